@@ -1,0 +1,107 @@
+package policy_test
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+	"slices"
+	"strings"
+)
+
+// topLevel is what may lie at the top of the repository, beside dot-files.
+func topLevel() []string {
+	return []string{
+		"cmd", "daemon", "client", "tui", "sdk", "internal", "completions",
+		"go.mod", "go.sum", "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md",
+	}
+}
+
+// packages are the packages of the architecture. They may have sub-packages, except those that only hold others.
+func packages() []string {
+	return []string{
+		"cmd/contextd", "cmd/ctx", "sdk/api", "sdk/wallet",
+		"internal/usdg", "internal/devchain", "internal/build", "internal/policy",
+		"daemon/source", "daemon/mind", "daemon/pack", "daemon/brief", "daemon/feed", "daemon/pipeline", "daemon/reader",
+		"daemon/account", "daemon/billing", "daemon/x402", "daemon/gate",
+		"daemon/web", "daemon/mcp", "daemon/store", "daemon/chain", "daemon/daemontest",
+		"client", "tui",
+	}
+}
+
+// findLayout reports what lies at the top level without belonging there, and packages that the architecture does not name. The
+// import rules go by those names, so that a package renamed in passing would slip out of them.
+func findLayout(m *module) []breach {
+	var found []breach
+	for _, e := range m.top {
+		built := !e.IsDir() && (e.Name() == "contextd" || e.Name() == "ctx" || slices.Contains([]string{".test", ".out", ".prof"}, path.Ext(e.Name())))
+		if !slices.Contains(topLevel(), e.Name()) && !strings.HasPrefix(e.Name(), ".") && !built {
+			found = append(found, breach{e.Name(), "the top level is fixed and does not hold this",
+				"a directory of the layout; prose belongs in README.md and package comments"})
+		}
+	}
+	for _, p := range m.pkgs {
+		if p.path != "daemon" && p.path != "sdk" && !within(p.path, packages()) {
+			found = append(found, breach{p.path, "the architecture does not name this package",
+				"put the code where the architecture has its place; a new package is named there first, and in this list with its import rules"})
+		}
+	}
+	return found
+}
+
+// findNames reports packages named for nothing in particular.
+func findNames(m *module) []breach {
+	empty := []string{"util", "utils", "common", "helper", "helpers", "misc", "models", "types", "shared"}
+	var found []breach
+	for _, p := range m.pkgs {
+		for _, name := range strings.Split(p.path, "/") {
+			if slices.Contains(empty, name) {
+				found = append(found, breach{p.path, "the name " + name + " says nothing of what belongs there",
+					"name the package for the noun it is about, or put each function beside its only user"})
+			}
+		}
+	}
+	return found
+}
+
+const minExternalPercent = 70
+
+// findExternalTests reports when too few packages are tested from outside. A package counts as tested from outside when more
+// than half of its test files are.
+func findExternalTests(m *module) []breach {
+	var inside []string
+	tested := 0
+	for _, p := range m.pkgs {
+		all, external := 0, 0
+		for _, f := range p.tests {
+			if f.hasTests() {
+				all++
+				if strings.HasSuffix(f.ast.Name.Name, "_test") {
+					external++
+				}
+			}
+		}
+		if all == 0 {
+			continue
+		}
+		tested++
+		if external*2 <= all {
+			inside = append(inside, p.path)
+		}
+	}
+	if (tested-len(inside))*100 >= minExternalPercent*tested {
+		return nil
+	}
+	return []breach{{strings.Join(inside, ", "),
+		fmt.Sprintf("%d of %d packages are tested from inside; at least %d %% are tested from outside", len(inside), tested, minExternalPercent),
+		"test what a caller sees, from package …_test"}}
+}
+
+// hasTests reports whether f declares a test, benchmark, fuzz test or example, and not just parts for other files.
+func (f *file) hasTests() bool {
+	return slices.ContainsFunc(f.ast.Decls, func(d ast.Decl) bool {
+		fn, ok := d.(*ast.FuncDecl)
+		return ok && fn.Recv == nil && slices.ContainsFunc([]string{"Test", "Benchmark", "Fuzz", "Example"}, func(prefix string) bool {
+			return strings.HasPrefix(fn.Name.Name, prefix)
+		})
+	})
+}
