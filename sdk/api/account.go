@@ -1,0 +1,149 @@
+package api
+
+import (
+	"time"
+)
+
+// APIKeyRow describes a key without its secret.
+type APIKeyRow struct {
+	KeyID        string       `json:"keyId"` // the first KeyIDLength characters of the key; safe to log
+	Name         string       `json:"name"`
+	Tier         Tier         `json:"tier"`
+	CreatedAt    time.Time    `json:"createdAt"`
+	LastUsedAt   *time.Time   `json:"lastUsedAt"` // nil if never used
+	RevokedAt    *time.Time   `json:"revokedAt"`  // nil while active
+	TraceConsent TraceConsent `json:"traceConsent"`
+}
+
+// CreateKeyRequest is the body of POST /api/keys. An empty TraceConsent means ConsentAggregated.
+type CreateKeyRequest struct {
+	Name         string       `json:"name"`
+	TraceConsent TraceConsent `json:"traceConsent,omitempty"`
+}
+
+// IssuedKey is the answer of key creation, the only one that ever carries the key.
+type IssuedKey struct {
+	Key       string    `json:"key"`
+	KeyID     string    `json:"keyId"`
+	Name      string    `json:"name"`
+	Tier      Tier      `json:"tier"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// KeyListResponse lists the keys of an owner, newest first.
+type KeyListResponse struct {
+	Keys []APIKeyRow `json:"keys"`
+}
+
+// RevokeResponse is the answer of a revocation. StrandedCredits stay on the revoked key's record.
+type RevokeResponse struct {
+	OK              bool      `json:"ok"`
+	RevokedAt       time.Time `json:"revokedAt"`
+	StrandedCredits int64     `json:"strandedCredits"`
+}
+
+// Session is who is signed in to the console.
+type Session struct {
+	UserID    string    `json:"userId"`
+	Email     *string   `json:"email"`
+	Address   *string   `json:"address"`
+	Tier      Tier      `json:"tier"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// EmailSignInRequest asks for a mailed sign-in link; EmailSignInResponse says until when the link works.
+type EmailSignInRequest struct {
+	Email string `json:"email"`
+}
+
+// EmailSignInResponse answers EmailSignInRequest, the same whether or not the address is known.
+type EmailSignInResponse struct {
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// EmailVerifyRequest redeems the token of a mailed link.
+type EmailVerifyRequest struct {
+	Token string `json:"token"`
+}
+
+// WalletSignInRequest asks for the text that a wallet has to sign.
+type WalletSignInRequest struct {
+	Address string `json:"address"`
+}
+
+// WalletSignInResponse carries that text, an EIP-4361 message.
+type WalletSignInResponse struct {
+	Message   string    `json:"message"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// WalletVerifyRequest redeems a signed message.
+type WalletVerifyRequest struct {
+	Message   string `json:"message"`
+	Signature string `json:"signature"`
+}
+
+// Deposit is one purchase of credits.
+type Deposit struct {
+	ID           string        `json:"id"`
+	UserID       string        `json:"userId"`
+	KeyID        *string       `json:"keyId"` // nil means the owner's default key
+	Pack         CreditPack    `json:"pack"`
+	Credits      int64         `json:"credits"`
+	AmountUSDC   string        `json:"amountUsdc"` // USDG, exactly six decimals
+	Status       DepositStatus `json:"status"`
+	TxHash       *string       `json:"txHash"`
+	PayerAddress *string       `json:"payerAddress"`
+	Nonce        string        `json:"nonce"`
+	CreatedAt    time.Time     `json:"createdAt"`
+	VerifiedAt   *time.Time    `json:"verifiedAt"`
+	ExpiresAt    time.Time     `json:"expiresAt"`
+}
+
+// CreateDepositRequest is the body of POST /api/console/credits.
+type CreateDepositRequest struct {
+	Pack  CreditPack `json:"pack"`
+	KeyID *string    `json:"keyId,omitempty"`
+}
+
+// DepositIntent tells the buyer what to transfer, where and until when.
+type DepositIntent struct {
+	ID         string `json:"id"`
+	Recipient  string `json:"recipient"`
+	AmountUSDC string `json:"amountUsdc"` // exactly six decimals
+	Nonce      string `json:"nonce"`
+	ExpiresAt  int64  `json:"expiresAt"`  // Unix seconds
+	PaymentURI string `json:"paymentUri"` // EIP-681
+	ChainID    int64  `json:"chainId"`
+	Token      string `json:"token"` // contract address
+}
+
+// VerifyDepositRequest is the body of POST /api/console/credits/{depositId}/verify.
+type VerifyDepositRequest struct {
+	TxHash string `json:"txHash"`
+}
+
+// CreditBalanceResponse is the answer of GET /api/console/credits.
+type CreditBalanceResponse struct {
+	Balance        int64     `json:"balance"`
+	KeyCount       int       `json:"keyCount"`
+	RecentDeposits []Deposit `json:"recentDeposits"` // at most RecentDeposits, newest first
+}
+
+// UsageRow counts the calls of one key, operation and day.
+type UsageRow struct {
+	Day   string `json:"day"` // YYYY-MM-DD, UTC
+	KeyID string `json:"keyId"`
+	Op    Op     `json:"op"`
+	Calls int64  `json:"calls"`
+}
+
+// UsageResponse is the answer of GET /api/console/usage.
+type UsageResponse struct {
+	Days []UsageRow `json:"days"`
+}
+
+// PromptBody is an owner's brief prompt for a pack.
+type PromptBody struct {
+	Prompt string `json:"prompt"`
+}

@@ -1,0 +1,230 @@
+package api
+
+import "time"
+
+// CryptoState is the state of the crypto pack. Amounts in USD are whole dollars, percents have two decimals, prices six
+// significant digits; what is unknown is null, never 0. Every row names its source by Ref, and the ID of a row is unique
+// within its member and group and stable from state to state.
+type CryptoState struct {
+	TopMovers     []Mover        `json:"top_movers"`
+	ProtocolTVL   []ProtocolTVL  `json:"protocol_tvl"`
+	TrendingPools []TrendingPool `json:"trending_pools"`
+	Sentiment     Sentiment      `json:"sentiment"`
+	Narratives    []Narrative    `json:"narratives"`
+	Flags         []Flag         `json:"flags"`
+	SourceStatus  []SourceStatus `json:"source_status"`
+}
+
+// Groups of Mover and ProtocolTVL rows.
+const (
+	GroupMajor  = "major"
+	GroupGainer = "gainer"
+	GroupLoser  = "loser"
+	GroupTop    = "top"
+	GroupMover  = "mover"
+	GroupChain  = "chain"
+)
+
+// Mover is a coin: one of the majors, or one that moved most in 24 hours.
+type Mover struct {
+	Group        string   `json:"group"`
+	ID           string   `json:"id"`
+	Symbol       string   `json:"symbol"`
+	Name         string   `json:"name"`
+	PriceUSD     *float64 `json:"priceUsd"`
+	Change1hPct  *float64 `json:"change1hPct"`
+	Change24hPct *float64 `json:"change24hPct"`
+	Change7dPct  *float64 `json:"change7dPct"`
+	MarketCapUSD *int64   `json:"marketCapUsd"`
+	Volume24hUSD *int64   `json:"volume24hUsd"`
+	Rank         *int     `json:"rank"`
+	Ref          int      `json:"ref"`
+}
+
+// ProtocolTVL is the value locked in a protocol or on a chain. Chain rows have neither Chains nor TopChain.
+type ProtocolTVL struct {
+	Group       string   `json:"group"`
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	Category    string   `json:"category"`
+	Chains      int      `json:"chains,omitempty"`
+	TopChain    string   `json:"topChain,omitempty"`
+	TVLUSD      *int64   `json:"tvlUsd"`
+	Change1dPct *float64 `json:"change1dPct"`
+	Change7dPct *float64 `json:"change7dPct"`
+	Ref         int      `json:"ref"`
+}
+
+// Risks of a TrendingPool.
+const (
+	RiskLowLiquidity = "low_liquidity"
+	RiskNewPool      = "new_pool"
+	RiskExtremeMove  = "extreme_move"
+	RiskHighTurnover = "high_turnover"
+)
+
+// TrendingPool is a liquidity pool that trends, in the order of its source.
+type TrendingPool struct {
+	Position     int      `json:"position"`
+	ID           string   `json:"id"`
+	Pair         string   `json:"pair"`
+	Network      string   `json:"network"`
+	Dex          string   `json:"dex"`
+	PriceUSD     *float64 `json:"priceUsd"`
+	Change1hPct  *float64 `json:"change1hPct"`
+	Change24hPct *float64 `json:"change24hPct"`
+	Volume24hUSD *int64   `json:"volume24hUsd"`
+	LiquidityUSD *int64   `json:"liquidityUsd"`
+	Txns24h      *int64   `json:"txns24h"`
+	AgeHours     *int64   `json:"ageHours"`
+	Risk         []string `json:"risk"`
+	Ref          int      `json:"ref"`
+}
+
+// Sentiment gathers the market-wide readings. A part whose source has nothing usable is null.
+type Sentiment struct {
+	FearGreed   *FearGreed   `json:"fearGreed"`
+	Market      *Market      `json:"market"`
+	Breadth     *Breadth     `json:"breadth"`
+	Stablecoins *Stablecoins `json:"stablecoins"`
+	Fees        *Fees        `json:"fees"`
+	Predictions []Prediction `json:"predictions"`
+}
+
+// FearGreed is the Crypto Fear & Greed Index, 0 to 100.
+type FearGreed struct {
+	Value        int        `json:"value"`
+	Label        string     `json:"label"`
+	PreviousDay  *int       `json:"previousDay"`
+	WeekAgo      *int       `json:"weekAgo"`
+	NextUpdateAt *time.Time `json:"nextUpdateAt"`
+	Ref          int        `json:"ref"`
+}
+
+// Market is the whole market in numbers.
+type Market struct {
+	TotalMarketCapUSD *int64   `json:"totalMarketCapUsd"`
+	Change24hPct      *float64 `json:"change24hPct"`
+	Volume24hUSD      *int64   `json:"volume24hUsd"`
+	BTCDominancePct   *float64 `json:"btcDominancePct"`
+	ETHDominancePct   *float64 `json:"ethDominancePct"`
+	Ref               int      `json:"ref"`
+}
+
+// Breadth counts the large coins that rose and that fell in 24 hours, stablecoins left out.
+type Breadth struct {
+	Advancing    int      `json:"advancing"`
+	Declining    int      `json:"declining"`
+	AdvancingPct *float64 `json:"advancingPct"`
+	Ref          int      `json:"ref"`
+}
+
+// Stablecoins is the supply of the USD-pegged stablecoins.
+type Stablecoins struct {
+	SupplyUSD   *int64   `json:"supplyUsd"`
+	Change1dPct *float64 `json:"change1dPct"`
+	Ref         int      `json:"ref"`
+}
+
+// Fees is what a Bitcoin transaction pays for the next block, in satoshis per virtual byte.
+type Fees struct {
+	BTCFastestSatVb *float64 `json:"btcFastestSatVb"`
+	Ref             int      `json:"ref"`
+}
+
+// Prediction is a prediction market: its question and the probability of yes, 0 to 1.
+type Prediction struct {
+	ID           string   `json:"id"`
+	Question     string   `json:"question"`
+	Probability  *float64 `json:"probability"`
+	Volume24hUSD *int64   `json:"volume24hUsd"`
+	Ref          int      `json:"ref"`
+}
+
+// Directions of a Narrative.
+const (
+	DirectionUp   = "up"
+	DirectionDown = "down"
+	DirectionFlat = "flat"
+)
+
+// Narrative is a theme the market talks about. Score is 0 to 1.
+type Narrative struct {
+	ID              string     `json:"id"`
+	Name            string     `json:"name"`
+	Score           float64    `json:"score"`
+	Direction       string     `json:"direction"`
+	MarketCapUSD    *int64     `json:"marketCapUsd"`
+	Change24hPct    *float64   `json:"change24hPct"`
+	TrendingSymbols []string   `json:"trendingSymbols"`
+	Headlines       []Headline `json:"headlines"`
+	Ref             int        `json:"ref"`
+}
+
+// Headline is a news title with a link. Sources are the anchors of all publishers that carry the story.
+type Headline struct {
+	Title       string    `json:"title"`
+	URL         string    `json:"url"`
+	PublishedAt time.Time `json:"publishedAt"`
+	Ref         int       `json:"ref"`
+	Sources     []int     `json:"sources"`
+}
+
+// Severity ranks flags.
+type Severity string
+
+// The severities, gravest first.
+const (
+	SeverityCritical Severity = "critical"
+	SeverityWarning  Severity = "warning"
+	SeverityNotice   Severity = "notice"
+)
+
+// Kinds of flags.
+const (
+	FlagDepeg       = "stablecoin_depeg"
+	FlagPriceMove   = "price_move"
+	FlagTVLDrop     = "tvl_drop"
+	FlagExploit     = "exploit_reported"
+	FlagSentiment   = "sentiment_extreme"
+	FlagDivergence  = "price_divergence"
+	FlagFeeSpike    = "fee_spike"
+	FlagSourceStale = "source_stale"
+	FlagSourceError = "source_error"
+)
+
+// Flag is something that a reader should not miss. Since is when it went up.
+type Flag struct {
+	ID        string    `json:"id"`
+	Kind      string    `json:"kind"`
+	Severity  Severity  `json:"severity"`
+	Subject   string    `json:"subject"`
+	Value     float64   `json:"value"`
+	Threshold float64   `json:"threshold"`
+	Unit      string    `json:"unit"` // pct, usd, index, sat/vB, failures or seconds
+	Since     time.Time `json:"since"`
+	Message   string    `json:"message"`
+	Ref       int       `json:"ref"`
+}
+
+// SourceState is how a source of a pack does.
+type SourceState string
+
+// The source states: the last attempt was good; it was not, or is long ago, and the last good answer is carried; nothing usable.
+const (
+	SourceOK    SourceState = "ok"
+	SourceStale SourceState = "stale"
+	SourceError SourceState = "error"
+)
+
+// SourceStatus is the health of one source. FetchedAt is when it last answered well, nil if never.
+type SourceStatus struct {
+	Ref               int         `json:"ref"`
+	ID                string      `json:"id"`
+	Status            SourceState `json:"status"`
+	FetchedAt         *time.Time  `json:"fetchedAt"`
+	Items             int         `json:"items"`
+	Failures          int         `json:"failures"` // attempts that failed since then
+	StaleAfterSeconds int         `json:"staleAfterSeconds"`
+	Error             *string     `json:"error"`
+}

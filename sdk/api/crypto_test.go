@@ -1,0 +1,50 @@
+package api_test
+
+import (
+	"testing"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// TestCryptoMembers compares the rows of the crypto state with their design; the seven members are the specification's.
+func TestCryptoMembers(t *testing.T) {
+	t.Parallel()
+	for _, s := range []shape{
+		{api.CryptoState{}, "top_movers protocol_tvl trending_pools sentiment narratives flags source_status"},
+		{api.Mover{}, "group id symbol name priceUsd0 change1hPct0 change24hPct0 change7dPct0 marketCapUsd0 volume24hUsd0 rank0 ref"},
+		{api.ProtocolTVL{}, "group id name category chains? topChain? tvlUsd0 change1dPct0 change7dPct0 ref"},
+		{api.TrendingPool{}, "position id pair network dex priceUsd0 change1hPct0 change24hPct0 volume24hUsd0 liquidityUsd0 txns24h0 ageHours0 risk ref"},
+		{api.Sentiment{}, "fearGreed0 market0 breadth0 stablecoins0 fees0 predictions"},
+		{api.FearGreed{}, "value label previousDay0 weekAgo0 nextUpdateAt0 ref"},
+		{api.Market{}, "totalMarketCapUsd0 change24hPct0 volume24hUsd0 btcDominancePct0 ethDominancePct0 ref"},
+		{api.Breadth{}, "advancing declining advancingPct0 ref"},
+		{api.Stablecoins{}, "supplyUsd0 change1dPct0 ref"},
+		{api.Fees{}, "btcFastestSatVb0 ref"},
+		{api.Prediction{}, "id question probability0 volume24hUsd0 ref"},
+		{api.Narrative{}, "id name score direction marketCapUsd0 change24hPct0 trendingSymbols headlines ref"},
+		{api.Headline{}, "title url publishedAt ref sources"},
+		{api.Flag{}, "id kind severity subject value threshold unit since message ref"},
+		{api.SourceStatus{}, "ref id status fetchedAt0 items failures staleAfterSeconds error0"},
+	} {
+		s.check(t)
+	}
+}
+
+func TestCryptoValues(t *testing.T) {
+	t.Parallel()
+	same(t, "groups", []string{api.GroupMajor, api.GroupGainer, api.GroupLoser, api.GroupTop, api.GroupMover, api.GroupChain},
+		[]string{"major", "gainer", "loser", "top", "mover", "chain"})
+	same(t, "risks", []string{api.RiskLowLiquidity, api.RiskNewPool, api.RiskExtremeMove, api.RiskHighTurnover},
+		[]string{"low_liquidity", "new_pool", "extreme_move", "high_turnover"})
+	same(t, "directions", []string{api.DirectionUp, api.DirectionDown, api.DirectionFlat}, []string{"up", "down", "flat"})
+	same(t, "severities", []api.Severity{api.SeverityCritical, api.SeverityWarning, api.SeverityNotice},
+		[]api.Severity{"critical", "warning", "notice"})
+	same(t, "source states", []api.SourceState{api.SourceOK, api.SourceStale, api.SourceError}, []api.SourceState{"ok", "stale", "error"})
+	same(t, "flags", []string{
+		api.FlagDepeg, api.FlagPriceMove, api.FlagTVLDrop, api.FlagExploit, api.FlagSentiment, api.FlagDivergence, api.FlagFeeSpike,
+		api.FlagSourceStale, api.FlagSourceError,
+	}, []string{
+		"stablecoin_depeg", "price_move", "tvl_drop", "exploit_reported", "sentiment_extreme", "price_divergence", "fee_spike",
+		"source_stale", "source_error",
+	})
+}

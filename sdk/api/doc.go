@@ -1,0 +1,67 @@
+// Package api is the wire vocabulary of the context service: the resources, enumerations, error codes, statuses, prices,
+// limits, paths and header names that the daemon, the sdk and every client agree on.
+//
+// It owns names and shapes, nothing else: it opens no connection, reads no clock and imports the standard library alone, so
+// that the server and its clients cannot drift apart. The daemon uses the same structs inside until a shape has to differ.
+package api
+
+// Version is the version of the API surface, the description's info.version.
+const Version = "0.3.0"
+
+// DefaultListen is the address the daemon listens on unless told otherwise; DefaultBaseURL is how clients reach it there.
+const (
+	DefaultListen  = "127.0.0.1:8402"
+	DefaultBaseURL = "http://127.0.0.1:8402"
+)
+
+// Paths of the service, relative to its base URL.
+const (
+	PathFresh     = "/v1/fresh"
+	PathBrief     = "/v1/brief"
+	PathSearch    = "/v1/search"
+	PathSnapshot  = "/v1/snapshot"
+	PathSubscribe = "/v1/subscribe"
+	PathCite      = "/v1/cite"
+
+	PathMCP         = "/api/mcp"
+	PathOpenAPI     = "/api/openapi"
+	PathOpenAPIYAML = "/api/openapi.yaml"
+
+	PathAuthEmail        = "/api/auth/email"
+	PathAuthEmailVerify  = "/api/auth/email/verify"
+	PathAuthEmailLanding = "/auth/email"
+	PathAuthWallet       = "/api/auth/wallet"
+	PathAuthWalletVerify = "/api/auth/wallet/verify"
+	PathAuthSession      = "/api/auth/session"
+	PathKeys             = "/api/keys"
+	PathCredits          = "/api/console/credits"
+	PathUsage            = "/api/console/usage"
+	PathPrompts          = "/api/console/prompts"
+	PathInternalJobs     = "/api/internal/jobs"
+
+	PathHealth = "/healthz"
+	PathReady  = "/readyz"
+)
+
+// Names of the headers with a meaning of their own in this API.
+const (
+	HeaderRequestID    = "X-Request-Id"         // on every response; equal to requestId of an error envelope
+	HeaderPayment      = "X-402-Payment"        // base64 of a PaymentProof
+	HeaderPaymentAlias = "X-Payment"            // accepted for HeaderPayment
+	HeaderPayerHint    = "X-402-Payer-Hint"     // accepted and ignored
+	HeaderDataMode     = "X-Data-Mode"          // DataModeDemo when answers are made from recorded data
+	HeaderReplayed     = "Idempotency-Replayed" // "true" on the stored answer to a proof sent again
+	HeaderRetryAfter   = "Retry-After"          // seconds
+	HeaderWarning      = "Warning"              // a fallback was served
+	HeaderJobTimestamp = "X-Contextd-Timestamp" // Unix seconds, signed
+	HeaderJobSignature = "X-Contextd-Signature" // hex HMAC-SHA256 of timestamp, method, path and body
+)
+
+// DataModeDemo is the value of HeaderDataMode when the answer was made from recorded, synthetic data.
+const DataModeDemo = "demo"
+
+// SessionCookie is the name of the console session cookie.
+const SessionCookie = "contextd_session"
+
+// CacheImmutable is the Cache-Control of every snapshot answer.
+const CacheImmutable = "public, max-age=86400, immutable"

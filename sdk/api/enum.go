@@ -1,0 +1,192 @@
+package api
+
+import (
+	"slices"
+	"time"
+)
+
+// Tier is an owner's service level.
+type Tier string
+
+// The tiers, lowest first.
+const (
+	TierFree       Tier = "free"
+	TierHobby      Tier = "hobby"
+	TierPro        Tier = "pro"
+	TierTeam       Tier = "team"
+	TierEnterprise Tier = "enterprise"
+)
+
+// Tiers returns every tier, lowest first.
+func Tiers() []Tier {
+	return []Tier{TierFree, TierHobby, TierPro, TierTeam, TierEnterprise}
+}
+
+// Valid reports whether t is one of Tiers.
+func (t Tier) Valid() bool { return slices.Contains(Tiers(), t) }
+
+// AtLeast reports whether t is min or a higher tier. An unknown tier is below all others.
+func (t Tier) AtLeast(min Tier) bool {
+	return slices.Index(Tiers(), t) >= slices.Index(Tiers(), min)
+}
+
+// MonthlyCalls is the default call volume of t per sliding 30 days for keys with credits; 0 means none is set.
+func (t Tier) MonthlyCalls() int {
+	switch t {
+	case TierHobby:
+		return 10_000
+	case TierPro:
+		return 100_000
+	case TierTeam:
+		return 1_000_000
+	}
+	return 0
+}
+
+// SnapshotWindow is how far back t may read history by default.
+func (t Tier) SnapshotWindow() time.Duration {
+	switch t {
+	case TierTeam, TierEnterprise:
+		return 365 * 24 * time.Hour
+	case TierPro:
+		return 30 * 24 * time.Hour
+	}
+	return 24 * time.Hour
+}
+
+// Op is one of the six operations on a pack.
+type Op string
+
+// The six operations.
+const (
+	OpFresh     Op = "fresh"
+	OpBrief     Op = "brief"
+	OpSearch    Op = "search"
+	OpSnapshot  Op = "snapshot"
+	OpSubscribe Op = "subscribe"
+	OpCite      Op = "cite"
+)
+
+// Ops returns the six operations in the order of the specification.
+func Ops() []Op {
+	return []Op{OpFresh, OpBrief, OpSearch, OpSnapshot, OpSubscribe, OpCite}
+}
+
+// Path is the data endpoint of o.
+func (o Op) Path() string { return "/v1/" + string(o) }
+
+// PriceMicros is the price of one call of o in micro-USDG (millionths of one USDG); 0 means that o cannot be paid by call.
+func (o Op) PriceMicros() int64 {
+	switch o {
+	case OpFresh, OpCite:
+		return 1_000
+	case OpBrief:
+		return 5_000
+	case OpSearch:
+		return 2_000
+	case OpSnapshot:
+		return 10_000
+	}
+	return 0
+}
+
+// TraceConsent says what the service may keep about the calls of a key.
+type TraceConsent string
+
+// The trace consents: raw events, counters only, nothing. New keys get ConsentAggregated unless they ask for another.
+const (
+	ConsentFull       TraceConsent = "full"
+	ConsentAggregated TraceConsent = "aggregated"
+	ConsentNone       TraceConsent = "none"
+)
+
+// Valid reports whether c is one of the three consents.
+func (c TraceConsent) Valid() bool {
+	return c == ConsentFull || c == ConsentAggregated || c == ConsentNone
+}
+
+// AttestationType names an on-chain registry of a later phase.
+type AttestationType string
+
+// The attestation types.
+const (
+	AttestationERC8004 AttestationType = "erc8004"
+	AttestationEAS     AttestationType = "eas"
+)
+
+// Pack ids of the specification. Only PackCrypto is live; the others are announced.
+const (
+	PackCrypto  = "crypto"
+	PackAI      = "ai"
+	PackMarkets = "markets"
+
+	DefaultPack = PackCrypto
+)
+
+// KeyEnv is the environment part of an API key.
+type KeyEnv string
+
+// The environments: live keys belong to a daemon on the main chain, all others are test keys.
+const (
+	EnvLive KeyEnv = "live"
+	EnvTest KeyEnv = "test"
+)
+
+// CreditPack is one of the bundles of credits on sale.
+type CreditPack string
+
+// The credit packs.
+const (
+	CreditStarter CreditPack = "starter"
+	CreditHobby   CreditPack = "hobby"
+	CreditPro     CreditPack = "pro"
+	CreditTeam    CreditPack = "team"
+)
+
+// CreditPacks returns every credit pack, smallest first.
+func CreditPacks() []CreditPack {
+	return []CreditPack{CreditStarter, CreditHobby, CreditPro, CreditTeam}
+}
+
+// CreditOffer is what a credit pack gives and costs.
+type CreditOffer struct {
+	Pack            CreditPack `json:"pack"`
+	Credits         int64      `json:"credits"`
+	PriceMicros     int64      `json:"-"`               // micro-USDG
+	DiscountPercent int        `json:"discountPercent"` // against the starter pack
+	Tier            Tier       `json:"tier"`            // the owner's tier rises to at least this; free raises nothing
+}
+
+// Offer returns what p gives and costs; ok is false for an unknown pack.
+func (p CreditPack) Offer() (offer CreditOffer, ok bool) {
+	switch p {
+	case CreditStarter:
+		return CreditOffer{p, 1_000, 1_000_000, 0, TierFree}, true
+	case CreditHobby:
+		return CreditOffer{p, 10_000, 8_000_000, 20, TierHobby}, true
+	case CreditPro:
+		return CreditOffer{p, 100_000, 70_000_000, 30, TierPro}, true
+	case CreditTeam:
+		return CreditOffer{p, 1_000_000, 600_000_000, 40, TierTeam}, true
+	}
+	return CreditOffer{}, false
+}
+
+// DepositStatus is where a deposit stands.
+type DepositStatus string
+
+// The deposit statuses. Pending moves to one of the other two and never back.
+const (
+	DepositPending  DepositStatus = "pending"
+	DepositVerified DepositStatus = "verified"
+	DepositExpired  DepositStatus = "expired"
+)
+
+// Constants of payment requirements and chain ids.
+const (
+	SchemeX402  = "x402"
+	NetworkL2   = "l2chain"
+	AssetUSDG   = "USDG"
+	ChainIDMain = 4663
+	ChainIDTest = 46630
+)

@@ -1,0 +1,226 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Code is the upper-case error code of the envelope. Codes are stable across API versions.
+type Code string
+
+// The codes of the specification.
+const (
+	CodeAuthMissing       Code = "AUTH_MISSING"
+	CodeAuthInvalid       Code = "AUTH_INVALID"
+	CodeQuotaExhausted    Code = "QUOTA_EXHAUSTED"
+	CodePackNotFound      Code = "PACK_NOT_FOUND"
+	CodePackNotSubscribed Code = "PACK_NOT_SUBSCRIBED"
+	CodeSnapshotNotFound  Code = "SNAPSHOT_NOT_FOUND"
+	CodeCitationNotFound  Code = "CITATION_NOT_FOUND"
+	CodePaymentRequired   Code = "PAYMENT_REQUIRED"
+	CodePaymentInvalid    Code = "PAYMENT_INVALID"
+	CodeUpstreamTimeout   Code = "UPSTREAM_TIMEOUT"
+	CodeUpstreamError     Code = "UPSTREAM_ERROR"
+	CodeValidation        Code = "VALIDATION_ERROR"
+	CodeRateLimited       Code = "RATE_LIMITED"
+	CodeInternal          Code = "INTERNAL_ERROR"
+)
+
+// Codes returns every code of the envelope.
+func Codes() []Code {
+	return []Code{
+		CodeAuthMissing, CodeAuthInvalid, CodeQuotaExhausted, CodePackNotFound, CodePackNotSubscribed, CodeSnapshotNotFound,
+		CodeCitationNotFound, CodePaymentRequired, CodePaymentInvalid, CodeUpstreamTimeout, CodeUpstreamError, CodeValidation,
+		CodeRateLimited, CodeInternal,
+	}
+}
+
+// Reason is the lower-case prose code beside Code. It is finer than Code: every reason has one code and one status.
+type Reason string
+
+// The reasons.
+const (
+	ReasonInvalidAt        Reason = "invalid_at"
+	ReasonInvalidRef       Reason = "invalid_ref"
+	ReasonInvalidQ         Reason = "invalid_q"
+	ReasonInvalidK         Reason = "invalid_k"
+	ReasonMissingToken     Reason = "missing_token" // subscribe without token: 400; MCP GET or DELETE without a key: AuthMissing
+	ReasonInvalidRequest   Reason = "invalid_request"
+	ReasonMalformedProof   Reason = "malformed_proof"
+	ReasonMissingSession   Reason = "missing_session"
+	ReasonInvalidToken     Reason = "invalid_token"
+	ReasonInvalidSession   Reason = "invalid_session"
+	ReasonKeyRevoked       Reason = "key_revoked"
+	ReasonInvalidSignIn    Reason = "invalid_signin"
+	ReasonPaymentRequired  Reason = "payment_required"
+	ReasonInsufficient     Reason = "insufficient_credits"
+	ReasonAmountMismatch   Reason = "amount_mismatch"
+	ReasonWrongRecipient   Reason = "wrong_recipient"
+	ReasonWrongToken       Reason = "wrong_token"
+	ReasonWrongNetwork     Reason = "wrong_network"
+	ReasonPayerMismatch    Reason = "payer_mismatch"
+	ReasonNonceMismatch    Reason = "nonce_mismatch"
+	ReasonTxFailed         Reason = "tx_failed"
+	ReasonQuoteExpired     Reason = "quote_expired"
+	ReasonAlreadyUsed      Reason = "already_used"
+	ReasonPackAccessDenied Reason = "pack_access_denied"
+	ReasonCrossOrigin      Reason = "cross_origin"
+	ReasonPackNotFound     Reason = "pack_not_found"
+	ReasonSnapshotNotFound Reason = "snapshot_not_found"
+	ReasonCitationNotFound Reason = "citation_not_found"
+	ReasonNotFound         Reason = "not_found"
+	ReasonDepositNotFound  Reason = "deposit_not_found"
+	ReasonKeyNotFound      Reason = "key_not_found"
+	ReasonMethodNotAllowed Reason = "method_not_allowed"
+	ReasonQuotaExhausted   Reason = "quota_exhausted"
+	ReasonRateLimited      Reason = "rate_limited"
+	ReasonInternal         Reason = "internal_error"
+	ReasonStateUnavailable Reason = "state_unavailable"
+	ReasonBriefUnavailable Reason = "brief_unavailable"
+	ReasonPaymentPending   Reason = "payment_pending"
+	ReasonChainUnavailable Reason = "chain_unavailable"
+)
+
+// Reasons returns every reason.
+func Reasons() []Reason {
+	return []Reason{
+		ReasonInvalidAt, ReasonInvalidRef, ReasonInvalidQ, ReasonInvalidK, ReasonMissingToken, ReasonInvalidRequest,
+		ReasonMalformedProof, ReasonMissingSession, ReasonInvalidToken, ReasonInvalidSession, ReasonKeyRevoked,
+		ReasonInvalidSignIn, ReasonPaymentRequired, ReasonInsufficient, ReasonAmountMismatch, ReasonWrongRecipient,
+		ReasonWrongToken, ReasonWrongNetwork, ReasonPayerMismatch, ReasonNonceMismatch, ReasonTxFailed, ReasonQuoteExpired,
+		ReasonAlreadyUsed, ReasonPackAccessDenied, ReasonCrossOrigin, ReasonPackNotFound, ReasonSnapshotNotFound,
+		ReasonCitationNotFound, ReasonNotFound, ReasonDepositNotFound, ReasonKeyNotFound, ReasonMethodNotAllowed,
+		ReasonQuotaExhausted, ReasonRateLimited, ReasonInternal, ReasonStateUnavailable, ReasonBriefUnavailable,
+		ReasonPaymentPending, ReasonChainUnavailable,
+	}
+}
+
+// Answer returns the envelope code and the HTTP status that r is answered with. An unknown reason is an internal error.
+// This is the only table from reasons to codes and statuses.
+func (r Reason) Answer() (Code, int) {
+	switch r {
+	case ReasonInvalidAt, ReasonInvalidRef, ReasonInvalidQ, ReasonInvalidK, ReasonMissingToken, ReasonInvalidRequest:
+		return CodeValidation, http.StatusBadRequest
+	case ReasonMalformedProof:
+		return CodePaymentInvalid, http.StatusBadRequest
+	case ReasonMissingSession:
+		return CodeAuthMissing, http.StatusUnauthorized
+	case ReasonInvalidToken, ReasonInvalidSession, ReasonKeyRevoked, ReasonInvalidSignIn:
+		return CodeAuthInvalid, http.StatusUnauthorized
+	case ReasonPaymentRequired, ReasonInsufficient:
+		return CodePaymentRequired, http.StatusPaymentRequired
+	case ReasonAmountMismatch, ReasonWrongRecipient, ReasonWrongToken, ReasonWrongNetwork, ReasonPayerMismatch,
+		ReasonNonceMismatch, ReasonTxFailed, ReasonQuoteExpired, ReasonAlreadyUsed:
+		return CodePaymentInvalid, http.StatusPaymentRequired
+	case ReasonPackAccessDenied:
+		return CodePackNotSubscribed, http.StatusForbidden
+	case ReasonCrossOrigin:
+		return CodeAuthInvalid, http.StatusForbidden
+	}
+	return r.answerAbsent()
+}
+
+// answerAbsent is the part of Answer for what is not there, not now or not again.
+func (r Reason) answerAbsent() (Code, int) {
+	switch r {
+	case ReasonPackNotFound:
+		return CodePackNotFound, http.StatusNotFound
+	case ReasonSnapshotNotFound:
+		return CodeSnapshotNotFound, http.StatusNotFound
+	case ReasonCitationNotFound:
+		return CodeCitationNotFound, http.StatusNotFound
+	case ReasonNotFound, ReasonDepositNotFound, ReasonKeyNotFound:
+		return CodeValidation, http.StatusNotFound
+	case ReasonMethodNotAllowed:
+		return CodeValidation, http.StatusMethodNotAllowed
+	case ReasonQuotaExhausted:
+		return CodeQuotaExhausted, http.StatusTooManyRequests
+	case ReasonRateLimited:
+		return CodeRateLimited, http.StatusTooManyRequests
+	case ReasonStateUnavailable, ReasonBriefUnavailable:
+		return CodeUpstreamError, http.StatusServiceUnavailable
+	case ReasonPaymentPending, ReasonChainUnavailable:
+		return CodeUpstreamTimeout, http.StatusServiceUnavailable
+	}
+	return CodeInternal, http.StatusInternalServerError
+}
+
+// Error is an error of the API, the same on both sides of the wire: the server answers with it and the client rebuilds it.
+type Error struct {
+	Code      Code   `json:"code"`
+	Reason    Reason `json:"reason,omitempty"`
+	Message   string `json:"message"`
+	Hint      string `json:"hint,omitempty"` // what the caller can do next
+	RequestID string `json:"requestId"`
+
+	// SourceStatus says which sources of a pack fail and why, where a state is not available for that reason.
+	SourceStatus []SourceStatus `json:"source_status,omitempty"`
+
+	Status     int                  `json:"-"` // HTTP status
+	RetryAfter time.Duration        `json:"-"` // 0 means none was given
+	Payment    *PaymentRequirements `json:"-"` // the quote of a 402, where there is one
+}
+
+// Errorf makes the error that answers for reason, with the code and status of Reason.Answer.
+func Errorf(reason Reason, format string, args ...any) *Error {
+	code, status := reason.Answer()
+	return &Error{Code: code, Reason: reason, Message: fmt.Sprintf(format, args...), Status: status}
+}
+
+// WithHint sets what the caller can do next and returns e.
+func (e *Error) WithHint(format string, args ...any) *Error {
+	e.Hint = fmt.Sprintf(format, args...)
+	return e
+}
+
+// WithStatus overrides the HTTP status, for a body that is too large (413), and returns e.
+func (e *Error) WithStatus(status int) *Error {
+	e.Status = status
+	return e
+}
+
+// WithRetryAfter sets the time after which the call can be repeated and returns e.
+func (e *Error) WithRetryAfter(d time.Duration) *Error {
+	e.RetryAfter = d
+	return e
+}
+
+// Error is the reason (or the code where there is none) and the message.
+func (e *Error) Error() string {
+	name := string(e.Reason)
+	if name == "" {
+		name = string(e.Code)
+	}
+	if e.Message == "" {
+		return name
+	}
+	return name + ": " + e.Message
+}
+
+// Is reports whether target is an *Error that e is an instance of: every one of Code and Reason that target sets is the same.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	if !ok || t.Code == "" && t.Reason == "" {
+		return false
+	}
+	return (t.Code == "" || t.Code == e.Code) && (t.Reason == "" || t.Reason == e.Reason)
+}
+
+// AsError returns the *Error in err's chain. An error that has none becomes an internal error whose text says nothing of the
+// cause; the cause is for the log.
+func AsError(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return Errorf(ReasonInternal, "the server failed to answer; it has logged why").
+		WithHint("try again; if it goes on, tell the operator the request id")
+}
+
+// ErrorBody is the body of every 4xx and 5xx answer. Payment is set on a 402 with a quote.
+type ErrorBody struct {
+	Error   *Error               `json:"error"`
+	Payment *PaymentRequirements `json:"payment,omitempty"`
+}

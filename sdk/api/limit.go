@@ -1,0 +1,47 @@
+package api
+
+import "time"
+
+// Limits of the specification and of the decisions that fill its gaps. Where the operator can change one, it is the default.
+const (
+	FreeCallsPerDay = 100            // keys without credits, sliding window
+	FreeWindow      = 24 * time.Hour // length of that window
+	VolumeWindow    = 30 * 24 * time.Hour
+
+	SearchKMin     = 1
+	SearchKMax     = 50
+	SearchKDefault = 10
+
+	HistoryRetention = 365 * 24 * time.Hour
+
+	DepositWindow     = 30 * time.Minute
+	DepositGrace      = 24 * time.Hour // a unique amount stays reserved this long after expiry
+	DepositSlots      = 10_000
+	MaxPendingDeposit = 3
+	RecentDeposits    = 20
+
+	QuoteWindow      = 5 * time.Minute
+	ProofIdempotency = 24 * time.Hour
+	MaxProofBytes    = 4 << 10
+
+	PulseInterval     = 15 * time.Second
+	KeepaliveInterval = 25 * time.Second
+	StalledReader     = 60 * time.Second // a stream that takes nothing for this long is closed
+
+	RefreshInterval = 5 * time.Minute
+	MaxFreshAge     = 300 // seconds; a greater ageSeconds says that the pipeline lags
+
+	KeyIDLength    = 16
+	KeySecretChars = 32 // base62 characters after the prefix
+	MaxActiveKeys  = 25
+	MaxKeyName     = 64 // runes
+
+	SessionLifetime = 30 * 24 * time.Hour
+	SignInLifetime  = 15 * time.Minute
+	WalletLifetime  = 5 * time.Minute
+
+	MaxBodyBytes = 64 << 10 // request bodies of /v1 and the console
+)
+
+// StateUnavailableRetry is the Retry-After, in seconds, of an answer that says that no state or no brief exists yet.
+const StateUnavailableRetry = 5

@@ -1,0 +1,108 @@
+package api_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// TestLimits compares the limits with the pages that set them, so that none changes in passing.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	durations := map[string][2]time.Duration{
+		"free window":                {api.FreeWindow, day},
+		"volume window":              {api.VolumeWindow, 30 * day},
+		"history retention":          {api.HistoryRetention, 365 * day},
+		"deposit window":             {api.DepositWindow, 30 * time.Minute},
+		"deposit grace":              {api.DepositGrace, day},
+		"quote window":               {api.QuoteWindow, 5 * time.Minute},
+		"proof idempotency":          {api.ProofIdempotency, day},
+		"pulse interval":             {api.PulseInterval, 15 * time.Second},
+		"keepalive interval":         {api.KeepaliveInterval, 25 * time.Second},
+		"stalled reader":             {api.StalledReader, time.Minute},
+		"refresh interval":           {api.RefreshInterval, 5 * time.Minute},
+		"session lifetime":           {api.SessionLifetime, 30 * day},
+		"sign-in link":               {api.SignInLifetime, 15 * time.Minute},
+		"state unavailable, retry":   {api.StateUnavailableRetry * time.Second, 5 * time.Second},
+		"age that says lag, refresh": {api.MaxFreshAge * time.Second, api.RefreshInterval},
+	}
+	for name, pair := range durations {
+		if pair[0] != pair[1] {
+			t.Errorf("%s is %v, want %v", name, pair[0], pair[1])
+		}
+	}
+	numbers := map[string][2]int{
+		"free calls a day": {api.FreeCallsPerDay, 100},
+		"smallest k":       {api.SearchKMin, 1},
+		"largest k":        {api.SearchKMax, 50},
+		"default k":        {api.SearchKDefault, 10},
+		"deposit slots":    {api.DepositSlots, 10_000},
+		"pending deposits": {api.MaxPendingDeposit, 3},
+		"recent deposits":  {api.RecentDeposits, 20},
+		"proof bytes":      {api.MaxProofBytes, 4096},
+		"keyId length":     {api.KeyIDLength, 16},
+		"key secret":       {api.KeySecretChars, 32},
+		"active keys":      {api.MaxActiveKeys, 25},
+	}
+	for name, pair := range numbers {
+		if pair[0] != pair[1] {
+			t.Errorf("%s is %d, want %d", name, pair[0], pair[1])
+		}
+	}
+}
+
+// TestNames compares what is spelled on the wire with the pages that spell it.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for got, want := range map[string]string{
+		api.Version:            "0.3.0",
+		api.PathMCP:            "/api/mcp",
+		api.PathOpenAPI:        "/api/openapi",
+		api.PathOpenAPIYAML:    "/api/openapi.yaml",
+		api.PathAuthEmail:      "/api/auth/email",
+		api.PathAuthWallet:     "/api/auth/wallet",
+		api.PathAuthSession:    "/api/auth/session",
+		api.PathKeys:           "/api/keys",
+		api.PathCredits:        "/api/console/credits",
+		api.PathUsage:          "/api/console/usage",
+		api.PathPrompts:        "/api/console/prompts",
+		api.PathInternalJobs:   "/api/internal/jobs",
+		api.PathHealth:         "/healthz",
+		api.PathReady:          "/readyz",
+		api.HeaderRequestID:    "X-Request-Id",
+		api.HeaderPayment:      "X-402-Payment",
+		api.HeaderPaymentAlias: "X-Payment",
+		api.HeaderPayerHint:    "X-402-Payer-Hint",
+		api.HeaderDataMode:     "X-Data-Mode",
+		api.DataModeDemo:       "demo",
+		api.HeaderReplayed:     "Idempotency-Replayed",
+		api.HeaderJobTimestamp: "X-Contextd-Timestamp",
+		api.HeaderJobSignature: "X-Contextd-Signature",
+		api.SessionCookie:      "contextd_session",
+		api.CacheImmutable:     "public, max-age=86400, immutable",
+
+		api.PathAuthEmailVerify:  "/api/auth/email/verify",
+		api.PathAuthEmailLanding: "/auth/email",
+		api.PathAuthWalletVerify: "/api/auth/wallet/verify",
+		api.HeaderRetryAfter:     "Retry-After",
+		api.HeaderWarning:        "Warning",
+	} {
+		if got != want {
+			t.Errorf("spelled %q, want %q", got, want)
+		}
+	}
+	if want := "http://" + api.DefaultListen; api.DefaultBaseURL != want {
+		t.Errorf("clients look for the daemon at %s, and it listens at %s", api.DefaultBaseURL, want)
+	}
+}
+
+func TestFreshnessStale(t *testing.T) {
+	t.Parallel()
+	for age, want := range map[int64]bool{0: false, 300: false, 301: true} {
+		if got := (api.Freshness{AgeSeconds: age}).Stale(); got != want {
+			t.Errorf("stale at %d s = %v, want %v", age, got, want)
+		}
+	}
+}

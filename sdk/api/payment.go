@@ -1,0 +1,21 @@
+package api
+
+// PaymentRequirements is the quote of a call.
+type PaymentRequirements struct {
+	Scheme     string `json:"scheme"`     // SchemeX402
+	Network    string `json:"network"`    // NetworkL2
+	Asset      string `json:"asset"`      // AssetUSDG
+	Amount     string `json:"amount"`     // USDG in shortest decimal text; the transfer must be exactly this
+	Recipient  string `json:"recipient"`  // the treasury, 0x and 40 hex digits
+	ValidUntil int64  `json:"validUntil"` // Unix seconds; the block's time decides
+	Nonce      string `json:"nonce"`      // 0x and 64 hex digits, appended to the transfer's calldata
+}
+
+// PaymentProof is what the HeaderPayment header carries as base64 JSON.
+type PaymentProof struct {
+	Scheme    string `json:"scheme"`
+	Network   string `json:"network"`
+	TxHash    string `json:"txHash"`
+	Payer     string `json:"payer"`
+	Signature string `json:"signature,omitempty"` // EIP-191 by the payer; verified when present
+}
