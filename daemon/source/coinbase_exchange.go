@@ -1,0 +1,67 @@
+package source
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/contextd/contextd/daemon/source/upstream"
+)
+
+// CoinbaseExchange is coinbase-exchange: the majors on one exchange, for when coingecko-markets fails.
+func CoinbaseExchange() Connector {
+	c := Connector{ID: "coinbase-exchange", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute}
+	c.New, c.read = func() Doc { return &ExchangeDoc{} }, readExchange
+	return c
+}
+
+// coinbaseProducts are symbols on the exchange.
+func coinbaseProducts() []listing {
+	return []listing{{"BTC", "bitcoin"}, {"ETH", "ethereum"}, {"SOL", "solana"}, {"XRP", "ripple"}, {"BNB", "binancecoin"}}
+}
+
+// readExchange asks for one document per product. One that is missing or broken is a missing row, but when upstream does not
+// answer, the others are not asked for.
+func readExchange(ctx context.Context, a *upstream.Attempt, _ Doc) (Doc, int, error) {
+	doc := &ExchangeDoc{}
+	var failure error
+	for _, product := range coinbaseProducts() {
+		r := upstream.Request{URL: "https://api.exchange.coinbase.com/products/" + product.key + "-USD/stats"}
+		err := a.Get(ctx, r, func(body io.Reader) error {
+			coin, err := decodeStats(body, product.coinID)
+			if err == nil {
+				doc.Coins = append(doc.Coins, coin)
+			}
+			return err
+		})
+		if err == nil {
+			continue
+		}
+		failure = err
+		if class := upstream.AsFailure(err).Class; class != ClassNotFound && class != ClassEmpty {
+			break
+		}
+	}
+	if len(doc.Coins) == 0 {
+		return nil, 0, failure
+	}
+	return doc, len(coinbaseProducts()) - len(doc.Coins), nil
+}
+
+// decodeStats decodes the statistics of a product. Open is the price of 24 hours ago.
+func decodeStats(body io.Reader, coinID string) (ExchangeCoin, error) {
+	var in struct{ Open, Last upstream.Number }
+	if err := upstream.Object(body, &in); err != nil {
+		return ExchangeCoin{}, err
+	}
+	last, ok := in.Last.Price()
+	if !ok {
+		return ExchangeCoin{}, upstream.Fail(ClassEmpty, "no price")
+	}
+	coin := ExchangeCoin{CoinID: coinID, Price: last}
+	if open, ok := in.Open.Price(); ok {
+		change := (last - open) / open * 100
+		coin.Change24h = &change
+	}
+	return coin, nil
+}

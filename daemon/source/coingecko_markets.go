@@ -1,0 +1,82 @@
+package source
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/daemon/source/upstream"
+)
+
+// capID caps ids, which are part of keys and paths, in runes.
+const capID = 80
+
+// CoinGeckoMarkets is coingecko-markets: the 100 largest coins.
+func CoinGeckoMarkets() Connector {
+	c := Connector{ID: "coingecko-markets", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute, fresh: marketsFresh}
+	return document(c, "https://api.coingecko.com/api/v3/coins/markets?vs_currency=usd&order=market_cap_desc&per_page=100&page=1"+
+		"&price_change_percentage=1h,24h,7d&sparkline=false", decodeMarkets)
+}
+
+// marketRow is a row as upstream writes it.
+type marketRow struct {
+	ID, Symbol, Name string
+	Price            upstream.Number `json:"current_price"`
+	MarketCap        upstream.Number `json:"market_cap"`
+	Volume           upstream.Number `json:"total_volume"`
+	Rank             upstream.Number `json:"market_cap_rank"`
+	Change1h         upstream.Number `json:"price_change_percentage_1h_in_currency"`
+	Change24h        upstream.Number `json:"price_change_percentage_24h_in_currency"`
+	Change24hPlain   upstream.Number `json:"price_change_percentage_24h"`
+	Change7d         upstream.Number `json:"price_change_percentage_7d_in_currency"`
+	LastUpdated      string          `json:"last_updated"`
+}
+
+// coin drops rows without an id or a price and rows whose change is out of this world.
+func (r marketRow) coin() (c Coin, id string, wanted bool) {
+	change := r.Change24h
+	if change.Value() == nil {
+		change = r.Change24hPlain
+	}
+	price, ok := r.Price.Price()
+	if !ok || change.Wild() {
+		return Coin{}, "", false
+	}
+	c = Coin{
+		ID:        mind.Clean(r.ID, capID),
+		Symbol:    strings.ToUpper(mind.Clean(r.Symbol, mind.CapSymbol)),
+		Name:      mind.Clean(r.Name, mind.CapName),
+		Price:     price,
+		Change1h:  r.Change1h.Percent(),
+		Change24h: change.Percent(),
+		Change7d:  r.Change7d.Percent(),
+		MarketCap: r.MarketCap.Amount(),
+		Volume24h: r.Volume.Amount(),
+		Rank:      r.Rank.Int(),
+	}
+	return c, c.ID, true
+}
+
+func decodeMarkets(body io.Reader, at time.Time) (*MarketsDoc, int, error) {
+	var asOf time.Time
+	kept, dropped, err := upstream.List(body, func(r marketRow) (Coin, string, bool) {
+		if t, err := time.Parse(time.RFC3339, r.LastUpdated); err == nil && t.After(asOf) {
+			asOf = t.UTC()
+		}
+		return r.coin()
+	})
+	return &MarketsDoc{Coins: capRows(kept), AsOf: upstream.NotAfter(asOf, at)}, dropped, err
+}
+
+// maxMarketsAge is how old the newest price may be. Upstream moves every minute, so an older answer is a frozen one.
+const maxMarketsAge = time.Hour
+
+// marketsFresh fails if every price is old. A document without times cannot tell.
+func marketsFresh(doc Doc, at time.Time) error {
+	asOf := doc.(*MarketsDoc).AsOf
+	if age := at.Sub(asOf); !asOf.IsZero() && age > maxMarketsAge {
+		return upstream.Fail(ClassStale, "the newest price is %d minutes old", int(age.Minutes()))
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package source
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/daemon/source/upstream"
+)
+
+// CoinGeckoTrending is coingecko-trending: the coins that people search for.
+func CoinGeckoTrending() Connector {
+	c := Connector{ID: "coingecko-trending", Interval: 30 * time.Minute, StaleAfter: time.Hour}
+	return document(c, "https://api.coingecko.com/api/v3/search/trending", decodeTrending)
+}
+
+// trendingRow is a row as upstream writes it.
+type trendingRow struct {
+	Item struct {
+		ID, Symbol, Name string
+		Data             struct {
+			Change24h struct{ USD upstream.Number } `json:"price_change_percentage_24h"`
+		}
+	}
+}
+
+func (r trendingRow) coin() (c TrendingCoin, id string, wanted bool) {
+	c = TrendingCoin{
+		ID:        mind.Clean(r.Item.ID, capID),
+		Symbol:    strings.ToUpper(mind.Clean(r.Item.Symbol, mind.CapSymbol)),
+		Name:      mind.Clean(r.Item.Name, mind.CapName),
+		Change24h: r.Item.Data.Change24h.USD.Percent(),
+	}
+	return c, c.ID, true
+}
+
+func decodeTrending(body io.Reader, _ time.Time) (*TrendingDoc, int, error) {
+	var in struct{ Coins []json.RawMessage }
+	if err := upstream.Object(body, &in); err != nil {
+		return nil, 0, err
+	}
+	kept, dropped, err := upstream.Collect(in.Coins, trendingRow.coin)
+	return &TrendingDoc{Coins: capRows(kept)}, dropped, err
+}

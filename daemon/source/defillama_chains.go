@@ -1,0 +1,117 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/daemon/source/upstream"
+)
+
+const (
+	historyChains = 6         // the largest chains, whose daily history is read
+	historyEvery  = day       // from one reading of the histories to the next
+	historyRetry  = time.Hour // the same after a reading that failed
+)
+
+// DefiLlamaChains is defillama-chains: value held on chains. The document has no changes; those of the largest chains come from
+// their daily histories, read once a day.
+func DefiLlamaChains() Connector {
+	c := Connector{ID: "defillama-chains", Interval: 5 * time.Minute, StaleAfter: 90 * time.Minute}
+	c = document(c, "https://api.llama.fi/v2/chains", decodeChains)
+	readMain := c.read
+	c.read = func(ctx context.Context, a *upstream.Attempt, last Doc) (Doc, int, error) {
+		doc, dropped, err := readMain(ctx, a, nil) // nil: an unchanged document must not keep a due history from being read
+		if err == nil {
+			doc.(*ChainsDoc).addChanges(ctx, a, last)
+		}
+		return doc, dropped, err
+	}
+	return c
+}
+
+// chainRow is a row as upstream writes it.
+type chainRow struct {
+	Name string
+	TVL  upstream.Number
+}
+
+func (r chainRow) chain() (c Chain, id string, wanted bool) {
+	tvl := r.TVL.Amount()
+	if tvl == nil {
+		return Chain{}, "", false
+	}
+	c = Chain{Name: mind.Clean(r.Name, mind.CapName), TVL: *tvl}
+	return c, c.Name, true
+}
+
+func decodeChains(body io.Reader, _ time.Time) (*ChainsDoc, int, error) {
+	kept, dropped, err := upstream.List(body, chainRow.chain)
+	slices.SortFunc(kept, func(a, b Chain) int { return cmp.Or(cmp.Compare(b.TVL, a.TVL), strings.Compare(a.Name, b.Name)) })
+	return &ChainsDoc{Chains: capRows(kept)}, dropped, err
+}
+
+// addChanges sets the changes of the day and the week: those that last knows, or new ones when the histories are due.
+func (d *ChainsDoc) addChanges(ctx context.Context, a *upstream.Attempt, last Doc) {
+	if prev, ok := last.(*ChainsDoc); ok {
+		d.keepChanges(prev)
+	}
+	if a.Now.Sub(d.HistoryAt) >= historyEvery {
+		d.HistoryAt = readHistories(ctx, a, d.Chains[:min(len(d.Chains), historyChains)])
+	}
+}
+
+// keepChanges copies what an earlier document knew from the histories.
+func (d *ChainsDoc) keepChanges(prev *ChainsDoc) {
+	known := make(map[string]Chain, len(prev.Chains))
+	for _, c := range prev.Chains {
+		known[c.Name] = c
+	}
+	for i := range d.Chains {
+		c := &d.Chains[i]
+		c.Change1d, c.Change7d = known[c.Name].Change1d, known[c.Name].Change7d
+	}
+	d.HistoryAt = prev.HistoryAt
+}
+
+// readHistories sets the changes of chains and returns the time to remember for it. Only points of one history are compared: the
+// main document counts slightly differently. A history that cannot be read leaves the changes as they are; when upstream does
+// not answer at all, the rest is left for a time an hour from now.
+func readHistories(ctx context.Context, a *upstream.Attempt, chains []Chain) time.Time {
+	for i := range chains {
+		c := &chains[i]
+		r := upstream.Request{URL: "https://api.llama.fi/v2/historicalChainTvl/" + url.PathEscape(c.Name)}
+		var points []upstream.Point
+		err := a.Get(ctx, r, func(body io.Reader) (err error) {
+			points, err = decodeHistory(body)
+			return err
+		})
+		if err == nil {
+			c.Change1d, c.Change7d = upstream.Change(points, day), upstream.Change(points, 7*day)
+			continue
+		}
+		if class := upstream.AsFailure(err).Class; class != ClassNotFound && class != ClassEmpty {
+			return a.Now.Add(historyRetry - historyEvery)
+		}
+	}
+	return a.Now
+}
+
+// decodeHistory returns the points of a history, oldest first.
+func decodeHistory(body io.Reader) ([]upstream.Point, error) {
+	type row struct{ Date, TVL upstream.Number }
+	points, _, err := upstream.List(body, func(r row) (upstream.Point, string, bool) {
+		at, tvl := r.Date.Time(), r.TVL.Amount()
+		if at == nil || tvl == nil {
+			return upstream.Point{}, "", false
+		}
+		return upstream.Point{At: *at, Value: *tvl}, at.String(), true
+	})
+	slices.SortFunc(points, func(a, b upstream.Point) int { return a.At.Compare(b.At) })
+	return points, err
+}

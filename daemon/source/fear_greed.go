@@ -1,0 +1,70 @@
+package source
+
+import (
+	"encoding/json"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/daemon/source/upstream"
+)
+
+// FearGreed is alternativeme-fng: the Crypto Fear & Greed Index of the last seven days. Its terms ask for the source to be
+// named next to the value.
+func FearGreed() Connector {
+	c := Connector{ID: "alternativeme-fng", Interval: time.Hour, StaleAfter: 26 * time.Hour}
+	return document(c, "https://api.alternative.me/fng/?limit=7", decodeFearGreed)
+}
+
+// fearGreedRow is a row as upstream writes it.
+type fearGreedRow struct {
+	Value       upstream.Number
+	Label       string `json:"value_classification"`
+	Timestamp   upstream.Number
+	UntilUpdate upstream.Number `json:"time_until_update"` // seconds, on the newest row only
+}
+
+// day drops rows without a time or with a value outside 0 to 100.
+func (r fearGreedRow) day(fetched time.Time) (d FearGreedDay, id string, wanted bool) {
+	value, at := r.Value.Int(), r.Timestamp.Time()
+	if value == nil || *value > 100 || at == nil {
+		return FearGreedDay{}, "", false
+	}
+	d = FearGreedDay{Value: *value, Label: mind.Clean(r.Label, mind.CapName), At: upstream.NotAfter(*at, fetched)}
+	return d, strconv.FormatInt(at.Unix(), 10), true
+}
+
+func decodeFearGreed(body io.Reader, at time.Time) (*FearGreedDoc, int, error) {
+	var in struct {
+		Data     []json.RawMessage
+		Metadata struct{ Error json.RawMessage }
+	}
+	if err := upstream.Object(body, &in); err != nil {
+		return nil, 0, err
+	}
+	if e := string(in.Metadata.Error); e != "" && e != "null" && e != `""` {
+		return nil, 0, upstream.Fail(ClassBadContent, "upstream reports an error with HTTP 200")
+	}
+	kept, dropped, err := upstream.Collect(in.Data, func(r fearGreedRow) (FearGreedDay, string, bool) { return r.day(at) })
+	if err != nil {
+		return nil, dropped, err
+	}
+	slices.SortStableFunc(kept, func(a, b FearGreedDay) int { return b.At.Compare(a.At) })
+	return &FearGreedDoc{Days: capRows(kept), NextUpdate: nextUpdate(in.Data[0], at)}, dropped, nil
+}
+
+// nextUpdate turns the seconds until the next update into a time, rounded so that it stays the same from fetch to fetch.
+func nextUpdate(newest json.RawMessage, at time.Time) *time.Time {
+	var r fearGreedRow
+	if json.Unmarshal(newest, &r) != nil {
+		return nil
+	}
+	left := r.UntilUpdate.Int()
+	if left == nil || *left > int(7*day.Seconds()) {
+		return nil
+	}
+	t := at.Add(time.Duration(*left) * time.Second).Round(time.Minute)
+	return &t
+}

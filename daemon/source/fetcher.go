@@ -1,0 +1,100 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/contextd/contextd/daemon/source/upstream"
+)
+
+// Config is what a Fetcher needs. The zero value works.
+type Config = upstream.Config
+
+// Outcome is what one attempt brought.
+type Outcome struct {
+	Doc         Doc           // nil when there is nothing new: a failure, or not modified
+	Class       Class         // the judgement
+	Err         error         // for operators and for source_status, at most 120 runes; nil if Doc is set or NotModified
+	RetryAfter  time.Duration // what upstream asked to wait, at most an hour; 0 if it asked nothing
+	Dropped     int           // rows that made no sense
+	NotModified bool          // upstream says that the last Doc still holds
+	Latency     time.Duration // of the whole attempt
+}
+
+// Fetcher fetches sources politely. It is safe for concurrent use and keeps limits and ETags for all of its life, so a daemon
+// has one.
+type Fetcher struct{ client *upstream.Client }
+
+// NewFetcher returns a Fetcher.
+func NewFetcher(cfg Config) *Fetcher { return &Fetcher{client: upstream.NewClient(cfg)} }
+
+// Fetch asks the source c once, with at most one retry, and judges its answer. last is the last good Doc, the newest that Fetch
+// returned if it returned any, nil if there is none: it is never changed, only compared, confirmed, and asked for what need not
+// be read again.
+func (f *Fetcher) Fetch(ctx context.Context, c Connector, last Doc) Outcome {
+	a := f.client.Attempt()
+	doc, dropped, err := c.read(ctx, a, last)
+	out := c.judge(a, last, doc, err)
+	out.Dropped = dropped
+	if out.Class == ClassOK && dropped > 0 {
+		out.Class = ClassPartial
+	}
+	out.Latency = a.Latency()
+	return out
+}
+
+// judge turns what a connector read into an Outcome.
+func (c Connector) judge(a *upstream.Attempt, last, doc Doc, err error) Outcome {
+	confirmed := errors.Is(err, upstream.ErrNotModified)
+	switch {
+	case confirmed:
+		doc = last
+	case err != nil:
+		return failed(err)
+	case doc.Len() == 0:
+		return failed(upstream.Fail(ClassPartial, "no row made sense"))
+	default:
+		c.shift(doc, a)
+	}
+	if c.fresh != nil {
+		if err := c.fresh(doc, a.Now); err != nil {
+			return failed(err)
+		}
+	}
+	if confirmed {
+		return Outcome{Class: ClassOK, NotModified: true}
+	}
+	if last != nil && 2*doc.Len() < last.Len() {
+		return failed(upstream.Fail(ClassBadContent, "%d rows where the last answer had %d", doc.Len(), last.Len()))
+	}
+	a.Accept()
+	return Outcome{Doc: doc, Class: ClassOK}
+}
+
+// failed is the Outcome of an attempt that failed.
+func failed(err error) Outcome {
+	f := upstream.AsFailure(err)
+	return Outcome{Class: f.Class, Err: f, RetryAfter: f.RetryAfter}
+}
+
+// shift moves the times of a replayed doc to now.
+func (c Connector) shift(doc Doc, a *upstream.Attempt) {
+	by := a.Now.Sub(a.At)
+	if c.wholeDays {
+		by = a.Now.Truncate(day).Sub(a.At.Truncate(day))
+	}
+	if by != 0 {
+		doc.Shift(by)
+	}
+}
+
+const day = 24 * time.Hour
+
+// Backoff is the pause after a number of failures in a row: 5, 10, 20, then 40 minutes. It is 0 without a failure.
+func Backoff(failures int) time.Duration {
+	if failures <= 0 {
+		return 0
+	}
+	return 5 * time.Minute << min(failures-1, 3)
+}

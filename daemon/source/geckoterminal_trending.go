@@ -1,0 +1,78 @@
+package source
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/daemon/source/upstream"
+)
+
+// GeckoTerminalTrending is geckoterminal-trending: the pools that traders look at.
+func GeckoTerminalTrending() Connector {
+	c := Connector{ID: "geckoterminal-trending", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute}
+	return document(c, "https://api.geckoterminal.com/api/v2/networks/trending_pools"+
+		"?include=base_token,quote_token,dex,network&page=1&duration=24h", decodePools)
+}
+
+// poolRow is a row as upstream writes it, in the manner of JSON:API.
+type poolRow struct {
+	ID         string
+	Attributes struct {
+		Name      string
+		Price     upstream.Number                   `json:"base_token_price_usd"`
+		Changes   struct{ H1, H24 upstream.Number } `json:"price_change_percentage"`
+		Volume    struct{ H24 upstream.Number }     `json:"volume_usd"`
+		Reserve   upstream.Number                   `json:"reserve_in_usd"`
+		CreatedAt string                            `json:"pool_created_at"`
+		Txns      struct {
+			H24 struct{ Buys, Sells upstream.Number }
+		} `json:"transactions"`
+	}
+	Relationships struct {
+		Network, Dex struct{ Data struct{ ID string } }
+	}
+}
+
+// pool drops rows without an id or a price and rows whose change is out of this world.
+func (r poolRow) pool(at time.Time) (p Pool, id string, wanted bool) {
+	in := r.Attributes
+	price, ok := in.Price.Price()
+	if !ok || in.Changes.H24.Wild() {
+		return Pool{}, "", false
+	}
+	p = Pool{
+		ID:        mind.Clean(r.ID, 2*capID), // a network and an address, some of 64 digits
+		Pair:      mind.Clean(in.Name, mind.CapName),
+		Network:   mind.Clean(r.Relationships.Network.Data.ID, mind.CapName),
+		Dex:       mind.Clean(r.Relationships.Dex.Data.ID, mind.CapName),
+		Price:     &price,
+		Change1h:  in.Changes.H1.Percent(),
+		Change24h: in.Changes.H24.Percent(),
+		Volume24h: in.Volume.H24.Amount(),
+		Liquidity: in.Reserve.Amount(),
+	}
+	if p.Network == "" {
+		p.Network, _, _ = strings.Cut(p.ID, "_")
+	}
+	if buys, sells := in.Txns.H24.Buys.Int(), in.Txns.H24.Sells.Int(); buys != nil && sells != nil {
+		n := int64(*buys) + int64(*sells)
+		p.Txns24h = &n
+	}
+	if t, err := time.Parse(time.RFC3339, in.CreatedAt); err == nil {
+		t = upstream.NotAfter(t.UTC(), at)
+		p.CreatedAt = &t
+	}
+	return p, p.ID, true
+}
+
+func decodePools(body io.Reader, at time.Time) (*PoolsDoc, int, error) {
+	var in struct{ Data []json.RawMessage }
+	if err := upstream.Object(body, &in); err != nil {
+		return nil, 0, err
+	}
+	kept, dropped, err := upstream.Collect(in.Data, func(r poolRow) (Pool, string, bool) { return r.pool(at) })
+	return &PoolsDoc{Pools: capRows(kept)}, dropped, err
+}

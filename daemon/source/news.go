@@ -1,0 +1,52 @@
+package source
+
+import (
+	"io"
+	"slices"
+	"time"
+
+	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/daemon/source/upstream"
+)
+
+// NewsCoinDesk is news-coindesk. Of all news only headlines and links are kept.
+func NewsCoinDesk() Connector {
+	return news("news-coindesk", "https://www.coindesk.com/arc/outboundfeeds/rss/?outputType=xml")
+}
+
+// NewsCointelegraph is news-cointelegraph.
+func NewsCointelegraph() Connector {
+	return news("news-cointelegraph", "https://cointelegraph.com/rss")
+}
+
+// NewsDecrypt is news-decrypt.
+func NewsDecrypt() Connector { return news("news-decrypt", "https://decrypt.co/feed") }
+
+// news is the connector of one publisher's feed.
+func news(id, url string) Connector {
+	return document(Connector{ID: id, Interval: 10 * time.Minute, StaleAfter: 15 * time.Minute}, url, decodeNews)
+}
+
+// decodeNews drops items without a title or a link. A time that cannot be read, or lies ahead, is the time of the fetch.
+func decodeNews(body io.Reader, at time.Time) (*NewsDoc, int, error) {
+	items, err := upstream.Feed(body)
+	if err != nil {
+		return nil, 0, err
+	}
+	doc, seen := &NewsDoc{}, make(map[string]bool)
+	for _, item := range items {
+		h := Headline{Title: mind.Clean(item.Title, mind.CapHeadline), URL: item.Link, PublishedAt: at}
+		if item.Published != nil {
+			h.PublishedAt = upstream.NotAfter(item.Published.UTC(), at)
+		}
+		if h.Title == "" || h.URL == "" || seen[h.URL] {
+			continue
+		}
+		seen[h.URL] = true
+		doc.Items = append(doc.Items, h)
+	}
+	dropped := len(items) - len(doc.Items)
+	slices.SortStableFunc(doc.Items, func(a, b Headline) int { return b.PublishedAt.Compare(a.PublishedAt) })
+	doc.Items = capRows(doc.Items)
+	return doc, dropped, nil
+}

@@ -1,0 +1,85 @@
+package source
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/daemon/source/upstream"
+)
+
+// Polymarket is polymarket-crypto: what traders think will happen.
+func Polymarket() Connector {
+	c := Connector{ID: "polymarket-crypto", Interval: 10 * time.Minute, StaleAfter: 15 * time.Minute}
+	return document(c, "https://gamma-api.polymarket.com/events?active=true&closed=false&order=volume24hr&ascending=false"+
+		"&limit=20&tag_slug=crypto", decodePredictions)
+}
+
+// eventRow is a row as upstream writes it: a topic with one or more markets.
+type eventRow struct{ Markets []marketOfEvent }
+
+// marketOfEvent is a question. Its outcomes and their prices are JSON lists inside strings.
+type marketOfEvent struct {
+	ID, Question            string
+	Outcomes, OutcomePrices string
+	Closed                  bool
+	Volume24h               upstream.Number `json:"volume24hr"`
+}
+
+// prediction is the most traded open market of an event: its other markets are variants of the same question.
+func (r eventRow) prediction() (p Prediction, id string, wanted bool) {
+	for _, m := range r.Markets {
+		candidate, ok := m.prediction()
+		if ok && (p.ID == "" || candidate.traded() > p.traded()) {
+			p = candidate
+		}
+	}
+	return p, p.ID, true
+}
+
+// traded is the volume of p, less than every other if unknown.
+func (p Prediction) traded() float64 {
+	if p.Volume24h == nil {
+		return -1
+	}
+	return *p.Volume24h
+}
+
+func (m marketOfEvent) prediction() (p Prediction, ok bool) {
+	probability, ok := m.probability()
+	p = Prediction{
+		ID:          mind.Clean(m.ID, capID),
+		Question:    mind.Clean(m.Question, mind.CapHeadline),
+		Probability: probability,
+		Volume24h:   m.Volume24h.Amount(),
+	}
+	return p, ok && !m.Closed && p.ID != "" && p.Question != ""
+}
+
+// probability is the price of "Yes", or of the first outcome of a market without one.
+func (m marketOfEvent) probability() (float64, bool) {
+	var outcomes []string
+	var prices []upstream.Number
+	if json.Unmarshal([]byte(m.Outcomes), &outcomes) != nil || json.Unmarshal([]byte(m.OutcomePrices), &prices) != nil {
+		return 0, false
+	}
+	yes := max(0, slices.IndexFunc(outcomes, func(o string) bool { return strings.EqualFold(o, "yes") }))
+	if yes >= len(prices) {
+		return 0, false
+	}
+	price := prices[yes].Amount()
+	if price == nil || *price > 1 {
+		return 0, false
+	}
+	return *price, true
+}
+
+func decodePredictions(body io.Reader, _ time.Time) (*PredictionsDoc, int, error) {
+	kept, dropped, err := upstream.List(body, eventRow.prediction)
+	slices.SortStableFunc(kept, func(a, b Prediction) int { return cmp.Compare(b.traded(), a.traded()) })
+	return &PredictionsDoc{Markets: capRows(kept)}, dropped, err
+}
