@@ -1,0 +1,151 @@
+package brief
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/contextd/contextd/daemon/brief/ground"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Longest texts of a state that the built-in writer repeats, in runes. Rows with longer ones are left out.
+const (
+	maxName     = 64
+	maxHeadline = 140
+)
+
+// news is the state of the crypto pack without what cannot be told: rows without a citable source or a usable name, numbers that
+// make no sense. Its texts are fit to stand in a sentence.
+type news struct {
+	api.CryptoState
+	in   Input
+	told map[string]bool // names that a leading flag has told of
+}
+
+// writeCrypto writes the brief of the crypto pack.
+func writeCrypto(in Input) (string, error) {
+	n := &news{in: in, told: map[string]bool{}}
+	d := json.NewDecoder(bytes.NewReader(in.State))
+	d.UseNumber()
+	var tree any
+	if err := d.Decode(&tree); err != nil {
+		return "", fmt.Errorf("decode state: %w", err)
+	}
+	clean, err := json.Marshal(purge(in, "", tree))
+	if err == nil {
+		err = json.Unmarshal(clean, &n.CryptoState)
+	}
+	if err != nil {
+		return "", fmt.Errorf("decode state: %w", err)
+	}
+	n.keepTellable()
+	lead := n.alerts()
+	return compose([]paragraph{lead, n.tone(len(lead) > 0), n.coins(), n.locked(), n.pools(), n.themes(), n.odds(), n.sources()}), nil
+}
+
+// purge makes a tree fit to be told: texts become inline ones; objects without a citable source go, and so do percentages that no
+// market makes and amounts that are not positive.
+func purge(in Input, key string, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if ref, ok := v["ref"].(json.Number); ok && !citedBy(in, ref) {
+			return nil
+		}
+		for k, member := range v {
+			v[k] = purge(in, k, member)
+		}
+	case []any:
+		kept := []any{}
+		for _, element := range v {
+			if element = purge(in, key, element); element != nil {
+				kept = append(kept, element)
+			}
+		}
+		return kept
+	case string:
+		return ground.Inline(v)
+	case json.Number:
+		if !sensible(key, v) {
+			return nil
+		}
+	}
+	return v
+}
+
+// citedBy reports whether ref is an anchor of the pack.
+func citedBy(in Input, ref json.Number) bool {
+	r, err := strconv.Atoi(ref.String())
+	return err == nil && citable(in, r)
+}
+
+// sensible reports whether a number can be true: no percentage is above a million, and amounts are positive.
+func sensible(key string, n json.Number) bool {
+	x, err := n.Float64()
+	switch {
+	case err != nil, strings.HasSuffix(key, "Pct") && math.Abs(x) > 1e6:
+		return false
+	}
+	return x > 0 || !strings.HasSuffix(key, "Usd")
+}
+
+// keepTellable drops the rows that lack what their sentence needs.
+func (n *news) keepTellable() {
+	n.TopMovers = keep(n.TopMovers, func(m api.Mover) bool { return sayable(m.Name, maxName) && m.PriceUSD != nil })
+	n.ProtocolTVL = keep(n.ProtocolTVL, func(p api.ProtocolTVL) bool { return sayable(p.Name, maxName) && p.TVLUSD != nil })
+	n.TrendingPools = keep(n.TrendingPools, func(p api.TrendingPool) bool { return sayable(p.Pair, maxName) })
+	n.Narratives = keep(n.Narratives, func(t api.Narrative) bool { return sayable(t.Name, maxName) })
+	for i := range n.Narratives {
+		t := &n.Narratives[i]
+		t.Headlines = keep(t.Headlines, func(h api.Headline) bool { return sayable(h.Title, maxHeadline) })
+	}
+	n.Flags = keep(n.Flags, func(f api.Flag) bool { return sayable(f.Subject, maxName) && math.Abs(f.Value) < 1e15 })
+	n.SourceStatus = keep(n.SourceStatus, func(s api.SourceStatus) bool { return sayable(s.ID, maxName) })
+	keepReadings(&n.Sentiment)
+}
+
+// keepReadings drops the market-wide readings that lack what their sentence needs.
+func keepReadings(s *api.Sentiment) {
+	s.Predictions = keep(s.Predictions, func(p api.Prediction) bool {
+		return sayable(p.Question, maxHeadline) && between(p.Probability, 0, 1)
+	})
+	if s.Breadth != nil && (min(s.Breadth.Advancing, s.Breadth.Declining) < 0 || s.Breadth.Advancing+s.Breadth.Declining == 0) {
+		s.Breadth = nil
+	}
+	if s.Fees != nil && !between(s.Fees.BTCFastestSatVb, 0.01, 1e6) {
+		s.Fees = nil
+	}
+	if s.Market != nil && s.Market.TotalMarketCapUSD == nil && s.Market.Change24hPct == nil {
+		s.Market = nil
+	}
+	if s.Stablecoins != nil && s.Stablecoins.SupplyUSD == nil {
+		s.Stablecoins = nil
+	}
+}
+
+// between reports whether x is known and in a range.
+func between(x *float64, least, most float64) bool { return x != nil && *x >= least && *x <= most }
+
+// keep is the rows that are fit.
+func keep[T any](rows []T, fit func(T) bool) []T {
+	return slices.DeleteFunc(rows, func(r T) bool { return !fit(r) })
+}
+
+// group is the rows whose group, as of says, is name.
+func group[T any](rows []T, name string, of func(T) string) []T {
+	return keep(slices.Clone(rows), func(r T) bool { return of(r) == name })
+}
+
+// citable reports whether ref is an anchor of the pack.
+func citable(in Input, ref int) bool { return ref >= 1 && ref <= len(in.Citations) }
+
+// sayable reports whether a text has something to read and is not too long for a sentence.
+func sayable(s string, limit int) bool {
+	return utf8.RuneCountInString(s) <= limit && strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+}

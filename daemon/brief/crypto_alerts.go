@@ -1,0 +1,168 @@
+package brief
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// alerts tells the flags, gravest first, if one of them is more than a notice. Flags on sources are told with the sources, and
+// notices where their subject is told of.
+func (n *news) alerts() (p paragraph) {
+	var critical, warning []api.Flag
+	for _, f := range n.Flags {
+		switch {
+		case sourceFlag(f):
+		case f.Severity == api.SeverityCritical:
+			critical = append(critical, f)
+		case f.Severity == api.SeverityWarning:
+			warning = append(warning, f)
+		}
+	}
+	total := len(n.Flags)
+	grave, rest := critical, warning
+	if len(critical) == 0 {
+		grave, rest = warning, nil
+	}
+	if len(grave) == 0 {
+		return nil
+	}
+	count, severity := len(grave), grave[0].Severity
+	grave, rest = companions(grave, rest)
+	items := n.incidents(grave)
+	opening := countFlags(total, count, severity)
+	first := min(len(items), 3)
+	p.say(vital, opening+": "+clauses(items[:first])+".")
+	if more := items[first:]; len(more) > 0 {
+		p.say(vital, "On the same level, "+clauses(more[:min(len(more), 3)])+".")
+	}
+	if len(rest) > 0 {
+		items := n.incidents(rest)
+		intro := "A warning is up as well: "
+		if len(rest) > 1 {
+			intro = sentenceCase(inWords(len(rest))) + " warnings follow: "
+		}
+		p.say(vital, intro+clauses(items[:min(len(items), 4)])+".")
+	}
+	return p
+}
+
+// sourceFlag reports whether a flag is about a source and not about the market.
+func sourceFlag(f api.Flag) bool {
+	return f.Kind == api.FlagSourceStale || f.Kind == api.FlagSourceError
+}
+
+// countFlags opens the sentence that tells the gravest flags.
+func countFlags(total, grave int, severity api.Severity) string {
+	adjective, noun := "critical", "critical flag"
+	if severity == api.SeverityWarning {
+		adjective, noun = "a warning", "warning"
+		if grave > 1 {
+			adjective = "warnings"
+		}
+	}
+	if grave == total {
+		return fmt.Sprintf("%s %s", sentenceCase(inWords(total)), plural(total, noun+" stands", noun+"s stand"))
+	}
+	return fmt.Sprintf("%s flags stand, %s of them %s", sentenceCase(inWords(total)), inWords(grave), adjective)
+}
+
+// companions moves the lesser flags on a subject of grave behind it.
+func companions(grave, rest []api.Flag) (together, others []api.Flag) {
+	same := func(a api.Flag) func(api.Flag) bool {
+		return func(b api.Flag) bool { return a.Subject == b.Subject }
+	}
+	for i, g := range grave {
+		together = append(together, g)
+		if !slices.ContainsFunc(grave[i+1:], same(g)) {
+			together = append(together, group(rest, g.Subject, func(f api.Flag) string { return f.Subject })...)
+		}
+	}
+	return together, keep(rest, func(f api.Flag) bool { return !slices.ContainsFunc(grave, same(f)) })
+}
+
+// notices tells the least flags that no other part of the brief tells of.
+func (n *news) notices() string {
+	list := keep(slices.Clone(n.Flags), func(f api.Flag) bool {
+		return f.Severity != api.SeverityCritical && f.Severity != api.SeverityWarning && !sourceFlag(f) &&
+			f.Kind != api.FlagPriceMove && f.Kind != api.FlagSentiment && !n.told[f.Subject]
+	})
+	if len(list) == 0 {
+		return ""
+	}
+	items := n.incidents(list[:min(len(list), 3)])
+	return "Also flagged: " + clauses(items) + "."
+}
+
+// incidents puts flags into clauses. Flags on one subject that follow each other name it once.
+func (n *news) incidents(flags []api.Flag) []string {
+	var items []string
+	for i, f := range flags {
+		again := i > 0 && flags[i-1].Subject == f.Subject
+		n.told[f.Subject] = true
+		for _, m := range n.TopMovers { // bitcoin is Bitcoin
+			if strings.EqualFold(m.Name, f.Subject) {
+				f.Subject = m.Name
+			}
+		}
+		items = append(items, incident(f, again)+cite(f.Ref))
+	}
+	return items
+}
+
+// incident puts one flag into a clause. again says that the clause before has named its subject.
+func incident(f api.Flag, again bool) string {
+	who := f.Subject
+	if again {
+		who = "it"
+	}
+	change := moved(f.Value)
+	switch f.Kind {
+	case api.FlagExploit:
+		return exploit(who, f.Value)
+	case api.FlagTVLDrop:
+		if again {
+			return "its TVL is " + change + " in 24 hours"
+		}
+		return "the TVL of " + who + " is " + change + " in 24 hours"
+	case api.FlagDepeg:
+		side := map[bool]string{true: "below", false: "above"}[f.Value < 0]
+		return fmt.Sprintf("%s trades %s%% %s its peg", who, grouped(math.Abs(f.Value), 2), side)
+	case api.FlagPriceMove:
+		return fmt.Sprintf("%s is %s in 24 hours", who, change)
+	case api.FlagDivergence:
+		return fmt.Sprintf("venues quote %s %s%% apart", who, grouped(math.Abs(f.Value), 2))
+	case api.FlagFeeSpike:
+		if f.Value > 0 {
+			return fees(who) + " have reached " + plainly(mind.Round(f.Value, 1)) + " sat/vB"
+		}
+	case api.FlagSentiment:
+		if f.Value >= 0 {
+			return who + " stands at an extreme of " + plainly(mind.Round(f.Value, 1))
+		}
+	}
+	if sayable(f.Message, maxHeadline) {
+		return fmt.Sprintf("“%s”", f.Message)
+	}
+	return fmt.Sprintf("%s is marked for %s", who, strings.ReplaceAll(f.Kind, "_", " "))
+}
+
+// exploit tells a reported loss. One too small to be meant is told without its size.
+func exploit(who string, loss float64) string {
+	if loss < 1000 {
+		return "a loss is reported at " + who
+	}
+	return who + " has a reported loss of " + dollars(int64(math.Round(loss)))
+}
+
+// fees names the fees of a subject that may be called so itself.
+func fees(who string) string {
+	if strings.Contains(strings.ToLower(who), "fees") {
+		return who
+	}
+	return "fees on " + who
+}

@@ -1,0 +1,116 @@
+package brief
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// tone tells how the whole market does. alarmed says that flags were told before it.
+func (n *news) tone(alarmed bool) (p paragraph) {
+	p.say(vital, n.market(alarmed))
+	if f := n.Sentiment.FearGreed; f != nil {
+		p.say(vital, fearGreed(f))
+	}
+	p.say(vital, n.breadth())
+	if s := n.Sentiment.Stablecoins; s != nil {
+		r := useful
+		if s.Change1dPct == nil || math.Abs(*s.Change1dPct) < 0.5 {
+			r = detail
+		}
+		p.say(r, "Stablecoin supply is "+dollars(*s.SupplyUSD)+then(s.Change1dPct, " on the day")+cite(s.Ref)+".")
+	}
+	if f := n.Sentiment.Fees; f != nil {
+		p.say(spare, fmt.Sprintf("A Bitcoin transaction in the next block pays %s sat/vB%s.", plainly(*f.BTCFastestSatVb), cite(f.Ref)))
+	}
+	p.say(useful, n.notices())
+	return p
+}
+
+// market tells size, change, turnover and dominance of the market.
+func (n *news) market(alarmed bool) string {
+	m := n.Sentiment.Market
+	if m == nil {
+		return ""
+	}
+	subject := "the crypto market"
+	switch {
+	case alarmed:
+		subject = "the wider market"
+	case len(n.Flags) == 0:
+		subject = "with no flag standing, the crypto market"
+	}
+	said := " is worth "
+	if m.TotalMarketCapUSD == nil {
+		said = " is " + moved(*m.Change24hPct) + " in 24 hours"
+	} else {
+		said += dollars(*m.TotalMarketCapUSD) + then(m.Change24hPct, " in 24 hours")
+	}
+	var more []string
+	if m.BTCDominancePct != nil && *m.BTCDominancePct > 0 {
+		more = append(more, "Bitcoin makes up "+percent(*m.BTCDominancePct)+" of its value")
+	}
+	if m.Volume24hUSD != nil {
+		more = append(more, dollars(*m.Volume24hUSD)+" changed hands")
+	}
+	if len(more) > 0 {
+		said += "; " + clauses(more)
+	}
+	return sentenceCase(subject) + said + cite(m.Ref) + "."
+}
+
+// fearGreed tells the index and where it comes from.
+func fearGreed(f *api.FearGreed) string {
+	text := fmt.Sprintf("Fear & Greed reads %d", f.Value)
+	if sayable(f.Label, maxName) {
+		text += " (" + f.Label + ")"
+	}
+	var before []string
+	day, week := f.PreviousDay, f.WeekAgo
+	switch {
+	case day != nil && *day == f.Value:
+		text += ", unchanged from yesterday"
+	case day != nil:
+		before = append(before, fmt.Sprintf("%d yesterday", *day))
+	}
+	if week != nil && *week != f.Value {
+		before = append(before, fmt.Sprintf("%d a week ago", *week))
+	}
+	switch {
+	case len(before) > 0 && day != nil && *day == f.Value:
+		text += fmt.Sprintf("; a week ago it was %d", *week)
+	case len(before) > 0:
+		text += ", after " + and(before)
+	}
+	return text + cite(f.Ref) + "."
+}
+
+// breadth tells how many coins go with the market or against it.
+func (n *news) breadth() string {
+	b := n.Sentiment.Breadth
+	if b == nil {
+		return ""
+	}
+	intro, noun := "Of the large coins, ", ""
+	if m := n.Sentiment.Market; m != nil && m.Change24hPct != nil && !flat(*m.Change24hPct) {
+		intro, noun = "Breadth agrees: ", " large "+plural(b.Advancing, "coin", "coins")
+		switch rising := b.Advancing > b.Declining; {
+		case b.Advancing == b.Declining:
+			intro = "Breadth is even: "
+		case rising != (*m.Change24hPct > 0):
+			intro = "Breadth says otherwise: "
+		}
+	}
+	rose, fell := fmt.Sprintf("%d%s", b.Advancing, noun), strconv.Itoa(b.Declining)
+	switch {
+	case b.Declining == 0:
+		fell = "none"
+	case b.Advancing == 0 && noun != "":
+		rose = "no large coin"
+	case b.Advancing == 0:
+		rose = "none"
+	}
+	return intro + rose + " rose and " + fell + " fell" + cite(b.Ref) + "."
+}

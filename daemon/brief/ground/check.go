@@ -1,0 +1,191 @@
+package ground
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// MaxLength is the most runes that a brief may have.
+const MaxLength = 4000
+
+// Kind says what is wrong with a brief.
+type Kind string
+
+// The kinds of findings.
+const (
+	KindEmpty     Kind = "empty"     // nothing is said
+	KindLength    Kind = "length"    // longer than MaxLength
+	KindCharacter Kind = "character" // control or invisible characters, or broken UTF-8
+	KindState     Kind = "state"     // the state itself cannot be read
+	KindAnchor    Kind = "anchor"    // an anchor that is malformed or names no source
+	KindUncited   Kind = "uncited"   // a sentence without an anchor
+	KindFigure    Kind = "figure"    // a figure that is nowhere in the state
+	KindSource    Kind = "source"    // a figure or a quotation that is only in rows of other sources than the sentence cites
+	KindSubject   Kind = "subject"   // a figure that belongs to another row than those the sentence names
+	KindDirection Kind = "direction" // up for what went down, or the reverse
+)
+
+// Finding is one reason why a brief is not published.
+type Finding struct {
+	Kind     Kind
+	Sentence string // the sentence it is in, "" if it concerns the whole text
+	Excerpt  string // the words that are wrong, "" if it is the sentence as such
+	Detail   string // what is wrong, in words for the writer
+}
+
+// String shows a finding on one line, for logs and for a writer that may try again.
+func (f Finding) String() string {
+	s := string(f.Kind)
+	if f.Excerpt != "" {
+		s += fmt.Sprintf(" %q", f.Excerpt)
+	}
+	s += ": " + f.Detail
+	if f.Sentence != "" {
+		s += fmt.Sprintf(" (in %q)", f.Sentence)
+	}
+	return s
+}
+
+// Check reads a brief against the state it is about and lists what does not hold, in the order of the text. Nil means that
+// every sentence cites its sources and that every figure is in their rows. It takes any text and any state.
+//
+// Numbers in words are not checked, nor is prose without figures: Check keeps false numbers out, not false opinions.
+func Check(text string, state []byte, citations []api.Citation) []Finding {
+	findings := checkForm(text)
+	x, err := readIndex(state, citations)
+	if err != nil {
+		return append(findings, Finding{Kind: KindState, Detail: err.Error()})
+	}
+	t := fold.Replace(strings.ToValidUTF8(text, "\uFFFD"))
+	c := checker{index: x, citations: citations, text: t, spans: x.spans(t)}
+	for _, s := range splitSentences(t, c.spans) {
+		c.check(s)
+	}
+	return append(findings, c.findings...)
+}
+
+// checkForm finds what is wrong with a text as such.
+func checkForm(text string) []Finding {
+	var list []Finding
+	if !wordChar.MatchString(text) {
+		list = append(list, Finding{Kind: KindEmpty, Detail: "the text says nothing"})
+	}
+	if n := utf8.RuneCountInString(text); n > MaxLength {
+		list = append(list, Finding{Kind: KindLength, Detail: fmt.Sprintf("%d characters, at most %d are allowed", n, MaxLength)})
+	}
+	bad := strings.IndexFunc(text, func(r rune) bool {
+		return r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r)
+	})
+	if bad >= 0 || !utf8.ValidString(text) {
+		list = append(list, Finding{Kind: KindCharacter, Detail: "control or invisible characters"})
+	}
+	return list
+}
+
+// checker holds one check.
+type checker struct {
+	index     *index
+	citations []api.Citation
+	text      string
+	spans     []span
+	findings  []Finding
+	previous  names // of the sentence before in the same paragraph
+}
+
+func (c *checker) add(kind Kind, s sentence, excerpt, format string, args ...any) {
+	c.findings = append(c.findings, Finding{kind, s.text, excerpt, fmt.Sprintf(format, args...)})
+}
+
+// check checks one sentence.
+func (c *checker) check(s sentence) {
+	for _, a := range s.bad {
+		c.add(KindAnchor, s, a, "only [N] is an anchor, one number in its own brackets from 1")
+	}
+	anchors := slices.DeleteFunc(slices.Clone(s.anchors), func(n int) bool {
+		if n > len(c.citations) {
+			c.add(KindAnchor, s, fmt.Sprintf("[%d]", n), "the pack has %d sources", len(c.citations))
+		}
+		return n > len(c.citations)
+	})
+	if len(s.anchors) == 0 && len(s.bad) == 0 && !s.silent() {
+		c.add(KindUncited, s, "", "the sentence cites no source")
+	}
+	own := c.names(s)
+	known := own
+	if !s.opens {
+		known.maybe = slices.Concat(own.maybe, c.previous.maybe)
+	}
+	c.quotations(s, anchors)
+	c.figures(s, anchors, known)
+	c.previous = own
+}
+
+// names is the rows that a sentence names: surely, and perhaps.
+type names struct{ sure, maybe []*row }
+
+// names lists the rows that s names.
+func (c *checker) names(s sentence) (n names) {
+	for _, p := range c.spans {
+		if !p.phrase.name || p.start < s.start || s.end < p.end {
+			continue
+		}
+		n.maybe = append(n.maybe, p.phrase.row)
+		if p.sure {
+			n.sure = append(n.sure, p.phrase.row)
+		}
+	}
+	return n
+}
+
+// quotations finds quotations of the state under the wrong anchor, and sources whose own anchor is not theirs. Words that the
+// state does not have may be quoted freely.
+func (c *checker) quotations(s sentence, anchors []int) {
+	if len(anchors) == 0 {
+		return // the missing anchor is found already
+	}
+	quotes := quotations(c.text[s.start:s.end], s.start)
+	for _, p := range c.spans {
+		if p.phrase.source && s.start <= p.start && p.end <= s.end {
+			quotes = append(quotes, [2]int{p.start, p.end})
+		}
+	}
+	for _, q := range quotes {
+		var origins []*row
+		for _, p := range c.spans {
+			if p.start == q[0] && p.end == q[1] {
+				origins = append(origins, p.phrase.row)
+			}
+		}
+		if len(origins) == 0 {
+			continue
+		}
+		cited, own := anchors, c.anchorsAt(q[1])
+		if own != nil {
+			cited = own
+		}
+		wrong := slices.ContainsFunc(cited, func(n int) bool {
+			return !slices.ContainsFunc(origins, func(r *row) bool { return r.under([]int{n}) })
+		})
+		right := slices.ContainsFunc(origins, func(r *row) bool { return r.under(cited) })
+		if !right || own != nil && wrong {
+			c.add(KindSource, s, c.text[q[0]:q[1]], "the source cited for it is not the one that has it")
+		}
+	}
+}
+
+// anchorsAt lists the anchors that follow position i of the text at once, behind a closing quotation mark; nil if none does.
+func (c *checker) anchorsAt(i int) []int {
+	var list []int
+	for _, a := range anyAnchor.FindAllString(ownAnchors.FindString(c.text[i:]), -1) {
+		if n, err := strconv.Atoi(strings.Trim(a, "[]")); err == nil {
+			list = append(list, n)
+		}
+	}
+	return list
+}

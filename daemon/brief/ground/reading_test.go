@@ -1,0 +1,81 @@
+package ground_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/contextd/contextd/daemon/brief/ground"
+)
+
+// barren is a state with one row that has no figures, so that every figure of a text is found.
+const barren = `{"rows":[{"name":"Yahoo! Inc. Coin","ref":1},{"name":"ether.fi","ref":1}]}`
+
+// Every sentence without an anchor is a finding, so the findings show how a text was cut.
+func TestCheckCutsSentences(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"One thing. Another thing.", []string{"One thing.", "Another thing."}},
+		{"One thing! Another? A third…", []string{"One thing!", "Another?", "A third…"}},
+		{"In the U.S. market vs. others, e.g. Japan, it fell. So did Mr. Smith.", []string{"In the U.S. market vs. others, e.g. Japan, it fell.", "So did Mr. Smith."}},
+		{"Approx. all of it. Etc. and so on.", []string{"Approx. all of it.", "Etc. and so on."}},
+		{"Cut. [1] Not cut", []string{"Not cut"}},
+		{"It fell.[1] Rose after. [1][1] Why", []string{"Why"}},
+		{"He said “It fell. It rose.” Then he left.", []string{"He said “It fell. It rose.”", "Then he left."}},
+		{"He said \"It fell. It rose\" and left.", []string{"He said \"It fell. It rose\" and left."}},
+		{"Yahoo! Inc. Coin fell. ether.fi rose.", []string{"Yahoo! Inc. Coin fell.", "ether.fi rose."}},
+		{"Soft\nwrapped line.\n\nNew paragraph without end\n\n- item one\n- item two", []string{"Soft\nwrapped line.", "New paragraph without end", "item one", "item two"}},
+		{"# Heading\nText under it.", []string{"Text under it."}},
+		{"**Bold heading**\n\nText under it.", []string{"Text under it."}},
+		{"What matters now:\n\n1. First.\n2) Second.", []string{"First.", "Second."}},
+		{"At a price of 1.5 it. is odd", []string{"At a price of 1.5 it. is odd"}},
+		{"...!? ", nil},
+	} {
+		var got []string
+		for _, f := range ground.Check(c.text, []byte(barren), sources()) {
+			if f.Kind == ground.KindUncited {
+				got = append(got, f.Sentence)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q: got %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+// Every figure is a finding in a state without any, so the findings show what counts as a figure.
+func TestCheckReadsFigures(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"5 and 1,234 and 1,234.5 and 0.5 and .5", []string{"5", "1,234", "1,234.5", "0.5", ".5"}},
+		{"$5, US$5, -$5, $-5, +5 and €5", []string{"$5", "$5", "-$5", "$-5", "+5", "€5"}},
+		{"5%, 5 %, 5 percent, 5 per cent, 5 percentage points, 5 pp", []string{"5%", "5 %", "5 percent", "5 per cent", "5 percentage points", "5 pp"}},
+		{"5 bps and 5 basis points", []string{"5 bps", "5 basis points"}},
+		{"$5K, $5M, $5bn, 5T, 5 million, 5 trillion dollars, 5-million", []string{"$5K", "$5M", "$5bn", "5T", "5 million", "5 trillion dollars", "5-million"}},
+		{"3–5% and 3-5 and $3-$5", []string{"3", "5%", "3", "5", "$3", "$5"}},
+		{"(−5) and –5 and - 5", []string{"-5", "–5", "5"}},
+		{"24 hours, 24h, 7-day, 7 days, 1 hour, one week", nil},
+		{"48 hours, 3-day, 2 weeks, 5 minutes", []string{"48 hours", "3-day", "2 weeks", "5 minutes"}},
+		{"Aave V3, Web3, L2, Layer-2, ERC-20, 1inch, 0xdead, USDT0, A.5, x_1", nil},
+		{"1st, 22nd, 5x", []string{"1st", "22nd", "5x"}},
+		{"12:30 and 12:30:15 and 2026-11-22", []string{"12:30", "12:30:15", "2026-11-22"}},
+		{"1e5 and 1.5e-3 and 1e999", []string{"1e5", "1.5e-3", "1e999"}},
+		{"½ and ٣٤ and 5", []string{"½", "٣٤", "5"}},
+		{"1,23 and 1,2345", []string{"1", "23", "1,234", "5"}},
+	} {
+		var got []string
+		for _, f := range ground.Check(c.text+" [1].", []byte(barren), sources()) {
+			if f.Kind == ground.KindFigure {
+				got = append(got, f.Excerpt)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q: got %q, want %q", c.text, got, c.want)
+		}
+	}
+}

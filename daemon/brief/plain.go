@@ -1,0 +1,76 @@
+package brief
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/contextd/contextd/daemon/brief/ground"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// writePlain writes about a state whose members it does not know: what it holds, and how its sources do.
+func writePlain(in Input) (string, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(in.State, &members); err != nil {
+		return "", fmt.Errorf("decode state: %w", err)
+	}
+	var status []api.SourceStatus
+	if err := json.Unmarshal(members["source_status"], &status); err != nil {
+		status = nil // a pack need not have one
+	}
+	return compose([]paragraph{holdings(in, members), health(in, status)}), nil
+}
+
+// holdings lists the members that have rows.
+func holdings(in Input, members map[string]json.RawMessage) (p paragraph) {
+	var items []string
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		var rows []struct{ Ref int }
+		if name == "source_status" || json.Unmarshal(members[name], &rows) != nil {
+			continue
+		}
+		var refs []int
+		for _, r := range rows {
+			if citable(in, r.Ref) && !slices.Contains(refs, r.Ref) {
+				refs = append(refs, r.Ref)
+			}
+		}
+		title := strings.ReplaceAll(ground.Inline(name), "_", " ")
+		if len(refs) > 0 && sayable(title, maxName) {
+			items = append(items, fmt.Sprintf("%s with %d %s%s", title, len(rows), plural(len(rows), "row", "rows"), cite(refs...)))
+		}
+	}
+	if len(items) > 0 {
+		p.say(vital, "The state holds "+and(items[:min(len(items), 12)])+".")
+	}
+	return p
+}
+
+// health tells how every source does; without a status it lists them.
+func health(in Input, status []api.SourceStatus) (p paragraph) {
+	var by = map[api.SourceState][]string{}
+	for _, s := range status {
+		if name := ground.Inline(s.ID); citable(in, s.Ref) && sayable(name, maxName) {
+			by[s.Status] = append(by[s.Status], name+cite(s.Ref))
+		}
+	}
+	if len(by) == 0 {
+		for i, c := range in.Citations[:min(len(in.Citations), 20)] {
+			if name := ground.Inline(c.SourceID); sayable(name, maxName) {
+				by[""] = append(by[""], name+cite(i+1))
+			}
+		}
+	}
+	for _, s := range []struct {
+		state api.SourceState
+		intro string
+	}{{api.SourceOK, "Up to date: "}, {api.SourceStale, "Carried from an earlier answer: "}, {api.SourceError, "Without usable data: "}, {"", "It is drawn from "}} {
+		if names := by[s.state]; len(names) > 0 {
+			p.say(vital, s.intro+and(names)+".")
+		}
+	}
+	return p
+}

@@ -1,0 +1,229 @@
+package brief
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/contextd/contextd/daemon/mind"
+)
+
+// Bounds of a brief in words. A brief is longer than minWords unless everything that the state has to say is said.
+const (
+	minWords = 150
+	maxWords = 350
+)
+
+// rank says how much a sentence matters. Sentences are taken by rank, in order of the text within a rank, each as long as the
+// brief stays below the rank's own limit: so a rich state gives no endless brief, and a poor one uses what it has.
+type rank int
+
+const (
+	vital  rank = iota // what the brief is for
+	useful             // the ordinary content
+	detail             // what a longer brief has
+	spare              // only to reach the least length
+)
+
+// limit is how many words a brief may have with a sentence of rank r in it.
+func (r rank) limit() int {
+	switch r {
+	case vital:
+		return maxWords
+	case useful:
+		return 320
+	case detail:
+		return 300
+	}
+	return minWords + 50
+}
+
+// statement is a sentence that could be told.
+type statement struct {
+	rank rank
+	text string
+}
+
+// paragraph collects statements in their order.
+type paragraph []statement
+
+// say adds a statement unless there is nothing to say.
+func (p *paragraph) say(r rank, text string) {
+	if text != "" {
+		*p = append(*p, statement{r, text})
+	}
+}
+
+// compose chooses the statements that are told and joins them.
+func compose(paragraphs []paragraph) string {
+	told := make([][]bool, len(paragraphs))
+	words := 0
+	for r := vital; r <= spare; r++ {
+		for i, p := range paragraphs {
+			if r == vital {
+				told[i] = make([]bool, len(p))
+			}
+			for j, s := range p {
+				if n := len(strings.Fields(s.text)); s.rank == r && words+n <= r.limit() {
+					told[i][j] = true
+					words += n
+				}
+			}
+		}
+	}
+	var texts []string
+	for i, p := range paragraphs {
+		var sentences []string
+		for j, s := range p {
+			if told[i][j] {
+				sentences = append(sentences, s.text)
+			}
+		}
+		if len(sentences) > 0 {
+			texts = append(texts, strings.Join(sentences, " "))
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// cite writes the anchors of a statement, each once and in order, with the space before them.
+func cite(refs ...int) string {
+	slices.Sort(refs)
+	var b strings.Builder
+	for _, ref := range slices.Compact(refs) {
+		b.WriteString("[" + strconv.Itoa(ref) + "]")
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return " " + b.String()
+}
+
+// and joins items: a, b and c.
+func and(items []string) string {
+	if len(items) < 2 {
+		return strings.Join(items, "")
+	}
+	last := len(items) - 1
+	return strings.Join(items[:last], ", ") + " and " + items[last]
+}
+
+// clauses joins whole clauses: a, b, and c.
+func clauses(items []string) string {
+	if len(items) < 2 {
+		return strings.Join(items, "")
+	}
+	last := len(items) - 1
+	return strings.Join(items[:last], ", ") + ", and " + items[last]
+}
+
+// sentenceCase starts s with a capital, for sentences that begin with a word of ours.
+func sentenceCase(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return strings.ToUpper(string(r)) + s[n:]
+}
+
+// inWords writes a small count as a word.
+func inWords(n int) string {
+	words := []string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+		"fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"}
+	if n < 0 || n >= len(words) {
+		return "more than twenty"
+	}
+	return words[n]
+}
+
+// plural chooses the form of a noun.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// dollars writes an amount with three digits that count: $3.32 trillion, $603,426.
+func dollars(amount int64) string {
+	for _, scale := range []struct {
+		size float64
+		name string
+	}{{1e6, " million"}, {1e9, " billion"}, {1e12, " trillion"}} {
+		x := float64(amount) / scale.size
+		if x < 0.9995 {
+			break
+		}
+		if x < 999.5 || scale.size == 1e12 {
+			return "$" + grouped(x, max(0, 2-int(math.Log10(x*1.0005)))) + scale.name
+		}
+	}
+	return "$" + grouped(float64(amount), 0)
+}
+
+// price writes a price: two decimals, none in the thousands, and three digits that count below a dollar.
+func price(x float64) string {
+	switch {
+	case x >= 999.995:
+		return "$" + grouped(x, 0)
+	case x >= 0.9995:
+		return "$" + grouped(x, 2)
+	}
+	return "$" + strconv.FormatFloat(x, 'f', 2-int(math.Floor(math.Log10(x*1.0005))), 64)
+}
+
+// percent writes the size of a percentage without its sign: one decimal, none from a hundred on.
+func percent(x float64) string {
+	x = math.Abs(x)
+	if x >= 99.95 {
+		return grouped(mind.Round(x, 0), 0) + "%"
+	}
+	return grouped(mind.Round(x, 1), 1) + "%"
+}
+
+// grouped writes x >= 0 with thousands separators.
+func grouped(x float64, decimals int) string {
+	s := strconv.FormatFloat(x, 'f', decimals, 64)
+	whole, rest := s, ""
+	if i := strings.IndexByte(s, '.'); i >= 0 {
+		whole, rest = s[:i], s[i:]
+	}
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	return whole + rest
+}
+
+// plainly writes a number with the decimals that it has.
+func plainly(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+// flat reports whether a change is too small to be shown.
+func flat(change float64) bool { return math.Abs(change) < 0.05 }
+
+// moved writes a change: up 3.8%, down 3.8%, unchanged.
+func moved(change float64) string {
+	switch {
+	case flat(change):
+		return "unchanged"
+	case change > 9999.5:
+		return "up more than a hundredfold"
+	case change > 0:
+		return "up " + percent(change)
+	}
+	return "down " + percent(change)
+}
+
+// then adds a change to what it is said of, behind a comma; an unknown one adds nothing.
+func then(change *float64, rest string) string {
+	if change == nil {
+		return ""
+	}
+	return ", " + moved(*change) + rest
+}
+
+// aside adds a change in parentheses; one that is unknown or too small adds nothing.
+func aside(change *float64) string {
+	if change == nil || flat(*change) {
+		return ""
+	}
+	return " (" + moved(*change) + ")"
+}
