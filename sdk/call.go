@@ -1,0 +1,160 @@
+package sdk
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// maxAnswerBytes bounds the body of an answer.
+const maxAnswerBytes = 8 << 20
+
+// CallOption is about one call.
+type CallOption func(*call)
+
+// call is what the options of a call set.
+type call struct {
+	requestID string
+	response  *Response
+}
+
+// WithRequestID sends id, a UUID, as the request id. The service answers and logs under it; it ignores what is not a UUID.
+func WithRequestID(id string) CallOption {
+	return func(c *call) { c.requestID = id }
+}
+
+// WithResponse fills r with the HTTP side of the last answer of the call, also when the call fails. It stays zero when no
+// answer came. Do not share r between calls that run at the same time.
+func WithResponse(r *Response) CallOption {
+	return func(c *call) { c.response = r }
+}
+
+// Response is the HTTP side of an answer.
+type Response struct {
+	Status    int
+	Header    http.Header
+	RequestID string // X-Request-Id; empty if the answer is not the service's
+	DataMode  string // X-Data-Mode; api.DataModeDemo means recorded, synthetic data
+	Body      []byte // as it came
+	Attempts  int    // requests sent for it, 1 or more
+}
+
+// Demo reports whether the answer was made from recorded, synthetic data.
+func (r *Response) Demo() bool { return r.DataMode == api.DataModeDemo }
+
+// Request is a call that no method of Client stands for.
+type Request struct {
+	Method string     // empty means GET
+	Path   string     // from the base URL, with a slash first; it may carry a query
+	Query  url.Values // added to that of Path
+	Body   []byte     // JSON; nil means none
+}
+
+// Do makes a raw call and returns its answer. The answer comes with an error too, an *api.Error for everything but a 2xx;
+// it is nil when none came. Only GET, HEAD and POST of cite are ever sent twice.
+func (c *Client) Do(ctx context.Context, r Request, opts ...CallOption) (*Response, error) {
+	var o call
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if r.Method == "" {
+		r.Method = http.MethodGet
+	}
+	target, err := c.target(r)
+	if err != nil {
+		return nil, err
+	}
+	if c.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.timeout)
+		defer cancel()
+	}
+	send := func() (*Response, error) { return c.send(ctx, r, target, o) }
+	resp, err := c.persist(ctx, repeatable(r.Method, target.Path), send)
+	if resp != nil && o.response != nil {
+		*o.response = *resp
+	}
+	return resp, err
+}
+
+// target is the URL of r. A path with a host in it is refused: the key would go there.
+func (c *Client) target(r Request) (*url.URL, error) {
+	if !strings.HasPrefix(r.Path, "/") || strings.HasPrefix(r.Path, "//") {
+		return nil, fmt.Errorf("call: path %q does not begin with one slash", clean(r.Path, 80))
+	}
+	ref, err := url.Parse(r.Path)
+	if err != nil {
+		return nil, fmt.Errorf("call: path cannot be parsed: %w", err)
+	}
+	u := c.base
+	u.Path, u.RawPath = u.Path+ref.Path, ""
+	if ref.RawPath != "" {
+		u.RawPath = c.base.EscapedPath() + ref.RawPath
+	}
+	query := ref.Query()
+	for name, values := range r.Query {
+		query[name] = append(query[name], values...)
+	}
+	u.RawQuery = query.Encode()
+	return &u, nil
+}
+
+// send makes one attempt. The error is an *api.Error or a *TransportError.
+func (c *Client) send(ctx context.Context, r Request, target *url.URL, o call) (*Response, error) {
+	var body io.Reader
+	if r.Body != nil {
+		body = bytes.NewReader(r.Body)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.Method, target.String(), body)
+	if err != nil {
+		return nil, fmt.Errorf("call: %w", err)
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", c.userAgent)
+	if r.Body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if !c.key.IsZero() {
+		req.Header.Set("Authorization", "Bearer "+c.key.Secret())
+	}
+	if o.requestID != "" {
+		req.Header.Set(api.HeaderRequestID, o.requestID)
+	}
+	answer, err := c.http.Do(req)
+	if err != nil {
+		return nil, transportError(req, 1, err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswerBytes+1))
+	if err != nil {
+		return nil, transportError(req, 1, fmt.Errorf("read answer: %w", err))
+	}
+	if len(text) > maxAnswerBytes {
+		return nil, notJSON(answer, text[:64], fmt.Errorf("longer than %d MiB", maxAnswerBytes>>20))
+	}
+	resp := &Response{Status: answer.StatusCode, Header: answer.Header, Body: text, Attempts: 1,
+		RequestID: answer.Header.Get(api.HeaderRequestID), DataMode: answer.Header.Get(api.HeaderDataMode)}
+	if answer.StatusCode/100 != 2 {
+		return resp, decodeError(answer, text)
+	}
+	return resp, nil
+}
+
+// get calls the data endpoint of op and decodes its answer into out.
+func (c *Client) get(ctx context.Context, op api.Op, query url.Values, out any, opts []CallOption) error {
+	resp, err := c.Do(ctx, Request{Path: op.Path(), Query: query}, opts...)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(resp.Body, out); err != nil {
+		return notJSON(&http.Response{StatusCode: resp.Status, Header: resp.Header}, resp.Body, err)
+	}
+	return nil
+}

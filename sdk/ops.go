@@ -1,0 +1,81 @@
+package sdk
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Fresh returns the newest state of pack with its brief and citations. An empty pack means api.DefaultPack. The state stays as
+// the service sent it; DecodeState reads it.
+func (c *Client) Fresh(ctx context.Context, pack string, opts ...CallOption) (*api.MindResponse, error) {
+	return answer[api.MindResponse](ctx, c, api.OpFresh, inPack(pack), opts)
+}
+
+// Brief returns the newest brief of pack without the state. An empty pack means api.DefaultPack.
+func (c *Client) Brief(ctx context.Context, pack string, opts ...CallOption) (*api.BriefResponse, error) {
+	return answer[api.BriefResponse](ctx, c, api.OpBrief, inPack(pack), opts)
+}
+
+// SearchRequest says what to look for.
+type SearchRequest struct {
+	Pack  string // empty means api.DefaultPack
+	Query string // required
+	K     int    // at most so many matches, 1 to api.SearchKMax; 0 means api.SearchKDefault
+}
+
+// Search looks for leaves of the newest state by their value or name, best first.
+func (c *Client) Search(ctx context.Context, r SearchRequest, opts ...CallOption) (*api.SearchResponse, error) {
+	query := inPack(r.Pack)
+	query.Set("q", r.Query)
+	if r.K != 0 {
+		query.Set("k", strconv.Itoa(r.K))
+	}
+	return answer[api.SearchResponse](ctx, c, api.OpSearch, query, opts)
+}
+
+// Snapshot returns the state of pack as of the minute of at, which must be over. Its brief is empty and its freshness is
+// measured at the end of that minute.
+func (c *Client) Snapshot(ctx context.Context, pack string, at time.Time, opts ...CallOption) (*api.MindResponse, error) {
+	query := inPack(pack)
+	query.Set("at", at.UTC().Truncate(time.Minute).Format(time.RFC3339))
+	return answer[api.MindResponse](ctx, c, api.OpSnapshot, query, opts)
+}
+
+// Cite returns the source behind anchor [ref] of pack's briefs, counted from 1.
+func (c *Client) Cite(ctx context.Context, pack string, ref int, opts ...CallOption) (*api.CiteResponse, error) {
+	query := inPack(pack)
+	query.Set("ref", strconv.Itoa(ref))
+	return answer[api.CiteResponse](ctx, c, api.OpCite, query, opts)
+}
+
+// DecodeState decodes the state of an answer into a struct, for example an api.CryptoState.
+func DecodeState(state json.RawMessage, into any) error {
+	if err := json.Unmarshal(state, into); err != nil {
+		return fmt.Errorf("decode state: %w", err)
+	}
+	return nil
+}
+
+// answer calls op and returns its answer as a T.
+func answer[T any](ctx context.Context, c *Client, op api.Op, query url.Values, opts []CallOption) (*T, error) {
+	out := new(T)
+	if err := c.get(ctx, op, query, out, opts); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// inPack is the query that names pack, none for the default.
+func inPack(pack string) url.Values {
+	query := url.Values{}
+	if pack != "" {
+		query.Set("pack", pack)
+	}
+	return query
+}
