@@ -1,0 +1,244 @@
+// Package app is what all commands of ctx share: the streams, the settings, the client of the service and the printer, each made
+// when a command first asks for it, so that help and completions cost nothing.
+//
+// It owns the global flags and the exit codes. It knows no command. Commands take an *App, ask it for what they need and hand it
+// an output.Answer or an error; package client turns the error into words and an exit code.
+package app
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/build"
+	"github.com/contextd/contextd/sdk"
+)
+
+// System is what surrounds the program.
+type System struct {
+	In       io.Reader
+	Out, Err io.Writer
+
+	InTTY, OutTTY, ErrTTY bool
+
+	Width     int              // columns of the terminal; 0 means 80
+	LookupEnv config.LookupEnv // as os.LookupEnv
+	Now       func() time.Time // its location is the user's time zone
+}
+
+// OS is the System of this process.
+func OS() System {
+	s := System{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, LookupEnv: os.LookupEnv, Now: time.Now}
+	s.InTTY, s.OutTTY, s.ErrTTY = term.IsTerminal(int(os.Stdin.Fd())), term.IsTerminal(int(os.Stdout.Fd())), term.IsTerminal(int(os.Stderr.Fd()))
+	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		s.Width = width
+	}
+	return s
+}
+
+// Env is the value of an environment variable, "" if it is not set.
+func (s System) Env(name string) string {
+	value, _ := s.LookupEnv(name)
+	return value
+}
+
+// App is one run of ctx. It is not safe for concurrent use.
+type App struct {
+	System
+	Flags Flags
+
+	config    *config.Config
+	client    *sdk.Client
+	transport *http.Transport
+}
+
+// New makes the App of a run in the surroundings s.
+func New(s System) *App {
+	a := &App{System: s}
+	a.transport, _ = http.DefaultTransport.(*http.Transport)
+	if a.transport == nil { // a program around this one has put another in its place
+		a.transport = &http.Transport{}
+	}
+	a.transport = a.transport.Clone()
+	return a
+}
+
+// Close ends the connections that are open.
+func (a *App) Close() { a.transport.CloseIdleConnections() }
+
+// Paths are the places of the configuration.
+func (a *App) Paths() (config.Paths, error) { return config.Locate(a.LookupEnv, a.Flags.ConfigFile) }
+
+// Config is the configuration that holds.
+func (a *App) Config() (*config.Config, error) {
+	if a.config != nil {
+		return a.config, nil
+	}
+	paths, err := a.Paths()
+	if err != nil {
+		return nil, Invalid("%w", err)
+	}
+	c, err := config.Load(paths, a.LookupEnv, a.Flags.set)
+	if err != nil {
+		return nil, Invalid("%w", err).WithHint("ctx doctor")
+	}
+	a.config = c
+	return c, nil
+}
+
+// Key is the key that calls are made with, zero if there is none, and where it comes from.
+func (a *App) Key() (key sdk.Key, origin string, err error) {
+	c, err := a.Config()
+	if err != nil {
+		return sdk.Key{}, "", err
+	}
+	file := c.Get(config.APIKeyFile)
+	if env := a.Env(sdk.EnvAPIKey); env != "" && !strings.HasPrefix(file.Origin, "flag") {
+		return sdk.NewKey(env), "environment " + sdk.EnvAPIKey, nil
+	}
+	if file.Text != "" {
+		key, err := config.ReadKey(file.Text, a.In)
+		if err != nil {
+			return sdk.Key{}, "", Invalid("%w", err)
+		}
+		return key, file.Origin, nil
+	}
+	stored, err := c.Credential(c.Profile())
+	if err != nil {
+		return sdk.Key{}, "", Invalid("%w", err)
+	}
+	if base := c.Get(config.BaseURL); !stored.Key.IsZero() && strings.TrimRight(stored.BaseURL, "/") != strings.TrimRight(base.Text, "/") {
+		a.Note("the key of profile %s is for %s and is not sent to %s", c.Profile(), stored.BaseURL, base.Text)
+		return sdk.Key{}, "", nil
+	}
+	return stored.Key, "profile " + c.Profile(), nil
+}
+
+// Client is the client of the service.
+func (a *App) Client() (*sdk.Client, error) {
+	if a.client != nil {
+		return a.client, nil
+	}
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	key, _, err := a.Key()
+	if err != nil {
+		return nil, err
+	}
+	a.client, err = sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(c.Get(config.BaseURL).Text), sdk.WithAPIKey(key),
+		sdk.WithTimeout(c.Timeout()), sdk.WithRetries(c.Retries()), sdk.WithUserAgent("ctx/"+build.Read().Version),
+		sdk.WithHTTPClient(&http.Client{Transport: a.HTTP()}))
+	if err != nil {
+		return nil, Invalid("%w", err)
+	}
+	return a.client, nil
+}
+
+// HTTP is what requests are sent with. With --debug it tells each on stderr.
+func (a *App) HTTP() http.RoundTripper {
+	if a.Flags.Debug {
+		return tracer{a}
+	}
+	return a.transport
+}
+
+// Call are the options of a call: the request id of the flags, and where its HTTP side goes.
+func (a *App) Call(meta *sdk.Response) []sdk.CallOption {
+	opts := []sdk.CallOption{sdk.WithResponse(meta)}
+	if a.Flags.RequestID != "" {
+		opts = append(opts, sdk.WithRequestID(a.Flags.RequestID))
+	}
+	return opts
+}
+
+// Pack is the pack a command is about: the argument, if there is one, or the configured one.
+func (a *App) Pack(args []string) (string, error) {
+	if len(args) > 0 && args[0] != "" {
+		return args[0], nil
+	}
+	c, err := a.Config()
+	if err != nil {
+		return "", err
+	}
+	return c.Get(config.Pack).Text, nil
+}
+
+// Printer writes answers to stdout as the flags, the configuration and the terminal ask.
+func (a *App) Printer() (*output.Printer, error) {
+	spec, err := a.Spec()
+	if err != nil {
+		return nil, err
+	}
+	return &output.Printer{Spec: spec, Style: a.Style(a.OutTTY), Out: a.Out, TTY: a.OutTTY, Width: a.Columns(), Now: a.Now}, nil
+}
+
+// Print writes answer to stdout.
+func (a *App) Print(ctx context.Context, answer output.Answer) error {
+	p, err := a.Printer()
+	if err != nil {
+		return err
+	}
+	return p.Print(ctx, answer)
+}
+
+// Columns is the width to write for.
+func (a *App) Columns() int {
+	if a.Width > 0 {
+		return a.Width
+	}
+	return 80
+}
+
+// Note tells people something on stderr, unless they asked for quiet.
+func (a *App) Note(format string, args ...any) {
+	if !a.Flags.Quiet {
+		fmt.Fprintln(a.Err, output.Clean(fmt.Sprintf(format, args...)))
+	}
+}
+
+// Told tells people what the HTTP side of an answer says: that its data is of the demo and, with --verbose, its request id.
+func (a *App) Told(meta *sdk.Response) {
+	spec, err := a.Spec()
+	if meta.Demo() && err == nil && (!spec.Machine() || a.ErrTTY) {
+		fmt.Fprintln(a.Err, a.Style(a.ErrTTY).Warn("demo data: recorded, synthetic values"))
+	}
+	if a.Flags.Verbose {
+		a.Note("status %d, request %s, %d request(s) sent", meta.Status, meta.RequestID, meta.Attempts)
+	}
+}
+
+// Confirm asks a yes-or-no question, answered by --yes. Where nobody can be asked it fails at once and names the flag.
+func (a *App) Confirm(ctx context.Context, question string) error {
+	if a.Flags.Yes {
+		return nil
+	}
+	if !a.InTTY || !a.ErrTTY || a.Flags.NoInput {
+		return Invalid("%s: there is nobody to ask", question).WithHint("add --yes")
+	}
+	fmt.Fprintf(a.Err, "%s [y/N] ", question)
+	line := make(chan string, 1)
+	go func() { // a read of a terminal cannot be interrupted; the process ends soon after
+		text, _ := bufio.NewReader(a.In).ReadString('\n')
+		line <- text
+	}()
+	select {
+	case text := <-line:
+		if answer := strings.ToLower(strings.TrimSpace(text)); answer == "y" || answer == "yes" {
+			return nil
+		}
+	case <-ctx.Done():
+		fmt.Fprintln(a.Err)
+	}
+	return &Failure{Exit: ExitDeclined, Reason: "declined", Err: fmt.Errorf("nothing was changed")}
+}

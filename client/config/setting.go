@@ -1,0 +1,140 @@
+// Package config is where ctx keeps what it was told: settings and profiles in a file, keys in another.
+//
+// It owns the places, the layers (flag over environment over profile over file over default) and the modes of the files. It
+// never prints a key, never asks the user and reads the environment only through the function it is given.
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Names of the settings.
+const (
+	Profile    = "profile"
+	BaseURL    = "base_url"
+	APIKeyFile = "api_key_file"
+	Pack       = "pack"
+	Output     = "output"
+	Color      = "color"
+	Timeout    = "timeout"
+	Retries    = "retries"
+)
+
+// DefaultProfile is the profile that is used where none is named.
+const DefaultProfile = "default"
+
+// Setting is something that can be set.
+type Setting struct {
+	Name    string // in the file
+	Env     string // environment variable
+	Flag    string // empty means that no flag sets it
+	Default string
+	Help    string
+	check   func(string) error // nil takes any value
+}
+
+// Settings returns every setting.
+func Settings() []Setting {
+	return []Setting{
+		{Profile, "CTX_PROFILE", "profile", DefaultProfile, "profile to use", checkProfile},
+		{BaseURL, sdk.EnvBaseURL, "base-url", api.DefaultBaseURL, "address of the service", checkURL},
+		{APIKeyFile, "CTX_API_KEY_FILE", "api-key-file", "", "file that holds the API key", nil},
+		{Pack, "CTX_PACK", "", api.DefaultPack, "pack that commands are about when they name none", checkPack},
+		{Output, "CTX_OUTPUT", "output", "", "output format; empty means what suits the terminal", checkOutput},
+		{Color, "CTX_COLOR", "color", "auto", "auto, always or never", checkColor},
+		{Timeout, "CTX_TIMEOUT", "timeout", sdk.DefaultTimeout.String(), "time limit of a call, retries included", checkDuration},
+		{Retries, "CTX_RETRIES", "retries", strconv.Itoa(sdk.DefaultRetries), "attempts after the first", checkCount},
+	}
+}
+
+// Find returns the setting called name, in which - may stand for _.
+func Find(name string) (Setting, error) {
+	name = strings.ReplaceAll(name, "-", "_")
+	all := Settings()
+	i := slices.IndexFunc(all, func(s Setting) bool { return s.Name == name })
+	if i < 0 {
+		var names []string
+		for _, s := range all {
+			names = append(names, s.Name)
+		}
+		return Setting{}, fmt.Errorf("no setting %q; there are %s", name, strings.Join(names, ", "))
+	}
+	return all[i], nil
+}
+
+// Check reports whether value can be that of s.
+func (s Setting) Check(value string) error {
+	if s.check == nil {
+		return nil
+	}
+	if err := s.check(value); err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
+	}
+	return nil
+}
+
+// checkProfile keeps names to what is a key in YAML and a word in a shell; viper folds case, so there is only lower case.
+func checkProfile(name string) error {
+	plain := func(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' }
+	if name == "" || len(name) > 32 || strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) {
+		return fmt.Errorf("%q is not a name of 1 to 32 of a-z, 0-9, - and _", name)
+	}
+	return nil
+}
+
+// checkURL refuses a user in the address: it would end up in logs.
+func checkURL(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+		return fmt.Errorf("not http://host or https://host")
+	}
+	return nil
+}
+
+// checkPack takes any id: which packs there are is the service's matter.
+func checkPack(pack string) error {
+	if pack == "" || strings.ContainsAny(pack, " \t\n") {
+		return fmt.Errorf("%q is not the id of a pack", pack)
+	}
+	return nil
+}
+
+// checkOutput takes the formats of package output, which this package is below.
+func checkOutput(format string) error {
+	if format != "" && !slices.Contains([]string{"table", "json", "yaml", "ndjson", "tsv", "text"}, format) {
+		return fmt.Errorf("%q is none of table, json, yaml, ndjson, tsv, text", format)
+	}
+	return nil
+}
+
+// checkColor takes the values of --color.
+func checkColor(when string) error {
+	if !slices.Contains([]string{"auto", "always", "never"}, when) {
+		return fmt.Errorf("%q is none of auto, always, never", when)
+	}
+	return nil
+}
+
+// checkDuration takes 0 too, which means no limit.
+func checkDuration(text string) error {
+	if d, err := time.ParseDuration(text); err != nil || d < 0 {
+		return fmt.Errorf("%q is not a duration such as 30s or 2m", text)
+	}
+	return nil
+}
+
+// checkCount bounds the retries, so that a slip does not hammer a service.
+func checkCount(text string) error {
+	if n, err := strconv.Atoi(text); err != nil || n < 0 || n > 100 {
+		return fmt.Errorf("%q is not a number from 0 to 100", text)
+	}
+	return nil
+}

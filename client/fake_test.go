@@ -1,0 +1,198 @@
+package client_test
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Keys of the fake service, by what it thinks of them.
+const (
+	goodKey    = "cv_test_ab12cd34SECRETSECRETSECRETSECRET"
+	revokedKey = "cv_test_deadbeefSECRETSECRETSECRETSECRET"
+	emptyKey   = "cv_test_00000000SECRETSECRETSECRETSECRET"
+	spentKey   = "cv_test_99999999SECRETSECRETSECRETSECRET"
+
+	oldKey  = "cv_test_01d01d01SECRETSECRETSECRETSECRET" // gets an old state
+	wildKey = "cv_test_3v11e3v1SECRETSECRETSECRETSECRET" // gets a hostile one
+)
+
+// fakeNow is the time at which everything in these tests happens.
+func fakeNow() time.Time { return time.Date(2026, 11, 20, 20, 6, 0, 0, time.UTC) }
+
+//go:embed testdata/crypto_state.json
+var cryptoState []byte
+
+// fake is a service with the wire format of the specification and answers that never change.
+type fake struct {
+	*httptest.Server
+
+	mu       sync.Mutex // guards requests
+	requests []string
+}
+
+// newFake starts a fake service.
+func newFake() *fake {
+	f := &fake{}
+	f.Server = httptest.NewServer(http.HandlerFunc(f.serve))
+	return f
+}
+
+// serve answers every request.
+func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	f.mu.Lock()
+	f.requests = append(f.requests, strings.TrimSpace(r.Method+" "+r.RequestURI+" "+string(body)))
+	f.mu.Unlock()
+	id := r.Header.Get(api.HeaderRequestID)
+	if id == "" {
+		id = "6f1c0000-0000-4000-8000-000000000000"
+	}
+	w.Header().Set(api.HeaderRequestID, id)
+	w.Header().Set("Date", fakeNow().Format(http.TimeFormat))
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set(api.HeaderDataMode, api.DataModeDemo)
+	if r.URL.Query().Get("pack") == "html" {
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusBadGateway)
+		io.WriteString(w, "<html>\x1b[31mBad Gateway</html>")
+		return
+	}
+	answer, err := f.answer(r, body)
+	if err != nil {
+		err.RequestID = id
+		if err.RetryAfter > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(err.RetryAfter.Seconds())))
+		}
+		w.WriteHeader(err.Status)
+		json.NewEncoder(w).Encode(api.ErrorBody{Error: err, Payment: err.Payment})
+		return
+	}
+	io.WriteString(w, answer)
+}
+
+// answer makes the checks in the order of the decisions, and the answer.
+func (f *fake) answer(r *http.Request, body []byte) (string, *api.Error) {
+	q := r.URL.Query()
+	switch {
+	case r.URL.Path == api.PathReady:
+		return `{"status":"ready"}`, nil
+	case r.URL.Path == "/echo":
+		return string(body), nil
+	case r.URL.Path == "/empty":
+		return "", nil
+	case r.URL.Path == "/hostile":
+		return "{\"a\":\"x\u009b31m\\u001b[31m\u202e\"}", nil
+	case !strings.HasPrefix(r.URL.Path, "/v1/"):
+		return "", api.Errorf(api.ReasonNotFound, "there is nothing at %s", r.URL.Path)
+	}
+	if err := f.refuse(q.Get("pack"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")); err != nil {
+		return "", err
+	}
+	ref, _ := strconv.Atoi(q.Get("ref"))
+	switch r.URL.Path {
+	case api.PathFresh:
+		return mind(q.Get("pack"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), "BTC fell [1].", 42), nil
+	case api.PathSnapshot:
+		if q.Get("at") < "2026-11-19" {
+			return "", api.Errorf(api.ReasonSnapshotNotFound, "no state of %s at %s within reach of tier free", q.Get("pack"), q.Get("at"))
+		}
+		return mind(q.Get("pack"), "", "", 17), nil
+	case api.PathBrief:
+		return fmt.Sprintf(`{"brief":%s,"briefAt":"2026-11-20T18:00:00.000Z","citations":%s,"freshness":%s}`, briefText(), citations(), fresh(42)), nil
+	case api.PathSearch:
+		return search(q.Get("q")), nil
+	case api.PathCite:
+		if ref > 17 {
+			return "", api.Errorf(api.ReasonCitationNotFound, "pack crypto has sources 1 to 17, not %d", ref)
+		}
+		return fmt.Sprintf(`{"citation":{"ref":%d,"sourceId":"source-%[1]d","url":"https://example.com/%[1]d","fetchedAt":"2026-11-20T20:05:02Z","excerpt":"BTC $91,443"},`+
+			`"source":{"id":"source-%[1]d","name":"Source [%[1]d]","publicUrl":"https://example.com/%[1]d"},"freshness":%s}`, ref, fresh(42)), nil
+	}
+	return "", api.Errorf(api.ReasonNotFound, "there is nothing at %s", r.URL.Path)
+}
+
+// refuse is why a call of pack with key gets no answer, nil if it gets one.
+func (f *fake) refuse(pack, key string) *api.Error {
+	switch pack {
+	case "", "crypto", "ai", "markets":
+	case "late":
+		return api.Errorf(api.ReasonStateUnavailable, "no state of pack late yet").WithRetryAfter(5 * time.Second)
+	case "buggy":
+		return api.Errorf(api.ReasonInternal, "the server failed to answer").WithHint("tell the operator the request id")
+	default:
+		return api.Errorf(api.ReasonPackNotFound, "there is no pack %q", pack).WithHint("packs: crypto")
+	}
+	switch key {
+	case goodKey, oldKey, wildKey:
+	case "":
+		e := api.Errorf(api.ReasonPaymentRequired, "a key or a payment is needed")
+		e.Payment = &api.PaymentRequirements{Scheme: api.SchemeX402, Amount: "0.001", Asset: api.AssetUSDG}
+		return e
+	case revokedKey:
+		return api.Errorf(api.ReasonKeyRevoked, "key cv_test_deadbeef was revoked")
+	case spentKey:
+		return api.Errorf(api.ReasonQuotaExhausted, "100 calls a day are used up").WithRetryAfter(3*time.Hour + 5*time.Minute)
+	case emptyKey:
+		return api.Errorf(api.ReasonInsufficient, "no credits left").WithHint("buy credits")
+	default:
+		return api.Errorf(api.ReasonInvalidToken, "the key is not known")
+	}
+	if pack == "ai" {
+		return api.Errorf(api.ReasonPackAccessDenied, `key cv_test_ab12… has no credits, pack "ai" needs them`).WithHint("buy credits")
+	}
+	return nil
+}
+
+// fresh is the freshness of a state of that age.
+func fresh(age int64) string {
+	return fmt.Sprintf(`{"generatedAt":%q,"ageSeconds":%d}`, fakeNow().Add(-time.Duration(age)*time.Second).Format(time.RFC3339), age)
+}
+
+// mind is an answer of fresh or snapshot: of crypto, or of a pack of another form.
+func mind(pack, key, brief string, age int64) string {
+	state := string(cryptoState)
+	switch {
+	case pack == "markets":
+		state = `{"fx":[{"pair":"EUR/USD","rate":1.0712345678901234567},{"pair":"USD/JPY","rate":null}],"note":"a: \u001b[31mb","open":true,"none":[]}`
+	case key == wildKey:
+		state = strings.ReplaceAll(state, "Bitcoin", "Bit\u202e\\u001b]0;owned\\u0007coin")
+	case key == oldKey:
+		age = 432
+	}
+	return fmt.Sprintf(`{"state":%s,"brief":%q,"citations":%s,"freshness":%s}`, state, brief, citations(), fresh(age))
+}
+
+// citations are the sources of the brief and one that it does not cite.
+func citations() string {
+	return `[{"ref":1,"sourceId":"coingecko-markets","url":"https://www.coingecko.com/","fetchedAt":"2026-11-20T20:05:02Z"},` +
+		`{"ref":2,"sourceId":"coingecko-trending","url":"https://www.coingecko.com/en/highlights/trending-crypto","fetchedAt":"2026-11-20T19:35:02Z"},` +
+		`{"ref":10,"sourceId":"alternativeme-fng","url":"https://alternative.me/crypto/fear-and-greed-index/","fetchedAt":"2026-11-19T16:06:00Z","excerpt":"24"}]`
+}
+
+// briefText is a brief with a hostile escape sequence, as JSON.
+func briefText() string {
+	return `"Bitcoin trades at $91,443, down 1.62% in 24 hours [1], while \u001b[31mEthereum\u001b[0m lost 2.85% [1]. ` +
+		`The Fear & Greed Index stands at 24, extreme fear [10].\n\nNothing else [99] of note."`
+}
+
+// search is an answer of search with a match of each score.
+func search(q string) string {
+	switch q {
+	case "nothing":
+		return `{"matches":[],"total":0,"freshness":` + fresh(42) + `}`
+	case "tab":
+		return `{"matches":[{"path":"a[0].b","value":"x\ty\nz","score":1}],"total":1,"freshness":` + fresh(42) + `}`
+	}
+	return `{"matches":[{"path":"top_movers[0].id","value":"bitcoin","score":1},{"path":"top_movers[0].priceUsd","value":91442.90,"score":1},` +
+		`{"path":"trending_pools[3].pair","value":"WBITCOIN / <USDC>","score":0.5}],"total":5,"freshness":` + fresh(42) + `}`
+}

@@ -1,0 +1,266 @@
+package output
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/itchyny/gojq"
+	"go.yaml.in/yaml/v3"
+)
+
+// Marshal is v as JSON that leaves <, > and & alone.
+func Marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode output: %w", err)
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
+}
+
+// FieldError says that an answer has no member of that name.
+type FieldError struct {
+	Field string
+	Has   []string // what there is
+}
+
+// Error names the field and the members that there are.
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("no field %q; there are %s", e.Field, strings.Join(e.Has, ", "))
+}
+
+// Member is a member of a JSON object.
+type Member struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// Members returns the members of the JSON object doc in their order, or an error if doc is no object.
+func Members(doc json.RawMessage) ([]Member, error) {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	if first, err := d.Token(); err != nil || first != json.Delim('{') {
+		return nil, errors.New("not a JSON object")
+	}
+	var list []Member
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, fmt.Errorf("read JSON: %w", err)
+		}
+		var m Member
+		m.Name, _ = name.(string)
+		if err := d.Decode(&m.Value); err != nil {
+			return nil, fmt.Errorf("read JSON: %w", err)
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// elements are the elements of the JSON array doc; ok is false if it is none.
+func elements(doc json.RawMessage) (list []json.RawMessage, ok bool) {
+	if !bytes.HasPrefix(bytes.TrimSpace(doc), []byte("[")) {
+		return nil, false
+	}
+	return list, json.Unmarshal(doc, &list) == nil
+}
+
+// pick keeps the fields of doc, an object or an array of objects.
+func pick(doc json.RawMessage, fields []string) (json.RawMessage, error) {
+	list, isArray := elements(doc)
+	if !isArray {
+		return pickOne(doc, fields)
+	}
+	for i, e := range list {
+		var err error
+		if list[i], err = pickOne(e, fields); err != nil {
+			return nil, err
+		}
+	}
+	return Marshal(list)
+}
+
+// pickOne keeps the fields of the object doc.
+func pickOne(doc json.RawMessage, fields []string) (json.RawMessage, error) {
+	members, err := Members(doc)
+	if err != nil {
+		return nil, errors.New("there are no fields to choose from in this output")
+	}
+	var b bytes.Buffer
+	for _, field := range fields {
+		i := slices.IndexFunc(members, func(m Member) bool { return m.Name == field })
+		if i < 0 {
+			e := &FieldError{Field: field}
+			for _, m := range members {
+				e.Has = append(e.Has, m.Name)
+			}
+			return nil, e
+		}
+		name, err := Marshal(field)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, ",%s:%s", name, members[i].Value)
+	}
+	return json.RawMessage("{" + strings.TrimPrefix(b.String(), ",") + "}"), nil
+}
+
+// writeJSON writes doc with its numbers and its order as they are, indented on a terminal.
+func (p *Printer) writeJSON(doc json.RawMessage) error {
+	var b bytes.Buffer
+	var err error
+	if p.TTY {
+		err = json.Indent(&b, doc, "", "  ")
+	} else {
+		err = json.Compact(&b, doc)
+	}
+	if err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return p.writeln(escapeJSON(b.Bytes()))
+}
+
+// writeLines writes each element of doc on a line, or doc on one if it is no array.
+func (p *Printer) writeLines(doc json.RawMessage) error {
+	list, isArray := elements(doc)
+	if !isArray {
+		list = []json.RawMessage{doc}
+	}
+	for _, e := range list {
+		var b bytes.Buffer
+		if err := json.Compact(&b, e); err != nil {
+			return fmt.Errorf("write JSON: %w", err)
+		}
+		if err := p.writeln(escapeJSON(b.Bytes())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeln writes text as a line, in one write.
+func (p *Printer) writeln(text []byte) error {
+	_, err := p.Out.Write(append(slices.Clip(text), '\n'))
+	return err
+}
+
+// writeYAML writes doc as YAML.
+func (p *Printer) writeYAML(doc json.RawMessage) error {
+	text, err := YAMLText(doc)
+	if err != nil {
+		return err
+	}
+	if p.TTY {
+		text = Clean(text)
+	}
+	_, err = io.WriteString(p.Out, text)
+	return err
+}
+
+// YAMLText is the JSON document doc in YAML, with its order and its numbers as they are.
+func YAMLText(doc json.RawMessage) (string, error) {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	node, err := yamlNode(d)
+	if err != nil {
+		return "", fmt.Errorf("write YAML: %w", err)
+	}
+	var b strings.Builder
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := errors.Join(e.Encode(node), e.Close()); err != nil {
+		return "", fmt.Errorf("write YAML: %w", err)
+	}
+	return b.String(), nil
+}
+
+// yamlNode reads the next value of d.
+func yamlNode(d *json.Decoder) (*yaml.Node, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch v := token.(type) {
+	case json.Delim:
+		return yamlTree(d, v)
+	case string:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: v}, nil
+	case json.Number:
+		tag := "!!int"
+		if strings.ContainsAny(v.String(), ".eE") {
+			tag = "!!float"
+		}
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: v.String()}, nil
+	case bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: fmt.Sprint(v)}, nil
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}, nil
+}
+
+// yamlTree reads the rest of an object or array that began with open.
+func yamlTree(d *json.Decoder, open json.Delim) (*yaml.Node, error) {
+	node := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	if open == '[' {
+		node.Kind, node.Tag = yaml.SequenceNode, "!!seq"
+	}
+	for d.More() {
+		child, err := yamlNode(d)
+		if err != nil {
+			return nil, err
+		}
+		node.Content = append(node.Content, child)
+	}
+	_, err := d.Token()
+	return node, err
+}
+
+// filter writes what the jq filter makes of doc: strings as they are, all else as JSON.
+func (p *Printer) filter(ctx context.Context, doc json.RawMessage) error {
+	code, err := compile(p.JQ)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	var input any
+	if err := d.Decode(&input); err != nil {
+		return fmt.Errorf("jq filter: %w", err)
+	}
+	for results := code.RunWithContext(ctx, input); ; {
+		v, ok := results.Next()
+		if !ok {
+			return nil
+		}
+		if err, failed := v.(error); failed {
+			if halt, ok := errors.AsType[*gojq.HaltError](err); ok && halt.Value() == nil {
+				return nil
+			}
+			return fmt.Errorf("jq filter: %w", err)
+		}
+		if err := p.writeResult(v); err != nil {
+			return err
+		}
+	}
+}
+
+// writeResult writes one result of a filter.
+func (p *Printer) writeResult(v any) error {
+	if s, ok := v.(string); ok {
+		if p.TTY {
+			s = Clean(s)
+		}
+		return p.writeln([]byte(s))
+	}
+	text, err := gojq.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("jq filter: %w", err)
+	}
+	return p.writeJSON(text)
+}

@@ -1,0 +1,174 @@
+// Package output writes the answers of commands: human text, tables, TSV, JSON, YAML, NDJSON, fields, jq filters and templates.
+//
+// It owns the formats and what may reach a terminal. It knows no command and no service: a command hands it an Answer, with the
+// JSON and the human form of what it has to say, and the Printer picks what the flags and the terminal ask for.
+package output
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/itchyny/gojq"
+)
+
+// Format is how an answer is written.
+type Format string
+
+// The formats.
+const (
+	Table  Format = "table"  // aligned columns, for people
+	JSON   Format = "json"   // one document; indented on a terminal
+	YAML   Format = "yaml"   // one document
+	NDJSON Format = "ndjson" // one line for each element
+	TSV    Format = "tsv"    // one line for each row, no header unless asked for
+	Text   Format = "text"   // the command's own view, for people
+)
+
+// Formats returns every format.
+func Formats() []Format { return []Format{Table, JSON, YAML, NDJSON, TSV, Text} }
+
+// Spec is what the flags ask for. The zero Spec leaves the choice to the terminal and the command.
+type Spec struct {
+	Format   Format   // empty means not asked for
+	Fields   []string // members to keep, in this order; nil means all
+	JQ       string
+	Template string
+	Header   bool // a header line for TSV
+}
+
+// Machine reports whether a program reads the output: it was asked for as JSON in some way.
+func (s Spec) Machine() bool {
+	return slices.Contains([]Format{JSON, YAML, NDJSON}, s.Format) || s.Fields != nil || s.JQ != "" || s.Template != ""
+}
+
+// Check reports what is wrong with s, before anything is called or paid for.
+func (s Spec) Check() error {
+	if s.Format != "" && !slices.Contains(Formats(), s.Format) {
+		return fmt.Errorf("output %q is none of %s", s.Format, join(Formats()))
+	}
+	if s.JQ != "" && s.Template != "" {
+		return errors.New("--jq and --template exclude each other")
+	}
+	if (s.Fields != nil || s.JQ != "" || s.Template != "") && slices.Contains([]Format{Table, TSV, Text}, s.Format) {
+		return fmt.Errorf("--json, --jq and --template are about JSON and exclude --output %s", s.Format)
+	}
+	if s.JQ != "" {
+		if _, err := compile(s.JQ); err != nil {
+			return err
+		}
+	}
+	if s.Template != "" {
+		if _, err := template.New("").Funcs((&Printer{}).funcs()).Parse(s.Template); err != nil {
+			return fmt.Errorf("template: %w", err)
+		}
+	}
+	return nil
+}
+
+// join is the formats as a list in prose.
+func join(formats []Format) string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Answer is what a command has to say.
+type Answer struct {
+	JSON  json.RawMessage                                 // the document of json, yaml, ndjson, fields, jq and template
+	Flat  json.RawMessage                                 // what fields are picked from; nil means JSON
+	Rows  *Rows                                           // table and tsv; nil means a row for each leaf of JSON
+	Text  func(w io.Writer, width int, style Style) error // text, and table where there are no Rows; nil means Rows as a table
+	Piped Format                                          // the format where nothing is asked for and nobody looks; empty means TSV
+}
+
+// Printer writes answers.
+type Printer struct {
+	Spec
+	Style
+	Out   io.Writer
+	TTY   bool
+	Width int // columns of the terminal
+	Now   func() time.Time
+}
+
+// Print writes a as the Spec asks. A field that a does not have is a *FieldError.
+func (p *Printer) Print(ctx context.Context, a Answer) error {
+	format := p.Format
+	switch {
+	case format != "":
+	case p.Machine():
+		format = JSON
+	case p.TTY:
+		format = Text
+	case a.Piped != "":
+		format = a.Piped
+	default:
+		format = TSV
+	}
+	doc, err := a.document(p.Fields)
+	if err != nil {
+		return err
+	}
+	switch {
+	case p.JQ != "":
+		return p.filter(ctx, doc)
+	case p.Template != "":
+		return p.execute(doc)
+	}
+	switch format {
+	case JSON:
+		return p.writeJSON(doc)
+	case YAML:
+		return p.writeYAML(doc)
+	case NDJSON:
+		return p.writeLines(doc)
+	case TSV:
+		return p.writeTSV(a)
+	}
+	return p.writeHuman(a)
+}
+
+// document is the JSON of a, or the fields of it that are asked for.
+func (a Answer) document(fields []string) (json.RawMessage, error) {
+	switch {
+	case fields == nil:
+		return a.JSON, nil
+	case a.Flat != nil:
+		return pick(a.Flat, fields)
+	}
+	return pick(a.JSON, fields)
+}
+
+// writeHuman writes the command's own view, or else a table.
+func (p *Printer) writeHuman(a Answer) error {
+	if a.Text != nil && (a.Rows == nil || p.Format != Table) {
+		return a.Text(p.Out, p.Width, p.Style)
+	}
+	rows, err := a.rows()
+	if err != nil {
+		return err
+	}
+	return rows.Write(p.Out, p.Width, p.Style)
+}
+
+// compile parses a jq filter.
+func compile(filter string) (*gojq.Code, error) {
+	query, err := gojq.Parse(filter)
+	if err != nil {
+		return nil, fmt.Errorf("jq filter: %w", err)
+	}
+	code, err := gojq.Compile(query)
+	if err != nil {
+		return nil, fmt.Errorf("jq filter: %w", err)
+	}
+	return code, nil
+}

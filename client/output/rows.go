@@ -1,0 +1,145 @@
+package output
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Rows is a table.
+type Rows struct {
+	Columns []string
+	Right   []bool // columns that are aligned right; shorter than Columns means the rest is not
+	Wide    int    // the column that gives way where the terminal is narrow
+	Rows    [][]string
+	Empty   string // what to tell people instead of an empty table; "" means nothing
+}
+
+// rows are the rows of a, by default one for each leaf of its document.
+func (a Answer) rows() (*Rows, error) {
+	if a.Rows != nil {
+		return a.Rows, nil
+	}
+	r := &Rows{Columns: []string{"path", "value"}, Wide: 1}
+	err := leaves(a.JSON, "", func(path, value string) { r.Rows = append(r.Rows, []string{path, value}) })
+	return r, err
+}
+
+// leaves visits every leaf of doc with its path, written as search writes paths.
+func leaves(doc json.RawMessage, path string, visit func(path, value string)) error {
+	switch text := bytes.TrimSpace(doc); {
+	case bytes.HasPrefix(text, []byte("{")):
+		members, err := Members(text)
+		if err != nil {
+			return err
+		}
+		for _, m := range members {
+			if err := leaves(m.Value, strings.TrimPrefix(path+"."+m.Name, "."), visit); err != nil {
+				return err
+			}
+		}
+	case bytes.HasPrefix(text, []byte("[")):
+		list, ok := elements(text)
+		if !ok {
+			return fmt.Errorf("read JSON: %s is not an array", path)
+		}
+		for i, e := range list {
+			if err := leaves(e, fmt.Sprintf("%s[%d]", path, i), visit); err != nil {
+				return err
+			}
+		}
+	default:
+		visit(path, Scalar(text))
+	}
+	return nil
+}
+
+// Scalar is the text of a JSON scalar: a string without its quotes, all else as it is.
+func Scalar(doc json.RawMessage) string {
+	var s string
+	if bytes.HasPrefix(doc, []byte(`"`)) && json.Unmarshal(doc, &s) == nil {
+		return s
+	}
+	return string(doc)
+}
+
+// writeTSV writes the rows of a.
+func (p *Printer) writeTSV(a Answer) error {
+	rows, err := a.rows()
+	if err != nil {
+		return err
+	}
+	lines := rows.Rows
+	if p.Header {
+		lines = append([][]string{rows.Columns}, lines...)
+	}
+	for _, line := range lines {
+		cells := make([]string, len(line))
+		for i, cell := range line {
+			cells[i] = CleanLine(cell)
+		}
+		if err := p.writeln([]byte(strings.Join(cells, "\t"))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Write writes r in columns that fit width, or what there is to say when it is empty.
+func (r *Rows) Write(w io.Writer, width int, style Style) error {
+	if len(r.Rows) == 0 {
+		if r.Empty == "" {
+			return nil
+		}
+		_, err := fmt.Fprintln(w, r.Empty)
+		return err
+	}
+	widths := r.widths(width)
+	header := make([]string, len(r.Columns))
+	for i, c := range r.Columns {
+		header[i] = strings.ToUpper(c)
+	}
+	if _, err := fmt.Fprintln(w, style.Bold(r.line(header, widths, style))); err != nil {
+		return err
+	}
+	for _, row := range r.Rows {
+		if _, err := fmt.Fprintln(w, r.line(row, widths, style)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// widths are the widths of the columns: as wide as they need, but the wide one no wider than is left of width.
+func (r *Rows) widths(width int) []int {
+	const narrowest, gap = 8, 2
+	widths, sum := make([]int, len(r.Columns)), 0
+	for i, c := range r.Columns {
+		widths[i] = ansi.StringWidth(c)
+		for _, row := range r.Rows {
+			widths[i] = max(widths[i], ansi.StringWidth(CleanLine(row[i])))
+		}
+		sum += widths[i] + gap
+	}
+	if over := sum - gap - width; over > 0 {
+		widths[r.Wide] = max(narrowest, widths[r.Wide]-over)
+	}
+	return widths
+}
+
+// line is one line of the table, without spaces at its end.
+func (r *Rows) line(cells []string, widths []int, style Style) string {
+	fitted := make([]string, len(cells))
+	for i, cell := range cells {
+		if cell = CleanLine(cell); i < len(r.Right) && r.Right[i] {
+			fitted[i] = style.FitRight(cell, widths[i])
+		} else {
+			fitted[i] = style.Fit(cell, widths[i])
+		}
+	}
+	return strings.TrimRight(strings.Join(fitted, "  "), " ")
+}

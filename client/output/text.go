@@ -1,0 +1,127 @@
+package output
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Clean is s as it may go to a terminal: without escape sequences, control characters (but newline and tab) and characters that
+// change the direction of text. Everything that a server or a file says passes through it or CleanLine.
+func Clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return r
+		}
+		if hostile(r) {
+			return -1
+		}
+		return r
+	}, ansi.Strip(strings.ToValidUTF8(s, "\uFFFD")))
+}
+
+// CleanLine is Clean on one line: newlines and tabs become spaces.
+func CleanLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		return r
+	}, Clean(s))
+}
+
+// hostile reports whether r is a control character or changes the direction of text.
+func hostile(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+}
+
+// escapeJSON writes the hostile characters that JSON allows in its strings as \u escapes. The text stays the same JSON value.
+func escapeJSON(text []byte) []byte {
+	const hex = "0123456789abcdef"
+	if !strings.ContainsFunc(string(text), hostileInJSON) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range string(text) {
+		if !hostileInJSON(r) {
+			b.WriteRune(r)
+			continue
+		}
+		b.WriteString(`\u`)
+		for shift := 12; shift >= 0; shift -= 4 {
+			b.WriteByte(hex[r>>shift&0xf])
+		}
+	}
+	return []byte(b.String())
+}
+
+// hostileInJSON is hostile but for what can only be white space between tokens.
+func hostileInJSON(r rune) bool { return r != '\n' && r != '\r' && r != '\t' && hostile(r) }
+
+// Style says how text may be marked. The zero Style marks nothing.
+type Style struct {
+	Color bool // SGR sequences
+	ASCII bool // no characters beyond ASCII for marks
+	Words bool // no mark that is a glyph alone, for screen readers
+}
+
+// sgr wraps s in the SGR sequence code.
+func (st Style) sgr(code, s string) string {
+	if !st.Color || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// Bold marks a heading.
+func (st Style) Bold(s string) string { return st.sgr("1", s) }
+
+// Dim marks what matters less.
+func (st Style) Dim(s string) string { return st.sgr("2", s) }
+
+// Good marks what is well or rises.
+func (st Style) Good(s string) string { return st.sgr("32", s) }
+
+// Bad marks what failed or falls.
+func (st Style) Bad(s string) string { return st.sgr("31", s) }
+
+// Warn marks what needs attention.
+func (st Style) Warn(s string) string { return st.sgr("33", s) }
+
+// Link marks addresses and anchors.
+func (st Style) Link(s string) string { return st.sgr("36", s) }
+
+// Mark is the sign of an outcome: ok, warning, error or stale. It is a glyph, or the word where glyphs alone are not enough.
+func (st Style) Mark(outcome string) string {
+	glyph, plain := map[string]string{"ok": "✓", "warning": "!", "error": "✗", "stale": "▲"}[outcome],
+		map[string]string{"ok": "+", "warning": "!", "error": "x", "stale": "^"}[outcome]
+	switch {
+	case st.Words:
+		return outcome
+	case st.ASCII:
+		return plain
+	}
+	return glyph
+}
+
+// Fit cuts s to width columns, with an ellipsis where it cuts, or fills it with spaces up to them.
+func (st Style) Fit(s string, width int) string {
+	s = st.Cut(s, width)
+	return s + strings.Repeat(" ", max(0, width-ansi.StringWidth(s)))
+}
+
+// FitRight is Fit with the spaces before s.
+func (st Style) FitRight(s string, width int) string {
+	s = st.Cut(s, width)
+	return strings.Repeat(" ", max(0, width-ansi.StringWidth(s))) + s
+}
+
+// Cut cuts s to width columns, with an ellipsis where it cuts.
+func (st Style) Cut(s string, width int) string {
+	tail := "…"
+	if st.ASCII {
+		tail = "~"
+	}
+	return ansi.Truncate(s, max(0, width), tail)
+}
