@@ -1,6 +1,7 @@
 package mind
 
 import (
+	"regexp"
 	"strings"
 	"time"
 
@@ -10,6 +11,9 @@ import (
 // minuteLayout is the key of a minute: UTC, without seconds and zone.
 const minuteLayout = "2006-01-02T15:04"
 
+// dateTime is a date-time of RFC 3339. The time package alone lets a comma, an hour of one digit and a zone of +24:00 pass.
+var dateTime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
 // ParseMinute returns the minute, in UTC, in which s falls: an RFC 3339 date-time or the key of a minute. Anything else, and a
 // minute outside the years 1970 to 9999, is an *api.Error with reason invalid_at.
 func ParseMinute(s string) (time.Time, error) {
@@ -17,9 +21,8 @@ func ParseMinute(s string) (time.Time, error) {
 	if len(text) == len(minuteLayout) {
 		text += ":00Z"
 	}
-	var t time.Time
-	// UnmarshalText holds s to RFC 3339; time.Parse lets a comma and an hour of one digit pass.
-	if err := t.UnmarshalText([]byte(text)); err != nil {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil || !dateTime.MatchString(text) {
 		return time.Time{}, invalidAt(s)
 	}
 	t = t.UTC().Truncate(time.Minute)

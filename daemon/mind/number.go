@@ -5,14 +5,15 @@ import (
 	"strconv"
 )
 
-// Price rounds to six significant digits, the precision of prices in a state. Nil stays nil, and what is not finite is unknown.
+// Price rounds to six significant digits, the precision of prices in a state; a zero has no sign. Nil stays nil, and what is not
+// finite is unknown.
 func Price(x *float64) *float64 {
 	if x == nil || !finite(*x) {
 		return nil
 	}
 	r, _ := strconv.ParseFloat(strconv.FormatFloat(*x, 'g', 6, 64), 64)
-	if !finite(r) { // rounded up over the largest number
-		r = *x
+	if r == 0 {
+		r = 0 // without its sign
 	}
 	return &r
 }

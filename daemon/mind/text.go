@@ -15,7 +15,8 @@ const (
 )
 
 var (
-	ansiSequence = regexp.MustCompile("(?:\x1b|\u009b)(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[@-_])?")
+	// ansiSequence is a control sequence, an operating system command or another escape; the first two may begin with one byte.
+	ansiSequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\x1b\\]|\u009d)[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)|\x1b[@-_]?")
 	fakeAnchor   = regexp.MustCompile(`\[(\s*\d+\s*)\]`)
 )
 
