@@ -1,0 +1,240 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// ErrDuplicate is what a Store answers when a key id or hash exists already.
+var ErrDuplicate = errors.New("key exists already")
+
+// Store keeps keys. Each method is one transaction.
+type Store interface {
+	// Keys returns every key, in no order.
+	Keys(ctx context.Context) ([]Key, error)
+	// CreateKey adds k, and its owner where that is new, or fails with ErrDuplicate.
+	CreateKey(ctx context.Context, k Key) error
+	// RevokeKey revokes the key at the given time, or leaves an earlier revocation as it is, and returns the one that holds.
+	RevokeKey(ctx context.Context, id string, at time.Time) (time.Time, error)
+	// TouchKeys records when keys were last used, by key id.
+	TouchKeys(ctx context.Context, used map[string]time.Time) error
+}
+
+// Config is what Keys needs.
+type Config struct {
+	Store  Store
+	Env    api.KeyEnv       // of new keys; "" means test
+	Random io.Reader        // nil means crypto/rand
+	Now    func() time.Time // nil means time.Now
+}
+
+// Keys issues, recognises and revokes keys. It is safe for concurrent use; only one Keys may run on a Store.
+type Keys struct {
+	cfg Config
+
+	mu     sync.RWMutex // guards byHash and byID; the maps' keys are replaced, never changed in place
+	byHash map[[sha256.Size]byte]*Key
+	byID   map[string]*Key
+
+	usedMu sync.Mutex // guards used
+	used   map[string]time.Time
+}
+
+// OpenKeys loads every key of the store.
+func OpenKeys(ctx context.Context, cfg Config) (*Keys, error) {
+	if cfg.Random == nil {
+		cfg.Random = rand.Reader
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Env == "" {
+		cfg.Env = api.EnvTest
+	}
+	stored, err := cfg.Store.Keys(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("load keys: %w", err)
+	}
+	k := &Keys{cfg: cfg, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{}, used: map[string]time.Time{}}
+	for i := range stored {
+		k.remember(&stored[i])
+	}
+	return k, nil
+}
+
+// remember puts key into the maps, in place of what was there. The caller holds mu, or is alone.
+func (k *Keys) remember(key *Key) {
+	k.byHash[key.Hash] = key
+	k.byID[key.ID] = key
+}
+
+// NewKey is what a key is issued for.
+type NewKey struct {
+	OwnerID string
+	Name    string
+	Tier    api.Tier         // "" means free
+	Consent api.TraceConsent // "" means aggregated
+}
+
+// Issue makes a key. The answer holds the plaintext, which exists nowhere else.
+func (k *Keys) Issue(ctx context.Context, n NewKey) (api.IssuedKey, error) {
+	if n.Tier == "" {
+		n.Tier = api.TierFree
+	}
+	if n.Consent == "" {
+		n.Consent = api.ConsentAggregated
+	}
+	n.Name = strings.TrimSpace(n.Name)
+	if err := n.check(); err != nil {
+		return api.IssuedKey{}, err
+	}
+	const attempts = 8 // a key id has 62^8 values; two collisions in a row mean broken randomness
+	for range attempts {
+		secret, err := newSecret(k.cfg.Env, k.cfg.Random)
+		if err != nil {
+			return api.IssuedKey{}, err
+		}
+		key := &Key{
+			ID: secret[:api.KeyIDLength], Hash: sha256.Sum256([]byte(secret)), OwnerID: n.OwnerID, Name: n.Name, Tier: n.Tier,
+			Consent: n.Consent, CreatedAt: k.cfg.Now().UTC().Truncate(time.Millisecond),
+		}
+		err = k.cfg.Store.CreateKey(ctx, *key)
+		if errors.Is(err, ErrDuplicate) {
+			continue
+		}
+		if err != nil {
+			return api.IssuedKey{}, fmt.Errorf("store key: %w", err)
+		}
+		k.mu.Lock()
+		k.remember(key)
+		k.mu.Unlock()
+		return api.IssuedKey{Key: secret, KeyID: key.ID, Name: key.Name, Tier: key.Tier, CreatedAt: key.CreatedAt}, nil
+	}
+	return api.IssuedKey{}, errors.New("no unused key id found; is the randomness broken?")
+}
+
+// check reports what is wrong with n.
+func (n NewKey) check() error {
+	switch {
+	case n.Name == "" || utf8.RuneCountInString(n.Name) > api.MaxKeyName:
+		return api.Errorf(api.ReasonInvalidRequest, "a key needs a name of 1 to %d characters", api.MaxKeyName).
+			WithHint("name it after the agent or machine that will use it")
+	case strings.ContainsFunc(n.Name, unicode.IsControl) || !utf8.ValidString(n.Name):
+		return api.Errorf(api.ReasonInvalidRequest, "the name of a key is plain text without control characters")
+	case !n.Tier.Valid():
+		return api.Errorf(api.ReasonInvalidRequest, "tier %q does not exist", n.Tier).WithHint("tiers: %v", api.Tiers())
+	case !n.Consent.Valid():
+		return api.Errorf(api.ReasonInvalidRequest, "trace consent %q does not exist", n.Consent).
+			WithHint("use full, aggregated or none")
+	}
+	return nil
+}
+
+// Resolve returns the key whose plaintext is secret, or the error invalid_token or key_revoked.
+func (k *Keys) Resolve(secret string) (Key, error) {
+	if wellFormed(secret) {
+		k.mu.RLock()
+		key := k.byHash[sha256.Sum256([]byte(secret))]
+		k.mu.RUnlock()
+		switch {
+		case key == nil:
+		case !key.RevokedAt.IsZero():
+			return Key{}, api.Errorf(api.ReasonKeyRevoked, "key %s was revoked at %s", key.ID, key.RevokedAt.Format(time.RFC3339)).
+				WithHint("issue a new key and use that")
+		default:
+			return *key, nil
+		}
+	}
+	return Key{}, api.Errorf(api.ReasonInvalidToken, "the API key is not known to this service").
+		WithHint("send it as Authorization: Bearer cv_… and check that it belongs to this daemon")
+}
+
+// Used notes that the key was used now. Flush writes it down.
+func (k *Keys) Used(id string) {
+	now := k.cfg.Now()
+	k.usedMu.Lock()
+	k.used[id] = now
+	k.usedMu.Unlock()
+}
+
+// Flush writes down when keys were last used. What cannot be written is kept for the next Flush.
+func (k *Keys) Flush(ctx context.Context) error {
+	k.usedMu.Lock()
+	used := k.used
+	k.used = map[string]time.Time{}
+	k.usedMu.Unlock()
+	if len(used) == 0 {
+		return nil
+	}
+	err := k.cfg.Store.TouchKeys(ctx, used)
+	k.usedMu.Lock()
+	defer k.usedMu.Unlock()
+	if err != nil {
+		for id, at := range used {
+			if k.used[id].Before(at) {
+				k.used[id] = at
+			}
+		}
+		return fmt.Errorf("write last use of keys: %w", err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for id, at := range used {
+		if key := k.byID[id]; key != nil {
+			next := *key
+			next.LastUsedAt = at.UTC()
+			k.remember(&next)
+		}
+	}
+	return nil
+}
+
+// List returns every key, newest first.
+func (k *Keys) List() []Key {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	list := make([]Key, 0, len(k.byID))
+	for _, key := range k.byID {
+		list = append(list, *key)
+	}
+	slices.SortFunc(list, func(a, b Key) int {
+		if c := b.CreatedAt.Compare(a.CreatedAt); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return list
+}
+
+// Revoke ends the key with the given id: no call is admitted with it once Revoke has returned. Revoking again changes nothing.
+func (k *Keys) Revoke(ctx context.Context, id string) (api.RevokeResponse, error) {
+	k.mu.RLock()
+	known := k.byID[id] != nil
+	k.mu.RUnlock()
+	if !known {
+		return api.RevokeResponse{}, api.Errorf(api.ReasonKeyNotFound, "there is no key %q", id).
+			WithHint("a key id is the first %d characters of the key; list them to see yours", api.KeyIDLength)
+	}
+	at, err := k.cfg.Store.RevokeKey(ctx, id, k.cfg.Now().UTC().Truncate(time.Millisecond))
+	if err != nil {
+		return api.RevokeResponse{}, fmt.Errorf("revoke key %s: %w", id, err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	revoked := *k.byID[id]
+	revoked.RevokedAt = at
+	k.remember(&revoked)
+	return api.RevokeResponse{OK: true, RevokedAt: at}, nil
+}

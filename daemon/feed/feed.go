@@ -1,0 +1,130 @@
+// Package feed holds the newest edition of each pack: its state and brief with everything that is read from them, encoded once.
+//
+// It is where the data flow ends and every read begins: daemon/pipeline publishes, daemon/reader and the transports take the
+// newest. Publishing swaps a pointer, so no reader ever waits for a refresh and no refresh for a reader. It stores nothing.
+package feed
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Pulse is one compacted state of a pack.
+type Pulse struct {
+	Pack        string
+	Version     int       // of the pack's source order
+	GeneratedAt time.Time // UTC, whole milliseconds, strictly rising per pack
+	State       []byte    // compact JSON, never changed
+	Citations   []api.Citation
+}
+
+// Brief is one narrated brief of a pack. The zero Brief is "none yet".
+type Brief struct {
+	Text   string
+	At     time.Time // when it was written
+	Writer string    // who wrote it
+}
+
+// Edition is a pulse and the newest brief, ready to be read. It never changes.
+type Edition struct {
+	Pulse
+	Brief Brief
+	Table *mind.Table // the leaves of State
+
+	fresh, brief *Body
+}
+
+// Fresh is the body of the fresh operation.
+func (e *Edition) Fresh() *Body { return e.fresh }
+
+// BriefBody is the body of the brief operation. It is only meaningful where Brief is not zero.
+func (e *Edition) BriefBody() *Body { return e.brief }
+
+// Freshness is that of the state at now.
+func (e *Edition) Freshness(now time.Time) api.Freshness {
+	return api.Freshness{GeneratedAt: e.GeneratedAt, AgeSeconds: Age(e.GeneratedAt, now)}
+}
+
+// Age is the whole seconds from generatedAt to now, never negative.
+func Age(generatedAt, now time.Time) int64 {
+	return max(0, int64(now.Sub(generatedAt)/time.Second))
+}
+
+// Feed is the newest edition of every pack. Make one with New.
+type Feed struct {
+	publish sync.Mutex // orders publishers; readers never take it
+	slots   map[string]*atomic.Pointer[Edition]
+}
+
+// New makes a Feed for the given pack ids. Packs cannot be added later.
+func New(packs ...string) *Feed {
+	f := &Feed{slots: make(map[string]*atomic.Pointer[Edition], len(packs))}
+	for _, id := range packs {
+		f.slots[id] = new(atomic.Pointer[Edition])
+	}
+	return f
+}
+
+// Latest returns the newest edition of pack, nil while there is none. ok is false for a pack the feed was not made for.
+func (f *Feed) Latest(pack string) (edition *Edition, ok bool) {
+	slot, ok := f.slots[pack]
+	if !ok {
+		return nil, false
+	}
+	return slot.Load(), true
+}
+
+// Publish makes p the newest pulse of its pack; the brief stays. It fails on a pulse that is not newer than the one before.
+func (f *Feed) Publish(p Pulse) error {
+	table, err := mind.NewTable(p.State)
+	if err != nil {
+		return fmt.Errorf("read state of %s: %w", p.Pack, err)
+	}
+	return f.update(p.Pack, func(old *Edition) (*Edition, error) {
+		next := &Edition{Pulse: p, Table: table}
+		if old != nil {
+			if !p.GeneratedAt.After(old.GeneratedAt) {
+				return nil, fmt.Errorf("pulse of %s at %s is not newer than %s", p.Pack, p.GeneratedAt, old.GeneratedAt)
+			}
+			next.Brief = old.Brief
+		}
+		return next, nil
+	})
+}
+
+// PublishBrief makes b the brief of pack. It fails while the pack has no pulse.
+func (f *Feed) PublishBrief(pack string, b Brief) error {
+	return f.update(pack, func(old *Edition) (*Edition, error) {
+		if old == nil {
+			return nil, fmt.Errorf("brief of %s: no state yet", pack)
+		}
+		return &Edition{Pulse: old.Pulse, Table: old.Table, Brief: b}, nil
+	})
+}
+
+// update replaces the edition of pack by what change makes of it, with its bodies encoded.
+func (f *Feed) update(pack string, change func(old *Edition) (*Edition, error)) error {
+	f.publish.Lock()
+	defer f.publish.Unlock()
+	slot, ok := f.slots[pack]
+	if !ok {
+		return fmt.Errorf("pack %q is not registered", pack)
+	}
+	next, err := change(slot.Load())
+	if err != nil {
+		return err
+	}
+	if next.fresh, err = FreshBody(next.Pulse, next.Brief); err != nil {
+		return fmt.Errorf("encode fresh of %s: %w", pack, err)
+	}
+	if next.brief, err = BriefBody(next.Pulse, next.Brief); err != nil {
+		return fmt.Errorf("encode brief of %s: %w", pack, err)
+	}
+	slot.Store(next)
+	return nil
+}

@@ -1,0 +1,193 @@
+// Package reader answers the six operations, free of transport: a Query in, an Answer or the exact *api.Error out.
+//
+// It reads the newest edition from daemon/feed and old states from history, and changes neither. Admission and charging are
+// daemon/gate's; HTTP, streams and MCP are the transports'. Ready is the free check that comes before admission, Answer the
+// work after it.
+package reader
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// History looks up old states.
+type History interface {
+	// PulseBefore returns the newest pulse of pack with GeneratedAt before t, or feed.ErrNoPulse.
+	PulseBefore(ctx context.Context, pack string, t time.Time) (feed.Pulse, error)
+}
+
+// Query is one call of an operation. Only the fields of its operation count.
+type Query struct {
+	Op   api.Op
+	Pack string
+	Text string    // search: not empty, white space trimmed
+	K    int       // search
+	At   time.Time // snapshot: a minute in UTC
+	Ref  int       // cite: at least 1
+}
+
+// Answer is what an operation answers: a body whose age is measured when it is written, or finished JSON.
+type Answer struct {
+	Body      *feed.Body // fresh, brief and snapshot
+	At        time.Time  // the moment at which Body's age is measured; zero means when it is written
+	JSON      []byte     // the others
+	Immutable bool       // the same for ever
+}
+
+// Config is what a Reader needs.
+type Config struct {
+	Packs   []*pack.Pack
+	Feed    *feed.Feed
+	History History
+	Trouble func(pack string) []api.SourceStatus // how the sources of a pack without a state do; nil means not known
+	Now     func() time.Time                     // nil means time.Now
+}
+
+// Reader answers operations. Make one with New; it is safe for concurrent use.
+type Reader struct {
+	cfg   Config
+	packs map[string]*pack.Pack
+}
+
+// New makes a Reader.
+func New(cfg Config) *Reader {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	r := &Reader{cfg: cfg, packs: make(map[string]*pack.Pack, len(cfg.Packs))}
+	for _, p := range cfg.Packs {
+		r.packs[p.ID] = p
+	}
+	return r
+}
+
+// View is a query that passed the free checks, tied to the edition it will be answered from.
+type View struct {
+	Query
+	pack    *pack.Pack
+	edition *feed.Edition
+}
+
+// Ready makes the checks that cost nothing: the pack is registered, its state is there, and so is what the operation needs.
+func (r *Reader) Ready(q Query) (View, error) {
+	p := r.packs[q.Pack]
+	if p == nil {
+		return View{}, api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", q.Pack).
+			WithHint("packs served: %s", strings.Join(r.Packs(), ", "))
+	}
+	edition, _ := r.cfg.Feed.Latest(p.ID)
+	if edition == nil {
+		err := api.Errorf(api.ReasonStateUnavailable, "pack %s has no state yet", p.ID).
+			WithHint("try again in a few seconds").WithRetryAfter(api.StateUnavailableRetry * time.Second)
+		if r.cfg.Trouble != nil {
+			err.SourceStatus = r.cfg.Trouble(p.ID)
+		}
+		return View{}, err
+	}
+	if q.Op == api.OpBrief && edition.Brief.Text == "" {
+		return View{}, api.Errorf(api.ReasonBriefUnavailable, "pack %s has no brief yet", p.ID).
+			WithHint("try again in a few seconds; fresh has the state already").WithRetryAfter(api.StateUnavailableRetry * time.Second)
+	}
+	return View{Query: q, pack: p, edition: edition}, nil
+}
+
+// Packs returns the ids of the packs served, in the order they were configured.
+func (r *Reader) Packs() []string {
+	ids := make([]string, len(r.cfg.Packs))
+	for i, p := range r.cfg.Packs {
+		ids[i] = p.ID
+	}
+	return ids
+}
+
+// Answer resolves v for a caller of the given tier.
+func (r *Reader) Answer(ctx context.Context, v View, tier api.Tier) (Answer, error) {
+	switch v.Op {
+	case api.OpFresh:
+		return Answer{Body: v.edition.Fresh()}, nil
+	case api.OpBrief:
+		return Answer{Body: v.edition.BriefBody()}, nil
+	case api.OpSearch:
+		return r.search(v)
+	case api.OpSnapshot:
+		return r.snapshot(ctx, v, tier.SnapshotWindow())
+	case api.OpCite:
+		return r.cite(v)
+	}
+	return Answer{}, fmt.Errorf("operation %q has no answer", v.Op)
+}
+
+// search looks for v.Text in the leaves of the newest state.
+func (r *Reader) search(v View) (Answer, error) {
+	found := v.edition.Table.Search(v.Text, v.K)
+	return encode(api.SearchResponse{
+		Matches: found.Matches, Total: found.Total, Freshness: v.edition.Freshness(r.cfg.Now()),
+	})
+}
+
+// cite resolves an anchor of the newest state.
+func (r *Reader) cite(v View) (Answer, error) {
+	if v.Ref > len(v.edition.Citations) {
+		return Answer{}, api.Errorf(api.ReasonCitationNotFound, "pack %s has %d sources, there is no [%d]",
+			v.Pack, len(v.edition.Citations), v.Ref).WithHint("use a ref from 1 to %d", len(v.edition.Citations))
+	}
+	c := v.edition.Citations[v.Ref-1]
+	source := api.Source{ID: c.SourceID, PublicURL: c.URL}
+	if v.Ref <= len(v.pack.Sources) {
+		source.Name = v.pack.Sources[v.Ref-1].Name
+	}
+	return encode(api.CiteResponse{Citation: c, Source: source, Freshness: v.edition.Freshness(r.cfg.Now())})
+}
+
+// snapshot looks up the state as of the minute v.At, within the window of the caller. The answer depends on the minute alone,
+// so that it is the same for ever.
+func (r *Reader) snapshot(ctx context.Context, v View, window time.Duration) (Answer, error) {
+	now, end := r.cfg.Now(), v.At.Add(time.Minute)
+	missing := func(format string, args ...any) (Answer, error) {
+		return Answer{}, api.Errorf(api.ReasonSnapshotNotFound, format, args...)
+	}
+	key := v.At.UTC().Format(time.RFC3339)
+	if end.After(now) {
+		return missing("the minute %s is not over yet", key)
+	}
+	if v.At.Before(now.Add(-window)) {
+		return missing("the minute %s is more than %s ago, beyond the window of this caller", key, days(window))
+	}
+	pulse, err := r.cfg.History.PulseBefore(ctx, v.pack.ID, end)
+	if errors.Is(err, feed.ErrNoPulse) {
+		return missing("pack %s had no state yet at %s", v.pack.ID, key)
+	}
+	if err != nil {
+		return Answer{}, fmt.Errorf("look up %s as of %s: %w", v.pack.ID, key, err)
+	}
+	body, err := feed.FreshBody(pulse, feed.Brief{})
+	if err != nil {
+		return Answer{}, fmt.Errorf("encode %s as of %s: %w", v.pack.ID, key, err)
+	}
+	return Answer{Body: body, At: end, Immutable: true}, nil
+}
+
+// days says a window in words.
+func days(window time.Duration) string {
+	if window <= 24*time.Hour {
+		return fmt.Sprintf("%d hours", int(window/time.Hour))
+	}
+	return fmt.Sprintf("%d days", int(window/(24*time.Hour)))
+}
+
+// encode makes the answer that carries v.
+func encode(v any) (Answer, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return Answer{}, fmt.Errorf("encode answer: %w", err)
+	}
+	return Answer{JSON: text}, nil
+}
