@@ -1,0 +1,182 @@
+package store
+
+import (
+	"bytes"
+	"container/list"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/contextd/contextd/daemon/feed"
+)
+
+// ErrDamaged is in the chain of the error for a stored state that does not read back as it was written.
+var ErrDamaged = errors.New("stored state is damaged")
+
+const (
+	// keyframeEvery is the length of a block: one keyframe and the states compressed against it, six hours at five minutes.
+	keyframeEvery = 72
+	// dictionaryID marks frames that need a keyframe. zstd asks for some number; which keyframe it is stands in the row.
+	dictionaryID = 1
+	// keptDecoders bounds the decoders kept ready, one per keyframe.
+	keptDecoders = 64
+	// maxContent bounds what a row may decompress to.
+	maxContent = 4 << 20
+)
+
+// row is one row of the table pulses.
+type row struct {
+	id          int64
+	pack        string
+	version     int
+	generatedAt int64
+	keyframe    int64 // 0 for a keyframe
+	sum, body   []byte
+}
+
+// content is what a row holds: the length of the state, the state, the citations.
+func content(p feed.Pulse) ([]byte, error) {
+	citations, err := json.Marshal(p.Citations)
+	if err != nil {
+		return nil, fmt.Errorf("encode citations: %w", err)
+	}
+	c := binary.AppendUvarint(make([]byte, 0, len(p.State)+len(citations)+4), uint64(len(p.State)))
+	return append(append(c, p.State...), citations...), nil
+}
+
+// split is the inverse of content.
+func split(c []byte) (state, citations []byte, err error) {
+	n, used := binary.Uvarint(c)
+	if used <= 0 || n > uint64(len(c)-used) {
+		return nil, nil, ErrDamaged
+	}
+	end := used + int(n)
+	return c[used:end:end], c[end:], nil
+}
+
+// checksum ties content to the pack and the time it belongs to.
+func (r *row) checksum(content []byte) []byte {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s %d %d\n", r.pack, r.version, r.generatedAt)
+	h.Write(content)
+	return h.Sum(nil)[:16]
+}
+
+// codec compresses states against keyframes. It keeps an encoder for the open block of each pack and decoders for the
+// keyframes that were asked for last.
+type codec struct {
+	plainEncoder *zstd.Encoder
+	plainDecoder *zstd.Decoder
+
+	mu       sync.Mutex // guards what follows
+	blocks   map[string]*block
+	decoders map[int64]*list.Element // of *keyframeDecoder
+	recent   *list.List              // most recently used first
+}
+
+// block is the open block of a pack.
+type block struct {
+	keyframe int64
+	rows     int
+	encoder  *zstd.Encoder
+}
+
+// keyframeDecoder decodes the rows of one keyframe.
+type keyframeDecoder struct {
+	keyframe int64
+	*zstd.Decoder
+}
+
+// newCodec makes a codec. The options are constants, so zstd cannot refuse them.
+func newCodec() *codec {
+	enc, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
+	dec, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxContent))
+	return &codec{
+		plainEncoder: enc, plainDecoder: dec,
+		blocks: map[string]*block{}, decoders: map[int64]*list.Element{}, recent: list.New(),
+	}
+}
+
+// close frees the decoders.
+func (c *codec) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for e := c.recent.Front(); e != nil; e = e.Next() {
+		e.Value.(*keyframeDecoder).Close()
+	}
+	c.recent.Init()
+	clear(c.decoders)
+	c.plainDecoder.Close()
+}
+
+// newBlock makes the block of a keyframe with the given content and number of rows.
+func newBlock(keyframe int64, content []byte, rows int) (*block, error) {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderDictRaw(dictionaryID, content))
+	if err != nil {
+		return nil, fmt.Errorf("make encoder: %w", err)
+	}
+	return &block{keyframe: keyframe, rows: rows, encoder: enc}, nil
+}
+
+// open returns the decoder for a keyframe, or nil if it is not at hand.
+func (c *codec) open(keyframe int64) *keyframeDecoder {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.decoders[keyframe]
+	if e == nil {
+		return nil
+	}
+	c.recent.MoveToFront(e)
+	return e.Value.(*keyframeDecoder)
+}
+
+// keep makes the decoder for a keyframe with the given content and keeps it in place of the one unused for longest.
+func (c *codec) keep(keyframe int64, content []byte) (*keyframeDecoder, error) {
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxContent),
+		zstd.WithDecoderLowmem(true), zstd.WithDecoderDictRaw(dictionaryID, content))
+	if err != nil {
+		return nil, fmt.Errorf("make decoder: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.decoders[keyframe]; e != nil { // another reader was faster
+		dec.Close()
+		return e.Value.(*keyframeDecoder), nil
+	}
+	d := &keyframeDecoder{keyframe, dec}
+	c.decoders[keyframe] = c.recent.PushFront(d)
+	if c.recent.Len() > keptDecoders {
+		last := c.recent.Remove(c.recent.Back()).(*keyframeDecoder)
+		delete(c.decoders, last.keyframe) // not closed: a reader may be using it; it holds no goroutine
+	}
+	return d, nil
+}
+
+// forget drops the decoders and open blocks of pack's keyframes, after rows were deleted or a write failed.
+func (c *codec) forget(pack string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.blocks, pack)
+}
+
+// pulse checks the content of r and makes it a pulse.
+func (r *row) pulse(content []byte) (feed.Pulse, error) {
+	if !bytes.Equal(r.sum, r.checksum(content)) {
+		return feed.Pulse{}, ErrDamaged
+	}
+	state, text, err := split(content)
+	if err != nil {
+		return feed.Pulse{}, err
+	}
+	p := feed.Pulse{Pack: r.pack, Version: r.version, GeneratedAt: fromMillis(valid(r.generatedAt)), State: state}
+	if err := json.Unmarshal(text, &p.Citations); err != nil {
+		return feed.Pulse{}, fmt.Errorf("%w: citations: %w", ErrDamaged, err)
+	}
+	return p, nil
+}

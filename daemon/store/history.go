@@ -1,0 +1,216 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/contextd/contextd/daemon/feed"
+)
+
+// columns are those of row, in the order scan reads them.
+const columns = "id, pack, version, generated_at, coalesce(keyframe, 0), sum, body"
+
+// scan reads one row, or feed.ErrNoPulse where there is none.
+func scan(r *sql.Row) (row, error) {
+	var p row
+	err := r.Scan(&p.id, &p.pack, &p.version, &p.generatedAt, &p.keyframe, &p.sum, &p.body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return row{}, feed.ErrNoPulse
+	}
+	return p, err
+}
+
+// valid is n as a nullable number that is there.
+func valid(n int64) sql.NullInt64 { return sql.NullInt64{Int64: n, Valid: true} }
+
+// PulseBefore returns the newest pulse of pack with GeneratedAt before t, or feed.ErrNoPulse. A damaged row gives an error
+// with ErrDamaged in its chain.
+func (s *Store) PulseBefore(ctx context.Context, pack string, t time.Time) (feed.Pulse, error) {
+	before := t.Add(time.Millisecond - 1).UnixMilli() // rounded up: states have whole milliseconds
+	r, err := scan(s.history.read.QueryRowContext(ctx, "SELECT "+columns+
+		" FROM pulses WHERE pack = ? AND generated_at < ? ORDER BY generated_at DESC LIMIT 1", pack, before))
+	if err != nil {
+		return feed.Pulse{}, err
+	}
+	content, err := s.decode(ctx, s.history.read, r)
+	if err != nil {
+		return feed.Pulse{}, err
+	}
+	return r.pulse(content)
+}
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// decode decompresses the content of r, looking up its keyframe where that is not at hand. The content is not checked yet.
+func (s *Store) decode(ctx context.Context, db querier, r row) ([]byte, error) {
+	decoder := s.codec.plainDecoder
+	if r.keyframe != 0 {
+		d := s.codec.open(r.keyframe)
+		if d == nil {
+			frame, err := s.keyframe(ctx, db, r.keyframe)
+			if err != nil {
+				return nil, err
+			}
+			if d, err = s.codec.keep(r.keyframe, frame); err != nil {
+				return nil, err
+			}
+		}
+		decoder = d.Decoder
+	}
+	content, err := decoder.DecodeAll(r.body, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return content, nil
+}
+
+// keyframe returns the checked content of the keyframe with the given id.
+func (s *Store) keyframe(ctx context.Context, db querier, id int64) ([]byte, error) {
+	k, err := scan(db.QueryRowContext(ctx, "SELECT "+columns+" FROM pulses WHERE id = ?", id))
+	if err != nil {
+		return nil, fmt.Errorf("%w: keyframe %d: %w", ErrDamaged, id, err)
+	}
+	if k.keyframe != 0 {
+		return nil, fmt.Errorf("%w: row %d is no keyframe", ErrDamaged, id)
+	}
+	content, err := s.codec.plainDecoder.DecodeAll(k.body, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: keyframe %d: %w", ErrDamaged, id, err)
+	}
+	if _, err := k.pulse(content); err != nil {
+		return nil, fmt.Errorf("keyframe %d: %w", id, err)
+	}
+	return content, nil
+}
+
+// SavePulse adds p to history and replaces the changed sources, in one transaction. A second pulse of the same time is refused.
+func (s *Store) SavePulse(ctx context.Context, p feed.Pulse, changed []feed.SourceRecord) error {
+	text, err := content(p)
+	if err != nil {
+		return err
+	}
+	r := row{pack: p.Pack, version: p.Version, generatedAt: p.GeneratedAt.UnixMilli()}
+	r.sum = r.checksum(text)
+	var open *block
+	err = s.history.tx(ctx, func(tx *sql.Tx) error {
+		if open, err = s.openBlock(ctx, tx, p.Pack); err != nil {
+			return err
+		}
+		if err := r.insert(ctx, tx, s.codec, open, text); err != nil {
+			return fmt.Errorf("insert pulse of %s: %w", p.Pack, err)
+		}
+		return saveSources(ctx, tx, p.Pack, changed)
+	})
+	if err != nil {
+		s.codec.forget(p.Pack)
+		return err
+	}
+	return s.codec.wrote(r, open, text)
+}
+
+// insert compresses text and adds r, as a keyframe where no block is open.
+func (r *row) insert(ctx context.Context, tx *sql.Tx, c *codec, open *block, text []byte) error {
+	var keyframe sql.NullInt64
+	if open == nil {
+		r.body = c.plainEncoder.EncodeAll(text, nil)
+	} else {
+		keyframe = valid(open.keyframe)
+		r.keyframe, r.body = open.keyframe, open.encoder.EncodeAll(text, nil)
+	}
+	res, err := tx.ExecContext(ctx, "INSERT INTO pulses (pack, version, generated_at, keyframe, sum, body) VALUES (?, ?, ?, ?, ?, ?)",
+		r.pack, r.version, r.generatedAt, keyframe, r.sum, r.body)
+	if err != nil {
+		return err
+	}
+	r.id, err = res.LastInsertId()
+	return err
+}
+
+// wrote notes that r was written, into the open block or as the keyframe of a new one.
+func (c *codec) wrote(r row, open *block, text []byte) error {
+	if open == nil {
+		var err error
+		if open, err = newBlock(r.id, text, 0); err != nil {
+			return err
+		}
+	}
+	open.rows++
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.blocks[r.pack] = open
+	return nil
+}
+
+// openBlock returns the block that the next row of pack goes into, nil when that row begins a new one. After a restart it is
+// read back; a block whose keyframe is damaged is not continued.
+func (s *Store) openBlock(ctx context.Context, tx *sql.Tx, pack string) (*block, error) {
+	s.codec.mu.Lock()
+	b := s.codec.blocks[pack]
+	s.codec.mu.Unlock()
+	if b == nil {
+		var id int64
+		var rows int
+		err := tx.QueryRowContext(ctx, `SELECT k, (SELECT count(*) FROM pulses WHERE keyframe = k) + 1
+			FROM (SELECT coalesce(keyframe, id) AS k FROM pulses WHERE pack = ? ORDER BY generated_at DESC LIMIT 1)`, pack).Scan(&id, &rows)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("find open block: %w", err)
+		}
+		frame, err := s.keyframe(ctx, tx, id)
+		if errors.Is(err, ErrDamaged) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if b, err = newBlock(id, frame, rows); err != nil {
+			return nil, err
+		}
+	}
+	if b.rows >= keyframeEvery {
+		return nil, nil
+	}
+	return b, nil
+}
+
+// Prune drops the states and briefs of pack older than before and returns how many states those were. A keyframe stays until
+// the last state of its block goes; the newest brief always stays.
+func (s *Store) Prune(ctx context.Context, pack string, before time.Time) (int64, error) {
+	var dropped int64
+	err := s.history.tx(ctx, func(tx *sql.Tx) error {
+		limit := before.UnixMilli()
+		for _, statement := range []string{
+			"DELETE FROM pulses WHERE pack = ? AND generated_at < ? AND keyframe IS NOT NULL",
+			`DELETE FROM pulses WHERE pack = ? AND generated_at < ? AND keyframe IS NULL
+				AND NOT EXISTS (SELECT 1 FROM pulses AS later WHERE later.keyframe = pulses.id)`,
+		} {
+			res, err := tx.ExecContext(ctx, statement, pack, limit)
+			if err != nil {
+				return fmt.Errorf("prune states of %s: %w", pack, err)
+			}
+			n, err := res.RowsAffected()
+			if err != nil {
+				return err
+			}
+			dropped += n
+		}
+		_, err := tx.ExecContext(ctx, `DELETE FROM briefs WHERE pack = ?1 AND written_at < ?2
+			AND id <> (SELECT max(id) FROM briefs WHERE pack = ?1)`, pack, limit)
+		if err != nil {
+			return fmt.Errorf("prune briefs of %s: %w", pack, err)
+		}
+		return nil
+	})
+	if err == nil {
+		s.codec.forget(pack)
+	}
+	return dropped, err
+}

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/contextd/contextd/daemon/feed"
+)
+
+// OpenPack returns what is kept of pack and notes now as its start if it is new.
+func (s *Store) OpenPack(ctx context.Context, pack string, now time.Time) (feed.Saved, error) {
+	var saved feed.Saved
+	err := s.history.tx(ctx, func(tx *sql.Tx) error {
+		var start sql.NullInt64
+		if err := tx.QueryRowContext(ctx, `INSERT INTO packs (id, started_at) VALUES (?, ?)
+			ON CONFLICT (id) DO UPDATE SET started_at = started_at RETURNING started_at`, pack, now.UnixMilli()).Scan(&start); err != nil {
+			return err
+		}
+		saved.Start = fromMillis(start)
+		var err error
+		if saved.Pulse, saved.Damaged, err = s.newest(ctx, tx, pack); err != nil {
+			return err
+		}
+		if saved.Brief, err = newestBrief(ctx, tx, pack); err != nil {
+			return err
+		}
+		saved.Sources, err = readSources(ctx, tx, pack)
+		return err
+	})
+	if err != nil {
+		return feed.Saved{}, fmt.Errorf("open pack %s: %w", pack, err)
+	}
+	return saved, nil
+}
+
+// newest returns the newest pulse of pack that can be read, nil if there is none, and how many newer ones could not.
+func (s *Store) newest(ctx context.Context, tx *sql.Tx, pack string) (*feed.Pulse, int, error) {
+	const tries = 2 * keyframeEvery // past a whole damaged block
+	before := time.UnixMilli(1 << 52).UnixMilli()
+	for damaged := range tries {
+		r, err := scan(tx.QueryRowContext(ctx, "SELECT "+columns+
+			" FROM pulses WHERE pack = ? AND generated_at < ? ORDER BY generated_at DESC LIMIT 1", pack, before))
+		if errors.Is(err, feed.ErrNoPulse) {
+			return nil, damaged, nil
+		}
+		if err != nil {
+			return nil, damaged, fmt.Errorf("read newest state: %w", err)
+		}
+		content, err := s.decode(ctx, tx, r)
+		if err == nil {
+			var p feed.Pulse
+			if p, err = r.pulse(content); err == nil {
+				return &p, damaged, nil
+			}
+		}
+		if !errors.Is(err, ErrDamaged) {
+			return nil, damaged, err
+		}
+		before = r.generatedAt
+	}
+	return nil, tries, nil
+}
+
+// newestBrief returns the newest brief of pack, zero if there is none.
+func newestBrief(ctx context.Context, tx *sql.Tx, pack string) (feed.Brief, error) {
+	var b feed.Brief
+	var at sql.NullInt64
+	err := tx.QueryRowContext(ctx, "SELECT written_at, writer, text FROM briefs WHERE pack = ? ORDER BY id DESC LIMIT 1", pack).
+		Scan(&at, &b.Writer, &b.Text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return feed.Brief{}, nil
+	}
+	if err != nil {
+		return feed.Brief{}, fmt.Errorf("read newest brief: %w", err)
+	}
+	b.At = fromMillis(at)
+	return b, nil
+}
+
+// SaveBrief adds b, written from the state of the given time.
+func (s *Store) SaveBrief(ctx context.Context, pack string, b feed.Brief, generatedAt time.Time) error {
+	return s.history.tx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO briefs (pack, written_at, generated_at, writer, text) VALUES (?, ?, ?, ?, ?)",
+			pack, b.At.UnixMilli(), generatedAt.UnixMilli(), b.Writer, b.Text)
+		if err != nil {
+			return fmt.Errorf("save brief of %s: %w", pack, err)
+		}
+		return nil
+	})
+}
+
+// SaveSources replaces the changed sources.
+func (s *Store) SaveSources(ctx context.Context, pack string, changed []feed.SourceRecord) error {
+	return s.history.tx(ctx, func(tx *sql.Tx) error { return saveSources(ctx, tx, pack, changed) })
+}
+
+// saveSources is SaveSources within a transaction.
+func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []feed.SourceRecord) error {
+	for _, c := range changed {
+		_, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO sources
+			(pack, source, doc, fetched_at, attempted_at, not_before, failures, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+			pack, c.Source, c.Doc, millis(c.FetchedAt), c.AttemptedAt.UnixMilli(), millis(c.NotBefore), c.Failures, c.Err)
+		if err != nil {
+			return fmt.Errorf("save source %s: %w", c.Source, err)
+		}
+	}
+	return nil
+}
+
+// readSources returns the kept sources of pack.
+func readSources(ctx context.Context, tx *sql.Tx, pack string) ([]feed.SourceRecord, error) {
+	rows, err := tx.QueryContext(ctx,
+		"SELECT source, doc, fetched_at, attempted_at, not_before, failures, error FROM sources WHERE pack = ?", pack)
+	if err != nil {
+		return nil, fmt.Errorf("read sources: %w", err)
+	}
+	defer rows.Close()
+	var list []feed.SourceRecord
+	for rows.Next() {
+		var r feed.SourceRecord
+		var fetched, attempted, notBefore sql.NullInt64
+		if err := rows.Scan(&r.Source, &r.Doc, &fetched, &attempted, &notBefore, &r.Failures, &r.Err); err != nil {
+			return nil, fmt.Errorf("read sources: %w", err)
+		}
+		r.FetchedAt, r.AttemptedAt, r.NotBefore = fromMillis(fetched), fromMillis(attempted), fromMillis(notBefore)
+		list = append(list, r)
+	}
+	return list, rows.Err()
+}
