@@ -1,0 +1,318 @@
+// Package daemon wires contextd together: configuration, the data directory with its lock, store, packs, pipelines, admission
+// and the HTTP server, from Open through Run to Close.
+//
+// It holds no rules: what a key may do, when a state is new and how an error reads is decided in the packages below. It is the
+// only package that knows all of them, and asserts here that store and friends fit the interfaces their users declare.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/gate"
+	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/daemon/pipeline"
+	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+var (
+	_ account.Store      = (*store.Store)(nil)
+	_ pipeline.Store     = (*store.Store)(nil)
+	_ reader.History     = (*store.Store)(nil)
+	_ pipeline.Fetcher   = (*source.Fetcher)(nil)
+	_ pipeline.Publisher = (*feed.Feed)(nil)
+	_ gate.Keys          = (*account.Keys)(nil)
+	_ web.Reader         = (*reader.Reader)(nil)
+	_ web.Gate           = (*gate.Gate)(nil)
+)
+
+// Config says how a daemon runs. The zero value of a field is its default.
+type Config struct {
+	DataDir string // required
+	Listen  string // "" means api.DefaultListen; port 0 takes a free one
+
+	Every        time.Duration // from refresh to refresh; 0 means api.RefreshInterval
+	BriefAt      time.Duration // time of day, UTC, of the daily brief
+	Disabled     []string      // ids of sources that are switched off
+	CoinGeckoKey string        // used after CoinGecko refuses calls without one; "" means none
+
+	Transport http.RoundTripper // to the sources; nil means the real network
+	Recording Recording         // recorded sources in place of real ones; nil means none
+
+	Now    func() time.Time // nil means time.Now
+	Logger *slog.Logger     // nil means slog.Default
+}
+
+// Recording is recorded source data that is played back; *replay.Recording is one.
+type Recording interface {
+	http.RoundTripper
+	Advance()             // to the next recorded moment
+	Shift() time.Duration // from the recorded moment to now
+}
+
+// Daemon is a running contextd. Make one with Open, then Run it, then Close it.
+type Daemon struct {
+	cfg       Config
+	lock      *os.File
+	store     *store.Store
+	keys      *account.Keys
+	pipelines map[string]*pipeline.Pipeline
+	feed      *feed.Feed
+	handler   http.Handler // of the public address
+	public    *endpoint
+	admin     *endpoint
+	stopping  atomic.Bool
+}
+
+// Open takes the data directory, restores what it holds and begins to listen, but does not answer until Run. What it opened is
+// closed again if it fails.
+func Open(ctx context.Context, cfg Config) (*Daemon, error) {
+	if cfg.Listen == "" {
+		cfg.Listen = api.DefaultListen
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	d := &Daemon{cfg: cfg, pipelines: map[string]*pipeline.Pipeline{}}
+	for _, step := range []func(context.Context) error{d.openStore, d.openPacks, d.openEndpoints} {
+		if err := step(ctx); err != nil {
+			return nil, errors.Join(err, d.Close())
+		}
+	}
+	return d, nil
+}
+
+// openStore takes the lock, opens the databases and loads the keys.
+func (d *Daemon) openStore(ctx context.Context) error {
+	var err error
+	if d.lock, err = lock(d.cfg.DataDir); err != nil {
+		return err
+	}
+	if d.store, err = store.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
+		return err
+	}
+	d.keys, err = account.OpenKeys(ctx, account.Config{Store: d.store, Now: d.cfg.Now})
+	return err
+}
+
+// openPacks restores every pack, so that its newest stored state is served at once.
+func (d *Daemon) openPacks(ctx context.Context) error {
+	packs := []*pack.Pack{pack.Crypto()}
+	ids := make([]string, len(packs))
+	for i, p := range packs {
+		ids[i] = p.ID
+	}
+	if err := checkSources(packs, d.cfg.Disabled); err != nil {
+		return err
+	}
+	d.feed = feed.New(ids...)
+	fetch := source.Config{Transport: d.cfg.Transport, CoinGeckoKey: d.cfg.CoinGeckoKey, Now: d.cfg.Now}
+	advance := func() {}
+	if rec := d.cfg.Recording; rec != nil {
+		fetch.Transport, fetch.Shift = rec, rec.Shift
+		var started bool // the first refresh plays the moment the recording stands at
+		advance = func() {
+			if started {
+				rec.Advance()
+			}
+			started = true
+		}
+	}
+	fetcher := source.NewFetcher(fetch)
+	for _, p := range packs {
+		line, err := pipeline.Open(ctx, pipeline.Config{
+			Pack: p, Fetcher: fetcher, Store: d.store, Feed: d.feed, Writers: []brief.Writer{brief.BuiltIn()},
+			Every: d.cfg.Every, BriefAt: d.cfg.BriefAt, Disabled: d.cfg.Disabled,
+			AlwaysDue: d.cfg.Recording != nil, EveryState: d.cfg.Recording != nil, Before: advance,
+			Now: d.cfg.Now, Logger: d.cfg.Logger,
+		})
+		if err != nil {
+			return err
+		}
+		d.pipelines[p.ID] = line
+	}
+	read := reader.New(reader.Config{
+		Packs: packs, Feed: d.feed, History: d.store, Now: d.cfg.Now,
+		Trouble: func(pack string) []api.SourceStatus { return d.pipelines[pack].Status() },
+	})
+	d.handler = web.New(web.Config{
+		Reader: read, Gate: gate.New(d.keys), Ready: d.Ready, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+	})
+	return nil
+}
+
+// checkSources reports a switched-off source that no pack has.
+func checkSources(packs []*pack.Pack, disabled []string) error {
+	known := map[string]bool{}
+	for _, p := range packs {
+		for _, s := range p.Sources {
+			known[s.ID] = true
+		}
+	}
+	for _, id := range disabled {
+		if !known[id] {
+			return fmt.Errorf("cannot switch off source %q: no pack has it", id)
+		}
+	}
+	return nil
+}
+
+// openEndpoints begins to listen on the public address and the admin socket.
+func (d *Daemon) openEndpoints(context.Context) error {
+	l, err := net.Listen("tcp", d.cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", d.cfg.Listen, err)
+	}
+	d.public = newEndpoint(l, d.handler, d.cfg.Logger)
+	if l, err = listenAdmin(d.cfg.DataDir); err != nil {
+		return err
+	}
+	admin := web.NewAdmin(web.AdminConfig{Keys: d.keys, Refresh: d.Refresh, Brief: d.Narrate, Logger: d.cfg.Logger})
+	d.admin = newEndpoint(l, admin, d.cfg.Logger)
+	return nil
+}
+
+// URL is the base URL of the public address, as a client on this machine reaches it.
+func (d *Daemon) URL() string {
+	addr := d.public.listener.Addr().String()
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "http://" + addr
+	}
+	if asked, _, err := net.SplitHostPort(d.cfg.Listen); err == nil && net.ParseIP(host).IsUnspecified() {
+		host = "127.0.0.1" // also where every address is listened on
+		if asked == "::" {
+			host = "::1"
+		}
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// Keys issues, lists and revokes the daemon's keys.
+func (d *Daemon) Keys() *account.Keys { return d.keys }
+
+// Ready says why the daemon cannot answer calls now, nil if it can.
+func (d *Daemon) Ready(ctx context.Context) error {
+	if d.stopping.Load() {
+		return errors.New("stopping")
+	}
+	for id := range d.pipelines {
+		if edition, _ := d.feed.Latest(id); edition == nil {
+			return fmt.Errorf("pack %s has no state yet", id)
+		}
+	}
+	return d.store.Check(ctx)
+}
+
+// Refresh refreshes pack now, beside the schedule.
+func (d *Daemon) Refresh(ctx context.Context, pack string) error {
+	line, err := d.pipeline(pack)
+	if err != nil {
+		return err
+	}
+	_, err = line.Refresh(ctx, true)
+	return err
+}
+
+// Narrate writes a brief of pack now, beside the schedule.
+func (d *Daemon) Narrate(ctx context.Context, pack string) error {
+	line, err := d.pipeline(pack)
+	if err != nil {
+		return err
+	}
+	return line.Narrate(ctx)
+}
+
+// pipeline returns that of pack.
+func (d *Daemon) pipeline(pack string) (*pipeline.Pipeline, error) {
+	line := d.pipelines[pack]
+	if line == nil {
+		return nil, api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", pack)
+	}
+	return line, nil
+}
+
+// flushEvery is how often the last use of keys is written down.
+const flushEvery = 30 * time.Second
+
+// Run answers and refreshes until ctx is done, then stops: no longer ready, no new calls, jobs ended, calls under way answered,
+// last uses written. It returns why an endpoint failed, nil after a stop that was asked for.
+func (d *Daemon) Run(ctx context.Context) error {
+	jobs, stopJobs := context.WithCancel(ctx)
+	defer stopJobs()
+	var all sync.WaitGroup
+	for _, line := range d.pipelines {
+		all.Go(func() { line.Run(jobs) })
+	}
+	all.Go(func() { d.flushKeys(jobs) })
+	failed := make(chan error, 2)
+	for _, e := range []*endpoint{d.public, d.admin} {
+		all.Go(func() { failed <- e.serve() })
+	}
+	d.cfg.Logger.Info("listening", "url", d.URL(), "data_dir", d.cfg.DataDir)
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	d.stopping.Store(true)
+	for _, e := range []*endpoint{d.public, d.admin} {
+		all.Go(func() { e.stop(context.WithoutCancel(ctx)) })
+	}
+	stopJobs()
+	all.Wait()
+	return errors.Join(err, d.keys.Flush(context.WithoutCancel(ctx)))
+}
+
+// flushKeys writes down from time to time when keys were last used.
+func (d *Daemon) flushKeys(ctx context.Context) {
+	ticker := time.NewTicker(flushEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if err := d.keys.Flush(ctx); err != nil && ctx.Err() == nil {
+				d.cfg.Logger.Error("last use of keys was not written", "error", err)
+			}
+		}
+	}
+}
+
+// Close frees what Open took. It is for after Run, or instead of it.
+func (d *Daemon) Close() error {
+	var errs []error
+	for _, e := range []*endpoint{d.public, d.admin} {
+		if e != nil {
+			if err := e.listener.Close(); !errors.Is(err, net.ErrClosed) {
+				errs = append(errs, err)
+			}
+		}
+	}
+	if d.store != nil {
+		errs = append(errs, d.store.Close())
+	}
+	if d.lock != nil {
+		errs = append(errs, d.lock.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,120 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// DemoFile is the name, in the data directory, of the file that tells scripts how to reach a demo.
+const DemoFile = "demo.json"
+
+// Demo is what DemoFile holds.
+type Demo struct {
+	BaseURL string `json:"baseUrl"`
+	APIKey  string `json:"apiKey"`
+}
+
+const (
+	demoEvery = 15 * time.Second
+	demoPast  = time.Hour       // of history that a new demo begins with
+	demoStep  = 5 * time.Minute // between the states of that history
+)
+
+// demoClock is a clock that can be held in the past.
+type demoClock struct {
+	now  func() time.Time
+	back atomic.Int64 // nanoseconds
+}
+
+// Now is the time of the clock.
+func (c *demoClock) Now() time.Time { return c.now().Add(-time.Duration(c.back.Load())) }
+
+// OpenDemo opens a daemon that plays recorded sources through the real connectors. A new data directory gets an hour of history
+// first, made by the same pipeline, so that every operation has something to answer at once.
+func OpenDemo(ctx context.Context, cfg Config) (*Daemon, Demo, error) {
+	clock := &demoClock{now: cfg.Now}
+	if clock.now == nil {
+		clock.now = time.Now
+	}
+	cfg.Now, cfg.Recording = clock.Now, replay.New(clock.Now)
+	if cfg.Every == 0 {
+		cfg.Every = demoEvery
+	}
+	d, err := Open(ctx, cfg)
+	if err != nil {
+		return nil, Demo{}, err
+	}
+	info, err := d.startDemo(ctx, clock)
+	if err != nil {
+		return nil, Demo{}, errors.Join(err, d.Close())
+	}
+	return d, info, nil
+}
+
+// startDemo makes the history and the key of a demo and writes DemoFile.
+func (d *Daemon) startDemo(ctx context.Context, clock *demoClock) (Demo, error) {
+	if edition, _ := d.feed.Latest(api.PackCrypto); edition == nil {
+		for back := demoPast; back > 0; back -= demoStep {
+			clock.back.Store(int64(back))
+			if _, err := d.pipelines[api.PackCrypto].Refresh(ctx, false); err != nil {
+				return Demo{}, fmt.Errorf("make history: %w", err)
+			}
+		}
+		clock.back.Store(0)
+		if err := d.Refresh(ctx, api.PackCrypto); err != nil {
+			return Demo{}, fmt.Errorf("make first state: %w", err)
+		}
+		if err := d.Narrate(ctx, api.PackCrypto); err != nil {
+			return Demo{}, err
+		}
+	}
+	path := filepath.Join(d.cfg.DataDir, DemoFile)
+	info := Demo{BaseURL: d.URL(), APIKey: d.knownKey(path)}
+	if info.APIKey == "" {
+		issued, err := d.keys.Issue(ctx, account.NewKey{OwnerID: account.OperatorID, Name: "demo", Tier: api.TierPro})
+		if err != nil {
+			return Demo{}, err
+		}
+		info.APIKey = issued.Key
+	}
+	return info, writePrivate(path, info)
+}
+
+// knownKey is the key in the demo file at path if it is still good, else "".
+func (d *Daemon) knownKey(path string) string {
+	var old Demo
+	text, err := os.ReadFile(path)
+	if err != nil || json.Unmarshal(text, &old) != nil {
+		return ""
+	}
+	if _, err := d.keys.Resolve(old.APIKey); err != nil {
+		return ""
+	}
+	return old.APIKey
+}
+
+// writePrivate writes v as JSON to path, whole or not at all, readable by the user alone.
+func writePrivate(path string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", path, err)
+	}
+	fresh := path + ".new"
+	if err := os.WriteFile(fresh, append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := os.Rename(fresh, path); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

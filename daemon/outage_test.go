@@ -1,0 +1,102 @@
+package daemon_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// logBuffer keeps what is logged. It is safe for concurrent use.
+type logBuffer struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// TestNetworkCut starts a daemon whose sources cannot be reached, as serve would, and lets the network come back.
+func TestNetworkCut(t *testing.T) {
+	t.Parallel()
+	var log logBuffer
+	clock := daemontest.NewClock()
+	network := replay.New(clock.Now)
+	network.Break("", nil)
+	d := daemontest.Open(t, func(c *daemon.Config) {
+		c.Recording, c.Transport, c.Now = nil, network, clock.Now
+		c.Every = time.Second // so that the next attempt comes soon
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	key := d.Key(t, api.TierFree)
+	d.Run(t)
+	c := client(t, d, key)
+	var down *api.Error
+	for { // the schedule tries at once, but the first call may come before that
+		_, err := c.Fresh(t.Context(), "")
+		if !errors.As(err, &down) || down.Reason != api.ReasonStateUnavailable || down.Status != http.StatusServiceUnavailable ||
+			down.RetryAfter != api.StateUnavailableRetry*time.Second {
+			t.Fatalf("without a network fresh answers %v", err)
+		}
+		if failing(down.SourceStatus) == len(down.SourceStatus) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if len(down.SourceStatus) != 17 || !strings.Contains(*down.SourceStatus[0].Error, "refused") {
+		text, _ := json.Marshal(down.SourceStatus)
+		t.Errorf("the answer does not say why sources fail: %s", text)
+	}
+	for !strings.Contains(log.String(), "every source failed") {
+		time.Sleep(10 * time.Millisecond)
+	}
+	for _, want := range []string{"source=coingecko-markets", "source=mempool-fees", "connection refused"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log does not say %q", want)
+		}
+	}
+	network.Mend()
+	for {
+		answer, err := c.Fresh(t.Context(), "")
+		if err == nil {
+			if answer.Freshness.GeneratedAt.IsZero() {
+				t.Errorf("fresh answers %+v", answer.Freshness)
+			}
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	for !strings.Contains(log.String(), "source is back") {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// failing counts the sources that say why they failed.
+func failing(list []api.SourceStatus) int {
+	n := 0
+	for _, s := range list {
+		if s.Status == api.SourceError && s.Error != nil && s.Failures > 0 {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,223 @@
+// Package pipeline is the verb of the data flow: fetch what is due, compact, save, publish, narrate.
+//
+// A Pipeline runs one pack. It decides when a source is asked again and what counts as a failed refresh; it fetches through
+// daemon/source, compacts by the pack's own pure function, saves to a Store and publishes to daemon/feed. A state is saved
+// before it is published, so whatever a reader saw is in history. Briefs are written beside it and never hold up a refresh.
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// ErrAllFailed says that every source that was asked failed, so that there is no new state.
+var ErrAllFailed = errors.New("every source failed")
+
+// Fetcher asks one source; *source.Fetcher is one.
+type Fetcher interface {
+	Fetch(ctx context.Context, c source.Connector, last source.Doc) source.Outcome
+}
+
+// Publisher takes what is new; *feed.Feed is one.
+type Publisher interface {
+	Publish(p feed.Pulse) error
+	PublishBrief(pack string, b feed.Brief) error
+}
+
+// Config is what a Pipeline needs.
+type Config struct {
+	Pack    *pack.Pack
+	Fetcher Fetcher
+	Store   Store
+	Feed    Publisher
+	Writers []brief.Writer // tried in order
+
+	Disabled   []string      // ids of sources that are not asked; they keep their places
+	Every      time.Duration // from refresh to refresh, aligned to the clock; 0 means api.RefreshInterval
+	Deadline   time.Duration // bound of one refresh; 0 means 60 s
+	Jitter     time.Duration // the most that this process shifts its refreshes; 0 means Every/20, at most 15 s
+	EveryState bool          // write a brief for every state instead of one a day (demo)
+	BriefAt    time.Duration // time of day, UTC, of the daily brief
+	AlwaysDue  bool          // ask every source at every refresh, whatever its interval (demo)
+
+	Before func()           // called before every refresh; nil means nothing (demo: next recording)
+	Now    func() time.Time // nil means time.Now
+	Logger *slog.Logger     // nil means slog.Default
+}
+
+// Pipeline keeps one pack fresh. Make one with Open; it is safe for concurrent use.
+type Pipeline struct {
+	cfg   Config
+	turn  chan struct{} // holds one token; a refresh takes it
+	wake  chan struct{} // tells the narrator that a state is new
+	phase time.Duration // this process's shift against the clock
+
+	mu      sync.Mutex // guards what follows
+	tracks  []*track   // in the order of the pack's sources
+	start   time.Time
+	newest  feed.Pulse // zero GeneratedAt while there is none
+	briefAt time.Time  // of the newest brief
+}
+
+// Report says what a refresh did.
+type Report struct {
+	GeneratedAt time.Time // of the new state; zero if there is none
+	Asked       int       // sources asked
+	Failed      int       // of those
+}
+
+// Open restores what the store keeps of the pack and publishes its newest state and brief at once.
+func Open(ctx context.Context, cfg Config) (*Pipeline, error) {
+	if cfg.Every == 0 {
+		cfg.Every = api.RefreshInterval
+	}
+	if cfg.Deadline == 0 {
+		cfg.Deadline = time.Minute
+	}
+	if cfg.Jitter == 0 {
+		cfg.Jitter = min(cfg.Every/20, 15*time.Second)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	cfg.Logger = cfg.Logger.With("pack", cfg.Pack.ID)
+	p := &Pipeline{
+		cfg: cfg, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), phase: rand.N(cfg.Jitter + 1),
+	}
+	if err := p.restore(ctx); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// restore loads the pack's past from the store.
+func (p *Pipeline) restore(ctx context.Context) error {
+	saved, err := p.cfg.Store.OpenPack(ctx, p.cfg.Pack.ID, p.cfg.Now())
+	if err != nil {
+		return err
+	}
+	p.start, p.tracks = saved.Start, make([]*track, len(p.cfg.Pack.Sources))
+	records := make(map[string]feed.SourceRecord, len(saved.Sources))
+	for _, r := range saved.Sources {
+		records[r.Source] = r
+	}
+	for i, s := range p.cfg.Pack.Sources {
+		p.tracks[i] = newTrack(s.Connector, records[s.ID], slices.Contains(p.cfg.Disabled, s.ID), p.cfg.Logger)
+	}
+	if saved.Damaged > 0 {
+		p.cfg.Logger.Error("newest stored states are damaged; serving an older one", "damaged", saved.Damaged)
+	}
+	if saved.Pulse == nil {
+		return nil
+	}
+	p.newest, p.briefAt = *saved.Pulse, saved.Brief.At
+	if err := p.cfg.Feed.Publish(p.newest); err != nil {
+		return fmt.Errorf("publish stored state: %w", err)
+	}
+	if saved.Brief.Text == "" {
+		return nil
+	}
+	if err := p.cfg.Feed.PublishBrief(p.cfg.Pack.ID, saved.Brief); err != nil {
+		return fmt.Errorf("publish stored brief: %w", err)
+	}
+	return nil
+}
+
+// Status says how each source does now.
+func (p *Pipeline) Status() []api.SourceStatus {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cfg.Pack.Status(p.input())
+}
+
+// input is what the pack compacts. The caller holds mu.
+func (p *Pipeline) input() pack.Input {
+	in := pack.Input{Readings: make(map[string]pack.Reading, len(p.tracks)), Prev: p.newest.State, Now: p.cfg.Now()}
+	for _, t := range p.tracks {
+		in.Readings[t.connector.ID] = t.reading
+	}
+	return in
+}
+
+// Refresh fetches what is due, and with force also what is not due yet but may be asked, then compacts, saves and publishes.
+// One refresh runs at a time; a second one waits. It fails with ErrAllFailed when no source answered; the schedule is not
+// disturbed by it.
+func (p *Pipeline) Refresh(ctx context.Context, force bool) (Report, error) {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return Report{}, ctx.Err()
+	}
+	if p.cfg.Before != nil {
+		p.cfg.Before()
+	}
+	changed, report, err := p.collect(ctx, force)
+	if err != nil || report.Asked == 0 {
+		return report, err
+	}
+	if report.Failed == report.Asked {
+		if err := p.cfg.Store.SaveSources(ctx, p.cfg.Pack.ID, changed); err != nil {
+			return report, err
+		}
+		return report, ErrAllFailed
+	}
+	pulse, err := p.compact()
+	if err != nil {
+		return report, err
+	}
+	if err := p.cfg.Store.SavePulse(ctx, pulse, changed); err != nil {
+		return report, fmt.Errorf("save state: %w", err)
+	}
+	p.mu.Lock()
+	p.newest = pulse
+	p.mu.Unlock()
+	if err := p.cfg.Feed.Publish(pulse); err != nil {
+		return report, fmt.Errorf("publish state: %w", err)
+	}
+	select {
+	case p.wake <- struct{}{}:
+	default: // the narrator has not looked at the last one yet
+	}
+	report.GeneratedAt = pulse.GeneratedAt
+	return report, nil
+}
+
+// compact makes the next pulse of what the sources last said. Its time is later than that of the one before even if the clock
+// was set back.
+func (p *Pipeline) compact() (feed.Pulse, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	in := p.input()
+	in.Now = in.Now.UTC().Truncate(time.Millisecond)
+	if !in.Now.After(p.newest.GeneratedAt) {
+		in.Now = p.newest.GeneratedAt.Add(time.Millisecond)
+	}
+	state, err := p.cfg.Pack.Compact(in)
+	if err != nil {
+		return feed.Pulse{}, fmt.Errorf("compact: %w", err)
+	}
+	if !json.Valid(state) {
+		return feed.Pulse{}, errors.New("compact: the state is not JSON")
+	}
+	return feed.Pulse{
+		Pack: p.cfg.Pack.ID, Version: p.cfg.Pack.Version, GeneratedAt: in.Now, State: state,
+		Citations: p.cfg.Pack.Citations(state, p.cfg.Pack.Status(in), p.start),
+	}, nil
+}

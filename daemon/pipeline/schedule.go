@@ -1,0 +1,179 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+const (
+	firstRetry   = 5 * time.Second // after a failed refresh, while there is no state at all
+	briefTimeout = 2 * time.Minute // of one brief
+	day          = 24 * time.Hour
+)
+
+// Run refreshes, narrates and prunes on schedule until ctx is done.
+func (p *Pipeline) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	all.Go(func() { p.runRefresh(ctx) })
+	all.Go(func() { p.runBrief(ctx) })
+	all.Go(func() { p.runPrune(ctx) })
+	all.Wait()
+}
+
+// runRefresh refreshes at once if nothing was asked in this slot yet, then in every slot.
+func (p *Pipeline) runRefresh(ctx context.Context) {
+	last, retry := p.attemptedAt(), firstRetry
+	for p.wait(ctx, p.untilRefresh(last, retry)) {
+		last = p.cfg.Now()
+		report, err := p.Refresh(ctx, false)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, ErrAllFailed):
+			p.cfg.Logger.Error("refresh failed: every source failed", "asked", report.Asked, "newest_state", p.generatedAt())
+		case err != nil:
+			p.cfg.Logger.Error("refresh failed", "error", err)
+		default:
+			p.cfg.Logger.Info("refreshed", "asked", report.Asked, "failed", report.Failed, "generated_at", report.GeneratedAt)
+		}
+		if p.generatedAt().IsZero() {
+			retry *= 2
+		}
+	}
+}
+
+// generatedAt is the time of the newest state, zero if there is none.
+func (p *Pipeline) generatedAt() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.newest.GeneratedAt
+}
+
+// attemptedAt is when a source was last asked, zero if none ever was.
+func (p *Pipeline) attemptedAt() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var last time.Time
+	for _, t := range p.tracks {
+		if t.attemptedAt.After(last) {
+			last = t.attemptedAt
+		}
+	}
+	return last
+}
+
+// untilRefresh is the time to the next refresh after the one at last. While there is no state it is retry, if that is sooner.
+func (p *Pipeline) untilRefresh(last time.Time, retry time.Duration) time.Duration {
+	now := p.cfg.Now()
+	slot := p.slot(now)
+	if last.Before(slot) {
+		return 0
+	}
+	next := slot.Add(p.cfg.Every).Sub(now)
+	if p.generatedAt().IsZero() {
+		return min(next, retry)
+	}
+	return next
+}
+
+// slot is the beginning of the slot that now lies in: a multiple of Every, shifted by this process's phase.
+func (p *Pipeline) slot(now time.Time) time.Time {
+	return now.Add(-p.phase).Truncate(p.cfg.Every).Add(p.phase)
+}
+
+// wait sleeps for d and reports false when ctx is done first.
+func (p *Pipeline) wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return ctx.Err() == nil
+	}
+}
+
+// runBrief writes a brief whenever a new state finds that one is due.
+func (p *Pipeline) runBrief(ctx context.Context) {
+	for {
+		if p.briefDue(p.cfg.Now()) {
+			if err := p.Narrate(ctx); err != nil && ctx.Err() == nil {
+				p.cfg.Logger.Error("no brief was written", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.wake:
+		}
+	}
+}
+
+// briefDue reports whether a brief should be written at now: there is a state, and no brief since the last daily time.
+func (p *Pipeline) briefDue(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.newest.GeneratedAt.IsZero():
+		return false
+	case p.briefAt.IsZero():
+		return true
+	case p.cfg.EveryState:
+		return p.briefAt.Before(p.newest.GeneratedAt)
+	}
+	last := now.UTC().Add(-p.cfg.BriefAt).Truncate(day).Add(p.cfg.BriefAt)
+	return p.briefAt.Before(last)
+}
+
+// Narrate writes, checks, saves and publishes a brief of the newest state. The schedule is not disturbed by it.
+func (p *Pipeline) Narrate(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, briefTimeout)
+	defer cancel()
+	p.mu.Lock()
+	pulse := p.newest
+	p.mu.Unlock()
+	if pulse.GeneratedAt.IsZero() {
+		return api.Errorf(api.ReasonStateUnavailable, "pack %s has no state to write a brief of", p.cfg.Pack.ID)
+	}
+	result, err := brief.Narrate(ctx, p.cfg.Writers, brief.Input{Pack: pulse.Pack, State: pulse.State, Citations: pulse.Citations})
+	if err != nil {
+		return fmt.Errorf("write brief: %w", err)
+	}
+	b := feed.Brief{Text: result.Text, At: p.cfg.Now().UTC().Truncate(time.Millisecond), Writer: result.Writer}
+	if err := p.cfg.Store.SaveBrief(ctx, pulse.Pack, b, pulse.GeneratedAt); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.briefAt = b.At
+	p.mu.Unlock()
+	if err := p.cfg.Feed.PublishBrief(pulse.Pack, b); err != nil {
+		return fmt.Errorf("publish brief: %w", err)
+	}
+	p.cfg.Logger.Info("brief written", "writer", b.Writer, "generated_at", pulse.GeneratedAt)
+	return nil
+}
+
+// runPrune drops what is older than the retention, at once and then daily.
+func (p *Pipeline) runPrune(ctx context.Context) {
+	for {
+		dropped, err := p.cfg.Store.Prune(ctx, p.cfg.Pack.ID, p.cfg.Now().Add(-api.HistoryRetention))
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			p.cfg.Logger.Error("history was not pruned", "error", err)
+		case dropped > 0:
+			p.cfg.Logger.Info("history pruned", "states", dropped)
+		}
+		if !p.wait(ctx, day) {
+			return
+		}
+	}
+}

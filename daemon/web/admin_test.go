@@ -1,0 +1,97 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// admin serves the admin handler of d, whose brief fails, and returns its URL.
+func admin(t *testing.T, d *daemontest.Daemon) (string, *journal) {
+	t.Helper()
+	var log journal
+	server := httptest.NewServer(web.NewAdmin(web.AdminConfig{
+		Keys: d.Keys(), Refresh: d.Refresh, Logger: log.logger(),
+		Brief: func(context.Context, string) error { return errors.New("writer is out of ink") },
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, &log
+}
+
+func TestAdminKeys(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t)
+	url, _ := admin(t, d)
+	a := call(t, http.MethodPost, url+web.AdminKeys, sending(`{"name":" my agent ","tier":"team","traceConsent":"none","extra":1}`))
+	var issued api.IssuedKey
+	if err := json.Unmarshal(a.Body, &issued); err != nil || a.Status != http.StatusCreated {
+		t.Fatalf("%d %s, %v", a.Status, a.Body, err)
+	}
+	if issued.Name != "my agent" || issued.Tier != api.TierTeam || issued.KeyID != issued.Key[:api.KeyIDLength] {
+		t.Errorf("issued %+v", issued)
+	}
+	if a := get(t, d.URL()+"/v1/fresh", bearer(issued.Key)); a.Status != http.StatusOK {
+		t.Errorf("the new key is answered %d", a.Status)
+	}
+	list := get(t, url+web.AdminKeys)
+	rows := decode[api.KeyListResponse](t, list).Keys
+	if len(rows) != 1 || rows[0].KeyID != issued.KeyID || rows[0].TraceConsent != api.ConsentNone || strings.Contains(string(list.Body), issued.Key) {
+		t.Errorf("listed %s", list.Body)
+	}
+	done := call(t, http.MethodDelete, url+web.AdminKeys+"/"+issued.KeyID)
+	if got := decode[api.RevokeResponse](t, done); !got.OK || got.RevokedAt.IsZero() {
+		t.Errorf("revoked %s", done.Body)
+	}
+	if a := get(t, d.URL()+"/v1/fresh", bearer(issued.Key)); a.Status != http.StatusUnauthorized {
+		t.Errorf("the revoked key is answered %d", a.Status)
+	}
+	before := decode[api.MindResponse](t, get(t, d.URL()+"/v1/fresh", bearer(d.Key(t, api.TierFree))))
+	if a := call(t, http.MethodPost, url+"/packs/crypto/refresh"); a.Status != http.StatusOK {
+		t.Errorf("refresh: %d %s", a.Status, a.Body)
+	}
+	after := decode[api.MindResponse](t, get(t, d.URL()+"/v1/fresh", bearer(d.Key(t, api.TierFree))))
+	if !after.Freshness.GeneratedAt.After(before.Freshness.GeneratedAt) {
+		t.Errorf("a refresh gave no newer state: %+v", after.Freshness)
+	}
+}
+
+func TestAdminRefusals(t *testing.T) {
+	t.Parallel()
+	url, log := admin(t, daemontest.Start(t))
+	for _, c := range []struct{ call, body, want string }{
+		{"POST /keys", `{"name":""}`, "400 invalid_request"},
+		{"POST /keys", `{"name":"x","tier":"gold"}`, "400 invalid_request"},
+		{"POST /keys", `{"name":5}`, "400 invalid_request"},
+		{"POST /keys", `{`, "400 invalid_request"},
+		{"POST /keys", "", "400 invalid_request"},
+		{"POST /keys", `{"name":"` + strings.Repeat("x", api.MaxBodyBytes) + `"}`, "413 invalid_request"},
+		{"DELETE /keys/cv_test_nobody00", "", "404 key_not_found"},
+		{"DELETE /keys", "", "405 method_not_allowed"},
+		{"GET /packs/crypto/refresh", "", "405 method_not_allowed"},
+		{"POST /packs/none/refresh", "", "404 pack_not_found"},
+		{"POST /packs/crypto/brief", "", "500 internal_error"},
+		{"GET /v1/fresh", "", "404 not_found"},
+	} {
+		method, path, _ := strings.Cut(c.call, " ")
+		a := call(t, method, url+path, sending(c.body))
+		var failure api.ErrorBody
+		if err := json.Unmarshal(a.Body, &failure); err != nil || failure.Error == nil {
+			t.Fatalf("%s: %d %s", c.call, a.Status, a.Body)
+		}
+		if got := fmt.Sprint(a.Status, " ", failure.Error.Reason); got != c.want || strings.Contains(string(a.Body), "ink") {
+			t.Errorf("%s %.40s: %s", c.call, c.body, a.Body)
+		}
+	}
+	if n := len(lines(log, "out of ink")); n != 1 || len(lines(log, "level=")) != 1 {
+		t.Errorf("logged:\n%s", log)
+	}
+}

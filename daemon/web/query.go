@@ -1,0 +1,209 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/contextd/contextd/daemon/gate"
+	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// parameters are the names that op knows. Each may be given once; all others are ignored.
+func parameters(op api.Op) []string {
+	switch op {
+	case api.OpFresh:
+		return []string{"pack", "query"} // query is for later: accepted and not used
+	case api.OpSearch:
+		return []string{"pack", "q", "k"}
+	case api.OpSnapshot:
+		return []string{"pack", "at"}
+	case api.OpCite:
+		return []string{"pack", "ref"}
+	}
+	return []string{"pack"}
+}
+
+// parse reads the parameters of op, every one checked.
+func parse(op api.Op, w http.ResponseWriter, r *http.Request) (reader.Query, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return reader.Query{}, api.Errorf(api.ReasonInvalidRequest, "the query string cannot be read: %v", err).
+			WithHint("escape %%, & and ; in values")
+	}
+	names := parameters(op)
+	if err := single(values, names); err != nil {
+		return reader.Query{}, err
+	}
+	if r.Method == http.MethodPost {
+		body, err := readBody(w, r)
+		if err == nil {
+			err = merge(values, body, names)
+		}
+		if err != nil {
+			return reader.Query{}, err
+		}
+	}
+	q := reader.Query{Op: op, Pack: values.Get("pack")}
+	if !values.Has("pack") {
+		q.Pack = api.DefaultPack
+	}
+	switch op {
+	case api.OpSearch:
+		err = parseSearch(&q, values)
+	case api.OpSnapshot:
+		q.At, err = mind.ParseMinute(values.Get("at"))
+	case api.OpCite:
+		err = parseRef(&q, values.Get("ref"))
+	}
+	return q, err
+}
+
+// single reports a name that has more than one value.
+func single(values url.Values, names []string) error {
+	for _, name := range names {
+		if n := len(values[name]); n > 1 {
+			return api.Errorf(api.ReasonInvalidRequest, "%s is given %d times", name, n).WithHint("give %s once", name)
+		}
+	}
+	return nil
+}
+
+// parseSearch reads q and k.
+func parseSearch(q *reader.Query, values url.Values) error {
+	if q.Text = strings.TrimSpace(values.Get("q")); q.Text == "" {
+		return api.Errorf(api.ReasonInvalidQ, "q is missing or empty").WithHint("say what to look for: ?q=bitcoin")
+	}
+	q.K = api.SearchKDefault
+	if !values.Has("k") {
+		return nil
+	}
+	k, err := strconv.Atoi(values.Get("k"))
+	if err != nil || k < api.SearchKMin || k > api.SearchKMax {
+		return api.Errorf(api.ReasonInvalidK, "k is %q, not a whole number from %d to %d", clip(values.Get("k")), api.SearchKMin, api.SearchKMax).
+			WithHint("leave k out for %d matches", api.SearchKDefault)
+	}
+	q.K = k
+	return nil
+}
+
+// parseRef reads ref.
+func parseRef(q *reader.Query, text string) error {
+	ref, err := strconv.Atoi(text)
+	if errors.Is(err, strconv.ErrRange) && !strings.HasPrefix(text, "-") {
+		ref, err = int(^uint(0)>>1), nil // a number, and above every N
+	}
+	if err != nil || ref < 1 {
+		return api.Errorf(api.ReasonInvalidRef, "ref is %q, not a whole number of 1 or more", clip(text)).
+			WithHint("use the number of an anchor: [3] in a brief is ?ref=3")
+	}
+	q.Ref = ref
+	return nil
+}
+
+// clip shortens what a message quotes.
+func clip(s string) string {
+	const most = 40
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+// bodyHint says what a body looks like.
+const bodyHint = `send {"pack":"crypto","ref":3}, or the same as query parameters`
+
+// readText reads r's body whole, up to the limit.
+func readText(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, api.MaxBodyBytes))
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return nil, api.Errorf(api.ReasonInvalidRequest, "the body is over %d bytes", large.Limit).
+			WithStatus(http.StatusRequestEntityTooLarge).WithHint("send less")
+	}
+	if err != nil {
+		return nil, api.Errorf(api.ReasonInvalidRequest, "the body could not be read whole").WithHint("send it again")
+	}
+	return text, nil
+}
+
+// readBody returns the members of r's JSON object as parameters, none for an empty body. What is null counts as not given. Its
+// Content-Type does not matter: JSON is all that a body can be.
+func readBody(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+	text, err := readText(w, r)
+	if err != nil {
+		return nil, err
+	}
+	if text = bytes.TrimSpace(text); len(text) == 0 {
+		return nil, nil
+	}
+	var whole json.RawMessage
+	if err := json.Unmarshal(text, &whole); err != nil {
+		return nil, api.Errorf(api.ReasonInvalidRequest, "the body is not JSON: %v", err).WithHint(bodyHint)
+	}
+	if whole[0] != '{' {
+		return nil, api.Errorf(api.ReasonInvalidRequest, "the body is JSON, but not an object").WithHint(bodyHint)
+	}
+	return members(whole)
+}
+
+// members returns the members of a JSON object that are parameters. It reads names as they are and sees one that is there
+// twice, where decoding into a struct would fold case and take the last.
+func members(object []byte) (url.Values, error) {
+	values := url.Values{}
+	dec := json.NewDecoder(bytes.NewReader(object))
+	_, _ = dec.Token() // the brace; nothing in here can fail, the text is valid
+	for dec.More() {
+		name, _ := dec.Token()
+		var value json.RawMessage
+		_ = dec.Decode(&value)
+		switch {
+		case string(value) == "null":
+		case name == "ref":
+			values.Add("ref", string(value))
+		case name == "pack":
+			var pack string
+			if err := json.Unmarshal(value, &pack); err != nil {
+				return nil, api.Errorf(api.ReasonInvalidRequest, "pack in the body is not a string").WithHint(bodyHint)
+			}
+			values.Add("pack", pack)
+		}
+	}
+	return values, nil
+}
+
+// merge adds the parameters of the body to those of the query. What is in both must be the same.
+func merge(values, body url.Values, names []string) error {
+	if err := single(body, names); err != nil {
+		return err
+	}
+	for name := range body {
+		value := body.Get(name)
+		if values.Has(name) && values.Get(name) != value {
+			return api.Errorf(api.ReasonInvalidRequest, "%s differs between the query and the body", name).
+				WithHint("give %s once", name)
+		}
+		values.Set(name, value)
+	}
+	return nil
+}
+
+// credentials are those that r carries.
+func credentials(r *http.Request) gate.Credentials {
+	values, ok := r.Header["Authorization"]
+	if !ok {
+		return gate.Credentials{}
+	}
+	scheme, key, _ := strings.Cut(values[0], " ")
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") {
+		return gate.Credentials{HasBearer: true} // of no known form, so of no key
+	}
+	return gate.Credentials{HasBearer: true, Bearer: strings.TrimSpace(key)}
+}

@@ -1,0 +1,105 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// dispatch answers a path by method: the handler's error as an envelope, 405 for a method the path does not have, 404 where
+// it has none at all. Under /v1 browsers of any origin may read the answers.
+func (s *Server) dispatch(methods map[string]handler) http.Handler {
+	allowed := slices.Sorted(maps.Keys(methods))
+	if methods[http.MethodGet] != nil {
+		allowed = append(allowed, http.MethodHead)
+	}
+	allow := strings.Join(append(allowed, http.MethodOptions), ", ")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v1/") {
+			w.Header().Set("Access-Control-Allow-Origin", "*")
+			w.Header().Set("Access-Control-Expose-Headers", exposed)
+		}
+		method := r.Method
+		if method == http.MethodHead {
+			method = http.MethodGet
+		}
+		handle := methods[method]
+		switch {
+		case handle != nil:
+			if err := handle(w, r); err != nil {
+				s.fail(w, r, err)
+			}
+		case len(methods) == 0:
+			s.fail(w, r, api.Errorf(api.ReasonNotFound, "there is nothing at %s", r.URL.Path).
+				WithHint("the data endpoints are /v1/fresh, /v1/brief, /v1/search, /v1/snapshot and /v1/cite"))
+		case method == http.MethodOptions:
+			preflight(w, r, allow)
+		default:
+			w.Header().Set("Allow", allow)
+			s.fail(w, r, api.Errorf(api.ReasonMethodNotAllowed, "%s does not answer %s", r.URL.Path, r.Method).
+				WithHint("it answers %s", allow))
+		}
+	})
+}
+
+// exposed are the response headers that scripts of other origins may read, accepted the request headers they may send.
+const (
+	exposed = api.HeaderRequestID + ", " + api.HeaderDataMode + ", " + api.HeaderReplayed + ", " + api.HeaderRetryAfter + ", " +
+		api.HeaderWarning
+	accepted = "Authorization, Content-Type, " + api.HeaderPayment + ", " + api.HeaderPaymentAlias + ", " + api.HeaderPayerHint +
+		", " + api.HeaderRequestID
+)
+
+// preflight answers OPTIONS.
+func preflight(w http.ResponseWriter, r *http.Request, allow string) {
+	w.Header().Set("Allow", allow)
+	if strings.HasPrefix(r.URL.Path, "/v1/") {
+		w.Header().Set("Access-Control-Allow-Methods", allow)
+		w.Header().Set("Access-Control-Allow-Headers", accepted)
+		w.Header().Set("Access-Control-Max-Age", "86400")
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// requestID is the caller's own id where that is a UUID, else a new one.
+func requestID(r *http.Request) string {
+	if own := r.Header.Get(api.HeaderRequestID); len(own) == 36 {
+		if id, err := uuid.Parse(own); err == nil {
+			return id.String()
+		}
+	}
+	return uuid.NewString()
+}
+
+// fail answers with the error err stands for. A cause that is not the caller's is logged here, once, and not sent.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	e := *api.AsError(err)
+	e.RequestID = w.Header().Get(api.HeaderRequestID)
+	if e.Status >= http.StatusInternalServerError && r.Context().Err() == nil {
+		var known *api.Error
+		if !errors.As(err, &known) {
+			s.cfg.Logger.Error("call failed", "request_id", e.RequestID, "method", r.Method, "path", r.URL.Path, "error", err)
+		}
+	}
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		panic(http.ErrAbortHandler) // nobody is there to read an answer
+	}
+	h := w.Header()
+	if e.RetryAfter > 0 {
+		h.Set(api.HeaderRetryAfter, seconds(e.RetryAfter))
+	}
+	if e.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="contextd"`)
+	}
+	h.Set("Cache-Control", "no-store")
+	if err := writeJSON(w, e.Status, api.ErrorBody{Error: &e, Payment: e.Payment}); err != nil {
+		s.cfg.Logger.Error("error could not be encoded", "request_id", e.RequestID, "error", err)
+	}
+}

@@ -1,0 +1,146 @@
+// Package web is the HTTP transport: routes, parameters, envelopes, headers.
+//
+// A handler decodes, makes the free checks, asks daemon/gate for admission, lets daemon/reader answer and writes; it decides
+// nothing else. Every route stands in one table, errors are rendered by one function, and causes that are not the caller's go
+// to the log with the request id instead of to the caller.
+package web
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/contextd/contextd/daemon/gate"
+	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Reader answers operations; *reader.Reader is one.
+type Reader interface {
+	Ready(q reader.Query) (reader.View, error)
+	Answer(ctx context.Context, v reader.View, tier api.Tier) (reader.Answer, error)
+}
+
+// Gate admits callers; *gate.Gate is one.
+type Gate interface {
+	Admit(ctx context.Context, c gate.Credentials, op api.Op, pack string) (gate.Caller, error)
+}
+
+// Config is what a Server needs.
+type Config struct {
+	Reader Reader
+	Gate   Gate
+	Ready  func(ctx context.Context) error // why the daemon is not ready, nil when it is; nil means always ready
+	Demo   bool                            // answers are made from recorded data, and say so
+	Now    func() time.Time                // nil means time.Now
+	Logger *slog.Logger                    // nil means slog.Default
+}
+
+// Server answers HTTP. Make one with New; it is safe for concurrent use.
+type Server struct {
+	cfg Config
+	mux *http.ServeMux
+}
+
+// New makes the Server of the public address.
+func New(cfg Config) *Server {
+	return newServer(cfg, (*Server).routes)
+}
+
+// newServer makes a Server of a route table.
+func newServer(cfg Config, routes func(s *Server) map[string]map[string]handler) *Server {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	s := &Server{cfg: cfg, mux: http.NewServeMux()}
+	for path, methods := range routes(s) {
+		s.mux.Handle(path, s.dispatch(methods))
+	}
+	return s
+}
+
+// errPanicked is what a call that panicked failed with.
+var errPanicked = errors.New("handler panicked")
+
+// handler answers a request or returns the error to answer with.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// routes is every route of the service: path, method, handler. HEAD goes to the handler of GET.
+func (s *Server) routes() map[string]map[string]handler {
+	return map[string]map[string]handler{
+		api.PathFresh:    {http.MethodGet: s.operation(api.OpFresh)},
+		api.PathBrief:    {http.MethodGet: s.operation(api.OpBrief)},
+		api.PathSearch:   {http.MethodGet: s.operation(api.OpSearch)},
+		api.PathSnapshot: {http.MethodGet: s.operation(api.OpSnapshot)},
+		api.PathCite:     {http.MethodGet: s.operation(api.OpCite), http.MethodPost: s.operation(api.OpCite)},
+		api.PathHealth:   {http.MethodGet: s.health},
+		api.PathReady:    {http.MethodGet: s.ready},
+		"/":              {},
+	}
+}
+
+// ServeHTTP answers r.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	id := requestID(r)
+	w.Header().Set(api.HeaderRequestID, id)
+	if s.cfg.Demo {
+		w.Header().Set(api.HeaderDataMode, api.DataModeDemo)
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			if cause == http.ErrAbortHandler {
+				panic(cause)
+			}
+			s.cfg.Logger.Error("handler panicked", "request_id", id, "method", r.Method, "path", r.URL.Path, "panic", cause,
+				"stack", string(debug.Stack()))
+			s.fail(w, r, api.AsError(errPanicked))
+		}
+	}()
+	s.mux.ServeHTTP(w, r)
+}
+
+// operation answers one of the six operations over HTTP.
+func (s *Server) operation(op api.Op) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		q, err := parse(op, w, r)
+		if err != nil {
+			return err
+		}
+		view, err := s.cfg.Reader.Ready(q)
+		if err != nil {
+			return err
+		}
+		caller, err := s.cfg.Gate.Admit(r.Context(), credentials(r), q.Op, q.Pack)
+		if err != nil {
+			return err
+		}
+		answer, err := s.cfg.Reader.Answer(r.Context(), view, caller.Tier)
+		if err != nil {
+			return err
+		}
+		s.write(w, r, answer)
+		return nil
+	}
+}
+
+// health says that the process answers.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
+	return writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// ready says whether the daemon can answer calls. Why it cannot is in the log.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
+	if s.cfg.Ready != nil {
+		if err := s.cfg.Ready(r.Context()); err != nil {
+			s.cfg.Logger.Debug("not ready", "error", err)
+			return writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "not ready"})
+		}
+	}
+	return writeJSON(w, http.StatusOK, map[string]string{"status": "ready"})
+}

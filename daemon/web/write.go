@@ -1,0 +1,93 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// write sends an answer. Bodies that were compressed once are sent so where the client takes gzip.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, a reader.Answer) {
+	h := w.Header()
+	if a.Immutable {
+		h.Set("Cache-Control", api.CacheImmutable)
+		h.Set("Vary", "Accept-Encoding, Authorization, "+api.HeaderPayment+", "+api.HeaderPaymentAlias)
+	} else {
+		h.Set("Cache-Control", "private, no-cache")
+		h.Set("Vary", "Accept-Encoding")
+	}
+	text := a.JSON
+	if a.Body != nil {
+		at := a.At
+		if at.IsZero() {
+			at = s.cfg.Now()
+		}
+		if acceptsGzip(r.Header["Accept-Encoding"]) {
+			h.Set("Content-Encoding", "gzip")
+			text = a.Body.Gzip(at)
+		} else {
+			text = a.Body.Bytes(at)
+		}
+	}
+	send(w, http.StatusOK, text)
+}
+
+// send writes a JSON text with its length. A client that went away is not an error of ours.
+func send(w http.ResponseWriter, status int, text []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
+	_, _ = w.Write(text)
+}
+
+// writeJSON encodes v and sends it.
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	send(w, status, buf.Bytes())
+	return nil
+}
+
+// seconds is d in whole seconds, rounded up.
+func seconds(d time.Duration) string {
+	return strconv.FormatInt(int64(math.Ceil(d.Seconds())), 10)
+}
+
+// acceptsGzip reports whether the Accept-Encoding values take gzip: named, or by *, and not with q=0.
+func acceptsGzip(values []string) bool {
+	any := false
+	for _, v := range values {
+		for part := range strings.SplitSeq(v, ",") {
+			coding, params, _ := strings.Cut(part, ";")
+			switch strings.ToLower(strings.TrimSpace(coding)) {
+			case "gzip", "x-gzip":
+				return !refused(params)
+			case "*":
+				any = !refused(params)
+			}
+		}
+	}
+	return any
+}
+
+// refused reports whether the parameters of a coding say q=0.
+func refused(params string) bool {
+	name, value, _ := strings.Cut(params, "=")
+	if !strings.EqualFold(strings.TrimSpace(name), "q") {
+		return false
+	}
+	q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	return err == nil && q == 0
+}
