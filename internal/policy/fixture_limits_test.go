@@ -40,8 +40,8 @@ func limitFixtures() []fixture {
 			"tui/a.go": ofLines(500), "tui/b.go": ofLines(500), "tui/c.go": ofLines(500), "tui/d.go": ofLines(1),
 		}, []string{"tui: package of 1501 lines"}},
 
-		{"import depth", "7", chained(7), nil},
-		{"import depth", "9 is reported once", chained(9), []string{"daemon/p2: import depth 8, at most 7: daemon/p2 → daemon/p3"}},
+		{"import depth", "7", chained(8), nil},
+		{"import depth", "9 is reported once", chained(10), []string{"daemon/p2: import depth 8, at most 7: daemon/p2 → daemon/p3"}},
 
 		{"interface size", "5 methods", sources("package feed\ntype I interface { A(); B(); C(); D(); io.Reader }\n"), nil},
 		{"interface size", "6 methods", sources("package feed\n\ntype I interface { A(); B(); C(); D(); E(); F() }\n"),

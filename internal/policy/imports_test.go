@@ -254,15 +254,15 @@ func findServers(m *module) []breach {
 
 const maxImportDepth = 7
 
-// findImportDepth reports the packages with a longer chain of imports within the module below them than maxImportDepth,
-// themselves counted. Of several on one chain only the lowest is reported.
+// findImportDepth reports the packages below which more than maxImportDepth imports within the module follow one another: cmd
+// to daemon to web to reader to feed to mind to sdk/api are six. Of several packages on one chain only the lowest is reported.
 func findImportDepth(m *module) []breach {
 	deepest := map[string][]string{}
 	var found []breach
 	for _, p := range m.pkgs {
 		chain := m.deepest(p.path, deepest)
-		if len(chain) == maxImportDepth+1 {
-			found = append(found, breach{p.path, "import depth " + strconv.Itoa(len(chain)) + ", at most " +
+		if depth := len(chain) - 1; depth == maxImportDepth+1 {
+			found = append(found, breach{p.path, "import depth " + strconv.Itoa(depth) + ", at most " +
 				strconv.Itoa(maxImportDepth) + ": " + strings.Join(chain, " → "),
 				"hand the lower package's result in from above, or move what is shared further down"})
 		}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// demoOptions are the flags of demo.
+type demoOptions struct {
+	listen, chainListen string
+	refresh             time.Duration
+	once                bool
+}
+
+// newDemo makes the command that runs everything on recorded data.
+func newDemo(s *settings) *cobra.Command {
+	var o demoOptions
+	c := &cobra.Command{
+		Use: "demo", Short: "Run everything on this machine, with recorded data and no network", Args: cobra.NoArgs,
+		Long: "Run everything on this machine: recorded sources that move every few seconds through the real connectors, the\n" +
+			"built-in brief writer, an hour of history and a key. It prints the commands to try. With --once it walks through\n" +
+			"the whole story by itself and ends.\n\nWithout --data-dir it works in a directory of its own that it removes at the end.",
+		Example: "  contextd demo\n  contextd demo --once\n  contextd demo --listen 127.0.0.1:0 --data-dir ./demo",
+	}
+	f := c.Flags()
+	f.StringVar(&o.listen, "listen", api.DefaultListen, "address to serve on; port 0 takes a free one (as --once does by default)")
+	f.StringVar(&o.chainListen, "chain-listen", "127.0.0.1:8545", "address of the embedded chain")
+	f.DurationVar(&o.refresh, "refresh", 15*time.Second, "time from one state to the next")
+	f.BoolVar(&o.once, "once", false, "walk through the whole story and end")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := o.check(); err != nil {
+			return err
+		}
+		if o.once && !c.Flags().Changed("listen") {
+			o.listen = "127.0.0.1:0"
+		}
+		if o.once && !c.Flags().Changed("refresh") {
+			o.refresh = time.Hour // the tour refreshes when it comes to that
+		}
+		level := slog.LevelWarn
+		if c.Flags().Changed("log-level") {
+			cfg, _, err := s.read()
+			if err != nil {
+				return err
+			}
+			level, _ = cfg.level() // read has checked it
+		}
+		dir, _ := s.flags.GetString("data-dir")
+		return o.run(c.Context(), c.OutOrStdout(), dir, newLogger(c.ErrOrStderr(), "text", level))
+	}
+	return c
+}
+
+// check reports what is wrong with the flags.
+func (o demoOptions) check() error {
+	if o.refresh < 100*time.Millisecond {
+		return usageError{fmt.Errorf("--refresh is %s; give at least 100ms", o.refresh)}
+	}
+	for flag, addr := range map[string]string{"--listen": o.listen, "--chain-listen": o.chainListen} {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return usageError{fmt.Errorf("%s is %q, not host:port", flag, addr)}
+		}
+	}
+	return nil
+}
+
+// run runs the demo in dir, "" for a directory that is removed at the end.
+func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *slog.Logger) (err error) {
+	began := time.Now()
+	place := dir
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "contextd-demo-"); err != nil {
+			return fmt.Errorf("make demo directory: %w", err)
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+		place = dir + " (removed at the end)"
+	}
+	d, info, err := daemon.OpenDemo(ctx, daemon.Config{DataDir: dir, Listen: o.listen, Every: o.refresh, Logger: log})
+	if err != nil {
+		return err
+	}
+	if o.once {
+		return walk(ctx, out, d, info)
+	}
+	fmt.Fprintf(out, "contextd demo is ready after %.1f s. It plays recorded, synthetic data: no price here is real.\n\n"+
+		"  address  %s\n  key      %s\n  data     %s\n  scripts  %s\n\nIn another terminal:\n\n",
+		time.Since(began).Seconds(), info.BaseURL, info.APIKey, place, filepath.Join(dir, daemon.DemoFile))
+	for _, line := range commands(info, ctxCommand()) {
+		fmt.Fprintln(out, "  "+line)
+	}
+	fmt.Fprintf(out, "\nA new state every %s. Ctrl-C ends it.\n", o.refresh)
+	return run(ctx, d)
+}
+
+// commands are lines to paste into another terminal. The key stays out of command lines, which other users can see.
+func commands(info daemon.Demo, ctx string) []string {
+	return []string{
+		"export CTX_BASE_URL=" + info.BaseURL,
+		"export CTX_API_KEY=" + info.APIKey,
+		ctx + " fresh",
+		ctx + " brief",
+		ctx + " search bitcoin",
+		ctx + " cite 1",
+		ctx + " snapshot --at 20m",
+		ctx + " fresh --json top_movers --jq '.top_movers[0].priceUsd'",
+		`printf 'Authorization: Bearer %s' "$CTX_API_KEY" | curl -s -H @- $CTX_BASE_URL/v1/brief`,
+	}
+}
+
+// ctxCommand is how the client is called from where this program was: by the Go tool where that built it just now.
+func ctxCommand() string {
+	if self, err := os.Executable(); err == nil && strings.Contains(self, "go-build") {
+		return "go run ./cmd/ctx"
+	}
+	return "ctx"
+}

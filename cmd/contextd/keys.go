@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// newKeys makes the commands that manage keys on the data directory, whether the daemon runs or not.
+func newKeys(s *settings) *cobra.Command {
+	c := &cobra.Command{
+		Use: "keys", Short: "Create, list and revoke API keys on this data directory",
+		Long: "Create, list and revoke API keys on this data directory. While the daemon runs, it is asked to; a revocation holds\n" +
+			"from the moment the command returns.",
+	}
+	addGroup(c, newKeysCreate(s), newKeysList(s), newKeysRevoke(s))
+	return c
+}
+
+// operate opens the data directory for act.
+func (s *settings) operate(c *cobra.Command, act func(o *daemon.Operator) error) (err error) {
+	cfg, _, err := s.read()
+	if err != nil {
+		return err
+	}
+	o, err := daemon.OpenOperator(c.Context(), cfg.DataDir, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	return act(o)
+}
+
+// addJSON adds the flag --json to c.
+func addJSON(c *cobra.Command) *bool {
+	return c.Flags().Bool("json", false, "print JSON")
+}
+
+// printJSON prints v as JSON.
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+func newKeysCreate(s *settings) *cobra.Command {
+	var ask web.AdminKeyRequest
+	c := &cobra.Command{
+		Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
+		Example: "  contextd keys create my-agent\n  contextd keys create ci --tier team --json",
+	}
+	c.Flags().StringVar((*string)(&ask.Tier), "tier", string(api.TierFree), "free, hobby, pro, team or enterprise")
+	c.Flags().StringVar((*string)(&ask.TraceConsent), "consent", string(api.ConsentAggregated), "what may be kept of its calls: full, aggregated or none")
+	asJSON := addJSON(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		ask.Name = args[0]
+		return s.operate(c, func(o *daemon.Operator) error {
+			key, err := o.IssueKey(c.Context(), ask)
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return printJSON(c.OutOrStdout(), key)
+			}
+			fmt.Fprintf(c.ErrOrStderr(), "key %s for %q, tier %s; it is shown this once:\n", key.KeyID, key.Name, key.Tier)
+			_, err = fmt.Fprintln(c.OutOrStdout(), key.Key)
+			return err
+		})
+	}
+	return c
+}
+
+func newKeysList(s *settings) *cobra.Command {
+	c := &cobra.Command{Use: "list", Short: "List keys, newest first", Args: cobra.NoArgs}
+	asJSON := addJSON(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return s.operate(c, func(o *daemon.Operator) error {
+			rows, err := o.ListKeys(c.Context())
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return printJSON(c.OutOrStdout(), rows)
+			}
+			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "KEY ID\tNAME\tTIER\tCREATED\tLAST USED\tSTATE")
+			for _, r := range rows {
+				state := "active"
+				if r.RevokedAt != nil {
+					state = "revoked " + r.RevokedAt.Format(time.DateTime)
+				}
+				used := "never"
+				if r.LastUsedAt != nil {
+					used = r.LastUsedAt.Format(time.DateTime)
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.KeyID, r.Name, r.Tier, r.CreatedAt.Format(time.DateTime), used, state)
+			}
+			return w.Flush()
+		})
+	}
+	return c
+}
+
+func newKeysRevoke(s *settings) *cobra.Command {
+	c := &cobra.Command{
+		Use: "revoke KEYID", Short: "Revoke a key, at once and for good", Args: cobra.ExactArgs(1),
+		Example: "  contextd keys revoke cv_test_ab12cd34",
+	}
+	asJSON := addJSON(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return s.operate(c, func(o *daemon.Operator) error {
+			done, err := o.RevokeKey(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return printJSON(c.OutOrStdout(), done)
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "revoked %s at %s\n", args[0], done.RevokedAt.Format(time.DateTime))
+			return err
+		})
+	}
+	return c
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/contextd/contextd/client"
+	"github.com/contextd/contextd/client/app"
+	"github.com/contextd/contextd/daemon"
+)
+
+// asProgram makes the test binary be the program, for tests that start and kill it themselves.
+const asProgram = "CONTEXTD_TEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	testscript.Main(m, map[string]func(){"contextd": main, "ctx": runCtx})
+}
+
+// runCtx is the program ctx.
+func runCtx() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	os.Exit(client.Main(ctx, os.Args[1:], app.OS()))
+}
+
+// TestScripts runs testdata/script: both programs as their users call them.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, params("testdata/script"))
+}
+
+// params are those of a script that may start daemons but reaches no real source.
+func params(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			nowhere, err := deadAddress()
+			if err != nil {
+				return err
+			}
+			env.Vars = append(env.Vars, "HOME="+env.WorkDir, "XDG_CONFIG_HOME="+filepath.Join(env.WorkDir, ".config"),
+				"XDG_DATA_HOME="+filepath.Join(env.WorkDir, ".data"), "CTX_CONFIG_DIR="+filepath.Join(env.WorkDir, ".ctx"),
+				"HTTPS_PROXY=http://"+nowhere, "HTTP_PROXY=", "NO_PROXY=127.0.0.1", // every source is out of reach
+				"GORACE=atexit_sleep_ms=0", "TZ=UTC", "LANG=C.UTF-8", "COLUMNS=80", "TERM=xterm")
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"await": await, "exits": exits, "mode": mode, "usedemo": useDemo, "get": get,
+		},
+	}
+}
+
+// deadAddress is an address on which nothing listens.
+func deadAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// await waits until a file holds a text: await FILE TEXT.
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	const tries = 1500
+	for range tries {
+		if text, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && strings.Contains(string(text), args[1]) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	text, _ := os.ReadFile(ts.MkAbs(args[0]))
+	ts.Fatalf("%s never came to hold %q:\n%s", args[0], args[1], text)
+}
+
+// exits runs a command and checks its exit code: exits 3 contextd serve --bad.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		failed, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = failed.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// mode checks the mode of a file: mode 0600 FILE.
+func mode(ts *testscript.TestScript, _ bool, args []string) {
+	info, err := os.Stat(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if got := fmt.Sprintf("%04o", info.Mode().Perm()); got != args[0] {
+		ts.Fatalf("mode of %s is %s, want %s", args[1], got, args[0])
+	}
+}
+
+// useDemo makes the daemon that a demo file tells of the one that ctx calls: usedemo DIR.
+func useDemo(ts *testscript.TestScript, _ bool, args []string) {
+	info, err := readDemo(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Setenv("CTX_BASE_URL", info.BaseURL)
+	ts.Setenv("CTX_API_KEY", info.APIKey)
+}
+
+// readDemo reads the demo file of dir.
+func readDemo(dir string) (info daemon.Demo, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, daemon.DemoFile))
+	if err != nil {
+		return info, err
+	}
+	return info, json.Unmarshal(text, &info)
+}
+
+// get checks the status of a path at the daemon whose log is in a file, and prints headers and body: get 503 LOG /readyz.
+func get(ts *testscript.TestScript, _ bool, args []string) {
+	resp, err := http.Get(addressIn(ts, args[1]) + args[2])
+	ts.Check(err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	if got := strconv.Itoa(resp.StatusCode); got != args[0] {
+		ts.Fatalf("%s answers %s, want %s: %s", args[2], got, args[0], body)
+	}
+	var head bytes.Buffer
+	ts.Check(resp.Header.Write(&head))
+	_, err = ts.Stdout().Write(append(head.Bytes(), body...))
+	ts.Check(err)
+}
+
+// addressIn is the base URL that a daemon logged when it began to listen.
+func addressIn(ts *testscript.TestScript, log string) string {
+	await(ts, false, []string{log, `"msg":"listening"`})
+	for line := range strings.Lines(ts.ReadFile(log)) {
+		var entry struct{ Msg, URL string }
+		if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "listening" {
+			return entry.URL
+		}
+	}
+	ts.Fatalf("%s names no address", log)
+	return ""
+}
+
+// program is the command that runs this program with args.
+func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(self, args...)
+	c.Env = append(os.Environ(), asProgram+"=1", "HOME="+t.TempDir())
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return c
+}

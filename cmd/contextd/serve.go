@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/daemon"
+)
+
+// newServe makes the command that runs the daemon.
+func newServe(s *settings) *cobra.Command {
+	c := &cobra.Command{
+		Use: "serve", Short: "Run the daemon", Args: cobra.NoArgs,
+		Example: "  contextd serve\n  contextd serve --listen 0.0.0.0:8402 --data-dir /var/lib/contextd",
+	}
+	s.bindListen(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		cfg, _, err := s.read()
+		if err != nil {
+			return err
+		}
+		log, err := cfg.logger(c.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		settings, err := cfg.daemon(log)
+		if err != nil {
+			return err
+		}
+		d, err := daemon.Open(c.Context(), settings)
+		if err != nil {
+			return err
+		}
+		return run(c.Context(), d)
+	}
+	return c
+}
+
+// run runs d until ctx is done and closes it.
+func run(ctx context.Context, d *daemon.Daemon) error {
+	return errors.Join(d.Run(ctx), d.Close())
+}
+
+// newCheckConfig makes the command that checks the configuration without starting anything.
+func newCheckConfig(s *settings) *cobra.Command {
+	return &cobra.Command{
+		Use: "check-config", Short: "Check the configuration and print what is in effect", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, file, err := s.read()
+			if err != nil {
+				return err
+			}
+			if _, err := cfg.daemon(nil); err != nil {
+				return err
+			}
+			if file == "" {
+				file = "none (defaults, environment and flags)"
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "file              %s\ndata_dir          %s\nlisten            %s\nlog.level         %s\n"+
+				"log.format        %s\nbrief.at          %s UTC\nsources.disabled  %v\n",
+				file, cfg.DataDir, cfg.Listen, cfg.Log.Level, cfg.Log.Format, cfg.Brief.At, cfg.Sources.Disabled)
+			return err
+		},
+	}
+}
+
+// newCompletion makes the command that prints shell completions.
+func newCompletion() *cobra.Command {
+	var out string
+	c := &cobra.Command{
+		Use: "completion bash|zsh|fish|powershell", Short: "Print the completion script of a shell",
+		Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
+		Example: "  contextd completion bash > /etc/bash_completion.d/contextd",
+	}
+	c.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
+	c.RunE = func(c *cobra.Command, args []string) (err error) {
+		w := c.OutOrStdout()
+		if out != "" {
+			f, err := os.Create(filepath.Clean(out))
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, f.Close()) }()
+			w = f
+		}
+		switch root := c.Root(); args[0] {
+		case "bash":
+			return root.GenBashCompletionV2(w, true)
+		case "zsh":
+			return root.GenZshCompletion(w)
+		case "fish":
+			return root.GenFishCompletion(w, true)
+		default:
+			return root.GenPowerShellCompletionWithDesc(w)
+		}
+	}
+	return c
+}

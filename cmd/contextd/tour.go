@@ -1,0 +1,272 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// tour is the story that demo --once tells: every step calls the running daemon as a client does and fails if the answer is
+// not what it should be.
+type tour struct {
+	out    io.Writer
+	daemon *daemon.Daemon
+	info   daemon.Demo
+	client *sdk.Client
+
+	steps  int
+	before api.CryptoState // what the first step read
+	anchor int             // of the brief's first citation
+}
+
+// walk runs d for as long as the tour takes and closes it.
+func walk(ctx context.Context, out io.Writer, d *daemon.Daemon, info daemon.Demo) error {
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, d) }()
+	err := takeTour(ctx, out, d, info)
+	stop()
+	return errors.Join(err, <-ended)
+}
+
+// takeTour takes every step in order.
+func takeTour(ctx context.Context, out io.Writer, d *daemon.Daemon, info daemon.Demo) error {
+	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(info.BaseURL), sdk.WithAPIKey(sdk.NewKey(info.APIKey)))
+	if err != nil {
+		return err
+	}
+	t := &tour{out: out, daemon: d, info: info, client: c}
+	fmt.Fprintf(out, "A walk through contextd at %s, on recorded, synthetic data: no price here is real.\n", info.BaseURL)
+	for _, step := range []func(context.Context) error{
+		t.fresh, t.brief, t.cite, t.search, t.snapshot, t.refresh, t.noKey, t.revoke,
+	} {
+		if err := step(ctx); err != nil {
+			return fmt.Errorf("step %d of the tour: %w", t.steps, err)
+		}
+	}
+	fmt.Fprintf(out, "\nThat is all. To try it yourself, run: contextd demo\n")
+	return nil
+}
+
+// title begins a step.
+func (t *tour) title(what, command string) {
+	t.steps++
+	fmt.Fprintf(t.out, "\n%d. %s\n   $ %s\n", t.steps, what, command)
+}
+
+// say prints a paragraph, wrapped for a terminal of 80 columns.
+func (t *tour) say(format string, args ...any) {
+	text := ansi.Wordwrap(fmt.Sprintf(format, args...), 74, "")
+	fmt.Fprintln(t.out, "   "+strings.ReplaceAll(text, "\n", "\n   "))
+}
+
+func (t *tour) fresh(ctx context.Context) error {
+	t.title("The state of the crypto pack, compacted from all its sources", "ctx fresh")
+	answer, err := t.client.Fresh(ctx, api.PackCrypto)
+	if err != nil {
+		return err
+	}
+	if err := sdk.DecodeState(answer.State, &t.before); err != nil {
+		return err
+	}
+	t.say("%d bytes from %d sources, generated %d s ago.", len(answer.State), len(answer.Citations), answer.Freshness.AgeSeconds)
+	for _, m := range t.before.TopMovers {
+		if m.Group == api.GroupMajor {
+			t.say("%-5s %12s %9s in 24 hours [%d]", m.Symbol, usd(m.PriceUSD), percent(m.Change24hPct), m.Ref)
+		}
+	}
+	for _, f := range t.before.Flags {
+		t.say("%s: %s [%d]", f.Severity, f.Message, f.Ref)
+	}
+	return nil
+}
+
+func (t *tour) brief(ctx context.Context) error {
+	t.title("The same as prose; every statement names its source", "ctx brief")
+	answer, err := t.client.Brief(ctx, api.PackCrypto)
+	if err != nil {
+		return err
+	}
+	t.say("%s", answer.Brief)
+	first := regexp.MustCompile(`\[(\d+)\]`).FindStringSubmatch(answer.Brief)
+	if first == nil {
+		return errors.New("the brief cites nothing")
+	}
+	t.anchor, err = strconv.Atoi(first[1])
+	return err
+}
+
+func (t *tour) cite(ctx context.Context) error {
+	t.title(fmt.Sprintf("What stands behind [%d]", t.anchor), fmt.Sprintf("ctx cite %d", t.anchor))
+	answer, err := t.client.Cite(ctx, api.PackCrypto, t.anchor)
+	if err != nil {
+		return err
+	}
+	t.say("%s, %s, fetched at %s: %q", answer.Source.Name, answer.Citation.URL,
+		answer.Citation.FetchedAt.Format(time.RFC3339), answer.Citation.Excerpt)
+	return nil
+}
+
+func (t *tour) search(ctx context.Context) error {
+	const query = "bitcoin"
+	t.title("Look something up in the state", "ctx search "+query)
+	answer, err := t.client.Search(ctx, sdk.SearchRequest{Query: query, K: 3})
+	if err != nil {
+		return err
+	}
+	if answer.Total == 0 {
+		return fmt.Errorf("nothing matches %q", query)
+	}
+	for _, m := range answer.Matches {
+		t.say("%.1f  %s = %s", m.Score, m.Path, m.Value)
+	}
+	t.say("%d of %d matches", len(answer.Matches), answer.Total)
+	return nil
+}
+
+func (t *tour) snapshot(ctx context.Context) error {
+	t.title("The state as it was twenty minutes ago; the answer never changes", "ctx snapshot --at 20m")
+	at := time.Now().Add(-20 * time.Minute)
+	answer, err := t.client.Snapshot(ctx, api.PackCrypto, at)
+	if err != nil {
+		return err
+	}
+	again, err := t.client.Snapshot(ctx, api.PackCrypto, at)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(answer.State, again.State) || answer.Freshness != again.Freshness {
+		return errors.New("two snapshots of one minute differ")
+	}
+	var then api.CryptoState
+	if err := sdk.DecodeState(answer.State, &then); err != nil {
+		return err
+	}
+	t.say("generated at %s: BTC at %s, now %s", answer.Freshness.GeneratedAt.Format(time.RFC3339),
+		usd(major(then, "BTC").PriceUSD), usd(major(t.before, "BTC").PriceUSD))
+	return nil
+}
+
+func (t *tour) refresh(ctx context.Context) error {
+	t.title("Sources move, the state follows (here the next recorded moment)", "ctx fresh")
+	if err := t.daemon.Refresh(ctx, api.PackCrypto); err != nil {
+		return err
+	}
+	answer, err := t.client.Fresh(ctx, api.PackCrypto)
+	if err != nil {
+		return err
+	}
+	var after api.CryptoState
+	if err := sdk.DecodeState(answer.State, &after); err != nil {
+		return err
+	}
+	moved := 0
+	for _, now := range after.TopMovers {
+		was := major(t.before, now.Symbol)
+		if now.Group == api.GroupMajor && usd(was.PriceUSD) != usd(now.PriceUSD) {
+			t.say("%-5s %12s -> %s", now.Symbol, usd(was.PriceUSD), usd(now.PriceUSD))
+			moved++
+		}
+	}
+	t.flags("down", t.before.Flags, after.Flags)
+	t.flags("up", after.Flags, t.before.Flags)
+	if moved == 0 {
+		return errors.New("no price moved")
+	}
+	return nil
+}
+
+// flags prints the flags that are in list and not in other.
+func (t *tour) flags(verb string, list, other []api.Flag) {
+	known := make(map[string]bool, len(other))
+	for _, f := range other {
+		known[f.ID] = true
+	}
+	for _, f := range list {
+		if !known[f.ID] {
+			t.say("flag %s: %s [%d]", verb, f.Message, f.Ref)
+		}
+	}
+}
+
+func (t *tour) noKey(ctx context.Context) error {
+	t.title("Without a key nothing is answered", "curl -i "+t.info.BaseURL+api.PathFresh)
+	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(t.info.BaseURL))
+	if err != nil {
+		return err
+	}
+	_, err = c.Fresh(ctx, api.PackCrypto)
+	return t.refused(err, api.ReasonPaymentRequired)
+}
+
+func (t *tour) revoke(ctx context.Context) error {
+	t.title("Keys end at once", "contextd keys create spare; contextd keys revoke <KEYID>")
+	issued, err := t.daemon.Keys().Issue(ctx, account.NewKey{OwnerID: account.OperatorID, Name: "spare"})
+	if err != nil {
+		return err
+	}
+	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(t.info.BaseURL), sdk.WithAPIKey(sdk.NewKey(issued.Key)))
+	if err != nil {
+		return err
+	}
+	if _, err := c.Fresh(ctx, api.PackCrypto); err != nil {
+		return err
+	}
+	t.say("%s… is answered", issued.KeyID)
+	if _, err := t.daemon.Keys().Revoke(ctx, issued.KeyID); err != nil {
+		return err
+	}
+	_, err = c.Fresh(ctx, api.PackCrypto)
+	return t.refused(err, api.ReasonKeyRevoked)
+}
+
+// refused prints err, which must be the refusal with the given reason.
+func (t *tour) refused(err error, reason api.Reason) error {
+	var refusal *api.Error
+	switch {
+	case err == nil:
+		return fmt.Errorf("a call was answered that should be refused with %s", reason)
+	case !errors.As(err, &refusal) || refusal.Reason != reason:
+		return fmt.Errorf("a call should be refused with %s, not with: %w", reason, err)
+	}
+	t.say("%d %s (%s): %s", refusal.Status, refusal.Code, refusal.Reason, refusal.Message)
+	return nil
+}
+
+// major is the major with the given symbol, zero if it is not there.
+func major(s api.CryptoState, symbol string) api.Mover {
+	for _, m := range s.TopMovers {
+		if m.Group == api.GroupMajor && m.Symbol == symbol {
+			return m
+		}
+	}
+	return api.Mover{}
+}
+
+func usd(x *float64) string {
+	if x == nil {
+		return "unknown"
+	}
+	return mind.FormatUSD(*x)
+}
+
+func percent(x *float64) string {
+	if x == nil {
+		return "unknown"
+	}
+	return mind.FormatPercent(*x)
+}
