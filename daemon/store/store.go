@@ -33,6 +33,7 @@ const readers = 4
 type Store struct {
 	main, history *file
 	codec         *codec
+	charge        statements // on main.write
 }
 
 // file is one database.
@@ -51,6 +52,9 @@ func Open(ctx context.Context, dir string, now time.Time) (*Store, error) {
 	}
 	if s.history, err = openFile(ctx, filepath.Join(dir, HistoryFile), "history", now); err != nil {
 		return nil, errors.Join(err, s.main.close())
+	}
+	if s.charge, err = prepareCharge(ctx, s.main.write); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }

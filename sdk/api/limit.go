@@ -7,6 +7,7 @@ const (
 	FreeCallsPerDay = 100            // keys without credits, sliding window
 	FreeWindow      = 24 * time.Hour // length of that window
 	VolumeWindow    = 30 * 24 * time.Hour
+	TraceRetention  = 30 * 24 * time.Hour // raw traces of keys with full consent
 
 	SearchKMin     = 1
 	SearchKMax     = 50

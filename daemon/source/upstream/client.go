@@ -185,7 +185,7 @@ func (a *Attempt) once(ctx context.Context, r Request, use func(io.Reader) error
 	a.setHeader(req.Header, r)
 	resp, err := a.c.http.Do(req.WithContext(ctx))
 	if err != nil {
-		if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" && !a.keyed {
+		if !a.keyed && unreachable(err) {
 			a.c.unsent(req.URL.Host)
 		}
 		return err
@@ -287,6 +287,12 @@ func (c *Client) limit(host string) *limit {
 		return nil
 	}
 	return l
+}
+
+// unreachable says whether err is that no connection was made, to the host or to a proxy.
+func unreachable(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
 }
 
 // unsent gives the place of a request back that never reached host: a network that is down must not use up the limits that

@@ -1,0 +1,121 @@
+package billing
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Kind is why credits moved.
+type Kind string
+
+// The kinds of ledger entries.
+const (
+	KindGrant  Kind = "grant"  // the operator gave credits
+	KindAdjust Kind = "adjust" // the operator corrected a record, up or down
+)
+
+// Entry is a row of the ledger.
+type Entry struct {
+	ID     int64 // given by the store
+	KeyID  string
+	Amount int64 // credits; negative takes away
+	Kind   Kind
+	Reason string
+	At     time.Time
+}
+
+// Finding is a key whose books do not agree, or an owner whose debits are not the calls that were paid.
+type Finding struct {
+	Subject string // a key id, or owner and an owner id
+	Text    string
+}
+
+// Ledger keeps what moved credits. Each method is one transaction, on disk when it returns.
+type Ledger interface {
+	// Move adds e and changes the credits of its key, which must be there, not revoked, and not fall below zero: else it is an
+	// *api.Error with nothing changed. It returns the owner's pool afterwards.
+	Move(ctx context.Context, e Entry) (pool int64, err error)
+	// Entries returns the rows of an owner, or of all owners for "", newest first, at most limit.
+	Entries(ctx context.Context, ownerID string, limit int) ([]Entry, error)
+	// Balance returns the pool of an owner and how many keys of his are not revoked; with keyID the credits of that key alone, which
+	// must be his, else it is an *api.Error.
+	Balance(ctx context.Context, ownerID, keyID string) (credits int64, keys int, err error)
+	// Usage returns the calls of an owner's keys by day, from the day that from is in, oldest first.
+	Usage(ctx context.Context, ownerID string, from time.Time) ([]api.UsageRow, error)
+	// Audit recomputes every balance from the ledger and the counters and says what does not agree.
+	Audit(ctx context.Context) ([]Finding, error)
+}
+
+// Books moves and reports credits. It is safe for concurrent use.
+type Books struct {
+	Ledger Ledger
+	Meter  *Meter
+	Now    func() time.Time // nil means time.Now
+}
+
+// maxMove bounds one movement of credits, so that no sum can overflow.
+const maxMove = 1_000_000_000_000
+
+// maxReason bounds the reason of a movement, in runes.
+const maxReason = 200
+
+// Move grants credits to a key, or adjusts it, for a reason. It returns the pool of its owner afterwards.
+func (b *Books) Move(ctx context.Context, ownerID string, e Entry) (int64, error) {
+	e.Reason = strings.TrimSpace(e.Reason)
+	switch {
+	case e.Reason == "" || utf8.RuneCountInString(e.Reason) > maxReason:
+		return 0, api.Errorf(api.ReasonInvalidRequest, "a movement of credits needs a reason of 1 to %d characters", maxReason).
+			WithHint("say why, for whoever reads the ledger: --reason \"refund of 2026-11-20\"")
+	case e.Amount == 0 || e.Amount > maxMove || e.Amount < -maxMove || e.Kind == KindGrant && e.Amount < 0:
+		return 0, api.Errorf(api.ReasonInvalidRequest, "%d is not a number of credits to %s", e.Amount, e.Kind).
+			WithHint("grant takes a positive number; adjust takes any but zero")
+	}
+	now := b.Now
+	if now == nil {
+		now = time.Now
+	}
+	e.At = now().UTC().Truncate(time.Millisecond)
+	var pool int64
+	err := b.exclusively(ctx, ownerID, func() (err error) {
+		pool, err = b.Ledger.Move(ctx, e)
+		return err
+	})
+	return pool, err
+}
+
+// exclusively runs act while nothing is charged. Without a Meter nothing ever is.
+func (b *Books) exclusively(ctx context.Context, ownerID string, act func() error) error {
+	if b.Meter == nil {
+		return act()
+	}
+	return b.Meter.Exclusively(ctx, ownerID, act)
+}
+
+// Balance reports an owner's pool, or the credits of one of his keys where keyID is not "".
+func (b *Books) Balance(ctx context.Context, ownerID, keyID string) (api.CreditBalanceResponse, error) {
+	credits, keys, err := b.Ledger.Balance(ctx, ownerID, keyID)
+	return api.CreditBalanceResponse{Balance: credits, KeyCount: keys, RecentDeposits: []api.Deposit{}}, err
+}
+
+// Usage reports the calls of the last days of an owner, today included.
+func (b *Books) Usage(ctx context.Context, ownerID string, days int) (api.UsageResponse, error) {
+	const most = 366
+	if days < 1 || days > most {
+		return api.UsageResponse{}, api.Errorf(api.ReasonInvalidRequest, "days is %d, not a number from 1 to %d", days, most).
+			WithHint("leave it out for 30 days")
+	}
+	now := b.Now
+	if now == nil {
+		now = time.Now
+	}
+	rows, err := b.Ledger.Usage(ctx, ownerID, now().Add(-time.Duration(days-1)*24*time.Hour))
+	if err != nil {
+		return api.UsageResponse{}, fmt.Errorf("report usage: %w", err)
+	}
+	return api.UsageResponse{Days: rows}, nil
+}

@@ -1,0 +1,279 @@
+package billing_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Small limits, so that a test comes to them.
+const (
+	freeCalls = 3
+	volume    = 6
+)
+
+// office is real books in real files with a Meter on them, and a clock that moves when it is told to.
+type office struct {
+	t     testing.TB
+	dir   string
+	store *store.Store
+	meter *billing.Meter
+	books *billing.Books
+	stop  func()
+
+	mu  sync.Mutex // guards now
+	now time.Time
+}
+
+// newOffice opens an office that is closed with the test.
+func newOffice(t testing.TB) *office {
+	t.Helper()
+	o := &office{t: t, dir: t.TempDir(), now: time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)}
+	o.open()
+	t.Cleanup(func() { o.close() })
+	return o
+}
+
+func (o *office) open() {
+	o.t.Helper()
+	var err error
+	if o.store, err = store.Open(context.WithoutCancel(o.t.Context()), o.dir, o.clock()); err != nil {
+		o.t.Fatal(err)
+	}
+	plans := billing.DefaultPlans()
+	plans[api.TierHobby] = billing.Plan{Snapshot: 24 * time.Hour, Volume: volume}
+	o.meter = billing.New(billing.Config{Store: o.store, Plans: plans, FreeCalls: freeCalls, Now: o.clock})
+	o.books = &billing.Books{Ledger: o.store, Meter: o.meter, Now: o.clock}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(o.t.Context()))
+	ended := make(chan struct{})
+	go func() { o.meter.Run(ctx); close(ended) }()
+	o.stop = func() { cancel(); <-ended }
+}
+
+func (o *office) close() {
+	o.stop()
+	if err := o.store.Close(); err != nil {
+		o.t.Error(err)
+	}
+}
+
+func (o *office) clock() time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.now
+}
+
+func (o *office) advance(d time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.now = o.now.Add(d)
+}
+
+// serial numbers owners and keys, so that no two checks share one.
+var serial atomic.Int64
+
+// issue makes a key of an owner, as account does.
+func (o *office) issue(owner string, tier api.Tier) billing.Call {
+	o.t.Helper()
+	id := fmt.Sprintf("cv_test_%08d", serial.Add(1))
+	k := account.Key{ID: id, Hash: sha256.Sum256([]byte(id)), OwnerID: owner, Name: "k", Tier: tier, Consent: api.ConsentFull, CreatedAt: o.clock()}
+	if err := o.store.CreateKey(o.t.Context(), k); err != nil {
+		o.t.Fatal(err)
+	}
+	return billing.Call{KeyID: id, OwnerID: owner, Tier: tier, Consent: k.Consent, Op: api.OpFresh, Pack: api.PackCrypto}
+}
+
+// revoke ends a key, as account does.
+func (o *office) revoke(c billing.Call) error {
+	return o.meter.Exclusively(o.t.Context(), c.OwnerID, func() error {
+		_, err := o.store.RevokeKey(o.t.Context(), c.KeyID, o.clock())
+		return err
+	})
+}
+
+// modelKey is what the model knows of a key.
+type modelKey struct {
+	call    billing.Call
+	credits int64
+	revoked bool
+	free    []time.Time
+	paid    []time.Time // beginnings of hours, one for each call
+}
+
+// model is the rules of decisions §3, written down without regard to speed.
+type model struct{ keys []*modelKey } // of one owner, oldest first
+
+func (m *model) pool() (sum int64) {
+	for _, k := range m.keys {
+		if !k.revoked {
+			sum += k.credits
+		}
+	}
+	return sum
+}
+
+// charge is what charging k at now should come to.
+func (m *model) charge(k *modelKey, pack string, now time.Time) (api.Reason, time.Duration) {
+	if k.revoked {
+		return api.ReasonKeyRevoked, 0
+	}
+	if m.pool() == 0 {
+		switch {
+		case pack != api.PackCrypto && k.call.Tier == api.TierFree:
+			return api.ReasonPackAccessDenied, 0
+		case pack != api.PackCrypto:
+			return api.ReasonInsufficient, 0
+		}
+		within := since(k.free, now, 24*time.Hour)
+		if len(within) >= freeCalls {
+			return api.ReasonQuotaExhausted, within[len(within)-freeCalls].Add(24 * time.Hour).Sub(now)
+		}
+		k.free = append(k.free, now)
+		return "", 0
+	}
+	if k.call.Tier == api.TierHobby {
+		if within := since(k.paid, now, 30*24*time.Hour); len(within) >= volume {
+			return api.ReasonQuotaExhausted, within[len(within)-volume].Add(30 * 24 * time.Hour).Sub(now)
+		}
+	}
+	payer := k
+	if payer.credits == 0 {
+		payer = m.keys[slices.IndexFunc(m.keys, func(o *modelKey) bool { return !o.revoked && o.credits > 0 })]
+	}
+	payer.credits--
+	k.paid = append(k.paid, now.Truncate(time.Hour))
+	return "", 0
+}
+
+// since are those of list that are less than d before now.
+func since(list []time.Time, now time.Time, d time.Duration) (within []time.Time) {
+	for _, t := range list {
+		if t.Add(d).After(now) {
+			within = append(within, t)
+		}
+	}
+	return within
+}
+
+// outcome is the reason and the wait of a charge, "" for one that was made.
+func outcome(err error) (api.Reason, time.Duration) {
+	var refused *api.Error
+	if errors.As(err, &refused) {
+		return refused.Reason, refused.RetryAfter
+	}
+	if err != nil {
+		return api.Reason(err.Error()), 0
+	}
+	return "", 0
+}
+
+// TestBooksAreAsTheModelSays lets calls, grants, corrections, revocations, restarts and time happen in any order.
+func TestBooksAreAsTheModelSays(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	rapid.Check(t, func(r *rapid.T) {
+		owner := fmt.Sprintf("owner-%d", serial.Add(1))
+		m := &model{}
+		newKey := func(r *rapid.T) {
+			tier := rapid.SampledFrom([]api.Tier{api.TierFree, api.TierHobby, api.TierEnterprise}).Draw(r, "tier")
+			m.keys = append(m.keys, &modelKey{call: o.issue(owner, tier)})
+			o.advance(time.Millisecond) // the order of keys is that of their times
+		}
+		newKey(r)
+		key := func(r *rapid.T) *modelKey { return rapid.SampledFrom(m.keys).Draw(r, "key") }
+		r.Repeat(map[string]func(*rapid.T){
+			"new key": newKey,
+			"call":    func(r *rapid.T) { o.expect(r, m, key(r), 1) },
+			"burst":   func(r *rapid.T) { o.expect(r, m, key(r), rapid.IntRange(2, 8).Draw(r, "calls")) },
+			"grant":   func(r *rapid.T) { o.move(r, m, key(r), rapid.Int64Range(1, 5).Draw(r, "credits"), billing.KindGrant) },
+			"adjust":  func(r *rapid.T) { o.move(r, m, key(r), rapid.Int64Range(-4, -1).Draw(r, "credits"), billing.KindAdjust) },
+			"revoke": func(r *rapid.T) {
+				k := key(r)
+				if err := o.revoke(k.call); err != nil {
+					r.Fatal(err)
+				}
+				k.revoked = true
+			},
+			"time": func(r *rapid.T) {
+				o.advance(rapid.SampledFrom([]time.Duration{time.Second, time.Hour, 23 * time.Hour, 29 * 24 * time.Hour}).Draw(r, "time"))
+			},
+			"restart": func(r *rapid.T) {
+				o.close()
+				o.open()
+			},
+			"": func(r *rapid.T) { o.check(r, m) },
+		})
+	})
+}
+
+// expect calls n times at once with k and compares with the model. Calls of one key are alike, so their order does not matter.
+func (o *office) expect(r *rapid.T, m *model, k *modelKey, n int) {
+	call := k.call
+	call.Pack = rapid.SampledFrom([]string{api.PackCrypto, api.PackCrypto, "ai"}).Draw(r, "pack")
+	want, got := map[string]int{}, map[string]int{}
+	for range n {
+		reason, wait := m.charge(k, call.Pack, o.clock())
+		want[fmt.Sprint(reason, wait)]++
+	}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			reason, wait := outcome(o.meter.Charge(o.t.Context(), call))
+			mu.Lock()
+			defer mu.Unlock()
+			got[fmt.Sprint(reason, wait)]++
+		})
+	}
+	all.Wait()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		r.Fatalf("%d calls at %v came to %v, want %v", n, o.clock(), got, want)
+	}
+}
+
+// move grants or takes credits and compares with the model.
+func (o *office) move(r *rapid.T, m *model, k *modelKey, amount int64, kind billing.Kind) {
+	pool, err := o.books.Move(o.t.Context(), k.call.OwnerID, billing.Entry{KeyID: k.call.KeyID, Amount: amount, Kind: kind, Reason: "test"})
+	if refused := k.revoked || k.credits+amount < 0; refused != (err != nil) {
+		r.Fatalf("moving %d credits on %+v: %v", amount, *k, err)
+	}
+	if err == nil {
+		if k.credits += amount; pool != m.pool() {
+			r.Fatalf("the pool is %d, want %d", pool, m.pool())
+		}
+	}
+}
+
+// check compares the books with the model.
+func (o *office) check(r *rapid.T, m *model) {
+	owner, active := m.keys[0].call.OwnerID, 0
+	for _, k := range m.keys {
+		got, err := o.books.Balance(o.t.Context(), owner, k.call.KeyID)
+		if err != nil || got.Balance != k.credits {
+			r.Fatalf("key %s has %d credits, %v; want %d", k.call.KeyID, got.Balance, err, k.credits)
+		}
+		if !k.revoked {
+			active++
+		}
+	}
+	all, err := o.books.Balance(o.t.Context(), owner, "")
+	if err != nil || all.Balance != m.pool() || all.KeyCount != active {
+		r.Fatalf("the balance is %+v, %v; want %d on %d keys", all, err, m.pool(), active)
+	}
+	if findings, err := o.store.Audit(o.t.Context()); err != nil || len(findings) > 0 {
+		r.Fatalf("the audit finds %v, %v", findings, err)
+	}
+}

@@ -1,0 +1,60 @@
+package billing
+
+import "time"
+
+// window counts the calls of a key that are still within some time: single moments for the free window, whole hours for the
+// tier volume.
+type window struct {
+	length time.Duration
+	grain  time.Duration // calls within one grain count together and leave together
+	stamps []Stamp       // oldest first
+	sum    int64
+}
+
+// newWindow makes a window of the given stamps, oldest first.
+func newWindow(length, grain time.Duration, stamps []Stamp) *window {
+	w := &window{length: length, grain: grain, stamps: stamps}
+	for _, s := range stamps {
+		w.sum += s.Calls
+	}
+	return w
+}
+
+// expire drops what has left the window at now.
+func (w *window) expire(now time.Time) {
+	n := 0
+	for n < len(w.stamps) && !w.stamps[n].At.Add(w.length).After(now) {
+		w.sum -= w.stamps[n].Calls
+		n++
+	}
+	w.stamps = w.stamps[n:]
+}
+
+// add counts a call at now and returns the moment from which it counts.
+func (w *window) add(now time.Time) time.Time {
+	w.sum++
+	at := now.Truncate(w.grain)
+	// The clock may have been set back; the window never runs backwards.
+	if last := len(w.stamps) - 1; last >= 0 && !w.stamps[last].At.Before(at) {
+		w.stamps[last].Calls++
+		return w.stamps[last].At
+	}
+	w.stamps = append(w.stamps, Stamp{At: at, Calls: 1})
+	return at
+}
+
+// wait is how long it takes from now until fewer than limit calls are in the window, 0 if that is so already.
+func (w *window) wait(now time.Time, limit int64) time.Duration {
+	w.expire(now)
+	left := w.sum
+	for _, s := range w.stamps {
+		if left < limit {
+			break
+		}
+		left -= s.Calls
+		if left < limit {
+			return s.At.Add(w.length).Sub(now)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Records returns the keys of an owner that are not revoked, oldest first.
+func (s *Store) Records(ctx context.Context, ownerID string) ([]billing.Record, error) {
+	return query(ctx, s.main.read, func(rows *sql.Rows) (r billing.Record, err error) {
+		return r, rows.Scan(&r.KeyID, &r.Credits)
+	}, "SELECT id, credits FROM keys WHERE owner_id = ? AND revoked_at IS NULL ORDER BY created_at, id", ownerID)
+}
+
+// Past returns what counts against a key: free calls and hours with paid calls after the given times.
+func (s *Store) Past(ctx context.Context, keyID string, free, paid time.Time) (billing.Past, error) {
+	var p billing.Past
+	var err error
+	p.Free, err = query(ctx, s.main.read, func(rows *sql.Rows) (t billing.Stamp, err error) {
+		var at sql.NullInt64
+		err = rows.Scan(&at, &t.Calls)
+		t.At = fromMillis(at)
+		return t, err
+	}, "SELECT at, calls FROM free_calls WHERE key_id = ? AND at > ? ORDER BY at", keyID, free.UnixMilli())
+	if err != nil {
+		return p, err
+	}
+	p.Hours, err = query(ctx, s.main.read, func(rows *sql.Rows) (t billing.Stamp, err error) {
+		var hour int64
+		err = rows.Scan(&hour, &t.Calls)
+		t.At = fromHour(hour)
+		return t, err
+	}, "SELECT hour, sum(paid) FROM usage WHERE key_id = ? AND hour > ? GROUP BY hour HAVING sum(paid) > 0 ORDER BY hour",
+		keyID, toHour(paid))
+	return p, err
+}
+
+// toHour is t in whole hours since 1970, fromHour the beginning of that hour.
+func toHour(t time.Time) int64   { return t.Unix() / 3600 }
+func fromHour(h int64) time.Time { return time.Unix(h*3600, 0).UTC() }
+
+// query returns what read makes of each row.
+func query[T any](ctx context.Context, db *sql.DB, read func(*sql.Rows) (T, error), text string, args ...any) ([]T, error) {
+	rows, err := db.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []T
+	for rows.Next() {
+		v, err := read(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, rows.Err()
+}
+
+// statements are those of Charge, prepared once: they run for every batch.
+type statements struct{ debit, count, free, trace *sql.Stmt }
+
+// prepareCharge prepares the statements of Charge.
+func prepareCharge(ctx context.Context, db *sql.DB) (st statements, err error) {
+	for _, p := range []struct {
+		into **sql.Stmt
+		text string
+	}{
+		{&st.debit, `UPDATE keys SET credits = credits - ?1, spent = spent + ?1
+			WHERE id = ?2 AND credits >= ?1 AND revoked_at IS NULL`},
+		{&st.count, `INSERT INTO usage (key_id, hour, op, paid, free) VALUES (?1, ?2, ?3, ?4, ?5)
+			ON CONFLICT (key_id, hour, op) DO UPDATE SET paid = paid + ?4, free = free + ?5`},
+		{&st.free, "INSERT INTO free_calls (key_id, at, calls) VALUES (?, ?, ?)"},
+		{&st.trace, "INSERT INTO traces (key_id, at, op, pack) VALUES (?, ?, ?, ?)"},
+	} {
+		if *p.into, err = db.PrepareContext(ctx, p.text); err != nil {
+			return st, fmt.Errorf("prepare charge: %w", err)
+		}
+	}
+	return st, nil
+}
+
+// Charge books b whole, or nothing of it and billing.ErrConflict where a record has not the credits that b takes from it.
+func (s *Store) Charge(ctx context.Context, b billing.Batch) error {
+	return s.main.tx(ctx, func(tx *sql.Tx) error {
+		if err := s.charge.debits(ctx, tx, b.Debits); err != nil {
+			return err
+		}
+		count, free, trace := tx.StmtContext(ctx, s.charge.count), tx.StmtContext(ctx, s.charge.free), tx.StmtContext(ctx, s.charge.trace)
+		for k, c := range b.Usage {
+			if _, err := count.ExecContext(ctx, k.KeyID, k.Hour, string(k.Op), c.Paid, c.Free); err != nil {
+				return fmt.Errorf("count calls of key %s: %w", k.KeyID, err)
+			}
+		}
+		for id, stamp := range b.Free {
+			if _, err := free.ExecContext(ctx, id, stamp.At.UnixMilli(), stamp.Calls); err != nil {
+				return fmt.Errorf("count free calls of key %s: %w", id, err)
+			}
+		}
+		for _, t := range b.Traces {
+			if _, err := trace.ExecContext(ctx, t.KeyID, t.At.UnixMilli(), string(t.Op), t.Pack); err != nil {
+				return fmt.Errorf("trace call of key %s: %w", t.KeyID, err)
+			}
+		}
+		return nil
+	})
+}
+
+// debits takes credits from the records of keys.
+func (st statements) debits(ctx context.Context, tx *sql.Tx, list map[string]int64) error {
+	debit := tx.StmtContext(ctx, st.debit)
+	for id, n := range list {
+		res, err := debit.ExecContext(ctx, n, id)
+		if err != nil {
+			return fmt.Errorf("debit key %s: %w", id, err)
+		}
+		if changed, err := res.RowsAffected(); err != nil || changed != 1 {
+			return fmt.Errorf("debit key %s: %w", id, billing.ErrConflict)
+		}
+	}
+	return nil
+}
+
+// PruneCalls drops free calls that have left their window and traces that are kept no longer.
+func (s *Store) PruneCalls(ctx context.Context, now time.Time) error {
+	return s.main.tx(ctx, func(tx *sql.Tx) error {
+		for _, d := range []struct {
+			text  string
+			limit time.Time
+		}{
+			{"DELETE FROM free_calls WHERE at <= ?", now.Add(-api.FreeWindow)},
+			{"DELETE FROM traces WHERE at <= ?", now.Add(-api.TraceRetention)},
+		} {
+			if _, err := tx.ExecContext(ctx, d.text, d.limit.UnixMilli()); err != nil {
+				return fmt.Errorf("prune calls: %w", err)
+			}
+		}
+		return nil
+	})
+}

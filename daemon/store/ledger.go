@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Move adds e to the ledger, changes the credits of its key and returns the pool of the key's owner afterwards.
+func (s *Store) Move(ctx context.Context, e billing.Entry) (pool int64, err error) {
+	err = s.main.tx(ctx, func(tx *sql.Tx) error {
+		var owner string
+		var have int64
+		var revoked sql.NullInt64
+		err := tx.QueryRowContext(ctx, "SELECT owner_id, credits, revoked_at FROM keys WHERE id = ?", e.KeyID).Scan(&owner, &have, &revoked)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return noKey(e.KeyID)
+		case err != nil:
+			return fmt.Errorf("read key %s: %w", e.KeyID, err)
+		case revoked.Valid:
+			return api.Errorf(api.ReasonInvalidRequest, "key %s was revoked; its credits stay as they are", e.KeyID).
+				WithHint("move credits on a key of the owner that is active")
+		case have+e.Amount < 0:
+			return api.Errorf(api.ReasonInvalidRequest, "key %s has %d credits, %d cannot be taken from it", e.KeyID, have, -e.Amount).
+				WithHint("take at most %d", have)
+		}
+		if _, err := tx.ExecContext(ctx, "UPDATE keys SET credits = credits + ? WHERE id = ?", e.Amount, e.KeyID); err != nil {
+			return fmt.Errorf("move credits of key %s: %w", e.KeyID, err)
+		}
+		if _, err := tx.ExecContext(ctx, "INSERT INTO ledger (key_id, amount, kind, reason, at) VALUES (?, ?, ?, ?, ?)",
+			e.KeyID, e.Amount, string(e.Kind), e.Reason, e.At.UnixMilli()); err != nil {
+			return fmt.Errorf("write ledger of key %s: %w", e.KeyID, err)
+		}
+		return tx.QueryRowContext(ctx, "SELECT sum(credits) FROM keys WHERE owner_id = ? AND revoked_at IS NULL", owner).Scan(&pool)
+	})
+	return pool, err
+}
+
+// noKey is the answer to a key id that is not there.
+func noKey(id string) error {
+	return api.Errorf(api.ReasonKeyNotFound, "there is no key %q", id).
+		WithHint("a key id is the first %d characters of the key; list them to see yours", api.KeyIDLength)
+}
+
+// Entries returns the ledger of an owner, or of all for "", newest first, at most limit rows.
+func (s *Store) Entries(ctx context.Context, ownerID string, limit int) ([]billing.Entry, error) {
+	return query(ctx, s.main.read, func(rows *sql.Rows) (e billing.Entry, err error) {
+		var at sql.NullInt64
+		err = rows.Scan(&e.ID, &e.KeyID, &e.Amount, &e.Kind, &e.Reason, &at)
+		e.At = fromMillis(at)
+		return e, err
+	}, `SELECT ledger.id, key_id, amount, kind, reason, at FROM ledger JOIN keys ON keys.id = key_id
+		WHERE ?1 = '' OR owner_id = ?1 ORDER BY ledger.id DESC LIMIT ?2`, ownerID, limit)
+}
+
+// Balance returns the pool of an owner and how many keys of his are not revoked; with keyID the credits of that key alone.
+func (s *Store) Balance(ctx context.Context, ownerID, keyID string) (credits int64, keys int, err error) {
+	err = s.main.read.QueryRowContext(ctx, "SELECT coalesce(sum(credits), 0), count(*) FROM keys WHERE owner_id = ? AND revoked_at IS NULL",
+		ownerID).Scan(&credits, &keys)
+	if err == nil && keyID != "" {
+		err = s.main.read.QueryRowContext(ctx, "SELECT credits FROM keys WHERE owner_id = ? AND id = ?", ownerID, keyID).Scan(&credits)
+		if errors.Is(err, sql.ErrNoRows) {
+			return 0, 0, noKey(keyID)
+		}
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("read balance: %w", err)
+	}
+	return credits, keys, nil
+}
+
+// Usage returns the calls of an owner's keys by day, from the day that from is in, oldest first.
+func (s *Store) Usage(ctx context.Context, ownerID string, from time.Time) ([]api.UsageRow, error) {
+	const hoursPerDay = 24
+	rows, err := query(ctx, s.main.read, func(rows *sql.Rows) (r api.UsageRow, err error) {
+		var day int64
+		err = rows.Scan(&day, &r.KeyID, &r.Op, &r.Calls)
+		r.Day = fromHour(day * hoursPerDay).Format(time.DateOnly)
+		return r, err
+	}, `SELECT hour / 24 AS day, key_id, op, sum(paid + free) FROM usage JOIN keys ON keys.id = key_id
+		WHERE owner_id = ? AND hour >= ? AND op <> '' GROUP BY day, key_id, op ORDER BY day, key_id, op`,
+		ownerID, toHour(from)/hoursPerDay*hoursPerDay)
+	if rows == nil {
+		rows = []api.UsageRow{}
+	}
+	return rows, err
+}
+
+// Audit recomputes every balance from the ledger and the counters and says what does not agree.
+func (s *Store) Audit(ctx context.Context) ([]billing.Finding, error) {
+	records, err := query(ctx, s.main.read, func(rows *sql.Rows) (f billing.Finding, err error) {
+		var credits, spent, moved int64
+		err = rows.Scan(&f.Subject, &credits, &spent, &moved)
+		f.Text = fmt.Sprintf("has %d credits and %d spent, but the ledger says %d", credits, spent, moved)
+		return f, err
+	}, `SELECT id, credits, spent, moved FROM
+		(SELECT id, credits, spent, coalesce((SELECT sum(amount) FROM ledger WHERE key_id = keys.id), 0) AS moved FROM keys)
+		WHERE credits + spent <> moved ORDER BY id`)
+	if err != nil {
+		return nil, fmt.Errorf("audit records: %w", err)
+	}
+	owners, err := query(ctx, s.main.read, func(rows *sql.Rows) (f billing.Finding, err error) {
+		var spent, paid int64
+		err = rows.Scan(&f.Subject, &spent, &paid)
+		f.Subject = "owner " + f.Subject
+		f.Text = fmt.Sprintf("was debited %d credits for %d paid calls", spent, paid)
+		return f, err
+	}, `SELECT owner_id, sum(spent) AS debited, coalesce((SELECT sum(paid) FROM usage JOIN keys AS k ON k.id = usage.key_id
+			WHERE k.owner_id = keys.owner_id), 0) AS called
+		FROM keys GROUP BY owner_id HAVING debited <> called ORDER BY owner_id`)
+	if err != nil {
+		return nil, fmt.Errorf("audit calls: %w", err)
+	}
+	return append(records, owners...), nil
+}
