@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
@@ -36,7 +37,10 @@ var (
 	_ reader.History     = (*store.Store)(nil)
 	_ pipeline.Fetcher   = (*source.Fetcher)(nil)
 	_ pipeline.Publisher = (*feed.Feed)(nil)
+	_ billing.Store      = (*store.Store)(nil)
+	_ billing.Ledger     = (*store.Store)(nil)
 	_ gate.Keys          = (*account.Keys)(nil)
+	_ gate.Meter         = (*billing.Meter)(nil)
 	_ web.Reader         = (*reader.Reader)(nil)
 	_ web.Gate           = (*gate.Gate)(nil)
 )
@@ -71,6 +75,8 @@ type Daemon struct {
 	lock      *os.File
 	store     *store.Store
 	keys      *account.Keys
+	meter     *billing.Meter
+	stopMeter func()
 	pipelines map[string]*pipeline.Pipeline
 	feed      *feed.Feed
 	handler   http.Handler // of the public address
@@ -109,8 +115,24 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	if d.store, err = store.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
 		return err
 	}
-	d.keys, err = account.OpenKeys(ctx, account.Config{Store: d.store, Now: d.cfg.Now})
+	d.openMeter(ctx)
+	d.keys, err = account.OpenKeys(ctx, account.Config{Store: d.store, Alone: d.meter.Exclusively, Now: d.cfg.Now})
 	return err
+}
+
+// openMeter makes the meter and runs it until Close: it also orders what changes keys and credits.
+func (d *Daemon) openMeter(ctx context.Context) {
+	d.meter = billing.New(billing.Config{Store: d.store, Now: d.cfg.Now})
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		d.meter.Run(ctx)
+	}()
+	d.stopMeter = func() {
+		stop()
+		<-ended
+	}
 }
 
 // openPacks restores every pack, so that its newest stored state is served at once.
@@ -150,13 +172,25 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 		d.pipelines[p.ID] = line
 	}
 	read := reader.New(reader.Config{
-		Packs: packs, Feed: d.feed, History: d.store, Now: d.cfg.Now,
+		Packs: served(packs), Feed: d.feed, History: d.store, Now: d.cfg.Now,
 		Trouble: func(pack string) []api.SourceStatus { return d.pipelines[pack].Status() },
 	})
 	d.handler = web.New(web.Config{
-		Reader: read, Gate: gate.New(d.keys), Ready: d.Ready, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+		Reader: read, Gate: gate.New(gate.Config{Keys: d.keys, Meter: d.meter}), Ready: d.Ready, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	})
 	return nil
+}
+
+// served are packs as the reader knows them.
+func served(packs []*pack.Pack) []reader.Pack {
+	list := make([]reader.Pack, len(packs))
+	for i, p := range packs {
+		list[i] = reader.Pack{ID: p.ID, Names: make(map[string]string, len(p.Sources))}
+		for _, s := range p.Sources {
+			list[i].Names[s.ID] = s.Name
+		}
+	}
+	return list
 }
 
 // checkSources reports a switched-off source that no pack has.
@@ -307,6 +341,9 @@ func (d *Daemon) Close() error {
 				errs = append(errs, err)
 			}
 		}
+	}
+	if d.meter != nil {
+		d.stopMeter()
 	}
 	if d.store != nil {
 		errs = append(errs, d.store.Close())

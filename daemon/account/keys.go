@@ -37,8 +37,12 @@ type Config struct {
 	Store  Store
 	Env    api.KeyEnv       // of new keys; "" means test
 	Random io.Reader        // nil means crypto/rand
+	Alone  Alone            // nil means that nobody else is at an owner's keys
 	Now    func() time.Time // nil means time.Now
 }
+
+// Alone runs act, which changes keys of an owner, while nobody charges calls to them; *billing.Meter's Exclusively is one.
+type Alone func(ctx context.Context, ownerID string, act func() error) error
 
 // Keys issues, recognises and revokes keys. It is safe for concurrent use; only one Keys may run on a Store.
 type Keys struct {
@@ -62,6 +66,9 @@ func OpenKeys(ctx context.Context, cfg Config) (*Keys, error) {
 	}
 	if cfg.Env == "" {
 		cfg.Env = api.EnvTest
+	}
+	if cfg.Alone == nil {
+		cfg.Alone = func(_ context.Context, _ string, act func() error) error { return act() }
 	}
 	stored, err := cfg.Store.Keys(ctx)
 	if err != nil {
@@ -221,13 +228,17 @@ func (k *Keys) List() []Key {
 // Revoke ends the key with the given id: no call is admitted with it once Revoke has returned. Revoking again changes nothing.
 func (k *Keys) Revoke(ctx context.Context, id string) (api.RevokeResponse, error) {
 	k.mu.RLock()
-	known := k.byID[id] != nil
+	known := k.byID[id]
 	k.mu.RUnlock()
-	if !known {
+	if known == nil {
 		return api.RevokeResponse{}, api.Errorf(api.ReasonKeyNotFound, "there is no key %q", id).
 			WithHint("a key id is the first %d characters of the key; list them to see yours", api.KeyIDLength)
 	}
-	at, err := k.cfg.Store.RevokeKey(ctx, id, k.cfg.Now().UTC().Truncate(time.Millisecond))
+	var at time.Time
+	err := k.cfg.Alone(ctx, known.OwnerID, func() (err error) {
+		at, err = k.cfg.Store.RevokeKey(ctx, id, k.cfg.Now().UTC().Truncate(time.Millisecond))
+		return err
+	})
 	if err != nil {
 		return api.RevokeResponse{}, fmt.Errorf("revoke key %s: %w", id, err)
 	}

@@ -19,7 +19,7 @@ func (m *Meter) decide(ctx context.Context, c Call, now time.Time, b *Batch) err
 	if err != nil {
 		return err
 	}
-	if err := Access(c.Tier, c.Pack, account.pool); err != nil {
+	if err := access(c.Tier, c.Pack, account.pool); err != nil {
 		return err
 	}
 	usage := UsageKey{KeyID: c.KeyID, Hour: hourOf(now), Op: c.Op}
@@ -49,8 +49,24 @@ func (m *Meter) decide(ctx context.Context, c Call, now time.Time, b *Batch) err
 	return nil
 }
 
-// Access says whether a key of the given tier, whose owner has pool credits, may read pack: nil, or the *api.Error.
-func Access(tier api.Tier, pack string, pool int64) error {
+// Access says whether c may read its pack, before anything is resolved or charged: nil, or the *api.Error.
+func (m *Meter) Access(ctx context.Context, c Call) error {
+	if c.Pack == api.PackCrypto {
+		return nil // credits or not
+	}
+	records, err := m.cfg.Store.Records(ctx, c.OwnerID)
+	if err != nil {
+		return fmt.Errorf("read credits of owner %s: %w", c.OwnerID, err)
+	}
+	var pool int64
+	for _, r := range records {
+		pool += r.Credits
+	}
+	return access(c.Tier, c.Pack, pool)
+}
+
+// access says whether a key of the given tier, whose owner has pool credits, may read pack: nil, or the *api.Error.
+func access(tier api.Tier, pack string, pool int64) error {
 	switch {
 	case pool > 0 || pack == api.PackCrypto:
 		return nil

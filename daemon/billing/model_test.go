@@ -199,7 +199,9 @@ func TestBooksAreAsTheModelSays(t *testing.T) {
 			"call":    func(r *rapid.T) { o.expect(r, m, key(r), 1) },
 			"burst":   func(r *rapid.T) { o.expect(r, m, key(r), rapid.IntRange(2, 8).Draw(r, "calls")) },
 			"grant":   func(r *rapid.T) { o.move(r, m, key(r), rapid.Int64Range(1, 5).Draw(r, "credits"), billing.KindGrant) },
-			"adjust":  func(r *rapid.T) { o.move(r, m, key(r), rapid.Int64Range(-4, -1).Draw(r, "credits"), billing.KindAdjust) },
+			"adjust": func(r *rapid.T) {
+				o.move(r, m, key(r), rapid.Int64Range(-4, -1).Draw(r, "credits"), billing.KindAdjust)
+			},
 			"revoke": func(r *rapid.T) {
 				k := key(r)
 				if err := o.revoke(k.call); err != nil {

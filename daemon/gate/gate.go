@@ -1,13 +1,16 @@
 // Package gate is the one admission for every transport: credentials and what is asked in, the caller or the exact error out.
 //
-// It decides who may call; it never answers a call and never reads a state. A transport asks it after the free checks
-// (parameters, pack, state) and before the operation is resolved.
+// It decides who may call; it never answers a call and never reads a state. A transport asks Admit after the free checks
+// (parameters, pack, state) and before the operation is resolved, and Charge when the answer is there and before it is written:
+// only an answered call costs something.
 package gate
 
 import (
 	"context"
+	"time"
 
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -17,11 +20,10 @@ type Credentials struct {
 	HasBearer bool   // an Authorization header was there, however malformed
 }
 
-// Caller is who was admitted.
+// Caller is who was admitted, and to what.
 type Caller struct {
-	KeyID   string
-	OwnerID string
-	Tier    api.Tier
+	billing.Call
+	Snapshot time.Duration // how far back he may read history
 }
 
 // Keys recognises keys and notes their use; *account.Keys is one.
@@ -30,22 +32,49 @@ type Keys interface {
 	Used(keyID string)
 }
 
-// Gate admits callers. Make one with New.
-type Gate struct{ keys Keys }
+// Meter charges calls; *billing.Meter is one.
+type Meter interface {
+	Access(ctx context.Context, c billing.Call) error
+	Charge(ctx context.Context, c billing.Call) error
+}
 
-// New makes a Gate that knows the given keys.
-func New(keys Keys) *Gate { return &Gate{keys: keys} }
+// Config is what a Gate needs.
+type Config struct {
+	Keys  Keys
+	Meter Meter
+	Plans billing.Plans // nil means billing.DefaultPlans
+}
+
+// Gate admits callers. Make one with New.
+type Gate struct{ cfg Config }
+
+// New makes a Gate.
+func New(cfg Config) *Gate {
+	if cfg.Plans == nil {
+		cfg.Plans = billing.DefaultPlans()
+	}
+	return &Gate{cfg: cfg}
+}
+
+// Charge takes what the call of c costs and returns nil once that is on disk, or the *api.Error to answer with.
+func (g *Gate) Charge(ctx context.Context, c Caller) error { return g.cfg.Meter.Charge(ctx, c.Call) }
 
 // Admit returns the caller with credentials c who asks for op on pack, or the *api.Error to answer with.
-func (g *Gate) Admit(_ context.Context, c Credentials, op api.Op, pack string) (Caller, error) {
+func (g *Gate) Admit(ctx context.Context, c Credentials, op api.Op, pack string) (Caller, error) {
 	if !c.HasBearer {
 		return Caller{}, api.Errorf(api.ReasonPaymentRequired, "%s on pack %s needs an API key", op, pack).
 			WithHint("send Authorization: Bearer <API_KEY>; the operator makes keys with: contextd keys create NAME")
 	}
-	key, err := g.keys.Resolve(c.Bearer)
+	key, err := g.cfg.Keys.Resolve(c.Bearer)
 	if err != nil {
 		return Caller{}, err
 	}
-	g.keys.Used(key.ID)
-	return Caller{KeyID: key.ID, OwnerID: key.OwnerID, Tier: key.Tier}, nil
+	caller := Caller{Snapshot: g.cfg.Plans[key.Tier].Snapshot, Call: billing.Call{
+		KeyID: key.ID, OwnerID: key.OwnerID, Tier: key.Tier, Consent: key.Consent, Op: op, Pack: pack,
+	}}
+	if err := g.cfg.Meter.Access(ctx, caller.Call); err != nil {
+		return Caller{}, err
+	}
+	g.cfg.Keys.Used(key.ID)
+	return caller, nil
 }

@@ -10,14 +10,13 @@ import (
 )
 
 // fold returns the form in which texts are compared: full Unicode case folding after NFC, so that ß is ss, a final sigma a sigma
-// and a ligature its letters. Folding takes some letters apart (U+0390 becomes three), so NFC follows once more: without it a
-// capital that has no code point of its own would not match its small letter. What is not UTF-8 becomes U+FFFD.
+// and a ligature its letters. What is not UTF-8 becomes U+FFFD.
 func fold(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
 	}
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	return norm.NFC.String(cases.Fold().String(norm.NFC.String(s)))
+	return cases.Fold().String(norm.NFC.String(s))
 }
 
 func isASCII(s string) bool {

@@ -114,7 +114,7 @@ func (n node) search(q string, k int) (hits []hit, total int) {
 
 func naiveFold(s string) string {
 	s = norm.NFC.String(strings.ToValidUTF8(s, "\uFFFD"))
-	return norm.NFC.String(cases.Fold().String(s))
+	return cases.Fold().String(s)
 }
 
 // naiveScore looks at every place of text where q may stand.

@@ -6,6 +6,7 @@
 package reader
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +15,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/feed"
-	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/daemon/mind"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -42,9 +43,15 @@ type Answer struct {
 	Immutable bool       // the same for ever
 }
 
+// Pack is a pack that is served.
+type Pack struct {
+	ID    string
+	Names map[string]string // of its sources, by their ids
+}
+
 // Config is what a Reader needs.
 type Config struct {
-	Packs   []*pack.Pack
+	Packs   []Pack
 	Feed    *feed.Feed
 	History History
 	Trouble func(pack string) []api.SourceStatus // how the sources of a pack without a state do; nil means not known
@@ -54,7 +61,7 @@ type Config struct {
 // Reader answers operations. Make one with New; it is safe for concurrent use.
 type Reader struct {
 	cfg   Config
-	packs map[string]*pack.Pack
+	packs map[string]Pack
 }
 
 // New makes a Reader.
@@ -62,7 +69,7 @@ func New(cfg Config) *Reader {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	r := &Reader{cfg: cfg, packs: make(map[string]*pack.Pack, len(cfg.Packs))}
+	r := &Reader{cfg: cfg, packs: make(map[string]Pack, len(cfg.Packs))}
 	for _, p := range cfg.Packs {
 		r.packs[p.ID] = p
 	}
@@ -72,14 +79,14 @@ func New(cfg Config) *Reader {
 // View is a query that passed the free checks, tied to the edition it will be answered from.
 type View struct {
 	Query
-	pack    *pack.Pack
+	pack    Pack
 	edition *feed.Edition
 }
 
 // Ready makes the checks that cost nothing: the pack is registered, its state is there, and so is what the operation needs.
 func (r *Reader) Ready(q Query) (View, error) {
-	p := r.packs[q.Pack]
-	if p == nil {
+	p, ok := r.packs[q.Pack]
+	if !ok {
 		return View{}, api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", q.Pack).
 			WithHint("packs served: %s", strings.Join(r.Packs(), ", "))
 	}
@@ -108,8 +115,8 @@ func (r *Reader) Packs() []string {
 	return ids
 }
 
-// Answer resolves v for a caller of the given tier.
-func (r *Reader) Answer(ctx context.Context, v View, tier api.Tier) (Answer, error) {
+// Answer resolves v for a caller who may read history as far back as window.
+func (r *Reader) Answer(ctx context.Context, v View, window time.Duration) (Answer, error) {
 	switch v.Op {
 	case api.OpFresh:
 		return Answer{Body: v.edition.Fresh()}, nil
@@ -118,7 +125,7 @@ func (r *Reader) Answer(ctx context.Context, v View, tier api.Tier) (Answer, err
 	case api.OpSearch:
 		return r.search(v)
 	case api.OpSnapshot:
-		return r.snapshot(ctx, v, tier.SnapshotWindow())
+		return r.snapshot(ctx, v, window)
 	case api.OpCite:
 		return r.cite(v)
 	}
@@ -135,15 +142,12 @@ func (r *Reader) search(v View) (Answer, error) {
 
 // cite resolves an anchor of the newest state.
 func (r *Reader) cite(v View) (Answer, error) {
-	if v.Ref > len(v.edition.Citations) {
+	if v.Ref < 1 || v.Ref > len(v.edition.Citations) {
 		return Answer{}, api.Errorf(api.ReasonCitationNotFound, "pack %s has %d sources, there is no [%d]",
 			v.Pack, len(v.edition.Citations), v.Ref).WithHint("use a ref from 1 to %d", len(v.edition.Citations))
 	}
 	c := v.edition.Citations[v.Ref-1]
-	source := api.Source{ID: c.SourceID, PublicURL: c.URL}
-	if v.Ref <= len(v.pack.Sources) {
-		source.Name = v.pack.Sources[v.Ref-1].Name
-	}
+	source := api.Source{ID: c.SourceID, Name: v.pack.Names[c.SourceID], PublicURL: c.URL}
 	return encode(api.CiteResponse{Citation: c, Source: source, Freshness: v.edition.Freshness(r.cfg.Now())})
 }
 
@@ -151,19 +155,19 @@ func (r *Reader) cite(v View) (Answer, error) {
 // so that it is the same for ever.
 func (r *Reader) snapshot(ctx context.Context, v View, window time.Duration) (Answer, error) {
 	now, end := r.cfg.Now(), v.At.Add(time.Minute)
-	missing := func(format string, args ...any) (Answer, error) {
-		return Answer{}, api.Errorf(api.ReasonSnapshotNotFound, format, args...)
-	}
-	key := v.At.UTC().Format(time.RFC3339)
+	key := mind.MinuteKey(v.At)
 	if end.After(now) {
-		return missing("the minute %s is not over yet", key)
+		return Answer{}, api.Errorf(api.ReasonSnapshotNotFound, "the minute %s is not over yet", key).
+			WithHint("ask after %s, or for an earlier minute", end.UTC().Format(time.RFC3339))
 	}
-	if v.At.Before(now.Add(-window)) {
-		return missing("the minute %s is more than %s ago, beyond the window of this caller", key, days(window))
+	if oldest := now.Add(-window); v.At.Before(oldest) {
+		return Answer{}, api.Errorf(api.ReasonSnapshotNotFound, "the minute %s is more than %s ago, beyond the window of this caller",
+			key, days(window)).WithHint("the oldest minute for this caller is %s", mind.MinuteKey(oldest.Add(time.Minute-1)))
 	}
 	pulse, err := r.cfg.History.PulseBefore(ctx, v.pack.ID, end)
 	if errors.Is(err, feed.ErrNoPulse) {
-		return missing("pack %s had no state yet at %s", v.pack.ID, key)
+		return Answer{}, api.Errorf(api.ReasonSnapshotNotFound, "pack %s had no state yet at %s", v.pack.ID, key).
+			WithHint("ask for a later minute")
 	}
 	if err != nil {
 		return Answer{}, fmt.Errorf("look up %s as of %s: %w", v.pack.ID, key, err)
@@ -185,9 +189,11 @@ func days(window time.Duration) string {
 
 // encode makes the answer that carries v.
 func encode(v any) (Answer, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
 		return Answer{}, fmt.Errorf("encode answer: %w", err)
 	}
-	return Answer{JSON: text}, nil
+	return Answer{JSON: bytes.TrimRight(text.Bytes(), "\n")}, nil
 }

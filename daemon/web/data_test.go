@@ -11,7 +11,6 @@ import (
 
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/feed"
-	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
@@ -191,7 +190,7 @@ func TestBeforeTheFirstBrief(t *testing.T) {
 	if err := f.Publish(feed.Pulse{Pack: api.PackCrypto, GeneratedAt: clock.Now(), State: []byte(`{"coin":"bitcoin <&>"}`)}); err != nil {
 		t.Fatal(err)
 	}
-	read := reader.New(reader.Config{Packs: []*pack.Pack{pack.Crypto()}, Feed: f, History: noHistory{}, Now: clock.Now})
+	read := reader.New(reader.Config{Packs: []reader.Pack{{ID: api.PackCrypto}}, Feed: f, History: noHistory{}, Now: clock.Now})
 	server, _ := serve(t, web.Config{Reader: read, Gate: script{}, Now: clock.Now})
 	a := get(t, server.URL+"/v1/brief")
 	if e := refusal(t, a, http.MethodGet).Error; e.Reason != api.ReasonBriefUnavailable || e.Code != api.CodeUpstreamError ||

@@ -190,7 +190,6 @@ func TestErrorsOfTheParts(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			a := get(t, play(t, c.script)+"/v1/fresh")
 			e := refusal(t, a, http.MethodGet).Error
 			if got := fmt.Sprintf("%d %s %s", a.Status, e.Code, e.Reason); got != c.want || a.Header.Get("Retry-After") != c.retry {

@@ -171,12 +171,15 @@ func (s script) Ready(q reader.Query) (reader.View, error) {
 
 func (s script) Admit(_ context.Context, c gate.Credentials, _ api.Op, _ string) (gate.Caller, error) {
 	if s.admit == nil {
-		return gate.Caller{Tier: api.TierFree}, nil
+		return gate.Caller{}, nil
 	}
 	return s.admit(c)
 }
 
-func (s script) Answer(ctx context.Context, _ reader.View, _ api.Tier) (reader.Answer, error) {
+// Charge takes nothing.
+func (script) Charge(context.Context, gate.Caller) error { return nil }
+
+func (s script) Answer(ctx context.Context, _ reader.View, _ time.Duration) (reader.Answer, error) {
 	if s.answer == nil {
 		return reader.Answer{JSON: []byte(`{"ok":true}`)}, nil
 	}

@@ -60,7 +60,8 @@ func TestRequestIDIsEverywhere(t *testing.T) {
 		method, path, _ := strings.Cut(line, " ")
 		a := call(t, method, url+path)
 		id := a.Header.Get(api.HeaderRequestID)
-		if _, err := uuid.Parse(id); err != nil || len(id) != 36 || seen[id] || a.Status != status {
+		if u, err := uuid.Parse(id); err != nil || len(id) != 36 || u.Version() != 4 || u.Variant() != uuid.RFC4122 || seen[id] ||
+			a.Status != status {
 			t.Errorf("%s: status %d, want %d; request id %q", line, a.Status, status, id)
 		}
 		seen[id] = true

@@ -21,12 +21,13 @@ import (
 // Reader answers operations; *reader.Reader is one.
 type Reader interface {
 	Ready(q reader.Query) (reader.View, error)
-	Answer(ctx context.Context, v reader.View, tier api.Tier) (reader.Answer, error)
+	Answer(ctx context.Context, v reader.View, window time.Duration) (reader.Answer, error)
 }
 
 // Gate admits callers; *gate.Gate is one.
 type Gate interface {
 	Admit(ctx context.Context, c gate.Credentials, op api.Op, pack string) (gate.Caller, error)
+	Charge(ctx context.Context, c gate.Caller) error
 }
 
 // Config is what a Server needs.
@@ -43,6 +44,8 @@ type Config struct {
 type Server struct {
 	cfg Config
 	mux *http.ServeMux
+
+	open, live, immutable lines // headers of /v1, of answers that age, of snapshots
 }
 
 // New makes the Server of the public address.
@@ -58,7 +61,9 @@ func newServer(cfg Config, routes func(s *Server) map[string]map[string]handler)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	s := &Server{cfg: cfg, mux: http.NewServeMux()}
+	s := &Server{
+		cfg: cfg, mux: http.NewServeMux(), open: openHeaders(), live: liveHeaders(), immutable: immutableHeaders(),
+	}
 	for path, methods := range routes(s) {
 		s.mux.Handle(path, s.dispatch(methods))
 	}
@@ -120,8 +125,11 @@ func (s *Server) operation(op api.Op) handler {
 		if err != nil {
 			return err
 		}
-		answer, err := s.cfg.Reader.Answer(r.Context(), view, caller.Tier)
+		answer, err := s.cfg.Reader.Answer(r.Context(), view, caller.Snapshot)
 		if err != nil {
+			return err
+		}
+		if err := s.cfg.Gate.Charge(r.Context(), caller); err != nil {
 			return err
 		}
 		s.write(w, r, answer)

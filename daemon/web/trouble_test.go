@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
@@ -213,7 +214,8 @@ func TestKeysAreNeverLogged(t *testing.T) {
 	}}})
 	for _, k := range keys {
 		for _, path := range []string{
-			"/v1/fresh", "/v1/fresh?token=" + k, "/v1/fresh?pack=" + k, "/v1/search?q=" + k, "/v1/search?q=a", "/v1/brief", "/v1/cite?ref=99",
+			"/v1/fresh", "/v1/fresh?token=" + k, "/v1/fresh?pack=" + k, "/v1/search?q=" + k, "/v1/search?q=a", "/v1/brief?token=" + k,
+			"/v1/brief", "/v1/cite?ref=99",
 			"/v1/snapshot?at=" + k, "/readyz?token=" + k, "/v1/fresh?%zz" + k,
 		} {
 			for _, values := range [][]string{{"Bearer " + k}, {"Basic " + k}, {k}, {"Bearer " + k, "Bearer " + k}} {

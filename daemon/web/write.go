@@ -13,15 +13,39 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
+// lines are headers that many answers share, made once: names in canonical form, each with its one value. Nobody changes them.
+type lines []struct {
+	name  string
+	value []string
+}
+
+// set puts the lines into h.
+func (l lines) set(h http.Header) {
+	for _, line := range l {
+		h[line.name] = line.value
+	}
+}
+
+// liveHeaders are those of an answer that is of now.
+func liveHeaders() lines {
+	return lines{{"Cache-Control", []string{"private, no-cache"}}, {"Vary", []string{"Accept-Encoding"}}}
+}
+
+// immutableHeaders are those of an answer that stays the same. It depends on who asks, so caches have to look at that.
+func immutableHeaders() lines {
+	return lines{
+		{"Cache-Control", []string{api.CacheImmutable}},
+		{"Vary", []string{"Accept-Encoding, Authorization, " + api.HeaderPayment + ", " + api.HeaderPaymentAlias}},
+	}
+}
+
 // write sends an answer. Bodies that were compressed once are sent so where the client takes gzip.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, a reader.Answer) {
 	h := w.Header()
 	if a.Immutable {
-		h.Set("Cache-Control", api.CacheImmutable)
-		h.Set("Vary", "Accept-Encoding, Authorization, "+api.HeaderPayment+", "+api.HeaderPaymentAlias)
+		s.immutable.set(h)
 	} else {
-		h.Set("Cache-Control", "private, no-cache")
-		h.Set("Vary", "Accept-Encoding")
+		s.live.set(h)
 	}
 	text := a.JSON
 	if a.Body != nil {

@@ -1,0 +1,208 @@
+package gate_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/gate"
+	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// opened is when the gates of these tests were opened; their clock stands still.
+func opened() time.Time { return time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC) }
+
+// open makes a gate with real keys on a real store.
+func open(t testing.TB) (*gate.Gate, *account.Keys) {
+	t.Helper()
+	s, err := store.Open(t.Context(), t.TempDir(), opened())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	keys, err := account.OpenKeys(t.Context(), account.Config{Store: s, Now: opened})
+	if err != nil {
+		t.Fatal(err)
+	}
+	meter := billing.New(billing.Config{Store: s, Now: opened})
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan struct{})
+	go func() { meter.Run(ctx); close(ended) }()
+	t.Cleanup(func() { stop(); <-ended })
+	return gate.New(gate.Config{Keys: keys, Meter: meter}), keys
+}
+
+// issue makes a key of the given tier.
+func issue(t testing.TB, keys *account.Keys, tier api.Tier) api.IssuedKey {
+	t.Helper()
+	key, err := keys.Issue(t.Context(), account.NewKey{OwnerID: account.OperatorID, Name: "test " + string(tier), Tier: tier})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// bearer are the credentials of a caller who sent key.
+func bearer(key string) gate.Credentials { return gate.Credentials{Bearer: key, HasBearer: true} }
+
+// used returns when the key was last used, as the store has it after a flush.
+func used(t testing.TB, keys *account.Keys, id string) time.Time {
+	t.Helper()
+	if err := keys.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range keys.List() {
+		if k.ID == id {
+			return k.LastUsedAt
+		}
+	}
+	t.Fatalf("no key %s", id)
+	return time.Time{}
+}
+
+func TestAdmit(t *testing.T) {
+	t.Parallel()
+	g, keys := open(t)
+	for _, tier := range api.Tiers() {
+		key := issue(t, keys, tier)
+		if at := used(t, keys, key.KeyID); !at.IsZero() {
+			t.Errorf("%s: a new key was used at %v", tier, at)
+		}
+		for _, op := range api.Ops() {
+			got, err := g.Admit(t.Context(), bearer(key.Key), op, api.PackCrypto)
+			want := gate.Caller{Snapshot: tier.SnapshotWindow(), Call: billing.Call{KeyID: key.KeyID, OwnerID: account.OperatorID, Tier: tier,
+				Consent: api.ConsentAggregated, Op: op, Pack: api.PackCrypto}}
+			if err != nil || got != want {
+				t.Errorf("%s %s: %+v, %v, want %+v", tier, op, got, err, want)
+			}
+		}
+		if at := used(t, keys, key.KeyID); !at.Equal(opened()) {
+			t.Errorf("%s: last used at %v", tier, at)
+		}
+	}
+}
+
+// refusal is what an error says to its caller.
+func refusal(t testing.TB, what string, caller gate.Caller, err error) *api.Error {
+	t.Helper()
+	var e *api.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("%s: %v is no *api.Error", what, err)
+	}
+	if caller != (gate.Caller{}) {
+		t.Errorf("%s: a caller is refused and admitted: %+v", what, caller)
+	}
+	if e.Hint == "" || e.RetryAfter != 0 {
+		t.Errorf("%s: hint %q, retry after %v", what, e.Hint, e.RetryAfter)
+	}
+	return e
+}
+
+// TestAdmitWithoutCredentials: none is 402, whatever is asked.
+func TestAdmitWithoutCredentials(t *testing.T) {
+	t.Parallel()
+	g, keys := open(t)
+	key := issue(t, keys, api.TierTeam)
+	for what, c := range map[string]gate.Credentials{"none": {}, "a key that came in no Authorization header": {Bearer: key.Key}} {
+		for _, op := range api.Ops() {
+			caller, err := g.Admit(t.Context(), c, op, "markets")
+			e := refusal(t, what, caller, err)
+			if e.Reason != api.ReasonPaymentRequired || e.Code != api.CodePaymentRequired || e.Status != http.StatusPaymentRequired ||
+				e.Message != string(op)+" on pack markets needs an API key" || !strings.Contains(e.Hint, "Authorization: Bearer") {
+				t.Errorf("%s, %s: %+v", what, op, *e)
+			}
+		}
+	}
+	if at := used(t, keys, key.KeyID); !at.IsZero() {
+		t.Errorf("the key counts as used at %v", at)
+	}
+}
+
+// TestAdmitBadKey: what was sent and is no key is 401, never a quote.
+func TestAdmitBadKey(t *testing.T) {
+	t.Parallel()
+	g, keys := open(t)
+	key := issue(t, keys, api.TierPro)
+	last := key.Key[len(key.Key)-1]
+	other := "A"
+	if last == 'A' {
+		other = "B"
+	}
+	for what, secret := range map[string]string{
+		"nothing": "", "a space": " ", "the key id": key.KeyID, "cut off": key.Key[:len(key.Key)-1], "one more": key.Key + "A", "spaces around": " " + key.Key + " ",
+		"last character": key.Key[:len(key.Key)-1] + other, "other environment": strings.Replace(key.Key, "cv_test_", "cv_live_", 1),
+		"other case": strings.ToUpper(key.Key), "with the scheme": "Bearer " + key.Key, "unknown": "cv_test_" + strings.Repeat("0", api.KeySecretChars), "not text": "\xff\x00",
+	} {
+		caller, err := g.Admit(t.Context(), bearer(secret), api.OpFresh, api.PackCrypto)
+		e := refusal(t, what, caller, err)
+		if e.Reason != api.ReasonInvalidToken || e.Code != api.CodeAuthInvalid || e.Status != http.StatusUnauthorized {
+			t.Errorf("%s: %+v", what, *e)
+		}
+		if strings.Contains(e.Message+e.Hint, key.Key[len(key.Key)-20:]) {
+			t.Errorf("%s: the answer quotes the key: %+v", what, *e)
+		}
+	}
+	if at := used(t, keys, key.KeyID); !at.IsZero() {
+		t.Errorf("a refused call counts as use at %v", at)
+	}
+}
+
+// TestAdmitRevoked: a key ends at once, for callers who come while it ends too, and the others live on.
+func TestAdmitRevoked(t *testing.T) {
+	t.Parallel()
+	g, keys := open(t)
+	key, other := issue(t, keys, api.TierTeam), issue(t, keys, api.TierFree)
+	var callers sync.WaitGroup
+	for range 4 {
+		callers.Go(func() {
+			for range 100 {
+				var e *api.Error
+				if _, err := g.Admit(t.Context(), bearer(key.Key), api.OpFresh, api.PackCrypto); err != nil &&
+					(!errors.As(err, &e) || e.Reason != api.ReasonKeyRevoked) {
+					t.Errorf("while it is revoked: %v", err)
+				}
+			}
+		})
+	}
+	if _, err := keys.Revoke(t.Context(), key.KeyID); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // and it stays so
+		caller, err := g.Admit(t.Context(), bearer(key.Key), api.OpFresh, api.PackCrypto)
+		e := refusal(t, "revoked", caller, err)
+		if e.Reason != api.ReasonKeyRevoked || e.Code != api.CodeAuthInvalid || e.Status != http.StatusUnauthorized {
+			t.Errorf("%+v", *e)
+		}
+	}
+	callers.Wait()
+	if caller, err := g.Admit(t.Context(), bearer(other.Key), api.OpFresh, api.PackCrypto); err != nil || caller.KeyID != other.KeyID {
+		t.Errorf("another key of the owner: %+v, %v", caller, err)
+	}
+}
+
+// TestAdmitBrokenKeys: an error of the keys that is not the caller's goes through as it is.
+func TestAdmitBrokenKeys(t *testing.T) {
+	t.Parallel()
+	broken := brokenKeys{errors.New("memory on fire"), t}
+	caller, err := gate.New(gate.Config{Keys: broken}).Admit(t.Context(), bearer("cv_test_"), api.OpFresh, api.PackCrypto)
+	if !errors.Is(err, broken.err) || caller != (gate.Caller{}) || api.AsError(err).Status != http.StatusInternalServerError {
+		t.Errorf("%+v, %v", caller, err)
+	}
+}
+
+// brokenKeys recognises nothing and must not be told of a use.
+type brokenKeys struct {
+	err error
+	t   *testing.T
+}
+
+func (b brokenKeys) Resolve(string) (account.Key, error) { return account.Key{}, b.err }
+
+func (b brokenKeys) Used(id string) { b.t.Errorf("use of %q", id) }

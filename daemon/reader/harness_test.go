@@ -1,0 +1,118 @@
+package reader_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// memory is a history in memory. err, if set, is what a broken one answers.
+type memory struct {
+	pulses []feed.Pulse // oldest first
+	err    error
+}
+
+var _ reader.History = (*memory)(nil)
+
+func (m *memory) PulseBefore(ctx context.Context, pack string, t time.Time) (feed.Pulse, error) {
+	if err := errors.Join(m.err, ctx.Err()); err != nil {
+		return feed.Pulse{}, err
+	}
+	for i := len(m.pulses) - 1; i >= 0; i-- {
+		if p := m.pulses[i]; p.Pack == pack && p.GeneratedAt.Before(t) {
+			return p, nil
+		}
+	}
+	return feed.Pulse{}, feed.ErrNoPulse
+}
+
+// newest is when the newest state of most tests was made.
+func newest() time.Time { return time.Date(2026, 11, 20, 20, 5, 2, 340e6, time.UTC) }
+
+// pulse is a pulse of pack with two of its three sources' citations as they were at the given time.
+func pulse(id string, at time.Time, state string) feed.Pulse {
+	return feed.Pulse{Pack: id, Version: 1, GeneratedAt: at, State: []byte(state), Citations: []api.Citation{
+		{Ref: 1, SourceID: "one", URL: "https://one.test/", FetchedAt: at.Add(-time.Second), Excerpt: "BTC at $91,240"},
+		{Ref: 2, SourceID: "two", URL: "https://two.test/", FetchedAt: at.Add(-time.Minute)},
+	}}
+}
+
+// newPack is a pack of two sources.
+func newPack(id string) reader.Pack {
+	return reader.Pack{ID: id, Names: map[string]string{"one": "One & Only", "two": "Two"}}
+}
+
+// world is a Reader with its parts: the pack crypto has a state, ai has none.
+type world struct {
+	*reader.Reader
+	feed    *feed.Feed
+	history *memory
+	now     atomic.Pointer[time.Time]
+}
+
+// newWorld makes a world whose clock stands 61 seconds after newest.
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{feed: feed.New("crypto", "ai"), history: &memory{}}
+	w.clock(newest().Add(61 * time.Second))
+	w.Reader = reader.New(reader.Config{
+		Packs: []reader.Pack{newPack("crypto"), newPack("ai")}, Feed: w.feed, History: w.history, Now: func() time.Time { return *w.now.Load() },
+		Trouble: func(id string) []api.SourceStatus {
+			why := "HTTP 503"
+			return []api.SourceStatus{{Ref: 1, ID: "one of " + id, Status: api.SourceError, Failures: 2, Error: &why}}
+		},
+	})
+	if err := w.feed.Publish(pulse("crypto", newest(), `{"coins":[{"name":"Bitcoin","up":true},{"name":"bitcoins < 21M","price":1.50}]}`)); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) clock(t time.Time) { w.now.Store(&t) }
+
+// narrate publishes a brief of crypto.
+func (w *world) narrate(t testing.TB, text string) {
+	t.Helper()
+	if err := w.feed.PublishBrief("crypto", feed.Brief{Text: text, At: newest()}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ask makes both steps of a call.
+func (w *world) ask(ctx context.Context, q reader.Query, tier api.Tier) (reader.Answer, error) {
+	view, err := w.Ready(q)
+	if err != nil {
+		return reader.Answer{}, err
+	}
+	return w.Answer(ctx, view, tier.SnapshotWindow())
+}
+
+// get is ask where no error is expected.
+func (w *world) get(t testing.TB, q reader.Query, tier api.Tier) reader.Answer {
+	t.Helper()
+	a, err := w.ask(t.Context(), q, tier)
+	if err != nil {
+		t.Fatalf("%+v: %v", q, err)
+	}
+	return a
+}
+
+// refused fails unless err is the *api.Error want, all of it.
+func refused(t testing.TB, what string, err error, want api.Error) {
+	t.Helper()
+	var got *api.Error
+	if !errors.As(err, &got) {
+		t.Errorf("%s: %v is no *api.Error", what, err)
+		return
+	}
+	if got.Code != want.Code || got.Reason != want.Reason || got.Status != want.Status || got.Message != want.Message || got.Hint != want.Hint ||
+		got.RetryAfter != want.RetryAfter || got.Payment != nil || len(got.SourceStatus) != len(want.SourceStatus) {
+		t.Errorf("%s:\n got %+v\nwant %+v", what, *got, want)
+	}
+}
