@@ -76,6 +76,7 @@ type Daemon struct {
 	store     *store.Store
 	keys      *account.Keys
 	meter     *billing.Meter
+	books     *billing.Books
 	stopMeter func()
 	pipelines map[string]*pipeline.Pipeline
 	feed      *feed.Feed
@@ -123,6 +124,7 @@ func (d *Daemon) openStore(ctx context.Context) error {
 // openMeter makes the meter and runs it until Close: it also orders what changes keys and credits.
 func (d *Daemon) openMeter(ctx context.Context) {
 	d.meter = billing.New(billing.Config{Store: d.store, Now: d.cfg.Now})
+	d.books = &billing.Books{Ledger: d.store, Meter: d.meter, Now: d.cfg.Now}
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	go func() {

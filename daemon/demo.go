@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/source/replay"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -28,6 +29,8 @@ const (
 	demoEvery = 15 * time.Second
 	demoPast  = time.Hour       // of history that a new demo begins with
 	demoStep  = 5 * time.Minute // between the states of that history
+
+	demoCredits = 10_000 // on the demo's key at every start
 )
 
 // demoClock is a clock that can be held in the past.
@@ -87,7 +90,22 @@ func (d *Daemon) startDemo(ctx context.Context, clock *demoClock) (Demo, error) 
 		}
 		info.APIKey = issued.Key
 	}
+	if err := d.topUp(ctx, info.APIKey[:api.KeyIDLength]); err != nil {
+		return Demo{}, err
+	}
 	return info, writePrivate(path, info)
+}
+
+// topUp gives the demo's key its credits back, so that nobody waits in the middle of a demo.
+func (d *Daemon) topUp(ctx context.Context, keyID string) error {
+	have, err := d.books.Balance(ctx, account.OperatorID, keyID)
+	if err != nil || have.Balance >= demoCredits {
+		return err
+	}
+	_, err = d.books.Move(ctx, account.OperatorID, billing.Entry{
+		KeyID: keyID, Amount: demoCredits - have.Balance, Kind: billing.KindGrant, Reason: "demo",
+	})
+	return err
 }
 
 // knownKey is the key in the demo file at path if it is still good, else "".

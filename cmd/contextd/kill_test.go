@@ -2,17 +2,20 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"flag"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -32,15 +35,19 @@ func TestKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(1, uint64(*kills)))
-	for range *kills {
+	for life := range *kills {
 		c := program(t, "demo", "--listen", listen, "--data-dir", dir, "--refresh", "100ms")
 		var said bytes.Buffer
 		c.Stdout, c.Stderr = &said, &said
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// From the middle of the start to some refreshes after it.
-		readUntil(t, dir, listen, time.Duration(random.Int64N(int64(1200*time.Millisecond))), seen)
+		if life%2 == 0 { // in the middle of its start
+			time.Sleep(time.Duration(random.Int64N(int64(600 * time.Millisecond))))
+		} else { // some states later
+			read(t, dir, listen, 1+random.IntN(8), seen)
+			time.Sleep(time.Duration(random.Int64N(int64(100 * time.Millisecond))))
+		}
 		if err := c.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -49,33 +56,27 @@ func TestKill(t *testing.T) {
 		}
 		checkHistory(t, dir, seen)
 	}
-	if len(seen) < *kills {
-		t.Errorf("the clients read %d states over %d lives: too few to tell", len(seen), *kills)
-	}
 	t.Logf("%d kills, %d states read by clients, all in history", *kills, len(seen))
 }
 
-// readUntil reads the newest state again and again for d and keeps what it was given.
-func readUntil(t *testing.T, dir, listen string, d time.Duration, seen map[int64][]byte) {
+// read reads the newest state again and again until it saw n new ones, and keeps them.
+func read(t *testing.T, dir, listen string, n int, seen map[int64][]byte) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	defer cancel()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	for ctx.Err() == nil {
+	for known := len(seen); len(seen) < known+n; time.Sleep(10 * time.Millisecond) {
 		info, err := readDemo(dir)
 		if err != nil || !reachable(listen) {
-			time.Sleep(time.Millisecond) // still starting
-			continue
+			continue // still starting
 		}
 		client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(info.BaseURL), sdk.WithAPIKey(sdk.NewKey(info.APIKey)),
 			sdk.WithRetries(0), sdk.WithHTTPClient(&http.Client{Transport: transport}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := client.Fresh(ctx, "")
+		answer, err := client.Fresh(t.Context(), "")
 		if err != nil {
-			continue
+			t.Fatalf("read a state: %v", err)
 		}
 		at := answer.Freshness.GeneratedAt.UnixMilli()
 		if old := seen[at]; old != nil && !bytes.Equal(old, answer.State) {
@@ -124,6 +125,147 @@ func checkHistory(t *testing.T, dir string, seen map[int64][]byte) {
 		t.Fatalf("the lock outlived the program: %v", err)
 	}
 	if err := keys.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestKillUnderLoad kills the program while clients call it with a key that has credits, and then compares the books with what the clients
+// saw: every answered call is counted once, and no more are counted than were under way.
+func TestKillUnderLoad(t *testing.T) {
+	t.Parallel()
+	const workers, credits = 8, 1_000_000_000
+	dir := filepath.Join(t.TempDir(), "data")
+	listen, err := deadAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(2, uint64(*kills)))
+	var answered int64
+	for life := range *kills {
+		c := program(t, "demo", "--listen", listen, "--data-dir", dir, "--refresh", "1h")
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		now := load(t, dir, listen, workers, time.Duration(random.Int64N(int64(400*time.Millisecond))), c.Process.Kill)
+		_ = c.Wait()
+		answered += now
+		books := openBooks(t, dir)
+		counted, spent := books.counted(t)
+		if under := counted - answered; under < 0 || under > workers {
+			t.Fatalf("life %d: %d calls were answered, %d counted", life, answered, counted)
+		}
+		answered = counted // what was under way at this kill is settled
+		if spent != counted {
+			t.Errorf("life %d: %d credits were spent for %d calls", life, spent, counted)
+		}
+		if life == 0 {
+			books.grant(t, credits)
+		}
+		books.close(t)
+	}
+	t.Logf("%d kills, %d calls", *kills, answered)
+	if answered < int64(*kills) {
+		t.Error("too few calls to tell")
+	}
+}
+
+// load calls the program from many workers until d after its start, kills it then, and returns how many calls were answered.
+func load(t *testing.T, dir, listen string, workers int, d time.Duration, kill func() error) int64 {
+	t.Helper()
+	for !reachable(listen) {
+		time.Sleep(time.Millisecond)
+	}
+	info, err := readDemo(dir)
+	for err != nil {
+		time.Sleep(time.Millisecond)
+		info, err = readDemo(dir)
+	}
+	var answered atomic.Int64
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			transport := &http.Transport{}
+			defer transport.CloseIdleConnections()
+			client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(info.BaseURL), sdk.WithAPIKey(sdk.NewKey(info.APIKey)),
+				sdk.WithRetries(0), sdk.WithHTTPClient(&http.Client{Transport: transport}))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for {
+				_, err := client.Cite(t.Context(), "", 1)
+				if err != nil {
+					return // killed
+				}
+				answered.Add(1)
+			}
+		})
+	}
+	time.Sleep(d)
+	if err := kill(); err != nil {
+		t.Error(err)
+	}
+	all.Wait()
+	return answered.Load()
+}
+
+// books are the books of a data directory that nobody else has open.
+type books struct {
+	store *store.Store
+	key   string
+}
+
+func openBooks(t *testing.T, dir string) *books {
+	t.Helper()
+	s, err := store.Open(t.Context(), dir, time.Now())
+	if err != nil {
+		t.Fatalf("the databases do not open: %v", err)
+	}
+	info, err := readDemo(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &books{store: s, key: info.APIKey[:api.KeyIDLength]}
+}
+
+// counted is how many calls the books have, and how many credits were spent.
+func (b *books) counted(t *testing.T) (calls, spent int64) {
+	t.Helper()
+	rows, err := b.store.Usage(t.Context(), account.OperatorID, time.Now().Add(-48*time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		calls += r.Calls
+	}
+	entries, err := b.store.Entries(t.Context(), account.OperatorID, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, _, err := b.store.Balance(t.Context(), account.OperatorID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		spent += e.Amount
+	}
+	if findings, err := b.store.Audit(t.Context()); err != nil || len(findings) > 0 {
+		t.Errorf("the audit finds %v, %v", findings, err)
+	}
+	return calls, spent - left
+}
+
+func (b *books) grant(t *testing.T, credits int64) {
+	t.Helper()
+	e := billing.Entry{KeyID: b.key, Amount: credits, Kind: billing.KindGrant, Reason: "load", At: time.Now()}
+	if _, err := b.store.Move(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *books) close(t *testing.T) {
+	t.Helper()
+	if err := b.store.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -80,7 +80,7 @@ func TestSearchUnicode(t *testing.T) {
 		{"ΟΔΟΣ", "οδος", 1}, {"οδος", "ΟΔΟΣ", 1}, {"οδοςx", "οδοσ", 0.5}, // final sigma is sigma
 		{"Éclair", "e\u0301CLAIR", 1}, {"e\u0301clair", "éclair", 1}, {"éclair", "eclair", 0}, {"éclair", "e", 0}, // an accent counts, its spelling not
 		{"ﬁnance", "FINANCE", 1}, {"FINANCE", "ﬁ", 0.5}, {"oﬄine", "ffl", 0.5}, // ligatures are their letters
-		{"J\u030C", "ǰ", 1}, // a capital without a code point of its own
+		{"J\u030C", "ǰ", 1},                                  // a capital without a code point of its own
 		{"α\u0345\u0301", "ᾴ", 1}, {"ᾴ", "α\u0301\u0345", 1}, // marks in any order, of which one folds to a letter
 		{"İstanbul", "i\u0307stanbul", 1}, {"İstanbul", "istanbul", 0}, {"ISI", "ısı", 0}, {"ısı", "ISI", 0}, // no Turkish rules
 		{"\u212A", "k", 1}, {"Ωmega", "\u2126MEGA", 1}, // Kelvin and Ohm
