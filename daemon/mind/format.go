@@ -65,7 +65,7 @@ func FormatPercent(x float64) string {
 	case Round(size, 2) >= 10:
 		places = 1
 	}
-	text := group(strconv.FormatFloat(size, 'f', places, 64)) + "%"
+	text := group(strconv.FormatFloat(Round(size, places), 'f', places, 64)) + "%"
 	switch {
 	case Round(size, places) == 0:
 		return text

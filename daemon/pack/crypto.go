@@ -1,0 +1,157 @@
+package pack
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/contextd/contextd/daemon/pack/alert"
+	"github.com/contextd/contextd/daemon/pack/narrative"
+	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// cryptoVersion is the version of the crypto pack. Another order of its sources needs the next one.
+const cryptoVersion = 1
+
+// Anchors of the crypto pack's sources, in the order of Crypto. Every row bears the one of its source.
+const (
+	refMarkets = iota + 1
+	refTrending
+	refGlobal
+	refCategories
+	refProtocols
+	refChains
+	refStablecoins
+	refHacks
+	refPools
+	refFearGreed
+	refCoinDesk
+	refCointelegraph
+	refDecrypt
+	refPredictions
+	refKraken
+	refFees
+	refCoinbase
+)
+
+// Crypto returns the crypto pack. Its sources bear the anchors [1] to [17], and its states are api.CryptoState.
+func Crypto() *Pack {
+	p := &Pack{ID: api.PackCrypto, Version: cryptoVersion, Sources: []Source{
+		{source.CoinGeckoMarkets(), "CoinGecko Markets", "https://www.coingecko.com/"},
+		{source.CoinGeckoTrending(), "CoinGecko Trending", "https://www.coingecko.com/en/highlights/trending-crypto"},
+		{source.CoinGeckoGlobal(), "CoinGecko Global", "https://www.coingecko.com/en/global-charts"},
+		{source.CoinGeckoCategories(), "CoinGecko Categories", "https://www.coingecko.com/en/categories"},
+		{source.DefiLlamaProtocols(), "DefiLlama Protocols", "https://defillama.com/"},
+		{source.DefiLlamaChains(), "DefiLlama Chains", "https://defillama.com/chains"},
+		{source.DefiLlamaStablecoins(), "DefiLlama Stablecoins", "https://defillama.com/stablecoins"},
+		{source.DefiLlamaHacks(), "DefiLlama Hacks", "https://defillama.com/hacks"},
+		{source.GeckoTerminalTrending(), "GeckoTerminal Trending Pools", "https://www.geckoterminal.com/"},
+		{source.FearGreed(), "Crypto Fear & Greed Index", "https://alternative.me/crypto/fear-and-greed-index/"},
+		{source.NewsCoinDesk(), "CoinDesk", "https://www.coindesk.com/"},
+		{source.NewsCointelegraph(), "Cointelegraph", "https://cointelegraph.com/"},
+		{source.NewsDecrypt(), "Decrypt", "https://decrypt.co/"},
+		{source.Polymarket(), "Polymarket Crypto", "https://polymarket.com/crypto"},
+		{source.Kraken(), "Kraken Ticker", "https://www.kraken.com/prices"},
+		{source.MempoolFees(), "mempool.space", "https://mempool.space/"},
+		{source.CoinbaseExchange(), "Coinbase Exchange", "https://www.coinbase.com/explore"},
+	}}
+	p.Compact, p.Excerpts = p.compactCrypto, p.excerptsOfCrypto
+	return p
+}
+
+// compactCrypto is Compact of the crypto pack. Every member is made of what the sources last said and of nothing else; only the
+// flags look at the state before.
+func (p *Pack) compactCrypto(in Input) ([]byte, error) {
+	v := newView(p, in)
+	return fit(&api.CryptoState{
+		TopMovers:     v.movers(),
+		ProtocolTVL:   v.valueLocked(),
+		TrendingPools: v.pools(),
+		Sentiment:     v.sentiment(),
+		Narratives:    v.narratives(),
+		Flags:         v.flags(),
+		SourceStatus:  v.status,
+	})
+}
+
+// view is what the sources of the crypto pack say at one moment.
+type view struct {
+	pack   *Pack
+	in     Input
+	status []api.SourceStatus
+	pegged map[string]bool // ids of the stablecoins that are known by name
+}
+
+// newView looks at in as pack p sees it.
+func newView(p *Pack, in Input) *view {
+	v := &view{pack: p, in: in, status: p.Status(in), pegged: make(map[string]bool)}
+	// What a coin is pegged to does not age, so that even an answer too old to be shown tells it.
+	if doc, ok := v.reading(refStablecoins).Doc.(*source.StablecoinsDoc); ok {
+		for _, c := range doc.Coins {
+			v.pegged[c.ID] = true
+		}
+	}
+	return v
+}
+
+// reading is what is known of the source [ref].
+func (v *view) reading(ref int) Reading { return v.in.Readings[v.pack.Sources[ref-1].ID] }
+
+// late reports whether the last good answer of the source [ref] is older than it should get.
+func (v *view) late(ref int) bool {
+	return v.in.Now.Sub(v.reading(ref).FetchedAt) > v.pack.Sources[ref-1].StaleAfter
+}
+
+// fresh reports whether the last attempt of the source [ref] was good and is not long ago.
+func (v *view) fresh(ref int) bool { return v.status[ref-1].Status == api.SourceOK }
+
+// look returns what the source [ref] said, nil if there is nothing that may still be used. Rows of a stale source are carried as
+// they are: its status tells readers how old they are.
+func look[D source.Doc](v *view, ref int) (doc D) {
+	if v.status[ref-1].Status != api.SourceError {
+		doc, _ = v.reading(ref).Doc.(D)
+	}
+	return doc
+}
+
+// narratives ranks the themes.
+func (v *view) narratives() []api.Narrative {
+	in := narrative.Input{Ref: refCategories, Now: v.in.Now}
+	if doc := look[*source.CategoriesDoc](v, refCategories); doc != nil {
+		for _, c := range doc.Categories {
+			in.Themes = append(in.Themes, narrative.Theme(c))
+		}
+	}
+	if doc := look[*source.TrendingDoc](v, refTrending); doc != nil {
+		for _, c := range doc.Coins {
+			in.Searched = append(in.Searched, narrative.Coin{ID: c.ID, Symbol: c.Symbol})
+		}
+	}
+	for _, ref := range [...]int{refCoinDesk, refCointelegraph, refDecrypt} {
+		if doc := look[*source.NewsDoc](v, ref); doc != nil {
+			for _, h := range doc.Items {
+				in.Headlines = append(in.Headlines, narrative.Headline{Title: h.Title, URL: h.URL, PublishedAt: h.PublishedAt, Ref: ref})
+			}
+		}
+	}
+	return narrative.Rank(in)
+}
+
+// flags tells which flags are up. A state before that cannot be read, or is of another version of the pack, counts as none: at
+// worst a flag forgets since when it is up.
+func (v *view) flags() []api.Flag {
+	var prev struct {
+		Flags []api.Flag `json:"flags"`
+	}
+	if json.Unmarshal(v.in.Prev, &prev) != nil {
+		prev.Flags = nil
+	}
+	now := v.in.Now.UTC().Truncate(time.Millisecond)
+	seen := alert.Health(v.status, func(ref int) string { return v.pack.Sources[ref-1].Name }, now)
+	for _, see := range [...]func() []alert.Sighting{
+		v.moves, v.drops, v.depegs, v.exploits, v.extremes, v.divergences, v.feeSpikes,
+	} {
+		seen = append(seen, see()...)
+	}
+	return alert.Up(seen, prev.Flags, now)
+}

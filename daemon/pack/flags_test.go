@@ -1,0 +1,243 @@
+package pack_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// alarming has one subject for every rule; each is over its threshold if alarm is set, and quiet otherwise.
+func alarming(alarm bool) pack.Input {
+	pick := func(loud, quiet float64) *float64 {
+		if alarm {
+			return &loud
+		}
+		return &quiet
+	}
+	a := coin("a", *pick(-25, 1))
+	btc := coin("bitcoin", 0)
+	btc.Price = 100
+	return only(map[string]source.Doc{
+		"coingecko-markets":     &source.MarketsDoc{Coins: []source.Coin{btc, a, coin("wrapped-a", -25), coin("usdx", -25)}},
+		"kraken-ticker":         &source.TickerDoc{Pairs: []source.Ticker{{CoinID: "bitcoin", Price: *pick(102, 100)}}},
+		"defillama-protocols":   &source.ProtocolsDoc{Protocols: []source.Protocol{{Slug: "p", Name: "P", TVL: 1e9, Change1d: pick(-15, 0)}}},
+		"defillama-stablecoins": &source.StablecoinsDoc{Coins: []source.Stablecoin{{ID: "usdx", Symbol: "USDX", PegType: "peggedUSD", Price: pick(0.98, 1), Supply: 1e9}}},
+		"defillama-hacks":       &source.HacksDoc{Hacks: []source.Hack{{Name: "H", Amount: pick(3e6, 1), Date: now.Truncate(24 * time.Hour)}}},
+		"alternativeme-fng":     &source.FearGreedDoc{Days: []source.FearGreedDay{{Value: int(*pick(10, 50)), At: now}}},
+		"mempool-fees":          &source.FeesDoc{Fastest: pick(80, 5)},
+	})
+}
+
+// ids lists the ids of the flags that are up.
+func ids(s api.CryptoState) []string {
+	list := []string{}
+	for _, f := range s.Flags {
+		list = append(list, f.ID)
+	}
+	return list
+}
+
+// allFlags are the flags of alarming: the critical one, the warnings by kind, the notices by kind.
+func allFlags() []string {
+	return []string{"depeg:usdx", "exploit:h:2026-11-20", "divergence:bitcoin", "fees:btc", "move:a", "sentiment:fng", "tvl:p"}
+}
+
+func TestFlagsLifeOfAFlag(t *testing.T) {
+	t.Parallel()
+	in := alarming(true)
+	prev, s := compact(t, in)
+	want := allFlags()
+	if got := ids(s); !slices.Equal(got, want) {
+		t.Fatalf("%q, want %q", got, want)
+	}
+	in.Prev, in.Now = prev, now.Add(5*time.Minute)
+	second, s := compact(t, in)
+	for _, f := range s.Flags {
+		if !f.Since.Equal(now) {
+			t.Errorf("%s: since %v, want %v", f.ID, f.Since, now)
+		}
+	}
+	quiet := alarming(false)
+	quiet.Prev, quiet.Now = second, now.Add(10*time.Minute)
+	third, s := compact(t, quiet)
+	if got := ids(s); len(got) != 0 {
+		t.Errorf("%q are still up", got)
+	}
+	in.Prev, in.Now = third, now.Add(14*time.Minute)
+	if _, s = compact(t, in); len(s.Flags) != len(want) || !s.Flags[0].Since.Equal(in.Now) {
+		t.Errorf("%+v, want all of them anew", s.Flags)
+	}
+}
+
+func TestFlagsTellTimeAsStatesDo(t *testing.T) {
+	t.Parallel()
+	in := alarming(true)
+	in.Now = now.Add(123456 * time.Nanosecond).In(time.FixedZone("", 3600))
+	if _, s := compact(t, in); s.Flags[0].Since != now {
+		t.Errorf("since %v, want UTC in whole milliseconds", s.Flags[0].Since)
+	}
+}
+
+// flagOf is the flag that a source of alarming raises; for the divergence it needs two.
+func flagOf(id string) []string {
+	switch id {
+	case "coingecko-markets":
+		return []string{"divergence:bitcoin", "move:a"}
+	case "kraken-ticker":
+		return []string{"divergence:bitcoin"}
+	case "defillama-protocols":
+		return []string{"tvl:p"}
+	case "defillama-stablecoins":
+		return []string{"depeg:usdx"}
+	case "defillama-hacks":
+		return []string{"exploit:h:2026-11-20"}
+	case "alternativeme-fng":
+		return []string{"sentiment:fng"}
+	}
+	return []string{"fees:btc"}
+}
+
+func TestStaleSourceRaisesNothingNew(t *testing.T) {
+	t.Parallel()
+	prev, _ := compact(t, alarming(true))
+	for id := range alarming(true).Readings {
+		in := with(alarming(true), id, func(r *pack.Reading) { r.Failures, r.Err = 1, "HTTP 503" })
+		_, s := compact(t, in)
+		for _, flag := range allFlags() {
+			if up := slices.Contains(ids(s), flag); up == slices.Contains(flagOf(id), flag) {
+				t.Errorf("%s is stale: %s up %v", id, flag, up)
+			}
+		}
+		in.Prev = prev
+		if _, s = compact(t, in); len(s.Flags) != len(allFlags()) {
+			t.Errorf("%s is stale: %q, want what was up to stay", id, ids(s))
+		}
+	}
+}
+
+func TestDroppedSourceTakesItsFlagsDown(t *testing.T) {
+	t.Parallel()
+	prev, _ := compact(t, alarming(true))
+	for id := range alarming(true).Readings {
+		in := aged(alarming(true), id, 100*time.Hour)
+		in.Prev = prev
+		_, s := compact(t, in)
+		want := []string{"source:" + id}
+		for _, flag := range allFlags() {
+			if !slices.Contains(flagOf(id), flag) {
+				want = append(want, flag)
+			}
+		}
+		got := ids(s)
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s is dropped: %q, want %q", id, got, want)
+		}
+	}
+}
+
+func TestNoDivergenceInFallback(t *testing.T) {
+	t.Parallel()
+	prev, _ := compact(t, alarming(true))
+	for age, want := range map[time.Duration]bool{900 * time.Second: true, 901 * time.Second: false} {
+		in := aged(alarming(true), "coingecko-markets", age)
+		in.Prev = prev
+		if _, s := compact(t, in); slices.Contains(ids(s), "divergence:bitcoin") != want {
+			t.Errorf("prices %v old: %q", age, ids(s))
+		}
+	}
+}
+
+func TestSourceFlagsFollowTheStatus(t *testing.T) {
+	t.Parallel()
+	const id = "mempool-fees"
+	flag := func(in pack.Input, prev []byte) (string, []byte) {
+		in.Prev = prev
+		data, s := compact(t, in)
+		for _, f := range s.Flags {
+			if f.ID == "source:"+id {
+				return fmt.Sprintf("%s %v %s since %s", f.Kind, f.Value, f.Unit, f.Since.Sub(now)), data
+			}
+		}
+		return "", data
+	}
+	at := func(after time.Duration, failures int) pack.Input {
+		in := alarming(false)
+		in.Now = now.Add(after)
+		return with(in, id, func(r *pack.Reading) { r.Failures, r.Err = failures, "HTTP 503" })
+	}
+	var prev []byte
+	for _, step := range []struct {
+		after    time.Duration
+		failures int
+		want     string
+	}{
+		{5 * time.Minute, 1, ""},
+		{10 * time.Minute, 2, "source_stale 2 failures since 10m0s"},
+		{15 * time.Minute, 3, "source_stale 3 failures since 10m0s"},
+		{46 * time.Minute, 9, "source_error 9 failures since 10m0s"},
+	} {
+		var got string
+		if got, prev = flag(at(step.after, step.failures), prev); got != step.want {
+			t.Errorf("after %v: %q, want %q", step.after, got, step.want)
+		}
+	}
+	if got, _ := flag(alarming(false), prev); got != "" {
+		t.Errorf("after a good answer: %q", got)
+	}
+	off := with(alarming(false), id, func(r *pack.Reading) { *r = pack.Reading{Err: "disabled"} })
+	if got, _ := flag(off, nil); got != "" {
+		t.Errorf("switched off: %q", got)
+	}
+}
+
+func TestStrangeStatesBeforeCountAsNone(t *testing.T) {
+	t.Parallel()
+	want, _ := compact(t, alarming(true))
+	for _, prev := range []string{
+		"", "null", "[]", "7", "{", `{"flags":7}`, `{"flags":[7]}`, `{"flags":null}`, `{"other":{"version":2}}`,
+		`{"flags":[{"id":"move:a","since":"2026-11-20T19:00:00Z"},7]}`, `{"flags":[{"id":"move:a","since":"yesterday"}]}`, `{"flags":[{"id":"move:other","since":"2026-11-20T19:00:00Z"}]}`,
+		`{"flags":[{"id":"move:a","since":"2099-01-01T00:00:00Z"}]}`, `{"flags":[{"id":"move:a","value":1e400}]}`,
+	} {
+		in := alarming(true)
+		in.Prev = []byte(prev)
+		if got, _ := compact(t, in); string(got) != string(want) {
+			t.Errorf("%s makes another state", prev)
+		}
+	}
+}
+
+// FuzzPrev compacts quiet and alarming rows, some of unknown value, after any state before.
+func FuzzPrev(f *testing.F) {
+	prev, err := pack.Crypto().Compact(alarming(true))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(prev)
+	f.Add([]byte(`{"flags":[{"id":"move:a","severity":"x","value":-1e308,"since":"0000-01-01T00:00:00+23:59","message":"[1]\u0000"}]}`))
+	f.Add([]byte(`{"flags":[{"id":"fees:btc","since":"9999-12-31T23:59:59-23:59"},{"id":"fees:btc"}]}`))
+	unknown := alarming(true)
+	unknown.Readings["mempool-fees"] = pack.Reading{Doc: &source.FeesDoc{}, FetchedAt: now}
+	unknown.Readings["coingecko-markets"] = pack.Reading{Doc: &source.MarketsDoc{Coins: []source.Coin{{ID: "a", Price: 1}}}, FetchedAt: now}
+	f.Fuzz(func(t *testing.T, prev []byte) {
+		for _, in := range []pack.Input{alarming(false), alarming(true), unknown} {
+			in.Prev = prev
+			data, s := compact(t, in)
+			if len(data) > pack.MaxState || !json.Valid(data) {
+				t.Errorf("%d bytes", len(data))
+			}
+			for _, flag := range s.Flags {
+				if flag.Since.After(in.Now) || flag.Since.IsZero() || flag.ID == "" || flag.Kind == "" {
+					t.Errorf("%+v", flag)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,154 @@
+package pack
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+const (
+	maxMovers      = 8   // gainers, and as many losers
+	minMoverVolume = 1e6 // USD in 24 hours; below, one trade moves the price
+)
+
+// major is a coin that is always shown.
+type major struct{ id, symbol, name string }
+
+// majors are the coins that are always shown, in that order.
+func majors() []major {
+	return []major{
+		{"bitcoin", "BTC", "Bitcoin"}, {"ethereum", "ETH", "Ethereum"}, {"solana", "SOL", "Solana"}, {"binancecoin", "BNB", "BNB"},
+		{"ripple", "XRP", "XRP"},
+	}
+}
+
+// movers are the majors and the coins that moved most.
+func (v *view) movers() []api.Mover {
+	rows, shown := []api.Mover{}, make(map[string]bool) // never null in a state, so never nil here
+	for _, m := range majors() {
+		shown[m.id] = true
+		if row, ok := v.major(m); ok {
+			rows = append(rows, row)
+		}
+	}
+	var moved []api.Mover
+	if doc := look[*source.MarketsDoc](v, refMarkets); doc != nil {
+		for _, c := range distinct(doc.Coins, func(c source.Coin) string { return c.ID }) {
+			if !shown[c.ID] && v.tradeable(c) {
+				moved = append(moved, coinRow(c, ""))
+			}
+		}
+	}
+	rows = append(rows, extreme(moved, api.GroupGainer, 1)...)
+	return append(rows, extreme(moved, api.GroupLoser, -1)...)
+}
+
+// major makes the row of m from the best source that has it: while the market list is late, from an exchange. Only where no
+// source has an answer in time, one that is carried will do.
+func (v *view) major(m major) (api.Mover, bool) {
+	for _, late := range [...]bool{false, true} {
+		for _, ref := range [...]int{refMarkets, refCoinbase, refKraken} {
+			if v.late(ref) != late {
+				continue
+			}
+			if row, ok := v.quote(m, ref); ok {
+				return row, true
+			}
+		}
+	}
+	return api.Mover{}, false
+}
+
+// quote makes the row of m from the source [ref]. An exchange knows no more than its price, and that of Coinbase 24 hours ago.
+func (v *view) quote(m major, ref int) (api.Mover, bool) {
+	row := api.Mover{Group: api.GroupMajor, ID: m.id, Symbol: m.symbol, Name: m.name, Ref: ref}
+	switch ref {
+	case refMarkets:
+		if doc := look[*source.MarketsDoc](v, ref); doc != nil {
+			if i := slices.IndexFunc(doc.Coins, func(c source.Coin) bool { return c.ID == m.id }); i >= 0 {
+				row = coinRow(doc.Coins[i], api.GroupMajor)
+				row.Symbol, row.Name = m.symbol, m.name // the same whichever source it comes from
+			}
+		}
+	case refCoinbase:
+		if doc := look[*source.ExchangeDoc](v, ref); doc != nil {
+			if i := slices.IndexFunc(doc.Coins, func(c source.ExchangeCoin) bool { return c.CoinID == m.id }); i >= 0 {
+				row.PriceUSD, row.Change24hPct = mind.Price(&doc.Coins[i].Price), mind.Percent(doc.Coins[i].Change24h)
+			}
+		}
+	case refKraken:
+		if doc := look[*source.TickerDoc](v, ref); doc != nil {
+			if i := slices.IndexFunc(doc.Pairs, func(t source.Ticker) bool { return t.CoinID == m.id }); i >= 0 {
+				row.PriceUSD = mind.Price(&doc.Pairs[i].Price)
+			}
+		}
+	}
+	return row, row.PriceUSD != nil
+}
+
+// coinRow is c as a row of a group. What is not finite or does not fit becomes unknown.
+func coinRow(c source.Coin, group string) api.Mover {
+	return api.Mover{
+		Group: group, ID: c.ID, Symbol: c.Symbol, Name: c.Name, PriceUSD: mind.Price(&c.Price),
+		Change1hPct: mind.Percent(c.Change1h), Change24hPct: mind.Percent(c.Change24h), Change7dPct: mind.Percent(c.Change7d),
+		MarketCapUSD: mind.Whole(c.MarketCap), Volume24hUSD: mind.Whole(c.Volume24h), Rank: c.Rank, Ref: refMarkets,
+	}
+}
+
+// tradeable reports whether c has a price of its own that enough people trade at.
+func (v *view) tradeable(c source.Coin) bool {
+	return c.Volume24h != nil && *c.Volume24h >= minMoverVolume && !v.stable(c.ID) && !derivative(c.ID)
+}
+
+// extreme is the rows that moved most in the direction of sign, as rows of group. It sorts by what readers see, ties by id.
+func extreme(rows []api.Mover, group string, sign float64) []api.Mover {
+	var chosen []api.Mover
+	for _, row := range rows {
+		if row.Change24hPct != nil && *row.Change24hPct*sign > 0 {
+			row.Group = group
+			chosen = append(chosen, row)
+		}
+	}
+	slices.SortFunc(chosen, func(a, b api.Mover) int {
+		return cmp.Or(cmp.Compare(*b.Change24hPct*sign, *a.Change24hPct*sign), strings.Compare(a.ID, b.ID))
+	})
+	return chosen[:min(len(chosen), maxMovers)]
+}
+
+// stable reports whether a coin is pegged to a currency. The list of stablecoins tells; the largest are known without it.
+func (v *view) stable(id string) bool {
+	switch id {
+	case "tether", "usd-coin", "ethena-usde", "usds", "dai", "usd1-wlfi", "paypal-usd", "first-digital-usd", "ripple-usd",
+		"global-dollar", "true-usd", "usdd", "binance-usd":
+		return true
+	}
+	return v.pegged[id]
+}
+
+// derivative reports whether a coin only stands for another one: it is wrapped, bridged or staked, and moves with it.
+func derivative(id string) bool {
+	switch id {
+	case "weth", "tbtc", "msol", "solv-btc", "rocket-pool-eth", "susds", "savings-dai":
+		return true
+	}
+	return slices.ContainsFunc(strings.Split(id, "-"), func(word string) bool {
+		return word == "wrapped" || word == "bridged" || word == "staked" || word == "restaked" || word == "peg"
+	})
+}
+
+// distinct is the rows with an id, each id once. The first row of an id stays.
+func distinct[T any](rows []T, id func(T) string) []T {
+	seen := map[string]bool{"": true}
+	var kept []T
+	for _, row := range rows {
+		if key := id(row); !seen[key] {
+			seen[key] = true
+			kept = append(kept, row)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,222 @@
+package narrative_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon/pack/narrative"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+var now = time.Date(2026, 11, 20, 20, 10, 0, 0, time.UTC)
+
+func ptr[T any](x T) *T { return &x }
+
+// theme is a category of a billion dollars whose name is its topic.
+func theme(id, name string, change *float64, coins ...string) narrative.Theme {
+	return narrative.Theme{ID: id, Name: name, MarketCap: ptr(1e9), Change24h: change, TopCoins: coins}
+}
+
+// wrote is what a publisher wrote: titles, the newest first, a minute apart from age ago on.
+func wrote(ref int, age time.Duration, titles ...string) (list []narrative.Headline) {
+	for i, title := range titles {
+		at := now.Add(-age - time.Duration(i)*time.Minute)
+		list = append(list, narrative.Headline{Title: title, URL: fmt.Sprintf("https://example.com/%d/%d", ref, i), PublishedAt: at, Ref: ref})
+	}
+	return list
+}
+
+func TestScore(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		change   *float64
+		trending int // of the three largest coins
+		news     [][]narrative.Headline
+		score    float64
+		dir      string
+	}{
+		{"half the change", ptr(6.0), 0, nil, 0.225, api.DirectionUp},
+		{"half the change, down", ptr(-6.0), 0, nil, 0.225, api.DirectionDown},
+		{"full change", ptr(12.0), 0, nil, 0.45, api.DirectionUp},
+		{"no more than full", ptr(-80.0), 0, nil, 0.45, api.DirectionDown},
+		{"hardly up", ptr(0.51), 0, nil, 0.019, api.DirectionUp},
+		{"flat", ptr(0.5), 0, nil, 0.019, api.DirectionFlat},
+		{"flat, down", ptr(-0.5), 0, nil, 0.019, api.DirectionFlat},
+		{"unknown change", nil, 1, nil, 0.125, api.DirectionFlat},
+		{"two trending", nil, 2, nil, 0.25, api.DirectionFlat},
+		{"no more than two", nil, 3, nil, 0.25, api.DirectionFlat},
+		{"one publisher", nil, 0, [][]narrative.Headline{wrote(11, 0, "Oddity rises")}, 0.075, api.DirectionFlat},
+		{"one story of two", nil, 0, [][]narrative.Headline{wrote(11, 0, "Oddity rises"), wrote(12, 0, "Oddity rises")}, 0.15, api.DirectionFlat},
+		{"two stories of one", nil, 0, [][]narrative.Headline{wrote(11, 0, "Oddity rises", "Bank buys oddity fund")}, 0.15, api.DirectionFlat},
+		{"the same story of one twice", nil, 0, [][]narrative.Headline{wrote(11, 0, "Oddity rises", "Oddity rises!")}, 0.075, api.DirectionFlat},
+		{"five", nil, 0, [][]narrative.Headline{
+			wrote(11, 0, "Oddity rises", "Bank buys oddity fund"), wrote(12, 0, "Oddity rises", "Bank buys oddity fund"), wrote(13, 0, "Oddity rises"),
+		}, 0.3, api.DirectionFlat},
+		{"six hours ago", nil, 0, [][]narrative.Headline{wrote(11, 6*time.Hour, "Oddity rises")}, 0.075, api.DirectionFlat},
+		{"everything", ptr(-12.0), 3, [][]narrative.Headline{wrote(11, 0, "oddity one", "two for oddity", "an oddity third", "fourth time of oddity")}, 1, api.DirectionDown},
+	} {
+		searched := []narrative.Coin{{ID: "other", Symbol: "O"}}
+		var symbols []string
+		for i := range c.trending {
+			symbols = append(symbols, fmt.Sprint("S", i))
+			searched = append(searched, narrative.Coin{ID: fmt.Sprint("coin", i), Symbol: symbols[i]})
+		}
+		got := narrative.Rank(narrative.Input{
+			Themes: []narrative.Theme{theme("oddity", "Oddity", c.change, "coin2", "coin1", "coin0")}, Ref: 4, Searched: searched,
+			Headlines: slices.Concat(c.news...), Now: now,
+		})
+		if len(got) != 1 || got[0].Score != c.score || got[0].Direction != c.dir || !slices.Equal(got[0].TrendingSymbols, symbols) {
+			t.Errorf("%s: %+v, want %v %s %v", c.name, got, c.score, c.dir, symbols)
+		}
+	}
+}
+
+func TestRankLeavesOut(t *testing.T) {
+	t.Parallel()
+	small, unknown, twice := theme("small", "Small", ptr(9.0)), theme("unknown", "U", ptr(9.0)), theme("large", "Twice", ptr(12.0))
+	small.MarketCap, unknown.MarketCap = ptr(499e6), nil
+	enough := theme("enough", "Enough", ptr(9.0))
+	enough.MarketCap = ptr(500e6)
+	got := narrative.Rank(narrative.Input{
+		Themes:    []narrative.Theme{small, unknown, theme("large", "Large", ptr(8.0)), twice, theme("", "No id", ptr(9.0)), theme("silent", "S", nil), enough},
+		Headlines: slices.Concat(wrote(11, 6*time.Hour+1, "Silent s is old news")), Ref: 4, Now: now,
+	})
+	var ids []string
+	for _, n := range got {
+		ids = append(ids, n.ID+" "+n.Name)
+	}
+	if want := []string{"enough Enough", "large Large"}; !slices.Equal(ids, want) {
+		t.Errorf("%q, want %q", ids, want)
+	}
+	for _, empty := range [][]api.Narrative{narrative.Rank(narrative.Input{Now: now}), narrative.Rank(narrative.Input{Headlines: wrote(11, 0, "x"), Now: now})} {
+		if empty == nil || len(empty) != 0 {
+			t.Errorf("%#v, want an empty list", empty)
+		}
+	}
+}
+
+func TestRankOrdersAndCuts(t *testing.T) {
+	t.Parallel()
+	var list []narrative.Theme
+	for _, id := range []string{"j", "b", "d", "a", "c", "h", "g", "f", "e", "i"} {
+		list = append(list, theme(id, "X", ptr(3.0)))
+	}
+	list[0].Change24h = ptr(4.0)
+	var order string
+	for _, n := range narrative.Rank(narrative.Input{Themes: list, Ref: 4, Now: now}) {
+		order += n.ID
+		if n.Ref != 4 || n.Headlines == nil || n.TrendingSymbols == nil || *n.MarketCapUSD != 1e9 {
+			t.Errorf("%+v", n)
+		}
+	}
+	if order != "jabcdefg" {
+		t.Errorf("order %s", order)
+	}
+}
+
+// headlines lists the stories about one theme, each as "title@ref:sources".
+func headlines(t *testing.T, feeds ...[]narrative.Headline) []string {
+	t.Helper()
+	got := narrative.Rank(narrative.Input{Themes: []narrative.Theme{theme("oddity", "Oddity", ptr(1.0))}, Ref: 4, Headlines: slices.Concat(feeds...), Now: now})
+	if len(got) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	list := []string{}
+	for _, h := range got[0].Headlines {
+		list = append(list, fmt.Sprintf("%s@%d:%v", h.Title, h.Ref, h.Sources))
+	}
+	return list
+}
+
+func TestHeadlinesCluster(t *testing.T) {
+	t.Parallel()
+	m := time.Minute
+	for _, c := range []struct {
+		name  string
+		feeds [][]narrative.Headline
+		want  []string
+	}{
+		{"the newest stands for the story", [][]narrative.Headline{wrote(11, 9*m, "Oddity halts all markets"), wrote(12, 3*m, "Oddity pauses all markets"), wrote(13, 6*m, "ODDITY halts all markets!")},
+			[]string{"Oddity pauses all markets@12:[11 12 13]"}},
+		{"of two at once the first publisher", [][]narrative.Headline{wrote(13, 0, "Oddity up"), wrote(11, 0, "Oddity up")}, []string{"Oddity up@11:[11 13]"}},
+		{"half in common is enough", [][]narrative.Headline{wrote(11, m, "oddity alpha beta"), wrote(12, 2*m, "oddity alpha gamma")}, []string{"oddity alpha beta@11:[11 12]"}},
+		{"less is not", [][]narrative.Headline{wrote(11, m, "oddity alpha beta"), wrote(12, 2*m, "oddity gamma delta")},
+			[]string{"oddity alpha beta@11:[11]", "oddity gamma delta@12:[12]"}},
+		{"stop words do not count", [][]narrative.Headline{wrote(11, m, "the oddity is in with the new of it"), wrote(12, 2*m, "the gamma oddity beta is in with the new of it")},
+			[]string{"the oddity is in with the new of it@11:[11]", "the gamma oddity beta is in with the new of it@12:[12]"}},
+		{"only the newest headline is compared", [][]narrative.Headline{wrote(11, m, "oddity a1 b1"), wrote(12, 2*m, "oddity b1 c1"), wrote(13, 3*m, "oddity c1 d1")},
+			[]string{"oddity a1 b1@11:[11 12]", "oddity c1 d1@13:[13]"}},
+		{"two at most", [][]narrative.Headline{wrote(11, m, "oddity one two", "oddity three four", "oddity five six")}, []string{"oddity one two@11:[11]", "oddity three four@11:[11]"}},
+		{"a story is on the topic if one headline is", [][]narrative.Headline{wrote(11, m, "alpha beta gamma delta"), wrote(12, 2*m, "alpha beta gamma oddity")},
+			[]string{"alpha beta gamma delta@11:[11 12]"}},
+		{"words, not parts of words", [][]narrative.Headline{wrote(11, m, "Oddityville opens")}, []string{}},
+		{"nothing to compare", [][]narrative.Headline{wrote(11, m, "the", "?", "Oddity!")}, []string{"Oddity!@11:[11]"}},
+	} {
+		if got := headlines(t, c.feeds...); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		slices.Reverse(c.feeds)
+		if got := headlines(t, c.feeds...); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q in another order of feeds, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestHeadlineKeepsItsParts(t *testing.T) {
+	t.Parallel()
+	got := narrative.Rank(narrative.Input{Themes: []narrative.Theme{theme("oddity", "Oddity", ptr(1.0))}, Headlines: slices.Concat(wrote(13, time.Hour, "Oddity")), Now: now})
+	want := []api.Headline{{Title: "Oddity", URL: "https://example.com/13/0", PublishedAt: now.Add(-time.Hour), Ref: 13, Sources: []int{13}}}
+	if !reflect.DeepEqual(got[0].Headlines, want) {
+		t.Errorf("%+v, want %+v", got[0].Headlines, want)
+	}
+}
+
+func TestTopics(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		id, name, title string
+		covered         bool
+	}{
+		{"privacy-coins", "Privacy Coins", "Zcash tops 20% daily gain", true},
+		{"privacy-coins", "Privacy Coins", "Users ask for privacy", false},
+		{"ai-agents", "AI Agents", "Virtuals leads AI-agent tokens higher", true},
+		{"layer-2", "Layer 2 (L2)", "Layer-2 tokens lag", true},
+		{"layer-2", "Layer 2 (L2)", "Database breach at an exchange", false},
+		{"real-world-assets-rwa", "Real World Assets (RWA)", "RWA lenders expand", true},
+		{"oracle", "Oracle", "Oracle reports quarterly earnings", false},
+		{"intent", "Intent", "A letter of intent", false},
+		{"depin", "DePIN", "What DePIN wants", true},
+		{"zero-knowledge-zk", "Zero Knowledge (ZK)", "A ZK proof in a second", true},
+		{"zero-knowledge-zk", "Zero Knowledge (ZK)", "Zero-knowledge proofs explained", true},
+		{"nameless", "()", "Anything at all", false},
+	} {
+		got := narrative.Rank(narrative.Input{Themes: []narrative.Theme{theme(c.id, c.name, ptr(1.0))}, Headlines: slices.Concat(wrote(11, 0, c.title)), Now: now})
+		if covered := len(got[0].Headlines) > 0; covered != c.covered {
+			t.Errorf("%s covers %q: %v, want %v", c.id, c.title, covered, c.covered)
+		}
+	}
+}
+
+func TestRankChangesNothing(t *testing.T) {
+	t.Parallel()
+	in := func() narrative.Input {
+		return narrative.Input{
+			Themes: []narrative.Theme{theme("b", "Oddity", ptr(1.0), "x"), theme("a", "Beta", ptr(2.0))}, Ref: 4, Now: now,
+			Searched:  []narrative.Coin{{ID: "x"}, {ID: "x", Symbol: "X"}, {ID: "x", Symbol: "X"}},
+			Headlines: append(wrote(12, 0, "Oddity b", "Oddity"), wrote(11, 0, "Oddity", "Beta "+strings.Repeat("oddity ", 9))...),
+		}
+	}
+	one, two := in(), in()
+	first, second := narrative.Rank(one), narrative.Rank(one)
+	if !reflect.DeepEqual(first, second) || !reflect.DeepEqual(one, two) {
+		t.Error("the same input gives another result, or the input was changed")
+	}
+	if got := first[0].TrendingSymbols; first[0].ID != "b" || !slices.Equal(got, []string{"X"}) {
+		t.Errorf("%s: symbols %q, want X once", first[0].ID, got)
+	}
+}

@@ -1,0 +1,166 @@
+package pack
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+const (
+	maxPredictions = 4
+	pegUSD         = "peggedUSD" // type of the stablecoins pegged to the dollar
+	day            = 24 * time.Hour
+)
+
+// sentiment gathers the market-wide readings. One whose source has nothing usable is nil, which readers see as null.
+func (v *view) sentiment() api.Sentiment {
+	return api.Sentiment{
+		FearGreed:   fearGreed(look[*source.FearGreedDoc](v, refFearGreed)),
+		Market:      market(look[*source.GlobalDoc](v, refGlobal)),
+		Breadth:     v.breadth(look[*source.MarketsDoc](v, refMarkets)),
+		Stablecoins: stablecoins(look[*source.StablecoinsDoc](v, refStablecoins)),
+		Fees:        fees(look[*source.FeesDoc](v, refFees)),
+		Predictions: predictions(look[*source.PredictionsDoc](v, refPredictions)),
+	}
+}
+
+// fearGreed is the newest value of the index and what it was before, nil without any.
+func fearGreed(doc *source.FearGreedDoc) *api.FearGreed {
+	if doc == nil || len(doc.Days) == 0 {
+		return nil
+	}
+	today := doc.Days[0]
+	reading := &api.FearGreed{
+		Value: today.Value, Label: mind.Clean(today.Label, mind.CapName), PreviousDay: daysBefore(doc.Days, 1),
+		WeekAgo: daysBefore(doc.Days, 7), Ref: refFearGreed,
+	}
+	if reading.WeekAgo == nil { // the seven days that upstream is asked for reach back six
+		reading.WeekAgo = daysBefore(doc.Days, 6)
+	}
+	if doc.NextUpdate != nil {
+		at := doc.NextUpdate.UTC()
+		reading.NextUpdateAt = &at
+	}
+	return reading
+}
+
+// daysBefore is the value a number of days before the first one, nil if that day is missing. Upstream writes one at midnight.
+func daysBefore(days []source.FearGreedDay, n int) *int {
+	for _, d := range days {
+		if gap := days[0].At.Sub(d.At) - time.Duration(n)*day; gap > -day/2 && gap < day/2 {
+			return &d.Value
+		}
+	}
+	return nil
+}
+
+// market is the whole market, nil if nothing of it is known.
+func market(doc *source.GlobalDoc) *api.Market {
+	if doc == nil {
+		return nil
+	}
+	m := api.Market{
+		TotalMarketCapUSD: mind.Whole(doc.MarketCap), Change24hPct: mind.Percent(doc.Change24h), Volume24hUSD: mind.Whole(doc.Volume24h),
+		BTCDominancePct: mind.Percent(doc.BTCDominance), ETHDominancePct: mind.Percent(doc.ETHDominance),
+	}
+	if m == (api.Market{}) {
+		return nil
+	}
+	m.Ref = refGlobal
+	return &m
+}
+
+// breadth counts coins that rose and that fell. Coins that are pegged, or stand for another one, say nothing of their own.
+func (v *view) breadth(doc *source.MarketsDoc) *api.Breadth {
+	if doc == nil {
+		return nil
+	}
+	b, known := &api.Breadth{Ref: refMarkets}, false
+	for _, c := range distinct(doc.Coins, func(c source.Coin) string { return c.ID }) {
+		change := mind.Percent(c.Change24h)
+		if change == nil || v.stable(c.ID) || derivative(c.ID) {
+			continue
+		}
+		known = true
+		switch {
+		case *change > 0:
+			b.Advancing++
+		case *change < 0:
+			b.Declining++
+		}
+	}
+	if !known {
+		return nil
+	}
+	if moved := b.Advancing + b.Declining; moved > 0 {
+		share := float64(b.Advancing) / float64(moved) * 100
+		b.AdvancingPct = mind.Percent(&share)
+	}
+	return b
+}
+
+// stablecoins sums the supply of the dollar stablecoins. The change counts only those whose supply of yesterday is known.
+func stablecoins(doc *source.StablecoinsDoc) *api.Stablecoins {
+	if doc == nil {
+		return nil
+	}
+	var supply, today, yesterday float64
+	for _, c := range doc.Coins {
+		if c.PegType != pegUSD {
+			continue
+		}
+		supply += c.Supply
+		if c.PrevDay != nil {
+			today, yesterday = today+c.Supply, yesterday+*c.PrevDay
+		}
+	}
+	if supply <= 0 {
+		return nil
+	}
+	s := &api.Stablecoins{SupplyUSD: mind.Whole(&supply), Ref: refStablecoins}
+	if yesterday > 0 {
+		change := (today/yesterday - 1) * 100
+		s.Change1dPct = mind.Percent(&change)
+	}
+	return s
+}
+
+// fees is what the next Bitcoin block costs, nil if that is unknown.
+func fees(doc *source.FeesDoc) *api.Fees {
+	if doc == nil || doc.Fastest == nil {
+		return nil
+	}
+	fee := mind.Round(*doc.Fastest, 2)
+	return &api.Fees{BTCFastestSatVb: &fee, Ref: refFees}
+}
+
+// predictions is the questions that most is traded on. Those of unknown volume come last.
+func predictions(doc *source.PredictionsDoc) []api.Prediction {
+	rows := []api.Prediction{}
+	if doc == nil {
+		return rows
+	}
+	for _, m := range distinct(doc.Markets, func(m source.Prediction) string { return m.ID }) {
+		row := api.Prediction{ID: m.ID, Question: m.Question, Volume24hUSD: mind.Whole(m.Volume24h), Ref: refPredictions}
+		if m.Probability >= 0 && m.Probability <= 1 { // else it is no probability, and unknown
+			probability := mind.Round(m.Probability, 3)
+			row.Probability = &probability
+		}
+		rows = append(rows, row)
+	}
+	traded := func(p api.Prediction) int64 {
+		if p.Volume24hUSD == nil {
+			return -1
+		}
+		return *p.Volume24hUSD
+	}
+	slices.SortFunc(rows, func(a, b api.Prediction) int {
+		return cmp.Or(cmp.Compare(traded(b), traded(a)), strings.Compare(a.ID, b.ID))
+	})
+	return rows[:min(len(rows), maxPredictions)]
+}
