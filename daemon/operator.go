@@ -6,23 +6,25 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Operator is what the operator does on a data directory: through the daemon that runs on it, or directly while none does.
-// Make one with OpenOperator.
+// Operator is what the operator does on a data directory: through the daemon that runs on it, or directly while none does. Both
+// ways end in the same handler. Make one with OpenOperator.
 type Operator struct {
-	remote *http.Client  // to the running daemon, nil if none runs
-	keys   *account.Keys // else
+	client *http.Client
 	close  func() error
 }
 
@@ -34,7 +36,7 @@ func OpenOperator(ctx context.Context, dir string, now func() time.Time) (*Opera
 	if now == nil {
 		now = time.Now
 	}
-	ctx, cancel := context.WithTimeout(ctx, operatorWait)
+	wait, cancel := context.WithTimeout(ctx, operatorWait)
 	defer cancel()
 	for {
 		held, err := lock(dir)
@@ -44,14 +46,14 @@ func OpenOperator(ctx context.Context, dir string, now func() time.Time) (*Opera
 		if !errors.Is(err, ErrLocked) {
 			return nil, err
 		}
-		conn, dialErr := dialAdmin(ctx, dir)
+		conn, dialErr := dialAdmin(wait, dir)
 		if dialErr == nil {
-			return &Operator{remote: &http.Client{Transport: &http.Transport{
-				DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialAdmin(ctx, dir) },
-			}}, close: func() error { return nil }}, conn.Close()
+			transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialAdmin(ctx, dir) }}
+			free := func() error { transport.CloseIdleConnections(); return nil }
+			return &Operator{client: &http.Client{Transport: transport}, close: free}, conn.Close()
 		}
 		select {
-		case <-ctx.Done():
+		case <-wait.Done():
 			return nil, fmt.Errorf("%w, and whoever has it does not answer: %w", err, dialErr)
 		case <-time.After(50 * time.Millisecond):
 		}
@@ -69,45 +71,82 @@ func openDirect(ctx context.Context, dir string, unlock func() error, now func()
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
-	return &Operator{keys: keys, close: shut}, nil
+	handler := web.NewAdmin(web.AdminConfig{Keys: keys, Books: &billing.Books{Ledger: s, Now: now}})
+	return &Operator{client: &http.Client{Transport: inProcess{handler}}, close: shut}, nil
 }
+
+// inProcess lets a handler of this process answer requests.
+type inProcess struct{ handler http.Handler }
+
+// RoundTrip answers req.
+func (p inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
+	answer := &response{header: http.Header{}, status: http.StatusOK}
+	p.handler.ServeHTTP(answer, req)
+	return &http.Response{
+		StatusCode: answer.status, Header: answer.header, Body: io.NopCloser(&answer.body), ContentLength: int64(answer.body.Len()), Request: req,
+	}, nil
+}
+
+// response keeps what a handler writes.
+type response struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (r *response) Header() http.Header         { return r.header }
+func (r *response) WriteHeader(status int)      { r.status = status }
+func (r *response) Write(p []byte) (int, error) { return r.body.Write(p) }
 
 // Close frees what OpenOperator took.
 func (o *Operator) Close() error { return o.close() }
 
 // IssueKey makes a key that belongs to the operator.
-func (o *Operator) IssueKey(ctx context.Context, ask web.AdminKeyRequest) (api.IssuedKey, error) {
-	if o.remote == nil {
-		return o.keys.Issue(ctx, account.NewKey{
-			OwnerID: account.OperatorID, Name: ask.Name, Tier: ask.Tier, Consent: ask.TraceConsent,
-		})
-	}
-	var issued api.IssuedKey
-	err := o.call(ctx, http.MethodPost, web.AdminKeys, ask, &issued)
+func (o *Operator) IssueKey(ctx context.Context, ask web.AdminKeyRequest) (issued api.IssuedKey, err error) {
+	err = o.call(ctx, http.MethodPost, web.AdminKeys, ask, &issued)
 	return issued, err
 }
 
 // ListKeys returns every key, newest first.
 func (o *Operator) ListKeys(ctx context.Context) ([]api.APIKeyRow, error) {
-	if o.remote == nil {
-		return account.Rows(o.keys.List()), nil
-	}
 	var list api.KeyListResponse
 	err := o.call(ctx, http.MethodGet, web.AdminKeys, nil, &list)
 	return list.Keys, err
 }
 
 // RevokeKey ends a key.
-func (o *Operator) RevokeKey(ctx context.Context, id string) (api.RevokeResponse, error) {
-	if o.remote == nil {
-		return o.keys.Revoke(ctx, id)
-	}
-	var done api.RevokeResponse
-	err := o.call(ctx, http.MethodDelete, strings.Replace(web.AdminKey, "{keyId}", url.PathEscape(id), 1), nil, &done)
+func (o *Operator) RevokeKey(ctx context.Context, id string) (done api.RevokeResponse, err error) {
+	err = o.call(ctx, http.MethodDelete, ofKey(web.AdminKey, id), nil, &done)
 	return done, err
 }
 
-// call asks the running daemon and decodes its answer, or the *api.Error it answers with.
+// MoveCredits grants credits to a key, or adjusts them.
+func (o *Operator) MoveCredits(ctx context.Context, id string, ask web.AdminMoveRequest) (done web.AdminMoveResponse, err error) {
+	err = o.call(ctx, http.MethodPost, ofKey(web.AdminCredits, id), ask, &done)
+	return done, err
+}
+
+// Ledger returns what moved the credits of an owner, or of all owners for "", newest first, at most limit rows.
+func (o *Operator) Ledger(ctx context.Context, ownerID string, limit int) ([]billing.Entry, error) {
+	var list web.AdminLedgerResponse
+	query := url.Values{"owner": {ownerID}, "limit": {strconv.Itoa(limit)}}
+	err := o.call(ctx, http.MethodGet, web.AdminLedger+"?"+query.Encode(), nil, &list)
+	return list.Entries, err
+}
+
+// Audit checks the books and returns what does not agree.
+func (o *Operator) Audit(ctx context.Context) ([]billing.Finding, error) {
+	var list web.AdminAuditResponse
+	err := o.call(ctx, http.MethodGet, web.AdminAudit, nil, &list)
+	return list.Findings, err
+}
+
+// ofKey is the path of a key.
+func ofKey(path, id string) string {
+	return strings.Replace(path, "{keyId}", url.PathEscape(id), 1)
+}
+
+// call asks the handler and decodes its answer, or the *api.Error it answers with.
 func (o *Operator) call(ctx context.Context, method, path string, ask, answer any) error {
 	body, err := json.Marshal(ask)
 	if err != nil {
@@ -117,7 +156,7 @@ func (o *Operator) call(ctx context.Context, method, path string, ask, answer an
 	if err != nil {
 		return fmt.Errorf("ask daemon: %w", err)
 	}
-	res, err := o.remote.Do(req)
+	res, err := o.client.Do(req)
 	if err != nil {
 		return fmt.Errorf("ask daemon: %w", err)
 	}

@@ -225,17 +225,25 @@ func (k *Keys) List() []Key {
 	return list
 }
 
+// Lookup returns the key with the given id, or the error key_not_found.
+func (k *Keys) Lookup(id string) (Key, error) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	if key := k.byID[id]; key != nil {
+		return *key, nil
+	}
+	return Key{}, api.Errorf(api.ReasonKeyNotFound, "there is no key %q", id).
+		WithHint("a key id is the first %d characters of the key; list them to see yours", api.KeyIDLength)
+}
+
 // Revoke ends the key with the given id: no call is admitted with it once Revoke has returned. Revoking again changes nothing.
 func (k *Keys) Revoke(ctx context.Context, id string) (api.RevokeResponse, error) {
-	k.mu.RLock()
-	known := k.byID[id]
-	k.mu.RUnlock()
-	if known == nil {
-		return api.RevokeResponse{}, api.Errorf(api.ReasonKeyNotFound, "there is no key %q", id).
-			WithHint("a key id is the first %d characters of the key; list them to see yours", api.KeyIDLength)
+	known, err := k.Lookup(id)
+	if err != nil {
+		return api.RevokeResponse{}, err
 	}
 	var at time.Time
-	err := k.cfg.Alone(ctx, known.OwnerID, func() (err error) {
+	err = k.cfg.Alone(ctx, known.OwnerID, func() (err error) {
 		at, err = k.cfg.Store.RevokeKey(ctx, id, k.cfg.Now().UTC().Truncate(time.Millisecond))
 		return err
 	})

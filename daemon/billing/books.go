@@ -21,18 +21,18 @@ const (
 
 // Entry is a row of the ledger.
 type Entry struct {
-	ID     int64 // given by the store
-	KeyID  string
-	Amount int64 // credits; negative takes away
-	Kind   Kind
-	Reason string
-	At     time.Time
+	ID     int64     `json:"id"` // given by the store
+	KeyID  string    `json:"keyId"`
+	Amount int64     `json:"amount"` // credits; negative takes away
+	Kind   Kind      `json:"kind"`
+	Reason string    `json:"reason"`
+	At     time.Time `json:"at"` // given by Books
 }
 
 // Finding is a key whose books do not agree, or an owner whose debits are not the calls that were paid.
 type Finding struct {
-	Subject string // a key id, or owner and an owner id
-	Text    string
+	Subject string `json:"subject"` // a key id, or owner and an owner id
+	Text    string `json:"text"`
 }
 
 // Ledger keeps what moved credits. Each method is one transaction, on disk when it returns.
@@ -95,6 +95,14 @@ func (b *Books) exclusively(ctx context.Context, ownerID string, act func() erro
 	}
 	return b.Meter.Exclusively(ctx, ownerID, act)
 }
+
+// Entries returns the ledger of an owner, or of all owners for "", newest first, at most limit rows.
+func (b *Books) Entries(ctx context.Context, ownerID string, limit int) ([]Entry, error) {
+	return b.Ledger.Entries(ctx, ownerID, limit)
+}
+
+// Audit recomputes every balance from the ledger and the counters and says what does not agree.
+func (b *Books) Audit(ctx context.Context) ([]Finding, error) { return b.Ledger.Audit(ctx) }
 
 // Balance reports an owner's pool, or the credits of one of his keys where keyID is not "".
 func (b *Books) Balance(ctx context.Context, ownerID, keyID string) (api.CreditBalanceResponse, error) {

@@ -2,11 +2,12 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"net/http"
+	"strconv"
 
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -14,6 +15,9 @@ import (
 const (
 	AdminKeys    = "/keys"
 	AdminKey     = "/keys/{keyId}"
+	AdminCredits = "/keys/{keyId}/credits"
+	AdminLedger  = "/ledger"
+	AdminAudit   = "/audit"
 	AdminRefresh = "/packs/{pack}/refresh"
 	AdminBrief   = "/packs/{pack}/brief"
 )
@@ -24,61 +28,145 @@ type AdminKeyRequest struct {
 	Tier api.Tier `json:"tier,omitempty"`
 }
 
+// AdminMoveRequest is the body of a POST to AdminCredits.
+type AdminMoveRequest struct {
+	Kind   billing.Kind `json:"kind"`
+	Amount int64        `json:"amount"`
+	Reason string       `json:"reason"`
+}
+
+// AdminMoveResponse answers it with the owner's credits afterwards.
+type AdminMoveResponse struct {
+	OwnerID string `json:"ownerId"`
+	Balance int64  `json:"balance"`
+}
+
+// AdminLedgerResponse answers a GET of AdminLedger, which takes owner and limit.
+type AdminLedgerResponse struct {
+	Entries []billing.Entry `json:"entries"` // newest first
+}
+
+// AdminAuditResponse answers a GET of AdminAudit. The books agree if there is no finding.
+type AdminAuditResponse struct {
+	Findings []billing.Finding `json:"findings"`
+}
+
 // AdminConfig is what the admin handler needs.
 type AdminConfig struct {
 	Keys    *account.Keys
-	Refresh func(ctx context.Context, pack string) error // a refresh now
-	Brief   func(ctx context.Context, pack string) error // a brief now
+	Books   *billing.Books
+	Refresh func(ctx context.Context, pack string) error // a refresh now; nil while no daemon runs
+	Brief   func(ctx context.Context, pack string) error // a brief now; nil with Refresh
 	Logger  *slog.Logger                                 // nil means slog.Default
+}
+
+// maxLedger bounds the rows of one answer, defaultLedger is how many come unless asked otherwise.
+const (
+	maxLedger     = 10_000
+	defaultLedger = 50
+)
+
+// move grants or adjusts credits.
+func (cfg AdminConfig) move(w http.ResponseWriter, r *http.Request) error {
+	var ask AdminMoveRequest
+	if err := readJSON(w, r, &ask, `{"kind":"grant","amount":1000,"reason":"welcome"}`); err != nil {
+		return err
+	}
+	if ask.Kind != billing.KindGrant && ask.Kind != billing.KindAdjust {
+		return api.Errorf(api.ReasonInvalidRequest, "kind is %q, not grant or adjust", ask.Kind).WithHint("grant adds, adjust corrects")
+	}
+	key, err := cfg.Keys.Lookup(r.PathValue("keyId"))
+	if err != nil {
+		return err
+	}
+	pool, err := cfg.Books.Move(r.Context(), key.OwnerID, billing.Entry{
+		KeyID: key.ID, Amount: ask.Amount, Kind: ask.Kind, Reason: ask.Reason,
+	})
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, AdminMoveResponse{OwnerID: key.OwnerID, Balance: pool})
+}
+
+// ledger lists what moved credits.
+func (cfg AdminConfig) ledger(w http.ResponseWriter, r *http.Request) error {
+	limit := defaultLedger
+	if text := r.FormValue("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxLedger {
+			return api.Errorf(api.ReasonInvalidRequest, "limit is %q, not a number from 1 to %d", text, maxLedger).
+				WithHint("leave it out for %d rows", defaultLedger)
+		}
+		limit = n
+	}
+	entries, err := cfg.Books.Entries(r.Context(), r.FormValue("owner"), limit)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, AdminLedgerResponse{Entries: append([]billing.Entry{}, entries...)})
+}
+
+// audit checks the books.
+func (cfg AdminConfig) audit(w http.ResponseWriter, r *http.Request) error {
+	findings, err := cfg.Books.Audit(r.Context())
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, AdminAuditResponse{Findings: append([]billing.Finding{}, findings...)})
+}
+
+// listKeys lists every key.
+func (cfg AdminConfig) listKeys(w http.ResponseWriter, _ *http.Request) error {
+	return writeJSON(w, http.StatusOK, api.KeyListResponse{Keys: account.Rows(cfg.Keys.List())})
+}
+
+// issueKey makes a key of the operator's.
+func (cfg AdminConfig) issueKey(w http.ResponseWriter, r *http.Request) error {
+	var ask AdminKeyRequest
+	if err := readJSON(w, r, &ask, `{"name":"my agent"}`); err != nil {
+		return err
+	}
+	issued, err := cfg.Keys.Issue(r.Context(), account.NewKey{
+		OwnerID: account.OperatorID, Name: ask.Name, Tier: ask.Tier, Consent: ask.TraceConsent,
+	})
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusCreated, issued)
+}
+
+// revokeKey ends a key.
+func (cfg AdminConfig) revokeKey(w http.ResponseWriter, r *http.Request) error {
+	done, err := cfg.Keys.Revoke(r.Context(), r.PathValue("keyId"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, done)
+}
+
+// onPack does job on the pack of the path.
+func onPack(job func(ctx context.Context, pack string) error) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := job(r.Context(), r.PathValue("pack")); err != nil {
+			return err
+		}
+		return writeJSON(w, http.StatusOK, map[string]bool{"ok": true})
+	}
 }
 
 // NewAdmin makes the handler of the admin socket. It asks for no credentials: the mode of the socket is the admission.
 func NewAdmin(cfg AdminConfig) *Server {
-	keys := cfg.Keys
-	run := func(job func(context.Context, string) error) handler {
-		return func(w http.ResponseWriter, r *http.Request) error {
-			if err := job(r.Context(), r.PathValue("pack")); err != nil {
-				return err
-			}
-			return writeJSON(w, http.StatusOK, map[string]bool{"ok": true})
-		}
-	}
 	routes := map[string]map[string]handler{
-		AdminKeys: {
-			http.MethodGet: func(w http.ResponseWriter, _ *http.Request) error {
-				return writeJSON(w, http.StatusOK, api.KeyListResponse{Keys: account.Rows(keys.List())})
-			},
-			http.MethodPost: func(w http.ResponseWriter, r *http.Request) error {
-				text, err := readText(w, r)
-				if err != nil {
-					return err
-				}
-				var ask AdminKeyRequest
-				if err := json.Unmarshal(text, &ask); err != nil {
-					return api.Errorf(api.ReasonInvalidRequest, "the body cannot be read: %v", err).
-						WithHint(`send {"name":"my agent"}`)
-				}
-				issued, err := keys.Issue(r.Context(), account.NewKey{
-					OwnerID: account.OperatorID, Name: ask.Name, Tier: ask.Tier, Consent: ask.TraceConsent,
-				})
-				if err != nil {
-					return err
-				}
-				return writeJSON(w, http.StatusCreated, issued)
-			},
-		},
-		AdminKey: {
-			http.MethodDelete: func(w http.ResponseWriter, r *http.Request) error {
-				done, err := keys.Revoke(r.Context(), r.PathValue("keyId"))
-				if err != nil {
-					return err
-				}
-				return writeJSON(w, http.StatusOK, done)
-			},
-		},
-		AdminRefresh: {http.MethodPost: run(cfg.Refresh)},
-		AdminBrief:   {http.MethodPost: run(cfg.Brief)},
+		AdminKeys:    {http.MethodGet: cfg.listKeys, http.MethodPost: cfg.issueKey},
+		AdminKey:     {http.MethodDelete: cfg.revokeKey},
+		AdminCredits: {http.MethodPost: cfg.move},
+		AdminLedger:  {http.MethodGet: cfg.ledger},
+		AdminAudit:   {http.MethodGet: cfg.audit},
 		"/":          {},
+	}
+	if cfg.Refresh != nil {
+		routes[AdminRefresh] = map[string]handler{http.MethodPost: onPack(cfg.Refresh)}
+		routes[AdminBrief] = map[string]handler{http.MethodPost: onPack(cfg.Brief)}
 	}
 	return newServer(Config{Logger: cfg.Logger}, func(*Server) map[string]map[string]handler { return routes })
 }

@@ -134,6 +134,18 @@ func readText(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return text, nil
 }
 
+// readJSON reads the body of r into v. example says in the error what it should be.
+func readJSON(w http.ResponseWriter, r *http.Request, v any, example string) error {
+	text, err := readText(w, r)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, v); err != nil {
+		return api.Errorf(api.ReasonInvalidRequest, "the body cannot be read: %v", err).WithHint("send %s", example)
+	}
+	return nil
+}
+
 // readBody returns the members of r's JSON object as parameters, none for an empty body. What is null counts as not given. Its
 // Content-Type does not matter: JSON is all that a body can be.
 func readBody(w http.ResponseWriter, r *http.Request) (url.Values, error) {

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/web"
+)
+
+// newAdmin makes the commands by which the operator looks after owners and their credits.
+func newAdmin(s *settings) *cobra.Command {
+	c := &cobra.Command{
+		Use: "admin", Short: "Look after credits and the books on this data directory",
+		Long: "Look after credits and the books on this data directory. While the daemon runs, it is asked to, so what a command\n" +
+			"changes holds from the moment it returns.",
+	}
+	credits := &cobra.Command{Use: "credits", Short: "Grant, adjust and list movements of credits"}
+	addGroup(credits, newMove(s, billing.KindGrant), newMove(s, billing.KindAdjust), newLedger(s))
+	addGroup(c, credits, newAudit(s))
+	return c
+}
+
+// newMove makes the command that grants or adjusts credits.
+func newMove(s *settings, kind billing.Kind) *cobra.Command {
+	ask := web.AdminMoveRequest{Kind: kind}
+	c := &cobra.Command{
+		Use: "grant KEYID CREDITS --reason TEXT", Short: "Give credits to a key", Args: cobra.ExactArgs(2),
+		Example: "  contextd admin credits grant cv_test_ab12cd34 1000 --reason \"beta tester\"",
+	}
+	if kind == billing.KindAdjust {
+		c.Use, c.Short = "adjust KEYID CREDITS --reason TEXT", "Correct the credits of a key, up or down"
+		c.Example = "  contextd admin credits adjust --reason \"granted twice\" -- cv_test_ab12cd34 -1000"
+	}
+	c.Flags().StringVar(&ask.Reason, "reason", "", "why, for whoever reads the ledger (required)")
+	asJSON := addJSON(c)
+	c.RunE = func(c *cobra.Command, args []string) (err error) {
+		if ask.Amount, err = strconv.ParseInt(args[1], 10, 64); err != nil {
+			return usageError{fmt.Errorf("%q is not a whole number of credits\n  try: %s --help", args[1], c.CommandPath())}
+		}
+		return s.operate(c, func(o *daemon.Operator) error {
+			done, err := o.MoveCredits(c.Context(), args[0], ask)
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return printJSON(c.OutOrStdout(), done)
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%+d credits on %s; its owner has %d now\n", ask.Amount, args[0], done.Balance)
+			return err
+		})
+	}
+	return c
+}
+
+// newLedger makes the command that lists movements of credits.
+func newLedger(s *settings) *cobra.Command {
+	var owner string
+	var limit int
+	c := &cobra.Command{
+		Use: "ledger", Short: "List what moved credits, newest first (single calls are not listed)", Args: cobra.NoArgs,
+		Example: "  contextd admin credits ledger --limit 20\n  contextd admin credits ledger --owner 00000000-0000-4000-8000-000000000001 --json",
+	}
+	c.Flags().StringVar(&owner, "owner", "", "only the keys of this owner")
+	c.Flags().IntVar(&limit, "limit", 50, "at most so many rows")
+	asJSON := addJSON(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return s.operate(c, func(o *daemon.Operator) error {
+			rows, err := o.Ledger(c.Context(), owner, limit)
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return printJSON(c.OutOrStdout(), rows)
+			}
+			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "AT\tKEY ID\tCREDITS\tKIND\tREASON")
+			for _, r := range rows {
+				fmt.Fprintf(w, "%s\t%s\t%+d\t%s\t%s\n", r.At.Format(time.DateTime), r.KeyID, r.Amount, r.Kind, r.Reason)
+			}
+			return w.Flush()
+		})
+	}
+	return c
+}
+
+// newAudit makes the command that checks the books.
+func newAudit(s *settings) *cobra.Command {
+	c := &cobra.Command{
+		Use: "audit", Short: "Recompute every balance and say what does not agree", Args: cobra.NoArgs,
+		Long: "Recompute every balance from the ledger and the counters of calls, and say what does not agree. It ends with 1 if\n" +
+			"anything does not.",
+	}
+	asJSON := addJSON(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return s.operate(c, func(o *daemon.Operator) error {
+			findings, err := o.Audit(c.Context())
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				err = printJSON(c.OutOrStdout(), findings)
+			}
+			if err != nil || len(findings) == 0 {
+				if !*asJSON {
+					fmt.Fprintln(c.OutOrStdout(), "the books agree")
+				}
+				return err
+			}
+			for _, f := range findings {
+				fmt.Fprintf(c.ErrOrStderr(), "%s %s\n", f.Subject, f.Text)
+			}
+			return errors.New("the books do not agree")
+		})
+	}
+	return c
+}
