@@ -245,6 +245,9 @@ func (d *Daemon) URL() string {
 // Keys issues, lists and revokes the daemon's keys.
 func (d *Daemon) Keys() *account.Keys { return d.keys }
 
+// Books moves and reports the credits of the daemon's keys.
+func (d *Daemon) Books() *billing.Books { return d.books }
+
 // Ready says why the daemon cannot answer calls now, nil if it can.
 func (d *Daemon) Ready(ctx context.Context) error {
 	if d.stopping.Load() {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/source/replay"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -111,6 +112,15 @@ func (d *Daemon) Stop(t testing.TB) {
 		t.Errorf("close daemon: %v", err)
 	}
 	d.Daemon = nil
+}
+
+// Grant gives credits to a key.
+func (d *Daemon) Grant(t testing.TB, key string, credits int64) {
+	t.Helper()
+	e := billing.Entry{KeyID: key[:api.KeyIDLength], Amount: credits, Kind: billing.KindGrant, Reason: "test"}
+	if _, err := d.Books().Move(t.Context(), account.OperatorID, e); err != nil {
+		t.Fatalf("grant credits: %v", err)
+	}
 }
 
 // Key issues a key of the given tier and returns its plaintext.
