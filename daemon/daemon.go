@@ -289,8 +289,13 @@ func (d *Daemon) pipeline(pack string) (*pipeline.Pipeline, error) {
 	return line, nil
 }
 
-// flushEvery is how often the last use of keys is written down.
-const flushEvery = 30 * time.Second
+const (
+	flushEvery = 30 * time.Second // the last use of keys is written down
+	pruneEvery = time.Hour        // what is kept of single calls is dropped when its time is over
+)
+
+// pruneCalls drops what is kept of single calls no longer.
+func (d *Daemon) pruneCalls(ctx context.Context) error { return d.store.PruneCalls(ctx, d.cfg.Now()) }
 
 // Run answers and refreshes until ctx is done, then stops: no longer ready, no new calls, jobs ended, calls under way answered,
 // last uses written. It returns why an endpoint failed, nil after a stop that was asked for.
@@ -301,7 +306,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 	for _, line := range d.pipelines {
 		all.Go(func() { line.Run(jobs) })
 	}
-	all.Go(func() { d.flushKeys(jobs) })
+	all.Go(func() { d.every(jobs, flushEvery, "last use of keys was not written", d.keys.Flush) })
+	all.Go(func() { d.every(jobs, pruneEvery, "old calls were not dropped", d.pruneCalls) })
 	failed := make(chan error, 2)
 	for _, e := range []*endpoint{d.public, d.admin} {
 		all.Go(func() { failed <- e.serve() })
@@ -321,18 +327,18 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return errors.Join(err, d.keys.Flush(context.WithoutCancel(ctx)))
 }
 
-// flushKeys writes down from time to time when keys were last used.
-func (d *Daemon) flushKeys(ctx context.Context) {
-	ticker := time.NewTicker(flushEvery)
+// every does job now and then in each interval until ctx is done. What goes wrong is logged as failed.
+func (d *Daemon) every(ctx context.Context, interval time.Duration, failed string, job func(context.Context) error) {
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
+		if err := job(ctx); err != nil && ctx.Err() == nil {
+			d.cfg.Logger.Error(failed, "error", err)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if err := d.keys.Flush(ctx); err != nil && ctx.Err() == nil {
-				d.cfg.Logger.Error("last use of keys was not written", "error", err)
-			}
 		}
 	}
 }

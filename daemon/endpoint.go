@@ -15,6 +15,7 @@ import (
 
 const (
 	headerTimeout = 10 * time.Second       // to send a request's headers
+	readTimeout   = 20 * time.Second       // to send all of it
 	writeTimeout  = 30 * time.Second       // to take an answer
 	idleTimeout   = 2 * time.Minute        // between the requests of a connection
 	drainTimeout  = 700 * time.Millisecond // for calls under way at a stop, so that a stop takes less than a second
@@ -31,7 +32,7 @@ type endpoint struct {
 // serve must end it all the same.
 func newEndpoint(l net.Listener, handler http.Handler, logger *slog.Logger) *endpoint {
 	return &endpoint{listener: l, server: &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}}
 }

@@ -210,32 +210,35 @@ func TestRefusedCallsGoNoFurther(t *testing.T) {
 	t.Parallel()
 	stop := errors.New("stop")
 	for want, c := range map[string]struct {
-		query string
-		ready error
-		admit error
+		query                        string
+		ready, admit, answer, charge error
+		status                       int
 	}{
-		"":                   {query: "?pack=a&pack=b"},
-		"ready":              {ready: stop},
-		"ready admit":        {admit: stop},
-		"ready admit answer": {},
+		"":                           {status: 400, query: "?pack=a&pack=b"},
+		"ready":                      {status: 500, ready: stop},
+		"ready admit":                {status: 500, admit: stop},
+		"ready admit answer":         {status: 500, answer: stop}, // what has no answer costs nothing
+		"ready admit answer charge":  {status: 429, charge: api.Errorf(api.ReasonQuotaExhausted, "100 calls").WithHint("wait")},
+		"ready admit answer charge ": {status: 200},
 	} {
 		var steps []string
+		step := func(name string, err error) error { steps = append(steps, name); return err }
 		s := script{
-			ready: func(reader.Query) error { steps = append(steps, "ready"); return c.ready },
-			admit: func(gate.Credentials) (gate.Caller, error) {
-				steps = append(steps, "admit")
-				return gate.Caller{}, c.admit
-			},
+			ready:  func(reader.Query) error { return step("ready", c.ready) },
+			admit:  func(gate.Credentials) (gate.Caller, error) { return gate.Caller{}, step("admit", c.admit) },
+			charge: func() error { return step("charge", c.charge) },
 			answer: func(context.Context) (reader.Answer, error) {
-				steps = append(steps, "answer")
-				return reader.Answer{JSON: []byte("{}")}, nil
+				return reader.Answer{JSON: []byte(`{"secret":"answer"}`)}, step("answer", c.answer)
 			},
 		}
 		server, _ := serve(t, web.Config{Reader: s, Gate: s})
-		get(t, server.URL+"/v1/fresh"+c.query)
+		a := get(t, server.URL+"/v1/fresh"+c.query)
 		server.Close() // every handler has returned
-		if got := strings.Join(steps, " "); got != want {
-			t.Errorf("steps %q, want %q", got, want)
+		if got := strings.Join(steps, " "); got != strings.TrimSpace(want) || a.Status != c.status {
+			t.Errorf("steps %q and status %d, want %q and %d", got, a.Status, want, c.status)
+		}
+		if strings.Contains(string(a.Body), "secret") != (c.status == http.StatusOK) {
+			t.Errorf("after %q the body is %s", want, a.Body)
 		}
 	}
 }

@@ -160,6 +160,7 @@ type script struct {
 	ready  func(reader.Query) error
 	admit  func(gate.Credentials) (gate.Caller, error)
 	answer func(context.Context) (reader.Answer, error)
+	charge func() error
 }
 
 func (s script) Ready(q reader.Query) (reader.View, error) {
@@ -176,8 +177,12 @@ func (s script) Admit(_ context.Context, c gate.Credentials, _ api.Op, _ string)
 	return s.admit(c)
 }
 
-// Charge takes nothing.
-func (script) Charge(context.Context, gate.Caller) error { return nil }
+func (s script) Charge(context.Context, gate.Caller) error {
+	if s.charge == nil {
+		return nil
+	}
+	return s.charge()
+}
 
 func (s script) Answer(ctx context.Context, _ reader.View, _ time.Duration) (reader.Answer, error) {
 	if s.answer == nil {
