@@ -77,7 +77,6 @@ type Daemon struct {
 	keys      *account.Keys
 	meter     *billing.Meter
 	books     *billing.Books
-	stopMeter func()
 	pipelines map[string]*pipeline.Pipeline
 	feed      *feed.Feed
 	handler   http.Handler // of the public address
@@ -116,25 +115,10 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	if d.store, err = store.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
 		return err
 	}
-	d.openMeter(ctx)
-	d.keys, err = account.OpenKeys(ctx, account.Config{Store: d.store, Alone: d.meter.Exclusively, Now: d.cfg.Now})
-	return err
-}
-
-// openMeter makes the meter and runs it until Close: it also orders what changes keys and credits.
-func (d *Daemon) openMeter(ctx context.Context) {
 	d.meter = billing.New(billing.Config{Store: d.store, Now: d.cfg.Now})
 	d.books = &billing.Books{Ledger: d.store, Meter: d.meter, Now: d.cfg.Now}
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		d.meter.Run(ctx)
-	}()
-	d.stopMeter = func() {
-		stop()
-		<-ended
-	}
+	d.keys, err = account.OpenKeys(ctx, account.Config{Store: d.store, Alone: d.meter.Exclusively, Now: d.cfg.Now})
+	return err
 }
 
 // openPacks restores every pack, so that its newest stored state is served at once.
@@ -352,9 +336,6 @@ func (d *Daemon) Close() error {
 				errs = append(errs, err)
 			}
 		}
-	}
-	if d.meter != nil {
-		d.stopMeter()
 	}
 	if d.store != nil {
 		errs = append(errs, d.store.Close())

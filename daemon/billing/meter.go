@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/contextd/contextd/sdk/api"
@@ -13,9 +13,8 @@ import (
 
 const (
 	maxBatch  = 512    // charges in one transaction
-	maxQueue  = 4096   // charges that wait; more make their callers wait to be let in
 	maxKept   = 50_000 // keys whose windows are kept in memory; with more, all are read anew as they call
-	gatherFor = 2      // times that the clerk lets others run before it closes a batch
+	gatherFor = 2      // times that a leader lets others run before he closes his batch
 )
 
 // Store keeps the books. Each method is one transaction, on disk when it returns.
@@ -36,15 +35,18 @@ type Config struct {
 	Now       func() time.Time // nil means time.Now
 }
 
-// Meter charges calls. Make one with New, Run it, and only then Charge. There is at most one for a set of books.
+// Meter charges calls. Make one with New; it is safe for concurrent use, and there is at most one for a set of books.
+//
+// Calls are decided in memory, one after another. What is decided while the disk is busy gathers in a batch, which the first
+// caller in it, its leader, books in one transaction when his turn comes; all callers of a batch wait for that.
 type Meter struct {
-	cfg    Config
-	orders chan *order
-	closed chan struct{} // when Run has ended
+	cfg  Config
+	turn sync.Mutex // held by who books; taken before mu
 
-	// What follows belongs to the goroutine of Run.
-	books   map[string]*book    // by owner
-	windows map[string]*windows // by key
+	mu      sync.Mutex // guards what follows
+	open    *batch     // takes what is decided now, nil if nothing was since the last one was closed
+	books   map[string]*book
+	windows map[string]*windows
 }
 
 // book is the credits of one owner.
@@ -56,21 +58,14 @@ type book struct {
 // windows are those of one key.
 type windows struct{ free, volume *window }
 
-// order is what a caller asks the clerk for: a charge, or an act that needs the books to itself.
-type order struct {
-	call  Call
-	act   func() error
-	state atomic.Int32
-	err   error
-	done  chan struct{}
+// batch is a Batch with the callers who wait for it.
+type batch struct {
+	Batch
+	size   int
+	booked bool
+	err    error         // set before done is closed
+	done   chan struct{} // closed when the batch is on disk, or is not going to be
 }
-
-// States of an order. A caller who leaves takes a waiting order back; one that was taken is carried out.
-const (
-	waiting int32 = iota
-	taken
-	left
-)
 
 // New makes a Meter.
 func New(cfg Config) *Meter {
@@ -83,151 +78,121 @@ func New(cfg Config) *Meter {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Meter{
-		cfg: cfg, orders: make(chan *order, maxQueue), closed: make(chan struct{}),
-		books: map[string]*book{}, windows: map[string]*windows{},
-	}
+	return &Meter{cfg: cfg, books: map[string]*book{}, windows: map[string]*windows{}}
 }
-
-// errClosed is what is said when the Meter has ended.
-var errClosed = errors.New("the meter has stopped")
 
 // Charge charges c and returns nil once that is on disk, or the *api.Error that says why the call may not be answered. A caller
-// who leaves before his turn is not charged.
+// who has left before his turn is not charged; one who leaves later is.
 func (m *Meter) Charge(ctx context.Context, c Call) error {
-	return m.submit(ctx, &order{call: c, done: make(chan struct{})})
-}
-
-// Exclusively runs act, which moves credits or keys of an owner, while nothing is charged. What the Meter knew of the owner is
-// read anew afterwards.
-func (m *Meter) Exclusively(ctx context.Context, ownerID string, act func() error) error {
-	return m.submit(ctx, &order{call: Call{OwnerID: ownerID}, act: act, done: make(chan struct{})})
-}
-
-// submit hands o to the clerk and waits for the outcome.
-func (m *Meter) submit(ctx context.Context, o *order) error {
-	select {
-	case m.orders <- o:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-m.closed:
-		return errClosed
-	}
-	select {
-	case <-o.done:
-		return o.err
-	case <-ctx.Done():
-		if o.state.CompareAndSwap(waiting, left) {
-			return ctx.Err()
+	for again := false; ; again = true {
+		b, leads, err := m.join(ctx, c)
+		if err != nil {
+			return err
 		}
-	case <-m.closed:
-		if o.state.CompareAndSwap(waiting, left) {
-			return errClosed
+		if leads {
+			m.lead(context.WithoutCancel(ctx), b)
 		}
-	}
-	<-o.done // the clerk has it already: it takes no longer than a commit
-	return o.err
-}
-
-// Run decides and books until ctx is done and what was taken is carried out.
-func (m *Meter) Run(ctx context.Context) {
-	defer close(m.closed)
-	work := context.WithoutCancel(ctx) // what was taken is booked even at a stop
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case o := <-m.orders:
-			m.serve(work, o)
+		<-b.done
+		if b.err != nil && (again || !errors.Is(b.err, ErrConflict)) {
+			return fmt.Errorf("charge: %w", b.err)
 		}
-	}
-}
-
-// serve carries out first and what has come together behind it.
-func (m *Meter) serve(ctx context.Context, first *order) {
-	var batch []*order
-	for o := first; o != nil; o = m.next(len(batch)) {
-		if !o.state.CompareAndSwap(waiting, taken) {
-			continue // its caller has left
-		}
-		if o.act == nil {
-			batch = append(batch, o)
-			continue
-		}
-		m.charge(ctx, batch) // in order of arrival
-		batch = nil
-		o.err = o.act()
-		m.forget(o.call)
-		close(o.done)
-	}
-	m.charge(ctx, batch)
-}
-
-// next is the next order of a batch that has n, nil when it is time to book. It gives callers that are about to come the
-// processor for a moment: without that, batches of few connections are half empty.
-func (m *Meter) next(n int) *order {
-	if n >= maxBatch {
-		return nil
-	}
-	for try := 0; ; try++ {
-		select {
-		case o := <-m.orders:
-			return o
-		default:
-		}
-		if try == gatherFor {
+		if b.err == nil {
 			return nil
 		}
-		runtime.Gosched()
+		// The books are not what was remembered of them. They are read anew now, which decides.
 	}
 }
 
-// charge decides and books a batch and tells its callers. Where the books turn out to be others than the clerk thought, he reads them
-// and decides once more.
-func (m *Meter) charge(ctx context.Context, batch []*order) {
-	if len(batch) == 0 {
-		return
+// join decides c. What has to be booked is in the batch it returns, which the caller leads if he is the first in it.
+func (m *Meter) join(ctx context.Context, c Call) (b *batch, leads bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
 	}
-	err := m.book(ctx, batch)
-	if errors.Is(err, ErrConflict) {
-		err = m.book(ctx, batch)
+	b, leads = m.open, false
+	if b == nil || b.size >= maxBatch {
+		b, leads = &batch{done: make(chan struct{})}, true
+		b.Debits, b.Usage, b.Free = map[string]int64{}, map[UsageKey]Count{}, map[string]Stamp{}
 	}
-	for _, o := range batch {
-		if err != nil && o.err == nil { // a refusal stays one
-			o.err = fmt.Errorf("charge: %w", err)
+	if err := m.decide(ctx, c, m.cfg.Now(), &b.Batch); err != nil {
+		return nil, false, err
+	}
+	b.size++
+	m.open = b
+	return b, leads, nil
+}
+
+// lead books b when its turn has come.
+func (m *Meter) lead(ctx context.Context, b *batch) {
+	m.turn.Lock()
+	defer m.turn.Unlock()
+	for range gatherFor {
+		runtime.Gosched() // callers that are about to come; without this, batches of few connections are half empty
+	}
+	m.mu.Lock()
+	if m.open == b {
+		m.open = nil
+	}
+	full := len(m.windows) > maxKept
+	m.mu.Unlock()
+	if err := m.book(ctx, b); err != nil || full {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if err != nil {
+			m.fail(err)
 		}
-		close(o.done)
-	}
-}
-
-// book decides each order of a batch and books what was decided in one transaction. If that fails, nothing was charged, and what the
-// clerk knew of the owners and keys is forgotten.
-func (m *Meter) book(ctx context.Context, batch []*order) error {
-	if len(m.windows) > maxKept {
-		clear(m.books)
+		m.settle(ctx)
 		clear(m.windows)
 	}
-	now := m.cfg.Now()
-	b := Batch{Debits: map[string]int64{}, Usage: map[UsageKey]Count{}, Free: map[string]Stamp{}}
-	charged := false
-	for _, o := range batch {
-		o.err = m.decide(ctx, o.call, now, &b)
-		charged = charged || o.err == nil
-	}
-	if !charged {
-		return nil
-	}
-	err := m.cfg.Store.Charge(ctx, b)
-	if err != nil {
-		for _, o := range batch {
-			m.forget(o.call)
-		}
-	}
-	return err
 }
 
-// forget drops what is known of the owner and the key of c; it is read anew when it is needed.
-func (m *Meter) forget(c Call) {
-	delete(m.books, c.OwnerID)
-	delete(m.windows, c.KeyID)
+// book books b, unless that was done already, and tells its callers. The caller holds turn.
+func (m *Meter) book(ctx context.Context, b *batch) error {
+	if b.booked {
+		return nil
+	}
+	b.booked = true
+	if b.err == nil {
+		b.err = m.cfg.Store.Charge(ctx, b.Batch)
+	}
+	close(b.done)
+	return b.err
+}
+
+// fail forgets what was remembered: with a batch that failed, it is worth nothing. What has gathered on top of that fails too. The
+// caller holds turn and mu.
+func (m *Meter) fail(err error) {
+	clear(m.books)
+	clear(m.windows)
+	if m.open != nil {
+		m.open.err = err
+	}
+}
+
+// settle books what has gathered, so that nothing is decided that is not on disk. The caller holds turn and mu.
+func (m *Meter) settle(ctx context.Context) {
+	b := m.open
+	m.open = nil
+	if b == nil {
+		return
+	}
+	if err := m.book(ctx, b); err != nil {
+		m.fail(err)
+	}
+}
+
+// Exclusively runs act, which moves credits or keys of an owner, while nothing is charged. What was remembered of the owner is
+// read anew afterwards.
+func (m *Meter) Exclusively(ctx context.Context, ownerID string, act func() error) error {
+	m.turn.Lock()
+	defer m.turn.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.settle(context.WithoutCancel(ctx))
+	defer delete(m.books, ownerID)
+	return act()
 }

@@ -221,19 +221,6 @@ func TestMovesAreChecked(t *testing.T) {
 	}
 }
 
-func TestStoppedMeterAnswers(t *testing.T) {
-	t.Parallel()
-	o := newOffice(t)
-	c := o.issue("owner", api.TierFree)
-	o.stop()
-	if err := o.meter.Charge(t.Context(), c); err == nil {
-		t.Error("a stopped meter charged")
-	}
-	if err := o.meter.Exclusively(t.Context(), c.OwnerID, func() error { t.Error("acted"); return nil }); err == nil {
-		t.Error("a stopped meter acted")
-	}
-}
-
 // exec changes the database file as another program would.
 func (o *office) exec(text string, args ...any) {
 	o.t.Helper()

@@ -32,7 +32,6 @@ type office struct {
 	store *store.Store
 	meter *billing.Meter
 	books *billing.Books
-	stop  func()
 
 	mu  sync.Mutex // guards now
 	now time.Time
@@ -57,14 +56,9 @@ func (o *office) open() {
 	plans[api.TierHobby] = billing.Plan{Snapshot: 24 * time.Hour, Volume: volume}
 	o.meter = billing.New(billing.Config{Store: o.store, Plans: plans, FreeCalls: freeCalls, Now: o.clock})
 	o.books = &billing.Books{Ledger: o.store, Meter: o.meter, Now: o.clock}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(o.t.Context()))
-	ended := make(chan struct{})
-	go func() { o.meter.Run(ctx); close(ended) }()
-	o.stop = func() { cancel(); <-ended }
 }
 
 func (o *office) close() {
-	o.stop()
 	if err := o.store.Close(); err != nil {
 		o.t.Error(err)
 	}

@@ -1,7 +1,6 @@
 package gate_test
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -32,10 +31,6 @@ func open(t testing.TB) (*gate.Gate, *account.Keys) {
 		t.Fatal(err)
 	}
 	meter := billing.New(billing.Config{Store: s, Now: opened})
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	ended := make(chan struct{})
-	go func() { meter.Run(ctx); close(ended) }()
-	t.Cleanup(func() { stop(); <-ended })
 	return gate.New(gate.Config{Keys: keys, Meter: meter}), keys
 }
 

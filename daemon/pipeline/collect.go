@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -15,6 +16,9 @@ import (
 // slack is how much before its interval is over a source may be asked, so that the jitter of refreshes does not make it miss one.
 const slack = 30 * time.Second
 
+// longestPause is the most that a source is left alone for. A later time was noted by a clock that has been set back since.
+const longestPause = time.Hour
+
 // fetchers is how many sources are asked at once.
 const fetchers = 8
 
@@ -22,9 +26,10 @@ const fetchers = 8
 type track struct {
 	connector   source.Connector
 	reading     pack.Reading
-	attemptedAt time.Time
+	attemptedAt time.Time // the beginning of the refresh that asked last
 	notBefore   time.Time
 	disabled    bool
+	unsaved     bool // what is known is not in the store yet
 }
 
 // newTrack restores a track from its record, which is zero for a new source. A record that cannot be read counts as none.
@@ -45,18 +50,19 @@ func newTrack(c source.Connector, r feed.SourceRecord, disabled bool, log *slog.
 	doc := c.New()
 	if err := json.Unmarshal(r.Doc, doc); err != nil {
 		log.Warn("forgetting the stored answer of a source: it does not read back", "source", c.ID, "error", err)
-		return &track{connector: c}
+		return &track{connector: c, notBefore: r.NotBefore}
 	}
 	t.reading.Doc = doc
 	return t
 }
 
 // due reports whether the source should be asked at now. With force its interval does not count; what upstream asked for does.
+// Times that lie ahead of now by more than they can count for nothing, else a clock that is corrected would silence a source.
 func (t *track) due(now time.Time, force bool) bool {
-	if now.Before(t.notBefore) {
+	if now.Before(t.notBefore) && t.notBefore.Sub(now) <= longestPause {
 		return false
 	}
-	return force || !now.Before(t.attemptedAt.Add(t.connector.Interval-slack)) || t.reading.Failures > 0
+	return force || t.reading.Failures > 0 || now.Before(t.attemptedAt) || !now.Before(t.attemptedAt.Add(t.connector.Interval-slack))
 }
 
 // record is t as stored.
@@ -73,84 +79,113 @@ func (t *track) record() (feed.SourceRecord, error) {
 	return r, err
 }
 
-// apply takes the outcome of an attempt that ended at now and reports whether it was good.
-func (t *track) apply(o source.Outcome, now time.Time) bool {
-	t.attemptedAt, t.notBefore = now, time.Time{}
+// answer is the outcome of an attempt and when it came.
+type answer struct {
+	source.Outcome
+	at time.Time
+}
+
+// apply takes the answer to an attempt of the refresh that began at the given time and reports whether it was good.
+func (t *track) apply(a answer, began time.Time) bool {
+	// Counted from the beginning: one slow source must not make the others miss the next refresh.
+	t.attemptedAt, t.notBefore = began, time.Time{}
 	switch {
-	case o.Doc != nil:
-		t.reading = pack.Reading{Doc: o.Doc, FetchedAt: now}
+	case a.Doc != nil:
+		t.reading = pack.Reading{Doc: a.Doc, FetchedAt: a.at}
 		return true
-	case o.NotModified:
-		t.reading.FetchedAt, t.reading.Failures, t.reading.Err = now, 0, ""
+	case a.NotModified:
+		t.reading.FetchedAt, t.reading.Failures, t.reading.Err = a.at, 0, ""
 		return true
 	}
 	t.reading.Failures++
-	t.reading.Err = string(o.Class) + ": no usable rows"
-	if o.Err != nil {
-		t.reading.Err = o.Err.Error()
+	t.reading.Err = string(a.Class) + ": no usable rows"
+	if a.Err != nil {
+		t.reading.Err = a.Err.Error()
 	}
-	pause := o.RetryAfter
-	if o.Class != source.ClassNetwork {
-		// An upstream that cannot be reached is not spared by waiting, and is missed as soon as it is back.
-		pause = max(pause, source.Backoff(t.reading.Failures)-slack)
+	if a.RetryAfter > 0 {
+		t.notBefore = a.at.Add(a.RetryAfter)
 	}
-	if pause > 0 {
-		t.notBefore = now.Add(pause)
+	// An upstream that cannot be reached is not spared by waiting, and is missed as soon as it is back.
+	if a.Class != source.ClassNetwork {
+		if until := began.Add(source.Backoff(t.reading.Failures) - slack); until.After(t.notBefore) {
+			t.notBefore = until
+		}
 	}
 	return false
 }
 
-// collect asks the sources that are due, in parallel and bounded by the deadline, and returns the records of those asked.
+// collect asks the sources that are due, in parallel and bounded by the deadline, and returns the records of those that no saved
+// state has yet.
 func (p *Pipeline) collect(ctx context.Context, force bool) ([]feed.SourceRecord, Report, error) {
 	p.mu.Lock()
-	now := p.cfg.Now()
+	began := p.cfg.Now()
 	var due []*track
 	for _, t := range p.tracks {
-		if !t.disabled && (p.cfg.AlwaysDue || t.due(now, force)) {
+		if !t.disabled && (p.cfg.AlwaysDue || t.due(began, force)) {
 			due = append(due, t)
 		}
 	}
 	p.mu.Unlock()
-	outcomes := p.ask(ctx, due)
+	answers := p.ask(ctx, due)
 	if ctx.Err() != nil { // stopped: what was cut off says nothing about the sources
 		return nil, Report{}, ctx.Err()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	report := Report{Asked: len(due)}
-	records := make([]feed.SourceRecord, 0, len(due))
-	now = p.cfg.Now()
 	for i, t := range due {
 		before := t.reading
-		if !t.apply(outcomes[i], now) {
+		if t.apply(answers[i], began) {
+			p.news = true
+		} else {
 			report.Failed++
 		}
-		p.log(t, before, outcomes[i])
+		t.unsaved = true
+		p.log(t, before, answers[i].Outcome)
+	}
+	var records []feed.SourceRecord
+	for _, t := range p.tracks {
+		if !t.unsaved {
+			continue
+		}
 		r, err := t.record()
 		if err != nil {
-			return nil, report, err
+			return nil, report, fmt.Errorf("encode answer of %s: %w", t.connector.ID, err)
 		}
 		records = append(records, r)
 	}
 	return records, report, nil
 }
 
-// ask fetches the given sources, at most fetchers at once, and returns their outcomes in the same order.
-func (p *Pipeline) ask(ctx context.Context, due []*track) []source.Outcome {
+// saved notes that the store has what is known of the sources, and with pulse also the state made of it.
+func (p *Pipeline) saved(pulse *feed.Pulse) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, t := range p.tracks {
+		t.unsaved = false
+	}
+	if pulse != nil {
+		p.newest, p.news = *pulse, false
+	}
+}
+
+// ask fetches the given sources, at most fetchers at once, and returns their answers in the same order.
+func (p *Pipeline) ask(ctx context.Context, due []*track) []answer {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Deadline)
 	defer cancel()
-	outcomes := make([]source.Outcome, len(due))
+	answers := make([]answer, len(due))
 	places := make(chan struct{}, fetchers)
 	var all sync.WaitGroup
 	for i, t := range due {
 		places <- struct{}{}
 		all.Go(func() {
 			defer func() { <-places }()
-			outcomes[i] = p.cfg.Fetcher.Fetch(ctx, t.connector, t.reading.Doc)
+			outcome := p.cfg.Fetcher.Fetch(ctx, t.connector, t.reading.Doc)
+			answers[i] = answer{outcome, p.cfg.Now()}
 		})
 	}
 	all.Wait()
-	return outcomes
+	return answers
 }
 
 // log says once that a source fails, again when the reason changes, and that it is back.

@@ -69,6 +69,7 @@ type Pipeline struct {
 	tracks  []*track   // in the order of the pack's sources
 	start   time.Time
 	newest  feed.Pulse // zero GeneratedAt while there is none
+	news    bool       // a source answered well since newest
 	briefAt time.Time  // of the newest brief
 }
 
@@ -169,14 +170,11 @@ func (p *Pipeline) Refresh(ctx context.Context, force bool) (Report, error) {
 		p.cfg.Before()
 	}
 	changed, report, err := p.collect(ctx, force)
-	if err != nil || report.Asked == 0 {
+	if err != nil {
 		return report, err
 	}
-	if report.Failed == report.Asked {
-		if err := p.cfg.Store.SaveSources(ctx, p.cfg.Pack.ID, changed); err != nil {
-			return report, err
-		}
-		return report, ErrAllFailed
+	if !p.hasNews() {
+		return report, p.refuse(ctx, report, changed)
 	}
 	pulse, err := p.compact()
 	if err != nil {
@@ -185,10 +183,10 @@ func (p *Pipeline) Refresh(ctx context.Context, force bool) (Report, error) {
 	if err := p.cfg.Store.SavePulse(ctx, pulse, changed); err != nil {
 		return report, fmt.Errorf("save state: %w", err)
 	}
-	p.mu.Lock()
-	p.newest = pulse
-	p.mu.Unlock()
-	if err := p.cfg.Feed.Publish(pulse); err != nil {
+	// Published first: a brief is only written of a state that the feed has.
+	err = p.cfg.Feed.Publish(pulse)
+	p.saved(&pulse)
+	if err != nil {
 		return report, fmt.Errorf("publish state: %w", err)
 	}
 	select {
@@ -197,6 +195,28 @@ func (p *Pipeline) Refresh(ctx context.Context, force bool) (Report, error) {
 	}
 	report.GeneratedAt = pulse.GeneratedAt
 	return report, nil
+}
+
+// hasNews reports whether a source answered well since the newest state. It may have been in an earlier refresh, whose state
+// could not be saved.
+func (p *Pipeline) hasNews() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.news
+}
+
+// refuse ends a refresh that makes no state: it keeps what is known of the sources and tells whether that is a failure.
+func (p *Pipeline) refuse(ctx context.Context, report Report, changed []feed.SourceRecord) error {
+	if len(changed) > 0 {
+		if err := p.cfg.Store.SaveSources(ctx, p.cfg.Pack.ID, changed); err != nil {
+			return err
+		}
+		p.saved(nil)
+	}
+	if report.Asked == 0 {
+		return nil
+	}
+	return ErrAllFailed
 }
 
 // compact makes the next pulse of what the sources last said. Its time is later than that of the one before even if the clock

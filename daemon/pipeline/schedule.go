@@ -44,7 +44,7 @@ func (p *Pipeline) runRefresh(ctx context.Context) {
 			p.cfg.Logger.Info("refreshed", "asked", report.Asked, "failed", report.Failed, "generated_at", report.GeneratedAt)
 		}
 		if p.generatedAt().IsZero() {
-			retry *= 2
+			retry = min(2*retry, p.cfg.Every)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func (p *Pipeline) briefDue(now time.Time) bool {
 	switch {
 	case p.newest.GeneratedAt.IsZero():
 		return false
-	case p.briefAt.IsZero():
+	case p.briefAt.IsZero(), p.briefAt.After(now): // the clock was set back since
 		return true
 	case p.cfg.EveryState:
 		return p.briefAt.Before(p.newest.GeneratedAt)
