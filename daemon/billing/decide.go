@@ -3,7 +3,6 @@ package billing
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/contextd/contextd/sdk/api"
@@ -96,7 +95,7 @@ func (m *Meter) volumeWait(tier api.Tier, w *window, now time.Time) time.Duratio
 // find returns the book of c's owner and the place of c's key in it. A key that is not there was revoked.
 func (m *Meter) find(ctx context.Context, c Call) (*book, int, error) {
 	if account := m.books[c.OwnerID]; account != nil {
-		if i := account.place(c.KeyID); i >= 0 {
+		if i, ok := account.places[c.KeyID]; ok {
 			return account, i, nil
 		}
 	}
@@ -104,21 +103,17 @@ func (m *Meter) find(ctx context.Context, c Call) (*book, int, error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("read credits of owner %s: %w", c.OwnerID, err)
 	}
-	account := &book{records: records}
-	for _, r := range records {
+	account := &book{records: records, places: make(map[string]int, len(records))}
+	for i, r := range records {
+		account.places[r.KeyID] = i
 		account.pool += r.Credits
 	}
-	i := account.place(c.KeyID)
-	if i < 0 {
+	i, ok := account.places[c.KeyID]
+	if !ok {
 		return nil, 0, api.Errorf(api.ReasonKeyRevoked, "key %s was revoked", c.KeyID).WithHint("issue a new key and use that")
 	}
 	m.books[c.OwnerID] = account
 	return account, i, nil
-}
-
-// place is the index of the record of a key, -1 if there is none.
-func (b *book) place(keyID string) int {
-	return slices.IndexFunc(b.records, func(r Record) bool { return r.KeyID == keyID })
 }
 
 // debit takes one credit, from the record at own if it has any, else from the oldest that has, and returns whose it was. The pool
@@ -126,7 +121,10 @@ func (b *book) place(keyID string) int {
 func (b *book) debit(own int) string {
 	i := own
 	if b.records[i].Credits == 0 {
-		i = slices.IndexFunc(b.records, func(r Record) bool { return r.Credits > 0 })
+		for b.records[b.spent].Credits == 0 {
+			b.spent++
+		}
+		i = b.spent
 	}
 	b.records[i].Credits--
 	b.pool--

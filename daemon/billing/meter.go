@@ -51,8 +51,10 @@ type Meter struct {
 
 // book is the credits of one owner.
 type book struct {
-	records []Record // as Store.Records
-	pool    int64    // their sum
+	records []Record       // as Store.Records
+	places  map[string]int // in records, by key
+	pool    int64          // the sum of their credits
+	spent   int            // records before this place are empty
 }
 
 // windows are those of one key.

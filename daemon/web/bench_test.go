@@ -26,15 +26,15 @@ import (
 // load is a client that costs next to nothing: connections that stay open, a request made once, and answers of which only the
 // first twelve bytes are looked at.
 type load struct {
-	request []byte
-	size    int // of a whole answer; all are of one size
-	conns   []net.Conn
+	requests [][]byte // sent in turns
+	size     int      // of a whole answer; all are of one size
+	conns    []net.Conn
 }
 
 // newLoad opens n connections to the server at url and learns the size of its answers.
-func newLoad(b *testing.B, url, request string, n int) *load {
+func newLoad(b *testing.B, url string, requests [][]byte, n int) *load {
 	b.Helper()
-	l := &load{request: []byte(request)}
+	l := &load{requests: requests}
 	for range n {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 		if err != nil {
@@ -43,7 +43,7 @@ func newLoad(b *testing.B, url, request string, n int) *load {
 		b.Cleanup(func() { conn.Close() })
 		l.conns = append(l.conns, conn)
 	}
-	res, head := first(b, l.conns[0], l.request)
+	res, head := first(b, l.conns[0], l.requests[0])
 	l.size = head + int(res.ContentLength)
 	return l
 }
@@ -72,8 +72,8 @@ func (l *load) run(b *testing.B, calls int) time.Duration {
 	b.Helper()
 	done := make(chan error, len(l.conns))
 	begin := time.Now()
-	for _, conn := range l.conns {
-		go func() { done <- l.runOn(conn, max(1, calls/len(l.conns))) }()
+	for i, conn := range l.conns {
+		go func() { done <- l.runOn(conn, i*len(l.requests)/len(l.conns), max(1, calls/len(l.conns))) }()
 	}
 	for range l.conns {
 		if err := <-done; err != nil {
@@ -86,11 +86,11 @@ func (l *load) run(b *testing.B, calls int) time.Duration {
 // good is how an answer begins.
 const good = "HTTP/1.1 200"
 
-// runOn makes calls on one connection.
-func (l *load) runOn(conn net.Conn, calls int) error {
+// runOn makes calls on one connection, beginning with the request at from.
+func (l *load) runOn(conn net.Conn, from, calls int) error {
 	answer := make([]byte, l.size)
-	for range calls {
-		if _, err := conn.Write(l.request); err != nil {
+	for i := range calls {
+		if _, err := conn.Write(l.requests[(from+i)%len(l.requests)]); err != nil {
 			return err
 		}
 		n, err := io.ReadAtLeast(conn, answer, len(good))
@@ -169,15 +169,39 @@ func BenchmarkFreshToBare(b *testing.B) {
 	urls := map[string]string{"handler": serveUnmetered(b, d, key), "daemon": d.URL()}
 	for _, server := range []string{"handler", "daemon"} {
 		for _, coding := range []string{"identity", "gzip"} {
-			request := "GET /v1/fresh HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + key + "\r\nAccept-Encoding: " + coding + "\r\n\r\n"
+			requests := [][]byte{freshRequest(key, coding)}
 			for _, conns := range []int{2, 16, 64} {
 				b.Run(fmt.Sprintf("%s/%s/conns=%d", server, coding, conns), func(b *testing.B) {
-					whole := newLoad(b, urls[server], request, conns)
-					res, _ := first(b, whole.conns[0], whole.request)
-					compare(b, whole, newLoad(b, bare(b, res).URL, request, conns))
+					whole := newLoad(b, urls[server], requests, conns)
+					res, _ := first(b, whole.conns[0], requests[0])
+					compare(b, whole, newLoad(b, bare(b, res).URL, requests, conns))
 				})
 			}
 		}
+	}
+}
+
+// freshRequest is a call of fresh with a key.
+func freshRequest(key, coding string) []byte {
+	return []byte("GET /v1/fresh HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + key + "\r\nAccept-Encoding: " + coding + "\r\n\r\n")
+}
+
+// BenchmarkFreshOfManyKeys is the daemon's part of BenchmarkFreshToBare with a thousand keys in turns, all of one owner.
+func BenchmarkFreshOfManyKeys(b *testing.B) {
+	const keys = 1000
+	d := daemontest.Start(b)
+	requests := make([][]byte, keys)
+	for i := range requests {
+		key := d.Key(b, api.TierEnterprise)
+		d.Grant(b, key, 1_000_000)
+		requests[i] = freshRequest(key, "identity")
+	}
+	for _, conns := range []int{2, 16, 64} {
+		b.Run(fmt.Sprintf("conns=%d", conns), func(b *testing.B) {
+			whole := newLoad(b, d.URL(), requests, conns)
+			res, _ := first(b, whole.conns[0], requests[0])
+			compare(b, whole, newLoad(b, bare(b, res).URL, requests, conns))
+		})
 	}
 }
 
