@@ -43,6 +43,7 @@ var (
 	_ gate.Meter         = (*billing.Meter)(nil)
 	_ web.Reader         = (*reader.Reader)(nil)
 	_ web.Gate           = (*gate.Gate)(nil)
+	_ web.Streams        = (*feed.Feed)(nil)
 )
 
 // Config says how a daemon runs. The zero value of a field is its default.
@@ -79,7 +80,7 @@ type Daemon struct {
 	books     *billing.Books
 	pipelines map[string]*pipeline.Pipeline
 	feed      *feed.Feed
-	handler   http.Handler // of the public address
+	web       *web.Server
 	public    *endpoint
 	admin     *endpoint
 	stopping  atomic.Bool
@@ -161,8 +162,8 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 		Packs: served(packs), Feed: d.feed, History: d.store, Now: d.cfg.Now,
 		Trouble: func(pack string) []api.SourceStatus { return d.pipelines[pack].Status() },
 	})
-	d.handler = web.New(web.Config{
-		Reader: read, Gate: gate.New(gate.Config{Keys: d.keys, Meter: d.meter}), Ready: d.Ready, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+	d.web = web.New(web.Config{
+		Reader: read, Gate: gate.New(gate.Config{Keys: d.keys, Meter: d.meter}), Streams: d.feed, Ready: d.Ready, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	})
 	return nil
 }
@@ -201,7 +202,8 @@ func (d *Daemon) openEndpoints(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", d.cfg.Listen, err)
 	}
-	d.public = newEndpoint(l, d.handler, d.cfg.Logger)
+	d.public = newEndpoint(l, d.web, d.cfg.Logger)
+	d.public.server.RegisterOnShutdown(d.web.EndStreams)
 	if l, err = listenAdmin(d.cfg.DataDir); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ const (
 	idleTimeout   = 2 * time.Minute        // between the requests of a connection
 	drainTimeout  = 700 * time.Millisecond // for calls under way at a stop, so that a stop takes less than a second
 	maxHeader     = 32 << 10
+	sendBuffer    = 64 << 10 // bytes that the kernel holds for a reader
 )
 
 // endpoint is one address that is listened on.
@@ -33,8 +34,16 @@ type endpoint struct {
 func newEndpoint(l net.Listener, handler http.Handler, logger *slog.Logger) *endpoint {
 	return &endpoint{listener: l, server: &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+		MaxHeaderBytes: maxHeader, ConnContext: boundBuffer, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}}
+}
+
+// boundBuffer keeps the kernel from holding megabytes for a reader that has stopped reading: it would look alive for half an hour.
+func boundBuffer(ctx context.Context, conn net.Conn) context.Context {
+	if c, ok := conn.(*net.TCPConn); ok {
+		_ = c.SetWriteBuffer(sendBuffer) // a connection that is gone already is found out soon enough
+	}
+	return ctx
 }
 
 // serve answers on the listener until stop.

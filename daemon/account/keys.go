@@ -52,6 +52,8 @@ type Keys struct {
 	byHash map[[sha256.Size]byte]*Key
 	byID   map[string]*Key
 
+	ends ends
+
 	usedMu sync.Mutex // guards used
 	used   map[string]time.Time
 }
@@ -255,5 +257,6 @@ func (k *Keys) Revoke(ctx context.Context, id string) (api.RevokeResponse, error
 	revoked := *k.byID[id]
 	revoked.RevokedAt = at
 	k.remember(&revoked)
+	k.ends.close(id)
 	return api.RevokeResponse{OK: true, RevokedAt: at}, nil
 }

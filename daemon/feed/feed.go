@@ -7,7 +7,6 @@ package feed
 import (
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/contextd/contextd/daemon/mind"
@@ -36,7 +35,10 @@ type Edition struct {
 	Brief Brief
 	Table *mind.Table // the leaves of State
 
+	Serial int64 // counts the pulses of the pack since the start
+
 	fresh, brief *Body
+	frames       *frames // shared by the editions of one pulse
 }
 
 // Fresh is the body of the fresh operation.
@@ -58,25 +60,25 @@ func Age(generatedAt, now time.Time) int64 {
 // Feed is the newest edition of every pack. Make one with New.
 type Feed struct {
 	publish sync.Mutex // orders publishers; readers never take it
-	slots   map[string]*atomic.Pointer[Edition]
+	slots   map[string]*slot
 }
 
 // New makes a Feed for the given pack ids. Packs cannot be added later.
 func New(packs ...string) *Feed {
-	f := &Feed{slots: make(map[string]*atomic.Pointer[Edition], len(packs))}
+	f := &Feed{slots: make(map[string]*slot, len(packs))}
 	for _, id := range packs {
-		f.slots[id] = new(atomic.Pointer[Edition])
+		f.slots[id] = &slot{watchers: map[*Watcher]struct{}{}}
 	}
 	return f
 }
 
 // Latest returns the newest edition of pack, nil while there is none. ok is false for a pack the feed was not made for.
 func (f *Feed) Latest(pack string) (edition *Edition, ok bool) {
-	slot, ok := f.slots[pack]
+	s, ok := f.slots[pack]
 	if !ok {
 		return nil, false
 	}
-	return slot.Load(), true
+	return s.edition.Load(), true
 }
 
 // Publish makes p the newest pulse of its pack; the brief stays. It fails on a pulse that is not newer than the one before.
@@ -86,12 +88,12 @@ func (f *Feed) Publish(p Pulse) error {
 		return fmt.Errorf("read state of %s: %w", p.Pack, err)
 	}
 	return f.update(p.Pack, func(old *Edition) (*Edition, error) {
-		next := &Edition{Pulse: p, Table: table}
+		next := &Edition{Pulse: p, Table: table, Serial: 1, frames: new(frames)}
 		if old != nil {
 			if !p.GeneratedAt.After(old.GeneratedAt) {
 				return nil, fmt.Errorf("pulse of %s at %s is not newer than %s", p.Pack, p.GeneratedAt, old.GeneratedAt)
 			}
-			next.Brief = old.Brief
+			next.Brief, next.Serial = old.Brief, old.Serial+1
 		}
 		return next, nil
 	})
@@ -103,7 +105,7 @@ func (f *Feed) PublishBrief(pack string, b Brief) error {
 		if old == nil {
 			return nil, fmt.Errorf("brief of %s: no state yet", pack)
 		}
-		return &Edition{Pulse: old.Pulse, Table: old.Table, Brief: b}, nil
+		return &Edition{Pulse: old.Pulse, Table: old.Table, Serial: old.Serial, frames: old.frames, Brief: b}, nil
 	})
 }
 
@@ -111,11 +113,12 @@ func (f *Feed) PublishBrief(pack string, b Brief) error {
 func (f *Feed) update(pack string, change func(old *Edition) (*Edition, error)) error {
 	f.publish.Lock()
 	defer f.publish.Unlock()
-	slot, ok := f.slots[pack]
+	s, ok := f.slots[pack]
 	if !ok {
 		return fmt.Errorf("pack %q is not registered", pack)
 	}
-	next, err := change(slot.Load())
+	old := s.edition.Load()
+	next, err := change(old)
 	if err != nil {
 		return err
 	}
@@ -125,6 +128,9 @@ func (f *Feed) update(pack string, change func(old *Edition) (*Edition, error)) 
 	if next.brief, err = BriefBody(next.Pulse, next.Brief); err != nil {
 		return fmt.Errorf("encode brief of %s: %w", pack, err)
 	}
-	slot.Store(next)
+	s.edition.Store(next)
+	if old == nil || next.Serial != old.Serial {
+		s.wake()
+	}
 	return nil
 }

@@ -30,6 +30,7 @@ type Caller struct {
 type Keys interface {
 	Resolve(secret string) (account.Key, error)
 	Used(keyID string)
+	Ended(keyID string) <-chan struct{}
 }
 
 // Meter charges calls; *billing.Meter is one.
@@ -58,6 +59,9 @@ func New(cfg Config) *Gate {
 
 // Charge takes what the call of c costs and returns nil once that is on disk, or the *api.Error to answer with.
 func (g *Gate) Charge(ctx context.Context, c Caller) error { return g.cfg.Meter.Charge(ctx, c.Call) }
+
+// Ended returns a channel that closes when what c was admitted with ends.
+func (g *Gate) Ended(c Caller) <-chan struct{} { return g.cfg.Keys.Ended(c.KeyID) }
 
 // Admit returns the caller with credentials c who asks for op on pack, or the *api.Error to answer with.
 func (g *Gate) Admit(ctx context.Context, c Credentials, op api.Op, pack string) (Caller, error) {

@@ -201,3 +201,5 @@ type brokenKeys struct {
 func (b brokenKeys) Resolve(string) (account.Key, error) { return account.Key{}, b.err }
 
 func (b brokenKeys) Used(id string) { b.t.Errorf("use of %q", id) }
+
+func (b brokenKeys) Ended(string) <-chan struct{} { b.t.Error("asked for an end"); return nil }

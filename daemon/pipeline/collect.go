@@ -16,6 +16,9 @@ import (
 // slack is how much before its interval is over a source may be asked, so that the jitter of refreshes does not make it miss one.
 const slack = 30 * time.Second
 
+// leastPause is how long a source is left alone after it was asked out of turn.
+const leastPause = 30 * time.Second
+
 // longestPause is the most that a source is left alone for. A later time was noted by a clock that has been set back since.
 const longestPause = time.Hour
 
@@ -54,15 +57,6 @@ func newTrack(c source.Connector, r feed.SourceRecord, disabled bool, log *slog.
 	}
 	t.reading.Doc = doc
 	return t
-}
-
-// due reports whether the source should be asked at now. With force its interval does not count; what upstream asked for does.
-// Times that lie ahead of now by more than they can count for nothing, else a clock that is corrected would silence a source.
-func (t *track) due(now time.Time, force bool) bool {
-	if now.Before(t.notBefore) && t.notBefore.Sub(now) <= longestPause {
-		return false
-	}
-	return force || t.reading.Failures > 0 || now.Before(t.attemptedAt) || !now.Before(t.attemptedAt.Add(t.connector.Interval-slack))
 }
 
 // record is t as stored.
@@ -114,6 +108,22 @@ func (t *track) apply(a answer, began time.Time) bool {
 	return false
 }
 
+// due reports whether the source t should be asked at now. With force its interval does not count; what upstream asked for does.
+// Times that lie ahead of now by more than they can count for nothing, else a clock that is corrected would silence a source.
+func (p *Pipeline) due(t *track, now time.Time, force bool) bool {
+	if now.Before(t.notBefore) && t.notBefore.Sub(now) <= longestPause {
+		return false
+	}
+	if force || t.reading.Failures > 0 || now.Before(t.attemptedAt) {
+		return true
+	}
+	pause := t.connector.Interval - slack
+	if t.connector.Interval <= p.cfg.Every && t.attemptedAt.Before(p.slot(now)) {
+		pause = min(pause, leastPause) // a refresh out of turn, as at the start, must not cost the slot after it its state
+	}
+	return !now.Before(t.attemptedAt.Add(pause))
+}
+
 // collect asks the sources that are due, in parallel and bounded by the deadline, and returns the records of those that no saved
 // state has yet.
 func (p *Pipeline) collect(ctx context.Context, force bool) ([]feed.SourceRecord, Report, error) {
@@ -121,7 +131,7 @@ func (p *Pipeline) collect(ctx context.Context, force bool) ([]feed.SourceRecord
 	began := p.cfg.Now()
 	var due []*track
 	for _, t := range p.tracks {
-		if !t.disabled && (p.cfg.AlwaysDue || t.due(began, force)) {
+		if !t.disabled && (p.cfg.AlwaysDue || p.due(t, began, force)) {
 			due = append(due, t)
 		}
 	}

@@ -35,6 +35,7 @@ type Fetcher interface {
 type Publisher interface {
 	Publish(p feed.Pulse) error
 	PublishBrief(pack string, b feed.Brief) error
+	Fail(pack, message string) // a refresh brought no new state
 }
 
 // Config is what a Pipeline needs.
@@ -48,7 +49,7 @@ type Config struct {
 	Disabled   []string      // ids of sources that are not asked; they keep their places
 	Every      time.Duration // from refresh to refresh, aligned to the clock; 0 means api.RefreshInterval
 	Deadline   time.Duration // bound of one refresh; 0 means 60 s
-	Jitter     time.Duration // the most that this process shifts its refreshes; 0 means Every/20, at most 15 s
+	Jitter     time.Duration // the most that this process shifts its refreshes; 0 means Every/20, at most 15 s, and less means none
 	EveryState bool          // write a brief for every state instead of one a day (demo)
 	BriefAt    time.Duration // time of day, UTC, of the daily brief
 	AlwaysDue  bool          // ask every source at every refresh, whatever its interval (demo)
@@ -99,7 +100,7 @@ func Open(ctx context.Context, cfg Config) (*Pipeline, error) {
 	}
 	cfg.Logger = cfg.Logger.With("pack", cfg.Pack.ID)
 	p := &Pipeline{
-		cfg: cfg, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), phase: rand.N(cfg.Jitter + 1),
+		cfg: cfg, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), phase: rand.N(max(cfg.Jitter, 0) + 1),
 	}
 	if err := p.restore(ctx); err != nil {
 		return nil, err
@@ -160,6 +161,19 @@ func (p *Pipeline) input() pack.Input {
 // One refresh runs at a time; a second one waits. It fails with ErrAllFailed when no source answered; the schedule is not
 // disturbed by it.
 func (p *Pipeline) Refresh(ctx context.Context, force bool) (Report, error) {
+	report, err := p.refresh(ctx, force)
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case errors.Is(err, ErrAllFailed):
+		p.cfg.Feed.Fail(p.cfg.Pack.ID, "refresh failed: every source failed")
+	default:
+		p.cfg.Feed.Fail(p.cfg.Pack.ID, "refresh failed: an internal error") // which one is for the log
+	}
+	return report, err
+}
+
+// refresh is Refresh without telling the watchers of a failure.
+func (p *Pipeline) refresh(ctx context.Context, force bool) (Report, error) {
 	select {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
@@ -174,7 +188,7 @@ func (p *Pipeline) Refresh(ctx context.Context, force bool) (Report, error) {
 		return report, err
 	}
 	if !p.hasNews() {
-		return report, p.refuse(ctx, report, changed)
+		return report, p.standStill(ctx, report, changed)
 	}
 	pulse, err := p.compact()
 	if err != nil {
@@ -205,8 +219,8 @@ func (p *Pipeline) hasNews() bool {
 	return p.news
 }
 
-// refuse ends a refresh that makes no state: it keeps what is known of the sources and tells whether that is a failure.
-func (p *Pipeline) refuse(ctx context.Context, report Report, changed []feed.SourceRecord) error {
+// standStill ends a refresh that makes no state: it keeps what is known of the sources and tells whether that is a failure.
+func (p *Pipeline) standStill(ctx context.Context, report Report, changed []feed.SourceRecord) error {
 	if len(changed) > 0 {
 		if err := p.cfg.Store.SaveSources(ctx, p.cfg.Pack.ID, changed); err != nil {
 			return err

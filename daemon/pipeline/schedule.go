@@ -14,6 +14,7 @@ import (
 
 const (
 	firstRetry   = 5 * time.Second // after a failed refresh, while there is no state at all
+	maxDoublings = 10              // of firstRetry, by when any slot is sooner
 	briefTimeout = 2 * time.Minute // of one brief
 	day          = 24 * time.Hour
 )
@@ -29,8 +30,8 @@ func (p *Pipeline) Run(ctx context.Context) {
 
 // runRefresh refreshes at once if nothing was asked in this slot yet, then in every slot.
 func (p *Pipeline) runRefresh(ctx context.Context) {
-	last, retry := p.attemptedAt(), firstRetry
-	for p.wait(ctx, p.untilRefresh(last, retry)) {
+	last, failed := p.attemptedAt(), 0
+	for p.wait(ctx, p.untilRefresh(last, failed)) {
 		last = p.cfg.Now()
 		report, err := p.Refresh(ctx, false)
 		switch {
@@ -44,7 +45,7 @@ func (p *Pipeline) runRefresh(ctx context.Context) {
 			p.cfg.Logger.Info("refreshed", "asked", report.Asked, "failed", report.Failed, "generated_at", report.GeneratedAt)
 		}
 		if p.generatedAt().IsZero() {
-			retry = min(2*retry, p.cfg.Every)
+			failed++
 		}
 	}
 }
@@ -69,8 +70,9 @@ func (p *Pipeline) attemptedAt() time.Time {
 	return last
 }
 
-// untilRefresh is the time to the next refresh after the one at last. While there is no state it is retry, if that is sooner.
-func (p *Pipeline) untilRefresh(last time.Time, retry time.Duration) time.Duration {
+// untilRefresh is the time to the next refresh after the one at last. While there is no state it is shorter, the more so the
+// fewer have failed.
+func (p *Pipeline) untilRefresh(last time.Time, failed int) time.Duration {
 	now := p.cfg.Now()
 	slot := p.slot(now)
 	if last.Before(slot) {
@@ -78,7 +80,7 @@ func (p *Pipeline) untilRefresh(last time.Time, retry time.Duration) time.Durati
 	}
 	next := slot.Add(p.cfg.Every).Sub(now)
 	if p.generatedAt().IsZero() {
-		return min(next, retry)
+		return min(next, firstRetry<<min(max(failed-1, 0), maxDoublings))
 	}
 	return next
 }
@@ -100,10 +102,12 @@ func (p *Pipeline) wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// runBrief writes a brief whenever a new state finds that one is due.
+// runBrief writes a brief whenever a new state finds that one is due. If that fails, the next state is the next occasion.
 func (p *Pipeline) runBrief(ctx context.Context) {
+	var tried time.Time // the state of the last attempt
 	for {
-		if p.briefDue(p.cfg.Now()) {
+		if at := p.generatedAt(); !at.Equal(tried) && p.briefDue(p.cfg.Now()) {
+			tried = at
 			if err := p.Narrate(ctx); err != nil && ctx.Err() == nil {
 				p.cfg.Logger.Error("no brief was written", "error", err)
 			}

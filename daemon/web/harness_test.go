@@ -226,3 +226,6 @@ func keep(dir string, clock *daemontest.Clock) func(*daemon.Config) {
 
 // minute is the minute t as the parameter at.
 func minute(t time.Time) string { return t.UTC().Format("2006-01-02T15:04") }
+
+// Ended returns what never ends.
+func (script) Ended(gate.Caller) <-chan struct{} { return nil }

@@ -27,6 +27,8 @@ func parameters(op api.Op) []string {
 		return []string{"pack", "at"}
 	case api.OpCite:
 		return []string{"pack", "ref"}
+	case api.OpSubscribe:
+		return []string{"pack", "token"}
 	}
 	return []string{"pack"}
 }
@@ -62,6 +64,8 @@ func parse(op api.Op, w http.ResponseWriter, r *http.Request) (reader.Query, err
 		q.At, err = mind.ParseMinute(values.Get("at"))
 	case api.OpCite:
 		err = parseRef(&q, values.Get("ref"))
+	case api.OpSubscribe:
+		err = checkToken(values.Get("token"))
 	}
 	return q, err
 }

@@ -28,16 +28,18 @@ type Reader interface {
 type Gate interface {
 	Admit(ctx context.Context, c gate.Credentials, op api.Op, pack string) (gate.Caller, error)
 	Charge(ctx context.Context, c gate.Caller) error
+	Ended(c gate.Caller) <-chan struct{}
 }
 
 // Config is what a Server needs.
 type Config struct {
-	Reader Reader
-	Gate   Gate
-	Ready  func(ctx context.Context) error // why the daemon is not ready, nil when it is; nil means always ready
-	Demo   bool                            // answers are made from recorded data, and say so
-	Now    func() time.Time                // nil means time.Now
-	Logger *slog.Logger                    // nil means slog.Default
+	Reader  Reader
+	Gate    Gate
+	Streams Streams                         // nil means that nothing can be subscribed to
+	Ready   func(ctx context.Context) error // why the daemon is not ready, nil when it is; nil means always ready
+	Demo    bool                            // answers are made from recorded data, and say so
+	Now     func() time.Time                // nil means time.Now
+	Logger  *slog.Logger                    // nil means slog.Default
 }
 
 // Server answers HTTP. Make one with New; it is safe for concurrent use.
@@ -45,7 +47,11 @@ type Server struct {
 	cfg Config
 	mux *http.ServeMux
 
-	open, live, immutable lines // headers of /v1, of answers that age, of snapshots
+	open, live, immutable, stream lines // headers of /v1, of answers that age, of snapshots, of streams
+
+	stats      StreamStats
+	stopping   <-chan struct{} // closed when streams have to end
+	endStreams func()
 }
 
 // New makes the Server of the public address.
@@ -63,7 +69,9 @@ func newServer(cfg Config, routes func(s *Server) map[string]map[string]handler)
 	}
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), open: openHeaders(), live: liveHeaders(), immutable: immutableHeaders(),
+		stream: streamHeaders(),
 	}
+	s.stopping, s.endStreams = stopper()
 	for path, methods := range routes(s) {
 		s.mux.Handle(path, s.dispatch(methods))
 	}
@@ -79,14 +87,15 @@ type handler func(w http.ResponseWriter, r *http.Request) error
 // routes is every route of the service: path, method, handler. HEAD goes to the handler of GET.
 func (s *Server) routes() map[string]map[string]handler {
 	return map[string]map[string]handler{
-		api.PathFresh:    {http.MethodGet: s.operation(api.OpFresh)},
-		api.PathBrief:    {http.MethodGet: s.operation(api.OpBrief)},
-		api.PathSearch:   {http.MethodGet: s.operation(api.OpSearch)},
-		api.PathSnapshot: {http.MethodGet: s.operation(api.OpSnapshot)},
-		api.PathCite:     {http.MethodGet: s.operation(api.OpCite), http.MethodPost: s.operation(api.OpCite)},
-		api.PathHealth:   {http.MethodGet: s.health},
-		api.PathReady:    {http.MethodGet: s.ready},
-		"/":              {},
+		api.PathFresh:     {http.MethodGet: s.operation(api.OpFresh)},
+		api.PathBrief:     {http.MethodGet: s.operation(api.OpBrief)},
+		api.PathSearch:    {http.MethodGet: s.operation(api.OpSearch)},
+		api.PathSnapshot:  {http.MethodGet: s.operation(api.OpSnapshot)},
+		api.PathCite:      {http.MethodGet: s.operation(api.OpCite), http.MethodPost: s.operation(api.OpCite)},
+		api.PathSubscribe: {http.MethodGet: s.subscribe},
+		api.PathHealth:    {http.MethodGet: s.health},
+		api.PathReady:     {http.MethodGet: s.ready},
+		"/":               {},
 	}
 }
 

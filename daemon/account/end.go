@@ -1,0 +1,45 @@
+package account
+
+import "sync"
+
+// ends are channels that close when a key ends.
+type ends struct {
+	mu    sync.Mutex // guards byKey
+	byKey map[string]chan struct{}
+}
+
+// of returns the channel of a key.
+func (e *ends) of(id string) chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.byKey[id]
+	if c == nil {
+		c = make(chan struct{})
+		if e.byKey == nil {
+			e.byKey = map[string]chan struct{}{}
+		}
+		e.byKey[id] = c
+	}
+	return c
+}
+
+// close closes the channel of a key, once.
+func (e *ends) close(id string) {
+	c := e.of(id)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	select {
+	case <-c:
+	default:
+		close(c)
+	}
+}
+
+// Ended returns a channel that closes when the key with the given id is revoked; for one that is not active it is closed already.
+func (k *Keys) Ended(id string) <-chan struct{} {
+	c := k.ends.of(id)
+	if key, err := k.Lookup(id); err != nil || !key.RevokedAt.IsZero() {
+		k.ends.close(id)
+	}
+	return c
+}

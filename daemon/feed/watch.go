@@ -1,0 +1,113 @@
+package feed
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// frames are the stream frames of an edition, made for the first who asks and shared by all.
+type frames struct {
+	once         sync.Once
+	pulse, delta []byte
+}
+
+// PulseFrame is the state of e as a pulse event. The caller must not change it.
+func (e *Edition) PulseFrame() []byte { return e.encodeFrames().pulse }
+
+// DeltaFrame is the state of e as a delta event. The caller must not change it.
+func (e *Edition) DeltaFrame() []byte { return e.encodeFrames().delta }
+
+// encodeFrames encodes the frames of e, once.
+func (e *Edition) encodeFrames() *frames {
+	e.frames.once.Do(func() {
+		// What is encoded are a text, valid JSON and a time: this cannot fail.
+		data, _ := encode(api.StreamState{Pack: e.Pack, State: json.RawMessage(e.State), TS: e.GeneratedAt.UTC()})
+		e.frames.pulse, e.frames.delta = Frame(api.EventPulse, data), Frame(api.EventDelta, data)
+	})
+	return e.frames
+}
+
+// Frame is one event as it goes over the wire. data is JSON without line breaks.
+func Frame(event api.EventType, data []byte) []byte {
+	return fmt.Appendf(make([]byte, 0, len(data)+32), "event: %s\ndata: %s\n\n", event, bytes.TrimSpace(data))
+}
+
+// Failure is a refresh that brought no new state.
+type Failure struct {
+	Serial  int64 // rises with every failure of the pack
+	Message string
+}
+
+// slot is what a Feed holds of one pack.
+type slot struct {
+	edition atomic.Pointer[Edition]
+	failure atomic.Pointer[Failure]
+
+	mu       sync.Mutex // guards watchers; no reader of the edition needs it
+	watchers map[*Watcher]struct{}
+}
+
+// wake tells every watcher that there is something new. It waits for none.
+func (s *slot) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.watchers {
+		select {
+		case w.wake <- struct{}{}:
+		default: // it has not looked at the last one yet, and will find this one instead
+		}
+	}
+}
+
+// Watcher is told when a pack has something new. Whoever is slow finds the newest, and never holds up the rest.
+type Watcher struct {
+	slot *slot
+	wake chan struct{} // holds one
+}
+
+// Watch returns a Watcher of pack, which must be closed; nil for a pack the feed was not made for.
+func (f *Feed) Watch(pack string) *Watcher {
+	s := f.slots[pack]
+	if s == nil {
+		return nil
+	}
+	w := &Watcher{slot: s, wake: make(chan struct{}, 1)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watchers[w] = struct{}{}
+	return w
+}
+
+// Wake receives when there may be something new.
+func (w *Watcher) Wake() <-chan struct{} { return w.wake }
+
+// Latest returns the newest edition, nil while there is none, and the newest failure, nil if there was none.
+func (w *Watcher) Latest() (*Edition, *Failure) { return w.slot.edition.Load(), w.slot.failure.Load() }
+
+// Close ends the watching.
+func (w *Watcher) Close() {
+	w.slot.mu.Lock()
+	defer w.slot.mu.Unlock()
+	delete(w.slot.watchers, w)
+}
+
+// Fail tells the watchers of pack that a refresh brought no new state. message is for them to read and holds nothing internal.
+func (f *Feed) Fail(pack, message string) {
+	f.publish.Lock()
+	defer f.publish.Unlock()
+	s := f.slots[pack]
+	if s == nil {
+		return
+	}
+	var serial int64 = 1
+	if old := s.failure.Load(); old != nil {
+		serial = old.Serial + 1
+	}
+	s.failure.Store(&Failure{Serial: serial, Message: message})
+	s.wake()
+}

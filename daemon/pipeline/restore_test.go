@@ -1,0 +1,146 @@
+package pipeline_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/pipeline"
+	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// TestRestartServesAtOnce: state and brief are there when Open returns, and sources are not asked again too soon.
+func TestRestartServesAtOnce(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := build(t, newPack(5*time.Minute, time.Hour), nil)
+		first := r.saved().Start
+		r.refresh()
+		if err := r.Narrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		before := r.edition()
+		time.Sleep(time.Minute)
+		r.reopen(nil)
+		after := r.edition()
+		now := r.clock.now()
+		if got, old := string(after.Fresh().Bytes(now)), string(before.Fresh().Bytes(now)); got != old || after.Brief != before.Brief || after.Brief.Text == "" {
+			t.Errorf("after the restart\n%s\nbefore it\n%s", got, old)
+		}
+		want(t, "start of the pack", r.saved().Start, first)
+		want(t, "status", []any{r.status("s1").Status, r.status("s2").Status}, []any{api.SourceOK, api.SourceOK})
+
+		r.start()
+		time.Sleep(4*time.Minute - time.Second)
+		want(t, "attempts in the slot of the first", r.desk.asked(""), 2)
+		time.Sleep(2 * time.Second)
+		want(t, "attempts in the next", []int{r.desk.asked("s1"), r.desk.asked("s2")}, []int{2, 1})
+		time.Sleep(55 * time.Minute)
+		want(t, "attempts after an hour", []int{r.desk.asked("s1"), r.desk.asked("s2")}, []int{13, 2})
+	})
+}
+
+func TestRestartInALaterSlotRefreshesAtOnce(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := build(t, newPack(times(1)...), nil)
+		r.refresh()
+		time.Sleep(5*time.Minute + time.Second)
+		r.reopen(nil)
+		begin := time.Now()
+		r.start()
+		time.Sleep(time.Second)
+		want(t, "attempts", r.desk.asking("s1", begin)[1:], []time.Duration{0})
+	})
+}
+
+func TestNothingStoredPublishesNothing(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := build(t, newPack(times(1)...), nil)
+		if e, ok := r.feed.Latest(packID); e != nil || !ok {
+			t.Errorf("published %v", e)
+		}
+		want(t, "start", r.saved().Start, r.clock.now().UTC())
+	})
+}
+
+// spoil overwrites columns of the history behind the store's back.
+func (r *rig) spoil(query string) {
+	r.t.Helper()
+	if err := r.store.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite3", filepath.Join(r.dir, store.HistoryFile))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer db.Close()
+	res, err := db.ExecContext(r.t.Context(), query)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		r.t.Fatalf("%q changed %d rows, %v", query, n, err)
+	}
+}
+
+func TestDamagedNewestStateIsSteppedOver(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := build(t, newPack(times(1)...), nil)
+		var states []pipeline.Report
+		for range 4 {
+			states = append(states, r.refresh())
+			time.Sleep(5 * time.Minute)
+		}
+		r.spoil("UPDATE pulses SET body = x'00' WHERE id > 2")
+		r.open(nil)
+		want(t, "state that is served", r.edition().GeneratedAt, states[1].GeneratedAt)
+		want(t, "error lines", r.log.count("level=ERROR", "damaged=2", "pack="+packID), 1)
+		next := r.refresh()
+		if !next.GeneratedAt.After(states[3].GeneratedAt) {
+			t.Errorf("the next state is of %v, the damaged one of %v", next.GeneratedAt, states[3].GeneratedAt)
+		}
+		r.reopen(nil)
+		want(t, "state after the next restart", r.edition().GeneratedAt, next.GeneratedAt)
+		want(t, "error lines in all", r.log.count("level=ERROR"), 1)
+	})
+}
+
+func TestAllStatesDamaged(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := build(t, newPack(times(1)...), nil)
+		r.refresh()
+		if err := r.Narrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.spoil("UPDATE pulses SET body = x'00'")
+		r.open(nil)
+		if e, _ := r.feed.Latest(packID); e != nil {
+			t.Error("a damaged state is published")
+		}
+		time.Sleep(5 * time.Minute)
+		r.start()
+		time.Sleep(time.Second)
+		e := r.edition() // and a brief of the new state, as if it were the first
+		want(t, "brief at", e.Brief.At, e.GeneratedAt)
+	})
+}
+
+func TestOpenFails(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := build(t, newPack(times(1)...), nil)
+		r.refresh()
+		cfg := r.cfg
+		cfg.Feed = feed.New("another")
+		if _, err := pipeline.Open(t.Context(), cfg); err == nil {
+			t.Error("opened with a feed that knows no such pack")
+		}
+		if err := r.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pipeline.Open(t.Context(), r.cfg); err == nil {
+			t.Error("opened with a closed store")
+		}
+	})
+}

@@ -1,0 +1,173 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/gate"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Streams watches packs; *feed.Feed is one.
+type Streams interface {
+	Watch(pack string) *feed.Watcher
+}
+
+// StreamStats counts what became of streams since the start.
+type StreamStats struct {
+	Opened  atomic.Int64
+	Open    atomic.Int64 // now
+	Dropped atomic.Int64 // states that a slow reader did not get, because a newer one was there
+	Stalled atomic.Int64 // streams closed because their readers took nothing for api.StalledReader
+}
+
+// Stats counts the streams of s.
+func (s *Server) Stats() *StreamStats { return &s.stats }
+
+// EndStreams ends every stream, cleanly and at once. It is for a stop.
+func (s *Server) EndStreams() { s.endStreams() }
+
+// stopper returns a channel and the function that closes it, as often as one likes.
+func stopper() (<-chan struct{}, func()) {
+	c := make(chan struct{})
+	return c, sync.OnceFunc(func() { close(c) })
+}
+
+// checkToken reports a token that cannot be a key.
+func checkToken(token string) error {
+	if strings.HasPrefix(token, "cv_") {
+		return nil
+	}
+	return api.Errorf(api.ReasonMissingToken, "token is missing or does not begin with cv_").
+		WithHint("give an API key as ?token=cv_…; an Authorization header is not looked at here")
+}
+
+// subscribe streams the states of a pack. It is charged once, when the stream opens.
+func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) error {
+	q, err := parse(api.OpSubscribe, w, r)
+	if err != nil {
+		return err
+	}
+	if _, err := s.cfg.Reader.Ready(q); err != nil {
+		return err
+	}
+	caller, err := s.cfg.Gate.Admit(r.Context(), gate.Credentials{Bearer: r.URL.Query().Get("token"), HasBearer: true}, q.Op, q.Pack)
+	if err != nil {
+		return err
+	}
+	watch := s.cfg.Streams.Watch(q.Pack)
+	if watch == nil {
+		return fmt.Errorf("pack %s cannot be watched", q.Pack)
+	}
+	defer watch.Close()
+	h := w.Header()
+	if r.Method == http.MethodHead {
+		s.stream.set(h)
+		return nil
+	}
+	if err := s.cfg.Gate.Charge(r.Context(), caller); err != nil {
+		return err
+	}
+	s.stream.set(h)
+	st := &stream{server: s, w: w, rc: http.NewResponseController(w), watch: watch, revoked: s.cfg.Gate.Ended(caller)}
+	s.stats.Opened.Add(1)
+	s.stats.Open.Add(1)
+	defer s.stats.Open.Add(-1)
+	st.run(r.Context())
+	return nil
+}
+
+// streamHeaders are those of a stream: no cache and no proxy may hold it up.
+func streamHeaders() lines {
+	return lines{
+		{"Content-Type", []string{"text/event-stream"}},
+		{"Cache-Control", []string{"no-cache, no-transform"}},
+		{"X-Accel-Buffering", []string{"no"}},
+	}
+}
+
+// stream is one open stream.
+type stream struct {
+	server  *Server
+	w       http.ResponseWriter
+	rc      *http.ResponseController
+	watch   *feed.Watcher
+	revoked <-chan struct{}
+
+	state, failure int64 // serials of the last ones sent or passed over
+}
+
+// run sends frames until the client leaves, the key ends or the server stops.
+func (st *stream) run(ctx context.Context) {
+	// The bounds of the server are for calls; a stream has its own for each frame.
+	_ = st.rc.SetReadDeadline(time.Time{})
+	_ = st.rc.SetWriteDeadline(time.Time{})
+	pulse, keepalive := time.NewTicker(api.PulseInterval), time.NewTicker(api.KeepaliveInterval)
+	defer pulse.Stop()
+	defer keepalive.Stop()
+	edition, failed := st.watch.Latest()
+	st.state = edition.Serial
+	if failed != nil {
+		st.failure = failed.Serial
+	}
+	for ok := st.send(edition.PulseFrame()); ok; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-st.revoked:
+			return
+		case <-st.server.stopping:
+			return
+		case <-pulse.C:
+			edition, _ := st.watch.Latest()
+			ok = st.send(edition.PulseFrame())
+		case <-keepalive.C:
+			ok = st.send(fmt.Appendf(nil, ": keepalive %d\n\n", st.server.cfg.Now().UnixMilli()))
+		case <-st.watch.Wake():
+			ok = st.news()
+		}
+	}
+}
+
+// news sends what is new: the newest state, the newest failure.
+func (st *stream) news() bool {
+	edition, failed := st.watch.Latest()
+	if edition.Serial != st.state {
+		st.server.stats.Dropped.Add(edition.Serial - st.state - 1)
+		st.state = edition.Serial
+		if !st.send(edition.DeltaFrame()) {
+			return false
+		}
+	}
+	if failed != nil && failed.Serial != st.failure {
+		st.failure = failed.Serial
+		data, err := json.Marshal(api.StreamError{Message: failed.Message})
+		return err == nil && st.send(feed.Frame(api.EventError, data))
+	}
+	return true
+}
+
+// send writes one frame and reports whether the reader took it. One that takes nothing for too long is given up.
+func (st *stream) send(frame []byte) bool {
+	var late atomic.Bool
+	timer := time.AfterFunc(api.StalledReader, func() {
+		late.Store(true)
+		_ = st.rc.SetWriteDeadline(time.Unix(1, 0)) // long past: the write under way ends now
+	})
+	defer timer.Stop()
+	_, err := st.w.Write(frame)
+	if err == nil {
+		err = st.rc.Flush()
+	}
+	if late.Load() {
+		st.server.stats.Stalled.Add(1)
+	}
+	return err == nil
+}
