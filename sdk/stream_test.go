@@ -1,0 +1,222 @@
+package sdk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// streamScript is a service whose streams go as written: each connection takes the next answer, and the last one for ever.
+type streamScript struct {
+	answers []func(*http.Request) (*http.Response, error)
+	begin   time.Time
+	asked   []string // when each connection was asked for
+}
+
+func (s *streamScript) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Query().Get("token") != streamKey || req.URL.Path != "/v1/subscribe" {
+		return nil, fmt.Errorf("asked %s", req.URL.Path)
+	}
+	s.asked = append(s.asked, fmt.Sprint(time.Since(s.begin).Truncate(time.Second)))
+	answer := s.answers[min(len(s.asked), len(s.answers))-1]
+	return answer(req)
+}
+
+const streamKey = "cv_test_SECRETSECRETSECRETSECRETSECRETSE"
+
+// frames answers with the given text, piece by piece, and then with end: io.EOF for a clean end, nil for silence.
+func frames(end error, pieces ...string) func(*http.Request) (*http.Response, error) {
+	return func(req *http.Request) (*http.Response, error) {
+		r, w := io.Pipe()
+		go func() {
+			for _, p := range pieces {
+				if _, err := io.WriteString(w, p); err != nil {
+					return
+				}
+			}
+			if end == nil {
+				<-req.Context().Done()
+				end = req.Context().Err()
+			}
+			_ = w.CloseWithError(end)
+		}()
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: r, Request: req}, nil
+	}
+}
+
+// pulse is a frame of the state of second n.
+func pulse(kind string, n int) string {
+	return fmt.Sprintf("event: %s\ndata: {\"pack\":\"crypto\",\"state\":{\"n\":%d},\"ts\":\"2026-11-20T20:00:%02dZ\"}\n\n", kind, n, n)
+}
+
+// status answers with an error.
+func status(code int, retryAfter string) func(*http.Request) (*http.Response, error) {
+	return func(req *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: code, Header: http.Header{"Retry-After": {retryAfter}}, Request: req,
+			Body: io.NopCloser(strings.NewReader(`{"error":{"code":"AUTH_INVALID","reason":"key_revoked","message":"m","requestId":"r"}}`))}, nil
+	}
+}
+
+// refuse is a network that is down.
+func refuse(*http.Request) (*http.Response, error) {
+	return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+}
+
+// listen reads events until there are n, and writes down each and each change of the connection.
+func listen(t *testing.T, s *streamScript, n int, repeats bool) (log []string, err error) {
+	t.Helper()
+	s.begin = time.Now()
+	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithAPIKey(sdk.NewKey(streamKey)), sdk.WithHTTPClient(&http.Client{Transport: s, Timeout: time.Minute}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream := c.Subscribe(sdk.SubscribeRequest{Repeats: repeats, OnChange: func(c sdk.Connection) {
+		if !c.Connected {
+			log = append(log, fmt.Sprintf("lost: %v", c.Err))
+		}
+	}})
+	for event, err := range stream.Events(t.Context()) {
+		if err != nil {
+			return log, err
+		}
+		switch event.Type {
+		case api.EventError:
+			log = append(log, "error: "+event.Message)
+		default:
+			log = append(log, fmt.Sprintf("%s %s", event.Type, event.State.State))
+		}
+		if n--; n == 0 {
+			break
+		}
+	}
+	return log, nil
+}
+
+func TestStreamEvents(t *testing.T) {
+	t.Parallel()
+	long := ": keepalive 1\n\n" + pulse("pulse", 1) + pulse("pulse", 1) + pulse("delta", 2) + "event: news\ndata: {}\n\n" +
+		"event: error\ndata: {\"message\":\"refresh failed\"}\n\n" + pulse("pulse", 2) + pulse("delta", 3)
+	for name, test := range map[string]struct {
+		answers []func(*http.Request) (*http.Response, error)
+		repeats bool
+		n       int
+		want    string
+	}{
+		"in order, each state once": {answers: []func(*http.Request) (*http.Response, error){frames(nil, long)}, n: 4,
+			want: `pulse {"n":1}, delta {"n":2}, error: refresh failed, delta {"n":3}`},
+		"with the pulses that repeat": {answers: []func(*http.Request) (*http.Response, error){frames(nil, long)}, repeats: true, n: 6,
+			want: `pulse {"n":1}, pulse {"n":1}, delta {"n":2}, error: refresh failed, pulse {"n":2}, delta {"n":3}`},
+		"byte by byte": {answers: []func(*http.Request) (*http.Response, error){frames(nil, strings.Split(long, "")...)}, n: 4,
+			want: `pulse {"n":1}, delta {"n":2}, error: refresh failed, delta {"n":3}`},
+		"over a clean end": {answers: []func(*http.Request) (*http.Response, error){frames(io.EOF, pulse("pulse", 1)),
+			frames(nil, pulse("pulse", 1), pulse("delta", 2))}, n: 2,
+			want: `pulse {"n":1}, lost: get http://127.0.0.1:8402/v1/subscribe?token=redacted: the service ended the stream, delta {"n":2}`},
+		"over a cut frame": {answers: []func(*http.Request) (*http.Response, error){frames(io.EOF, pulse("pulse", 1), pulse("delta", 2)[:60]),
+			frames(nil, pulse("pulse", 2))}, n: 2,
+			want: `pulse {"n":1}, lost: get http://127.0.0.1:8402/v1/subscribe?token=redacted: event delta cannot be read: unexpected end of JSON input, pulse {"n":2}`},
+		"over a broken connection": {answers: []func(*http.Request) (*http.Response, error){frames(iotest.ErrTimeout, pulse("pulse", 1)), refuse,
+			frames(nil, pulse("pulse", 2))}, n: 2,
+			want: `pulse {"n":1}, lost: get http://127.0.0.1:8402/v1/subscribe?token=redacted: timeout, ` +
+				`lost: get http://127.0.0.1:8402/v1/subscribe?token=redacted: dial: connection refused, pulse {"n":2}`},
+		"over a frame that never ends": {answers: []func(*http.Request) (*http.Response, error){frames(nil, "data: "+strings.Repeat("x", 9<<20)),
+			frames(nil, pulse("pulse", 2))}, n: 1,
+			want: `lost: get http://127.0.0.1:8402/v1/subscribe?token=redacted: bufio.Scanner: token too long, pulse {"n":2}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				log, err := listen(t, &streamScript{answers: test.answers}, test.n, test.repeats)
+				got := strings.ReplaceAll(strings.Join(log, ", "), " after 1 attempt", "")
+				if err != nil || got != test.want {
+					t.Errorf("got  %s, %v\nwant %s", got, err, test.want)
+				}
+			})
+		})
+	}
+}
+
+// TestStreamWaits pins when connections are asked for: after silence, growing waits, and what the service says.
+func TestStreamWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &streamScript{answers: []func(*http.Request) (*http.Response, error){
+			frames(nil, pulse("pulse", 1), ": keepalive 1\n\n"), status(503, "7"), status(429, "100"), refuse, refuse, refuse, refuse, refuse,
+			frames(nil, pulse("pulse", 2)),
+		}}
+		log, err := listen(t, s, 2, false)
+		if err != nil || !strings.Contains(strings.Join(log, " "), "no state for 60 seconds") {
+			t.Errorf("%v, %v", log, err)
+		}
+		begin := 0 * time.Second
+		// The shortest and the longest wait before each connection but the first, in seconds.
+		bounds := [][2]float64{{60.4, 61.1}, {7, 7}, {100, 100}, {4, 8}, {8, 16}, {15, 30}, {15, 30}, {15, 30}}
+		for i, asked := range s.asked[1:] {
+			at, err := time.ParseDuration(asked)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if waited := (at - begin).Seconds(); waited < bounds[i][0]-1 || waited > bounds[i][1]+1 {
+				t.Errorf("connection %d was asked for after %v s, want %v", i+2, waited, bounds[i])
+			}
+			begin = at
+		}
+		if len(s.asked) != len(bounds)+1 {
+			t.Errorf("connections at %v", s.asked)
+		}
+	})
+}
+
+func TestStreamEndsForGood(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{400, 401, 402, 403, 404} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &streamScript{answers: []func(*http.Request) (*http.Response, error){status(code, "")}}
+			_, err := listen(t, s, 1, false)
+			if !errors.Is(err, sdk.ErrKeyRevoked) || len(s.asked) != 1 || strings.Contains(err.Error(), "SECRET") {
+				t.Errorf("status %d: %v after %d connections", code, err, len(s.asked))
+			}
+		})
+	}
+}
+
+func TestStreamIsEndedByItsReader(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(s *sdk.Stream, cancel func()){
+		"close":  func(s *sdk.Stream, _ func()) { s.Close(); s.Close() },
+		"cancel": func(_ *sdk.Stream, cancel func()) { cancel() },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &streamScript{answers: []func(*http.Request) (*http.Response, error){frames(nil, pulse("pulse", 1))}}
+			c, err := sdk.New(sdk.WithoutEnv(), sdk.WithAPIKey(sdk.NewKey(streamKey)), sdk.WithHTTPClient(&http.Client{Transport: s}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			stream := c.Subscribe(sdk.SubscribeRequest{})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			time.AfterFunc(10*time.Second, func() { end(stream, cancel) })
+			var last error
+			for _, err := range stream.Events(ctx) {
+				last = err
+				if !stream.Connection().Connected {
+					t.Errorf("%s: not connected while events come", name)
+				}
+			}
+			if want := map[string]error{"cancel": context.Canceled}[name]; !errors.Is(last, want) {
+				t.Errorf("after %s the events end with %v, want %v", name, last, want)
+			}
+		})
+	}
+}
