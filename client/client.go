@@ -15,6 +15,7 @@ import (
 
 	"github.com/contextd/contextd/client/app"
 	"github.com/contextd/contextd/client/data"
+	"github.com/contextd/contextd/client/live"
 	"github.com/contextd/contextd/client/local"
 )
 
@@ -51,6 +52,7 @@ func newRoot(a *app.App) *cobra.Command {
 	a.Flags.Bind(root.PersistentFlags())
 	root.AddGroup(&cobra.Group{ID: "data", Title: "Ask the service"}, &cobra.Group{ID: "local", Title: "About ctx"})
 	addGroup(root, "data", data.Commands(a))
+	addGroup(root, "data", live.Commands(a))
 	addGroup(root, "local", local.Commands(a))
 	root.AddCommand(topics()...)
 	root.SetHelpCommandGroupID("local")

@@ -26,7 +26,7 @@ func TestReadme(t *testing.T) {
 	}
 	var script, files strings.Builder
 	script.WriteString("env CONTEXTD_DATA_DIR=$WORK/d\n" +
-		"exec sh -c 'exec contextd demo --listen 127.0.0.1:0 --data-dir d > out 2> err' &demo&\nawait out 'Ctrl-C ends it'\nusedemo d\n")
+		"exec sh -c 'exec contextd demo --listen 127.0.0.1:0 --data-dir d --refresh 1s > out 2> err' &demo&\nawait out 'Ctrl-C ends it'\nusedemo d\n")
 	for i, b := range blocks {
 		fmt.Fprintf(&script, "exec sh -e -u %d.sh\n%s", i, expect(b[1]))
 		fmt.Fprintf(&files, "-- %d.sh --\n%s", i, b[1])
@@ -47,6 +47,7 @@ func expect(recipe string) string {
 		".severity":      `stdout '^(critical|warning|notice): .* \[[0-9]+\]$'`,
 		"brief.txt":      `grep 'https://www.coingecko.com/' brief.txt`,
 		"echo \"BTC":     `stdout '^BTC was 9[0-9.]+, is 9[0-9.]+$'`,
+		"ctx tail":       `stdout '^BTC top_movers\[0\]\.priceUsd'`,
 		"--format md":    `stdout '\(https://defillama.com/stablecoins\)'`,
 		"curl":           `stdout '"total":[1-9]'`,
 		"keys revoke":    `stdout '^revoked cv_test_'`,

@@ -19,7 +19,7 @@ func topLevel() []string {
 // packages are the packages of the architecture. They may have sub-packages, except those that only hold others.
 func packages() []string {
 	return []string{
-		"cmd/contextd", "cmd/ctx", "sdk/api", "sdk/wallet",
+		"cmd/contextd", "cmd/ctx", "sdk/api", "sdk/diff", "sdk/wallet",
 		"internal/usdg", "internal/devchain", "internal/build", "internal/policy",
 		"daemon/source", "daemon/mind", "daemon/pack", "daemon/brief", "daemon/feed", "daemon/pipeline", "daemon/reader",
 		"daemon/account", "daemon/billing", "daemon/x402", "daemon/gate",

@@ -106,9 +106,10 @@ func (r *Recording) Advance() {
 	r.tick = (r.tick + 1) % len(r.ticks)
 }
 
-// Shift is the time since the current tick was recorded: what source.Config.Shift needs to make the recording look current.
+// Shift is the time since the current tick was recorded, in whole seconds as upstream times are: what source.Config.Shift needs
+// to make the recording look current.
 func (r *Recording) Shift() time.Duration {
-	return r.now().Sub(r.ticks[r.Tick()-1])
+	return r.now().Sub(r.ticks[r.Tick()-1]).Truncate(time.Second)
 }
 
 // Break lets answer stand in for host, or for every host without one of its own if host is "". A nil answer refuses the

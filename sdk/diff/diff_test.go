@@ -1,0 +1,65 @@
+package diff_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/contextd/contextd/sdk/diff"
+)
+
+func TestStates(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ old, new, want string }{
+		"nothing":             {`{"a":[1,{"b":2}],"c":null}`, `{ "a" : [1, {"b":2}], "c":null}`, ""},
+		"values":              {`{"a":1,"b":"x","c":true,"d":null,"e":1}`, `{"a":2,"b":"y","c":false,"d":1,"e":1.0}`, `a 1>2, b "x">"y", c true>false, d null>1, e 1>1.0`},
+		"members":             {`{"a":1,"b":2}`, `{"b":2,"c":{"d":3}}`, `c >{"d":3}, a 1>`},
+		"kinds":               {`{"a":1,"b":[1],"c":{}}`, `{"a":[1],"b":{},"c":2}`, `a 1>[1], b [1]>{}, c {}>2`},
+		"rows that moved":     {`{"r":[{"id":"x","v":1},{"id":"y","v":2}]}`, `{"r":[{"id":"y","v":2},{"id":"x","v":1}]}`, ""},
+		"rows by id":          {`{"r":[{"id":"x","v":1},{"id":"y","v":2}]}`, `{"r":[{"id":"y","v":3},{"id":"x","v":1}]}`, `r[0].v (y) 2>3`},
+		"rows came and went":  {`{"r":[{"id":"x"},{"id":"y"}]}`, `{"r":[{"id":"z","symbol":"Z"},{"id":"y"}]}`, `r[0] (Z) >{"id":"z","symbol":"Z"}, r[0] (x) {"id":"x"}>`},
+		"rows of two groups":  {`{"r":[{"group":"a","id":"x","v":1},{"group":"b","id":"x","v":2}]}`, `{"r":[{"group":"b","id":"x","v":9},{"group":"a","id":"x","v":1}]}`, `r[0].v (x) 2>9`},
+		"rows with names":     {`{"r":[{"id":"x","name":"N","l":[1]}]}`, `{"r":[{"id":"x","name":"N","l":[1,2]}]}`, `r[0].l[1] (N) >2`},
+		"ids twice":           {`{"r":[{"id":"x","v":1},{"id":"x","v":2}]}`, `{"r":[{"id":"x","v":2},{"id":"x","v":2}]}`, `r[0].v (x) 1>2`},
+		"lists":               {`[1,2,3]`, `[1,3]`, `[1] 2>3, [2] 3>`},
+		"an array grew":       {`{"r":[]}`, `{"r":[{"id":"x"}]}`, `r[0] (x) >{"id":"x"}`},
+		"scalars":             {`1`, `2`, ` 1>2`},
+		"escapes in a string": {`{"a":"\u0041"}`, `{"a":"A"}`, `a "\u0041">"A"`},
+	} {
+		changes, err := diff.States(json.RawMessage(test.old), json.RawMessage(test.new))
+		var got []string
+		for _, c := range changes {
+			row := ""
+			if c.Row != "" {
+				row = " (" + c.Row + ")"
+			}
+			got = append(got, fmt.Sprintf("%s%s %s>%s", c.Path, row, c.Old, c.New))
+		}
+		if err != nil || strings.Join(got, ", ") != test.want {
+			t.Errorf("%s: %s, %v; want %s", name, strings.Join(got, ", "), err, test.want)
+		}
+	}
+}
+
+func TestStatesRefuses(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"", "{", "[1", `{"a"`, `{"a":}`, "1 2", "nul"} {
+		for _, pair := range [][2]string{{bad, "{}"}, {"{}", bad}} {
+			if _, err := diff.States(json.RawMessage(pair[0]), json.RawMessage(pair[1])); err == nil {
+				t.Errorf("%q was taken", bad)
+			}
+		}
+	}
+}
+
+// FuzzStates: no input panics, and no state differs from itself.
+func FuzzStates(f *testing.F) {
+	f.Add([]byte(`{"r":[{"id":"x","v":1}],"l":[1,[2]]}`), []byte(`{"r":[{"id":"y"}],"l":{}}`))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		_, _ = diff.States(a, b)
+		if changes, err := diff.States(a, a); err == nil && len(changes) > 0 {
+			t.Errorf("%q differs from itself: %v", a, changes)
+		}
+	})
+}
