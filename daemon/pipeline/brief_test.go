@@ -68,7 +68,7 @@ func TestFirstBriefThenDaily(t *testing.T) {
 		w := new(pen)
 		r := build(t, newPack(times(1)...), func(r *rig) {
 			writing(w)(r)
-			r.cfg.BriefAt = 6*time.Hour + 2*time.Minute
+			r.cfg.Every, r.cfg.BriefAt = 30*time.Minute, 6*time.Hour+2*time.Minute
 		})
 		r.desk.tell(failing(source.ClassNetwork, 0), "s1")
 		midnight := time.Now()
@@ -81,10 +81,10 @@ func TestFirstBriefThenDaily(t *testing.T) {
 		first := w.times(midnight)[0]
 		want(t, "first brief", first, time.Hour+15*time.Second)
 		m := time.Minute
-		want(t, "briefs", w.times(midnight)[1:], []time.Duration{6*time.Hour + 5*m, 30*time.Hour + 5*m})
+		want(t, "briefs", w.times(midnight)[1:], []time.Duration{6*time.Hour + 30*m, 30*time.Hour + 30*m})
 		got := r.edition().Brief
 		want(t, "brief that is served", got, r.saved().Brief)
-		want(t, "brief", []any{got.At, got.Writer}, []any{midnight.Add(30*time.Hour + 5*m).UTC(), "pen"})
+		want(t, "brief", []any{got.At, got.Writer}, []any{midnight.Add(30*time.Hour + 30*m).UTC(), "pen"})
 	})
 }
 
@@ -117,8 +117,12 @@ func TestEveryState(t *testing.T) {
 			r.cfg.EveryState = true
 		})
 		begin := time.Now()
+		stop := r.start()
+		time.Sleep(12 * time.Minute)
+		stop()
+		r.reopen(nil) // which has its brief already
 		r.start()
-		time.Sleep(14 * time.Minute)
+		time.Sleep(2 * time.Minute)
 		m := time.Minute
 		want(t, "briefs", w.times(begin), []time.Duration{0, 5 * m, 10 * m})
 		r.desk.tell(failing(source.ClassNetwork, 0), "s1")
@@ -154,11 +158,13 @@ func TestSlowWriterHoldsNothingUp(t *testing.T) {
 	})
 }
 
+// TestFailingWriterIsLogged: once for every state.
 func TestFailingWriterIsLogged(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		w := &pen{err: errors.New("out of ink")}
 		r := build(t, newPack(times(1)...), writing(w))
 		begin := time.Now()
+		r.refresh()
 		r.start()
 		time.Sleep(11 * time.Minute)
 		want(t, "states", len(r.desk.asking("s1", begin)), 3)
@@ -198,7 +204,7 @@ func TestForcedBriefDoesNotDisturbTheSchedule(t *testing.T) {
 		w := new(pen)
 		r := build(t, newPack(times(1)...), func(r *rig) {
 			writing(w)(r)
-			r.cfg.BriefAt = 12 * time.Hour
+			r.cfg.Every, r.cfg.BriefAt = time.Hour, 12*time.Hour
 		})
 		begin := time.Now()
 		r.start()

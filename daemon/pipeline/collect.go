@@ -81,7 +81,7 @@ type answer struct {
 
 // apply takes the answer to an attempt of the refresh that began at the given time and reports whether it was good.
 func (t *track) apply(a answer, began time.Time) bool {
-	// Counted from the beginning: one slow source must not make the others miss the next refresh.
+	// Counted from the beginning: a slow answer must not make its source miss a refresh.
 	t.attemptedAt, t.notBefore = began, time.Time{}
 	switch {
 	case a.Doc != nil:
@@ -124,8 +124,8 @@ func (p *Pipeline) due(t *track, now time.Time, force bool) bool {
 	return !now.Before(t.attemptedAt.Add(pause))
 }
 
-// collect asks the sources that are due, in parallel and bounded by the deadline, and returns the records of those that no saved
-// state has yet.
+// collect asks the sources that are due, in parallel and bounded by the deadline, and returns the records that the store does
+// not have yet.
 func (p *Pipeline) collect(ctx context.Context, force bool) ([]feed.SourceRecord, Report, error) {
 	p.mu.Lock()
 	began := p.cfg.Now()
@@ -153,6 +153,12 @@ func (p *Pipeline) collect(ctx context.Context, force bool) ([]feed.SourceRecord
 		t.unsaved = true
 		p.log(t, before, answers[i].Outcome)
 	}
+	records, err := p.unsaved()
+	return records, report, err
+}
+
+// unsaved returns the records of the sources of which the store does not have the newest. The caller holds mu.
+func (p *Pipeline) unsaved() ([]feed.SourceRecord, error) {
 	var records []feed.SourceRecord
 	for _, t := range p.tracks {
 		if !t.unsaved {
@@ -160,11 +166,11 @@ func (p *Pipeline) collect(ctx context.Context, force bool) ([]feed.SourceRecord
 		}
 		r, err := t.record()
 		if err != nil {
-			return nil, report, fmt.Errorf("encode answer of %s: %w", t.connector.ID, err)
+			return nil, fmt.Errorf("encode answer of %s: %w", t.connector.ID, err)
 		}
 		records = append(records, r)
 	}
-	return records, report, nil
+	return records, nil
 }
 
 // saved notes that the store has what is known of the sources, and with pulse also the state made of it.

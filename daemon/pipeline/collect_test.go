@@ -177,6 +177,39 @@ func TestIntervals(t *testing.T) {
 	})
 }
 
+// TestSlowSourceKeepsItsInterval: it counts from the beginning of a refresh, however late the answer.
+func TestSlowSourceKeepsItsInterval(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		r := build(t, newPack(10*time.Minute, 5*time.Minute), nil)
+		r.desk.tell(func(_ context.Context, n int) source.Outcome {
+			time.Sleep(45 * time.Second)
+			return fee(float64(n))
+		}, "s1")
+		begin := time.Now()
+		r.start()
+		time.Sleep(34 * time.Minute)
+		m := time.Minute
+		want(t, "attempts", r.desk.asking("s1", begin), []time.Duration{0, 10 * m, 20 * m, 30 * m})
+	})
+}
+
+// TestOnlyWhatWasAskedIsSaved: with a state, and without one.
+func TestOnlyWhatWasAskedIsSaved(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		s := new(troubled)
+		r := build(t, newPack(5*time.Minute, time.Hour), trouble(s))
+		r.refresh()
+		time.Sleep(5 * time.Minute)
+		r.refresh()
+		r.desk.tell(failing(source.ClassNetwork, 0), "s1")
+		for range 2 {
+			time.Sleep(5 * time.Minute)
+			_, _ = r.Refresh(t.Context(), false)
+		}
+		want(t, "sources saved", s.saved, []string{"s1,s2", "s1", "s1", "s1"})
+	})
+}
+
 func TestDisabledSourceKeepsItsPlace(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		off := func(r *rig) { r.cfg.Disabled = []string{"s2"} }

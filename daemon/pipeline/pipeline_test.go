@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -21,8 +22,20 @@ type troubled struct {
 	pipeline.Store
 	held <-chan struct{} // SavePulse waits for it, if it is not nil
 
-	mu  sync.Mutex // guards err
-	err error      // of every act, if it is not nil
+	mu    sync.Mutex // guards what follows
+	err   error      // of every act, if it is not nil
+	saved []string   // ids of the sources of each act that saved some
+}
+
+// note notes which sources are saved.
+func (s *troubled) note(changed []feed.SourceRecord) {
+	var ids []string
+	for _, c := range changed {
+		ids = append(ids, c.Source)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.saved = append(s.saved, strings.Join(ids, ","))
 }
 
 // fail makes every act fail with err, or none if it is nil.
@@ -45,6 +58,7 @@ func (s *troubled) SavePulse(ctx context.Context, p feed.Pulse, changed []feed.S
 	if err := s.failure(); err != nil {
 		return err
 	}
+	s.note(changed)
 	return s.Store.SavePulse(ctx, p, changed)
 }
 
@@ -52,6 +66,7 @@ func (s *troubled) SaveSources(ctx context.Context, pack string, changed []feed.
 	if err := s.failure(); err != nil {
 		return err
 	}
+	s.note(changed)
 	return s.Store.SaveSources(ctx, pack, changed)
 }
 

@@ -16,7 +16,7 @@ import (
 func TestSlots(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		phases := map[time.Duration]bool{}
-		for range 12 {
+		for range 8 {
 			r := build(t, newPack(times(1)...), func(r *rig) { r.cfg.Jitter = 20 * time.Second })
 			time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(time.Hour + 123*time.Second)))
 			begin := time.Now()
@@ -46,7 +46,7 @@ func TestSlots(t *testing.T) {
 func TestDefaultJitterIsSmall(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		for every, most := range map[time.Duration]time.Duration{0: 15 * time.Second, 15 * time.Second: 750 * time.Millisecond} {
-			for range 12 {
+			for range 8 {
 				r := build(t, newPack(time.Nanosecond), func(r *rig) { r.cfg.Jitter, r.cfg.Every = 0, every })
 				time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(time.Hour + most + 1))) // in a slot, whatever the phase
 				step := every

@@ -63,14 +63,14 @@ func (s *Store) decode(ctx context.Context, db querier, r row) ([]byte, error) {
 		}
 		decoder = d.Decoder
 	}
-	content, err := decoder.DecodeAll(r.body, nil)
+	moved, err := decoder.DecodeAll(r.body, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	return content, nil
+	return together(moved)
 }
 
-// keyframe returns the checked content of the keyframe with the given id.
+// keyframe returns the checked content of the keyframe with the given id, taken apart.
 func (s *Store) keyframe(ctx context.Context, db querier, id int64) ([]byte, error) {
 	k, err := scan(db.QueryRowContext(ctx, "SELECT "+columns+" FROM pulses WHERE id = ?", id))
 	if err != nil {
@@ -79,14 +79,18 @@ func (s *Store) keyframe(ctx context.Context, db querier, id int64) ([]byte, err
 	if k.keyframe != 0 {
 		return nil, fmt.Errorf("%w: row %d is no keyframe", ErrDamaged, id)
 	}
-	content, err := s.codec.plainDecoder.DecodeAll(k.body, nil)
+	moved, err := s.codec.plainDecoder.DecodeAll(k.body, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: keyframe %d: %w", ErrDamaged, id, err)
+	}
+	content, err := together(moved)
+	if err != nil {
+		return nil, fmt.Errorf("keyframe %d: %w", id, err)
 	}
 	if _, err := k.pulse(content); err != nil {
 		return nil, fmt.Errorf("keyframe %d: %w", id, err)
 	}
-	return content, nil
+	return moved, nil
 }
 
 // SavePulse adds p to history and replaces the changed sources, in one transaction. A second pulse of the same time is refused.
@@ -97,12 +101,13 @@ func (s *Store) SavePulse(ctx context.Context, p feed.Pulse, changed []feed.Sour
 	}
 	r := row{pack: p.Pack, version: p.Version, generatedAt: p.GeneratedAt.UnixMilli()}
 	r.sum = r.checksum(text)
+	moved := apart(text)
 	var open *block
 	err = s.history.tx(ctx, func(tx *sql.Tx) error {
 		if open, err = s.openBlock(ctx, tx, p.Pack); err != nil {
 			return err
 		}
-		if err := r.insert(ctx, tx, s.codec, open, text); err != nil {
+		if err := r.insert(ctx, tx, s.codec, open, moved); err != nil {
 			return fmt.Errorf("insert pulse of %s: %w", p.Pack, err)
 		}
 		return saveSources(ctx, tx, p.Pack, changed)
@@ -111,17 +116,17 @@ func (s *Store) SavePulse(ctx context.Context, p feed.Pulse, changed []feed.Sour
 		s.codec.forget(p.Pack)
 		return err
 	}
-	return s.codec.wrote(r, open, text)
+	return s.codec.wrote(r, open, moved)
 }
 
-// insert compresses text and adds r, as a keyframe where no block is open.
-func (r *row) insert(ctx context.Context, tx *sql.Tx, c *codec, open *block, text []byte) error {
+// insert compresses what r holds, taken apart, and adds r, as a keyframe where no block is open.
+func (r *row) insert(ctx context.Context, tx *sql.Tx, c *codec, open *block, moved []byte) error {
 	var keyframe sql.NullInt64
 	if open == nil {
-		r.body = c.plainEncoder.EncodeAll(text, nil)
+		r.body = c.plainEncoder.EncodeAll(moved, nil)
 	} else {
 		keyframe = valid(open.keyframe)
-		r.keyframe, r.body = open.keyframe, open.encoder.EncodeAll(text, nil)
+		r.keyframe, r.body = open.keyframe, open.encoder.EncodeAll(moved, nil)
 	}
 	res, err := tx.ExecContext(ctx, "INSERT INTO pulses (pack, version, generated_at, keyframe, sum, body) VALUES (?, ?, ?, ?, ?, ?)",
 		r.pack, r.version, r.generatedAt, keyframe, r.sum, r.body)
@@ -133,10 +138,10 @@ func (r *row) insert(ctx context.Context, tx *sql.Tx, c *codec, open *block, tex
 }
 
 // wrote notes that r was written, into the open block or as the keyframe of a new one.
-func (c *codec) wrote(r row, open *block, text []byte) error {
+func (c *codec) wrote(r row, open *block, moved []byte) error {
 	if open == nil {
 		var err error
-		if open, err = newBlock(r.id, text, 0); err != nil {
+		if open, err = newBlock(r.id, moved, 0); err != nil {
 			return err
 		}
 	}

@@ -200,6 +200,25 @@ func TestRestoreStepsOverDamage(t *testing.T) {
 	same(t, newest(t, s), pulseAt(500, "y"))
 }
 
+func TestRestoreStepsOverHoursOfDamage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir)
+	const n = 10 * store.KeyframeEvery
+	for i := range n {
+		save(t, s, pulseAt(i, "x"))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, dir, store.HistoryFile, "UPDATE pulses SET body = x'00' WHERE id > 3")
+	saved, err := open(t, dir).OpenPack(t.Context(), "crypto", epoch())
+	if err != nil || saved.Damaged != n-3 {
+		t.Fatalf("OpenPack counts %d damaged, %v; want %d", saved.Damaged, err, n-3)
+	}
+	same(t, *saved.Pulse, pulseAt(2, "x"))
+}
+
 func TestPruneKeepsWhatLaterStatesNeed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -38,7 +38,7 @@ func (s *Store) OpenPack(ctx context.Context, pack string, now time.Time) (feed.
 
 // newest returns the newest pulse of pack that can be read, nil if there is none, and how many newer ones could not.
 func (s *Store) newest(ctx context.Context, tx *sql.Tx, pack string) (*feed.Pulse, int, error) {
-	const tries = 2 * keyframeEvery // past a whole damaged block
+	const tries = 288 // a day of states: damage on a disk takes a page of them at a time
 	before := time.UnixMilli(1 << 52).UnixMilli()
 	for damaged := range tries {
 		r, err := scan(tx.QueryRowContext(ctx, "SELECT "+columns+

@@ -25,6 +25,16 @@ const (
 	HistoryFile = "history.db"
 )
 
+// Sizes of pages. Charges change a few rows, and every commit writes whole pages. States take some 2 KB each, so that small pages
+// would stay half empty.
+const (
+	mainPage    = 4 << 10
+	historyPage = 32 << 10
+)
+
+// logSize is how large a write-ahead log gets before it is checkpointed. SQLite counts in pages, which would be 32 MB of history.
+const logSize = 4 << 20
+
 // readers is the size of each pool of reading connections.
 const readers = 4
 
@@ -47,10 +57,10 @@ type file struct {
 func Open(ctx context.Context, dir string, now time.Time) (*Store, error) {
 	s := &Store{codec: newCodec()}
 	var err error
-	if s.main, err = openFile(ctx, filepath.Join(dir, MainFile), "main", now); err != nil {
+	if s.main, err = openFile(ctx, filepath.Join(dir, MainFile), "main", mainPage, now); err != nil {
 		return nil, err
 	}
-	if s.history, err = openFile(ctx, filepath.Join(dir, HistoryFile), "history", now); err != nil {
+	if s.history, err = openFile(ctx, filepath.Join(dir, HistoryFile), "history", historyPage, now); err != nil {
 		return nil, errors.Join(err, s.main.close())
 	}
 	if s.charge, err = prepareCharge(ctx, s.main.write); err != nil {
@@ -76,8 +86,8 @@ func (s *Store) Check(ctx context.Context) error {
 	return nil
 }
 
-// openFile opens one database and migrates it by the scripts of the given set.
-func openFile(ctx context.Context, path, set string, now time.Time) (*file, error) {
+// openFile opens one database, made of pages of the given size if it is new, and migrates it by the scripts of the given set.
+func openFile(ctx context.Context, path, set string, pageSize int, now time.Time) (*file, error) {
 	// SQLite would create the file with the mode of the umask, and gives its companions the mode of the file.
 	made, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -85,6 +95,9 @@ func openFile(ctx context.Context, path, set string, now time.Time) (*file, erro
 	}
 	if err := made.Close(); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if err := layOut(ctx, path, pageSize); err != nil {
+		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
 	f := new(file)
 	if f.write, err = sql.Open("sqlite3", dsn(path, "_journal_mode=WAL&_synchronous=FULL&_txlock=immediate&_foreign_keys=1")); err != nil {
@@ -96,10 +109,20 @@ func openFile(ctx context.Context, path, set string, now time.Time) (*file, erro
 	}
 	f.read.SetMaxOpenConns(readers)
 	f.read.SetMaxIdleConns(readers)
-	if err := f.prepare(ctx, set, now); err != nil {
+	if err := f.prepare(ctx, set, pageSize, now); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), f.close())
 	}
 	return f, nil
+}
+
+// layOut sets the size of the pages of a new database, which is fixed as soon as there is something in it.
+func layOut(ctx context.Context, path string, pageSize int) error {
+	db, err := sql.Open("sqlite3", dsn(path, ""))
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, fmt.Sprintf("PRAGMA page_size = %d; PRAGMA journal_mode = WAL", pageSize))
+	return errors.Join(err, db.Close())
 }
 
 // dsn names a database file with the options that every connection shares and more.
@@ -107,14 +130,17 @@ func dsn(path, more string) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: "_busy_timeout=5000&" + more}).String()
 }
 
-// prepare checks that commits are durable and migrates.
-func (f *file) prepare(ctx context.Context, set string, now time.Time) error {
+// prepare checks that commits are durable, bounds the log and migrates.
+func (f *file) prepare(ctx context.Context, set string, pageSize int, now time.Time) error {
 	var level int
 	if err := f.write.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&level); err != nil {
 		return err
 	}
 	if level != 2 {
 		return fmt.Errorf("synchronous is %d, not FULL: commits would not be durable", level)
+	}
+	if _, err := f.write.ExecContext(ctx, fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", logSize/pageSize)); err != nil {
+		return err
 	}
 	return migrate(ctx, f.write, set, now)
 }

@@ -117,3 +117,25 @@ func TestPathWithOddCharacters(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestPageSizes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for range 2 { // made, and opened again
+		s := open(t, dir)
+		for file, want := range map[string]int{store.MainFile: 4096, store.HistoryFile: 32768} {
+			var got int
+			var mode string
+			db := openSQL(t, filepath.Join(dir, file))
+			if err := db.QueryRowContext(t.Context(), "SELECT page_size, journal_mode FROM pragma_page_size, pragma_journal_mode").Scan(&got, &mode); err != nil {
+				t.Fatal(err)
+			}
+			if got != want || mode != "wal" {
+				t.Errorf("%s has pages of %d bytes and journal %s, want %d and wal", file, got, mode, want)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
