@@ -71,7 +71,9 @@ func newKeysCreate(s *settings) *cobra.Command {
 			if *asJSON {
 				return printJSON(c.OutOrStdout(), key)
 			}
-			fmt.Fprintf(c.ErrOrStderr(), "key %s for %q, tier %s; it is shown this once:\n", key.KeyID, key.Name, key.Tier)
+			fmt.Fprintf(c.ErrOrStderr(), "key %s for %q, tier %s, with %d free calls in 24 hours; for more:\n"+
+				"  contextd admin credits grant %s 10000 --reason \"…\"\nThe key is shown this once:\n",
+				key.KeyID, key.Name, key.Tier, api.FreeCallsPerDay, key.KeyID)
 			_, err = fmt.Fprintln(c.OutOrStdout(), key.Key)
 			return err
 		})

@@ -52,7 +52,7 @@ func takeTour(ctx context.Context, out io.Writer, d *daemon.Daemon, info daemon.
 	t := &tour{out: out, daemon: d, info: info, client: c}
 	fmt.Fprintf(out, "A walk through contextd at %s, on recorded, synthetic data: no price here is real.\n", info.BaseURL)
 	for _, step := range []func(context.Context) error{
-		t.fresh, t.brief, t.cite, t.search, t.snapshot, t.refresh, t.noKey, t.revoke,
+		t.fresh, t.brief, t.cite, t.search, t.snapshot, t.live, t.cost, t.noKey, t.revoke,
 	} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("step %d of the tour: %w", t.steps, err)
@@ -161,17 +161,10 @@ func (t *tour) snapshot(ctx context.Context) error {
 	return nil
 }
 
-func (t *tour) refresh(ctx context.Context) error {
-	t.title("Sources move, the state follows (here the next recorded moment)", "ctx fresh")
-	if err := t.daemon.Refresh(ctx, api.PackCrypto); err != nil {
-		return err
-	}
-	answer, err := t.client.Fresh(ctx, api.PackCrypto)
+func (t *tour) live(ctx context.Context) error {
+	t.title("Sources move, and a stream brings the new state (here the next recorded moment)", "ctx tail")
+	after, err := t.next(ctx)
 	if err != nil {
-		return err
-	}
-	var after api.CryptoState
-	if err := sdk.DecodeState(answer.State, &after); err != nil {
 		return err
 	}
 	moved := 0
@@ -187,6 +180,52 @@ func (t *tour) refresh(ctx context.Context) error {
 	if moved == 0 {
 		return errors.New("no price moved")
 	}
+	return nil
+}
+
+// next follows the stream until it brings a state that was made after it was opened.
+func (t *tour) next(ctx context.Context) (after api.CryptoState, err error) {
+	stream := t.client.Subscribe(sdk.SubscribeRequest{})
+	defer stream.Close()
+	for event, err := range stream.Events(ctx) {
+		switch {
+		case err != nil:
+			return after, err
+		case event.Type == api.EventDelta:
+			err := sdk.DecodeState(event.State.State, &after)
+			return after, err
+		case event.Type == api.EventPulse:
+			if err := t.daemon.Refresh(ctx, api.PackCrypto); err != nil {
+				return after, err
+			}
+		}
+	}
+	return after, errors.New("the stream ended without a new state")
+}
+
+func (t *tour) cost(ctx context.Context) error {
+	t.title("What that cost: a credit for each answered call and for the stream", "contextd admin credits ledger; contextd admin audit")
+	books := t.daemon.Books()
+	left, err := books.Balance(ctx, account.OperatorID, "")
+	if err != nil {
+		return err
+	}
+	entries, err := books.Entries(ctx, account.OperatorID, 10)
+	if err != nil {
+		return err
+	}
+	var given int64
+	for _, e := range entries {
+		given += e.Amount
+	}
+	findings, err := books.Audit(ctx)
+	if err != nil {
+		return err
+	}
+	if len(findings) > 0 || left.Balance >= given {
+		return fmt.Errorf("%d of %d credits are left, and the audit finds %v", left.Balance, given, findings)
+	}
+	t.say("%d of %d credits spent, the books agree", given-left.Balance, given)
 	return nil
 }
 

@@ -155,12 +155,16 @@ func (m *Meter) book(ctx context.Context, b *batch) error {
 		return nil
 	}
 	b.booked = true
+	defer close(b.done)
 	if b.err == nil {
+		b.err = errNotBooked // which is what the others have to hear if the store panics
 		b.err = m.cfg.Store.Charge(ctx, b.Batch)
 	}
-	close(b.done)
 	return b.err
 }
+
+// errNotBooked is what a batch failed with that nobody finished.
+var errNotBooked = errors.New("the batch was not booked")
 
 // fail forgets what was remembered: with a batch that failed, it is worth nothing. What has gathered on top of that fails too. The
 // caller holds turn and mu.
