@@ -17,6 +17,7 @@ import (
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -139,6 +140,7 @@ func TestKillUnderLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	key := issueWithCredits(t, dir, credits)
 	random := rand.New(rand.NewPCG(2, uint64(*kills)))
 	var answered int64
 	for life := range *kills {
@@ -146,11 +148,10 @@ func TestKillUnderLoad(t *testing.T) {
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		now := load(t, dir, listen, workers, time.Duration(random.Int64N(int64(400*time.Millisecond))), c.Process.Kill)
+		now := load(t, dir, listen, key, workers, time.Duration(random.Int64N(int64(400*time.Millisecond))), c.Process.Kill)
 		_ = c.Wait()
 		answered += now
-		books := openBooks(t, dir)
-		counted, spent := books.counted(t)
+		counted, spent := readBooks(t, dir)
 		if under := counted - answered; under < 0 || under > workers {
 			t.Fatalf("life %d: %d calls were answered, %d counted", life, answered, counted)
 		}
@@ -158,10 +159,6 @@ func TestKillUnderLoad(t *testing.T) {
 		if spent != counted {
 			t.Errorf("life %d: %d credits were spent for %d calls", life, spent, counted)
 		}
-		if life == 0 {
-			books.grant(t, credits)
-		}
-		books.close(t)
 	}
 	t.Logf("%d kills, %d calls", *kills, answered)
 	if answered < int64(*kills) {
@@ -169,8 +166,29 @@ func TestKillUnderLoad(t *testing.T) {
 	}
 }
 
+// issueWithCredits makes a key without a bound in dir and gives it credits, as the operator does.
+func issueWithCredits(t *testing.T, dir string, credits int64) string {
+	t.Helper()
+	o, err := daemon.OpenOperator(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	issued, err := o.IssueKey(t.Context(), web.AdminKeyRequest{CreateKeyRequest: api.CreateKeyRequest{Name: "load"}, Tier: api.TierEnterprise})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := web.AdminMoveRequest{Kind: billing.KindGrant, Amount: credits, Reason: "load"}
+	if _, err := o.MoveCredits(t.Context(), issued.KeyID, ask); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return issued.Key
+}
+
 // load calls the program from many workers until d after its start, kills it then, and returns how many calls were answered.
-func load(t *testing.T, dir, listen string, workers int, d time.Duration, kill func() error) int64 {
+func load(t *testing.T, dir, listen, key string, workers int, d time.Duration, kill func() error) int64 {
 	t.Helper()
 	for !reachable(listen) {
 		time.Sleep(time.Millisecond)
@@ -186,7 +204,7 @@ func load(t *testing.T, dir, listen string, workers int, d time.Duration, kill f
 		all.Go(func() {
 			transport := &http.Transport{}
 			defer transport.CloseIdleConnections()
-			client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(info.BaseURL), sdk.WithAPIKey(sdk.NewKey(info.APIKey)),
+			client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(info.BaseURL), sdk.WithAPIKey(sdk.NewKey(key)),
 				sdk.WithRetries(0), sdk.WithHTTPClient(&http.Client{Transport: transport}))
 			if err != nil {
 				t.Error(err)
@@ -209,63 +227,34 @@ func load(t *testing.T, dir, listen string, workers int, d time.Duration, kill f
 	return answered.Load()
 }
 
-// books are the books of a data directory that nobody else has open.
-type books struct {
-	store *store.Store
-	key   string
-}
-
-func openBooks(t *testing.T, dir string) *books {
+// readBooks is how many calls the books in dir have, which nobody else has open, and how many credits were spent.
+func readBooks(t *testing.T, dir string) (calls, spent int64) {
 	t.Helper()
 	s, err := store.Open(t.Context(), dir, time.Now())
 	if err != nil {
 		t.Fatalf("the databases do not open: %v", err)
 	}
-	info, err := readDemo(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &books{store: s, key: info.APIKey[:api.KeyIDLength]}
-}
-
-// counted is how many calls the books have, and how many credits were spent.
-func (b *books) counted(t *testing.T) (calls, spent int64) {
-	t.Helper()
-	rows, err := b.store.Usage(t.Context(), account.OperatorID, time.Now().Add(-48*time.Hour))
+	defer s.Close()
+	rows, err := s.Usage(t.Context(), account.OperatorID, time.Now().Add(-48*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range rows {
 		calls += r.Calls
 	}
-	entries, err := b.store.Entries(t.Context(), account.OperatorID, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	left, _, err := b.store.Balance(t.Context(), account.OperatorID, "")
+	entries, err := s.Entries(t.Context(), account.OperatorID, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
 		spent += e.Amount
 	}
-	if findings, err := b.store.Audit(t.Context()); err != nil || len(findings) > 0 {
+	left, _, err := s.Balance(t.Context(), account.OperatorID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if findings, err := s.Audit(t.Context()); err != nil || len(findings) > 0 {
 		t.Errorf("the audit finds %v, %v", findings, err)
 	}
 	return calls, spent - left
-}
-
-func (b *books) grant(t *testing.T, credits int64) {
-	t.Helper()
-	e := billing.Entry{KeyID: b.key, Amount: credits, Kind: billing.KindGrant, Reason: "load", At: time.Now()}
-	if _, err := b.store.Move(t.Context(), e); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (b *books) close(t *testing.T) {
-	t.Helper()
-	if err := b.store.Close(); err != nil {
-		t.Error(err)
-	}
 }
