@@ -47,7 +47,7 @@ type settings struct {
 func newSettings(flags *pflag.FlagSet) *settings {
 	s := &settings{v: viper.New(), flags: flags}
 	flags.String("config", "", "configuration file (default "+filepath.Join("~", ".config", "contextd", "config.yaml")+" if it is there)")
-	flags.String("data-dir", "", "directory for databases and keys, for one daemon alone")
+	flags.String("data-dir", "", "directory for databases and keys, for one daemon alone (default "+filepath.Join("~", ".local", "share", "contextd")+")")
 	flags.String("log-level", "info", "debug, info, warn or error")
 	flags.String("log-format", "auto", "text, json, or auto: text on a terminal")
 	s.v.SetDefault("data_dir", defaultDataDir())
