@@ -33,6 +33,7 @@ import (
 
 var (
 	_ account.Store      = (*store.Store)(nil)
+	_ account.OwnerStore = (*store.Store)(nil)
 	_ pipeline.Store     = (*store.Store)(nil)
 	_ reader.History     = (*store.Store)(nil)
 	_ pipeline.Fetcher   = (*source.Fetcher)(nil)
@@ -118,7 +119,7 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	}
 	d.meter = billing.New(billing.Config{Store: d.store, Now: d.cfg.Now})
 	d.books = &billing.Books{Ledger: d.store, Meter: d.meter, Now: d.cfg.Now}
-	d.keys, err = account.OpenKeys(ctx, account.Config{Store: d.store, Alone: d.meter.Exclusively, Now: d.cfg.Now})
+	d.keys, err = account.OpenKeys(ctx, account.Config{Store: d.store, Owners: d.store, Alone: d.meter.Exclusively, Now: d.cfg.Now})
 	return err
 }
 

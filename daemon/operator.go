@@ -67,7 +67,7 @@ func openDirect(ctx context.Context, dir string, unlock func() error, now func()
 		return nil, errors.Join(err, unlock())
 	}
 	shut := func() error { return errors.Join(s.Close(), unlock()) }
-	keys, err := account.OpenKeys(ctx, account.Config{Store: s, Now: now})
+	keys, err := account.OpenKeys(ctx, account.Config{Store: s, Owners: s, Now: now})
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
@@ -118,6 +118,19 @@ func (o *Operator) ListKeys(ctx context.Context) ([]api.APIKeyRow, error) {
 func (o *Operator) RevokeKey(ctx context.Context, id string) (done api.RevokeResponse, err error) {
 	err = o.call(ctx, http.MethodDelete, ofKey(web.AdminKey, id), nil, &done)
 	return done, err
+}
+
+// Owners returns every owner, oldest first.
+func (o *Operator) Owners(ctx context.Context) ([]account.Owner, error) {
+	var list web.AdminOwnersResponse
+	err := o.call(ctx, http.MethodGet, web.AdminOwners, nil, &list)
+	return list.Owners, err
+}
+
+// SetTier sets the tier of an owner and of all his keys.
+func (o *Operator) SetTier(ctx context.Context, ownerID string, tier api.Tier) error {
+	path := strings.Replace(web.AdminTier, "{ownerId}", url.PathEscape(ownerID), 1)
+	return o.call(ctx, http.MethodPut, path, web.AdminTierRequest{Tier: tier}, &web.AdminTierRequest{})
 }
 
 // MoveCredits grants credits to a key, or adjusts them.

@@ -12,19 +12,65 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // newAdmin makes the commands by which the operator looks after owners and their credits.
 func newAdmin(s *settings) *cobra.Command {
 	c := &cobra.Command{
-		Use: "admin", Short: "Look after credits and the books on this data directory",
-		Long: "Look after credits and the books on this data directory. While the daemon runs, it is asked to, so what a command\n" +
+		Use: "admin", Short: "Look after owners, credits and the books on this data directory",
+		Long: "Look after owners, credits and the books on this data directory. While the daemon runs, it is asked to, so what a command\n" +
 			"changes holds from the moment it returns.",
 	}
 	credits := &cobra.Command{Use: "credits", Short: "Grant, adjust and list movements of credits"}
 	addGroup(credits, newMove(s, billing.KindGrant), newMove(s, billing.KindAdjust), newLedger(s))
-	addGroup(c, credits, newAudit(s))
+	users := &cobra.Command{Use: "users", Short: "List the owners of keys"}
+	addGroup(users, newUsersList(s))
+	tiers := &cobra.Command{Use: "tiers", Short: "Set the tier of an owner"}
+	addGroup(tiers, newTiersSet(s))
+	addGroup(c, users, tiers, credits, newAudit(s))
 	return c
+}
+
+// newUsersList makes the command that lists owners.
+func newUsersList(s *settings) *cobra.Command {
+	c := &cobra.Command{Use: "list", Short: "List owners with their tier, keys and credits, oldest first", Args: cobra.NoArgs}
+	asJSON := addJSON(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return s.operate(c, func(o *daemon.Operator) error {
+			rows, err := o.Owners(c.Context())
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return printJSON(c.OutOrStdout(), rows)
+			}
+			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "OWNER\tTIER\tCREATED\tKEYS\tCREDITS")
+			for _, r := range rows {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\n", r.ID, r.Tier, r.CreatedAt.Format(time.DateTime), r.Keys, r.Credits)
+			}
+			return w.Flush()
+		})
+	}
+	return c
+}
+
+// newTiersSet makes the command that sets the tier of an owner.
+func newTiersSet(s *settings) *cobra.Command {
+	return &cobra.Command{
+		Use: "set OWNER TIER", Short: "Set the tier of an owner and of all his keys", Args: cobra.ExactArgs(2),
+		Example: "  contextd admin tiers set 00000000-0000-4000-8000-000000000001 enterprise",
+		RunE: func(c *cobra.Command, args []string) error {
+			return s.operate(c, func(o *daemon.Operator) error {
+				if err := o.SetTier(c.Context(), args[0], api.Tier(args[1])); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(c.OutOrStdout(), "owner %s and all his keys are of tier %s now\n", args[0], args[1])
+				return err
+			})
+		},
+	}
 }
 
 // newMove makes the command that grants or adjusts credits.

@@ -20,6 +20,14 @@ import (
 // ErrDuplicate is what a Store answers when a key id or hash exists already.
 var ErrDuplicate = errors.New("key exists already")
 
+// OwnerStore keeps owners. Each method is one transaction.
+type OwnerStore interface {
+	// Owners returns every owner, oldest first.
+	Owners(ctx context.Context) ([]Owner, error)
+	// SetTier sets the tier of an owner and of all his keys, and reports whether there is such an owner.
+	SetTier(ctx context.Context, ownerID string, tier api.Tier) (known bool, err error)
+}
+
 // Store keeps keys. Each method is one transaction.
 type Store interface {
 	// Keys returns every key, in no order.
@@ -35,6 +43,7 @@ type Store interface {
 // Config is what Keys needs.
 type Config struct {
 	Store  Store
+	Owners OwnerStore       // needed for Owners and SetTier alone
 	Env    api.KeyEnv       // of new keys; "" means test
 	Random io.Reader        // nil means crypto/rand
 	Alone  Alone            // nil means that nobody else is at an owner's keys

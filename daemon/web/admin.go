@@ -16,6 +16,8 @@ const (
 	AdminKeys    = "/keys"
 	AdminKey     = "/keys/{keyId}"
 	AdminCredits = "/keys/{keyId}/credits"
+	AdminOwners  = "/owners"
+	AdminTier    = "/owners/{ownerId}/tier"
 	AdminLedger  = "/ledger"
 	AdminAudit   = "/audit"
 	AdminRefresh = "/packs/{pack}/refresh"
@@ -26,6 +28,16 @@ const (
 type AdminKeyRequest struct {
 	api.CreateKeyRequest
 	Tier api.Tier `json:"tier,omitempty"`
+}
+
+// AdminOwnersResponse answers a GET of AdminOwners.
+type AdminOwnersResponse struct {
+	Owners []account.Owner `json:"owners"` // oldest first
+}
+
+// AdminTierRequest is the body of a PUT to AdminTier.
+type AdminTierRequest struct {
+	Tier api.Tier `json:"tier"`
 }
 
 // AdminMoveRequest is the body of a POST to AdminCredits.
@@ -65,6 +77,27 @@ const (
 	maxLedger     = 10_000
 	defaultLedger = 50
 )
+
+// owners lists every owner.
+func (cfg AdminConfig) owners(w http.ResponseWriter, r *http.Request) error {
+	list, err := cfg.Keys.Owners(r.Context())
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, AdminOwnersResponse{Owners: append([]account.Owner{}, list...)})
+}
+
+// setTier sets the tier of an owner and of his keys.
+func (cfg AdminConfig) setTier(w http.ResponseWriter, r *http.Request) error {
+	var ask AdminTierRequest
+	if err := readJSON(w, r, &ask, `{"tier":"enterprise"}`); err != nil {
+		return err
+	}
+	if err := cfg.Keys.SetTier(r.Context(), r.PathValue("ownerId"), ask.Tier); err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, ask)
+}
 
 // move grants or adjusts credits.
 func (cfg AdminConfig) move(w http.ResponseWriter, r *http.Request) error {
@@ -160,6 +193,8 @@ func NewAdmin(cfg AdminConfig) *Server {
 		AdminKeys:    {http.MethodGet: cfg.listKeys, http.MethodPost: cfg.issueKey},
 		AdminKey:     {http.MethodDelete: cfg.revokeKey},
 		AdminCredits: {http.MethodPost: cfg.move},
+		AdminOwners:  {http.MethodGet: cfg.owners},
+		AdminTier:    {http.MethodPut: cfg.setTier},
 		AdminLedger:  {http.MethodGet: cfg.ledger},
 		AdminAudit:   {http.MethodGet: cfg.audit},
 		"/":          {},
