@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -62,7 +63,8 @@ func query[T any](ctx context.Context, db *sql.DB, read func(*sql.Rows) (T, erro
 	return list, rows.Err()
 }
 
-// statements are those of Charge, prepared once: they run for every batch.
+// statements are those of Charge, prepared once: they run for every batch. What is in every batch goes in as one JSON text, because a
+// statement for each key costs more than the commit does.
 type statements struct{ debit, count, free, trace *sql.Stmt }
 
 // prepareCharge prepares the statements of Charge.
@@ -71,10 +73,11 @@ func prepareCharge(ctx context.Context, db *sql.DB) (st statements, err error) {
 		into **sql.Stmt
 		text string
 	}{
-		{&st.debit, `UPDATE keys SET credits = credits - ?1, spent = spent + ?1
-			WHERE id = ?2 AND credits >= ?1 AND revoked_at IS NULL`},
-		{&st.count, `INSERT INTO usage (key_id, hour, op, paid, free) VALUES (?1, ?2, ?3, ?4, ?5)
-			ON CONFLICT (key_id, hour, op) DO UPDATE SET paid = paid + ?4, free = free + ?5`},
+		{&st.debit, `UPDATE keys SET credits = credits - debit.value, spent = spent + debit.value
+			FROM json_each(?) AS debit WHERE keys.id = debit.key AND credits >= debit.value AND revoked_at IS NULL`},
+		{&st.count, `INSERT INTO usage (key_id, hour, op, paid, free)
+			SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?) WHERE true
+			ON CONFLICT (key_id, hour, op) DO UPDATE SET paid = paid + excluded.paid, free = free + excluded.free`},
 		{&st.free, "INSERT INTO free_calls (key_id, at, calls) VALUES (?, ?, ?)"},
 		{&st.trace, "INSERT INTO traces (key_id, at, op, pack) VALUES (?, ?, ?, ?)"},
 	} {
@@ -91,12 +94,10 @@ func (s *Store) Charge(ctx context.Context, b billing.Batch) error {
 		if err := s.charge.debits(ctx, tx, b.Debits); err != nil {
 			return err
 		}
-		count, free, trace := tx.StmtContext(ctx, s.charge.count), tx.StmtContext(ctx, s.charge.free), tx.StmtContext(ctx, s.charge.trace)
-		for k, c := range b.Usage {
-			if _, err := count.ExecContext(ctx, k.KeyID, k.Hour, string(k.Op), c.Paid, c.Free); err != nil {
-				return fmt.Errorf("count calls of key %s: %w", k.KeyID, err)
-			}
+		if err := s.charge.counts(ctx, tx, b.Usage); err != nil {
+			return err
 		}
+		free, trace := tx.StmtContext(ctx, s.charge.free), tx.StmtContext(ctx, s.charge.trace)
 		for id, stamp := range b.Free {
 			if _, err := free.ExecContext(ctx, id, stamp.At.UnixMilli(), stamp.Calls); err != nil {
 				return fmt.Errorf("count free calls of key %s: %w", id, err)
@@ -111,17 +112,37 @@ func (s *Store) Charge(ctx context.Context, b billing.Batch) error {
 	})
 }
 
-// debits takes credits from the records of keys.
+// debits takes credits from the records of keys: from all, or it fails.
 func (st statements) debits(ctx context.Context, tx *sql.Tx, list map[string]int64) error {
-	debit := tx.StmtContext(ctx, st.debit)
-	for id, n := range list {
-		res, err := debit.ExecContext(ctx, n, id)
-		if err != nil {
-			return fmt.Errorf("debit key %s: %w", id, err)
-		}
-		if changed, err := res.RowsAffected(); err != nil || changed != 1 {
-			return fmt.Errorf("debit key %s: %w", id, billing.ErrConflict)
-		}
+	if len(list) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return fmt.Errorf("debit keys: %w", err)
+	}
+	res, err := tx.StmtContext(ctx, st.debit).ExecContext(ctx, string(text))
+	if err != nil {
+		return fmt.Errorf("debit keys: %w", err)
+	}
+	if changed, err := res.RowsAffected(); err != nil || changed != int64(len(list)) {
+		return fmt.Errorf("debit %d keys: %w", len(list), billing.ErrConflict)
+	}
+	return nil
+}
+
+// counts counts calls.
+func (st statements) counts(ctx context.Context, tx *sql.Tx, usage map[billing.UsageKey]billing.Count) error {
+	rows := make([][5]any, 0, len(usage))
+	for k, c := range usage {
+		rows = append(rows, [5]any{k.KeyID, k.Hour, k.Op, c.Paid, c.Free})
+	}
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return fmt.Errorf("count calls: %w", err)
+	}
+	if _, err := tx.StmtContext(ctx, st.count).ExecContext(ctx, string(text)); err != nil {
+		return fmt.Errorf("count calls: %w", err)
 	}
 	return nil
 }
