@@ -104,14 +104,19 @@ func (n *news) incidents(flags []api.Flag) []string {
 	for i, f := range flags {
 		again := i > 0 && flags[i-1].Subject == f.Subject
 		n.told[f.Subject] = true
-		for _, m := range n.TopMovers { // bitcoin is Bitcoin
-			if strings.EqualFold(m.Name, f.Subject) {
+		for _, m := range n.TopMovers { // bitcoin is Bitcoin, but another coin of that name is not
+			if ofCoin(f, m.ID) {
 				f.Subject = m.Name
 			}
 		}
 		items = append(items, incident(f, again)+cite(f.Ref))
 	}
 	return items
+}
+
+// ofCoin reports whether f is on the coin with the given id.
+func ofCoin(f api.Flag, id string) bool {
+	return (f.Kind == api.FlagPriceMove || f.Kind == api.FlagDivergence) && strings.HasSuffix(f.ID, ":"+id)
 }
 
 // incident puts one flag into a clause. again says that the clause before has named its subject.

@@ -97,3 +97,16 @@ func TestBuiltInFitsItsSentencesToTheRows(t *testing.T) {
 		}
 	}
 }
+
+// TestBuiltInTellsCoinsOfOneNameApart: a coin that bears the name of a major is not taken for it, whatever its case.
+func TestBuiltInTellsCoinsOfOneNameApart(t *testing.T) {
+	t.Parallel()
+	s := state(t, "tick1")
+	s.Flags = []api.Flag{{
+		ID: "move:bitcoin-2", Kind: api.FlagPriceMove, Severity: api.SeverityWarning, Subject: "bitcoin", Value: 40.5, Threshold: 20,
+		Unit: "pct", Message: "bitcoin is up 40.5% in 24 hours", Ref: 1,
+	}}
+	if text := write(t, input(t, s)); !strings.Contains(text, "bitcoin is up 40.5% in 24 hours [1]") {
+		t.Errorf("the brief does not tell of the other coin: %s", text)
+	}
+}
