@@ -105,7 +105,7 @@ func (n *news) incidents(flags []api.Flag) []string {
 		again := i > 0 && flags[i-1].Subject == f.Subject
 		n.told[f.Subject] = true
 		for _, m := range n.TopMovers { // bitcoin is Bitcoin, but another coin of that name is not
-			if ofCoin(f, m.ID) {
+			if ofCoin(f, m.ID) && strings.EqualFold(m.Name, f.Subject) {
 				f.Subject = m.Name
 			}
 		}
