@@ -37,7 +37,7 @@ func newDemo(s *settings) *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVar(&o.listen, "listen", api.DefaultListen, "address to serve on; port 0 takes a free one (as --once does by default)")
-	f.StringVar(&o.chainListen, "chain-listen", "127.0.0.1:8545", "address of the embedded chain")
+	f.StringVar(&o.chainListen, "chain-listen", "127.0.0.1:8545", "accepted for later: the demo has no chain yet")
 	f.DurationVar(&o.refresh, "refresh", 15*time.Second, "time from one state to the next")
 	f.BoolVar(&o.once, "once", false, "walk through the whole story and end")
 	c.RunE = func(c *cobra.Command, _ []string) error {

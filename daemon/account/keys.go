@@ -243,7 +243,12 @@ func (k *Keys) Lookup(id string) (Key, error) {
 	if key := k.byID[id]; key != nil {
 		return *key, nil
 	}
-	return Key{}, api.Errorf(api.ReasonKeyNotFound, "there is no key %q", id).
+	return Key{}, NoKey(id)
+}
+
+// NoKey is the answer to a key id that is not there.
+func NoKey(id string) *api.Error {
+	return api.Errorf(api.ReasonKeyNotFound, "there is no key %q", id).
 		WithHint("a key id is the first %d characters of the key; list them to see yours", api.KeyIDLength)
 }
 

@@ -28,14 +28,15 @@ func (m *Meter) decide(ctx context.Context, c Call, now time.Time, b *Batch) err
 	count := b.Usage[usage]
 	if account.pool > 0 {
 		if wait := m.volumeWait(c.Tier, w.volume, now); wait > 0 {
-			return exhausted(wait, "key %s has used the volume of tier %s, %d calls in 30 days", c.KeyID, c.Tier, m.cfg.Plans[c.Tier].Volume)
+			return exhausted(wait, "wait for Retry-After; a higher tier has a larger volume",
+				"key %s has used the volume of tier %s, %d calls in 30 days", c.KeyID, c.Tier, m.cfg.Plans[c.Tier].Volume)
 		}
 		b.Debits[account.debit(own)]++
 		w.volume.add(now)
 		count.Paid++
 	} else {
 		if wait := w.free.wait(now, int64(m.cfg.FreeCalls)); wait > 0 {
-			return exhausted(wait, "key %s has no credits and has used its %d free calls of 24 hours", c.KeyID, m.cfg.FreeCalls)
+			return exhausted(wait, "wait for Retry-After, or "+askForCredits, "key %s has no credits and has used its %d free calls of 24 hours", c.KeyID, m.cfg.FreeCalls)
 		}
 		stamp := b.Free[c.KeyID]
 		b.Free[c.KeyID] = Stamp{At: w.free.add(now), Calls: stamp.Calls + 1}
@@ -71,16 +72,18 @@ func access(tier api.Tier, pack string, pool int64) error {
 		return nil
 	case tier == api.TierFree:
 		return api.Errorf(api.ReasonPackAccessDenied, "a free key without credits reads pack %s only", api.PackCrypto).
-			WithHint("buy credits: ctx credits buy starter")
+			WithHint(askForCredits)
 	}
 	return api.Errorf(api.ReasonInsufficient, "no credits are left; pack %s needs them", pack).
-		WithHint("buy credits: ctx credits buy starter")
+		WithHint(askForCredits)
 }
 
+// askForCredits is what whoever lacks credits can do.
+const askForCredits = "ask the operator for credits: contextd admin credits grant KEYID CREDITS --reason TEXT"
+
 // exhausted is the answer to a call that has to wait.
-func exhausted(wait time.Duration, format string, args ...any) error {
-	return api.Errorf(api.ReasonQuotaExhausted, format, args...).
-		WithHint("wait for Retry-After, or buy credits: ctx credits buy starter").WithRetryAfter(wait)
+func exhausted(wait time.Duration, hint, format string, args ...any) error {
+	return api.Errorf(api.ReasonQuotaExhausted, format, args...).WithHint("%s", hint).WithRetryAfter(wait)
 }
 
 // volumeWait is how long a key of the given tier has to wait for its volume, 0 if it need not.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,10 +42,12 @@ type Config struct {
 // caller in it, its leader, books in one transaction when his turn comes; all callers of a batch wait for that.
 type Meter struct {
 	cfg  Config
+	kept int        // keys whose windows are kept in memory
 	turn sync.Mutex // held by who books; taken before mu
 
 	mu      sync.Mutex // guards what follows
 	open    *batch     // takes what is decided now, nil if nothing was since the last one was closed
+	waiting []*batch   // decided and not booked, the open one among them
 	books   map[string]*book
 	windows map[string]*windows
 }
@@ -80,7 +83,7 @@ func New(cfg Config) *Meter {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Meter{cfg: cfg, books: map[string]*book{}, windows: map[string]*windows{}}
+	return &Meter{cfg: cfg, kept: maxKept, books: map[string]*book{}, windows: map[string]*windows{}}
 }
 
 // Charge charges c and returns nil once that is on disk, or the *api.Error that says why the call may not be answered. A caller
@@ -121,7 +124,9 @@ func (m *Meter) join(ctx context.Context, c Call) (b *batch, leads bool, err err
 		return nil, false, err
 	}
 	b.size++
-	m.open = b
+	if leads {
+		m.open, m.waiting = b, append(m.waiting, b)
+	}
 	return b, leads, nil
 }
 
@@ -136,56 +141,49 @@ func (m *Meter) lead(ctx context.Context, b *batch) {
 	if m.open == b {
 		m.open = nil
 	}
-	full := len(m.windows) > maxKept
+	m.waiting = slices.DeleteFunc(m.waiting, func(w *batch) bool { return w == b })
+	full := len(m.windows) > m.kept
 	m.mu.Unlock()
 	if err := m.book(ctx, b); err != nil || full {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if err != nil {
-			m.fail(err)
-		}
 		m.settle(ctx)
-		clear(m.windows)
+		m.forget()
 	}
 }
 
 // book books b, unless that was done already, and tells its callers. The caller holds turn.
 func (m *Meter) book(ctx context.Context, b *batch) error {
 	if b.booked {
-		return nil
+		return b.err
 	}
 	b.booked = true
 	defer close(b.done)
-	if b.err == nil {
-		b.err = errNotBooked // which is what the others have to hear if the store panics
-		b.err = m.cfg.Store.Charge(ctx, b.Batch)
-	}
+	b.err = errNotBooked // which is what the others have to hear if the store panics
+	b.err = m.cfg.Store.Charge(ctx, b.Batch)
 	return b.err
 }
 
 // errNotBooked is what a batch failed with that nobody finished.
 var errNotBooked = errors.New("the batch was not booked")
 
-// fail forgets what was remembered: with a batch that failed, it is worth nothing. What has gathered on top of that fails too. The
-// caller holds turn and mu.
-func (m *Meter) fail(err error) {
-	clear(m.books)
-	clear(m.windows)
-	if m.open != nil {
-		m.open.err = err
+// settle books all that was decided, so that the books on disk are those that were remembered. The caller holds turn and mu.
+func (m *Meter) settle(ctx context.Context) {
+	waiting, failed := m.waiting, false
+	m.open, m.waiting = nil, nil
+	for _, b := range waiting {
+		failed = m.book(ctx, b) != nil || failed
+	}
+	if failed {
+		m.forget()
 	}
 }
 
-// settle books what has gathered, so that nothing is decided that is not on disk. The caller holds turn and mu.
-func (m *Meter) settle(ctx context.Context) {
-	b := m.open
-	m.open = nil
-	if b == nil {
-		return
-	}
-	if err := m.book(ctx, b); err != nil {
-		m.fail(err)
-	}
+// forget forgets what was remembered; it is read anew when it is needed. That may only be done when all that was decided is settled:
+// what is not on disk would be forgotten with it. The caller holds turn and mu.
+func (m *Meter) forget() {
+	clear(m.books)
+	clear(m.windows)
 }
 
 // Exclusively runs act, which moves credits or keys of an owner, while nothing is charged. What was remembered of the owner is

@@ -104,6 +104,33 @@ func TestManyCallersShareOnePool(t *testing.T) {
 	}
 }
 
+// TestForgettingLosesNothing lets the bound on memory be passed all the time while many call: no key gets a call too many, none too few.
+func TestForgettingLosesNothing(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	calls := make([]billing.Call, 200)
+	made := make([]atomic.Int64, len(calls))
+	for i := range calls {
+		calls[i] = o.issue(fmt.Sprintf("forgotten-%d", i), api.TierFree)
+	}
+	var all sync.WaitGroup
+	for i := range calls {
+		for range 3 * freeCalls {
+			all.Go(func() {
+				if reason, _ := outcome(o.meter.Charge(t.Context(), calls[i])); reason == "" {
+					made[i].Add(1)
+				}
+			})
+		}
+	}
+	all.Wait()
+	for i := range made {
+		if n := made[i].Load(); n != freeCalls {
+			t.Errorf("key %d had %d calls, want %d", i, n, freeCalls)
+		}
+	}
+}
+
 // TestBooksChangedByAnotherHand takes the credits away behind the Meter's back: the charge finds out and decides anew.
 func TestBooksChangedByAnotherHand(t *testing.T) {
 	t.Parallel()

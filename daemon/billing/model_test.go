@@ -55,6 +55,7 @@ func (o *office) open() {
 	plans := billing.DefaultPlans()
 	plans[api.TierHobby] = billing.Plan{Snapshot: 24 * time.Hour, Volume: volume}
 	o.meter = billing.New(billing.Config{Store: o.store, Plans: plans, FreeCalls: freeCalls, Now: o.clock})
+	o.meter.Keep(1)
 	o.books = &billing.Books{Ledger: o.store, Meter: o.meter, Now: o.clock}
 }
 

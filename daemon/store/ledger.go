@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -20,7 +21,7 @@ func (s *Store) Move(ctx context.Context, e billing.Entry) (pool int64, err erro
 		err := tx.QueryRowContext(ctx, "SELECT owner_id, credits, revoked_at FROM keys WHERE id = ?", e.KeyID).Scan(&owner, &have, &revoked)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			return noKey(e.KeyID)
+			return account.NoKey(e.KeyID)
 		case err != nil:
 			return fmt.Errorf("read key %s: %w", e.KeyID, err)
 		case revoked.Valid:
@@ -42,12 +43,6 @@ func (s *Store) Move(ctx context.Context, e billing.Entry) (pool int64, err erro
 	return pool, err
 }
 
-// noKey is the answer to a key id that is not there.
-func noKey(id string) error {
-	return api.Errorf(api.ReasonKeyNotFound, "there is no key %q", id).
-		WithHint("a key id is the first %d characters of the key; list them to see yours", api.KeyIDLength)
-}
-
 // Entries returns the ledger of an owner, or of all for "", newest first, at most limit rows.
 func (s *Store) Entries(ctx context.Context, ownerID string, limit int) ([]billing.Entry, error) {
 	return query(ctx, s.main.read, func(rows *sql.Rows) (e billing.Entry, err error) {
@@ -66,7 +61,7 @@ func (s *Store) Balance(ctx context.Context, ownerID, keyID string) (credits int
 	if err == nil && keyID != "" {
 		err = s.main.read.QueryRowContext(ctx, "SELECT credits FROM keys WHERE owner_id = ? AND id = ?", ownerID, keyID).Scan(&credits)
 		if errors.Is(err, sql.ErrNoRows) {
-			return 0, 0, noKey(keyID)
+			return 0, 0, account.NoKey(keyID)
 		}
 	}
 	if err != nil {

@@ -72,7 +72,11 @@ func newServer(cfg Config, routes func(s *Server) map[string]map[string]handler)
 		stream: streamHeaders(),
 	}
 	s.stopping, s.endStreams = stopper()
-	for path, methods := range routes(s) {
+	table := routes(s)
+	if cfg.Streams != nil {
+		table[api.PathSubscribe] = map[string]handler{http.MethodGet: s.subscribe}
+	}
+	for path, methods := range table {
 		s.mux.Handle(path, s.dispatch(methods))
 	}
 	return s
@@ -87,15 +91,14 @@ type handler func(w http.ResponseWriter, r *http.Request) error
 // routes is every route of the service: path, method, handler. HEAD goes to the handler of GET.
 func (s *Server) routes() map[string]map[string]handler {
 	return map[string]map[string]handler{
-		api.PathFresh:     {http.MethodGet: s.operation(api.OpFresh)},
-		api.PathBrief:     {http.MethodGet: s.operation(api.OpBrief)},
-		api.PathSearch:    {http.MethodGet: s.operation(api.OpSearch)},
-		api.PathSnapshot:  {http.MethodGet: s.operation(api.OpSnapshot)},
-		api.PathCite:      {http.MethodGet: s.operation(api.OpCite), http.MethodPost: s.operation(api.OpCite)},
-		api.PathSubscribe: {http.MethodGet: s.subscribe},
-		api.PathHealth:    {http.MethodGet: s.health},
-		api.PathReady:     {http.MethodGet: s.ready},
-		"/":               {},
+		api.PathFresh:    {http.MethodGet: s.operation(api.OpFresh)},
+		api.PathBrief:    {http.MethodGet: s.operation(api.OpBrief)},
+		api.PathSearch:   {http.MethodGet: s.operation(api.OpSearch)},
+		api.PathSnapshot: {http.MethodGet: s.operation(api.OpSnapshot)},
+		api.PathCite:     {http.MethodGet: s.operation(api.OpCite), http.MethodPost: s.operation(api.OpCite)},
+		api.PathHealth:   {http.MethodGet: s.health},
+		api.PathReady:    {http.MethodGet: s.ready},
+		"/":              {},
 	}
 }
 
