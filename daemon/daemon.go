@@ -27,6 +27,7 @@ import (
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -34,8 +35,8 @@ import (
 var (
 	_ account.Store      = (*store.Store)(nil)
 	_ account.OwnerStore = (*store.Store)(nil)
-	_ pipeline.Store     = (*store.Store)(nil)
-	_ reader.History     = (*store.Store)(nil)
+	_ pipeline.Store     = (*history.History)(nil)
+	_ reader.History     = (*history.History)(nil)
 	_ pipeline.Fetcher   = (*source.Fetcher)(nil)
 	_ pipeline.Publisher = (*feed.Feed)(nil)
 	_ billing.Store      = (*store.Store)(nil)
@@ -76,6 +77,7 @@ type Daemon struct {
 	cfg       Config
 	lock      *os.File
 	store     *store.Store
+	history   *history.History
 	keys      *account.Keys
 	meter     *billing.Meter
 	books     *billing.Books
@@ -117,6 +119,9 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	if d.store, err = store.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
 		return err
 	}
+	if d.history, err = history.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
+		return err
+	}
 	d.meter = billing.New(billing.Config{Store: d.store, Now: d.cfg.Now})
 	d.books = &billing.Books{Ledger: d.store, Meter: d.meter, Now: d.cfg.Now}
 	d.keys, err = account.OpenKeys(ctx, account.Config{Store: d.store, Owners: d.store, Alone: d.meter.Exclusively, Now: d.cfg.Now})
@@ -149,7 +154,7 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	fetcher := source.NewFetcher(fetch)
 	for _, p := range packs {
 		line, err := pipeline.Open(ctx, pipeline.Config{
-			Pack: p, Fetcher: fetcher, Store: d.store, Feed: d.feed, Writers: []brief.Writer{brief.BuiltIn()},
+			Pack: p, Fetcher: fetcher, Store: d.history, Feed: d.feed, Writers: []brief.Writer{brief.BuiltIn()},
 			Every: d.cfg.Every, BriefAt: d.cfg.BriefAt, Disabled: d.cfg.Disabled,
 			AlwaysDue: d.cfg.Recording != nil, EveryState: d.cfg.Recording != nil, Before: advance,
 			Now: d.cfg.Now, Logger: d.cfg.Logger,
@@ -160,7 +165,7 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 		d.pipelines[p.ID] = line
 	}
 	read := reader.New(reader.Config{
-		Packs: served(packs), Feed: d.feed, History: d.store, Now: d.cfg.Now,
+		Packs: served(packs), Feed: d.feed, History: d.history, Now: d.cfg.Now,
 		Trouble: func(pack string) []api.SourceStatus { return d.pipelines[pack].Status() },
 	})
 	d.web = web.New(web.Config{
@@ -245,7 +250,7 @@ func (d *Daemon) Ready(ctx context.Context) error {
 			return fmt.Errorf("pack %s has no state yet", id)
 		}
 	}
-	return d.store.Check(ctx)
+	return errors.Join(d.store.Check(ctx), d.history.Check(ctx))
 }
 
 // Refresh refreshes pack now, beside the schedule.
@@ -339,6 +344,9 @@ func (d *Daemon) Close() error {
 				errs = append(errs, err)
 			}
 		}
+	}
+	if d.history != nil {
+		errs = append(errs, d.history.Close())
 	}
 	if d.store != nil {
 		errs = append(errs, d.store.Close())

@@ -21,6 +21,8 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/store/sqlite"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -93,7 +95,7 @@ func TestDirectoryOfSomebodyElseIsLeftAlone(t *testing.T) {
 
 func TestNewerDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, file := range []string{store.MainFile, store.HistoryFile} {
+	for _, file := range []string{store.File, history.File} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -111,7 +113,7 @@ func TestNewerDatabaseIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 { // the second time shows that the first freed the lock
-				if _, err := daemon.Open(t.Context(), d.Config); !errors.Is(err, store.ErrNewer) {
+				if _, err := daemon.Open(t.Context(), d.Config); !errors.Is(err, sqlite.ErrNewer) {
 					t.Errorf("Open: %v, want ErrNewer", err)
 				}
 			}
@@ -147,7 +149,7 @@ func TestBadConfigurationFreesEverything(t *testing.T) {
 func brokenDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, store.MainFile), []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, store.File), []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(dir, 0o700); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -100,10 +101,10 @@ func reachable(addr string) bool {
 // checkHistory opens the databases of dir, which nobody else has open, and looks up every state that was read.
 func checkHistory(t *testing.T, dir string, seen map[int64][]byte) {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(dir, store.HistoryFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, history.File)); err != nil {
 		return // killed before there was one
 	}
-	s, err := store.Open(t.Context(), dir, time.Now())
+	s, err := history.Open(t.Context(), dir, time.Now())
 	if err != nil {
 		t.Fatalf("the databases do not open: %v", err)
 	}

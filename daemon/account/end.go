@@ -35,10 +35,22 @@ func (e *ends) close(id string) {
 	}
 }
 
-// Ended returns a channel that closes when the key with the given id is revoked; for one that is not active it is closed already.
+// forget lets the next of return a channel that is open.
+func (e *ends) forget(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.byKey, id)
+}
+
+// Ended returns a channel that closes when the key with the given id is revoked or its owner disabled; for one that is not active it is
+// closed already.
 func (k *Keys) Ended(id string) <-chan struct{} {
 	c := k.ends.of(id)
-	if key, err := k.Lookup(id); err != nil || !key.RevokedAt.IsZero() {
+	k.mu.RLock()
+	key := k.byID[id]
+	ended := key == nil || !key.RevokedAt.IsZero() || k.owners[key.OwnerID].disabled
+	k.mu.RUnlock()
+	if ended {
 		k.ends.close(id)
 	}
 	return c

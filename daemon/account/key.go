@@ -55,23 +55,27 @@ func optional(t time.Time) *time.Time {
 	return &t
 }
 
-// base62 is the alphabet of the secret part of keys.
+// base62 is the alphabet of secrets.
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// newSecret makes the plaintext of a key from random. Bytes that would favour some characters are thrown away.
+// newSecret makes the plaintext of a key from random.
 func newSecret(env api.KeyEnv, random io.Reader) (string, error) {
+	text, err := randomText(api.KeySecretChars, random)
+	return "cv_" + string(env) + "_" + text, err
+}
+
+// randomText makes a text of chars base62 characters from random. Bytes that would favour some characters are thrown away.
+func randomText(chars int, random io.Reader) (string, error) {
 	var b strings.Builder
-	b.WriteString("cv_" + string(env) + "_")
-	buf := make([]byte, 2*api.KeySecretChars)
+	buf := make([]byte, 2*chars)
 	const unbiased = 256 - 256%len(base62)
-	for n := 0; n < api.KeySecretChars; {
+	for b.Len() < chars {
 		if _, err := io.ReadFull(random, buf); err != nil {
 			return "", fmt.Errorf("read randomness: %w", err)
 		}
 		for _, c := range buf {
-			if int(c) < unbiased && n < api.KeySecretChars {
+			if int(c) < unbiased && b.Len() < chars {
 				b.WriteByte(base62[int(c)%len(base62)])
-				n++
 			}
 		}
 	}

@@ -26,6 +26,9 @@ type OwnerStore interface {
 	Owners(ctx context.Context) ([]Owner, error)
 	// SetTier sets the tier of an owner and of all his keys, and reports whether there is such an owner.
 	SetTier(ctx context.Context, ownerID string, tier api.Tier) (known bool, err error)
+	// SetDisabled disables an owner at the given time, which ends his sessions, or enables him again where it is zero, and reports
+	// whether there is such an owner.
+	SetDisabled(ctx context.Context, ownerID string, at time.Time) (known bool, err error)
 }
 
 // Store keeps keys. Each method is one transaction.
@@ -34,8 +37,9 @@ type Store interface {
 	Keys(ctx context.Context) ([]Key, error)
 	// CreateKey adds k, and its owner where that is new, or fails with ErrDuplicate.
 	CreateKey(ctx context.Context, k Key) error
-	// RevokeKey revokes the key at the given time, or leaves an earlier revocation as it is, and returns the one that holds.
-	RevokeKey(ctx context.Context, id string, at time.Time) (time.Time, error)
+	// RevokeKey revokes the key at the given time, or leaves an earlier revocation as it is, and returns the one that holds and
+	// the credits that are left on the key.
+	RevokeKey(ctx context.Context, id string, at time.Time) (holds time.Time, stranded int64, err error)
 	// TouchKeys records when keys were last used, by key id.
 	TouchKeys(ctx context.Context, used map[string]time.Time) error
 }
@@ -43,8 +47,9 @@ type Store interface {
 // Config is what Keys needs.
 type Config struct {
 	Store  Store
-	Owners OwnerStore       // needed for Owners and SetTier alone
+	Owners OwnerStore
 	Env    api.KeyEnv       // of new keys; "" means test
+	Most   int              // active keys that an owner but the operator may have; 0 means api.MaxActiveKeys
 	Random io.Reader        // nil means crypto/rand
 	Alone  Alone            // nil means that nobody else is at an owner's keys
 	Now    func() time.Time // nil means time.Now
@@ -57,9 +62,10 @@ type Alone func(ctx context.Context, ownerID string, act func() error) error
 type Keys struct {
 	cfg Config
 
-	mu     sync.RWMutex // guards byHash and byID; the maps' keys are replaced, never changed in place
+	mu     sync.RWMutex // guards byHash, byID and owners; the maps' keys are replaced, never changed in place
 	byHash map[[sha256.Size]byte]*Key
 	byID   map[string]*Key
+	owners map[string]standing // by id; the zero standing where there is no entry
 
 	ends ends
 
@@ -78,6 +84,9 @@ func OpenKeys(ctx context.Context, cfg Config) (*Keys, error) {
 	if cfg.Env == "" {
 		cfg.Env = api.EnvTest
 	}
+	if cfg.Most == 0 {
+		cfg.Most = api.MaxActiveKeys
+	}
 	if cfg.Alone == nil {
 		cfg.Alone = func(_ context.Context, _ string, act func() error) error { return act() }
 	}
@@ -85,9 +94,16 @@ func OpenKeys(ctx context.Context, cfg Config) (*Keys, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load keys: %w", err)
 	}
-	k := &Keys{cfg: cfg, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{}, used: map[string]time.Time{}}
+	k := &Keys{cfg: cfg, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{}, owners: map[string]standing{}, used: map[string]time.Time{}}
 	for i := range stored {
 		k.remember(&stored[i])
+	}
+	owners, err := cfg.Owners.Owners(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("load owners: %w", err)
+	}
+	for _, o := range owners {
+		k.owners[o.ID] = standing{o.Tier, o.DisabledAt != nil}
 	}
 	return k, nil
 }
@@ -102,15 +118,12 @@ func (k *Keys) remember(key *Key) {
 type NewKey struct {
 	OwnerID string
 	Name    string
-	Tier    api.Tier         // "" means free
+	Tier    api.Tier         // "" means that of the owner
 	Consent api.TraceConsent // "" means aggregated
 }
 
 // Issue makes a key. The answer holds the plaintext, which exists nowhere else.
-func (k *Keys) Issue(ctx context.Context, n NewKey) (api.IssuedKey, error) {
-	if n.Tier == "" {
-		n.Tier = api.TierFree
-	}
+func (k *Keys) Issue(ctx context.Context, n NewKey) (issued api.IssuedKey, err error) {
 	if n.Consent == "" {
 		n.Consent = api.ConsentAggregated
 	}
@@ -118,6 +131,22 @@ func (k *Keys) Issue(ctx context.Context, n NewKey) (api.IssuedKey, error) {
 	if err := n.check(); err != nil {
 		return api.IssuedKey{}, err
 	}
+	err = k.cfg.Alone(ctx, n.OwnerID, func() (err error) {
+		if n.OwnerID != OperatorID && k.active(n.OwnerID) >= k.cfg.Most {
+			return api.Errorf(api.ReasonInvalidRequest, "you have %d active keys, which is as many as one may have", k.cfg.Most).
+				WithHint("revoke one that is not used any more")
+		}
+		if n.Tier == "" {
+			n.Tier = k.tierOf(n.OwnerID)
+		}
+		issued, err = k.issue(ctx, n)
+		return err
+	})
+	return issued, err
+}
+
+// issue makes the key n. The caller is alone with its owner.
+func (k *Keys) issue(ctx context.Context, n NewKey) (api.IssuedKey, error) {
 	const attempts = 8 // a key id has 62^8 values; two collisions in a row mean broken randomness
 	for range attempts {
 		secret, err := newSecret(k.cfg.Env, k.cfg.Random)
@@ -151,7 +180,7 @@ func (n NewKey) check() error {
 			WithHint("name it after the agent or machine that will use it")
 	case strings.ContainsFunc(n.Name, unicode.IsControl) || !utf8.ValidString(n.Name):
 		return api.Errorf(api.ReasonInvalidRequest, "the name of a key is plain text without control characters")
-	case !n.Tier.Valid():
+	case n.Tier != "" && !n.Tier.Valid():
 		return api.Errorf(api.ReasonInvalidRequest, "tier %q does not exist", n.Tier).WithHint("tiers: %v", api.Tiers())
 	case !n.Consent.Valid():
 		return api.Errorf(api.ReasonInvalidRequest, "trace consent %q does not exist", n.Consent).
@@ -165,9 +194,12 @@ func (k *Keys) Resolve(secret string) (Key, error) {
 	if wellFormed(secret) {
 		k.mu.RLock()
 		key := k.byHash[sha256.Sum256([]byte(secret))]
+		disabled := key != nil && k.owners[key.OwnerID].disabled
 		k.mu.RUnlock()
 		switch {
 		case key == nil:
+		case disabled:
+			return Key{}, api.Errorf(api.ReasonKeyRevoked, "the owner of key %s was disabled", key.ID).WithHint("ask the operator")
 		case !key.RevokedAt.IsZero():
 			return Key{}, api.Errorf(api.ReasonKeyRevoked, "key %s was revoked at %s", key.ID, key.RevokedAt.Format(time.RFC3339)).
 				WithHint("issue a new key and use that")
@@ -219,13 +251,15 @@ func (k *Keys) Flush(ctx context.Context) error {
 	return nil
 }
 
-// List returns every key, newest first.
-func (k *Keys) List() []Key {
+// List returns the keys of an owner, or of all owners for "", newest first.
+func (k *Keys) List(ownerID string) []Key {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	list := make([]Key, 0, len(k.byID))
+	var list []Key
 	for _, key := range k.byID {
-		list = append(list, *key)
+		if ownerID == "" || key.OwnerID == ownerID {
+			list = append(list, *key)
+		}
 	}
 	slices.SortFunc(list, func(a, b Key) int {
 		if c := b.CreatedAt.Compare(a.CreatedAt); c != 0 {
@@ -258,9 +292,9 @@ func (k *Keys) Revoke(ctx context.Context, id string) (api.RevokeResponse, error
 	if err != nil {
 		return api.RevokeResponse{}, err
 	}
-	var at time.Time
+	done := api.RevokeResponse{OK: true}
 	err = k.cfg.Alone(ctx, known.OwnerID, func() (err error) {
-		at, err = k.cfg.Store.RevokeKey(ctx, id, k.cfg.Now().UTC().Truncate(time.Millisecond))
+		done.RevokedAt, done.StrandedCredits, err = k.cfg.Store.RevokeKey(ctx, id, k.cfg.Now().UTC().Truncate(time.Millisecond))
 		return err
 	})
 	if err != nil {
@@ -269,8 +303,8 @@ func (k *Keys) Revoke(ctx context.Context, id string) (api.RevokeResponse, error
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	revoked := *k.byID[id]
-	revoked.RevokedAt = at
+	revoked.RevokedAt = done.RevokedAt
 	k.remember(&revoked)
 	k.ends.close(id)
-	return api.RevokeResponse{OK: true, RevokedAt: at}, nil
+	return done, nil
 }

@@ -43,7 +43,7 @@ func open(t *testing.T, dir string, cfg account.Config) *account.Keys {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	cfg.Store = s
+	cfg.Store, cfg.Owners = s, s
 	keys, err := account.OpenKeys(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestOnlyTheHashIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	keys, err := account.OpenKeys(t.Context(), account.Config{Store: s})
+	keys, err := account.OpenKeys(t.Context(), account.Config{Store: s, Owners: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,14 +175,14 @@ func TestUseIsWrittenLazily(t *testing.T) {
 	key := issue(t, keys, "a")
 	now.Add(time.Minute)
 	keys.Used(key.KeyID)
-	if got := keys.List()[0].Row().LastUsedAt; got != nil {
+	if got := keys.List("")[0].Row().LastUsedAt; got != nil {
 		t.Errorf("before Flush last use is %v", got)
 	}
 	if err := keys.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, k := range []*account.Keys{keys, open(t, dir, account.Config{})} {
-		if got := k.List()[0].LastUsedAt; !got.Equal(now.Now()) {
+		if got := k.List("")[0].LastUsedAt; !got.Equal(now.Now()) {
 			t.Errorf("last use is %v, want %v", got, now.Now())
 		}
 	}
@@ -200,7 +200,7 @@ func TestUseIsKeptWhenItCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	broken, err := account.OpenKeys(t.Context(), account.Config{Store: failing{s}})
+	broken, err := account.OpenKeys(t.Context(), account.Config{Store: failing{s}, Owners: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestIssueChecksItsInput(t *testing.T) {
 			t.Errorf("%s: %v, want invalid_request", name, err)
 		}
 	}
-	if len(keys.List()) != 0 {
+	if len(keys.List("")) != 0 {
 		t.Error("a refused key was stored")
 	}
 }
@@ -243,7 +243,7 @@ func TestListIsNewestFirst(t *testing.T) {
 		now.Add(time.Second)
 	}
 	var names []string
-	for _, r := range account.Rows(keys.List()) {
+	for _, r := range account.Rows(keys.List("")) {
 		names = append(names, r.Name)
 	}
 	if got := strings.Join(names, " "); got != "third second first" {

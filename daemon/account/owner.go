@@ -10,11 +10,39 @@ import (
 
 // Owner is who holds keys, as the operator sees him.
 type Owner struct {
-	ID        string    `json:"id"`
-	Tier      api.Tier  `json:"tier"` // of new keys
-	CreatedAt time.Time `json:"createdAt"`
-	Keys      int       `json:"keys"`    // that are not revoked
-	Credits   int64     `json:"credits"` // on those
+	ID         string     `json:"id"`
+	Tier       api.Tier   `json:"tier"` // of new keys
+	CreatedAt  time.Time  `json:"createdAt"`
+	DisabledAt *time.Time `json:"disabledAt"` // nil unless the operator has disabled him
+	Keys       int        `json:"keys"`       // that are not revoked
+	Credits    int64      `json:"credits"`    // on those
+	Identities []Identity `json:"identities"` // by which he signs in, oldest first; the operator has none
+}
+
+// standing is what is remembered of an owner.
+type standing struct {
+	tier     api.Tier // "" means free
+	disabled bool
+}
+
+// tierOf is the tier of an owner's new keys.
+func (k *Keys) tierOf(ownerID string) api.Tier {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	if tier := k.owners[ownerID].tier; tier != "" {
+		return tier
+	}
+	return api.TierFree
+}
+
+// active is how many keys of an owner are not revoked.
+func (k *Keys) active(ownerID string) (n int) {
+	for _, key := range k.List(ownerID) {
+		if key.RevokedAt.IsZero() {
+			n++
+		}
+	}
+	return n
 }
 
 // Owners returns every owner, oldest first.
@@ -37,15 +65,55 @@ func (k *Keys) SetTier(ctx context.Context, ownerID string, tier api.Tier) error
 			return fmt.Errorf("set tier of owner %s: %w", ownerID, err)
 		}
 		if !known {
-			return api.Errorf(api.ReasonNotFound, "there is no owner %q", ownerID).WithHint("list them: contextd admin users list")
+			return noOwner(ownerID)
 		}
 		k.mu.Lock()
 		defer k.mu.Unlock()
+		k.owners[ownerID] = standing{tier, k.owners[ownerID].disabled}
 		for _, key := range k.byID {
 			if key.OwnerID == ownerID {
 				next := *key
 				next.Tier = tier
 				k.remember(&next)
+			}
+		}
+		return nil
+	})
+}
+
+// noOwner is the answer to an owner id that is not there.
+func noOwner(id string) *api.Error {
+	return api.Errorf(api.ReasonNotFound, "there is no owner %q", id).WithHint("list them: contextd admin users list")
+}
+
+// Disable refuses an owner, from when it returns: his keys, his sessions, which end, and his streams, until Enable.
+func (k *Keys) Disable(ctx context.Context, ownerID string) error {
+	return k.setDisabled(ctx, ownerID, k.cfg.Now().UTC().Truncate(time.Millisecond))
+}
+
+// Enable lets an owner in again who was disabled. He has to sign in anew; his keys work as before.
+func (k *Keys) Enable(ctx context.Context, ownerID string) error {
+	return k.setDisabled(ctx, ownerID, time.Time{})
+}
+
+// setDisabled disables an owner at the given time, or enables him where it is zero.
+func (k *Keys) setDisabled(ctx context.Context, ownerID string, at time.Time) error {
+	return k.cfg.Alone(ctx, ownerID, func() error {
+		known, err := k.cfg.Owners.SetDisabled(ctx, ownerID, at)
+		if err != nil {
+			return fmt.Errorf("disable or enable owner %s: %w", ownerID, err)
+		}
+		if !known {
+			return noOwner(ownerID)
+		}
+		k.mu.Lock()
+		k.owners[ownerID] = standing{k.owners[ownerID].tier, !at.IsZero()}
+		k.mu.Unlock()
+		for _, key := range k.List(ownerID) {
+			if at.IsZero() {
+				k.ends.forget(key.ID)
+			} else {
+				k.ends.close(key.ID)
 			}
 		}
 		return nil

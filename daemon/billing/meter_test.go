@@ -268,7 +268,7 @@ func (o *office) count(text string, args ...any) (n int) {
 // file opens the database file beside the store.
 func (o *office) file() *sql.DB {
 	o.t.Helper()
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(o.dir, store.MainFile)+"?_busy_timeout=5000")
+	db, err := sql.Open("sqlite3", "file:"+filepath.Join(o.dir, store.File)+"?_busy_timeout=5000")
 	if err != nil {
 		o.t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func (o *office) issue(owner string, tier api.Tier) billing.Call {
 // revoke ends a key, as account does.
 func (o *office) revoke(c billing.Call) error {
 	return o.meter.Exclusively(o.t.Context(), c.OwnerID, func() error {
-		_, err := o.store.RevokeKey(o.t.Context(), c.KeyID, o.clock())
+		_, _, err := o.store.RevokeKey(o.t.Context(), c.KeyID, o.clock())
 		return err
 	})
 }

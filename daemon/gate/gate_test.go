@@ -26,7 +26,7 @@ func open(t testing.TB) (*gate.Gate, *account.Keys) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	keys, err := account.OpenKeys(t.Context(), account.Config{Store: s, Now: opened})
+	keys, err := account.OpenKeys(t.Context(), account.Config{Store: s, Owners: s, Now: opened})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func used(t testing.TB, keys *account.Keys, id string) time.Time {
 	if err := keys.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range keys.List() {
+	for _, k := range keys.List("") {
 		if k.ID == id {
 			return k.LastUsedAt
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/source"
-	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -219,7 +219,7 @@ type rig struct {
 	dir   string
 	clock *clock
 	desk  *desk
-	store *store.Store
+	store *history.History
 	feed  *feed.Feed
 	log   *logbook
 	cfg   pipeline.Config
@@ -243,7 +243,7 @@ func build(t *testing.T, p *pack.Pack, change func(*rig)) *rig {
 func (r *rig) open(change func(*rig)) {
 	r.t.Helper()
 	var err error
-	if r.store, err = store.Open(r.t.Context(), r.dir, r.clock.now()); err != nil {
+	if r.store, err = history.Open(r.t.Context(), r.dir, r.clock.now()); err != nil {
 		r.t.Fatal(err)
 	}
 	opened := r.store

@@ -8,7 +8,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/pipeline"
-	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -71,7 +71,7 @@ func (r *rig) spoil(query string) {
 	if err := r.store.Close(); err != nil {
 		r.t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite3", filepath.Join(r.dir, store.HistoryFile))
+	db, err := sql.Open("sqlite3", filepath.Join(r.dir, history.File))
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/store/sqlite"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // Records returns the keys of an owner that are not revoked, oldest first.
 func (s *Store) Records(ctx context.Context, ownerID string) ([]billing.Record, error) {
-	return query(ctx, s.main.read, func(rows *sql.Rows) (r billing.Record, err error) {
+	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (r billing.Record, err error) {
 		return r, rows.Scan(&r.KeyID, &r.Credits)
 	}, "SELECT id, credits FROM keys WHERE owner_id = ? AND revoked_at IS NULL ORDER BY created_at, id", ownerID)
 }
@@ -22,16 +23,16 @@ func (s *Store) Records(ctx context.Context, ownerID string) ([]billing.Record, 
 func (s *Store) Past(ctx context.Context, keyID string, free, paid time.Time) (billing.Past, error) {
 	var p billing.Past
 	var err error
-	p.Free, err = query(ctx, s.main.read, func(rows *sql.Rows) (t billing.Stamp, err error) {
+	p.Free, err = sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (t billing.Stamp, err error) {
 		var at sql.NullInt64
 		err = rows.Scan(&at, &t.Calls)
-		t.At = fromMillis(at)
+		t.At = sqlite.FromMillis(at)
 		return t, err
 	}, "SELECT at, calls FROM free_calls WHERE key_id = ? AND at > ? ORDER BY at", keyID, free.UnixMilli())
 	if err != nil {
 		return p, err
 	}
-	p.Hours, err = query(ctx, s.main.read, func(rows *sql.Rows) (t billing.Stamp, err error) {
+	p.Hours, err = sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (t billing.Stamp, err error) {
 		var hour int64
 		err = rows.Scan(&hour, &t.Calls)
 		t.At = fromHour(hour)
@@ -44,24 +45,6 @@ func (s *Store) Past(ctx context.Context, keyID string, free, paid time.Time) (b
 // toHour is t in whole hours since 1970, fromHour the beginning of that hour.
 func toHour(t time.Time) int64   { return t.Unix() / 3600 }
 func fromHour(h int64) time.Time { return time.Unix(h*3600, 0).UTC() }
-
-// query returns what read makes of each row.
-func query[T any](ctx context.Context, db *sql.DB, read func(*sql.Rows) (T, error), text string, args ...any) ([]T, error) {
-	rows, err := db.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var list []T
-	for rows.Next() {
-		v, err := read(rows)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-	return list, rows.Err()
-}
 
 // statements are those of Charge, prepared once: they run for every batch. What is in every batch goes in as one JSON text, because a
 // statement for each key costs more than the commit does.
@@ -90,7 +73,7 @@ func prepareCharge(ctx context.Context, db *sql.DB) (st statements, err error) {
 
 // Charge books b whole, or nothing of it and billing.ErrConflict where a record has not the credits that b takes from it.
 func (s *Store) Charge(ctx context.Context, b billing.Batch) error {
-	return s.main.tx(ctx, func(tx *sql.Tx) error {
+	return s.db.Tx(ctx, func(tx *sql.Tx) error {
 		if err := s.charge.debits(ctx, tx, b.Debits); err != nil {
 			return err
 		}
@@ -149,7 +132,7 @@ func (st statements) counts(ctx context.Context, tx *sql.Tx, usage map[billing.U
 
 // PruneCalls drops free calls that have left their window and traces that are kept no longer.
 func (s *Store) PruneCalls(ctx context.Context, now time.Time) error {
-	return s.main.tx(ctx, func(tx *sql.Tx) error {
+	return s.db.Tx(ctx, func(tx *sql.Tx) error {
 		for _, d := range []struct {
 			text  string
 			limit time.Time

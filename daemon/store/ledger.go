@@ -9,12 +9,13 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/store/sqlite"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // Move adds e to the ledger, changes the credits of its key and returns the pool of the key's owner afterwards.
 func (s *Store) Move(ctx context.Context, e billing.Entry) (pool int64, err error) {
-	err = s.main.tx(ctx, func(tx *sql.Tx) error {
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		var owner string
 		var have int64
 		var revoked sql.NullInt64
@@ -45,10 +46,10 @@ func (s *Store) Move(ctx context.Context, e billing.Entry) (pool int64, err erro
 
 // Entries returns the ledger of an owner, or of all for "", newest first, at most limit rows.
 func (s *Store) Entries(ctx context.Context, ownerID string, limit int) ([]billing.Entry, error) {
-	return query(ctx, s.main.read, func(rows *sql.Rows) (e billing.Entry, err error) {
+	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (e billing.Entry, err error) {
 		var at sql.NullInt64
 		err = rows.Scan(&e.ID, &e.KeyID, &e.Amount, &e.Kind, &e.Reason, &at)
-		e.At = fromMillis(at)
+		e.At = sqlite.FromMillis(at)
 		return e, err
 	}, `SELECT ledger.id, key_id, amount, kind, reason, at FROM ledger JOIN keys ON keys.id = key_id
 		WHERE ?1 = '' OR owner_id = ?1 ORDER BY ledger.id DESC LIMIT ?2`, ownerID, limit)
@@ -56,10 +57,10 @@ func (s *Store) Entries(ctx context.Context, ownerID string, limit int) ([]billi
 
 // Balance returns the pool of an owner and how many keys of his are not revoked; with keyID the credits of that key alone.
 func (s *Store) Balance(ctx context.Context, ownerID, keyID string) (credits int64, keys int, err error) {
-	err = s.main.read.QueryRowContext(ctx, "SELECT coalesce(sum(credits), 0), count(*) FROM keys WHERE owner_id = ? AND revoked_at IS NULL",
+	err = s.db.Read.QueryRowContext(ctx, "SELECT coalesce(sum(credits), 0), count(*) FROM keys WHERE owner_id = ? AND revoked_at IS NULL",
 		ownerID).Scan(&credits, &keys)
 	if err == nil && keyID != "" {
-		err = s.main.read.QueryRowContext(ctx, "SELECT credits FROM keys WHERE owner_id = ? AND id = ?", ownerID, keyID).Scan(&credits)
+		err = s.db.Read.QueryRowContext(ctx, "SELECT credits FROM keys WHERE owner_id = ? AND id = ?", ownerID, keyID).Scan(&credits)
 		if errors.Is(err, sql.ErrNoRows) {
 			return 0, 0, account.NoKey(keyID)
 		}
@@ -73,7 +74,7 @@ func (s *Store) Balance(ctx context.Context, ownerID, keyID string) (credits int
 // Usage returns the calls of an owner's keys by day, from the day that from is in, oldest first.
 func (s *Store) Usage(ctx context.Context, ownerID string, from time.Time) ([]api.UsageRow, error) {
 	const hoursPerDay = 24
-	rows, err := query(ctx, s.main.read, func(rows *sql.Rows) (r api.UsageRow, err error) {
+	rows, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (r api.UsageRow, err error) {
 		var day int64
 		err = rows.Scan(&day, &r.KeyID, &r.Op, &r.Calls)
 		r.Day = fromHour(day * hoursPerDay).Format(time.DateOnly)
@@ -89,7 +90,7 @@ func (s *Store) Usage(ctx context.Context, ownerID string, from time.Time) ([]ap
 
 // Audit recomputes every balance from the ledger and the counters and says what does not agree.
 func (s *Store) Audit(ctx context.Context) ([]billing.Finding, error) {
-	records, err := query(ctx, s.main.read, func(rows *sql.Rows) (f billing.Finding, err error) {
+	records, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (f billing.Finding, err error) {
 		var credits, spent, moved int64
 		err = rows.Scan(&f.Subject, &credits, &spent, &moved)
 		f.Text = fmt.Sprintf("has %d credits and %d spent, but the ledger says %d", credits, spent, moved)
@@ -100,7 +101,7 @@ func (s *Store) Audit(ctx context.Context) ([]billing.Finding, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit records: %w", err)
 	}
-	owners, err := query(ctx, s.main.read, func(rows *sql.Rows) (f billing.Finding, err error) {
+	owners, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (f billing.Finding, err error) {
 		var spent, paid int64
 		err = rows.Scan(&f.Subject, &spent, &paid)
 		f.Subject = "owner " + f.Subject

@@ -4,26 +4,72 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/store/sqlite"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // Owners returns every owner, oldest first.
 func (s *Store) Owners(ctx context.Context) ([]account.Owner, error) {
-	return query(ctx, s.main.read, func(rows *sql.Rows) (o account.Owner, err error) {
-		var created sql.NullInt64
-		err = rows.Scan(&o.ID, &o.Tier, &created, &o.Keys, &o.Credits)
-		o.CreatedAt = fromMillis(created)
+	list, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (o account.Owner, err error) {
+		var created, disabled sql.NullInt64
+		err = rows.Scan(&o.ID, &o.Tier, &created, &disabled, &o.Keys, &o.Credits)
+		o.CreatedAt, o.Identities = sqlite.FromMillis(created), []account.Identity{}
+		if disabled.Valid {
+			at := sqlite.FromMillis(disabled)
+			o.DisabledAt = &at
+		}
 		return o, err
-	}, `SELECT owners.id, owners.tier, owners.created_at, count(keys.id), coalesce(sum(keys.credits), 0)
+	}, `SELECT owners.id, owners.tier, owners.created_at, owners.disabled_at, count(keys.id), coalesce(sum(keys.credits), 0)
 		FROM owners LEFT JOIN keys ON keys.owner_id = owners.id AND keys.revoked_at IS NULL
 		GROUP BY owners.id ORDER BY owners.created_at, owners.id`)
+	if err != nil {
+		return nil, err
+	}
+	place := make(map[string]int, len(list))
+	for i, o := range list {
+		place[o.ID] = i
+	}
+	_, err = sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (id account.Identity, err error) {
+		var owner string
+		err = rows.Scan(&owner, &id.Kind, &id.Subject)
+		if i, ok := place[owner]; ok { // else he was made after the owners were read
+			list[i].Identities = append(list[i].Identities, id)
+		}
+		return id, err
+	}, "SELECT owner_id, kind, subject FROM identities ORDER BY created_at, subject")
+	return list, err
+}
+
+// SetDisabled disables an owner at the given time, which ends his sessions, or enables him where it is zero, and reports whether there
+// is such an owner. An owner who is disabled already stays so since he was.
+func (s *Store) SetDisabled(ctx context.Context, ownerID string, at time.Time) (known bool, err error) {
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
+		text, value := "UPDATE owners SET disabled_at = coalesce(disabled_at, ?) WHERE id = ?", sqlite.Millis(at)
+		if at.IsZero() {
+			text, value = "UPDATE owners SET disabled_at = ? WHERE id = ?", sql.NullInt64{}
+		}
+		res, err := tx.ExecContext(ctx, text, value, ownerID)
+		if err != nil {
+			return fmt.Errorf("disable or enable owner: %w", err)
+		}
+		changed, err := res.RowsAffected()
+		if known = changed == 1; err != nil || !known {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE owner_id = ?", ownerID); err != nil {
+			return fmt.Errorf("end sessions: %w", err)
+		}
+		return nil
+	})
+	return known, err
 }
 
 // SetTier sets the tier of an owner and of all his keys, and reports whether there is such an owner.
 func (s *Store) SetTier(ctx context.Context, ownerID string, tier api.Tier) (known bool, err error) {
-	err = s.main.tx(ctx, func(tx *sql.Tx) error {
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, "UPDATE owners SET tier = ? WHERE id = ?", string(tier), ownerID)
 		if err != nil {
 			return fmt.Errorf("set tier of owner: %w", err)

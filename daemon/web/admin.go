@@ -150,7 +150,7 @@ func (cfg AdminConfig) audit(w http.ResponseWriter, r *http.Request) error {
 
 // listKeys lists every key.
 func (cfg AdminConfig) listKeys(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, api.KeyListResponse{Keys: account.Rows(cfg.Keys.List())})
+	return writeJSON(w, http.StatusOK, api.KeyListResponse{Keys: account.Rows(cfg.Keys.List(""))})
 }
 
 // issueKey makes a key of the operator's.

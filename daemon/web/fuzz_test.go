@@ -13,6 +13,7 @@ import (
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -63,7 +64,12 @@ func fuzzed(f *testing.F) (http.Handler, string) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { _ = s.Close() })
-	keys, err := account.OpenKeys(f.Context(), account.Config{Store: s, Now: now})
+	past, err := history.Open(f.Context(), f.TempDir(), now())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = past.Close() })
+	keys, err := account.OpenKeys(f.Context(), account.Config{Store: s, Owners: s, Now: now})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -82,7 +88,7 @@ func fuzzed(f *testing.F) (http.Handler, string) {
 	}
 	var log journal
 	return web.New(web.Config{
-		Reader:  reader.New(reader.Config{Packs: []reader.Pack{{ID: api.PackCrypto}}, Feed: fd, History: s, Now: now}),
+		Reader:  reader.New(reader.Config{Packs: []reader.Pack{{ID: api.PackCrypto}}, Feed: fd, History: past, Now: now}),
 		Gate:    gate.New(gate.Config{Keys: keys, Meter: unmetered{}}),
 		Streams: fd, Now: now, Logger: log.logger(),
 	}), issued.Key

@@ -35,7 +35,8 @@ const (
 	KeyIDLength    = 16
 	KeySecretChars = 32 // base62 characters after the prefix
 	MaxActiveKeys  = 25
-	MaxKeyName     = 64 // runes
+	MaxKeyName     = 64    // runes
+	MaxPrompt      = 4_000 // runes
 
 	SessionLifetime = 30 * 24 * time.Hour
 	SignInLifetime  = 15 * time.Minute

@@ -1,4 +1,4 @@
-package store
+package history
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/store/sqlite"
 )
 
 // columns are those of row, in the order scan reads them.
@@ -28,36 +29,31 @@ func valid(n int64) sql.NullInt64 { return sql.NullInt64{Int64: n, Valid: true} 
 
 // PulseBefore returns the newest pulse of pack with GeneratedAt before t, or feed.ErrNoPulse. A damaged row gives an error
 // with ErrDamaged in its chain.
-func (s *Store) PulseBefore(ctx context.Context, pack string, t time.Time) (feed.Pulse, error) {
+func (h *History) PulseBefore(ctx context.Context, pack string, t time.Time) (feed.Pulse, error) {
 	before := t.Add(time.Millisecond - 1).UnixMilli() // rounded up: states have whole milliseconds
-	r, err := scan(s.history.read.QueryRowContext(ctx, "SELECT "+columns+
+	r, err := scan(h.db.Read.QueryRowContext(ctx, "SELECT "+columns+
 		" FROM pulses WHERE pack = ? AND generated_at < ? ORDER BY generated_at DESC LIMIT 1", pack, before))
 	if err != nil {
 		return feed.Pulse{}, err
 	}
-	content, err := s.decode(ctx, s.history.read, r)
+	content, err := h.decode(ctx, h.db.Read, r)
 	if err != nil {
 		return feed.Pulse{}, err
 	}
 	return r.pulse(content)
 }
 
-// querier is a database or a transaction.
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // decode decompresses the content of r, looking up its keyframe where that is not at hand. The content is not checked yet.
-func (s *Store) decode(ctx context.Context, db querier, r row) ([]byte, error) {
-	decoder := s.codec.plainDecoder
+func (h *History) decode(ctx context.Context, db sqlite.Querier, r row) ([]byte, error) {
+	decoder := h.codec.plainDecoder
 	if r.keyframe != 0 {
-		d := s.codec.open(r.keyframe)
+		d := h.codec.open(r.keyframe)
 		if d == nil {
-			frame, err := s.keyframe(ctx, db, r.keyframe)
+			frame, err := h.keyframe(ctx, db, r.keyframe)
 			if err != nil {
 				return nil, err
 			}
-			if d, err = s.codec.keep(r.keyframe, frame); err != nil {
+			if d, err = h.codec.keep(r.keyframe, frame); err != nil {
 				return nil, err
 			}
 		}
@@ -71,7 +67,7 @@ func (s *Store) decode(ctx context.Context, db querier, r row) ([]byte, error) {
 }
 
 // keyframe returns the checked content of the keyframe with the given id, taken apart.
-func (s *Store) keyframe(ctx context.Context, db querier, id int64) ([]byte, error) {
+func (h *History) keyframe(ctx context.Context, db sqlite.Querier, id int64) ([]byte, error) {
 	k, err := scan(db.QueryRowContext(ctx, "SELECT "+columns+" FROM pulses WHERE id = ?", id))
 	if err != nil {
 		return nil, fmt.Errorf("%w: keyframe %d: %w", ErrDamaged, id, err)
@@ -79,7 +75,7 @@ func (s *Store) keyframe(ctx context.Context, db querier, id int64) ([]byte, err
 	if k.keyframe != 0 {
 		return nil, fmt.Errorf("%w: row %d is no keyframe", ErrDamaged, id)
 	}
-	moved, err := s.codec.plainDecoder.DecodeAll(k.body, nil)
+	moved, err := h.codec.plainDecoder.DecodeAll(k.body, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: keyframe %d: %w", ErrDamaged, id, err)
 	}
@@ -94,7 +90,7 @@ func (s *Store) keyframe(ctx context.Context, db querier, id int64) ([]byte, err
 }
 
 // SavePulse adds p to history and replaces the changed sources, in one transaction. A second pulse of the same time is refused.
-func (s *Store) SavePulse(ctx context.Context, p feed.Pulse, changed []feed.SourceRecord) error {
+func (h *History) SavePulse(ctx context.Context, p feed.Pulse, changed []feed.SourceRecord) error {
 	text, err := content(p)
 	if err != nil {
 		return err
@@ -103,20 +99,20 @@ func (s *Store) SavePulse(ctx context.Context, p feed.Pulse, changed []feed.Sour
 	r.sum = r.checksum(text)
 	moved := apart(text)
 	var open *block
-	err = s.history.tx(ctx, func(tx *sql.Tx) error {
-		if open, err = s.openBlock(ctx, tx, p.Pack); err != nil {
+	err = h.db.Tx(ctx, func(tx *sql.Tx) error {
+		if open, err = h.openBlock(ctx, tx, p.Pack); err != nil {
 			return err
 		}
-		if err := r.insert(ctx, tx, s.codec, open, moved); err != nil {
+		if err := r.insert(ctx, tx, h.codec, open, moved); err != nil {
 			return fmt.Errorf("insert pulse of %s: %w", p.Pack, err)
 		}
 		return saveSources(ctx, tx, p.Pack, changed)
 	})
 	if err != nil {
-		s.codec.forget(p.Pack)
+		h.codec.forget(p.Pack)
 		return err
 	}
-	return s.codec.wrote(r, open, moved)
+	return h.codec.wrote(r, open, moved)
 }
 
 // insert compresses what r holds, taken apart, and adds r, as a keyframe where no block is open.
@@ -154,10 +150,10 @@ func (c *codec) wrote(r row, open *block, moved []byte) error {
 
 // openBlock returns the block that the next row of pack goes into, nil when that row begins a new one. After a restart it is
 // read back; a block whose keyframe is damaged is not continued.
-func (s *Store) openBlock(ctx context.Context, tx *sql.Tx, pack string) (*block, error) {
-	s.codec.mu.Lock()
-	b := s.codec.blocks[pack]
-	s.codec.mu.Unlock()
+func (h *History) openBlock(ctx context.Context, tx *sql.Tx, pack string) (*block, error) {
+	h.codec.mu.Lock()
+	b := h.codec.blocks[pack]
+	h.codec.mu.Unlock()
 	if b == nil {
 		var id int64
 		var rows int
@@ -169,7 +165,7 @@ func (s *Store) openBlock(ctx context.Context, tx *sql.Tx, pack string) (*block,
 		if err != nil {
 			return nil, fmt.Errorf("find open block: %w", err)
 		}
-		frame, err := s.keyframe(ctx, tx, id)
+		frame, err := h.keyframe(ctx, tx, id)
 		if errors.Is(err, ErrDamaged) {
 			return nil, nil
 		}
@@ -188,9 +184,9 @@ func (s *Store) openBlock(ctx context.Context, tx *sql.Tx, pack string) (*block,
 
 // Prune drops the states and briefs of pack older than before and returns how many states those were. A keyframe stays until
 // the last state of its block goes; the newest brief always stays.
-func (s *Store) Prune(ctx context.Context, pack string, before time.Time) (int64, error) {
+func (h *History) Prune(ctx context.Context, pack string, before time.Time) (int64, error) {
 	var dropped int64
-	err := s.history.tx(ctx, func(tx *sql.Tx) error {
+	err := h.db.Tx(ctx, func(tx *sql.Tx) error {
 		limit := before.UnixMilli()
 		for _, statement := range []string{
 			"DELETE FROM pulses WHERE pack = ? AND generated_at < ? AND keyframe IS NOT NULL",
@@ -215,7 +211,7 @@ func (s *Store) Prune(ctx context.Context, pack string, before time.Time) (int64
 		return nil
 	})
 	if err == nil {
-		s.codec.forget(pack)
+		h.codec.forget(pack)
 	}
 	return dropped, err
 }

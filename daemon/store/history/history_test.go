@@ -1,4 +1,4 @@
-package store_test
+package history_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/feed"
-	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -35,7 +35,7 @@ func pulseAt(n int, text string) feed.Pulse {
 }
 
 // save saves p, and opens its pack first.
-func save(t testing.TB, s *store.Store, p feed.Pulse) {
+func save(t testing.TB, s *history.History, p feed.Pulse) {
 	t.Helper()
 	if _, err := s.OpenPack(t.Context(), p.Pack, epoch()); err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func save(t testing.TB, s *store.Store, p feed.Pulse) {
 }
 
 // newest is the newest pulse a store restores.
-func newest(t *testing.T, s *store.Store) feed.Pulse {
+func newest(t *testing.T, s *history.History) feed.Pulse {
 	t.Helper()
 	saved, err := s.OpenPack(t.Context(), "crypto", epoch())
 	if err != nil || saved.Pulse == nil {
@@ -69,7 +69,7 @@ func TestEveryPulseReadsBackAsOfItsTime(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir)
-	const n = 3*store.KeyframeEvery + 5
+	const n = 3*history.KeyframeEvery + 5
 	for i := range n {
 		save(t, s, pulseAt(i, "x"))
 		if i == n/2 { // in the middle of a block
@@ -134,7 +134,7 @@ func TestDamageIsAnErrorNeverAWrongState(t *testing.T) {
 		"time moved":       {"UPDATE pulses SET generated_at = generated_at + 1 WHERE id = 6", map[int]bool{target: true}},
 		"version changed":  {"UPDATE pulses SET version = 2 WHERE id = 6", map[int]bool{target: true}},
 		"sum changed":      {"UPDATE pulses SET sum = zeroblob(16) WHERE id = 6", map[int]bool{target: true}},
-		"keyframe wrong":   {fmt.Sprintf("UPDATE pulses SET keyframe = %d WHERE id = 6", store.KeyframeEvery+1), map[int]bool{target: true}},
+		"keyframe wrong":   {fmt.Sprintf("UPDATE pulses SET keyframe = %d WHERE id = 6", history.KeyframeEvery+1), map[int]bool{target: true}},
 		"keyframe missing": {"UPDATE pulses SET keyframe = 9999 WHERE id = 6", map[int]bool{target: true}},
 		"keyframe a row":   {"UPDATE pulses SET keyframe = 7 WHERE id = 6", map[int]bool{target: true}},
 		"keyframe dropped": {"UPDATE pulses SET keyframe = NULL WHERE id = 6", map[int]bool{target: true}},
@@ -145,20 +145,20 @@ func TestDamageIsAnErrorNeverAWrongState(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			s := open(t, dir)
-			const n = store.KeyframeEvery + 8
+			const n = history.KeyframeEvery + 8
 			for i := range n {
 				save(t, s, pulseAt(i, "x"))
 			}
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			exec(t, dir, store.HistoryFile, test.query)
+			exec(t, dir, test.query)
 			s = open(t, dir)
 			for i := range n {
 				want := pulseAt(i, "x")
 				got, err := s.PulseBefore(t.Context(), "crypto", want.GeneratedAt.Add(time.Minute))
 				switch {
-				case test.hurt[i] && !errors.Is(err, store.ErrDamaged):
+				case test.hurt[i] && !errors.Is(err, history.ErrDamaged):
 					t.Errorf("damaged pulse %d: %v, want ErrDamaged", i, err)
 				case !test.hurt[i] && err != nil:
 					t.Errorf("pulse %d: %v", i, err)
@@ -173,8 +173,8 @@ func TestDamageIsAnErrorNeverAWrongState(t *testing.T) {
 // block is the pulses of the n-th block.
 func block(n int) map[int]bool {
 	all := map[int]bool{}
-	for i := range store.KeyframeEvery {
-		all[n*store.KeyframeEvery+i] = true
+	for i := range history.KeyframeEvery {
+		all[n*history.KeyframeEvery+i] = true
 	}
 	return all
 }
@@ -183,19 +183,19 @@ func TestRestoreStepsOverDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir)
-	for i := range store.KeyframeEvery + 3 {
+	for i := range history.KeyframeEvery + 3 {
 		save(t, s, pulseAt(i, "x"))
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	exec(t, dir, store.HistoryFile, "UPDATE pulses SET body = x'00' WHERE id = ?", store.KeyframeEvery+1) // a keyframe
+	exec(t, dir, "UPDATE pulses SET body = x'00' WHERE id = ?", history.KeyframeEvery+1) // a keyframe
 	s = open(t, dir)
 	saved, err := s.OpenPack(t.Context(), "crypto", epoch())
 	if err != nil || saved.Damaged != 3 {
 		t.Fatalf("OpenPack counts %d damaged, %v; want 3", saved.Damaged, err)
 	}
-	same(t, *saved.Pulse, pulseAt(store.KeyframeEvery-1, "x"))
+	same(t, *saved.Pulse, pulseAt(history.KeyframeEvery-1, "x"))
 	save(t, s, pulseAt(500, "y")) // goes into a new block, not the damaged one
 	same(t, newest(t, s), pulseAt(500, "y"))
 }
@@ -204,14 +204,14 @@ func TestRestoreStepsOverHoursOfDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir)
-	const n = 10 * store.KeyframeEvery
+	const n = 10 * history.KeyframeEvery
 	for i := range n {
 		save(t, s, pulseAt(i, "x"))
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	exec(t, dir, store.HistoryFile, "UPDATE pulses SET body = x'00' WHERE id > 3")
+	exec(t, dir, "UPDATE pulses SET body = x'00' WHERE id > 3")
 	saved, err := open(t, dir).OpenPack(t.Context(), "crypto", epoch())
 	if err != nil || saved.Damaged != n-3 {
 		t.Fatalf("OpenPack counts %d damaged, %v; want %d", saved.Damaged, err, n-3)
@@ -223,7 +223,7 @@ func TestPruneKeepsWhatLaterStatesNeed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir)
-	const n = 2*store.KeyframeEvery + 10
+	const n = 2*history.KeyframeEvery + 10
 	for i := range n {
 		save(t, s, pulseAt(i, "x"))
 	}
@@ -232,7 +232,7 @@ func TestPruneKeepsWhatLaterStatesNeed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const keep = store.KeyframeEvery + 20 // the first pulse that stays, within the second block
+	const keep = history.KeyframeEvery + 20 // the first pulse that stays, within the second block
 	before := pulseAt(keep, "").GeneratedAt
 	dropped, err := s.Prune(t.Context(), "crypto", before)
 	if err != nil || dropped != keep-1 { // all older ones but the keyframe of the second block
@@ -298,7 +298,7 @@ func TestSourcesAndBriefSurvive(t *testing.T) {
 // count runs a query for one number on the history file.
 func count(t *testing.T, dir, query string) (n int) {
 	t.Helper()
-	db := openSQL(t, filepath.Join(dir, store.HistoryFile))
+	db := openSQL(t, filepath.Join(dir, history.File))
 	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package store
+package history
 
 import (
 	"context"
@@ -8,20 +8,21 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/store/sqlite"
 )
 
 // OpenPack returns what is kept of pack and notes now as its start if it is new.
-func (s *Store) OpenPack(ctx context.Context, pack string, now time.Time) (feed.Saved, error) {
+func (h *History) OpenPack(ctx context.Context, pack string, now time.Time) (feed.Saved, error) {
 	var saved feed.Saved
-	err := s.history.tx(ctx, func(tx *sql.Tx) error {
+	err := h.db.Tx(ctx, func(tx *sql.Tx) error {
 		var start sql.NullInt64
 		if err := tx.QueryRowContext(ctx, `INSERT INTO packs (id, started_at) VALUES (?, ?)
 			ON CONFLICT (id) DO UPDATE SET started_at = started_at RETURNING started_at`, pack, now.UnixMilli()).Scan(&start); err != nil {
 			return err
 		}
-		saved.Start = fromMillis(start)
+		saved.Start = sqlite.FromMillis(start)
 		var err error
-		if saved.Pulse, saved.Damaged, err = s.newest(ctx, tx, pack); err != nil {
+		if saved.Pulse, saved.Damaged, err = h.newest(ctx, tx, pack); err != nil {
 			return err
 		}
 		if saved.Brief, err = newestBrief(ctx, tx, pack); err != nil {
@@ -37,7 +38,7 @@ func (s *Store) OpenPack(ctx context.Context, pack string, now time.Time) (feed.
 }
 
 // newest returns the newest pulse of pack that can be read, nil if there is none, and how many newer ones could not.
-func (s *Store) newest(ctx context.Context, tx *sql.Tx, pack string) (*feed.Pulse, int, error) {
+func (h *History) newest(ctx context.Context, tx *sql.Tx, pack string) (*feed.Pulse, int, error) {
 	const tries = 288 // a day of states: damage on a disk takes a page of them at a time
 	before := time.UnixMilli(1 << 52).UnixMilli()
 	for damaged := range tries {
@@ -49,7 +50,7 @@ func (s *Store) newest(ctx context.Context, tx *sql.Tx, pack string) (*feed.Puls
 		if err != nil {
 			return nil, damaged, fmt.Errorf("read newest state: %w", err)
 		}
-		content, err := s.decode(ctx, tx, r)
+		content, err := h.decode(ctx, tx, r)
 		if err == nil {
 			var p feed.Pulse
 			if p, err = r.pulse(content); err == nil {
@@ -76,13 +77,13 @@ func newestBrief(ctx context.Context, tx *sql.Tx, pack string) (feed.Brief, erro
 	if err != nil {
 		return feed.Brief{}, fmt.Errorf("read newest brief: %w", err)
 	}
-	b.At = fromMillis(at)
+	b.At = sqlite.FromMillis(at)
 	return b, nil
 }
 
 // SaveBrief adds b, written from the state of the given time.
-func (s *Store) SaveBrief(ctx context.Context, pack string, b feed.Brief, generatedAt time.Time) error {
-	return s.history.tx(ctx, func(tx *sql.Tx) error {
+func (h *History) SaveBrief(ctx context.Context, pack string, b feed.Brief, generatedAt time.Time) error {
+	return h.db.Tx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO briefs (pack, written_at, generated_at, writer, text) VALUES (?, ?, ?, ?, ?)",
 			pack, b.At.UnixMilli(), generatedAt.UnixMilli(), b.Writer, b.Text)
 		if err != nil {
@@ -93,8 +94,8 @@ func (s *Store) SaveBrief(ctx context.Context, pack string, b feed.Brief, genera
 }
 
 // SaveSources replaces the changed sources.
-func (s *Store) SaveSources(ctx context.Context, pack string, changed []feed.SourceRecord) error {
-	return s.history.tx(ctx, func(tx *sql.Tx) error { return saveSources(ctx, tx, pack, changed) })
+func (h *History) SaveSources(ctx context.Context, pack string, changed []feed.SourceRecord) error {
+	return h.db.Tx(ctx, func(tx *sql.Tx) error { return saveSources(ctx, tx, pack, changed) })
 }
 
 // saveSources is SaveSources within a transaction.
@@ -102,7 +103,7 @@ func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []feed.So
 	for _, c := range changed {
 		_, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO sources
 			(pack, source, doc, fetched_at, attempted_at, not_before, failures, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-			pack, c.Source, c.Doc, millis(c.FetchedAt), c.AttemptedAt.UnixMilli(), millis(c.NotBefore), c.Failures, c.Err)
+			pack, c.Source, c.Doc, sqlite.Millis(c.FetchedAt), c.AttemptedAt.UnixMilli(), sqlite.Millis(c.NotBefore), c.Failures, c.Err)
 		if err != nil {
 			return fmt.Errorf("save source %s: %w", c.Source, err)
 		}
@@ -125,7 +126,7 @@ func readSources(ctx context.Context, tx *sql.Tx, pack string) ([]feed.SourceRec
 		if err := rows.Scan(&r.Source, &r.Doc, &fetched, &attempted, &notBefore, &r.Failures, &r.Err); err != nil {
 			return nil, fmt.Errorf("read sources: %w", err)
 		}
-		r.FetchedAt, r.AttemptedAt, r.NotBefore = fromMillis(fetched), fromMillis(attempted), fromMillis(notBefore)
+		r.FetchedAt, r.AttemptedAt, r.NotBefore = sqlite.FromMillis(fetched), sqlite.FromMillis(attempted), sqlite.FromMillis(notBefore)
 		list = append(list, r)
 	}
 	return list, rows.Err()

@@ -1,4 +1,4 @@
-package store
+package history
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/store/sqlite"
 )
 
 // ErrDamaged is in the chain of the error for a stored state that does not read back as it was written.
@@ -64,10 +65,10 @@ func split(c []byte) (state, citations []byte, err error) {
 
 // checksum ties content to the pack and the time it belongs to.
 func (r *row) checksum(content []byte) []byte {
-	h := sha256.New()
-	fmt.Fprintf(h, "%s %d %d\n", r.pack, r.version, r.generatedAt)
-	h.Write(content)
-	return h.Sum(nil)[:16]
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%s %d %d\n", r.pack, r.version, r.generatedAt)
+	sum.Write(content)
+	return sum.Sum(nil)[:16]
 }
 
 // codec compresses states against keyframes. It keeps an encoder for the open block of each pack and decoders for the
@@ -183,7 +184,7 @@ func (r *row) pulse(content []byte) (feed.Pulse, error) {
 	if err != nil {
 		return feed.Pulse{}, err
 	}
-	p := feed.Pulse{Pack: r.pack, Version: r.version, GeneratedAt: fromMillis(valid(r.generatedAt)), State: state}
+	p := feed.Pulse{Pack: r.pack, Version: r.version, GeneratedAt: sqlite.FromMillis(valid(r.generatedAt)), State: state}
 	if err := json.Unmarshal(text, &p.Citations); err != nil {
 		return feed.Pulse{}, fmt.Errorf("%w: citations: %w", ErrDamaged, err)
 	}

@@ -1,4 +1,4 @@
-package store_test
+package history_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/feed"
-	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -29,7 +29,7 @@ type sizes struct {
 }
 
 // write writes n pulses of a walk and returns how long each took to save.
-func write(t testing.TB, s *store.Store, w *walk, n int) (saving []time.Duration, total sizes) {
+func write(t testing.TB, s *history.History, w *walk, n int) (saving []time.Duration, total sizes) {
 	t.Helper()
 	if _, err := s.OpenPack(t.Context(), api.PackCrypto, epoch()); err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func write(t testing.TB, s *store.Store, w *walk, n int) (saving []time.Duration
 // measure adds what the closed history in dir takes.
 func (s *sizes) measure(t testing.TB, dir string) {
 	t.Helper()
-	path := filepath.Join(dir, store.HistoryFile)
+	path := filepath.Join(dir, history.File)
 	db := openSQL(t, path)
 	if err := db.QueryRowContext(t.Context(), "SELECT sum(length(body)) FROM pulses").Scan(&s.bodies); err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestHistoryIsSmall(t *testing.T) {
 	t.Parallel()
 	dir, w := t.TempDir(), newWalk(t, 1)
 	var total, empty sizes
-	for i, n := range []int{2 * store.KeyframeEvery, 25 * store.KeyframeEvery} {
+	for i, n := range []int{2 * history.KeyframeEvery, 25 * history.KeyframeEvery} {
 		s := open(t, dir)
 		_, written := write(t, s, w, n)
 		if err := s.Close(); err != nil {
@@ -107,7 +107,7 @@ func TestLogIsBounded(t *testing.T) {
 	for i := range 120 {
 		save(t, s, pulseAt(i, "x"))
 	}
-	info, err := os.Stat(filepath.Join(dir, store.HistoryFile+"-wal"))
+	info, err := os.Stat(filepath.Join(dir, history.File+"-wal"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestLogIsBounded(t *testing.T) {
 func TestWalkReadsBack(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir())
-	const n = store.KeyframeEvery + 20
+	const n = history.KeyframeEvery + 20
 	write(t, s, newWalk(t, 2), n)
 	again, before := newWalk(t, 2), epoch()
 	for range n {
@@ -195,7 +195,7 @@ func BenchmarkHistory(b *testing.B) {
 }
 
 // lookUp looks n random minutes of a walk up.
-func lookUp(b testing.TB, s *store.Store, w *walk, n int) (reading []time.Duration) {
+func lookUp(b testing.TB, s *history.History, w *walk, n int) (reading []time.Duration) {
 	b.Helper()
 	minutes := int64(w.now.Sub(w.begin) / time.Minute)
 	rnd := rand.New(rand.NewPCG(3, 3))

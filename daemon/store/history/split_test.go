@@ -1,4 +1,4 @@
-package store_test
+package history_test
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/history"
 )
 
 func TestNumbersApart(t *testing.T) {
@@ -21,11 +21,11 @@ func TestNumbersApart(t *testing.T) {
 		"0":                        "\x0100 ",
 		"00 000":                   "\x030 000 000 ",
 	} {
-		moved := store.Apart([]byte(content))
+		moved := history.Apart([]byte(content))
 		if string(moved) != want {
 			t.Errorf("%q becomes %q, want %q", content, moved, want)
 		}
-		back, err := store.Together(moved)
+		back, err := history.Together(moved)
 		if err != nil || string(back) != content {
 			t.Errorf("%q becomes %q and that %q, %v", content, moved, back, err)
 		}
@@ -40,7 +40,7 @@ func TestApartAndTogether(t *testing.T) {
 			rapid.SliceOf(rapid.Byte()),
 			rapid.SliceOf(rapid.SampledFrom([]byte("0019-. ,:\x00é{}"))),
 		).Draw(t, "content")
-		back, err := store.Together(store.Apart(content))
+		back, err := history.Together(history.Apart(content))
 		if err != nil || !bytes.Equal(back, content) {
 			t.Fatalf("%q comes back as %q, %v", content, back, err)
 		}
@@ -58,11 +58,11 @@ func TestTogetherRefusesWhatApartDoesNotMake(t *testing.T) {
 		"number cut off":    "\x0101",
 		"a number too many": "\x0101 2 ",
 	} {
-		if content, err := store.Together([]byte(moved)); !errors.Is(err, store.ErrDamaged) {
+		if content, err := history.Together([]byte(moved)); !errors.Is(err, history.ErrDamaged) {
 			t.Errorf("%s: %q, %v; want ErrDamaged", what, content, err)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) { // and never panics
-		_, _ = store.Together(rapid.SliceOf(rapid.Byte()).Draw(t, "moved"))
+		_, _ = history.Together(rapid.SliceOf(rapid.Byte()).Draw(t, "moved"))
 	})
 }

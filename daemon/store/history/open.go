@@ -1,0 +1,53 @@
+// Package history keeps the states and briefs of packs, and what sources said last, in history.db.
+//
+// A state is stored against the keyframe of its block, with its numbers apart from its text, and comes back byte for byte or as an
+// error: every row carries a checksum. Each exported method is one transaction, on disk when it returns.
+package history
+
+import (
+	"context"
+	"embed"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/contextd/contextd/daemon/store/sqlite"
+)
+
+// File is the name of the database in the data directory.
+const File = "history.db"
+
+// pageSize of the database: states take some 2 KB each, so that small pages would stay half empty.
+const pageSize = 32 << 10
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// History is the open history of one data directory. It is safe for concurrent use.
+type History struct {
+	db    *sqlite.File
+	codec *codec
+}
+
+// Open opens the history in dir, creates it where it is missing and brings it to the newest schema. now is recorded with the
+// migrations.
+func Open(ctx context.Context, dir string, now time.Time) (*History, error) {
+	scripts, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	db, err := sqlite.Open(ctx, filepath.Join(dir, File), sqlite.Layout{Scripts: scripts, PageSize: pageSize}, now)
+	if err != nil {
+		return nil, err
+	}
+	return &History{db: db, codec: newCodec()}, nil
+}
+
+// Close ends all connections. The last one checkpoints the write-ahead log.
+func (h *History) Close() error {
+	h.codec.close()
+	return h.db.Close()
+}
+
+// Check reports whether the database answers.
+func (h *History) Check(ctx context.Context) error { return h.db.Check(ctx) }

@@ -1,0 +1,63 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrNewer is in the chain of the error for a database that a newer program wrote.
+var ErrNewer = errors.New("the database was written by a newer version")
+
+// migrate applies what the database lacks of the scripts, in the order of their numbers, each in a transaction of its own, and writes each
+// down in schema_migrations.
+func (f *File) migrate(ctx context.Context, scripts fs.FS, now time.Time) error {
+	const ledger = `CREATE TABLE IF NOT EXISTS schema_migrations (
+		version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT`
+	if _, err := f.Write.ExecContext(ctx, ledger); err != nil {
+		return fmt.Errorf("create migration ledger: %w", err)
+	}
+	var have int
+	if err := f.Write.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM schema_migrations").Scan(&have); err != nil {
+		return fmt.Errorf("read migration ledger: %w", err)
+	}
+	names, err := fs.Glob(scripts, "*.sql")
+	if err != nil {
+		return fmt.Errorf("list migrations: %w", err)
+	}
+	if have > len(names) {
+		return fmt.Errorf("%w: it has schema %d, this program knows %d; install a newer contextd", ErrNewer, have, len(names))
+	}
+	for _, name := range names[have:] {
+		if err := f.apply(ctx, scripts, name, now); err != nil {
+			return fmt.Errorf("migrate %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// apply runs one script.
+func (f *File) apply(ctx context.Context, scripts fs.FS, name string, now time.Time) error {
+	number, _, _ := strings.Cut(name, "_")
+	version, err := strconv.Atoi(number)
+	if err != nil {
+		return fmt.Errorf("read its number: %w", err)
+	}
+	text, err := fs.ReadFile(scripts, name)
+	if err != nil {
+		return err
+	}
+	return f.Tx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, string(text)); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, "INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)",
+			version, name, now.UnixMilli())
+		return err
+	})
+}

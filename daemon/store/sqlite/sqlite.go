@@ -1,0 +1,180 @@
+// Package sqlite opens the databases of daemon/store: their settings, migrations and transactions.
+//
+// Every database is in WAL mode with synchronous=FULL: what a transaction has committed is on disk. Writes go through one
+// connection, reads through a small pool. The package knows no tables but the ledger of migrations; only daemon/store and what is
+// below it import it.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"time"
+
+	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
+)
+
+// logSize is how large a write-ahead log gets before it is checkpointed. SQLite counts in pages.
+const logSize = 4 << 20
+
+// readers is the size of the pool of reading connections.
+const readers = 4
+
+// File is one open database. It is safe for concurrent use. Only one process may have it open; the lock on the data directory
+// sees to that.
+type File struct {
+	Write *sql.DB // one connection; transactions on it go through Tx
+	Read  *sql.DB
+}
+
+// Layout is what a database is made of.
+type Layout struct {
+	Scripts  fs.FS // migrations, named NNNN_what.sql
+	PageSize int   // bytes; fixed when the database is made
+}
+
+// Open opens the database at path, creates it where it is missing and brings it to the newest schema. It refuses one that a newer
+// program wrote. now is recorded with the migrations.
+func Open(ctx context.Context, path string, layout Layout, now time.Time) (*File, error) {
+	// SQLite would create the file with the mode of the umask, and gives its companions the mode of the file.
+	made, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if err := made.Close(); err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if err := layOut(ctx, path, layout.PageSize); err != nil {
+		return nil, fmt.Errorf("open database %s: %w", path, err)
+	}
+	f := new(File)
+	if f.Write, err = sql.Open("sqlite3", dsn(path, "_journal_mode=WAL&_synchronous=FULL&_txlock=immediate&_foreign_keys=1")); err != nil {
+		return nil, fmt.Errorf("open database %s: %w", path, err)
+	}
+	f.Write.SetMaxOpenConns(1)
+	if f.Read, err = sql.Open("sqlite3", dsn(path, "mode=ro&_query_only=1")); err != nil {
+		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), f.Write.Close())
+	}
+	f.Read.SetMaxOpenConns(readers)
+	f.Read.SetMaxIdleConns(readers)
+	if err := f.prepare(ctx, layout, now); err != nil {
+		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), f.Close())
+	}
+	return f, nil
+}
+
+// layOut sets the size of the pages of a new database, which is fixed as soon as there is something in it.
+func layOut(ctx context.Context, path string, pageSize int) error {
+	db, err := sql.Open("sqlite3", dsn(path, ""))
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, fmt.Sprintf("PRAGMA page_size = %d; PRAGMA journal_mode = WAL", pageSize))
+	return errors.Join(err, db.Close())
+}
+
+// dsn names a database file with the options that every connection shares and more.
+func dsn(path, more string) string {
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: "_busy_timeout=5000&" + more}).String()
+}
+
+// prepare checks that commits are durable, bounds the log and migrates.
+func (f *File) prepare(ctx context.Context, layout Layout, now time.Time) error {
+	var level int
+	if err := f.Write.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&level); err != nil {
+		return err
+	}
+	if level != 2 {
+		return fmt.Errorf("synchronous is %d, not FULL: commits would not be durable", level)
+	}
+	if _, err := f.Write.ExecContext(ctx, fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", logSize/layout.PageSize)); err != nil {
+		return err
+	}
+	return f.migrate(ctx, layout.Scripts, now)
+}
+
+// Check reports whether the database answers.
+func (f *File) Check(ctx context.Context) error {
+	var one int
+	if err := f.Read.QueryRowContext(ctx, "SELECT 1 FROM schema_migrations LIMIT 1").Scan(&one); err != nil {
+		return fmt.Errorf("read database: %w", err)
+	}
+	return nil
+}
+
+// Close ends the connections, readers first so that the writer can checkpoint.
+func (f *File) Close() error {
+	return errors.Join(f.Read.Close(), f.Write.Close())
+}
+
+// Tx runs act in one transaction, which is on disk when Tx returns nil.
+func (f *File) Tx(ctx context.Context, act func(*sql.Tx) error) error {
+	tx, err := f.Write.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	if err := act(tx); err != nil {
+		return errors.Join(err, ignoreDone(tx.Rollback()))
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// ignoreDone drops the error of rolling back what is already ended.
+func ignoreDone(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}
+
+// Exec runs one statement in a transaction of its own.
+func (f *File) Exec(ctx context.Context, text string, args ...any) error {
+	return f.Tx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, text, args...)
+		return err
+	})
+}
+
+// Querier reads: a database or a transaction.
+type Querier interface {
+	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row
+}
+
+// Query returns what read makes of each row.
+func Query[T any](ctx context.Context, db Querier, read func(*sql.Rows) (T, error), text string, args ...any) ([]T, error) {
+	rows, err := db.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []T
+	for rows.Next() {
+		v, err := read(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, rows.Err()
+}
+
+// Millis is t as stored, NULL where t is zero.
+func Millis(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
+}
+
+// FromMillis is the time that Millis stored.
+func FromMillis(n sql.NullInt64) time.Time {
+	if !n.Valid {
+		return time.Time{}
+	}
+	return time.UnixMilli(n.Int64).UTC()
+}
