@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,7 @@ import (
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
+	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/reader"
@@ -29,6 +31,7 @@ import (
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/web/console"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -52,6 +55,16 @@ var (
 type Config struct {
 	DataDir string // required
 	Listen  string // "" means api.DefaultListen; port 0 takes a free one
+
+	PublicURL      string           // where users reach the daemon; "" means where it listens
+	TrustedProxies []netip.Prefix   // whose X-Forwarded-For is believed
+	ChainID        int64            // of the chain that pays; 0 means api.ChainIDTest
+	SMTP           *mail.SMTPConfig // where mail goes out; nil means into files of OutboxDir
+
+	Plans     billing.Plans  // what tiers allow; nil means billing.DefaultPlans
+	FreeCalls int            // per key without credits and 24 hours; 0 means api.FreeCallsPerDay
+	MaxKeys   int            // active keys per owner; 0 means api.MaxActiveKeys
+	Limits    console.Limits // of requests to the console
 
 	Every        time.Duration // from refresh to refresh; 0 means api.RefreshInterval
 	BriefAt      time.Duration // time of day, UTC, of the daily brief
@@ -81,9 +94,11 @@ type Daemon struct {
 	keys      *account.Keys
 	meter     *billing.Meter
 	books     *billing.Books
+	smtp      *mail.SMTP // nil without a server
 	pipelines map[string]*pipeline.Pipeline
 	feed      *feed.Feed
 	web       *web.Server
+	listener  net.Listener // of public
 	public    *endpoint
 	admin     *endpoint
 	stopping  atomic.Bool
@@ -102,7 +117,7 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 		cfg.Logger = slog.Default()
 	}
 	d := &Daemon{cfg: cfg, pipelines: map[string]*pipeline.Pipeline{}}
-	for _, step := range []func(context.Context) error{d.openStore, d.openPacks, d.openEndpoints} {
+	for _, step := range []func(context.Context) error{d.openStore, d.openPublic, d.openPacks, d.openEndpoints} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, d.Close())
 		}
@@ -122,10 +137,20 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	if d.history, err = history.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
 		return err
 	}
-	d.meter = billing.New(billing.Config{Store: d.store, Now: d.cfg.Now})
+	d.meter = billing.New(billing.Config{Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, Now: d.cfg.Now})
 	d.books = &billing.Books{Ledger: d.store, Meter: d.meter, Now: d.cfg.Now}
-	d.keys, err = account.OpenKeys(ctx, account.Config{Store: d.store, Owners: d.store, Alone: d.meter.Exclusively, Now: d.cfg.Now})
+	d.keys, err = account.OpenKeys(ctx, account.Config{
+		Store: d.store, Owners: d.store, Env: d.cfg.keyEnv(), Most: d.cfg.MaxKeys, Alone: d.meter.Exclusively, Now: d.cfg.Now,
+	})
 	return err
+}
+
+// openPublic begins to listen on the public address.
+func (d *Daemon) openPublic(context.Context) (err error) {
+	if d.listener, err = net.Listen("tcp", d.cfg.Listen); err != nil {
+		return fmt.Errorf("listen on %s: %w", d.cfg.Listen, err)
+	}
+	return nil
 }
 
 // openPacks restores every pack, so that its newest stored state is served at once.
@@ -168,8 +193,13 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 		Packs: served(packs), Feed: d.feed, History: d.history, Now: d.cfg.Now,
 		Trouble: func(pack string) []api.SourceStatus { return d.pipelines[pack].Status() },
 	})
+	owners, err := d.openConsole(ids)
+	if err != nil {
+		return err
+	}
 	d.web = web.New(web.Config{
-		Reader: read, Gate: gate.New(gate.Config{Keys: d.keys, Meter: d.meter}), Streams: d.feed, Ready: d.Ready, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+		Reader: read, Gate: gate.New(gate.Config{Keys: d.keys, Meter: d.meter, Plans: d.cfg.Plans}), Streams: d.feed, Ready: d.Ready,
+		More: owners.Routes(), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	})
 	return nil
 }
@@ -202,15 +232,12 @@ func checkSources(packs []*pack.Pack, disabled []string) error {
 	return nil
 }
 
-// openEndpoints begins to listen on the public address and the admin socket.
+// openEndpoints makes the endpoints of the public address and the admin socket.
 func (d *Daemon) openEndpoints(context.Context) error {
-	l, err := net.Listen("tcp", d.cfg.Listen)
-	if err != nil {
-		return fmt.Errorf("listen on %s: %w", d.cfg.Listen, err)
-	}
-	d.public = newEndpoint(l, d.web, d.cfg.Logger)
+	d.public = newEndpoint(d.listener, d.web, d.cfg.Logger)
 	d.public.server.RegisterOnShutdown(d.web.EndStreams)
-	if l, err = listenAdmin(d.cfg.DataDir); err != nil {
+	l, err := listenAdmin(d.cfg.DataDir)
+	if err != nil {
 		return err
 	}
 	admin := web.NewAdmin(web.AdminConfig{Keys: d.keys, Books: d.books, Refresh: d.Refresh, Brief: d.Narrate, Logger: d.cfg.Logger})
@@ -220,7 +247,7 @@ func (d *Daemon) openEndpoints(context.Context) error {
 
 // URL is the base URL of the public address, as a client on this machine reaches it.
 func (d *Daemon) URL() string {
-	addr := d.public.listener.Addr().String()
+	addr := d.listener.Addr().String()
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return "http://" + addr
@@ -283,11 +310,8 @@ func (d *Daemon) pipeline(pack string) (*pipeline.Pipeline, error) {
 
 const (
 	flushEvery = 30 * time.Second // the last use of keys is written down
-	pruneEvery = time.Hour        // what is kept of single calls is dropped when its time is over
+	pruneEvery = time.Hour        // what has ended is dropped
 )
-
-// pruneCalls drops what is kept of single calls no longer.
-func (d *Daemon) pruneCalls(ctx context.Context) error { return d.store.PruneCalls(ctx, d.cfg.Now()) }
 
 // Run answers and refreshes until ctx is done, then stops: no longer ready, no new calls, jobs ended, calls under way answered,
 // last uses written. It returns why an endpoint failed, nil after a stop that was asked for.
@@ -299,7 +323,10 @@ func (d *Daemon) Run(ctx context.Context) error {
 		all.Go(func() { line.Run(jobs) })
 	}
 	all.Go(func() { d.every(jobs, flushEvery, "last use of keys was not written", d.keys.Flush) })
-	all.Go(func() { d.every(jobs, pruneEvery, "old calls were not dropped", d.pruneCalls) })
+	all.Go(func() { d.every(jobs, pruneEvery, "what had ended was not dropped", d.prune) })
+	if d.smtp != nil {
+		all.Go(func() { d.smtp.Run(jobs) })
+	}
 	failed := make(chan error, 2)
 	for _, e := range []*endpoint{d.public, d.admin} {
 		all.Go(func() { failed <- e.serve() })
@@ -338,9 +365,13 @@ func (d *Daemon) every(ctx context.Context, interval time.Duration, failed strin
 // Close frees what Open took. It is for after Run, or instead of it.
 func (d *Daemon) Close() error {
 	var errs []error
-	for _, e := range []*endpoint{d.public, d.admin} {
-		if e != nil {
-			if err := e.listener.Close(); !errors.Is(err, net.ErrClosed) {
+	listeners := []net.Listener{d.listener}
+	if d.admin != nil {
+		listeners = append(listeners, d.admin.listener)
+	}
+	for _, l := range listeners {
+		if l != nil {
+			if err := l.Close(); !errors.Is(err, net.ErrClosed) {
 				errs = append(errs, err)
 			}
 		}

@@ -31,17 +31,19 @@ type Operator struct {
 // operatorWait is how long OpenOperator waits for a daemon that has the lock and does not answer yet.
 const operatorWait = 5 * time.Second
 
-// OpenOperator opens dir. It waits a moment for a daemon that is just starting or stopping. now is nil for time.Now.
-func OpenOperator(ctx context.Context, dir string, now func() time.Time) (*Operator, error) {
-	if now == nil {
-		now = time.Now
+// OpenOperator opens the data directory of cfg, of which it uses nothing else but what concerns keys. It waits a moment for a daemon that
+// is just starting or stopping.
+func OpenOperator(ctx context.Context, cfg Config) (*Operator, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
+	dir := cfg.DataDir
 	wait, cancel := context.WithTimeout(ctx, operatorWait)
 	defer cancel()
 	for {
 		held, err := lock(dir)
 		if err == nil {
-			return openDirect(ctx, dir, held.Close, now)
+			return openDirect(ctx, cfg, held.Close)
 		}
 		if !errors.Is(err, ErrLocked) {
 			return nil, err
@@ -60,18 +62,18 @@ func OpenOperator(ctx context.Context, dir string, now func() time.Time) (*Opera
 	}
 }
 
-// openDirect opens the database of dir, whose lock is held.
-func openDirect(ctx context.Context, dir string, unlock func() error, now func() time.Time) (*Operator, error) {
-	s, err := store.Open(ctx, dir, now())
+// openDirect opens the database of cfg's directory, whose lock is held.
+func openDirect(ctx context.Context, cfg Config, unlock func() error) (*Operator, error) {
+	s, err := store.Open(ctx, cfg.DataDir, cfg.Now())
 	if err != nil {
 		return nil, errors.Join(err, unlock())
 	}
 	shut := func() error { return errors.Join(s.Close(), unlock()) }
-	keys, err := account.OpenKeys(ctx, account.Config{Store: s, Owners: s, Now: now})
+	keys, err := account.OpenKeys(ctx, account.Config{Store: s, Owners: s, Env: cfg.keyEnv(), Most: cfg.MaxKeys, Now: cfg.Now})
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
-	handler := web.NewAdmin(web.AdminConfig{Keys: keys, Books: &billing.Books{Ledger: s, Now: now}})
+	handler := web.NewAdmin(web.AdminConfig{Keys: keys, Books: &billing.Books{Ledger: s, Now: cfg.Now}})
 	return &Operator{client: &http.Client{Transport: inProcess{handler}}, close: shut}, nil
 }
 
@@ -127,10 +129,20 @@ func (o *Operator) Owners(ctx context.Context) ([]account.Owner, error) {
 	return list.Owners, err
 }
 
+// Owner returns an owner with his keys.
+func (o *Operator) Owner(ctx context.Context, id string) (owner web.AdminOwnerResponse, err error) {
+	err = o.call(ctx, http.MethodGet, ofOwner(web.AdminOwner, id), nil, &owner)
+	return owner, err
+}
+
+// SetDisabled disables an owner or enables him again.
+func (o *Operator) SetDisabled(ctx context.Context, id string, disabled bool) error {
+	return o.call(ctx, http.MethodPut, ofOwner(web.AdminAccess, id), web.AdminAccessRequest{Disabled: disabled}, &web.AdminAccessRequest{})
+}
+
 // SetTier sets the tier of an owner and of all his keys.
 func (o *Operator) SetTier(ctx context.Context, ownerID string, tier api.Tier) error {
-	path := strings.Replace(web.AdminTier, "{ownerId}", url.PathEscape(ownerID), 1)
-	return o.call(ctx, http.MethodPut, path, web.AdminTierRequest{Tier: tier}, &web.AdminTierRequest{})
+	return o.call(ctx, http.MethodPut, ofOwner(web.AdminTier, ownerID), web.AdminTierRequest{Tier: tier}, &web.AdminTierRequest{})
 }
 
 // MoveCredits grants credits to a key, or adjusts them.
@@ -157,6 +169,11 @@ func (o *Operator) Audit(ctx context.Context) ([]billing.Finding, error) {
 // ofKey is the path of a key.
 func ofKey(path, id string) string {
 	return strings.Replace(path, "{keyId}", url.PathEscape(id), 1)
+}
+
+// ofOwner is the path of an owner.
+func ofOwner(path, id string) string {
+	return strings.Replace(path, "{ownerId}", url.PathEscape(id), 1)
 }
 
 // call asks the handler and decodes its answer, or the *api.Error it answers with.

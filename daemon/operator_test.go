@@ -16,7 +16,7 @@ import (
 // operator opens dir as the operator does.
 func operator(t *testing.T, dir string) *daemon.Operator {
 	t.Helper()
-	o, err := daemon.OpenOperator(t.Context(), dir, daemontest.NewClock().Now)
+	o, err := daemon.OpenOperator(t.Context(), daemon.Config{DataDir: dir, Now: daemontest.NewClock().Now})
 	if err != nil {
 		t.Fatal(err)
 	}

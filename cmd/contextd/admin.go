@@ -24,35 +24,11 @@ func newAdmin(s *settings) *cobra.Command {
 	}
 	credits := &cobra.Command{Use: "credits", Short: "Grant, adjust and list movements of credits"}
 	addGroup(credits, newMove(s, billing.KindGrant), newMove(s, billing.KindAdjust), newLedger(s))
-	users := &cobra.Command{Use: "users", Short: "List the owners of keys"}
-	addGroup(users, newUsersList(s))
+	users := &cobra.Command{Use: "users", Short: "List, view, disable and enable the owners of keys"}
+	addGroup(users, newUsersList(s), newUsersView(s), newUsersAccess(s, true), newUsersAccess(s, false))
 	tiers := &cobra.Command{Use: "tiers", Short: "Set the tier of an owner"}
 	addGroup(tiers, newTiersSet(s))
-	addGroup(c, users, tiers, credits, newAudit(s))
-	return c
-}
-
-// newUsersList makes the command that lists owners.
-func newUsersList(s *settings) *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "List owners with their tier, keys and credits, oldest first", Args: cobra.NoArgs}
-	asJSON := addJSON(c)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return s.operate(c, func(o *daemon.Operator) error {
-			rows, err := o.Owners(c.Context())
-			if err != nil {
-				return err
-			}
-			if *asJSON {
-				return printJSON(c.OutOrStdout(), rows)
-			}
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "OWNER\tTIER\tCREATED\tKEYS\tCREDITS")
-			for _, r := range rows {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\n", r.ID, r.Tier, r.CreatedAt.Format(time.DateTime), r.Keys, r.Credits)
-			}
-			return w.Flush()
-		})
-	}
+	addGroup(c, users, newKeys(s), tiers, credits, newAudit(s))
 	return c
 }
 

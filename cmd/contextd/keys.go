@@ -32,7 +32,7 @@ func (s *settings) operate(c *cobra.Command, act func(o *daemon.Operator) error)
 	if err != nil {
 		return err
 	}
-	o, err := daemon.OpenOperator(c.Context(), cfg.DataDir, nil)
+	o, err := daemon.OpenOperator(c.Context(), daemon.Config{DataDir: cfg.DataDir, ChainID: cfg.Chain.ID, MaxKeys: cfg.Limits.ActiveKeys})
 	if err != nil {
 		return err
 	}
@@ -93,23 +93,28 @@ func newKeysList(s *settings) *cobra.Command {
 			if *asJSON {
 				return printJSON(c.OutOrStdout(), rows)
 			}
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "KEY ID\tNAME\tTIER\tCREATED\tLAST USED\tSTATE")
-			for _, r := range rows {
-				state := "active"
-				if r.RevokedAt != nil {
-					state = "revoked " + r.RevokedAt.Format(time.DateTime)
-				}
-				used := "never"
-				if r.LastUsedAt != nil {
-					used = r.LastUsedAt.Format(time.DateTime)
-				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.KeyID, r.Name, r.Tier, r.CreatedAt.Format(time.DateTime), used, state)
-			}
-			return w.Flush()
+			return printKeys(c.OutOrStdout(), rows)
 		})
 	}
 	return c
+}
+
+// printKeys prints a table of keys.
+func printKeys(out io.Writer, rows []api.APIKeyRow) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "KEY ID\tNAME\tTIER\tCREATED\tLAST USED\tSTATE")
+	for _, r := range rows {
+		state := "active"
+		if r.RevokedAt != nil {
+			state = "revoked " + r.RevokedAt.Format(time.DateTime)
+		}
+		used := "never"
+		if r.LastUsedAt != nil {
+			used = r.LastUsedAt.Format(time.DateTime)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.KeyID, r.Name, r.Tier, r.CreatedAt.Format(time.DateTime), used, state)
+	}
+	return w.Flush()
 }
 
 func newKeysRevoke(s *settings) *cobra.Command {

@@ -122,7 +122,7 @@ func checkHistory(t *testing.T, dir string, seen map[int64][]byte) {
 	if err != nil || saved.Damaged > 0 {
 		t.Errorf("open pack: %v, %d damaged", err, saved.Damaged)
 	}
-	keys, err := daemon.OpenOperator(t.Context(), dir, nil)
+	keys, err := daemon.OpenOperator(t.Context(), daemon.Config{DataDir: dir})
 	if err != nil {
 		t.Fatalf("the lock outlived the program: %v", err)
 	}
@@ -170,7 +170,7 @@ func TestKillUnderLoad(t *testing.T) {
 // issueWithCredits makes a key without a bound in dir and gives it credits, as the operator does.
 func issueWithCredits(t *testing.T, dir string, credits int64) string {
 	t.Helper()
-	o, err := daemon.OpenOperator(t.Context(), dir, nil)
+	o, err := daemon.OpenOperator(t.Context(), daemon.Config{DataDir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -61,10 +62,14 @@ func newCheckConfig(s *settings) *cobra.Command {
 			if file == "" {
 				file = "none (defaults, environment and flags)"
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "file              %s\ndata_dir          %s\nlisten            %s\nlog.level         %s\n"+
-				"log.format        %s\nbrief.at          %s UTC\nsources.disabled  %v\n",
-				file, cfg.DataDir, cfg.Listen, cfg.Log.Level, cfg.Log.Format, cfg.Brief.At, cfg.Sources.Disabled)
-			return err
+			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, row := range append([][2]string{
+				{"file", file}, {"data_dir", cfg.DataDir}, {"listen", cfg.Listen}, {"log.level", cfg.Log.Level}, {"log.format", cfg.Log.Format},
+				{"brief.at", cfg.Brief.At + " UTC"}, {"sources.disabled", fmt.Sprint(cfg.Sources.Disabled)},
+			}, cfg.rows()...) {
+				fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
+			}
+			return w.Flush()
 		},
 	}
 }

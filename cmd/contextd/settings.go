@@ -35,6 +35,7 @@ type config struct {
 	Brief struct {
 		At string `mapstructure:"at"`
 	} `mapstructure:"brief"`
+	ownerConfig `mapstructure:",squash"`
 }
 
 // settings reads the configuration when a command asks for it.
@@ -57,6 +58,7 @@ func newSettings(flags *pflag.FlagSet) *settings {
 	s.v.SetDefault("brief.at", "12:00")
 	s.v.SetDefault("sources.disabled", []string{})
 	s.v.SetDefault("sources.coingecko_key_file", "")
+	s.setOwnerDefaults()
 	s.v.SetEnvPrefix("CONTEXTD")
 	s.v.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
 	s.v.AutomaticEnv()
@@ -183,5 +185,5 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 		}
 		d.CoinGeckoKey = strings.TrimSpace(string(key))
 	}
-	return d, nil
+	return d, c.apply(&d)
 }

@@ -4,6 +4,7 @@ import (
 	"net/mail"
 	"net/netip"
 	"strings"
+	"unicode"
 
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -34,7 +35,8 @@ func emailIdentity(address string) (Identity, error) {
 	text := strings.ToLower(strings.TrimSpace(address))
 	parsed, err := mail.ParseAddress(text)
 	local, domain, _ := strings.Cut(text, "@")
-	if err != nil || parsed.Address != text || len(text) > maxEmail || len(local) > maxEmailLocal || !hostname(domain) {
+	if err != nil || parsed.Address != text || len(text) > maxEmail || len(local) > maxEmailLocal || !hostname(domain) ||
+		strings.ContainsFunc(local, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return Identity{}, api.Errorf(api.ReasonInvalidRequest, "email is not a plain mail address of at most %d ASCII characters", maxEmail).
 			WithHint(`send {"email":"you@example.com"}`)
 	}

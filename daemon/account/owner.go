@@ -54,6 +54,20 @@ func (k *Keys) Owners(ctx context.Context) ([]Owner, error) {
 	return list, nil
 }
 
+// Owner returns one owner, or the error not_found.
+func (k *Keys) Owner(ctx context.Context, id string) (Owner, error) {
+	list, err := k.Owners(ctx)
+	if err != nil {
+		return Owner{}, err
+	}
+	for _, o := range list {
+		if o.ID == id {
+			return o, nil
+		}
+	}
+	return Owner{}, noOwner(id)
+}
+
 // SetTier sets the tier of an owner and of all his keys. It holds for every call that is admitted after it has returned.
 func (k *Keys) SetTier(ctx context.Context, ownerID string, tier api.Tier) error {
 	if !tier.Valid() {
@@ -88,6 +102,9 @@ func noOwner(id string) *api.Error {
 
 // Disable refuses an owner, from when it returns: his keys, his sessions, which end, and his streams, until Enable.
 func (k *Keys) Disable(ctx context.Context, ownerID string) error {
+	if ownerID == OperatorID {
+		return api.Errorf(api.ReasonInvalidRequest, "the operator cannot be disabled").WithHint("revoke his keys: contextd keys revoke KEYID")
+	}
 	return k.setDisabled(ctx, ownerID, k.cfg.Now().UTC().Truncate(time.Millisecond))
 }
 

@@ -17,7 +17,9 @@ const (
 	AdminKey     = "/keys/{keyId}"
 	AdminCredits = "/keys/{keyId}/credits"
 	AdminOwners  = "/owners"
+	AdminOwner   = "/owners/{ownerId}"
 	AdminTier    = "/owners/{ownerId}/tier"
+	AdminAccess  = "/owners/{ownerId}/access"
 	AdminLedger  = "/ledger"
 	AdminAudit   = "/audit"
 	AdminRefresh = "/packs/{pack}/refresh"
@@ -33,6 +35,17 @@ type AdminKeyRequest struct {
 // AdminOwnersResponse answers a GET of AdminOwners.
 type AdminOwnersResponse struct {
 	Owners []account.Owner `json:"owners"` // oldest first
+}
+
+// AdminOwnerResponse answers a GET of AdminOwner.
+type AdminOwnerResponse struct {
+	account.Owner
+	KeyList []api.APIKeyRow `json:"keyList"` // newest first
+}
+
+// AdminAccessRequest is the body of a PUT to AdminAccess.
+type AdminAccessRequest struct {
+	Disabled bool `json:"disabled"`
 }
 
 // AdminTierRequest is the body of a PUT to AdminTier.
@@ -84,25 +97,50 @@ func (cfg AdminConfig) owners(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, AdminOwnersResponse{Owners: append([]account.Owner{}, list...)})
+	return WriteJSON(w, http.StatusOK, AdminOwnersResponse{Owners: append([]account.Owner{}, list...)})
+}
+
+// owner shows one owner with his keys.
+func (cfg AdminConfig) owner(w http.ResponseWriter, r *http.Request) error {
+	owner, err := cfg.Keys.Owner(r.Context(), r.PathValue("ownerId"))
+	if err != nil {
+		return err
+	}
+	return WriteJSON(w, http.StatusOK, AdminOwnerResponse{Owner: owner, KeyList: account.Rows(cfg.Keys.List(owner.ID))})
+}
+
+// setAccess disables an owner or enables him again.
+func (cfg AdminConfig) setAccess(w http.ResponseWriter, r *http.Request) error {
+	var ask AdminAccessRequest
+	if err := ReadJSON(w, r, &ask, `{"disabled":true}`); err != nil {
+		return err
+	}
+	set := cfg.Keys.Enable
+	if ask.Disabled {
+		set = cfg.Keys.Disable
+	}
+	if err := set(r.Context(), r.PathValue("ownerId")); err != nil {
+		return err
+	}
+	return WriteJSON(w, http.StatusOK, ask)
 }
 
 // setTier sets the tier of an owner and of his keys.
 func (cfg AdminConfig) setTier(w http.ResponseWriter, r *http.Request) error {
 	var ask AdminTierRequest
-	if err := readJSON(w, r, &ask, `{"tier":"enterprise"}`); err != nil {
+	if err := ReadJSON(w, r, &ask, `{"tier":"enterprise"}`); err != nil {
 		return err
 	}
 	if err := cfg.Keys.SetTier(r.Context(), r.PathValue("ownerId"), ask.Tier); err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, ask)
+	return WriteJSON(w, http.StatusOK, ask)
 }
 
 // move grants or adjusts credits.
 func (cfg AdminConfig) move(w http.ResponseWriter, r *http.Request) error {
 	var ask AdminMoveRequest
-	if err := readJSON(w, r, &ask, `{"kind":"grant","amount":1000,"reason":"welcome"}`); err != nil {
+	if err := ReadJSON(w, r, &ask, `{"kind":"grant","amount":1000,"reason":"welcome"}`); err != nil {
 		return err
 	}
 	if ask.Kind != billing.KindGrant && ask.Kind != billing.KindAdjust {
@@ -118,7 +156,7 @@ func (cfg AdminConfig) move(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, AdminMoveResponse{OwnerID: key.OwnerID, Balance: pool})
+	return WriteJSON(w, http.StatusOK, AdminMoveResponse{OwnerID: key.OwnerID, Balance: pool})
 }
 
 // ledger lists what moved credits.
@@ -136,7 +174,7 @@ func (cfg AdminConfig) ledger(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, AdminLedgerResponse{Entries: append([]billing.Entry{}, entries...)})
+	return WriteJSON(w, http.StatusOK, AdminLedgerResponse{Entries: append([]billing.Entry{}, entries...)})
 }
 
 // audit checks the books.
@@ -145,18 +183,18 @@ func (cfg AdminConfig) audit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, AdminAuditResponse{Findings: append([]billing.Finding{}, findings...)})
+	return WriteJSON(w, http.StatusOK, AdminAuditResponse{Findings: append([]billing.Finding{}, findings...)})
 }
 
 // listKeys lists every key.
 func (cfg AdminConfig) listKeys(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, api.KeyListResponse{Keys: account.Rows(cfg.Keys.List(""))})
+	return WriteJSON(w, http.StatusOK, api.KeyListResponse{Keys: account.Rows(cfg.Keys.List(""))})
 }
 
 // issueKey makes a key of the operator's.
 func (cfg AdminConfig) issueKey(w http.ResponseWriter, r *http.Request) error {
 	var ask AdminKeyRequest
-	if err := readJSON(w, r, &ask, `{"name":"my agent"}`); err != nil {
+	if err := ReadJSON(w, r, &ask, `{"name":"my agent"}`); err != nil {
 		return err
 	}
 	issued, err := cfg.Keys.Issue(r.Context(), account.NewKey{
@@ -165,7 +203,7 @@ func (cfg AdminConfig) issueKey(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusCreated, issued)
+	return WriteJSON(w, http.StatusCreated, issued)
 }
 
 // revokeKey ends a key.
@@ -174,34 +212,36 @@ func (cfg AdminConfig) revokeKey(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, done)
+	return WriteJSON(w, http.StatusOK, done)
 }
 
 // onPack does job on the pack of the path.
-func onPack(job func(ctx context.Context, pack string) error) handler {
+func onPack(job func(ctx context.Context, pack string) error) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := job(r.Context(), r.PathValue("pack")); err != nil {
 			return err
 		}
-		return writeJSON(w, http.StatusOK, map[string]bool{"ok": true})
+		return WriteJSON(w, http.StatusOK, map[string]bool{"ok": true})
 	}
 }
 
 // NewAdmin makes the handler of the admin socket. It asks for no credentials: the mode of the socket is the admission.
 func NewAdmin(cfg AdminConfig) *Server {
-	routes := map[string]map[string]handler{
+	routes := Routes{
 		AdminKeys:    {http.MethodGet: cfg.listKeys, http.MethodPost: cfg.issueKey},
 		AdminKey:     {http.MethodDelete: cfg.revokeKey},
 		AdminCredits: {http.MethodPost: cfg.move},
 		AdminOwners:  {http.MethodGet: cfg.owners},
+		AdminOwner:   {http.MethodGet: cfg.owner},
 		AdminTier:    {http.MethodPut: cfg.setTier},
+		AdminAccess:  {http.MethodPut: cfg.setAccess},
 		AdminLedger:  {http.MethodGet: cfg.ledger},
 		AdminAudit:   {http.MethodGet: cfg.audit},
 		"/":          {},
 	}
 	if cfg.Refresh != nil {
-		routes[AdminRefresh] = map[string]handler{http.MethodPost: onPack(cfg.Refresh)}
-		routes[AdminBrief] = map[string]handler{http.MethodPost: onPack(cfg.Brief)}
+		routes[AdminRefresh] = map[string]Handler{http.MethodPost: onPack(cfg.Refresh)}
+		routes[AdminBrief] = map[string]Handler{http.MethodPost: onPack(cfg.Brief)}
 	}
-	return newServer(Config{Logger: cfg.Logger}, func(*Server) map[string]map[string]handler { return routes })
+	return newServer(Config{Logger: cfg.Logger}, func(*Server) Routes { return routes })
 }

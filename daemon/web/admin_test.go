@@ -31,7 +31,7 @@ func TestAdminKeys(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t)
 	url, _ := admin(t, d)
-	a := call(t, http.MethodPost, url+web.AdminKeys, sending(`{"name":" my agent ","tier":"team","traceConsent":"none","extra":1}`))
+	a := call(t, http.MethodPost, url+web.AdminKeys, sending(`{"name":" my agent ","tier":"team","traceConsent":"none"}`))
 	var issued api.IssuedKey
 	if err := json.Unmarshal(a.Body, &issued); err != nil || a.Status != http.StatusCreated {
 		t.Fatalf("%d %s, %v", a.Status, a.Body, err)

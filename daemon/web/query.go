@@ -35,13 +35,9 @@ func parameters(op api.Op) []string {
 
 // parse reads the parameters of op, every one checked.
 func parse(op api.Op, w http.ResponseWriter, r *http.Request) (reader.Query, error) {
-	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return reader.Query{}, api.Errorf(api.ReasonInvalidRequest, "the query string cannot be read: %v", err).
-			WithHint("escape %%, & and ; in values")
-	}
 	names := parameters(op)
-	if err := single(values, names); err != nil {
+	values, err := Parameters(r, names...)
+	if err != nil {
 		return reader.Query{}, err
 	}
 	if r.Method == http.MethodPost {
@@ -68,6 +64,16 @@ func parse(op api.Op, w http.ResponseWriter, r *http.Request) (reader.Query, err
 		err = checkToken(values.Get("token"))
 	}
 	return q, err
+}
+
+// Parameters returns the query parameters of r. Those with the given names may be there once.
+func Parameters(r *http.Request, names ...string) (url.Values, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, api.Errorf(api.ReasonInvalidRequest, "the query string cannot be read: %v", err).
+			WithHint("escape %%, & and ; in values")
+	}
+	return values, single(values, names)
 }
 
 // single reports a name that has more than one value.
@@ -138,14 +144,21 @@ func readText(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return text, nil
 }
 
-// readJSON reads the body of r into v. example says in the error what it should be.
-func readJSON(w http.ResponseWriter, r *http.Request, v any, example string) error {
+// ReadJSON reads the body of r, a JSON object with no members but those of v, into v. example says in the error what it should be.
+func ReadJSON(w http.ResponseWriter, r *http.Request, v any, example string) error {
 	text, err := readText(w, r)
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(text, v); err != nil {
-		return api.Errorf(api.ReasonInvalidRequest, "the body cannot be read: %v", err).WithHint("send %s", example)
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err = dec.Decode(v); err == nil {
+		if _, more := dec.Token(); more != io.EOF {
+			err = errors.New("there is something behind the object")
+		}
+	}
+	if err != nil {
+		return api.Errorf(api.ReasonInvalidRequest, "the body cannot be read: %s", strings.TrimPrefix(err.Error(), "json: ")).WithHint("send %s", example)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 
 // dispatch answers a path by method: the handler's error as an envelope, 405 for a method the path does not have, 404 where
 // it has none at all. Under /v1 browsers of any origin may read the answers.
-func (s *Server) dispatch(methods map[string]handler) http.Handler {
+func (s *Server) dispatch(methods map[string]Handler) http.Handler {
 	allowed := slices.Sorted(maps.Keys(methods))
 	if methods[http.MethodGet] != nil {
 		allowed = append(allowed, http.MethodHead)
@@ -108,13 +108,13 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	h := w.Header()
 	if e.RetryAfter > 0 {
-		h.Set(api.HeaderRetryAfter, seconds(e.RetryAfter))
+		h.Set(api.HeaderRetryAfter, Seconds(e.RetryAfter))
 	}
-	if e.Status == http.StatusUnauthorized {
+	if e.Status == http.StatusUnauthorized && strings.HasPrefix(r.URL.Path, "/v1/") { // sessions have no scheme to name
 		h.Set("WWW-Authenticate", `Bearer realm="contextd"`)
 	}
 	h.Set("Cache-Control", "no-store")
-	if err := writeJSON(w, e.Status, api.ErrorBody{Error: &e, Payment: e.Payment}); err != nil {
+	if err := WriteJSON(w, e.Status, api.ErrorBody{Error: &e, Payment: e.Payment}); err != nil {
 		s.cfg.Logger.Error("error could not be encoded", "request_id", e.RequestID, "error", err)
 	}
 }

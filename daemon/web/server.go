@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -37,6 +38,7 @@ type Config struct {
 	Gate    Gate
 	Streams Streams                         // nil means that nothing can be subscribed to
 	Ready   func(ctx context.Context) error // why the daemon is not ready, nil when it is; nil means always ready
+	More    Routes                          // beside those of the package
 	Demo    bool                            // answers are made from recorded data, and say so
 	Now     func() time.Time                // nil means time.Now
 	Logger  *slog.Logger                    // nil means slog.Default
@@ -60,7 +62,7 @@ func New(cfg Config) *Server {
 }
 
 // newServer makes a Server of a route table.
-func newServer(cfg Config, routes func(s *Server) map[string]map[string]handler) *Server {
+func newServer(cfg Config, routes func(s *Server) Routes) *Server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -73,8 +75,9 @@ func newServer(cfg Config, routes func(s *Server) map[string]map[string]handler)
 	}
 	s.stopping, s.endStreams = stopper()
 	table := routes(s)
+	maps.Copy(table, cfg.More)
 	if cfg.Streams != nil {
-		table[api.PathSubscribe] = map[string]handler{http.MethodGet: s.subscribe}
+		table[api.PathSubscribe] = map[string]Handler{http.MethodGet: s.subscribe}
 	}
 	for path, methods := range table {
 		s.mux.Handle(path, s.dispatch(methods))
@@ -85,12 +88,15 @@ func newServer(cfg Config, routes func(s *Server) map[string]map[string]handler)
 // errPanicked is what a call that panicked failed with.
 var errPanicked = errors.New("handler panicked")
 
-// handler answers a request or returns the error to answer with.
-type handler func(w http.ResponseWriter, r *http.Request) error
+// Handler answers a request or returns the error to answer with.
+type Handler func(w http.ResponseWriter, r *http.Request) error
+
+// Routes are handlers by path, a pattern of http.ServeMux without a method, and by method.
+type Routes map[string]map[string]Handler
 
 // routes is every route of the service: path, method, handler. HEAD goes to the handler of GET.
-func (s *Server) routes() map[string]map[string]handler {
-	return map[string]map[string]handler{
+func (s *Server) routes() Routes {
+	return Routes{
 		api.PathFresh:    {http.MethodGet: s.operation(api.OpFresh)},
 		api.PathBrief:    {http.MethodGet: s.operation(api.OpBrief)},
 		api.PathSearch:   {http.MethodGet: s.operation(api.OpSearch)},
@@ -123,7 +129,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // operation answers one of the six operations over HTTP.
-func (s *Server) operation(op api.Op) handler {
+func (s *Server) operation(op api.Op) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		q, err := parse(op, w, r)
 		if err != nil {
@@ -151,7 +157,7 @@ func (s *Server) operation(op api.Op) handler {
 
 // health says that the process answers.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	return WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
 // ready says whether the daemon can answer calls. Why it cannot is in the log.
@@ -159,8 +165,8 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	if s.cfg.Ready != nil {
 		if err := s.cfg.Ready(r.Context()); err != nil {
 			s.cfg.Logger.Debug("not ready", "error", err)
-			return writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "not ready"})
+			return WriteJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "not ready"})
 		}
 	}
-	return writeJSON(w, http.StatusOK, map[string]string{"status": "ready"})
+	return WriteJSON(w, http.StatusOK, map[string]string{"status": "ready"})
 }

@@ -72,8 +72,8 @@ func send(w http.ResponseWriter, status int, text []byte) {
 	_, _ = w.Write(text)
 }
 
-// writeJSON encodes v and sends it.
-func writeJSON(w http.ResponseWriter, status int, v any) error {
+// WriteJSON answers with status and v as JSON.
+func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
@@ -84,8 +84,8 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 	return nil
 }
 
-// seconds is d in whole seconds, rounded up.
-func seconds(d time.Duration) string {
+// Seconds is d in whole seconds, rounded up.
+func Seconds(d time.Duration) string {
 	return strconv.FormatInt(int64(math.Ceil(d.Seconds())), 10)
 }
 

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/daemon/web/console"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// ownerConfig is the part of the configuration that concerns owners: how they reach the daemon and sign in, and what they may.
+type ownerConfig struct {
+	PublicURL      string   `mapstructure:"public_url"`
+	TrustedProxies []string `mapstructure:"trusted_proxies"`
+	Chain          struct {
+		ID int64 `mapstructure:"id"`
+	} `mapstructure:"chain"`
+	SMTP struct {
+		Host         string `mapstructure:"host"`
+		Port         int    `mapstructure:"port"`
+		Security     string `mapstructure:"security"`
+		Username     string `mapstructure:"username"`
+		PasswordFile string `mapstructure:"password_file"`
+		From         string `mapstructure:"from"`
+	} `mapstructure:"smtp"`
+	Limits struct {
+		FreeCalls  int `mapstructure:"free_calls"`
+		ActiveKeys int `mapstructure:"active_keys"`
+		SignIns    int `mapstructure:"sign_ins"`
+		Mails      int `mapstructure:"mails"`
+		Requests   int `mapstructure:"requests"`
+	} `mapstructure:"limits"`
+	Tiers map[string]tierConfig `mapstructure:"tiers"`
+}
+
+// tierConfig is what a tier allows.
+type tierConfig struct {
+	Snapshot string `mapstructure:"snapshot"` // how far back, such as 24h or 30d
+	Volume   int    `mapstructure:"volume"`   // calls with credits per key and 30 days; 0 is without bound
+}
+
+// setOwnerDefaults sets the defaults of ownerConfig.
+func (s *settings) setOwnerDefaults() {
+	for key, value := range map[string]any{
+		"public_url": "", "trusted_proxies": []string{}, "chain.id": api.ChainIDTest,
+		"smtp.host": "", "smtp.port": 0, "smtp.security": string(mail.StartTLS), "smtp.username": "", "smtp.password_file": "", "smtp.from": "",
+		"limits.free_calls": api.FreeCallsPerDay, "limits.active_keys": api.MaxActiveKeys,
+		"limits.sign_ins": console.DefaultSignIns, "limits.mails": console.DefaultMails, "limits.requests": console.DefaultRequests,
+	} {
+		s.v.SetDefault(key, value)
+	}
+	for tier, plan := range billing.DefaultPlans() {
+		s.v.SetDefault("tiers."+string(tier)+".snapshot", formatSpan(plan.Snapshot))
+		s.v.SetDefault("tiers."+string(tier)+".volume", plan.Volume)
+	}
+}
+
+// formatSpan and parseSpan write and read a duration, in whole days where it is some.
+func formatSpan(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d > day && d%day == 0 {
+		return fmt.Sprintf("%dd", d/day)
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "0m")
+}
+
+func parseSpan(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.Atoi(days)
+		return time.Duration(n) * 24 * time.Hour, err
+	}
+	return time.ParseDuration(text)
+}
+
+// apply puts c into d, with secrets read from their files. What is wrong with c is a usageError.
+func (c ownerConfig) apply(d *daemon.Config) error {
+	d.PublicURL, d.ChainID, d.FreeCalls, d.MaxKeys = c.PublicURL, c.Chain.ID, c.Limits.FreeCalls, c.Limits.ActiveKeys
+	d.Limits = console.Limits{SignIns: c.Limits.SignIns, Mails: c.Limits.Mails, Requests: c.Limits.Requests}
+	if c.PublicURL != "" {
+		if _, err := daemon.ParsePublicURL(c.PublicURL); err != nil {
+			return usageError{fmt.Errorf("public_url: %w", err)}
+		}
+	}
+	for name, n := range map[string]int64{
+		"chain.id": c.Chain.ID, "limits.free_calls": int64(c.Limits.FreeCalls), "limits.active_keys": int64(c.Limits.ActiveKeys),
+		"limits.sign_ins": int64(c.Limits.SignIns), "limits.mails": int64(c.Limits.Mails), "limits.requests": int64(c.Limits.Requests),
+	} {
+		if n < 1 {
+			return usageError{fmt.Errorf("%s is %d, not 1 or more", name, n)}
+		}
+	}
+	for _, text := range c.TrustedProxies {
+		network, err := parseNetwork(text)
+		if err != nil {
+			return usageError{fmt.Errorf("trusted_proxies: %q is neither an address nor a network such as 10.0.0.0/8", text)}
+		}
+		d.TrustedProxies = append(d.TrustedProxies, network)
+	}
+	var err error
+	if d.Plans, err = c.plans(); err != nil {
+		return err
+	}
+	d.SMTP, err = c.smtp()
+	return err
+}
+
+// parseNetwork reads a network, or an address as the network of that alone.
+func parseNetwork(text string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(text); err == nil {
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	return netip.ParsePrefix(text)
+}
+
+// plans is what the tiers allow.
+func (c ownerConfig) plans() (billing.Plans, error) {
+	plans := billing.DefaultPlans()
+	for name, t := range c.Tiers {
+		tier := api.Tier(name)
+		if !tier.Valid() {
+			return nil, usageError{fmt.Errorf("tiers.%s: there is no such tier; tiers: %v", name, api.Tiers())}
+		}
+		reach, err := parseSpan(t.Snapshot)
+		if err != nil || reach <= 0 || reach > api.HistoryRetention {
+			return nil, usageError{fmt.Errorf("tiers.%s.snapshot is %q, not a time such as 24h or 30d, of at most %s", name, t.Snapshot, formatSpan(api.HistoryRetention))}
+		}
+		if t.Volume < 0 {
+			return nil, usageError{fmt.Errorf("tiers.%s.volume is %d, not 0 (without bound) or more", name, t.Volume)}
+		}
+		plans[tier] = billing.Plan{Snapshot: reach, Volume: t.Volume}
+	}
+	return plans, nil
+}
+
+// smtp is the mail server, nil for none.
+func (c ownerConfig) smtp() (*mail.SMTPConfig, error) {
+	if c.SMTP.Host == "" {
+		return nil, nil
+	}
+	cfg := &mail.SMTPConfig{
+		Host: c.SMTP.Host, Port: c.SMTP.Port, Security: mail.Security(c.SMTP.Security), Username: c.SMTP.Username, From: c.SMTP.From,
+	}
+	if c.SMTP.From == "" {
+		return nil, usageError{errors.New("smtp.from is missing: the address that mail comes from")}
+	}
+	if c.SMTP.PasswordFile != "" {
+		secret, err := os.ReadFile(c.SMTP.PasswordFile)
+		if err != nil {
+			return nil, fmt.Errorf("read smtp.password_file: %w", err)
+		}
+		cfg.Password = strings.TrimSpace(string(secret))
+	}
+	if _, err := mail.NewSMTP(*cfg); err != nil {
+		return nil, usageError{fmt.Errorf("smtp: %w", err)}
+	}
+	return cfg, nil
+}
+
+// rows are names and values of c, for who wants to know what is in effect.
+func (c ownerConfig) rows() [][2]string {
+	mailed := "none: mail goes into files of the outbox"
+	if c.SMTP.Host != "" {
+		mailed = fmt.Sprintf("%s (%s), from %s", c.SMTP.Host, c.SMTP.Security, c.SMTP.From)
+	}
+	public := c.PublicURL
+	if public == "" {
+		public = "none: where it listens"
+	}
+	rows := [][2]string{
+		{"public_url", public}, {"trusted_proxies", fmt.Sprint(c.TrustedProxies)}, {"chain.id", strconv.FormatInt(c.Chain.ID, 10)}, {"smtp", mailed},
+		{"limits", fmt.Sprintf("free_calls %d, active_keys %d, sign_ins %d, mails %d, requests %d",
+			c.Limits.FreeCalls, c.Limits.ActiveKeys, c.Limits.SignIns, c.Limits.Mails, c.Limits.Requests)},
+	}
+	for _, tier := range api.Tiers() {
+		t := c.Tiers[string(tier)]
+		rows = append(rows, [2]string{"tiers." + string(tier), fmt.Sprintf("snapshot %s, volume %d", t.Snapshot, t.Volume)})
+	}
+	return rows
+}

@@ -1,0 +1,99 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/chain"
+	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/web/console"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+var (
+	_ account.ChallengeStore = (*store.Store)(nil)
+	_ account.SessionStore   = (*store.Store)(nil)
+	_ account.PromptStore    = (*store.Store)(nil)
+	_ account.Mailer         = (*mail.Outbox)(nil)
+	_ account.Mailer         = (*mail.SMTP)(nil)
+	_ console.Books          = (*billing.Books)(nil)
+)
+
+// OutboxDir is the name, in the data directory, of the directory for mail where no SMTP server is configured.
+const OutboxDir = "outbox"
+
+// openConsole makes what owners sign in to.
+func (d *Daemon) openConsole(packs []string) (*console.Console, error) {
+	public, err := d.publicURL()
+	if err != nil {
+		return nil, err
+	}
+	var mailer account.Mailer = &mail.Outbox{Dir: filepath.Join(d.cfg.DataDir, OutboxDir), Now: d.cfg.Now, Logger: d.cfg.Logger}
+	if d.cfg.SMTP != nil {
+		smtp := *d.cfg.SMTP
+		smtp.Now, smtp.Logger = d.cfg.Now, d.cfg.Logger
+		if d.smtp, err = mail.NewSMTP(smtp); err != nil {
+			return nil, err
+		}
+		mailer = d.smtp
+	}
+	signIn := account.NewSignIn(account.SignInConfig{
+		Challenges: d.store, Sessions: d.store, Mailer: mailer, PublicURL: public, ChainID: d.cfg.chainID(),
+		Recover: chain.Recover, Checksum: chain.Checksum, NewID: uuid.NewString, Now: d.cfg.Now,
+	})
+	return console.New(console.Config{
+		SignIn: signIn, Keys: d.keys, Books: d.books, Prompts: &account.Prompts{Store: d.store, Now: d.cfg.Now}, Packs: packs,
+		PublicURL: public, TrustedProxies: d.cfg.TrustedProxies, Limits: d.cfg.Limits, Now: d.cfg.Now,
+	})
+}
+
+// publicURL is where users reach the daemon.
+func (d *Daemon) publicURL() (*url.URL, error) {
+	text := d.cfg.PublicURL
+	if text == "" {
+		text = d.URL()
+	}
+	return ParsePublicURL(text)
+}
+
+// ParsePublicURL reads the URL at which users reach a daemon: http or https, a host, perhaps a path, nothing else.
+func ParsePublicURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("public URL %q is not like https://context.example.org", text)
+	}
+	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
+	return u, nil
+}
+
+// chainID is that of the chain that pays.
+func (cfg Config) chainID() int64 {
+	if cfg.ChainID == 0 {
+		return api.ChainIDTest
+	}
+	return cfg.ChainID
+}
+
+// keyEnv is the environment of new keys.
+func (cfg Config) keyEnv() api.KeyEnv {
+	if cfg.chainID() == api.ChainIDMain {
+		return api.EnvLive
+	}
+	return api.EnvTest
+}
+
+// prune drops what is kept no longer: single calls, sessions and sign-ins that have ended.
+func (d *Daemon) prune(ctx context.Context) error {
+	if err := d.store.PruneCalls(ctx, d.cfg.Now()); err != nil {
+		return err
+	}
+	return d.store.PruneSessions(ctx, d.cfg.Now())
+}

@@ -1,0 +1,108 @@
+package web
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// maxSubjects bounds the subjects that a Limiter tells apart at a time. Those that come when it is full share one allowance.
+const maxSubjects = 20_000
+
+// Limiter bounds how often each of many subjects may do something. Make one with NewLimiter; it is safe for concurrent use.
+type Limiter struct {
+	every time.Duration
+	burst int
+	now   func() time.Time
+
+	mu     sync.Mutex // guards what follows
+	bySubj map[string]*rate.Limiter
+	others *rate.Limiter // of all that find no place
+}
+
+// NewLimiter makes a Limiter that lets each subject act burst times at once, and once every so often.
+func NewLimiter(burst int, every time.Duration, now func() time.Time) *Limiter {
+	l := &Limiter{every: every, burst: burst, now: now, bySubj: map[string]*rate.Limiter{}}
+	l.others = l.fresh()
+	return l
+}
+
+// fresh is an allowance that is not used yet.
+func (l *Limiter) fresh() *rate.Limiter { return rate.NewLimiter(rate.Every(l.every), l.burst) }
+
+// Allow returns nil if the subject may act now, which counts, else the *api.Error that says when.
+func (l *Limiter) Allow(subject string) error {
+	now := l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	mine := l.bySubj[subject]
+	if mine == nil {
+		if len(l.bySubj) >= maxSubjects {
+			l.forget(now)
+		}
+		if mine = l.others; len(l.bySubj) < maxSubjects {
+			mine = l.fresh()
+			l.bySubj[subject] = mine
+		}
+	}
+	if mine.AllowN(now, 1) {
+		return nil
+	}
+	wait := time.Duration((1 - mine.TokensAt(now)) * float64(l.every))
+	return api.Errorf(api.ReasonRateLimited, "too many requests from here").WithHint("wait for Retry-After").WithRetryAfter(max(wait, time.Second))
+}
+
+// forget drops the subjects whose allowance is whole again: they are as if they had never come. The caller holds mu.
+func (l *Limiter) forget(now time.Time) {
+	for subject, mine := range l.bySubj {
+		if mine.TokensAt(now) >= float64(l.burst) {
+			delete(l.bySubj, subject)
+		}
+	}
+}
+
+// headerForwardedFor names the clients that proxies have served, the nearest proxy's client last.
+const headerForwardedFor = "X-Forwarded-For"
+
+// ClientOf says who sent r, as a subject of a Limiter: the address that connected or, where that is a trusted proxy's, the nearest
+// one before it in X-Forwarded-For that is not. Of an IPv6 address only the network counts, which is what a client has of its own.
+func ClientOf(r *http.Request, trusted []netip.Prefix) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return "local" // a Unix socket
+	}
+	client, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	hops := strings.Split(strings.Join(r.Header[headerForwardedFor], ","), ",")
+	for i := len(hops) - 1; i >= 0 && within(client, trusted); i-- {
+		before, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break // the proxy that wrote this is all that is known
+		}
+		client = before
+	}
+	if client = client.Unmap(); client.Is6() {
+		const network = 64
+		return netip.PrefixFrom(client.WithZone(""), network).Masked().String()
+	}
+	return client.String()
+}
+
+// within reports whether addr is in one of the networks.
+func within(addr netip.Addr, networks []netip.Prefix) bool {
+	for _, n := range networks {
+		if n.Contains(addr.Unmap()) {
+			return true
+		}
+	}
+	return false
+}
