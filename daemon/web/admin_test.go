@@ -71,6 +71,8 @@ func TestAdminRefusals(t *testing.T) {
 		{"POST /keys", `{"name":""}`, "400 invalid_request"},
 		{"POST /keys", `{"name":"x","tier":"gold"}`, "400 invalid_request"},
 		{"POST /keys", `{"name":5}`, "400 invalid_request"},
+		{"POST /keys", `{"name":"x","extra":1}`, "400 invalid_request"},
+		{"POST /keys", `{"name":"x"}}`, "400 invalid_request"},
 		{"POST /keys", `{`, "400 invalid_request"},
 		{"POST /keys", "", "400 invalid_request"},
 		{"POST /keys", `{"name":"` + strings.Repeat("x", api.MaxBodyBytes) + `"}`, "413 invalid_request"},

@@ -49,7 +49,7 @@ type view struct {
 // show answers with v.
 func (c *Console) show(w http.ResponseWriter, status int, v view) error {
 	v.Host, v.URL, v.Style, v.Minutes = c.cfg.PublicURL.Host, c.cfg.PublicURL.String(), template.CSS(pageCSS), int(api.SignInLifetime.Minutes())
-	v.Action = c.cfg.PublicURL.JoinPath(api.PathAuthEmailLanding).Path
+	v.Action = c.cfg.PublicURL.Path + api.PathAuthEmailLanding
 	var text bytes.Buffer
 	if err := c.page.template.Execute(&text, v); err != nil {
 		return err
