@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	maxBatch  = 512    // charges in one transaction
-	maxKept   = 50_000 // keys whose windows are kept in memory; with more, all are read anew as they call
-	gatherFor = 2      // times that a leader lets others run before he closes his batch
+	maxBatch  = 512     // charges in one transaction
+	maxKept   = 200_000 // keys whose windows are kept in memory; with more, all are read anew as they call
+	gatherFor = 2       // times that a leader lets others run before he closes his batch
 )
 
 // Store keeps the books. Each method is one transaction, on disk when it returns.
