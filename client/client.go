@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/contextd/contextd/client/account"
 	"github.com/contextd/contextd/client/app"
 	"github.com/contextd/contextd/client/data"
 	"github.com/contextd/contextd/client/live"
@@ -50,9 +51,11 @@ func newRoot(a *app.App) *cobra.Command {
 	root.SetUsageTemplate(usage)
 	root.SetHelpTemplate(help)
 	a.Flags.Bind(root.PersistentFlags())
-	root.AddGroup(&cobra.Group{ID: "data", Title: "Ask the service"}, &cobra.Group{ID: "local", Title: "About ctx"})
+	root.AddGroup(&cobra.Group{ID: "data", Title: "Ask the service"}, &cobra.Group{ID: "account", Title: "Your account"},
+		&cobra.Group{ID: "local", Title: "About ctx"})
 	addGroup(root, "data", data.Commands(a))
 	addGroup(root, "data", live.Commands(a))
+	addGroup(root, "account", account.Commands(a))
 	addGroup(root, "local", local.Commands(a))
 	root.AddCommand(topics()...)
 	root.SetHelpCommandGroupID("local")

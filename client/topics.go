@@ -54,6 +54,10 @@ func environment() string {
 	}
 	b.WriteString(`
   CTX_API_KEY        the API key; wins over files
+  CTX_SESSION        the secret of a console session, as ctx auth token prints it; wins over what is kept
+  CTX_SECRET_STORE   where keys and sessions are kept: keyring, file or env (nowhere); the keyring if there is one, else the file
+  CTX_WALLET         the wallet to sign in with; CTX_WALLET_KEYSTORE is the directory it is looked for in
+  CTX_WALLET_PASSWORD_FILE  a file with its passphrase, or CTX_WALLET_PASSWORD the passphrase itself
   CTX_CONFIG         the settings file
   CTX_CONFIG_DIR     the directory of settings and keys (default $XDG_CONFIG_HOME/ctx or ~/.config/ctx)
   CTX_ACCESSIBLE     words instead of glyphs; ACCESSIBLE does the same

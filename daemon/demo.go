@@ -23,6 +23,7 @@ const DemoFile = "demo.json"
 type Demo struct {
 	BaseURL string `json:"baseUrl"`
 	APIKey  string `json:"apiKey"`
+	Outbox  string `json:"outbox"` // directory of the mails that were sent
 }
 
 const (
@@ -82,7 +83,11 @@ func (d *Daemon) startDemo(ctx context.Context, clock *demoClock) (Demo, error) 
 		}
 	}
 	path := filepath.Join(d.cfg.DataDir, DemoFile)
-	info := Demo{BaseURL: d.URL(), APIKey: d.knownKey(path)}
+	outbox, err := filepath.Abs(filepath.Join(d.cfg.DataDir, OutboxDir))
+	if err != nil {
+		return Demo{}, fmt.Errorf("name outbox: %w", err)
+	}
+	info := Demo{BaseURL: d.URL(), APIKey: d.knownKey(path), Outbox: outbox}
 	if info.APIKey == "" {
 		issued, err := d.keys.Issue(ctx, account.NewKey{OwnerID: account.OperatorID, Name: "demo", Tier: api.TierPro})
 		if err != nil {

@@ -55,6 +55,8 @@ type Request struct {
 	Path   string     // from the base URL, with a slash first; it may carry a query
 	Query  url.Values // added to that of Path
 	Body   []byte     // JSON; nil means none
+
+	session Key // what the session cookie holds, zero for none
 }
 
 // Do makes a raw call and returns its answer. The answer comes with an error too, an *api.Error for everything but a 2xx;
@@ -123,6 +125,9 @@ func (c *Client) send(ctx context.Context, r Request, target *url.URL, o call) (
 	}
 	if !c.key.IsZero() {
 		req.Header.Set("Authorization", "Bearer "+c.key.Secret())
+	}
+	if !r.session.IsZero() {
+		req.AddCookie(&http.Cookie{Name: api.SessionCookie, Value: r.session.Secret()})
 	}
 	if o.requestID != "" {
 		req.Header.Set(api.HeaderRequestID, o.requestID)

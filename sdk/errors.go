@@ -20,6 +20,9 @@ import (
 var (
 	ErrInvalidToken        error = &api.Error{Reason: api.ReasonInvalidToken}     // the key is unknown or malformed
 	ErrKeyRevoked          error = &api.Error{Reason: api.ReasonKeyRevoked}       // the key was revoked
+	ErrMissingSession      error = &api.Error{Reason: api.ReasonMissingSession}   // nobody is signed in to the console
+	ErrInvalidSession      error = &api.Error{Reason: api.ReasonInvalidSession}   // the session has ended
+	ErrInvalidSignIn       error = &api.Error{Reason: api.ReasonInvalidSignIn}    // a link, code or signature that does not work
 	ErrPaymentRequired     error = &api.Error{Reason: api.ReasonPaymentRequired}  // no credentials; Payment has the quote
 	ErrInsufficientCredits error = &api.Error{Reason: api.ReasonInsufficient}     // the key's owner has no credits left
 	ErrPackAccessDenied    error = &api.Error{Reason: api.ReasonPackAccessDenied} // a free key without credits, not the free pack

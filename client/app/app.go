@@ -58,6 +58,7 @@ type App struct {
 
 	config    *config.Config
 	client    *sdk.Client
+	stored    *config.Credential // of the profile in use, nil until it was read
 	transport *http.Transport
 }
 
@@ -112,13 +113,9 @@ func (a *App) Key() (key sdk.Key, origin string, err error) {
 		}
 		return key, file.Origin, nil
 	}
-	stored, err := c.Credential(c.Profile())
-	if err != nil {
-		return sdk.Key{}, "", Invalid("%w", err)
-	}
-	if base := c.Get(config.BaseURL); !stored.Key.IsZero() && strings.TrimRight(stored.BaseURL, "/") != strings.TrimRight(base.Text, "/") {
-		a.Note("the key of profile %s is for %s and is not sent to %s", c.Profile(), stored.BaseURL, base.Text)
-		return sdk.Key{}, "", nil
+	stored, err := a.Stored()
+	if err != nil || stored.Key.IsZero() {
+		return sdk.Key{}, "", err
 	}
 	return stored.Key, "profile " + c.Profile(), nil
 }
@@ -227,17 +224,11 @@ func (a *App) Confirm(ctx context.Context, question string) error {
 		return Invalid("%s: there is nobody to ask", question).WithHint("add --yes")
 	}
 	fmt.Fprintf(a.Err, "%s [y/N] ", question)
-	line := make(chan string, 1)
-	go func() { // a read of a terminal cannot be interrupted; the process ends soon after
-		text, _ := bufio.NewReader(a.In).ReadString('\n')
-		line <- text
-	}()
-	select {
-	case text := <-line:
-		if answer := strings.ToLower(strings.TrimSpace(text)); answer == "y" || answer == "yes" {
-			return nil
-		}
-	case <-ctx.Done():
+	text, _ := a.interruptible(ctx, func() (string, error) { return bufio.NewReader(a.In).ReadString('\n') }) // what cannot be read is no consent
+	if answer := strings.ToLower(strings.TrimSpace(text)); answer == "y" || answer == "yes" {
+		return nil
+	}
+	if ctx.Err() != nil {
 		fmt.Fprintln(a.Err)
 	}
 	return &Failure{Exit: ExitDeclined, Reason: "declined", Err: fmt.Errorf("nothing was changed")}

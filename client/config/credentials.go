@@ -17,15 +17,20 @@ import (
 // ErrOpenMode says that others may read a file with secrets. The file is not read.
 var ErrOpenMode = errors.New("others may read it")
 
-// Credential is the key of a profile and the address it was given for. It goes nowhere else.
+// Credential is the secrets of a profile and the address that they were given for. They go nowhere else.
 type Credential struct {
 	Key     sdk.Key
+	Session sdk.Key // secret of a console session, which hides itself as a key does
 	BaseURL string
 }
 
+// IsZero reports whether c has no secret.
+func (c Credential) IsZero() bool { return c.Key.IsZero() && c.Session.IsZero() }
+
 // stored is a Credential as it lies in the file.
 type stored struct {
-	APIKey  string `json:"apiKey"`
+	APIKey  string `json:"apiKey,omitempty"`
+	Session string `json:"session,omitempty"`
 	BaseURL string `json:"baseUrl"`
 }
 
@@ -36,22 +41,23 @@ func (p Paths) Credential(profile string) (Credential, error) {
 	if err != nil {
 		return Credential{}, err
 	}
-	return Credential{sdk.NewKey(all[profile].APIKey), all[profile].BaseURL}, nil
+	c := all[profile]
+	return Credential{sdk.NewKey(c.APIKey), sdk.NewKey(c.Session), c.BaseURL}, nil
 }
 
-// Store keeps the credential of a profile in a file that only its owner may read; a zero key forgets the credential.
+// Store keeps the credential of a profile in a file that only its owner may read; a zero one is forgotten.
 func (p Paths) Store(profile string, c Credential) error {
 	all, err := p.credentials()
 	if err != nil {
 		return err
 	}
-	if _, ok := all[profile]; !ok && c.Key.IsZero() {
+	if _, ok := all[profile]; !ok && c.IsZero() {
 		return nil
 	}
-	if c.Key.IsZero() {
+	if c.IsZero() {
 		delete(all, profile)
 	} else {
-		all[profile] = stored{c.Key.Secret(), c.BaseURL}
+		all[profile] = stored{c.Key.Secret(), c.Session.Secret(), c.BaseURL}
 	}
 	text, err := json.MarshalIndent(map[string]any{"profiles": all}, "", "  ")
 	if err != nil {

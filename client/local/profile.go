@@ -56,10 +56,14 @@ func (o *profileOptions) list(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
+	secrets, err := o.app.Secrets()
+	if err != nil {
+		return err
+	}
 	list := []profileRow{}
 	rows := &output.Rows{Columns: []string{"name", "active", "base url", "key"}, Wide: 2, Empty: "no profile; ctx profile add makes one"}
 	for _, name := range c.Profiles {
-		stored, err := c.Credential(name)
+		stored, err := secrets.Load(name)
 		if err != nil {
 			return app.Invalid("%w", err)
 		}
@@ -111,15 +115,34 @@ func (o *profileOptions) add(_ context.Context, args []string) error {
 		return err
 	}
 	if !credential.Key.IsZero() {
-		if err := c.Store(name, credential); err != nil {
+		where, err := o.keep(name, credential)
+		if err != nil {
 			return err
 		}
-		o.app.Note("the key %s is in %s, which only you can read", credential.Key, c.Credentials)
+		o.app.Note("the key %s is in %s, which only you can read", credential.Key, where)
 	}
 	if o.use {
 		return c.Set("", config.Profile, name)
 	}
 	return nil
+}
+
+// keep keeps the key of a profile, beside its session if that is for the same address.
+func (o *profileOptions) keep(name string, c config.Credential) (where string, err error) {
+	secrets, err := o.app.Secrets()
+	if err != nil {
+		return "", err
+	}
+	if !c.IsZero() {
+		old, err := secrets.Load(name)
+		if err != nil {
+			return "", app.Invalid("%w", err)
+		}
+		if old.BaseURL == c.BaseURL {
+			c.Session = old.Session
+		}
+	}
+	return secrets.Save(name, c)
 }
 
 // known fails where there is no profile called name.
@@ -151,10 +174,10 @@ func (o *profileOptions) remove(ctx context.Context, args []string) error {
 	if err := known(c, args[0]); err != nil {
 		return err
 	}
-	if err := o.app.Confirm(ctx, "remove profile "+args[0]+" and its key"); err != nil {
+	if err := o.app.Confirm(ctx, "remove profile "+args[0]+" with its key and session"); err != nil {
 		return err
 	}
-	if err := c.Store(args[0], config.Credential{}); err != nil {
+	if _, err := o.keep(args[0], config.Credential{}); err != nil {
 		return err
 	}
 	return c.RemoveProfile(args[0])

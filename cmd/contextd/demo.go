@@ -96,8 +96,8 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 		return walk(ctx, out, d, info)
 	}
 	fmt.Fprintf(out, "contextd demo is ready after %.1f s. It plays recorded, synthetic data: no price here is real.\n\n"+
-		"  address  %s\n  key      %s\n  data     %s\n  scripts  %s\n\nIn another terminal:\n\n",
-		time.Since(began).Seconds(), info.BaseURL, info.APIKey, place, filepath.Join(dir, daemon.DemoFile))
+		"  address  %s\n  key      %s\n  data     %s\n  mail     %s\n  scripts  %s\n\nIn another terminal:\n\n",
+		time.Since(began).Seconds(), info.BaseURL, info.APIKey, place, info.Outbox, filepath.Join(dir, daemon.DemoFile))
 	for _, line := range commands(info, ctxCommand()) {
 		fmt.Fprintln(out, "  "+line)
 	}
@@ -117,6 +117,10 @@ func commands(info daemon.Demo, ctx string) []string {
 		ctx + " snapshot --at 20m",
 		ctx + " fresh --json top_movers --jq '.top_movers[0].priceUsd'",
 		`printf 'Authorization: Bearer %s' "$CTX_API_KEY" | curl -s -H @- $CTX_BASE_URL/v1/brief`,
+		ctx + " auth login --email you@example.com --no-wait",
+		"grep -h token= '" + info.Outbox + "'/*.eml | tail -n 1 | " + ctx + " auth login --code-stdin",
+		ctx + " keys create my-agent",
+		ctx + " credits balance",
 	}
 }
 

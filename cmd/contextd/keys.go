@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"text/tabwriter"
 	"time"
 
@@ -56,16 +57,30 @@ func newKeysCreate(s *settings) *cobra.Command {
 	var ask web.AdminKeyRequest
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
-		Example: "  contextd keys create my-agent\n  contextd keys create ci --tier team --json",
+		Example: "  contextd keys create my-agent\n  contextd keys create my-agent --out my-agent.key\n  contextd keys create ci --tier team --json",
 	}
+	var out string
+	c.Flags().StringVar(&out, "out", "", "write the key to this new file, for you alone, and do not print it")
 	c.Flags().StringVar((*string)(&ask.Tier), "tier", string(api.TierFree), "free, hobby, pro, team or enterprise")
 	c.Flags().StringVar((*string)(&ask.TraceConsent), "consent", string(api.ConsentAggregated), "what may be kept of its calls: full, aggregated or none")
 	asJSON := addJSON(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		ask.Name = args[0]
-		return s.operate(c, func(o *daemon.Operator) error {
+		return s.operate(c, func(o *daemon.Operator) (err error) {
+			var file *os.File
+			if out != "" { // made first: a key that cannot be written down would be lost
+				if file, err = os.OpenFile(out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err != nil {
+					return usageError{fmt.Errorf("make the file for the key: %w", err)}
+				}
+				defer func() { err = errors.Join(err, file.Close()) }()
+			}
 			key, err := o.IssueKey(c.Context(), ask)
 			if err != nil {
+				return err
+			}
+			if file != nil {
+				_, err := fmt.Fprintln(file, key.Key)
+				fmt.Fprintf(c.ErrOrStderr(), "key %s for %q is in %s, which only you can read\n", key.KeyID, key.Name, out)
 				return err
 			}
 			if *asJSON {

@@ -50,7 +50,9 @@ func expect(recipe string) string {
 		"ctx tail":       `stdout '^BTC top_movers\[0\]\.priceUsd'`,
 		"--format md":    `stdout '\(https://defillama.com/stablecoins\)'`,
 		"curl":           `stdout '"total":[1-9]'`,
-		"keys revoke":    `stdout '^revoked cv_test_'`,
+		"--no-wait":      `stdout '^cv_test_........$'`,
+		"keys rotate":    `stdout '^[0-9]+$'`,
+		"few credits":    `stdout '^few credits left$'`,
 	} {
 		if strings.Contains(recipe, command) {
 			return line + "\n"

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +30,7 @@ type tour struct {
 	daemon *daemon.Daemon
 	info   daemon.Demo
 	client *sdk.Client
+	owner  *sdk.Console
 
 	steps  int
 	before api.CryptoState // what the first step read
@@ -49,10 +53,10 @@ func takeTour(ctx context.Context, out io.Writer, d *daemon.Daemon, info daemon.
 	if err != nil {
 		return err
 	}
-	t := &tour{out: out, daemon: d, info: info, client: c}
+	t := &tour{out: out, daemon: d, info: info, client: c, owner: c.Console("")}
 	fmt.Fprintf(out, "A walk through contextd at %s, on recorded, synthetic data: no price here is real.\n", info.BaseURL)
 	for _, step := range []func(context.Context) error{
-		t.fresh, t.brief, t.cite, t.search, t.snapshot, t.live, t.cost, t.noKey, t.revoke,
+		t.fresh, t.brief, t.cite, t.search, t.snapshot, t.live, t.cost, t.noKey, t.signIn, t.keys,
 	} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("step %d of the tour: %w", t.steps, err)
@@ -252,9 +256,32 @@ func (t *tour) noKey(ctx context.Context) error {
 	return t.refused(err, api.ReasonPaymentRequired)
 }
 
-func (t *tour) revoke(ctx context.Context) error {
-	t.title("Keys end at once", "contextd keys create spare; contextd keys revoke <KEYID>")
-	issued, err := t.daemon.Keys().Issue(ctx, account.NewKey{OwnerID: account.OperatorID, Name: "spare"})
+func (t *tour) signIn(ctx context.Context) error {
+	const email = "you@example.com"
+	t.title("Somebody else signs in, by a link that is mailed (here into a file)", "ctx auth login --email "+email)
+	if _, err := t.owner.SendLink(ctx, email); err != nil {
+		return err
+	}
+	mails, err := filepath.Glob(filepath.Join(t.info.Outbox, "*.eml"))
+	if err != nil || len(mails) == 0 {
+		return fmt.Errorf("the outbox is empty: %w", err)
+	}
+	slices.Sort(mails)
+	text, err := os.ReadFile(mails[len(mails)-1])
+	if err != nil {
+		return err
+	}
+	session, err := t.owner.ByLink(ctx, regexp.MustCompile(`http\S+token=\S+`).FindString(string(text)))
+	if err != nil {
+		return err
+	}
+	t.say("signed in as %s, tier %s, until %s", *session.Email, session.Tier, session.ExpiresAt.Format(time.DateOnly))
+	return nil
+}
+
+func (t *tour) keys(ctx context.Context) error {
+	t.title("He makes a key, uses it and revokes it: keys end at once", "ctx keys create spare; ctx fresh; ctx keys revoke <KEYID>")
+	issued, err := t.owner.CreateKey(ctx, "spare", "")
 	if err != nil {
 		return err
 	}
@@ -266,7 +293,7 @@ func (t *tour) revoke(ctx context.Context) error {
 		return err
 	}
 	t.say("%s… is answered", issued.KeyID)
-	if _, err := t.daemon.Keys().Revoke(ctx, issued.KeyID); err != nil {
+	if _, err := t.owner.RevokeKey(ctx, issued.KeyID); err != nil {
 		return err
 	}
 	_, err = c.Fresh(ctx, api.PackCrypto)

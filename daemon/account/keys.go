@@ -253,14 +253,21 @@ func (k *Keys) Flush(ctx context.Context) error {
 
 // List returns the keys of an owner, or of all owners for "", newest first.
 func (k *Keys) List(ownerID string) []Key {
-	k.mu.RLock()
-	defer k.mu.RUnlock()
 	var list []Key
+	k.mu.RLock()
 	for _, key := range k.byID {
 		if ownerID == "" || key.OwnerID == ownerID {
 			list = append(list, *key)
 		}
 	}
+	k.mu.RUnlock()
+	k.usedMu.Lock()
+	for i, key := range list {
+		if at := k.used[key.ID]; at.After(key.LastUsedAt) { // not written down yet
+			list[i].LastUsedAt = at.UTC()
+		}
+	}
+	k.usedMu.Unlock()
 	slices.SortFunc(list, func(a, b Key) int {
 		if c := b.CreatedAt.Compare(a.CreatedAt); c != 0 {
 			return c

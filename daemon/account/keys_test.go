@@ -175,8 +175,11 @@ func TestUseIsWrittenLazily(t *testing.T) {
 	key := issue(t, keys, "a")
 	now.Add(time.Minute)
 	keys.Used(key.KeyID)
-	if got := keys.List("")[0].Row().LastUsedAt; got != nil {
-		t.Errorf("before Flush last use is %v", got)
+	if got := open(t, dir, account.Config{}).List("")[0].Row().LastUsedAt; got != nil {
+		t.Errorf("before Flush the store has a last use at %v", got)
+	}
+	if got := keys.List("")[0].LastUsedAt; !got.Equal(now.Now()) {
+		t.Errorf("before Flush last use is %v, want %v", got, now.Now())
 	}
 	if err := keys.Flush(t.Context()); err != nil {
 		t.Fatal(err)

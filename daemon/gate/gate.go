@@ -7,10 +7,12 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -18,12 +20,17 @@ import (
 type Credentials struct {
 	Bearer    string // the key, without the scheme
 	HasBearer bool   // an Authorization header was there, however malformed
+
+	Proof   *x402.Proof  // nil if none was sent; a bearer wins over it
+	Subject x402.Subject // what a proof has to have paid for
 }
 
 // Caller is who was admitted, and to what.
 type Caller struct {
 	billing.Call
 	Snapshot time.Duration // how far back he may read history
+
+	Payment *x402.Claim // nil unless he pays by call; Close it after the answer
 }
 
 // Keys recognises keys and notes their use; *account.Keys is one.
@@ -39,10 +46,17 @@ type Meter interface {
 	Charge(ctx context.Context, c billing.Call) error
 }
 
+// Desk takes payments by call; *x402.Desk is one.
+type Desk interface {
+	Quote(s x402.Subject) (api.PaymentRequirements, error)
+	Claim(ctx context.Context, proof x402.Proof, s x402.Subject) (*x402.Claim, error)
+}
+
 // Config is what a Gate needs.
 type Config struct {
 	Keys  Keys
 	Meter Meter
+	Desk  Desk          // nil means that calls are paid with keys alone
 	Plans billing.Plans // nil means billing.DefaultPlans
 }
 
@@ -63,13 +77,23 @@ func (g *Gate) Charge(ctx context.Context, c Caller) error { return g.cfg.Meter.
 // Ended returns a channel that closes when what c was admitted with ends.
 func (g *Gate) Ended(c Caller) <-chan struct{} { return g.cfg.Keys.Ended(c.KeyID) }
 
-// Admit returns the caller with credentials c who asks for op on pack, or the *api.Error to answer with.
-func (g *Gate) Admit(ctx context.Context, c Credentials, op api.Op, pack string) (Caller, error) {
-	if !c.HasBearer {
-		return Caller{}, api.Errorf(api.ReasonPaymentRequired, "%s on pack %s needs an API key", op, pack).
-			WithHint("send Authorization: Bearer <API_KEY>; the operator makes keys with: contextd keys create NAME")
+// Anonymous is how far back callers without a key may read history.
+func (g *Gate) Anonymous() time.Duration { return g.cfg.Plans[api.TierFree].Snapshot }
+
+// Admit returns the caller with credentials c who asks for op on pack, or the *api.Error to answer with. One that asks for payment
+// has a quote in it where the call can be paid.
+func (g *Gate) Admit(ctx context.Context, c Credentials, op api.Op, pack string) (caller Caller, err error) {
+	if c.HasBearer {
+		caller, err = g.byKey(ctx, c.Bearer, op, pack)
+	} else {
+		caller, err = g.byProof(ctx, c, op, pack)
 	}
-	key, err := g.cfg.Keys.Resolve(c.Bearer)
+	return caller, g.quoted(err, c.Subject)
+}
+
+// byKey admits who has a key.
+func (g *Gate) byKey(ctx context.Context, bearer string, op api.Op, pack string) (Caller, error) {
+	key, err := g.cfg.Keys.Resolve(bearer)
 	if err != nil {
 		return Caller{}, err
 	}
@@ -82,3 +106,37 @@ func (g *Gate) Admit(ctx context.Context, c Credentials, op api.Op, pack string)
 	g.cfg.Keys.Used(key.ID)
 	return caller, nil
 }
+
+// byProof admits who has paid for the call.
+func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack string) (Caller, error) {
+	switch {
+	case g.cfg.Desk == nil:
+		return Caller{}, api.Errorf(api.ReasonPaymentRequired, "%s on pack %s needs an API key", op, pack).
+			WithHint("send Authorization: Bearer <API_KEY>; the operator makes keys with: contextd keys create NAME")
+	case c.Proof == nil:
+		return Caller{}, api.Errorf(api.ReasonPaymentRequired, "%s on pack %s needs an API key or a payment", op, pack).
+			WithHint("send Authorization: Bearer <API_KEY>, or pay the quote and send the proof as %s", api.HeaderPayment)
+	}
+	claim, err := g.cfg.Desk.Claim(ctx, *c.Proof, c.Subject)
+	if err != nil {
+		return Caller{}, err
+	}
+	return Caller{Snapshot: g.Anonymous(), Call: billing.Call{Op: op, Pack: pack}, Payment: claim}, nil
+}
+
+// quoted is err with a quote in it where it asks for payment and the call has a price.
+func (g *Gate) quoted(err error, s x402.Subject) error {
+	var refused *api.Error
+	if g.cfg.Desk == nil || s.Op.PriceMicros() == 0 || !errors.As(err, &refused) || refused.Status != statusPaymentRequired {
+		return err
+	}
+	quote, failed := g.cfg.Desk.Quote(s)
+	if failed != nil {
+		return failed
+	}
+	refused.Payment = &quote
+	return refused
+}
+
+// statusPaymentRequired is the HTTP status of errors that ask for payment.
+const statusPaymentRequired = 402

@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/mind"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/sdk/api"
@@ -33,12 +34,12 @@ func parameters(op api.Op) []string {
 	return []string{"pack"}
 }
 
-// parse reads the parameters of op, every one checked.
-func parse(op api.Op, w http.ResponseWriter, r *http.Request) (reader.Query, error) {
+// parse reads the parameters of op, every one checked. canonical are those that op knows, sorted.
+func parse(op api.Op, w http.ResponseWriter, r *http.Request) (q reader.Query, canonical string, err error) {
 	names := parameters(op)
 	values, err := Parameters(r, names...)
 	if err != nil {
-		return reader.Query{}, err
+		return q, "", err
 	}
 	if r.Method == http.MethodPost {
 		body, err := readBody(w, r)
@@ -46,10 +47,10 @@ func parse(op api.Op, w http.ResponseWriter, r *http.Request) (reader.Query, err
 			err = merge(values, body, names)
 		}
 		if err != nil {
-			return reader.Query{}, err
+			return q, "", err
 		}
 	}
-	q := reader.Query{Op: op, Pack: values.Get("pack")}
+	q = reader.Query{Op: op, Pack: values.Get("pack")}
 	if !values.Has("pack") {
 		q.Pack = api.DefaultPack
 	}
@@ -63,7 +64,8 @@ func parse(op api.Op, w http.ResponseWriter, r *http.Request) (reader.Query, err
 	case api.OpSubscribe:
 		err = checkToken(values.Get("token"))
 	}
-	return q, err
+	maps.DeleteFunc(values, func(name string, _ []string) bool { return !slices.Contains(names, name) })
+	return q, values.Encode(), err
 }
 
 // Parameters returns the query parameters of r. Those with the given names may be there once.
@@ -222,17 +224,4 @@ func merge(values, body url.Values, names []string) error {
 		values.Set(name, value)
 	}
 	return nil
-}
-
-// credentials are those that r carries.
-func credentials(r *http.Request) gate.Credentials {
-	values, ok := r.Header["Authorization"]
-	if !ok {
-		return gate.Credentials{}
-	}
-	scheme, key, _ := strings.Cut(values[0], " ")
-	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") {
-		return gate.Credentials{HasBearer: true} // of no known form, so of no key
-	}
-	return gate.Credentials{HasBearer: true, Bearer: strings.TrimSpace(key)}
 }

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"time"
 
@@ -30,6 +31,7 @@ type Gate interface {
 	Admit(ctx context.Context, c gate.Credentials, op api.Op, pack string) (gate.Caller, error)
 	Charge(ctx context.Context, c gate.Caller) error
 	Ended(c gate.Caller) <-chan struct{}
+	Anonymous() time.Duration
 }
 
 // Config is what a Server needs.
@@ -37,6 +39,7 @@ type Config struct {
 	Reader  Reader
 	Gate    Gate
 	Streams Streams                         // nil means that nothing can be subscribed to
+	Trusted []netip.Prefix                  // proxies whose X-Forwarded-For is believed
 	Ready   func(ctx context.Context) error // why the daemon is not ready, nil when it is; nil means always ready
 	More    Routes                          // beside those of the package
 	Demo    bool                            // answers are made from recorded data, and say so
@@ -51,6 +54,7 @@ type Server struct {
 
 	open, live, immutable, stream lines // headers of /v1, of answers that age, of snapshots, of streams
 
+	proofs     *Limiter // of payment proofs per client: each may cost a call to the chain
 	stats      StreamStats
 	stopping   <-chan struct{} // closed when streams have to end
 	endStreams func()
@@ -71,7 +75,7 @@ func newServer(cfg Config, routes func(s *Server) Routes) *Server {
 	}
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), open: openHeaders(), live: liveHeaders(), immutable: immutableHeaders(),
-		stream: streamHeaders(),
+		stream: streamHeaders(), proofs: NewLimiter(maxProofs, time.Minute/maxProofs, cfg.Now),
 	}
 	s.stopping, s.endStreams = stopper()
 	table := routes(s)
@@ -84,6 +88,9 @@ func newServer(cfg Config, routes func(s *Server) Routes) *Server {
 	}
 	return s
 }
+
+// maxProofs is how many payment proofs a client may present in a minute.
+const maxProofs = 60
 
 // errPanicked is what a call that panicked failed with.
 var errPanicked = errors.New("handler panicked")
@@ -131,7 +138,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // operation answers one of the six operations over HTTP.
 func (s *Server) operation(op api.Op) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		q, err := parse(op, w, r)
+		q, parameters, err := parse(op, w, r)
 		if err != nil {
 			return err
 		}
@@ -139,12 +146,24 @@ func (s *Server) operation(op api.Op) Handler {
 		if err != nil {
 			return err
 		}
-		caller, err := s.cfg.Gate.Admit(r.Context(), credentials(r), q.Op, q.Pack)
+		who, err := s.credentials(r, op, parameters)
 		if err != nil {
 			return err
 		}
-		answer, err := s.cfg.Reader.Answer(r.Context(), view, caller.Snapshot)
+		var answer reader.Answer
+		if !who.HasBearer { // what cannot be delivered is neither quoted nor sold
+			if answer, err = s.cfg.Reader.Answer(r.Context(), view, s.cfg.Gate.Anonymous()); err != nil {
+				return err
+			}
+		}
+		caller, err := s.cfg.Gate.Admit(r.Context(), who, q.Op, q.Pack)
 		if err != nil {
+			return err
+		}
+		if caller.Payment != nil {
+			return s.sell(w, r, caller.Payment, answer)
+		}
+		if answer, err = s.cfg.Reader.Answer(r.Context(), view, caller.Snapshot); err != nil {
 			return err
 		}
 		if err := s.cfg.Gate.Charge(r.Context(), caller); err != nil {

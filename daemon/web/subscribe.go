@@ -51,7 +51,7 @@ func checkToken(token string) error {
 
 // subscribe streams the states of a pack. It is charged once, when the stream opens.
 func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) error {
-	q, err := parse(api.OpSubscribe, w, r)
+	q, _, err := parse(api.OpSubscribe, w, r)
 	if err != nil {
 		return err
 	}

@@ -39,28 +39,40 @@ func immutableHeaders() lines {
 	}
 }
 
+// headers sets those that belong to an answer.
+func (s *Server) headers(w http.ResponseWriter, a reader.Answer) {
+	if a.Immutable {
+		s.immutable.set(w.Header())
+	} else {
+		s.live.set(w.Header())
+	}
+}
+
+// text is an answer as it reads now.
+func (s *Server) text(a reader.Answer) []byte {
+	if a.Body == nil {
+		return a.JSON
+	}
+	return a.Body.Bytes(s.readAt(a))
+}
+
+// readAt is the moment at which the age in an answer is measured.
+func (s *Server) readAt(a reader.Answer) time.Time {
+	if a.At.IsZero() {
+		return s.cfg.Now()
+	}
+	return a.At
+}
+
 // write sends an answer. Bodies that were compressed once are sent so where the client takes gzip.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, a reader.Answer) {
-	h := w.Header()
-	if a.Immutable {
-		s.immutable.set(h)
-	} else {
-		s.live.set(h)
+	s.headers(w, a)
+	if a.Body != nil && acceptsGzip(r.Header["Accept-Encoding"]) {
+		w.Header().Set("Content-Encoding", "gzip")
+		send(w, http.StatusOK, a.Body.Gzip(s.readAt(a)))
+		return
 	}
-	text := a.JSON
-	if a.Body != nil {
-		at := a.At
-		if at.IsZero() {
-			at = s.cfg.Now()
-		}
-		if acceptsGzip(r.Header["Accept-Encoding"]) {
-			h.Set("Content-Encoding", "gzip")
-			text = a.Body.Gzip(at)
-		} else {
-			text = a.Body.Bytes(at)
-		}
-	}
-	send(w, http.StatusOK, text)
+	send(w, http.StatusOK, s.text(a))
 }
 
 // send writes a JSON text with its length. A client that went away is not an error of ours.

@@ -1,0 +1,169 @@
+package x402
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Errors of Chain and Store.
+var (
+	ErrNotVisible = errors.New("the chain does not show the transaction yet") // of Chain
+	ErrSpent      = errors.New("the transfer was spent on something else")    // of Store
+)
+
+// Chain shows transactions.
+type Chain interface {
+	// Payment returns what the chain shows of a transaction, after waiting a bounded time for it to be in a block, else ErrNotVisible.
+	// Any other error says that the chain does not answer.
+	Payment(ctx context.Context, hash [32]byte) (Payment, error)
+}
+
+// Kept is an answer as it is kept for who asks again with the same payment.
+type Kept struct {
+	Fingerprint string // of the request
+	Payer       string
+	At          time.Time // when it was given
+	Body        []byte    // JSON; nil when it is kept no longer
+}
+
+// Receipt is a payment that was spent on an answer.
+type Receipt struct {
+	Hash     [32]byte
+	Payment  Payment
+	Transfer Transfer
+	Op       api.Op
+	Kept
+}
+
+// Store keeps what was paid by call. Each method is one transaction.
+type Store interface {
+	// PaidCall returns the answer that the payment with the given hash was spent on; ok is false if there is none.
+	PaidCall(ctx context.Context, hash [32]byte) (kept Kept, ok bool, err error)
+	// SpendOnCall notes that the transfer of r is spent, and keeps the answer, or fails with ErrSpent and changes nothing.
+	SpendOnCall(ctx context.Context, r Receipt) error
+}
+
+// Desk takes payments by call. Make one with NewDesk; it is safe for concurrent use, and there is at most one for a Store.
+type Desk struct {
+	Quoter
+	chain Chain
+	store Store
+
+	mu   sync.Mutex // guards busy
+	busy map[[32]byte]chan struct{}
+}
+
+// NewDesk makes a Desk. A nil Now of q means time.Now.
+func NewDesk(q Quoter, chain Chain, store Store) (*Desk, error) {
+	if err := q.Check(); err != nil {
+		return nil, err
+	}
+	if q.Now == nil {
+		q.Now = time.Now
+	}
+	return &Desk{Quoter: q, chain: chain, store: store, busy: map[[32]byte]chan struct{}{}}, nil
+}
+
+// Claim is a payment that was found good for a request. Nobody else gets it until Close. Settle spends it.
+type Claim struct {
+	Replay *Kept // the answer that it was spent on before, which is to be given again; nil if it was not spent yet
+
+	desk    *Desk
+	receipt Receipt
+}
+
+// Claim takes the payment that proof names for a request. While another request has it, Claim waits.
+func (d *Desk) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim, err error) {
+	if err := d.seize(ctx, proof.Hash); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			d.release(proof.Hash)
+		}
+	}()
+	kept, spent, err := d.store.PaidCall(ctx, proof.Hash)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("look up payment: %w", err)
+	case spent && kept.Fingerprint != s.Fingerprint:
+		return nil, refused(api.ReasonAlreadyUsed, "the payment was used for another request")
+	case spent && !sameAddress(kept.Payer, proof.Payer):
+		return nil, refused(api.ReasonPayerMismatch, "the transaction was not sent by the payer that the proof names")
+	case spent && kept.Body == nil:
+		return nil, refused(api.ReasonAlreadyUsed, "the payment was used at %s; its answer is kept for %s", kept.At.UTC().Format(time.RFC3339), api.ProofIdempotency)
+	case spent:
+		return &Claim{Replay: &kept, desk: d, receipt: Receipt{Hash: proof.Hash}}, nil
+	}
+	payment, err := d.chain.Payment(ctx, proof.Hash)
+	switch {
+	case errors.Is(err, ErrNotVisible):
+		return nil, api.Errorf(api.ReasonPaymentPending, "the chain does not show the transaction yet").
+			WithHint("send the same request with the same proof again; do not pay again").WithRetryAfter(retryPending)
+	case err != nil:
+		// The cause is the chain's, and nobody is to pay twice because of it.
+		return nil, errors.Join(api.Errorf(api.ReasonChainUnavailable, "the chain does not answer").
+			WithHint("send the same request with the same proof again; do not pay again").WithRetryAfter(retryChain), err)
+	}
+	transfer, err := d.verify(payment, proof, s)
+	if err != nil {
+		return nil, err
+	}
+	return &Claim{desk: d, receipt: Receipt{
+		Hash: proof.Hash, Payment: payment, Transfer: transfer, Op: s.Op, Kept: Kept{Fingerprint: s.Fingerprint, Payer: proof.Payer},
+	}}, nil
+}
+
+// When to ask again.
+const (
+	retryPending = 2 * time.Second
+	retryChain   = 10 * time.Second
+)
+
+// Settle spends the payment on an answer, which is on disk when Settle returns nil.
+func (c *Claim) Settle(ctx context.Context, body []byte) error {
+	c.receipt.At, c.receipt.Body = c.desk.Now().UTC(), body
+	err := c.desk.store.SpendOnCall(ctx, c.receipt)
+	if errors.Is(err, ErrSpent) {
+		return refused(api.ReasonAlreadyUsed, "the transfer has bought credits already")
+	}
+	if err != nil {
+		return fmt.Errorf("spend payment: %w", err)
+	}
+	return nil
+}
+
+// Close gives the payment back, unless it was spent.
+func (c *Claim) Close() { c.desk.release(c.receipt.Hash) }
+
+// seize waits until nobody has the payment and takes it.
+func (d *Desk) seize(ctx context.Context, hash [32]byte) error {
+	for {
+		d.mu.Lock()
+		other := d.busy[hash]
+		if other == nil {
+			d.busy[hash] = make(chan struct{})
+			d.mu.Unlock()
+			return nil
+		}
+		d.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// release lets the next one have the payment.
+func (d *Desk) release(hash [32]byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	close(d.busy[hash])
+	delete(d.busy, hash)
+}

@@ -1,0 +1,114 @@
+package x402
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Proof is a proof as it was sent, checked as far as that is possible without the chain.
+type Proof struct {
+	Hash      [32]byte // of the transaction
+	Payer     string   // address
+	Signature string   // "" if there is none
+}
+
+// SignedText is what a payer may sign, by EIP-191, to show that the proof of a payment is his: the request is named by the nonce that
+// he paid with.
+func SignedText(txHash [32]byte, nonce string) string {
+	return "contextd payment\ntransaction: 0x" + hex.EncodeToString(txHash[:]) + "\nnonce: " + nonce
+}
+
+// malformed is the answer to a header that holds no proof.
+func malformed(format string, args ...any) *api.Error {
+	return api.Errorf(api.ReasonMalformedProof, format, args...).
+		WithHint(`send %s: base64 of {"scheme":"x402","network":"l2chain","txHash":"0x…","payer":"0x…"}`, api.HeaderPayment)
+}
+
+// ParseProof reads the values of the payment header, in both its spellings.
+func ParseProof(header, alias []string) (Proof, error) {
+	text := ""
+	for _, value := range append(append([]string{}, header...), alias...) {
+		switch {
+		case len(value) > api.MaxProofBytes:
+			return Proof{}, malformed("the payment header is over %d bytes", api.MaxProofBytes)
+		case text != "" && value != text:
+			return Proof{}, malformed("there are payment headers that differ")
+		}
+		text = value
+	}
+	raw, err := decode64(strings.TrimSpace(text))
+	if err != nil {
+		return Proof{}, malformed("the payment header is not base64")
+	}
+	wire, err := decodeProof(raw)
+	if err != nil {
+		return Proof{}, err
+	}
+	switch {
+	case wire.Scheme != api.SchemeX402:
+		return Proof{}, malformed("the scheme of the payment is not %s", api.SchemeX402)
+	case wire.Network != api.NetworkL2:
+		return Proof{}, api.Errorf(api.ReasonWrongNetwork, "the payment is on another network than %s", api.NetworkL2).WithHint("pay on the chain of the quote")
+	}
+	p := Proof{Payer: wire.Payer, Signature: wire.Signature}
+	if !fixedHex(wire.TxHash, p.Hash[:]) {
+		return Proof{}, malformed("txHash is not 32 bytes in hexadecimal")
+	}
+	var payer [20]byte
+	if !fixedHex(wire.Payer, payer[:]) {
+		return Proof{}, malformed("payer is not an address")
+	}
+	return p, nil
+}
+
+// decode64 reads base64 of either alphabet, padded or not.
+func decode64(text string) ([]byte, error) {
+	text = strings.TrimRight(text, "=")
+	if strings.ContainsAny(text, "-_") {
+		return base64.RawURLEncoding.DecodeString(text)
+	}
+	return base64.RawStdEncoding.DecodeString(text)
+}
+
+// decodeProof reads the members of a proof. Members it does not know are for others; one that is there twice means two things at once.
+func decodeProof(raw []byte) (api.PaymentProof, error) {
+	var wire api.PaymentProof
+	if err := json.Unmarshal(raw, &wire); err != nil {
+		return wire, malformed("the payment header is not base64 of a JSON object")
+	}
+	seen := map[string]bool{}
+	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
+		return wire, malformed("the payment header is not base64 of a JSON object")
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return wire, malformed("the payment header is not base64 of a JSON object")
+		}
+		key := strings.ToLower(name.(string)) // as the decoder matches it; JSON has names of no other type
+		if seen[key] {
+			return wire, malformed("the proof has %q twice", key)
+		}
+		seen[key] = true
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return wire, malformed("the payment header is not base64 of a JSON object")
+		}
+	}
+	return wire, nil
+}
+
+// fixedHex reads exactly as many bytes as into has, with 0x or 0X before them or without.
+func fixedHex(text string, into []byte) bool {
+	text = strings.TrimSpace(text)
+	if len(text) > 2 && (text[:2] == "0x" || text[:2] == "0X") {
+		text = text[2:]
+	}
+	raw, err := hex.DecodeString(text)
+	return err == nil && copy(into, raw) == len(into) && len(raw) == len(into)
+}

@@ -1,0 +1,160 @@
+package x402
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"time"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Payment is what the chain shows of a transaction.
+type Payment struct {
+	ChainID   int64 // 0 where the chain does not say
+	From, To  string
+	Input     []byte
+	Succeeded bool
+	Block     uint64
+	BlockHash [32]byte
+	At        time.Time // of the block
+	Transfers []Transfer
+}
+
+// Transfer is a Transfer log of an ERC-20 token, of any contract.
+type Transfer struct {
+	Contract string
+	From, To string
+	Amount   uint64 // of the token's smallest unit; the greatest number stands for all that are greater
+	LogIndex uint64
+}
+
+// Parts of the calldata of transfer(address,uint256).
+const (
+	selector     = "\xa9\x05\x9c\xbb"
+	wordSize     = 32
+	addressSize  = 20
+	recipientEnd = len(selector) + wordSize
+	amountEnd    = recipientEnd + wordSize
+	maxInput     = 4 << 10 // of calldata that is searched for a nonce
+)
+
+// verify compares what the chain shows with what was quoted for s, and returns the log that pays for it.
+func (q *Quoter) verify(p Payment, proof Proof, s Subject) (Transfer, error) {
+	price := uint64(s.Op.PriceMicros())
+	if err := q.verifyCall(p, proof); err != nil {
+		return Transfer{}, err
+	}
+	until, nonce, ok := q.findNonce(p.Input[amountEnd:], s)
+	switch amount, whole := word(p.Input[recipientEnd:amountEnd]); {
+	case !ok:
+		return Transfer{}, refused(api.ReasonNonceMismatch, "the calldata has no nonce that was quoted for this request")
+	case !sameAddress(hex.EncodeToString(p.Input[recipientEnd-addressSize:recipientEnd]), q.Treasury):
+		return Transfer{}, refused(api.ReasonWrongRecipient, "the transfer goes to another address than the treasury")
+	case !whole || amount != price:
+		return Transfer{}, refused(api.ReasonAmountMismatch, "the transfer is not of exactly the amount that was quoted")
+	case p.At.After(until):
+		return Transfer{}, refused(api.ReasonQuoteExpired, "the payment came into a block %s after the quote had ended", p.At.Sub(until).Round(time.Second))
+	case p.At.Before(until.Add(-api.QuoteWindow - maxSkew)):
+		return Transfer{}, refused(api.ReasonNonceMismatch, "the payment is older than the quote")
+	}
+	paid, err := q.onlyTransfer(p, price)
+	if err == nil && proof.Signature != "" {
+		err = q.checkSignature(proof, nonce)
+	}
+	return paid, err
+}
+
+// verifyCall checks that p is a direct call of transfer by the payer that did not fail.
+func (q *Quoter) verifyCall(p Payment, proof Proof) error {
+	switch {
+	case p.ChainID != 0 && p.ChainID != q.ChainID:
+		return refused(api.ReasonWrongNetwork, "the transaction is for chain %d, not %d", p.ChainID, q.ChainID)
+	case !p.Succeeded:
+		return refused(api.ReasonTxFailed, "the transaction failed on chain: it has moved nothing")
+	case !sameAddress(p.To, q.Token):
+		return refused(api.ReasonWrongToken, "the transaction is no direct call of the %s contract", api.AssetUSDG)
+	case !sameAddress(p.From, proof.Payer):
+		return refused(api.ReasonPayerMismatch, "the transaction was not sent by the payer that the proof names")
+	case len(p.Input) < amountEnd || string(p.Input[:len(selector)]) != selector:
+		return refused(api.ReasonWrongToken, "the transaction calls another function than transfer")
+	}
+	return nil
+}
+
+// maxSkew is how far the clock of the chain may be behind ours.
+const maxSkew = time.Minute
+
+// refused is the answer to a proof that is refused for good.
+func refused(reason api.Reason, format string, args ...any) *api.Error {
+	return api.Errorf(reason, format, args...).WithHint("this payment cannot pay for this request; ask without a proof for a new quote")
+}
+
+// onlyTransfer is the one log of p by which the token came to the treasury.
+func (q *Quoter) onlyTransfer(p Payment, price uint64) (paid Transfer, err error) {
+	found := 0
+	for _, t := range p.Transfers {
+		if sameAddress(t.Contract, q.Token) && sameAddress(t.To, q.Treasury) && sameAddress(t.From, p.From) {
+			paid = t
+			found++
+		}
+	}
+	switch {
+	case found == 0:
+		return paid, refused(api.ReasonWrongRecipient, "no transfer of %s from the payer to the treasury is in the transaction", api.AssetUSDG)
+	case found > 1 || paid.Amount != price:
+		return paid, refused(api.ReasonAmountMismatch, "the transaction moved another amount than was quoted, or several")
+	}
+	return paid, nil
+}
+
+// findNonce looks for a nonce that was made for s in rest, the calldata behind its parameters: as bytes or spelled out, anywhere,
+// because wallets put notes of their own there too.
+func (q *Quoter) findNonce(rest []byte, s Subject) (until time.Time, nonce [NonceSize]byte, ok bool) {
+	rest = rest[:min(len(rest), maxInput)]
+	for i := 0; i+NonceSize <= len(rest); i++ {
+		copy(nonce[:], rest[i:])
+		if until, ok := q.Made(nonce, s); ok {
+			return until, nonce, true
+		}
+	}
+	for {
+		at := bytes.Index(bytes.ToLower(rest), []byte("0x"))
+		if at < 0 {
+			return time.Time{}, nonce, false
+		}
+		rest = rest[at+2:]
+		if len(rest) < 2*NonceSize {
+			return time.Time{}, nonce, false
+		}
+		if _, err := hex.Decode(nonce[:], rest[:2*NonceSize]); err != nil {
+			continue
+		}
+		if until, ok := q.Made(nonce, s); ok {
+			return until, nonce, true
+		}
+	}
+}
+
+// word is a 32-byte number, if it is one that fits.
+func word(b []byte) (n uint64, ok bool) {
+	return binary.BigEndian.Uint64(b[wordSize-8:]), bytes.Equal(b[:wordSize-8], make([]byte, wordSize-8))
+}
+
+// sameAddress reports whether two texts are the same address, with 0x or without, in whatever case.
+func sameAddress(a, b string) bool {
+	var x, y [addressSize]byte
+	return fixedHex(a, x[:]) && fixedHex(b, y[:]) && x == y
+}
+
+// checkSignature checks what the payer has signed.
+func (q *Quoter) checkSignature(proof Proof, nonce [NonceSize]byte) error {
+	if q.Recover == nil {
+		return nil
+	}
+	signer, err := q.Recover(SignedText(proof.Hash, "0x"+hex.EncodeToString(nonce[:])), proof.Signature)
+	if err != nil || !sameAddress(signer, proof.Payer) {
+		return refused(api.ReasonPayerMismatch, "the signature in the proof is not the payer's")
+	}
+	return nil
+}
