@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/cmd/contextd/tour"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -103,6 +104,18 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 	}
 	fmt.Fprintf(out, "\nA new state every %s. Ctrl-C ends it.\n", o.refresh)
 	return run(ctx, d)
+}
+
+// walk runs d for as long as the tour takes and closes it.
+func walk(ctx context.Context, out io.Writer, d *daemon.Daemon, info daemon.Demo) error {
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, d) }()
+	err := tour.Take(ctx, out, tour.Config{
+		BaseURL: info.BaseURL, APIKey: info.APIKey, Outbox: info.Outbox, Books: d.Books(), Refresh: d.Refresh, Now: time.Now,
+	})
+	stop()
+	return errors.Join(err, <-ended)
 }
 
 // commands are lines to paste into another terminal. The key stays out of command lines, which other users can see.

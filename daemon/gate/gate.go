@@ -77,8 +77,10 @@ func (g *Gate) Charge(ctx context.Context, c Caller) error { return g.cfg.Meter.
 // Ended returns a channel that closes when what c was admitted with ends.
 func (g *Gate) Ended(c Caller) <-chan struct{} { return g.cfg.Keys.Ended(c.KeyID) }
 
-// Anonymous is how far back callers without a key may read history.
-func (g *Gate) Anonymous() time.Duration { return g.cfg.Plans[api.TierFree].Snapshot }
+// Anonymous is how far back callers without a key may read history, and whether they can pay by call at all.
+func (g *Gate) Anonymous() (window time.Duration, sells bool) {
+	return g.cfg.Plans[api.TierFree].Snapshot, g.cfg.Desk != nil
+}
 
 // Admit returns the caller with credentials c who asks for op on pack, or the *api.Error to answer with. One that asks for payment
 // has a quote in it where the call can be paid.
@@ -121,7 +123,8 @@ func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack strin
 	if err != nil {
 		return Caller{}, err
 	}
-	return Caller{Snapshot: g.Anonymous(), Call: billing.Call{Op: op, Pack: pack}, Payment: claim}, nil
+	window, _ := g.Anonymous()
+	return Caller{Snapshot: window, Call: billing.Call{Op: op, Pack: pack}, Payment: claim}, nil
 }
 
 // quoted is err with a quote in it where it asks for payment and the call has a price.

@@ -177,7 +177,7 @@ func (s script) Admit(_ context.Context, c gate.Credentials, _ api.Op, _ string)
 	return s.admit(c)
 }
 
-func (s script) Anonymous() time.Duration { return 0 }
+func (s script) Anonymous() (time.Duration, bool) { return 0, false }
 
 func (s script) Charge(context.Context, gate.Caller) error {
 	if s.charge == nil {

@@ -31,7 +31,7 @@ type Gate interface {
 	Admit(ctx context.Context, c gate.Credentials, op api.Op, pack string) (gate.Caller, error)
 	Charge(ctx context.Context, c gate.Caller) error
 	Ended(c gate.Caller) <-chan struct{}
-	Anonymous() time.Duration
+	Anonymous() (window time.Duration, sells bool)
 }
 
 // Config is what a Server needs.
@@ -151,8 +151,8 @@ func (s *Server) operation(op api.Op) Handler {
 			return err
 		}
 		var answer reader.Answer
-		if !who.HasBearer { // what cannot be delivered is neither quoted nor sold
-			if answer, err = s.cfg.Reader.Answer(r.Context(), view, s.cfg.Gate.Anonymous()); err != nil {
+		if window, sells := s.cfg.Gate.Anonymous(); sells && !who.HasBearer { // what cannot be delivered is neither quoted nor sold
+			if answer, err = s.cfg.Reader.Answer(r.Context(), view, window); err != nil {
 				return err
 			}
 		}

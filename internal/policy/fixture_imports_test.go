@@ -49,7 +49,7 @@ func forbidden() map[string][][2]string {
 		"tui knows no client and no daemon": {{"tui", "client"}, {"tui/screen", "daemon/mind"}},
 		"client knows no daemon":            {{"client", "daemon"}, {"client", "daemon/store"}},
 		"daemon knows no client":            {{"daemon", "client"}, {"daemon/web", "tui"}, {"daemon/daemontest", "cmd/contextd"}},
-		"nothing imports cmd":               {{"client", "cmd/ctx"}, {"internal/build", "cmd/contextd"}},
+		"nothing imports cmd":               {{"client", "cmd/ctx"}, {"internal/build", "cmd/contextd/tour"}},
 		"only store speaks SQL": {
 			{"daemon/feed", "database/sql"},
 			{"daemon", sqlite},

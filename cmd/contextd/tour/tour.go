@@ -1,4 +1,6 @@
-package main
+// Package tour is the story that contextd demo --once tells: every step calls the running daemon as a client does, says what came
+// back, and fails if that is not what it should be.
+package tour
 
 import (
 	"bytes"
@@ -16,19 +18,17 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/mind"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// tour is the story that demo --once tells: every step calls the running daemon as a client does and fails if the answer is
-// not what it should be.
+// tour is where the story has come to.
 type tour struct {
-	out    io.Writer
-	daemon *daemon.Daemon
-	info   daemon.Demo
+	out io.Writer
+	Config
 	client *sdk.Client
 	owner  *sdk.Console
 
@@ -37,24 +37,24 @@ type tour struct {
 	anchor int             // of the brief's first citation
 }
 
-// walk runs d for as long as the tour takes and closes it.
-func walk(ctx context.Context, out io.Writer, d *daemon.Daemon, info daemon.Demo) error {
-	ctx, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, d) }()
-	err := takeTour(ctx, out, d, info)
-	stop()
-	return errors.Join(err, <-ended)
+// Config is what the tour is about: a daemon that runs.
+type Config struct {
+	BaseURL string
+	APIKey  string
+	Outbox  string // directory where its mail goes
+	Books   *billing.Books
+	Refresh func(ctx context.Context, pack string) error // makes a new state now
+	Now     func() time.Time
 }
 
-// takeTour takes every step in order.
-func takeTour(ctx context.Context, out io.Writer, d *daemon.Daemon, info daemon.Demo) error {
-	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(info.BaseURL), sdk.WithAPIKey(sdk.NewKey(info.APIKey)))
+// Take takes every step in order and tells of it on out.
+func Take(ctx context.Context, out io.Writer, cfg Config) error {
+	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(cfg.BaseURL), sdk.WithAPIKey(sdk.NewKey(cfg.APIKey)))
 	if err != nil {
 		return err
 	}
-	t := &tour{out: out, daemon: d, info: info, client: c, owner: c.Console("")}
-	fmt.Fprintf(out, "A walk through contextd at %s, on recorded, synthetic data: no price here is real.\n", info.BaseURL)
+	t := &tour{out: out, Config: cfg, client: c, owner: c.Console("")}
+	fmt.Fprintf(out, "A walk through contextd at %s, on recorded, synthetic data: no price here is real.\n", cfg.BaseURL)
 	for _, step := range []func(context.Context) error{
 		t.fresh, t.brief, t.cite, t.search, t.snapshot, t.live, t.cost, t.noKey, t.signIn, t.keys,
 	} {
@@ -144,7 +144,7 @@ func (t *tour) search(ctx context.Context) error {
 
 func (t *tour) snapshot(ctx context.Context) error {
 	t.title("The state as it was twenty minutes ago; the answer never changes", "ctx snapshot --at 20m")
-	at := time.Now().Add(-20 * time.Minute)
+	at := t.Now().Add(-20 * time.Minute)
 	answer, err := t.client.Snapshot(ctx, api.PackCrypto, at)
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func (t *tour) next(ctx context.Context) (after api.CryptoState, err error) {
 			err := sdk.DecodeState(event.State.State, &after)
 			return after, err
 		case event.Type == api.EventPulse:
-			if err := t.daemon.Refresh(ctx, api.PackCrypto); err != nil {
+			if err := t.Refresh(ctx, api.PackCrypto); err != nil {
 				return after, err
 			}
 		}
@@ -209,7 +209,7 @@ func (t *tour) next(ctx context.Context) (after api.CryptoState, err error) {
 
 func (t *tour) cost(ctx context.Context) error {
 	t.title("What that cost: a credit for each answered call and for the stream", "contextd admin credits ledger; contextd admin audit")
-	books := t.daemon.Books()
+	books := t.Books
 	left, err := books.Balance(ctx, account.OperatorID, "")
 	if err != nil {
 		return err
@@ -247,8 +247,8 @@ func (t *tour) flags(verb string, list, other []api.Flag) {
 }
 
 func (t *tour) noKey(ctx context.Context) error {
-	t.title("Without a key nothing is answered", "curl -i "+t.info.BaseURL+api.PathFresh)
-	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(t.info.BaseURL))
+	t.title("Without a key nothing is answered", "curl -i "+t.BaseURL+api.PathFresh)
+	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(t.BaseURL))
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (t *tour) signIn(ctx context.Context) error {
 	if _, err := t.owner.SendLink(ctx, email); err != nil {
 		return err
 	}
-	mails, err := filepath.Glob(filepath.Join(t.info.Outbox, "*.eml"))
+	mails, err := filepath.Glob(filepath.Join(t.Outbox, "*.eml"))
 	if err != nil || len(mails) == 0 {
 		return fmt.Errorf("the outbox is empty: %w", err)
 	}
@@ -285,7 +285,7 @@ func (t *tour) keys(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(t.info.BaseURL), sdk.WithAPIKey(sdk.NewKey(issued.Key)))
+	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(t.BaseURL), sdk.WithAPIKey(sdk.NewKey(issued.Key)))
 	if err != nil {
 		return err
 	}
