@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/gate"
-	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
 
