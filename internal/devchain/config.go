@@ -1,0 +1,36 @@
+// Package devchain is an embedded Ethereum chain with a USDG test token, for contextd demo and for tests.
+//
+// It is go-ethereum's own node, consensus aside: blocks are sealed when there is something to put into them, at most one a second,
+// so that the chain's clock is never ahead of the wall clock. Its only open port is that of JSON-RPC over HTTP. With a directory,
+// what a receipt was given for survives kill -9. The keys in that directory are for test money: nothing here is to be trusted with any other.
+//
+// The token is token/TestUSDG.sol. After a change of it, run in that directory:
+//
+//	npm install --no-save solc@0.8.37 && node compile.mjs
+//
+// The build tag nodevchain leaves the chain out of a program, which makes it some 30 MB smaller; Open then fails.
+package devchain
+
+import (
+	"errors"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// ChainID is the id of every chain of this package, that of the test chain.
+const ChainID = api.ChainIDTest
+
+// ErrLeftOut is what Open fails with in a program that was built without the chain.
+var ErrLeftOut = errors.New("this program was built without the embedded chain (build tag nodevchain)")
+
+// Config says how a chain runs.
+type Config struct {
+	Dir    string // where it is kept; "" keeps it in memory
+	Listen string // address of JSON-RPC, on a loopback address; port 0 takes a free one
+}
+
+// Account is an account on the chain with the key to it.
+type Account struct {
+	Address    string `json:"address"`    // in the spelling of EIP-55
+	PrivateKey string `json:"privateKey"` // 0x and 64 hexadecimal digits
+}

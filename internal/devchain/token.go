@@ -1,0 +1,185 @@
+//go:build !nodevchain
+
+package devchain
+
+import (
+	"context"
+	_ "embed" // token/TestUSDG.bin
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
+)
+
+//go:embed token/TestUSDG.bin
+var tokenCode string
+
+// walletAmount is what the wallet of a new chain has, in micro-USDG.
+const walletAmount = 10_000_000_000
+
+// found puts the token on a chain that is new, and money into its wallet. The address of the token follows from the account that makes
+// it, so a chain that was killed halfway goes on where it was.
+func (c *Chain) found(ctx context.Context) error {
+	owner := c.keys.owner
+	c.token = crypto.CreateAddress(owner.address(), 0)
+	nonce, err := c.client.NonceAt(ctx, owner.address(), nil)
+	if err != nil {
+		return err
+	}
+	code, err := hexutil.Decode("0x" + strings.TrimSpace(tokenCode))
+	if err != nil {
+		return fmt.Errorf("read token: %w", err)
+	}
+	steps := []struct {
+		to   *common.Address
+		data []byte
+	}{{nil, code}, {&c.token, callData("mint(address,uint256)", addressWord(c.keys.wallet.address()), amountWord(walletAmount))}}
+	var hashes []common.Hash
+	for n := int(nonce); n < len(steps); n++ { // in one block
+		const gas = 3_000_000
+		hash, err := c.sendAt(ctx, owner, steps[n].to, steps[n].data, uint64(n), gas)
+		if err != nil {
+			return err
+		}
+		hashes = append(hashes, hash)
+	}
+	for _, hash := range hashes {
+		if _, err := c.wait(ctx, hash); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// callData is the calldata of a function with words as parameters.
+func callData(function string, words ...[32]byte) []byte {
+	data := crypto.Keccak256([]byte(function))[:4]
+	for _, w := range words {
+		data = append(data, w[:]...)
+	}
+	return data
+}
+
+// addressWord and amountWord are parameters.
+func addressWord(a common.Address) (w [32]byte) {
+	copy(w[12:], a[:])
+	return w
+}
+
+func amountWord(n int64) (w [32]byte) {
+	big.NewInt(n).FillBytes(w[:])
+	return w
+}
+
+// Transfer sends amount micro-USDG from an account to an address, with more behind the parameters, and waits for the block. It returns
+// the hash of the transaction. A transfer that reverts is an error, and its hash comes with it.
+func (c *Chain) Transfer(ctx context.Context, from Account, to string, amount int64, more []byte) (hash [32]byte, err error) {
+	data := append(callData("transfer(address,uint256)", addressWord(common.HexToAddress(to)), amountWord(amount)), more...)
+	return c.Call(ctx, from, c.Token(), data)
+}
+
+// Call sends a transaction with the given calldata and waits for the block.
+func (c *Chain) Call(ctx context.Context, from Account, to string, data []byte) (hash [32]byte, err error) {
+	raw, err := hexutil.Decode(from.PrivateKey)
+	if err != nil {
+		return hash, errors.New("the account has no key")
+	}
+	secret, err := crypto.ToECDSA(raw)
+	if err != nil {
+		return hash, errors.New("the account has no key")
+	}
+	nonce, err := c.client.PendingNonceAt(ctx, crypto.PubkeyToAddress(secret.PublicKey))
+	if err != nil {
+		return hash, err
+	}
+	const gas = 500_000
+	target := common.HexToAddress(to)
+	hash, err = c.sendAt(ctx, key{secret}, &target, data, nonce, gas)
+	if err != nil {
+		return hash, err
+	}
+	receipt, err := c.wait(ctx, hash)
+	if err == nil && receipt.Status != types.ReceiptStatusSuccessful {
+		err = errors.New("the transaction reverted")
+	}
+	return hash, err
+}
+
+// Owner is the account that owns the token: it mints, pauses and freezes.
+func (c *Chain) Owner() Account { return c.keys.owner.account() }
+
+// NewAccount makes an account with ether and amount micro-USDG.
+func (c *Chain) NewAccount(ctx context.Context, amount int64) (Account, error) {
+	secret, err := crypto.GenerateKey()
+	if err != nil {
+		return Account{}, err
+	}
+	k := key{secret}
+	target := k.address()
+	nonce, err := c.client.PendingNonceAt(ctx, c.keys.owner.address())
+	if err != nil {
+		return Account{}, err
+	}
+	if _, err := c.send(ctx, c.keys.owner, &target, nil, nonce, params.TxGas, big.NewInt(params.Ether)); err != nil {
+		return Account{}, err
+	}
+	if amount > 0 {
+		return k.account(), c.Mint(ctx, k.account().Address, amount)
+	}
+	return k.account(), nil
+}
+
+// Mint makes amount micro-USDG and gives them to an address.
+func (c *Chain) Mint(ctx context.Context, to string, amount int64) error {
+	_, err := c.Call(ctx, c.Owner(), c.Token(), callData("mint(address,uint256)", addressWord(common.HexToAddress(to)), amountWord(amount)))
+	return err
+}
+
+// sendAt sends a transaction without ether.
+func (c *Chain) sendAt(ctx context.Context, from key, to *common.Address, data []byte, nonce, gas uint64) (common.Hash, error) {
+	return c.send(ctx, from, to, data, nonce, gas, new(big.Int))
+}
+
+// send sends a transaction.
+func (c *Chain) send(ctx context.Context, from key, to *common.Address, data []byte, nonce, gas uint64, value *big.Int) (common.Hash, error) {
+	head, err := c.client.HeaderByNumber(ctx, nil)
+	if err != nil {
+		return common.Hash{}, err
+	}
+	tx, err := types.SignNewTx(from.secret, types.LatestSignerForChainID(big.NewInt(ChainID)), &types.DynamicFeeTx{
+		ChainID: big.NewInt(ChainID), Nonce: nonce, GasTipCap: big.NewInt(1), GasFeeCap: new(big.Int).Lsh(head.BaseFee, 1), Gas: gas, To: to, Value: value, Data: data,
+	})
+	if err != nil {
+		return common.Hash{}, err
+	}
+	return tx.Hash(), c.client.SendTransaction(ctx, tx)
+}
+
+// wait waits until a transaction is in a block.
+func (c *Chain) wait(ctx context.Context, hash common.Hash) (*types.Receipt, error) {
+	const poll = 2 * time.Millisecond
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
+	for {
+		receipt, err := c.client.TransactionReceipt(ctx, hash)
+		if err == nil {
+			return receipt, nil
+		}
+		if !errors.Is(err, ethereum.NotFound) && !strings.Contains(err.Error(), "indexing is in progress") {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}

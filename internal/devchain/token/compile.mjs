@@ -1,0 +1,20 @@
+// Compiles TestUSDG.sol to TestUSDG.bin and TestUSDG.abi.json. It is needed only after a change of the source:
+//   npm install --no-save solc@0.8.37 && node compile.mjs
+import { readFileSync, writeFileSync } from "node:fs";
+import solc from "solc";
+
+const input = {
+  language: "Solidity",
+  sources: { "TestUSDG.sol": { content: readFileSync("TestUSDG.sol", "utf8") } },
+  settings: {
+    evmVersion: "paris",
+    optimizer: { enabled: true, runs: 200 },
+    metadata: { bytecodeHash: "none", appendCBOR: false },
+    outputSelection: { "*": { "*": ["abi", "evm.bytecode.object"] } },
+  },
+};
+const output = JSON.parse(solc.compile(JSON.stringify(input)));
+for (const e of output.errors ?? []) console.error(e.formattedMessage);
+const contract = output.contracts["TestUSDG.sol"].TestUSDG;
+writeFileSync("TestUSDG.bin", contract.evm.bytecode.object + "\n");
+writeFileSync("TestUSDG.abi.json", JSON.stringify(contract.abi, null, 1) + "\n");
