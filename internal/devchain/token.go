@@ -183,3 +183,22 @@ func (c *Chain) wait(ctx context.Context, hash common.Hash) (*types.Receipt, err
 		}
 	}
 }
+
+// Freeze lets an address neither send nor receive, or lets it again.
+func (c *Chain) Freeze(ctx context.Context, address string, stop bool) error {
+	_, err := c.Call(ctx, c.Owner(), c.Token(), callData("setFrozen(address,bool)", addressWord(common.HexToAddress(address)), boolWord(stop)))
+	return err
+}
+
+// Pause stops all transfers, or lets them go on.
+func (c *Chain) Pause(ctx context.Context, stop bool) error {
+	_, err := c.Call(ctx, c.Owner(), c.Token(), callData("setPaused(bool)", boolWord(stop)))
+	return err
+}
+
+func boolWord(b bool) [32]byte {
+	if b {
+		return amountWord(1)
+	}
+	return amountWord(0)
+}

@@ -1,0 +1,307 @@
+//go:build !nodevchain
+
+package devchain_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/internal/devchain"
+)
+
+// open opens a chain that is closed with the test.
+func open(t *testing.T, dir string) *devchain.Chain {
+	t.Helper()
+	began := time.Now()
+	c, err := devchain.Open(t.Context(), devchain.Config{Dir: dir, Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("ready after %v", time.Since(began))
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// call calls JSON-RPC over HTTP, as every client does.
+func call[T any](t *testing.T, c *devchain.Chain, method string, params ...any) (result T) {
+	t.Helper()
+	if params == nil {
+		params = []any{}
+	}
+	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.Post(c.URL(), "application/json", bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var answer struct {
+		Result T
+		Error  *struct{ Message string }
+	}
+	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
+		t.Fatal(err)
+	}
+	if answer.Error != nil {
+		t.Fatalf("%s: %s", method, answer.Error.Message)
+	}
+	return answer.Result
+}
+
+// balance is the balance of an address in micro-USDG.
+func balance(t *testing.T, c *devchain.Chain, address string) (n int64) {
+	t.Helper()
+	word := call[string](t, c, "eth_call", map[string]string{"to": c.Token(), "data": "0x70a08231" + strings.Repeat("0", 24) + address[2:]}, "latest")
+	if _, err := fmt.Sscanf(word, "0x%x", &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// number reads a hexadecimal number.
+func number(t *testing.T, text string) (n int64) {
+	t.Helper()
+	if _, err := fmt.Sscanf(text, "0x%x", &n); err != nil {
+		t.Fatalf("%q is no number", text)
+	}
+	return n
+}
+
+func TestChain(t *testing.T) {
+	t.Parallel()
+	c := open(t, "")
+	if id := number(t, call[string](t, c, "eth_chainId")); id != devchain.ChainID {
+		t.Errorf("the chain id is %d", id)
+	}
+	if got := balance(t, c, c.Wallet().Address); got != 10_000_000_000 {
+		t.Errorf("the wallet has %d", got)
+	}
+	if decimals := number(t, call[string](t, c, "eth_call", map[string]string{"to": c.Token(), "data": "0x313ce567"}, "latest")); decimals != 6 {
+		t.Errorf("the token has %d decimals", decimals)
+	}
+	nonce := bytes.Repeat([]byte{0xab}, 32)
+	hash, err := c.Transfer(t.Context(), c.Wallet(), c.Treasury(), 1_000, nonce)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := balance(t, c, c.Treasury()); got != 1_000 {
+		t.Errorf("the treasury has %d", got)
+	}
+	tx := call[struct{ Input, From, To string }](t, c, "eth_getTransactionByHash", "0x"+hex.EncodeToString(hash[:]))
+	if !strings.HasSuffix(tx.Input, hex.EncodeToString(nonce)) || !strings.EqualFold(tx.To, c.Token()) || !strings.EqualFold(tx.From, c.Wallet().Address) {
+		t.Errorf("the transaction is %+v", tx)
+	}
+	logs := call[[]struct{ Address string }](t, c, "eth_getLogs", map[string]any{"fromBlock": "0x0", "toBlock": "latest", "address": c.Token()})
+	if len(logs) != 2 { // of the mint and the transfer
+		t.Errorf("%d logs", len(logs))
+	}
+	if modules := call[map[string]string](t, c, "rpc_modules"); len(modules) != 4 || modules["eth"] == "" || modules["admin"] != "" {
+		t.Errorf("open modules: %v", modules)
+	}
+}
+
+// TestTokenRefuses what the real one does, and says why.
+func TestTokenRefuses(t *testing.T) {
+	t.Parallel()
+	c := open(t, "")
+	poor, err := c.NewAccount(t.Context(), 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Transfer(t.Context(), poor, c.Treasury(), 6, nil); err == nil {
+		t.Error("more was sent than was there")
+	}
+	if _, err := c.Transfer(t.Context(), poor, c.Treasury(), 5, nil); err != nil {
+		t.Error(err)
+	}
+	for _, function := range []string{"freeze", "pause"} {
+		who := c.Wallet()
+		set := map[string]func(bool) error{"freeze": func(stop bool) error { return c.Freeze(t.Context(), who.Address, stop) }, "pause": func(stop bool) error { return c.Pause(t.Context(), stop) }}[function]
+		if err := set(true); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Transfer(t.Context(), who, c.Treasury(), 1, nil); err == nil {
+			t.Errorf("%s stops nothing", function)
+		}
+		if err := set(false); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Transfer(t.Context(), who, c.Treasury(), 1, nil); err != nil {
+			t.Errorf("after %s: %v", function, err)
+		}
+	}
+}
+
+// TestClockIsNeverAhead makes payments as quickly as they go: each block has a second of its own, which has begun.
+func TestClockIsNeverAhead(t *testing.T) {
+	t.Parallel()
+	c := open(t, "")
+	last := int64(0)
+	for range 4 {
+		if _, err := c.Transfer(t.Context(), c.Wallet(), c.Treasury(), 1, nil); err != nil {
+			t.Fatal(err)
+		}
+		head := call[struct{ Timestamp string }](t, c, "eth_getBlockByNumber", "latest", false)
+		at := number(t, head.Timestamp)
+		if ahead := at - time.Now().Unix(); ahead > 0 || at <= last {
+			t.Errorf("the block after %d is of %d, %d s ahead", last, at, ahead)
+		}
+		last = at
+	}
+}
+
+func TestRestartKeepsEverything(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := open(t, dir)
+	if _, err := c.Transfer(t.Context(), c.Wallet(), c.Treasury(), 7, nil); err != nil {
+		t.Fatal(err)
+	}
+	genesis, token, wallet, treasury := c.Genesis(), c.Token(), c.Wallet(), c.Treasury()
+	head := call[string](t, c, "eth_blockNumber")
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c = open(t, dir)
+	if c.Genesis() != genesis || c.Token() != token || c.Wallet() != wallet || c.Treasury() != treasury || call[string](t, c, "eth_blockNumber") != head {
+		t.Error("it is another chain")
+	}
+	if got := balance(t, c, treasury); got != 7 {
+		t.Errorf("the treasury has %d", got)
+	}
+	if _, err := c.Transfer(t.Context(), wallet, treasury, 1, nil); err != nil {
+		t.Error(err)
+	}
+	info, err := os.Stat(filepath.Join(dir, "accounts.json"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the keys: %v, %v", info, err)
+	}
+	if open(t, "").Genesis() == genesis {
+		t.Error("another chain has the same first block")
+	}
+}
+
+// asChild makes the test binary a chain that pays for ever and tells of every payment that was confirmed.
+const asChild = "DEVCHAIN_CHILD"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(asChild); dir != "" {
+		pay(dir)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// pay is what the child does.
+func pay(dir string) {
+	ctx := context.Background()
+	c, err := devchain.Open(ctx, devchain.Config{Dir: dir, Listen: "127.0.0.1:0"})
+	if err != nil {
+		fmt.Println("failed", err)
+		return
+	}
+	for {
+		hash, err := c.Transfer(ctx, c.Wallet(), c.Treasury(), 1, nil)
+		if err != nil {
+			fmt.Println("failed", err)
+			return
+		}
+		fmt.Println(hex.EncodeToString(hash[:]))
+	}
+}
+
+// TestKillLosesNothing kills the chain again and again: every payment that was confirmed is there.
+func TestKillLosesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paid []string
+	for round := range 3 {
+		child := exec.Command(self)
+		child.Env = append(os.Environ(), asChild+"="+dir)
+		out, err := child.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		for n := 0; n < 1+round && lines.Scan(); n++ {
+			if strings.HasPrefix(lines.Text(), "failed") {
+				t.Fatal(lines.Text())
+			}
+			paid = append(paid, lines.Text())
+		}
+		time.Sleep(time.Duration(round) * 400 * time.Millisecond) // at another moment of the next block each time
+		if err := child.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		for lines.Scan() { // what was confirmed before the end
+			paid = append(paid, lines.Text())
+		}
+		_ = child.Wait()
+	}
+	c := open(t, dir)
+	for _, hash := range paid {
+		if receipt := call[*struct{ Status string }](t, c, "eth_getTransactionReceipt", "0x"+hash); receipt == nil || receipt.Status != "0x1" {
+			t.Errorf("payment %s of %d is lost", hash, len(paid))
+		}
+	}
+	if got := balance(t, c, c.Treasury()); got < int64(len(paid)) {
+		t.Errorf("%d payments were confirmed, the treasury has %d", len(paid), got)
+	}
+}
+
+func TestBadConfig(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, listen := range []string{"", "nowhere", "127.0.0.1:x", l.Addr().String()} {
+		if c, err := devchain.Open(t.Context(), devchain.Config{Listen: listen}); err == nil {
+			_ = c.Close()
+			t.Errorf("it listens on %q", listen)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "accounts.json"), []byte(`{"owner":"0x00"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := devchain.Open(t.Context(), devchain.Config{Dir: dir, Listen: "127.0.0.1:0"}); err == nil {
+		_ = c.Close()
+		t.Error("keys that are none are taken")
+	}
+}
+
+// BenchmarkOpen starts a new chain, token and all.
+func BenchmarkOpen(b *testing.B) {
+	for b.Loop() {
+		c, err := devchain.Open(b.Context(), devchain.Config{Listen: "127.0.0.1:0"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := c.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
