@@ -21,6 +21,7 @@ import (
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/mail"
@@ -32,6 +33,8 @@ import (
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/web/console"
+	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -59,6 +62,7 @@ type Config struct {
 	PublicURL      string           // where users reach the daemon; "" means where it listens
 	TrustedProxies []netip.Prefix   // whose X-Forwarded-For is believed
 	ChainID        int64            // of the chain that pays; 0 means api.ChainIDTest
+	Chain          *Chain           // nil means that calls are paid with keys alone
 	SMTP           *mail.SMTPConfig // where mail goes out; nil means into files of OutboxDir
 
 	Plans     billing.Plans  // what tiers allow; nil means billing.DefaultPlans
@@ -94,7 +98,10 @@ type Daemon struct {
 	keys      *account.Keys
 	meter     *billing.Meter
 	books     *billing.Books
-	smtp      *mail.SMTP // nil without a server
+	smtp      *mail.SMTP    // nil without a server
+	chain     *chain.Client // nil without a chain, as desk
+	desk      *x402.Desk
+	demoChain *devchain.Chain // of a demo alone
 	pipelines map[string]*pipeline.Pipeline
 	feed      *feed.Feed
 	web       *web.Server
@@ -117,7 +124,7 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 		cfg.Logger = slog.Default()
 	}
 	d := &Daemon{cfg: cfg, pipelines: map[string]*pipeline.Pipeline{}}
-	for _, step := range []func(context.Context) error{d.openStore, d.openPublic, d.openPacks, d.openEndpoints} {
+	for _, step := range []func(context.Context) error{d.openStore, d.openPublic, d.openChain, d.openPacks, d.openEndpoints} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, d.Close())
 		}
@@ -197,8 +204,12 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	admission := gate.Config{Keys: d.keys, Meter: d.meter, Plans: d.cfg.Plans}
+	if d.desk != nil {
+		admission.Desk = d.desk
+	}
 	d.web = web.New(web.Config{
-		Reader: read, Gate: gate.New(gate.Config{Keys: d.keys, Meter: d.meter, Plans: d.cfg.Plans}), Streams: d.feed, Ready: d.Ready,
+		Reader: read, Gate: gate.New(admission), Streams: d.feed, Ready: d.Ready, Trusted: d.cfg.TrustedProxies,
 		More: owners.Routes(), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	})
 	return nil
@@ -324,6 +335,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	all.Go(func() { d.every(jobs, flushEvery, "last use of keys was not written", d.keys.Flush) })
 	all.Go(func() { d.every(jobs, pruneEvery, "what had ended was not dropped", d.prune) })
+	all.Go(func() { d.every(jobs, sweepEvery, "payments were not looked at again", d.sweep) })
 	if d.smtp != nil {
 		all.Go(func() { d.smtp.Run(jobs) })
 	}
@@ -375,6 +387,12 @@ func (d *Daemon) Close() error {
 				errs = append(errs, err)
 			}
 		}
+	}
+	if d.chain != nil {
+		d.chain.Close()
+	}
+	if d.demoChain != nil {
+		errs = append(errs, d.demoChain.Close())
 	}
 	if d.history != nil {
 		errs = append(errs, d.history.Close())

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -240,7 +241,7 @@ func TestURLOfEveryAddress(t *testing.T) {
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{DataDir: dir, Listen: "127.0.0.1:0", Every: time.Hour})
+	d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{DataDir: dir, Listen: "127.0.0.1:0", Every: time.Hour}, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +255,7 @@ func TestDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(text, &written); err != nil || written != info || info.BaseURL != d.URL() {
+	if err := json.Unmarshal(text, &written); err != nil || !reflect.DeepEqual(written, info) || info.BaseURL != d.URL() {
 		t.Errorf("%s holds %+v, want %+v (%v)", daemon.DemoFile, written, info, err)
 	}
 	for _, back := range []time.Duration{5 * time.Minute, 30 * time.Minute, 55 * time.Minute} {
@@ -279,7 +280,7 @@ func TestDemo(t *testing.T) {
 // reopenDemo opens a demo in dir that ends with the test.
 func reopenDemo(t *testing.T, dir string) (*daemon.Daemon, daemon.Demo, error) {
 	t.Helper()
-	d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{DataDir: dir, Listen: "127.0.0.1:0"})
+	d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{DataDir: dir, Listen: "127.0.0.1:0"}, "127.0.0.1:0")
 	if err == nil {
 		t.Cleanup(func() { _ = d.Close() })
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -24,6 +25,17 @@ type Demo struct {
 	BaseURL string `json:"baseUrl"`
 	APIKey  string `json:"apiKey"`
 	Outbox  string `json:"outbox"` // directory of the mails that were sent
+
+	Chain  *DemoChain        `json:"chain,omitempty"`  // absent where the program was built without one, as Wallet
+	Wallet *devchain.Account `json:"wallet,omitempty"` // with money to pay with
+}
+
+// DemoChain is the chain of a demo.
+type DemoChain struct {
+	RPCURL   string `json:"rpcUrl"`
+	ChainID  int64  `json:"chainId"`
+	Token    string `json:"token"`
+	Treasury string `json:"treasury"`
 }
 
 const (
@@ -43,9 +55,26 @@ type demoClock struct {
 // Now is the time of the clock.
 func (c *demoClock) Now() time.Time { return c.now().Add(-time.Duration(c.back.Load())) }
 
-// OpenDemo opens a daemon that plays recorded sources through the real connectors. A new data directory gets an hour of history
-// first, made by the same pipeline, so that every operation has something to answer at once.
-func OpenDemo(ctx context.Context, cfg Config) (*Daemon, Demo, error) {
+// chainDir is the name, in the data directory, of the directory of a demo's chain.
+const chainDir = "chain"
+
+// startChain starts the chain of a demo and has cfg pay on it. Without one in the program, calls are paid with keys alone.
+func startChain(ctx context.Context, cfg *Config, listen string) (*devchain.Chain, error) {
+	c, err := devchain.Open(ctx, devchain.Config{Dir: filepath.Join(cfg.DataDir, chainDir), Listen: listen})
+	if errors.Is(err, devchain.ErrLeftOut) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	cfg.ChainID, cfg.Chain = devchain.ChainID, &Chain{RPCURL: c.URL(), Token: c.Token(), Treasury: c.Treasury()}
+	return c, nil
+}
+
+// OpenDemo opens a daemon that plays recorded sources through the real connectors, and pays on a chain of its own, which answers on
+// chainListen. A new data directory gets an hour of history first, made by the same pipeline, so that every operation has something to
+// answer at once.
+func OpenDemo(ctx context.Context, cfg Config, chainListen string) (*Daemon, Demo, error) {
 	clock := &demoClock{now: cfg.Now}
 	if clock.now == nil {
 		clock.now = time.Now
@@ -54,10 +83,19 @@ func OpenDemo(ctx context.Context, cfg Config) (*Daemon, Demo, error) {
 	if cfg.Every == 0 {
 		cfg.Every = demoEvery
 	}
-	d, err := Open(ctx, cfg)
+	held, err := lock(cfg.DataDir) // before anything is made in it
 	if err != nil {
 		return nil, Demo{}, err
 	}
+	money, err := startChain(ctx, &cfg, chainListen)
+	if err := errors.Join(err, held.Close()); err != nil {
+		return nil, Demo{}, err
+	}
+	d, err := Open(ctx, cfg)
+	if err != nil {
+		return nil, Demo{}, errors.Join(err, money.Close())
+	}
+	d.demoChain = money
 	info, err := d.startDemo(ctx, clock)
 	if err != nil {
 		return nil, Demo{}, errors.Join(err, d.Close())
@@ -94,6 +132,10 @@ func (d *Daemon) startDemo(ctx context.Context, clock *demoClock) (Demo, error) 
 			return Demo{}, err
 		}
 		info.APIKey = issued.Key
+	}
+	if c := d.demoChain; c != nil {
+		wallet := c.Wallet()
+		info.Wallet, info.Chain = &wallet, &DemoChain{RPCURL: c.URL(), ChainID: devchain.ChainID, Token: c.Token(), Treasury: c.Treasury()}
 	}
 	if err := d.topUp(ctx, info.APIKey[:api.KeyIDLength]); err != nil {
 		return Demo{}, err
@@ -132,8 +174,13 @@ func writePrivate(path string, v any) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", path, err)
 	}
+	return writeFile(path, append(text, '\n'))
+}
+
+// writeFile writes text to path, whole or not at all, readable by the user alone.
+func writeFile(path string, text []byte) error {
 	fresh := path + ".new"
-	if err := os.WriteFile(fresh, append(text, '\n'), 0o600); err != nil {
+	if err := os.WriteFile(fresh, text, 0o600); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	if err := os.Rename(fresh, path); err != nil {

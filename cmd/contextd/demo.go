@@ -32,13 +32,13 @@ func newDemo(s *settings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "demo", Short: "Run everything on this machine, with recorded data and no network", Args: cobra.NoArgs,
 		Long: "Run everything on this machine: recorded sources that move every few seconds through the real connectors, the\n" +
-			"built-in brief writer, an hour of history and a key. It prints the commands to try. With --once it walks through\n" +
+			"built-in brief writer, an hour of history, a chain with test money and a key. It prints the commands to try. With --once it walks through\n" +
 			"the whole story by itself and ends.\n\nWithout --data-dir it works in a directory of its own that it removes at the end.",
 		Example: "  contextd demo\n  contextd demo --once\n  contextd demo --listen 127.0.0.1:0 --data-dir ./demo",
 	}
 	f := c.Flags()
 	f.StringVar(&o.listen, "listen", api.DefaultListen, "address to serve on; port 0 takes a free one (as --once does by default)")
-	f.StringVar(&o.chainListen, "chain-listen", "127.0.0.1:8545", "accepted for later: the demo has no chain yet")
+	f.StringVar(&o.chainListen, "chain-listen", "127.0.0.1:8545", "address of the embedded chain; a free port where that is taken, or where --listen takes one")
 	f.DurationVar(&o.refresh, "refresh", 15*time.Second, "time from one state to the next")
 	f.BoolVar(&o.once, "once", false, "walk through the whole story and end")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -47,6 +47,9 @@ func newDemo(s *settings) *cobra.Command {
 		}
 		if o.once && !c.Flags().Changed("listen") {
 			o.listen = "127.0.0.1:0"
+		}
+		if !c.Flags().Changed("chain-listen") {
+			o.chainListen = chainAddress(o.listen)
 		}
 		if o.once && !c.Flags().Changed("refresh") {
 			o.refresh = time.Hour // the tour refreshes when it comes to that
@@ -63,6 +66,20 @@ func newDemo(s *settings) *cobra.Command {
 		return o.run(c.Context(), c.OutOrStdout(), dir, newLogger(c.ErrOrStderr(), "text", level))
 	}
 	return c
+}
+
+// chainAddress is where the chain listens unless told otherwise: at the usual port, if that is free and listen names a port too.
+func chainAddress(listen string) string {
+	const usual, free = "127.0.0.1:8545", "127.0.0.1:0"
+	if _, port, err := net.SplitHostPort(listen); err == nil && port == "0" {
+		return free
+	}
+	l, err := net.Listen("tcp", usual)
+	if err != nil {
+		return free
+	}
+	_ = l.Close() // nothing was accepted on it
+	return usual
 }
 
 // check reports what is wrong with the flags.
@@ -89,7 +106,7 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 		place = dir + " (removed at the end)"
 	}
-	d, info, err := daemon.OpenDemo(ctx, daemon.Config{DataDir: dir, Listen: o.listen, Every: o.refresh, Logger: log})
+	d, info, err := daemon.OpenDemo(ctx, daemon.Config{DataDir: dir, Listen: o.listen, Every: o.refresh, Logger: log}, o.chainListen)
 	if err != nil {
 		return err
 	}

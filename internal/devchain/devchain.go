@@ -117,8 +117,11 @@ func ethConfig(k keys) *ethconfig.Config {
 	return &ec
 }
 
-// Close stops the chain. What was confirmed is there when it is opened again.
+// Close stops the chain. What was confirmed is there when it is opened again. Closing a nil Chain does nothing.
 func (c *Chain) Close() error {
+	if c == nil {
+		return nil
+	}
 	if c.miner != nil {
 		c.miner.stop()
 	}

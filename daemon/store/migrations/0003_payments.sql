@@ -7,8 +7,7 @@ CREATE TABLE transfers (
     block      INTEGER NOT NULL,
     block_hash BLOB NOT NULL,
     at         INTEGER NOT NULL, -- the block's time, Unix milliseconds
-    spent_on   TEXT NOT NULL,    -- '' on nothing yet; call, deposit or written-off
-    deposit_id TEXT REFERENCES deposits (id),
+    spent_on   TEXT NOT NULL,    -- '' on nothing yet; call
     note       TEXT NOT NULL DEFAULT '', -- why it fits no deposit, or what the operator said of it
     settled    TEXT NOT NULL DEFAULT 'no', -- no: it may still vanish; final; vanished
     seen_at    INTEGER NOT NULL,
@@ -31,33 +30,3 @@ CREATE TABLE paid_calls (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX paid_calls_by_time ON paid_calls (at) WHERE body IS NOT NULL;
-
--- Purchases of credits.
-CREATE TABLE deposits (
-    id          TEXT PRIMARY KEY,
-    owner_id    TEXT NOT NULL REFERENCES owners (id),
-    key_id      TEXT REFERENCES keys (id), -- that was named; NULL for the owner's oldest
-    pack        TEXT NOT NULL,
-    credits     INTEGER NOT NULL,
-    amount      INTEGER NOT NULL, -- micro-USDG, the price and the slot
-    slot        INTEGER NOT NULL, -- 0 to 9999, what makes the amount unique
-    nonce       BLOB NOT NULL UNIQUE,
-    status      TEXT NOT NULL,    -- pending, verified or expired
-    created_at  INTEGER NOT NULL,
-    expires_at  INTEGER NOT NULL,
-    held        INTEGER NOT NULL DEFAULT 1, -- 1 while no other deposit may have the amount
-    tx_hash     BLOB,
-    payer       TEXT,
-    verified_at INTEGER,
-    credited    TEXT REFERENCES keys (id) -- the key that got the credits
-) STRICT;
-
-CREATE INDEX deposits_by_owner ON deposits (owner_id, created_at);
-CREATE INDEX deposits_by_amount ON deposits (amount, expires_at);
-CREATE UNIQUE INDEX deposits_by_slot ON deposits (amount) WHERE held = 1;
-
--- What is remembered from one look at the chain to the next.
-CREATE TABLE chain (
-    name  TEXT PRIMARY KEY, -- genesis, cursor, cursor_hash
-    value TEXT NOT NULL
-) STRICT, WITHOUT ROWID;

@@ -1,0 +1,234 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/rpc"
+)
+
+// Config is what a Client needs.
+type Config struct {
+	URL      string // JSON-RPC over HTTP; it may hold a secret, so it reaches no log and no error
+	ChainID  int64
+	Token    string           // address of the USDG contract
+	Treasury string           // address that is paid to
+	Wait     time.Duration    // for a transaction to be in a block; 0 means DefaultWait
+	HTTP     *http.Client     // nil means one of its own with bounded time
+	Now      func() time.Time // nil means time.Now
+}
+
+// Bounds of a Client.
+const (
+	DefaultWait = 10 * time.Second
+	callTimeout = 10 * time.Second // for one answer of the node
+	firstPoll   = 250 * time.Millisecond
+)
+
+// ErrNoAnswer says that the node could not be asked, or did not know.
+var ErrNoAnswer = errors.New("ask chain")
+
+// Client reads one chain. Make one with New; it is safe for concurrent use.
+type Client struct {
+	cfg      Config
+	token    common.Address
+	treasury common.Address
+	rpc      *rpc.Client
+}
+
+// New makes a Client. It asks the node for nothing: Check does that.
+func New(ctx context.Context, cfg Config) (*Client, error) {
+	c := &Client{cfg: cfg}
+	for _, a := range []struct {
+		name, text string
+		into       *common.Address
+	}{{"token", cfg.Token, &c.token}, {"treasury", cfg.Treasury, &c.treasury}} {
+		spelled, err := Checksum(a.text)
+		if err != nil {
+			return nil, fmt.Errorf("chain: %s %q: %w", a.name, a.text, err)
+		}
+		*a.into = common.HexToAddress(spelled)
+	}
+	if u, err := url.Parse(cfg.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, errors.New("chain: the RPC URL is not like https://rpc.example.org")
+	}
+	if c.cfg.HTTP == nil {
+		c.cfg.HTTP = &http.Client{Timeout: callTimeout}
+	}
+	if c.cfg.Wait == 0 {
+		c.cfg.Wait = DefaultWait
+	}
+	if c.cfg.Now == nil {
+		c.cfg.Now = time.Now
+	}
+	var err error
+	if c.rpc, err = rpc.DialOptions(ctx, cfg.URL, rpc.WithHTTPClient(c.cfg.HTTP)); err != nil {
+		return nil, errors.New("chain: the RPC URL cannot be used")
+	}
+	return c, nil
+}
+
+// Close ends the connections.
+func (c *Client) Close() { c.rpc.Close() }
+
+// redact is err without the URL of the node, which may hold a key.
+func (c *Client) redact(err error) error {
+	if err == nil {
+		return nil
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	text := err.Error()
+	if parsed, perr := url.Parse(c.cfg.URL); perr == nil {
+		for _, secret := range []string{c.cfg.URL, parsed.RawQuery, strings.Trim(parsed.Path, "/")} {
+			if secret != "" {
+				text = strings.ReplaceAll(text, secret, "…")
+			}
+		}
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", ErrNoAnswer, err)
+	}
+	return fmt.Errorf("%w: %s", ErrNoAnswer, text)
+}
+
+// call asks the node for one thing.
+func (c *Client) call(ctx context.Context, result any, method string, params ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return c.redact(c.rpc.CallContext(ctx, result, method, params...))
+}
+
+// Check reports what is wrong with the chain or its configuration, with what to do about it: another chain, no token, a token with
+// other decimals, a treasury that cannot be right, a clock that differs.
+func (c *Client) Check(ctx context.Context) error {
+	var id hexutil.Big
+	if err := c.call(ctx, &id, "eth_chainId"); err != nil {
+		return err
+	}
+	if have := (*big.Int)(&id); !have.IsInt64() || have.Int64() != c.cfg.ChainID {
+		return fmt.Errorf("the node serves chain %s, the configuration says %d: mend chain.id or chain.rpc_url", have, c.cfg.ChainID)
+	}
+	if c.treasury == (common.Address{}) || c.treasury == c.token {
+		return errors.New("the treasury is nobody or the token itself: mend chain.treasury")
+	}
+	var code hexutil.Bytes
+	if err := c.call(ctx, &code, "eth_getCode", c.token, "latest"); err != nil {
+		return err
+	}
+	if len(code) == 0 {
+		return fmt.Errorf("there is no contract at %s on chain %d: mend chain.token", c.token, c.cfg.ChainID)
+	}
+	decimals, err := c.read(ctx, "0x313ce567")
+	if err != nil {
+		return err
+	}
+	const want = 6
+	if !decimals.IsInt64() || decimals.Int64() != want {
+		return fmt.Errorf("the token at %s has %s decimals, USDG has %d: mend chain.token", c.token, decimals, want)
+	}
+	head, err := c.Head(ctx)
+	if err != nil {
+		return err
+	}
+	const most = 10 * time.Minute
+	if skew := head.At.Sub(c.cfg.Now()); skew > most {
+		return fmt.Errorf("the chain's clock is %s ahead of this machine's: set the clock", skew.Round(time.Second))
+	}
+	return nil
+}
+
+// read calls a function of the token that takes nothing or words and returns a number.
+func (c *Client) read(ctx context.Context, data string) (*big.Int, error) {
+	var word hexutil.Bytes
+	if err := c.call(ctx, &word, "eth_call", map[string]string{"to": c.token.Hex(), "data": data}, "latest"); err != nil {
+		return nil, err
+	}
+	if len(word) != common.HashLength {
+		return nil, fmt.Errorf("the contract at %s is no token: mend chain.token", c.token)
+	}
+	return new(big.Int).SetBytes(word), nil
+}
+
+// Balance is what the treasury has, in micro-USDG.
+func (c *Client) Balance(ctx context.Context) (int64, error) {
+	n, err := c.read(ctx, "0x70a08231"+common.Bytes2Hex(common.LeftPadBytes(c.treasury[:], common.HashLength)))
+	if err != nil {
+		return 0, err
+	}
+	if !n.IsInt64() {
+		return 0, errors.New("the treasury has more than can be counted")
+	}
+	return n.Int64(), nil
+}
+
+// Head is a block that the chain has come to.
+type Head struct {
+	Number uint64
+	Hash   [32]byte
+	At     time.Time
+}
+
+// header is what is read of a block. Rollups have more and other members than go-ethereum's own type knows.
+type header struct {
+	Number    *hexutil.Big   `json:"number"`
+	Hash      common.Hash    `json:"hash"`
+	Timestamp hexutil.Uint64 `json:"timestamp"`
+}
+
+// head is h as others see it.
+func (h *header) head() Head {
+	return Head{Number: (*big.Int)(h.Number).Uint64(), Hash: h.Hash, At: time.Unix(int64(h.Timestamp), 0).UTC()}
+}
+
+// errNoBlock says that the node does not have a block.
+var errNoBlock = errors.New("the node does not have the block")
+
+// block reads a block by number or tag.
+func (c *Client) block(ctx context.Context, which string) (Head, error) {
+	var h *header
+	if err := c.call(ctx, &h, "eth_getBlockByNumber", which, false); err != nil {
+		return Head{}, err
+	}
+	if h == nil || h.Number == nil {
+		return Head{}, errNoBlock
+	}
+	return h.head(), nil
+}
+
+// Head is the newest block.
+func (c *Client) Head(ctx context.Context) (Head, error) { return c.block(ctx, "latest") }
+
+// rawLog is a log as the node tells of it.
+type rawLog struct {
+	Address   common.Address `json:"address"`
+	Topics    []common.Hash  `json:"topics"`
+	Data      hexutil.Bytes  `json:"data"`
+	Index     hexutil.Uint64 `json:"logIndex"`
+	TxHash    common.Hash    `json:"transactionHash"`
+	Block     hexutil.Uint64 `json:"blockNumber"`
+	BlockHash common.Hash    `json:"blockHash"`
+	Removed   bool           `json:"removed"`
+}
+
+// FinalBlock is the number of the newest block that cannot vanish.
+func (c *Client) FinalBlock(ctx context.Context) (uint64, error) {
+	head, err := c.block(ctx, "finalized")
+	return head.Number, err
+}
+
+// BlockHash is the hash of the block with the given number.
+func (c *Client) BlockHash(ctx context.Context, number uint64) ([32]byte, error) {
+	head, err := c.block(ctx, hexutil.EncodeUint64(number))
+	return head.Hash, err
+}

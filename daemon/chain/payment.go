@@ -1,0 +1,129 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"math/big"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/contextd/contextd/daemon/x402"
+)
+
+var _ x402.Chain = (*Client)(nil)
+
+// transaction and receipt are what is read of those. A payment on a rollup may be of a type that go-ethereum does not know.
+type transaction struct {
+	Hash      common.Hash     `json:"hash"`
+	ChainID   *hexutil.Big    `json:"chainId"`
+	From      common.Address  `json:"from"`
+	To        *common.Address `json:"to"`
+	Input     hexutil.Bytes   `json:"input"`
+	BlockHash *common.Hash    `json:"blockHash"`
+}
+
+type receipt struct {
+	Status    hexutil.Uint64 `json:"status"`
+	Block     *hexutil.Big   `json:"blockNumber"`
+	BlockHash common.Hash    `json:"blockHash"`
+	Logs      []rawLog       `json:"logs"`
+}
+
+// transferTopic is that of Transfer(address,address,uint256).
+func transferTopic() common.Hash {
+	return crypto.Keccak256Hash([]byte("Transfer(address,address,uint256)"))
+}
+
+// Payment returns what the chain shows of a transaction. It waits a bounded time for it to be in a block, and fails with
+// x402.ErrNotVisible if it is not by then.
+func (c *Client) Payment(ctx context.Context, hash [32]byte) (x402.Payment, error) {
+	deadline := c.cfg.Now().Add(c.cfg.Wait)
+	for pause := firstPoll; ; pause = min(2*pause, 2*time.Second) {
+		p, err := c.look(ctx, hash)
+		if !errors.Is(err, x402.ErrNotVisible) || c.cfg.Now().Add(pause).After(deadline) {
+			return p, err
+		}
+		select {
+		case <-ctx.Done():
+			return p, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// look looks once. All that belongs together comes in one batch, so that a node that moves on meanwhile does not tell two stories.
+func (c *Client) look(ctx context.Context, hash [32]byte) (p x402.Payment, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	var tx *transaction
+	var r *receipt
+	batch := []rpc.BatchElem{
+		{Method: "eth_getTransactionByHash", Args: []any{common.Hash(hash)}, Result: &tx},
+		{Method: "eth_getTransactionReceipt", Args: []any{common.Hash(hash)}, Result: &r},
+	}
+	if err := c.rpc.BatchCallContext(ctx, batch); err != nil {
+		return p, c.redact(err)
+	}
+	for _, e := range batch {
+		if e.Error != nil && strings.Contains(e.Error.Error(), "indexing is in progress") {
+			return p, x402.ErrNotVisible
+		}
+		if e.Error != nil {
+			return p, c.redact(e.Error)
+		}
+	}
+	if tx == nil || tx.BlockHash == nil || r == nil || r.Block == nil || *tx.BlockHash != r.BlockHash {
+		return p, x402.ErrNotVisible
+	}
+	at, err := c.block(ctx, hexutil.EncodeBig((*big.Int)(r.Block)))
+	switch {
+	case errors.Is(err, errNoBlock) || err == nil && at.Hash != r.BlockHash: // another node, or a chain that has changed its mind
+		return p, x402.ErrNotVisible
+	case err != nil:
+		return p, err
+	}
+	p = x402.Payment{
+		From: tx.From.Hex(), Input: tx.Input, Succeeded: r.Status == 1, Block: at.Number, BlockHash: at.Hash, At: at.At,
+	}
+	if tx.To != nil {
+		p.To = tx.To.Hex()
+	}
+	if id := (*big.Int)(tx.ChainID); id != nil && id.IsInt64() {
+		p.ChainID = id.Int64()
+	}
+	for _, l := range r.Logs {
+		if t, ok := transferOf(l); ok {
+			p.Transfers = append(p.Transfers, t)
+		}
+	}
+	return p, nil
+}
+
+// transferOf is the Transfer that a log is of, if it is one of an ERC-20 token.
+func transferOf(l rawLog) (x402.Transfer, bool) {
+	const topics = 3
+	if l.Removed || len(l.Topics) != topics || l.Topics[0] != transferTopic() || len(l.Data) != common.HashLength {
+		return x402.Transfer{}, false
+	}
+	for _, t := range l.Topics[1:] {
+		if !bytes.Equal(t[:common.HashLength-common.AddressLength], make([]byte, common.HashLength-common.AddressLength)) {
+			return x402.Transfer{}, false
+		}
+	}
+	amount := new(big.Int).SetBytes(l.Data)
+	t := x402.Transfer{
+		Contract: l.Address.Hex(), From: common.BytesToAddress(l.Topics[1][:]).Hex(), To: common.BytesToAddress(l.Topics[2][:]).Hex(),
+		Amount: math.MaxUint64, LogIndex: uint64(l.Index),
+	}
+	if amount.IsUint64() {
+		t.Amount = amount.Uint64()
+	}
+	return t, true
+}

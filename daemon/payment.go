@@ -1,0 +1,112 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/chain"
+	"github.com/contextd/contextd/daemon/gate"
+	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+var (
+	_ x402.Store  = (*store.Store)(nil)
+	_ x402.Ledger = (*store.Store)(nil)
+	_ x402.Chain  = (*chain.Client)(nil)
+	_ x402.Blocks = (*chain.Client)(nil)
+	_ gate.Desk   = (*x402.Desk)(nil)
+)
+
+// Chain is where payments are made.
+type Chain struct {
+	RPCURL   string        // JSON-RPC over HTTP; it may hold a secret, so it reaches no log
+	Token    string        // address of the USDG contract
+	Treasury string        // address that is paid to
+	Wait     time.Duration // for a payment to be in a block; 0 means chain.DefaultWait
+}
+
+// quoteKeyFile is the name, in the data directory, of the file with the keys of quotes: one a line, in hexadecimal, the one that is used
+// first. To rotate, put a new line before the others; quotes hold for five minutes and payments for a day, then the last line can go.
+const quoteKeyFile = "quote.keys"
+
+const (
+	quoteKeySize = 32
+	sweepEvery   = 30 * time.Second
+)
+
+// openChain makes the desk for payments by call, if there is a chain.
+func (d *Daemon) openChain(ctx context.Context) error {
+	if d.cfg.Chain == nil {
+		return nil
+	}
+	var err error
+	if d.chain, err = chain.New(ctx, chain.Config{
+		URL: d.cfg.Chain.RPCURL, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury, Wait: d.cfg.Chain.Wait,
+	}); err != nil {
+		return err
+	}
+	if err := d.chain.Check(ctx); errors.Is(err, chain.ErrNoAnswer) {
+		d.cfg.Logger.Error("the chain does not answer; payments wait until it does", "error", err)
+	} else if err != nil {
+		return err
+	}
+	keys, err := quoteKeys(d.cfg.DataDir)
+	if err != nil {
+		return err
+	}
+	d.desk, err = x402.NewDesk(x402.Quoter{
+		Keys: keys, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury, Recover: chain.Recover, Now: d.cfg.Now,
+	}, d.chain, d.store)
+	return err
+}
+
+// quoteKeys reads the keys of quotes, and makes one where there is none.
+func quoteKeys(dir string) ([][]byte, error) {
+	path := filepath.Join(dir, quoteKeyFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		key := make([]byte, quoteKeySize)
+		if _, err := rand.Read(key); err != nil {
+			return nil, fmt.Errorf("make key of quotes: %w", err)
+		}
+		text = []byte(hex.EncodeToString(key) + "\n")
+		err = writeFile(path, text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read keys of quotes: %w", err)
+	}
+	var keys [][]byte
+	for line := range strings.Lines(string(text)) {
+		key, err := hex.DecodeString(strings.TrimSpace(line))
+		if err != nil {
+			return nil, fmt.Errorf("read keys of quotes: %s has a line that is not hexadecimal", path)
+		}
+		if len(key) > 0 {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
+// sweep looks again at payments that may have vanished, and drops answers that are kept no longer.
+func (d *Daemon) sweep(ctx context.Context) error {
+	if d.desk == nil {
+		return nil
+	}
+	if err := d.store.PruneAnswers(ctx, d.cfg.Now().Add(-api.ProofIdempotency)); err != nil {
+		return err
+	}
+	return x402.Sweep(ctx, d.store, d.chain, d.chain, func(p x402.Placed) {
+		d.cfg.Logger.Error("a payment has vanished from the chain after its call was answered", "tx", "0x"+hex.EncodeToString(p.Hash[:]), "block", p.Block)
+	})
+}

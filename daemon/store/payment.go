@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/x402"
+)
+
+// spentOnCall is what transfers.spent_on says of one that has paid for a call.
+const spentOnCall = "call"
+
+// PaidCall returns the answer that the payment with the given hash was spent on; ok is false if there is none.
+func (s *Store) PaidCall(ctx context.Context, hash [32]byte) (kept x402.Kept, ok bool, err error) {
+	var at sql.NullInt64
+	err = s.db.Read.QueryRowContext(ctx, "SELECT fingerprint, payer, at, body FROM paid_calls WHERE tx_hash = ?", hash[:]).
+		Scan(&kept.Fingerprint, &kept.Payer, &at, &kept.Body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return kept, false, nil
+	}
+	kept.At = sqlite.FromMillis(at)
+	return kept, err == nil, err
+}
+
+// SpendOnCall notes that the transfer of r is spent, and keeps the answer. It fails with x402.ErrSpent, and changes nothing, where the
+// transfer was spent already.
+func (s *Store) SpendOnCall(ctx context.Context, r x402.Receipt) error {
+	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, `INSERT INTO transfers
+				(tx_hash, log_index, sender, amount, block, block_hash, at, spent_on, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (tx_hash, log_index) DO UPDATE SET spent_on = excluded.spent_on WHERE spent_on = ''`,
+			r.Hash[:], r.Transfer.LogIndex, r.Transfer.From, int64(r.Transfer.Amount), r.Payment.Block, r.Payment.BlockHash[:],
+			r.Payment.At.UnixMilli(), spentOnCall, r.At.UnixMilli())
+		if err != nil {
+			return fmt.Errorf("spend transfer: %w", err)
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(err, x402.ErrSpent)
+		}
+		if _, err := tx.ExecContext(ctx, "INSERT INTO paid_calls (tx_hash, log_index, fingerprint, op, payer, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			r.Hash[:], r.Transfer.LogIndex, r.Fingerprint, r.Op, r.Payer, r.At.UnixMilli(), r.Body); err != nil {
+			return fmt.Errorf("keep paid answer: %w", err)
+		}
+		return nil
+	})
+}
+
+// PruneAnswers drops the answers of paid calls given before the given time. That they were paid for stays.
+func (s *Store) PruneAnswers(ctx context.Context, before time.Time) error {
+	return s.db.Exec(ctx, "UPDATE paid_calls SET body = NULL WHERE at < ? AND body IS NOT NULL", before.UnixMilli())
+}
+
+// Unsettled returns the transfers, of at most limit transactions, that may still vanish from the chain, lowest block first.
+func (s *Store) Unsettled(ctx context.Context, limit int) ([]x402.Placed, error) {
+	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (p x402.Placed, err error) {
+		var hash, block []byte
+		err = rows.Scan(&hash, &p.Block, &block)
+		copy(p.Hash[:], hash)
+		copy(p.BlockHash[:], block)
+		return p, err
+	}, "SELECT DISTINCT tx_hash, block, block_hash FROM transfers WHERE settled = 'no' ORDER BY block, tx_hash LIMIT ?", limit)
+}
+
+// Settle notes that the transfers of a transaction are final, or have vanished.
+func (s *Store) Settle(ctx context.Context, hash [32]byte, vanished bool) error {
+	settled := "final"
+	if vanished {
+		settled = "vanished"
+	}
+	return s.db.Exec(ctx, "UPDATE transfers SET settled = ? WHERE tx_hash = ?", settled, hash[:])
+}
