@@ -58,38 +58,20 @@ func (c *Client) Payment(ctx context.Context, hash [32]byte) (x402.Payment, erro
 	}
 }
 
-// look looks once. All that belongs together comes in one batch, so that a node that moves on meanwhile does not tell two stories.
-func (c *Client) look(ctx context.Context, hash [32]byte) (p x402.Payment, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	var tx *transaction
-	var r *receipt
-	batch := []rpc.BatchElem{
-		{Method: "eth_getTransactionByHash", Args: []any{common.Hash(hash)}, Result: &tx},
-		{Method: "eth_getTransactionReceipt", Args: []any{common.Hash(hash)}, Result: &r},
-	}
-	if err := c.rpc.BatchCallContext(ctx, batch); err != nil {
-		return p, c.redact(err)
-	}
-	for _, e := range batch {
-		if e.Error != nil && strings.Contains(e.Error.Error(), "indexing is in progress") {
-			return p, x402.ErrNotVisible
-		}
-		if e.Error != nil {
-			return p, c.redact(e.Error)
-		}
-	}
-	if tx == nil || tx.BlockHash == nil || r == nil || r.Block == nil || *tx.BlockHash != r.BlockHash {
-		return p, x402.ErrNotVisible
+// look looks once.
+func (c *Client) look(ctx context.Context, hash [32]byte) (x402.Payment, error) {
+	tx, r, err := c.fetch(ctx, hash)
+	if err != nil {
+		return x402.Payment{}, err
 	}
 	at, err := c.block(ctx, hexutil.EncodeBig((*big.Int)(r.Block)))
 	switch {
 	case errors.Is(err, errNoBlock) || err == nil && at.Hash != r.BlockHash: // another node, or a chain that has changed its mind
-		return p, x402.ErrNotVisible
+		return x402.Payment{}, x402.ErrNotVisible
 	case err != nil:
-		return p, err
+		return x402.Payment{}, err
 	}
-	p = x402.Payment{
+	p := x402.Payment{
 		From: tx.From.Hex(), Input: tx.Input, Succeeded: r.Status == 1, Block: at.Number, BlockHash: at.Hash, At: at.At,
 	}
 	if tx.To != nil {
@@ -104,6 +86,32 @@ func (c *Client) look(ctx context.Context, hash [32]byte) (p x402.Payment, err e
 		}
 	}
 	return p, nil
+}
+
+// fetch asks for a transaction and its receipt, in one batch, so that a node that moves on meanwhile does not tell two stories. Both are of
+// one block, or it is x402.ErrNotVisible.
+func (c *Client) fetch(ctx context.Context, hash [32]byte) (tx *transaction, r *receipt, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	batch := []rpc.BatchElem{
+		{Method: "eth_getTransactionByHash", Args: []any{common.Hash(hash)}, Result: &tx},
+		{Method: "eth_getTransactionReceipt", Args: []any{common.Hash(hash)}, Result: &r},
+	}
+	if err := c.rpc.BatchCallContext(ctx, batch); err != nil {
+		return nil, nil, c.redact(err)
+	}
+	for _, e := range batch {
+		if e.Error != nil && strings.Contains(e.Error.Error(), "indexing is in progress") {
+			return nil, nil, x402.ErrNotVisible
+		}
+		if e.Error != nil {
+			return nil, nil, c.redact(e.Error)
+		}
+	}
+	if tx == nil || tx.BlockHash == nil || r == nil || r.Block == nil || *tx.BlockHash != r.BlockHash {
+		return nil, nil, x402.ErrNotVisible
+	}
+	return tx, r, nil
 }
 
 // transferOf is the Transfer that a log is of, if it is one of an ERC-20 token.

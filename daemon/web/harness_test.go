@@ -25,7 +25,12 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// go-ethereum leaves these behind: the first for the life of the process, the second for a moment.
+		goleak.IgnoreAnyFunction("github.com/ethereum/go-ethereum/core.(*txSenderCacher).cache"),
+		goleak.IgnoreAnyFunction("github.com/syndtr/goleveldb/leveldb.(*DB).mpoolDrain"))
+}
 
 // answer is a response, read whole and as it came.
 type answer struct {

@@ -13,6 +13,7 @@ package devchain
 
 import (
 	"errors"
+	"time"
 
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -27,6 +28,8 @@ var ErrLeftOut = errors.New("this program was built without the embedded chain (
 type Config struct {
 	Dir    string // where it is kept; "" keeps it in memory
 	Listen string // address of JSON-RPC, on a loopback address; port 0 takes a free one
+
+	Now func() time.Time // nil means time.Now; blocks are of the wall clock all the same
 }
 
 // Account is an account on the chain with the key to it.

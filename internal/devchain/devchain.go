@@ -11,6 +11,7 @@ import (
 	"net"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core"
@@ -91,7 +92,11 @@ func (c *Chain) start(cfg Config) error {
 	}
 	c.eth.SetSynced()
 	c.client = ethclient.NewClient(c.node.Attach())
-	c.miner = startMiner(c.eth, sim)
+	now := cfg.Now
+	if now == nil {
+		now = time.Now
+	}
+	c.miner = startMiner(c.eth, sim, now)
 	return nil
 }
 

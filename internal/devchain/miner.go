@@ -15,12 +15,11 @@ import (
 type miner struct {
 	quit, done chan struct{}
 	once       sync.Once
-	seal       chan chan struct{} // asks for a block now, empty or not
 }
 
 // startMiner starts the miner of a node.
-func startMiner(e *eth.Ethereum, sim *catalyst.SimulatedBeacon) *miner {
-	m := &miner{quit: make(chan struct{}), done: make(chan struct{}), seal: make(chan chan struct{})}
+func startMiner(e *eth.Ethereum, sim *catalyst.SimulatedBeacon, now func() time.Time) *miner {
+	m := &miner{quit: make(chan struct{}), done: make(chan struct{})}
 	arrived := make(chan core.NewTxsEvent, 64)
 	subscription := e.TxPool().SubscribeTransactions(arrived, true)
 	go func() {
@@ -33,22 +32,18 @@ func startMiner(e *eth.Ethereum, sim *catalyst.SimulatedBeacon) *miner {
 			case <-m.quit:
 				return
 			case <-arrived:
-				timer.Reset(untilNext(e))
-			case sealed := <-m.seal:
-				time.Sleep(untilNext(e))
-				commit(e, sim)
-				close(sealed)
+				timer.Reset(untilNext(e, now()))
 			case <-timer.C:
 				if pending, _ := e.TxPool().Stats(); pending == 0 {
 					continue
 				}
-				if wait := untilNext(e); wait > time.Millisecond {
+				if wait := untilNext(e, now()); wait > time.Millisecond {
 					timer.Reset(wait)
 					continue
 				}
 				commit(e, sim)
 				if pending, _ := e.TxPool().Stats(); pending > 0 {
-					timer.Reset(untilNext(e))
+					timer.Reset(untilNext(e, now()))
 				}
 			}
 		}
@@ -63,9 +58,9 @@ func commit(e *eth.Ethereum, sim *catalyst.SimulatedBeacon) {
 }
 
 // untilNext is how long it is until a block can have a time of its own.
-func untilNext(e *eth.Ethereum) time.Duration {
+func untilNext(e *eth.Ethereum, now time.Time) time.Duration {
 	next := time.Unix(int64(e.BlockChain().CurrentBlock().Time)+1, 0)
-	return max(time.Millisecond, time.Until(next))
+	return max(time.Millisecond, next.Sub(now))
 }
 
 // stop ends the miner and waits for the block that it is at.

@@ -13,10 +13,16 @@ func Open(context.Context, Config) (*Chain, error) { return nil, ErrLeftOut }
 // Close does nothing.
 func (c *Chain) Close() error { return nil }
 
-// URL, Genesis, Token and Treasury are empty.
-func (c *Chain) URL() string      { return "" }
-func (c *Chain) Genesis() string  { return "" }
-func (c *Chain) Token() string    { return "" }
+// URL is empty.
+func (c *Chain) URL() string { return "" }
+
+// Genesis is empty.
+func (c *Chain) Genesis() string { return "" }
+
+// Token is empty.
+func (c *Chain) Token() string { return "" }
+
+// Treasury is empty.
 func (c *Chain) Treasury() string { return "" }
 
 // Wallet is empty.
