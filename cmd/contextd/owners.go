@@ -11,6 +11,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/web/console"
 	"github.com/contextd/contextd/sdk/api"
@@ -21,7 +22,11 @@ type ownerConfig struct {
 	PublicURL      string   `mapstructure:"public_url"`
 	TrustedProxies []string `mapstructure:"trusted_proxies"`
 	Chain          struct {
-		ID int64 `mapstructure:"id"`
+		ID         int64  `mapstructure:"id"`
+		RPCURL     string `mapstructure:"rpc_url"`
+		RPCURLFile string `mapstructure:"rpc_url_file"` // where the URL holds a secret
+		Token      string `mapstructure:"token"`
+		Treasury   string `mapstructure:"treasury"`
 	} `mapstructure:"chain"`
 	SMTP struct {
 		Host         string `mapstructure:"host"`
@@ -51,6 +56,7 @@ type tierConfig struct {
 func (s *settings) setOwnerDefaults() {
 	for key, value := range map[string]any{
 		"public_url": "", "trusted_proxies": []string{}, "chain.id": api.ChainIDTest,
+		"chain.rpc_url": "", "chain.rpc_url_file": "", "chain.token": "", "chain.treasury": "",
 		"smtp.host": "", "smtp.port": 0, "smtp.security": string(mail.StartTLS), "smtp.username": "", "smtp.password_file": "", "smtp.from": "",
 		"limits.free_calls": api.FreeCallsPerDay, "limits.active_keys": api.MaxActiveKeys,
 		"limits.sign_ins": console.DefaultSignIns, "limits.mails": console.DefaultMails, "limits.requests": console.DefaultRequests,
@@ -108,8 +114,35 @@ func (c ownerConfig) apply(d *daemon.Config) error {
 	if d.Plans, err = c.plans(); err != nil {
 		return err
 	}
+	if d.Chain, err = c.chain(); err != nil {
+		return err
+	}
 	d.SMTP, err = c.smtp()
 	return err
+}
+
+// chain is where payments are made, nil for nowhere.
+func (c ownerConfig) chain() (*daemon.Chain, error) {
+	rpc := c.Chain.RPCURL
+	if c.Chain.RPCURLFile != "" {
+		text, err := os.ReadFile(c.Chain.RPCURLFile)
+		if err != nil {
+			return nil, fmt.Errorf("read chain.rpc_url_file: %w", err)
+		}
+		rpc = strings.TrimSpace(string(text))
+	}
+	switch {
+	case rpc == "" && c.Chain.Token == "" && c.Chain.Treasury == "":
+		return nil, nil
+	case rpc == "" || c.Chain.Token == "" || c.Chain.Treasury == "":
+		return nil, usageError{errors.New("to be paid on a chain, chain.rpc_url (or chain.rpc_url_file), chain.token and chain.treasury are needed")}
+	}
+	for name, address := range map[string]string{"chain.token": c.Chain.Token, "chain.treasury": c.Chain.Treasury} {
+		if _, err := chain.Checksum(address); err != nil {
+			return nil, usageError{fmt.Errorf("%s: %w", name, err)}
+		}
+	}
+	return &daemon.Chain{RPCURL: rpc, Token: c.Chain.Token, Treasury: c.Chain.Treasury}, nil
 }
 
 // parseNetwork reads a network, or an address as the network of that alone.
@@ -170,12 +203,16 @@ func (c ownerConfig) rows() [][2]string {
 	if c.SMTP.Host != "" {
 		mailed = fmt.Sprintf("%s (%s), from %s", c.SMTP.Host, c.SMTP.Security, c.SMTP.From)
 	}
+	paid := "none: calls are paid with keys alone"
+	if c.Chain.Token != "" {
+		paid = fmt.Sprintf("id %d, token %s, treasury %s", c.Chain.ID, c.Chain.Token, c.Chain.Treasury)
+	}
 	public := c.PublicURL
 	if public == "" {
 		public = "none: where it listens"
 	}
 	rows := [][2]string{
-		{"public_url", public}, {"trusted_proxies", fmt.Sprint(c.TrustedProxies)}, {"chain.id", strconv.FormatInt(c.Chain.ID, 10)}, {"smtp", mailed},
+		{"public_url", public}, {"trusted_proxies", fmt.Sprint(c.TrustedProxies)}, {"chain", paid}, {"smtp", mailed},
 		{"limits", fmt.Sprintf("free_calls %d, active_keys %d, sign_ins %d, mails %d, requests %d",
 			c.Limits.FreeCalls, c.Limits.ActiveKeys, c.Limits.SignIns, c.Limits.Mails, c.Limits.Requests)},
 	}

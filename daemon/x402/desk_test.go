@@ -1,0 +1,376 @@
+package x402_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+const (
+	token    = "0x1000000000000000000000000000000000000001"
+	treasury = "0x2000000000000000000000000000000000000002"
+	payer    = "0x3000000000000000000000000000000000000003"
+)
+
+func now() time.Time { return time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC) }
+
+// chain shows what it is told to.
+type chain struct {
+	payments map[[32]byte]x402.Payment
+	err      error
+	final    uint64
+	blocks   map[uint64][32]byte
+}
+
+func (c *chain) Payment(_ context.Context, hash [32]byte) (x402.Payment, error) {
+	p, ok := c.payments[hash]
+	if c.err != nil {
+		return p, c.err
+	}
+	if !ok {
+		return p, x402.ErrNotVisible
+	}
+	return p, nil
+}
+
+func (c *chain) FinalBlock(context.Context) (uint64, error) { return c.final, c.err }
+
+func (c *chain) BlockHash(_ context.Context, n uint64) ([32]byte, error) { return c.blocks[n], c.err }
+
+// desk is a desk on a real store with a chain that shows what it is told to.
+type desk struct {
+	*x402.Desk
+	chain *chain
+	store *store.Store
+}
+
+func newDesk(t testing.TB) *desk {
+	t.Helper()
+	s, err := store.Open(t.Context(), t.TempDir(), now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	d := &desk{chain: &chain{payments: map[[32]byte]x402.Payment{}, blocks: map[uint64][32]byte{}}, store: s}
+	d.Desk, err = x402.NewDesk(quoter(1), d.chain, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// quoter makes quotes with the given keys.
+func quoter(keys ...byte) x402.Quoter {
+	q := x402.Quoter{ChainID: api.ChainIDTest, Token: token, Treasury: treasury, Now: now}
+	for _, k := range keys {
+		q.Keys = append(q.Keys, bytes.Repeat([]byte{k}, 32))
+	}
+	return q
+}
+
+// fresh is a call of fresh.
+func fresh() x402.Subject {
+	return x402.Subject{Op: api.OpFresh, Fingerprint: x402.Fingerprint("GET", "/v1/fresh", "")}
+}
+
+// payment is one that pays a quote as it asks for.
+func payment(t testing.TB, q api.PaymentRequirements, n byte) (x402.Proof, x402.Payment) {
+	t.Helper()
+	input := "a9059cbb" + strings.Repeat("0", 24) + treasury[2:] + fmt.Sprintf("%064x", 1_000) + q.Nonce[2:]
+	raw, err := hex.DecodeString(input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x402.Proof{Hash: [32]byte{n}, Payer: payer}, x402.Payment{
+		ChainID: api.ChainIDTest, From: payer, To: token, Input: raw, Succeeded: true, Block: uint64(n), BlockHash: [32]byte{n}, At: now().Add(time.Second),
+		Transfers: []x402.Transfer{{Contract: token, From: payer, To: treasury, Amount: 1_000, LogIndex: 3}},
+	}
+}
+
+// paid puts a good payment for fresh on the chain.
+func (d *desk) paid(t testing.TB, n byte) x402.Proof {
+	t.Helper()
+	q, err := d.Quote(fresh())
+	if err != nil {
+		t.Fatal(err)
+	}
+	proof, p := payment(t, q, n)
+	d.chain.payments[proof.Hash], d.chain.blocks[p.Block] = p, p.BlockHash
+	return proof
+}
+
+// TestUnsettledClaimIsFree is the first half of line 18 and line 17: what was claimed and not answered can be claimed again, at once
+// and after a crash, which leaves nothing behind.
+func TestUnsettledClaimIsFree(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	proof := d.paid(t, 1)
+	for range 3 {
+		c, err := d.Claim(t.Context(), proof, fresh())
+		if err != nil || c.Replay != nil {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		c.Close()
+	}
+	c, err := d.Claim(t.Context(), proof, fresh())
+	if err != nil {
+		t.Fatal(err)
+	}
+	crashed, err := x402.NewDesk(quoter(1), d.chain, d.store) // the process that had the claim is gone
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := crashed.Claim(t.Context(), proof, fresh())
+	if err != nil || again.Replay != nil {
+		t.Fatalf("after a crash: %+v, %v", again, err)
+	}
+	if err := again.Settle(t.Context(), []byte(`{"a":1}`)); err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
+	if err := c.Settle(t.Context(), []byte(`{"a":2}`)); !errors.Is(err, &api.Error{Reason: api.ReasonAlreadyUsed}) {
+		t.Errorf("spent twice: %v", err)
+	}
+	c.Close()
+	if c, err := d.Claim(t.Context(), proof, fresh()); err != nil || c.Replay == nil || string(c.Replay.Body) != `{"a":1}` {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestWaitingEndsWithTheCaller: who waits for a payment that another has, and leaves, gets nothing and takes nothing.
+func TestWaitingEndsWithTheCaller(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	proof := d.paid(t, 1)
+	c, err := d.Claim(t.Context(), proof, fresh())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := d.Claim(ctx, proof, fresh()); !errors.Is(err, context.Canceled) {
+		t.Errorf("waiting: %v", err)
+	}
+	c.Close()
+	if c, err = d.Claim(t.Context(), proof, fresh()); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+}
+
+// TestAnswersAreKeptForADay, and that they were paid for is kept for ever.
+func TestAnswersAreKeptForADay(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	proof := d.paid(t, 1)
+	c, err := d.Claim(t.Context(), proof, fresh())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Settle(t.Context(), []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	if err := d.store.PruneAnswers(t.Context(), now()); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := d.Claim(t.Context(), proof, fresh()); err != nil || c.Replay == nil {
+		t.Fatalf("dropped too early: %v", err)
+	} else {
+		c.Close()
+	}
+	if err := d.store.PruneAnswers(t.Context(), now().Add(time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Claim(t.Context(), proof, fresh()); !errors.Is(err, &api.Error{Reason: api.ReasonAlreadyUsed}) {
+		t.Errorf("after a day: %v", err)
+	}
+}
+
+// TestVerify changes one thing of a good payment at a time: those of the list that a token and a node of the embedded chain do not
+// come to.
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	for what, test := range map[string]struct {
+		change func(*x402.Payment)
+		reason api.Reason
+	}{
+		"another chain":        {func(p *x402.Payment) { p.ChainID = 1 }, api.ReasonWrongNetwork},
+		"chain not told":       {func(p *x402.Payment) { p.ChainID = 0 }, ""},
+		"another function":     {func(p *x402.Payment) { p.Input[0] ^= 1 }, api.ReasonWrongToken},
+		"creates a contract":   {func(p *x402.Payment) { p.To = "" }, api.ReasonWrongToken},
+		"no log":               {func(p *x402.Payment) { p.Transfers = nil }, api.ReasonWrongRecipient},
+		"log of another token": {func(p *x402.Payment) { p.Transfers[0].Contract = payer }, api.ReasonWrongRecipient},
+		"log from another":     {func(p *x402.Payment) { p.Transfers[0].From = treasury }, api.ReasonWrongRecipient},
+		"log to another":       {func(p *x402.Payment) { p.Transfers[0].To = payer }, api.ReasonWrongRecipient},
+		"fee on transfer":      {func(p *x402.Payment) { p.Transfers[0].Amount = 999 }, api.ReasonAmountMismatch},
+		"two logs":             {func(p *x402.Payment) { p.Transfers = append(p.Transfers, p.Transfers[0]) }, api.ReasonAmountMismatch},
+		"a reward beside it": {func(p *x402.Payment) {
+			p.Transfers = append(p.Transfers, x402.Transfer{Contract: token, From: token, To: treasury, Amount: 5})
+		}, ""},
+		"amount over 64 bits":   {func(p *x402.Payment) { p.Input[36] = 1 }, api.ReasonAmountMismatch},
+		"address with more":     {func(p *x402.Payment) { p.Input[4] = 1 }, ""},
+		"at the last moment":    {func(p *x402.Payment) { p.At = now().Add(api.QuoteWindow) }, ""},
+		"a second late":         {func(p *x402.Payment) { p.At = now().Add(api.QuoteWindow + time.Second) }, api.ReasonQuoteExpired},
+		"before the quote":      {func(p *x402.Payment) { p.At = now().Add(-2 * time.Minute) }, api.ReasonNonceMismatch},
+		"clock a little behind": {func(p *x402.Payment) { p.At = now().Add(-30 * time.Second) }, ""},
+	} {
+		d := newDesk(t)
+		proof := d.paid(t, 1)
+		p := d.chain.payments[proof.Hash]
+		test.change(&p)
+		d.chain.payments[proof.Hash] = p
+		c, err := d.Claim(t.Context(), proof, fresh())
+		if test.reason == "" && err != nil || test.reason != "" && !errors.Is(err, &api.Error{Reason: test.reason}) {
+			t.Errorf("%s: %v, want %q", what, err, test.reason)
+		}
+		if c != nil {
+			c.Close()
+		}
+	}
+}
+
+// TestSignature: a signature in a proof is looked at, and has to be the payer's over the payment.
+func TestSignature(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	proof := d.paid(t, 1)
+	d.Recover = func(text, signature string) (string, error) {
+		nonce := hex.EncodeToString(d.chain.payments[proof.Hash].Input[68:])
+		if signature != "good" || text != x402.SignedText(proof.Hash, "0x"+nonce) {
+			return treasury, nil
+		}
+		return payer, nil
+	}
+	for signature, good := range map[string]bool{"": true, "good": true, "bad": false} {
+		proof.Signature = signature
+		c, err := d.Claim(t.Context(), proof, fresh())
+		if (err == nil) != good {
+			t.Errorf("signed %q: %v", signature, err)
+		}
+		if c != nil {
+			c.Close()
+		}
+	}
+}
+
+// TestKeysRotate: quotes of the key before are still known, those of one that is gone are not.
+func TestKeysRotate(t *testing.T) {
+	t.Parallel()
+	before := quoter(1)
+	q, err := before.Quote(fresh())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var nonce [32]byte
+	raw, err := hex.DecodeString(q.Nonce[2:])
+	if err != nil || copy(nonce[:], raw) != 32 {
+		t.Fatal(q.Nonce, err)
+	}
+	for _, c := range []struct {
+		keys []byte
+		want bool
+	}{{[]byte{1}, true}, {[]byte{2, 1}, true}, {[]byte{2}, false}} {
+		quoter := quoter(c.keys...)
+		until, ok := quoter.Made(nonce, fresh())
+		if ok != c.want || ok && until.Unix() != q.ValidUntil {
+			t.Errorf("keys %v: %v until %v", c.keys, ok, until)
+		}
+	}
+	for i := range nonce { // every bit is under the MAC
+		changed := nonce
+		changed[i] ^= 0x10
+		if _, ok := before.Made(changed, fresh()); ok {
+			t.Errorf("byte %d can be changed", i)
+		}
+	}
+	if binary.BigEndian.Uint32(nonce[1:]) != uint32(q.ValidUntil) {
+		t.Error("the end of the quote is not in its nonce")
+	}
+	for _, bad := range []x402.Quoter{{}, {Keys: [][]byte{make([]byte, 31)}}} {
+		if _, err := x402.NewDesk(bad, nil, nil); err == nil {
+			t.Error("a desk without good keys")
+		}
+	}
+}
+
+// TestSweep is line 19: payments are looked at again until they are final, and what has vanished is told.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for n := byte(1); n <= 5; n++ {
+		c, err := d.Claim(t.Context(), d.paid(t, n), fresh())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Settle(t.Context(), []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+	}
+	sweep := func() (vanished []byte) {
+		t.Helper()
+		if err := x402.Sweep(t.Context(), d.store, d.chain, d.chain, func(p x402.Placed) { vanished = append(vanished, p.Hash[0]) }); err != nil {
+			t.Fatal(err)
+		}
+		return vanished
+	}
+	open := func() (list []byte) {
+		t.Helper()
+		placed, err := d.store.Unsettled(t.Context(), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range placed {
+			list = append(list, p.Hash[0])
+		}
+		return list
+	}
+	if got := sweep(); len(got) != 0 || !slices.Equal(open(), []byte{1, 2, 3, 4, 5}) {
+		t.Errorf("before anything is final: %v vanished, %v are open", got, open())
+	}
+	// Blocks 2 to 4 are others now. The payment of 2 is in another block, that of 3 in none, that of 4 failed there.
+	d.chain.final = 4
+	for n := uint64(2); n <= 4; n++ {
+		d.chain.blocks[n] = [32]byte{0xff, byte(n)}
+	}
+	delete(d.chain.payments, [32]byte{3})
+	failed := d.chain.payments[[32]byte{4}]
+	failed.Succeeded = false
+	d.chain.payments[[32]byte{4}] = failed
+	d.chain.err = errors.New("no answer")
+	if err := x402.Sweep(t.Context(), d.store, d.chain, d.chain, func(x402.Placed) { t.Error("vanished while nobody answers") }); err == nil {
+		t.Error("a chain that does not answer is no error")
+	}
+	d.chain.err = nil
+	if got := sweep(); !slices.Equal(got, []byte{3, 4}) || !slices.Equal(open(), []byte{5}) {
+		t.Errorf("%v vanished, %v are open", got, open())
+	}
+	if got := sweep(); len(got) != 0 {
+		t.Errorf("told twice: %v", got)
+	}
+}
+
+// FuzzParseProof: whatever the header, it is a proof or an error of the caller's.
+func FuzzParseProof(f *testing.F) {
+	f.Add("eyJzY2hlbWUiOiJ4NDAyIiwibmV0d29yayI6ImwyY2hhaW4iLCJ0eEhhc2giOiIweDAwIiwicGF5ZXIiOiIweDAwIn0=", "")
+	f.Add("", "e30")
+	f.Fuzz(func(t *testing.T, header, alias string) {
+		_, err := x402.ParseProof([]string{header}, []string{alias})
+		var refused *api.Error
+		if err != nil && (!errors.As(err, &refused) || refused.Status >= 500) {
+			t.Errorf("%q %q: %v", header, alias, err)
+		}
+	})
+}
