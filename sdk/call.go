@@ -56,7 +56,8 @@ type Request struct {
 	Query  url.Values // added to that of Path
 	Body   []byte     // JSON; nil means none
 
-	session Key // what the session cookie holds, zero for none
+	session Key    // what the session cookie holds, zero for none
+	proof   string // of payment, "" for none
 }
 
 // Do makes a raw call and returns its answer. The answer comes with an error too, an *api.Error for everything but a 2xx;
@@ -78,7 +79,13 @@ func (c *Client) Do(ctx context.Context, r Request, opts ...CallOption) (*Respon
 		ctx, cancel = context.WithTimeout(ctx, c.timeout)
 		defer cancel()
 	}
-	send := func() (*Response, error) { return c.send(ctx, r, target, o) }
+	purse := &purse{payer: c.payer, client: c}
+	send := func() (*Response, error) {
+		return purse.send(ctx, r, target, func(proof string) (*Response, error) {
+			r.proof = proof
+			return c.send(ctx, r, target, o)
+		})
+	}
 	resp, err := c.persist(ctx, repeatable(r.Method, target.Path), send)
 	if resp != nil && o.response != nil {
 		*o.response = *resp
@@ -125,6 +132,9 @@ func (c *Client) send(ctx context.Context, r Request, target *url.URL, o call) (
 	}
 	if !c.key.IsZero() {
 		req.Header.Set("Authorization", "Bearer "+c.key.Secret())
+	}
+	if r.proof != "" {
+		req.Header.Set(api.HeaderPayment, r.proof)
 	}
 	if !r.session.IsZero() {
 		req.AddCookie(&http.Cookie{Name: api.SessionCookie, Value: r.session.Secret()})

@@ -42,6 +42,7 @@ const (
 type Client struct {
 	base      url.URL
 	key       Key
+	payer     Payer // nil if calls are not paid one by one
 	http      http.Client
 	retries   int
 	timeout   time.Duration
@@ -55,6 +56,7 @@ type Option func(*options) error
 type options struct {
 	baseURL   string
 	key       Key
+	payer     Payer
 	http      *http.Client
 	retries   int
 	timeout   time.Duration
@@ -138,7 +140,7 @@ func New(opts ...Option) (*Client, error) {
 	if !printable(o.key.Secret()) {
 		return nil, errors.New("make client: the API key holds characters that a header cannot")
 	}
-	c := &Client{base: *base, key: o.key, retries: o.retries, timeout: o.timeout, userAgent: userAgent(o.userAgent)}
+	c := &Client{base: *base, key: o.key, payer: o.payer, retries: o.retries, timeout: o.timeout, userAgent: userAgent(o.userAgent)}
 	if o.http != nil {
 		c.http = *o.http
 	}

@@ -202,3 +202,12 @@ func boolWord(b bool) [32]byte {
 	}
 	return amountWord(0)
 }
+
+// Balance is what an address has, in micro-USDG.
+func (c *Chain) Balance(ctx context.Context, address string) (int64, error) {
+	word, err := c.client.CallContract(ctx, ethereum.CallMsg{To: &c.token, Data: callData("balanceOf(address)", addressWord(common.HexToAddress(address)))}, nil)
+	if err != nil {
+		return 0, err
+	}
+	return new(big.Int).SetBytes(word).Int64(), nil
+}

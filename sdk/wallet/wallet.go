@@ -127,6 +127,15 @@ func (f File) Open(passphrase string) (*Key, error) {
 	return &Key{key.PrivateKey, address}, nil
 }
 
+// ParseKey reads a key from its hexadecimal text, with 0x or without. The error does not repeat it.
+func ParseKey(text string) (*Key, error) {
+	secret, err := crypto.HexToECDSA(strings.TrimPrefix(strings.TrimSpace(text), "0x"))
+	if err != nil {
+		return nil, errors.New("the text is not a private key of 32 bytes in hexadecimal")
+	}
+	return &Key{secret, crypto.PubkeyToAddress(secret.PublicKey).Hex()}, nil
+}
+
 // Address is the address of the wallet in the spelling of EIP-55.
 func (k *Key) Address() string { return k.address }
 

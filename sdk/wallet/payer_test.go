@@ -1,0 +1,414 @@
+package wallet_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/internal/devchain"
+	"github.com/contextd/contextd/internal/usdg"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/wallet"
+)
+
+// market is a daemon that is paid on a chain, and a journal.
+type market struct {
+	t     *testing.T
+	d     *daemontest.Daemon
+	chain *devchain.Chain
+	dir   string
+	node  *node
+}
+
+func newMarket(t *testing.T) *market {
+	t.Helper()
+	m := &market{t: t, chain: daemontest.Chain(t), dir: t.TempDir()}
+	m.d = daemontest.Start(t, daemontest.On(m.chain))
+	m.node = newNode(t, m.chain.URL())
+	return m
+}
+
+// node stands before the chain and can fail a method.
+type node struct {
+	url   string
+	fails atomic.Pointer[string] // the method that fails, after it was passed on where it begins with +
+}
+
+func newNode(t *testing.T, chain string) *node {
+	t.Helper()
+	n := &node{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		fails := ""
+		if f := n.fails.Load(); f != nil {
+			fails = *f
+		}
+		hit := fails != "" && bytes.Contains(body, []byte(`"`+strings.TrimPrefix(fails, "+")+`"`))
+		if hit && fails[0] != '+' {
+			http.Error(w, "no", http.StatusBadGateway)
+			return
+		}
+		res, err := http.Post(chain, "application/json", bytes.NewReader(body))
+		if err != nil {
+			http.Error(w, "no", http.StatusBadGateway)
+			return
+		}
+		defer res.Body.Close()
+		if hit {
+			http.Error(w, "no", http.StatusBadGateway)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.Copy(w, res.Body)
+	}))
+	t.Cleanup(server.Close)
+	n.url = server.URL
+	return n
+}
+
+func (n *node) fail(method string) { n.fails.Store(&method) }
+
+// payer is a Payer as a process that has just begun has it.
+func (m *market) payer(changes ...func(*wallet.Config)) *wallet.Payer {
+	m.t.Helper()
+	key, err := wallet.ParseKey(m.chain.Wallet().PrivateKey)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	cfg := wallet.Config{Key: key, RPCURL: m.node.url, ChainID: devchain.ChainID, Token: m.chain.Token(), Dir: m.dir}
+	for _, change := range changes {
+		change(&cfg)
+	}
+	p, err := wallet.NewPayer(m.t.Context(), cfg)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(p.Close)
+	return p
+}
+
+// client is a client that pays with p.
+func (m *market) client(p sdk.Payer) *sdk.Client {
+	m.t.Helper()
+	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(m.d.URL()), sdk.WithPayer(p), sdk.WithRetries(0))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return c
+}
+
+// states are those of the payments in the journal, oldest first.
+func (m *market) states() string {
+	m.t.Helper()
+	names, err := filepath.Glob(filepath.Join(m.dir, "payments", "*.json"))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	var states []string
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(text), `"state": "`)
+		state, _, _ := strings.Cut(rest, `"`)
+		states = append(states, state)
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+			m.t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	return strings.Join(states, " ")
+}
+
+// balance is what the treasury has, in micro-USDG.
+func (m *market) balance() int64 {
+	m.t.Helper()
+	n, err := m.chain.Balance(m.t.Context(), m.chain.Treasury())
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return n
+}
+
+func TestPayForCalls(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t)
+	c := m.client(m.payer())
+	if found, err := c.Search(t.Context(), sdk.SearchRequest{Query: "bitcoin"}); err != nil || found.Total == 0 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if _, err := c.Fresh(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Fresh(t.Context(), ""); err != nil { // the same again is another call
+		t.Fatal(err)
+	}
+	if got := m.balance(); got != 4_000 || m.states() != "answered answered answered" {
+		t.Errorf("the treasury has %d, payments are %s", got, m.states())
+	}
+}
+
+// TestPaymentGoesOn is C1 and C2: whatever a payment was interrupted at, the next process goes on with it, and pays once.
+func TestPaymentGoesOn(t *testing.T) {
+	t.Parallel()
+	for what, method := range map[string]string{
+		"signed and not sent": "eth_sendRawTransaction", "sent, and nobody heard": "+eth_sendRawTransaction", "sent, no receipt": "eth_getTransactionReceipt",
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			m := newMarket(t)
+			m.node.fail(method)
+			if _, err := m.client(m.payer()).Cite(t.Context(), "", 3); err == nil {
+				t.Fatal("answered although the node fails")
+			}
+			if m.states() != "signed" {
+				t.Errorf("after the failure payments are %q", m.states())
+			}
+			m.node.fail("")
+			if _, err := m.client(m.payer()).Cite(t.Context(), "", 3); err != nil {
+				t.Fatal(err)
+			}
+			if got := m.balance(); got != 1_000 || m.states() != "answered" {
+				t.Errorf("the treasury has %d, payments are %s", got, m.states())
+			}
+		})
+	}
+	t.Run("paid and not presented", func(t *testing.T) {
+		t.Parallel()
+		m := newMarket(t)
+		url := m.d.URL()
+		p := m.payer()
+		c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(url), sdk.WithPayer(p), sdk.WithRetries(0), sdk.WithHTTPClient(&http.Client{Transport: loses{}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var paid *sdk.PaidError
+		if _, err := c.Cite(t.Context(), "", 3); !errors.As(err, &paid) || m.states() != "mined" {
+			t.Fatalf("%v, payments are %s", err, m.states())
+		}
+		if _, err := m.client(m.payer()).Cite(t.Context(), "", 3); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.balance(); got != 1_000 || m.states() != "answered" {
+			t.Errorf("the treasury has %d, payments are %s", got, m.states())
+		}
+	})
+}
+
+// loses loses the answer to every request with a proof.
+type loses struct{}
+
+func (loses) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil && r.Header.Get(api.HeaderPayment) != "" {
+		_ = res.Body.Close()
+		return nil, errors.New("connection lost")
+	}
+	return res, err
+}
+
+// TestExpiredWithoutBeingSent: what was signed and never sent is not sent after the end of its quote.
+func TestExpiredWithoutBeingSent(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t)
+	m.node.fail("eth_sendRawTransaction")
+	if _, err := m.client(m.payer()).Cite(t.Context(), "", 3); err == nil {
+		t.Fatal("answered")
+	}
+	m.node.fail("")
+	later := m.payer(func(c *wallet.Config) { c.Now = func() time.Time { return time.Now().Add(6 * time.Minute) } })
+	_, err := m.client(later).Cite(t.Context(), "", 3) // the service's quote is of now, which has ended for this payer
+	if !errors.Is(err, wallet.ErrPolicy) || m.balance() != 0 || m.states() != "dropped" {
+		t.Errorf("%v; the treasury has %d, payments are %s", err, m.balance(), m.states())
+	}
+	if _, err := m.client(m.payer()).Cite(t.Context(), "", 3); err != nil || m.balance() != 1_000 || m.states() != "dropped answered" {
+		t.Errorf("%v; the treasury has %d, payments are %s", err, m.balance(), m.states())
+	}
+}
+
+// TestManyPayersAtOnce is C3: processes with one wallet pay one after another, and nobody's payment is lost.
+func TestManyPayersAtOnce(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t)
+	var all sync.WaitGroup
+	for ref := range 3 {
+		all.Go(func() {
+			if _, err := m.client(m.payer()).Cite(t.Context(), "", ref+1); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if got := m.balance(); got != 3_000 || m.states() != "answered answered answered" {
+		t.Errorf("the treasury has %d, payments are %s", got, m.states())
+	}
+}
+
+// TestPaysNoSecondTime is C4: a service that wants to be paid again after a proof is not.
+func TestPaysNoSecondTime(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t)
+	calls := 0
+	greedy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls++
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusPaymentRequired)
+		fmt.Fprintf(w, `{"error":{"code":"PAYMENT_REQUIRED","reason":"payment_required","message":"more"},"payment":{"scheme":"x402","network":"l2chain",`+
+			`"asset":"USDG","amount":"0.001","recipient":"%s","validUntil":%d,"nonce":"0x%064x"}}`, m.chain.Treasury(), time.Now().Add(time.Minute).Unix(), calls)
+	}))
+	defer greedy.Close()
+	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(greedy.URL), sdk.WithPayer(m.payer()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paid *sdk.PaidError
+	if _, err := c.Fresh(t.Context(), ""); !errors.As(err, &paid) || paid.Proof.TxHash == "" || calls != 2 {
+		t.Errorf("%v after %d calls", err, calls)
+	}
+	if m.balance() != 1_000 || m.states() != "refused" {
+		t.Errorf("the treasury has %d, payments are %s", m.balance(), m.states())
+	}
+}
+
+// TestPolicy is C6: what is not as it should be is not signed.
+func TestPolicy(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t)
+	good := func() sdk.Quote {
+		return sdk.Quote{Service: "http://a", Request: "GET /", PaymentRequirements: api.PaymentRequirements{
+			Scheme: "x402", Network: "l2chain", Asset: "USDG", Amount: "0.001", Recipient: m.chain.Treasury(), ValidUntil: time.Now().Add(time.Minute).Unix(),
+			Nonce: "0x" + strings.Repeat("ab", 32),
+		}}
+	}
+	for what, c := range map[string]struct {
+		change func(*sdk.Quote)
+		policy wallet.Policy
+		err    error
+	}{
+		"scheme":           {func(q *sdk.Quote) { q.Scheme = "exact" }, wallet.Policy{}, wallet.ErrPolicy},
+		"network":          {func(q *sdk.Quote) { q.Network = "mainnet" }, wallet.Policy{}, wallet.ErrPolicy},
+		"asset":            {func(q *sdk.Quote) { q.Asset = "USDC" }, wallet.Policy{}, wallet.ErrPolicy},
+		"exponent":         {func(q *sdk.Quote) { q.Amount = "1e3" }, wallet.Policy{}, wallet.ErrPolicy},
+		"too many digits":  {func(q *sdk.Quote) { q.Amount = "0.0010000001" }, wallet.Policy{}, wallet.ErrPolicy},
+		"negative":         {func(q *sdk.Quote) { q.Amount = "-1" }, wallet.Policy{}, wallet.ErrPolicy},
+		"nothing":          {func(q *sdk.Quote) { q.Amount = "0" }, wallet.Policy{}, wallet.ErrPolicy},
+		"over the default": {func(q *sdk.Quote) { q.Amount = "0.050001" }, wallet.Policy{}, wallet.ErrPolicy},
+		"over the bound":   {func(*sdk.Quote) {}, wallet.Policy{PerCall: 999}, wallet.ErrPolicy},
+		"over a day":       {func(*sdk.Quote) {}, wallet.Policy{PerDay: 999}, wallet.ErrPolicy},
+		"over a month":     {func(*sdk.Quote) {}, wallet.Policy{PerMonth: 999}, wallet.ErrPolicy},
+		"fee":              {func(*sdk.Quote) {}, wallet.Policy{MaxFee: 1}, wallet.ErrPolicy},
+		"ended":            {func(q *sdk.Quote) { q.ValidUntil = time.Now().Unix() - 1 }, wallet.Policy{}, wallet.ErrPolicy},
+		"for ever":         {func(q *sdk.Quote) { q.ValidUntil = 1 << 40 }, wallet.Policy{}, wallet.ErrPolicy},
+		"recipient":        {func(q *sdk.Quote) { q.Recipient = "0x12" }, wallet.Policy{}, wallet.ErrPolicy},
+		"nonce":            {func(q *sdk.Quote) { q.Nonce = "0x12" }, wallet.Policy{}, wallet.ErrPolicy},
+	} {
+		q := good()
+		c.change(&q)
+		p := m.payer(func(cfg *wallet.Config) { cfg.Policy = c.policy })
+		if _, err := p.Pay(t.Context(), q); !errors.Is(err, c.err) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if m.states() != "" || m.balance() != 0 {
+		t.Errorf("payments are %s", m.states())
+	}
+	p := m.payer(func(c *wallet.Config) { c.Policy = wallet.Policy{PerDay: usdg.Amount(1_500)} })
+	if _, err := p.Pay(t.Context(), good()); err != nil {
+		t.Fatal(err)
+	}
+	second := good()
+	second.Request = "GET /another"
+	if _, err := p.Pay(t.Context(), second); !errors.Is(err, wallet.ErrPolicy) {
+		t.Errorf("over the bound of a day: %v", err)
+	}
+	moved := good()
+	moved.Request, moved.Recipient = "GET /third", m.chain.Owner().Address
+	if _, err := m.payer().Pay(t.Context(), moved); !errors.Is(err, wallet.ErrRecipient) {
+		t.Errorf("another recipient: %v", err)
+	}
+	wrong := m.payer(func(c *wallet.Config) { c.ChainID = 4663 })
+	if _, err := wrong.Pay(t.Context(), second); !errors.Is(err, wallet.ErrWrongChain) {
+		t.Errorf("another chain: %v", err)
+	}
+}
+
+// TestWhatTheWalletLacks is C7: no ether, no USDG, frozen; each says so, and nothing is signed.
+func TestWhatTheWalletLacks(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t)
+	with := func(account devchain.Account) *wallet.Payer {
+		key, err := wallet.ParseKey(account.PrivateKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.payer(func(c *wallet.Config) { c.Key = key })
+	}
+	poor, err := m.chain.NewAccount(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.chain.Freeze(t.Context(), m.chain.Wallet().Address, true); err != nil {
+		t.Fatal(err)
+	}
+	for what, c := range map[string]struct {
+		account devchain.Account
+		err     error
+	}{
+		"no ether": {devchain.Account{PrivateKey: "0x" + strings.Repeat("17", 32)}, wallet.ErrNoGas}, "no USDG": {poor, wallet.ErrNoUSDG},
+		"frozen": {m.chain.Wallet(), wallet.ErrReverted},
+	} {
+		_, err := m.client(with(c.account)).Fresh(t.Context(), "")
+		if !errors.Is(err, c.err) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if what == "frozen" && !strings.Contains(fmt.Sprint(err), "address frozen") {
+			t.Errorf("it does not say why: %v", err)
+		}
+	}
+	if m.states() != "" {
+		t.Errorf("payments are %s", m.states())
+	}
+}
+
+// TestSecretsStayInside is C9.
+func TestSecretsStayInside(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"", "0x12", strings.Repeat("zz", 32)} {
+		if _, err := wallet.ParseKey(bad); err == nil || bad != "" && strings.Contains(err.Error(), bad) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	key, err := wallet.ParseKey(strings.Repeat("17", 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := wallet.NewPayer(t.Context(), wallet.Config{Key: key, RPCURL: "http://127.0.0.1:1/secret", Token: "0x1000000000000000000000000000000000000001", Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	_, err = p.Pay(ctx, sdk.Quote{Service: "a", Request: "b", PaymentRequirements: api.PaymentRequirements{
+		Scheme: "x402", Network: "l2chain", Asset: "USDG", Amount: "0.001", Recipient: "0x2000000000000000000000000000000000000002",
+		ValidUntil: time.Now().Add(time.Minute).Unix(), Nonce: "0x" + strings.Repeat("00", 32),
+	}})
+	if err == nil || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "1717") {
+		t.Errorf("%v", err)
+	}
+}

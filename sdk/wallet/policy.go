@@ -1,0 +1,112 @@
+package wallet
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/contextd/contextd/internal/usdg"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Policy bounds what a wallet pays. It is looked at before anything is signed. A zero bound means its default.
+type Policy struct {
+	PerCall  usdg.Amount // micro-USDG; 0 means DefaultPerCall
+	PerDay   usdg.Amount // in the last 24 hours; 0 means DefaultPerDay
+	PerMonth usdg.Amount // in the last 30 days; 0 means DefaultPerMonth
+	MaxFee   int64       // wei that the chain may take for one payment; 0 means DefaultMaxFee
+}
+
+// The bounds where a Policy names none.
+const (
+	DefaultPerCall  usdg.Amount = 50_000     // 0.05 USDG
+	DefaultPerDay   usdg.Amount = 1_000_000  // 1 USDG
+	DefaultPerMonth usdg.Amount = 10_000_000 // 10 USDG
+	DefaultMaxFee               = 200_000_000_000_000
+)
+
+// ErrPolicy says that a payment is against the rules of the wallet. Nothing was signed.
+var ErrPolicy = errors.New("the wallet's policy forbids it")
+
+// withDefaults is p with its defaults in place.
+func (p Policy) withDefaults() Policy {
+	if p.PerCall == 0 {
+		p.PerCall = DefaultPerCall
+	}
+	if p.PerDay == 0 {
+		p.PerDay = DefaultPerDay
+	}
+	if p.PerMonth == 0 {
+		p.PerMonth = DefaultPerMonth
+	}
+	if p.MaxFee == 0 {
+		p.MaxFee = DefaultMaxFee
+	}
+	return p
+}
+
+// longestQuote is how long a quote may hold; one that holds for longer is not one of this service.
+const longestQuote = time.Hour
+
+// checkQuote reads a quote and says what is wrong with it.
+func checkQuote(q sdk.Quote, now time.Time) (amount usdg.Amount, nonce []byte, err error) {
+	if amount, err = usdg.ParseAmount(q.Amount); err != nil || amount == 0 {
+		return 0, nil, fmt.Errorf("%w: the quote is of %q, which is no amount", ErrPolicy, clip(q.Amount))
+	}
+	until := time.Unix(q.ValidUntil, 0)
+	nonce = common.FromHex(q.Nonce)
+	switch {
+	case q.Scheme != api.SchemeX402 || q.Network != api.NetworkL2 || q.Asset != api.AssetUSDG:
+		return 0, nil, fmt.Errorf("%w: it is to be paid by %s in %s on %s", ErrPolicy, clip(q.Scheme), clip(q.Asset), clip(q.Network))
+	case !strings.HasPrefix(q.Recipient, "0x") || !common.IsHexAddress(q.Recipient):
+		return 0, nil, fmt.Errorf("%w: the recipient %q is no address", ErrPolicy, clip(q.Recipient))
+	case len(nonce) != 32 || len(q.Nonce) != 66:
+		return 0, nil, fmt.Errorf("%w: the nonce of the quote is not 32 bytes", ErrPolicy)
+	case !until.After(now):
+		return 0, nil, fmt.Errorf("%w: the quote ended at %s", ErrPolicy, until.UTC().Format(time.RFC3339))
+	case until.Sub(now) > longestQuote:
+		return 0, nil, fmt.Errorf("%w: the quote holds until %s, which no quote does", ErrPolicy, until.UTC().Format(time.RFC3339))
+	}
+	return amount, nonce, nil
+}
+
+// clip shortens what a message quotes of a service.
+func clip(text string) string {
+	const most = 40
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, text[:min(len(text), most)])
+}
+
+// allow says whether amount may be paid now, after what the journal has.
+func (p Policy) allow(amount usdg.Amount, past []entry, now time.Time) error {
+	p = p.withDefaults()
+	var day, month usdg.Amount
+	for _, e := range past {
+		if e.State == stateDropped { // never broadcast
+			continue
+		}
+		if age := now.Sub(e.At); age < 24*time.Hour {
+			day += e.Amount
+			month += e.Amount
+		} else if age < 30*24*time.Hour {
+			month += e.Amount
+		}
+	}
+	switch {
+	case amount > p.PerCall:
+		return fmt.Errorf("%w: the call costs %s, the bound per call is %s", ErrPolicy, amount, p.PerCall)
+	case day+amount > p.PerDay:
+		return fmt.Errorf("%w: with %s more, %s would be paid within 24 hours; the bound is %s", ErrPolicy, amount, day+amount, p.PerDay)
+	case month+amount > p.PerMonth:
+		return fmt.Errorf("%w: with %s more, %s would be paid within 30 days; the bound is %s", ErrPolicy, amount, month+amount, p.PerMonth)
+	}
+	return nil
+}
