@@ -56,8 +56,9 @@ func environment() string {
   CTX_API_KEY        the API key; wins over files
   CTX_SESSION        the secret of a console session, as ctx auth token prints it; wins over what is kept
   CTX_SECRET_STORE   where keys and sessions are kept: keyring, file or env (nowhere); the keyring if there is one, else the file
-  CTX_WALLET         the wallet to sign in with; CTX_WALLET_KEYSTORE is the directory it is looked for in
+  CTX_WALLET_KEYSTORE  the directory in which the wallet is looked for by name or address
   CTX_WALLET_PASSWORD_FILE  a file with its passphrase, or CTX_WALLET_PASSWORD the passphrase itself
+  CTX_WALLET_PRIVATE_KEY  a key in hexadecimal in place of a wallet, for test money
   CTX_CONFIG         the settings file
   CTX_CONFIG_DIR     the directory of settings and keys (default $XDG_CONFIG_HOME/ctx or ~/.config/ctx)
   CTX_ACCESSIBLE     words instead of glyphs; ACCESSIBLE does the same
@@ -82,6 +83,8 @@ const exitCodes = `A code that is not listed here is a failure.
     8  quota used up or too many calls (429); stderr tells when to retry
     9  no answer in time, or nothing to answer with yet (502, 503, 504)
    10  the state is older than --max-age
+   11  the wallet's policy refuses the payment
+   12  the chain refuses the payment, or the wallet has not enough
   130  Ctrl-C; 0 if a stream had shown something
 `
 

@@ -2,8 +2,6 @@ package account
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,15 +12,6 @@ import (
 	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/sdk/wallet"
-)
-
-// Variables for wallets.
-const (
-	envWallet       = "CTX_WALLET"
-	envPasswordFile = "CTX_WALLET_PASSWORD_FILE"
-	envPassword     = "CTX_WALLET_PASSWORD"
-	envKeystore     = "CTX_WALLET_KEYSTORE"
 )
 
 // sessionFields are the members of a session.
@@ -84,8 +73,8 @@ func newLogin(a *app.App) *cobra.Command {
 	f.StringVar(&o.email, "email", "", "have a link mailed to this `address`")
 	f.BoolVar(&o.codeStdin, "code-stdin", false, "read the link or code from standard input; no mail is sent")
 	f.BoolVar(&o.noWait, "no-wait", false, "only have the link mailed")
-	f.StringVar(&o.wallet, "wallet", "", "sign in with this `wallet`: a keystore file, or its name or address in a keystore directory ("+envWallet+")")
-	f.StringVar(&o.passwordFile, "password-file", "", "read the wallet's passphrase from this `file` ("+envPasswordFile+")")
+	f.StringVar(&o.wallet, "wallet", "", "sign in with this `wallet`: a keystore file, or its name or address in a keystore directory")
+	f.StringVar(&o.passwordFile, "password-file", "", "read the wallet's passphrase from this `file`")
 	f.StringVar(&o.domain, "domain", "", "the service signs people in as this `host`, not as that of the base URL")
 	f.BoolVar(&o.link, "link", false, "add the address or wallet to the account you are signed in to")
 	c.MarkFlagsMutuallyExclusive("email", "wallet", "code-stdin")
@@ -94,9 +83,7 @@ func newLogin(a *app.App) *cobra.Command {
 
 // run signs in.
 func (o *loginOptions) run(ctx context.Context) error {
-	if o.email == "" && !o.codeStdin && o.wallet == "" {
-		o.wallet = o.app.Env(envWallet)
-	}
+	byWallet := o.wallet != "" || o.email == "" && !o.codeStdin && o.app.HasWallet()
 	var session *api.Session
 	var console *sdk.Console
 	var err error
@@ -109,7 +96,7 @@ func (o *loginOptions) run(ctx context.Context) error {
 	}
 	switch {
 	case err != nil:
-	case o.wallet != "":
+	case byWallet:
 		session, err = o.byWallet(ctx, console)
 	default:
 		session, err = o.byMail(ctx, console)
@@ -164,56 +151,15 @@ func (o *loginOptions) byMail(ctx context.Context, console *sdk.Console) (*api.S
 
 // byWallet signs in with a wallet.
 func (o *loginOptions) byWallet(ctx context.Context, console *sdk.Console) (*api.Session, error) {
-	file, err := wallet.Find(o.wallet, o.keystores()...)
-	if err != nil {
-		return nil, app.Invalid("%w", err).WithHint("name a keystore file: ctx auth login --wallet FILE")
-	}
-	passphrase, err := o.passphrase(ctx, file)
+	key, err := o.app.OpenWallet(ctx, o.wallet, o.passwordFile)
 	if err != nil {
 		return nil, err
-	}
-	o.app.Note("deriving the key of %s", file.Path)
-	key, err := file.Open(passphrase)
-	if err != nil {
-		return nil, app.Invalid("%w", err)
 	}
 	session, err := console.ByWallet(ctx, key, o.domain)
 	if err != nil && strings.Contains(err.Error(), sdk.ErrForeignMessage.Error()) {
 		return nil, app.Invalid("%w", err).WithHint("if that is the right service, name it: --domain HOST")
 	}
 	return session, err
-}
-
-// keystores are the directories where wallets are looked for.
-func (o *loginOptions) keystores() []string {
-	if dir := o.app.Env(envKeystore); dir != "" {
-		return []string{dir}
-	}
-	home := o.app.Env("HOME")
-	share := o.app.Env("XDG_DATA_HOME")
-	if share == "" {
-		share = filepath.Join(home, ".local", "share")
-	}
-	return []string{filepath.Join(share, "ctx", "keystore"), filepath.Join(home, ".foundry", "keystores")}
-}
-
-// passphrase is that of a wallet: from a file, the environment or the terminal.
-func (o *loginOptions) passphrase(ctx context.Context, file wallet.File) (string, error) {
-	path := o.passwordFile
-	if path == "" {
-		path = o.app.Env(envPasswordFile)
-	}
-	if path != "" {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return "", app.Invalid("read passphrase: %w", err)
-		}
-		return strings.TrimRight(string(text), "\r\n"), nil
-	}
-	if text, ok := o.app.LookupEnv(envPassword); ok {
-		return text, nil
-	}
-	return o.app.AskHidden(ctx, "Passphrase of "+filepath.Base(file.Path), "add --password-file FILE")
 }
 
 // signOut ends the session and forgets it. A service that cannot be reached does not keep ctx from forgetting.

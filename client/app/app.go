@@ -129,11 +129,14 @@ func (a *App) Client() (*sdk.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, _, err := a.Key()
-	if err != nil {
+	pays := sdk.WithPayer(nil)
+	var key sdk.Key
+	if a.Flags.Pay {
+		pays = sdk.WithPayer(&purse{app: a})
+	} else if key, _, err = a.Key(); err != nil {
 		return nil, err
 	}
-	a.client, err = sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(c.Get(config.BaseURL).Text), sdk.WithAPIKey(key),
+	a.client, err = sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(c.Get(config.BaseURL).Text), sdk.WithAPIKey(key), pays,
 		sdk.WithTimeout(c.Timeout()), sdk.WithRetries(c.Retries()), sdk.WithUserAgent("ctx/"+build.Read().Version),
 		sdk.WithHTTPClient(&http.Client{Transport: a.HTTP()}))
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/wallet"
 )
 
 // Exit codes. A code that is not listed is a failure.
@@ -25,6 +26,8 @@ const (
 	ExitQuota       = 8   // 429
 	ExitUnavailable = 9   // no answer, no state yet, timeout; 502, 503, 504
 	ExitStale       = 10  // older than --max-age
+	ExitCap         = 11  // the wallet's policy refuses the payment
+	ExitChain       = 12  // the chain or the token refuses it, or the wallet has not enough
 	ExitInterrupted = 130 // Ctrl-C
 )
 
@@ -69,6 +72,9 @@ func Judge(err error) *Failure {
 	if e, ok := errors.AsType[*api.Error](err); ok {
 		return &Failure{Exit: exitOf(e.Status), Reason: string(e.Reason), Err: err}
 	}
+	if f := judgePayment(err); f != nil {
+		return f
+	}
 	if _, ok := errors.AsType[*output.FieldError](err); ok {
 		return Invalid("%w", err)
 	}
@@ -79,6 +85,17 @@ func Judge(err error) *Failure {
 		return &Failure{Exit: ExitUnavailable, Reason: "unreachable", Err: err}
 	}
 	return &Failure{Exit: ExitFailure, Reason: "failure", Err: err}
+}
+
+// judgePayment is Judge for what a wallet does not pay, nil for all else.
+func judgePayment(err error) *Failure {
+	switch {
+	case errors.Is(err, wallet.ErrPolicy) || errors.Is(err, wallet.ErrRecipient) || errors.Is(err, wallet.ErrWrongChain):
+		return &Failure{Exit: ExitCap, Reason: "payment_refused", Err: err, Hint: "ctx config list, for what the wallet may pay"}
+	case errors.Is(err, wallet.ErrNoGas) || errors.Is(err, wallet.ErrNoUSDG) || errors.Is(err, wallet.ErrReverted):
+		return &Failure{Exit: ExitChain, Reason: "payment_failed", Err: err}
+	}
+	return nil
 }
 
 // exitOf is the exit code for an HTTP status.

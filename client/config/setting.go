@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -26,6 +27,14 @@ const (
 	Color      = "color"
 	Timeout    = "timeout"
 	Retries    = "retries"
+
+	Wallet      = "wallet"
+	RPCURL      = "rpc_url"
+	ChainID     = "chain_id"
+	Token       = "token"
+	MaxPerCall  = "max_per_call"
+	MaxPerDay   = "max_per_day"
+	MaxPerMonth = "max_per_month"
 )
 
 // DefaultProfile is the profile that is used where none is named.
@@ -52,6 +61,13 @@ func Settings() []Setting {
 		{Color, "CTX_COLOR", "color", "auto", "auto, always or never", checkColor},
 		{Timeout, "CTX_TIMEOUT", "timeout", sdk.DefaultTimeout.String(), "time limit of a call, retries included", checkDuration},
 		{Retries, "CTX_RETRIES", "retries", strconv.Itoa(sdk.DefaultRetries), "attempts after the first", checkCount},
+		{Wallet, "CTX_WALLET", "", "", "wallet to pay and sign in with: a keystore file, or its name or address", nil},
+		{RPCURL, "CTX_RPC_URL", "", "", "JSON-RPC of the chain to pay on", checkOptional(checkURL)},
+		{ChainID, "CTX_CHAIN_ID", "", strconv.Itoa(api.ChainIDMain), "id of that chain", checkChain},
+		{Token, "CTX_TOKEN", "", "", "address of the USDG contract there", checkOptional(checkAddress)},
+		{MaxPerCall, "CTX_MAX_PER_CALL", "", "0.05", "most that is paid for a call, in USDG", checkAmount},
+		{MaxPerDay, "CTX_MAX_PER_DAY", "", "1", "most that is paid in 24 hours, in USDG", checkAmount},
+		{MaxPerMonth, "CTX_MAX_PER_MONTH", "", "10", "most that is paid in 30 days, in USDG", checkAmount},
 	}
 }
 
@@ -135,6 +151,40 @@ func checkDuration(text string) error {
 func checkCount(text string) error {
 	if n, err := strconv.Atoi(text); err != nil || n < 0 || n > 100 {
 		return fmt.Errorf("%q is not a number from 0 to 100", text)
+	}
+	return nil
+}
+
+// checkOptional lets check look at what is not empty.
+func checkOptional(check func(string) error) func(string) error {
+	return func(text string) error {
+		if text == "" {
+			return nil
+		}
+		return check(text)
+	}
+}
+
+// checkChain takes the id of any chain.
+func checkChain(text string) error {
+	if n, err := strconv.ParseInt(text, 10, 64); err != nil || n < 1 {
+		return fmt.Errorf("%q is not the id of a chain", text)
+	}
+	return nil
+}
+
+// checkAddress takes what looks like an address.
+func checkAddress(text string) error {
+	if digits, ok := strings.CutPrefix(text, "0x"); !ok || len(digits) != 40 || strings.Trim(digits, "0123456789abcdefABCDEF") != "" {
+		return fmt.Errorf("%q is not 0x and 40 hexadecimal digits", text)
+	}
+	return nil
+}
+
+// checkAmount takes an amount of USDG that is not 0, which would mean the default.
+func checkAmount(text string) error {
+	if n, err := usdg.ParseAmount(text); err != nil || n == 0 {
+		return fmt.Errorf("%q is not an amount such as 0.05", text)
 	}
 	return nil
 }

@@ -127,6 +127,12 @@ func useDemo(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	ts.Setenv("CTX_BASE_URL", info.BaseURL)
 	ts.Setenv("CTX_API_KEY", info.APIKey)
+	if info.Chain != nil {
+		ts.Setenv("CTX_RPC_URL", info.Chain.RPCURL)
+		ts.Setenv("CTX_CHAIN_ID", strconv.FormatInt(info.Chain.ChainID, 10))
+		ts.Setenv("CTX_TOKEN", info.Chain.Token)
+		ts.Setenv("CTX_WALLET_PRIVATE_KEY", info.Wallet.PrivateKey)
+	}
 }
 
 // readDemo reads the demo file of dir.

@@ -72,8 +72,9 @@ func Start(t testing.TB, changes ...func(*daemon.Config)) *Daemon {
 func Open(t testing.TB, changes ...func(*daemon.Config)) *Daemon {
 	t.Helper()
 	clock := NewClock()
-	rec := replay.New(clock.Now)
-	cfg := daemon.Config{
+	var cfg daemon.Config
+	rec := replay.New(func() time.Time { return cfg.Now() }) // whichever clock a change has put there
+	cfg = daemon.Config{
 		DataDir: t.TempDir(), Listen: "127.0.0.1:0", Every: 24 * time.Hour, Recording: rec,
 		Now: clock.Now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -95,13 +96,11 @@ func (p *Payer) Pay(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, e
 	if err != nil {
 		return proof, err
 	}
-	for _, e := range past {
-		if e.live() && e.Service == q.Service && e.Request == q.Request && e.Payer == p.cfg.Key.Address() {
-			p.cfg.Tell("going on with payment " + e.TxHash + " for the same request")
-			if err := p.finish(ctx, &e); err == nil || e.live() {
-				return p.proof(e), err
-			} // else it has come to an end, and the request is as good as new
-		}
+	if e := p.begun(past, q); e != nil {
+		p.cfg.Tell("going on with payment " + e.TxHash + " for the same request")
+		if err := p.finish(ctx, e); err == nil || e.live() {
+			return p.proof(*e), err
+		} // else it has come to an end, and the request is as good as new
 	}
 	amount, nonce, err := checkQuote(q, p.cfg.Now())
 	if err != nil {
@@ -110,14 +109,9 @@ func (p *Payer) Pay(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, e
 	if err := p.cfg.Policy.allow(amount, past, p.cfg.Now()); err != nil {
 		return proof, err
 	}
-	recipient := common.HexToAddress(q.Recipient).Hex()
-	pinned, err := p.journal.pin(q.Service, recipient)
+	recipient, err := p.recipient(q)
 	if err != nil {
 		return proof, err
-	}
-	if pinned != recipient {
-		return proof, fmt.Errorf("%w: %s was paid at %s, now wants %s; if that is right, take its line out of %s", ErrRecipient, q.Service, pinned, recipient,
-			filepath.Join(p.journal.dir, pinFile))
 	}
 	e := entry{
 		ID: fmt.Sprintf("%020d", p.cfg.Now().UnixNano()), At: p.cfg.Now().UTC(), Service: q.Service, Request: q.Request, Amount: amount, Recipient: recipient,
@@ -131,6 +125,27 @@ func (p *Payer) Pay(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, e
 	}
 	p.cfg.Tell(fmt.Sprintf("paying %s %s to %s", amount, api.AssetUSDG, recipient))
 	return p.proof(e), p.finish(ctx, &e)
+}
+
+// begun is the payment for the same request that has not come to an end, nil if there is none.
+func (p *Payer) begun(past []entry, q sdk.Quote) *entry {
+	for _, e := range past {
+		if e.live() && e.Service == q.Service && e.Request == q.Request && e.Payer == p.cfg.Key.Address() {
+			return &e
+		}
+	}
+	return nil
+}
+
+// recipient is where q is paid: where the service was paid the first time.
+func (p *Payer) recipient(q sdk.Quote) (string, error) {
+	recipient := common.HexToAddress(q.Recipient).Hex()
+	pinned, err := p.journal.pin(q.Service, recipient)
+	if err == nil && pinned != recipient {
+		err = fmt.Errorf("%w: %s was paid at %s, now wants %s; if that is right, take its line out of %s", ErrRecipient, q.Service, pinned, recipient,
+			filepath.Join(p.journal.dir, pinFile))
+	}
+	return recipient, err
 }
 
 // proof is the proof of a payment.
@@ -158,7 +173,7 @@ func (p *Payer) Settled(proof api.PaymentProof, refused error) error {
 
 // lock waits until nobody else pays from the address.
 func (p *Payer) lock(ctx context.Context) (unlock func(), err error) {
-	if err := (journal{p.journal.dir}).replace(filepath.Join(p.journal.dir, ".made"), nil); err != nil {
+	if err := os.MkdirAll(p.journal.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make journal of payments: %w", err)
 	}
 	held := flock.New(filepath.Join(p.journal.dir, strings.ToLower(p.cfg.Key.Address())+".lock"))
