@@ -128,16 +128,26 @@ func walk(ctx context.Context, out io.Writer, d *daemon.Daemon, info daemon.Demo
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx, d) }()
-	err := tour.Take(ctx, out, tour.Config{
-		BaseURL: info.BaseURL, APIKey: info.APIKey, Outbox: info.Outbox, Books: d.Books(), Refresh: d.Refresh, Now: time.Now,
-	})
+	err := tour.Take(ctx, out, tourOf(d, info))
 	stop()
 	return errors.Join(err, <-ended)
 }
 
+// tourOf is what the tour of a demo is about.
+func tourOf(d *daemon.Daemon, info daemon.Demo) tour.Config {
+	cfg := tour.Config{BaseURL: info.BaseURL, APIKey: info.APIKey, Outbox: info.Outbox, Books: d.Books(), Refresh: d.Refresh, Now: time.Now}
+	if info.Chain != nil {
+		cfg.Money = &tour.Money{
+			RPCURL: info.Chain.RPCURL, ChainID: info.Chain.ChainID, Token: info.Chain.Token, PrivateKey: info.Wallet.PrivateKey,
+			Dir: filepath.Join(filepath.Dir(info.Outbox), "wallet"),
+		}
+	}
+	return cfg
+}
+
 // commands are lines to paste into another terminal. The key stays out of command lines, which other users can see.
 func commands(info daemon.Demo, ctx string) []string {
-	return []string{
+	lines := []string{
 		"export CTX_BASE_URL=" + info.BaseURL,
 		"export CTX_API_KEY=" + info.APIKey,
 		ctx + " fresh",
@@ -152,6 +162,13 @@ func commands(info daemon.Demo, ctx string) []string {
 		ctx + " keys create my-agent",
 		ctx + " credits balance",
 	}
+	if info.Chain == nil {
+		return lines
+	}
+	return append(lines,
+		fmt.Sprintf("export CTX_RPC_URL=%s CTX_CHAIN_ID=%d CTX_TOKEN=%s", info.Chain.RPCURL, info.Chain.ChainID, info.Chain.Token),
+		"export CTX_WALLET_PRIVATE_KEY="+info.Wallet.PrivateKey+" # test money",
+		ctx+" search bitcoin --pay")
 }
 
 // ctxCommand is how the client is called from where this program was: by the Go tool where that built it just now.

@@ -51,6 +51,7 @@ func expect(recipe string) string {
 		"--format md":    `stdout '\(https://defillama.com/stablecoins\)'`,
 		"curl":           `stdout '"total":[1-9]'`,
 		"--no-wait":      `stdout '^cv_test_........$'`,
+		"--pay":          `stdout bitcoin`,
 		"keys rotate":    `stdout '^[0-9]+$'`,
 		"few credits":    `stdout '^few credits left$'`,
 	} {

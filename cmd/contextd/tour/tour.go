@@ -23,6 +23,7 @@ import (
 	"github.com/contextd/contextd/daemon/mind"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/wallet"
 )
 
 // tour is where the story has come to.
@@ -45,6 +46,14 @@ type Config struct {
 	Books   *billing.Books
 	Refresh func(ctx context.Context, pack string) error // makes a new state now
 	Now     func() time.Time
+	Money   *Money // nil where there is no chain
+}
+
+// Money is a chain and what to pay with there.
+type Money struct {
+	RPCURL, Token, PrivateKey string
+	ChainID                   int64
+	Dir                       string // for the journal of payments
 }
 
 // Take takes every step in order and tells of it on out.
@@ -56,7 +65,7 @@ func Take(ctx context.Context, out io.Writer, cfg Config) error {
 	t := &tour{out: out, Config: cfg, client: c, owner: c.Console("")}
 	fmt.Fprintf(out, "A walk through contextd at %s, on recorded, synthetic data: no price here is real.\n", cfg.BaseURL)
 	for _, step := range []func(context.Context) error{
-		t.fresh, t.brief, t.cite, t.search, t.snapshot, t.live, t.cost, t.noKey, t.signIn, t.keys,
+		t.fresh, t.brief, t.cite, t.search, t.snapshot, t.live, t.cost, t.noKey, t.pay, t.signIn, t.keys,
 	} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("step %d of the tour: %w", t.steps, err)
@@ -254,6 +263,35 @@ func (t *tour) noKey(ctx context.Context) error {
 	}
 	_, err = c.Fresh(ctx, api.PackCrypto)
 	return t.refused(err, api.ReasonPaymentRequired)
+}
+
+func (t *tour) pay(ctx context.Context) error {
+	if t.Money == nil {
+		return nil
+	}
+	t.title("Or a wallet pays for the call, here on a chain of the demo with test money", "ctx search bitcoin --pay")
+	key, err := wallet.ParseKey(t.Money.PrivateKey)
+	if err != nil {
+		return err
+	}
+	p, err := wallet.NewPayer(ctx, wallet.Config{
+		Key: key, RPCURL: t.Money.RPCURL, ChainID: t.Money.ChainID, Token: t.Money.Token, Dir: t.Money.Dir, Now: t.Now,
+		Tell: func(text string) { t.say("%s", text) },
+	})
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(t.BaseURL), sdk.WithPayer(p))
+	if err != nil {
+		return err
+	}
+	answer, err := c.Search(ctx, sdk.SearchRequest{Query: "bitcoin", K: 1})
+	if err != nil {
+		return err
+	}
+	t.say("answered: %s = %s", answer.Matches[0].Path, answer.Matches[0].Value)
+	return nil
 }
 
 func (t *tour) signIn(ctx context.Context) error {
