@@ -25,6 +25,7 @@ type Limiter struct {
 	mu     sync.Mutex // guards what follows
 	bySubj map[string]*rate.Limiter
 	others *rate.Limiter // of all that find no place
+	forgot time.Time     // when there was last looked for places
 }
 
 // NewLimiter makes a Limiter that lets each subject act burst times at once, and once every so often.
@@ -44,7 +45,7 @@ func (l *Limiter) Allow(subject string) error {
 	defer l.mu.Unlock()
 	mine := l.bySubj[subject]
 	if mine == nil {
-		if len(l.bySubj) >= maxSubjects {
+		if len(l.bySubj) >= maxSubjects && now.Sub(l.forgot) >= time.Second { // looking takes a while
 			l.forget(now)
 		}
 		if mine = l.others; len(l.bySubj) < maxSubjects {
@@ -61,6 +62,7 @@ func (l *Limiter) Allow(subject string) error {
 
 // forget drops the subjects whose allowance is whole again: they are as if they had never come. The caller holds mu.
 func (l *Limiter) forget(now time.Time) {
+	l.forgot = now
 	for subject, mine := range l.bySubj {
 		if mine.TokensAt(now) >= float64(l.burst) {
 			delete(l.bySubj, subject)

@@ -1,0 +1,219 @@
+package chain_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon/chain"
+	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/internal/devchain"
+)
+
+// node stands before a chain and changes what it says.
+type node struct {
+	url    string
+	change atomic.Pointer[func(request, answer []byte) []byte] // nil changes nothing; nil bytes mean no answer
+}
+
+func (n *node) set(change func(request, answer []byte) []byte) { n.change.Store(&change) }
+
+// secret is what the URL of the node holds.
+const secret = "rpc-secret-key"
+
+// open opens a chain behind a node, and a client of it.
+func open(t *testing.T, changes ...func(*chain.Config)) (*devchain.Chain, *node, *chain.Client) {
+	t.Helper()
+	c, err := devchain.Open(t.Context(), devchain.Config{Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	n := &node{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		res, err := http.Post(c.URL(), "application/json", bytes.NewReader(request))
+		if err != nil {
+			http.Error(w, "no chain", http.StatusBadGateway)
+			return
+		}
+		defer res.Body.Close()
+		answer, err := io.ReadAll(res.Body)
+		if change := n.change.Load(); err == nil && change != nil && *change != nil {
+			answer = (*change)(request, answer)
+		}
+		if answer == nil {
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(answer)
+	}))
+	t.Cleanup(server.Close)
+	n.url = server.URL + "/v2/" + secret + "?key=" + secret
+	return c, n, dial(t, c, n, changes...)
+}
+
+// dial makes a client.
+func dial(t *testing.T, c *devchain.Chain, n *node, changes ...func(*chain.Config)) *chain.Client {
+	t.Helper()
+	cfg := chain.Config{URL: n.url, ChainID: devchain.ChainID, Token: c.Token(), Treasury: c.Treasury(), Wait: 200 * time.Millisecond}
+	for _, change := range changes {
+		change(&cfg)
+	}
+	client, err := chain.New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
+// reply answers a batch of two calls.
+func reply(request []byte, first, second string) []byte {
+	var calls []struct{ ID json.RawMessage }
+	if json.Unmarshal(request, &calls) != nil || len(calls) != 2 {
+		return nil
+	}
+	return fmt.Appendf(nil, `[{"jsonrpc":"2.0","id":%s,%s},{"jsonrpc":"2.0","id":%s,%s}]`, calls[0].ID, first, calls[1].ID, second)
+}
+
+// TestCheck is what a daemon looks at when it starts: each thing that is wrong is named with the setting to mend.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	c, n, good := open(t)
+	if err := good.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*chain.Config){
+		"mend chain.id":                     func(cfg *chain.Config) { cfg.ChainID = 4663 },
+		"there is no contract":              func(cfg *chain.Config) { cfg.Token = c.Wallet().Address },
+		"the treasury is nobody or the tok": func(cfg *chain.Config) { cfg.Treasury = c.Token() },
+		"treasury is nobody":                func(cfg *chain.Config) { cfg.Treasury = "0x0000000000000000000000000000000000000000" },
+		"clock is":                          func(cfg *chain.Config) { cfg.Now = func() time.Time { return time.Now().Add(-time.Hour) } },
+	} {
+		if err := dial(t, c, n, change).Check(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	n.set(func(request, answer []byte) []byte {
+		if bytes.Contains(request, []byte("0x313ce567")) {
+			return bytes.Replace(answer, []byte("06\"}"), []byte("12\"}"), 1)
+		}
+		return answer
+	})
+	if err := good.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "has 18 decimals") {
+		t.Errorf("a token with other decimals: %v", err)
+	}
+	for name, bad := range map[string]chain.Config{
+		"no URL": {Token: c.Token(), Treasury: c.Treasury()}, "socket": {URL: "ws://x", Token: c.Token(), Treasury: c.Treasury()},
+		"token": {URL: "http://x", Token: "0x12", Treasury: c.Treasury()}, "treasury": {URL: "http://x", Token: c.Token(), Treasury: "me"},
+	} {
+		if _, err := chain.New(t.Context(), bad); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+// TestTroubleTellsNoSecret: whatever is wrong with the node, the error says that the chain does not answer, and never its URL.
+func TestTroubleTellsNoSecret(t *testing.T) {
+	t.Parallel()
+	c, n, client := open(t)
+	for what, change := range map[string]func(request, answer []byte) []byte{
+		"connection cut": func([]byte, []byte) []byte { return nil },
+		"no JSON":        func([]byte, []byte) []byte { return []byte("<html>" + secret) },
+		"error": func(request, _ []byte) []byte {
+			return reply(request, `"error":{"code":-32005,"message":"limit of `+secret+`"}`, `"result":null`)
+		},
+	} {
+		n.set(change)
+		_, err := client.Payment(t.Context(), [32]byte{1})
+		if err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if !errors.Is(err, chain.ErrNoAnswer) {
+			t.Errorf("%s: %v, want ErrNoAnswer", what, err)
+		}
+	}
+	gone := dial(t, c, &node{url: "http://127.0.0.1:1/" + secret})
+	if err := gone.Check(t.Context()); !errors.Is(err, chain.ErrNoAnswer) || strings.Contains(err.Error(), secret) {
+		t.Errorf("nobody listens: %v", err)
+	}
+}
+
+// TestPayment reads a payment, and waits for one that is not there yet, whatever way the node has to say so.
+func TestPayment(t *testing.T) {
+	t.Parallel()
+	c, n, client := open(t)
+	hash, err := c.Transfer(t.Context(), c.Wallet(), c.Treasury(), 1_000, []byte{1, 2, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := client.Payment(t.Context(), hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.ChainID != devchain.ChainID || p.From != c.Wallet().Address || p.To != c.Token() || !p.Succeeded || len(p.Input) != 71 || p.Block == 0 ||
+		p.BlockHash == [32]byte{} || time.Since(p.At) > time.Minute {
+		t.Errorf("the payment is %+v", p)
+	}
+	if want := (x402.Transfer{Contract: c.Token(), From: c.Wallet().Address, To: c.Treasury(), Amount: 1_000}); len(p.Transfers) != 1 || p.Transfers[0] != want {
+		t.Errorf("its transfers are %+v, want %+v", p.Transfers, want)
+	}
+	if have, err := client.Balance(t.Context()); err != nil || have != 1_000 {
+		t.Errorf("the treasury has %d, %v", have, err)
+	}
+	final, err := client.FinalBlock(t.Context())
+	if err != nil || final > p.Block {
+		t.Errorf("final is %d, %v", final, err)
+	}
+	if at, err := client.BlockHash(t.Context(), p.Block); err != nil || at != p.BlockHash {
+		t.Errorf("the block is %x, %v", at, err)
+	}
+	for what, change := range map[string]func(request, answer []byte) []byte{
+		"unknown": nil,
+		"indexing": func(request, _ []byte) []byte {
+			return reply(request, `"result":null`, `"error":{"code":-32000,"message":"transaction indexing is in progress"}`)
+		},
+	} {
+		n.set(change)
+		asked := hash
+		if what == "unknown" {
+			asked = [32]byte{1}
+		}
+		if _, err := client.Payment(t.Context(), asked); !errors.Is(err, x402.ErrNotVisible) {
+			t.Errorf("%s: %v, want ErrNotVisible", what, err)
+		}
+	}
+	n.set(func(request, answer []byte) []byte { // the block of that number is another by now
+		if bytes.Contains(request, []byte("eth_getBlockByNumber")) {
+			i := bytes.Index(answer, []byte(`"hash":"0x`)) + len(`"hash":"0x`)
+			copy(answer[i:], strings.Repeat("ab", 32))
+		}
+		return answer
+	})
+	if _, err := client.Payment(t.Context(), hash); !errors.Is(err, x402.ErrNotVisible) {
+		t.Errorf("of a block that has gone: %v", err)
+	}
+	var slow atomic.Int64
+	n.set(func(request, answer []byte) []byte { // seen only at the second look
+		if bytes.Contains(request, []byte("eth_getTransactionReceipt")) && slow.Add(1) == 1 {
+			return reply(request, `"result":null`, `"result":null`)
+		}
+		return answer
+	})
+	patient := dial(t, c, n, func(cfg *chain.Config) { cfg.Wait = 5 * time.Second })
+	if _, err := patient.Payment(t.Context(), hash); err != nil {
+		t.Errorf("with patience: %v", err)
+	}
+}
