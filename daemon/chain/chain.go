@@ -7,12 +7,13 @@ import (
 	"math/big"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/contextd/contextd/internal/usdg"
 )
 
 // Config is what a Client needs.
@@ -88,14 +89,7 @@ func (c *Client) redact(err error) error {
 	if errors.As(err, &u) {
 		err = u.Err
 	}
-	text := err.Error()
-	if parsed, perr := url.Parse(c.cfg.URL); perr == nil {
-		for _, secret := range []string{c.cfg.URL, parsed.RawQuery, strings.Trim(parsed.Path, "/")} {
-			if secret != "" {
-				text = strings.ReplaceAll(text, secret, "…")
-			}
-		}
-	}
+	text := usdg.RedactRPC(err.Error(), c.cfg.URL)
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%w: %w", ErrNoAnswer, err)
 	}

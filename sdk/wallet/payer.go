@@ -82,7 +82,7 @@ func (p *Payer) ask(what string, err error) error {
 	if errors.As(err, &u) {
 		err = u.Err
 	}
-	return fmt.Errorf("%s: %s", what, strings.ReplaceAll(err.Error(), p.cfg.RPCURL, "…"))
+	return fmt.Errorf("%s: %s", what, usdg.RedactRPC(err.Error(), p.cfg.RPCURL))
 }
 
 // Pay pays q within the policy, or goes on with the payment that was made before for the same request and was not answered.
