@@ -49,7 +49,12 @@ func (d *Daemon) openConsole(packs []string) (*console.Console, error) {
 		Challenges: d.store, Sessions: d.store, Mailer: mailer, PublicURL: public, ChainID: d.cfg.chainID(),
 		Recover: chain.Recover, Checksum: chain.Checksum, NewID: uuid.NewString, Now: d.cfg.Now,
 	})
+	var sale *console.Sale
+	if d.counter != nil {
+		sale = &console.Sale{Counter: d.counter, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury}
+	}
 	return console.New(console.Config{
+		Sale:   sale,
 		SignIn: signIn, Keys: d.keys, Books: d.books, Prompts: &account.Prompts{Store: d.store, Now: d.cfg.Now}, Packs: packs,
 		PublicURL: public, TrustedProxies: d.cfg.TrustedProxies, Limits: d.cfg.Limits, Now: d.cfg.Now,
 	})

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/store"
@@ -25,6 +28,9 @@ var (
 	_ x402.Chain  = (*chain.Client)(nil)
 	_ x402.Blocks = (*chain.Client)(nil)
 	_ gate.Desk   = (*x402.Desk)(nil)
+
+	_ billing.DepositStore = (*store.Store)(nil)
+	_ billing.Arrivals     = (*chain.Client)(nil)
 )
 
 // Chain is where payments are made.
@@ -42,6 +48,7 @@ const quoteKeyFile = "quote.keys"
 const (
 	quoteKeySize = 32
 	sweepEvery   = 30 * time.Second
+	scanEvery    = 15 * time.Second
 )
 
 // openChain makes the desk for payments by call, if there is a chain.
@@ -67,6 +74,24 @@ func (d *Daemon) openChain(ctx context.Context) error {
 	d.desk, err = x402.NewDesk(x402.Quoter{
 		Keys: keys, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury, Recover: chain.Recover, Now: d.cfg.Now,
 	}, d.chain, d.store)
+	if err != nil {
+		return err
+	}
+	d.counter = billing.NewCounter(billing.CounterConfig{
+		Store: d.store, Chain: d.chain, Meter: d.meter, Rose: d.keys.Rose, NewID: uuid.NewString, Now: d.cfg.Now,
+	})
+	return nil
+}
+
+// Scan looks for payments of deposits now, beside the schedule.
+func (d *Daemon) Scan(ctx context.Context) error {
+	if d.counter == nil {
+		return nil
+	}
+	verified, err := d.counter.Scan(ctx)
+	for _, v := range verified {
+		d.cfg.Logger.Info("credits were bought", "deposit", v.ID, "pack", v.Pack, "credits", v.Credits, "key_id", v.Credited)
+	}
 	return err
 }
 

@@ -95,6 +95,22 @@ func (k *Keys) SetTier(ctx context.Context, ownerID string, tier api.Tier) error
 	})
 }
 
+// Rose notes that the store has raised the tier of an owner and his keys to at least the given one.
+func (k *Keys) Rose(ownerID string, tier api.Tier) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if was := k.owners[ownerID]; !was.tier.AtLeast(tier) {
+		k.owners[ownerID] = standing{tier, was.disabled}
+	}
+	for _, key := range k.byID {
+		if key.OwnerID == ownerID && !key.Tier.AtLeast(tier) {
+			next := *key
+			next.Tier = tier
+			k.remember(&next)
+		}
+	}
+}
+
 // noOwner is the answer to an owner id that is not there.
 func noOwner(id string) *api.Error {
 	return api.Errorf(api.ReasonNotFound, "there is no owner %q", id).WithHint("list them: contextd admin users list")

@@ -17,6 +17,7 @@ type Kind string
 const (
 	KindGrant  Kind = "grant"  // the operator gave credits
 	KindAdjust Kind = "adjust" // the operator corrected a record, up or down
+	KindBuy    Kind = "buy"    // a deposit was verified; the reason is its id
 )
 
 // Entry is a row of the ledger.
@@ -104,10 +105,10 @@ func (b *Books) Entries(ctx context.Context, ownerID string, limit int) ([]Entry
 // Audit recomputes every balance from the ledger and the counters and says what does not agree.
 func (b *Books) Audit(ctx context.Context) ([]Finding, error) { return b.Ledger.Audit(ctx) }
 
-// Balance reports an owner's pool, or the credits of one of his keys where keyID is not "".
+// Balance reports an owner's pool, or the credits of one of his keys where keyID is not "". Deposits are for Counter to report.
 func (b *Books) Balance(ctx context.Context, ownerID, keyID string) (api.CreditBalanceResponse, error) {
 	credits, keys, err := b.Ledger.Balance(ctx, ownerID, keyID)
-	return api.CreditBalanceResponse{Balance: credits, KeyCount: keys, RecentDeposits: []api.Deposit{}}, err
+	return api.CreditBalanceResponse{Balance: credits, KeyCount: keys}, err
 }
 
 // Usage reports the calls of the last days of an owner, today included.

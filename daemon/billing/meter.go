@@ -189,6 +189,12 @@ func (m *Meter) forget() {
 // Exclusively runs act, which moves credits or keys of an owner, while nothing is charged. What was remembered of the owner is
 // read anew afterwards.
 func (m *Meter) Exclusively(ctx context.Context, ownerID string, act func() error) error {
+	return m.Among(ctx, func() ([]string, error) { return []string{ownerID}, act() })
+}
+
+// Among runs act, which moves credits or keys of the owners that it returns, while nothing is charged. What was remembered of them is
+// read anew afterwards.
+func (m *Meter) Among(ctx context.Context, act func() (owners []string, err error)) error {
 	m.turn.Lock()
 	defer m.turn.Unlock()
 	m.mu.Lock()
@@ -197,6 +203,9 @@ func (m *Meter) Exclusively(ctx context.Context, ownerID string, act func() erro
 		return err
 	}
 	m.settle(context.WithoutCancel(ctx))
-	defer delete(m.books, ownerID)
-	return act()
+	owners, err := act()
+	for _, owner := range owners {
+		delete(m.books, owner)
+	}
+	return err
 }

@@ -32,7 +32,7 @@ func (s *Store) SpendOnCall(ctx context.Context, r x402.Receipt) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `INSERT INTO transfers
 				(tx_hash, log_index, sender, amount, block, block_hash, at, spent_on, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (tx_hash, log_index) DO UPDATE SET spent_on = excluded.spent_on WHERE spent_on = ''`,
+			ON CONFLICT (tx_hash, log_index) DO UPDATE SET spent_on = excluded.spent_on, note = '' WHERE spent_on = ''`,
 			r.Hash[:], r.Transfer.LogIndex, r.Transfer.From, int64(r.Transfer.Amount), r.Payment.Block, r.Payment.BlockHash[:],
 			r.Payment.At.UnixMilli(), spentOnCall, r.At.UnixMilli())
 		if err != nil {

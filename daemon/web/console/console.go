@@ -29,6 +29,7 @@ type Config struct {
 	Keys           *account.Keys
 	Books          Books
 	Prompts        *account.Prompts
+	Sale           *Sale    // nil means that no credits are sold
 	Packs          []string // ids of the packs that are served
 	PublicURL      *url.URL // of the service; with https, cookies are sent over that alone
 	TrustedProxies []netip.Prefix
@@ -88,7 +89,7 @@ func (c *Console) Routes() web.Routes {
 	owner := func(h func(http.ResponseWriter, *http.Request, api.Session) error) web.Handler {
 		return c.guard(c.requests, c.owner(h))
 	}
-	return web.Routes{
+	routes := web.Routes{
 		api.PathAuthEmail:         {http.MethodPost: signIn(c.sendLink)},
 		api.PathAuthEmailVerify:   {http.MethodPost: signIn(c.byLink)},
 		api.PathAuthEmailLanding:  {http.MethodGet: c.landing, http.MethodPost: c.land},
@@ -103,6 +104,12 @@ func (c *Console) Routes() web.Routes {
 			http.MethodGet: owner(c.prompt), http.MethodPut: owner(c.setPrompt), http.MethodDelete: owner(c.dropPrompt),
 		},
 	}
+	if c.cfg.Sale != nil {
+		routes[api.PathCredits][http.MethodPost] = owner(c.buy)
+		routes[api.PathCredits+"/{depositId}"] = map[string]web.Handler{http.MethodGet: owner(c.deposit)}
+		routes[api.PathCredits+"/{depositId}/verify"] = map[string]web.Handler{http.MethodPost: owner(c.verify)}
+	}
+	return routes
 }
 
 // guard lets h answer requests that come neither too often nor, if they write, from another origin.

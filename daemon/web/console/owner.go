@@ -51,6 +51,9 @@ func (c *Console) balance(w http.ResponseWriter, r *http.Request, s api.Session)
 	if err != nil {
 		return err
 	}
+	if answer.RecentDeposits, err = c.recent(r, s); err != nil {
+		return err
+	}
 	return web.WriteJSON(w, http.StatusOK, answer)
 }
 

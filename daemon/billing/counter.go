@@ -1,0 +1,174 @@
+package billing
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/contextd/contextd/internal/usdg"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Arrivals shows what arrived at the treasury.
+type Arrivals interface {
+	// Newest returns the number and the time of the newest block.
+	Newest(ctx context.Context) (uint64, time.Time, error)
+	// Between returns the transfers to the treasury in the blocks from first to last.
+	Between(ctx context.Context, first, last uint64) ([]Arrival, error)
+	// In returns those in one transaction, none if it is in no block yet.
+	In(ctx context.Context, hash [32]byte) ([]Arrival, error)
+}
+
+// CounterConfig is what a Counter needs.
+type CounterConfig struct {
+	Store DepositStore
+	Chain Arrivals
+	Meter *Meter
+	Rose  func(ownerID string, tier api.Tier) // is told of a tier that is on disk, before anybody is charged again
+	NewID func() string                       // a UUID
+	Now   func() time.Time                    // nil means time.Now
+}
+
+// Counter sells credits for deposits. It is safe for concurrent use.
+type Counter struct{ cfg CounterConfig }
+
+// NewCounter makes a Counter.
+func NewCounter(cfg CounterConfig) *Counter {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Counter{cfg: cfg}
+}
+
+// overlap is how many blocks are looked at again, because they may be others by now.
+const overlap = 64
+
+// maxDrift is how far the clock of the chain may be behind ours.
+const maxDrift = 2 * time.Minute
+
+// now is the time, as precise as it is stored.
+func (c *Counter) now() time.Time { return c.cfg.Now().UTC().Truncate(time.Millisecond) }
+
+// Open begins the purchase of a pack for an owner, for the key with the given id or, for "", his oldest.
+func (c *Counter) Open(ctx context.Context, ownerID string, pack api.CreditPack, keyID string) (Deposit, error) {
+	offer, ok := pack.Offer()
+	if !ok {
+		return Deposit{}, api.Errorf(api.ReasonInvalidRequest, "there is no credit pack %q", pack).WithHint("packs: %v", api.CreditPacks())
+	}
+	now := c.now()
+	d := Deposit{
+		ID: c.cfg.NewID(), OwnerID: ownerID, KeyID: keyID, Pack: pack, Credits: offer.Credits, Amount: usdg.Amount(offer.PriceMicros), Status: api.DepositPending,
+		CreatedAt: now, ExpiresAt: now.Add(api.DepositWindow).Truncate(time.Second),
+	}
+	if _, err := rand.Read(d.Nonce[:]); err != nil {
+		return Deposit{}, fmt.Errorf("read randomness: %w", err)
+	}
+	d, err := c.cfg.Store.OpenDeposit(ctx, d, api.DepositSlots, api.MaxPendingDeposit)
+	switch {
+	case errors.Is(err, ErrNoActiveKey):
+		return d, api.Errorf(api.ReasonInvalidRequest, "there is no active key to put the credits on").WithHint("make one: ctx keys create NAME")
+	case errors.Is(err, ErrManyDeposits):
+		return d, api.Errorf(api.ReasonInvalidRequest, "%d purchases wait to be paid already", api.MaxPendingDeposit).
+			WithHint("pay one of them, or wait until it has expired")
+	case errors.Is(err, ErrNoSlot):
+		return d, api.Errorf(api.ReasonRateLimited, "too many people are buying this pack").WithHint("try again after Retry-After").WithRetryAfter(time.Hour)
+	case err != nil:
+		return d, fmt.Errorf("open deposit: %w", err)
+	}
+	return d, nil
+}
+
+// Recent returns the deposits of an owner, newest first.
+func (c *Counter) Recent(ctx context.Context, ownerID string) ([]Deposit, error) {
+	return c.cfg.Store.Deposits(ctx, ownerID, "", api.RecentDeposits)
+}
+
+// Deposit returns one deposit of an owner, or the error deposit_not_found.
+func (c *Counter) Deposit(ctx context.Context, ownerID, id string) (Deposit, error) {
+	list, err := c.cfg.Store.Deposits(ctx, ownerID, id, 1)
+	if err != nil {
+		return Deposit{}, fmt.Errorf("read deposit: %w", err)
+	}
+	if len(list) == 0 {
+		return Deposit{}, api.Errorf(api.ReasonDepositNotFound, "there is no deposit %q", id).WithHint("ctx credits balance lists yours")
+	}
+	return list[0], nil
+}
+
+// Verify looks for a deposit's payment in one transaction, without waiting for the next Scan, and returns the deposit as it is then. A
+// transaction that pays something else pays that.
+func (c *Counter) Verify(ctx context.Context, ownerID, id string, hash [32]byte) (Deposit, error) {
+	d, err := c.Deposit(ctx, ownerID, id)
+	if err != nil || d.Status != api.DepositPending {
+		return d, err
+	}
+	list, err := c.cfg.Chain.In(ctx, hash)
+	if err != nil {
+		return d, errors.Join(api.Errorf(api.ReasonChainUnavailable, "the chain does not answer").
+			WithHint("the purchase goes on by itself; do not pay again").WithRetryAfter(10*time.Second), err)
+	}
+	if _, err := c.arrive(ctx, list, Seen{}); err != nil {
+		return d, err
+	}
+	return c.Deposit(ctx, ownerID, id)
+}
+
+// Scan looks at what has arrived since it last did, however long that is ago, and then lets deposits expire. It returns those that were
+// verified.
+func (c *Counter) Scan(ctx context.Context) ([]Deposit, error) {
+	seen, err := c.cfg.Store.Seen(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("scan deposits: %w", err)
+	}
+	newest, at, err := c.cfg.Chain.Newest(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("scan deposits: %w", err)
+	}
+	first := newest // on the first day nobody can have paid before
+	if seen.Next > 0 {
+		first = max(seen.Next, overlap) - overlap
+	}
+	if first > newest {
+		return nil, nil // another node, which is behind
+	}
+	list, err := c.cfg.Chain.Between(ctx, first, newest)
+	if err != nil {
+		return nil, fmt.Errorf("scan deposits: %w", err)
+	}
+	verified, err := c.arrive(ctx, list, Seen{Next: max(newest+1, seen.Next), At: at})
+	if err != nil {
+		return nil, err
+	}
+	// Where nothing happens there are no blocks. The next will not be of a time that is long over.
+	ended := at
+	if quiet := c.now().Add(-maxDrift); quiet.After(ended) {
+		ended = quiet
+	}
+	if err := c.cfg.Store.ExpireDeposits(ctx, ended, c.now().Add(-api.DepositGrace)); err != nil {
+		return verified, fmt.Errorf("expire deposits: %w", err)
+	}
+	return verified, nil
+}
+
+// arrive keeps what arrived, while nobody is charged whose credits it may change.
+func (c *Counter) arrive(ctx context.Context, list []Arrival, seen Seen) (verified []Deposit, err error) {
+	if len(list) == 0 {
+		_, err := c.cfg.Store.Arrive(ctx, nil, seen, c.now())
+		return nil, err
+	}
+	err = c.cfg.Meter.Among(ctx, func() ([]string, error) {
+		if verified, err = c.cfg.Store.Arrive(ctx, list, seen, c.now()); err != nil {
+			return nil, fmt.Errorf("keep what arrived: %w", err)
+		}
+		var owners []string
+		for _, d := range verified {
+			offer, _ := d.Pack.Offer() // it was sold
+			c.cfg.Rose(d.OwnerID, offer.Tier)
+			owners = append(owners, d.OwnerID)
+		}
+		return owners, nil
+	})
+	return verified, err
+}

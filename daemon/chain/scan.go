@@ -1,0 +1,124 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/big"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/internal/usdg"
+)
+
+var _ billing.Arrivals = (*Client)(nil)
+
+// span is how many blocks are asked for at once; a node that refuses is asked for half, down to one.
+const span = 2_000
+
+// paramsEnd is where the parameters of a transfer end in its calldata.
+const paramsEnd = 4 + 2*common.HashLength
+
+// Newest returns the number and the time of the newest block.
+func (c *Client) Newest(ctx context.Context) (uint64, time.Time, error) {
+	head, err := c.Head(ctx)
+	return head.Number, head.At, err
+}
+
+// Between returns the transfers to the treasury in the blocks from first to last.
+func (c *Client) Between(ctx context.Context, first, last uint64) ([]billing.Arrival, error) {
+	var list []billing.Arrival
+	for wide := uint64(span); first <= last; {
+		end := min(last, first+wide-1)
+		part, err := c.between(ctx, first, end)
+		if err != nil && ctx.Err() == nil && end > first {
+			wide = max(1, (end-first+1)/2) // too many for this node, it may be
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, part...)
+		first, wide = end+1, min(span, 2*wide)
+	}
+	return list, nil
+}
+
+// between is Between with one question.
+func (c *Client) between(ctx context.Context, first, last uint64) ([]billing.Arrival, error) {
+	var logs []rawLog
+	if err := c.call(ctx, &logs, "eth_getLogs", map[string]any{
+		"fromBlock": hexutil.EncodeUint64(first), "toBlock": hexutil.EncodeUint64(last), "address": c.token,
+		"topics": []any{transferTopic(), nil, common.BytesToHash(c.treasury[:])},
+	}); err != nil {
+		return nil, err
+	}
+	blocks := map[uint64]Head{}
+	var list []billing.Arrival
+	for _, l := range logs {
+		t, ok := transferOf(l)
+		if !ok || l.Address != c.token {
+			continue
+		}
+		at, known := blocks[uint64(l.Block)]
+		if !known {
+			var err error
+			if at, err = c.block(ctx, hexutil.EncodeUint64(uint64(l.Block))); err != nil {
+				return nil, err
+			}
+			blocks[uint64(l.Block)] = at
+		}
+		if at.Hash != l.BlockHash { // the chain has changed its mind since; the next look sees what is so then
+			return nil, errNoBlock
+		}
+		var tx *transaction
+		if err := c.call(ctx, &tx, "eth_getTransactionByHash", l.TxHash); err != nil {
+			return nil, err
+		}
+		if tx == nil {
+			return nil, errNoBlock
+		}
+		list = append(list, c.arrival(l.TxHash, t, at, tx.To, tx.Input))
+	}
+	return list, nil
+}
+
+// arrival puts together what is known of a transfer.
+func (c *Client) arrival(hash common.Hash, t x402.Transfer, at Head, to *common.Address, input []byte) billing.Arrival {
+	a := billing.Arrival{
+		TxHash: hash, LogIndex: t.LogIndex, Sender: t.From, Amount: usdg.Amount(min(t.Amount, math.MaxInt64)), Block: at.Number, BlockHash: at.Hash, At: at.At,
+	}
+	if to != nil && *to == c.token && len(input) > paramsEnd {
+		a.Note = input[paramsEnd:]
+	}
+	return a
+}
+
+// In returns the transfers to the treasury in one transaction, none if it is in no block yet or has failed.
+func (c *Client) In(ctx context.Context, hash [32]byte) ([]billing.Arrival, error) {
+	tx, r, err := c.fetch(ctx, hash)
+	if errors.Is(err, x402.ErrNotVisible) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	at, err := c.block(ctx, hexutil.EncodeBig((*big.Int)(r.Block)))
+	if errors.Is(err, errNoBlock) || err == nil && at.Hash != r.BlockHash {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []billing.Arrival
+	for _, l := range r.Logs {
+		if t, ok := transferOf(l); ok && r.Status == 1 && l.Address == c.token && common.HexToAddress(t.To) == c.treasury {
+			list = append(list, c.arrival(hash, t, at, tx.To, tx.Input))
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,210 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/internal/usdg"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// OpenDeposit adds d with the lowest free slot of so many added to its amount, unless so many of the owner's are pending. It fails with
+// billing.ErrNoActiveKey, ErrManyDeposits or ErrNoSlot, or, where the key that d names is not an active one of the owner's, as for one that is
+// not there.
+func (s *Store) OpenDeposit(ctx context.Context, d billing.Deposit, slots, pending int) (billing.Deposit, error) {
+	err := s.db.Tx(ctx, func(tx *sql.Tx) error {
+		var keys, named, waiting int
+		if err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(id = ?), 0) FROM keys WHERE owner_id = ? AND revoked_at IS NULL`, d.KeyID, d.OwnerID).
+			Scan(&keys, &named); err != nil {
+			return fmt.Errorf("look for keys: %w", err)
+		}
+		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM deposits WHERE owner_id = ? AND status = ?", d.OwnerID, api.DepositPending).Scan(&waiting); err != nil {
+			return fmt.Errorf("count deposits: %w", err)
+		}
+		switch {
+		case d.KeyID != "" && named == 0:
+			return account.NoKey(d.KeyID)
+		case keys == 0:
+			return billing.ErrNoActiveKey
+		case waiting >= pending:
+			return billing.ErrManyDeposits
+		}
+		price := d.Amount
+		taken, err := sqlite.Query(ctx, tx, func(rows *sql.Rows) (a usdg.Amount, err error) { return a, rows.Scan(&a) },
+			"SELECT amount FROM deposits WHERE held = 1 AND amount >= ? AND amount < ? ORDER BY amount", price, price+usdg.Amount(slots))
+		if err != nil {
+			return fmt.Errorf("look for a free amount: %w", err)
+		}
+		for _, a := range taken { // in order, so the first gap ends it
+			if a == d.Amount {
+				d.Amount++
+			}
+		}
+		if d.Amount >= price+usdg.Amount(slots) {
+			return billing.ErrNoSlot
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO deposits (id, owner_id, key_id, pack, credits, amount, nonce, status, created_at, expires_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, d.ID, d.OwnerID, sql.NullString{String: d.KeyID, Valid: d.KeyID != ""}, d.Pack, d.Credits, d.Amount, d.Nonce[:],
+			d.Status, d.CreatedAt.UnixMilli(), d.ExpiresAt.UnixMilli())
+		return err
+	})
+	return d, err
+}
+
+// depositColumns are those that scanDeposit reads.
+const depositColumns = "id, owner_id, coalesce(key_id, ''), pack, credits, amount, nonce, status, created_at, expires_at, tx_hash, coalesce(payer, ''), verified_at, coalesce(credited, '')"
+
+// scanDeposit reads one row.
+func scanDeposit(rows *sql.Rows) (d billing.Deposit, err error) {
+	var nonce, hash []byte
+	var created, expires, verified sql.NullInt64
+	err = rows.Scan(&d.ID, &d.OwnerID, &d.KeyID, &d.Pack, &d.Credits, &d.Amount, &nonce, &d.Status, &created, &expires, &hash, &d.Payer, &verified, &d.Credited)
+	copy(d.Nonce[:], nonce)
+	copy(d.TxHash[:], hash)
+	d.CreatedAt, d.ExpiresAt, d.VerifiedAt = sqlite.FromMillis(created), sqlite.FromMillis(expires), sqlite.FromMillis(verified)
+	return d, err
+}
+
+// Deposits returns those of an owner, newest first, at most limit, or that with the given id alone where it is not "".
+func (s *Store) Deposits(ctx context.Context, ownerID, id string, limit int) ([]billing.Deposit, error) {
+	return sqlite.Query(ctx, s.db.Read, scanDeposit, "SELECT "+depositColumns+` FROM deposits WHERE owner_id = ?1 AND (?2 = '' OR id = ?2)
+		ORDER BY created_at DESC, id LIMIT ?3`, ownerID, id, limit)
+}
+
+// Seen returns how far the chain was looked at, zero if it never was.
+func (s *Store) Seen(ctx context.Context) (seen billing.Seen, err error) {
+	var at sql.NullInt64
+	err = s.db.Read.QueryRowContext(ctx, "SELECT next, seen_at FROM scan").Scan(&seen.Next, &at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return seen, nil
+	}
+	seen.At = sqlite.FromMillis(at)
+	return seen, err
+}
+
+// Arrive keeps arrivals that are new, gives those that match to their deposits, with all that follows from it, and notes how far the chain
+// was looked at unless seen is zero. It returns the deposits that were verified.
+func (s *Store) Arrive(ctx context.Context, list []billing.Arrival, seen billing.Seen, now time.Time) (verified []billing.Deposit, err error) {
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
+		for _, a := range list {
+			d, err := arrive(ctx, tx, a, now)
+			if err != nil {
+				return err
+			}
+			if d.ID != "" {
+				verified = append(verified, d)
+			}
+		}
+		if seen.Next == 0 {
+			return nil
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO scan (only_row, next, seen_at) VALUES (1, ?, ?)
+			ON CONFLICT DO UPDATE SET next = excluded.next, seen_at = excluded.seen_at`, seen.Next, seen.At.UnixMilli())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return verified, nil
+}
+
+// arrive keeps one arrival, if it is new, and returns the deposit that it has verified, if it has.
+func arrive(ctx context.Context, tx *sql.Tx, a billing.Arrival, now time.Time) (d billing.Deposit, err error) {
+	res, err := tx.ExecContext(ctx, `INSERT INTO transfers (tx_hash, log_index, sender, amount, block, block_hash, at, spent_on, seen_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, '', ?) ON CONFLICT DO NOTHING`,
+		a.TxHash[:], a.LogIndex, a.Sender, a.Amount, a.Block, a.BlockHash[:], a.At.UnixMilli(), now.UnixMilli())
+	if err != nil {
+		return d, fmt.Errorf("keep transfer: %w", err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return d, err // it was looked at before
+	}
+	open, err := sqlite.Query(ctx, tx, scanDeposit, "SELECT "+depositColumns+" FROM deposits WHERE held = 1 AND amount = ? OR status = ? ORDER BY created_at",
+		a.Amount, api.DepositPending)
+	if err != nil {
+		return d, fmt.Errorf("read deposits: %w", err)
+	}
+	id, why := billing.Match(a, open)
+	if id == "" {
+		_, err := tx.ExecContext(ctx, "UPDATE transfers SET note = ? WHERE tx_hash = ? AND log_index = ?", why, a.TxHash[:], a.LogIndex)
+		return d, err
+	}
+	for _, d = range open {
+		if d.ID == id {
+			break
+		}
+	}
+	return d, settle(ctx, tx, &d, a, now)
+}
+
+// settle verifies a deposit, once: status, transfer, credits, ledger and tier.
+func settle(ctx context.Context, tx *sql.Tx, d *billing.Deposit, a billing.Arrival, now time.Time) error {
+	// The key that was named, if it is active, else the oldest that is, else any: what was paid for is never lost.
+	if err := tx.QueryRowContext(ctx, `SELECT id FROM keys WHERE owner_id = ? ORDER BY revoked_at IS NOT NULL, id <> ?, created_at, id LIMIT 1`,
+		d.OwnerID, d.KeyID).Scan(&d.Credited); err != nil {
+		return fmt.Errorf("find key for deposit %s: %w", d.ID, err)
+	}
+	d.Status, d.TxHash, d.Payer, d.VerifiedAt = api.DepositVerified, a.TxHash, a.Sender, now
+	res, err := tx.ExecContext(ctx, "UPDATE deposits SET status = ?, tx_hash = ?, payer = ?, verified_at = ?, credited = ? WHERE id = ? AND status = ?",
+		d.Status, d.TxHash[:], d.Payer, d.VerifiedAt.UnixMilli(), d.Credited, d.ID, api.DepositPending)
+	if err != nil {
+		return fmt.Errorf("verify deposit %s: %w", d.ID, err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n != 1 {
+		return errors.Join(err, fmt.Errorf("deposit %s was verified by somebody else", d.ID))
+	}
+	for _, act := range []struct {
+		text string
+		args []any
+	}{
+		{"UPDATE transfers SET spent_on = 'deposit', deposit_id = ? WHERE tx_hash = ? AND log_index = ?", []any{d.ID, a.TxHash[:], a.LogIndex}},
+		{"UPDATE keys SET credits = credits + ? WHERE id = ?", []any{d.Credits, d.Credited}},
+		{"INSERT INTO ledger (key_id, amount, kind, reason, at) VALUES (?, ?, ?, ?, ?)", []any{d.Credited, d.Credits, billing.KindBuy, d.ID, now.UnixMilli()}},
+	} {
+		if _, err := tx.ExecContext(ctx, act.text, act.args...); err != nil {
+			return fmt.Errorf("credit deposit %s: %w", d.ID, err)
+		}
+	}
+	return raise(ctx, tx, d.OwnerID, d.Pack)
+}
+
+// raise raises the tier of an owner and his keys to at least that of a pack.
+func raise(ctx context.Context, tx *sql.Tx, owner string, pack api.CreditPack) error {
+	offer, _ := pack.Offer() // it was sold
+	var below []string
+	for _, t := range api.Tiers() {
+		if !t.AtLeast(offer.Tier) {
+			below = append(below, "'"+string(t)+"'")
+		}
+	}
+	if len(below) == 0 {
+		return nil
+	}
+	for _, text := range []string{"UPDATE owners SET tier = ? WHERE id = ? AND tier IN ", "UPDATE keys SET tier = ? WHERE owner_id = ? AND tier IN "} {
+		if _, err := tx.ExecContext(ctx, text+"("+strings.Join(below, ", ")+")", offer.Tier, owner); err != nil {
+			return fmt.Errorf("raise tier: %w", err)
+		}
+	}
+	return nil
+}
+
+// ExpireDeposits lets pending deposits expire that ended before the given time, up to which the chain was looked at, and frees the amounts
+// of those that ended before free.
+func (s *Store) ExpireDeposits(ctx context.Context, ended, free time.Time) error {
+	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "UPDATE deposits SET status = ? WHERE status = ? AND expires_at < ?", api.DepositExpired, api.DepositPending, ended.UnixMilli()); err != nil {
+			return fmt.Errorf("expire deposits: %w", err)
+		}
+		if _, err := tx.ExecContext(ctx, "UPDATE deposits SET held = 0 WHERE held = 1 AND expires_at < ?", free.UnixMilli()); err != nil {
+			return fmt.Errorf("free amounts: %w", err)
+		}
+		return nil
+	})
+}
