@@ -30,8 +30,9 @@ func newCredits(a *app.App) *cobra.Command {
 		Example: "  ctx credits usage\n  ctx credits usage --since 7d --json day,calls"}, []string{"day", "keyId", "op", "calls"},
 		func(ctx context.Context, _ []string) error { return showUsage(ctx, a, since) })
 	usage.Flags().StringVar(&since, "since", "30d", "from so `long` ago (7d) or from a date")
-	return a.Group(&cobra.Command{Use: "credits", Short: "See your credits and what they were spent on", Example: "  ctx credits balance\n  ctx credits usage --since 7d"},
-		balance, packs, usage)
+	return a.Group(&cobra.Command{Use: "credits", Short: "Buy credits, and see what they were spent on",
+		Example: "  ctx credits buy starter\n  ctx credits balance\n  ctx credits usage --since 7d"},
+		balance, packs, newBuy(a), newDeposits(a), newVerify(a), usage)
 }
 
 // showBalance shows the balance of all keys, or of one.

@@ -132,7 +132,7 @@ func (a *App) Client() (*sdk.Client, error) {
 	pays := sdk.WithPayer(nil)
 	var key sdk.Key
 	if a.Flags.Pay {
-		pays = sdk.WithPayer(&purse{app: a})
+		pays = sdk.WithPayer(a.Purse())
 	} else if key, _, err = a.Key(); err != nil {
 		return nil, err
 	}

@@ -106,6 +106,9 @@ type purse struct {
 	payer *wallet.Payer // nil until then
 }
 
+// Purse pays from the wallet.
+func (a *App) Purse() sdk.Payer { return &purse{app: a} }
+
 // Pay pays q.
 func (p *purse) Pay(ctx context.Context, q sdk.Quote) (api.PaymentProof, error) {
 	if p.payer == nil {

@@ -51,9 +51,9 @@ func expect(recipe string) string {
 		"--format md":    `stdout '\(https://defillama.com/stablecoins\)'`,
 		"curl":           `stdout '"total":[1-9]'`,
 		"--no-wait":      `stdout '^cv_test_........$'`,
-		"--pay":          `stdout bitcoin`,
+		"-k 1 --pay":     `stdout bitcoin`,
 		"keys rotate":    `stdout '^[0-9]+$'`,
-		"few credits":    `stdout '^few credits left$'`,
+		"credits buy":    `stdout 'starter.1000.1.00000[0-9].verified'`,
 	} {
 		if strings.Contains(recipe, command) {
 			return line + "\n"

@@ -217,3 +217,65 @@ func TestPayment(t *testing.T) {
 		t.Errorf("with patience: %v", err)
 	}
 }
+
+// TestBetween is D4 and D5: every transfer to the treasury is found, whatever range a node refuses, and nothing else is.
+func TestBetween(t *testing.T) {
+	t.Parallel()
+	c, n, client := open(t)
+	for amount := int64(1); amount <= 3; amount++ {
+		if _, err := c.Transfer(t.Context(), c.Wallet(), c.Treasury(), amount, []byte("note")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hash, err := c.Transfer(t.Context(), c.Wallet(), c.Owner().Address, 9, nil) // to somebody else
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest, at, err := client.Newest(t.Context())
+	if err != nil || time.Since(at) > time.Minute {
+		t.Fatal(newest, at, err)
+	}
+	asked := atomic.Int64{}
+	for what, change := range map[string]func(request, answer []byte) []byte{
+		"whole": nil,
+		"one block at a time": func(request, answer []byte) []byte {
+			var call struct {
+				ID     json.RawMessage
+				Method string
+				Params []struct{ FromBlock, ToBlock string }
+			}
+			if bytes.Contains(request, []byte("eth_getLogs")) {
+				asked.Add(1)
+				if json.Unmarshal(request, &call) == nil && call.Params[0].FromBlock != call.Params[0].ToBlock {
+					return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32005,"message":"block range too large"}}`, call.ID)
+				}
+			}
+			return answer
+		},
+	} {
+		n.set(change)
+		list, err := client.Between(t.Context(), 0, newest)
+		if err != nil || len(list) != 3 {
+			t.Fatalf("%s: %d transfers, %v", what, len(list), err)
+		}
+		for i, a := range list {
+			if int(a.Amount) != i+1 || a.Sender != c.Wallet().Address || string(a.Note) != "note" || a.Block == 0 || a.At.IsZero() {
+				t.Errorf("%s: %+v", what, a)
+			}
+		}
+	}
+	if asked.Load() <= int64(newest) {
+		t.Errorf("the node was asked %d times for %d blocks", asked.Load(), newest+1)
+	}
+	n.set(nil)
+	if list, err := client.In(t.Context(), hash); err != nil || len(list) != 0 {
+		t.Errorf("of a transfer to somebody else: %+v, %v", list, err)
+	}
+	if list, err := client.In(t.Context(), [32]byte{1}); err != nil || len(list) != 0 {
+		t.Errorf("of no transaction: %+v, %v", list, err)
+	}
+	n.set(func([]byte, []byte) []byte { return nil })
+	if _, err := client.Between(t.Context(), 0, newest); !errors.Is(err, chain.ErrNoAnswer) {
+		t.Errorf("without an answer: %v", err)
+	}
+}

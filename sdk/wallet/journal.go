@@ -32,7 +32,8 @@ type entry struct {
 	At        time.Time   `json:"at"`
 	Service   string      `json:"service"`
 	Request   string      `json:"request"`
-	Amount    usdg.Amount `json:"amount"` // micro-USDG
+	Purchase  bool        `json:"purchase,omitempty"` // of credits
+	Amount    usdg.Amount `json:"amount"`             // micro-USDG
 	Recipient string      `json:"recipient"`
 	Payer     string      `json:"payer"`
 	Until     int64       `json:"validUntil"` // of the quote, Unix seconds

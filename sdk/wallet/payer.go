@@ -106,15 +106,17 @@ func (p *Payer) Pay(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, e
 	if err != nil {
 		return proof, err
 	}
-	if err := p.cfg.Policy.allow(amount, past, p.cfg.Now()); err != nil {
-		return proof, err
+	if !q.Purchase {
+		if err := p.cfg.Policy.allow(amount, past, p.cfg.Now()); err != nil {
+			return proof, err
+		}
 	}
 	recipient, err := p.recipient(q)
 	if err != nil {
 		return proof, err
 	}
 	e := entry{
-		ID: fmt.Sprintf("%020d", p.cfg.Now().UnixNano()), At: p.cfg.Now().UTC(), Service: q.Service, Request: q.Request, Amount: amount, Recipient: recipient,
+		ID: fmt.Sprintf("%020d", p.cfg.Now().UnixNano()), At: p.cfg.Now().UTC(), Service: q.Service, Request: q.Request, Purchase: q.Purchase, Amount: amount, Recipient: recipient,
 		Payer: p.cfg.Key.Address(), Until: q.ValidUntil, State: stateSigned,
 	}
 	if err := p.sign(ctx, &e, nonce); err != nil {

@@ -90,7 +90,7 @@ func (p Policy) allow(amount usdg.Amount, past []entry, now time.Time) error {
 	p = p.withDefaults()
 	var day, month usdg.Amount
 	for _, e := range past {
-		if e.State == stateDropped { // never broadcast
+		if e.State == stateDropped || e.Purchase { // never sent, or not a call
 			continue
 		}
 		if age := now.Sub(e.At); age < 24*time.Hour {

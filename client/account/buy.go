@@ -1,0 +1,185 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/app"
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/usdg"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// depositFields are the members of a deposit.
+func depositFields() []string {
+	return []string{"id", "userId", "keyId", "pack", "credits", "amountUsdc", "status", "txHash", "payerAddress", "nonce", "createdAt", "verifiedAt", "expiresAt"}
+}
+
+// buyOptions are the flags of buy.
+type buyOptions struct {
+	app       *app.App
+	key       string
+	maxAmount string
+	dryRun    bool
+	noWait    bool
+}
+
+// newBuy makes the command that buys credits.
+func newBuy(a *app.App) *cobra.Command {
+	o := &buyOptions{app: a}
+	c := a.Command(&cobra.Command{
+		Use: "buy PACK", Short: "Buy a pack of credits with USDG", Args: cobra.ExactArgs(1),
+		ValidArgs: []string{string(api.CreditStarter), string(api.CreditHobby), string(api.CreditPro), string(api.CreditTeam)},
+		Long: "Buy a pack of credits. With --pay the wallet transfers the price, after you have said yes; else you are told what to transfer\n" +
+			"from where you like, as text, as a link for wallets and as a QR code. Then it waits until the credits are there. A transfer counts\n" +
+			"if its block is within 30 minutes and its amount is exact; the amount is yours alone for that time.",
+		Example: "  ctx credits buy starter\n  ctx credits buy hobby --pay --yes --max-amount 8.01\n  ctx credits buy starter --dry-run",
+	}, depositFields(), func(ctx context.Context, args []string) error { return o.run(ctx, api.CreditPack(args[0])) })
+	f := c.Flags()
+	f.StringVar(&o.key, "key", "", "put the credits on this key, by its `id`; else on your oldest")
+	f.StringVar(&o.maxAmount, "max-amount", "", "buy nothing that costs more `USDG`")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only say what it costs")
+	f.BoolVar(&o.noWait, "no-wait", false, "only begin the purchase and say what to transfer")
+	return c
+}
+
+// run buys a pack.
+func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
+	offer, ok := pack.Offer()
+	if !ok {
+		return app.Invalid("there is no credit pack %q", pack).WithHint("ctx credits packs")
+	}
+	price := usdg.Amount(offer.PriceMicros)
+	if o.maxAmount != "" {
+		most, err := usdg.ParseAmount(o.maxAmount)
+		if err != nil {
+			return app.Invalid("--max-amount: %w", err)
+		}
+		if price > most {
+			return &app.Failure{Exit: app.ExitCap, Reason: "payment_refused", Err: fmt.Errorf("%s costs %s %s, more than %s", pack, price, api.AssetUSDG, most)}
+		}
+	}
+	what := fmt.Sprintf("%d credits for %s %s", offer.Credits, price, api.AssetUSDG)
+	if o.dryRun {
+		o.app.Note("would buy %s", what)
+		return nil
+	}
+	if o.app.Flags.Pay {
+		if err := o.app.Confirm(ctx, "buy "+what+" from the wallet"); err != nil {
+			return err
+		}
+	}
+	intent, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.DepositIntent, error) {
+		return c.Buy(ctx, pack, o.key, opts...)
+	})
+	if err != nil {
+		return err
+	}
+	if !o.app.Flags.Pay {
+		o.tell(intent)
+	}
+	if o.noWait && !o.app.Flags.Pay {
+		return show(ctx, o.app, intent, &output.Rows{Columns: []string{"deposit", "amount", "to", "chain", "until"}, Rows: [][]string{{
+			intent.ID, intent.AmountUSDC, intent.Recipient, strconv.FormatInt(intent.ChainID, 10), o.until(intent),
+		}}})
+	}
+	console, err := o.app.Console(true)
+	if err != nil {
+		return err
+	}
+	wait, cancel := context.WithDeadline(ctx, time.Unix(intent.ExpiresAt, 0).Add(time.Minute))
+	defer cancel()
+	var d *api.Deposit
+	if o.app.Flags.Pay {
+		d, err = console.PayDeposit(wait, intent, o.app.Purse())
+	} else {
+		d, err = console.AwaitDeposit(wait, intent.ID, "")
+	}
+	return o.end(ctx, intent, d, err)
+}
+
+// until is the end of a purchase, for people.
+func (o *buyOptions) until(i *api.DepositIntent) string {
+	return time.Unix(i.ExpiresAt, 0).In(o.app.Now().Location()).Format(time.DateTime)
+}
+
+// tell tells people what to transfer.
+func (o *buyOptions) tell(i *api.DepositIntent) {
+	o.app.Note("transfer exactly %s %s\n  to     %s\n  token  %s on chain %d\n  until  %s\n  link   %s", i.AmountUSDC, api.AssetUSDG, i.Recipient, i.Token, i.ChainID,
+		o.until(i), i.PaymentURI)
+	if o.app.ErrTTY && !o.app.Flags.Quiet && !o.app.Style(true).ASCII {
+		fmt.Fprint(o.app.Err, drawQR(i.PaymentURI, o.app.Columns()))
+	}
+	o.app.Note("waiting for it; Ctrl-C leaves the purchase as it is. Faster, with the transaction:\n  ctx credits verify %s --tx 0x…", i.ID)
+}
+
+// end says what became of a purchase.
+func (o *buyOptions) end(ctx context.Context, i *api.DepositIntent, d *api.Deposit, err error) error {
+	var paid *sdk.PaidError
+	if errors.As(err, &paid) {
+		o.app.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits verify %s --tx %s", paid.Proof.TxHash, i.ID, paid.Proof.TxHash)
+	}
+	if err != nil {
+		return err
+	}
+	if d.Status == api.DepositExpired {
+		return &app.Failure{Exit: app.ExitChain, Reason: "expired", Err: fmt.Errorf("nothing arrived for purchase %s until %s", d.ID, o.until(i)),
+			Hint: "if you have paid, tell the operator the hash of the transaction: nothing that arrived is lost"}
+	}
+	o.app.Note("%d credits are yours", d.Credits)
+	return show(ctx, o.app, d, depositRows([]api.Deposit{*d}, o.app))
+}
+
+// depositRows are deposits as a table.
+func depositRows(list []api.Deposit, a *app.App) *output.Rows {
+	rows := &output.Rows{Columns: []string{"deposit", "pack", "credits", "usdg", "status", "until", "transaction"}, Right: []bool{false, false, true, true}, Wide: 6,
+		Empty: "no purchase yet; ctx credits buy PACK makes one"}
+	for _, d := range list {
+		tx := ""
+		if d.TxHash != nil {
+			tx = *d.TxHash
+		}
+		rows.Rows = append(rows.Rows, []string{d.ID, string(d.Pack), strconv.FormatInt(d.Credits, 10), d.AmountUSDC, string(d.Status),
+			d.ExpiresAt.In(a.Now().Location()).Format(time.DateTime), tx})
+	}
+	return rows
+}
+
+// newDeposits makes the command that lists purchases.
+func newDeposits(a *app.App) *cobra.Command {
+	return a.Command(&cobra.Command{Use: "deposits", Short: "List your newest purchases of credits"}, depositFields(), func(ctx context.Context, _ []string) error {
+		b, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
+			return c.Balance(ctx, "", opts...)
+		})
+		if err != nil {
+			return err
+		}
+		return show(ctx, a, b.RecentDeposits, depositRows(b.RecentDeposits, a))
+	})
+}
+
+// newVerify makes the command that has the service look for a payment.
+func newVerify(a *app.App) *cobra.Command {
+	var tx string
+	c := a.Command(&cobra.Command{Use: "verify DEPOSIT --tx HASH", Short: "Have the service look for the payment of a purchase", Args: cobra.ExactArgs(1)}, depositFields(),
+		func(ctx context.Context, args []string) error {
+			d, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error) {
+				if tx == "" {
+					return c.Deposit(ctx, args[0], opts...)
+				}
+				return c.VerifyDeposit(ctx, args[0], tx, opts...)
+			})
+			if err != nil {
+				return err
+			}
+			return show(ctx, a, d, depositRows([]api.Deposit{*d}, a))
+		})
+	c.Flags().StringVar(&tx, "tx", "", "look in the transaction with this `hash`; else only say how the purchase stands")
+	return c
+}

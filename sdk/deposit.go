@@ -1,0 +1,89 @@
+package sdk
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Buy begins a purchase of credits for the key with the given id or, for "", the owner's oldest. The answer says what to transfer, where
+// and until when.
+func (s *Console) Buy(ctx context.Context, pack api.CreditPack, keyID string, opts ...CallOption) (*api.DepositIntent, error) {
+	ask := api.CreateDepositRequest{Pack: pack}
+	if keyID != "" {
+		ask.KeyID = &keyID
+	}
+	return consoleCall[api.DepositIntent](ctx, s, http.MethodPost, api.PathCredits, nil, ask, opts)
+}
+
+// Deposit says how a purchase stands.
+func (s *Console) Deposit(ctx context.Context, id string, opts ...CallOption) (*api.Deposit, error) {
+	return consoleCall[api.Deposit](ctx, s, http.MethodGet, api.PathCredits+"/"+url.PathEscape(id), nil, nil, opts)
+}
+
+// VerifyDeposit has the service look for the payment of a purchase in a transaction, without waiting for its next look at the chain. The
+// deposit stays pending while the chain has not shown it.
+func (s *Console) VerifyDeposit(ctx context.Context, id, txHash string, opts ...CallOption) (*api.Deposit, error) {
+	return consoleCall[api.Deposit](ctx, s, http.MethodPost, api.PathCredits+"/"+url.PathEscape(id)+"/verify", nil, api.VerifyDepositRequest{TxHash: txHash}, opts)
+}
+
+// depositPoll is how often AwaitDeposit asks.
+const depositPoll = 2 * time.Second
+
+// AwaitDeposit waits until a purchase is verified or has expired, and returns it. With txHash, the service is asked to look there. It ends
+// with the error of ctx when that is done first; a service that does not answer for a while is asked again.
+func (s *Console) AwaitDeposit(ctx context.Context, id, txHash string, opts ...CallOption) (*api.Deposit, error) {
+	for {
+		var d *api.Deposit
+		var err error
+		if txHash != "" {
+			d, err = s.VerifyDeposit(ctx, id, txHash, opts...)
+		} else {
+			d, err = s.Deposit(ctx, id, opts...)
+		}
+		wait := depositPoll
+		if err != nil {
+			again, ok := waitBefore(1, err)
+			if !ok {
+				return nil, err
+			}
+			wait = max(wait, again)
+		} else if d.Status != api.DepositPending {
+			return d, nil
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return d, err
+		}
+	}
+}
+
+// BuyCredits buys a pack with a Payer, and waits until the credits are there. It is for scripts: whoever calls it has consented to the
+// price of the pack.
+func (s *Console) BuyCredits(ctx context.Context, pack api.CreditPack, keyID string, payer Payer) (*api.Deposit, error) {
+	intent, err := s.Buy(ctx, pack, keyID)
+	if err != nil {
+		return nil, err
+	}
+	return s.PayDeposit(ctx, intent, payer)
+}
+
+// PayDeposit pays a purchase that was begun, and waits until the credits are there.
+func (s *Console) PayDeposit(ctx context.Context, intent *api.DepositIntent, payer Payer) (*api.Deposit, error) {
+	proof, err := payer.Pay(ctx, Quote{
+		Service: s.client.BaseURL(), Request: "deposit " + intent.ID, Purchase: true, PaymentRequirements: api.PaymentRequirements{
+			Scheme: api.SchemeX402, Network: api.NetworkL2, Asset: api.AssetUSDG, Amount: intent.AmountUSDC, Recipient: intent.Recipient,
+			ValidUntil: intent.ExpiresAt, Nonce: intent.Nonce,
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	d, err := s.AwaitDeposit(ctx, intent.ID, proof.TxHash)
+	if err != nil {
+		return nil, &PaidError{Proof: proof, Err: err}
+	}
+	return d, payer.Settled(proof, nil)
+}
