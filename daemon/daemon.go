@@ -252,7 +252,7 @@ func (d *Daemon) openEndpoints(context.Context) error {
 	if err != nil {
 		return err
 	}
-	admin := web.NewAdmin(web.AdminConfig{Keys: d.keys, Books: d.books, Refresh: d.Refresh, Brief: d.Narrate, Logger: d.cfg.Logger})
+	admin := web.NewAdmin(web.AdminConfig{Keys: d.keys, Books: d.books, Till: d.till(), Refresh: d.Refresh, Brief: d.Narrate, Logger: d.cfg.Logger})
 	d.admin = newEndpoint(l, admin, d.cfg.Logger)
 	return nil
 }

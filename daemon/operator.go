@@ -73,7 +73,7 @@ func openDirect(ctx context.Context, cfg Config, unlock func() error) (*Operator
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
-	handler := web.NewAdmin(web.AdminConfig{Keys: keys, Books: &billing.Books{Ledger: s, Now: cfg.Now}})
+	handler := web.NewAdmin(web.AdminConfig{Keys: keys, Books: &billing.Books{Ledger: s, Now: cfg.Now}, Till: &billing.Till{Store: s}})
 	return &Operator{client: &http.Client{Transport: inProcess{handler}}, close: shut}, nil
 }
 
@@ -164,6 +164,30 @@ func (o *Operator) Audit(ctx context.Context) ([]billing.Finding, error) {
 	var list web.AdminAuditResponse
 	err := o.call(ctx, http.MethodGet, web.AdminAudit, nil, &list)
 	return list.Findings, err
+}
+
+// Strays returns the transfers that have paid for nothing, newest first.
+func (o *Operator) Strays(ctx context.Context) ([]billing.Stray, error) {
+	var list web.AdminStraysResponse
+	err := o.call(ctx, http.MethodGet, web.AdminStrays, nil, &list)
+	return list.Strays, err
+}
+
+// AssignStray lets a transfer pay for a deposit.
+func (o *Operator) AssignStray(ctx context.Context, ask web.AdminStrayRequest) (d api.Deposit, err error) {
+	err = o.call(ctx, http.MethodPost, web.AdminAssign, ask, &d)
+	return d, err
+}
+
+// WriteOffStray notes that a transfer will pay for nothing.
+func (o *Operator) WriteOffStray(ctx context.Context, ask web.AdminStrayRequest) error {
+	return o.call(ctx, http.MethodPost, web.AdminWriteOff, ask, &web.AdminStrayRequest{})
+}
+
+// Reconcile compares the books with the chain. It needs a daemon that runs.
+func (o *Operator) Reconcile(ctx context.Context) (r billing.Reconciliation, err error) {
+	err = o.call(ctx, http.MethodGet, web.AdminReconcile, nil, &r)
+	return r, err
 }
 
 // ofKey is the path of a key.

@@ -31,6 +31,7 @@ var (
 
 	_ billing.DepositStore = (*store.Store)(nil)
 	_ billing.Arrivals     = (*chain.Client)(nil)
+	_ billing.StrayStore   = (*store.Store)(nil)
 )
 
 // Chain is where payments are made.
@@ -93,6 +94,15 @@ func (d *Daemon) Scan(ctx context.Context) error {
 		d.cfg.Logger.Info("credits were bought", "deposit", v.ID, "pack", v.Pack, "credits", v.Credits, "key_id", v.Credited)
 	}
 	return err
+}
+
+// till is what the operator does about money that arrived.
+func (d *Daemon) till() *billing.Till {
+	t := &billing.Till{Store: d.store, Counter: d.counter}
+	if d.chain != nil {
+		t.Balance = d.chain.Balance
+	}
+	return t
 }
 
 // quoteKeys reads the keys of quotes, and makes one where there is none.

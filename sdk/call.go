@@ -162,14 +162,11 @@ func (c *Client) send(ctx context.Context, r Request, target *url.URL, o call) (
 	return resp, nil
 }
 
-// get calls the data endpoint of op and decodes its answer into out.
-func (c *Client) get(ctx context.Context, op api.Op, query url.Values, out any, opts []CallOption) error {
-	resp, err := c.Do(ctx, Request{Path: op.Path(), Query: query}, opts...)
-	if err != nil {
-		return err
-	}
+// decodeAs reads an answer as a T.
+func decodeAs[T any](resp *Response) (*T, error) {
+	out := new(T)
 	if err := json.Unmarshal(resp.Body, out); err != nil {
-		return notJSON(&http.Response{StatusCode: resp.Status, Header: resp.Header}, resp.Body, err)
+		return nil, notJSON(&http.Response{StatusCode: resp.Status, Header: resp.Header}, resp.Body, err)
 	}
-	return nil
+	return out, nil
 }

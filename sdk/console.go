@@ -188,11 +188,7 @@ func consoleCall[T any](ctx context.Context, s *Console, method, path string, qu
 	if err != nil {
 		return nil, err
 	}
-	out := new(T)
-	if err := json.Unmarshal(resp.Body, out); err != nil {
-		return nil, notJSON(&http.Response{StatusCode: resp.Status, Header: resp.Header}, resp.Body, err)
-	}
-	return out, nil
+	return decodeAs[T](resp)
 }
 
 // do makes a call with the cookie of the session and keeps the one that comes back.

@@ -19,15 +19,14 @@ func (s *Console) Buy(ctx context.Context, pack api.CreditPack, keyID string, op
 	return consoleCall[api.DepositIntent](ctx, s, http.MethodPost, api.PathCredits, nil, ask, opts)
 }
 
-// Deposit says how a purchase stands.
-func (s *Console) Deposit(ctx context.Context, id string, opts ...CallOption) (*api.Deposit, error) {
-	return consoleCall[api.Deposit](ctx, s, http.MethodGet, api.PathCredits+"/"+url.PathEscape(id), nil, nil, opts)
-}
-
-// VerifyDeposit has the service look for the payment of a purchase in a transaction, without waiting for its next look at the chain. The
-// deposit stays pending while the chain has not shown it.
-func (s *Console) VerifyDeposit(ctx context.Context, id, txHash string, opts ...CallOption) (*api.Deposit, error) {
-	return consoleCall[api.Deposit](ctx, s, http.MethodPost, api.PathCredits+"/"+url.PathEscape(id)+"/verify", nil, api.VerifyDepositRequest{TxHash: txHash}, opts)
+// Deposit says how a purchase stands. With txHash, the service looks for its payment in that transaction first, without waiting for its
+// next look at the chain; the deposit stays pending while the chain has not shown it.
+func (s *Console) Deposit(ctx context.Context, id, txHash string, opts ...CallOption) (*api.Deposit, error) {
+	path := api.PathCredits + "/" + url.PathEscape(id)
+	if txHash == "" {
+		return consoleCall[api.Deposit](ctx, s, http.MethodGet, path, nil, nil, opts)
+	}
+	return consoleCall[api.Deposit](ctx, s, http.MethodPost, path+"/verify", nil, api.VerifyDepositRequest{TxHash: txHash}, opts)
 }
 
 // depositPoll is how often AwaitDeposit asks.
@@ -37,13 +36,7 @@ const depositPoll = 2 * time.Second
 // with the error of ctx when that is done first; a service that does not answer for a while is asked again.
 func (s *Console) AwaitDeposit(ctx context.Context, id, txHash string, opts ...CallOption) (*api.Deposit, error) {
 	for {
-		var d *api.Deposit
-		var err error
-		if txHash != "" {
-			d, err = s.VerifyDeposit(ctx, id, txHash, opts...)
-		} else {
-			d, err = s.Deposit(ctx, id, opts...)
-		}
+		d, err := s.Deposit(ctx, id, txHash, opts...)
 		wait := depositPoll
 		if err != nil {
 			again, ok := waitBefore(1, err)

@@ -64,11 +64,11 @@ func DecodeState(state json.RawMessage, into any) error {
 
 // answer calls op and returns its answer as a T.
 func answer[T any](ctx context.Context, c *Client, op api.Op, query url.Values, opts []CallOption) (*T, error) {
-	out := new(T)
-	if err := c.get(ctx, op, query, out, opts); err != nil {
+	resp, err := c.Do(ctx, Request{Path: op.Path(), Query: query}, opts...)
+	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	return decodeAs[T](resp)
 }
 
 // inPack is the query that names pack, none for the default.

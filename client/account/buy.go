@@ -170,10 +170,7 @@ func newVerify(a *app.App) *cobra.Command {
 	c := a.Command(&cobra.Command{Use: "verify DEPOSIT --tx HASH", Short: "Have the service look for the payment of a purchase", Args: cobra.ExactArgs(1)}, depositFields(),
 		func(ctx context.Context, args []string) error {
 			d, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error) {
-				if tx == "" {
-					return c.Deposit(ctx, args[0], opts...)
-				}
-				return c.VerifyDeposit(ctx, args[0], tx, opts...)
+				return c.Deposit(ctx, args[0], tx, opts...)
 			})
 			if err != nil {
 				return err

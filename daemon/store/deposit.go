@@ -152,8 +152,8 @@ func settle(ctx context.Context, tx *sql.Tx, d *billing.Deposit, a billing.Arriv
 		return fmt.Errorf("find key for deposit %s: %w", d.ID, err)
 	}
 	d.Status, d.TxHash, d.Payer, d.VerifiedAt = api.DepositVerified, a.TxHash, a.Sender, now
-	res, err := tx.ExecContext(ctx, "UPDATE deposits SET status = ?, tx_hash = ?, payer = ?, verified_at = ?, credited = ? WHERE id = ? AND status = ?",
-		d.Status, d.TxHash[:], d.Payer, d.VerifiedAt.UnixMilli(), d.Credited, d.ID, api.DepositPending)
+	res, err := tx.ExecContext(ctx, "UPDATE deposits SET status = ?, tx_hash = ?, payer = ?, verified_at = ?, credited = ? WHERE id = ? AND status <> ?",
+		d.Status, d.TxHash[:], d.Payer, d.VerifiedAt.UnixMilli(), d.Credited, d.ID, api.DepositVerified)
 	if err != nil {
 		return fmt.Errorf("verify deposit %s: %w", d.ID, err)
 	}

@@ -80,6 +80,7 @@ type AdminAuditResponse struct {
 type AdminConfig struct {
 	Keys    *account.Keys
 	Books   *billing.Books
+	Till    *billing.Till
 	Refresh func(ctx context.Context, pack string) error // a refresh now; nil while no daemon runs
 	Brief   func(ctx context.Context, pack string) error // a brief now; nil with Refresh
 	Logger  *slog.Logger                                 // nil means slog.Default
@@ -237,7 +238,12 @@ func NewAdmin(cfg AdminConfig) *Server {
 		AdminAccess:  {http.MethodPut: cfg.setAccess},
 		AdminLedger:  {http.MethodGet: cfg.ledger},
 		AdminAudit:   {http.MethodGet: cfg.audit},
-		"/":          {},
+
+		AdminStrays:    {http.MethodGet: cfg.strays},
+		AdminAssign:    {http.MethodPost: cfg.assign},
+		AdminWriteOff:  {http.MethodPost: cfg.writeOff},
+		AdminReconcile: {http.MethodGet: cfg.reconcile},
+		"/":            {},
 	}
 	if cfg.Refresh != nil {
 		routes[AdminRefresh] = map[string]Handler{http.MethodPost: onPack(cfg.Refresh)}

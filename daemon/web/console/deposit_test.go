@@ -12,6 +12,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
@@ -351,4 +352,63 @@ func TestChainGone(t *testing.T) {
 	if u.deposit(i).Status != api.DepositPending {
 		t.Error("it is not pending any more")
 	}
+}
+
+// TestOperatorSettlesStrays: what fits nothing is listed with the reason, given to a deposit or written off, once; and all agrees with the
+// chain throughout.
+func TestOperatorSettlesStrays(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	u, _ := s.owner("stray@example.org")
+	i := u.buy(api.CreditHobby)
+	s.send(i, -1, nil)
+	s.send(i, 5, nil)
+	o, err := daemon.OpenOperator(t.Context(), s.d.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	reconcile := func() {
+		t.Helper()
+		r, err := o.Reconcile(t.Context())
+		if err != nil || len(r.Findings) > 0 || r.Arrived != 16_000_004 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	reconcile()
+	strays, err := o.Strays(t.Context())
+	if err != nil || len(strays) != 2 || strays[0].Note == "" || strays[0].Sender != s.chain.Wallet().Address {
+		t.Fatalf("%+v, %v", strays, err)
+	}
+	ask := web.AdminStrayRequest{TxHash: strays[0].TxHash, LogIndex: strays[0].LogIndex, DepositID: i.ID, Reason: "sent back"}
+	for _, bad := range []web.AdminStrayRequest{{TxHash: ask.TxHash, LogIndex: 99, DepositID: i.ID}, {TxHash: ask.TxHash, DepositID: "none"}, {TxHash: "0x12"}} {
+		if _, err := o.AssignStray(t.Context(), bad); err == nil {
+			t.Errorf("assigned %+v", bad)
+		}
+	}
+	if d, err := o.AssignStray(t.Context(), ask); err != nil || d.Status != api.DepositVerified {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if b := u.balance(); b.Balance != 10_000 || u.issue("new").Tier != api.TierHobby {
+		t.Errorf("the balance is %d", b.Balance)
+	}
+	if _, err := o.AssignStray(t.Context(), ask); err == nil {
+		t.Error("assigned twice")
+	}
+	off := web.AdminStrayRequest{TxHash: strays[1].TxHash, LogIndex: strays[1].LogIndex}
+	if err := o.WriteOffStray(t.Context(), off); err == nil {
+		t.Error("written off without a reason")
+	}
+	off.Reason = "sent back by hand"
+	if err := o.WriteOffStray(t.Context(), off); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.WriteOffStray(t.Context(), off); err == nil {
+		t.Error("written off twice")
+	}
+	if strays, err := o.Strays(t.Context()); err != nil || len(strays) != 0 {
+		t.Errorf("%+v, %v", strays, err)
+	}
+	reconcile()
+	s.audit()
 }

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/web"
+)
+
+// newDeposits makes the commands on money that arrived.
+func newDeposits(s *settings) *cobra.Command {
+	c := &cobra.Command{Use: "deposits", Short: "Look after transfers that fit no purchase"}
+	addGroup(c, newUnmatched(s), newAssign(s), newWriteOff(s))
+	return c
+}
+
+// newUnmatched makes the command that lists transfers that have paid for nothing.
+func newUnmatched(s *settings) *cobra.Command {
+	c := &cobra.Command{
+		Use: "unmatched", Short: "List transfers that have paid for nothing, newest first", Args: cobra.NoArgs,
+		Long: "List transfers to the treasury that have paid for nothing, newest first: too much, too little, too late, or unknown. Payments of\n" +
+			"calls are among them until their proof is presented.",
+	}
+	asJSON := addJSON(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return s.operate(c, func(o *daemon.Operator) error {
+			rows, err := o.Strays(c.Context())
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return printJSON(c.OutOrStdout(), rows)
+			}
+			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "AT\tUSDG\tFROM\tTRANSACTION\tWHY")
+			for _, r := range rows {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.At.Format(time.DateTime), r.Amount.Fixed(), r.Sender, place(r), r.Note)
+			}
+			return w.Flush()
+		})
+	}
+	return c
+}
+
+// place names a transfer: its transaction and the log in it.
+func place(t billing.Stray) string { return t.TxHash + ":" + strconv.FormatUint(t.LogIndex, 10) }
+
+// stray reads the name of a transfer. Without a log it is the first.
+func stray(text string) (web.AdminStrayRequest, error) {
+	hash, log, found := strings.Cut(text, ":")
+	ask := web.AdminStrayRequest{TxHash: hash}
+	if !found {
+		return ask, nil
+	}
+	n, err := strconv.ParseUint(log, 10, 64)
+	if err != nil {
+		return ask, usageError{fmt.Errorf("%q is not a transaction, a colon and the number of a log", text)}
+	}
+	ask.LogIndex = n
+	return ask, nil
+}
+
+// newAssign makes the command that lets a transfer pay for a deposit.
+func newAssign(s *settings) *cobra.Command {
+	return &cobra.Command{
+		Use: "assign TRANSACTION:LOG DEPOSIT", Short: "Let a transfer pay for a purchase, whatever its amount and time", Args: cobra.ExactArgs(2),
+		Example: "  contextd admin deposits assign 0x5c…:0 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11",
+		RunE: func(c *cobra.Command, args []string) error {
+			ask, err := stray(args[0])
+			if err != nil {
+				return err
+			}
+			ask.DepositID = args[1]
+			return s.operate(c, func(o *daemon.Operator) error {
+				d, err := o.AssignStray(c.Context(), ask)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(c.OutOrStdout(), "deposit %s is verified: %d credits\n", d.ID, d.Credits)
+				return err
+			})
+		},
+	}
+}
+
+// newWriteOff makes the command that writes a transfer off.
+func newWriteOff(s *settings) *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use: "write-off TRANSACTION:LOG --reason TEXT", Short: "Note that a transfer will pay for nothing, and why", Args: cobra.ExactArgs(1),
+		Example: "  contextd admin deposits write-off 0x5c…:0 --reason \"sent back by hand\"",
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why, for whoever reads it (required)")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		ask, err := stray(args[0])
+		if err != nil {
+			return err
+		}
+		ask.Reason = reason
+		return s.operate(c, func(o *daemon.Operator) error {
+			if err := o.WriteOffStray(c.Context(), ask); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintln(c.OutOrStdout(), "written off")
+			return err
+		})
+	}
+	return c
+}
+
+// newReconcile makes the command that compares the books with the chain.
+func newReconcile(s *settings) *cobra.Command {
+	c := &cobra.Command{
+		Use: "reconcile", Short: "Compare what arrived, what it was spent on and what the treasury has", Args: cobra.NoArgs,
+		Long: "Compare what arrived, what it was spent on, the credits that were sold and what the treasury has on chain. It ends with 1 if\n" +
+			"anything does not agree: money that was in the treasury before, or was taken out of it, shows here.",
+	}
+	asJSON := addJSON(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return s.operate(c, func(o *daemon.Operator) error {
+			r, err := o.Reconcile(c.Context())
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				err = printJSON(c.OutOrStdout(), r)
+			} else {
+				w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
+				fmt.Fprintf(w, "%s\t arrived\t\n%s\t for deposits (%d credits)\t\n%s\t for calls\t\n%s\t unmatched\t\n%s\t written off\t\n%s\t in the treasury\t\n",
+					r.Arrived.Fixed(), r.Deposits.Fixed(), r.Sold, r.Calls.Fixed(), r.Strays.Fixed(), r.WrittenOff.Fixed(), r.Treasury.Fixed())
+				err = w.Flush()
+			}
+			if err != nil || len(r.Findings) == 0 {
+				return err
+			}
+			for _, text := range r.Findings {
+				fmt.Fprintln(c.ErrOrStderr(), text)
+			}
+			return errors.New("the books and the chain do not agree")
+		})
+	}
+	return c
+}

@@ -1,0 +1,129 @@
+package billing
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/contextd/contextd/internal/usdg"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Stray is a transfer to the treasury that has paid for nothing.
+type Stray struct {
+	TxHash   string      `json:"txHash"`
+	LogIndex uint64      `json:"logIndex"`
+	Sender   string      `json:"sender"`
+	Amount   usdg.Amount `json:"amountMicros"`
+	At       time.Time   `json:"at"`   // of the block
+	Note     string      `json:"note"` // why it fits nothing
+}
+
+// Totals sum up what arrived and what it was spent on, in micro-USDG where it is money.
+type Totals struct {
+	Arrived    usdg.Amount `json:"arrived"`    // all that is on chain
+	Deposits   usdg.Amount `json:"deposits"`   // of that, spent on deposits
+	Calls      usdg.Amount `json:"calls"`      // spent on calls
+	Strays     usdg.Amount `json:"strays"`     // spent on nothing yet
+	WrittenOff usdg.Amount `json:"writtenOff"` // by the operator
+	Vanished   usdg.Amount `json:"vanished"`   // was seen, and is on chain no more
+	Verified   usdg.Amount `json:"verified"`   // what the verified deposits are of
+	Sold       int64       `json:"sold"`       // credits of the verified deposits
+	Credited   int64       `json:"credited"`   // credits that the ledger has for them
+}
+
+// Reconciliation compares Totals with the chain.
+type Reconciliation struct {
+	Totals
+	Treasury usdg.Amount `json:"treasury"` // what the treasury has on chain
+	Findings []string    `json:"findings"` // what does not agree
+}
+
+// StrayStore keeps strays. Each method is one transaction.
+type StrayStore interface {
+	// Strays returns the transfers that have paid for nothing, newest first, at most limit.
+	Strays(ctx context.Context, limit int) ([]Stray, error)
+	// Assign lets a stray pay for a deposit that was not paid yet, whatever its amount and time, with all that follows from it.
+	Assign(ctx context.Context, hash [32]byte, log uint64, depositID string, now time.Time) (Deposit, error)
+	// WriteOff notes that a stray will pay for nothing, and why.
+	WriteOff(ctx context.Context, hash [32]byte, log uint64, reason string) error
+	// Totals sums up.
+	Totals(ctx context.Context) (Totals, error)
+}
+
+// Till is what the operator does about money that arrived.
+type Till struct {
+	Store   StrayStore
+	Counter *Counter                                 // nil where no chain is configured
+	Balance func(ctx context.Context) (int64, error) // of the treasury on chain, in micro-USDG; nil with Counter
+}
+
+// Strays returns the transfers that have paid for nothing, newest first, at most limit.
+func (t *Till) Strays(ctx context.Context, limit int) ([]Stray, error) {
+	return t.Store.Strays(ctx, limit)
+}
+
+// Assign lets a stray pay for a deposit of whatever owner that was not paid yet.
+func (t *Till) Assign(ctx context.Context, hash [32]byte, log uint64, depositID string) (d Deposit, err error) {
+	if t.Counter == nil {
+		return d, noChain()
+	}
+	err = t.Counter.cfg.Meter.Among(ctx, func() ([]string, error) {
+		if d, err = t.Store.Assign(ctx, hash, log, depositID, t.Counter.now()); err != nil {
+			return nil, err
+		}
+		offer, _ := d.Pack.Offer() // it was sold
+		t.Counter.cfg.Rose(d.OwnerID, offer.Tier)
+		return []string{d.OwnerID}, nil
+	})
+	return d, err
+}
+
+// noChain is the answer where no chain is configured.
+func noChain() *api.Error {
+	return api.Errorf(api.ReasonChainUnavailable, "no chain is configured, or the daemon does not run").WithHint("start it: contextd serve")
+}
+
+// WriteOff notes that a stray will pay for nothing, and why.
+func (t *Till) WriteOff(ctx context.Context, hash [32]byte, log uint64, reason string) error {
+	reason = strings.TrimSpace(reason)
+	if reason == "" || utf8.RuneCountInString(reason) > maxReason {
+		return api.Errorf(api.ReasonInvalidRequest, "writing money off needs a reason of 1 to %d characters", maxReason).
+			WithHint("say why, for whoever reads it: --reason \"sent back by hand\"")
+	}
+	return t.Store.WriteOff(ctx, hash, log, reason)
+}
+
+// Reconcile compares what arrived, what it was spent on, the credits that were sold for it and what the treasury has.
+func (t *Till) Reconcile(ctx context.Context) (r Reconciliation, err error) {
+	if t.Counter == nil {
+		return r, noChain()
+	}
+	if _, err := t.Counter.Scan(ctx); err != nil { // up to this moment
+		return r, err
+	}
+	have, err := t.Balance(ctx)
+	if err != nil {
+		return r, fmt.Errorf("reconcile: %w", err)
+	}
+	if r.Totals, err = t.Store.Totals(ctx); err != nil {
+		return r, fmt.Errorf("reconcile: %w", err)
+	}
+	r.Treasury, r.Findings = usdg.Amount(have), []string{}
+	for _, c := range []struct {
+		agree bool
+		text  string
+	}{
+		{r.Arrived == r.Treasury, fmt.Sprintf("transfers of %s arrived, the treasury has %s: %d micro-USDG more on chain", r.Arrived, r.Treasury, r.Treasury-r.Arrived)},
+		{r.Deposits+r.Calls+r.Strays+r.WrittenOff == r.Arrived, fmt.Sprintf("of %s that arrived, %s are accounted for", r.Arrived, r.Deposits+r.Calls+r.Strays+r.WrittenOff)},
+		{r.Vanished == 0, fmt.Sprintf("%s were spent and have vanished from the chain", r.Vanished)},
+		{r.Sold == r.Credited, fmt.Sprintf("deposits sold %d credits, the ledger has %d", r.Sold, r.Credited)},
+	} {
+		if !c.agree {
+			r.Findings = append(r.Findings, c.text)
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Strays returns the transfers that have paid for nothing, newest first, at most limit.
+func (s *Store) Strays(ctx context.Context, limit int) ([]billing.Stray, error) {
+	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (t billing.Stray, err error) {
+		var hash []byte
+		var at sql.NullInt64
+		err = rows.Scan(&hash, &t.LogIndex, &t.Sender, &t.Amount, &at, &t.Note)
+		t.TxHash, t.At = "0x"+hex.EncodeToString(hash), sqlite.FromMillis(at)
+		return t, err
+	}, "SELECT tx_hash, log_index, sender, amount, at, note FROM transfers WHERE spent_on = '' ORDER BY at DESC, tx_hash, log_index LIMIT ?", limit)
+}
+
+// noStray is the answer to a transfer that is not there, or has paid for something.
+func noStray() error {
+	return api.Errorf(api.ReasonNotFound, "there is no such transfer that has paid for nothing").WithHint("list them: contextd admin deposits unmatched")
+}
+
+// Assign lets a stray pay for a deposit that was not paid yet, whatever its amount and time, with all that follows from it.
+func (s *Store) Assign(ctx context.Context, hash [32]byte, log uint64, depositID string, now time.Time) (d billing.Deposit, err error) {
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
+		a := billing.Arrival{TxHash: hash, LogIndex: log}
+		err := tx.QueryRowContext(ctx, "SELECT sender FROM transfers WHERE tx_hash = ? AND log_index = ? AND spent_on = ''", hash[:], log).Scan(&a.Sender)
+		if errors.Is(err, sql.ErrNoRows) {
+			return noStray()
+		}
+		if err != nil {
+			return fmt.Errorf("read transfer: %w", err)
+		}
+		list, err := sqlite.Query(ctx, tx, scanDeposit, "SELECT "+depositColumns+" FROM deposits WHERE id = ? AND status <> ?", depositID, api.DepositVerified)
+		if err != nil {
+			return fmt.Errorf("read deposit: %w", err)
+		}
+		if len(list) == 0 {
+			return api.Errorf(api.ReasonDepositNotFound, "there is no deposit %q that was not paid yet", depositID).WithHint("ask its buyer: ctx credits deposits")
+		}
+		d = list[0]
+		return settle(ctx, tx, &d, a, now)
+	})
+	return d, err
+}
+
+// WriteOff notes that a stray will pay for nothing, and why.
+func (s *Store) WriteOff(ctx context.Context, hash [32]byte, log uint64, reason string) error {
+	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, "UPDATE transfers SET spent_on = 'written-off', note = ? WHERE tx_hash = ? AND log_index = ? AND spent_on = ''", reason, hash[:], log)
+		if err != nil {
+			return fmt.Errorf("write off transfer: %w", err)
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 1 {
+			return err
+		}
+		return noStray()
+	})
+}
+
+// Totals sums up what arrived and what it was spent on.
+func (s *Store) Totals(ctx context.Context) (t billing.Totals, err error) {
+	err = s.db.Read.QueryRowContext(ctx, `SELECT
+			coalesce(sum(amount) FILTER (WHERE settled <> 'vanished'), 0),
+			coalesce(sum(amount) FILTER (WHERE settled <> 'vanished' AND spent_on = 'deposit'), 0),
+			coalesce(sum(amount) FILTER (WHERE settled <> 'vanished' AND spent_on = 'call'), 0),
+			coalesce(sum(amount) FILTER (WHERE settled <> 'vanished' AND spent_on = ''), 0),
+			coalesce(sum(amount) FILTER (WHERE settled <> 'vanished' AND spent_on = 'written-off'), 0),
+			coalesce(sum(amount) FILTER (WHERE settled = 'vanished' AND spent_on IN ('deposit', 'call')), 0),
+			(SELECT coalesce(sum(amount), 0) FROM deposits WHERE status = 'verified'),
+			(SELECT coalesce(sum(credits), 0) FROM deposits WHERE status = 'verified'),
+			(SELECT coalesce(sum(amount), 0) FROM ledger WHERE kind = 'buy')
+		FROM transfers`).Scan(&t.Arrived, &t.Deposits, &t.Calls, &t.Strays, &t.WrittenOff, &t.Vanished, &t.Verified, &t.Sold, &t.Credited)
+	return t, err
+}

@@ -1,0 +1,90 @@
+package web
+
+import (
+	"encoding/hex"
+	"net/http"
+	"strings"
+
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Paths of the admin socket about money that arrived.
+const (
+	AdminStrays    = "/strays"
+	AdminAssign    = "/strays/assign"
+	AdminWriteOff  = "/strays/write-off"
+	AdminReconcile = "/reconcile"
+)
+
+// AdminStraysResponse answers a GET of AdminStrays.
+type AdminStraysResponse struct {
+	Strays []billing.Stray `json:"strays"` // newest first
+}
+
+// AdminStrayRequest is the body of a POST to AdminAssign or AdminWriteOff.
+type AdminStrayRequest struct {
+	TxHash    string `json:"txHash"`
+	LogIndex  uint64 `json:"logIndex"`
+	DepositID string `json:"depositId,omitempty"` // to assign
+	Reason    string `json:"reason,omitempty"`    // to write off
+}
+
+// maxStrays bounds the rows of one answer.
+const maxStrays = 1000
+
+// strays lists transfers that have paid for nothing.
+func (cfg AdminConfig) strays(w http.ResponseWriter, r *http.Request) error {
+	list, err := cfg.Till.Strays(r.Context(), maxStrays)
+	if err != nil {
+		return err
+	}
+	return WriteJSON(w, http.StatusOK, AdminStraysResponse{Strays: append([]billing.Stray{}, list...)})
+}
+
+// readStray reads which transfer a request is about.
+func readStray(w http.ResponseWriter, r *http.Request) (ask AdminStrayRequest, hash [32]byte, err error) {
+	if err = ReadJSON(w, r, &ask, `{"txHash":"0x…","logIndex":0,"reason":"sent back"}`); err != nil {
+		return ask, hash, err
+	}
+	raw, err := hex.DecodeString(strings.TrimPrefix(strings.ToLower(ask.TxHash), "0x"))
+	if err != nil || len(raw) != len(hash) {
+		return ask, hash, api.Errorf(api.ReasonInvalidRequest, "txHash is not 0x and 64 hexadecimal digits").WithHint("list transfers: contextd admin deposits unmatched")
+	}
+	copy(hash[:], raw)
+	return ask, hash, nil
+}
+
+// assign lets a stray pay for a deposit.
+func (cfg AdminConfig) assign(w http.ResponseWriter, r *http.Request) error {
+	ask, hash, err := readStray(w, r)
+	if err != nil {
+		return err
+	}
+	d, err := cfg.Till.Assign(r.Context(), hash, ask.LogIndex, ask.DepositID)
+	if err != nil {
+		return err
+	}
+	return WriteJSON(w, http.StatusOK, d.ToAPI())
+}
+
+// writeOff notes that a stray will pay for nothing.
+func (cfg AdminConfig) writeOff(w http.ResponseWriter, r *http.Request) error {
+	ask, hash, err := readStray(w, r)
+	if err != nil {
+		return err
+	}
+	if err := cfg.Till.WriteOff(r.Context(), hash, ask.LogIndex, ask.Reason); err != nil {
+		return err
+	}
+	return WriteJSON(w, http.StatusOK, ask)
+}
+
+// reconcile compares the books with the chain.
+func (cfg AdminConfig) reconcile(w http.ResponseWriter, r *http.Request) error {
+	found, err := cfg.Till.Reconcile(r.Context())
+	if err != nil {
+		return err
+	}
+	return WriteJSON(w, http.StatusOK, found)
+}
