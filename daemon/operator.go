@@ -166,6 +166,20 @@ func (o *Operator) Audit(ctx context.Context) ([]billing.Finding, error) {
 	return list.Findings, err
 }
 
+// Deposits returns the newest deposits of all owners.
+func (o *Operator) Deposits(ctx context.Context) ([]api.Deposit, error) {
+	var list web.AdminDepositsResponse
+	err := o.call(ctx, http.MethodGet, web.AdminDeposits, nil, &list)
+	return list.Deposits, err
+}
+
+// Rescan looks at the chain again from the given block on, and returns the deposits that were verified by that.
+func (o *Operator) Rescan(ctx context.Context, from uint64) ([]api.Deposit, error) {
+	var list web.AdminDepositsResponse
+	err := o.call(ctx, http.MethodPost, web.AdminDeposits, web.AdminRescanRequest{From: from}, &list)
+	return list.Deposits, err
+}
+
 // Strays returns the transfers that have paid for nothing, newest first.
 func (o *Operator) Strays(ctx context.Context) ([]billing.Stray, error) {
 	var list web.AdminStraysResponse

@@ -68,6 +68,9 @@ func (d *Daemon) openChain(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
+	if err := d.knowChain(ctx); err != nil {
+		return err
+	}
 	keys, err := quoteKeys(d.cfg.DataDir)
 	if err != nil {
 		return err
@@ -92,6 +95,22 @@ func (d *Daemon) Scan(ctx context.Context) error {
 	verified, err := d.counter.Scan(ctx)
 	for _, v := range verified {
 		d.cfg.Logger.Info("credits were bought", "deposit", v.ID, "pack", v.Pack, "credits", v.Credits, "key_id", v.Credited)
+	}
+	return err
+}
+
+// knowChain refuses a chain that is another than the one that the books are of: its transfers would be mixed up with those.
+func (d *Daemon) knowChain(ctx context.Context) error {
+	genesis, err := d.chain.BlockHash(ctx, 0)
+	if errors.Is(err, chain.ErrNoAnswer) {
+		return nil // Check has logged that
+	}
+	if err != nil {
+		return err
+	}
+	known, err := d.store.RememberChain(ctx, genesis)
+	if err == nil && known != genesis {
+		err = fmt.Errorf("the books in %s are of the chain that begins with block %x, not %x: use its node, or another data directory", d.cfg.DataDir, known, genesis)
 	}
 	return err
 }

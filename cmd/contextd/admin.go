@@ -28,7 +28,7 @@ func newAdmin(s *settings) *cobra.Command {
 	addGroup(users, newUsersList(s), newUsersView(s), newUsersAccess(s, true), newUsersAccess(s, false))
 	tiers := &cobra.Command{Use: "tiers", Short: "Set the tier of an owner"}
 	addGroup(tiers, newTiersSet(s))
-	addGroup(c, users, newKeys(s), tiers, credits, newDeposits(s), newAudit(s), newReconcile(s))
+	addGroup(c, users, newKeys(s), tiers, credits, newAudit(s))
 	return c
 }
 

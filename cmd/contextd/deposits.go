@@ -13,12 +13,68 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // newDeposits makes the commands on money that arrived.
 func newDeposits(s *settings) *cobra.Command {
-	c := &cobra.Command{Use: "deposits", Short: "Look after transfers that fit no purchase"}
-	addGroup(c, newUnmatched(s), newAssign(s), newWriteOff(s))
+	c := &cobra.Command{Use: "deposits", Short: "Look after purchases, and transfers that fit none"}
+	addGroup(c, newDepositsList(s), newRescan(s), newUnmatched(s), newAssign(s), newWriteOff(s))
+	return c
+}
+
+// printDeposits prints deposits as a table or as JSON.
+func printDeposits(c *cobra.Command, list []api.Deposit, asJSON bool) error {
+	if asJSON {
+		return printJSON(c.OutOrStdout(), list)
+	}
+	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "DEPOSIT\tOWNER\tPACK\tUSDG\tSTATUS\tCREATED\tTRANSACTION")
+	for _, d := range list {
+		tx := ""
+		if d.TxHash != nil {
+			tx = *d.TxHash
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", d.ID, d.UserID, d.Pack, d.AmountUSDC, d.Status, d.CreatedAt.Format(time.DateTime), tx)
+	}
+	return w.Flush()
+}
+
+// newDepositsList makes the command that lists purchases.
+func newDepositsList(s *settings) *cobra.Command {
+	c := &cobra.Command{Use: "list", Short: "List the newest purchases of all owners", Args: cobra.NoArgs}
+	asJSON := addJSON(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return s.operate(c, func(o *daemon.Operator) error {
+			list, err := o.Deposits(c.Context())
+			if err != nil {
+				return err
+			}
+			return printDeposits(c, list, *asJSON)
+		})
+	}
+	return c
+}
+
+// newRescan makes the command that looks at the chain again.
+func newRescan(s *settings) *cobra.Command {
+	var from uint64
+	c := &cobra.Command{
+		Use: "rescan --from BLOCK", Short: "Look again at all that has arrived from a block on, and list what that verified", Args: cobra.NoArgs,
+		Long: "Look again at all that has arrived from a block on. What is known already is not counted twice. It is for a node that has hidden\n" +
+			"something, or a treasury that was paid before the daemon looked at it.",
+	}
+	c.Flags().Uint64Var(&from, "from", 0, "first block to look at")
+	asJSON := addJSON(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return s.operate(c, func(o *daemon.Operator) error {
+			list, err := o.Rescan(c.Context(), from)
+			if err != nil {
+				return err
+			}
+			return printDeposits(c, list, *asJSON)
+		})
+	}
 	return c
 }
 
@@ -72,7 +128,7 @@ func stray(text string) (web.AdminStrayRequest, error) {
 func newAssign(s *settings) *cobra.Command {
 	return &cobra.Command{
 		Use: "assign TRANSACTION:LOG DEPOSIT", Short: "Let a transfer pay for a purchase, whatever its amount and time", Args: cobra.ExactArgs(2),
-		Example: "  contextd admin deposits assign 0x5c…:0 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11",
+		Example: "  contextd deposits assign 0x5c…:0 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11",
 		RunE: func(c *cobra.Command, args []string) error {
 			ask, err := stray(args[0])
 			if err != nil {
@@ -96,7 +152,7 @@ func newWriteOff(s *settings) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use: "write-off TRANSACTION:LOG --reason TEXT", Short: "Note that a transfer will pay for nothing, and why", Args: cobra.ExactArgs(1),
-		Example: "  contextd admin deposits write-off 0x5c…:0 --reason \"sent back by hand\"",
+		Example: "  contextd deposits write-off 0x5c…:0 --reason \"sent back by hand\"",
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, for whoever reads it (required)")
 	c.RunE = func(c *cobra.Command, args []string) error {

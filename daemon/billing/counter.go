@@ -152,6 +152,19 @@ func (c *Counter) Scan(ctx context.Context) ([]Deposit, error) {
 	return verified, nil
 }
 
+// Rescan looks again at all that has arrived from the given block on. What was kept before is not kept twice.
+func (c *Counter) Rescan(ctx context.Context, first uint64) ([]Deposit, error) {
+	newest, _, err := c.cfg.Chain.Newest(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("scan deposits: %w", err)
+	}
+	list, err := c.cfg.Chain.Between(ctx, first, newest)
+	if err != nil {
+		return nil, fmt.Errorf("scan deposits: %w", err)
+	}
+	return c.arrive(ctx, list, Seen{})
+}
+
 // arrive keeps what arrived, while nobody is charged whose credits it may change.
 func (c *Counter) arrive(ctx context.Context, list []Arrival, seen Seen) (verified []Deposit, err error) {
 	if len(list) == 0 {

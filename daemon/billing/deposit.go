@@ -118,7 +118,7 @@ type DepositStore interface {
 	// OpenDeposit adds d with the lowest free slot of so many added to its amount, unless so many of the owner's are pending, or fails
 	// with one of the errors above.
 	OpenDeposit(ctx context.Context, d Deposit, slots, pending int) (Deposit, error)
-	// Deposits returns those of an owner, newest first, at most limit, or that with the given id alone where it is not "".
+	// Deposits returns those of an owner, or of all for "", newest first, at most limit, or that with the given id alone where it is not "".
 	Deposits(ctx context.Context, ownerID, id string, limit int) ([]Deposit, error)
 	// Seen returns how far the chain was looked at.
 	Seen(ctx context.Context) (Seen, error)

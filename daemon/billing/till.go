@@ -65,6 +65,22 @@ func (t *Till) Strays(ctx context.Context, limit int) ([]Stray, error) {
 	return t.Store.Strays(ctx, limit)
 }
 
+// Deposits returns the newest deposits of all owners.
+func (t *Till) Deposits(ctx context.Context, limit int) ([]Deposit, error) {
+	if t.Counter == nil {
+		return nil, noChain()
+	}
+	return t.Counter.cfg.Store.Deposits(ctx, "", "", limit)
+}
+
+// Rescan looks again at all that has arrived from the given block on, and returns the deposits that were verified by that.
+func (t *Till) Rescan(ctx context.Context, first uint64) ([]Deposit, error) {
+	if t.Counter == nil {
+		return nil, noChain()
+	}
+	return t.Counter.Rescan(ctx, first)
+}
+
 // Assign lets a stray pay for a deposit of whatever owner that was not paid yet.
 func (t *Till) Assign(ctx context.Context, hash [32]byte, log uint64, depositID string) (d Deposit, err error) {
 	if t.Counter == nil {

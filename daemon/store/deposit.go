@@ -72,9 +72,9 @@ func scanDeposit(rows *sql.Rows) (d billing.Deposit, err error) {
 	return d, err
 }
 
-// Deposits returns those of an owner, newest first, at most limit, or that with the given id alone where it is not "".
+// Deposits returns those of an owner, or of all for "", newest first, at most limit, or that with the given id alone where it is not "".
 func (s *Store) Deposits(ctx context.Context, ownerID, id string, limit int) ([]billing.Deposit, error) {
-	return sqlite.Query(ctx, s.db.Read, scanDeposit, "SELECT "+depositColumns+` FROM deposits WHERE owner_id = ?1 AND (?2 = '' OR id = ?2)
+	return sqlite.Query(ctx, s.db.Read, scanDeposit, "SELECT "+depositColumns+` FROM deposits WHERE (?1 = '' OR owner_id = ?1) AND (?2 = '' OR id = ?2)
 		ORDER BY created_at DESC, id LIMIT ?3`, ownerID, id, limit)
 }
 

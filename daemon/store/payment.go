@@ -73,3 +73,14 @@ func (s *Store) Settle(ctx context.Context, hash [32]byte, vanished bool) error 
 	}
 	return s.db.Exec(ctx, "UPDATE transfers SET settled = ? WHERE tx_hash = ?", settled, hash[:])
 }
+
+// RememberChain notes the first block of the chain, if none is noted yet, and returns the one that is.
+func (s *Store) RememberChain(ctx context.Context, genesis [32]byte) (known [32]byte, err error) {
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
+		var hash []byte
+		err := tx.QueryRowContext(ctx, "INSERT INTO chain (only_row, genesis) VALUES (1, ?) ON CONFLICT DO UPDATE SET genesis = genesis RETURNING genesis", genesis[:]).Scan(&hash)
+		copy(known[:], hash)
+		return err
+	})
+	return known, err
+}

@@ -26,7 +26,7 @@ func (s *Store) Strays(ctx context.Context, limit int) ([]billing.Stray, error) 
 
 // noStray is the answer to a transfer that is not there, or has paid for something.
 func noStray() error {
-	return api.Errorf(api.ReasonNotFound, "there is no such transfer that has paid for nothing").WithHint("list them: contextd admin deposits unmatched")
+	return api.Errorf(api.ReasonNotFound, "there is no such transfer that has paid for nothing").WithHint("list them: contextd deposits unmatched")
 }
 
 // Assign lets a stray pay for a deposit that was not paid yet, whatever its amount and time, with all that follows from it.

@@ -239,6 +239,7 @@ func NewAdmin(cfg AdminConfig) *Server {
 		AdminLedger:  {http.MethodGet: cfg.ledger},
 		AdminAudit:   {http.MethodGet: cfg.audit},
 
+		AdminDeposits:  {http.MethodGet: cfg.deposits, http.MethodPost: cfg.rescan},
 		AdminStrays:    {http.MethodGet: cfg.strays},
 		AdminAssign:    {http.MethodPost: cfg.assign},
 		AdminWriteOff:  {http.MethodPost: cfg.writeOff},

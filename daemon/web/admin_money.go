@@ -11,6 +11,7 @@ import (
 
 // Paths of the admin socket about money that arrived.
 const (
+	AdminDeposits  = "/deposits"
 	AdminStrays    = "/strays"
 	AdminAssign    = "/strays/assign"
 	AdminWriteOff  = "/strays/write-off"
@@ -30,8 +31,50 @@ type AdminStrayRequest struct {
 	Reason    string `json:"reason,omitempty"`    // to write off
 }
 
+// AdminDepositsResponse answers a GET of AdminDeposits, and a POST, which looks at the chain again from the block in the body on and
+// answers with the deposits that were verified by that.
+type AdminDepositsResponse struct {
+	Deposits []api.Deposit `json:"deposits"` // newest first
+}
+
+// AdminRescanRequest is the body of a POST to AdminDeposits.
+type AdminRescanRequest struct {
+	From uint64 `json:"from"`
+}
+
 // maxStrays bounds the rows of one answer.
 const maxStrays = 1000
+
+// writeDeposits answers with deposits.
+func writeDeposits(w http.ResponseWriter, list []billing.Deposit) error {
+	answer := AdminDepositsResponse{Deposits: []api.Deposit{}}
+	for _, d := range list {
+		answer.Deposits = append(answer.Deposits, d.ToAPI())
+	}
+	return WriteJSON(w, http.StatusOK, answer)
+}
+
+// deposits lists the newest deposits.
+func (cfg AdminConfig) deposits(w http.ResponseWriter, r *http.Request) error {
+	list, err := cfg.Till.Deposits(r.Context(), maxStrays)
+	if err != nil {
+		return err
+	}
+	return writeDeposits(w, list)
+}
+
+// rescan looks at the chain again.
+func (cfg AdminConfig) rescan(w http.ResponseWriter, r *http.Request) error {
+	var ask AdminRescanRequest
+	if err := ReadJSON(w, r, &ask, `{"from":0}`); err != nil {
+		return err
+	}
+	list, err := cfg.Till.Rescan(r.Context(), ask.From)
+	if err != nil {
+		return err
+	}
+	return writeDeposits(w, list)
+}
 
 // strays lists transfers that have paid for nothing.
 func (cfg AdminConfig) strays(w http.ResponseWriter, r *http.Request) error {
@@ -49,7 +92,7 @@ func readStray(w http.ResponseWriter, r *http.Request) (ask AdminStrayRequest, h
 	}
 	raw, err := hex.DecodeString(strings.TrimPrefix(strings.ToLower(ask.TxHash), "0x"))
 	if err != nil || len(raw) != len(hash) {
-		return ask, hash, api.Errorf(api.ReasonInvalidRequest, "txHash is not 0x and 64 hexadecimal digits").WithHint("list transfers: contextd admin deposits unmatched")
+		return ask, hash, api.Errorf(api.ReasonInvalidRequest, "txHash is not 0x and 64 hexadecimal digits").WithHint("list transfers: contextd deposits unmatched")
 	}
 	copy(hash[:], raw)
 	return ask, hash, nil

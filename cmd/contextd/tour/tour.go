@@ -65,7 +65,7 @@ func Take(ctx context.Context, out io.Writer, cfg Config) error {
 	t := &tour{out: out, Config: cfg, client: c, owner: c.Console("")}
 	fmt.Fprintf(out, "A walk through contextd at %s, on recorded, synthetic data: no price here is real.\n", cfg.BaseURL)
 	for _, step := range []func(context.Context) error{
-		t.fresh, t.brief, t.cite, t.search, t.snapshot, t.live, t.cost, t.noKey, t.pay, t.signIn, t.keys,
+		t.fresh, t.brief, t.cite, t.search, t.snapshot, t.live, t.cost, t.noKey, t.pay, t.signIn, t.buy, t.keys,
 	} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("step %d of the tour: %w", t.steps, err)
@@ -270,14 +270,7 @@ func (t *tour) pay(ctx context.Context) error {
 		return nil
 	}
 	t.title("Or a wallet pays for the call, here on a chain of the demo with test money", "ctx search bitcoin --pay")
-	key, err := wallet.ParseKey(t.Money.PrivateKey)
-	if err != nil {
-		return err
-	}
-	p, err := wallet.NewPayer(ctx, wallet.Config{
-		Key: key, RPCURL: t.Money.RPCURL, ChainID: t.Money.ChainID, Token: t.Money.Token, Dir: t.Money.Dir, Now: t.Now,
-		Tell: func(text string) { t.say("%s", text) },
-	})
+	p, err := t.payer(ctx)
 	if err != nil {
 		return err
 	}
@@ -291,6 +284,46 @@ func (t *tour) pay(ctx context.Context) error {
 		return err
 	}
 	t.say("answered: %s = %s", answer.Matches[0].Path, answer.Matches[0].Value)
+	return nil
+}
+
+// payer pays with the money of the demo.
+func (t *tour) payer(ctx context.Context) (*wallet.Payer, error) {
+	key, err := wallet.ParseKey(t.Money.PrivateKey)
+	if err != nil {
+		return nil, err
+	}
+	return wallet.NewPayer(ctx, wallet.Config{
+		Key: key, RPCURL: t.Money.RPCURL, ChainID: t.Money.ChainID, Token: t.Money.Token, Dir: t.Money.Dir, Now: t.Now,
+		Tell: func(text string) { t.say("%s", text) },
+	})
+}
+
+func (t *tour) buy(ctx context.Context) error {
+	if t.Money == nil {
+		return nil
+	}
+	t.title("He buys credits for a key, with USDG on the same chain", "ctx keys create mine; ctx credits buy starter --pay; ctx credits balance")
+	if _, err := t.owner.CreateKey(ctx, "mine", ""); err != nil {
+		return err
+	}
+	p, err := t.payer(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	bought, err := t.owner.BuyCredits(ctx, api.CreditStarter, "", p)
+	if err != nil {
+		return err
+	}
+	balance, err := t.owner.Balance(ctx, "")
+	if err != nil {
+		return err
+	}
+	if bought.Status != api.DepositVerified || balance.Balance != bought.Credits {
+		return fmt.Errorf("the purchase is %s, the balance %d", bought.Status, balance.Balance)
+	}
+	t.say("%s: %d credits for %s %s", bought.Status, balance.Balance, bought.AmountUSDC, api.AssetUSDG)
 	return nil
 }
 
