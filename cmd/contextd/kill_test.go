@@ -38,7 +38,7 @@ func TestKill(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, uint64(*kills)))
 	for life := range *kills {
-		c := program(t, "demo", "--listen", listen, "--data-dir", dir, "--refresh", "100ms")
+		c := program(t, "demo", "--listen", listen, "--chain-listen", "127.0.0.1:0", "--data-dir", dir, "--refresh", "100ms")
 		var said bytes.Buffer
 		c.Stdout, c.Stderr = &said, &said
 		if err := c.Start(); err != nil {
@@ -145,7 +145,7 @@ func TestKillUnderLoad(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, uint64(*kills)))
 	var answered int64
 	for life := range *kills {
-		c := program(t, "demo", "--listen", listen, "--data-dir", dir, "--refresh", "1h")
+		c := program(t, "demo", "--listen", listen, "--chain-listen", "127.0.0.1:0", "--data-dir", dir, "--refresh", "1h")
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}

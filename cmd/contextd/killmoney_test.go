@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/wallet"
+)
+
+// buyer buys credits and pays for calls at a demo that is killed again and again.
+type buyer struct {
+	t       *testing.T
+	dir     string // of the demo
+	journal string
+	listen  string
+	session string
+	intents []*api.DepositIntent
+}
+
+// start starts the demo and waits until it answers.
+func (b *buyer) start() (c *exec.Cmd, info daemon.Demo, said *bytes.Buffer) {
+	b.t.Helper()
+	said = new(bytes.Buffer)
+	c = program(b.t, "demo", "--listen", b.listen, "--chain-listen", "127.0.0.1:0", "--data-dir", b.dir, "--refresh", "1h")
+	c.Stdout, c.Stderr = said, said
+	_ = os.Remove(filepath.Join(b.dir, daemon.DemoFile)) // it is of the life before
+	if err := c.Start(); err != nil {
+		b.t.Fatal(err)
+	}
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		var err error
+		if info, err = readDemo(b.dir); err == nil && reachable(b.listen) {
+			return c, info, said
+		}
+		if time.Now().After(end) {
+			b.t.Fatalf("the demo does not start: %s", said)
+		}
+	}
+}
+
+// console is the console of the demo, signed in.
+func (b *buyer) console(ctx context.Context, info daemon.Demo) (*sdk.Console, error) {
+	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(info.BaseURL), sdk.WithRetries(0), sdk.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}))
+	if err != nil {
+		return nil, err
+	}
+	console := client.Console(b.session)
+	if b.session != "" {
+		return console, nil
+	}
+	if _, err := console.SendLink(ctx, "killed@example.org"); err != nil {
+		return nil, err
+	}
+	mails, err := filepath.Glob(filepath.Join(info.Outbox, "*.eml"))
+	if err != nil || len(mails) == 0 {
+		return nil, errors.New("no mail")
+	}
+	text, err := os.ReadFile(mails[len(mails)-1])
+	if err != nil {
+		return nil, err
+	}
+	if _, err := console.ByLink(ctx, strings.TrimSpace(regexp.MustCompile(`http\S+token=\S+`).FindString(string(text)))); err != nil {
+		return nil, err
+	}
+	if _, err := console.CreateKey(ctx, "a", ""); err != nil {
+		return nil, err
+	}
+	b.session = console.Secret()
+	return console, nil
+}
+
+// payer pays from the wallet of the demo, with one journal throughout.
+func (b *buyer) payer(ctx context.Context, info daemon.Demo) (*wallet.Payer, error) {
+	key, err := wallet.ParseKey(info.Wallet.PrivateKey)
+	if err != nil {
+		return nil, err
+	}
+	return wallet.NewPayer(ctx, wallet.Config{
+		Key: key, RPCURL: info.Chain.RPCURL, ChainID: info.Chain.ChainID, Token: info.Chain.Token, Dir: b.journal, Policy: wallet.Policy{PerDay: 50_000_000},
+	})
+}
+
+// live buys, pays for what was bought before and not settled, and pays for calls, until something fails: the demo was killed.
+func (b *buyer) live(ctx context.Context, info daemon.Demo) error {
+	console, err := b.console(ctx, info)
+	if err != nil {
+		return err
+	}
+	p, err := b.payer(ctx, info)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(info.BaseURL), sdk.WithRetries(0), sdk.WithPayer(p), sdk.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}))
+	if err != nil {
+		return err
+	}
+	for {
+		for len(b.intents) > 0 {
+			if _, err := console.PayDeposit(ctx, b.intents[0], p); err != nil {
+				return err
+			}
+			b.intents = b.intents[1:]
+		}
+		intent, err := console.Buy(ctx, api.CreditStarter, "")
+		if err != nil {
+			return err
+		}
+		b.intents = append(b.intents, intent)
+		if _, err := client.Cite(ctx, "", 1+rand.IntN(10)); err != nil {
+			return err
+		}
+	}
+}
+
+// TestKillWhileMoneyMoves kills the program, and the chain within it, while credits are bought and calls are paid for. Afterwards all that
+// was begun comes to an end, nothing was paid twice, and the books agree with each other and with the chain.
+func TestKillWhileMoneyMoves(t *testing.T) {
+	t.Parallel()
+	listen, err := deadAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &buyer{t: t, dir: filepath.Join(t.TempDir(), "data"), journal: t.TempDir(), listen: listen}
+	random := rand.New(rand.NewPCG(2, uint64(*kills)))
+	for range *kills {
+		c, info, said := b.start()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- b.live(ctx, info) }()
+		select {
+		case err := <-ended:
+			t.Fatalf("before it was killed: %v\n%s", err, said)
+		case <-time.After(200*time.Millisecond + time.Duration(random.Int64N(int64(1500*time.Millisecond)))):
+		}
+		if err := c.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Wait()
+		<-time.After(10 * time.Millisecond)
+		cancel() // what waits for a chain that is gone
+		<-ended
+	}
+	c, info, said := b.start()
+	defer func() { _ = c.Process.Kill(); _ = c.Wait() }()
+	console, err := b.console(t.Context(), info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := b.payer(t.Context(), info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for _, intent := range b.intents { // what the last kill has left
+		if d, err := console.PayDeposit(t.Context(), intent, p); err != nil || d.Status != api.DepositVerified {
+			t.Errorf("%+v, %v", d, err)
+		}
+	}
+	o, err := daemon.OpenOperator(t.Context(), daemon.Config{DataDir: b.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	if findings, err := o.Audit(t.Context()); err != nil || len(findings) > 0 {
+		t.Errorf("the audit finds %v, %v", findings, err)
+	}
+	r, err := o.Reconcile(t.Context())
+	if err != nil || len(r.Findings) > 0 {
+		t.Errorf("%+v, %v\n%s", r, err, said)
+	}
+	deposits, err := o.Deposits(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var verified int64
+	for _, d := range deposits {
+		if d.Status == api.DepositVerified {
+			verified++
+		}
+	}
+	if balance, err := console.Balance(t.Context(), ""); err != nil || balance.Balance != 1_000*verified || r.Sold != 1_000*verified {
+		t.Errorf("%d purchases are verified, the balance is %+v, %v", verified, balance, err)
+	}
+	// A call that was paid for and not answered is the only thing that may be on chain and have bought nothing: the next of the same pays it.
+	strays, err := o.Strays(t.Context())
+	if err != nil || len(strays) > *kills {
+		t.Errorf("%d transfers have bought nothing, %v", len(strays), err)
+	}
+	for _, s := range strays {
+		if s.Amount != 1_000 {
+			t.Errorf("a transfer of %s has bought nothing: %s", s.Amount, s.Note)
+		}
+	}
+	t.Logf("%d kills, %d purchases, %s for calls, %s paid and not presented", *kills, verified, r.Calls, r.Strays)
+}
