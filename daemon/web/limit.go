@@ -22,15 +22,15 @@ type Limiter struct {
 	burst int
 	now   func() time.Time
 
-	mu     sync.Mutex // guards what follows
-	bySubj map[string]*rate.Limiter
-	others *rate.Limiter // of all that find no place
-	forgot time.Time     // when there was last looked for places
+	mu        sync.Mutex // guards what follows
+	bySubject map[string]*rate.Limiter
+	others    *rate.Limiter // of all that find no place
+	forgot    time.Time     // when there was last looked for places
 }
 
 // NewLimiter makes a Limiter that lets each subject act burst times at once, and once every so often.
 func NewLimiter(burst int, every time.Duration, now func() time.Time) *Limiter {
-	l := &Limiter{every: every, burst: burst, now: now, bySubj: map[string]*rate.Limiter{}}
+	l := &Limiter{every: every, burst: burst, now: now, bySubject: map[string]*rate.Limiter{}}
 	l.others = l.fresh()
 	return l
 }
@@ -43,14 +43,14 @@ func (l *Limiter) Allow(subject string) error {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	mine := l.bySubj[subject]
+	mine := l.bySubject[subject]
 	if mine == nil {
-		if len(l.bySubj) >= maxSubjects && now.Sub(l.forgot) >= time.Second { // looking takes a while
+		if len(l.bySubject) >= maxSubjects && now.Sub(l.forgot) >= time.Second { // looking takes a while
 			l.forget(now)
 		}
-		if mine = l.others; len(l.bySubj) < maxSubjects {
+		if mine = l.others; len(l.bySubject) < maxSubjects {
 			mine = l.fresh()
-			l.bySubj[subject] = mine
+			l.bySubject[subject] = mine
 		}
 	}
 	if mine.AllowN(now, 1) {
@@ -63,9 +63,9 @@ func (l *Limiter) Allow(subject string) error {
 // forget drops the subjects whose allowance is whole again: they are as if they had never come. The caller holds mu.
 func (l *Limiter) forget(now time.Time) {
 	l.forgot = now
-	for subject, mine := range l.bySubj {
+	for subject, mine := range l.bySubject {
 		if mine.TokensAt(now) >= float64(l.burst) {
-			delete(l.bySubj, subject)
+			delete(l.bySubject, subject)
 		}
 	}
 }

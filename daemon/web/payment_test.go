@@ -27,6 +27,7 @@ type market struct {
 	d     *daemontest.Daemon
 	chain *devchain.Chain
 	back  atomic.Int64 // nanoseconds by which the daemon's clock is behind
+	log   journal
 }
 
 // newMarket opens a market that ends with the test. Its first state is of so long ago.
@@ -38,6 +39,7 @@ func newMarket(t *testing.T, back ...time.Duration) *market {
 	}
 	m.d = daemontest.Start(t, daemontest.On(m.chain), func(c *daemon.Config) {
 		c.Now = func() time.Time { return time.Now().Add(-time.Duration(m.back.Load())) }
+		c.Logger = m.log.logger()
 	})
 	return m
 }
@@ -268,6 +270,9 @@ func TestNotVisibleYet(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.refused("/v1/fresh", p, api.ReasonChainUnavailable)
+	if log := m.log.String(); !strings.Contains(log, "ask chain") || strings.Contains(log, p.TxHash) {
+		t.Errorf("the log says %s", log)
+	}
 	if a := get(t, m.d.URL()+"/v1/fresh", bearer(m.d.Key(t, api.TierFree))); a.Status != http.StatusOK {
 		t.Errorf("without a chain a key is answered %d", a.Status)
 	}

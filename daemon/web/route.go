@@ -98,8 +98,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := *api.AsError(err)
 	e.RequestID = w.Header().Get(api.HeaderRequestID)
 	if e.Status >= http.StatusInternalServerError && r.Context().Err() == nil {
-		var known *api.Error
-		if !errors.As(err, &known) {
+		if _, whole := err.(*api.Error); !whole { // there is more to it than what is answered
 			s.cfg.Logger.Error("call failed", "request_id", e.RequestID, "method", r.Method, "path", r.URL.Path, "error", err)
 		}
 	}
