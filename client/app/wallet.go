@@ -43,7 +43,7 @@ func (a *App) OpenWallet(ctx context.Context, name, passwordFile string) (*walle
 	if name == "" {
 		return nil, Invalid("no wallet is configured").WithHint("ctx config set wallet FILE")
 	}
-	file, err := wallet.Find(name, a.keystores()...)
+	file, err := wallet.Find(name, a.Keystores()...)
 	if err != nil {
 		return nil, Invalid("%w", err).WithHint("name a keystore file: ctx config set wallet FILE")
 	}
@@ -65,16 +65,16 @@ func (a *App) HasWallet() bool {
 	return err == nil && (a.Env(envPrivateKey) != "" || c.Get(config.Wallet).Text != "")
 }
 
-// keystores are the directories where wallets are looked for.
-func (a *App) keystores() []string {
+// Keystores are the directories where wallets are looked for. New ones go into the first.
+func (a *App) Keystores() []string {
 	if dir := a.Env(envKeystore); dir != "" {
 		return []string{dir}
 	}
-	return []string{filepath.Join(a.dataDir(), "keystore"), filepath.Join(a.Env("HOME"), ".foundry", "keystores")}
+	return []string{filepath.Join(a.DataDir(), "keystore"), filepath.Join(a.Env("HOME"), ".foundry", "keystores")}
 }
 
-// dataDir is where ctx keeps what is neither a setting nor a cache.
-func (a *App) dataDir() string {
+// DataDir is where ctx keeps what is neither a setting nor a cache.
+func (a *App) DataDir() string {
 	share := a.Env("XDG_DATA_HOME")
 	if share == "" {
 		share = filepath.Join(a.Env("HOME"), ".local", "share")
@@ -100,6 +100,19 @@ func (a *App) passphrase(ctx context.Context, file wallet.File, path string) (st
 	return a.AskHidden(ctx, "Passphrase of "+filepath.Base(file.Path), "add --password-file FILE, or set "+envPasswordFile)
 }
 
+// NewPassphrase is one for a new wallet: from a file, the environment or, twice, the terminal.
+func (a *App) NewPassphrase(ctx context.Context, path string) (string, error) {
+	first, err := a.passphrase(ctx, wallet.File{Path: "the new wallet"}, path)
+	if err != nil || path != "" || a.Env(envPasswordFile) != "" || a.Env(envPassword) != "" {
+		return first, err
+	}
+	again, err := a.AskHidden(ctx, "The same again", "add --password-file FILE")
+	if err == nil && again != first {
+		err = Invalid("the two differ; nothing was written")
+	}
+	return first, err
+}
+
 // purse pays for calls. It opens the wallet when the first has to be paid.
 type purse struct {
 	app   *App
@@ -112,7 +125,7 @@ func (a *App) Purse() sdk.Payer { return &purse{app: a} }
 // Pay pays q.
 func (p *purse) Pay(ctx context.Context, q sdk.Quote) (api.PaymentProof, error) {
 	if p.payer == nil {
-		payer, err := p.app.payer(ctx)
+		payer, err := p.app.Payer(ctx)
 		if err != nil {
 			return api.PaymentProof{}, err
 		}
@@ -126,8 +139,8 @@ func (p *purse) Settled(proof api.PaymentProof, refused error) error {
 	return p.payer.Settled(proof, refused)
 }
 
-// payer is what pays for calls, by the chain and the bounds of the configuration.
-func (a *App) payer(ctx context.Context) (*wallet.Payer, error) {
+// Payer pays from the configured wallet, by the chain and the bounds of the configuration.
+func (a *App) Payer(ctx context.Context) (*wallet.Payer, error) {
 	c, err := a.Config()
 	if err != nil {
 		return nil, err
@@ -146,7 +159,7 @@ func (a *App) payer(ctx context.Context) (*wallet.Payer, error) {
 		return n
 	}
 	p, err := wallet.NewPayer(ctx, wallet.Config{
-		Key: key, RPCURL: c.Get(config.RPCURL).Text, ChainID: chainID, Token: c.Get(config.Token).Text, Dir: a.dataDir(), Now: a.Now,
+		Key: key, RPCURL: c.Get(config.RPCURL).Text, ChainID: chainID, Token: c.Get(config.Token).Text, Dir: a.DataDir(), Now: a.Now,
 		Policy: wallet.Policy{PerCall: amount(config.MaxPerCall), PerDay: amount(config.MaxPerDay), PerMonth: amount(config.MaxPerMonth)},
 		Tell:   func(text string) { a.Note("%s", output.CleanLine(text)) },
 	})

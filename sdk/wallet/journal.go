@@ -47,6 +47,9 @@ type entry struct {
 // live reports whether e may still be presented.
 func (e entry) live() bool { return e.State == stateSigned || e.State == stateMined }
 
+// journalDir is the name of the journal in the directory of a Config.
+const journalDir = "payments"
+
 // journal is a directory with a file for each payment. A file is whole or not there: it is on disk before what it tells of is done.
 type journal struct{ dir string }
 

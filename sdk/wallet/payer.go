@@ -70,7 +70,7 @@ func NewPayer(ctx context.Context, cfg Config) (*Payer, error) {
 	if err != nil {
 		return nil, errors.New("make payer: the RPC URL cannot be used")
 	}
-	return &Payer{cfg: cfg, token: common.HexToAddress(cfg.Token), chain: ethclient.NewClient(client), journal: journal{filepath.Join(cfg.Dir, "payments")}}, nil
+	return &Payer{cfg: cfg, token: common.HexToAddress(cfg.Token), chain: ethclient.NewClient(client), journal: journal{filepath.Join(cfg.Dir, journalDir)}}, nil
 }
 
 // Close ends the connections.
@@ -241,6 +241,40 @@ func transferData(to common.Address, amount usdg.Amount) []byte {
 	return append(data, common.LeftPadBytes(big.NewInt(int64(amount)).Bytes(), common.HashLength)...)
 }
 
+// Balance is what a wallet has.
+type Balance struct {
+	Address string      `json:"address"`
+	USDG    usdg.Amount `json:"usdg"` // micro-USDG
+	Wei     string      `json:"wei"`  // for the chain's fees; too many for some programs as a number
+	ChainID int64       `json:"chainId"`
+}
+
+// Balance returns what the wallet has.
+func (p *Payer) Balance(ctx context.Context) (Balance, error) {
+	address := common.HexToAddress(p.cfg.Key.Address())
+	ether, err := p.chain.BalanceAt(ctx, address, nil)
+	if err != nil {
+		return Balance{}, p.ask("ask chain", err)
+	}
+	have, err := p.tokens(ctx, address)
+	if err == nil && !have.IsInt64() {
+		err = errors.New("the wallet has more than can be counted")
+	}
+	if err != nil {
+		return Balance{}, err
+	}
+	return Balance{p.cfg.Key.Address(), usdg.Amount(have.Int64()), ether.String(), p.cfg.ChainID}, nil
+}
+
+// tokens is what an address has, in micro-USDG.
+func (p *Payer) tokens(ctx context.Context, of common.Address) (*big.Int, error) {
+	word, err := p.chain.CallContract(ctx, ethereum.CallMsg{To: &p.token, Data: append([]byte{0x70, 0xa0, 0x82, 0x31}, common.LeftPadBytes(of[:], common.HashLength)...)}, nil)
+	if err != nil {
+		return nil, p.ask("ask chain", err)
+	}
+	return new(big.Int).SetBytes(word), nil
+}
+
 // afford says what the wallet lacks.
 func (p *Payer) afford(ctx context.Context, from common.Address, amount usdg.Amount) error {
 	ether, err := p.chain.BalanceAt(ctx, from, nil)
@@ -250,11 +284,11 @@ func (p *Payer) afford(ctx context.Context, from common.Address, amount usdg.Amo
 	if ether.Sign() == 0 {
 		return fmt.Errorf("%w: send some to %s", ErrNoGas, from)
 	}
-	word, err := p.chain.CallContract(ctx, ethereum.CallMsg{To: &p.token, Data: append([]byte{0x70, 0xa0, 0x82, 0x31}, common.LeftPadBytes(from[:], common.HashLength)...)}, nil)
+	have, err := p.tokens(ctx, from)
 	if err != nil {
-		return p.ask("ask chain", err)
+		return err
 	}
-	if have := new(big.Int).SetBytes(word); have.Cmp(big.NewInt(int64(amount))) < 0 {
+	if have.Cmp(big.NewInt(int64(amount))) < 0 {
 		return fmt.Errorf("%w: %s has %s micro-USDG, the call costs %d", ErrNoUSDG, from, have, amount)
 	}
 	return nil

@@ -1,0 +1,182 @@
+// Package purse holds the commands about money of the user's own: wallet, which keeps keystore files, and pay, which tells what was paid.
+//
+// A key passes through here from where it is made or read into an encrypted file, and never to a screen. What is paid is decided by
+// sdk/wallet, when a command is called with --pay.
+package purse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/app"
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/usdg"
+	"github.com/contextd/contextd/sdk/wallet"
+)
+
+// Commands are the commands of this package.
+func Commands(a *app.App) []*cobra.Command {
+	return []*cobra.Command{newWallet(a), newPay(a)}
+}
+
+// fileRow is a wallet as JSON shows it.
+type fileRow struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	Path    string `json:"path"`
+}
+
+// rowOf is f as JSON shows it.
+func rowOf(f wallet.File) fileRow { return fileRow{filepath.Base(f.Path), f.Address, f.Path} }
+
+// walletOptions are the flags of the commands on wallets.
+type walletOptions struct {
+	app          *app.App
+	passwordFile string
+	keyFile      string
+}
+
+// newWallet makes the group of commands on wallets.
+func newWallet(a *app.App) *cobra.Command {
+	o := &walletOptions{app: a}
+	fields := []string{"name", "address", "path"}
+	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the wallets in the keystore directories"}, fields, o.list)
+	create := a.Command(&cobra.Command{Use: "new NAME", Short: "Make a wallet: a new key in a keystore file", Args: cobra.ExactArgs(1),
+		Example: "  ctx wallet new agent\n  ctx wallet new agent --password-file pass.txt"}, fields, func(ctx context.Context, args []string) error {
+		key, err := wallet.New()
+		if err != nil {
+			return err
+		}
+		return o.save(ctx, key, args[0])
+	})
+	load := a.Command(&cobra.Command{Use: "import NAME --key-file FILE", Short: "Make a wallet of a private key in hexadecimal", Args: cobra.ExactArgs(1),
+		Example: "  jq -r .wallet.privateKey demo.json | ctx wallet import demo --key-file - --password-file pass.txt"}, fields, o.load)
+	load.Flags().StringVar(&o.keyFile, "key-file", "", "read the private key from `file`, - for standard input")
+	for _, c := range []*cobra.Command{create, load} {
+		c.Flags().StringVar(&o.passwordFile, "password-file", "", "read the passphrase from this `file`; else you are asked for it")
+	}
+	balance := a.Command(&cobra.Command{Use: "balance", Short: "Say what the configured wallet has"}, []string{"address", "usdg", "wei", "chainId"},
+		func(ctx context.Context, _ []string) error { return showBalance(ctx, a) })
+	return a.Group(&cobra.Command{Use: "wallet", Short: "Keep wallets to pay and sign in with", Example: "  ctx wallet new agent\n  ctx config set wallet agent\n  ctx wallet balance"},
+		list, create, load, balance)
+}
+
+// list shows the wallets.
+func (o *walletOptions) list(ctx context.Context, _ []string) error {
+	files, err := wallet.List(o.app.Keystores()...)
+	if err != nil {
+		return err
+	}
+	rows := []fileRow{}
+	table := &output.Rows{Columns: []string{"name", "address", "file"}, Wide: 2, Empty: "no wallet; ctx wallet new NAME makes one"}
+	for _, f := range files {
+		row := rowOf(f)
+		rows = append(rows, row)
+		table.Rows = append(table.Rows, []string{row.Name, row.Address, row.Path})
+	}
+	return show(ctx, o.app, rows, table)
+}
+
+// load makes a wallet of a key in a file.
+func (o *walletOptions) load(ctx context.Context, args []string) error {
+	var text string
+	var err error
+	switch o.keyFile {
+	case "":
+		text, err = o.app.AskHidden(ctx, "Private key", "add --key-file FILE, or - for standard input")
+	case "-":
+		text, err = o.app.Line()
+	default:
+		var raw []byte
+		raw, err = os.ReadFile(o.keyFile)
+		text = string(raw)
+	}
+	if err != nil {
+		return app.Invalid("read private key: %w", err)
+	}
+	key, err := wallet.ParseKey(text)
+	if err != nil {
+		return app.Invalid("%w", err)
+	}
+	return o.save(ctx, key, args[0])
+}
+
+// save writes a key to a keystore file.
+func (o *walletOptions) save(ctx context.Context, key *wallet.Key, name string) error {
+	passphrase, err := o.app.NewPassphrase(ctx, o.passwordFile)
+	if err != nil {
+		return err
+	}
+	o.app.Note("encrypting the key, which takes a few seconds")
+	f, err := key.Save(o.app.Keystores()[0], name, passphrase)
+	if err != nil {
+		return app.Invalid("%w", err)
+	}
+	o.app.Note("the wallet is in %s; without its passphrase nobody gets at it, you neither\nto use it: ctx config set wallet %s", f.Path, name)
+	return show(ctx, o.app, rowOf(f), &output.Rows{Columns: []string{"name", "address", "file"}, Wide: 2, Rows: [][]string{{name, f.Address, f.Path}}})
+}
+
+// showBalance shows what the wallet has.
+func showBalance(ctx context.Context, a *app.App) error {
+	p, err := a.Payer(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	b, err := p.Balance(ctx)
+	if err != nil {
+		return err
+	}
+	return show(ctx, a, b, &output.Rows{Columns: []string{"wallet", "usdg", "ether", "chain"}, Rows: [][]string{{b.Address, b.USDG.String(), ether(b.Wei), fmt.Sprint(b.ChainID)}}})
+}
+
+// ether is an amount of wei in ether, without the zeros at its end.
+func ether(wei string) string {
+	const decimals = 18
+	digits := strings.Repeat("0", max(0, decimals+1-len(wei))) + wei
+	return strings.TrimRight(strings.TrimRight(digits[:len(digits)-decimals]+"."+digits[len(digits)-decimals:], "0"), ".")
+}
+
+// newPay makes the group of commands about payments.
+func newPay(a *app.App) *cobra.Command {
+	receipts := a.Command(&cobra.Command{Use: "receipts", Aliases: []string{"list"}, Short: "List what was paid from your wallets, newest first",
+		Long: "List what was paid from your wallets, newest first. Signed and mined are payments that were not answered yet: the same command as\n" +
+			"before goes on with them.", Example: "  ctx pay receipts\n  ctx pay receipts --jq 'map(.amountMicros) | add / 1e6'"},
+		[]string{"at", "service", "request", "amountMicros", "recipient", "payer", "txHash", "state", "note"},
+		func(ctx context.Context, _ []string) error { return showReceipts(ctx, a) })
+	return a.Group(&cobra.Command{Use: "pay", Short: "See what was paid from your wallets", Example: "  ctx pay receipts"}, receipts)
+}
+
+// showReceipts shows the journal of payments.
+func showReceipts(ctx context.Context, a *app.App) error {
+	list, err := wallet.Payments(a.DataDir())
+	if err != nil {
+		return err
+	}
+	newest := []wallet.Payment{}
+	var sum usdg.Amount
+	table := &output.Rows{Columns: []string{"at", "usdg", "for", "state", "transaction"}, Right: []bool{false, true}, Wide: 2, Empty: "nothing was paid yet"}
+	for i := len(list) - 1; i >= 0; i-- {
+		p := list[i]
+		newest = append(newest, p)
+		sum += p.Amount
+		table.Rows = append(table.Rows, []string{p.At.In(a.Now().Location()).Format(time.DateTime), p.Amount.String(), p.Request, string(p.State), p.TxHash})
+	}
+	if len(list) > 0 && a.OutTTY {
+		a.Note("%d payments, %s USDG in all", len(list), sum)
+	}
+	return show(ctx, a, newest, table)
+}
+
+// show writes v as JSON, or rows for people and pipes.
+func show(ctx context.Context, a *app.App, v any, rows *output.Rows) error {
+	doc, err := output.Marshal(v)
+	return errors.Join(err, a.Print(ctx, output.Answer{JSON: doc, Rows: rows}))
+}
