@@ -29,6 +29,11 @@ func (m *Model) View() string {
 	if m.tooSmall() {
 		return strings.Join(m.small(), "\n")
 	}
+	if full, ok := m.screens[m.at].(screen.Full); ok {
+		if lines := full.Full(m.width, m.height); lines != nil {
+			return strings.Join(lines, "\n")
+		}
+	}
 	body := m.screens[m.at].View(m.width, m.height-chromeTop-chromeBottom)
 	if m.at == 0 && m.lost() {
 		body = grey(m.theme, body)

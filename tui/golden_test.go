@@ -144,6 +144,21 @@ func TestGoldenMoments(t *testing.T) {
 			d.shows("shown this once")
 			d.shows("robot             pro")
 		},
+		"packs": func(d *desk) {
+			d.press("7")
+			d.shows("2026-11-19")
+			d.press("b", "j")
+		},
+		"purchase": func(d *desk) { buy(d) },
+		"code": func(d *desk) {
+			buy(d)
+			d.press("Q")
+		},
+		"bought": func(d *desk) {
+			buy(d)
+			d.fake.deposits <- settled(api.DepositVerified)
+			d.shows("10,000 credits are yours")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -152,6 +167,23 @@ func TestGoldenMoments(t *testing.T) {
 			golden(t, "moment-"+name, d.view(), 80, 24)
 		})
 	}
+}
+
+// buy begins a purchase.
+func buy(d *desk) {
+	d.t.Helper()
+	d.press("7")
+	d.shows("2026-11-19")
+	d.press("b", "j", "enter")
+	d.shows("waiting for the transfer")
+}
+
+// TestGoldenPurchase compares a purchase where there is room for its code.
+func TestGoldenPurchase(t *testing.T) {
+	t.Parallel()
+	d := live(t, 120, 40)
+	buy(d)
+	golden(t, "purchase-120x40", d.view(), 120, 40)
 }
 
 // TestGoldenTree compares how a state of another pack is shown.

@@ -72,6 +72,7 @@ type fake struct {
 	brief    *api.BriefResponse
 	snapshot func(at time.Time) (*api.MindResponse, error)
 	fail     error
+	deposits chan *api.Deposit // how purchases end
 }
 
 // newFake makes a service that has a brief and two keys.
@@ -80,7 +81,8 @@ func newFake() *fake {
 	used := at.Add(-3 * time.Hour)
 	revoked := at.Add(-48 * time.Hour)
 	return &fake{
-		events: make(chan any, 16),
+		events:   make(chan any, 16),
+		deposits: make(chan *api.Deposit, 1),
 		keys: []api.APIKeyRow{
 			{KeyID: "cv_test_ab12cd34", Name: "my-agent", Tier: api.TierPro, CreatedAt: revoked, LastUsedAt: &used},
 			{KeyID: "cv_test_99887766", Name: "old laptop", Tier: api.TierFree, CreatedAt: revoked, RevokedAt: &revoked},
@@ -162,6 +164,48 @@ func (f *fake) RevokeKey(_ context.Context, id string, _ ...sdk.CallOption) (*ap
 
 func (f *fake) Balance(context.Context, string, ...sdk.CallOption) (*api.CreditBalanceResponse, error) {
 	return &api.CreditBalanceResponse{Balance: 84201, KeyCount: 1}, f.note("balance")
+}
+
+// purchase is the purchase that the service sells.
+func purchase() *api.DepositIntent {
+	return &api.DepositIntent{ID: "dep_1", Recipient: "0x" + strings.Repeat("ab", 20), AmountUSDC: "8.000317", ExpiresAt: began().Add(30 * time.Minute).Unix(),
+		PaymentURI: "ethereum:0x" + strings.Repeat("cd", 20) + "@46630/transfer?address=0x" + strings.Repeat("ab", 20) + "&uint256=8000317",
+		ChainID:    46630, Token: "0x" + strings.Repeat("cd", 20)}
+}
+
+// settled is that purchase at its end.
+func settled(status api.DepositStatus) *api.Deposit {
+	hash, payer := "0x"+strings.Repeat("12", 32), "0x"+strings.Repeat("ef", 20)
+	d := &api.Deposit{ID: "dep_1", Pack: api.CreditHobby, Credits: 10_000, AmountUSDC: "8.000317", Status: status}
+	if status == api.DepositVerified {
+		d.TxHash, d.PayerAddress = &hash, &payer
+	}
+	return d
+}
+
+func (f *fake) Buy(_ context.Context, pack api.CreditPack, keyID string, _ ...sdk.CallOption) (*api.DepositIntent, error) {
+	return purchase(), f.note("buy %s %s", pack, keyID)
+}
+
+func (f *fake) Deposit(_ context.Context, id, tx string, _ ...sdk.CallOption) (*api.Deposit, error) {
+	return settled(api.DepositPending), f.note("look %s %s", id, tx)
+}
+
+func (f *fake) AwaitDeposit(ctx context.Context, id, _ string, _ ...sdk.CallOption) (*api.Deposit, error) {
+	if err := f.note("await %s", id); err != nil {
+		return nil, err
+	}
+	select {
+	case d := <-f.deposits:
+		return d, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// pay is the wallet.
+func (f *fake) pay(_ context.Context, i *api.DepositIntent) (*api.Deposit, error) {
+	return settled(api.DepositVerified), f.note("pay %s", i.AmountUSDC)
 }
 
 func (f *fake) Usage(_ context.Context, days int, _ ...sdk.CallOption) ([]api.UsageRow, error) {
@@ -259,7 +303,7 @@ func sit(t testing.TB, width, height int, changes ...func(*tui.Config)) *desk {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	d := &desk{t: t, fake: newFake(), clock: &clock{now: began()}, out: &written{}, ctx: ctx, msgs: make(chan tea.Msg, 256)}
-	c := tui.Config{Stream: d.fake.stream, Service: d.fake, Account: d.fake, KeyID: "cv_test_ab12cd34", Pack: api.PackCrypto, Where: "prod", Theme: theme.Plain,
+	c := tui.Config{Stream: d.fake.stream, Service: d.fake, Account: d.fake, Seller: d.fake, Pay: d.fake.pay, KeyID: "cv_test_ab12cd34", Pack: api.PackCrypto, Where: "prod", Theme: theme.Plain,
 		Now: d.clock.Now, Env: func(string) string { return "" }, Out: d.out, SaveDir: t.TempDir(),
 		Browse: func(_ context.Context, url string) error { return d.fake.note("browse %s", url) }}
 	for _, change := range changes {

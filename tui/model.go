@@ -63,7 +63,7 @@ func New(ctx context.Context, c Config) *Model {
 	m := &Model{cfg: c, theme: theme.New(c.Theme, c.Depth, c.ASCII), feed: newFeed(ctx, c.Stream), width: usualWidth, height: usualHeight}
 	m.clip = clip.Clipboard{Terminal: c.Out, Env: c.Env}
 	m.env = &screen.Env{Ctx: ctx, Session: session.New(c.Pack, c.Now(), c.SearchCap), Theme: &m.theme, Keys: keymap.New(),
-		Service: c.Service, Account: c.Account, KeyID: c.KeyID, ReadOnly: c.ReadOnly}
+		Service: c.Service, Account: c.Account, Seller: c.Seller, Pay: c.Pay, KeyID: c.KeyID, ReadOnly: c.ReadOnly}
 	m.env.Session.Mouse, m.env.Session.Recorded = true, c.Recording
 	e := m.env
 	m.screens = [8]screen.Screen{live.New(e), screen.NewBrief(e), screen.NewSearch(e), screen.NewHistory(e), screen.NewSources(e),
@@ -179,6 +179,16 @@ func (m *Model) briefed(msg screen.Briefed) {
 		s.Brief = msg.Brief
 	}
 	s.Pay(api.OpBrief, msg.Brief.Freshness)
+}
+
+// quit leaves, after a question while a purchase waits for its payment.
+func (m *Model) quit() tea.Cmd {
+	if m.env.Session.Purchase == "" {
+		return tea.Quit
+	}
+	m.asked = newAsked(screen.Confirm{Question: "Quit while a purchase waits?", Lines: []string{m.env.Session.Purchase,
+		"What you transfer until then is credited without this screen.", "ctx credits deposits shows how it stands."}, Yes: tea.Quit})
+	return nil
 }
 
 // reconnect opens the stream anew.

@@ -173,3 +173,98 @@ func TestKeysFail(t *testing.T) {
 		t.Error("a key was revoked without consent")
 	}
 }
+
+// TestPurchase buys credits: what is asked of whom and when, and what can be done while the payment is awaited.
+func TestPurchase(t *testing.T) {
+	t.Parallel()
+	d := live(t, 100, 30)
+	d.press("7")
+	d.shows("2026-11-19")
+	d.press("b", "esc")
+	if n := d.fake.calls("buy"); n != 0 {
+		t.Errorf("%d purchases before one was chosen", n)
+	}
+	buy(d)
+	if n := d.fake.calls("buy hobby cv_test_ab12cd34"); n != 1 {
+		t.Errorf("asked %q", d.fake.asked)
+	}
+	d.shows("30:00 left")
+	d.clock.pass(90 * time.Second)
+	d.shows("28:30 left")
+	d.press("y")
+	d.shows("copied the link for a wallet")
+	d.press("b")
+	d.shows("a purchase waits already")
+	d.press("v", "0x12", "enter")
+	d.shows("a hash is 0x and 64 digits")
+	hash := "0x" + strings.Repeat("12", 32)
+	d.press("ctrl+u", hash, "enter")
+	d.shows("does not show that payment yet")
+	if n := d.fake.calls("look dep_1 " + hash); n != 1 {
+		t.Errorf("asked %q", d.fake.asked)
+	}
+	d.press("q")
+	d.shows("Quit while a purchase waits?")
+	d.press("n")
+	if d.quit {
+		t.Error("quit without consent")
+	}
+	d.press("w")
+	d.shows("Pay 8.000317 USDG from your wallet?")
+	d.press("n")
+	if n := d.fake.calls("pay"); n != 0 {
+		t.Error("paid without consent")
+	}
+	d.hides("Pay 8.000317 USDG from your wallet?")
+	d.press("w")
+	d.shows("Pay 8.000317 USDG from your wallet?")
+	d.press("y")
+	d.shows("✓ 10,000 credits are yours")
+	d.fake.deposits <- settled(api.DepositVerified) // the same, found by waiting
+	d.shows(hash)
+	if n := d.fake.calls("pay 8.000317"); n != 1 {
+		t.Errorf("paid %d times", n)
+	}
+	d.press("esc")
+	d.shows("Calls by day")
+	d.press("8")
+	if n := strings.Count(d.view(), "10,000 credits are yours"); n != 1 {
+		t.Errorf("told %d times of the end", n)
+	}
+	d.press("q")
+	d.until("quit", func(string) bool { return d.quit })
+}
+
+// TestPurchaseFails checks what is said when none can be begun, when nothing arrives, and that no wallet and --read-only are told.
+func TestPurchaseFails(t *testing.T) {
+	t.Parallel()
+	d := live(t, 100, 30, func(c *tui.Config) { c.Pay = nil })
+	d.press("7")
+	d.shows("2026-11-19")
+	d.fake.mu.Lock()
+	d.fake.fail = &api.Error{Status: 503, Reason: api.ReasonChainUnavailable, Message: "the chain does not answer"}
+	d.fake.mu.Unlock()
+	d.press("b", "enter")
+	d.shows("✗ the chain does not answer")
+	d.press("esc")
+	d.fake.mu.Lock()
+	d.fake.fail = nil
+	d.fake.mu.Unlock()
+	buy(d)
+	d.press("w")
+	d.shows("no wallet of ctx is configured")
+	d.clock.pass(31 * time.Minute)
+	d.shows("a transfer within it still counts")
+	d.fake.deposits <- settled(api.DepositExpired)
+	d.shows("nothing arrived until 20:36:00")
+	d.shows("dep_1")
+
+	careful := live(t, 100, 30, func(c *tui.Config) { c.ReadOnly = true })
+	careful.press("7")
+	careful.shows("2026-11-19")
+	careful.press("b")
+	careful.shows("started with --read-only")
+	if n := careful.fake.calls("buy"); n != 0 {
+		t.Error("bought although read-only")
+	}
+}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -53,13 +54,16 @@ func commands() []command {
 			return nil
 		}},
 		command{"reconnect", "open the stream anew (1 credit)", func(m *Model, _ string) tea.Cmd { return m.reconnect() }},
+		command{"buy", "buy credits", func(m *Model, _ string) tea.Cmd {
+			return tea.Batch(m.show(slices.Index(keymap.Screens(), "Credits")), m.press(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(m.env.Keys.Buy.Keys()[0])}))
+		}},
 		command{"mouse", "clicks on or off", func(m *Model, _ string) tea.Cmd { return m.switchMouse() }},
 		command{"save", "write the last events to a file", func(m *Model, _ string) tea.Cmd { return m.save() }},
 		command{"help", "all keys", func(m *Model, _ string) tea.Cmd {
 			m.help = true
 			return nil
 		}},
-		command{"quit", "leave", func(*Model, string) tea.Cmd { return tea.Quit }},
+		command{"quit", "leave", func(m *Model, _ string) tea.Cmd { return m.quit() }},
 	)
 }
 

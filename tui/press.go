@@ -65,7 +65,7 @@ func (m *Model) pressGlobal(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 	}
 	switch {
 	case key.Matches(msg, k.Quit):
-		return tea.Quit, true
+		return m.quit(), true
 	case key.Matches(msg, k.Help):
 		m.help = true
 	case key.Matches(msg, k.Palette):

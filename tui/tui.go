@@ -36,6 +36,8 @@ type Config struct {
 	Stream    Stream         // required
 	Service   screen.Service // nil where there is only a recording
 	Account   screen.Account // nil while nobody is signed in
+	Seller    screen.Seller  // nil where nothing can be bought
+	Pay       screen.Pay     // nil where there is no wallet
 	Recording bool           // Stream is a recording, whose age says nothing
 	Pack      string         // required
 	Where     string         // what the service is called, such as the profile; shown as it is
@@ -43,7 +45,7 @@ type Config struct {
 	Theme     theme.Name     // "" goes by the background of the terminal
 	Depth     theme.Depth    // colours of the terminal; of none, every theme is Mono
 	ASCII     bool           // draw with ASCII alone
-	ReadOnly  bool           // keys are neither made nor revoked
+	ReadOnly  bool           // keys are neither made nor revoked, and nothing is bought
 	SearchCap int            // searches that may be made, 0 means DefaultSearchCap
 
 	Now      func() time.Time                            // nil means time.Now; its zone is that of the times shown

@@ -21,6 +21,7 @@ import (
 
 	"github.com/contextd/contextd/client/app"
 	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
 	"github.com/contextd/contextd/tui/theme"
 )
@@ -51,7 +52,7 @@ func Commands(a *app.App) []*cobra.Command {
 	f := c.Flags()
 	f.StringVar(&o.theme, "theme", themeAuto, "`colours`: auto, dark, light or mono; auto asks the terminal for its background")
 	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII characters alone")
-	f.BoolVar(&o.readOnly, "read-only", false, "neither make nor revoke keys")
+	f.BoolVar(&o.readOnly, "read-only", false, "neither make nor revoke keys, nor buy credits")
 	f.StringVar(&o.replay, "replay", "", "show a recording, a `file` of ctx tail -o ndjson, in place of a service")
 	return []*cobra.Command{c}
 }
@@ -89,6 +90,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	o.app.Flags.Quiet, o.app.Flags.NoInput = true, true // the terminal is the UI's: nothing else writes to it or asks on it
 	return tui.Run(ctx, c.Detect())
 }
 
@@ -150,7 +152,13 @@ func (o *options) service(c tui.Config) (tui.Config, error) {
 		}
 		return c, err
 	}
-	c.Account = console
+	c.Account, c.Seller = console, console
+	if o.app.HasWallet() {
+		purse := o.app.Purse()
+		c.Pay = func(ctx context.Context, intent *api.DepositIntent) (*api.Deposit, error) {
+			return console.PayDeposit(ctx, intent, purse)
+		}
+	}
 	return c, nil
 }
 

@@ -19,6 +19,7 @@ type Map struct {
 	LastError, Brief                                     key.Binding
 	MinuteBack, MinuteOn, HourBack, HourOn, Compare, Now key.Binding
 	NewKey, Revoke, Reload                               key.Binding
+	Buy, Paid, Code, Wallet                              key.Binding
 }
 
 // Screens are the names of the screens in the order of their keys.
@@ -41,6 +42,7 @@ func New() Map {
 		MinuteBack: bind("minute back", "["), MinuteOn: bind("minute on", "]"), HourBack: bind("hour back", "{"), HourOn: bind("hour on", "}"),
 		Compare: bind("compare", "d"), Now: bind("newest minute", "n"),
 		NewKey: bind("new key", "n"), Revoke: bind("revoke", "x"), Reload: bind("load again", "R"),
+		Buy: bind("buy credits", "b"), Paid: bind("it is paid in…", "v"), Code: bind("QR code", "Q"), Wallet: bind("pay from wallet", "w"),
 	}
 	for i, name := range Screens() {
 		m.Tab[i] = bind(name, string(rune('1'+i)))

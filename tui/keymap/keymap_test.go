@@ -26,7 +26,8 @@ func bindings(m keymap.Map) map[string]key.Binding {
 	return all
 }
 
-// TestEveryKeyHasOneMeaning checks that no key means two things, but for n, which the screens History and Keys have each for itself.
+// TestEveryKeyHasOneMeaning checks that no key means two things, but for n, which the screens History and Keys have each for itself,
+// and b, which is the brief but on the screen Credits.
 func TestEveryKeyHasOneMeaning(t *testing.T) {
 	t.Parallel()
 	meaning := map[string]string{}
@@ -35,7 +36,7 @@ func TestEveryKeyHasOneMeaning(t *testing.T) {
 			t.Errorf("%s has no key or no words", name)
 		}
 		for _, k := range b.Keys() {
-			if other := meaning[k]; other != "" && k != "n" {
+			if other := meaning[k]; other != "" && k != "n" && k != "b" {
 				t.Errorf("%s means %s and %s", k, name, other)
 			}
 			meaning[k] = name

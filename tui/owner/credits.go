@@ -25,6 +25,7 @@ type Credits struct {
 	usage   []api.UsageRow
 	loading bool
 	list    view.List // of days
+	buying  buying
 }
 
 // credited is what came; a nil balance means that it did not.
@@ -34,7 +35,7 @@ type credited struct {
 }
 
 // NewCredits makes the screen.
-func NewCredits(env *screen.Env) *Credits { return &Credits{env: env} }
+func NewCredits(env *screen.Env) *Credits { return &Credits{env: env, buying: newBuying(env)} }
 
 // Enter asks for the numbers.
 func (s *Credits) Enter() tea.Cmd { return s.load() }
@@ -59,15 +60,22 @@ func (s *Credits) load() tea.Cmd {
 	}
 }
 
-// Typing is never true.
-func (s *Credits) Typing() bool { return false }
+// Typing reports whether a hash is being typed, or the code of a purchase fills the terminal.
+func (s *Credits) Typing() bool { return s.buying.typing() }
+
+// Full is what fills the terminal in place of everything, nil for nothing.
+func (s *Credits) Full(width, height int) []string { return s.buying.full(width, height) }
 
 // Bindings are the keys of the screen.
 func (s *Credits) Bindings() []key.Binding {
 	if s.env.Account == nil {
 		return nil
 	}
-	return []key.Binding{s.env.Keys.Reload, s.env.Keys.Copy}
+	list := s.buying.bindings()
+	if s.buying.active() {
+		return list
+	}
+	return append(list, s.env.Keys.Reload, s.env.Keys.Copy)
 }
 
 // Update applies keys and answers.
@@ -79,6 +87,15 @@ func (s *Credits) Update(msg tea.Msg) tea.Cmd {
 		}
 		s.balance, s.usage = got.balance, got.usage
 		return screen.Send(screen.Balanced{Credits: got.balance.Balance, Foreign: s.env.Session.Foreign})
+	}
+	if s.env.Account == nil {
+		return nil
+	}
+	if cmd, ok := s.buying.update(msg); ok {
+		if at, ended := msg.(looked); ended && at.d != nil {
+			cmd = tea.Batch(cmd, s.load())
+		}
+		return cmd
 	}
 	pressed, ok := msg.(tea.KeyMsg)
 	switch {
@@ -134,17 +151,52 @@ func (s *Credits) View(width, height int) []string {
 	top := 7
 	left := view.Box{Title: "Balance"}.Draw(t, s.balanceLines(), width/2, top)
 	right := view.Box{Title: "What credits cost", Note: api.AssetUSDG}.Draw(t, s.offers(), width-width/2, top)
-	days := s.days()
+	upper := view.Beside(left, right)
+	if s.buying.active() {
+		return view.Stack(upper, s.buying.draw(width, height-top))
+	}
+	bought := s.purchases(width, height-top)
+	return view.Stack(upper, s.spent(width, height-top-len(bought)), bought)
+}
+
+// spent draws the days with calls.
+func (s *Credits) spent(width, height int) []string {
+	t, days := *s.env.Theme, s.days()
 	most := int64(1)
 	for _, d := range days {
 		most = max(most, d.total)
 	}
-	lines := s.list.Rows(t, len(days), width-2, height-top-2, true, func(i int) string { return s.day(days[i], most, width-4) })
+	lines := s.list.Rows(t, len(days), width-2, height-2, true, func(i int) string { return s.day(days[i], most, width-4) })
 	if len(days) == 0 {
 		lines = []string{"", fmt.Sprintf(" No call in %d days.", usageDays)}
 	}
 	title := fmt.Sprintf("Calls by day, %d days", usageDays)
-	return view.Stack(view.Beside(left, right), view.Box{Title: title, Note: "UTC", Focus: true}.Draw(t, lines, width, height-top))
+	return view.Box{Title: title, Note: "UTC", Focus: true}.Draw(t, lines, width, height)
+}
+
+// purchases draws the newest purchases, where there are any and there is room for them below the days.
+func (s *Credits) purchases(width, height int) []string {
+	const days, most = 10, 5 // lines that the days need, purchases that are shown
+	list := s.balance.RecentDeposits
+	rows := min(len(list), most)
+	if rows == 0 || height < days+rows+3 {
+		return nil
+	}
+	t, zone := *s.env.Theme, s.env.Session.Now.Location()
+	columns := []view.Column{{Title: "BEGUN", Width: 16}, {Title: "PACK", Width: 8}, {Title: "CREDITS", Width: 9, Right: true}, {Title: api.AssetUSDG, Width: 12, Right: true},
+		{Title: "STATE", Width: 10}, {Title: "PURCHASE", Width: max(width-66, 0)}}
+	lines := []string{view.Header(t, columns)}
+	for _, d := range list[:rows] {
+		state := t.Warn.On(string(d.Status))
+		switch d.Status {
+		case api.DepositVerified:
+			state = t.Good.On(t.Glyphs.OK + " " + string(d.Status))
+		case api.DepositExpired:
+			state = t.Dim.On(string(d.Status))
+		}
+		lines = append(lines, " "+view.Row(t, columns, []string{d.CreatedAt.In(zone).Format("2006-01-02 15:04"), text.Line(string(d.Pack)), text.Count(d.Credits), text.Line(d.AmountUSDC), state, text.Line(d.ID)}))
+	}
+	return view.Box{Title: "Purchases", Note: text.Plural(len(list), "purchase")}.Draw(t, lines, width, rows+3)
 }
 
 // balanceLines say what there is.

@@ -37,9 +37,20 @@ type Account interface {
 	Usage(ctx context.Context, days int, opts ...sdk.CallOption) ([]api.UsageRow, error)
 }
 
+// Seller is what the screens buy credits from. *sdk.Console is one. To ask for a purchase costs nothing.
+type Seller interface {
+	Buy(ctx context.Context, pack api.CreditPack, keyID string, opts ...sdk.CallOption) (*api.DepositIntent, error)
+	Deposit(ctx context.Context, id, txHash string, opts ...sdk.CallOption) (*api.Deposit, error)
+	AwaitDeposit(ctx context.Context, id, txHash string, opts ...sdk.CallOption) (*api.Deposit, error)
+}
+
+// Pay pays a purchase from the user's wallet and waits until the credits are there.
+type Pay func(ctx context.Context, intent *api.DepositIntent) (*api.Deposit, error)
+
 var (
 	_ Service = (*sdk.Client)(nil)
 	_ Account = (*sdk.Console)(nil)
+	_ Seller  = (*sdk.Console)(nil)
 )
 
 // Env is what every screen is given.
@@ -50,8 +61,10 @@ type Env struct {
 	Keys     keymap.Map
 	Service  Service
 	Account  Account // nil while nobody is signed in
+	Seller   Seller  // nil where nothing can be bought
+	Pay      Pay     // nil where there is no wallet
 	KeyID    string  // of the key in use, "" for none
-	ReadOnly bool    // keys are neither made nor revoked
+	ReadOnly bool    // keys are neither made nor revoked, and nothing is bought
 }
 
 // Screen is one of the screens.
@@ -66,6 +79,12 @@ type Screen interface {
 	Typing() bool
 	// Enter is called when the screen begins to be shown.
 	Enter() tea.Cmd
+}
+
+// Full is a Screen that at times fills the terminal in place of everything.
+type Full interface {
+	// Full draws that as height lines of width columns, and is nil for nothing.
+	Full(width, height int) []string
 }
 
 // Messages that a screen sends to the program.

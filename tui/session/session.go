@@ -36,12 +36,13 @@ type Session struct {
 	Deltas  int // states after the first
 	Changes []diff.Change
 
-	Brief   *api.BriefResponse // nil before it was asked for
-	Balance *int64             // credits of the account, nil where not known
-	Foreign bool               // the key in use is none of that account
-	Spent   Spending
-	Log     Log
-	Line    Link // how the stream is connected
+	Brief    *api.BriefResponse // nil before it was asked for
+	Balance  *int64             // credits of the account, nil where not known
+	Foreign  bool               // the key in use is none of that account
+	Spent    Spending
+	Purchase string // of credits that waits for its payment, in words, "" for none
+	Log      Log
+	Line     Link // how the stream is connected
 
 	series  Series
 	flashes map[string]flash
@@ -73,7 +74,8 @@ func New(pack string, now time.Time, searchCap int) *Session {
 // Switch begins anew with another pack. What was spent, what happened and the account stay.
 func (s *Session) Switch(pack string) {
 	fresh := New(pack, s.Now, s.Spent.SearchCap)
-	fresh.Spent, fresh.Log, fresh.Balance, fresh.Foreign, fresh.Mouse, fresh.Recorded, fresh.skew = s.Spent, s.Log, s.Balance, s.Foreign, s.Mouse, s.Recorded, s.skew
+	fresh.Spent, fresh.Log, fresh.Balance, fresh.Foreign, fresh.Purchase = s.Spent, s.Log, s.Balance, s.Foreign, s.Purchase
+	fresh.Mouse, fresh.Recorded, fresh.skew = s.Mouse, s.Recorded, s.skew
 	*s = *fresh
 	s.Log.Add(s.Now, Info, "now showing pack "+pack)
 }
