@@ -7,6 +7,8 @@
 //
 // What it costs: opening the stream is a call, and so are the first brief and every connection that is made anew. Everything
 // else that costs is asked for by a key that says so.
+//
+// The picture of it in the README is drawn by a test, from its own view: go test ./tui -run TestPicture -update.
 package tui
 
 import (
