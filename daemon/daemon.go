@@ -30,6 +30,7 @@ import (
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/datadir"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/web/console"
@@ -136,7 +137,7 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 // openStore takes the lock, opens the databases and loads the keys.
 func (d *Daemon) openStore(ctx context.Context) error {
 	var err error
-	if d.lock, err = lock(d.cfg.DataDir); err != nil {
+	if d.lock, err = datadir.Lock(d.cfg.DataDir); err != nil {
 		return err
 	}
 	if d.store, err = store.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
@@ -148,7 +149,7 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	d.meter = billing.New(billing.Config{Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, Now: d.cfg.Now})
 	d.books = &billing.Books{Ledger: d.store, Meter: d.meter, Now: d.cfg.Now}
 	d.keys, err = account.OpenKeys(ctx, account.Config{
-		Store: d.store, Owners: d.store, Env: d.cfg.keyEnv(), Most: d.cfg.MaxKeys, Alone: d.meter.Exclusively, Now: d.cfg.Now,
+		Store: d.store, Owners: d.store, Env: api.EnvOfChain(d.cfg.chainID()), Most: d.cfg.MaxKeys, Alone: d.meter.Exclusively, Now: d.cfg.Now,
 	})
 	return err
 }
@@ -248,7 +249,7 @@ func checkSources(packs []*pack.Pack, disabled []string) error {
 func (d *Daemon) openEndpoints(context.Context) error {
 	d.public = newEndpoint(d.listener, d.web, d.cfg.Logger)
 	d.public.server.RegisterOnShutdown(d.web.EndStreams)
-	l, err := listenAdmin(d.cfg.DataDir)
+	l, err := datadir.Listen(d.cfg.DataDir)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/daemon/store/datadir"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -83,7 +84,7 @@ func OpenDemo(ctx context.Context, cfg Config, chainListen string) (*Daemon, Dem
 	if cfg.Every == 0 {
 		cfg.Every = demoEvery
 	}
-	held, err := lock(cfg.DataDir) // before anything is made in it
+	held, err := datadir.Lock(cfg.DataDir) // before anything is made in it
 	if err != nil {
 		return nil, Demo{}, err
 	}

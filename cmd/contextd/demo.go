@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/cmd/contextd/cli"
 	"github.com/contextd/contextd/cmd/contextd/tour"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/sdk/api"
@@ -85,11 +86,11 @@ func chainAddress(listen string) string {
 // check reports what is wrong with the flags.
 func (o demoOptions) check() error {
 	if o.refresh < 100*time.Millisecond {
-		return usageError{fmt.Errorf("--refresh is %s; give at least 100ms", o.refresh)}
+		return cli.Usage("--refresh is %s; give at least 100ms", o.refresh)
 	}
 	for flag, addr := range map[string]string{"--listen": o.listen, "--chain-listen": o.chainListen} {
 		if _, _, err := net.SplitHostPort(addr); err != nil {
-			return usageError{fmt.Errorf("%s is %q, not host:port", flag, addr)}
+			return cli.Usage("%s is %q, not host:port", flag, addr)
 		}
 	}
 	return nil

@@ -15,8 +15,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
+	"golang.org/x/term"
 
+	"github.com/contextd/contextd/cmd/contextd/cli"
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -102,7 +105,7 @@ func (s *settings) read() (config, string, error) {
 	}
 	var c config
 	if err := s.v.UnmarshalExact(&c); err != nil {
-		return config{}, file, usageError{fmt.Errorf("read configuration %s: %s", file, strings.Join(strings.Fields(err.Error()), " "))}
+		return config{}, file, cli.Usage("read configuration %s: %s", file, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return c, file, c.check()
 }
@@ -129,16 +132,16 @@ func (s *settings) configFile() (string, error) {
 // check reports what is wrong with c.
 func (c config) check() error {
 	if c.DataDir == "" {
-		return usageError{errors.New("no data directory: there is no home, so name one with --data-dir")}
+		return cli.Usage("no data directory: there is no home, so name one with --data-dir")
 	}
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		return usageError{fmt.Errorf("listen is %q, not host:port: %w", c.Listen, err)}
+		return cli.Usage("listen is %q, not host:port: %w", c.Listen, err)
 	}
 	if _, err := c.level(); err != nil {
 		return err
 	}
 	if f := c.Log.Format; f != "auto" && f != "text" && f != "json" {
-		return usageError{fmt.Errorf("log format is %q, not auto, text or json", f)}
+		return cli.Usage("log format is %q, not auto, text or json", f)
 	}
 	_, err := c.briefAt()
 	return err
@@ -148,7 +151,7 @@ func (c config) check() error {
 func (c config) level() (slog.Level, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(c.Log.Level)); err != nil {
-		return 0, usageError{fmt.Errorf("log level is %q, not debug, info, warn or error", c.Log.Level)}
+		return 0, cli.Usage("log level is %q, not debug, info, warn or error", c.Log.Level)
 	}
 	return l, nil
 }
@@ -157,7 +160,7 @@ func (c config) level() (slog.Level, error) {
 func (c config) briefAt() (time.Duration, error) {
 	t, err := time.Parse("15:04", c.Brief.At)
 	if err != nil {
-		return 0, usageError{fmt.Errorf("brief.at is %q, not a time of day such as 12:00 (UTC)", c.Brief.At)}
+		return 0, cli.Usage("brief.at is %q, not a time of day such as 12:00 (UTC)", c.Brief.At)
 	}
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
 }
@@ -186,4 +189,28 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 		d.CoinGeckoKey = strings.TrimSpace(string(key))
 	}
 	return d, c.apply(&d)
+}
+
+// newLogger makes the log on w: text for people, JSON for machines, unless format says which.
+func newLogger(w io.Writer, format string, level slog.Level) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
+	f, ok := w.(*os.File)
+	if format == "text" || format == "auto" && ok && term.IsTerminal(int(f.Fd())) {
+		return slog.New(slog.NewTextHandler(w, options))
+	}
+	return slog.New(slog.NewJSONHandler(w, options))
+}
+
+// operate opens the data directory for act.
+func (s *settings) operate(c *cobra.Command, act func(o *operator.Operator) error) (err error) {
+	cfg, _, err := s.read()
+	if err != nil {
+		return err
+	}
+	o, err := operator.Open(c.Context(), operator.Config{DataDir: cfg.DataDir, Env: api.EnvOfChain(cfg.Chain.ID), MaxKeys: cfg.Limits.ActiveKeys})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	return act(o)
 }

@@ -1,4 +1,4 @@
-package main
+package admin
 
 import (
 	"fmt"
@@ -8,22 +8,23 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/cmd/contextd/cli"
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/web/operator"
 )
 
 // newUsersList makes the command that lists owners.
-func newUsersList(s *settings) *cobra.Command {
+func newUsersList(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List owners with their tier, keys and credits, oldest first", Args: cobra.NoArgs}
-	asJSON := addJSON(c)
+	asJSON := cli.AddJSON(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return s.operate(c, func(o *daemon.Operator) error {
+		return operate(c, func(o *operator.Operator) error {
 			rows, err := o.Owners(c.Context())
 			if err != nil {
 				return err
 			}
 			if *asJSON {
-				return printJSON(c.OutOrStdout(), rows)
+				return cli.PrintJSON(c.OutOrStdout(), rows)
 			}
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "OWNER\tTIER\tCREATED\tKEYS\tCREDITS\tSIGNS IN BY")
@@ -52,17 +53,17 @@ func signsInBy(o account.Owner) string {
 }
 
 // newUsersView makes the command that shows an owner.
-func newUsersView(s *settings) *cobra.Command {
+func newUsersView(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "view OWNER", Short: "Show an owner with his keys", Args: cobra.ExactArgs(1)}
-	asJSON := addJSON(c)
+	asJSON := cli.AddJSON(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return s.operate(c, func(o *daemon.Operator) error {
+		return operate(c, func(o *operator.Operator) error {
 			owner, err := o.Owner(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			if *asJSON {
-				return printJSON(c.OutOrStdout(), owner)
+				return cli.PrintJSON(c.OutOrStdout(), owner)
 			}
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintf(w, "owner\t%s\ntier\t%s\ncreated\t%s\ncredits\t%d\nsigns in by\t%s\n", owner.ID, owner.Tier,
@@ -77,7 +78,7 @@ func newUsersView(s *settings) *cobra.Command {
 }
 
 // newUsersAccess makes the command that disables an owner, or enables him again.
-func newUsersAccess(s *settings, disable bool) *cobra.Command {
+func newUsersAccess(operate Operate, disable bool) *cobra.Command {
 	c := &cobra.Command{
 		Use: "disable OWNER", Short: "Refuse an owner's keys and sessions, at once, until he is enabled again", Args: cobra.ExactArgs(1),
 		Example: "  contextd admin users disable 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11",
@@ -88,7 +89,7 @@ func newUsersAccess(s *settings, disable bool) *cobra.Command {
 		done = "owner %s is enabled: his keys work again, and he can sign in\n"
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return s.operate(c, func(o *daemon.Operator) error {
+		return operate(c, func(o *operator.Operator) error {
 			if err := o.SetDisabled(c.Context(), args[0], disable); err != nil {
 				return err
 			}

@@ -1,4 +1,6 @@
-package daemon
+// Package operator is what the operator does on a data directory, from another process: it asks the daemon that runs there over its
+// admin socket, or does the same directly while none runs.
+package operator
 
 import (
 	"bytes"
@@ -17,40 +19,49 @@ import (
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/datadir"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // Operator is what the operator does on a data directory: through the daemon that runs on it, or directly while none does. Both
-// ways end in the same handler. Make one with OpenOperator.
+// ways end in the same handler. Make one with Open.
 type Operator struct {
 	client *http.Client
 	close  func() error
 }
 
-// operatorWait is how long OpenOperator waits for a daemon that has the lock and does not answer yet.
-const operatorWait = 5 * time.Second
+// patience is how long Open waits for a daemon that has the lock and does not answer yet.
+const patience = 5 * time.Second
 
-// OpenOperator opens the data directory of cfg, of which it uses nothing else but what concerns keys. It waits a moment for a daemon that
+// Config says what an Operator works on.
+type Config struct {
+	DataDir string
+	Env     api.KeyEnv       // of keys that are made
+	MaxKeys int              // active keys per owner; 0 means api.MaxActiveKeys
+	Now     func() time.Time // nil means time.Now
+}
+
+// Open opens a data directory. It waits a moment for a daemon that
 // is just starting or stopping.
-func OpenOperator(ctx context.Context, cfg Config) (*Operator, error) {
+func Open(ctx context.Context, cfg Config) (*Operator, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	dir := cfg.DataDir
-	wait, cancel := context.WithTimeout(ctx, operatorWait)
+	wait, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		held, err := lock(dir)
+		held, err := datadir.Lock(dir)
 		if err == nil {
 			return openDirect(ctx, cfg, held.Close)
 		}
-		if !errors.Is(err, ErrLocked) {
+		if !errors.Is(err, datadir.ErrLocked) {
 			return nil, err
 		}
-		conn, dialErr := dialAdmin(wait, dir)
+		conn, dialErr := datadir.Dial(wait, dir)
 		if dialErr == nil {
-			transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialAdmin(ctx, dir) }}
+			transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return datadir.Dial(ctx, dir) }}
 			free := func() error { transport.CloseIdleConnections(); return nil }
 			return &Operator{client: &http.Client{Transport: transport}, close: free}, conn.Close()
 		}
@@ -69,7 +80,7 @@ func openDirect(ctx context.Context, cfg Config, unlock func() error) (*Operator
 		return nil, errors.Join(err, unlock())
 	}
 	shut := func() error { return errors.Join(s.Close(), unlock()) }
-	keys, err := account.OpenKeys(ctx, account.Config{Store: s, Owners: s, Env: cfg.keyEnv(), Most: cfg.MaxKeys, Now: cfg.Now})
+	keys, err := account.OpenKeys(ctx, account.Config{Store: s, Owners: s, Env: cfg.Env, Most: cfg.MaxKeys, Now: cfg.Now})
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
@@ -100,7 +111,7 @@ func (r *response) Header() http.Header         { return r.header }
 func (r *response) WriteHeader(status int)      { r.status = status }
 func (r *response) Write(p []byte) (int, error) { return r.body.Write(p) }
 
-// Close frees what OpenOperator took.
+// Close frees what Open took.
 func (o *Operator) Close() error { return o.close() }
 
 // IssueKey makes a key that belongs to the operator.

@@ -1,4 +1,4 @@
-package main
+package admin
 
 import (
 	"errors"
@@ -10,23 +10,24 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/cmd/contextd/cli"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// newDeposits makes the commands on money that arrived.
-func newDeposits(s *settings) *cobra.Command {
+// NewDeposits makes the commands on money that arrived.
+func NewDeposits(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "deposits", Short: "Look after purchases, and transfers that fit none"}
-	addGroup(c, newDepositsList(s), newRescan(s), newUnmatched(s), newAssign(s), newWriteOff(s))
+	cli.AddGroup(c, newDepositsList(operate), newRescan(operate), newUnmatched(operate), newAssign(operate), newWriteOff(operate))
 	return c
 }
 
 // printDeposits prints deposits as a table or as JSON.
 func printDeposits(c *cobra.Command, list []api.Deposit, asJSON bool) error {
 	if asJSON {
-		return printJSON(c.OutOrStdout(), list)
+		return cli.PrintJSON(c.OutOrStdout(), list)
 	}
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "DEPOSIT\tOWNER\tPACK\tUSDG\tSTATUS\tCREATED\tTRANSACTION")
@@ -41,11 +42,11 @@ func printDeposits(c *cobra.Command, list []api.Deposit, asJSON bool) error {
 }
 
 // newDepositsList makes the command that lists purchases.
-func newDepositsList(s *settings) *cobra.Command {
+func newDepositsList(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List the newest purchases of all owners", Args: cobra.NoArgs}
-	asJSON := addJSON(c)
+	asJSON := cli.AddJSON(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return s.operate(c, func(o *daemon.Operator) error {
+		return operate(c, func(o *operator.Operator) error {
 			list, err := o.Deposits(c.Context())
 			if err != nil {
 				return err
@@ -57,7 +58,7 @@ func newDepositsList(s *settings) *cobra.Command {
 }
 
 // newRescan makes the command that looks at the chain again.
-func newRescan(s *settings) *cobra.Command {
+func newRescan(operate Operate) *cobra.Command {
 	var from uint64
 	c := &cobra.Command{
 		Use: "rescan --from BLOCK", Short: "Look again at all that has arrived from a block on, and list what that verified", Args: cobra.NoArgs,
@@ -65,9 +66,9 @@ func newRescan(s *settings) *cobra.Command {
 			"something, or a treasury that was paid before the daemon looked at it.",
 	}
 	c.Flags().Uint64Var(&from, "from", 0, "first block to look at")
-	asJSON := addJSON(c)
+	asJSON := cli.AddJSON(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return s.operate(c, func(o *daemon.Operator) error {
+		return operate(c, func(o *operator.Operator) error {
 			list, err := o.Rescan(c.Context(), from)
 			if err != nil {
 				return err
@@ -79,21 +80,21 @@ func newRescan(s *settings) *cobra.Command {
 }
 
 // newUnmatched makes the command that lists transfers that have paid for nothing.
-func newUnmatched(s *settings) *cobra.Command {
+func newUnmatched(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "unmatched", Short: "List transfers that have paid for nothing, newest first", Args: cobra.NoArgs,
 		Long: "List transfers to the treasury that have paid for nothing, newest first: too much, too little, too late, or unknown. Payments of\n" +
 			"calls are among them until their proof is presented.",
 	}
-	asJSON := addJSON(c)
+	asJSON := cli.AddJSON(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return s.operate(c, func(o *daemon.Operator) error {
+		return operate(c, func(o *operator.Operator) error {
 			rows, err := o.Strays(c.Context())
 			if err != nil {
 				return err
 			}
 			if *asJSON {
-				return printJSON(c.OutOrStdout(), rows)
+				return cli.PrintJSON(c.OutOrStdout(), rows)
 			}
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "AT\tUSDG\tFROM\tTRANSACTION\tWHY")
@@ -118,14 +119,14 @@ func stray(text string) (web.AdminStrayRequest, error) {
 	}
 	n, err := strconv.ParseUint(log, 10, 64)
 	if err != nil {
-		return ask, usageError{fmt.Errorf("%q is not a transaction, a colon and the number of a log", text)}
+		return ask, cli.Usage("%q is not a transaction, a colon and the number of a log", text)
 	}
 	ask.LogIndex = n
 	return ask, nil
 }
 
 // newAssign makes the command that lets a transfer pay for a deposit.
-func newAssign(s *settings) *cobra.Command {
+func newAssign(operate Operate) *cobra.Command {
 	return &cobra.Command{
 		Use: "assign TRANSACTION:LOG DEPOSIT", Short: "Let a transfer pay for a purchase, whatever its amount and time", Args: cobra.ExactArgs(2),
 		Example: "  contextd deposits assign 0x5c…:0 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11",
@@ -135,7 +136,7 @@ func newAssign(s *settings) *cobra.Command {
 				return err
 			}
 			ask.DepositID = args[1]
-			return s.operate(c, func(o *daemon.Operator) error {
+			return operate(c, func(o *operator.Operator) error {
 				d, err := o.AssignStray(c.Context(), ask)
 				if err != nil {
 					return err
@@ -148,7 +149,7 @@ func newAssign(s *settings) *cobra.Command {
 }
 
 // newWriteOff makes the command that writes a transfer off.
-func newWriteOff(s *settings) *cobra.Command {
+func newWriteOff(operate Operate) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use: "write-off TRANSACTION:LOG --reason TEXT", Short: "Note that a transfer will pay for nothing, and why", Args: cobra.ExactArgs(1),
@@ -161,7 +162,7 @@ func newWriteOff(s *settings) *cobra.Command {
 			return err
 		}
 		ask.Reason = reason
-		return s.operate(c, func(o *daemon.Operator) error {
+		return operate(c, func(o *operator.Operator) error {
 			if err := o.WriteOffStray(c.Context(), ask); err != nil {
 				return err
 			}
@@ -172,22 +173,22 @@ func newWriteOff(s *settings) *cobra.Command {
 	return c
 }
 
-// newReconcile makes the command that compares the books with the chain.
-func newReconcile(s *settings) *cobra.Command {
+// NewReconcile makes the command that compares the books with the chain.
+func NewReconcile(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "reconcile", Short: "Compare what arrived, what it was spent on and what the treasury has", Args: cobra.NoArgs,
 		Long: "Compare what arrived, what it was spent on, the credits that were sold and what the treasury has on chain. It ends with 1 if\n" +
 			"anything does not agree: money that was in the treasury before, or was taken out of it, shows here.",
 	}
-	asJSON := addJSON(c)
+	asJSON := cli.AddJSON(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return s.operate(c, func(o *daemon.Operator) error {
+		return operate(c, func(o *operator.Operator) error {
 			r, err := o.Reconcile(c.Context())
 			if err != nil {
 				return err
 			}
 			if *asJSON {
-				err = printJSON(c.OutOrStdout(), r)
+				err = cli.PrintJSON(c.OutOrStdout(), r)
 			} else {
 				w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
 				fmt.Fprintf(w, "%s\t arrived\t\n%s\t for deposits (%d credits)\t\n%s\t for calls\t\n%s\t unmatched\t\n%s\t written off\t\n%s\t in the treasury\t\n",

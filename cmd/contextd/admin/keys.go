@@ -1,7 +1,6 @@
-package main
+package admin
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,49 +10,24 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/cmd/contextd/cli"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// newKeys makes the commands that manage keys on the data directory, whether the daemon runs or not.
-func newKeys(s *settings) *cobra.Command {
+// NewKeys makes the commands that manage keys on the data directory, whether the daemon runs or not.
+func NewKeys(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "keys", Short: "Create, list and revoke API keys on this data directory",
 		Long: "Create, list and revoke API keys on this data directory. While the daemon runs, it is asked to; a revocation holds\n" +
 			"from the moment the command returns.",
 	}
-	addGroup(c, newKeysCreate(s), newKeysList(s), newKeysRevoke(s))
+	cli.AddGroup(c, newKeysCreate(operate), newKeysList(operate), newKeysRevoke(operate))
 	return c
 }
 
-// operate opens the data directory for act.
-func (s *settings) operate(c *cobra.Command, act func(o *daemon.Operator) error) (err error) {
-	cfg, _, err := s.read()
-	if err != nil {
-		return err
-	}
-	o, err := daemon.OpenOperator(c.Context(), daemon.Config{DataDir: cfg.DataDir, ChainID: cfg.Chain.ID, MaxKeys: cfg.Limits.ActiveKeys})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, o.Close()) }()
-	return act(o)
-}
-
-// addJSON adds the flag --json to c.
-func addJSON(c *cobra.Command) *bool {
-	return c.Flags().Bool("json", false, "print JSON")
-}
-
-// printJSON prints v as JSON.
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
-
-func newKeysCreate(s *settings) *cobra.Command {
+func newKeysCreate(operate Operate) *cobra.Command {
 	var ask web.AdminKeyRequest
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
@@ -63,14 +37,14 @@ func newKeysCreate(s *settings) *cobra.Command {
 	c.Flags().StringVar(&out, "out", "", "write the key to this new file, for you alone, and do not print it")
 	c.Flags().StringVar((*string)(&ask.Tier), "tier", string(api.TierFree), "free, hobby, pro, team or enterprise")
 	c.Flags().StringVar((*string)(&ask.TraceConsent), "consent", string(api.ConsentAggregated), "what may be kept of its calls: full, aggregated or none")
-	asJSON := addJSON(c)
+	asJSON := cli.AddJSON(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		ask.Name = args[0]
-		return s.operate(c, func(o *daemon.Operator) (err error) {
+		return operate(c, func(o *operator.Operator) (err error) {
 			var file *os.File
 			if out != "" { // made first: a key that cannot be written down would be lost
 				if file, err = os.OpenFile(out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err != nil {
-					return usageError{fmt.Errorf("make the file for the key: %w", err)}
+					return cli.Usage("make the file for the key: %w", err)
 				}
 				defer func() { err = errors.Join(err, file.Close()) }()
 			}
@@ -84,7 +58,7 @@ func newKeysCreate(s *settings) *cobra.Command {
 				return err
 			}
 			if *asJSON {
-				return printJSON(c.OutOrStdout(), key)
+				return cli.PrintJSON(c.OutOrStdout(), key)
 			}
 			fmt.Fprintf(c.ErrOrStderr(), "key %s for %q, tier %s, with %d free calls in 24 hours; for more:\n"+
 				"  contextd admin credits grant %s 10000 --reason \"…\"\nThe key is shown this once:\n",
@@ -96,17 +70,17 @@ func newKeysCreate(s *settings) *cobra.Command {
 	return c
 }
 
-func newKeysList(s *settings) *cobra.Command {
+func newKeysList(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List keys, newest first", Args: cobra.NoArgs}
-	asJSON := addJSON(c)
+	asJSON := cli.AddJSON(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return s.operate(c, func(o *daemon.Operator) error {
+		return operate(c, func(o *operator.Operator) error {
 			rows, err := o.ListKeys(c.Context())
 			if err != nil {
 				return err
 			}
 			if *asJSON {
-				return printJSON(c.OutOrStdout(), rows)
+				return cli.PrintJSON(c.OutOrStdout(), rows)
 			}
 			return printKeys(c.OutOrStdout(), rows)
 		})
@@ -132,20 +106,20 @@ func printKeys(out io.Writer, rows []api.APIKeyRow) error {
 	return w.Flush()
 }
 
-func newKeysRevoke(s *settings) *cobra.Command {
+func newKeysRevoke(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "revoke KEYID", Short: "Revoke a key, at once and for good", Args: cobra.ExactArgs(1),
 		Example: "  contextd keys revoke cv_test_ab12cd34",
 	}
-	asJSON := addJSON(c)
+	asJSON := cli.AddJSON(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return s.operate(c, func(o *daemon.Operator) error {
+		return operate(c, func(o *operator.Operator) error {
 			done, err := o.RevokeKey(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			if *asJSON {
-				return printJSON(c.OutOrStdout(), done)
+				return cli.PrintJSON(c.OutOrStdout(), done)
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "revoked %s at %s\n", args[0], done.RevokedAt.Format(time.DateTime))
 			return err
