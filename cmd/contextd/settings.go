@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/contextd/contextd/cmd/contextd/cli"
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/web/hook"
 	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -30,7 +32,14 @@ type config struct {
 	Log     struct {
 		Level  string `mapstructure:"level"`
 		Format string `mapstructure:"format"`
+		Calls  bool   `mapstructure:"calls"`
 	} `mapstructure:"log"`
+	Admin struct {
+		Listen string `mapstructure:"listen"`
+	} `mapstructure:"admin"`
+	Jobs struct {
+		KeyFile string `mapstructure:"key_file"`
+	} `mapstructure:"jobs"`
 	Sources struct {
 		Disabled         []string `mapstructure:"disabled"`
 		CoinGeckoKeyFile string   `mapstructure:"coingecko_key_file"`
@@ -58,6 +67,9 @@ func newSettings(flags *pflag.FlagSet) *settings {
 	s.v.SetDefault("listen", api.DefaultListen)
 	s.v.SetDefault("log.level", "info")
 	s.v.SetDefault("log.format", "auto")
+	s.v.SetDefault("log.calls", false)
+	s.v.SetDefault("admin.listen", "")
+	s.v.SetDefault("jobs.key_file", "")
 	s.v.SetDefault("brief.at", "12:00")
 	s.v.SetDefault("sources.disabled", []string{})
 	s.v.SetDefault("sources.coingecko_key_file", "")
@@ -140,6 +152,11 @@ func (c config) check() error {
 	if _, err := c.level(); err != nil {
 		return err
 	}
+	if c.Admin.Listen != "" {
+		if _, _, err := net.SplitHostPort(c.Admin.Listen); err != nil {
+			return cli.Usage("admin.listen is %q, not host:port: %w", c.Admin.Listen, err)
+		}
+	}
 	if f := c.Log.Format; f != "auto" && f != "text" && f != "json" {
 		return cli.Usage("log format is %q, not auto, text or json", f)
 	}
@@ -180,13 +197,22 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 	if err != nil {
 		return daemon.Config{}, err
 	}
-	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, BriefAt: at, Disabled: c.Sources.Disabled, Logger: log}
+	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, BriefAt: at, Disabled: c.Sources.Disabled, AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, Logger: log}
 	if c.Sources.CoinGeckoKeyFile != "" {
 		key, err := os.ReadFile(c.Sources.CoinGeckoKeyFile)
 		if err != nil {
 			return daemon.Config{}, fmt.Errorf("read sources.coingecko_key_file: %w", err)
 		}
 		d.CoinGeckoKey = strings.TrimSpace(string(key))
+	}
+	if c.Jobs.KeyFile != "" {
+		key, err := os.ReadFile(c.Jobs.KeyFile)
+		if err != nil {
+			return daemon.Config{}, fmt.Errorf("read jobs.key_file: %w", err)
+		}
+		if d.JobsKey = bytes.TrimSpace(key); len(d.JobsKey) < hook.MinKey {
+			return daemon.Config{}, cli.Usage("the key in jobs.key_file has %d bytes, fewer than %d: make one with openssl rand -hex 32", len(d.JobsKey), hook.MinKey)
+		}
 	}
 	return d, c.apply(&d)
 }

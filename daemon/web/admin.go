@@ -83,6 +83,7 @@ type AdminConfig struct {
 	Till    *billing.Till
 	Refresh func(ctx context.Context, pack string) error // a refresh now; nil while no daemon runs
 	Brief   func(ctx context.Context, pack string) error // a brief now; nil with Refresh
+	Jobs    *Jobs                                        // nil with Refresh
 	Logger  *slog.Logger                                 // nil means slog.Default
 }
 
@@ -250,5 +251,6 @@ func NewAdmin(cfg AdminConfig) *Server {
 		routes[AdminRefresh] = map[string]Handler{http.MethodPost: onPack(cfg.Refresh)}
 		routes[AdminBrief] = map[string]Handler{http.MethodPost: onPack(cfg.Brief)}
 	}
+	cfg.Jobs.routes(routes)
 	return newServer(Config{Logger: cfg.Logger}, func(*Server) Routes { return routes })
 }

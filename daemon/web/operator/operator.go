@@ -215,6 +215,29 @@ func (o *Operator) Reconcile(ctx context.Context) (r billing.Reconciliation, err
 	return r, err
 }
 
+// Jobs returns how the jobs of the daemon stand. It needs a daemon that runs, as RunJob.
+func (o *Operator) Jobs(ctx context.Context) ([]web.AdminJob, error) {
+	var list web.AdminJobsResponse
+	err := o.call(ctx, http.MethodGet, web.AdminJobs, nil, &list)
+	return list.Jobs, notRunning(err)
+}
+
+// RunJob runs a job now and returns how all stand then.
+func (o *Operator) RunJob(ctx context.Context, name string) ([]web.AdminJob, error) {
+	var list web.AdminJobsResponse
+	err := o.call(ctx, http.MethodPost, strings.Replace(web.AdminRunJob, "{name}", url.PathEscape(name), 1), nil, &list)
+	return list.Jobs, notRunning(err)
+}
+
+// notRunning is err, or what it means where no daemon runs that could do what was asked.
+func notRunning(err error) error {
+	var refused *api.Error
+	if errors.As(err, &refused) && refused.Status == http.StatusNotFound && strings.HasPrefix(refused.Message, "there is nothing at") {
+		return errors.New("no daemon runs on this data directory\n  try: contextd serve")
+	}
+	return err
+}
+
 // ofKey is the path of a key.
 func ofKey(path, id string) string {
 	return strings.Replace(path, "{keyId}", url.PathEscape(id), 1)
