@@ -31,8 +31,8 @@ func everything(t *testing.T) *observe.Metrics {
 	m.Asked("eth_call", errors.New("down"))
 	m.Bought("starter")
 	m.Vanished()
-	m.Desk(desk{}).Quote(subject())                       //nolint:errcheck // counted, not looked at
-	m.Desk(desk{}).Claim(t.Context(), proof(), subject()) //nolint:errcheck // as before
+	m.Desk(desk{}).Quote(subject())
+	m.Desk(desk{}).Claim(t.Context(), proof(), subject())
 	m.Calls(http.NotFoundHandler(), nil).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 	m.Read(t.Context(), observe.Readings{
 		Ages:     func() map[string]time.Duration { return map[string]time.Duration{"crypto": 90 * time.Second} },
