@@ -110,11 +110,14 @@ func newHealthcheck(s *settings) *cobra.Command {
 		Example: "  contextd healthcheck\n  contextd healthcheck --ready",
 	}
 	ready := c.Flags().Bool("ready", false, "ask whether it can answer calls")
-	s.bindListen(c)
+	listen := c.Flags().String("listen", "", "address that it listens on (default that of the configuration)")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		cfg, _, err := s.read()
 		if err != nil {
 			return err
+		}
+		if *listen != "" {
+			cfg.Listen = *listen
 		}
 		path := api.PathHealth
 		if *ready {
