@@ -76,7 +76,7 @@ func (s *soak) explain(what string, err error) {
 		return
 	case time.Since(time.UnixMilli(s.killed.Load())) < 8*time.Second:
 		kind = "killed: "
-	case errors.As(err, &refused) && (refused.Reason == api.ReasonPaymentPending || refused.Reason == api.ReasonChainUnavailable || refused.Reason == api.ReasonStateUnavailable):
+	case errors.As(err, &refused) && (refused.Reason == api.ReasonPaymentPending || refused.Reason == api.ReasonChainUnavailable || refused.Reason == api.ReasonStateUnavailable || refused.Reason == api.ReasonBriefUnavailable):
 		kind = "chain or sources: "
 	default:
 		s.strange.Store(what, fmt.Sprintf("%s: %v", time.Now().Format(time.TimeOnly), err))
