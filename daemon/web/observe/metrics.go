@@ -8,6 +8,7 @@ package observe
 import (
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,6 +26,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 	now      func() time.Time
 
+	known     sync.Map // call to counted: the counters of calls, which the vectors take longer to find
 	requests  *prometheus.CounterVec
 	took      *prometheus.HistogramVec
 	refreshes *prometheus.CounterVec
@@ -95,11 +97,28 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: nil})
 }
 
+// call is what calls are counted by.
+type call struct {
+	operation, authentication string
+	status                    int
+}
+
+// counted is where calls of one kind are counted.
+type counted struct {
+	requests prometheus.Counter
+	took     prometheus.Observer
+}
+
 // requested counts an answered request.
-func (m *Metrics) requested(operation string, status int, authentication string, took time.Duration, stream bool) {
-	m.requests.WithLabelValues(operation, strconv.Itoa(status), authentication).Inc()
+func (m *Metrics) requested(c call, took time.Duration, stream bool) {
+	known, ok := m.known.Load(c)
+	if !ok {
+		known, _ = m.known.LoadOrStore(c, counted{m.requests.WithLabelValues(c.operation, strconv.Itoa(c.status), c.authentication), m.took.WithLabelValues(c.operation)})
+	}
+	n := known.(counted)
+	n.requests.Inc()
 	if !stream {
-		m.took.WithLabelValues(operation).Observe(took.Seconds())
+		n.took.Observe(took.Seconds())
 	}
 }
 
