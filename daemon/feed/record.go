@@ -19,6 +19,12 @@ type SourceRecord struct {
 	Err         string    // why the last attempt failed, "" after a good one
 }
 
+// PastBrief is a brief of history.
+type PastBrief struct {
+	Brief
+	GeneratedAt time.Time // of the state it was written from
+}
+
 // Saved is what a store holds of a pack.
 type Saved struct {
 	Start   time.Time // when the pack was first opened

@@ -24,7 +24,7 @@ type pen struct {
 
 func (p *pen) Name() string { return "pen" }
 
-func (p *pen) Write(ctx context.Context, in brief.Input) (string, error) {
+func (p *pen) Write(ctx context.Context, in brief.Input) (brief.Draft, error) {
 	p.mu.Lock()
 	p.written = append(p.written, time.Now())
 	n, takes, err := len(p.written), p.takes, p.err
@@ -32,12 +32,12 @@ func (p *pen) Write(ctx context.Context, in brief.Input) (string, error) {
 	select {
 	case <-time.After(takes):
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return brief.Draft{}, ctx.Err()
 	}
 	if err != nil {
-		return "", err
+		return brief.Draft{}, err
 	}
-	return fmt.Sprintf("All is %s [1].", []string{"well", "quiet", "calm"}[n%3]), nil
+	return brief.Draft{Text: fmt.Sprintf("All is %s [1].", []string{"well", "quiet", "calm"}[n%3])}, nil
 }
 
 // set says how the pen writes from now on.
@@ -196,8 +196,10 @@ func TestNextWriterStepsIn(t *testing.T) {
 // liar writes a figure that no source has.
 type liar struct{}
 
-func (liar) Name() string                                       { return "liar" }
-func (liar) Write(context.Context, brief.Input) (string, error) { return "The fee is 987 [1].", nil }
+func (liar) Name() string { return "liar" }
+func (liar) Write(context.Context, brief.Input) (brief.Draft, error) {
+	return brief.Draft{Text: "The fee is 987 [1]."}, nil
+}
 
 func TestForcedBriefDoesNotDisturbTheSchedule(t *testing.T) {
 	virtual(t, func(t *testing.T) {
