@@ -16,7 +16,9 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/brief/editor"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -69,11 +71,20 @@ func openDirect(ctx context.Context, cfg Config, unlock func() error) (*Operator
 		return nil, errors.Join(err, unlock())
 	}
 	shut := func() error { return errors.Join(s.Close(), unlock()) }
+	h, err := history.Open(ctx, cfg.DataDir, cfg.Now())
+	if err != nil {
+		return nil, errors.Join(err, shut())
+	}
+	shut = func() error { return errors.Join(h.Close(), s.Close(), unlock()) }
+	briefs, err := newEditor(ctx, cfg, s, h)
+	if err != nil {
+		return nil, errors.Join(err, shut())
+	}
 	keys, err := account.OpenKeys(ctx, account.Config{Store: s, Owners: s, Env: cfg.keyEnv(), Most: cfg.MaxKeys, Now: cfg.Now})
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
-	handler := web.NewAdmin(web.AdminConfig{Keys: keys, Books: &billing.Books{Ledger: s, Now: cfg.Now}, Till: &billing.Till{Store: s}})
+	handler := web.NewAdmin(web.AdminConfig{Keys: keys, Books: &billing.Books{Ledger: s, Now: cfg.Now}, Till: &billing.Till{Store: s}, Briefs: briefs})
 	return &Operator{client: &http.Client{Transport: inProcess{handler}}, close: shut}, nil
 }
 
@@ -202,6 +213,23 @@ func (o *Operator) WriteOffStray(ctx context.Context, ask web.AdminStrayRequest)
 func (o *Operator) Reconcile(ctx context.Context) (r billing.Reconciliation, err error) {
 	err = o.call(ctx, http.MethodGet, web.AdminReconcile, nil, &r)
 	return r, err
+}
+
+// PreviewBrief writes a brief of pack without publishing it, by the writer with the given name or, for "", as the schedule would.
+func (o *Operator) PreviewBrief(ctx context.Context, pack, writer string) (p editor.Preview, err error) {
+	err = o.call(ctx, http.MethodPost, ofPack(web.AdminPreview, pack), web.AdminPreviewRequest{Writer: writer}, &p)
+	return p, err
+}
+
+// CheckBriefs reports on the briefs of pack and checks the newest again.
+func (o *Operator) CheckBriefs(ctx context.Context, pack string) (r editor.Report, err error) {
+	err = o.call(ctx, http.MethodGet, ofPack(web.AdminBrief, pack), nil, &r)
+	return r, err
+}
+
+// ofPack is the path of a pack.
+func ofPack(path, pack string) string {
+	return strings.Replace(path, "{pack}", url.PathEscape(pack), 1)
 }
 
 // ofKey is the path of a key.

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/cmd/contextd/briefs"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
@@ -27,13 +29,37 @@ func newKeys(s *settings) *cobra.Command {
 	return c
 }
 
+// newBrief makes the commands on briefs.
+func newBrief(s *settings) *cobra.Command {
+	c := &cobra.Command{Use: "brief", Short: "Try a brief out, and check those published"}
+	addGroup(c, briefs.Commands(func(c *cobra.Command, act func(o *daemon.Operator) error) error {
+		cfg, _, err := s.read()
+		if err != nil {
+			return err
+		}
+		written, err := cfg.briefs()
+		if err != nil {
+			return err
+		}
+		return cfg.operate(c, written, act)
+	})...)
+	return c
+}
+
 // operate opens the data directory for act.
 func (s *settings) operate(c *cobra.Command, act func(o *daemon.Operator) error) (err error) {
 	cfg, _, err := s.read()
 	if err != nil {
 		return err
 	}
-	o, err := daemon.OpenOperator(c.Context(), daemon.Config{DataDir: cfg.DataDir, ChainID: cfg.Chain.ID, MaxKeys: cfg.Limits.ActiveKeys})
+	return cfg.operate(c, daemon.Briefs{}, act)
+}
+
+// operate opens the data directory of cfg for act.
+func (c config) operate(command *cobra.Command, written daemon.Briefs, act func(o *daemon.Operator) error) (err error) {
+	o, err := daemon.OpenOperator(command.Context(), daemon.Config{
+		DataDir: c.DataDir, ChainID: c.Chain.ID, MaxKeys: c.Limits.ActiveKeys, Briefs: written, Logger: slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		return err
 	}

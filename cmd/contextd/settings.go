@@ -10,12 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
+	"github.com/contextd/contextd/cmd/contextd/briefs"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -32,9 +32,7 @@ type config struct {
 		Disabled         []string `mapstructure:"disabled"`
 		CoinGeckoKeyFile string   `mapstructure:"coingecko_key_file"`
 	} `mapstructure:"sources"`
-	Brief struct {
-		At string `mapstructure:"at"`
-	} `mapstructure:"brief"`
+	Brief       briefs.Settings `mapstructure:"brief"`
 	ownerConfig `mapstructure:",squash"`
 }
 
@@ -55,9 +53,11 @@ func newSettings(flags *pflag.FlagSet) *settings {
 	s.v.SetDefault("listen", api.DefaultListen)
 	s.v.SetDefault("log.level", "info")
 	s.v.SetDefault("log.format", "auto")
-	s.v.SetDefault("brief.at", "12:00")
 	s.v.SetDefault("sources.disabled", []string{})
 	s.v.SetDefault("sources.coingecko_key_file", "")
+	for key, value := range briefs.Defaults() {
+		s.v.SetDefault(key, value)
+	}
 	s.setOwnerDefaults()
 	s.v.SetEnvPrefix("CONTEXTD")
 	s.v.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
@@ -140,8 +140,7 @@ func (c config) check() error {
 	if f := c.Log.Format; f != "auto" && f != "text" && f != "json" {
 		return usageError{fmt.Errorf("log format is %q, not auto, text or json", f)}
 	}
-	_, err := c.briefAt()
-	return err
+	return nil
 }
 
 // level is the log level.
@@ -153,15 +152,6 @@ func (c config) level() (slog.Level, error) {
 	return l, nil
 }
 
-// briefAt is the time of day of the daily brief.
-func (c config) briefAt() (time.Duration, error) {
-	t, err := time.Parse("15:04", c.Brief.At)
-	if err != nil {
-		return 0, usageError{fmt.Errorf("brief.at is %q, not a time of day such as 12:00 (UTC)", c.Brief.At)}
-	}
-	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
-}
-
 // logger makes the log on w.
 func (c config) logger(w io.Writer) (*slog.Logger, error) {
 	level, err := c.level()
@@ -171,13 +161,22 @@ func (c config) logger(w io.Writer) (*slog.Logger, error) {
 	return newLogger(w, c.Log.Format, level), nil
 }
 
+// briefs is how briefs are written.
+func (c config) briefs() (daemon.Briefs, error) {
+	b, err := c.Brief.Read()
+	if err != nil && !errors.As(err, new(*fs.PathError)) {
+		err = usageError{err}
+	}
+	return b, err
+}
+
 // daemon is c as the daemon takes it, with secrets read from their files.
 func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
-	at, err := c.briefAt()
+	written, err := c.briefs()
 	if err != nil {
 		return daemon.Config{}, err
 	}
-	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, BriefAt: at, Disabled: c.Sources.Disabled, Logger: log}
+	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, Briefs: written, Disabled: c.Sources.Disabled, Logger: log}
 	if c.Sources.CoinGeckoKeyFile != "" {
 		key, err := os.ReadFile(c.Sources.CoinGeckoKeyFile)
 		if err != nil {

@@ -7,6 +7,7 @@ package brief
 
 import (
 	"context"
+	"time"
 
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -39,6 +40,15 @@ func (u Usage) Plus(v Usage) Usage {
 
 // Tokens are those of both directions.
 func (u Usage) Tokens() int64 { return u.InputTokens + u.OutputTokens }
+
+// Limit bounds what language models may take in a day of UTC. 0 is without bound.
+type Limit struct {
+	Tokens     int64 `json:"tokens"`
+	CostMicros int64 `json:"costMicros"`
+}
+
+// Day names the day of UTC that t is in.
+func Day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // Writer writes the prose of a brief. Its methods return soon after ctx is done.
 type Writer interface {

@@ -24,6 +24,7 @@ const (
 	AdminAudit   = "/audit"
 	AdminRefresh = "/packs/{pack}/refresh"
 	AdminBrief   = "/packs/{pack}/brief"
+	AdminPreview = "/packs/{pack}/preview"
 )
 
 // AdminKeyRequest is the body of a POST to AdminKeys.
@@ -83,7 +84,8 @@ type AdminConfig struct {
 	Till    *billing.Till
 	Refresh func(ctx context.Context, pack string) error // a refresh now; nil while no daemon runs
 	Brief   func(ctx context.Context, pack string) error // a brief now; nil with Refresh
-	Logger  *slog.Logger                                 // nil means slog.Default
+	Briefs  Briefs
+	Logger  *slog.Logger // nil means slog.Default
 }
 
 // maxLedger bounds the rows of one answer, defaultLedger is how many come unless asked otherwise.
@@ -219,6 +221,7 @@ func (cfg AdminConfig) revokeKey(w http.ResponseWriter, r *http.Request) error {
 // onPack does job on the pack of the path.
 func onPack(job func(ctx context.Context, pack string) error) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
+		unhurried(w)
 		if err := job(r.Context(), r.PathValue("pack")); err != nil {
 			return err
 		}
@@ -244,11 +247,13 @@ func NewAdmin(cfg AdminConfig) *Server {
 		AdminAssign:    {http.MethodPost: cfg.assign},
 		AdminWriteOff:  {http.MethodPost: cfg.writeOff},
 		AdminReconcile: {http.MethodGet: cfg.reconcile},
+		AdminBrief:     {http.MethodGet: cfg.checkBriefs},
+		AdminPreview:   {http.MethodPost: cfg.previewBrief},
 		"/":            {},
 	}
 	if cfg.Refresh != nil {
 		routes[AdminRefresh] = map[string]Handler{http.MethodPost: onPack(cfg.Refresh)}
-		routes[AdminBrief] = map[string]Handler{http.MethodPost: onPack(cfg.Brief)}
+		routes[AdminBrief][http.MethodPost] = onPack(cfg.Brief)
 	}
 	return newServer(Config{Logger: cfg.Logger}, func(*Server) Routes { return routes })
 }
