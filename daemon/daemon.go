@@ -32,6 +32,7 @@ import (
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/web/briefs"
 	"github.com/contextd/contextd/daemon/web/console"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
@@ -263,7 +264,7 @@ func (d *Daemon) openEndpoints(context.Context) error {
 	if err != nil {
 		return err
 	}
-	admin := web.NewAdmin(web.AdminConfig{Keys: d.keys, Books: d.books, Till: d.till(), Refresh: d.Refresh, Brief: d.Narrate, Briefs: d.editor, Logger: d.cfg.Logger})
+	admin := web.NewAdmin(web.AdminConfig{Keys: d.keys, Books: d.books, Till: d.till(), Refresh: d.Refresh, Brief: d.Narrate, More: briefs.Routes(d.editor), Logger: d.cfg.Logger})
 	d.admin = newEndpoint(l, admin, d.cfg.Logger)
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/web/briefs"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -76,7 +77,7 @@ func openDirect(ctx context.Context, cfg Config, unlock func() error) (*Operator
 		return nil, errors.Join(err, shut())
 	}
 	shut = func() error { return errors.Join(h.Close(), s.Close(), unlock()) }
-	briefs, err := newEditor(ctx, cfg, s, h)
+	e, err := newEditor(ctx, cfg, s, h)
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
@@ -84,7 +85,7 @@ func openDirect(ctx context.Context, cfg Config, unlock func() error) (*Operator
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
-	handler := web.NewAdmin(web.AdminConfig{Keys: keys, Books: &billing.Books{Ledger: s, Now: cfg.Now}, Till: &billing.Till{Store: s}, Briefs: briefs})
+	handler := web.NewAdmin(web.AdminConfig{Keys: keys, Books: &billing.Books{Ledger: s, Now: cfg.Now}, Till: &billing.Till{Store: s}, More: briefs.Routes(e)})
 	return &Operator{client: &http.Client{Transport: inProcess{handler}}, close: shut}, nil
 }
 
@@ -217,13 +218,13 @@ func (o *Operator) Reconcile(ctx context.Context) (r billing.Reconciliation, err
 
 // PreviewBrief writes a brief of pack without publishing it, by the writer with the given name or, for "", as the schedule would.
 func (o *Operator) PreviewBrief(ctx context.Context, pack, writer string) (p editor.Preview, err error) {
-	err = o.call(ctx, http.MethodPost, ofPack(web.AdminPreview, pack), web.AdminPreviewRequest{Writer: writer}, &p)
+	err = o.call(ctx, http.MethodPost, ofPack(briefs.PathPreview, pack), briefs.PreviewRequest{Writer: writer}, &p)
 	return p, err
 }
 
 // CheckBriefs reports on the briefs of pack and checks the newest again.
 func (o *Operator) CheckBriefs(ctx context.Context, pack string) (r editor.Report, err error) {
-	err = o.call(ctx, http.MethodGet, ofPack(web.AdminBrief, pack), nil, &r)
+	err = o.call(ctx, http.MethodGet, ofPack(briefs.PathCheck, pack), nil, &r)
 	return r, err
 }
 

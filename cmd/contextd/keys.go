@@ -32,7 +32,7 @@ func newKeys(s *settings) *cobra.Command {
 // newBrief makes the commands on briefs.
 func newBrief(s *settings) *cobra.Command {
 	c := &cobra.Command{Use: "brief", Short: "Try a brief out, and check those published"}
-	addGroup(c, briefs.Commands(func(c *cobra.Command, act func(o *daemon.Operator) error) error {
+	addGroup(c, briefs.Commands(func(c *cobra.Command, act func(o briefs.Operator) error) error {
 		cfg, _, err := s.read()
 		if err != nil {
 			return err
@@ -41,7 +41,7 @@ func newBrief(s *settings) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cfg.operate(c, written, act)
+		return cfg.operate(c, written, func(o *daemon.Operator) error { return act(o) })
 	})...)
 	return c
 }

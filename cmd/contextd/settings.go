@@ -163,11 +163,11 @@ func (c config) logger(w io.Writer) (*slog.Logger, error) {
 
 // briefs is how briefs are written.
 func (c config) briefs() (daemon.Briefs, error) {
-	b, err := c.Brief.Read()
+	plan, err := c.Brief.Read()
 	if err != nil && !errors.As(err, new(*fs.PathError)) {
 		err = usageError{err}
 	}
-	return b, err
+	return daemon.Briefs(plan), err
 }
 
 // daemon is c as the daemon takes it, with secrets read from their files.

@@ -3,8 +3,10 @@ package web
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
@@ -24,7 +26,6 @@ const (
 	AdminAudit   = "/audit"
 	AdminRefresh = "/packs/{pack}/refresh"
 	AdminBrief   = "/packs/{pack}/brief"
-	AdminPreview = "/packs/{pack}/preview"
 )
 
 // AdminKeyRequest is the body of a POST to AdminKeys.
@@ -84,8 +85,8 @@ type AdminConfig struct {
 	Till    *billing.Till
 	Refresh func(ctx context.Context, pack string) error // a refresh now; nil while no daemon runs
 	Brief   func(ctx context.Context, pack string) error // a brief now; nil with Refresh
-	Briefs  Briefs
-	Logger  *slog.Logger // nil means slog.Default
+	More    Routes                                       // beside those of the package
+	Logger  *slog.Logger                                 // nil means slog.Default
 }
 
 // maxLedger bounds the rows of one answer, defaultLedger is how many come unless asked otherwise.
@@ -218,10 +219,16 @@ func (cfg AdminConfig) revokeKey(w http.ResponseWriter, r *http.Request) error {
 	return WriteJSON(w, http.StatusOK, done)
 }
 
+// Unhurried takes the deadlines of the server off a call, which may have to wait for a language model. Within the process it has none.
+func Unhurried(w http.ResponseWriter) {
+	c := http.NewResponseController(w)
+	_, _ = c.SetReadDeadline(time.Time{}), c.SetWriteDeadline(time.Time{})
+}
+
 // onPack does job on the pack of the path.
 func onPack(job func(ctx context.Context, pack string) error) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		unhurried(w)
+		Unhurried(w)
 		if err := job(r.Context(), r.PathValue("pack")); err != nil {
 			return err
 		}
@@ -247,13 +254,14 @@ func NewAdmin(cfg AdminConfig) *Server {
 		AdminAssign:    {http.MethodPost: cfg.assign},
 		AdminWriteOff:  {http.MethodPost: cfg.writeOff},
 		AdminReconcile: {http.MethodGet: cfg.reconcile},
-		AdminBrief:     {http.MethodGet: cfg.checkBriefs},
-		AdminPreview:   {http.MethodPost: cfg.previewBrief},
 		"/":            {},
 	}
+	maps.Copy(routes, cfg.More)
 	if cfg.Refresh != nil {
 		routes[AdminRefresh] = map[string]Handler{http.MethodPost: onPack(cfg.Refresh)}
-		routes[AdminBrief][http.MethodPost] = onPack(cfg.Brief)
+		onBrief := map[string]Handler{http.MethodPost: onPack(cfg.Brief)}
+		maps.Copy(onBrief, cfg.More[AdminBrief])
+		routes[AdminBrief] = onBrief
 	}
 	return newServer(Config{Logger: cfg.Logger}, func(*Server) Routes { return routes })
 }

@@ -1,6 +1,7 @@
 package briefs
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,15 +11,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/brief/editor"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
 
+// Operator is who works on a data directory; *daemon.Operator is one.
+type Operator interface {
+	PreviewBrief(ctx context.Context, pack, writer string) (editor.Preview, error)
+	CheckBriefs(ctx context.Context, pack string) (editor.Report, error)
+}
+
 // Operate opens the data directory for act.
-type Operate func(c *cobra.Command, act func(o *daemon.Operator) error) error
+type Operate func(c *cobra.Command, act func(o Operator) error) error
 
 // Commands are those below contextd brief.
 func Commands(operate Operate) []*cobra.Command {
@@ -36,7 +42,7 @@ func newPreview(operate Operate) *cobra.Command {
 	writer := c.Flags().String("writer", "", "only this writer, as contextd brief check names it; all in their order unless given")
 	asJSON := c.Flags().Bool("json", false, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return operate(c, func(o *daemon.Operator) error {
+		return operate(c, func(o Operator) error {
 			p, err := o.PreviewBrief(c.Context(), packOf(args), *writer)
 			if err != nil {
 				return err
@@ -88,7 +94,7 @@ func newCheck(operate Operate) *cobra.Command {
 	}
 	asJSON := c.Flags().Bool("json", false, "print JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return operate(c, func(o *daemon.Operator) error {
+		return operate(c, func(o Operator) error {
 			r, err := o.CheckBriefs(c.Context(), packOf(args))
 			if err != nil {
 				return err

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/brief/llm"
 	"github.com/contextd/contextd/daemon/pipeline"
@@ -44,10 +43,17 @@ func Defaults() map[string]any {
 	}
 }
 
+// Plan is how briefs are written, as daemon.Briefs.
+type Plan struct {
+	At         time.Duration // time of day, UTC
+	TextWithin time.Duration // bound of one text
+	Model      *llm.Config   // nil for the built-in writer alone
+}
+
 // Read is s as the daemon takes it, with the key read from its file. Only a file that cannot be read is not a mistake in s.
-func (s Settings) Read() (b daemon.Briefs, err error) {
-	if b, err = s.schedule(); err != nil || s.LLM.Provider == "" {
-		return b, err
+func (s Settings) Read() (p Plan, err error) {
+	if p, err = s.schedule(); err != nil || s.LLM.Provider == "" {
+		return p, err
 	}
 	cfg := llm.Config{Provider: llm.Provider(s.LLM.Provider), Model: s.LLM.Model, BaseURL: s.LLM.BaseURL,
 		MaxTokens: s.LLM.MaxTokens, Retries: s.LLM.Retries, Limit: brief.Limit{Tokens: s.LLM.TokensPerDay}}
@@ -61,38 +67,38 @@ func (s Settings) Read() (b daemon.Briefs, err error) {
 	} {
 		n, err := usdg.ParseAmount(amount.text)
 		if err != nil {
-			return b, fmt.Errorf("brief.llm.%s is %q, not an amount such as 1.50", amount.name, amount.text)
+			return p, fmt.Errorf("brief.llm.%s is %q, not an amount such as 1.50", amount.name, amount.text)
 		}
 		*amount.to = int64(n)
 	}
 	if cfg.MaxTokens < 1 {
-		return b, fmt.Errorf("brief.llm.max_tokens is %d, not 1 or more", cfg.MaxTokens)
+		return p, fmt.Errorf("brief.llm.max_tokens is %d, not 1 or more", cfg.MaxTokens)
 	}
 	if s.LLM.KeyFile != "" {
 		key, err := os.ReadFile(s.LLM.KeyFile)
 		if err != nil {
-			return b, fmt.Errorf("read brief.llm.key_file: %w", err)
+			return p, fmt.Errorf("read brief.llm.key_file: %w", err)
 		}
 		cfg.Key = strings.TrimSpace(string(key))
 	}
 	if _, err := llm.New(cfg); err != nil {
-		return b, fmt.Errorf("brief.llm: %w", err)
+		return p, fmt.Errorf("brief.llm: %w", err)
 	}
-	b.Model = &cfg
-	return b, nil
+	p.Model = &cfg
+	return p, nil
 }
 
 // schedule is the part of s that is not about a model.
-func (s Settings) schedule() (b daemon.Briefs, err error) {
+func (s Settings) schedule() (p Plan, err error) {
 	at, err := time.Parse("15:04", s.At)
 	if err != nil {
-		return b, fmt.Errorf("brief.at is %q, not a time of day such as 12:00 (UTC)", s.At)
+		return p, fmt.Errorf("brief.at is %q, not a time of day such as 12:00 (UTC)", s.At)
 	}
-	b.At = time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute
-	if b.TextWithin, err = time.ParseDuration(s.Timeout); err != nil || b.TextWithin < time.Second {
-		return b, fmt.Errorf("brief.timeout is %q, not a time of at least 1s, such as 2m", s.Timeout)
+	p.At = time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute
+	if p.TextWithin, err = time.ParseDuration(s.Timeout); err != nil || p.TextWithin < time.Second {
+		return p, fmt.Errorf("brief.timeout is %q, not a time of at least 1s, such as 2m", s.Timeout)
 	}
-	return b, nil
+	return p, nil
 }
 
 // Rows are names and values of s, for who wants to know what is in effect.

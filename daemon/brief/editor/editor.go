@@ -23,9 +23,9 @@ type Store interface {
 	// Prompt returns an owner's prompt for a pack, "" if he has none.
 	Prompt(ctx context.Context, ownerID, pack string) (string, error)
 	// OwnerBrief returns the newest brief by an owner's own prompt, zero if there is none.
-	OwnerBrief(ctx context.Context, ownerID, pack string) (Kept, error)
+	OwnerBrief(ctx context.Context, ownerID, pack string) (feed.OwnerBrief, error)
 	// SaveOwnerBrief replaces it.
-	SaveOwnerBrief(ctx context.Context, ownerID, pack string, b Kept) error
+	SaveOwnerBrief(ctx context.Context, ownerID, pack string, b feed.OwnerBrief) error
 	// OwnerBriefs counts the briefs that owners have by their own prompts, and those that no model could write.
 	OwnerBriefs(ctx context.Context, pack string) (written, failed int, err error)
 	// Writing returns what models took on a day, as brief.Day names it.
@@ -38,13 +38,6 @@ type History interface {
 	Briefs(ctx context.Context, pack string, limit int) ([]feed.PastBrief, error)
 	// PulseBefore returns the newest pulse of pack with GeneratedAt before t, or feed.ErrNoPulse.
 	PulseBefore(ctx context.Context, pack string, t time.Time) (feed.Pulse, error)
-}
-
-// Kept is a brief by an owner's own prompt. Its Text is "" where no model could write it.
-type Kept struct {
-	feed.PastBrief
-	Prompt   []byte // SHA-256
-	Attempts int    // to write one about that state
 }
 
 // Config is what an Editor needs.

@@ -33,8 +33,8 @@ type place struct{ ownerID, pack string }
 
 // job is an owner's brief that is being written.
 type job struct {
-	Kept
-	done chan struct{} // closed when Kept is whole
+	feed.OwnerBrief
+	done chan struct{} // closed when it is written
 }
 
 // Of returns the brief of an owner with the given tier about edition: by his own prompt if he has one, else the pack's. warning says
@@ -75,11 +75,13 @@ func (e *Editor) Of(ctx context.Context, ownerID string, tier api.Tier, edition 
 // job returns the one that writes, or has written, what prompt asks for about edition; nil and why where there will be none.
 func (e *Editor) job(ctx context.Context, at place, prompt string, edition *feed.Edition) (*job, string) {
 	sum := sha256.Sum256([]byte(prompt))
-	asked := func(k Kept) bool { return k.GeneratedAt.Equal(edition.GeneratedAt) && bytes.Equal(k.Prompt, sum[:]) }
+	asked := func(k feed.OwnerBrief) bool {
+		return k.GeneratedAt.Equal(edition.GeneratedAt) && bytes.Equal(k.Prompt, sum[:])
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if j := e.jobs[at]; j != nil {
-		if asked(j.Kept) {
+		if asked(j.OwnerBrief) {
 			return j, ""
 		}
 		return nil, whySlow // one at a time
@@ -89,7 +91,7 @@ func (e *Editor) job(ctx context.Context, at place, prompt string, edition *feed
 		e.cfg.Logger.Error("brief of an owner was not read", "owner", at.ownerID, "error", err)
 		return nil, whyFailed
 	}
-	j := &job{Kept: kept, done: make(chan struct{})}
+	j := &job{OwnerBrief: kept, done: make(chan struct{})}
 	switch {
 	case asked(kept):
 		close(j.done)
@@ -101,7 +103,7 @@ func (e *Editor) job(ctx context.Context, at place, prompt string, edition *feed
 	case kept.Attempts >= maxAttempts:
 		return nil, whyOften
 	}
-	j.Kept = Kept{PastBrief: feed.PastBrief{GeneratedAt: edition.GeneratedAt}, Prompt: sum[:], Attempts: j.Attempts + 1}
+	j.OwnerBrief = feed.OwnerBrief{PastBrief: feed.PastBrief{GeneratedAt: edition.GeneratedAt}, Prompt: sum[:], Attempts: j.Attempts + 1}
 	e.jobs[at] = j
 	in := brief.Input{Pack: at.pack, State: edition.State, Citations: edition.Citations, Prompt: prompt}
 	e.busy.Go(func() { e.write(at, j, in) })
@@ -110,7 +112,7 @@ func (e *Editor) job(ctx context.Context, at place, prompt string, edition *feed
 
 // write does j when there is room for it, keeps what comes of it and takes j off the list.
 func (e *Editor) write(at place, j *job, in brief.Input) {
-	kept, err := j.Kept, errors.New("no turn")
+	kept, err := j.OwnerBrief, errors.New("no turn")
 	select {
 	case e.desk <- struct{}{}:
 		kept.Brief, err = e.narrate(at, in)

@@ -79,17 +79,8 @@ type model interface {
 
 // New makes a Writer, or says what is wrong with cfg.
 func New(cfg Config) (*Writer, error) {
-	if cfg.Model == "" {
-		return nil, errors.New("a model is missing")
-	}
-	if cfg.MaxTokens < 0 || cfg.Retries < 0 || cfg.Limit.Tokens < 0 || cfg.Limit.CostMicros < 0 || cfg.Prices.Input < 0 || cfg.Prices.Output < 0 {
-		return nil, errors.New("limits, prices and retries cannot be negative")
-	}
-	if cfg.Limit.CostMicros > 0 && cfg.Prices == (Prices{}) {
-		return nil, errors.New("a limit on the cost needs the prices of the model")
-	}
-	if strings.ContainsFunc(cfg.Key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, errors.New("the key is not one word of ASCII")
+	if err := cfg.check(); err != nil {
+		return nil, err
 	}
 	cfg.MaxTokens = cmp.Or(cfg.MaxTokens, DefaultMaxTokens)
 	if cfg.Transport == nil {
@@ -107,15 +98,32 @@ func New(cfg Config) (*Writer, error) {
 	default:
 		return nil, fmt.Errorf("provider %q is not %s or %s", cfg.Provider, Anthropic, OpenAI)
 	}
-	cfg.BaseURL = cmp.Or(cfg.BaseURL, base)
+	cfg.BaseURL = strings.TrimSuffix(cmp.Or(cfg.BaseURL, base), "/") + "/"
+	return &Writer{cfg: cfg, model: open(cfg, doer{cfg.Transport, cfg.Now})}, nil
+}
+
+// check says what is wrong with cfg.
+func (cfg Config) check() error {
+	if cfg.Model == "" {
+		return errors.New("a model is missing")
+	}
+	if min(cfg.MaxTokens, int64(cfg.Retries), cfg.Limit.Tokens, cfg.Limit.CostMicros, cfg.Prices.Input, cfg.Prices.Output) < 0 {
+		return errors.New("limits, prices and retries cannot be negative")
+	}
+	if cfg.Limit.CostMicros > 0 && cfg.Prices == (Prices{}) {
+		return errors.New("a limit on the cost needs the prices of the model")
+	}
+	if strings.ContainsFunc(cfg.Key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("the key is not one word of ASCII")
+	}
+	if cfg.BaseURL == "" {
+		return nil
+	}
 	u, err := url.Parse(cfg.BaseURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, errors.New("the base URL is not like http://127.0.0.1:11434/v1, without a user, a query or a fragment")
+		return errors.New("the base URL is not like http://127.0.0.1:11434/v1, without a user, a query or a fragment")
 	}
-	if !strings.HasSuffix(cfg.BaseURL, "/") {
-		cfg.BaseURL += "/"
-	}
-	return &Writer{cfg: cfg, model: open(cfg, doer{cfg.Transport})}, nil
+	return nil
 }
 
 // Name implements brief.Writer: provider and model.

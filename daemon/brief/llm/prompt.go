@@ -105,17 +105,7 @@ func compact(state []byte) (any, error) {
 func thin(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		named := v["name"] != nil || v["pair"] != nil || v["message"] != nil || v["question"] != nil
-		for name, member := range v {
-			if member = thin(member); member == nil || name == "url" || name == "id" && named {
-				delete(v, name)
-			} else {
-				v[name] = member
-			}
-		}
-		if len(v) == 0 {
-			return nil
-		}
+		return thinObject(v)
 	case []any:
 		if len(v) == 0 {
 			return nil
@@ -127,6 +117,22 @@ func thin(v any) any {
 		if v == "" {
 			return nil
 		}
+	}
+	return v
+}
+
+// thinObject is thin for an object.
+func thinObject(v map[string]any) any {
+	named := v["name"] != nil || v["pair"] != nil || v["message"] != nil || v["question"] != nil
+	for name, member := range v {
+		if member = thin(member); member == nil || name == "url" || name == "id" && named {
+			delete(v, name)
+		} else {
+			v[name] = member
+		}
+	}
+	if len(v) == 0 {
+		return nil
 	}
 	return v
 }

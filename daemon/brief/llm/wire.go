@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	maxAnswer = 16 << 20 // bytes of a whole response: each token comes in an event of some hundred
+	maxAnswer = 8 << 20  // bytes of a whole answer: each token comes in an event of some hundred
+	maxError  = 16 << 10 // bytes of an error that are read
 	maxText   = 64 << 10 // bytes of a text; a brief has a few thousand
 )
 
@@ -30,7 +31,10 @@ var (
 
 // doer sends one request as both libraries want it: no redirect is followed, for the request has the key in it, no response is read
 // without end, and no retry is waited for that would come too late.
-type doer struct{ transport http.RoundTripper }
+type doer struct {
+	transport http.RoundTripper
+	now       func() time.Time
+}
 
 // Do sends req.
 func (d doer) Do(req *http.Request) (*http.Response, error) {
@@ -38,7 +42,14 @@ func (d doer) Do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	res.Body = &bounded{ReadCloser: res.Body, left: maxAnswer}
+	if res.StatusCode >= http.StatusBadRequest {
+		res.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(res.Body, maxError), res.Body}
+	} else {
+		res.Body = &bounded{ReadCloser: res.Body, left: maxAnswer}
+	}
 	if res.StatusCode >= 300 && res.StatusCode < 400 {
 		_ = res.Body.Close()
 		to := "elsewhere"
@@ -47,20 +58,20 @@ func (d doer) Do(req *http.Request) (*http.Response, error) {
 		}
 		res.StatusCode, res.Body = http.StatusMisdirectedRequest, io.NopCloser(strings.NewReader("it redirects to "+to+", which is not followed"))
 	}
-	if deadline, ok := req.Context().Deadline(); ok && time.Now().Add(retryAfter(res)).After(deadline) {
+	if deadline, ok := req.Context().Deadline(); ok && d.now().Add(d.retryAfter(res)).After(deadline) {
 		res.Header.Set("X-Should-Retry", "false") // the libraries heed it
 	}
 	return res, nil
 }
 
 // retryAfter is how long a server wants not to be asked again.
-func retryAfter(res *http.Response) time.Duration {
+func (d doer) retryAfter(res *http.Response) time.Duration {
 	text := res.Header.Get("Retry-After")
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
 		return time.Duration(min(seconds, 1e9) * float64(time.Second))
 	}
 	if at, err := http.ParseTime(text); err == nil {
-		return time.Until(at)
+		return at.Sub(d.now())
 	}
 	return 0
 }
@@ -104,7 +115,7 @@ func begun(res *http.Response, err error) error {
 		return err
 	}
 	e := &statusError{status: res.StatusCode}
-	body, _ := io.ReadAll(io.LimitReader(res.Body, 8<<10)) // what there is of it
+	body, _ := io.ReadAll(res.Body) // what there is of it
 	var envelope struct {
 		Error   json.RawMessage
 		Message string

@@ -1,0 +1,52 @@
+// Package briefs is what the operator asks about briefs on the admin socket: to try one out, and what became of those published.
+package briefs
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/contextd/contextd/daemon/brief/editor"
+	"github.com/contextd/contextd/daemon/web"
+)
+
+// Paths of the admin socket.
+const (
+	PathCheck   = web.AdminBrief // GET answers with an editor.Report
+	PathPreview = "/packs/{pack}/preview"
+)
+
+// PreviewRequest is the body of a POST to PathPreview, which answers with an editor.Preview.
+type PreviewRequest struct {
+	Writer string `json:"writer"` // by name; "" means as the schedule would
+}
+
+// Editor tries briefs out and reports on those published; *editor.Editor is one.
+type Editor interface {
+	Preview(ctx context.Context, pack, writer string) (editor.Preview, error)
+	Check(ctx context.Context, pack string) (editor.Report, error)
+}
+
+// Routes are those for the admin socket.
+func Routes(e Editor) web.Routes {
+	return web.Routes{
+		PathPreview: {http.MethodPost: func(w http.ResponseWriter, r *http.Request) error {
+			web.Unhurried(w)
+			var ask PreviewRequest
+			if err := web.ReadJSON(w, r, &ask, `{"writer":"built-in"}`); err != nil {
+				return err
+			}
+			p, err := e.Preview(r.Context(), r.PathValue("pack"), ask.Writer)
+			if err != nil {
+				return err
+			}
+			return web.WriteJSON(w, http.StatusOK, p)
+		}},
+		PathCheck: {http.MethodGet: func(w http.ResponseWriter, r *http.Request) error {
+			report, err := e.Check(r.Context(), r.PathValue("pack"))
+			if err != nil {
+				return err
+			}
+			return web.WriteJSON(w, http.StatusOK, report)
+		}},
+	}
+}
