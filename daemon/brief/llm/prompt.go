@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // rules is what a model is told, before and apart from all data.
@@ -89,8 +90,8 @@ func fence(b *bytes.Buffer, name string, data any) error {
 	return nil
 }
 
-// compact returns the state without what no brief is written from: addresses, identifiers of rows that have a name, and members
-// without a value. Numbers keep their text.
+// compact returns the state without what no brief is written from: addresses, identifiers of rows that have a name, rows of sources
+// that are well, and what has no value. Numbers keep their text.
 func compact(state []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(state))
 	dec.UseNumber()
@@ -107,12 +108,16 @@ func thin(v any) any {
 	case map[string]any:
 		return thinObject(v)
 	case []any:
-		if len(v) == 0 {
+		var list []any
+		for _, member := range v {
+			if member = thin(member); member != nil {
+				list = append(list, member)
+			}
+		}
+		if list == nil {
 			return nil
 		}
-		for i := range v {
-			v[i] = thin(v[i])
-		}
+		return list
 	case string:
 		if v == "" {
 			return nil
@@ -123,6 +128,9 @@ func thin(v any) any {
 
 // thinObject is thin for an object.
 func thinObject(v map[string]any) any {
+	if v["status"] == string(api.SourceOK) {
+		return nil
+	}
 	named := v["name"] != nil || v["pair"] != nil || v["message"] != nil || v["question"] != nil
 	for name, member := range v {
 		if member = thin(member); member == nil || name == "url" || name == "id" && named {

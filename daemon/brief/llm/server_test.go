@@ -1,6 +1,7 @@
 package llm_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -43,7 +44,7 @@ type request struct {
 }
 
 // said is the text of the n-th message.
-func (r request) said(t *testing.T, n int) string {
+func (r request) said(t testing.TB, n int) string {
 	t.Helper()
 	var text string
 	var blocks []struct{ Text string }
@@ -270,4 +271,9 @@ func lacks(t *testing.T, what, text string, parts ...string) {
 			t.Errorf("%s has %q: %s", what, p, text)
 		}
 	}
+}
+
+// contextOf is the context of t, to be ended earlier.
+func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
+	return context.WithCancel(t.Context())
 }
