@@ -147,6 +147,9 @@ func (p *Pipeline) Narrate(ctx context.Context) error {
 	in := brief.Input{Pack: pulse.Pack, State: pulse.State, Citations: pulse.Citations}
 	result, err := brief.Narrate(ctx, p.cfg.Writers, in, p.cfg.TextWithin)
 	for _, r := range result.Refused {
+		if ctx.Err() != nil {
+			break // it is not their fault
+		}
 		p.cfg.Logger.Warn("a text was not taken as the brief", "writer", r.Writer, "reason", r.Error(), "generated_at", pulse.GeneratedAt)
 	}
 	if err != nil {

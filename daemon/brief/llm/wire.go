@@ -158,8 +158,10 @@ func started(ctx context.Context, err error) error {
 // broken is the error of a stream that failed with err, which is nil if it ended too early.
 func broken(ctx context.Context, err error) error {
 	switch {
-	case ctx.Err() != nil:
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Errorf("the model was too slow: %w", ctx.Err())
+	case ctx.Err() != nil:
+		return ctx.Err()
 	case errors.Is(err, errHuge):
 		return errHuge
 	case err == nil || errors.Is(err, io.ErrUnexpectedEOF):
