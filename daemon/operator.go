@@ -81,6 +81,7 @@ func openDirect(ctx context.Context, cfg Config, unlock func() error) (*Operator
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
+	defer e.Close() // it writes nothing in the background here
 	keys, err := account.OpenKeys(ctx, account.Config{Store: s, Owners: s, Env: cfg.keyEnv(), Most: cfg.MaxKeys, Now: cfg.Now})
 	if err != nil {
 		return nil, errors.Join(err, shut())

@@ -193,6 +193,34 @@ func TestNextWriterStepsIn(t *testing.T) {
 	})
 }
 
+// TestHangingWriterDelaysNothing: states are made while it hangs, the next writer has its turn after the time for one text, and the
+// next day's brief is on time.
+func TestHangingWriterDelaysNothing(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		w := new(pen)
+		w.set(nil, 100*24*time.Hour)
+		r := build(t, newPack(times(1)...), func(r *rig) {
+			r.cfg.Writers = []brief.Writer{w, brief.BuiltIn()}
+			r.cfg.Every, r.cfg.BriefAt, r.cfg.TextWithin = 5*time.Minute, 12*time.Hour, 7*time.Minute
+		})
+		begin := time.Now()
+		r.start()
+		time.Sleep(6 * time.Minute)
+		want(t, "states while the writer hangs", len(r.desk.asking("s1", begin)), 2)
+		want(t, "brief while the writer hangs", r.edition().Brief.Text, "")
+		time.Sleep(time.Minute + time.Second)
+		b := r.edition().Brief
+		want(t, "writer", b.Writer, brief.BuiltIn().Name())
+		want(t, "brief after", b.At.Sub(begin), 7*time.Minute)
+		want(t, "why", b.Refused, "pen: context deadline exceeded")
+		want(t, "log lines", r.log.count("level=WARN", "a text was not taken", "pen: context deadline exceeded"), 1)
+		want(t, "kept", r.saved().Brief, b)
+		time.Sleep(12 * time.Hour)
+		want(t, "attempts", w.times(begin), []time.Duration{0, 12 * time.Hour})
+		want(t, "brief of the next day after", r.edition().Brief.At.Sub(begin), 12*time.Hour+7*time.Minute)
+	})
+}
+
 // liar writes a figure that no source has.
 type liar struct{}
 

@@ -76,6 +76,7 @@ func (m *messages) send(ctx context.Context, params anthropic.MessageNewParams) 
 		}
 	}
 	said = m.reply(&message, &text)
+	said.whole = ended
 	switch {
 	case stream.Err() != nil || !ended:
 		return said, broken(ctx, stream.Err())

@@ -69,6 +69,7 @@ var (
 type reply struct {
 	text  string
 	usage brief.Usage // tokens only; zero where the server did not tell
+	whole bool        // it came to its end, whatever that was
 }
 
 // model is one model of one provider.
@@ -168,7 +169,7 @@ func (w *Writer) ask(ctx context.Context, in brief.Input, talk []turn) (brief.Dr
 	return draft, errors.Join(err, w.settle(ctx, day, most, used))
 }
 
-// used is what a call took: what the server told, nothing where it refused to begin, and else a high guess.
+// used is what a call took: what the server told, nothing where it refused to begin, and else the most that it can have been.
 func (w *Writer) used(said reply, most brief.Usage, err error) brief.Usage {
 	if err != nil && free(err) {
 		return brief.Usage{}
@@ -177,8 +178,11 @@ func (w *Writer) used(said reply, most brief.Usage, err error) brief.Usage {
 	if told.InputTokens == 0 {
 		told.InputTokens = most.InputTokens
 	}
-	if err != nil || told.OutputTokens == 0 { // what came may be more than was told until then
-		told.OutputTokens = max(told.OutputTokens, int64(len(said.text)/bytesPerToken))
+	switch {
+	case !said.whole: // it may have thought and written all that it might
+		told.OutputTokens = max(told.OutputTokens, most.OutputTokens)
+	case told.OutputTokens == 0:
+		told.OutputTokens = int64(len(said.text) / bytesPerToken)
 	}
 	return told
 }

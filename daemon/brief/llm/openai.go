@@ -112,7 +112,7 @@ func (c *chat) send(ctx context.Context, params openai.ChatCompletionNewParams) 
 			break
 		}
 	}
-	said.text = text.String()
+	said.text, said.whole = text.String(), reason != ""
 	switch {
 	case err != nil:
 		return said, err
