@@ -16,6 +16,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/brief/llm"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -126,7 +127,10 @@ func TestBriefByAModel(t *testing.T) {
 	if b, err := c.Brief(t.Context(), ""); err != nil || strings.Contains(b.Brief, "9.99") || len(b.Brief) < 500 {
 		t.Fatalf("brief %+v, %v", b, err)
 	}
-	o := operator(t, d.Config.DataDir)
+	o, err := operator.Open(t.Context(), operator.Config{DataDir: d.Config.DataDir})
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer o.Close()
 	r, err := o.CheckBriefs(t.Context(), api.PackCrypto)
 	if err != nil || len(r.Briefs) != 2 || len(r.Findings) != 0 || r.Unknown != "" || r.Taken.InputTokens != 300 || r.Taken.OutputTokens != 60 {

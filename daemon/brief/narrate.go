@@ -40,6 +40,14 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s: %v", name, r.Findings[0])
 }
 
+// Kind says in a word why the text was not taken: failed, or the kind of the first finding.
+func (r *Refusal) Kind() string {
+	if r.Err != nil {
+		return "failed"
+	}
+	return string(r.Findings[0].Kind)
+}
+
 // Unwrap returns the writer's own error, nil if its text was refused.
 func (r *Refusal) Unwrap() error { return r.Err }
 

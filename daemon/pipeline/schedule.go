@@ -33,7 +33,12 @@ func (p *Pipeline) runRefresh(ctx context.Context) {
 	last, failed := p.attemptedAt(), 0
 	for p.wait(ctx, p.untilRefresh(last, failed)) {
 		last = p.cfg.Now()
+		done, ok := p.cfg.Track(p.cfg.Pack.ID, JobRefresh)
+		if !ok {
+			continue // one is under way, which serves as well
+		}
 		report, err := p.Refresh(ctx, false)
+		done(err)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -108,15 +113,26 @@ func (p *Pipeline) runBrief(ctx context.Context) {
 	for {
 		if at := p.generatedAt(); !at.Equal(tried) && p.briefDue(p.cfg.Now()) {
 			tried = at
-			if err := p.Narrate(ctx); err != nil && ctx.Err() == nil {
-				p.cfg.Logger.Error("no brief was written", "error", err)
-			}
+			p.narrateTracked(ctx)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-p.wake:
 		}
+	}
+}
+
+// narrateTracked writes a brief, unless one is being written.
+func (p *Pipeline) narrateTracked(ctx context.Context) {
+	done, ok := p.cfg.Track(p.cfg.Pack.ID, JobBrief)
+	if !ok {
+		return
+	}
+	err := p.Narrate(ctx)
+	done(err)
+	if err != nil && ctx.Err() == nil {
+		p.cfg.Logger.Error("no brief was written", "error", err)
 	}
 }
 
@@ -151,7 +167,9 @@ func (p *Pipeline) Narrate(ctx context.Context) error {
 			break // it is not their fault
 		}
 		p.cfg.Logger.Warn("a text was not taken as the brief", "writer", r.Writer, "reason", r.Error(), "generated_at", pulse.GeneratedAt)
+		p.cfg.Observer.Refused(pulse.Pack, r.Writer, r.Kind())
 	}
+	p.cfg.Observer.Briefed(pulse.Pack, result.Writer, err)
 	if err != nil {
 		return fmt.Errorf("write brief: %w", err)
 	}

@@ -26,6 +26,7 @@ const (
 	AdminAudit   = "/audit"
 	AdminRefresh = "/packs/{pack}/refresh"
 	AdminBrief   = "/packs/{pack}/brief"
+	AdminPreview = "/packs/{pack}/preview"
 )
 
 // AdminKeyRequest is the body of a POST to AdminKeys.
@@ -78,6 +79,11 @@ type AdminAuditResponse struct {
 	Findings []billing.Finding `json:"findings"`
 }
 
+// AdminPreviewRequest is the body of a POST to AdminPreview.
+type AdminPreviewRequest struct {
+	Writer string `json:"writer"` // by name; "" means as the schedule would
+}
+
 // AdminConfig is what the admin handler needs.
 type AdminConfig struct {
 	Keys    *account.Keys
@@ -86,6 +92,7 @@ type AdminConfig struct {
 	Refresh func(ctx context.Context, pack string) error // a refresh now; nil while no daemon runs
 	Brief   func(ctx context.Context, pack string) error // a brief now; nil with Refresh
 	More    Routes                                       // beside those of the package
+	Jobs    *Jobs                                        // nil with Refresh
 	Logger  *slog.Logger                                 // nil means slog.Default
 }
 
@@ -263,5 +270,6 @@ func NewAdmin(cfg AdminConfig) *Server {
 		maps.Copy(onBrief, cfg.More[AdminBrief])
 		routes[AdminBrief] = onBrief
 	}
+	cfg.Jobs.routes(routes)
 	return newServer(Config{Logger: cfg.Logger}, func(*Server) Routes { return routes })
 }

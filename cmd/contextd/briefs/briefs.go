@@ -2,7 +2,6 @@ package briefs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/cmd/contextd/cli"
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/brief/editor"
 	"github.com/contextd/contextd/internal/usdg"
@@ -40,7 +40,7 @@ func newPreview(operate Operate) *cobra.Command {
 		Example: "  contextd brief preview\n  contextd brief preview crypto --writer built-in",
 	}
 	writer := c.Flags().String("writer", "", "only this writer, as contextd brief check names it; all in their order unless given")
-	asJSON := c.Flags().Bool("json", false, "print JSON")
+	asJSON := cli.AddJSON(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return operate(c, func(o Operator) error {
 			p, err := o.PreviewBrief(c.Context(), packOf(args), *writer)
@@ -48,7 +48,7 @@ func newPreview(operate Operate) *cobra.Command {
 				return err
 			}
 			if *asJSON {
-				err = printJSON(c.OutOrStdout(), p)
+				err = cli.PrintJSON(c.OutOrStdout(), p)
 			} else {
 				err = printPreview(c.OutOrStdout(), c.ErrOrStderr(), p)
 			}
@@ -92,7 +92,7 @@ func newCheck(operate Operate) *cobra.Command {
 		Long: "Check the published brief against its state again, say who wrote the newest briefs and why texts before them were not\n" +
 			"taken, and what language models took today. It asks no model. It ends with 1 if the brief does not hold.",
 	}
-	asJSON := c.Flags().Bool("json", false, "print JSON")
+	asJSON := cli.AddJSON(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return operate(c, func(o Operator) error {
 			r, err := o.CheckBriefs(c.Context(), packOf(args))
@@ -100,7 +100,7 @@ func newCheck(operate Operate) *cobra.Command {
 				return err
 			}
 			if *asJSON {
-				err = printJSON(c.OutOrStdout(), r)
+				err = cli.PrintJSON(c.OutOrStdout(), r)
 			} else {
 				err = printReport(c.OutOrStdout(), r)
 			}
@@ -163,10 +163,3 @@ func usd(micros int64) string { return usdg.Amount(micros).String() + " USD" }
 
 // moment writes t as people read it.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
-
-// printJSON prints v as JSON.
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}

@@ -48,10 +48,11 @@ type Config struct {
 	History History
 	Limit   brief.Limit // of what models take in a day, to report it
 
-	TextWithin time.Duration    // bound of one text; 0 means any time
-	Wait       time.Duration    // of an owner for his brief; 0 means 15 s
-	Now        func() time.Time // nil means time.Now
-	Logger     *slog.Logger     // nil means slog.Default
+	Refused    func(pack, writer, why string) // told of texts that are not taken; nil means nobody
+	TextWithin time.Duration                  // bound of one text; 0 means any time
+	Wait       time.Duration                  // of an owner for his brief; 0 means 15 s
+	Now        func() time.Time               // nil means time.Now
+	Logger     *slog.Logger                   // nil means slog.Default
 }
 
 // Editor sees to briefs. Make one with New, and Close it; it is safe for concurrent use.
@@ -73,6 +74,9 @@ const defaultWait = 15 * time.Second
 func New(ctx context.Context, cfg Config) *Editor {
 	if cfg.Wait == 0 {
 		cfg.Wait = defaultWait
+	}
+	if cfg.Refused == nil {
+		cfg.Refused = func(string, string, string) {}
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

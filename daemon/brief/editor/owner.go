@@ -136,6 +136,9 @@ func (e *Editor) write(at place, j *job, in brief.Input) {
 func (e *Editor) narrate(at place, in brief.Input) (feed.Brief, error) {
 	result, err := brief.Narrate(e.life, e.cfg.Models, in, e.cfg.TextWithin)
 	b := feed.Brief{Text: result.Text, At: e.cfg.Now().UTC().Truncate(time.Millisecond), Writer: result.Writer, Refused: strings.Join(result.Reasons(), "\n")}
+	for _, r := range result.Refused {
+		e.cfg.Refused(in.Pack, r.Writer, r.Kind())
+	}
 	if err == nil {
 		e.cfg.Logger.Info("brief written by an owner's prompt", "owner", at.ownerID, "pack", at.pack, "writer", b.Writer,
 			"tokens", result.Usage.Tokens(), "cost_usd_micros", result.Usage.CostMicros)

@@ -9,29 +9,19 @@ import (
 	"github.com/contextd/contextd/daemon/web"
 )
 
-// Paths of the admin socket.
-const (
-	PathCheck   = web.AdminBrief // GET answers with an editor.Report
-	PathPreview = "/packs/{pack}/preview"
-)
-
-// PreviewRequest is the body of a POST to PathPreview, which answers with an editor.Preview.
-type PreviewRequest struct {
-	Writer string `json:"writer"` // by name; "" means as the schedule would
-}
-
 // Editor tries briefs out and reports on those published; *editor.Editor is one.
 type Editor interface {
 	Preview(ctx context.Context, pack, writer string) (editor.Preview, error)
 	Check(ctx context.Context, pack string) (editor.Report, error)
 }
 
-// Routes are those for the admin socket.
+// Routes are those for the admin socket: a POST to web.AdminPreview is answered with an editor.Preview, a GET of web.AdminBrief with an
+// editor.Report.
 func Routes(e Editor) web.Routes {
 	return web.Routes{
-		PathPreview: {http.MethodPost: func(w http.ResponseWriter, r *http.Request) error {
+		web.AdminPreview: {http.MethodPost: func(w http.ResponseWriter, r *http.Request) error {
 			web.Unhurried(w)
-			var ask PreviewRequest
+			var ask web.AdminPreviewRequest
 			if err := web.ReadJSON(w, r, &ask, `{"writer":"built-in"}`); err != nil {
 				return err
 			}
@@ -41,7 +31,7 @@ func Routes(e Editor) web.Routes {
 			}
 			return web.WriteJSON(w, http.StatusOK, p)
 		}},
-		PathCheck: {http.MethodGet: func(w http.ResponseWriter, r *http.Request) error {
+		web.AdminBrief: {http.MethodGet: func(w http.ResponseWriter, r *http.Request) error {
 			report, err := e.Check(r.Context(), r.PathValue("pack"))
 			if err != nil {
 				return err
