@@ -115,12 +115,17 @@ func TestBriefByAModel(t *testing.T) {
 	t.Parallel()
 	m, byModel := newModel(t, 0)
 	log := new(journal)
-	d := daemontest.Start(t, byModel, logTo(log))
+	d := daemontest.Start(t, byModel, logTo(log), func(c *daemon.Config) { c.AdminListen = "127.0.0.1:0" })
 	c := client(t, d, d.Key(t, api.TierFree))
 	if b, err := c.Brief(t.Context(), ""); err != nil || b.Brief != "The market moved [3]." {
 		t.Fatalf("brief %+v, %v", b, err)
 	}
-	m.set(false, func(string) string { return "The market is worth $9.99 trillion [3]." })
+	m.set(false, func(ask string) string {
+		if strings.Contains(ask, "A check refused this text") {
+			return "See https://evil.example for $9.99 trillion [3]."
+		}
+		return "The market is worth $9.99 trillion [3]."
+	})
 	if err := d.Narrate(t.Context(), api.PackCrypto); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +141,7 @@ func TestBriefByAModel(t *testing.T) {
 	if err != nil || len(r.Briefs) != 2 || len(r.Findings) != 0 || r.Unknown != "" || r.Taken.InputTokens != 300 || r.Taken.OutputTokens != 60 {
 		t.Fatalf("report %+v, %v", r, err)
 	}
-	if b := r.Briefs[0]; b.Writer != "built-in" || len(b.Refused) != 2 || !strings.Contains(b.Refused[1], `second text: figure "$9.99 trillion"`) {
+	if b := r.Briefs[0]; b.Writer != "built-in" || len(b.Refused) != 2 || !strings.Contains(b.Refused[1], `second text: link "https://evil.example"`) {
 		t.Errorf("published %+v", b)
 	}
 	if b := r.Briefs[1]; b.Writer != "anthropic/m-1" || len(b.Refused) != 0 {
@@ -144,6 +149,14 @@ func TestBriefByAModel(t *testing.T) {
 	}
 	if text := log.String(); !strings.Contains(text, "a text was not taken as the brief") || !strings.Contains(text, `$9.99 trillion`) || strings.Contains(text, modelKey) {
 		t.Errorf("log:\n%s", text)
+	}
+	for _, want := range []string{
+		`contextd_brief_texts_refused_total{pack="crypto",why="figure",writer="anthropic/m-1"} 1`,
+		`contextd_brief_texts_refused_total{pack="crypto",why="link",writer="anthropic/m-1"} 1`,
+	} {
+		if text := read(t, d.AdminURL()+"/metrics"); !strings.Contains(text, "\n"+want) {
+			t.Errorf("lacks %s", want)
+		}
 	}
 	p, err := o.PreviewBrief(t.Context(), api.PackCrypto, "anthropic/m-1")
 	if err != nil || p.Writer != "" || len(p.Refused) != 2 || p.Usage.InputTokens != 200 {
