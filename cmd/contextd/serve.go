@@ -68,8 +68,8 @@ func newCheckConfig(s *settings) *cobra.Command {
 			for _, row := range append([][2]string{
 				{"file", file}, {"data_dir", cfg.DataDir}, {"listen", cfg.Listen}, {"log.level", cfg.Log.Level}, {"log.format", cfg.Log.Format},
 				{"log.calls", fmt.Sprint(cfg.Log.Calls)}, {"admin.listen", cfg.Admin.Listen}, {"jobs.key_file", cfg.Jobs.KeyFile},
-				{"brief.at", cfg.Brief.At + " UTC"}, {"sources.disabled", fmt.Sprint(cfg.Sources.Disabled)},
-			}, cfg.rows()...) {
+				{"sources.disabled", fmt.Sprint(cfg.Sources.Disabled)},
+			}, append(cfg.Brief.Rows(), cfg.rows()...)...) {
 				fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
 			}
 			return w.Flush()

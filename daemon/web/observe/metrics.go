@@ -33,6 +33,7 @@ type Metrics struct {
 	refresh   prometheus.Histogram
 	fetches   *prometheus.CounterVec
 	briefs    *prometheus.CounterVec
+	refused   *prometheus.CounterVec
 	charged   prometheus.Counter
 	credits   prometheus.Counter
 	group     prometheus.Histogram
@@ -57,6 +58,7 @@ func New(now func() time.Time) *Metrics {
 		refresh:   histogram("refresh_seconds", "Time of a refresh.", prometheus.ExponentialBuckets(0.01, 3, 9)),
 		fetches:   counters("source_fetches_total", "Answers of sources, by class: ok, unchanged, or the kind of failure.", "pack", "source", "class"),
 		briefs:    counters("briefs_total", "Briefs, by the writer that was taken and outcome: ok or error.", "pack", "writer", "outcome"),
+		refused:   counters("brief_texts_refused_total", "Texts that were not taken as a brief, by their writer and why: failed, or the kind of what the check found.", "pack", "writer", "why"),
 		charged:   counter("charges_total", "Calls that were charged, with credits or as free calls."),
 		credits:   counter("credits_debited_total", "Credits taken for calls."),
 		group:     histogram("charge_group_calls", "Calls booked in one transaction.", prometheus.ExponentialBuckets(1, 2, 10)),
@@ -70,7 +72,7 @@ func New(now func() time.Time) *Metrics {
 	info := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: prefix + "build_info", Help: "What runs; always 1.", ConstLabels: prometheus.Labels{"version": build.Version, "commit": build.Commit, "go": build.Go},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.requests, m.took, m.refreshes, m.refresh, m.fetches, m.briefs, m.charged, m.credits, m.group, m.quotes, m.proofs, m.rpc, m.bought, m.vanished, info)
+	m.registry.MustRegister(m.requests, m.took, m.refreshes, m.refresh, m.fetches, m.briefs, m.refused, m.charged, m.credits, m.group, m.quotes, m.proofs, m.rpc, m.bought, m.vanished, info)
 	prometheus.WrapRegistererWithPrefix(prefix, m.registry).MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -136,6 +138,11 @@ func (m *Metrics) Fetched(pack, source, class string) {
 // Briefed counts a brief; writer is "" where none was written.
 func (m *Metrics) Briefed(pack, writer string, err error) {
 	m.briefs.WithLabelValues(pack, writer, outcome(err)).Inc()
+}
+
+// Refused counts a text that was not taken as a brief.
+func (m *Metrics) Refused(pack, writer, why string) {
+	m.refused.WithLabelValues(pack, writer, why).Inc()
 }
 
 // Booked counts calls that were charged in one transaction, and the credits that they took.
