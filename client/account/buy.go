@@ -14,6 +14,7 @@ import (
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/wallet"
 )
 
 // depositFields are the members of a deposit.
@@ -26,6 +27,7 @@ type buyOptions struct {
 	app       *app.App
 	key       string
 	maxAmount string
+	wallet    string
 	dryRun    bool
 	noWait    bool
 }
@@ -43,10 +45,19 @@ func newBuy(a *app.App) *cobra.Command {
 	}, depositFields(), func(ctx context.Context, args []string) error { return o.run(ctx, api.CreditPack(args[0])) })
 	f := c.Flags()
 	f.StringVar(&o.key, "key", "", "put the credits on this key, by its `id`; else on your oldest")
+	f.StringVar(&o.wallet, "wallet", "", "pay from this wallet, by its `name`, as --pay does from the configured one")
 	f.StringVar(&o.maxAmount, "max-amount", "", "buy nothing that costs more `USDG`")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only say what it costs")
 	f.BoolVar(&o.noWait, "no-wait", false, "only begin the purchase and say what to transfer")
 	return c
+}
+
+// pays reports whether the price comes from a wallet.
+func (o *buyOptions) pays() bool {
+	if o.wallet != "" {
+		o.app.UseWallet(o.wallet)
+	}
+	return o.wallet != "" || o.app.Pays()
 }
 
 // run buys a pack.
@@ -70,21 +81,43 @@ func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 		o.app.Note("would buy %s", what)
 		return nil
 	}
-	if o.app.Flags.Pay {
+	if o.pays() {
+		if done, err := o.goOn(ctx, pack); done || err != nil {
+			return err
+		}
 		if err := o.app.Confirm(ctx, "buy "+what+" from the wallet"); err != nil {
 			return err
 		}
 	}
+	return o.begin(ctx, pack)
+}
+
+// goOn finishes a purchase of the pack whose payment was begun before: it is never paid for twice. It reports whether there was one.
+func (o *buyOptions) goOn(ctx context.Context, pack api.CreditPack) (done bool, err error) {
+	begun, err := o.app.BegunPurchase(ctx, pack)
+	if begun == nil || err != nil {
+		return false, err
+	}
+	o.app.Note("a purchase of %s was paid for with %s before and not finished; going on with it", pack, begun.TxHash)
+	d, err := o.app.FinishPurchase(ctx, *begun)
+	if errors.Is(err, wallet.ErrNotBegun) { // it can never get on chain
+		return false, nil
+	}
+	return true, o.end(ctx, d, err)
+}
+
+// begin begins a purchase and waits for its end.
+func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 	intent, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.DepositIntent, error) {
 		return c.Buy(ctx, pack, o.key, opts...)
 	})
 	if err != nil {
 		return err
 	}
-	if !o.app.Flags.Pay {
+	if !o.pays() {
 		o.tell(intent)
 	}
-	if o.noWait && !o.app.Flags.Pay {
+	if o.noWait && !o.pays() {
 		return show(ctx, o.app, intent, &output.Rows{Columns: []string{"deposit", "amount", "to", "chain", "until"}, Rows: [][]string{{
 			intent.ID, intent.AmountUSDC, intent.Recipient, strconv.FormatInt(intent.ChainID, 10), o.until(intent),
 		}}})
@@ -96,12 +129,16 @@ func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 	wait, cancel := context.WithDeadline(ctx, time.Unix(intent.ExpiresAt, 0).Add(time.Minute))
 	defer cancel()
 	var d *api.Deposit
-	if o.app.Flags.Pay {
+	if o.pays() {
 		d, err = console.PayDeposit(wait, intent, o.app.Purse())
 	} else {
 		d, err = console.AwaitDeposit(wait, intent.ID, "")
 	}
-	return o.end(ctx, intent, d, err)
+	var paid *sdk.PaidError
+	if errors.As(err, &paid) {
+		o.app.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits verify %s --tx %s", paid.Proof.TxHash, intent.ID, paid.Proof.TxHash)
+	}
+	return o.end(ctx, d, err)
 }
 
 // until is the end of a purchase, for people.
@@ -120,16 +157,12 @@ func (o *buyOptions) tell(i *api.DepositIntent) {
 }
 
 // end says what became of a purchase.
-func (o *buyOptions) end(ctx context.Context, i *api.DepositIntent, d *api.Deposit, err error) error {
-	var paid *sdk.PaidError
-	if errors.As(err, &paid) {
-		o.app.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits verify %s --tx %s", paid.Proof.TxHash, i.ID, paid.Proof.TxHash)
-	}
+func (o *buyOptions) end(ctx context.Context, d *api.Deposit, err error) error {
 	if err != nil {
 		return err
 	}
 	if d.Status == api.DepositExpired {
-		return &app.Failure{Exit: app.ExitChain, Reason: "expired", Err: fmt.Errorf("nothing arrived for purchase %s until %s", d.ID, o.until(i)),
+		return &app.Failure{Exit: app.ExitChain, Reason: "expired", Err: fmt.Errorf("nothing arrived for purchase %s until %s", d.ID, d.ExpiresAt.In(o.app.Now().Location()).Format(time.DateTime)),
 			Hint: "if you have paid, tell the operator the hash of the transaction: nothing that arrived is lost"}
 	}
 	o.app.Note("%d credits are yours", d.Credits)
