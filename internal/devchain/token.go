@@ -118,23 +118,43 @@ func (c *Chain) Owner() Account { return c.keys.owner.account() }
 
 // NewAccount makes an account with ether and amount micro-USDG.
 func (c *Chain) NewAccount(ctx context.Context, amount int64) (Account, error) {
-	secret, err := crypto.GenerateKey()
+	list, err := c.NewAccounts(ctx, 1, amount)
 	if err != nil {
 		return Account{}, err
 	}
-	k := key{secret}
-	target := k.address()
+	return list[0], nil
+}
+
+// NewAccounts makes so many accounts, each with ether and amount micro-USDG, in as few blocks as will do.
+func (c *Chain) NewAccounts(ctx context.Context, n int, amount int64) ([]Account, error) {
 	nonce, err := c.client.PendingNonceAt(ctx, c.keys.owner.address())
 	if err != nil {
-		return Account{}, err
+		return nil, err
 	}
-	if _, err := c.send(ctx, c.keys.owner, &target, nil, nonce, params.TxGas, big.NewInt(params.Ether)); err != nil {
-		return Account{}, err
+	const mintGas = 100_000
+	var list []Account
+	var last common.Hash
+	for range n {
+		secret, err := crypto.GenerateKey()
+		if err != nil {
+			return nil, err
+		}
+		k := key{secret}
+		list = append(list, k.account())
+		target := k.address()
+		if last, err = c.send(ctx, c.keys.owner, &target, nil, nonce, params.TxGas, big.NewInt(params.Ether)); err != nil {
+			return nil, err
+		}
+		if nonce++; amount == 0 {
+			continue
+		}
+		if last, err = c.sendAt(ctx, c.keys.owner, &c.token, callData("mint(address,uint256)", addressWord(target), amountWord(amount)), nonce, mintGas); err != nil {
+			return nil, err
+		}
+		nonce++
 	}
-	if amount > 0 {
-		return k.account(), c.Mint(ctx, k.account().Address, amount)
-	}
-	return k.account(), nil
+	_, err = c.wait(ctx, last)
+	return list, err
 }
 
 // Mint makes amount micro-USDG and gives them to an address.
