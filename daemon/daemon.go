@@ -336,7 +336,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	all.Go(func() { d.every(jobs, flushEvery, "last use of keys was not written", d.keys.Flush) })
 	all.Go(func() { d.every(jobs, pruneEvery, "what had ended was not dropped", d.prune) })
-	all.Go(func() { d.every(jobs, sweepEvery, "payments were not looked at again", d.sweep) })
+	all.Go(func() { d.every(jobs, sweepEvery, "payments were not looked at again", d.Sweep) })
 	all.Go(func() { d.every(jobs, scanEvery, "deposits were not looked for", d.Scan) })
 	if d.smtp != nil {
 		all.Go(func() { d.smtp.Run(jobs) })
