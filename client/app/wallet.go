@@ -105,14 +105,12 @@ func (a *App) HasWallet() bool {
 	return err == nil && (a.Env(envPrivateKey) != "" || c.Get(config.Wallet).Text != "")
 }
 
-// OtherWallet is the variable that wins over the wallet of the configuration, "" if none is set.
-func (a *App) OtherWallet() string {
-	for _, name := range []string{envPrivateKey, "CTX_WALLET"} {
-		if a.Env(name) != "" {
-			return name
-		}
+// OpenKey is the variable that has the key of a wallet in the clear, "" if it is not set. It wins over the configuration.
+func (a *App) OpenKey() string {
+	if a.Env(envPrivateKey) == "" {
+		return ""
 	}
-	return ""
+	return envPrivateKey
 }
 
 // Keystores are the directories where wallets are looked for. New ones go into the first.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,8 +51,11 @@ func (o *walletOptions) use(ctx context.Context, args []string) error {
 		return err
 	}
 	o.app.Note("%s is the wallet of profile %s", file.Path, c.Profile())
-	if env := o.app.OtherWallet(); env != "" {
+	if env := o.app.OpenKey(); env != "" {
 		o.app.Note("%s is set and wins over it", env)
+	}
+	if now, ok := strings.CutPrefix(c.Get(config.Wallet).Origin, "environment "); ok {
+		o.app.Note("%s is set and wins over it", now)
 	}
 	return show(ctx, o.app, rowOf(file), fileTable(file))
 }
