@@ -1,3 +1,5 @@
+//go:build !nodevchain
+
 package main
 
 import (

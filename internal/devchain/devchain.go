@@ -26,6 +26,8 @@ import (
 	"github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/contextd/contextd/internal/devchain/token"
 )
 
 const (
@@ -41,6 +43,7 @@ type Chain struct {
 	client *ethclient.Client
 	miner  *miner
 	token  common.Address
+	usdg   *token.TestUSDG
 }
 
 // Open starts a chain and, if it is new, puts the token on it and fills its wallet.
@@ -49,7 +52,7 @@ func Open(ctx context.Context, cfg Config) (*Chain, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Chain{keys: k}
+	c := &Chain{keys: k, usdg: token.NewTestUSDG()}
 	if err := c.start(cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("start chain: %w", err), c.Close())
 	}

@@ -10,7 +10,6 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -31,6 +30,7 @@ import (
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/internal/devchain/token"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -87,12 +87,8 @@ func newFickle(t *testing.T) *fickle {
 	t.Cleanup(f.client.Close)
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
-	code, err := os.ReadFile(filepath.Join("..", "..", "..", "internal", "devchain", "token", "TestUSDG.bin"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	f.token = crypto.CreateAddress(f.payer.address, f.payer.nonce)
-	f.submit(f.payer, nil, common.FromHex(strings.TrimSpace(string(code))), low)
+	f.submit(f.payer, nil, common.FromHex(token.TestUSDGMetaData.Bin), low)
 	f.sim.Commit()
 	f.mint(f.payer.address, 1_000_000_000)
 	f.mint(f.other.address, 1_000_000_000)
@@ -201,18 +197,15 @@ func (f *fickle) submit(from *sender, to *common.Address, data []byte, tip int64
 	return tx.Hash()
 }
 
-// word is a parameter of a function.
-func word(b []byte) []byte { return common.LeftPadBytes(b, 32) }
-
 // mint gives micro-USDG to an address, in a block of its own.
 func (f *fickle) mint(to common.Address, amount int64) {
-	f.submit(f.payer, &f.token, append(append(crypto.Keccak256([]byte("mint(address,uint256)"))[:4], word(to[:])...), word(big.NewInt(amount).Bytes())...), low)
+	f.submit(f.payer, &f.token, token.NewTestUSDG().PackMint(to, big.NewInt(amount)), low)
 	f.sim.Commit()
 }
 
 // transferData is the calldata of a transfer.
 func transferData(to common.Address, amount usdg.Amount) []byte {
-	return append(append(common.FromHex("a9059cbb"), word(to[:])...), word(big.NewInt(int64(amount)).Bytes())...)
+	return token.NewTestUSDG().PackTransfer(to, big.NewInt(int64(amount)))
 }
 
 // amountOf is what an intent asks for.
@@ -492,7 +485,7 @@ func TestTwoTransfersInOneTransaction(t *testing.T) {
 	f.mint(forwarder, 100_000_000)
 	both := func(x, y usdg.Amount) common.Hash {
 		t.Helper()
-		hash := f.submit(f.payer, &forwarder, append(append(word(f.token[:]), transferData(f.treasury, x)...), transferData(f.treasury, y)...), low)
+		hash := f.submit(f.payer, &forwarder, append(append(common.LeftPadBytes(f.token[:], 32), transferData(f.treasury, x)...), transferData(f.treasury, y)...), low)
 		f.sim.Commit()
 		if r, err := f.sim.Client().TransactionReceipt(t.Context(), hash); err != nil || r.Status != 1 || len(r.Logs) != 2 {
 			t.Fatalf("%+v, %v", r, err)
