@@ -88,6 +88,9 @@ func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 		if err := o.app.Confirm(ctx, "buy "+what+" from the wallet"); err != nil {
 			return err
 		}
+		if err := o.app.OpenPurse(ctx); err != nil { // before a purchase is begun that it cannot pay
+			return err
+		}
 	}
 	return o.begin(ctx, pack)
 }
@@ -136,7 +139,7 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 	}
 	var paid *sdk.PaidError
 	if errors.As(err, &paid) {
-		o.app.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits verify %s --tx %s", paid.Proof.TxHash, intent.ID, paid.Proof.TxHash)
+		o.app.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits deposits verify %s --tx %s", paid.Proof.TxHash, intent.ID, paid.Proof.TxHash)
 	}
 	return o.end(ctx, d, err)
 }
@@ -153,7 +156,7 @@ func (o *buyOptions) tell(i *api.DepositIntent) {
 	if o.app.ErrTTY && !o.app.Flags.Quiet && !o.app.Style(true).ASCII {
 		fmt.Fprint(o.app.Err, drawQR(i.PaymentURI, o.app.Columns()))
 	}
-	o.app.Note("waiting for it; Ctrl-C leaves the purchase as it is. Faster, with the transaction:\n  ctx credits verify %s --tx 0x…", i.ID)
+	o.app.Note("waiting for it; Ctrl-C leaves the purchase as it is. Faster, with the transaction:\n  ctx credits deposits verify %s --tx 0x…", i.ID)
 }
 
 // end says what became of a purchase.
@@ -167,49 +170,4 @@ func (o *buyOptions) end(ctx context.Context, d *api.Deposit, err error) error {
 	}
 	o.app.Note("%d credits are yours", d.Credits)
 	return show(ctx, o.app, d, depositRows([]api.Deposit{*d}, o.app))
-}
-
-// depositRows are deposits as a table.
-func depositRows(list []api.Deposit, a *app.App) *output.Rows {
-	rows := &output.Rows{Columns: []string{"deposit", "pack", "credits", "usdg", "status", "until", "transaction"}, Right: []bool{false, false, true, true}, Wide: 6,
-		Empty: "no purchase yet; ctx credits buy PACK makes one"}
-	for _, d := range list {
-		tx := ""
-		if d.TxHash != nil {
-			tx = *d.TxHash
-		}
-		rows.Rows = append(rows.Rows, []string{d.ID, string(d.Pack), strconv.FormatInt(d.Credits, 10), d.AmountUSDC, string(d.Status),
-			d.ExpiresAt.In(a.Now().Location()).Format(time.DateTime), tx})
-	}
-	return rows
-}
-
-// newDeposits makes the command that lists purchases.
-func newDeposits(a *app.App) *cobra.Command {
-	return a.Command(&cobra.Command{Use: "deposits", Short: "List your newest purchases of credits"}, depositFields(), func(ctx context.Context, _ []string) error {
-		b, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
-			return c.Balance(ctx, "", opts...)
-		})
-		if err != nil {
-			return err
-		}
-		return show(ctx, a, b.RecentDeposits, depositRows(b.RecentDeposits, a))
-	})
-}
-
-// newVerify makes the command that has the service look for a payment.
-func newVerify(a *app.App) *cobra.Command {
-	var tx string
-	c := a.Command(&cobra.Command{Use: "verify DEPOSIT --tx HASH", Short: "Have the service look for the payment of a purchase", Args: cobra.ExactArgs(1)}, depositFields(),
-		func(ctx context.Context, args []string) error {
-			d, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error) {
-				return c.Deposit(ctx, args[0], tx, opts...)
-			})
-			if err != nil {
-				return err
-			}
-			return show(ctx, a, d, depositRows([]api.Deposit{*d}, a))
-		})
-	c.Flags().StringVar(&tx, "tx", "", "look in the transaction with this `hash`; else only say how the purchase stands")
-	return c
 }

@@ -40,14 +40,24 @@ func (a *App) Purse() sdk.Payer {
 	return a.purse
 }
 
+// OpenPurse opens the wallet now, for who wants to know at once whether that can be done.
+func (a *App) OpenPurse(ctx context.Context) error {
+	a.Purse()
+	return a.purse.open(ctx)
+}
+
+// open opens the wallet, if it is not open.
+func (p *purse) open(ctx context.Context) (err error) {
+	if p.payer == nil {
+		p.payer, err = p.app.Payer(ctx)
+	}
+	return err
+}
+
 // Pay pays q.
 func (p *purse) Pay(ctx context.Context, q sdk.Quote) (api.PaymentProof, error) {
-	if p.payer == nil {
-		payer, err := p.app.Payer(ctx)
-		if err != nil {
-			return api.PaymentProof{}, err
-		}
-		p.payer = payer
+	if err := p.open(ctx); err != nil {
+		return api.PaymentProof{}, err
 	}
 	if err := p.note(); err != nil {
 		return api.PaymentProof{}, err

@@ -2,6 +2,7 @@ package purse
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -188,6 +189,14 @@ func payURL(ctx context.Context, a *app.App, args []string, p sdk.Payer, ask *as
 	if ask != nil {
 		a.Note("it costs nothing")
 		return nil
+	}
+	if !json.Valid(resp.Body) { // it was paid for, whatever it is
+		text := resp.Body
+		if a.OutTTY {
+			text = []byte(output.Clean(string(text)))
+		}
+		_, err := a.Out.Write(text)
+		return err
 	}
 	return a.Print(ctx, output.Answer{JSON: resp.Body, Piped: output.JSON})
 }

@@ -59,6 +59,16 @@ func TestChangePassphrase(t *testing.T) {
 	if err := f.ChangePassphrase(passphrase, "new"); err != nil {
 		t.Fatal(err)
 	}
+	write(t, filepath.Join(dir, ".new-123")) // as a crash leaves it
+	if list, err := wallet.List(dir); err != nil || len(list) != 1 {
+		t.Errorf("%v, %v", list, err)
+	}
+	if _, err := wallet.Find(".new-123", dir); !errors.Is(err, wallet.ErrNoWallet) {
+		t.Error(err)
+	}
+	if err := os.Remove(filepath.Join(dir, ".new-123")); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := f.Open(passphrase); !errors.Is(err, wallet.ErrPassphrase) {
 		t.Errorf("the old passphrase: %v", err)
 	}
