@@ -95,6 +95,13 @@ func (p *tap) freeze(s *step) {
 	p.at = s
 }
 
+// answered is the last answer to a request with a proof.
+func (p *tap) answered() []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.paid
+}
+
 // hit reports whether p is to freeze here, and tells the test.
 func (p *tap) hit(says, hears string, after bool) (s step, ok bool) {
 	p.mu.Lock()
@@ -309,7 +316,7 @@ func TestKillPayer(t *testing.T) {
 			t.Parallel()
 			p := newPayer(t, i, "")
 			p.killAt(s, "fresh", "--pay")
-			first := p.service.paid
+			first := p.service.answered()
 			var got, want map[string]any
 			if stdout := p.again("fresh", "--pay"); json.Unmarshal(stdout, &got) != nil || got["state"] == nil {
 				t.Fatalf("the answer is %.200s", stdout)
