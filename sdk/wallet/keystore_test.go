@@ -47,16 +47,16 @@ func TestChangePassphrase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.ChangePassphrase("wrong", "new"); !errors.Is(err, wallet.ErrPassphrase) {
+	if err := f.ChangePassphraseQuickly("wrong", "new"); !errors.Is(err, wallet.ErrPassphrase) {
 		t.Errorf("with a wrong passphrase: %v", err)
 	}
-	if err := f.ChangePassphrase(passphrase, ""); err == nil {
+	if err := f.ChangePassphraseQuickly(passphrase, ""); err == nil {
 		t.Error("no passphrase is taken for one")
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) || !slices.Equal(names(t, dir), []string{"main"}) {
 		t.Errorf("the file has changed: %v, %v", names(t, dir), err)
 	}
-	if err := f.ChangePassphrase(passphrase, "new"); err != nil {
+	if err := f.ChangePassphraseQuickly(passphrase, "new"); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, ".new-123")) // as a crash leaves it
@@ -100,7 +100,7 @@ func TestPassphraseThatCannotBeWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.ChangePassphrase(passphrase, "new"); err == nil {
+	if err := f.ChangePassphraseQuickly(passphrase, "new"); err == nil {
 		t.Error("no error")
 	}
 	if _, err := f.Open(passphrase); err != nil {

@@ -53,7 +53,7 @@ var (
 	ErrReverted   = errors.New("the token refuses the transfer")
 	ErrRecipient  = errors.New("the service wants to be paid at another address than before")
 	ErrWrongChain = errors.New("the node serves another chain")
-	ErrNotBegun   = errors.New("no payment for it was begun")
+	ErrNotBegun   = errors.New("there is no payment to go on with")
 )
 
 // NewPayer makes a Payer. It asks the node for nothing yet.
@@ -163,7 +163,7 @@ func (p *Payer) goOn(ctx context.Context, e *entry) (api.PaymentProof, error) {
 	p.cfg.Tell("going on with payment " + e.TxHash + " for the same request")
 	err := p.finish(ctx, e)
 	if err != nil && !e.live() {
-		err = errors.Join(ErrNotBegun, err)
+		err = fmt.Errorf("%w: %w", ErrNotBegun, err)
 	}
 	return p.proof(*e), err
 }

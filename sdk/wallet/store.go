@@ -29,13 +29,15 @@ func New() (*Key, error) {
 // Reveal is the key itself, 0x and 64 hexadecimal digits. Whoever has it has all that the wallet has.
 func (k *Key) Reveal() string { return hexutil.Encode(crypto.FromECDSA(k.secret)) }
 
-// seal encrypts the key with the passphrase, which takes a few seconds by design.
-func (k *Key) seal(passphrase string) ([]byte, error) {
+// cost is how dear it is to try a passphrase, by the parameters of scrypt.
+type cost struct{ n, p int }
+
+// seal encrypts the key with the passphrase.
+func (k *Key) seal(passphrase string, c cost) ([]byte, error) {
 	if passphrase == "" {
 		return nil, errors.New("a wallet needs a passphrase")
 	}
-	text, err := keystore.EncryptKey(&keystore.Key{Id: uuid.New(), Address: crypto.PubkeyToAddress(k.secret.PublicKey), PrivateKey: k.secret}, passphrase,
-		keystore.StandardScryptN, keystore.StandardScryptP)
+	text, err := keystore.EncryptKey(&keystore.Key{Id: uuid.New(), Address: crypto.PubkeyToAddress(k.secret.PublicKey), PrivateKey: k.secret}, passphrase, c.n, c.p)
 	return append(text, '\n'), err
 }
 
@@ -53,7 +55,7 @@ func (k *Key) Save(dir, name, passphrase string) (File, error) {
 	if err != nil {
 		return File{}, fmt.Errorf("save wallet: %w", err)
 	}
-	text, err := k.seal(passphrase)
+	text, err := k.seal(passphrase, cost{keystore.StandardScryptN, keystore.StandardScryptP})
 	if err == nil {
 		_, err = file.Write(text)
 	}
@@ -66,9 +68,14 @@ func (k *Key) Save(dir, name, passphrase string) (File, error) {
 // Text is the keystore file as it is, encrypted.
 func (f File) Text() ([]byte, error) { return readFile(f.Path) }
 
-// ChangePassphrase encrypts the key of the file anew. With a wrong passphrase, and whatever else fails, the file stays as it was: the
+// ChangePassphrase encrypts the key of the file anew, which takes a few seconds by design. With a wrong passphrase, and whatever else fails, the file stays as it was: the
 // new one takes its place, as a whole, when it is on disk and was opened once.
 func (f File) ChangePassphrase(from, to string) error {
+	return f.changePassphrase(from, to, cost{keystore.StandardScryptN, keystore.StandardScryptP})
+}
+
+// changePassphrase is ChangePassphrase at a cost.
+func (f File) changePassphrase(from, to string, c cost) error {
 	path, err := filepath.EvalSymlinks(f.Path) // a link stays one
 	if err != nil {
 		return fmt.Errorf("change passphrase: %w", err)
@@ -77,7 +84,7 @@ func (f File) ChangePassphrase(from, to string) error {
 	if err != nil {
 		return err
 	}
-	text, err := k.seal(to)
+	text, err := k.seal(to, c)
 	if err != nil {
 		return fmt.Errorf("change passphrase: %w", err)
 	}
