@@ -31,6 +31,7 @@ import (
 )
 
 const (
+	name     = "devchain" // of the node, and of the directory in that of a chain
 	gasLimit = 30_000_000
 	cacheMB  = 16 // of each of the node's caches
 )
@@ -73,7 +74,11 @@ func (c *Chain) start(cfg Config) error {
 		return fmt.Errorf("listen on %q: %w", cfg.Listen, err)
 	}
 	nc := node.DefaultConfig
-	nc.Name, nc.DataDir = "devchain", cfg.Dir
+	nc.Name, nc.DataDir = name, cfg.Dir
+	// With Pebble, a block can be seen, and be gone after a kill, until it is synced. LevelDB has handed to the system whatever can be seen.
+	if nc.DBEngine = rawdb.DBLeveldb; rawdb.PreexistingDatabase(filepath.Join(cfg.Dir, name, "chaindata")) != "" {
+		nc.DBEngine = "" // the one that is there
+	}
 	nc.P2P = p2p.Config{NoDiscovery: true, NoDial: true} // and no address to listen on
 	nc.IPCPath, nc.UseLightweightKDF = "", true
 	nc.HTTPHost, nc.HTTPPort, nc.HTTPModules = host, port, []string{"eth", "net", "web3"}
