@@ -210,7 +210,7 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 		admission.Desk = d.desk
 	}
 	d.web = web.New(web.Config{
-		Reader: read, Gate: gate.New(admission), Streams: d.feed, Ready: d.Ready, Trusted: d.cfg.TrustedProxies,
+		Reader: read, Gate: gate.New(admission), Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.cfg.TrustedProxies, d.cfg.Now),
 		More: owners.Routes(), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	})
 	return nil

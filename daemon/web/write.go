@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -65,8 +66,19 @@ func (s *Server) readAt(a reader.Answer) time.Time {
 }
 
 // write sends an answer. Bodies that were compressed once are sent so where the client takes gzip.
-func (s *Server) write(w http.ResponseWriter, r *http.Request, a reader.Answer) {
+func (s *Server) write(w http.ResponseWriter, r *http.Request, served gate.Served[reader.Answer]) {
+	a := served.Answer
 	s.headers(w, a)
+	if served.Sold != nil {
+		if !a.Immutable {
+			w.Header().Set("Cache-Control", "no-store")
+		}
+		if served.Replayed {
+			w.Header().Set(api.HeaderReplayed, "true")
+		}
+		send(w, http.StatusOK, served.Sold)
+		return
+	}
 	if a.Body != nil && acceptsGzip(r.Header["Accept-Encoding"]) {
 		w.Header().Set("Content-Encoding", "gzip")
 		send(w, http.StatusOK, a.Body.Gzip(s.readAt(a)))
