@@ -25,6 +25,7 @@ import (
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/daemon/mcp"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/reader"
@@ -69,6 +70,7 @@ type Config struct {
 	FreeCalls int            // per key without credits and 24 hours; 0 means api.FreeCallsPerDay
 	MaxKeys   int            // active keys per owner; 0 means api.MaxActiveKeys
 	Limits    console.Limits // of requests to the console
+	MCP       MCP
 
 	Every        time.Duration // from refresh to refresh; 0 means api.RefreshInterval
 	BriefAt      time.Duration // time of day, UTC, of the daily brief
@@ -106,6 +108,7 @@ type Daemon struct {
 	pipelines map[string]*pipeline.Pipeline
 	feed      *feed.Feed
 	web       *web.Server
+	mcp       *mcp.Server
 	listener  net.Listener // of public
 	public    *endpoint
 	admin     *endpoint
@@ -209,10 +212,17 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	if d.desk != nil {
 		admission.Desk = d.desk
 	}
-	d.web = web.New(web.Config{
-		Reader: read, Gate: gate.New(admission), Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.cfg.TrustedProxies, d.cfg.Now),
+	public, err := d.publicURL()
+	if err != nil {
+		return err
+	}
+	door := gate.New(admission)
+	server := web.Config{
+		Reader: read, Gate: door, Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.cfg.TrustedProxies, d.cfg.Now),
 		More: owners.Routes(), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
-	})
+	}
+	d.openMCP(&server, door, ids, public)
+	d.web = web.New(server)
 	return nil
 }
 
@@ -248,6 +258,7 @@ func checkSources(packs []*pack.Pack, disabled []string) error {
 func (d *Daemon) openEndpoints(context.Context) error {
 	d.public = newEndpoint(d.listener, d.web, d.cfg.Logger)
 	d.public.server.RegisterOnShutdown(d.web.EndStreams)
+	d.public.server.RegisterOnShutdown(d.mcp.End)
 	l, err := listenAdmin(d.cfg.DataDir)
 	if err != nil {
 		return err
@@ -338,6 +349,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	all.Go(func() { d.every(jobs, pruneEvery, "what had ended was not dropped", d.prune) })
 	all.Go(func() { d.every(jobs, sweepEvery, "payments were not looked at again", d.sweep) })
 	all.Go(func() { d.every(jobs, scanEvery, "deposits were not looked for", d.Scan) })
+	all.Go(func() { d.mcp.Run(jobs) })
 	if d.smtp != nil {
 		all.Go(func() { d.smtp.Run(jobs) })
 	}
