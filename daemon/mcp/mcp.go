@@ -10,7 +10,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/contextd/contextd/daemon/gate"
+	"github.com/contextd/contextd/daemon/mcp/door"
 	"github.com/contextd/contextd/daemon/mcp/session"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/build"
@@ -41,8 +41,7 @@ type Config struct {
 	Every   time.Duration // between refreshes; 0 means api.RefreshInterval
 
 	Prefix          string         // of tools and resources; "" means DefaultPrefix
-	PublicURL       *url.URL       // its host is one that requests may name; nil means none
-	Origins         []string       // whose scripts may call, beside those of PublicURL and of this machine
+	Door            door.Door      // who may call at all
 	PublicDiscovery bool           // handshake and lists are free for everybody
 	Limits          session.Limits // of what callers have open
 	IdleTimeout     time.Duration  // of sessions; 0 means ten minutes

@@ -43,11 +43,7 @@ func (s *Server) dispatch(ctx context.Context, v *visit, method string, req sdk.
 			req.Params.Name = tool.Name(s.cfg.Prefix, op)
 		}
 	case *sdk.ListToolsRequest:
-		res, err := next(ctx, method, req)
-		if list, ok := res.(*sdk.ListToolsResult); ok && v.underscore {
-			res = s.underscored(list)
-		}
-		return res, err
+		return s.list(ctx, v, method, req, next)
 	case *sdk.ReadResourceRequest:
 		if _, ok := s.parseURI(req.Params.URI); ok {
 			return s.read(ctx, req)
@@ -55,8 +51,7 @@ func (s *Server) dispatch(ctx context.Context, v *visit, method string, req sdk.
 	case *sdk.SubscribeRequest:
 		if !v.session {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "updates come on the stream of a session: initialize one first"}
-		}
-		if err := s.subscribe(v, req.Params.URI); err != nil {
+		} else if err := s.subscribe(v, req.Params.URI); err != nil {
 			return nil, err
 		}
 	case *sdk.SubscriptionsListenRequest:
@@ -65,14 +60,26 @@ func (s *Server) dispatch(ctx context.Context, v *visit, method string, req sdk.
 		}
 	}
 	res, err := next(ctx, method, req)
-	if session, ok := req.GetSession().(*sdk.ServerSession); ok && err == nil && method == methodInitialize && v.session {
-		s.table.Add(session.ID(), v.caller.KeyID, session, v.ended)
+	if err == nil && method == methodInitialize && v.session {
+		s.note(v, req)
 	}
 	return res, err
 }
 
-// underscored is list with the names for clients that refuse dots.
-func (s *Server) underscored(list *sdk.ListToolsResult) *sdk.ListToolsResult {
+// note notes the session that req has opened.
+func (s *Server) note(v *visit, req sdk.Request) {
+	if session, ok := req.GetSession().(*sdk.ServerSession); ok {
+		s.table.Add(session.ID(), v.caller.KeyID, session, v.ended)
+	}
+}
+
+// list lists the tools, by the names for clients that refuse dots if those were asked for.
+func (s *Server) list(ctx context.Context, v *visit, method string, req sdk.Request, next sdk.MethodHandler) (sdk.Result, error) {
+	res, err := next(ctx, method, req)
+	list, ok := res.(*sdk.ListToolsResult)
+	if err != nil || !ok || !v.underscore {
+		return res, err
+	}
 	named := *list
 	named.Tools = nil
 	for _, t := range list.Tools {
@@ -82,7 +89,7 @@ func (s *Server) underscored(list *sdk.ListToolsResult) *sdk.ListToolsResult {
 		}
 		named.Tools = append(named.Tools, &renamed)
 	}
-	return &named
+	return &named, nil
 }
 
 // listen charges what is subscribed to without a session. What cannot be paid for is left out, and the client is told what it gets.

@@ -110,37 +110,44 @@ func Parse(body []byte) (Message, error) {
 
 // read makes a Message of the members of an object.
 func read(members map[string]json.RawMessage) (Message, error) {
-	for name := range members {
-		for _, known := range []string{"jsonrpc", "id", "method", "params", "result", "error"} {
-			if name != known && strings.EqualFold(name, known) {
-				return Message{}, invalid("there is a member %q: it is spelled %q", name, known)
-			}
-		}
-	}
-	if string(members["jsonrpc"]) != `"2.0"` {
-		return Message{}, invalid(`jsonrpc is not "2.0"`)
-	}
 	m := Message{ID: members["id"], Params: members["params"]}
-	if m.ID != nil && !validID(m.ID) {
-		return Message{}, invalid("id is neither a string nor a whole number; leave it out for a notification")
-	}
 	if string(m.Params) == "null" {
 		m.Params = nil
 	}
-	if m.Params != nil && !isObject(m.Params) {
+	if err := spelled(members); err != nil {
+		return Message{}, err
+	}
+	switch {
+	case string(members["jsonrpc"]) != `"2.0"`:
+		return Message{}, invalid(`jsonrpc is not "2.0"`)
+	case m.ID != nil && !validID(m.ID):
+		return Message{}, invalid("id is neither a string nor a whole number; leave it out for a notification")
+	case m.Params != nil && !isObject(m.Params):
 		return Message{}, invalid("params is not an object")
 	}
-	method, has := members["method"]
+	method, calls := members["method"]
 	answers := members["result"] != nil || members["error"] != nil
 	switch {
-	case has && answers:
+	case calls && answers:
 		return Message{}, invalid("a message is a call or an answer, not both")
 	case answers && m.ID != nil:
 		return m, nil
-	case !has || json.Unmarshal(method, &m.Method) != nil || m.Method == "":
+	case json.Unmarshal(method, &m.Method) != nil || m.Method == "":
 		return Message{}, invalid("method is missing or not a string")
 	}
 	return m, nil
+}
+
+// spelled reports a member that differs in case from one that has a meaning.
+func spelled(members map[string]json.RawMessage) error {
+	for name := range members {
+		for _, known := range []string{"jsonrpc", "id", "method", "params", "result", "error"} {
+			if name != known && strings.EqualFold(name, known) {
+				return invalid("there is a member %q: it is spelled %q", name, known)
+			}
+		}
+	}
+	return nil
 }
 
 // isObject reports whether a JSON value is an object.
