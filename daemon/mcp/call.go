@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -38,26 +39,22 @@ func (s *Server) addTools() {
 // text is an answer as it reads now.
 func (s *Server) text(a reader.Answer) []byte { return a.Text(s.cfg.Now()) }
 
-// query reads the arguments of op. canonical is what they come down to.
-func query(op api.Op, arguments json.RawMessage) (q reader.Query, canonical string, err error) {
+// toolOrder is the order of a call of the tool of op.
+func (s *Server) toolOrder(v *visit, op api.Op, arguments json.RawMessage) (o gate.Order[reader.Answer], err error) {
 	values, err := tool.Arguments(op, arguments)
 	if err != nil {
-		return q, "", err
+		return o, err
 	}
-	return web.Query(op, values)
-}
-
-// toolOrder is the order of a call of the tool of op.
-func (s *Server) toolOrder(v *visit, op api.Op, arguments json.RawMessage) (gate.Order[reader.Answer], error) {
-	q, canonical, err := query(op, arguments)
+	q, _, err := web.Query(op, values)
 	if err != nil {
-		return gate.Order[reader.Answer]{}, err
+		return o, err
 	}
-	return s.order(v, q, x402.Fingerprint(methodCall, string(op), canonical))
+	return s.order(v, methodCall, q)
 }
 
-// order makes the free checks of q and returns the order of it.
-func (s *Server) order(v *visit, q reader.Query, fingerprint string) (o gate.Order[reader.Answer], err error) {
+// order makes the free checks of q, which a call of method asks, and returns the order of it. A payment of it is bound to the method and
+// to what the arguments come down to, however they were spelled.
+func (s *Server) order(v *visit, method string, q reader.Query) (o gate.Order[reader.Answer], err error) {
 	view, err := s.cfg.Reader.Ready(q)
 	if err != nil {
 		return o, err
@@ -66,7 +63,8 @@ func (s *Server) order(v *visit, q reader.Query, fingerprint string) (o gate.Ord
 		Answer: func(ctx context.Context, window time.Duration) (reader.Answer, error) {
 			return s.cfg.Reader.Answer(ctx, view, window)
 		}}
-	o.Subject = x402.Subject{Op: q.Op, Fingerprint: fingerprint}
+	canonical := fmt.Sprintf("pack=%q q=%q k=%d at=%d ref=%d", q.Pack, q.Text, q.K, q.At.Unix(), q.Ref)
+	o.Subject = x402.Subject{Op: q.Op, Fingerprint: x402.Fingerprint(method, string(q.Op), canonical)}
 	return o, nil
 }
 
@@ -86,7 +84,7 @@ func (s *Server) priced(v *visit, m envelope.Message) (o gate.Order[reader.Answe
 		if !ok {
 			return o, false, nil
 		}
-		o, err = s.order(v, r.query, r.fingerprint())
+		o, err = s.order(v, methodRead, r.query)
 		return o, true, err
 	}
 	return o, false, nil

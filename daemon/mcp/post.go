@@ -170,6 +170,9 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, v *visit, m envelo
 	if status, text, failed := out.Failure(); failed {
 		return s.failure(w, r, m, status, text)
 	}
+	if v.payer() {
+		w.Header().Set("Cache-Control", "no-store")
+	}
 	out.Release()
 	return nil
 }

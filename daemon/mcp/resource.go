@@ -12,7 +12,6 @@ import (
 	"github.com/contextd/contextd/daemon/mcp/tool"
 	"github.com/contextd/contextd/daemon/mind"
 	"github.com/contextd/contextd/daemon/reader"
-	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -26,15 +25,6 @@ const (
 type resource struct {
 	query reader.Query
 	live  bool // it changes, so one can subscribe to it
-}
-
-// fingerprint is that of reading r.
-func (r resource) fingerprint() string {
-	parameters := r.query.Pack
-	if !r.query.At.IsZero() {
-		parameters += " " + mind.MinuteKey(r.query.At)
-	}
-	return x402.Fingerprint(methodRead, string(r.query.Op), parameters)
 }
 
 // uri is that of a part of a pack.
@@ -105,7 +95,7 @@ func (s *Server) read(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.Rea
 	case v == nil:
 		return nil, errLeft
 	}
-	o, err := s.order(v, r.query, r.fingerprint())
+	o, err := s.order(v, methodRead, r.query)
 	if err != nil {
 		return nil, s.refusedRead(v, err)
 	}

@@ -76,7 +76,7 @@ func definitions() []definition {
 				`"score":{"type":"number","minimum":0,"maximum":1}}}},"total":{"type":"integer","minimum":0},"freshness":` + freshnessSchema + `}}`},
 		{op: api.OpSnapshot, title: "Past state", required: `,"required":["at"]`, once: true, output: mindOutput,
 			description: "The state of a pack as of a past minute; how far back depends on the key's tier (24 hours, 30 or 365 days). Its brief is empty.",
-			input:       `,"at":{"type":"string","minLength":1,"description":"RFC 3339 time, such as 2026-11-20T14:05Z"}`},
+			input:       `,"at":{"type":"string","minLength":1,"description":"A minute in UTC, such as 2026-11-20T14:05, or an RFC 3339 time"}`},
 		{op: api.OpSubscribe, title: "Watch for changes",
 			description: "Wait and report each new state of a pack as it lands, then return all events. Needs an API key; costs one call.",
 			input:       `,"seconds":{"type":"integer","minimum":1,"maximum":55,"default":30,"description":"How long to watch"}`,
