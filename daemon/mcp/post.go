@@ -49,7 +49,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	v.session = to == wayStateful
+	v.session, v.slow = to == wayStateful, to != wayBare && m.Method == methodCall
 	handler := map[way]http.Handler{wayStateful: s.stateful, wayStateless: s.stateless, wayBare: s.bare}[to]
 	return s.pass(w, r, v, m, handler)
 }
@@ -161,7 +161,7 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, v *visit, m envelo
 	if r.Method == http.MethodGet || m.Method == methodListen {
 		go s.endWith(v, leave)
 	}
-	out := stream.New(w, stream.Config{Every: s.cfg.Keepalive, Stall: api.StalledReader, Hold: v.payer()})
+	out := stream.New(w, stream.Config{Every: s.cfg.Keepalive, Stall: api.StalledReader, Hold: v.payer(), Slow: v.slow})
 	defer out.End()
 	handler.ServeHTTP(out, r)
 	if v.refused != nil {

@@ -69,7 +69,7 @@ func (s *Server) dispatch(ctx context.Context, v *visit, method string, req sdk.
 // note notes the session that req has opened.
 func (s *Server) note(v *visit, req sdk.Request) {
 	if session, ok := req.GetSession().(*sdk.ServerSession); ok {
-		s.table.Add(session.ID(), v.caller.KeyID, session, v.ended)
+		s.table.Add(v.caller.KeyID, session, v.ended)
 	}
 }
 

@@ -24,6 +24,7 @@ type visit struct {
 	caller     gate.Caller     // with a key; zero without
 	ended      <-chan struct{} // closes when the key ends; nil without
 	session    bool            // it goes to the handler with sessions
+	slow       bool            // it is answered with a stream that may have nothing to say for long
 	underscore bool            // tools are listed without dots
 
 	refused error // what the transport answers in place of the SDK, for who pays by call; set before the SDK answers

@@ -33,8 +33,9 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Session can be closed and waited for; *mcp.ServerSession is one.
+// Session has an id, can be closed and waited for; *mcp.ServerSession is one.
 type Session interface {
+	ID() string
 	Close() error
 	Wait() error
 }
@@ -53,13 +54,22 @@ type Table struct {
 
 	mu       sync.Mutex // guards what follows
 	sessions map[string]*open
-	requests map[string]int // under way, by key
-	all      sync.WaitGroup // goroutines that wait for the end of sessions
+	requests map[string]*requests // under way, by key; there is none without any
+	all      sync.WaitGroup       // goroutines that wait for the end of sessions
 }
+
+// requests are those of a key that are under way.
+type requests struct {
+	n    int
+	none chan struct{} // closes when there is none left
+}
+
+// grace is how long the calls under way of a key that has ended get to answer that.
+const grace = 2 * time.Second
 
 // New makes a Table.
 func New(l Limits, now func() time.Time) *Table {
-	return &Table{limits: l.WithDefaults(), now: now, sessions: map[string]*open{}, requests: map[string]int{}}
+	return &Table{limits: l.WithDefaults(), now: now, sessions: map[string]*open{}, requests: map[string]*requests{}}
 }
 
 // Begin notes a request of key, in the session with the given id or "", which lasts until done is called, or returns the error to
@@ -67,17 +77,23 @@ func New(l Limits, now func() time.Time) *Table {
 func (t *Table) Begin(key, id string) (done func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.requests[key] >= t.limits.Requests {
-		return nil, busy("%d requests of this caller are under way", t.requests[key]).WithHint("wait until one has ended")
+	mine := t.requests[key]
+	switch {
+	case mine == nil:
+		mine = &requests{none: make(chan struct{})}
+		t.requests[key] = mine
+	case mine.n >= t.limits.Requests:
+		return nil, busy("%d requests of this caller are under way", mine.n).WithHint("wait until one has ended")
 	}
-	t.requests[key]++
+	mine.n++
 	if s := t.sessions[id]; s != nil && s.key == key {
 		s.used = t.now()
 	}
 	return sync.OnceFunc(func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		if t.requests[key]--; t.requests[key] == 0 {
+		if mine.n--; mine.n == 0 {
+			close(mine.none)
 			delete(t.requests, key)
 		}
 	}), nil
@@ -97,9 +113,14 @@ func (t *Table) Room(key string) error {
 			oldest = s
 		}
 	}
+	if mine < t.limits.PerKey {
+		oldest = nil
+	} else {
+		delete(t.sessions, oldest.session.ID())
+	}
 	all := len(t.sessions)
 	t.mu.Unlock()
-	if mine >= t.limits.PerKey {
+	if oldest != nil {
 		t.all.Go(func() { _ = oldest.session.Close() }) // it waits for calls under way; why it fails does not matter
 	}
 	if all >= t.limits.All {
@@ -109,7 +130,8 @@ func (t *Table) Room(key string) error {
 }
 
 // Add notes a session of key, whose end closes it.
-func (t *Table) Add(id, key string, s Session, ended <-chan struct{}) {
+func (t *Table) Add(key string, s Session, ended <-chan struct{}) {
+	id := s.ID() // it loses that when it ends
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sessions[id] = &open{session: s, key: key, used: t.now()}
@@ -124,10 +146,27 @@ func (t *Table) Add(id, key string, s Session, ended <-chan struct{}) {
 	t.all.Go(func() {
 		select {
 		case <-ended:
+			t.settle(key)
 			_ = s.Close() // it is gone either way
 		case <-closed:
 		}
 	})
+}
+
+// settle waits until the requests of key have ended, which they do when the key ends, or for as long as they get.
+func (t *Table) settle(key string) {
+	t.mu.Lock()
+	mine := t.requests[key]
+	t.mu.Unlock()
+	if mine == nil {
+		return
+	}
+	late := time.NewTimer(grace)
+	defer late.Stop()
+	select {
+	case <-mine.none:
+	case <-late.C:
+	}
 }
 
 // Len is the number of sessions.

@@ -6,6 +6,8 @@ package stream
 
 import (
 	"bytes"
+	"fmt"
+	"maps"
 	"mime"
 	"net/http"
 	"sync"
@@ -20,19 +22,23 @@ type Config struct {
 	Every time.Duration    // between the comments of a stream in which nothing else happens
 	Stall time.Duration    // a reader that does not take a write for this long is given up
 	Hold  bool             // keep the whole answer until Release
+	Slow  bool             // the answer is a stream, which begins after Every at the latest: a call may have nothing to say for long
 	Now   func() time.Time // the clock of the machine, which deadlines go by; nil means time.Now
 }
 
 // Writer is an http.ResponseWriter. Make one with New and End it when the handler has returned.
 type Writer struct {
-	cfg Config
-	w   http.ResponseWriter
-	rc  *http.ResponseController
+	cfg    Config
+	w      http.ResponseWriter
+	rc     *http.ResponseController
+	header http.Header // of the handler, until it writes
 
 	mu     sync.Mutex // guards what follows, and writing
 	status int        // 0 until the header was written
 	held   *bytes.Buffer
 	failed bool // held is a failure's text
+	begun  bool // as a stream, before the handler wrote
+	framed bool // what the handler writes is to be made an event
 	beat   *time.Timer
 	wrote  time.Time
 	ended  bool
@@ -43,15 +49,20 @@ func New(w http.ResponseWriter, cfg Config) *Writer {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Writer{cfg: cfg, w: w, rc: http.NewResponseController(w)}
+	s := &Writer{cfg: cfg, w: w, rc: http.NewResponseController(w), header: w.Header().Clone()}
+	s.mu.Lock() // the timer may be quick
+	defer s.mu.Unlock()
 	if cfg.Hold {
 		s.held = &bytes.Buffer{}
+	} else if cfg.Slow {
+		s.wrote = cfg.Now()
+		s.beat = time.AfterFunc(cfg.Every, s.keepAlive)
 	}
 	return s
 }
 
 // Header is that of the answer.
-func (s *Writer) Header() http.Header { return s.w.Header() }
+func (s *Writer) Header() http.Header { return s.header }
 
 // WriteHeader sends the header, unless the answer is held or is a failure.
 func (s *Writer) WriteHeader(status int) {
@@ -63,21 +74,28 @@ func (s *Writer) WriteHeader(status int) {
 // writeHeader is WriteHeader. The caller holds mu.
 func (s *Writer) writeHeader(status int) {
 	if s.status != 0 || s.ended {
+		s.framed = s.framed || s.begun && status != http.StatusOK // too late for a status
 		return
 	}
 	s.status = status
-	kind, _, _ := mime.ParseMediaType(s.w.Header().Get("Content-Type"))
-	switch {
-	case status >= http.StatusBadRequest && kind == "text/plain":
+	kind, _, _ := mime.ParseMediaType(s.header.Get("Content-Type"))
+	if status >= http.StatusBadRequest && kind == "text/plain" {
 		s.failed = true
 		s.held = &bytes.Buffer{}
 		return
+	}
+	maps.Copy(s.w.Header(), s.header)
+	switch {
 	case s.held != nil:
 		return
-	case kind == "text/event-stream":
+	case kind != "text/event-stream":
+		s.quiet()
+	default:
 		s.w.Header().Set("X-Accel-Buffering", "no")
 		s.wrote = s.cfg.Now()
-		s.beat = time.AfterFunc(s.cfg.Every, s.keepAlive)
+		if s.beat == nil {
+			s.beat = time.AfterFunc(s.cfg.Every, s.keepAlive)
+		}
 	}
 	s.w.WriteHeader(status)
 }
@@ -90,10 +108,13 @@ func (s *Writer) Write(p []byte) (int, error) {
 		return 0, http.ErrHandlerTimeout
 	}
 	s.writeHeader(http.StatusOK)
-	if s.held == nil {
+	switch {
+	case s.framed:
+		_, err := s.send(fmt.Appendf(nil, "event: message\ndata: %s\n\n", p))
+		return len(p), err
+	case s.held == nil:
 		return s.send(p)
-	}
-	if s.failed && s.held.Len()+len(p) > maxHeld {
+	case s.failed && s.held.Len()+len(p) > maxHeld:
 		return len(p), nil
 	}
 	return s.held.Write(p)
@@ -120,12 +141,20 @@ func (s *Writer) FlushError() error {
 func (s *Writer) keepAlive() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended {
+	if s.ended || s.status >= http.StatusBadRequest || s.held != nil {
 		return
 	}
 	if idle := s.cfg.Now().Sub(s.wrote); idle >= 0 && idle < s.cfg.Every {
 		s.beat.Reset(s.cfg.Every - idle)
 		return
+	}
+	if s.status == 0 { // the handler's header is not to be looked at while it may change
+		s.status, s.begun = http.StatusOK, true
+		h := s.w.Header()
+		h.Set("Content-Type", "text/event-stream")
+		h.Set("Cache-Control", "no-cache, no-transform")
+		h.Set("X-Accel-Buffering", "no")
+		s.w.WriteHeader(http.StatusOK)
 	}
 	if _, err := s.send([]byte(": keepalive\n\n")); err == nil && s.rc.Flush() == nil {
 		s.beat.Reset(s.cfg.Every)
@@ -158,6 +187,11 @@ func (s *Writer) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
+	s.quiet()
+}
+
+// quiet stops the comments. The caller holds mu.
+func (s *Writer) quiet() {
 	if s.beat != nil {
 		s.beat.Stop()
 	}
