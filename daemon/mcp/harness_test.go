@@ -58,14 +58,15 @@ func (j *journal) String() string {
 
 // studio is the transport over real parts, with a pack that the test publishes to.
 type studio struct {
-	t     testing.TB
-	url   string // of the transport
-	base  string
-	mcp   *mcp.Server
-	feed  *feed.Feed
-	keys  *account.Keys
-	books *billing.Books
-	log   journal
+	t       testing.TB
+	url     string // of the transport
+	base    string
+	handler http.Handler
+	mcp     *mcp.Server
+	feed    *feed.Feed
+	keys    *account.Keys
+	books   *billing.Books
+	log     journal
 
 	mu  sync.Mutex // guards now
 	now time.Time
@@ -110,6 +111,7 @@ func newStudio(t testing.TB, changes ...func(*mcp.Config)) *studio {
 
 // serve has handler answer until the test ends.
 func (s *studio) serve(handler http.Handler) {
+	s.handler = handler
 	ctx, stop := context.WithCancel(context.Background())
 	ran := make(chan struct{})
 	go func() { defer close(ran); s.mcp.Run(ctx) }()
