@@ -18,6 +18,7 @@ import (
 	"github.com/contextd/contextd/client/data"
 	"github.com/contextd/contextd/client/live"
 	"github.com/contextd/contextd/client/local"
+	"github.com/contextd/contextd/client/mcp"
 	"github.com/contextd/contextd/client/purse"
 )
 
@@ -56,6 +57,7 @@ func newRoot(a *app.App) *cobra.Command {
 		&cobra.Group{ID: "local", Title: "About ctx"})
 	addGroup(root, "data", data.Commands(a))
 	addGroup(root, "data", live.Commands(a))
+	addGroup(root, "data", mcp.Commands(a))
 	addGroup(root, "account", account.Commands(a))
 	addGroup(root, "account", purse.Commands(a))
 	addGroup(root, "local", local.Commands(a))
