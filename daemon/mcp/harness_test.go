@@ -63,6 +63,8 @@ type studio struct {
 	base    string
 	handler http.Handler
 	mcp     *mcp.Server
+	config  mcp.Config
+	web     func(m *mcp.Server) http.Handler // serves m
 	feed    *feed.Feed
 	keys    *account.Keys
 	books   *billing.Books
@@ -104,8 +106,11 @@ func newStudio(t testing.TB, changes ...func(*mcp.Config)) *studio {
 	for _, change := range changes {
 		change(&cfg)
 	}
-	s.mcp = mcp.New(cfg)
-	s.serve(web.New(web.Config{Reader: read, Gate: admission, Streams: s.feed, Payers: payers, More: s.mcp.Routes(), Now: s.clock, Logger: log}))
+	s.config, s.mcp = cfg, mcp.New(cfg)
+	s.web = func(m *mcp.Server) http.Handler {
+		return web.New(web.Config{Reader: read, Gate: admission, Streams: s.feed, Payers: payers, More: m.Routes(), Now: s.clock, Logger: log})
+	}
+	s.serve(s.web(s.mcp))
 	return s
 }
 
