@@ -149,15 +149,22 @@ func demo(t *testing.T) (url, key string) {
 	return d.BaseURL + api.PathMCP, d.APIKey
 }
 
-// TestConformanceOfTheProgram has the suite run against the program as it is. What needs tools that it has no use for is in the baseline; all
-// else must pass, and what begins to pass has to leave the baseline.
-func TestConformanceOfTheProgram(t *testing.T) {
+// TestRealClients has clients that others have written use the program.
+func TestRealClients(t *testing.T) {
 	dir := node(t)
+	url, key := demo(t)
+	t.Run("conformance", func(t *testing.T) { conformance(t, dir, url, key) })
+	t.Run("inspector", func(t *testing.T) { inspector(t, dir, url, key) })
+	t.Run("typescript", func(t *testing.T) { typescript(t, dir, url, key) })
+}
+
+// conformance has the suite run against the program as it is. What needs tools that it has no use for is in the baseline; all
+// else must pass, and what begins to pass has to leave the baseline.
+func conformance(t *testing.T, dir, url, key string) {
 	baseline, err := filepath.Abs("testdata/baseline.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	url, key := demo(t)
 	server := httptest.NewServer(withKey(key, proxy(t, strings.TrimSuffix(url, api.PathMCP))))
 	defer server.Close()
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
@@ -169,10 +176,8 @@ func TestConformanceOfTheProgram(t *testing.T) {
 	}
 }
 
-// TestInspector has the Inspector's command line look at the program, strictly, and use it in both eras.
-func TestInspector(t *testing.T) {
-	dir := node(t)
-	url, key := demo(t)
+// inspector has the Inspector's command line look at the program, strictly, and use it in both eras.
+func inspector(t *testing.T, dir, url, key string) {
 	inspect := func(want int, args ...string) string {
 		t.Helper()
 		out, code := run(t, dir, "mcp-inspector", append([]string{"--cli", "--server-url", url, "--transport", "http"}, args...)...)
@@ -198,10 +203,8 @@ func TestInspector(t *testing.T) {
 	}
 }
 
-// TestTypeScript has clients of the TypeScript SDK, of both its versions, use the program.
-func TestTypeScript(t *testing.T) {
-	dir := node(t)
-	url, key := demo(t)
+// typescript has clients of the TypeScript SDK, of both its versions, use the program.
+func typescript(t *testing.T, dir, url, key string) {
 	for _, args := range [][]string{{"typescript1.mjs", url, key}, {"typescript2.mjs", url, key, "auto", "2026-07-28"}, {"typescript2.mjs", url, key, "legacy", "2025-11-25"}} {
 		text, err := os.ReadFile(filepath.Join("testdata", args[0]))
 		if err != nil {

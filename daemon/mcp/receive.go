@@ -45,9 +45,7 @@ func (s *Server) dispatch(ctx context.Context, v *visit, method string, req sdk.
 	case *sdk.ListToolsRequest:
 		return s.list(ctx, v, method, req, next)
 	case *sdk.ReadResourceRequest:
-		if _, ok := s.parseURI(req.Params.URI); ok {
-			return s.read(ctx, req)
-		}
+		return s.readAs(ctx, method, req, next)
 	case *sdk.SubscribeRequest:
 		if !v.session {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "updates come on the stream of a session: initialize one first"}

@@ -112,6 +112,24 @@ func (s *Server) read(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.Rea
 	return res, nil
 }
 
+// readAs reads a resource by the URI that the client has sent. A minute has a colon in it, which the SDK matches with its template only
+// where it is escaped.
+func (s *Server) readAs(ctx context.Context, method string, req *sdk.ReadResourceRequest, next sdk.MethodHandler) (sdk.Result, error) {
+	uri := req.Params.URI
+	if r, ok := s.parseURI(uri); ok && !r.live {
+		req.Params.URI = s.uri(r.query.Pack, "snapshot/"+url.QueryEscape(mind.MinuteKey(r.query.At)))
+	}
+	res, err := next(ctx, method, req)
+	if read, ok := res.(*sdk.ReadResourceResult); ok && err == nil {
+		for _, c := range read.Contents {
+			if req.Params.URI != uri {
+				c.URI = uri
+			}
+		}
+	}
+	return res, err
+}
+
 // scopePrivate lets only the caller's own client keep a result: what a caller gets depends on who he is, and was paid by him.
 const scopePrivate = "private"
 
@@ -129,8 +147,11 @@ func (s *Server) holds(r resource, body []byte) int {
 	return int(max(0, read.Freshness.GeneratedAt.Add(s.cfg.Every).Sub(s.cfg.Now())).Milliseconds())
 }
 
-// cacheable says how long lists may be kept.
-func (s *Server) cacheable(_ context.Context, _ sdk.Request, c *sdk.Cacheable) {
+// cacheable says how long lists may be kept. What was read says so itself.
+func (s *Server) cacheable(_ context.Context, req sdk.Request, c *sdk.Cacheable) {
+	if _, ok := req.(*sdk.ReadResourceRequest); ok {
+		return
+	}
 	c.CacheScope, c.TTLMs = scopePrivate, int(s.cfg.Every.Milliseconds())
 }
 
