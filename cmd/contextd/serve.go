@@ -66,6 +66,7 @@ func newCheckConfig(s *settings) *cobra.Command {
 			for _, row := range append([][2]string{
 				{"file", file}, {"data_dir", cfg.DataDir}, {"listen", cfg.Listen}, {"log.level", cfg.Log.Level}, {"log.format", cfg.Log.Format},
 				{"brief.at", cfg.Brief.At + " UTC"}, {"sources.disabled", fmt.Sprint(cfg.Sources.Disabled)},
+				{"mcp", fmt.Sprintf("%+v", cfg.MCP)},
 			}, cfg.rows()...) {
 				fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
 			}

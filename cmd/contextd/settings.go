@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/mcp"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -35,6 +36,11 @@ type config struct {
 	Brief struct {
 		At string `mapstructure:"at"`
 	} `mapstructure:"brief"`
+	MCP struct {
+		Prefix          string   `mapstructure:"prefix"`
+		Origins         []string `mapstructure:"origins"`
+		PublicDiscovery bool     `mapstructure:"public_discovery"`
+	} `mapstructure:"mcp"`
 	ownerConfig `mapstructure:",squash"`
 }
 
@@ -58,6 +64,9 @@ func newSettings(flags *pflag.FlagSet) *settings {
 	s.v.SetDefault("brief.at", "12:00")
 	s.v.SetDefault("sources.disabled", []string{})
 	s.v.SetDefault("sources.coingecko_key_file", "")
+	s.v.SetDefault("mcp.prefix", mcp.DefaultPrefix)
+	s.v.SetDefault("mcp.origins", []string{})
+	s.v.SetDefault("mcp.public_discovery", false)
 	s.setOwnerDefaults()
 	s.v.SetEnvPrefix("CONTEXTD")
 	s.v.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
@@ -177,7 +186,7 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 	if err != nil {
 		return daemon.Config{}, err
 	}
-	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, BriefAt: at, Disabled: c.Sources.Disabled, Logger: log}
+	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, BriefAt: at, Disabled: c.Sources.Disabled, MCP: daemon.MCP(c.MCP), Logger: log}
 	if c.Sources.CoinGeckoKeyFile != "" {
 		key, err := os.ReadFile(c.Sources.CoinGeckoKeyFile)
 		if err != nil {
