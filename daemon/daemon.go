@@ -26,6 +26,7 @@ import (
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/daemon/mcp"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/reader"
@@ -74,6 +75,7 @@ type Config struct {
 	FreeCalls int            // per key without credits and 24 hours; 0 means api.FreeCallsPerDay
 	MaxKeys   int            // active keys per owner; 0 means api.MaxActiveKeys
 	Limits    console.Limits // of requests to the console
+	MCP       MCP
 
 	AdminListen string // address of metrics and profiles; "" means none, port 0 takes a free one
 	LogCalls    bool   // a line of the log for every call
@@ -118,6 +120,7 @@ type Daemon struct {
 	metrics   *observe.Metrics
 	jobs      *jobs
 	web       *web.Server
+	mcp       *mcp.Server
 	listener  net.Listener // of public
 	public    *endpoint
 	admin     *endpoint
@@ -222,10 +225,17 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	if d.desk != nil {
 		admission.Desk = d.metrics.Desk(d.desk)
 	}
-	d.web = web.New(web.Config{
-		Reader: read, Gate: gate.New(admission), Streams: d.feed, Ready: d.Ready, Trusted: d.cfg.TrustedProxies,
+	public, err := d.publicURL()
+	if err != nil {
+		return err
+	}
+	door := gate.New(admission)
+	server := web.Config{
+		Reader: read, Gate: door, Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.cfg.TrustedProxies, d.cfg.Now),
 		More: d.moreRoutes(owners), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
-	})
+	}
+	d.openMCP(&server, door, ids, public)
+	d.web = web.New(server)
 	return nil
 }
 
@@ -285,6 +295,7 @@ func (d *Daemon) openEndpoints(context.Context) error {
 	}
 	d.public = newEndpoint(d.listener, d.metrics.Calls(d.web, access), d.cfg.Logger)
 	d.public.server.RegisterOnShutdown(d.web.EndStreams)
+	d.public.server.RegisterOnShutdown(d.mcp.End)
 	l, err := datadir.Listen(d.cfg.DataDir)
 	if err != nil {
 		return err
@@ -372,6 +383,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		all.Go(func() { line.Run(jobs) })
 	}
 	d.jobs.schedule(jobs, &all)
+	all.Go(func() { d.mcp.Run(jobs) })
 	if d.smtp != nil {
 		all.Go(func() { d.smtp.Run(jobs) })
 	}

@@ -69,6 +69,7 @@ func newCheckConfig(s *settings) *cobra.Command {
 				{"file", file}, {"data_dir", cfg.DataDir}, {"listen", cfg.Listen}, {"log.level", cfg.Log.Level}, {"log.format", cfg.Log.Format},
 				{"log.calls", fmt.Sprint(cfg.Log.Calls)}, {"admin.listen", cfg.Admin.Listen}, {"jobs.key_file", cfg.Jobs.KeyFile},
 				{"sources.disabled", fmt.Sprint(cfg.Sources.Disabled)},
+				{"mcp", fmt.Sprintf("%+v", cfg.MCP)},
 			}, append(cfg.Brief.Rows(), cfg.rows()...)...) {
 				fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/contextd/contextd/cmd/contextd/briefs"
 	"github.com/contextd/contextd/cmd/contextd/cli"
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/mcp"
 	"github.com/contextd/contextd/daemon/web/hook"
 	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk/api"
@@ -44,7 +45,12 @@ type config struct {
 		Disabled         []string `mapstructure:"disabled"`
 		CoinGeckoKeyFile string   `mapstructure:"coingecko_key_file"`
 	} `mapstructure:"sources"`
-	Brief       briefs.Settings `mapstructure:"brief"`
+	Brief briefs.Settings `mapstructure:"brief"`
+	MCP   struct {
+		Prefix          string   `mapstructure:"prefix"`
+		Origins         []string `mapstructure:"origins"`
+		PublicDiscovery bool     `mapstructure:"public_discovery"`
+	} `mapstructure:"mcp"`
 	ownerConfig `mapstructure:",squash"`
 }
 
@@ -73,6 +79,9 @@ func newSettings(flags *pflag.FlagSet) *settings {
 	for key, value := range briefs.Defaults() {
 		s.v.SetDefault(key, value)
 	}
+	s.v.SetDefault("mcp.prefix", mcp.DefaultPrefix)
+	s.v.SetDefault("mcp.origins", []string{})
+	s.v.SetDefault("mcp.public_discovery", false)
 	s.setOwnerDefaults()
 	s.v.SetEnvPrefix("CONTEXTD")
 	s.v.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
@@ -196,7 +205,7 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 	if err != nil {
 		return daemon.Config{}, err
 	}
-	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, Briefs: written, Disabled: c.Sources.Disabled, AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, Logger: log}
+	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, Briefs: written, Disabled: c.Sources.Disabled, AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, MCP: daemon.MCP(c.MCP), Logger: log}
 	if c.Sources.CoinGeckoKeyFile != "" {
 		key, err := os.ReadFile(c.Sources.CoinGeckoKeyFile)
 		if err != nil {
