@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -33,6 +34,7 @@ import (
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/web/console"
+	"github.com/contextd/contextd/daemon/web/openapi"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
@@ -70,6 +72,7 @@ type Config struct {
 	MaxKeys   int            // active keys per owner; 0 means api.MaxActiveKeys
 	Limits    console.Limits // of requests to the console
 
+	Packs        []*pack.Pack  // that are served; nil means the crypto pack
 	Every        time.Duration // from refresh to refresh; 0 means api.RefreshInterval
 	BriefAt      time.Duration // time of day, UTC, of the daily brief
 	Disabled     []string      // ids of sources that are switched off
@@ -163,7 +166,10 @@ func (d *Daemon) openPublic(context.Context) (err error) {
 
 // openPacks restores every pack, so that its newest stored state is served at once.
 func (d *Daemon) openPacks(ctx context.Context) error {
-	packs := []*pack.Pack{pack.Crypto()}
+	packs := d.cfg.Packs
+	if packs == nil {
+		packs = []*pack.Pack{pack.Crypto()}
+	}
 	ids := make([]string, len(packs))
 	for i, p := range packs {
 		ids[i] = p.ID
@@ -205,13 +211,15 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	routes := owners.Routes()
+	maps.Copy(routes, openapi.Routes())
 	admission := gate.Config{Keys: d.keys, Meter: d.meter, Plans: d.cfg.Plans}
 	if d.desk != nil {
 		admission.Desk = d.desk
 	}
 	d.web = web.New(web.Config{
 		Reader: read, Gate: gate.New(admission), Streams: d.feed, Ready: d.Ready, Trusted: d.cfg.TrustedProxies,
-		More: owners.Routes(), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+		More: routes, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	})
 	return nil
 }
@@ -272,6 +280,9 @@ func (d *Daemon) URL() string {
 	}
 	return "http://" + net.JoinHostPort(host, port)
 }
+
+// Routes are the methods and paths of the public address, such as "GET /v1/fresh", sorted.
+func (d *Daemon) Routes() []string { return d.web.Routes() }
 
 // Keys issues, lists and revokes the daemon's keys.
 func (d *Daemon) Keys() *account.Keys { return d.keys }

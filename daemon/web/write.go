@@ -75,14 +75,8 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a reader.Answer) 
 	send(w, http.StatusOK, s.text(a))
 }
 
-// send writes a JSON text with its length. A client that went away is not an error of ours.
-func send(w http.ResponseWriter, status int, text []byte) {
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(text)))
-	w.WriteHeader(status)
-	_, _ = w.Write(text)
-}
+// send writes a JSON text.
+func send(w http.ResponseWriter, status int, text []byte) { Send(w, status, "application/json", text) }
 
 // WriteJSON answers with status and v as JSON.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {

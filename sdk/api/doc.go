@@ -26,6 +26,7 @@ const (
 	PathMCP         = "/api/mcp"
 	PathOpenAPI     = "/api/openapi"
 	PathOpenAPIYAML = "/api/openapi.yaml"
+	PathDocs        = "/docs"
 
 	PathAuthEmail        = "/api/auth/email"
 	PathAuthEmailVerify  = "/api/auth/email/verify"

@@ -61,6 +61,7 @@ func TestNames(t *testing.T) {
 		api.PathMCP:            "/api/mcp",
 		api.PathOpenAPI:        "/api/openapi",
 		api.PathOpenAPIYAML:    "/api/openapi.yaml",
+		api.PathDocs:           "/docs",
 		api.PathAuthEmail:      "/api/auth/email",
 		api.PathAuthWallet:     "/api/auth/wallet",
 		api.PathAuthSession:    "/api/auth/session",
