@@ -54,7 +54,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 		return usageError{fmt.Errorf("%w\n  try: %s --help", err, c.CommandPath())}
 	})
 	s := newSettings(root.PersistentFlags())
-	addGroup(root, newServe(s), newDemo(s), newKeys(s), newDeposits(s), newReconcile(s), newAdmin(s), newCheckConfig(s), newVersion(), newCompletion())
+	addGroup(root, newServe(s), newDemo(s), newKeys(s), newDeposits(s), newReconcile(s), newAdmin(s), newCheckConfig(s), newOpenAPI(), newVersion(), newCompletion())
 	return root
 }
 

@@ -78,6 +78,15 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, a reader.Answer) 
 // send writes a JSON text.
 func send(w http.ResponseWriter, status int, text []byte) { Send(w, status, "application/json", text) }
 
+// Send writes a text with its type and length. A client that went away is not an error of ours.
+func Send(w http.ResponseWriter, status int, contentType string, text []byte) {
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
+	_, _ = w.Write(text)
+}
+
 // WriteJSON answers with status and v as JSON.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	var buf bytes.Buffer

@@ -66,3 +66,6 @@ const SessionCookie = "contextd_session"
 
 // CacheImmutable is the Cache-Control of every snapshot answer.
 const CacheImmutable = "public, max-age=86400, immutable"
+
+// CacheHour is the Cache-Control of the description.
+const CacheHour = "public, max-age=3600"

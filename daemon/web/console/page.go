@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/web/page"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -33,14 +34,14 @@ func (c *Console) show(w http.ResponseWriter, status int, v view) error {
 	v.Host, v.URL, v.Style, v.Minutes = c.cfg.PublicURL.Host, c.cfg.PublicURL.String(), template.CSS(pageCSS), int(api.SignInLifetime.Minutes())
 	v.Action = c.cfg.PublicURL.Path + api.PathAuthEmailLanding
 	var text bytes.Buffer
-	if err := c.page.Execute(&text, v); err != nil {
+	if err := c.landed.Execute(&text, v); err != nil {
 		return err
 	}
 	h := w.Header()
-	web.PageHeaders(h, pageCSS)
+	page.Headers(h, pageCSS)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "same-origin") // the token is in the address; with no-referrer the form would be of no origin
-	web.Send(w, status, "text/html; charset=utf-8", text.Bytes())
+	web.Send(w, status, page.HTML, text.Bytes())
 	return nil
 }
 

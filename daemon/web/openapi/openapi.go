@@ -8,11 +8,13 @@ import (
 	"crypto/sha256"
 	_ "embed" // openapi.yaml and what is made from it
 	"encoding/hex"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/web/page"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -38,12 +40,12 @@ func JSON() []byte { return slices.Clone(jsonText) }
 
 // Routes are those of the description, for web.Config.
 func Routes() web.Routes {
-	page := document{"text/html; charset=utf-8", docsText, http.Header{}}
-	web.PageHeaders(page.header, docsStyle)
+	docs := document{page.HTML, docsText, http.Header{}}
+	page.Headers(docs.header, docsStyle)
 	return web.Routes{
 		api.PathOpenAPI:     {http.MethodGet: document{"application/json", jsonText, nil}.handler()},
 		api.PathOpenAPIYAML: {http.MethodGet: document{"application/yaml", yamlText, nil}.handler()},
-		api.PathDocs:        {http.MethodGet: page.handler()},
+		api.PathDocs:        {http.MethodGet: docs.handler()},
 	}
 }
 
@@ -60,11 +62,9 @@ func (d document) handler() web.Handler {
 	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
 	return func(w http.ResponseWriter, r *http.Request) error {
 		h := w.Header()
-		for name, values := range d.header {
-			h[name] = values
-		}
+		maps.Copy(h, d.header)
 		h.Set("ETag", tag)
-		h.Set("Cache-Control", "public, max-age=3600")
+		h.Set("Cache-Control", api.CacheHour)
 		h.Set("Access-Control-Allow-Origin", "*") // tools in browsers read descriptions
 		if has(r.Header["If-None-Match"], tag) {
 			w.WriteHeader(http.StatusNotModified)

@@ -375,7 +375,7 @@ func (s *stage) console() [][2]string {
 	for name := range s.c.operations() {
 		method, path, _ := strings.Cut(name, " ")
 		switch {
-		case path == api.PathOpenAPI || path == api.PathOpenAPIYAML || path == api.PathDocs || path == api.PathMCP:
+		case path == api.PathMCP, path == api.PathOpenAPI || path == api.PathOpenAPIYAML || path == api.PathDocs:
 		case strings.HasPrefix(path, "/v1/") || name == "GET "+api.PathAuthEmailLanding:
 		default:
 			list = append(list, [2]string{method, strings.NewReplacer("{pack}", "crypto", "{keyId}", s.key[:api.KeyIDLength], "{depositId}", "none").Replace(path)})
@@ -406,12 +406,15 @@ func (s *stage) fail() {
 	}
 	s.do(503, "POST", api.PathCredits+"/"+intent.ID+"/verify", `{"txHash":"0x`+strings.Repeat("ab", 32)+`"}`, me)
 
-	s.drop("usage", "sessions", "challenges")
+	s.drop("usage", "sessions", "challenges", "paid_calls")
 	for name, query := range s.paid() {
 		method, path, _ := strings.Cut(name, " ")
 		s.do(500, method, path+query, "", bearer(s.key))
 	}
 	s.do(500, "GET", api.PathSubscribe+"?token="+s.key, "")
+	if s.speaksMCP() {
+		s.do(500, "POST", api.PathMCP, callFresh, unseen())
+	}
 	bodies := map[string]string{
 		api.PathAuthEmail: `{"email":"x@example.org"}`, api.PathAuthWallet: `{"address":"` + s.chain.Wallet().Address + `"}`,
 		api.PathAuthEmailVerify: `{"token":"x"}`, api.PathAuthEmailLanding: "token=x", api.PathAuthWalletVerify: `{"message":"Nonce: x","signature":"0x"}`,

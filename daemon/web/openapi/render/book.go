@@ -82,8 +82,8 @@ type schema struct {
 
 // failure is an error and the statuses that it comes with.
 type failure struct {
-	Reason, Code, Message, Hint string
-	Statuses                    []string
+	Reason, Message, Hint string
+	Codes, Statuses       []string
 }
 
 func newBook(root node) *book { return &book{root: root} }
@@ -214,12 +214,16 @@ func (b *book) message(status string, n node) (message, error) {
 // fail notes an error for the table.
 func (b *book) fail(status string, e node) {
 	reason, code := e.get("reason").text(), e.get("code").text()
-	i := slices.IndexFunc(b.errors, func(f failure) bool { return f.Reason == reason && f.Code == code })
+	i := slices.IndexFunc(b.errors, func(f failure) bool { return f.Reason == reason })
 	if i < 0 {
 		i = len(b.errors)
-		b.errors = append(b.errors, failure{Reason: reason, Code: code, Message: e.get("message").text(), Hint: e.get("hint").text()})
+		b.errors = append(b.errors, failure{Reason: reason, Message: e.get("message").text(), Hint: e.get("hint").text()})
 	}
-	if f := &b.errors[i]; !slices.Contains(f.Statuses, status) {
+	f := &b.errors[i]
+	if !slices.Contains(f.Codes, code) {
+		f.Codes = append(f.Codes, code)
+	}
+	if !slices.Contains(f.Statuses, status) {
 		f.Statuses = append(f.Statuses, status)
 	}
 }
