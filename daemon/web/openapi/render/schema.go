@@ -15,6 +15,9 @@ func typeOf(s node) template.HTML {
 	}
 	var parts []string
 	for _, kind := range s.get("type").texts() {
+		if !s.get("enum").absent() {
+			break // its values say it
+		}
 		if kind == "array" {
 			kind = "array of " + string(typeOf(s.get("items")))
 		}
