@@ -19,6 +19,7 @@ import (
 	"github.com/contextd/contextd/client/live"
 	"github.com/contextd/contextd/client/local"
 	"github.com/contextd/contextd/client/purse"
+	"github.com/contextd/contextd/client/ui"
 )
 
 // Main runs ctx with args, without the program's name, in the surroundings s, and returns the exit code.
@@ -55,11 +56,16 @@ func newRoot(a *app.App) *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: "data", Title: "Ask the service"}, &cobra.Group{ID: "account", Title: "Your account"},
 		&cobra.Group{ID: "local", Title: "About ctx"})
 	addGroup(root, "data", data.Commands(a))
+	if brief, _, err := root.Find([]string{"brief"}); err == nil {
+		brief.AddCommand(account.Prompt(a))
+	}
 	addGroup(root, "data", live.Commands(a))
+	addGroup(root, "data", ui.Commands(a))
 	addGroup(root, "account", account.Commands(a))
 	addGroup(root, "account", purse.Commands(a))
 	addGroup(root, "local", local.Commands(a))
 	root.AddCommand(topics()...)
+	ui.Bare(a, root)
 	root.SetHelpCommandGroupID("local")
 	return root
 }

@@ -87,14 +87,6 @@ func (cfg Config) chainID() int64 {
 	return cfg.ChainID
 }
 
-// keyEnv is the environment of new keys.
-func (cfg Config) keyEnv() api.KeyEnv {
-	if cfg.chainID() == api.ChainIDMain {
-		return api.EnvLive
-	}
-	return api.EnvTest
-}
-
 // prune drops what is kept no longer: single calls, sessions and sign-ins that have ended.
 func (d *Daemon) prune(ctx context.Context) error {
 	if err := d.store.PruneCalls(ctx, d.cfg.Now()); err != nil {

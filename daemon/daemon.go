@@ -21,7 +21,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/brief/editor"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
@@ -31,9 +31,13 @@ import (
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/datadir"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/web/briefs"
 	"github.com/contextd/contextd/daemon/web/console"
+	"github.com/contextd/contextd/daemon/web/hook"
+	"github.com/contextd/contextd/daemon/web/observe"
 	"github.com/contextd/contextd/daemon/web/openapi"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
@@ -72,11 +76,15 @@ type Config struct {
 	MaxKeys   int            // active keys per owner; 0 means api.MaxActiveKeys
 	Limits    console.Limits // of requests to the console
 
+	AdminListen string // address of metrics and profiles; "" means none, port 0 takes a free one
+	LogCalls    bool   // a line of the log for every call
+	JobsKey     []byte // lets who has it start jobs from outside; nil means nobody
+
 	Packs        []*pack.Pack  // that are served; nil means the crypto pack
 	Every        time.Duration // from refresh to refresh; 0 means api.RefreshInterval
-	BriefAt      time.Duration // time of day, UTC, of the daily brief
-	Disabled     []string      // ids of sources that are switched off
-	CoinGeckoKey string        // used after CoinGecko refuses calls without one; "" means none
+	Briefs       Briefs
+	Disabled     []string // ids of sources that are switched off
+	CoinGeckoKey string   // used after CoinGecko refuses calls without one; "" means none
 
 	Transport http.RoundTripper // to the sources; nil means the real network
 	Recording Recording         // recorded sources in place of real ones; nil means none
@@ -98,6 +106,7 @@ type Daemon struct {
 	lock      *os.File
 	store     *store.Store
 	history   *history.History
+	editor    *editor.Editor
 	keys      *account.Keys
 	meter     *billing.Meter
 	books     *billing.Books
@@ -108,10 +117,13 @@ type Daemon struct {
 	demoChain *devchain.Chain // of a demo alone
 	pipelines map[string]*pipeline.Pipeline
 	feed      *feed.Feed
+	metrics   *observe.Metrics
+	jobs      *jobs
 	web       *web.Server
 	listener  net.Listener // of public
 	public    *endpoint
 	admin     *endpoint
+	watch     *endpoint // of metrics and profiles, nil without an address
 	stopping  atomic.Bool
 }
 
@@ -127,8 +139,8 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	d := &Daemon{cfg: cfg, pipelines: map[string]*pipeline.Pipeline{}}
-	for _, step := range []func(context.Context) error{d.openStore, d.openPublic, d.openChain, d.openPacks, d.openEndpoints} {
+	d := &Daemon{cfg: cfg, pipelines: map[string]*pipeline.Pipeline{}, metrics: observe.New(cfg.Now), jobs: &jobs{now: cfg.Now, logger: cfg.Logger}}
+	for _, step := range []func(context.Context) error{d.openStore, d.openPublic, d.openChain, d.openPacks, d.openEndpoints, d.openWatch} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, d.Close())
 		}
@@ -139,7 +151,7 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 // openStore takes the lock, opens the databases and loads the keys.
 func (d *Daemon) openStore(ctx context.Context) error {
 	var err error
-	if d.lock, err = lock(d.cfg.DataDir); err != nil {
+	if d.lock, err = datadir.Lock(d.cfg.DataDir); err != nil {
 		return err
 	}
 	if d.store, err = store.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
@@ -148,10 +160,13 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	if d.history, err = history.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
 		return err
 	}
-	d.meter = billing.New(billing.Config{Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, Now: d.cfg.Now})
+	if d.editor, err = newEditor(ctx, d.cfg, d.store, d.history, d.metrics); err != nil {
+		return err
+	}
+	d.meter = billing.New(billing.Config{Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, Booked: d.metrics.Booked, Now: d.cfg.Now})
 	d.books = &billing.Books{Ledger: d.store, Meter: d.meter, Now: d.cfg.Now}
 	d.keys, err = account.OpenKeys(ctx, account.Config{
-		Store: d.store, Owners: d.store, Env: d.cfg.keyEnv(), Most: d.cfg.MaxKeys, Alone: d.meter.Exclusively, Now: d.cfg.Now,
+		Store: d.store, Owners: d.store, Env: api.EnvOfChain(d.cfg.chainID()), Most: d.cfg.MaxKeys, Alone: d.meter.Exclusively, Now: d.cfg.Now,
 	})
 	return err
 }
@@ -166,14 +181,7 @@ func (d *Daemon) openPublic(context.Context) (err error) {
 
 // openPacks restores every pack, so that its newest stored state is served at once.
 func (d *Daemon) openPacks(ctx context.Context) error {
-	packs := d.cfg.Packs
-	if packs == nil {
-		packs = []*pack.Pack{pack.Crypto()}
-	}
-	ids := make([]string, len(packs))
-	for i, p := range packs {
-		ids[i] = p.ID
-	}
+	packs, ids := d.cfg.packs(), d.cfg.packIDs()
 	if err := checkSources(packs, d.cfg.Disabled); err != nil {
 		return err
 	}
@@ -193,9 +201,9 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	fetcher := source.NewFetcher(fetch)
 	for _, p := range packs {
 		line, err := pipeline.Open(ctx, pipeline.Config{
-			Pack: p, Fetcher: fetcher, Store: d.history, Feed: d.feed, Writers: []brief.Writer{brief.BuiltIn()},
-			Every: d.cfg.Every, BriefAt: d.cfg.BriefAt, Disabled: d.cfg.Disabled,
-			AlwaysDue: d.cfg.Recording != nil, EveryState: d.cfg.Recording != nil, Before: advance,
+			Pack: p, Fetcher: fetcher, Store: d.history, Feed: d.feed, Writers: d.editor.Writers(),
+			Every: d.cfg.Every, BriefAt: d.cfg.Briefs.At, TextWithin: d.cfg.Briefs.TextWithin, Disabled: d.cfg.Disabled,
+			AlwaysDue: d.cfg.Recording != nil, EveryState: d.cfg.Recording != nil, Before: advance, Observer: d.metrics, Track: d.jobs.track,
 			Now: d.cfg.Now, Logger: d.cfg.Logger,
 		})
 		if err != nil {
@@ -203,25 +211,50 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 		}
 		d.pipelines[p.ID] = line
 	}
+	d.addJobs()
 	read := reader.New(reader.Config{
-		Packs: served(packs), Feed: d.feed, History: d.history, Now: d.cfg.Now,
+		Packs: served(packs), Feed: d.feed, History: d.history, Briefs: d.editor, Now: d.cfg.Now,
 		Trouble: func(pack string) []api.SourceStatus { return d.pipelines[pack].Status() },
 	})
 	owners, err := d.openConsole(ids)
 	if err != nil {
 		return err
 	}
-	routes := owners.Routes()
-	maps.Copy(routes, openapi.Routes())
 	admission := gate.Config{Keys: d.keys, Meter: d.meter, Plans: d.cfg.Plans}
 	if d.desk != nil {
-		admission.Desk = d.desk
+		admission.Desk = d.metrics.Desk(d.desk)
 	}
 	d.web = web.New(web.Config{
 		Reader: read, Gate: gate.New(admission), Streams: d.feed, Ready: d.Ready, Trusted: d.cfg.TrustedProxies,
-		More: routes, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+		More: d.moreRoutes(owners), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	})
 	return nil
+}
+
+// packs are those that are served.
+func (cfg Config) packs() []*pack.Pack {
+	if cfg.Packs == nil {
+		return []*pack.Pack{pack.Crypto()}
+	}
+	return cfg.Packs
+}
+
+// packIDs are their ids.
+func (cfg Config) packIDs() (ids []string) {
+	for _, p := range cfg.packs() {
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
+// moreRoutes are the routes of the console and of the description, and those for a scheduler outside.
+func (d *Daemon) moreRoutes(owners *console.Console) web.Routes {
+	routes := owners.Routes()
+	maps.Copy(routes, openapi.Routes())
+	if d.cfg.JobsKey != nil {
+		maps.Copy(routes, hook.Routes(hook.Config{Key: d.cfg.JobsKey, Start: d.startJob, Now: d.cfg.Now}))
+	}
+	return routes
 }
 
 // served are packs as the reader knows them.
@@ -254,25 +287,33 @@ func checkSources(packs []*pack.Pack, disabled []string) error {
 
 // openEndpoints makes the endpoints of the public address and the admin socket.
 func (d *Daemon) openEndpoints(context.Context) error {
-	d.public = newEndpoint(d.listener, d.web, d.cfg.Logger)
+	var access *slog.Logger
+	if d.cfg.LogCalls {
+		access = d.cfg.Logger
+	}
+	d.public = newEndpoint(d.listener, d.metrics.Calls(d.web, access), d.cfg.Logger)
 	d.public.server.RegisterOnShutdown(d.web.EndStreams)
-	l, err := listenAdmin(d.cfg.DataDir)
+	l, err := datadir.Listen(d.cfg.DataDir)
 	if err != nil {
 		return err
 	}
-	admin := web.NewAdmin(web.AdminConfig{Keys: d.keys, Books: d.books, Till: d.till(), Refresh: d.Refresh, Brief: d.Narrate, Logger: d.cfg.Logger})
+	admin := web.NewAdmin(web.AdminConfig{Keys: d.keys, Books: d.books, Till: d.till(), Refresh: d.Refresh, Brief: d.Narrate,
+		Jobs: &web.Jobs{List: d.Jobs, Run: d.RunJob}, More: briefs.Routes(d.editor), Logger: d.cfg.Logger})
 	d.admin = newEndpoint(l, admin, d.cfg.Logger)
 	return nil
 }
 
 // URL is the base URL of the public address, as a client on this machine reaches it.
-func (d *Daemon) URL() string {
-	addr := d.listener.Addr().String()
+func (d *Daemon) URL() string { return reachable(d.listener, d.cfg.Listen) }
+
+// reachable is the URL at which a client on this machine reaches l, which was asked to listen on listen.
+func reachable(l net.Listener, listen string) string {
+	addr := l.Addr().String()
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return "http://" + addr
 	}
-	if asked, _, err := net.SplitHostPort(d.cfg.Listen); err == nil && net.ParseIP(host).IsUnspecified() {
+	if asked, _, err := net.SplitHostPort(listen); err == nil && net.ParseIP(host).IsUnspecified() {
 		host = "127.0.0.1" // also where every address is listened on
 		if asked == "::" {
 			host = "::1"
@@ -331,29 +372,23 @@ func (d *Daemon) pipeline(pack string) (*pipeline.Pipeline, error) {
 	return line, nil
 }
 
-const (
-	flushEvery = 30 * time.Second // the last use of keys is written down
-	pruneEvery = time.Hour        // what has ended is dropped
-)
-
 // Run answers and refreshes until ctx is done, then stops: no longer ready, no new calls, jobs ended, calls under way answered,
 // last uses written. It returns why an endpoint failed, nil after a stop that was asked for.
 func (d *Daemon) Run(ctx context.Context) error {
 	jobs, stopJobs := context.WithCancel(ctx)
 	defer stopJobs()
 	var all sync.WaitGroup
+	d.jobs.ctx = jobs
 	for _, line := range d.pipelines {
 		all.Go(func() { line.Run(jobs) })
 	}
-	all.Go(func() { d.every(jobs, flushEvery, "last use of keys was not written", d.keys.Flush) })
-	all.Go(func() { d.every(jobs, pruneEvery, "what had ended was not dropped", d.prune) })
-	all.Go(func() { d.every(jobs, sweepEvery, "payments were not looked at again", d.sweep) })
-	all.Go(func() { d.every(jobs, scanEvery, "deposits were not looked for", d.Scan) })
+	d.jobs.schedule(jobs, &all)
 	if d.smtp != nil {
 		all.Go(func() { d.smtp.Run(jobs) })
 	}
-	failed := make(chan error, 2)
-	for _, e := range []*endpoint{d.public, d.admin} {
+	endpoints := d.endpoints()
+	failed := make(chan error, len(endpoints))
+	for _, e := range endpoints {
 		all.Go(func() { failed <- e.serve() })
 	}
 	d.cfg.Logger.Info("listening", "url", d.URL(), "data_dir", d.cfg.DataDir)
@@ -363,36 +398,32 @@ func (d *Daemon) Run(ctx context.Context) error {
 	case err = <-failed:
 	}
 	d.stopping.Store(true)
-	for _, e := range []*endpoint{d.public, d.admin} {
+	for _, e := range endpoints {
 		all.Go(func() { e.stop(context.WithoutCancel(ctx)) })
 	}
 	stopJobs()
 	all.Wait()
+	d.jobs.runs.Wait()
 	return errors.Join(err, d.keys.Flush(context.WithoutCancel(ctx)))
 }
 
-// every does job now and then in each interval until ctx is done. What goes wrong is logged as failed.
-func (d *Daemon) every(ctx context.Context, interval time.Duration, failed string, job func(context.Context) error) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		if err := job(ctx); err != nil && ctx.Err() == nil {
-			d.cfg.Logger.Error(failed, "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+// endpoints are those that are open.
+func (d *Daemon) endpoints() []*endpoint {
+	list := []*endpoint{d.public, d.admin}
+	if d.watch != nil {
+		list = append(list, d.watch)
 	}
+	return list
 }
 
 // Close frees what Open took. It is for after Run, or instead of it.
 func (d *Daemon) Close() error {
 	var errs []error
 	listeners := []net.Listener{d.listener}
-	if d.admin != nil {
-		listeners = append(listeners, d.admin.listener)
+	for _, e := range []*endpoint{d.admin, d.watch} {
+		if e != nil {
+			listeners = append(listeners, e.listener)
+		}
 	}
 	for _, l := range listeners {
 		if l != nil {
@@ -406,6 +437,9 @@ func (d *Daemon) Close() error {
 	}
 	if d.demoChain != nil {
 		errs = append(errs, d.demoChain.Close())
+	}
+	if d.editor != nil {
+		d.editor.Close()
 	}
 	if d.history != nil {
 		errs = append(errs, d.history.Close())

@@ -22,6 +22,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/datadir"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/store/sqlite"
 	"github.com/contextd/contextd/sdk"
@@ -74,7 +75,7 @@ func TestDirectoryIsPrivateAndLocked(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = daemon.Open(t.Context(), d.Config)
-	if !errors.Is(err, daemon.ErrLocked) || !strings.Contains(err.Error(), dir) {
+	if !errors.Is(err, datadir.ErrLocked) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("second Open: %v, want ErrLocked with the directory", err)
 	}
 	d.Stop(t)

@@ -7,9 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
-	"runtime"
 	"time"
 )
 
@@ -61,58 +58,4 @@ func (e *endpoint) stop(ctx context.Context) {
 	if e.server.Shutdown(ctx) != nil {
 		_ = e.server.Close() // what is still open gets no more time
 	}
-}
-
-// adminSocket is the name of the admin socket in the data directory.
-const adminSocket = "admin.sock"
-
-// maxSocketPath is what the kernel takes as the path of a socket on every system we run on.
-const maxSocketPath = 100
-
-// listenAdmin listens on the admin socket of dir, which only the daemon's user can open. The caller holds the lock on dir, so a
-// socket that is there was left behind.
-func listenAdmin(dir string) (net.Listener, error) {
-	if err := os.Remove(filepath.Join(dir, adminSocket)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("remove old admin socket: %w", err)
-	}
-	var l net.Listener
-	err := atSocket(dir, func(path string) (err error) {
-		if l, err = net.Listen("unix", path); err == nil {
-			l.(*net.UnixListener).SetUnlinkOnClose(false) // the path may hold no longer; the next start removes it
-			err = os.Chmod(path, 0o600)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("listen on admin socket: %w", err)
-	}
-	return l, nil
-}
-
-// dialAdmin connects to the admin socket of dir.
-func dialAdmin(ctx context.Context, dir string) (net.Conn, error) {
-	var conn net.Conn
-	err := atSocket(dir, func(path string) (err error) {
-		conn, err = new(net.Dialer).DialContext(ctx, "unix", path)
-		return err
-	})
-	return conn, err
-}
-
-// atSocket calls use with a path of the admin socket of dir that the kernel takes: where the true one is too long, one through
-// an open descriptor of dir, which Linux offers.
-func atSocket(dir string, use func(path string) error) error {
-	path := filepath.Join(dir, adminSocket)
-	if len(path) <= maxSocketPath {
-		return use(path)
-	}
-	if runtime.GOOS != "linux" {
-		return fmt.Errorf("the path %s is too long for a socket: use a shorter data directory", path)
-	}
-	open, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer open.Close()
-	return use(fmt.Sprintf("/proc/self/fd/%d/%s", open.Fd(), adminSocket))
 }

@@ -6,17 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // operator opens dir as the operator does.
-func operator(t *testing.T, dir string) *daemon.Operator {
+func openOperator(t *testing.T, dir string) *operator.Operator {
 	t.Helper()
-	o, err := daemon.OpenOperator(t.Context(), daemon.Config{DataDir: dir, Now: daemontest.NewClock().Now})
+	o, err := operator.Open(t.Context(), operator.Config{DataDir: dir, Now: daemontest.NewClock().Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestOperatorWhileTheDaemonRunsOrNot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := operator(t, dir) // nothing runs: this makes the directory
+			o := openOperator(t, dir) // nothing runs: this makes the directory
 			early, err := o.IssueKey(t.Context(), ask("early", api.TierTeam))
 			if err != nil {
 				t.Fatal(err)
@@ -45,7 +45,7 @@ func TestOperatorWhileTheDaemonRunsOrNot(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := daemontest.Start(t, at(dir))
-			o = operator(t, dir)
+			o = openOperator(t, dir)
 			late, err := o.IssueKey(t.Context(), ask("late", ""))
 			if err != nil {
 				t.Fatal(err)
@@ -64,7 +64,7 @@ func TestOperatorWhileTheDaemonRunsOrNot(t *testing.T) {
 				t.Error(err)
 			}
 			d.Stop(t)
-			o = operator(t, dir)
+			o = openOperator(t, dir)
 			defer o.Close()
 			stored, err := o.ListKeys(t.Context())
 			if err != nil || len(stored) != 2 {
@@ -83,7 +83,7 @@ func TestOperatorWhileTheDaemonRunsOrNot(t *testing.T) {
 }
 
 // revokeAndCall revokes a key, again with the same answer, and sees it refused by the very next call.
-func revokeAndCall(t *testing.T, o *daemon.Operator, d *daemontest.Daemon, key api.IssuedKey) {
+func revokeAndCall(t *testing.T, o *operator.Operator, d *daemontest.Daemon, key api.IssuedKey) {
 	t.Helper()
 	done, err := o.RevokeKey(t.Context(), key.KeyID)
 	if err != nil || !done.OK {
@@ -107,7 +107,7 @@ func TestOperatorRefusals(t *testing.T) {
 		if !running {
 			d.Stop(t)
 		}
-		o := operator(t, dir)
+		o := openOperator(t, dir)
 		for want, act := range map[api.Reason]func() error{
 			api.ReasonKeyNotFound: func() error { _, err := o.RevokeKey(t.Context(), "cv_test_none/../x"); return err },
 			api.ReasonInvalidRequest: func() error {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/app"
@@ -14,6 +16,7 @@ import (
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/qr"
 )
 
 // depositFields are the members of a deposit.
@@ -114,7 +117,9 @@ func (o *buyOptions) tell(i *api.DepositIntent) {
 	o.app.Note("transfer exactly %s %s\n  to     %s\n  token  %s on chain %d\n  until  %s\n  link   %s", i.AmountUSDC, api.AssetUSDG, i.Recipient, i.Token, i.ChainID,
 		o.until(i), i.PaymentURI)
 	if o.app.ErrTTY && !o.app.Flags.Quiet && !o.app.Style(true).ASCII {
-		fmt.Fprint(o.app.Err, drawQR(i.PaymentURI, o.app.Columns()))
+		if lines := qr.Lines(i.PaymentURI, qr.Quiet, true); len(lines) > 0 && ansi.StringWidth(lines[0]) <= o.app.Columns() {
+			fmt.Fprintln(o.app.Err, strings.Join(lines, "\n"))
+		}
 	}
 	o.app.Note("waiting for it; Ctrl-C leaves the purchase as it is. Faster, with the transaction:\n  ctx credits verify %s --tx 0x…", i.ID)
 }

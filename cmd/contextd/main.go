@@ -7,15 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
-	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/cmd/contextd/admin"
+	"github.com/contextd/contextd/cmd/contextd/cli"
+	"github.com/contextd/contextd/daemon/store/datadir"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -51,42 +51,12 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	root.SetErr(errOut)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w\n  try: %s --help", err, c.CommandPath())}
+		return cli.Usage("%w\n  try: %s --help", err, c.CommandPath())
 	})
 	s := newSettings(root.PersistentFlags())
-	addGroup(root, newServe(s), newDemo(s), newKeys(s), newDeposits(s), newReconcile(s), newAdmin(s), newCheckConfig(s), newOpenAPI(), newVersion(), newCompletion())
+	cli.AddGroup(root, newServe(s), newDemo(s), admin.NewKeys(s.operate), newBrief(s), admin.NewDeposits(s.operate), admin.NewReconcile(s.operate), admin.NewAdmin(s.operate), admin.NewJobs(s.operate), newCheckConfig(s), newDoctor(s), newHealthcheck(s), newMonitoring(), newOpenAPI(), newVersion(), newCompletion())
 	return root
 }
-
-// addGroup adds children to c, which alone shows its help. Wrong arguments of theirs are usage errors.
-func addGroup(c *cobra.Command, children ...*cobra.Command) {
-	c.AddCommand(children...)
-	c.SuggestionsMinimumDistance = 2
-	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
-	c.Args = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return nil
-		}
-		text, try := fmt.Sprintf("unknown command %q for %q", args[0], c.CommandPath()), c.CommandPath()+" --help"
-		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-			try = c.CommandPath() + " " + near[0]
-		}
-		return usageError{errors.New(text + "\n  try: " + try)}
-	}
-	for _, child := range children {
-		check := child.Args
-		child.Args = func(c *cobra.Command, args []string) error {
-			err := check(c, args)
-			if err == nil || errors.As(err, new(usageError)) {
-				return err
-			}
-			return usageError{fmt.Errorf("%w\n  try: %s --help", err, c.CommandPath())}
-		}
-	}
-}
-
-// usageError is a mistake in how the program was called.
-type usageError struct{ error }
 
 // Exit codes, the same as those of ctx where both have one.
 const (
@@ -99,7 +69,7 @@ const (
 func exitCode(err error) int {
 	var refused *api.Error
 	switch {
-	case errors.As(err, new(usageError)):
+	case errors.As(err, new(cli.UsageError)):
 		return exitUsage
 	case errors.As(err, &refused) && refused.Status == 404:
 		return exitAbsent
@@ -116,7 +86,7 @@ func explain(err error) string {
 	switch {
 	case errors.As(err, &refused) && refused.Hint != "":
 		text += "\n  try: " + refused.Hint
-	case errors.Is(err, daemon.ErrLocked):
+	case errors.Is(err, datadir.ErrLocked):
 		text += "\n  try: stop the other process, or give this one its own --data-dir"
 	case errors.Is(err, syscall.EADDRINUSE):
 		text += "\n  try: another address, for example --listen 127.0.0.1:0"
@@ -135,14 +105,4 @@ func newVersion() *cobra.Command {
 			return err
 		},
 	}
-}
-
-// newLogger makes the log on w: text for people, JSON for machines, unless format says which.
-func newLogger(w io.Writer, format string, level slog.Level) *slog.Logger {
-	options := &slog.HandlerOptions{Level: level}
-	f, ok := w.(*os.File)
-	if format == "text" || format == "auto" && ok && term.IsTerminal(int(f.Fd())) {
-		return slog.New(slog.NewTextHandler(w, options))
-	}
-	return slog.New(slog.NewJSONHandler(w, options))
 }

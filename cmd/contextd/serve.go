@@ -20,6 +20,8 @@ func newServe(s *settings) *cobra.Command {
 		Example: "  contextd serve\n  contextd serve --listen 0.0.0.0:8402 --data-dir /var/lib/contextd",
 	}
 	s.bindListen(c)
+	c.Flags().String("admin-listen", "", "address for metrics and profiles, such as 127.0.0.1:8403; none unless set")
+	_ = s.v.BindPFlag("admin.listen", c.Flags().Lookup("admin-listen"))
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		cfg, _, err := s.read()
 		if err != nil {
@@ -65,8 +67,9 @@ func newCheckConfig(s *settings) *cobra.Command {
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, row := range append([][2]string{
 				{"file", file}, {"data_dir", cfg.DataDir}, {"listen", cfg.Listen}, {"log.level", cfg.Log.Level}, {"log.format", cfg.Log.Format},
-				{"brief.at", cfg.Brief.At + " UTC"}, {"sources.disabled", fmt.Sprint(cfg.Sources.Disabled)},
-			}, cfg.rows()...) {
+				{"log.calls", fmt.Sprint(cfg.Log.Calls)}, {"admin.listen", cfg.Admin.Listen}, {"jobs.key_file", cfg.Jobs.KeyFile},
+				{"sources.disabled", fmt.Sprint(cfg.Sources.Disabled)},
+			}, append(cfg.Brief.Rows(), cfg.rows()...)...) {
 				fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
 			}
 			return w.Flush()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,13 +11,17 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
+	"golang.org/x/term"
 
+	"github.com/contextd/contextd/cmd/contextd/briefs"
+	"github.com/contextd/contextd/cmd/contextd/cli"
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/web/hook"
+	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -27,14 +32,19 @@ type config struct {
 	Log     struct {
 		Level  string `mapstructure:"level"`
 		Format string `mapstructure:"format"`
+		Calls  bool   `mapstructure:"calls"`
 	} `mapstructure:"log"`
+	Admin struct {
+		Listen string `mapstructure:"listen"`
+	} `mapstructure:"admin"`
+	Jobs struct {
+		KeyFile string `mapstructure:"key_file"`
+	} `mapstructure:"jobs"`
 	Sources struct {
 		Disabled         []string `mapstructure:"disabled"`
 		CoinGeckoKeyFile string   `mapstructure:"coingecko_key_file"`
 	} `mapstructure:"sources"`
-	Brief struct {
-		At string `mapstructure:"at"`
-	} `mapstructure:"brief"`
+	Brief       briefs.Settings `mapstructure:"brief"`
 	ownerConfig `mapstructure:",squash"`
 }
 
@@ -55,9 +65,14 @@ func newSettings(flags *pflag.FlagSet) *settings {
 	s.v.SetDefault("listen", api.DefaultListen)
 	s.v.SetDefault("log.level", "info")
 	s.v.SetDefault("log.format", "auto")
-	s.v.SetDefault("brief.at", "12:00")
+	s.v.SetDefault("log.calls", false)
+	s.v.SetDefault("admin.listen", "")
+	s.v.SetDefault("jobs.key_file", "")
 	s.v.SetDefault("sources.disabled", []string{})
 	s.v.SetDefault("sources.coingecko_key_file", "")
+	for key, value := range briefs.Defaults() {
+		s.v.SetDefault(key, value)
+	}
 	s.setOwnerDefaults()
 	s.v.SetEnvPrefix("CONTEXTD")
 	s.v.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
@@ -102,7 +117,7 @@ func (s *settings) read() (config, string, error) {
 	}
 	var c config
 	if err := s.v.UnmarshalExact(&c); err != nil {
-		return config{}, file, usageError{fmt.Errorf("read configuration %s: %s", file, strings.Join(strings.Fields(err.Error()), " "))}
+		return config{}, file, cli.Usage("read configuration %s: %s", file, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return c, file, c.check()
 }
@@ -129,37 +144,32 @@ func (s *settings) configFile() (string, error) {
 // check reports what is wrong with c.
 func (c config) check() error {
 	if c.DataDir == "" {
-		return usageError{errors.New("no data directory: there is no home, so name one with --data-dir")}
+		return cli.Usage("no data directory: there is no home, so name one with --data-dir")
 	}
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		return usageError{fmt.Errorf("listen is %q, not host:port: %w", c.Listen, err)}
+		return cli.Usage("listen is %q, not host:port: %w", c.Listen, err)
 	}
 	if _, err := c.level(); err != nil {
 		return err
 	}
-	if f := c.Log.Format; f != "auto" && f != "text" && f != "json" {
-		return usageError{fmt.Errorf("log format is %q, not auto, text or json", f)}
+	if c.Admin.Listen != "" {
+		if _, _, err := net.SplitHostPort(c.Admin.Listen); err != nil {
+			return cli.Usage("admin.listen is %q, not host:port: %w", c.Admin.Listen, err)
+		}
 	}
-	_, err := c.briefAt()
-	return err
+	if f := c.Log.Format; f != "auto" && f != "text" && f != "json" {
+		return cli.Usage("log format is %q, not auto, text or json", f)
+	}
+	return nil
 }
 
 // level is the log level.
 func (c config) level() (slog.Level, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(c.Log.Level)); err != nil {
-		return 0, usageError{fmt.Errorf("log level is %q, not debug, info, warn or error", c.Log.Level)}
+		return 0, cli.Usage("log level is %q, not debug, info, warn or error", c.Log.Level)
 	}
 	return l, nil
-}
-
-// briefAt is the time of day of the daily brief.
-func (c config) briefAt() (time.Duration, error) {
-	t, err := time.Parse("15:04", c.Brief.At)
-	if err != nil {
-		return 0, usageError{fmt.Errorf("brief.at is %q, not a time of day such as 12:00 (UTC)", c.Brief.At)}
-	}
-	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
 }
 
 // logger makes the log on w.
@@ -171,13 +181,22 @@ func (c config) logger(w io.Writer) (*slog.Logger, error) {
 	return newLogger(w, c.Log.Format, level), nil
 }
 
+// briefs is how briefs are written.
+func (c config) briefs() (daemon.Briefs, error) {
+	plan, err := c.Brief.Read()
+	if err != nil && !errors.As(err, new(*fs.PathError)) {
+		err = cli.Usage("%w", err)
+	}
+	return daemon.Briefs(plan), err
+}
+
 // daemon is c as the daemon takes it, with secrets read from their files.
 func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
-	at, err := c.briefAt()
+	written, err := c.briefs()
 	if err != nil {
 		return daemon.Config{}, err
 	}
-	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, BriefAt: at, Disabled: c.Sources.Disabled, Logger: log}
+	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, Briefs: written, Disabled: c.Sources.Disabled, AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, Logger: log}
 	if c.Sources.CoinGeckoKeyFile != "" {
 		key, err := os.ReadFile(c.Sources.CoinGeckoKeyFile)
 		if err != nil {
@@ -185,5 +204,62 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 		}
 		d.CoinGeckoKey = strings.TrimSpace(string(key))
 	}
+	if c.Jobs.KeyFile != "" {
+		key, err := os.ReadFile(c.Jobs.KeyFile)
+		if err != nil {
+			return daemon.Config{}, fmt.Errorf("read jobs.key_file: %w", err)
+		}
+		if d.JobsKey = bytes.TrimSpace(key); len(d.JobsKey) < hook.MinKey {
+			return daemon.Config{}, cli.Usage("the key in jobs.key_file has %d bytes, fewer than %d: make one with openssl rand -hex 32", len(d.JobsKey), hook.MinKey)
+		}
+	}
 	return d, c.apply(&d)
+}
+
+// newLogger makes the log on w: text for people, JSON for machines, unless format says which.
+func newLogger(w io.Writer, format string, level slog.Level) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
+	f, ok := w.(*os.File)
+	if format == "text" || format == "auto" && ok && term.IsTerminal(int(f.Fd())) {
+		return slog.New(slog.NewTextHandler(w, options))
+	}
+	return slog.New(slog.NewJSONHandler(w, options))
+}
+
+// operate opens the data directory for act.
+func (s *settings) operate(c *cobra.Command, act func(o *operator.Operator) error) (err error) {
+	cfg, _, err := s.read()
+	if err != nil {
+		return err
+	}
+	return cfg.operate(c, operator.Config{}, act)
+}
+
+// newBrief makes the commands on briefs.
+func newBrief(s *settings) *cobra.Command {
+	c := &cobra.Command{Use: "brief", Short: "Try a brief out, and check those published"}
+	cli.AddGroup(c, briefs.Commands(func(c *cobra.Command, act func(o briefs.Operator) error) error {
+		cfg, _, err := s.read()
+		if err != nil {
+			return err
+		}
+		written, err := cfg.briefs()
+		if err != nil {
+			return err
+		}
+		more := daemon.BriefRoutes(daemon.Config{DataDir: cfg.DataDir, Briefs: written, Logger: slog.New(slog.DiscardHandler)})
+		return cfg.operate(c, operator.Config{More: more}, func(o *operator.Operator) error { return act(o) })
+	})...)
+	return c
+}
+
+// operate opens the data directory of c for act.
+func (c config) operate(command *cobra.Command, settings operator.Config, act func(o *operator.Operator) error) (err error) {
+	settings.DataDir, settings.Env, settings.MaxKeys = c.DataDir, api.EnvOfChain(c.Chain.ID), c.Limits.ActiveKeys
+	o, err := operator.Open(command.Context(), settings)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	return act(o)
 }

@@ -51,5 +51,8 @@ func Open(ctx context.Context, dir string, now time.Time) (*Store, error) {
 // Close ends all connections. The last one checkpoints the write-ahead log.
 func (s *Store) Close() error { return s.db.Close() }
 
+// Log is the size of the write-ahead log in bytes, and how often the database was busy for too long.
+func (s *Store) Log() (size, busy int64) { return s.db.LogSize(), s.db.Busy() }
+
 // Check reports whether the database answers.
 func (s *Store) Check(ctx context.Context) error { return s.db.Check(ctx) }

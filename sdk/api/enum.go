@@ -132,6 +132,14 @@ const (
 	EnvTest KeyEnv = "test"
 )
 
+// EnvOfChain is the environment of the keys of a daemon on a chain.
+func EnvOfChain(chainID int64) KeyEnv {
+	if chainID == ChainIDMain {
+		return EnvLive
+	}
+	return EnvTest
+}
+
 // CreditPack is one of the bundles of credits on sale.
 type CreditPack string
 

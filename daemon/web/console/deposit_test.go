@@ -13,6 +13,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
@@ -363,7 +364,7 @@ func TestOperatorSettlesStrays(t *testing.T) {
 	i := u.buy(api.CreditHobby)
 	s.send(i, -1, nil)
 	s.send(i, 5, nil)
-	o, err := daemon.OpenOperator(t.Context(), s.d.Config)
+	o, err := operator.Open(t.Context(), operator.Config{DataDir: s.d.Config.DataDir, Now: s.d.Config.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,180 @@
+// Package ui holds the command that starts the terminal UI.
+//
+// It hands package tui what it needs: the client of the service, the console of who is signed in, and the surroundings. It draws
+// nothing and asks the service for nothing itself.
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/app"
+	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui"
+	"github.com/contextd/contextd/tui/theme"
+)
+
+// replayPace is the time between two events of a recording.
+const replayPace = 2 * time.Second
+
+// options are the flags of ui.
+type options struct {
+	app      *app.App
+	theme    string
+	ascii    bool
+	readOnly bool
+	replay   string
+}
+
+// Commands are the commands of this package.
+func Commands(a *app.App) []*cobra.Command {
+	o := &options{app: a}
+	c := a.Command(&cobra.Command{
+		Use: "ui [PACK]", Short: "Watch a pack in the terminal, with its brief, search, history, keys and credits", Args: cobra.MaximumNArgs(1),
+		SuggestFor: []string{"tui", "dashboard", "top"},
+		Long: "Watch a pack in the terminal as it changes, read its brief, search it, step back in its history, see its sources, and look after\n" +
+			"your keys and credits. ? shows the keys. ctx alone does the same on a terminal, where there is a key.\n\n" +
+			"Opening the stream costs a credit, and so do the first brief and every connection made anew. All else that costs says so before.",
+		Example: "  ctx ui\n  ctx ui --theme light\n  ctx tail -o ndjson > day.ndjson; ctx ui --replay day.ndjson",
+	}, nil, o.run)
+	f := c.Flags()
+	f.StringVar(&o.theme, "theme", themeAuto, "`colours`: auto, dark, light or mono; auto asks the terminal for its background")
+	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII characters alone")
+	f.BoolVar(&o.readOnly, "read-only", false, "neither make nor revoke keys, nor buy credits")
+	f.StringVar(&o.replay, "replay", "", "show a recording, a `file` of ctx tail -o ndjson, in place of a service")
+	return []*cobra.Command{c}
+}
+
+// Bare lets ctx without arguments start the UI where it can: on a terminal, with a key. Elsewhere it shows its help, as before.
+func Bare(a *app.App, root *cobra.Command) {
+	otherwise := root.RunE
+	root.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) > 0 || !drawable(a) {
+			return otherwise(c, args)
+		}
+		if key, _, err := a.Key(); err != nil || key.IsZero() {
+			return otherwise(c, args)
+		}
+		o := &options{app: a, theme: themeAuto}
+		return o.run(c.Context(), nil)
+	}
+}
+
+// drawable reports whether there is a terminal to draw on.
+func drawable(a *app.App) bool { return a.InTTY && a.OutTTY && a.Env("TERM") != "dumb" }
+
+// themeAuto is the value of --theme that goes by the background of the terminal.
+const themeAuto = "auto"
+
+// run starts the UI.
+func (o *options) run(ctx context.Context, args []string) error {
+	if !slices.Contains([]string{themeAuto, string(theme.Dark), string(theme.Light), string(theme.Mono)}, o.theme) {
+		return app.Invalid("--theme has %q, which is none of auto, dark, light, mono", o.theme)
+	}
+	if !drawable(o.app) {
+		return app.Invalid("ui needs a terminal that can be drawn on, for input and output").WithHint("ctx fresh or ctx tail, which need none")
+	}
+	c, err := o.config(args)
+	if err != nil {
+		return err
+	}
+	o.app.Flags.Quiet, o.app.Flags.NoInput = true, true // the terminal is the UI's: nothing else writes to it or asks on it
+	return tui.Run(ctx, c.Detect())
+}
+
+// config is what the UI needs.
+func (o *options) config(args []string) (tui.Config, error) {
+	style := o.app.Style(o.app.OutTTY)
+	c := tui.Config{
+		ASCII: o.ascii || style.ASCII, ReadOnly: o.readOnly, Now: o.app.Now, Env: o.app.Env, In: o.app.In, Out: o.app.Out, Browse: o.browse,
+	}
+	if o.theme != themeAuto {
+		c.Theme = theme.Name(o.theme)
+	}
+	if !style.Color {
+		c.Theme = theme.Mono
+	}
+	paths, err := o.app.Paths()
+	if err != nil {
+		return c, app.Invalid("%w", err)
+	}
+	c.CrashDir = filepath.Join(paths.Dir, "crash")
+	if c.Pack, err = o.app.Pack(args); err != nil {
+		return c, err
+	}
+	if o.replay != "" {
+		return o.recording(c)
+	}
+	return o.service(c)
+}
+
+// recording is c for a recording.
+func (o *options) recording(c tui.Config) (tui.Config, error) {
+	if _, err := os.Stat(o.replay); err != nil {
+		return c, app.Invalid("--replay: %w", err)
+	}
+	c.Stream = tui.Replay(func() (io.ReadCloser, error) { return os.Open(o.replay) }, replayPace)
+	c.Recording, c.Where = true, filepath.Base(o.replay)
+	return c, nil
+}
+
+// service is c for the service of the profile. Nobody has to be signed in.
+func (o *options) service(c tui.Config) (tui.Config, error) {
+	client, err := o.app.Client()
+	if err != nil {
+		return c, err
+	}
+	settings, err := o.app.Config()
+	if err != nil {
+		return c, err
+	}
+	c.Stream, c.Service, c.KeyID, c.Where = tui.Subscribe(client), client, client.Key().KeyID(), settings.Profile()
+	if c.Where == config.DefaultProfile { // which says nothing: the address does
+		_, c.Where, _ = strings.Cut(client.BaseURL(), "://")
+	}
+	console, err := o.app.Console(true)
+	if err != nil {
+		var f *app.Failure
+		if errors.As(err, &f) && f.Reason == "missing_session" {
+			return c, nil
+		}
+		return c, err
+	}
+	c.Account, c.Seller = console, console
+	if o.app.HasWallet() {
+		purse := o.app.Purse()
+		c.Pay = func(ctx context.Context, intent *api.DepositIntent) (*api.Deposit, error) {
+			return console.PayDeposit(ctx, intent, purse)
+		}
+	}
+	return c, nil
+}
+
+// browse opens an address in the browser that BROWSER names, or in that of the system. What it says must not reach the screen.
+func (o *options) browse(ctx context.Context, address string) error {
+	name, args := "xdg-open", []string{address}
+	switch browser := o.app.Env("BROWSER"); {
+	case browser != "":
+		name = browser
+	case runtime.GOOS == "darwin":
+		name = "open"
+	case runtime.GOOS == "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
+	}
+	if err := exec.CommandContext(ctx, name, args...).Run(); err != nil {
+		return fmt.Errorf("open %s with %s: %w", address, name, err)
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+// Package datadir is the data directory as processes share it: the lock that one of them has, and the socket on which that one answers
+// the operator. What is in the databases is the matter of packages store and history.
+package datadir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrLocked is in the chain of the error for a data directory that another process uses.
+var ErrLocked = errors.New("the data directory is in use")
+
+// lockFile is the name of the lock in the data directory. It holds the process id of who has it.
+const lockFile = "lock"
+
+// Lock takes the exclusive lock on dir, which is made where it is missing. The kernel frees it with the process, however that
+// ends.
+func Lock(dir string) (*os.File, error) {
+	if err := private(dir); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, lockFile)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		holder, _ := os.ReadFile(path)
+		err = fmt.Errorf("%w: %s (process %s)", ErrLocked, dir, strings.TrimSpace(string(holder)))
+		return nil, errors.Join(err, f.Close())
+	}
+	if err := f.Truncate(0); err == nil {
+		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+		if err == nil {
+			return f, nil
+		}
+	}
+	return nil, errors.Join(errors.New("write lock"), f.Close())
+}
+
+// private makes dir, or closes it to other users where it is there. A directory that holds other things is left alone.
+func private(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make data directory: %w", err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("look at data directory: %w", err)
+	}
+	if info.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("look at data directory: %w", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, lockFile)); err != nil && len(entries) > 0 {
+		return fmt.Errorf("%s is open to other users and holds other files: give contextd a directory of its own", dir)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return fmt.Errorf("close data directory to others: %w", err)
+	}
+	return nil
+}
+
+// adminSocket is the name of the admin socket in the data directory.
+const adminSocket = "admin.sock"
+
+// maxSocketPath is what the kernel takes as the path of a socket on every system we run on.
+const maxSocketPath = 100
+
+// Listen listens on the admin socket of dir, which only the daemon's user can open. The caller holds the lock on dir, so a
+// socket that is there was left behind.
+func Listen(dir string) (net.Listener, error) {
+	if err := os.Remove(filepath.Join(dir, adminSocket)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("remove old admin socket: %w", err)
+	}
+	var l net.Listener
+	err := atSocket(dir, func(path string) (err error) {
+		if l, err = net.Listen("unix", path); err == nil {
+			l.(*net.UnixListener).SetUnlinkOnClose(false) // the path may hold no longer; the next start removes it
+			err = os.Chmod(path, 0o600)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listen on admin socket: %w", err)
+	}
+	return l, nil
+}
+
+// Dial connects to the admin socket of dir.
+func Dial(ctx context.Context, dir string) (net.Conn, error) {
+	var conn net.Conn
+	err := atSocket(dir, func(path string) (err error) {
+		conn, err = new(net.Dialer).DialContext(ctx, "unix", path)
+		return err
+	})
+	return conn, err
+}
+
+// atSocket calls use with a path of the admin socket of dir that the kernel takes: where the true one is too long, one through
+// an open descriptor of dir, which Linux offers.
+func atSocket(dir string, use func(path string) error) error {
+	path := filepath.Join(dir, adminSocket)
+	if len(path) <= maxSocketPath {
+		return use(path)
+	}
+	if runtime.GOOS != "linux" {
+		return fmt.Errorf("the path %s is too long for a socket: use a shorter data directory", path)
+	}
+	open, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer open.Close()
+	return use(fmt.Sprintf("/proc/self/fd/%d/%s", open.Fd(), adminSocket))
+}

@@ -1,0 +1,100 @@
+package tui
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/contextd/contextd/tui/screen"
+	"github.com/contextd/contextd/tui/session"
+	"github.com/contextd/contextd/tui/text"
+)
+
+// copy puts a text on the clipboard.
+func (m *Model) copy(c screen.Copy) tea.Cmd {
+	board, ctx, ok := m.clip, m.env.Ctx, m.theme.Glyphs.OK
+	return func() tea.Msg {
+		how, err := board.Copy(ctx, c.Text)
+		if err != nil {
+			return screen.Fail(err)
+		}
+		return screen.Told{Text: ok + " copied " + c.What + " (" + how + ")"}
+	}
+}
+
+// browse opens an address. One that is no web address is not opened: it came from the service.
+func (m *Model) browse(url string) tea.Cmd {
+	url = text.Line(url)
+	if !strings.HasPrefix(url, "https://") && !strings.HasPrefix(url, "http://") {
+		return screen.Tell("not opened, it is no web address: " + url)
+	}
+	open, ctx := m.cfg.Browse, m.env.Ctx
+	if open == nil {
+		return screen.Tell(url)
+	}
+	m.tell("opening " + url)
+	return func() tea.Msg {
+		if err := open(ctx, url); err != nil {
+			return screen.Failed{Problem: session.Problem{What: "no browser opened " + url, Next: "y copies it"}}
+		}
+		return nil
+	}
+}
+
+// save writes the events that are kept to a new file.
+func (m *Model) save() tea.Cmd {
+	events := append(m.env.Session.Kept()[:0:0], m.env.Session.Kept()...)
+	if len(events) == 0 {
+		return screen.Tell("nothing has come yet that could be saved")
+	}
+	pack := strings.Map(func(r rune) rune {
+		if r == '/' || r == '\\' || r == '.' {
+			return '_'
+		}
+		return r
+	}, m.env.Session.Pack)
+	name := fmt.Sprintf("ctx-%s-%s.ndjson", pack, m.env.Session.Now.Format("20060102-150405"))
+	path := filepath.Join(m.cfg.SaveDir, name)
+	return func() tea.Msg {
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return screen.Fail(fmt.Errorf("save: %w", err))
+		}
+		err = record(file, events)
+		if closed := file.Close(); err == nil {
+			err = closed
+		}
+		if err != nil {
+			return screen.Fail(fmt.Errorf("save: %w", err))
+		}
+		return screen.Told{Text: fmt.Sprintf("saved %d events to %s; ctx ui --replay shows them", len(events), path)}
+	}
+}
+
+// noteCrash writes what led to a panic to a file and lets the panic go on: the program gives the terminal back then.
+func (m *Model) noteCrash() {
+	r := recover()
+	if r == nil {
+		return
+	}
+	if m.cfg.CrashDir != "" && m.crashed == "" {
+		path := filepath.Join(m.cfg.CrashDir, "ctx-crash-"+m.cfg.Now().Format("20060102-150405")+".txt")
+		report := fmt.Sprintf("ctx ui, screen %d, %dx%d\n\n%v\n\n%s", m.at+1, m.width, m.height, r, debug.Stack())
+		if os.MkdirAll(m.cfg.CrashDir, 0o700) == nil && os.WriteFile(path, []byte(report), 0o600) == nil {
+			m.crashed = path
+		}
+	}
+	panic(r)
+}
+
+// crashNote says where a crash is told, "" if nowhere.
+func (m *Model) crashNote() string {
+	if m.crashed == "" {
+		return ""
+	}
+	return "; what happened is in " + m.crashed
+}

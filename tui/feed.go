@@ -1,0 +1,148 @@
+package tui
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/contextd/contextd/sdk"
+)
+
+// Stream yields the events of a pack until it ends for good. It tells when the connection comes and goes, from the goroutine that
+// reads the events.
+type Stream func(ctx context.Context, pack string, told func(sdk.Connection)) iter.Seq2[sdk.Event, error]
+
+// Subscribe is the Stream of a service.
+func Subscribe(c *sdk.Client) Stream {
+	return func(ctx context.Context, pack string, told func(sdk.Connection)) iter.Seq2[sdk.Event, error] {
+		return c.Subscribe(sdk.SubscribeRequest{Pack: pack, Repeats: true, OnChange: told}).Events(ctx)
+	}
+}
+
+// feedGap is the time between two deliveries: what comes in between is delivered together.
+const feedGap = 100 * time.Millisecond
+
+// maxPending bounds what waits for delivery; of more, the oldest is dropped, which a newer state makes up for.
+const maxPending = 64
+
+// feed reads one stream at a time and delivers what came as messages. Update never waits for it, and it never waits for Update.
+type feed struct {
+	stream Stream
+	ctx    context.Context
+	done   sync.WaitGroup // the reading
+
+	mu      sync.Mutex // guards what follows
+	turn    int        // counts streams: what comes of an older one is dropped
+	stop    context.CancelFunc
+	pending []any // sdk.Event, sdk.Connection, ended
+	signal  chan struct{}
+}
+
+// ended says that a stream is over, nil at the end of a recording.
+type ended struct{ err error }
+
+// arrived is what came since the last delivery.
+type arrived struct {
+	turn  int
+	items []any
+}
+
+// newFeed makes a feed that reads nothing yet.
+func newFeed(ctx context.Context, s Stream) *feed {
+	return &feed{stream: s, ctx: ctx, signal: make(chan struct{}, 1)}
+}
+
+// open begins to read the stream of a pack, in place of the one before. The commands read, and deliver the first that comes.
+func (f *feed) open(pack string) tea.Cmd {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stop != nil {
+		f.stop()
+	}
+	ctx, stop := context.WithCancel(f.ctx)
+	f.turn++
+	f.stop, f.pending = stop, nil
+	turn := f.turn
+	f.done.Add(1)
+	go func() {
+		defer f.done.Done()
+		defer stop()
+		f.read(ctx, turn, pack)
+	}()
+	return f.next(turn)
+}
+
+// read puts all that a stream brings into the queue.
+func (f *feed) read(ctx context.Context, turn int, pack string) {
+	told := func(c sdk.Connection) { f.put(turn, c) }
+	for event, err := range f.stream(ctx, pack, told) {
+		if err != nil {
+			f.put(turn, ended{err})
+			return
+		}
+		f.put(turn, event)
+	}
+	f.put(turn, ended{})
+}
+
+// put puts something into the queue, unless its stream was replaced.
+func (f *feed) put(turn int, item any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if turn != f.turn {
+		return
+	}
+	f.pending = append(f.pending, item)
+	f.pending = f.pending[max(0, len(f.pending)-maxPending):]
+	select {
+	case f.signal <- struct{}{}:
+	default:
+	}
+}
+
+// take empties the queue of a stream; ok is false where that was replaced.
+func (f *feed) take(turn int) (items []any, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if turn != f.turn {
+		return nil, false
+	}
+	items, f.pending = f.pending, nil
+	return items, true
+}
+
+// next makes the command that waits for what comes next.
+func (f *feed) next(turn int) tea.Cmd {
+	return func() tea.Msg {
+		for {
+			select {
+			case <-f.signal:
+			case <-f.ctx.Done():
+				return nil
+			}
+			items, ok := f.take(turn)
+			if !ok { // the signal may be for who follows
+				select {
+				case f.signal <- struct{}{}:
+				default:
+				}
+				return nil
+			}
+			if len(items) > 0 {
+				return arrived{turn, items}
+			}
+		}
+	}
+}
+
+// again is next after a pause.
+func (f *feed) again(turn int) tea.Cmd {
+	next := f.next(turn)
+	return tea.Tick(feedGap, func(time.Time) tea.Msg { return next() })
+}
+
+// wait waits until nothing is read any more. The context has to have ended.
+func (f *feed) wait() { f.done.Wait() }

@@ -1,0 +1,257 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/clip"
+	"github.com/contextd/contextd/tui/keymap"
+	"github.com/contextd/contextd/tui/live"
+	"github.com/contextd/contextd/tui/owner"
+	"github.com/contextd/contextd/tui/screen"
+	"github.com/contextd/contextd/tui/session"
+	"github.com/contextd/contextd/tui/theme"
+)
+
+// Sizes of the terminal.
+const (
+	leastWidth, leastHeight = 60, 16
+	usualWidth, usualHeight = 80, 24 // where the terminal does not say
+	chromeTop, chromeBottom = 2, 2   // lines over and under the screen
+)
+
+// toastFor is how long a line is shown.
+const toastFor = 4 * time.Second
+
+// Model is the model of the program: the screens and what is around them. Make it with New; Run does. It is exported for tests,
+// which feed it messages.
+type Model struct {
+	cfg     Config
+	env     *screen.Env
+	theme   theme.Theme
+	feed    *feed
+	clip    clip.Clipboard
+	screens [8]screen.Screen
+	at      int // screen that is shown
+
+	width, height int
+	help          bool
+	palette       *palette // nil while it is closed
+	asked         *asked   // nil while nothing is asked
+	told          string
+	toldAt        time.Time
+	problem       *session.Problem // shown until it is sent away
+	notice        []string         // the last error in full, nil while it is not asked for
+	briefOf       string           // pack whose brief was asked for
+	crashed       string           // file that tells of a crash
+}
+
+var _ tea.Model = (*Model)(nil)
+
+// tick comes every second.
+type tick struct{}
+
+// New makes the model. ctx ends what it does in the background.
+func New(ctx context.Context, c Config) *Model {
+	c = c.withDefaults()
+	m := &Model{cfg: c, theme: theme.New(c.Theme, c.Depth, c.ASCII), feed: newFeed(ctx, c.Stream), width: usualWidth, height: usualHeight}
+	m.clip = clip.Clipboard{Terminal: c.Out, Env: c.Env}
+	m.env = &screen.Env{Ctx: ctx, Session: session.New(c.Pack, c.Now(), c.SearchCap), Theme: &m.theme, Keys: keymap.New(),
+		Service: c.Service, Account: c.Account, Seller: c.Seller, Pay: c.Pay, KeyID: c.KeyID, ReadOnly: c.ReadOnly}
+	m.env.Session.Mouse, m.env.Session.Recorded = true, c.Recording
+	e := m.env
+	m.screens = [8]screen.Screen{live.New(e), screen.NewBrief(e), screen.NewSearch(e), screen.NewHistory(e), screen.NewSources(e),
+		owner.NewKeys(e), owner.NewCredits(e), screen.NewLog(e)}
+	return m
+}
+
+// Init opens the stream and asks for the balance.
+func (m *Model) Init() tea.Cmd {
+	return tea.Batch(m.feed.open(m.cfg.Pack), nextTick(), tea.SetWindowTitle("ctx "+m.cfg.Pack), m.askBalance())
+}
+
+// nextTick makes the command of the next tick.
+func nextTick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { return tick{} }) }
+
+// Update applies a message. It only decides whom the message is for.
+func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
+	defer m.noteCrash()
+	m.env.Session.Now = m.cfg.Now()
+	switch msg := msg.(type) {
+	case tick:
+		cmd = tea.Batch(nextTick(), m.everyMinute())
+	case tea.WindowSizeMsg:
+		m.resize(msg)
+	case tea.KeyMsg:
+		cmd = m.pressEach(msg)
+	case tea.MouseMsg:
+		cmd = m.mouse(msg)
+	case arrived:
+		cmd = m.take(msg)
+	case screen.Copy:
+		cmd = m.copy(msg)
+	case screen.Open:
+		cmd = m.browse(msg.URL)
+	case screen.Told:
+		m.tell(msg.Text)
+	case screen.Failed:
+		m.fail(msg.Problem)
+	case screen.Goto:
+		cmd = m.show(msg.At)
+	case screen.Confirm:
+		m.asked = newAsked(msg)
+	case screen.Briefed:
+		m.briefed(msg)
+	case screen.Balanced:
+		m.env.Session.Balance, m.env.Session.Foreign = &msg.Credits, msg.Foreign
+	default:
+		cmd = m.broadcast(msg)
+	}
+	return m, cmd
+}
+
+// broadcast gives a message to all screens: each knows its own.
+func (m *Model) broadcast(msg tea.Msg) tea.Cmd {
+	var cmds []tea.Cmd
+	for _, s := range m.screens {
+		cmds = append(cmds, s.Update(msg))
+	}
+	return tea.Batch(cmds...)
+}
+
+// resize takes the size of the terminal. One that does not know its own, as tmux before it is attached, is taken for a usual one.
+func (m *Model) resize(msg tea.WindowSizeMsg) {
+	m.width, m.height = msg.Width, msg.Height
+	if msg.Width <= 0 || msg.Height <= 0 {
+		m.width, m.height = usualWidth, usualHeight
+	}
+}
+
+// take applies what came over the stream.
+func (m *Model) take(msg arrived) tea.Cmd {
+	var cmds []tea.Cmd
+	for _, item := range msg.items {
+		switch item := item.(type) {
+		case sdk.Event:
+			m.env.Session.Event(session.Event(item))
+		case sdk.Connection:
+			m.env.Session.Connection(session.Connection{Connected: item.Connected, Reconnects: item.Reconnects, Problem: screen.Explain(item.Err), Wait: item.Wait, Demo: item.Demo})
+			cmds = append(cmds, m.firstBrief())
+		case ended:
+			m.end(item.err)
+			return nil
+		}
+	}
+	return tea.Batch(append(cmds, m.feed.again(msg.turn))...)
+}
+
+// firstBrief asks for the brief of a pack when the service is there for the first time.
+func (m *Model) firstBrief() tea.Cmd {
+	pack := m.env.Session.Pack
+	if m.cfg.Service == nil || !m.env.Session.Line.Connected || m.briefOf == pack {
+		return nil
+	}
+	m.briefOf = pack
+	return m.env.AskBrief()
+}
+
+// end takes the end of the stream: a refusal that will not pass, or nil at the end of a recording.
+func (m *Model) end(err error) {
+	if err == nil {
+		m.tell("the recording is at its end; q quits")
+		return
+	}
+	problem := screen.Explain(err)
+	m.env.Session.Ended(problem)
+	m.problem = &problem
+}
+
+// briefed takes a brief.
+func (m *Model) briefed(msg screen.Briefed) {
+	s := m.env.Session
+	if msg.Pack == s.Pack {
+		s.Brief = msg.Brief
+	}
+	s.Pay(api.OpBrief, msg.Brief.Freshness)
+}
+
+// quit leaves, after a question while a purchase waits for its payment.
+func (m *Model) quit() tea.Cmd {
+	if m.env.Session.Purchase == "" {
+		return tea.Quit
+	}
+	m.asked = newAsked(screen.Confirm{Question: "Quit while a purchase waits?", Lines: []string{m.env.Session.Purchase,
+		"What you transfer until then is credited without this screen.", "ctx credits deposits shows how it stands."}, Yes: tea.Quit})
+	return nil
+}
+
+// reconnect opens the stream anew.
+func (m *Model) reconnect() tea.Cmd {
+	m.env.Session.Opening()
+	m.problem = nil
+	m.tell("connecting (1 credit)")
+	return m.feed.open(m.env.Session.Pack)
+}
+
+// switchPack shows another pack.
+func (m *Model) switchPack(pack string) tea.Cmd {
+	pack = strings.TrimSpace(pack)
+	if pack == "" || pack == m.env.Session.Pack {
+		return nil
+	}
+	m.env.Session.Switch(pack)
+	m.problem = nil
+	return tea.Batch(m.broadcast(screen.Switched{}), m.feed.open(pack), tea.SetWindowTitle("ctx "+pack))
+}
+
+// show shows another screen.
+func (m *Model) show(at int) tea.Cmd {
+	if at == m.at {
+		return nil
+	}
+	m.at = at
+	return m.screens[at].Enter()
+}
+
+// tell shows a line for some seconds.
+func (m *Model) tell(line string) { m.told, m.toldAt = line, m.env.Session.Now }
+
+// fail shows a problem until it is sent away.
+func (m *Model) fail(p session.Problem) {
+	m.problem = &p
+	m.env.Session.Failed(p)
+}
+
+// everyMinute asks for the balance, if there is an account.
+func (m *Model) everyMinute() tea.Cmd {
+	if m.env.Session.Now.Second() != 0 || m.env.Session.Balance == nil {
+		return nil
+	}
+	return m.askBalance()
+}
+
+// askBalance asks for the balance. That it cannot be had is told on the screen Credits alone.
+func (m *Model) askBalance() tea.Cmd {
+	account, ctx, id := m.cfg.Account, m.env.Ctx, m.cfg.KeyID
+	if account == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		keys, err := account.Keys(ctx)
+		if err != nil {
+			return nil
+		}
+		foreign := id != "" && !slices.ContainsFunc(keys, func(k api.APIKeyRow) bool { return k.KeyID == id })
+		b, err := account.Balance(ctx, "")
+		if err != nil {
+			return nil
+		}
+		return screen.Balanced{Credits: b.Balance, Foreign: foreign}
+	}
+}

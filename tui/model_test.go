@@ -1,0 +1,351 @@
+package tui_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui"
+	"github.com/contextd/contextd/tui/theme"
+)
+
+// top is the first line of the view.
+func (d *desk) top() string {
+	line, _, _ := strings.Cut(d.view(), "\n")
+	return line
+}
+
+// TestStatusIsHonest walks through the states of the connection: each is told when it is so, and only then.
+func TestStatusIsHonest(t *testing.T) {
+	t.Parallel()
+	d := sit(t, 100, 30)
+	if !strings.Contains(d.top(), "◐ CONNECTING") {
+		t.Errorf("at the start: %s", d.top())
+	}
+	d.fake.events <- sdk.Connection{Err: errors.New("no route"), Wait: 4 * time.Second}
+	d.shows("◐ RETRY 4s")
+	d.shows("no route")
+	d.clock.pass(1500 * time.Millisecond)
+	d.apply(tea.WindowSizeMsg{Width: 100, Height: 30})
+	if !strings.Contains(d.top(), "RETRY 3s") {
+		t.Errorf("after 1.5 s: %s", d.top())
+	}
+	d.clock.pass(5 * time.Second)
+	d.apply(tea.WindowSizeMsg{Width: 100, Height: 30})
+	if !strings.Contains(d.top(), "RETRY now") {
+		t.Errorf("when the time has come: %s", d.top())
+	}
+	d.fake.events <- sdk.Connection{Connected: true, Reconnects: 1}
+	d.fake.events <- delta(state(t), 0)
+	d.shows("● LIVE 0:00")
+	d.clock.pass(19 * time.Second)
+	d.apply(tea.WindowSizeMsg{Width: 100, Height: 30})
+	if !strings.Contains(d.top(), "● LIVE 0:19") {
+		t.Errorf("a pulse is due: %s", d.top())
+	}
+	d.clock.pass(3 * time.Second)
+	d.apply(tea.WindowSizeMsg{Width: 100, Height: 30})
+	if !strings.Contains(d.top(), "◐ QUIET 0:22") {
+		t.Errorf("a pulse is overdue: %s", d.top())
+	}
+	d.fake.events <- &api.Error{Status: 401, Reason: api.ReasonKeyRevoked, Message: "revoked", RequestID: "r-1"}
+	d.shows("○ OFFLINE")
+	d.press("!")
+	d.shows("request r-1")
+	d.press("esc", "esc")
+	d.hides("✗ revoked")
+	d.press("r")
+	d.shows("◐ CONNECTING")
+	d.fake.events <- sdk.Connection{Connected: true, Reconnects: 0}
+	d.fake.events <- delta(moved(t), 0)
+	d.shows("● LIVE")
+	if got := d.fake.calls("subscribe"); got != 2 {
+		t.Errorf("subscribed %d times, want 2: at the start and after r", got)
+	}
+}
+
+// TestPause checks that a pause holds the newest state back and that it is there at once afterwards.
+func TestPause(t *testing.T) {
+	t.Parallel()
+	d := live(t, 120, 40)
+	d.press("p")
+	d.shows("‖ PAUSED")
+	d.fake.events <- delta(moved(t), 2*time.Second)
+	d.shows("a newer state waits")
+	if strings.Contains(d.view(), "91,500.10") {
+		t.Error("the state moved during the pause")
+	}
+	d.press("p")
+	d.shows("91,500.10")
+	d.shows("● LIVE")
+}
+
+// TestFlash checks that a change is marked without colour, for three seconds.
+func TestFlash(t *testing.T) {
+	t.Parallel()
+	d := live(t, 120, 40)
+	d.fake.events <- delta(moved(t), 2*time.Second)
+	d.shows("91,500.10 ▲")
+	d.shows("147.90 ▼")
+	d.shows("#1: 2 values changed")
+	d.clock.pass(3 * time.Second)
+	d.apply(tea.WindowSizeMsg{Width: 120, Height: 40})
+	if strings.Contains(d.view(), "91,500.10 ▲") {
+		t.Error("the mark is still there after three seconds")
+	}
+}
+
+// TestSizes checks that a terminal that is too small says so and loses nothing, and that one without a size is a usual one.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	d := live(t, 80, 24)
+	d.press("j", "j")
+	before := d.view()
+	d.apply(tea.WindowSizeMsg{Width: 54, Height: 12})
+	if v := d.view(); !strings.Contains(v, "terminal 54x12, need 60x16") || strings.Contains(v, "BTC") {
+		t.Errorf("small:\n%s", v)
+	}
+	for _, size := range [][2]int{{60, 16}, {61, 17}, {99, 20}, {100, 33}, {119, 34}, {300, 100}} {
+		d.apply(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+		for _, screen := range "12345678" {
+			d.press(string(screen))
+			d.shows("[" + string(screen) + " ")
+			if got := strings.Count(d.view(), "\n") + 1; got != size[1] {
+				t.Errorf("%v, screen %c: %d lines", size, screen, got)
+			}
+		}
+		d.press("1")
+		d.shows("[1 Live]")
+	}
+	d.apply(tea.WindowSizeMsg{})
+	if v := d.view(); v != before {
+		t.Errorf("without a size:\n%s\nnot\n%s", v, before)
+	}
+}
+
+// TestMouse clicks tabs and rows, and turns the wheel.
+func TestMouse(t *testing.T) {
+	t.Parallel()
+	d := live(t, 80, 24)
+	click := func(x, y int) {
+		d.apply(tea.MouseMsg{X: x, Y: y, Button: tea.MouseButtonLeft, Action: tea.MouseActionPress})
+	}
+	click(3, 6)
+	d.shows(">SOL")
+	d.apply(tea.MouseMsg{X: 3, Y: 6, Button: tea.MouseButtonWheelDown})
+	d.shows(">ZEC")
+	click(60, 13)
+	d.shows("tab: 1 of 3")
+	d.press("y")
+	d.shows("copied BTC share")
+	click(strings.Index("[1 Live] 2 Brief  3 Search  4 History", "3 S"), 1)
+	d.shows("[3 Search]")
+	d.press("esc", "1", "m")
+	d.shows("the mouse selects text")
+	click(79, 1)
+	d.press("?")
+	d.shows("any key closes")
+	click(10, 10)
+	d.hides("any key closes")
+}
+
+// TestKeysEverywhere checks the keys that work on every screen.
+func TestKeysEverywhere(t *testing.T) {
+	t.Parallel()
+	d := live(t, 80, 24, func(c *tui.Config) { c.Theme, c.Depth = theme.Dark, theme.Colors256 })
+	dark := d.view()
+	d.press("t")
+	if d.view() == dark {
+		t.Error("t changes nothing")
+	}
+	d.shows("theme light")
+	d.press(":", "mono")
+	d.shows("theme mono")
+	d.press("enter")
+	if v := d.view(); strings.Contains(v, "38;5") {
+		t.Error("mono has colours")
+	}
+	d.press(":", "nonsense")
+	d.shows("no such command")
+	d.press("enter", "esc", "?")
+	d.shows("any key closes")
+	d.press("x")
+	d.hides("any key closes")
+	d.press("!")
+	d.shows("no error so far")
+	d.clock.pass(4 * time.Second)
+	d.apply(tea.WindowSizeMsg{Width: 80, Height: 24})
+	if strings.Contains(d.view(), "no error so far") {
+		t.Error("a line is still there after four seconds")
+	}
+	d.press("q")
+	d.until("end", func(string) bool { return d.quit })
+}
+
+// TestQuitsAtOnce checks ctrl+c where letters are typed.
+func TestQuitsAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, keys := range [][]string{{"3", "q"}, {"6", "n", "q"}, {":", "q"}, {"/", "q"}, {"6", "x"}} {
+		d := live(t, 80, 24)
+		if keys[0] == "6" {
+			d.press("6")
+			d.shows("my-agent")
+		}
+		d.press(keys...)
+		if d.quit {
+			t.Errorf("%v quits", keys)
+		}
+		d.press("ctrl+c")
+		d.until("end", func(string) bool { return d.quit })
+	}
+}
+
+// TestOtherPack switches to a pack of another shape, and nothing of the one before is left.
+func TestOtherPack(t *testing.T) {
+	t.Parallel()
+	d := live(t, 80, 24)
+	d.press("P")
+	d.shows(":pack _")
+	d.press("markets", "enter")
+	d.shows("Waiting for the first state of pack markets")
+	d.fake.events <- sdk.Connection{Connected: true}
+	d.fake.events <- delta([]byte(`{"fx":[{"pair":"EUR/USD","rate":1.07}]}`), time.Second)
+	d.shows("EUR/USD")
+	d.press("j", "l", "j", "j", "y")
+	d.shows("copied fx[0].rate")
+	d.press("Y")
+	d.until("brief of the pack", func(string) bool { return d.fake.calls("brief markets") == 1 })
+	if strings.Contains(d.view(), "BTC") {
+		t.Errorf("the pack before is still there:\n%s", d.view())
+	}
+}
+
+// TestCopies checks what reaches the terminal when something is copied.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	d := live(t, 80, 24)
+	for key, want := range map[string]string{"y": "91442.9", "Y": "top_movers[0].priceUsd", "c": "- [coingecko-markets](https://www.coingecko.com/), fetched 2026-11-20 20:05 UTC"} {
+		d.press(key)
+		d.shows("(OSC 52)")
+		d.clock.pass(5 * time.Second) // until it is not shown any more
+		if got := d.out.take(); got != "\x1b]52;c;"+base64.StdEncoding.EncodeToString([]byte(want))+"\x07" {
+			t.Errorf("%s writes %q, want %q in base64", key, got, want)
+		}
+	}
+}
+
+// TestOpens checks that web addresses are opened and nothing else.
+func TestOpens(t *testing.T) {
+	t.Parallel()
+	d := live(t, 120, 40)
+	d.press("o")
+	d.shows("opening https://www.coingecko.com/")
+	d.until("browser", func(string) bool { return d.fake.calls("browse https://www.coingecko.com/") == 1 })
+	d.press("5", "j", "o")
+	d.shows("not opened, it is no web address: javascript:alert(1)")
+	if n := d.fake.calls("browse"); n != 1 {
+		t.Errorf("opened %d addresses", n)
+	}
+	d.press("j", "o")
+	d.shows("the sources are not known")
+}
+
+// TestHostileText checks that what the service says cannot command the terminal.
+func TestHostileText(t *testing.T) {
+	t.Parallel()
+	const hostile = `\u001b]0;owned\u0007\u001b[31m\u202e\u009b2J\u0000`
+	bad := strings.NewReplacer(`"Bitcoin"`, `"Bit`+hostile+`coin"`, `"BTC"`, `"B`+hostile+`TC"`, `"id":"coingecko-markets"`, `"id":"`+hostile+`"`).Replace(string(state(t)))
+	for _, width := range []int{60, 120, 200} {
+		d := live(t, width, 50)
+		d.fake.mu.Lock()
+		hostileBrief := *d.fake.brief
+		hostileBrief.Brief = "hostile \x1b[31m text \u202e [1]"
+		d.fake.brief = &hostileBrief
+		d.fake.mu.Unlock()
+		d.press("b")
+		d.fake.events <- delta([]byte(bad), time.Second)
+		d.shows("#1: ")
+		d.fake.events <- sdk.Event{Type: api.EventError, Message: "failed \x1b[2J\u009b"}
+		visit(d, func(screen string) {
+			if v := d.view(); strings.ContainsAny(v, "\x1b\x07\x00\u202e\u009b") {
+				t.Errorf("%s at %d columns lets it through: %q", screen, width, v)
+			}
+		})
+	}
+}
+
+// TestSaveAndReplay saves the stream and shows what was saved.
+func TestSaveAndReplay(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := live(t, 120, 40, func(c *tui.Config) { c.SaveDir = dir })
+	d.fake.events <- delta(moved(t), time.Second)
+	d.fake.events <- sdk.Event{Type: api.EventError, Message: "a source failed"}
+	d.shows("a source failed")
+	d.press("S")
+	d.shows("saved 3 events")
+	files, err := filepath.Glob(filepath.Join(dir, "ctx-crypto-20261120-200600.ndjson"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("saved %v, %v", files, err)
+	}
+	if info, err := os.Stat(files[0]); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	d.press("S")
+	d.shows("save: open")
+
+	again := sit(t, 120, 40, recording(files[0]))
+	again.shows("RECORDING")
+	again.shows("91,500.10")
+	again.shows("a source failed")
+	again.shows("the recording is at its end")
+	again.press("b", "H", "3")
+	again.press("abc")
+	again.shows("a recording has no service to search")
+}
+
+// TestBrokenRecording checks what is said of a file that is none.
+func TestBrokenRecording(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "x.ndjson")
+	if err := os.WriteFile(file, []byte("{\"pack\":\"crypto\"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{file: "line 1 of the recording is no event", file + ".gone": "no such file"} {
+		d := sit(t, 120, 40, recording(path))
+		d.shows(want)
+	}
+}
+
+// TestReadOnly checks that no key is made or revoked.
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	d := live(t, 80, 24, func(c *tui.Config) { c.ReadOnly = true })
+	d.press("6")
+	d.shows("my-agent")
+	for _, key := range []string{"n", "x"} {
+		d.press(key)
+		d.shows("started with --read-only")
+		d.clock.pass(5 * time.Second)
+	}
+}
+
+// TestNotSignedIn checks that the screens of the account say how to sign in.
+func TestNotSignedIn(t *testing.T) {
+	t.Parallel()
+	d := live(t, 80, 24, func(c *tui.Config) { c.Account = nil })
+	for _, screen := range []string{"6", "7"} {
+		d.press(screen, "n", "x", "R")
+		if v := d.view(); !strings.Contains(v, "ctx auth login --email you@example.com") || strings.Contains(v, "my-agent") {
+			t.Errorf("screen %s:\n%s", screen, v)
+		}
+	}
+}

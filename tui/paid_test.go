@@ -1,0 +1,270 @@
+package tui_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui"
+)
+
+// TestSearchIsSparing checks that a search is made when typing rests, never twice for the same, and not beyond the limit.
+func TestSearchIsSparing(t *testing.T) {
+	t.Parallel()
+	d := live(t, 100, 30, func(c *tui.Config) { c.SearchCap = 3 })
+	d.press("3", "b")
+	d.press("i", "t", "c", "o", "i", "n")
+	d.shows(`matches for "bitcoin"`)
+	if n := d.fake.calls("search"); n != 1 {
+		t.Errorf("%d searches for one word typed at once: %q", n, d.fake.asked)
+	}
+	d.shows("2 of 3 left")
+	d.press("s")
+	d.shows(`matches for "bitcoins"`)
+	d.press("backspace", "enter")
+	d.shows(`matches for "bitcoin"`)
+	if n := d.fake.calls("search"); n != 2 {
+		t.Errorf("%d searches, a repeated one is one of them", n)
+	}
+	d.fake.events <- delta(moved(t), time.Second)
+	d.shows("#1: 2 values")
+	d.press("/", "x", "backspace", "enter")
+	d.shows("0 of 3 left")
+	d.press("/", "more", "enter")
+	d.shows("the limit of 3 searches for this session is reached")
+	d.press("j", "j", "y")
+	d.shows("copied trending_pools[3].pair")
+	d.press("Y")
+	d.shows("copied the path")
+	if n := d.fake.calls("search"); n != 3 {
+		t.Errorf("%d searches, want 3", n)
+	}
+}
+
+// TestSearchFails checks that a failure stays until it is sent away, and costs nothing.
+func TestSearchFails(t *testing.T) {
+	t.Parallel()
+	d := live(t, 100, 30)
+	d.fake.mu.Lock()
+	d.fake.fail = &api.Error{Status: 429, Reason: api.ReasonQuotaExhausted, Message: "100 calls a day are used up", RetryAfter: 3 * time.Hour, RequestID: "r-9"}
+	d.fake.mu.Unlock()
+	d.press("3", "bit", "enter")
+	d.shows("✗ 100 calls a day are used up - try again in 3h00m (request r-9)")
+	d.clock.pass(time.Minute)
+	d.shows("✗ 100 calls")
+	if v := d.view(); !strings.Contains(v, "200 of 200 left") {
+		t.Errorf("a refused search was counted:\n%s", v)
+	}
+	d.press("esc")
+	d.hides("✗ 100 calls")
+}
+
+// TestHistoryIsSparing checks that steps are asked for when they rest, and that a minute that was seen is not asked for again.
+func TestHistoryIsSparing(t *testing.T) {
+	t.Parallel()
+	d := live(t, 100, 30)
+	d.fake.snapshot = func(at time.Time) (*api.MindResponse, error) {
+		if at.Before(began().Add(-30 * time.Minute)) {
+			return nil, &api.Error{Status: 404, Reason: api.ReasonSnapshotNotFound, Message: "no state of crypto then"}
+		}
+		price := fmt.Sprintf(`"priceUsd":%d`, 90_000+at.Minute())
+		return &api.MindResponse{State: []byte(strings.Replace(string(state(t)), `"priceUsd":91442.9`, price, 1)), Freshness: api.Freshness{GeneratedAt: at}}, nil
+	}
+	d.press("4")
+	if n := d.fake.calls("snapshot"); n != 0 {
+		t.Fatalf("%d snapshots before any key", n)
+	}
+	d.press("[", "[", "[")
+	d.shows("20:02 UTC")
+	d.shows("▼ 90002 → 91442.9"[len("▼"):])
+	if n := d.fake.calls("snapshot crypto 2026-11-20T20:02:00Z"); n != 1 || d.fake.calls("snapshot") != 1 {
+		t.Errorf("asked %q", d.fake.asked)
+	}
+	d.press("]")
+	d.shows("90003")
+	d.press("[")
+	d.shows("90002")
+	d.press("d")
+	d.shows("1 changed from 20:02 to 20:03")
+	d.shows("▲ 90002 → 90003")
+	d.press("y")
+	d.shows("copied top_movers[0].priceUsd")
+	d.press("/", "sol", "enter")
+	d.shows("No change matches")
+	d.press("esc", "d")
+	if n := d.fake.calls("snapshot"); n != 2 {
+		t.Errorf("%d snapshots, want 2", n)
+	}
+	d.press("n")
+	d.shows("20:05 UTC")
+	d.shows("90005")
+	d.press("]")
+	d.shows("that is the newest minute that is over")
+	d.press("{")
+	d.shows("19:05 UTC")
+	d.shows("✗ no state of crypto then")
+}
+
+// TestTrend checks that the trend of an hour is loaded when the user agrees to its price, and ends where history does.
+func TestTrend(t *testing.T) {
+	t.Parallel()
+	d := live(t, 120, 40)
+	d.fake.snapshot = func(at time.Time) (*api.MindResponse, error) {
+		if at.Before(began().Add(-30 * time.Minute)) {
+			return nil, &api.Error{Status: 404, Reason: api.ReasonSnapshotNotFound, Message: "no state then"}
+		}
+		return &api.MindResponse{State: moved(t), Freshness: api.Freshness{GeneratedAt: at}}, nil
+	}
+	d.press("H")
+	d.shows("It costs 12 credits.")
+	d.press("n")
+	d.shows("nothing was done")
+	d.press("H")
+	d.shows("It costs 12 credits.")
+	d.press("y")
+	d.shows("history begins after 19:35")
+	if n := d.fake.calls("snapshot"); n != 7 {
+		t.Errorf("%d snapshots, want 6 and the one that was refused", n)
+	}
+	if v := d.view(); !strings.Contains(v, "██████▁") {
+		t.Errorf("no trend of six equal minutes and a fall:\n%s", v)
+	}
+	d.shows("8 credits here")
+}
+
+// TestKeysFail checks that a failure on the screens of the account is told there, and can be tried again.
+func TestKeysFail(t *testing.T) {
+	t.Parallel()
+	d := live(t, 100, 30)
+	fail := func(err error) {
+		d.fake.mu.Lock()
+		defer d.fake.mu.Unlock()
+		d.fake.fail = err
+	}
+	fail(&api.Error{Status: 401, Reason: api.ReasonInvalidSession, Message: "the session has ended"})
+	d.press("6")
+	d.shows("you are not signed in any more - quit, then: ctx auth login")
+	d.press("esc")
+	d.shows("The keys could not be loaded; R tries again.")
+	d.press("7")
+	d.shows("The credits could not be loaded; R tries again.")
+	d.shows("✗ you are not signed in")
+	d.press("esc")
+	fail(nil)
+	d.press("R")
+	d.shows("84,201 credits")
+	d.press("6", "R")
+	d.shows("my-agent")
+	fail(errors.New("broken"))
+	d.press("n", "robot", "enter")
+	d.shows("✗ broken")
+	d.press("esc", "j", "x")
+	d.shows("that key is revoked already")
+	d.press("g", "x")
+	d.shows("Type my-agent")
+	d.press("esc")
+	d.shows("nothing was done")
+	d.press("/", "laptop", "enter")
+	d.hides("my-agent")
+	if d.fake.calls("revoke") != 0 {
+		t.Error("a key was revoked without consent")
+	}
+}
+
+// TestPurchase buys credits: what is asked of whom and when, and what can be done while the payment is awaited.
+func TestPurchase(t *testing.T) {
+	t.Parallel()
+	d := live(t, 100, 30)
+	d.press("7")
+	d.shows("2026-11-19")
+	d.press("b", "esc")
+	if n := d.fake.calls("buy"); n != 0 {
+		t.Errorf("%d purchases before one was chosen", n)
+	}
+	buy(d)
+	if n := d.fake.calls("buy hobby cv_test_ab12cd34"); n != 1 {
+		t.Errorf("asked %q", d.fake.asked)
+	}
+	d.shows("30:00 left")
+	d.clock.pass(90 * time.Second)
+	d.shows("28:30 left")
+	d.press("y")
+	d.shows("copied the link for a wallet")
+	d.press("b")
+	d.shows("a purchase waits already")
+	d.press("v", "0x12", "enter")
+	d.shows("a hash is 0x and 64 digits")
+	hash := "0x" + strings.Repeat("12", 32)
+	d.press("ctrl+u", hash, "enter")
+	d.shows("does not show that payment yet")
+	if n := d.fake.calls("look dep_1 " + hash); n != 1 {
+		t.Errorf("asked %q", d.fake.asked)
+	}
+	d.press("q")
+	d.shows("Quit while a purchase waits?")
+	d.press("n")
+	if d.quit {
+		t.Error("quit without consent")
+	}
+	d.press("w")
+	d.shows("Pay 8.000317 USDG from your wallet?")
+	d.press("n")
+	if n := d.fake.calls("pay"); n != 0 {
+		t.Error("paid without consent")
+	}
+	d.hides("Pay 8.000317 USDG from your wallet?")
+	d.press("w")
+	d.shows("Pay 8.000317 USDG from your wallet?")
+	d.press("y")
+	d.shows("✓ 10,000 credits are yours")
+	d.fake.deposits <- settled(api.DepositVerified) // the same, found by waiting
+	d.shows(hash)
+	if n := d.fake.calls("pay 8.000317"); n != 1 {
+		t.Errorf("paid %d times", n)
+	}
+	d.press("esc")
+	d.shows("Calls by day")
+	d.press("8")
+	if n := strings.Count(d.view(), "10,000 credits are yours"); n != 1 {
+		t.Errorf("told %d times of the end", n)
+	}
+	d.press("q")
+	d.until("quit", func(string) bool { return d.quit })
+}
+
+// TestPurchaseFails checks what is said when none can be begun, when nothing arrives, and that no wallet and --read-only are told.
+func TestPurchaseFails(t *testing.T) {
+	t.Parallel()
+	d := live(t, 100, 30, func(c *tui.Config) { c.Pay = nil })
+	d.press("7")
+	d.shows("2026-11-19")
+	d.fake.mu.Lock()
+	d.fake.fail = &api.Error{Status: 503, Reason: api.ReasonChainUnavailable, Message: "the chain does not answer"}
+	d.fake.mu.Unlock()
+	d.press("b", "enter")
+	d.shows("✗ the chain does not answer")
+	d.press("esc")
+	d.fake.mu.Lock()
+	d.fake.fail = nil
+	d.fake.mu.Unlock()
+	buy(d)
+	d.press("w")
+	d.shows("no wallet of ctx is configured")
+	d.clock.pass(31 * time.Minute)
+	d.shows("a transfer within it still counts")
+	d.fake.deposits <- settled(api.DepositExpired)
+	d.shows("nothing arrived until 20:36:00")
+	d.shows("dep_1")
+
+	careful := live(t, 100, 30, func(c *tui.Config) { c.ReadOnly = true })
+	careful.press("7")
+	careful.shows("2026-11-19")
+	careful.press("b")
+	careful.shows("started with --read-only")
+	if n := careful.fake.calls("buy"); n != 0 {
+		t.Error("bought although read-only")
+	}
+}

@@ -1,0 +1,126 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/contextd/contextd/tui/keymap"
+	"github.com/contextd/contextd/tui/screen"
+	"github.com/contextd/contextd/tui/text"
+	"github.com/contextd/contextd/tui/theme"
+	"github.com/contextd/contextd/tui/typing"
+	"github.com/contextd/contextd/tui/view"
+)
+
+// palette is the list of commands that opens on ":".
+type palette struct {
+	input typing.Input
+	list  view.List
+}
+
+// command is something that the palette does.
+type command struct {
+	name, does string
+	run        func(m *Model, argument string) tea.Cmd
+}
+
+// newPalette opens the palette with something typed.
+func newPalette(typed string) *palette {
+	p := &palette{input: typing.NewInput("a command", 80)}
+	p.input.Set(typed)
+	p.input.Focus()
+	return p
+}
+
+// commands are all commands.
+func commands() []command {
+	var list []command
+	for i, name := range keymap.Screens() {
+		list = append(list, command{strings.ToLower(name), "screen " + name, func(m *Model, _ string) tea.Cmd { return m.show(i) }})
+	}
+	for _, name := range theme.Names() {
+		list = append(list, command{"theme " + string(name), "colours", func(m *Model, _ string) tea.Cmd {
+			m.setTheme(name)
+			return nil
+		}})
+	}
+	return append(list,
+		command{"pack NAME", "show another pack (2 credits)", func(m *Model, pack string) tea.Cmd { return m.switchPack(pack) }},
+		command{"refresh brief", "ask for the brief again (1 credit)", func(m *Model, _ string) tea.Cmd { return m.env.AskBrief() }},
+		command{"pause", "stop or go on showing new states", func(m *Model, _ string) tea.Cmd {
+			m.pause()
+			return nil
+		}},
+		command{"reconnect", "open the stream anew (1 credit)", func(m *Model, _ string) tea.Cmd { return m.reconnect() }},
+		command{"buy", "buy credits", func(m *Model, _ string) tea.Cmd {
+			return tea.Batch(m.show(slices.Index(keymap.Screens(), "Credits")), m.press(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(m.env.Keys.Buy.Keys()[0])}))
+		}},
+		command{"mouse", "clicks on or off", func(m *Model, _ string) tea.Cmd { return m.switchMouse() }},
+		command{"save", "write the last events to a file", func(m *Model, _ string) tea.Cmd { return m.save() }},
+		command{"help", "all keys", func(m *Model, _ string) tea.Cmd {
+			m.help = true
+			return nil
+		}},
+		command{"quit", "leave", func(m *Model, _ string) tea.Cmd { return m.quit() }},
+	)
+}
+
+// matching are the commands that match what was typed, and the argument behind it.
+func (p *palette) matching() (list []command, argument string) {
+	typed := p.input.Value()
+	if word, rest, ok := strings.Cut(typed, " "); ok && word == "pack" {
+		typed, argument = "pack", strings.TrimSpace(rest)
+	}
+	for _, c := range commands() {
+		if view.Matches(typed, c.name) {
+			list = append(list, c)
+		}
+	}
+	return list, argument
+}
+
+// pressPalette applies a key to the palette.
+func (m *Model) pressPalette(msg tea.KeyMsg) tea.Cmd {
+	p := m.palette
+	list, argument := p.matching()
+	switch msg.Type {
+	case tea.KeyEsc:
+		m.palette = nil
+	case tea.KeyUp, tea.KeyCtrlP:
+		p.list.Move(-1, len(list))
+	case tea.KeyDown, tea.KeyCtrlN, tea.KeyTab:
+		p.list.Move(1, len(list))
+	case tea.KeyEnter:
+		if p.list.Cursor >= len(list) {
+			return nil
+		}
+		chosen := list[p.list.Cursor]
+		if strings.HasSuffix(chosen.name, "NAME") && argument == "" {
+			p.input.Set("pack ")
+			return nil
+		}
+		m.palette = nil
+		return chosen.run(m, argument)
+	default:
+		if p.input.Update(msg) {
+			p.list = view.List{}
+		}
+	}
+	return nil
+}
+
+// draw draws the palette over lines.
+func (p *palette) draw(t theme.Theme, lines []string, width int) []string {
+	list, _ := p.matching()
+	inner := min(width-10, 60)
+	said := []string{"", ":" + p.input.View(t, inner-2), ""}
+	rows := p.list.Rows(t, len(list), inner, min(max(len(lines)-8, 3), 12), true, func(i int) string {
+		return text.Fit(list[i].name, 16, t.Glyphs.Ellipsis) + " " + t.Dim.On(list[i].does)
+	})
+	if len(list) == 0 {
+		rows = []string{" no such command"}
+	}
+	return screen.Overlay(t, lines, width, "Commands", append(said, rows...))
+}

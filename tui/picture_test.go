@@ -1,0 +1,280 @@
+package tui_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui"
+	"github.com/contextd/contextd/tui/theme"
+)
+
+// pictureFile is the picture of the terminal UI that the README shows.
+const pictureFile = "ui.svg"
+
+// TestPicture draws the screen Live after twenty states as the README shows it; go test ./tui -run TestPicture -update renews it.
+func TestPicture(t *testing.T) {
+	t.Parallel()
+	const width, height = 120, 40
+	d := live(t, width, height, func(c *tui.Config) { c.Theme, c.Depth, c.Where = theme.Dark, theme.Colors256, "prod" })
+	d.fake.mu.Lock()
+	d.fake.brief = realBrief()
+	d.fake.mu.Unlock()
+	d.press("2", "b")
+	d.shows("Breadth agrees")
+	d.press("1")
+	const states = 20
+	for i := range states {
+		d.clock.pass(15 * time.Second)
+		ago := began().Sub(d.clock.Now()) + 4*time.Second
+		d.fake.events <- delta(wave(t, i), ago)
+		d.shows(fmt.Sprintf("#%d: ", i+1))
+	}
+	d.clock.pass(time.Second)
+	d.shows("state age 0:05")
+	got := picture(d.view(), width, height)
+	if updating() {
+		if err := os.WriteFile(pictureFile, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(pictureFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is not what the program shows now; go test ./tui -run TestPicture -update renews it", pictureFile)
+	}
+}
+
+// realBrief is a brief as the service writes it of that state.
+func realBrief() *api.BriefResponse {
+	at := began()
+	b := &api.BriefResponse{BriefAt: &at, Freshness: api.Freshness{GeneratedAt: at.Add(-42 * time.Second), AgeSeconds: 42},
+		Brief: "The crypto market is worth $3.33 trillion, down 2.1% in 24 hours; Bitcoin makes up 54.9% of its value, and $235 billion changed hands [3]. " +
+			"Fear & Greed reads 24 (Extreme Fear), after 27 yesterday and 44 a week ago [10].\n\nBreadth agrees: 32 large coins rose and 58 fell [1]."}
+	for ref, source := range map[int][2]string{1: {"coingecko-markets", "www.coingecko.com/"}, 3: {"coingecko-global", "www.coingecko.com/en/global-charts"},
+		10: {"alternativeme-fng", "alternative.me/crypto/fear-and-greed-index/"}} {
+		b.Citations = append(b.Citations, api.Citation{Ref: ref, SourceID: source[0], URL: "https://" + source[1], FetchedAt: at.Add(-time.Minute)})
+	}
+	slices.SortFunc(b.Citations, func(a, b api.Citation) int { return a.Ref - b.Ref })
+	return b
+}
+
+// wave is the state with its prices moved as markets do, each in its own way.
+func wave(t *testing.T, step int) json.RawMessage {
+	t.Helper()
+	var s map[string]json.RawMessage
+	if err := json.Unmarshal(state(t), &s); err != nil {
+		t.Fatal(err)
+	}
+	move := func(member, field string, share float64) {
+		var rows []map[string]any
+		if err := json.Unmarshal(s[member], &rows); err != nil {
+			t.Fatal(err)
+		}
+		for i, row := range rows {
+			if v, ok := row[field].(float64); ok {
+				x := float64(step)
+				v *= 1 + share*(math.Sin(x/3+float64(i))+0.6*math.Sin(x/1.3+2*float64(i))+x*(float64(i%5)-2)/14)
+				row[field], _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
+			}
+		}
+		s[member], _ = json.Marshal(rows)
+	}
+	move("top_movers", "priceUsd", 0.002)
+	move("protocol_tvl", "tvlUsd", 0.004)
+	out, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Sizes of a cell, in pixels of the picture.
+const cellWidth, cellHeight, baseline, margin = 8.4, 18.0, 13.0, 14.0
+
+// style is how a cell is marked.
+type style struct {
+	fore                  string // colour, "" for the usual
+	bold, under, reversed bool
+}
+
+// picture draws the view of a terminal as SVG. Frames, bars and dots are drawn as shapes, so that they join whatever the font is.
+func picture(view string, width, height int) []byte {
+	var b bytes.Buffer
+	w, h := float64(width)*cellWidth+2*margin, float64(height)*cellHeight+2*margin
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mono, monospace" font-size="14" fill="%s">`+"\n", w, h, usual)
+	b.WriteString("<title>ctx ui</title>\n")
+	fmt.Fprintf(&b, `<rect width="%g" height="%g" rx="8" fill="%s"/>`+"\n", w, h, ground)
+	for y, line := range strings.Split(view, "\n") {
+		drawLine(&b, line, margin+float64(y)*cellHeight)
+	}
+	b.WriteString("</svg>\n")
+	return b.Bytes()
+}
+
+// Colours of the terminal in the picture.
+const ground, usual = "#14171c", "#d5d9e0"
+
+// drawLine draws a line whose top is at y: runs of letters of one style as text, all else cell by cell.
+func drawLine(b *bytes.Buffer, line string, y float64) {
+	var now style
+	var run strings.Builder
+	x, start := 0, 0
+	flush := func() {
+		drawText(b, run.String(), now, margin+float64(start)*cellWidth, y)
+		run.Reset()
+		start = x
+	}
+	for line != "" {
+		if rest, ok := strings.CutPrefix(line, "\x1b["); ok {
+			flush()
+			parameters, after, _ := strings.Cut(rest, "m")
+			now = now.apply(strings.Split(parameters, ";"))
+			line = after
+			continue
+		}
+		r := []rune(line)[0]
+		line = line[len(string(r)):]
+		if shape := shapeOf(r, margin+float64(x)*cellWidth, y, now.ink()); shape != "" {
+			flush()
+			b.WriteString(shape)
+			x++
+			start = x
+			continue
+		}
+		run.WriteRune(r)
+		x++
+	}
+	flush()
+}
+
+// drawText draws letters of one style.
+func drawText(b *bytes.Buffer, text string, s style, x, y float64) {
+	length := float64(len([]rune(text))) * cellWidth
+	if s.reversed && text != "" {
+		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%g" fill="%s"/>`+"\n", x, y, length, cellHeight, s.ink())
+	}
+	trimmed := strings.TrimLeft(text, " ")
+	x += float64(len(text)-len(trimmed)) * cellWidth
+	if trimmed = strings.TrimRight(trimmed, " "); trimmed == "" {
+		return
+	}
+	marks := ""
+	switch {
+	case s.reversed:
+		marks = ` fill="` + ground + `"`
+	case s.fore != "":
+		marks = ` fill="` + s.fore + `"`
+	}
+	if s.bold {
+		marks += ` font-weight="bold"`
+	}
+	if s.under {
+		marks += ` text-decoration="underline"`
+	}
+	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" textLength="%.1f" xml:space="preserve"%s>%s</text>`+"\n", x, y+baseline, float64(len([]rune(trimmed)))*cellWidth, marks, html.EscapeString(trimmed))
+}
+
+// ink is the colour of what is drawn, or of the ground where that is reversed.
+func (s style) ink() string {
+	if s.fore == "" {
+		return usual
+	}
+	return s.fore
+}
+
+// apply is s after the parameters of a sequence that selects how things are marked.
+func (s style) apply(parameters []string) style {
+	for i := 0; i < len(parameters); i++ {
+		switch parameters[i] {
+		case "", "0":
+			s = style{}
+		case "1":
+			s.bold = true
+		case "4":
+			s.under = true
+		case "7":
+			s.reversed = true
+		case "38": // of the 256, which is all that a theme has
+			n, _ := strconv.Atoi(parameters[i+2])
+			s.fore = colour(n)
+			i += 2
+		}
+	}
+	return s
+}
+
+// colour is one of the 256 beyond the first 16: a cube of six levels each, then greys.
+func colour(n int) string {
+	if n >= 232 {
+		level := 8 + 10*(n-232)
+		return fmt.Sprintf("#%02x%02x%02x", level, level, level)
+	}
+	level := func(n int) int {
+		if n == 0 {
+			return 0
+		}
+		return 55 + 40*n
+	}
+	n -= 16
+	return fmt.Sprintf("#%02x%02x%02x", level(n/36), level(n/6%6), level(n%6))
+}
+
+// shapeOf is a character that is drawn as a shape: lines of frames, bars and dots; "" for all others.
+func shapeOf(r rune, x, y float64, ink string) string {
+	const w, h, radius = cellWidth, cellHeight, 4.0
+	cx, cy := x+w/2, y+h/2
+	path := func(format string, a ...any) string {
+		return fmt.Sprintf(`<path d="`+format+`" fill="none" stroke="%s"/>`+"\n", append(a, ink)...)
+	}
+	box := func(top, height float64, opacity string) string {
+		return fmt.Sprintf(`<rect x="%.1f" y="%.2f" width="%g" height="%.2f" fill="%s"%s/>`+"\n", x, top, w, height, ink, opacity)
+	}
+	switch {
+	case r == '─':
+		return path("M%.1f %.1fh%g", x, cy, w)
+	case r == '│':
+		return path("M%.1f %.1fv%g", cx, y, h)
+	case r == '╭':
+		return path("M%.1f %.1fv%gq0 %g %g %gh%g", cx, y+h, -(h/2 - radius), -radius, radius, -radius, w/2-radius+0.1)
+	case r == '╮':
+		return path("M%.1f %.1fv%gq0 %g %g %gh%g", cx, y+h, -(h/2 - radius), -radius, -radius, -radius, -(w/2 - radius + 0.1))
+	case r == '╰':
+		return path("M%.1f %.1fv%gq0 %g %g %gh%g", cx, y, h/2-radius, radius, radius, radius, w/2-radius+0.1)
+	case r == '╯':
+		return path("M%.1f %.1fv%gq0 %g %g %gh%g", cx, y, h/2-radius, radius, -radius, radius, -(w/2 - radius + 0.1))
+	case r >= '▁' && r <= '█':
+		eighth := float64(r-'▁'+1) / 8 * (h - 4)
+		return box(y+h-2-eighth, eighth, "")
+	case r == '▓':
+		return box(y+3, h-6, "")
+	case r == '░':
+		return box(y+3, h-6, ` opacity="0.25"`)
+	case r > 0x2800 && r <= 0x28ff:
+		return dots(r-0x2800, x, y, ink)
+	}
+	return ""
+}
+
+// dots are the dots of a braille cell.
+func dots(bits rune, x, y float64, ink string) string {
+	var b strings.Builder
+	for i, at := range [][2]float64{{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {0, 3}, {1, 3}} {
+		if bits&(1<<i) != 0 {
+			fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.2f" r="1.3" fill="%s"/>`+"\n", x+cellWidth*(0.25+0.5*at[0]), y+cellHeight*(0.125+0.25*at[1]), ink)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,188 @@
+package tui
+
+import (
+	"time"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/contextd/contextd/tui/screen"
+	"github.com/contextd/contextd/tui/text"
+	"github.com/contextd/contextd/tui/theme"
+)
+
+// pressEach presses keys one by one: what is typed fast, or comes over a slow line, comes as one message. What is pasted stays
+// in one piece, and does nothing where no text is typed.
+func (m *Model) pressEach(msg tea.KeyMsg) tea.Cmd {
+	switch {
+	case msg.Paste && !m.typing():
+		return nil
+	case msg.Paste || len(msg.Runes) < 2:
+		return m.press(msg)
+	}
+	var cmds []tea.Cmd
+	for _, r := range msg.Runes {
+		cmds = append(cmds, m.press(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: msg.Alt}))
+	}
+	return tea.Batch(cmds...)
+}
+
+// typing reports whether a text is being typed.
+func (m *Model) typing() bool { return m.asked != nil || m.palette != nil || m.screens[m.at].Typing() }
+
+// press gives a key to whoever it is for: what lies over the screen, the screen while it takes letters, the program, the screen.
+func (m *Model) press(msg tea.KeyMsg) tea.Cmd {
+	k := m.env.Keys
+	switch {
+	case key.Matches(msg, k.Kill):
+		return tea.Quit
+	case m.asked != nil:
+		return m.pressAsked(msg)
+	case m.palette != nil:
+		return m.pressPalette(msg)
+	case m.help, m.notice != nil:
+		m.help, m.notice = false, nil
+		return nil
+	case m.screens[m.at].Typing():
+		return m.screens[m.at].Update(msg)
+	case key.Matches(msg, k.Back) && m.problem != nil:
+		m.problem = nil
+		return nil
+	}
+	if cmd, ok := m.pressGlobal(msg); ok {
+		return cmd
+	}
+	return m.screens[m.at].Update(msg)
+}
+
+// pressGlobal applies a key that works on every screen; ok is false where it is none.
+func (m *Model) pressGlobal(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
+	k := m.env.Keys
+	for i := range k.Tab {
+		if key.Matches(msg, k.Tab[i]) {
+			return m.show(i), true
+		}
+	}
+	switch {
+	case key.Matches(msg, k.Quit):
+		return m.quit(), true
+	case key.Matches(msg, k.Help):
+		m.help = true
+	case key.Matches(msg, k.Palette):
+		m.palette = newPalette("")
+	case key.Matches(msg, k.Pack):
+		m.palette = newPalette("pack ")
+	case key.Matches(msg, k.Pause):
+		m.pause()
+	case key.Matches(msg, k.Reconnect):
+		return m.reconnect(), true
+	case key.Matches(msg, k.Theme):
+		m.nextTheme()
+	case key.Matches(msg, k.Mouse):
+		return m.switchMouse(), true
+	case key.Matches(msg, k.Save):
+		return m.save(), true
+	case key.Matches(msg, k.Redraw):
+		return tea.ClearScreen, true
+	case key.Matches(msg, k.LastError):
+		m.lastError()
+	case msg.Type == tea.KeyCtrlZ:
+		return tea.Suspend, true
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+// pause stops showing new states, or goes on.
+func (m *Model) pause() {
+	m.env.Session.Pause()
+	if m.env.Session.Paused {
+		m.tell("paused; p goes on with the newest state")
+	} else {
+		m.tell("going on")
+	}
+}
+
+// nextTheme changes to the theme that follows.
+func (m *Model) nextTheme() {
+	names := theme.Names()
+	for i, name := range names {
+		if name == m.theme.Name {
+			m.setTheme(names[(i+1)%len(names)])
+			return
+		}
+	}
+	m.setTheme(names[0])
+}
+
+// setTheme changes the theme.
+func (m *Model) setTheme(name theme.Name) {
+	m.theme = theme.New(name, m.cfg.Depth, m.cfg.ASCII)
+	m.tell("theme " + string(name))
+	if m.cfg.Depth == theme.NoColor {
+		m.tell("theme " + string(name) + ", without colour: the terminal has none or NO_COLOR is set")
+	}
+}
+
+// switchMouse takes clicks, or leaves them to the terminal, which can select text then.
+func (m *Model) switchMouse() tea.Cmd {
+	s := m.env.Session
+	s.Mouse = !s.Mouse
+	if s.Mouse {
+		m.tell("the mouse clicks tabs and rows")
+		return tea.EnableMouseCellMotion
+	}
+	m.tell("the mouse selects text")
+	return tea.DisableMouse
+}
+
+// lastError shows the newest error in full.
+func (m *Model) lastError() {
+	p, at := m.env.Session.LastProblem()
+	if p == nil {
+		m.tell("no error so far")
+		return
+	}
+	m.notice = []string{"", "at " + at.In(m.env.Session.Now.Location()).Format(time.TimeOnly), m.theme.Bold.On(p.What)}
+	if p.Next != "" {
+		m.notice = append(m.notice, "", p.Next)
+	}
+	if p.RequestID != "" {
+		m.notice = append(m.notice, "", "request "+p.RequestID)
+	}
+}
+
+// mouse gives a click or a turn of the wheel to tabs or screen.
+func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
+	if m.asked != nil || m.palette != nil || m.tooSmall() {
+		return nil
+	}
+	switch {
+	case msg.Button == tea.MouseButtonWheelUp:
+		return m.screens[m.at].Update(screen.Wheel{Rows: -3})
+	case msg.Button == tea.MouseButtonWheelDown:
+		return m.screens[m.at].Update(screen.Wheel{Rows: 3})
+	case msg.Button != tea.MouseButtonLeft || msg.Action != tea.MouseActionPress:
+		return nil
+	case m.help, m.notice != nil:
+		m.help, m.notice = false, nil
+		return nil
+	case msg.Y == 1:
+		return m.clickTab(msg.X)
+	case msg.Y >= chromeTop && msg.Y < m.height-chromeBottom:
+		return m.screens[m.at].Update(screen.Click{X: msg.X, Y: msg.Y - chromeTop})
+	}
+	return nil
+}
+
+// clickTab shows the screen whose tab is at column x.
+func (m *Model) clickTab(x int) tea.Cmd {
+	at := 0
+	for i, label := range m.tabs() {
+		if at += text.Width(label); x < at {
+			return m.show(i)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package session
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/text"
+)
+
+// Status is how one stands with the service, in one word.
+type Status int
+
+// The statuses. Only Live and Stale say that the stream is connected.
+const (
+	Connecting Status = iota // the first attempt runs
+	Live
+	Quiet    // connected, but no pulse came when one was due
+	Stale    // connected, but the state is older than the service promises
+	Paused   // by the user
+	Retry    // the connection broke and is made anew
+	Offline  // nothing more is tried
+	Recorded // no service: a recording is shown
+)
+
+// quietAfter is when a pulse is overdue.
+const quietAfter = api.PulseInterval + 5*time.Second
+
+// Link is how the stream is connected.
+type Link struct {
+	Connected  bool
+	Reconnects int
+	Pulses     int
+	Problem    *Problem // why there is no connection, nil while there is one
+
+	since   time.Time // when the connection came, or the first attempt began
+	pulsed  time.Time // last pulse, zero before the first
+	retryAt time.Time
+	ended   bool
+	opened  int
+}
+
+// pulse notes that a state came.
+func (l *Link) pulse(now time.Time) {
+	l.pulsed = now
+	l.Pulses++
+}
+
+// Connection says how a stream is connected, as that of package sdk does.
+type Connection struct {
+	Connected  bool
+	Reconnects int           // connections after the first
+	Problem    Problem       // why there is none
+	Wait       time.Duration // until the next attempt, while there is none
+	Demo       bool          // the data is recorded, synthetic
+}
+
+// Connection applies a change of the connection.
+func (s *Session) Connection(c Connection) {
+	l := &s.Line
+	was := l.Connected
+	l.Connected, l.Reconnects = c.Connected, c.Reconnects
+	if c.Connected {
+		l.Problem, l.since, l.pulsed, l.ended = nil, s.Now, s.Now, false
+		l.opened++
+		s.Demo = c.Demo
+		s.Spent.Add(api.OpSubscribe)
+		if l.opened == 1 {
+			s.Log.Add(s.Now, Info, "connected")
+		} else {
+			s.Log.Add(s.Now, Info, "connected again")
+		}
+		return
+	}
+	problem := c.Problem
+	l.Problem, l.retryAt = &problem, s.Now.Add(c.Wait)
+	if was {
+		s.Log.Add(s.Now, Warning, "connection lost: "+problem.What)
+	} else {
+		s.Log.Add(s.Now, Warning, fmt.Sprintf("no connection: %s; trying again in %s", problem.What, text.Age(c.Wait.Round(time.Second))))
+	}
+}
+
+// Ended applies the end of the stream, for whatever problem. It is not tried again.
+func (s *Session) Ended(p Problem) {
+	s.Failed(p)
+	s.Line.Connected, s.Line.ended, s.Line.Problem = false, true, &p
+}
+
+// Opening applies that a new stream is being opened by the user's wish.
+func (s *Session) Opening() {
+	s.Line.ended, s.Line.Connected, s.Line.retryAt, s.Line.Problem = false, false, time.Time{}, nil
+	s.Line.since = s.Now
+}
+
+// Status is how one stands with the service now.
+func (s *Session) Status() Status {
+	l := &s.Line
+	switch {
+	case s.Recorded && s.Paused:
+		return Paused
+	case s.Recorded && (l.Connected || s.State != nil):
+		return Recorded
+	case l.ended:
+		return Offline
+	case !l.Connected && l.Problem != nil:
+		return Retry
+	case !l.Connected:
+		return Connecting
+	case s.Paused:
+		return Paused
+	case s.Now.Sub(l.pulsed) > quietAfter:
+		return Quiet
+	case s.Stale():
+		return Stale
+	}
+	return Live
+}
+
+// Word is the status as one word or two, with the seconds that matter.
+func (s *Session) Word() string {
+	switch s.Status() {
+	case Live:
+		return "LIVE"
+	case Quiet:
+		return "QUIET " + text.Clock(s.PulseAge())
+	case Stale:
+		return "STALE"
+	case Paused:
+		return "PAUSED"
+	case Retry:
+		if wait := s.Line.retryAt.Sub(s.Now); wait > 0 {
+			return "RETRY " + text.Age(wait+time.Second-1)
+		}
+		return "RETRY now"
+	case Offline:
+		return "OFFLINE"
+	case Recorded:
+		return "RECORDING"
+	}
+	return "CONNECTING"
+}
+
+// PulseAge is how long ago the last pulse came, 0 before the first.
+func (s *Session) PulseAge() time.Duration {
+	if s.Line.pulsed.IsZero() {
+		return 0
+	}
+	return s.Now.Sub(s.Line.pulsed)
+}
+
+// Up is for how long the connection has held.
+func (s *Session) Up() time.Duration { return s.Now.Sub(s.Line.since) }

@@ -1,0 +1,268 @@
+// Package session is what the terminal UI knows: the newest state and how it came, what changed, how the numbers moved, what was
+// spent and what happened.
+//
+// It owns the facts and the honest words for them; it draws nothing and calls nothing. Messages of the program are applied to a
+// Session by one goroutine, that of the program's updates; screens read it.
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/diff"
+)
+
+// flashFor is how long a changed value is marked.
+const flashFor = 3 * time.Second
+
+// maxKept bounds the states that are kept to be saved.
+const maxKept = 120
+
+// Session is what is known. Make it with New.
+type Session struct {
+	Pack     string
+	Now      time.Time // as of the last tick, in the user's time zone
+	Paused   bool
+	Demo     bool // the data is recorded, synthetic
+	Mouse    bool
+	Recorded bool // what is shown is a recording: its age says nothing
+
+	State   json.RawMessage // nil before the first
+	TS      time.Time       // when it was made
+	Crypto  *api.CryptoState
+	Deltas  int // states after the first
+	Changes []diff.Change
+
+	Brief    *api.BriefResponse // nil before it was asked for
+	Balance  *int64             // credits of the account, nil where not known
+	Foreign  bool               // the key in use is none of that account
+	Spent    Spending
+	Purchase string // of credits that waits for its payment, in words, "" for none
+	Log      Log
+	Line     Link // how the stream is connected
+
+	series  Series
+	flashes map[string]flash
+	skew    time.Duration // clock of the service minus that of this machine
+	held    *api.StreamState
+	kept    []Event
+	problem *Problem // the newest, nil before the first
+	failed  time.Time
+}
+
+// Event is an event of a stream, as that of package sdk.
+type Event struct {
+	Type    api.EventType
+	State   api.StreamState
+	Message string
+}
+
+// flash is a change that is marked for a while.
+type flash struct {
+	up, down bool
+	at       time.Time
+}
+
+// New makes the session of a pack. now is the time of the start.
+func New(pack string, now time.Time, searchCap int) *Session {
+	return &Session{Pack: pack, Now: now, Spent: Spending{SearchCap: searchCap}, Line: Link{since: now}}
+}
+
+// Switch begins anew with another pack. What was spent, what happened and the account stay.
+func (s *Session) Switch(pack string) {
+	fresh := New(pack, s.Now, s.Spent.SearchCap)
+	fresh.Spent, fresh.Log, fresh.Balance, fresh.Foreign, fresh.Purchase = s.Spent, s.Log, s.Balance, s.Foreign, s.Purchase
+	fresh.Mouse, fresh.Recorded, fresh.skew = s.Mouse, s.Recorded, s.skew
+	*s = *fresh
+	s.Log.Add(s.Now, Info, "now showing pack "+pack)
+}
+
+// Event applies an event of the stream.
+func (s *Session) Event(e Event) {
+	s.kept = append(s.kept, e)
+	s.kept = s.kept[max(0, len(s.kept)-maxKept):]
+	switch e.Type {
+	case api.EventError:
+		s.Log.Add(s.Now, Warning, "the service says: "+e.Message)
+	case api.EventPulse, api.EventDelta:
+		s.Line.pulse(s.Now)
+		if s.Paused {
+			s.held = &e.State
+			return
+		}
+		s.show(e.State)
+	}
+}
+
+// Failed notes a problem.
+func (s *Session) Failed(p Problem) {
+	s.problem, s.failed = &p, s.Now
+	s.Log.Add(s.Now, Failure, p.String())
+}
+
+// LastProblem is the newest problem and when it was, nil where there is none.
+func (s *Session) LastProblem() (*Problem, time.Time) { return s.problem, s.failed }
+
+// Kept are the last events, oldest first.
+func (s *Session) Kept() []Event { return s.kept }
+
+// show makes a state the one that is shown.
+func (s *Session) show(state api.StreamState) {
+	if state.TS.Equal(s.TS) {
+		return
+	}
+	var changes []diff.Change
+	first := s.State == nil
+	if !first {
+		var err error
+		if changes, err = diff.States(s.State, state.State); err != nil {
+			s.Log.Add(s.Now, Warning, "a state could not be compared with the one before: "+err.Error())
+		}
+		s.Deltas++
+		s.Changes = changes
+		s.flash(changes)
+		s.Log.Add(s.Now, Delta, told(s.Deltas, changes))
+	}
+	s.State, s.TS = state.State, state.TS
+	s.Crypto = decodeCrypto(s.Pack, state.State)
+	s.series.add(state.TS, s.Crypto)
+	if first {
+		s.Log.Add(s.Now, Info, fmt.Sprintf("first state, made %s", state.TS.In(s.Now.Location()).Format(time.TimeOnly)))
+	}
+}
+
+// decodeCrypto reads the state of the crypto pack, nil for any other and for what has not its shape.
+func decodeCrypto(pack string, state json.RawMessage) *api.CryptoState {
+	var c api.CryptoState
+	if pack != api.PackCrypto || json.Unmarshal(state, &c) != nil || len(c.TopMovers) == 0 && len(c.SourceStatus) == 0 {
+		return nil
+	}
+	return &c
+}
+
+// told says what a delta changed, in one line.
+func told(n int, changes []diff.Change) string {
+	line := fmt.Sprintf("#%d  %s", n, Counted(len(changes)))
+	for i, c := range changes {
+		if i == 4 {
+			return line + ", …"
+		}
+		line += []string{": ", ", "}[min(i, 1)] + c.Path
+	}
+	return line
+}
+
+// Counted says how many values changed.
+func Counted(n int) string {
+	switch n {
+	case 0:
+		return "nothing changed"
+	case 1:
+		return "1 value changed"
+	}
+	return fmt.Sprintf("%d values changed", n)
+}
+
+// flash marks what changed.
+func (s *Session) flash(changes []diff.Change) {
+	s.flashes = make(map[string]flash, len(changes))
+	for _, c := range changes {
+		up, down := Moved(c)
+		s.flashes[c.Path] = flash{up, down, s.Now}
+	}
+}
+
+// Moved says whether a change is one of a number, and which way it went.
+func Moved(c diff.Change) (up, down bool) {
+	var old, now *float64 // nil for null
+	if json.Unmarshal(c.Old, &old) != nil || json.Unmarshal(c.New, &now) != nil || old == nil || now == nil {
+		return false, false
+	}
+	return *now > *old, *now < *old
+}
+
+// Flash says how the value at path of the state changed in the last seconds: up, down, or in another way.
+func (s *Session) Flash(path string) (changed, up, down bool) {
+	f, ok := s.flashes[path]
+	if !ok || s.Now.Sub(f.at) >= flashFor {
+		return false, false, false
+	}
+	return true, f.up, f.down
+}
+
+// Pause stops showing new states, or shows the newest again.
+func (s *Session) Pause() {
+	s.Paused = !s.Paused
+	if held := s.held; !s.Paused && held != nil {
+		s.held = nil
+		s.show(*held)
+	}
+}
+
+// Held reports whether a newer state waits because of a pause.
+func (s *Session) Held() bool { return s.held != nil && !s.held.TS.Equal(s.TS) }
+
+// Age is how old the state is that is shown, by the clock of the service; 0 where there is none.
+func (s *Session) Age() time.Duration {
+	if s.State == nil {
+		return 0
+	}
+	return max(s.Now.Add(s.skew).Sub(s.TS), 0)
+}
+
+// Stale reports whether the state is older than the service promises.
+func (s *Session) Stale() bool {
+	return s.State != nil && !s.Recorded && s.Age() > api.MaxFreshAge*time.Second
+}
+
+// Pay counts a call that was answered. f is the freshness that the answer told, zero where it tells nothing of now.
+func (s *Session) Pay(op api.Op, f api.Freshness) {
+	s.Spent.Add(op)
+	s.Log.Add(s.Now, Paid, "1 credit for "+string(op))
+	s.learn(f)
+}
+
+// learn learns the clock of the service from an answer that has just come. Less than two seconds are put down to the way.
+func (s *Session) learn(f api.Freshness) {
+	if f.GeneratedAt.IsZero() {
+		return
+	}
+	skew := f.GeneratedAt.Add(time.Duration(f.AgeSeconds) * time.Second).Sub(s.Now).Truncate(time.Second)
+	if math.Abs(skew.Seconds()) < 2 {
+		skew = 0
+	}
+	if (s.skew-skew).Abs() > 30*time.Second && skew.Abs() > 30*time.Second {
+		s.Log.Add(s.Now, Warning, fmt.Sprintf("this machine's clock is %s off that of the service; ages are by the service's", skew.Abs()))
+	}
+	s.skew = skew
+}
+
+// ServiceNow is the time by the clock of the service.
+func (s *Session) ServiceNow() time.Time { return s.Now.Add(s.skew) }
+
+// Citation is the source with a number, nil where it is not known.
+func (s *Session) Citation(ref int) *api.Citation {
+	if s.Brief == nil {
+		return nil
+	}
+	for i := range s.Brief.Citations {
+		if s.Brief.Citations[i].Ref == ref {
+			return &s.Brief.Citations[i]
+		}
+	}
+	return nil
+}
+
+// Series are the values of a row of the state over time, oldest first; see Key for the key.
+func (s *Session) Series(key string) []float64 { return s.series.values(key) }
+
+// Past adds a state of the past to the series.
+func (s *Session) Past(state json.RawMessage, ts time.Time) {
+	s.series.add(ts, decodeCrypto(s.Pack, state))
+}
+
+// Points is how many states the series hold.
+func (s *Session) Points() int { return len(s.series.times) }

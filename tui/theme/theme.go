@@ -1,0 +1,97 @@
+// Package theme says how the terminal UI looks: colours for dark and for light terminals, attributes alone for terminals
+// without colour, and glyphs with an ASCII set beside them.
+//
+// No state is ever told by colour alone: whoever draws adds a word, a sign or a glyph. The package makes strings and writes
+// nothing.
+package theme
+
+import "strings"
+
+// Name is the name of a theme.
+type Name string
+
+// The themes. Mono uses bold, dim, underline and reverse alone; Plain uses nothing at all, for text that is read by programs.
+const (
+	Dark  Name = "dark"
+	Light Name = "light"
+	Mono  Name = "mono"
+	Plain Name = "plain"
+)
+
+// Names returns the themes a user can choose.
+func Names() []Name { return []Name{Dark, Light, Mono} }
+
+// Depth is how many colours a terminal has.
+type Depth int
+
+// The depths. Colours that a terminal lacks are replaced by the nearest of the sixteen.
+const (
+	NoColor Depth = iota
+	Colors16
+	Colors256
+)
+
+// Style is a list of SGR parameters, "" for none.
+type Style string
+
+const reset = "\x1b[0m"
+
+// On marks text with s. Marks within text stay.
+func (s Style) On(text string) string {
+	if s == "" || text == "" {
+		return text
+	}
+	begin := "\x1b[" + string(s) + "m"
+	if strings.Contains(text, reset) {
+		text = strings.ReplaceAll(text, reset, reset+begin)
+	}
+	return begin + text + reset
+}
+
+// Theme is how things are marked.
+type Theme struct {
+	Name   Name
+	Depth  Depth
+	Glyphs Glyphs
+
+	Bold, Dim                     Style
+	Accent, Good, Bad, Warn, Link Style
+	Select, Flash, Border, Focus  Style
+	Tab                           Style // of the screen that is shown
+}
+
+// New makes the theme of a name. Dark and Light become Mono where there is no colour.
+func New(name Name, depth Depth, ascii bool) Theme {
+	t := Theme{Name: name, Depth: depth, Glyphs: unicodeGlyphs()}
+	if ascii {
+		t.Glyphs = asciiGlyphs()
+	}
+	if name == Plain {
+		return t
+	}
+	t.Bold, t.Dim, t.Select, t.Flash, t.Focus, t.Tab = "1", "2", "7", "1", "1", "1;7"
+	t.Link, t.Accent = "4", "1"
+	if name == Mono || depth == NoColor {
+		return t
+	}
+	p := palette(name, depth == Colors256)
+	t.Accent, t.Good, t.Bad, t.Warn, t.Link = p.accent, p.good, p.bad, p.warn, p.accent
+	t.Border, t.Dim, t.Focus, t.Tab = p.faint, p.dim, "1;"+p.accent, "1;7;"+p.accent
+	return t
+}
+
+// colors are the hues of a theme.
+type colors struct{ accent, good, bad, warn, dim, faint Style }
+
+// palette are the hues for a background: on white, yellow and bright green cannot be read, on black dark blue cannot.
+func palette(name Name, many bool) colors {
+	switch {
+	case name == Light && many:
+		return colors{"38;5;25", "38;5;28", "38;5;160", "38;5;130", "38;5;241", "38;5;247"}
+	case name == Light:
+		return colors{"34", "32", "31", "35", "90", "90"}
+	case many:
+		return colors{"38;5;81", "38;5;114", "38;5;210", "38;5;221", "38;5;246", "38;5;240"}
+	}
+	return colors{"36", "32", "31", "33", "2", "90"}
+}

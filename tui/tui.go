@@ -1,0 +1,129 @@
+// Package tui is the terminal UI of ctx: the stream of a pack, its brief, search, history and sources, and the owner's keys and
+// credits.
+//
+// It owns the terminal's screen while it runs, and gives it back whatever happens. It stands on sdk and never imports client or
+// daemon: who starts it hands it the service, the account and the surroundings in a Config. The flow is one way: a command does
+// input or output and returns a message, Update changes the model, View draws it.
+//
+// What it costs: opening the stream is a call, and so are the first brief and every connection that is made anew. Everything
+// else that costs is asked for by a key that says so.
+//
+// The picture of it in the README is drawn by a test, from its own view: go test ./tui -run TestPicture -update.
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/muesli/termenv"
+
+	"github.com/contextd/contextd/tui/quiet"
+	"github.com/contextd/contextd/tui/screen"
+	"github.com/contextd/contextd/tui/theme"
+)
+
+// DefaultSearchCap is how many searches a session may make unless told otherwise.
+const DefaultSearchCap = 200
+
+// Packages that draw are initialised by now.
+var _ = quiet.Release()
+
+// Config is what the terminal UI needs.
+type Config struct {
+	Stream    Stream         // required
+	Service   screen.Service // nil where there is only a recording
+	Account   screen.Account // nil while nobody is signed in
+	Seller    screen.Seller  // nil where nothing can be bought
+	Pay       screen.Pay     // nil where there is no wallet
+	Recording bool           // Stream is a recording, whose age says nothing
+	Pack      string         // required
+	Where     string         // what the service is called, such as the profile; shown as it is
+	KeyID     string         // of the key in use, "" for none
+	Theme     theme.Name     // "" goes by the background of the terminal
+	Depth     theme.Depth    // colours of the terminal; of none, every theme is Mono
+	ASCII     bool           // draw with ASCII alone
+	ReadOnly  bool           // keys are neither made nor revoked, and nothing is bought
+	SearchCap int            // searches that may be made, 0 means DefaultSearchCap
+
+	Now      func() time.Time                            // nil means time.Now; its zone is that of the times shown
+	Env      func(name string) string                    // nil means os.Getenv
+	In       io.Reader                                   // nil means os.Stdin
+	Out      io.Writer                                   // nil means os.Stdout
+	Browse   func(ctx context.Context, url string) error // opens an address; nil only shows it
+	SaveDir  string                                      // where the stream is saved to, "" is the working directory
+	CrashDir string                                      // where a crash is told, "" is nowhere
+}
+
+// withDefaults fills what was left out.
+func (c Config) withDefaults() Config {
+	if c.SearchCap == 0 {
+		c.SearchCap = DefaultSearchCap
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Env == nil {
+		c.Env = os.Getenv
+	}
+	if c.In == nil {
+		c.In = os.Stdin
+	}
+	if c.Out == nil {
+		c.Out = os.Stdout
+	}
+	if c.Theme == "" {
+		c.Theme = theme.Dark
+	}
+	return c
+}
+
+// Detect fills Theme and Depth, where they are not set, by what the terminal says of itself. It may write to the terminal and wait
+// for its answer, so it is called before anything else reads from it.
+func (c Config) Detect() Config {
+	file, ok := c.Out.(*os.File)
+	if !ok {
+		return c
+	}
+	out := termenv.NewOutput(file)
+	switch profile := out.EnvColorProfile(); {
+	case c.Env("NO_COLOR") != "" || profile == termenv.Ascii:
+		c.Depth = theme.NoColor
+	case profile == termenv.ANSI:
+		c.Depth = theme.Colors16
+	default:
+		c.Depth = theme.Colors256
+	}
+	if c.Theme == "" && c.Depth != theme.NoColor {
+		c.Theme = theme.Dark
+		if !out.HasDarkBackground() {
+			c.Theme = theme.Light
+		}
+	}
+	return c
+}
+
+// Run shows the terminal UI until the user quits or ctx ends, and gives the terminal back. It fails where the terminal cannot be
+// used and after a panic.
+func Run(ctx context.Context, c Config) error {
+	c = c.withDefaults()
+	ctx, cancel := context.WithCancel(ctx)
+	m := New(ctx, c)
+	defer m.feed.wait() // after cancel
+	defer cancel()
+	const framesPerSecond = 20 // what comes in between is drawn once
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithAltScreen(), tea.WithMouseCellMotion(),
+		tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond))
+	_, err := p.Run()
+	switch {
+	case errors.Is(err, tea.ErrProgramPanic):
+		return fmt.Errorf("terminal UI: %w%s", err, m.crashNote())
+	case err != nil && ctx.Err() == nil:
+		return fmt.Errorf("terminal UI: %w", err)
+	}
+	return nil
+}

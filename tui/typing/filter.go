@@ -1,0 +1,62 @@
+package typing
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/contextd/contextd/tui/theme"
+)
+
+// Filter is a filter that is typed after "/". It is kept until it is emptied. Make it with NewFilter.
+type Filter struct{ input Input }
+
+// NewFilter makes an empty filter.
+func NewFilter() Filter { return Filter{NewInput("letters of a name; ! for all others", 80)} }
+
+// Typing reports whether the filter is being typed.
+func (f *Filter) Typing() bool { return f.input.Focused() }
+
+// Value is what was typed.
+func (f *Filter) Value() string { return f.input.Value() }
+
+// Note is the filter as a box shows it, "" for none.
+func (f *Filter) Note() string {
+	switch {
+	case f.Typing():
+		return "/" + f.Value() + "_"
+	case f.Value() != "":
+		return "/" + f.Value()
+	}
+	return ""
+}
+
+// View is the filter as a line that is typed into.
+func (f *Filter) View(t theme.Theme, width int) string { return "/" + f.input.View(t, width-1) }
+
+// Update applies a key, if it is one for the filter, and reports whether it was.
+func (f *Filter) Update(msg tea.Msg) bool {
+	pressed, ok := msg.(tea.KeyMsg)
+	if !ok {
+		return false
+	}
+	if !f.Typing() {
+		switch {
+		case pressed.String() == "/":
+			f.input.Focus()
+			return true
+		case pressed.Type == tea.KeyEsc && f.Value() != "":
+			f.input.Set("")
+			return true
+		}
+		return false
+	}
+	switch pressed.Type {
+	case tea.KeyEnter:
+		f.input.Blur()
+	case tea.KeyEsc:
+		f.input.Blur()
+		f.input.Set("")
+	default:
+		f.input.Update(pressed)
+	}
+	return true
+}
