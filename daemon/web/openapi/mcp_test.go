@@ -63,7 +63,7 @@ func (s *stage) mcp() {
 // crowd has as many calls of a key under way as there may be, and then calls.
 func (s *stage) crowd() {
 	var issued api.IssuedKey
-	s.read1(s.do(201, "POST", api.PathKeys, `{"name":"busy"}`, session(s.jar)), &issued)
+	s.decode(s.do(201, "POST", api.PathKeys, `{"name":"busy"}`, session(s.jar)), &issued)
 	const most = 64
 	for range most {
 		defer s.hold("POST", callLong, bearer(issued.Key), streams)()

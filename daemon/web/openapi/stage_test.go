@@ -172,11 +172,11 @@ func (s *stage) signIn() {
 	}
 	s.do(401, "POST", api.PathAuthWalletVerify, signed(s.t, key, "another text"))
 	var text api.WalletSignInResponse
-	s.read1(s.do(200, "POST", api.PathAuthWallet, `{"address":"`+crypto.PubkeyToAddress(key.PublicKey).Hex()+`"}`), &text)
+	s.decode(s.do(200, "POST", api.PathAuthWallet, `{"address":"`+crypto.PubkeyToAddress(key.PublicKey).Hex()+`"}`), &text)
 	s.do(200, "POST", api.PathAuthWalletVerify, signed(s.t, key, text.Message))
 
 	a := s.do(200, "POST", api.PathAuthEmailVerify, `{"token":"`+s.token("ada@example.org")+`"}`)
-	s.read1(a, &s.owner)
+	s.decode(a, &s.owner)
 	s.jar = cookie(a)
 	s.do(200, "GET", api.PathAuthSession, "", session(s.jar))
 	s.do(401, "GET", api.PathAuthSession, "", session("x"))
@@ -205,8 +205,8 @@ func cookie(a answer) string {
 	return value
 }
 
-// read1 decodes an answer.
-func (s *stage) read1(a answer, v any) {
+// decode reads the JSON of an answer into v.
+func (s *stage) decode(a answer, v any) {
 	s.t.Helper()
 	if err := json.Unmarshal(a.body, v); err != nil {
 		s.t.Fatalf("%v: %s", err, a.body)
@@ -217,13 +217,13 @@ func (s *stage) read1(a answer, v any) {
 func (s *stage) own() {
 	me, prompt := session(s.jar), api.PathPrompts+"/crypto"
 	var issued api.IssuedKey
-	s.read1(s.do(201, "POST", api.PathKeys, `{"name":"a","traceConsent":"none"}`, me), &issued)
+	s.decode(s.do(201, "POST", api.PathKeys, `{"name":"a","traceConsent":"none"}`, me), &issued)
 	s.key = issued.Key
 	s.do(200, "GET", api.PathKeys, "", me)
 	s.do(400, "POST", api.PathKeys, `{"name":""}`, me)
 	s.do(413, "POST", api.PathKeys, large(), me)
 	var gone api.IssuedKey
-	s.read1(s.do(201, "POST", api.PathKeys, `{"name":"b"}`, me), &gone)
+	s.decode(s.do(201, "POST", api.PathKeys, `{"name":"b"}`, me), &gone)
 	s.do(200, "DELETE", api.PathKeys+"/"+gone.KeyID, "", me)
 	s.do(404, "DELETE", api.PathKeys+"/none", "", me)
 
@@ -255,7 +255,7 @@ func (s *stage) own() {
 func (s *stage) trade() {
 	me := session(s.jar)
 	var intent api.DepositIntent
-	s.read1(s.do(201, "POST", api.PathCredits, `{"pack":"starter"}`, me), &intent)
+	s.decode(s.do(201, "POST", api.PathCredits, `{"pack":"starter"}`, me), &intent)
 	s.do(400, "POST", api.PathCredits, `{"pack":"none"}`, me)
 	s.do(404, "POST", api.PathCredits, `{"pack":"starter","keyId":"none"}`, me)
 	s.do(413, "POST", api.PathCredits, large(), me)
@@ -268,7 +268,7 @@ func (s *stage) trade() {
 	}
 	body := `{"txHash":"0x` + hex.EncodeToString(hash[:]) + `"}`
 	var d api.Deposit
-	if s.read1(s.do(200, "POST", path+"/verify", body, me), &d); d.Status != api.DepositVerified {
+	if s.decode(s.do(200, "POST", path+"/verify", body, me), &d); d.Status != api.DepositVerified {
 		s.t.Fatalf("the purchase is %s", d.Status)
 	}
 	s.do(400, "POST", path+"/verify", `{"txHash":"x"}`, me)
@@ -343,7 +343,7 @@ func (s *stage) read() {
 func (s *stage) pay(method, path string) {
 	s.t.Helper()
 	var quoted api.ErrorBody
-	s.read1(s.do(402, method, path, ""), &quoted)
+	s.decode(s.do(402, method, path, ""), &quoted)
 	nonce, err := hex.DecodeString(strings.TrimPrefix(quoted.Payment.Nonce, "0x"))
 	if err != nil {
 		s.t.Fatal(err)
@@ -400,7 +400,7 @@ func (s *stage) hurry() {
 func (s *stage) fail() {
 	me := session(s.jar)
 	var intent api.DepositIntent
-	s.read1(s.do(201, "POST", api.PathCredits, `{"pack":"starter"}`, me), &intent)
+	s.decode(s.do(201, "POST", api.PathCredits, `{"pack":"starter"}`, me), &intent)
 	if err := s.chain.Close(); err != nil {
 		s.t.Fatal(err)
 	}
