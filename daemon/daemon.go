@@ -39,6 +39,7 @@ import (
 	"github.com/contextd/contextd/daemon/web/console"
 	"github.com/contextd/contextd/daemon/web/hook"
 	"github.com/contextd/contextd/daemon/web/observe"
+	"github.com/contextd/contextd/daemon/web/openapi"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
@@ -81,6 +82,7 @@ type Config struct {
 	LogCalls    bool   // a line of the log for every call
 	JobsKey     []byte // lets who has it start jobs from outside; nil means nobody
 
+	Packs        []*pack.Pack  // that are served; nil means the crypto pack
 	Every        time.Duration // from refresh to refresh; 0 means api.RefreshInterval
 	Briefs       Briefs
 	Disabled     []string // ids of sources that are switched off
@@ -182,7 +184,7 @@ func (d *Daemon) openPublic(context.Context) (err error) {
 
 // openPacks restores every pack, so that its newest stored state is served at once.
 func (d *Daemon) openPacks(ctx context.Context) error {
-	packs, ids := packs(), packIDs()
+	packs, ids := d.cfg.packs(), d.cfg.packIDs()
 	if err := checkSources(packs, d.cfg.Disabled); err != nil {
 		return err
 	}
@@ -240,19 +242,25 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 }
 
 // packs are those that are served.
-func packs() []*pack.Pack { return []*pack.Pack{pack.Crypto()} }
+func (cfg Config) packs() []*pack.Pack {
+	if cfg.Packs == nil {
+		return []*pack.Pack{pack.Crypto()}
+	}
+	return cfg.Packs
+}
 
 // packIDs are their ids.
-func packIDs() (ids []string) {
-	for _, p := range packs() {
+func (cfg Config) packIDs() (ids []string) {
+	for _, p := range cfg.packs() {
 		ids = append(ids, p.ID)
 	}
 	return ids
 }
 
-// moreRoutes are the routes of the console, and those for a scheduler outside.
+// moreRoutes are the routes of the console and of the description, and those for a scheduler outside.
 func (d *Daemon) moreRoutes(owners *console.Console) web.Routes {
 	routes := owners.Routes()
+	maps.Copy(routes, openapi.Routes())
 	if d.cfg.JobsKey != nil {
 		maps.Copy(routes, hook.Routes(hook.Config{Key: d.cfg.JobsKey, Start: d.startJob, Now: d.cfg.Now}))
 	}
@@ -324,6 +332,9 @@ func reachable(l net.Listener, listen string) string {
 	}
 	return "http://" + net.JoinHostPort(host, port)
 }
+
+// Routes are the methods and paths of the public address, such as "GET /v1/fresh", sorted.
+func (d *Daemon) Routes() []string { return d.web.Routes() }
 
 // Keys issues, lists and revokes the daemon's keys.
 func (d *Daemon) Keys() *account.Keys { return d.keys }

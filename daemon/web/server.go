@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/contextd/contextd/daemon/gate"
@@ -49,8 +50,9 @@ type Config struct {
 
 // Server answers HTTP. Make one with New; it is safe for concurrent use.
 type Server struct {
-	cfg Config
-	mux *http.ServeMux
+	cfg   Config
+	table Routes
+	mux   *http.ServeMux
 
 	open, live, immutable, stream lines // headers of /v1, of answers that age, of snapshots, of streams
 
@@ -80,12 +82,12 @@ func newServer(cfg Config, routes func(s *Server) Routes) *Server {
 		stream: streamHeaders(),
 	}
 	s.stopping, s.endStreams = stopper()
-	table := routes(s)
-	maps.Copy(table, cfg.More)
+	s.table = routes(s)
+	maps.Copy(s.table, cfg.More)
 	if cfg.Streams != nil {
-		table[api.PathSubscribe] = map[string]Handler{http.MethodGet: s.subscribe}
+		s.table[api.PathSubscribe] = map[string]Handler{http.MethodGet: s.subscribe}
 	}
-	for path, methods := range table {
+	for path, methods := range s.table {
 		s.mux.Handle(path, s.dispatch(methods))
 	}
 	return s
@@ -112,6 +114,18 @@ func (s *Server) routes() Routes {
 		api.PathReady:    {http.MethodGet: s.ready},
 		"/":              {},
 	}
+}
+
+// Routes are the methods and paths that s answers, such as "GET /v1/fresh", sorted.
+func (s *Server) Routes() []string {
+	var list []string
+	for path, methods := range s.table {
+		for method := range methods {
+			list = append(list, method+" "+path)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // ServeHTTP answers r.

@@ -78,10 +78,13 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, served gate.Serve
 	send(w, http.StatusOK, s.text(a))
 }
 
-// send writes a JSON text with its length. A client that went away is not an error of ours.
-func send(w http.ResponseWriter, status int, text []byte) {
+// send writes a JSON text.
+func send(w http.ResponseWriter, status int, text []byte) { Send(w, status, "application/json", text) }
+
+// Send writes a text with its type and length. A client that went away is not an error of ours.
+func Send(w http.ResponseWriter, status int, contentType string, text []byte) {
 	h := w.Header()
-	h.Set("Content-Type", "application/json")
+	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
 	_, _ = w.Write(text)
