@@ -54,7 +54,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 		return cli.Usage("%w\n  try: %s --help", err, c.CommandPath())
 	})
 	s := newSettings(root.PersistentFlags())
-	cli.AddGroup(root, newServe(s), newDemo(s), admin.NewKeys(s.operate), admin.NewDeposits(s.operate), admin.NewReconcile(s.operate), admin.NewAdmin(s.operate), newCheckConfig(s), newVersion(), newCompletion())
+	cli.AddGroup(root, newServe(s), newDemo(s), admin.NewKeys(s.operate), admin.NewDeposits(s.operate), admin.NewReconcile(s.operate), admin.NewAdmin(s.operate), newCheckConfig(s), newVersion(), newCompletion(), newMan())
 	return root
 }
 
