@@ -21,13 +21,19 @@ import (
 // workDir is the directory, in that of the results, for what is needed on the way.
 const workDir = ".work"
 
+// commit is what a release is built from.
+type commit struct {
+	version string // with v
+	hash    string
+	date    time.Time // also of every file in the results
+}
+
 // release is one run.
 type release struct {
-	root    string    // of the checkout
-	out     string    // where the results go
-	work    string    // what is needed on the way, in out
-	version string    // with v
-	date    time.Time // of the commit, and of every file in the results
+	root    string // of the checkout
+	out     string // where the results go
+	work    string // what is needed on the way, in out
+	commit         // what is released
 	log     io.Writer
 	built   map[target]string // files of the programs
 	manuals map[string]string // directories of the manual pages by program
@@ -45,7 +51,7 @@ func newRelease(ctx context.Context, dir, out string, log io.Writer) (*release, 
 		return nil, err
 	}
 	r.root = strings.TrimSpace(top)
-	if r.version, r.date, err = r.identify(ctx); err != nil {
+	if r.commit, err = r.identify(ctx); err != nil {
 		return nil, err
 	}
 	if err := empty(out); err != nil {
@@ -70,24 +76,24 @@ func empty(out string) error {
 	return os.RemoveAll(out)
 }
 
-// identify returns the version of the checkout and the time of its commit.
-func (r *release) identify(ctx context.Context) (string, time.Time, error) {
+// identify returns the commit of the checkout.
+func (r *release) identify(ctx context.Context) (commit, error) {
 	head, err := r.command(ctx, nil, "git", "show", "--no-patch", "--format=%ct %H", "HEAD")
 	if err != nil {
-		return "", time.Time{}, err
+		return commit{}, err
 	}
 	seconds, hash, _ := strings.Cut(strings.TrimSpace(head), " ")
 	unix, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil || len(hash) < 12 {
-		return "", time.Time{}, fmt.Errorf("git show says %q, not time and hash of a commit", head)
+		return commit{}, fmt.Errorf("git show says %q, not time and hash of a commit", head)
 	}
 	tags, err := r.command(ctx, nil, "git", "tag", "--points-at", "HEAD", "--sort=-version:refname", "v[0-9]*")
 	if err != nil {
-		return "", time.Time{}, err
+		return commit{}, err
 	}
 	changes, err := r.command(ctx, nil, "git", "status", "--porcelain")
 	date := time.Unix(unix, 0).UTC()
-	return name(strings.Fields(tags), hash, date, changes != ""), date, err
+	return commit{name(strings.Fields(tags), hash, date, changes != ""), hash, date}, err
 }
 
 // name is the version of a commit: its first tag or, as Go names a commit without one, its time and hash. A checkout with changes
@@ -125,7 +131,7 @@ func (r *release) binary(ctx context.Context, t target) (string, error) {
 	}
 	fmt.Fprintf(r.log, "  build %s\n", t)
 	file := filepath.Join(r.work, "bin", t.os+"_"+t.arch, t.file())
-	env, args := buildArgs(t, r.version, file)
+	env, args := buildArgs(t, r.commit, file)
 	if _, err := r.command(ctx, env, "go", args...); err != nil {
 		return "", err
 	}
@@ -139,10 +145,11 @@ func (r *release) binary(ctx context.Context, t target) (string, error) {
 }
 
 // buildArgs is how the Go tool is called to build t into file. The environment is set wherever it would show in the result.
-func buildArgs(t target, version, file string) (env, args []string) {
+func buildArgs(t target, c commit, file string) (env, args []string) {
 	env = []string{"GOOS=" + t.os, "GOARCH=" + t.arch, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOWORK=off", "CGO_ENABLED=0"}
-	link := "-s -w -buildid= -X github.com/contextd/contextd/internal/build.version=" + version
-	args = []string{"build", "-trimpath", "-buildvcs=true"}
+	const into = " -X github.com/contextd/contextd/internal/build."
+	link := "-s -w -buildid=" + into + "version=" + c.version + into + "commit=" + c.hash + into + "date=" + c.date.Format(time.RFC3339)
+	args = []string{"build", "-trimpath", "-buildvcs=false"}
 	if t.program == "contextd" {
 		env = append(env, "CGO_ENABLED=1", "CGO_CFLAGS=", "CGO_LDFLAGS=")
 		link += ` -linkmode=external -extldflags "-static -Wl,--build-id=none"`

@@ -30,7 +30,7 @@ func staged(t *testing.T) (*release, string) {
 			t.Fatal(err)
 		}
 	}
-	return &release{root: ".", out: t.TempDir(), version: "v1.2.3", date: time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC), log: io.Discard}, dir
+	return &release{root: ".", out: t.TempDir(), commit: commit{version: "v1.2.3", date: time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC)}, log: io.Discard}, dir
 }
 
 // TestPackage checks the configuration of nfpm: that every file it names is there, and where the program and its parts go.
