@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 )
 
@@ -291,8 +292,24 @@ func TestBill(t *testing.T) {
 	if notice, err := notices("ctx", parts); err != nil || !bytes.Contains(notice, []byte("go.yaml.in/yaml/v3")) {
 		t.Errorf("notices: %v", err)
 	}
-	if _, err := notices("ctx", []part{{name: "x", dir: t.TempDir()}}); err == nil {
-		t.Error("a module without a licence is shipped")
+}
+
+// TestLicence checks where the licence of a module is looked for, and that none is an error.
+func TestLicence(t *testing.T) {
+	t.Parallel()
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+	code := file("// Copyright 2014 Ada\n// MIT license\n\npackage a\n\nvar license, copyright int\n")
+	text, err := licence(fstest.MapFS{"LICENSE.md": file("first\n"), "COPYING": file("second\n"), "a.go": code})
+	if want := "\n--- COPYING\n\nsecond\n\n--- LICENSE.md\n\nfirst\n"; err != nil || text != want {
+		t.Errorf("of two files: %q, %v", text, err)
+	}
+	text, err = licence(fstest.MapFS{"_.go": file("package a\n\nvar license, copyright int\n"), "a.go": code})
+	if want := "\n--- a.go begins\n\n// Copyright 2014 Ada\n// MIT license\n"; err != nil || text != want {
+		t.Errorf("of a comment: %q, %v", text, err)
+	}
+	_, err = notices("ctx", []part{{name: "x", dir: t.TempDir()}})
+	if err == nil || !strings.Contains(err.Error(), "no licence") {
+		t.Errorf("a module without a licence: %v", err)
 	}
 }
 

@@ -8,8 +8,11 @@ import (
 	"debug/buildinfo"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
@@ -201,40 +204,48 @@ func notices(program string, parts []part) ([]byte, error) {
 	for _, p := range parts {
 		fmt.Fprintf(&b, "\n%s\n%s %s\n", strings.Repeat("=", 100), p.name, p.version)
 		if p.dir == "" {
-			fmt.Fprintf(&b, "%s\n", licenceInC(p.name))
+			fmt.Fprintf(&b, "\n%s\n", licenceInC(p.name))
 			continue
 		}
-		files, err := licences(p.dir)
+		text, err := licence(os.DirFS(p.dir))
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s %s: %w", p.name, p.version, err)
 		}
-		if len(files) == 0 {
-			return nil, fmt.Errorf("%s %s has no licence", p.name, p.version)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				return nil, err
-			}
-			fmt.Fprintf(&b, "\n--- %s\n\n%s\n", filepath.Base(file), bytes.TrimSpace(text))
-		}
+		b.WriteString(text)
 	}
 	return b.Bytes(), nil
 }
 
-// licences are the files at the top of the module in dir that say how it may be used.
-func licences(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
+// licence is the text of the files at the top of a module that say how it may be used or, where there are none, what its first source
+// file with a licence begins with.
+func licence(module fs.FS) (string, error) {
+	entries, err := fs.ReadDir(module, ".")
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	var files []string
+	found, beginning := "", ""
 	for _, e := range entries {
-		if !e.IsDir() && regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|unlicense)`).MatchString(e.Name()) {
-			files = append(files, filepath.Join(dir, e.Name()))
+		named := regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|unlicense)`).MatchString(e.Name())
+		if e.IsDir() || !named && path.Ext(e.Name()) != ".go" {
+			continue
+		}
+		text, err := fs.ReadFile(module, e.Name())
+		if err != nil {
+			return "", err
+		}
+		if named {
+			found += fmt.Sprintf("\n--- %s\n\n%s\n", e.Name(), bytes.TrimSpace(text))
+			continue
+		}
+		comment, _, _ := bytes.Cut(append([]byte("\n"), text...), []byte("\npackage "))
+		if beginning == "" && regexp.MustCompile(`(?is)copyright.*licen[cs]e|licen[cs]e.*copyright`).Match(comment) {
+			beginning = fmt.Sprintf("\n--- %s begins\n\n%s\n", e.Name(), bytes.TrimSpace(comment))
 		}
 	}
-	return files, nil
+	if text := cmp.Or(found, beginning); text != "" {
+		return text, nil
+	}
+	return "", errors.New("no licence")
 }
 
 // licenceInC says under what the parts in C come.
