@@ -101,15 +101,23 @@ func (r *release) pack(ctx context.Context, t target, stage string) error {
 	return nil
 }
 
-// stageService adds to stage the unit, as the program itself prints it, and the files of the package's own.
+// units are the units of systemd that the package of contextd holds, by what contextd systemd print calls them.
+func units() []string { return []string{"service", "socket"} }
+
+// stageService adds to stage the units, as the program itself prints them, and the files of the package's own.
 func (r *release) stageService(ctx context.Context, stage string) error {
-	unit, err := r.command(ctx, nil, filepath.Join(stage, "contextd"), "systemd", "print")
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 3 {
-		fmt.Fprintln(r.log, "  no unit: this contextd has no command systemd print")
-	} else if err != nil {
-		return err
-	} else if err := os.WriteFile(filepath.Join(stage, "contextd.service"), []byte(unit), 0o644); err != nil {
-		return err
+	for _, unit := range units() {
+		text, err := r.command(ctx, nil, filepath.Join(stage, "contextd"), "systemd", "print", unit)
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 3 {
+			fmt.Fprintf(r.log, "  no unit: this contextd does not know systemd print %s\n", unit)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(stage, "contextd."+unit), []byte(text), 0o644); err != nil {
+			return err
+		}
 	}
 	own, err := fs.Sub(files, "files")
 	if err != nil {
@@ -158,8 +166,10 @@ func (r *release) config(t target, stage string) pkgConfig {
 		c.Recommends = []string{"ctx"}
 		c.Scripts = scripts{filepath.Join(stage, "postinstall.sh"), filepath.Join(stage, "preremove.sh"), filepath.Join(stage, "postremove.sh")}
 		dirs = append(dirs, [2]string{"contextd.sysusers", "/usr/lib/sysusers.d/contextd.conf"}, [2]string{"contextd.tmpfiles", "/usr/lib/tmpfiles.d/contextd.conf"})
-		if _, err := os.Stat(filepath.Join(stage, "contextd.service")); err == nil {
-			dirs = append(dirs, [2]string{"contextd.service", "/usr/lib/systemd/system/"})
+		for _, unit := range units() {
+			if _, err := os.Stat(filepath.Join(stage, "contextd."+unit)); err == nil {
+				dirs = append(dirs, [2]string{"contextd." + unit, "/usr/lib/systemd/system/"})
+			}
 		}
 	}
 	c.RPM.Summary, _, _ = strings.Cut(c.Description, "\n")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -37,14 +38,16 @@ func staged(t *testing.T) (*release, string) {
 func TestPackage(t *testing.T) {
 	t.Parallel()
 	r, stage := staged(t)
-	if err := os.WriteFile(filepath.Join(stage, "contextd"), []byte("#!/bin/sh\necho unit \"$@\"\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(stage, "contextd"), []byte("#!/bin/sh\necho \"$@\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.stageService(t.Context(), stage); err != nil {
 		t.Fatal(err)
 	}
-	if unit, err := os.ReadFile(filepath.Join(stage, "contextd.service")); err != nil || string(unit) != "unit systemd print\n" {
-		t.Errorf("the unit is %q, %v", unit, err)
+	for _, unit := range units() {
+		if text, err := os.ReadFile(filepath.Join(stage, "contextd."+unit)); err != nil || string(text) != "systemd print "+unit+"\n" {
+			t.Errorf("the unit is %q, %v", text, err)
+		}
 	}
 
 	if err := compressManual(stage); err != nil {
@@ -70,7 +73,7 @@ func TestPackage(t *testing.T) {
 	}
 	for dst, mode := range map[string]os.FileMode{
 		"/usr/bin/contextd": 0o755, "/usr/share/man/man1/": 0o644, "/usr/share/doc/contextd/copyright": 0o644, "/usr/share/doc/contextd/NOTICES": 0o644,
-		"/usr/lib/systemd/system/contextd.service": 0o644, "/usr/lib/sysusers.d/contextd.conf": 0o644, "/usr/lib/tmpfiles.d/contextd.conf": 0o644,
+		"/usr/lib/systemd/system/contextd.service": 0o644, "/usr/lib/systemd/system/contextd.socket": 0o644, "/usr/lib/sysusers.d/contextd.conf": 0o644, "/usr/lib/tmpfiles.d/contextd.conf": 0o644,
 		"/usr/share/bash-completion/completions/contextd": 0o644, "/usr/share/fish/vendor_completions.d/contextd.fish": 0o644,
 		"deb/usr/share/zsh/vendor-completions/_contextd": 0o644, "rpm/usr/share/zsh/site-functions/_contextd": 0o644,
 	} {
@@ -96,7 +99,7 @@ func TestPackageWithoutUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range r.config(target{"contextd", "linux", "amd64"}, stage).Contents {
-		if c.Dst == "/usr/lib/systemd/system/contextd.service" {
+		if strings.HasPrefix(c.Dst, "/usr/lib/systemd/") {
 			t.Error("a unit that the program did not print")
 		}
 	}
@@ -136,7 +139,7 @@ func TestScripts(t *testing.T) {
 	}
 	const made = "systemd-sysusers /usr/lib/sysusers.d/contextd.conf\nsystemd-tmpfiles --create /usr/lib/tmpfiles.d/contextd.conf\n"
 	const restarted = "systemctl daemon-reload\nsystemctl try-restart contextd.service\n"
-	const stopped = "systemctl disable --now contextd.service\n"
+	const stopped = "systemctl disable --now contextd.socket contextd.service\n"
 	for _, c := range []struct{ script, arg, booted, idle string }{
 		{"postinstall", "configure", made + restarted, made}, // deb
 		{"postinstall", "1", made + restarted, made},         // rpm, the first
@@ -163,26 +166,39 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestUserAndDirectories has systemd's own tools, where there are, make the user and the directories below another root.
+// TestUserAndDirectories has systemd's own tools, where there are, make the user and, as root alone can, the directories below
+// another root.
 func TestUserAndDirectories(t *testing.T) {
 	t.Parallel()
-	sysusers, err := exec.LookPath("systemd-sysusers")
-	if err != nil {
-		t.Skip("no systemd-sysusers here")
-	}
 	root := t.TempDir()
 	if err := os.Mkdir(filepath.Join(root, "etc"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	conf, err := filepath.Abs("files/contextd.sysusers")
-	if err != nil {
-		t.Fatal(err)
+	made := func(tool, conf string, args ...string) {
+		t.Helper()
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("no %s here", tool)
+		}
+		conf, err := filepath.Abs(conf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := command(t, ".", tool, append(args, "--root="+root, conf)...); err != nil {
+			t.Fatalf("%s: %v\n%s", tool, err, text)
+		}
 	}
-	if text, err := command(t, ".", sysusers, "--root="+root, conf); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
+	made("systemd-sysusers", "files/contextd.sysusers")
 	users, err := os.ReadFile(filepath.Join(root, "etc", "passwd"))
-	if err != nil || !regexp.MustCompile(`(?m)^contextd:[^:]*:[0-9]+:[0-9]+:contextd:/var/lib/contextd:/usr/sbin/nologin$`).Match(users) {
-		t.Errorf("users: %v\n%s", err, users)
+	user := regexp.MustCompile(`(?m)^contextd:[^:]*:([0-9]+):[0-9]+:contextd:/var/lib/contextd:/usr/sbin/nologin$`).FindSubmatch(users)
+	if err != nil || user == nil {
+		t.Fatalf("users: %v\n%s", err, users)
+	}
+	if os.Getuid() != 0 {
+		t.Skip("only root gives directories away")
+	}
+	made("systemd-tmpfiles", "files/contextd.tmpfiles", "--create")
+	got, err := command(t, root, "stat", "-c", "%n %a %u", "etc/contextd", "var/lib/contextd")
+	if want := fmt.Sprintf("etc/contextd 750 0\nvar/lib/contextd 700 %s\n", user[1]); err != nil || got != want {
+		t.Errorf("directories: %v\n%s", err, got)
 	}
 }

@@ -10,7 +10,7 @@ if command -v systemd-sysusers >/dev/null; then
   systemd-sysusers /usr/lib/sysusers.d/contextd.conf
 fi
 if command -v systemd-tmpfiles >/dev/null; then
-  systemd-tmpfiles --create /usr/lib/tmpfiles.d/contextd.conf
+  systemd-tmpfiles --create /usr/lib/tmpfiles.d/contextd.conf || true # it needs /proc; without, the next boot does it
 fi
 if [ -d /run/systemd/system ]; then
   systemctl daemon-reload

@@ -5,6 +5,6 @@ set -e
 
 if [ "$1" = remove ] || [ "$1" = 0 ]; then
   if [ -d /run/systemd/system ]; then
-    systemctl disable --now contextd.service || true
+    systemctl disable --now contextd.socket contextd.service || true
   fi
 fi
