@@ -307,6 +307,10 @@ func TestLicence(t *testing.T) {
 	if want := "\n--- a.go begins\n\n// Copyright 2014 Ada\n// MIT license\n"; err != nil || text != want {
 		t.Errorf("of a comment: %q, %v", text, err)
 	}
+	text, err = licence(fstest.MapFS{"README.md": file("# a\n\n## License\n\nMIT\n\n## Author\n\nAda\n")})
+	if want := "\n--- README.md says\n\n## License\n\nMIT\n\n## Author\n\nAda\n"; err != nil || text != want {
+		t.Errorf("of README: %q, %v", text, err)
+	}
 	_, err = notices("ctx", []part{{name: "x", dir: t.TempDir()}})
 	if err == nil || !strings.Contains(err.Error(), "no licence") {
 		t.Errorf("a module without a licence: %v", err)

@@ -216,36 +216,45 @@ func notices(program string, parts []part) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// licence is the text of the files at the top of a module that say how it may be used or, where there are none, what its first source
-// file with a licence begins with.
+// licence is the text of the files at the top of a module that say how it may be used. Where there are none, it is what the first
+// source file with a licence begins with, or what README says of it.
 func licence(module fs.FS) (string, error) {
 	entries, err := fs.ReadDir(module, ".")
 	if err != nil {
 		return "", err
 	}
-	found, beginning := "", ""
+	var files, comment, readme string
 	for _, e := range entries {
-		named := regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|unlicense)`).MatchString(e.Name())
-		if e.IsDir() || !named && path.Ext(e.Name()) != ".go" {
+		if e.IsDir() {
 			continue
 		}
 		text, err := fs.ReadFile(module, e.Name())
 		if err != nil {
 			return "", err
 		}
-		if named {
-			found += fmt.Sprintf("\n--- %s\n\n%s\n", e.Name(), bytes.TrimSpace(text))
-			continue
-		}
-		comment, _, _ := bytes.Cut(append([]byte("\n"), text...), []byte("\npackage "))
-		if beginning == "" && regexp.MustCompile(`(?is)copyright.*licen[cs]e|licen[cs]e.*copyright`).Match(comment) {
-			beginning = fmt.Sprintf("\n--- %s begins\n\n%s\n", e.Name(), bytes.TrimSpace(comment))
+		switch {
+		case regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|unlicense)`).MatchString(e.Name()):
+			files += quote(e.Name(), text)
+		case path.Ext(e.Name()) == ".go":
+			before, _, _ := bytes.Cut(append([]byte("\n"), text...), []byte("\npackage "))
+			if regexp.MustCompile(`(?is)copyright.*licen[cs]e|licen[cs]e.*copyright`).Match(before) {
+				comment = cmp.Or(comment, quote(e.Name()+" begins", before))
+			}
+		case strings.HasPrefix(e.Name(), "README"):
+			if said := regexp.MustCompile(`(?ims)^#+ *licen[cs]e *$.*`).Find(text); said != nil {
+				readme = quote(e.Name()+" says", said)
+			}
 		}
 	}
-	if text := cmp.Or(found, beginning); text != "" {
+	if text := cmp.Or(files, comment, readme); text != "" {
 		return text, nil
 	}
 	return "", errors.New("no licence")
+}
+
+// quote is text as notices has it.
+func quote(from string, text []byte) string {
+	return fmt.Sprintf("\n--- %s\n\n%s\n", from, bytes.TrimSpace(text))
 }
 
 // licenceInC says under what the parts in C come.
