@@ -144,16 +144,20 @@ func (r *release) binary(ctx context.Context, t target) (string, error) {
 	return file, nil
 }
 
-// buildArgs is how the Go tool is called to build t into file. The environment is set wherever it would show in the result.
+// buildArgs is how the Go tool is called to build t into file. What the environment or go env -w says is overruled wherever it would
+// show in the result.
 func buildArgs(t target, c commit, file string) (env, args []string) {
-	env = []string{"GOOS=" + t.os, "GOARCH=" + t.arch, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOWORK=off", "CGO_ENABLED=0"}
-	const into = " -X github.com/contextd/contextd/internal/build."
-	link := "-s -w -buildid=" + into + "version=" + c.version + into + "commit=" + c.hash + into + "date=" + c.date.Format(time.RFC3339)
+	env = []string{"GOOS=" + t.os, "GOARCH=" + t.arch, "GOFLAGS=-trimpath", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOWORK=off", "CGO_ENABLED=0"}
+	// Without an identity, programs for macOS would have no LC_UUID, by which it remembers who may reach the local network.
+	link := "-s -w -buildid=" + t.String() + "/" + c.version + "/" + c.hash
+	for _, v := range [][2]string{{"version", c.version}, {"commit", c.hash}, {"date", c.date.Format(time.RFC3339)}} {
+		link += " -X github.com/contextd/contextd/internal/build." + v[0] + "=" + v[1]
+	}
 	args = []string{"build", "-trimpath", "-buildvcs=false"}
 	if t.program == "contextd" {
-		env = append(env, "CGO_ENABLED=1", "CGO_CFLAGS=", "CGO_LDFLAGS=")
-		link += ` -linkmode=external -extldflags "-static -Wl,--build-id=none"`
-		args = append(args, "-tags=sqlite_omit_load_extension,netgo,osusergo") // each of these would load libraries at run time
+		env = append(env, "CGO_ENABLED=1", "CGO_CFLAGS=-O2 -g", "CGO_LDFLAGS=-O2 -g")
+		link += " -linkmode=external -extldflags=-static"
+		args = append(args, "-tags=sqlite_omit_load_extension,netgo,osusergo") // without them it would load libraries at run time
 	}
 	return env, append(args, "-ldflags="+link, "-o", file, "./cmd/"+t.program)
 }
