@@ -5,9 +5,9 @@
 //	go run ./internal/build/release --only ctx/linux/amd64   one program for one platform
 //
 // ctx is built without C for Linux, macOS and Windows, contextd, whose SQLite is C, for the Linux this runs on. The compiler of
-// C is $CC, gcc unless set. CC=musl-gcc works, but a batch of charges then takes 1.8 times the CPU. What the same commit, Go and C
-// compiler build is the same, byte for byte, wherever the checkout lies. The version is the tag v… of the commit, or else the time
-// and hash of the commit.
+// C is $CC, gcc unless set; it needs the C library as libc.a, which Debian has in libc6-dev and Fedora in glibc-static. CC=musl-gcc
+// works, but a batch of charges then takes 1.8 times the CPU. What the same commit, Go and C compiler build is the same, byte for byte,
+// wherever the checkout lies. The version is the tag v… of the commit, or else the time and hash of the commit.
 //
 // It runs the Go tool and git and, for the packages, nfpm by way of the Go tool, which keeps that out of go.mod.
 package main

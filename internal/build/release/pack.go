@@ -21,10 +21,10 @@ import (
 // nfpm writes the packages. Versions after this one want modules from servers of their own.
 const nfpm = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4"
 
-// files are what the packages of contextd hold beside the program: its user, its directories, and what is done on installation.
+// serviceFiles are what the package of contextd holds beside the program: its user, its directories, and what is done on installation.
 //
 //go:embed files
-var files embed.FS
+var serviceFiles embed.FS
 
 // pkgConfig is the configuration of nfpm.
 type pkgConfig struct {
@@ -119,7 +119,7 @@ func (r *release) stageService(ctx context.Context, stage string) error {
 			return err
 		}
 	}
-	own, err := fs.Sub(files, "files")
+	own, err := fs.Sub(serviceFiles, "files")
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (r *release) config(t target, stage string) pkgConfig {
 		Description: "client of contextd, the context service for AI agents\nAsks a context service for the state of a data pack, its brief, history and sources.",
 		MTime:       r.date, RPM: rpmConfig{BuildHost: "reproducible"},
 	}
-	dirs := [][2]string{
+	places := [][2]string{
 		{t.program, "/usr/bin/"}, {"man/*.gz", "/usr/share/man/man1/"},
 		{"LICENSE", "/usr/share/doc/" + t.program + "/copyright"}, {"NOTICES", "/usr/share/doc/" + t.program + "/"}, {"README.md", "/usr/share/doc/" + t.program + "/"},
 		{"completions/" + t.program + ".bash", "/usr/share/bash-completion/completions/" + t.program},
@@ -165,16 +165,16 @@ func (r *release) config(t target, stage string) pkgConfig {
 		c.Description = "continuous context for AI agents, self-hosted\nKeeps data packs fresh, writes their briefs with sources and serves both to AI agents over HTTP."
 		c.Recommends = []string{"ctx"}
 		c.Scripts = scripts{filepath.Join(stage, "postinstall.sh"), filepath.Join(stage, "preremove.sh"), filepath.Join(stage, "postremove.sh")}
-		dirs = append(dirs, [2]string{"contextd.sysusers", "/usr/lib/sysusers.d/contextd.conf"}, [2]string{"contextd.tmpfiles", "/usr/lib/tmpfiles.d/contextd.conf"})
+		places = append(places, [2]string{"contextd.sysusers", "/usr/lib/sysusers.d/contextd.conf"}, [2]string{"contextd.tmpfiles", "/usr/lib/tmpfiles.d/contextd.conf"})
 		for _, unit := range units() {
 			if _, err := os.Stat(filepath.Join(stage, "contextd."+unit)); err == nil {
-				dirs = append(dirs, [2]string{"contextd." + unit, "/usr/lib/systemd/system/"})
+				places = append(places, [2]string{"contextd." + unit, "/usr/lib/systemd/system/"})
 			}
 		}
 	}
 	c.RPM.Summary, _, _ = strings.Cut(c.Description, "\n")
-	for _, d := range dirs {
-		c.Contents = append(c.Contents, r.content(stage, d[0], d[1], ""))
+	for _, p := range places {
+		c.Contents = append(c.Contents, r.content(stage, p[0], p[1], ""))
 	}
 	zsh := "completions/" + t.program + ".zsh"
 	c.Contents = append(c.Contents, r.content(stage, zsh, "/usr/share/zsh/vendor-completions/_"+t.program, "deb"),

@@ -152,7 +152,7 @@ func TestScripts(t *testing.T) {
 		{"postremove", "remove", "systemctl daemon-reload\n", ""},
 		{"postremove", "purge", "systemctl daemon-reload\n", ""},
 	} {
-		text, err := files.ReadFile("files/" + c.script + ".sh")
+		text, err := serviceFiles.ReadFile("files/" + c.script + ".sh")
 		if err != nil {
 			t.Fatal(err)
 		}
