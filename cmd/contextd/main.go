@@ -54,7 +54,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 		return cli.Usage("%w\n  try: %s --help", err, c.CommandPath())
 	})
 	s := newSettings(root.PersistentFlags())
-	cli.AddGroup(root, newServe(s), newDemo(s), admin.NewKeys(s.operate), newBrief(s), admin.NewDeposits(s.operate), admin.NewReconcile(s.operate), admin.NewAdmin(s.operate), admin.NewJobs(s.operate), newCheckConfig(s), newDoctor(s), newHealthcheck(s), newMonitoring(), newOpenAPI(), newVersion(), newCompletion())
+	cli.AddGroup(root, newServe(s), newDemo(s), admin.NewKeys(s.operate), newBrief(s), admin.NewDeposits(s.operate), admin.NewReconcile(s.operate), admin.NewAdmin(s.operate), admin.NewJobs(s.operate), newCheckConfig(s), newDoctor(s), newHealthcheck(s), newMonitoring(), newOpenAPI(), newVersion(), newCompletion(), newMan())
 	return root
 }
 
