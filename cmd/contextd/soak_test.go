@@ -334,6 +334,7 @@ func TestSoak(t *testing.T) {
 	console := s.console(t.Context())
 	idle, _ := s.look()
 	s.callers(ctx, &all)
+	s.agents(ctx, &all)
 	all.Go(func() {
 		s.until(ctx, "look at the console", 20*time.Millisecond, func(ctx context.Context) error {
 			_, err := console.Balance(ctx, "")
@@ -510,7 +511,7 @@ func (s *soak) report() {
 		s.t.Logf("%8d %v", n.(*atomic.Int64).Load(), what)
 		return true
 	})
-	for _, must := range []string{"answered", "call of every kind", "stream delta", "look at the console", "purchase", "call that is paid", "refresh"} {
+	for _, must := range []string{"answered", "call of every kind", "stream delta", "look at the console", "purchase", "call that is paid", "refresh", "tool in a session", "tool without a session"} {
 		if s.counted(must) == 0 {
 			s.t.Errorf("nothing was done of: %s", must)
 		}
