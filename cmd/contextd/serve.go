@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -45,33 +43,6 @@ func newServe(s *settings) *cobra.Command {
 // run runs d until ctx is done and closes it.
 func run(ctx context.Context, d *daemon.Daemon) error {
 	return errors.Join(d.Run(ctx), d.Close())
-}
-
-// newCheckConfig makes the command that checks the configuration without starting anything.
-func newCheckConfig(s *settings) *cobra.Command {
-	return &cobra.Command{
-		Use: "check-config", Short: "Check the configuration and print what is in effect", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, file, err := s.read()
-			if err != nil {
-				return err
-			}
-			if _, err := cfg.daemon(nil); err != nil {
-				return err
-			}
-			if file == "" {
-				file = "none (defaults, environment and flags)"
-			}
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, row := range append([][2]string{
-				{"file", file}, {"data_dir", cfg.DataDir}, {"listen", cfg.Listen}, {"log.level", cfg.Log.Level}, {"log.format", cfg.Log.Format},
-				{"brief.at", cfg.Brief.At + " UTC"}, {"sources.disabled", fmt.Sprint(cfg.Sources.Disabled)},
-			}, cfg.rows()...) {
-				fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
-			}
-			return w.Flush()
-		},
-	}
 }
 
 // newCompletion makes the command that prints shell completions.

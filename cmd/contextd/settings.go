@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,8 +10,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,6 +21,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/contextd/contextd/cmd/contextd/cli"
+	"github.com/contextd/contextd/cmd/contextd/setting"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk/api"
@@ -27,7 +31,17 @@ import (
 type config struct {
 	DataDir string `mapstructure:"data_dir"`
 	Listen  string `mapstructure:"listen"`
-	Log     struct {
+	Drain   string `mapstructure:"drain_delay"`
+	TLS     struct {
+		CertFile string `mapstructure:"cert_file"`
+		KeyFile  string `mapstructure:"key_file"`
+		ACME     struct {
+			Hosts        []string `mapstructure:"hosts"`
+			Email        string   `mapstructure:"email"`
+			DirectoryURL string   `mapstructure:"directory_url"`
+		} `mapstructure:"acme"`
+	} `mapstructure:"tls"`
+	Log struct {
 		Level  string `mapstructure:"level"`
 		Format string `mapstructure:"format"`
 	} `mapstructure:"log"`
@@ -41,92 +55,153 @@ type config struct {
 	ownerConfig `mapstructure:",squash"`
 }
 
-// settings reads the configuration when a command asks for it.
+// settings reads the configuration when a command asks for it. It is for one goroutine at a time.
 type settings struct {
 	v     *viper.Viper
-	flags *pflag.FlagSet
+	flags map[string]*pflag.Flag // by the setting they are for
+	file  *pflag.Flag            // names the configuration file
+	lines setting.Lines          // of the file that was read last
 }
 
 // newSettings adds the global flags to flags.
 func newSettings(flags *pflag.FlagSet) *settings {
-	s := &settings{v: viper.New(), flags: flags}
+	s := &settings{v: viper.New(), flags: map[string]*pflag.Flag{}}
 	flags.String("config", "", "configuration file (default "+filepath.Join("~", ".config", "contextd", "config.yaml")+" if it is there)")
 	flags.String("data-dir", "", "directory for databases and keys, for one daemon alone (default "+filepath.Join("~", ".local", "share", "contextd")+")")
 	flags.String("log-level", "info", "debug, info, warn or error")
 	flags.String("log-format", "auto", "text, json, or auto: text on a terminal")
-	s.v.SetDefault("data_dir", defaultDataDir())
-	s.v.SetDefault("listen", api.DefaultListen)
-	s.v.SetDefault("log.level", "info")
-	s.v.SetDefault("log.format", "auto")
-	s.v.SetDefault("brief.at", "12:00")
-	s.v.SetDefault("sources.disabled", []string{})
-	s.v.SetDefault("sources.coingecko_key_file", "")
-	s.setOwnerDefaults()
+	s.file = flags.Lookup("config")
 	s.v.SetEnvPrefix("CONTEXTD")
 	s.v.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
 	s.v.AutomaticEnv()
 	for key, flag := range map[string]string{"data_dir": "data-dir", "log.level": "log-level", "log.format": "log-format"} {
-		_ = s.v.BindPFlag(key, flags.Lookup(flag)) // fails only for a flag that is not there
+		s.bind(key, flags.Lookup(flag))
 	}
 	return s
 }
 
-// defaultDataDir is where data goes unless told otherwise: the XDG data directory.
-func defaultDataDir() string {
-	base := os.Getenv("XDG_DATA_HOME")
-	if base == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return ""
-		}
-		base = filepath.Join(home, ".local", "share")
-	}
-	return filepath.Join(base, "contextd")
+// bind ties a flag to a setting.
+func (s *settings) bind(key string, flag *pflag.Flag) {
+	s.flags[key] = flag
+	_ = s.v.BindPFlag(key, flag) // fails only for a flag that is not there
 }
 
 // bindListen ties the flag --listen of a command to the setting.
 func (s *settings) bindListen(c *cobra.Command) {
 	c.Flags().String("listen", api.DefaultListen, "address to serve on; port 0 takes a free one")
-	_ = s.v.BindPFlag("listen", c.Flags().Lookup("listen"))
+	s.bind("listen", c.Flags().Lookup("listen"))
 }
 
-// read returns the configuration and the file it came from, "" for none. An unknown name in the file is an error.
+// read returns the configuration and the file it came from, "" for none. What the file has to have otherwise is an error for each line.
 func (s *settings) read() (config, string, error) {
+	for _, row := range setting.Table() {
+		if !row.Section() {
+			s.v.SetDefault(row.Key, row.Default)
+		}
+		if file := row.CredentialFile(); file != "" {
+			s.v.SetDefault(row.Key, file)
+		}
+	}
+	s.v.SetDefault("data_dir", setting.DefaultDataDir())
 	file, err := s.configFile()
 	if err != nil {
 		return config{}, "", err
 	}
-	if file != "" {
-		s.v.SetConfigFile(file)
-		s.v.SetConfigType("yaml")
-		if err := s.v.ReadInConfig(); err != nil {
-			return config{}, file, fmt.Errorf("read configuration: %w", err)
-		}
+	if err := s.load(file); err != nil {
+		return config{}, file, err
 	}
 	var c config
-	if err := s.v.UnmarshalExact(&c); err != nil {
+	if err := s.v.UnmarshalExact(&c, viper.DecodeHook(decodeList)); err != nil {
 		return config{}, file, cli.Usage("read configuration %s: %s", file, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return c, file, c.check()
 }
 
+// load reads the configuration file, "" for none.
+func (s *settings) load(file string) error {
+	var text []byte
+	if file != "" {
+		var err error
+		if text, err = os.ReadFile(file); err != nil {
+			return fmt.Errorf("read configuration: %w", err)
+		}
+	}
+	lines, err := setting.Parse(text)
+	if err != nil {
+		return cli.Usage("%s: %w", file, err)
+	}
+	s.v.SetConfigType("yaml")
+	if err := s.v.ReadConfig(bytes.NewReader(text)); err != nil {
+		return cli.Usage("%s: %w", file, err)
+	}
+	s.lines = lines
+	return nil
+}
+
 // configFile is the file named by flag or environment, or the one at the usual place if it is there.
 func (s *settings) configFile() (string, error) {
-	if named, _ := s.flags.GetString("config"); named != "" {
+	if named := s.file.Value.String(); named != "" {
 		return named, nil
 	}
 	if named := os.Getenv("CONTEXTD_CONFIG"); named != "" {
 		return named, nil
 	}
-	base, err := os.UserConfigDir()
-	if err != nil {
-		return "", nil // no home, no file
-	}
-	usual := filepath.Join(base, "contextd", "config.yaml")
-	if _, err := os.Stat(usual); errors.Is(err, fs.ErrNotExist) {
+	usual := setting.DefaultFile()
+	if _, err := os.Stat(usual); usual == "" || errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	return usual, nil
+}
+
+// list is the value of a setting that is a list. In the environment that is a text, with commas or spaces between.
+func list(value any) (values []string) {
+	switch v := value.(type) {
+	case string:
+		return strings.FieldsFunc(v, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	case []any:
+		for _, one := range v {
+			values = append(values, fmt.Sprint(one))
+		}
+		return values
+	default:
+		values, _ = v.([]string)
+		return values
+	}
+}
+
+// decodeList lets viper read lists as list does.
+func decodeList(_, to reflect.Type, value any) (any, error) {
+	if to == reflect.TypeFor[[]string]() {
+		return list(value), nil
+	}
+	return value, nil
+}
+
+// effective lists what is in effect, after read.
+func (s *settings) effective() []setting.Value {
+	var values []setting.Value
+	for _, row := range setting.Table() {
+		if row.Section() {
+			continue
+		}
+		value, from := s.v.Get(row.Key), "default"
+		if _, many := row.Default.([]string); many {
+			value = list(value)
+		}
+		flag := s.flags[row.Key]
+		switch line := s.lines[row.Key]; {
+		case flag != nil && flag.Changed:
+			from = "--" + flag.Name
+		case os.Getenv(row.Env()) != "":
+			from = row.Env()
+		case line > 0:
+			from = fmt.Sprintf("file, line %d", line)
+		case row.CredentialFile() != "":
+			from = "credential " + row.Credential()
+		}
+		values = append(values, setting.NewValue(row, value, from))
+	}
+	return values
 }
 
 // check reports what is wrong with c.

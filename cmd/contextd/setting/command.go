@@ -1,0 +1,135 @@
+package setting
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/cmd/contextd/cli"
+)
+
+// NewConfig makes the command that shows which settings there are.
+func NewConfig() *cobra.Command {
+	c := &cobra.Command{Use: "config", Short: "Show which settings there are"}
+	example := &cobra.Command{
+		Use: "example", Short: "Print a configuration file with every setting at its default", Args: cobra.NoArgs,
+		Example: "  contextd config example > config.yaml",
+		RunE: func(c *cobra.Command, _ []string) error {
+			text, err := Example(nil)
+			if err != nil {
+				return err
+			}
+			_, err = c.OutOrStdout().Write(text)
+			return err
+		},
+	}
+	schema := &cobra.Command{
+		Use: "schema", Short: "Print the JSON schema of the configuration file, for editors", Args: cobra.NoArgs,
+		Example: "  contextd config schema > config.schema.json   # with, in the first line of config.yaml:\n" +
+			"  # yaml-language-server: $schema=config.schema.json",
+		RunE: func(c *cobra.Command, _ []string) error { return cli.PrintJSON(c.OutOrStdout(), Schema()) },
+	}
+	cli.AddGroup(c, example, schema)
+	return c
+}
+
+// NewInit makes the command that writes a configuration file.
+func NewInit() *cobra.Command {
+	var dir, listen string
+	c := &cobra.Command{
+		Use: "init", Short: "Write a configuration file with every setting explained", Args: cobra.NoArgs,
+		Long: "Write a configuration file with every setting explained and at its default. It asks nothing and overwrites nothing.\n\n" +
+			"With --dir, the file is DIR/config.yaml and the data goes to DIR/data. Otherwise the file is where contextd looks\n" +
+			"for it unless told otherwise, or where --config says.",
+		Example: "  contextd init\n  contextd init --dir /srv/context\n  contextd init --config /etc/contextd/config.yaml --data-dir /var/lib/contextd",
+	}
+	c.Flags().StringVar(&dir, "dir", "", "a directory for configuration and data")
+	c.Flags().StringVar(&listen, "listen", "", "where to serve; written into the file")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		file, _ := c.Flags().GetString("config")
+		data, _ := c.Flags().GetString("data-dir")
+		if file == "" {
+			file = os.Getenv("CONTEXTD_CONFIG")
+		}
+		switch {
+		case dir != "" && file != "":
+			return cli.Usage("--dir says where the file goes, and so does --config or CONTEXTD_CONFIG: use one of them")
+		case dir != "":
+			file = filepath.Join(dir, "config.yaml")
+			if data == "" {
+				data = filepath.Join(dir, "data")
+			}
+		case file == "":
+			if file = DefaultFile(); file == "" {
+				return cli.Usage("there is no home for a configuration file: name one with --config")
+			}
+		}
+		return initialise(c.OutOrStdout(), file, data, listen)
+	}
+	return c
+}
+
+// initialise writes the configuration file and says what to do next. Empty data and listen keep their defaults.
+func initialise(out io.Writer, file, data, listen string) error {
+	set := map[string]any{}
+	if data != "" {
+		whole, err := filepath.Abs(data) // the daemon may be started elsewhere
+		if err != nil {
+			return err
+		}
+		set["data_dir"] = whole
+	}
+	if listen != "" {
+		set["listen"] = listen
+	}
+	text, err := Example(set)
+	if err != nil {
+		return err
+	}
+	file, err = filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	if err := create(file, text); err != nil {
+		return err
+	}
+	with := ""
+	if file != DefaultFile() {
+		with = " --config " + quoted(file)
+	}
+	_, err = fmt.Fprintf(out, "wrote %s\n\n  contextd check-config%s\n  contextd serve%s\n  contextd keys create my-agent%s\n", file, with, with, with)
+	return err
+}
+
+// create writes a new file for the user alone, with the directory it is in.
+func create(file string, text []byte) (err error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("make directory of configuration: %w", err)
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already, and stays as it is\n  try: contextd check-config --config %s", file, quoted(file))
+	}
+	if err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := f.Write(text); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	return nil
+}
+
+// quoted is path as a shell takes it.
+func quoted(path string) string {
+	if !strings.ContainsAny(path, " \t\n'\"\\$&;|<>()*?[]#~`!{}") {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
