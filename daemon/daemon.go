@@ -34,6 +34,7 @@ import (
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/web/console"
+	"github.com/contextd/contextd/daemon/web/listen"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
@@ -58,7 +59,11 @@ var (
 // Config says how a daemon runs. The zero value of a field is its default.
 type Config struct {
 	DataDir string // required
-	Listen  string // "" means api.DefaultListen; port 0 takes a free one
+	Listen  string // host:port, or unix:/path; "" means api.DefaultListen; port 0 takes a free one
+
+	Listener net.Listener         // handed over by who started the process, in place of Listen; nil means none. Open takes it over
+	TLS      *listen.Certificates // nil means plain HTTP; its clock, log and cache are set by Open
+	Drain    time.Duration        // at a stop, for which calls are still taken while Ready already fails
 
 	PublicURL      string           // where users reach the daemon; "" means where it listens
 	TrustedProxies []netip.Prefix   // whose X-Forwarded-For is believed
@@ -79,8 +84,9 @@ type Config struct {
 	Transport http.RoundTripper // to the sources; nil means the real network
 	Recording Recording         // recorded sources in place of real ones; nil means none
 
-	Now    func() time.Time // nil means time.Now
-	Logger *slog.Logger     // nil means slog.Default
+	Reload func(ctx context.Context) (web.AdminReloadResponse, error) // called when the operator asks for it; nil where there are no settings to read
+	Now    func() time.Time                                           // nil means time.Now
+	Logger *slog.Logger                                               // nil means slog.Default
 }
 
 // Recording is recorded source data that is played back; *replay.Recording is one.
@@ -107,6 +113,10 @@ type Daemon struct {
 	pipelines map[string]*pipeline.Pipeline
 	feed      *feed.Feed
 	web       *web.Server
+	gate      *gate.Gate
+	console   *console.Console
+	proxies   *web.Proxies
+	tls       *listen.TLS  // nil with plain HTTP
 	listener  net.Listener // of public
 	public    *endpoint
 	admin     *endpoint
@@ -154,17 +164,9 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	return err
 }
 
-// openPublic begins to listen on the public address.
-func (d *Daemon) openPublic(context.Context) (err error) {
-	if d.listener, err = net.Listen("tcp", d.cfg.Listen); err != nil {
-		return fmt.Errorf("listen on %s: %w", d.cfg.Listen, err)
-	}
-	return nil
-}
-
 // openPacks restores every pack, so that its newest stored state is served at once.
 func (d *Daemon) openPacks(ctx context.Context) error {
-	packs := []*pack.Pack{pack.Crypto()}
+	packs := packs()
 	ids := make([]string, len(packs))
 	for i, p := range packs {
 		ids[i] = p.ID
@@ -202,20 +204,27 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 		Packs: served(packs), Feed: d.feed, History: d.history, Now: d.cfg.Now,
 		Trouble: func(pack string) []api.SourceStatus { return d.pipelines[pack].Status() },
 	})
-	owners, err := d.openConsole(ids)
+	public, err := d.publicURL()
 	if err != nil {
+		return err
+	}
+	if d.console, err = d.openConsole(ids, public); err != nil {
 		return err
 	}
 	admission := gate.Config{Keys: d.keys, Meter: d.meter, Plans: d.cfg.Plans}
 	if d.desk != nil {
 		admission.Desk = d.desk
 	}
+	d.gate = gate.New(admission)
 	d.web = web.New(web.Config{
-		Reader: read, Gate: gate.New(admission), Streams: d.feed, Ready: d.Ready, Trusted: d.cfg.TrustedProxies,
-		More: owners.Routes(), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+		Reader: read, Gate: d.gate, Streams: d.feed, Ready: d.Ready, Trusted: d.proxies, HTTPS: public.Scheme == "https",
+		More: d.console.Routes(), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	})
 	return nil
 }
+
+// packs are those that are served.
+func packs() []*pack.Pack { return []*pack.Pack{pack.Crypto()} }
 
 // served are packs as the reader knows them.
 func served(packs []*pack.Pack) []reader.Pack {
@@ -248,30 +257,17 @@ func checkSources(packs []*pack.Pack, disabled []string) error {
 // openEndpoints makes the endpoints of the public address and the admin socket.
 func (d *Daemon) openEndpoints(context.Context) error {
 	d.public = newEndpoint(d.listener, d.web, d.cfg.Logger)
+	if d.tls != nil {
+		d.public.server.TLSConfig = d.tls.Config
+	}
 	d.public.server.RegisterOnShutdown(d.web.EndStreams)
 	l, err := datadir.Listen(d.cfg.DataDir)
 	if err != nil {
 		return err
 	}
-	admin := web.NewAdmin(web.AdminConfig{Keys: d.keys, Books: d.books, Till: d.till(), Refresh: d.Refresh, Brief: d.Narrate, Logger: d.cfg.Logger})
+	admin := web.NewAdmin(web.AdminConfig{Keys: d.keys, Books: d.books, Till: d.till(), Refresh: d.Refresh, Brief: d.Narrate, Reload: d.cfg.Reload, Alive: d.Alive, Logger: d.cfg.Logger})
 	d.admin = newEndpoint(l, admin, d.cfg.Logger)
 	return nil
-}
-
-// URL is the base URL of the public address, as a client on this machine reaches it.
-func (d *Daemon) URL() string {
-	addr := d.listener.Addr().String()
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "http://" + addr
-	}
-	if asked, _, err := net.SplitHostPort(d.cfg.Listen); err == nil && net.ParseIP(host).IsUnspecified() {
-		host = "127.0.0.1" // also where every address is listened on
-		if asked == "::" {
-			host = "::1"
-		}
-	}
-	return "http://" + net.JoinHostPort(host, port)
 }
 
 // Keys issues, lists and revokes the daemon's keys.
@@ -326,10 +322,10 @@ const (
 	pruneEvery = time.Hour        // what has ended is dropped
 )
 
-// Run answers and refreshes until ctx is done, then stops: no longer ready, no new calls, jobs ended, calls under way answered,
-// last uses written. It returns why an endpoint failed, nil after a stop that was asked for.
+// Run answers and refreshes until ctx is done, then stops: no longer ready, no new calls, streams ended, calls under way answered, jobs
+// ended, last uses written. It returns why an endpoint failed, nil after a stop that was asked for.
 func (d *Daemon) Run(ctx context.Context) error {
-	jobs, stopJobs := context.WithCancel(ctx)
+	jobs, stopJobs := context.WithCancel(context.WithoutCancel(ctx)) // calls under way may need them
 	defer stopJobs()
 	var all sync.WaitGroup
 	for _, line := range d.pipelines {
@@ -350,12 +346,19 @@ func (d *Daemon) Run(ctx context.Context) error {
 	var err error
 	select {
 	case <-ctx.Done():
+		d.stopping.Store(true)
+		select {
+		case <-time.After(d.cfg.Drain): // whoever asks Ready sends calls elsewhere by now
+		case err = <-failed:
+		}
 	case err = <-failed:
 	}
 	d.stopping.Store(true)
+	var doors sync.WaitGroup
 	for _, e := range []*endpoint{d.public, d.admin} {
-		all.Go(func() { e.stop(context.WithoutCancel(ctx)) })
+		doors.Go(func() { e.stop(context.WithoutCancel(ctx)) })
 	}
+	doors.Wait()
 	stopJobs()
 	all.Wait()
 	return errors.Join(err, d.keys.Flush(context.WithoutCancel(ctx)))

@@ -75,5 +75,8 @@ func (s *settings) warnings() []string {
 	return list
 }
 
-// certFile is the one setting that names a file that is no secret.
-const certFile = "tls.cert_file"
+// Settings that name files which are read again when they change. The first is the one that is no secret.
+const (
+	certFile    = "tls.cert_file"
+	certKeyFile = "tls.key_file"
+)

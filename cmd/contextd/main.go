@@ -16,6 +16,7 @@ import (
 	"github.com/contextd/contextd/cmd/contextd/admin"
 	"github.com/contextd/contextd/cmd/contextd/cli"
 	"github.com/contextd/contextd/cmd/contextd/setting"
+	"github.com/contextd/contextd/cmd/contextd/systemd"
 	"github.com/contextd/contextd/daemon/store/datadir"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/sdk/api"
@@ -55,7 +56,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 		return cli.Usage("%w\n  try: %s --help", err, c.CommandPath())
 	})
 	s := newSettings(root.PersistentFlags())
-	cli.AddGroup(root, newServe(s), newDemo(s), admin.NewKeys(s.operate), admin.NewDeposits(s.operate), admin.NewReconcile(s.operate), admin.NewAdmin(s.operate), setting.NewInit(), newCheckConfig(s), setting.NewConfig(), newVersion(), newCompletion())
+	cli.AddGroup(root, newServe(s), newReload(s), newDemo(s), admin.NewKeys(s.operate), admin.NewDeposits(s.operate), admin.NewReconcile(s.operate), admin.NewAdmin(s.operate), setting.NewInit(), newCheckConfig(s), setting.NewConfig(), systemd.New(), newVersion(), newCompletion())
 	return root
 }
 

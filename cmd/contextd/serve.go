@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/cmd/contextd/systemd"
 	"github.com/contextd/contextd/daemon"
 )
 
@@ -19,23 +22,20 @@ func newServe(s *settings) *cobra.Command {
 	}
 	s.bindListen(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		cfg, _, err := s.read()
+		hangUps := make(chan os.Signal, 1)
+		signal.Notify(hangUps, syscall.SIGHUP) // from the start: by default it ends a process
+		defer signal.Stop(hangUps)
+		r, err := newReloader(s, c.ErrOrStderr())
 		if err != nil {
 			return err
 		}
-		log, err := cfg.logger(c.ErrOrStderr())
-		if err != nil {
+		if r.cfg.Listener, err = systemd.Listener(); err != nil {
 			return err
 		}
-		settings, err := cfg.daemon(log)
-		if err != nil {
+		if r.daemon, err = daemon.Open(c.Context(), r.cfg); err != nil {
 			return err
 		}
-		d, err := daemon.Open(c.Context(), settings)
-		if err != nil {
-			return err
-		}
-		return run(c.Context(), d)
+		return r.run(c.Context(), hangUps)
 	}
 	return c
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -23,6 +22,7 @@ import (
 	"github.com/contextd/contextd/cmd/contextd/cli"
 	"github.com/contextd/contextd/cmd/contextd/setting"
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/web/listen"
 	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -209,8 +209,8 @@ func (c config) check() error {
 	if c.DataDir == "" {
 		return cli.Usage("no data directory: there is no home, so name one with --data-dir")
 	}
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		return cli.Usage("listen is %q, not host:port: %w", c.Listen, err)
+	if err := listen.Check(c.Listen); err != nil {
+		return cli.Usage("listen is %w", err)
 	}
 	if _, err := c.level(); err != nil {
 		return err
@@ -240,15 +240,6 @@ func (c config) briefAt() (time.Duration, error) {
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
 }
 
-// logger makes the log on w.
-func (c config) logger(w io.Writer) (*slog.Logger, error) {
-	level, err := c.level()
-	if err != nil {
-		return nil, err
-	}
-	return newLogger(w, c.Log.Format, level), nil
-}
-
 // daemon is c as the daemon takes it, with secrets read from their files.
 func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 	at, err := c.briefAt()
@@ -256,6 +247,12 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 		return daemon.Config{}, err
 	}
 	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, BriefAt: at, Disabled: c.Sources.Disabled, Logger: log}
+	if d.Drain, err = time.ParseDuration(c.Drain); err != nil || d.Drain < 0 {
+		return daemon.Config{}, cli.Usage("drain_delay is %q, not a time such as 5s", c.Drain)
+	}
+	if d.TLS, err = c.certificates(); err != nil {
+		return daemon.Config{}, err
+	}
 	if c.Sources.CoinGeckoKeyFile != "" {
 		key, err := os.ReadFile(c.Sources.CoinGeckoKeyFile)
 		if err != nil {
@@ -266,8 +263,26 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 	return d, c.apply(&d)
 }
 
+// certificates are those of HTTPS, nil for plain HTTP.
+func (c config) certificates() (*listen.Certificates, error) {
+	files := c.TLS.CertFile != "" || c.TLS.KeyFile != ""
+	switch {
+	case !files && len(c.TLS.ACME.Hosts) == 0:
+		return nil, nil
+	case files && len(c.TLS.ACME.Hosts) > 0:
+		return nil, cli.Usage("tls has certificate files and tls.acme.hosts: use one of them")
+	case files && (c.TLS.CertFile == "" || c.TLS.KeyFile == ""):
+		return nil, cli.Usage("tls.cert_file and tls.key_file are needed together")
+	}
+	from := &listen.Certificates{
+		CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, Hosts: c.TLS.ACME.Hosts, Email: c.TLS.ACME.Email, Directory: c.TLS.ACME.DirectoryURL,
+	}
+	_, err := from.Open()
+	return from, err
+}
+
 // newLogger makes the log on w: text for people, JSON for machines, unless format says which.
-func newLogger(w io.Writer, format string, level slog.Level) *slog.Logger {
+func newLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	f, ok := w.(*os.File)
 	if format == "text" || format == "auto" && ok && term.IsTerminal(int(f.Fd())) {

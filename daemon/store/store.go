@@ -51,5 +51,8 @@ func Open(ctx context.Context, dir string, now time.Time) (*Store, error) {
 // Close ends all connections. The last one checkpoints the write-ahead log.
 func (s *Store) Close() error { return s.db.Close() }
 
+// CheckWrite reports whether the database answers and can be written to.
+func (s *Store) CheckWrite(ctx context.Context) error { return s.db.CheckWrite(ctx) }
+
 // Check reports whether the database answers.
 func (s *Store) Check(ctx context.Context) error { return s.db.Check(ctx) }

@@ -29,7 +29,7 @@ func (s *Server) credentials(r *http.Request, op api.Op, parameters string) (gat
 	if len(header)+len(alias) == 0 {
 		return who, nil
 	}
-	if err := s.proofs.Allow(ClientOf(r, s.cfg.Trusted)); err != nil {
+	if err := s.proofs.Allow(s.cfg.Trusted.ClientOf(r)); err != nil {
 		return who, err
 	}
 	proof, err := x402.ParseProof(header, alias)

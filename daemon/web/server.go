@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/netip"
 	"runtime/debug"
 	"time"
 
@@ -39,9 +38,10 @@ type Config struct {
 	Reader  Reader
 	Gate    Gate
 	Streams Streams                         // nil means that nothing can be subscribed to
-	Trusted []netip.Prefix                  // proxies whose X-Forwarded-For is believed
+	Trusted *Proxies                        // whose X-Forwarded-For is believed; nil means nobody's
 	Ready   func(ctx context.Context) error // why the daemon is not ready, nil when it is; nil means always ready
 	More    Routes                          // beside those of the package
+	HTTPS   bool                            // users come by HTTPS, and browsers are told to keep to it
 	Demo    bool                            // answers are made from recorded data, and say so
 	Now     func() time.Time                // nil means time.Now
 	Logger  *slog.Logger                    // nil means slog.Default
@@ -92,6 +92,9 @@ func newServer(cfg Config, routes func(s *Server) Routes) *Server {
 // maxProofs is how many payment proofs a client may present in a minute.
 const maxProofs = 60
 
+// hsts tells browsers to use HTTPS alone for a year.
+const hsts = "max-age=31536000"
+
 // errPanicked is what a call that panicked failed with.
 var errPanicked = errors.New("handler panicked")
 
@@ -119,6 +122,9 @@ func (s *Server) routes() Routes {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := requestID(r)
 	w.Header().Set(api.HeaderRequestID, id)
+	if s.cfg.HTTPS {
+		w.Header().Set("Strict-Transport-Security", hsts)
+	}
 	if s.cfg.Demo {
 		w.Header().Set(api.HeaderDataMode, api.DataModeDemo)
 	}

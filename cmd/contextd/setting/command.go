@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/contextd/contextd/cmd/contextd/cli"
 )
@@ -123,7 +124,19 @@ func create(file string, text []byte) (err error) {
 	if _, err := f.Write(text); err != nil {
 		return fmt.Errorf("write configuration: %w", err)
 	}
-	return nil
+	return share(f)
+}
+
+// share lets the group of the directory read f, where root makes it: as in /etc/contextd, whose group is that of the daemon.
+func share(f *os.File) error {
+	var dir unix.Stat_t
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	if err := unix.Stat(filepath.Dir(f.Name()), &dir); err != nil || dir.Gid == 0 {
+		return err
+	}
+	return errors.Join(f.Chown(0, int(dir.Gid)), f.Chmod(0o640))
 }
 
 // quoted is path as a shell takes it.

@@ -49,5 +49,8 @@ func (h *History) Close() error {
 	return h.db.Close()
 }
 
+// CheckWrite reports whether the database answers and can be written to.
+func (h *History) CheckWrite(ctx context.Context) error { return h.db.CheckWrite(ctx) }
+
 // Check reports whether the database answers.
 func (h *History) Check(ctx context.Context) error { return h.db.Check(ctx) }

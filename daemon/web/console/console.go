@@ -5,10 +5,10 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"time"
 
@@ -29,10 +29,10 @@ type Config struct {
 	Keys           *account.Keys
 	Books          Books
 	Prompts        *account.Prompts
-	Sale           *Sale    // nil means that no credits are sold
-	Packs          []string // ids of the packs that are served
-	PublicURL      *url.URL // of the service; with https, cookies are sent over that alone
-	TrustedProxies []netip.Prefix
+	Sale           *Sale        // nil means that no credits are sold
+	Packs          []string     // ids of the packs that are served
+	PublicURL      *url.URL     // of the service; with https, cookies are sent over that alone
+	TrustedProxies *web.Proxies // nil means none
 	Limits         Limits
 	Now            func() time.Time // nil means time.Now
 }
@@ -64,23 +64,27 @@ func New(cfg Config) (*Console, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	limiter := func(n, otherwise int, per time.Duration) *web.Limiter {
-		if n == 0 {
-			n = otherwise
-		}
-		return web.NewLimiter(n, per/time.Duration(n), cfg.Now)
-	}
+	limiter := func() *web.Limiter { return web.NewLimiter(1, time.Minute, cfg.Now) }
 	c := &Console{
-		cfg: cfg, sameOrigin: http.NewCrossOriginProtection(), page: newPage(),
-		signIns:  limiter(cfg.Limits.SignIns, DefaultSignIns, time.Minute),
-		mails:    limiter(cfg.Limits.Mails, DefaultMails, 15*time.Minute),
-		requests: limiter(cfg.Limits.Requests, DefaultRequests, time.Minute),
+		cfg: cfg, sameOrigin: http.NewCrossOriginProtection(), page: newPage(), signIns: limiter(), mails: limiter(), requests: limiter(),
 	}
+	c.SetLimits(cfg.Limits)
 	// Behind a proxy, the host that the daemon sees may be another than the one in the browser.
 	if err := c.sameOrigin.AddTrustedOrigin(cfg.PublicURL.Scheme + "://" + cfg.PublicURL.Host); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// SetLimits changes how often clients may ask, from the next request on.
+func (c *Console) SetLimits(l Limits) {
+	set := func(limiter *web.Limiter, n, otherwise int, per time.Duration) {
+		n = cmp.Or(n, otherwise)
+		limiter.Set(n, per/time.Duration(n))
+	}
+	set(c.signIns, l.SignIns, DefaultSignIns, time.Minute)
+	set(c.mails, l.Mails, DefaultMails, 15*time.Minute)
+	set(c.requests, l.Requests, DefaultRequests, time.Minute)
 }
 
 // Routes are those of the console, for web.Config.
@@ -125,7 +129,7 @@ func (c *Console) guard(limit *web.Limiter, h web.Handler) web.Handler {
 
 // admit says why r is not answered, nil if it is.
 func (c *Console) admit(limit *web.Limiter, r *http.Request) error {
-	if err := limit.Allow(web.ClientOf(r, c.cfg.TrustedProxies)); err != nil {
+	if err := limit.Allow(c.cfg.TrustedProxies.ClientOf(r)); err != nil {
 		return err
 	}
 	if err := c.sameOrigin.Check(r); err != nil {
