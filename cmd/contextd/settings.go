@@ -210,7 +210,7 @@ func (c config) check() error {
 		return cli.Usage("no data directory: there is no home, so name one with --data-dir")
 	}
 	if err := listen.Check(c.Listen); err != nil {
-		return cli.Usage("listen is %w", err)
+		return cli.Usage("listen: %w", err)
 	}
 	if _, err := c.level(); err != nil {
 		return err
