@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -20,7 +21,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/brief/editor"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
@@ -33,8 +34,12 @@ import (
 	"github.com/contextd/contextd/daemon/store/datadir"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/web/briefs"
 	"github.com/contextd/contextd/daemon/web/console"
+	"github.com/contextd/contextd/daemon/web/hook"
 	"github.com/contextd/contextd/daemon/web/listen"
+	"github.com/contextd/contextd/daemon/web/observe"
+	"github.com/contextd/contextd/daemon/web/peer"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
@@ -76,10 +81,14 @@ type Config struct {
 	MaxKeys   int            // active keys per owner; 0 means api.MaxActiveKeys
 	Limits    console.Limits // of requests to the console
 
+	AdminListen string // address of metrics and profiles; "" means none, port 0 takes a free one
+	LogCalls    bool   // a line of the log for every call
+	JobsKey     []byte // lets who has it start jobs from outside; nil means nobody
+
 	Every        time.Duration // from refresh to refresh; 0 means api.RefreshInterval
-	BriefAt      time.Duration // time of day, UTC, of the daily brief
-	Disabled     []string      // ids of sources that are switched off
-	CoinGeckoKey string        // used after CoinGecko refuses calls without one; "" means none
+	Briefs       Briefs
+	Disabled     []string // ids of sources that are switched off
+	CoinGeckoKey string   // used after CoinGecko refuses calls without one; "" means none
 
 	Transport http.RoundTripper // to the sources; nil means the real network
 	Recording Recording         // recorded sources in place of real ones; nil means none
@@ -102,6 +111,7 @@ type Daemon struct {
 	lock      *os.File
 	store     *store.Store
 	history   *history.History
+	editor    *editor.Editor
 	keys      *account.Keys
 	meter     *billing.Meter
 	books     *billing.Books
@@ -112,14 +122,17 @@ type Daemon struct {
 	demoChain *devchain.Chain // of a demo alone
 	pipelines map[string]*pipeline.Pipeline
 	feed      *feed.Feed
+	metrics   *observe.Metrics
+	jobs      *jobs
 	web       *web.Server
 	gate      *gate.Gate
 	console   *console.Console
-	proxies   *web.Proxies
+	proxies   *peer.Proxies
 	tls       *listen.TLS  // nil with plain HTTP
 	listener  net.Listener // of public
 	public    *endpoint
 	admin     *endpoint
+	watch     *endpoint // of metrics and profiles, nil without an address
 	stopping  atomic.Bool
 }
 
@@ -135,8 +148,8 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	d := &Daemon{cfg: cfg, pipelines: map[string]*pipeline.Pipeline{}}
-	for _, step := range []func(context.Context) error{d.openStore, d.openPublic, d.openChain, d.openPacks, d.openEndpoints} {
+	d := &Daemon{cfg: cfg, pipelines: map[string]*pipeline.Pipeline{}, metrics: observe.New(cfg.Now), jobs: &jobs{now: cfg.Now, logger: cfg.Logger}}
+	for _, step := range []func(context.Context) error{d.openStore, d.openPublic, d.openChain, d.openPacks, d.openEndpoints, d.openWatch} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, d.Close())
 		}
@@ -156,7 +169,10 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	if d.history, err = history.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
 		return err
 	}
-	d.meter = billing.New(billing.Config{Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, Now: d.cfg.Now})
+	if d.editor, err = newEditor(ctx, d.cfg, d.store, d.history, d.metrics); err != nil {
+		return err
+	}
+	d.meter = billing.New(billing.Config{Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, Booked: d.metrics.Booked, Now: d.cfg.Now})
 	d.books = &billing.Books{Ledger: d.store, Meter: d.meter, Now: d.cfg.Now}
 	d.keys, err = account.OpenKeys(ctx, account.Config{
 		Store: d.store, Owners: d.store, Env: api.EnvOfChain(d.cfg.chainID()), Most: d.cfg.MaxKeys, Alone: d.meter.Exclusively, Now: d.cfg.Now,
@@ -166,11 +182,7 @@ func (d *Daemon) openStore(ctx context.Context) error {
 
 // openPacks restores every pack, so that its newest stored state is served at once.
 func (d *Daemon) openPacks(ctx context.Context) error {
-	packs := packs()
-	ids := make([]string, len(packs))
-	for i, p := range packs {
-		ids[i] = p.ID
-	}
+	packs, ids := packs(), packIDs()
 	if err := checkSources(packs, d.cfg.Disabled); err != nil {
 		return err
 	}
@@ -190,9 +202,9 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	fetcher := source.NewFetcher(fetch)
 	for _, p := range packs {
 		line, err := pipeline.Open(ctx, pipeline.Config{
-			Pack: p, Fetcher: fetcher, Store: d.history, Feed: d.feed, Writers: []brief.Writer{brief.BuiltIn()},
-			Every: d.cfg.Every, BriefAt: d.cfg.BriefAt, Disabled: d.cfg.Disabled,
-			AlwaysDue: d.cfg.Recording != nil, EveryState: d.cfg.Recording != nil, Before: advance,
+			Pack: p, Fetcher: fetcher, Store: d.history, Feed: d.feed, Writers: d.editor.Writers(),
+			Every: d.cfg.Every, BriefAt: d.cfg.Briefs.At, TextWithin: d.cfg.Briefs.TextWithin, Disabled: d.cfg.Disabled,
+			AlwaysDue: d.cfg.Recording != nil, EveryState: d.cfg.Recording != nil, Before: advance, Observer: d.metrics, Track: d.jobs.track,
 			Now: d.cfg.Now, Logger: d.cfg.Logger,
 		})
 		if err != nil {
@@ -200,8 +212,9 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 		}
 		d.pipelines[p.ID] = line
 	}
+	d.addJobs()
 	read := reader.New(reader.Config{
-		Packs: served(packs), Feed: d.feed, History: d.history, Now: d.cfg.Now,
+		Packs: served(packs), Feed: d.feed, History: d.history, Briefs: d.editor, Now: d.cfg.Now,
 		Trouble: func(pack string) []api.SourceStatus { return d.pipelines[pack].Status() },
 	})
 	public, err := d.publicURL()
@@ -213,18 +226,35 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	}
 	admission := gate.Config{Keys: d.keys, Meter: d.meter, Plans: d.cfg.Plans}
 	if d.desk != nil {
-		admission.Desk = d.desk
+		admission.Desk = d.metrics.Desk(d.desk)
 	}
 	d.gate = gate.New(admission)
 	d.web = web.New(web.Config{
 		Reader: read, Gate: d.gate, Streams: d.feed, Ready: d.Ready, Trusted: d.proxies, HTTPS: public.Scheme == "https",
-		More: d.console.Routes(), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+		More: d.moreRoutes(d.console), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	})
 	return nil
 }
 
 // packs are those that are served.
 func packs() []*pack.Pack { return []*pack.Pack{pack.Crypto()} }
+
+// packIDs are their ids.
+func packIDs() (ids []string) {
+	for _, p := range packs() {
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
+// moreRoutes are the routes of the console, and those for a scheduler outside.
+func (d *Daemon) moreRoutes(owners *console.Console) web.Routes {
+	routes := owners.Routes()
+	if d.cfg.JobsKey != nil {
+		maps.Copy(routes, hook.Routes(hook.Config{Key: d.cfg.JobsKey, Start: d.startJob, Now: d.cfg.Now}))
+	}
+	return routes
+}
 
 // served are packs as the reader knows them.
 func served(packs []*pack.Pack) []reader.Pack {
@@ -256,7 +286,11 @@ func checkSources(packs []*pack.Pack, disabled []string) error {
 
 // openEndpoints makes the endpoints of the public address and the admin socket.
 func (d *Daemon) openEndpoints(context.Context) error {
-	d.public = newEndpoint(d.listener, d.web, d.cfg.Logger)
+	var access *slog.Logger
+	if d.cfg.LogCalls {
+		access = d.cfg.Logger
+	}
+	d.public = newEndpoint(d.listener, d.metrics.Calls(d.web, access, d.proxies.Client), d.cfg.Logger)
 	if d.tls != nil {
 		d.public.server.TLSConfig = d.tls.Config
 	}
@@ -265,7 +299,8 @@ func (d *Daemon) openEndpoints(context.Context) error {
 	if err != nil {
 		return err
 	}
-	admin := web.NewAdmin(web.AdminConfig{Keys: d.keys, Books: d.books, Till: d.till(), Refresh: d.Refresh, Brief: d.Narrate, Reload: d.cfg.Reload, Alive: d.Alive, Logger: d.cfg.Logger})
+	admin := web.NewAdmin(web.AdminConfig{Keys: d.keys, Books: d.books, Till: d.till(), Refresh: d.Refresh, Brief: d.Narrate,
+		Jobs: &web.Jobs{List: d.Jobs, Run: d.RunJob}, Reload: d.cfg.Reload, Alive: d.Alive, More: briefs.Routes(d.editor), Logger: d.cfg.Logger})
 	d.admin = newEndpoint(l, admin, d.cfg.Logger)
 	return nil
 }
@@ -317,29 +352,23 @@ func (d *Daemon) pipeline(pack string) (*pipeline.Pipeline, error) {
 	return line, nil
 }
 
-const (
-	flushEvery = 30 * time.Second // the last use of keys is written down
-	pruneEvery = time.Hour        // what has ended is dropped
-)
-
 // Run answers and refreshes until ctx is done, then stops: no longer ready, no new calls, streams ended, calls under way answered, jobs
 // ended, last uses written. It returns why an endpoint failed, nil after a stop that was asked for.
 func (d *Daemon) Run(ctx context.Context) error {
 	jobs, stopJobs := context.WithCancel(context.WithoutCancel(ctx)) // calls under way may need them
 	defer stopJobs()
 	var all sync.WaitGroup
+	d.jobs.ctx = jobs
 	for _, line := range d.pipelines {
 		all.Go(func() { line.Run(jobs) })
 	}
-	all.Go(func() { d.every(jobs, flushEvery, "last use of keys was not written", d.keys.Flush) })
-	all.Go(func() { d.every(jobs, pruneEvery, "what had ended was not dropped", d.prune) })
-	all.Go(func() { d.every(jobs, sweepEvery, "payments were not looked at again", d.sweep) })
-	all.Go(func() { d.every(jobs, scanEvery, "deposits were not looked for", d.Scan) })
+	d.jobs.schedule(jobs, &all)
 	if d.smtp != nil {
 		all.Go(func() { d.smtp.Run(jobs) })
 	}
-	failed := make(chan error, 2)
-	for _, e := range []*endpoint{d.public, d.admin} {
+	endpoints := d.endpoints()
+	failed := make(chan error, len(endpoints))
+	for _, e := range endpoints {
 		all.Go(func() { failed <- e.serve() })
 	}
 	d.cfg.Logger.Info("listening", "url", d.URL(), "data_dir", d.cfg.DataDir)
@@ -355,37 +384,33 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	d.stopping.Store(true)
 	var doors sync.WaitGroup
-	for _, e := range []*endpoint{d.public, d.admin} {
+	for _, e := range endpoints {
 		doors.Go(func() { e.stop(context.WithoutCancel(ctx)) })
 	}
 	doors.Wait()
 	stopJobs()
 	all.Wait()
+	d.jobs.runs.Wait()
 	return errors.Join(err, d.keys.Flush(context.WithoutCancel(ctx)))
 }
 
-// every does job now and then in each interval until ctx is done. What goes wrong is logged as failed.
-func (d *Daemon) every(ctx context.Context, interval time.Duration, failed string, job func(context.Context) error) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		if err := job(ctx); err != nil && ctx.Err() == nil {
-			d.cfg.Logger.Error(failed, "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+// endpoints are those that are open.
+func (d *Daemon) endpoints() []*endpoint {
+	list := []*endpoint{d.public, d.admin}
+	if d.watch != nil {
+		list = append(list, d.watch)
 	}
+	return list
 }
 
 // Close frees what Open took. It is for after Run, or instead of it.
 func (d *Daemon) Close() error {
 	var errs []error
 	listeners := []net.Listener{d.listener}
-	if d.admin != nil {
-		listeners = append(listeners, d.admin.listener)
+	for _, e := range []*endpoint{d.admin, d.watch} {
+		if e != nil {
+			listeners = append(listeners, e.listener)
+		}
 	}
 	for _, l := range listeners {
 		if l != nil {
@@ -399,6 +424,9 @@ func (d *Daemon) Close() error {
 	}
 	if d.demoChain != nil {
 		errs = append(errs, d.demoChain.Close())
+	}
+	if d.editor != nil {
+		d.editor.Close()
 	}
 	if d.history != nil {
 		errs = append(errs, d.history.Close())

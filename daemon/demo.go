@@ -23,9 +23,10 @@ const DemoFile = "demo.json"
 
 // Demo is what DemoFile holds.
 type Demo struct {
-	BaseURL string `json:"baseUrl"`
-	APIKey  string `json:"apiKey"`
-	Outbox  string `json:"outbox"` // directory of the mails that were sent
+	BaseURL  string `json:"baseUrl"`
+	AdminURL string `json:"adminUrl,omitempty"` // of metrics and profiles
+	APIKey   string `json:"apiKey"`
+	Outbox   string `json:"outbox"` // directory of the mails that were sent
 
 	Chain  *DemoChain        `json:"chain,omitempty"`  // absent where the program was built without one, as Wallet
 	Wallet *devchain.Account `json:"wallet,omitempty"` // with money to pay with
@@ -126,7 +127,7 @@ func (d *Daemon) startDemo(ctx context.Context, clock *demoClock) (Demo, error) 
 	if err != nil {
 		return Demo{}, fmt.Errorf("name outbox: %w", err)
 	}
-	info := Demo{BaseURL: d.URL(), APIKey: d.knownKey(path), Outbox: outbox}
+	info := Demo{BaseURL: d.URL(), AdminURL: d.AdminURL(), APIKey: d.knownKey(path), Outbox: outbox}
 	if info.APIKey == "" {
 		issued, err := d.keys.Issue(ctx, account.NewKey{OwnerID: account.OperatorID, Name: "demo", Tier: api.TierPro})
 		if err != nil {

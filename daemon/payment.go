@@ -46,11 +46,7 @@ type Chain struct {
 // first. To rotate, put a new line before the others; quotes hold for five minutes and payments for a day, then the last line can go.
 const quoteKeyFile = "quote.keys"
 
-const (
-	quoteKeySize = 32
-	sweepEvery   = 30 * time.Second
-	scanEvery    = 15 * time.Second
-)
+const quoteKeySize = 32
 
 // openChain makes the desk for payments by call, if there is a chain.
 func (d *Daemon) openChain(ctx context.Context) error {
@@ -60,6 +56,7 @@ func (d *Daemon) openChain(ctx context.Context) error {
 	var err error
 	if d.chain, err = chain.New(ctx, chain.Config{
 		URL: d.cfg.Chain.RPCURL, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury, Wait: d.cfg.Chain.Wait,
+		Asked: d.metrics.Asked,
 	}); err != nil {
 		return err
 	}
@@ -94,6 +91,7 @@ func (d *Daemon) Scan(ctx context.Context) error {
 	}
 	verified, err := d.counter.Scan(ctx)
 	for _, v := range verified {
+		d.metrics.Bought(string(v.Pack))
 		d.cfg.Logger.Info("credits were bought", "deposit", v.ID, "pack", v.Pack, "credits", v.Credits, "key_id", v.Credited)
 	}
 	return err
@@ -161,6 +159,7 @@ func (d *Daemon) sweep(ctx context.Context) error {
 		return err
 	}
 	return x402.Sweep(ctx, d.store, d.chain, d.chain, func(p x402.Placed) {
+		d.metrics.Vanished()
 		d.cfg.Logger.Error("a payment has vanished from the chain after its call was answered", "tx", "0x"+hex.EncodeToString(p.Hash[:]), "block", p.Block)
 	})
 }

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/web/console"
 	"github.com/contextd/contextd/daemon/web/listen"
+	"github.com/contextd/contextd/daemon/web/peer"
 )
 
 // acmeDir is the name, in the data directory, of the directory of certificates by ACME and their keys.
@@ -18,7 +18,7 @@ const acmeDir = "acme"
 
 // openPublic begins to listen on the public address, and reads the certificate.
 func (d *Daemon) openPublic(context.Context) (err error) {
-	d.proxies = web.NewProxies(d.cfg.TrustedProxies)
+	d.proxies = peer.NewProxies(d.cfg.TrustedProxies)
 	if d.listener = d.cfg.Listener; d.listener == nil {
 		if d.listener, err = listen.Listen(d.cfg.Listen); err != nil {
 			return err
@@ -38,22 +38,26 @@ func (d *Daemon) URL() string {
 	if socket, ok := d.listener.Addr().(*net.UnixAddr); ok {
 		return "unix:" + socket.Name
 	}
-	scheme := "http://"
 	if d.tls != nil {
-		scheme = "https://"
+		return reachable("https", d.listener, d.cfg.Listen)
 	}
-	addr := d.listener.Addr().String()
+	return reachable("http", d.listener, d.cfg.Listen)
+}
+
+// reachable is the URL at which a client on this machine reaches l, which was asked to listen on listen.
+func reachable(scheme string, l net.Listener, listen string) string {
+	addr := l.Addr().String()
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return scheme + addr
+		return scheme + "://" + addr
 	}
-	if asked, _, err := net.SplitHostPort(d.cfg.Listen); err == nil && net.ParseIP(host).IsUnspecified() {
+	if asked, _, err := net.SplitHostPort(listen); err == nil && net.ParseIP(host).IsUnspecified() {
 		host = "127.0.0.1" // also where every address is listened on
 		if asked == "::" {
 			host = "::1"
 		}
 	}
-	return scheme + net.JoinHostPort(host, port)
+	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
 // Live is the part of a Config that can change while a daemon runs. Its fields are as there.

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // System is what surrounds the program.
@@ -213,9 +215,22 @@ func (a *App) Told(meta *sdk.Response) {
 	if meta.Demo() && err == nil && (!spec.Machine() || a.ErrTTY) {
 		fmt.Fprintln(a.Err, a.Style(a.ErrTTY).Warn("demo data: recorded, synthetic values"))
 	}
+	if warning := warningIn(meta.Header); warning != "" {
+		fmt.Fprintln(a.Err, a.Style(a.ErrTTY).Warn("warning: "+warning))
+	}
 	if a.Flags.Verbose {
 		a.Note("status %d, request %s, %d request(s) sent", meta.Status, meta.RequestID, meta.Attempts)
 	}
+}
+
+// warningIn is the text of a warning of the service, "" if there is none.
+func warningIn(h http.Header) string {
+	_, quoted, _ := strings.Cut(h.Get(api.HeaderWarning), ` "`)
+	text, err := strconv.Unquote(`"` + quoted)
+	if err != nil {
+		return ""
+	}
+	return output.CleanLine(text)
 }
 
 // Confirm asks a yes-or-no question, answered by --yes. Where nobody can be asked it fails at once and names the flag.

@@ -107,7 +107,7 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 		place = dir + " (removed at the end)"
 	}
-	d, info, err := daemon.OpenDemo(ctx, daemon.Config{DataDir: dir, Listen: o.listen, Every: o.refresh, Logger: log}, o.chainListen)
+	d, info, err := daemon.OpenDemo(ctx, daemon.Config{DataDir: dir, Listen: o.listen, AdminListen: "127.0.0.1:0", Every: o.refresh, Logger: log}, o.chainListen)
 	if err != nil {
 		return err
 	}
@@ -115,8 +115,8 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 		return walk(ctx, out, d, info)
 	}
 	fmt.Fprintf(out, "contextd demo is ready after %.1f s. It plays recorded, synthetic data: no price here is real.\n\n"+
-		"  address  %s\n  key      %s\n  data     %s\n  mail     %s\n  scripts  %s\n\nIn another terminal:\n\n",
-		time.Since(began).Seconds(), info.BaseURL, info.APIKey, place, info.Outbox, filepath.Join(dir, daemon.DemoFile))
+		"  address  %s\n  metrics  %s/metrics\n  key      %s\n  data     %s\n  mail     %s\n  scripts  %s\n\nIn another terminal:\n\n",
+		time.Since(began).Seconds(), info.BaseURL, info.AdminURL, info.APIKey, place, info.Outbox, filepath.Join(dir, daemon.DemoFile))
 	for _, line := range commands(info, ctxCommand()) {
 		fmt.Fprintln(out, "  "+line)
 	}

@@ -56,7 +56,8 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 		return cli.Usage("%w\n  try: %s --help", err, c.CommandPath())
 	})
 	s := newSettings(root.PersistentFlags())
-	cli.AddGroup(root, newServe(s), newReload(s), newDemo(s), admin.NewKeys(s.operate), admin.NewDeposits(s.operate), admin.NewReconcile(s.operate), admin.NewAdmin(s.operate), setting.NewInit(), newCheckConfig(s), setting.NewConfig(), systemd.New(), newVersion(), newCompletion())
+	cli.AddGroup(root, newServe(s), newReload(s), newDemo(s), admin.NewKeys(s.operate), newBrief(s), admin.NewDeposits(s.operate), admin.NewReconcile(s.operate), admin.NewAdmin(s.operate), admin.NewJobs(s.operate),
+		setting.NewInit(), newCheckConfig(s), setting.NewConfig(), newDoctor(s), newHealthcheck(s), newMonitoring(), systemd.New(), newVersion(), newCompletion())
 	return root
 }
 

@@ -68,7 +68,7 @@ func params(dir string) testscript.Params {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"await": await, "exits": exits, "mode": mode, "usedemo": useDemo, "get": get,
+			"await": await, "exits": exits, "mode": mode, "usedemo": useDemo, "get": get, "model": serveModel,
 		},
 	}
 }

@@ -38,7 +38,7 @@ func TestReadmeConfiguration(t *testing.T) {
 	}, "kill -INT serve\nwait serve\n")
 }
 
-// TestReadmeSettings reads the configuration files that README.md shows.
+// TestReadmeSettings checks the configuration files that README.md shows.
 func TestReadmeSettings(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
@@ -46,14 +46,30 @@ func TestReadmeSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := regexp.MustCompile("(?s)\n```yaml\n(.*?)```").FindAllSubmatch(text, -1)
-	if len(blocks) < 4 {
+	if len(blocks) < 6 {
 		t.Errorf("README.md shows %d files", len(blocks))
 	}
-	for _, b := range blocks {
-		if lines, err := setting.Parse(b[1]); err != nil || len(lines) == 0 {
-			t.Errorf("%v:\n%s", err, b[1])
-		}
+	script, files := "", ""
+	for _, secret := range []string{"anthropic.key", "smtp.password"} {
+		files += "-- " + secret + " --\nsecret\n"
 	}
+	files += "-- rpc.url --\nhttps://rpc.example.org/secret\n"
+	for i, b := range blocks {
+		if strings.Contains(string(b[1]), "cert_file") {
+			if _, err := setting.Parse(b[1]); err != nil { // there is no certificate
+				t.Error(err)
+			}
+			continue
+		}
+		script += fmt.Sprintf("exec contextd check-config --config %d.yaml\n", i)
+		file := strings.NewReplacer("/etc/contextd/", "", `"0x…"`, `"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"`).Replace(string(b[1]))
+		files += fmt.Sprintf("-- %d.yaml --\n%s", i, file)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "settings.txtar"), []byte(script+files), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, params(dir))
 }
 
 // runSection runs the shell blocks of a section of README.md, of which there are at least so many. around is the script around each, in which

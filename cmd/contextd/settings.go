@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -19,9 +20,11 @@ import (
 	"github.com/spf13/viper"
 	"golang.org/x/term"
 
+	"github.com/contextd/contextd/cmd/contextd/briefs"
 	"github.com/contextd/contextd/cmd/contextd/cli"
 	"github.com/contextd/contextd/cmd/contextd/setting"
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/web/hook"
 	"github.com/contextd/contextd/daemon/web/listen"
 	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk/api"
@@ -44,14 +47,19 @@ type config struct {
 	Log struct {
 		Level  string `mapstructure:"level"`
 		Format string `mapstructure:"format"`
+		Calls  bool   `mapstructure:"calls"`
 	} `mapstructure:"log"`
+	Admin struct {
+		Listen string `mapstructure:"listen"`
+	} `mapstructure:"admin"`
+	Jobs struct {
+		KeyFile string `mapstructure:"key_file"`
+	} `mapstructure:"jobs"`
 	Sources struct {
 		Disabled         []string `mapstructure:"disabled"`
 		CoinGeckoKeyFile string   `mapstructure:"coingecko_key_file"`
 	} `mapstructure:"sources"`
-	Brief struct {
-		At string `mapstructure:"at"`
-	} `mapstructure:"brief"`
+	Brief       briefs.Settings `mapstructure:"brief"`
 	ownerConfig `mapstructure:",squash"`
 }
 
@@ -215,11 +223,15 @@ func (c config) check() error {
 	if _, err := c.level(); err != nil {
 		return err
 	}
+	if c.Admin.Listen != "" {
+		if _, _, err := net.SplitHostPort(c.Admin.Listen); err != nil {
+			return cli.Usage("admin.listen is %q, not host:port: %w", c.Admin.Listen, err)
+		}
+	}
 	if f := c.Log.Format; f != "auto" && f != "text" && f != "json" {
 		return cli.Usage("log format is %q, not auto, text or json", f)
 	}
-	_, err := c.briefAt()
-	return err
+	return nil
 }
 
 // level is the log level.
@@ -231,22 +243,22 @@ func (c config) level() (slog.Level, error) {
 	return l, nil
 }
 
-// briefAt is the time of day of the daily brief.
-func (c config) briefAt() (time.Duration, error) {
-	t, err := time.Parse("15:04", c.Brief.At)
-	if err != nil {
-		return 0, cli.Usage("brief.at is %q, not a time of day such as 12:00 (UTC)", c.Brief.At)
+// briefs is how briefs are written.
+func (c config) briefs() (daemon.Briefs, error) {
+	plan, err := c.Brief.Read()
+	if err != nil && !errors.As(err, new(*fs.PathError)) {
+		err = cli.Usage("%w", err)
 	}
-	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
+	return daemon.Briefs(plan), err
 }
 
 // daemon is c as the daemon takes it, with secrets read from their files.
 func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
-	at, err := c.briefAt()
+	written, err := c.briefs()
 	if err != nil {
 		return daemon.Config{}, err
 	}
-	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, BriefAt: at, Disabled: c.Sources.Disabled, Logger: log}
+	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, Briefs: written, Disabled: c.Sources.Disabled, AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, Logger: log}
 	if d.Drain, err = time.ParseDuration(c.Drain); err != nil || d.Drain < 0 {
 		return daemon.Config{}, cli.Usage("drain_delay is %q, not a time such as 5s", c.Drain)
 	}
@@ -259,6 +271,15 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 			return daemon.Config{}, fmt.Errorf("read sources.coingecko_key_file: %w", err)
 		}
 		d.CoinGeckoKey = strings.TrimSpace(string(key))
+	}
+	if c.Jobs.KeyFile != "" {
+		key, err := os.ReadFile(c.Jobs.KeyFile)
+		if err != nil {
+			return daemon.Config{}, fmt.Errorf("read jobs.key_file: %w", err)
+		}
+		if d.JobsKey = bytes.TrimSpace(key); len(d.JobsKey) < hook.MinKey {
+			return daemon.Config{}, cli.Usage("the key in jobs.key_file has %d bytes, fewer than %d: make one with openssl rand -hex 32", len(d.JobsKey), hook.MinKey)
+		}
 	}
 	return d, c.apply(&d)
 }
@@ -297,7 +318,31 @@ func (s *settings) operate(c *cobra.Command, act func(o *operator.Operator) erro
 	if err != nil {
 		return err
 	}
-	o, err := operator.Open(c.Context(), operator.Config{DataDir: cfg.DataDir, Env: api.EnvOfChain(cfg.Chain.ID), MaxKeys: cfg.Limits.ActiveKeys})
+	return cfg.operate(c, operator.Config{}, act)
+}
+
+// newBrief makes the commands on briefs.
+func newBrief(s *settings) *cobra.Command {
+	c := &cobra.Command{Use: "brief", Short: "Try a brief out, and check those published"}
+	cli.AddGroup(c, briefs.Commands(func(c *cobra.Command, act func(o briefs.Operator) error) error {
+		cfg, _, err := s.read()
+		if err != nil {
+			return err
+		}
+		written, err := cfg.briefs()
+		if err != nil {
+			return err
+		}
+		more := daemon.BriefRoutes(daemon.Config{DataDir: cfg.DataDir, Briefs: written, Logger: slog.New(slog.DiscardHandler)})
+		return cfg.operate(c, operator.Config{More: more}, func(o *operator.Operator) error { return act(o) })
+	})...)
+	return c
+}
+
+// operate opens the data directory of c for act.
+func (c config) operate(command *cobra.Command, settings operator.Config, act func(o *operator.Operator) error) (err error) {
+	settings.DataDir, settings.Env, settings.MaxKeys = c.DataDir, api.EnvOfChain(c.Chain.ID), c.Limits.ActiveKeys
+	o, err := operator.Open(command.Context(), settings)
 	if err != nil {
 		return err
 	}

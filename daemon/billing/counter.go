@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/contextd/contextd/internal/usdg"
@@ -32,7 +33,10 @@ type CounterConfig struct {
 }
 
 // Counter sells credits for deposits. It is safe for concurrent use.
-type Counter struct{ cfg CounterConfig }
+type Counter struct {
+	cfg            CounterConfig
+	newest, looked atomic.Uint64 // blocks
+}
 
 // NewCounter makes a Counter.
 func NewCounter(cfg CounterConfig) *Counter {
@@ -126,6 +130,7 @@ func (c *Counter) Scan(ctx context.Context) ([]Deposit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
 	}
+	c.newest.Store(newest)
 	first := newest // on the first day nobody can have paid before
 	if seen.Next > 0 {
 		first = max(seen.Next, overlap) - overlap
@@ -141,6 +146,7 @@ func (c *Counter) Scan(ctx context.Context) ([]Deposit, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.looked.Store(newest)
 	// Where nothing happens there are no blocks. The next will not be of a time that is long over.
 	ended := at
 	if quiet := c.now().Add(-maxDrift); quiet.After(ended) {
@@ -151,6 +157,18 @@ func (c *Counter) Scan(ctx context.Context) ([]Deposit, error) {
 	}
 	return verified, nil
 }
+
+// Expire ends purchases whose time was over when the chain was last looked at. Scan does it too; this needs no chain.
+func (c *Counter) Expire(ctx context.Context) error {
+	seen, err := c.cfg.Store.Seen(ctx)
+	if err != nil || seen.At.IsZero() {
+		return err
+	}
+	return c.cfg.Store.ExpireDeposits(ctx, seen.At, c.now().Add(-api.DepositGrace))
+}
+
+// Progress is the newest block that Scan has seen and the last in which it has looked for deposits, 0 before it has run.
+func (c *Counter) Progress() (newest, looked uint64) { return c.newest.Load(), c.looked.Load() }
 
 // Rescan looks again at all that has arrived from the given block on. What was kept before is not kept twice.
 func (c *Counter) Rescan(ctx context.Context, first uint64) ([]Deposit, error) {

@@ -31,9 +31,10 @@ type Store interface {
 // Config is what a Meter needs.
 type Config struct {
 	Store     Store
-	Plans     Plans            // nil means DefaultPlans
-	FreeCalls int              // per key and 24 hours; 0 means api.FreeCallsPerDay
-	Now       func() time.Time // nil means time.Now
+	Plans     Plans                          // nil means DefaultPlans
+	FreeCalls int                            // per key and 24 hours; 0 means api.FreeCallsPerDay
+	Booked    func(calls int, credits int64) // is told of calls that were charged in one transaction; nil means nobody
+	Now       func() time.Time               // nil means time.Now
 }
 
 // Meter charges calls. Make one with New; it is safe for concurrent use, and there is at most one for a set of books.
@@ -175,7 +176,18 @@ func (m *Meter) book(ctx context.Context, b *batch) error {
 	defer close(b.done)
 	b.err = errNotBooked // which is what the others have to hear if the store panics
 	b.err = m.cfg.Store.Charge(ctx, b.Batch)
+	if b.err == nil && m.cfg.Booked != nil {
+		m.cfg.Booked(b.size, b.credits())
+	}
 	return b.err
+}
+
+// credits are what the calls of b took.
+func (b *batch) credits() (sum int64) {
+	for _, n := range b.Debits {
+		sum += n
+	}
+	return sum
 }
 
 // errNotBooked is what a batch failed with that nobody finished.

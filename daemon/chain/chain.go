@@ -20,11 +20,12 @@ import (
 type Config struct {
 	URL      string // JSON-RPC over HTTP; it may hold a secret, so it reaches no log and no error
 	ChainID  int64
-	Token    string           // address of the USDG contract
-	Treasury string           // address that is paid to
-	Wait     time.Duration    // for a transaction to be in a block; 0 means DefaultWait
-	HTTP     *http.Client     // nil means one of its own with bounded time
-	Now      func() time.Time // nil means time.Now
+	Token    string                         // address of the USDG contract
+	Treasury string                         // address that is paid to
+	Wait     time.Duration                  // for a transaction to be in a block; 0 means DefaultWait
+	HTTP     *http.Client                   // nil means one of its own with bounded time
+	Asked    func(method string, err error) // is told of every call of the node; nil means nobody
+	Now      func() time.Time               // nil means time.Now
 }
 
 // Bounds of a Client.
@@ -100,7 +101,11 @@ func (c *Client) redact(err error) error {
 func (c *Client) call(ctx context.Context, result any, method string, params ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return c.redact(c.rpc.CallContext(ctx, result, method, params...))
+	err := c.redact(c.rpc.CallContext(ctx, result, method, params...))
+	if c.cfg.Asked != nil {
+		c.cfg.Asked(method, err)
+	}
+	return err
 }
 
 // Check reports what is wrong with the chain or its configuration, with what to do about it: another chain, no token, a token with

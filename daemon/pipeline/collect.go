@@ -206,6 +206,7 @@ func (p *Pipeline) ask(ctx context.Context, due []*track) []answer {
 
 // log says once that a source fails, again when the reason changes, and that it is back.
 func (p *Pipeline) log(t *track, before pack.Reading, o source.Outcome) {
+	p.cfg.Observer.Fetched(p.cfg.Pack.ID, t.connector.ID, string(o.Class))
 	log := p.cfg.Logger.With("source", t.connector.ID)
 	switch {
 	case t.reading.Err != "" && t.reading.Err != before.Err:

@@ -23,6 +23,9 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
+// DefaultTextWithin is how long a writer may take for one text unless told otherwise.
+const DefaultTextWithin = 2 * time.Minute
+
 // ErrAllFailed says that every source that was asked failed, so that there is no new state.
 var ErrAllFailed = errors.New("every source failed")
 
@@ -38,6 +41,28 @@ type Publisher interface {
 	Fail(pack, message string) // a refresh brought no new state
 }
 
+// Observer is told what a pipeline did; *observe.Metrics is one.
+type Observer interface {
+	Refreshed(pack, outcome string, took time.Duration) // ok, unchanged, failed or error
+	Fetched(pack, source, class string)
+	Briefed(pack, writer string, err error)
+	Refused(pack, writer, why string) // a text for a brief was not taken
+}
+
+// nobody is an Observer.
+type nobody struct{}
+
+func (nobody) Refreshed(string, string, time.Duration) {}
+func (nobody) Fetched(string, string, string)          {}
+func (nobody) Briefed(string, string, error)           {}
+func (nobody) Refused(string, string, string)          {}
+
+// Names of what is done on schedule.
+const (
+	JobRefresh = "refresh"
+	JobBrief   = "brief"
+)
+
 // Config is what a Pipeline needs.
 type Config struct {
 	Pack    *pack.Pack
@@ -52,7 +77,11 @@ type Config struct {
 	Jitter     time.Duration // the most that this process shifts its refreshes; 0 means Every/20, at most 15 s, and less means none
 	EveryState bool          // write a brief for every state instead of one a day (demo)
 	BriefAt    time.Duration // time of day, UTC, of the daily brief
+	TextWithin time.Duration // bound of one text of a writer; 0 means DefaultTextWithin
 	AlwaysDue  bool          // ask every source at every refresh, whatever its interval (demo)
+
+	Observer Observer                                           // is told what happened; nil means nobody
+	Track    func(pack, job string) (done func(error), ok bool) // notes a scheduled run of JobRefresh or JobBrief; not ok means that it is to be left out; nil means nothing
 
 	Before func()           // called before every refresh; nil means nothing (demo: next recording)
 	Now    func() time.Time // nil means time.Now
@@ -92,11 +121,20 @@ func Open(ctx context.Context, cfg Config) (*Pipeline, error) {
 	if cfg.Jitter == 0 {
 		cfg.Jitter = min(cfg.Every/20, 15*time.Second)
 	}
+	if cfg.TextWithin == 0 {
+		cfg.TextWithin = DefaultTextWithin
+	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
+	}
+	if cfg.Observer == nil {
+		cfg.Observer = nobody{}
+	}
+	if cfg.Track == nil {
+		cfg.Track = func(string, string) (func(error), bool) { return func(error) {}, true }
 	}
 	cfg.Logger = cfg.Logger.With("pack", cfg.Pack.ID)
 	p := &Pipeline{
@@ -173,7 +211,9 @@ func (p *Pipeline) input() pack.Input {
 // One refresh runs at a time; a second one waits. It fails with ErrAllFailed when no source answered; the schedule is not
 // disturbed by it.
 func (p *Pipeline) Refresh(ctx context.Context, force bool) (Report, error) {
+	began := p.cfg.Now()
 	report, err := p.refresh(ctx, force)
+	p.observe(report, err, p.cfg.Now().Sub(began))
 	switch {
 	case err == nil || ctx.Err() != nil:
 	case errors.Is(err, ErrAllFailed):
@@ -182,6 +222,20 @@ func (p *Pipeline) Refresh(ctx context.Context, force bool) (Report, error) {
 		p.cfg.Feed.Fail(p.cfg.Pack.ID, "refresh failed: an internal error") // which one is for the log
 	}
 	return report, err
+}
+
+// observe tells the observer of a refresh.
+func (p *Pipeline) observe(report Report, err error, took time.Duration) {
+	outcome := "ok"
+	switch {
+	case errors.Is(err, ErrAllFailed):
+		outcome = "failed"
+	case err != nil:
+		outcome = "error"
+	case report.GeneratedAt.IsZero():
+		outcome = "unchanged"
+	}
+	p.cfg.Observer.Refreshed(p.cfg.Pack.ID, outcome, took)
 }
 
 // refresh is Refresh without telling the watchers of a failure.

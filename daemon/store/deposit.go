@@ -208,3 +208,23 @@ func (s *Store) ExpireDeposits(ctx context.Context, ended, free time.Time) error
 		return nil
 	})
 }
+
+// CountDeposits counts purchases by status.
+func (s *Store) CountDeposits(ctx context.Context) (map[string]int64, error) {
+	type row struct {
+		status string
+		n      int64
+	}
+	rows, err := sqlite.Query(ctx, s.db.Read, func(r *sql.Rows) (one row, err error) {
+		err = r.Scan(&one.status, &one.n)
+		return one, err
+	}, "SELECT status, count(*) FROM deposits GROUP BY status")
+	if err != nil {
+		return nil, fmt.Errorf("count deposits: %w", err)
+	}
+	counts := map[string]int64{string(api.DepositPending): 0, string(api.DepositVerified): 0, string(api.DepositExpired): 0}
+	for _, one := range rows {
+		counts[one.status] = one.n
+	}
+	return counts, nil
+}

@@ -54,5 +54,8 @@ func (s *Store) Close() error { return s.db.Close() }
 // CheckWrite reports whether the database answers and can be written to.
 func (s *Store) CheckWrite(ctx context.Context) error { return s.db.CheckWrite(ctx) }
 
+// Log is the size of the write-ahead log in bytes, and how often the database was busy for too long.
+func (s *Store) Log() (size, busy int64) { return s.db.LogSize(), s.db.Busy() }
+
 // Check reports whether the database answers.
 func (s *Store) Check(ctx context.Context) error { return s.db.Check(ctx) }

@@ -3,8 +3,10 @@ package web
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
@@ -26,6 +28,7 @@ const (
 	AdminBrief   = "/packs/{pack}/brief"
 	AdminReload  = "/reload"
 	AdminAlive   = "/alive"
+	AdminPreview = "/packs/{pack}/preview"
 )
 
 // AdminKeyRequest is the body of a POST to AdminKeys.
@@ -84,6 +87,11 @@ type AdminReloadResponse struct {
 	Restart []string `json:"restart"` // in effect after a restart
 }
 
+// AdminPreviewRequest is the body of a POST to AdminPreview.
+type AdminPreviewRequest struct {
+	Writer string `json:"writer"` // by name; "" means as the schedule would
+}
+
 // AdminConfig is what the admin handler needs.
 type AdminConfig struct {
 	Keys    *account.Keys
@@ -93,6 +101,8 @@ type AdminConfig struct {
 	Brief   func(ctx context.Context, pack string) error           // a brief now; nil with Refresh
 	Reload  func(ctx context.Context) (AdminReloadResponse, error) // reads the settings again; nil where there are none
 	Alive   func(ctx context.Context) error                        // why the daemon cannot work, nil if it can; nil while none runs
+	More    Routes                                                 // beside those of the package
+	Jobs    *Jobs                                                  // nil with Refresh
 	Logger  *slog.Logger                                           // nil means slog.Default
 }
 
@@ -226,9 +236,16 @@ func (cfg AdminConfig) revokeKey(w http.ResponseWriter, r *http.Request) error {
 	return WriteJSON(w, http.StatusOK, done)
 }
 
+// Unhurried takes the deadlines of the server off a call, which may have to wait for a language model. Within the process it has none.
+func Unhurried(w http.ResponseWriter) {
+	c := http.NewResponseController(w)
+	_, _ = c.SetReadDeadline(time.Time{}), c.SetWriteDeadline(time.Time{})
+}
+
 // onPack does job on the pack of the path.
 func onPack(job func(ctx context.Context, pack string) error) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
+		Unhurried(w)
 		if err := job(r.Context(), r.PathValue("pack")); err != nil {
 			return err
 		}
@@ -280,9 +297,13 @@ func NewAdmin(cfg AdminConfig) *Server {
 	if cfg.Alive != nil {
 		routes[AdminAlive] = map[string]Handler{http.MethodGet: cfg.alive}
 	}
+	maps.Copy(routes, cfg.More)
 	if cfg.Refresh != nil {
 		routes[AdminRefresh] = map[string]Handler{http.MethodPost: onPack(cfg.Refresh)}
-		routes[AdminBrief] = map[string]Handler{http.MethodPost: onPack(cfg.Brief)}
+		onBrief := map[string]Handler{http.MethodPost: onPack(cfg.Brief)}
+		maps.Copy(onBrief, cfg.More[AdminBrief])
+		routes[AdminBrief] = onBrief
 	}
+	cfg.Jobs.routes(routes)
 	return newServer(Config{Logger: cfg.Logger}, func(*Server) Routes { return routes })
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/web/peer"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -38,7 +39,7 @@ type Config struct {
 	Reader  Reader
 	Gate    Gate
 	Streams Streams                         // nil means that nothing can be subscribed to
-	Trusted *Proxies                        // whose X-Forwarded-For is believed; nil means nobody's
+	Trusted *peer.Proxies                   // whose X-Forwarded-For is believed; nil means nobody's
 	Ready   func(ctx context.Context) error // why the daemon is not ready, nil when it is; nil means always ready
 	More    Routes                          // beside those of the package
 	HTTPS   bool                            // users come by HTTPS, and browsers are told to keep to it
@@ -54,7 +55,7 @@ type Server struct {
 
 	open, live, immutable, stream lines // headers of /v1, of answers that age, of snapshots, of streams
 
-	proofs     *Limiter // of payment proofs per client: each may cost a call to the chain
+	proofs     *peer.Limiter // of payment proofs per client: each may cost a call to the chain
 	stats      StreamStats
 	stopping   <-chan struct{} // closed when streams have to end
 	endStreams func()
@@ -75,7 +76,7 @@ func newServer(cfg Config, routes func(s *Server) Routes) *Server {
 	}
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), open: openHeaders(), live: liveHeaders(), immutable: immutableHeaders(),
-		stream: streamHeaders(), proofs: NewLimiter(maxProofs, time.Minute/maxProofs, cfg.Now),
+		stream: streamHeaders(), proofs: peer.NewLimiter(maxProofs, time.Minute/maxProofs, cfg.Now),
 	}
 	s.stopping, s.endStreams = stopper()
 	table := routes(s)
@@ -169,7 +170,7 @@ func (s *Server) operation(op api.Op) Handler {
 		if caller.Payment != nil {
 			return s.sell(w, r, caller.Payment, answer)
 		}
-		if answer, err = s.cfg.Reader.Answer(r.Context(), view, caller.Snapshot); err != nil {
+		if answer, err = s.cfg.Reader.Answer(r.Context(), view.By(caller.OwnerID, caller.Tier), caller.Snapshot); err != nil {
 			return err
 		}
 		if err := s.cfg.Gate.Charge(r.Context(), caller); err != nil {

@@ -50,7 +50,7 @@ func (s Setting) text() string {
 	}
 	text := s.Doc
 	if len(s.Enum) > 0 {
-		text += " One of " + strings.Join(s.Enum, ", ") + "."
+		text += " One of " + strings.TrimPrefix(strings.Join(s.Enum, ", "), ", ") + "."
 	}
 	if s.Live {
 		text += " A reload changes it."

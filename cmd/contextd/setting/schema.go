@@ -41,6 +41,8 @@ func (s Setting) schema() map[string]any {
 		entry["type"], entry["items"] = "array", map[string]any{"type": "string"}
 	case int, int64:
 		entry["type"], entry["minimum"] = "integer", 0
+	case bool:
+		entry["type"] = "boolean"
 	default:
 		entry["type"] = "string"
 	}

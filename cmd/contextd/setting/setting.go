@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/brief/llm"
 	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/web/console"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -23,7 +25,7 @@ import (
 type Setting struct {
 	Key     string   // its place in the file, such as log.level
 	Doc     string   // what it is for, in sentences; lines are broken where they are written
-	Default any      // a string, an int, an int64 or a []string, which is also its kind; nil for a section
+	Default any      // a string, a bool, an int, an int64 or a []string, which is also its kind; nil for a section
 	Enum    []string // the values it may have; nil means any
 	Secret  bool     // the value itself may be one, and is not shown
 	Live    bool     // a reload changes it; others need a restart
@@ -64,7 +66,7 @@ func (s Setting) CredentialFile() string {
 
 // Table lists every setting in the order of the file, each section before what is in it.
 func Table() []Setting {
-	return slices.Concat(placeSettings(), tlsSettings(), dataSettings(), moneySettings(), ownerSettings(), tierSettings())
+	return slices.Concat(placeSettings(), tlsSettings(), dataSettings(), briefSettings(), moneySettings(), ownerSettings(), tierSettings())
 }
 
 // DefaultDataDir is where data goes unless told otherwise: the XDG data directory. It is "" without a home.
@@ -102,6 +104,11 @@ func placeSettings() []Setting {
 		{Key: "log", Doc: "The log, on standard error."},
 		{Key: "log.level", Default: "info", Enum: []string{"debug", "info", "warn", "error"}, Live: true, Doc: "How much is logged."},
 		{Key: "log.format", Default: "auto", Enum: []string{"auto", "text", "json"}, Doc: "auto is text on a terminal and JSON elsewhere."},
+		{Key: "log.calls", Default: false, Doc: "A line for every call: method, path, status, time, client and the public part of the key."},
+		{Key: "admin", Doc: "What only the operator should reach."},
+		{Key: "admin.listen", Default: "", Doc: "Where metrics and profiles are served, such as 127.0.0.1:8403. Empty means nowhere."},
+		{Key: "jobs", Doc: "Jobs that a scheduler outside may start."},
+		{Key: "jobs.key_file", Default: "", Doc: "File with the key that it signs with. Empty means that there is none."},
 	}
 }
 
@@ -125,8 +132,26 @@ func dataSettings() []Setting {
 		{Key: "sources", Doc: "Where the data of the packs comes from."},
 		{Key: "sources.disabled", Default: []string{}, Live: true, Doc: "Ids of sources that are switched off, such as news-decrypt. They keep their numbers; their rows are gone."},
 		{Key: "sources.coingecko_key_file", Default: "", Doc: "File with a CoinGecko demo key, used only after a refusal without one."},
+	}
+}
+
+// briefSettings are about briefs.
+func briefSettings() []Setting {
+	return []Setting{
 		{Key: "brief", Doc: "The daily brief of each pack."},
 		{Key: "brief.at", Default: "12:00", Doc: "Time of day, UTC. The first brief is written as soon as there is a state."},
+		{Key: "brief.timeout", Default: pipeline.DefaultTextWithin.String(), Doc: "Of one text. A slow model holds up nothing but the brief itself."},
+		{Key: "brief.llm", Doc: "A language model that writes, where what it writes can be checked. Without a provider, rules write."},
+		{Key: "brief.llm.provider", Default: "", Enum: []string{"", string(llm.Anthropic), string(llm.OpenAI)}, Doc: "Whose way of asking the model understands."},
+		{Key: "brief.llm.model", Default: "", Doc: "Its name there."},
+		{Key: "brief.llm.base_url", Default: "", Secret: true, Doc: "Where it is, such as http://127.0.0.1:11434/v1. Empty means at the provider's own."},
+		{Key: "brief.llm.key_file", Default: "", Doc: "File with the key."},
+		{Key: "brief.llm.max_tokens", Default: int64(llm.DefaultMaxTokens), Doc: "Of one answer; more for models that think first."},
+		{Key: "brief.llm.retries", Default: llm.DefaultRetries, Doc: "Of a request that failed."},
+		{Key: "brief.llm.tokens_per_day", Default: int64(llm.DefaultTokens), Doc: "The most that is spent in a day of UTC. 0 is without bound."},
+		{Key: "brief.llm.usd_per_day", Default: "0", Doc: "The same in US dollars, which needs the prices. 0 is without bound."},
+		{Key: "brief.llm.usd_per_million_input", Default: "0", Doc: "Price of a million tokens that it reads."},
+		{Key: "brief.llm.usd_per_million_output", Default: "0", Doc: "Price of a million tokens that it writes."},
 	}
 }
 

@@ -109,6 +109,8 @@ func (p *parser) value(s Setting, n *yaml.Node) {
 		what, ok = "a list such as [a, b]", n.Kind == yaml.SequenceNode && !slices.ContainsFunc(n.Content, func(e *yaml.Node) bool { return e.Kind != yaml.ScalarNode })
 	case int, int64:
 		what, ok = "a whole number", n.Kind == yaml.ScalarNode && n.Tag == "!!int"
+	case bool:
+		what, ok = "true or false", n.Kind == yaml.ScalarNode && n.Tag == "!!bool"
 	default:
 		what, ok = "a text", n.Kind == yaml.ScalarNode
 	}

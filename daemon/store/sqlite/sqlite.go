@@ -13,9 +13,10 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"sync/atomic"
 	"time"
 
-	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
+	"github.com/mattn/go-sqlite3" // also the driver "sqlite3"
 )
 
 // logSize is how large a write-ahead log gets before it is checkpointed. SQLite counts in pages.
@@ -29,6 +30,21 @@ const readers = 4
 type File struct {
 	Write *sql.DB // one connection; transactions on it go through Tx
 	Read  *sql.DB
+
+	path string
+	busy atomic.Int64
+}
+
+// Busy counts the transactions that found the database locked for longer than they wait.
+func (f *File) Busy() int64 { return f.busy.Load() }
+
+// LogSize is the size of the write-ahead log in bytes, 0 where there is none.
+func (f *File) LogSize() int64 {
+	info, err := os.Stat(f.path + "-wal")
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 // Layout is what a database is made of.
@@ -51,7 +67,7 @@ func Open(ctx context.Context, path string, layout Layout, now time.Time) (*File
 	if err := layOut(ctx, path, layout.PageSize); err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
-	f := new(File)
+	f := &File{path: path}
 	if f.Write, err = sql.Open("sqlite3", dsn(path, "_journal_mode=WAL&_synchronous=FULL&_txlock=immediate&_foreign_keys=1")); err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
@@ -121,6 +137,16 @@ func (f *File) Close() error {
 
 // Tx runs act in one transaction, which is on disk when Tx returns nil.
 func (f *File) Tx(ctx context.Context, act func(*sql.Tx) error) error {
+	err := f.tx(ctx, act)
+	var failed sqlite3.Error
+	if errors.As(err, &failed) && failed.Code == sqlite3.ErrBusy {
+		f.busy.Add(1)
+	}
+	return err
+}
+
+// tx is Tx without counting.
+func (f *File) tx(ctx context.Context, act func(*sql.Tx) error) error {
 	tx, err := f.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -185,4 +211,24 @@ func FromMillis(n sql.NullInt64) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(n.Int64).UTC()
+}
+
+// Verify reads a database that another process may have open, and says what is damaged in it, "" for nothing.
+func Verify(ctx context.Context, path string) (trouble string, err error) {
+	db, err := sql.Open("sqlite3", dsn(path, "mode=ro&_query_only=1"))
+	if err != nil {
+		return "", fmt.Errorf("open database %s: %w", path, err)
+	}
+	defer db.Close()
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&trouble); err != nil {
+		var failed sqlite3.Error
+		if errors.As(err, &failed) && (failed.Code == sqlite3.ErrCorrupt || failed.Code == sqlite3.ErrNotADB) {
+			return failed.Error(), nil
+		}
+		return "", fmt.Errorf("check database %s: %w", path, err)
+	}
+	if trouble == "ok" {
+		return "", nil
+	}
+	return trouble, nil
 }

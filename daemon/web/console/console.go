@@ -14,6 +14,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/web/peer"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -29,10 +30,10 @@ type Config struct {
 	Keys           *account.Keys
 	Books          Books
 	Prompts        *account.Prompts
-	Sale           *Sale        // nil means that no credits are sold
-	Packs          []string     // ids of the packs that are served
-	PublicURL      *url.URL     // of the service; with https, cookies are sent over that alone
-	TrustedProxies *web.Proxies // nil means none
+	Sale           *Sale         // nil means that no credits are sold
+	Packs          []string      // ids of the packs that are served
+	PublicURL      *url.URL      // of the service; with https, cookies are sent over that alone
+	TrustedProxies *peer.Proxies // nil means none
 	Limits         Limits
 	Now            func() time.Time // nil means time.Now
 }
@@ -55,7 +56,7 @@ const (
 type Console struct {
 	cfg                      Config
 	sameOrigin               *http.CrossOriginProtection
-	signIns, mails, requests *web.Limiter
+	signIns, mails, requests *peer.Limiter
 	page                     page
 }
 
@@ -64,7 +65,7 @@ func New(cfg Config) (*Console, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	limiter := func() *web.Limiter { return web.NewLimiter(1, time.Minute, cfg.Now) }
+	limiter := func() *peer.Limiter { return peer.NewLimiter(1, time.Minute, cfg.Now) }
 	c := &Console{
 		cfg: cfg, sameOrigin: http.NewCrossOriginProtection(), page: newPage(), signIns: limiter(), mails: limiter(), requests: limiter(),
 	}
@@ -78,7 +79,7 @@ func New(cfg Config) (*Console, error) {
 
 // SetLimits changes how often clients may ask, from the next request on.
 func (c *Console) SetLimits(l Limits) {
-	set := func(limiter *web.Limiter, n, otherwise int, per time.Duration) {
+	set := func(limiter *peer.Limiter, n, otherwise int, per time.Duration) {
 		n = cmp.Or(n, otherwise)
 		limiter.Set(n, per/time.Duration(n))
 	}
@@ -117,7 +118,7 @@ func (c *Console) Routes() web.Routes {
 }
 
 // guard lets h answer requests that come neither too often nor, if they write, from another origin.
-func (c *Console) guard(limit *web.Limiter, h web.Handler) web.Handler {
+func (c *Console) guard(limit *peer.Limiter, h web.Handler) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := c.admit(limit, r); err != nil {
 			return err
@@ -128,7 +129,7 @@ func (c *Console) guard(limit *web.Limiter, h web.Handler) web.Handler {
 }
 
 // admit says why r is not answered, nil if it is.
-func (c *Console) admit(limit *web.Limiter, r *http.Request) error {
+func (c *Console) admit(limit *peer.Limiter, r *http.Request) error {
 	if err := limit.Allow(c.cfg.TrustedProxies.ClientOf(r)); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/brief/editor"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/datadir"
 	"github.com/contextd/contextd/daemon/web"
@@ -40,6 +41,9 @@ type Config struct {
 	Env     api.KeyEnv       // of keys that are made
 	MaxKeys int              // active keys per owner; 0 means api.MaxActiveKeys
 	Now     func() time.Time // nil means time.Now
+
+	// More makes routes beside those of package web, where no daemon runs that has them; nil makes none.
+	More func(ctx context.Context, s *store.Store) (web.Routes, func() error, error)
 }
 
 // Open opens a data directory. It waits a moment for a daemon that
@@ -92,11 +96,19 @@ func openDirect(ctx context.Context, cfg Config, unlock func() error) (*Operator
 		return nil, errors.Join(err, unlock())
 	}
 	shut := func() error { return errors.Join(s.Close(), unlock()) }
+	var more web.Routes
+	if cfg.More != nil {
+		routes, free, err := cfg.More(ctx, s)
+		if err != nil {
+			return nil, errors.Join(err, shut())
+		}
+		more, shut = routes, func() error { return errors.Join(free(), s.Close(), unlock()) }
+	}
 	keys, err := account.OpenKeys(ctx, account.Config{Store: s, Owners: s, Env: cfg.Env, Most: cfg.MaxKeys, Now: cfg.Now})
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
-	handler := web.NewAdmin(web.AdminConfig{Keys: keys, Books: &billing.Books{Ledger: s, Now: cfg.Now}, Till: &billing.Till{Store: s}})
+	handler := web.NewAdmin(web.AdminConfig{Keys: keys, Books: &billing.Books{Ledger: s, Now: cfg.Now}, Till: &billing.Till{Store: s}, More: more})
 	return &Operator{client: &http.Client{Transport: inProcess{handler}}, close: shut}, nil
 }
 
@@ -231,6 +243,46 @@ func (o *Operator) Reconcile(ctx context.Context) (r billing.Reconciliation, err
 func (o *Operator) Reload(ctx context.Context) (changed web.AdminReloadResponse, err error) {
 	err = o.call(ctx, http.MethodPost, web.AdminReload, nil, &changed)
 	return changed, err
+}
+
+// PreviewBrief writes a brief of pack without publishing it, by the writer with the given name or, for "", as the schedule would.
+func (o *Operator) PreviewBrief(ctx context.Context, pack, writer string) (p editor.Preview, err error) {
+	err = o.call(ctx, http.MethodPost, ofPack(web.AdminPreview, pack), web.AdminPreviewRequest{Writer: writer}, &p)
+	return p, err
+}
+
+// CheckBriefs reports on the briefs of pack and checks the newest again.
+func (o *Operator) CheckBriefs(ctx context.Context, pack string) (r editor.Report, err error) {
+	err = o.call(ctx, http.MethodGet, ofPack(web.AdminBrief, pack), nil, &r)
+	return r, err
+}
+
+// ofPack is the path of a pack.
+func ofPack(path, pack string) string {
+	return strings.Replace(path, "{pack}", url.PathEscape(pack), 1)
+}
+
+// Jobs returns how the jobs of the daemon stand. It needs a daemon that runs, as RunJob.
+func (o *Operator) Jobs(ctx context.Context) ([]web.AdminJob, error) {
+	var list web.AdminJobsResponse
+	err := o.call(ctx, http.MethodGet, web.AdminJobs, nil, &list)
+	return list.Jobs, notRunning(err)
+}
+
+// RunJob runs a job now and returns how all stand then.
+func (o *Operator) RunJob(ctx context.Context, name string) ([]web.AdminJob, error) {
+	var list web.AdminJobsResponse
+	err := o.call(ctx, http.MethodPost, strings.Replace(web.AdminRunJob, "{name}", url.PathEscape(name), 1), nil, &list)
+	return list.Jobs, notRunning(err)
+}
+
+// notRunning is err, or what it means where no daemon runs that could do what was asked.
+func notRunning(err error) error {
+	var refused *api.Error
+	if errors.As(err, &refused) && refused.Status == http.StatusNotFound && strings.HasPrefix(refused.Message, "there is nothing at") {
+		return errors.New("no daemon runs on this data directory\n  try: contextd serve")
+	}
+	return err
 }
 
 // ofKey is the path of a key.
