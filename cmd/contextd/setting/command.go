@@ -1,6 +1,7 @@
 package setting
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -43,6 +44,7 @@ func NewConfig() *cobra.Command {
 // NewInit makes the command that writes a configuration file.
 func NewInit() *cobra.Command {
 	var dir, listen string
+	var withKey bool
 	c := &cobra.Command{
 		Use: "init", Short: "Write a configuration file with every setting explained", Args: cobra.NoArgs,
 		Long: "Write a configuration file with every setting explained and at its default. It asks nothing and overwrites nothing.\n\n" +
@@ -52,6 +54,7 @@ func NewInit() *cobra.Command {
 	}
 	c.Flags().StringVar(&dir, "dir", "", "a directory for configuration and data")
 	c.Flags().StringVar(&listen, "listen", "", "where to serve; written into the file")
+	c.Flags().BoolVar(&withKey, "jobs-key", false, "also make the key for a scheduler outside (jobs.key_file), beside the file")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		file, _ := c.Flags().GetString("config")
 		data, _ := c.Flags().GetString("data-dir")
@@ -71,14 +74,22 @@ func NewInit() *cobra.Command {
 				return cli.Usage("there is no home for a configuration file: name one with --config")
 			}
 		}
-		return initialise(c.OutOrStdout(), file, data, listen)
+		return initialise(c.OutOrStdout(), file, data, listen, withKey)
 	}
 	return c
 }
 
 // initialise writes the configuration file and says what to do next. Empty data and listen keep their defaults.
-func initialise(out io.Writer, file, data, listen string) error {
+func initialise(out io.Writer, file, data, listen string, withKey bool) error {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
 	set := map[string]any{}
+	key := filepath.Join(filepath.Dir(file), "jobs.key")
+	if withKey {
+		set["jobs.key_file"] = key
+	}
 	if data != "" {
 		whole, err := filepath.Abs(data) // the daemon may be started elsewhere
 		if err != nil {
@@ -93,11 +104,15 @@ func initialise(out io.Writer, file, data, listen string) error {
 	if err != nil {
 		return err
 	}
-	file, err = filepath.Abs(file)
-	if err != nil {
-		return err
+	if withKey { // first: a file without its key would be no good
+		if err := create(key, []byte(rand.Text()+rand.Text()+"\n")); err != nil {
+			return err
+		}
 	}
 	if err := create(file, text); err != nil {
+		if withKey {
+			err = errors.Join(err, os.Remove(key))
+		}
 		return err
 	}
 	with := ""
@@ -115,14 +130,14 @@ func create(file string, text []byte) (err error) {
 	}
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already, and stays as it is\n  try: contextd check-config --config %s", file, quoted(file))
+		return fmt.Errorf("%s is there already, and stays as it is\n  try: contextd check-config", file)
 	}
 	if err != nil {
-		return fmt.Errorf("write configuration: %w", err)
+		return fmt.Errorf("write %s: %w", file, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if _, err := f.Write(text); err != nil {
-		return fmt.Errorf("write configuration: %w", err)
+		return fmt.Errorf("write %s: %w", file, err)
 	}
 	return share(f)
 }
