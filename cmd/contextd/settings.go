@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -111,10 +112,7 @@ func (s *settings) read() (config, string, error) {
 		}
 	}
 	s.v.SetDefault("data_dir", setting.DefaultDataDir())
-	file, err := s.configFile()
-	if err != nil {
-		return config{}, "", err
-	}
+	file := s.configFile()
 	if err := s.load(file); err != nil {
 		return config{}, file, err
 	}
@@ -122,6 +120,7 @@ func (s *settings) read() (config, string, error) {
 	if err := s.v.UnmarshalExact(&c, viper.DecodeHook(decodeList)); err != nil {
 		return config{}, file, cli.Usage("read configuration %s: %s", file, strings.Join(strings.Fields(err.Error()), " "))
 	}
+	c.DataDir = cmp.Or(c.DataDir, setting.DefaultDataDir())
 	return c, file, c.check()
 }
 
@@ -147,18 +146,15 @@ func (s *settings) load(file string) error {
 }
 
 // configFile is the file named by flag or environment, or the one at the usual place if it is there.
-func (s *settings) configFile() (string, error) {
-	if named := s.file.Value.String(); named != "" {
-		return named, nil
-	}
-	if named := os.Getenv("CONTEXTD_CONFIG"); named != "" {
-		return named, nil
+func (s *settings) configFile() string {
+	if named := cmp.Or(s.file.Value.String(), os.Getenv("CONTEXTD_CONFIG")); named != "" {
+		return named
 	}
 	usual := setting.DefaultFile()
-	if _, err := os.Stat(usual); usual == "" || errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+	if _, err := os.Stat(usual); errors.Is(err, fs.ErrNotExist) {
+		return ""
 	}
-	return usual, nil
+	return usual
 }
 
 // list is the value of a setting that is a list. In the environment that is a text, with commas or spaces between.
