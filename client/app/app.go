@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,6 +63,9 @@ type App struct {
 	client    *sdk.Client
 	stored    *config.Credential // of the profile in use, nil until it was read
 	transport *http.Transport
+	payer     sdk.Payer // pays in place of the wallet, nil for the wallet
+	wallet    string    // to use in place of the configured one, "" for that
+	purse     *purse    // pays from the wallet, nil until asked for
 }
 
 // New makes the App of a run in the surroundings s.
@@ -75,8 +79,11 @@ func New(s System) *App {
 	return a
 }
 
-// Close ends the connections that are open.
-func (a *App) Close() { a.transport.CloseIdleConnections() }
+// Close notes what was paid and answered, and ends the connections that are open.
+func (a *App) Close() {
+	a.purse.close()
+	a.transport.CloseIdleConnections()
+}
 
 // Paths are the places of the configuration.
 func (a *App) Paths() (config.Paths, error) { return config.Locate(a.LookupEnv, a.Flags.ConfigFile) }
@@ -96,6 +103,20 @@ func (a *App) Config() (*config.Config, error) {
 	}
 	a.config = c
 	return c, nil
+}
+
+// SetHere writes a setting for the profile in use: into the profile, or at the top of the file for the one that is not in it.
+func (a *App) SetHere(name, value string) error {
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	profile := c.Profile()
+	if profile == config.DefaultProfile && !slices.Contains(c.Profiles, profile) {
+		profile = ""
+	}
+	a.config = nil // the next who asks reads it anew
+	return c.Set(profile, name, value)
 }
 
 // Key is the key that calls are made with, zero if there is none, and where it comes from.
@@ -131,20 +152,37 @@ func (a *App) Client() (*sdk.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	pays := sdk.WithPayer(nil)
 	var key sdk.Key
-	if a.Flags.Pay {
-		pays = sdk.WithPayer(a.Purse())
+	var payer sdk.Payer
+	if a.payer != nil {
+		payer = a.payer
+	} else if a.Pays() {
+		payer = a.Purse()
 	} else if key, _, err = a.Key(); err != nil {
 		return nil, err
 	}
-	a.client, err = sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(c.Get(config.BaseURL).Text), sdk.WithAPIKey(key), pays,
+	a.client, err = a.newClient(c, c.Get(config.BaseURL).Text, key, payer)
+	return a.client, err
+}
+
+// PayingClient is a client of the service at an address, which need not be the configured one: it sends no key, and p pays.
+func (a *App) PayingClient(address string, p sdk.Payer) (*sdk.Client, error) {
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	return a.newClient(c, address, sdk.Key{}, p)
+}
+
+// newClient makes a client with what is configured for all of them.
+func (a *App) newClient(c *config.Config, address string, key sdk.Key, p sdk.Payer) (*sdk.Client, error) {
+	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(address), sdk.WithAPIKey(key), sdk.WithPayer(p),
 		sdk.WithTimeout(c.Timeout()), sdk.WithRetries(c.Retries()), sdk.WithUserAgent("ctx/"+build.Read().Version),
 		sdk.WithHTTPClient(&http.Client{Transport: a.HTTP()}))
 	if err != nil {
 		return nil, Invalid("%w", err)
 	}
-	return a.client, nil
+	return client, nil
 }
 
 // HTTP is what requests are sent with. With --debug it tells each on stderr.

@@ -28,6 +28,7 @@ type ownerConfig struct {
 		RPCURLFile string `mapstructure:"rpc_url_file"` // where the URL holds a secret
 		Token      string `mapstructure:"token"`
 		Treasury   string `mapstructure:"treasury"`
+		Finality   string `mapstructure:"deposit_finality"` // safe or latest
 	} `mapstructure:"chain"`
 	SMTP struct {
 		Host         string `mapstructure:"host"`
@@ -118,7 +119,10 @@ func (c ownerConfig) chain() (*daemon.Chain, error) {
 			return nil, cli.Usage("%s: %w", name, err)
 		}
 	}
-	return &daemon.Chain{RPCURL: rpc, Token: c.Chain.Token, Treasury: c.Chain.Treasury}, nil
+	if c.Chain.Finality != "safe" && c.Chain.Finality != "latest" {
+		return nil, cli.Usage("chain.deposit_finality is %q, neither safe nor latest", c.Chain.Finality)
+	}
+	return &daemon.Chain{RPCURL: rpc, Token: c.Chain.Token, Treasury: c.Chain.Treasury, AtOnce: c.Chain.Finality == "latest"}, nil
 }
 
 // parseNetwork reads a network, or an address as the network of that alone.

@@ -17,7 +17,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Operator is who works on a data directory; *daemon.Operator is one.
+// Operator is who works on a data directory; *operator.Operator is one.
 type Operator interface {
 	PreviewBrief(ctx context.Context, pack, writer string) (editor.Preview, error)
 	CheckBriefs(ctx context.Context, pack string) (editor.Report, error)

@@ -164,6 +164,8 @@ func moneySettings() []Setting {
 		{Key: "chain.rpc_url_file", Default: "", Doc: "File with that URL, where it holds one."},
 		{Key: "chain.token", Default: "", Doc: "Address of the USDG contract."},
 		{Key: "chain.treasury", Default: "", Doc: "Address that payments go to. The daemon needs no key to it."},
+		{Key: "chain.deposit_finality", Default: "safe", Enum: []string{"safe", "latest"},
+			Doc: "When the packs of 70 and 600 USDG are verified: once the chain calls their block safe, or at once."},
 	}
 }
 
