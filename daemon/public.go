@@ -79,7 +79,7 @@ func (cfg Config) Live() Live {
 
 // Apply puts l in effect and reads the certificate again, or says what is wrong and changes nothing. What is under way ends as it began.
 func (d *Daemon) Apply(l Live) error {
-	if err := checkSources(packs(), l.Disabled); err != nil {
+	if err := checkSources(d.cfg.packs(), l.Disabled); err != nil {
 		return err
 	}
 	if d.tls != nil {

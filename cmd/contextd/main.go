@@ -57,7 +57,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	})
 	s := newSettings(root.PersistentFlags())
 	cli.AddGroup(root, newServe(s), newReload(s), newDemo(s), admin.NewKeys(s.operate), newBrief(s), admin.NewDeposits(s.operate), admin.NewReconcile(s.operate), admin.NewAdmin(s.operate), admin.NewJobs(s.operate),
-		setting.NewInit(), newCheckConfig(s), setting.NewConfig(), newDoctor(s), newHealthcheck(s), newMonitoring(), systemd.New(), newVersion(), newCompletion())
+		setting.NewInit(), newCheckConfig(s), setting.NewConfig(), newDoctor(s), newHealthcheck(s), newMonitoring(), systemd.New(), newOpenAPI(), newVersion(), newCompletion())
 	return root
 }
 

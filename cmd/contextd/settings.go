@@ -60,7 +60,12 @@ type config struct {
 		Disabled         []string `mapstructure:"disabled"`
 		CoinGeckoKeyFile string   `mapstructure:"coingecko_key_file"`
 	} `mapstructure:"sources"`
-	Brief       briefs.Settings `mapstructure:"brief"`
+	Brief briefs.Settings `mapstructure:"brief"`
+	MCP   struct {
+		Prefix          string   `mapstructure:"prefix"`
+		Origins         []string `mapstructure:"origins"`
+		PublicDiscovery bool     `mapstructure:"public_discovery"`
+	} `mapstructure:"mcp"`
 	ownerConfig `mapstructure:",squash"`
 }
 
@@ -254,7 +259,7 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 	if err != nil {
 		return daemon.Config{}, err
 	}
-	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, Briefs: written, Disabled: c.Sources.Disabled, AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, Logger: log}
+	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, Briefs: written, Disabled: c.Sources.Disabled, AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, MCP: daemon.MCP(c.MCP), Logger: log}
 	if d.Drain, err = time.ParseDuration(c.Drain); err != nil || d.Drain < 0 {
 		return daemon.Config{}, cli.Usage("drain_delay is %q, not a time such as 5s", c.Drain)
 	}

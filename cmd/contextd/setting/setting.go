@@ -16,6 +16,7 @@ import (
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief/llm"
 	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/daemon/mcp"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/web/console"
 	"github.com/contextd/contextd/sdk/api"
@@ -66,7 +67,7 @@ func (s Setting) CredentialFile() string {
 
 // Table lists every setting in the order of the file, each section before what is in it.
 func Table() []Setting {
-	return slices.Concat(placeSettings(), tlsSettings(), dataSettings(), briefSettings(), moneySettings(), ownerSettings(), tierSettings())
+	return slices.Concat(placeSettings(), tlsSettings(), dataSettings(), briefSettings(), agentSettings(), moneySettings(), ownerSettings(), tierSettings())
 }
 
 // DefaultDataDir is where data goes unless told otherwise: the XDG data directory. It is "" without a home.
@@ -152,6 +153,16 @@ func briefSettings() []Setting {
 		{Key: "brief.llm.usd_per_day", Default: "0", Doc: "The same in US dollars, which needs the prices. 0 is without bound."},
 		{Key: "brief.llm.usd_per_million_input", Default: "0", Doc: "Price of a million tokens that it reads."},
 		{Key: "brief.llm.usd_per_million_output", Default: "0", Doc: "Price of a million tokens that it writes."},
+	}
+}
+
+// agentSettings are about the Model Context Protocol.
+func agentSettings() []Setting {
+	return []Setting{
+		{Key: "mcp", Doc: "The Model Context Protocol, at /api/mcp."},
+		{Key: "mcp.prefix", Default: mcp.DefaultPrefix, Doc: "The first part of the tools' names."},
+		{Key: "mcp.origins", Default: []string{}, Doc: "Pages of other origins whose scripts may call, such as https://app.example.org."},
+		{Key: "mcp.public_discovery", Default: false, Doc: "Whether handshake and lists are free for callers without a key."},
 	}
 }
 

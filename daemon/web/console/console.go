@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"html/template"
 	"net/http"
 	"net/url"
 	"time"
@@ -57,7 +58,7 @@ type Console struct {
 	cfg                      Config
 	sameOrigin               *http.CrossOriginProtection
 	signIns, mails, requests *peer.Limiter
-	page                     page
+	landed                   *template.Template // the page of a mailed link
 }
 
 // New makes a Console.
@@ -67,7 +68,8 @@ func New(cfg Config) (*Console, error) {
 	}
 	limiter := func() *peer.Limiter { return peer.NewLimiter(1, time.Minute, cfg.Now) }
 	c := &Console{
-		cfg: cfg, sameOrigin: http.NewCrossOriginProtection(), page: newPage(), signIns: limiter(), mails: limiter(), requests: limiter(),
+		cfg: cfg, sameOrigin: http.NewCrossOriginProtection(), landed: template.Must(template.New("page").Parse(pageHTML)),
+		signIns: limiter(), mails: limiter(), requests: limiter(),
 	}
 	c.SetLimits(cfg.Limits)
 	// Behind a proxy, the host that the daemon sees may be another than the one in the browser.
