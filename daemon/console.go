@@ -15,6 +15,7 @@ import (
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/web/console"
+	"github.com/contextd/contextd/daemon/web/listen"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -31,11 +32,7 @@ var (
 const OutboxDir = "outbox"
 
 // openConsole makes what owners sign in to.
-func (d *Daemon) openConsole(packs []string) (*console.Console, error) {
-	public, err := d.publicURL()
-	if err != nil {
-		return nil, err
-	}
+func (d *Daemon) openConsole(packs []string, public *url.URL) (_ *console.Console, err error) {
 	var mailer account.Mailer = &mail.Outbox{Dir: filepath.Join(d.cfg.DataDir, OutboxDir), Now: d.cfg.Now, Logger: d.cfg.Logger}
 	if d.cfg.SMTP != nil {
 		smtp := *d.cfg.SMTP
@@ -56,7 +53,7 @@ func (d *Daemon) openConsole(packs []string) (*console.Console, error) {
 	return console.New(console.Config{
 		Sale:   sale,
 		SignIn: signIn, Keys: d.keys, Books: d.books, Prompts: &account.Prompts{Store: d.store, Now: d.cfg.Now}, Packs: packs,
-		PublicURL: public, TrustedProxies: d.cfg.TrustedProxies, Limits: d.cfg.Limits, Now: d.cfg.Now,
+		PublicURL: public, TrustedProxies: d.proxies, Limits: d.cfg.Limits, Now: d.cfg.Now,
 	})
 }
 
@@ -65,6 +62,9 @@ func (d *Daemon) publicURL() (*url.URL, error) {
 	text := d.cfg.PublicURL
 	if text == "" {
 		text = d.URL()
+	}
+	if _, unix := listen.UnixPath(text); unix {
+		return nil, fmt.Errorf("the daemon listens on the socket %s: say in public_url where users reach it", d.listener.Addr())
 	}
 	return ParsePublicURL(text)
 }

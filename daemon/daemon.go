@@ -38,8 +38,10 @@ import (
 	"github.com/contextd/contextd/daemon/web/briefs"
 	"github.com/contextd/contextd/daemon/web/console"
 	"github.com/contextd/contextd/daemon/web/hook"
+	"github.com/contextd/contextd/daemon/web/listen"
 	"github.com/contextd/contextd/daemon/web/observe"
 	"github.com/contextd/contextd/daemon/web/openapi"
+	"github.com/contextd/contextd/daemon/web/peer"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
@@ -64,7 +66,11 @@ var (
 // Config says how a daemon runs. The zero value of a field is its default.
 type Config struct {
 	DataDir string // required
-	Listen  string // "" means api.DefaultListen; port 0 takes a free one
+	Listen  string // host:port, or unix:/path; "" means api.DefaultListen; port 0 takes a free one
+
+	Listener net.Listener         // handed over by who started the process, in place of Listen; nil means none. Open takes it over
+	TLS      *listen.Certificates // nil means plain HTTP; its clock, log and cache are set by Open
+	Drain    time.Duration        // at a stop, for which calls are still taken while Ready already fails
 
 	PublicURL      string           // where users reach the daemon; "" means where it listens
 	TrustedProxies []netip.Prefix   // whose X-Forwarded-For is believed
@@ -91,8 +97,9 @@ type Config struct {
 	Transport http.RoundTripper // to the sources; nil means the real network
 	Recording Recording         // recorded sources in place of real ones; nil means none
 
-	Now    func() time.Time // nil means time.Now
-	Logger *slog.Logger     // nil means slog.Default
+	Reload func(ctx context.Context) (web.AdminReloadResponse, error) // called when the operator asks for it; nil where there are no settings to read
+	Now    func() time.Time                                           // nil means time.Now
+	Logger *slog.Logger                                               // nil means slog.Default
 }
 
 // Recording is recorded source data that is played back; *replay.Recording is one.
@@ -122,7 +129,11 @@ type Daemon struct {
 	metrics   *observe.Metrics
 	jobs      *jobs
 	web       *web.Server
+	gate      *gate.Gate
+	console   *console.Console
+	proxies   *peer.Proxies
 	mcp       *mcp.Server
+	tls       *listen.TLS  // nil with plain HTTP
 	listener  net.Listener // of public
 	public    *endpoint
 	admin     *endpoint
@@ -174,14 +185,6 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	return err
 }
 
-// openPublic begins to listen on the public address.
-func (d *Daemon) openPublic(context.Context) (err error) {
-	if d.listener, err = net.Listen("tcp", d.cfg.Listen); err != nil {
-		return fmt.Errorf("listen on %s: %w", d.cfg.Listen, err)
-	}
-	return nil
-}
-
 // openPacks restores every pack, so that its newest stored state is served at once.
 func (d *Daemon) openPacks(ctx context.Context) error {
 	packs, ids := d.cfg.packs(), d.cfg.packIDs()
@@ -219,24 +222,23 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 		Packs: served(packs), Feed: d.feed, History: d.history, Briefs: d.editor, Now: d.cfg.Now,
 		Trouble: func(pack string) []api.SourceStatus { return d.pipelines[pack].Status() },
 	})
-	owners, err := d.openConsole(ids)
+	public, err := d.publicURL()
 	if err != nil {
+		return err
+	}
+	if d.console, err = d.openConsole(ids, public); err != nil {
 		return err
 	}
 	admission := gate.Config{Keys: d.keys, Meter: d.meter, Plans: d.cfg.Plans}
 	if d.desk != nil {
 		admission.Desk = d.metrics.Desk(d.desk)
 	}
-	public, err := d.publicURL()
-	if err != nil {
-		return err
-	}
-	door := gate.New(admission)
+	d.gate = gate.New(admission)
 	server := web.Config{
-		Reader: read, Gate: door, Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.cfg.TrustedProxies, d.cfg.Now),
-		More: d.moreRoutes(owners), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+		Reader: read, Gate: d.gate, Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.proxies, d.cfg.Now), HTTPS: public.Scheme == "https",
+		More: d.moreRoutes(d.console), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	}
-	d.openMCP(&server, door, ids, public)
+	d.openMCP(&server, d.gate, ids, public)
 	d.web = web.New(server)
 	return nil
 }
@@ -301,7 +303,10 @@ func (d *Daemon) openEndpoints(context.Context) error {
 	if d.cfg.LogCalls {
 		access = d.cfg.Logger
 	}
-	d.public = newEndpoint(d.listener, d.metrics.Calls(d.web, access), d.cfg.Logger)
+	d.public = newEndpoint(d.listener, d.metrics.Calls(d.web, access, d.proxies.Client), d.cfg.Logger)
+	if d.tls != nil {
+		d.public.server.TLSConfig = d.tls.Config
+	}
 	d.public.server.RegisterOnShutdown(d.web.EndStreams)
 	d.public.server.RegisterOnShutdown(d.mcp.End)
 	l, err := datadir.Listen(d.cfg.DataDir)
@@ -309,28 +314,9 @@ func (d *Daemon) openEndpoints(context.Context) error {
 		return err
 	}
 	admin := web.NewAdmin(web.AdminConfig{Keys: d.keys, Books: d.books, Till: d.till(), Refresh: d.Refresh, Brief: d.Narrate,
-		Jobs: &web.Jobs{List: d.Jobs, Run: d.RunJob}, More: briefs.Routes(d.editor), Logger: d.cfg.Logger})
+		Jobs: &web.Jobs{List: d.Jobs, Run: d.RunJob}, Reload: d.cfg.Reload, Alive: d.Alive, More: briefs.Routes(d.editor), Logger: d.cfg.Logger})
 	d.admin = newEndpoint(l, admin, d.cfg.Logger)
 	return nil
-}
-
-// URL is the base URL of the public address, as a client on this machine reaches it.
-func (d *Daemon) URL() string { return reachable(d.listener, d.cfg.Listen) }
-
-// reachable is the URL at which a client on this machine reaches l, which was asked to listen on listen.
-func reachable(l net.Listener, listen string) string {
-	addr := l.Addr().String()
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "http://" + addr
-	}
-	if asked, _, err := net.SplitHostPort(listen); err == nil && net.ParseIP(host).IsUnspecified() {
-		host = "127.0.0.1" // also where every address is listened on
-		if asked == "::" {
-			host = "::1"
-		}
-	}
-	return "http://" + net.JoinHostPort(host, port)
 }
 
 // Routes are the methods and paths of the public address, such as "GET /v1/fresh", sorted.
@@ -383,10 +369,10 @@ func (d *Daemon) pipeline(pack string) (*pipeline.Pipeline, error) {
 	return line, nil
 }
 
-// Run answers and refreshes until ctx is done, then stops: no longer ready, no new calls, jobs ended, calls under way answered,
-// last uses written. It returns why an endpoint failed, nil after a stop that was asked for.
+// Run answers and refreshes until ctx is done, then stops: no longer ready, no new calls, streams ended, calls under way answered, jobs
+// ended, last uses written. It returns why an endpoint failed, nil after a stop that was asked for.
 func (d *Daemon) Run(ctx context.Context) error {
-	jobs, stopJobs := context.WithCancel(ctx)
+	jobs, stopJobs := context.WithCancel(context.WithoutCancel(ctx)) // calls under way may need them
 	defer stopJobs()
 	var all sync.WaitGroup
 	d.jobs.ctx = jobs
@@ -407,12 +393,19 @@ func (d *Daemon) Run(ctx context.Context) error {
 	var err error
 	select {
 	case <-ctx.Done():
+		d.stopping.Store(true)
+		select {
+		case <-time.After(d.cfg.Drain): // whoever asks Ready sends calls elsewhere by now
+		case err = <-failed:
+		}
 	case err = <-failed:
 	}
 	d.stopping.Store(true)
+	var doors sync.WaitGroup
 	for _, e := range endpoints {
-		all.Go(func() { e.stop(context.WithoutCancel(ctx)) })
+		doors.Go(func() { e.stop(context.WithoutCancel(ctx)) })
 	}
+	doors.Wait()
 	stopJobs()
 	all.Wait()
 	d.jobs.runs.Wait()

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,6 +38,9 @@ func newEndpoint(l net.Listener, handler http.Handler, logger *slog.Logger) *end
 
 // boundBuffer keeps the kernel from holding megabytes for a reader that has stopped reading: it would look alive for half an hour.
 func boundBuffer(ctx context.Context, conn net.Conn) context.Context {
+	if outer, ok := conn.(*tls.Conn); ok {
+		conn = outer.NetConn()
+	}
 	if c, ok := conn.(*net.TCPConn); ok {
 		_ = c.SetWriteBuffer(sendBuffer) // a connection that is gone already is found out soon enough
 	}
@@ -45,7 +49,11 @@ func boundBuffer(ctx context.Context, conn net.Conn) context.Context {
 
 // serve answers on the listener until stop.
 func (e *endpoint) serve() error {
-	if err := e.server.Serve(e.listener); !errors.Is(err, http.ErrServerClosed) {
+	serve := e.server.Serve
+	if e.server.TLSConfig != nil {
+		serve = func(l net.Listener) error { return e.server.ServeTLS(l, "", "") }
+	}
+	if err := serve(e.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve %s: %w", e.listener.Addr(), err)
 	}
 	return nil

@@ -42,7 +42,7 @@ func (d *Daemon) AdminURL() string {
 	if d.watch == nil {
 		return ""
 	}
-	return reachable(d.watch.listener, d.cfg.AdminListen)
+	return reachable("http", d.watch.listener, d.cfg.AdminListen)
 }
 
 // ages are the ages of the newest states.

@@ -63,7 +63,7 @@ func newDemo(s *settings) *cobra.Command {
 			}
 			level, _ = cfg.level() // read has checked it
 		}
-		dir, _ := s.flags.GetString("data-dir")
+		dir, _ := c.Flags().GetString("data-dir")
 		return o.run(c.Context(), c.OutOrStdout(), dir, newLogger(c.ErrOrStderr(), "text", level))
 	}
 	return c

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/web/doctor"
+	"github.com/contextd/contextd/daemon/web/listen"
 	"github.com/contextd/contextd/daemon/web/observe"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -64,6 +66,7 @@ func newDoctor(s *settings) *cobra.Command {
 func examined(cfg config, d daemon.Config, offline bool) doctor.Config {
 	e := doctor.Config{DataDir: d.DataDir, Disabled: d.Disabled, CoinGeckoKey: d.CoinGeckoKey, Transport: d.Transport, SMTP: d.SMTP, Offline: offline, SecretFiles: map[string]string{}}
 	for setting, path := range map[string]string{
+		"brief.llm.key_file": cfg.Brief.LLM.KeyFile, certKeyFile: cfg.TLS.KeyFile,
 		"sources.coingecko_key_file": cfg.Sources.CoinGeckoKeyFile, "jobs.key_file": cfg.Jobs.KeyFile, "chain.rpc_url_file": cfg.Chain.RPCURLFile, "smtp.password_file": cfg.SMTP.PasswordFile,
 	} {
 		if path != "" {
@@ -123,28 +126,45 @@ func newHealthcheck(s *settings) *cobra.Command {
 		if *ready {
 			path = api.PathReady
 		}
-		return healthy(c.Context(), cfg.Listen, path)
+		return healthy(c.Context(), cfg, path)
 	}
 	return c
 }
 
-// healthy asks the daemon that listens on an address.
-func healthy(ctx context.Context, listen, path string) error {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return cli.Usage("listen is %q, not host:port", listen)
+// healthy asks the daemon that listens where cfg says.
+func healthy(ctx context.Context, cfg config, path string) error {
+	if err := listen.Check(cfg.Listen); err != nil {
+		return cli.Usage("listen: %w", err)
 	}
-	if ip := net.ParseIP(host); host == "" || ip.IsUnspecified() {
-		host = "127.0.0.1"
+	network, address := "tcp", cfg.Listen
+	if socket, ok := listen.UnixPath(cfg.Listen); ok {
+		network, address = "unix", socket
+	} else if host, port, _ := net.SplitHostPort(cfg.Listen); host == "" || net.ParseIP(host).IsUnspecified() {
+		address = net.JoinHostPort("127.0.0.1", port)
 	}
+	scheme, named := "http", "localhost"
+	if cfg.TLS.CertFile != "" {
+		scheme = "https"
+	}
+	if hosts := cfg.TLS.ACME.Hosts; len(hosts) > 0 {
+		scheme, named = "https", hosts[0]
+	}
+	client := http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, address)
+		},
+		// It is asked on this machine, by an address that the certificate need not name, and hears no secret.
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, ServerName: named},
+	}}
+	defer client.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	address := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port), Path: path}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
+	target := url.URL{Scheme: scheme, Host: named, Path: path}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
 	if err != nil {
 		return err
 	}
-	res, err := http.DefaultClient.Do(r)
+	res, err := client.Do(r)
 	if err != nil {
 		return fmt.Errorf("the daemon does not answer: %w", err)
 	}

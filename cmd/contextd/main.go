@@ -15,6 +15,8 @@ import (
 
 	"github.com/contextd/contextd/cmd/contextd/admin"
 	"github.com/contextd/contextd/cmd/contextd/cli"
+	"github.com/contextd/contextd/cmd/contextd/setting"
+	"github.com/contextd/contextd/cmd/contextd/systemd"
 	"github.com/contextd/contextd/daemon/store/datadir"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/sdk/api"
@@ -54,7 +56,8 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 		return cli.Usage("%w\n  try: %s --help", err, c.CommandPath())
 	})
 	s := newSettings(root.PersistentFlags())
-	cli.AddGroup(root, newServe(s), newDemo(s), admin.NewKeys(s.operate), newBrief(s), admin.NewDeposits(s.operate), admin.NewReconcile(s.operate), admin.NewAdmin(s.operate), admin.NewJobs(s.operate), newCheckConfig(s), newDoctor(s), newHealthcheck(s), newMonitoring(), newOpenAPI(), newVersion(), newCompletion(), newMan())
+	cli.AddGroup(root, newServe(s), newReload(s), newDemo(s), admin.NewKeys(s.operate), newBrief(s), admin.NewDeposits(s.operate), admin.NewReconcile(s.operate), admin.NewAdmin(s.operate), admin.NewJobs(s.operate),
+		setting.NewInit(), newCheckConfig(s), setting.NewConfig(), newDoctor(s), newHealthcheck(s), newMonitoring(), systemd.New(), newOpenAPI(), newVersion(), newCompletion(), newMan())
 	return root
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/cmd/contextd/cli"
+	"github.com/contextd/contextd/cmd/contextd/setting"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/chain"
@@ -53,32 +54,7 @@ type tierConfig struct {
 	Volume   int    `mapstructure:"volume"`   // calls with credits per key and 30 days; 0 is without bound
 }
 
-// setOwnerDefaults sets the defaults of ownerConfig.
-func (s *settings) setOwnerDefaults() {
-	for key, value := range map[string]any{
-		"public_url": "", "trusted_proxies": []string{}, "chain.id": api.ChainIDTest,
-		"chain.rpc_url": "", "chain.rpc_url_file": "", "chain.token": "", "chain.treasury": "", "chain.deposit_finality": "safe",
-		"smtp.host": "", "smtp.port": 0, "smtp.security": string(mail.StartTLS), "smtp.username": "", "smtp.password_file": "", "smtp.from": "",
-		"limits.free_calls": api.FreeCallsPerDay, "limits.active_keys": api.MaxActiveKeys,
-		"limits.sign_ins": console.DefaultSignIns, "limits.mails": console.DefaultMails, "limits.requests": console.DefaultRequests,
-	} {
-		s.v.SetDefault(key, value)
-	}
-	for tier, plan := range billing.DefaultPlans() {
-		s.v.SetDefault("tiers."+string(tier)+".snapshot", formatSpan(plan.Snapshot))
-		s.v.SetDefault("tiers."+string(tier)+".volume", plan.Volume)
-	}
-}
-
-// formatSpan and parseSpan write and read a duration, in whole days where it is some.
-func formatSpan(d time.Duration) string {
-	const day = 24 * time.Hour
-	if d > day && d%day == 0 {
-		return fmt.Sprintf("%dd", d/day)
-	}
-	return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "0m")
-}
-
+// parseSpan reads a time, which may be in whole days.
 func parseSpan(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.Atoi(days)
@@ -167,7 +143,7 @@ func (c ownerConfig) plans() (billing.Plans, error) {
 		}
 		reach, err := parseSpan(t.Snapshot)
 		if err != nil || reach <= 0 || reach > api.HistoryRetention {
-			return nil, cli.Usage("tiers.%s.snapshot is %q, not a time such as 24h or 30d, of at most %s", name, t.Snapshot, formatSpan(api.HistoryRetention))
+			return nil, cli.Usage("tiers.%s.snapshot is %q, not a time such as 24h or 30d, of at most %s", name, t.Snapshot, setting.FormatSpan(api.HistoryRetention))
 		}
 		if t.Volume < 0 {
 			return nil, cli.Usage("tiers.%s.volume is %d, not 0 (without bound) or more", name, t.Volume)
@@ -199,30 +175,4 @@ func (c ownerConfig) smtp() (*mail.SMTPConfig, error) {
 		return nil, cli.Usage("smtp: %w", err)
 	}
 	return cfg, nil
-}
-
-// rows are names and values of c, for who wants to know what is in effect.
-func (c ownerConfig) rows() [][2]string {
-	mailed := "none: mail goes into files of the outbox"
-	if c.SMTP.Host != "" {
-		mailed = fmt.Sprintf("%s (%s), from %s", c.SMTP.Host, c.SMTP.Security, c.SMTP.From)
-	}
-	paid := "none: calls are paid with keys alone"
-	if c.Chain.Token != "" {
-		paid = fmt.Sprintf("id %d, token %s, treasury %s, deposit_finality %s", c.Chain.ID, c.Chain.Token, c.Chain.Treasury, c.Chain.Finality)
-	}
-	public := c.PublicURL
-	if public == "" {
-		public = "none: where it listens"
-	}
-	rows := [][2]string{
-		{"public_url", public}, {"trusted_proxies", fmt.Sprint(c.TrustedProxies)}, {"chain", paid}, {"smtp", mailed},
-		{"limits", fmt.Sprintf("free_calls %d, active_keys %d, sign_ins %d, mails %d, requests %d",
-			c.Limits.FreeCalls, c.Limits.ActiveKeys, c.Limits.SignIns, c.Limits.Mails, c.Limits.Requests)},
-	}
-	for _, tier := range api.Tiers() {
-		t := c.Tiers[string(tier)]
-		rows = append(rows, [2]string{"tiers." + string(tier), fmt.Sprintf("snapshot %s, volume %d", t.Snapshot, t.Volume)})
-	}
-	return rows
 }

@@ -9,56 +9,91 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/contextd/contextd/cmd/contextd/setting"
 )
 
 // TestReadme runs the recipes of README.md, each in a shell of its own, against a demo.
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), "\n## Recipes\n")
-	section, _, _ := strings.Cut(rest, "\n## ")
-	blocks := regexp.MustCompile("(?s)\n```sh\n(.*?)```").FindAllStringSubmatch(section, -1)
-	if len(blocks) < 8 {
-		t.Fatalf("README.md has %d recipes", len(blocks))
-	}
-	var script, files strings.Builder
-	script.WriteString("env CONTEXTD_DATA_DIR=$WORK/d\n" +
-		"exec sh -c 'exec contextd demo --listen 127.0.0.1:0 --data-dir d --refresh 1s > out 2> err' &demo&\nawait out 'Ctrl-C ends it'\nusedemo d\n")
-	for i, b := range blocks {
-		fmt.Fprintf(&script, "exec sh -e -u %d.sh\n%s", i, expect(b[1]))
-		fmt.Fprintf(&files, "-- %d.sh --\n%s", i, b[1])
-	}
-	script.WriteString("kill -INT demo\nwait demo\n")
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "recipes.txtar"), []byte(script.String()+files.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	testscript.Run(t, params(dir))
+	const before = "env CONTEXTD_DATA_DIR=$WORK/d\n" +
+		"exec sh -c 'exec contextd demo --listen 127.0.0.1:0 --data-dir d --refresh 1s > out 2> err' &demo&\nawait out 'Ctrl-C ends it'\nusedemo d\n"
+	runSection(t, "Recipes", 8, func(i int, recipe string) string {
+		if i == 0 {
+			return before + "RECIPE" + expect(recipe)
+		}
+		return "RECIPE" + expect(recipe)
+	}, "kill -INT demo\nwait demo\n")
 }
 
-// TestReadmeSettings: the examples for language models are settings that contextd takes.
+// TestReadmeConfiguration runs the commands of README.md about the configuration; the last ones while a daemon runs.
+func TestReadmeConfiguration(t *testing.T) {
+	t.Parallel()
+	runSection(t, "Configuration", 2, func(i int, _ string) string {
+		if i == 0 {
+			return "env CONTEXTD_LISTEN=127.0.0.1:0\nRECIPE" + `stdout '^limits.mails +5 +default$'` + "\n"
+		}
+		return "exec sh -c 'exec contextd serve 2> log' &serve&\nawait log listening\nRECIPE" +
+			`stdout '^changed: log.level, limits.mails$'` + "\n" + `stdout '^after a restart: brief.at$'` + "\n"
+	}, "kill -INT serve\nwait serve\n")
+}
+
+// TestReadmeSettings checks the configuration files that README.md shows.
 func TestReadmeSettings(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(text), "\n### Briefs by a language model\n")
-	section, _, _ := strings.Cut(rest, "\n## ")
-	blocks := regexp.MustCompile("(?s)\n```yaml\n(.*?)```").FindAllStringSubmatch(section, -1)
-	if len(blocks) != 2 {
-		t.Fatalf("README.md has %d examples", len(blocks))
+	blocks := regexp.MustCompile("(?s)\n```yaml\n(.*?)```").FindAllSubmatch(text, -1)
+	if len(blocks) < 6 {
+		t.Errorf("README.md shows %d files", len(blocks))
 	}
-	script, files := "", "-- anthropic.key --\nsecret\n"
+	script, files := "", ""
+	for _, secret := range []string{"anthropic.key", "smtp.password"} {
+		files += "-- " + secret + " --\nsecret\n"
+	}
+	files += "-- rpc.url --\nhttps://rpc.example.org/secret\n"
 	for i, b := range blocks {
-		script += fmt.Sprintf("exec contextd check-config --config %d.yaml\nstdout '^brief.llm +(openai|anthropic)/'\n", i)
-		files += fmt.Sprintf("-- %d.yaml --\n%s", i, strings.ReplaceAll(b[1], "/etc/contextd/", ""))
+		if strings.Contains(string(b[1]), "cert_file") {
+			if _, err := setting.Parse(b[1]); err != nil { // there is no certificate
+				t.Error(err)
+			}
+			continue
+		}
+		script += fmt.Sprintf("exec contextd check-config --config %d.yaml\n", i)
+		file := strings.NewReplacer("/etc/contextd/", "", `"0x…"`, `"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"`).Replace(string(b[1]))
+		files += fmt.Sprintf("-- %d.yaml --\n%s", i, file)
 	}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "settings.txtar"), []byte(script+files), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, params(dir))
+}
+
+// runSection runs the shell blocks of a section of README.md, of which there are at least so many. around is the script around each, in which
+// RECIPE is where the block runs; after is the end of the script.
+func runSection(t *testing.T, section string, least int, around func(i int, recipe string) string, after string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "\n## "+section+"\n")
+	section, _, _ = strings.Cut(rest, "\n## ")
+	blocks := regexp.MustCompile("(?s)\n```sh\n(.*?)```").FindAllStringSubmatch(section, -1)
+	if len(blocks) < least {
+		t.Fatalf("README.md has %d blocks where %d are expected", len(blocks), least)
+	}
+	var script, files strings.Builder
+	for i, b := range blocks {
+		script.WriteString(strings.Replace(around(i, b[1]), "RECIPE", fmt.Sprintf("exec sh -e -u %d.sh\n", i), 1))
+		fmt.Fprintf(&files, "-- %d.sh --\n%s", i, b[1])
+	}
+	script.WriteString(after)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, strings.ToLower(t.Name())+".txtar"), []byte(script.String()+files.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	testscript.Run(t, params(dir))

@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
-	"text/tabwriter"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/cmd/contextd/systemd"
 	"github.com/contextd/contextd/daemon"
 )
 
@@ -21,25 +22,22 @@ func newServe(s *settings) *cobra.Command {
 	}
 	s.bindListen(c)
 	c.Flags().String("admin-listen", "", "address for metrics and profiles, such as 127.0.0.1:8403; none unless set")
-	_ = s.v.BindPFlag("admin.listen", c.Flags().Lookup("admin-listen"))
+	s.bind("admin.listen", c.Flags().Lookup("admin-listen"))
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		cfg, _, err := s.read()
+		hangUps := make(chan os.Signal, 1)
+		signal.Notify(hangUps, syscall.SIGHUP) // from the start: by default it ends a process
+		defer signal.Stop(hangUps)
+		r, err := newReloader(s, c.ErrOrStderr())
 		if err != nil {
 			return err
 		}
-		log, err := cfg.logger(c.ErrOrStderr())
-		if err != nil {
+		if r.cfg.Listener, err = systemd.Listener(); err != nil {
 			return err
 		}
-		settings, err := cfg.daemon(log)
-		if err != nil {
+		if r.daemon, err = daemon.Open(c.Context(), r.cfg); err != nil {
 			return err
 		}
-		d, err := daemon.Open(c.Context(), settings)
-		if err != nil {
-			return err
-		}
-		return run(c.Context(), d)
+		return r.run(c.Context(), hangUps)
 	}
 	return c
 }
@@ -47,35 +45,6 @@ func newServe(s *settings) *cobra.Command {
 // run runs d until ctx is done and closes it.
 func run(ctx context.Context, d *daemon.Daemon) error {
 	return errors.Join(d.Run(ctx), d.Close())
-}
-
-// newCheckConfig makes the command that checks the configuration without starting anything.
-func newCheckConfig(s *settings) *cobra.Command {
-	return &cobra.Command{
-		Use: "check-config", Short: "Check the configuration and print what is in effect", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, file, err := s.read()
-			if err != nil {
-				return err
-			}
-			if _, err := cfg.daemon(nil); err != nil {
-				return err
-			}
-			if file == "" {
-				file = "none (defaults, environment and flags)"
-			}
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, row := range append([][2]string{
-				{"file", file}, {"data_dir", cfg.DataDir}, {"listen", cfg.Listen}, {"log.level", cfg.Log.Level}, {"log.format", cfg.Log.Format},
-				{"log.calls", fmt.Sprint(cfg.Log.Calls)}, {"admin.listen", cfg.Admin.Listen}, {"jobs.key_file", cfg.Jobs.KeyFile},
-				{"sources.disabled", fmt.Sprint(cfg.Sources.Disabled)},
-				{"mcp", fmt.Sprintf("%+v", cfg.MCP)},
-			}, append(cfg.Brief.Rows(), cfg.rows()...)...) {
-				fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
-			}
-			return w.Flush()
-		},
-	}
 }
 
 // newCompletion makes the command that prints shell completions.

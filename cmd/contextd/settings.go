@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +11,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
+	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,9 +23,10 @@ import (
 
 	"github.com/contextd/contextd/cmd/contextd/briefs"
 	"github.com/contextd/contextd/cmd/contextd/cli"
+	"github.com/contextd/contextd/cmd/contextd/setting"
 	"github.com/contextd/contextd/daemon"
-	"github.com/contextd/contextd/daemon/mcp"
 	"github.com/contextd/contextd/daemon/web/hook"
+	"github.com/contextd/contextd/daemon/web/listen"
 	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -30,7 +35,17 @@ import (
 type config struct {
 	DataDir string `mapstructure:"data_dir"`
 	Listen  string `mapstructure:"listen"`
-	Log     struct {
+	Drain   string `mapstructure:"drain_delay"`
+	TLS     struct {
+		CertFile string `mapstructure:"cert_file"`
+		KeyFile  string `mapstructure:"key_file"`
+		ACME     struct {
+			Hosts        []string `mapstructure:"hosts"`
+			Email        string   `mapstructure:"email"`
+			DirectoryURL string   `mapstructure:"directory_url"`
+		} `mapstructure:"acme"`
+	} `mapstructure:"tls"`
+	Log struct {
 		Level  string `mapstructure:"level"`
 		Format string `mapstructure:"format"`
 		Calls  bool   `mapstructure:"calls"`
@@ -54,100 +69,148 @@ type config struct {
 	ownerConfig `mapstructure:",squash"`
 }
 
-// settings reads the configuration when a command asks for it.
+// settings reads the configuration when a command asks for it. It is for one goroutine at a time.
 type settings struct {
 	v     *viper.Viper
-	flags *pflag.FlagSet
+	flags map[string]*pflag.Flag // by the setting they are for
+	file  *pflag.Flag            // names the configuration file
+	lines setting.Lines          // of the file that was read last
 }
 
 // newSettings adds the global flags to flags.
 func newSettings(flags *pflag.FlagSet) *settings {
-	s := &settings{v: viper.New(), flags: flags}
+	s := &settings{v: viper.New(), flags: map[string]*pflag.Flag{}}
 	flags.String("config", "", "configuration file (default "+filepath.Join("~", ".config", "contextd", "config.yaml")+" if it is there)")
 	flags.String("data-dir", "", "directory for databases and keys, for one daemon alone (default "+filepath.Join("~", ".local", "share", "contextd")+")")
 	flags.String("log-level", "info", "debug, info, warn or error")
 	flags.String("log-format", "auto", "text, json, or auto: text on a terminal")
-	s.v.SetDefault("data_dir", defaultDataDir())
-	s.v.SetDefault("listen", api.DefaultListen)
-	s.v.SetDefault("log.level", "info")
-	s.v.SetDefault("log.format", "auto")
-	s.v.SetDefault("log.calls", false)
-	s.v.SetDefault("admin.listen", "")
-	s.v.SetDefault("jobs.key_file", "")
-	s.v.SetDefault("sources.disabled", []string{})
-	s.v.SetDefault("sources.coingecko_key_file", "")
-	for key, value := range briefs.Defaults() {
-		s.v.SetDefault(key, value)
-	}
-	s.v.SetDefault("mcp.prefix", mcp.DefaultPrefix)
-	s.v.SetDefault("mcp.origins", []string{})
-	s.v.SetDefault("mcp.public_discovery", false)
-	s.setOwnerDefaults()
+	s.file = flags.Lookup("config")
 	s.v.SetEnvPrefix("CONTEXTD")
 	s.v.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
 	s.v.AutomaticEnv()
 	for key, flag := range map[string]string{"data_dir": "data-dir", "log.level": "log-level", "log.format": "log-format"} {
-		_ = s.v.BindPFlag(key, flags.Lookup(flag)) // fails only for a flag that is not there
+		s.bind(key, flags.Lookup(flag))
 	}
 	return s
 }
 
-// defaultDataDir is where data goes unless told otherwise: the XDG data directory.
-func defaultDataDir() string {
-	base := os.Getenv("XDG_DATA_HOME")
-	if base == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return ""
-		}
-		base = filepath.Join(home, ".local", "share")
-	}
-	return filepath.Join(base, "contextd")
+// bind ties a flag to a setting.
+func (s *settings) bind(key string, flag *pflag.Flag) {
+	s.flags[key] = flag
+	_ = s.v.BindPFlag(key, flag) // fails only for a flag that is not there
 }
 
 // bindListen ties the flag --listen of a command to the setting.
 func (s *settings) bindListen(c *cobra.Command) {
 	c.Flags().String("listen", api.DefaultListen, "address to serve on; port 0 takes a free one")
-	_ = s.v.BindPFlag("listen", c.Flags().Lookup("listen"))
+	s.bind("listen", c.Flags().Lookup("listen"))
 }
 
-// read returns the configuration and the file it came from, "" for none. An unknown name in the file is an error.
+// read returns the configuration and the file it came from, "" for none. What the file has to have otherwise is an error for each line.
 func (s *settings) read() (config, string, error) {
-	file, err := s.configFile()
-	if err != nil {
-		return config{}, "", err
-	}
-	if file != "" {
-		s.v.SetConfigFile(file)
-		s.v.SetConfigType("yaml")
-		if err := s.v.ReadInConfig(); err != nil {
-			return config{}, file, fmt.Errorf("read configuration: %w", err)
+	for _, row := range setting.Table() {
+		if !row.Section() {
+			s.v.SetDefault(row.Key, row.Default)
+		}
+		if file := row.CredentialFile(); file != "" {
+			s.v.SetDefault(row.Key, file)
 		}
 	}
+	s.v.SetDefault("data_dir", setting.DefaultDataDir())
+	file := s.configFile()
+	if err := s.load(file); err != nil {
+		return config{}, file, err
+	}
 	var c config
-	if err := s.v.UnmarshalExact(&c); err != nil {
+	if err := s.v.UnmarshalExact(&c, viper.DecodeHook(decodeList)); err != nil {
 		return config{}, file, cli.Usage("read configuration %s: %s", file, strings.Join(strings.Fields(err.Error()), " "))
 	}
+	c.DataDir = cmp.Or(c.DataDir, setting.DefaultDataDir())
 	return c, file, c.check()
 }
 
-// configFile is the file named by flag or environment, or the one at the usual place if it is there.
-func (s *settings) configFile() (string, error) {
-	if named, _ := s.flags.GetString("config"); named != "" {
-		return named, nil
+// load reads the configuration file, "" for none.
+func (s *settings) load(file string) error {
+	var text []byte
+	if file != "" {
+		var err error
+		if text, err = os.ReadFile(file); err != nil {
+			return fmt.Errorf("read configuration: %w", err)
+		}
 	}
-	if named := os.Getenv("CONTEXTD_CONFIG"); named != "" {
-		return named, nil
-	}
-	base, err := os.UserConfigDir()
+	lines, err := setting.Parse(text)
 	if err != nil {
-		return "", nil // no home, no file
+		return cli.Usage("%s: %w", file, err)
 	}
-	usual := filepath.Join(base, "contextd", "config.yaml")
+	s.v.SetConfigType("yaml")
+	if err := s.v.ReadConfig(bytes.NewReader(text)); err != nil {
+		return cli.Usage("%s: %w", file, err)
+	}
+	s.lines = lines
+	return nil
+}
+
+// configFile is the file named by flag or environment, or the one at the usual place if it is there.
+func (s *settings) configFile() string {
+	if named := cmp.Or(s.file.Value.String(), os.Getenv("CONTEXTD_CONFIG")); named != "" {
+		return named
+	}
+	usual := setting.DefaultFile()
 	if _, err := os.Stat(usual); errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return ""
 	}
-	return usual, nil
+	return usual
+}
+
+// list is the value of a setting that is a list. In the environment that is a text, with commas or spaces between.
+func list(value any) (values []string) {
+	switch v := value.(type) {
+	case string:
+		return strings.FieldsFunc(v, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	case []any:
+		for _, one := range v {
+			values = append(values, fmt.Sprint(one))
+		}
+		return values
+	default:
+		values, _ = v.([]string)
+		return values
+	}
+}
+
+// decodeList lets viper read lists as list does.
+func decodeList(_, to reflect.Type, value any) (any, error) {
+	if to == reflect.TypeFor[[]string]() {
+		return list(value), nil
+	}
+	return value, nil
+}
+
+// effective lists what is in effect, after read.
+func (s *settings) effective() []setting.Value {
+	var values []setting.Value
+	for _, row := range setting.Table() {
+		if row.Section() {
+			continue
+		}
+		value, from := s.v.Get(row.Key), "default"
+		if _, many := row.Default.([]string); many {
+			value = list(value)
+		}
+		flag := s.flags[row.Key]
+		switch line := s.lines[row.Key]; {
+		case flag != nil && flag.Changed:
+			from = "--" + flag.Name
+		case os.Getenv(row.Env()) != "":
+			from = row.Env()
+		case line > 0:
+			from = fmt.Sprintf("file, line %d", line)
+		case row.CredentialFile() != "":
+			from = "credential " + row.Credential()
+		}
+		values = append(values, setting.NewValue(row, value, from))
+	}
+	return values
 }
 
 // check reports what is wrong with c.
@@ -155,8 +218,8 @@ func (c config) check() error {
 	if c.DataDir == "" {
 		return cli.Usage("no data directory: there is no home, so name one with --data-dir")
 	}
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		return cli.Usage("listen is %q, not host:port: %w", c.Listen, err)
+	if err := listen.Check(c.Listen); err != nil {
+		return cli.Usage("listen: %w", err)
 	}
 	if _, err := c.level(); err != nil {
 		return err
@@ -181,15 +244,6 @@ func (c config) level() (slog.Level, error) {
 	return l, nil
 }
 
-// logger makes the log on w.
-func (c config) logger(w io.Writer) (*slog.Logger, error) {
-	level, err := c.level()
-	if err != nil {
-		return nil, err
-	}
-	return newLogger(w, c.Log.Format, level), nil
-}
-
 // briefs is how briefs are written.
 func (c config) briefs() (daemon.Briefs, error) {
 	plan, err := c.Brief.Read()
@@ -206,6 +260,12 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 		return daemon.Config{}, err
 	}
 	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, Briefs: written, Disabled: c.Sources.Disabled, AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, MCP: daemon.MCP(c.MCP), Logger: log}
+	if d.Drain, err = time.ParseDuration(c.Drain); err != nil || d.Drain < 0 {
+		return daemon.Config{}, cli.Usage("drain_delay is %q, not a time such as 5s", c.Drain)
+	}
+	if d.TLS, err = c.certificates(); err != nil {
+		return daemon.Config{}, err
+	}
 	if c.Sources.CoinGeckoKeyFile != "" {
 		key, err := os.ReadFile(c.Sources.CoinGeckoKeyFile)
 		if err != nil {
@@ -225,8 +285,26 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 	return d, c.apply(&d)
 }
 
+// certificates are those of HTTPS, nil for plain HTTP.
+func (c config) certificates() (*listen.Certificates, error) {
+	files := c.TLS.CertFile != "" || c.TLS.KeyFile != ""
+	switch {
+	case !files && len(c.TLS.ACME.Hosts) == 0:
+		return nil, nil
+	case files && len(c.TLS.ACME.Hosts) > 0:
+		return nil, cli.Usage("tls has certificate files and tls.acme.hosts: use one of them")
+	case files && (c.TLS.CertFile == "" || c.TLS.KeyFile == ""):
+		return nil, cli.Usage("tls.cert_file and tls.key_file are needed together")
+	}
+	from := &listen.Certificates{
+		CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, Hosts: c.TLS.ACME.Hosts, Email: c.TLS.ACME.Email, Directory: c.TLS.ACME.DirectoryURL,
+	}
+	_, err := from.Open()
+	return from, err
+}
+
 // newLogger makes the log on w: text for people, JSON for machines, unless format says which.
-func newLogger(w io.Writer, format string, level slog.Level) *slog.Logger {
+func newLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	f, ok := w.(*os.File)
 	if format == "text" || format == "auto" && ok && term.IsTerminal(int(f.Fd())) {

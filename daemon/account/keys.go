@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -60,7 +62,8 @@ type Alone func(ctx context.Context, ownerID string, act func() error) error
 
 // Keys issues, recognises and revokes keys. It is safe for concurrent use; only one Keys may run on a Store.
 type Keys struct {
-	cfg Config
+	cfg  Config
+	most atomic.Int64 // active keys per owner
 
 	mu     sync.RWMutex // guards byHash, byID and owners; the maps' keys are replaced, never changed in place
 	byHash map[[sha256.Size]byte]*Key
@@ -84,9 +87,6 @@ func OpenKeys(ctx context.Context, cfg Config) (*Keys, error) {
 	if cfg.Env == "" {
 		cfg.Env = api.EnvTest
 	}
-	if cfg.Most == 0 {
-		cfg.Most = api.MaxActiveKeys
-	}
 	if cfg.Alone == nil {
 		cfg.Alone = func(_ context.Context, _ string, act func() error) error { return act() }
 	}
@@ -95,6 +95,7 @@ func OpenKeys(ctx context.Context, cfg Config) (*Keys, error) {
 		return nil, fmt.Errorf("load keys: %w", err)
 	}
 	k := &Keys{cfg: cfg, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{}, owners: map[string]standing{}, used: map[string]time.Time{}}
+	k.SetMost(cfg.Most)
 	for i := range stored {
 		k.remember(&stored[i])
 	}
@@ -122,6 +123,9 @@ type NewKey struct {
 	Consent api.TraceConsent // "" means aggregated
 }
 
+// SetMost changes how many active keys an owner but the operator may have; 0 means api.MaxActiveKeys.
+func (k *Keys) SetMost(n int) { k.most.Store(int64(cmp.Or(n, api.MaxActiveKeys))) }
+
 // Issue makes a key. The answer holds the plaintext, which exists nowhere else.
 func (k *Keys) Issue(ctx context.Context, n NewKey) (issued api.IssuedKey, err error) {
 	if n.Consent == "" {
@@ -132,8 +136,8 @@ func (k *Keys) Issue(ctx context.Context, n NewKey) (issued api.IssuedKey, err e
 		return api.IssuedKey{}, err
 	}
 	err = k.cfg.Alone(ctx, n.OwnerID, func() (err error) {
-		if n.OwnerID != OperatorID && k.active(n.OwnerID) >= k.cfg.Most {
-			return api.Errorf(api.ReasonInvalidRequest, "you have %d active keys, which is as many as one may have", k.cfg.Most).
+		if most := int(k.most.Load()); n.OwnerID != OperatorID && k.active(n.OwnerID) >= most {
+			return api.Errorf(api.ReasonInvalidRequest, "you have %d active keys, and one may have %d", k.active(n.OwnerID), most).
 				WithHint("revoke one that is not used any more")
 		}
 		if n.Tier == "" {

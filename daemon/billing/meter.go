@@ -46,7 +46,7 @@ type Meter struct {
 	kept int        // keys whose windows are kept in memory
 	turn sync.Mutex // held by who books; taken before mu
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards what follows, and the plans and free calls of cfg
 	open    *batch     // takes what is decided now, nil if nothing was since the last one was closed
 	waiting []*batch   // decided and not booked, the open one among them
 	books   map[string]*book
@@ -73,8 +73,8 @@ type batch struct {
 	done   chan struct{} // closed when the batch is on disk, or is not going to be
 }
 
-// New makes a Meter.
-func New(cfg Config) *Meter {
+// complete puts defaults where cfg has nothing.
+func (cfg *Config) complete() {
 	if cfg.Plans == nil {
 		cfg.Plans = DefaultPlans()
 	}
@@ -84,7 +84,21 @@ func New(cfg Config) *Meter {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+}
+
+// New makes a Meter.
+func New(cfg Config) *Meter {
+	cfg.complete()
 	return &Meter{cfg: cfg, kept: maxKept, books: map[string]*book{}, windows: map[string]*windows{}}
+}
+
+// SetPlans changes what tiers allow and how many calls are free, from the next call on. nil and 0 are as in Config.
+func (m *Meter) SetPlans(plans Plans, freeCalls int) {
+	next := Config{Plans: plans, FreeCalls: freeCalls}
+	next.complete()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cfg.Plans, m.cfg.FreeCalls = next.Plans, next.FreeCalls
 }
 
 // Charge charges c and returns nil once that is on disk, or the *api.Error that says why the call may not be answered. A caller

@@ -8,6 +8,7 @@ package gate
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
@@ -61,15 +62,28 @@ type Config struct {
 }
 
 // Gate admits callers. Make one with New.
-type Gate struct{ cfg Config }
+type Gate struct {
+	cfg   Config
+	plans atomic.Pointer[billing.Plans]
+}
 
 // New makes a Gate.
 func New(cfg Config) *Gate {
-	if cfg.Plans == nil {
-		cfg.Plans = billing.DefaultPlans()
-	}
-	return &Gate{cfg: cfg}
+	g := &Gate{cfg: cfg}
+	g.SetPlans(cfg.Plans)
+	return g
 }
+
+// SetPlans changes what tiers allow, from the next caller on; nil means billing.DefaultPlans.
+func (g *Gate) SetPlans(plans billing.Plans) {
+	if plans == nil {
+		plans = billing.DefaultPlans()
+	}
+	g.plans.Store(&plans)
+}
+
+// window is how far back callers of tier may read history.
+func (g *Gate) window(tier api.Tier) time.Duration { return (*g.plans.Load())[tier].Snapshot }
 
 // Charge takes what the call of c costs and returns nil once that is on disk, or the *api.Error to answer with.
 func (g *Gate) Charge(ctx context.Context, c Caller) error { return g.cfg.Meter.Charge(ctx, c.Call) }
@@ -79,7 +93,7 @@ func (g *Gate) Ended(c Caller) <-chan struct{} { return g.cfg.Keys.Ended(c.KeyID
 
 // Anonymous is how far back callers without a key may read history, and whether they can pay by call at all.
 func (g *Gate) Anonymous() (window time.Duration, sells bool) {
-	return g.cfg.Plans[api.TierFree].Snapshot, g.cfg.Desk != nil
+	return g.window(api.TierFree), g.cfg.Desk != nil
 }
 
 // Admit returns the caller with credentials c who asks for op on pack, or the *api.Error to answer with. One that asks for payment
@@ -100,7 +114,7 @@ func (g *Gate) Known(bearer string) (Caller, error) {
 		return Caller{}, err
 	}
 	g.cfg.Keys.Used(key.ID)
-	return Caller{Snapshot: g.cfg.Plans[key.Tier].Snapshot, Call: billing.Call{
+	return Caller{Snapshot: g.window(key.Tier), Call: billing.Call{
 		KeyID: key.ID, OwnerID: key.OwnerID, Tier: key.Tier, Consent: key.Consent,
 	}}, nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/contextd/contextd/daemon/mcp/envelope"
 	"github.com/contextd/contextd/daemon/mcp/stream"
 	"github.com/contextd/contextd/daemon/reader"
-	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -145,7 +144,7 @@ func (s *Server) enterUnknown(v *visit, m envelope.Message, fault error) error {
 
 // pass has handler answer r and looks after the answer.
 func (s *Server) pass(w http.ResponseWriter, r *http.Request, v *visit, m envelope.Message, handler http.Handler) error {
-	done, err := s.table.Begin(v.subject(web.ClientOf(r, s.cfg.Payers.Trusted)), r.Header.Get(headerSession))
+	done, err := s.table.Begin(v.subject(s.cfg.Payers.Trusted.ClientOf(r)), r.Header.Get(headerSession))
 	if err != nil {
 		return err
 	}

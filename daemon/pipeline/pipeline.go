@@ -179,6 +179,18 @@ func (p *Pipeline) restore(ctx context.Context) error {
 	return nil
 }
 
+// SetDisabled changes which sources are switched off, from the next refresh on. One that is switched on has nothing until it answers.
+func (p *Pipeline) SetDisabled(ids []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, t := range p.tracks {
+		if off := slices.Contains(ids, t.connector.ID); off != t.disabled {
+			// A new track: the answer of a refresh that is under way goes to the old one, and counts no longer.
+			p.tracks[i] = newTrack(t.connector, feed.SourceRecord{}, off, p.cfg.Logger)
+		}
+	}
+}
+
 // Status says how each source does now.
 func (p *Pipeline) Status() []api.SourceStatus {
 	p.mu.Lock()

@@ -51,6 +51,9 @@ func Open(ctx context.Context, dir string, now time.Time) (*Store, error) {
 // Close ends all connections. The last one checkpoints the write-ahead log.
 func (s *Store) Close() error { return s.db.Close() }
 
+// CheckWrite reports whether the database answers and can be written to.
+func (s *Store) CheckWrite(ctx context.Context) error { return s.db.CheckWrite(ctx) }
+
 // Log is the size of the write-ahead log in bytes, and how often the database was busy for too long.
 func (s *Store) Log() (size, busy int64) { return s.db.LogSize(), s.db.Busy() }
 

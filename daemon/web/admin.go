@@ -26,6 +26,8 @@ const (
 	AdminAudit   = "/audit"
 	AdminRefresh = "/packs/{pack}/refresh"
 	AdminBrief   = "/packs/{pack}/brief"
+	AdminReload  = "/reload"
+	AdminAlive   = "/alive"
 	AdminPreview = "/packs/{pack}/preview"
 )
 
@@ -79,6 +81,12 @@ type AdminAuditResponse struct {
 	Findings []billing.Finding `json:"findings"`
 }
 
+// AdminReloadResponse answers a POST to AdminReload with the names of the settings that are others now.
+type AdminReloadResponse struct {
+	Changed []string `json:"changed"` // in effect
+	Restart []string `json:"restart"` // in effect after a restart
+}
+
 // AdminPreviewRequest is the body of a POST to AdminPreview.
 type AdminPreviewRequest struct {
 	Writer string `json:"writer"` // by name; "" means as the schedule would
@@ -89,11 +97,13 @@ type AdminConfig struct {
 	Keys    *account.Keys
 	Books   *billing.Books
 	Till    *billing.Till
-	Refresh func(ctx context.Context, pack string) error // a refresh now; nil while no daemon runs
-	Brief   func(ctx context.Context, pack string) error // a brief now; nil with Refresh
-	More    Routes                                       // beside those of the package
-	Jobs    *Jobs                                        // nil with Refresh
-	Logger  *slog.Logger                                 // nil means slog.Default
+	Refresh func(ctx context.Context, pack string) error           // a refresh now; nil while no daemon runs
+	Brief   func(ctx context.Context, pack string) error           // a brief now; nil with Refresh
+	Reload  func(ctx context.Context) (AdminReloadResponse, error) // reads the settings again; nil where there are none
+	Alive   func(ctx context.Context) error                        // why the daemon cannot work, nil if it can; nil while none runs
+	More    Routes                                                 // beside those of the package
+	Jobs    *Jobs                                                  // nil with Refresh
+	Logger  *slog.Logger                                           // nil means slog.Default
 }
 
 // maxLedger bounds the rows of one answer, defaultLedger is how many come unless asked otherwise.
@@ -243,6 +253,26 @@ func onPack(job func(ctx context.Context, pack string) error) Handler {
 	}
 }
 
+// reload reads the settings again.
+func (cfg AdminConfig) reload(w http.ResponseWriter, r *http.Request) error {
+	if cfg.Reload == nil {
+		return api.Errorf(api.ReasonInvalidRequest, "no daemon runs here that has settings to read again").WithHint("contextd serve reads them when it starts")
+	}
+	changed, err := cfg.Reload(r.Context())
+	if err != nil { // the operator's own, so he may read all of it
+		return api.Errorf(api.ReasonInvalidRequest, "the settings stay as they were: %v", err).WithHint("mend that, try it with contextd check-config, and reload again")
+	}
+	return WriteJSON(w, http.StatusOK, changed)
+}
+
+// alive says whether the daemon can work.
+func (cfg AdminConfig) alive(w http.ResponseWriter, r *http.Request) error {
+	if err := cfg.Alive(r.Context()); err != nil {
+		return err
+	}
+	return WriteJSON(w, http.StatusOK, map[string]bool{"ok": true})
+}
+
 // NewAdmin makes the handler of the admin socket. It asks for no credentials: the mode of the socket is the admission.
 func NewAdmin(cfg AdminConfig) *Server {
 	routes := Routes{
@@ -261,7 +291,11 @@ func NewAdmin(cfg AdminConfig) *Server {
 		AdminAssign:    {http.MethodPost: cfg.assign},
 		AdminWriteOff:  {http.MethodPost: cfg.writeOff},
 		AdminReconcile: {http.MethodGet: cfg.reconcile},
+		AdminReload:    {http.MethodPost: cfg.reload},
 		"/":            {},
+	}
+	if cfg.Alive != nil {
+		routes[AdminAlive] = map[string]Handler{http.MethodGet: cfg.alive}
 	}
 	maps.Copy(routes, cfg.More)
 	if cfg.Refresh != nil {

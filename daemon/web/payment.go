@@ -2,24 +2,24 @@ package web
 
 import (
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/contextd/contextd/daemon/gate"
+	"github.com/contextd/contextd/daemon/web/peer"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // Payers reads the credentials of requests. Proofs are counted per client, since each may cost a call to the chain.
 type Payers struct {
-	Proofs  *Limiter
-	Trusted []netip.Prefix // proxies whose X-Forwarded-For is believed
+	Proofs  *peer.Limiter
+	Trusted *peer.Proxies // whose X-Forwarded-For is believed; nil means nobody's
 }
 
 // NewPayers makes Payers with the usual bound.
-func NewPayers(trusted []netip.Prefix, now func() time.Time) *Payers {
-	return &Payers{Proofs: NewLimiter(maxProofs, time.Minute/maxProofs, now), Trusted: trusted}
+func NewPayers(trusted *peer.Proxies, now func() time.Time) *Payers {
+	return &Payers{Proofs: peer.NewLimiter(maxProofs, time.Minute/maxProofs, now), Trusted: trusted}
 }
 
 // maxProofs is how many payment proofs a client may present in a minute.
@@ -49,7 +49,7 @@ func (p *Payers) Credentials(r *http.Request, subject x402.Subject) (gate.Creden
 	if len(header)+len(alias) == 0 {
 		return who, nil
 	}
-	if err := p.Proofs.Allow(ClientOf(r, p.Trusted)); err != nil {
+	if err := p.Proofs.Allow(p.Trusted.ClientOf(r)); err != nil {
 		return who, err
 	}
 	proof, err := x402.ParseProof(header, alias)

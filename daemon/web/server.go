@@ -43,6 +43,7 @@ type Config struct {
 	Payers  *Payers                         // nil means some that trust no proxy
 	Ready   func(ctx context.Context) error // why the daemon is not ready, nil when it is; nil means always ready
 	More    Routes                          // beside those of the package
+	HTTPS   bool                            // users come by HTTPS, and browsers are told to keep to it
 	Demo    bool                            // answers are made from recorded data, and say so
 	Now     func() time.Time                // nil means time.Now
 	Logger  *slog.Logger                    // nil means slog.Default
@@ -93,6 +94,9 @@ func newServer(cfg Config, routes func(s *Server) Routes) *Server {
 	return s
 }
 
+// hsts tells browsers to use HTTPS alone for a year.
+const hsts = "max-age=31536000"
+
 // errPanicked is what a call that panicked failed with.
 var errPanicked = errors.New("handler panicked")
 
@@ -132,6 +136,9 @@ func (s *Server) Routes() []string {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := requestID(r)
 	w.Header().Set(api.HeaderRequestID, id)
+	if s.cfg.HTTPS {
+		w.Header().Set("Strict-Transport-Security", hsts)
+	}
 	if s.cfg.Demo {
 		w.Header().Set(api.HeaderDataMode, api.DataModeDemo)
 	}

@@ -4,14 +4,12 @@ package briefs
 
 import (
 	"fmt"
-	"net/url"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/brief/llm"
-	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/internal/usdg"
 )
 
@@ -31,16 +29,6 @@ type Settings struct {
 		USDPerMillionInput  string `mapstructure:"usd_per_million_input"`
 		USDPerMillionOutput string `mapstructure:"usd_per_million_output"`
 	} `mapstructure:"llm"`
-}
-
-// Defaults are the values of the settings, by their whole names, where nothing says otherwise.
-func Defaults() map[string]any {
-	return map[string]any{
-		"brief.at": "12:00", "brief.timeout": pipeline.DefaultTextWithin.String(),
-		"brief.llm.provider": "", "brief.llm.model": "", "brief.llm.base_url": "", "brief.llm.key_file": "",
-		"brief.llm.max_tokens": llm.DefaultMaxTokens, "brief.llm.retries": llm.DefaultRetries, "brief.llm.tokens_per_day": llm.DefaultTokens,
-		"brief.llm.usd_per_day": "0", "brief.llm.usd_per_million_input": "0", "brief.llm.usd_per_million_output": "0",
-	}
 }
 
 // Plan is how briefs are written, as daemon.Briefs.
@@ -99,18 +87,4 @@ func (s Settings) schedule() (p Plan, err error) {
 		return p, fmt.Errorf("brief.timeout is %q, not a time of at least 1s, such as 2m", s.Timeout)
 	}
 	return p, nil
-}
-
-// Rows are names and values of s, for who wants to know what is in effect.
-func (s Settings) Rows() [][2]string {
-	rows := [][2]string{{"brief.at", s.At + " UTC"}, {"brief.timeout", s.Timeout}}
-	if s.LLM.Provider == "" {
-		return append(rows, [2]string{"brief.llm", "none: the built-in writer"})
-	}
-	text := s.LLM.Provider + "/" + s.LLM.Model
-	if u, err := url.Parse(s.LLM.BaseURL); err == nil && u.Host != "" {
-		text += " at " + u.Host
-	}
-	return append(rows, [2]string{"brief.llm", fmt.Sprintf("%s, at most %d tokens and %s USD a day (0 is without bound)",
-		text, s.LLM.TokensPerDay, s.LLM.USDPerDay)})
 }

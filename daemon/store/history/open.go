@@ -49,6 +49,9 @@ func (h *History) Close() error {
 	return h.db.Close()
 }
 
+// CheckWrite reports whether the database answers and can be written to.
+func (h *History) CheckWrite(ctx context.Context) error { return h.db.CheckWrite(ctx) }
+
 // Log is the size of the write-ahead log in bytes, and how often the database was busy for too long.
 func (h *History) Log() (size, busy int64) { return h.db.LogSize(), h.db.Busy() }
 

@@ -122,6 +122,14 @@ func (f *File) Check(ctx context.Context) error {
 	return nil
 }
 
+// CheckWrite reports whether the database can be written to: whether a transaction gets its turn, and ends.
+func (f *File) CheckWrite(ctx context.Context) error {
+	if err := f.Exec(ctx, "SELECT 1 FROM schema_migrations LIMIT 1"); err != nil {
+		return fmt.Errorf("write to database: %w", err)
+	}
+	return f.Check(ctx)
+}
+
 // Close ends the connections, readers first so that the writer can checkpoint.
 func (f *File) Close() error {
 	return errors.Join(f.Read.Close(), f.Write.Close())

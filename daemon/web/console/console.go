@@ -5,16 +5,17 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"html/template"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/web/peer"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -30,10 +31,10 @@ type Config struct {
 	Keys           *account.Keys
 	Books          Books
 	Prompts        *account.Prompts
-	Sale           *Sale    // nil means that no credits are sold
-	Packs          []string // ids of the packs that are served
-	PublicURL      *url.URL // of the service; with https, cookies are sent over that alone
-	TrustedProxies []netip.Prefix
+	Sale           *Sale         // nil means that no credits are sold
+	Packs          []string      // ids of the packs that are served
+	PublicURL      *url.URL      // of the service; with https, cookies are sent over that alone
+	TrustedProxies *peer.Proxies // nil means none
 	Limits         Limits
 	Now            func() time.Time // nil means time.Now
 }
@@ -56,7 +57,7 @@ const (
 type Console struct {
 	cfg                      Config
 	sameOrigin               *http.CrossOriginProtection
-	signIns, mails, requests *web.Limiter
+	signIns, mails, requests *peer.Limiter
 	landed                   *template.Template // the page of a mailed link
 }
 
@@ -65,23 +66,28 @@ func New(cfg Config) (*Console, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	limiter := func(n, otherwise int, per time.Duration) *web.Limiter {
-		if n == 0 {
-			n = otherwise
-		}
-		return web.NewLimiter(n, per/time.Duration(n), cfg.Now)
-	}
+	limiter := func() *peer.Limiter { return peer.NewLimiter(1, time.Minute, cfg.Now) }
 	c := &Console{
 		cfg: cfg, sameOrigin: http.NewCrossOriginProtection(), landed: template.Must(template.New("page").Parse(pageHTML)),
-		signIns:  limiter(cfg.Limits.SignIns, DefaultSignIns, time.Minute),
-		mails:    limiter(cfg.Limits.Mails, DefaultMails, 15*time.Minute),
-		requests: limiter(cfg.Limits.Requests, DefaultRequests, time.Minute),
+		signIns: limiter(), mails: limiter(), requests: limiter(),
 	}
+	c.SetLimits(cfg.Limits)
 	// Behind a proxy, the host that the daemon sees may be another than the one in the browser.
 	if err := c.sameOrigin.AddTrustedOrigin(cfg.PublicURL.Scheme + "://" + cfg.PublicURL.Host); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// SetLimits changes how often clients may ask, from the next request on.
+func (c *Console) SetLimits(l Limits) {
+	set := func(limiter *peer.Limiter, n, otherwise int, per time.Duration) {
+		n = cmp.Or(n, otherwise)
+		limiter.Set(n, per/time.Duration(n))
+	}
+	set(c.signIns, l.SignIns, DefaultSignIns, time.Minute)
+	set(c.mails, l.Mails, DefaultMails, 15*time.Minute)
+	set(c.requests, l.Requests, DefaultRequests, time.Minute)
 }
 
 // Routes are those of the console, for web.Config.
@@ -114,7 +120,7 @@ func (c *Console) Routes() web.Routes {
 }
 
 // guard lets h answer requests that come neither too often nor, if they write, from another origin.
-func (c *Console) guard(limit *web.Limiter, h web.Handler) web.Handler {
+func (c *Console) guard(limit *peer.Limiter, h web.Handler) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := c.admit(limit, r); err != nil {
 			return err
@@ -125,8 +131,8 @@ func (c *Console) guard(limit *web.Limiter, h web.Handler) web.Handler {
 }
 
 // admit says why r is not answered, nil if it is.
-func (c *Console) admit(limit *web.Limiter, r *http.Request) error {
-	if err := limit.Allow(web.ClientOf(r, c.cfg.TrustedProxies)); err != nil {
+func (c *Console) admit(limit *peer.Limiter, r *http.Request) error {
+	if err := limit.Allow(c.cfg.TrustedProxies.ClientOf(r)); err != nil {
 		return err
 	}
 	if err := c.sameOrigin.Check(r); err != nil {

@@ -84,6 +84,9 @@ func TestCapOfActiveKeys(t *testing.T) {
 	u.refused(u.call(http.MethodPost, api.PathKeys, api.CreateKeyRequest{Name: "4"}), api.ReasonInvalidRequest)
 	u.into(u.call(http.MethodDelete, api.PathKeys+"/"+key.KeyID, nil), http.StatusOK, nil)
 	u.issue("4")
+	d.Keys().SetMost(4) // as a reload does
+	u.issue("5")
+	u.refused(u.call(http.MethodPost, api.PathKeys, api.CreateKeyRequest{Name: "6"}), api.ReasonInvalidRequest)
 }
 
 // TestNewKeysTakeTheOwnersTier: what the operator sets holds for the keys there are and for those to come.

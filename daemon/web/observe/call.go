@@ -2,8 +2,8 @@ package observe
 
 import (
 	"log/slog"
-	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -15,7 +15,15 @@ const statusLeft = 499
 
 // Calls counts the calls that next answers and, with access, writes a line of the log for each. The line has neither the parameters of a
 // call, among which the key of a stream is, nor any header but the public part of the key.
-func (m *Metrics) Calls(next http.Handler, access *slog.Logger) http.Handler {
+//
+// client says who called; nil means who connected.
+func (m *Metrics) Calls(next http.Handler, access *slog.Logger, client func(*http.Request) netip.Addr) http.Handler {
+	if client == nil {
+		client = func(r *http.Request) netip.Addr {
+			connected, _ := netip.ParseAddrPort(r.RemoteAddr) // not valid on a Unix socket
+			return connected.Addr()
+		}
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := m.now()
 		seen := &writer{ResponseWriter: w, status: statusLeft}
@@ -24,7 +32,7 @@ func (m *Metrics) Calls(next http.Handler, access *slog.Logger) http.Handler {
 			operation, stream := operationOf(r.Pattern)
 			m.requested(call{operation, authentication(r), seen.status}, took, stream)
 			if access != nil {
-				log(access, r, seen, operation, took)
+				log(access, r, client(r), seen, operation, took)
 			}
 		}()
 		next.ServeHTTP(seen, r)
@@ -32,13 +40,9 @@ func (m *Metrics) Calls(next http.Handler, access *slog.Logger) http.Handler {
 }
 
 // log writes the line of a call.
-func log(access *slog.Logger, r *http.Request, seen *writer, operation string, took time.Duration) {
-	client, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		client = r.RemoteAddr
-	}
+func log(access *slog.Logger, r *http.Request, client netip.Addr, seen *writer, operation string, took time.Duration) {
 	access.Info("call", "method", r.Method, "path", r.URL.Path, "operation", operation, "status", seen.status, "bytes", seen.bytes, "took", took,
-		"client", client, "key_id", keyID(r), "request_id", seen.Header().Get(api.HeaderRequestID))
+		"client", client.String(), "key_id", keyID(r), "request_id", seen.Header().Get(api.HeaderRequestID))
 }
 
 // operationOf is what a route does: the name of an operation, else the route itself. stream says that its time says nothing.

@@ -34,7 +34,7 @@ func everything(t *testing.T) *observe.Metrics {
 	m.Vanished()
 	m.Desk(desk{}).Quote(subject())
 	m.Desk(desk{}).Claim(t.Context(), proof(), subject())
-	m.Calls(http.NotFoundHandler(), nil).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+	m.Calls(http.NotFoundHandler(), nil, nil).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 	m.Read(t.Context(), observe.Readings{
 		Ages:     func() map[string]time.Duration { return map[string]time.Duration{"crypto": 90 * time.Second} },
 		Streams:  func() observe.Streams { return observe.Streams{Open: 2, Opened: 5, Dropped: 1, Stalled: 1} },
@@ -185,7 +185,7 @@ func TestAccessLog(t *testing.T) {
 	})
 	var log bytes.Buffer
 	m := observe.New(nil)
-	h := m.Calls(mux, slog.New(slog.NewJSONHandler(&log, nil)))
+	h := m.Calls(mux, slog.New(slog.NewJSONHandler(&log, nil)), nil)
 	call := func(url string, header ...string) string {
 		log.Reset()
 		r := httptest.NewRequest(http.MethodGet, url, nil)

@@ -65,9 +65,7 @@ func Open(ctx context.Context, cfg Config) (*Operator, error) {
 		}
 		conn, dialErr := datadir.Dial(wait, dir)
 		if dialErr == nil {
-			transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return datadir.Dial(ctx, dir) }}
-			free := func() error { transport.CloseIdleConnections(); return nil }
-			return &Operator{client: &http.Client{Transport: transport}, close: free}, conn.Close()
+			return through(dir), conn.Close()
 		}
 		select {
 		case <-wait.Done():
@@ -75,6 +73,20 @@ func Open(ctx context.Context, cfg Config) (*Operator, error) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// through is the Operator that asks the daemon on dir.
+func through(dir string) *Operator {
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return datadir.Dial(ctx, dir) }}
+	free := func() error { transport.CloseIdleConnections(); return nil }
+	return &Operator{client: &http.Client{Transport: transport}, close: free}
+}
+
+// Alive asks the daemon on dir whether it can work, over its admin socket: nil if it answers that it can.
+func Alive(ctx context.Context, dir string) error {
+	o := through(dir)
+	err := o.call(ctx, http.MethodGet, web.AdminAlive, nil, &struct{}{})
+	return errors.Join(err, o.Close())
 }
 
 // openDirect opens the database of cfg's directory, whose lock is held.
@@ -225,6 +237,12 @@ func (o *Operator) WriteOffStray(ctx context.Context, ask web.AdminStrayRequest)
 func (o *Operator) Reconcile(ctx context.Context) (r billing.Reconciliation, err error) {
 	err = o.call(ctx, http.MethodGet, web.AdminReconcile, nil, &r)
 	return r, err
+}
+
+// Reload has the daemon read its settings again. It needs a daemon that runs.
+func (o *Operator) Reload(ctx context.Context) (changed web.AdminReloadResponse, err error) {
+	err = o.call(ctx, http.MethodPost, web.AdminReload, nil, &changed)
+	return changed, err
 }
 
 // PreviewBrief writes a brief of pack without publishing it, by the writer with the given name or, for "", as the schedule would.

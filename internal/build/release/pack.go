@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"strings"
@@ -108,10 +107,6 @@ func units() []string { return []string{"service", "socket"} }
 func (r *release) stageService(ctx context.Context, stage string) error {
 	for _, unit := range units() {
 		text, err := r.command(ctx, nil, filepath.Join(stage, "contextd"), "systemd", "print", unit)
-		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 3 {
-			fmt.Fprintf(r.log, "  no unit: this contextd does not know systemd print %s\n", unit)
-			continue
-		}
 		if err != nil {
 			return err
 		}
@@ -167,9 +162,7 @@ func (r *release) config(t target, stage string) pkgConfig {
 		c.Scripts = scripts{filepath.Join(stage, "postinstall.sh"), filepath.Join(stage, "preremove.sh"), filepath.Join(stage, "postremove.sh")}
 		places = append(places, [2]string{"contextd.sysusers", "/usr/lib/sysusers.d/contextd.conf"}, [2]string{"contextd.tmpfiles", "/usr/lib/tmpfiles.d/contextd.conf"})
 		for _, unit := range units() {
-			if _, err := os.Stat(filepath.Join(stage, "contextd."+unit)); err == nil {
-				places = append(places, [2]string{"contextd." + unit, "/usr/lib/systemd/system/"})
-			}
+			places = append(places, [2]string{"contextd." + unit, "/usr/lib/systemd/system/"})
 		}
 	}
 	c.RPM.Summary, _, _ = strings.Cut(c.Description, "\n")

@@ -1,10 +1,6 @@
-package web
+package peer
 
 import (
-	"net"
-	"net/http"
-	"net/netip"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,11 +14,11 @@ const maxSubjects = 20_000
 
 // Limiter bounds how often each of many subjects may do something. Make one with NewLimiter; it is safe for concurrent use.
 type Limiter struct {
-	every time.Duration
-	burst int
-	now   func() time.Time
+	now func() time.Time
 
 	mu        sync.Mutex // guards what follows
+	every     time.Duration
+	burst     int
 	bySubject map[string]*rate.Limiter
 	others    *rate.Limiter // of all that find no place
 	forgot    time.Time     // when there was last looked for places
@@ -33,6 +29,18 @@ func NewLimiter(burst int, every time.Duration, now func() time.Time) *Limiter {
 	l := &Limiter{every: every, burst: burst, now: now, bySubject: map[string]*rate.Limiter{}}
 	l.others = l.fresh()
 	return l
+}
+
+// Set changes how often subjects may act. Everybody's allowance is whole afterwards, if that is another than before.
+func (l *Limiter) Set(burst int, every time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if burst == l.burst && every == l.every {
+		return
+	}
+	l.burst, l.every = burst, every
+	clear(l.bySubject)
+	l.others = l.fresh()
 }
 
 // fresh is an allowance that is not used yet.
@@ -68,43 +76,4 @@ func (l *Limiter) forget(now time.Time) {
 			delete(l.bySubject, subject)
 		}
 	}
-}
-
-// headerForwardedFor names the clients that proxies have served, the nearest proxy's client last.
-const headerForwardedFor = "X-Forwarded-For"
-
-// ClientOf says who sent r, as a subject of a Limiter: the address that connected or, where that is a trusted proxy's, the nearest
-// one before it in X-Forwarded-For that is not. Of an IPv6 address only the network counts, which is what a client has of its own.
-func ClientOf(r *http.Request, trusted []netip.Prefix) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return "local" // a Unix socket
-	}
-	client, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-	hops := strings.Split(strings.Join(r.Header[headerForwardedFor], ","), ",")
-	for i := len(hops) - 1; i >= 0 && within(client, trusted); i-- {
-		before, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
-		if err != nil {
-			break // the proxy that wrote this is all that is known
-		}
-		client = before
-	}
-	if client = client.Unmap(); client.Is6() {
-		const network = 64
-		return netip.PrefixFrom(client.WithZone(""), network).Masked().String()
-	}
-	return client.String()
-}
-
-// within reports whether addr is in one of the networks.
-func within(addr netip.Addr, networks []netip.Prefix) bool {
-	for _, n := range networks {
-		if n.Contains(addr.Unmap()) {
-			return true
-		}
-	}
-	return false
 }

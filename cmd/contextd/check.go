@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/cmd/contextd/cli"
+	"github.com/contextd/contextd/cmd/contextd/setting"
+)
+
+// newCheckConfig makes the command that checks the configuration without starting anything.
+func newCheckConfig(s *settings) *cobra.Command {
+	var strict, print bool
+	c := &cobra.Command{
+		Use: "check-config", Short: "Check the configuration, and print what is in effect", Args: cobra.NoArgs,
+		Long: "Check the configuration without starting anything. Errors end it with 3; so do warnings with --strict.",
+		Example: "  contextd check-config --config /etc/contextd/config.yaml\n  contextd check-config --print-effective\n" +
+			"  contextd check-config --print-effective --json",
+	}
+	c.Flags().BoolVar(&strict, "strict", false, "take warnings for errors")
+	c.Flags().BoolVar(&print, "print-effective", false, "print every setting with its value and where that comes from, without secrets")
+	asJSON := cli.AddJSON(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		cfg, file, err := s.read()
+		if err != nil {
+			return err
+		}
+		if _, err := cfg.daemon(nil); err != nil {
+			return err
+		}
+		warnings := s.warnings()
+		for _, w := range warnings {
+			fmt.Fprintln(c.ErrOrStderr(), "warning: "+w)
+		}
+		if strict && len(warnings) > 0 {
+			return cli.Usage("there are warnings, and --strict takes them for errors")
+		}
+		switch {
+		case print && *asJSON:
+			return cli.PrintJSON(c.OutOrStdout(), s.effective())
+		case print:
+			return setting.Print(c.OutOrStdout(), s.effective())
+		case file == "":
+			file = "no file: flags, environment and defaults"
+		}
+		_, err = fmt.Fprintf(c.OutOrStdout(), "%s: good\n", file)
+		return err
+	}
+	return c
+}
+
+// warnings say what in a configuration that can be run with is probably not meant so.
+func (s *settings) warnings() []string {
+	var list []string
+	known := []string{"CONTEXTD_CONFIG"}
+	for _, v := range s.effective() {
+		known = append(known, v.Env())
+		if file := s.v.GetString(v.Key); v.Credential() != "" && file != "" {
+			if info, err := os.Stat(file); err == nil && v.Key != certFile && info.Mode().Perm()&0o007 != 0 {
+				list = append(list, fmt.Sprintf("%s: everybody can read %s (mode %04o); chmod 600 it", v.Key, file, info.Mode().Perm()))
+			}
+		}
+	}
+	for _, pair := range os.Environ() {
+		name, value, _ := strings.Cut(pair, "=")
+		rest, ours := strings.CutPrefix(name, "CONTEXTD_")
+		if near := setting.Nearest(strings.ToLower(rest)); ours && value != "" && near != "" && !slices.Contains(known, name) {
+			list = append(list, fmt.Sprintf("%s is in the environment and sets nothing; did you mean %s?", name, setting.Setting{Key: near}.Env()))
+		}
+	}
+	return list
+}
+
+// Settings that name files which are read again when they change. The first is the one that is no secret.
+const (
+	certFile    = "tls.cert_file"
+	certKeyFile = "tls.key_file"
+)

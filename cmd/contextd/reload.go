@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/cmd/contextd/setting"
+	"github.com/contextd/contextd/cmd/contextd/systemd"
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/web/operator"
+)
+
+// reloader runs a daemon and reads its settings again when it is told to.
+type reloader struct {
+	settings *settings
+	cfg      daemon.Config // as the daemon was opened with
+	daemon   *daemon.Daemon
+	level    slog.LevelVar
+	systemd  *systemd.Notifier
+
+	mu    sync.Mutex       // guards inUse, and settings while the daemon runs
+	inUse map[string]value // by setting
+}
+
+// value is that of a setting, and what is in the file that it names.
+type value struct {
+	text string
+	sum  [sha256.Size]byte
+}
+
+// newReloader reads the settings for the first time.
+func newReloader(s *settings, logTo io.Writer) (*reloader, error) {
+	cfg, _, err := s.read()
+	if err != nil {
+		return nil, err
+	}
+	r := &reloader{settings: s}
+	log := newLogger(logTo, cfg.Log.Format, &r.level)
+	if err := r.setLevel(cfg); err != nil {
+		return nil, err
+	}
+	if r.cfg, err = cfg.daemon(log); err != nil {
+		return nil, err
+	}
+	r.cfg.Reload, r.systemd, r.inUse = r.reload, systemd.NewNotifier(log), s.values()
+	return r, nil
+}
+
+// setLevel changes how much is logged.
+func (r *reloader) setLevel(cfg config) error {
+	level, err := cfg.level()
+	if err == nil {
+		r.level.Set(level)
+	}
+	return err
+}
+
+// run runs the daemon until ctx is done and closes it. Each signal of hangUps makes it read its settings again.
+func (r *reloader) run(ctx context.Context, hangUps <-chan os.Signal) error {
+	watched, unwatch := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	all.Go(func() {
+		r.systemd.Supervise(watched, func(ctx context.Context) error { return operator.Alive(ctx, r.cfg.DataDir) })
+	})
+	all.Go(func() {
+		for {
+			select {
+			case <-watched.Done():
+				return
+			case <-hangUps:
+				_, _ = r.reload(watched) // which has logged what is wrong
+			}
+		}
+	})
+	err := run(ctx, r.daemon)
+	unwatch()
+	all.Wait()
+	return err
+}
+
+// reload reads the settings again and puts in effect what can change now. Where something is wrong with them, all stay as they were.
+func (r *reloader) reload(context.Context) (done web.AdminReloadResponse, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.systemd.Reloading()
+	defer r.systemd.Ready()
+	log := r.cfg.Logger
+	cfg, file, err := r.settings.read()
+	var next daemon.Config
+	if err == nil {
+		next, err = cfg.daemon(log)
+	}
+	if err == nil {
+		err = r.daemon.Apply(next.Live())
+	}
+	if err == nil {
+		err = r.setLevel(cfg)
+	}
+	if err != nil {
+		log.Error("the settings were not read again and stay as they were", "error", err)
+		return done, err
+	}
+	done = r.changes(r.settings.values())
+	log.Info("the settings were read again", "file", file, "changed", done.Changed, "after_restart", done.Restart)
+	return done, nil
+}
+
+// changes notes the values that are in use now, and says which are others than before. The caller holds mu.
+func (r *reloader) changes(now map[string]value) web.AdminReloadResponse {
+	done := web.AdminReloadResponse{Changed: []string{}, Restart: []string{}}
+	for _, s := range setting.Table() {
+		was, is := r.inUse[s.Key], now[s.Key]
+		certificate := s.Key == certFile || s.Key == certKeyFile // what is in them is read again, another name is not
+		switch {
+		case was == is:
+		case s.Live || certificate && was.text == is.text:
+			r.inUse[s.Key] = is
+			done.Changed = append(done.Changed, s.Key)
+		default:
+			done.Restart = append(done.Restart, s.Key)
+		}
+	}
+	return done
+}
+
+// values are those in effect, after read.
+func (s *settings) values() map[string]value {
+	values := map[string]value{}
+	for _, row := range setting.Table() {
+		if row.Section() {
+			continue
+		}
+		v := value{text: fmt.Sprint(s.v.Get(row.Key))}
+		if row.Credential() != "" && v.text != "" {
+			if text, err := os.ReadFile(v.text); err == nil { // else read has said so
+				v.sum = sha256.Sum256(text)
+			}
+		}
+		values[row.Key] = v
+	}
+	return values
+}
+
+// newReload makes the command that has the daemon read its settings again.
+func newReload(s *settings) *cobra.Command {
+	return &cobra.Command{
+		Use: "reload", Short: "Have the running daemon read its settings again", Args: cobra.NoArgs,
+		Long: "Have the running daemon read its settings again, as SIGHUP does, and print which have changed. Where something is wrong\n" +
+			"with them, all stay as they were. Log level, limits, tiers, switched-off sources, trusted proxies and the certificate\n" +
+			"change at once; others need a restart, and are named.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return s.operate(c, func(o *operator.Operator) error {
+				done, err := o.Reload(c.Context())
+				if err != nil {
+					return err
+				}
+				text := "nothing has changed\n"
+				if len(done.Changed)+len(done.Restart) > 0 {
+					text = ""
+				}
+				if len(done.Changed) > 0 {
+					text += "changed: " + strings.Join(done.Changed, ", ") + "\n"
+				}
+				if len(done.Restart) > 0 {
+					text += "after a restart: " + strings.Join(done.Restart, ", ") + "\n"
+				}
+				_, err = io.WriteString(c.OutOrStdout(), text)
+				return err
+			})
+		},
+	}
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/contextd/contextd/cmd/contextd/setting"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// TestTableIsTheConfiguration: every field of config is a setting of the table, of its kind, and the other way round.
+func TestTableIsTheConfiguration(t *testing.T) {
+	t.Parallel()
+	fields := map[string]reflect.Kind{}
+	var walk func(prefix string, of reflect.Type)
+	walk = func(prefix string, of reflect.Type) {
+		for i := range of.NumField() {
+			field := of.Field(i)
+			name, squash, _ := strings.Cut(field.Tag.Get("mapstructure"), ",")
+			switch field.Type.Kind() {
+			case reflect.Struct:
+				if squash != "squash" {
+					name = prefix + name + "."
+				}
+				walk(name, field.Type)
+			case reflect.Map:
+				for _, tier := range api.Tiers() {
+					walk(prefix+name+"."+string(tier)+".", field.Type.Elem())
+				}
+			default:
+				fields[prefix+name] = field.Type.Kind()
+			}
+		}
+	}
+	walk("", reflect.TypeFor[config]())
+	for _, s := range setting.Table() {
+		if s.Section() {
+			continue
+		}
+		kind, ok := fields[s.Key]
+		if want := reflect.TypeOf(s.Default).Kind(); !ok || kind != want {
+			t.Errorf("setting %s has kind %s; the field of config has %s", s.Key, want, kind)
+		}
+		delete(fields, s.Key)
+	}
+	for name := range fields {
+		t.Errorf("config has %s, which is not in the table of package setting", name)
+	}
+}
+
+// TestFlagsAreSettings: a flag that stands for a setting says the same default.
+func TestFlagsAreSettings(t *testing.T) {
+	t.Parallel()
+	root := newRoot(t.Output(), t.Output())
+	serve, _, err := root.Find([]string{"serve"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for flag, key := range map[string]string{"listen": "listen", "log-level": "log.level", "log-format": "log.format"} {
+		i := slices.IndexFunc(setting.Table(), func(s setting.Setting) bool { return s.Key == key })
+		f := serve.Flag(flag)
+		if f == nil || i < 0 || f.DefValue != setting.Table()[i].Default {
+			t.Errorf("--%s does not have the default of %s", flag, key)
+		}
+	}
+}
