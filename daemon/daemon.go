@@ -83,6 +83,9 @@ type Config struct {
 	Disabled     []string      // ids of sources that are switched off
 	CoinGeckoKey string        // used after CoinGecko refuses calls without one; "" means none
 
+	Backup     Backup
+	Litestream bool // checkpoints are left to Litestream, which follows the write-ahead logs
+
 	Transport http.RoundTripper // to the sources; nil means the real network
 	Recording Recording         // recorded sources in place of real ones; nil means none
 
@@ -150,10 +153,7 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	if d.lock, err = datadir.Lock(d.cfg.DataDir); err != nil {
 		return err
 	}
-	if d.store, err = store.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
-		return err
-	}
-	if d.history, err = history.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
+	if err := d.openDatabases(ctx); err != nil {
 		return err
 	}
 	d.meter = billing.New(billing.Config{Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, Booked: d.metrics.Booked, Now: d.cfg.Now})
@@ -278,7 +278,7 @@ func (d *Daemon) openEndpoints(context.Context) error {
 		return err
 	}
 	admin := web.NewAdmin(web.AdminConfig{Keys: d.keys, Books: d.books, Till: d.till(), Refresh: d.Refresh, Brief: d.Narrate,
-		Jobs: &web.Jobs{List: d.Jobs, Run: d.RunJob}, Logger: d.cfg.Logger})
+		Jobs: &web.Jobs{List: d.Jobs, Run: d.RunJob}, More: d.databases().Routes(), Logger: d.cfg.Logger})
 	d.admin = newEndpoint(l, admin, d.cfg.Logger)
 	return nil
 }
@@ -360,6 +360,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 		all.Go(func() { line.Run(jobs) })
 	}
 	d.jobs.schedule(jobs, &all)
+	if d.cfg.Backup.Every > 0 {
+		all.Go(func() { d.backUpOnSchedule(jobs) })
+	}
 	if d.smtp != nil {
 		all.Go(func() { d.smtp.Run(jobs) })
 	}

@@ -175,6 +175,7 @@ func (d *Daemon) addJobs() {
 	d.jobs.add("prune", "", "drop single calls, sessions and sign-ins that have ended", pruneEvery, d.prune)
 	d.jobs.add("sweep", "", "look again at payments by call that may have vanished from the chain", sweepEvery, d.sweep)
 	d.jobs.add("flush", "", "write down when keys were last used", flushEvery, d.keys.Flush)
+	d.jobs.add(jobBackup, "", "back up the databases and keys", 0, d.BackUp)
 }
 
 // expire ends purchases that nobody paid.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/contextd/contextd/cmd/contextd/admin"
 	"github.com/contextd/contextd/cmd/contextd/cli"
+	"github.com/contextd/contextd/cmd/contextd/data"
 	"github.com/contextd/contextd/daemon/store/datadir"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/sdk/api"
@@ -54,7 +55,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 		return cli.Usage("%w\n  try: %s --help", err, c.CommandPath())
 	})
 	s := newSettings(root.PersistentFlags())
-	cli.AddGroup(root, newServe(s), newDemo(s), admin.NewKeys(s.operate), admin.NewDeposits(s.operate), admin.NewReconcile(s.operate), admin.NewAdmin(s.operate), admin.NewJobs(s.operate), newCheckConfig(s), newVersion(), newCompletion())
+	cli.AddGroup(root, newServe(s), newDemo(s), admin.NewKeys(s.operate), admin.NewDeposits(s.operate), admin.NewReconcile(s.operate), admin.NewAdmin(s.operate), admin.NewJobs(s.operate), data.NewBackup(s.data), data.NewRestore(s.data), data.NewDB(s.data), newCheckConfig(s), newVersion(), newCompletion())
 	return root
 }
 

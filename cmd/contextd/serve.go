@@ -68,6 +68,7 @@ func newCheckConfig(s *settings) *cobra.Command {
 			for _, row := range append([][2]string{
 				{"file", file}, {"data_dir", cfg.DataDir}, {"listen", cfg.Listen}, {"log.level", cfg.Log.Level}, {"log.format", cfg.Log.Format},
 				{"log.calls", fmt.Sprint(cfg.Log.Calls)}, {"admin.listen", cfg.Admin.Listen}, {"jobs.key_file", cfg.Jobs.KeyFile},
+				{"backup", fmt.Sprintf("every %q, keep %d, dir %q", cfg.Backup.Every, cfg.Backup.Keep, cfg.Backup.Dir)}, {"litestream", fmt.Sprint(cfg.Litestream)},
 				{"brief.at", cfg.Brief.At + " UTC"}, {"sources.disabled", fmt.Sprint(cfg.Sources.Disabled)},
 			}, cfg.rows()...) {
 				fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])

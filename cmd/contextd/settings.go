@@ -19,6 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/contextd/contextd/cmd/contextd/cli"
+	"github.com/contextd/contextd/cmd/contextd/data"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/web/hook"
 	"github.com/contextd/contextd/daemon/web/operator"
@@ -47,6 +48,12 @@ type config struct {
 	Brief struct {
 		At string `mapstructure:"at"`
 	} `mapstructure:"brief"`
+	Backup struct {
+		Dir   string `mapstructure:"dir"`
+		Every string `mapstructure:"every"` // such as 24h or 7d; "" is never
+		Keep  int    `mapstructure:"keep"`
+	} `mapstructure:"backup"`
+	Litestream  bool `mapstructure:"litestream"`
 	ownerConfig `mapstructure:",squash"`
 }
 
@@ -70,6 +77,10 @@ func newSettings(flags *pflag.FlagSet) *settings {
 	s.v.SetDefault("log.calls", false)
 	s.v.SetDefault("admin.listen", "")
 	s.v.SetDefault("jobs.key_file", "")
+	s.v.SetDefault("backup.dir", "")
+	s.v.SetDefault("backup.every", "")
+	s.v.SetDefault("backup.keep", 7)
+	s.v.SetDefault("litestream", false)
 	s.v.SetDefault("brief.at", "12:00")
 	s.v.SetDefault("sources.disabled", []string{})
 	s.v.SetDefault("sources.coingecko_key_file", "")
@@ -197,7 +208,10 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 	if err != nil {
 		return daemon.Config{}, err
 	}
-	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, BriefAt: at, Disabled: c.Sources.Disabled, AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, Logger: log}
+	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, BriefAt: at, Disabled: c.Sources.Disabled, AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, Litestream: c.Litestream, Logger: log}
+	if d.Backup, err = c.backup(); err != nil {
+		return daemon.Config{}, err
+	}
 	if c.Sources.CoinGeckoKeyFile != "" {
 		key, err := os.ReadFile(c.Sources.CoinGeckoKeyFile)
 		if err != nil {
@@ -215,6 +229,26 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 		}
 	}
 	return d, c.apply(&d)
+}
+
+// backup is how the daemon backs itself up.
+func (c config) backup() (b daemon.Backup, err error) {
+	b = daemon.Backup{Dir: c.Backup.Dir, Keep: c.Backup.Keep}
+	if c.Backup.Every != "" {
+		if b.Every, err = parseSpan(c.Backup.Every); err != nil || b.Every < time.Minute {
+			return b, cli.Usage("backup.every is %q, not a time such as 24h or 7d, of a minute or more", c.Backup.Every)
+		}
+	}
+	if b.Keep < 0 {
+		return b, cli.Usage("backup.keep is %d, not 0 (all) or more", b.Keep)
+	}
+	return b, nil
+}
+
+// data is what the commands for backups work on.
+func (s *settings) data() (data.Config, error) {
+	cfg, _, err := s.read()
+	return data.Config{Dir: cfg.DataDir, BackupDir: cfg.Backup.Dir, Keep: cfg.Backup.Keep, Now: time.Now}, err
 }
 
 // newLogger makes the log on w: text for people, JSON for machines, unless format says which.

@@ -84,6 +84,7 @@ type AdminConfig struct {
 	Refresh func(ctx context.Context, pack string) error // a refresh now; nil while no daemon runs
 	Brief   func(ctx context.Context, pack string) error // a brief now; nil with Refresh
 	Jobs    *Jobs                                        // nil with Refresh
+	More    Routes                                       // beside those of the package
 	Logger  *slog.Logger                                 // nil means slog.Default
 }
 
@@ -252,5 +253,5 @@ func NewAdmin(cfg AdminConfig) *Server {
 		routes[AdminBrief] = map[string]Handler{http.MethodPost: onPack(cfg.Brief)}
 	}
 	cfg.Jobs.routes(routes)
-	return newServer(Config{Logger: cfg.Logger}, func(*Server) Routes { return routes })
+	return newServer(Config{More: cfg.More, Logger: cfg.Logger}, func(*Server) Routes { return routes })
 }
