@@ -77,7 +77,7 @@ func TestLitestream(t *testing.T) {
 		base = copyFile(t, path, filepath.Join(to, generation))
 		n = from
 		for i := range 6 {
-			for range 50 {
+			for range 80 {
 				if err := d.move(n); err != nil {
 					t.Fatal(err)
 				}
