@@ -113,18 +113,35 @@ func (s *saving) to(cfg Config, args []string, out io.Writer) (err error) {
 	return err
 }
 
-// pass writes what produce writes to out, and checks on the way whether it is a whole upkeep.
-func pass(out io.Writer, produce func(io.Writer) error) (m upkeep.Manifest, err error) {
+// pass writes what produce writes to out, and checks on the way whether it is a whole backup.
+func pass(out io.Writer, produce func(io.Writer) error) (upkeep.Manifest, error) {
+	r := packed(produce)
+	m, err := upkeep.Check(io.TeeReader(r, out))
+	return m, errors.Join(err, r.Close())
+}
+
+// stream is what a producer writes.
+type stream struct {
+	*io.PipeReader
+	ended chan struct{}
+}
+
+// packed reads what produce writes. Its errors are those of reading.
+func packed(produce func(io.Writer) error) *stream {
 	r, w := io.Pipe()
-	produced := make(chan error, 1)
+	s := &stream{PipeReader: r, ended: make(chan struct{})}
 	go func() {
-		err := produce(w)
-		_ = w.CloseWithError(err) // never fails
-		produced <- err
+		_ = w.CloseWithError(produce(w)) // never fails
+		close(s.ended)
 	}()
-	m, err = upkeep.Check(io.TeeReader(r, out))
-	_ = r.CloseWithError(err) // never fails
-	return m, errors.Join(<-produced, err)
+	return s
+}
+
+// Close ends the producer and waits until it has tidied up.
+func (s *stream) Close() error {
+	err := s.PipeReader.Close()
+	<-s.ended
+	return err
 }
 
 // report says what was saved. Books that do not agree are an error: the backup is there, and somebody has to look.

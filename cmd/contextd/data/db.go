@@ -98,8 +98,8 @@ func newStats(read Read) *cobra.Command {
 func newVerify(read Read) *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify", Short: "Verify the structure of the databases, every balance and every state",
-		Long: "Verify the structure of the databases, every balance and every state. It ends with 1 if anything is wrong. States take about a\n" +
-			"third of a millisecond each; the daemon goes on serving.",
+		Long: "Verify the structure of the databases, every balance and every state. It ends with 1 if anything is wrong. With a long\n" +
+			"history that takes its time; the daemon goes on serving.",
 	}
 	return command(read, c, func(o *operator.Operator, _ string, asJSON bool) error {
 		r, err := o.VerifyDatabases(c.Context())

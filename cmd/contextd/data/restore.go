@@ -31,10 +31,10 @@ type restoring struct {
 func NewRestore(read Read) *cobra.Command {
 	var r restoring
 	c := &cobra.Command{
-		Use: "restore FILE|-", Short: "Put a backup in the place of the data of a daemon that does not run", Args: cobra.ExactArgs(1),
+		Use: "restore FILE|DIRECTORY|-", Short: "Put a backup in the place of the data of a daemon that does not run", Args: cobra.ExactArgs(1),
 		Long: "Put a backup in the place of the data. It is unpacked beside it and verified, with every balance and every state, before anything is\n" +
 			"touched; then all of it takes the place of what was there, or nothing does, whenever the command is killed. What was there is kept in\n" +
-			"the data directory, in a directory that ends in .pre-restore. The daemon must not run.\n\n" +
+			"the data directory, in a directory that ends in .pre-restore; to go back, restore that directory. The daemon must not run.\n\n" +
 			"What happened after the backup is gone: keys made since are unknown, those revoked since are good again, calls paid since are not counted.",
 		Example: "  contextd restore /mnt/backups/contextd-20261120T200000.000Z.tar.zst\n  contextd restore --dry-run before-the-move.tar.zst",
 	}
@@ -46,24 +46,40 @@ func NewRestore(read Read) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		file := io.Reader(c.InOrStdin())
-		if args[0] != "-" {
-			f, err := os.Open(args[0])
-			if err != nil {
-				return fmt.Errorf("open backup: %w", err)
-			}
-			defer f.Close()
-			file = f
-		} else if !r.yes && !r.dryRun {
+		if args[0] == "-" && !r.yes && !r.dryRun {
 			return cli.Usage("a backup from standard input leaves no way to ask\n  try: --yes")
 		}
 		r.in, r.out = c.InOrStdin(), c.ErrOrStderr()
+		file, err := r.source(c.Context(), args[0], cfg.Now())
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
 		if r.dryRun {
 			return r.check(c.Context(), file, cfg.Now())
 		}
 		return r.run(c.Context(), file, cfg)
 	}
 	return c
+}
+
+// source is the backup that is named. A directory, such as an earlier restore has left, becomes one while it is read.
+func (r restoring) source(ctx context.Context, name string, now time.Time) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(r.in), nil
+	}
+	info, err := os.Stat(name)
+	if err == nil && info.IsDir() {
+		return packed(func(w io.Writer) error {
+			_, err := upkeep.BackUp(ctx, name, now, w)
+			return err
+		}), nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open backup: %w", err)
+	}
+	return f, nil
 }
 
 // check verifies the backup and throws away what it unpacked.
