@@ -294,6 +294,9 @@ func TestRotation(t *testing.T) {
 	if !slices.Equal(names, want) || filepath.Base(path) != want[1] {
 		t.Errorf("there are %v", names)
 	}
+	if _, err := upkeep.Save(dir, produce); err == nil || !strings.Contains(err.Error(), "is no file") {
+		t.Errorf("a directory was replaced: %v", err)
+	}
 	failed := errors.New("no")
 	if _, _, err := upkeep.SaveTo(dir, epoch(), 1, func(io.Writer) error { return failed }); !errors.Is(err, failed) {
 		t.Error(err)

@@ -61,8 +61,11 @@ func read(r io.Reader, dir string) (m Manifest, err error) {
 	return m, nil
 }
 
-// damaged is err as the fault of the archive.
+// damaged is err as the fault of the archive, unless it is one of the file that it is read from or written to.
 func damaged(err error) error {
+	if failed := (*os.PathError)(nil); errors.As(err, &failed) {
+		return fmt.Errorf("read backup: %w", err)
+	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: it ends in the middle", ErrDamaged)
 	}
@@ -111,9 +114,6 @@ func readFile(r io.Reader, want Entry, dir string) (err error) {
 		w = io.MultiWriter(h, f)
 	}
 	if _, err := io.Copy(w, r); err != nil {
-		if failed := (*os.PathError)(nil); errors.As(err, &failed) { // of the file that is written
-			return fmt.Errorf("unpack backup: %w", err)
-		}
 		return damaged(err)
 	}
 	if hex.EncodeToString(h.Sum(nil)) != want.SHA256 {

@@ -35,6 +35,9 @@ func Name(at time.Time) string { return prefix + datadir.Stamp(at) + suffix }
 // Save writes what produce writes to a file at path: beside it first, read back and compared with its manifest, brought to the disk,
 // then renamed. Whatever is killed when, path is a whole backup or as it was.
 func Save(path string, produce func(io.Writer) error) (m Manifest, err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a device would be replaced, too
+		return m, fmt.Errorf("save backup: %s is there and is no file", path)
+	}
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, unfinished) // with mode 0600
 	if err != nil {
