@@ -56,6 +56,9 @@ func newRoot(a *app.App) *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: "data", Title: "Ask the service"}, &cobra.Group{ID: "account", Title: "Your account"},
 		&cobra.Group{ID: "local", Title: "About ctx"})
 	addGroup(root, "data", data.Commands(a))
+	if brief, _, err := root.Find([]string{"brief"}); err == nil {
+		brief.AddCommand(account.Prompt(a))
+	}
 	addGroup(root, "data", live.Commands(a))
 	addGroup(root, "data", ui.Commands(a))
 	addGroup(root, "account", account.Commands(a))

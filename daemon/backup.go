@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"path/filepath"
 	"time"
 
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/store/upkeep"
+	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/web/briefs"
 	"github.com/contextd/contextd/daemon/web/operator"
 )
 
@@ -38,9 +41,11 @@ func (d *Daemon) openDatabases(ctx context.Context) error {
 	return errors.Join(d.store.LeaveLog(ctx), d.history.LeaveLog(ctx))
 }
 
-// databases is what the admin socket answers about the databases.
-func (d *Daemon) databases() operator.Databases {
-	return operator.Databases{Dir: d.cfg.DataDir, Now: d.cfg.Now, Logger: d.cfg.Logger}
+// adminRoutes are the routes of the admin socket about briefs and about the databases.
+func (d *Daemon) adminRoutes() web.Routes {
+	routes := briefs.Routes(d.editor)
+	maps.Copy(routes, operator.DatabaseRoutes(upkeep.Directory{Path: d.cfg.DataDir, Now: d.cfg.Now}, d.cfg.Logger))
+	return routes
 }
 
 // jobBackup is the name of the job that makes backups.

@@ -30,7 +30,7 @@ import (
 // openDatabases opens dir as contextd backup does.
 func openDatabases(t *testing.T, dir string) *operator.Operator {
 	t.Helper()
-	o, err := operator.OpenDatabases(t.Context(), dir, time.Now)
+	o, err := operator.OpenDatabases(t.Context(), dir, upkeep.Directory{Path: dir, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,11 @@ func TestUpgradeIsBackedUp(t *testing.T) {
 	for name, open := range map[string]func(dir string){
 		"daemon": func(dir string) { daemontest.Open(t, at(dir)).Stop(t) },
 		"operator": func(dir string) {
-			if err := openOperator(t, dir).Close(); err != nil {
+			o, err := operator.Open(t.Context(), operator.Config{DataDir: dir, BeforeUpgrade: upkeep.BeforeUpgrade})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := o.Close(); err != nil {
 				t.Error(err)
 			}
 		},

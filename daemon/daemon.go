@@ -21,7 +21,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/brief/editor"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
@@ -79,9 +79,9 @@ type Config struct {
 	JobsKey     []byte // lets who has it start jobs from outside; nil means nobody
 
 	Every        time.Duration // from refresh to refresh; 0 means api.RefreshInterval
-	BriefAt      time.Duration // time of day, UTC, of the daily brief
-	Disabled     []string      // ids of sources that are switched off
-	CoinGeckoKey string        // used after CoinGecko refuses calls without one; "" means none
+	Briefs       Briefs
+	Disabled     []string // ids of sources that are switched off
+	CoinGeckoKey string   // used after CoinGecko refuses calls without one; "" means none
 
 	Backup     Backup
 	Litestream bool // checkpoints are left to Litestream, which follows the write-ahead logs
@@ -106,6 +106,7 @@ type Daemon struct {
 	lock      *os.File
 	store     *store.Store
 	history   *history.History
+	editor    *editor.Editor
 	keys      *account.Keys
 	meter     *billing.Meter
 	books     *billing.Books
@@ -156,6 +157,9 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	if err := d.openDatabases(ctx); err != nil {
 		return err
 	}
+	if d.editor, err = newEditor(ctx, d.cfg, d.store, d.history, d.metrics); err != nil {
+		return err
+	}
 	d.meter = billing.New(billing.Config{Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, Booked: d.metrics.Booked, Now: d.cfg.Now})
 	d.books = &billing.Books{Ledger: d.store, Meter: d.meter, Now: d.cfg.Now}
 	d.keys, err = account.OpenKeys(ctx, account.Config{
@@ -174,11 +178,7 @@ func (d *Daemon) openPublic(context.Context) (err error) {
 
 // openPacks restores every pack, so that its newest stored state is served at once.
 func (d *Daemon) openPacks(ctx context.Context) error {
-	packs := []*pack.Pack{pack.Crypto()}
-	ids := make([]string, len(packs))
-	for i, p := range packs {
-		ids[i] = p.ID
-	}
+	packs, ids := packs(), packIDs()
 	if err := checkSources(packs, d.cfg.Disabled); err != nil {
 		return err
 	}
@@ -198,8 +198,8 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	fetcher := source.NewFetcher(fetch)
 	for _, p := range packs {
 		line, err := pipeline.Open(ctx, pipeline.Config{
-			Pack: p, Fetcher: fetcher, Store: d.history, Feed: d.feed, Writers: []brief.Writer{brief.BuiltIn()},
-			Every: d.cfg.Every, BriefAt: d.cfg.BriefAt, Disabled: d.cfg.Disabled,
+			Pack: p, Fetcher: fetcher, Store: d.history, Feed: d.feed, Writers: d.editor.Writers(),
+			Every: d.cfg.Every, BriefAt: d.cfg.Briefs.At, TextWithin: d.cfg.Briefs.TextWithin, Disabled: d.cfg.Disabled,
 			AlwaysDue: d.cfg.Recording != nil, EveryState: d.cfg.Recording != nil, Before: advance, Observer: d.metrics, Track: d.jobs.track,
 			Now: d.cfg.Now, Logger: d.cfg.Logger,
 		})
@@ -210,7 +210,7 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	}
 	d.addJobs()
 	read := reader.New(reader.Config{
-		Packs: served(packs), Feed: d.feed, History: d.history, Now: d.cfg.Now,
+		Packs: served(packs), Feed: d.feed, History: d.history, Briefs: d.editor, Now: d.cfg.Now,
 		Trouble: func(pack string) []api.SourceStatus { return d.pipelines[pack].Status() },
 	})
 	owners, err := d.openConsole(ids)
@@ -226,6 +226,17 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 		More: d.moreRoutes(owners), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	})
 	return nil
+}
+
+// packs are those that are served.
+func packs() []*pack.Pack { return []*pack.Pack{pack.Crypto()} }
+
+// packIDs are their ids.
+func packIDs() (ids []string) {
+	for _, p := range packs() {
+		ids = append(ids, p.ID)
+	}
+	return ids
 }
 
 // moreRoutes are the routes of the console, and those for a scheduler outside.
@@ -278,7 +289,7 @@ func (d *Daemon) openEndpoints(context.Context) error {
 		return err
 	}
 	admin := web.NewAdmin(web.AdminConfig{Keys: d.keys, Books: d.books, Till: d.till(), Refresh: d.Refresh, Brief: d.Narrate,
-		Jobs: &web.Jobs{List: d.Jobs, Run: d.RunJob}, More: d.databases().Routes(), Logger: d.cfg.Logger})
+		Jobs: &web.Jobs{List: d.Jobs, Run: d.RunJob}, More: d.adminRoutes(), Logger: d.cfg.Logger})
 	d.admin = newEndpoint(l, admin, d.cfg.Logger)
 	return nil
 }
@@ -417,6 +428,9 @@ func (d *Daemon) Close() error {
 	}
 	if d.demoChain != nil {
 		errs = append(errs, d.demoChain.Close())
+	}
+	if d.editor != nil {
+		d.editor.Close()
 	}
 	if d.history != nil {
 		errs = append(errs, d.history.Close())

@@ -173,7 +173,7 @@ func (d *Daemon) addJobs() {
 	d.jobs.add("deposits", "", "look for payments of purchases on the chain", scanEvery, d.Scan)
 	d.jobs.add("expire", "", "end purchases that nobody paid", scanEvery, d.expire)
 	d.jobs.add("prune", "", "drop single calls, sessions and sign-ins that have ended", pruneEvery, d.prune)
-	d.jobs.add("sweep", "", "look again at payments by call that may have vanished from the chain", sweepEvery, d.sweep)
+	d.jobs.add("sweep", "", "look again at payments by call that may have vanished from the chain", sweepEvery, d.Sweep)
 	d.jobs.add("flush", "", "write down when keys were last used", flushEvery, d.keys.Flush)
 	d.jobs.add(jobBackup, "", "back up the databases and keys", 0, d.BackUp)
 }

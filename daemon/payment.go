@@ -32,6 +32,7 @@ var (
 	_ billing.DepositStore = (*store.Store)(nil)
 	_ billing.Arrivals     = (*chain.Client)(nil)
 	_ billing.StrayStore   = (*store.Store)(nil)
+	_ billing.WaitingStore = (*store.Store)(nil)
 )
 
 // Chain is where payments are made.
@@ -40,6 +41,7 @@ type Chain struct {
 	Token    string        // address of the USDG contract
 	Treasury string        // address that is paid to
 	Wait     time.Duration // for a payment to be in a block; 0 means chain.DefaultWait
+	AtOnce   bool          // big purchases are verified without waiting until their block is safe
 }
 
 // quoteKeyFile is the name, in the data directory, of the file with the keys of quotes: one a line, in hexadecimal, the one that is used
@@ -78,9 +80,11 @@ func (d *Daemon) openChain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.counter = billing.NewCounter(billing.CounterConfig{
-		Store: d.store, Chain: d.chain, Meter: d.meter, Rose: d.keys.Rose, NewID: uuid.NewString, Now: d.cfg.Now,
-	})
+	counter := billing.CounterConfig{Store: d.store, Chain: d.chain, Meter: d.meter, Rose: d.keys.Rose, NewID: uuid.NewString, Now: d.cfg.Now}
+	if !d.cfg.Chain.AtOnce {
+		counter.Waiting = d.store
+	}
+	d.counter = billing.NewCounter(counter)
 	return nil
 }
 
@@ -150,8 +154,8 @@ func quoteKeys(dir string) ([][]byte, error) {
 	return keys, nil
 }
 
-// sweep looks again at payments that may have vanished, and drops answers that are kept no longer.
-func (d *Daemon) sweep(ctx context.Context) error {
+// Sweep looks again, beside the schedule, at payments that may have vanished, and drops answers that are kept no longer.
+func (d *Daemon) Sweep(ctx context.Context) error {
 	if d.desk == nil {
 		return nil
 	}
@@ -160,6 +164,6 @@ func (d *Daemon) sweep(ctx context.Context) error {
 	}
 	return x402.Sweep(ctx, d.store, d.chain, d.chain, func(p x402.Placed) {
 		d.metrics.Vanished()
-		d.cfg.Logger.Error("a payment has vanished from the chain after its call was answered", "tx", "0x"+hex.EncodeToString(p.Hash[:]), "block", p.Block)
+		d.cfg.Logger.Error("a payment has vanished from the chain; what it paid for is given: contextd deposits unmatched", "tx", "0x"+hex.EncodeToString(p.Hash[:]), "block", p.Block)
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/wallet"
 	"github.com/contextd/contextd/tui/qr"
 )
 
@@ -29,6 +30,7 @@ type buyOptions struct {
 	app       *app.App
 	key       string
 	maxAmount string
+	wallet    string
 	dryRun    bool
 	noWait    bool
 }
@@ -46,10 +48,19 @@ func newBuy(a *app.App) *cobra.Command {
 	}, depositFields(), func(ctx context.Context, args []string) error { return o.run(ctx, api.CreditPack(args[0])) })
 	f := c.Flags()
 	f.StringVar(&o.key, "key", "", "put the credits on this key, by its `id`; else on your oldest")
+	f.StringVar(&o.wallet, "wallet", "", "pay from this wallet, by its `name`, as --pay does from the configured one")
 	f.StringVar(&o.maxAmount, "max-amount", "", "buy nothing that costs more `USDG`")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only say what it costs")
 	f.BoolVar(&o.noWait, "no-wait", false, "only begin the purchase and say what to transfer")
 	return c
+}
+
+// pays reports whether the price comes from a wallet.
+func (o *buyOptions) pays() bool {
+	if o.wallet != "" {
+		o.app.UseWallet(o.wallet)
+	}
+	return o.wallet != "" || o.app.Pays()
 }
 
 // run buys a pack.
@@ -73,21 +84,46 @@ func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 		o.app.Note("would buy %s", what)
 		return nil
 	}
-	if o.app.Flags.Pay {
+	if o.pays() {
+		if done, err := o.goOn(ctx, pack); done || err != nil {
+			return err
+		}
 		if err := o.app.Confirm(ctx, "buy "+what+" from the wallet"); err != nil {
 			return err
 		}
+		if err := o.app.OpenPurse(ctx); err != nil { // before a purchase is begun that it cannot pay
+			return err
+		}
 	}
+	return o.begin(ctx, pack)
+}
+
+// goOn finishes a purchase of the pack whose payment was begun before: it is never paid for twice. It reports whether there was one.
+func (o *buyOptions) goOn(ctx context.Context, pack api.CreditPack) (done bool, err error) {
+	begun, err := o.app.BegunPurchase(ctx, pack)
+	if begun == nil || err != nil {
+		return false, err
+	}
+	o.app.Note("a purchase of %s was paid for with %s before and not finished; going on with it", pack, begun.TxHash)
+	d, err := o.app.FinishPurchase(ctx, *begun)
+	if errors.Is(err, wallet.ErrNotBegun) { // it can never get on chain
+		return false, nil
+	}
+	return true, o.end(ctx, d, err)
+}
+
+// begin begins a purchase and waits for its end.
+func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 	intent, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.DepositIntent, error) {
 		return c.Buy(ctx, pack, o.key, opts...)
 	})
 	if err != nil {
 		return err
 	}
-	if !o.app.Flags.Pay {
+	if !o.pays() {
 		o.tell(intent)
 	}
-	if o.noWait && !o.app.Flags.Pay {
+	if o.noWait && !o.pays() {
 		return show(ctx, o.app, intent, &output.Rows{Columns: []string{"deposit", "amount", "to", "chain", "until"}, Rows: [][]string{{
 			intent.ID, intent.AmountUSDC, intent.Recipient, strconv.FormatInt(intent.ChainID, 10), o.until(intent),
 		}}})
@@ -99,12 +135,16 @@ func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 	wait, cancel := context.WithDeadline(ctx, time.Unix(intent.ExpiresAt, 0).Add(time.Minute))
 	defer cancel()
 	var d *api.Deposit
-	if o.app.Flags.Pay {
+	if o.pays() {
 		d, err = console.PayDeposit(wait, intent, o.app.Purse())
 	} else {
 		d, err = console.AwaitDeposit(wait, intent.ID, "")
 	}
-	return o.end(ctx, intent, d, err)
+	var paid *sdk.PaidError
+	if errors.As(err, &paid) {
+		o.app.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits deposits verify %s --tx %s", paid.Proof.TxHash, intent.ID, paid.Proof.TxHash)
+	}
+	return o.end(ctx, d, err)
 }
 
 // until is the end of a purchase, for people.
@@ -121,67 +161,18 @@ func (o *buyOptions) tell(i *api.DepositIntent) {
 			fmt.Fprintln(o.app.Err, strings.Join(lines, "\n"))
 		}
 	}
-	o.app.Note("waiting for it; Ctrl-C leaves the purchase as it is. Faster, with the transaction:\n  ctx credits verify %s --tx 0x…", i.ID)
+	o.app.Note("waiting for it; Ctrl-C leaves the purchase as it is. Faster, with the transaction:\n  ctx credits deposits verify %s --tx 0x…", i.ID)
 }
 
 // end says what became of a purchase.
-func (o *buyOptions) end(ctx context.Context, i *api.DepositIntent, d *api.Deposit, err error) error {
-	var paid *sdk.PaidError
-	if errors.As(err, &paid) {
-		o.app.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits verify %s --tx %s", paid.Proof.TxHash, i.ID, paid.Proof.TxHash)
-	}
+func (o *buyOptions) end(ctx context.Context, d *api.Deposit, err error) error {
 	if err != nil {
 		return err
 	}
 	if d.Status == api.DepositExpired {
-		return &app.Failure{Exit: app.ExitChain, Reason: "expired", Err: fmt.Errorf("nothing arrived for purchase %s until %s", d.ID, o.until(i)),
+		return &app.Failure{Exit: app.ExitChain, Reason: "expired", Err: fmt.Errorf("nothing arrived for purchase %s until %s", d.ID, d.ExpiresAt.In(o.app.Now().Location()).Format(time.DateTime)),
 			Hint: "if you have paid, tell the operator the hash of the transaction: nothing that arrived is lost"}
 	}
 	o.app.Note("%d credits are yours", d.Credits)
 	return show(ctx, o.app, d, depositRows([]api.Deposit{*d}, o.app))
-}
-
-// depositRows are deposits as a table.
-func depositRows(list []api.Deposit, a *app.App) *output.Rows {
-	rows := &output.Rows{Columns: []string{"deposit", "pack", "credits", "usdg", "status", "until", "transaction"}, Right: []bool{false, false, true, true}, Wide: 6,
-		Empty: "no purchase yet; ctx credits buy PACK makes one"}
-	for _, d := range list {
-		tx := ""
-		if d.TxHash != nil {
-			tx = *d.TxHash
-		}
-		rows.Rows = append(rows.Rows, []string{d.ID, string(d.Pack), strconv.FormatInt(d.Credits, 10), d.AmountUSDC, string(d.Status),
-			d.ExpiresAt.In(a.Now().Location()).Format(time.DateTime), tx})
-	}
-	return rows
-}
-
-// newDeposits makes the command that lists purchases.
-func newDeposits(a *app.App) *cobra.Command {
-	return a.Command(&cobra.Command{Use: "deposits", Short: "List your newest purchases of credits"}, depositFields(), func(ctx context.Context, _ []string) error {
-		b, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
-			return c.Balance(ctx, "", opts...)
-		})
-		if err != nil {
-			return err
-		}
-		return show(ctx, a, b.RecentDeposits, depositRows(b.RecentDeposits, a))
-	})
-}
-
-// newVerify makes the command that has the service look for a payment.
-func newVerify(a *app.App) *cobra.Command {
-	var tx string
-	c := a.Command(&cobra.Command{Use: "verify DEPOSIT --tx HASH", Short: "Have the service look for the payment of a purchase", Args: cobra.ExactArgs(1)}, depositFields(),
-		func(ctx context.Context, args []string) error {
-			d, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error) {
-				return c.Deposit(ctx, args[0], tx, opts...)
-			})
-			if err != nil {
-				return err
-			}
-			return show(ctx, a, d, depositRows([]api.Deposit{*d}, a))
-		})
-	c.Flags().StringVar(&tx, "tx", "", "look in the transaction with this `hash`; else only say how the purchase stands")
-	return c
 }

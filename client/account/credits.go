@@ -32,7 +32,7 @@ func newCredits(a *app.App) *cobra.Command {
 	usage.Flags().StringVar(&since, "since", "30d", "from so `long` ago (7d) or from a date")
 	return a.Group(&cobra.Command{Use: "credits", Short: "Buy credits, and see what they were spent on",
 		Example: "  ctx credits buy starter\n  ctx credits balance\n  ctx credits usage --since 7d"},
-		balance, packs, newBuy(a), newDeposits(a), newVerify(a), usage)
+		balance, packs, newBuy(a), newDeposits(a), usage)
 }
 
 // showBalance shows the balance of all keys, or of one.

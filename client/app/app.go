@@ -12,6 +12,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // System is what surrounds the program.
@@ -60,6 +63,9 @@ type App struct {
 	client    *sdk.Client
 	stored    *config.Credential // of the profile in use, nil until it was read
 	transport *http.Transport
+	payer     sdk.Payer // pays in place of the wallet, nil for the wallet
+	wallet    string    // to use in place of the configured one, "" for that
+	purse     *purse    // pays from the wallet, nil until asked for
 }
 
 // New makes the App of a run in the surroundings s.
@@ -73,8 +79,11 @@ func New(s System) *App {
 	return a
 }
 
-// Close ends the connections that are open.
-func (a *App) Close() { a.transport.CloseIdleConnections() }
+// Close notes what was paid and answered, and ends the connections that are open.
+func (a *App) Close() {
+	a.purse.close()
+	a.transport.CloseIdleConnections()
+}
 
 // Paths are the places of the configuration.
 func (a *App) Paths() (config.Paths, error) { return config.Locate(a.LookupEnv, a.Flags.ConfigFile) }
@@ -94,6 +103,20 @@ func (a *App) Config() (*config.Config, error) {
 	}
 	a.config = c
 	return c, nil
+}
+
+// SetHere writes a setting for the profile in use: into the profile, or at the top of the file for the one that is not in it.
+func (a *App) SetHere(name, value string) error {
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	profile := c.Profile()
+	if profile == config.DefaultProfile && !slices.Contains(c.Profiles, profile) {
+		profile = ""
+	}
+	a.config = nil // the next who asks reads it anew
+	return c.Set(profile, name, value)
 }
 
 // Key is the key that calls are made with, zero if there is none, and where it comes from.
@@ -129,20 +152,37 @@ func (a *App) Client() (*sdk.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	pays := sdk.WithPayer(nil)
 	var key sdk.Key
-	if a.Flags.Pay {
-		pays = sdk.WithPayer(a.Purse())
+	var payer sdk.Payer
+	if a.payer != nil {
+		payer = a.payer
+	} else if a.Pays() {
+		payer = a.Purse()
 	} else if key, _, err = a.Key(); err != nil {
 		return nil, err
 	}
-	a.client, err = sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(c.Get(config.BaseURL).Text), sdk.WithAPIKey(key), pays,
+	a.client, err = a.newClient(c, c.Get(config.BaseURL).Text, key, payer)
+	return a.client, err
+}
+
+// PayingClient is a client of the service at an address, which need not be the configured one: it sends no key, and p pays.
+func (a *App) PayingClient(address string, p sdk.Payer) (*sdk.Client, error) {
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	return a.newClient(c, address, sdk.Key{}, p)
+}
+
+// newClient makes a client with what is configured for all of them.
+func (a *App) newClient(c *config.Config, address string, key sdk.Key, p sdk.Payer) (*sdk.Client, error) {
+	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(address), sdk.WithAPIKey(key), sdk.WithPayer(p),
 		sdk.WithTimeout(c.Timeout()), sdk.WithRetries(c.Retries()), sdk.WithUserAgent("ctx/"+build.Read().Version),
 		sdk.WithHTTPClient(&http.Client{Transport: a.HTTP()}))
 	if err != nil {
 		return nil, Invalid("%w", err)
 	}
-	return a.client, nil
+	return client, nil
 }
 
 // HTTP is what requests are sent with. With --debug it tells each on stderr.
@@ -213,9 +253,22 @@ func (a *App) Told(meta *sdk.Response) {
 	if meta.Demo() && err == nil && (!spec.Machine() || a.ErrTTY) {
 		fmt.Fprintln(a.Err, a.Style(a.ErrTTY).Warn("demo data: recorded, synthetic values"))
 	}
+	if warning := warningIn(meta.Header); warning != "" {
+		fmt.Fprintln(a.Err, a.Style(a.ErrTTY).Warn("warning: "+warning))
+	}
 	if a.Flags.Verbose {
 		a.Note("status %d, request %s, %d request(s) sent", meta.Status, meta.RequestID, meta.Attempts)
 	}
+}
+
+// warningIn is the text of a warning of the service, "" if there is none.
+func warningIn(h http.Header) string {
+	_, quoted, _ := strings.Cut(h.Get(api.HeaderWarning), ` "`)
+	text, err := strconv.Unquote(`"` + quoted)
+	if err != nil {
+		return ""
+	}
+	return output.CleanLine(text)
 }
 
 // Confirm asks a yes-or-no question, answered by --yes. Where nobody can be asked it fails at once and names the flag.

@@ -91,7 +91,7 @@ func Judge(err error) *Failure {
 func judgePayment(err error) *Failure {
 	switch {
 	case errors.Is(err, wallet.ErrPolicy) || errors.Is(err, wallet.ErrRecipient) || errors.Is(err, wallet.ErrWrongChain):
-		return &Failure{Exit: ExitCap, Reason: "payment_refused", Err: err, Hint: "ctx config list, for what the wallet may pay"}
+		return &Failure{Exit: ExitCap, Reason: "payment_refused", Err: err, Hint: "ctx pay policy show, for what the wallet may pay"}
 	case errors.Is(err, wallet.ErrNoGas) || errors.Is(err, wallet.ErrNoUSDG) || errors.Is(err, wallet.ErrReverted):
 		return &Failure{Exit: ExitChain, Reason: "payment_failed", Err: err}
 	}

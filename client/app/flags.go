@@ -23,7 +23,6 @@ type Flags struct {
 	Debug      bool
 	NoColor    bool
 	NoInput    bool
-	Pay        bool
 	Yes        bool
 
 	fields string
@@ -38,7 +37,7 @@ func (f *Flags) Bind(set *pflag.FlagSet) {
 	set.String("base-url", "", "`address` of the service (default "+api.DefaultBaseURL+")")
 	set.String("api-key-file", "", "read the API key from `file`, - for stdin")
 	set.StringVar(&f.ConfigFile, "config", "", "read settings from `file`")
-	set.BoolVar(&f.Pay, "pay", false, "pay for calls from the wallet, one by one, and send no key")
+	set.Bool("pay", false, "pay for calls from the wallet, one by one, and send no key")
 	set.Duration("timeout", sdk.DefaultTimeout, "time limit of a call, retries included")
 	set.Int("retries", sdk.DefaultRetries, "attempts after the first")
 	set.StringVar(&f.RequestID, "request-id", "", "send this `uuid` as the request id")
@@ -89,7 +88,7 @@ func (a *App) Check(fields []string) error {
 		return Invalid("--request-id %q is not a UUID", id)
 	}
 	spec, err := a.Spec()
-	if err != nil {
+	if err != nil || a.payer != nil { // the command around this one has been checked
 		return err
 	}
 	known := map[string]bool{}

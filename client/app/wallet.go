@@ -4,14 +4,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/contextd/contextd/client/config"
-	"github.com/contextd/contextd/client/output"
-	"github.com/contextd/contextd/internal/usdg"
-	"github.com/contextd/contextd/sdk"
-	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
@@ -31,6 +26,9 @@ func (a *App) OpenWallet(ctx context.Context, name, passwordFile string) (*walle
 		return nil, err
 	}
 	if name == "" {
+		name = a.wallet
+	}
+	if name == "" {
 		if text := a.Env(envPrivateKey); text != "" {
 			key, err := wallet.ParseKey(text)
 			if err != nil {
@@ -43,11 +41,25 @@ func (a *App) OpenWallet(ctx context.Context, name, passwordFile string) (*walle
 	if name == "" {
 		return nil, Invalid("no wallet is configured").WithHint("ctx config set wallet FILE")
 	}
+	file, err := a.FindWallet(name)
+	if err != nil {
+		return nil, err
+	}
+	return a.OpenFile(ctx, file, passwordFile)
+}
+
+// FindWallet finds the wallet called name, without opening it.
+func (a *App) FindWallet(name string) (wallet.File, error) {
 	file, err := wallet.Find(name, a.Keystores()...)
 	if err != nil {
-		return nil, Invalid("%w", err).WithHint("name a keystore file: ctx config set wallet FILE")
+		return file, Invalid("%w", err).WithHint("ctx wallet list, or name a keystore file")
 	}
-	passphrase, err := a.passphrase(ctx, file, passwordFile)
+	return file, nil
+}
+
+// OpenFile opens a wallet. passwordFile is as for OpenWallet.
+func (a *App) OpenFile(ctx context.Context, file wallet.File, passwordFile string) (*wallet.Key, error) {
+	passphrase, err := a.Passphrase(ctx, file, passwordFile)
 	if err != nil {
 		return nil, err
 	}
@@ -59,10 +71,46 @@ func (a *App) OpenWallet(ctx context.Context, name, passwordFile string) (*walle
 	return key, nil
 }
 
+// WalletAddress is the address of the wallet called name, the configured one for "". Only a file that does not say it has to be opened.
+func (a *App) WalletAddress(ctx context.Context, name, passwordFile string) (string, error) {
+	c, err := a.Config()
+	if err != nil {
+		return "", err
+	}
+	file := wallet.File{}
+	if name == "" {
+		name = a.wallet
+	}
+	if name == "" && a.Env(envPrivateKey) == "" {
+		name = c.Get(config.Wallet).Text
+	}
+	if name != "" {
+		if file, err = a.FindWallet(name); err != nil || file.Address != "" {
+			return file.Address, err
+		}
+	}
+	key, err := a.OpenWallet(ctx, name, passwordFile)
+	if err != nil {
+		return "", err
+	}
+	return key.Address(), nil
+}
+
+// UseWallet has the wallet called name, in place of the configured one, pay in this run.
+func (a *App) UseWallet(name string) { a.wallet = name }
+
 // HasWallet reports whether a wallet is configured.
 func (a *App) HasWallet() bool {
 	c, err := a.Config()
 	return err == nil && (a.Env(envPrivateKey) != "" || c.Get(config.Wallet).Text != "")
+}
+
+// OpenKey is the variable that has the key of a wallet in the clear, "" if it is not set. It wins over the configuration.
+func (a *App) OpenKey() string {
+	if a.Env(envPrivateKey) == "" {
+		return ""
+	}
+	return envPrivateKey
 }
 
 // Keystores are the directories where wallets are looked for. New ones go into the first.
@@ -82,17 +130,13 @@ func (a *App) DataDir() string {
 	return filepath.Join(share, "ctx")
 }
 
-// passphrase is that of a wallet: from a file, the environment or the terminal.
-func (a *App) passphrase(ctx context.Context, file wallet.File, path string) (string, error) {
+// Passphrase is that of a wallet: from a file, - for standard input, the environment or the terminal.
+func (a *App) Passphrase(ctx context.Context, file wallet.File, path string) (string, error) {
 	if path == "" {
 		path = a.Env(envPasswordFile)
 	}
 	if path != "" {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return "", Invalid("read passphrase: %w", err)
-		}
-		return strings.TrimRight(string(text), "\r\n"), nil
+		return a.readPassphrase(path)
 	}
 	if text, ok := a.LookupEnv(envPassword); ok {
 		return text, nil
@@ -100,71 +144,39 @@ func (a *App) passphrase(ctx context.Context, file wallet.File, path string) (st
 	return a.AskHidden(ctx, "Passphrase of "+filepath.Base(file.Path), "add --password-file FILE, or set "+envPasswordFile)
 }
 
+// readPassphrase reads one from a file, or a line of standard input for -.
+func (a *App) readPassphrase(path string) (string, error) {
+	if path == "-" {
+		return a.Line()
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", Invalid("read passphrase: %w", err)
+	}
+	return strings.TrimRight(string(text), "\r\n"), nil
+}
+
 // NewPassphrase is one for a new wallet: from a file, the environment or, twice, the terminal.
 func (a *App) NewPassphrase(ctx context.Context, path string) (string, error) {
-	first, err := a.passphrase(ctx, wallet.File{Path: "the new wallet"}, path)
-	if err != nil || path != "" || a.Env(envPasswordFile) != "" || a.Env(envPassword) != "" {
-		return first, err
+	if path != "" || a.Env(envPasswordFile) != "" || a.Env(envPassword) != "" {
+		return a.Passphrase(ctx, wallet.File{}, path)
 	}
-	again, err := a.AskHidden(ctx, "The same again", "add --password-file FILE")
+	return a.OtherPassphrase(ctx, "", "add --password-file FILE, or set "+envPasswordFile)
+}
+
+// OtherPassphrase is one that is to hold from now on, from a file or, twice, the terminal, and never from the environment, which has the
+// one that holds already. instead is what to do where nobody can be asked.
+func (a *App) OtherPassphrase(ctx context.Context, path, instead string) (string, error) {
+	if path != "" {
+		return a.readPassphrase(path)
+	}
+	first, err := a.AskHidden(ctx, "New passphrase", instead)
+	if err != nil {
+		return "", err
+	}
+	again, err := a.AskHidden(ctx, "The same again", instead)
 	if err == nil && again != first {
 		err = Invalid("the two differ; nothing was written")
 	}
 	return first, err
-}
-
-// purse pays for calls. It opens the wallet when the first has to be paid.
-type purse struct {
-	app   *App
-	payer *wallet.Payer // nil until then
-}
-
-// Purse pays from the wallet.
-func (a *App) Purse() sdk.Payer { return &purse{app: a} }
-
-// Pay pays q.
-func (p *purse) Pay(ctx context.Context, q sdk.Quote) (api.PaymentProof, error) {
-	if p.payer == nil {
-		payer, err := p.app.Payer(ctx)
-		if err != nil {
-			return api.PaymentProof{}, err
-		}
-		p.payer = payer
-	}
-	return p.payer.Pay(ctx, q)
-}
-
-// Settled notes what became of a payment.
-func (p *purse) Settled(proof api.PaymentProof, refused error) error {
-	return p.payer.Settled(proof, refused)
-}
-
-// Payer pays from the configured wallet, by the chain and the bounds of the configuration.
-func (a *App) Payer(ctx context.Context) (*wallet.Payer, error) {
-	c, err := a.Config()
-	if err != nil {
-		return nil, err
-	}
-	if c.Get(config.RPCURL).Text == "" || c.Get(config.Token).Text == "" {
-		return nil, Invalid("to pay, ctx has to know the chain").
-			WithHint("ctx config set rpc_url URL; ctx config set token ADDRESS; ctx config set chain_id ID")
-	}
-	key, err := a.OpenWallet(ctx, "", "")
-	if err != nil {
-		return nil, err
-	}
-	chainID, _ := strconv.ParseInt(c.Get(config.ChainID).Text, 10, 64) // Load has checked it, as the amounts
-	amount := func(name string) usdg.Amount {
-		n, _ := usdg.ParseAmount(c.Get(name).Text)
-		return n
-	}
-	p, err := wallet.NewPayer(ctx, wallet.Config{
-		Key: key, RPCURL: c.Get(config.RPCURL).Text, ChainID: chainID, Token: c.Get(config.Token).Text, Dir: a.DataDir(), Now: a.Now,
-		Policy: wallet.Policy{PerCall: amount(config.MaxPerCall), PerDay: amount(config.MaxPerDay), PerMonth: amount(config.MaxPerMonth)},
-		Tell:   func(text string) { a.Note("%s", output.CleanLine(text)) },
-	})
-	if err != nil {
-		return nil, Invalid("%w", err)
-	}
-	return p, nil
 }

@@ -32,6 +32,7 @@ const (
 	RPCURL      = "rpc_url"
 	ChainID     = "chain_id"
 	Token       = "token"
+	Pay         = "pay"
 	MaxPerCall  = "max_per_call"
 	MaxPerDay   = "max_per_day"
 	MaxPerMonth = "max_per_month"
@@ -65,6 +66,7 @@ func Settings() []Setting {
 		{RPCURL, "CTX_RPC_URL", "", "", "JSON-RPC of the chain to pay on", checkOptional(checkURL)},
 		{ChainID, "CTX_CHAIN_ID", "", strconv.Itoa(api.ChainIDMain), "id of that chain", checkChain},
 		{Token, "CTX_TOKEN", "", "", "address of the USDG contract there", checkOptional(checkAddress)},
+		{Pay, "CTX_PAY", "pay", "false", "true pays for calls from the wallet, one by one, and sends no key", checkSwitch},
 		{MaxPerCall, "CTX_MAX_PER_CALL", "", "0.05", "most that is paid for a call, in USDG", checkAmount},
 		{MaxPerDay, "CTX_MAX_PER_DAY", "", "1", "most that is paid in 24 hours, in USDG", checkAmount},
 		{MaxPerMonth, "CTX_MAX_PER_MONTH", "", "10", "most that is paid in 30 days, in USDG", checkAmount},
@@ -135,6 +137,14 @@ func checkOutput(format string) error {
 func checkColor(when string) error {
 	if !slices.Contains([]string{"auto", "always", "never"}, when) {
 		return fmt.Errorf("%q is none of auto, always, never", when)
+	}
+	return nil
+}
+
+// checkSwitch takes true and false.
+func checkSwitch(text string) error {
+	if text != "true" && text != "false" {
+		return fmt.Errorf("%q is neither true nor false", text)
 	}
 	return nil
 }

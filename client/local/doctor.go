@@ -51,7 +51,8 @@ func newDoctor(a *app.App) *cobra.Command {
 	o := doctorOptions{app: a}
 	c := lenient(&cobra.Command{Use: "doctor", Short: "Check the configuration, the service and the key", Args: cobra.NoArgs,
 		Long: "Check the configuration, the connection, the clock, the key, access to the pack and the age of its state.\n" +
-			"The last costs one call; --free leaves it out. It exits 1 if something is broken.",
+			"That costs one call; --free leaves it out. Where a wallet or a chain is configured, check them too, what the\n" +
+			"wallet has and may pay, and whether a payment is unfinished. It exits 1 if something is broken.",
 		Example: "  ctx doctor\n  ctx doctor --free -o json",
 	}, func(c *cobra.Command, _ []string) error { return o.run(c.Context()) })
 	app.SetFields(c, "check", "outcome", "found", "fix")
@@ -72,6 +73,7 @@ func (o *doctorOptions) run(ctx context.Context) error {
 		if o.server(ctx, c) {
 			o.service(ctx, c)
 		}
+		o.solvency(ctx, c)
 	}
 	if err := o.print(ctx); err != nil {
 		return err
@@ -182,6 +184,10 @@ func isLoopback(host string) bool {
 
 // service checks the key, the pack and the age of the state.
 func (o *doctorOptions) service(ctx context.Context, c *config.Config) {
+	if o.app.Pays() {
+		o.add("key", outcomeOK, "", "none is sent: calls are paid for one by one (from %s)", c.Get(config.Pay).Origin)
+		return
+	}
 	key, origin, err := o.app.Key()
 	switch {
 	case err != nil:

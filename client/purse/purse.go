@@ -10,14 +10,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/app"
 	"github.com/contextd/contextd/client/output"
-	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
@@ -46,7 +43,7 @@ type walletOptions struct {
 // newWallet makes the group of commands on wallets.
 func newWallet(a *app.App) *cobra.Command {
 	o := &walletOptions{app: a}
-	fields := []string{"name", "address", "path"}
+	fields := fileFields()
 	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the wallets in the keystore directories"}, fields, o.list)
 	create := a.Command(&cobra.Command{Use: "new NAME", Short: "Make a wallet: a new key in a keystore file", Args: cobra.ExactArgs(1),
 		Example: "  ctx wallet new agent\n  ctx wallet new agent --password-file pass.txt"}, fields, func(ctx context.Context, args []string) error {
@@ -59,13 +56,29 @@ func newWallet(a *app.App) *cobra.Command {
 	load := a.Command(&cobra.Command{Use: "import NAME --key-file FILE", Short: "Make a wallet of a private key in hexadecimal", Args: cobra.ExactArgs(1),
 		Example: "  jq -r .wallet.privateKey demo.json | ctx wallet import demo --key-file - --password-file pass.txt"}, fields, o.load)
 	load.Flags().StringVar(&o.keyFile, "key-file", "", "read the private key from `file`, - for standard input")
-	for _, c := range []*cobra.Command{create, load} {
-		c.Flags().StringVar(&o.passwordFile, "password-file", "", "read the passphrase from this `file`; else you are asked for it")
+	balance := a.Command(&cobra.Command{Use: "balance", Short: "Say what the configured wallet has"}, []string{"address", "usdg", "wei", "chainId"}, o.balance)
+	address := a.Command(&cobra.Command{Use: "address [NAME]", Short: "Say the address of a wallet, the configured one without NAME", Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: o.names}, []string{"address"}, o.address)
+	for _, c := range []*cobra.Command{create, load, balance, address} {
+		o.bindPassphrase(c)
 	}
-	balance := a.Command(&cobra.Command{Use: "balance", Short: "Say what the configured wallet has"}, []string{"address", "usdg", "wei", "chainId"},
-		func(ctx context.Context, _ []string) error { return showBalance(ctx, a) })
-	return a.Group(&cobra.Command{Use: "wallet", Short: "Keep wallets to pay and sign in with", Example: "  ctx wallet new agent\n  ctx config set wallet agent\n  ctx wallet balance"},
-		list, create, load, balance)
+	return a.Group(&cobra.Command{Use: "wallet", Short: "Keep wallets to pay and sign in with", Example: "  ctx wallet new agent\n  ctx wallet use agent\n  ctx wallet balance"},
+		list, create, load, newUse(a), address, balance, newExport(a), newPasswd(a), newDelete(a))
+}
+
+// bindPassphrase defines the flag that names the passphrase of a wallet.
+func (o *walletOptions) bindPassphrase(c *cobra.Command) {
+	c.Flags().StringVar(&o.passwordFile, "password-file", "", "read the passphrase from this `file`, - for standard input; else you are asked for it")
+}
+
+// names completes the name of a wallet.
+func (o *walletOptions) names(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	files, _ := wallet.List(o.app.Keystores()...) // what cannot be listed is not offered
+	var names []string
+	for _, f := range files {
+		names = append(names, filepath.Base(f.Path)+"\t"+f.Address)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // list shows the wallets.
@@ -119,13 +132,17 @@ func (o *walletOptions) save(ctx context.Context, key *wallet.Key, name string) 
 	if err != nil {
 		return app.Invalid("%w", err)
 	}
-	o.app.Note("the wallet is in %s; without its passphrase nobody gets at it, you neither\nto use it: ctx config set wallet %s", f.Path, name)
-	return show(ctx, o.app, rowOf(f), &output.Rows{Columns: []string{"name", "address", "file"}, Wide: 2, Rows: [][]string{{name, f.Address, f.Path}}})
+	o.app.Note("the wallet is in %s; without its passphrase nobody gets at it, you neither\nto use it: ctx wallet use %s", f.Path, name)
+	return show(ctx, o.app, rowOf(f), fileTable(f))
 }
 
-// showBalance shows what the wallet has.
-func showBalance(ctx context.Context, a *app.App) error {
-	p, err := a.Payer(ctx)
+// balance shows what the wallet has.
+func (o *walletOptions) balance(ctx context.Context, _ []string) error {
+	address, err := o.app.WalletAddress(ctx, "", o.passwordFile)
+	if err != nil {
+		return err
+	}
+	p, err := o.app.Looker(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -134,45 +151,25 @@ func showBalance(ctx context.Context, a *app.App) error {
 	if err != nil {
 		return err
 	}
-	return show(ctx, a, b, &output.Rows{Columns: []string{"wallet", "usdg", "ether", "chain"}, Rows: [][]string{{b.Address, b.USDG.String(), ether(b.Wei), fmt.Sprint(b.ChainID)}}})
+	return show(ctx, o.app, b, &output.Rows{Columns: []string{"wallet", "usdg", "ether", "chain"},
+		Rows: [][]string{{b.Address, b.USDG.String(), wallet.Ether(b.Wei), fmt.Sprint(b.ChainID)}}})
 }
 
-// ether is an amount of wei in ether, without the zeros at its end.
-func ether(wei string) string {
-	const decimals = 18
-	digits := strings.Repeat("0", max(0, decimals+1-len(wei))) + wei
-	return strings.TrimRight(strings.TrimRight(digits[:len(digits)-decimals]+"."+digits[len(digits)-decimals:], "0"), ".")
-}
-
-// newPay makes the group of commands about payments.
-func newPay(a *app.App) *cobra.Command {
-	receipts := a.Command(&cobra.Command{Use: "receipts", Aliases: []string{"list"}, Short: "List what was paid from your wallets, newest first",
-		Long: "List what was paid from your wallets, newest first. Signed and mined are payments that were not answered yet: the same command as\n" +
-			"before goes on with them.", Example: "  ctx pay receipts\n  ctx pay receipts --jq 'map(.amountMicros) | add / 1e6'"},
-		[]string{"at", "service", "request", "amountMicros", "recipient", "payer", "txHash", "state", "note"},
-		func(ctx context.Context, _ []string) error { return showReceipts(ctx, a) })
-	return a.Group(&cobra.Command{Use: "pay", Short: "See what was paid from your wallets", Example: "  ctx pay receipts"}, receipts)
-}
-
-// showReceipts shows the journal of payments.
-func showReceipts(ctx context.Context, a *app.App) error {
-	list, err := wallet.Payments(a.DataDir())
+// address shows the address of a wallet.
+func (o *walletOptions) address(ctx context.Context, args []string) error {
+	address, err := o.app.WalletAddress(ctx, first(args), o.passwordFile)
 	if err != nil {
 		return err
 	}
-	newest := []wallet.Payment{}
-	var sum usdg.Amount
-	table := &output.Rows{Columns: []string{"at", "usdg", "for", "state", "transaction"}, Right: []bool{false, true}, Wide: 2, Empty: "nothing was paid yet"}
-	for i := len(list) - 1; i >= 0; i-- {
-		p := list[i]
-		newest = append(newest, p)
-		sum += p.Amount
-		table.Rows = append(table.Rows, []string{p.At.In(a.Now().Location()).Format(time.DateTime), p.Amount.String(), p.Request, string(p.State), p.TxHash})
+	return show(ctx, o.app, map[string]string{"address": address}, &output.Rows{Columns: []string{"address"}, Rows: [][]string{{address}}})
+}
+
+// first is the first of args, "" if there are none.
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
 	}
-	if len(list) > 0 && a.OutTTY {
-		a.Note("%d payments, %s USDG in all", len(list), sum)
-	}
-	return show(ctx, a, newest, table)
+	return args[0]
 }
 
 // show writes v as JSON, or rows for people and pipes.

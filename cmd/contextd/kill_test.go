@@ -141,7 +141,7 @@ func TestKillUnderLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := issueWithCredits(t, dir, credits)
+	key := issueWithCredits(t, dir, "load", credits)
 	random := rand.New(rand.NewPCG(2, uint64(*kills)))
 	var answered int64
 	for life := range *kills {
@@ -168,13 +168,13 @@ func TestKillUnderLoad(t *testing.T) {
 }
 
 // issueWithCredits makes a key without a bound in dir and gives it credits, as the operator does.
-func issueWithCredits(t *testing.T, dir string, credits int64) string {
+func issueWithCredits(t *testing.T, dir, name string, credits int64) string {
 	t.Helper()
 	o, err := operator.Open(t.Context(), operator.Config{DataDir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	issued, err := o.IssueKey(t.Context(), web.AdminKeyRequest{CreateKeyRequest: api.CreateKeyRequest{Name: "load"}, Tier: api.TierEnterprise})
+	issued, err := o.IssueKey(t.Context(), web.AdminKeyRequest{CreateKeyRequest: api.CreateKeyRequest{Name: name}, Tier: api.TierEnterprise})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -185,7 +185,7 @@ func TestKillWhileBackingUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := issueWithCredits(t, dir, 1_000_000)
+	key := issueWithCredits(t, dir, "load", 1_000_000)
 	random := rand.New(rand.NewPCG(4, uint64(*kills)))
 	lives := max(*kills/2, 2)
 	var cut, made int
@@ -202,7 +202,7 @@ func TestKillWhileBackingUp(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 			for {
-				o, err := operator.OpenDatabases(t.Context(), dir, time.Now)
+				o, err := operator.OpenDatabases(t.Context(), dir, upkeep.Directory{Path: dir, Now: time.Now})
 				if err != nil {
 					t.Error(err)
 					return

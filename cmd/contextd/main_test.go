@@ -26,13 +26,16 @@ import (
 	"github.com/contextd/contextd/daemon"
 )
 
-// asProgram makes the test binary be the program, for tests that start and kill it themselves.
+// asProgram makes the test binary be the program that it names, for tests that start and kill it themselves.
 const asProgram = "CONTEXTD_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	switch os.Getenv(asProgram) {
+	case "contextd":
 		main()
 		return
+	case "ctx":
+		runCtx()
 	}
 	testscript.Main(m, map[string]func(){"contextd": main, "ctx": runCtx})
 }
@@ -68,7 +71,7 @@ func params(dir string) testscript.Params {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"await": await, "exits": exits, "mode": mode, "usedemo": useDemo, "get": get,
+			"await": await, "exits": exits, "mode": mode, "usedemo": useDemo, "get": get, "model": serveModel,
 		},
 	}
 }
@@ -173,15 +176,21 @@ func addressIn(ts *testscript.TestScript, log string) string {
 	return ""
 }
 
-// program is the command that runs this program with args.
+// program is the command that runs contextd with args.
 func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	return programOf(t, "contextd", args...)
+}
+
+// programOf is the command that runs a program with args, in a home of its own.
+func programOf(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := exec.Command(self, args...)
-	c.Env = append(os.Environ(), asProgram+"=1", "HOME="+t.TempDir())
+	c.Env = append(os.Environ(), asProgram+"="+name, "HOME="+t.TempDir())
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return c
 }

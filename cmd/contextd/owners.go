@@ -27,6 +27,7 @@ type ownerConfig struct {
 		RPCURLFile string `mapstructure:"rpc_url_file"` // where the URL holds a secret
 		Token      string `mapstructure:"token"`
 		Treasury   string `mapstructure:"treasury"`
+		Finality   string `mapstructure:"deposit_finality"` // safe or latest
 	} `mapstructure:"chain"`
 	SMTP struct {
 		Host         string `mapstructure:"host"`
@@ -56,7 +57,7 @@ type tierConfig struct {
 func (s *settings) setOwnerDefaults() {
 	for key, value := range map[string]any{
 		"public_url": "", "trusted_proxies": []string{}, "chain.id": api.ChainIDTest,
-		"chain.rpc_url": "", "chain.rpc_url_file": "", "chain.token": "", "chain.treasury": "",
+		"chain.rpc_url": "", "chain.rpc_url_file": "", "chain.token": "", "chain.treasury": "", "chain.deposit_finality": "safe",
 		"smtp.host": "", "smtp.port": 0, "smtp.security": string(mail.StartTLS), "smtp.username": "", "smtp.password_file": "", "smtp.from": "",
 		"limits.free_calls": api.FreeCallsPerDay, "limits.active_keys": api.MaxActiveKeys,
 		"limits.sign_ins": console.DefaultSignIns, "limits.mails": console.DefaultMails, "limits.requests": console.DefaultRequests,
@@ -142,7 +143,10 @@ func (c ownerConfig) chain() (*daemon.Chain, error) {
 			return nil, cli.Usage("%s: %w", name, err)
 		}
 	}
-	return &daemon.Chain{RPCURL: rpc, Token: c.Chain.Token, Treasury: c.Chain.Treasury}, nil
+	if c.Chain.Finality != "safe" && c.Chain.Finality != "latest" {
+		return nil, cli.Usage("chain.deposit_finality is %q, neither safe nor latest", c.Chain.Finality)
+	}
+	return &daemon.Chain{RPCURL: rpc, Token: c.Chain.Token, Treasury: c.Chain.Treasury, AtOnce: c.Chain.Finality == "latest"}, nil
 }
 
 // parseNetwork reads a network, or an address as the network of that alone.
@@ -205,7 +209,7 @@ func (c ownerConfig) rows() [][2]string {
 	}
 	paid := "none: calls are paid with keys alone"
 	if c.Chain.Token != "" {
-		paid = fmt.Sprintf("id %d, token %s, treasury %s", c.Chain.ID, c.Chain.Token, c.Chain.Treasury)
+		paid = fmt.Sprintf("id %d, token %s, treasury %s, deposit_finality %s", c.Chain.ID, c.Chain.Token, c.Chain.Treasury, c.Chain.Finality)
 	}
 	public := c.PublicURL
 	if public == "" {

@@ -39,6 +39,31 @@ func TestReadme(t *testing.T) {
 	testscript.Run(t, params(dir))
 }
 
+// TestReadmeSettings: the examples for language models are settings that contextd takes.
+func TestReadmeSettings(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "\n### Briefs by a language model\n")
+	section, _, _ := strings.Cut(rest, "\n## ")
+	blocks := regexp.MustCompile("(?s)\n```yaml\n(.*?)```").FindAllStringSubmatch(section, -1)
+	if len(blocks) != 2 {
+		t.Fatalf("README.md has %d examples", len(blocks))
+	}
+	script, files := "", "-- anthropic.key --\nsecret\n"
+	for i, b := range blocks {
+		script += fmt.Sprintf("exec contextd check-config --config %d.yaml\nstdout '^brief.llm +(openai|anthropic)/'\n", i)
+		files += fmt.Sprintf("-- %d.yaml --\n%s", i, strings.ReplaceAll(b[1], "/etc/contextd/", ""))
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "settings.txtar"), []byte(script+files), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, params(dir))
+}
+
 // expect is the line that checks what a recipe printed.
 func expect(recipe string) string {
 	for command, line := range map[string]string{

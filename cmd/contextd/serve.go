@@ -69,8 +69,8 @@ func newCheckConfig(s *settings) *cobra.Command {
 				{"file", file}, {"data_dir", cfg.DataDir}, {"listen", cfg.Listen}, {"log.level", cfg.Log.Level}, {"log.format", cfg.Log.Format},
 				{"log.calls", fmt.Sprint(cfg.Log.Calls)}, {"admin.listen", cfg.Admin.Listen}, {"jobs.key_file", cfg.Jobs.KeyFile},
 				{"backup", fmt.Sprintf("every %q, keep %d, dir %q", cfg.Backup.Every, cfg.Backup.Keep, cfg.Backup.Dir)}, {"litestream", fmt.Sprint(cfg.Litestream)},
-				{"brief.at", cfg.Brief.At + " UTC"}, {"sources.disabled", fmt.Sprint(cfg.Sources.Disabled)},
-			}, cfg.rows()...) {
+				{"sources.disabled", fmt.Sprint(cfg.Sources.Disabled)},
+			}, append(cfg.Brief.Rows(), cfg.rows()...)...) {
 				fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
 			}
 			return w.Flush()

@@ -18,9 +18,11 @@ import (
 	"github.com/spf13/viper"
 	"golang.org/x/term"
 
+	"github.com/contextd/contextd/cmd/contextd/briefs"
 	"github.com/contextd/contextd/cmd/contextd/cli"
 	"github.com/contextd/contextd/cmd/contextd/data"
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/store/upkeep"
 	"github.com/contextd/contextd/daemon/web/hook"
 	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk/api"
@@ -45,15 +47,13 @@ type config struct {
 		Disabled         []string `mapstructure:"disabled"`
 		CoinGeckoKeyFile string   `mapstructure:"coingecko_key_file"`
 	} `mapstructure:"sources"`
-	Brief struct {
-		At string `mapstructure:"at"`
-	} `mapstructure:"brief"`
 	Backup struct {
 		Dir   string `mapstructure:"dir"`
 		Every string `mapstructure:"every"` // such as 24h or 7d; "" is never
 		Keep  int    `mapstructure:"keep"`
 	} `mapstructure:"backup"`
-	Litestream  bool `mapstructure:"litestream"`
+	Litestream  bool            `mapstructure:"litestream"`
+	Brief       briefs.Settings `mapstructure:"brief"`
 	ownerConfig `mapstructure:",squash"`
 }
 
@@ -81,9 +81,11 @@ func newSettings(flags *pflag.FlagSet) *settings {
 	s.v.SetDefault("backup.every", "")
 	s.v.SetDefault("backup.keep", 7)
 	s.v.SetDefault("litestream", false)
-	s.v.SetDefault("brief.at", "12:00")
 	s.v.SetDefault("sources.disabled", []string{})
 	s.v.SetDefault("sources.coingecko_key_file", "")
+	for key, value := range briefs.Defaults() {
+		s.v.SetDefault(key, value)
+	}
 	s.setOwnerDefaults()
 	s.v.SetEnvPrefix("CONTEXTD")
 	s.v.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
@@ -171,8 +173,7 @@ func (c config) check() error {
 	if f := c.Log.Format; f != "auto" && f != "text" && f != "json" {
 		return cli.Usage("log format is %q, not auto, text or json", f)
 	}
-	_, err := c.briefAt()
-	return err
+	return nil
 }
 
 // level is the log level.
@@ -184,15 +185,6 @@ func (c config) level() (slog.Level, error) {
 	return l, nil
 }
 
-// briefAt is the time of day of the daily brief.
-func (c config) briefAt() (time.Duration, error) {
-	t, err := time.Parse("15:04", c.Brief.At)
-	if err != nil {
-		return 0, cli.Usage("brief.at is %q, not a time of day such as 12:00 (UTC)", c.Brief.At)
-	}
-	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
-}
-
 // logger makes the log on w.
 func (c config) logger(w io.Writer) (*slog.Logger, error) {
 	level, err := c.level()
@@ -202,13 +194,22 @@ func (c config) logger(w io.Writer) (*slog.Logger, error) {
 	return newLogger(w, c.Log.Format, level), nil
 }
 
+// briefs is how briefs are written.
+func (c config) briefs() (daemon.Briefs, error) {
+	plan, err := c.Brief.Read()
+	if err != nil && !errors.As(err, new(*fs.PathError)) {
+		err = cli.Usage("%w", err)
+	}
+	return daemon.Briefs(plan), err
+}
+
 // daemon is c as the daemon takes it, with secrets read from their files.
 func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
-	at, err := c.briefAt()
+	written, err := c.briefs()
 	if err != nil {
 		return daemon.Config{}, err
 	}
-	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, BriefAt: at, Disabled: c.Sources.Disabled, AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, Litestream: c.Litestream, Logger: log}
+	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, Briefs: written, Disabled: c.Sources.Disabled, AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, Litestream: c.Litestream, Logger: log}
 	if d.Backup, err = c.backup(); err != nil {
 		return daemon.Config{}, err
 	}
@@ -267,7 +268,32 @@ func (s *settings) operate(c *cobra.Command, act func(o *operator.Operator) erro
 	if err != nil {
 		return err
 	}
-	o, err := operator.Open(c.Context(), operator.Config{DataDir: cfg.DataDir, Env: api.EnvOfChain(cfg.Chain.ID), MaxKeys: cfg.Limits.ActiveKeys})
+	return cfg.operate(c, operator.Config{}, act)
+}
+
+// newBrief makes the commands on briefs.
+func newBrief(s *settings) *cobra.Command {
+	c := &cobra.Command{Use: "brief", Short: "Try a brief out, and check those published"}
+	cli.AddGroup(c, briefs.Commands(func(c *cobra.Command, act func(o briefs.Operator) error) error {
+		cfg, _, err := s.read()
+		if err != nil {
+			return err
+		}
+		written, err := cfg.briefs()
+		if err != nil {
+			return err
+		}
+		more := daemon.BriefRoutes(daemon.Config{DataDir: cfg.DataDir, Briefs: written, Logger: slog.New(slog.DiscardHandler)})
+		return cfg.operate(c, operator.Config{More: more}, func(o *operator.Operator) error { return act(o) })
+	})...)
+	return c
+}
+
+// operate opens the data directory of c for act.
+func (c config) operate(command *cobra.Command, settings operator.Config, act func(o *operator.Operator) error) (err error) {
+	settings.DataDir, settings.Env, settings.MaxKeys = c.DataDir, api.EnvOfChain(c.Chain.ID), c.Limits.ActiveKeys
+	settings.BeforeUpgrade = upkeep.BeforeUpgrade
+	o, err := operator.Open(command.Context(), settings)
 	if err != nil {
 		return err
 	}

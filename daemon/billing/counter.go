@@ -20,6 +20,8 @@ type Arrivals interface {
 	Between(ctx context.Context, first, last uint64) ([]Arrival, error)
 	// In returns those in one transaction, none if it is in no block yet.
 	In(ctx context.Context, hash [32]byte) ([]Arrival, error)
+	// Safe returns the number of the newest block that counts as safe.
+	Safe(ctx context.Context) (uint64, error)
 }
 
 // CounterConfig is what a Counter needs.
@@ -30,6 +32,8 @@ type CounterConfig struct {
 	Rose  func(ownerID string, tier api.Tier) // is told of a tier that is on disk, before anybody is charged again
 	NewID func() string                       // a UUID
 	Now   func() time.Time                    // nil means time.Now
+
+	Waiting WaitingStore // of purchases of pro and team, which wait until their block is safe; nil has none wait
 }
 
 // Counter sells credits for deposits. It is safe for concurrent use.
@@ -116,6 +120,9 @@ func (c *Counter) Verify(ctx context.Context, ownerID, id string, hash [32]byte)
 	if _, err := c.arrive(ctx, list, Seen{}); err != nil {
 		return d, err
 	}
+	if _, err := c.ripen(ctx); err != nil {
+		return d, err
+	}
 	return c.Deposit(ctx, ownerID, id)
 }
 
@@ -147,15 +154,17 @@ func (c *Counter) Scan(ctx context.Context) ([]Deposit, error) {
 		return nil, err
 	}
 	c.looked.Store(newest)
+	ripe, errRipen := c.ripen(ctx)
+	verified = append(verified, ripe...)
 	// Where nothing happens there are no blocks. The next will not be of a time that is long over.
 	ended := at
 	if quiet := c.now().Add(-maxDrift); quiet.After(ended) {
 		ended = quiet
 	}
 	if err := c.cfg.Store.ExpireDeposits(ctx, ended, c.now().Add(-api.DepositGrace)); err != nil {
-		return verified, fmt.Errorf("expire deposits: %w", err)
+		return verified, errors.Join(fmt.Errorf("expire deposits: %w", err), errRipen)
 	}
-	return verified, nil
+	return verified, errRipen
 }
 
 // Expire ends purchases whose time was over when the chain was last looked at. Scan does it too; this needs no chain.
@@ -180,18 +189,80 @@ func (c *Counter) Rescan(ctx context.Context, first uint64) ([]Deposit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
 	}
-	return c.arrive(ctx, list, Seen{})
-}
-
-// arrive keeps what arrived, while nobody is charged whose credits it may change.
-func (c *Counter) arrive(ctx context.Context, list []Arrival, seen Seen) (verified []Deposit, err error) {
-	if len(list) == 0 {
-		_, err := c.cfg.Store.Arrive(ctx, nil, seen, c.now())
+	verified, err := c.arrive(ctx, list, Seen{})
+	if err != nil {
 		return nil, err
 	}
-	err = c.cfg.Meter.Among(ctx, func() ([]string, error) {
-		if verified, err = c.cfg.Store.Arrive(ctx, list, seen, c.now()); err != nil {
+	ripe, err := c.ripen(ctx)
+	return append(verified, ripe...), err
+}
+
+// arrive keeps what arrived.
+func (c *Counter) arrive(ctx context.Context, list []Arrival, seen Seen) ([]Deposit, error) {
+	if len(list) == 0 {
+		_, err := c.cfg.Store.Arrive(ctx, nil, seen, nil, c.now())
+		return nil, err
+	}
+	return c.credit(ctx, func() ([]Deposit, error) {
+		verified, err := c.cfg.Store.Arrive(ctx, list, seen, c.waits, c.now())
+		if err != nil {
 			return nil, fmt.Errorf("keep what arrived: %w", err)
+		}
+		return verified, nil
+	})
+}
+
+// waits reports whether purchases of a pack are verified only when their block is safe: those that cost much.
+func (c *Counter) waits(pack api.CreditPack) bool {
+	offer, _ := pack.Offer() // it was sold
+	return c.cfg.Waiting != nil && offer.Tier.AtLeast(api.TierPro)
+}
+
+// ripen verifies the deposits that have waited for their block to be safe, if it is, and the transfer is still on chain.
+func (c *Counter) ripen(ctx context.Context) ([]Deposit, error) {
+	if c.cfg.Waiting == nil {
+		return nil, nil
+	}
+	waiting, err := c.cfg.Waiting.Waiting(ctx)
+	if err != nil || len(waiting) == 0 {
+		return nil, err
+	}
+	safe, err := c.cfg.Chain.Safe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ripe []Arrival
+	for hash, block := range waiting {
+		if block > safe {
+			continue
+		}
+		now, err := c.cfg.Chain.In(ctx, hash)
+		if err != nil {
+			return nil, fmt.Errorf("look at waiting deposit: %w", err)
+		}
+		for _, a := range now {
+			if a.Block <= safe { // it may have moved
+				ripe = append(ripe, a)
+			}
+		}
+	}
+	if len(ripe) == 0 {
+		return nil, nil
+	}
+	return c.credit(ctx, func() ([]Deposit, error) {
+		verified, err := c.cfg.Waiting.Ripen(ctx, ripe, c.now())
+		if err != nil {
+			return nil, fmt.Errorf("verify waiting deposits: %w", err)
+		}
+		return verified, nil
+	})
+}
+
+// credit verifies deposits while nobody is charged whose credits that may change.
+func (c *Counter) credit(ctx context.Context, verify func() ([]Deposit, error)) (verified []Deposit, err error) {
+	err = c.cfg.Meter.Among(ctx, func() ([]string, error) {
+		if verified, err = verify(); err != nil {
+			return nil, err
 		}
 		var owners []string
 		for _, d := range verified {

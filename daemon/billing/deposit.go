@@ -122,10 +122,18 @@ type DepositStore interface {
 	Deposits(ctx context.Context, ownerID, id string, limit int) ([]Deposit, error)
 	// Seen returns how far the chain was looked at.
 	Seen(ctx context.Context) (Seen, error)
-	// Arrive keeps arrivals that are new, gives those that match to their deposits, with all that follows from it, and notes how far the
-	// chain was looked at unless seen is zero. It returns the deposits that were verified.
-	Arrive(ctx context.Context, list []Arrival, seen Seen, now time.Time) ([]Deposit, error)
-	// ExpireDeposits lets pending deposits expire that ended before the given time, up to which the chain was looked at, and frees the
-	// amounts of those that ended before free.
+	// Arrive keeps arrivals that are new, gives those that match to their deposits, with all that follows from it unless their pack waits,
+	// and notes how far the chain was looked at unless seen is zero. It returns the deposits that were verified.
+	Arrive(ctx context.Context, list []Arrival, seen Seen, waits func(api.CreditPack) bool, now time.Time) ([]Deposit, error)
+	// ExpireDeposits lets pending deposits that nothing waits for expire that ended before the given time, up to which the chain was
+	// looked at, and frees the amounts of those that ended before free.
 	ExpireDeposits(ctx context.Context, ended, free time.Time) error
+}
+
+// WaitingStore keeps which arrivals wait, for a deposit that they match, until their block is safe. Each method is one transaction.
+type WaitingStore interface {
+	// Waiting returns their transactions, each with its block.
+	Waiting(ctx context.Context) (map[[32]byte]uint64, error)
+	// Ripen verifies the deposits that wait for the given arrivals, with all that follows from it, and returns them.
+	Ripen(ctx context.Context, list []Arrival, now time.Time) ([]Deposit, error)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Stray is a transfer to the treasury that has paid for nothing.
+// Stray is a transfer to the treasury that has paid for nothing, or has paid for something and has vanished from the chain.
 type Stray struct {
 	TxHash   string      `json:"txHash"`
 	LogIndex uint64      `json:"logIndex"`
@@ -27,6 +27,7 @@ type Totals struct {
 	Deposits   usdg.Amount `json:"deposits"`   // of that, spent on deposits
 	Calls      usdg.Amount `json:"calls"`      // spent on calls
 	Strays     usdg.Amount `json:"strays"`     // spent on nothing yet
+	Waiting    usdg.Amount `json:"waiting"`    // for deposits, in blocks that are not safe yet
 	WrittenOff usdg.Amount `json:"writtenOff"` // by the operator
 	Vanished   usdg.Amount `json:"vanished"`   // was seen, and is on chain no more
 	Verified   usdg.Amount `json:"verified"`   // what the verified deposits are of
@@ -43,11 +44,11 @@ type Reconciliation struct {
 
 // StrayStore keeps strays. Each method is one transaction.
 type StrayStore interface {
-	// Strays returns the transfers that have paid for nothing, newest first, at most limit.
+	// Strays returns them, newest first, at most limit.
 	Strays(ctx context.Context, limit int) ([]Stray, error)
 	// Assign lets a stray pay for a deposit that was not paid yet, whatever its amount and time, with all that follows from it.
 	Assign(ctx context.Context, hash [32]byte, log uint64, depositID string, now time.Time) (Deposit, error)
-	// WriteOff notes that a stray will pay for nothing, and why.
+	// WriteOff notes that a stray will pay for nothing, and why. It is on the list no more.
 	WriteOff(ctx context.Context, hash [32]byte, log uint64, reason string) error
 	// Totals sums up.
 	Totals(ctx context.Context) (Totals, error)
@@ -127,13 +128,14 @@ func (t *Till) Reconcile(ctx context.Context) (r Reconciliation, err error) {
 	if r.Totals, err = t.Store.Totals(ctx); err != nil {
 		return r, fmt.Errorf("reconcile: %w", err)
 	}
+	accounted := r.Deposits + r.Calls + r.Strays + r.Waiting + r.WrittenOff
 	r.Treasury, r.Findings = usdg.Amount(have), []string{}
 	for _, c := range []struct {
 		agree bool
 		text  string
 	}{
 		{r.Arrived == r.Treasury, fmt.Sprintf("transfers of %s arrived, the treasury has %s: %d micro-USDG more on chain", r.Arrived, r.Treasury, r.Treasury-r.Arrived)},
-		{r.Deposits+r.Calls+r.Strays+r.WrittenOff == r.Arrived, fmt.Sprintf("of %s that arrived, %s are accounted for", r.Arrived, r.Deposits+r.Calls+r.Strays+r.WrittenOff)},
+		{accounted == r.Arrived, fmt.Sprintf("of %s that arrived, %s are accounted for", r.Arrived, accounted)},
 		{r.Vanished == 0, fmt.Sprintf("%s were spent and have vanished from the chain", r.Vanished)},
 		{r.Sold == r.Credited, fmt.Sprintf("deposits sold %d credits, the ledger has %d", r.Sold, r.Credited)},
 	} {

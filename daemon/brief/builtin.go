@@ -25,7 +25,7 @@ var _ Writer = builtIn{}
 func (builtIn) Name() string { return "built-in" }
 
 // Write implements Writer. It fails if the state cannot be read or holds nothing that could be cited.
-func (builtIn) Write(_ context.Context, in Input) (string, error) {
+func (builtIn) Write(_ context.Context, in Input) (Draft, error) {
 	write := writePlain
 	if in.Pack == api.PackCrypto {
 		write = writeCrypto
@@ -34,5 +34,5 @@ func (builtIn) Write(_ context.Context, in Input) (string, error) {
 	if err == nil && text == "" {
 		err = errNothing
 	}
-	return text, err
+	return Draft{Text: text}, err
 }

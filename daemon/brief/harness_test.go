@@ -53,11 +53,11 @@ func input(t testing.TB, s *api.CryptoState) brief.Input {
 // write returns the built-in brief of in.
 func write(t testing.TB, in brief.Input) string {
 	t.Helper()
-	text, err := brief.BuiltIn().Write(context.Background(), in)
+	draft, err := brief.BuiltIn().Write(context.Background(), in)
 	if err != nil {
 		t.Fatalf("write: %v", err)
 	}
-	return text
+	return draft.Text
 }
 
 // words counts the words of a brief without its anchors.

@@ -16,8 +16,10 @@ type says struct {
 	err        error
 }
 
-func (w says) Name() string                                       { return w.name }
-func (w says) Write(context.Context, brief.Input) (string, error) { return w.text, w.err }
+func (w says) Name() string { return w.name }
+func (w says) Write(context.Context, brief.Input) (brief.Draft, error) {
+	return brief.Draft{Text: w.text, Usage: brief.Usage{InputTokens: 1}}, w.err
+}
 
 var errSilent = errors.New("silent")
 
@@ -30,7 +32,7 @@ func TestNarrateTakesTheFirstThatPasses(t *testing.T) {
 		says{name: "honest", text: "Bitcoin trades at $91,286 [1]."},
 		brief.BuiltIn(),
 	}
-	got, err := brief.Narrate(t.Context(), writers, in)
+	got, err := brief.Narrate(t.Context(), writers, in, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +57,7 @@ func TestNarratePublishesNothingFalse(t *testing.T) {
 		says{name: "liar", text: "Bitcoin trades at $92,000 [1]."},
 		says{name: "sloppy", text: "Bitcoin fell. So did Ethereum."},
 		says{name: "broken", err: errSilent},
-	}, in)
+	}, in, 0)
 	if !errors.Is(err, brief.ErrNoBrief) || !errors.Is(err, errSilent) || got.Text != "" {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -64,7 +66,7 @@ func TestNarratePublishesNothingFalse(t *testing.T) {
 			t.Errorf("error %q lacks %q", err, part)
 		}
 	}
-	if _, err := brief.Narrate(t.Context(), nil, in); !errors.Is(err, brief.ErrNoBrief) {
+	if _, err := brief.Narrate(t.Context(), nil, in, 0); !errors.Is(err, brief.ErrNoBrief) {
 		t.Errorf("without writers: %v", err)
 	}
 }
@@ -73,7 +75,7 @@ func TestNarrateStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := brief.Narrate(ctx, []brief.Writer{brief.BuiltIn()}, input(t, state(t, "tick3"))); !errors.Is(err, context.Canceled) {
+	if _, err := brief.Narrate(ctx, []brief.Writer{brief.BuiltIn()}, input(t, state(t, "tick3")), 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the end of the context", err)
 	}
 }

@@ -41,8 +41,8 @@ func TestBuiltInFailsWhereNothingCanBeSaid(t *testing.T) {
 		{Pack: api.PackCrypto, State: []byte(`{"top_movers":7}`), Citations: citations()},
 		{Pack: api.PackCrypto, State: []byte(`{"top_movers":[{"name":"Bitcoin","priceUsd":5,"ref":1}]}`)},
 	} {
-		if text, err := brief.BuiltIn().Write(context.Background(), in); err == nil {
-			t.Errorf("%s %s: wrote %q", in.Pack, in.State, text)
+		if draft, err := brief.BuiltIn().Write(context.Background(), in); err == nil {
+			t.Errorf("%s %s: wrote %q", in.Pack, in.State, draft.Text)
 		}
 	}
 }

@@ -213,11 +213,19 @@ type rawLog struct {
 	Address   common.Address `json:"address"`
 	Topics    []common.Hash  `json:"topics"`
 	Data      hexutil.Bytes  `json:"data"`
-	Index     hexutil.Uint64 `json:"logIndex"`
 	TxHash    common.Hash    `json:"transactionHash"`
 	Block     hexutil.Uint64 `json:"blockNumber"`
 	BlockHash common.Hash    `json:"blockHash"`
 	Removed   bool           `json:"removed"`
+}
+
+// Safe is the number of the newest block that the chain's own rules call safe: on a rollup, one whose batch is on the chain below.
+func (c *Client) Safe(ctx context.Context) (uint64, error) {
+	head, err := c.block(ctx, "safe")
+	if err != nil {
+		return 0, fmt.Errorf("ask for the safe block (chain.deposit_finality: latest does without): %w", err)
+	}
+	return head.Number, nil
 }
 
 // FinalBlock is the number of the newest block that cannot vanish.

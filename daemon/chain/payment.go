@@ -80,8 +80,8 @@ func (c *Client) look(ctx context.Context, hash [32]byte) (x402.Payment, error) 
 	if id := (*big.Int)(tx.ChainID); id != nil && id.IsInt64() {
 		p.ChainID = id.Int64()
 	}
-	for _, l := range r.Logs {
-		if t, ok := transferOf(l); ok {
+	for i, l := range r.Logs {
+		if t, ok := transferOf(l, i); ok {
 			p.Transfers = append(p.Transfers, t)
 		}
 	}
@@ -114,8 +114,8 @@ func (c *Client) fetch(ctx context.Context, hash [32]byte) (tx *transaction, r *
 	return tx, r, nil
 }
 
-// transferOf is the Transfer that a log is of, if it is one of an ERC-20 token.
-func transferOf(l rawLog) (x402.Transfer, bool) {
+// transferOf is the Transfer that a log is of, if it is one of an ERC-20 token. i is its place among those of its transaction.
+func transferOf(l rawLog, i int) (x402.Transfer, bool) {
 	const topics = 3
 	if l.Removed || len(l.Topics) != topics || l.Topics[0] != transferTopic() || len(l.Data) != common.HashLength {
 		return x402.Transfer{}, false
@@ -128,7 +128,7 @@ func transferOf(l rawLog) (x402.Transfer, bool) {
 	amount := new(big.Int).SetBytes(l.Data)
 	t := x402.Transfer{
 		Contract: l.Address.Hex(), From: common.BytesToAddress(l.Topics[1][:]).Hex(), To: common.BytesToAddress(l.Topics[2][:]).Hex(),
-		Amount: math.MaxUint64, LogIndex: uint64(l.Index),
+		Amount: math.MaxUint64, LogIndex: uint64(i),
 	}
 	if amount.IsUint64() {
 		t.Amount = amount.Uint64()

@@ -57,32 +57,21 @@ func (c *Client) between(ctx context.Context, first, last uint64) ([]billing.Arr
 	}); err != nil {
 		return nil, err
 	}
-	blocks := map[uint64]Head{}
 	var list []billing.Arrival
+	seen, blocks := map[common.Hash]bool{}, map[uint64]Head{}
 	for _, l := range logs {
-		t, ok := transferOf(l)
-		if !ok || l.Address != c.token {
+		if _, ok := transferOf(l, 0); !ok || l.Address != c.token || seen[l.TxHash] {
 			continue
 		}
-		at, known := blocks[uint64(l.Block)]
-		if !known {
-			var err error
-			if at, err = c.block(ctx, hexutil.EncodeUint64(uint64(l.Block))); err != nil {
-				return nil, err
-			}
-			blocks[uint64(l.Block)] = at
-		}
-		if at.Hash != l.BlockHash { // the chain has changed its mind since; the next look sees what is so then
-			return nil, errNoBlock
-		}
-		var tx *transaction
-		if err := c.call(ctx, &tx, "eth_getTransactionByHash", l.TxHash); err != nil {
+		seen[l.TxHash] = true
+		part, err := c.in(ctx, l.TxHash, blocks)
+		if err != nil {
 			return nil, err
 		}
-		if tx == nil {
+		if len(part) == 0 || part[0].BlockHash != l.BlockHash { // the chain has changed its mind since; the next look sees what is so then
 			return nil, errNoBlock
 		}
-		list = append(list, c.arrival(l.TxHash, t, at, tx.To, tx.Input))
+		list = append(list, part...)
 	}
 	return list, nil
 }
@@ -100,6 +89,11 @@ func (c *Client) arrival(hash common.Hash, t x402.Transfer, at Head, to *common.
 
 // In returns the transfers to the treasury in one transaction, none if it is in no block yet or has failed.
 func (c *Client) In(ctx context.Context, hash [32]byte) ([]billing.Arrival, error) {
+	return c.in(ctx, hash, map[uint64]Head{})
+}
+
+// in is In with the blocks that were read already.
+func (c *Client) in(ctx context.Context, hash [32]byte, blocks map[uint64]Head) ([]billing.Arrival, error) {
 	tx, r, err := c.fetch(ctx, hash)
 	if errors.Is(err, x402.ErrNotVisible) {
 		return nil, nil
@@ -107,16 +101,20 @@ func (c *Client) In(ctx context.Context, hash [32]byte) ([]billing.Arrival, erro
 	if err != nil {
 		return nil, err
 	}
-	at, err := c.block(ctx, hexutil.EncodeBig((*big.Int)(r.Block)))
-	if errors.Is(err, errNoBlock) || err == nil && at.Hash != r.BlockHash {
+	number := (*big.Int)(r.Block).Uint64()
+	at, known := blocks[number]
+	if !known {
+		if at, err = c.block(ctx, hexutil.EncodeUint64(number)); err != nil && !errors.Is(err, errNoBlock) {
+			return nil, err
+		}
+	}
+	if err != nil || at.Hash != r.BlockHash { // another node, or a chain that has changed its mind
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
+	blocks[number] = at
 	var list []billing.Arrival
-	for _, l := range r.Logs {
-		if t, ok := transferOf(l); ok && r.Status == 1 && l.Address == c.token && common.HexToAddress(t.To) == c.treasury {
+	for i, l := range r.Logs {
+		if t, ok := transferOf(l, i); ok && r.Status == 1 && l.Address == c.token && common.HexToAddress(t.To) == c.treasury {
 			list = append(list, c.arrival(hash, t, at, tx.To, tx.Input))
 		}
 	}

@@ -24,9 +24,10 @@ type Pulse struct {
 
 // Brief is one narrated brief of a pack. The zero Brief is "none yet".
 type Brief struct {
-	Text   string
-	At     time.Time // when it was written
-	Writer string    // who wrote it
+	Text    string
+	At      time.Time // when it was written
+	Writer  string    // who wrote it
+	Refused string    // why texts before it were not taken, one per line
 }
 
 // Edition is a pulse and the newest brief, ready to be read. It never changes.

@@ -19,6 +19,19 @@ type SourceRecord struct {
 	Err         string    // why the last attempt failed, "" after a good one
 }
 
+// PastBrief is a brief of history.
+type PastBrief struct {
+	Brief
+	GeneratedAt time.Time // of the state it was written from
+}
+
+// OwnerBrief is a brief by an owner's own prompt. Its Text is "" where no model could write it.
+type OwnerBrief struct {
+	PastBrief
+	Prompt   []byte // SHA-256
+	Attempts int    // to write one about that state
+}
+
 // Saved is what a store holds of a pack.
 type Saved struct {
 	Start   time.Time // when the pack was first opened

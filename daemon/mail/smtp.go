@@ -175,3 +175,16 @@ func withoutRecipients(err error, m *gomail.Msg) string {
 	}
 	return text
 }
+
+// Check connects to the server and signs in, and sends nothing.
+func (s *SMTP) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	if err := s.client.DialWithContext(ctx); err != nil {
+		return fmt.Errorf("connect to mail server: %w", err)
+	}
+	if err := s.client.Close(); err != nil {
+		return fmt.Errorf("leave mail server: %w", err)
+	}
+	return nil
+}

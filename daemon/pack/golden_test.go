@@ -77,7 +77,8 @@ func TestBuiltInBriefIsGroundedInRecordedStates(t *testing.T) {
 	for name, in := range recordedStates(t) {
 		data, s := compact(t, in)
 		input := brief.Input{Pack: p.ID, State: data, Citations: p.Citations(data, s.SourceStatus, now)}
-		text, err := brief.BuiltIn().Write(t.Context(), input)
+		draft, err := brief.BuiltIn().Write(t.Context(), input)
+		text := draft.Text
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

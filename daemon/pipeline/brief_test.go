@@ -24,7 +24,7 @@ type pen struct {
 
 func (p *pen) Name() string { return "pen" }
 
-func (p *pen) Write(ctx context.Context, in brief.Input) (string, error) {
+func (p *pen) Write(ctx context.Context, in brief.Input) (brief.Draft, error) {
 	p.mu.Lock()
 	p.written = append(p.written, time.Now())
 	n, takes, err := len(p.written), p.takes, p.err
@@ -32,12 +32,12 @@ func (p *pen) Write(ctx context.Context, in brief.Input) (string, error) {
 	select {
 	case <-time.After(takes):
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return brief.Draft{}, ctx.Err()
 	}
 	if err != nil {
-		return "", err
+		return brief.Draft{}, err
 	}
-	return fmt.Sprintf("All is %s [1].", []string{"well", "quiet", "calm"}[n%3]), nil
+	return brief.Draft{Text: fmt.Sprintf("All is %s [1].", []string{"well", "quiet", "calm"}[n%3])}, nil
 }
 
 // set says how the pen writes from now on.
@@ -193,11 +193,41 @@ func TestNextWriterStepsIn(t *testing.T) {
 	})
 }
 
+// TestHangingWriterDelaysNothing: states are made while it hangs, the next writer has its turn after the time for one text, and the
+// next day's brief is on time.
+func TestHangingWriterDelaysNothing(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		w := new(pen)
+		w.set(nil, 100*24*time.Hour)
+		r := build(t, newPack(times(1)...), func(r *rig) {
+			r.cfg.Writers = []brief.Writer{w, brief.BuiltIn()}
+			r.cfg.Every, r.cfg.BriefAt, r.cfg.TextWithin = 5*time.Minute, 12*time.Hour, 7*time.Minute
+		})
+		begin := time.Now()
+		r.start()
+		time.Sleep(6 * time.Minute)
+		want(t, "states while the writer hangs", len(r.desk.asking("s1", begin)), 2)
+		want(t, "brief while the writer hangs", r.edition().Brief.Text, "")
+		time.Sleep(time.Minute + time.Second)
+		b := r.edition().Brief
+		want(t, "writer", b.Writer, brief.BuiltIn().Name())
+		want(t, "brief after", b.At.Sub(begin), 7*time.Minute)
+		want(t, "why", b.Refused, "pen: context deadline exceeded")
+		want(t, "log lines", r.log.count("level=WARN", "a text was not taken", "pen: context deadline exceeded"), 1)
+		want(t, "kept", r.saved().Brief, b)
+		time.Sleep(12 * time.Hour)
+		want(t, "attempts", w.times(begin), []time.Duration{0, 12 * time.Hour})
+		want(t, "brief of the next day after", r.edition().Brief.At.Sub(begin), 12*time.Hour+7*time.Minute)
+	})
+}
+
 // liar writes a figure that no source has.
 type liar struct{}
 
-func (liar) Name() string                                       { return "liar" }
-func (liar) Write(context.Context, brief.Input) (string, error) { return "The fee is 987 [1].", nil }
+func (liar) Name() string { return "liar" }
+func (liar) Write(context.Context, brief.Input) (brief.Draft, error) {
+	return brief.Draft{Text: "The fee is 987 [1]."}, nil
+}
 
 func TestForcedBriefDoesNotDisturbTheSchedule(t *testing.T) {
 	virtual(t, func(t *testing.T) {

@@ -23,6 +23,9 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
+// DefaultTextWithin is how long a writer may take for one text unless told otherwise.
+const DefaultTextWithin = 2 * time.Minute
+
 // ErrAllFailed says that every source that was asked failed, so that there is no new state.
 var ErrAllFailed = errors.New("every source failed")
 
@@ -43,6 +46,7 @@ type Observer interface {
 	Refreshed(pack, outcome string, took time.Duration) // ok, unchanged, failed or error
 	Fetched(pack, source, class string)
 	Briefed(pack, writer string, err error)
+	Refused(pack, writer, why string) // a text for a brief was not taken
 }
 
 // nobody is an Observer.
@@ -51,6 +55,7 @@ type nobody struct{}
 func (nobody) Refreshed(string, string, time.Duration) {}
 func (nobody) Fetched(string, string, string)          {}
 func (nobody) Briefed(string, string, error)           {}
+func (nobody) Refused(string, string, string)          {}
 
 // Names of what is done on schedule.
 const (
@@ -72,6 +77,7 @@ type Config struct {
 	Jitter     time.Duration // the most that this process shifts its refreshes; 0 means Every/20, at most 15 s, and less means none
 	EveryState bool          // write a brief for every state instead of one a day (demo)
 	BriefAt    time.Duration // time of day, UTC, of the daily brief
+	TextWithin time.Duration // bound of one text of a writer; 0 means DefaultTextWithin
 	AlwaysDue  bool          // ask every source at every refresh, whatever its interval (demo)
 
 	Observer Observer                                           // is told what happened; nil means nobody
@@ -114,6 +120,9 @@ func Open(ctx context.Context, cfg Config) (*Pipeline, error) {
 	}
 	if cfg.Jitter == 0 {
 		cfg.Jitter = min(cfg.Every/20, 15*time.Second)
+	}
+	if cfg.TextWithin == 0 {
+		cfg.TextWithin = DefaultTextWithin
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

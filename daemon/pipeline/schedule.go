@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 const (
 	firstRetry   = 5 * time.Second // after a failed refresh, while there is no state at all
 	maxDoublings = 10              // of firstRetry, by when any slot is sooner
-	briefTimeout = 2 * time.Minute // of one brief
 	day          = 24 * time.Hour
 )
 
@@ -154,20 +154,27 @@ func (p *Pipeline) briefDue(now time.Time) bool {
 
 // Narrate writes, checks, saves and publishes a brief of the newest state. The schedule is not disturbed by it.
 func (p *Pipeline) Narrate(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, briefTimeout)
-	defer cancel()
 	p.mu.Lock()
 	pulse := p.newest
 	p.mu.Unlock()
 	if pulse.GeneratedAt.IsZero() {
 		return api.Errorf(api.ReasonStateUnavailable, "pack %s has no state to write a brief of", p.cfg.Pack.ID)
 	}
-	result, err := brief.Narrate(ctx, p.cfg.Writers, brief.Input{Pack: pulse.Pack, State: pulse.State, Citations: pulse.Citations})
+	in := brief.Input{Pack: pulse.Pack, State: pulse.State, Citations: pulse.Citations}
+	result, err := brief.Narrate(ctx, p.cfg.Writers, in, p.cfg.TextWithin)
+	for _, r := range result.Refused {
+		if ctx.Err() != nil {
+			break // it is not their fault
+		}
+		p.cfg.Logger.Warn("a text was not taken as the brief", "writer", r.Writer, "reason", r.Error(), "generated_at", pulse.GeneratedAt)
+		p.cfg.Observer.Refused(pulse.Pack, r.Writer, r.Kind())
+	}
 	p.cfg.Observer.Briefed(pulse.Pack, result.Writer, err)
 	if err != nil {
 		return fmt.Errorf("write brief: %w", err)
 	}
-	b := feed.Brief{Text: result.Text, At: p.cfg.Now().UTC().Truncate(time.Millisecond), Writer: result.Writer}
+	b := feed.Brief{Text: result.Text, At: p.cfg.Now().UTC().Truncate(time.Millisecond), Writer: result.Writer,
+		Refused: strings.Join(result.Reasons(), "\n")}
 	if err := p.cfg.Store.SaveBrief(ctx, pulse.Pack, b, pulse.GeneratedAt); err != nil {
 		return err
 	}
@@ -177,7 +184,8 @@ func (p *Pipeline) Narrate(ctx context.Context) error {
 	if err := p.cfg.Feed.PublishBrief(pulse.Pack, b); err != nil {
 		return fmt.Errorf("publish brief: %w", err)
 	}
-	p.cfg.Logger.Info("brief written", "writer", b.Writer, "generated_at", pulse.GeneratedAt)
+	p.cfg.Logger.Info("brief written", "writer", b.Writer, "generated_at", pulse.GeneratedAt,
+		"tokens", result.Usage.Tokens(), "cost_usd_micros", result.Usage.CostMicros)
 	return nil
 }
 

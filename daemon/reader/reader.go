@@ -25,6 +25,12 @@ type History interface {
 	PulseBefore(ctx context.Context, pack string, t time.Time) (feed.Pulse, error)
 }
 
+// Briefs has the briefs that owners get by prompts of their own.
+type Briefs interface {
+	// Of returns the brief of an owner about edition. warning says why it is not by his prompt, "" where he has none.
+	Of(ctx context.Context, ownerID string, tier api.Tier, edition *feed.Edition) (b feed.Brief, warning string)
+}
+
 // Query is one call of an operation. Only the fields of its operation count.
 type Query struct {
 	Op   api.Op
@@ -41,6 +47,7 @@ type Answer struct {
 	At        time.Time  // the moment at which Body's age is measured; zero means when it is written
 	JSON      []byte     // the others
 	Immutable bool       // the same for ever
+	Warning   string     // why it is not all that the caller could expect, "" if it is
 }
 
 // Pack is a pack that is served.
@@ -54,6 +61,7 @@ type Config struct {
 	Packs   []Pack
 	Feed    *feed.Feed
 	History History
+	Briefs  Briefs                               // nil means that all get the pack's
 	Trouble func(pack string) []api.SourceStatus // how the sources of a pack without a state do; nil means not known
 	Now     func() time.Time                     // nil means time.Now
 }
@@ -81,6 +89,14 @@ type View struct {
 	Query
 	pack    Pack
 	edition *feed.Edition
+	ownerID string // of the caller's key, "" if he has none
+	tier    api.Tier
+}
+
+// By is v as asked by the owner of a key of the given tier.
+func (v View) By(ownerID string, tier api.Tier) View {
+	v.ownerID, v.tier = ownerID, tier
+	return v
 }
 
 // Ready makes the checks that cost nothing: the pack is registered, its state is there, and so is what the operation needs.
@@ -121,7 +137,7 @@ func (r *Reader) Answer(ctx context.Context, v View, window time.Duration) (Answ
 	case api.OpFresh:
 		return Answer{Body: v.edition.Fresh()}, nil
 	case api.OpBrief:
-		return Answer{Body: v.edition.BriefBody()}, nil
+		return r.brief(ctx, v)
 	case api.OpSearch:
 		return r.search(v)
 	case api.OpSnapshot:
@@ -130,6 +146,22 @@ func (r *Reader) Answer(ctx context.Context, v View, window time.Duration) (Answ
 		return r.cite(v)
 	}
 	return Answer{}, fmt.Errorf("operation %q has no answer", v.Op)
+}
+
+// brief answers with the brief of the caller, or that of the pack.
+func (r *Reader) brief(ctx context.Context, v View) (Answer, error) {
+	if r.cfg.Briefs == nil || v.ownerID == "" {
+		return Answer{Body: v.edition.BriefBody()}, nil
+	}
+	own, warning := r.cfg.Briefs.Of(ctx, v.ownerID, v.tier, v.edition)
+	if own == v.edition.Brief {
+		return Answer{Body: v.edition.BriefBody(), Warning: warning}, nil
+	}
+	body, err := feed.BriefBody(v.edition.Pulse, own)
+	if err != nil {
+		return Answer{}, fmt.Errorf("encode brief of %s: %w", v.pack.ID, err)
+	}
+	return Answer{Body: body}, nil
 }
 
 // search looks for v.Text in the leaves of the newest state.

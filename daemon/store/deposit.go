@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -90,11 +91,11 @@ func (s *Store) Seen(ctx context.Context) (seen billing.Seen, err error) {
 }
 
 // Arrive keeps arrivals that are new, gives those that match to their deposits, with all that follows from it, and notes how far the chain
-// was looked at unless seen is zero. It returns the deposits that were verified.
-func (s *Store) Arrive(ctx context.Context, list []billing.Arrival, seen billing.Seen, now time.Time) (verified []billing.Deposit, err error) {
+// was looked at unless seen is zero. Where the pack of a deposit waits, its arrival does. It returns the deposits that were verified.
+func (s *Store) Arrive(ctx context.Context, list []billing.Arrival, seen billing.Seen, waits func(api.CreditPack) bool, now time.Time) (verified []billing.Deposit, err error) {
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		for _, a := range list {
-			d, err := arrive(ctx, tx, a, now)
+			d, err := arrive(ctx, tx, a, waits, now)
 			if err != nil {
 				return err
 			}
@@ -116,15 +117,9 @@ func (s *Store) Arrive(ctx context.Context, list []billing.Arrival, seen billing
 }
 
 // arrive keeps one arrival, if it is new, and returns the deposit that it has verified, if it has.
-func arrive(ctx context.Context, tx *sql.Tx, a billing.Arrival, now time.Time) (d billing.Deposit, err error) {
-	res, err := tx.ExecContext(ctx, `INSERT INTO transfers (tx_hash, log_index, sender, amount, block, block_hash, at, spent_on, seen_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, '', ?) ON CONFLICT DO NOTHING`,
-		a.TxHash[:], a.LogIndex, a.Sender, a.Amount, a.Block, a.BlockHash[:], a.At.UnixMilli(), now.UnixMilli())
-	if err != nil {
-		return d, fmt.Errorf("keep transfer: %w", err)
-	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return d, err // it was looked at before
+func arrive(ctx context.Context, tx *sql.Tx, a billing.Arrival, waits func(api.CreditPack) bool, now time.Time) (d billing.Deposit, err error) {
+	if isNew, err := keep(ctx, tx, a, now); err != nil || !isNew {
+		return d, err
 	}
 	open, err := sqlite.Query(ctx, tx, scanDeposit, "SELECT "+depositColumns+" FROM deposits WHERE held = 1 AND amount = ? OR status = ? ORDER BY created_at",
 		a.Amount, api.DepositPending)
@@ -132,16 +127,107 @@ func arrive(ctx context.Context, tx *sql.Tx, a billing.Arrival, now time.Time) (
 		return d, fmt.Errorf("read deposits: %w", err)
 	}
 	id, why := billing.Match(a, open)
-	if id == "" {
-		_, err := tx.ExecContext(ctx, "UPDATE transfers SET note = ? WHERE tx_hash = ? AND log_index = ?", why, a.TxHash[:], a.LogIndex)
-		return d, err
-	}
-	for _, d = range open {
-		if d.ID == id {
-			break
+	for _, candidate := range open {
+		if candidate.ID == id {
+			d = candidate
 		}
 	}
-	return d, settle(ctx, tx, &d, a, now)
+	if id == "" {
+		return d, note(ctx, tx, a, "", why)
+	}
+	if !waits(d.Pack) {
+		return d, settle(ctx, tx, &d, a, now)
+	}
+	var others int
+	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM transfers WHERE spent_on = 'waiting' AND deposit_id = ?", id).Scan(&others); err != nil {
+		return d, fmt.Errorf("look for waiting transfers: %w", err)
+	}
+	if others > 0 {
+		return billing.Deposit{}, note(ctx, tx, a, "", "deposit "+id+" was paid already")
+	}
+	return billing.Deposit{}, note(ctx, tx, a, id, "its block is not safe yet")
+}
+
+// note notes why an arrival has paid for nothing so far, and the deposit that it waits for, "" for none.
+func note(ctx context.Context, tx *sql.Tx, a billing.Arrival, waitsFor, why string) error {
+	_, err := tx.ExecContext(ctx, `UPDATE transfers SET note = ?1, spent_on = iif(?2 = '', '', 'waiting'), deposit_id = nullif(?2, '') WHERE tx_hash = ?3 AND log_index = ?4`,
+		why, waitsFor, a.TxHash[:], a.LogIndex)
+	if err != nil {
+		return fmt.Errorf("note transfer: %w", err)
+	}
+	return nil
+}
+
+// keep keeps one arrival and reports whether it is to be matched: it is new, or had vanished and paid for nothing. One that the chain has in
+// another block by now is noted there.
+func keep(ctx context.Context, tx *sql.Tx, a billing.Arrival, now time.Time) (isNew bool, err error) {
+	var block []byte
+	var spent, settled string
+	err = tx.QueryRowContext(ctx, "SELECT block_hash, spent_on, settled FROM transfers WHERE tx_hash = ? AND log_index = ?", a.TxHash[:], a.LogIndex).Scan(&block, &spent, &settled)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		isNew = true
+		_, err = tx.ExecContext(ctx, `INSERT INTO transfers (tx_hash, log_index, sender, amount, block, block_hash, at, spent_on, seen_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, '', ?)`, a.TxHash[:], a.LogIndex, a.Sender, a.Amount, a.Block, a.BlockHash[:], a.At.UnixMilli(), now.UnixMilli())
+	case err == nil && (!bytes.Equal(block, a.BlockHash[:]) || settled == "vanished"):
+		isNew = settled == "vanished" && spent == ""
+		_, err = tx.ExecContext(ctx, "UPDATE transfers SET block = ?, block_hash = ?, at = ?, settled = 'no' WHERE tx_hash = ? AND log_index = ?",
+			a.Block, a.BlockHash[:], a.At.UnixMilli(), a.TxHash[:], a.LogIndex)
+	}
+	if err != nil {
+		return false, fmt.Errorf("keep transfer: %w", err)
+	}
+	return isNew, nil
+}
+
+// Waiting returns the transactions of arrivals that wait for their block to be safe, each with its block.
+func (s *Store) Waiting(ctx context.Context) (map[[32]byte]uint64, error) {
+	type place struct {
+		hash  [32]byte
+		block uint64
+	}
+	list, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (p place, err error) {
+		var hash []byte
+		err = rows.Scan(&hash, &p.block)
+		copy(p.hash[:], hash)
+		return p, err
+	}, "SELECT tx_hash, block FROM transfers WHERE spent_on = 'waiting'")
+	if err != nil {
+		return nil, fmt.Errorf("read waiting transfers: %w", err)
+	}
+	waiting := map[[32]byte]uint64{}
+	for _, p := range list {
+		waiting[p.hash] = p.block
+	}
+	return waiting, nil
+}
+
+// Ripen verifies the deposits that wait for the given arrivals, with all that follows from it, and returns them.
+func (s *Store) Ripen(ctx context.Context, list []billing.Arrival, now time.Time) (verified []billing.Deposit, err error) {
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
+		for _, a := range list {
+			open, err := sqlite.Query(ctx, tx, scanDeposit, "SELECT "+depositColumns+` FROM deposits WHERE status <> ? AND id =
+				(SELECT deposit_id FROM transfers WHERE tx_hash = ? AND log_index = ? AND spent_on = 'waiting')`, api.DepositVerified, a.TxHash[:], a.LogIndex)
+			if err != nil {
+				return fmt.Errorf("read deposits: %w", err)
+			}
+			if len(open) == 0 {
+				continue // not one of those that wait, or no more
+			}
+			if _, err := keep(ctx, tx, a, now); err != nil {
+				return err
+			}
+			if err := settle(ctx, tx, &open[0], a, now); err != nil {
+				return err
+			}
+			verified = append(verified, open[0])
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return verified, nil
 }
 
 // settle verifies a deposit, once: status, transfer, credits, ledger and tier.
@@ -164,7 +250,7 @@ func settle(ctx context.Context, tx *sql.Tx, d *billing.Deposit, a billing.Arriv
 		text string
 		args []any
 	}{
-		{"UPDATE transfers SET spent_on = 'deposit', deposit_id = ? WHERE tx_hash = ? AND log_index = ?", []any{d.ID, a.TxHash[:], a.LogIndex}},
+		{"UPDATE transfers SET spent_on = 'deposit', note = '', deposit_id = ? WHERE tx_hash = ? AND log_index = ?", []any{d.ID, a.TxHash[:], a.LogIndex}},
 		{"UPDATE keys SET credits = credits + ? WHERE id = ?", []any{d.Credits, d.Credited}},
 		{"INSERT INTO ledger (key_id, amount, kind, reason, at) VALUES (?, ?, ?, ?, ?)", []any{d.Credited, d.Credits, billing.KindBuy, d.ID, now.UnixMilli()}},
 	} {
@@ -195,11 +281,12 @@ func raise(ctx context.Context, tx *sql.Tx, owner string, pack api.CreditPack) e
 	return nil
 }
 
-// ExpireDeposits lets pending deposits expire that ended before the given time, up to which the chain was looked at, and frees the amounts
-// of those that ended before free.
+// ExpireDeposits lets pending deposits that nothing waits for expire that ended before the given time, up to which the chain was looked at,
+// and frees the amounts of those that ended before free.
 func (s *Store) ExpireDeposits(ctx context.Context, ended, free time.Time) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "UPDATE deposits SET status = ? WHERE status = ? AND expires_at < ?", api.DepositExpired, api.DepositPending, ended.UnixMilli()); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE deposits SET status = ? WHERE status = ? AND expires_at < ?
+			AND id NOT IN (SELECT deposit_id FROM transfers WHERE spent_on = 'waiting')`, api.DepositExpired, api.DepositPending, ended.UnixMilli()); err != nil {
 			return fmt.Errorf("expire deposits: %w", err)
 		}
 		if _, err := tx.ExecContext(ctx, "UPDATE deposits SET held = 0 WHERE held = 1 AND expires_at < ?", free.UnixMilli()); err != nil {

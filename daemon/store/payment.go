@@ -65,13 +65,19 @@ func (s *Store) Unsettled(ctx context.Context, limit int) ([]x402.Placed, error)
 	}, "SELECT DISTINCT tx_hash, block, block_hash FROM transfers WHERE settled = 'no' ORDER BY block, tx_hash LIMIT ?", limit)
 }
 
-// Settle notes that the transfers of a transaction are final, or have vanished.
+// Moved notes that the transfers of a transaction are in another block now.
+func (s *Store) Moved(ctx context.Context, p x402.Placed) error {
+	return s.db.Exec(ctx, "UPDATE transfers SET block = ?, block_hash = ? WHERE tx_hash = ?", p.Block, p.BlockHash[:], p.Hash[:])
+}
+
+// Settle notes that the transfers of a transaction are final, or have vanished. A deposit that waited for one that has vanished waits for
+// another.
 func (s *Store) Settle(ctx context.Context, hash [32]byte, vanished bool) error {
-	settled := "final"
-	if vanished {
-		settled = "vanished"
+	if !vanished {
+		return s.db.Exec(ctx, "UPDATE transfers SET settled = 'final' WHERE tx_hash = ?", hash[:])
 	}
-	return s.db.Exec(ctx, "UPDATE transfers SET settled = ? WHERE tx_hash = ?", settled, hash[:])
+	return s.db.Exec(ctx, `UPDATE transfers SET settled = 'vanished', deposit_id = iif(spent_on = 'waiting', NULL, deposit_id),
+		spent_on = iif(spent_on = 'waiting', '', spent_on) WHERE tx_hash = ?`, hash[:])
 }
 
 // RememberChain notes the first block of the chain, if none is noted yet, and returns the one that is.

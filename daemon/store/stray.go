@@ -21,7 +21,10 @@ func (s *Store) Strays(ctx context.Context, limit int) ([]billing.Stray, error) 
 		err = rows.Scan(&hash, &t.LogIndex, &t.Sender, &t.Amount, &at, &t.Note)
 		t.TxHash, t.At = "0x"+hex.EncodeToString(hash), sqlite.FromMillis(at)
 		return t, err
-	}, "SELECT tx_hash, log_index, sender, amount, at, note FROM transfers WHERE spent_on = '' ORDER BY at DESC, tx_hash, log_index LIMIT ?", limit)
+	}, `SELECT tx_hash, log_index, sender, amount, at, CASE WHEN settled <> 'vanished' THEN note
+			ELSE 'vanished from the chain after it had paid for ' || coalesce('deposit ' || deposit_id, 'a call') END
+		FROM transfers WHERE spent_on = '' AND settled <> 'vanished' OR settled = 'vanished' AND spent_on IN ('deposit', 'call')
+		ORDER BY at DESC, tx_hash, log_index LIMIT ?`, limit)
 }
 
 // noStray is the answer to a transfer that is not there, or has paid for something.
@@ -33,7 +36,7 @@ func noStray() error {
 func (s *Store) Assign(ctx context.Context, hash [32]byte, log uint64, depositID string, now time.Time) (d billing.Deposit, err error) {
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		a := billing.Arrival{TxHash: hash, LogIndex: log}
-		err := tx.QueryRowContext(ctx, "SELECT sender FROM transfers WHERE tx_hash = ? AND log_index = ? AND spent_on = ''", hash[:], log).Scan(&a.Sender)
+		err := tx.QueryRowContext(ctx, "SELECT sender FROM transfers WHERE tx_hash = ? AND log_index = ? AND spent_on = '' AND settled <> 'vanished'", hash[:], log).Scan(&a.Sender)
 		if errors.Is(err, sql.ErrNoRows) {
 			return noStray()
 		}
@@ -53,10 +56,11 @@ func (s *Store) Assign(ctx context.Context, hash [32]byte, log uint64, depositID
 	return d, err
 }
 
-// WriteOff notes that a stray will pay for nothing, and why.
+// WriteOff notes that a stray will pay for nothing, and why, or that one that has vanished is not looked for any more.
 func (s *Store) WriteOff(ctx context.Context, hash [32]byte, log uint64, reason string) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, "UPDATE transfers SET spent_on = 'written-off', note = ? WHERE tx_hash = ? AND log_index = ? AND spent_on = ''", reason, hash[:], log)
+		res, err := tx.ExecContext(ctx, `UPDATE transfers SET spent_on = 'written-off', note = ? WHERE tx_hash = ? AND log_index = ?
+			AND (spent_on = '' OR settled = 'vanished' AND spent_on IN ('deposit', 'call'))`, reason, hash[:], log)
 		if err != nil {
 			return fmt.Errorf("write off transfer: %w", err)
 		}
@@ -74,11 +78,12 @@ func (s *Store) Totals(ctx context.Context) (t billing.Totals, err error) {
 			coalesce(sum(amount) FILTER (WHERE settled <> 'vanished' AND spent_on = 'deposit'), 0),
 			coalesce(sum(amount) FILTER (WHERE settled <> 'vanished' AND spent_on = 'call'), 0),
 			coalesce(sum(amount) FILTER (WHERE settled <> 'vanished' AND spent_on = ''), 0),
+			coalesce(sum(amount) FILTER (WHERE settled <> 'vanished' AND spent_on = 'waiting'), 0),
 			coalesce(sum(amount) FILTER (WHERE settled <> 'vanished' AND spent_on = 'written-off'), 0),
 			coalesce(sum(amount) FILTER (WHERE settled = 'vanished' AND spent_on IN ('deposit', 'call')), 0),
 			(SELECT coalesce(sum(amount), 0) FROM deposits WHERE status = 'verified'),
 			(SELECT coalesce(sum(credits), 0) FROM deposits WHERE status = 'verified'),
 			(SELECT coalesce(sum(amount), 0) FROM ledger WHERE kind = 'buy')
-		FROM transfers`).Scan(&t.Arrived, &t.Deposits, &t.Calls, &t.Strays, &t.WrittenOff, &t.Vanished, &t.Verified, &t.Sold, &t.Credited)
+		FROM transfers`).Scan(&t.Arrived, &t.Deposits, &t.Calls, &t.Strays, &t.Waiting, &t.WrittenOff, &t.Vanished, &t.Verified, &t.Sold, &t.Credited)
 	return t, err
 }

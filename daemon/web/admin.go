@@ -3,8 +3,10 @@ package web
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
@@ -24,6 +26,7 @@ const (
 	AdminAudit   = "/audit"
 	AdminRefresh = "/packs/{pack}/refresh"
 	AdminBrief   = "/packs/{pack}/brief"
+	AdminPreview = "/packs/{pack}/preview"
 )
 
 // AdminKeyRequest is the body of a POST to AdminKeys.
@@ -76,6 +79,11 @@ type AdminAuditResponse struct {
 	Findings []billing.Finding `json:"findings"`
 }
 
+// AdminPreviewRequest is the body of a POST to AdminPreview.
+type AdminPreviewRequest struct {
+	Writer string `json:"writer"` // by name; "" means as the schedule would
+}
+
 // AdminConfig is what the admin handler needs.
 type AdminConfig struct {
 	Keys    *account.Keys
@@ -83,8 +91,8 @@ type AdminConfig struct {
 	Till    *billing.Till
 	Refresh func(ctx context.Context, pack string) error // a refresh now; nil while no daemon runs
 	Brief   func(ctx context.Context, pack string) error // a brief now; nil with Refresh
-	Jobs    *Jobs                                        // nil with Refresh
 	More    Routes                                       // beside those of the package
+	Jobs    *Jobs                                        // nil with Refresh
 	Logger  *slog.Logger                                 // nil means slog.Default
 }
 
@@ -218,9 +226,16 @@ func (cfg AdminConfig) revokeKey(w http.ResponseWriter, r *http.Request) error {
 	return WriteJSON(w, http.StatusOK, done)
 }
 
+// Unhurried takes the deadlines of the server off a call, which may have to wait for a language model. Within the process it has none.
+func Unhurried(w http.ResponseWriter) {
+	c := http.NewResponseController(w)
+	_, _ = c.SetReadDeadline(time.Time{}), c.SetWriteDeadline(time.Time{})
+}
+
 // onPack does job on the pack of the path.
 func onPack(job func(ctx context.Context, pack string) error) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
+		Unhurried(w)
 		if err := job(r.Context(), r.PathValue("pack")); err != nil {
 			return err
 		}
@@ -248,10 +263,13 @@ func NewAdmin(cfg AdminConfig) *Server {
 		AdminReconcile: {http.MethodGet: cfg.reconcile},
 		"/":            {},
 	}
+	maps.Copy(routes, cfg.More)
 	if cfg.Refresh != nil {
 		routes[AdminRefresh] = map[string]Handler{http.MethodPost: onPack(cfg.Refresh)}
-		routes[AdminBrief] = map[string]Handler{http.MethodPost: onPack(cfg.Brief)}
+		onBrief := map[string]Handler{http.MethodPost: onPack(cfg.Brief)}
+		maps.Copy(onBrief, cfg.More[AdminBrief])
+		routes[AdminBrief] = onBrief
 	}
 	cfg.Jobs.routes(routes)
-	return newServer(Config{More: cfg.More, Logger: cfg.Logger}, func(*Server) Routes { return routes })
+	return newServer(Config{Logger: cfg.Logger}, func(*Server) Routes { return routes })
 }

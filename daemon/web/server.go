@@ -163,7 +163,7 @@ func (s *Server) operation(op api.Op) Handler {
 		if caller.Payment != nil {
 			return s.sell(w, r, caller.Payment, answer)
 		}
-		if answer, err = s.cfg.Reader.Answer(r.Context(), view, caller.Snapshot); err != nil {
+		if answer, err = s.cfg.Reader.Answer(r.Context(), view.By(caller.OwnerID, caller.Tier), caller.Snapshot); err != nil {
 			return err
 		}
 		if err := s.cfg.Gate.Charge(r.Context(), caller); err != nil {

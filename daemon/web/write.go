@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -45,6 +46,9 @@ func (s *Server) headers(w http.ResponseWriter, a reader.Answer) {
 		s.immutable.set(w.Header())
 	} else {
 		s.live.set(w.Header())
+	}
+	if a.Warning != "" {
+		w.Header().Set(api.HeaderWarning, fmt.Sprintf("199 contextd %q", a.Warning))
 	}
 }
 

@@ -309,7 +309,7 @@ func TestKeysRotate(t *testing.T) {
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	for n := byte(1); n <= 5; n++ {
+	for n := byte(1); n <= 6; n++ {
 		c, err := d.Claim(t.Context(), d.paid(t, n), fresh())
 		if err != nil {
 			t.Fatal(err)
@@ -337,12 +337,16 @@ func TestSweep(t *testing.T) {
 		}
 		return list
 	}
-	if got := sweep(); len(got) != 0 || !slices.Equal(open(), []byte{1, 2, 3, 4, 5}) {
+	if got := sweep(); len(got) != 0 || !slices.Equal(open(), []byte{1, 2, 3, 4, 5, 6}) {
 		t.Errorf("before anything is final: %v vanished, %v are open", got, open())
 	}
-	// Blocks 2 to 4 are others now. The payment of 2 is in another block, that of 3 in none, that of 4 failed there.
-	d.chain.final = 4
-	for n := uint64(2); n <= 4; n++ {
+	// Blocks 2 to 5 are others now. The payment of 2 is in another block, that of 3 in none, that of 4 failed there, that of 5 is in one that
+	// is not final.
+	d.chain.final = 5
+	later := d.chain.payments[[32]byte{5}]
+	later.Block, later.BlockHash = 7, [32]byte{7}
+	d.chain.payments[[32]byte{5}], d.chain.blocks[7] = later, later.BlockHash
+	for n := uint64(2); n <= 5; n++ {
 		d.chain.blocks[n] = [32]byte{0xff, byte(n)}
 	}
 	delete(d.chain.payments, [32]byte{3})
@@ -354,11 +358,14 @@ func TestSweep(t *testing.T) {
 		t.Error("a chain that does not answer is no error")
 	}
 	d.chain.err = nil
-	if got := sweep(); !slices.Equal(got, []byte{3, 4}) || !slices.Equal(open(), []byte{5}) {
+	if got := sweep(); !slices.Equal(got, []byte{3, 4}) || !slices.Equal(open(), []byte{6, 5}) {
 		t.Errorf("%v vanished, %v are open", got, open())
 	}
 	if got := sweep(); len(got) != 0 {
 		t.Errorf("told twice: %v", got)
+	}
+	if d.chain.final = 7; len(sweep()) != 0 || len(open()) != 0 {
+		t.Errorf("when all is final, %v are open", open())
 	}
 }
 

@@ -16,6 +16,8 @@ type Placed struct {
 type Ledger interface {
 	// Unsettled returns transactions that may still vanish from the chain, lowest block first, at most limit.
 	Unsettled(ctx context.Context, limit int) ([]Placed, error)
+	// Moved notes that a transaction is in another block now.
+	Moved(ctx context.Context, p Placed) error
 	// Settle notes that a transaction is final, or has vanished.
 	Settle(ctx context.Context, hash [32]byte, vanished bool) error
 }
@@ -53,11 +55,13 @@ func Sweep(ctx context.Context, ledger Ledger, blocks Blocks, chain Chain, repor
 		}
 		vanished := false
 		if hash != p.BlockHash { // the chain has changed its mind; the transaction may be in another block
-			now, err := chain.Payment(ctx, p.Hash)
-			if err != nil && !errors.Is(err, ErrNotVisible) {
-				return fmt.Errorf("sweep payments: %w", err)
+			var open bool
+			if open, vanished, err = moved(ctx, ledger, chain, p, final); err != nil {
+				return err
 			}
-			vanished = err != nil || !now.Succeeded
+			if open {
+				continue
+			}
 		}
 		if err := ledger.Settle(ctx, p.Hash, vanished); err != nil {
 			return err
@@ -67,4 +71,16 @@ func Sweep(ctx context.Context, ledger Ledger, blocks Blocks, chain Chain, repor
 		}
 	}
 	return nil
+}
+
+// moved looks for a payment whose block is gone. It has vanished, or is in another block now, which may not be final: then it is open still.
+func moved(ctx context.Context, ledger Ledger, chain Chain, p Placed, final uint64) (open, vanished bool, err error) {
+	now, err := chain.Payment(ctx, p.Hash)
+	if errors.Is(err, ErrNotVisible) || err == nil && !now.Succeeded {
+		return false, true, nil
+	}
+	if err != nil {
+		return false, false, fmt.Errorf("sweep payments: %w", err)
+	}
+	return now.Block > final, false, ledger.Moved(ctx, Placed{Hash: p.Hash, Block: now.Block, BlockHash: now.BlockHash})
 }

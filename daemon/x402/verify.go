@@ -26,7 +26,7 @@ type Transfer struct {
 	Contract string
 	From, To string
 	Amount   uint64 // of the token's smallest unit; the greatest number stands for all that are greater
-	LogIndex uint64
+	LogIndex uint64 // place among the logs of its transaction; that in the block changes when the chain changes its mind
 }
 
 // Parts of the calldata of transfer(address,uint256).

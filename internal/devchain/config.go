@@ -4,9 +4,7 @@
 // so that the chain's clock is never ahead of the wall clock. Its only open port is that of JSON-RPC over HTTP. With a directory,
 // what a receipt was given for survives kill -9. The keys in that directory are for test money: nothing here is to be trusted with any other.
 //
-// The token is token/TestUSDG.sol. After a change of it, run in that directory:
-//
-//	npm install --no-save solc@0.8.37 && node compile.mjs
+// The token is token/TestUSDG.sol; package token, its Go form, says what to run after a change of it.
 //
 // The build tag nodevchain leaves the chain out of a program, which makes it some 30 MB smaller; Open then fails.
 package devchain

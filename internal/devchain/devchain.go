@@ -26,9 +26,12 @@ import (
 	"github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/contextd/contextd/internal/devchain/token"
 )
 
 const (
+	name     = "devchain" // of the node, and of the directory in that of a chain
 	gasLimit = 30_000_000
 	cacheMB  = 16 // of each of the node's caches
 )
@@ -41,6 +44,7 @@ type Chain struct {
 	client *ethclient.Client
 	miner  *miner
 	token  common.Address
+	usdg   *token.TestUSDG
 }
 
 // Open starts a chain and, if it is new, puts the token on it and fills its wallet.
@@ -49,7 +53,7 @@ func Open(ctx context.Context, cfg Config) (*Chain, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Chain{keys: k}
+	c := &Chain{keys: k, usdg: token.NewTestUSDG()}
 	if err := c.start(cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("start chain: %w", err), c.Close())
 	}
@@ -70,7 +74,11 @@ func (c *Chain) start(cfg Config) error {
 		return fmt.Errorf("listen on %q: %w", cfg.Listen, err)
 	}
 	nc := node.DefaultConfig
-	nc.Name, nc.DataDir = "devchain", cfg.Dir
+	nc.Name, nc.DataDir = name, cfg.Dir
+	// With Pebble, a block can be seen, and be gone after a kill, until it is synced. LevelDB has handed to the system whatever can be seen.
+	if nc.DBEngine = rawdb.DBLeveldb; rawdb.PreexistingDatabase(filepath.Join(cfg.Dir, name, "chaindata")) != "" {
+		nc.DBEngine = "" // the one that is there
+	}
 	nc.P2P = p2p.Config{NoDiscovery: true, NoDial: true} // and no address to listen on
 	nc.IPCPath, nc.UseLightweightKDF = "", true
 	nc.HTTPHost, nc.HTTPPort, nc.HTTPModules = host, port, []string{"eth", "net", "web3"}

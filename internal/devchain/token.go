@@ -4,7 +4,6 @@ package devchain
 
 import (
 	"context"
-	_ "embed" // token/TestUSDG.bin
 	"errors"
 	"fmt"
 	"math/big"
@@ -17,10 +16,9 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/params"
-)
 
-//go:embed token/TestUSDG.bin
-var tokenCode string
+	"github.com/contextd/contextd/internal/devchain/token"
+)
 
 // walletAmount is what the wallet of a new chain has, in micro-USDG.
 const walletAmount = 10_000_000_000
@@ -34,14 +32,14 @@ func (c *Chain) found(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	code, err := hexutil.Decode("0x" + strings.TrimSpace(tokenCode))
+	code, err := hexutil.Decode(token.TestUSDGMetaData.Bin)
 	if err != nil {
 		return fmt.Errorf("read token: %w", err)
 	}
 	steps := []struct {
 		to   *common.Address
 		data []byte
-	}{{nil, code}, {&c.token, callData("mint(address,uint256)", addressWord(c.keys.wallet.address()), amountWord(walletAmount))}}
+	}{{nil, code}, {&c.token, c.usdg.PackMint(c.keys.wallet.address(), big.NewInt(walletAmount))}}
 	var hashes []common.Hash
 	for n := int(nonce); n < len(steps); n++ { // in one block
 		const gas = 3_000_000
@@ -59,31 +57,10 @@ func (c *Chain) found(ctx context.Context) error {
 	return nil
 }
 
-// callData is the calldata of a function with words as parameters.
-func callData(function string, words ...[32]byte) []byte {
-	data := crypto.Keccak256([]byte(function))[:4]
-	for _, w := range words {
-		data = append(data, w[:]...)
-	}
-	return data
-}
-
-// addressWord and amountWord are parameters.
-func addressWord(a common.Address) (w [32]byte) {
-	copy(w[12:], a[:])
-	return w
-}
-
-func amountWord(n int64) (w [32]byte) {
-	big.NewInt(n).FillBytes(w[:])
-	return w
-}
-
 // Transfer sends amount micro-USDG from an account to an address, with more behind the parameters, and waits for the block. It returns
 // the hash of the transaction. A transfer that reverts is an error, and its hash comes with it.
 func (c *Chain) Transfer(ctx context.Context, from Account, to string, amount int64, more []byte) (hash [32]byte, err error) {
-	data := append(callData("transfer(address,uint256)", addressWord(common.HexToAddress(to)), amountWord(amount)), more...)
-	return c.Call(ctx, from, c.Token(), data)
+	return c.Call(ctx, from, c.Token(), append(c.usdg.PackTransfer(common.HexToAddress(to), big.NewInt(amount)), more...))
 }
 
 // Call sends a transaction with the given calldata and waits for the block.
@@ -118,28 +95,48 @@ func (c *Chain) Owner() Account { return c.keys.owner.account() }
 
 // NewAccount makes an account with ether and amount micro-USDG.
 func (c *Chain) NewAccount(ctx context.Context, amount int64) (Account, error) {
-	secret, err := crypto.GenerateKey()
+	list, err := c.NewAccounts(ctx, 1, amount)
 	if err != nil {
 		return Account{}, err
 	}
-	k := key{secret}
-	target := k.address()
+	return list[0], nil
+}
+
+// NewAccounts makes so many accounts, each with ether and amount micro-USDG, in as few blocks as will do.
+func (c *Chain) NewAccounts(ctx context.Context, n int, amount int64) ([]Account, error) {
 	nonce, err := c.client.PendingNonceAt(ctx, c.keys.owner.address())
 	if err != nil {
-		return Account{}, err
+		return nil, err
 	}
-	if _, err := c.send(ctx, c.keys.owner, &target, nil, nonce, params.TxGas, big.NewInt(params.Ether)); err != nil {
-		return Account{}, err
+	const mintGas = 100_000
+	var list []Account
+	var last common.Hash
+	for range n {
+		secret, err := crypto.GenerateKey()
+		if err != nil {
+			return nil, err
+		}
+		k := key{secret}
+		list = append(list, k.account())
+		target := k.address()
+		if last, err = c.send(ctx, c.keys.owner, &target, nil, nonce, params.TxGas, big.NewInt(params.Ether)); err != nil {
+			return nil, err
+		}
+		if nonce++; amount == 0 {
+			continue
+		}
+		if last, err = c.sendAt(ctx, c.keys.owner, &c.token, c.usdg.PackMint(target, big.NewInt(amount)), nonce, mintGas); err != nil {
+			return nil, err
+		}
+		nonce++
 	}
-	if amount > 0 {
-		return k.account(), c.Mint(ctx, k.account().Address, amount)
-	}
-	return k.account(), nil
+	_, err = c.wait(ctx, last)
+	return list, err
 }
 
 // Mint makes amount micro-USDG and gives them to an address.
 func (c *Chain) Mint(ctx context.Context, to string, amount int64) error {
-	_, err := c.Call(ctx, c.Owner(), c.Token(), callData("mint(address,uint256)", addressWord(common.HexToAddress(to)), amountWord(amount)))
+	_, err := c.Call(ctx, c.Owner(), c.Token(), c.usdg.PackMint(common.HexToAddress(to), big.NewInt(amount)))
 	return err
 }
 
@@ -186,28 +183,25 @@ func (c *Chain) wait(ctx context.Context, hash common.Hash) (*types.Receipt, err
 
 // Freeze lets an address neither send nor receive, or lets it again.
 func (c *Chain) Freeze(ctx context.Context, address string, stop bool) error {
-	_, err := c.Call(ctx, c.Owner(), c.Token(), callData("setFrozen(address,bool)", addressWord(common.HexToAddress(address)), boolWord(stop)))
+	_, err := c.Call(ctx, c.Owner(), c.Token(), c.usdg.PackSetFrozen(common.HexToAddress(address), stop))
 	return err
 }
 
 // Pause stops all transfers, or lets them go on.
 func (c *Chain) Pause(ctx context.Context, stop bool) error {
-	_, err := c.Call(ctx, c.Owner(), c.Token(), callData("setPaused(bool)", boolWord(stop)))
+	_, err := c.Call(ctx, c.Owner(), c.Token(), c.usdg.PackSetPaused(stop))
 	return err
-}
-
-func boolWord(b bool) [32]byte {
-	if b {
-		return amountWord(1)
-	}
-	return amountWord(0)
 }
 
 // Balance is what an address has, in micro-USDG.
 func (c *Chain) Balance(ctx context.Context, address string) (int64, error) {
-	word, err := c.client.CallContract(ctx, ethereum.CallMsg{To: &c.token, Data: callData("balanceOf(address)", addressWord(common.HexToAddress(address)))}, nil)
+	answer, err := c.client.CallContract(ctx, ethereum.CallMsg{To: &c.token, Data: c.usdg.PackBalanceOf(common.HexToAddress(address))}, nil)
 	if err != nil {
 		return 0, err
 	}
-	return new(big.Int).SetBytes(word).Int64(), nil
+	n, err := c.usdg.UnpackBalanceOf(answer)
+	if err != nil {
+		return 0, err
+	}
+	return n.Int64(), nil
 }

@@ -1,6 +1,7 @@
 package wallet
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/contextd/contextd/internal/usdg"
 )
@@ -81,29 +84,34 @@ func (j journal) write(e entry) error {
 	if err != nil {
 		return fmt.Errorf("write journal of payments: %w", err)
 	}
-	if err := j.replace(filepath.Join(j.dir, e.ID+".json"), append(text, '\n')); err != nil {
+	if err := replace(filepath.Join(j.dir, e.ID+".json"), append(text, '\n'), nil); err != nil {
 		return fmt.Errorf("write journal of payments: %w", err)
 	}
 	return nil
 }
 
-// replace writes a file whole and has it and its name on disk.
-func (j journal) replace(path string, text []byte) (err error) {
-	if err := os.MkdirAll(j.dir, 0o700); err != nil {
+// replace writes a file as a whole and has it and its name on disk, after check, if there is one, has looked at the new file.
+func replace(path string, text []byte, check func(path string) error) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	f, err := os.CreateTemp(dir, ".new-*") // with mode 0600
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil && check != nil {
+		err = check(f.Name())
 	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return err
+	if err == nil {
+		err = os.Rename(f.Name(), path)
 	}
-	d, err := os.Open(j.dir)
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
@@ -112,23 +120,79 @@ func (j journal) replace(path string, text []byte) (err error) {
 	return nil
 }
 
-// pins are the recipients that services were first paid at.
+// lock waits until nobody else pays from the address.
+func (j journal) lock(ctx context.Context, address string) (unlock func(), err error) {
+	return j.hold(ctx, strings.ToLower(address))
+}
+
+// hold waits until nobody else holds what is called name.
+func (j journal) hold(ctx context.Context, name string) (release func(), err error) {
+	if err := os.MkdirAll(j.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make journal of payments: %w", err)
+	}
+	held := flock.New(filepath.Join(j.dir, name+".lock"))
+	const poll = 20 * time.Millisecond
+	if ok, err := held.TryLockContext(ctx, poll); err != nil || !ok {
+		return nil, fmt.Errorf("wait for another payment of the wallet: %w", err)
+	}
+	return func() { _ = held.Unlock() }, nil
+}
+
+// pinFile has the recipients that services were first paid at.
 const pinFile = "recipients"
 
-// pin returns the recipient that a service was first paid at, and makes it the given one if there is none.
-func (j journal) pin(service, recipient string) (pinned string, err error) {
-	path := filepath.Join(j.dir, pinFile)
-	text, err := os.ReadFile(path)
+// Pin is a service with the address at which it is paid.
+type Pin struct {
+	Service   string `json:"service"`
+	Recipient string `json:"recipient"`
+}
+
+// pins are all of them, in the order in which they became known.
+func (j journal) pins() ([]Pin, error) {
+	text, err := os.ReadFile(filepath.Join(j.dir, pinFile))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("read known recipients: %w", err)
+		return nil, fmt.Errorf("read known recipients: %w", err)
 	}
+	var list []Pin
 	for line := range strings.Lines(string(text)) {
-		if known, address, ok := strings.Cut(strings.TrimSpace(line), " "); ok && known == service {
-			return address, nil
+		if service, address, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			list = append(list, Pin{service, address})
 		}
 	}
-	if err := j.replace(path, append(text, service+" "+recipient+"\n"...)); err != nil {
+	return list, nil
+}
+
+// pin makes the recipient of a service the one that change says, given the one that is known, each "" for none, and returns it. Wallets
+// share the file, so it is changed by one at a time.
+func (j journal) pin(ctx context.Context, service string, change func(known string) string) (string, error) {
+	release, err := j.hold(ctx, pinFile)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	list, err := j.pins()
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(list, func(p Pin) bool { return p.Service == service })
+	known := ""
+	if i >= 0 {
+		known = list[i].Recipient
+		list = slices.Delete(list, i, i+1)
+	}
+	next := change(known)
+	if next == known {
+		return known, nil
+	}
+	if next != "" {
+		list = append(list, Pin{service, next})
+	}
+	var text strings.Builder
+	for _, p := range list {
+		fmt.Fprintf(&text, "%s %s\n", p.Service, p.Recipient)
+	}
+	if err := replace(filepath.Join(j.dir, pinFile), []byte(text.String()), nil); err != nil {
 		return "", fmt.Errorf("write known recipients: %w", err)
 	}
-	return recipient, nil
+	return next, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/big"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/ethclient"
 	"github.com/ethereum/go-ethereum/rpc"
-	"github.com/gofrs/flock"
 
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
@@ -28,7 +26,8 @@ var _ sdk.Payer = (*Payer)(nil)
 
 // Config is what a Payer needs. Chain and token come from the user, never from the service that wants to be paid.
 type Config struct {
-	Key     *Key
+	Key     *Key   // nil makes a Payer that looks, and goes on with what was begun, and pays nothing
+	Address string // of the wallet where Key is nil
 	RPCURL  string // JSON-RPC over HTTP; it may hold a secret, so it reaches no error
 	ChainID int64
 	Token   string           // address of the USDG contract
@@ -41,6 +40,7 @@ type Config struct {
 // Payer pays quotes from a wallet. It is safe for concurrent use, and across processes: one payment of an address at a time.
 type Payer struct {
 	cfg     Config
+	address string // of the wallet, in the spelling of EIP-55
 	token   common.Address
 	chain   *ethclient.Client
 	journal journal
@@ -53,12 +53,19 @@ var (
 	ErrReverted   = errors.New("the token refuses the transfer")
 	ErrRecipient  = errors.New("the service wants to be paid at another address than before")
 	ErrWrongChain = errors.New("the node serves another chain")
+	ErrNotBegun   = errors.New("there is no payment to go on with")
 )
 
 // NewPayer makes a Payer. It asks the node for nothing yet.
 func NewPayer(ctx context.Context, cfg Config) (*Payer, error) {
 	if !common.IsHexAddress(cfg.Token) {
 		return nil, fmt.Errorf("make payer: the token %q is no address", cfg.Token)
+	}
+	if cfg.Key != nil {
+		cfg.Address = cfg.Key.Address()
+	}
+	if !common.IsHexAddress(cfg.Address) {
+		return nil, fmt.Errorf("make payer: the wallet %q is no address", cfg.Address)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -70,7 +77,10 @@ func NewPayer(ctx context.Context, cfg Config) (*Payer, error) {
 	if err != nil {
 		return nil, errors.New("make payer: the RPC URL cannot be used")
 	}
-	return &Payer{cfg: cfg, token: common.HexToAddress(cfg.Token), chain: ethclient.NewClient(client), journal: journal{filepath.Join(cfg.Dir, journalDir)}}, nil
+	return &Payer{
+		cfg: cfg, address: common.HexToAddress(cfg.Address).Hex(), token: common.HexToAddress(cfg.Token), chain: ethclient.NewClient(client),
+		journal: journal{filepath.Join(cfg.Dir, journalDir)},
+	}, nil
 }
 
 // Close ends the connections.
@@ -87,7 +97,14 @@ func (p *Payer) ask(what string, err error) error {
 
 // Pay pays q within the policy, or goes on with the payment that was made before for the same request and was not answered.
 func (p *Payer) Pay(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, err error) {
-	unlock, err := p.lock(ctx)
+	proof, err = p.Resume(ctx, q)
+	if !errors.Is(err, ErrNotBegun) {
+		return proof, err
+	}
+	if p.cfg.Key == nil {
+		return proof, errors.New("the wallet was not opened")
+	}
+	unlock, err := p.journal.lock(ctx, p.address)
 	if err != nil {
 		return proof, err
 	}
@@ -96,43 +113,74 @@ func (p *Payer) Pay(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, e
 	if err != nil {
 		return proof, err
 	}
-	if e := p.begun(past, q); e != nil {
-		p.cfg.Tell("going on with payment " + e.TxHash + " for the same request")
-		if err := p.finish(ctx, e); err == nil || e.live() {
-			return p.proof(*e), err
-		} // else it has come to an end, and the request is as good as new
+	if e := p.begun(past, q); e != nil { // by another process, just now
+		return p.goOn(ctx, e)
 	}
-	amount, nonce, err := checkQuote(q, p.cfg.Now())
+	amount, nonce, err := p.judge(q, past)
 	if err != nil {
 		return proof, err
 	}
-	if !q.Purchase {
-		if err := p.cfg.Policy.allow(amount, past, p.cfg.Now()); err != nil {
-			return proof, err
-		}
-	}
-	recipient, err := p.recipient(q)
+	recipient, err := p.recipient(ctx, q)
 	if err != nil {
 		return proof, err
 	}
 	e := entry{
 		ID: fmt.Sprintf("%020d", p.cfg.Now().UnixNano()), At: p.cfg.Now().UTC(), Service: q.Service, Request: q.Request, Purchase: q.Purchase, Amount: amount, Recipient: recipient,
-		Payer: p.cfg.Key.Address(), Until: q.ValidUntil, State: stateSigned,
+		Payer: p.address, Until: q.ValidUntil, State: stateSigned,
 	}
-	if err := p.sign(ctx, &e, nonce); err != nil {
+	fee, err := p.sign(ctx, &e, nonce)
+	if err != nil {
 		return proof, err
 	}
 	if err := p.journal.write(e); err != nil { // before anybody else knows of it
 		return proof, err
 	}
-	p.cfg.Tell(fmt.Sprintf("paying %s %s to %s", amount, api.AssetUSDG, recipient))
+	p.cfg.Tell(fmt.Sprintf("paying %s %s to %s; the chain takes at most %s ether for it", amount, api.AssetUSDG, recipient, Ether(fee.String())))
 	return p.proof(e), p.finish(ctx, &e)
+}
+
+// Resume goes on with the payment that was begun for the request of q and was not answered, whatever q asks for now. It makes none: it
+// fails with ErrNotBegun where there is none, also because the one there was has come to an end.
+func (p *Payer) Resume(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, err error) {
+	unlock, err := p.journal.lock(ctx, p.address)
+	if err != nil {
+		return proof, err
+	}
+	defer unlock()
+	past, err := p.journal.all()
+	if err != nil {
+		return proof, err
+	}
+	e := p.begun(past, q)
+	if e == nil {
+		return proof, ErrNotBegun
+	}
+	return p.goOn(ctx, e)
+}
+
+// goOn brings a payment that was begun onto the chain. Where it has come to an end instead, the request is as good as new.
+func (p *Payer) goOn(ctx context.Context, e *entry) (api.PaymentProof, error) {
+	p.cfg.Tell("going on with payment " + e.TxHash + " for the same request")
+	err := p.finish(ctx, e)
+	if err != nil && !e.live() {
+		err = fmt.Errorf("%w: %w", ErrNotBegun, err)
+	}
+	return p.proof(*e), err
+}
+
+// judge reads a quote and says whether it may be paid now, after what the journal has.
+func (p *Payer) judge(q sdk.Quote, past []entry) (amount usdg.Amount, nonce []byte, err error) {
+	amount, nonce, err = checkQuote(q, p.cfg.Now())
+	if err == nil && !q.Purchase {
+		err = p.cfg.Policy.allow(amount, past, p.cfg.Now())
+	}
+	return amount, nonce, err
 }
 
 // begun is the payment for the same request that has not come to an end, nil if there is none.
 func (p *Payer) begun(past []entry, q sdk.Quote) *entry {
 	for _, e := range past {
-		if e.live() && e.Service == q.Service && e.Request == q.Request && e.Payer == p.cfg.Key.Address() {
+		if e.live() && e.Service == q.Service && e.Request == q.Request && e.Payer == p.address {
 			return &e
 		}
 	}
@@ -140,14 +188,26 @@ func (p *Payer) begun(past []entry, q sdk.Quote) *entry {
 }
 
 // recipient is where q is paid: where the service was paid the first time.
-func (p *Payer) recipient(q sdk.Quote) (string, error) {
+func (p *Payer) recipient(ctx context.Context, q sdk.Quote) (string, error) {
 	recipient := common.HexToAddress(q.Recipient).Hex()
-	pinned, err := p.journal.pin(q.Service, recipient)
-	if err == nil && pinned != recipient {
-		err = fmt.Errorf("%w: %s was paid at %s, now wants %s; if that is right, take its line out of %s", ErrRecipient, q.Service, pinned, recipient,
-			filepath.Join(p.journal.dir, pinFile))
+	pinned, err := p.journal.pin(ctx, q.Service, func(known string) string {
+		if known == "" {
+			return recipient
+		}
+		return known
+	})
+	if err != nil {
+		return "", err
 	}
-	return recipient, err
+	return recipient, samePlace(q.Service, pinned, recipient)
+}
+
+// samePlace refuses a recipient that is another than the one that a service was paid at before, "" for none.
+func samePlace(service, pinned, recipient string) error {
+	if pinned == "" || pinned == recipient {
+		return nil
+	}
+	return fmt.Errorf("%w: %s was paid at %s, now wants %s; if that is right: ctx pay policy trust %s %s", ErrRecipient, service, pinned, recipient, service, recipient)
 }
 
 // proof is the proof of a payment.
@@ -173,65 +233,63 @@ func (p *Payer) Settled(proof api.PaymentProof, refused error) error {
 	return nil
 }
 
-// lock waits until nobody else pays from the address.
-func (p *Payer) lock(ctx context.Context) (unlock func(), err error) {
-	if err := os.MkdirAll(p.journal.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make journal of payments: %w", err)
+// sign makes the transaction of a payment and signs it, and returns the most that the chain may take for it, in wei.
+func (p *Payer) sign(ctx context.Context, e *entry, nonce []byte) (fee *big.Int, err error) {
+	if err := p.CheckChain(ctx); err != nil {
+		return nil, err
 	}
-	held := flock.New(filepath.Join(p.journal.dir, strings.ToLower(p.cfg.Key.Address())+".lock"))
-	const poll = 20 * time.Millisecond
-	if ok, err := held.TryLockContext(ctx, poll); err != nil || !ok {
-		return nil, fmt.Errorf("wait for another payment of the wallet: %w", err)
+	from := common.HexToAddress(p.address)
+	tx, err := p.price(ctx, e.Amount, append(transferData(common.HexToAddress(e.Recipient), e.Amount), nonce...))
+	if err != nil {
+		return nil, err
 	}
-	return func() { _ = held.Unlock() }, nil
+	if tx.Nonce, err = p.chain.PendingNonceAt(ctx, from); err != nil {
+		return nil, p.ask("ask chain", err)
+	}
+	signed, err := types.SignNewTx(p.cfg.Key.secret, types.LatestSignerForChainID(tx.ChainID), tx)
+	if err != nil {
+		return nil, fmt.Errorf("sign payment: %w", err)
+	}
+	raw, err := signed.MarshalBinary()
+	if err != nil {
+		return nil, fmt.Errorf("sign payment: %w", err)
+	}
+	e.TxNonce, e.RawTx, e.TxHash = tx.Nonce, hexutil.Encode(raw), signed.Hash().Hex()
+	return maxFee(tx), nil
 }
 
-// sign makes the transaction of a payment and signs it.
-func (p *Payer) sign(ctx context.Context, e *entry, nonce []byte) error {
-	id, err := p.chain.ChainID(ctx)
-	if err != nil {
-		return p.ask("ask chain", err)
-	}
-	if !id.IsInt64() || id.Int64() != p.cfg.ChainID {
-		return fmt.Errorf("%w: %s, not %d", ErrWrongChain, id, p.cfg.ChainID)
-	}
-	from := common.HexToAddress(p.cfg.Key.Address())
-	data := append(transferData(common.HexToAddress(e.Recipient), e.Amount), nonce...)
-	if err := p.afford(ctx, from, e.Amount); err != nil {
-		return err
+// price is the transaction that transfers amount with the given calldata, without its nonce. It fails where the wallet cannot afford it
+// and where the chain may take more than the policy allows.
+func (p *Payer) price(ctx context.Context, amount usdg.Amount, data []byte) (*types.DynamicFeeTx, error) {
+	from := common.HexToAddress(p.address)
+	if err := p.afford(ctx, from, amount); err != nil {
+		return nil, err
 	}
 	head, err := p.chain.HeaderByNumber(ctx, nil)
 	if err != nil {
-		return p.ask("ask chain", err)
+		return nil, p.ask("ask chain", err)
 	}
 	tip, err := p.chain.SuggestGasTipCap(ctx)
 	if err != nil {
-		return p.ask("ask chain", err)
+		return nil, p.ask("ask chain", err)
 	}
 	gas, err := p.chain.EstimateGas(ctx, ethereum.CallMsg{From: from, To: &p.token, Data: data})
 	if err != nil {
-		return p.explain(ctx, from, err)
+		return nil, p.explain(ctx, from, err)
 	}
 	gas += gas / 5 // storage that is cold by then costs more
-	price := new(big.Int).Add(tip, new(big.Int).Lsh(head.BaseFee, 1))
-	if fee := new(big.Int).Mul(price, new(big.Int).SetUint64(gas)); fee.Cmp(big.NewInt(p.cfg.Policy.withDefaults().MaxFee)) > 0 {
-		return fmt.Errorf("%w: the chain may take %s wei for it; credits are cheaper", ErrPolicy, fee)
+	tx := &types.DynamicFeeTx{
+		ChainID: big.NewInt(p.cfg.ChainID), GasTipCap: tip, GasFeeCap: new(big.Int).Add(tip, new(big.Int).Lsh(head.BaseFee, 1)), Gas: gas, To: &p.token, Data: data,
 	}
-	if e.TxNonce, err = p.chain.PendingNonceAt(ctx, from); err != nil {
-		return p.ask("ask chain", err)
+	if fee := maxFee(tx); fee.Cmp(big.NewInt(p.cfg.Policy.withDefaults().MaxFee)) > 0 {
+		return nil, fmt.Errorf("%w: the chain may take %s ether for it; credits are cheaper", ErrPolicy, Ether(fee.String()))
 	}
-	tx, err := types.SignNewTx(p.cfg.Key.secret, types.LatestSignerForChainID(id), &types.DynamicFeeTx{
-		ChainID: id, Nonce: e.TxNonce, GasTipCap: tip, GasFeeCap: price, Gas: gas, To: &p.token, Data: data,
-	})
-	if err != nil {
-		return fmt.Errorf("sign payment: %w", err)
-	}
-	raw, err := tx.MarshalBinary()
-	if err != nil {
-		return fmt.Errorf("sign payment: %w", err)
-	}
-	e.RawTx, e.TxHash = hexutil.Encode(raw), tx.Hash().Hex()
-	return nil
+	return tx, nil
+}
+
+// maxFee is the most that the chain may take for a transaction, in wei.
+func maxFee(tx *types.DynamicFeeTx) *big.Int {
+	return new(big.Int).Mul(tx.GasFeeCap, new(big.Int).SetUint64(tx.Gas))
 }
 
 // transferData is the calldata of a transfer.
@@ -239,40 +297,6 @@ func transferData(to common.Address, amount usdg.Amount) []byte {
 	data := []byte{0xa9, 0x05, 0x9c, 0xbb}
 	data = append(data, common.LeftPadBytes(to[:], common.HashLength)...)
 	return append(data, common.LeftPadBytes(big.NewInt(int64(amount)).Bytes(), common.HashLength)...)
-}
-
-// Balance is what a wallet has.
-type Balance struct {
-	Address string      `json:"address"`
-	USDG    usdg.Amount `json:"usdg"` // micro-USDG
-	Wei     string      `json:"wei"`  // for the chain's fees; too many for some programs as a number
-	ChainID int64       `json:"chainId"`
-}
-
-// Balance returns what the wallet has.
-func (p *Payer) Balance(ctx context.Context) (Balance, error) {
-	address := common.HexToAddress(p.cfg.Key.Address())
-	ether, err := p.chain.BalanceAt(ctx, address, nil)
-	if err != nil {
-		return Balance{}, p.ask("ask chain", err)
-	}
-	have, err := p.tokens(ctx, address)
-	if err == nil && !have.IsInt64() {
-		err = errors.New("the wallet has more than can be counted")
-	}
-	if err != nil {
-		return Balance{}, err
-	}
-	return Balance{p.cfg.Key.Address(), usdg.Amount(have.Int64()), ether.String(), p.cfg.ChainID}, nil
-}
-
-// tokens is what an address has, in micro-USDG.
-func (p *Payer) tokens(ctx context.Context, of common.Address) (*big.Int, error) {
-	word, err := p.chain.CallContract(ctx, ethereum.CallMsg{To: &p.token, Data: append([]byte{0x70, 0xa0, 0x82, 0x31}, common.LeftPadBytes(of[:], common.HashLength)...)}, nil)
-	if err != nil {
-		return nil, p.ask("ask chain", err)
-	}
-	return new(big.Int).SetBytes(word), nil
 }
 
 // afford says what the wallet lacks.
@@ -334,11 +358,19 @@ func (p *Payer) finish(ctx context.Context, e *entry) error {
 			}
 			sent = true
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(poll):
+		if err := pause(ctx); err != nil {
+			return err
 		}
+	}
+}
+
+// pause waits until the chain may be asked again.
+func pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(poll):
+		return nil
 	}
 }
 
@@ -367,9 +399,17 @@ func (p *Payer) send(ctx context.Context, e *entry) error {
 	case err == nil || strings.Contains(err.Error(), "already known"):
 		return nil
 	case strings.Contains(err.Error(), "nonce too low"):
-		// Either it is in a block that this node has just come to, or another transaction has taken its place.
-		if _, lookErr := p.chain.TransactionReceipt(ctx, common.HexToHash(e.TxHash)); lookErr == nil {
-			return nil
+		// Either it is in a block that this node, or the one beside it that answers the next call, comes to, or another has its place.
+		const looks = 10
+		for range looks {
+			if _, _, lookErr := p.chain.TransactionByHash(ctx, common.HexToHash(e.TxHash)); lookErr == nil {
+				return nil
+			} else if !errors.Is(lookErr, ethereum.NotFound) {
+				return p.ask("ask chain", lookErr)
+			}
+			if err := pause(ctx); err != nil {
+				return err
+			}
 		}
 		e.State = stateDropped
 		return errors.Join(errors.New("another transaction of the wallet came first: ask again"), p.journal.write(*e))

@@ -88,18 +88,8 @@ func clip(text string) string {
 // allow says whether amount may be paid now, after what the journal has.
 func (p Policy) allow(amount usdg.Amount, past []entry, now time.Time) error {
 	p = p.withDefaults()
-	var day, month usdg.Amount
-	for _, e := range past {
-		if e.State == stateDropped || e.Purchase { // never sent, or not a call
-			continue
-		}
-		if age := now.Sub(e.At); age < 24*time.Hour {
-			day += e.Amount
-			month += e.Amount
-		} else if age < 30*24*time.Hour {
-			month += e.Amount
-		}
-	}
+	before := spent(past, now)
+	day, month := before.Day, before.Month
 	switch {
 	case amount > p.PerCall:
 		return fmt.Errorf("%w: the call costs %s, the bound per call is %s", ErrPolicy, amount, p.PerCall)
@@ -109,4 +99,20 @@ func (p Policy) allow(amount usdg.Amount, past []entry, now time.Time) error {
 		return fmt.Errorf("%w: with %s more, %s would be paid within 30 days; the bound is %s", ErrPolicy, amount, month+amount, p.PerMonth)
 	}
 	return nil
+}
+
+// spent sums what was paid for calls before now.
+func spent(past []entry, now time.Time) (s Spending) {
+	for _, e := range past {
+		if e.State == stateDropped || e.Purchase { // never sent, or not a call
+			continue
+		}
+		if age := now.Sub(e.At); age < 24*time.Hour {
+			s.Day += e.Amount
+			s.Month += e.Amount
+		} else if age < 30*24*time.Hour {
+			s.Month += e.Amount
+		}
+	}
+	return s
 }

@@ -1,13 +1,16 @@
 package wallet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/accounts/keystore"
+	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/google/uuid"
 
@@ -23,14 +26,26 @@ func New() (*Key, error) {
 	return &Key{secret, crypto.PubkeyToAddress(secret.PublicKey).Hex()}, nil
 }
 
+// Reveal is the key itself, 0x and 64 hexadecimal digits. Whoever has it has all that the wallet has.
+func (k *Key) Reveal() string { return hexutil.Encode(crypto.FromECDSA(k.secret)) }
+
+// cost is how dear it is to try a passphrase, by the parameters of scrypt.
+type cost struct{ n, p int }
+
+// seal encrypts the key with the passphrase.
+func (k *Key) seal(passphrase string, c cost) ([]byte, error) {
+	if passphrase == "" {
+		return nil, errors.New("a wallet needs a passphrase")
+	}
+	text, err := keystore.EncryptKey(&keystore.Key{Id: uuid.New(), Address: crypto.PubkeyToAddress(k.secret.PublicKey), PrivateKey: k.secret}, passphrase, c.n, c.p)
+	return append(text, '\n'), err
+}
+
 // Save writes the key to a new keystore file of the given name in dir, encrypted with the passphrase, which takes a few seconds by design.
 // Both are for the user alone. A file that is there is never written over.
 func (k *Key) Save(dir, name, passphrase string) (File, error) {
-	if name == "" || filepath.Base(name) != name {
+	if name == "" || filepath.Base(name) != name || strings.HasPrefix(name, ".") {
 		return File{}, fmt.Errorf("%q is not a name for a wallet", name)
-	}
-	if passphrase == "" {
-		return File{}, errors.New("a wallet needs a passphrase")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return File{}, fmt.Errorf("make keystore: %w", err)
@@ -40,15 +55,76 @@ func (k *Key) Save(dir, name, passphrase string) (File, error) {
 	if err != nil {
 		return File{}, fmt.Errorf("save wallet: %w", err)
 	}
-	text, err := keystore.EncryptKey(&keystore.Key{Id: uuid.New(), Address: crypto.PubkeyToAddress(k.secret.PublicKey), PrivateKey: k.secret}, passphrase,
-		keystore.StandardScryptN, keystore.StandardScryptP)
+	text, err := k.seal(passphrase, cost{keystore.StandardScryptN, keystore.StandardScryptP})
 	if err == nil {
-		_, err = file.Write(append(text, '\n'))
+		_, err = file.Write(text)
 	}
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return File{}, errors.Join(fmt.Errorf("save wallet: %w", err), os.Remove(f.Path)) // it holds no whole key
 	}
 	return f, nil
+}
+
+// Text is the keystore file as it is, encrypted.
+func (f File) Text() ([]byte, error) { return readFile(f.Path) }
+
+// ChangePassphrase encrypts the key of the file anew, which takes a few seconds by design. With a wrong passphrase, and whatever else fails, the file stays as it was: the
+// new one takes its place, as a whole, when it is on disk and was opened once.
+func (f File) ChangePassphrase(from, to string) error {
+	return f.changePassphrase(from, to, cost{keystore.StandardScryptN, keystore.StandardScryptP})
+}
+
+// changePassphrase is ChangePassphrase at a cost.
+func (f File) changePassphrase(from, to string, c cost) error {
+	path, err := filepath.EvalSymlinks(f.Path) // a link stays one
+	if err != nil {
+		return fmt.Errorf("change passphrase: %w", err)
+	}
+	k, err := f.Open(from)
+	if err != nil {
+		return err
+	}
+	text, err := k.seal(to, c)
+	if err != nil {
+		return fmt.Errorf("change passphrase: %w", err)
+	}
+	return replace(path, text, func(path string) error {
+		again, err := File{Path: path, Address: k.address}.Open(to)
+		if err == nil && !again.secret.Equal(k.secret) {
+			err = errors.New("another key came back")
+		}
+		return err
+	})
+}
+
+// ErrUnfinished says that payments of a wallet have not come to an end.
+var ErrUnfinished = errors.New("a payment of the wallet has not come to an end")
+
+// Delete removes the file for good, unless the journal in dir, the Dir of a Config, has a payment of its address that has not come to an
+// end; then it fails with ErrUnfinished. The file has to say its address.
+func (f File) Delete(ctx context.Context, dir string) error {
+	if f.Address == "" {
+		return fmt.Errorf("delete wallet: %s does not say its address", f.Path)
+	}
+	j := journal{filepath.Join(dir, journalDir)}
+	unlock, err := j.lock(ctx, f.Address)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	past, err := j.all()
+	if err != nil {
+		return err
+	}
+	for _, e := range past {
+		if e.live() && e.Payer == f.Address {
+			return fmt.Errorf("%w: %s for %s, transaction %s", ErrUnfinished, e.Amount, e.Request, e.TxHash)
+		}
+	}
+	if err := os.Remove(f.Path); err != nil {
+		return fmt.Errorf("delete wallet: %w", err)
+	}
+	return nil
 }
 
 // List returns the keystore files in the directories.
@@ -63,7 +139,7 @@ func List(dirs ...string) ([]File, error) {
 			return nil, fmt.Errorf("list wallets: %w", err)
 		}
 		for _, e := range entries {
-			if f, err := read(filepath.Join(dir, e.Name())); err == nil { // else it is something else
+			if f, err := read(filepath.Join(dir, e.Name())); err == nil && !strings.HasPrefix(e.Name(), ".") { // else it is something else
 				list = append(list, f)
 			}
 		}
@@ -82,6 +158,8 @@ type Payment struct {
 	TxHash    string      `json:"txHash"`
 	State     State       `json:"state"`
 	Note      string      `json:"note,omitempty"`
+	Purchase  bool        `json:"purchase,omitempty"` // of credits: Request names the deposit
+	Live      bool        `json:"unfinished"`         // may still be presented
 }
 
 // Payments returns what the journal in dir, the Dir of a Config, has, oldest first.
@@ -89,7 +167,7 @@ func Payments(dir string) ([]Payment, error) {
 	all, err := journal{filepath.Join(dir, journalDir)}.all()
 	var list []Payment
 	for _, e := range all {
-		list = append(list, Payment{e.At, e.Service, e.Request, e.Amount, e.Recipient, e.Payer, e.TxHash, e.State, e.Note})
+		list = append(list, Payment{e.At, e.Service, e.Request, e.Amount, e.Recipient, e.Payer, e.TxHash, e.State, e.Note, e.Purchase, e.live()})
 	}
 	return list, err
 }

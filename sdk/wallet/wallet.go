@@ -53,6 +53,9 @@ func Find(name string, dirs ...string) (File, error) {
 			return File{}, fmt.Errorf("look for wallet: %w", err)
 		}
 		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), ".") { // what a crash has left of a file that was being written
+				continue
+			}
 			f, err := read(filepath.Join(dir, e.Name()))
 			if err == nil && (e.Name() == name || strings.EqualFold(f.Address, name)) {
 				return f, nil

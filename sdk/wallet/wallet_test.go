@@ -27,7 +27,7 @@ func write(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	key := &keystore.Key{Id: uuid.New(), Address: crypto.PubkeyToAddress(secret.PublicKey), PrivateKey: secret}
-	text, err := keystore.EncryptKey(key, passphrase, keystore.LightScryptN, keystore.LightScryptP)
+	text, err := keystore.EncryptKey(key, passphrase, 1<<4, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

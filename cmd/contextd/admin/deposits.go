@@ -84,7 +84,8 @@ func newUnmatched(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "unmatched", Short: "List transfers that have paid for nothing, newest first", Args: cobra.NoArgs,
 		Long: "List transfers to the treasury that have paid for nothing, newest first: too much, too little, too late, or unknown. Payments of\n" +
-			"calls are among them until their proof is presented.",
+			"calls are among them until their proof is presented. Those that have paid for something and have vanished from the chain since are\n" +
+			"here too; what they paid for is given, and writing them off takes them from the list.",
 	}
 	asJSON := cli.AddJSON(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -191,8 +192,8 @@ func NewReconcile(operate Operate) *cobra.Command {
 				err = cli.PrintJSON(c.OutOrStdout(), r)
 			} else {
 				w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
-				fmt.Fprintf(w, "%s\t arrived\t\n%s\t for deposits (%d credits)\t\n%s\t for calls\t\n%s\t unmatched\t\n%s\t written off\t\n%s\t in the treasury\t\n",
-					r.Arrived.Fixed(), r.Deposits.Fixed(), r.Sold, r.Calls.Fixed(), r.Strays.Fixed(), r.WrittenOff.Fixed(), r.Treasury.Fixed())
+				fmt.Fprintf(w, "%s\t arrived\t\n%s\t for deposits (%d credits)\t\n%s\t for calls\t\n%s\t unmatched\t\n%s\t waiting for a safe block\t\n%s\t written off\t\n%s\t in the treasury\t\n",
+					r.Arrived.Fixed(), r.Deposits.Fixed(), r.Sold, r.Calls.Fixed(), r.Strays.Fixed(), r.Waiting.Fixed(), r.WrittenOff.Fixed(), r.Treasury.Fixed())
 				err = w.Flush()
 			}
 			if err != nil || len(r.Findings) == 0 {

@@ -33,7 +33,7 @@ func open(ctx context.Context, cfg Config, act func(o *operator.Operator) error)
 	if _, err := os.Stat(cfg.Dir); err != nil {
 		return fmt.Errorf("there is no data directory: %w", err)
 	}
-	o, err := operator.OpenDatabases(ctx, cfg.Dir, cfg.Now)
+	o, err := operator.OpenDatabases(ctx, cfg.Dir, upkeep.Directory{Path: cfg.Dir, Now: cfg.Now})
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func open(ctx context.Context, cfg Config, act func(o *operator.Operator) error)
 	return act(o)
 }
 
-// NewBackup makes the command that makes a upkeep.
+// NewBackup makes the command that makes a backup.
 func NewBackup(read Read) *cobra.Command {
 	var keep int
 	c := &cobra.Command{

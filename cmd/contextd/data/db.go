@@ -36,11 +36,17 @@ func command(read Read, c *cobra.Command, run func(o *operator.Operator, dir str
 	return c
 }
 
+// look says how the databases stand.
+func look(c *cobra.Command, o *operator.Operator, tables bool) (list []upkeep.Database, err error) {
+	err = o.Databases(c.Context(), tables, &list)
+	return list, err
+}
+
 // newStatus makes the command that says how the databases stand.
 func newStatus(read Read) *cobra.Command {
 	c := &cobra.Command{Use: "status", Short: "Say how large the databases are and which schema they have"}
 	return command(read, c, func(o *operator.Operator, dir string, asJSON bool) error {
-		list, err := o.Databases(c.Context(), false)
+		list, err := look(c, o, false)
 		if err != nil {
 			return err
 		}
@@ -76,7 +82,7 @@ func schemaText(d upkeep.Database) string {
 func newStats(read Read) *cobra.Command {
 	c := &cobra.Command{Use: "stats", Short: "Count the rows of every table"}
 	return command(read, c, func(o *operator.Operator, _ string, asJSON bool) error {
-		list, err := o.Databases(c.Context(), true)
+		list, err := look(c, o, true)
 		if err != nil {
 			return err
 		}
@@ -102,7 +108,8 @@ func newVerify(read Read) *cobra.Command {
 			"history that takes its time; the daemon goes on serving.",
 	}
 	return command(read, c, func(o *operator.Operator, _ string, asJSON bool) error {
-		r, err := o.VerifyDatabases(c.Context())
+		var r upkeep.Report
+		err := o.VerifyDatabases(c.Context(), &r)
 		if err != nil {
 			return err
 		}
@@ -133,14 +140,14 @@ func newVacuum(read Read) *cobra.Command {
 		if !o.Direct {
 			return errors.New("a daemon runs on this data directory and would have to wait\n  try: stop it first")
 		}
-		before, err := o.Databases(c.Context(), false)
+		before, err := look(c, o, false)
 		if err != nil {
 			return err
 		}
 		if err := upkeep.Vacuum(c.Context(), dir); err != nil {
 			return err
 		}
-		after, err := o.Databases(c.Context(), false)
+		after, err := look(c, o, false)
 		if err != nil {
 			return err
 		}

@@ -71,8 +71,7 @@ func (r restoring) source(ctx context.Context, name string, now time.Time) (io.R
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {
 		return packed(func(w io.Writer) error {
-			_, err := upkeep.BackUp(ctx, name, now, w)
-			return err
+			return upkeep.Directory{Path: name, Now: func() time.Time { return now }}.BackUp(ctx, w)
 		}), nil
 	}
 	f, err := os.Open(name)

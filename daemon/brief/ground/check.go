@@ -28,6 +28,7 @@ const (
 	KindFigure    Kind = "figure"    // a figure that is nowhere in the state
 	KindSource    Kind = "source"    // a figure or a quotation that is only in rows of other sources than the sentence cites
 	KindSubject   Kind = "subject"   // a figure that belongs to another row than those the sentence names
+	KindLink      Kind = "link"      // an address that is nowhere in the state
 	KindDirection Kind = "direction" // up for what went down, or the reverse
 )
 
@@ -64,6 +65,7 @@ func Check(text string, state []byte, citations []api.Citation) []Finding {
 	}
 	t := fold.Replace(strings.ToValidUTF8(text, "\uFFFD"))
 	c := checker{index: x, citations: citations, text: t, spans: x.spans(t)}
+	c.links()
 	for _, s := range splitSentences(t, c.spans) {
 		c.check(s)
 	}
@@ -100,6 +102,15 @@ type checker struct {
 
 func (c *checker) add(kind Kind, s sentence, excerpt, format string, args ...any) {
 	c.findings = append(c.findings, Finding{kind, s.text, excerpt, fmt.Sprintf(format, args...)})
+}
+
+// links finds addresses: whoever talked a writer into one may own what is there.
+func (c *checker) links() {
+	for _, m := range link.FindAllStringIndex(c.text, -1) {
+		if !covered(c.spans, m[0], m[1]) {
+			c.add(KindLink, sentence{}, c.text[m[0]:m[1]], "a brief has no links, only anchors")
+		}
+	}
 }
 
 // check checks one sentence.

@@ -69,8 +69,8 @@ func (h *History) newest(ctx context.Context, tx *sql.Tx, pack string) (*feed.Pu
 func newestBrief(ctx context.Context, tx *sql.Tx, pack string) (feed.Brief, error) {
 	var b feed.Brief
 	var at sql.NullInt64
-	err := tx.QueryRowContext(ctx, "SELECT written_at, writer, text FROM briefs WHERE pack = ? ORDER BY id DESC LIMIT 1", pack).
-		Scan(&at, &b.Writer, &b.Text)
+	err := tx.QueryRowContext(ctx, "SELECT written_at, writer, text, refused FROM briefs WHERE pack = ? ORDER BY id DESC LIMIT 1", pack).
+		Scan(&at, &b.Writer, &b.Text, &b.Refused)
 	if errors.Is(err, sql.ErrNoRows) {
 		return feed.Brief{}, nil
 	}
@@ -84,13 +84,27 @@ func newestBrief(ctx context.Context, tx *sql.Tx, pack string) (feed.Brief, erro
 // SaveBrief adds b, written from the state of the given time.
 func (h *History) SaveBrief(ctx context.Context, pack string, b feed.Brief, generatedAt time.Time) error {
 	return h.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO briefs (pack, written_at, generated_at, writer, text) VALUES (?, ?, ?, ?, ?)",
-			pack, b.At.UnixMilli(), generatedAt.UnixMilli(), b.Writer, b.Text)
+		_, err := tx.ExecContext(ctx, "INSERT INTO briefs (pack, written_at, generated_at, writer, text, refused) VALUES (?, ?, ?, ?, ?, ?)",
+			pack, b.At.UnixMilli(), generatedAt.UnixMilli(), b.Writer, b.Text, b.Refused)
 		if err != nil {
 			return fmt.Errorf("save brief of %s: %w", pack, err)
 		}
 		return nil
 	})
+}
+
+// Briefs returns the newest briefs of pack, newest first, at most limit.
+func (h *History) Briefs(ctx context.Context, pack string, limit int) ([]feed.PastBrief, error) {
+	list, err := sqlite.Query(ctx, h.db.Read, func(rows *sql.Rows) (b feed.PastBrief, err error) {
+		var at, of sql.NullInt64
+		err = rows.Scan(&at, &of, &b.Writer, &b.Text, &b.Refused)
+		b.At, b.GeneratedAt = sqlite.FromMillis(at), sqlite.FromMillis(of)
+		return b, err
+	}, "SELECT written_at, generated_at, writer, text, refused FROM briefs WHERE pack = ? ORDER BY id DESC LIMIT ?", pack, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read briefs of %s: %w", pack, err)
+	}
+	return list, nil
 }
 
 // SaveSources replaces the changed sources.

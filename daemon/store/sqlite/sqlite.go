@@ -240,3 +240,28 @@ func FromMillis(n sql.NullInt64) time.Time {
 	}
 	return time.UnixMilli(n.Int64).UTC()
 }
+
+// Verify reads a database that another process may have open, and says what is damaged in it, "" for nothing.
+func Verify(ctx context.Context, path string) (trouble string, err error) {
+	db, err := sql.Open("sqlite3", dsn(path, "mode=ro&_query_only=1"))
+	if err != nil {
+		return "", fmt.Errorf("open database %s: %w", path, err)
+	}
+	defer db.Close()
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&trouble); err != nil {
+		if Corrupt(err) {
+			return err.Error(), nil
+		}
+		return "", fmt.Errorf("check database %s: %w", path, err)
+	}
+	if trouble == "ok" {
+		return "", nil
+	}
+	return trouble, nil
+}
+
+// Corrupt reports whether err says that a file is no sound database.
+func Corrupt(err error) bool {
+	var failed sqlite3.Error
+	return errors.As(err, &failed) && (failed.Code == sqlite3.ErrCorrupt || failed.Code == sqlite3.ErrNotADB)
+}

@@ -222,8 +222,14 @@ func TestBroken(t *testing.T) {
 	if _, err := upkeep.BackUp(t.Context(), scribbled, epoch(), io.Discard); err == nil {
 		t.Error("a scribbled database was backed up")
 	}
-	if r, err := upkeep.Verify(t.Context(), scribbled); err == nil && len(r.Problems) == 0 {
-		t.Error("a scribbled database is sound")
+	if r, err := upkeep.Verify(t.Context(), scribbled); err != nil || len(r.Problems) == 0 {
+		t.Errorf("a scribbled database is sound: %v", err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Repeat("no database", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := upkeep.Verify(t.Context(), scribbled); err != nil || len(r.Problems) != 1 {
+		t.Errorf("a text is a database: %v, %v", r.Problems, err)
 	}
 	if _, err := upkeep.BackUp(t.Context(), t.TempDir(), epoch(), io.Discard); !errors.Is(err, upkeep.ErrNothing) {
 		t.Error(err)

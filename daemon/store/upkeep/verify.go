@@ -49,7 +49,7 @@ type Table struct {
 
 // Look says how the databases in dir stand, those that are there; with tables, how many rows their tables have.
 func Look(ctx context.Context, dir string, tables bool) ([]Database, error) {
-	var list []Database
+	list := []Database{}
 	for _, name := range Files() {
 		d, err := look(ctx, dir, name, tables)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -133,6 +133,9 @@ func Structure(ctx context.Context, dir string) ([]Problem, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
+		if sqlite.Corrupt(err) {
+			found, err = []string{err.Error()}, nil
+		}
 		if err != nil {
 			return nil, fmt.Errorf("verify %s: %w", name, err)
 		}
@@ -148,7 +151,7 @@ func structure(ctx context.Context, path string) (found []string, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	return sqlite.Verify(ctx, snapshot.Conn())
+	return sqlite.Problems(ctx, snapshot.Conn())
 }
 
 // about are problems of a database.

@@ -22,7 +22,7 @@ func (m *Metrics) Calls(next http.Handler, access *slog.Logger) http.Handler {
 		defer func() {
 			took := m.now().Sub(began)
 			operation, stream := operationOf(r.Pattern)
-			m.requested(operation, seen.status, authentication(r), took, stream)
+			m.requested(call{operation, authentication(r), seen.status}, took, stream)
 			if access != nil {
 				log(access, r, seen, operation, took)
 			}

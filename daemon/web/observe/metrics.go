@@ -8,6 +8,7 @@ package observe
 import (
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,12 +26,14 @@ type Metrics struct {
 	registry *prometheus.Registry
 	now      func() time.Time
 
+	known     sync.Map // call to counted: the counters of calls, which the vectors take longer to find
 	requests  *prometheus.CounterVec
 	took      *prometheus.HistogramVec
 	refreshes *prometheus.CounterVec
 	refresh   prometheus.Histogram
 	fetches   *prometheus.CounterVec
 	briefs    *prometheus.CounterVec
+	refused   *prometheus.CounterVec
 	charged   prometheus.Counter
 	credits   prometheus.Counter
 	group     prometheus.Histogram
@@ -55,6 +58,7 @@ func New(now func() time.Time) *Metrics {
 		refresh:   histogram("refresh_seconds", "Time of a refresh.", prometheus.ExponentialBuckets(0.01, 3, 9)),
 		fetches:   counters("source_fetches_total", "Answers of sources, by class: ok, unchanged, or the kind of failure.", "pack", "source", "class"),
 		briefs:    counters("briefs_total", "Briefs, by the writer that was taken and outcome: ok or error.", "pack", "writer", "outcome"),
+		refused:   counters("brief_texts_refused_total", "Texts that were not taken as a brief, by their writer and why: failed, or the kind of what the check found.", "pack", "writer", "why"),
 		charged:   counter("charges_total", "Calls that were charged, with credits or as free calls."),
 		credits:   counter("credits_debited_total", "Credits taken for calls."),
 		group:     histogram("charge_group_calls", "Calls booked in one transaction.", prometheus.ExponentialBuckets(1, 2, 10)),
@@ -68,7 +72,7 @@ func New(now func() time.Time) *Metrics {
 	info := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: prefix + "build_info", Help: "What runs; always 1.", ConstLabels: prometheus.Labels{"version": build.Version, "commit": build.Commit, "go": build.Go},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.requests, m.took, m.refreshes, m.refresh, m.fetches, m.briefs, m.charged, m.credits, m.group, m.quotes, m.proofs, m.rpc, m.bought, m.vanished, info)
+	m.registry.MustRegister(m.requests, m.took, m.refreshes, m.refresh, m.fetches, m.briefs, m.refused, m.charged, m.credits, m.group, m.quotes, m.proofs, m.rpc, m.bought, m.vanished, info)
 	prometheus.WrapRegistererWithPrefix(prefix, m.registry).MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -95,11 +99,28 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: nil})
 }
 
+// call is what calls are counted by.
+type call struct {
+	operation, authentication string
+	status                    int
+}
+
+// counted is where calls of one kind are counted.
+type counted struct {
+	requests prometheus.Counter
+	took     prometheus.Observer
+}
+
 // requested counts an answered request.
-func (m *Metrics) requested(operation string, status int, authentication string, took time.Duration, stream bool) {
-	m.requests.WithLabelValues(operation, strconv.Itoa(status), authentication).Inc()
+func (m *Metrics) requested(c call, took time.Duration, stream bool) {
+	known, ok := m.known.Load(c)
+	if !ok {
+		known, _ = m.known.LoadOrStore(c, counted{m.requests.WithLabelValues(c.operation, strconv.Itoa(c.status), c.authentication), m.took.WithLabelValues(c.operation)})
+	}
+	n := known.(counted)
+	n.requests.Inc()
 	if !stream {
-		m.took.WithLabelValues(operation).Observe(took.Seconds())
+		n.took.Observe(took.Seconds())
 	}
 }
 
@@ -117,6 +138,11 @@ func (m *Metrics) Fetched(pack, source, class string) {
 // Briefed counts a brief; writer is "" where none was written.
 func (m *Metrics) Briefed(pack, writer string, err error) {
 	m.briefs.WithLabelValues(pack, writer, outcome(err)).Inc()
+}
+
+// Refused counts a text that was not taken as a brief.
+func (m *Metrics) Refused(pack, writer, why string) {
+	m.refused.WithLabelValues(pack, writer, why).Inc()
 }
 
 // Booked counts calls that were charged in one transaction, and the credits that they took.

@@ -27,12 +27,13 @@ func everything(t *testing.T) *observe.Metrics {
 	m.Refreshed("crypto", "ok", time.Second)
 	m.Fetched("crypto", "coingecko-markets", "ok")
 	m.Briefed("crypto", "built-in", nil)
+	m.Refused("crypto", "anthropic/m", "figure")
 	m.Booked(3, 2)
 	m.Asked("eth_call", errors.New("down"))
 	m.Bought("starter")
 	m.Vanished()
-	m.Desk(desk{}).Quote(subject())                       //nolint:errcheck // counted, not looked at
-	m.Desk(desk{}).Claim(t.Context(), proof(), subject()) //nolint:errcheck // as before
+	m.Desk(desk{}).Quote(subject())
+	m.Desk(desk{}).Claim(t.Context(), proof(), subject())
 	m.Calls(http.NotFoundHandler(), nil).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 	m.Read(t.Context(), observe.Readings{
 		Ages:     func() map[string]time.Duration { return map[string]time.Duration{"crypto": 90 * time.Second} },
@@ -86,7 +87,7 @@ func TestMetrics(t *testing.T) {
 	}
 	for _, want := range []string{
 		`contextd_refreshes_total{outcome="ok",pack="crypto"} 1`, `contextd_source_fetches_total{class="ok",pack="crypto",source="coingecko-markets"} 1`,
-		`contextd_briefs_total{outcome="ok",pack="crypto",writer="built-in"} 1`, `contextd_charges_total 3`, `contextd_credits_debited_total 2`,
+		`contextd_briefs_total{outcome="ok",pack="crypto",writer="built-in"} 1`, `contextd_brief_texts_refused_total{pack="crypto",why="figure",writer="anthropic/m"} 1`, `contextd_charges_total 3`, `contextd_credits_debited_total 2`,
 		`contextd_charge_group_calls_count 1`, `contextd_chain_calls_total{method="eth_call",outcome="error"} 1`, `contextd_deposits_verified_total{pack="starter"} 1`,
 		`contextd_quotes_total 1`, `contextd_proofs_total{outcome="replayed"} 1`, `contextd_requests_total{authentication="none",operation="unknown",status="404"} 1`,
 		`contextd_state_age_seconds{pack="crypto"} 90`, `contextd_streams_open 2`, `contextd_streams_opened_total 5`, `contextd_stream_states_dropped_total 1`,
@@ -215,7 +216,7 @@ func TestAccessLog(t *testing.T) {
 			t.Errorf("lacks %s", want)
 		}
 	}
-	if strings.Contains(text, `contextd_request_seconds_count{operation="subscribe"}`) {
+	if !strings.Contains(text, `contextd_request_seconds_count{operation="subscribe"} 0`) {
 		t.Error("the time of a stream is counted")
 	}
 }

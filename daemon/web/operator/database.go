@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/contextd/contextd/daemon/store/upkeep"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -25,40 +24,37 @@ const (
 // stall is how long a reader of a backup may take nothing.
 const stall = time.Minute
 
-// Databases answers what the operator asks about the databases of a data directory as a whole: of the daemon that runs on it, or of this
-// process while none does.
-type Databases struct {
-	Dir    string
-	Now    func() time.Time
-	Logger *slog.Logger // nil means slog.Default
+// Keeper looks after the databases of a data directory as a whole. L says how they stand and R what is wrong with them, both as JSON.
+// upkeep.Directory is one.
+type Keeper[L, R any] interface {
+	Look(ctx context.Context, tables bool) (L, error)
+	Verify(ctx context.Context) (R, error)
+	BackUp(ctx context.Context, w io.Writer) error
 }
 
-// Routes are those of the admin socket.
-func (d Databases) Routes() web.Routes {
+// DatabaseRoutes are those of the admin socket about the databases as a whole.
+func DatabaseRoutes[L, R any](k Keeper[L, R], logger *slog.Logger) web.Routes {
+	look := func(w http.ResponseWriter, r *http.Request) error {
+		list, err := k.Look(r.Context(), r.FormValue("tables") != "")
+		if err != nil {
+			return told(err)
+		}
+		return web.WriteJSON(w, http.StatusOK, list)
+	}
+	verify := func(w http.ResponseWriter, r *http.Request) error {
+		patient(w)
+		report, err := k.Verify(r.Context())
+		if err != nil {
+			return told(err)
+		}
+		return web.WriteJSON(w, http.StatusOK, report)
+	}
+	backUp := func(w http.ResponseWriter, r *http.Request) error { return sendBackup(w, r, k.BackUp, logger) }
 	return web.Routes{
-		pathDatabases: {http.MethodGet: d.look},
-		pathVerify:    {http.MethodPost: d.verify},
-		pathBackup:    {http.MethodPost: d.backUp},
+		pathDatabases: {http.MethodGet: look},
+		pathVerify:    {http.MethodPost: verify},
+		pathBackup:    {http.MethodPost: backUp},
 	}
-}
-
-// look says how the databases stand.
-func (d Databases) look(w http.ResponseWriter, r *http.Request) error {
-	list, err := upkeep.Look(r.Context(), d.Dir, r.FormValue("tables") != "")
-	if err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, append([]upkeep.Database{}, list...))
-}
-
-// verify checks the databases.
-func (d Databases) verify(w http.ResponseWriter, r *http.Request) error {
-	patient(w)
-	report, err := upkeep.Verify(r.Context(), d.Dir)
-	if err != nil {
-		return told(err)
-	}
-	return web.WriteJSON(w, http.StatusOK, report)
 }
 
 // patient lets a request take as long as it takes.
@@ -79,30 +75,22 @@ func told(err error) error {
 	return &failed
 }
 
-// backUp writes a upkeep.
-func (d Databases) backUp(w http.ResponseWriter, r *http.Request) error {
+// sendBackup answers with a backup.
+func sendBackup(w http.ResponseWriter, r *http.Request, produce func(context.Context, io.Writer) error, logger *slog.Logger) error {
 	rc := patient(w)
 	w.Header().Set("Content-Type", "application/zstd")
 	out := &awaited{w: w, stalled: time.AfterFunc(math.MaxInt64, func() { _ = rc.SetWriteDeadline(time.Unix(1, 0)) })} // long past
 	defer out.stalled.Stop()
-	m, err := upkeep.BackUp(r.Context(), d.Dir, d.Now(), out)
+	err := produce(r.Context(), out)
 	if err != nil && out.begun {
-		d.logger().Error("backup was cut off", "error", err)
+		logger.Error("backup was cut off", "error", err)
 		panic(http.ErrAbortHandler) // so that nobody takes it for whole
 	}
 	if err != nil {
 		return told(err)
 	}
-	d.logger().Info("backup was taken", "files", len(m.Files), "findings", len(m.Findings))
+	logger.Info("backup was taken")
 	return nil
-}
-
-// logger is where it is logged what was done.
-func (d Databases) logger() *slog.Logger {
-	if d.Logger == nil {
-		return slog.Default()
-	}
-	return d.Logger
 }
 
 // awaited writes an answer to a reader who may be slow, but not for ever.
@@ -119,28 +107,28 @@ func (a *awaited) Write(p []byte) (int, error) {
 	return a.w.Write(p)
 }
 
-// OpenDatabases opens a data directory for what concerns its databases as a whole. Unlike Open it does not bring them to the newest schema.
-func OpenDatabases(ctx context.Context, dir string, now func() time.Time) (*Operator, error) {
+// OpenDatabases opens a data directory for what concerns its databases as a whole; k does it while no daemon runs. Unlike Open it does not
+// bring them to the newest schema.
+func OpenDatabases[L, R any](ctx context.Context, dir string, k Keeper[L, R]) (*Operator, error) {
 	return reach(ctx, dir, func(unlock func() error) (*Operator, error) {
-		handler := web.NewAdmin(web.AdminConfig{
-			More: Databases{Dir: dir, Now: now, Logger: slog.New(slog.DiscardHandler)}.Routes(), Logger: slog.New(slog.DiscardHandler),
-		})
+		silent := slog.New(slog.DiscardHandler) // what goes wrong is told
+		handler := web.NewAdmin(web.AdminConfig{More: DatabaseRoutes(k, silent), Logger: silent})
 		return &Operator{client: &http.Client{Transport: inProcess{handler}}, close: unlock, Direct: true}, nil
 	})
 }
 
-// Databases says how the databases stand; with tables, how many rows their tables have.
-func (o *Operator) Databases(ctx context.Context, tables bool) (list []upkeep.Database, err error) {
+// Databases reads how the databases stand into list, as a Keeper says it; with tables, how many rows their tables have.
+func (o *Operator) Databases(ctx context.Context, tables bool, list any) error {
 	path := pathDatabases
 	if tables {
 		path += "?tables=1"
 	}
-	return list, o.call(ctx, http.MethodGet, path, nil, &list)
+	return o.call(ctx, http.MethodGet, path, nil, list)
 }
 
-// VerifyDatabases checks the databases: their structure, the books, every state.
-func (o *Operator) VerifyDatabases(ctx context.Context) (r upkeep.Report, err error) {
-	return r, o.call(ctx, http.MethodPost, pathVerify, nil, &r)
+// VerifyDatabases checks the databases and reads what is wrong with them into report, as a Keeper says it.
+func (o *Operator) VerifyDatabases(ctx context.Context, report any) error {
+	return o.call(ctx, http.MethodPost, pathVerify, nil, report)
 }
 
 // Backup writes a backup to w, as it comes: whether it is whole, upkeep.Check tells.

@@ -18,9 +18,9 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/brief/editor"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/datadir"
-	"github.com/contextd/contextd/daemon/store/upkeep"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -43,6 +43,12 @@ type Config struct {
 	Env     api.KeyEnv       // of keys that are made
 	MaxKeys int              // active keys per owner; 0 means api.MaxActiveKeys
 	Now     func() time.Time // nil means time.Now
+
+	// BeforeUpgrade backs up what opening it upgrades, where no daemon runs; upkeep.BeforeUpgrade is meant, nil is for tests.
+	BeforeUpgrade func(ctx context.Context, dir string, now time.Time) (string, error)
+
+	// More makes routes beside those of package web, where no daemon runs that has them; nil makes none.
+	More func(ctx context.Context, s *store.Store) (web.Routes, func() error, error)
 }
 
 // Open opens a data directory. It waits a moment for a daemon that
@@ -82,19 +88,29 @@ func reach(ctx context.Context, dir string, direct func(unlock func() error) (*O
 
 // openDirect opens the database of cfg's directory, whose lock is held.
 func openDirect(ctx context.Context, cfg Config, unlock func() error) (*Operator, error) {
-	if _, err := upkeep.BeforeUpgrade(ctx, cfg.DataDir, cfg.Now()); err != nil {
-		return nil, errors.Join(err, unlock())
+	if cfg.BeforeUpgrade != nil {
+		if _, err := cfg.BeforeUpgrade(ctx, cfg.DataDir, cfg.Now()); err != nil {
+			return nil, errors.Join(err, unlock())
+		}
 	}
 	s, err := store.Open(ctx, cfg.DataDir, cfg.Now())
 	if err != nil {
 		return nil, errors.Join(err, unlock())
 	}
 	shut := func() error { return errors.Join(s.Close(), unlock()) }
+	var more web.Routes
+	if cfg.More != nil {
+		routes, free, err := cfg.More(ctx, s)
+		if err != nil {
+			return nil, errors.Join(err, shut())
+		}
+		more, shut = routes, func() error { return errors.Join(free(), s.Close(), unlock()) }
+	}
 	keys, err := account.OpenKeys(ctx, account.Config{Store: s, Owners: s, Env: cfg.Env, Most: cfg.MaxKeys, Now: cfg.Now})
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
-	handler := web.NewAdmin(web.AdminConfig{Keys: keys, Books: &billing.Books{Ledger: s, Now: cfg.Now}, Till: &billing.Till{Store: s}})
+	handler := web.NewAdmin(web.AdminConfig{Keys: keys, Books: &billing.Books{Ledger: s, Now: cfg.Now}, Till: &billing.Till{Store: s}, More: more})
 	return &Operator{client: &http.Client{Transport: inProcess{handler}}, close: shut, Direct: true}, nil
 }
 
@@ -200,6 +216,23 @@ func (o *Operator) WriteOffStray(ctx context.Context, ask web.AdminStrayRequest)
 func (o *Operator) Reconcile(ctx context.Context) (r billing.Reconciliation, err error) {
 	err = o.call(ctx, http.MethodGet, web.AdminReconcile, nil, &r)
 	return r, err
+}
+
+// PreviewBrief writes a brief of pack without publishing it, by the writer with the given name or, for "", as the schedule would.
+func (o *Operator) PreviewBrief(ctx context.Context, pack, writer string) (p editor.Preview, err error) {
+	err = o.call(ctx, http.MethodPost, ofPack(web.AdminPreview, pack), web.AdminPreviewRequest{Writer: writer}, &p)
+	return p, err
+}
+
+// CheckBriefs reports on the briefs of pack and checks the newest again.
+func (o *Operator) CheckBriefs(ctx context.Context, pack string) (r editor.Report, err error) {
+	err = o.call(ctx, http.MethodGet, ofPack(web.AdminBrief, pack), nil, &r)
+	return r, err
+}
+
+// ofPack is the path of a pack.
+func ofPack(path, pack string) string {
+	return strings.Replace(path, "{pack}", url.PathEscape(pack), 1)
 }
 
 // Jobs returns how the jobs of the daemon stand. It needs a daemon that runs, as RunJob.

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/cmd/contextd/cli"
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/chain"
+	"github.com/contextd/contextd/daemon/web/doctor"
+	"github.com/contextd/contextd/daemon/web/observe"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// newDoctor makes the command that looks for what is wrong with an installation.
+func newDoctor(s *settings) *cobra.Command {
+	c := &cobra.Command{
+		Use: "doctor", Short: "Look for what is wrong with this installation, and say what to do", Args: cobra.NoArgs,
+		Long: "Look for what is wrong with this installation: configuration, modes of files, room on the disk, databases, and, unless\n" +
+			"--offline, sources, clock, chain and mail server. It changes nothing and works beside a running daemon. It ends with 1 if\n" +
+			"anything is wrong; a warning is not.",
+		Example: "  contextd doctor\n  contextd doctor --offline --json",
+	}
+	offline := c.Flags().Bool("offline", false, "ask nothing outside of this machine")
+	asJSON := cli.AddJSON(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		cfg, file, err := s.read()
+		if err != nil {
+			return err
+		}
+		d, err := cfg.daemon(nil)
+		if err != nil {
+			return err
+		}
+		if file == "" {
+			file = "no file: defaults, environment and flags"
+		}
+		list := []doctor.Finding{}
+		tell := func(f doctor.Finding) {
+			list = append(list, f)
+			if !*asJSON {
+				printFinding(c.OutOrStdout(), f)
+			}
+		}
+		tell(doctor.Finding{Check: "configuration", Outcome: doctor.OK, Found: file})
+		doctor.Examine(c.Context(), examined(cfg, d, *offline), tell)
+		if *asJSON {
+			err = cli.PrintJSON(c.OutOrStdout(), list)
+		}
+		return errors.Join(err, verdict(list))
+	}
+	return c
+}
+
+// examined is what is looked at of a configuration.
+func examined(cfg config, d daemon.Config, offline bool) doctor.Config {
+	e := doctor.Config{DataDir: d.DataDir, Disabled: d.Disabled, CoinGeckoKey: d.CoinGeckoKey, Transport: d.Transport, SMTP: d.SMTP, Offline: offline, SecretFiles: map[string]string{}}
+	for setting, path := range map[string]string{
+		"sources.coingecko_key_file": cfg.Sources.CoinGeckoKeyFile, "jobs.key_file": cfg.Jobs.KeyFile, "chain.rpc_url_file": cfg.Chain.RPCURLFile, "smtp.password_file": cfg.SMTP.PasswordFile,
+	} {
+		if path != "" {
+			e.SecretFiles[setting] = path
+		}
+	}
+	if d.Chain != nil {
+		e.Chain = &chain.Config{URL: d.Chain.RPCURL, ChainID: d.ChainID, Token: d.Chain.Token, Treasury: d.Chain.Treasury}
+	}
+	return e
+}
+
+// printFinding prints a finding for people.
+func printFinding(out io.Writer, f doctor.Finding) {
+	mark := map[doctor.Outcome]string{doctor.OK: "ok  ", doctor.Warning: "warn", doctor.Failure: "FAIL"}[f.Outcome]
+	fmt.Fprintf(out, "%s  %-28s %s\n", mark, f.Check, f.Found)
+	if f.Fix != "" {
+		fmt.Fprintf(out, "      try: %s\n", f.Fix)
+	}
+}
+
+// verdict is the error for findings among which is a failure.
+func verdict(list []doctor.Finding) error {
+	failures := 0
+	for _, f := range list {
+		if f.Outcome == doctor.Failure {
+			failures++
+		}
+	}
+	if failures > 0 {
+		return fmt.Errorf("%d checks failed", failures)
+	}
+	return nil
+}
+
+// healthTimeout bounds a health check.
+const healthTimeout = 5 * time.Second
+
+// newHealthcheck makes the command by which a container or a script learns whether the daemon answers.
+func newHealthcheck(s *settings) *cobra.Command {
+	c := &cobra.Command{
+		Use: "healthcheck", Short: "Ask the daemon on this machine whether it is well", Args: cobra.NoArgs,
+		Long:    "Ask the daemon that listens on this machine whether it answers; with --ready, whether it can answer calls. It prints nothing\nif so, and ends with 1 if not.",
+		Example: "  contextd healthcheck\n  contextd healthcheck --ready",
+	}
+	ready := c.Flags().Bool("ready", false, "ask whether it can answer calls")
+	listen := c.Flags().String("listen", "", "address that it listens on (default that of the configuration)")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		cfg, _, err := s.read()
+		if err != nil {
+			return err
+		}
+		if *listen != "" {
+			cfg.Listen = *listen
+		}
+		path := api.PathHealth
+		if *ready {
+			path = api.PathReady
+		}
+		return healthy(c.Context(), cfg.Listen, path)
+	}
+	return c
+}
+
+// healthy asks the daemon that listens on an address.
+func healthy(ctx context.Context, listen, path string) error {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return cli.Usage("listen is %q, not host:port", listen)
+	}
+	if ip := net.ParseIP(host); host == "" || ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	address := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port), Path: path}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return fmt.Errorf("the daemon does not answer: %w", err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("the daemon is not well: %s answers %s", path, res.Status)
+	}
+	return nil
+}
+
+// newMonitoring makes the commands that print what monitoring needs.
+func newMonitoring() *cobra.Command {
+	c := &cobra.Command{Use: "monitoring", Short: "Print a dashboard for Grafana and alert rules for Prometheus"}
+	printing := func(use, short string, text []byte) *cobra.Command {
+		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, Example: "  contextd monitoring " + use + " > " + use, RunE: func(c *cobra.Command, _ []string) error {
+			_, err := c.OutOrStdout().Write(text)
+			return err
+		}}
+	}
+	cli.AddGroup(c, printing("dashboard", "Print a dashboard to import into Grafana", observe.Dashboard), printing("alerts", "Print rules to load into Prometheus", observe.Alerts))
+	return c
+}

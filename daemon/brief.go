@@ -1,0 +1,70 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/brief/editor"
+	"github.com/contextd/contextd/daemon/brief/llm"
+	"github.com/contextd/contextd/daemon/pipeline"
+	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/web/briefs"
+	"github.com/contextd/contextd/daemon/web/observe"
+)
+
+var (
+	_ llm.Ledger     = (*store.Store)(nil)
+	_ editor.Store   = (*store.Store)(nil)
+	_ editor.History = (*history.History)(nil)
+)
+
+// Briefs says how briefs are written.
+type Briefs struct {
+	At         time.Duration // time of day, UTC, of the daily brief
+	TextWithin time.Duration // bound of one text of a writer; 0 means pipeline.DefaultTextWithin
+	Model      *llm.Config   // the language model; nil means the built-in writer alone. Ledger and Now are the daemon's.
+}
+
+// BriefRoutes makes what an operator asks about briefs where no daemon runs, on the opened store of the directory of cfg.
+func BriefRoutes(cfg Config) func(ctx context.Context, s *store.Store) (web.Routes, func() error, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return func(ctx context.Context, s *store.Store) (web.Routes, func() error, error) {
+		h, err := history.Open(ctx, cfg.DataDir, cfg.Now())
+		if err != nil {
+			return nil, nil, err
+		}
+		e, err := newEditor(ctx, cfg, s, h, nil)
+		if err != nil {
+			return nil, nil, errors.Join(err, h.Close())
+		}
+		return briefs.Routes(e), func() error { e.Close(); return h.Close() }, nil
+	}
+}
+
+// newEditor makes the editor that writes as cfg says and tells m, unless that is nil.
+func newEditor(ctx context.Context, cfg Config, s *store.Store, h *history.History, m *observe.Metrics) (*editor.Editor, error) {
+	settings := editor.Config{Packs: packIDs(), Store: s, History: h, TextWithin: cfg.Briefs.TextWithin, Now: cfg.Now, Logger: cfg.Logger}
+	if m != nil {
+		settings.Refused = m.Refused
+	}
+	if settings.TextWithin == 0 {
+		settings.TextWithin = pipeline.DefaultTextWithin
+	}
+	if cfg.Briefs.Model != nil {
+		model := *cfg.Briefs.Model
+		model.Ledger, model.Now = s, cfg.Now
+		w, err := llm.New(model)
+		if err != nil {
+			return nil, fmt.Errorf("language model: %w", err)
+		}
+		settings.Models, settings.Limit = []brief.Writer{w}, model.Limit
+	}
+	return editor.New(ctx, settings), nil
+}

@@ -1,0 +1,71 @@
+package llm
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/contextd/contextd/daemon/brief"
+)
+
+// Ledger keeps what models took, by the day. What its methods have returned is on disk.
+type Ledger interface {
+	// ReserveWriting adds u to what day has taken, unless the day would then have more than limit. A limit of 0 is none.
+	ReserveWriting(ctx context.Context, day string, u brief.Usage, limit brief.Limit) (ok bool, err error)
+	// SettleWriting adds by, whose members may be negative, to what day has taken.
+	SettleWriting(ctx context.Context, day string, by brief.Usage) error
+	// Writing returns what day has taken.
+	Writing(ctx context.Context, day string) (brief.Usage, error)
+}
+
+// forReaders is the part of the budget that briefs with a reader's own prompt may use, in percent: the rest is for the brief of the pack.
+const forReaders = 90
+
+// share is the part of l that the brief of in may use.
+func share(l brief.Limit, in brief.Input) brief.Limit {
+	if in.Prompt == "" {
+		return l
+	}
+	return brief.Limit{Tokens: l.Tokens * forReaders / 100, CostMicros: l.CostMicros * forReaders / 100}
+}
+
+// Prices are millionths of a US dollar for a million tokens. Zero where they are not known, or nothing.
+type Prices struct{ Input, Output int64 }
+
+// cost is u with its cost at p, rounded up.
+func (p Prices) cost(u brief.Usage) brief.Usage {
+	const million = 1_000_000
+	u.CostMicros = (u.InputTokens*p.Input + u.OutputTokens*p.Output + million - 1) / million
+	return u
+}
+
+// bytesPerToken is how few bytes a token has on average, at worst, in text like a state.
+const bytesPerToken = 2
+
+// reserve takes the most that a call can cost from the budget of today.
+func (w *Writer) reserve(ctx context.Context, in brief.Input, talk []turn) (most brief.Usage, day string, err error) {
+	size := len(rules)
+	for _, t := range talk {
+		size += len(t.text)
+	}
+	most = w.cfg.Prices.cost(brief.Usage{InputTokens: int64(size / bytesPerToken), OutputTokens: w.cfg.MaxTokens})
+	if w.cfg.Ledger == nil {
+		return most, "", nil
+	}
+	day = brief.Day(w.cfg.Now())
+	ok, err := w.cfg.Ledger.ReserveWriting(ctx, day, most, share(w.cfg.Limit, in))
+	if err == nil && !ok {
+		err = fmt.Errorf("the budget of %s for language models is used up: a text may take %d tokens", day, most.Tokens())
+	}
+	return most, day, err
+}
+
+// settle puts what a call really took in the place of what was reserved for it. It does so after the end of ctx too.
+func (w *Writer) settle(ctx context.Context, day string, most, used brief.Usage) error {
+	if w.cfg.Ledger == nil {
+		return nil
+	}
+	by := brief.Usage{
+		InputTokens: used.InputTokens - most.InputTokens, OutputTokens: used.OutputTokens - most.OutputTokens, CostMicros: used.CostMicros - most.CostMicros,
+	}
+	return w.cfg.Ledger.SettleWriting(context.WithoutCancel(ctx), day, by)
+}

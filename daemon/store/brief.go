@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/store/sqlite"
+)
+
+// ReserveWriting adds u to what language models took on day, unless the day would then have more than limit.
+func (s *Store) ReserveWriting(ctx context.Context, day string, u brief.Usage, limit brief.Limit) (ok bool, err error) {
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
+		taken, err := writing(ctx, tx, day)
+		if err != nil {
+			return err
+		}
+		all := taken.Plus(u)
+		if limit.Tokens > 0 && all.Tokens() > limit.Tokens || limit.CostMicros > 0 && all.CostMicros > limit.CostMicros {
+			return nil
+		}
+		ok = true
+		return addWriting(ctx, tx, day, u)
+	})
+	return ok && err == nil, err
+}
+
+// SettleWriting adds by to what language models took on day.
+func (s *Store) SettleWriting(ctx context.Context, day string, by brief.Usage) error {
+	return s.db.Tx(ctx, func(tx *sql.Tx) error { return addWriting(ctx, tx, day, by) })
+}
+
+// Writing returns what language models took on day.
+func (s *Store) Writing(ctx context.Context, day string) (brief.Usage, error) {
+	return writing(ctx, s.db.Read, day)
+}
+
+func writing(ctx context.Context, db sqlite.Querier, day string) (u brief.Usage, err error) {
+	err = db.QueryRowContext(ctx, "SELECT input_tokens, output_tokens, cost_micros FROM writing WHERE day = ?", day).
+		Scan(&u.InputTokens, &u.OutputTokens, &u.CostMicros)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return u, fmt.Errorf("read what models took on %s: %w", day, err)
+	}
+	return u, nil
+}
+
+func addWriting(ctx context.Context, tx *sql.Tx, day string, u brief.Usage) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO writing (day, input_tokens, output_tokens, cost_micros) VALUES (?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET input_tokens = input_tokens + excluded.input_tokens,
+		output_tokens = output_tokens + excluded.output_tokens, cost_micros = cost_micros + excluded.cost_micros`,
+		day, u.InputTokens, u.OutputTokens, u.CostMicros)
+	if err != nil {
+		return fmt.Errorf("write what models took on %s: %w", day, err)
+	}
+	return nil
+}
+
+// OwnerBrief returns the newest brief by an owner's own prompt, zero if there is none.
+func (s *Store) OwnerBrief(ctx context.Context, ownerID, pack string) (b feed.OwnerBrief, err error) {
+	var of, at sql.NullInt64
+	err = s.db.Read.QueryRowContext(ctx, `SELECT generated_at, prompt, attempts, written_at, writer, text, refused FROM owner_briefs
+		WHERE owner_id = ? AND pack = ?`, ownerID, pack).Scan(&of, &b.Prompt, &b.Attempts, &at, &b.Writer, &b.Text, &b.Refused)
+	if errors.Is(err, sql.ErrNoRows) {
+		return feed.OwnerBrief{}, nil
+	}
+	if err != nil {
+		return b, fmt.Errorf("read brief of owner %s: %w", ownerID, err)
+	}
+	b.GeneratedAt, b.At = sqlite.FromMillis(of), sqlite.FromMillis(at)
+	return b, nil
+}
+
+// SaveOwnerBrief replaces it.
+func (s *Store) SaveOwnerBrief(ctx context.Context, ownerID, pack string, b feed.OwnerBrief) error {
+	err := s.db.Exec(ctx, `INSERT OR REPLACE INTO owner_briefs
+		(owner_id, pack, generated_at, prompt, attempts, written_at, writer, text, refused) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		ownerID, pack, b.GeneratedAt.UnixMilli(), b.Prompt, b.Attempts, b.At.UnixMilli(), b.Writer, b.Text, b.Refused)
+	if err != nil {
+		return fmt.Errorf("save brief of owner %s: %w", ownerID, err)
+	}
+	return nil
+}
+
+// OwnerBriefs counts the briefs that owners have by their own prompts, and those that no model could write.
+func (s *Store) OwnerBriefs(ctx context.Context, pack string) (written, failed int, err error) {
+	err = s.db.Read.QueryRowContext(ctx, "SELECT count(nullif(text, '')), count(*) - count(nullif(text, '')) FROM owner_briefs WHERE pack = ?", pack).
+		Scan(&written, &failed)
+	if err != nil {
+		err = fmt.Errorf("count briefs of owners: %w", err)
+	}
+	return written, failed, err
+}

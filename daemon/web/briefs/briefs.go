@@ -1,0 +1,42 @@
+// Package briefs is what the operator asks about briefs on the admin socket: to try one out, and what became of those published.
+package briefs
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/contextd/contextd/daemon/brief/editor"
+	"github.com/contextd/contextd/daemon/web"
+)
+
+// Editor tries briefs out and reports on those published; *editor.Editor is one.
+type Editor interface {
+	Preview(ctx context.Context, pack, writer string) (editor.Preview, error)
+	Check(ctx context.Context, pack string) (editor.Report, error)
+}
+
+// Routes are those for the admin socket: a POST to web.AdminPreview is answered with an editor.Preview, a GET of web.AdminBrief with an
+// editor.Report.
+func Routes(e Editor) web.Routes {
+	return web.Routes{
+		web.AdminPreview: {http.MethodPost: func(w http.ResponseWriter, r *http.Request) error {
+			web.Unhurried(w)
+			var ask web.AdminPreviewRequest
+			if err := web.ReadJSON(w, r, &ask, `{"writer":"built-in"}`); err != nil {
+				return err
+			}
+			p, err := e.Preview(r.Context(), r.PathValue("pack"), ask.Writer)
+			if err != nil {
+				return err
+			}
+			return web.WriteJSON(w, http.StatusOK, p)
+		}},
+		web.AdminBrief: {http.MethodGet: func(w http.ResponseWriter, r *http.Request) error {
+			report, err := e.Check(r.Context(), r.PathValue("pack"))
+			if err != nil {
+				return err
+			}
+			return web.WriteJSON(w, http.StatusOK, report)
+		}},
+	}
+}
