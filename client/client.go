@@ -18,6 +18,7 @@ import (
 	"github.com/contextd/contextd/client/data"
 	"github.com/contextd/contextd/client/live"
 	"github.com/contextd/contextd/client/local"
+	"github.com/contextd/contextd/client/mcp"
 	"github.com/contextd/contextd/client/purse"
 	"github.com/contextd/contextd/client/ui"
 )
@@ -61,6 +62,7 @@ func newRoot(a *app.App) *cobra.Command {
 	}
 	addGroup(root, "data", live.Commands(a))
 	addGroup(root, "data", ui.Commands(a))
+	addGroup(root, "data", mcp.Commands(a))
 	addGroup(root, "account", account.Commands(a))
 	addGroup(root, "account", purse.Commands(a))
 	addGroup(root, "local", local.Commands(a))

@@ -50,7 +50,7 @@ func BriefRoutes(cfg Config) func(ctx context.Context, s *store.Store) (web.Rout
 
 // newEditor makes the editor that writes as cfg says and tells m, unless that is nil.
 func newEditor(ctx context.Context, cfg Config, s *store.Store, h *history.History, m *observe.Metrics) (*editor.Editor, error) {
-	settings := editor.Config{Packs: packIDs(), Store: s, History: h, TextWithin: cfg.Briefs.TextWithin, Now: cfg.Now, Logger: cfg.Logger}
+	settings := editor.Config{Packs: cfg.packIDs(), Store: s, History: h, TextWithin: cfg.Briefs.TextWithin, Now: cfg.Now, Logger: cfg.Logger}
 	if m != nil {
 		settings.Refused = m.Refused
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/daemon/mcp"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/reader"
@@ -37,6 +38,7 @@ import (
 	"github.com/contextd/contextd/daemon/web/console"
 	"github.com/contextd/contextd/daemon/web/hook"
 	"github.com/contextd/contextd/daemon/web/observe"
+	"github.com/contextd/contextd/daemon/web/openapi"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
@@ -73,11 +75,13 @@ type Config struct {
 	FreeCalls int            // per key without credits and 24 hours; 0 means api.FreeCallsPerDay
 	MaxKeys   int            // active keys per owner; 0 means api.MaxActiveKeys
 	Limits    console.Limits // of requests to the console
+	MCP       MCP
 
 	AdminListen string // address of metrics and profiles; "" means none, port 0 takes a free one
 	LogCalls    bool   // a line of the log for every call
 	JobsKey     []byte // lets who has it start jobs from outside; nil means nobody
 
+	Packs        []*pack.Pack  // that are served; nil means the crypto pack
 	Every        time.Duration // from refresh to refresh; 0 means api.RefreshInterval
 	Briefs       Briefs
 	Disabled     []string // ids of sources that are switched off
@@ -120,6 +124,7 @@ type Daemon struct {
 	metrics   *observe.Metrics
 	jobs      *jobs
 	web       *web.Server
+	mcp       *mcp.Server
 	listener  net.Listener // of public
 	public    *endpoint
 	admin     *endpoint
@@ -178,7 +183,7 @@ func (d *Daemon) openPublic(context.Context) (err error) {
 
 // openPacks restores every pack, so that its newest stored state is served at once.
 func (d *Daemon) openPacks(ctx context.Context) error {
-	packs, ids := packs(), packIDs()
+	packs, ids := d.cfg.packs(), d.cfg.packIDs()
 	if err := checkSources(packs, d.cfg.Disabled); err != nil {
 		return err
 	}
@@ -221,27 +226,40 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	if d.desk != nil {
 		admission.Desk = d.metrics.Desk(d.desk)
 	}
-	d.web = web.New(web.Config{
-		Reader: read, Gate: gate.New(admission), Streams: d.feed, Ready: d.Ready, Trusted: d.cfg.TrustedProxies,
+	public, err := d.publicURL()
+	if err != nil {
+		return err
+	}
+	door := gate.New(admission)
+	server := web.Config{
+		Reader: read, Gate: door, Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.cfg.TrustedProxies, d.cfg.Now),
 		More: d.moreRoutes(owners), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
-	})
+	}
+	d.openMCP(&server, door, ids, public)
+	d.web = web.New(server)
 	return nil
 }
 
 // packs are those that are served.
-func packs() []*pack.Pack { return []*pack.Pack{pack.Crypto()} }
+func (cfg Config) packs() []*pack.Pack {
+	if cfg.Packs == nil {
+		return []*pack.Pack{pack.Crypto()}
+	}
+	return cfg.Packs
+}
 
 // packIDs are their ids.
-func packIDs() (ids []string) {
-	for _, p := range packs() {
+func (cfg Config) packIDs() (ids []string) {
+	for _, p := range cfg.packs() {
 		ids = append(ids, p.ID)
 	}
 	return ids
 }
 
-// moreRoutes are the routes of the console, and those for a scheduler outside.
+// moreRoutes are the routes of the console and of the description, and those for a scheduler outside.
 func (d *Daemon) moreRoutes(owners *console.Console) web.Routes {
 	routes := owners.Routes()
+	maps.Copy(routes, openapi.Routes())
 	if d.cfg.JobsKey != nil {
 		maps.Copy(routes, hook.Routes(hook.Config{Key: d.cfg.JobsKey, Start: d.startJob, Now: d.cfg.Now}))
 	}
@@ -284,6 +302,7 @@ func (d *Daemon) openEndpoints(context.Context) error {
 	}
 	d.public = newEndpoint(d.listener, d.metrics.Calls(d.web, access), d.cfg.Logger)
 	d.public.server.RegisterOnShutdown(d.web.EndStreams)
+	d.public.server.RegisterOnShutdown(d.mcp.End)
 	l, err := datadir.Listen(d.cfg.DataDir)
 	if err != nil {
 		return err
@@ -312,6 +331,9 @@ func reachable(l net.Listener, listen string) string {
 	}
 	return "http://" + net.JoinHostPort(host, port)
 }
+
+// Routes are the methods and paths of the public address, such as "GET /v1/fresh", sorted.
+func (d *Daemon) Routes() []string { return d.web.Routes() }
 
 // Keys issues, lists and revokes the daemon's keys.
 func (d *Daemon) Keys() *account.Keys { return d.keys }
@@ -371,6 +393,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		all.Go(func() { line.Run(jobs) })
 	}
 	d.jobs.schedule(jobs, &all)
+	all.Go(func() { d.mcp.Run(jobs) })
 	if d.cfg.Backup.Every > 0 {
 		all.Go(func() { d.backUpOnSchedule(jobs) })
 	}

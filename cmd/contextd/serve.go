@@ -70,6 +70,7 @@ func newCheckConfig(s *settings) *cobra.Command {
 				{"log.calls", fmt.Sprint(cfg.Log.Calls)}, {"admin.listen", cfg.Admin.Listen}, {"jobs.key_file", cfg.Jobs.KeyFile},
 				{"backup", fmt.Sprintf("every %q, keep %d, dir %q", cfg.Backup.Every, cfg.Backup.Keep, cfg.Backup.Dir)}, {"litestream", fmt.Sprint(cfg.Litestream)},
 				{"sources.disabled", fmt.Sprint(cfg.Sources.Disabled)},
+				{"mcp", fmt.Sprintf("%+v", cfg.MCP)},
 			}, append(cfg.Brief.Rows(), cfg.rows()...)...) {
 				fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
 			}

@@ -22,6 +22,7 @@ import (
 	"github.com/contextd/contextd/cmd/contextd/cli"
 	"github.com/contextd/contextd/cmd/contextd/data"
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/mcp"
 	"github.com/contextd/contextd/daemon/store/upkeep"
 	"github.com/contextd/contextd/daemon/web/hook"
 	"github.com/contextd/contextd/daemon/web/operator"
@@ -47,13 +48,18 @@ type config struct {
 		Disabled         []string `mapstructure:"disabled"`
 		CoinGeckoKeyFile string   `mapstructure:"coingecko_key_file"`
 	} `mapstructure:"sources"`
+	Brief briefs.Settings `mapstructure:"brief"`
+	MCP   struct {
+		Prefix          string   `mapstructure:"prefix"`
+		Origins         []string `mapstructure:"origins"`
+		PublicDiscovery bool     `mapstructure:"public_discovery"`
+	} `mapstructure:"mcp"`
 	Backup struct {
 		Dir   string `mapstructure:"dir"`
 		Every string `mapstructure:"every"` // such as 24h or 7d; "" is never
 		Keep  int    `mapstructure:"keep"`
 	} `mapstructure:"backup"`
-	Litestream  bool            `mapstructure:"litestream"`
-	Brief       briefs.Settings `mapstructure:"brief"`
+	Litestream  bool `mapstructure:"litestream"`
 	ownerConfig `mapstructure:",squash"`
 }
 
@@ -86,6 +92,9 @@ func newSettings(flags *pflag.FlagSet) *settings {
 	for key, value := range briefs.Defaults() {
 		s.v.SetDefault(key, value)
 	}
+	s.v.SetDefault("mcp.prefix", mcp.DefaultPrefix)
+	s.v.SetDefault("mcp.origins", []string{})
+	s.v.SetDefault("mcp.public_discovery", false)
 	s.setOwnerDefaults()
 	s.v.SetEnvPrefix("CONTEXTD")
 	s.v.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
@@ -209,8 +218,8 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 	if err != nil {
 		return daemon.Config{}, err
 	}
-	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, Briefs: written, Disabled: c.Sources.Disabled, AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, Litestream: c.Litestream, Logger: log}
-	if d.Backup, err = c.backup(); err != nil {
+	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, Briefs: written, Disabled: c.Sources.Disabled, AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, MCP: daemon.MCP(c.MCP), Logger: log}
+	if err := c.backUp(&d); err != nil {
 		return daemon.Config{}, err
 	}
 	if c.Sources.CoinGeckoKeyFile != "" {
@@ -232,18 +241,18 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 	return d, c.apply(&d)
 }
 
-// backup is how the daemon backs itself up.
-func (c config) backup() (b daemon.Backup, err error) {
-	b = daemon.Backup{Dir: c.Backup.Dir, Keep: c.Backup.Keep}
+// backUp puts into d how the daemon backs itself up.
+func (c config) backUp(d *daemon.Config) (err error) {
+	d.Litestream, d.Backup = c.Litestream, daemon.Backup{Dir: c.Backup.Dir, Keep: c.Backup.Keep}
 	if c.Backup.Every != "" {
-		if b.Every, err = parseSpan(c.Backup.Every); err != nil || b.Every < time.Minute {
-			return b, cli.Usage("backup.every is %q, not a time such as 24h or 7d, of a minute or more", c.Backup.Every)
+		if d.Backup.Every, err = parseSpan(c.Backup.Every); err != nil || d.Backup.Every < time.Minute {
+			return cli.Usage("backup.every is %q, not a time such as 24h or 7d, of a minute or more", c.Backup.Every)
 		}
 	}
-	if b.Keep < 0 {
-		return b, cli.Usage("backup.keep is %d, not 0 (all) or more", b.Keep)
+	if c.Backup.Keep < 0 {
+		return cli.Usage("backup.keep is %d, not 0 (all) or more", c.Backup.Keep)
 	}
-	return b, nil
+	return nil
 }
 
 // data is what the commands for backups work on.

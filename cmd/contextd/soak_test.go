@@ -127,7 +127,8 @@ func (s *soak) client(options ...sdk.Option) *sdk.Client {
 // until does act again and again until ctx is done. Act is not begun while the daemon is down.
 func (s *soak) until(ctx context.Context, what string, pause time.Duration, act func(ctx context.Context) error) {
 	for ctx.Err() == nil {
-		s.up.RLock()
+		s.up.RLock() // it is up now, and may be killed at any time
+		s.count("begun")
 		s.up.RUnlock()
 		if err := act(ctx); err == nil {
 			s.count(what)

@@ -130,8 +130,6 @@ func (f *Feed) update(pack string, change func(old *Edition) (*Edition, error)) 
 		return fmt.Errorf("encode brief of %s: %w", pack, err)
 	}
 	s.edition.Store(next)
-	if old == nil || next.Serial != old.Serial {
-		s.wake()
-	}
+	s.wake()
 	return nil
 }

@@ -1,8 +1,8 @@
 // Package gate is the one admission for every transport: credentials and what is asked in, the caller or the exact error out.
 //
-// It decides who may call; it never answers a call and never reads a state. A transport asks Admit after the free checks
-// (parameters, pack, state) and before the operation is resolved, and Charge when the answer is there and before it is written:
-// only an answered call costs something.
+// It decides who may call; it never answers a call and never reads a state. A transport makes the free checks (parameters, pack,
+// state) and hands the call to Serve, which asks Admit before the operation is resolved, and Charge when the answer is there and
+// before it is written: only an answered call costs something.
 package gate
 
 import (
@@ -30,7 +30,7 @@ type Caller struct {
 	billing.Call
 	Snapshot time.Duration // how far back he may read history
 
-	Payment *x402.Claim // nil unless he pays by call; Close it after the answer
+	Payment *x402.Claim // nil unless he pays by call; Serve spends and closes it
 }
 
 // Keys recognises keys and notes their use; *account.Keys is one.
@@ -93,19 +93,28 @@ func (g *Gate) Admit(ctx context.Context, c Credentials, op api.Op, pack string)
 	return caller, g.quoted(err, c.Subject)
 }
 
-// byKey admits who has a key.
-func (g *Gate) byKey(ctx context.Context, bearer string, op api.Op, pack string) (Caller, error) {
+// Known returns the caller with the key bearer, who asks for no operation, or the *api.Error to answer with. It costs nothing.
+func (g *Gate) Known(bearer string) (Caller, error) {
 	key, err := g.cfg.Keys.Resolve(bearer)
 	if err != nil {
 		return Caller{}, err
 	}
-	caller := Caller{Snapshot: g.cfg.Plans[key.Tier].Snapshot, Call: billing.Call{
-		KeyID: key.ID, OwnerID: key.OwnerID, Tier: key.Tier, Consent: key.Consent, Op: op, Pack: pack,
-	}}
+	g.cfg.Keys.Used(key.ID)
+	return Caller{Snapshot: g.cfg.Plans[key.Tier].Snapshot, Call: billing.Call{
+		KeyID: key.ID, OwnerID: key.OwnerID, Tier: key.Tier, Consent: key.Consent,
+	}}, nil
+}
+
+// byKey admits who has a key.
+func (g *Gate) byKey(ctx context.Context, bearer string, op api.Op, pack string) (Caller, error) {
+	caller, err := g.Known(bearer)
+	if err != nil {
+		return Caller{}, err
+	}
+	caller.Op, caller.Pack = op, pack
 	if err := g.cfg.Meter.Access(ctx, caller.Call); err != nil {
 		return Caller{}, err
 	}
-	g.cfg.Keys.Used(key.ID)
 	return caller, nil
 }
 

@@ -50,6 +50,22 @@ type Answer struct {
 	Warning   string     // why it is not all that the caller could expect, "" if it is
 }
 
+// ReadAt is the moment at which the age in a is measured, for who reads it now.
+func (a Answer) ReadAt(now time.Time) time.Time {
+	if a.At.IsZero() {
+		return now
+	}
+	return a.At
+}
+
+// Text is a as JSON, for who reads it now. The caller must not change it.
+func (a Answer) Text(now time.Time) []byte {
+	if a.Body == nil {
+		return a.JSON
+	}
+	return a.Body.Bytes(a.ReadAt(now))
+}
+
 // Pack is a pack that is served.
 type Pack struct {
 	ID    string

@@ -2,21 +2,41 @@ package web
 
 import (
 	"net/http"
+	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/contextd/contextd/daemon/gate"
-	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// credentials are those that r carries, a call of op with the given parameters.
-func (s *Server) credentials(r *http.Request, op api.Op, parameters string) (gate.Credentials, error) {
+// Payers reads the credentials of requests. Proofs are counted per client, since each may cost a call to the chain.
+type Payers struct {
+	Proofs  *Limiter
+	Trusted []netip.Prefix // proxies whose X-Forwarded-For is believed
+}
+
+// NewPayers makes Payers with the usual bound.
+func NewPayers(trusted []netip.Prefix, now func() time.Time) *Payers {
+	return &Payers{Proofs: NewLimiter(maxProofs, time.Minute/maxProofs, now), Trusted: trusted}
+}
+
+// maxProofs is how many payment proofs a client may present in a minute.
+const maxProofs = 60
+
+// fingerprint is that of the call r with the given parameters.
+func fingerprint(r *http.Request, parameters string) string {
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	who := gate.Credentials{Subject: x402.Subject{Op: op, Fingerprint: x402.Fingerprint(method, r.URL.Path, parameters)}}
+	return x402.Fingerprint(method, r.URL.Path, parameters)
+}
+
+// Credentials are those that r carries, for a call of subject.
+func (p *Payers) Credentials(r *http.Request, subject x402.Subject) (gate.Credentials, error) {
+	who := gate.Credentials{Subject: subject}
 	if values, ok := r.Header["Authorization"]; ok {
 		who.HasBearer = true
 		// A header of no known form is of no key.
@@ -29,30 +49,10 @@ func (s *Server) credentials(r *http.Request, op api.Op, parameters string) (gat
 	if len(header)+len(alias) == 0 {
 		return who, nil
 	}
-	if err := s.proofs.Allow(ClientOf(r, s.cfg.Trusted)); err != nil {
+	if err := p.Proofs.Allow(ClientOf(r, p.Trusted)); err != nil {
 		return who, err
 	}
 	proof, err := x402.ParseProof(header, alias)
 	who.Proof = &proof
 	return who, err
-}
-
-// sell gives an answer to a caller who has paid for it, or the one that he got before.
-func (s *Server) sell(w http.ResponseWriter, r *http.Request, payment *x402.Claim, answer reader.Answer) error {
-	defer payment.Close()
-	s.headers(w, answer)
-	if !answer.Immutable {
-		w.Header().Set("Cache-Control", "no-store")
-	}
-	if kept := payment.Replay; kept != nil {
-		w.Header().Set(api.HeaderReplayed, "true")
-		send(w, http.StatusOK, kept.Body)
-		return nil
-	}
-	text := s.text(answer)
-	if err := payment.Settle(r.Context(), text); err != nil {
-		return err
-	}
-	send(w, http.StatusOK, text)
-	return nil
 }

@@ -50,6 +50,12 @@ func parse(op api.Op, w http.ResponseWriter, r *http.Request) (q reader.Query, c
 			return q, "", err
 		}
 	}
+	return Query(op, values)
+}
+
+// Query reads the parameters of op from values, every one checked. canonical are those that op knows, sorted; the others are dropped
+// from values.
+func Query(op api.Op, values url.Values) (q reader.Query, canonical string, err error) {
 	q = reader.Query{Op: op, Pack: values.Get("pack")}
 	if !values.Has("pack") {
 		q.Pack = api.DefaultPack
@@ -64,6 +70,7 @@ func parse(op api.Op, w http.ResponseWriter, r *http.Request) (q reader.Query, c
 	case api.OpSubscribe:
 		err = checkToken(values.Get("token"))
 	}
+	names := parameters(op)
 	maps.DeleteFunc(values, func(name string, _ []string) bool { return !slices.Contains(names, name) })
 	return q, values.Encode(), err
 }

@@ -11,12 +11,13 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/netip"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -39,7 +40,7 @@ type Config struct {
 	Reader  Reader
 	Gate    Gate
 	Streams Streams                         // nil means that nothing can be subscribed to
-	Trusted []netip.Prefix                  // proxies whose X-Forwarded-For is believed
+	Payers  *Payers                         // nil means some that trust no proxy
 	Ready   func(ctx context.Context) error // why the daemon is not ready, nil when it is; nil means always ready
 	More    Routes                          // beside those of the package
 	Demo    bool                            // answers are made from recorded data, and say so
@@ -49,12 +50,12 @@ type Config struct {
 
 // Server answers HTTP. Make one with New; it is safe for concurrent use.
 type Server struct {
-	cfg Config
-	mux *http.ServeMux
+	cfg   Config
+	table Routes
+	mux   *http.ServeMux
 
 	open, live, immutable, stream lines // headers of /v1, of answers that age, of snapshots, of streams
 
-	proofs     *Limiter // of payment proofs per client: each may cost a call to the chain
 	stats      StreamStats
 	stopping   <-chan struct{} // closed when streams have to end
 	endStreams func()
@@ -73,24 +74,24 @@ func newServer(cfg Config, routes func(s *Server) Routes) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	if cfg.Payers == nil {
+		cfg.Payers = NewPayers(nil, cfg.Now)
+	}
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), open: openHeaders(), live: liveHeaders(), immutable: immutableHeaders(),
-		stream: streamHeaders(), proofs: NewLimiter(maxProofs, time.Minute/maxProofs, cfg.Now),
+		stream: streamHeaders(),
 	}
 	s.stopping, s.endStreams = stopper()
-	table := routes(s)
-	maps.Copy(table, cfg.More)
+	s.table = routes(s)
+	maps.Copy(s.table, cfg.More)
 	if cfg.Streams != nil {
-		table[api.PathSubscribe] = map[string]Handler{http.MethodGet: s.subscribe}
+		s.table[api.PathSubscribe] = map[string]Handler{http.MethodGet: s.subscribe}
 	}
-	for path, methods := range table {
+	for path, methods := range s.table {
 		s.mux.Handle(path, s.dispatch(methods))
 	}
 	return s
 }
-
-// maxProofs is how many payment proofs a client may present in a minute.
-const maxProofs = 60
 
 // errPanicked is what a call that panicked failed with.
 var errPanicked = errors.New("handler panicked")
@@ -113,6 +114,18 @@ func (s *Server) routes() Routes {
 		api.PathReady:    {http.MethodGet: s.ready},
 		"/":              {},
 	}
+}
+
+// Routes are the methods and paths that s answers, such as "GET /v1/fresh", sorted.
+func (s *Server) Routes() []string {
+	var list []string
+	for path, methods := range s.table {
+		for method := range methods {
+			list = append(list, method+" "+path)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // ServeHTTP answers r.
@@ -146,30 +159,20 @@ func (s *Server) operation(op api.Op) Handler {
 		if err != nil {
 			return err
 		}
-		who, err := s.credentials(r, op, parameters)
+		who, err := s.cfg.Payers.Credentials(r, x402.Subject{Op: op, Fingerprint: fingerprint(r, parameters)})
 		if err != nil {
 			return err
 		}
-		var answer reader.Answer
-		if window, sells := s.cfg.Gate.Anonymous(); sells && !who.HasBearer { // what cannot be delivered is neither quoted nor sold
-			if answer, err = s.cfg.Reader.Answer(r.Context(), view, window); err != nil {
-				return err
-			}
-		}
-		caller, err := s.cfg.Gate.Admit(r.Context(), who, q.Op, q.Pack)
+		served, err := gate.Serve(r.Context(), s.cfg.Gate, gate.Order[reader.Answer]{
+			Credentials: who, Op: q.Op, Pack: q.Pack, Text: s.text,
+			Answer: func(ctx context.Context, caller gate.Caller) (reader.Answer, error) {
+				return s.cfg.Reader.Answer(ctx, view.By(caller.OwnerID, caller.Tier), caller.Snapshot)
+			},
+		})
 		if err != nil {
 			return err
 		}
-		if caller.Payment != nil {
-			return s.sell(w, r, caller.Payment, answer)
-		}
-		if answer, err = s.cfg.Reader.Answer(r.Context(), view.By(caller.OwnerID, caller.Tier), caller.Snapshot); err != nil {
-			return err
-		}
-		if err := s.cfg.Gate.Charge(r.Context(), caller); err != nil {
-			return err
-		}
-		s.write(w, r, answer)
+		s.write(w, r, served)
 		return nil
 	}
 }

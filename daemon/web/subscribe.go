@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -59,6 +60,9 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	caller, err := s.cfg.Gate.Admit(r.Context(), gate.Credentials{Bearer: r.URL.Query().Get("token"), HasBearer: true}, q.Op, q.Pack)
+	if refused := new(api.Error); errors.As(err, &refused) && refused.Reason == api.ReasonInsufficient { // 402 is for what can be paid by call
+		return api.Errorf(api.ReasonPackAccessDenied, "%s", refused.Message).WithHint("%s", refused.Hint)
+	}
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -53,36 +54,37 @@ func (s *Server) headers(w http.ResponseWriter, a reader.Answer) {
 }
 
 // text is an answer as it reads now.
-func (s *Server) text(a reader.Answer) []byte {
-	if a.Body == nil {
-		return a.JSON
-	}
-	return a.Body.Bytes(s.readAt(a))
-}
-
-// readAt is the moment at which the age in an answer is measured.
-func (s *Server) readAt(a reader.Answer) time.Time {
-	if a.At.IsZero() {
-		return s.cfg.Now()
-	}
-	return a.At
-}
+func (s *Server) text(a reader.Answer) []byte { return a.Text(s.cfg.Now()) }
 
 // write sends an answer. Bodies that were compressed once are sent so where the client takes gzip.
-func (s *Server) write(w http.ResponseWriter, r *http.Request, a reader.Answer) {
+func (s *Server) write(w http.ResponseWriter, r *http.Request, served gate.Served[reader.Answer]) {
+	a := served.Answer
 	s.headers(w, a)
+	if served.Sold != nil {
+		if !a.Immutable {
+			w.Header().Set("Cache-Control", "no-store")
+		}
+		if served.Replayed {
+			w.Header().Set(api.HeaderReplayed, "true")
+		}
+		send(w, http.StatusOK, served.Sold)
+		return
+	}
 	if a.Body != nil && acceptsGzip(r.Header["Accept-Encoding"]) {
 		w.Header().Set("Content-Encoding", "gzip")
-		send(w, http.StatusOK, a.Body.Gzip(s.readAt(a)))
+		send(w, http.StatusOK, a.Body.Gzip(a.ReadAt(s.cfg.Now())))
 		return
 	}
 	send(w, http.StatusOK, s.text(a))
 }
 
-// send writes a JSON text with its length. A client that went away is not an error of ours.
-func send(w http.ResponseWriter, status int, text []byte) {
+// send writes a JSON text.
+func send(w http.ResponseWriter, status int, text []byte) { Send(w, status, "application/json", text) }
+
+// Send writes a text with its type and length. A client that went away is not an error of ours.
+func Send(w http.ResponseWriter, status int, contentType string, text []byte) {
 	h := w.Header()
-	h.Set("Content-Type", "application/json")
+	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
 	_, _ = w.Write(text)

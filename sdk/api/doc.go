@@ -26,6 +26,7 @@ const (
 	PathMCP         = "/api/mcp"
 	PathOpenAPI     = "/api/openapi"
 	PathOpenAPIYAML = "/api/openapi.yaml"
+	PathDocs        = "/docs"
 
 	PathAuthEmail        = "/api/auth/email"
 	PathAuthEmailVerify  = "/api/auth/email/verify"
@@ -65,3 +66,6 @@ const SessionCookie = "contextd_session"
 
 // CacheImmutable is the Cache-Control of every snapshot answer.
 const CacheImmutable = "public, max-age=86400, immutable"
+
+// CacheHour is the Cache-Control of the description.
+const CacheHour = "public, max-age=3600"

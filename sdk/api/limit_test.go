@@ -61,6 +61,7 @@ func TestNames(t *testing.T) {
 		api.PathMCP:            "/api/mcp",
 		api.PathOpenAPI:        "/api/openapi",
 		api.PathOpenAPIYAML:    "/api/openapi.yaml",
+		api.PathDocs:           "/docs",
 		api.PathAuthEmail:      "/api/auth/email",
 		api.PathAuthWallet:     "/api/auth/wallet",
 		api.PathAuthSession:    "/api/auth/session",
@@ -82,6 +83,7 @@ func TestNames(t *testing.T) {
 		api.HeaderJobSignature: "X-Contextd-Signature",
 		api.SessionCookie:      "contextd_session",
 		api.CacheImmutable:     "public, max-age=86400, immutable",
+		api.CacheHour:          "public, max-age=3600",
 
 		api.PathAuthEmailVerify:  "/api/auth/email/verify",
 		api.PathAuthEmailLanding: "/auth/email",

@@ -7,6 +7,7 @@ package console
 import (
 	"context"
 	"errors"
+	"html/template"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -56,7 +57,7 @@ type Console struct {
 	cfg                      Config
 	sameOrigin               *http.CrossOriginProtection
 	signIns, mails, requests *web.Limiter
-	page                     page
+	landed                   *template.Template // the page of a mailed link
 }
 
 // New makes a Console.
@@ -71,7 +72,7 @@ func New(cfg Config) (*Console, error) {
 		return web.NewLimiter(n, per/time.Duration(n), cfg.Now)
 	}
 	c := &Console{
-		cfg: cfg, sameOrigin: http.NewCrossOriginProtection(), page: newPage(),
+		cfg: cfg, sameOrigin: http.NewCrossOriginProtection(), landed: template.Must(template.New("page").Parse(pageHTML)),
 		signIns:  limiter(cfg.Limits.SignIns, DefaultSignIns, time.Minute),
 		mails:    limiter(cfg.Limits.Mails, DefaultMails, 15*time.Minute),
 		requests: limiter(cfg.Limits.Requests, DefaultRequests, time.Minute),

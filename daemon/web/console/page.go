@@ -2,15 +2,14 @@ package console
 
 import (
 	"bytes"
-	"crypto/sha256"
 	_ "embed" // page.html and page.css
-	"encoding/base64"
-	"fmt"
+	"errors"
 	"html/template"
 	"net/http"
 	"strings"
 
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/web/page"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -19,22 +18,6 @@ var pageHTML string
 
 //go:embed page.css
 var pageCSS string
-
-// page renders the page that a mailed link leads to. It works without scripts and loads nothing.
-type page struct {
-	template *template.Template
-	policy   string // Content-Security-Policy
-}
-
-// newPage reads the page. It is part of the program, so it cannot be wrong at run time only.
-func newPage() page {
-	sum := sha256.Sum256([]byte(pageCSS))
-	return page{
-		template: template.Must(template.New("page").Parse(pageHTML)),
-		policy: fmt.Sprintf("default-src 'none'; style-src 'sha256-%s'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-			base64.StdEncoding.EncodeToString(sum[:])),
-	}
-}
 
 // view is what a page shows: a Token to post, a Code to go on with, or a Problem.
 type view struct {
@@ -51,18 +34,14 @@ func (c *Console) show(w http.ResponseWriter, status int, v view) error {
 	v.Host, v.URL, v.Style, v.Minutes = c.cfg.PublicURL.Host, c.cfg.PublicURL.String(), template.CSS(pageCSS), int(api.SignInLifetime.Minutes())
 	v.Action = c.cfg.PublicURL.Path + api.PathAuthEmailLanding
 	var text bytes.Buffer
-	if err := c.page.template.Execute(&text, v); err != nil {
+	if err := c.landed.Execute(&text, v); err != nil {
 		return err
 	}
 	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", c.page.policy)
+	page.Headers(h, pageCSS)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "same-origin") // the token is in the address; with no-referrer the form would be of no origin
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("X-Frame-Options", "DENY")
-	w.WriteHeader(status)
-	_, _ = w.Write(text.Bytes()) // a browser that went away is not an error of ours
+	web.Send(w, status, page.HTML, text.Bytes())
 	return nil
 }
 
@@ -101,7 +80,10 @@ func (c *Console) bySubmit(w http.ResponseWriter, r *http.Request) (view, error)
 		return view{}, err
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, api.MaxBodyBytes)
-	if err := r.ParseForm(); err != nil {
+	if err := r.ParseForm(); errors.As(err, new(*http.MaxBytesError)) {
+		return view{}, api.Errorf(api.ReasonInvalidRequest, "the form is too large").WithStatus(http.StatusRequestEntityTooLarge).
+			WithHint("open the link from the mail again")
+	} else if err != nil {
 		return view{}, api.Errorf(api.ReasonInvalidRequest, "the form cannot be read").WithHint("open the link from the mail again")
 	}
 	session, err := c.redeem(w, r, r.PostForm.Get("token"))

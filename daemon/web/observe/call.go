@@ -46,10 +46,13 @@ func operationOf(pattern string) (operation string, stream bool) {
 	if name, ok := strings.CutPrefix(pattern, "/v1/"); ok {
 		return name, pattern == api.PathSubscribe
 	}
+	if pattern == api.PathMCP {
+		return "mcp", true
+	}
 	if pattern == "" || pattern == "/" {
 		return "unknown", false
 	}
-	return pattern, pattern == api.PathMCP
+	return pattern, false
 }
 
 // authentication is the kind of credentials that a request has.

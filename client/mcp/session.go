@@ -1,0 +1,298 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Methods that a bridge looks at.
+const (
+	methodInitialize  = "initialize"
+	methodSubscribe   = "resources/subscribe"
+	methodUnsubscribe = "resources/unsubscribe"
+)
+
+// attempts is how often a service that cannot be reached is tried, with pauses that double from the first.
+const (
+	attempts   = 6
+	firstPause = 250 * time.Millisecond
+	lastPause  = 10 * time.Second
+)
+
+// forward sends a message to the service, in a new session where the one it belonged to has ended, and its answer to the client.
+func (b *bridge) forward(ctx context.Context, m message, line []byte) error {
+	in := b.current()
+	if m.Method == methodInitialize {
+		in = session{}
+	}
+	res, err := b.reach(ctx, m, line, in)
+	if err != nil {
+		return err
+	}
+	if res.StatusCode == http.StatusNotFound && in.id != "" {
+		_ = res.Body.Close()
+		if in, err = b.reopen(ctx, in); err != nil {
+			return err
+		}
+		if res, err = b.reach(ctx, m, line, in); err != nil {
+			return err
+		}
+	}
+	return b.deliver(m, line, res)
+}
+
+// reach sends a message. While nobody listens there, it tries again: the message has not been heard.
+func (b *bridge) reach(ctx context.Context, m message, line []byte, in session) (*http.Response, error) {
+	pause := firstPause
+	for n := 1; ; n++ {
+		res, err := b.endpoint.send(ctx, m, line, headers(m, in))
+		if err == nil || n == attempts || !unheard(err) {
+			return res, err
+		}
+		b.note("the service cannot be reached; trying again in %s", pause)
+		if !wait(ctx, pause) {
+			return nil, err
+		}
+		pause = min(2*pause, lastPause)
+	}
+}
+
+// unheard reports whether err says that no connection came about.
+func unheard(err error) bool {
+	dial, ok := errors.AsType[*net.OpError](err)
+	return ok && dial.Op == "dial"
+}
+
+// wait waits and reports whether there is still reason to.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// headers are those of a message in a session, or of one that carries its version itself.
+func headers(m message, in session) http.Header {
+	h := http.Header{"Accept": {streams}}
+	if version := m.Params.Meta.Version; version != "" {
+		h.Set(headerVersion, version)
+		h.Set("Mcp-Method", m.Method)
+		if name := m.Params.Name + m.Params.URI; name != "" {
+			h.Set("Mcp-Name", name)
+		}
+		return h
+	}
+	if in.id != "" {
+		h.Set(headerSession, in.id)
+		h.Set(headerVersion, in.version)
+	}
+	return h
+}
+
+// deliver sends the answer of a message to the client, and notes what it means for the session.
+func (b *bridge) deliver(m message, line []byte, res *http.Response) error {
+	defer res.Body.Close()
+	kind := res.Header.Get("Content-Type")
+	switch {
+	case res.StatusCode == http.StatusAccepted:
+		return nil
+	case strings.HasPrefix(kind, "text/event-stream"):
+		return events(res.Body, func(text []byte) { b.tell(m, line, res, text) })
+	}
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	var envelope struct {
+		JSONRPC string `json:"jsonrpc"`
+	}
+	if json.Unmarshal(text, &envelope) != nil || envelope.JSONRPC == "" { // the envelope of the API
+		res.Body = io.NopCloser(bytes.NewReader(text))
+		return failure(res)
+	}
+	b.tell(m, line, res, text)
+	return nil
+}
+
+// tell sends a message of the service to the client. It is about m, with which the client has asked for it.
+func (b *bridge) tell(m message, line []byte, res *http.Response, text []byte) {
+	var answer struct {
+		ID     json.RawMessage
+		Result struct {
+			ProtocolVersion string `json:"protocolVersion"`
+		}
+		Error json.RawMessage
+	}
+	if json.Unmarshal(text, &answer) == nil && bytes.Equal(answer.ID, m.ID) && answer.Error == nil {
+		b.mu.Lock()
+		switch m.Method {
+		case methodInitialize:
+			b.session = session{id: res.Header.Get(headerSession), version: answer.Result.ProtocolVersion, hello: line}
+			clear(b.uris)
+		case methodSubscribe:
+			b.uris[m.Params.URI] = true
+		case methodUnsubscribe:
+			delete(b.uris, m.Params.URI)
+		}
+		b.mu.Unlock()
+	}
+	b.write(text)
+}
+
+// events calls take with the data of each event of a stream.
+func events(stream io.Reader, take func(data []byte)) error {
+	scan := bufio.NewScanner(stream)
+	scan.Buffer(nil, maxAnswer)
+	var data []byte
+	for scan.Scan() {
+		line := scan.Bytes()
+		if text, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			data = append(data, bytes.TrimPrefix(text, []byte(" "))...)
+		}
+		if len(line) == 0 && len(data) > 0 {
+			take(data)
+			data = nil
+		}
+	}
+	if err := scan.Err(); err != nil {
+		return fmt.Errorf("the connection was lost: %w", err)
+	}
+	return nil
+}
+
+// reopen opens a session in place of one that has ended, unless another has done so, and subscribes to what was subscribed to.
+func (b *bridge) reopen(ctx context.Context, ended session) (session, error) {
+	b.opening.Lock()
+	defer b.opening.Unlock()
+	if now := b.current(); now.id != ended.id {
+		return now, nil
+	}
+	b.note("the session has ended; opening another")
+	var hello message
+	if err := json.Unmarshal(ended.hello, &hello); err != nil {
+		return session{}, fmt.Errorf("read initialize: %w", err)
+	}
+	res, err := b.reach(ctx, hello, ended.hello, session{})
+	if err != nil {
+		return session{}, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return session{}, failure(res)
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxAnswer)) // the client has had this answer
+	_ = res.Body.Close()
+	next := session{id: res.Header.Get(headerSession), version: ended.version, hello: ended.hello}
+	b.mu.Lock()
+	b.session = next
+	var uris []string
+	for uri := range b.uris {
+		uris = append(uris, uri)
+	}
+	b.mu.Unlock()
+	for _, again := range append([]map[string]any{{"jsonrpc": "2.0", "method": "notifications/initialized"}}, subscriptions(uris)...) {
+		if err := b.silently(ctx, again, next); err != nil {
+			return session{}, err
+		}
+	}
+	return next, nil
+}
+
+// subscriptions are calls that subscribe to uris.
+func subscriptions(uris []string) (list []map[string]any) {
+	for _, uri := range uris {
+		list = append(list, map[string]any{"jsonrpc": "2.0", "id": "ctx " + uri, "method": methodSubscribe, "params": map[string]any{"uri": uri}})
+	}
+	return list
+}
+
+// silently sends a message that is not the client's.
+func (b *bridge) silently(ctx context.Context, call map[string]any, in session) error {
+	line, err := json.Marshal(call)
+	if err != nil {
+		return fmt.Errorf("encode message: %w", err)
+	}
+	var m message
+	if err := json.Unmarshal(line, &m); err != nil {
+		return fmt.Errorf("read message: %w", err)
+	}
+	res, err := b.reach(ctx, m, line, in)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, io.LimitReader(res.Body, maxAnswer))
+	return errors.Join(err, res.Body.Close())
+}
+
+// listen passes on what the service says by itself, as long as there is a session.
+func (b *bridge) listen(ctx context.Context) {
+	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, lastPause) {
+		in := b.current()
+		if in.id == "" {
+			return
+		}
+		status, _ := b.stream(ctx, in) // a stream that breaks is opened again
+		switch {
+		case ctx.Err() != nil || status == http.StatusMethodNotAllowed || status == http.StatusUnauthorized:
+			return
+		case status == http.StatusNotFound:
+			if _, err := b.reopen(ctx, in); err != nil && ctx.Err() == nil {
+				b.note("%v", err)
+			}
+		case status == http.StatusOK:
+			pause = firstPause
+		}
+		if !wait(ctx, pause) {
+			return
+		}
+	}
+}
+
+// stream passes on the stream of a session until it ends.
+func (b *bridge) stream(ctx context.Context, in session) (status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.endpoint.url, nil)
+	if err != nil {
+		return 0, fmt.Errorf("make request: %w", err)
+	}
+	req.Header = headers(message{}, in)
+	req.Header.Set("Accept", "text/event-stream")
+	res, err := b.endpoint.do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return res.StatusCode, nil
+	}
+	return res.StatusCode, events(res.Body, b.write)
+}
+
+// leave ends the session.
+func (b *bridge) leave(ctx context.Context) {
+	in := b.current()
+	if in.id == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, b.endpoint.url, nil)
+	if err != nil {
+		return
+	}
+	req.Header = headers(message{}, in)
+	if res, err := b.endpoint.do(req); err == nil { // else it ends by itself
+		_ = res.Body.Close()
+	}
+}

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/daemon/web/openapi"
+)
+
+// newOpenAPI makes the command that prints the description of the HTTP API.
+func newOpenAPI() *cobra.Command {
+	asYAML := false
+	c := &cobra.Command{
+		Use: "openapi", Short: "Print the description of the HTTP API (OpenAPI 3.1)", Args: cobra.NoArgs,
+		Long:    "Print the description of the HTTP API, as the daemon serves it at /api/openapi and /api/openapi.yaml.",
+		Example: "  contextd openapi > openapi.json\n  contextd openapi --yaml > openapi.yaml",
+		RunE: func(c *cobra.Command, _ []string) error {
+			text := openapi.JSON()
+			if asYAML {
+				text = openapi.YAML()
+			}
+			_, err := c.OutOrStdout().Write(text)
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asYAML, "yaml", false, "YAML with its comments, in place of JSON")
+	return c
+}

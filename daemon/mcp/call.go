@@ -1,0 +1,121 @@
+package mcp
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/contextd/contextd/daemon/gate"
+	"github.com/contextd/contextd/daemon/mcp/envelope"
+	"github.com/contextd/contextd/daemon/mcp/tool"
+	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// addTools makes the tools of the six operations.
+func (s *Server) addTools() {
+	for _, t := range tool.List(s.cfg.Prefix) {
+		op, _ := tool.Op(s.cfg.Prefix, t.Name)
+		handle := s.answer
+		if op == api.OpSubscribe {
+			handle = s.watch
+		}
+		s.sdk.AddTool(t, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			v := s.visitOf(req)
+			if v == nil {
+				return nil, errLeft
+			}
+			return handle(ctx, v, op, req), nil
+		})
+	}
+}
+
+// text is an answer as it reads now.
+func (s *Server) text(a reader.Answer) []byte { return a.Text(s.cfg.Now()) }
+
+// toolOrder is the order of a call of the tool of op.
+func (s *Server) toolOrder(v *visit, op api.Op, arguments json.RawMessage) (o gate.Order[reader.Answer], err error) {
+	values, err := tool.Arguments(op, arguments)
+	if err != nil {
+		return o, err
+	}
+	q, _, err := web.Query(op, values)
+	if err != nil {
+		return o, err
+	}
+	return s.order(v, methodCall, q)
+}
+
+// order makes the free checks of q, which a call of method asks, and returns the order of it. A payment of it is bound to the method and
+// to what the arguments come down to, however they were spelled.
+func (s *Server) order(v *visit, method string, q reader.Query) (o gate.Order[reader.Answer], err error) {
+	view, err := s.cfg.Reader.Ready(q)
+	if err != nil {
+		return o, err
+	}
+	o = gate.Order[reader.Answer]{Credentials: v.who, Op: q.Op, Pack: q.Pack, Text: s.text,
+		Answer: func(ctx context.Context, caller gate.Caller) (reader.Answer, error) {
+			return s.cfg.Reader.Answer(ctx, view.By(caller.OwnerID, caller.Tier), caller.Snapshot)
+		}}
+	canonical := fmt.Sprintf("pack=%q q=%q k=%d at=%d ref=%d", q.Pack, q.Text, q.K, q.At.Unix(), q.Ref)
+	o.Subject = x402.Subject{Op: q.Op, Fingerprint: x402.Fingerprint(method, string(q.Op), canonical)}
+	return o, nil
+}
+
+// priced is the order that m makes, as far as can be told before the SDK has read it. priced is false for what is no operation with a
+// price.
+func (s *Server) priced(v *visit, m envelope.Message) (o gate.Order[reader.Answer], priced bool, err error) {
+	switch m.Method {
+	case methodCall:
+		op, ok := tool.Op(s.cfg.Prefix, m.Text("name"))
+		if !ok || op.PriceMicros() == 0 {
+			return o, false, nil
+		}
+		o, err = s.toolOrder(v, op, m.Arguments())
+		return o, true, err
+	case methodRead:
+		r, ok := s.parseURI(m.Text("uri"))
+		if !ok {
+			return o, false, nil
+		}
+		o, err = s.order(v, methodRead, r.query)
+		return o, true, err
+	}
+	return o, false, nil
+}
+
+// answer answers the tools that return at once.
+func (s *Server) answer(_ context.Context, v *visit, op api.Op, req *sdk.CallToolRequest) *sdk.CallToolResult {
+	o, err := s.toolOrder(v, op, req.Params.Arguments)
+	if err != nil {
+		return s.failed(v, err)
+	}
+	body, meta, err := s.serve(v, o)
+	if err != nil {
+		return s.failed(v, err)
+	}
+	return &sdk.CallToolResult{Meta: meta, StructuredContent: json.RawMessage(body), Content: []sdk.Content{&sdk.TextContent{Text: tool.Text(op, o.Pack, body)}}}
+}
+
+// serve has the gate serve o and returns the JSON of the answer, and what to say of the payment.
+func (s *Server) serve(v *visit, o gate.Order[reader.Answer]) (body []byte, meta sdk.Meta, err error) {
+	served, err := gate.Serve(v.ctx, s.cfg.Gate, o)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case served.Sold == nil:
+		if warning := served.Answer.Warning; warning != "" {
+			meta = sdk.Meta{metaWarning: warning}
+		}
+		return s.text(served.Answer), meta, nil
+	}
+	return served.Sold, sdk.Meta{metaReceipt: map[string]any{
+		"success": true, "transaction": "0x" + hex.EncodeToString(v.who.Proof.Hash[:]), "network": api.NetworkL2, "payer": v.who.Proof.Payer,
+		"replayed": served.Replayed,
+	}}, nil
+}

@@ -1,0 +1,47 @@
+package mcp_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// FuzzPost sends bodies and headers that the router has to make something of: an answer, never a panic, a code 0 or an internal error, and
+// a charge only for what was answered.
+func FuzzPost(f *testing.F) {
+	s := newStudio(f)
+	key := s.key(1_000_000)
+	for _, body := range []string{
+		call("context.cite", `{"ref":1}`), call("context.search", `{"q":"b","k":"2"}`), `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"context.cite","arguments":{"ref":1},` + meta + `}}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":1,"error":{"code":0}}`, `{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/prompt"},"argument":{"name":"pack","value":""}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":5}}`, `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"context://packs/crypto/snapshot/%zz"}}`,
+	} {
+		for _, headers := range [][4]string{{"", "", "", ""}, {streams, "2025-11-25", "", ""}, {"*/*", "2026-07-28", "tools/call", "context.cite"}, {streams, "zzz", "x", "y"}} {
+			f.Add(body, headers[0], headers[1], headers[2], headers[3], "")
+		}
+	}
+	handler := s.handler
+	f.Fuzz(func(t *testing.T, body, accept, version, method, name, session string) {
+		if strings.Contains(body, "subscribe") || strings.Contains(body, "subscriptions") {
+			t.Skip("that takes its time")
+		}
+		r := httptest.NewRequest(http.MethodPost, "http://localhost"+api.PathMCP, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+key)
+		for header, value := range map[string]string{"Accept": accept, "Mcp-Protocol-Version": version, "Mcp-Method": method, "Mcp-Name": name, "Mcp-Session-Id": session} {
+			if value != "" {
+				r.Header.Set(header, value)
+			}
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		text := w.Body.String()
+		if w.Code >= 500 || strings.Contains(text, `"code":0,`) || w.Code >= 400 && !strings.Contains(text, `"error"`) {
+			t.Errorf("%q: %d %s\n%s", body, w.Code, text, s.log.String())
+		}
+	})
+}

@@ -1,0 +1,167 @@
+// Package mcp is the Model Context Protocol transport at /api/mcp: the six operations as tools, packs as resources, a prompt.
+//
+// It stands where daemon/web stands for HTTP: it decodes, makes the free checks, has daemon/gate admit and charge, lets daemon/reader
+// answer and writes. A request passes four stations: the door (Host, Origin, credentials, limits), the router (which of the two eras of
+// the protocol it speaks), the SDK, and the handlers of this package, which charge for what the SDK has read. What the door reads of a
+// body early decides about the way and the quote alone.
+package mcp
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/contextd/contextd/daemon/gate"
+	"github.com/contextd/contextd/daemon/mcp/door"
+	"github.com/contextd/contextd/daemon/mcp/session"
+	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/internal/build"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Gate admits callers; *gate.Gate is one.
+type Gate interface {
+	gate.Admission
+	Known(bearer string) (gate.Caller, error)
+	Ended(c gate.Caller) <-chan struct{}
+}
+
+// Config is what a Server needs.
+type Config struct {
+	Reader  web.Reader
+	Gate    Gate
+	Streams web.Streams
+	Payers  *web.Payers
+	Packs   []string      // ids of the packs served
+	Every   time.Duration // between refreshes; 0 means api.RefreshInterval
+
+	Prefix          string         // of tools and resources; "" means DefaultPrefix
+	Door            door.Door      // who may call at all
+	PublicDiscovery bool           // handshake and lists are free for everybody
+	Limits          session.Limits // of what callers have open
+	IdleTimeout     time.Duration  // of sessions; 0 means ten minutes
+	Keepalive       time.Duration  // between the comments of a silent stream; 0 means api.KeepaliveInterval
+
+	Now    func() time.Time // nil means time.Now
+	Logger *slog.Logger     // nil means slog.Default
+}
+
+// DefaultPrefix is the prefix of tools, and the scheme of resources.
+const DefaultPrefix = "context"
+
+// Server answers MCP. Make one with New; it is safe for concurrent use.
+type Server struct {
+	cfg   Config
+	sdk   *sdk.Server
+	table *session.Table
+
+	stateful, stateless, bare http.Handler // the SDK's: with sessions, without, and without streams
+
+	visits   sync.Map // *visit by reference
+	stopping chan struct{}
+	stop     func()
+}
+
+const (
+	maxBody     = 256 << 10 // bytes of a request
+	idleTimeout = 10 * time.Minute
+)
+
+// New makes the Server of the six tools.
+func New(cfg Config) *Server {
+	s := newServer(cfg)
+	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "contextd", Title: "Continuous context", Version: build.Read().Version}, &sdk.ServerOptions{
+		Instructions:              instructions,
+		Capabilities:              &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Resources: &sdk.ResourceCapabilities{Subscribe: true}},
+		SupportedProtocolVersions: []string{modernVersion, "2025-11-25", "2025-06-18", "2025-03-26"},
+		CompletionHandler:         s.complete,
+		SubscribeHandler:          s.subscribable,
+		UnsubscribeHandler:        func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
+		SetCacheable:              s.cacheable,
+	})
+	s.addTools()
+	s.addResources()
+	s.addPrompts()
+	s.mount()
+	return s
+}
+
+// instructions tell a model what the server is for.
+const instructions = "Fresh, cited context for data packs, compacted every 5 minutes. Start with brief for prose or search for single values; " +
+	"fresh is the whole state. Quote facts with their [N] anchors; cite resolves one. Check freshness.ageSeconds: over 300 means that the data lags. " +
+	"Each call costs one credit; errors say what to do next."
+
+// newServer makes a Server without an SDK server.
+func newServer(cfg Config) *Server {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.Prefix == "" {
+		cfg.Prefix = DefaultPrefix
+	}
+	if cfg.Every == 0 {
+		cfg.Every = api.RefreshInterval
+	}
+	if cfg.IdleTimeout == 0 {
+		cfg.IdleTimeout = idleTimeout
+	}
+	if cfg.Keepalive == 0 {
+		cfg.Keepalive = api.KeepaliveInterval
+	}
+	s := &Server{cfg: cfg, table: session.New(cfg.Limits, cfg.Now), stopping: make(chan struct{})}
+	s.stop = sync.OnceFunc(func() { close(s.stopping) })
+	return s
+}
+
+// mount puts the SDK's handlers in front of its server.
+func (s *Server) mount() {
+	s.sdk.AddReceivingMiddleware(s.receive)
+	get := func(*http.Request) *sdk.Server { return s.sdk }
+	options := func(o sdk.StreamableHTTPOptions) *sdk.StreamableHTTPOptions {
+		o.DisableLocalhostProtection, o.MaxRequestBodyBytes = true, maxBody // the door looks at Host, and at more than the SDK does
+		return &o
+	}
+	// The SDK binds a session to the user of the token that it is shown, which is the key here.
+	bind := sdkauth.RequireBearerToken(func(_ context.Context, _ string, r *http.Request) (*sdkauth.TokenInfo, error) {
+		v := s.visit(r.Header)
+		if v == nil || v.caller.KeyID == "" {
+			return nil, sdkauth.ErrInvalidToken
+		}
+		return &sdkauth.TokenInfo{UserID: v.caller.KeyID}, nil
+	}, &sdkauth.RequireBearerTokenOptions{AllowMissingExpiration: true})
+	s.stateful = bind(sdk.NewStreamableHTTPHandler(get, options(sdk.StreamableHTTPOptions{SessionTimeout: s.cfg.IdleTimeout})))
+	s.stateless = sdk.NewStreamableHTTPHandler(get, options(sdk.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true}))
+	s.bare = sdk.NewStreamableHTTPHandler(get, options(sdk.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true, JSONResponse: true}))
+}
+
+// Routes are those of the transport.
+func (s *Server) Routes() web.Routes {
+	return web.Routes{api.PathMCP: {
+		http.MethodPost: s.door(s.post), http.MethodGet: s.door(s.inSession), http.MethodDelete: s.door(s.inSession), http.MethodOptions: s.door(preflight),
+	}}
+}
+
+// Run tells subscribers of new states and briefs until ctx is done, then closes what is open.
+func (s *Server) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, pack := range s.cfg.Packs {
+		all.Go(func() { s.tell(ctx, pack) })
+	}
+	all.Wait()
+	s.End()
+	s.table.Close()
+}
+
+// End ends every stream, cleanly and at once. It is for a stop.
+func (s *Server) End() { s.stop() }
+
+// Sessions is the number of open sessions.
+func (s *Server) Sessions() int { return s.table.Len() }

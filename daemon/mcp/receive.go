@@ -1,0 +1,139 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/contextd/contextd/daemon/mcp/tool"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// errLeft says that the request that a call came with is answered already.
+var errLeft = errors.New("the request has ended")
+
+// receive stands before the SDK's server: here calls are what the SDK has read. It gives tools their other names, charges what is
+// subscribed to, notes sessions and sees to it that every error has a code.
+func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		v := s.visitOf(req)
+		if v == nil {
+			if strings.HasPrefix(method, "notifications/") {
+				return next(ctx, method, req)
+			}
+			return nil, s.wireError(nil, method, errLeft)
+		}
+		res, err := s.dispatch(ctx, v, method, req, next)
+		if err != nil {
+			return nil, s.wireError(v, method, err)
+		}
+		return res, nil
+	}
+}
+
+// dispatch does what is particular to a method.
+func (s *Server) dispatch(ctx context.Context, v *visit, method string, req sdk.Request, next sdk.MethodHandler) (sdk.Result, error) {
+	switch req := req.(type) {
+	case *sdk.CallToolRequest:
+		if op, ok := tool.Op(s.cfg.Prefix, req.Params.Name); ok {
+			req.Params.Name = tool.Name(s.cfg.Prefix, op)
+		}
+	case *sdk.ListToolsRequest:
+		return s.list(ctx, v, method, req, next)
+	case *sdk.ReadResourceRequest:
+		return s.readAs(ctx, method, req, next)
+	case *sdk.SubscribeRequest:
+		if !v.session {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "updates come on the stream of a session: initialize one first"}
+		} else if err := s.subscribe(v, req.Params.URI); err != nil {
+			return nil, err
+		}
+	case *sdk.SubscriptionsListenRequest:
+		if err := s.listen(v, req.Params.Notifications); err != nil {
+			return nil, err
+		}
+	}
+	res, err := next(ctx, method, req)
+	if err == nil && method == methodInitialize && v.session {
+		s.note(v, req)
+	}
+	return res, err
+}
+
+// note notes the session that req has opened.
+func (s *Server) note(v *visit, req sdk.Request) {
+	if session, ok := req.GetSession().(*sdk.ServerSession); ok {
+		s.table.Add(v.caller.KeyID, session, v.ended)
+	}
+}
+
+// list lists the tools, by the names for clients that refuse dots if those were asked for.
+func (s *Server) list(ctx context.Context, v *visit, method string, req sdk.Request, next sdk.MethodHandler) (sdk.Result, error) {
+	res, err := next(ctx, method, req)
+	list, ok := res.(*sdk.ListToolsResult)
+	if err != nil || !ok || !v.underscore {
+		return res, err
+	}
+	named := *list
+	named.Tools = nil
+	for _, t := range list.Tools {
+		renamed := *t
+		if op, ok := tool.Op(s.cfg.Prefix, t.Name); ok {
+			renamed.Name = tool.Alias(s.cfg.Prefix, op)
+		}
+		named.Tools = append(named.Tools, &renamed)
+	}
+	return &named, nil
+}
+
+// listen charges what is subscribed to without a session. What cannot be paid for is left out, and the client is told what it gets.
+func (s *Server) listen(v *visit, n *sdk.NotificationSubscriptions) error {
+	if n == nil {
+		return nil // the SDK has the words for that
+	}
+	var paid []string
+	seen := map[string]bool{}
+	for _, uri := range n.ResourceSubscriptions {
+		if seen[uri] {
+			continue
+		}
+		seen[uri] = true
+		if err := s.subscribe(v, uri); err == nil {
+			paid = append(paid, uri)
+		} else if len(n.ResourceSubscriptions) == 1 {
+			return err
+		}
+	}
+	if len(n.ResourceSubscriptions) > 0 && len(paid) == 0 {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "nothing of this can be subscribed to"}
+	}
+	n.ResourceSubscriptions = paid
+	return nil
+}
+
+// subscribe charges a subscription to a resource as the operation of that name.
+func (s *Server) subscribe(v *visit, uri string) error {
+	r, ok := s.parseURI(uri)
+	if !ok || !r.live {
+		return sdk.ResourceNotFoundError(uri)
+	}
+	r.query.Op = api.OpSubscribe
+	watch, err := s.open(v, r.query)
+	if err != nil {
+		return s.refusedRead(v, err)
+	}
+	watch.Close()
+	return nil
+}
+
+// subscribable reports a resource that nobody can subscribe to. What can was charged before.
+func (s *Server) subscribable(_ context.Context, req *sdk.SubscribeRequest) error {
+	if r, ok := s.parseURI(req.Params.URI); !ok || !r.live {
+		return fmt.Errorf("subscribe: %w", sdk.ResourceNotFoundError(req.Params.URI))
+	}
+	return nil
+}
