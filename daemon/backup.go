@@ -81,13 +81,13 @@ func (d *Daemon) backUpOnSchedule(ctx context.Context) {
 	const again = 10 * time.Minute // after a failure
 	failed := false
 	for {
-		wait := min(d.cfg.Backup.Every, again)
-		if !failed {
-			newest, err := upkeep.Newest(d.backupDir())
-			if err != nil {
-				d.cfg.Logger.Error("backups could not be listed", "error", err)
-			}
-			wait = min(newest.Add(d.cfg.Backup.Every).Sub(d.cfg.Now()), d.cfg.Backup.Every)
+		newest, err := upkeep.Newest(d.backupDir())
+		if err != nil {
+			d.cfg.Logger.Error("backups could not be listed", "error", err)
+		}
+		wait := min(newest.Add(d.cfg.Backup.Every).Sub(d.cfg.Now()), d.cfg.Backup.Every)
+		if failed || err != nil {
+			wait = min(d.cfg.Backup.Every, again)
 		}
 		timer := time.NewTimer(wait)
 		select {
