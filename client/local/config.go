@@ -19,7 +19,7 @@ import (
 
 // Commands are the commands of this package.
 func Commands(a *app.App) []*cobra.Command {
-	return []*cobra.Command{newConfig(a), newProfile(a), newDoctor(a), newVersion(a), newCompletion()}
+	return []*cobra.Command{newConfig(a), newProfile(a), newDoctor(a), newVersion(a), newCompletion(), newMan()}
 }
 
 // configOptions are the flags of the config commands.

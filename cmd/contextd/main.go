@@ -55,7 +55,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 		return cli.Usage("%w\n  try: %s --help", err, c.CommandPath())
 	})
 	s := newSettings(root.PersistentFlags())
-	cli.AddGroup(root, newServe(s), newDemo(s), admin.NewKeys(s.operate), newBrief(s), admin.NewDeposits(s.operate), admin.NewReconcile(s.operate), admin.NewAdmin(s.operate), admin.NewJobs(s.operate), newCheckConfig(s), newDoctor(s), newHealthcheck(s), newMonitoring(), newOpenAPI(), newVersion(), newCompletion())
+	cli.AddGroup(root, newServe(s), newDemo(s), admin.NewKeys(s.operate), newBrief(s), admin.NewDeposits(s.operate), admin.NewReconcile(s.operate), admin.NewAdmin(s.operate), admin.NewJobs(s.operate), newCheckConfig(s), newDoctor(s), newHealthcheck(s), newMonitoring(), newOpenAPI(), newVersion(), newCompletion(), newMan())
 	cli.AddGroup(root, data.NewBackup(s.data), data.NewRestore(s.data), data.NewDB(s.data))
 	return root
 }

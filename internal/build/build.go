@@ -7,8 +7,9 @@ import (
 	"runtime/debug"
 )
 
-// version is set by the linker: -ldflags "-X github.com/contextd/contextd/internal/build.version=v1.2.3".
-var version string
+// These are set by the linker for a release: -ldflags "-X github.com/contextd/contextd/internal/build.version=v1.2.3". The Go tool
+// stamps commit and date only where .git is a directory, so that what it builds would depend on the kind of checkout.
+var version, commit, date string
 
 // Info describes a build. Commit and Date are empty where the binary was built outside a checkout.
 type Info struct {
@@ -21,16 +22,16 @@ type Info struct {
 
 // Read returns the Info of the running program.
 func Read() Info {
-	info := Info{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info := Info{Version: version, Commit: commit, Date: date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if bi, ok := debug.ReadBuildInfo(); ok {
 		if info.Version == "" {
 			info.Version = bi.Main.Version
 		}
 		for _, s := range bi.Settings {
-			switch s.Key {
-			case "vcs.revision":
+			switch {
+			case s.Key == "vcs.revision" && commit == "":
 				info.Commit = s.Value
-			case "vcs.time":
+			case s.Key == "vcs.time" && date == "":
 				info.Date = s.Value
 			}
 		}

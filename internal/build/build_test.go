@@ -9,7 +9,7 @@ import (
 )
 
 func TestRead(t *testing.T) {
-	t.Cleanup(build.Link(""))
+	t.Cleanup(build.Link("", "", ""))
 	info := build.Read()
 	if info.Version == "" || info.Version == "(devel)" {
 		t.Errorf("version outside a release is %q, want a word for it", info.Version)
@@ -18,10 +18,10 @@ func TestRead(t *testing.T) {
 		t.Errorf("built with %q for %q", info.Go, info.Platform)
 	}
 
-	t.Cleanup(build.Link("v1.2.3"))
-	info.Version = "v1.2.3"
+	t.Cleanup(build.Link("v1.2.3", "abc", "2026-11-20T20:05:00Z"))
+	info.Version, info.Commit, info.Date = "v1.2.3", "abc", "2026-11-20T20:05:00Z"
 	if got := build.Read(); got != info {
-		t.Errorf("read %+v, want the linker's version and the same rest, %+v", got, info)
+		t.Errorf("read %+v, want what the linker says and the same rest, %+v", got, info)
 	}
 }
 

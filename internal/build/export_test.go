@@ -1,8 +1,8 @@
 package build
 
-// Link sets the version as the linker does, until the returned function is called.
-func Link(v string) (undo func()) {
-	before := version
-	version = v
-	return func() { version = before }
+// Link sets version, commit and date as the linker does, until the returned function is called.
+func Link(v, c, d string) (undo func()) {
+	wasVersion, wasCommit, wasDate := version, commit, date
+	version, commit, date = v, c, d
+	return func() { version, commit, date = wasVersion, wasCommit, wasDate }
 }

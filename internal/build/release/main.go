@@ -1,0 +1,142 @@
+// Command release builds what users install: archives of the static programs, deb and rpm packages with completions, manual pages
+// and the systemd unit, for each program a list of what is in it (CycloneDX) and the licences of that, and SHA256SUMS.
+//
+//	go run ./internal/build/release                          all of it, into .dist
+//	go run ./internal/build/release --only ctx/linux/amd64   one program for one platform
+//
+// ctx is built without C for Linux, macOS and Windows, contextd, whose SQLite is C, for the Linux this runs on. The compiler of
+// C is $CC, gcc unless set; it needs the C library as libc.a, which Debian has in libc6-dev and Fedora in glibc-static. CC=musl-gcc
+// works, but a batch of charges then takes 1.8 times the CPU. What the same commit, Go and C compiler build is the same, byte for byte,
+// wherever the checkout lies. The version is the tag v… of the commit, or else the time and hash of the commit.
+//
+// It runs the Go tool and git and, for the packages, nfpm by way of the Go tool, which keeps that out of go.mod.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, ".", os.Args[1:], os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+// run makes the release of the checkout that dir is in, as args ask for it, and tells on w what it does.
+func run(ctx context.Context, dir string, args []string, w io.Writer) error {
+	flags := flag.NewFlagSet("release", flag.ContinueOnError)
+	flags.SetOutput(w)
+	out := flags.String("out", ".dist", "directory to write to; what is in it is removed")
+	only := flags.String("only", "", "of all programs and platforms these alone, as ctx/linux/amd64,contextd/linux/amd64")
+	packages := flags.Bool("packages", true, "write deb and rpm packages too, for which nfpm is fetched and built")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	targets, err := choose(allTargets(runtime.GOOS, runtime.GOARCH), *only)
+	if err != nil {
+		return err
+	}
+	r, err := newRelease(ctx, dir, *out, w)
+	if err != nil {
+		return err
+	}
+	for _, t := range targets {
+		if err := r.publish(ctx, t, *packages); err != nil {
+			return fmt.Errorf("%s: %w", t, err)
+		}
+	}
+	return writeSums(r.out)
+}
+
+// target is one program for one platform.
+type target struct{ program, os, arch string }
+
+// String is t as --only names it.
+func (t target) String() string { return t.program + "/" + t.os + "/" + t.arch }
+
+// file is the name of the program's file.
+func (t target) file() string {
+	if t.os == "windows" {
+		return t.program + ".exe"
+	}
+	return t.program
+}
+
+// allTargets is everything that a machine of hostOS and hostArch builds.
+func allTargets(hostOS, hostArch string) []target {
+	var all []target
+	for _, system := range []string{"linux", "darwin", "windows"} {
+		for _, arch := range []string{"amd64", "arm64"} {
+			all = append(all, target{"ctx", system, arch})
+		}
+	}
+	if hostOS == "linux" {
+		all = append(all, target{"contextd", hostOS, hostArch})
+	}
+	return all
+}
+
+// choose returns those of all that only, a list with commas, names; all of them if it is empty.
+func choose(all []target, only string) ([]target, error) {
+	if only == "" {
+		return all, nil
+	}
+	var chosen []target
+	for _, name := range strings.Split(only, ",") {
+		i := slices.IndexFunc(all, func(t target) bool { return t.String() == name })
+		if i < 0 {
+			return nil, fmt.Errorf("--only: %q is not one of %v", name, all)
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+// publish writes everything that is made of t to the output directory, packages only where it is told to.
+func (r *release) publish(ctx context.Context, t target, packages bool) error {
+	binary, err := r.binary(ctx, t)
+	if err != nil {
+		return err
+	}
+	b, err := readBuild(binary)
+	if err != nil {
+		return err
+	}
+	parts, err := r.parts(ctx, b)
+	if err != nil {
+		return err
+	}
+	bom, err := r.sbom(t, b, parts)
+	if err != nil {
+		return err
+	}
+	name := fmt.Sprintf("%s_%s_%s_%s", t.program, r.number(), t.os, t.arch)
+	if err := os.WriteFile(filepath.Join(r.out, name+".cdx.json"), bom, 0o644); err != nil {
+		return err
+	}
+	stage, err := r.stage(ctx, t, binary, parts)
+	if err != nil {
+		return err
+	}
+	if err := r.archive(name, t.os, stage); err != nil {
+		return err
+	}
+	if t.os != "linux" || !packages {
+		return nil
+	}
+	return r.pack(ctx, t, stage)
+}
