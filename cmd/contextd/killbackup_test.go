@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -29,14 +30,26 @@ const (
 	sideAfter  = "after"
 )
 
+// lockSoon takes the lock on dir. One that was just given back may be held a moment longer, by a program that is being started by another
+// test and has not closed yet what it inherits.
+func lockSoon(t *testing.T, dir string) *os.File {
+	t.Helper()
+	for {
+		lock, err := datadir.Lock(dir)
+		if err == nil {
+			return lock
+		}
+		if !errors.Is(err, datadir.ErrLocked) {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // makeSide makes dir one of the two.
 func makeSide(t *testing.T, dir, side string) {
 	t.Helper()
-	lock, err := datadir.Lock(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lock.Close()
+	defer lockSoon(t, dir).Close()
 	s, err := store.Open(t.Context(), dir, time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -67,11 +80,7 @@ func makeSide(t *testing.T, dir, side string) {
 // sideOf is which of the two dir is, after whoever opens it next has finished what was begun. It must be one of them in all its files.
 func sideOf(t *testing.T, dir string) string {
 	t.Helper()
-	lock, err := datadir.Lock(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lock.Close()
+	defer lockSoon(t, dir).Close()
 	if r, err := upkeep.Verify(t.Context(), dir); err != nil || len(r.Problems) > 0 || r.States != 20 {
 		t.Fatalf("after a kill: %+v, %v", r, err)
 	}
