@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -59,6 +60,10 @@ func newData(t testing.TB) *data {
 func openData(t testing.TB, dir string) *data {
 	t.Helper()
 	lock, err := datadir.Lock(dir)
+	for errors.Is(err, datadir.ErrLocked) { // a moment longer, by a program that another test starts and that has not closed what it inherits
+		time.Sleep(time.Millisecond)
+		lock, err = datadir.Lock(dir)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
