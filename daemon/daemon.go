@@ -35,9 +35,9 @@ import (
 	"github.com/contextd/contextd/daemon/store/datadir"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
-	"github.com/contextd/contextd/daemon/web/briefs"
 	"github.com/contextd/contextd/daemon/web/console"
 	"github.com/contextd/contextd/daemon/web/hook"
+	"github.com/contextd/contextd/daemon/web/job"
 	"github.com/contextd/contextd/daemon/web/listen"
 	"github.com/contextd/contextd/daemon/web/observe"
 	"github.com/contextd/contextd/daemon/web/openapi"
@@ -94,6 +94,9 @@ type Config struct {
 	Disabled     []string // ids of sources that are switched off
 	CoinGeckoKey string   // used after CoinGecko refuses calls without one; "" means none
 
+	Backup     Backup
+	Litestream bool // checkpoints are left to Litestream, which follows the write-ahead logs
+
 	Transport http.RoundTripper // to the sources; nil means the real network
 	Recording Recording         // recorded sources in place of real ones; nil means none
 
@@ -127,7 +130,7 @@ type Daemon struct {
 	pipelines map[string]*pipeline.Pipeline
 	feed      *feed.Feed
 	metrics   *observe.Metrics
-	jobs      *jobs
+	jobs      *job.Board
 	web       *web.Server
 	gate      *gate.Gate
 	console   *console.Console
@@ -153,7 +156,7 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	d := &Daemon{cfg: cfg, pipelines: map[string]*pipeline.Pipeline{}, metrics: observe.New(cfg.Now), jobs: &jobs{now: cfg.Now, logger: cfg.Logger}}
+	d := &Daemon{cfg: cfg, pipelines: map[string]*pipeline.Pipeline{}, metrics: observe.New(cfg.Now), jobs: &job.Board{Now: cfg.Now, Logger: cfg.Logger}}
 	for _, step := range []func(context.Context) error{d.openStore, d.openPublic, d.openChain, d.openPacks, d.openEndpoints, d.openWatch} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, d.Close())
@@ -168,10 +171,7 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	if d.lock, err = datadir.Lock(d.cfg.DataDir); err != nil {
 		return err
 	}
-	if d.store, err = store.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
-		return err
-	}
-	if d.history, err = history.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
+	if err := d.openDatabases(ctx); err != nil {
 		return err
 	}
 	if d.editor, err = newEditor(ctx, d.cfg, d.store, d.history, d.metrics); err != nil {
@@ -209,7 +209,7 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 		line, err := pipeline.Open(ctx, pipeline.Config{
 			Pack: p, Fetcher: fetcher, Store: d.history, Feed: d.feed, Writers: d.editor.Writers(),
 			Every: d.cfg.Every, BriefAt: d.cfg.Briefs.At, TextWithin: d.cfg.Briefs.TextWithin, Disabled: d.cfg.Disabled,
-			AlwaysDue: d.cfg.Recording != nil, EveryState: d.cfg.Recording != nil, Before: advance, Observer: d.metrics, Track: d.jobs.track,
+			AlwaysDue: d.cfg.Recording != nil, EveryState: d.cfg.Recording != nil, Before: advance, Observer: d.metrics, Track: d.jobs.Track,
 			Now: d.cfg.Now, Logger: d.cfg.Logger,
 		})
 		if err != nil {
@@ -264,7 +264,7 @@ func (d *Daemon) moreRoutes(owners *console.Console) web.Routes {
 	routes := owners.Routes()
 	maps.Copy(routes, openapi.Routes())
 	if d.cfg.JobsKey != nil {
-		maps.Copy(routes, hook.Routes(hook.Config{Key: d.cfg.JobsKey, Start: d.startJob, Now: d.cfg.Now}))
+		maps.Copy(routes, hook.Routes(hook.Config{Key: d.cfg.JobsKey, Start: d.jobs.Start, Now: d.cfg.Now}))
 	}
 	return routes
 }
@@ -314,7 +314,7 @@ func (d *Daemon) openEndpoints(context.Context) error {
 		return err
 	}
 	admin := web.NewAdmin(web.AdminConfig{Keys: d.keys, Books: d.books, Till: d.till(), Refresh: d.Refresh, Brief: d.Narrate,
-		Jobs: &web.Jobs{List: d.Jobs, Run: d.RunJob}, Reload: d.cfg.Reload, Alive: d.Alive, More: briefs.Routes(d.editor), Logger: d.cfg.Logger})
+		Jobs: &web.Jobs{List: d.Jobs, Run: d.RunJob}, Reload: d.cfg.Reload, Alive: d.Alive, More: d.adminRoutes(), Logger: d.cfg.Logger})
 	d.admin = newEndpoint(l, admin, d.cfg.Logger)
 	return nil
 }
@@ -375,12 +375,14 @@ func (d *Daemon) Run(ctx context.Context) error {
 	jobs, stopJobs := context.WithCancel(context.WithoutCancel(ctx)) // calls under way may need them
 	defer stopJobs()
 	var all sync.WaitGroup
-	d.jobs.ctx = jobs
 	for _, line := range d.pipelines {
 		all.Go(func() { line.Run(jobs) })
 	}
-	d.jobs.schedule(jobs, &all)
+	d.jobs.Schedule(jobs, &all)
 	all.Go(func() { d.mcp.Run(jobs) })
+	if d.cfg.Backup.Every > 0 {
+		all.Go(func() { d.backUpOnSchedule(jobs) })
+	}
 	if d.smtp != nil {
 		all.Go(func() { d.smtp.Run(jobs) })
 	}
@@ -408,7 +410,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	doors.Wait()
 	stopJobs()
 	all.Wait()
-	d.jobs.runs.Wait()
+	d.jobs.Wait()
 	return errors.Join(err, d.keys.Flush(context.WithoutCancel(ctx)))
 }
 

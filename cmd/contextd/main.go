@@ -15,6 +15,7 @@ import (
 
 	"github.com/contextd/contextd/cmd/contextd/admin"
 	"github.com/contextd/contextd/cmd/contextd/cli"
+	"github.com/contextd/contextd/cmd/contextd/data"
 	"github.com/contextd/contextd/cmd/contextd/setting"
 	"github.com/contextd/contextd/cmd/contextd/systemd"
 	"github.com/contextd/contextd/daemon/store/datadir"
@@ -58,6 +59,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	s := newSettings(root.PersistentFlags())
 	cli.AddGroup(root, newServe(s), newReload(s), newDemo(s), admin.NewKeys(s.operate), newBrief(s), admin.NewDeposits(s.operate), admin.NewReconcile(s.operate), admin.NewAdmin(s.operate), admin.NewJobs(s.operate),
 		setting.NewInit(), newCheckConfig(s), setting.NewConfig(), newDoctor(s), newHealthcheck(s), newMonitoring(), systemd.New(), newOpenAPI(), newVersion(), newCompletion(), newMan())
+	cli.AddGroup(root, data.NewBackup(s.data), data.NewRestore(s.data), data.NewDB(s.data))
 	return root
 }
 

@@ -115,6 +115,7 @@ func expect(recipe string) string {
 		"--no-wait":      `stdout '^cv_test_........$'`,
 		"-k 1 --pay":     `stdout bitcoin`,
 		"keys rotate":    `stdout '^[0-9]+$'`,
+		"--dry-run":      `stdout '^the databases are sound'` + "\nstderr 'its books agree'",
 		"credits buy":    `stdout 'starter.1000.1.00000[0-9].verified'`,
 	} {
 		if strings.Contains(recipe, command) {

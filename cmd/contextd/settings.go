@@ -23,9 +23,11 @@ import (
 
 	"github.com/contextd/contextd/cmd/contextd/briefs"
 	"github.com/contextd/contextd/cmd/contextd/cli"
+	"github.com/contextd/contextd/cmd/contextd/data"
 	"github.com/contextd/contextd/cmd/contextd/setting"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/web/hook"
+	"github.com/contextd/contextd/daemon/store/upkeep"
 	"github.com/contextd/contextd/daemon/web/listen"
 	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk/api"
@@ -66,6 +68,12 @@ type config struct {
 		Origins         []string `mapstructure:"origins"`
 		PublicDiscovery bool     `mapstructure:"public_discovery"`
 	} `mapstructure:"mcp"`
+	Backup struct {
+		Dir   string `mapstructure:"dir"`
+		Every string `mapstructure:"every"` // such as 24h or 7d; "" is never
+		Keep  int    `mapstructure:"keep"`
+	} `mapstructure:"backup"`
+	Litestream  bool `mapstructure:"litestream"`
 	ownerConfig `mapstructure:",squash"`
 }
 
@@ -260,6 +268,9 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 		return daemon.Config{}, err
 	}
 	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, Briefs: written, Disabled: c.Sources.Disabled, AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, MCP: daemon.MCP(c.MCP), Logger: log}
+	if err = c.backUp(&d); err != nil {
+		return daemon.Config{}, err
+	}
 	if d.Drain, err = time.ParseDuration(c.Drain); err != nil || d.Drain < 0 {
 		return daemon.Config{}, cli.Usage("drain_delay is %q, not a time such as 5s", c.Drain)
 	}
@@ -303,6 +314,26 @@ func (c config) certificates() (*listen.Certificates, error) {
 	return from, err
 }
 
+// backUp puts into d how the daemon backs itself up.
+func (c config) backUp(d *daemon.Config) (err error) {
+	d.Litestream, d.Backup = c.Litestream, daemon.Backup{Dir: c.Backup.Dir, Keep: c.Backup.Keep}
+	if c.Backup.Every != "" {
+		if d.Backup.Every, err = parseSpan(c.Backup.Every); err != nil || d.Backup.Every < time.Minute {
+			return cli.Usage("backup.every is %q, not a time such as 24h or 7d, of a minute or more", c.Backup.Every)
+		}
+	}
+	if c.Backup.Keep < 0 {
+		return cli.Usage("backup.keep is %d, not 0 (all) or more", c.Backup.Keep)
+	}
+	return nil
+}
+
+// data is what the commands for backups work on.
+func (s *settings) data() (data.Config, error) {
+	cfg, _, err := s.read()
+	return data.Config{Dir: cfg.DataDir, BackupDir: cfg.Backup.Dir, Keep: cfg.Backup.Keep, Now: time.Now}, err
+}
+
 // newLogger makes the log on w: text for people, JSON for machines, unless format says which.
 func newLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
@@ -343,6 +374,7 @@ func newBrief(s *settings) *cobra.Command {
 // operate opens the data directory of c for act.
 func (c config) operate(command *cobra.Command, settings operator.Config, act func(o *operator.Operator) error) (err error) {
 	settings.DataDir, settings.Env, settings.MaxKeys = c.DataDir, api.EnvOfChain(c.Chain.ID), c.Limits.ActiveKeys
+	settings.BeforeUpgrade = upkeep.BeforeUpgrade
 	o, err := operator.Open(command.Context(), settings)
 	if err != nil {
 		return err

@@ -34,12 +34,12 @@ type Store struct {
 // Open opens the database in dir, creates it where it is missing and brings it to the newest schema. now is recorded with the
 // migrations.
 func Open(ctx context.Context, dir string, now time.Time) (*Store, error) {
-	scripts, err := fs.Sub(migrations, "migrations")
+	layout, err := Layout()
 	if err != nil {
 		return nil, err
 	}
 	s := new(Store)
-	if s.db, err = sqlite.Open(ctx, filepath.Join(dir, File), sqlite.Layout{Scripts: scripts, PageSize: pageSize}, now); err != nil {
+	if s.db, err = sqlite.Open(ctx, filepath.Join(dir, File), layout, now); err != nil {
 		return nil, err
 	}
 	if s.charge, err = prepareCharge(ctx, s.db.Write); err != nil {
@@ -47,6 +47,29 @@ func Open(ctx context.Context, dir string, now time.Time) (*Store, error) {
 	}
 	return s, nil
 }
+
+// Layout is what the database is made of.
+func Layout() (sqlite.Layout, error) {
+	scripts, err := fs.Sub(migrations, "migrations")
+	return sqlite.Layout{Scripts: scripts, PageSize: pageSize}, err
+}
+
+// OpenRead opens the database in dir for reading alone. One that is not of the newest schema is refused, with sqlite.ErrOlder or
+// sqlite.ErrNewer in the chain of the error.
+func OpenRead(ctx context.Context, dir string) (*Store, error) {
+	layout, err := Layout()
+	if err != nil {
+		return nil, err
+	}
+	s := new(Store)
+	if s.db, err = sqlite.OpenRead(ctx, filepath.Join(dir, File), layout); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// LeaveLog leaves checkpoints to a program such as Litestream.
+func (s *Store) LeaveLog(ctx context.Context) error { return s.db.LeaveLog(ctx) }
 
 // Close ends all connections. The last one checkpoints the write-ahead log.
 func (s *Store) Close() error { return s.db.Close() }

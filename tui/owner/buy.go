@@ -49,7 +49,10 @@ type purchase struct {
 
 // What the commands of a purchase find.
 type (
-	begun  struct{ p *purchase } // nil where none was begun
+	begun struct {
+		p   *purchase
+		err error // why none was begun
+	}
 	paying struct{ p *purchase } // the user agreed to it
 	looked struct {              // how it stands now
 		p *purchase
@@ -94,8 +97,8 @@ func (b *buying) update(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	switch msg := msg.(type) {
 	case begun:
 		b.asking = false
-		if msg.p == nil {
-			return nil, true
+		if msg.err != nil {
+			return screen.Send(screen.Fail(msg.err)), true
 		}
 		b.bought = msg.p
 		b.bought.since = b.env.Session.ServiceNow()
@@ -219,9 +222,9 @@ func (b *buying) begin(pack api.CreditPack) tea.Cmd {
 	return func() tea.Msg {
 		intent, err := seller.Buy(ctx, pack, id)
 		if err != nil {
-			return tea.BatchMsg{screen.Send(screen.Fail(err)), screen.Send(begun{})}
+			return begun{err: err}
 		}
-		return begun{&purchase{offer: offer, key: id, intent: intent}}
+		return begun{p: &purchase{offer: offer, key: id, intent: intent}}
 	}
 }
 

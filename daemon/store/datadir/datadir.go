@@ -23,7 +23,7 @@ var ErrLocked = errors.New("the data directory is in use")
 const lockFile = "lock"
 
 // Lock takes the exclusive lock on dir, which is made where it is missing. The kernel frees it with the process, however that
-// ends.
+// ends. A restore that was interrupted is finished first, so that nobody sees half of one.
 func Lock(dir string) (*os.File, error) {
 	if err := private(dir); err != nil {
 		return nil, err
@@ -41,6 +41,9 @@ func Lock(dir string) (*os.File, error) {
 	if err := f.Truncate(0); err == nil {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 		if err == nil {
+			if err := resume(dir); err != nil {
+				return nil, errors.Join(err, f.Close())
+			}
 			return f, nil
 		}
 	}

@@ -32,16 +32,39 @@ type History struct {
 // Open opens the history in dir, creates it where it is missing and brings it to the newest schema. now is recorded with the
 // migrations.
 func Open(ctx context.Context, dir string, now time.Time) (*History, error) {
-	scripts, err := fs.Sub(migrations, "migrations")
+	layout, err := Layout()
 	if err != nil {
 		return nil, err
 	}
-	db, err := sqlite.Open(ctx, filepath.Join(dir, File), sqlite.Layout{Scripts: scripts, PageSize: pageSize}, now)
+	db, err := sqlite.Open(ctx, filepath.Join(dir, File), layout, now)
 	if err != nil {
 		return nil, err
 	}
 	return &History{db: db, codec: newCodec()}, nil
 }
+
+// Layout is what the database is made of.
+func Layout() (sqlite.Layout, error) {
+	scripts, err := fs.Sub(migrations, "migrations")
+	return sqlite.Layout{Scripts: scripts, PageSize: pageSize}, err
+}
+
+// OpenRead opens the history in dir for reading alone. One that is not of the newest schema is refused, with sqlite.ErrOlder or
+// sqlite.ErrNewer in the chain of the error.
+func OpenRead(ctx context.Context, dir string) (*History, error) {
+	layout, err := Layout()
+	if err != nil {
+		return nil, err
+	}
+	db, err := sqlite.OpenRead(ctx, filepath.Join(dir, File), layout)
+	if err != nil {
+		return nil, err
+	}
+	return &History{db: db, codec: newCodec()}, nil
+}
+
+// LeaveLog leaves checkpoints to a program such as Litestream.
+func (h *History) LeaveLog(ctx context.Context) error { return h.db.LeaveLog(ctx) }
 
 // Close ends all connections. The last one checkpoints the write-ahead log.
 func (h *History) Close() error {

@@ -14,6 +14,29 @@ import (
 // ErrNewer is in the chain of the error for a database that a newer program wrote.
 var ErrNewer = errors.New("the database was written by a newer version")
 
+// ErrOlder is in the chain of the error for a database that has to be migrated first.
+var ErrOlder = errors.New("the database was written by an older version")
+
+// compare reports a schema that is not the newest that this program knows.
+func compare(have, known int) error {
+	switch {
+	case have > known:
+		return fmt.Errorf("%w: it has schema %d, this program knows %d; install a newer contextd", ErrNewer, have, known)
+	case have < known:
+		return fmt.Errorf("%w: it has schema %d, this program writes %d", ErrOlder, have, known)
+	}
+	return nil
+}
+
+// scriptNames are the names of the migrations, in order.
+func scriptNames(scripts fs.FS) ([]string, error) {
+	names, err := fs.Glob(scripts, "*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("list migrations: %w", err)
+	}
+	return names, nil
+}
+
 // migrate applies what the database lacks of the scripts, in the order of their numbers, each in a transaction of its own, and writes each
 // down in schema_migrations.
 func (f *File) migrate(ctx context.Context, scripts fs.FS, now time.Time) error {
@@ -22,16 +45,16 @@ func (f *File) migrate(ctx context.Context, scripts fs.FS, now time.Time) error 
 	if _, err := f.Write.ExecContext(ctx, ledger); err != nil {
 		return fmt.Errorf("create migration ledger: %w", err)
 	}
-	var have int
-	if err := f.Write.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM schema_migrations").Scan(&have); err != nil {
-		return fmt.Errorf("read migration ledger: %w", err)
-	}
-	names, err := fs.Glob(scripts, "*.sql")
+	have, err := Schema(ctx, f.Write)
 	if err != nil {
-		return fmt.Errorf("list migrations: %w", err)
+		return err
 	}
-	if have > len(names) {
-		return fmt.Errorf("%w: it has schema %d, this program knows %d; install a newer contextd", ErrNewer, have, len(names))
+	names, err := scriptNames(scripts)
+	if err != nil {
+		return err
+	}
+	if err := compare(have, len(names)); errors.Is(err, ErrNewer) {
+		return err
 	}
 	for _, name := range names[have:] {
 		if err := f.apply(ctx, scripts, name, now); err != nil {

@@ -83,6 +83,38 @@ func Open(ctx context.Context, path string, layout Layout, now time.Time) (*File
 	return f, nil
 }
 
+// OpenRead opens the database at path for reading alone, if its schema is the newest: ErrOlder or ErrNewer is in the chain of the error
+// otherwise. Write is nil.
+func OpenRead(ctx context.Context, path string, layout Layout) (*File, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	f := &File{path: path}
+	var err error
+	if f.Read, err = sql.Open("sqlite3", dsn(path, "mode=ro&_query_only=1")); err != nil {
+		return nil, fmt.Errorf("open database %s: %w", path, err)
+	}
+	names, err := scriptNames(layout.Scripts)
+	if err == nil {
+		var have int
+		if have, err = Schema(ctx, f.Read); err == nil {
+			err = compare(have, len(names))
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), f.Close())
+	}
+	return f, nil
+}
+
+// LeaveLog leaves checkpoints to another program that follows the write-ahead log, such as Litestream: it grows until that one resets it.
+func (f *File) LeaveLog(ctx context.Context) error {
+	if _, err := f.Write.ExecContext(ctx, "PRAGMA wal_autocheckpoint = 0"); err != nil {
+		return fmt.Errorf("leave checkpoints to another program: %w", err)
+	}
+	return nil
+}
+
 // layOut sets the size of the pages of a new database, which is fixed as soon as there is something in it.
 func layOut(ctx context.Context, path string, pageSize int) error {
 	db, err := sql.Open("sqlite3", dsn(path, ""))
@@ -132,7 +164,11 @@ func (f *File) CheckWrite(ctx context.Context) error {
 
 // Close ends the connections, readers first so that the writer can checkpoint.
 func (f *File) Close() error {
-	return errors.Join(f.Read.Close(), f.Write.Close())
+	err := f.Read.Close()
+	if f.Write != nil {
+		err = errors.Join(err, f.Write.Close())
+	}
+	return err
 }
 
 // Tx runs act in one transaction, which is on disk when Tx returns nil.
@@ -221,9 +257,8 @@ func Verify(ctx context.Context, path string) (trouble string, err error) {
 	}
 	defer db.Close()
 	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&trouble); err != nil {
-		var failed sqlite3.Error
-		if errors.As(err, &failed) && (failed.Code == sqlite3.ErrCorrupt || failed.Code == sqlite3.ErrNotADB) {
-			return failed.Error(), nil
+		if Corrupt(err) {
+			return err.Error(), nil
 		}
 		return "", fmt.Errorf("check database %s: %w", path, err)
 	}
@@ -231,4 +266,10 @@ func Verify(ctx context.Context, path string) (trouble string, err error) {
 		return "", nil
 	}
 	return trouble, nil
+}
+
+// Corrupt reports whether err says that a file is no sound database.
+func Corrupt(err error) bool {
+	var failed sqlite3.Error
+	return errors.As(err, &failed) && (failed.Code == sqlite3.ErrCorrupt || failed.Code == sqlite3.ErrNotADB)
 }

@@ -28,6 +28,8 @@ import (
 // Operator is what the operator does on a data directory: through the daemon that runs on it, or directly while none does. Both
 // ways end in the same handler. Make one with Open.
 type Operator struct {
+	Direct bool // no daemon runs; the directory is locked until Close
+
 	client *http.Client
 	close  func() error
 }
@@ -42,6 +44,9 @@ type Config struct {
 	MaxKeys int              // active keys per owner; 0 means api.MaxActiveKeys
 	Now     func() time.Time // nil means time.Now
 
+	// BeforeUpgrade backs up what opening it upgrades, where no daemon runs; upkeep.BeforeUpgrade is meant, nil is for tests.
+	BeforeUpgrade func(ctx context.Context, dir string, now time.Time) (string, error)
+
 	// More makes routes beside those of package web, where no daemon runs that has them; nil makes none.
 	More func(ctx context.Context, s *store.Store) (web.Routes, func() error, error)
 }
@@ -52,13 +57,17 @@ func Open(ctx context.Context, cfg Config) (*Operator, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	dir := cfg.DataDir
+	return reach(ctx, cfg.DataDir, func(unlock func() error) (*Operator, error) { return openDirect(ctx, cfg, unlock) })
+}
+
+// reach returns an Operator that asks the daemon on dir, or what direct makes of the lock while none runs.
+func reach(ctx context.Context, dir string, direct func(unlock func() error) (*Operator, error)) (*Operator, error) {
 	wait, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
 		held, err := datadir.Lock(dir)
 		if err == nil {
-			return openDirect(ctx, cfg, held.Close)
+			return direct(held.Close)
 		}
 		if !errors.Is(err, datadir.ErrLocked) {
 			return nil, err
@@ -91,6 +100,11 @@ func Alive(ctx context.Context, dir string) error {
 
 // openDirect opens the database of cfg's directory, whose lock is held.
 func openDirect(ctx context.Context, cfg Config, unlock func() error) (*Operator, error) {
+	if cfg.BeforeUpgrade != nil {
+		if _, err := cfg.BeforeUpgrade(ctx, cfg.DataDir, cfg.Now()); err != nil {
+			return nil, errors.Join(err, unlock())
+		}
+	}
 	s, err := store.Open(ctx, cfg.DataDir, cfg.Now())
 	if err != nil {
 		return nil, errors.Join(err, unlock())
@@ -109,31 +123,8 @@ func openDirect(ctx context.Context, cfg Config, unlock func() error) (*Operator
 		return nil, errors.Join(err, shut())
 	}
 	handler := web.NewAdmin(web.AdminConfig{Keys: keys, Books: &billing.Books{Ledger: s, Now: cfg.Now}, Till: &billing.Till{Store: s}, More: more})
-	return &Operator{client: &http.Client{Transport: inProcess{handler}}, close: shut}, nil
+	return &Operator{client: &http.Client{Transport: inProcess{handler}}, close: shut, Direct: true}, nil
 }
-
-// inProcess lets a handler of this process answer requests.
-type inProcess struct{ handler http.Handler }
-
-// RoundTrip answers req.
-func (p inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
-	answer := &response{header: http.Header{}, status: http.StatusOK}
-	p.handler.ServeHTTP(answer, req)
-	return &http.Response{
-		StatusCode: answer.status, Header: answer.header, Body: io.NopCloser(&answer.body), ContentLength: int64(answer.body.Len()), Request: req,
-	}, nil
-}
-
-// response keeps what a handler writes.
-type response struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (r *response) Header() http.Header         { return r.header }
-func (r *response) WriteHeader(status int)      { r.status = status }
-func (r *response) Write(p []byte) (int, error) { return r.body.Write(p) }
 
 // Close frees what Open took.
 func (o *Operator) Close() error { return o.close() }
@@ -297,29 +288,39 @@ func ofOwner(path, id string) string {
 
 // call asks the handler and decodes its answer, or the *api.Error it answers with.
 func (o *Operator) call(ctx context.Context, method, path string, ask, answer any) error {
-	body, err := json.Marshal(ask)
+	body, err := o.open(ctx, method, path, ask)
 	if err != nil {
-		return fmt.Errorf("encode request: %w", err)
+		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://admin"+path, bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("ask daemon: %w", err)
-	}
-	res, err := o.client.Do(req)
-	if err != nil {
-		return fmt.Errorf("ask daemon: %w", err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode >= http.StatusBadRequest {
-		var failure api.ErrorBody
-		if err := json.NewDecoder(res.Body).Decode(&failure); err != nil || failure.Error == nil {
-			return fmt.Errorf("ask daemon: status %d", res.StatusCode)
-		}
-		failure.Error.Status = res.StatusCode
-		return failure.Error
-	}
-	if err := json.NewDecoder(res.Body).Decode(answer); err != nil {
+	defer body.Close()
+	if err := json.NewDecoder(body).Decode(answer); err != nil {
 		return fmt.Errorf("read answer of daemon: %w", err)
 	}
 	return nil
+}
+
+// open asks the handler and returns the body of its answer, or the *api.Error it answers with.
+func (o *Operator) open(ctx context.Context, method, path string, ask any) (io.ReadCloser, error) {
+	body, err := json.Marshal(ask)
+	if err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://admin"+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("ask daemon: %w", err)
+	}
+	res, err := o.client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("ask daemon: %w", err)
+	}
+	if res.StatusCode < http.StatusBadRequest {
+		return res.Body, nil
+	}
+	defer res.Body.Close()
+	var failure api.ErrorBody
+	if err := json.NewDecoder(res.Body).Decode(&failure); err != nil || failure.Error == nil {
+		return nil, fmt.Errorf("ask daemon: status %d", res.StatusCode)
+	}
+	failure.Error.Status = res.StatusCode
+	return nil, failure.Error
 }

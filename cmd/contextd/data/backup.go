@@ -1,0 +1,184 @@
+// Package data holds the commands that concern the data directory as a whole: backup, restore, and how the databases stand.
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/cmd/contextd/cli"
+	"github.com/contextd/contextd/daemon/store/upkeep"
+	"github.com/contextd/contextd/daemon/web/operator"
+)
+
+// Config is what the commands work on.
+type Config struct {
+	Dir       string // the data directory
+	BackupDir string // where backups go that are made without a name; "" means upkeep.BackupDir in Dir
+	Keep      int    // how many of those stay; 0 means all
+	Now       func() time.Time
+}
+
+// Read reads the configuration when a command asks for it.
+type Read func() (Config, error)
+
+// open lets act work on the databases of the data directory, through the daemon while one runs.
+func open(ctx context.Context, cfg Config, act func(o *operator.Operator) error) (err error) {
+	if _, err := os.Stat(cfg.Dir); err != nil {
+		return fmt.Errorf("there is no data directory: %w", err)
+	}
+	o, err := operator.OpenDatabases(ctx, cfg.Dir, upkeep.Directory{Path: cfg.Dir, Now: cfg.Now})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	return act(o)
+}
+
+// NewBackup makes the command that makes a backup.
+func NewBackup(read Read) *cobra.Command {
+	var keep int
+	c := &cobra.Command{
+		Use: "backup [FILE|DIRECTORY|-]", Short: "Back up the databases and keys, also while the daemon serves", Args: cobra.MaximumNArgs(1),
+		Long: "Back up the databases and the secret keys into one file: a tar archive compressed with zstd, of one moment, for contextd restore.\n" +
+			"It is verified before it gets its name. In a directory it is named for its moment, and --keep removes the older ones there; without an\n" +
+			"argument that is backup.dir of the configuration, or backups in the data directory. - writes to standard output.\n\n" +
+			"A backup holds secrets: whoever has it can issue quotes in your name and sees who your users are.",
+		Example: "  contextd backup\n  contextd backup /mnt/backups/ --keep 14\n  contextd backup before-the-move.tar.zst\n  contextd backup - | ssh vault 'cat > contextd.tar.zst'",
+	}
+	c.Flags().IntVar(&keep, "keep", 0, "in a directory, keep only so many of the newest; 0 keeps all")
+	asJSON := cli.AddJSON(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		cfg, err := read()
+		if err != nil {
+			return err
+		}
+		if !c.Flags().Changed("keep") && len(args) == 0 {
+			keep = cfg.Keep
+		}
+		if keep < 0 {
+			return cli.Usage("--keep is %d, not 0 or more", keep)
+		}
+		return open(c.Context(), cfg, func(o *operator.Operator) error {
+			s := saving{produce: func(w io.Writer) error { return o.Backup(c.Context(), w) }, keep: keep}
+			if err := s.to(cfg, args, c.OutOrStdout()); err != nil {
+				return err
+			}
+			return s.report(c, *asJSON)
+		})
+	}
+	return c
+}
+
+// saving is a backup on its way to where it is kept.
+type saving struct {
+	produce func(io.Writer) error
+	keep    int
+
+	path     string // "" for standard output
+	manifest upkeep.Manifest
+}
+
+// to saves the backup where args say.
+func (s *saving) to(cfg Config, args []string, out io.Writer) (err error) {
+	target := cfg.BackupDir
+	if target == "" {
+		target = filepath.Join(cfg.Dir, upkeep.BackupDir)
+	}
+	directory := len(args) == 0
+	if !directory {
+		target = args[0]
+		info, err := os.Stat(target)
+		directory = os.IsPathSeparator(target[max(len(target)-1, 0)]) || err == nil && info.IsDir()
+	}
+	if directory {
+		s.path, s.manifest, err = upkeep.SaveTo(target, cfg.Now(), s.keep, s.produce)
+		return err
+	}
+	if s.keep > 0 {
+		return cli.Usage("--keep removes older backups in a directory, and %q is none\n  try: contextd backup %s/ --keep %d", target, filepath.Dir(target), s.keep)
+	}
+	if target != "-" {
+		s.path = target
+		s.manifest, err = upkeep.Save(target, s.produce)
+		return err
+	}
+	s.manifest, err = pass(out, s.produce)
+	return err
+}
+
+// pass writes what produce writes to out, and checks on the way whether it is a whole backup.
+func pass(out io.Writer, produce func(io.Writer) error) (upkeep.Manifest, error) {
+	r := packed(produce)
+	m, err := upkeep.Check(io.TeeReader(r, out))
+	return m, errors.Join(err, r.Close())
+}
+
+// stream is what a producer writes.
+type stream struct {
+	*io.PipeReader
+	ended chan struct{}
+}
+
+// packed reads what produce writes. Its errors are those of reading.
+func packed(produce func(io.Writer) error) *stream {
+	r, w := io.Pipe()
+	s := &stream{PipeReader: r, ended: make(chan struct{})}
+	go func() {
+		_ = w.CloseWithError(produce(w)) // never fails
+		close(s.ended)
+	}()
+	return s
+}
+
+// Close ends the producer and waits until it has tidied up.
+func (s *stream) Close() error {
+	err := s.PipeReader.Close()
+	<-s.ended
+	return err
+}
+
+// report says what was saved. Books that do not agree are an error: the backup is there, and somebody has to look.
+func (s *saving) report(c *cobra.Command, asJSON bool) error {
+	var size int64
+	for _, f := range s.manifest.Files {
+		size += f.Size
+	}
+	if asJSON && s.path != "" {
+		if err := cli.PrintJSON(c.OutOrStdout(), struct {
+			Path string `json:"path"`
+			upkeep.Manifest
+		}{s.path, s.manifest}); err != nil {
+			return err
+		}
+	} else if s.path != "" {
+		fmt.Fprintf(c.OutOrStdout(), "%s\n", s.path)
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "backed up %d files, %s, as of %s; verified\n", len(s.manifest.Files), bytesText(size), s.manifest.TakenAt.Format(time.RFC3339))
+	for _, p := range s.manifest.Findings {
+		fmt.Fprintln(c.ErrOrStderr(), p)
+	}
+	if n := len(s.manifest.Findings); n > 0 {
+		return fmt.Errorf("the books do not agree (%d findings); the backup was made, and no older one removed\n  try: contextd admin audit", n)
+	}
+	return nil
+}
+
+// bytesText is a size for people.
+func bytesText(n int64) string {
+	const kilo = 1000
+	size, units := float64(n), "kMGT"
+	if n < kilo {
+		return fmt.Sprintf("%d B", n)
+	}
+	for size /= kilo; size >= kilo && len(units) > 1; size /= kilo {
+		units = units[1:]
+	}
+	return fmt.Sprintf("%.1f %cB", size, units[0])
+}

@@ -1,0 +1,101 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"path/filepath"
+	"time"
+
+	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/store/upkeep"
+	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/web/briefs"
+	"github.com/contextd/contextd/daemon/web/operator"
+)
+
+// Backup says where and how often a daemon backs itself up.
+type Backup struct {
+	Dir   string        // "" means upkeep.BackupDir in the data directory
+	Every time.Duration // 0 means not at all
+	Keep  int           // how many backups stay; 0 means all
+}
+
+// openDatabases opens both databases, after a backup if that upgrades one of them.
+func (d *Daemon) openDatabases(ctx context.Context) error {
+	saved, err := upkeep.BeforeUpgrade(ctx, d.cfg.DataDir, d.cfg.Now())
+	if err != nil {
+		return err
+	}
+	if saved != "" {
+		d.cfg.Logger.Info("the databases are upgraded; a backup was made before", "backup", saved)
+	}
+	if d.store, err = store.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
+		return err
+	}
+	if d.history, err = history.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil || !d.cfg.Litestream {
+		return err
+	}
+	return errors.Join(d.store.LeaveLog(ctx), d.history.LeaveLog(ctx))
+}
+
+// adminRoutes are the routes of the admin socket about briefs and about the databases.
+func (d *Daemon) adminRoutes() web.Routes {
+	routes := briefs.Routes(d.editor)
+	maps.Copy(routes, operator.DatabaseRoutes(upkeep.Directory{Path: d.cfg.DataDir, Now: d.cfg.Now}, d.cfg.Logger))
+	return routes
+}
+
+// jobBackup is the name of the job that makes backups.
+const jobBackup = "backup"
+
+// backupDir is where backups go.
+func (d *Daemon) backupDir() string {
+	if d.cfg.Backup.Dir != "" {
+		return d.cfg.Backup.Dir
+	}
+	return filepath.Join(d.cfg.DataDir, upkeep.BackupDir)
+}
+
+// BackUp makes a backup now, beside the schedule.
+func (d *Daemon) BackUp(ctx context.Context) error {
+	now := d.cfg.Now()
+	path, m, err := upkeep.SaveTo(d.backupDir(), now, d.cfg.Backup.Keep, func(w io.Writer) error {
+		_, err := upkeep.BackUp(ctx, d.cfg.DataDir, now, w)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(m.Findings) > 0 {
+		d.cfg.Logger.Error("the books in a backup do not agree; older backups are kept", "backup", path, "finding", m.Findings[0].String())
+	}
+	return nil
+}
+
+// backUpOnSchedule makes a backup whenever the newest is as old as the configuration wants, also if it was made before the start, until
+// ctx is done. Many starts in a row thus make no many backups, which would push out the older ones.
+func (d *Daemon) backUpOnSchedule(ctx context.Context) {
+	const again = 10 * time.Minute // after a failure
+	failed := false
+	for {
+		newest, err := upkeep.Newest(d.backupDir())
+		if err != nil {
+			d.cfg.Logger.Error("backups could not be listed", "error", err)
+		}
+		wait := min(newest.Add(d.cfg.Backup.Every).Sub(d.cfg.Now()), d.cfg.Backup.Every)
+		if failed || err != nil {
+			wait = min(d.cfg.Backup.Every, again)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		failed = d.RunJob(ctx, jobBackup) != nil // logged
+	}
+}

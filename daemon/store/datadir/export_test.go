@@ -1,0 +1,26 @@
+package datadir
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// Names of the directories of a replacement.
+const (
+	CommittedSuffix = committedSuffix
+	AppliedSuffix   = appliedSuffix
+)
+
+// Interrupted does the first n steps of a replacement that is committed, and reports whether there are as many.
+func Interrupted(dir, stamp string, n int) (bool, error) {
+	if err := os.Rename(filepath.Join(dir, incomingDir), filepath.Join(dir, replacePrefix+stamp+committedSuffix)); err != nil {
+		return false, err
+	}
+	steps := replacement(dir, stamp)
+	for _, step := range steps[:min(n, len(steps))] {
+		if err := step(); err != nil {
+			return false, err
+		}
+	}
+	return n <= len(steps), nil
+}
