@@ -33,6 +33,8 @@ type buyOptions struct {
 	wallet    string
 	dryRun    bool
 	noWait    bool
+	wait      time.Duration // 0 for as long as the purchase is open
+	code      bool          // show the QR code in any case, and pay from no wallet
 }
 
 // newBuy makes the command that buys credits.
@@ -51,6 +53,8 @@ func newBuy(a *app.App) *cobra.Command {
 	f.StringVar(&o.wallet, "wallet", "", "pay from this wallet, by its `name`, as --pay does from the configured one")
 	f.StringVar(&o.maxAmount, "max-amount", "", "buy nothing that costs more `USDG`")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only say what it costs")
+	f.BoolVar(&o.code, "qr", false, "show what to transfer as a QR code, without a terminal too, and pay from no wallet")
+	f.DurationVar(&o.wait, "wait", 0, "wait no longer than this `time`, such as 5m; else as long as the purchase is open")
 	f.BoolVar(&o.noWait, "no-wait", false, "only begin the purchase and say what to transfer")
 	return c
 }
@@ -60,7 +64,7 @@ func (o *buyOptions) pays() bool {
 	if o.wallet != "" {
 		o.app.UseWallet(o.wallet)
 	}
-	return o.wallet != "" || o.app.Pays()
+	return !o.code && (o.wallet != "" || o.app.Pays())
 }
 
 // run buys a pack.
@@ -68,6 +72,12 @@ func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 	offer, ok := pack.Offer()
 	if !ok {
 		return app.Invalid("there is no credit pack %q", pack).WithHint("ctx credits packs")
+	}
+	switch {
+	case o.code && o.wallet != "":
+		return app.Invalid("--qr pays from no wallet, and --wallet names one")
+	case o.noWait && o.wait > 0:
+		return app.Invalid("--wait and --no-wait exclude each other")
 	}
 	price := usdg.Amount(offer.PriceMicros)
 	if o.maxAmount != "" {
@@ -134,6 +144,10 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 	}
 	wait, cancel := context.WithDeadline(ctx, time.Unix(intent.ExpiresAt, 0).Add(time.Minute))
 	defer cancel()
+	if o.wait > 0 {
+		wait, cancel = context.WithTimeout(wait, o.wait)
+		defer cancel()
+	}
 	var d *api.Deposit
 	if o.pays() {
 		d, err = console.PayDeposit(wait, intent, o.app.Purse())
@@ -143,6 +157,9 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 	var paid *sdk.PaidError
 	if errors.As(err, &paid) {
 		o.app.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits deposits verify %s --tx %s", paid.Proof.TxHash, intent.ID, paid.Proof.TxHash)
+	}
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return &app.Failure{Exit: app.ExitUnavailable, Reason: "timeout", Err: fmt.Errorf("purchase %s still waits for its payment", intent.ID), Hint: "ctx credits deposits wait " + intent.ID}
 	}
 	return o.end(ctx, d, err)
 }
@@ -156,12 +173,15 @@ func (o *buyOptions) until(i *api.DepositIntent) string {
 func (o *buyOptions) tell(i *api.DepositIntent) {
 	o.app.Note("transfer exactly %s %s\n  to     %s\n  token  %s on chain %d\n  until  %s\n  link   %s", i.AmountUSDC, api.AssetUSDG, i.Recipient, i.Token, i.ChainID,
 		o.until(i), i.PaymentURI)
-	if o.app.ErrTTY && !o.app.Flags.Quiet && !o.app.Style(true).ASCII {
-		if lines := qr.Lines(i.PaymentURI, qr.Quiet, true); len(lines) > 0 && ansi.StringWidth(lines[0]) <= o.app.Columns() {
-			fmt.Fprintln(o.app.Err, strings.Join(lines, "\n"))
-		}
+	if lines := qr.Lines(i.PaymentURI, qr.Quiet, o.app.ErrTTY); len(lines) > 0 && (o.code || o.showsCode(lines[0])) {
+		fmt.Fprintln(o.app.Err, strings.Join(lines, "\n"))
 	}
 	o.app.Note("waiting for it; Ctrl-C leaves the purchase as it is. Faster, with the transaction:\n  ctx credits deposits verify %s --tx 0x…", i.ID)
+}
+
+// showsCode reports whether a code with such lines can be seen where people read.
+func (o *buyOptions) showsCode(line string) bool {
+	return o.app.ErrTTY && !o.app.Flags.Quiet && !o.app.Style(true).ASCII && ansi.StringWidth(line) <= o.app.Columns()
 }
 
 // end says what became of a purchase.

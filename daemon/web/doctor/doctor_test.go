@@ -85,6 +85,11 @@ func TestUnwell(t *testing.T) {
 	}
 	dead := nobody.Addr().(*net.TCPAddr).Port
 	nobody.Close()
+	for _, log := range []string{"contextd.db-wal", "history.db-wal"} { // from which a damaged database could be read
+		if err := os.Remove(filepath.Join(dir, log)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
 	for _, spoil := range []error{
 		os.Chmod(dir, 0o755), os.WriteFile(secret, []byte("x"), 0o644),
 		damage(filepath.Join(dir, "contextd.db")), os.WriteFile(filepath.Join(dir, "history.db"), []byte(strings.Repeat("no database ", 1000)), 0o600),
