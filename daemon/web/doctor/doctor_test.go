@@ -14,6 +14,8 @@ import (
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web/doctor"
 )
 
@@ -85,11 +87,7 @@ func TestUnwell(t *testing.T) {
 	}
 	dead := nobody.Addr().(*net.TCPAddr).Port
 	nobody.Close()
-	for _, log := range []string{"contextd.db-wal", "history.db-wal"} { // from which a damaged database could be read
-		if err := os.Remove(filepath.Join(dir, log)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
-	}
+	settle(t, dir)
 	for _, spoil := range []error{
 		os.Chmod(dir, 0o755), os.WriteFile(secret, []byte("x"), 0o644),
 		damage(filepath.Join(dir, "contextd.db")), os.WriteFile(filepath.Join(dir, "history.db"), []byte(strings.Repeat("no database ", 1000)), 0o600),
@@ -126,6 +124,19 @@ func TestUnwell(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "nothing")); err == nil {
 		t.Error("the doctor made the directory")
+	}
+}
+
+// settle brings what is in the write-ahead logs into the databases, from which a damaged one could be read else.
+func settle(t *testing.T, dir string) {
+	t.Helper()
+	books, err := store.Open(t.Context(), dir, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	past, err := history.Open(t.Context(), dir, time.Now())
+	if err := errors.Join(err, books.Close(), past.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 
