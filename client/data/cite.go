@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os/exec"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -146,7 +144,7 @@ func (o citeOptions) print(ctx context.Context, rows []citeRow) error {
 	}
 	if o.open {
 		for _, r := range rows {
-			if err := o.browse(ctx, r.URL); err != nil {
+			if err := o.app.Browse(ctx, r.URL); err != nil {
 				return err
 			}
 		}
@@ -198,23 +196,3 @@ var (
 	bibText = strings.NewReplacer(`\`, `\textbackslash{}`, "{", `\{`, "}", `\}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`)
 	bibKey  = strings.NewReplacer("{", "", "}", "", `\`, "", ",", "", " ", "")
 )
-
-// browse opens an address in the browser that BROWSER names, or in that of the system.
-func (o citeOptions) browse(ctx context.Context, address string) error {
-	if !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") {
-		return fmt.Errorf("open %q: it is not a web address", address)
-	}
-	name, args := "xdg-open", []string{address}
-	switch browser := o.app.Env("BROWSER"); {
-	case browser != "":
-		name = browser
-	case runtime.GOOS == "darwin":
-		name = "open"
-	case runtime.GOOS == "windows":
-		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
-	}
-	if err := exec.CommandContext(ctx, name, args...).Run(); err != nil {
-		return fmt.Errorf("open %s with %s: %w", address, name, err)
-	}
-	return nil
-}

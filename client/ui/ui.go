@@ -7,12 +7,9 @@ package ui
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -98,7 +95,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 func (o *options) config(args []string) (tui.Config, error) {
 	style := o.app.Style(o.app.OutTTY)
 	c := tui.Config{
-		ASCII: o.ascii || style.ASCII, ReadOnly: o.readOnly, Now: o.app.Now, Env: o.app.Env, In: o.app.In, Out: o.app.Out, Browse: o.browse,
+		ASCII: o.ascii || style.ASCII, ReadOnly: o.readOnly, Now: o.app.Now, Env: o.app.Env, In: o.app.In, Out: o.app.Out, Browse: o.app.Browse,
 	}
 	if o.theme != themeAuto {
 		c.Theme = theme.Name(o.theme)
@@ -160,21 +157,4 @@ func (o *options) service(c tui.Config) (tui.Config, error) {
 		}
 	}
 	return c, nil
-}
-
-// browse opens an address in the browser that BROWSER names, or in that of the system. What it says must not reach the screen.
-func (o *options) browse(ctx context.Context, address string) error {
-	name, args := "xdg-open", []string{address}
-	switch browser := o.app.Env("BROWSER"); {
-	case browser != "":
-		name = browser
-	case runtime.GOOS == "darwin":
-		name = "open"
-	case runtime.GOOS == "windows":
-		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
-	}
-	if err := exec.CommandContext(ctx, name, args...).Run(); err != nil {
-		return fmt.Errorf("open %s with %s: %w", address, name, err)
-	}
-	return nil
 }
