@@ -290,6 +290,29 @@ func (s *soak) operate(ctx context.Context, all *sync.WaitGroup, every time.Dura
 	})
 }
 
+// backups makes a backup again and again, as an operator's timer does, and has the newest restored for trial.
+func (s *soak) backups(ctx context.Context, all *sync.WaitGroup, every time.Duration) {
+	to := filepath.Join(s.t.TempDir(), "backups") + string(filepath.Separator)
+	if err := os.Mkdir(to, 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	all.Go(func() {
+		s.until(ctx, "backup", every, func(ctx context.Context) error {
+			if text, err := program(s.t, "backup", to, "--keep", "2", "--data-dir", s.dir).CombinedOutput(); err != nil {
+				return fmt.Errorf("%w: %s", err, text)
+			}
+			made, err := filepath.Glob(to + "*.tar.zst")
+			if err != nil || len(made) == 0 {
+				return fmt.Errorf("no backup: %w", err)
+			}
+			if text, err := program(s.t, "restore", "--dry-run", made[len(made)-1], "--data-dir", s.dir).CombinedOutput(); err != nil {
+				return fmt.Errorf("%w: %s", err, text)
+			}
+			return ctx.Err()
+		})
+	})
+}
+
 // sample is what the metrics say at one moment.
 type sample struct{ memory, goroutines float64 }
 
@@ -345,6 +368,7 @@ func TestSoak(t *testing.T) {
 	defer payer.Close()
 	life := min(*soakFor/5, 3*time.Minute)
 	s.operate(ctx, &all, min(life/4, 15*time.Second))
+	s.backups(ctx, &all, min(life/2, time.Minute))
 	var grown []string
 	for ctx.Err() == nil {
 		warm, last := s.live(ctx, life)
@@ -511,7 +535,7 @@ func (s *soak) report() {
 		s.t.Logf("%8d %v", n.(*atomic.Int64).Load(), what)
 		return true
 	})
-	for _, must := range []string{"answered", "call of every kind", "stream delta", "look at the console", "purchase", "call that is paid", "refresh", "tool in a session", "tool without a session"} {
+	for _, must := range []string{"answered", "call of every kind", "stream delta", "look at the console", "purchase", "call that is paid", "refresh", "tool in a session", "tool without a session", "backup"} {
 		if s.counted(must) == 0 {
 			s.t.Errorf("nothing was done of: %s", must)
 		}
