@@ -184,6 +184,8 @@ func TestGoldenPurchase(t *testing.T) {
 	d := live(t, 120, 40)
 	buy(d)
 	golden(t, "purchase-120x40", d.view(), 120, 40)
+	d.apply(tea.WindowSizeMsg{Width: 60, Height: 16})
+	golden(t, "purchase-60x16", d.view(), 60, 16)
 }
 
 // TestGoldenTree compares how a state of another pack is shown.

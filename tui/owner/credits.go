@@ -148,7 +148,10 @@ func (s *Credits) View(width, height int) []string {
 		}
 		return view.Box{Title: "Credits", Focus: true}.Draw(t, []string{"", line}, width, height)
 	}
-	top := 7
+	const top, purchase = 7, 11 // lines of the balance, and the fewest that a purchase needs
+	if s.buying.active() && height < top+purchase {
+		return s.buying.draw(width, height)
+	}
 	left := view.Box{Title: "Balance"}.Draw(t, s.balanceLines(), width/2, top)
 	right := view.Box{Title: "What credits cost", Note: api.AssetUSDG}.Draw(t, s.offers(), width-width/2, top)
 	upper := view.Beside(left, right)
