@@ -166,7 +166,10 @@ func (f *File) CheckWrite(ctx context.Context) error {
 func (f *File) Close() error {
 	err := f.Read.Close()
 	if f.Write != nil {
-		err = errors.Join(err, f.Write.Close())
+		// A query that was given up at a stop may have been interrupted when it was over. The interruption would hold until the next
+		// statement, and end the checkpoint of the close.
+		_, last := f.Write.Exec("SELECT 1")
+		err = errors.Join(err, last, f.Write.Close())
 	}
 	return err
 }
