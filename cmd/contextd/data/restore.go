@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -68,6 +69,9 @@ func (r restoring) source(ctx context.Context, name string, now time.Time) (io.R
 	if name == "-" {
 		return io.NopCloser(r.in), nil
 	}
+	if newest := newestIn(name); newest != "" {
+		return nil, fmt.Errorf("%s holds backups and is none\n  try: contextd restore %s", name, newest)
+	}
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {
 		return packed(func(w io.Writer) error {
@@ -79,6 +83,18 @@ func (r restoring) source(ctx context.Context, name string, now time.Time) (io.R
 		return nil, fmt.Errorf("open backup: %w", err)
 	}
 	return f, nil
+}
+
+// newestIn is the newest archive in a directory of backups, "" for anything else.
+func newestIn(dir string) string {
+	if _, err := os.Stat(filepath.Join(dir, store.File)); err == nil {
+		return "" // a data directory
+	}
+	list, err := filepath.Glob(filepath.Join(dir, "contextd-*.tar.zst")) // named for their moments, and sorted
+	if err != nil || len(list) == 0 {
+		return ""
+	}
+	return list[len(list)-1]
 }
 
 // check verifies the backup and throws away what it unpacked.
