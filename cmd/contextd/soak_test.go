@@ -78,6 +78,8 @@ func (s *soak) explain(what string, err error) {
 		kind = "killed: "
 	case errors.As(err, &refused) && (refused.Reason == api.ReasonPaymentPending || refused.Reason == api.ReasonChainUnavailable || refused.Reason == api.ReasonStateUnavailable || refused.Reason == api.ReasonBriefUnavailable):
 		kind = "chain or sources: "
+	case strings.Contains(err.Error(), context.DeadlineExceeded.Error()): // of a wallet that asked its node: the machine is busy
+		kind = "late: "
 	default:
 		s.strange.Store(what, fmt.Sprintf("%s: %v", time.Now().Format(time.TimeOnly), err))
 	}
