@@ -123,6 +123,33 @@ func start(t *testing.T, d *daemontest.Daemon, key []byte, name string) int {
 	return res.StatusCode
 }
 
+// TestLongJob has the operator run a job that takes longer than a call on the public address may. It takes its half minute, idle.
+func TestLongJob(t *testing.T) {
+	t.Parallel()
+	const longer = 31 * time.Second // than a caller of the public address is given to take an answer, 30 s
+	gate := &slow{gate: make(chan struct{})}
+	close(gate.gate)
+	d := daemontest.Start(t, func(c *daemon.Config) {
+		gate.Recording = c.Recording
+		c.Recording = gate
+	})
+	held := make(chan struct{})
+	gate.mu.Lock()
+	gate.gate = held
+	gate.mu.Unlock()
+	time.AfterFunc(longer, func() { close(held) })
+	o := openOperator(t, d.Config.DataDir)
+	defer o.Close()
+	began, before := time.Now(), jobOf(t, d, "refresh").Runs
+	list, err := o.RunJob(t.Context(), "refresh")
+	if err != nil || len(list) == 0 {
+		t.Fatalf("after %s: %v", time.Since(began), err)
+	}
+	if took := time.Since(began); took < longer || jobOf(t, d, "refresh").Runs != before+1 {
+		t.Errorf("it took %s, too short to tell", took)
+	}
+}
+
 // TestJobFails checks that a failure is told, with its reason, until the job is well again.
 func TestJobFails(t *testing.T) {
 	t.Parallel()

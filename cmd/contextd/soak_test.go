@@ -67,19 +67,18 @@ func (s *soak) counted(what string) int64 {
 	return n.(*atomic.Int64).Load()
 }
 
-// explain counts a failure, and keeps one that has no explanation: the daemon was not killed lately, and nothing outside of it is to blame.
-func (s *soak) explain(what string, err error) {
+// explain counts a failure, and keeps one that has no explanation: the soak is not over, the daemon was not killed lately, and nothing
+// outside of it is to blame.
+func (s *soak) explain(ctx context.Context, what string, err error) {
 	var refused *api.Error
 	kind := "failed: "
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case ctx.Err() != nil:
 		return
 	case time.Since(time.UnixMilli(s.killed.Load())) < 8*time.Second:
 		kind = "killed: "
 	case errors.As(err, &refused) && (refused.Reason == api.ReasonPaymentPending || refused.Reason == api.ReasonChainUnavailable || refused.Reason == api.ReasonStateUnavailable || refused.Reason == api.ReasonBriefUnavailable):
 		kind = "chain or sources: "
-	case strings.Contains(err.Error(), context.DeadlineExceeded.Error()): // of a wallet that asked its node: the machine is busy
-		kind = "late: "
 	default:
 		s.strange.Store(what, fmt.Sprintf("%s: %v", time.Now().Format(time.TimeOnly), err))
 	}
@@ -135,7 +134,7 @@ func (s *soak) until(ctx context.Context, what string, pause time.Duration, act 
 		if err := act(ctx); err == nil {
 			s.count(what)
 		} else {
-			s.explain(what, err)
+			s.explain(ctx, what, err)
 			pause = max(pause, 50*time.Millisecond)
 		}
 		select {
@@ -200,7 +199,7 @@ const soakCredits = 1_000_000_000
 func (s *soak) stream(ctx context.Context, c *sdk.Client) {
 	for event, err := range c.Subscribe(sdk.SubscribeRequest{Repeats: true}).Events(ctx) {
 		if err != nil {
-			s.explain("stream", err)
+			s.explain(ctx, "stream", err)
 			continue
 		}
 		s.count("stream " + string(event.Type))
@@ -507,7 +506,7 @@ func (s *soak) rest(idle sample) {
 }
 
 // explained are the errors of the log that the faults explain.
-var explained = regexp.MustCompile(`ask chain|the chain does not answer|every source failed|503 Service Unavailable|context deadline exceeded`)
+var explained = regexp.MustCompile(`ask chain|the chain does not answer|every source failed|503 Service Unavailable`)
 
 // readLog reads what was logged in all lives.
 func (s *soak) readLog() {

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
@@ -236,16 +235,9 @@ func (cfg AdminConfig) revokeKey(w http.ResponseWriter, r *http.Request) error {
 	return WriteJSON(w, http.StatusOK, done)
 }
 
-// Unhurried takes the deadlines of the server off a call, which may have to wait for a language model. Within the process it has none.
-func Unhurried(w http.ResponseWriter) {
-	c := http.NewResponseController(w)
-	_, _ = c.SetReadDeadline(time.Time{}), c.SetWriteDeadline(time.Time{})
-}
-
 // onPack does job on the pack of the path.
 func onPack(job func(ctx context.Context, pack string) error) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		Unhurried(w)
 		if err := job(r.Context(), r.PathValue("pack")); err != nil {
 			return err
 		}

@@ -86,8 +86,13 @@ func NewPayer(ctx context.Context, cfg Config) (*Payer, error) {
 // Close ends the connections.
 func (p *Payer) Close() { p.chain.Close() }
 
-// ask is err without the URL of the node.
+// ask is err without the URL of the node. That the caller has given up can still be told from it.
 func (p *Payer) ask(what string, err error) error {
+	for _, ended := range []error{context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, ended) {
+			return fmt.Errorf("%s: %w", what, ended)
+		}
+	}
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err

@@ -20,7 +20,6 @@ type Editor interface {
 func Routes(e Editor) web.Routes {
 	return web.Routes{
 		web.AdminPreview: {http.MethodPost: func(w http.ResponseWriter, r *http.Request) error {
-			web.Unhurried(w)
 			var ask web.AdminPreviewRequest
 			if err := web.ReadJSON(w, r, &ask, `{"writer":"built-in"}`); err != nil {
 				return err

@@ -42,7 +42,6 @@ func DatabaseRoutes[L, R any](k Keeper[L, R], logger *slog.Logger) web.Routes {
 		return web.WriteJSON(w, http.StatusOK, list)
 	}
 	verify := func(w http.ResponseWriter, r *http.Request) error {
-		patient(w)
 		report, err := k.Verify(r.Context())
 		if err != nil {
 			return told(err)
@@ -57,14 +56,6 @@ func DatabaseRoutes[L, R any](k Keeper[L, R], logger *slog.Logger) web.Routes {
 	}
 }
 
-// patient lets a request take as long as it takes.
-func patient(w http.ResponseWriter) *http.ResponseController {
-	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Time{}) // not supported within one process, where there is no deadline either
-	_ = rc.SetWriteDeadline(time.Time{})
-	return rc
-}
-
 // told is err, as it is told to the operator, who is the one to know what is wrong with his disk.
 func told(err error) error {
 	failed := *api.AsError(err)
@@ -77,7 +68,7 @@ func told(err error) error {
 
 // sendBackup answers with a backup.
 func sendBackup(w http.ResponseWriter, r *http.Request, produce func(context.Context, io.Writer) error, logger *slog.Logger) error {
-	rc := patient(w)
+	rc := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "application/zstd")
 	out := &awaited{w: w, stalled: time.AfterFunc(math.MaxInt64, func() { _ = rc.SetWriteDeadline(time.Unix(1, 0)) })} // long past
 	defer out.stalled.Stop()
