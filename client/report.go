@@ -10,6 +10,7 @@ import (
 	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/text"
 )
 
 // report tells on stderr what went wrong, in words or, where the output was asked for as JSON, as the envelope of the API. It
@@ -99,7 +100,7 @@ func words(f *app.Failure, style output.Style) string {
 			label = ""
 		}
 		if e.RetryAfter > 0 {
-			retry = output.Age(e.RetryAfter)
+			retry = text.Age(e.RetryAfter)
 		}
 	}
 	var b strings.Builder

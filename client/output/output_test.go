@@ -209,11 +209,6 @@ func TestStyle(t *testing.T) {
 		{output.Style{ASCII: true}.Fit("abcdef", 4), "abc~"},
 		{output.Style{}.FitRight("ab", 4), "  ab"},
 		{output.Style{}.Cut("abc", -1), ""},
-		{output.Age(-time.Second), "0s"},
-		{output.Age(59 * time.Second), "59s"},
-		{output.Age(102 * time.Second), "1m42s"},
-		{output.Age(7260 * time.Second), "2h01m"},
-		{output.Age(76 * time.Hour), "3d4h"},
 		{output.Scalar(json.RawMessage(`"a\"b"`)), `a"b`},
 		{output.Scalar(json.RawMessage(`1.50`)), `1.50`},
 	} {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/template"
 	"time"
+
+	"github.com/contextd/contextd/tui/text"
 )
 
 // execute writes doc through the template, with the functions that gh gives its templates.
@@ -85,13 +87,13 @@ func (p *Printer) funcs() template.FuncMap {
 	}
 }
 
-// timeago is the age of the RFC 3339 time text, such as "about 2 hours ago".
-func (p *Printer) timeago(text any) (string, error) {
-	t, err := time.Parse(time.RFC3339, textOf(text))
+// timeago is the age of the RFC 3339 time at, such as "2h05m ago".
+func (p *Printer) timeago(at any) (string, error) {
+	t, err := time.Parse(time.RFC3339, textOf(at))
 	if err != nil {
 		return "", err
 	}
-	return Age(p.Now().Sub(t)) + " ago", nil
+	return text.Age(p.Now().Sub(t)) + " ago", nil
 }
 
 // timefmt writes the RFC 3339 time text in a layout of package time.
@@ -197,7 +199,7 @@ func (t *templateRows) render() (string, error) {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], stringWidth(cell))
+			widths[i] = max(widths[i], text.Width(cell))
 		}
 	}
 	for _, row := range t.rows {
@@ -206,7 +208,7 @@ func (t *templateRows) render() (string, error) {
 			continue
 		}
 		for i, cell := range row {
-			row[i] = cell + strings.Repeat(" ", widths[i]-stringWidth(cell))
+			row[i] = cell + strings.Repeat(" ", widths[i]-text.Width(cell))
 		}
 		b.WriteString(strings.TrimRight(strings.Join(row, "  "), " ") + "\n")
 	}

@@ -5,6 +5,8 @@ import (
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/contextd/contextd/tui/text"
 )
 
 // Clean is s as it may go to a terminal: without escape sequences, control characters (but newline and tab) and characters that
@@ -106,22 +108,18 @@ func (st Style) Mark(outcome string) string {
 }
 
 // Fit cuts s to width columns, with an ellipsis where it cuts, or fills it with spaces up to them.
-func (st Style) Fit(s string, width int) string {
-	s = st.Cut(s, width)
-	return s + strings.Repeat(" ", max(0, width-ansi.StringWidth(s)))
-}
+func (st Style) Fit(s string, width int) string { return text.Fit(s, width, st.tail()) }
 
 // FitRight is Fit with the spaces before s.
-func (st Style) FitRight(s string, width int) string {
-	s = st.Cut(s, width)
-	return strings.Repeat(" ", max(0, width-ansi.StringWidth(s))) + s
-}
+func (st Style) FitRight(s string, width int) string { return text.Right(s, width, st.tail()) }
 
 // Cut cuts s to width columns, with an ellipsis where it cuts.
-func (st Style) Cut(s string, width int) string {
-	tail := "…"
+func (st Style) Cut(s string, width int) string { return text.Cut(s, width, st.tail()) }
+
+// tail stands for what was cut off.
+func (st Style) tail() string {
 	if st.ASCII {
-		tail = "~"
+		return "~"
 	}
-	return ansi.Truncate(s, max(0, width), tail)
+	return "…"
 }

@@ -3,11 +3,11 @@ package render
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/text"
 )
 
 // How many rows of a kind the overview shows. The whole state is in -o json.
@@ -82,7 +82,7 @@ func (p Page) movers(rows []api.Mover) {
 				p.line("  %s", p.Style.Dim(group+"s"))
 			}
 			p.line("  %s %s%s %s %s %s %s", p.Style.Fit(output.CleanLine(m.Symbol), 8), p.Style.Fit(output.CleanLine(m.Name), name),
-				p.Style.FitRight(price(m.PriceUSD), 13), p.column(m.Change1hPct), p.column(m.Change24hPct), p.column(m.Change7dPct),
+				p.Style.FitRight(text.Price(m.PriceUSD), 13), p.column(m.Change1hPct), p.column(m.Change24hPct), p.column(m.Change7dPct),
 				p.Style.FitRight(dollars(m.Volume24hUSD), 8))
 		}
 	}
@@ -197,7 +197,7 @@ func (p Page) sources(rows []api.SourceStatus) {
 			why = ": " + output.CleanLine(*s.Error)
 		}
 		if s.FetchedAt != nil {
-			since = "last answered " + output.Age(p.Now.Sub(*s.FetchedAt)) + " ago"
+			since = "last answered " + text.Age(p.Now.Sub(*s.FetchedAt)) + " ago"
 		}
 		p.line("  %s %s, %s%s %s", p.Style.Warn(p.Style.Fit(output.CleanLine(string(s.Status)), 5)), output.CleanLine(s.ID), since, why, p.ref(s.Ref))
 	}
@@ -219,22 +219,22 @@ func (p Page) column(pct *float64) string { return p.Style.FitRight(p.change(pct
 // change is a percent with its sign; a dash where it is not known.
 func (p Page) change(pct *float64) string {
 	if pct == nil {
-		return "-"
+		return text.Unknown
 	}
-	text := fmt.Sprintf("%+.2f%%", *pct)
+	told := fmt.Sprintf("%+.2f%%", *pct)
 	switch {
 	case *pct > 0:
-		return p.Style.Good(text)
+		return p.Style.Good(told)
 	case *pct < 0:
-		return p.Style.Bad(text)
+		return p.Style.Bad(told)
 	}
-	return text
+	return told
 }
 
 // percent is a share without a sign.
 func percent(pct *float64) string {
 	if pct == nil {
-		return "-"
+		return text.Unknown
 	}
 	return fmt.Sprintf("%.1f%%", *pct)
 }
@@ -242,15 +242,15 @@ func percent(pct *float64) string {
 // known is n, or a dash where it is not known.
 func known(n *int) string {
 	if n == nil {
-		return "-"
+		return text.Unknown
 	}
 	return fmt.Sprint(*n)
 }
 
-// dollars is an amount of dollars in three or four digits.
+// dollars is an amount of dollars with two decimals, which stand below each other in a column.
 func dollars(n *int64) string {
 	if n == nil {
-		return "-"
+		return text.Unknown
 	}
 	value, unit := float64(*n), ""
 	for _, next := range []string{"K", "M", "B", "T"} {
@@ -263,23 +263,4 @@ func dollars(n *int64) string {
 		return fmt.Sprintf("$%d", *n)
 	}
 	return fmt.Sprintf("$%.2f%s", value, unit)
-}
-
-// price is a price with thousands separated, and with its significant digits where it is small.
-func price(v *float64) string {
-	switch {
-	case v == nil:
-		return "-"
-	case *v < 1:
-		return fmt.Sprintf("%.4g", *v)
-	}
-	whole, cents, _ := strings.Cut(fmt.Sprintf("%.2f", *v), ".")
-	var parts []string
-	for len(whole) > 3 {
-		parts = append(parts, whole[len(whole)-3:])
-		whole = whole[:len(whole)-3]
-	}
-	parts = append(parts, whole)
-	slices.Reverse(parts)
-	return strings.Join(parts, ",") + "." + cents
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/text"
 )
 
 // Page is where and when something is drawn.
@@ -55,11 +56,11 @@ func (p Page) clock(t time.Time) string {
 
 // age tells how old the state of an answer is, and says so when that is too old.
 func (p Page) age(f api.Freshness) string {
-	text := "state age " + output.Age(time.Duration(f.AgeSeconds)*time.Second)
+	told := "state age " + text.Age(time.Duration(f.AgeSeconds)*time.Second)
 	if f.Stale() {
-		text = p.Style.Warn(p.Style.Mark("stale")+" STALE "+text) + ", the refresh lags"
+		told = p.Style.Warn(p.Style.Mark("stale")+" STALE "+told) + ", the refresh lags"
 	}
-	return text
+	return told
 }
 
 // State draws an answer of fresh: the overview of a crypto state, or the tree of any other.

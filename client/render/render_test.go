@@ -55,7 +55,7 @@ func TestUnknownIsNotZero(t *testing.T) {
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	for price, want := range map[string]string{
-		"91442.9": "91,442.90", "1234567.891": "1,234,567.89", "999.999": "1,000.00", "1": "1.00", "0.0000745612": "7.456e-05", "0.31204": "0.312",
+		"91442.9": "91,442.90", "1234567.891": "1,234,567.89", "999.999": "1,000.00", "1": "1.00", "0.0000745612": "0.00007456", "0.31204": "0.3120",
 	} {
 		if got := drawn(t, `{"top_movers":[{"group":"major","symbol":"X","priceUsd":`+price+`}]}`); !strings.Contains(got, " "+want+" ") {
 			t.Errorf("price %s is not %s:\n%s", price, want, got)

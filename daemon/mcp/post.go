@@ -13,6 +13,7 @@ import (
 	"github.com/contextd/contextd/daemon/mcp/envelope"
 	"github.com/contextd/contextd/daemon/mcp/stream"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -26,7 +27,7 @@ const (
 
 // post answers one message.
 func (s *Server) post(w http.ResponseWriter, r *http.Request) error {
-	body, err := readBody(w, r)
+	body, err := web.ReadText(w, r, maxBody)
 	if err != nil {
 		return err
 	}
@@ -77,20 +78,6 @@ func unknownKey(w http.ResponseWriter, err error) error {
 		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
 	}
 	return err
-}
-
-// readBody reads the body of r whole.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
-		return nil, api.Errorf(api.ReasonInvalidRequest, "the body is over %d bytes", large.Limit).
-			WithStatus(http.StatusRequestEntityTooLarge).WithHint("send less")
-	}
-	if err != nil {
-		return nil, api.Errorf(api.ReasonInvalidRequest, "the body could not be read whole").WithHint("send it again")
-	}
-	return body, nil
 }
 
 // enter lets in who has a key, or who pays for what m asks, and returns the error to answer with for all others.

@@ -139,9 +139,9 @@ func clip(s string) string {
 // bodyHint says what a body looks like.
 const bodyHint = `send {"pack":"crypto","ref":3}, or the same as query parameters`
 
-// readText reads r's body whole, up to the limit.
-func readText(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, api.MaxBodyBytes))
+// ReadText reads r's body whole, if it has no more than limit bytes.
+func ReadText(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		return nil, api.Errorf(api.ReasonInvalidRequest, "the body is over %d bytes", large.Limit).
@@ -155,7 +155,7 @@ func readText(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 
 // ReadJSON reads the body of r, a JSON object with no members but those of v, into v. example says in the error what it should be.
 func ReadJSON(w http.ResponseWriter, r *http.Request, v any, example string) error {
-	text, err := readText(w, r)
+	text, err := ReadText(w, r, api.MaxBodyBytes)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func ReadJSON(w http.ResponseWriter, r *http.Request, v any, example string) err
 // readBody returns the members of r's JSON object as parameters, none for an empty body. What is null counts as not given. Its
 // Content-Type does not matter: JSON is all that a body can be.
 func readBody(w http.ResponseWriter, r *http.Request) (url.Values, error) {
-	text, err := readText(w, r)
+	text, err := ReadText(w, r, api.MaxBodyBytes)
 	if err != nil {
 		return nil, err
 	}

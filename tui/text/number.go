@@ -61,6 +61,8 @@ func Price(v *float64) string {
 	switch {
 	case v == nil:
 		return Unknown
+	case *v == 0:
+		return "0"
 	case math.Abs(*v) >= 1e15:
 		return fmt.Sprintf("%.4g", *v)
 	case *v < 1:

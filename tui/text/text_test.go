@@ -102,7 +102,7 @@ func TestNumbers(t *testing.T) {
 	f := func(v float64) *float64 { return &v }
 	n := func(v int64) *int64 { return &v }
 	for _, test := range []struct{ got, want string }{
-		{text.Price(nil), "-"}, {text.Price(f(0)), "0.0000"}, {text.Price(f(0.5)), "0.5000"}, {text.Price(f(0.05)), "0.05000"}, {text.Price(f(0.00007364)), "0.00007364"},
+		{text.Price(nil), "-"}, {text.Price(f(0)), "0"}, {text.Price(f(0.5)), "0.5000"}, {text.Price(f(0.05)), "0.05000"}, {text.Price(f(0.00007364)), "0.00007364"},
 		{text.Price(f(3e-9)), "3e-09"}, {text.Price(f(1)), "1.00"}, {text.Price(f(91442.9)), "91,442.90"}, {text.Price(f(1234567.891)), "1,234,567.89"}, {text.Price(f(3e18)), "3e+18"},
 		{text.Price(f(-2)), "-2.0000"},
 		{text.Dollars(nil), "-"}, {text.Dollars(n(0)), "0"}, {text.Dollars(n(999)), "999"}, {text.Dollars(n(1000)), "1.00K"}, {text.Dollars(n(31266924252)), "31.3B"},

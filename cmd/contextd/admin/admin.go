@@ -3,8 +3,10 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"text/tabwriter"
 	"time"
@@ -20,6 +22,24 @@ import (
 
 // Operate opens the data directory that a command is for, calls act and closes it.
 type Operate func(c *cobra.Command, act func(o *operator.Operator) error) error
+
+// show makes of c a command that prints what ask returns, as JSON or with print.
+func show[T any](operate Operate, c *cobra.Command, ask func(ctx context.Context, o *operator.Operator, args []string) (T, error), print func(out io.Writer, answer T) error) *cobra.Command {
+	asJSON := cli.AddJSON(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return operate(c, func(o *operator.Operator) error {
+			answer, err := ask(c.Context(), o, args)
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return cli.PrintJSON(c.OutOrStdout(), answer)
+			}
+			return print(c.OutOrStdout(), answer)
+		})
+	}
+	return c
+}
 
 // NewAdmin makes the commands by which the operator looks after owners and their credits.
 func NewAdmin(operate Operate) *cobra.Command {
@@ -97,25 +117,19 @@ func newLedger(operate Operate) *cobra.Command {
 	}
 	c.Flags().StringVar(&owner, "owner", "", "only the keys of this owner")
 	c.Flags().IntVar(&limit, "limit", 50, "at most so many rows")
-	asJSON := cli.AddJSON(c)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return operate(c, func(o *operator.Operator) error {
-			rows, err := o.Ledger(c.Context(), owner, limit)
-			if err != nil {
-				return err
-			}
-			if *asJSON {
-				return cli.PrintJSON(c.OutOrStdout(), rows)
-			}
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "AT\tKEY ID\tCREDITS\tKIND\tREASON")
-			for _, r := range rows {
-				fmt.Fprintf(w, "%s\t%s\t%+d\t%s\t%s\n", r.At.Format(time.DateTime), r.KeyID, r.Amount, r.Kind, r.Reason)
-			}
-			return w.Flush()
-		})
+	return show(operate, c, func(ctx context.Context, o *operator.Operator, _ []string) ([]billing.Entry, error) {
+		return o.Ledger(ctx, owner, limit)
+	}, printLedger)
+}
+
+// printLedger prints a table of movements.
+func printLedger(out io.Writer, rows []billing.Entry) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "AT\tKEY ID\tCREDITS\tKIND\tREASON")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%+d\t%s\t%s\n", r.At.Format(time.DateTime), r.KeyID, r.Amount, r.Kind, r.Reason)
 	}
-	return c
+	return w.Flush()
 }
 
 // newAudit makes the command that checks the books.

@@ -1,8 +1,10 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -24,12 +26,9 @@ func NewDeposits(operate Operate) *cobra.Command {
 	return c
 }
 
-// printDeposits prints deposits as a table or as JSON.
-func printDeposits(c *cobra.Command, list []api.Deposit, asJSON bool) error {
-	if asJSON {
-		return cli.PrintJSON(c.OutOrStdout(), list)
-	}
-	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+// printDeposits prints a table of deposits.
+func printDeposits(out io.Writer, list []api.Deposit) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "DEPOSIT\tOWNER\tPACK\tUSDG\tSTATUS\tCREATED\tTRANSACTION")
 	for _, d := range list {
 		tx := ""
@@ -44,17 +43,9 @@ func printDeposits(c *cobra.Command, list []api.Deposit, asJSON bool) error {
 // newDepositsList makes the command that lists purchases.
 func newDepositsList(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List the newest purchases of all owners", Args: cobra.NoArgs}
-	asJSON := cli.AddJSON(c)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return operate(c, func(o *operator.Operator) error {
-			list, err := o.Deposits(c.Context())
-			if err != nil {
-				return err
-			}
-			return printDeposits(c, list, *asJSON)
-		})
-	}
-	return c
+	return show(operate, c, func(ctx context.Context, o *operator.Operator, _ []string) ([]api.Deposit, error) {
+		return o.Deposits(ctx)
+	}, printDeposits)
 }
 
 // newRescan makes the command that looks at the chain again.
@@ -66,17 +57,9 @@ func newRescan(operate Operate) *cobra.Command {
 			"something, or a treasury that was paid before the daemon looked at it.",
 	}
 	c.Flags().Uint64Var(&from, "from", 0, "first block to look at")
-	asJSON := cli.AddJSON(c)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return operate(c, func(o *operator.Operator) error {
-			list, err := o.Rescan(c.Context(), from)
-			if err != nil {
-				return err
-			}
-			return printDeposits(c, list, *asJSON)
-		})
-	}
-	return c
+	return show(operate, c, func(ctx context.Context, o *operator.Operator, _ []string) ([]api.Deposit, error) {
+		return o.Rescan(ctx, from)
+	}, printDeposits)
 }
 
 // newUnmatched makes the command that lists transfers that have paid for nothing.
@@ -87,25 +70,19 @@ func newUnmatched(operate Operate) *cobra.Command {
 			"calls are among them until their proof is presented. Those that have paid for something and have vanished from the chain since are\n" +
 			"here too; what they paid for is given, and writing them off takes them from the list.",
 	}
-	asJSON := cli.AddJSON(c)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return operate(c, func(o *operator.Operator) error {
-			rows, err := o.Strays(c.Context())
-			if err != nil {
-				return err
-			}
-			if *asJSON {
-				return cli.PrintJSON(c.OutOrStdout(), rows)
-			}
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "AT\tUSDG\tFROM\tTRANSACTION\tWHY")
-			for _, r := range rows {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.At.Format(time.DateTime), r.Amount.Fixed(), r.Sender, place(r), r.Note)
-			}
-			return w.Flush()
-		})
+	return show(operate, c, func(ctx context.Context, o *operator.Operator, _ []string) ([]billing.Stray, error) {
+		return o.Strays(ctx)
+	}, printStrays)
+}
+
+// printStrays prints a table of transfers that have paid for nothing.
+func printStrays(out io.Writer, rows []billing.Stray) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "AT\tUSDG\tFROM\tTRANSACTION\tWHY")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.At.Format(time.DateTime), r.Amount.Fixed(), r.Sender, place(r), r.Note)
 	}
-	return c
+	return w.Flush()
 }
 
 // place names a transfer: its transaction and the log in it.

@@ -17,11 +17,11 @@ import (
 // NewJobs makes the commands on what the daemon does now and then.
 func NewJobs(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "jobs", Short: "See what the daemon does now and then, and have it done now"}
-	list := newJobsCommand(operate, &cobra.Command{Use: "list", Short: "List the jobs and how they stand", Args: cobra.NoArgs},
+	list := show(operate, &cobra.Command{Use: "list", Short: "List the jobs and how they stand", Args: cobra.NoArgs},
 		func(ctx context.Context, o *operator.Operator, _ []string) ([]web.AdminJob, error) {
 			return o.Jobs(ctx)
-		})
-	run := newJobsCommand(operate, &cobra.Command{
+		}, printJobs)
+	run := show(operate, &cobra.Command{
 		Use: "run NAME", Short: "Run a job now, beside its schedule, and wait for its end", Args: cobra.ExactArgs(1), Example: "  contextd jobs run refresh",
 	}, func(ctx context.Context, o *operator.Operator, args []string) ([]web.AdminJob, error) {
 		all, err := o.RunJob(ctx, args[0])
@@ -32,26 +32,8 @@ func NewJobs(operate Operate) *cobra.Command {
 			}
 		}
 		return those, err
-	})
+	}, printJobs)
 	cli.AddGroup(c, list, run)
-	return c
-}
-
-// newJobsCommand makes of c a command that prints the jobs that ask returns.
-func newJobsCommand(operate Operate, c *cobra.Command, ask func(ctx context.Context, o *operator.Operator, args []string) ([]web.AdminJob, error)) *cobra.Command {
-	asJSON := cli.AddJSON(c)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		return operate(c, func(o *operator.Operator) error {
-			list, err := ask(c.Context(), o, args)
-			if err != nil {
-				return err
-			}
-			if *asJSON {
-				return cli.PrintJSON(c.OutOrStdout(), list)
-			}
-			return printJobs(c.OutOrStdout(), list)
-		})
-	}
 	return c
 }
 

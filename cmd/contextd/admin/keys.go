@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -72,20 +73,9 @@ func newKeysCreate(operate Operate) *cobra.Command {
 
 func newKeysList(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List keys, newest first", Args: cobra.NoArgs}
-	asJSON := cli.AddJSON(c)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return operate(c, func(o *operator.Operator) error {
-			rows, err := o.ListKeys(c.Context())
-			if err != nil {
-				return err
-			}
-			if *asJSON {
-				return cli.PrintJSON(c.OutOrStdout(), rows)
-			}
-			return printKeys(c.OutOrStdout(), rows)
-		})
-	}
-	return c
+	return show(operate, c, func(ctx context.Context, o *operator.Operator, _ []string) ([]api.APIKeyRow, error) {
+		return o.ListKeys(ctx)
+	}, printKeys)
 }
 
 // printKeys prints a table of keys.

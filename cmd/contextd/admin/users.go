@@ -1,40 +1,36 @@
 package admin
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/cmd/contextd/cli"
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/web/operator"
 )
 
 // newUsersList makes the command that lists owners.
 func newUsersList(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List owners with their tier, keys and credits, oldest first", Args: cobra.NoArgs}
-	asJSON := cli.AddJSON(c)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return operate(c, func(o *operator.Operator) error {
-			rows, err := o.Owners(c.Context())
-			if err != nil {
-				return err
-			}
-			if *asJSON {
-				return cli.PrintJSON(c.OutOrStdout(), rows)
-			}
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "OWNER\tTIER\tCREATED\tKEYS\tCREDITS\tSIGNS IN BY")
-			for _, r := range rows {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", r.ID, r.Tier, r.CreatedAt.Format(time.DateTime), r.Keys, r.Credits, signsInBy(r))
-			}
-			return w.Flush()
-		})
+	return show(operate, c, func(ctx context.Context, o *operator.Operator, _ []string) ([]account.Owner, error) {
+		return o.Owners(ctx)
+	}, printOwners)
+}
+
+// printOwners prints a table of owners.
+func printOwners(out io.Writer, rows []account.Owner) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "OWNER\tTIER\tCREATED\tKEYS\tCREDITS\tSIGNS IN BY")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", r.ID, r.Tier, r.CreatedAt.Format(time.DateTime), r.Keys, r.Credits, signsInBy(r))
 	}
-	return c
+	return w.Flush()
 }
 
 // signsInBy says by what an owner signs in, and if he may not.
@@ -55,26 +51,20 @@ func signsInBy(o account.Owner) string {
 // newUsersView makes the command that shows an owner.
 func newUsersView(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "view OWNER", Short: "Show an owner with his keys", Args: cobra.ExactArgs(1)}
-	asJSON := cli.AddJSON(c)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		return operate(c, func(o *operator.Operator) error {
-			owner, err := o.Owner(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if *asJSON {
-				return cli.PrintJSON(c.OutOrStdout(), owner)
-			}
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintf(w, "owner\t%s\ntier\t%s\ncreated\t%s\ncredits\t%d\nsigns in by\t%s\n", owner.ID, owner.Tier,
-				owner.CreatedAt.Format(time.DateTime), owner.Credits, signsInBy(owner.Owner))
-			if err := w.Flush(); err != nil {
-				return err
-			}
-			return printKeys(c.OutOrStdout(), owner.KeyList)
-		})
+	return show(operate, c, func(ctx context.Context, o *operator.Operator, args []string) (web.AdminOwnerResponse, error) {
+		return o.Owner(ctx, args[0])
+	}, printOwner)
+}
+
+// printOwner prints an owner with his keys.
+func printOwner(out io.Writer, owner web.AdminOwnerResponse) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "owner\t%s\ntier\t%s\ncreated\t%s\ncredits\t%d\nsigns in by\t%s\n", owner.ID, owner.Tier,
+		owner.CreatedAt.Format(time.DateTime), owner.Credits, signsInBy(owner.Owner))
+	if err := w.Flush(); err != nil {
+		return err
 	}
-	return c
+	return printKeys(out, owner.KeyList)
 }
 
 // newUsersAccess makes the command that disables an owner, or enables him again.
