@@ -1,7 +1,6 @@
 package daemon_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -87,26 +86,8 @@ func (m *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// journal is a log to be read.
-type journal struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
-
 // logTo returns the change that makes a daemon write its log to j.
-func logTo(j *journal) func(*daemon.Config) {
+func logTo(j *daemontest.Log) func(*daemon.Config) {
 	return func(c *daemon.Config) { c.Logger = slog.New(slog.NewJSONHandler(j, nil)) }
 }
 
@@ -114,7 +95,7 @@ func logTo(j *journal) func(*daemon.Config) {
 func TestBriefByAModel(t *testing.T) {
 	t.Parallel()
 	m, byModel := newModel(t, 0)
-	log := new(journal)
+	log := new(daemontest.Log)
 	d := daemontest.Start(t, byModel, logTo(log), func(c *daemon.Config) { c.AdminListen = "127.0.0.1:0" })
 	c := client(t, d, d.Key(t, api.TierFree))
 	if b, err := c.Brief(t.Context(), ""); err != nil || b.Brief != "The market moved [3]." {

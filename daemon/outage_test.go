@@ -1,13 +1,10 @@
 package daemon_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,35 +14,17 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// logBuffer keeps what is logged. It is safe for concurrent use.
-type logBuffer struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
 // TestNetworkCut starts a daemon whose sources cannot be reached, as serve would, and lets the network come back.
 func TestNetworkCut(t *testing.T) {
 	t.Parallel()
-	var log logBuffer
+	var log daemontest.Log
 	clock := daemontest.NewClock()
 	network := replay.New(clock.Now)
 	network.Break("", nil)
 	d := daemontest.Open(t, func(c *daemon.Config) {
 		c.Recording, c.Transport, c.Now = nil, network, clock.Now
 		c.Every = time.Second // so that the next attempt comes soon
-		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		c.Logger = log.Logger()
 	})
 	key := d.Key(t, api.TierFree)
 	d.Run(t)

@@ -1,21 +1,19 @@
 package mail_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"mime/quotedprintable"
 	netmail "net/mail"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -29,26 +27,6 @@ const (
 func text() string {
 	return "Open this:\n\n" + link + strings.Repeat("x", 100) + "\n\n.\nA line with = and a dot above.\n"
 }
-
-// journal is a log that is read by a test.
-type journal struct {
-	mu  sync.Mutex // guards buf
-	buf bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.String()
-}
-
-func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
 // check reports where a message is not the one that was sent.
 func check(t *testing.T, raw string) {
@@ -82,8 +60,8 @@ func now() time.Time { return time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC) }
 func TestOutbox(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "outbox")
-	var log journal
-	o := &mail.Outbox{Dir: dir, Now: now, Logger: log.logger()}
+	var log daemontest.Log
+	o := &mail.Outbox{Dir: dir, Now: now, Logger: log.Logger()}
 	for range 2 {
 		if err := o.Send(t.Context(), to, "Sign in", text()); err != nil {
 			t.Fatal(err)
@@ -119,10 +97,10 @@ func TestOutbox(t *testing.T) {
 }
 
 // start makes an SMTP for s and runs it until the test ends.
-func start(t *testing.T, s *server, change func(*mail.SMTPConfig)) (*mail.SMTP, *journal) {
+func start(t *testing.T, s *server, change func(*mail.SMTPConfig)) (*mail.SMTP, *daemontest.Log) {
 	t.Helper()
-	log := new(journal)
-	cfg := mail.SMTPConfig{Host: "127.0.0.1", Port: s.port(), From: "contextd@example.org", RootCAs: s.pool, Now: now, Logger: log.logger()}
+	log := new(daemontest.Log)
+	cfg := mail.SMTPConfig{Host: "127.0.0.1", Port: s.port(), From: "contextd@example.org", RootCAs: s.pool, Now: now, Logger: log.Logger()}
 	if change != nil {
 		change(&cfg)
 	}

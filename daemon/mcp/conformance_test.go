@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/mcp"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -143,7 +144,7 @@ func demo(t *testing.T) (url, key string) {
 		t.Fatalf("build contextd: %v\n%s", err, out)
 	}
 	c := exec.CommandContext(t.Context(), program, "demo", "--listen", "127.0.0.1:0", "--chain-listen", "127.0.0.1:0", "--refresh", "1s", "--data-dir", filepath.Join(dir, "data"))
-	var log journal
+	var log daemontest.Log
 	c.Stdout, c.Stderr = &log, &log
 	if err := c.Start(); err != nil {
 		t.Fatal(err)

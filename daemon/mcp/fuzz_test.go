@@ -23,7 +23,7 @@ func FuzzPost(f *testing.F) {
 		`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":1,"error":{"code":0}}`, `{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/prompt"},"argument":{"name":"pack","value":""}}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":5}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"context://packs/crypto/state"}}`, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["context://packs/crypto/state"]},` + meta + `}}`,
-		 `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"context://packs/crypto/snapshot/%zz"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"context://packs/crypto/snapshot/%zz"}}`,
 	} {
 		for _, headers := range [][4]string{{"", "", "", ""}, {streams, "2025-11-25", "", ""}, {"*/*", "2026-07-28", "tools/call", "context.cite"}, {streams, "zzz", "x", "y"}, {streams, "2026-07-28", "subscriptions/listen", ""}} {
 			f.Add(body, headers[0], headers[1], headers[2], headers[3], "")

@@ -2,7 +2,6 @@ package mcp_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/mcp"
@@ -38,24 +38,6 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/syndtr/goleveldb/leveldb.(*DB).mpoolDrain"))
 }
 
-// journal collects a log.
-type journal struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
-
 // studio is the transport over real parts, with a pack that the test publishes to.
 type studio struct {
 	t       testing.TB
@@ -68,7 +50,7 @@ type studio struct {
 	feed    *feed.Feed
 	keys    *account.Keys
 	books   *billing.Books
-	log     journal
+	log     daemontest.Log
 
 	mu  sync.Mutex // guards now
 	now time.Time

@@ -144,7 +144,7 @@ func TestSlowWriterHoldsNothingUp(t *testing.T) {
 		time.Sleep(5*time.Minute + time.Second)
 		want(t, "states", len(r.desk.asking("s1", begin)), 11)
 		want(t, "attempts at a brief", w.times(begin), []time.Duration{0, 2 * time.Minute, 4 * time.Minute})
-		want(t, "error lines", r.log.count("level=ERROR", "no brief was written", "deadline"), 2)
+		want(t, "error lines", r.log.Count("level=ERROR", "no brief was written", "deadline"), 2)
 		w.set(nil, 0)
 		time.Sleep(time.Minute)
 		want(t, "brief after all", r.edition().Brief.Writer, "pen")
@@ -168,7 +168,7 @@ func TestFailingWriterIsLogged(t *testing.T) {
 		r.start()
 		time.Sleep(11 * time.Minute)
 		want(t, "states", len(r.desk.asking("s1", begin)), 3)
-		want(t, "error lines", r.log.count("level=ERROR", "no brief was written", "out of ink"), 3)
+		want(t, "error lines", r.log.Count("level=ERROR", "no brief was written", "out of ink"), 3)
 		if e := r.edition(); e.Brief.Text != "" || r.saved().Brief.Text != "" {
 			t.Errorf("brief %q", e.Brief.Text)
 		}
@@ -213,7 +213,7 @@ func TestHangingWriterDelaysNothing(t *testing.T) {
 		want(t, "writer", b.Writer, brief.BuiltIn().Name())
 		want(t, "brief after", b.At.Sub(begin), 7*time.Minute)
 		want(t, "why", b.Refused, "pen: context deadline exceeded")
-		want(t, "log lines", r.log.count("level=WARN", "a text was not taken", "pen: context deadline exceeded"), 1)
+		want(t, "log lines", r.log.Count("level=WARN", "a text was not taken", "pen: context deadline exceeded"), 1)
 		want(t, "kept", r.saved().Brief, b)
 		time.Sleep(12 * time.Hour)
 		want(t, "attempts", w.times(begin), []time.Duration{0, 12 * time.Hour})

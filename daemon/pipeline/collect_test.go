@@ -141,8 +141,8 @@ func TestBackoffGrows(t *testing.T) {
 		r.refresh()
 		got := r.record("s2")
 		want(t, "failures, reason and pause", []any{got.Failures, got.Err, got.NotBefore}, []any{0, "", time.Time{}})
-		want(t, "log lines that it fails", r.log.count("source failed", "source=s2"), 1) // not at every attempt
-		want(t, "log lines that it is back", r.log.count("source is back", "source=s2", "failures=6"), 1)
+		want(t, "log lines that it fails", r.log.Count("source failed", "source=s2"), 1) // not at every attempt
+		want(t, "log lines that it is back", r.log.Count("source is back", "source=s2", "failures=6"), 1)
 	})
 }
 
@@ -295,7 +295,7 @@ func TestUnreadableAnswerIsForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.reopen(nil)
-		want(t, "log lines", r.log.count("WARN", "does not read back"), 2)
+		want(t, "log lines", r.log.Count("WARN", "does not read back"), 2)
 		want(t, "status", r.status("s1").Status, api.SourceError)
 		time.Sleep(time.Second)
 		r.refresh()

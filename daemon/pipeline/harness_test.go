@@ -1,13 +1,10 @@
 package pipeline_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pipeline"
@@ -170,30 +168,6 @@ func (d *desk) tell(how answer, ids ...string) {
 	}
 }
 
-// logbook is a log that tests read.
-type logbook struct {
-	mu  sync.Mutex // guards buf
-	buf bytes.Buffer
-}
-
-func (l *logbook) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-// count is the number of lines with all the given texts.
-func (l *logbook) count(texts ...string) (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for line := range strings.Lines(l.buf.String()) {
-		if !slices.ContainsFunc(texts, func(s string) bool { return !strings.Contains(line, s) }) {
-			n++
-		}
-	}
-	return n
-}
-
 // clock is the time of the bubble, moved by what a test says.
 type clock struct {
 	mu sync.Mutex // guards by
@@ -221,19 +195,19 @@ type rig struct {
 	desk  *desk
 	store *history.History
 	feed  *feed.Feed
-	log   *logbook
+	log   *daemontest.Log
 	cfg   pipeline.Config
 }
 
 // build makes a rig and opens its pipeline, after change had its way with the configuration.
 func build(t *testing.T, p *pack.Pack, change func(*rig)) *rig {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), clock: new(clock), log: new(logbook)}
+	r := &rig{t: t, dir: t.TempDir(), clock: new(clock), log: new(daemontest.Log)}
 	r.desk = &desk{now: r.clock.now, answers: make(map[string]answer)}
 	r.cfg = pipeline.Config{
 		Pack: p, Fetcher: r.desk, Writers: []brief.Writer{brief.BuiltIn()}, Now: r.clock.now,
 		Jitter: -1, // none
-		Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Logger: r.log.Logger(),
 	}
 	r.open(change)
 	return r

@@ -96,14 +96,14 @@ func TestDamagedNewestStateIsSteppedOver(t *testing.T) {
 		r.spoil("UPDATE pulses SET body = x'00' WHERE id > 2")
 		r.open(nil)
 		want(t, "state that is served", r.edition().GeneratedAt, states[1].GeneratedAt)
-		want(t, "error lines", r.log.count("level=ERROR", "damaged=2", "pack="+packID), 1)
+		want(t, "error lines", r.log.Count("level=ERROR", "damaged=2", "pack="+packID), 1)
 		next := r.refresh()
 		if !next.GeneratedAt.After(states[3].GeneratedAt) {
 			t.Errorf("the next state is of %v, the damaged one of %v", next.GeneratedAt, states[3].GeneratedAt)
 		}
 		r.reopen(nil)
 		want(t, "state after the next restart", r.edition().GeneratedAt, next.GeneratedAt)
-		want(t, "error lines in all", r.log.count("level=ERROR"), 1)
+		want(t, "error lines in all", r.log.Count("level=ERROR"), 1)
 	})
 }
 

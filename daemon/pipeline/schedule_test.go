@@ -84,7 +84,7 @@ func TestFirstRetry(t *testing.T) {
 		s := time.Second
 		want(t, "first attempts", got[:9], []time.Duration{0, 5 * s, 15 * s, 35 * s, 75 * s, 155 * s, 300 * s, 600 * s, 900 * s})
 		want(t, "attempts in two days", len(got), 6+48*12-1)
-		want(t, "error lines", r.log.count("level=ERROR", "every source failed"), len(got))
+		want(t, "error lines", r.log.Count("level=ERROR", "every source failed"), len(got))
 		r.desk.tell(counting, "s1")
 		time.Sleep(2 * s)
 		if r.edition() == nil {
@@ -145,7 +145,7 @@ func TestStopDuringRefresh(t *testing.T) {
 		if saved := r.saved(); saved.Pulse != nil || len(saved.Sources) > 0 {
 			t.Errorf("saved %+v", saved)
 		}
-		want(t, "error lines", r.log.count("level=ERROR"), 0)
+		want(t, "error lines", r.log.Count("level=ERROR"), 0)
 	})
 }
 
@@ -157,7 +157,7 @@ func TestStopBetweenRefreshes(t *testing.T) {
 		begin := time.Now()
 		stop()
 		want(t, "time to stop", time.Since(begin), time.Duration(0))
-		want(t, "error lines", r.log.count("level=ERROR"), 0)
+		want(t, "error lines", r.log.Count("level=ERROR"), 0)
 	})
 }
 
@@ -193,11 +193,11 @@ func TestPrune(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		want(t, "states after a prune that failed", left(), 4)
-		want(t, "error lines", r.log.count("level=ERROR", "history was not pruned", "disk full"), 1)
+		want(t, "error lines", r.log.Count("level=ERROR", "history was not pruned", "disk full"), 1)
 		s.fail(nil)
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		want(t, "states after two days", left(), 2)
-		want(t, "log lines", r.log.count("history pruned"), 2)
+		want(t, "log lines", r.log.Count("history pruned"), 2)
 	})
 }

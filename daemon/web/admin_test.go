@@ -16,11 +16,11 @@ import (
 )
 
 // admin serves the admin handler of d, whose brief fails, and returns its URL.
-func admin(t *testing.T, d *daemontest.Daemon) (string, *journal) {
+func admin(t *testing.T, d *daemontest.Daemon) (string, *daemontest.Log) {
 	t.Helper()
-	var log journal
+	var log daemontest.Log
 	server := httptest.NewServer(web.NewAdmin(web.AdminConfig{
-		Keys: d.Keys(), Refresh: d.Refresh, Logger: log.logger(),
+		Keys: d.Keys(), Refresh: d.Refresh, Logger: log.Logger(),
 		Brief: func(context.Context, string) error { return errors.New("writer is out of ink") },
 	}))
 	t.Cleanup(server.Close)

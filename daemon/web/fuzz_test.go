@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
@@ -86,10 +87,10 @@ func fuzzed(f *testing.F) (http.Handler, string) {
 	if err := fd.PublishBrief(api.PackCrypto, feed.Brief{Text: "Quiet [1].", At: now()}); err != nil {
 		f.Fatal(err)
 	}
-	var log journal
+	var log daemontest.Log
 	return web.New(web.Config{
 		Reader:  reader.New(reader.Config{Packs: []reader.Pack{{ID: api.PackCrypto}}, Feed: fd, History: past, Now: now}),
 		Gate:    gate.New(gate.Config{Keys: keys, Meter: unmetered{}}),
-		Streams: fd, Now: now, Logger: log.logger(),
+		Streams: fd, Now: now, Logger: log.Logger(),
 	}), issued.Key
 }

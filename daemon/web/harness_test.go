@@ -1,7 +1,6 @@
 package web_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -137,29 +135,6 @@ func refusal(t testing.TB, a answer, method string) api.ErrorBody {
 	return failure
 }
 
-// journal keeps what is logged. It is safe for concurrent use.
-type journal struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
-
-// logger logs everything to j.
-func (j *journal) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))
-}
-
 // script is a Reader and a Gate for cases that the real ones cannot be brought to. A nil step lets the call pass.
 type script struct {
 	ready  func(reader.Query) error
@@ -198,11 +173,11 @@ func (s script) Answer(ctx context.Context, _ reader.View, _ time.Duration) (rea
 	return s.answer(ctx)
 }
 
-// serve serves cfg. Its log, and that of net/http, goes to the journal.
-func serve(t testing.TB, cfg web.Config) (*httptest.Server, *journal) {
+// serve serves cfg. Its log, and that of net/http, goes to what it returns.
+func serve(t testing.TB, cfg web.Config) (*httptest.Server, *daemontest.Log) {
 	t.Helper()
-	var log journal
-	cfg.Logger = log.logger()
+	var log daemontest.Log
+	cfg.Logger = log.Logger()
 	server := httptest.NewUnstartedServer(web.New(cfg))
 	server.Config.ErrorLog = slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelError)
 	server.Start()

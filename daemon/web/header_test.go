@@ -43,7 +43,7 @@ func every() map[string]int {
 }
 
 // serveTroubled serves troubled and is not ready.
-func serveTroubled(t *testing.T) (string, *journal) {
+func serveTroubled(t *testing.T) (string, *daemontest.Log) {
 	t.Helper()
 	server, log := serve(t, web.Config{
 		Reader: troubled(), Gate: troubled(), Ready: func(context.Context) error { return errors.New("no state") },

@@ -27,7 +27,7 @@ type market struct {
 	d     *daemontest.Daemon
 	chain *devchain.Chain
 	back  atomic.Int64 // nanoseconds by which the daemon's clock is behind
-	log   journal
+	log   daemontest.Log
 }
 
 // newMarket opens a market that ends with the test. Its first state is of so long ago.
@@ -39,7 +39,7 @@ func newMarket(t *testing.T, back ...time.Duration) *market {
 	}
 	m.d = daemontest.Start(t, daemontest.On(m.chain), func(c *daemon.Config) {
 		c.Now = func() time.Time { return time.Now().Add(-time.Duration(m.back.Load())) }
-		c.Logger = m.log.logger()
+		c.Logger = m.log.Logger()
 	})
 	return m
 }

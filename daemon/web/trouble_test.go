@@ -65,7 +65,7 @@ func TestDarkDaemonSaysWhy(t *testing.T) {
 }
 
 // lines are the lines of the log that say what.
-func lines(log *journal, what string) []string {
+func lines(log *daemontest.Log, what string) []string {
 	var found []string
 	for line := range strings.Lines(log.String()) {
 		if strings.Contains(line, what) {
@@ -201,8 +201,8 @@ func TestHalfABodyIsNoError(t *testing.T) {
 // TestKeysAreNeverLogged makes calls of every outcome with keys in every place, and searches the log for them.
 func TestKeysAreNeverLogged(t *testing.T) {
 	t.Parallel()
-	var log journal
-	d := daemontest.Start(t, func(c *daemon.Config) { c.Logger = log.logger() })
+	var log daemontest.Log
+	d := daemontest.Start(t, func(c *daemon.Config) { c.Logger = log.Logger() })
 	key, gone := d.Key(t, api.TierFree), d.Key(t, api.TierPro)
 	if _, err := d.Keys().Revoke(t.Context(), gone[:api.KeyIDLength]); err != nil {
 		t.Fatal(err)

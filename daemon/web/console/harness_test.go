@@ -1,13 +1,11 @@
 package console_test
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/accounts"
@@ -17,24 +15,6 @@ import (
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/sdk/api"
 )
-
-// journal is a log that is read by a test.
-type journal struct {
-	mu  sync.Mutex // guards buf
-	buf bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.String()
-}
 
 // user calls the console of a daemon and keeps its cookie.
 type user struct {

@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -25,9 +24,9 @@ func free(c *daemon.Config) {
 // TestByMail is the whole way: link, session, key, call, revocation, sign-out. No secret of it is on disk or in the log.
 func TestByMail(t *testing.T) {
 	t.Parallel()
-	var log journal
+	var log daemontest.Log
 	d := daemontest.Start(t, func(c *daemon.Config) {
-		c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		c.Logger = log.Logger()
 	})
 	u := newUser(t, d)
 	var sent api.EmailSignInResponse
