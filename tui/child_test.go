@@ -22,6 +22,7 @@ const (
 	childQuiet  = "quiet"  // says something and ends
 	childReplay = "replay" // shows the UI
 	childPanic  = "panic"  // shows the UI, which panics on the first state
+	childTwo    = "two"    // shows the UI of a profile that another can follow
 )
 
 // child is the program in the terminal.
@@ -37,9 +38,28 @@ func child() {
 		fmt.Println("ended with:", err)
 		return
 	}
+	if os.Getenv(childEnv) == childTwo {
+		fmt.Println("ended with:", tui.Run(context.Background(), profile("one")))
+		return
+	}
 	stream := tui.Replay(func() (io.ReadCloser, error) { return os.Open(os.Getenv("RECORDING")) }, time.Millisecond)
 	err := tui.Run(context.Background(), tui.Config{Stream: stream, Recording: true, Pack: api.PackCrypto, Theme: theme.Mono})
 	fmt.Println("ended with:", err)
+}
+
+// profile is the Config of a profile. Its pack has its name.
+func profile(name string) tui.Config {
+	return tui.Config{Stream: silent, Pack: "pack-" + name, Theme: theme.Mono, Profile: name, Profiles: []string{"one", "two"},
+		Switch: func(other string) (tui.Config, error) { return profile(other), nil },
+		Close:  func() { fmt.Println("closed", name) }}
+}
+
+// silent is a stream without an event.
+func silent(ctx context.Context, _ string, told func(sdk.Connection)) iter.Seq2[sdk.Event, error] {
+	return func(func(sdk.Event, error) bool) {
+		told(sdk.Connection{Connected: true})
+		<-ctx.Done()
+	}
 }
 
 // breaking is a stream whose events cannot be applied: what it tells of the connection panics in the model, as a bug would.

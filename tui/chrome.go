@@ -42,7 +42,7 @@ func (m *Model) View() string {
 	case m.asked != nil:
 		body = m.asked.draw(m.theme, body, m.width)
 	case m.palette != nil:
-		body = m.palette.draw(m.theme, body, m.width)
+		body = m.palette.draw(m.theme, m.commands(), body, m.width)
 	case m.help:
 		body = m.drawHelp(m.width, len(body))
 	case m.notice != nil:

@@ -50,6 +50,7 @@ type Model struct {
 	notice        []string         // the last error in full, nil while it is not asked for
 	briefOf       string           // pack whose brief was asked for
 	crashed       string           // file that tells of a crash
+	next          *Config          // to go on with after the end, nil for nothing
 }
 
 var _ tea.Model = (*Model)(nil)
@@ -108,6 +109,8 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 		m.asked = newAsked(msg)
 	case screen.Briefed:
 		m.briefed(msg)
+	case goOver:
+		cmd = m.goOver(msg.to)
 	case screen.Balanced:
 		m.env.Session.Balance, m.env.Session.Foreign = &msg.Credits, msg.Foreign
 	default:
@@ -181,13 +184,16 @@ func (m *Model) briefed(msg screen.Briefed) {
 	s.Pay(api.OpBrief, msg.Brief.Freshness)
 }
 
-// quit leaves, after a question while a purchase waits for its payment.
-func (m *Model) quit() tea.Cmd {
+// quit ends the program.
+func (m *Model) quit() tea.Cmd { return m.leave("Quit while a purchase waits?", tea.Quit) }
+
+// leave does what ends this session, after a question while a purchase waits for its payment.
+func (m *Model) leave(question string, do tea.Cmd) tea.Cmd {
 	if m.env.Session.Purchase == "" {
-		return tea.Quit
+		return do
 	}
-	m.asked = newAsked(screen.Confirm{Question: "Quit while a purchase waits?", Lines: []string{m.env.Session.Purchase,
-		"What you transfer until then is credited without this screen.", "ctx credits deposits shows how it stands."}, Yes: tea.Quit})
+	m.asked = newAsked(screen.Confirm{Question: question, Lines: []string{m.env.Session.Purchase,
+		"What you transfer until then is credited without this screen.", "ctx credits deposits shows how it stands."}, Yes: do})
 	return nil
 }
 

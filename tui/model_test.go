@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -225,6 +226,39 @@ func TestOtherPack(t *testing.T) {
 	d.until("brief of the pack", func(string) bool { return d.fake.calls("brief markets") == 1 })
 	if strings.Contains(d.view(), "BTC") {
 		t.Errorf("the pack before is still there:\n%s", d.view())
+	}
+}
+
+// TestOtherProfile goes over to another profile: only to one that can be had, and while a purchase waits not without a question.
+func TestOtherProfile(t *testing.T) {
+	t.Parallel()
+	d := live(t, 80, 24)
+	d.press("@")
+	d.shows("there is no other profile")
+
+	var asked []string
+	wrong := errors.New("the key is locked away")
+	d = live(t, 80, 24, func(c *tui.Config) {
+		c.Profile, c.Profiles = "prod", []string{"default", "home", "prod"}
+		c.Switch = func(profile string) (tui.Config, error) {
+			asked = append(asked, profile)
+			return tui.Config{}, wrong
+		}
+	})
+	d.press("@")
+	d.shows("profile home")
+	d.shows("shown now")
+	d.press("ho", "enter")
+	d.shows("the key is locked away")
+	wrong = nil
+	d.press("esc")
+	buy(d)
+	d.press("1", "@", "home", "enter")
+	d.shows("Go over while a purchase waits?")
+	d.press("n", "@", "prod", "enter", "@", "home", "enter", "y")
+	d.until("end", func(string) bool { return d.quit })
+	if !slices.Equal(asked, []string{"home", "home"}) {
+		t.Errorf("asked for %q", asked)
 	}
 }
 

@@ -35,7 +35,7 @@ func newPalette(typed string) *palette {
 }
 
 // commands are all commands.
-func commands() []command {
+func (m *Model) commands() []command {
 	var list []command
 	for i, name := range keymap.Screens() {
 		list = append(list, command{strings.ToLower(name), "screen " + name, func(m *Model, _ string) tea.Cmd { return m.show(i) }})
@@ -46,6 +46,7 @@ func commands() []command {
 			return nil
 		}})
 	}
+	list = append(list, m.profileCommands()...)
 	return append(list,
 		command{"pack NAME", "show another pack (2 credits)", func(m *Model, pack string) tea.Cmd { return m.switchPack(pack) }},
 		command{"refresh brief", "ask for the brief again (1 credit)", func(m *Model, _ string) tea.Cmd { return m.env.AskBrief() }},
@@ -67,13 +68,13 @@ func commands() []command {
 	)
 }
 
-// matching are the commands that match what was typed, and the argument behind it.
-func (p *palette) matching() (list []command, argument string) {
+// matching are those of all commands that match what was typed, and the argument behind it.
+func (p *palette) matching(all []command) (list []command, argument string) {
 	typed := p.input.Value()
 	if word, rest, ok := strings.Cut(typed, " "); ok && word == "pack" {
 		typed, argument = "pack", strings.TrimSpace(rest)
 	}
-	for _, c := range commands() {
+	for _, c := range all {
 		if view.Matches(typed, c.name) {
 			list = append(list, c)
 		}
@@ -84,7 +85,7 @@ func (p *palette) matching() (list []command, argument string) {
 // pressPalette applies a key to the palette.
 func (m *Model) pressPalette(msg tea.KeyMsg) tea.Cmd {
 	p := m.palette
-	list, argument := p.matching()
+	list, argument := p.matching(m.commands())
 	switch msg.Type {
 	case tea.KeyEsc:
 		m.palette = nil
@@ -112,8 +113,8 @@ func (m *Model) pressPalette(msg tea.KeyMsg) tea.Cmd {
 }
 
 // draw draws the palette over lines.
-func (p *palette) draw(t theme.Theme, lines []string, width int) []string {
-	list, _ := p.matching()
+func (p *palette) draw(t theme.Theme, all []command, lines []string, width int) []string {
+	list, _ := p.matching(all)
 	inner := min(width-10, 60)
 	said := []string{"", ":" + p.input.View(t, inner-2), ""}
 	rows := p.list.Rows(t, len(list), inner, min(max(len(lines)-8, 3), 12), true, func(i int) string {

@@ -63,35 +63,31 @@ func (m *Model) pressGlobal(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 			return m.show(i), true
 		}
 	}
-	switch {
-	case key.Matches(msg, k.Quit):
-		return m.quit(), true
-	case key.Matches(msg, k.Help):
-		m.help = true
-	case key.Matches(msg, k.Palette):
-		m.palette = newPalette("")
-	case key.Matches(msg, k.Pack):
-		m.palette = newPalette("pack ")
-	case key.Matches(msg, k.Pause):
-		m.pause()
-	case key.Matches(msg, k.Reconnect):
-		return m.reconnect(), true
-	case key.Matches(msg, k.Theme):
-		m.nextTheme()
-	case key.Matches(msg, k.Mouse):
-		return m.switchMouse(), true
-	case key.Matches(msg, k.Save):
-		return m.save(), true
-	case key.Matches(msg, k.Redraw):
-		return tea.ClearScreen, true
-	case key.Matches(msg, k.LastError):
-		m.lastError()
-	case msg.Type == tea.KeyCtrlZ:
-		return tea.Suspend, true
-	default:
-		return nil, false
+	for _, one := range m.global() {
+		if key.Matches(msg, one.key) {
+			return one.does(), true
+		}
 	}
-	return nil, true
+	return nil, false
+}
+
+// globalKey is a key that works on every screen.
+type globalKey struct {
+	key  key.Binding
+	does func() tea.Cmd
+}
+
+// global are the keys that work on every screen, but those that show one.
+func (m *Model) global() []globalKey {
+	k := m.env.Keys
+	here := func(does func()) func() tea.Cmd { return func() tea.Cmd { does(); return nil } }
+	return []globalKey{
+		{k.Quit, m.quit}, {k.Help, here(func() { m.help = true })}, {k.Palette, here(func() { m.palette = newPalette("") })},
+		{k.Pack, here(func() { m.palette = newPalette("pack ") })}, {k.Profile, here(m.profiles)},
+		{k.Pause, here(m.pause)}, {k.Reconnect, m.reconnect}, {k.Theme, here(m.nextTheme)}, {k.Mouse, m.switchMouse}, {k.Save, m.save},
+		{k.Redraw, func() tea.Cmd { return tea.ClearScreen }}, {k.LastError, here(m.lastError)},
+		{k.Suspend, func() tea.Cmd { return tea.Suspend }},
+	}
 }
 
 // pause stops showing new states, or goes on.

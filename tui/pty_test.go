@@ -166,6 +166,30 @@ func TestTerminal(t *testing.T) {
 	p.restored(before)
 }
 
+// TestProfileInTerminal goes over to another profile and back, in one terminal: what belongs to the one before is closed first.
+func TestProfileInTerminal(t *testing.T) {
+	t.Parallel()
+	p := openTerminal(t, childTwo)
+	before := p.mode()
+	p.shows("pack-one")
+	p.types("@two\r")
+	p.shows("closed one")
+	p.shows("pack-two")
+	p.types("@one\r")
+	p.shows("closed two")
+	p.types("?")
+	p.shows("any key closes")
+	p.types("xq")
+	p.shows("ended with: <nil>")
+	if err := p.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	p.restored(before)
+	if n := strings.Count(p.text(), "closed one"); n != 2 {
+		t.Errorf("the first was closed %d times", n)
+	}
+}
+
 // TestPanic checks that a bug gives the terminal back and is told.
 func TestPanic(t *testing.T) {
 	t.Parallel()

@@ -43,12 +43,17 @@ type Config struct {
 	Recording bool           // Stream is a recording, whose age says nothing
 	Pack      string         // required
 	Where     string         // what the service is called, such as the profile; shown as it is
+	Profile   string         // settings that are in use
+	Profiles  []string       // settings that there are
 	KeyID     string         // of the key in use, "" for none
 	Theme     theme.Name     // "" goes by the background of the terminal
 	Depth     theme.Depth    // colours of the terminal; of none, every theme is Mono
 	ASCII     bool           // draw with ASCII alone
 	ReadOnly  bool           // keys are neither made nor revoked, and nothing is bought
 	SearchCap int            // searches that may be made, 0 means DefaultSearchCap
+
+	// Switch makes the Config of another of the Profiles. It may be called while this one is shown. nil where there is no other.
+	Switch func(profile string) (Config, error)
 
 	Now      func() time.Time                            // nil means time.Now; its zone is that of the times shown
 	Env      func(name string) string                    // nil means os.Getenv
@@ -57,6 +62,7 @@ type Config struct {
 	Browse   func(ctx context.Context, url string) error // opens an address; nil only shows it
 	SaveDir  string                                      // where the stream is saved to, "" is the working directory
 	CrashDir string                                      // where a crash is told, "" is nowhere
+	Close    func()                                      // frees what this Config holds, at its end; nil does nothing
 }
 
 // withDefaults fills what was left out.
@@ -110,20 +116,37 @@ func (c Config) Detect() Config {
 // Run shows the terminal UI until the user quits or ctx ends, and gives the terminal back. It fails where the terminal cannot be
 // used and after a panic.
 func Run(ctx context.Context, c Config) error {
-	c = c.withDefaults()
+	for next := &c; next != nil; {
+		var err error
+		if next, err = run(ctx, next.withDefaults()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run is Run for one profile, and returns the Config that the user goes over to, nil at his end.
+func run(ctx context.Context, c Config) (next *Config, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	m := New(ctx, c)
-	defer m.feed.wait() // after cancel
-	defer cancel()
+	defer func() {
+		cancel()
+		m.feed.wait()
+		if c.Close != nil {
+			c.Close()
+		}
+	}()
 	const framesPerSecond = 20 // what comes in between is drawn once
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithAltScreen(), tea.WithMouseCellMotion(),
 		tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond))
-	_, err := p.Run()
+	_, err = p.Run()
 	switch {
 	case errors.Is(err, tea.ErrProgramPanic):
-		return fmt.Errorf("terminal UI: %w%s", err, m.crashNote())
-	case err != nil && ctx.Err() == nil:
-		return fmt.Errorf("terminal UI: %w", err)
+		return nil, fmt.Errorf("terminal UI: %w%s", err, m.crashNote())
+	case ctx.Err() != nil:
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("terminal UI: %w", err)
 	}
-	return nil
+	return m.next, nil
 }

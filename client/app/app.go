@@ -59,6 +59,7 @@ type App struct {
 	System
 	Flags Flags
 
+	profile   string // in place of the one that is set, "" for that
 	config    *config.Config
 	client    *sdk.Client
 	stored    *config.Credential // of the profile in use, nil until it was read
@@ -79,6 +80,13 @@ func New(s System) *App {
 	return a
 }
 
+// As is another run in the same surroundings, with a profile in place of the one that is set. It is to be closed too.
+func (a *App) As(profile string) *App {
+	other := New(a.System)
+	other.Flags, other.profile = a.Flags, profile
+	return other
+}
+
 // Close notes what was paid and answered, and ends the connections that are open.
 func (a *App) Close() {
 	a.purse.close()
@@ -97,7 +105,7 @@ func (a *App) Config() (*config.Config, error) {
 	if err != nil {
 		return nil, Invalid("%w", err)
 	}
-	c, err := config.Load(paths, a.LookupEnv, a.Flags.set)
+	c, err := config.Load(paths, a.LookupEnv, a.Flags.set, a.profile)
 	if err != nil {
 		return nil, Invalid("%w", err).WithHint("ctx doctor")
 	}

@@ -53,7 +53,7 @@ func Locate(env LookupEnv, file string) (Paths, error) {
 // Value is the value of a setting and where it came from.
 type Value struct {
 	Text   string
-	Origin string // flag --x, environment X, profile p, file, default
+	Origin string // flag --x, environment X, profile p, file, default, choice
 }
 
 // Config is what holds: every setting with its value, and the profiles.
@@ -89,9 +89,9 @@ func (c *Config) Retries() int {
 	return n
 }
 
-// Load reads the file, if there is one, and lays flags, environment, profile, file and defaults over each other. It fails where
-// a value cannot be used, naming its origin.
-func Load(paths Paths, env LookupEnv, flags *pflag.FlagSet) (*Config, error) {
+// Load reads the file, if there is one, and lays flags, environment, profile, file and defaults over each other. A profile that is
+// given is used in place of the one that is set. It fails where a value cannot be used, naming its origin.
+func Load(paths Paths, env LookupEnv, flags *pflag.FlagSet, given string) (*Config, error) {
 	c := &Config{Paths: paths, values: map[string]Value{}, stored: map[string]map[string]any{}}
 	file, err := c.read()
 	if err != nil {
@@ -106,6 +106,9 @@ func Load(paths Paths, env LookupEnv, flags *pflag.FlagSet) (*Config, error) {
 	profile := layers{env: env, flags: flags, file: file.AllSettings()}
 	for _, s := range all { // the profile is first: the others depend on it
 		v := profile.resolve(s)
+		if s.Name == Profile && given != "" {
+			v = Value{given, "choice"}
+		}
 		if s.Name == Profile {
 			profile.profile, profile.settings = v.Text, c.stored[v.Text]
 		}

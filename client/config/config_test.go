@@ -75,7 +75,7 @@ func TestPrecedence(t *testing.T) {
 		"default profile": {env("CTX_PROFILE", "dev"), []string{"--profile", "default"}, map[string]config.Value{
 			config.BaseURL: {"http://file", "file"}, config.Pack: {"filepack", "file"}, config.Output: {"", "default"}, config.Color: {"auto", "default"}}},
 	} {
-		got, err := config.Load(write(t, file), c.env, flags(t, c.args...))
+		got, err := config.Load(write(t, file), c.env, flags(t, c.args...), "")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -105,12 +105,12 @@ func TestLoadRefuses(t *testing.T) {
 		"profile: gone":        `there is no profile "gone" (from file)`,
 		"base_url: http://u@h": "base_url",
 	} {
-		if _, err := config.Load(write(t, text), env(), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := config.Load(write(t, text), env(), nil, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
 	absent := config.Paths{File: filepath.Join(t.TempDir(), "none", "config.yaml")}
-	c, err := config.Load(absent, env(), nil)
+	c, err := config.Load(absent, env(), nil, "")
 	if err != nil || c.Profile() != config.DefaultProfile || c.Timeout() != sdk.DefaultTimeout || c.Retries() != sdk.DefaultRetries {
 		t.Errorf("without a file: %+v, %v", c, err)
 	}

@@ -7,6 +7,7 @@ package ui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/contextd/contextd/client/app"
 	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
 	"github.com/contextd/contextd/tui/theme"
@@ -83,7 +85,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if !drawable(o.app) {
 		return app.Invalid("ui needs a terminal that can be drawn on, for input and output").WithHint("ctx fresh or ctx tail, which need none")
 	}
-	c, err := o.config(args)
+	c, err := o.config(o.app, args)
 	if err != nil {
 		return err
 	}
@@ -91,11 +93,11 @@ func (o *options) run(ctx context.Context, args []string) error {
 	return tui.Run(ctx, c.Detect())
 }
 
-// config is what the UI needs.
-func (o *options) config(args []string) (tui.Config, error) {
-	style := o.app.Style(o.app.OutTTY)
+// config is what the UI needs for the profile of a.
+func (o *options) config(a *app.App, args []string) (tui.Config, error) {
+	style := a.Style(a.OutTTY)
 	c := tui.Config{
-		ASCII: o.ascii || style.ASCII, ReadOnly: o.readOnly, Now: o.app.Now, Env: o.app.Env, In: o.app.In, Out: o.app.Out, Browse: o.app.Browse,
+		ASCII: o.ascii || style.ASCII, ReadOnly: o.readOnly, Now: a.Now, Env: a.Env, In: a.In, Out: a.Out, Browse: a.Browse,
 	}
 	if o.theme != themeAuto {
 		c.Theme = theme.Name(o.theme)
@@ -103,18 +105,56 @@ func (o *options) config(args []string) (tui.Config, error) {
 	if !style.Color {
 		c.Theme = theme.Mono
 	}
-	paths, err := o.app.Paths()
+	paths, err := a.Paths()
 	if err != nil {
 		return c, app.Invalid("%w", err)
 	}
 	c.CrashDir = filepath.Join(paths.Dir, "crash")
-	if c.Pack, err = o.app.Pack(args); err != nil {
+	if c.Pack, err = a.Pack(args); err != nil {
 		return c, err
 	}
 	if o.replay != "" {
 		return o.recording(c)
 	}
-	return o.service(c)
+	settings, err := a.Config()
+	if err != nil {
+		return c, err
+	}
+	c.Profile, c.Profiles = settings.Profile(), settings.Profiles
+	if !slices.Contains(c.Profiles, config.DefaultProfile) {
+		c.Profiles = append([]string{config.DefaultProfile}, c.Profiles...)
+	}
+	if len(c.Profiles) > 1 {
+		c.Switch = func(profile string) (tui.Config, error) { return o.other(profile, args) }
+	}
+	return service(a, c)
+}
+
+// other is what the UI needs for another profile. It fails where something goes before what the profile says: it would be shown the
+// same service, or be sent the key of another.
+func (o *options) other(profile string, args []string) (tui.Config, error) {
+	a := o.app.As(profile)
+	settings, err := a.Config()
+	if err != nil {
+		return tui.Config{}, err
+	}
+	origins := []string{settings.Get(config.BaseURL).Origin, settings.Get(config.APIKeyFile).Origin}
+	for _, name := range []string{sdk.EnvAPIKey, app.EnvSession} {
+		if a.Env(name) != "" {
+			origins = append(origins, "environment "+name)
+		}
+	}
+	for _, origin := range origins {
+		if strings.HasPrefix(origin, "flag ") || strings.HasPrefix(origin, "environment ") {
+			return tui.Config{}, fmt.Errorf("%s goes before what profiles say; quit, and start without it", origin)
+		}
+	}
+	c, err := o.config(a, args)
+	if err != nil {
+		a.Close()
+	}
+	c.Close = a.Close
+	return c, err
 }
 
 // recording is c for a recording.
@@ -127,21 +167,17 @@ func (o *options) recording(c tui.Config) (tui.Config, error) {
 	return c, nil
 }
 
-// service is c for the service of the profile. Nobody has to be signed in.
-func (o *options) service(c tui.Config) (tui.Config, error) {
-	client, err := o.app.Client()
+// service is c for the service of the profile of a. Nobody has to be signed in.
+func service(a *app.App, c tui.Config) (tui.Config, error) {
+	client, err := a.Client()
 	if err != nil {
 		return c, err
 	}
-	settings, err := o.app.Config()
-	if err != nil {
-		return c, err
-	}
-	c.Stream, c.Service, c.KeyID, c.Where = tui.Subscribe(client), client, client.Key().KeyID(), settings.Profile()
+	c.Stream, c.Service, c.KeyID, c.Where = tui.Subscribe(client), client, client.Key().KeyID(), c.Profile
 	if c.Where == config.DefaultProfile { // which says nothing: the address does
 		_, c.Where, _ = strings.Cut(client.BaseURL(), "://")
 	}
-	console, err := o.app.Console(true)
+	console, err := a.Console(true)
 	if err != nil {
 		var f *app.Failure
 		if errors.As(err, &f) && f.Reason == "missing_session" {
@@ -150,8 +186,8 @@ func (o *options) service(c tui.Config) (tui.Config, error) {
 		return c, err
 	}
 	c.Account, c.Seller = console, console
-	if o.app.HasWallet() {
-		purse := o.app.Purse()
+	if a.HasWallet() {
+		purse := a.Purse()
 		c.Pay = func(ctx context.Context, intent *api.DepositIntent) (*api.Deposit, error) {
 			return console.PayDeposit(ctx, intent, purse)
 		}

@@ -13,8 +13,9 @@ type Map struct {
 	Tab                                                  [8]key.Binding // the screens, in order
 	NextPane, PrevPane, Up, Down, Left, Right            key.Binding
 	Top, Bottom, PageUp, PageDown                        key.Binding
-	Enter, Back, Filter, Palette, Help, Quit, Kill       key.Binding
-	Pause, Reconnect, Pack, Theme, Mouse, Save           key.Binding
+	Enter, Back, Filter, Palette, Help                   key.Binding
+	Quit, Kill, Suspend                                  key.Binding
+	Pause, Reconnect, Pack, Profile, Theme, Mouse, Save  key.Binding
 	Copy, CopyPath, Open, Cite, Sort, Trend, Redraw      key.Binding
 	LastError, Brief                                     key.Binding
 	MinuteBack, MinuteOn, HourBack, HourOn, Compare, Now key.Binding
@@ -34,8 +35,8 @@ func New() Map {
 		Left: bind("left, fold", "h", "left"), Right: bind("right, unfold", "l", "right"),
 		Top: bind("first", "g", "home"), Bottom: bind("last", "G", "end"), PageUp: bind("page up", "ctrl+u", "pgup"), PageDown: bind("page down", "ctrl+d", "pgdown"),
 		Enter: bind("open", "enter"), Back: bind("back", "esc"), Filter: bind("filter", "/"), Palette: bind("commands", ":"), Help: bind("help", "?"),
-		Quit: bind("quit", "q"), Kill: bind("quit at once", "ctrl+c"),
-		Pause: bind("pause", "p"), Reconnect: bind("reconnect", "r"), Pack: bind("other pack", "P"), Theme: bind("theme", "t"), Mouse: bind("mouse on/off", "m"),
+		Quit: bind("quit", "q"), Kill: bind("quit at once", "ctrl+c"), Suspend: bind("to the shell", "ctrl+z"),
+		Pause: bind("pause", "p"), Reconnect: bind("reconnect", "r"), Pack: bind("other pack", "P"), Profile: bind("other profile", "@"), Theme: bind("theme", "t"), Mouse: bind("mouse on/off", "m"),
 		Save: bind("save stream", "S"), Copy: bind("copy", "y"), CopyPath: bind("copy path", "Y"), Open: bind("source", "o"),
 		Cite: bind("cite", "c"), Sort: bind("sort", "s"), Trend: bind("trend (12 credits)", "H"), Redraw: bind("redraw", "ctrl+l"),
 		LastError: bind("last error", "!"), Brief: bind("new brief (1 credit)", "b"),
@@ -66,6 +67,6 @@ func (m Map) Global() (titles []string, groups [][]key.Binding) {
 		{Merge("1-8", "screens"), Merge("j/k", "up and down"), m.Left, m.Right, Merge("g/G", "first, last"), Merge("^d/^u", "page"), Merge("tab/S-tab", "pane")},
 		{m.Enter, m.Back, m.Filter, m.Palette, m.Help, m.Pause, m.LastError},
 		{m.Copy, m.CopyPath, m.Cite, m.Open, m.Save},
-		{m.Reconnect, m.Pack, m.Theme, m.Mouse, m.Redraw, m.Quit, Merge("^c", "quit at once")},
+		{m.Reconnect, m.Pack, m.Profile, m.Theme, m.Mouse, m.Redraw, m.Quit, Merge("^c", "quit at once")},
 	}
 }

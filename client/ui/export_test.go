@@ -1,0 +1,11 @@
+package ui
+
+import (
+	"github.com/contextd/contextd/client/app"
+	"github.com/contextd/contextd/tui"
+)
+
+// Other is what ctx ui goes over to.
+func Other(a *app.App, profile string) (tui.Config, error) {
+	return (&options{app: a, theme: themeAuto}).other(profile, nil)
+}

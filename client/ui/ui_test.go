@@ -1,0 +1,79 @@
+package ui_test
+
+import (
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/contextd/contextd/client/app"
+	"github.com/contextd/contextd/client/ui"
+)
+
+// newApp is ctx with two profiles, of which prod is set, in an environment.
+func newApp(t *testing.T, env map[string]string, flags ...string) *app.App {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"config.yaml": "profile: prod\nprofiles:\n  prod:\n    base_url: https://prod.example\n  home:\n    base_url: http://127.0.0.1:8402\n    pack: markets\n",
+		"credentials.json": `{"profiles":{"prod":{"baseUrl":"https://prod.example","apiKey":"cv_prod_aaaaaaaaXXXXXXXXXXXXXXXXXXXXXXXX"},` +
+			`"home":{"baseUrl":"http://127.0.0.1:8402","apiKey":"cv_test_bbbbbbbbXXXXXXXXXXXXXXXXXXXXXXXX"}}}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := map[string]string{"CTX_CONFIG_DIR": dir}
+	maps.Copy(all, env)
+	a := app.New(app.System{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, InTTY: true, OutTTY: true, Now: time.Now,
+		LookupEnv: func(name string) (string, bool) { v, ok := all[name]; return v, ok }})
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	a.Flags.Bind(set)
+	if err := set.Parse(flags); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Close)
+	return a
+}
+
+// TestOtherProfile: the address, the key and the pack are those of the profile, also where another was set by flag or environment.
+func TestOtherProfile(t *testing.T) {
+	t.Parallel()
+	for name, a := range map[string]*app.App{
+		"file": newApp(t, nil), "flag": newApp(t, nil, "-p", "prod"), "environment": newApp(t, map[string]string{"CTX_PROFILE": "prod"}),
+	} {
+		c, err := ui.Other(a, "home")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		defer c.Close()
+		if c.Profile != "home" || c.Where != "home" || c.Pack != "markets" || c.KeyID != "cv_test_bbbbbbbb" || c.Switch == nil || !slices.Equal(c.Profiles, []string{"default", "home", "prod"}) {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	if _, err := ui.Other(newApp(t, nil), "nowhere"); err == nil || !strings.Contains(err.Error(), `no profile "nowhere"`) {
+		t.Errorf("nowhere: %v", err)
+	}
+}
+
+// TestNoOtherProfile: what was given for one service is not sent to another.
+func TestNoOtherProfile(t *testing.T) {
+	t.Parallel()
+	for want, a := range map[string]*app.App{
+		"flag --base-url":          newApp(t, nil, "--base-url", "http://127.0.0.1:1"),
+		"flag --api-key-file":      newApp(t, nil, "--api-key-file", "x"),
+		"environment CTX_BASE_URL": newApp(t, map[string]string{"CTX_BASE_URL": "http://127.0.0.1:1"}),
+		"environment CTX_API_KEY":  newApp(t, map[string]string{"CTX_API_KEY": "cv_test_ccccccccXXXXXXXXXXXXXXXXXXXXXXXX"}),
+		"environment CTX_SESSION":  newApp(t, map[string]string{"CTX_SESSION": "s"}),
+	} {
+		if _, err := ui.Other(a, "home"); err == nil || !strings.HasPrefix(err.Error(), want+" goes before what profiles say") || strings.Contains(err.Error(), "XXXX") {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
