@@ -121,8 +121,8 @@ func (o *options) config(a *app.App, args []string) (tui.Config, error) {
 		return c, err
 	}
 	c.Profile, c.Profiles = settings.Profile(), settings.Profiles
-	if !slices.Contains(c.Profiles, config.DefaultProfile) {
-		c.Profiles = append([]string{config.DefaultProfile}, c.Profiles...)
+	if !slices.Contains(c.Profiles, c.Profile) { // the default need not be written down
+		c.Profiles = append([]string{c.Profile}, c.Profiles...)
 	}
 	if len(c.Profiles) > 1 {
 		c.Switch = func(profile string) (tui.Config, error) { return o.other(profile, args) }

@@ -53,7 +53,7 @@ func TestOtherProfile(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		defer c.Close()
-		if c.Profile != "home" || c.Where != "home" || c.Pack != "markets" || c.KeyID != "cv_test_bbbbbbbb" || c.Switch == nil || !slices.Equal(c.Profiles, []string{"default", "home", "prod"}) {
+		if c.Profile != "home" || c.Where != "home" || c.Pack != "markets" || c.KeyID != "cv_test_bbbbbbbb" || c.Switch == nil || !slices.Equal(c.Profiles, []string{"home", "prod"}) {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}

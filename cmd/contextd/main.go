@@ -94,7 +94,7 @@ func explain(err error) string {
 	case errors.Is(err, datadir.ErrLocked):
 		text += "\n  try: stop the other process, or give this one its own --data-dir"
 	case errors.Is(err, syscall.EADDRINUSE):
-		text += "\n  try: another address, for example --listen 127.0.0.1:0"
+		text += "\n  try: another address, for example 127.0.0.1:0, with --listen, --admin-listen or --chain-listen"
 	}
 	return text
 }
