@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/tui/keymap"
 )
 
 // help begins with what a command is and how it is used; usage is the rest.
@@ -43,6 +44,7 @@ func topics() []*cobra.Command {
 		{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes},
 		{Use: "formatting", Short: "JSON, filters, templates and tables", Long: formatting},
 		{Use: "payments", Short: "How calls and credits are paid, and what bounds that", Long: payments},
+		{Use: "shortcuts", Short: "Keys of the terminal UI, and how to have others", Long: shortcuts()},
 	}
 }
 
@@ -88,6 +90,26 @@ const exitCodes = `A code that is not listed here is a failure.
    12  the chain refuses the payment, or the wallet has not enough
   130  Ctrl-C; 0 if a stream had shown something
 `
+
+// shortcuts lists what keys of the terminal UI do, from their table.
+func shortcuts() string {
+	var b strings.Builder
+	b.WriteString(`Each of these can be given other keys in the file of ctx config path, one or a list, which ctx config edit opens:
+
+  keys:
+    pause: space
+    down: [J, down]
+    screen-live: f1
+
+A key is a character or such as tab, space, f5, ctrl+p, alt+p. Enter, esc, ctrl+c and ctrl+z stay as they are. A key that is taken is
+refused: give what has it another one.
+
+`)
+	for _, a := range keymap.Actions() {
+		fmt.Fprintf(&b, "  %-15s %-15s %s\n", a.Name, strings.Join(a.Keys, " "), a.Does)
+	}
+	return b.String()
+}
 
 const formatting = `Data goes to stdout, everything else to stderr.
 

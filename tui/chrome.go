@@ -165,15 +165,16 @@ func (m *Model) headerRight() string {
 func (m *Model) tabs() []string {
 	labels := make([]string, 0, len(m.screens))
 	for i, name := range keymap.Screens() {
+		key := keymap.Label(m.env.Keys.Tab[i])
 		switch {
 		case i == m.at && m.width < usualWidth:
-			labels = append(labels, " "+m.theme.Tab.On(fmt.Sprintf("[%d %s]", i+1, name)))
+			labels = append(labels, " "+m.theme.Tab.On("["+key+" "+name+"]"))
 		case i == m.at:
-			labels = append(labels, m.theme.Tab.On(fmt.Sprintf("[%d %s]", i+1, name)))
+			labels = append(labels, m.theme.Tab.On("["+key+" "+name+"]"))
 		case m.width < usualWidth:
-			labels = append(labels, fmt.Sprintf(" %d %s", i+1, name[:3]))
+			labels = append(labels, " "+key+" "+name[:3])
 		default:
-			labels = append(labels, fmt.Sprintf(" %d %s ", i+1, name))
+			labels = append(labels, " "+key+" "+name+" ")
 		}
 	}
 	return labels
@@ -186,7 +187,7 @@ func (m *Model) status() string {
 	switch {
 	case m.problem != nil:
 		left = " " + t.Bad.On(t.Glyphs.Bad+" "+m.problem.String())
-		return text.Sides(left, t.Dim.On("! more  esc "), m.width, t.Glyphs.Ellipsis)
+		return text.Sides(left, t.Dim.On(keymap.Label(m.env.Keys.LastError)+" more  esc "), m.width, t.Glyphs.Ellipsis)
 	case m.told != "" && s.Now.Sub(m.toldAt) < toastFor:
 		left = " " + m.told
 	case s.Line.Problem != nil && !s.Line.Connected:

@@ -10,7 +10,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/contextd/contextd/tui/screen"
-	"github.com/contextd/contextd/tui/session"
 	"github.com/contextd/contextd/tui/text"
 )
 
@@ -39,7 +38,7 @@ func (m *Model) browse(url string) tea.Cmd {
 	m.tell("opening " + url)
 	return func() tea.Msg {
 		if err := open(ctx, url); err != nil {
-			return screen.Failed{Problem: session.Problem{What: "no browser opened " + url, Next: "y copies it"}}
+			return screen.Fail(&screen.Unopened{URL: url})
 		}
 		return nil
 	}

@@ -63,7 +63,7 @@ func New(ctx context.Context, c Config) *Model {
 	c = c.withDefaults()
 	m := &Model{cfg: c, theme: theme.New(c.Theme, c.Depth, c.ASCII), feed: newFeed(ctx, c.Stream), width: usualWidth, height: usualHeight}
 	m.clip = clip.Clipboard{Terminal: c.Out, Env: c.Env}
-	m.env = &screen.Env{Ctx: ctx, Session: session.New(c.Pack, c.Now(), c.SearchCap), Theme: &m.theme, Keys: keymap.New(),
+	m.env = &screen.Env{Ctx: ctx, Session: session.New(c.Pack, c.Now(), c.SearchCap), Theme: &m.theme, Keys: *c.Keys,
 		Service: c.Service, Account: c.Account, Seller: c.Seller, Pay: c.Pay, KeyID: c.KeyID, ReadOnly: c.ReadOnly}
 	m.env.Session.Mouse, m.env.Session.Recorded = true, c.Recording
 	e := m.env
@@ -102,7 +102,7 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	case screen.Told:
 		m.tell(msg.Text)
 	case screen.Failed:
-		m.fail(msg.Problem)
+		m.fail(screen.Explain(m.env.Keys, msg.Err))
 	case screen.Goto:
 		cmd = m.show(msg.At)
 	case screen.Confirm:
@@ -144,7 +144,7 @@ func (m *Model) take(msg arrived) tea.Cmd {
 		case sdk.Event:
 			m.env.Session.Event(session.Event(item))
 		case sdk.Connection:
-			m.env.Session.Connection(session.Connection{Connected: item.Connected, Reconnects: item.Reconnects, Problem: screen.Explain(item.Err), Wait: item.Wait, Demo: item.Demo})
+			m.env.Session.Connection(session.Connection{Connected: item.Connected, Reconnects: item.Reconnects, Problem: screen.Explain(m.env.Keys, item.Err), Wait: item.Wait, Demo: item.Demo})
 			cmds = append(cmds, m.firstBrief())
 		case ended:
 			m.end(item.err)
@@ -167,10 +167,10 @@ func (m *Model) firstBrief() tea.Cmd {
 // end takes the end of the stream: a refusal that will not pass, or nil at the end of a recording.
 func (m *Model) end(err error) {
 	if err == nil {
-		m.tell("the recording is at its end; q quits")
+		m.tell("the recording is at its end; " + keymap.Label(m.env.Keys.Quit) + " quits")
 		return
 	}
-	problem := screen.Explain(err)
+	problem := screen.Explain(m.env.Keys, err)
 	m.env.Session.Ended(problem)
 	m.problem = &problem
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
+	"github.com/contextd/contextd/tui/keymap"
 	"github.com/contextd/contextd/tui/theme"
 )
 
@@ -87,6 +90,50 @@ func TestPause(t *testing.T) {
 	d.press("p")
 	d.shows("91,500.10")
 	d.shows("● LIVE")
+}
+
+// TestOtherKeys gives every action of a letter another key, and checks that those do it, that the letters do nothing, and that no hint
+// names a letter.
+func TestOtherKeys(t *testing.T) {
+	t.Parallel()
+	changes := map[string][]string{}
+	for _, a := range keymap.Actions() {
+		if len(a.Keys[0]) == 1 && !strings.HasPrefix(a.Name, "screen-") {
+			changes[a.Name] = []string{"alt+" + a.Keys[0]}
+		}
+	}
+	keys, err := keymap.New(changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := live(t, 120, 40, func(c *tui.Config) { c.Keys = &keys })
+	alt := func(r rune) { d.apply(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: true}) }
+	hint := regexp.MustCompile(`(^|[^+\w])[a-zA-Z!?:@/] (asks|tries|goes|copies|loads|makes|quits|all|help|quit|source|cite|copy|filter|sort|pause|more)\b`)
+	said := func(where string) {
+		t.Helper()
+		if found := hint.FindString(d.view()); found != "" {
+			t.Errorf("%s: %q in\n%s", where, found, d.view())
+		}
+	}
+	d.press("p", "q", "?", "@")
+	if strings.Contains(d.view(), "PAUSED") || d.quit {
+		t.Errorf("letters do something:\n%s", d.view())
+	}
+	alt('p')
+	d.shows("‖ PAUSED")
+	d.shows("alt+p goes on")
+	alt('p')
+	visit(d, said)
+	d.press("1")
+	alt('?')
+	d.shows("any key closes")
+	said("help")
+	d.press("x")
+	d.clock.pass(time.Minute) // what was told last gives way
+	d.fake.events <- sdk.Connection{Err: &sdk.TransportError{Err: syscall.ECONNREFUSED}, Wait: time.Second}
+	d.shows("alt+r tries again")
+	alt('q')
+	d.until("end", func(string) bool { return d.quit })
 }
 
 // TestFlash checks that a change is marked without colour, for three seconds.

@@ -56,7 +56,7 @@ func (m *Model) commands() []command {
 		}},
 		command{"reconnect", "open the stream anew (1 credit)", func(m *Model, _ string) tea.Cmd { return m.reconnect() }},
 		command{"buy", "buy credits", func(m *Model, _ string) tea.Cmd {
-			return tea.Batch(m.show(slices.Index(keymap.Screens(), "Credits")), m.press(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(m.env.Keys.Buy.Keys()[0])}))
+			return tea.Batch(m.show(slices.Index(keymap.Screens(), "Credits")), screen.Send(screen.Buy{}))
 		}},
 		command{"mouse", "clicks on or off", func(m *Model, _ string) tea.Cmd { return m.switchMouse() }},
 		command{"save", "write the last events to a file", func(m *Model, _ string) tea.Cmd { return m.save() }},

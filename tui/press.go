@@ -6,6 +6,7 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/contextd/contextd/tui/keymap"
 	"github.com/contextd/contextd/tui/screen"
 	"github.com/contextd/contextd/tui/text"
 	"github.com/contextd/contextd/tui/theme"
@@ -94,7 +95,7 @@ func (m *Model) global() []globalKey {
 func (m *Model) pause() {
 	m.env.Session.Pause()
 	if m.env.Session.Paused {
-		m.tell("paused; p goes on with the newest state")
+		m.tell("paused; " + keymap.Label(m.env.Keys.Pause) + " goes on with the newest state")
 	} else {
 		m.tell("going on")
 	}

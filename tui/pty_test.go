@@ -26,6 +26,7 @@ import (
 type terminal struct {
 	t      *testing.T
 	master *os.File
+	before *unix.Termios // mode before the child
 	cmd    *exec.Cmd
 
 	mu   sync.Mutex // guards seen
@@ -53,6 +54,7 @@ func openTerminal(t *testing.T, child string, env ...string) *terminal {
 	p := &terminal{t: t, master: master, done: make(chan struct{}), cmd: exec.Command(os.Args[0])}
 	p.cmd.Env = append(os.Environ(), append(env, childEnv+"="+child, "TERM=xterm-256color", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0")...)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = slave, slave, slave
+	p.before = p.mode()
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatalf("start: %v", err)
@@ -104,15 +106,15 @@ func (p *terminal) types(text string) {
 }
 
 // restored checks that the terminal is given back: the main screen, the cursor, no mouse, no raw mode.
-func (p *terminal) restored(before *unix.Termios) {
+func (p *terminal) restored() {
 	p.t.Helper()
 	for _, sequence := range []string{"\x1b[?1049l", "\x1b[?25h", "\x1b[?1002l"} {
 		if !strings.Contains(p.text(), sequence) {
 			p.t.Errorf("%q was not written", sequence)
 		}
 	}
-	if now := p.mode(); now.Lflag != before.Lflag || now.Iflag != before.Iflag || now.Oflag != before.Oflag {
-		p.t.Errorf("mode %+v, was %+v", now, before)
+	if now := p.mode(); now.Lflag != p.before.Lflag || now.Iflag != p.before.Iflag || now.Oflag != p.before.Oflag {
+		p.t.Errorf("mode %+v, was %+v", now, p.before)
 	}
 }
 
@@ -151,7 +153,6 @@ func TestTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := openTerminal(t, childReplay, "RECORDING="+file)
-	before := p.mode()
 	p.shows("91,442.90")
 	p.types("5")
 	p.shows("geckoterminal-trending")
@@ -163,14 +164,13 @@ func TestTerminal(t *testing.T) {
 	if err := p.cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	p.restored(before)
+	p.restored()
 }
 
 // TestProfileInTerminal goes over to another profile and back, in one terminal: what belongs to the one before is closed first.
 func TestProfileInTerminal(t *testing.T) {
 	t.Parallel()
 	p := openTerminal(t, childTwo)
-	before := p.mode()
 	p.shows("pack-one")
 	p.types("@two\r")
 	p.shows("closed one")
@@ -184,7 +184,7 @@ func TestProfileInTerminal(t *testing.T) {
 	if err := p.cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	p.restored(before)
+	p.restored()
 	if n := strings.Count(p.text(), "closed one"); n != 2 {
 		t.Errorf("the first was closed %d times", n)
 	}
@@ -195,10 +195,9 @@ func TestPanic(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "crash")
 	p := openTerminal(t, childPanic, "CRASH_DIR="+dir)
-	before := p.mode()
 	p.shows("what happened is in " + dir)
 	_ = p.cmd.Wait()
-	p.restored(before)
+	p.restored()
 	report, err := os.ReadFile(filepath.Join(dir, "ctx-crash-20261120-200600.txt"))
 	if err != nil || !strings.Contains(string(report), "a bug") || !strings.Contains(string(report), "goroutine") {
 		t.Errorf("report %q, %v", report, err)

@@ -22,6 +22,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
+	"github.com/contextd/contextd/tui/keymap"
 	"github.com/contextd/contextd/tui/quiet"
 	"github.com/contextd/contextd/tui/screen"
 	"github.com/contextd/contextd/tui/theme"
@@ -50,6 +51,7 @@ type Config struct {
 	Depth     theme.Depth    // colours of the terminal; of none, every theme is Mono
 	ASCII     bool           // draw with ASCII alone
 	ReadOnly  bool           // keys are neither made nor revoked, and nothing is bought
+	Keys      *keymap.Map    // nil means the usual ones
 	SearchCap int            // searches that may be made, 0 means DefaultSearchCap
 
 	// Switch makes the Config of another of the Profiles. It may be called while this one is shown. nil where there is no other.
@@ -69,6 +71,10 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.SearchCap == 0 {
 		c.SearchCap = DefaultSearchCap
+	}
+	if c.Keys == nil {
+		usual := keymap.Usual()
+		c.Keys = &usual
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -59,8 +59,9 @@ type Value struct {
 // Config is what holds: every setting with its value, and the profiles.
 type Config struct {
 	Paths
-	Profiles []string // names, sorted
-	Unknown  []string // names in the file that are none of a setting, sorted
+	Profiles []string            // names, sorted
+	Unknown  []string            // names in the file that are none of a setting, sorted
+	Keys     map[string][]string // of the terminal UI, by what they do
 	values   map[string]Value
 	stored   map[string]map[string]any // settings by profile
 }
@@ -102,6 +103,9 @@ func Load(paths Paths, env LookupEnv, flags *pflag.FlagSet, given string) (*Conf
 		c.stored[name] = file.GetStringMap("profiles." + name)
 	}
 	slices.Sort(c.Profiles)
+	if c.Keys, err = keys(file.Get("keys")); err != nil {
+		return nil, fmt.Errorf("%w (from file)", err)
+	}
 	all := Settings()
 	profile := layers{env: env, flags: flags, file: file.AllSettings()}
 	for _, s := range all { // the profile is first: the others depend on it
@@ -123,6 +127,33 @@ func Load(paths Paths, env LookupEnv, flags *pflag.FlagSet, given string) (*Conf
 	return c, nil
 }
 
+// keys are the keys in the file: one, or a list of them, for each action.
+func keys(value any) (map[string][]string, error) {
+	if value == nil {
+		return nil, nil
+	}
+	actions, ok := value.(map[string]any)
+	if !ok {
+		return nil, errors.New("keys: not actions with their keys, as in {pause: space}")
+	}
+	all := map[string][]string{}
+	for name, given := range actions {
+		list, many := given.([]any)
+		if !many {
+			list = []any{given}
+		}
+		for _, one := range list {
+			switch one.(type) {
+			case string, int: // 1 is a key
+				all[name] = append(all[name], fmt.Sprint(one))
+			default:
+				return nil, fmt.Errorf("keys.%s: not a key or a list of keys, in quotes where YAML asks for them", name)
+			}
+		}
+	}
+	return all, nil
+}
+
 // read reads the file into a viper of its own and notes what no setting is called.
 func (c *Config) read() (*viper.Viper, error) {
 	v := viper.New()
@@ -137,7 +168,7 @@ func (c *Config) read() (*viper.Viper, error) {
 	if err := v.ReadConfig(bytes.NewReader(text)); err != nil {
 		return nil, fmt.Errorf("read configuration %s: %w", c.File, err)
 	}
-	known := map[string]bool{"profiles": true}
+	known := map[string]bool{"profiles": true, "keys": true}
 	for _, s := range Settings() {
 		known[s.Name] = true
 	}

@@ -2,9 +2,11 @@ package config_test
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,6 +106,9 @@ func TestLoadRefuses(t *testing.T) {
 		"profile: Bad Name":    "profile",
 		"profile: gone":        `there is no profile "gone" (from file)`,
 		"base_url: http://u@h": "base_url",
+		"keys: p":              "keys: not actions with their keys",
+		"keys: {pause: {}}":    "keys.pause: not a key or a list of keys",
+		"keys: {pause: ~}":     "keys.pause: not a key or a list of keys, in quotes where YAML asks for them (from file)",
 	} {
 		if _, err := config.Load(write(t, text), env(), nil, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
@@ -113,6 +118,15 @@ func TestLoadRefuses(t *testing.T) {
 	c, err := config.Load(absent, env(), nil, "")
 	if err != nil || c.Profile() != config.DefaultProfile || c.Timeout() != sdk.DefaultTimeout || c.Retries() != sdk.DefaultRetries {
 		t.Errorf("without a file: %+v, %v", c, err)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	c, err := config.Load(write(t, "keys:\n  pause: space\n  down: [J, n, 2]\n  screen-live: 1\n"), env(), nil, "")
+	want := map[string][]string{"pause": {"space"}, "down": {"J", "n", "2"}, "screen-live": {"1"}}
+	if err != nil || !maps.EqualFunc(c.Keys, want, slices.Equal[[]string]) || len(c.Unknown) > 0 {
+		t.Errorf("%v, unknown %v, %v", c.Keys, c.Unknown, err)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
+	"github.com/contextd/contextd/tui/keymap"
 	"github.com/contextd/contextd/tui/theme"
 )
 
@@ -44,7 +45,8 @@ func Commands(a *app.App) []*cobra.Command {
 		Use: "ui [PACK]", Short: "Watch a pack in the terminal, with its brief, search, history, keys and credits", Args: cobra.MaximumNArgs(1),
 		SuggestFor: []string{"tui", "dashboard", "top"},
 		Long: "Watch a pack in the terminal as it changes, read its brief, search it, step back in its history, see its sources, and look after\n" +
-			"your keys and credits. ? shows the keys. ctx alone does the same on a terminal, where there is a key.\n\n" +
+			"your keys and credits. ctx alone does the same on a terminal, where there is a key. ? shows what to press; ctx help shortcuts says how\n" +
+			"to have it otherwise.\n\n" +
 			"Opening the stream costs a credit, and so do the first brief and every connection made anew. All else that costs says so before.",
 		Example: "  ctx ui\n  ctx ui --theme light\n  ctx tail -o ndjson > day.ndjson; ctx ui --replay day.ndjson",
 	}, nil, o.run)
@@ -113,12 +115,17 @@ func (o *options) config(a *app.App, args []string) (tui.Config, error) {
 	if c.Pack, err = a.Pack(args); err != nil {
 		return c, err
 	}
-	if o.replay != "" {
-		return o.recording(c)
-	}
 	settings, err := a.Config()
 	if err != nil {
 		return c, err
+	}
+	keys, err := keymap.New(settings.Keys)
+	if err != nil {
+		return c, app.Invalid("%w", err).WithHint("ctx help shortcuts, then ctx config edit")
+	}
+	c.Keys = &keys
+	if o.replay != "" {
+		return o.recording(c)
 	}
 	c.Profile, c.Profiles = settings.Profile(), settings.Profiles
 	if !slices.Contains(c.Profiles, c.Profile) { // the default need not be written down

@@ -62,6 +62,28 @@ func TestOtherProfile(t *testing.T) {
 	}
 }
 
+// TestKeys: keys that cannot be are told before the screen is taken.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"keys: {pause: space}": "", "keys: {paus: space}": "keys.paus: there is no such action", "keys: {pause: q}": `keys: q is both "quit" and "pause"`} {
+		a := newApp(t, map[string]string{"CTX_CONFIG": written(t, text)})
+		c, err := ui.Config(a)
+		if want == "" && (err != nil || !slices.Equal(c.Keys.Pause.Keys(), []string{" "})) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// written is a file with text.
+func written(t *testing.T, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // TestNoOtherProfile: what was given for one service is not sent to another.
 func TestNoOtherProfile(t *testing.T) {
 	t.Parallel()

@@ -1,11 +1,17 @@
 // Package keymap is the one list of keys of the terminal UI. What the footer shows, what the help shows and what a key does all
-// come from it.
+// come from it, and so does every hint that names a key: the user may have bound another.
 package keymap
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
 )
 
 // Map are all keys by what they do.
@@ -28,43 +34,166 @@ func Screens() []string {
 	return []string{"Live", "Brief", "Search", "History", "Sources", "Keys", "Credits", "Log"}
 }
 
-// New makes the map.
-func New() Map {
-	m := Map{
-		NextPane: bind("pane", "tab"), PrevPane: bind("pane before", "shift+tab"), Up: bind("up", "k", "up"), Down: bind("down", "j", "down"),
-		Left: bind("left, fold", "h", "left"), Right: bind("right, unfold", "l", "right"),
-		Top: bind("first", "g", "home"), Bottom: bind("last", "G", "end"), PageUp: bind("page up", "ctrl+u", "pgup"), PageDown: bind("page down", "ctrl+d", "pgdown"),
-		Enter: bind("open", "enter"), Back: bind("back", "esc"), Filter: bind("filter", "/"), Palette: bind("commands", ":"), Help: bind("help", "?"),
-		Quit: bind("quit", "q"), Kill: bind("quit at once", "ctrl+c"), Suspend: bind("to the shell", "ctrl+z"),
-		Pause: bind("pause", "p"), Reconnect: bind("reconnect", "r"), Pack: bind("other pack", "P"), Profile: bind("other profile", "@"), Theme: bind("theme", "t"), Mouse: bind("mouse on/off", "m"),
-		Save: bind("save stream", "S"), Copy: bind("copy", "y"), CopyPath: bind("copy path", "Y"), Open: bind("source", "o"),
-		Cite: bind("cite", "c"), Sort: bind("sort", "s"), Trend: bind("trend (12 credits)", "H"), Redraw: bind("redraw", "ctrl+l"),
-		LastError: bind("last error", "!"), Brief: bind("new brief (1 credit)", "b"),
-		MinuteBack: bind("minute back", "["), MinuteOn: bind("minute on", "]"), HourBack: bind("hour back", "{"), HourOn: bind("hour on", "}"),
-		Compare: bind("compare", "d"), Now: bind("newest minute", "n"),
-		NewKey: bind("new key", "n"), Revoke: bind("revoke", "x"), Reload: bind("load again", "R"),
-		Buy: bind("buy credits", "b"), Paid: bind("it is paid in…", "v"), Code: bind("QR code", "Q"), Wallet: bind("pay from wallet", "w"),
+// action is something that keys do.
+type action struct {
+	name  string // by which other keys are bound to it; "" where its keys are fixed
+	key   *key.Binding
+	does  string
+	keys  string // usual ones, separated by spaces
+	where string // what it is for, of screens that do not share a key; "" for all
+}
+
+// actions are all that keys do.
+func (m *Map) actions() []action {
+	list := []action{
+		{"next-pane", &m.NextPane, "pane", "tab", ""}, {"previous-pane", &m.PrevPane, "pane before", "shift+tab", ""},
+		{"up", &m.Up, "up", "k up", ""}, {"down", &m.Down, "down", "j down", ""}, {"left", &m.Left, "left, fold", "h left", ""}, {"right", &m.Right, "right, unfold", "l right", ""},
+		{"first", &m.Top, "first", "g home", ""}, {"last", &m.Bottom, "last", "G end", ""}, {"page-up", &m.PageUp, "page up", "ctrl+u pgup", ""}, {"page-down", &m.PageDown, "page down", "ctrl+d pgdown", ""},
+		{"", &m.Enter, "open", "enter", ""}, {"", &m.Back, "back", "esc", ""}, {"filter", &m.Filter, "filter", "/", ""}, {"commands", &m.Palette, "commands", ":", ""}, {"help", &m.Help, "help", "?", ""},
+		{"quit", &m.Quit, "quit", "q", ""}, {"", &m.Kill, "quit at once", "ctrl+c", ""}, {"", &m.Suspend, "to the shell", "ctrl+z", ""},
+		{"pause", &m.Pause, "pause", "p", ""}, {"reconnect", &m.Reconnect, "reconnect", "r", ""}, {"pack", &m.Pack, "other pack", "P", ""}, {"profile", &m.Profile, "other profile", "@", ""},
+		{"theme", &m.Theme, "theme", "t", ""}, {"mouse", &m.Mouse, "mouse on/off", "m", ""}, {"save", &m.Save, "save stream", "S", ""},
+		{"copy", &m.Copy, "copy", "y", ""}, {"copy-path", &m.CopyPath, "copy path", "Y", ""}, {"open", &m.Open, "source", "o", ""}, {"cite", &m.Cite, "cite", "c", ""}, {"sort", &m.Sort, "sort", "s", ""},
+		{"trend", &m.Trend, "trend (12 credits)", "H", ""}, {"redraw", &m.Redraw, "redraw", "ctrl+l", ""}, {"last-error", &m.LastError, "last error", "!", ""}, {"brief", &m.Brief, "new brief (1 credit)", "b", "Live and Brief"},
+		{"minute-back", &m.MinuteBack, "minute back", "[", "History"}, {"minute-on", &m.MinuteOn, "minute on", "]", "History"}, {"hour-back", &m.HourBack, "hour back", "{", "History"}, {"hour-on", &m.HourOn, "hour on", "}", "History"},
+		{"compare", &m.Compare, "compare", "d", "History"}, {"newest", &m.Now, "newest minute", "n", "History"},
+		{"new-key", &m.NewKey, "new key", "n", "Keys"}, {"revoke", &m.Revoke, "revoke", "x", "Keys"}, {"reload", &m.Reload, "load again", "R", ""},
+		{"buy", &m.Buy, "buy credits", "b", "Credits"}, {"paid", &m.Paid, "it is paid in…", "v", "Credits"}, {"code", &m.Code, "QR code", "Q", "Credits"}, {"wallet", &m.Wallet, "pay from wallet", "w", "Credits"},
 	}
 	for i, name := range Screens() {
-		m.Tab[i] = bind(name, string(rune('1'+i)))
+		list = append(list, action{"screen-" + strings.ToLower(name), &m.Tab[i], name, string(rune('1' + i)), ""})
+	}
+	return list
+}
+
+// New makes the map. Changes are the keys of actions by their names, in place of the usual ones.
+func New(changes map[string][]string) (Map, error) {
+	var m Map
+	all := m.actions()
+	for _, name := range slices.Sorted(maps.Keys(changes)) {
+		if name == "" || !slices.ContainsFunc(all, func(a action) bool { return a.name == name }) {
+			return m, fmt.Errorf("keys.%s: there is no such action", name)
+		}
+	}
+	for _, a := range all {
+		keys := strings.Fields(a.keys)
+		if given, ok := changes[a.name]; ok {
+			var err error
+			if keys, err = check(given); err != nil {
+				return m, fmt.Errorf("keys.%s: %w", a.name, err)
+			}
+		}
+		*a.key = bind(a.does, keys...)
+	}
+	return m, clash(all)
+}
+
+// Usual is the map without changes.
+func Usual() Map {
+	m, err := New(nil)
+	if err != nil {
+		panic(err) // TestUsual
 	}
 	return m
 }
 
-// bind makes a binding whose help shows its first key and, if there is one, a second that is short.
-func bind(does string, keys ...string) key.Binding {
-	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(strings.Replace(keys[0], "shift+", "S-", 1), does))
+// check returns keys as Bubble Tea calls them.
+func check(given []string) ([]string, error) {
+	if len(given) == 0 {
+		return nil, fmt.Errorf("it needs a key")
+	}
+	keys := make([]string, len(given))
+	for i, name := range given {
+		keys[i] = name
+		if name == "space" {
+			keys[i] = " "
+		}
+		plain := strings.TrimPrefix(keys[i], "alt+")
+		r, size := utf8.DecodeRuneInString(plain)
+		if (size == 0 || size != len(plain) || !unicode.IsPrint(r)) && !slices.Contains(named(), plain) {
+			return nil, fmt.Errorf("%q is no key; a character is one, and such as space, tab, f5, ctrl+p, alt+p", name)
+		}
+	}
+	return keys, nil
 }
+
+// named are the keys that are no characters.
+func named() (names []string) {
+	for kind := -100; kind < 128; kind++ {
+		if name := tea.KeyType(kind).String(); name != "" && tea.KeyType(kind) != tea.KeyRunes {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// clash says that a key does two things where both can be done.
+func clash(all []action) error {
+	taken := map[string][]action{}
+	for _, a := range all {
+		for _, k := range a.key.Keys() {
+			for _, other := range taken[k] {
+				if a.where == "" || other.where == "" || a.where == other.where {
+					return fmt.Errorf("keys: %s is both %q and %q", label(k), other.does, a.does)
+				}
+			}
+			taken[k] = append(taken[k], a)
+		}
+	}
+	return nil
+}
+
+// Action is something that keys do, for a list.
+type Action struct {
+	Name string // by which other keys are bound to it
+	Keys []string
+	Does string
+}
+
+// Actions are all that other keys can be bound to, by name.
+func Actions() []Action {
+	m := Usual()
+	var list []Action
+	for _, a := range m.actions() {
+		if a.name != "" {
+			list = append(list, Action{a.name, a.key.Keys(), a.does})
+		}
+	}
+	slices.SortFunc(list, func(a, b Action) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// bind makes a binding whose help shows its first key.
+func bind(does string, keys ...string) key.Binding {
+	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(label(keys[0]), does))
+}
+
+// label is a key as it is shown.
+func label(name string) string {
+	if name == " " {
+		return "space"
+	}
+	return strings.Replace(name, "shift+", "S-", 1)
+}
+
+// Label is the key of a binding as it is shown.
+func Label(b key.Binding) string { return b.Help().Key }
 
 // Merge is a binding for the help alone: keys that belong together, under one word.
 func Merge(keys, does string) key.Binding {
 	return key.NewBinding(key.WithKeys(keys), key.WithHelp(keys, does))
 }
 
+// Pair is Merge of the keys of two bindings, with something between them.
+func Pair(a key.Binding, between string, b key.Binding, does string) key.Binding {
+	return Merge(strings.ReplaceAll(Label(a)+between+Label(b), "ctrl+", "^"), does)
+}
+
 // Global are the keys that work on every screen, in groups for the help. There are as many groups as titles.
 func (m Map) Global() (titles []string, groups [][]key.Binding) {
 	return []string{"Move", "Show", "Take away", "Program"}, [][]key.Binding{
-		{Merge("1-8", "screens"), Merge("j/k", "up and down"), m.Left, m.Right, Merge("g/G", "first, last"), Merge("^d/^u", "page"), Merge("tab/S-tab", "pane")},
+		{Pair(m.Tab[0], "-", m.Tab[len(m.Tab)-1], "screens"), Pair(m.Down, "/", m.Up, "up and down"), m.Left, m.Right, Pair(m.Top, "/", m.Bottom, "first, last"),
+			Pair(m.PageDown, "/", m.PageUp, "page"), Pair(m.NextPane, "/", m.PrevPane, "pane")},
 		{m.Enter, m.Back, m.Filter, m.Palette, m.Help, m.Pause, m.LastError},
 		{m.Copy, m.CopyPath, m.Cite, m.Open, m.Save},
 		{m.Reconnect, m.Pack, m.Profile, m.Theme, m.Mouse, m.Redraw, m.Quit, Merge("^c", "quit at once")},

@@ -2,6 +2,8 @@ package keymap_test
 
 import (
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -31,7 +33,7 @@ func bindings(m keymap.Map) map[string]key.Binding {
 func TestEveryKeyHasOneMeaning(t *testing.T) {
 	t.Parallel()
 	meaning := map[string]string{}
-	for name, b := range bindings(keymap.New()) {
+	for name, b := range bindings(keymap.Usual()) {
 		if len(b.Keys()) == 0 || b.Help().Key == "" || b.Help().Desc == "" {
 			t.Errorf("%s has no key or no words", name)
 		}
@@ -46,7 +48,7 @@ func TestEveryKeyHasOneMeaning(t *testing.T) {
 
 func TestGlobalIsComplete(t *testing.T) {
 	t.Parallel()
-	m := keymap.New()
+	m := keymap.Usual()
 	titles, groups := m.Global()
 	if len(titles) != len(groups) || len(keymap.Screens()) != len(m.Tab) {
 		t.Errorf("%d titles for %d groups, %d screens for %d keys", len(titles), len(groups), len(keymap.Screens()), len(m.Tab))
@@ -62,4 +64,42 @@ func TestGlobalIsComplete(t *testing.T) {
 			t.Errorf("%s (%s) is not in the help", b.Help().Key, b.Help().Desc)
 		}
 	}
+}
+
+// TestOtherKeys binds actions to other keys, and refuses what cannot be.
+func TestOtherKeys(t *testing.T) {
+	t.Parallel()
+	m, err := keymap.New(map[string][]string{"pause": {"space", "alt+p"}, "down": {"J"}, "screen-live": {"f1"}, "newest": {"b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(m.Pause.Keys(), []string{" ", "alt+p"}) || keymap.Label(m.Pause) != "space" || keymap.Label(m.Tab[0]) != "f1" || keymap.Label(m.Up) != "k" {
+		t.Errorf("pause %q, live %q", m.Pause.Keys(), m.Tab[0].Keys())
+	}
+	_, groups := m.Global()
+	if got := keymap.Label(groups[0][0]) + " " + keymap.Label(groups[0][1]); got != "f1-8 J/k" {
+		t.Errorf("the help has %s", got)
+	}
+	for want, changes := range map[string]map[string][]string{
+		"keys.paus: there is no such action": {"paus": {"x"}},
+		"keys.: there is no such action":     {"": {"x"}},
+		"keys.pause: it needs a key":         {"pause": nil},
+		`keys.pause: "spacebar" is no key`:   {"pause": {"spacebar"}},
+		`keys.pause: "" is no key`:           {"pause": {""}},
+		`keys.pause: "\a" is no key`:         {"pause": {"\a"}},
+		`"quit at once" and "pause"`:         {"pause": {"ctrl+c"}},
+		`"open" and "pause"`:                 {"pause": {"enter"}},
+		`"new brief (1 credit)" and "pause"`: {"pause": {"b"}},
+		`"compare" and "newest minute"`:      {"newest": {"d"}},
+	} {
+		if _, err := keymap.New(changes); err == nil || !strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), reversed(want)) {
+			t.Errorf("%v: %v, want %s", changes, err, want)
+		}
+	}
+}
+
+// reversed is want with the two that share a key in the other order.
+func reversed(want string) string {
+	a, b, _ := strings.Cut(want, " and ")
+	return b + " and " + a
 }

@@ -54,7 +54,7 @@ func (s *Live) Bindings() []key.Binding {
 	k := s.env.Keys
 	switch s.focus() {
 	case paneTree:
-		return []key.Binding{keymap.Merge("h/l", "fold"), k.Filter, k.Copy, k.CopyPath, k.NextPane, k.Pause}
+		return []key.Binding{keymap.Pair(k.Left, "/", k.Right, "fold"), k.Filter, k.Copy, k.CopyPath, k.NextPane, k.Pause}
 	case paneBrief:
 		return []key.Binding{k.Open, k.Cite, k.Brief, k.NextPane, k.Pause}
 	case paneHealth:
@@ -98,7 +98,7 @@ func (s *Live) list(p pane) *view.List {
 // filter is the filter of a pane.
 func (s *Live) filter(p pane) *typing.Filter {
 	if s.filters[p] == nil {
-		f := typing.NewFilter()
+		f := typing.NewFilter(s.env.Keys.Filter)
 		s.filters[p] = &f
 	}
 	return s.filters[p]

@@ -24,7 +24,7 @@ func env(t *testing.T, pack string, state json.RawMessage) *screen.Env {
 	t.Helper()
 	now := time.Date(2026, 11, 20, 20, 6, 0, 0, time.UTC)
 	th := theme.New(theme.Plain, theme.NoColor, false)
-	e := &screen.Env{Ctx: t.Context(), Session: session.New(pack, now, 0), Theme: &th, Keys: keymap.New()}
+	e := &screen.Env{Ctx: t.Context(), Session: session.New(pack, now, 0), Theme: &th, Keys: keymap.Usual()}
 	e.Session.Connection(session.Connection{Connected: true})
 	if state != nil {
 		e.Session.Event(session.Event{Type: api.EventDelta, State: api.StreamState{Pack: pack, State: state, TS: now}})

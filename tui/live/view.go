@@ -7,6 +7,7 @@ import (
 
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/crypto"
+	"github.com/contextd/contextd/tui/keymap"
 	"github.com/contextd/contextd/tui/screen"
 	"github.com/contextd/contextd/tui/spark"
 	"github.com/contextd/contextd/tui/text"
@@ -155,12 +156,12 @@ func (s *Live) drawBrief(box view.Box, width, height int) []string {
 	t, b := *s.env.Theme, s.env.Session.Brief
 	box.Title = "Brief"
 	if b == nil {
-		return box.Draw(t, []string{" No brief yet; b asks for it (1 credit)."}, width, height)
+		return box.Draw(t, []string{" No brief yet; " + keymap.Label(s.env.Keys.Brief) + " asks for it (1 credit)."}, width, height)
 	}
 	if b.BriefAt != nil {
 		box.Title += " " + b.BriefAt.In(s.env.Session.Now.Location()).Format("15:04")
 	}
-	box.Note = "2 all"
+	box.Note = keymap.Label(s.env.Keys.Tab[1]) + " all"
 	if box.Focus {
 		box.Note = "enter opens the source"
 	}
@@ -272,7 +273,7 @@ func (s *Live) chart(values []float64, width, height int) []string {
 		return nil
 	}
 	if len(values) < 2 {
-		lines := []string{t.Dim.On(" The curve begins with the second state."), t.Dim.On(" H loads the last hour (12 credits).")}
+		lines := []string{t.Dim.On(" The curve begins with the second state."), t.Dim.On(" " + keymap.Label(s.env.Keys.Trend) + " loads the last hour (12 credits).")}
 		return append(lines, make([]string, max(height-2, 0))...)[:height]
 	}
 	low, high := slices.Min(values), slices.Max(values)

@@ -85,7 +85,7 @@ func (b *buying) bindings() []key.Binding {
 	case b.bought.ended != nil:
 		return []key.Binding{keymap.Merge("esc", "close")}
 	}
-	list := []key.Binding{k.Code, keymap.Merge("y", "copy link"), k.Paid}
+	list := []key.Binding{k.Code, keymap.Merge(keymap.Label(k.Copy), "copy link"), k.Paid}
 	if b.env.Pay != nil {
 		list = append([]key.Binding{k.Wallet}, list...)
 	}
@@ -109,6 +109,8 @@ func (b *buying) update(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		return b.pay(msg.p), true
 	case looked:
 		return b.take(msg), true
+	case screen.Buy:
+		return b.choose(), true
 	case tea.KeyMsg:
 		return b.press(msg)
 	}
@@ -145,7 +147,7 @@ func (b *buying) pressPurchase(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 	switch {
 	case key.Matches(msg, k.Code):
 		if b.env.Theme.Glyphs.ASCII {
-			return screen.Tell("a code cannot be drawn with ASCII; y copies the link"), true
+			return screen.Tell("a code cannot be drawn with ASCII; " + keymap.Label(k.Copy) + " copies the link"), true
 		}
 		b.large = true
 	case key.Matches(msg, k.Copy):
@@ -391,7 +393,7 @@ func (b *buying) full(width, height int) []string {
 	}
 	lines := b.code(b.bought, width, height)
 	if lines == nil {
-		lines = []string{"The code is larger than this terminal.", "Any key goes back; y copies the link."}
+		lines = []string{"The code is larger than this terminal.", "Any key goes back; " + keymap.Label(b.env.Keys.Copy) + " copies the link."}
 	}
 	left := max(width-text.Width(lines[0]), 0) / 2
 	out := view.Blank(width, max(height-len(lines), 0)/2)

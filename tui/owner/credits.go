@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/keymap"
 	"github.com/contextd/contextd/tui/screen"
 	"github.com/contextd/contextd/tui/spark"
 	"github.com/contextd/contextd/tui/text"
@@ -144,7 +145,7 @@ func (s *Credits) View(width, height int) []string {
 	if s.balance == nil {
 		line := " Loading."
 		if !s.loading {
-			line = " The credits could not be loaded; R tries again."
+			line = " The credits could not be loaded; " + keymap.Label(s.env.Keys.Reload) + " tries again."
 		}
 		return view.Box{Title: "Credits", Focus: true}.Draw(t, []string{"", line}, width, height)
 	}

@@ -46,7 +46,7 @@ type (
 
 // NewKeys makes the screen.
 func NewKeys(env *screen.Env) *Keys {
-	return &Keys{env: env, filter: typing.NewFilter(), name: typing.NewInput("a name, such as my-agent", api.MaxKeyName)}
+	return &Keys{env: env, filter: typing.NewFilter(env.Keys.Filter), name: typing.NewInput("a name, such as my-agent", api.MaxKeyName)}
 }
 
 // Enter asks for the keys.
@@ -78,7 +78,7 @@ func (s *Keys) Bindings() []key.Binding {
 	case s.env.Account == nil:
 		return nil
 	case s.issued != nil:
-		return []key.Binding{keymap.Merge("y", "copy the key"), keymap.Merge("esc", "I have it")}
+		return []key.Binding{keymap.Merge(keymap.Label(k.Copy), "copy the key"), keymap.Merge("esc", "I have it")}
 	case s.name.Focused():
 		return []key.Binding{keymap.Merge("enter", "make the key"), keymap.Merge("esc", "do not")}
 	case s.env.ReadOnly:
@@ -148,11 +148,11 @@ func (s *Keys) press(msg tea.KeyMsg) tea.Cmd {
 
 // pressIssued applies a key while the new key is shown.
 func (s *Keys) pressIssued(msg tea.KeyMsg) tea.Cmd {
-	switch msg.String() {
-	case "y":
+	switch {
+	case key.Matches(msg, s.env.Keys.Copy):
 		s.copied = true
 		return screen.CopyText(s.issued.Key, "the new key")
-	case "esc":
+	case msg.Type == tea.KeyEsc:
 		s.issued = nil
 	}
 	return nil
@@ -258,9 +258,9 @@ func (s *Keys) lines(width, height int) []string {
 	case !s.loaded && s.loading:
 		return []string{"", " Loading."}
 	case !s.loaded:
-		return []string{"", " The keys could not be loaded; R tries again."}
+		return []string{"", " The keys could not be loaded; " + keymap.Label(s.env.Keys.Reload) + " tries again."}
 	case len(s.rows) == 0:
-		return []string{"", " No key yet; n makes one."}
+		return []string{"", " No key yet; " + keymap.Label(s.env.Keys.NewKey) + " makes one."}
 	case len(rows) == 0:
 		return []string{"", " No key matches the filter."}
 	}
@@ -286,7 +286,7 @@ func (s *Keys) lines(width, height int) []string {
 // issuedLines show the new key.
 func (s *Keys) issuedLines() []string {
 	t := *s.env.Theme
-	note := "y copies it. The service keeps only its hash: nobody can show it again."
+	note := keymap.Label(s.env.Keys.Copy) + " copies it. The service keeps only its hash: nobody can show it again."
 	if s.copied {
 		note = t.Good.On(t.Glyphs.OK) + " copied. esc when you have it."
 	}

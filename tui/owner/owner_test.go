@@ -55,7 +55,7 @@ func env(t *testing.T, a screen.Account) *screen.Env {
 	t.Helper()
 	th := theme.New(theme.Plain, theme.NoColor, false)
 	return &screen.Env{Ctx: t.Context(), Session: session.New(api.PackCrypto, time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), 0), Theme: &th,
-		Keys: keymap.New(), Account: a, KeyID: "cv_test_00000001"}
+		Keys: keymap.Usual(), Account: a, KeyID: "cv_test_00000001"}
 }
 
 // settle runs a command and all that follows from it, and returns what was asked of the program.

@@ -11,6 +11,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/keymap"
 	"github.com/contextd/contextd/tui/text"
 	"github.com/contextd/contextd/tui/theme"
 	"github.com/contextd/contextd/tui/view"
@@ -100,7 +101,7 @@ func (s *Brief) View(width, height int) []string {
 	t, now := *s.env.Theme, s.env.Session
 	b := now.Brief
 	if b == nil {
-		return view.Box{Title: "Brief", Focus: true}.Draw(t, []string{"", " No brief yet. Press b to ask for it; the call costs 1 credit."}, width, height)
+		return view.Box{Title: "Brief", Focus: true}.Draw(t, []string{"", " No brief yet. Press " + keymap.Label(s.env.Keys.Brief) + " to ask for it; the call costs 1 credit."}, width, height)
 	}
 	cited := Cited(b)
 	title := "Brief"
@@ -113,7 +114,7 @@ func (s *Brief) View(width, height int) []string {
 	s.scroll = max(0, min(s.scroll, len(lines)-room))
 	note := ""
 	if len(lines) > room {
-		note = fmt.Sprintf("^d/^u scroll, line %d of %d", s.scroll+1, len(lines))
+		note = fmt.Sprintf("%s scroll, line %d of %d", keymap.Label(keymap.Pair(s.env.Keys.PageDown, "/", s.env.Keys.PageUp, "")), s.scroll+1, len(lines))
 	}
 	var body []string
 	for _, line := range lines[s.scroll:min(len(lines), s.scroll+max(room, 0))] {
@@ -123,7 +124,7 @@ func (s *Brief) View(width, height int) []string {
 	list := s.cited.Rows(t, len(cited), width-2, below-2, true, func(i int) string { return s.env.SourceLine(cited[i], width-4) })
 	return view.Stack(
 		view.Box{Title: title, Note: note}.Draw(t, body, width, height-below),
-		view.Box{Title: "Sources it cites", Note: "enter opens, c copies", Focus: true}.Draw(t, list, width, below))
+		view.Box{Title: "Sources it cites", Note: "enter opens, " + keymap.Label(s.env.Keys.Cite) + " copies", Focus: true}.Draw(t, list, width, below))
 }
 
 // SourceLine is a citation as a line of width columns: its number, its source, when that answered and its address.

@@ -53,7 +53,7 @@ type looked struct {
 
 // NewHistory makes the screen.
 func NewHistory(env *Env) *History {
-	return &History{env: env, minutes: map[time.Time]*api.MindResponse{}, toNow: true, filter: typing.NewFilter()}
+	return &History{env: env, minutes: map[time.Time]*api.MindResponse{}, toNow: true, filter: typing.NewFilter(env.Keys.Filter)}
 }
 
 // Enter does nothing: a minute costs a credit, and only a key asks for it.
@@ -65,7 +65,7 @@ func (s *History) Typing() bool { return s.filter.Typing() }
 // Bindings are the keys of the screen.
 func (s *History) Bindings() []key.Binding {
 	k := s.env.Keys
-	return []key.Binding{keymap.Merge("[ ]", "minute"), keymap.Merge("{ }", "hour"), k.Compare, k.Now, k.Filter, k.Copy, k.CopyPath}
+	return []key.Binding{keymap.Pair(k.MinuteBack, " ", k.MinuteOn, "minute"), keymap.Pair(k.HourBack, " ", k.HourOn, "hour"), k.Compare, k.Now, k.Filter, k.Copy, k.CopyPath}
 }
 
 // Update applies keys and answers.
@@ -180,11 +180,10 @@ func (s *History) take(msg looked) tea.Cmd {
 		s.asking = time.Time{}
 	}
 	if msg.err != nil {
-		problem, _ := Fail(msg.err).(Failed)
 		if s.at.Equal(msg.at) {
-			s.failed = problem.Problem.What
+			s.failed = Explain(s.env.Keys, msg.err).What
 		}
-		return Send(problem)
+		return Send(Fail(msg.err))
 	}
 	if len(s.minutes) >= maxMinutes {
 		kept := s.minutes[s.before]
@@ -269,7 +268,9 @@ func (s *History) View(width, height int) []string {
 func (s *History) where(width int) []string {
 	t, zone := *s.env.Theme, s.env.Session.Now.Location()
 	if s.at.IsZero() {
-		return []string{" Enter loads the newest minute that is over, " + s.newest().In(zone).Format("15:04") + " (1 credit).", " [ and ] step by a minute, { and } by an hour."}
+		k := s.env.Keys
+		return []string{" Enter loads the newest minute that is over, " + s.newest().In(zone).Format("15:04") + " (1 credit).",
+			fmt.Sprintf(" %s and %s step by a minute, %s and %s by an hour.", keymap.Label(k.MinuteBack), keymap.Label(k.MinuteOn), keymap.Label(k.HourBack), keymap.Label(k.HourOn))}
 	}
 	head := t.Bold.On(s.at.In(zone).Format("Mon 2006-01-02 15:04 MST")) + "   " + text.Age(s.env.Session.ServiceNow().Sub(s.at)) + " ago"
 	here := s.minutes[s.at]

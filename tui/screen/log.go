@@ -21,7 +21,7 @@ type Log struct {
 }
 
 // NewLog makes the screen.
-func NewLog(env *Env) *Log { return &Log{env: env, filter: typing.NewFilter()} }
+func NewLog(env *Env) *Log { return &Log{env: env, filter: typing.NewFilter(env.Keys.Filter)} }
 
 // Enter goes to the newest.
 func (s *Log) Enter() tea.Cmd {

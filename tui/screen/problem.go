@@ -8,12 +8,20 @@ import (
 
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/keymap"
 	"github.com/contextd/contextd/tui/session"
 	"github.com/contextd/contextd/tui/text"
 )
 
-// Explain makes the Problem of an error.
-func Explain(err error) session.Problem {
+// Unopened is an address that no browser could be brought to show.
+type Unopened struct{ URL string }
+
+// Error says so.
+func (e *Unopened) Error() string { return "no browser opened " + e.URL }
+
+// Explain makes the Problem of an error, for who has such keys.
+func Explain(keys keymap.Map, err error) session.Problem {
+	again := keymap.Label(keys.Reconnect) + " tries again"
 	if err == nil {
 		return session.Problem{What: "no connection"}
 	}
@@ -23,11 +31,14 @@ func Explain(err error) session.Problem {
 	lost, ok := errors.AsType[*sdk.TransportError](err)
 	switch {
 	case ok && lost.Timeout() || errors.Is(err, context.DeadlineExceeded):
-		return session.Problem{What: "the service did not answer in time", Next: "r tries again"}
+		return session.Problem{What: "the service did not answer in time", Next: again}
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return session.Problem{What: "nothing answers at the address of the service", Next: "is it running? r tries again at once"}
+		return session.Problem{What: "nothing answers at the address of the service", Next: "is it running? " + again + " at once"}
 	case ok:
-		return session.Problem{What: text.Line(lost.Err.Error()), Next: "r tries again at once"}
+		return session.Problem{What: text.Line(lost.Err.Error()), Next: again + " at once"}
+	}
+	if shown, ok := errors.AsType[*Unopened](err); ok {
+		return session.Problem{What: shown.Error(), Next: keymap.Label(keys.Copy) + " copies it"}
 	}
 	return session.Problem{What: text.Line(err.Error())}
 }

@@ -96,7 +96,7 @@ type (
 	// Told shows a line for some seconds.
 	Told struct{ Text string }
 	// Failed shows an error until it is sent away.
-	Failed struct{ Problem session.Problem }
+	Failed struct{ Err error }
 	// Confirm asks the user, and runs Yes if he agrees. What he has to type to agree is in Typed, "" for the key y.
 	Confirm struct {
 		Question string
@@ -120,6 +120,8 @@ type (
 		Credits int64
 		Foreign bool
 	}
+	// Buy begins a purchase, on the screen that does.
+	Buy struct{}
 	// Switched says that another pack is shown from now on.
 	Switched struct{}
 	// ThemeSet says that the theme has changed.
@@ -146,13 +148,13 @@ func Tell(line string) tea.Cmd { return Send(Told{line}) }
 func CopyText(text, what string) tea.Cmd { return Send(Copy{text, what}) }
 
 // Fail makes the message of an error.
-func Fail(err error) tea.Msg { return Failed{Explain(err)} }
+func Fail(err error) tea.Msg { return Failed{err} }
 
 // CopyCite makes the command that copies the citation of a source, as a line of Markdown.
 func (e *Env) CopyCite(ref int) tea.Cmd {
 	c := e.Session.Citation(ref)
 	if c == nil {
-		return Tell("the sources are not known yet: b asks for the brief (1 credit)")
+		return e.noSources()
 	}
 	line := "- [" + c.SourceID + "](" + c.URL + "), fetched " + c.FetchedAt.UTC().Format("2006-01-02 15:04 UTC")
 	return CopyText(line, "the citation of "+c.SourceID)
@@ -162,9 +164,14 @@ func (e *Env) CopyCite(ref int) tea.Cmd {
 func (e *Env) OpenCite(ref int) tea.Cmd {
 	c := e.Session.Citation(ref)
 	if c == nil {
-		return Tell("the sources are not known yet: b asks for the brief (1 credit)")
+		return e.noSources()
 	}
 	return Send(Open{c.URL})
+}
+
+// noSources makes the command that says why there is no source.
+func (e *Env) noSources() tea.Cmd {
+	return Tell("the sources are not known yet: " + keymap.Label(e.Keys.Brief) + " asks for the brief (1 credit)")
 }
 
 // AskBrief makes the command that asks for the brief, at a credit.

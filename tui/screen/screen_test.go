@@ -28,7 +28,7 @@ func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 func env(t *testing.T) *screen.Env {
 	t.Helper()
 	th := theme.New(theme.Plain, theme.NoColor, false)
-	return &screen.Env{Ctx: t.Context(), Session: session.New(api.PackCrypto, noon(), 2), Theme: &th, Keys: keymap.New()}
+	return &screen.Env{Ctx: t.Context(), Session: session.New(api.PackCrypto, noon(), 2), Theme: &th, Keys: keymap.Usual()}
 }
 
 // brief has two sources that it cites and one that it does not.
@@ -194,13 +194,14 @@ func TestExplain(t *testing.T) {
 		"timeout":  {&sdk.TransportError{Err: context.DeadlineExceeded}, "did not answer in time", "r tries again"},
 		"hostile":  {&sdk.TransportError{Err: errors.New("a\x1b[31mb")}, "ab", "r tries again"},
 		"other":    {errors.New("odd"), "odd", ""},
+		"browser":  {&screen.Unopened{URL: "https://example.org"}, "no browser opened https://example.org", "y copies it"},
 		"no key":   {&api.Error{Status: 402, Reason: api.ReasonPaymentRequired, Message: "pay"}, "a key is needed", "ctx keys create"},
 		"revoked":  {&api.Error{Status: 401, Reason: api.ReasonKeyRevoked, Message: "revoked"}, "revoked", "ctx keys create"},
 		"session":  {&api.Error{Status: 401, Reason: api.ReasonInvalidSession}, "not signed in", "ctx auth login"},
 		"quota":    {&api.Error{Status: 429, Reason: api.ReasonQuotaExhausted, Message: "used up", RetryAfter: 90 * time.Second}, "used up", "try again in 1m30s"},
 		"no words": {&api.Error{Status: 500}, "status 500", ""},
 	} {
-		p := screen.Explain(test.err)
+		p := screen.Explain(keymap.Usual(), test.err)
 		if !strings.Contains(p.What, test.what) || !strings.Contains(p.Next, test.next) || strings.ContainsRune(p.String(), '\x1b') {
 			t.Errorf("%s: %+v", name, p)
 		}

@@ -70,7 +70,7 @@ func (s *Search) Bindings() []key.Binding {
 	if s.Typing() {
 		return []key.Binding{keymap.Merge("enter", "to the matches"), keymap.Merge("esc", "stop typing"), keymap.Merge("^u", "clear")}
 	}
-	return []key.Binding{keymap.Merge("/", "search"), k.Copy, k.CopyPath}
+	return []key.Binding{keymap.Merge(keymap.Label(k.Filter), "search"), k.Copy, k.CopyPath}
 }
 
 // Update applies keys and answers.
@@ -131,7 +131,7 @@ func (s *Search) press(msg tea.KeyMsg) tea.Cmd {
 	k := s.env.Keys
 	switch {
 	case s.env.Move(&s.list, s.matches(), msg):
-	case key.Matches(msg, k.Filter), msg.String() == "i":
+	case key.Matches(msg, k.Filter):
 		s.input.Focus()
 		s.offered = false
 	case s.list.Cursor >= s.matches():

@@ -30,7 +30,9 @@ type source struct {
 }
 
 // NewSources makes the screen.
-func NewSources(env *Env) *Sources { return &Sources{env: env, filter: typing.NewFilter()} }
+func NewSources(env *Env) *Sources {
+	return &Sources{env: env, filter: typing.NewFilter(env.Keys.Filter)}
+}
 
 // Enter does nothing.
 func (s *Sources) Enter() tea.Cmd { return nil }

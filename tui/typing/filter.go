@@ -1,16 +1,22 @@
 package typing
 
 import (
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/contextd/contextd/tui/theme"
 )
 
-// Filter is a filter that is typed after "/". It is kept until it is emptied. Make it with NewFilter.
-type Filter struct{ input Input }
+// Filter is a filter that is typed after a key. It is kept until it is emptied. Make it with NewFilter.
+type Filter struct {
+	input Input
+	on    key.Binding
+}
 
-// NewFilter makes an empty filter.
-func NewFilter() Filter { return Filter{NewInput("letters of a name; ! for all others", 80)} }
+// NewFilter makes an empty filter, to be typed after the key on.
+func NewFilter(on key.Binding) Filter {
+	return Filter{NewInput("letters of a name; ! for all others", 80), on}
+}
 
 // Typing reports whether the filter is being typed.
 func (f *Filter) Typing() bool { return f.input.Focused() }
@@ -40,7 +46,7 @@ func (f *Filter) Update(msg tea.Msg) bool {
 	}
 	if !f.Typing() {
 		switch {
-		case pressed.String() == "/":
+		case key.Matches(pressed, f.on):
 			f.input.Focus()
 			return true
 		case pressed.Type == tea.KeyEsc && f.Value() != "":

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/contextd/contextd/tui/text"
@@ -82,7 +83,7 @@ func TestInputView(t *testing.T) {
 
 func TestFilter(t *testing.T) {
 	t.Parallel()
-	f := typing.NewFilter()
+	f := typing.NewFilter(key.NewBinding(key.WithKeys("/")))
 	if f.Update(runes("x")) || f.Update(keyed(tea.KeyEsc)) || f.Update(tea.WindowSizeMsg{}) {
 		t.Error("took a key that is none for it")
 	}
