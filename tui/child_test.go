@@ -11,6 +11,7 @@ import (
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
+	"github.com/contextd/contextd/tui/recording"
 	"github.com/contextd/contextd/tui/theme"
 )
 
@@ -42,7 +43,7 @@ func child() {
 		fmt.Println("ended with:", tui.Run(context.Background(), profile("one")))
 		return
 	}
-	stream := tui.Replay(func() (io.ReadCloser, error) { return os.Open(os.Getenv("RECORDING")) }, time.Millisecond)
+	stream := recording.Play(func() (io.ReadCloser, error) { return os.Open(os.Getenv("RECORDING")) }, time.Millisecond)
 	err := tui.Run(context.Background(), tui.Config{Stream: stream, Recording: true, Pack: api.PackCrypto, Theme: theme.Mono})
 	fmt.Println("ended with:", err)
 }

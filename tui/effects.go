@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/contextd/contextd/tui/recording"
 	"github.com/contextd/contextd/tui/screen"
 	"github.com/contextd/contextd/tui/text"
 )
@@ -37,7 +39,7 @@ func (m *Model) browse(url string) tea.Cmd {
 	}
 	m.tell("opening " + url)
 	return func() tea.Msg {
-		if err := open(ctx, url); err != nil {
+		if err := open(context.WithoutCancel(ctx), url); err != nil { // the browser outlives this screen
 			return screen.Fail(&screen.Unopened{URL: url})
 		}
 		return nil
@@ -63,7 +65,7 @@ func (m *Model) save() tea.Cmd {
 		if err != nil {
 			return screen.Fail(fmt.Errorf("save: %w", err))
 		}
-		err = record(file, events)
+		err = recording.Write(file, events)
 		if closed := file.Close(); err == nil {
 			err = closed
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
+	"github.com/contextd/contextd/tui/recording"
 	"github.com/contextd/contextd/tui/theme"
 )
 
@@ -410,10 +411,10 @@ func (d *desk) press(keys ...string) {
 	}
 }
 
-// recording makes the program show a file in place of a service.
-func recording(path string) func(*tui.Config) {
+// ofFile makes the program show a file in place of a service.
+func ofFile(path string) func(*tui.Config) {
 	return func(c *tui.Config) {
-		c.Stream = tui.Replay(func() (io.ReadCloser, error) { return os.Open(path) }, time.Millisecond)
+		c.Stream = recording.Play(func() (io.ReadCloser, error) { return os.Open(path) }, time.Millisecond)
 		c.Recording, c.Service, c.Account = true, nil, nil
 	}
 }

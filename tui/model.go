@@ -50,6 +50,7 @@ type Model struct {
 	notice        []string         // the last error in full, nil while it is not asked for
 	briefOf       string           // pack whose brief was asked for
 	crashed       string           // file that tells of a crash
+	goingTo       string           // profile that is being asked for, "" for none
 	next          *Config          // to go on with after the end, nil for nothing
 }
 
@@ -65,7 +66,7 @@ func New(ctx context.Context, c Config) *Model {
 	m.clip = clip.Clipboard{Terminal: c.Out, Env: c.Env}
 	m.env = &screen.Env{Ctx: ctx, Session: session.New(c.Pack, c.Now(), c.SearchCap), Theme: &m.theme, Keys: *c.Keys,
 		Service: c.Service, Account: c.Account, Seller: c.Seller, Pay: c.Pay, KeyID: c.KeyID, ReadOnly: c.ReadOnly}
-	m.env.Session.Mouse, m.env.Session.Recorded = true, c.Recording
+	m.env.Session.Mouse, m.env.Session.Recorded = !c.mouseOff, c.Recording
 	e := m.env
 	m.screens = [8]screen.Screen{live.New(e), screen.NewBrief(e), screen.NewSearch(e), screen.NewHistory(e), screen.NewSources(e),
 		owner.NewKeys(e), owner.NewCredits(e), screen.NewLog(e)}
@@ -109,8 +110,8 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 		m.asked = newAsked(msg)
 	case screen.Briefed:
 		m.briefed(msg)
-	case goOver:
-		cmd = m.goOver(msg.to)
+	case ownMessage:
+		cmd = msg.apply(m)
 	case screen.Balanced:
 		m.env.Session.Balance, m.env.Session.Foreign = &msg.Credits, msg.Foreign
 	default:

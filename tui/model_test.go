@@ -92,13 +92,12 @@ func TestPause(t *testing.T) {
 	d.shows("● LIVE")
 }
 
-// TestOtherKeys gives every action of a letter another key, and checks that those do it, that the letters do nothing, and that no hint
-// names a letter.
+// TestOtherKeys gives every action another key, and checks that those do it, that the usual ones do nothing, and that no hint names one.
 func TestOtherKeys(t *testing.T) {
 	t.Parallel()
-	changes := map[string][]string{}
+	changes := map[string][]string{"next-pane": {"f2"}, "page-down": {"f3"}, "page-up": {"f4"}}
 	for _, a := range keymap.Actions() {
-		if len(a.Keys[0]) == 1 && !strings.HasPrefix(a.Name, "screen-") {
+		if len(a.Keys[0]) == 1 {
 			changes[a.Name] = []string{"alt+" + a.Keys[0]}
 		}
 	}
@@ -106,28 +105,72 @@ func TestOtherKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := live(t, 120, 40, func(c *tui.Config) { c.Keys = &keys })
-	alt := func(r rune) { d.apply(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: true}) }
-	hint := regexp.MustCompile(`(^|[^+\w])[a-zA-Z!?:@/] (asks|tries|goes|copies|loads|makes|quits|all|help|quit|source|cite|copy|filter|sort|pause|more)\b`)
-	said := func(where string) {
-		t.Helper()
-		if found := hint.FindString(d.view()); found != "" {
-			t.Errorf("%s: %q in\n%s", where, found, d.view())
-		}
+	for name, account := range map[string]bool{"signed in": true, "signed out": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := sit(t, 120, 40, func(c *tui.Config) {
+				if c.Keys = &keys; !account {
+					c.Account = nil
+				}
+			})
+			withOtherKeys(d)
+		})
 	}
-	d.press("p", "q", "?", "@")
-	if strings.Contains(d.view(), "PAUSED") || d.quit {
-		t.Errorf("letters do something:\n%s", d.view())
+}
+
+// usualHint is a hint that names a usual key.
+var usualHint = regexp.MustCompile(`(^|[^+\w])([a-zA-Z0-9!?:@/]|\^.|tab) (asks|tries|goes|copies|loads|makes|quits|closes|compares|opens|steps?|scroll|all|more|help|quit|source|cite|copy|filter|sort|pause|pane)\b|with [a-z],|tab:`)
+
+// withOtherKeys goes to every screen with alt and the usual key.
+func withOtherKeys(d *desk) {
+	d.t.Helper()
+	d.fake.snapshot = func(at time.Time) (*api.MindResponse, error) {
+		return &api.MindResponse{State: moved(d.t), Freshness: api.Freshness{GeneratedAt: at.Add(43 * time.Second), AgeSeconds: 17}}, nil
+	}
+	alt := func(r rune) { d.apply(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: true}) }
+	clean := func(where string) {
+		d.t.Helper()
+		for _, size := range [][2]int{{120, 40}, {60, 16}} {
+			d.apply(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+			if found := usualHint.FindString(d.view()); found != "" {
+				d.t.Errorf("%s: %q in\n%s", where, found, d.view())
+			}
+		}
+		d.apply(tea.WindowSizeMsg{Width: 120, Height: 40})
+	}
+	d.fake.events <- sdk.Connection{Connected: true}
+	d.fake.events <- delta(state(d.t), 42*time.Second)
+	d.shows("Top movers")
+	d.shows("Bitcoin trades at")
+	d.press("p", "q", "?", "@", "5")
+	if strings.Contains(d.view(), "PAUSED") || d.quit || !strings.Contains(d.view(), "Top movers") {
+		d.t.Errorf("usual keys do something:\n%s", d.view())
 	}
 	alt('p')
 	d.shows("‖ PAUSED")
 	d.shows("alt+p goes on")
 	alt('p')
-	visit(d, said)
-	d.press("1")
+	for i, name := range keymap.Screens() {
+		alt(rune('1' + i))
+		d.shows("[alt+" + string(rune('1'+i)) + " " + name + "]")
+		clean(name)
+		switch name {
+		case "Search":
+			d.press("bitcoin")
+			d.shows("of 5 matches")
+			d.press("esc")
+		case "History":
+			d.press("enter")
+			d.shows("differences from now")
+			alt('d')
+			d.shows("alt+d compares with now")
+		}
+		clean(name)
+	}
+	alt('1')
 	alt('?')
 	d.shows("any key closes")
-	said("help")
+	clean("help")
 	d.press("x")
 	d.clock.pass(time.Minute) // what was told last gives way
 	d.fake.events <- sdk.Connection{Err: &sdk.TransportError{Err: syscall.ECONNREFUSED}, Wait: time.Second}
@@ -283,29 +326,45 @@ func TestOtherProfile(t *testing.T) {
 	d.press("@")
 	d.shows("there is no other profile")
 
-	var asked []string
+	var asked, closed []string
 	wrong := errors.New("the key is locked away")
+	hold := make(chan struct{}, 10)
 	d = live(t, 80, 24, func(c *tui.Config) {
-		c.Profile, c.Profiles = "prod", []string{"default", "home", "prod"}
+		c.Profile, c.Profiles = "prod", []string{"home", "home-of-others-with-a-long-name", "prod"}
 		c.Switch = func(profile string) (tui.Config, error) {
 			asked = append(asked, profile)
-			return tui.Config{}, wrong
+			<-hold
+			return tui.Config{Close: func() { closed = append(closed, profile) }}, wrong
 		}
 	})
 	d.press("@")
-	d.shows("profile home")
+	d.shows("profile home-of-others-wi")
 	d.shows("shown now")
 	d.press("ho", "enter")
+	d.shows("going over to home")
+	d.press("q", "@", "5") // nothing begins until it is clear
+	if d.quit || !strings.Contains(d.view(), "[1 Live]") {
+		t.Errorf("keys do something on the way:\n%s", d.view())
+	}
+	hold <- struct{}{}
 	d.shows("the key is locked away")
+
 	wrong = nil
 	d.press("esc")
 	buy(d)
 	d.press("1", "@", "home", "enter")
 	d.shows("Go over while a purchase waits?")
 	d.press("n", "@", "prod", "enter", "@", "home", "enter", "y")
+	d.shows("going over to home")
+	d.fake.deposits <- settled(api.DepositVerified) // which ends the purchase that was asked about
+	d.shows("10,000 credits are yours")
+	hold <- struct{}{}
+	d.shows("something came that you should see first")
+	d.press("@", "home", "enter")
+	hold <- struct{}{}
 	d.until("end", func(string) bool { return d.quit })
-	if !slices.Equal(asked, []string{"home", "home"}) {
-		t.Errorf("asked for %q", asked)
+	if !slices.Equal(asked, []string{"home", "home", "home"}) || !slices.Equal(closed, []string{"home"}) {
+		t.Errorf("asked for %q, closed %q", asked, closed)
 	}
 }
 
@@ -383,7 +442,7 @@ func TestSaveAndReplay(t *testing.T) {
 	d.press("S")
 	d.shows("save: open")
 
-	again := sit(t, 120, 40, recording(files[0]))
+	again := sit(t, 120, 40, ofFile(files[0]))
 	again.shows("RECORDING")
 	again.shows("91,500.10")
 	again.shows("a source failed")
@@ -401,7 +460,7 @@ func TestBrokenRecording(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{file: "line 1 of the recording is no event", file + ".gone": "no such file"} {
-		d := sit(t, 120, 40, recording(path))
+		d := sit(t, 120, 40, ofFile(path))
 		d.shows(want)
 	}
 }

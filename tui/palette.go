@@ -79,7 +79,21 @@ func (p *palette) matching(all []command) (list []command, argument string) {
 			list = append(list, c)
 		}
 	}
+	slices.SortStableFunc(list, func(a, b command) int { return rank(b.name, typed) - rank(a.name, typed) })
 	return list, argument
+}
+
+// rank is higher for a name that is what was typed, or begins so; its last word will do.
+func rank(name, typed string) int {
+	typed = strings.ToLower(strings.TrimSpace(typed))
+	_, last, _ := strings.Cut(name, " ")
+	switch {
+	case name == typed || last == typed:
+		return 2
+	case strings.HasPrefix(name, typed) || strings.HasPrefix(last, typed):
+		return 1
+	}
+	return 0
 }
 
 // pressPalette applies a key to the palette.
@@ -115,10 +129,13 @@ func (m *Model) pressPalette(msg tea.KeyMsg) tea.Cmd {
 // draw draws the palette over lines.
 func (p *palette) draw(t theme.Theme, all []command, lines []string, width int) []string {
 	list, _ := p.matching(all)
-	inner := min(width-10, 60)
+	inner, names := min(width-10, 60), 16
+	for _, c := range list {
+		names = max(names, min(text.Width(c.name), inner/2))
+	}
 	said := []string{"", ":" + p.input.View(t, inner-2), ""}
 	rows := p.list.Rows(t, len(list), inner, min(max(len(lines)-8, 3), 12), true, func(i int) string {
-		return text.Fit(list[i].name, 16, t.Glyphs.Ellipsis) + " " + t.Dim.On(list[i].does)
+		return text.Fit(list[i].name, names, t.Glyphs.Ellipsis) + " " + t.Dim.On(list[i].does)
 	})
 	if len(list) == 0 {
 		rows = []string{" no such command"}

@@ -37,6 +37,8 @@ func (m *Model) press(msg tea.KeyMsg) tea.Cmd {
 	switch {
 	case key.Matches(msg, k.Kill):
 		return tea.Quit
+	case m.goingTo != "":
+		return nil
 	case m.asked != nil:
 		return m.pressAsked(msg)
 	case m.palette != nil:
@@ -152,7 +154,7 @@ func (m *Model) lastError() {
 
 // mouse gives a click or a turn of the wheel to tabs or screen.
 func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
-	if m.asked != nil || m.palette != nil || m.tooSmall() {
+	if m.asked != nil || m.palette != nil || m.goingTo != "" || m.tooSmall() {
 		return nil
 	}
 	switch {

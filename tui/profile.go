@@ -6,16 +6,29 @@ import (
 	"github.com/contextd/contextd/tui/screen"
 )
 
-// goOver says that what is shown from now on is that of another profile.
-type goOver struct{ to Config }
+type (
+	// ownMessage is a message about the program as a whole.
+	ownMessage interface{ apply(m *Model) tea.Cmd }
+	// goOver asks for another profile.
+	goOver struct{ profile string }
+	// went says what came of that.
+	went struct {
+		config   Config
+		err      error
+		purchase string // that waited, and that the user was asked about
+	}
+)
 
 // profiles opens the list of profiles, if there is another one.
 func (m *Model) profiles() {
-	if m.cfg.Switch == nil {
+	switch {
+	case m.cfg.Recording:
+		m.tell("a recording has no profile")
+	case m.cfg.Switch == nil:
 		m.tell("there is no other profile; ctx profile add NAME makes one")
-		return
+	default:
+		m.palette = newPalette("profile ")
 	}
-	m.palette = newPalette("profile ")
 }
 
 // profileCommands are the commands that go over to a profile.
@@ -33,24 +46,39 @@ func (m *Model) profileCommands() (list []command) {
 	return list
 }
 
-// switchProfile goes over to another profile, unless there is none to be had: then all stays as it is.
+// switchProfile goes over to another profile, after a question while a purchase waits.
 func (m *Model) switchProfile(name string) tea.Cmd {
 	if name == m.cfg.Profile {
 		return nil
 	}
-	configure := m.cfg.Switch
-	return m.leave("Go over while a purchase waits?", func() tea.Msg {
-		to, err := configure(name)
-		if err != nil {
-			return screen.Fail(err)
-		}
-		return goOver{to}
-	})
+	return m.leave("Go over while a purchase waits?", screen.Send(goOver{name}))
 }
 
-// goOver ends the program, for Run to go on with another Config. How it looks stays.
-func (m *Model) goOver(to Config) tea.Cmd {
-	to.Theme, to.Depth, to.ASCII = m.theme.Name, m.cfg.Depth, m.cfg.ASCII
-	m.next = &to
+// apply asks for what the profile needs, which may have to wait for a keyring. Until it is there, no key begins anything that would be lost.
+func (msg goOver) apply(m *Model) tea.Cmd {
+	m.goingTo = msg.profile
+	m.tell("going over to " + msg.profile)
+	configure, purchase := m.cfg.Switch, m.env.Session.Purchase
+	return func() tea.Msg {
+		c, err := configure(msg.profile)
+		return went{c, err, purchase}
+	}
+}
+
+// apply ends the program, for Run to go on with the other profile, in the same looks. All stays as it is where that profile cannot be had, and
+// where something came meanwhile that would not be seen: a new key, a purchase.
+func (msg went) apply(m *Model) tea.Cmd {
+	m.goingTo = ""
+	if msg.err != nil {
+		return screen.Send(screen.Fail(msg.err))
+	}
+	if m.typing() || m.env.Session.Purchase != msg.purchase {
+		msg.config.close()
+		m.tell("something came that you should see first")
+		return nil
+	}
+	next := msg.config
+	next.Theme, next.Depth, next.ASCII, next.mouseOff = m.theme.Name, m.cfg.Depth, m.cfg.ASCII, !m.env.Session.Mouse
+	m.next = &next
 	return tea.Quit
 }

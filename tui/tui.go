@@ -65,6 +65,15 @@ type Config struct {
 	SaveDir  string                                      // where the stream is saved to, "" is the working directory
 	CrashDir string                                      // where a crash is told, "" is nowhere
 	Close    func()                                      // frees what this Config holds, at its end; nil does nothing
+
+	mouseOff bool // the user has left clicks to the terminal
+}
+
+// close frees what c holds.
+func (c Config) close() {
+	if c.Close != nil {
+		c.Close()
+	}
 }
 
 // withDefaults fills what was left out.
@@ -138,13 +147,14 @@ func run(ctx context.Context, c Config) (next *Config, err error) {
 	defer func() {
 		cancel()
 		m.feed.wait()
-		if c.Close != nil {
-			c.Close()
-		}
+		c.close()
 	}()
 	const framesPerSecond = 20 // what comes in between is drawn once
-	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithAltScreen(), tea.WithMouseCellMotion(),
-		tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond))
+	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond)}
+	if !c.mouseOff {
+		options = append(options, tea.WithMouseCellMotion())
+	}
+	p := tea.NewProgram(m, options...)
 	_, err = p.Run()
 	switch {
 	case errors.Is(err, tea.ErrProgramPanic):

@@ -24,6 +24,7 @@ import (
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/keymap"
 )
 
 // System is what surrounds the program.
@@ -138,6 +139,10 @@ func (a *App) Key() (key sdk.Key, origin string, err error) {
 		return sdk.NewKey(env), "environment " + sdk.EnvAPIKey, nil
 	}
 	if file.Text != "" {
+		if address := c.Get(config.BaseURL); file.Origin == "file" && strings.HasPrefix(address.Origin, "profile ") {
+			return sdk.Key{}, "", Invalid("%s has an address of its own, and the key file of the whole configuration is for another", address.Origin).
+				WithHint("ctx config set api_key_file FILE -p %s", c.Profile())
+		}
 		key, err := config.ReadKey(file.Text, a.In)
 		if err != nil {
 			return sdk.Key{}, "", Invalid("%w", err)
@@ -220,6 +225,19 @@ func (a *App) Pack(args []string) (string, error) {
 		return "", err
 	}
 	return c.Get(config.Pack).Text, nil
+}
+
+// Shortcuts are the keys of the terminal UI, by the configuration.
+func (a *App) Shortcuts() (*keymap.Map, error) {
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := keymap.New(c.Keys)
+	if err != nil {
+		return nil, Invalid("%w", err).WithHint("ctx help shortcuts, then ctx config edit")
+	}
+	return &keys, nil
 }
 
 // Printer writes answers to stdout as the flags, the configuration and the terminal ask.

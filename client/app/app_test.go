@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -190,5 +191,26 @@ func TestKeyOrder(t *testing.T) {
 		if key, origin, err := a.Key(); err != nil || key.Secret() != c.want {
 			t.Errorf("%v %v: %v from %s, %v", c.args, c.env, key, origin, err)
 		}
+	}
+}
+
+// TestPurseIsShared has several calls want to pay while the wallet is closed, as the terminal UI can.
+func TestPurseIsShared(t *testing.T) {
+	t.Parallel()
+	a, _ := newApp(t, "", nil)
+	purse := a.Purse()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if _, err := purse.Pay(t.Context(), sdk.Quote{}); err == nil {
+				t.Error("paid without a chain")
+			}
+		})
+	}
+	a.Close()
+	all.Wait()
+	a.Close()
+	if _, err := purse.Pay(t.Context(), sdk.Quote{}); err == nil || err.Error() != "the wallet is closed" {
+		t.Errorf("after the end: %v", err)
 	}
 }

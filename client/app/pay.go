@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/client/output"
@@ -24,11 +25,15 @@ func (a *App) Pays() bool {
 // that are those of the command around the call.
 func (a *App) PayWith(p sdk.Payer) { a.payer, a.config = p, nil }
 
-// purse pays for calls. It opens the wallet when the first has to be paid.
+// purse pays for calls. It opens the wallet when the first has to be paid. It is safe for concurrent use: the terminal UI makes several
+// calls at once.
 type purse struct {
-	app      *App
+	app *App
+
+	mu       sync.Mutex         // guards what follows
 	payer    *wallet.Payer      // nil until then
 	answered []api.PaymentProof // not noted yet
+	closed   bool
 }
 
 // Purse pays from the wallet. That a call was answered is noted when the next is paid for, or when ctx ends: until then the answer was
@@ -43,38 +48,46 @@ func (a *App) Purse() sdk.Payer {
 // OpenPurse opens the wallet now, for who wants to know at once whether that can be done.
 func (a *App) OpenPurse(ctx context.Context) error {
 	a.Purse()
-	return a.purse.open(ctx)
+	_, err := a.purse.open(ctx)
+	return err
 }
 
-// open opens the wallet, if it is not open.
-func (p *purse) open(ctx context.Context) (err error) {
-	if p.payer == nil {
-		p.payer, err = p.app.Payer(ctx)
+// open opens the wallet, if it is not open, and notes what was answered.
+func (p *purse) open(ctx context.Context) (_ *wallet.Payer, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, errors.New("the wallet is closed")
 	}
-	return err
+	if p.payer == nil {
+		if p.payer, err = p.app.Payer(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return p.payer, p.note()
 }
 
 // Pay pays q.
 func (p *purse) Pay(ctx context.Context, q sdk.Quote) (api.PaymentProof, error) {
-	if err := p.open(ctx); err != nil {
+	payer, err := p.open(ctx)
+	if err != nil {
 		return api.PaymentProof{}, err
 	}
-	if err := p.note(); err != nil {
-		return api.PaymentProof{}, err
-	}
-	return p.payer.Pay(ctx, q)
+	return payer.Pay(ctx, q)
 }
 
 // Settled notes what became of a payment.
 func (p *purse) Settled(proof api.PaymentProof, refused error) error {
-	if refused == nil {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if refused == nil && !p.closed {
 		p.answered = append(p.answered, proof)
 		return nil
 	}
 	return p.payer.Settled(proof, refused)
 }
 
-// note notes the payments whose calls were answered.
+// note notes the payments whose calls were answered. It is called with mu held.
 func (p *purse) note() error {
 	for len(p.answered) > 0 {
 		if err := p.payer.Settled(p.answered[0], nil); err != nil {
@@ -87,9 +100,16 @@ func (p *purse) note() error {
 
 // close notes what is left to note and ends the connections.
 func (p *purse) close() {
-	if p == nil || p.payer == nil {
+	if p == nil {
 		return
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.payer == nil {
+		p.closed = true
+		return
+	}
+	p.closed = true
 	if err := p.note(); err != nil {
 		p.app.Note("the payment was answered, and that could not be noted: the same command gets the same answer again\n%v", err)
 	}

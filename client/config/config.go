@@ -142,6 +142,7 @@ func keys(value any) (map[string][]string, error) {
 		if !many {
 			list = []any{given}
 		}
+		all[name] = []string{}
 		for _, one := range list {
 			switch one.(type) {
 			case string, int: // 1 is a key

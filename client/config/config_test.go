@@ -123,8 +123,8 @@ func TestLoadRefuses(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	c, err := config.Load(write(t, "keys:\n  pause: space\n  down: [J, n, 2]\n  screen-live: 1\n"), env(), nil, "")
-	want := map[string][]string{"pause": {"space"}, "down": {"J", "n", "2"}, "screen-live": {"1"}}
+	c, err := config.Load(write(t, "keys:\n  pause: space\n  down: [J, n, 2]\n  screen-live: 1\n  up: []\n"), env(), nil, "")
+	want := map[string][]string{"pause": {"space"}, "down": {"J", "n", "2"}, "screen-live": {"1"}, "up": {}}
 	if err != nil || !maps.EqualFunc(c.Keys, want, slices.Equal[[]string]) || len(c.Unknown) > 0 {
 		t.Errorf("%v, unknown %v, %v", c.Keys, c.Unknown, err)
 	}

@@ -100,6 +100,9 @@ func (o *doctorOptions) config() *config.Config {
 	default:
 		o.add("configuration", outcomeOK, "", "%s, profile %s", c.File, c.Profile())
 	}
+	if _, err := o.app.Shortcuts(); err != nil {
+		o.add("shortcuts", outcomeError, "ctx help shortcuts", "%v", err)
+	}
 	if info, err := os.Stat(c.Dir); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
 		o.add("directory", outcomeWarning, "chmod 700 "+c.Dir, "others may write to %s (mode %04o)", c.Dir, info.Mode().Perm())
 	}

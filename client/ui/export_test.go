@@ -12,5 +12,5 @@ func Config(a *app.App) (tui.Config, error) {
 
 // Other is what ctx ui goes over to.
 func Other(a *app.App, profile string) (tui.Config, error) {
-	return (&options{app: a, theme: themeAuto}).other(profile, nil)
+	return (&options{app: a, theme: themeAuto}).other(profile)
 }

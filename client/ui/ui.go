@@ -22,7 +22,7 @@ import (
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
-	"github.com/contextd/contextd/tui/keymap"
+	"github.com/contextd/contextd/tui/recording"
 	"github.com/contextd/contextd/tui/theme"
 )
 
@@ -115,37 +115,39 @@ func (o *options) config(a *app.App, args []string) (tui.Config, error) {
 	if c.Pack, err = a.Pack(args); err != nil {
 		return c, err
 	}
+	if c.Keys, err = a.Shortcuts(); err != nil {
+		return c, err
+	}
+	if o.replay != "" {
+		return o.recording(c)
+	}
 	settings, err := a.Config()
 	if err != nil {
 		return c, err
 	}
-	keys, err := keymap.New(settings.Keys)
-	if err != nil {
-		return c, app.Invalid("%w", err).WithHint("ctx help shortcuts, then ctx config edit")
-	}
-	c.Keys = &keys
-	if o.replay != "" {
-		return o.recording(c)
-	}
+	c.Close = a.Close
 	c.Profile, c.Profiles = settings.Profile(), settings.Profiles
-	if !slices.Contains(c.Profiles, c.Profile) { // the default need not be written down
-		c.Profiles = append([]string{c.Profile}, c.Profiles...)
+	if !slices.Contains(c.Profiles, config.DefaultProfile) { // it need not be written down
+		c.Profiles = append([]string{config.DefaultProfile}, c.Profiles...)
 	}
 	if len(c.Profiles) > 1 {
-		c.Switch = func(profile string) (tui.Config, error) { return o.other(profile, args) }
+		c.Switch = o.other
 	}
 	return service(a, c)
 }
 
-// other is what the UI needs for another profile. It fails where something goes before what the profile says: it would be shown the
-// same service, or be sent the key of another.
-func (o *options) other(profile string, args []string) (tui.Config, error) {
+// other is what the UI needs for another profile. It fails where flags or the environment say which service to ask, with which key, or how
+// to pay: they go before what the profile says, and are meant for the service that was asked for.
+func (o *options) other(profile string) (tui.Config, error) {
 	a := o.app.As(profile)
 	settings, err := a.Config()
 	if err != nil {
 		return tui.Config{}, err
 	}
-	origins := []string{settings.Get(config.BaseURL).Origin, settings.Get(config.APIKeyFile).Origin}
+	var origins []string
+	for _, name := range []string{config.BaseURL, config.APIKeyFile, config.Pay, config.Wallet, config.RPCURL, config.ChainID, config.Token} {
+		origins = append(origins, settings.Get(name).Origin)
+	}
 	for _, name := range []string{sdk.EnvAPIKey, app.EnvSession} {
 		if a.Env(name) != "" {
 			origins = append(origins, "environment "+name)
@@ -156,12 +158,15 @@ func (o *options) other(profile string, args []string) (tui.Config, error) {
 			return tui.Config{}, fmt.Errorf("%s goes before what profiles say; quit, and start without it", origin)
 		}
 	}
-	c, err := o.config(a, args)
+	if settings.Get(config.APIKeyFile).Text == "-" {
+		return tui.Config{}, errors.New("its key is read from standard input, which is the terminal's now")
+	}
+	c, err := o.config(a, nil)
 	if err != nil {
 		a.Close()
+		return tui.Config{}, err
 	}
-	c.Close = a.Close
-	return c, err
+	return c, nil
 }
 
 // recording is c for a recording.
@@ -169,7 +174,7 @@ func (o *options) recording(c tui.Config) (tui.Config, error) {
 	if _, err := os.Stat(o.replay); err != nil {
 		return c, app.Invalid("--replay: %w", err)
 	}
-	c.Stream = tui.Replay(func() (io.ReadCloser, error) { return os.Open(o.replay) }, replayPace)
+	c.Stream = recording.Play(func() (io.ReadCloser, error) { return os.Open(o.replay) }, replayPace)
 	c.Recording, c.Where = true, filepath.Base(o.replay)
 	return c, nil
 }

@@ -53,7 +53,7 @@ func TestOtherProfile(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		defer c.Close()
-		if c.Profile != "home" || c.Where != "home" || c.Pack != "markets" || c.KeyID != "cv_test_bbbbbbbb" || c.Switch == nil || !slices.Equal(c.Profiles, []string{"home", "prod"}) {
+		if c.Profile != "home" || c.Where != "home" || c.Pack != "markets" || c.KeyID != "cv_test_bbbbbbbb" || c.Switch == nil || !slices.Equal(c.Profiles, []string{"default", "home", "prod"}) {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -62,10 +62,25 @@ func TestOtherProfile(t *testing.T) {
 	}
 }
 
+// TestKeyFileOfAnother: the key file of the whole configuration is not for the service of a profile.
+func TestKeyFileOfAnother(t *testing.T) {
+	t.Parallel()
+	key := written(t, "cv_live_ddddddddXXXXXXXXXXXXXXXXXXXXXXXX")
+	text := "base_url: https://prod.example\napi_key_file: " + key + "\nprofiles:\n  home:\n    base_url: http://127.0.0.1:8402\n  pack:\n    pack: markets\n"
+	a := newApp(t, map[string]string{"CTX_CONFIG": written(t, text)})
+	if _, err := ui.Other(a, "home"); err == nil || !strings.Contains(err.Error(), "profile home has an address of its own") {
+		t.Errorf("home: %v", err)
+	}
+	c, err := ui.Other(a, "pack")
+	if err != nil || c.KeyID != "cv_live_dddddddd" || c.Pack != "markets" {
+		t.Errorf("pack: %+v, %v", c, err)
+	}
+}
+
 // TestKeys: keys that cannot be are told before the screen is taken.
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{"keys: {pause: space}": "", "keys: {paus: space}": "keys.paus: there is no such action", "keys: {pause: q}": `keys: q is both "quit" and "pause"`} {
+	for text, want := range map[string]string{"keys: {pause: space}": "", "keys: {pause: []}": "keys.pause: it needs a key", "keys: {paus: space}": "keys.paus: there is no such action", "keys: {pause: q}": `keys: q is both "quit" and "pause"`} {
 		a := newApp(t, map[string]string{"CTX_CONFIG": written(t, text)})
 		c, err := ui.Config(a)
 		if want == "" && (err != nil || !slices.Equal(c.Keys.Pause.Keys(), []string{" "})) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -92,6 +107,8 @@ func TestNoOtherProfile(t *testing.T) {
 		"flag --api-key-file":      newApp(t, nil, "--api-key-file", "x"),
 		"environment CTX_BASE_URL": newApp(t, map[string]string{"CTX_BASE_URL": "http://127.0.0.1:1"}),
 		"environment CTX_API_KEY":  newApp(t, map[string]string{"CTX_API_KEY": "cv_test_ccccccccXXXXXXXXXXXXXXXXXXXXXXXX"}),
+		"environment CTX_PAY":      newApp(t, map[string]string{"CTX_PAY": "true"}),
+		"environment CTX_TOKEN":    newApp(t, map[string]string{"CTX_TOKEN": "0x1000000000000000000000000000000000000001"}),
 		"environment CTX_SESSION":  newApp(t, map[string]string{"CTX_SESSION": "s"}),
 	} {
 		if _, err := ui.Other(a, "home"); err == nil || !strings.HasPrefix(err.Error(), want+" goes before what profiles say") || strings.Contains(err.Error(), "XXXX") {

@@ -73,7 +73,7 @@ func (s *soak) explain(ctx context.Context, what string, err error) {
 	var refused *api.Error
 	kind := "failed: "
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
 		return
 	case time.Since(time.UnixMilli(s.killed.Load())) < 8*time.Second:
 		kind = "killed: "

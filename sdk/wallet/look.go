@@ -21,7 +21,7 @@ import (
 func (p *Payer) CheckChain(ctx context.Context) error {
 	id, err := p.chain.ChainID(ctx)
 	if err != nil {
-		return p.ask("ask chain", err)
+		return p.ask(ctx, "ask chain", err)
 	}
 	if !id.IsInt64() || id.Int64() != p.cfg.ChainID {
 		return fmt.Errorf("%w: %s, not %d", ErrWrongChain, id, p.cfg.ChainID)
@@ -33,7 +33,7 @@ func (p *Payer) CheckChain(ctx context.Context) error {
 func (p *Payer) CheckToken(ctx context.Context) error {
 	word, err := p.chain.CallContract(ctx, ethereum.CallMsg{To: &p.token, Data: []byte{0x31, 0x3c, 0xe5, 0x67}}, nil)
 	if err != nil {
-		return p.ask("ask chain", err)
+		return p.ask(ctx, "ask chain", err)
 	}
 	if new(big.Int).SetBytes(word).Cmp(big.NewInt(usdg.Decimals)) != 0 {
 		return fmt.Errorf("what is at %s on chain %d is no USDG", p.token, p.cfg.ChainID)
@@ -54,7 +54,7 @@ func (p *Payer) Balance(ctx context.Context) (Balance, error) {
 	address := common.HexToAddress(p.address)
 	ether, err := p.chain.BalanceAt(ctx, address, nil)
 	if err != nil {
-		return Balance{}, p.ask("ask chain", err)
+		return Balance{}, p.ask(ctx, "ask chain", err)
 	}
 	have, err := p.tokens(ctx, address)
 	if err == nil && !have.IsInt64() {
@@ -70,7 +70,7 @@ func (p *Payer) Balance(ctx context.Context) (Balance, error) {
 func (p *Payer) tokens(ctx context.Context, of common.Address) (*big.Int, error) {
 	word, err := p.chain.CallContract(ctx, ethereum.CallMsg{To: &p.token, Data: append([]byte{0x70, 0xa0, 0x82, 0x31}, common.LeftPadBytes(of[:], common.HashLength)...)}, nil)
 	if err != nil {
-		return nil, p.ask("ask chain", err)
+		return nil, p.ask(ctx, "ask chain", err)
 	}
 	return new(big.Int).SetBytes(word), nil
 }

@@ -86,12 +86,10 @@ func NewPayer(ctx context.Context, cfg Config) (*Payer, error) {
 // Close ends the connections.
 func (p *Payer) Close() { p.chain.Close() }
 
-// ask is err without the URL of the node. That the caller has given up can still be told from it.
-func (p *Payer) ask(what string, err error) error {
-	for _, ended := range []error{context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, ended) {
-			return fmt.Errorf("%s: %w", what, ended)
-		}
+// ask is err without the URL of the node. That the caller has given up, rather than that the node fails, can be told from it.
+func (p *Payer) ask(ctx context.Context, what string, err error) error {
+	if ended := ctx.Err(); ended != nil {
+		return fmt.Errorf("%s: %w", what, ended)
 	}
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -249,7 +247,7 @@ func (p *Payer) sign(ctx context.Context, e *entry, nonce []byte) (fee *big.Int,
 		return nil, err
 	}
 	if tx.Nonce, err = p.chain.PendingNonceAt(ctx, from); err != nil {
-		return nil, p.ask("ask chain", err)
+		return nil, p.ask(ctx, "ask chain", err)
 	}
 	signed, err := types.SignNewTx(p.cfg.Key.secret, types.LatestSignerForChainID(tx.ChainID), tx)
 	if err != nil {
@@ -272,11 +270,11 @@ func (p *Payer) price(ctx context.Context, amount usdg.Amount, data []byte) (*ty
 	}
 	head, err := p.chain.HeaderByNumber(ctx, nil)
 	if err != nil {
-		return nil, p.ask("ask chain", err)
+		return nil, p.ask(ctx, "ask chain", err)
 	}
 	tip, err := p.chain.SuggestGasTipCap(ctx)
 	if err != nil {
-		return nil, p.ask("ask chain", err)
+		return nil, p.ask(ctx, "ask chain", err)
 	}
 	gas, err := p.chain.EstimateGas(ctx, ethereum.CallMsg{From: from, To: &p.token, Data: data})
 	if err != nil {
@@ -308,7 +306,7 @@ func transferData(to common.Address, amount usdg.Amount) []byte {
 func (p *Payer) afford(ctx context.Context, from common.Address, amount usdg.Amount) error {
 	ether, err := p.chain.BalanceAt(ctx, from, nil)
 	if err != nil {
-		return p.ask("ask chain", err)
+		return p.ask(ctx, "ask chain", err)
 	}
 	if ether.Sign() == 0 {
 		return fmt.Errorf("%w: send some to %s", ErrNoGas, from)
@@ -324,14 +322,14 @@ func (p *Payer) afford(ctx context.Context, from common.Address, amount usdg.Amo
 }
 
 // explain is why a transfer cannot be made.
-func (p *Payer) explain(_ context.Context, from common.Address, err error) error {
+func (p *Payer) explain(ctx context.Context, from common.Address, err error) error {
 	if strings.Contains(err.Error(), "insufficient funds") {
 		return fmt.Errorf("%w: send some to %s", ErrNoGas, from)
 	}
 	if strings.Contains(err.Error(), "revert") {
 		return fmt.Errorf("%w: %s", ErrReverted, clip(strings.TrimPrefix(err.Error(), "execution reverted: ")))
 	}
-	return p.ask("ask chain", err)
+	return p.ask(ctx, "ask chain", err)
 }
 
 // poll is how often the chain is asked for a receipt.
@@ -350,7 +348,7 @@ func (p *Payer) finish(ctx context.Context, e *entry) error {
 			e.State = stateReverted
 			return errors.Join(fmt.Errorf("%w: transaction %s", ErrReverted, e.TxHash), p.journal.write(*e))
 		case !errors.Is(err, ethereum.NotFound) && !strings.Contains(err.Error(), "indexing is in progress"):
-			return p.ask("ask chain", err)
+			return p.ask(ctx, "ask chain", err)
 		}
 		if !sent {
 			if p.cfg.Now().Unix() >= e.Until {
@@ -387,7 +385,7 @@ func (p *Payer) tooLate(ctx context.Context, e *entry) (done bool, err error) {
 		return false, nil
 	}
 	if !errors.Is(err, ethereum.NotFound) {
-		return false, p.ask("ask chain", err)
+		return false, p.ask(ctx, "ask chain", err)
 	}
 	e.State = stateDropped
 	return true, errors.Join(errors.New("the quote ended before the payment was sent: ask again"), p.journal.write(*e))
@@ -410,7 +408,7 @@ func (p *Payer) send(ctx context.Context, e *entry) error {
 			if _, _, lookErr := p.chain.TransactionByHash(ctx, common.HexToHash(e.TxHash)); lookErr == nil {
 				return nil
 			} else if !errors.Is(lookErr, ethereum.NotFound) {
-				return p.ask("ask chain", lookErr)
+				return p.ask(ctx, "ask chain", lookErr)
 			}
 			if err := pause(ctx); err != nil {
 				return err

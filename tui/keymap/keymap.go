@@ -1,5 +1,6 @@
 // Package keymap is the one list of keys of the terminal UI. What the footer shows, what the help shows and what a key does all
-// come from it, and so does every hint that names a key: the user may have bound another.
+// come from it, and so does every hint that names a key: the user may have bound another. What is fixed are the keys that answer a
+// question or end the typing of a text.
 package keymap
 
 import (
@@ -23,7 +24,7 @@ type Map struct {
 	Quit, Kill, Suspend                                  key.Binding
 	Pause, Reconnect, Pack, Profile, Theme, Mouse, Save  key.Binding
 	Copy, CopyPath, Open, Cite, Sort, Trend, Redraw      key.Binding
-	LastError, Brief                                     key.Binding
+	LastError, Brief, Query                              key.Binding
 	MinuteBack, MinuteOn, HourBack, HourOn, Compare, Now key.Binding
 	NewKey, Revoke, Reload                               key.Binding
 	Buy, Paid, Code, Wallet                              key.Binding
@@ -40,7 +41,7 @@ type action struct {
 	key   *key.Binding
 	does  string
 	keys  string // usual ones, separated by spaces
-	where string // what it is for, of screens that do not share a key; "" for all
+	where string // screens that it works on, "" for all or any
 }
 
 // actions are all that keys do.
@@ -53,11 +54,11 @@ func (m *Map) actions() []action {
 		{"quit", &m.Quit, "quit", "q", ""}, {"", &m.Kill, "quit at once", "ctrl+c", ""}, {"", &m.Suspend, "to the shell", "ctrl+z", ""},
 		{"pause", &m.Pause, "pause", "p", ""}, {"reconnect", &m.Reconnect, "reconnect", "r", ""}, {"pack", &m.Pack, "other pack", "P", ""}, {"profile", &m.Profile, "other profile", "@", ""},
 		{"theme", &m.Theme, "theme", "t", ""}, {"mouse", &m.Mouse, "mouse on/off", "m", ""}, {"save", &m.Save, "save stream", "S", ""},
-		{"copy", &m.Copy, "copy", "y", ""}, {"copy-path", &m.CopyPath, "copy path", "Y", ""}, {"open", &m.Open, "source", "o", ""}, {"cite", &m.Cite, "cite", "c", ""}, {"sort", &m.Sort, "sort", "s", ""},
-		{"trend", &m.Trend, "trend (12 credits)", "H", ""}, {"redraw", &m.Redraw, "redraw", "ctrl+l", ""}, {"last-error", &m.LastError, "last error", "!", ""}, {"brief", &m.Brief, "new brief (1 credit)", "b", "Live and Brief"},
+		{"copy", &m.Copy, "copy", "y", ""}, {"copy-path", &m.CopyPath, "copy path", "Y", ""}, {"open", &m.Open, "source", "o", ""}, {"cite", &m.Cite, "cite", "c", ""}, {"sort", &m.Sort, "sort", "s", "Live"},
+		{"trend", &m.Trend, "trend (12 credits)", "H", "Live"}, {"redraw", &m.Redraw, "redraw", "ctrl+l", ""}, {"last-error", &m.LastError, "last error", "!", ""}, {"brief", &m.Brief, "new brief (1 credit)", "b", "Live Brief"}, {"query", &m.Query, "type a query", "i", "Search"},
 		{"minute-back", &m.MinuteBack, "minute back", "[", "History"}, {"minute-on", &m.MinuteOn, "minute on", "]", "History"}, {"hour-back", &m.HourBack, "hour back", "{", "History"}, {"hour-on", &m.HourOn, "hour on", "}", "History"},
 		{"compare", &m.Compare, "compare", "d", "History"}, {"newest", &m.Now, "newest minute", "n", "History"},
-		{"new-key", &m.NewKey, "new key", "n", "Keys"}, {"revoke", &m.Revoke, "revoke", "x", "Keys"}, {"reload", &m.Reload, "load again", "R", ""},
+		{"new-key", &m.NewKey, "new key", "n", "Keys"}, {"revoke", &m.Revoke, "revoke", "x", "Keys"}, {"reload", &m.Reload, "load again", "R", "Keys Credits"},
 		{"buy", &m.Buy, "buy credits", "b", "Credits"}, {"paid", &m.Paid, "it is paid in…", "v", "Credits"}, {"code", &m.Code, "QR code", "Q", "Credits"}, {"wallet", &m.Wallet, "pay from wallet", "w", "Credits"},
 	}
 	for i, name := range Screens() {
@@ -92,7 +93,7 @@ func New(changes map[string][]string) (Map, error) {
 func Usual() Map {
 	m, err := New(nil)
 	if err != nil {
-		panic(err) // TestUsual
+		panic(err) // the table above is wrong, and nothing would start
 	}
 	return m
 }
@@ -102,16 +103,21 @@ func check(given []string) ([]string, error) {
 	if len(given) == 0 {
 		return nil, fmt.Errorf("it needs a key")
 	}
-	keys := make([]string, len(given))
-	for i, name := range given {
-		keys[i] = name
-		if name == "space" {
-			keys[i] = " "
+	var keys []string
+	for _, name := range given {
+		alt, plain := "", name
+		if rest, ok := strings.CutPrefix(name, "alt+"); ok {
+			alt, plain = "alt+", rest
 		}
-		plain := strings.TrimPrefix(keys[i], "alt+")
+		if plain == "space" {
+			plain = " "
+		}
 		r, size := utf8.DecodeRuneInString(plain)
 		if (size == 0 || size != len(plain) || !unicode.IsPrint(r)) && !slices.Contains(named(), plain) {
 			return nil, fmt.Errorf("%q is no key; a character is one, and such as space, tab, f5, ctrl+p, alt+p", name)
+		}
+		if k := alt + plain; !slices.Contains(keys, k) {
+			keys = append(keys, k)
 		}
 	}
 	return keys, nil
@@ -133,7 +139,7 @@ func clash(all []action) error {
 	for _, a := range all {
 		for _, k := range a.key.Keys() {
 			for _, other := range taken[k] {
-				if a.where == "" || other.where == "" || a.where == other.where {
+				if meet(a.where, other.where) {
 					return fmt.Errorf("keys: %s is both %q and %q", label(k), other.does, a.does)
 				}
 			}
@@ -141,6 +147,12 @@ func clash(all []action) error {
 		}
 	}
 	return nil
+}
+
+// meet reports whether two lists of screens have one in common.
+func meet(a, b string) bool {
+	screens := strings.Fields(b)
+	return a == "" || b == "" || slices.ContainsFunc(strings.Fields(a), func(one string) bool { return slices.Contains(screens, one) })
 }
 
 // Action is something that keys do, for a list.
@@ -170,8 +182,8 @@ func bind(does string, keys ...string) key.Binding {
 
 // label is a key as it is shown.
 func label(name string) string {
-	if name == " " {
-		return "space"
+	if rest, ok := strings.CutSuffix(name, " "); ok {
+		name = rest + "space"
 	}
 	return strings.Replace(name, "shift+", "S-", 1)
 }
@@ -189,10 +201,23 @@ func Pair(a key.Binding, between string, b key.Binding, does string) key.Binding
 	return Merge(strings.ReplaceAll(Label(a)+between+Label(b), "ctrl+", "^"), does)
 }
 
+// tabs are the keys of the screens: 1-8, or all of them where they are others.
+func (m Map) tabs() string {
+	labels, usual := make([]string, len(m.Tab)), true
+	for i := range m.Tab {
+		labels[i] = Label(m.Tab[i])
+		usual = usual && labels[i] == string(rune('1'+i))
+	}
+	if usual {
+		return labels[0] + "-" + labels[len(labels)-1]
+	}
+	return strings.Join(labels, " ")
+}
+
 // Global are the keys that work on every screen, in groups for the help. There are as many groups as titles.
 func (m Map) Global() (titles []string, groups [][]key.Binding) {
 	return []string{"Move", "Show", "Take away", "Program"}, [][]key.Binding{
-		{Pair(m.Tab[0], "-", m.Tab[len(m.Tab)-1], "screens"), Pair(m.Down, "/", m.Up, "up and down"), m.Left, m.Right, Pair(m.Top, "/", m.Bottom, "first, last"),
+		{Merge(m.tabs(), "screens"), Pair(m.Down, "/", m.Up, "up and down"), m.Left, m.Right, Pair(m.Top, "/", m.Bottom, "first, last"),
 			Pair(m.PageDown, "/", m.PageUp, "page"), Pair(m.NextPane, "/", m.PrevPane, "pane")},
 		{m.Enter, m.Back, m.Filter, m.Palette, m.Help, m.Pause, m.LastError},
 		{m.Copy, m.CopyPath, m.Cite, m.Open, m.Save},

@@ -69,15 +69,15 @@ func TestGlobalIsComplete(t *testing.T) {
 // TestOtherKeys binds actions to other keys, and refuses what cannot be.
 func TestOtherKeys(t *testing.T) {
 	t.Parallel()
-	m, err := keymap.New(map[string][]string{"pause": {"space", "alt+p"}, "down": {"J"}, "screen-live": {"f1"}, "newest": {"b"}})
+	m, err := keymap.New(map[string][]string{"pause": {"space", "alt+p"}, "down": {"J"}, "screen-live": {"f1"}, "newest": {"b"}, "copy": {"alt+space"}, "sort": {"n", "n"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(m.Pause.Keys(), []string{" ", "alt+p"}) || keymap.Label(m.Pause) != "space" || keymap.Label(m.Tab[0]) != "f1" || keymap.Label(m.Up) != "k" {
+	if !slices.Equal(m.Pause.Keys(), []string{" ", "alt+p"}) || keymap.Label(m.Pause) != "space" || keymap.Label(m.Tab[0]) != "f1" || keymap.Label(m.Up) != "k" || keymap.Label(m.Copy) != "alt+space" || !slices.Equal(m.Copy.Keys(), []string{"alt+ "}) || !slices.Equal(m.Sort.Keys(), []string{"n"}) {
 		t.Errorf("pause %q, live %q", m.Pause.Keys(), m.Tab[0].Keys())
 	}
 	_, groups := m.Global()
-	if got := keymap.Label(groups[0][0]) + " " + keymap.Label(groups[0][1]); got != "f1-8 J/k" {
+	if got := keymap.Label(groups[0][0]) + " " + keymap.Label(groups[0][1]); got != "f1 2 3 4 5 6 7 8 J/k" {
 		t.Errorf("the help has %s", got)
 	}
 	for want, changes := range map[string]map[string][]string{

@@ -71,7 +71,7 @@ func (s *Live) draw(c cell, height int) []string {
 		}
 		return s.drawDetail(from, c.width, height, false)
 	case paneActivity:
-		box.Title, box.Note, lines = "Activity", "8 all", s.activity(height-2)
+		box.Title, box.Note, lines = "Activity", keymap.Label(s.env.Keys.Tab[7])+" all", s.activity(height-2)
 	default:
 		box.Title, lines = crypto.Member(p).Title(), s.tableLines(p, c.width-2, height-2, box.Focus)
 		box.Note = join(box.Note, s.note(p, c, box.Focus))
@@ -86,7 +86,7 @@ func (s *Live) note(p pane, c cell, focus bool) string {
 		note = "by " + crypto.Sorts()[by]
 	}
 	if len(c.panes) > 1 && focus {
-		return join(note, fmt.Sprintf("tab: %d of %d", slices.Index(c.panes, p)+1, len(c.panes)))
+		return join(note, fmt.Sprintf("%s: %d of %d", keymap.Label(s.env.Keys.NextPane), slices.Index(c.panes, p)+1, len(c.panes)))
 	}
 	return join(note, s.list(p).Place(s.rows(p)))
 }

@@ -140,7 +140,7 @@ func (s *Credits) days() []day {
 func (s *Credits) View(width, height int) []string {
 	t := *s.env.Theme
 	if s.env.Account == nil {
-		return view.Box{Title: "Credits", Focus: true}.Draw(t, SignIn("Credits"), width, height)
+		return view.Box{Title: "Credits", Focus: true}.Draw(t, signIn(s.env, "Credits"), width, height)
 	}
 	if s.balance == nil {
 		line := " Loading."

@@ -225,9 +225,9 @@ func (s *Keys) used(r api.APIKeyRow) string {
 	return text.Age(s.env.Session.ServiceNow().Sub(*r.LastUsedAt)) + " ago"
 }
 
-// SignIn says how to sign in, for screens that need it.
-func SignIn(what string) []string {
-	return []string{"", " " + what + " belong to an account, and nobody is signed in here.", "", " Quit with q, sign in, and come back:", "", "   ctx auth login --email you@example.com", "   ctx ui"}
+// signIn says how to sign in, for screens that need it.
+func signIn(env *screen.Env, what string) []string {
+	return []string{"", " " + what + " belong to an account, and nobody is signed in here.", "", " Quit with " + keymap.Label(env.Keys.Quit) + ", sign in, and come back:", "", "   ctx auth login --email you@example.com", "   ctx ui"}
 }
 
 // View draws the list, or the new key over it.
@@ -239,7 +239,7 @@ func (s *Keys) View(width, height int) []string {
 	}
 	box := view.Box{Title: "API keys", Note: note, Focus: true}
 	if s.env.Account == nil {
-		return box.Draw(t, SignIn("Keys"), width, height)
+		return box.Draw(t, signIn(s.env, "Keys"), width, height)
 	}
 	out := box.Draw(t, s.lines(width-2, height-2), width, height)
 	switch {

@@ -313,7 +313,7 @@ func (s *History) lines(width, height int) []string {
 	case s.minutes[s.at] == nil:
 		return nil
 	case !s.toNow && s.minutes[s.before] == nil:
-		return []string{"", " Step to another minute to compare the two; d compares with now."}
+		return []string{"", " Step to another minute to compare the two; " + keymap.Label(s.env.Keys.Compare) + " compares with now."}
 	case len(s.changes) == 0:
 		return []string{"", " Nothing changed."}
 	case len(shown) == 0:

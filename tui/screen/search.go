@@ -3,6 +3,7 @@ package screen
 import (
 	"fmt"
 	"time"
+	"unicode"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -114,7 +115,8 @@ func (s *Search) typeKey(msg tea.KeyMsg) tea.Cmd {
 		return nil
 	}
 	for i := range s.env.Keys.Tab {
-		if s.offered && s.input.Value() == "" && key.Matches(msg, s.env.Keys.Tab[i]) {
+		letter := msg.Type == tea.KeyRunes && !unicode.IsDigit(msg.Runes[0]) // which begins a query
+		if s.offered && s.input.Value() == "" && !letter && key.Matches(msg, s.env.Keys.Tab[i]) {
 			return Send(Goto{i})
 		}
 	}
@@ -131,7 +133,7 @@ func (s *Search) press(msg tea.KeyMsg) tea.Cmd {
 	k := s.env.Keys
 	switch {
 	case s.env.Move(&s.list, s.matches(), msg):
-	case key.Matches(msg, k.Filter):
+	case key.Matches(msg, k.Filter, k.Query):
 		s.input.Focus()
 		s.offered = false
 	case s.list.Cursor >= s.matches():

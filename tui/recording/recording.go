@@ -1,4 +1,5 @@
-package tui
+// Package recording keeps the events of a stream in a file, a line of JSON each, as ctx tail -o ndjson does, and plays them again.
+package recording
 
 import (
 	"bufio"
@@ -17,15 +18,15 @@ import (
 // maxLine bounds a line of a recording, in bytes.
 const maxLine = 8 << 20
 
-// recorded is a line of a recording: an event as ctx tail -o ndjson and the key S write it.
-type recorded struct {
+// line is an event in a recording.
+type line struct {
 	Type api.EventType `json:"type"`
 	api.StreamState
 	Message string `json:"message,omitempty"`
 }
 
-// Replay is the Stream of a recording, one event each pace. The first is a state, or the recording is refused.
-func Replay(open func() (io.ReadCloser, error), pace time.Duration) Stream {
+// Play is a stream of the events of a recording, one each pace. The first is a state, or the recording is refused.
+func Play(open func() (io.ReadCloser, error), pace time.Duration) func(ctx context.Context, pack string, told func(sdk.Connection)) iter.Seq2[sdk.Event, error] {
 	return func(ctx context.Context, _ string, told func(sdk.Connection)) iter.Seq2[sdk.Event, error] {
 		return func(yield func(sdk.Event, error) bool) {
 			file, err := open()
@@ -50,7 +51,7 @@ func play(ctx context.Context, file io.Reader, pace time.Duration, yield func(sd
 		if len(lines.Bytes()) == 0 {
 			continue
 		}
-		var r recorded
+		var r line
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil || r.Type == "" {
 			return fmt.Errorf("line %d of the recording is no event: record with ctx tail -o ndjson", n)
 		}
@@ -71,15 +72,15 @@ func play(ctx context.Context, file io.Reader, pace time.Duration, yield func(sd
 	return nil
 }
 
-// record writes events as Replay reads them.
-func record(w io.Writer, events []session.Event) error {
+// Write writes events as Play reads them.
+func Write(w io.Writer, events []session.Event) error {
 	encoder := json.NewEncoder(w)
 	for _, e := range events {
-		var line any = recorded{Type: e.Type, StreamState: e.State}
+		var one any = line{Type: e.Type, StreamState: e.State}
 		if e.Type == api.EventError {
-			line = map[string]string{"type": string(e.Type), "message": e.Message}
+			one = map[string]string{"type": string(e.Type), "message": e.Message}
 		}
-		if err := encoder.Encode(line); err != nil {
+		if err := encoder.Encode(one); err != nil {
 			return fmt.Errorf("write recording: %w", err)
 		}
 	}
