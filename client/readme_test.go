@@ -1,0 +1,45 @@
+package client_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// TestReadme checks that the overview that README.md shows is made of lines of the one that ctx fresh draws, in their order.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "`ctx fresh` shows on a terminal:\n\n```\n")
+	shown, _, ok := strings.Cut(rest, "```\n")
+	if !ok {
+		t.Fatal("README.md shows no overview")
+	}
+	script, err := txtar.ParseFile(filepath.Join("testdata", "script", "fresh.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var drawn string
+	for _, f := range script.Files {
+		if f.Name == "overview" { // which the script compares with what the program draws
+			drawn = ansi.Strip(string(f.Data))
+		}
+	}
+	for line := range strings.Lines(shown) {
+		if line == "  …\n" || line == "\n" {
+			continue
+		}
+		_, after, ok := strings.Cut(drawn, line)
+		if !ok {
+			t.Fatalf("README.md shows %q, which ctx fresh does not, there", line)
+		}
+		drawn = after
+	}
+}
