@@ -1,6 +1,7 @@
 package tui_test
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"os"
@@ -330,7 +331,7 @@ func TestOtherProfile(t *testing.T) {
 	wrong := errors.New("the key is locked away")
 	hold := make(chan struct{}, 10)
 	d = live(t, 80, 24, func(c *tui.Config) {
-		c.Profile, c.Profiles = "prod", []string{"home", "home-of-others-with-a-long-name", "prod"}
+		c.Profile, c.Profiles = "prod", []string{"at-home", "home", "home-of-others-with-a-long-name", "prod"}
 		c.Switch = func(profile string) (tui.Config, error) {
 			asked = append(asked, profile)
 			<-hold
@@ -385,7 +386,15 @@ func TestCopies(t *testing.T) {
 // TestOpens checks that web addresses are opened and nothing else.
 func TestOpens(t *testing.T) {
 	t.Parallel()
-	d := live(t, 120, 40)
+	d := live(t, 120, 40, func(c *tui.Config) {
+		note := c.Browse
+		c.Browse = func(ctx context.Context, url string) error {
+			if ctx.Done() != nil {
+				t.Error("the browser would end with the screen")
+			}
+			return note(ctx, url)
+		}
+	})
 	d.press("o")
 	d.shows("opening https://www.coingecko.com/")
 	d.until("browser", func(string) bool { return d.fake.calls("browse https://www.coingecko.com/") == 1 })

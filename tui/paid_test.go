@@ -9,6 +9,7 @@ import (
 
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
+	"github.com/contextd/contextd/tui/keymap"
 )
 
 // TestSearchIsSparing checks that a search is made when typing rests, never twice for the same, and not beyond the limit.
@@ -42,6 +43,21 @@ func TestSearchIsSparing(t *testing.T) {
 	if n := d.fake.calls("search"); n != 3 {
 		t.Errorf("%d searches, want 3", n)
 	}
+}
+
+// TestLettersBeginAQuery: also one that shows a screen elsewhere; a digit shows one here too.
+func TestLettersBeginAQuery(t *testing.T) {
+	t.Parallel()
+	keys, err := keymap.New(map[string][]string{"screen-live": {"b", "1"}, "brief": {"B"}, "buy": {"x"}, "revoke": {"X"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := sit(t, 100, 30, func(c *tui.Config) { c.Keys = &keys })
+	d.press("3", "bitcoin")
+	d.shows(`matches for "bitcoin"`)
+	d = sit(t, 100, 30, func(c *tui.Config) { c.Keys = &keys })
+	d.press("3", "1")
+	d.shows("[b Live]")
 }
 
 // TestSearchFails checks that a failure stays until it is sent away, and costs nothing.

@@ -172,6 +172,8 @@ func TestProfileInTerminal(t *testing.T) {
 	t.Parallel()
 	p := openTerminal(t, childTwo)
 	p.shows("pack-one")
+	p.types("m")
+	p.shows("the mouse selects text")
 	p.types("@two\r")
 	p.shows("closed one")
 	p.shows("pack-two")
@@ -185,6 +187,9 @@ func TestProfileInTerminal(t *testing.T) {
 		t.Error(err)
 	}
 	p.restored()
+	if n := strings.Count(p.text(), "\x1b[?1002h"); n != 1 {
+		t.Errorf("clicks were taken %d times, and the user had left them to the terminal", n)
+	}
 	if n := strings.Count(p.text(), "closed one"); n != 2 {
 		t.Errorf("the first was closed %d times", n)
 	}
