@@ -64,9 +64,14 @@ func (d *Daemon) publicURL() (*url.URL, error) {
 		text = d.URL()
 	}
 	if _, unix := listen.UnixPath(text); unix {
-		return nil, fmt.Errorf("the daemon listens on the socket %s: say in public_url where users reach it", d.listener.Addr())
+		return nil, noPublicURL(d.listener.Addr().String())
 	}
 	return ParsePublicURL(text)
+}
+
+// noPublicURL is the error for a socket without a URL that leads to it.
+func noPublicURL(socket string) error {
+	return fmt.Errorf("the daemon listens on the socket %s: say in public_url where users reach it", socket)
 }
 
 // ParsePublicURL reads the URL at which users reach a daemon: http or https, a host, perhaps a path, nothing else.

@@ -156,6 +156,9 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	if err := cfg.Check(); err != nil { // before anything is opened, and perhaps upgraded
+		return nil, err
+	}
 	d := &Daemon{cfg: cfg, pipelines: map[string]*pipeline.Pipeline{}, metrics: observe.New(cfg.Now), jobs: &job.Board{Now: cfg.Now, Logger: cfg.Logger}}
 	for _, step := range []func(context.Context) error{d.openStore, d.openPublic, d.openChain, d.openPacks, d.openEndpoints, d.openWatch} {
 		if err := step(ctx); err != nil {
@@ -188,9 +191,6 @@ func (d *Daemon) openStore(ctx context.Context) error {
 // openPacks restores every pack, so that its newest stored state is served at once.
 func (d *Daemon) openPacks(ctx context.Context) error {
 	packs, ids := d.cfg.packs(), d.cfg.packIDs()
-	if err := checkSources(packs, d.cfg.Disabled); err != nil {
-		return err
-	}
 	d.feed = feed.New(ids...)
 	fetch := source.Config{Transport: d.cfg.Transport, CoinGeckoKey: d.cfg.CoinGeckoKey, Now: d.cfg.Now}
 	advance := func() {}
@@ -279,6 +279,20 @@ func served(packs []*pack.Pack) []reader.Pack {
 		}
 	}
 	return list
+}
+
+// Check says what would end a start with c, as far as that can be told without starting anything.
+func (c Config) Check() error {
+	if err := checkSources(c.packs(), c.Disabled); err != nil {
+		return err
+	}
+	if _, unix := listen.UnixPath(c.Listen); unix && c.Listener == nil && c.PublicURL == "" {
+		return noPublicURL(c.Listen)
+	}
+	if c.Chain != nil {
+		return chain.CheckURL(c.Chain.RPCURL)
+	}
+	return nil
 }
 
 // checkSources reports a switched-off source that no pack has.

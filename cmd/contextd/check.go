@@ -29,8 +29,12 @@ func newCheckConfig(s *settings) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if _, err := cfg.daemon(nil); err != nil {
+		would, err := cfg.daemon(nil)
+		if err != nil {
 			return err
+		}
+		if err := would.Check(); err != nil {
+			return cli.Usage("%w", err)
 		}
 		warnings := s.warnings()
 		for _, w := range warnings {

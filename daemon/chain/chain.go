@@ -59,8 +59,8 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 		}
 		*a.into = common.HexToAddress(spelled)
 	}
-	if u, err := url.Parse(cfg.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, errors.New("chain: the RPC URL is not like https://rpc.example.org")
+	if err := CheckURL(cfg.URL); err != nil {
+		return nil, err
 	}
 	if c.cfg.HTTP == nil {
 		c.cfg.HTTP = &http.Client{Timeout: callTimeout}
@@ -76,6 +76,14 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 		return nil, errors.New("chain: the RPC URL cannot be used")
 	}
 	return c, nil
+}
+
+// CheckURL refuses what is no address of a node, without repeating it: it may hold a secret.
+func CheckURL(text string) error {
+	if u, err := url.Parse(text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return errors.New("chain: the RPC URL is not like https://rpc.example.org")
+	}
+	return nil
 }
 
 // Close ends the connections.
