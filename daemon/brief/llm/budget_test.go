@@ -105,17 +105,19 @@ func TestBudgetIsNotExceededTogether(t *testing.T) {
 	}
 }
 
-// TestRefusedCallsAreFree: what a server refuses to begin is given back.
+// TestRefusedCallsAreFree: what a server refuses to begin takes nothing; where it fails, the model may have written all the same.
 func TestRefusedCallsAreFree(t *testing.T) {
 	each(t, func(t *testing.T, d dialect) {
-		books := ledger(t, t.TempDir())
-		cfg := config(d, serve(t, fails(401, `{}`)))
-		cfg.Ledger, cfg.Now = books, noon
-		if _, err := writer(t, cfg).Write(t.Context(), input(t)); err == nil {
-			t.Error("no error")
-		}
-		if got, err := books.Writing(t.Context(), brief.Day(noon())); err != nil || got != (brief.Usage{}) {
-			t.Errorf("taken %+v, %v", got, err)
+		for status, nothing := range map[int]bool{401: true, 429: true, 503: true, 529: true, 500: false, 502: false, 504: false} {
+			books := ledger(t, t.TempDir())
+			cfg := config(d, serve(t, fails(status, `{}`), fails(status, `{}`), fails(status, `{}`)))
+			cfg.Ledger, cfg.Now, cfg.Retries = books, noon, 0
+			if _, err := writer(t, cfg).Write(t.Context(), input(t)); err == nil {
+				t.Errorf("%d: no error", status)
+			}
+			if got, err := books.Writing(t.Context(), brief.Day(noon())); err != nil || (got == (brief.Usage{})) != nothing {
+				t.Errorf("%d: taken %+v, %v", status, got, err)
+			}
 		}
 	})
 }

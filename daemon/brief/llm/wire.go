@@ -141,10 +141,18 @@ func refuses(err error, name string) bool {
 	return errors.As(err, &e) && (e.status == http.StatusBadRequest || e.status == http.StatusUnprocessableEntity) && strings.Contains(e.message, name)
 }
 
-// free reports whether a call that failed with err cannot have cost anything: no server was reached, or it refused.
+// statusOverloaded is what Anthropic answers when it takes no more requests.
+const statusOverloaded = 529
+
+// free reports whether a call that failed with err should have cost nothing: no server was reached, or it refused to begin. One that failed
+// otherwise, such as a gateway that stopped waiting for the model, may have let it write.
 func free(err error) bool {
 	var dial *net.OpError
-	return errors.As(err, new(*statusError)) || errors.As(err, &dial) && dial.Op == "dial"
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		return true
+	}
+	var e *statusError
+	return errors.As(err, &e) && (e.status < http.StatusInternalServerError || e.status == http.StatusServiceUnavailable || e.status == statusOverloaded)
 }
 
 // started is the error of a call that failed with err before its stream began.
