@@ -121,6 +121,12 @@ func goOn(ctx context.Context, a *app.App, p wallet.Payment) (answer json.RawMes
 		return nil, nil, err
 	}
 	defer payer.Close()
+	if strings.HasPrefix(p.Request, "POST "+api.PathMCP) { // what the agent asked is not all in the journal
+		if _, err := payer.Resume(ctx, sdk.Quote{Service: p.Service, Request: p.Request}); err != nil {
+			return nil, nil, err
+		}
+		return nil, nil, errors.New("it is on chain; the same call of the agent gets its answer with it: ctx mcp call --pay, or the agent itself")
+	}
 	client, err := a.PayingClient(p.Service, resumer{payer})
 	if err != nil {
 		return nil, nil, err

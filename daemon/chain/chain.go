@@ -110,10 +110,15 @@ func (c *Client) call(ctx context.Context, result any, method string, params ...
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := c.redact(c.rpc.CallContext(ctx, result, method, params...))
+	c.asked(method, err)
+	return err
+}
+
+// asked tells of a call of the node.
+func (c *Client) asked(method string, err error) {
 	if c.cfg.Asked != nil {
 		c.cfg.Asked(method, err)
 	}
-	return err
 }
 
 // Check reports what is wrong with the chain or its configuration, with what to do about it: another chain, no token, a token with

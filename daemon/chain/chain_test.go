@@ -8,7 +8,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -154,7 +156,15 @@ func TestTroubleTellsNoSecret(t *testing.T) {
 // TestPayment reads a payment, and waits for one that is not there yet, whatever way the node has to say so.
 func TestPayment(t *testing.T) {
 	t.Parallel()
-	c, n, client := open(t)
+	var mu sync.Mutex // guards asked
+	asked := map[string]int{}
+	c, n, client := open(t, func(cfg *chain.Config) {
+		cfg.Asked = func(method string, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			asked[method+" "+strconv.FormatBool(err == nil)]++
+		}
+	})
 	hash, err := c.Transfer(t.Context(), c.Wallet(), c.Treasury(), 1_000, []byte{1, 2, 3})
 	if err != nil {
 		t.Fatal(err)
@@ -163,6 +173,11 @@ func TestPayment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	mu.Lock()
+	if asked["eth_getTransactionByHash true"] == 0 || asked["eth_getTransactionReceipt true"] == 0 {
+		t.Errorf("told of %v", asked)
+	}
+	mu.Unlock()
 	if p.ChainID != devchain.ChainID || p.From != c.Wallet().Address || p.To != c.Token() || !p.Succeeded || len(p.Input) != 71 || p.Block == 0 ||
 		p.BlockHash == [32]byte{} || time.Since(p.At) > time.Minute {
 		t.Errorf("the payment is %+v", p)

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -97,7 +98,11 @@ func (c *Client) fetch(ctx context.Context, hash [32]byte) (tx *transaction, r *
 		{Method: "eth_getTransactionByHash", Args: []any{common.Hash(hash)}, Result: &tx},
 		{Method: "eth_getTransactionReceipt", Args: []any{common.Hash(hash)}, Result: &r},
 	}
-	if err := c.rpc.BatchCallContext(ctx, batch); err != nil {
+	err = c.rpc.BatchCallContext(ctx, batch)
+	for _, e := range batch {
+		c.asked(e.Method, cmp.Or(err, e.Error))
+	}
+	if err != nil {
 		return nil, nil, c.redact(err)
 	}
 	for _, e := range batch {
