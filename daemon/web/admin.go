@@ -92,14 +92,14 @@ type AdminPreviewRequest struct {
 
 // AdminConfig is what the admin handler needs.
 type AdminConfig struct {
-	Keys    *account.Keys
-	Books   *billing.Books
-	Till    *billing.Till
-	Reload  func(ctx context.Context) (AdminReloadResponse, error) // reads the settings again; nil where there are none
-	Alive   func(ctx context.Context) error                        // why the daemon cannot work, nil if it can; nil while none runs
-	More    Routes                                                 // beside those of the package
-	Jobs    *Jobs                                                  // nil while no daemon runs
-	Logger  *slog.Logger                                           // nil means slog.Default
+	Keys   *account.Keys
+	Books  *billing.Books
+	Till   *billing.Till
+	Reload func(ctx context.Context) (AdminReloadResponse, error) // reads the settings again; nil where there are none
+	Alive  func(ctx context.Context) error                        // why the daemon cannot work, nil if it can; nil while none runs
+	More   Routes                                                 // beside those of the package
+	Jobs   *Jobs                                                  // nil while no daemon runs
+	Logger *slog.Logger                                           // nil means slog.Default
 }
 
 // maxLedger bounds the rows of one answer, defaultLedger is how many come unless asked otherwise.
