@@ -112,7 +112,7 @@ func (c *chat) send(ctx context.Context, params openai.ChatCompletionNewParams) 
 			break
 		}
 	}
-	said.text, said.whole = text.String(), reason != ""
+	said.text, said.whole = text.String(), reason != "" && err == nil && stream.Err() == nil // the usage comes after the reason
 	switch {
 	case err != nil:
 		return said, err
