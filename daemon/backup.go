@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"path/filepath"
@@ -59,7 +60,7 @@ func (d *Daemon) backupDir() string {
 	return filepath.Join(d.cfg.DataDir, upkeep.BackupDir)
 }
 
-// BackUp makes a backup now, beside the schedule.
+// BackUp makes a backup now, beside the schedule. Where the books in it do not agree, it is there nevertheless, and that is the error.
 func (d *Daemon) BackUp(ctx context.Context) error {
 	now := d.cfg.Now()
 	path, m, err := upkeep.SaveTo(d.backupDir(), now, d.cfg.Backup.Keep, func(w io.Writer) error {
@@ -70,7 +71,7 @@ func (d *Daemon) BackUp(ctx context.Context) error {
 		return err
 	}
 	if len(m.Findings) > 0 {
-		d.cfg.Logger.Error("the books in a backup do not agree; older backups are kept", "backup", path, "finding", m.Findings[0].String())
+		return fmt.Errorf("the books in %s do not agree, so older backups are kept: %s", path, m.Findings[0])
 	}
 	return nil
 }
@@ -78,18 +79,13 @@ func (d *Daemon) BackUp(ctx context.Context) error {
 // backUpOnSchedule makes a backup whenever the newest is as old as the configuration wants, also if it was made before the start, until
 // ctx is done. Many starts in a row thus make no many backups, which would push out the older ones.
 func (d *Daemon) backUpOnSchedule(ctx context.Context) {
-	const again = 10 * time.Minute // after a failure
 	failed := false
 	for {
 		newest, err := upkeep.Newest(d.backupDir())
 		if err != nil {
 			d.cfg.Logger.Error("backups could not be listed", "error", err)
 		}
-		wait := min(newest.Add(d.cfg.Backup.Every).Sub(d.cfg.Now()), d.cfg.Backup.Every)
-		if failed || err != nil {
-			wait = min(d.cfg.Backup.Every, again)
-		}
-		timer := time.NewTimer(wait)
+		timer := time.NewTimer(untilBackup(newest, d.cfg.Now(), d.cfg.Backup.Every, failed || err != nil))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -98,4 +94,15 @@ func (d *Daemon) backUpOnSchedule(ctx context.Context) {
 		}
 		failed = d.RunJob(ctx, jobBackup) != nil // logged
 	}
+}
+
+// untilBackup is how long the next backup is to wait where the newest was made at the given time, zero for never. One that has failed is
+// tried again soon, unless the newest is young enough: it may be what the failure has left, and more like it would push out the older ones.
+func untilBackup(newest, now time.Time, every time.Duration, failed bool) time.Duration {
+	const again = 10 * time.Minute
+	wait := min(newest.Add(every).Sub(now), every)
+	if failed {
+		wait = max(wait, min(every, again))
+	}
+	return wait
 }

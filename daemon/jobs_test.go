@@ -13,6 +13,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/store/datadir"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/web/hook"
 	"github.com/contextd/contextd/sdk"
@@ -102,6 +103,28 @@ func TestJobsNeverTwice(t *testing.T) {
 		}
 	}
 	until(t, "the refresh from outside", func() bool { return jobOf(t, d, "refresh").Runs == before.Runs+2 })
+}
+
+// TestNoWayAroundTheBoard: on the admin socket, refreshes and briefs are run as jobs and in no other way.
+func TestNoWayAroundTheBoard(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t)
+	socket := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return datadir.Dial(ctx, d.Config.DataDir)
+	}}}
+	for path, want := range map[string]int{"/packs/crypto/refresh": http.StatusNotFound, "/packs/crypto/brief": http.StatusMethodNotAllowed} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://admin"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := socket.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Body.Close(); res.StatusCode != want {
+			t.Errorf("%s: status %d, want %d", path, res.StatusCode, want)
+		}
+	}
 }
 
 // start starts a job from outside.

@@ -230,7 +230,7 @@ func (s *Store) Ripen(ctx context.Context, list []billing.Arrival, now time.Time
 	return verified, nil
 }
 
-// settle verifies a deposit, once: status, transfer, credits, ledger and tier.
+// settle verifies a deposit, once: status, transfer, credits, ledger and tier. Another transfer that has waited for it is a stray from then on.
 func settle(ctx context.Context, tx *sql.Tx, d *billing.Deposit, a billing.Arrival, now time.Time) error {
 	// The key that was named, if it is active, else the oldest that is, else any: what was paid for is never lost.
 	if err := tx.QueryRowContext(ctx, `SELECT id FROM keys WHERE owner_id = ? ORDER BY revoked_at IS NOT NULL, id <> ?, created_at, id LIMIT 1`,
@@ -251,6 +251,8 @@ func settle(ctx context.Context, tx *sql.Tx, d *billing.Deposit, a billing.Arriv
 		args []any
 	}{
 		{"UPDATE transfers SET spent_on = 'deposit', note = '', deposit_id = ? WHERE tx_hash = ? AND log_index = ?", []any{d.ID, a.TxHash[:], a.LogIndex}},
+		{"UPDATE transfers SET spent_on = '', deposit_id = NULL, note = ? WHERE spent_on = 'waiting' AND deposit_id = ?",
+			[]any{"deposit " + d.ID + " was paid already", d.ID}},
 		{"UPDATE keys SET credits = credits + ? WHERE id = ?", []any{d.Credits, d.Credited}},
 		{"INSERT INTO ledger (key_id, amount, kind, reason, at) VALUES (?, ?, ?, ?, ?)", []any{d.Credited, d.Credits, billing.KindBuy, d.ID, now.UnixMilli()}},
 	} {

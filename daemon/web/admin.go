@@ -23,7 +23,6 @@ const (
 	AdminAccess  = "/owners/{ownerId}/access"
 	AdminLedger  = "/ledger"
 	AdminAudit   = "/audit"
-	AdminRefresh = "/packs/{pack}/refresh"
 	AdminBrief   = "/packs/{pack}/brief"
 	AdminReload  = "/reload"
 	AdminAlive   = "/alive"
@@ -93,16 +92,14 @@ type AdminPreviewRequest struct {
 
 // AdminConfig is what the admin handler needs.
 type AdminConfig struct {
-	Keys    *account.Keys
-	Books   *billing.Books
-	Till    *billing.Till
-	Refresh func(ctx context.Context, pack string) error           // a refresh now; nil while no daemon runs
-	Brief   func(ctx context.Context, pack string) error           // a brief now; nil with Refresh
-	Reload  func(ctx context.Context) (AdminReloadResponse, error) // reads the settings again; nil where there are none
-	Alive   func(ctx context.Context) error                        // why the daemon cannot work, nil if it can; nil while none runs
-	More    Routes                                                 // beside those of the package
-	Jobs    *Jobs                                                  // nil with Refresh
-	Logger  *slog.Logger                                           // nil means slog.Default
+	Keys   *account.Keys
+	Books  *billing.Books
+	Till   *billing.Till
+	Reload func(ctx context.Context) (AdminReloadResponse, error) // reads the settings again; nil where there are none
+	Alive  func(ctx context.Context) error                        // why the daemon cannot work, nil if it can; nil while none runs
+	More   Routes                                                 // beside those of the package
+	Jobs   *Jobs                                                  // nil while no daemon runs
+	Logger *slog.Logger                                           // nil means slog.Default
 }
 
 // maxLedger bounds the rows of one answer, defaultLedger is how many come unless asked otherwise.
@@ -235,16 +232,6 @@ func (cfg AdminConfig) revokeKey(w http.ResponseWriter, r *http.Request) error {
 	return WriteJSON(w, http.StatusOK, done)
 }
 
-// onPack does job on the pack of the path.
-func onPack(job func(ctx context.Context, pack string) error) Handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		if err := job(r.Context(), r.PathValue("pack")); err != nil {
-			return err
-		}
-		return WriteJSON(w, http.StatusOK, map[string]bool{"ok": true})
-	}
-}
-
 // reload reads the settings again.
 func (cfg AdminConfig) reload(w http.ResponseWriter, r *http.Request) error {
 	if cfg.Reload == nil {
@@ -290,12 +277,6 @@ func NewAdmin(cfg AdminConfig) *Server {
 		routes[AdminAlive] = map[string]Handler{http.MethodGet: cfg.alive}
 	}
 	maps.Copy(routes, cfg.More)
-	if cfg.Refresh != nil {
-		routes[AdminRefresh] = map[string]Handler{http.MethodPost: onPack(cfg.Refresh)}
-		onBrief := map[string]Handler{http.MethodPost: onPack(cfg.Brief)}
-		maps.Copy(onBrief, cfg.More[AdminBrief])
-		routes[AdminBrief] = onBrief
-	}
 	cfg.Jobs.routes(routes)
 	return newServer(Config{Logger: cfg.Logger}, func(*Server) Routes { return routes })
 }

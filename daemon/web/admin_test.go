@@ -15,13 +15,18 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// admin serves the admin handler of d, whose brief fails, and returns its URL.
+// admin serves the admin handler of d, whose job brief fails, and returns its URL.
 func admin(t *testing.T, d *daemontest.Daemon) (string, *daemontest.Log) {
 	t.Helper()
 	var log daemontest.Log
 	server := httptest.NewServer(web.NewAdmin(web.AdminConfig{
-		Keys: d.Keys(), Refresh: d.Refresh, Logger: log.Logger(),
-		Brief: func(context.Context, string) error { return errors.New("writer is out of ink") },
+		Keys: d.Keys(), Logger: log.Logger(),
+		Jobs: &web.Jobs{List: d.Jobs, Run: func(ctx context.Context, name string) error {
+			if name == "brief" {
+				return errors.New("writer is out of ink")
+			}
+			return d.RunJob(ctx, name)
+		}},
 	}))
 	t.Cleanup(server.Close)
 	return server.URL, &log
@@ -55,7 +60,7 @@ func TestAdminKeys(t *testing.T) {
 		t.Errorf("the revoked key is answered %d", a.Status)
 	}
 	before := decode[api.MindResponse](t, get(t, d.URL()+"/v1/fresh", bearer(d.Key(t, api.TierFree))))
-	if a := call(t, http.MethodPost, url+"/packs/crypto/refresh"); a.Status != http.StatusOK {
+	if a := call(t, http.MethodPost, url+"/jobs/refresh"); a.Status != http.StatusOK {
 		t.Errorf("refresh: %d %s", a.Status, a.Body)
 	}
 	after := decode[api.MindResponse](t, get(t, d.URL()+"/v1/fresh", bearer(d.Key(t, api.TierFree))))
@@ -78,9 +83,9 @@ func TestAdminRefusals(t *testing.T) {
 		{"POST /keys", `{"name":"` + strings.Repeat("x", api.MaxBodyBytes) + `"}`, "413 invalid_request"},
 		{"DELETE /keys/cv_test_nobody00", "", "404 key_not_found"},
 		{"DELETE /keys", "", "405 method_not_allowed"},
-		{"GET /packs/crypto/refresh", "", "405 method_not_allowed"},
-		{"POST /packs/none/refresh", "", "404 pack_not_found"},
-		{"POST /packs/crypto/brief", "", "500 internal_error"},
+		{"GET /jobs/refresh", "", "405 method_not_allowed"},
+		{"POST /jobs/none", "", "404 not_found"},
+		{"POST /jobs/brief", "", "500 internal_error"},
 		{"GET /v1/fresh", "", "404 not_found"},
 	} {
 		method, path, _ := strings.Cut(c.call, " ")

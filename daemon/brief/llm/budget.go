@@ -17,15 +17,16 @@ type Ledger interface {
 	Writing(ctx context.Context, day string) (brief.Usage, error)
 }
 
-// forReaders is the part of the budget that briefs with a reader's own prompt may use, in percent: the rest is for the brief of the pack.
-const forReaders = 90
+// forReaders is the part of a bound that briefs with a reader's own prompt may use, nine tenths: the rest is for the brief of the pack. It is
+// at least 1, because 0 is no bound.
+func forReaders(bound int64) int64 { return min(bound, max(1, bound/10*9+bound%10*9/10)) }
 
 // share is the part of l that the brief of in may use.
 func share(l brief.Limit, in brief.Input) brief.Limit {
 	if in.Prompt == "" {
 		return l
 	}
-	return brief.Limit{Tokens: l.Tokens * forReaders / 100, CostMicros: l.CostMicros * forReaders / 100}
+	return brief.Limit{Tokens: forReaders(l.Tokens), CostMicros: forReaders(l.CostMicros)}
 }
 
 // Prices are millionths of a US dollar for a million tokens. Zero where they are not known, or nothing.

@@ -72,6 +72,25 @@ func TestBudget(t *testing.T) {
 	})
 }
 
+// TestSmallestBudget bounds readers' prompts too: a part of it is never no bound at all.
+func TestSmallestBudget(t *testing.T) {
+	each(t, func(t *testing.T, d dialect) {
+		for name, limit := range map[string]brief.Limit{"tokens": {Tokens: 1}, "cost": {CostMicros: 1}} {
+			s := serve(t, d.says(d.end, holds))
+			cfg := config(d, s)
+			cfg.Ledger, cfg.Limit, cfg.Now = ledger(t, t.TempDir()), limit, noon
+			in := input(t)
+			in.Prompt = "Only stablecoins."
+			if _, err := writer(t, cfg).Write(t.Context(), in); err == nil || !strings.Contains(err.Error(), "the budget of 2026-11-20") {
+				t.Errorf("%s: %v", name, err)
+			}
+			if n := len(s.asked()); n != 0 {
+				t.Errorf("%s: %d requests", name, n)
+			}
+		}
+	})
+}
+
 // TestBudgetIsNotExceededTogether: of many writers at once, only those begin that fit.
 func TestBudgetIsNotExceededTogether(t *testing.T) {
 	t.Parallel()

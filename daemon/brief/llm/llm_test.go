@@ -158,6 +158,21 @@ func TestAnswersThatAreNone(t *testing.T) {
 	})
 }
 
+// TestCutBeforeTheUsage: a chat that breaks off after it has said how it ended, and before what it took, is paid for as the most it can be.
+func TestCutBeforeTheUsage(t *testing.T) {
+	t.Parallel()
+	d := dialects()[1]
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		beginChat(w, "Bitcoin trades")
+		chunk(w, `{"index":0,"delta":{},"finish_reason":"stop"}`, "null")
+		panic(http.ErrAbortHandler)
+	})
+	got, err := writer(t, config(d, s)).Write(t.Context(), input(t))
+	if err == nil || !strings.Contains(err.Error(), "broke off") || got.Usage.OutputTokens != llm.DefaultMaxTokens {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 func TestErrorInTheStream(t *testing.T) {
 	each(t, func(t *testing.T, d dialect) {
 		s := serve(t, func(w http.ResponseWriter, r *http.Request) {

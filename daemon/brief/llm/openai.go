@@ -112,18 +112,26 @@ func (c *chat) send(ctx context.Context, params openai.ChatCompletionNewParams) 
 			break
 		}
 	}
-	said.text, said.whole = text.String(), reason != ""
-	switch {
-	case err != nil:
-		return said, err
-	case stream.Err() != nil || reason == "":
-		return said, broken(ctx, stream.Err())
-	case refusal || reason == "content_filter":
-		return said, errRefused
-	case reason == "length":
-		return said, errLength
-	case reason != "stop":
-		return said, fmt.Errorf("the model stopped because of %q", reason)
+	said.text = text.String()
+	if err == nil {
+		err = stream.Err() // also of one that breaks off between the reason and the usage
 	}
-	return said, nil
+	if err != nil || reason == "" {
+		return said, broken(ctx, err)
+	}
+	said.whole = true
+	return said, ending(reason, refusal)
+}
+
+// ending is the error of an answer that came to its end for a reason, nil where it is the one that is wanted.
+func ending(reason string, refusal bool) error {
+	switch {
+	case refusal || reason == "content_filter":
+		return errRefused
+	case reason == "length":
+		return errLength
+	case reason != "stop":
+		return fmt.Errorf("the model stopped because of %q", reason)
+	}
+	return nil
 }

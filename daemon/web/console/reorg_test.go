@@ -374,6 +374,39 @@ func TestBigPacksWaitForASafeBlock(t *testing.T) {
 	f.agree(1)
 }
 
+// TestBigPackPaidByAStray: the operator gives a stray to a deposit while the right transfer waits for it. That is a stray then, not lost.
+func TestBigPackPaidByAStray(t *testing.T) {
+	t.Parallel()
+	f := newFickle(t)
+	u, _ := f.owner("big-stray@example.org")
+	i := u.buy(api.CreditPro)
+	f.final(false, false)
+	f.submit(f.payer, &f.token, transferData(f.treasury, f.amountOf(i)-1), low)
+	f.sim.Commit()
+	right := f.pay(i)
+	f.scan()
+	list := f.agree(1)
+	if len(list) != 1 {
+		t.FailNow()
+	}
+	ask := web.AdminStrayRequest{TxHash: list[0].TxHash, LogIndex: list[0].LogIndex, DepositID: i.ID}
+	if d, err := f.operator.AssignStray(t.Context(), ask); err != nil || d.Status != api.DepositVerified {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	f.final(true, true)
+	f.scan()
+	f.sweep()
+	list = f.agree(1)
+	if len(list) != 1 || list[0].TxHash != right.Hex() || !strings.Contains(list[0].Note, "was paid already") || u.balance().Balance != 100_000 {
+		t.Fatalf("%+v, %+v", list, u.balance())
+	}
+	ask = web.AdminStrayRequest{TxHash: list[0].TxHash, LogIndex: list[0].LogIndex, Reason: "sent back by hand"}
+	if err := f.operator.WriteOffStray(t.Context(), ask); err != nil {
+		t.Fatal(err)
+	}
+	f.agree(0)
+}
+
 // TestBigPackWhoseTransferVanishes was not credited, and is when the transfer comes back after all.
 func TestBigPackWhoseTransferVanishes(t *testing.T) {
 	t.Parallel()

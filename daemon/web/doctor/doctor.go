@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -123,12 +124,15 @@ func (p patient) directory(ctx context.Context) {
 	}
 	p.files()
 	conn, err := datadir.Dial(ctx, p.DataDir)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ECONNREFUSED): // one that was killed leaves its socket
 		p.ok("daemon", "none runs on it")
-		return
+	case err != nil:
+		p.warn("daemon", "run it as the daemon's user", "whether one runs on it is not known: %v", err)
+	default:
+		_ = conn.Close() // nothing was said
+		p.ok("daemon", "one runs on it")
 	}
-	_ = conn.Close() // nothing was said
-	p.ok("daemon", "one runs on it")
 }
 
 // files looks at the modes of the files in the data directory.
@@ -148,7 +152,7 @@ func (p patient) files() {
 
 // secrets looks at the files with secrets that the configuration names.
 func (p patient) secrets() {
-	for _, setting := range sorted(p.SecretFiles) {
+	for _, setting := range slices.Sorted(maps.Keys(p.SecretFiles)) {
 		path := p.SecretFiles[setting]
 		info, err := os.Stat(path)
 		switch {
@@ -160,16 +164,6 @@ func (p patient) secrets() {
 			p.ok(setting, "%s, for its user alone", path)
 		}
 	}
-}
-
-// sorted are the keys of m in order.
-func sorted(m map[string]string) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // disk looks at the room that is left.

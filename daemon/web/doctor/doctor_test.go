@@ -127,6 +127,38 @@ func TestUnwell(t *testing.T) {
 	}
 }
 
+// TestIsOneRunning says that none runs where there is no socket, or one that nobody listens to, and else no more than is known.
+func TestIsOneRunning(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		make func(socket string) error
+		want doctor.Finding
+	}{
+		"no socket": {func(string) error { return nil }, doctor.Finding{Outcome: doctor.OK, Found: "none runs on it"}},
+		"left behind": {func(socket string) error {
+			l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+			if err != nil {
+				return err
+			}
+			l.SetUnlinkOnClose(false)
+			return l.Close()
+		}, doctor.Finding{Outcome: doctor.OK, Found: "none runs on it"}},
+		"cannot be asked": {func(socket string) error { return os.Symlink(filepath.Base(socket), socket) }, doctor.Finding{Outcome: doctor.Warning, Found: "is not known"}},
+	} {
+		dir, err := os.MkdirTemp("", "doctor") // short enough for a socket
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.RemoveAll(dir) })
+		if err := c.make(filepath.Join(dir, "admin.sock")); err != nil {
+			t.Fatal(err)
+		}
+		if f := examine(t, doctor.Config{DataDir: dir, Offline: true})["daemon"]; f.Outcome != c.want.Outcome || !strings.Contains(f.Found, c.want.Found) {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
 // settle brings what is in the write-ahead logs into the databases, from which a damaged one could be read else.
 func settle(t *testing.T, dir string) {
 	t.Helper()

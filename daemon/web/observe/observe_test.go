@@ -124,6 +124,12 @@ func TestDashboardAndAlerts(t *testing.T) {
 			t.Errorf("alert %q lacks something: an alert says what and what to do", r.Alert)
 		}
 	}
+	for _, rare := range []string{"prune", "backup"} { // which cannot fail four times in half an hour
+		windows := regexp.MustCompile(`increase\(contextd_job_failures_total\{job_name="` + rare + `"\}\[3h\]\)`)
+		if !windows.Match(observe.Alerts) {
+			t.Errorf("no alert fits the job %s", rare)
+		}
+	}
 	asked := map[string]bool{}
 	for file, text := range map[string][]byte{"dashboard": observe.Dashboard, "alerts": observe.Alerts} {
 		for _, name := range regexp.MustCompile(`contextd_[a-z_]+`).FindAllString(string(text), -1) {

@@ -1,0 +1,4 @@
+package daemon
+
+// UntilBackup is untilBackup, for tests.
+var UntilBackup = untilBackup
