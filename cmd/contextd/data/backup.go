@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -65,6 +66,9 @@ func NewBackup(read Read) *cobra.Command {
 		if keep < 0 {
 			return cli.Usage("--keep is %d, not 0 or more", keep)
 		}
+		if slices.Contains(args, "") {
+			return cli.Usage("the name of the backup is empty\n  try: contextd backup, which names it")
+		}
 		return open(c.Context(), cfg, func(o *operator.Operator) error {
 			s := saving{produce: func(w io.Writer) error { return o.Backup(c.Context(), w) }, keep: keep}
 			if err := s.to(cfg, args, c.OutOrStdout()); err != nil {
@@ -95,7 +99,7 @@ func (s *saving) to(cfg Config, args []string, out io.Writer) (err error) {
 	if !directory {
 		target = args[0]
 		info, err := os.Stat(target)
-		directory = os.IsPathSeparator(target[max(len(target)-1, 0)]) || err == nil && info.IsDir()
+		directory = os.IsPathSeparator(target[len(target)-1]) || err == nil && info.IsDir()
 	}
 	if directory {
 		s.path, s.manifest, err = upkeep.SaveTo(target, cfg.Now(), s.keep, s.produce)
