@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -309,6 +310,33 @@ func TestRotation(t *testing.T) {
 	}
 	if now, err := os.ReadDir(dir); err != nil || len(now) != len(entries) {
 		t.Errorf("after a failure there are %v, %v", now, err)
+	}
+}
+
+// TestDirectoryOfAnother: the directory for backups that root makes is for the owner of the one that it is in.
+func TestDirectoryOfAnother(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make files for others")
+	}
+	const user, group = 54321, 54322
+	dir := t.TempDir()
+	if err := os.Chown(dir, user, group); err != nil {
+		t.Fatal(err)
+	}
+	archive := backUp(t, newData(t).dir)
+	to := filepath.Join(dir, "new", "backups")
+	if _, _, err := upkeep.SaveTo(to, epoch(), 0, func(w io.Writer) error { _, err := w.Write(archive); return err }); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Dir(to), to} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := info.Sys().(*syscall.Stat_t); s.Uid != user || s.Gid != group || info.Mode().Perm() != 0o700 {
+			t.Errorf("%s is of %d:%d with mode %04o", path, s.Uid, s.Gid, info.Mode().Perm())
+		}
 	}
 }
 
