@@ -1,10 +1,13 @@
 package main
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 
 	"github.com/contextd/contextd/cmd/contextd/setting"
 	"github.com/contextd/contextd/sdk/api"
@@ -64,5 +67,22 @@ func TestFlagsAreSettings(t *testing.T) {
 		if f == nil || i < 0 || f.DefValue != setting.Table()[i].Default {
 			t.Errorf("--%s does not have the default of %s", flag, key)
 		}
+	}
+}
+
+// TestSecretFiles: every setting that names a file names a secret, but that of the certificate.
+func TestSecretFiles(t *testing.T) {
+	t.Parallel()
+	s := newSettings(pflag.NewFlagSet("", pflag.ContinueOnError))
+	want := map[string]string{}
+	for _, row := range setting.Table() {
+		if strings.HasSuffix(row.Key, "_file") {
+			s.v.Set(row.Key, row.Key+".txt")
+			want[row.Key] = row.Key + ".txt"
+		}
+	}
+	delete(want, "tls.cert_file")
+	if got := s.secretFiles(); !maps.Equal(got, want) || len(want) < 6 {
+		t.Errorf("files with secrets: %v, want %v", got, want)
 	}
 }
