@@ -17,6 +17,7 @@ import (
 	_ "github.com/mattn/go-sqlite3"
 
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/store/sqlite"
 	"github.com/contextd/contextd/daemon/store/upkeep"
 )
@@ -383,4 +384,57 @@ func TestUpgrade(t *testing.T) {
 	if _, err := upkeep.BackUp(t.Context(), dir, epoch(), &archive); !errors.Is(err, sqlite.ErrNewer) {
 		t.Errorf("a newer schema was backed up: %v", err)
 	}
+}
+
+// TestUpgradeFails at every start: after the first there is a backup of what the migrations have left, and no more as long as that stays.
+func TestUpgradeFails(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	older(t, dir, 3)
+	scripts, err := os.ReadDir("../history/migrations")
+	if err != nil || len(scripts) < 2 {
+		t.Fatalf("history has %d migrations, %v", len(scripts), err)
+	}
+	change(t, filepath.Join(dir, "history.db"), `CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT;
+		INSERT INTO schema_migrations VALUES (1, '`+scripts[0].Name()+`', 0)`)
+	var paths []string
+	start := func() {
+		path, err := upkeep.BeforeUpgrade(t.Context(), dir, epoch().Add(time.Duration(len(paths))*time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+		books, err := store.Open(t.Context(), dir, epoch())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := books.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := history.Open(t.Context(), dir, epoch()); err == nil {
+			t.Fatal("the migration does not fail")
+		}
+	}
+	kept := func(n int) {
+		t.Helper()
+		made, err := os.ReadDir(filepath.Join(dir, upkeep.BackupDir))
+		if err != nil || len(made) != n {
+			t.Errorf("after %d starts there are %v, %v", len(paths), made, err)
+		}
+	}
+	for range 4 {
+		start()
+	}
+	kept(2) // the books were migrated at the first start
+	if paths[1] == paths[0] || paths[2] != paths[1] || paths[3] != paths[1] {
+		t.Errorf("the backups are %v", paths)
+	}
+	change(t, filepath.Join(dir, store.File), "INSERT INTO owners (id, tier, created_at) VALUES ('o', 'free', 0)")
+	start()
+	kept(3)
+	if err := os.WriteFile(paths[4], []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start()
+	kept(4)
 }
