@@ -177,7 +177,7 @@ func moneySettings() []Setting {
 		{Key: "chain", Doc: "To sell credits and be paid by call. Without rpc_url, token and treasury, calls are paid with keys alone."},
 		{Key: "chain.id", Default: int64(api.ChainIDTest), Doc: fmt.Sprintf("Chain id: %d is the main chain, %d the test chain.", api.ChainIDMain, api.ChainIDTest)},
 		{Key: "chain.rpc_url", Default: "", Secret: true, Doc: "JSON-RPC over HTTP, where the URL holds no secret."},
-		{Key: "chain.rpc_url_file", Default: "", Doc: "File with that URL, where it holds one."},
+		{Key: "chain.rpc_url_file", Default: "", Doc: "File with that URL, where it holds one; instead of rpc_url."},
 		{Key: "chain.token", Default: "", Doc: "Address of the USDG contract."},
 		{Key: "chain.treasury", Default: "", Doc: "Address that payments go to. The daemon needs no key to it."},
 		{Key: "chain.deposit_finality", Default: "safe", Enum: []string{"safe", "latest"},
