@@ -86,3 +86,25 @@ func TestSecretFiles(t *testing.T) {
 		t.Errorf("files with secrets: %v, want %v", got, want)
 	}
 }
+
+// TestCertificateChanges: what is in the files of the certificate changes at once, unless one of them has another name.
+func TestCertificateChanges(t *testing.T) {
+	t.Parallel()
+	was, is := value{text: "a"}, value{text: "a", sum: [32]byte{1}}
+	for _, c := range []struct {
+		cert, key        value
+		changed, restart []string
+	}{
+		{is, is, []string{certFile, certKeyFile}, []string{}},
+		{is, was, []string{certFile}, []string{}},
+		{is, value{text: "b"}, []string{}, []string{certFile, certKeyFile}},
+		{value{text: "b"}, was, []string{}, []string{certFile}},
+		{value{}, value{}, []string{}, []string{certFile, certKeyFile}},
+	} {
+		r := reloader{inUse: map[string]value{certFile: was, certKeyFile: was}}
+		done := r.changes(map[string]value{certFile: c.cert, certKeyFile: c.key})
+		if !slices.Equal(done.Changed, c.changed) || !slices.Equal(done.Restart, c.restart) {
+			t.Errorf("changed %v and after a restart %v, want %v and %v", done.Changed, done.Restart, c.changed, c.restart)
+		}
+	}
+}
