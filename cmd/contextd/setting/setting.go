@@ -108,7 +108,8 @@ func placeSettings() []Setting {
 		{Key: "log.calls", Default: false, Doc: "A line for every call: method, path, status, time, client and the public part of the key."},
 		{Key: "backup", Doc: "Backups by the daemon itself. contextd backup makes one at any time."},
 		{Key: "backup.every", Default: "", Doc: "How often, such as 24h or 7d. Empty means never."},
-		{Key: "backup.dir", Default: "", Doc: "Where they go. Empty means backups, in the data directory."},
+		{Key: "backup.dir", Default: "", Doc: "Where they go, a directory for one daemon alone: two that share one remove each other's backups. " +
+			"Empty means backups, in the data directory."},
 		{Key: "backup.keep", Default: 7, Doc: "How many are kept, the newest; 0 keeps all."},
 		{Key: "litestream", Default: false, Doc: "Leave checkpoints of the databases to Litestream."},
 		{Key: "admin", Doc: "What only the operator should reach."},
