@@ -95,6 +95,32 @@ func TestHTTPS(t *testing.T) {
 	}
 }
 
+// TestCertificateElsewhere: a certificate whose files have other names now waits for a restart, and holds nothing else up.
+func TestCertificateElsewhere(t *testing.T) {
+	t.Parallel()
+	certificate, _ := testCertificate(t)
+	renewed, _ := testCertificate(t)
+	d := daemontest.Start(t, func(c *daemon.Config) { c.TLS = &certificate })
+	live := d.Config.Live()
+	if err := d.Apply(live); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(certificate.CertFile), os.Remove(certificate.KeyFile)); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Apply(live); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a certificate that is gone: %v", err)
+	}
+	live.TLS = &renewed
+	if err := d.Apply(live); err != nil {
+		t.Errorf("a certificate elsewhere: %v", err)
+	}
+	live.TLS = nil
+	if err := d.Apply(live); err != nil {
+		t.Errorf("no certificate any more: %v", err)
+	}
+}
+
 func TestPlainHTTPTellsBrowsersNothing(t *testing.T) {
 	t.Parallel()
 	for public, want := range map[string]string{"": "", "http://context.example.org": "", "https://context.example.org": "max-age=31536000"} {

@@ -68,21 +68,24 @@ type Live struct {
 	MaxKeys        int
 	Limits         console.Limits
 	Disabled       []string
+	TLS            *listen.Certificates // read again where the files have the names that the daemon was opened with
 }
 
 // Live is the part of cfg that Apply takes.
 func (cfg Config) Live() Live {
 	return Live{
 		TrustedProxies: cfg.TrustedProxies, Plans: cfg.Plans, FreeCalls: cfg.FreeCalls, MaxKeys: cfg.MaxKeys, Limits: cfg.Limits, Disabled: cfg.Disabled,
+		TLS: cfg.TLS,
 	}
 }
 
 // Apply puts l in effect and reads the certificate again, or says what is wrong and changes nothing. What is under way ends as it began.
+// A certificate in other files needs a restart: those it came from may be gone by now.
 func (d *Daemon) Apply(l Live) error {
 	if err := checkSources(d.cfg.packs(), l.Disabled); err != nil {
 		return err
 	}
-	if d.tls != nil {
+	if is, now := d.cfg.TLS, l.TLS; d.tls != nil && now != nil && is.CertFile == now.CertFile && is.KeyFile == now.KeyFile {
 		if err := d.tls.Reload(); err != nil {
 			return err
 		}

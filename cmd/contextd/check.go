@@ -61,12 +61,15 @@ func newCheckConfig(s *settings) *cobra.Command {
 func (s *settings) warnings() []string {
 	var list []string
 	known := []string{"CONTEXTD_CONFIG"}
-	for _, v := range s.effective() {
-		known = append(known, v.Env())
-		if file := s.v.GetString(v.Key); v.Credential() != "" && file != "" {
-			if info, err := os.Stat(file); err == nil && v.Key != certFile && info.Mode().Perm()&0o007 != 0 {
-				list = append(list, fmt.Sprintf("%s: everybody can read %s (mode %04o); chmod 600 it", v.Key, file, info.Mode().Perm()))
-			}
+	secrets := s.secretFiles()
+	for _, row := range setting.Table() {
+		if row.Section() {
+			continue
+		}
+		known = append(known, row.Env())
+		file, ok := secrets[row.Key]
+		if info, err := os.Stat(file); ok && err == nil && info.Mode().Perm()&0o007 != 0 {
+			list = append(list, fmt.Sprintf("%s: everybody can read %s (mode %04o); chmod o= it", row.Key, file, info.Mode().Perm()))
 		}
 	}
 	for _, pair := range os.Environ() {
@@ -77,6 +80,17 @@ func (s *settings) warnings() []string {
 		}
 	}
 	return list
+}
+
+// secretFiles are the files with secrets that the configuration names, by the setting that names them, after read.
+func (s *settings) secretFiles() map[string]string {
+	files := map[string]string{}
+	for _, row := range setting.Table() {
+		if file := s.v.GetString(row.Key); row.Credential() != "" && row.Key != certFile && file != "" {
+			files[row.Key] = file
+		}
+	}
+	return files
 }
 
 // Settings that name files which are read again when they change. The first is the one that is no secret.

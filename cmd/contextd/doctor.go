@@ -53,7 +53,7 @@ func newDoctor(s *settings) *cobra.Command {
 			}
 		}
 		tell(doctor.Finding{Check: "configuration", Outcome: doctor.OK, Found: file})
-		doctor.Examine(c.Context(), examined(cfg, d, *offline), tell)
+		doctor.Examine(c.Context(), examined(d, s.secretFiles(), *offline), tell)
 		if *asJSON {
 			err = cli.PrintJSON(c.OutOrStdout(), list)
 		}
@@ -62,17 +62,9 @@ func newDoctor(s *settings) *cobra.Command {
 	return c
 }
 
-// examined is what is looked at of a configuration.
-func examined(cfg config, d daemon.Config, offline bool) doctor.Config {
-	e := doctor.Config{DataDir: d.DataDir, Disabled: d.Disabled, CoinGeckoKey: d.CoinGeckoKey, Transport: d.Transport, SMTP: d.SMTP, Offline: offline, SecretFiles: map[string]string{}}
-	for setting, path := range map[string]string{
-		"brief.llm.key_file": cfg.Brief.LLM.KeyFile, certKeyFile: cfg.TLS.KeyFile,
-		"sources.coingecko_key_file": cfg.Sources.CoinGeckoKeyFile, "jobs.key_file": cfg.Jobs.KeyFile, "chain.rpc_url_file": cfg.Chain.RPCURLFile, "smtp.password_file": cfg.SMTP.PasswordFile,
-	} {
-		if path != "" {
-			e.SecretFiles[setting] = path
-		}
-	}
+// examined is what is looked at of a configuration with the given files of secrets.
+func examined(d daemon.Config, secrets map[string]string, offline bool) doctor.Config {
+	e := doctor.Config{DataDir: d.DataDir, Disabled: d.Disabled, CoinGeckoKey: d.CoinGeckoKey, Transport: d.Transport, SMTP: d.SMTP, Offline: offline, SecretFiles: secrets}
 	if d.Chain != nil {
 		e.Chain = &chain.Config{URL: d.Chain.RPCURL, ChainID: d.ChainID, Token: d.Chain.Token, Treasury: d.Chain.Treasury}
 	}

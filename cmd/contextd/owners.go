@@ -102,6 +102,9 @@ func (c ownerConfig) apply(d *daemon.Config) error {
 func (c ownerConfig) chain() (*daemon.Chain, error) {
 	rpc := c.Chain.RPCURL
 	if c.Chain.RPCURLFile != "" {
+		if rpc != "" {
+			return nil, cli.Usage("chain.rpc_url and chain.rpc_url_file (%s) both say where the chain is: use one of them", c.Chain.RPCURLFile)
+		}
 		text, err := os.ReadFile(c.Chain.RPCURLFile)
 		if err != nil {
 			return nil, fmt.Errorf("read chain.rpc_url_file: %w", err)

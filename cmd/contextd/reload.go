@@ -117,12 +117,13 @@ func (r *reloader) reload(context.Context) (done web.AdminReloadResponse, err er
 // changes notes the values that are in use now, and says which are others than before. The caller holds mu.
 func (r *reloader) changes(now map[string]value) web.AdminReloadResponse {
 	done := web.AdminReloadResponse{Changed: []string{}, Restart: []string{}}
+	sameFiles := r.inUse[certFile].text == now[certFile].text && r.inUse[certKeyFile].text == now[certKeyFile].text
 	for _, s := range setting.Table() {
 		was, is := r.inUse[s.Key], now[s.Key]
-		certificate := s.Key == certFile || s.Key == certKeyFile // what is in them is read again, another name is not
+		certificate := s.Key == certFile || s.Key == certKeyFile // what is in them is read again, unless one has another name
 		switch {
 		case was == is:
-		case s.Live || certificate && was.text == is.text:
+		case s.Live || certificate && sameFiles:
 			r.inUse[s.Key] = is
 			done.Changed = append(done.Changed, s.Key)
 		default:

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -56,26 +57,33 @@ func newCompletion() *cobra.Command {
 		Example: "  contextd completion bash > /etc/bash_completion.d/contextd",
 	}
 	c.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
-	c.RunE = func(c *cobra.Command, args []string) (err error) {
-		w := c.OutOrStdout()
-		if out != "" {
-			f, err := os.Create(filepath.Clean(out))
-			if err != nil {
-				return err
+	c.RunE = func(c *cobra.Command, args []string) error {
+		complete := func(w io.Writer) error {
+			switch root := c.Root(); args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(w, true)
+			case "zsh":
+				return root.GenZshCompletion(w)
+			case "fish":
+				return root.GenFishCompletion(w, true)
+			default:
+				return root.GenPowerShellCompletionWithDesc(w)
 			}
-			defer func() { err = errors.Join(err, f.Close()) }()
-			w = f
 		}
-		switch root := c.Root(); args[0] {
-		case "bash":
-			return root.GenBashCompletionV2(w, true)
-		case "zsh":
-			return root.GenZshCompletion(w)
-		case "fish":
-			return root.GenFishCompletion(w, true)
-		default:
-			return root.GenPowerShellCompletionWithDesc(w)
+		if out == "" {
+			return complete(c.OutOrStdout())
 		}
+		return writeFile(out, complete)
 	}
 	return c
+}
+
+// writeFile writes what write writes to the file at path. It has not been written before it is closed.
+func writeFile(path string, write func(io.Writer) error) (err error) {
+	f, err := os.Create(filepath.Clean(path))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return write(f)
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 
 	"github.com/contextd/contextd/cmd/contextd/setting"
 	"github.com/contextd/contextd/sdk/api"
@@ -63,6 +66,45 @@ func TestFlagsAreSettings(t *testing.T) {
 		f := serve.Flag(flag)
 		if f == nil || i < 0 || f.DefValue != setting.Table()[i].Default {
 			t.Errorf("--%s does not have the default of %s", flag, key)
+		}
+	}
+}
+
+// TestSecretFiles: every setting that names a file names a secret, but that of the certificate.
+func TestSecretFiles(t *testing.T) {
+	t.Parallel()
+	s := newSettings(pflag.NewFlagSet("", pflag.ContinueOnError))
+	want := map[string]string{}
+	for _, row := range setting.Table() {
+		if strings.HasSuffix(row.Key, "_file") {
+			s.v.Set(row.Key, row.Key+".txt")
+			want[row.Key] = row.Key + ".txt"
+		}
+	}
+	delete(want, "tls.cert_file")
+	if got := s.secretFiles(); !maps.Equal(got, want) || len(want) < 6 {
+		t.Errorf("files with secrets: %v, want %v", got, want)
+	}
+}
+
+// TestCertificateChanges: what is in the files of the certificate changes at once, unless one of them has another name.
+func TestCertificateChanges(t *testing.T) {
+	t.Parallel()
+	was, is := value{text: "a"}, value{text: "a", sum: [32]byte{1}}
+	for _, c := range []struct {
+		cert, key        value
+		changed, restart []string
+	}{
+		{is, is, []string{certFile, certKeyFile}, []string{}},
+		{is, was, []string{certFile}, []string{}},
+		{is, value{text: "b"}, []string{}, []string{certFile, certKeyFile}},
+		{value{text: "b"}, was, []string{}, []string{certFile}},
+		{value{}, value{}, []string{}, []string{certFile, certKeyFile}},
+	} {
+		r := reloader{inUse: map[string]value{certFile: was, certKeyFile: was}}
+		done := r.changes(map[string]value{certFile: c.cert, certKeyFile: c.key})
+		if !slices.Equal(done.Changed, c.changed) || !slices.Equal(done.Restart, c.restart) {
+			t.Errorf("changed %v and after a restart %v, want %v and %v", done.Changed, done.Restart, c.changed, c.restart)
 		}
 	}
 }

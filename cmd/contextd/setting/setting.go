@@ -108,7 +108,8 @@ func placeSettings() []Setting {
 		{Key: "log.calls", Default: false, Doc: "A line for every call: method, path, status, time, client and the public part of the key."},
 		{Key: "backup", Doc: "Backups by the daemon itself. contextd backup makes one at any time."},
 		{Key: "backup.every", Default: "", Doc: "How often, such as 24h or 7d. Empty means never."},
-		{Key: "backup.dir", Default: "", Doc: "Where they go. Empty means backups, in the data directory."},
+		{Key: "backup.dir", Default: "", Doc: "Where they go, a directory for one daemon alone: two that share one remove each other's backups. " +
+			"Empty means backups, in the data directory."},
 		{Key: "backup.keep", Default: 7, Doc: "How many are kept, the newest; 0 keeps all."},
 		{Key: "litestream", Default: false, Doc: "Leave checkpoints of the databases to Litestream."},
 		{Key: "admin", Doc: "What only the operator should reach."},
@@ -177,7 +178,7 @@ func moneySettings() []Setting {
 		{Key: "chain", Doc: "To sell credits and be paid by call. Without rpc_url, token and treasury, calls are paid with keys alone."},
 		{Key: "chain.id", Default: int64(api.ChainIDTest), Doc: fmt.Sprintf("Chain id: %d is the main chain, %d the test chain.", api.ChainIDMain, api.ChainIDTest)},
 		{Key: "chain.rpc_url", Default: "", Secret: true, Doc: "JSON-RPC over HTTP, where the URL holds no secret."},
-		{Key: "chain.rpc_url_file", Default: "", Doc: "File with that URL, where it holds one."},
+		{Key: "chain.rpc_url_file", Default: "", Doc: "File with that URL, where it holds one; instead of rpc_url."},
 		{Key: "chain.token", Default: "", Doc: "Address of the USDG contract."},
 		{Key: "chain.treasury", Default: "", Doc: "Address that payments go to. The daemon needs no key to it."},
 		{Key: "chain.deposit_finality", Default: "safe", Enum: []string{"safe", "latest"},

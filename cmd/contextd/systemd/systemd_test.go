@@ -164,8 +164,10 @@ func TestUnit(t *testing.T) {
 	if !regexp.MustCompile(`(?m)^ExecStart=/usr/bin/contextd serve --config \S+ --data-dir /var/lib/contextd$`).MatchString(text) {
 		t.Error("the unit does not start the daemon")
 	}
-	if !strings.Contains(unit(t, "socket"), "\nListenStream=127.0.0.1:8402\n") {
-		t.Error("the socket unit does not listen")
+	for _, line := range []string{"ListenStream=127.0.0.1:8402", "SocketMode=0660", "SocketGroup=contextd"} {
+		if !strings.Contains(unit(t, "socket"), "\n"+line+"\n") {
+			t.Errorf("the socket unit has no %s", line)
+		}
 	}
 	if !strings.Contains(unit(t, "port"), "\nAmbientCapabilities=CAP_NET_BIND_SERVICE\n") {
 		t.Error("the drop-in gives no right to ports below 1024")

@@ -106,7 +106,7 @@ func (c *checker) add(kind Kind, s sentence, excerpt, format string, args ...any
 
 // links finds addresses: whoever talked a writer into one may own what is there.
 func (c *checker) links() {
-	for _, m := range link.FindAllStringIndex(c.text, -1) {
+	for _, m := range addresses(c.text) {
 		if !covered(c.spans, m[0], m[1]) {
 			c.add(KindLink, sentence{}, c.text[m[0]:m[1]], "a brief has no links, only anchors")
 		}

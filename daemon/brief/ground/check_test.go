@@ -2,6 +2,7 @@ package ground_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -197,6 +198,35 @@ func TestCheckReadsAnyState(t *testing.T) {
 			t.Errorf("%s: %q: %v", c.state, c.text, list)
 		case c.want != "" && (len(list) == 0 || string(list[0].Kind) != c.want):
 			t.Errorf("%s: %q: got %v, want %s", c.state, c.text, list, c.want)
+		}
+	}
+}
+
+// TestCheckFindsAddresses in a state that has two names which look like some.
+func TestCheckFindsAddresses(t *testing.T) {
+	t.Parallel()
+	const state = `{"rows":[{"name":"ether.fi","ref":1},{"name":"Yearn.finance","ref":1}]}`
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"Claim at uniswap-claim.com today", []string{"uniswap-claim.com"}},
+		{"Claim at Uniswap-Claim.Com/now or t.me/x", []string{"Uniswap-Claim.Com", "t.me"}},
+		{"Claim at a.co.uk, b.quest-like, c.com.then and пример.рф", []string{"a.co.uk", "b.quest", "c.com", "пример.рф"}},
+		{"Claim at evil.ether.fi and my-ether.fi", []string{"evil.ether.fi", "my-ether.fi"}},
+		{"Write to help@uniswap or a.b+c@d.example.org", []string{"help@uniswap", "a.b+c@d.example.org"}},
+		{"See https://uniswap-claim.com/x and www.a.com", []string{"https://uniswap-claim.com/x", "www.a.com"}},
+		{"Ether.fi, ether.fi-based and YEARN.FINANCE rose", nil},
+		{"The U.S. market, e.g. Node.js at 9 a.m., i.e. USDC.e vs.BTC, fell.Then rose @ night", nil},
+	} {
+		var got []string
+		for _, f := range ground.Check(c.text+" [1].", []byte(state), sources()) {
+			if f.Kind == ground.KindLink {
+				got = append(got, f.Excerpt)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q: got %q, want %q", c.text, got, c.want)
 		}
 	}
 }

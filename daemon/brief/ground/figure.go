@@ -35,16 +35,17 @@ var (
 	digits     = regexp.MustCompile(`^(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3}\b)?`)
 	clock      = regexp.MustCompile(`^\d{1,2}:\d{2}(?::\d{2})?`)
 	date       = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}`)
-	scaleWord  = regexp.MustCompile(`^(?:[ -](thousand|million|billion|trillion|bn|mn|tn)|([KkMmBbTt]|bn|mn|tn))\b`)
-	dollarWord = regexp.MustCompile(`^ (?:U\.?S\.? )?(?:dollars?|USD[CT]?)\b`)
-	percentEnd = regexp.MustCompile(`^ ?(?:%|percent\b|per cent\b|percentage points?\b|pp\b|pct\b)`)
-	basisEnd   = regexp.MustCompile(`^ ?(?:bps?|basis points?)\b`)
+	scaleWord  = regexp.MustCompile(`(?i)^(?:[ -]?(thousand|million|billion|trillion|bn|mn|tn)|([kmbt]))\b`)
+	dollarWord = regexp.MustCompile(`^ ?(?:U\.?S\.? )?(?:dollars?|USD[CT]?)\b`)
+	percentEnd = regexp.MustCompile(`(?i)^ ?(?:%|percent\b|per cent\b|percentage points?\b|pp\b|pct\b)`)
+	basisEnd   = regexp.MustCompile(`(?i)^ ?(?:bps?|basis points?)\b`)
 	spanEnd    = regexp.MustCompile(`^[ -]?(?:hours?|hrs?|h|days?|d|weeks?|w|months?|minutes?|mins?|seconds?|secs?|s)\b`)
 	countEnd   = regexp.MustCompile(`^(?:st|nd|rd|th|x)\b`)
 )
 
-// scanFigures finds the figures of a text in order. Digits within a word that starts with a letter (V3, Layer-2, ERC-20) or
-// ends in letters that are no unit (1inch) are part of a name and no figure.
+// scanFigures finds the figures of a text in order. Digits alone within a word that starts with a letter (V3, Layer-2, ERC-20) or
+// ends in letters that are no unit (1inch) are part of a name and no figure. What has a sign, a currency, a unit, a point or a comma
+// is a figure, whatever is glued to it.
 func scanFigures(t string) []figure {
 	var list []figure
 	for i := 0; i < len(t); {
@@ -84,8 +85,12 @@ func readFigure(t string, i, last int) (figure, bool) {
 	text := digits.FindString(t[i:])
 	f.end = i + len(text)
 	f.readValue(t[f.start:i], text)
-	if !f.readSuffix(t) || named {
+	bare, behind := !strings.ContainsAny(t[f.start:f.end], ".,+-–"), f.end
+	glued := !f.readSuffix(t)
+	if glued {
 		f.end += wordLength(t[f.end:])
+	}
+	if bare && f.unit == unitPlain && (glued || named && !f.scaled(t, t[behind:f.end])) {
 		return f, false
 	}
 	if before := t[:f.start]; f.unit == unitPlain && strings.HasSuffix(before, "USD ") && wordEdge(before, len(before)-4) {
@@ -110,10 +115,10 @@ func readTime(t string) (figureKind, int) {
 func (f *figure) readPrefix(t string, last int) (named bool) {
 	before := func(i int) (rune, int) { return utf8.DecodeLastRuneInString(t[last:i]) }
 	if r, n := before(f.start); r == '.' {
-		f.start -= n
-		if r, _ := before(f.start); unicode.IsLetter(r) {
+		if r, _ := before(f.start - n); unicode.IsLetter(r) {
 			return true
 		}
+		f.start -= n
 	}
 	for range 2 { // $-3 and -$3
 		r, n := before(f.start)
@@ -135,8 +140,23 @@ func (f *figure) readPrefix(t string, last int) (named bool) {
 			}
 		}
 	}
-	r, _ := before(f.start)
-	return f.unit == unitPlain && (unicode.IsLetter(r) || r == '_')
+	return f.unit == unitPlain && f.readWord(t[last:f.start])
+}
+
+// readWord moves the start of f over the letters that before ends with, and reports whether there are any. USD is a currency.
+func (f *figure) readWord(before string) bool {
+	word := before[len(strings.TrimRightFunc(before, func(r rune) bool { return unicode.IsLetter(r) || r == '_' })):]
+	f.start -= len(word)
+	if word == "USD" {
+		f.unit = unitUSD
+	}
+	return word != ""
+}
+
+// scaled reports whether behind, which stands behind digits that letters stand before, is a scale. A letter alone may belong to
+// the name (B2B), unless a dash is between.
+func (f *figure) scaled(t, behind string) bool {
+	return scaleWord.MatchString(behind) && (len(behind) > 1 || strings.HasSuffix(t[:f.start], "-"))
 }
 
 // isSign reports whether a dash behind p is a sign, and not that of a range or of a compound.
@@ -187,7 +207,8 @@ func (f *figure) readSuffix(t string) bool {
 
 // scaleOf is the factor of a scale word or letter.
 func scaleOf(word string) float64 {
-	switch strings.ToLower(word)[0] {
+	word = strings.ToLower(word)
+	switch word[0] {
 	case 'b':
 		return 1e9
 	case 'm':

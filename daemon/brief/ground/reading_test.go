@@ -66,6 +66,12 @@ func TestCheckReadsFigures(t *testing.T) {
 		{"12:30 and 12:30:15 and 2026-11-22", []string{"12:30", "12:30:15", "2026-11-22"}},
 		{"1e5 and 1.5e-3 and 1e999", []string{"1e5", "1.5e-3", "1e999"}},
 		{"½ and ٣٤ and 5", []string{"½", "٣٤", "5"}},
+		{"$9.9Bn, $9.9BN, 5Mn, 5Tn, 9.9 Billion, 5billion", []string{"$9.9Bn", "$9.9BN", "5Mn", "5Tn", "9.9 Billion", "5billion"}},
+		{"$92,000USD, 92,000USD, 5USD, $5abc, 5.5abc, -5abc", []string{"$92,000USD", "92,000USD", "5USD", "$5abc", "5.5abc", "-5abc"}},
+		{"USD92,000, USD5, xUSD5, EUR92,000", []string{"USD92,000", "USD5", "EUR92,000"}},
+		{"sub-$50,000, sub-5%, sub-50,000, sub-5.5, sub-5bn, sub-5B, sub-50 Bps", []string{"$50,000", "5%", "50,000", "5.5", "5bn", "5B", "50 Bps"}},
+		{"V3.1, x5%, x5bn, fell.5%, x_1.5", []string{"V3.1", "x5%", "x5bn", "5%", "x_1.5"}},
+		{"B2B, P2P, ERC-1155, 3Com, Base64", nil},
 		{"1,23 and 1,2345", []string{"1", "23", "1,234", "5"}},
 	} {
 		var got []string

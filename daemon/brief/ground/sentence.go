@@ -31,7 +31,8 @@ var (
 	stop        = regexp.MustCompile(`[.!?…]+`)
 	afterStop   = regexp.MustCompile(`^["'”’)*_]*(?:\s*\[[^\[\]\n]*\])*`)
 	abbreviated = regexp.MustCompile(`(?i:\b(?:vs|approx|est|etc|no|inc|ltd|corp|co|st|mr|mrs|ms|dr|jr|sr|fig|cf|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)|\b(?:[a-z]\.)+[a-z]|\b(?-i:[A-Z]))$`)
-	link        = regexp.MustCompile(`(?i)\]\([^)\n]*\)|\b[a-z][a-z0-9+.-]*://[^\s\])]*|\bwww\.[^\s\])]+`)
+	link        = regexp.MustCompile(`(?i)\]\([^)\n]*\)|\b[a-z][a-z0-9+.-]*://[^\s\])]*|\bwww\.[^\s\])]+|[\pL\pN._%+-]*[\pL\pN]@[\pL\pN][\pL\pN.-]*`)
+	dotted      = regexp.MustCompile(`[\pL\pN][\pL\pN-]*(?:\.[\pL\pN-]+)+`)
 	wordChar    = regexp.MustCompile(`[\pL\pN]`)
 )
 

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,21 +34,56 @@ func Lock(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		holder, _ := os.ReadFile(path)
-		err = fmt.Errorf("%w: %s (process %s)", ErrLocked, dir, strings.TrimSpace(string(holder)))
+	if err := hold(f, dir); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if err := f.Truncate(0); err == nil {
-		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-		if err == nil {
-			if err := resume(dir); err != nil {
-				return nil, errors.Join(err, f.Close())
-			}
-			return f, nil
-		}
+	return f, nil
+}
+
+// hold takes the lock of dir, which is the file f, and writes into it who has it.
+func hold(f *os.File, dir string) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		holder, _ := os.ReadFile(f.Name())
+		return fmt.Errorf("%w: %s (process %s)", ErrLocked, dir, strings.TrimSpace(string(holder)))
 	}
-	return nil, errors.Join(errors.New("write lock"), f.Close())
+	if err != nil {
+		return fmt.Errorf("lock data directory: %w", err)
+	}
+	if err := GiveTo(f.Name(), dir); err != nil {
+		return err
+	}
+	if err := f.Truncate(0); err != nil {
+		return fmt.Errorf("write lock: %w", err)
+	}
+	if _, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0); err != nil {
+		return fmt.Errorf("write lock: %w", err)
+	}
+	return resume(dir)
+}
+
+// GiveTo gives what root makes at path to the owner of dir: the daemon's user has to open it. For other users it does nothing.
+func GiveTo(path, dir string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("look whose %s is: %w", dir, err)
+	}
+	have, err := os.Lstat(path)
+	if err != nil {
+		return fmt.Errorf("look whose %s is: %w", path, err)
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	now, known := have.Sys().(*syscall.Stat_t)
+	if !ok || known && now.Uid == owner.Uid && now.Gid == owner.Gid {
+		return nil
+	}
+	if err := os.Lchown(path, int(owner.Uid), int(owner.Gid)); err != nil { // never what a link in a user's directory leads to
+		return fmt.Errorf("give %s to the owner of %s: %w", path, dir, err)
+	}
+	return nil
 }
 
 // private makes dir, or closes it to other users where it is there. A directory that holds other things is left alone.

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -82,20 +81,14 @@ func Replace(dir string, now time.Time) (kept string, err error) {
 
 // settle brings the incoming files and their names to the disk, with the modes and the owner that files of dir have.
 func settle(dir, incoming string) error {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return fmt.Errorf("look at data directory: %w", err)
-	}
 	names, err := entries(incoming)
 	if err != nil {
 		return err
 	}
 	for _, name := range append(names, "") {
 		path := filepath.Join(incoming, name)
-		if owner, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
-			if err := os.Chown(path, int(owner.Uid), int(owner.Gid)); err != nil {
-				return fmt.Errorf("give what is restored to the owner of the data directory: %w", err)
-			}
+		if err := GiveTo(path, dir); err != nil {
+			return err
 		}
 		if name != "" {
 			if err := os.Chmod(path, 0o600); err != nil {

@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	_ "github.com/mattn/go-sqlite3"
 
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/store/sqlite"
 	"github.com/contextd/contextd/daemon/store/upkeep"
 )
@@ -312,6 +314,33 @@ func TestRotation(t *testing.T) {
 	}
 }
 
+// TestDirectoryOfAnother: the directory for backups that root makes is for the owner of the one that it is in.
+func TestDirectoryOfAnother(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make files for others")
+	}
+	const user, group = 54321, 54322
+	dir := t.TempDir()
+	if err := os.Chown(dir, user, group); err != nil {
+		t.Fatal(err)
+	}
+	archive := backUp(t, newData(t).dir)
+	to := filepath.Join(dir, "new", "backups")
+	if _, _, err := upkeep.SaveTo(to, epoch(), 0, func(w io.Writer) error { _, err := w.Write(archive); return err }); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Dir(to), to} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := info.Sys().(*syscall.Stat_t); s.Uid != user || s.Gid != group || info.Mode().Perm() != 0o700 {
+			t.Errorf("%s is of %d:%d with mode %04o", path, s.Uid, s.Gid, info.Mode().Perm())
+		}
+	}
+}
+
 // TestUpgrade opens books of every older schema: each is backed up first, and the backup restores to the newest schema.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
@@ -355,4 +384,57 @@ func TestUpgrade(t *testing.T) {
 	if _, err := upkeep.BackUp(t.Context(), dir, epoch(), &archive); !errors.Is(err, sqlite.ErrNewer) {
 		t.Errorf("a newer schema was backed up: %v", err)
 	}
+}
+
+// TestUpgradeFails at every start: after the first there is a backup of what the migrations have left, and no more as long as that stays.
+func TestUpgradeFails(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	older(t, dir, 3)
+	scripts, err := os.ReadDir("../history/migrations")
+	if err != nil || len(scripts) < 2 {
+		t.Fatalf("history has %d migrations, %v", len(scripts), err)
+	}
+	change(t, filepath.Join(dir, "history.db"), `CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT;
+		INSERT INTO schema_migrations VALUES (1, '`+scripts[0].Name()+`', 0)`)
+	var paths []string
+	start := func() {
+		path, err := upkeep.BeforeUpgrade(t.Context(), dir, epoch().Add(time.Duration(len(paths))*time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+		books, err := store.Open(t.Context(), dir, epoch())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := books.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := history.Open(t.Context(), dir, epoch()); err == nil {
+			t.Fatal("the migration does not fail")
+		}
+	}
+	kept := func(n int) {
+		t.Helper()
+		made, err := os.ReadDir(filepath.Join(dir, upkeep.BackupDir))
+		if err != nil || len(made) != n {
+			t.Errorf("after %d starts there are %v, %v", len(paths), made, err)
+		}
+	}
+	for range 4 {
+		start()
+	}
+	kept(2) // the books were migrated at the first start
+	if paths[1] == paths[0] || paths[2] != paths[1] || paths[3] != paths[1] {
+		t.Errorf("the backups are %v", paths)
+	}
+	change(t, filepath.Join(dir, store.File), "INSERT INTO owners (id, tier, created_at) VALUES ('o', 'free', 0)")
+	start()
+	kept(3)
+	if err := os.WriteFile(paths[4], []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start()
+	kept(4)
 }

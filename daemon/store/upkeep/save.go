@@ -81,12 +81,21 @@ func SaveTo(dir string, at time.Time, keep int, produce func(io.Writer) error) (
 	return path, m, rotate(dir, path, at, keep)
 }
 
-// makeDir makes a directory for backups where it is missing.
+// makeDir makes a directory for backups where it is missing, for the owner of the one that it is in.
 func makeDir(dir string) error {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if err := makeDir(parent); err != nil {
+			return err
+		}
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make directory for backups: %w", err)
 	}
-	return nil
+	return datadir.GiveTo(dir, parent)
 }
 
 // rotate removes all but the newest keep backups in dir, never fresh, and what killed processes left.

@@ -48,7 +48,7 @@ type Finding struct {
 // Config is what is looked at.
 type Config struct {
 	DataDir     string
-	SecretFiles map[string]string // that only the daemon's user should be able to read, by the setting that names them
+	SecretFiles map[string]string // that only the daemon's user and group should be able to read, by the setting that names them
 
 	Disabled     []string
 	CoinGeckoKey string
@@ -150,7 +150,8 @@ func (p patient) files() {
 	}
 }
 
-// secrets looks at the files with secrets that the configuration names.
+// secrets looks at the files with secrets that the configuration names. They may be for the daemon's group, as contextd init makes them in
+// a directory of root.
 func (p patient) secrets() {
 	for _, setting := range slices.Sorted(maps.Keys(p.SecretFiles)) {
 		path := p.SecretFiles[setting]
@@ -158,10 +159,10 @@ func (p patient) secrets() {
 		switch {
 		case err != nil:
 			p.fail(setting, "make the file, or mend the setting", "%v", err)
-		case info.Mode().Perm()&0o077 != 0:
-			p.warn(setting, "chmod 600 "+path, "%s can be read by other users (%04o)", path, info.Mode().Perm())
+		case info.Mode().Perm()&0o007 != 0:
+			p.warn(setting, "chmod o= "+path, "%s can be read by other users (%04o)", path, info.Mode().Perm())
 		default:
-			p.ok(setting, "%s, for its user alone", path)
+			p.ok(setting, "%s, not for everybody", path)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func TestUnwell(t *testing.T) {
 	nobody.Close()
 	settle(t, dir)
 	for _, spoil := range []error{
-		os.Chmod(dir, 0o755), os.WriteFile(secret, []byte("x"), 0o644),
+		os.Chmod(dir, 0o755), os.WriteFile(secret, []byte("x"), 0o644), os.WriteFile(secret+".group", []byte("x"), 0o640),
 		damage(filepath.Join(dir, "contextd.db")), os.WriteFile(filepath.Join(dir, "history.db"), []byte(strings.Repeat("no database ", 1000)), 0o600),
 		os.Chmod(filepath.Join(dir, "history.db"), 0o644),
 	} {
@@ -100,14 +100,15 @@ func TestUnwell(t *testing.T) {
 	now := daemontest.NewClock().Now
 	rec := replay.New(now)
 	late := func() time.Time { return now().Add(-time.Hour) }
-	found := examine(t, doctor.Config{DataDir: dir, SecretFiles: map[string]string{"jobs.key_file": secret, "smtp.password_file": secret + ".gone"}, Disabled: []string{"defillama-hacks"},
+	found := examine(t, doctor.Config{DataDir: dir, SecretFiles: map[string]string{"jobs.key_file": secret, "smtp.password_file": secret + ".gone", "tls.key_file": secret + ".group"}, Disabled: []string{"defillama-hacks"},
 		Transport: dating{next: rec, now: late}, Shift: rec.Shift, Now: now,
 		Chain: &chain.Config{URL: "http://127.0.0.1:1", ChainID: 1, Token: "0x" + strings.Repeat("1", 40), Treasury: "0x" + strings.Repeat("2", 40)},
 		SMTP:  &mail.SMTPConfig{Host: "127.0.0.1", Port: dead, Security: mail.Plain, From: "us@example.org"}})
 	for check, want := range map[string]doctor.Finding{
 		"data directory": {Outcome: doctor.Failure, Found: "open to other users (0755)"}, "files": {Outcome: doctor.Failure, Found: "history.db is open to other users (0644)"},
 		"jobs.key_file": {Outcome: doctor.Warning, Found: "can be read by other users"}, "smtp.password_file": {Outcome: doctor.Failure, Found: "no such file"},
-		"contextd.db": {Outcome: doctor.Failure, Found: "it is damaged"}, "history.db": {Outcome: doctor.Failure, Found: "it is damaged"},
+		"tls.key_file": {Outcome: doctor.OK, Found: "not for everybody"},
+		"contextd.db":  {Outcome: doctor.Failure, Found: "it is damaged"}, "history.db": {Outcome: doctor.Failure, Found: "it is damaged"},
 		"clock": {Outcome: doctor.Failure, Found: "differs by 1h0m0s"}, "chain": {Outcome: doctor.Failure, Found: "ask chain"}, "mail": {Outcome: doctor.Failure, Found: "127.0.0.1: connect to mail server"},
 		"source defillama-hacks": {Outcome: doctor.OK, Found: "switched off"}, "daemon": {Outcome: doctor.OK, Found: "none runs on it"},
 	} {

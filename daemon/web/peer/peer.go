@@ -25,15 +25,31 @@ func NewProxies(networks []netip.Prefix) *Proxies {
 }
 
 // Set replaces the networks.
-func (p *Proxies) Set(networks []netip.Prefix) { p.networks.Store(&networks) }
+func (p *Proxies) Set(networks []netip.Prefix) {
+	plain := make([]netip.Prefix, len(networks))
+	for i, n := range networks {
+		plain[i] = unmapped(n)
+	}
+	p.networks.Store(&plain)
+}
 
-// have reports whether addr is in one of the networks.
+// unmapped is n as a network of IPv4 where all of it is IPv4 that is mapped into IPv6.
+func unmapped(n netip.Prefix) netip.Prefix {
+	const mapped = 96 // bits before the IPv4 address
+	if n.Addr().Is4In6() && n.Bits() >= mapped {
+		return netip.PrefixFrom(n.Addr().Unmap(), n.Bits()-mapped)
+	}
+	return n
+}
+
+// have reports whether addr is in one of the networks. No network has a zone: which link an address is on does not count.
 func (p *Proxies) have(addr netip.Addr) bool {
 	if p == nil {
 		return false
 	}
+	addr = addr.Unmap().WithZone("")
 	for _, n := range *p.networks.Load() {
-		if n.Contains(addr.Unmap()) {
+		if n.Contains(addr) {
 			return true
 		}
 	}

@@ -49,3 +49,32 @@ func TestClient(t *testing.T) {
 		t.Errorf("after trust has ended: %s", got)
 	}
 }
+
+// TestSpellings: a network is trusted however it and the address that connects are written.
+func TestSpellings(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		network, remote string
+		trusted         bool
+	}{
+		{"::ffff:10.0.0.0/104", "10.1.2.3:5", true},
+		{"::ffff:10.0.0.0/104", "[::ffff:10.1.2.3]:5", true},
+		{"::ffff:10.0.0.0/104", "11.0.0.1:5", false},
+		{"::ffff:10.0.0.1/128", "10.0.0.1:5", true},
+		{"::ffff:10.0.0.1/128", "10.0.0.2:5", false},
+		{"::ffff:0.0.0.0/96", "10.0.0.1:5", true},
+		{"::ffff:0.0.0.0/96", "[2001:db8::1]:5", false},
+		{"::/0", "10.0.0.1:5", false},
+		{"fe80::/10", "[fe80::1%eth0]:5", true},
+		{"fe80::1/128", "[fe80::1%eth0]:5", true},
+		{"fe80::1/128", "[fe80::2%eth0]:5", false},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.RemoteAddr = c.remote
+		r.Header.Set("X-Forwarded-For", "198.51.100.1")
+		proxies := peer.NewProxies([]netip.Prefix{netip.MustParsePrefix(c.network)})
+		if got := proxies.Client(r).String() == "198.51.100.1"; got != c.trusted {
+			t.Errorf("%s in %s: %t, want %t", c.remote, c.network, got, c.trusted)
+		}
+	}
+}
