@@ -1,8 +1,13 @@
 package console_test
 
 import (
+	"bytes"
 	"encoding/hex"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -352,6 +357,48 @@ func TestChainGone(t *testing.T) {
 	}
 	if u.deposit(i).Status != api.DepositPending {
 		t.Error("it is not pending any more")
+	}
+}
+
+// TestReconcileWhilePaid: a transfer that comes between the look at the books and that at the treasury is no finding.
+func TestReconcileWhilePaid(t *testing.T) {
+	t.Parallel()
+	c := daemontest.Chain(t)
+	node, err := url.Parse(c.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paid sync.Once
+	pass := httputil.NewSingleHostReverseProxy(node)
+	var late atomic.Bool // from when on the first question for the treasury's balance comes late
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ask, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if late.Load() && bytes.Contains(ask, []byte("0x70a08231")) {
+			paid.Do(func() {
+				if _, err := c.Transfer(t.Context(), c.Wallet(), c.Treasury(), 7, nil); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		r.Body = io.NopCloser(bytes.NewReader(ask))
+		pass.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	d := daemontest.Start(t, free, daemontest.On(c), func(cfg *daemon.Config) { cfg.Chain.RPCURL, cfg.Now = front.URL, time.Now })
+	o, err := operator.Open(t.Context(), operator.Config{DataDir: d.Config.DataDir, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	if err := d.Scan(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	late.Store(true)
+	if r, err := o.Reconcile(t.Context()); err != nil || len(r.Findings) > 0 || r.Treasury != 7 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 
