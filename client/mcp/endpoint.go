@@ -29,6 +29,7 @@ const (
 	streams       = "application/json, text/event-stream"
 	headerSession = "Mcp-Session-Id"
 	headerVersion = "Mcp-Protocol-Version"
+	metaReceipt   = "x402/payment-response" // in the _meta of a result that was paid for
 )
 
 const (
@@ -148,8 +149,8 @@ func (e *endpoint) pay(ctx context.Context, m message, body []byte, header http.
 		if err != nil {
 			return nil, &sdk.PaidError{Proof: paid, Err: err}
 		}
-		switch res.StatusCode {
-		case http.StatusServiceUnavailable:
+		switch {
+		case res.StatusCode == http.StatusServiceUnavailable:
 			refused := failure(res)
 			select {
 			case <-ctx.Done():
@@ -157,16 +158,45 @@ func (e *endpoint) pay(ctx context.Context, m message, body []byte, header http.
 			case <-time.After(max(refused.RetryAfter, 100*time.Millisecond)):
 			}
 			continue
-		case http.StatusPaymentRequired:
+		case res.StatusCode == http.StatusPaymentRequired:
 			refused := failure(res)
 			return nil, &sdk.PaidError{Proof: paid, Err: errors.Join(refused, e.payer.Settled(paid, refused))}
-		}
-		if !m.priced() {
+		case res.StatusCode/100 != 2: // nobody has answered: the payment is as good as before
+			return nil, &sdk.PaidError{Proof: paid, Err: failure(res)}
+		case m.priced():
+			if err := receipt(res); err != nil {
+				return nil, &sdk.PaidError{Proof: paid, Err: err}
+			}
+		default:
 			e.opened = proof
 		}
 		return res, e.payer.Settled(paid, nil)
 	}
 	return nil, &sdk.PaidError{Proof: paid, Err: errors.New("the service does not see the payment")}
+}
+
+// receipt reports an answer that does not say that it was paid for. It leaves res to be read again.
+func receipt(res *http.Response) error {
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err := errors.Join(err, res.Body.Close()); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	res.Body = io.NopCloser(bytes.NewReader(text))
+	var answer struct {
+		Result struct {
+			Meta map[string]json.RawMessage `json:"_meta"`
+		}
+		Error struct{ Message string }
+	}
+	switch err := json.Unmarshal(text, &answer); {
+	case err != nil:
+		return fmt.Errorf("the service answered %s, and no message", res.Status)
+	case answer.Result.Meta[metaReceipt] != nil:
+		return nil
+	case answer.Error.Message != "":
+		return errors.New(answer.Error.Message)
+	}
+	return errors.New("the answer has no receipt")
 }
 
 // post posts body once.

@@ -1,0 +1,213 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/client/app"
+	"github.com/contextd/contextd/client/mcp"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// desk is a service that answers as a test has it, and the commands of ctx mcp in front of it.
+type desk struct {
+	t     *testing.T
+	url   string
+	notes buffer // stderr
+}
+
+// newDesk opens a desk that ends with the test.
+func newDesk(t *testing.T, answer http.HandlerFunc) *desk {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return &desk{t: t, url: server.URL}
+}
+
+// run runs a command of ctx mcp with in on stdin and returns what it has written.
+func (d *desk) run(ctx context.Context, in io.Reader, args ...string) (stdout string, err error) {
+	d.t.Helper()
+	var out buffer
+	err = d.start(ctx, in, &out, args...)
+	return out.String(), err
+}
+
+// start runs a command of ctx mcp that writes to out.
+func (d *desk) start(ctx context.Context, in io.Reader, out io.Writer, args ...string) error {
+	d.t.Helper()
+	a := d.app(in, out, "CTX_API_KEY", "cv_test_ab12cd34SECRETSECRETSECRETSECRET")
+	defer a.Close()
+	c := mcp.Commands(a)[0]
+	c.SilenceErrors, c.SilenceUsage = true, true
+	c.SetArgs(args)
+	return c.ExecuteContext(ctx)
+}
+
+// pay calls a method that p pays for.
+func (d *desk) pay(p sdk.Payer, method string, params any) error {
+	d.t.Helper()
+	a := d.app(strings.NewReader(""), io.Discard, "CTX_PAY", "true")
+	defer a.Close()
+	return mcp.Ask(d.t.Context(), a, p, method, params)
+}
+
+// app is a run with one more variable in the environment.
+func (d *desk) app(in io.Reader, out io.Writer, name, value string) *app.App {
+	env := map[string]string{"CTX_BASE_URL": d.url, "HOME": d.t.TempDir(), name: value}
+	return app.New(app.System{In: in, Out: out, Err: &d.notes, Now: time.Now,
+		LookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok }})
+}
+
+// buffer is a buffer that may be read while it is written.
+type buffer struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+// Write appends p.
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// String is what was written.
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// purse pays without a chain, and notes what becomes of its payments as a journal does.
+type purse struct {
+	mu   sync.Mutex                  // guards what follows
+	open map[string]api.PaymentProof // by request
+	n    int                         // transfers
+}
+
+// Pay returns the payment of the request, or makes one.
+func (p *purse) Pay(_ context.Context, q sdk.Quote) (api.PaymentProof, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if paid, ok := p.open[q.Request]; ok {
+		return paid, nil
+	}
+	p.n++
+	paid := api.PaymentProof{Scheme: api.SchemeX402, Network: api.NetworkL2, TxHash: fmt.Sprintf("0x%064x", p.n)}
+	p.open[q.Request] = paid
+	return paid, nil
+}
+
+// Settled forgets a payment.
+func (p *purse) Settled(paid api.PaymentProof, _ error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for request, open := range p.open {
+		if open == paid {
+			delete(p.open, request)
+		}
+	}
+	return nil
+}
+
+// state is how many transfers there were, and how many of them are not answered.
+func (p *purse) state() (transfers, open int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.n, len(p.open)
+}
+
+// paid answers r with a quote unless it carries a proof, and reports whether it does.
+func paid(w http.ResponseWriter, r *http.Request) bool {
+	if r.Header.Get(api.HeaderPayment) != "" {
+		return true
+	}
+	e := api.Errorf(api.ReasonPaymentRequired, "pay")
+	w.WriteHeader(http.StatusPaymentRequired)
+	_ = json.NewEncoder(w).Encode(api.ErrorBody{Error: e, Payment: &api.PaymentRequirements{Amount: "0.001", Asset: "USDG"}})
+	return false
+}
+
+const receipt = `{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{},"_meta":{"x402/payment-response":{"success":true}}}}`
+
+// TestPaymentIsKept has a payment settled by an answer alone: what a service or a proxy says instead leaves it for the next attempt, which
+// does not pay again.
+func TestPaymentIsKept(t *testing.T) {
+	t.Parallel()
+	for name, bad := range map[string]struct {
+		status int
+		body   string
+	}{
+		"not found": {404, `{"error":{"code":"NOT_FOUND","message":"nothing"}}`}, "too many": {429, ``}, "failure": {500, ``}, "proxy": {502, `<html>`},
+		"redirect": {302, ``}, "another page": {200, `<html>`}, "no receipt": {200, `{"jsonrpc":"2.0","id":1,"result":{}}`},
+		"an error": {200, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"it failed"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var seen atomic.Bool
+			d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
+				if !paid(w, r) {
+					return
+				}
+				if seen.Swap(true) {
+					_, _ = io.WriteString(w, receipt)
+					return
+				}
+				w.WriteHeader(bad.status)
+				_, _ = io.WriteString(w, bad.body)
+			})
+			p := &purse{open: map[string]api.PaymentProof{}}
+			cite := map[string]any{"name": "context.cite", "arguments": map[string]string{"ref": "1"}}
+			err := d.pay(p, "tools/call", cite)
+			if transfers, open := p.state(); transfers != 1 || open != 1 || err == nil || !strings.Contains(err.Error(), "paid with 0x") {
+				t.Errorf("%d transfers, %d open: %v", transfers, open, err)
+			}
+			err = d.pay(p, "tools/call", cite)
+			if transfers, open := p.state(); transfers != 1 || open != 0 || err != nil {
+				t.Errorf("the second time: %d transfers, %d open: %v", transfers, open, err)
+			}
+		})
+	}
+}
+
+// TestHandshakeIsNotOpened by a refusal: the next message shows the same payment.
+func TestHandshakeIsNotOpened(t *testing.T) {
+	t.Parallel()
+	var failed atomic.Bool
+	d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !paid(w, r):
+		case !failed.Swap(true):
+			w.WriteHeader(http.StatusBadGateway)
+		default:
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`)
+		}
+	})
+	p := &purse{open: map[string]api.PaymentProof{}}
+	if err := d.pay(p, "tools/list", struct{}{}); err == nil {
+		t.Error("a failure was taken for an answer")
+	}
+	if _, open := p.state(); open != 1 {
+		t.Errorf("%d payments are open", open)
+	}
+	if err := d.pay(p, "tools/list", struct{}{}); err != nil {
+		t.Error(err)
+	}
+	if transfers, open := p.state(); transfers != 1 || open != 0 {
+		t.Errorf("%d transfers, %d open", transfers, open)
+	}
+}
