@@ -211,3 +211,25 @@ func TestHandshakeIsNotOpened(t *testing.T) {
 		t.Errorf("%d transfers, %d open", transfers, open)
 	}
 }
+
+// TestRedirectsAreNotFollowed has a redirect told and the key stay with the service that it is for.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	var strays atomic.Int64
+	other := newDesk(t, func(http.ResponseWriter, *http.Request) { strays.Add(1) })
+	d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", other.url+r.URL.Path)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	})
+	_, err := d.run(t.Context(), strings.NewReader(""), "tools")
+	if err == nil || !strings.Contains(err.Error(), "307 Temporary Redirect, a redirect to") {
+		t.Errorf("a redirect: %v", err)
+	}
+	out, err := d.run(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`), "stdio")
+	if err != nil || !strings.Contains(out, `"id":1,"error":{"code":-32000`) || !strings.Contains(out, "which is not followed") {
+		t.Errorf("a redirect of the bridge: %s, %v", out, err)
+	}
+	if n := strays.Load(); n != 0 {
+		t.Errorf("%d requests went elsewhere", n)
+	}
+}

@@ -59,7 +59,8 @@ func newEndpoint(a *app.App, names string) (*endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &endpoint{service: client.BaseURL(), key: client.Key(), http: &http.Client{Transport: a.HTTP()}, timeout: c.Timeout()}
+	e := &endpoint{service: client.BaseURL(), key: client.Key(), timeout: c.Timeout()}
+	e.http = &http.Client{Transport: a.HTTP(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	e.url = e.service + api.PathMCP
 	if names != "" {
 		e.url += "?names=" + names
@@ -215,7 +216,7 @@ func (e *endpoint) post(ctx context.Context, body []byte, header http.Header, pr
 	return e.do(req)
 }
 
-// do sends req with the key.
+// do sends req with the key. It goes where the settings say and nowhere else: the key and the proof are for that service.
 func (e *endpoint) do(req *http.Request) (*http.Response, error) {
 	req.Header.Set("User-Agent", "ctx/"+build.Read().Version)
 	if !e.key.IsZero() {
@@ -227,6 +228,11 @@ func (e *endpoint) do(req *http.Request) (*http.Response, error) {
 			err = u.Err
 		}
 		return nil, &sdk.TransportError{Method: req.Method, URL: e.url, Attempts: 1, Err: err}
+	}
+	if res.StatusCode/100 == 3 {
+		_ = res.Body.Close()
+		return nil, api.Errorf("", "the service answered %s, a redirect to %q, which is not followed", res.Status, res.Header.Get("Location")).
+			WithHint("ctx config set base_url URL").WithStatus(res.StatusCode)
 	}
 	return res, nil
 }
