@@ -233,3 +233,38 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		t.Errorf("%d requests went elsewhere", n)
 	}
 }
+
+// TestCallsAreAnswered has every call answered, also one that the service leaves without an answer.
+func TestCallsAreAnswered(t *testing.T) {
+	t.Parallel()
+	lost := `"error":{"code":-32000,"message":"post http`
+	for name, c := range map[string]struct{ body, want string }{
+		"an answer":             {"data: {\"jsonrpc\":\"2.0\",\"id\":\"\\u0061\",\"result\":{}}\n\n", ""},
+		"an empty stream":       {": keepalive\n\n", lost},
+		"of another":            {"data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n\n", lost},
+		"a call, not an answer": {"data: {\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"ping\"}\n\n", lost},
+		"a broken stream":       {"broken", lost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				if c.body != "broken" {
+					_, _ = io.WriteString(w, c.body)
+					return
+				}
+				_ = http.NewResponseController(w).Flush()
+				panic(http.ErrAbortHandler)
+			})
+			out, err := d.run(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":"a","method":"subscriptions/listen"}`), "stdio")
+			if got := strings.Contains(out, `"id":"a","error"`); err != nil || got != (c.want != "") || !strings.Contains(out, c.want) {
+				t.Errorf("%s, %v", out, err)
+			}
+		})
+	}
+	d := newDesk(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
+	out, err := d.run(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"+`{"jsonrpc":"2.0","method":"notifications/x"}`), "stdio")
+	if err != nil || strings.Count(out, "\n") != 1 || !strings.Contains(out, `"id":1,"error"`) {
+		t.Errorf("accepted: %s, %v", out, err)
+	}
+}

@@ -10,8 +10,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
+
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // Methods that a bridge looks at.
@@ -102,15 +106,29 @@ func headers(m message, in session) http.Header {
 	return h
 }
 
-// deliver sends the answer of a message to the client, and notes what it means for the session.
+// deliver sends the answer of a message to the client, and notes what it means for the session. It reports a call that was not answered,
+// since its client would wait for ever.
 func (b *bridge) deliver(m message, line []byte, res *http.Response) error {
+	answered := false
+	err := messages(res, func(text []byte) { answered = b.tell(m, line, res, text) || answered })
+	if !m.isCall() || answered || errors.As(err, new(*api.Error)) {
+		return err
+	}
+	if err == nil {
+		err = errors.New("it ended without an answer")
+	}
+	return &sdk.TransportError{Method: http.MethodPost, URL: b.endpoint.url, Attempts: 1, Err: err}
+}
+
+// messages calls take with each message of an answer, and closes it.
+func messages(res *http.Response, take func(text []byte)) error {
 	defer res.Body.Close()
 	kind := res.Header.Get("Content-Type")
 	switch {
 	case res.StatusCode == http.StatusAccepted:
 		return nil
 	case strings.HasPrefix(kind, "text/event-stream"):
-		return events(res.Body, func(text []byte) { b.tell(m, line, res, text) })
+		return events(res.Body, take)
 	}
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
@@ -123,20 +141,23 @@ func (b *bridge) deliver(m message, line []byte, res *http.Response) error {
 		res.Body = io.NopCloser(bytes.NewReader(text))
 		return failure(res)
 	}
-	b.tell(m, line, res, text)
+	take(text)
 	return nil
 }
 
-// tell sends a message of the service to the client. It is about m, with which the client has asked for it.
-func (b *bridge) tell(m message, line []byte, res *http.Response, text []byte) {
+// tell sends a message of the service to the client. It is about m, with which the client has asked for it; answers reports whether it is
+// the answer of m.
+func (b *bridge) tell(m message, line []byte, res *http.Response, text []byte) (answers bool) {
 	var answer struct {
 		ID     json.RawMessage
+		Method string
 		Result struct {
 			ProtocolVersion string `json:"protocolVersion"`
 		}
 		Error json.RawMessage
 	}
-	if json.Unmarshal(text, &answer) == nil && bytes.Equal(answer.ID, m.ID) && answer.Error == nil {
+	answers = json.Unmarshal(text, &answer) == nil && answer.Method == "" && sameID(answer.ID, m.ID)
+	if answers && answer.Error == nil {
 		b.mu.Lock()
 		switch m.Method {
 		case methodInitialize:
@@ -150,6 +171,13 @@ func (b *bridge) tell(m message, line []byte, res *http.Response, text []byte) {
 		b.mu.Unlock()
 	}
 	b.write(text)
+	return answers
+}
+
+// sameID reports whether two ids are the same, however they were spelled.
+func sameID(a, b json.RawMessage) bool {
+	var x, y any
+	return bytes.Equal(a, b) || json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // events calls take with the data of each event of a stream.
