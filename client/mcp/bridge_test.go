@@ -256,7 +256,7 @@ func TestCallsAreAnswered(t *testing.T) {
 				_ = http.NewResponseController(w).Flush()
 				panic(http.ErrAbortHandler)
 			})
-			out, err := d.run(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":"a","method":"subscriptions/listen"}`), "stdio")
+			out, err := d.run(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":"a","method":"tools/list"}`), "stdio")
 			if got := strings.Contains(out, `"id":"a","error"`); err != nil || got != (c.want != "") || !strings.Contains(out, c.want) {
 				t.Errorf("%s, %v", out, err)
 			}
@@ -266,5 +266,35 @@ func TestCallsAreAnswered(t *testing.T) {
 	out, err := d.run(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"+`{"jsonrpc":"2.0","method":"notifications/x"}`), "stdio")
 	if err != nil || strings.Count(out, "\n") != 1 || !strings.Contains(out, `"id":1,"error"`) {
 		t.Errorf("accepted: %s, %v", out, err)
+	}
+}
+
+// TestBridgeEnds with its client, which gets the answers that are still to come, though not those of what never ends by itself.
+func TestBridgeEnds(t *testing.T) {
+	t.Parallel()
+	listening := make(chan struct{})
+	d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		if !bytes.Contains(text, []byte("subscriptions/listen")) {
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":2,"result":{}}`)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_ = http.NewResponseController(w).Flush()
+		close(listening)
+		<-r.Context().Done()
+	})
+	in, client := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(client, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}`+"\n")
+		<-listening
+		_, _ = io.WriteString(client, `{"jsonrpc":"2.0","id":2,"method":"ping"}`+"\n")
+		_ = client.Close()
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	out, err := d.run(ctx, in, "stdio")
+	if err != nil || ctx.Err() != nil || out != `{"jsonrpc":"2.0","id":2,"result":{}}`+"\n" {
+		t.Errorf("%q, %v, %v", out, err, ctx.Err())
 	}
 }

@@ -23,6 +23,7 @@ const (
 	methodInitialize  = "initialize"
 	methodSubscribe   = "resources/subscribe"
 	methodUnsubscribe = "resources/unsubscribe"
+	methodListen      = "subscriptions/listen" // is answered when it ends
 )
 
 // attempts is how often a service that cannot be reached is tried, with pauses that double from the first.
