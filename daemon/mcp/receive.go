@@ -53,7 +53,9 @@ func (s *Server) dispatch(ctx context.Context, v *visit, method string, req sdk.
 			return nil, err
 		}
 	case *sdk.SubscriptionsListenRequest:
-		if err := s.listen(v, req.Params.Notifications); err != nil {
+		if v.session { // in which it would never end; what a session subscribes to is told on its stream
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there is no method " + method + " in a session: call " + methodSubscribe}
+		} else if err := s.listen(v, req.Params.Notifications); err != nil {
 			return nil, err
 		}
 	}

@@ -285,3 +285,30 @@ func TestAbandonedCalls(t *testing.T) {
 	}
 	soon(t, "nobody watching after a cancellation", abandoned)
 }
+
+// TestListenInASession is refused before it is charged, and leaves what the session has subscribed to.
+func TestListenInASession(t *testing.T) {
+	t.Parallel()
+	s := newStudio(t)
+	key := s.key(10)
+	id := s.initialize(key)
+	stream := s.open(t.Context(), http.MethodGet, api.PathMCP, "", s.in(key, id)...)
+	defer stream.Body.Close()
+	if a := s.post(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"context://packs/crypto/state"}}`, s.in(key, id)...); a.read(t).Error != nil {
+		t.Fatal(a.Body)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	res := s.open(ctx, http.MethodPost, api.PathMCP, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["context://packs/crypto/state"]}}}`, s.in(key, id)...)
+	defer res.Body.Close()
+	if !lines(res.Body, `"code":-32601`) {
+		t.Errorf("it was not refused: %d", res.StatusCode)
+	}
+	if got := s.calls(key, api.OpSubscribe); got != 1 {
+		t.Errorf("%d subscriptions were charged", got)
+	}
+	s.publish()
+	if !lines(stream.Body, "notifications/resources/updated") {
+		t.Error("the session is told nothing")
+	}
+}
