@@ -30,7 +30,8 @@ type resource struct {
 // uri is that of a part of a pack.
 func (s *Server) uri(pack, part string) string { return s.cfg.Prefix + "://packs/" + pack + "/" + part }
 
-// parseURI reads the URI of a resource; ok is false for one that is not of this server.
+// parseURI reads the URI of a resource; ok is false for one that is not of this server. A state and a brief have one spelling: that under
+// which subscribers are told of them.
 func (s *Server) parseURI(uri string) (r resource, ok bool) {
 	rest, ok := strings.CutPrefix(uri, s.cfg.Prefix+"://packs/")
 	if !ok {
@@ -64,7 +65,7 @@ func (s *Server) parseURI(uri string) (r resource, ok bool) {
 	default:
 		return r, false
 	}
-	return r, true
+	return r, !r.live || uri == s.uri(parts[0], parts[1])
 }
 
 // addResources lists what can be read.
