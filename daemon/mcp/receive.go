@@ -37,6 +37,9 @@ func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 
 // dispatch does what is particular to a method.
 func (s *Server) dispatch(ctx context.Context, v *visit, method string, req sdk.Request, next sdk.MethodHandler) (sdk.Result, error) {
+	if method == methodInitialize && v.session && initialized(req) {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the session is initialized already"}
+	}
 	switch req := req.(type) {
 	case *sdk.CallToolRequest:
 		if op, ok := tool.Op(s.cfg.Prefix, req.Params.Name); ok {
@@ -64,6 +67,12 @@ func (s *Server) dispatch(ctx context.Context, v *visit, method string, req sdk.
 		s.note(v, req)
 	}
 	return res, err
+}
+
+// initialized reports whether req is in a session that has had its initialize.
+func initialized(req sdk.Request) bool {
+	session, ok := req.GetSession().(*sdk.ServerSession)
+	return ok && session.InitializeParams() != nil
 }
 
 // note notes the session that req has opened.

@@ -312,3 +312,21 @@ func TestListenInASession(t *testing.T) {
 		t.Error("the session is told nothing")
 	}
 }
+
+// TestInitializeTwice is the client's fault, not ours, and leaves the session as it is.
+func TestInitializeTwice(t *testing.T) {
+	t.Parallel()
+	s := newStudio(t)
+	key := s.key(0)
+	id := s.initialize(key)
+	a := s.post(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, s.in(key, id)...)
+	if r := a.read(t); r.Error == nil || r.Error.Code != -32600 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	if a := s.post(`{"jsonrpc":"2.0","id":3,"method":"ping"}`, s.in(key, id)...); a.Status != 200 || a.read(t).Error != nil {
+		t.Errorf("after it: %d %s", a.Status, a.Body)
+	}
+	if text := s.log.String(); strings.Contains(text, "level=ERROR") {
+		t.Error(text)
+	}
+}
