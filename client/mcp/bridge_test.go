@@ -298,3 +298,60 @@ func TestBridgeEnds(t *testing.T) {
 		t.Errorf("%q, %v, %v", out, err, ctx.Err())
 	}
 }
+
+// TestSubscribesAgain to what a session was subscribed to, without what is refused now, and has the client read what it holds.
+func TestSubscribesAgain(t *testing.T) {
+	t.Parallel()
+	var sessions atomic.Int64
+	d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ URI string }
+		}
+		now := fmt.Sprint("s", sessions.Load())
+		switch _ = json.NewDecoder(r.Body).Decode(&m); {
+		case r.Method == http.MethodGet:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case m.Method == "initialize":
+			w.Header().Set("Mcp-Session-Id", fmt.Sprint("s", sessions.Add(1)))
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25"}}`, m.ID)
+		case r.Header.Get("Mcp-Session-Id") != now, m.Method == "ping" && now == "s1":
+			w.WriteHeader(http.StatusNotFound)
+		case m.ID == nil:
+			w.WriteHeader(http.StatusAccepted)
+		case m.Params.URI == "a" && now == "s2":
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"no credits"}}`, m.ID)
+		case m.Params.URI == "b" && now == "s2":
+			w.WriteHeader(http.StatusTooManyRequests)
+		default:
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
+		}
+	})
+	in, client := io.Pipe()
+	var out buffer
+	ended := make(chan error, 1)
+	go func() { ended <- d.start(t.Context(), in, &out, "stdio") }()
+	for i, line := range []string{
+		`{"jsonrpc":"2.0","id":"0","method":"initialize"}`, `{"jsonrpc":"2.0","id":"1","method":"resources/subscribe","params":{"uri":"a"}}`,
+		`{"jsonrpc":"2.0","id":"2","method":"resources/subscribe","params":{"uri":"b"}}`, `{"jsonrpc":"2.0","id":"3","method":"resources/subscribe","params":{"uri":"c"}}`,
+		`{"jsonrpc":"2.0","id":"4","method":"ping"}`,
+	} {
+		_, _ = io.WriteString(client, line+"\n")
+		for range 1000 {
+			if strings.Contains(out.String(), fmt.Sprintf(`"id":"%d","result"`, i)) {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	_ = client.Close()
+	err := <-ended
+	updated := strings.Count(out.String(), "resources/updated")
+	if err != nil || updated != 1 || !strings.Contains(out.String(), `"params":{"uri":"c"}`) || !strings.Contains(out.String(), `"id":"4","result"`) {
+		t.Errorf("%s, %v", out.String(), err)
+	}
+	if notes := d.notes.String(); !strings.Contains(notes, "to a was lost: no credits") || !strings.Contains(notes, "to b was lost") {
+		t.Error(notes)
+	}
+}

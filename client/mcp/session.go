@@ -8,12 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -226,28 +229,33 @@ func (b *bridge) reopen(ctx context.Context, ended session) (session, error) {
 	next := session{id: res.Header.Get(headerSession), version: ended.version, hello: ended.hello}
 	b.mu.Lock()
 	b.session = next
-	var uris []string
-	for uri := range b.uris {
-		uris = append(uris, uri)
-	}
+	uris := slices.Sorted(maps.Keys(b.uris))
 	b.mu.Unlock()
-	for _, again := range append([]map[string]any{{"jsonrpc": "2.0", "method": "notifications/initialized"}}, subscriptions(uris)...) {
-		if err := b.silently(ctx, again, next); err != nil {
-			return session{}, err
-		}
+	if err := b.silently(ctx, map[string]any{"jsonrpc": "2.0", "method": "notifications/initialized"}, next); err != nil {
+		return session{}, err
+	}
+	for _, uri := range uris {
+		b.resubscribe(ctx, uri, next)
 	}
 	return next, nil
 }
 
-// subscriptions are calls that subscribe to uris.
-func subscriptions(uris []string) (list []map[string]any) {
-	for _, uri := range uris {
-		list = append(list, map[string]any{"jsonrpc": "2.0", "id": "ctx " + uri, "method": methodSubscribe, "params": map[string]any{"uri": uri}})
+// resubscribe subscribes to uri again, and has the client read what may have changed meanwhile. What is refused is forgotten.
+func (b *bridge) resubscribe(ctx context.Context, uri string, in session) {
+	params := map[string]any{"uri": uri}
+	if err := b.silently(ctx, map[string]any{"jsonrpc": "2.0", "id": "ctx " + uri, "method": methodSubscribe, "params": params}, in); err != nil {
+		b.mu.Lock()
+		delete(b.uris, uri)
+		b.mu.Unlock()
+		b.note("the subscription to %s was lost: %v", uri, err)
+		return
 	}
-	return list
+	if text, err := output.Marshal(map[string]any{"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params}); err == nil {
+		b.write(text)
+	}
 }
 
-// silently sends a message that is not the client's.
+// silently sends a message that is not the client's, and returns what it was refused for.
 func (b *bridge) silently(ctx context.Context, call map[string]any, in session) error {
 	line, err := json.Marshal(call)
 	if err != nil {
@@ -261,8 +269,17 @@ func (b *bridge) silently(ctx context.Context, call map[string]any, in session) 
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(io.Discard, io.LimitReader(res.Body, maxAnswer))
-	return errors.Join(err, res.Body.Close())
+	if res.StatusCode/100 != 2 {
+		return failure(res)
+	}
+	var answer struct{ Error *struct{ Message string } }
+	if err := messages(res, func(text []byte) { _ = json.Unmarshal(text, &answer) }); err != nil {
+		return err
+	}
+	if answer.Error != nil {
+		return errors.New(answer.Error.Message)
+	}
+	return nil
 }
 
 // listen passes on what the service says by itself, as long as there is a session.
