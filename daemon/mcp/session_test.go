@@ -89,6 +89,27 @@ func TestIdleSessions(t *testing.T) {
 	}
 }
 
+// TestListeningSessions stay, with what they have paid for, as long as their stream does.
+func TestListeningSessions(t *testing.T) {
+	t.Parallel()
+	const idle = 500 * time.Millisecond
+	s := newStudio(t, func(c *mcp.Config) { c.IdleTimeout = idle })
+	key := s.key(0)
+	id := s.initialize(key)
+	stream := s.open(t.Context(), http.MethodGet, api.PathMCP, "", s.in(key, id)...)
+	for stream.StatusCode == http.StatusNotFound { // the machine was too slow
+		_ = stream.Body.Close()
+		id = s.initialize(key)
+		stream = s.open(t.Context(), http.MethodGet, api.PathMCP, "", s.in(key, id)...)
+	}
+	time.Sleep(2 * idle)
+	if a := s.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, s.in(key, id)...); a.Status != 200 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	_ = stream.Body.Close()
+	soon(t, "the end of the session", func() bool { return s.mcp.Sessions() == 0 })
+}
+
 // TestRequestsUnderWay are bounded per key.
 func TestRequestsUnderWay(t *testing.T) {
 	t.Parallel()
