@@ -37,7 +37,7 @@ func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 
 // dispatch does what is particular to a method.
 func (s *Server) dispatch(ctx context.Context, v *visit, method string, req sdk.Request, next sdk.MethodHandler) (sdk.Result, error) {
-	if method == methodInitialize && v.session && initialized(req) {
+	if method == methodInitialize && initialized(v, req) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the session is initialized already"}
 	}
 	switch req := req.(type) {
@@ -56,9 +56,7 @@ func (s *Server) dispatch(ctx context.Context, v *visit, method string, req sdk.
 			return nil, err
 		}
 	case *sdk.SubscriptionsListenRequest:
-		if v.session { // in which it would never end; what a session subscribes to is told on its stream
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there is no method " + method + " in a session: call " + methodSubscribe}
-		} else if err := s.listen(v, req.Params.Notifications); err != nil {
+		if err := s.listen(v, req.Params.Notifications); err != nil {
 			return nil, err
 		}
 	}
@@ -70,9 +68,9 @@ func (s *Server) dispatch(ctx context.Context, v *visit, method string, req sdk.
 }
 
 // initialized reports whether req is in a session that has had its initialize.
-func initialized(req sdk.Request) bool {
+func initialized(v *visit, req sdk.Request) bool {
 	session, ok := req.GetSession().(*sdk.ServerSession)
-	return ok && session.InitializeParams() != nil
+	return ok && v.session && session.InitializeParams() != nil
 }
 
 // note notes the session that req has opened.
@@ -103,6 +101,9 @@ func (s *Server) list(ctx context.Context, v *visit, method string, req sdk.Requ
 
 // listen charges what is subscribed to without a session. What cannot be paid for is left out, and the client is told what it gets.
 func (s *Server) listen(v *visit, n *sdk.NotificationSubscriptions) error {
+	if v.session { // in which it would never end; what a session subscribes to is told on its stream
+		return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there is no method " + methodListen + " in a session: call " + methodSubscribe}
+	}
 	if n == nil {
 		return nil // the SDK has the words for that
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,10 +45,7 @@ func (s *Server) parseURI(uri string) (r resource, ok bool) {
 			return r, false
 		}
 	}
-	served := false
-	for _, p := range s.cfg.Packs {
-		served = served || p == parts[0]
-	}
+	served := slices.Contains(s.cfg.Packs, parts[0])
 	r.query.Pack = parts[0]
 	switch {
 	case !served || len(parts) < 2:
