@@ -29,6 +29,7 @@ const (
 	streams       = "application/json, text/event-stream"
 	headerSession = "Mcp-Session-Id"
 	headerVersion = "Mcp-Protocol-Version"
+	metaReceipt   = "x402/payment-response" // in the _meta of a result that was paid for
 )
 
 const (
@@ -58,7 +59,8 @@ func newEndpoint(a *app.App, names string) (*endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &endpoint{service: client.BaseURL(), key: client.Key(), http: &http.Client{Transport: a.HTTP()}, timeout: c.Timeout()}
+	e := &endpoint{service: client.BaseURL(), key: client.Key(), timeout: c.Timeout()}
+	e.http = &http.Client{Transport: a.HTTP(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	e.url = e.service + api.PathMCP
 	if names != "" {
 		e.url += "?names=" + names
@@ -148,8 +150,8 @@ func (e *endpoint) pay(ctx context.Context, m message, body []byte, header http.
 		if err != nil {
 			return nil, &sdk.PaidError{Proof: paid, Err: err}
 		}
-		switch res.StatusCode {
-		case http.StatusServiceUnavailable:
+		switch {
+		case res.StatusCode == http.StatusServiceUnavailable:
 			refused := failure(res)
 			select {
 			case <-ctx.Done():
@@ -157,16 +159,45 @@ func (e *endpoint) pay(ctx context.Context, m message, body []byte, header http.
 			case <-time.After(max(refused.RetryAfter, 100*time.Millisecond)):
 			}
 			continue
-		case http.StatusPaymentRequired:
+		case res.StatusCode == http.StatusPaymentRequired:
 			refused := failure(res)
 			return nil, &sdk.PaidError{Proof: paid, Err: errors.Join(refused, e.payer.Settled(paid, refused))}
-		}
-		if !m.priced() {
+		case res.StatusCode/100 != 2: // nobody has answered: the payment is as good as before
+			return nil, &sdk.PaidError{Proof: paid, Err: failure(res)}
+		case m.priced():
+			if err := receipt(res); err != nil {
+				return nil, &sdk.PaidError{Proof: paid, Err: err}
+			}
+		default:
 			e.opened = proof
 		}
 		return res, e.payer.Settled(paid, nil)
 	}
 	return nil, &sdk.PaidError{Proof: paid, Err: errors.New("the service does not see the payment")}
+}
+
+// receipt reports an answer that does not say that it was paid for. It leaves res to be read again.
+func receipt(res *http.Response) error {
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err := errors.Join(err, res.Body.Close()); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	res.Body = io.NopCloser(bytes.NewReader(text))
+	var answer struct {
+		Result struct {
+			Meta map[string]json.RawMessage `json:"_meta"`
+		}
+		Error struct{ Message string }
+	}
+	switch err := json.Unmarshal(text, &answer); {
+	case err != nil:
+		return fmt.Errorf("the service answered %s, and no message", res.Status)
+	case answer.Result.Meta[metaReceipt] != nil:
+		return nil
+	case answer.Error.Message != "":
+		return errors.New(answer.Error.Message)
+	}
+	return errors.New("the answer has no receipt")
 }
 
 // post posts body once.
@@ -185,7 +216,7 @@ func (e *endpoint) post(ctx context.Context, body []byte, header http.Header, pr
 	return e.do(req)
 }
 
-// do sends req with the key.
+// do sends req with the key. It goes where the settings say and nowhere else: the key and the proof are for that service.
 func (e *endpoint) do(req *http.Request) (*http.Response, error) {
 	req.Header.Set("User-Agent", "ctx/"+build.Read().Version)
 	if !e.key.IsZero() {
@@ -197,6 +228,11 @@ func (e *endpoint) do(req *http.Request) (*http.Response, error) {
 			err = u.Err
 		}
 		return nil, &sdk.TransportError{Method: req.Method, URL: e.url, Attempts: 1, Err: err}
+	}
+	if res.StatusCode/100 == 3 {
+		_ = res.Body.Close()
+		return nil, api.Errorf("", "the service answered %s, a redirect to %q, which is not followed", res.Status, res.Header.Get("Location")).
+			WithHint("ctx config set base_url URL").WithStatus(res.StatusCode)
 	}
 	return res, nil
 }

@@ -8,10 +8,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // Methods that a bridge looks at.
@@ -19,6 +26,7 @@ const (
 	methodInitialize  = "initialize"
 	methodSubscribe   = "resources/subscribe"
 	methodUnsubscribe = "resources/unsubscribe"
+	methodListen      = "subscriptions/listen" // is answered when it ends
 )
 
 // attempts is how often a service that cannot be reached is tried, with pauses that double from the first.
@@ -102,15 +110,29 @@ func headers(m message, in session) http.Header {
 	return h
 }
 
-// deliver sends the answer of a message to the client, and notes what it means for the session.
+// deliver sends the answer of a message to the client, and notes what it means for the session. It reports a call that was not answered,
+// since its client would wait for ever.
 func (b *bridge) deliver(m message, line []byte, res *http.Response) error {
+	answered := false
+	err := messages(res, func(text []byte) { answered = b.tell(m, line, res, text) || answered })
+	if !m.isCall() || answered || errors.As(err, new(*api.Error)) {
+		return err
+	}
+	if err == nil {
+		err = errors.New("it ended without an answer")
+	}
+	return &sdk.TransportError{Method: http.MethodPost, URL: b.endpoint.url, Attempts: 1, Err: err}
+}
+
+// messages calls take with each message of an answer, and closes it.
+func messages(res *http.Response, take func(text []byte)) error {
 	defer res.Body.Close()
 	kind := res.Header.Get("Content-Type")
 	switch {
 	case res.StatusCode == http.StatusAccepted:
 		return nil
 	case strings.HasPrefix(kind, "text/event-stream"):
-		return events(res.Body, func(text []byte) { b.tell(m, line, res, text) })
+		return events(res.Body, take)
 	}
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
@@ -123,20 +145,23 @@ func (b *bridge) deliver(m message, line []byte, res *http.Response) error {
 		res.Body = io.NopCloser(bytes.NewReader(text))
 		return failure(res)
 	}
-	b.tell(m, line, res, text)
+	take(text)
 	return nil
 }
 
-// tell sends a message of the service to the client. It is about m, with which the client has asked for it.
-func (b *bridge) tell(m message, line []byte, res *http.Response, text []byte) {
+// tell sends a message of the service to the client. It is about m, with which the client has asked for it; answers reports whether it is
+// the answer of m.
+func (b *bridge) tell(m message, line []byte, res *http.Response, text []byte) (answers bool) {
 	var answer struct {
 		ID     json.RawMessage
+		Method string
 		Result struct {
 			ProtocolVersion string `json:"protocolVersion"`
 		}
 		Error json.RawMessage
 	}
-	if json.Unmarshal(text, &answer) == nil && bytes.Equal(answer.ID, m.ID) && answer.Error == nil {
+	answers = json.Unmarshal(text, &answer) == nil && answer.Method == "" && sameID(answer.ID, m.ID)
+	if answers && answer.Error == nil {
 		b.mu.Lock()
 		switch m.Method {
 		case methodInitialize:
@@ -150,6 +175,13 @@ func (b *bridge) tell(m message, line []byte, res *http.Response, text []byte) {
 		b.mu.Unlock()
 	}
 	b.write(text)
+	return answers
+}
+
+// sameID reports whether two ids are the same, however they were spelled.
+func sameID(a, b json.RawMessage) bool {
+	var x, y any
+	return bytes.Equal(a, b) || json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // events calls take with the data of each event of a stream.
@@ -197,28 +229,33 @@ func (b *bridge) reopen(ctx context.Context, ended session) (session, error) {
 	next := session{id: res.Header.Get(headerSession), version: ended.version, hello: ended.hello}
 	b.mu.Lock()
 	b.session = next
-	var uris []string
-	for uri := range b.uris {
-		uris = append(uris, uri)
-	}
+	uris := slices.Sorted(maps.Keys(b.uris))
 	b.mu.Unlock()
-	for _, again := range append([]map[string]any{{"jsonrpc": "2.0", "method": "notifications/initialized"}}, subscriptions(uris)...) {
-		if err := b.silently(ctx, again, next); err != nil {
-			return session{}, err
-		}
+	if err := b.silently(ctx, map[string]any{"jsonrpc": "2.0", "method": "notifications/initialized"}, next); err != nil {
+		return session{}, err
+	}
+	for _, uri := range uris {
+		b.resubscribe(ctx, uri, next)
 	}
 	return next, nil
 }
 
-// subscriptions are calls that subscribe to uris.
-func subscriptions(uris []string) (list []map[string]any) {
-	for _, uri := range uris {
-		list = append(list, map[string]any{"jsonrpc": "2.0", "id": "ctx " + uri, "method": methodSubscribe, "params": map[string]any{"uri": uri}})
+// resubscribe subscribes to uri again, and has the client read what may have changed meanwhile. What is refused is forgotten.
+func (b *bridge) resubscribe(ctx context.Context, uri string, in session) {
+	params := map[string]any{"uri": uri}
+	if err := b.silently(ctx, map[string]any{"jsonrpc": "2.0", "id": "ctx " + uri, "method": methodSubscribe, "params": params}, in); err != nil {
+		b.mu.Lock()
+		delete(b.uris, uri)
+		b.mu.Unlock()
+		b.note("the subscription to %s was lost: %v", uri, err)
+		return
 	}
-	return list
+	if text, err := output.Marshal(map[string]any{"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params}); err == nil {
+		b.write(text)
+	}
 }
 
-// silently sends a message that is not the client's.
+// silently sends a message that is not the client's, and returns what it was refused for.
 func (b *bridge) silently(ctx context.Context, call map[string]any, in session) error {
 	line, err := json.Marshal(call)
 	if err != nil {
@@ -232,8 +269,17 @@ func (b *bridge) silently(ctx context.Context, call map[string]any, in session) 
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(io.Discard, io.LimitReader(res.Body, maxAnswer))
-	return errors.Join(err, res.Body.Close())
+	if res.StatusCode/100 != 2 {
+		return failure(res)
+	}
+	var answer struct{ Error *struct{ Message string } }
+	if err := messages(res, func(text []byte) { _ = json.Unmarshal(text, &answer) }); err != nil {
+		return err
+	}
+	if answer.Error != nil {
+		return errors.New(answer.Error.Message)
+	}
+	return nil
 }
 
 // listen passes on what the service says by itself, as long as there is a session.

@@ -40,7 +40,7 @@ func newStdio(a *app.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		b := &bridge{app: a, endpoint: e, out: a.Out, under: map[string]context.CancelFunc{}, uris: map[string]bool{}}
+		b := &bridge{app: a, endpoint: e, out: a.Out, under: map[string]underWay{}, uris: map[string]bool{}}
 		return b.run(ctx, a.In)
 	})
 	c.Flags().StringVar(&names, "names", names, "how tools are listed: `underscore` or dots")
@@ -56,12 +56,18 @@ type bridge struct {
 	writing sync.Mutex // guards out, and notes on stderr
 	out     io.Writer
 
-	mu      sync.Mutex                    // guards what follows
-	under   map[string]context.CancelFunc // calls under way, by id
-	session session                       // zero without
-	uris    map[string]bool               // what the client has subscribed to in the session
+	mu      sync.Mutex          // guards what follows
+	under   map[string]underWay // calls, by id
+	session session             // zero without
+	uris    map[string]bool     // what the client has subscribed to in the session
 
 	opening sync.Mutex // one opens the session at a time
+}
+
+// underWay is a call that is not answered yet.
+type underWay struct {
+	method string
+	cancel context.CancelFunc
 }
 
 // session is a session of the service.
@@ -70,7 +76,7 @@ type session struct {
 	hello       []byte // the initialize that opened it
 }
 
-// run passes messages until the client ends its side, and waits for the answers under way.
+// run passes messages until the client ends its side, and waits for the answers under way, but for those that come when the client leaves.
 func (b *bridge) run(ctx context.Context, in io.Reader) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var stream sync.WaitGroup
@@ -84,6 +90,7 @@ func (b *bridge) run(ctx context.Context, in io.Reader) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-failed:
+			b.hangUp()
 			b.calls.Wait()
 			b.leave(ctx)
 			return err
@@ -128,7 +135,7 @@ func (b *bridge) take(ctx context.Context, line []byte, stream *sync.WaitGroup) 
 	case m.isCall():
 		calling, cancel := context.WithCancel(ctx)
 		b.mu.Lock()
-		b.under[string(m.ID)] = cancel
+		b.under[string(m.ID)] = underWay{m.Method, cancel}
 		b.mu.Unlock()
 		b.calls.Go(func() {
 			defer b.done(m)
@@ -136,8 +143,8 @@ func (b *bridge) take(ctx context.Context, line []byte, stream *sync.WaitGroup) 
 		})
 	case m.Method == "notifications/cancelled" && b.current().id == "":
 		b.mu.Lock()
-		if cancel := b.under[string(m.Params.RequestID)]; cancel != nil {
-			cancel() // without a session, a call is cancelled by leaving
+		if call, ok := b.under[string(m.Params.RequestID)]; ok {
+			call.cancel() // without a session, a call is cancelled by leaving
 		}
 		b.mu.Unlock()
 	default:
@@ -149,10 +156,21 @@ func (b *bridge) take(ctx context.Context, line []byte, stream *sync.WaitGroup) 
 func (b *bridge) done(m message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if cancel := b.under[string(m.ID)]; cancel != nil {
-		cancel()
+	if call, ok := b.under[string(m.ID)]; ok {
+		call.cancel()
 	}
 	delete(b.under, string(m.ID))
+}
+
+// hangUp cancels the calls that last as long as the client listens.
+func (b *bridge) hangUp() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, call := range b.under {
+		if call.method == methodListen {
+			call.cancel()
+		}
+	}
 }
 
 // current is the session.

@@ -3,9 +3,11 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -295,6 +297,30 @@ func TestSnapshotResource(t *testing.T) {
 		}
 	}
 	if got := s.calls(key, ""); got != 0 {
+		t.Errorf("%d calls were charged", got)
+	}
+}
+
+// TestSpellingsOfResources has what nobody would be told of refused, at no charge.
+func TestSpellingsOfResources(t *testing.T) {
+	t.Parallel()
+	s := newStudio(t)
+	key := s.key(10)
+	in := s.in(key, s.initialize(key))
+	for _, uri := range []string{"context://packs/%63rypto/state", "context://packs/crypto/%62rief"} {
+		if a := s.post(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"`+uri+`"}}`, in...); a.read(t).Error == nil || a.read(t).Error.Code != -32602 {
+			t.Errorf("subscribe to %s: %d %s", uri, a.Status, a.Body)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	res := s.open(ctx, http.MethodPost, api.PathMCP, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["context://packs/crypto/state","context://packs/%63rypto/state"]},`+meta+`}}`,
+		modern(key, "subscriptions/listen", "")...)
+	defer res.Body.Close()
+	if !lines(res.Body, `"resourceSubscriptions":["context://packs/crypto/state"]`) {
+		t.Error("another spelling was subscribed to")
+	}
+	if got := s.calls(key, ""); got != 1 {
 		t.Errorf("%d calls were charged", got)
 	}
 }

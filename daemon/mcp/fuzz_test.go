@@ -40,11 +40,16 @@ func FuzzPost(f *testing.F) {
 				r.Header.Set(header, value)
 			}
 		}
+		s.t = t // one input runs at a time
+		before := s.calls(key, "")
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
 		text := w.Body.String()
 		if w.Code >= 500 || strings.Contains(text, `"code":0,`) || w.Code >= 400 && !strings.Contains(text, `"error"`) {
 			t.Errorf("%q: %d %s\n%s", body, w.Code, text, s.log.String())
+		}
+		if failed := w.Code/100 != 2 || strings.Contains(text, `"isError":true`) || strings.Contains(text, `"error":{`); failed && s.calls(key, "") != before {
+			t.Errorf("%q was charged: %d %s", body, w.Code, text)
 		}
 	})
 }

@@ -44,7 +44,7 @@ type Config struct {
 	Door            door.Door      // who may call at all
 	PublicDiscovery bool           // handshake and lists are free for everybody
 	Limits          session.Limits // of what callers have open
-	IdleTimeout     time.Duration  // of sessions; 0 means ten minutes
+	IdleTimeout     time.Duration  // of sessions without a request or stream; 0 means ten minutes
 	Keepalive       time.Duration  // between the comments of a silent stream; 0 means api.KeepaliveInterval
 
 	Now    func() time.Time // nil means time.Now
@@ -116,7 +116,7 @@ func newServer(cfg Config) *Server {
 	if cfg.Keepalive == 0 {
 		cfg.Keepalive = api.KeepaliveInterval
 	}
-	s := &Server{cfg: cfg, table: session.New(cfg.Limits, cfg.Now), stopping: make(chan struct{})}
+	s := &Server{cfg: cfg, table: session.New(cfg.Limits, cfg.IdleTimeout, cfg.Now), stopping: make(chan struct{})}
 	s.stop = sync.OnceFunc(func() { close(s.stopping) })
 	return s
 }
@@ -137,7 +137,7 @@ func (s *Server) mount() {
 		}
 		return &sdkauth.TokenInfo{UserID: v.caller.KeyID}, nil
 	}, &sdkauth.RequireBearerTokenOptions{AllowMissingExpiration: true})
-	s.stateful = bind(sdk.NewStreamableHTTPHandler(get, options(sdk.StreamableHTTPOptions{SessionTimeout: s.cfg.IdleTimeout})))
+	s.stateful = bind(sdk.NewStreamableHTTPHandler(get, options(sdk.StreamableHTTPOptions{}))) // the table ends idle sessions: the SDK would those that only listen
 	s.stateless = sdk.NewStreamableHTTPHandler(get, options(sdk.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true}))
 	s.bare = sdk.NewStreamableHTTPHandler(get, options(sdk.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true, JSONResponse: true}))
 }

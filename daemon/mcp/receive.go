@@ -37,6 +37,9 @@ func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 
 // dispatch does what is particular to a method.
 func (s *Server) dispatch(ctx context.Context, v *visit, method string, req sdk.Request, next sdk.MethodHandler) (sdk.Result, error) {
+	if method == methodInitialize && initialized(v, req) {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the session is initialized already"}
+	}
 	switch req := req.(type) {
 	case *sdk.CallToolRequest:
 		if op, ok := tool.Op(s.cfg.Prefix, req.Params.Name); ok {
@@ -62,6 +65,12 @@ func (s *Server) dispatch(ctx context.Context, v *visit, method string, req sdk.
 		s.note(v, req)
 	}
 	return res, err
+}
+
+// initialized reports whether req is in a session that has had its initialize.
+func initialized(v *visit, req sdk.Request) bool {
+	session, ok := req.GetSession().(*sdk.ServerSession)
+	return ok && v.session && session.InitializeParams() != nil
 }
 
 // note notes the session that req has opened.
@@ -92,6 +101,9 @@ func (s *Server) list(ctx context.Context, v *visit, method string, req sdk.Requ
 
 // listen charges what is subscribed to without a session. What cannot be paid for is left out, and the client is told what it gets.
 func (s *Server) listen(v *visit, n *sdk.NotificationSubscriptions) error {
+	if v.session { // in which it would never end; what a session subscribes to is told on its stream
+		return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there is no method " + methodListen + " in a session: call " + methodSubscribe}
+	}
 	if n == nil {
 		return nil // the SDK has the words for that
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,7 +31,8 @@ type resource struct {
 // uri is that of a part of a pack.
 func (s *Server) uri(pack, part string) string { return s.cfg.Prefix + "://packs/" + pack + "/" + part }
 
-// parseURI reads the URI of a resource; ok is false for one that is not of this server.
+// parseURI reads the URI of a resource; ok is false for one that is not of this server. A state and a brief have one spelling: that under
+// which subscribers are told of them.
 func (s *Server) parseURI(uri string) (r resource, ok bool) {
 	rest, ok := strings.CutPrefix(uri, s.cfg.Prefix+"://packs/")
 	if !ok {
@@ -43,10 +45,7 @@ func (s *Server) parseURI(uri string) (r resource, ok bool) {
 			return r, false
 		}
 	}
-	served := false
-	for _, p := range s.cfg.Packs {
-		served = served || p == parts[0]
-	}
+	served := slices.Contains(s.cfg.Packs, parts[0])
 	r.query.Pack = parts[0]
 	switch {
 	case !served || len(parts) < 2:
@@ -64,7 +63,7 @@ func (s *Server) parseURI(uri string) (r resource, ok bool) {
 	default:
 		return r, false
 	}
-	return r, true
+	return r, !r.live || uri == s.uri(parts[0], parts[1])
 }
 
 // addResources lists what can be read.

@@ -89,6 +89,27 @@ func TestIdleSessions(t *testing.T) {
 	}
 }
 
+// TestListeningSessions stay, with what they have paid for, as long as their stream does.
+func TestListeningSessions(t *testing.T) {
+	t.Parallel()
+	const idle = 500 * time.Millisecond
+	s := newStudio(t, func(c *mcp.Config) { c.IdleTimeout = idle })
+	key := s.key(0)
+	id := s.initialize(key)
+	stream := s.open(t.Context(), http.MethodGet, api.PathMCP, "", s.in(key, id)...)
+	for stream.StatusCode == http.StatusNotFound { // the machine was too slow
+		_ = stream.Body.Close()
+		id = s.initialize(key)
+		stream = s.open(t.Context(), http.MethodGet, api.PathMCP, "", s.in(key, id)...)
+	}
+	time.Sleep(2 * idle)
+	if a := s.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, s.in(key, id)...); a.Status != 200 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	_ = stream.Body.Close()
+	soon(t, "the end of the session", func() bool { return s.mcp.Sessions() == 0 })
+}
+
 // TestRequestsUnderWay are bounded per key.
 func TestRequestsUnderWay(t *testing.T) {
 	t.Parallel()
@@ -284,4 +305,49 @@ func TestAbandonedCalls(t *testing.T) {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
 	soon(t, "nobody watching after a cancellation", abandoned)
+}
+
+// TestListenInASession is refused before it is charged, and leaves what the session has subscribed to.
+func TestListenInASession(t *testing.T) {
+	t.Parallel()
+	s := newStudio(t)
+	key := s.key(10)
+	id := s.initialize(key)
+	stream := s.open(t.Context(), http.MethodGet, api.PathMCP, "", s.in(key, id)...)
+	defer stream.Body.Close()
+	if a := s.post(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"context://packs/crypto/state"}}`, s.in(key, id)...); a.read(t).Error != nil {
+		t.Fatal(a.Body)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	res := s.open(ctx, http.MethodPost, api.PathMCP, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["context://packs/crypto/state"]}}}`, s.in(key, id)...)
+	defer res.Body.Close()
+	if !lines(res.Body, `"code":-32601`) {
+		t.Errorf("it was not refused: %d", res.StatusCode)
+	}
+	if got := s.calls(key, api.OpSubscribe); got != 1 {
+		t.Errorf("%d subscriptions were charged", got)
+	}
+	s.publish()
+	if !lines(stream.Body, "notifications/resources/updated") {
+		t.Error("the session is told nothing")
+	}
+}
+
+// TestInitializeTwice is the client's fault, not ours, and leaves the session as it is.
+func TestInitializeTwice(t *testing.T) {
+	t.Parallel()
+	s := newStudio(t)
+	key := s.key(0)
+	id := s.initialize(key)
+	a := s.post(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, s.in(key, id)...)
+	if r := a.read(t); r.Error == nil || r.Error.Code != -32600 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	if a := s.post(`{"jsonrpc":"2.0","id":3,"method":"ping"}`, s.in(key, id)...); a.Status != 200 || a.read(t).Error != nil {
+		t.Errorf("after it: %d %s", a.Status, a.Body)
+	}
+	if text := s.log.String(); strings.Contains(text, "level=ERROR") {
+		t.Error(text)
+	}
 }

@@ -1,7 +1,7 @@
 // Package session keeps count of what each caller of the MCP transport has open: sessions, and requests under way.
 //
-// It bounds both per caller, closes the session that has been idle longest when a caller opens one too many, and ends all that a key
-// has when the key ends. It speaks no protocol.
+// It bounds both per caller, closes the session that has been idle longest when a caller opens one too many, and those that have had
+// no request under way for too long, and ends all that a key has when the key ends. It speaks no protocol.
 package session
 
 import (
@@ -45,11 +45,14 @@ type open struct {
 	session Session
 	key     string
 	used    time.Time
+	under   int         // requests under way, a stream among them
+	idle    *time.Timer // closes it; stopped while there are any
 }
 
 // Table is what is open. Make one with New; it is safe for concurrent use.
 type Table struct {
 	limits Limits
+	idle   time.Duration
 	now    func() time.Time
 
 	mu       sync.Mutex // guards what follows
@@ -67,9 +70,9 @@ type requests struct {
 // grace is how long the calls under way of a key that has ended get to answer that.
 const grace = 2 * time.Second
 
-// New makes a Table.
-func New(l Limits, now func() time.Time) *Table {
-	return &Table{limits: l.WithDefaults(), now: now, sessions: map[string]*open{}, requests: map[string]*requests{}}
+// New makes a Table whose sessions end once they have been idle for so long.
+func New(l Limits, idle time.Duration, now func() time.Time) *Table {
+	return &Table{limits: l.WithDefaults(), idle: idle, now: now, sessions: map[string]*open{}, requests: map[string]*requests{}}
 }
 
 // Begin notes a request of key, in the session with the given id or "", which lasts until done is called, or returns the error to
@@ -86,8 +89,14 @@ func (t *Table) Begin(key, id string) (done func(), err error) {
 		return nil, busy("%d requests of this caller are under way", mine.n).WithHint("wait until one has ended")
 	}
 	mine.n++
-	if s := t.sessions[id]; s != nil && s.key == key {
+	s := t.sessions[id]
+	if s != nil && s.key != key {
+		s = nil
+	}
+	if s != nil {
 		s.used = t.now()
+		s.under++
+		s.idle.Stop()
 	}
 	return sync.OnceFunc(func() {
 		t.mu.Lock()
@@ -96,7 +105,25 @@ func (t *Table) Begin(key, id string) (done func(), err error) {
 			close(mine.none)
 			delete(t.requests, key)
 		}
+		if s == nil {
+			return
+		}
+		if s.under--; s.under == 0 && t.sessions[id] == s {
+			s.idle.Reset(t.idle)
+		}
 	}), nil
+}
+
+// expire closes the session with the given id unless it is in use again.
+func (t *Table) expire(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.sessions[id]
+	if s == nil || s.under > 0 {
+		return
+	}
+	delete(t.sessions, id)
+	t.all.Go(func() { _ = s.session.Close() }) // it is gone either way
 }
 
 // Room makes room for one more session of key, or returns the error to answer with.
@@ -134,13 +161,15 @@ func (t *Table) Add(key string, s Session, ended <-chan struct{}) {
 	id := s.ID() // it loses that when it ends
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.sessions[id] = &open{session: s, key: key, used: t.now()}
+	o := &open{session: s, key: key, used: t.now(), idle: time.AfterFunc(t.idle, func() { t.expire(id) })}
+	t.sessions[id] = o
 	closed := make(chan struct{})
 	t.all.Go(func() {
 		_ = s.Wait() // why it ended does not matter
 		close(closed)
 		t.mu.Lock()
 		defer t.mu.Unlock()
+		o.idle.Stop()
 		delete(t.sessions, id)
 	})
 	t.all.Go(func() {
