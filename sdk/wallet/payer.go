@@ -128,7 +128,7 @@ func (p *Payer) Pay(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, e
 		return proof, err
 	}
 	e := entry{
-		ID: fmt.Sprintf("%020d", p.cfg.Now().UnixNano()), At: p.cfg.Now().UTC(), Service: q.Service, Request: q.Request, Purchase: q.Purchase, Amount: amount, Recipient: recipient,
+		ID: fmt.Sprintf("%020d", p.cfg.Now().UnixNano()), At: p.cfg.Now().UTC(), Service: q.Service, Request: q.Request, Purchase: q.Purchase != nil, Amount: amount, Recipient: recipient,
 		Payer: p.address, Until: q.ValidUntil, State: stateSigned,
 	}
 	fee, err := p.sign(ctx, &e, nonce)
@@ -174,7 +174,11 @@ func (p *Payer) goOn(ctx context.Context, e *entry) (api.PaymentProof, error) {
 // judge reads a quote and says whether it may be paid now, after what the journal has.
 func (p *Payer) judge(q sdk.Quote, past []entry) (amount usdg.Amount, nonce []byte, err error) {
 	amount, nonce, err = checkQuote(q, p.cfg.Now())
-	if err == nil && !q.Purchase {
+	switch {
+	case err != nil:
+	case q.Purchase != nil:
+		err = p.checkPurchase(*q.Purchase, amount)
+	default:
 		err = p.cfg.Policy.allow(amount, past, p.cfg.Now())
 	}
 	return amount, nonce, err

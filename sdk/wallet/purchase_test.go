@@ -1,0 +1,58 @@
+package wallet_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/internal/devchain"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/wallet"
+)
+
+// purchase is the quote of a purchase of the smallest pack, as the service makes it.
+func (m *market) purchase(id string) sdk.Quote {
+	return m.ask(&api.DepositIntent{
+		ID: id, Pack: api.CreditStarter, AmountUSDC: "1.000317", Recipient: m.chain.Treasury(), Nonce: "0x" + strings.Repeat("ab", 32),
+		ExpiresAt: time.Now().Add(time.Minute).Unix(), ChainID: devchain.ChainID, Token: m.chain.Token(),
+	})
+}
+
+// ask is the quote of a purchase.
+func (m *market) ask(i *api.DepositIntent) sdk.Quote {
+	return sdk.Quote{PaymentRequirements: i.Requirements(), Service: m.d.URL(), Request: "deposit " + i.ID, Purchase: i}
+}
+
+// TestPurchaseIsAsOffered: a purchase that is not what was consented to is not signed.
+func TestPurchaseIsAsOffered(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t)
+	for what, change := range map[string]func(*api.DepositIntent){
+		"more than the price":     func(i *api.DepositIntent) { i.AmountUSDC = "1.010000" },
+		"less than the price":     func(i *api.DepositIntent) { i.AmountUSDC = "0.999999" },
+		"all that the wallet has": func(i *api.DepositIntent) { i.AmountUSDC = "900.000000" },
+		"price of another pack":   func(i *api.DepositIntent) { i.Pack = api.CreditHobby },
+		"no pack":                 func(i *api.DepositIntent) { i.Pack = "" },
+		"chain":                   func(i *api.DepositIntent) { i.ChainID = api.ChainIDMain },
+		"token":                   func(i *api.DepositIntent) { i.Token = m.chain.Treasury() },
+		"no token":                func(i *api.DepositIntent) { i.Token = "" },
+	} {
+		i := m.purchase("1").Purchase
+		change(i)
+		if _, err := m.payer().Pay(t.Context(), m.ask(i)); !errors.Is(err, wallet.ErrPolicy) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if m.states() != "" || m.balance() != 0 {
+		t.Fatalf("the treasury has %d, payments are %s", m.balance(), m.states())
+	}
+	for id, amount := range map[string]string{"least": "1.000000", "most": "1.009999"} {
+		i := m.purchase(id).Purchase
+		i.AmountUSDC = amount
+		if _, err := m.payer().Pay(t.Context(), m.ask(i)); err != nil {
+			t.Errorf("%s: %v", amount, err)
+		}
+	}
+}
