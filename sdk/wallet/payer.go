@@ -143,7 +143,7 @@ func (p *Payer) Pay(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, e
 }
 
 // Resume goes on with the payment that was begun for the request of q and was not answered, whatever q asks for now. It makes none: it
-// fails with ErrNotBegun where there is none, also because the one there was has come to an end.
+// fails with ErrNotBegun where there is none, also because the one there was has come to an end. A purchase that was paid has its proof.
 func (p *Payer) Resume(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, err error) {
 	unlock, err := p.journal.lock(ctx, p.address)
 	if err != nil {
@@ -161,8 +161,15 @@ func (p *Payer) Resume(ctx context.Context, q sdk.Quote) (proof api.PaymentProof
 	return p.goOn(ctx, e)
 }
 
-// goOn brings a payment that was begun onto the chain. Where it has come to an end instead, the request is as good as new.
+// goOn brings a payment that was begun onto the chain. Where it has come to an end instead, the request is as good as new, but for a
+// purchase, which is paid once.
 func (p *Payer) goOn(ctx context.Context, e *entry) (api.PaymentProof, error) {
+	if !e.live() {
+		return p.proof(*e), nil
+	}
+	if e.Payer != p.address {
+		return api.PaymentProof{}, fmt.Errorf("the wallet %s pays for it already, with transaction %s: ctx pay resume", e.Payer, e.TxHash)
+	}
 	p.cfg.Tell("going on with payment " + e.TxHash + " for the same request")
 	err := p.finish(ctx, e)
 	if err != nil && !e.live() {
@@ -184,10 +191,14 @@ func (p *Payer) judge(q sdk.Quote, past []entry) (amount usdg.Amount, nonce []by
 	return amount, nonce, err
 }
 
-// begun is the payment for the same request that has not come to an end, nil if there is none.
+// begun is the payment for the same request that has not come to an end, nil if there is none. For a purchase it is the one that has moved
+// something or still may, from whichever wallet.
 func (p *Payer) begun(past []entry, q sdk.Quote) *entry {
 	for _, e := range past {
-		if e.live() && e.Service == q.Service && e.Request == q.Request && e.Payer == p.address {
+		if e.Service != q.Service || e.Request != q.Request {
+			continue
+		}
+		if e.live() && e.Payer == p.address || q.Purchase != nil && e.State != stateDropped && e.State != stateReverted {
 			return &e
 		}
 	}

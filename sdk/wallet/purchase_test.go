@@ -56,3 +56,41 @@ func TestPurchaseIsAsOffered(t *testing.T) {
 		}
 	}
 }
+
+// TestPurchaseIsPaidOnce: whoever asks again for a purchase that was paid gets the proof there is, and no wallet pays for it anew.
+func TestPurchaseIsPaidOnce(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t)
+	rich, err := m.chain.NewAccount(t.Context(), 10_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := wallet.ParseKey(rich.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := m.payer(func(c *wallet.Config) { c.Key = key })
+	m.node.fail("eth_sendRawTransaction")
+	if _, err := m.payer().Pay(t.Context(), m.purchase("1")); err == nil {
+		t.Fatal("paid without a node")
+	}
+	m.node.fail("")
+	if _, err := other.Pay(t.Context(), m.purchase("1")); err == nil || m.states() != "signed" {
+		t.Errorf("while another wallet pays: %v; payments are %s", err, m.states())
+	}
+	proof, err := m.payer().Pay(t.Context(), m.purchase("1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.payer().Settled(proof, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*wallet.Payer{m.payer(), other} {
+		if again, err := p.Pay(t.Context(), m.purchase("1")); err != nil || again != proof {
+			t.Errorf("%+v, not %+v; %v", again, proof, err)
+		}
+	}
+	if m.balance() != 1_000_317 || m.states() != "answered" {
+		t.Errorf("the treasury has %d, payments are %s", m.balance(), m.states())
+	}
+}
