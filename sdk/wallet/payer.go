@@ -129,7 +129,7 @@ func (p *Payer) Pay(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, e
 	}
 	e := entry{
 		ID: fmt.Sprintf("%020d", p.cfg.Now().UnixNano()), At: p.cfg.Now().UTC(), Service: q.Service, Request: q.Request, Purchase: q.Purchase != nil, Amount: amount, Recipient: recipient,
-		Payer: p.address, Until: q.ValidUntil, State: stateSigned,
+		Payer: p.address, ChainID: p.cfg.ChainID, Token: p.token.Hex(), Until: q.ValidUntil, State: stateSigned,
 	}
 	fee, err := p.sign(ctx, &e, nonce)
 	if err != nil {
@@ -169,6 +169,10 @@ func (p *Payer) goOn(ctx context.Context, e *entry) (api.PaymentProof, error) {
 	}
 	if e.Payer != p.address {
 		return api.PaymentProof{}, fmt.Errorf("the wallet %s pays for it already, with transaction %s: ctx pay resume", e.Payer, e.TxHash)
+	}
+	if e.ChainID != 0 && (e.ChainID != p.cfg.ChainID || e.Token != p.token.Hex()) {
+		return api.PaymentProof{}, fmt.Errorf("%w: payment %s is of token %s on chain %d, the wallet pays with %s on %d", ErrWrongChain,
+			e.TxHash, e.Token, e.ChainID, p.token, p.cfg.ChainID)
 	}
 	p.cfg.Tell("going on with payment " + e.TxHash + " for the same request")
 	err := p.finish(ctx, e)
@@ -367,7 +371,7 @@ func (p *Payer) finish(ctx context.Context, e *entry) error {
 		}
 		if !sent {
 			if p.cfg.Now().Unix() >= e.Until {
-				if done, err := p.tooLate(ctx, e); done || err != nil {
+				if err := p.tooLate(ctx, e); err != nil {
 					return err
 				}
 			}
@@ -394,19 +398,36 @@ func pause(ctx context.Context) error {
 
 // tooLate ends a payment that was signed and never sent, once its quote has ended: on chain now, it would pay for nothing. One that the
 // node knows of goes on.
-func (p *Payer) tooLate(ctx context.Context, e *entry) (done bool, err error) {
-	_, _, err = p.chain.TransactionByHash(ctx, common.HexToHash(e.TxHash))
+func (p *Payer) tooLate(ctx context.Context, e *entry) error {
+	_, _, err := p.chain.TransactionByHash(ctx, common.HexToHash(e.TxHash))
 	if err == nil {
-		return false, nil
+		return nil
 	}
 	if !errors.Is(err, ethereum.NotFound) {
-		return false, p.ask(ctx, "ask chain", err)
+		return p.ask(ctx, "ask chain", err)
+	}
+	if err := p.CheckChain(ctx); err != nil {
+		return err
+	}
+	next, err := p.chain.NonceAt(ctx, common.HexToAddress(e.Payer), nil)
+	if err != nil {
+		return p.ask(ctx, "ask chain", err)
+	}
+	if e.State == stateMined || next > e.TxNonce {
+		return p.lost(e)
 	}
 	e.State = stateDropped
-	return true, errors.Join(errors.New("the quote ended before the payment was sent: ask again"), p.journal.write(*e))
+	return errors.Join(errors.New("the quote ended before the payment was sent: ask again"), p.journal.write(*e))
 }
 
-// send sends the signed transaction. That it is known already is as good. That another has its place ends it.
+// lost says that the node does not know a transaction that may well be on chain, as its place there is taken. The payment stays what it is:
+// nodes forget old transactions, and are behind others.
+func (p *Payer) lost(e *entry) error {
+	return fmt.Errorf("the node does not know transaction %s, whose place on the chain is taken: ask again, or another node; if no node knows it, delete %s",
+		e.TxHash, p.journal.file(*e))
+}
+
+// send sends the signed transaction. That it is known already is as good.
 func (p *Payer) send(ctx context.Context, e *entry) error {
 	raw, err := hexutil.Decode(e.RawTx)
 	if err != nil {
@@ -429,8 +450,7 @@ func (p *Payer) send(ctx context.Context, e *entry) error {
 				return err
 			}
 		}
-		e.State = stateDropped
-		return errors.Join(errors.New("another transaction of the wallet came first: ask again"), p.journal.write(*e))
+		return p.lost(e)
 	}
 	return p.explain(ctx, common.HexToAddress(e.Payer), err)
 }

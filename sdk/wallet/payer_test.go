@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,10 +42,14 @@ func newMarket(t *testing.T) *market {
 	return m
 }
 
+// hashParam is the hash of a transaction in a request to a node.
+var hashParam = regexp.MustCompile(`"0x[0-9a-f]{64}"`)
+
 // node stands before the chain and can fail a method.
 type node struct {
-	url   string
-	fails atomic.Pointer[string] // the method that fails, after it was passed on where it begins with +
+	url     string
+	fails   atomic.Pointer[string] // the method that fails, after it was passed on where it begins with +
+	forgets atomic.Bool            // it knows no transaction
 }
 
 func newNode(t *testing.T, chain string) *node {
@@ -63,6 +68,9 @@ func newNode(t *testing.T, chain string) *node {
 		if hit && fails[0] != '+' {
 			http.Error(w, "no", http.StatusBadGateway)
 			return
+		}
+		if n.forgets.Load() {
+			body = hashParam.ReplaceAll(body, []byte(`"0x`+strings.Repeat("0", 64)+`"`))
 		}
 		res, err := http.Post(chain, "application/json", bytes.NewReader(body))
 		if err != nil {
