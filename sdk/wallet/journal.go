@@ -60,13 +60,16 @@ type journal struct{ dir string }
 
 // all are the payments, oldest first.
 func (j journal) all() ([]entry, error) {
-	names, err := filepath.Glob(filepath.Join(j.dir, "*.json"))
-	if err != nil {
+	files, err := os.ReadDir(j.dir) // sorted by name
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("read journal of payments: %w", err)
 	}
-	slices.Sort(names)
 	var list []entry
-	for _, name := range names {
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), ".json") {
+			continue
+		}
+		name := filepath.Join(j.dir, f.Name())
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("read journal of payments: %w", err)

@@ -86,3 +86,23 @@ func TestForgottenIsNotDropped(t *testing.T) {
 		}
 	}
 }
+
+// TestJournalAnywhere: a journal is read whatever the name of its directory.
+func TestJournalAnywhere(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"[a]", "[", "a*", "what?"} {
+		dir := filepath.Join(t.TempDir(), name)
+		if list, err := wallet.Payments(dir); err != nil || len(list) != 0 {
+			t.Errorf("%s before there is one: %+v, %v", name, list, err)
+		}
+		if err := os.MkdirAll(filepath.Join(dir, "payments"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "payments", "1.json"), []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := wallet.Payments(dir); err != nil || len(list) != 1 {
+			t.Errorf("%s: %+v, %v", name, list, err)
+		}
+	}
+}
