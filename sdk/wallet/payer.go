@@ -284,7 +284,8 @@ func (p *Payer) sign(ctx context.Context, e *entry, nonce []byte) (fee *big.Int,
 // and where the chain may take more than the policy allows.
 func (p *Payer) price(ctx context.Context, amount usdg.Amount, data []byte) (*types.DynamicFeeTx, error) {
 	from := common.HexToAddress(p.address)
-	if err := p.afford(ctx, from, amount); err != nil {
+	ether, err := p.afford(ctx, from, amount)
+	if err != nil {
 		return nil, err
 	}
 	head, err := p.chain.HeaderByNumber(ctx, nil)
@@ -303,8 +304,12 @@ func (p *Payer) price(ctx context.Context, amount usdg.Amount, data []byte) (*ty
 	tx := &types.DynamicFeeTx{
 		ChainID: big.NewInt(p.cfg.ChainID), GasTipCap: tip, GasFeeCap: new(big.Int).Add(tip, new(big.Int).Lsh(head.BaseFee, 1)), Gas: gas, To: &p.token, Data: data,
 	}
-	if fee := maxFee(tx); fee.Cmp(big.NewInt(p.cfg.Policy.withDefaults().MaxFee)) > 0 {
+	fee := maxFee(tx)
+	if fee.Cmp(big.NewInt(p.cfg.Policy.withDefaults().MaxFee)) > 0 {
 		return nil, fmt.Errorf("%w: the chain may take %s ether for it; credits are cheaper", ErrPolicy, Ether(fee.String()))
+	}
+	if ether.Cmp(fee) < 0 {
+		return nil, fmt.Errorf("%w: it may take %s, there are %s; send some to %s", ErrNoGas, Ether(fee.String()), Ether(ether.String()), from)
 	}
 	return tx, nil
 }
@@ -321,23 +326,22 @@ func transferData(to common.Address, amount usdg.Amount) []byte {
 	return append(data, common.LeftPadBytes(big.NewInt(int64(amount)).Bytes(), common.HashLength)...)
 }
 
-// afford says what the wallet lacks.
-func (p *Payer) afford(ctx context.Context, from common.Address, amount usdg.Amount) error {
-	ether, err := p.chain.BalanceAt(ctx, from, nil)
-	if err != nil {
-		return p.ask(ctx, "ask chain", err)
+// afford says what the wallet lacks, and returns its wei: what the fee is is not known yet.
+func (p *Payer) afford(ctx context.Context, from common.Address, amount usdg.Amount) (ether *big.Int, err error) {
+	if ether, err = p.chain.BalanceAt(ctx, from, nil); err != nil {
+		return nil, p.ask(ctx, "ask chain", err)
 	}
 	if ether.Sign() == 0 {
-		return fmt.Errorf("%w: send some to %s", ErrNoGas, from)
+		return nil, fmt.Errorf("%w: send some to %s", ErrNoGas, from)
 	}
 	have, err := p.tokens(ctx, from)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if have.Cmp(big.NewInt(int64(amount))) < 0 {
-		return fmt.Errorf("%w: %s has %s micro-USDG, the call costs %d", ErrNoUSDG, from, have, amount)
+		return nil, fmt.Errorf("%w: %s has %s micro-USDG, the call costs %d", ErrNoUSDG, from, have, amount)
 	}
-	return nil
+	return ether, nil
 }
 
 // explain is why a transfer cannot be made.
