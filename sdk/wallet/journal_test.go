@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,5 +106,36 @@ func TestJournalAnywhere(t *testing.T) {
 		if list, err := wallet.Payments(dir); err != nil || len(list) != 1 {
 			t.Errorf("%s: %+v, %v", name, list, err)
 		}
+	}
+}
+
+// TestWalletsShareTheBounds: wallets that pay at once keep the bound of a day together.
+func TestWalletsShareTheBounds(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t)
+	accounts, err := m.chain.NewAccounts(t.Context(), 4, 1_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	var paid atomic.Int32
+	for _, a := range accounts {
+		key, err := wallet.ParseKey(a.PrivateKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := m.payer(func(c *wallet.Config) { c.Key, c.Policy = key, wallet.Policy{PerDay: 1_500} })
+		all.Go(func() {
+			_, err := m.client(p).Fresh(t.Context(), "")
+			if err == nil {
+				paid.Add(1)
+			} else if !errors.Is(err, wallet.ErrPolicy) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if paid.Load() != 1 || m.balance() != 1_000 {
+		t.Errorf("%d have paid, the treasury has %d, payments are %s", paid.Load(), m.balance(), m.states())
 	}
 }

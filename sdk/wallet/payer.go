@@ -112,20 +112,37 @@ func (p *Payer) Pay(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, e
 		return proof, err
 	}
 	defer unlock()
-	past, err := p.journal.all()
+	e, begun, err := p.begin(ctx, q)
 	if err != nil {
 		return proof, err
 	}
-	if e := p.begun(past, q); e != nil { // by another process, just now
+	if begun { // by another process, just now
 		return p.goOn(ctx, e)
+	}
+	return p.proof(*e), p.finish(ctx, e)
+}
+
+// begin signs the payment of q and writes it down, unless it was begun. Wallets share the bounds: no other begins one in between.
+func (p *Payer) begin(ctx context.Context, q sdk.Quote) (_ *entry, begun bool, err error) {
+	release, err := p.journal.hold(ctx, "journal")
+	if err != nil {
+		return nil, false, err
+	}
+	defer release()
+	past, err := p.journal.all()
+	if err != nil {
+		return nil, false, err
+	}
+	if e := p.begun(past, q); e != nil {
+		return e, true, nil
 	}
 	amount, nonce, err := p.judge(q, past)
 	if err != nil {
-		return proof, err
+		return nil, false, err
 	}
 	recipient, err := p.recipient(ctx, q)
 	if err != nil {
-		return proof, err
+		return nil, false, err
 	}
 	e := entry{
 		ID: fmt.Sprintf("%020d", p.cfg.Now().UnixNano()), At: p.cfg.Now().UTC(), Service: q.Service, Request: q.Request, Purchase: q.Purchase != nil, Amount: amount, Recipient: recipient,
@@ -133,13 +150,13 @@ func (p *Payer) Pay(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, e
 	}
 	fee, err := p.sign(ctx, &e, nonce)
 	if err != nil {
-		return proof, err
+		return nil, false, err
 	}
 	if err := p.journal.write(e); err != nil { // before anybody else knows of it
-		return proof, err
+		return nil, false, err
 	}
 	p.cfg.Tell(fmt.Sprintf("paying %s %s to %s; the chain takes at most %s ether for it", amount, api.AssetUSDG, recipient, Ether(fee.String())))
-	return p.proof(e), p.finish(ctx, &e)
+	return &e, false, nil
 }
 
 // Resume goes on with the payment that was begun for the request of q and was not answered, whatever q asks for now. It makes none: it
