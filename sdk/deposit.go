@@ -16,7 +16,11 @@ func (s *Console) Buy(ctx context.Context, pack api.CreditPack, keyID string, op
 	if keyID != "" {
 		ask.KeyID = &keyID
 	}
-	return consoleCall[api.DepositIntent](ctx, s, http.MethodPost, api.PathCredits, nil, ask, opts)
+	intent, err := consoleCall[api.DepositIntent](ctx, s, http.MethodPost, api.PathCredits, nil, ask, opts)
+	if err == nil {
+		intent.Pack = pack
+	}
+	return intent, err
 }
 
 // Deposit says how a purchase stands. With txHash, the service looks for its payment in that transaction first, without waiting for its
@@ -65,12 +69,7 @@ func (s *Console) BuyCredits(ctx context.Context, pack api.CreditPack, keyID str
 
 // PayDeposit pays a purchase that was begun, and waits until the credits are there.
 func (s *Console) PayDeposit(ctx context.Context, intent *api.DepositIntent, payer Payer) (*api.Deposit, error) {
-	proof, err := payer.Pay(ctx, Quote{
-		Service: s.client.BaseURL(), Request: "deposit " + intent.ID, Purchase: true, PaymentRequirements: api.PaymentRequirements{
-			Scheme: api.SchemeX402, Network: api.NetworkL2, Asset: api.AssetUSDG, Amount: intent.AmountUSDC, Recipient: intent.Recipient,
-			ValidUntil: intent.ExpiresAt, Nonce: intent.Nonce,
-		},
-	})
+	proof, err := payer.Pay(ctx, Quote{intent.Requirements(), s.client.BaseURL(), "deposit " + intent.ID, intent})
 	if err != nil {
 		return nil, err
 	}

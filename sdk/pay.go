@@ -24,9 +24,9 @@ type Payer interface {
 // Quote is what a service asks for a request.
 type Quote struct {
 	api.PaymentRequirements
-	Service  string // base URL
-	Request  string // method, path and query; for a purchase, deposit and its id
-	Purchase bool   // of credits, to the price of which somebody has consented; bounds on calls are not about it
+	Service  string             // base URL
+	Request  string             // method, path and query; for a purchase, deposit and its id
+	Purchase *api.DepositIntent // of credits, to the price of whose Pack somebody has consented; nil for calls, which alone bounds are about
 }
 
 // WithPayer lets calls without a key be paid one by one. Without it, a call that has to be paid fails with ErrPaymentRequired, whose

@@ -251,6 +251,24 @@ func TestPurchase(t *testing.T) {
 	d.until("quit", func(string) bool { return d.quit })
 }
 
+// TestPurchaseEndsWhileAsked: what was paid from elsewhere while the user was asked is not paid from the wallet too.
+func TestPurchaseEndsWhileAsked(t *testing.T) {
+	t.Parallel()
+	d := live(t, 100, 30)
+	d.press("7")
+	d.shows("2026-11-19")
+	buy(d)
+	d.press("w")
+	d.shows("Pay 8.000317 USDG from your wallet?")
+	d.fake.deposits <- settled(api.DepositVerified)
+	d.shows("10,000 credits are yours")
+	d.press("y")
+	d.shows("nothing was paid: the purchase has come to its end already")
+	if n := d.fake.calls("pay"); n != 0 {
+		t.Errorf("paid %d times", n)
+	}
+}
+
 // TestPurchaseFails checks what is said when none can be begun, when nothing arrives, and that no wallet and --read-only are told.
 func TestPurchaseFails(t *testing.T) {
 	t.Parallel()

@@ -80,14 +80,8 @@ func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 		return app.Invalid("--wait and --no-wait exclude each other")
 	}
 	price := usdg.Amount(offer.PriceMicros)
-	if o.maxAmount != "" {
-		most, err := usdg.ParseAmount(o.maxAmount)
-		if err != nil {
-			return app.Invalid("--max-amount: %w", err)
-		}
-		if price > most {
-			return &app.Failure{Exit: app.ExitCap, Reason: "payment_refused", Err: fmt.Errorf("%s costs %s %s, more than %s", pack, price, api.AssetUSDG, most)}
-		}
+	if err := o.checkMost(pack, price); err != nil {
+		return err
 	}
 	what := fmt.Sprintf("%d credits for %s %s", offer.Credits, price, api.AssetUSDG)
 	if o.dryRun {
@@ -106,6 +100,21 @@ func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 		}
 	}
 	return o.begin(ctx, pack)
+}
+
+// checkMost refuses a price above --max-amount.
+func (o *buyOptions) checkMost(pack api.CreditPack, price usdg.Amount) error {
+	if o.maxAmount == "" {
+		return nil
+	}
+	most, err := usdg.ParseAmount(o.maxAmount)
+	if err != nil {
+		return app.Invalid("--max-amount: %w", err)
+	}
+	if price > most {
+		return &app.Failure{Exit: app.ExitCap, Reason: "payment_refused", Err: fmt.Errorf("%s costs %s %s, more than %s", pack, price, api.AssetUSDG, most)}
+	}
+	return nil
 }
 
 // goOn finishes a purchase of the pack whose payment was begun before: it is never paid for twice. It reports whether there was one.
@@ -128,6 +137,13 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 		return c.Buy(ctx, pack, o.key, opts...)
 	})
 	if err != nil {
+		return err
+	}
+	amount, err := usdg.ParseAmount(intent.AmountUSDC)
+	if err != nil {
+		return fmt.Errorf("read the amount of purchase %s: %w", intent.ID, err)
+	}
+	if err := o.checkMost(pack, amount); err != nil { // the price, and what makes the amount the purchase's own
 		return err
 	}
 	if !o.pays() {

@@ -207,7 +207,7 @@ func (a *App) FinishPurchase(ctx context.Context, p wallet.Payment) (*api.Deposi
 		return nil, err
 	}
 	defer payer.Close()
-	proof, err := payer.Resume(ctx, sdk.Quote{Service: p.Service, Request: p.Request, Purchase: true})
+	proof, err := payer.Resume(ctx, sdk.Quote{Service: p.Service, Request: p.Request})
 	if err != nil {
 		return nil, err
 	}

@@ -116,6 +116,15 @@ type DepositIntent struct {
 	PaymentURI string `json:"paymentUri"` // EIP-681
 	ChainID    int64  `json:"chainId"`
 	Token      string `json:"token"` // contract address
+
+	Pack CreditPack `json:"-"` // that was asked for: the service does not say it
+}
+
+// Requirements are what is to be paid, as of a call.
+func (i DepositIntent) Requirements() PaymentRequirements {
+	return PaymentRequirements{
+		Scheme: SchemeX402, Network: NetworkL2, Asset: AssetUSDG, Amount: i.AmountUSDC, Recipient: i.Recipient, ValidUntil: i.ExpiresAt, Nonce: i.Nonce,
+	}
 }
 
 // VerifyDepositRequest is the body of POST /api/console/credits/{depositId}/verify.

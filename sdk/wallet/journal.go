@@ -26,7 +26,7 @@ const (
 	stateAnswered State = "answered" // its call was answered
 	stateReverted State = "reverted" // is on chain and has moved nothing
 	stateRefused  State = "refused"  // the service refuses it for good
-	stateDropped  State = "dropped"  // can never get on chain: another transaction has its place
+	stateDropped  State = "dropped"  // was never on chain, and is not sent any more
 )
 
 // entry is a payment in the journal.
@@ -39,6 +39,8 @@ type entry struct {
 	Amount    usdg.Amount `json:"amount"`             // micro-USDG
 	Recipient string      `json:"recipient"`
 	Payer     string      `json:"payer"`
+	ChainID   int64       `json:"chainId,omitempty"` // 0 in entries from before it was noted, as the token
+	Token     string      `json:"token,omitempty"`
 	Until     int64       `json:"validUntil"` // of the quote, Unix seconds
 	TxNonce   uint64      `json:"txNonce"`
 	TxHash    string      `json:"txHash"`
@@ -58,13 +60,16 @@ type journal struct{ dir string }
 
 // all are the payments, oldest first.
 func (j journal) all() ([]entry, error) {
-	names, err := filepath.Glob(filepath.Join(j.dir, "*.json"))
-	if err != nil {
+	files, err := os.ReadDir(j.dir) // sorted by name
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("read journal of payments: %w", err)
 	}
-	slices.Sort(names)
 	var list []entry
-	for _, name := range names {
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), ".json") {
+			continue
+		}
+		name := filepath.Join(j.dir, f.Name())
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("read journal of payments: %w", err)
@@ -78,13 +83,16 @@ func (j journal) all() ([]entry, error) {
 	return list, nil
 }
 
+// file is the path of the file of e.
+func (j journal) file(e entry) string { return filepath.Join(j.dir, e.ID+".json") }
+
 // write puts e on disk, in place of what was there of it.
 func (j journal) write(e entry) error {
 	text, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write journal of payments: %w", err)
 	}
-	if err := replace(filepath.Join(j.dir, e.ID+".json"), append(text, '\n'), nil); err != nil {
+	if err := replace(j.file(e), append(text, '\n'), nil); err != nil {
 		return fmt.Errorf("write journal of payments: %w", err)
 	}
 	return nil

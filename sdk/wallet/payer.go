@@ -112,38 +112,55 @@ func (p *Payer) Pay(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, e
 		return proof, err
 	}
 	defer unlock()
-	past, err := p.journal.all()
+	e, begun, err := p.begin(ctx, q)
 	if err != nil {
 		return proof, err
 	}
-	if e := p.begun(past, q); e != nil { // by another process, just now
+	if begun { // by another process, just now
 		return p.goOn(ctx, e)
+	}
+	return p.proof(*e), p.finish(ctx, e)
+}
+
+// begin signs the payment of q and writes it down, unless it was begun. Wallets share the bounds: no other begins one in between.
+func (p *Payer) begin(ctx context.Context, q sdk.Quote) (_ *entry, begun bool, err error) {
+	release, err := p.journal.hold(ctx, "journal")
+	if err != nil {
+		return nil, false, err
+	}
+	defer release()
+	past, err := p.journal.all()
+	if err != nil {
+		return nil, false, err
+	}
+	if e := p.begun(past, q); e != nil {
+		return e, true, nil
 	}
 	amount, nonce, err := p.judge(q, past)
 	if err != nil {
-		return proof, err
+		return nil, false, err
 	}
 	recipient, err := p.recipient(ctx, q)
 	if err != nil {
-		return proof, err
+		return nil, false, err
 	}
 	e := entry{
-		ID: fmt.Sprintf("%020d", p.cfg.Now().UnixNano()), At: p.cfg.Now().UTC(), Service: q.Service, Request: q.Request, Purchase: q.Purchase, Amount: amount, Recipient: recipient,
-		Payer: p.address, Until: q.ValidUntil, State: stateSigned,
+		ID: fmt.Sprintf("%020d", p.cfg.Now().UnixNano()), At: p.cfg.Now().UTC(), Service: q.Service, Request: q.Request, Purchase: q.Purchase != nil, Amount: amount, Recipient: recipient,
+		Payer: p.address, ChainID: p.cfg.ChainID, Token: p.token.Hex(), Until: q.ValidUntil, State: stateSigned,
 	}
 	fee, err := p.sign(ctx, &e, nonce)
 	if err != nil {
-		return proof, err
+		return nil, false, err
 	}
 	if err := p.journal.write(e); err != nil { // before anybody else knows of it
-		return proof, err
+		return nil, false, err
 	}
 	p.cfg.Tell(fmt.Sprintf("paying %s %s to %s; the chain takes at most %s ether for it", amount, api.AssetUSDG, recipient, Ether(fee.String())))
-	return p.proof(e), p.finish(ctx, &e)
+	return &e, false, nil
 }
 
 // Resume goes on with the payment that was begun for the request of q and was not answered, whatever q asks for now. It makes none: it
-// fails with ErrNotBegun where there is none, also because the one there was has come to an end.
+// fails with ErrNotBegun where there is none, also because the one there was has come to an end. A purchase that was paid has its proof.
 func (p *Payer) Resume(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, err error) {
 	unlock, err := p.journal.lock(ctx, p.address)
 	if err != nil {
@@ -161,8 +178,19 @@ func (p *Payer) Resume(ctx context.Context, q sdk.Quote) (proof api.PaymentProof
 	return p.goOn(ctx, e)
 }
 
-// goOn brings a payment that was begun onto the chain. Where it has come to an end instead, the request is as good as new.
+// goOn brings a payment that was begun onto the chain. Where it has come to an end instead, the request is as good as new, but for a
+// purchase, which is paid once.
 func (p *Payer) goOn(ctx context.Context, e *entry) (api.PaymentProof, error) {
+	if !e.live() {
+		return p.proof(*e), nil
+	}
+	if e.Payer != p.address {
+		return api.PaymentProof{}, fmt.Errorf("the wallet %s pays for it already, with transaction %s: ctx pay resume", e.Payer, e.TxHash)
+	}
+	if e.ChainID != 0 && (e.ChainID != p.cfg.ChainID || e.Token != p.token.Hex()) {
+		return api.PaymentProof{}, fmt.Errorf("%w: payment %s is of token %s on chain %d, the wallet pays with %s on %d", ErrWrongChain,
+			e.TxHash, e.Token, e.ChainID, p.token, p.cfg.ChainID)
+	}
 	p.cfg.Tell("going on with payment " + e.TxHash + " for the same request")
 	err := p.finish(ctx, e)
 	if err != nil && !e.live() {
@@ -174,16 +202,24 @@ func (p *Payer) goOn(ctx context.Context, e *entry) (api.PaymentProof, error) {
 // judge reads a quote and says whether it may be paid now, after what the journal has.
 func (p *Payer) judge(q sdk.Quote, past []entry) (amount usdg.Amount, nonce []byte, err error) {
 	amount, nonce, err = checkQuote(q, p.cfg.Now())
-	if err == nil && !q.Purchase {
+	switch {
+	case err != nil:
+	case q.Purchase != nil:
+		err = p.checkPurchase(*q.Purchase, amount)
+	default:
 		err = p.cfg.Policy.allow(amount, past, p.cfg.Now())
 	}
 	return amount, nonce, err
 }
 
-// begun is the payment for the same request that has not come to an end, nil if there is none.
+// begun is the payment for the same request that has not come to an end, nil if there is none. For a purchase it is the one that has moved
+// something or still may, from whichever wallet.
 func (p *Payer) begun(past []entry, q sdk.Quote) *entry {
 	for _, e := range past {
-		if e.live() && e.Service == q.Service && e.Request == q.Request && e.Payer == p.address {
+		if e.Service != q.Service || e.Request != q.Request {
+			continue
+		}
+		if e.live() && e.Payer == p.address || q.Purchase != nil && e.State != stateDropped && e.State != stateReverted {
 			return &e
 		}
 	}
@@ -265,7 +301,8 @@ func (p *Payer) sign(ctx context.Context, e *entry, nonce []byte) (fee *big.Int,
 // and where the chain may take more than the policy allows.
 func (p *Payer) price(ctx context.Context, amount usdg.Amount, data []byte) (*types.DynamicFeeTx, error) {
 	from := common.HexToAddress(p.address)
-	if err := p.afford(ctx, from, amount); err != nil {
+	ether, err := p.afford(ctx, from, amount)
+	if err != nil {
 		return nil, err
 	}
 	head, err := p.chain.HeaderByNumber(ctx, nil)
@@ -284,8 +321,12 @@ func (p *Payer) price(ctx context.Context, amount usdg.Amount, data []byte) (*ty
 	tx := &types.DynamicFeeTx{
 		ChainID: big.NewInt(p.cfg.ChainID), GasTipCap: tip, GasFeeCap: new(big.Int).Add(tip, new(big.Int).Lsh(head.BaseFee, 1)), Gas: gas, To: &p.token, Data: data,
 	}
-	if fee := maxFee(tx); fee.Cmp(big.NewInt(p.cfg.Policy.withDefaults().MaxFee)) > 0 {
+	fee := maxFee(tx)
+	if fee.Cmp(big.NewInt(p.cfg.Policy.withDefaults().MaxFee)) > 0 {
 		return nil, fmt.Errorf("%w: the chain may take %s ether for it; credits are cheaper", ErrPolicy, Ether(fee.String()))
+	}
+	if ether.Cmp(fee) < 0 {
+		return nil, fmt.Errorf("%w: it may take %s, there are %s; send some to %s", ErrNoGas, Ether(fee.String()), Ether(ether.String()), from)
 	}
 	return tx, nil
 }
@@ -302,23 +343,22 @@ func transferData(to common.Address, amount usdg.Amount) []byte {
 	return append(data, common.LeftPadBytes(big.NewInt(int64(amount)).Bytes(), common.HashLength)...)
 }
 
-// afford says what the wallet lacks.
-func (p *Payer) afford(ctx context.Context, from common.Address, amount usdg.Amount) error {
-	ether, err := p.chain.BalanceAt(ctx, from, nil)
-	if err != nil {
-		return p.ask(ctx, "ask chain", err)
+// afford says what the wallet lacks, and returns its wei: what the fee is is not known yet.
+func (p *Payer) afford(ctx context.Context, from common.Address, amount usdg.Amount) (ether *big.Int, err error) {
+	if ether, err = p.chain.BalanceAt(ctx, from, nil); err != nil {
+		return nil, p.ask(ctx, "ask chain", err)
 	}
 	if ether.Sign() == 0 {
-		return fmt.Errorf("%w: send some to %s", ErrNoGas, from)
+		return nil, fmt.Errorf("%w: send some to %s", ErrNoGas, from)
 	}
 	have, err := p.tokens(ctx, from)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if have.Cmp(big.NewInt(int64(amount))) < 0 {
-		return fmt.Errorf("%w: %s has %s micro-USDG, the call costs %d", ErrNoUSDG, from, have, amount)
+		return nil, fmt.Errorf("%w: %s has %s micro-USDG, the call costs %d", ErrNoUSDG, from, have, amount)
 	}
-	return nil
+	return ether, nil
 }
 
 // explain is why a transfer cannot be made.
@@ -352,7 +392,7 @@ func (p *Payer) finish(ctx context.Context, e *entry) error {
 		}
 		if !sent {
 			if p.cfg.Now().Unix() >= e.Until {
-				if done, err := p.tooLate(ctx, e); done || err != nil {
+				if err := p.tooLate(ctx, e); err != nil {
 					return err
 				}
 			}
@@ -379,19 +419,36 @@ func pause(ctx context.Context) error {
 
 // tooLate ends a payment that was signed and never sent, once its quote has ended: on chain now, it would pay for nothing. One that the
 // node knows of goes on.
-func (p *Payer) tooLate(ctx context.Context, e *entry) (done bool, err error) {
-	_, _, err = p.chain.TransactionByHash(ctx, common.HexToHash(e.TxHash))
+func (p *Payer) tooLate(ctx context.Context, e *entry) error {
+	_, _, err := p.chain.TransactionByHash(ctx, common.HexToHash(e.TxHash))
 	if err == nil {
-		return false, nil
+		return nil
 	}
 	if !errors.Is(err, ethereum.NotFound) {
-		return false, p.ask(ctx, "ask chain", err)
+		return p.ask(ctx, "ask chain", err)
+	}
+	if err := p.CheckChain(ctx); err != nil {
+		return err
+	}
+	next, err := p.chain.NonceAt(ctx, common.HexToAddress(e.Payer), nil)
+	if err != nil {
+		return p.ask(ctx, "ask chain", err)
+	}
+	if e.State == stateMined || next > e.TxNonce {
+		return p.lost(e)
 	}
 	e.State = stateDropped
-	return true, errors.Join(errors.New("the quote ended before the payment was sent: ask again"), p.journal.write(*e))
+	return errors.Join(errors.New("the quote ended before the payment was sent: ask again"), p.journal.write(*e))
 }
 
-// send sends the signed transaction. That it is known already is as good. That another has its place ends it.
+// lost says that the node does not know a transaction that may well be on chain, as its place there is taken. The payment stays what it is:
+// nodes forget old transactions, and are behind others.
+func (p *Payer) lost(e *entry) error {
+	return fmt.Errorf("the node does not know transaction %s, whose place on the chain is taken: ask again, or another node; if no node knows it, delete %s",
+		e.TxHash, p.journal.file(*e))
+}
+
+// send sends the signed transaction. That it is known already is as good.
 func (p *Payer) send(ctx context.Context, e *entry) error {
 	raw, err := hexutil.Decode(e.RawTx)
 	if err != nil {
@@ -414,8 +471,7 @@ func (p *Payer) send(ctx context.Context, e *entry) error {
 				return err
 			}
 		}
-		e.State = stateDropped
-		return errors.Join(errors.New("another transaction of the wallet came first: ask again"), p.journal.write(*e))
+		return p.lost(e)
 	}
 	return p.explain(ctx, common.HexToAddress(e.Payer), err)
 }

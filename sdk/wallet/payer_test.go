@@ -6,15 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/ethereum/go-ethereum/accounts/abi/bind"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/ethclient"
 
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/internal/devchain"
@@ -41,10 +49,14 @@ func newMarket(t *testing.T) *market {
 	return m
 }
 
+// hashParam is the hash of a transaction in a request to a node.
+var hashParam = regexp.MustCompile(`"0x[0-9a-f]{64}"`)
+
 // node stands before the chain and can fail a method.
 type node struct {
-	url   string
-	fails atomic.Pointer[string] // the method that fails, after it was passed on where it begins with +
+	url     string
+	fails   atomic.Pointer[string] // the method that fails, after it was passed on where it begins with +
+	forgets atomic.Bool            // it knows no transaction
 }
 
 func newNode(t *testing.T, chain string) *node {
@@ -63,6 +75,9 @@ func newNode(t *testing.T, chain string) *node {
 		if hit && fails[0] != '+' {
 			http.Error(w, "no", http.StatusBadGateway)
 			return
+		}
+		if n.forgets.Load() {
+			body = hashParam.ReplaceAll(body, []byte(`"0x`+strings.Repeat("0", 64)+`"`))
 		}
 		res, err := http.Post(chain, "application/json", bytes.NewReader(body))
 		if err != nil {
@@ -371,7 +386,7 @@ func TestWhatTheWalletLacks(t *testing.T) {
 		err     error
 	}{
 		"no ether": {devchain.Account{PrivateKey: "0x" + strings.Repeat("17", 32)}, wallet.ErrNoGas}, "no USDG": {poor, wallet.ErrNoUSDG},
-		"frozen": {m.chain.Wallet(), wallet.ErrReverted},
+		"frozen": {m.chain.Wallet(), wallet.ErrReverted}, "too little ether": {m.withWei(1), wallet.ErrNoGas},
 	} {
 		_, err := m.client(with(c.account)).Fresh(t.Context(), "")
 		if !errors.Is(err, c.err) {
@@ -384,6 +399,42 @@ func TestWhatTheWalletLacks(t *testing.T) {
 	if m.states() != "" {
 		t.Errorf("payments are %s", m.states())
 	}
+}
+
+// withWei makes an account with USDG and so little ether.
+func (m *market) withWei(wei int64) devchain.Account {
+	m.t.Helper()
+	key, err := wallet.ParseKey(strings.Repeat("23", 32))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if err := m.chain.Mint(m.t.Context(), key.Address(), 1_000_000); err != nil {
+		m.t.Fatal(err)
+	}
+	rich, err := m.chain.NewAccount(m.t.Context(), 0)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	secret, err := crypto.HexToECDSA(strings.TrimPrefix(rich.PrivateKey, "0x"))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	node, err := ethclient.Dial(m.chain.URL())
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer node.Close()
+	to, gwei := common.HexToAddress(key.Address()), big.NewInt(1_000_000_000)
+	tx := types.MustSignNewTx(secret, types.LatestSignerForChainID(big.NewInt(devchain.ChainID)), &types.DynamicFeeTx{
+		ChainID: big.NewInt(devchain.ChainID), GasTipCap: gwei, GasFeeCap: new(big.Int).Mul(gwei, big.NewInt(10)), Gas: 21_000, To: &to, Value: big.NewInt(wei),
+	})
+	if err := node.SendTransaction(m.t.Context(), tx); err != nil {
+		m.t.Fatal(err)
+	}
+	if _, err := bind.WaitMined(m.t.Context(), node, tx); err != nil {
+		m.t.Fatal(err)
+	}
+	return devchain.Account{Address: key.Address(), PrivateKey: strings.Repeat("23", 32)}
 }
 
 // TestSecretsStayInside is C9.

@@ -74,6 +74,24 @@ func checkQuote(q sdk.Quote, now time.Time) (amount usdg.Amount, nonce []byte, e
 	return amount, nonce, nil
 }
 
+// checkPurchase says what is wrong with a purchase that is to be paid with amount: it costs what its pack does, and the little that makes
+// the amount its own, and is paid on the chain and with the token of the wallet.
+func (p *Payer) checkPurchase(intent api.DepositIntent, amount usdg.Amount) error {
+	offer, ok := intent.Pack.Offer()
+	price := usdg.Amount(offer.PriceMicros)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: the price of the credit pack %q is not known", ErrPolicy, clip(string(intent.Pack)))
+	case amount < price || amount >= price+api.DepositSlots:
+		return fmt.Errorf("%w: the service wants %s for the credit pack %s, which costs %s", ErrPolicy, amount, intent.Pack, price)
+	case intent.ChainID != p.cfg.ChainID:
+		return fmt.Errorf("%w: the purchase is to be paid on chain %d, the wallet pays on %d", ErrPolicy, intent.ChainID, p.cfg.ChainID)
+	case !common.IsHexAddress(intent.Token) || common.HexToAddress(intent.Token) != p.token:
+		return fmt.Errorf("%w: the purchase is to be paid with the token %q, the wallet pays with %s", ErrPolicy, clip(intent.Token), p.token)
+	}
+	return nil
+}
+
 // clip shortens what a message quotes of a service.
 func clip(text string) string {
 	const most = 40

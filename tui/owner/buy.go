@@ -105,6 +105,9 @@ func (b *buying) update(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		b.wait()
 		return b.await(msg.p), true
 	case paying:
+		if msg.p.ended != nil { // while the user was asked
+			return screen.Tell("nothing was paid: the purchase has come to its end already"), true
+		}
 		msg.p.note = "the wallet pays, which takes some seconds"
 		return b.pay(msg.p), true
 	case looked:

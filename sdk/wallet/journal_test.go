@@ -1,0 +1,141 @@
+package wallet_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/wallet"
+)
+
+// late makes a Payer of a time at which every quote has ended.
+func late(c *wallet.Config) {
+	c.Now = func() time.Time { return time.Now().Add(6 * time.Minute) }
+}
+
+// TestAnotherChainEndsNothing: whoever asks the node of another chain is told so, and the payment stays.
+func TestAnotherChainEndsNothing(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t)
+	m.node.fail("eth_sendRawTransaction")
+	if _, err := m.payer().Pay(t.Context(), m.purchase("1")); err == nil {
+		t.Fatal("paid without a node")
+	}
+	m.node.fail("")
+	main := func(c *wallet.Config) { c.ChainID = api.ChainIDMain }
+	token := func(c *wallet.Config) { c.Token = m.chain.Treasury() }
+	check := func(what string, changes ...func(*wallet.Config)) {
+		t.Helper()
+		for _, pay := range []func(*wallet.Payer) error{
+			func(p *wallet.Payer) error { _, err := p.Resume(t.Context(), m.purchase("1")); return err },
+			func(p *wallet.Payer) error { _, err := p.Pay(t.Context(), m.purchase("1")); return err },
+		} {
+			if err := pay(m.payer(append(changes, late)...)); !errors.Is(err, wallet.ErrWrongChain) || m.states() != "signed" {
+				t.Errorf("%s: %v; payments are %s", what, err, m.states())
+			}
+		}
+	}
+	check("another chain", main)
+	check("another token", token)
+	path := filepath.Join(m.dir, "payments")
+	files, err := os.ReadDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files { // as it was before chains were noted
+		name := filepath.Join(path, f.Name())
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, regexp.MustCompile(`(?m)^  "(chainId|token)": .*\n`).ReplaceAll(text, nil), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("another chain and an old journal", main)
+	if _, err := m.payer().Pay(t.Context(), m.purchase("1")); err != nil || m.balance() != 1_000_317 || m.states() != "mined" {
+		t.Errorf("%v; the treasury has %d, payments are %s", err, m.balance(), m.states())
+	}
+}
+
+// TestForgottenIsNotDropped: a payment that is on chain is not made anew because the node has forgotten its transaction.
+func TestForgottenIsNotDropped(t *testing.T) {
+	t.Parallel()
+	for state, method := range map[string]string{"signed": "+eth_sendRawTransaction", "mined": ""} {
+		m := newMarket(t)
+		m.node.fail(method)
+		if _, err := m.payer().Pay(t.Context(), m.purchase("1")); (err == nil) != (method == "") || m.states() != state {
+			t.Fatalf("%v; payments are %s", err, m.states())
+		}
+		m.node.fail("")
+		for m.balance() == 0 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		m.node.forgets.Store(true)
+		if _, err := m.payer(late).Pay(t.Context(), m.purchase("1")); err == nil || !strings.Contains(err.Error(), "does not know transaction") || m.states() != state {
+			t.Errorf("%s: %v; payments are %s", state, err, m.states())
+		}
+		m.node.forgets.Store(false)
+		if _, err := m.payer(late).Pay(t.Context(), m.purchase("1")); err != nil || m.balance() != 1_000_317 || m.states() != "mined" {
+			t.Errorf("%s: %v; the treasury has %d, payments are %s", state, err, m.balance(), m.states())
+		}
+	}
+}
+
+// TestJournalAnywhere: a journal is read whatever the name of its directory.
+func TestJournalAnywhere(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"[a]", "[", "a*", "what?"} {
+		dir := filepath.Join(t.TempDir(), name)
+		if list, err := wallet.Payments(dir); err != nil || len(list) != 0 {
+			t.Errorf("%s before there is one: %+v, %v", name, list, err)
+		}
+		if err := os.MkdirAll(filepath.Join(dir, "payments"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "payments", "1.json"), []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := wallet.Payments(dir); err != nil || len(list) != 1 {
+			t.Errorf("%s: %+v, %v", name, list, err)
+		}
+	}
+}
+
+// TestWalletsShareTheBounds: wallets that pay at once keep the bound of a day together.
+func TestWalletsShareTheBounds(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t)
+	accounts, err := m.chain.NewAccounts(t.Context(), 4, 1_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	var paid atomic.Int32
+	for _, a := range accounts {
+		key, err := wallet.ParseKey(a.PrivateKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := m.payer(func(c *wallet.Config) { c.Key, c.Policy = key, wallet.Policy{PerDay: 1_500} })
+		all.Go(func() {
+			_, err := m.client(p).Fresh(t.Context(), "")
+			if err == nil {
+				paid.Add(1)
+			} else if !errors.Is(err, wallet.ErrPolicy) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if paid.Load() != 1 || m.balance() != 1_000 {
+		t.Errorf("%d have paid, the treasury has %d, payments are %s", paid.Load(), m.balance(), m.states())
+	}
+}

@@ -1,0 +1,96 @@
+package wallet_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/internal/devchain"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/wallet"
+)
+
+// purchase is the quote of a purchase of the smallest pack, as the service makes it.
+func (m *market) purchase(id string) sdk.Quote {
+	return m.ask(&api.DepositIntent{
+		ID: id, Pack: api.CreditStarter, AmountUSDC: "1.000317", Recipient: m.chain.Treasury(), Nonce: "0x" + strings.Repeat("ab", 32),
+		ExpiresAt: time.Now().Add(time.Minute).Unix(), ChainID: devchain.ChainID, Token: m.chain.Token(),
+	})
+}
+
+// ask is the quote of a purchase.
+func (m *market) ask(i *api.DepositIntent) sdk.Quote {
+	return sdk.Quote{PaymentRequirements: i.Requirements(), Service: m.d.URL(), Request: "deposit " + i.ID, Purchase: i}
+}
+
+// TestPurchaseIsAsOffered: a purchase that is not what was consented to is not signed.
+func TestPurchaseIsAsOffered(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t)
+	for what, change := range map[string]func(*api.DepositIntent){
+		"more than the price":     func(i *api.DepositIntent) { i.AmountUSDC = "1.010000" },
+		"less than the price":     func(i *api.DepositIntent) { i.AmountUSDC = "0.999999" },
+		"all that the wallet has": func(i *api.DepositIntent) { i.AmountUSDC = "900.000000" },
+		"price of another pack":   func(i *api.DepositIntent) { i.Pack = api.CreditHobby },
+		"no pack":                 func(i *api.DepositIntent) { i.Pack = "" },
+		"chain":                   func(i *api.DepositIntent) { i.ChainID = api.ChainIDMain },
+		"token":                   func(i *api.DepositIntent) { i.Token = m.chain.Treasury() },
+		"no token":                func(i *api.DepositIntent) { i.Token = "" },
+	} {
+		i := m.purchase("1").Purchase
+		change(i)
+		if _, err := m.payer().Pay(t.Context(), m.ask(i)); !errors.Is(err, wallet.ErrPolicy) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if m.states() != "" || m.balance() != 0 {
+		t.Fatalf("the treasury has %d, payments are %s", m.balance(), m.states())
+	}
+	for id, amount := range map[string]string{"least": "1.000000", "most": "1.009999"} {
+		i := m.purchase(id).Purchase
+		i.AmountUSDC = amount
+		if _, err := m.payer().Pay(t.Context(), m.ask(i)); err != nil {
+			t.Errorf("%s: %v", amount, err)
+		}
+	}
+}
+
+// TestPurchaseIsPaidOnce: whoever asks again for a purchase that was paid gets the proof there is, and no wallet pays for it anew.
+func TestPurchaseIsPaidOnce(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t)
+	rich, err := m.chain.NewAccount(t.Context(), 10_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := wallet.ParseKey(rich.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := m.payer(func(c *wallet.Config) { c.Key = key })
+	m.node.fail("eth_sendRawTransaction")
+	if _, err := m.payer().Pay(t.Context(), m.purchase("1")); err == nil {
+		t.Fatal("paid without a node")
+	}
+	m.node.fail("")
+	if _, err := other.Pay(t.Context(), m.purchase("1")); err == nil || m.states() != "signed" {
+		t.Errorf("while another wallet pays: %v; payments are %s", err, m.states())
+	}
+	proof, err := m.payer().Pay(t.Context(), m.purchase("1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.payer().Settled(proof, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*wallet.Payer{m.payer(), other} {
+		if again, err := p.Pay(t.Context(), m.purchase("1")); err != nil || again != proof {
+			t.Errorf("%+v, not %+v; %v", again, proof, err)
+		}
+	}
+	if m.balance() != 1_000_317 || m.states() != "answered" {
+		t.Errorf("the treasury has %d, payments are %s", m.balance(), m.states())
+	}
+}
