@@ -24,6 +24,21 @@ func chained(n int) map[string]string {
 	return files
 }
 
+// folder is a package of n files of 500 lines each.
+func folder(path string, n int) map[string]string {
+	files := map[string]string{}
+	for i := range n {
+		files[fmt.Sprintf("%s/f%d.go", path, i)] = ofLines(500)
+	}
+	return files
+}
+
+// with is files and one more.
+func with(files map[string]string, path, src string) map[string]string {
+	files[path] = src
+	return files
+}
+
 func limitFixtures() []fixture {
 	return []fixture{
 		{"file size", "500 lines", sources(ofLines(500)), nil},
@@ -33,26 +48,19 @@ func limitFixtures() []fixture {
 		{"function size", "81 lines", sources("package feed\n\nfunc (t *T[K]) F() {\n" + lines(79) + "}\n"),
 			[]string{"feed.go:3: T.F has 81 lines"}},
 
-		{"package size", "1500 lines", map[string]string{
-			"tui/a.go": ofLines(500), "tui/b.go": ofLines(500), "tui/c.go": ofLines(500), "tui/d_test.go": ofLines(500),
-		}, nil},
-		{"package size", "1501 lines", map[string]string{
-			"tui/a.go": ofLines(500), "tui/b.go": ofLines(500), "tui/c.go": ofLines(500), "tui/d.go": ofLines(1),
-		}, []string{"tui: package of 1501 lines"}},
+		{"package size", "8000 lines", folder("tui", 16), nil},
+		{"package size", "8001 lines", with(folder("tui", 16), "tui/x.go", ofLines(1)), []string{"tui: package of 8001 lines"}},
+		{"package size", "tests are free", with(folder("tui", 16), "tui/x_test.go", ofLines(500)), nil},
 
-		{"import depth", "7", chained(8), nil},
-		{"import depth", "9 is reported once", chained(10), []string{"daemon/p2: import depth 8, at most 7: daemon/p2 → daemon/p3"}},
+		{"line length", "140 columns", sources("package feed\n\n//" + strings.Repeat("é", 138) + "\n"), nil},
+		{"line length", "141 columns", sources("package feed\n\n//" + strings.Repeat("é", 139) + "\n"),
+			[]string{"feed.go:3: line of 141 columns, at most 140"}},
+		{"line length", "a tab is four columns", sources("package feed\n\nvar (\n\t// " + strings.Repeat("a", 134) + "\n)\n"),
+			[]string{"feed.go:4: line of 141 columns"}},
+		{"line length", "raw strings are data", sources("package feed\n\nconst page = `" + strings.Repeat("a", 200) + "`\n"), nil},
 
-		{"interface size", "5 methods", sources("package feed\ntype I interface { A(); B(); C(); D(); io.Reader }\n"), nil},
-		{"interface size", "6 methods", sources("package feed\n\ntype I interface { A(); B(); C(); D(); E(); F() }\n"),
-			[]string{"feed.go:3: interface of 6 methods, at most 5"}},
-		{"interface size", "6 with the embedded", map[string]string{
-			"tui/a.go": "package tui\ntype I interface { J; D(); io.Reader; E() }\n",
-			"tui/b.go": "package tui\ntype J interface { A(); B(); C() }\n",
-		}, []string{"a.go:2: interface of 6 methods"}},
-		{"interface size", "unnamed", sources("package feed\nfunc f(x interface { A(); B(); C(); D(); E(); F() }) {}\n"),
-			[]string{"feed.go:2: interface of 6"}},
-		{"interface size", "constraint", sources("package feed\ntype N interface { ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint; comparable }\n"), nil},
+		{"import depth", "9", chained(10), nil},
+		{"import depth", "11 is reported once", chained(12), []string{"daemon/p2: import depth 10, at most 9: daemon/p2 → daemon/p3"}},
 
 		{"complexity", "15", sources("package feed\nfunc f() {\n" + strings.Repeat("\tif a {\n\t}\n", 14) + "}\n"), nil},
 		{"complexity", "16 ifs", sources("package feed\nfunc f() {\n" + strings.Repeat("\tif a {\n\t}\n", 15) + "}\n"),

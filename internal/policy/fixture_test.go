@@ -19,7 +19,7 @@ func sources(src string) map[string]string { return map[string]string{"daemon/fe
 
 // fixtures are the fixtures of all checks.
 func fixtures() []fixture {
-	return slices.Concat(limitFixtures(), stateFixtures(), commentFixtures(), layoutFixtures(), importFixtures())
+	return slices.Concat(limitFixtures(), roomFixtures(), stateFixtures(), commentFixtures(), layoutFixtures(), importFixtures())
 }
 
 // parse loads files as the module example.com/m.

@@ -4,15 +4,18 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"strings"
+	"unicode/utf8"
 )
 
 // The limits, in physical lines where they are lines.
 const (
-	maxFileLines        = 500
-	maxFuncLines        = 80
-	maxComplexity       = 15
-	maxInterfaceMethods = 5
-	maxPackageLines     = 1500
+	maxFileLines    = 500
+	maxFuncLines    = 80
+	maxComplexity   = 15
+	maxPackageLines = 8000
+	maxColumns      = 140
+	tabColumns      = 4
 )
 
 // findFileSize reports the files that are too long.
@@ -75,70 +78,32 @@ func complexity(fn *ast.FuncDecl) int {
 	return n
 }
 
-// findInterfaceSize reports the interfaces with too many methods, named or not.
-func findInterfaceSize(m *module) []breach {
+// findLineLength reports the lines that are too wide. The text of a raw string is data, and is left out.
+func findLineLength(m *module) []breach {
 	var found []breach
-	for _, p := range m.pkgs {
-		declared := p.interfaces()
-		for _, f := range p.files {
-			ast.Inspect(f.ast, func(n ast.Node) bool {
-				it, ok := n.(*ast.InterfaceType)
-				if !ok {
-					return true
+	m.eachFile(func(_ *pkg, f *file) {
+		raw := map[int]bool{}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && strings.HasPrefix(lit.Value, "`") {
+				for l := m.line(lit.Pos()); l <= m.line(lit.End()); l++ {
+					raw[l] = true
 				}
-				if c := methods(it, declared, map[*ast.InterfaceType]bool{}); c > maxInterfaceMethods {
-					found = append(found, breach{m.at(it.Pos()), fmt.Sprintf("interface of %d methods, at most %d", c, maxInterfaceMethods),
-						"declare at each place of use the methods that are called there"})
-				}
-				return true
-			})
+			}
+			return true
+		})
+		for i, width := range f.widths {
+			if width > maxColumns && !raw[i+1] {
+				found = append(found, breach{fmt.Sprintf("%s:%d", f.path, i+1), fmt.Sprintf("line of %d columns, at most %d", width, maxColumns),
+					"break it; a packed assignment becomes several"})
+			}
 		}
-	}
+	})
 	return found
 }
 
-// interfaces are the interface types that p declares, by name.
-func (p *pkg) interfaces() map[string]*ast.InterfaceType {
-	declared := map[string]*ast.InterfaceType{}
-	for _, f := range p.files {
-		for _, d := range f.ast.Decls {
-			gen, ok := d.(*ast.GenDecl)
-			if !ok {
-				continue
-			}
-			for _, s := range gen.Specs {
-				if ts, ok := s.(*ast.TypeSpec); ok {
-					if it, ok := ts.Type.(*ast.InterfaceType); ok {
-						declared[ts.Name.Name] = it
-					}
-				}
-			}
-		}
-	}
-	return declared
-}
-
-// methods counts the methods of it. An embedded interface of the same package counts with all its methods, one of another
-// package as one, and the union of a type constraint as none.
-func methods(it *ast.InterfaceType, declared map[string]*ast.InterfaceType, seen map[*ast.InterfaceType]bool) int {
-	if seen[it] {
-		return 0
-	}
-	seen[it] = true
-	n := 0
-	for _, field := range it.Methods.List {
-		switch t := field.Type.(type) {
-		case *ast.FuncType:
-			n += len(field.Names)
-		case *ast.SelectorExpr:
-			n++
-		case *ast.Ident:
-			if embedded := declared[t.Name]; embedded != nil {
-				n += methods(embedded, declared, seen)
-			}
-		}
-	}
-	return n
+// columns is the width of a line, with tabs of tabColumns.
+func columns(line string) int {
+	return utf8.RuneCountInString(line) + (tabColumns-1)*strings.Count(line, "\t")
 }
 
 // findPackageSize reports the packages with too many lines outside tests and generated files.

@@ -32,9 +32,10 @@ type pkg struct {
 
 // file is one parsed Go file.
 type file struct {
-	path  string // from the top of the module
-	ast   *ast.File
-	lines int
+	path   string // from the top of the module
+	ast    *ast.File
+	lines  int
+	widths []int // of each line, in columns
 }
 
 // breach is one place where the code is not as a rule wants it.
@@ -101,6 +102,9 @@ func (m *module) add(fsys fs.FS, p string, pkgs map[string]*pkg) error {
 		pkgs[dir] = &pkg{path: dir}
 	}
 	f := &file{path: p, ast: tree, lines: bytes.Count(src, []byte("\n"))}
+	for line := range strings.Lines(string(src)) {
+		f.widths = append(f.widths, columns(strings.TrimSuffix(line, "\n")))
+	}
 	if strings.HasSuffix(p, "_test.go") {
 		pkgs[dir].tests = append(pkgs[dir].tests, f)
 	} else {

@@ -20,8 +20,13 @@ func checks() []check {
 		{"file size", findFileSize},
 		{"function size", findFuncSize},
 		{"complexity", findComplexity},
-		{"interface size", findInterfaceSize},
 		{"package size", findPackageSize},
+		{"line length", findLineLength},
+		{"package count", findPackageCount},
+		{"one importer", findOneImporter},
+		{"same name", findSameName},
+		{"fan-out", findFanOut},
+		{"one instance", findOneInstance},
 		{"init", findInit},
 		{"package state", findPackageState},
 		{"ambient", findAmbient},
@@ -34,7 +39,14 @@ func checks() []check {
 	}
 }
 
-// TestModule holds this module to every check.
+// exceptions are how many breaches of a check the module still has. The number falls with the code and never rises.
+func exceptions() map[string]int {
+	return map[string]int{
+		"package count": 1, "one importer": 22, "same name": 7, "fan-out": 3, "line length": 469,
+	}
+}
+
+// TestModule holds this module to every check, but for what exceptions still allows.
 func TestModule(t *testing.T) {
 	t.Parallel()
 	m, err := load(os.DirFS("../.."))
@@ -47,7 +59,13 @@ func TestModule(t *testing.T) {
 	for _, c := range checks() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for _, b := range c.find(m) {
+			found := c.find(m)
+			if want := exceptions()[c.name]; len(found) == want {
+				return
+			} else if want > 0 {
+				t.Errorf("%d breaches, exceptions says %d", len(found), want)
+			}
+			for _, b := range found {
 				t.Error(b)
 			}
 		})
