@@ -10,7 +10,7 @@ import (
 	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/text"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // report tells on stderr what went wrong, in words or, where the output was asked for as JSON, as the envelope of the API. It
@@ -100,7 +100,7 @@ func words(f *app.Failure, style output.Style) string {
 			label = ""
 		}
 		if e.RetryAfter > 0 {
-			retry = text.Age(e.RetryAfter)
+			retry = view.Age(e.RetryAfter)
 		}
 	}
 	var b strings.Builder

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/config"
-	"github.com/contextd/contextd/tui/keymap"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // help begins with what a command is and how it is used; usage is the rest.
@@ -105,7 +105,7 @@ A key is a character or such as tab, space, f5, ctrl+p, alt+p. Enter, esc, ctrl+
 refused: give what has it another one.
 
 `)
-	for _, a := range keymap.Actions() {
+	for _, a := range view.Actions() {
 		fmt.Fprintf(&b, "  %-15s %-15s %s\n", a.Name, strings.Join(a.Keys, " "), a.Does)
 	}
 	return b.String()

@@ -4,21 +4,18 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
-	"github.com/contextd/contextd/tui/keymap"
-	"github.com/contextd/contextd/tui/screen"
-	"github.com/contextd/contextd/tui/theme"
-	"github.com/contextd/contextd/tui/typing"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // asked is a question that waits for its answer.
 type asked struct {
-	screen.Confirm
-	input typing.Input // for what has to be typed
+	Confirm
+	input view.Input // for what has to be typed
 }
 
 // newAsked asks a question.
-func newAsked(c screen.Confirm) *asked {
-	a := &asked{Confirm: c, input: typing.NewInput("", 80)}
+func newAsked(c Confirm) *asked {
+	a := &asked{Confirm: c, input: view.NewInput("", 80)}
 	if c.Typed != "" {
 		a.input.Focus()
 	}
@@ -28,9 +25,9 @@ func newAsked(c screen.Confirm) *asked {
 // bindings are the keys that answer.
 func (a *asked) bindings() []key.Binding {
 	if a.Typed != "" {
-		return []key.Binding{keymap.Merge("enter", "do it"), keymap.Merge("esc", "do not")}
+		return []key.Binding{view.MergeKeys("enter", "do it"), view.MergeKeys("esc", "do not")}
 	}
-	return []key.Binding{keymap.Merge("y", "yes"), keymap.Merge("n/esc", "no")}
+	return []key.Binding{view.MergeKeys("y", "yes"), view.MergeKeys("n/esc", "no")}
 }
 
 // pressAsked applies a key to the question.
@@ -56,12 +53,12 @@ func (m *Model) pressAsked(msg tea.KeyMsg) tea.Cmd {
 }
 
 // draw draws the question over lines.
-func (a *asked) draw(t theme.Theme, lines []string, width int) []string {
+func (a *asked) draw(t view.Theme, lines []string, width int) []string {
 	said := append([]string{"", t.Bold.On(a.Question), ""}, a.Lines...)
 	if a.Typed != "" {
 		said = append(said, "", "Type "+t.Bold.On(a.Typed)+" to agree:", "> "+a.input.View(t, min(width-12, 50)))
 	} else {
 		said = append(said, "", t.Bold.On("y")+" yes   "+t.Bold.On("n")+" no")
 	}
-	return screen.Overlay(t, lines, width, "Sure?", said)
+	return Overlay(t, lines, width, "Sure?", said)
 }

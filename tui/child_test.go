@@ -11,8 +11,8 @@ import (
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
-	"github.com/contextd/contextd/tui/recording"
-	"github.com/contextd/contextd/tui/theme"
+	"github.com/contextd/contextd/tui/session"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // childEnv names what this program does, when a test has started it in a terminal of its own.
@@ -33,7 +33,7 @@ func child() {
 		fmt.Println("TERM is", os.Getenv("TERM"))
 		return
 	case childPanic:
-		err := tui.Run(context.Background(), tui.Config{Pack: "broken", Theme: theme.Mono, CrashDir: os.Getenv("CRASH_DIR"),
+		err := tui.Run(context.Background(), tui.Config{Pack: "broken", Theme: view.Mono, CrashDir: os.Getenv("CRASH_DIR"),
 			Now:    func() time.Time { return began() },
 			Stream: breaking})
 		fmt.Println("ended with:", err)
@@ -43,14 +43,14 @@ func child() {
 		fmt.Println("ended with:", tui.Run(context.Background(), profile("one")))
 		return
 	}
-	stream := recording.Play(func() (io.ReadCloser, error) { return os.Open(os.Getenv("RECORDING")) }, time.Millisecond)
-	err := tui.Run(context.Background(), tui.Config{Stream: stream, Recording: true, Pack: api.PackCrypto, Theme: theme.Mono})
+	stream := session.PlayRecording(func() (io.ReadCloser, error) { return os.Open(os.Getenv("RECORDING")) }, time.Millisecond)
+	err := tui.Run(context.Background(), tui.Config{Stream: stream, Recording: true, Pack: api.PackCrypto, Theme: view.Mono})
 	fmt.Println("ended with:", err)
 }
 
 // profile is the Config of a profile. Its pack has its name.
 func profile(name string) tui.Config {
-	return tui.Config{Stream: silent, Pack: "pack-" + name, Theme: theme.Mono, Profile: name, Profiles: []string{"one", "two"},
+	return tui.Config{Stream: silent, Pack: "pack-" + name, Theme: view.Mono, Profile: name, Profiles: []string{"one", "two"},
 		Switch: func(other string) (tui.Config, error) { return profile(other), nil },
 		Close:  func() { fmt.Println("closed", name) }}
 }

@@ -11,12 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/keymap"
-	"github.com/contextd/contextd/tui/screen"
 	"github.com/contextd/contextd/tui/session"
-	"github.com/contextd/contextd/tui/spark"
-	"github.com/contextd/contextd/tui/text"
-	"github.com/contextd/contextd/tui/theme"
 	"github.com/contextd/contextd/tui/view"
 )
 
@@ -29,7 +24,7 @@ func (m *Model) View() string {
 	if m.tooSmall() {
 		return strings.Join(m.small(), "\n")
 	}
-	if full, ok := m.screens[m.at].(screen.Full); ok {
+	if full, ok := m.screens[m.at].(Full); ok {
 		if lines := full.Full(m.width, m.height); lines != nil {
 			return strings.Join(lines, "\n")
 		}
@@ -46,16 +41,16 @@ func (m *Model) View() string {
 	case m.help:
 		body = m.drawHelp(m.width, len(body))
 	case m.notice != nil:
-		body = screen.Overlay(m.theme, body, m.width, "Last error", m.notice)
+		body = Overlay(m.theme, body, m.width, "Last error", m.notice)
 	}
 	tail := m.theme.Glyphs.Ellipsis
 	lines := make([]string, 0, m.height)
-	lines = append(lines, m.header(), text.Fit(strings.Join(m.tabs(), ""), m.width, tail))
+	lines = append(lines, m.header(), view.Fit(strings.Join(m.tabs(), ""), m.width, tail))
 	lines = append(lines, body...)
-	lines = append(lines, m.status(), text.Fit(" "+m.footer(), m.width, tail))
+	lines = append(lines, m.status(), view.Fit(" "+m.footer(), m.width, tail))
 	if m.theme.Glyphs.ASCII {
 		for i := range lines {
-			lines[i] = text.ASCII(lines[i])
+			lines[i] = view.ASCII(lines[i])
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -68,7 +63,7 @@ func (m *Model) lost() bool {
 }
 
 // grey takes the colours out of lines and dims them.
-func grey(t theme.Theme, lines []string) []string {
+func grey(t view.Theme, lines []string) []string {
 	out := make([]string, len(lines))
 	for i, line := range lines {
 		out[i] = t.Dim.On(ansi.Strip(line))
@@ -80,7 +75,7 @@ func grey(t theme.Theme, lines []string) []string {
 func (m *Model) small() []string {
 	lines := view.Blank(max(m.width, 0), max(m.height, 1))
 	said := fmt.Sprintf("terminal %dx%d, need %dx%d", m.width, m.height, leastWidth, leastHeight)
-	lines[len(lines)/2] = text.Fit(text.Spaces((m.width-len(said))/2)+said, m.width, "")
+	lines[len(lines)/2] = view.Fit(view.Spaces((m.width-len(said))/2)+said, m.width, "")
 	return lines
 }
 
@@ -102,7 +97,7 @@ func (m *Model) mark() string {
 	}
 	word := s.Word()
 	if s.Status() == session.Live {
-		word += " " + text.Clock(s.PulseAge())
+		word += " " + view.Clock(s.PulseAge())
 	}
 	if s.Held() {
 		word += ", a newer state waits"
@@ -113,11 +108,11 @@ func (m *Model) mark() string {
 // header is the first line: what is shown, how the stream does, how old the state is, what is left, where it comes from.
 func (m *Model) header() string {
 	t, s := m.theme, m.env.Session
-	left := " " + t.Bold.On("ctx") + "  " + t.Accent.On(text.Line(s.Pack)) + "  " + m.mark()
+	left := " " + t.Bold.On("ctx") + "  " + t.Accent.On(view.Line(s.Pack)) + "  " + m.mark()
 	if s.State != nil {
 		left += "  " + m.age()
 	}
-	return text.Sides(left, m.headerRight()+" ", m.width, t.Glyphs.Ellipsis)
+	return view.Sides(left, m.headerRight()+" ", m.width, t.Glyphs.Ellipsis)
 }
 
 // age is how old the state is, as a bar of what the service promises where there is room.
@@ -126,8 +121,8 @@ func (m *Model) age() string {
 	if s.Recorded {
 		return "made " + s.TS.In(s.Now.Location()).Format(time.DateTime)
 	}
-	age := text.Clock(s.Age())
-	bar, style := spark.Bar(s.Age().Seconds()/api.MaxFreshAge, 6, t.Glyphs), t.Dim
+	age := view.Clock(s.Age())
+	bar, style := view.Bar(s.Age().Seconds()/api.MaxFreshAge, 6, t.Glyphs), t.Dim
 	if s.Stale() {
 		age, style = t.Warn.On(t.Bold.On(age)), t.Warn
 	}
@@ -137,7 +132,7 @@ func (m *Model) age() string {
 	case m.width < 100:
 		return "state age " + age + " " + style.On(bar)
 	}
-	return "state age " + age + " " + style.On(bar) + t.Dim.On(" of "+text.Clock(api.MaxFreshAge*time.Second))
+	return "state age " + age + " " + style.On(bar) + t.Dim.On(" of "+view.Clock(api.MaxFreshAge*time.Second))
 }
 
 // headerRight are the parts of the header that stand at its right, as many as there is room for.
@@ -148,12 +143,12 @@ func (m *Model) headerRight() string {
 		parts = append(parts, t.Warn.On(t.Bold.On("DEMO DATA")))
 	}
 	if s.Balance != nil && !s.Foreign {
-		parts = append(parts, text.Count(*s.Balance)+" cr")
+		parts = append(parts, view.Count(*s.Balance)+" cr")
 	} else if m.width >= 100 {
 		parts = append(parts, fmt.Sprintf("%d cr spent", s.Spent.Total()))
 	}
-	if where := text.Line(m.cfg.Where); where != "" && (m.width >= 100 || s.Balance == nil && m.width >= usualWidth) {
-		parts = append(parts, text.Cut(where, 18, t.Glyphs.Ellipsis))
+	if where := view.Line(m.cfg.Where); where != "" && (m.width >= 100 || s.Balance == nil && m.width >= usualWidth) {
+		parts = append(parts, view.Cut(where, 18, t.Glyphs.Ellipsis))
 	}
 	if m.width >= 110 {
 		parts = append(parts, t.Dim.On(s.Now.Format(time.TimeOnly)))
@@ -164,8 +159,8 @@ func (m *Model) headerRight() string {
 // tabs are the names of the screens, that which is shown in brackets. In little room they are short.
 func (m *Model) tabs() []string {
 	labels := make([]string, 0, len(m.screens))
-	for i, name := range keymap.Screens() {
-		key := keymap.Label(m.env.Keys.Tab[i])
+	for i, name := range view.KeymapScreens() {
+		key := view.KeyLabel(m.env.Keys.Tab[i])
 		switch {
 		case i == m.at && m.width < usualWidth:
 			labels = append(labels, " "+m.theme.Tab.On("["+key+" "+name+"]"))
@@ -187,7 +182,7 @@ func (m *Model) status() string {
 	switch {
 	case m.problem != nil:
 		left = " " + t.Bad.On(t.Glyphs.Bad+" "+m.problem.String())
-		return text.Sides(left, t.Dim.On(keymap.Label(m.env.Keys.LastError)+" more  esc "), m.width, t.Glyphs.Ellipsis)
+		return view.Sides(left, t.Dim.On(view.KeyLabel(m.env.Keys.LastError)+" more  esc "), m.width, t.Glyphs.Ellipsis)
 	case m.told != "" && s.Now.Sub(m.toldAt) < toastFor:
 		left = " " + m.told
 	case s.Line.Problem != nil && !s.Line.Connected:
@@ -196,7 +191,7 @@ func (m *Model) status() string {
 	if s.Deltas > 0 {
 		right = t.Dim.On(fmt.Sprintf("#%d: %s ", s.Deltas, session.Counted(len(s.Changes))))
 	}
-	return text.Sides(left, right, m.width, t.Glyphs.Ellipsis)
+	return view.Sides(left, right, m.width, t.Glyphs.Ellipsis)
 }
 
 // footer are the keys that do something now.
@@ -207,16 +202,16 @@ func (m *Model) footer() string {
 	case m.asked != nil:
 		keys = m.asked.bindings()
 	case m.palette != nil:
-		keys = []key.Binding{keymap.Merge("enter", "do it"), keymap.Merge("esc", "close")}
+		keys = []key.Binding{view.MergeKeys("enter", "do it"), view.MergeKeys("esc", "close")}
 	case m.help, m.notice != nil:
-		keys = []key.Binding{keymap.Merge("any key", "close")}
+		keys = []key.Binding{view.MergeKeys("any key", "close")}
 	}
 	line := m.helper()
 	line.Width = m.width - 2
 	if m.asked == nil && m.palette == nil && !m.help && m.notice == nil && !m.screens[m.at].Typing() {
 		always := line.ShortHelpView([]key.Binding{k.Help, k.Quit}) // never what gives way
-		line.Width -= text.Width(always) + 2
-		return text.Fit(line.ShortHelpView(keys), line.Width, "") + "  " + always
+		line.Width -= view.Width(always) + 2
+		return view.Fit(line.ShortHelpView(keys), line.Width, "") + "  " + always
 	}
 	return line.ShortHelpView(keys)
 }
@@ -233,7 +228,7 @@ func (m *Model) helper() help.Model {
 // drawHelp draws all keys: those of the screen, and those that work everywhere.
 func (m *Model) drawHelp(width, height int) []string {
 	titles, groups := m.env.Keys.Global()
-	titles = append([]string{"This screen: " + keymap.Screens()[m.at]}, titles...)
+	titles = append([]string{"This screen: " + view.KeymapScreens()[m.at]}, titles...)
 	groups = append([][]key.Binding{m.screens[m.at].Bindings()}, groups...)
 	h := m.helper()
 	var columns [][]string
@@ -267,7 +262,7 @@ func flow(blocks [][]string, width, height int) []string {
 			if y < len(s) {
 				part = s[y]
 			}
-			lines[y] += " " + text.Fit(part, each-1, "")
+			lines[y] += " " + view.Fit(part, each-1, "")
 		}
 	}
 	return lines

@@ -10,37 +10,36 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"github.com/contextd/contextd/tui/recording"
-	"github.com/contextd/contextd/tui/screen"
-	"github.com/contextd/contextd/tui/text"
+	"github.com/contextd/contextd/tui/session"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // copy puts a text on the clipboard.
-func (m *Model) copy(c screen.Copy) tea.Cmd {
+func (m *Model) copy(c Copy) tea.Cmd {
 	board, ctx, ok := m.clip, m.env.Ctx, m.theme.Glyphs.OK
 	return func() tea.Msg {
 		how, err := board.Copy(ctx, c.Text)
 		if err != nil {
-			return screen.Fail(err)
+			return Fail(err)
 		}
-		return screen.Told{Text: ok + " copied " + c.What + " (" + how + ")"}
+		return Told{Text: ok + " copied " + c.What + " (" + how + ")"}
 	}
 }
 
 // browse opens an address. One that is no web address is not opened: it came from the service.
 func (m *Model) browse(url string) tea.Cmd {
-	url = text.Line(url)
+	url = view.Line(url)
 	if !strings.HasPrefix(url, "https://") && !strings.HasPrefix(url, "http://") {
-		return screen.Tell("not opened, it is no web address: " + url)
+		return Tell("not opened, it is no web address: " + url)
 	}
 	open, ctx := m.cfg.Browse, m.env.Ctx
 	if open == nil {
-		return screen.Tell(url)
+		return Tell(url)
 	}
 	m.tell("opening " + url)
 	return func() tea.Msg {
 		if err := open(context.WithoutCancel(ctx), url); err != nil { // the browser outlives this screen
-			return screen.Fail(&screen.Unopened{URL: url})
+			return Fail(&Unopened{URL: url})
 		}
 		return nil
 	}
@@ -50,7 +49,7 @@ func (m *Model) browse(url string) tea.Cmd {
 func (m *Model) save() tea.Cmd {
 	events := append(m.env.Session.Kept()[:0:0], m.env.Session.Kept()...)
 	if len(events) == 0 {
-		return screen.Tell("nothing has come yet that could be saved")
+		return Tell("nothing has come yet that could be saved")
 	}
 	pack := strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' || r == '.' {
@@ -63,16 +62,16 @@ func (m *Model) save() tea.Cmd {
 	return func() tea.Msg {
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if err != nil {
-			return screen.Fail(fmt.Errorf("save: %w", err))
+			return Fail(fmt.Errorf("save: %w", err))
 		}
-		err = recording.Write(file, events)
+		err = session.WriteRecording(file, events)
 		if closed := file.Close(); err == nil {
 			err = closed
 		}
 		if err != nil {
-			return screen.Fail(fmt.Errorf("save: %w", err))
+			return Fail(fmt.Errorf("save: %w", err))
 		}
-		return screen.Told{Text: fmt.Sprintf("saved %d events to %s; ctx ui --replay shows them", len(events), path)}
+		return Told{Text: fmt.Sprintf("saved %d events to %s; ctx ui --replay shows them", len(events), path)}
 	}
 }
 

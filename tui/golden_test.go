@@ -15,8 +15,7 @@ import (
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
-	"github.com/contextd/contextd/tui/keymap"
-	"github.com/contextd/contextd/tui/theme"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // golden compares a view with the file of a name, and checks that it fills the terminal exactly.
@@ -54,7 +53,7 @@ func visit(d *desk, look func(screen string)) {
 	}
 	ready := map[string][]string{"Search": {"bitcoin"}, "History": {"enter"}}
 	text := map[string]string{"Search": "of 5 matches", "History": "differences from now", "Keys": "my-agent", "Credits": "2026-11-19"}
-	for i, name := range keymap.Screens() {
+	for i, name := range view.KeymapScreens() {
 		d.press(fmt.Sprint(i + 1))
 		d.press(ready[name]...)
 		if text[name] != "" {
@@ -85,7 +84,7 @@ func TestGolden(t *testing.T) {
 func TestGoldenMarks(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*tui.Config){
-		"nocolor": func(c *tui.Config) { c.Theme, c.Depth = theme.Dark, theme.NoColor },
+		"nocolor": func(c *tui.Config) { c.Theme, c.Depth = view.Dark, view.NoColor },
 		"ascii":   func(c *tui.Config) { c.ASCII = true },
 	} {
 		t.Run(name, func(t *testing.T) {

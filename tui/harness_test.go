@@ -20,8 +20,8 @@ import (
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
-	"github.com/contextd/contextd/tui/recording"
-	"github.com/contextd/contextd/tui/theme"
+	"github.com/contextd/contextd/tui/session"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // updating reports whether to rewrite the golden views: go test ./tui -update. The flag is that of teatest.
@@ -304,7 +304,7 @@ func sit(t testing.TB, width, height int, changes ...func(*tui.Config)) *desk {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	d := &desk{t: t, fake: newFake(), clock: &clock{now: began()}, out: &written{}, ctx: ctx, msgs: make(chan tea.Msg, 256)}
-	c := tui.Config{Stream: d.fake.stream, Service: d.fake, Account: d.fake, Seller: d.fake, Pay: d.fake.pay, KeyID: "cv_test_ab12cd34", Pack: api.PackCrypto, Where: "prod", Theme: theme.Plain,
+	c := tui.Config{Stream: d.fake.stream, Service: d.fake, Account: d.fake, Seller: d.fake, Pay: d.fake.pay, KeyID: "cv_test_ab12cd34", Pack: api.PackCrypto, Where: "prod", Theme: view.Plain,
 		Now: d.clock.Now, Env: func(string) string { return "" }, Out: d.out, SaveDir: t.TempDir(),
 		Browse: func(_ context.Context, url string) error { return d.fake.note("browse %s", url) }}
 	for _, change := range changes {
@@ -414,7 +414,7 @@ func (d *desk) press(keys ...string) {
 // ofFile makes the program show a file in place of a service.
 func ofFile(path string) func(*tui.Config) {
 	return func(c *tui.Config) {
-		c.Stream = recording.Play(func() (io.ReadCloser, error) { return os.Open(path) }, time.Millisecond)
+		c.Stream = session.PlayRecording(func() (io.ReadCloser, error) { return os.Open(path) }, time.Millisecond)
 		c.Recording, c.Service, c.Account = true, nil, nil
 	}
 }

@@ -10,13 +10,8 @@ import (
 
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/clip"
-	"github.com/contextd/contextd/tui/keymap"
-	"github.com/contextd/contextd/tui/live"
-	"github.com/contextd/contextd/tui/owner"
-	"github.com/contextd/contextd/tui/screen"
 	"github.com/contextd/contextd/tui/session"
-	"github.com/contextd/contextd/tui/theme"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // Sizes of the terminal.
@@ -33,11 +28,11 @@ const toastFor = 4 * time.Second
 // which feed it messages.
 type Model struct {
 	cfg     Config
-	env     *screen.Env
-	theme   theme.Theme
+	env     *Env
+	theme   view.Theme
 	feed    *feed
-	clip    clip.Clipboard
-	screens [8]screen.Screen
+	clip    Clipboard
+	screens [8]Screen
 	at      int // screen that is shown
 
 	width, height int
@@ -62,14 +57,14 @@ type tick struct{}
 // New makes the model. ctx ends what it does in the background.
 func New(ctx context.Context, c Config) *Model {
 	c = c.withDefaults()
-	m := &Model{cfg: c, theme: theme.New(c.Theme, c.Depth, c.ASCII), feed: newFeed(ctx, c.Stream), width: usualWidth, height: usualHeight}
-	m.clip = clip.Clipboard{Terminal: c.Out, Env: c.Env}
-	m.env = &screen.Env{Ctx: ctx, Session: session.New(c.Pack, c.Now(), c.SearchCap), Theme: &m.theme, Keys: *c.Keys,
+	m := &Model{cfg: c, theme: view.NewTheme(c.Theme, c.Depth, c.ASCII), feed: newFeed(ctx, c.Stream), width: usualWidth, height: usualHeight}
+	m.clip = Clipboard{Terminal: c.Out, Env: c.Env}
+	m.env = &Env{Ctx: ctx, Session: session.New(c.Pack, c.Now(), c.SearchCap), Theme: &m.theme, Keys: *c.Keys,
 		Service: c.Service, Account: c.Account, Seller: c.Seller, Pay: c.Pay, KeyID: c.KeyID, ReadOnly: c.ReadOnly}
 	m.env.Session.Mouse, m.env.Session.Recorded = !c.mouseOff, c.Recording
 	e := m.env
-	m.screens = [8]screen.Screen{live.New(e), screen.NewBrief(e), screen.NewSearch(e), screen.NewHistory(e), screen.NewSources(e),
-		owner.NewKeys(e), owner.NewCredits(e), screen.NewLog(e)}
+	m.screens = [8]Screen{NewLive(e), NewBrief(e), NewSearch(e), NewHistory(e), NewSources(e),
+		NewKeys(e), NewCredits(e), NewLog(e)}
 	return m
 }
 
@@ -96,23 +91,23 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 		cmd = m.mouse(msg)
 	case arrived:
 		cmd = m.take(msg)
-	case screen.Copy:
+	case Copy:
 		cmd = m.copy(msg)
-	case screen.Open:
+	case Open:
 		cmd = m.browse(msg.URL)
-	case screen.Told:
+	case Told:
 		m.tell(msg.Text)
-	case screen.Failed:
-		m.fail(screen.Explain(m.env.Keys, msg.Err))
-	case screen.Goto:
+	case Failed:
+		m.fail(Explain(m.env.Keys, msg.Err))
+	case Goto:
 		cmd = m.show(msg.At)
-	case screen.Confirm:
+	case Confirm:
 		m.asked = newAsked(msg)
-	case screen.Briefed:
+	case Briefed:
 		m.briefed(msg)
 	case ownMessage:
 		cmd = msg.apply(m)
-	case screen.Balanced:
+	case Balanced:
 		m.env.Session.Balance, m.env.Session.Foreign = &msg.Credits, msg.Foreign
 	default:
 		cmd = m.broadcast(msg)
@@ -145,7 +140,7 @@ func (m *Model) take(msg arrived) tea.Cmd {
 		case sdk.Event:
 			m.env.Session.Event(session.Event(item))
 		case sdk.Connection:
-			m.env.Session.Connection(session.Connection{Connected: item.Connected, Reconnects: item.Reconnects, Problem: screen.Explain(m.env.Keys, item.Err), Wait: item.Wait, Demo: item.Demo})
+			m.env.Session.Connection(session.Connection{Connected: item.Connected, Reconnects: item.Reconnects, Problem: Explain(m.env.Keys, item.Err), Wait: item.Wait, Demo: item.Demo})
 			cmds = append(cmds, m.firstBrief())
 		case ended:
 			m.end(item.err)
@@ -168,16 +163,16 @@ func (m *Model) firstBrief() tea.Cmd {
 // end takes the end of the stream: a refusal that will not pass, or nil at the end of a recording.
 func (m *Model) end(err error) {
 	if err == nil {
-		m.tell("the recording is at its end; " + keymap.Label(m.env.Keys.Quit) + " quits")
+		m.tell("the recording is at its end; " + view.KeyLabel(m.env.Keys.Quit) + " quits")
 		return
 	}
-	problem := screen.Explain(m.env.Keys, err)
+	problem := Explain(m.env.Keys, err)
 	m.env.Session.Ended(problem)
 	m.problem = &problem
 }
 
 // briefed takes a brief.
-func (m *Model) briefed(msg screen.Briefed) {
+func (m *Model) briefed(msg Briefed) {
 	s := m.env.Session
 	if msg.Pack == s.Pack {
 		s.Brief = msg.Brief
@@ -193,7 +188,7 @@ func (m *Model) leave(question string, do tea.Cmd) tea.Cmd {
 	if m.env.Session.Purchase == "" {
 		return do
 	}
-	m.asked = newAsked(screen.Confirm{Question: question, Lines: []string{m.env.Session.Purchase,
+	m.asked = newAsked(Confirm{Question: question, Lines: []string{m.env.Session.Purchase,
 		"What you transfer until then is credited without this screen.", "ctx credits deposits shows how it stands."}, Yes: do})
 	return nil
 }
@@ -214,7 +209,7 @@ func (m *Model) switchPack(pack string) tea.Cmd {
 	}
 	m.env.Session.Switch(pack)
 	m.problem = nil
-	return tea.Batch(m.broadcast(screen.Switched{}), m.feed.open(pack), tea.SetWindowTitle("ctx "+pack))
+	return tea.Batch(m.broadcast(Switched{}), m.feed.open(pack), tea.SetWindowTitle("ctx "+pack))
 }
 
 // show shows another screen.
@@ -259,6 +254,6 @@ func (m *Model) askBalance() tea.Cmd {
 		if err != nil {
 			return nil
 		}
-		return screen.Balanced{Credits: b.Balance, Foreign: foreign}
+		return Balanced{Credits: b.Balance, Foreign: foreign}
 	}
 }

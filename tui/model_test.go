@@ -18,8 +18,7 @@ import (
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
-	"github.com/contextd/contextd/tui/keymap"
-	"github.com/contextd/contextd/tui/theme"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // top is the first line of the view.
@@ -97,12 +96,12 @@ func TestPause(t *testing.T) {
 func TestOtherKeys(t *testing.T) {
 	t.Parallel()
 	changes := map[string][]string{"next-pane": {"f2"}, "page-down": {"f3"}, "page-up": {"f4"}}
-	for _, a := range keymap.Actions() {
+	for _, a := range view.Actions() {
 		if len(a.Keys[0]) == 1 {
 			changes[a.Name] = []string{"alt+" + a.Keys[0]}
 		}
 	}
-	keys, err := keymap.New(changes)
+	keys, err := view.NewKeymap(changes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +150,7 @@ func withOtherKeys(d *desk) {
 	d.shows("‖ PAUSED")
 	d.shows("alt+p goes on")
 	alt('p')
-	for i, name := range keymap.Screens() {
+	for i, name := range view.KeymapScreens() {
 		alt(rune('1' + i))
 		d.shows("[alt+" + string(rune('1'+i)) + " " + name + "]")
 		clean(name)
@@ -252,7 +251,7 @@ func TestMouse(t *testing.T) {
 // TestKeysEverywhere checks the keys that work on every screen.
 func TestKeysEverywhere(t *testing.T) {
 	t.Parallel()
-	d := live(t, 80, 24, func(c *tui.Config) { c.Theme, c.Depth = theme.Dark, theme.Colors256 })
+	d := live(t, 80, 24, func(c *tui.Config) { c.Theme, c.Depth = view.Dark, view.Colors256 })
 	dark := d.view()
 	d.press("t")
 	if d.view() == dark {

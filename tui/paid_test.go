@@ -9,7 +9,7 @@ import (
 
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
-	"github.com/contextd/contextd/tui/keymap"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // TestSearchIsSparing checks that a search is made when typing rests, never twice for the same, and not beyond the limit.
@@ -48,7 +48,7 @@ func TestSearchIsSparing(t *testing.T) {
 // TestLettersBeginAQuery: also one that shows a screen elsewhere; a digit shows one here too.
 func TestLettersBeginAQuery(t *testing.T) {
 	t.Parallel()
-	keys, err := keymap.New(map[string][]string{"screen-live": {"b", "1"}, "brief": {"B"}, "buy": {"x"}, "revoke": {"X"}})
+	keys, err := view.NewKeymap(map[string][]string{"screen-live": {"b", "1"}, "brief": {"B"}, "buy": {"x"}, "revoke": {"X"}})
 	if err != nil {
 		t.Fatal(err)
 	}

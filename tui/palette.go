@@ -6,17 +6,12 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"github.com/contextd/contextd/tui/keymap"
-	"github.com/contextd/contextd/tui/screen"
-	"github.com/contextd/contextd/tui/text"
-	"github.com/contextd/contextd/tui/theme"
-	"github.com/contextd/contextd/tui/typing"
 	"github.com/contextd/contextd/tui/view"
 )
 
 // palette is the list of commands that opens on ":".
 type palette struct {
-	input typing.Input
+	input view.Input
 	list  view.List
 }
 
@@ -28,7 +23,7 @@ type command struct {
 
 // newPalette opens the palette with something typed.
 func newPalette(typed string) *palette {
-	p := &palette{input: typing.NewInput("a command", 80)}
+	p := &palette{input: view.NewInput("a command", 80)}
 	p.input.Set(typed)
 	p.input.Focus()
 	return p
@@ -37,10 +32,10 @@ func newPalette(typed string) *palette {
 // commands are all commands.
 func (m *Model) commands() []command {
 	var list []command
-	for i, name := range keymap.Screens() {
+	for i, name := range view.KeymapScreens() {
 		list = append(list, command{strings.ToLower(name), "screen " + name, func(m *Model, _ string) tea.Cmd { return m.show(i) }})
 	}
-	for _, name := range theme.Names() {
+	for _, name := range view.ThemeNames() {
 		list = append(list, command{"theme " + string(name), "colours", func(m *Model, _ string) tea.Cmd {
 			m.setTheme(name)
 			return nil
@@ -56,7 +51,7 @@ func (m *Model) commands() []command {
 		}},
 		command{"reconnect", "open the stream anew (1 credit)", func(m *Model, _ string) tea.Cmd { return m.reconnect() }},
 		command{"buy", "buy credits", func(m *Model, _ string) tea.Cmd {
-			return tea.Batch(m.show(slices.Index(keymap.Screens(), "Credits")), screen.Send(screen.Buy{}))
+			return tea.Batch(m.show(slices.Index(view.KeymapScreens(), "Credits")), Send(Buy{}))
 		}},
 		command{"mouse", "clicks on or off", func(m *Model, _ string) tea.Cmd { return m.switchMouse() }},
 		command{"save", "write the last events to a file", func(m *Model, _ string) tea.Cmd { return m.save() }},
@@ -127,18 +122,18 @@ func (m *Model) pressPalette(msg tea.KeyMsg) tea.Cmd {
 }
 
 // draw draws the palette over lines.
-func (p *palette) draw(t theme.Theme, all []command, lines []string, width int) []string {
+func (p *palette) draw(t view.Theme, all []command, lines []string, width int) []string {
 	list, _ := p.matching(all)
 	inner, names := min(width-10, 60), 16
 	for _, c := range list {
-		names = max(names, min(text.Width(c.name), inner/2))
+		names = max(names, min(view.Width(c.name), inner/2))
 	}
 	said := []string{"", ":" + p.input.View(t, inner-2), ""}
 	rows := p.list.Rows(t, len(list), inner, min(max(len(lines)-8, 3), 12), true, func(i int) string {
-		return text.Fit(list[i].name, names, t.Glyphs.Ellipsis) + " " + t.Dim.On(list[i].does)
+		return view.Fit(list[i].name, names, t.Glyphs.Ellipsis) + " " + t.Dim.On(list[i].does)
 	})
 	if len(list) == 0 {
 		rows = []string{" no such command"}
 	}
-	return screen.Overlay(t, lines, width, "Commands", append(said, rows...))
+	return Overlay(t, lines, width, "Commands", append(said, rows...))
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
-	"github.com/contextd/contextd/tui/theme"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // pictureFile is the picture of the terminal UI that the README shows.
@@ -25,7 +25,7 @@ const pictureFile = "ui.svg"
 func TestPicture(t *testing.T) {
 	t.Parallel()
 	const width, height = 120, 40
-	d := live(t, width, height, func(c *tui.Config) { c.Theme, c.Depth, c.Where = theme.Dark, theme.Colors256, "prod" })
+	d := live(t, width, height, func(c *tui.Config) { c.Theme, c.Depth, c.Where = view.Dark, view.Colors256, "prod" })
 	d.fake.mu.Lock()
 	d.fake.brief = realBrief()
 	d.fake.mu.Unlock()

@@ -6,10 +6,7 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
-	"github.com/contextd/contextd/tui/keymap"
-	"github.com/contextd/contextd/tui/screen"
-	"github.com/contextd/contextd/tui/text"
-	"github.com/contextd/contextd/tui/theme"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // pressEach presses keys one by one: what is typed fast, or comes over a slow line, comes as one message. What is pasted stays
@@ -97,7 +94,7 @@ func (m *Model) global() []globalKey {
 func (m *Model) pause() {
 	m.env.Session.Pause()
 	if m.env.Session.Paused {
-		m.tell("paused; " + keymap.Label(m.env.Keys.Pause) + " goes on with the newest state")
+		m.tell("paused; " + view.KeyLabel(m.env.Keys.Pause) + " goes on with the newest state")
 	} else {
 		m.tell("going on")
 	}
@@ -105,7 +102,7 @@ func (m *Model) pause() {
 
 // nextTheme changes to the theme that follows.
 func (m *Model) nextTheme() {
-	names := theme.Names()
+	names := view.ThemeNames()
 	for i, name := range names {
 		if name == m.theme.Name {
 			m.setTheme(names[(i+1)%len(names)])
@@ -116,10 +113,10 @@ func (m *Model) nextTheme() {
 }
 
 // setTheme changes the theme.
-func (m *Model) setTheme(name theme.Name) {
-	m.theme = theme.New(name, m.cfg.Depth, m.cfg.ASCII)
+func (m *Model) setTheme(name view.ThemeName) {
+	m.theme = view.NewTheme(name, m.cfg.Depth, m.cfg.ASCII)
 	m.tell("theme " + string(name))
-	if m.cfg.Depth == theme.NoColor {
+	if m.cfg.Depth == view.NoColor {
 		m.tell("theme " + string(name) + ", without colour: the terminal has none or NO_COLOR is set")
 	}
 }
@@ -159,9 +156,9 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 	}
 	switch {
 	case msg.Button == tea.MouseButtonWheelUp:
-		return m.screens[m.at].Update(screen.Wheel{Rows: -3})
+		return m.screens[m.at].Update(Wheel{Rows: -3})
 	case msg.Button == tea.MouseButtonWheelDown:
-		return m.screens[m.at].Update(screen.Wheel{Rows: 3})
+		return m.screens[m.at].Update(Wheel{Rows: 3})
 	case msg.Button != tea.MouseButtonLeft || msg.Action != tea.MouseActionPress:
 		return nil
 	case m.help, m.notice != nil:
@@ -170,7 +167,7 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 	case msg.Y == 1:
 		return m.clickTab(msg.X)
 	case msg.Y >= chromeTop && msg.Y < m.height-chromeBottom:
-		return m.screens[m.at].Update(screen.Click{X: msg.X, Y: msg.Y - chromeTop})
+		return m.screens[m.at].Update(Click{X: msg.X, Y: msg.Y - chromeTop})
 	}
 	return nil
 }
@@ -179,7 +176,7 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 func (m *Model) clickTab(x int) tea.Cmd {
 	at := 0
 	for i, label := range m.tabs() {
-		if at += text.Width(label); x < at {
+		if at += view.Width(label); x < at {
 			return m.show(i)
 		}
 	}

@@ -2,8 +2,6 @@ package tui
 
 import (
 	tea "github.com/charmbracelet/bubbletea"
-
-	"github.com/contextd/contextd/tui/screen"
 )
 
 type (
@@ -51,7 +49,7 @@ func (m *Model) switchProfile(name string) tea.Cmd {
 	if name == m.cfg.Profile {
 		return nil
 	}
-	return m.leave("Go over while a purchase waits?", screen.Send(goOver{name}))
+	return m.leave("Go over while a purchase waits?", Send(goOver{name}))
 }
 
 // apply asks for what the profile needs, which may have to wait for a keyring. Until it is there, no key begins anything that would be lost.
@@ -70,7 +68,7 @@ func (msg goOver) apply(m *Model) tea.Cmd {
 func (msg went) apply(m *Model) tea.Cmd {
 	m.goingTo = ""
 	if msg.err != nil {
-		return screen.Send(screen.Fail(msg.err))
+		return Send(Fail(msg.err))
 	}
 	if m.typing() || m.env.Session.Purchase != msg.purchase {
 		msg.config.close()

@@ -22,37 +22,35 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
-	"github.com/contextd/contextd/tui/keymap"
-	"github.com/contextd/contextd/tui/quiet"
-	"github.com/contextd/contextd/tui/screen"
-	"github.com/contextd/contextd/tui/theme"
+	"github.com/contextd/contextd/tui/termguard"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // DefaultSearchCap is how many searches a session may make unless told otherwise.
 const DefaultSearchCap = 200
 
 // Packages that draw are initialised by now.
-var _ = quiet.Release()
+var _ = termguard.Release()
 
 // Config is what the terminal UI needs.
 type Config struct {
-	Stream    Stream         // required
-	Service   screen.Service // nil where there is only a recording
-	Account   screen.Account // nil while nobody is signed in
-	Seller    screen.Seller  // nil where nothing can be bought
-	Pay       screen.Pay     // nil where there is no wallet
-	Recording bool           // Stream is a recording, whose age says nothing
-	Pack      string         // required
-	Where     string         // what the service is called, such as the profile; shown as it is
-	Profile   string         // settings that are in use
-	Profiles  []string       // settings that there are
-	KeyID     string         // of the key in use, "" for none
-	Theme     theme.Name     // "" goes by the background of the terminal
-	Depth     theme.Depth    // colours of the terminal; of none, every theme is Mono
-	ASCII     bool           // draw with ASCII alone
-	ReadOnly  bool           // keys are neither made nor revoked, and nothing is bought
-	Keys      *keymap.Map    // nil means the usual ones
-	SearchCap int            // searches that may be made, 0 means DefaultSearchCap
+	Stream    Stream          // required
+	Service   Service         // nil where there is only a recording
+	Account   Account         // nil while nobody is signed in
+	Seller    Seller          // nil where nothing can be bought
+	Pay       Pay             // nil where there is no wallet
+	Recording bool            // Stream is a recording, whose age says nothing
+	Pack      string          // required
+	Where     string          // what the service is called, such as the profile; shown as it is
+	Profile   string          // settings that are in use
+	Profiles  []string        // settings that there are
+	KeyID     string          // of the key in use, "" for none
+	Theme     view.ThemeName  // "" goes by the background of the terminal
+	Depth     view.ColorDepth // colours of the terminal; of none, every theme is Mono
+	ASCII     bool            // draw with ASCII alone
+	ReadOnly  bool            // keys are neither made nor revoked, and nothing is bought
+	Keys      *view.Keymap    // nil means the usual ones
+	SearchCap int             // searches that may be made, 0 means DefaultSearchCap
 
 	// Switch makes the Config of another of the Profiles. It may be called while this one is shown. nil where there is no other.
 	Switch func(profile string) (Config, error)
@@ -82,7 +80,7 @@ func (c Config) withDefaults() Config {
 		c.SearchCap = DefaultSearchCap
 	}
 	if c.Keys == nil {
-		usual := keymap.Usual()
+		usual := view.DefaultKeymap()
 		c.Keys = &usual
 	}
 	if c.Now == nil {
@@ -98,7 +96,7 @@ func (c Config) withDefaults() Config {
 		c.Out = os.Stdout
 	}
 	if c.Theme == "" {
-		c.Theme = theme.Dark
+		c.Theme = view.Dark
 	}
 	return c
 }
@@ -113,16 +111,16 @@ func (c Config) Detect() Config {
 	out := termenv.NewOutput(file)
 	switch profile := out.EnvColorProfile(); {
 	case c.Env("NO_COLOR") != "" || profile == termenv.Ascii:
-		c.Depth = theme.NoColor
+		c.Depth = view.NoColor
 	case profile == termenv.ANSI:
-		c.Depth = theme.Colors16
+		c.Depth = view.Colors16
 	default:
-		c.Depth = theme.Colors256
+		c.Depth = view.Colors256
 	}
-	if c.Theme == "" && c.Depth != theme.NoColor {
-		c.Theme = theme.Dark
+	if c.Theme == "" && c.Depth != view.NoColor {
+		c.Theme = view.Dark
 		if !out.HasDarkBackground() {
-			c.Theme = theme.Light
+			c.Theme = view.Light
 		}
 	}
 	return c

@@ -24,7 +24,7 @@ import (
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/keymap"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // System is what surrounds the program.
@@ -228,12 +228,12 @@ func (a *App) Pack(args []string) (string, error) {
 }
 
 // Shortcuts are the keys of the terminal UI, by the configuration.
-func (a *App) Shortcuts() (*keymap.Map, error) {
+func (a *App) Shortcuts() (*view.Keymap, error) {
 	c, err := a.Config()
 	if err != nil {
 		return nil, err
 	}
-	keys, err := keymap.New(c.Keys)
+	keys, err := view.NewKeymap(c.Keys)
 	if err != nil {
 		return nil, Invalid("%w", err).WithHint("ctx help shortcuts, then ctx config edit")
 	}

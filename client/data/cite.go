@@ -15,7 +15,7 @@ import (
 	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/text"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // citeOptions are the flags of cite.
@@ -162,7 +162,7 @@ func (o citeOptions) answer(rows []citeRow) (output.Answer, error) {
 	doc, err := output.Marshal(rows)
 	return output.Answer{JSON: doc, Rows: table, Text: func(w io.Writer, _ int, style output.Style) error {
 		for _, r := range rows {
-			age := text.Age(o.app.Now().Sub(r.FetchedAt))
+			age := view.Age(o.app.Now().Sub(r.FetchedAt))
 			fmt.Fprintf(w, "%s %s  %s\n", style.Link(fmt.Sprintf("[%d]", r.Ref)), style.Bold(output.CleanLine(r.Name)), style.Dim(output.CleanLine(r.SourceID)))
 			if _, err := fmt.Fprintf(w, "    %s\n    fetched %s ago\n", output.CleanLine(r.URL), age); err != nil {
 				return err

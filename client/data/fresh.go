@@ -17,7 +17,7 @@ import (
 	"github.com/contextd/contextd/client/render"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/text"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // Commands are the commands of this package.
@@ -134,7 +134,7 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 		return last, err
 	}
 	if age := time.Duration(mind.Freshness.AgeSeconds) * time.Second; o.maxAge > 0 && age > o.maxAge {
-		return made, (&app.Failure{Exit: app.ExitStale, Reason: "stale", Err: errors.New("the state of " + o.pack + " is " + text.Age(age) +
+		return made, (&app.Failure{Exit: app.ExitStale, Reason: "stale", Err: errors.New("the state of " + o.pack + " is " + view.Age(age) +
 			" old, older than " + o.maxAge.String())}).WithHint("ctx doctor")
 	}
 	return made, nil

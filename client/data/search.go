@@ -15,7 +15,7 @@ import (
 	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/text"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // searchOptions are the flags of search.
@@ -96,7 +96,7 @@ func (o searchOptions) answer(matches []api.SearchMatch, found *api.SearchRespon
 		if err := rows.Write(w, width, style); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(w, "\n%s\n", style.Dim(fmt.Sprintf("%d of %d matches, state age %s", len(matches), found.Total, text.Age(age))))
+		_, err := fmt.Fprintf(w, "\n%s\n", style.Dim(fmt.Sprintf("%d of %d matches, state age %s", len(matches), found.Total, view.Age(age))))
 		return err
 	}}, err
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/text"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // Outcomes of a check.
@@ -235,7 +235,7 @@ func (o *doctorOptions) freshness(ctx context.Context, client *sdk.Client, pack 
 		o.add("freshness", outcomeError, api.AsError(err).Hint, "%v", err)
 		return
 	}
-	age := text.Age(time.Duration(fresh.Freshness.AgeSeconds) * time.Second)
+	age := view.Age(time.Duration(fresh.Freshness.AgeSeconds) * time.Second)
 	if fresh.Freshness.Stale() {
 		o.add("freshness", outcomeWarning, "the daemon's refresh lags; look into its log", "the state of %s is %s old", pack, age)
 		return

@@ -11,7 +11,7 @@ import (
 	"text/template"
 	"time"
 
-	"github.com/contextd/contextd/tui/text"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // execute writes doc through the template, with the functions that gh gives its templates.
@@ -93,7 +93,7 @@ func (p *Printer) timeago(at any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return text.Age(p.Now().Sub(t)) + " ago", nil
+	return view.Age(p.Now().Sub(t)) + " ago", nil
 }
 
 // timefmt writes the RFC 3339 time text in a layout of package time.
@@ -199,7 +199,7 @@ func (t *templateRows) render() (string, error) {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], text.Width(cell))
+			widths[i] = max(widths[i], view.Width(cell))
 		}
 	}
 	for _, row := range t.rows {
@@ -208,7 +208,7 @@ func (t *templateRows) render() (string, error) {
 			continue
 		}
 		for i, cell := range row {
-			row[i] = cell + strings.Repeat(" ", widths[i]-text.Width(cell))
+			row[i] = cell + strings.Repeat(" ", widths[i]-view.Width(cell))
 		}
 		b.WriteString(strings.TrimRight(strings.Join(row, "  "), " ") + "\n")
 	}

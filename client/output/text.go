@@ -6,7 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/contextd/contextd/tui/text"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // Clean is s as it may go to a terminal: without escape sequences, control characters (but newline and tab) and characters that
@@ -108,13 +108,13 @@ func (st Style) Mark(outcome string) string {
 }
 
 // Fit cuts s to width columns, with an ellipsis where it cuts, or fills it with spaces up to them.
-func (st Style) Fit(s string, width int) string { return text.Fit(s, width, st.tail()) }
+func (st Style) Fit(s string, width int) string { return view.Fit(s, width, st.tail()) }
 
 // FitRight is Fit with the spaces before s.
-func (st Style) FitRight(s string, width int) string { return text.Right(s, width, st.tail()) }
+func (st Style) FitRight(s string, width int) string { return view.AlignRight(s, width, st.tail()) }
 
 // Cut cuts s to width columns, with an ellipsis where it cuts.
-func (st Style) Cut(s string, width int) string { return text.Cut(s, width, st.tail()) }
+func (st Style) Cut(s string, width int) string { return view.Cut(s, width, st.tail()) }
 
 // tail stands for what was cut off.
 func (st Style) tail() string {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/text"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // CiteStyle is how a brief shows its sources.
@@ -38,7 +38,7 @@ func (p Page) Brief(pack string, b *api.BriefResponse, cite CiteStyle) error {
 	var out strings.Builder
 	header := fmt.Sprintf("%s brief  %s", p.Style.Bold(output.CleanLine(pack)), p.age(b.Freshness))
 	if b.BriefAt != nil {
-		header += fmt.Sprintf("  written %s ago", text.Age(p.Now.Sub(*b.BriefAt)))
+		header += fmt.Sprintf("  written %s ago", view.Age(p.Now.Sub(*b.BriefAt)))
 	}
 	fmt.Fprintf(&out, "%s\n\n", header)
 	for line := range strings.SplitSeq(strings.TrimSpace(output.Clean(b.Brief)), "\n") {
@@ -100,7 +100,7 @@ func (p Page) footnotes(b *api.BriefResponse) string {
 			continue
 		}
 		fmt.Fprintf(&list, "%s %s  %s  fetched %s ago\n", p.Style.Link(p.Style.FitRight(a, 4)), p.Style.Fit(output.CleanLine(c.SourceID), longest),
-			output.CleanLine(c.URL), text.Age(p.Now.Sub(c.FetchedAt)))
+			output.CleanLine(c.URL), view.Age(p.Now.Sub(c.FetchedAt)))
 	}
 	if list.Len() == 0 {
 		return ""

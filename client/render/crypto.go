@@ -7,7 +7,7 @@ import (
 
 	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/text"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // How many rows of a kind the overview shows. The whole state is in -o json.
@@ -82,7 +82,7 @@ func (p Page) movers(rows []api.Mover) {
 				p.line("  %s", p.Style.Dim(group+"s"))
 			}
 			p.line("  %s %s%s %s %s %s %s", p.Style.Fit(output.CleanLine(m.Symbol), 8), p.Style.Fit(output.CleanLine(m.Name), name),
-				p.Style.FitRight(text.Price(m.PriceUSD), 13), p.column(m.Change1hPct), p.column(m.Change24hPct), p.column(m.Change7dPct),
+				p.Style.FitRight(view.Price(m.PriceUSD), 13), p.column(m.Change1hPct), p.column(m.Change24hPct), p.column(m.Change7dPct),
 				p.Style.FitRight(dollars(m.Volume24hUSD), 8))
 		}
 	}
@@ -197,7 +197,7 @@ func (p Page) sources(rows []api.SourceStatus) {
 			why = ": " + output.CleanLine(*s.Error)
 		}
 		if s.FetchedAt != nil {
-			since = "last answered " + text.Age(p.Now.Sub(*s.FetchedAt)) + " ago"
+			since = "last answered " + view.Age(p.Now.Sub(*s.FetchedAt)) + " ago"
 		}
 		p.line("  %s %s, %s%s %s", p.Style.Warn(p.Style.Fit(output.CleanLine(string(s.Status)), 5)), output.CleanLine(s.ID), since, why, p.ref(s.Ref))
 	}
@@ -219,7 +219,7 @@ func (p Page) column(pct *float64) string { return p.Style.FitRight(p.change(pct
 // change is a percent with its sign; a dash where it is not known.
 func (p Page) change(pct *float64) string {
 	if pct == nil {
-		return text.Unknown
+		return view.Unknown
 	}
 	told := fmt.Sprintf("%+.2f%%", *pct)
 	switch {
@@ -234,7 +234,7 @@ func (p Page) change(pct *float64) string {
 // percent is a share without a sign.
 func percent(pct *float64) string {
 	if pct == nil {
-		return text.Unknown
+		return view.Unknown
 	}
 	return fmt.Sprintf("%.1f%%", *pct)
 }
@@ -242,7 +242,7 @@ func percent(pct *float64) string {
 // known is n, or a dash where it is not known.
 func known(n *int) string {
 	if n == nil {
-		return text.Unknown
+		return view.Unknown
 	}
 	return fmt.Sprint(*n)
 }
@@ -250,7 +250,7 @@ func known(n *int) string {
 // dollars is an amount of dollars with two decimals, which stand below each other in a column.
 func dollars(n *int64) string {
 	if n == nil {
-		return text.Unknown
+		return view.Unknown
 	}
 	value, unit := float64(*n), ""
 	for _, next := range []string{"K", "M", "B", "T"} {

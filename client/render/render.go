@@ -16,7 +16,7 @@ import (
 
 	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/text"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // Page is where and when something is drawn.
@@ -56,7 +56,7 @@ func (p Page) clock(t time.Time) string {
 
 // age tells how old the state of an answer is, and says so when that is too old.
 func (p Page) age(f api.Freshness) string {
-	told := "state age " + text.Age(time.Duration(f.AgeSeconds)*time.Second)
+	told := "state age " + view.Age(time.Duration(f.AgeSeconds)*time.Second)
 	if f.Stale() {
 		told = p.Style.Warn(p.Style.Mark("stale")+" STALE "+told) + ", the refresh lags"
 	}

@@ -22,8 +22,8 @@ import (
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
-	"github.com/contextd/contextd/tui/recording"
-	"github.com/contextd/contextd/tui/theme"
+	"github.com/contextd/contextd/tui/session"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // replayPace is the time between two events of a recording.
@@ -81,7 +81,7 @@ const themeAuto = "auto"
 
 // run starts the UI.
 func (o *options) run(ctx context.Context, args []string) error {
-	if !slices.Contains([]string{themeAuto, string(theme.Dark), string(theme.Light), string(theme.Mono)}, o.theme) {
+	if !slices.Contains([]string{themeAuto, string(view.Dark), string(view.Light), string(view.Mono)}, o.theme) {
 		return app.Invalid("--theme has %q, which is none of auto, dark, light, mono", o.theme)
 	}
 	if !drawable(o.app) {
@@ -102,10 +102,10 @@ func (o *options) config(a *app.App, args []string) (tui.Config, error) {
 		ASCII: o.ascii || style.ASCII, ReadOnly: o.readOnly, Now: a.Now, Env: a.Env, In: a.In, Out: a.Out, Browse: a.Browse,
 	}
 	if o.theme != themeAuto {
-		c.Theme = theme.Name(o.theme)
+		c.Theme = view.ThemeName(o.theme)
 	}
 	if !style.Color {
-		c.Theme = theme.Mono
+		c.Theme = view.Mono
 	}
 	paths, err := a.Paths()
 	if err != nil {
@@ -174,7 +174,7 @@ func (o *options) recording(c tui.Config) (tui.Config, error) {
 	if _, err := os.Stat(o.replay); err != nil {
 		return c, app.Invalid("--replay: %w", err)
 	}
-	c.Stream = recording.Play(func() (io.ReadCloser, error) { return os.Open(o.replay) }, replayPace)
+	c.Stream = session.PlayRecording(func() (io.ReadCloser, error) { return os.Open(o.replay) }, replayPace)
 	c.Recording, c.Where = true, filepath.Base(o.replay)
 	return c, nil
 }

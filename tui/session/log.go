@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/text"
+	"github.com/contextd/contextd/tui/view"
 )
 
 // Level is how much an entry of the log matters.
@@ -34,7 +34,7 @@ type Log struct{ entries []Entry }
 
 // Add notes something.
 func (l *Log) Add(at time.Time, level Level, what string) {
-	l.entries = append(l.entries, Entry{at, level, text.Line(what)})
+	l.entries = append(l.entries, Entry{at, level, view.Line(what)})
 	if len(l.entries) > maxEntries {
 		l.entries = append([]Entry(nil), l.entries[len(l.entries)-maxEntries:]...)
 	}

@@ -5,9 +5,6 @@ package view
 
 import (
 	"strings"
-
-	"github.com/contextd/contextd/tui/text"
-	"github.com/contextd/contextd/tui/theme"
 )
 
 // Box is a frame with a title.
@@ -18,7 +15,7 @@ type Box struct {
 }
 
 // Draw draws lines in a frame of width and height. What does not fit is cut.
-func (b Box) Draw(t theme.Theme, lines []string, width, height int) []string {
+func (b Box) Draw(t Theme, lines []string, width, height int) []string {
 	if width < 4 || height < 2 {
 		return Blank(width, height)
 	}
@@ -34,21 +31,21 @@ func (b Box) Draw(t theme.Theme, lines []string, width, height int) []string {
 		if i < len(lines) {
 			line = lines[i]
 		}
-		out = append(out, side+text.Fit(line, width-2, g.Ellipsis)+side)
+		out = append(out, side+Fit(line, width-2, g.Ellipsis)+side)
 	}
 	return append(out, border.On(g.BottomLeft+strings.Repeat(g.Horizontal, width-2)+g.BottomRight))
 }
 
 // top is the upper edge with title and note.
-func (b Box) top(t theme.Theme, border theme.Style, width int) string {
+func (b Box) top(t Theme, border Style, width int) string {
 	g := t.Glyphs
-	title := text.Cut(b.Title, width-6, g.Ellipsis)
-	if text.Width(title) == 0 {
+	title := Cut(b.Title, width-6, g.Ellipsis)
+	if Width(title) == 0 {
 		title = ""
 	}
 	note := b.Note
-	room := width - 2 - text.Width(title) - 3
-	if note != "" && text.Width(note)+4 > room {
+	room := width - 2 - Width(title) - 3
+	if note != "" && Width(note)+4 > room {
 		note = ""
 	}
 	rest := width - 2
@@ -56,7 +53,7 @@ func (b Box) top(t theme.Theme, border theme.Style, width int) string {
 	s.WriteString(g.TopLeft)
 	if title != "" {
 		s.WriteString(g.Horizontal + " ")
-		rest -= 3 + text.Width(title)
+		rest -= 3 + Width(title)
 	}
 	head := border.On(s.String())
 	style := t.Bold
@@ -70,7 +67,7 @@ func (b Box) top(t theme.Theme, border theme.Style, width int) string {
 	if note == "" {
 		return head + middle + border.On(strings.Repeat(g.Horizontal, max(rest, 0))+g.TopRight)
 	}
-	rest -= text.Width(note) + 3
+	rest -= Width(note) + 3
 	return head + middle + border.On(strings.Repeat(g.Horizontal, max(rest, 0))) + " " + t.Dim.On(note) + " " + border.On(g.Horizontal+g.TopRight)
 }
 
@@ -78,7 +75,7 @@ func (b Box) top(t theme.Theme, border theme.Style, width int) string {
 func Blank(width, height int) []string {
 	lines := make([]string, max(height, 0))
 	for i := range lines {
-		lines[i] = text.Spaces(width)
+		lines[i] = Spaces(width)
 	}
 	return lines
 }
@@ -121,9 +118,9 @@ func Over(lines, block []string, x, y int) []string {
 
 // splice puts part into line from column x on.
 func splice(line, part string, x int) string {
-	width := text.Width(line)
-	end := x + text.Width(part)
-	before := text.Fit(text.Cut(line, x, ""), x, "")
+	width := Width(line)
+	end := x + Width(part)
+	before := Fit(Cut(line, x, ""), x, "")
 	if end >= width {
 		return before + part
 	}

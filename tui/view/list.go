@@ -6,9 +6,6 @@ import (
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
-
-	"github.com/contextd/contextd/tui/text"
-	"github.com/contextd/contextd/tui/theme"
 )
 
 // tail is line from column x on.
@@ -60,7 +57,7 @@ func (l *List) Place(rows int) string {
 }
 
 // Rows draws what draw makes of the rows in height lines of width. The row at the cursor is marked if focus is set.
-func (l *List) Rows(t theme.Theme, rows, width, height int, focus bool, draw func(i int) string) []string {
+func (l *List) Rows(t Theme, rows, width, height int, focus bool, draw func(i int) string) []string {
 	if height < 1 {
 		return nil
 	}
@@ -71,7 +68,7 @@ func (l *List) Rows(t theme.Theme, rows, width, height int, focus bool, draw fun
 		if i == l.Cursor && focus {
 			mark = t.Glyphs.Cursor
 		}
-		line := text.Fit(mark+draw(i), width, t.Glyphs.Ellipsis)
+		line := Fit(mark+draw(i), width, t.Glyphs.Ellipsis)
 		if i == l.Cursor && focus {
 			line = t.Select.On(line)
 		}

@@ -2,9 +2,6 @@ package view
 
 import (
 	"strings"
-
-	"github.com/contextd/contextd/tui/text"
-	"github.com/contextd/contextd/tui/theme"
 )
 
 // Column is a column of a table.
@@ -15,7 +12,7 @@ type Column struct {
 }
 
 // Header is the line over a table. Rows are one column further right: the cursor is before them.
-func Header(t theme.Theme, columns []Column) string {
+func Header(t Theme, columns []Column) string {
 	cells := make([]string, len(columns))
 	for i, c := range columns {
 		cells[i] = c.Title
@@ -24,7 +21,7 @@ func Header(t theme.Theme, columns []Column) string {
 }
 
 // Row joins cells, each as wide as its column, with a space between. Columns of no width are left out.
-func Row(t theme.Theme, columns []Column, cells []string) string {
+func Row(t Theme, columns []Column, cells []string) string {
 	var b strings.Builder
 	for i, c := range columns {
 		if c.Width < 1 {
@@ -34,9 +31,9 @@ func Row(t theme.Theme, columns []Column, cells []string) string {
 			b.WriteByte(' ')
 		}
 		if c.Right {
-			b.WriteString(text.Right(cells[i], c.Width, t.Glyphs.Ellipsis))
+			b.WriteString(AlignRight(cells[i], c.Width, t.Glyphs.Ellipsis))
 		} else {
-			b.WriteString(text.Fit(cells[i], c.Width, t.Glyphs.Ellipsis))
+			b.WriteString(Fit(cells[i], c.Width, t.Glyphs.Ellipsis))
 		}
 	}
 	return b.String()

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/contextd/contextd/tui/text"
-	"github.com/contextd/contextd/tui/theme"
 )
 
 // Branch is a line of a tree: a member or an element of a JSON document.
@@ -89,7 +86,7 @@ func (r *reader) members(path string, depth int) (kids int, label string, err er
 		if path != "" {
 			below = path + "." + name
 		}
-		at, err := r.value(below, text.Line(name), depth+1)
+		at, err := r.value(below, Line(name), depth+1)
 		if err != nil {
 			return 0, "", err
 		}
@@ -130,7 +127,7 @@ func scalar(token json.Token) string {
 	case nil:
 		return "null"
 	case string:
-		return strconv.Quote(text.Line(v))
+		return strconv.Quote(Line(v))
 	case json.Number:
 		return v.String()
 	}
@@ -171,7 +168,7 @@ func (f *Folding) Visible(tree []Branch, filter string) []Branch {
 	for _, b := range tree {
 		if filter != "" {
 			if b.Leaf && Matches(filter, b.Path+" "+b.Value) {
-				shown = append(shown, Branch{Path: b.Path, Name: text.Line(b.Path), Value: b.Value, Leaf: true})
+				shown = append(shown, Branch{Path: b.Path, Name: Line(b.Path), Value: b.Value, Leaf: true})
 			}
 			continue
 		}
@@ -188,7 +185,7 @@ func (f *Folding) Visible(tree []Branch, filter string) []Branch {
 }
 
 // Draw is a branch as a line.
-func (f *Folding) Draw(t theme.Theme, b Branch) string {
+func (f *Folding) Draw(t Theme, b Branch) string {
 	mark := t.Glyphs.Leaf
 	switch {
 	case !b.Leaf && f.Closed(b):
@@ -200,5 +197,5 @@ func (f *Folding) Draw(t theme.Theme, b Branch) string {
 	if !b.Leaf {
 		value = t.Dim.On(value)
 	}
-	return text.Spaces(b.Depth*2) + mark + " " + t.Bold.On(b.Name) + "  " + value
+	return Spaces(b.Depth*2) + mark + " " + t.Bold.On(b.Name) + "  " + value
 }

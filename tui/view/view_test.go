@@ -9,12 +9,10 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
-	"github.com/contextd/contextd/tui/text"
-	"github.com/contextd/contextd/tui/theme"
 	"github.com/contextd/contextd/tui/view"
 )
 
-func plain() theme.Theme { return theme.New(theme.Plain, theme.NoColor, false) }
+func plain() view.Theme { return view.NewTheme(view.Plain, view.NoColor, false) }
 
 func TestBox(t *testing.T) {
 	t.Parallel()
@@ -40,10 +38,10 @@ func TestBox(t *testing.T) {
 func TestBoxFits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		line := rapid.Custom(func(t *rapid.T) string { return text.Line(rapid.String().Draw(t, "line")) })
+		line := rapid.Custom(func(t *rapid.T) string { return view.Line(rapid.String().Draw(t, "line")) })
 		box := view.Box{Title: line.Draw(t, "title"), Note: line.Draw(t, "note"), Focus: rapid.Bool().Draw(t, "focus")}
 		width, height := rapid.IntRange(0, 60).Draw(t, "width"), rapid.IntRange(0, 8).Draw(t, "height")
-		th := theme.New(rapid.SampledFrom(theme.Names()).Draw(t, "theme"), theme.Colors256, rapid.Bool().Draw(t, "ascii"))
+		th := view.NewTheme(rapid.SampledFrom(view.ThemeNames()).Draw(t, "theme"), view.Colors256, rapid.Bool().Draw(t, "ascii"))
 		lines := box.Draw(th, rapid.SliceOfN(line, 0, 9).Draw(t, "lines"), width, height)
 		if len(lines) != height {
 			t.Fatalf("%d lines, want %d", len(lines), height)

@@ -1,0 +1,136 @@
+package tui
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/view"
+)
+
+var anchor = regexp.MustCompile(`\[(\d{1,4})\]`)
+
+// Cited are the sources that a brief cites, in the order of their numbers.
+func Cited(b *api.BriefResponse) []api.Citation {
+	var list []api.Citation
+	if b == nil {
+		return nil
+	}
+	for _, c := range b.Citations {
+		if strings.Contains(b.Brief, "["+strconv.Itoa(c.Ref)+"]") {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(a, b api.Citation) int { return a.Ref - b.Ref })
+	return list
+}
+
+// Prose is a brief as lines of width columns, its anchors marked.
+func Prose(t view.Theme, brief string, width int) []string {
+	var lines []string
+	for paragraph := range strings.SplitSeq(strings.TrimSpace(view.Clean(brief)), "\n") {
+		for _, line := range view.Wrap(paragraph, width) {
+			lines = append(lines, anchor.ReplaceAllStringFunc(line, t.Accent.On))
+		}
+	}
+	return lines
+}
+
+// Brief is the screen of the brief and its sources.
+type Brief struct {
+	env    *Env
+	cited  view.List
+	scroll int
+	first  int // line of the body at which the list of sources begins
+}
+
+// NewBrief makes the screen.
+func NewBrief(env *Env) *Brief { return &Brief{env: env} }
+
+// Enter does nothing: the brief was asked for at the start.
+func (s *Brief) Enter() tea.Cmd { return nil }
+
+// Typing is never true.
+func (s *Brief) Typing() bool { return false }
+
+// Bindings are the keys of the screen.
+func (s *Brief) Bindings() []key.Binding {
+	k := s.env.Keys
+	return []key.Binding{k.Open, k.Cite, k.Copy, k.Brief}
+}
+
+// Update moves among the sources and acts on the one at the cursor.
+func (s *Brief) Update(msg tea.Msg) tea.Cmd {
+	cited := Cited(s.env.Session.Brief)
+	if click, ok := msg.(Click); ok {
+		s.cited.Click(click.Y-s.first, len(cited))
+		return nil
+	}
+	pressed, ok := msg.(tea.KeyMsg)
+	k := s.env.Keys
+	switch {
+	case ok && key.Matches(pressed, k.PageDown):
+		s.scroll += 5
+	case ok && key.Matches(pressed, k.PageUp):
+		s.scroll = max(s.scroll-5, 0)
+	case s.env.Move(&s.cited, len(cited), msg), !ok:
+	case key.Matches(pressed, k.Brief):
+		return tea.Batch(Tell("asking for the brief (1 credit)"), s.env.AskBrief())
+	case key.Matches(pressed, k.Copy) && s.env.Session.Brief != nil:
+		return CopyText(view.Clean(s.env.Session.Brief.Brief), "the brief")
+	case s.cited.Cursor >= len(cited):
+	case key.Matches(pressed, k.Open, k.Enter):
+		return Send(Open{cited[s.cited.Cursor].URL})
+	case key.Matches(pressed, k.Cite):
+		return s.env.CopyCite(cited[s.cited.Cursor].Ref)
+	}
+	return nil
+}
+
+// View draws the text over the sources.
+func (s *Brief) View(width, height int) []string {
+	t, now := *s.env.Theme, s.env.Session
+	b := now.Brief
+	if b == nil {
+		return view.Box{Title: "Brief", Focus: true}.Draw(t, []string{"", " No brief yet. Press " + view.KeyLabel(s.env.Keys.Brief) + " to ask for it; the call costs 1 credit."}, width, height)
+	}
+	cited := Cited(b)
+	title := "Brief"
+	if b.BriefAt != nil {
+		title = "Brief of " + b.BriefAt.In(now.Now.Location()).Format("Jan 2, 15:04")
+	}
+	below := min(len(cited)+2, max(height/2, 4))
+	lines := Prose(t, b.Brief, min(width-4, 100))
+	room := height - below - 2
+	s.scroll = max(0, min(s.scroll, len(lines)-room))
+	note := ""
+	if len(lines) > room {
+		note = fmt.Sprintf("%s scroll, line %d of %d", view.KeyLabel(view.KeyPair(s.env.Keys.PageDown, "/", s.env.Keys.PageUp, "")), s.scroll+1, len(lines))
+	}
+	var body []string
+	for _, line := range lines[s.scroll:min(len(lines), s.scroll+max(room, 0))] {
+		body = append(body, " "+line)
+	}
+	s.first = height - below + 1
+	list := s.cited.Rows(t, len(cited), width-2, below-2, true, func(i int) string { return s.env.SourceLine(cited[i], width-4) })
+	return view.Stack(
+		view.Box{Title: title, Note: note}.Draw(t, body, width, height-below),
+		view.Box{Title: "Sources it cites", Note: "enter opens, " + view.KeyLabel(s.env.Keys.Cite) + " copies", Focus: true}.Draw(t, list, width, below))
+}
+
+// SourceLine is a citation as a line of width columns: its number, its source, when that answered and its address.
+func (e *Env) SourceLine(c api.Citation, width int) string {
+	tail := e.Theme.Glyphs.Ellipsis
+	at := c.FetchedAt.In(e.Session.Now.Location()).Format("15:04")
+	line := view.AlignRight(fmt.Sprintf("[%d]", c.Ref), 4, tail) + " " + view.Fit(view.Line(c.SourceID), 22, tail) + " " + at
+	if room := width - view.Width(line) - 2; room > 12 {
+		line += "  " + e.Theme.Dim.On(view.Cut(view.Line(c.URL), room, tail))
+	}
+	return line
+}

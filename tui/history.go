@@ -1,0 +1,367 @@
+package tui
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/diff"
+	"github.com/contextd/contextd/tui/session"
+	"github.com/contextd/contextd/tui/view"
+)
+
+// stepRest is how long no step must be made before the minute is asked for, so that running through an hour costs one call.
+const stepRest = 450 * time.Millisecond
+
+// maxMinutes bounds the minutes that are kept.
+const maxMinutes = 64
+
+// History is the screen that steps through the minutes of the past. A minute never changes, so one that was seen is not asked for
+// again.
+type History struct {
+	env     *Env
+	at      time.Time // minute that is shown, zero before the first
+	steps   int       // counts steps, so that a rest that was disturbed is known
+	asking  time.Time
+	failed  string // why the minute at is not shown, "" if it is or may be
+	minutes map[time.Time]*api.MindResponse
+	before  time.Time // minute that was shown before
+	toNow   bool      // compare with now, not with the minute before
+	changes []diff.Change
+	list    view.List
+	filter  view.Filter
+}
+
+// stepped says that no step was made since.
+type stepped struct{ steps int }
+
+// screenLooked is the answer for a minute.
+type screenLooked struct {
+	pack   string
+	at     time.Time
+	answer *api.MindResponse
+	err    error
+}
+
+// NewHistory makes the screen.
+func NewHistory(env *Env) *History {
+	return &History{env: env, minutes: map[time.Time]*api.MindResponse{}, toNow: true, filter: view.NewFilter(env.Keys.Filter)}
+}
+
+// Enter does nothing: a minute costs a credit, and only a key asks for it.
+func (s *History) Enter() tea.Cmd { return nil }
+
+// Typing reports whether a filter is being typed.
+func (s *History) Typing() bool { return s.filter.Typing() }
+
+// Bindings are the keys of the screen.
+func (s *History) Bindings() []key.Binding {
+	k := s.env.Keys
+	return []key.Binding{view.KeyPair(k.MinuteBack, " ", k.MinuteOn, "minute"), view.KeyPair(k.HourBack, " ", k.HourOn, "hour"), k.Compare, k.Now, k.Filter, k.Copy, k.CopyPath}
+}
+
+// Update applies keys and answers.
+func (s *History) Update(msg tea.Msg) tea.Cmd {
+	if s.filter.Update(msg) {
+		return nil
+	}
+	switch msg := msg.(type) {
+	case stepped:
+		if msg.steps == s.steps {
+			return s.ask()
+		}
+	case screenLooked:
+		return s.take(msg)
+	case Switched:
+		*s = *NewHistory(s.env)
+	case Click:
+		s.list.Click(msg.Y-6, len(s.shown()))
+	case tea.KeyMsg, Wheel:
+		return s.press(msg)
+	}
+	return nil
+}
+
+// press applies a key.
+func (s *History) press(msg tea.Msg) tea.Cmd {
+	shown := s.shown()
+	if s.env.Move(&s.list, len(shown), msg) {
+		return nil
+	}
+	pressed, ok := msg.(tea.KeyMsg)
+	k := s.env.Keys
+	switch {
+	case !ok:
+	case key.Matches(pressed, k.MinuteBack):
+		return s.step(-time.Minute)
+	case key.Matches(pressed, k.MinuteOn):
+		return s.step(time.Minute)
+	case key.Matches(pressed, k.HourBack):
+		return s.step(-time.Hour)
+	case key.Matches(pressed, k.HourOn):
+		return s.step(time.Hour)
+	case key.Matches(pressed, k.Now):
+		return s.step(s.newest().Sub(s.at))
+	case key.Matches(pressed, k.Enter) && s.at.IsZero():
+		return s.step(0)
+	case key.Matches(pressed, k.Compare):
+		s.toNow = !s.toNow
+		s.compare()
+	case s.list.Cursor >= len(shown):
+	case key.Matches(pressed, k.Copy):
+		c := shown[s.list.Cursor]
+		return CopyText(view.Line(Scalar(c.New)), view.Line(c.Path))
+	case key.Matches(pressed, k.CopyPath):
+		return CopyText(view.Line(shown[s.list.Cursor].Path), "the path")
+	}
+	return nil
+}
+
+// newest is the last minute that is over.
+func (s *History) newest() time.Time {
+	return s.env.Session.ServiceNow().Truncate(time.Minute).Add(-time.Minute)
+}
+
+// step goes to another minute and asks for it once the user rests there.
+func (s *History) step(by time.Duration) tea.Cmd {
+	newest := s.newest()
+	to := s.at.Add(by)
+	if s.at.IsZero() {
+		to = newest.Add(min(by, 0))
+	}
+	if to.After(newest) {
+		to = newest
+	}
+	if to.Equal(s.at) && s.minutes[to] != nil {
+		return Tell("that is the newest minute that is over")
+	}
+	if s.minutes[s.at] != nil {
+		s.before = s.at
+	}
+	s.at, s.failed = to, ""
+	s.steps++
+	if s.minutes[to] != nil {
+		s.compare()
+		return nil
+	}
+	s.changes = nil
+	steps := s.steps
+	return tea.Tick(stepRest, func(time.Time) tea.Msg { return stepped{steps} })
+}
+
+// ask asks for the minute.
+func (s *History) ask() tea.Cmd {
+	if s.env.Service == nil {
+		s.failed = "a recording has no service to ask"
+		return nil
+	}
+	s.asking = s.at
+	service, ctx, pack, at := s.env.Service, s.env.Ctx, s.env.Session.Pack, s.at
+	return func() tea.Msg {
+		answer, err := service.Snapshot(ctx, pack, at)
+		return screenLooked{pack, at, answer, err}
+	}
+}
+
+// take applies an answer.
+func (s *History) take(msg screenLooked) tea.Cmd {
+	if msg.pack != s.env.Session.Pack {
+		return nil
+	}
+	if s.asking.Equal(msg.at) {
+		s.asking = time.Time{}
+	}
+	if msg.err != nil {
+		if s.at.Equal(msg.at) {
+			s.failed = Explain(s.env.Keys, msg.err).What
+		}
+		return Send(Fail(msg.err))
+	}
+	if len(s.minutes) >= maxMinutes {
+		kept := s.minutes[s.before]
+		s.minutes = map[time.Time]*api.MindResponse{s.before: kept}
+	}
+	s.minutes[msg.at] = msg.answer
+	s.env.Session.Pay(api.OpSnapshot, api.Freshness{})
+	s.env.Session.Past(msg.answer.State, msg.answer.Freshness.GeneratedAt)
+	if s.at.Equal(msg.at) {
+		s.compare()
+	}
+	return nil
+}
+
+// compare finds what changed between the minute and now, or between the minute before and it, the older one first.
+func (s *History) compare() {
+	s.changes, s.list = nil, view.List{}
+	here := s.minutes[s.at]
+	if here == nil {
+		return
+	}
+	older, newer := here.State, s.env.Session.State
+	if !s.toNow {
+		there := s.minutes[s.before]
+		if there == nil {
+			return
+		}
+		older, newer = there.State, here.State
+		if s.before.After(s.at) {
+			older, newer = newer, older
+		}
+	}
+	if len(newer) == 0 {
+		return
+	}
+	changes, err := diff.States(older, newer)
+	if err != nil {
+		s.failed = view.Line(err.Error())
+		return
+	}
+	slices.SortStableFunc(changes, func(a, b diff.Change) int { return screenRank(a) - screenRank(b) })
+	s.changes = changes
+}
+
+// screenRank puts numbers that moved first, then what came and went, then words, then times.
+func screenRank(c diff.Change) int {
+	var at time.Time
+	switch up, down := session.Moved(c); {
+	case up || down:
+		return 0
+	case c.Old == nil || c.New == nil:
+		return 1
+	case json.Unmarshal(c.New, &at) == nil:
+		return 3
+	}
+	return 2
+}
+
+// shown are the changes that match the filter.
+func (s *History) shown() []diff.Change {
+	if s.filter.Value() == "" {
+		return s.changes
+	}
+	var kept []diff.Change
+	for _, c := range s.changes {
+		if view.Matches(s.filter.Value(), c.Row+" "+c.Path) {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// View draws where one stands over what changed.
+func (s *History) View(width, height int) []string {
+	t := *s.env.Theme
+	lines := s.lines(width-2, height-6)
+	top := view.Box{Title: "Minute", Note: "a minute not seen yet costs 1 credit", Focus: true}.Draw(t, s.where(width-2), width, 4)
+	return view.Stack(top, view.Box{Title: s.title(), Note: firstOf(s.filter.Note(), s.list.Place(len(s.shown())))}.Draw(t, lines, width, height-4))
+}
+
+// where says which minute is shown.
+func (s *History) where(width int) []string {
+	t, zone := *s.env.Theme, s.env.Session.Now.Location()
+	if s.at.IsZero() {
+		k := s.env.Keys
+		return []string{" Enter loads the newest minute that is over, " + s.newest().In(zone).Format("15:04") + " (1 credit).",
+			fmt.Sprintf(" %s and %s step by a minute, %s and %s by an hour.", view.KeyLabel(k.MinuteBack), view.KeyLabel(k.MinuteOn), view.KeyLabel(k.HourBack), view.KeyLabel(k.HourOn))}
+	}
+	head := t.Bold.On(s.at.In(zone).Format("Mon 2006-01-02 15:04 MST")) + "   " + view.Age(s.env.Session.ServiceNow().Sub(s.at)) + " ago"
+	here := s.minutes[s.at]
+	second := " not loaded"
+	switch {
+	case here != nil:
+		second = fmt.Sprintf(" from the state made %s, %s before the minute's end", here.Freshness.GeneratedAt.In(zone).Format(time.TimeOnly),
+			view.Age(time.Duration(here.Freshness.AgeSeconds)*time.Second))
+	case s.asking.Equal(s.at):
+		second = " loading"
+	case s.failed != "":
+		second = " " + t.Warn.On(t.Glyphs.Warn+" "+s.failed)
+	}
+	return []string{view.Fit(" "+head, width, t.Glyphs.Ellipsis), second}
+}
+
+// title says what is compared.
+func (s *History) title() string {
+	zone := s.env.Session.Now.Location()
+	switch {
+	case s.minutes[s.at] == nil:
+		return "Changes"
+	case s.toNow:
+		return fmt.Sprintf("%d differences from now", len(s.changes))
+	case s.minutes[s.before] == nil:
+		return "Changes from the minute before"
+	}
+	from, to := s.before, s.at
+	if from.After(to) {
+		from, to = to, from
+	}
+	return fmt.Sprintf("%d changed from %s to %s", len(s.changes), from.In(zone).Format("15:04"), to.In(zone).Format("15:04"))
+}
+
+// lines are the changes.
+func (s *History) lines(width, height int) []string {
+	t := *s.env.Theme
+	shown := s.shown()
+	switch {
+	case s.minutes[s.at] == nil:
+		return nil
+	case !s.toNow && s.minutes[s.before] == nil:
+		return []string{"", " Step to another minute to compare the two; " + view.KeyLabel(s.env.Keys.Compare) + " compares with now."}
+	case len(s.changes) == 0:
+		return []string{"", " Nothing changed."}
+	case len(shown) == 0:
+		return []string{"", " No change matches the filter."}
+	}
+	columns := []view.Column{{Title: "ROW", Width: max(min(width/5, 22), 8)}, {Title: "WHERE", Width: max(width*2/5-4, 14)}}
+	columns = append(columns, view.Column{Title: "CHANGE", Width: max(width-columns[0].Width-columns[1].Width-4, 8)})
+	rows := s.list.Rows(t, len(shown), width, height-1, true, func(i int) string {
+		c := shown[i]
+		return view.Row(t, columns, []string{view.Line(c.Row), t.Dim.On(view.CutLeft(view.Line(c.Path), columns[1].Width, t.Glyphs.Ellipsis)), s.change(c)})
+	})
+	return append([]string{view.Header(t, columns)}, rows...)
+}
+
+// change is what became of a value.
+func (s *History) change(c diff.Change) string {
+	t := *s.env.Theme
+	old, now := s.value(c.Old), s.value(c.New)
+	switch {
+	case c.Old == nil:
+		return t.Good.On("+ " + now)
+	case c.New == nil:
+		return t.Bad.On("- " + old)
+	}
+	mark := " "
+	switch up, down := session.Moved(c); {
+	case up:
+		mark = t.Good.On(t.Glyphs.Up)
+	case down:
+		mark = t.Bad.On(t.Glyphs.Down)
+	}
+	return mark + " " + old + " " + t.Dim.On(t.Glyphs.Arrow) + " " + now
+}
+
+// value is a JSON text as it is shown: a time in the user's zone, what else as Scalar has it.
+func (s *History) value(doc json.RawMessage) string {
+	var at time.Time
+	if len(doc) > 0 && doc[0] == '"' && json.Unmarshal(doc, &at) == nil {
+		return at.In(s.env.Session.Now.Location()).Format("Jan 2 15:04:05")
+	}
+	return view.Line(Scalar(doc))
+}
+
+// Scalar is a JSON text as people read it: a string without its quotes, what else is short as it is, and a row by its size.
+func Scalar(doc json.RawMessage) string {
+	var s string
+	if json.Unmarshal(doc, &s) == nil && len(doc) > 0 && doc[0] == '"' {
+		return s
+	}
+	if len(doc) > 200 {
+		return string(doc[:200])
+	}
+	return string(doc)
+}

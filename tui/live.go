@@ -1,0 +1,295 @@
+package tui
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/contextd/contextd/tui/view"
+)
+
+// Live is the screen. Make it with New.
+type Live struct {
+	env           *Env
+	width, height int // as drawn last
+
+	seen    []pane // panes that were in focus, the last one last
+	lists   map[pane]*view.List
+	filters map[pane]*view.Filter
+	sorts   map[pane]int
+	detail  bool // the row at the cursor is shown on the whole screen
+
+	tree    []view.Branch // of the state at treeTS
+	treeTS  time.Time
+	treeErr string
+	folds   view.Folding
+	loading int // minutes of history that are still to come
+}
+
+// NewLive makes the screen.
+func NewLive(env *Env) *Live {
+	return &Live{env: env, lists: map[pane]*view.List{}, filters: map[pane]*view.Filter{}, sorts: map[pane]int{}}
+}
+
+// Enter does nothing.
+func (s *Live) Enter() tea.Cmd { return nil }
+
+// Typing reports whether a filter is being typed.
+func (s *Live) Typing() bool { return s.filter(s.focus()).Typing() }
+
+// Bindings are the keys of the screen, by the pane in focus.
+func (s *Live) Bindings() []key.Binding {
+	k := s.env.Keys
+	switch s.focus() {
+	case paneTree:
+		return []key.Binding{view.KeyPair(k.Left, "/", k.Right, "fold"), k.Filter, k.Copy, k.CopyPath, k.NextPane, k.Pause}
+	case paneBrief:
+		return []key.Binding{k.Open, k.Cite, k.Brief, k.NextPane, k.Pause}
+	case paneHealth:
+		return []key.Binding{k.NextPane, k.Pause, k.Reconnect}
+	case pane(Movers), pane(Protocols), pane(Pools):
+		return []key.Binding{k.NextPane, k.Enter, k.Filter, k.Sort, k.Copy, k.Open, k.Pause, k.Trend, k.Cite}
+	}
+	return []key.Binding{k.NextPane, k.Enter, k.Filter, k.Copy, k.Open, k.Pause, k.Cite}
+}
+
+// other reports whether the state is not of the crypto pack, and so is shown as a tree.
+func (s *Live) other() bool { return s.env.Session.State != nil && s.env.Session.Crypto == nil }
+
+// bands is the layout at the size that was drawn last.
+func (s *Live) bands() []band { return layout(s.width, s.height, s.other()) }
+
+// focus is the pane that keys go to.
+func (s *Live) focus() pane {
+	able := focusable(s.bands())
+	for i := len(s.seen) - 1; i >= 0; i-- {
+		if slices.Contains(able, s.seen[i]) {
+			return s.seen[i]
+		}
+	}
+	return able[0]
+}
+
+// see gives the focus to a pane.
+func (s *Live) see(p pane) {
+	s.seen = append(slices.DeleteFunc(s.seen, func(q pane) bool { return q == p }), p)
+}
+
+// list is where one stands in a pane.
+func (s *Live) list(p pane) *view.List {
+	if s.lists[p] == nil {
+		s.lists[p] = &view.List{}
+	}
+	return s.lists[p]
+}
+
+// filter is the filter of a pane.
+func (s *Live) filter(p pane) *view.Filter {
+	if s.filters[p] == nil {
+		f := view.NewFilter(s.env.Keys.Filter)
+		s.filters[p] = &f
+	}
+	return s.filters[p]
+}
+
+// table is the table of a pane in width columns, filtered and sorted.
+func (s *Live) table(p pane, width int) CryptoTable {
+	t := CryptoTableOf(CryptoMember(p), s.env.Session, *s.env.Theme, width)
+	t.Filter(s.filter(p).Value())
+	t.Sort(s.sorts[p])
+	return t
+}
+
+// row is the row at the cursor of a member's pane, nil where there is none.
+func (s *Live) row(p pane) *CryptoRow {
+	if !slices.Contains(members(), p) {
+		return nil
+	}
+	t := s.table(p, s.width)
+	if i := s.list(p).Cursor; i < len(t.Rows) {
+		return &t.Rows[i]
+	}
+	return nil
+}
+
+// branches are the branches of the tree that are shown.
+func (s *Live) branches() []view.Branch {
+	now := s.env.Session
+	if !s.treeTS.Equal(now.TS) {
+		tree, err := view.Tree(now.State)
+		s.tree, s.treeTS, s.treeErr = tree, now.TS, ""
+		if err != nil {
+			s.treeErr = view.Line(err.Error())
+		}
+	}
+	return s.folds.Visible(s.tree, s.filter(paneTree).Value())
+}
+
+// rows is how many rows a pane has.
+func (s *Live) rows(p pane) int {
+	switch p {
+	case paneTree:
+		return len(s.branches())
+	case paneBrief:
+		return len(Cited(s.env.Session.Brief))
+	case paneHealth, paneDetail, paneActivity:
+		return 0
+	}
+	return len(s.table(p, s.width).Rows)
+}
+
+// Update applies keys, clicks and minutes of history.
+func (s *Live) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case past:
+		return s.takePast(msg)
+	case Switched:
+		*s = Live{env: s.env, width: s.width, height: s.height, lists: map[pane]*view.List{}, filters: map[pane]*view.Filter{}, sorts: s.sorts}
+	case Click:
+		s.click(msg)
+	case Wheel:
+		p := s.focus()
+		s.env.Move(s.list(p), s.rows(p), msg)
+	case tea.KeyMsg:
+		return s.press(msg)
+	}
+	return nil
+}
+
+// click gives the focus to the pane at a place, and goes to the row there.
+func (s *Live) click(c Click) {
+	if s.detail {
+		s.detail = false
+		return
+	}
+	y := 0
+	for _, b := range s.bands() {
+		x := 0
+		for _, cell := range b.cells {
+			if c.Y >= y && c.Y < y+b.height && c.X >= x && c.X < x+cell.width {
+				p := cell.shown(s.seen)
+				if slices.Contains(focusable(s.bands()), p) {
+					s.see(p)
+					s.list(p).Click(c.Y-y-s.firstLine(p, b.height), s.rows(p))
+				}
+				return
+			}
+			x += cell.width
+		}
+		y += b.height
+	}
+}
+
+// firstLine is the line of a pane's box at which its rows begin.
+func (s *Live) firstLine(p pane, height int) int {
+	switch p {
+	case paneTree:
+		return 1
+	case paneBrief:
+		return height - 1 - min(s.rows(p), briefSources(height))
+	}
+	if !headed(p) {
+		return 1
+	}
+	return 2
+}
+
+// press applies a key.
+func (s *Live) press(msg tea.KeyMsg) tea.Cmd {
+	k, p := s.env.Keys, s.focus()
+	switch {
+	case p != paneBrief && p != paneHealth && s.filter(p).Update(msg):
+		return nil
+	case key.Matches(msg, k.NextPane):
+		s.turn(1)
+	case key.Matches(msg, k.PrevPane):
+		s.turn(-1)
+	case s.env.Move(s.list(p), s.rows(p), msg):
+	case key.Matches(msg, k.Back):
+		s.detail = false
+	case key.Matches(msg, k.Trend):
+		return s.askTrend()
+	case key.Matches(msg, k.Brief):
+		return tea.Batch(Tell("asking for the brief (1 credit)"), s.env.AskBrief())
+	case key.Matches(msg, k.Sort) && slices.Contains(members()[:3], p):
+		s.sorts[p] = (s.sorts[p] + 1) % len(CryptoSorts())
+		s.list(p).Cursor = 0
+		return Tell("sorted: " + CryptoSorts()[s.sorts[p]])
+	case p == paneTree:
+		return s.pressTree(msg)
+	case p == paneBrief:
+		return s.pressBrief(msg)
+	default:
+		return s.pressRow(msg, s.row(p))
+	}
+	return nil
+}
+
+// turn gives the focus to the next pane, or to the one before.
+func (s *Live) turn(by int) {
+	able := focusable(s.bands())
+	s.see(able[(slices.Index(able, s.focus())+by+len(able))%len(able)])
+}
+
+// pressRow applies a key to the row at the cursor.
+func (s *Live) pressRow(msg tea.KeyMsg, row *CryptoRow) tea.Cmd {
+	k := s.env.Keys
+	switch {
+	case row == nil:
+	case key.Matches(msg, k.Enter):
+		s.detail = !s.detail
+	case key.Matches(msg, k.Copy):
+		return CopyText(row.Value, row.Label+" "+row.Value)
+	case key.Matches(msg, k.CopyPath):
+		return CopyText(row.Main, row.Main)
+	case key.Matches(msg, k.Cite):
+		return s.env.CopyCite(row.Ref)
+	case key.Matches(msg, k.Open) && row.URL != "":
+		return Send(Open{URL: row.URL})
+	case key.Matches(msg, k.Open):
+		return s.env.OpenCite(row.Ref)
+	}
+	return nil
+}
+
+// pressTree applies a key to the branch at the cursor.
+func (s *Live) pressTree(msg tea.KeyMsg) tea.Cmd {
+	shown, k := s.branches(), s.env.Keys
+	at := s.list(paneTree).Cursor
+	if at >= len(shown) {
+		return nil
+	}
+	b := shown[at]
+	switch {
+	case key.Matches(msg, k.Enter) && !b.Leaf, key.Matches(msg, k.Right) && s.folds.Closed(b), key.Matches(msg, k.Left) && !b.Leaf && !s.folds.Closed(b):
+		s.folds.Flip(b.Path)
+	case key.Matches(msg, k.Copy):
+		value := b.Value
+		if unquoted := Scalar(json.RawMessage(value)); b.Leaf {
+			value = view.Line(unquoted)
+		}
+		return CopyText(value, view.Line(b.Path))
+	case key.Matches(msg, k.CopyPath):
+		return CopyText(view.Line(b.Path), view.Line(b.Path))
+	}
+	return nil
+}
+
+// pressBrief applies a key to the source at the cursor.
+func (s *Live) pressBrief(msg tea.KeyMsg) tea.Cmd {
+	cited, k := Cited(s.env.Session.Brief), s.env.Keys
+	at := s.list(paneBrief).Cursor
+	switch {
+	case at >= len(cited):
+	case key.Matches(msg, k.Open, k.Enter):
+		return Send(Open{URL: cited[at].URL})
+	case key.Matches(msg, k.Cite):
+		return s.env.CopyCite(cited[at].Ref)
+	case key.Matches(msg, k.Copy):
+		return CopyText(view.Line(cited[at].URL), "the address of "+view.Line(cited[at].SourceID))
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package tui
+
+import (
+	"time"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/contextd/contextd/tui/session"
+	"github.com/contextd/contextd/tui/view"
+)
+
+// Log is the screen of what happened, newest first.
+type Log struct {
+	env    *Env
+	list   view.List
+	filter view.Filter
+}
+
+// NewLog makes the screen.
+func NewLog(env *Env) *Log { return &Log{env: env, filter: view.NewFilter(env.Keys.Filter)} }
+
+// Enter goes to the newest.
+func (s *Log) Enter() tea.Cmd {
+	s.list = view.List{}
+	return nil
+}
+
+// Typing reports whether a filter is being typed.
+func (s *Log) Typing() bool { return s.filter.Typing() }
+
+// Bindings are the keys of the screen.
+func (s *Log) Bindings() []key.Binding {
+	k := s.env.Keys
+	return []key.Binding{k.Filter, k.Copy, k.Save}
+}
+
+// Update moves in the list and copies.
+func (s *Log) Update(msg tea.Msg) tea.Cmd {
+	if s.filter.Update(msg) {
+		return nil
+	}
+	rows := s.rows()
+	if click, ok := msg.(Click); ok {
+		s.list.Click(click.Y-1, len(rows))
+	}
+	if pressed, ok := msg.(tea.KeyMsg); ok && key.Matches(pressed, s.env.Keys.Copy) && s.list.Cursor < len(rows) {
+		e := rows[s.list.Cursor]
+		return CopyText(e.At.Format(time.RFC3339)+" "+string(e.Level)+" "+e.Text, "the line")
+	}
+	s.env.Move(&s.list, len(rows), msg)
+	return nil
+}
+
+// rows are the entries that match the filter, newest first.
+func (s *Log) rows() []session.Entry {
+	all := s.env.Session.Log.Entries()
+	var rows []session.Entry
+	for i := len(all) - 1; i >= 0; i-- {
+		if view.Matches(s.filter.Value(), string(all[i].Level)+" "+all[i].Text) {
+			rows = append(rows, all[i])
+		}
+	}
+	return rows
+}
+
+// View draws the list.
+func (s *Log) View(width, height int) []string {
+	t, rows := *s.env.Theme, s.rows()
+	lines := s.list.Rows(t, len(rows), width-2, height-2, true, func(i int) string { return LogLine(t, rows[i], s.env.Session.Now.Location()) })
+	if len(rows) == 0 {
+		lines = []string{"", " Nothing to show."}
+	}
+	return view.Box{Title: "What happened", Note: firstOf(s.filter.Note(), s.list.Place(len(rows))), Focus: true}.Draw(t, lines, width, height)
+}
+
+// LogLine is an entry as a line.
+func LogLine(t view.Theme, e session.Entry, zone *time.Location) string {
+	word := view.Fit(string(e.Level), 7, "")
+	switch e.Level {
+	case session.Warning:
+		word = t.Warn.On(word)
+	case session.Failure:
+		word = t.Bad.On(word)
+	case session.Paid:
+		word = t.Accent.On(word)
+	}
+	return t.Dim.On(e.At.In(zone).Format(time.TimeOnly)) + " " + word + " " + e.Text
+}

@@ -1,0 +1,182 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/session"
+	"github.com/contextd/contextd/tui/view"
+)
+
+// pools makes the table of liquidity pools.
+func (p painter) pools(rows []api.TrendingPool) ([]view.Column, []CryptoRow) {
+	columns := []view.Column{{Title: "POOL"}, {Title: "NETWORK"}, {Title: "24h %", Width: 7, Right: true}, {Width: 1}, {Title: "VOLUME", Width: 6, Right: true}, {Title: "RISK"}}
+	rest := p.width - 7 - 1 - 6 - 3
+	columns[0].Width = min(max(rest, 8), 18)
+	rest -= columns[0].Width
+	if rest > 9 {
+		columns[1].Width = 8
+		rest -= 9
+	}
+	if rest > 6 {
+		columns[5].Width = min(rest-1, 30)
+	}
+	out := make([]CryptoRow, 0, len(rows))
+	for i, r := range rows {
+		path, key := at(Pools, i), session.Key(string(Pools), r.ID)
+		main, risk := path+".priceUsd", strings.ReplaceAll(view.Line(strings.Join(r.Risk, ", ")), "_", " ")
+		mark := " "
+		if risk != "" {
+			mark = p.t.Warn.On(p.t.Glyphs.Warn)
+		}
+		facts := [][2]string{{"pool", view.Line(r.Pair)}, {"network", view.Line(r.Network)}, {"exchange", view.Line(r.Dex)}, {"price", "$" + view.Price(r.PriceUSD)},
+			{"1 hour", signed(r.Change1hPct)}, {"24 hours", signed(r.Change24hPct)}, {"volume", dollars(r.Volume24hUSD)}, {"liquidity", dollars(r.LiquidityUSD)}}
+		if risk != "" {
+			facts = append(facts, [2]string{"risk", risk})
+		}
+		out = append(out, CryptoRow{Path: path, Main: main, Label: view.Line(r.Pair), Value: exact(r.PriceUSD), Series: key, Ref: r.Ref,
+			Find: view.Line(r.Network+" "+r.Dex) + " " + risk, Facts: facts,
+			sort: []float64{known(r.Change1hPct), known(r.Change24hPct), known(r.Volume24hUSD), known(r.LiquidityUSD)},
+			cells: []string{view.Line(r.Pair), p.t.Dim.On(view.Cut(view.Line(r.Network), columns[1].Width, p.t.Glyphs.Ellipsis)), p.change(path+".change24hPct", r.Change24hPct), mark,
+				p.flashed(path+".volume24hUsd", view.Dollars(r.Volume24hUSD)), p.t.Warn.On(view.Cut(risk, columns[5].Width, p.t.Glyphs.Ellipsis))}})
+	}
+	return columns, out
+}
+
+// reading is a row of Sentiment before it has columns.
+type reading struct {
+	path, label, value, exact, series string
+	ref                               int
+}
+
+// sentiment makes the table of the market-wide readings, those that are known.
+func (p painter) sentiment(s *api.Sentiment) ([]view.Column, []CryptoRow) {
+	columns := []view.Column{{Title: "READING", Width: min(max(p.width*2/5, 12), 16)}, {Title: "VALUE"}}
+	columns[1].Width = max(p.width-columns[0].Width-1, 4)
+	list := p.readings(s)
+	for i, q := range s.Predictions {
+		if q.Probability != nil {
+			path := fmt.Sprintf("sentiment.predictions[%d].probability", i)
+			list = append(list, reading{path, fmt.Sprintf("%.0f%% yes", *q.Probability*100), view.Line(q.Question), exact(q.Probability), "", q.Ref})
+		}
+	}
+	out := make([]CryptoRow, 0, len(list))
+	for _, r := range list {
+		value := p.flashed(r.path, r.value)
+		room := columns[1].Width - view.Width(r.value) - 2
+		if line := p.trend(r.series, min(room, 12)); r.series != "" && room > 3 && line != "" {
+			value += " " + line
+		}
+		out = append(out, CryptoRow{Path: parent(r.path), Main: r.path, Label: r.label, Value: r.exact, Series: r.series, Ref: r.ref,
+			Facts: [][2]string{{"reading", r.label}, {"value", r.value}}, cells: []string{r.label, value}})
+	}
+	return columns, out
+}
+
+// readings are those that have a place of their own.
+func (p painter) readings(s *api.Sentiment) []reading {
+	var list []reading
+	if g := s.FearGreed; g != nil {
+		value := fmt.Sprint(g.Value)
+		if g.PreviousDay != nil {
+			value += fmt.Sprintf(" (%+d)", g.Value-*g.PreviousDay)
+		}
+		value += " " + strings.ToLower(view.Line(g.Label))
+		list = append(list, reading{"sentiment.fearGreed.value", "Fear & Greed", value, fmt.Sprint(g.Value), session.KeyFearGreed, g.Ref})
+	}
+	if m := s.Market; m != nil {
+		list = append(list, reading{"sentiment.market.totalMarketCapUsd", "Market cap", dollars(m.TotalMarketCapUSD) + " " + signed(m.Change24hPct), whole(m.TotalMarketCapUSD), session.KeyMarket, m.Ref},
+			reading{"sentiment.market.btcDominancePct", "BTC share", share(m.BTCDominancePct), exact(m.BTCDominancePct), "", m.Ref},
+			reading{"sentiment.market.ethDominancePct", "ETH share", share(m.ETHDominancePct), exact(m.ETHDominancePct), "", m.Ref})
+	}
+	if b := s.Breadth; b != nil {
+		list = append(list, reading{"sentiment.breadth.advancing", "Coins up", fmt.Sprintf("%d up, %d down", b.Advancing, b.Declining), fmt.Sprint(b.Advancing), "", b.Ref})
+	}
+	if c := s.Stablecoins; c != nil {
+		list = append(list, reading{"sentiment.stablecoins.supplyUsd", "Stablecoins", dollars(c.SupplyUSD) + " " + signed(c.Change1dPct), whole(c.SupplyUSD), "", c.Ref})
+	}
+	if f := s.Fees; f != nil && f.BTCFastestSatVb != nil {
+		list = append(list, reading{"sentiment.fees.btcFastestSatVb", "Bitcoin fee", exact(f.BTCFastestSatVb) + " sat/vB", exact(f.BTCFastestSatVb), "", f.Ref})
+	}
+	return list
+}
+
+// share is a percent without a sign.
+func share(v *float64) string {
+	if v == nil {
+		return "not known"
+	}
+	return fmt.Sprintf("%.1f%%", *v)
+}
+
+// parent is the path of what a value is in.
+func parent(path string) string {
+	if i := strings.LastIndexByte(path, '.'); i > 0 {
+		return path[:i]
+	}
+	return path
+}
+
+// narratives makes the table of themes.
+func (p painter) narratives(rows []api.Narrative) ([]view.Column, []CryptoRow) {
+	columns := []view.Column{{Title: "THEME", Width: min(max(p.width-22, 8), 18)}, {Title: "SCORE", Width: 5, Right: true}, {Width: 1}, {Title: "24h %", Width: 6, Right: true}, {Title: ""}}
+	if rest := p.width - columns[0].Width - 16; rest > 4 {
+		columns[4].Width = min(rest, 12)
+	}
+	out := make([]CryptoRow, 0, len(rows))
+	for i, n := range rows {
+		path := at(Narratives, i)
+		facts := [][2]string{{"theme", view.Line(n.Name)}, {"score", fmt.Sprintf("%.2f of 1", n.Score)}, {"24 hours", signed(n.Change24hPct)}, {"market cap", dollars(n.MarketCapUSD)},
+			{"coins", view.Line(strings.Join(n.TrendingSymbols, ", "))}}
+		find, url := "", ""
+		for j, h := range n.Headlines {
+			facts = append(facts, [2]string{"news", view.Line(h.Title)})
+			find += " " + view.Line(h.Title)
+			if j == 0 {
+				url = h.URL
+			}
+		}
+		out = append(out, CryptoRow{Path: path, Main: path + ".score", Label: view.Line(n.Name), Value: exact(&n.Score), Series: session.Key(string(Narratives), n.ID), Ref: n.Ref,
+			URL: url, Find: find, Facts: facts, cells: []string{view.Line(n.Name), p.flashed(path+".score", fmt.Sprintf("%.2f", n.Score)), p.direction(n.Direction),
+				p.change(path+".change24hPct", n.Change24hPct), p.t.Accent.On(strings.TrimRight(view.Bar(n.Score, columns[4].Width, p.t.Glyphs), p.t.Glyphs.Empty))}})
+	}
+	return columns, out
+}
+
+// direction is where a theme goes, as a sign.
+func (p painter) direction(d string) string {
+	switch d {
+	case api.DirectionUp:
+		return p.t.Good.On(p.t.Glyphs.Up)
+	case api.DirectionDown:
+		return p.t.Bad.On(p.t.Glyphs.Down)
+	}
+	return " "
+}
+
+// flags makes the table of what a reader should not miss.
+func (p painter) flags(rows []api.Flag) ([]view.Column, []CryptoRow) {
+	columns := []view.Column{{Title: "", Width: 1}, {Title: "SINCE", Width: 6, Right: true}, {Title: "WHAT", Width: max(p.width-9, 8)}}
+	out := make([]CryptoRow, 0, len(rows))
+	for i, f := range rows {
+		path := at(Flags, i)
+		out = append(out, CryptoRow{Path: path, Main: path + ".message", Label: view.Line(f.Subject), Value: view.Line(f.Message), Ref: f.Ref,
+			Find: view.Line(string(f.Severity) + " " + f.Kind + " " + f.Message),
+			Facts: [][2]string{{"flag", view.Line(f.Message)}, {"severity", view.Line(string(f.Severity))}, {"value", fmt.Sprintf("%g %s", f.Value, view.Line(f.Unit))},
+				{"limit", fmt.Sprintf("%g %s", f.Threshold, view.Line(f.Unit))}, {"since", f.Since.In(p.s.Now.Location()).Format("Jan 2, 15:04:05")}},
+			cells: []string{Severity(p.t, f.Severity), view.Age(p.s.ServiceNow().Sub(f.Since)), view.Line(f.Message)}})
+	}
+	return columns, out
+}
+
+// Severity is how grave a flag is, as a sign: one for each, so that it does not need its colour.
+func Severity(t view.Theme, s api.Severity) string {
+	switch s {
+	case api.SeverityCritical:
+		return t.Bad.On(t.Glyphs.Bad)
+	case api.SeverityWarning:
+		return t.Warn.On(t.Glyphs.Warn)
+	}
+	return t.Dim.On("i")
+}

@@ -1,0 +1,212 @@
+package tui
+
+import (
+	"context"
+	"time"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/session"
+	"github.com/contextd/contextd/tui/view"
+)
+
+// Service is what the screens ask the service for, at a credit a call. *sdk.Client is one.
+type Service interface {
+	Brief(ctx context.Context, pack string, opts ...sdk.CallOption) (*api.BriefResponse, error)
+	Search(ctx context.Context, r sdk.SearchRequest, opts ...sdk.CallOption) (*api.SearchResponse, error)
+	Snapshot(ctx context.Context, pack string, at time.Time, opts ...sdk.CallOption) (*api.MindResponse, error)
+}
+
+// Account is what the screens ask for as the owner of keys. *sdk.Console is one. Its calls cost nothing.
+type Account interface {
+	Keys(ctx context.Context, opts ...sdk.CallOption) ([]api.APIKeyRow, error)
+	CreateKey(ctx context.Context, name string, consent api.TraceConsent, opts ...sdk.CallOption) (*api.IssuedKey, error)
+	RevokeKey(ctx context.Context, keyID string, opts ...sdk.CallOption) (*api.RevokeResponse, error)
+	Balance(ctx context.Context, keyID string, opts ...sdk.CallOption) (*api.CreditBalanceResponse, error)
+	Usage(ctx context.Context, days int, opts ...sdk.CallOption) ([]api.UsageRow, error)
+}
+
+// Seller is what the screens buy credits from. *sdk.Console is one. To ask for a purchase costs nothing.
+type Seller interface {
+	Buy(ctx context.Context, pack api.CreditPack, keyID string, opts ...sdk.CallOption) (*api.DepositIntent, error)
+	Deposit(ctx context.Context, id, txHash string, opts ...sdk.CallOption) (*api.Deposit, error)
+	AwaitDeposit(ctx context.Context, id, txHash string, opts ...sdk.CallOption) (*api.Deposit, error)
+}
+
+// Pay pays a purchase from the user's wallet and waits until the credits are there.
+type Pay func(ctx context.Context, intent *api.DepositIntent) (*api.Deposit, error)
+
+var (
+	_ Service = (*sdk.Client)(nil)
+	_ Account = (*sdk.Console)(nil)
+	_ Seller  = (*sdk.Console)(nil)
+)
+
+// Env is what every screen is given.
+type Env struct {
+	Ctx      context.Context // ends with the program
+	Session  *session.Session
+	Theme    *view.Theme // changes when the user changes it
+	Keys     view.Keymap
+	Service  Service
+	Account  Account // nil while nobody is signed in
+	Seller   Seller  // nil where nothing can be bought
+	Pay      Pay     // nil where there is no wallet
+	KeyID    string  // of the key in use, "" for none
+	ReadOnly bool    // keys are neither made nor revoked, and nothing is bought
+}
+
+// Screen is one of the screens.
+type Screen interface {
+	// Update applies a message: a key or a click while the screen is shown, and whatever its commands found.
+	Update(msg tea.Msg) tea.Cmd
+	// View draws the screen as height lines of width columns.
+	View(width, height int) []string
+	// Bindings are the keys that do something on the screen now, the most useful first.
+	Bindings() []key.Binding
+	// Typing reports whether letters go into a text.
+	Typing() bool
+	// Enter is called when the screen begins to be shown.
+	Enter() tea.Cmd
+}
+
+// Full is a Screen that at times fills the terminal in place of everything.
+type Full interface {
+	// Full draws that as height lines of width columns, and is nil for nothing.
+	Full(width, height int) []string
+}
+
+// Messages that a screen sends to the program.
+type (
+	// Copy puts a text on the clipboard. What is the word for it.
+	Copy struct{ Text, What string }
+	// Open opens an address in the browser.
+	Open struct{ URL string }
+	// Told shows a line for some seconds.
+	Told struct{ Text string }
+	// Failed shows an error until it is sent away.
+	Failed struct{ Err error }
+	// Confirm asks the user, and runs Yes if he agrees. What he has to type to agree is in Typed, "" for the key y.
+	Confirm struct {
+		Question string
+		Lines    []string
+		Typed    string
+		Yes      tea.Cmd
+	}
+	// Goto shows another screen, counted from 0.
+	Goto struct{ At int }
+	// Click is a press of the mouse at a place within the screen.
+	Click struct{ X, Y int }
+	// Wheel turns by so many rows.
+	Wheel struct{ Rows int }
+	// Briefed is a brief of a pack that came.
+	Briefed struct {
+		Pack  string
+		Brief *api.BriefResponse
+	}
+	// Balanced is the balance of the account that came. Foreign says that the key in use is none of its keys.
+	Balanced struct {
+		Credits int64
+		Foreign bool
+	}
+	// Buy begins a purchase, on the screen that does.
+	Buy struct{}
+	// Switched says that another pack is shown from now on.
+	Switched struct{}
+	// ThemeSet says that the theme has changed.
+	ThemeSet struct{}
+)
+
+// Send makes the command that sends msg.
+func Send(msg tea.Msg) tea.Cmd { return func() tea.Msg { return msg } }
+
+// firstOf is the first of values that is not empty.
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// Tell makes the command that shows a line for some seconds.
+func Tell(line string) tea.Cmd { return Send(Told{line}) }
+
+// CopyText makes the command that puts a text on the clipboard. What is the word for it.
+func CopyText(text, what string) tea.Cmd { return Send(Copy{text, what}) }
+
+// Fail makes the message of an error.
+func Fail(err error) tea.Msg { return Failed{err} }
+
+// CopyCite makes the command that copies the citation of a source, as a line of Markdown.
+func (e *Env) CopyCite(ref int) tea.Cmd {
+	c := e.Session.Citation(ref)
+	if c == nil {
+		return e.noSources()
+	}
+	line := "- [" + c.SourceID + "](" + c.URL + "), fetched " + c.FetchedAt.UTC().Format("2006-01-02 15:04 UTC")
+	return CopyText(line, "the citation of "+c.SourceID)
+}
+
+// OpenCite makes the command that opens a source.
+func (e *Env) OpenCite(ref int) tea.Cmd {
+	c := e.Session.Citation(ref)
+	if c == nil {
+		return e.noSources()
+	}
+	return Send(Open{c.URL})
+}
+
+// noSources makes the command that says why there is no source.
+func (e *Env) noSources() tea.Cmd {
+	return Tell("the sources are not known yet: " + view.KeyLabel(e.Keys.Brief) + " asks for the brief (1 credit)")
+}
+
+// AskBrief makes the command that asks for the brief, at a credit.
+func (e *Env) AskBrief() tea.Cmd {
+	pack, service, ctx := e.Session.Pack, e.Service, e.Ctx
+	if service == nil {
+		return Tell("a recording has no service to ask")
+	}
+	return func() tea.Msg {
+		b, err := service.Brief(ctx, pack)
+		if err != nil {
+			return Fail(err)
+		}
+		return Briefed{pack, b}
+	}
+}
+
+// Move applies the keys that move in a list of so many rows, and reports whether msg was one of them.
+func (e *Env) Move(l *view.List, rows int, msg tea.Msg) bool {
+	if w, ok := msg.(Wheel); ok {
+		l.Move(w.Rows, rows)
+		return true
+	}
+	pressed, ok := msg.(tea.KeyMsg)
+	if !ok {
+		return false
+	}
+	k := e.Keys
+	switch {
+	case key.Matches(pressed, k.Up):
+		l.Move(-1, rows)
+	case key.Matches(pressed, k.Down):
+		l.Move(1, rows)
+	case key.Matches(pressed, k.Top):
+		l.Move(-rows, rows)
+	case key.Matches(pressed, k.Bottom):
+		l.Move(rows, rows)
+	case key.Matches(pressed, k.PageUp):
+		l.Page(-1, rows)
+	case key.Matches(pressed, k.PageDown):
+		l.Page(1, rows)
+	default:
+		return false
+	}
+	return true
+}

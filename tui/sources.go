@@ -1,0 +1,186 @@
+package tui
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/view"
+)
+
+// Sources is the screen of the pack's sources and how they do.
+type Sources struct {
+	env    *Env
+	list   view.List
+	filter view.Filter
+}
+
+// source is a row: what the state says of it, what the brief's citations say, or both.
+type source struct {
+	ref    int
+	id     string
+	url    string
+	status *api.SourceStatus // nil where the state does not say
+	at     *time.Time
+}
+
+// NewSources makes the screen.
+func NewSources(env *Env) *Sources {
+	return &Sources{env: env, filter: view.NewFilter(env.Keys.Filter)}
+}
+
+// Enter does nothing.
+func (s *Sources) Enter() tea.Cmd { return nil }
+
+// Typing reports whether a filter is being typed.
+func (s *Sources) Typing() bool { return s.filter.Typing() }
+
+// Bindings are the keys of the screen.
+func (s *Sources) Bindings() []key.Binding {
+	k := s.env.Keys
+	return []key.Binding{k.Open, k.Cite, k.Copy, k.Filter}
+}
+
+// Update moves in the list and acts on the row at the cursor.
+func (s *Sources) Update(msg tea.Msg) tea.Cmd {
+	if s.filter.Update(msg) {
+		return nil
+	}
+	rows := s.rows()
+	if click, ok := msg.(Click); ok {
+		s.list.Click(click.Y-2, len(rows))
+		return nil
+	}
+	if s.env.Move(&s.list, len(rows), msg) || s.list.Cursor >= len(rows) {
+		return nil
+	}
+	pressed, ok := msg.(tea.KeyMsg)
+	row, k := rows[s.list.Cursor], s.env.Keys
+	switch {
+	case !ok:
+	case key.Matches(pressed, k.Open, k.Enter):
+		return s.env.OpenCite(row.ref)
+	case key.Matches(pressed, k.Cite):
+		return s.env.CopyCite(row.ref)
+	case key.Matches(pressed, k.Copy):
+		return CopyText(view.Line(row.id), "the source's name")
+	}
+	return nil
+}
+
+// rows are the sources in the order of their numbers.
+func (s *Sources) rows() []source {
+	var rows []source
+	if c := s.env.Session.Crypto; c != nil {
+		for i := range c.SourceStatus {
+			st := &c.SourceStatus[i]
+			row := source{ref: st.Ref, id: st.ID, status: st, at: st.FetchedAt}
+			if cite := s.env.Session.Citation(st.Ref); cite != nil {
+				row.url = cite.URL
+			}
+			rows = append(rows, row)
+		}
+	} else if b := s.env.Session.Brief; b != nil {
+		for i, c := range b.Citations {
+			rows = append(rows, source{ref: c.Ref, id: c.SourceID, url: c.URL, at: &b.Citations[i].FetchedAt})
+		}
+	}
+	var kept []source
+	for _, r := range rows {
+		if view.Matches(s.filter.Value(), r.id+" "+r.word()) {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// word says how a source does.
+func (r source) word() string {
+	if r.status == nil {
+		return "-"
+	}
+	return string(r.status.Status)
+}
+
+// View draws the list.
+func (s *Sources) View(width, height int) []string {
+	t, rows := *s.env.Theme, s.rows()
+	box := view.Box{Title: "Sources", Note: s.filter.Note(), Focus: true}
+	if len(rows) == 0 {
+		why := " The sources are known when the first state has come."
+		if s.filter.Value() != "" {
+			why = " No source matches the filter."
+		}
+		return box.Draw(t, []string{"", why}, width, height)
+	}
+	columns := s.columns(width - 3)
+	room := height - 3 - detailHeight(height)
+	body := s.list.Rows(t, len(rows), width-2, room, true, func(i int) string { return s.draw(rows[i], columns) })
+	if detailHeight(height) > 0 {
+		body = append(body, make([]string, room-len(body))...)
+		body = append(body, s.detail(rows[s.list.Cursor], width-4)...)
+	}
+	box.Note = firstOf(box.Note, s.list.Place(len(rows)))
+	return box.Draw(t, append([]string{view.Header(t, columns)}, body...), width, height)
+}
+
+// detailHeight is how many lines below the list tell more of the row at the cursor.
+func detailHeight(height int) int {
+	if height < 16 {
+		return 0
+	}
+	return 3
+}
+
+// columns are those that fit.
+func (s *Sources) columns(width int) []view.Column {
+	c := []view.Column{{Title: "REF", Width: 4, Right: true}, {Title: "SOURCE", Width: min(max(width-42, 14), 26)}, {Title: "STATE", Width: 8},
+		{Title: "ANSWERED", Width: 10, Right: true}, {Title: "ROWS", Width: 5, Right: true}, {Title: "FAILED", Width: 6, Right: true}, {Title: "ADDRESS"}}
+	if used := 4 + c[1].Width + 8 + 10 + 5 + 6 + 6; width-used > 16 {
+		c[6].Width = width - used
+	}
+	return c
+}
+
+// draw is a row of the list.
+func (s *Sources) draw(r source, columns []view.Column) string {
+	t := *s.env.Theme
+	cells := []string{fmt.Sprintf("[%d]", r.ref), view.Line(r.id), r.word(), view.Unknown, view.Unknown, view.Unknown, t.Dim.On(view.Cut(view.Line(r.url), columns[6].Width, t.Glyphs.Ellipsis))}
+	if r.at != nil {
+		cells[3] = view.Age(s.env.Session.ServiceNow().Sub(*r.at))
+	}
+	if st := r.status; st != nil {
+		cells[2] = Health(s.env, st.Status)
+		cells[4], cells[5] = fmt.Sprint(st.Items), fmt.Sprint(st.Failures)
+	}
+	return view.Row(t, columns, cells)
+}
+
+// Health is the state of a source as a glyph and a word.
+func Health(e *Env, state api.SourceState) string {
+	t := *e.Theme
+	word := view.Line(string(state))
+	switch state {
+	case api.SourceOK:
+		return t.Good.On(t.Glyphs.OK + " " + word)
+	case api.SourceStale:
+		return t.Warn.On(t.Glyphs.Warn + " " + word)
+	}
+	return t.Bad.On(t.Glyphs.Bad + " " + word)
+}
+
+// detail tells more of a row.
+func (s *Sources) detail(r source, width int) []string {
+	if r.status == nil {
+		return nil
+	}
+	t := *s.env.Theme
+	why := "answers well; without an answer for " + view.Age(time.Duration(r.status.StaleAfterSeconds)*time.Second) + " it counts as stale"
+	if r.status.Error != nil {
+		why = "last error: " + view.Line(*r.status.Error)
+	}
+	return []string{"", " " + view.Cut(t.Bold.On(view.Line(r.id))+"  "+t.Link.On(view.Line(r.url)), width, t.Glyphs.Ellipsis), " " + view.Cut(why, width, t.Glyphs.Ellipsis)}
+}

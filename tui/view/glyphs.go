@@ -1,0 +1,37 @@
+package view
+
+// Glyphs are the signs and lines that are drawn with.
+type Glyphs struct {
+	ASCII bool
+
+	Live, Retry, Offline, Paused, Stale string // states of the connection
+	OK, Bad, Warn, Up, Down             string
+	Cursor, Ellipsis, Arrow             string
+	Full, Empty                         string // of bars
+	Spark                               []string
+
+	Horizontal, Vertical                       string
+	TopLeft, TopRight, BottomLeft, BottomRight string
+	Open, Closed, Leaf                         string // branches of a tree
+}
+
+// unicodeGlyphs are for terminals of UTF-8.
+func unicodeGlyphs() Glyphs {
+	return Glyphs{
+		Live: "●", Retry: "◐", Offline: "○", Paused: "‖", Stale: "▲", OK: "✓", Bad: "✗", Warn: "!", Up: "▲", Down: "▼",
+		Cursor: ">", Ellipsis: "…", Arrow: "→", Full: "▓", Empty: "░", Spark: []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+		Horizontal: "─", Vertical: "│", TopLeft: "╭", TopRight: "╮", BottomLeft: "╰", BottomRight: "╯",
+		Open: "▾", Closed: "▸", Leaf: " ",
+	}
+}
+
+// asciiGlyphs are for all others.
+func asciiGlyphs() Glyphs {
+	return Glyphs{
+		ASCII: true,
+		Live:  "*", Retry: "~", Offline: "o", Paused: "=", Stale: "^", OK: "+", Bad: "x", Warn: "!", Up: "^", Down: "v",
+		Cursor: ">", Ellipsis: "~", Arrow: "->", Full: "#", Empty: ".", Spark: []string{"_", ".", ",", "-", "=", "+", "*", "#"},
+		Horizontal: "-", Vertical: "|", TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
+		Open: "-", Closed: "+", Leaf: " ",
+	}
+}

@@ -1,0 +1,118 @@
+package view
+
+import (
+	"math"
+	"strings"
+)
+
+// Sparkline draws values as blocks, the newest at the right, at most width of them. Older values that do not fit are left out. A
+// series that stands still is drawn at middle height; of less than two values nothing is drawn.
+func Sparkline(values []float64, width int, g Glyphs) string {
+	if len(values) < 2 || width < 1 {
+		return ""
+	}
+	values = values[max(0, len(values)-width):]
+	low, high := bounds(values)
+	top := len(g.Spark) - 1
+	var b strings.Builder
+	for _, v := range values {
+		level := top / 2
+		if high > low {
+			level = int(math.Round((v - low) / (high - low) * float64(top)))
+		}
+		b.WriteString(g.Spark[min(max(level, 0), top)])
+	}
+	return b.String()
+}
+
+// bounds are the smallest and the largest of values.
+func bounds(values []float64) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		low, high = min(low, v), max(high, v)
+	}
+	return low, high
+}
+
+// Bar draws a share of 0 to 1 in width columns.
+func Bar(share float64, width int, g Glyphs) string {
+	if math.IsNaN(share) {
+		share = 0
+	}
+	full := int(math.Round(min(max(share, 0), 1) * float64(width)))
+	return strings.Repeat(g.Full, max(full, 0)) + strings.Repeat(g.Empty, max(width-full, 0))
+}
+
+// Chart draws values in a field of width and height, stretched over its width, the newest at the right. With ASCII glyphs a
+// cell is one dot, else two by four dots of braille. Of less than two values nothing is drawn.
+func Chart(values []float64, width, height int, g Glyphs) []string {
+	if len(values) < 2 || width < 2 || height < 1 {
+		return nil
+	}
+	if g.ASCII {
+		return asciiChart(values, width, height)
+	}
+	cells := make([][]rune, height)
+	for y := range cells {
+		cells[y] = make([]rune, width)
+	}
+	plot(values, width*2, height*4, func(x, y int) { cells[y/4][x/2] |= dot(x%2, y%4) })
+	lines := make([]string, height)
+	for y, row := range cells {
+		var b strings.Builder
+		for _, bits := range row {
+			if bits == 0 {
+				b.WriteByte(' ')
+				continue
+			}
+			b.WriteRune(0x2800 + bits)
+		}
+		lines[y] = b.String()
+	}
+	return lines
+}
+
+// asciiChart draws a star for each column.
+func asciiChart(values []float64, width, height int) []string {
+	rows := make([][]byte, height)
+	for y := range rows {
+		rows[y] = []byte(strings.Repeat(" ", width))
+	}
+	plot(values, width, height, func(x, y int) { rows[y][x] = '*' })
+	lines := make([]string, height)
+	for y := range rows {
+		lines[y] = string(rows[y])
+	}
+	return lines
+}
+
+// plot calls set for the dots of a curve in a field of width and height dots, y counted from the top. Steep parts are filled so
+// that the curve stays in one piece.
+func plot(values []float64, width, height int, set func(x, y int)) {
+	low, high := bounds(values)
+	last := -1
+	for x := range width {
+		at := float64(x) / float64(width-1) * float64(len(values)-1)
+		i := min(int(at), len(values)-2)
+		v := values[i] + (values[i+1]-values[i])*(at-float64(i))
+		y := height / 2
+		if high > low {
+			y = int(math.Round((high - v) / (high - low) * float64(height-1)))
+		}
+		y = min(max(y, 0), height-1)
+		if last < 0 {
+			last = y
+		}
+		for fill := min(y, last); fill <= max(y, last); fill++ {
+			if fill == y || fill != last {
+				set(x, fill)
+			}
+		}
+		last = y
+	}
+}
+
+// dot is the bit of a dot within a braille cell.
+func dot(x, y int) rune {
+	return [4][2]rune{{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}[y][x]
+}

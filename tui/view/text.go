@@ -1,0 +1,161 @@
+package view
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Clean is s without escape sequences, control characters (but newlines) and format characters, among which are those that change
+// the direction of text. What would melt into its neighbours on the screen, such as a mark at the beginning, goes too.
+func Clean(s string) string {
+	if plain(s) {
+		return s
+	}
+	kept := strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case r == '\t':
+			return ' '
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
+			return -1
+		}
+		return r
+	}, ansi.Strip(strings.ToValidUTF8(s, "\uFFFD")))
+	lines := strings.Split(kept, "\n")
+	for i := range lines {
+		lines[i] = apart(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// apart is a line without the characters at its ends that make one with a border beside them: the columns of a line would not add up.
+func apart(s string) string {
+	const border = "│"
+	for s != "" {
+		_, n := utf8.DecodeRuneInString(s)
+		if ansi.StringWidth(s[:n]) > 0 && ansi.StringWidth(border+s) == 1+ansi.StringWidth(s) {
+			break
+		}
+		s = s[n:]
+	}
+	for s != "" && ansi.StringWidth(s+border) != 1+ansi.StringWidth(s) {
+		_, n := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-n]
+	}
+	return s
+}
+
+// plain reports whether s is printable ASCII.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// Line is Clean on one line.
+func Line(s string) string {
+	if plain(s) {
+		return s
+	}
+	return strings.Join(strings.FieldsFunc(Clean(s), func(r rune) bool { return r == '\n' }), " ")
+}
+
+// ASCII is s with what is beyond ASCII replaced, each column by one character.
+func ASCII(s string) string {
+	if isASCII(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r < utf8.RuneSelf:
+			b.WriteRune(r)
+		case strings.ContainsRune("“”„«»", r):
+			b.WriteByte('"')
+		case strings.ContainsRune("‘’‚", r):
+			b.WriteByte('\'')
+		case strings.ContainsRune("–—−", r):
+			b.WriteByte('-')
+		default:
+			b.WriteString(strings.Repeat("?", ansi.StringWidth(string(r))))
+		}
+	}
+	return b.String()
+}
+
+// isASCII reports whether s has no byte beyond ASCII.
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// Width is how many columns s takes, marks not counted.
+func Width(s string) int {
+	if plain(s) {
+		return len(s)
+	}
+	return ansi.StringWidth(s)
+}
+
+// Cut cuts s to width columns, with tail where it cuts.
+func Cut(s string, width int, tail string) string {
+	if Width(s) <= width {
+		return s
+	}
+	if width <= Width(tail) {
+		return ansi.Truncate(s, max(width, 0), "")
+	}
+	return ansi.Truncate(s, width, tail)
+}
+
+// CutLeft cuts s to width columns from its end, with head where it cuts.
+func CutLeft(s string, width int, head string) string {
+	if over := Width(s) - width; over > 0 {
+		return Cut(ansi.TruncateLeft(s, over+Width(head), head), width, "")
+	}
+	return s
+}
+
+// Fit is Cut, and filled with spaces up to width.
+func Fit(s string, width int, tail string) string {
+	s = Cut(s, width, tail)
+	return s + Spaces(width-Width(s))
+}
+
+// AlignRight is Fit with the spaces before s.
+func AlignRight(s string, width int, tail string) string {
+	s = Cut(s, width, tail)
+	return Spaces(width-Width(s)) + s
+}
+
+// Spaces are n spaces, none for less than 1.
+func Spaces(n int) string { return strings.Repeat(" ", max(n, 0)) }
+
+// Sides puts right at the end of a line of width columns that begins with left. Where both do not fit, left gives way, and right
+// where there is no room for any of left.
+func Sides(left, right string, width int, tail string) string {
+	room := width - Width(right)
+	if right != "" && room < 8 && Width(left) > room {
+		return Fit(left, width, tail)
+	}
+	return Fit(Fit(left, room, tail)+right, width, tail)
+}
+
+// Wrap breaks s into lines of at most width columns, at spaces where it can.
+func Wrap(s string, width int) []string {
+	if width < 1 {
+		return nil
+	}
+	return strings.Split(ansi.Wrap(s, width, ""), "\n")
+}

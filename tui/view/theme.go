@@ -1,0 +1,92 @@
+package view
+
+import "strings"
+
+// ThemeName is the name of a theme.
+type ThemeName string
+
+// The themes. Mono uses bold, dim, underline and reverse alone; Plain uses nothing at all, for text that is read by programs.
+const (
+	Dark  ThemeName = "dark"
+	Light ThemeName = "light"
+	Mono  ThemeName = "mono"
+	Plain ThemeName = "plain"
+)
+
+// ThemeNames returns the themes a user can choose.
+func ThemeNames() []ThemeName { return []ThemeName{Dark, Light, Mono} }
+
+// ColorDepth is how many colours a terminal has.
+type ColorDepth int
+
+// The depths. Colours that a terminal lacks are replaced by the nearest of the sixteen.
+const (
+	NoColor ColorDepth = iota
+	Colors16
+	Colors256
+)
+
+// Style is a list of SGR parameters, "" for none.
+type Style string
+
+const themeReset = "\x1b[0m"
+
+// On marks text with s. Marks within text stay.
+func (s Style) On(text string) string {
+	if s == "" || text == "" {
+		return text
+	}
+	begin := "\x1b[" + string(s) + "m"
+	if strings.Contains(text, themeReset) {
+		text = strings.ReplaceAll(text, themeReset, themeReset+begin)
+	}
+	return begin + text + themeReset
+}
+
+// Theme is how things are marked.
+type Theme struct {
+	Name   ThemeName
+	Depth  ColorDepth
+	Glyphs Glyphs
+
+	Bold, Dim                     Style
+	Accent, Good, Bad, Warn, Link Style
+	Select, Flash, Border, Focus  Style
+	Tab                           Style // of the screen that is shown
+}
+
+// NewTheme makes the theme of a name. Dark and Light become Mono where there is no colour.
+func NewTheme(name ThemeName, depth ColorDepth, ascii bool) Theme {
+	t := Theme{Name: name, Depth: depth, Glyphs: unicodeGlyphs()}
+	if ascii {
+		t.Glyphs = asciiGlyphs()
+	}
+	if name == Plain {
+		return t
+	}
+	t.Bold, t.Dim, t.Select, t.Flash, t.Focus, t.Tab = "1", "2", "7", "1", "1", "1;7"
+	t.Link, t.Accent = "4", "1"
+	if name == Mono || depth == NoColor {
+		return t
+	}
+	p := palette(name, depth == Colors256)
+	t.Accent, t.Good, t.Bad, t.Warn, t.Link = p.accent, p.good, p.bad, p.warn, p.accent
+	t.Border, t.Dim, t.Focus, t.Tab = p.faint, p.dim, "1;"+p.accent, "1;7;"+p.accent
+	return t
+}
+
+// colors are the hues of a theme.
+type colors struct{ accent, good, bad, warn, dim, faint Style }
+
+// palette are the hues for a background: on white, yellow and bright green cannot be read, on black dark blue cannot.
+func palette(name ThemeName, many bool) colors {
+	switch {
+	case name == Light && many:
+		return colors{"38;5;25", "38;5;28", "38;5;160", "38;5;130", "38;5;241", "38;5;247"}
+	case name == Light:
+		return colors{"34", "32", "31", "35", "90", "90"}
+	case many:
+		return colors{"38;5;81", "38;5;114", "38;5;210", "38;5;221", "38;5;246", "38;5;240"}
+	}
+	return colors{"36", "32", "31", "33", "2", "90"}
+}
