@@ -9,24 +9,23 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
-	"github.com/contextd/contextd/daemon/store/upkeep"
 	"github.com/contextd/contextd/daemon/web"
-	"github.com/contextd/contextd/daemon/web/briefs"
-	"github.com/contextd/contextd/daemon/web/operator"
 )
 
 // Backup says where and how often a daemon backs itself up.
 type Backup struct {
-	Dir   string        // "" means upkeep.BackupDir in the data directory
+	Dir   string        // "" means backup.BackupDir in the data directory
 	Every time.Duration // 0 means not at all
 	Keep  int           // how many backups stay; 0 means all
 }
 
 // openDatabases opens both databases, after a backup if that upgrades one of them.
 func (d *Daemon) openDatabases(ctx context.Context) error {
-	saved, err := upkeep.BeforeUpgrade(ctx, d.cfg.DataDir, d.cfg.Now())
+	saved, err := backup.BeforeUpgrade(ctx, d.cfg.DataDir, d.cfg.Now())
 	if err != nil {
 		return err
 	}
@@ -44,8 +43,8 @@ func (d *Daemon) openDatabases(ctx context.Context) error {
 
 // adminRoutes are the routes of the admin socket about briefs and about the databases.
 func (d *Daemon) adminRoutes() web.Routes {
-	routes := briefs.Routes(d.editor)
-	maps.Copy(routes, operator.DatabaseRoutes(upkeep.Directory{Path: d.cfg.DataDir, Now: d.cfg.Now}, d.cfg.Logger))
+	routes := admin.Routes(d.editor)
+	maps.Copy(routes, admin.DatabaseRoutes(backup.Directory{Path: d.cfg.DataDir, Now: d.cfg.Now}, d.cfg.Logger))
 	return routes
 }
 
@@ -57,14 +56,14 @@ func (d *Daemon) backupDir() string {
 	if d.cfg.Backup.Dir != "" {
 		return d.cfg.Backup.Dir
 	}
-	return filepath.Join(d.cfg.DataDir, upkeep.BackupDir)
+	return filepath.Join(d.cfg.DataDir, backup.BackupDir)
 }
 
 // BackUp makes a backup now, beside the schedule. Where the books in it do not agree, it is there nevertheless, and that is the error.
 func (d *Daemon) BackUp(ctx context.Context) error {
 	now := d.cfg.Now()
-	path, m, err := upkeep.SaveTo(d.backupDir(), now, d.cfg.Backup.Keep, func(w io.Writer) error {
-		_, err := upkeep.BackUp(ctx, d.cfg.DataDir, now, w)
+	path, m, err := backup.SaveTo(d.backupDir(), now, d.cfg.Backup.Keep, func(w io.Writer) error {
+		_, err := backup.BackUp(ctx, d.cfg.DataDir, now, w)
 		return err
 	})
 	if err != nil {
@@ -81,7 +80,7 @@ func (d *Daemon) BackUp(ctx context.Context) error {
 func (d *Daemon) backUpOnSchedule(ctx context.Context) {
 	failed := false
 	for {
-		newest, err := upkeep.Newest(d.backupDir())
+		newest, err := backup.Newest(d.backupDir())
 		if err != nil {
 			d.cfg.Logger.Error("backups could not be listed", "error", err)
 		}

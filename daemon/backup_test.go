@@ -16,11 +16,11 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/store"
-	"github.com/contextd/contextd/daemon/store/datadir"
-	"github.com/contextd/contextd/daemon/store/upkeep"
-	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
@@ -28,9 +28,9 @@ import (
 )
 
 // openDatabases opens dir as contextd backup does.
-func openDatabases(t *testing.T, dir string) *operator.Operator {
+func openDatabases(t *testing.T, dir string) *admin.Operator {
 	t.Helper()
-	o, err := operator.OpenDatabases(t.Context(), dir, upkeep.Directory{Path: dir, Now: time.Now})
+	o, err := admin.OpenDatabases(t.Context(), dir, backup.Directory{Path: dir, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func (b *busy) check(i int, c copied) {
 	d := daemontest.Open(b.t, at(dir), daemontest.On(b.chain))
 	d.Run(b.t)
 	defer d.Stop(b.t)
-	o, err := operator.Open(b.t.Context(), operator.Config{DataDir: dir})
+	o, err := admin.Open(b.t.Context(), admin.Config{DataDir: dir})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func restored(t *testing.T, archive []byte) string {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	if _, err := upkeep.Restore(t.Context(), bytes.NewReader(archive), dir, time.Now(), func(u upkeep.Unpacked) error {
+	if _, err := backup.Restore(t.Context(), bytes.NewReader(archive), dir, time.Now(), func(u backup.Unpacked) error {
 		if len(u.Problems) > 0 || u.States == 0 {
 			t.Errorf("%d states, %v", u.States, u.Problems)
 		}
@@ -287,7 +287,7 @@ func TestFailedBackups(t *testing.T) {
 		if job := jobOf(t, d, "backup"); job.Failures != job.Runs || !strings.Contains(job.Error, with) {
 			t.Errorf("the job stands at %+v", job)
 		}
-		newest, err := upkeep.Newest(to)
+		newest, err := backup.Newest(to)
 		if err != nil || !newest.Equal(d.Clock.Now()) {
 			t.Errorf("the newest backup is of %v, %v", newest, err)
 		}
@@ -295,7 +295,7 @@ func TestFailedBackups(t *testing.T) {
 			t.Errorf("the next backup is made in %v", wait)
 		}
 	}
-	stuck := filepath.Join(to, upkeep.Name(d.Clock.Now().Add(-day)))
+	stuck := filepath.Join(to, backup.Name(d.Clock.Now().Add(-day)))
 	if err := errors.Join(os.Mkdir(stuck, 0o700), os.WriteFile(filepath.Join(stuck, "x"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +336,7 @@ func TestUpgradeIsBackedUp(t *testing.T) {
 	for name, open := range map[string]func(dir string){
 		"daemon": func(dir string) { daemontest.Open(t, at(dir)).Stop(t) },
 		"operator": func(dir string) {
-			o, err := operator.Open(t.Context(), operator.Config{DataDir: dir, BeforeUpgrade: upkeep.BeforeUpgrade})
+			o, err := admin.Open(t.Context(), admin.Config{DataDir: dir, BeforeUpgrade: backup.BeforeUpgrade})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -369,7 +369,7 @@ func TestUpgradeIsBackedUp(t *testing.T) {
 			for range 2 { // the second time there is nothing to upgrade
 				open(dir)
 			}
-			made, err := os.ReadDir(filepath.Join(dir, upkeep.BackupDir))
+			made, err := os.ReadDir(filepath.Join(dir, backup.BackupDir))
 			if err != nil || len(made) != 1 || !strings.HasPrefix(made[0].Name(), "before-upgrade-") {
 				t.Errorf("there are %v, %v", made, err)
 			}

@@ -6,21 +6,20 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/brief"
-	"github.com/contextd/contextd/daemon/brief/editor"
 	"github.com/contextd/contextd/daemon/brief/llm"
+	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
-	"github.com/contextd/contextd/daemon/web/briefs"
-	"github.com/contextd/contextd/daemon/web/observe"
 )
 
 var (
-	_ llm.Ledger     = (*store.Store)(nil)
-	_ editor.Store   = (*store.Store)(nil)
-	_ editor.History = (*history.History)(nil)
+	_ llm.Ledger          = (*store.Store)(nil)
+	_ brief.EditorStore   = (*store.Store)(nil)
+	_ brief.EditorHistory = (*history.History)(nil)
 )
 
 // Briefs says how briefs are written.
@@ -44,13 +43,13 @@ func BriefRoutes(cfg Config) func(ctx context.Context, s *store.Store) (web.Rout
 		if err != nil {
 			return nil, nil, errors.Join(err, h.Close())
 		}
-		return briefs.Routes(e), func() error { e.Close(); return h.Close() }, nil
+		return admin.Routes(e), func() error { e.Close(); return h.Close() }, nil
 	}
 }
 
 // newEditor makes the editor that writes as cfg says and tells m, unless that is nil.
-func newEditor(ctx context.Context, cfg Config, s *store.Store, h *history.History, m *observe.Metrics) (*editor.Editor, error) {
-	settings := editor.Config{Packs: cfg.packIDs(), Store: s, History: h, TextWithin: cfg.Briefs.TextWithin, Now: cfg.Now, Logger: cfg.Logger}
+func newEditor(ctx context.Context, cfg Config, s *store.Store, h *history.History, m *metrics.Metrics) (*brief.Editor, error) {
+	settings := brief.EditorConfig{Packs: cfg.packIDs(), Store: s, History: h, TextWithin: cfg.Briefs.TextWithin, Now: cfg.Now, Logger: cfg.Logger}
 	if m != nil {
 		settings.Refused = m.Refused
 	}
@@ -66,5 +65,5 @@ func newEditor(ctx context.Context, cfg Config, s *store.Store, h *history.Histo
 		}
 		settings.Models, settings.Limit = []brief.Writer{w}, model.Limit
 	}
-	return editor.New(ctx, settings), nil
+	return brief.NewEditor(ctx, settings), nil
 }

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/brief/llm"
 	"github.com/contextd/contextd/daemon/daemontest"
-	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -113,7 +113,7 @@ func TestBriefByAModel(t *testing.T) {
 	if b, err := c.Brief(t.Context(), ""); err != nil || strings.Contains(b.Brief, "9.99") || len(b.Brief) < 500 {
 		t.Fatalf("brief %+v, %v", b, err)
 	}
-	o, err := operator.Open(t.Context(), operator.Config{DataDir: d.Config.DataDir})
+	o, err := admin.Open(t.Context(), admin.Config{DataDir: d.Config.DataDir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,7 @@ import (
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/store"
-	"github.com/contextd/contextd/daemon/web/console"
-	"github.com/contextd/contextd/daemon/web/listen"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -25,14 +24,14 @@ var (
 	_ account.PromptStore    = (*store.Store)(nil)
 	_ account.Mailer         = (*mail.Outbox)(nil)
 	_ account.Mailer         = (*mail.SMTP)(nil)
-	_ console.Books          = (*billing.Books)(nil)
+	_ web.Books              = (*billing.Books)(nil)
 )
 
 // OutboxDir is the name, in the data directory, of the directory for mail where no SMTP server is configured.
 const OutboxDir = "outbox"
 
 // openConsole makes what owners sign in to.
-func (d *Daemon) openConsole(packs []string, public *url.URL) (_ *console.Console, err error) {
+func (d *Daemon) openConsole(packs []string, public *url.URL) (_ *web.Console, err error) {
 	var mailer account.Mailer = &mail.Outbox{Dir: filepath.Join(d.cfg.DataDir, OutboxDir), Now: d.cfg.Now, Logger: d.cfg.Logger}
 	if d.cfg.SMTP != nil {
 		smtp := *d.cfg.SMTP
@@ -46,11 +45,11 @@ func (d *Daemon) openConsole(packs []string, public *url.URL) (_ *console.Consol
 		Challenges: d.store, Sessions: d.store, Mailer: mailer, PublicURL: public, ChainID: d.cfg.chainID(),
 		Recover: chain.Recover, Checksum: chain.Checksum, NewID: uuid.NewString, Now: d.cfg.Now,
 	})
-	var sale *console.Sale
+	var sale *web.Sale
 	if d.counter != nil {
-		sale = &console.Sale{Counter: d.counter, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury}
+		sale = &web.Sale{Counter: d.counter, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury}
 	}
-	return console.New(console.Config{
+	return web.NewConsole(web.ConsoleConfig{
 		Sale:   sale,
 		SignIn: signIn, Keys: d.keys, Books: d.books, Prompts: &account.Prompts{Store: d.store, Now: d.cfg.Now}, Packs: packs,
 		PublicURL: public, TrustedProxies: d.proxies, Limits: d.cfg.Limits, Now: d.cfg.Now,
@@ -63,7 +62,7 @@ func (d *Daemon) publicURL() (*url.URL, error) {
 	if text == "" {
 		text = d.URL()
 	}
-	if _, unix := listen.UnixPath(text); unix {
+	if _, unix := web.UnixPath(text); unix {
 		return nil, noPublicURL(d.listener.Addr().String())
 	}
 	return ParsePublicURL(text)

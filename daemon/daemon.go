@@ -20,28 +20,23 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/brief/editor"
+	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/chain"
+	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/mcp"
+	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/store"
-	"github.com/contextd/contextd/daemon/store/datadir"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
-	"github.com/contextd/contextd/daemon/web/console"
-	"github.com/contextd/contextd/daemon/web/hook"
-	"github.com/contextd/contextd/daemon/web/job"
-	"github.com/contextd/contextd/daemon/web/listen"
-	"github.com/contextd/contextd/daemon/web/observe"
-	"github.com/contextd/contextd/daemon/web/openapi"
-	"github.com/contextd/contextd/daemon/web/peer"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
@@ -68,9 +63,9 @@ type Config struct {
 	DataDir string // required
 	Listen  string // host:port, or unix:/path; "" means api.DefaultListen; port 0 takes a free one
 
-	Listener net.Listener         // handed over by who started the process, in place of Listen; nil means none. Open takes it over
-	TLS      *listen.Certificates // nil means plain HTTP; its clock, log and cache are set by Open
-	Drain    time.Duration        // at a stop, for which calls are still taken while Ready already fails
+	Listener net.Listener      // handed over by who started the process, in place of Listen; nil means none. Open takes it over
+	TLS      *web.Certificates // nil means plain HTTP; its clock, log and cache are set by Open
+	Drain    time.Duration     // at a stop, for which calls are still taken while Ready already fails
 
 	PublicURL      string           // where users reach the daemon; "" means where it listens
 	TrustedProxies []netip.Prefix   // whose X-Forwarded-For is believed
@@ -78,10 +73,10 @@ type Config struct {
 	Chain          *Chain           // nil means that calls are paid with keys alone
 	SMTP           *mail.SMTPConfig // where mail goes out; nil means into files of OutboxDir
 
-	Plans     billing.Plans  // what tiers allow; nil means billing.DefaultPlans
-	FreeCalls int            // per key without credits and 24 hours; 0 means api.FreeCallsPerDay
-	MaxKeys   int            // active keys per owner; 0 means api.MaxActiveKeys
-	Limits    console.Limits // of requests to the console
+	Plans     billing.Plans     // what tiers allow; nil means billing.DefaultPlans
+	FreeCalls int               // per key without credits and 24 hours; 0 means api.FreeCallsPerDay
+	MaxKeys   int               // active keys per owner; 0 means api.MaxActiveKeys
+	Limits    web.ConsoleLimits // of requests to the console
 	MCP       MCP
 
 	AdminListen string // address of metrics and profiles; "" means none, port 0 takes a free one
@@ -100,9 +95,9 @@ type Config struct {
 	Transport http.RoundTripper // to the sources; nil means the real network
 	Recording Recording         // recorded sources in place of real ones; nil means none
 
-	Reload func(ctx context.Context) (web.AdminReloadResponse, error) // called when the operator asks for it; nil where there are no settings to read
-	Now    func() time.Time                                           // nil means time.Now
-	Logger *slog.Logger                                               // nil means slog.Default
+	Reload func(ctx context.Context) (admin.AdminReloadResponse, error) // called when the operator asks for it; nil where there are no settings to read
+	Now    func() time.Time                                             // nil means time.Now
+	Logger *slog.Logger                                                 // nil means slog.Default
 }
 
 // Recording is recorded source data that is played back; *replay.Recording is one.
@@ -118,7 +113,7 @@ type Daemon struct {
 	lock      *os.File
 	store     *store.Store
 	history   *history.History
-	editor    *editor.Editor
+	editor    *brief.Editor
 	keys      *account.Keys
 	meter     *billing.Meter
 	books     *billing.Books
@@ -129,14 +124,14 @@ type Daemon struct {
 	demoChain *devchain.Chain // of a demo alone
 	pipelines map[string]*pipeline.Pipeline
 	feed      *feed.Feed
-	metrics   *observe.Metrics
-	jobs      *job.Board
+	metrics   *metrics.Metrics
+	jobs      *Board
 	web       *web.Server
 	gate      *gate.Gate
-	console   *console.Console
-	proxies   *peer.Proxies
+	console   *web.Console
+	proxies   *web.Proxies
 	mcp       *mcp.Server
-	tls       *listen.TLS  // nil with plain HTTP
+	tls       *web.TLS     // nil with plain HTTP
 	listener  net.Listener // of public
 	public    *endpoint
 	admin     *endpoint
@@ -159,7 +154,7 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 	if err := cfg.Check(); err != nil { // before anything is opened, and perhaps upgraded
 		return nil, err
 	}
-	d := &Daemon{cfg: cfg, pipelines: map[string]*pipeline.Pipeline{}, metrics: observe.New(cfg.Now), jobs: &job.Board{Now: cfg.Now, Logger: cfg.Logger}}
+	d := &Daemon{cfg: cfg, pipelines: map[string]*pipeline.Pipeline{}, metrics: metrics.New(cfg.Now), jobs: &Board{Now: cfg.Now, Logger: cfg.Logger}}
 	for _, step := range []func(context.Context) error{d.openStore, d.openPublic, d.openChain, d.openPacks, d.openEndpoints, d.openWatch} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, d.Close())
@@ -260,11 +255,11 @@ func (cfg Config) packIDs() (ids []string) {
 }
 
 // moreRoutes are the routes of the console and of the description, and those for a scheduler outside.
-func (d *Daemon) moreRoutes(owners *console.Console) web.Routes {
+func (d *Daemon) moreRoutes(owners *web.Console) web.Routes {
 	routes := owners.Routes()
-	maps.Copy(routes, openapi.Routes())
+	maps.Copy(routes, web.DescriptionRoutes())
 	if d.cfg.JobsKey != nil {
-		maps.Copy(routes, hook.Routes(hook.Config{Key: d.cfg.JobsKey, Start: d.jobs.Start, Now: d.cfg.Now}))
+		maps.Copy(routes, web.HookRoutes(web.HookConfig{Key: d.cfg.JobsKey, Start: d.jobs.Start, Now: d.cfg.Now}))
 	}
 	return routes
 }
@@ -286,7 +281,7 @@ func (c Config) Check() error {
 	if err := checkSources(c.packs(), c.Disabled); err != nil {
 		return err
 	}
-	if _, unix := listen.UnixPath(c.Listen); unix && c.Listener == nil && c.PublicURL == "" {
+	if _, unix := web.UnixPath(c.Listen); unix && c.Listener == nil && c.PublicURL == "" {
 		return noPublicURL(c.Listen)
 	}
 	if c.Chain != nil {
@@ -327,8 +322,8 @@ func (d *Daemon) openEndpoints(context.Context) error {
 	if err != nil {
 		return err
 	}
-	admin := web.NewAdmin(web.AdminConfig{Keys: d.keys, Books: d.books, Till: d.till(),
-		Jobs: &web.Jobs{List: d.Jobs, Run: d.RunJob}, Reload: d.cfg.Reload, Alive: d.Alive, More: d.adminRoutes(), Logger: d.cfg.Logger})
+	admin := admin.NewAdmin(admin.AdminConfig{Keys: d.keys, Books: d.books, Till: d.till(),
+		Jobs: &admin.Jobs{List: d.Jobs, Run: d.RunJob}, Reload: d.cfg.Reload, Alive: d.Alive, More: d.adminRoutes(), Logger: d.cfg.Logger})
 	d.admin = newEndpoint(l, admin, d.cfg.Logger)
 	d.admin.server.WriteTimeout = 0 // a refresh may take a minute, a backup longer; only the operator's user is here
 	return nil

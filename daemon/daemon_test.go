@@ -21,8 +21,8 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/store"
-	"github.com/contextd/contextd/daemon/store/datadir"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/store/sqlite"
 	"github.com/contextd/contextd/sdk"

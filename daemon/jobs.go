@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/pipeline"
-	"github.com/contextd/contextd/daemon/web"
-	"github.com/contextd/contextd/daemon/web/observe"
 )
 
 // How often the jobs run that have no schedule of their own.
@@ -21,7 +21,7 @@ const (
 )
 
 // Jobs says how the daemon's jobs stand.
-func (d *Daemon) Jobs() []web.AdminJob { return d.jobs.List() }
+func (d *Daemon) Jobs() []admin.AdminJob { return d.jobs.List() }
 
 // RunJob runs a job now, beside the schedule, and returns when it has ended.
 func (d *Daemon) RunJob(ctx context.Context, name string) error { return d.jobs.Run(ctx, name) }
@@ -52,10 +52,10 @@ func (d *Daemon) expire(ctx context.Context) error {
 }
 
 // jobReadings is how the jobs stand, for the metrics.
-func (d *Daemon) jobReadings() map[string]observe.Job {
-	list := map[string]observe.Job{}
+func (d *Daemon) jobReadings() map[string]metrics.Job {
+	list := map[string]metrics.Job{}
 	for _, one := range d.Jobs() {
-		r := observe.Job{Failures: one.Failures}
+		r := metrics.Job{Failures: one.Failures}
 		if one.SucceededAt != nil {
 			r.Succeeded = *one.SucceededAt
 		}

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
-	"github.com/contextd/contextd/daemon/store/datadir"
+	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/web"
-	"github.com/contextd/contextd/daemon/web/hook"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -40,7 +40,7 @@ func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // jobOf is how the job of a name stands.
-func jobOf(t *testing.T, d *daemontest.Daemon, name string) web.AdminJob {
+func jobOf(t *testing.T, d *daemontest.Daemon, name string) admin.AdminJob {
 	t.Helper()
 	for _, j := range d.Jobs() {
 		if j.Name == name {
@@ -48,7 +48,7 @@ func jobOf(t *testing.T, d *daemontest.Daemon, name string) web.AdminJob {
 		}
 	}
 	t.Fatalf("there is no job %s", name)
-	return web.AdminJob{}
+	return admin.AdminJob{}
 }
 
 // until waits for something that happens in the background.
@@ -68,7 +68,7 @@ func TestJobsNeverTwice(t *testing.T) {
 	t.Parallel()
 	gate := &slow{gate: make(chan struct{})}
 	close(gate.gate)
-	key := []byte(strings.Repeat("k", hook.MinKey))
+	key := []byte(strings.Repeat("k", web.MinJobsKey))
 	d := daemontest.Start(t, func(c *daemon.Config) {
 		gate.Recording, c.JobsKey = c.Recording, key
 		c.Recording = gate
@@ -137,7 +137,7 @@ func start(t *testing.T, d *daemontest.Daemon, key []byte, name string) int {
 		t.Fatal(err)
 	}
 	r.Header.Set(api.HeaderJobTimestamp, fmt.Sprint(now.Unix()))
-	r.Header.Set(api.HeaderJobSignature, hook.Sign(key, now, r.Method, path, nil))
+	r.Header.Set(api.HeaderJobSignature, web.SignHook(key, now, r.Method, path, nil))
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)

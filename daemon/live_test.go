@@ -20,17 +20,16 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
-	"github.com/contextd/contextd/daemon/web/console"
-	"github.com/contextd/contextd/daemon/web/listen"
-	"github.com/contextd/contextd/daemon/web/operator"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // testCertificate is the files of a certificate for 127.0.0.1 (that of httptest), and who trusts it.
-func testCertificate(t *testing.T) (listen.Certificates, *x509.CertPool) {
+func testCertificate(t *testing.T) (web.Certificates, *x509.CertPool) {
 	t.Helper()
 	s := httptest.NewTLSServer(nil)
 	defer s.Close()
@@ -39,7 +38,7 @@ func testCertificate(t *testing.T) (listen.Certificates, *x509.CertPool) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	c := listen.Certificates{CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}
+	c := web.Certificates{CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}
 	for path, block := range map[string]*pem.Block{c.CertFile: {Type: "CERTIFICATE", Bytes: s.Certificate().Raw}, c.KeyFile: {Type: "PRIVATE KEY", Bytes: key}} {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
@@ -142,7 +141,7 @@ func TestSocket(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s")
 	at := func(c *daemon.Config) {
-		c.Listen, c.PublicURL, c.Limits = "unix:"+path, "https://context.example.org", console.Limits{SignIns: 1}
+		c.Listen, c.PublicURL, c.Limits = "unix:"+path, "https://context.example.org", web.ConsoleLimits{SignIns: 1}
 	}
 	d := daemontest.Start(t, at)
 	if d.URL() != "unix:"+path {
@@ -185,7 +184,7 @@ func TestSocket(t *testing.T) {
 // TestApply changes what can change while the daemon runs, all of it or nothing.
 func TestApply(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, func(c *daemon.Config) { c.Limits = console.Limits{SignIns: 1} })
+	d := daemontest.Start(t, func(c *daemon.Config) { c.Limits = web.ConsoleLimits{SignIns: 1} })
 	key := d.Key(t, api.TierFree)
 	c := client(t, d, key)
 	try := func(from string) int {
@@ -210,7 +209,7 @@ func TestApply(t *testing.T) {
 	plans[api.TierFree] = billing.Plan{Snapshot: plans[api.TierPro].Snapshot}
 	live := daemon.Live{
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Plans: plans, FreeCalls: 2,
-		Limits: console.Limits{SignIns: 1}, Disabled: []string{"kraken-ticker"},
+		Limits: web.ConsoleLimits{SignIns: 1}, Disabled: []string{"kraken-ticker"},
 	}
 	wrong := live
 	wrong.Disabled = []string{"kraken-ticker", "no-such-source"}
@@ -254,7 +253,7 @@ func TestApply(t *testing.T) {
 func TestAlive(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t)
-	if err := operator.Alive(t.Context(), d.Config.DataDir); err != nil {
+	if err := admin.Alive(t.Context(), d.Config.DataDir); err != nil {
 		t.Error(err)
 	}
 	db, err := sql.Open("sqlite3", filepath.Join(d.Config.DataDir, store.File))
@@ -268,17 +267,17 @@ func TestAlive(t *testing.T) {
 	}
 	impatient, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if err := operator.Alive(impatient, d.Config.DataDir); err == nil {
+	if err := admin.Alive(impatient, d.Config.DataDir); err == nil {
 		t.Error("a daemon that cannot write is alive")
 	}
 	if _, err := db.ExecContext(t.Context(), "ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}
-	if err := operator.Alive(t.Context(), d.Config.DataDir); err != nil {
+	if err := admin.Alive(t.Context(), d.Config.DataDir); err != nil {
 		t.Error(err)
 	}
 	d.Stop(t)
-	if err := operator.Alive(t.Context(), d.Config.DataDir); err == nil {
+	if err := admin.Alive(t.Context(), d.Config.DataDir); err == nil {
 		t.Error("a daemon that is gone is alive")
 	}
 }

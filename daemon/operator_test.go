@@ -6,17 +6,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
-	"github.com/contextd/contextd/daemon/web"
-	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // operator opens dir as the operator does.
-func openOperator(t *testing.T, dir string) *operator.Operator {
+func openOperator(t *testing.T, dir string) *admin.Operator {
 	t.Helper()
-	o, err := operator.Open(t.Context(), operator.Config{DataDir: dir, Now: daemontest.NewClock().Now})
+	o, err := admin.Open(t.Context(), admin.Config{DataDir: dir, Now: daemontest.NewClock().Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,8 +23,8 @@ func openOperator(t *testing.T, dir string) *operator.Operator {
 }
 
 // ask is a request for a key.
-func ask(name string, tier api.Tier) web.AdminKeyRequest {
-	return web.AdminKeyRequest{CreateKeyRequest: api.CreateKeyRequest{Name: name}, Tier: tier}
+func ask(name string, tier api.Tier) admin.AdminKeyRequest {
+	return admin.AdminKeyRequest{CreateKeyRequest: api.CreateKeyRequest{Name: name}, Tier: tier}
 }
 
 func TestOperatorWhileTheDaemonRunsOrNot(t *testing.T) {
@@ -83,7 +82,7 @@ func TestOperatorWhileTheDaemonRunsOrNot(t *testing.T) {
 }
 
 // revokeAndCall revokes a key, again with the same answer, and sees it refused by the very next call.
-func revokeAndCall(t *testing.T, o *operator.Operator, d *daemontest.Daemon, key api.IssuedKey) {
+func revokeAndCall(t *testing.T, o *admin.Operator, d *daemontest.Daemon, key api.IssuedKey) {
 	t.Helper()
 	done, err := o.RevokeKey(t.Context(), key.KeyID)
 	if err != nil || !done.OK {

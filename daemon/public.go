@@ -8,9 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/web/console"
-	"github.com/contextd/contextd/daemon/web/listen"
-	"github.com/contextd/contextd/daemon/web/peer"
+	"github.com/contextd/contextd/daemon/web"
 )
 
 // acmeDir is the name, in the data directory, of the directory of certificates by ACME and their keys.
@@ -18,9 +16,9 @@ const acmeDir = "acme"
 
 // openPublic begins to listen on the public address, and reads the certificate.
 func (d *Daemon) openPublic(context.Context) (err error) {
-	d.proxies = peer.NewProxies(d.cfg.TrustedProxies)
+	d.proxies = web.NewProxies(d.cfg.TrustedProxies)
 	if d.listener = d.cfg.Listener; d.listener == nil {
-		if d.listener, err = listen.Listen(d.cfg.Listen); err != nil {
+		if d.listener, err = web.Listen(d.cfg.Listen); err != nil {
 			return err
 		}
 	}
@@ -66,9 +64,9 @@ type Live struct {
 	Plans          billing.Plans
 	FreeCalls      int
 	MaxKeys        int
-	Limits         console.Limits
+	Limits         web.ConsoleLimits
 	Disabled       []string
-	TLS            *listen.Certificates // read again where the files have the names that the daemon was opened with
+	TLS            *web.Certificates // read again where the files have the names that the daemon was opened with
 }
 
 // Live is the part of cfg that Apply takes.

@@ -6,15 +6,15 @@ import (
 	"net"
 	"time"
 
+	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/pipeline"
-	"github.com/contextd/contextd/daemon/web/observe"
 )
 
-var _ pipeline.Observer = (*observe.Metrics)(nil)
+var _ pipeline.Observer = (*metrics.Metrics)(nil)
 
 // openWatch lets the metrics read what they are not told, and begins to listen on the address that shows them.
 func (d *Daemon) openWatch(ctx context.Context) error {
-	readings := observe.Readings{Ages: d.ages, Streams: d.streams, Logs: d.logs, Busy: d.busy, Jobs: d.jobReadings, Ready: d.Ready, Sessions: d.mcp.Sessions, Deposits: d.store.CountDeposits}
+	readings := metrics.Readings{Ages: d.ages, Streams: d.streams, Logs: d.logs, Busy: d.busy, Jobs: d.jobReadings, Ready: d.Ready, Sessions: d.mcp.Sessions, Deposits: d.store.CountDeposits}
 	if d.counter != nil {
 		readings.Chain = func() (newest, looked uint64, ok bool) {
 			newest, looked = d.counter.Progress()
@@ -57,9 +57,9 @@ func (d *Daemon) ages() map[string]time.Duration {
 }
 
 // streams counts streams.
-func (d *Daemon) streams() observe.Streams {
+func (d *Daemon) streams() metrics.Streams {
 	s := d.web.Stats()
-	return observe.Streams{Open: s.Open.Load(), Opened: s.Opened.Load(), Dropped: s.Dropped.Load(), Stalled: s.Stalled.Load()}
+	return metrics.Streams{Open: s.Open.Load(), Opened: s.Opened.Load(), Dropped: s.Dropped.Load(), Stalled: s.Stalled.Load()}
 }
 
 // logs are the sizes of the write-ahead logs.

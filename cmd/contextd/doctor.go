@@ -16,9 +16,9 @@ import (
 	"github.com/contextd/contextd/cmd/contextd/cli"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/chain"
-	"github.com/contextd/contextd/daemon/web/doctor"
-	"github.com/contextd/contextd/daemon/web/listen"
-	"github.com/contextd/contextd/daemon/web/observe"
+	"github.com/contextd/contextd/daemon/doctor"
+	"github.com/contextd/contextd/daemon/metrics"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -125,11 +125,11 @@ func newHealthcheck(s *settings) *cobra.Command {
 
 // healthy asks the daemon that listens where cfg says.
 func healthy(ctx context.Context, cfg config, path string) error {
-	if err := listen.Check(cfg.Listen); err != nil {
+	if err := web.CheckListen(cfg.Listen); err != nil {
 		return cli.Usage("listen: %w", err)
 	}
 	network, address := "tcp", cfg.Listen
-	if socket, ok := listen.UnixPath(cfg.Listen); ok {
+	if socket, ok := web.UnixPath(cfg.Listen); ok {
 		network, address = "unix", socket
 	} else if host, port, _ := net.SplitHostPort(cfg.Listen); host == "" || net.ParseIP(host).IsUnspecified() {
 		address = net.JoinHostPort("127.0.0.1", port)
@@ -176,6 +176,6 @@ func newMonitoring() *cobra.Command {
 			return err
 		}}
 	}
-	cli.AddGroup(c, printing("dashboard", "Print a dashboard to import into Grafana", observe.Dashboard), printing("alerts", "Print rules to load into Prometheus", observe.Alerts))
+	cli.AddGroup(c, printing("dashboard", "Print a dashboard to import into Grafana", metrics.Dashboard), printing("alerts", "Print rules to load into Prometheus", metrics.Alerts))
 	return c
 }

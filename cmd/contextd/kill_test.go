@@ -14,11 +14,10 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
-	"github.com/contextd/contextd/daemon/web"
-	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -122,7 +121,7 @@ func checkHistory(t *testing.T, dir string, seen map[int64][]byte) {
 	if err != nil || saved.Damaged > 0 {
 		t.Errorf("open pack: %v, %d damaged", err, saved.Damaged)
 	}
-	keys, err := operator.Open(t.Context(), operator.Config{DataDir: dir})
+	keys, err := admin.Open(t.Context(), admin.Config{DataDir: dir})
 	if err != nil {
 		t.Fatalf("the lock outlived the program: %v", err)
 	}
@@ -170,15 +169,15 @@ func TestKillUnderLoad(t *testing.T) {
 // issueWithCredits makes a key without a bound in dir and gives it credits, as the operator does.
 func issueWithCredits(t *testing.T, dir, name string, credits int64) string {
 	t.Helper()
-	o, err := operator.Open(t.Context(), operator.Config{DataDir: dir})
+	o, err := admin.Open(t.Context(), admin.Config{DataDir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	issued, err := o.IssueKey(t.Context(), web.AdminKeyRequest{CreateKeyRequest: api.CreateKeyRequest{Name: name}, Tier: api.TierEnterprise})
+	issued, err := o.IssueKey(t.Context(), admin.AdminKeyRequest{CreateKeyRequest: api.CreateKeyRequest{Name: name}, Tier: api.TierEnterprise})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := web.AdminMoveRequest{Kind: billing.KindGrant, Amount: credits, Reason: "load"}
+	ask := admin.AdminMoveRequest{Kind: billing.KindGrant, Amount: credits, Reason: "load"}
 	if _, err := o.MoveCredits(t.Context(), issued.KeyID, ask); err != nil {
 		t.Fatal(err)
 	}

@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/backup"
+	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/store"
-	"github.com/contextd/contextd/daemon/store/datadir"
 	"github.com/contextd/contextd/daemon/store/history"
-	"github.com/contextd/contextd/daemon/store/upkeep"
-	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -81,7 +81,7 @@ func makeSide(t *testing.T, dir, side string) {
 func sideOf(t *testing.T, dir string) string {
 	t.Helper()
 	defer lockSoon(t, dir).Close()
-	if r, err := upkeep.Verify(t.Context(), dir); err != nil || len(r.Problems) > 0 || r.States != 20 {
+	if r, err := backup.Verify(t.Context(), dir); err != nil || len(r.Problems) > 0 || r.States != 20 {
 		t.Fatalf("after a kill: %+v, %v", r, err)
 	}
 	s, err := store.OpenRead(t.Context(), dir)
@@ -211,7 +211,7 @@ func TestKillWhileBackingUp(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 			for {
-				o, err := operator.OpenDatabases(t.Context(), dir, upkeep.Directory{Path: dir, Now: time.Now})
+				o, err := admin.OpenDatabases(t.Context(), dir, backup.Directory{Path: dir, Now: time.Now})
 				if err != nil {
 					t.Error(err)
 					return
@@ -220,7 +220,7 @@ func TestKillWhileBackingUp(t *testing.T) {
 					_ = o.Close()
 					return
 				}
-				_, _, err = upkeep.SaveTo(to, time.Now(), 0, func(w io.Writer) error { return o.Backup(t.Context(), w) })
+				_, _, err = backup.SaveTo(to, time.Now(), 0, func(w io.Writer) error { return o.Backup(t.Context(), w) })
 				_ = o.Close()
 				if err != nil {
 					cut++

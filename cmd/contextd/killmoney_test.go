@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon"
-	"github.com/contextd/contextd/daemon/web/operator"
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/wallet"
@@ -171,7 +171,7 @@ func TestKillWhileMoneyMoves(t *testing.T) {
 			t.Errorf("%+v, %v", d, err)
 		}
 	}
-	o, err := operator.Open(t.Context(), operator.Config{DataDir: b.dir})
+	o, err := admin.Open(t.Context(), admin.Config{DataDir: b.dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/contextd/contextd/cmd/contextd/data"
 	"github.com/contextd/contextd/cmd/contextd/setting"
 	"github.com/contextd/contextd/cmd/contextd/systemd"
-	"github.com/contextd/contextd/daemon/store/datadir"
+	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/sdk/api"
 )

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/daemon/web/openapi"
+	"github.com/contextd/contextd/daemon/web"
 )
 
 // newOpenAPI makes the command that prints the description of the HTTP API.
@@ -14,9 +14,9 @@ func newOpenAPI() *cobra.Command {
 		Long:    "Print the description of the HTTP API, as the daemon serves it at /api/openapi and /api/openapi.yaml.",
 		Example: "  contextd openapi > openapi.json\n  contextd openapi --yaml > openapi.yaml",
 		RunE: func(c *cobra.Command, _ []string) error {
-			text := openapi.JSON()
+			text := web.DescriptionJSON()
 			if asYAML {
-				text = openapi.YAML()
+				text = web.DescriptionYAML()
 			}
 			_, err := c.OutOrStdout().Write(text)
 			return err

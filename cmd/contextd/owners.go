@@ -14,7 +14,7 @@ import (
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/mail"
-	"github.com/contextd/contextd/daemon/web/console"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -66,7 +66,7 @@ func parseSpan(text string) (time.Duration, error) {
 // apply puts c into d, with secrets read from their files. What is wrong with c is a usageError.
 func (c ownerConfig) apply(d *daemon.Config) error {
 	d.PublicURL, d.ChainID, d.FreeCalls, d.MaxKeys = c.PublicURL, c.Chain.ID, c.Limits.FreeCalls, c.Limits.ActiveKeys
-	d.Limits = console.Limits{SignIns: c.Limits.SignIns, Mails: c.Limits.Mails, Requests: c.Limits.Requests}
+	d.Limits = web.ConsoleLimits{SignIns: c.Limits.SignIns, Mails: c.Limits.Mails, Requests: c.Limits.Requests}
 	if c.PublicURL != "" {
 		if _, err := daemon.ParsePublicURL(c.PublicURL); err != nil {
 			return cli.Usage("public_url: %w", err)

@@ -15,8 +15,7 @@ import (
 	"github.com/contextd/contextd/cmd/contextd/setting"
 	"github.com/contextd/contextd/cmd/contextd/systemd"
 	"github.com/contextd/contextd/daemon"
-	"github.com/contextd/contextd/daemon/web"
-	"github.com/contextd/contextd/daemon/web/operator"
+	"github.com/contextd/contextd/daemon/admin"
 )
 
 // reloader runs a daemon and reads its settings again when it is told to.
@@ -69,7 +68,7 @@ func (r *reloader) run(ctx context.Context, hangUps <-chan os.Signal) error {
 	watched, unwatch := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	all.Go(func() {
-		r.systemd.Supervise(watched, func(ctx context.Context) error { return operator.Alive(ctx, r.cfg.DataDir) })
+		r.systemd.Supervise(watched, func(ctx context.Context) error { return admin.Alive(ctx, r.cfg.DataDir) })
 	})
 	all.Go(func() {
 		for {
@@ -88,7 +87,7 @@ func (r *reloader) run(ctx context.Context, hangUps <-chan os.Signal) error {
 }
 
 // reload reads the settings again and puts in effect what can change now. Where something is wrong with them, all stay as they were.
-func (r *reloader) reload(context.Context) (done web.AdminReloadResponse, err error) {
+func (r *reloader) reload(context.Context) (done admin.AdminReloadResponse, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.systemd.Reloading()
@@ -115,8 +114,8 @@ func (r *reloader) reload(context.Context) (done web.AdminReloadResponse, err er
 }
 
 // changes notes the values that are in use now, and says which are others than before. The caller holds mu.
-func (r *reloader) changes(now map[string]value) web.AdminReloadResponse {
-	done := web.AdminReloadResponse{Changed: []string{}, Restart: []string{}}
+func (r *reloader) changes(now map[string]value) admin.AdminReloadResponse {
+	done := admin.AdminReloadResponse{Changed: []string{}, Restart: []string{}}
 	sameFiles := r.inUse[certFile].text == now[certFile].text && r.inUse[certKeyFile].text == now[certKeyFile].text
 	for _, s := range setting.Table() {
 		was, is := r.inUse[s.Key], now[s.Key]
@@ -159,7 +158,7 @@ func newReload(s *settings) *cobra.Command {
 			"with them, all stay as they were. Log level, limits, tiers, switched-off sources, trusted proxies and the certificate\n" +
 			"change at once; others need a restart, and are named.",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return s.operate(c, func(o *operator.Operator) error {
+			return s.operate(c, func(o *admin.Operator) error {
 				done, err := o.Reload(c.Context())
 				if err != nil {
 					return err

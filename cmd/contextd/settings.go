@@ -26,10 +26,9 @@ import (
 	"github.com/contextd/contextd/cmd/contextd/data"
 	"github.com/contextd/contextd/cmd/contextd/setting"
 	"github.com/contextd/contextd/daemon"
-	"github.com/contextd/contextd/daemon/store/upkeep"
-	"github.com/contextd/contextd/daemon/web/hook"
-	"github.com/contextd/contextd/daemon/web/listen"
-	"github.com/contextd/contextd/daemon/web/operator"
+	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/backup"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -226,7 +225,7 @@ func (c config) check() error {
 	if c.DataDir == "" {
 		return cli.Usage("no data directory: there is no home, so name one with --data-dir")
 	}
-	if err := listen.Check(c.Listen); err != nil {
+	if err := web.CheckListen(c.Listen); err != nil {
 		return cli.Usage("listen: %w", err)
 	}
 	if _, err := c.level(); err != nil {
@@ -289,15 +288,15 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 		if err != nil {
 			return daemon.Config{}, fmt.Errorf("read jobs.key_file: %w", err)
 		}
-		if d.JobsKey = bytes.TrimSpace(key); len(d.JobsKey) < hook.MinKey {
-			return daemon.Config{}, cli.Usage("the key in jobs.key_file has %d bytes, fewer than %d: make one with openssl rand -hex 32", len(d.JobsKey), hook.MinKey)
+		if d.JobsKey = bytes.TrimSpace(key); len(d.JobsKey) < web.MinJobsKey {
+			return daemon.Config{}, cli.Usage("the key in jobs.key_file has %d bytes, fewer than %d: make one with openssl rand -hex 32", len(d.JobsKey), web.MinJobsKey)
 		}
 	}
 	return d, c.apply(&d)
 }
 
 // certificates are those of HTTPS, nil for plain HTTP.
-func (c config) certificates() (*listen.Certificates, error) {
+func (c config) certificates() (*web.Certificates, error) {
 	files := c.TLS.CertFile != "" || c.TLS.KeyFile != ""
 	switch {
 	case !files && len(c.TLS.ACME.Hosts) == 0:
@@ -307,7 +306,7 @@ func (c config) certificates() (*listen.Certificates, error) {
 	case files && (c.TLS.CertFile == "" || c.TLS.KeyFile == ""):
 		return nil, cli.Usage("tls.cert_file and tls.key_file are needed together")
 	}
-	from := &listen.Certificates{
+	from := &web.Certificates{
 		CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, Hosts: c.TLS.ACME.Hosts, Email: c.TLS.ACME.Email, Directory: c.TLS.ACME.DirectoryURL,
 	}
 	_, err := from.Open()
@@ -345,12 +344,12 @@ func newLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 }
 
 // operate opens the data directory for act.
-func (s *settings) operate(c *cobra.Command, act func(o *operator.Operator) error) (err error) {
+func (s *settings) operate(c *cobra.Command, act func(o *admin.Operator) error) (err error) {
 	cfg, _, err := s.read()
 	if err != nil {
 		return err
 	}
-	return cfg.operate(c, operator.Config{}, act)
+	return cfg.operate(c, admin.Config{}, act)
 }
 
 // newBrief makes the commands on briefs.
@@ -366,16 +365,16 @@ func newBrief(s *settings) *cobra.Command {
 			return err
 		}
 		more := daemon.BriefRoutes(daemon.Config{DataDir: cfg.DataDir, Briefs: written, Logger: slog.New(slog.DiscardHandler)})
-		return cfg.operate(c, operator.Config{More: more}, func(o *operator.Operator) error { return act(o) })
+		return cfg.operate(c, admin.Config{More: more}, func(o *admin.Operator) error { return act(o) })
 	})...)
 	return c
 }
 
 // operate opens the data directory of c for act.
-func (c config) operate(command *cobra.Command, settings operator.Config, act func(o *operator.Operator) error) (err error) {
+func (c config) operate(command *cobra.Command, settings admin.Config, act func(o *admin.Operator) error) (err error) {
 	settings.DataDir, settings.Env, settings.MaxKeys = c.DataDir, api.EnvOfChain(c.Chain.ID), c.Limits.ActiveKeys
-	settings.BeforeUpgrade = upkeep.BeforeUpgrade
-	o, err := operator.Open(command.Context(), settings)
+	settings.BeforeUpgrade = backup.BeforeUpgrade
+	o, err := admin.Open(command.Context(), settings)
 	if err != nil {
 		return err
 	}

@@ -23,9 +23,9 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
-	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -281,7 +281,7 @@ func (s *soak) money(ctx context.Context, console *sdk.Console, all *sync.WaitGr
 func (s *soak) operate(ctx context.Context, all *sync.WaitGroup, every time.Duration) {
 	all.Go(func() {
 		s.until(ctx, "refresh", every, func(ctx context.Context) error {
-			o, err := operator.Open(ctx, operator.Config{DataDir: s.dir})
+			o, err := admin.Open(ctx, admin.Config{DataDir: s.dir})
 			if err != nil {
 				return err
 			}
@@ -439,7 +439,7 @@ func (s *soak) settle(console *sdk.Console, payer *wallet.Payer, open []*api.Dep
 
 // compare compares the books with the chain and with what callers saw.
 func (s *soak) compare(console *sdk.Console) {
-	o, err := operator.Open(s.t.Context(), operator.Config{DataDir: s.dir})
+	o, err := admin.Open(s.t.Context(), admin.Config{DataDir: s.dir})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -143,11 +143,11 @@ func incident(f api.Flag, again bool) string {
 		return fmt.Sprintf("venues quote %s %s%% apart", who, grouped(math.Abs(f.Value), 2))
 	case api.FlagFeeSpike:
 		if f.Value > 0 {
-			return fees(who) + " have reached " + plainly(mind.Round(f.Value, 1)) + " sat/vB"
+			return fees(who) + " have reached " + plainly(state.Round(f.Value, 1)) + " sat/vB"
 		}
 	case api.FlagSentiment:
 		if f.Value >= 0 {
-			return who + " stands at an extreme of " + plainly(mind.Round(f.Value, 1))
+			return who + " stands at an extreme of " + plainly(state.Round(f.Value, 1))
 		}
 	}
 	if sayable(f.Message, maxHeadline) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/daemon/state"
 )
 
 // Bounds of a brief in words. A brief is longer than minWords unless everything that the state has to say is said.
@@ -175,9 +175,9 @@ func price(x float64) string {
 func percent(x float64) string {
 	x = math.Abs(x)
 	if x >= 99.95 {
-		return grouped(mind.Round(x, 0), 0) + "%"
+		return grouped(state.Round(x, 0), 0) + "%"
 	}
-	return grouped(mind.Round(x, 1), 1) + "%"
+	return grouped(state.Round(x, 1), 1) + "%"
 }
 
 // grouped writes x >= 0 with thousands separators.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -34,7 +34,7 @@ type Brief struct {
 type Edition struct {
 	Pulse
 	Brief Brief
-	Table *mind.Table // the leaves of State
+	Table *state.Table // the leaves of State
 
 	Serial int64 // counts the pulses of the pack since the start
 
@@ -84,7 +84,7 @@ func (f *Feed) Latest(pack string) (edition *Edition, ok bool) {
 
 // Publish makes p the newest pulse of its pack; the brief stays. It fails on a pulse that is not newer than the one before.
 func (f *Feed) Publish(p Pulse) error {
-	table, err := mind.NewTable(p.State)
+	table, err := state.NewTable(p.State)
 	if err != nil {
 		return fmt.Errorf("read state of %s: %w", p.Pack, err)
 	}

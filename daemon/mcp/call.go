@@ -9,8 +9,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/contextd/contextd/daemon/gate"
-	"github.com/contextd/contextd/daemon/mcp/envelope"
-	"github.com/contextd/contextd/daemon/mcp/tool"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
@@ -19,8 +17,8 @@ import (
 
 // addTools makes the tools of the six operations.
 func (s *Server) addTools() {
-	for _, t := range tool.List(s.cfg.Prefix) {
-		op, _ := tool.Op(s.cfg.Prefix, t.Name)
+	for _, t := range ToolList(s.cfg.Prefix) {
+		op, _ := ToolOp(s.cfg.Prefix, t.Name)
 		handle := s.answer
 		if op == api.OpSubscribe {
 			handle = s.watch
@@ -40,7 +38,7 @@ func (s *Server) text(a reader.Answer) []byte { return a.Text(s.cfg.Now()) }
 
 // toolOrder is the order of a call of the tool of op.
 func (s *Server) toolOrder(v *visit, op api.Op, arguments json.RawMessage) (o gate.Order[reader.Answer], err error) {
-	values, err := tool.Arguments(op, arguments)
+	values, err := ToolArguments(op, arguments)
 	if err != nil {
 		return o, err
 	}
@@ -69,10 +67,10 @@ func (s *Server) order(v *visit, method string, q reader.Query) (o gate.Order[re
 
 // priced is the order that m makes, as far as can be told before the SDK has read it. priced is false for what is no operation with a
 // price.
-func (s *Server) priced(v *visit, m envelope.Message) (o gate.Order[reader.Answer], priced bool, err error) {
+func (s *Server) priced(v *visit, m Envelope) (o gate.Order[reader.Answer], priced bool, err error) {
 	switch m.Method {
 	case methodCall:
-		op, ok := tool.Op(s.cfg.Prefix, m.Text("name"))
+		op, ok := ToolOp(s.cfg.Prefix, m.Text("name"))
 		if !ok || op.PriceMicros() == 0 {
 			return o, false, nil
 		}
@@ -99,7 +97,7 @@ func (s *Server) answer(_ context.Context, v *visit, op api.Op, req *sdk.CallToo
 	if err != nil {
 		return s.failed(v, err)
 	}
-	return &sdk.CallToolResult{Meta: meta, StructuredContent: json.RawMessage(body), Content: []sdk.Content{&sdk.TextContent{Text: tool.Text(op, o.Pack, body)}}}
+	return &sdk.CallToolResult{Meta: meta, StructuredContent: json.RawMessage(body), Content: []sdk.Content{&sdk.TextContent{Text: ToolText(op, o.Pack, body)}}}
 }
 
 // serve has the gate serve o and returns the JSON of the answer, and what to say of the payment.

@@ -11,7 +11,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/contextd/contextd/daemon/mcp/envelope"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -62,7 +61,7 @@ func paramsOf(method string) (params any, ok bool) {
 
 // check reports a call that the SDK would answer with a status or a code that says less: one that it does not know, in the older era,
 // and one whose params have other types.
-func (s *Server) check(r *http.Request, m envelope.Message) error {
+func (s *Server) check(r *http.Request, m Envelope) error {
 	if !m.IsCall() {
 		return nil
 	}
@@ -82,9 +81,9 @@ func (s *Server) check(r *http.Request, m envelope.Message) error {
 }
 
 // writeFault answers m with what is wrong with it: what is no message with status 400, what was asked wrongly with 200.
-func writeFault(w http.ResponseWriter, m envelope.Message, err error) error {
+func writeFault(w http.ResponseWriter, m Envelope, err error) error {
 	status, wire := http.StatusOK, &jsonrpc.Error{Code: jsonrpc.CodeInternalError}
-	if fault := (*envelope.Fault)(nil); errors.As(err, &fault) {
+	if fault := (*Fault)(nil); errors.As(err, &fault) {
 		status, wire = http.StatusBadRequest, &jsonrpc.Error{Code: int64(fault.Code), Message: fault.Message}
 	} else {
 		_ = errors.As(err, &wire) // there is no third kind
@@ -109,7 +108,7 @@ func writeRPC(w http.ResponseWriter, status int, id json.RawMessage, wire *jsonr
 }
 
 // failure answers with what the SDK has refused r for: a POST that was read as a JSON-RPC error, else the envelope.
-func (s *Server) failure(w http.ResponseWriter, r *http.Request, m envelope.Message, status int, text string) error {
+func (s *Server) failure(w http.ResponseWriter, r *http.Request, m Envelope, status int, text string) error {
 	reason, hint := api.ReasonInvalidRequest, "see the transport of the Model Context Protocol"
 	switch status {
 	case http.StatusBadRequest:

@@ -23,7 +23,6 @@ import (
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/mcp"
-	"github.com/contextd/contextd/daemon/mcp/door"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
@@ -84,7 +83,7 @@ func newStudio(t testing.TB, changes ...func(*mcp.Config)) *studio {
 	payers := web.NewPayers(nil, s.clock)
 	public, _ := url.Parse("https://context.example.org")
 	cfg := mcp.Config{Reader: read, Gate: admission, Streams: s.feed, Payers: payers, Packs: []string{api.PackCrypto},
-		Door: door.Door{PublicURL: public, Origins: []string{"https://studio.example"}}, Now: s.clock, Logger: log}
+		Door: mcp.OriginCheck{PublicURL: public, Origins: []string{"https://studio.example"}}, Now: s.clock, Logger: log}
 	for _, change := range changes {
 		change(&cfg)
 	}

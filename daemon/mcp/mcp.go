@@ -17,8 +17,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/contextd/contextd/daemon/gate"
-	"github.com/contextd/contextd/daemon/mcp/door"
-	"github.com/contextd/contextd/daemon/mcp/session"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/sdk/api"
@@ -40,12 +38,12 @@ type Config struct {
 	Packs   []string      // ids of the packs served
 	Every   time.Duration // between refreshes; 0 means api.RefreshInterval
 
-	Prefix          string         // of tools and resources; "" means DefaultPrefix
-	Door            door.Door      // who may call at all
-	PublicDiscovery bool           // handshake and lists are free for everybody
-	Limits          session.Limits // of what callers have open
-	IdleTimeout     time.Duration  // of sessions without a request or stream; 0 means ten minutes
-	Keepalive       time.Duration  // between the comments of a silent stream; 0 means api.KeepaliveInterval
+	Prefix          string        // of tools and resources; "" means DefaultPrefix
+	Door            OriginCheck   // who may call at all
+	PublicDiscovery bool          // handshake and lists are free for everybody
+	Limits          SessionLimits // of what callers have open
+	IdleTimeout     time.Duration // of sessions without a request or stream; 0 means ten minutes
+	Keepalive       time.Duration // between the comments of a silent stream; 0 means api.KeepaliveInterval
 
 	Now    func() time.Time // nil means time.Now
 	Logger *slog.Logger     // nil means slog.Default
@@ -58,7 +56,7 @@ const DefaultPrefix = "context"
 type Server struct {
 	cfg   Config
 	sdk   *sdk.Server
-	table *session.Table
+	table *SessionTable
 
 	stateful, stateless, bare http.Handler // the SDK's: with sessions, without, and without streams
 
@@ -116,7 +114,7 @@ func newServer(cfg Config) *Server {
 	if cfg.Keepalive == 0 {
 		cfg.Keepalive = api.KeepaliveInterval
 	}
-	s := &Server{cfg: cfg, table: session.New(cfg.Limits, cfg.IdleTimeout, cfg.Now), stopping: make(chan struct{})}
+	s := &Server{cfg: cfg, table: NewSessionTable(cfg.Limits, cfg.IdleTimeout, cfg.Now), stopping: make(chan struct{})}
 	s.stop = sync.OnceFunc(func() { close(s.stopping) })
 	return s
 }

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/gate"
-	"github.com/contextd/contextd/daemon/mcp/envelope"
-	"github.com/contextd/contextd/daemon/mcp/stream"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
@@ -31,7 +29,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, fault := envelope.Parse(body)
+	m, fault := ParseEnvelope(body)
 	v, err := s.enter(r, m, fault)
 	if err != nil {
 		return unknownKey(w, err)
@@ -64,12 +62,12 @@ func (s *Server) inSession(w http.ResponseWriter, r *http.Request) error {
 		err.Code = api.CodeAuthMissing
 		return err
 	}
-	v, err := s.enter(r, envelope.Message{}, nil)
+	v, err := s.enter(r, Envelope{}, nil)
 	if err != nil {
 		return unknownKey(w, err)
 	}
 	v.session = true
-	return s.pass(w, r, v, envelope.Message{}, s.stateful)
+	return s.pass(w, r, v, Envelope{}, s.stateful)
 }
 
 // unknownKey names the scheme where err says that a key is not good.
@@ -81,7 +79,7 @@ func unknownKey(w http.ResponseWriter, err error) error {
 }
 
 // enter lets in who has a key, or who pays for what m asks, and returns the error to answer with for all others.
-func (s *Server) enter(r *http.Request, m envelope.Message, fault error) (*visit, error) {
+func (s *Server) enter(r *http.Request, m Envelope, fault error) (*visit, error) {
 	v := &visit{ctx: r.Context(), underscore: r.URL.Query().Get("names") == "underscore"}
 	if proof := m.Object("_meta", metaPayment); proof != nil {
 		r.Header.Add(api.HeaderPayment, base64.StdEncoding.EncodeToString(proof)) // from here on it is as if it had come in the header
@@ -102,7 +100,7 @@ func (s *Server) enter(r *http.Request, m envelope.Message, fault error) (*visit
 // enterUnknown decides about who has no key. A call of an operation that is not paid for yet is quoted; with a proof it is let through,
 // because only its handler knows what the SDK has read. All else is opened by the price of the cheapest operation, for as long as that
 // payment's answer is kept.
-func (s *Server) enterUnknown(v *visit, m envelope.Message, fault error) error {
+func (s *Server) enterUnknown(v *visit, m Envelope, fault error) error {
 	if fault == nil {
 		o, priced, err := s.priced(v, m)
 		switch {
@@ -130,7 +128,7 @@ func (s *Server) enterUnknown(v *visit, m envelope.Message, fault error) error {
 }
 
 // pass has handler answer r and looks after the answer.
-func (s *Server) pass(w http.ResponseWriter, r *http.Request, v *visit, m envelope.Message, handler http.Handler) error {
+func (s *Server) pass(w http.ResponseWriter, r *http.Request, v *visit, m Envelope, handler http.Handler) error {
 	done, err := s.table.Begin(v.subject(s.cfg.Payers.Trusted.ClientOf(r)), r.Header.Get(headerSession))
 	if err != nil {
 		return err
@@ -148,7 +146,7 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, v *visit, m envelo
 	if r.Method == http.MethodGet || m.Method == methodListen {
 		go s.endWith(v, leave)
 	}
-	out := stream.New(w, stream.Config{Every: s.cfg.Keepalive, Stall: api.StalledReader, Hold: v.payer(), Slow: v.slow})
+	out := NewStreamWriter(w, StreamConfig{Every: s.cfg.Keepalive, Stall: api.StalledReader, Hold: v.payer(), Slow: v.slow})
 	defer out.End()
 	handler.ServeHTTP(out, r)
 	if v.refused != nil {

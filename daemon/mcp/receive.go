@@ -9,7 +9,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/contextd/contextd/daemon/mcp/tool"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -42,8 +41,8 @@ func (s *Server) dispatch(ctx context.Context, v *visit, method string, req sdk.
 	}
 	switch req := req.(type) {
 	case *sdk.CallToolRequest:
-		if op, ok := tool.Op(s.cfg.Prefix, req.Params.Name); ok {
-			req.Params.Name = tool.Name(s.cfg.Prefix, op)
+		if op, ok := ToolOp(s.cfg.Prefix, req.Params.Name); ok {
+			req.Params.Name = ToolName(s.cfg.Prefix, op)
 		}
 	case *sdk.ListToolsRequest:
 		return s.list(ctx, v, method, req, next)
@@ -91,8 +90,8 @@ func (s *Server) list(ctx context.Context, v *visit, method string, req sdk.Requ
 	named.Tools = nil
 	for _, t := range list.Tools {
 		renamed := *t
-		if op, ok := tool.Op(s.cfg.Prefix, t.Name); ok {
-			renamed.Name = tool.Alias(s.cfg.Prefix, op)
+		if op, ok := ToolOp(s.cfg.Prefix, t.Name); ok {
+			renamed.Name = ToolAlias(s.cfg.Prefix, op)
 		}
 		named.Tools = append(named.Tools, &renamed)
 	}

@@ -10,9 +10,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/contextd/contextd/daemon/mcp/tool"
-	"github.com/contextd/contextd/daemon/mind"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -55,7 +54,7 @@ func (s *Server) parseURI(uri string) (r resource, ok bool) {
 	case len(parts) == 2 && parts[1] == "brief":
 		r.query.Op, r.live = api.OpBrief, true
 	case len(parts) == 3 && parts[1] == "snapshot":
-		at, err := mind.ParseMinute(parts[2])
+		at, err := state.ParseMinute(parts[2])
 		if err != nil {
 			return r, false
 		}
@@ -104,7 +103,7 @@ func (s *Server) read(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.Rea
 	}
 	content := &sdk.ResourceContents{URI: req.Params.URI, MIMEType: typeJSON, Text: string(body)}
 	if r.query.Op == api.OpBrief {
-		content.MIMEType, content.Text = typeMarkdown, tool.Text(r.query.Op, r.query.Pack, body)
+		content.MIMEType, content.Text = typeMarkdown, ToolText(r.query.Op, r.query.Pack, body)
 	}
 	res := &sdk.ReadResourceResult{Meta: meta, Contents: []*sdk.ResourceContents{content}}
 	res.CacheScope, res.TTLMs = scopePrivate, s.holds(r, body)
@@ -116,7 +115,7 @@ func (s *Server) read(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.Rea
 func (s *Server) readAs(ctx context.Context, method string, req *sdk.ReadResourceRequest, next sdk.MethodHandler) (sdk.Result, error) {
 	uri := req.Params.URI
 	if r, ok := s.parseURI(uri); ok && !r.live {
-		req.Params.URI = s.uri(r.query.Pack, "snapshot/"+url.QueryEscape(mind.MinuteKey(r.query.At)))
+		req.Params.URI = s.uri(r.query.Pack, "snapshot/"+url.QueryEscape(state.MinuteKey(r.query.At)))
 	}
 	res, err := next(ctx, method, req)
 	if read, ok := res.(*sdk.ReadResourceResult); ok && err == nil {
@@ -168,7 +167,7 @@ func (s *Server) dailyBrief(_ context.Context, req *sdk.GetPromptRequest) (*sdk.
 	if pack == "" {
 		pack = api.DefaultPack
 	}
-	name := func(op api.Op) string { return tool.Name(s.cfg.Prefix, op) }
+	name := func(op api.Op) string { return ToolName(s.cfg.Prefix, op) }
 	text := "Call " + name(api.OpBrief) + " with pack " + strings.Join(strings.Fields(pack), " ") + ". Report in at most ten sentences what changed and what needs attention, " +
 		"gravest first. Keep every [N] anchor next to the fact it supports and list the cited sources at the end; " + name(api.OpCite) + " resolves an anchor. " +
 		"If freshness.ageSeconds is over 300, begin by saying how old the data is. State nothing that the brief does not; look up a single value with " + name(api.OpSearch) + "."

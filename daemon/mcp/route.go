@@ -4,8 +4,6 @@ import (
 	"mime"
 	"net/http"
 	"strings"
-
-	"github.com/contextd/contextd/daemon/mcp/envelope"
 )
 
 // Headers of the protocol.
@@ -39,7 +37,7 @@ const (
 
 // route decides the way of the POST r with message m. Only who has a key gets a session. A plain POST without handshake and without an
 // Accept header for streams gets plain JSON.
-func route(r *http.Request, m envelope.Message, keyed bool) way {
+func route(r *http.Request, m Envelope, keyed bool) way {
 	streams := acceptsStreams(r.Header.Values("Accept"))
 	modern := r.Header.Get(headerVersion) >= modernVersion
 	switch {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/mcp"
-	"github.com/contextd/contextd/daemon/mcp/session"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -52,7 +51,7 @@ func TestSessionBelongsToItsKey(t *testing.T) {
 // TestSessionCaps closes the session that was used least recently when a key opens one too many, and leaves those of others.
 func TestSessionCaps(t *testing.T) {
 	t.Parallel()
-	s := newStudio(t, func(c *mcp.Config) { c.Limits = session.Limits{PerKey: 2, All: 3} })
+	s := newStudio(t, func(c *mcp.Config) { c.Limits = mcp.SessionLimits{PerKey: 2, All: 3} })
 	key, other := s.key(10), s.key(10)
 	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	alive := func(key, id string) bool { return s.post(ping, s.in(key, id)...).Status == 200 }
@@ -113,7 +112,7 @@ func TestListeningSessions(t *testing.T) {
 // TestRequestsUnderWay are bounded per key.
 func TestRequestsUnderWay(t *testing.T) {
 	t.Parallel()
-	s := newStudio(t, func(c *mcp.Config) { c.Limits = session.Limits{Requests: 2} })
+	s := newStudio(t, func(c *mcp.Config) { c.Limits = mcp.SessionLimits{Requests: 2} })
 	key := s.key(10)
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()

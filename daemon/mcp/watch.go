@@ -13,7 +13,6 @@ import (
 
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
-	"github.com/contextd/contextd/daemon/mcp/tool"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -86,16 +85,16 @@ func (s *Server) watch(ctx context.Context, v *visit, op api.Op, req *sdk.CallTo
 
 // watchQuery reads the arguments of subscribe.
 func watchQuery(op api.Op, arguments json.RawMessage) (q reader.Query, seconds int, err error) {
-	values, err := tool.Arguments(op, arguments)
+	values, err := ToolArguments(op, arguments)
 	if err != nil {
 		return q, 0, err
 	}
-	seconds = tool.DefaultSeconds
+	seconds = DefaultSeconds
 	if values.Has("seconds") {
 		seconds, err = strconv.Atoi(values.Get("seconds"))
-		if err != nil || seconds < tool.MinSeconds || seconds > tool.MaxSeconds {
-			return q, 0, api.Errorf(api.ReasonInvalidRequest, "seconds is not a whole number from %d to %d", tool.MinSeconds, tool.MaxSeconds).
-				WithHint("leave it out for %d", tool.DefaultSeconds)
+		if err != nil || seconds < MinSeconds || seconds > MaxSeconds {
+			return q, 0, api.Errorf(api.ReasonInvalidRequest, "seconds is not a whole number from %d to %d", MinSeconds, MaxSeconds).
+				WithHint("leave it out for %d", DefaultSeconds)
 		}
 	}
 	q = reader.Query{Op: op, Pack: api.DefaultPack}
@@ -188,7 +187,7 @@ func (x *watching) text() string {
 		fmt.Fprintf(&b, "%s %s %s\n", e.Event, e.TS.Format(time.RFC3339), e.Message)
 	}
 	b.WriteString("\nNewest ")
-	b.WriteString(tool.Text(api.OpFresh, x.pack, x.newest.Fresh().Bytes(x.newest.GeneratedAt)))
+	b.WriteString(ToolText(api.OpFresh, x.pack, x.newest.Fresh().Bytes(x.newest.GeneratedAt)))
 	return b.String()
 }
 

@@ -8,9 +8,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/contextd/contextd/daemon/mind"
-	"github.com/contextd/contextd/daemon/pack/alert"
 	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -37,14 +36,14 @@ type rule struct {
 }
 
 // sighting begins what rule r saw of a subject.
-func (v *view) sighting(r rule, id, subject string) alert.Sighting {
-	return alert.Sighting{
+func (v *view) sighting(r rule, id, subject string) Sighting {
+	return Sighting{
 		ID: r.prefix + id, Kind: r.kind, Subject: subject, Unit: r.unit, Ref: r.ref, Fresh: v.fresh(r.ref), Threshold: r.threshold,
 	}
 }
 
 // depegs sees how far the stablecoins pegged to the dollar are off their peg. Other pegs have no fixed price in dollars.
-func (v *view) depegs() (seen []alert.Sighting) {
+func (v *view) depegs() (seen []Sighting) {
 	doc := look[*source.StablecoinsDoc](v, refStablecoins)
 	if doc == nil {
 		return nil
@@ -62,11 +61,11 @@ func (v *view) depegs() (seen []alert.Sighting) {
 		taken[id] = true
 		s := v.sighting(r, id, c.Symbol)
 		if c.Price != nil {
-			off := mind.Round((*c.Price-1)*100, 2)
+			off := state.Round((*c.Price-1)*100, 2)
 			size := math.Abs(off)
 			s.Value, s.Raise, s.Hold = &off, size >= 0.5 && c.Supply >= 50e6, size >= 0.35
-			s.Severity = alert.Grade(size, 1, 2)
-			s.Message = fmt.Sprintf("%s trades %.2f%% %s its peg, at $%s", c.Symbol, size, side(off), shortest(mind.Round(*c.Price, 4)))
+			s.Severity = Grade(size, 1, 2)
+			s.Message = fmt.Sprintf("%s trades %.2f%% %s its peg, at $%s", c.Symbol, size, side(off), shortest(state.Round(*c.Price, 4)))
 		}
 		seen = append(seen, s)
 	}
@@ -74,7 +73,7 @@ func (v *view) depegs() (seen []alert.Sighting) {
 }
 
 // moves sees the coins' changes of 24 hours. Coins that stand for another one would only repeat its flag.
-func (v *view) moves() (seen []alert.Sighting) {
+func (v *view) moves() (seen []Sighting) {
 	doc := look[*source.MarketsDoc](v, refMarkets)
 	if doc == nil {
 		return nil
@@ -85,10 +84,10 @@ func (v *view) moves() (seen []alert.Sighting) {
 			continue
 		}
 		s := v.sighting(r, c.ID, c.Name)
-		if change := mind.Percent(c.Change24h); change != nil && c.MarketCap != nil {
+		if change := state.Percent(c.Change24h); change != nil && c.MarketCap != nil {
 			size := math.Abs(*change)
 			s.Value, s.Raise, s.Hold = change, size >= 20 && *c.MarketCap >= 100e6, size >= 17
-			s.Severity = alert.Grade(size, 35, math.Inf(1))
+			s.Severity = Grade(size, 35, math.Inf(1))
 			s.Message = fmt.Sprintf("%s is %s in 24 hours", c.Name, moved(*change))
 		}
 		seen = append(seen, s)
@@ -97,7 +96,7 @@ func (v *view) moves() (seen []alert.Sighting) {
 }
 
 // drops sees the protocols' changes of TVL in a day. Only what was of some size before can drop.
-func (v *view) drops() (seen []alert.Sighting) {
+func (v *view) drops() (seen []Sighting) {
 	doc := look[*source.ProtocolsDoc](v, refProtocols)
 	if doc == nil {
 		return nil
@@ -108,10 +107,10 @@ func (v *view) drops() (seen []alert.Sighting) {
 			continue
 		}
 		s := v.sighting(r, p.Slug, p.Name)
-		if change := mind.Percent(p.Change1d); change != nil {
+		if change := state.Percent(p.Change1d); change != nil {
 			s.Value, s.Raise, s.Hold = change, *change <= -10 && before(p.TVL, *change) >= 25e6, *change <= -8
-			s.Severity = alert.Grade(-*change, 20, 40)
-			s.Message = fmt.Sprintf("TVL of %s is %s in 24 hours, to %s", p.Name, moved(*change), mind.FormatUSD(p.TVL))
+			s.Severity = Grade(-*change, 20, 40)
+			s.Message = fmt.Sprintf("TVL of %s is %s in 24 hours, to %s", p.Name, moved(*change), state.FormatUSD(p.TVL))
 		}
 		seen = append(seen, s)
 	}
@@ -131,7 +130,7 @@ const maxExploitAge = 7 * day
 
 // exploits sees the losses that were reported in the last seven days. Amounts are often corrected later, so they are only ever
 // called reported.
-func (v *view) exploits() (seen []alert.Sighting) {
+func (v *view) exploits() (seen []Sighting) {
 	doc := look[*source.HacksDoc](v, refHacks)
 	if doc == nil {
 		return nil
@@ -142,11 +141,11 @@ func (v *view) exploits() (seen []alert.Sighting) {
 			continue
 		}
 		s := v.sighting(r, slug(h.Name)+":"+h.Date.UTC().Format(time.DateOnly), h.Name)
-		if whole := mind.Whole(h.Amount); whole != nil {
+		if whole := state.Whole(h.Amount); whole != nil {
 			amount := float64(*whole)
 			s.Value, s.Raise, s.Hold = &amount, amount >= 1e6, amount >= 1e6
-			s.Severity = alert.Grade(amount, 0, 25e6)
-			s.Message = fmt.Sprintf("%s: %s loss reported%s", h.Name, mind.FormatUSD(amount), inBrackets(strings.ToLower(h.Technique)))
+			s.Severity = Grade(amount, 0, 25e6)
+			s.Message = fmt.Sprintf("%s: %s loss reported%s", h.Name, state.FormatUSD(amount), inBrackets(strings.ToLower(h.Technique)))
 		}
 		seen = append(seen, s)
 	}
@@ -154,7 +153,7 @@ func (v *view) exploits() (seen []alert.Sighting) {
 }
 
 // extremes sees whether the Fear & Greed index is at an end of its range.
-func (v *view) extremes() []alert.Sighting {
+func (v *view) extremes() []Sighting {
 	doc := look[*source.FearGreedDoc](v, refFearGreed)
 	if doc == nil {
 		return nil
@@ -169,12 +168,12 @@ func (v *view) extremes() []alert.Sighting {
 		s.Value, s.Raise, s.Hold, s.Severity = &value, extreme, extreme, api.SeverityNotice
 		s.Message = "Fear & Greed stands at " + shortest(value) + inBrackets(doc.Days[0].Label)
 	}
-	return []alert.Sighting{s}
+	return []Sighting{s}
 }
 
 // divergences sees how far the prices of the largest coins differ between Kraken and CoinGecko. Once CoinGecko's are late there is
 // nothing to see: a price of a while ago differs from the one of now for good reason.
-func (v *view) divergences() (seen []alert.Sighting) {
+func (v *view) divergences() (seen []Sighting) {
 	exchange, markets := look[*source.TickerDoc](v, refKraken), look[*source.MarketsDoc](v, refMarkets)
 	if exchange == nil || markets == nil || v.late(refMarkets) {
 		return nil
@@ -202,7 +201,7 @@ func divergence(id string, exchange *source.TickerDoc, markets *source.MarketsDo
 		for _, c := range markets.Coins {
 			if c.ID == id {
 				gap := (t.Price/c.Price - 1) * 100
-				return mind.Percent(&gap) // unknown for a price of 0
+				return state.Percent(&gap) // unknown for a price of 0
 			}
 		}
 	}
@@ -210,18 +209,18 @@ func divergence(id string, exchange *source.TickerDoc, markets *source.MarketsDo
 }
 
 // feeSpikes sees what the next Bitcoin block costs.
-func (v *view) feeSpikes() []alert.Sighting {
+func (v *view) feeSpikes() []Sighting {
 	doc := look[*source.FeesDoc](v, refFees)
 	if doc == nil {
 		return nil
 	}
 	s := v.sighting(rule{api.FlagFeeSpike, "fees:", "sat/vB", 50, refFees}, "btc", "Bitcoin fees")
 	if doc.Fastest != nil {
-		fee := mind.Round(*doc.Fastest, 2)
+		fee := state.Round(*doc.Fastest, 2)
 		s.Value, s.Raise, s.Hold, s.Severity = &fee, fee >= 50, fee >= 35, api.SeverityNotice
 		s.Message = "The next Bitcoin block costs " + shortest(fee) + " sat/vB"
 	}
-	return []alert.Sighting{s}
+	return []Sighting{s}
 }
 
 // moved is a change in words: "up 23.1%", "down 3.42%".
@@ -230,7 +229,7 @@ func moved(change float64) string {
 	if change < 0 {
 		direction = "down "
 	}
-	return direction + strings.TrimPrefix(mind.FormatPercent(math.Abs(change)), "+")
+	return direction + strings.TrimPrefix(state.FormatPercent(math.Abs(change)), "+")
 }
 
 // side is where a price is that differs by this much.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/mind"
 	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -36,7 +36,7 @@ func fearGreed(doc *source.FearGreedDoc) *api.FearGreed {
 	}
 	today := doc.Days[0]
 	reading := &api.FearGreed{
-		Value: today.Value, Label: mind.Clean(today.Label, mind.CapName), PreviousDay: daysBefore(doc.Days, 1),
+		Value: today.Value, Label: state.Clean(today.Label, state.CapName), PreviousDay: daysBefore(doc.Days, 1),
 		WeekAgo: daysBefore(doc.Days, 7), Ref: refFearGreed,
 	}
 	if reading.WeekAgo == nil { // the seven days that upstream is asked for reach back six
@@ -65,8 +65,8 @@ func market(doc *source.GlobalDoc) *api.Market {
 		return nil
 	}
 	m := api.Market{
-		TotalMarketCapUSD: mind.Whole(doc.MarketCap), Change24hPct: mind.Percent(doc.Change24h), Volume24hUSD: mind.Whole(doc.Volume24h),
-		BTCDominancePct: mind.Percent(doc.BTCDominance), ETHDominancePct: mind.Percent(doc.ETHDominance),
+		TotalMarketCapUSD: state.Whole(doc.MarketCap), Change24hPct: state.Percent(doc.Change24h), Volume24hUSD: state.Whole(doc.Volume24h),
+		BTCDominancePct: state.Percent(doc.BTCDominance), ETHDominancePct: state.Percent(doc.ETHDominance),
 	}
 	if m == (api.Market{}) {
 		return nil
@@ -82,7 +82,7 @@ func (v *view) breadth(doc *source.MarketsDoc) *api.Breadth {
 	}
 	b, known := &api.Breadth{Ref: refMarkets}, false
 	for _, c := range distinct(doc.Coins, func(c source.Coin) string { return c.ID }) {
-		change := mind.Percent(c.Change24h)
+		change := state.Percent(c.Change24h)
 		if change == nil || v.stable(c.ID) || derivative(c.ID) {
 			continue
 		}
@@ -99,7 +99,7 @@ func (v *view) breadth(doc *source.MarketsDoc) *api.Breadth {
 	}
 	if moved := b.Advancing + b.Declining; moved > 0 {
 		share := float64(b.Advancing) / float64(moved) * 100
-		b.AdvancingPct = mind.Percent(&share)
+		b.AdvancingPct = state.Percent(&share)
 	}
 	return b
 }
@@ -122,10 +122,10 @@ func stablecoins(doc *source.StablecoinsDoc) *api.Stablecoins {
 	if supply <= 0 {
 		return nil
 	}
-	s := &api.Stablecoins{SupplyUSD: mind.Whole(&supply), Ref: refStablecoins}
+	s := &api.Stablecoins{SupplyUSD: state.Whole(&supply), Ref: refStablecoins}
 	if yesterday > 0 {
 		change := (today/yesterday - 1) * 100
-		s.Change1dPct = mind.Percent(&change)
+		s.Change1dPct = state.Percent(&change)
 	}
 	return s
 }
@@ -135,7 +135,7 @@ func fees(doc *source.FeesDoc) *api.Fees {
 	if doc == nil || doc.Fastest == nil {
 		return nil
 	}
-	fee := mind.Round(*doc.Fastest, 2)
+	fee := state.Round(*doc.Fastest, 2)
 	return &api.Fees{BTCFastestSatVb: &fee, Ref: refFees}
 }
 
@@ -146,9 +146,9 @@ func predictions(doc *source.PredictionsDoc) []api.Prediction {
 		return rows
 	}
 	for _, m := range distinct(doc.Markets, func(m source.Prediction) string { return m.ID }) {
-		row := api.Prediction{ID: m.ID, Question: m.Question, Volume24hUSD: mind.Whole(m.Volume24h), Ref: refPredictions}
+		row := api.Prediction{ID: m.ID, Question: m.Question, Volume24hUSD: state.Whole(m.Volume24h), Ref: refPredictions}
 		if m.Probability >= 0 && m.Probability <= 1 { // else it is no probability, and unknown
-			probability := mind.Round(m.Probability, 3)
+			probability := state.Round(m.Probability, 3)
 			row.Probability = &probability
 		}
 		rows = append(rows, row)

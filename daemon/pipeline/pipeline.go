@@ -41,7 +41,7 @@ type Publisher interface {
 	Fail(pack, message string) // a refresh brought no new state
 }
 
-// Observer is told what a pipeline did; *observe.Metrics is one.
+// Observer is told what a pipeline did; *metrics.Metrics is one.
 type Observer interface {
 	Refreshed(pack, outcome string, took time.Duration) // ok, unchanged, failed or error
 	Fetched(pack, source, class string)

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/feed"
-	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -203,14 +203,14 @@ func (r *Reader) cite(v View) (Answer, error) {
 // so that it is the same for ever.
 func (r *Reader) snapshot(ctx context.Context, v View, window time.Duration) (Answer, error) {
 	now, end := r.cfg.Now(), v.At.Add(time.Minute)
-	key := mind.MinuteKey(v.At)
+	key := state.MinuteKey(v.At)
 	if end.After(now) {
 		return Answer{}, api.Errorf(api.ReasonSnapshotNotFound, "the minute %s is not over yet", key).
 			WithHint("ask after %s, or for an earlier minute", end.UTC().Format(time.RFC3339))
 	}
 	if oldest := now.Add(-window); v.At.Before(oldest) {
 		return Answer{}, api.Errorf(api.ReasonSnapshotNotFound, "the minute %s is more than %s ago, beyond the window of this caller",
-			key, days(window)).WithHint("the oldest minute for this caller is %s", mind.MinuteKey(oldest.Add(time.Minute-1)))
+			key, days(window)).WithHint("the oldest minute for this caller is %s", state.MinuteKey(oldest.Add(time.Minute-1)))
 	}
 	pulse, err := r.cfg.History.PulseBefore(ctx, v.pack.ID, end)
 	if errors.Is(err, feed.ErrNoPulse) {

@@ -4,8 +4,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/contextd/contextd/daemon/mind"
-	"github.com/contextd/contextd/daemon/source/upstream"
+	"github.com/contextd/contextd/daemon/state"
 )
 
 // CoinGeckoCategories is coingecko-categories: groups of coins by theme, largest first.
@@ -17,25 +16,25 @@ func CoinGeckoCategories() Connector {
 // categoryRow is a row as upstream writes it.
 type categoryRow struct {
 	ID, Name  string
-	MarketCap upstream.Number `json:"market_cap"`
-	Change24h upstream.Number `json:"market_cap_change_24h"`
-	TopCoins  []string        `json:"top_3_coins_id"`
+	MarketCap Number   `json:"market_cap"`
+	Change24h Number   `json:"market_cap_change_24h"`
+	TopCoins  []string `json:"top_3_coins_id"`
 }
 
 func (r categoryRow) category() (c Category, id string, wanted bool) {
 	c = Category{
-		ID:        mind.Clean(r.ID, capID),
-		Name:      mind.Clean(r.Name, mind.CapName),
+		ID:        state.Clean(r.ID, capID),
+		Name:      state.Clean(r.Name, state.CapName),
 		MarketCap: r.MarketCap.Amount(),
 		Change24h: r.Change24h.Percent(),
 	}
 	for _, coin := range r.TopCoins[:min(len(r.TopCoins), 3)] {
-		c.TopCoins = append(c.TopCoins, mind.Clean(coin, capID))
+		c.TopCoins = append(c.TopCoins, state.Clean(coin, capID))
 	}
 	return c, c.ID, true
 }
 
 func decodeCategories(body io.Reader, _ time.Time) (*CategoriesDoc, int, error) {
-	kept, dropped, err := upstream.List(body, categoryRow.category)
+	kept, dropped, err := List(body, categoryRow.category)
 	return &CategoriesDoc{Categories: capRows(kept)}, dropped, err
 }

@@ -3,8 +3,6 @@ package source
 import (
 	"io"
 	"time"
-
-	"github.com/contextd/contextd/daemon/source/upstream"
 )
 
 // CoinGeckoGlobal is coingecko-global: the whole market.
@@ -16,14 +14,14 @@ func CoinGeckoGlobal() Connector {
 func decodeGlobal(body io.Reader, at time.Time) (*GlobalDoc, int, error) {
 	var in struct {
 		Data struct {
-			MarketCap struct{ USD upstream.Number }      `json:"total_market_cap"`
-			Volume    struct{ USD upstream.Number }      `json:"total_volume"`
-			Share     struct{ BTC, ETH upstream.Number } `json:"market_cap_percentage"`
-			Change24h upstream.Number                    `json:"market_cap_change_percentage_24h_usd"`
-			UpdatedAt upstream.Number                    `json:"updated_at"`
+			MarketCap struct{ USD Number }      `json:"total_market_cap"`
+			Volume    struct{ USD Number }      `json:"total_volume"`
+			Share     struct{ BTC, ETH Number } `json:"market_cap_percentage"`
+			Change24h Number                    `json:"market_cap_change_percentage_24h_usd"`
+			UpdatedAt Number                    `json:"updated_at"`
 		}
 	}
-	if err := upstream.Object(body, &in); err != nil {
+	if err := Object(body, &in); err != nil {
 		return nil, 0, err
 	}
 	doc := &GlobalDoc{
@@ -34,10 +32,10 @@ func decodeGlobal(body io.Reader, at time.Time) (*GlobalDoc, int, error) {
 		ETHDominance: in.Data.Share.ETH.Amount(),
 	}
 	if doc.MarketCap == nil {
-		return nil, 0, upstream.Fail(ClassEmpty, "no market capitalization")
+		return nil, 0, Fail(ClassEmpty, "no market capitalization")
 	}
 	if t := in.Data.UpdatedAt.Time(); t != nil {
-		doc.AsOf = upstream.NotAfter(*t, at)
+		doc.AsOf = NotAfter(*t, at)
 	}
 	return doc, 0, nil
 }

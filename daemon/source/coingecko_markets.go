@@ -5,8 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/mind"
-	"github.com/contextd/contextd/daemon/source/upstream"
+	"github.com/contextd/contextd/daemon/state"
 )
 
 // capID caps ids, which are part of keys and paths, in runes.
@@ -22,15 +21,15 @@ func CoinGeckoMarkets() Connector {
 // marketRow is a row as upstream writes it.
 type marketRow struct {
 	ID, Symbol, Name string
-	Price            upstream.Number `json:"current_price"`
-	MarketCap        upstream.Number `json:"market_cap"`
-	Volume           upstream.Number `json:"total_volume"`
-	Rank             upstream.Number `json:"market_cap_rank"`
-	Change1h         upstream.Number `json:"price_change_percentage_1h_in_currency"`
-	Change24h        upstream.Number `json:"price_change_percentage_24h_in_currency"`
-	Change24hPlain   upstream.Number `json:"price_change_percentage_24h"`
-	Change7d         upstream.Number `json:"price_change_percentage_7d_in_currency"`
-	LastUpdated      string          `json:"last_updated"`
+	Price            Number `json:"current_price"`
+	MarketCap        Number `json:"market_cap"`
+	Volume           Number `json:"total_volume"`
+	Rank             Number `json:"market_cap_rank"`
+	Change1h         Number `json:"price_change_percentage_1h_in_currency"`
+	Change24h        Number `json:"price_change_percentage_24h_in_currency"`
+	Change24hPlain   Number `json:"price_change_percentage_24h"`
+	Change7d         Number `json:"price_change_percentage_7d_in_currency"`
+	LastUpdated      string `json:"last_updated"`
 }
 
 // coin drops rows without an id or a price and rows whose change is out of this world.
@@ -44,9 +43,9 @@ func (r marketRow) coin() (c Coin, id string, wanted bool) {
 		return Coin{}, "", false
 	}
 	c = Coin{
-		ID:        mind.Clean(r.ID, capID),
-		Symbol:    strings.ToUpper(mind.Clean(r.Symbol, mind.CapSymbol)),
-		Name:      mind.Clean(r.Name, mind.CapName),
+		ID:        state.Clean(r.ID, capID),
+		Symbol:    strings.ToUpper(state.Clean(r.Symbol, state.CapSymbol)),
+		Name:      state.Clean(r.Name, state.CapName),
 		Price:     price,
 		Change1h:  r.Change1h.Percent(),
 		Change24h: change.Percent(),
@@ -60,13 +59,13 @@ func (r marketRow) coin() (c Coin, id string, wanted bool) {
 
 func decodeMarkets(body io.Reader, at time.Time) (*MarketsDoc, int, error) {
 	var asOf time.Time
-	kept, dropped, err := upstream.List(body, func(r marketRow) (Coin, string, bool) {
+	kept, dropped, err := List(body, func(r marketRow) (Coin, string, bool) {
 		if t, err := time.Parse(time.RFC3339, r.LastUpdated); err == nil && t.After(asOf) {
 			asOf = t.UTC()
 		}
 		return r.coin()
 	})
-	return &MarketsDoc{Coins: capRows(kept), AsOf: upstream.NotAfter(asOf, at)}, dropped, err
+	return &MarketsDoc{Coins: capRows(kept), AsOf: NotAfter(asOf, at)}, dropped, err
 }
 
 // maxMarketsAge is how old the newest price may be. Upstream moves every minute, so an older answer is a frozen one.
@@ -76,7 +75,7 @@ const maxMarketsAge = time.Hour
 func marketsFresh(doc Doc, at time.Time) error {
 	asOf := doc.(*MarketsDoc).AsOf
 	if age := at.Sub(asOf); !asOf.IsZero() && age > maxMarketsAge {
-		return upstream.Fail(ClassStale, "the newest price is %d minutes old", int(age.Minutes()))
+		return Fail(ClassStale, "the newest price is %d minutes old", int(age.Minutes()))
 	}
 	return nil
 }

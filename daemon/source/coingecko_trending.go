@@ -6,8 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/mind"
-	"github.com/contextd/contextd/daemon/source/upstream"
+	"github.com/contextd/contextd/daemon/state"
 )
 
 // CoinGeckoTrending is coingecko-trending: the coins that people search for.
@@ -21,16 +20,16 @@ type trendingRow struct {
 	Item struct {
 		ID, Symbol, Name string
 		Data             struct {
-			Change24h struct{ USD upstream.Number } `json:"price_change_percentage_24h"`
+			Change24h struct{ USD Number } `json:"price_change_percentage_24h"`
 		}
 	}
 }
 
 func (r trendingRow) coin() (c TrendingCoin, id string, wanted bool) {
 	c = TrendingCoin{
-		ID:        mind.Clean(r.Item.ID, capID),
-		Symbol:    strings.ToUpper(mind.Clean(r.Item.Symbol, mind.CapSymbol)),
-		Name:      mind.Clean(r.Item.Name, mind.CapName),
+		ID:        state.Clean(r.Item.ID, capID),
+		Symbol:    strings.ToUpper(state.Clean(r.Item.Symbol, state.CapSymbol)),
+		Name:      state.Clean(r.Item.Name, state.CapName),
 		Change24h: r.Item.Data.Change24h.USD.Percent(),
 	}
 	return c, c.ID, true
@@ -38,9 +37,9 @@ func (r trendingRow) coin() (c TrendingCoin, id string, wanted bool) {
 
 func decodeTrending(body io.Reader, _ time.Time) (*TrendingDoc, int, error) {
 	var in struct{ Coins []json.RawMessage }
-	if err := upstream.Object(body, &in); err != nil {
+	if err := Object(body, &in); err != nil {
 		return nil, 0, err
 	}
-	kept, dropped, err := upstream.Collect(in.Coins, trendingRow.coin)
+	kept, dropped, err := Collect(in.Coins, trendingRow.coin)
 	return &TrendingDoc{Coins: capRows(kept)}, dropped, err
 }

@@ -4,27 +4,6 @@ import (
 	"context"
 	"io"
 	"time"
-
-	"github.com/contextd/contextd/daemon/source/upstream"
-)
-
-// Class is the judgement on one attempt to fetch.
-type Class = upstream.Class
-
-// The classes of an attempt. All but the first two are failures.
-const (
-	ClassOK            = upstream.OK            // every row was good, or nothing changed since the last answer
-	ClassPartial       = upstream.Partial       // some rows were dropped; Outcome.Doc is nil if none was left
-	ClassEmpty         = upstream.Empty         // a well-formed answer without rows
-	ClassBadContent    = upstream.BadContent    // not what the source says elsewhere: HTML, cut off, too large, too few rows
-	ClassRateLimited   = upstream.RateLimited   // upstream, or our own limit for its host, asks to wait
-	ClassAuth          = upstream.Auth          // a key is needed or refused
-	ClassForbidden     = upstream.Forbidden     // upstream does not talk to us
-	ClassRegionBlocked = upstream.RegionBlocked // upstream does not serve this region
-	ClassNotFound      = upstream.NotFound      // the document is gone
-	ClassUpstream      = upstream.ServerError   // upstream is broken
-	ClassStale         = upstream.Stale         // a good answer with old data
-	ClassNetwork       = upstream.Network       // cannot connect, TLS, timeout
 )
 
 // Connector is one source: which document it reads, how often, and how. Connectors are made by functions such as
@@ -36,10 +15,10 @@ type Connector struct {
 	New        func() Doc    // an empty Doc, to decode a stored one into
 
 	// read asks upstream and decodes what it says; last is the last good Doc, nil if there is none.
-	read func(ctx context.Context, a *upstream.Attempt, last Doc) (doc Doc, dropped int, err error)
+	read func(ctx context.Context, a *Attempt, last Doc) (doc Doc, dropped int, err error)
 	// fresh fails if doc is too old at a time; nil for sources whose documents bear no time that could tell.
 	fresh func(doc Doc, at time.Time) error
-	// limit bounds the body in bytes; 0 is what upstream.Request says.
+	// limit bounds the body in bytes; 0 is what Request says.
 	limit int64
 	// wholeDays is for dates without a time of day, which stay at midnight when recorded data is shifted.
 	wholeDays bool
@@ -52,10 +31,10 @@ func document[D any, P interface {
 	Doc
 }](c Connector, url string, decode func(body io.Reader, at time.Time) (doc P, dropped int, err error)) Connector {
 	c.New = func() Doc { return P(new(D)) }
-	c.read = func(ctx context.Context, a *upstream.Attempt, last Doc) (Doc, int, error) {
+	c.read = func(ctx context.Context, a *Attempt, last Doc) (Doc, int, error) {
 		var doc P
 		var dropped int
-		r := upstream.Request{URL: url, Limit: c.limit, IfChanged: last != nil}
+		r := Request{URL: url, Limit: c.limit, IfChanged: last != nil}
 		err := a.Get(ctx, r, func(body io.Reader) (err error) {
 			doc, dropped, err = decode(body, a.At)
 			return err

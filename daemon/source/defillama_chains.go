@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/mind"
-	"github.com/contextd/contextd/daemon/source/upstream"
+	"github.com/contextd/contextd/daemon/state"
 )
 
 const (
@@ -25,7 +24,7 @@ func DefiLlamaChains() Connector {
 	c := Connector{ID: "defillama-chains", Interval: 5 * time.Minute, StaleAfter: 90 * time.Minute}
 	c = document(c, "https://api.llama.fi/v2/chains", decodeChains)
 	readMain := c.read
-	c.read = func(ctx context.Context, a *upstream.Attempt, last Doc) (Doc, int, error) {
+	c.read = func(ctx context.Context, a *Attempt, last Doc) (Doc, int, error) {
 		doc, dropped, err := readMain(ctx, a, nil) // nil: an unchanged document must not keep a due history from being read
 		if err == nil {
 			doc.(*ChainsDoc).addChanges(ctx, a, last)
@@ -38,7 +37,7 @@ func DefiLlamaChains() Connector {
 // chainRow is a row as upstream writes it.
 type chainRow struct {
 	Name string
-	TVL  upstream.Number
+	TVL  Number
 }
 
 func (r chainRow) chain() (c Chain, id string, wanted bool) {
@@ -46,18 +45,18 @@ func (r chainRow) chain() (c Chain, id string, wanted bool) {
 	if tvl == nil {
 		return Chain{}, "", false
 	}
-	c = Chain{Name: mind.Clean(r.Name, mind.CapName), TVL: *tvl}
+	c = Chain{Name: state.Clean(r.Name, state.CapName), TVL: *tvl}
 	return c, c.Name, true
 }
 
 func decodeChains(body io.Reader, _ time.Time) (*ChainsDoc, int, error) {
-	kept, dropped, err := upstream.List(body, chainRow.chain)
+	kept, dropped, err := List(body, chainRow.chain)
 	slices.SortFunc(kept, func(a, b Chain) int { return cmp.Or(cmp.Compare(b.TVL, a.TVL), strings.Compare(a.Name, b.Name)) })
 	return &ChainsDoc{Chains: capRows(kept)}, dropped, err
 }
 
 // addChanges sets the changes of the day and the week: those that last knows, or new ones when the histories are due.
-func (d *ChainsDoc) addChanges(ctx context.Context, a *upstream.Attempt, last Doc) {
+func (d *ChainsDoc) addChanges(ctx context.Context, a *Attempt, last Doc) {
 	if prev, ok := last.(*ChainsDoc); ok {
 		d.keepChanges(prev)
 	}
@@ -82,20 +81,20 @@ func (d *ChainsDoc) keepChanges(prev *ChainsDoc) {
 // readHistories sets the changes of chains and returns the time to remember for it. Only points of one history are compared: the
 // main document counts slightly differently. A history that cannot be read leaves the changes as they are; when upstream does
 // not answer at all, the rest is left for a time an hour from now.
-func readHistories(ctx context.Context, a *upstream.Attempt, chains []Chain) time.Time {
+func readHistories(ctx context.Context, a *Attempt, chains []Chain) time.Time {
 	for i := range chains {
 		c := &chains[i]
-		r := upstream.Request{URL: "https://api.llama.fi/v2/historicalChainTvl/" + url.PathEscape(c.Name)}
-		var points []upstream.Point
+		r := Request{URL: "https://api.llama.fi/v2/historicalChainTvl/" + url.PathEscape(c.Name)}
+		var points []Point
 		err := a.Get(ctx, r, func(body io.Reader) (err error) {
 			points, err = decodeHistory(body)
 			return err
 		})
 		if err == nil {
-			c.Change1d, c.Change7d = upstream.Change(points, day), upstream.Change(points, 7*day)
+			c.Change1d, c.Change7d = Change(points, day), Change(points, 7*day)
 			continue
 		}
-		if class := upstream.AsFailure(err).Class; class != ClassNotFound && class != ClassEmpty {
+		if class := AsFailure(err).Class; class != ClassNotFound && class != ClassEmpty {
 			return a.Now.Add(historyRetry - historyEvery)
 		}
 	}
@@ -103,15 +102,15 @@ func readHistories(ctx context.Context, a *upstream.Attempt, chains []Chain) tim
 }
 
 // decodeHistory returns the points of a history, oldest first.
-func decodeHistory(body io.Reader) ([]upstream.Point, error) {
-	type row struct{ Date, TVL upstream.Number }
-	points, _, err := upstream.List(body, func(r row) (upstream.Point, string, bool) {
+func decodeHistory(body io.Reader) ([]Point, error) {
+	type row struct{ Date, TVL Number }
+	points, _, err := List(body, func(r row) (Point, string, bool) {
 		at, tvl := r.Date.Time(), r.TVL.Amount()
 		if at == nil || tvl == nil {
-			return upstream.Point{}, "", false
+			return Point{}, "", false
 		}
-		return upstream.Point{At: *at, Value: *tvl}, at.String(), true
+		return Point{At: *at, Value: *tvl}, at.String(), true
 	})
-	slices.SortFunc(points, func(a, b upstream.Point) int { return a.At.Compare(b.At) })
+	slices.SortFunc(points, func(a, b Point) int { return a.At.Compare(b.At) })
 	return points, err
 }

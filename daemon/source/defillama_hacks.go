@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/mind"
-	"github.com/contextd/contextd/daemon/source/upstream"
+	"github.com/contextd/contextd/daemon/state"
 )
 
 // DefiLlamaHacks is defillama-hacks: losses that were reported, newest first. Amounts are often corrected later.
@@ -19,28 +18,28 @@ func DefiLlamaHacks() Connector {
 
 // hackRow is a row as upstream writes it.
 type hackRow struct {
-	Date, Amount    upstream.Number
+	Date, Amount    Number
 	Name, Technique string
 }
 
 // hack drops rows without a name or a date. A date ahead of today is today.
 func (r hackRow) hack(today time.Time) (h Hack, id string, wanted bool) {
-	date, name := r.Date.Time(), mind.Clean(r.Name, mind.CapName)
+	date, name := r.Date.Time(), state.Clean(r.Name, state.CapName)
 	if date == nil || name == "" {
 		return Hack{}, "", false
 	}
 	h = Hack{
 		Name:      name,
-		Technique: mind.Clean(r.Technique, mind.CapName),
+		Technique: state.Clean(r.Technique, state.CapName),
 		Amount:    r.Amount.Amount(),
-		Date:      upstream.NotAfter(date.Truncate(day), today),
+		Date:      NotAfter(date.Truncate(day), today),
 	}
 	return h, h.Name + " " + h.Date.Format(time.DateOnly), true
 }
 
 func decodeHacks(body io.Reader, at time.Time) (*HacksDoc, int, error) {
 	today := at.UTC().Truncate(day)
-	kept, dropped, err := upstream.List(body, func(r hackRow) (Hack, string, bool) { return r.hack(today) })
+	kept, dropped, err := List(body, func(r hackRow) (Hack, string, bool) { return r.hack(today) })
 	slices.SortStableFunc(kept, func(a, b Hack) int {
 		return cmp.Or(b.Date.Compare(a.Date), strings.Compare(a.Name, b.Name))
 	})

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/mind"
-	"github.com/contextd/contextd/daemon/source/upstream"
+	"github.com/contextd/contextd/daemon/state"
 )
 
 // DefiLlamaProtocols is defillama-protocols: value held by protocols. The document has several megabytes; it is decoded row by
@@ -32,11 +31,11 @@ func excludedCategory(category string) bool {
 // protocolRow is a row as upstream writes it.
 type protocolRow struct {
 	Slug, Name, Category string
-	TVL                  upstream.Number
+	TVL                  Number
 	Chains               []string
-	ChainTVLs            map[string]upstream.Number `json:"chainTvls"`
-	Change1d             upstream.Number            `json:"change_1d"`
-	Change7d             upstream.Number            `json:"change_7d"`
+	ChainTVLs            map[string]Number `json:"chainTvls"`
+	Change1d             Number            `json:"change_1d"`
+	Change7d             Number            `json:"change_7d"`
 }
 
 // protocol drops rows without a slug and rows whose TVL is unknown or negative; an empty protocol and an excluded category are
@@ -47,21 +46,21 @@ func (r protocolRow) protocol() (p Protocol, id string, wanted bool) {
 		return Protocol{}, "", false
 	}
 	p = Protocol{
-		Slug:     mind.Clean(r.Slug, capID),
-		Name:     mind.Clean(r.Name, mind.CapName),
-		Category: mind.Clean(r.Category, mind.CapName),
+		Slug:     state.Clean(r.Slug, capID),
+		Name:     state.Clean(r.Name, state.CapName),
+		Category: state.Clean(r.Category, state.CapName),
 		TVL:      *tvl,
 		Change1d: r.Change1d.Percent(),
 		Change7d: r.Change7d.Percent(),
 		Chains:   len(r.Chains),
-		TopChain: mind.Clean(topChain(r.ChainTVLs), mind.CapName),
+		TopChain: state.Clean(topChain(r.ChainTVLs), state.CapName),
 	}
 	return p, p.Slug, *tvl > 0 && !excludedCategory(r.Category)
 }
 
 // topChain is the chain that holds most, of two equal ones the first by name. Keys such as "borrowed" and "Ethereum-staking"
 // are parts that upstream reports beside the chains.
-func topChain(tvls map[string]upstream.Number) string {
+func topChain(tvls map[string]Number) string {
 	best, most := "", 0.0
 	for name, tvl := range tvls {
 		switch name {
@@ -80,7 +79,7 @@ func topChain(tvls map[string]upstream.Number) string {
 }
 
 func decodeProtocols(body io.Reader, _ time.Time) (*ProtocolsDoc, int, error) {
-	kept, dropped, err := upstream.List(body, protocolRow.protocol)
+	kept, dropped, err := List(body, protocolRow.protocol)
 	return &ProtocolsDoc{Protocols: chooseProtocols(kept)}, dropped, err
 }
 

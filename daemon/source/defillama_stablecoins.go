@@ -7,8 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/contextd/contextd/daemon/mind"
-	"github.com/contextd/contextd/daemon/source/upstream"
+	"github.com/contextd/contextd/daemon/state"
 )
 
 // DefiLlamaStablecoins is defillama-stablecoins, largest supply first.
@@ -23,9 +22,9 @@ type stablecoinRow struct {
 	GeckoID      string `json:"gecko_id"`
 	Name, Symbol string
 	PegType      string
-	Price        upstream.Number
-	Circulating  map[string]upstream.Number
-	PrevDay      map[string]upstream.Number `json:"circulatingPrevDay"`
+	Price        Number
+	Circulating  map[string]Number
+	PrevDay      map[string]Number `json:"circulatingPrevDay"`
 }
 
 // stablecoin drops rows without a supply. A price that makes no sense is unknown: the supply still counts.
@@ -35,10 +34,10 @@ func (r stablecoinRow) stablecoin() (c Stablecoin, id string, wanted bool) {
 		return Stablecoin{}, "", false
 	}
 	c = Stablecoin{
-		ID:      mind.Clean(r.GeckoID, capID),
-		Symbol:  mind.Clean(r.Symbol, mind.CapSymbol),
-		Name:    mind.Clean(r.Name, mind.CapName),
-		PegType: mind.Clean(r.PegType, mind.CapSymbol),
+		ID:      state.Clean(r.GeckoID, capID),
+		Symbol:  state.Clean(r.Symbol, state.CapSymbol),
+		Name:    state.Clean(r.Name, state.CapName),
+		PegType: state.Clean(r.PegType, state.CapSymbol),
 		Supply:  *supply,
 		PrevDay: r.PrevDay[r.PegType].Amount(),
 	}
@@ -50,10 +49,10 @@ func (r stablecoinRow) stablecoin() (c Stablecoin, id string, wanted bool) {
 
 func decodeStablecoins(body io.Reader, _ time.Time) (*StablecoinsDoc, int, error) {
 	var in struct{ PeggedAssets []json.RawMessage }
-	if err := upstream.Object(body, &in); err != nil {
+	if err := Object(body, &in); err != nil {
 		return nil, 0, err
 	}
-	kept, dropped, err := upstream.Collect(in.PeggedAssets, stablecoinRow.stablecoin)
+	kept, dropped, err := Collect(in.PeggedAssets, stablecoinRow.stablecoin)
 	slices.SortStableFunc(kept, func(a, b Stablecoin) int { return cmp.Compare(b.Supply, a.Supply) })
 	return &StablecoinsDoc{Coins: capRows(kept)}, dropped, err
 }

@@ -7,8 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/contextd/contextd/daemon/mind"
-	"github.com/contextd/contextd/daemon/source/upstream"
+	"github.com/contextd/contextd/daemon/state"
 )
 
 // FearGreed is alternativeme-fng: the Crypto Fear & Greed Index of the last seven days. Its terms ask for the source to be
@@ -20,10 +19,10 @@ func FearGreed() Connector {
 
 // fearGreedRow is a row as upstream writes it.
 type fearGreedRow struct {
-	Value       upstream.Number
+	Value       Number
 	Label       string `json:"value_classification"`
-	Timestamp   upstream.Number
-	UntilUpdate upstream.Number `json:"time_until_update"` // seconds, on the newest row only
+	Timestamp   Number
+	UntilUpdate Number `json:"time_until_update"` // seconds, on the newest row only
 }
 
 // day drops rows without a time or with a value outside 0 to 100.
@@ -32,7 +31,7 @@ func (r fearGreedRow) day(fetched time.Time) (d FearGreedDay, id string, wanted 
 	if value == nil || *value > 100 || at == nil {
 		return FearGreedDay{}, "", false
 	}
-	d = FearGreedDay{Value: *value, Label: mind.Clean(r.Label, mind.CapName), At: upstream.NotAfter(*at, fetched)}
+	d = FearGreedDay{Value: *value, Label: state.Clean(r.Label, state.CapName), At: NotAfter(*at, fetched)}
 	return d, strconv.FormatInt(at.Unix(), 10), true
 }
 
@@ -41,13 +40,13 @@ func decodeFearGreed(body io.Reader, at time.Time) (*FearGreedDoc, int, error) {
 		Data     []json.RawMessage
 		Metadata struct{ Error json.RawMessage }
 	}
-	if err := upstream.Object(body, &in); err != nil {
+	if err := Object(body, &in); err != nil {
 		return nil, 0, err
 	}
 	if e := string(in.Metadata.Error); e != "" && e != "null" && e != `""` {
-		return nil, 0, upstream.Fail(ClassBadContent, "upstream reports an error with HTTP 200")
+		return nil, 0, Fail(ClassBadContent, "upstream reports an error with HTTP 200")
 	}
-	kept, dropped, err := upstream.Collect(in.Data, func(r fearGreedRow) (FearGreedDay, string, bool) { return r.day(at) })
+	kept, dropped, err := Collect(in.Data, func(r fearGreedRow) (FearGreedDay, string, bool) { return r.day(at) })
 	if err != nil {
 		return nil, dropped, err
 	}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"github.com/contextd/contextd/daemon/source/upstream"
 )
 
 // Config is what a Fetcher needs. The zero value works.
-type Config = upstream.Config
+type Config = ClientConfig
 
 // Outcome is what one attempt brought.
 type Outcome struct {
@@ -24,10 +22,10 @@ type Outcome struct {
 
 // Fetcher fetches sources politely. It is safe for concurrent use and keeps limits and ETags for all of its life, so a daemon
 // has one.
-type Fetcher struct{ client *upstream.Client }
+type Fetcher struct{ client *Client }
 
 // NewFetcher returns a Fetcher.
-func NewFetcher(cfg Config) *Fetcher { return &Fetcher{client: upstream.NewClient(cfg)} }
+func NewFetcher(cfg Config) *Fetcher { return &Fetcher{client: NewClient(cfg)} }
 
 // Fetch asks the source c once, with at most one retry, and judges its answer. last is the last good Doc, the newest that Fetch
 // returned if it returned any, nil if there is none: it is never changed, only compared, confirmed, and asked for what need not
@@ -45,15 +43,15 @@ func (f *Fetcher) Fetch(ctx context.Context, c Connector, last Doc) Outcome {
 }
 
 // judge turns what a connector read into an Outcome.
-func (c Connector) judge(a *upstream.Attempt, last, doc Doc, err error) Outcome {
-	confirmed := errors.Is(err, upstream.ErrNotModified)
+func (c Connector) judge(a *Attempt, last, doc Doc, err error) Outcome {
+	confirmed := errors.Is(err, ErrNotModified)
 	switch {
 	case confirmed:
 		doc = last
 	case err != nil:
 		return failed(err)
 	case doc.Len() == 0:
-		return failed(upstream.Fail(ClassPartial, "no row made sense"))
+		return failed(Fail(ClassPartial, "no row made sense"))
 	default:
 		c.shift(doc, a)
 	}
@@ -66,7 +64,7 @@ func (c Connector) judge(a *upstream.Attempt, last, doc Doc, err error) Outcome 
 		return Outcome{Class: ClassOK, NotModified: true}
 	}
 	if last != nil && 2*doc.Len() < last.Len() {
-		return failed(upstream.Fail(ClassBadContent, "%d rows where the last answer had %d", doc.Len(), last.Len()))
+		return failed(Fail(ClassBadContent, "%d rows where the last answer had %d", doc.Len(), last.Len()))
 	}
 	a.Accept()
 	return Outcome{Doc: doc, Class: ClassOK}
@@ -74,12 +72,12 @@ func (c Connector) judge(a *upstream.Attempt, last, doc Doc, err error) Outcome 
 
 // failed is the Outcome of an attempt that failed.
 func failed(err error) Outcome {
-	f := upstream.AsFailure(err)
+	f := AsFailure(err)
 	return Outcome{Class: f.Class, Err: f, RetryAfter: f.RetryAfter}
 }
 
 // shift moves the times of a replayed doc to now.
-func (c Connector) shift(doc Doc, a *upstream.Attempt) {
+func (c Connector) shift(doc Doc, a *Attempt) {
 	by := a.Now.Sub(a.At)
 	if c.wholeDays {
 		by = a.Now.Truncate(day).Sub(a.At.Truncate(day))

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/mind"
-	"github.com/contextd/contextd/daemon/source/upstream"
+	"github.com/contextd/contextd/daemon/state"
 )
 
 // GeckoTerminalTrending is geckoterminal-trending: the pools that traders look at.
@@ -22,13 +21,13 @@ type poolRow struct {
 	ID         string
 	Attributes struct {
 		Name      string
-		Price     upstream.Number                   `json:"base_token_price_usd"`
-		Changes   struct{ H1, H24 upstream.Number } `json:"price_change_percentage"`
-		Volume    struct{ H24 upstream.Number }     `json:"volume_usd"`
-		Reserve   upstream.Number                   `json:"reserve_in_usd"`
-		CreatedAt string                            `json:"pool_created_at"`
+		Price     Number                   `json:"base_token_price_usd"`
+		Changes   struct{ H1, H24 Number } `json:"price_change_percentage"`
+		Volume    struct{ H24 Number }     `json:"volume_usd"`
+		Reserve   Number                   `json:"reserve_in_usd"`
+		CreatedAt string                   `json:"pool_created_at"`
 		Txns      struct {
-			H24 struct{ Buys, Sells upstream.Number }
+			H24 struct{ Buys, Sells Number }
 		} `json:"transactions"`
 	}
 	Relationships struct {
@@ -44,10 +43,10 @@ func (r poolRow) pool(at time.Time) (p Pool, id string, wanted bool) {
 		return Pool{}, "", false
 	}
 	p = Pool{
-		ID:        mind.Clean(r.ID, 2*capID), // a network and an address, some of 64 digits
-		Pair:      mind.Clean(in.Name, mind.CapName),
-		Network:   mind.Clean(r.Relationships.Network.Data.ID, mind.CapName),
-		Dex:       mind.Clean(r.Relationships.Dex.Data.ID, mind.CapName),
+		ID:        state.Clean(r.ID, 2*capID), // a network and an address, some of 64 digits
+		Pair:      state.Clean(in.Name, state.CapName),
+		Network:   state.Clean(r.Relationships.Network.Data.ID, state.CapName),
+		Dex:       state.Clean(r.Relationships.Dex.Data.ID, state.CapName),
 		Price:     &price,
 		Change1h:  in.Changes.H1.Percent(),
 		Change24h: in.Changes.H24.Percent(),
@@ -62,7 +61,7 @@ func (r poolRow) pool(at time.Time) (p Pool, id string, wanted bool) {
 		p.Txns24h = &n
 	}
 	if t, err := time.Parse(time.RFC3339, in.CreatedAt); err == nil {
-		t = upstream.NotAfter(t.UTC(), at)
+		t = NotAfter(t.UTC(), at)
 		p.CreatedAt = &t
 	}
 	return p, p.ID, true
@@ -70,9 +69,9 @@ func (r poolRow) pool(at time.Time) (p Pool, id string, wanted bool) {
 
 func decodePools(body io.Reader, at time.Time) (*PoolsDoc, int, error) {
 	var in struct{ Data []json.RawMessage }
-	if err := upstream.Object(body, &in); err != nil {
+	if err := Object(body, &in); err != nil {
 		return nil, 0, err
 	}
-	kept, dropped, err := upstream.Collect(in.Data, func(r poolRow) (Pool, string, bool) { return r.pool(at) })
+	kept, dropped, err := Collect(in.Data, func(r poolRow) (Pool, string, bool) { return r.pool(at) })
 	return &PoolsDoc{Pools: capRows(kept)}, dropped, err
 }

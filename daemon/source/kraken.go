@@ -4,8 +4,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/contextd/contextd/daemon/mind"
-	"github.com/contextd/contextd/daemon/source/upstream"
+	"github.com/contextd/contextd/daemon/state"
 )
 
 // Kraken is kraken-ticker: the last prices on one exchange, to hold others against.
@@ -32,13 +31,13 @@ func krakenPairs() []listing {
 func decodeTicker(body io.Reader, _ time.Time) (*TickerDoc, int, error) {
 	var in struct {
 		Error  []string
-		Result map[string]struct{ C []upstream.Number } // price and lot of the last trade
+		Result map[string]struct{ C []Number } // price and lot of the last trade
 	}
-	if err := upstream.Object(body, &in); err != nil {
+	if err := Object(body, &in); err != nil {
 		return nil, 0, err
 	}
 	if len(in.Error) > 0 {
-		return nil, 0, upstream.Fail(ClassBadContent, "HTTP 200 with error %s", mind.Clean(in.Error[0], mind.CapName))
+		return nil, 0, Fail(ClassBadContent, "HTTP 200 with error %s", state.Clean(in.Error[0], state.CapName))
 	}
 	doc, dropped := &TickerDoc{}, 0
 	for _, pair := range krakenPairs() {
@@ -46,7 +45,7 @@ func decodeTicker(body io.Reader, _ time.Time) (*TickerDoc, int, error) {
 		if !ok {
 			continue
 		}
-		price, ok := append(trade.C, upstream.Number{})[0].Price()
+		price, ok := append(trade.C, Number{})[0].Price()
 		if !ok {
 			dropped++
 			continue
@@ -54,7 +53,7 @@ func decodeTicker(body io.Reader, _ time.Time) (*TickerDoc, int, error) {
 		doc.Pairs = append(doc.Pairs, Ticker{CoinID: pair.coinID, Price: price})
 	}
 	if len(doc.Pairs)+dropped == 0 {
-		return nil, 0, upstream.Fail(ClassEmpty, "none of the pairs")
+		return nil, 0, Fail(ClassEmpty, "none of the pairs")
 	}
 	return doc, dropped, nil
 }

@@ -3,8 +3,6 @@ package source
 import (
 	"io"
 	"time"
-
-	"github.com/contextd/contextd/daemon/source/upstream"
 )
 
 // MempoolFees is mempool-fees: what a Bitcoin transaction costs.
@@ -14,8 +12,8 @@ func MempoolFees() Connector {
 }
 
 func decodeFees(body io.Reader, _ time.Time) (*FeesDoc, int, error) {
-	var in struct{ FastestFee, HalfHourFee, HourFee, EconomyFee, MinimumFee upstream.Number }
-	if err := upstream.Object(body, &in); err != nil {
+	var in struct{ FastestFee, HalfHourFee, HourFee, EconomyFee, MinimumFee Number }
+	if err := Object(body, &in); err != nil {
 		return nil, 0, err
 	}
 	doc := &FeesDoc{
@@ -26,7 +24,7 @@ func decodeFees(body io.Reader, _ time.Time) (*FeesDoc, int, error) {
 		Minimum:  in.MinimumFee.Amount(),
 	}
 	if doc.Fastest == nil {
-		return nil, 0, upstream.Fail(ClassEmpty, "no fee")
+		return nil, 0, Fail(ClassEmpty, "no fee")
 	}
 	return doc, 0, nil
 }

@@ -5,8 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/contextd/contextd/daemon/mind"
-	"github.com/contextd/contextd/daemon/source/upstream"
+	"github.com/contextd/contextd/daemon/state"
 )
 
 // NewsCoinDesk is news-coindesk. Of all news only headlines and links are kept.
@@ -29,15 +28,15 @@ func news(id, url string) Connector {
 
 // decodeNews drops items without a title or a link. A time that cannot be read, or lies ahead, is the time of the fetch.
 func decodeNews(body io.Reader, at time.Time) (*NewsDoc, int, error) {
-	items, err := upstream.Feed(body)
+	items, err := Feed(body)
 	if err != nil {
 		return nil, 0, err
 	}
 	doc, seen := &NewsDoc{}, make(map[string]bool)
 	for _, item := range items {
-		h := Headline{Title: mind.Clean(item.Title, mind.CapHeadline), URL: item.Link, PublishedAt: at}
+		h := Headline{Title: state.Clean(item.Title, state.CapHeadline), URL: item.Link, PublishedAt: at}
 		if item.Published != nil {
-			h.PublishedAt = upstream.NotAfter(item.Published.UTC(), at)
+			h.PublishedAt = NotAfter(item.Published.UTC(), at)
 		}
 		if h.Title == "" || h.URL == "" || seen[h.URL] {
 			continue

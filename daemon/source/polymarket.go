@@ -8,8 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/mind"
-	"github.com/contextd/contextd/daemon/source/upstream"
+	"github.com/contextd/contextd/daemon/state"
 )
 
 // Polymarket is polymarket-crypto: what traders think will happen.
@@ -27,7 +26,7 @@ type marketOfEvent struct {
 	ID, Question            string
 	Outcomes, OutcomePrices string
 	Closed                  bool
-	Volume24h               upstream.Number `json:"volume24hr"`
+	Volume24h               Number `json:"volume24hr"`
 }
 
 // prediction is the most traded open market of an event: its other markets are variants of the same question.
@@ -52,8 +51,8 @@ func (p Prediction) traded() float64 {
 func (m marketOfEvent) prediction() (p Prediction, ok bool) {
 	probability, ok := m.probability()
 	p = Prediction{
-		ID:          mind.Clean(m.ID, capID),
-		Question:    mind.Clean(m.Question, mind.CapHeadline),
+		ID:          state.Clean(m.ID, capID),
+		Question:    state.Clean(m.Question, state.CapHeadline),
 		Probability: probability,
 		Volume24h:   m.Volume24h.Amount(),
 	}
@@ -63,7 +62,7 @@ func (m marketOfEvent) prediction() (p Prediction, ok bool) {
 // probability is the price of "Yes", or of the first outcome of a market without one.
 func (m marketOfEvent) probability() (float64, bool) {
 	var outcomes []string
-	var prices []upstream.Number
+	var prices []Number
 	if json.Unmarshal([]byte(m.Outcomes), &outcomes) != nil || json.Unmarshal([]byte(m.OutcomePrices), &prices) != nil {
 		return 0, false
 	}
@@ -79,7 +78,7 @@ func (m marketOfEvent) probability() (float64, bool) {
 }
 
 func decodePredictions(body io.Reader, _ time.Time) (*PredictionsDoc, int, error) {
-	kept, dropped, err := upstream.List(body, eventRow.prediction)
+	kept, dropped, err := List(body, eventRow.prediction)
 	slices.SortStableFunc(kept, func(a, b Prediction) int { return cmp.Compare(b.traded(), a.traded()) })
 	return &PredictionsDoc{Markets: capRows(kept)}, dropped, err
 }

@@ -10,18 +10,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
-	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// admin serves the admin handler of d, whose job brief fails, and returns its URL.
-func admin(t *testing.T, d *daemontest.Daemon) (string, *daemontest.Log) {
+// webAdmin serves the webAdmin handler of d, whose job brief fails, and returns its URL.
+func webAdmin(t *testing.T, d *daemontest.Daemon) (string, *daemontest.Log) {
 	t.Helper()
 	var log daemontest.Log
-	server := httptest.NewServer(web.NewAdmin(web.AdminConfig{
+	server := httptest.NewServer(admin.NewAdmin(admin.AdminConfig{
 		Keys: d.Keys(), Logger: log.Logger(),
-		Jobs: &web.Jobs{List: d.Jobs, Run: func(ctx context.Context, name string) error {
+		Jobs: &admin.Jobs{List: d.Jobs, Run: func(ctx context.Context, name string) error {
 			if name == "brief" {
 				return errors.New("writer is out of ink")
 			}
@@ -35,8 +35,8 @@ func admin(t *testing.T, d *daemontest.Daemon) (string, *daemontest.Log) {
 func TestAdminKeys(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t)
-	url, _ := admin(t, d)
-	a := call(t, http.MethodPost, url+web.AdminKeys, sending(`{"name":" my agent ","tier":"team","traceConsent":"none"}`))
+	url, _ := webAdmin(t, d)
+	a := call(t, http.MethodPost, url+admin.AdminKeys, sending(`{"name":" my agent ","tier":"team","traceConsent":"none"}`))
 	var issued api.IssuedKey
 	if err := json.Unmarshal(a.Body, &issued); err != nil || a.Status != http.StatusCreated {
 		t.Fatalf("%d %s, %v", a.Status, a.Body, err)
@@ -47,12 +47,12 @@ func TestAdminKeys(t *testing.T) {
 	if a := get(t, d.URL()+"/v1/fresh", bearer(issued.Key)); a.Status != http.StatusOK {
 		t.Errorf("the new key is answered %d", a.Status)
 	}
-	list := get(t, url+web.AdminKeys)
+	list := get(t, url+admin.AdminKeys)
 	rows := decode[api.KeyListResponse](t, list).Keys
 	if len(rows) != 1 || rows[0].KeyID != issued.KeyID || rows[0].TraceConsent != api.ConsentNone || strings.Contains(string(list.Body), issued.Key) {
 		t.Errorf("listed %s", list.Body)
 	}
-	done := call(t, http.MethodDelete, url+web.AdminKeys+"/"+issued.KeyID)
+	done := call(t, http.MethodDelete, url+admin.AdminKeys+"/"+issued.KeyID)
 	if got := decode[api.RevokeResponse](t, done); !got.OK || got.RevokedAt.IsZero() {
 		t.Errorf("revoked %s", done.Body)
 	}
@@ -71,7 +71,7 @@ func TestAdminKeys(t *testing.T) {
 
 func TestAdminRefusals(t *testing.T) {
 	t.Parallel()
-	url, log := admin(t, daemontest.Start(t))
+	url, log := webAdmin(t, daemontest.Start(t))
 	for _, c := range []struct{ call, body, want string }{
 		{"POST /keys", `{"name":""}`, "400 invalid_request"},
 		{"POST /keys", `{"name":"x","tier":"gold"}`, "400 invalid_request"},

@@ -6,20 +6,19 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/gate"
-	"github.com/contextd/contextd/daemon/web/peer"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // Payers reads the credentials of requests. Proofs are counted per client, since each may cost a call to the chain.
 type Payers struct {
-	Proofs  *peer.Limiter
-	Trusted *peer.Proxies // whose X-Forwarded-For is believed; nil means nobody's
+	Proofs  *Limiter
+	Trusted *Proxies // whose X-Forwarded-For is believed; nil means nobody's
 }
 
 // NewPayers makes Payers with the usual bound.
-func NewPayers(trusted *peer.Proxies, now func() time.Time) *Payers {
-	return &Payers{Proofs: peer.NewLimiter(maxProofs, time.Minute/maxProofs, now), Trusted: trusted}
+func NewPayers(trusted *Proxies, now func() time.Time) *Payers {
+	return &Payers{Proofs: NewLimiter(maxProofs, time.Minute/maxProofs, now), Trusted: trusted}
 }
 
 // maxProofs is how many payment proofs a client may present in a minute.

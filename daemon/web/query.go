@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/contextd/contextd/daemon/mind"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -64,7 +64,7 @@ func Query(op api.Op, values url.Values) (q reader.Query, canonical string, err 
 	case api.OpSearch:
 		err = parseSearch(&q, values)
 	case api.OpSnapshot:
-		q.At, err = mind.ParseMinute(values.Get("at"))
+		q.At, err = state.ParseMinute(values.Get("at"))
 	case api.OpCite:
 		err = parseRef(&q, values.Get("ref"))
 	case api.OpSubscribe:

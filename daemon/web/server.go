@@ -64,11 +64,11 @@ type Server struct {
 
 // New makes the Server of the public address.
 func New(cfg Config) *Server {
-	return newServer(cfg, (*Server).routes)
+	return NewAt(cfg, (*Server).routes)
 }
 
-// newServer makes a Server of a route table.
-func newServer(cfg Config, routes func(s *Server) Routes) *Server {
+// NewAt makes a Server of a route table.
+func NewAt(cfg Config, routes func(s *Server) Routes) *Server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}

@@ -26,7 +26,7 @@ func importing(from string, list ...string) map[string]string {
 func forbidden() map[string][][2]string {
 	return map[string][][2]string{
 		"rules know no database": {
-			{"daemon/mind", "database/sql"},
+			{"daemon/state", "database/sql"},
 			{"daemon/billing", sqlite},
 			{"daemon/gate/inner", "daemon/store"},
 			{"daemon/x402", "database/sql/driver"},
@@ -46,10 +46,10 @@ func forbidden() map[string][][2]string {
 		},
 		"sdk knows no daemon":               {{"sdk", "daemon"}, {"sdk/wallet", "daemon/x402"}},
 		"sdk knows no chain":                {{"sdk", goEthereum + "/core"}},
-		"tui knows no client and no daemon": {{"tui", "client"}, {"tui/screen", "daemon/mind"}},
+		"tui knows no client and no daemon": {{"tui", "client"}, {"tui/screen", "daemon/state"}},
 		"client knows no daemon":            {{"client", "daemon"}, {"client", "daemon/store"}},
 		"daemon knows no client":            {{"daemon", "client"}, {"daemon/web", "tui"}, {"daemon/daemontest", "cmd/contextd"}},
-		"nothing imports cmd":               {{"client", "cmd/ctx"}, {"internal/build", "cmd/contextd/tour"}},
+		"nothing imports cmd":               {{"client", "cmd/ctx"}, {"internal/build", "cmd/contextd"}},
 		"only store speaks SQL": {
 			{"daemon/feed", "database/sql"},
 			{"daemon", sqlite},
@@ -72,7 +72,7 @@ func forbidden() map[string][][2]string {
 func importFixtures() []fixture {
 	list := []fixture{
 		{"imports", "allowed", map[string]string{
-			"daemon/mind/a.go":         "package mind\nimport (\"math\"; \"golang.org/x/text/cases\")\n",
+			"daemon/state/a.go":         "package mind\nimport (\"math\"; \"golang.org/x/text/cases\")\n",
 			"daemon/brief/a.go":        "package brief\nimport \"net/http\"\n",
 			"daemon/x402/a.go":         "package x402\nimport (\"example.com/m/internal/usdg\"; \"example.com/m/sdk/api\")\n",
 			"internal/usdg/a.go":       "package usdg\nimport \"" + goEthereum + "/common\"\n",
@@ -87,15 +87,15 @@ func importFixtures() []fixture {
 			"cmd/contextd/main.go":     "package main\nimport (\"" + cobra + "\"; \"example.com/m/daemon/daemontest\")\n",
 			"daemon/daemontest/a.go":   "package daemontest\nimport \"example.com/m/internal/devchain\"\n",
 			"internal/devchain/dev.go": "package devchain\nimport \"" + goEthereum + "/core\"\n",
-			"daemon/daemon.go":         "package daemon\nimport (\"net/http\"; \"example.com/m/daemon/store\"; \"example.com/m/daemon/mind\")\n",
+			"daemon/daemon.go":         "package daemon\nimport (\"net/http\"; \"example.com/m/daemon/store\"; \"example.com/m/daemon/state\")\n",
 		}, nil},
 		{"imports", "through another package", map[string]string{
-			"daemon/pack/a.go":   "package pack\nimport _ \"example.com/m/daemon/mind\"\nimport _ \"example.com/m/daemon/source\"\n",
-			"daemon/mind/a.go":   "package mind\n\nimport \"example.com/m/daemon/source\"\n",
+			"daemon/pack/a.go":   "package pack\nimport _ \"example.com/m/daemon/state\"\nimport _ \"example.com/m/daemon/source\"\n",
+			"daemon/state/a.go":   "package mind\n\nimport \"example.com/m/daemon/source\"\n",
 			"daemon/source/a.go": "package source\nimport \"example.com/m/daemon/store\"\n",
 			"daemon/store/a.go":  "package store\nimport \"database/sql\"\n",
 		}, []string{
-			"daemon/mind/a.go:3: daemon/mind imports daemon/source imports daemon/store (rules know no database",
+			"daemon/state/a.go:3: daemon/state imports daemon/source imports daemon/store (rules know no database",
 			"daemon/pack/a.go:3: daemon/pack imports daemon/source imports daemon/store (rules know no database",
 		}},
 		{"imports", "sdk through wallet", map[string]string{

@@ -23,7 +23,7 @@ type importRule struct {
 // rulePackages are the packages that decide: data, then admission.
 func rulePackages() []string {
 	return []string{
-		"daemon/mind", "daemon/pack", "daemon/brief", "daemon/pipeline", "daemon/reader",
+		"daemon/state", "daemon/pack", "daemon/brief", "daemon/pipeline", "daemon/reader",
 		"daemon/account", "daemon/billing", "daemon/x402", "daemon/gate",
 	}
 }

@@ -21,9 +21,10 @@ func packages() []string {
 	return []string{
 		"cmd/contextd", "cmd/ctx", "sdk/api", "sdk/diff", "sdk/wallet",
 		"internal/usdg", "internal/devchain", "internal/build", "internal/policy",
-		"daemon/source", "daemon/mind", "daemon/pack", "daemon/brief", "daemon/brief/llm", "daemon/feed", "daemon/pipeline", "daemon/reader",
+		"daemon/source", "daemon/state", "daemon/pack", "daemon/brief", "daemon/brief/llm", "daemon/feed", "daemon/pipeline", "daemon/reader",
 		"daemon/account", "daemon/mail", "daemon/billing", "daemon/x402", "daemon/gate",
-		"daemon/web", "daemon/mcp", "daemon/store", "daemon/chain", "daemon/daemontest",
+		"daemon/web", "daemon/mcp", "daemon/admin", "daemon/metrics", "daemon/doctor",
+		"daemon/store", "daemon/datadir", "daemon/backup", "daemon/chain", "daemon/daemontest",
 		"client", "tui",
 	}
 }

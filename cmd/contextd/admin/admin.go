@@ -14,20 +14,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/cmd/contextd/cli"
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/web"
-	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // Operate opens the data directory that a command is for, calls act and closes it.
-type Operate func(c *cobra.Command, act func(o *operator.Operator) error) error
+type Operate func(c *cobra.Command, act func(o *admin.Operator) error) error
 
 // show makes of c a command that prints what ask returns, as JSON or with print.
-func show[T any](operate Operate, c *cobra.Command, ask func(ctx context.Context, o *operator.Operator, args []string) (T, error), print func(out io.Writer, answer T) error) *cobra.Command {
+func show[T any](operate Operate, c *cobra.Command, ask func(ctx context.Context, o *admin.Operator, args []string) (T, error), print func(out io.Writer, answer T) error) *cobra.Command {
 	asJSON := cli.AddJSON(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return operate(c, func(o *operator.Operator) error {
+		return operate(c, func(o *admin.Operator) error {
 			answer, err := ask(c.Context(), o, args)
 			if err != nil {
 				return err
@@ -64,7 +63,7 @@ func newTiersSet(operate Operate) *cobra.Command {
 		Use: "set OWNER TIER", Short: "Set the tier of an owner and of all his keys", Args: cobra.ExactArgs(2),
 		Example: "  contextd admin tiers set 00000000-0000-4000-8000-000000000001 enterprise",
 		RunE: func(c *cobra.Command, args []string) error {
-			return operate(c, func(o *operator.Operator) error {
+			return operate(c, func(o *admin.Operator) error {
 				if err := o.SetTier(c.Context(), args[0], api.Tier(args[1])); err != nil {
 					return err
 				}
@@ -77,7 +76,7 @@ func newTiersSet(operate Operate) *cobra.Command {
 
 // newMove makes the command that grants or adjusts credits.
 func newMove(operate Operate, kind billing.Kind) *cobra.Command {
-	ask := web.AdminMoveRequest{Kind: kind}
+	ask := admin.AdminMoveRequest{Kind: kind}
 	c := &cobra.Command{
 		Use: "grant KEYID CREDITS --reason TEXT", Short: "Give credits to a key", Args: cobra.ExactArgs(2),
 		Example: "  contextd admin credits grant cv_test_ab12cd34 1000 --reason \"beta tester\"",
@@ -92,7 +91,7 @@ func newMove(operate Operate, kind billing.Kind) *cobra.Command {
 		if ask.Amount, err = strconv.ParseInt(args[1], 10, 64); err != nil {
 			return cli.Usage("%q is not a whole number of credits\n  try: %s --help", args[1], c.CommandPath())
 		}
-		return operate(c, func(o *operator.Operator) error {
+		return operate(c, func(o *admin.Operator) error {
 			done, err := o.MoveCredits(c.Context(), args[0], ask)
 			if err != nil {
 				return err
@@ -117,7 +116,7 @@ func newLedger(operate Operate) *cobra.Command {
 	}
 	c.Flags().StringVar(&owner, "owner", "", "only the keys of this owner")
 	c.Flags().IntVar(&limit, "limit", 50, "at most so many rows")
-	return show(operate, c, func(ctx context.Context, o *operator.Operator, _ []string) ([]billing.Entry, error) {
+	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]billing.Entry, error) {
 		return o.Ledger(ctx, owner, limit)
 	}, printLedger)
 }
@@ -141,7 +140,7 @@ func newAudit(operate Operate) *cobra.Command {
 	}
 	asJSON := cli.AddJSON(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return operate(c, func(o *operator.Operator) error {
+		return operate(c, func(o *admin.Operator) error {
 			findings, err := o.Audit(c.Context())
 			if err != nil {
 				return err

@@ -13,9 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/cmd/contextd/cli"
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/web"
-	"github.com/contextd/contextd/daemon/web/operator"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -43,7 +42,7 @@ func printDeposits(out io.Writer, list []api.Deposit) error {
 // newDepositsList makes the command that lists purchases.
 func newDepositsList(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List the newest purchases of all owners", Args: cobra.NoArgs}
-	return show(operate, c, func(ctx context.Context, o *operator.Operator, _ []string) ([]api.Deposit, error) {
+	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]api.Deposit, error) {
 		return o.Deposits(ctx)
 	}, printDeposits)
 }
@@ -57,7 +56,7 @@ func newRescan(operate Operate) *cobra.Command {
 			"something, or a treasury that was paid before the daemon looked at it.",
 	}
 	c.Flags().Uint64Var(&from, "from", 0, "first block to look at")
-	return show(operate, c, func(ctx context.Context, o *operator.Operator, _ []string) ([]api.Deposit, error) {
+	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]api.Deposit, error) {
 		return o.Rescan(ctx, from)
 	}, printDeposits)
 }
@@ -70,7 +69,7 @@ func newUnmatched(operate Operate) *cobra.Command {
 			"calls are among them until their proof is presented. Those that have paid for something and have vanished from the chain since are\n" +
 			"here too; what they paid for is given, and writing them off takes them from the list.",
 	}
-	return show(operate, c, func(ctx context.Context, o *operator.Operator, _ []string) ([]billing.Stray, error) {
+	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]billing.Stray, error) {
 		return o.Strays(ctx)
 	}, printStrays)
 }
@@ -89,9 +88,9 @@ func printStrays(out io.Writer, rows []billing.Stray) error {
 func place(t billing.Stray) string { return t.TxHash + ":" + strconv.FormatUint(t.LogIndex, 10) }
 
 // stray reads the name of a transfer. Without a log it is the first.
-func stray(text string) (web.AdminStrayRequest, error) {
+func stray(text string) (admin.AdminStrayRequest, error) {
 	hash, log, found := strings.Cut(text, ":")
-	ask := web.AdminStrayRequest{TxHash: hash}
+	ask := admin.AdminStrayRequest{TxHash: hash}
 	if !found {
 		return ask, nil
 	}
@@ -114,7 +113,7 @@ func newAssign(operate Operate) *cobra.Command {
 				return err
 			}
 			ask.DepositID = args[1]
-			return operate(c, func(o *operator.Operator) error {
+			return operate(c, func(o *admin.Operator) error {
 				d, err := o.AssignStray(c.Context(), ask)
 				if err != nil {
 					return err
@@ -140,7 +139,7 @@ func newWriteOff(operate Operate) *cobra.Command {
 			return err
 		}
 		ask.Reason = reason
-		return operate(c, func(o *operator.Operator) error {
+		return operate(c, func(o *admin.Operator) error {
 			if err := o.WriteOffStray(c.Context(), ask); err != nil {
 				return err
 			}
@@ -160,7 +159,7 @@ func NewReconcile(operate Operate) *cobra.Command {
 	}
 	asJSON := cli.AddJSON(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return operate(c, func(o *operator.Operator) error {
+		return operate(c, func(o *admin.Operator) error {
 			r, err := o.Reconcile(c.Context())
 			if err != nil {
 				return err

@@ -12,8 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/cmd/contextd/cli"
-	"github.com/contextd/contextd/daemon/web"
-	"github.com/contextd/contextd/daemon/web/operator"
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -29,7 +28,7 @@ func NewKeys(operate Operate) *cobra.Command {
 }
 
 func newKeysCreate(operate Operate) *cobra.Command {
-	var ask web.AdminKeyRequest
+	var ask admin.AdminKeyRequest
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
 		Example: "  contextd keys create my-agent\n  contextd keys create my-agent --out my-agent.key\n  contextd keys create ci --tier team --json",
@@ -41,7 +40,7 @@ func newKeysCreate(operate Operate) *cobra.Command {
 	asJSON := cli.AddJSON(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		ask.Name = args[0]
-		return operate(c, func(o *operator.Operator) (err error) {
+		return operate(c, func(o *admin.Operator) (err error) {
 			var file *os.File
 			if out != "" { // made first: a key that cannot be written down would be lost
 				if file, err = os.OpenFile(out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err != nil {
@@ -73,7 +72,7 @@ func newKeysCreate(operate Operate) *cobra.Command {
 
 func newKeysList(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List keys, newest first", Args: cobra.NoArgs}
-	return show(operate, c, func(ctx context.Context, o *operator.Operator, _ []string) ([]api.APIKeyRow, error) {
+	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]api.APIKeyRow, error) {
 		return o.ListKeys(ctx)
 	}, printKeys)
 }
@@ -103,7 +102,7 @@ func newKeysRevoke(operate Operate) *cobra.Command {
 	}
 	asJSON := cli.AddJSON(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return operate(c, func(o *operator.Operator) error {
+		return operate(c, func(o *admin.Operator) error {
 			done, err := o.RevokeKey(c.Context(), args[0])
 			if err != nil {
 				return err

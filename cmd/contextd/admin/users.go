@@ -11,14 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/daemon/account"
-	"github.com/contextd/contextd/daemon/web"
-	"github.com/contextd/contextd/daemon/web/operator"
+	"github.com/contextd/contextd/daemon/admin"
 )
 
 // newUsersList makes the command that lists owners.
 func newUsersList(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List owners with their tier, keys and credits, oldest first", Args: cobra.NoArgs}
-	return show(operate, c, func(ctx context.Context, o *operator.Operator, _ []string) ([]account.Owner, error) {
+	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]account.Owner, error) {
 		return o.Owners(ctx)
 	}, printOwners)
 }
@@ -51,13 +50,13 @@ func signsInBy(o account.Owner) string {
 // newUsersView makes the command that shows an owner.
 func newUsersView(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "view OWNER", Short: "Show an owner with his keys", Args: cobra.ExactArgs(1)}
-	return show(operate, c, func(ctx context.Context, o *operator.Operator, args []string) (web.AdminOwnerResponse, error) {
+	return show(operate, c, func(ctx context.Context, o *admin.Operator, args []string) (admin.AdminOwnerResponse, error) {
 		return o.Owner(ctx, args[0])
 	}, printOwner)
 }
 
 // printOwner prints an owner with his keys.
-func printOwner(out io.Writer, owner web.AdminOwnerResponse) error {
+func printOwner(out io.Writer, owner admin.AdminOwnerResponse) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "owner\t%s\ntier\t%s\ncreated\t%s\ncredits\t%d\nsigns in by\t%s\n", owner.ID, owner.Tier,
 		owner.CreatedAt.Format(time.DateTime), owner.Credits, signsInBy(owner.Owner))
@@ -79,7 +78,7 @@ func newUsersAccess(operate Operate, disable bool) *cobra.Command {
 		done = "owner %s is enabled: his keys work again, and he can sign in\n"
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return operate(c, func(o *operator.Operator) error {
+		return operate(c, func(o *admin.Operator) error {
 			if err := o.SetDisabled(c.Context(), args[0], disable); err != nil {
 				return err
 			}

@@ -12,15 +12,14 @@ import (
 
 	"github.com/contextd/contextd/cmd/contextd/cli"
 	"github.com/contextd/contextd/daemon/brief"
-	"github.com/contextd/contextd/daemon/brief/editor"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Operator is who works on a data directory; *operator.Operator is one.
+// Operator is who works on a data directory; *admin.Operator is one.
 type Operator interface {
-	PreviewBrief(ctx context.Context, pack, writer string) (editor.Preview, error)
-	CheckBriefs(ctx context.Context, pack string) (editor.Report, error)
+	PreviewBrief(ctx context.Context, pack, writer string) (brief.Preview, error)
+	CheckBriefs(ctx context.Context, pack string) (brief.Report, error)
 }
 
 // Operate opens the data directory for act.
@@ -62,7 +61,7 @@ func newPreview(operate Operate) *cobra.Command {
 }
 
 // printPreview writes the text that passes to out, and all about it to notes.
-func printPreview(out, notes io.Writer, p editor.Preview) error {
+func printPreview(out, notes io.Writer, p brief.Preview) error {
 	for _, a := range p.Refused {
 		fmt.Fprintf(notes, "not taken: a text of %s\n", a.Writer)
 		if a.Error != "" {
@@ -114,7 +113,7 @@ func newCheck(operate Operate) *cobra.Command {
 }
 
 // printReport writes r for people.
-func printReport(out io.Writer, r editor.Report) error {
+func printReport(out io.Writer, r brief.Report) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for i, name := range r.Writers {
 		fmt.Fprintf(w, "%s\t%s\n", []string{"writers", ""}[min(i, 1)], name)

@@ -14,14 +14,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/cmd/contextd/cli"
-	"github.com/contextd/contextd/daemon/store/upkeep"
-	"github.com/contextd/contextd/daemon/web/operator"
+	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/backup"
 )
 
 // Config is what the commands work on.
 type Config struct {
 	Dir       string // the data directory
-	BackupDir string // where backups go that are made without a name; "" means upkeep.BackupDir in Dir
+	BackupDir string // where backups go that are made without a name; "" means backup.BackupDir in Dir
 	Keep      int    // how many of those stay; 0 means all
 	Now       func() time.Time
 }
@@ -30,11 +30,11 @@ type Config struct {
 type Read func() (Config, error)
 
 // open lets act work on the databases of the data directory, through the daemon while one runs.
-func open(ctx context.Context, cfg Config, act func(o *operator.Operator) error) (err error) {
+func open(ctx context.Context, cfg Config, act func(o *admin.Operator) error) (err error) {
 	if _, err := os.Stat(cfg.Dir); err != nil {
 		return fmt.Errorf("there is no data directory: %w", err)
 	}
-	o, err := operator.OpenDatabases(ctx, cfg.Dir, upkeep.Directory{Path: cfg.Dir, Now: cfg.Now})
+	o, err := admin.OpenDatabases(ctx, cfg.Dir, backup.Directory{Path: cfg.Dir, Now: cfg.Now})
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func NewBackup(read Read) *cobra.Command {
 		if slices.Contains(args, "") {
 			return cli.Usage("the name of the backup is empty\n  try: contextd backup, which names it")
 		}
-		return open(c.Context(), cfg, func(o *operator.Operator) error {
+		return open(c.Context(), cfg, func(o *admin.Operator) error {
 			s := saving{produce: func(w io.Writer) error { return o.Backup(c.Context(), w) }, keep: keep}
 			if err := s.to(cfg, args, c.OutOrStdout()); err != nil {
 				return err
@@ -86,14 +86,14 @@ type saving struct {
 	keep    int
 
 	path     string // "" for standard output
-	manifest upkeep.Manifest
+	manifest backup.Manifest
 }
 
 // to saves the backup where args say.
 func (s *saving) to(cfg Config, args []string, out io.Writer) (err error) {
 	target := cfg.BackupDir
 	if target == "" {
-		target = filepath.Join(cfg.Dir, upkeep.BackupDir)
+		target = filepath.Join(cfg.Dir, backup.BackupDir)
 	}
 	directory := len(args) == 0
 	if !directory {
@@ -102,7 +102,7 @@ func (s *saving) to(cfg Config, args []string, out io.Writer) (err error) {
 		directory = os.IsPathSeparator(target[len(target)-1]) || err == nil && info.IsDir()
 	}
 	if directory {
-		s.path, s.manifest, err = upkeep.SaveTo(target, cfg.Now(), s.keep, s.produce)
+		s.path, s.manifest, err = backup.SaveTo(target, cfg.Now(), s.keep, s.produce)
 		return err
 	}
 	if s.keep > 0 {
@@ -110,7 +110,7 @@ func (s *saving) to(cfg Config, args []string, out io.Writer) (err error) {
 	}
 	if target != "-" {
 		s.path = target
-		s.manifest, err = upkeep.Save(target, s.produce)
+		s.manifest, err = backup.Save(target, s.produce)
 		return err
 	}
 	s.manifest, err = pass(out, s.produce)
@@ -118,9 +118,9 @@ func (s *saving) to(cfg Config, args []string, out io.Writer) (err error) {
 }
 
 // pass writes what produce writes to out, and checks on the way whether it is a whole backup.
-func pass(out io.Writer, produce func(io.Writer) error) (upkeep.Manifest, error) {
+func pass(out io.Writer, produce func(io.Writer) error) (backup.Manifest, error) {
 	r := packed(produce)
-	m, err := upkeep.Check(io.TeeReader(r, out))
+	m, err := backup.Check(io.TeeReader(r, out))
 	return m, errors.Join(err, r.Close())
 }
 
@@ -157,7 +157,7 @@ func (s *saving) report(c *cobra.Command, asJSON bool) error {
 	if asJSON && s.path != "" {
 		if err := cli.PrintJSON(c.OutOrStdout(), struct {
 			Path string `json:"path"`
-			upkeep.Manifest
+			backup.Manifest
 		}{s.path, s.manifest}); err != nil {
 			return err
 		}

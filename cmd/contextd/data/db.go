@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/cmd/contextd/cli"
-	"github.com/contextd/contextd/daemon/store/upkeep"
-	"github.com/contextd/contextd/daemon/web/operator"
+	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/backup"
 )
 
 // NewDB makes the commands about the databases.
@@ -23,7 +23,7 @@ func NewDB(read Read) *cobra.Command {
 }
 
 // command makes a command that works on the databases.
-func command(read Read, c *cobra.Command, run func(o *operator.Operator, dir string, asJSON bool) error) *cobra.Command {
+func command(read Read, c *cobra.Command, run func(o *admin.Operator, dir string, asJSON bool) error) *cobra.Command {
 	c.Args = cobra.NoArgs
 	asJSON := cli.AddJSON(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -31,13 +31,13 @@ func command(read Read, c *cobra.Command, run func(o *operator.Operator, dir str
 		if err != nil {
 			return err
 		}
-		return open(c.Context(), cfg, func(o *operator.Operator) error { return run(o, cfg.Dir, *asJSON) })
+		return open(c.Context(), cfg, func(o *admin.Operator) error { return run(o, cfg.Dir, *asJSON) })
 	}
 	return c
 }
 
 // look says how the databases stand.
-func look(c *cobra.Command, o *operator.Operator, tables bool) (list []upkeep.Database, err error) {
+func look(c *cobra.Command, o *admin.Operator, tables bool) (list []backup.Database, err error) {
 	err = o.Databases(c.Context(), tables, &list)
 	return list, err
 }
@@ -45,7 +45,7 @@ func look(c *cobra.Command, o *operator.Operator, tables bool) (list []upkeep.Da
 // newStatus makes the command that says how the databases stand.
 func newStatus(read Read) *cobra.Command {
 	c := &cobra.Command{Use: "status", Short: "Say how large the databases are and which schema they have"}
-	return command(read, c, func(o *operator.Operator, dir string, asJSON bool) error {
+	return command(read, c, func(o *admin.Operator, dir string, asJSON bool) error {
 		list, err := look(c, o, false)
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func newStatus(read Read) *cobra.Command {
 }
 
 // schemaText says which schema a database has, and what that means.
-func schemaText(d upkeep.Database) string {
+func schemaText(d backup.Database) string {
 	switch {
 	case d.Schema < d.Known:
 		return fmt.Sprintf("%d, upgraded to %d at the next start, after a backup", d.Schema, d.Known)
@@ -81,7 +81,7 @@ func schemaText(d upkeep.Database) string {
 // newStats makes the command that counts rows.
 func newStats(read Read) *cobra.Command {
 	c := &cobra.Command{Use: "stats", Short: "Count the rows of every table"}
-	return command(read, c, func(o *operator.Operator, _ string, asJSON bool) error {
+	return command(read, c, func(o *admin.Operator, _ string, asJSON bool) error {
 		list, err := look(c, o, true)
 		if err != nil {
 			return err
@@ -107,8 +107,8 @@ func newVerify(read Read) *cobra.Command {
 		Long: "Verify the structure of the databases, every balance and every state. It ends with 1 if anything is wrong. With a long\n" +
 			"history that takes its time; the daemon goes on serving.",
 	}
-	return command(read, c, func(o *operator.Operator, _ string, asJSON bool) error {
-		var r upkeep.Report
+	return command(read, c, func(o *admin.Operator, _ string, asJSON bool) error {
+		var r backup.Report
 		err := o.VerifyDatabases(c.Context(), &r)
 		if err != nil {
 			return err
@@ -136,7 +136,7 @@ func newVacuum(read Read) *cobra.Command {
 		Long: "Rewrite the databases without the space that is free in them. That needs as much room again as they have, and would keep a daemon\n" +
 			"from writing for as long, so none may run. Free space is used by new rows anyway: this is for after a great deal was dropped.",
 	}
-	return command(read, c, func(o *operator.Operator, dir string, asJSON bool) error {
+	return command(read, c, func(o *admin.Operator, dir string, asJSON bool) error {
 		if !o.Direct {
 			return errors.New("a daemon runs on this data directory and would have to wait\n  try: stop it first")
 		}
@@ -144,7 +144,7 @@ func newVacuum(read Read) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := upkeep.Vacuum(c.Context(), dir); err != nil {
+		if err := backup.Vacuum(c.Context(), dir); err != nil {
 			return err
 		}
 		after, err := look(c, o, false)

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/contextd/contextd/cmd/contextd/cli"
+	"github.com/contextd/contextd/daemon/backup"
+	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/store"
-	"github.com/contextd/contextd/daemon/store/datadir"
-	"github.com/contextd/contextd/daemon/store/upkeep"
 )
 
 // restoring is a call of restore.
@@ -75,7 +75,7 @@ func (r restoring) source(ctx context.Context, name string, now time.Time) (io.R
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {
 		return packed(func(w io.Writer) error {
-			return upkeep.Directory{Path: name, Now: func() time.Time { return now }}.BackUp(ctx, w)
+			return backup.Directory{Path: name, Now: func() time.Time { return now }}.BackUp(ctx, w)
 		}), nil
 	}
 	f, err := os.Open(name)
@@ -104,7 +104,7 @@ func (r restoring) check(ctx context.Context, file io.Reader, now time.Time) (er
 		return fmt.Errorf("make directory to verify in: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	u, err := upkeep.Unpack(ctx, file, dir, now)
+	u, err := backup.Unpack(ctx, file, dir, now)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (r restoring) run(ctx context.Context, file io.Reader, cfg Config) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	kept, err := upkeep.Restore(ctx, file, dir, cfg.Now(), func(u upkeep.Unpacked) error {
+	kept, err := backup.Restore(ctx, file, dir, cfg.Now(), func(u backup.Unpacked) error {
 		if err := r.judge(u); err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (r restoring) run(ctx context.Context, file io.Reader, cfg Config) (err err
 }
 
 // judge says what is in the backup, and refuses one whose content does not agree.
-func (r restoring) judge(u upkeep.Unpacked) error {
+func (r restoring) judge(u backup.Unpacked) error {
 	fmt.Fprintf(r.out, "the backup is of %s, by contextd %s, and sound: %d states\n", u.TakenAt.Format(time.RFC3339), u.Program, u.States)
 	for _, p := range u.Problems {
 		fmt.Fprintln(r.out, p)

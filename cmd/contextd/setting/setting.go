@@ -18,7 +18,7 @@ import (
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/mcp"
 	"github.com/contextd/contextd/daemon/pipeline"
-	"github.com/contextd/contextd/daemon/web/console"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -200,9 +200,9 @@ func ownerSettings() []Setting {
 		{Key: "limits", Doc: "How much one may ask for."},
 		{Key: "limits.free_calls", Default: api.FreeCallsPerDay, Live: true, Doc: "Calls in 24 hours with a key whose owner has no credits."},
 		{Key: "limits.active_keys", Default: api.MaxActiveKeys, Live: true, Doc: "Keys that an owner may have at a time."},
-		{Key: "limits.sign_ins", Default: console.DefaultSignIns, Live: true, Doc: "Sign-in requests per minute and client."},
-		{Key: "limits.mails", Default: console.DefaultMails, Live: true, Doc: "Mails per quarter of an hour and address."},
-		{Key: "limits.requests", Default: console.DefaultRequests, Live: true, Doc: "Other requests to the console per minute and client."},
+		{Key: "limits.sign_ins", Default: web.DefaultSignIns, Live: true, Doc: "Sign-in requests per minute and client."},
+		{Key: "limits.mails", Default: web.DefaultMails, Live: true, Doc: "Mails per quarter of an hour and address."},
+		{Key: "limits.requests", Default: web.DefaultRequests, Live: true, Doc: "Other requests to the console per minute and client."},
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/wallet"
@@ -398,12 +398,12 @@ func usd(x *float64) string {
 	if x == nil {
 		return "unknown"
 	}
-	return mind.FormatUSD(*x)
+	return state.FormatUSD(*x)
 }
 
 func percent(x *float64) string {
 	if x == nil {
 		return "unknown"
 	}
-	return mind.FormatPercent(*x)
+	return state.FormatPercent(*x)
 }

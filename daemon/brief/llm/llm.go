@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/brief"
-	"github.com/contextd/contextd/daemon/mind"
+	"github.com/contextd/contextd/daemon/state"
 )
 
 // Provider is how a model is spoken to.
@@ -195,7 +195,7 @@ func (w *Writer) redact(text string) string {
 	if w.cfg.Key != "" {
 		text = strings.ReplaceAll(text, w.cfg.Key, "[key]")
 	}
-	return mind.Clean(text, maxReason)
+	return state.Clean(text, maxReason)
 }
 
 // failure is an error whose text is safe. Its cause is for errors.Is.

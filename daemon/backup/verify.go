@@ -1,0 +1,233 @@
+// Package backup looks after a data directory as a whole: it copies it while its daemon serves, puts copies back, and says how large its
+// databases are, whether they are sound and whether what is in them agrees.
+//
+// A backup is one file: a tar archive compressed with zstd, which begins with a manifest. It holds both databases and the files with
+// secret keys, which is all that a daemon needs to go on; mail that was not sent and what a demo keeps are not in it.
+//
+// The two databases refer to each other nowhere, so any two copies of them fit. Both are copied as of one moment all the same: snapshots
+// of both are taken before a page of either is copied, the books first. So every state that a charged call of the copy was answered
+// with is in the copy too.
+package backup
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/store/sqlite"
+)
+
+// Files are the names of the databases of a data directory. The books come before history: every state that a charged call was answered
+// with was saved before the call, so whoever looks at them in this order finds it.
+func Files() []string { return []string{store.File, history.File} }
+
+// Database is how one database stands. Sizes are in bytes.
+type Database struct {
+	Name        string  `json:"name"` // of the file in the data directory
+	Schema      int     `json:"schema"`
+	Known       int     `json:"knownSchema"` // the newest that this program knows
+	Size        int64   `json:"size"`
+	Free        int64   `json:"free"`    // within Size, for new rows
+	LogSize     int64   `json:"logSize"` // of the write-ahead log
+	PageSize    int64   `json:"pageSize"`
+	JournalMode string  `json:"journalMode"`
+	Tables      []Table `json:"tables,omitempty"` // where they were asked for, by name
+}
+
+// Table is a table of a database.
+type Table struct {
+	Name string `json:"name"`
+	Rows int64  `json:"rows"`
+}
+
+// Look says how the databases in dir stand, those that are there; with tables, how many rows their tables have.
+func Look(ctx context.Context, dir string, tables bool) ([]Database, error) {
+	list := []Database{}
+	for _, name := range Files() {
+		d, err := look(ctx, dir, name, tables)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// look is Look at one database.
+func look(ctx context.Context, dir, name string, tables bool) (d Database, err error) {
+	snapshot, err := sqlite.Pin(ctx, filepath.Join(dir, name))
+	if err != nil {
+		return d, err
+	}
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	d.Name = name
+	db := snapshot.Conn()
+	var pages, free int64
+	if err := db.QueryRowContext(ctx, `SELECT page_count, freelist_count, page_size, journal_mode
+		FROM pragma_page_count, pragma_freelist_count, pragma_page_size, pragma_journal_mode`).
+		Scan(&pages, &free, &d.PageSize, &d.JournalMode); err != nil {
+		return d, fmt.Errorf("look at %s: %w", name, err)
+	}
+	d.Size, d.Free = pages*d.PageSize, free*d.PageSize
+	if info, err := os.Stat(filepath.Join(dir, name+"-wal")); err == nil {
+		d.LogSize = info.Size()
+	}
+	if d.Schema, err = sqlite.Schema(ctx, db); err != nil {
+		return d, err
+	}
+	if d.Known, err = known(name); err != nil || !tables {
+		return d, err
+	}
+	names, err := sqlite.Query(ctx, db, func(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) },
+		"SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+	if err != nil {
+		return d, fmt.Errorf("list tables of %s: %w", name, err)
+	}
+	for _, table := range names {
+		t := Table{Name: table}
+		if err := db.QueryRowContext(ctx, fmt.Sprintf("SELECT count(*) FROM %q", table)).Scan(&t.Rows); err != nil {
+			return d, fmt.Errorf("count rows of %s: %w", table, err)
+		}
+		d.Tables = append(d.Tables, t)
+	}
+	return d, nil
+}
+
+// known is the newest schema of a database that this program knows.
+func known(name string) (int, error) {
+	layout, err := store.Layout()
+	if name == history.File {
+		layout, err = history.Layout()
+	}
+	if err != nil {
+		return 0, err
+	}
+	names, err := fs.Glob(layout.Scripts, "*.sql")
+	return len(names), err
+}
+
+// Problem is something that is wrong with a data directory.
+type Problem struct {
+	Database string `json:"database"`
+	Text     string `json:"text"`
+}
+
+// String is the problem in one line.
+func (p Problem) String() string { return p.Database + ": " + p.Text }
+
+// Structure says what SQLite finds wrong with the databases in dir.
+func Structure(ctx context.Context, dir string) ([]Problem, error) {
+	var problems []Problem
+	for _, name := range Files() {
+		found, err := structure(ctx, filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if sqlite.Corrupt(err) {
+			found, err = []string{err.Error()}, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("verify %s: %w", name, err)
+		}
+		problems = append(problems, about(name, found)...)
+	}
+	return problems, nil
+}
+
+// structure is Structure for one database.
+func structure(ctx context.Context, path string) (found []string, err error) {
+	snapshot, err := sqlite.Pin(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	return sqlite.Problems(ctx, snapshot.Conn())
+}
+
+// about are problems of a database.
+func about(name string, texts []string) []Problem {
+	var list []Problem
+	for _, text := range texts {
+		list = append(list, Problem{name, text})
+	}
+	return list
+}
+
+// Books says what does not agree in the books in dir. Those of an older schema cannot be checked by this program: the error then has
+// sqlite.ErrOlder in its chain.
+func Books(ctx context.Context, dir string) (problems []Problem, err error) {
+	s, err := store.OpenRead(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	findings, err := s.Audit(ctx)
+	for _, f := range findings {
+		problems = append(problems, Problem{store.File, f.Subject + " " + f.Text})
+	}
+	return problems, err
+}
+
+// States reads every state of the history in dir back, if there is one, and returns how many there are and which are damaged.
+func States(ctx context.Context, dir string) (states int, problems []Problem, err error) {
+	h, err := history.OpenRead(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil, nil
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	const named = 20
+	states, damaged, err := h.Verify(ctx, named)
+	return states, about(history.File, damaged), err
+}
+
+// Report is what Verify found.
+type Report struct {
+	States   int       `json:"states"` // that were read back
+	Problems []Problem `json:"problems"`
+}
+
+// Verify checks everything in dir: the structure of the databases, the books, every state.
+func Verify(ctx context.Context, dir string) (r Report, err error) {
+	broken, err := Structure(ctx, dir)
+	if err != nil {
+		return r, err
+	}
+	if len(broken) > 0 { // what is in a broken database cannot be read with any confidence
+		r.Problems = broken
+		return r, nil
+	}
+	books, err := Books(ctx, dir)
+	if err != nil {
+		return r, err
+	}
+	states, damaged, err := States(ctx, dir)
+	r.States, r.Problems = states, slices.Concat([]Problem{}, books, damaged)
+	return r, err
+}
+
+// Vacuum rewrites the databases in dir without the space that is free in them. Nobody else may have them open.
+func Vacuum(ctx context.Context, dir string) error {
+	for _, name := range Files() {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := sqlite.Vacuum(ctx, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package brief
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// EditorStore keeps prompts, what was written by them, and what models took.
+type EditorStore interface {
+	// Prompt returns an owner's prompt for a pack, "" if he has none.
+	Prompt(ctx context.Context, ownerID, pack string) (string, error)
+	// OwnerBrief returns the newest brief by an owner's own prompt, zero if there is none.
+	OwnerBrief(ctx context.Context, ownerID, pack string) (feed.OwnerBrief, error)
+	// SaveOwnerBrief replaces it.
+	SaveOwnerBrief(ctx context.Context, ownerID, pack string, b feed.OwnerBrief) error
+	// OwnerBriefs counts the briefs that owners have by their own prompts, and those that no model could write.
+	OwnerBriefs(ctx context.Context, pack string) (written, failed int, err error)
+	// Writing returns what models took on a day, as brief.Day names it.
+	Writing(ctx context.Context, day string) (Usage, error)
+}
+
+// EditorHistory has what was published.
+type EditorHistory interface {
+	// Briefs returns the newest briefs of pack, newest first, at most limit.
+	Briefs(ctx context.Context, pack string, limit int) ([]feed.PastBrief, error)
+	// PulseBefore returns the newest pulse of pack with GeneratedAt before t, or feed.ErrNoPulse.
+	PulseBefore(ctx context.Context, pack string, t time.Time) (feed.Pulse, error)
+}
+
+// EditorConfig is what an Editor needs.
+type EditorConfig struct {
+	Packs   []string // ids of those that are served
+	Models  []Writer // that heed prompts, in order of preference; none means that there are only built-in briefs
+	Store   EditorStore
+	History EditorHistory
+	Limit   Limit // of what models take in a day, to report it
+
+	Refused    func(pack, writer, why string) // told of texts that are not taken; nil means nobody
+	TextWithin time.Duration                  // bound of one text; 0 means any time
+	Wait       time.Duration                  // of an owner for his brief; 0 means 15 s
+	Now        func() time.Time               // nil means time.Now
+	Logger     *slog.Logger                   // nil means slog.Default
+}
+
+// Editor sees to briefs. Make one with New, and Close it; it is safe for concurrent use.
+type Editor struct {
+	cfg  EditorConfig
+	life context.Context // of what is written in the background
+	end  context.CancelFunc
+	busy sync.WaitGroup
+	desk chan struct{} // holds a token for each text under way
+
+	mu   sync.Mutex // guards jobs
+	jobs map[place]*job
+}
+
+// defaultWait is less than what the server gives a call.
+const defaultWait = 15 * time.Second
+
+// NewEditor makes an Editor. What it writes in the background has the values of ctx, and ends with Close.
+func NewEditor(ctx context.Context, cfg EditorConfig) *Editor {
+	if cfg.Wait == 0 {
+		cfg.Wait = defaultWait
+	}
+	if cfg.Refused == nil {
+		cfg.Refused = func(string, string, string) {}
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	e := &Editor{cfg: cfg, desk: make(chan struct{}, atOnce), jobs: map[place]*job{}}
+	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
+	return e
+}
+
+// Close ends what is being written and waits for that.
+func (e *Editor) Close() {
+	e.end()
+	e.busy.Wait()
+}
+
+// Writers are those of the pack's own brief, in order: the models, then the built-in writer.
+func (e *Editor) Writers() []Writer { return append(slices.Clone(e.cfg.Models), BuiltIn()) }
+
+// Preview is a brief that was tried out.
+type Preview struct {
+	Pack        string    `json:"pack"`
+	GeneratedAt time.Time `json:"generatedAt"` // of the state
+	Writer      string    `json:"writer"`      // "" if none wrote a text that passes
+	Text        string    `json:"text"`
+	Refused     []Attempt `json:"refused"` // the texts before, in order
+	Usage       Usage     `json:"usage"`   // of all texts
+}
+
+// Attempt is a text that was not taken.
+type Attempt struct {
+	Writer   string   `json:"writer"`
+	Text     string   `json:"text,omitempty"`
+	Error    string   `json:"error,omitempty"` // why there is none
+	Findings []string `json:"findings,omitempty"`
+}
+
+// Preview writes a brief of the newest state in history without publishing it, as the schedule would or, unless it is "", by the
+// writer with the given name alone. It costs what a brief costs.
+func (e *Editor) Preview(ctx context.Context, pack, writer string) (Preview, error) {
+	if err := e.served(pack); err != nil {
+		return Preview{}, err
+	}
+	writers := e.Writers()
+	if writer != "" {
+		var names []string
+		writers = slices.DeleteFunc(writers, func(w Writer) bool {
+			names = append(names, w.Name())
+			return w.Name() != writer
+		})
+		if len(writers) == 0 {
+			return Preview{}, api.Errorf(api.ReasonInvalidRequest, "there is no writer %q", writer).WithHint("one of %q", names)
+		}
+	}
+	pulse, err := e.cfg.History.PulseBefore(ctx, pack, e.cfg.Now().Add(time.Hour))
+	if err != nil {
+		return Preview{}, api.Errorf(api.ReasonStateUnavailable, "pack %s has no state to write a brief of: %v", pack, err)
+	}
+	in := Input{Pack: pack, State: pulse.State, Citations: pulse.Citations}
+	result, err := Narrate(ctx, writers, in, e.cfg.TextWithin)
+	if ctx.Err() != nil {
+		return Preview{}, err
+	}
+	p := Preview{Pack: pack, GeneratedAt: pulse.GeneratedAt, Writer: result.Writer, Text: result.Text, Refused: []Attempt{}, Usage: result.Usage}
+	for _, r := range result.Refused {
+		a := Attempt{Writer: r.Writer, Text: r.Text, Findings: lines(r.Findings)}
+		if r.Err != nil {
+			a.Error = r.Err.Error()
+		}
+		p.Refused = append(p.Refused, a)
+	}
+	return p, nil
+}
+
+// served reports a pack that is not served.
+func (e *Editor) served(pack string) error {
+	if slices.Contains(e.cfg.Packs, pack) {
+		return nil
+	}
+	return api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", pack).WithHint("one of %q", e.cfg.Packs)
+}
+
+// lines are findings, each on a line.
+func lines(findings []Finding) (list []string) {
+	for _, f := range findings {
+		list = append(list, f.String())
+	}
+	return list
+}

@@ -1,0 +1,146 @@
+package brief
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+const (
+	atOnce      = 4  // texts for owners that are written at the same time
+	maxJobs     = 64 // that are written or wait for their turn
+	maxAttempts = 3  // at a brief about one state, each with another prompt
+)
+
+// Why an owner gets the pack's brief in place of his own.
+const (
+	whyNoModel = "this service has no language model to write by your prompt"
+	whyFailed  = "no text by your prompt passed the check, or the model failed; the next state is the next try"
+	whySlow    = "the brief by your prompt is still being written; ask again in a moment"
+	whyBusy    = "too many briefs are being written; ask again in a moment"
+	whyOften   = "your prompt changed too often for this state; it holds from the next one"
+)
+
+// place is where an owner's brief is kept.
+type place struct{ ownerID, pack string }
+
+// job is an owner's brief that is being written.
+type job struct {
+	feed.OwnerBrief
+	done chan struct{} // closed when it is written
+}
+
+// Of returns the brief of an owner with the given tier about edition: by his own prompt if he has one, else the pack's. warning says
+// why he has a prompt and gets the pack's all the same.
+func (e *Editor) Of(ctx context.Context, ownerID string, tier api.Tier, edition *feed.Edition) (b feed.Brief, warning string) {
+	if ownerID == "" || !tier.AtLeast(api.TierPro) {
+		return edition.Brief, ""
+	}
+	prompt, err := e.cfg.Store.Prompt(ctx, ownerID, edition.Pack)
+	switch {
+	case err != nil:
+		e.cfg.Logger.Error("prompt was not read", "owner", ownerID, "error", err)
+		return edition.Brief, whyFailed
+	case prompt == "":
+		return edition.Brief, ""
+	case len(e.cfg.Models) == 0:
+		return edition.Brief, whyNoModel
+	}
+	j, why := e.job(ctx, place{ownerID, edition.Pack}, prompt, edition)
+	if j == nil {
+		return edition.Brief, why
+	}
+	patience := time.NewTimer(e.cfg.Wait)
+	defer patience.Stop()
+	select {
+	case <-j.done:
+	case <-patience.C:
+		return edition.Brief, whySlow
+	case <-ctx.Done():
+		return edition.Brief, whySlow
+	}
+	if j.Text == "" {
+		return edition.Brief, whyFailed
+	}
+	return j.Brief, ""
+}
+
+// job returns the one that writes, or has written, what prompt asks for about edition; nil and why where there will be none.
+func (e *Editor) job(ctx context.Context, at place, prompt string, edition *feed.Edition) (*job, string) {
+	sum := sha256.Sum256([]byte(prompt))
+	asked := func(k feed.OwnerBrief) bool {
+		return k.GeneratedAt.Equal(edition.GeneratedAt) && bytes.Equal(k.Prompt, sum[:])
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if j := e.jobs[at]; j != nil {
+		if asked(j.OwnerBrief) {
+			return j, ""
+		}
+		return nil, whySlow // one at a time
+	}
+	kept, err := e.cfg.Store.OwnerBrief(ctx, at.ownerID, at.pack)
+	if err != nil {
+		e.cfg.Logger.Error("brief of an owner was not read", "owner", at.ownerID, "error", err)
+		return nil, whyFailed
+	}
+	j := &job{OwnerBrief: kept, done: make(chan struct{})}
+	switch {
+	case asked(kept):
+		close(j.done)
+		return j, ""
+	case len(e.jobs) >= maxJobs || e.life.Err() != nil:
+		return nil, whyBusy
+	case !kept.GeneratedAt.Equal(edition.GeneratedAt):
+		j.Attempts = 0
+	case kept.Attempts >= maxAttempts:
+		return nil, whyOften
+	}
+	j.OwnerBrief = feed.OwnerBrief{PastBrief: feed.PastBrief{GeneratedAt: edition.GeneratedAt}, Prompt: sum[:], Attempts: j.Attempts + 1}
+	e.jobs[at] = j
+	in := Input{Pack: at.pack, State: edition.State, Citations: edition.Citations, Prompt: prompt}
+	e.busy.Go(func() { e.write(at, j, in) })
+	return j, ""
+}
+
+// write does j when there is room for it, keeps what comes of it and takes j off the list.
+func (e *Editor) write(at place, j *job, in Input) {
+	kept, err := j.OwnerBrief, errors.New("no turn")
+	select {
+	case e.desk <- struct{}{}:
+		kept.Brief, err = e.narrate(at, in)
+		<-e.desk
+	case <-e.life.Done():
+	}
+	if e.life.Err() == nil {
+		err = errors.Join(err, e.cfg.Store.SaveOwnerBrief(e.life, at.ownerID, at.pack, kept))
+	}
+	if err != nil && e.life.Err() == nil {
+		e.cfg.Logger.Warn("no brief was written by an owner's prompt", "owner", at.ownerID, "pack", at.pack, "error", err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	j.Brief = kept.Brief
+	close(j.done)
+	delete(e.jobs, at)
+}
+
+// narrate has in written by the models. What they failed with is in the brief too.
+func (e *Editor) narrate(at place, in Input) (feed.Brief, error) {
+	result, err := Narrate(e.life, e.cfg.Models, in, e.cfg.TextWithin)
+	b := feed.Brief{Text: result.Text, At: e.cfg.Now().UTC().Truncate(time.Millisecond), Writer: result.Writer, Refused: strings.Join(result.Reasons(), "\n")}
+	for _, r := range result.Refused {
+		e.cfg.Refused(in.Pack, r.Writer, r.Kind())
+	}
+	if err == nil {
+		e.cfg.Logger.Info("brief written by an owner's prompt", "owner", at.ownerID, "pack", at.pack, "writer", b.Writer,
+			"tokens", result.Usage.Tokens(), "cost_usd_micros", result.Usage.CostMicros)
+	}
+	return b, err
+}

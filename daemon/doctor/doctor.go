@@ -1,0 +1,331 @@
+// Package doctor looks for what is wrong with an installation of the daemon: files, clock, sources, chain, mail, disk, databases. Every
+// finding says what to do.
+//
+// It changes nothing, and works whether the daemon runs or not.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/contextd/contextd/daemon/chain"
+	"github.com/contextd/contextd/daemon/datadir"
+	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/daemon/source"
+)
+
+// Outcome is how a check ended.
+type Outcome string
+
+// The outcomes.
+const (
+	OK      Outcome = "ok"
+	Warning Outcome = "warning"
+	Failure Outcome = "error"
+)
+
+// Finding is what a check found.
+type Finding struct {
+	Check   string  `json:"check"`
+	Outcome Outcome `json:"outcome"`
+	Found   string  `json:"found"`
+	Fix     string  `json:"fix"` // what to do; "" where nothing is wrong
+}
+
+// Config is what is looked at.
+type Config struct {
+	DataDir     string
+	SecretFiles map[string]string // that only the daemon's user and group should be able to read, by the setting that names them
+
+	Disabled     []string
+	CoinGeckoKey string
+	Transport    http.RoundTripper    // to the sources; nil means the real network
+	Shift        func() time.Duration // from the moment of a recording to now; nil for real sources
+	Offline      bool                 // nothing outside is asked
+
+	Chain *chain.Config    // nil where nothing is paid on a chain
+	SMTP  *mail.SMTPConfig // nil where mail goes into files
+
+	Now func() time.Time // nil means time.Now
+}
+
+const (
+	fewBytes    = 1 << 30   // free on the disk: a warning
+	noBytes     = 100 << 20 // free on the disk: a failure
+	maxSkew     = 30 * time.Second
+	sourceTime  = 30 * time.Second // for one source
+	sourcesOnce = 6                // asked at the same time
+)
+
+// patient collects findings.
+type patient struct {
+	Config
+	tell func(Finding)
+}
+
+// Examine makes all checks and tells what each found, as soon as that is known.
+func Examine(ctx context.Context, cfg Config, tell func(Finding)) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	p := patient{cfg, tell}
+	p.directory(ctx)
+	p.secrets()
+	p.disk()
+	p.databases(ctx)
+	if cfg.Offline {
+		return
+	}
+	p.sources(ctx)
+	p.chain(ctx)
+	p.mail(ctx)
+}
+
+// ok, warn and fail tell findings.
+func (p patient) ok(check, format string, args ...any) {
+	p.tell(Finding{Check: check, Outcome: OK, Found: fmt.Sprintf(format, args...)})
+}
+
+func (p patient) warn(check, fix, format string, args ...any) {
+	p.tell(Finding{Check: check, Outcome: Warning, Found: fmt.Sprintf(format, args...), Fix: fix})
+}
+
+func (p patient) fail(check, fix, format string, args ...any) {
+	p.tell(Finding{Check: check, Outcome: Failure, Found: fmt.Sprintf(format, args...), Fix: fix})
+}
+
+// directory looks at the data directory and whether a daemon runs on it.
+func (p patient) directory(ctx context.Context) {
+	info, err := os.Stat(p.DataDir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		p.warn("data directory", "contextd serve makes it", "%s is not there yet", p.DataDir)
+		return
+	case err != nil:
+		p.fail("data directory", "let the daemon's user open it", "%v", err)
+		return
+	case info.Mode().Perm()&0o077 != 0:
+		p.fail("data directory", "chmod 700 "+p.DataDir, "%s is open to other users (%04o): it holds keys", p.DataDir, info.Mode().Perm())
+	default:
+		p.ok("data directory", "%s, for its user alone", p.DataDir)
+	}
+	p.files()
+	conn, err := datadir.Dial(ctx, p.DataDir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ECONNREFUSED): // one that was killed leaves its socket
+		p.ok("daemon", "none runs on it")
+	case err != nil:
+		p.warn("daemon", "run it as the daemon's user", "whether one runs on it is not known: %v", err)
+	default:
+		_ = conn.Close() // nothing was said
+		p.ok("daemon", "one runs on it")
+	}
+}
+
+// files looks at the modes of the files in the data directory.
+func (p patient) files() {
+	entries, err := os.ReadDir(p.DataDir)
+	if err != nil {
+		p.fail("files", "run it as the daemon's user", "%v", err)
+		return
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+			p.fail("files", "chmod 600 "+filepath.Join(p.DataDir, e.Name()), "%s is open to other users (%04o)", e.Name(), info.Mode().Perm())
+		}
+	}
+}
+
+// secrets looks at the files with secrets that the configuration names. They may be for the daemon's group, as contextd init makes them in
+// a directory of root.
+func (p patient) secrets() {
+	for _, setting := range slices.Sorted(maps.Keys(p.SecretFiles)) {
+		path := p.SecretFiles[setting]
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+			p.fail(setting, "make the file, or mend the setting", "%v", err)
+		case info.Mode().Perm()&0o007 != 0:
+			p.warn(setting, "chmod o= "+path, "%s can be read by other users (%04o)", path, info.Mode().Perm())
+		default:
+			p.ok(setting, "%s, not for everybody", path)
+		}
+	}
+}
+
+// disk looks at the room that is left.
+func (p patient) disk() {
+	dir := p.DataDir
+	for {
+		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		p.warn("disk", "look at it with df", "%v", err)
+		return
+	}
+	const fix = "free some, or move data_dir: history takes some 100 MB a year for a pack, and a full disk stops the charging of calls"
+	switch free := s.Bavail * uint64(s.Bsize); {
+	case free < noBytes:
+		p.fail("disk", fix, "%d MB are free", free>>20)
+	case free < fewBytes:
+		p.warn("disk", fix, "%d MB are free", free>>20)
+	default:
+		p.ok("disk", "%.1f GB are free", float64(free)/(1<<30))
+	}
+}
+
+// sources asks every source once, politely, and compares its clock with ours.
+func (p patient) sources(ctx context.Context) {
+	clock := &dated{next: p.Transport, now: p.Now}
+	if clock.next == nil {
+		clock.next = http.DefaultTransport
+	}
+	fetcher := source.NewFetcher(source.Config{Transport: clock, CoinGeckoKey: p.CoinGeckoKey, Shift: p.Shift, Now: p.Now})
+	list := pack.Crypto().Sources
+	outcomes := make([]source.Outcome, len(list))
+	places := make(chan struct{}, sourcesOnce)
+	var all sync.WaitGroup
+	for i, s := range list {
+		if slices.Contains(p.Disabled, s.ID) {
+			continue
+		}
+		all.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			ctx, cancel := context.WithTimeout(ctx, sourceTime)
+			defer cancel()
+			outcomes[i] = fetcher.Fetch(ctx, s.Connector, nil)
+		})
+	}
+	all.Wait()
+	for i, s := range list {
+		switch o := outcomes[i]; {
+		case slices.Contains(p.Disabled, s.ID):
+			p.ok("source "+s.ID, "switched off")
+		case o.Doc == nil && !o.NotModified:
+			p.warn("source "+s.ID, sourceFix(o.Class), "%v", o.Err)
+		default:
+			p.ok("source "+s.ID, "answers in %s", o.Latency.Round(time.Millisecond))
+		}
+	}
+	if skew, known := clock.skew(); known && skew.Abs() > maxSkew {
+		p.fail("clock", "set it, for example with systemd-timesyncd or chrony: quotes, sessions and purchases go by it", "this machine's clock differs by %s from that of the sources", skew.Round(time.Second))
+	} else if known {
+		p.ok("clock", "as that of the sources, within %s", max(skew.Abs(), time.Second).Round(time.Second))
+	}
+}
+
+// sourceFix is what to do about a source that fails.
+func sourceFix(c source.Class) string {
+	switch c {
+	case source.ClassAuth, source.ClassForbidden:
+		return "get a key for it (sources.coingecko_key_file), or switch it off: sources.disabled"
+	case source.ClassRegionBlocked:
+		return "it does not serve this region: switch it off with sources.disabled"
+	case source.ClassRateLimited:
+		return "it asks to wait; the daemon does so by itself"
+	}
+	return "the daemon asks it again by itself; if it stays so, is the network open to it? sources.disabled switches it off"
+}
+
+// dated compares the clocks of those who answer with ours.
+type dated struct {
+	next http.RoundTripper
+	now  func() time.Time
+
+	mu    sync.Mutex // guards skews
+	skews []time.Duration
+}
+
+// RoundTrip asks, and notes the time of the answer.
+func (d *dated) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := d.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if at, err := http.ParseTime(res.Header.Get("Date")); err == nil {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.skews = append(d.skews, d.now().Sub(at))
+	}
+	return res, nil
+}
+
+// skew is how far our clock is ahead, by the answer in the middle; known is false without an answer.
+func (d *dated) skew() (skew time.Duration, known bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.skews) == 0 {
+		return 0, false
+	}
+	slices.Sort(d.skews)
+	return d.skews[len(d.skews)/2], true
+}
+
+// chain looks at the chain that is paid on.
+func (p patient) chain(ctx context.Context) {
+	if p.Chain == nil {
+		p.ok("chain", "none is configured: calls are paid with keys alone")
+		return
+	}
+	c, err := chain.New(ctx, *p.Chain)
+	if err != nil {
+		p.fail("chain", "mend the settings chain.*", "%v", err)
+		return
+	}
+	defer c.Close()
+	err = c.Check(ctx)
+	switch {
+	case errors.Is(err, chain.ErrNoAnswer):
+		p.fail("chain", "is chain.rpc_url right, and does the node answer? Nothing that arrives meanwhile is lost", "%v", err)
+	case err != nil:
+		p.fail("chain", "mend what it says; payments are refused until then", "%v", err)
+	default:
+		p.chainFound(ctx, c)
+	}
+}
+
+// chainFound tells of a chain that is right.
+func (p patient) chainFound(ctx context.Context, c *chain.Client) {
+	head, err := c.Head(ctx)
+	if err != nil {
+		p.warn("chain", "ask again", "%v", err)
+		return
+	}
+	p.ok("chain", "id %d, token and treasury are right, newest block %d", p.Chain.ChainID, head.Number)
+}
+
+// mail connects to the mail server and signs in, without sending anything.
+func (p patient) mail(ctx context.Context) {
+	if p.SMTP == nil {
+		p.warn("mail", "to send mail, set smtp.host and smtp.from", "no server is configured: sign-in links go into files of %s", filepath.Join(p.DataDir, "outbox"))
+		return
+	}
+	server, err := mail.NewSMTP(*p.SMTP)
+	if err == nil {
+		err = server.Check(ctx)
+	}
+	if err != nil {
+		p.fail("mail", "mend the settings smtp.*; nobody can sign in by mail until then", "%s: %s", p.SMTP.Host, strings.TrimSpace(err.Error()))
+		return
+	}
+	p.ok("mail", "%s takes our mail", p.SMTP.Host)
+}

@@ -1,0 +1,190 @@
+package doctor_test
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon/chain"
+	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/doctor"
+	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/history"
+)
+
+// examine makes all checks and returns the findings by check.
+func examine(t *testing.T, cfg doctor.Config) map[string]doctor.Finding {
+	t.Helper()
+	found := map[string]doctor.Finding{}
+	doctor.Examine(t.Context(), cfg, func(f doctor.Finding) {
+		if old, ok := found[f.Check]; !ok || old.Outcome == doctor.OK {
+			found[f.Check] = f
+		}
+		if f.Outcome != doctor.OK && f.Fix == "" {
+			t.Errorf("%s does not say what to do: %s", f.Check, f.Found)
+		}
+	})
+	return found
+}
+
+// dating gives every answer a date.
+type dating struct {
+	next http.RoundTripper
+	now  func() time.Time
+	fail bool
+}
+
+func (d dating) RoundTrip(r *http.Request) (*http.Response, error) {
+	if d.fail {
+		return nil, errors.New("no route to host")
+	}
+	res, err := d.next.RoundTrip(r)
+	if err == nil {
+		res.Header.Set("Date", d.now().UTC().Format(http.TimeFormat))
+	}
+	return res, err
+}
+
+// TestWell examines a daemon that is well, with a chain and recorded sources.
+func TestWell(t *testing.T) {
+	t.Parallel()
+	c := daemontest.Chain(t)
+	d := daemontest.Start(t, daemontest.On(c))
+	now := time.Now // the time of the chain
+	rec := replay.New(now)
+	found := examine(t, doctor.Config{DataDir: d.Config.DataDir, Transport: dating{next: rec, now: now}, Shift: rec.Shift, Now: now,
+		Chain: &chain.Config{URL: d.Config.Chain.RPCURL, ChainID: d.Config.ChainID, Token: d.Config.Chain.Token, Treasury: d.Config.Chain.Treasury, Now: now}})
+	for _, check := range []string{"data directory", "daemon", "disk", "contextd.db", "history.db", "chain", "clock", "source coingecko-markets", "source defillama-hacks"} {
+		if f := found[check]; f.Outcome != doctor.OK {
+			t.Errorf("%s: %+v", check, f)
+		}
+	}
+	if f := found["daemon"]; f.Found != "one runs on it" {
+		t.Errorf("daemon: %+v", f)
+	}
+	if f := found["mail"]; f.Outcome != doctor.Warning {
+		t.Errorf("mail without a server: %+v", f)
+	}
+}
+
+// TestUnwell examines an installation where everything is wrong.
+func TestUnwell(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t)
+	dir := d.Config.DataDir
+	d.Stop(t)
+	secret := filepath.Join(t.TempDir(), "key")
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := nobody.Addr().(*net.TCPAddr).Port
+	nobody.Close()
+	settle(t, dir)
+	for _, spoil := range []error{
+		os.Chmod(dir, 0o755), os.WriteFile(secret, []byte("x"), 0o644), os.WriteFile(secret+".group", []byte("x"), 0o640),
+		damage(filepath.Join(dir, "contextd.db")), os.WriteFile(filepath.Join(dir, "history.db"), []byte(strings.Repeat("no database ", 1000)), 0o600),
+		os.Chmod(filepath.Join(dir, "history.db"), 0o644),
+	} {
+		if spoil != nil {
+			t.Fatal(spoil)
+		}
+	}
+	now := daemontest.NewClock().Now
+	rec := replay.New(now)
+	late := func() time.Time { return now().Add(-time.Hour) }
+	found := examine(t, doctor.Config{DataDir: dir, SecretFiles: map[string]string{"jobs.key_file": secret, "smtp.password_file": secret + ".gone", "tls.key_file": secret + ".group"}, Disabled: []string{"defillama-hacks"},
+		Transport: dating{next: rec, now: late}, Shift: rec.Shift, Now: now,
+		Chain: &chain.Config{URL: "http://127.0.0.1:1", ChainID: 1, Token: "0x" + strings.Repeat("1", 40), Treasury: "0x" + strings.Repeat("2", 40)},
+		SMTP:  &mail.SMTPConfig{Host: "127.0.0.1", Port: dead, Security: mail.Plain, From: "us@example.org"}})
+	for check, want := range map[string]doctor.Finding{
+		"data directory": {Outcome: doctor.Failure, Found: "open to other users (0755)"}, "files": {Outcome: doctor.Failure, Found: "history.db is open to other users (0644)"},
+		"jobs.key_file": {Outcome: doctor.Warning, Found: "can be read by other users"}, "smtp.password_file": {Outcome: doctor.Failure, Found: "no such file"},
+		"tls.key_file": {Outcome: doctor.OK, Found: "not for everybody"},
+		"contextd.db":  {Outcome: doctor.Failure, Found: "it is damaged"}, "history.db": {Outcome: doctor.Failure, Found: "it is damaged"},
+		"clock": {Outcome: doctor.Failure, Found: "differs by 1h0m0s"}, "chain": {Outcome: doctor.Failure, Found: "ask chain"}, "mail": {Outcome: doctor.Failure, Found: "127.0.0.1: connect to mail server"},
+		"source defillama-hacks": {Outcome: doctor.OK, Found: "switched off"}, "daemon": {Outcome: doctor.OK, Found: "none runs on it"},
+	} {
+		if f := found[check]; f.Outcome != want.Outcome || !strings.Contains(f.Found, want.Found) {
+			t.Errorf("%s: %+v, want %s with %q", check, f, want.Outcome, want.Found)
+		}
+	}
+	found = examine(t, doctor.Config{DataDir: filepath.Join(dir, "nothing"), Transport: dating{fail: true}, Shift: rec.Shift, Now: now})
+	if f := found["source coingecko-markets"]; f.Outcome != doctor.Warning {
+		t.Errorf("a source that cannot be reached: %+v", f)
+	}
+	if f := found["data directory"]; f.Outcome != doctor.Warning || !strings.Contains(f.Found, "is not there yet") {
+		t.Errorf("no directory: %+v", f)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "nothing")); err == nil {
+		t.Error("the doctor made the directory")
+	}
+}
+
+// TestIsOneRunning says that none runs where there is no socket, or one that nobody listens to, and else no more than is known.
+func TestIsOneRunning(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		make func(socket string) error
+		want doctor.Finding
+	}{
+		"no socket": {func(string) error { return nil }, doctor.Finding{Outcome: doctor.OK, Found: "none runs on it"}},
+		"left behind": {func(socket string) error {
+			l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+			if err != nil {
+				return err
+			}
+			l.SetUnlinkOnClose(false)
+			return l.Close()
+		}, doctor.Finding{Outcome: doctor.OK, Found: "none runs on it"}},
+		"cannot be asked": {func(socket string) error { return os.Symlink(filepath.Base(socket), socket) }, doctor.Finding{Outcome: doctor.Warning, Found: "is not known"}},
+	} {
+		dir, err := os.MkdirTemp("", "doctor") // short enough for a socket
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.RemoveAll(dir) })
+		if err := c.make(filepath.Join(dir, "admin.sock")); err != nil {
+			t.Fatal(err)
+		}
+		if f := examine(t, doctor.Config{DataDir: dir, Offline: true})["daemon"]; f.Outcome != c.want.Outcome || !strings.Contains(f.Found, c.want.Found) {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+// settle brings what is in the write-ahead logs into the databases, from which a damaged one could be read else.
+func settle(t *testing.T, dir string) {
+	t.Helper()
+	books, err := store.Open(t.Context(), dir, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	past, err := history.Open(t.Context(), dir, time.Now())
+	if err := errors.Join(err, books.Close(), past.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// damage writes nonsense into the middle of a database.
+func damage(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if info, err := f.Stat(); err == nil {
+		for at := int64(4096); at < info.Size(); at += 4096 {
+			if _, err := f.WriteAt([]byte(strings.Repeat("x", 2000)), at); err != nil {
+				return errors.Join(err, f.Close())
+			}
+		}
+	}
+	return f.Close()
+}

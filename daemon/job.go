@@ -1,0 +1,156 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// job is something that the daemon does now and then, never twice at once.
+type job struct {
+	every  time.Duration // 0 for one that has a schedule of its own, and tells of its runs
+	run    func(ctx context.Context) error
+	status admin.AdminJob
+}
+
+// Board holds the jobs of a daemon. Its fields are set before it is used.
+type Board struct {
+	Now    func() time.Time
+	Logger *slog.Logger
+
+	mu   sync.Mutex // guards the status of those in list
+	list []*job     // in the order in which they were added; never changed once the daemon runs
+
+	ctx  context.Context // of runs in the background, set by Schedule
+	runs sync.WaitGroup  // in the background
+}
+
+// Add adds a job. pack is "" for one that concerns all.
+func (j *Board) Add(name, pack, does string, every time.Duration, run func(ctx context.Context) error) {
+	j.list = append(j.list, &job{every: every, run: run, status: admin.AdminJob{Name: name, Pack: pack, Does: does, EverySeconds: int64(every / time.Second)}})
+}
+
+// named are the jobs of a name, one for each pack where they concern packs.
+func (j *Board) named(name string) []*job {
+	var found []*job
+	for _, one := range j.list {
+		if one.status.Name == name {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+// Schedule runs every job at once and then in each of its intervals, until ctx is done. Of what was missed while the daemon was down or
+// the machine slept, one run makes up for all.
+func (j *Board) Schedule(ctx context.Context, all *sync.WaitGroup) {
+	j.ctx = ctx
+	for _, one := range j.list {
+		if one.every == 0 {
+			continue
+		}
+		all.Go(func() {
+			ticker := time.NewTicker(one.every)
+			defer ticker.Stop()
+			for {
+				_ = j.do(ctx, one) // logged
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+				}
+			}
+		})
+	}
+}
+
+// Track notes the run of a job that a pipeline does on a schedule of its own: done is called at its end. ok is false while one is under
+// way, and then there is to be no other.
+func (j *Board) Track(pack, name string) (done func(error), ok bool) {
+	for _, one := range j.named(name) {
+		if one.status.Pack == pack {
+			return j.begin(one)
+		}
+	}
+	return func(error) {}, true
+}
+
+// begin notes that a job begins, unless it is under way.
+func (j *Board) begin(one *job) (done func(error), ok bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	s := &one.status
+	if s.Running {
+		return nil, false
+	}
+	began := j.Now()
+	s.Running, s.StartedAt = true, &began
+	return func(err error) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		ended := j.Now()
+		s.Running, s.TookMillis, s.Error = false, ended.Sub(began).Milliseconds(), ""
+		s.Runs++
+		if err == nil {
+			s.SucceededAt = &ended
+			return
+		}
+		s.Failures++
+		s.Error = err.Error()
+	}, true
+}
+
+// do runs a job, unless it is under way, and logs what went wrong.
+func (j *Board) do(ctx context.Context, one *job) (err error) {
+	done, ok := j.begin(one)
+	if !ok {
+		return api.Errorf(api.ReasonInvalidRequest, "job %s is running already", one.status.Name).WithHint("contextd jobs list")
+	}
+	err = errors.New("it panicked")
+	defer func() { done(err) }()
+	if err = one.run(ctx); err != nil && ctx.Err() == nil {
+		j.Logger.Error("job failed", "job", one.status.Name, "error", err)
+	}
+	return err
+}
+
+// List says how the jobs stand.
+func (j *Board) List() []admin.AdminJob {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	list := make([]admin.AdminJob, len(j.list))
+	for i, one := range j.list {
+		list[i] = one.status
+	}
+	return list
+}
+
+// Run runs a job now, beside the schedule, and returns when it has ended. For one that concerns packs it runs that of each.
+func (j *Board) Run(ctx context.Context, name string) error {
+	found := j.named(name)
+	if len(found) == 0 {
+		return api.Errorf(api.ReasonNotFound, "there is no job %q", name).WithHint("contextd jobs list")
+	}
+	var errs []error
+	for _, one := range found {
+		errs = append(errs, j.do(ctx, one))
+	}
+	return errors.Join(errs...)
+}
+
+// Start runs a job in the background. One that is under way is left alone.
+func (j *Board) Start(name string) error {
+	if len(j.named(name)) == 0 {
+		return api.Errorf(api.ReasonNotFound, "there is no job %q", name)
+	}
+	j.runs.Go(func() { _ = j.Run(j.ctx, name) }) // logged
+	return nil
+}
+
+// Wait waits until nothing runs in the background any more.
+func (j *Board) Wait() { j.runs.Wait() }

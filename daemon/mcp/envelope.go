@@ -1,0 +1,203 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Codes of JSON-RPC errors.
+const (
+	CodeParse          = -32700
+	CodeInvalidRequest = -32600
+)
+
+// Fault is what is wrong with a body.
+type Fault struct {
+	Code    int
+	Message string
+}
+
+// Error is the message.
+func (f *Fault) Error() string { return f.Message }
+
+// invalidEnvelope makes the Fault of a body that is JSON but no message.
+func invalidEnvelope(format string, args ...any) *Fault {
+	return &Fault{CodeInvalidRequest, fmt.Sprintf(format, args...)}
+}
+
+// Envelope is one JSON-RPC message: a call, a notification (no ID) or an answer to a call of the server (no Method).
+type Envelope struct {
+	ID     json.RawMessage // a string or a whole number; nil for a notification
+	Method string          // "" for an answer
+	Params json.RawMessage // an object, or nil
+	Raw    []byte          // all of it
+}
+
+// IsCall reports whether m asks for an answer.
+func (m Envelope) IsCall() bool { return m.Method != "" && m.ID != nil }
+
+// Text returns a member of the params that is a string, "" where there is none or it is something else.
+func (m Envelope) Text(name string) string {
+	var text string
+	if json.Unmarshal(member(m.Params, name), &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// Arguments returns the arguments of a call of a tool, nil where there are none.
+func (m Envelope) Arguments() json.RawMessage { return member(m.Params, "arguments") }
+
+// Object returns the object at a path of the params, nil where there is none.
+func (m Envelope) Object(path ...string) json.RawMessage {
+	at := m.Params
+	for _, name := range path {
+		at = member(at, name)
+	}
+	if !isObject(at) {
+		return nil
+	}
+	return at
+}
+
+// member is a member of an object, nil where there is none.
+func member(object json.RawMessage, name string) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(object, &members) != nil {
+		return nil
+	}
+	return members[name]
+}
+
+// maxDepth bounds how deeply a body may be nested.
+const maxDepth = 64
+
+// ParseEnvelope reads the message in body, or returns the *Fault to answer with.
+func ParseEnvelope(body []byte) (Envelope, error) {
+	if !utf8.Valid(body) {
+		return Envelope{}, &Fault{CodeParse, "the body is not UTF-8"}
+	}
+	if !json.Valid(body) {
+		return Envelope{}, &Fault{CodeParse, "the body is not one JSON value"}
+	}
+	body = bytes.TrimSpace(body)
+	switch {
+	case body[0] == '[':
+		return Envelope{}, invalidEnvelope("batches are not taken: send one message at a time")
+	case body[0] != '{':
+		return Envelope{}, invalidEnvelope("the body is not a JSON object")
+	}
+	if err := unambiguous(body); err != nil {
+		return Envelope{}, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(body, &members); err != nil {
+		return Envelope{}, &Fault{CodeParse, "the body cannot be read"}
+	}
+	m, err := readEnvelope(members)
+	m.Raw = body
+	return m, err
+}
+
+// readEnvelope makes a Message of the members of an object.
+func readEnvelope(members map[string]json.RawMessage) (Envelope, error) {
+	m := Envelope{ID: members["id"], Params: members["params"]}
+	if string(m.Params) == "null" {
+		m.Params = nil
+	}
+	if err := spelled(members); err != nil {
+		return Envelope{}, err
+	}
+	switch {
+	case string(members["jsonrpc"]) != `"2.0"`:
+		return Envelope{}, invalidEnvelope(`jsonrpc is not "2.0"`)
+	case m.ID != nil && !validID(m.ID):
+		return Envelope{}, invalidEnvelope("id is neither a string nor a whole number; leave it out for a notification")
+	case m.Params != nil && !isObject(m.Params):
+		return Envelope{}, invalidEnvelope("params is not an object")
+	}
+	method, calls := members["method"]
+	answers := members["result"] != nil || members["error"] != nil
+	switch {
+	case calls && answers:
+		return Envelope{}, invalidEnvelope("a message is a call or an answer, not both")
+	case answers && m.ID != nil:
+		return m, nil
+	case json.Unmarshal(method, &m.Method) != nil || m.Method == "":
+		return Envelope{}, invalidEnvelope("method is missing or not a string")
+	}
+	return m, nil
+}
+
+// spelled reports a member that differs in case from one that has a meaning.
+func spelled(members map[string]json.RawMessage) error {
+	for name := range members {
+		for _, known := range []string{"jsonrpc", "id", "method", "params", "result", "error"} {
+			if name != known && strings.EqualFold(name, known) {
+				return invalidEnvelope("there is a member %q: it is spelled %q", name, known)
+			}
+		}
+	}
+	return nil
+}
+
+// isObject reports whether a JSON value is an object.
+func isObject(value json.RawMessage) bool { return len(value) > 0 && value[0] == '{' }
+
+// validID reports whether id can be echoed as it is: fractions and numbers that a double cannot hold come back as others.
+func validID(id json.RawMessage) bool {
+	const most = 15 // digits
+	if id[0] == '"' {
+		return true
+	}
+	digits := strings.TrimPrefix(string(id), "-")
+	return len(digits) <= most && strings.Trim(digits, "0123456789") == ""
+}
+
+// unambiguous reports an object, anywhere in text, with two members whose names differ in case alone or not at all: which of them
+// counts depends on who reads. The text is valid JSON.
+func unambiguous(text []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	type level struct {
+		names map[string]bool // nil in an array
+		value bool            // the next token is a value
+	}
+	var stack []level
+	for {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return &Fault{CodeParse, "the body cannot be read"}
+		}
+		if top := len(stack) - 1; top >= 0 && stack[top].names != nil && token != json.Delim('}') {
+			if !stack[top].value {
+				name := strings.ToLower(strings.ToUpper(token.(string))) // a name is a string
+				if stack[top].names[name] {
+					return invalidEnvelope("there is more than one member %q in an object", token)
+				}
+				stack[top].names[name], stack[top].value = true, true
+				continue
+			}
+			stack[top].value = false
+		}
+		switch token {
+		case json.Delim('{'):
+			stack = append(stack, level{names: map[string]bool{}})
+		case json.Delim('['):
+			stack = append(stack, level{})
+		case json.Delim('}'), json.Delim(']'):
+			stack = stack[:len(stack)-1]
+		}
+		if len(stack) > maxDepth {
+			return invalidEnvelope("the body is nested more than %d deep", maxDepth)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// ToolText is the answer of op, given as its HTTP body, as a model reads it best: prose and tables with a fraction of the tokens of JSON.
+// What cannot be read comes out as it is.
+func ToolText(op api.Op, pack string, body []byte) string {
+	var text string
+	var err error
+	switch op {
+	case api.OpFresh, api.OpSnapshot:
+		text, err = mindText(pack, body)
+	case api.OpBrief:
+		text, err = briefText(pack, body)
+	case api.OpSearch:
+		text, err = searchText(pack, body)
+	case api.OpCite:
+		text, err = citeText(body)
+	}
+	if err != nil || text == "" {
+		return string(body)
+	}
+	return text
+}
+
+// age says how old a state is.
+func age(f api.Freshness) string {
+	note := ""
+	if f.Stale() {
+		note = ", LAGGING"
+	}
+	return fmt.Sprintf("state of %s, %d s old%s", f.GeneratedAt.UTC().Format(time.RFC3339), f.AgeSeconds, note)
+}
+
+// mindText renders the answer of fresh and snapshot.
+func mindText(pack string, body []byte) (string, error) {
+	var m api.MindResponse
+	if err := json.Unmarshal(body, &m); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Pack %s: %s. ref and [N] name a source below.\n", pack, age(m.Freshness))
+	if m.Brief != "" {
+		fmt.Fprintf(&b, "\n%s\n", m.Brief)
+	}
+	if err := writeState(&b, m.State); err != nil {
+		return "", err
+	}
+	writeSources(&b, m.Citations)
+	return b.String(), nil
+}
+
+// briefText renders the answer of brief.
+func briefText(pack string, body []byte) (string, error) {
+	var r api.BriefResponse
+	if err := json.Unmarshal(body, &r); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\nPack %s: %s.\n", r.Brief, pack, age(r.Freshness))
+	writeSources(&b, r.Citations)
+	return b.String(), nil
+}
+
+// searchText renders the answer of search.
+func searchText(pack string, body []byte) (string, error) {
+	var r api.SearchResponse
+	if err := json.Unmarshal(body, &r); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d matches in pack %s (%s):\n", len(r.Matches), r.Total, pack, age(r.Freshness))
+	for _, m := range r.Matches {
+		fmt.Fprintf(&b, "%s = %s\n", m.Path, m.Value)
+	}
+	return b.String(), nil
+}
+
+// citeText renders the answer of cite.
+func citeText(body []byte) (string, error) {
+	var r api.CiteResponse
+	if err := json.Unmarshal(body, &r); err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("[%d] %s (%s), %s, fetched %s", r.Citation.Ref, r.Source.Name, r.Source.ID, r.Citation.URL, r.Citation.FetchedAt.UTC().Format(time.RFC3339))
+	if r.Citation.Excerpt != "" {
+		text += ": " + r.Citation.Excerpt
+	}
+	return text, nil
+}
+
+// writeSources lists citations.
+func writeSources(b *strings.Builder, list []api.Citation) {
+	b.WriteString("\n## sources\n")
+	for _, c := range list {
+		fmt.Fprintf(b, "[%d] %s %s\n", c.Ref, c.SourceID, c.URL)
+	}
+}
+
+// toolMember is a toolMember of a JSON object, in the order in which it stands.
+type toolMember struct {
+	name  string
+	value json.RawMessage
+}
+
+// members reads the members of an object in their order.
+func members(object []byte) ([]toolMember, error) {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
+		return nil, fmt.Errorf("not an object")
+	}
+	var list []toolMember
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, err
+		}
+		list = append(list, toolMember{name.(string), value}) // names are strings
+	}
+	return list, nil
+}
+
+// writeState writes a section for every member of a state: a table of an array of objects, a line for each member of an object.
+func writeState(b *strings.Builder, state []byte) error {
+	list, err := members(state)
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		fmt.Fprintf(b, "\n## %s\n", m.name)
+		var rows []json.RawMessage
+		switch {
+		case json.Unmarshal(m.value, &rows) == nil && len(rows) == 0:
+			b.WriteString("none\n")
+		case rows != nil && rows[0][0] == '{':
+			if err := writeTable(b, rows); err != nil {
+				return err
+			}
+		default:
+			writeObject(b, m.value)
+		}
+	}
+	return nil
+}
+
+// writeTable writes rows under the names that any of them has.
+func writeTable(b *strings.Builder, rows []json.RawMessage) error {
+	var names []string
+	known := map[string]bool{}
+	cells := make([]map[string]string, len(rows))
+	for i, row := range rows {
+		list, err := members(row)
+		if err != nil {
+			return err
+		}
+		cells[i] = map[string]string{}
+		for _, m := range list {
+			if !known[m.name] {
+				known[m.name] = true
+				names = append(names, m.name)
+			}
+			cells[i][m.name] = plain(m.value)
+		}
+	}
+	b.WriteString(strings.Join(names, " | ") + "\n")
+	for _, row := range cells {
+		line := make([]string, len(names))
+		for i, name := range names {
+			line[i] = row[name]
+		}
+		b.WriteString(strings.Join(line, " | ") + "\n")
+	}
+	return nil
+}
+
+// writeObject writes a line for each member of an object, and any other value as it is.
+func writeObject(b *strings.Builder, value json.RawMessage) {
+	list, err := members(value)
+	if err != nil {
+		b.WriteString(plain(value) + "\n")
+		return
+	}
+	for _, m := range list {
+		fmt.Fprintf(b, "%s: %s\n", m.name, plain(m.value))
+	}
+}
+
+// plain is a JSON value as text: strings without quotes, null as a dash, what has parts in short JSON.
+func plain(value json.RawMessage) string {
+	var text string
+	switch {
+	case string(value) == "null":
+		return "-"
+	case json.Unmarshal(value, &text) == nil:
+		return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", "/")
+	}
+	return string(value)
+}

@@ -1,0 +1,138 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/contextd/contextd/daemon/mcp"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// update rewrites the golden files: go test ./daemon/mcp/tool -update.
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestListIsShort bounds what the tools cost in every conversation. JSON of this kind has more than three characters to a token.
+func TestListIsShort(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(map[string]any{"tools": mcp.ToolList("context")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const tokens, perToken = 3000, 3
+	if len(text) > tokens*perToken {
+		t.Errorf("the list of tools has %d bytes, at most %d", len(text), tokens*perToken)
+	}
+}
+
+// TestSchemas resolves every schema and has answers of each operation fit.
+func TestSchemas(t *testing.T) {
+	t.Parallel()
+	fresh := `"freshness":{"generatedAt":"2026-11-20T20:00:00Z","ageSeconds":3}`
+	citation := `{"ref":1,"sourceId":"one","url":"https://one.test/","fetchedAt":"2026-11-20T20:00:00Z"}`
+	answers := map[api.Op]string{
+		api.OpFresh: `{"state":{},"brief":"b","citations":[` + citation + `],` + fresh + `}`, api.OpSnapshot: `{"state":{"a":1},"brief":"","citations":[],` + fresh + `}`,
+		api.OpBrief:     `{"brief":"b","briefAt":"2026-11-20T20:00:00Z","citations":[],` + fresh + `}`,
+		api.OpSearch:    `{"matches":[{"path":"a","value":null,"score":0.5},{"path":"a","value":true,"score":1},{"path":"a","value":"x","score":1},{"path":"a","value":1.5,"score":1}],"total":4,` + fresh + `}`,
+		api.OpCite:      `{"citation":` + citation + `,"source":{"id":"one","name":"One","publicUrl":"https://one.test/"},` + fresh + `}`,
+		api.OpSubscribe: `{"events":[{"event":"pulse","pack":"crypto","ts":"2026-11-20T20:00:00Z","state":{}}],"reason":"elapsed"}`,
+	}
+	for _, x := range mcp.ToolList("context") {
+		op, ok := mcp.ToolOp("context", x.Name)
+		if !ok || mcp.ToolName("context", op) != x.Name || len(x.Title) == 0 || len(x.Description) < 40 {
+			t.Errorf("%+v", x)
+		}
+		for _, raw := range []any{x.InputSchema, x.OutputSchema} {
+			var s jsonschema.Schema
+			if err := json.Unmarshal(raw.(json.RawMessage), &s); err != nil {
+				t.Fatalf("%s: %v in %s", x.Name, err, raw)
+			}
+			resolved, err := s.Resolve(nil)
+			if err != nil {
+				t.Fatalf("%s: %v", x.Name, err)
+			}
+			if reflect.DeepEqual(raw, x.OutputSchema) {
+				var v any
+				if err := json.Unmarshal([]byte(answers[op]), &v); err != nil {
+					t.Fatal(err)
+				}
+				if err := resolved.Validate(v); err != nil {
+					t.Errorf("%s: %v", x.Name, err)
+				}
+				if resolved.Validate(map[string]any{}) == nil {
+					t.Errorf("%s takes nothing for an answer", x.Name)
+				}
+			}
+		}
+	}
+}
+
+// TestNames has names in both spellings, and nothing else.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"context.fresh": "fresh", "context_fresh": "fresh", "context-fresh": "", "contextfresh": "", "context.": "", "context": "", "": "", "context.nothing": "", "x.fresh": ""} {
+		if op, ok := mcp.ToolOp("context", name); ok != (want != "") || ok && string(op) != want {
+			t.Errorf("%s is %s, %t", name, op, ok)
+		}
+	}
+	if mcp.ToolAlias("context", api.OpCite) != "context_cite" {
+		t.Error("the alias of cite has changed")
+	}
+}
+
+// TestArguments takes what models send, and says what is wrong with the rest.
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		op        api.Op
+		raw, want string // the parameters, or a part of the error
+	}{
+		{api.OpFresh, ``, ""}, {api.OpFresh, `null`, ""}, {api.OpFresh, `{"pack":"crypto","query":"x"}`, "pack=crypto&query=x"}, {api.OpBrief, `{"pack":null}`, ""},
+		{api.OpSearch, `{"q":"a b","k":3}`, "k=3&q=a+b"}, {api.OpSearch, `{"q":"a","k":"3"}`, "k=3&q=a"}, {api.OpSearch, `{"q":5}`, "q is not a string"},
+		{api.OpSearch, `{"q":"a","k":[3]}`, "k is not a whole number"}, {api.OpCite, `{"ref":{}}`, "ref is not a whole number"}, {api.OpCite, `{"Ref":1}`, `no argument "Ref"`},
+		{api.OpBrief, `{"query":"x"}`, `no argument "query"`}, {api.OpBrief, `[]`, "not an object"}, {api.OpCite, `{"` + strings.Repeat("x", 100) + `":1}`, "…"},
+	} {
+		values, err := mcp.ToolArguments(c.op, json.RawMessage(c.raw))
+		if got := values.Encode(); err == nil && got != c.want || err != nil && (c.want == "" || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s %s: %q, %v; want %q", c.op, c.raw, got, err, c.want)
+		}
+	}
+}
+
+// TestText has every answer as a model reads it, and what cannot be read as it is.
+func TestText(t *testing.T) {
+	t.Parallel()
+	fresh := `"freshness":{"generatedAt":"2026-11-20T20:00:00Z","ageSeconds":%d}`
+	state := `{"top_movers":[{"id":"bitcoin","priceUsd":91240.5,"note":"a | b\nc"},{"id":"x","extra":[1,{"y":null}],"priceUsd":null}],"flags":[],"sentiment":{"fearGreed":{"value":24},"label":"fear"},"plain":5,"list":[1,2]}`
+	citations := `"citations":[{"ref":1,"sourceId":"one","url":"https://one.test/","fetchedAt":"2026-11-20T20:00:00Z","excerpt":"BTC"}],`
+	var b strings.Builder
+	for _, c := range []struct {
+		op   api.Op
+		body string
+	}{
+		{api.OpFresh, `{"state":` + state + `,"brief":"Quiet [1].",` + citations + fmt.Sprintf(fresh, 3) + `}`},
+		{api.OpSnapshot, `{"state":{},"brief":"","citations":[],` + fmt.Sprintf(fresh, 301) + `}`},
+		{api.OpBrief, `{"brief":"Quiet [1].",` + citations + fmt.Sprintf(fresh, 3) + `}`},
+		{api.OpSearch, `{"matches":[{"path":"a[0].b","value":"x","score":1},{"path":"c","value":1.5,"score":0.5}],"total":7,` + fmt.Sprintf(fresh, 3) + `}`},
+		{api.OpCite, `{"citation":{"ref":1,"sourceId":"one","url":"https://one.test/","fetchedAt":"2026-11-20T20:00:00Z","excerpt":"BTC"},"source":{"id":"one","name":"One","publicUrl":"https://one.test/"},` + fmt.Sprintf(fresh, 3) + `}`},
+		{api.OpFresh, `{"state":[]}`}, {api.OpSearch, `nonsense`}, {api.OpSubscribe, `{}`},
+	} {
+		fmt.Fprintf(&b, "=== %s\n%s\n", c.op, mcp.ToolText(c.op, "crypto", []byte(c.body)))
+	}
+	const golden = "testdata/text.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || string(want) != b.String() {
+		t.Errorf("%v; the texts are now\n%s", err, b.String())
+	}
+}

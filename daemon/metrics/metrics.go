@@ -1,0 +1,170 @@
+// Package metrics shows how the daemon does: metrics for Prometheus, profiles, the log of calls, and the handler of the admin address
+// that serves them.
+//
+// It is told of what happens by small methods that cost next to nothing, and reads the rest when it is asked. It decides nothing, and no
+// package that does knows it.
+package metrics
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/contextd/contextd/internal/build"
+)
+
+// prefix begins the name of every metric.
+const prefix = "contextd_"
+
+// Metrics counts. Make one with New; it is safe for concurrent use.
+type Metrics struct {
+	registry *prometheus.Registry
+	now      func() time.Time
+
+	known     sync.Map // call to counted: the counters of calls, which the vectors take longer to find
+	requests  *prometheus.CounterVec
+	took      *prometheus.HistogramVec
+	refreshes *prometheus.CounterVec
+	refresh   prometheus.Histogram
+	fetches   *prometheus.CounterVec
+	briefs    *prometheus.CounterVec
+	refused   *prometheus.CounterVec
+	charged   prometheus.Counter
+	credits   prometheus.Counter
+	group     prometheus.Histogram
+	quotes    prometheus.Counter
+	proofs    *prometheus.CounterVec
+	rpc       *prometheus.CounterVec
+	bought    *prometheus.CounterVec
+	vanished  prometheus.Counter
+}
+
+// New makes Metrics that have been told of nothing yet. A nil now means time.Now.
+func New(now func() time.Time) *Metrics {
+	if now == nil {
+		now = time.Now
+	}
+	m := &Metrics{
+		registry:  prometheus.NewRegistry(),
+		now:       now,
+		requests:  counters("requests_total", "Requests answered, by operation (or route), status and authentication: key, proof, session or none.", "operation", "status", "authentication"),
+		took:      histograms("request_seconds", "Time to answer, streams left out.", prometheus.ExponentialBuckets(0.0001, 3, 11), "operation"),
+		refreshes: counters("refreshes_total", "Refreshes of a pack, by outcome: ok, unchanged, failed or error.", "pack", "outcome"),
+		refresh:   histogram("refresh_seconds", "Time of a refresh.", prometheus.ExponentialBuckets(0.01, 3, 9)),
+		fetches:   counters("source_fetches_total", "Answers of sources, by class: ok, unchanged, or the kind of failure.", "pack", "source", "class"),
+		briefs:    counters("briefs_total", "Briefs, by the writer that was taken and outcome: ok or error.", "pack", "writer", "outcome"),
+		refused:   counters("brief_texts_refused_total", "Texts that were not taken as a brief, by their writer and why: failed, or the kind of what the check found.", "pack", "writer", "why"),
+		charged:   counter("charges_total", "Calls that were charged, with credits or as free calls."),
+		credits:   counter("credits_debited_total", "Credits taken for calls."),
+		group:     histogram("charge_group_calls", "Calls booked in one transaction.", prometheus.ExponentialBuckets(1, 2, 10)),
+		quotes:    counter("quotes_total", "Quotes made for calls that are to be paid."),
+		proofs:    counters("proofs_total", "Proofs of payment, by outcome: paid, replayed, or why one was refused.", "outcome"),
+		rpc:       counters("chain_calls_total", "Calls of the chain's node, by method and outcome: ok or error.", "method", "outcome"),
+		bought:    counters("deposits_verified_total", "Purchases of credits that were paid, by pack of credits.", "pack"),
+		vanished:  counter("payments_vanished_total", "Payments that vanished from the chain after their call was answered."),
+	}
+	build := build.Read()
+	info := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: prefix + "build_info", Help: "What runs; always 1.", ConstLabels: prometheus.Labels{"version": build.Version, "commit": build.Commit, "go": build.Go},
+	}, func() float64 { return 1 })
+	m.registry.MustRegister(m.requests, m.took, m.refreshes, m.refresh, m.fetches, m.briefs, m.refused, m.charged, m.credits, m.group, m.quotes, m.proofs, m.rpc, m.bought, m.vanished, info)
+	prometheus.WrapRegistererWithPrefix(prefix, m.registry).MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// counter, counters, histogram and histograms make metrics with the prefix.
+func counter(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + name, Help: help})
+}
+
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
+}
+
+func histogram(name, help string, buckets []float64) prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets})
+}
+
+func histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, labels)
+}
+
+// Handler answers in the format of Prometheus.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: nil})
+}
+
+// call is what calls are counted by.
+type call struct {
+	operation, authentication string
+	status                    int
+}
+
+// counted is where calls of one kind are counted.
+type counted struct {
+	requests prometheus.Counter
+	took     prometheus.Observer
+}
+
+// requested counts an answered request.
+func (m *Metrics) requested(c call, took time.Duration, stream bool) {
+	known, ok := m.known.Load(c)
+	if !ok {
+		known, _ = m.known.LoadOrStore(c, counted{m.requests.WithLabelValues(c.operation, strconv.Itoa(c.status), c.authentication), m.took.WithLabelValues(c.operation)})
+	}
+	n := known.(counted)
+	n.requests.Inc()
+	if !stream {
+		n.took.Observe(took.Seconds())
+	}
+}
+
+// Refreshed counts a refresh of a pack.
+func (m *Metrics) Refreshed(pack, outcome string, took time.Duration) {
+	m.refreshes.WithLabelValues(pack, outcome).Inc()
+	m.refresh.Observe(took.Seconds())
+}
+
+// Fetched counts the answer of a source.
+func (m *Metrics) Fetched(pack, source, class string) {
+	m.fetches.WithLabelValues(pack, source, class).Inc()
+}
+
+// Briefed counts a brief; writer is "" where none was written.
+func (m *Metrics) Briefed(pack, writer string, err error) {
+	m.briefs.WithLabelValues(pack, writer, outcome(err)).Inc()
+}
+
+// Refused counts a text that was not taken as a brief.
+func (m *Metrics) Refused(pack, writer, why string) {
+	m.refused.WithLabelValues(pack, writer, why).Inc()
+}
+
+// Booked counts calls that were charged in one transaction, and the credits that they took.
+func (m *Metrics) Booked(calls int, credits int64) {
+	m.charged.Add(float64(calls))
+	m.credits.Add(float64(credits))
+	m.group.Observe(float64(calls))
+}
+
+// Asked counts a call of the chain's node.
+func (m *Metrics) Asked(method string, err error) { m.rpc.WithLabelValues(method, outcome(err)).Inc() }
+
+// Bought counts a purchase that was paid.
+func (m *Metrics) Bought(pack string) { m.bought.WithLabelValues(pack).Inc() }
+
+// Vanished counts a payment that vanished from the chain after its call was answered.
+func (m *Metrics) Vanished() { m.vanished.Inc() }
+
+// outcome is the word for err.
+func outcome(err error) string {
+	if err != nil {
+		return "error"
+	}
+	return "ok"
+}

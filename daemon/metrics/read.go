@@ -1,0 +1,150 @@
+package metrics
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Readings are what is read when the metrics are asked for. A function that is nil is left out.
+type Readings struct {
+	Ages     func() map[string]time.Duration                     // of the newest state, by pack
+	Streams  func() Streams                                      // that were and are open
+	Deposits func(ctx context.Context) (map[string]int64, error) // purchases by status
+	Chain    func() (newest, looked uint64, ok bool)             // blocks: the newest known, and up to which deposits were looked for
+	Logs     func() map[string]int64                             // bytes of the write-ahead logs, by database
+	Busy     func() int64                                        // times that a database was busy for too long
+	Jobs     func() map[string]Job                               // by name
+	Ready    func(ctx context.Context) error                     // why calls cannot be answered
+	Sessions func() int                                          // of MCP, open now
+}
+
+// Streams counts streams.
+type Streams struct{ Open, Opened, Dropped, Stalled int64 }
+
+// Job is how a job stands.
+type Job struct {
+	Succeeded time.Time // the last time, zero for never since the start
+	Failures  int64     // since the start
+}
+
+// scrapeTimeout bounds what is read from the databases.
+const scrapeTimeout = 2 * time.Second
+
+// Read adds r, which is read with ctx, to what is shown. It is called once.
+func (m *Metrics) Read(ctx context.Context, r Readings) { m.registry.MustRegister(&reader{r, ctx}) }
+
+// reader reads Readings for each answer.
+type reader struct {
+	Readings
+	ctx context.Context
+}
+
+// value is a metric that is read.
+type value struct {
+	name, help string
+	kind       prometheus.ValueType
+	label      string // "" for none
+}
+
+// values are all of them.
+func values() map[string]value {
+	g, c := prometheus.GaugeValue, prometheus.CounterValue
+	list := map[string]value{}
+	for _, v := range []value{
+		{"state_age_seconds", "Age of the newest state.", g, "pack"},
+		{"streams_open", "Streams open now.", g, ""},
+		{"streams_opened_total", "Streams opened.", c, ""},
+		{"stream_states_dropped_total", "States that slow readers did not get, because a newer one was there.", c, ""},
+		{"streams_stalled_total", "Streams closed because their readers took nothing.", c, ""},
+		{"deposits", "Purchases of credits, by status.", g, "status"},
+		{"chain_block", "Newest block of the chain that is known.", g, ""},
+		{"scanner_lag_blocks", "Blocks in which deposits were not looked for yet.", g, ""},
+		{"sqlite_wal_bytes", "Size of the write-ahead log.", g, "database"},
+		{"sqlite_busy_total", "Transactions that found the database busy for too long.", c, ""},
+		{"job_success_timestamp_seconds", "When a job last ended well; 0 for never since the start.", g, "job_name"},
+		{"job_failures_total", "Runs of a job that failed.", c, "job_name"},
+		{"mcp_sessions", "Sessions of MCP open now.", g, ""},
+		{"ready", "1 while calls can be answered.", g, ""},
+	} {
+		list[v.name] = v
+	}
+	return list
+}
+
+// Describe says nothing: what is there is known when it is read.
+func (r *reader) Describe(chan<- *prometheus.Desc) {}
+
+// Collect reads.
+func (r *reader) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(r.ctx, scrapeTimeout)
+	defer cancel()
+	known := values()
+	emit := func(name string, n float64, label ...string) {
+		v := known[name]
+		var labels []string
+		if v.label != "" {
+			labels = []string{v.label}
+		}
+		out <- prometheus.MustNewConstMetric(prometheus.NewDesc(prefix+v.name, v.help, labels, nil), v.kind, n, label...)
+	}
+	r.money(ctx, emit)
+	if r.Ages != nil {
+		for pack, age := range r.Ages() {
+			emit("state_age_seconds", age.Seconds(), pack)
+		}
+	}
+	if r.Streams != nil {
+		s := r.Streams()
+		emit("streams_open", float64(s.Open))
+		emit("streams_opened_total", float64(s.Opened))
+		emit("stream_states_dropped_total", float64(s.Dropped))
+		emit("streams_stalled_total", float64(s.Stalled))
+	}
+	if r.Sessions != nil {
+		emit("mcp_sessions", float64(r.Sessions()))
+	}
+	if r.Jobs != nil {
+		for name, j := range r.Jobs() {
+			at := 0.0
+			if !j.Succeeded.IsZero() {
+				at = float64(j.Succeeded.Unix())
+			}
+			emit("job_success_timestamp_seconds", at, name)
+			emit("job_failures_total", float64(j.Failures), name)
+		}
+	}
+	if r.Ready != nil {
+		ready := 0.0
+		if r.Ready(ctx) == nil {
+			ready = 1
+		}
+		emit("ready", ready)
+	}
+}
+
+// money reads what concerns chain and databases.
+func (r *reader) money(ctx context.Context, emit func(name string, n float64, label ...string)) {
+	if r.Deposits != nil {
+		if list, err := r.Deposits(ctx); err == nil { // a database that does not answer is seen at contextd_ready
+			for status, n := range list {
+				emit("deposits", float64(n), status)
+			}
+		}
+	}
+	if r.Chain != nil {
+		if newest, looked, ok := r.Chain(); ok {
+			emit("chain_block", float64(newest))
+			emit("scanner_lag_blocks", float64(newest-min(looked, newest)))
+		}
+	}
+	if r.Logs != nil {
+		for database, bytes := range r.Logs() {
+			emit("sqlite_wal_bytes", float64(bytes), database)
+		}
+	}
+	if r.Busy != nil {
+		emit("sqlite_busy_total", float64(r.Busy()))
+	}
+}

@@ -1,0 +1,321 @@
+package source
+
+import (
+	"cmp"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+const (
+	maxRedirects = 5
+	retryPause   = 500 * time.Millisecond
+)
+
+// ClientConfig is what a Client needs. The zero value works.
+type ClientConfig struct {
+	Transport    http.RoundTripper // nil is http.DefaultTransport
+	UserAgent    string            // sent with every request, with a contact URL in it; "" names the project
+	Now          func() time.Time  // nil is time.Now
+	Timeout      time.Duration     // of one request with its body; 0 is 10 s
+	CoinGeckoKey string            // demo key, used only after a 429 without it; "" is none. Never in a URL, a log or an error
+
+	// Shift is for the replay of recorded data: what to add to upstream times. It also takes limits per host and pauses away,
+	// because a recording needs no politeness. Nil is none.
+	Shift func() time.Duration
+}
+
+// The one host that is given a key. Its quota with the key is scarcer than without, so the key is for emergencies.
+const (
+	keyedHost = "api.coingecko.com"
+	keyHeader = "x-cg-demo-api-key"
+)
+
+// Client asks servers for documents. It is safe for concurrent use.
+type Client struct {
+	cfg  ClientConfig
+	http *http.Client
+
+	mu     sync.Mutex // guards limits, their unused, and etags
+	limits map[string]*limit
+	etags  map[string]string // by URL, of documents that were accepted
+}
+
+// NewClient returns a Client.
+func NewClient(cfg ClientConfig) *Client {
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = "contextd (+https://github.com/contextd/contextd)"
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 10 * time.Second
+	}
+	return &Client{
+		cfg:    cfg,
+		http:   &http.Client{Transport: cfg.Transport, CheckRedirect: checkRedirect},
+		limits: make(map[string]*limit),
+		etags:  make(map[string]string),
+	}
+}
+
+// checkRedirect bounds redirects, keeps them on the web and never weakens https, and takes the key off before another host
+// could see it.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	switch {
+	case len(via) > maxRedirects:
+		return Fail(ClassBadContent, "more than %d redirects", maxRedirects)
+	case req.URL.Scheme != "https" && (req.URL.Scheme != "http" || via[0].URL.Scheme == "https"):
+		return Fail(ClassBadContent, "redirect to an address that is not https")
+	}
+	if req.URL.Host != keyedHost {
+		req.Header.Del(keyHeader)
+	}
+	return nil
+}
+
+// Request is a GET of one document.
+type Request struct {
+	URL       string
+	Limit     int64 // bound of the body in bytes, after decompression; 0 is 4 MiB
+	IfChanged bool  // ask only for a version other than the one that was last accepted
+}
+
+// Attempt is one try at a source, of one or more requests. It retries once in all. It is not safe for concurrent use.
+type Attempt struct {
+	Now time.Time // when it began
+	At  time.Time // the same moment on upstream's clock: another than Now when recorded data is replayed
+
+	c       *Client
+	retried bool
+	keyed   bool
+	etags   map[string]string // by URL, of what was read
+}
+
+// Attempt starts an attempt.
+func (c *Client) Attempt() *Attempt {
+	now := c.cfg.Now()
+	a := &Attempt{Now: now, At: now, c: c, etags: make(map[string]string)}
+	if c.cfg.Shift != nil {
+		a.At = now.Add(-c.cfg.Shift())
+	}
+	return a
+}
+
+// Latency is the time since the attempt began.
+func (a *Attempt) Latency() time.Duration { return a.c.cfg.Now().Sub(a.Now) }
+
+// Accept remembers which versions were read. Only a document that was found good may be confirmed by a 304 later.
+func (a *Attempt) Accept() {
+	a.c.mu.Lock()
+	defer a.c.mu.Unlock()
+	maps.Copy(a.c.etags, a.etags)
+}
+
+// etag returns the ETag of the version of url that was last accepted, "" if none is known.
+func (c *Client) etag(url string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.etags[url]
+}
+
+// Get asks for a document and lets use read its body; use may be called again on a retry. The error is ErrNotModified or a
+// Failure.
+func (a *Attempt) Get(ctx context.Context, r Request, use func(body io.Reader) error) error {
+	for {
+		err := a.once(ctx, r, use)
+		if err == nil || errors.Is(err, ErrNotModified) {
+			return err
+		}
+		f := AsFailure(err)
+		if a.retried || !a.mayRetry(ctx, r, f) {
+			return f
+		}
+		a.retried = true
+	}
+}
+
+// mayRetry says whether a failure is worth a second try, and pauses before it where upstream needs the time.
+func (a *Attempt) mayRetry(ctx context.Context, r Request, f *Failure) bool {
+	switch {
+	case f.Status == http.StatusTooManyRequests:
+		u, err := url.Parse(r.URL)
+		a.keyed = err == nil && a.c.cfg.CoinGeckoKey != "" && u.Host == keyedHost
+		return a.keyed
+	case f.Class == ClassNetwork, f.Class == ClassUpstream && f.RetryAfter == 0:
+		return a.c.cfg.Shift != nil || pause(ctx, retryPause)
+	}
+	return false
+}
+
+// pause waits for d and says whether ctx let it.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// once sends one request.
+func (a *Attempt) once(ctx context.Context, r Request, use func(io.Reader) error) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.URL, nil)
+	if err != nil {
+		return fmt.Errorf("make request: %w", err)
+	}
+	if err := a.wait(ctx, req.URL.Host); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.c.cfg.Timeout)
+	defer cancel()
+	a.setHeader(req.Header, r)
+	resp, err := a.c.http.Do(req.WithContext(ctx))
+	if err != nil {
+		if !a.keyed && unreachable(err) {
+			a.c.unsent(req.URL.Host)
+		}
+		return err
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode == http.StatusOK:
+		a.etags[r.URL] = resp.Header.Get("ETag")
+		return read(resp, cmp.Or(r.Limit, 4<<20), use)
+	case resp.StatusCode == http.StatusNotModified && req.Header.Get("If-None-Match") != "":
+		return ErrNotModified
+	}
+	return statusFailure(resp, a.c.cfg.Now())
+}
+
+// setHeader fills the header of a request. Compression is asked for by hand, so that it works over every RoundTripper.
+func (a *Attempt) setHeader(h http.Header, r Request) {
+	h.Set("User-Agent", a.c.cfg.UserAgent)
+	h.Set("Accept-Encoding", "gzip")
+	if etag := a.c.etag(r.URL); r.IfChanged && etag != "" {
+		h.Set("If-None-Match", etag)
+	}
+	if a.keyed {
+		h.Set(keyHeader, a.c.cfg.CoinGeckoKey)
+	}
+}
+
+// read lets use read the body of resp, uncompressed and bounded.
+func read(resp *http.Response, limit int64, use func(io.Reader) error) error {
+	b := &body{r: resp.Body, left: limit}
+	if resp.Header.Get("Content-Encoding") == "gzip" {
+		zipped, err := gzip.NewReader(resp.Body)
+		if err != nil {
+			return readFailure(err)
+		}
+		b.r = zipped
+	}
+	err := use(b)
+	if b.err != nil {
+		return readFailure(b.err) // what use makes of a broken body is only a symptom
+	}
+	return err
+}
+
+// body bounds a body and remembers why reading it failed.
+type body struct {
+	r    io.Reader
+	left int64
+	err  error // not io.EOF
+}
+
+var errTooLarge = errors.New("larger than allowed")
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		n, err = 0, errTooLarge
+	}
+	if err != nil && err != io.EOF {
+		b.err = err
+	}
+	return n, err
+}
+
+// wait waits until the limit of host allows a request, or fails at once if that is after the deadline of ctx. A request with
+// the key counts on another quota.
+func (a *Attempt) wait(ctx context.Context, host string) error {
+	if a.c.cfg.Shift != nil || a.keyed {
+		return nil
+	}
+	l := a.c.limit(host)
+	if l == nil {
+		return nil
+	}
+	if err := l.Wait(ctx); err != nil && ctx.Err() == nil {
+		return Fail(ClassRateLimited, "our own limit for %s", host)
+	}
+	return ctx.Err()
+}
+
+// limit bounds the requests to a host.
+type limit struct {
+	*rate.Limiter
+	unused int // places that were taken for requests that could not be sent
+}
+
+// limit returns the limit of host to wait for, nil if a place is left from a request that could not be sent.
+func (c *Client) limit(host string) *limit {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.limits[host]
+	if l == nil {
+		perMinute, burst := limitOf(host)
+		l = &limit{Limiter: rate.NewLimiter(rate.Every(time.Minute/time.Duration(perMinute)), burst)}
+		c.limits[host] = l
+	}
+	if l.unused > 0 {
+		l.unused--
+		return nil
+	}
+	return l
+}
+
+// unreachable says whether err is that no connection was made, to the host or to a proxy.
+func unreachable(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
+}
+
+// unsent gives the place of a request back that never reached host: a network that is down must not use up the limits that
+// are needed when it is back.
+func (c *Client) unsent(host string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := c.limits[host]; l != nil {
+		l.unused = min(l.unused+1, l.Burst())
+	}
+}
+
+// limitOf is how often a host may be asked. The burst covers what one pulse asks of it.
+func limitOf(host string) (perMinute, burst int) {
+	switch host {
+	case keyedHost:
+		return 5, 5 // keyless, shared by everybody behind the same address
+	case "api.llama.fi":
+		return 60, 12 // protocols, chains, hacks and six histories
+	case "api.exchange.coinbase.com":
+		return 120, 6
+	case "api.kraken.com":
+		return 60, 2
+	}
+	return 30, 4
+}

@@ -1,0 +1,67 @@
+package source
+
+import (
+	"html"
+	"io"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/mmcdole/gofeed"
+)
+
+// Item is an entry of a feed.
+type Item struct {
+	Title     string     // text without markup, not cleaned otherwise
+	Link      string     // http or https, without what only serves tracking; "" for every other kind
+	Published *time.Time // nil if unknown
+}
+
+// Feed decodes a body that is RSS or Atom. A feed without items is a Failure of class empty.
+func Feed(body io.Reader) ([]Item, error) {
+	br, err := Open(body, "<", "a feed")
+	if err != nil {
+		return nil, err
+	}
+	feed, err := gofeed.NewParser().Parse(br)
+	if err != nil {
+		return nil, Fail(ClassBadContent, "not a feed, or a broken one")
+	}
+	if len(feed.Items) == 0 {
+		return nil, Fail(ClassEmpty, "the feed has no items")
+	}
+	items := make([]Item, len(feed.Items))
+	for i, item := range feed.Items {
+		items[i] = Item{Title: plainText(item.Title), Link: cleanLink(item.Link), Published: item.PublishedParsed}
+	}
+	return items, nil
+}
+
+// tag matches an HTML tag. A title such as "1 < 2" has none.
+var tag = regexp.MustCompile(`</?[a-zA-Z][^<>]*>`)
+
+// plainText reduces a title that may be HTML to its text.
+func plainText(title string) string { return html.UnescapeString(tag.ReplaceAllString(title, "")) }
+
+// maxLink bounds a link in bytes.
+const maxLink = 500
+
+// cleanLink returns a link to the web without tracking parameters, "" for every other one.
+func cleanLink(link string) string {
+	u, err := url.Parse(strings.TrimSpace(link))
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		return ""
+	}
+	query := u.Query()
+	for name := range query {
+		if strings.HasPrefix(name, "utm_") {
+			query.Del(name)
+		}
+	}
+	u.RawQuery, u.User = query.Encode(), nil
+	if clean := u.String(); len(clean) <= maxLink {
+		return clean
+	}
+	return ""
+}

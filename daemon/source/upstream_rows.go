@@ -1,0 +1,60 @@
+package source
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// maxKept bounds what a hostile list can make us hold. The longest real list has under half as many rows.
+const maxKept = 20_000
+
+// List decodes a body that is a JSON array of rows, see Collect. Rows are decoded one by one, so that the whole body is never
+// held. An array without rows is a Failure of class empty.
+func List[T, R any](body io.Reader, convert func(T) (row R, id string, wanted bool)) (kept []R, dropped int, err error) {
+	rows := collector[T, R]{convert: convert}
+	err = eachElement(body, rows.add)
+	return rows.kept, rows.dropped, err
+}
+
+// Collect decodes each element of list as a T and keeps what convert makes of it. convert returns the row's id, "" if the row
+// makes no sense, and whether the row is wanted. The first of several rows with one id wins. dropped counts the rows that could
+// not be decoded, made no sense or came twice. An empty list is a Failure of class empty.
+func Collect[T, R any](list []json.RawMessage, convert func(T) (row R, id string, wanted bool)) (kept []R, dropped int, err error) {
+	if len(list) == 0 {
+		return nil, 0, Fail(ClassEmpty, "the answer has no rows")
+	}
+	rows := collector[T, R]{convert: convert}
+	for _, raw := range list {
+		rows.add(raw)
+	}
+	return rows.kept, rows.dropped, nil
+}
+
+// collector keeps rows on their way in.
+type collector[T, R any] struct {
+	convert func(T) (row R, id string, wanted bool)
+	kept    []R
+	ids     map[string]bool
+	dropped int
+}
+
+func (c *collector[T, R]) add(raw json.RawMessage) {
+	var in T
+	if json.Unmarshal(raw, &in) != nil || len(c.kept) >= maxKept {
+		c.dropped++
+		return
+	}
+	row, id, wanted := c.convert(in)
+	if id == "" || c.ids[id] {
+		c.dropped++
+		return
+	}
+	if !wanted {
+		return
+	}
+	if c.ids == nil {
+		c.ids = make(map[string]bool)
+	}
+	c.ids[id] = true
+	c.kept = append(c.kept, row)
+}

@@ -1,0 +1,184 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Books report credits; *billing.Books is one.
+type Books interface {
+	Balance(ctx context.Context, ownerID, keyID string) (api.CreditBalanceResponse, error)
+	Usage(ctx context.Context, ownerID string, days int) (api.UsageResponse, error)
+}
+
+// ConsoleConfig is what a Console needs.
+type ConsoleConfig struct {
+	SignIn         *account.SignIn
+	Keys           *account.Keys
+	Books          Books
+	Prompts        *account.Prompts
+	Sale           *Sale    // nil means that no credits are sold
+	Packs          []string // ids of the packs that are served
+	PublicURL      *url.URL // of the service; with https, cookies are sent over that alone
+	TrustedProxies *Proxies // nil means none
+	Limits         ConsoleLimits
+	Now            func() time.Time // nil means time.Now
+}
+
+// ConsoleLimits bound requests. A zero field means its default.
+type ConsoleLimits struct {
+	SignIns  int // sign-in requests per minute and client
+	Mails    int // mails per quarter of an hour and address
+	Requests int // other requests per minute and client
+}
+
+// The defaults of Limits.
+const (
+	DefaultSignIns  = 20
+	DefaultMails    = 5
+	DefaultRequests = 300
+)
+
+// Console answers owners. Make one with New.
+type Console struct {
+	cfg                      ConsoleConfig
+	sameOrigin               *http.CrossOriginProtection
+	signIns, mails, requests *Limiter
+	landed                   *template.Template // the page of a mailed link
+}
+
+// NewConsole makes a Console.
+func NewConsole(cfg ConsoleConfig) (*Console, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	limiter := func() *Limiter { return NewLimiter(1, time.Minute, cfg.Now) }
+	c := &Console{
+		cfg: cfg, sameOrigin: http.NewCrossOriginProtection(), landed: template.Must(template.New("page").Parse(pageHTML)),
+		signIns: limiter(), mails: limiter(), requests: limiter(),
+	}
+	c.SetLimits(cfg.Limits)
+	// Behind a proxy, the host that the daemon sees may be another than the one in the browser.
+	if err := c.sameOrigin.AddTrustedOrigin(cfg.PublicURL.Scheme + "://" + cfg.PublicURL.Host); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// SetLimits changes how often clients may ask, from the next request on.
+func (c *Console) SetLimits(l ConsoleLimits) {
+	set := func(limiter *Limiter, n, otherwise int, per time.Duration) {
+		n = cmp.Or(n, otherwise)
+		limiter.Set(n, per/time.Duration(n))
+	}
+	set(c.signIns, l.SignIns, DefaultSignIns, time.Minute)
+	set(c.mails, l.Mails, DefaultMails, 15*time.Minute)
+	set(c.requests, l.Requests, DefaultRequests, time.Minute)
+}
+
+// Routes are those of the console, for Config.
+func (c *Console) Routes() Routes {
+	signIn := func(h Handler) Handler { return c.guard(c.signIns, h) }
+	owner := func(h func(http.ResponseWriter, *http.Request, api.Session) error) Handler {
+		return c.guard(c.requests, c.owner(h))
+	}
+	routes := Routes{
+		api.PathAuthEmail:         {http.MethodPost: signIn(c.sendLink)},
+		api.PathAuthEmailVerify:   {http.MethodPost: signIn(c.byLink)},
+		api.PathAuthEmailLanding:  {http.MethodGet: c.landing, http.MethodPost: c.land},
+		api.PathAuthWallet:        {http.MethodPost: signIn(c.message)},
+		api.PathAuthWalletVerify:  {http.MethodPost: signIn(c.byWallet)},
+		api.PathAuthSession:       {http.MethodGet: owner(c.session), http.MethodDelete: c.guard(c.requests, c.signOut)},
+		api.PathKeys:              {http.MethodGet: owner(c.listKeys), http.MethodPost: owner(c.issueKey)},
+		api.PathKeys + "/{keyId}": {http.MethodDelete: owner(c.revokeKey)},
+		api.PathCredits:           {http.MethodGet: owner(c.balance)},
+		api.PathUsage:             {http.MethodGet: owner(c.usage)},
+		api.PathPrompts + "/{pack}": {
+			http.MethodGet: owner(c.prompt), http.MethodPut: owner(c.setPrompt), http.MethodDelete: owner(c.dropPrompt),
+		},
+	}
+	if c.cfg.Sale != nil {
+		routes[api.PathCredits][http.MethodPost] = owner(c.buy)
+		routes[api.PathCredits+"/{depositId}"] = map[string]Handler{http.MethodGet: owner(c.deposit)}
+		routes[api.PathCredits+"/{depositId}/verify"] = map[string]Handler{http.MethodPost: owner(c.verify)}
+	}
+	return routes
+}
+
+// guard lets h answer requests that come neither too often nor, if they write, from another origin.
+func (c *Console) guard(limit *Limiter, h Handler) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := c.admit(limit, r); err != nil {
+			return err
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		return h(w, r)
+	}
+}
+
+// admit says why r is not answered, nil if it is.
+func (c *Console) admit(limit *Limiter, r *http.Request) error {
+	if err := limit.Allow(c.cfg.TrustedProxies.ClientOf(r)); err != nil {
+		return err
+	}
+	if err := c.sameOrigin.Check(r); err != nil {
+		return api.Errorf(api.ReasonCrossOrigin, "the request comes from a page of another origin").
+			WithHint("call from %s, or from a program that is no browser", c.cfg.PublicURL)
+	}
+	return nil
+}
+
+// owner lets h answer requests with a session.
+func (c *Console) owner(h func(http.ResponseWriter, *http.Request, api.Session) error) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		cookie, err := r.Cookie(api.SessionCookie)
+		if err != nil || cookie.Value == "" {
+			return api.Errorf(api.ReasonMissingSession, "nobody is signed in").WithHint("sign in: ctx auth login")
+		}
+		session, renewed, err := c.cfg.SignIn.Session(r.Context(), cookie.Value)
+		if err != nil {
+			return err
+		}
+		if renewed {
+			c.setCookie(w, cookie.Value, session)
+		}
+		return h(w, r, session)
+	}
+}
+
+// signedIn is the owner whose session r has, "" if that is nobody's. A session that does not hold counts for nothing: who signs in
+// needs none.
+func (c *Console) signedIn(r *http.Request) (string, error) {
+	cookie, err := r.Cookie(api.SessionCookie)
+	if err != nil || cookie.Value == "" {
+		return "", nil
+	}
+	session, _, err := c.cfg.SignIn.Session(r.Context(), cookie.Value)
+	if errors.Is(err, &api.Error{Reason: api.ReasonInvalidSession}) {
+		return "", nil
+	}
+	return session.UserID, err
+}
+
+// setCookie gives the browser, or ctx, the secret of a session.
+func (c *Console) setCookie(w http.ResponseWriter, secret string, session api.Session) {
+	http.SetCookie(w, &http.Cookie{
+		Name: api.SessionCookie, Value: secret, Path: "/", Expires: session.ExpiresAt, MaxAge: int(api.SessionLifetime.Seconds()),
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.cfg.PublicURL.Scheme == "https",
+	})
+}
+
+// dropCookie takes it away again.
+func (c *Console) dropCookie(w http.ResponseWriter) {
+	http.SetCookie(w, &http.Cookie{
+		Name: api.SessionCookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.cfg.PublicURL.Scheme == "https",
+	})
+}

@@ -1,0 +1,210 @@
+package web_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pb33f/libopenapi"
+	validator "github.com/pb33f/libopenapi-validator"
+	"github.com/pb33f/libopenapi-validator/config"
+	"github.com/pb33f/libopenapi-validator/schema_validation"
+	"github.com/pb33f/libopenapi/datamodel/high/base"
+	v3 "github.com/pb33f/libopenapi/datamodel/high/v3"
+
+	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// contract holds answers to the description and notes which it has seen.
+type contract struct {
+	model     *v3.Document
+	validator validator.Validator
+	seen      map[string]bool // operation and status, such as "GET /v1/fresh 200"
+}
+
+// newContract reads the description.
+func newContract(t *testing.T) *contract {
+	t.Helper()
+	document, err := libopenapi.NewDocument(web.DescriptionYAML())
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := document.BuildV3Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	check, errs := validator.NewValidator(document, config.WithFormatAssertions(), config.WithStrictMode(), config.WithoutSecurityValidation(),
+		config.WithURLEncodedBodyValidation(),
+		config.WithStrictIgnorePaths("$.body.info**", "$.body.paths**", "$.body.components**", "$.body.servers**", "$.body.tags**",
+			"$.body.params**", "$.body.result**", "$.body.error.data**"), // what the description and MCP are free to hold
+		// Those of every answer under /v1, and of pages; other tests are about them.
+		config.WithStrictIgnoredHeadersExtra("Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "X-Content-Type-Options",
+			"X-Frame-Options", "Referrer-Policy"))
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	return &contract{model: &model.Model, validator: check, seen: map[string]bool{}}
+}
+
+// operations are those of the description, such as "GET /v1/fresh".
+func (c *contract) operations() map[string]*v3.Operation {
+	list := map[string]*v3.Operation{}
+	for path, item := range c.model.Paths.PathItems.FromOldest() {
+		for method, op := range item.GetOperations().FromOldest() {
+			list[strings.ToUpper(method)+" "+path] = op
+		}
+	}
+	return list
+}
+
+// parameter is one in a path.
+var parameter = regexp.MustCompile(`\{[^}]+\}`)
+
+// operation is the one that a request is for.
+func (c *contract) operation(t *testing.T, r *http.Request) string {
+	t.Helper()
+	found := ""
+	for name := range c.operations() {
+		method, path, _ := strings.Cut(name, " ")
+		form := regexp.MustCompile("^" + parameter.ReplaceAllString(path, "[^/]+") + "$")
+		if method == r.Method && form.MatchString(r.URL.Path) && (found == "" || !strings.Contains(name, "{")) {
+			found = name
+		}
+	}
+	if found == "" {
+		t.Fatalf("%s %s is not described", r.Method, r.URL.Path)
+	}
+	return found
+}
+
+// openapiAnswer is a response, read whole.
+type openapiAnswer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// call sends a request and holds what comes back, and a request that is answered well, to the description. The status must be as wanted.
+func (c *contract) call(t *testing.T, want int, r *http.Request) openapiAnswer {
+	t.Helper()
+	name := c.operation(t, r)
+	var sent []byte
+	if r.Body != nil {
+		sent, _ = io.ReadAll(r.Body) // a text
+		r.Body = io.NopCloser(bytes.NewReader(sent))
+	}
+	res, err := (&http.Transport{DisableKeepAlives: true, DisableCompression: true}).RoundTrip(r)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	defer res.Body.Close()
+	a := openapiAnswer{status: res.StatusCode, header: res.Header}
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		a.body = openapiFrame(t, res.Body)
+	} else if a.body, err = io.ReadAll(res.Body); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if a.status != want {
+		t.Errorf("%s %s: %d %s, want %d", r.Method, r.URL, a.status, a.body, want)
+		return a
+	}
+	c.seen[name+" "+res.Status[:3]] = true
+	res.Body = io.NopCloser(bytes.NewReader(a.body))
+	if ok, errs := c.validator.ValidateHttpResponse(r, res); !ok {
+		t.Errorf("%s %d is not as described: %v\n%s", name, a.status, errs, a.body[:min(len(a.body), 1000)])
+	}
+	if a.status < http.StatusBadRequest {
+		r.Body = io.NopCloser(bytes.NewReader(sent))
+		r.Header.Del("Cookie") // a credential, which the validator takes for a parameter
+		if ok, errs := c.validator.ValidateHttpRequest(r); !ok {
+			t.Errorf("%s was answered %d, but is not as described: %v", r.URL, a.status, errs)
+		}
+	}
+	return a
+}
+
+// openapiFrame reads the first openapiFrame of a stream.
+func openapiFrame(t *testing.T, body io.Reader) []byte {
+	t.Helper()
+	var text bytes.Buffer
+	for r := bufio.NewReader(body); ; {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			t.Fatalf("the stream ends after %q: %v", text.Bytes(), err)
+		}
+		if text.Write(line); string(line) == "\n" {
+			return text.Bytes()
+		}
+	}
+}
+
+// fits holds a JSON text to a schema of the description.
+func (c *contract) fits(t *testing.T, schema string, text []byte) {
+	t.Helper()
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	proxy, ok := c.model.Components.Schemas.Get(schema)
+	if !ok {
+		t.Fatalf("there is no schema %s", schema)
+	}
+	holds(t, schema, proxy.Schema(), value)
+}
+
+// holds holds a value to a schema.
+func holds(t *testing.T, what string, schema *base.Schema, value any) {
+	t.Helper()
+	check := schema_validation.NewSchemaValidator(config.WithFormatAssertions())
+	if ok, errs := check.ValidateSchemaObjectWithVersion(schema, value, 3.1); !ok {
+		t.Errorf("%s is not as described: %v", what, errs)
+	}
+}
+
+// routed are the routes of a daemon that belong into the description, as the decisions have it.
+func routed(routes []string) []string {
+	return slices.DeleteFunc(slices.Clone(routes), func(route string) bool {
+		method, path, _ := strings.Cut(route, " ")
+		return method == http.MethodOptions || path == api.PathHealth || path == api.PathReady || strings.HasPrefix(path, api.PathInternalJobs)
+	})
+}
+
+// TestContract is the promise of the description: the daemon has these operations and no others, and each answers with the described
+// statuses and no others, every one of which is seen here and is as described.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	c := newContract(t)
+	s := newStage(t, c)
+	described, routes := c.operations(), routed(s.d.Routes())
+	if !s.speaksMCP() {
+		maps.DeleteFunc(described, func(name string, _ *v3.Operation) bool { return strings.HasSuffix(name, " "+api.PathMCP) })
+	}
+	if want := slices.Sorted(maps.Keys(described)); !slices.Equal(routes, want) {
+		t.Errorf("the daemon has %q\nbut described is %q", routes, want)
+	}
+	s.describe()
+	s.signIn()
+	s.own()
+	s.trade()
+	s.read()
+	if s.speaksMCP() {
+		s.mcp()
+	}
+	s.hurry()
+	s.fail()
+	for name, op := range described {
+		for status := range op.Responses.Codes.FromOldest() {
+			if !c.seen[name+" "+status] {
+				t.Errorf("%s %s is described and was not seen", name, status)
+			}
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package web
+
+import (
+	"encoding/hex"
+	"net/http"
+	"strings"
+
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/internal/usdg"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Sale is where credits are bought.
+type Sale struct {
+	Counter  *billing.Counter
+	ChainID  int64
+	Token    string // address of the USDG contract
+	Treasury string // address that is paid to
+}
+
+// buy begins a purchase.
+func (c *Console) buy(w http.ResponseWriter, r *http.Request, s api.Session) error {
+	var ask api.CreateDepositRequest
+	if err := ReadJSON(w, r, &ask, `{"pack":"starter"}`); err != nil {
+		return err
+	}
+	key := ""
+	if ask.KeyID != nil {
+		key = *ask.KeyID
+	}
+	d, err := c.cfg.Sale.Counter.Open(r.Context(), s.UserID, ask.Pack, key)
+	if err != nil {
+		return err
+	}
+	return WriteJSON(w, http.StatusCreated, api.DepositIntent{
+		ID: d.ID, Recipient: c.cfg.Sale.Treasury, AmountUSDC: d.Amount.Fixed(), Nonce: d.ToAPI().Nonce, ExpiresAt: d.ExpiresAt.Unix(),
+		PaymentURI: usdg.PaymentURI(c.cfg.Sale.Token, c.cfg.Sale.ChainID, c.cfg.Sale.Treasury, d.Amount), ChainID: c.cfg.Sale.ChainID, Token: c.cfg.Sale.Token,
+	})
+}
+
+// deposit shows a purchase.
+func (c *Console) deposit(w http.ResponseWriter, r *http.Request, s api.Session) error {
+	d, err := c.cfg.Sale.Counter.Deposit(r.Context(), s.UserID, r.PathValue("depositId"))
+	if err != nil {
+		return err
+	}
+	return WriteJSON(w, http.StatusOK, d.ToAPI())
+}
+
+// verify looks for the payment of a purchase in a transaction.
+func (c *Console) verify(w http.ResponseWriter, r *http.Request, s api.Session) error {
+	var ask api.VerifyDepositRequest
+	if err := ReadJSON(w, r, &ask, `{"txHash":"0x…"}`); err != nil {
+		return err
+	}
+	var hash [32]byte
+	raw, err := hex.DecodeString(strings.TrimPrefix(strings.ToLower(strings.TrimSpace(ask.TxHash)), "0x"))
+	if err != nil || len(raw) != len(hash) {
+		return api.Errorf(api.ReasonInvalidRequest, "txHash is not 0x and 64 hexadecimal digits").WithHint("copy it from your wallet")
+	}
+	copy(hash[:], raw)
+	d, err := c.cfg.Sale.Counter.Verify(r.Context(), s.UserID, r.PathValue("depositId"), hash)
+	if err != nil {
+		return err
+	}
+	return WriteJSON(w, http.StatusOK, d.ToAPI())
+}
+
+// recent are the newest purchases of an owner, as the balance lists them.
+func (c *Console) recent(r *http.Request, s api.Session) ([]api.Deposit, error) {
+	list := []api.Deposit{}
+	if c.cfg.Sale == nil {
+		return list, nil
+	}
+	deposits, err := c.cfg.Sale.Counter.Recent(r.Context(), s.UserID)
+	for _, d := range deposits {
+		list = append(list, d.ToAPI())
+	}
+	return list, err
+}

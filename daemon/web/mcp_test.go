@@ -1,0 +1,106 @@
+package web_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+const (
+	initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
+		`"clientInfo":{"name":"test","version":"1"}}}`
+	callFresh = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"context.fresh","arguments":{}}}`
+	callLong  = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"context.subscribe","arguments":{"seconds":55},` +
+		`"_meta":{"progressToken":1}}}`
+)
+
+// speaksMCP reports whether the daemon serves MCP.
+func (s *stage) speaksMCP() bool { return slices.Contains(s.d.Routes(), "POST "+api.PathMCP) }
+
+// streams makes a request one of a client of sessions.
+func streams(r *http.Request) { r.Header.Set("Accept", "application/json, text/event-stream") }
+
+// mcp calls the MCP transport.
+func (s *stage) mcp() {
+	mine, other := openapiBearer(s.key), openapiBearer(s.d.Key(s.t, api.TierFree))
+	opened := s.do(200, "POST", api.PathMCP, initialize, mine, streams)
+	in := openapiWith("Mcp-Session-Id", opened.header.Get("Mcp-Session-Id"))
+	version := openapiWith("Mcp-Protocol-Version", "2025-11-25")
+	s.do(202, "POST", api.PathMCP, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, mine, in, version)
+	s.do(200, "POST", api.PathMCP, callFresh, mine)
+	s.do(200, "POST", api.PathMCP+"?names=underscore", `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, mine)
+	s.do(200, "POST", api.PathMCP, `{"jsonrpc":"2.0","id":2,"method":"none"}`, mine)
+	s.do(400, "POST", api.PathMCP, `[]`, mine)
+	s.do(401, "POST", api.PathMCP, callFresh, openapiBearer("cv_test_none"))
+	s.do(402, "POST", api.PathMCP, callFresh)
+	s.do(403, "POST", api.PathMCP, callFresh, mine, foreign)
+	s.do(404, "POST", api.PathMCP, callFresh, mine, version, openapiWith("Mcp-Session-Id", "none"))
+	s.do(413, "POST", api.PathMCP, `"`+strings.Repeat(large(), 5)+`"`, mine)
+	s.do(415, "POST", api.PathMCP, callFresh, mine, openapiWith("Content-Type", "text/plain"))
+	s.do(400, "POST", api.PathMCP, callFresh, openapiWith(api.HeaderPayment, "x"))
+	s.do(503, "POST", api.PathMCP, callFresh, unseen())
+
+	for _, method := range []string{"GET", "DELETE"} {
+		s.do(401, method, api.PathMCP, "")
+		s.do(400, method, api.PathMCP, "", mine)
+		s.do(403, method, api.PathMCP, "", other, in, version)
+		s.do(404, method, api.PathMCP, "", mine, version, openapiWith("Mcp-Session-Id", "none"))
+	}
+	s.do(200, "GET", api.PathMCP, "", mine, in, version)
+	second := s.do(200, "POST", api.PathMCP, initialize, mine, streams)
+	taken := openapiWith("Mcp-Session-Id", second.header.Get("Mcp-Session-Id"))
+	defer s.hold("GET", "", mine, taken, version)()
+	s.do(409, "GET", api.PathMCP, "", mine, taken, version)
+	s.crowd()
+	s.do(204, "DELETE", api.PathMCP, "", mine, in, version)
+}
+
+// crowd has as many calls of a key under way as there may be, and then calls.
+func (s *stage) crowd() {
+	var issued api.IssuedKey
+	s.decode(s.do(201, "POST", api.PathKeys, `{"name":"busy"}`, session(s.jar)), &issued)
+	const most = 64
+	for range most {
+		defer s.hold("POST", callLong, openapiBearer(issued.Key), streams)()
+	}
+	s.do(429, "POST", api.PathMCP, callFresh, openapiBearer(issued.Key))
+	s.do(429, "GET", api.PathMCP, "", openapiBearer(issued.Key), openapiWith("Mcp-Session-Id", "any"))
+	s.do(429, "DELETE", api.PathMCP, "", openapiBearer(issued.Key), openapiWith("Mcp-Session-Id", "any"))
+}
+
+// hold opens a stream of the MCP transport and leaves it open until release.
+func (s *stage) hold(method, body string, changes ...openapiChange) (release func()) {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(s.t.Context())
+	r, err := http.NewRequestWithContext(ctx, method, s.d.URL()+api.PathMCP, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	for _, c := range changes {
+		c(r)
+	}
+	res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if res.StatusCode != http.StatusOK {
+		s.t.Fatalf("%s is answered %s", method, res.Status)
+	}
+	openapiFrame(s.t, res.Body)
+	return func() {
+		cancel()
+		res.Body.Close()
+	}
+}
+
+// unseen is a proof of a transaction that is on no chain.
+func unseen() openapiChange {
+	text := fmt.Sprintf(`{"scheme":"x402","network":"l2chain","txHash":"0x%s","payer":"0x%s"}`, strings.Repeat("ab", 32), strings.Repeat("ab", 20))
+	return openapiWith(api.HeaderPayment, base64.StdEncoding.EncodeToString([]byte(text)))
+}

@@ -1,0 +1,246 @@
+package web_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pb33f/libopenapi/datamodel/high/base"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// TestForms: the JSON says what the YAML says, and both what the constants of the API say.
+func TestForms(t *testing.T) {
+	t.Parallel()
+	var fromYAML, fromJSON map[string]any
+	if err := yaml.Unmarshal(web.DescriptionYAML(), &fromYAML); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(web.DescriptionJSON(), &fromJSON); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(fromYAML)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again map[string]any
+	if err := json.Unmarshal(text, &again); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(fromJSON, again) {
+		t.Error("the JSON and the YAML differ")
+	}
+	info, _ := fromJSON["info"].(map[string]any)
+	if fromJSON["openapi"] != "3.1.0" || info["version"] != api.Version {
+		t.Errorf("openapi is %v, info.version %v", fromJSON["openapi"], info["version"])
+	}
+	if strings.Contains(string(web.DescriptionYAML()), ": *") {
+		t.Error("the YAML has aliases, which not every tool reads")
+	}
+}
+
+// TestWords compares the enumerations and limits of the description with those that the daemon goes by.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	c := newContract(t)
+	schema := func(path string) *base.Schema {
+		name, member, _ := strings.Cut(path, ".")
+		s := c.model.Components.Schemas.GetOrZero(name).Schema()
+		if member != "" {
+			s = s.Properties.GetOrZero(member).Schema()
+		}
+		return s
+	}
+	for path, want := range map[string][]string{
+		"Error.code": texts(api.Codes()), "Error.reason": texts(api.Reasons()), "Tier": texts(api.Tiers()), "Op": texts(api.Ops()),
+		"CreditPack": texts(api.CreditPacks()), "TraceConsent": texts([]api.TraceConsent{api.ConsentFull, api.ConsentAggregated, api.ConsentNone}),
+		"Deposit.status":      texts([]api.DepositStatus{api.DepositPending, api.DepositVerified, api.DepositExpired}),
+		"Flag.severity":       texts([]api.Severity{api.SeverityCritical, api.SeverityWarning, api.SeverityNotice}),
+		"SourceStatus.status": texts([]api.SourceState{api.SourceOK, api.SourceStale, api.SourceError}),
+		"Mover.group":         {api.GroupMajor, api.GroupGainer, api.GroupLoser}, "ProtocolTVL.group": {api.GroupTop, api.GroupMover, api.GroupChain},
+		"Narrative.direction": {api.DirectionUp, api.DirectionDown, api.DirectionFlat},
+		"Flag.kind": {api.FlagDepeg, api.FlagPriceMove, api.FlagTVLDrop, api.FlagExploit, api.FlagSentiment, api.FlagDivergence, api.FlagFeeSpike,
+			api.FlagSourceStale, api.FlagSourceError},
+	} {
+		var got []string
+		for _, value := range schema(path).Enum {
+			got = append(got, value.Value)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s is %q, want %q", path, got, want)
+		}
+	}
+	for path, want := range map[string]int64{"SearchResponse.matches": api.SearchKMax, "CreditBalanceResponse.recentDeposits": api.RecentDeposits} {
+		if got := schema(path).MaxItems; got == nil || *got != want {
+			t.Errorf("%s has at most %v items, want %d", path, got, want)
+		}
+	}
+	for path, want := range map[string]int64{"Prompt.prompt": api.MaxPrompt, "CreateKeyRequest.name": api.MaxKeyName, "IssuedKey.keyId": api.KeyIDLength} {
+		if got := schema(path).MaxLength; got == nil || *got != want {
+			t.Errorf("%s has at most %v characters, want %d", path, got, want)
+		}
+	}
+	for _, op := range api.Ops() {
+		if price := op.PriceMicros(); price > 0 {
+			text := c.operations()["GET "+op.Path()].Description
+			if want := strings.TrimRight(fmt.Sprintf("%.6f", float64(price)/1e6), "0") + " USDG"; !strings.Contains(text, want) {
+				t.Errorf("%s does not say that it costs %s", op, want)
+			}
+		}
+	}
+}
+
+// texts are the texts of words.
+func texts[T ~string](words []T) []string {
+	var list []string
+	for _, word := range words {
+		list = append(list, string(word))
+	}
+	return list
+}
+
+// TestDocument holds the description to the schema of OpenAPI 3.1, and its examples to its own schemas.
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	c := newContract(t)
+	if ok, errs := c.validator.ValidateDocument(); !ok {
+		t.Errorf("the description is not OpenAPI 3.1: %v", errs)
+	}
+	seen := 0
+	for name, op := range c.operations() {
+		if op.OperationId == "" || op.Summary == "" || len(op.Tags) != 1 || op.Security == nil {
+			t.Errorf("%s lacks an operationId, a summary, one tag or its credentials", name)
+		}
+		for status, response := range op.Responses.Codes.FromOldest() {
+			if _, ok := response.Headers.Get(api.HeaderRequestID); !ok {
+				t.Errorf("%s %s lacks %s", name, status, api.HeaderRequestID)
+			}
+			for _, media := range response.Content.FromOldest() {
+				schema, err := media.Schema.BuildSchema()
+				if err != nil {
+					t.Fatal(err)
+				}
+				for example, e := range media.Examples.FromOldest() {
+					var value any
+					if err := e.Value.Decode(&value); err != nil {
+						t.Fatal(err)
+					}
+					seen++
+					holds(t, fmt.Sprintf("%s %s, example %s", name, status, example), schema, value)
+				}
+			}
+		}
+	}
+	if seen < 200 {
+		t.Errorf("only %d examples were found", seen)
+	}
+}
+
+// fetch is an answer of the description alone.
+func fetch(t *testing.T, method, path string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	web.New(web.Config{More: web.DescriptionRoutes()}).ServeHTTP(w, r)
+	return w
+}
+
+// TestCaching: an hour, with an ETag that a copy can be compared by.
+func TestCaching(t *testing.T) {
+	t.Parallel()
+	for path, kind := range map[string]string{
+		api.PathOpenAPI: "application/json", api.PathOpenAPIYAML: "application/yaml", api.PathDocs: "text/html; charset=utf-8",
+	} {
+		full := fetch(t, http.MethodGet, path)
+		tag := full.Header().Get("ETag")
+		if full.Code != http.StatusOK || full.Header().Get("Content-Type") != kind || full.Header().Get("Cache-Control") != "public, max-age=3600" ||
+			!regexp.MustCompile(`^"[0-9a-f]{16}"$`).MatchString(tag) || full.Header().Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%s: %d %v", path, full.Code, full.Header())
+		}
+		for _, same := range []string{tag, "W/" + tag, `"other", ` + tag, "*"} {
+			if a := fetch(t, http.MethodGet, path, "If-None-Match", same); a.Code != http.StatusNotModified || a.Body.Len() > 0 || a.Header().Get("ETag") != tag {
+				t.Errorf("%s with If-None-Match %s: %d with %d bytes", path, same, a.Code, a.Body.Len())
+			}
+		}
+		for _, other := range []string{`"other"`, strings.Trim(tag, `"`), ""} {
+			if a := fetch(t, http.MethodGet, path, "If-None-Match", other); a.Code != http.StatusOK || a.Body.String() != full.Body.String() {
+				t.Errorf("%s with If-None-Match %s: %d", path, other, a.Code)
+			}
+		}
+		if a := fetch(t, http.MethodPost, path); a.Code != http.StatusMethodNotAllowed || a.Header().Get("Allow") != "GET, HEAD, OPTIONS" {
+			t.Errorf("POST %s: %d, Allow %s", path, a.Code, a.Header().Get("Allow"))
+		}
+	}
+}
+
+// TestOpenapiPage: every operation, status, parameter, schema and error is on the page; it has no script and loads nothing, which its policy sees
+// to, and its style is the one that the policy lets in.
+func TestOpenapiPage(t *testing.T) {
+	t.Parallel()
+	c := newContract(t)
+	a := fetch(t, http.MethodGet, api.PathDocs)
+	page, policy := a.Body.String(), a.Header().Get("Content-Security-Policy")
+	for name, op := range c.operations() {
+		_, section, _ := strings.Cut(page, `<section id="`+op.OperationId+`">`)
+		section, _, _ = strings.Cut(section, "</section>")
+		if !strings.Contains(html.UnescapeString(section), op.Summary) {
+			t.Errorf("%s is not on the page", name)
+		}
+		for status := range op.Responses.Codes.FromOldest() {
+			if !strings.Contains(section, "<tr><td>"+status+"</td>") {
+				t.Errorf("%s lacks %s on the page", name, status)
+			}
+		}
+		for _, p := range op.Parameters {
+			if !strings.Contains(section, "<code>"+p.Name+"</code>") {
+				t.Errorf("%s lacks %s on the page", name, p.Name)
+			}
+		}
+	}
+	for name := range c.model.Components.Schemas.FromOldest() {
+		if !strings.Contains(page, `<section id="schema-`+name+`">`) {
+			t.Errorf("%s is not on the page", name)
+		}
+	}
+	for _, link := range regexp.MustCompile(`href="#([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if !strings.Contains(page, `id="`+link[1]+`"`) {
+			t.Errorf("#%s leads nowhere", link[1])
+		}
+	}
+	for _, foreign := range []string{"<script", "<link", "<img", "<iframe", "<object", "javascript:", "http-equiv"} {
+		if strings.Contains(page, foreign) {
+			t.Errorf("the page has %s", foreign)
+		}
+	}
+	for _, part := range []string{"default-src 'none'", "style-src 'sha256-" + hash(page) + "'", "base-uri 'none'", "frame-ancestors 'none'"} {
+		if !strings.Contains(policy, part) {
+			t.Errorf("the policy is %q, without %q", policy, part)
+		}
+	}
+}
+
+// hash is that of the page's style, as policies name it.
+func hash(page string) string {
+	_, style, _ := strings.Cut(page, "<style>")
+	style, _, _ = strings.Cut(style, "</style>")
+	sum := sha256.Sum256([]byte(style))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}

@@ -1,0 +1,94 @@
+package web
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+)
+
+// headerForwardedFor names the clients that proxies have served, the nearest proxy's client last.
+const headerForwardedFor = "X-Forwarded-For"
+
+// Proxies are the networks of proxies whose X-Forwarded-For is believed. nil are none. It is safe for concurrent use.
+type Proxies struct {
+	networks atomic.Pointer[[]netip.Prefix]
+}
+
+// NewProxies makes Proxies.
+func NewProxies(networks []netip.Prefix) *Proxies {
+	p := new(Proxies)
+	p.Set(networks)
+	return p
+}
+
+// Set replaces the networks.
+func (p *Proxies) Set(networks []netip.Prefix) {
+	plain := make([]netip.Prefix, len(networks))
+	for i, n := range networks {
+		plain[i] = unmapped(n)
+	}
+	p.networks.Store(&plain)
+}
+
+// unmapped is n as a network of IPv4 where all of it is IPv4 that is mapped into IPv6.
+func unmapped(n netip.Prefix) netip.Prefix {
+	const mapped = 96 // bits before the IPv4 address
+	if n.Addr().Is4In6() && n.Bits() >= mapped {
+		return netip.PrefixFrom(n.Addr().Unmap(), n.Bits()-mapped)
+	}
+	return n
+}
+
+// have reports whether addr is in one of the networks. No network has a zone: which link an address is on does not count.
+func (p *Proxies) have(addr netip.Addr) bool {
+	if p == nil {
+		return false
+	}
+	addr = addr.Unmap().WithZone("")
+	for _, n := range *p.networks.Load() {
+		if n.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// ClientOf says who sent r, as a subject of a Limiter. Of an IPv6 address only the network counts, which is what a client has of its own.
+func (p *Proxies) ClientOf(r *http.Request) string {
+	client := p.Client(r)
+	switch {
+	case !client.IsValid():
+		return "local"
+	case client.Is6():
+		const network = 64
+		return netip.PrefixFrom(client.WithZone(""), network).Masked().String()
+	}
+	return client.String()
+}
+
+// Client is the address that sent r: the one that connected or, where that is a proxy's, the nearest one before it in X-Forwarded-For that
+// is not. Who can connect to a Unix socket counts as a proxy: its mode is for nobody else. It is not valid where nobody said who called
+// on one.
+func (p *Proxies) Client(r *http.Request) netip.Addr {
+	hops := strings.Split(strings.Join(r.Header[headerForwardedFor], ","), ",")
+	i := len(hops) - 1
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil { // a Unix socket
+		host = strings.TrimSpace(hops[i])
+		i--
+	}
+	client, err := netip.ParseAddr(host)
+	if err != nil {
+		return netip.Addr{}
+	}
+	for ; i >= 0 && p.have(client); i-- {
+		before, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break // the proxy that wrote this is all that is known
+		}
+		client = before
+	}
+	return client.Unmap()
+}
