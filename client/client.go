@@ -12,20 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/contextd/contextd/client/account"
-	"github.com/contextd/contextd/client/app"
-	"github.com/contextd/contextd/client/data"
-	"github.com/contextd/contextd/client/live"
-	"github.com/contextd/contextd/client/local"
-	"github.com/contextd/contextd/client/mcp"
-	"github.com/contextd/contextd/client/purse"
-	"github.com/contextd/contextd/client/ui"
 )
 
 // Main runs ctx with args, without the program's name, in the surroundings s, and returns the exit code.
-func Main(ctx context.Context, args []string, s app.System) int {
-	a := app.New(s)
+func Main(ctx context.Context, args []string, s System) int {
+	a := NewApp(s)
 	defer a.Close()
 	root := newRoot(a)
 	root.SetArgs(args)
@@ -33,7 +24,7 @@ func Main(ctx context.Context, args []string, s app.System) int {
 }
 
 // newRoot makes the command tree.
-func newRoot(a *app.App) *cobra.Command {
+func newRoot(a *App) *cobra.Command {
 	root := a.Group(&cobra.Command{
 		Use:   "ctx",
 		Short: "Fresh, cited context for AI agents, from a context service",
@@ -56,18 +47,18 @@ func newRoot(a *app.App) *cobra.Command {
 	a.Flags.Bind(root.PersistentFlags())
 	root.AddGroup(&cobra.Group{ID: "data", Title: "Ask the service"}, &cobra.Group{ID: "account", Title: "Your account"},
 		&cobra.Group{ID: "local", Title: "About ctx"})
-	addGroup(root, "data", data.Commands(a))
+	addGroup(root, "data", dataCommands(a))
 	if brief, _, err := root.Find([]string{"brief"}); err == nil {
-		brief.AddCommand(account.Prompt(a))
+		brief.AddCommand(Prompt(a))
 	}
-	addGroup(root, "data", live.Commands(a))
-	addGroup(root, "data", ui.Commands(a))
-	addGroup(root, "data", mcp.Commands(a))
-	addGroup(root, "account", account.Commands(a))
-	addGroup(root, "account", purse.Commands(a))
-	addGroup(root, "local", local.Commands(a))
+	addGroup(root, "data", liveCommands(a))
+	addGroup(root, "data", uiCommands(a))
+	addGroup(root, "data", MCPCommands(a))
+	addGroup(root, "account", accountCommands(a))
+	addGroup(root, "account", walletCommands(a))
+	addGroup(root, "local", localCommands(a))
 	root.AddCommand(topics()...)
-	ui.Bare(a, root)
+	bareUI(a, root)
 	root.SetHelpCommandGroupID("local")
 	return root
 }
@@ -83,9 +74,9 @@ func addGroup(root *cobra.Command, group string, commands []*cobra.Command) {
 // flagError makes the error of a wrong flag. --json without fields lists them instead.
 func flagError(c *cobra.Command, err error) error {
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok && missing.GetSpecifiedName() == "json" {
-		return app.BareJSON(c)
+		return BareJSON(c)
 	}
-	f := app.Misused(c, err)
+	f := Misused(c, err)
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		if near := nearest(c, unknown.GetSpecifiedName()); near != "" {
 			f.Hint = fmt.Sprintf("--%s, or %s --help", near, c.CommandPath())

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/contextd/contextd/client/app"
 	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -15,18 +14,18 @@ import (
 
 // report tells on stderr what went wrong, in words or, where the output was asked for as JSON, as the envelope of the API. It
 // returns the exit code.
-func report(a *app.App, args []string, err error) int {
-	f := app.Judge(err)
+func report(a *App, args []string, err error) int {
+	f := Judge(err)
 	switch {
 	case f == nil:
-		return app.ExitOK
-	case f.Exit == app.ExitInterrupted:
+		return ExitOK
+	case f.Exit == ExitInterrupted:
 		return f.Exit
 	}
 	if f.Hint == "" {
 		f.Hint = hint(a, f)
 	}
-	if f.Reason != app.ReasonFields && wantsJSON(a, args) {
+	if f.Reason != ReasonFields && wantsJSON(a, args) {
 		fmt.Fprintln(a.Err, envelope(f))
 	} else {
 		fmt.Fprint(a.Err, words(f, a.Style(a.ErrTTY)))
@@ -36,7 +35,7 @@ func report(a *app.App, args []string, err error) int {
 
 // wantsJSON reports whether the output was asked for as JSON. After a wrong flag the flags that follow it are not parsed; then it
 // goes by the arguments.
-func wantsJSON(a *app.App, args []string) bool {
+func wantsJSON(a *App, args []string) bool {
 	if spec, err := a.Spec(); err == nil && spec.Machine() {
 		return true
 	}
@@ -63,7 +62,7 @@ type wire struct {
 }
 
 // envelope is f as JSON.
-func envelope(f *app.Failure) string {
+func envelope(f *Failure) string {
 	w := wire{Code: codeOf(f), Reason: f.Reason, Message: f.Error(), Hint: f.Hint}
 	if e, ok := errors.AsType[*api.Error](f.Err); ok {
 		w = wire{e.Code, string(e.Reason), e.Message, e.RequestID, f.Hint, e.Status}
@@ -76,7 +75,7 @@ func envelope(f *app.Failure) string {
 }
 
 // codeOf is the code of an error that is not the service's.
-func codeOf(f *app.Failure) api.Code {
+func codeOf(f *Failure) api.Code {
 	switch f.Reason {
 	case "usage", "no_such_path", "declined":
 		return api.CodeValidation
@@ -89,7 +88,7 @@ func codeOf(f *app.Failure) api.Code {
 }
 
 // words is f for people: what happened, what to do next, and the request id.
-func words(f *app.Failure, style output.Style) string {
+func words(f *Failure, style output.Style) string {
 	message, request, retry, label := f.Error(), "", "", "try: "
 	if e, ok := errors.AsType[*api.Error](f.Err); ok {
 		message, request = e.Message, e.RequestID
@@ -114,7 +113,7 @@ func words(f *app.Failure, style output.Style) string {
 }
 
 // hint is what to do next about an error of the service or of the connection: in ctx's own terms where it knows better.
-func hint(a *app.App, f *app.Failure) string {
+func hint(a *App, f *Failure) string {
 	if e, ok := errors.AsType[*api.Error](f.Err); ok {
 		switch {
 		case errors.Is(e, sdk.ErrPaymentRequired):

@@ -7,9 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/contextd/contextd/cmd/contextd/cli"
-	"github.com/contextd/contextd/cmd/contextd/setting"
 )
 
 // newCheckConfig makes the command that checks the configuration without starting anything.
@@ -23,7 +20,7 @@ func newCheckConfig(s *settings) *cobra.Command {
 	}
 	c.Flags().BoolVar(&strict, "strict", false, "take warnings for errors")
 	c.Flags().BoolVar(&print, "print-effective", false, "print every setting with its value and where that comes from, without secrets")
-	asJSON := cli.AddJSON(c)
+	asJSON := AddJSON(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		cfg, file, err := s.read()
 		if err != nil {
@@ -34,20 +31,20 @@ func newCheckConfig(s *settings) *cobra.Command {
 			return err
 		}
 		if err := would.Check(); err != nil {
-			return cli.Usage("%w", err)
+			return Usage("%w", err)
 		}
 		warnings := s.warnings()
 		for _, w := range warnings {
 			fmt.Fprintln(c.ErrOrStderr(), "warning: "+w)
 		}
 		if strict && len(warnings) > 0 {
-			return cli.Usage("there are warnings, and --strict takes them for errors")
+			return Usage("there are warnings, and --strict takes them for errors")
 		}
 		switch {
 		case print && *asJSON:
-			return cli.PrintJSON(c.OutOrStdout(), s.effective())
+			return PrintJSON(c.OutOrStdout(), s.effective())
 		case print:
-			return setting.Print(c.OutOrStdout(), s.effective())
+			return Print(c.OutOrStdout(), s.effective())
 		case file == "":
 			file = "no file: flags, environment and defaults"
 		}
@@ -62,7 +59,7 @@ func (s *settings) warnings() []string {
 	var list []string
 	known := []string{"CONTEXTD_CONFIG"}
 	secrets := s.secretFiles()
-	for _, row := range setting.Table() {
+	for _, row := range Table() {
 		if row.Section() {
 			continue
 		}
@@ -75,8 +72,8 @@ func (s *settings) warnings() []string {
 	for _, pair := range os.Environ() {
 		name, value, _ := strings.Cut(pair, "=")
 		rest, ours := strings.CutPrefix(name, "CONTEXTD_")
-		if near := setting.Nearest(strings.ToLower(rest)); ours && value != "" && near != "" && !slices.Contains(known, name) {
-			list = append(list, fmt.Sprintf("%s is in the environment and sets nothing; did you mean %s?", name, setting.Setting{Key: near}.Env()))
+		if near := Nearest(strings.ToLower(rest)); ours && value != "" && near != "" && !slices.Contains(known, name) {
+			list = append(list, fmt.Sprintf("%s is in the environment and sets nothing; did you mean %s?", name, Setting{Key: near}.Env()))
 		}
 	}
 	return list
@@ -85,7 +82,7 @@ func (s *settings) warnings() []string {
 // secretFiles are the files with secrets that the configuration names, by the setting that names them, after read.
 func (s *settings) secretFiles() map[string]string {
 	files := map[string]string{}
-	for _, row := range setting.Table() {
+	for _, row := range Table() {
 		if file := s.v.GetString(row.Key); row.Credential() != "" && row.Key != certFile && file != "" {
 			files[row.Key] = file
 		}

@@ -14,8 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/cmd/contextd/cli"
-	"github.com/contextd/contextd/cmd/contextd/tour"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -86,11 +84,11 @@ func chainAddress(listen string) string {
 // check reports what is wrong with the flags.
 func (o demoOptions) check() error {
 	if o.refresh < 100*time.Millisecond {
-		return cli.Usage("--refresh is %s; give at least 100ms", o.refresh)
+		return Usage("--refresh is %s; give at least 100ms", o.refresh)
 	}
 	for flag, addr := range map[string]string{"--listen": o.listen, "--chain-listen": o.chainListen} {
 		if _, _, err := net.SplitHostPort(addr); err != nil {
-			return cli.Usage("%s is %q, not host:port", flag, addr)
+			return Usage("%s is %q, not host:port", flag, addr)
 		}
 	}
 	return nil
@@ -129,16 +127,16 @@ func walk(ctx context.Context, out io.Writer, d *daemon.Daemon, info daemon.Demo
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx, d) }()
-	err := tour.Take(ctx, out, tourOf(d, info))
+	err := takeTour(ctx, out, tourOf(d, info))
 	stop()
 	return errors.Join(err, <-ended)
 }
 
 // tourOf is what the tour of a demo is about.
-func tourOf(d *daemon.Daemon, info daemon.Demo) tour.Config {
-	cfg := tour.Config{BaseURL: info.BaseURL, APIKey: info.APIKey, Outbox: info.Outbox, Books: d.Books(), Refresh: d.Refresh, Now: time.Now}
+func tourOf(d *daemon.Daemon, info daemon.Demo) tourConfig {
+	cfg := tourConfig{BaseURL: info.BaseURL, APIKey: info.APIKey, Outbox: info.Outbox, Books: d.Books(), Refresh: d.Refresh, Now: time.Now}
 	if info.Chain != nil {
-		cfg.Money = &tour.Money{
+		cfg.Money = &tourMoney{
 			RPCURL: info.Chain.RPCURL, ChainID: info.Chain.ChainID, Token: info.Chain.Token, PrivateKey: info.Wallet.PrivateKey,
 			Dir: filepath.Join(filepath.Dir(info.Outbox), "wallet"),
 		}

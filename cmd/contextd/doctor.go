@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/cmd/contextd/cli"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/doctor"
@@ -32,7 +31,7 @@ func newDoctor(s *settings) *cobra.Command {
 		Example: "  contextd doctor\n  contextd doctor --offline --json",
 	}
 	offline := c.Flags().Bool("offline", false, "ask nothing outside of this machine")
-	asJSON := cli.AddJSON(c)
+	asJSON := AddJSON(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		cfg, file, err := s.read()
 		if err != nil {
@@ -55,7 +54,7 @@ func newDoctor(s *settings) *cobra.Command {
 		tell(doctor.Finding{Check: "configuration", Outcome: doctor.OK, Found: file})
 		doctor.Examine(c.Context(), examined(d, s.secretFiles(), *offline), tell)
 		if *asJSON {
-			err = cli.PrintJSON(c.OutOrStdout(), list)
+			err = PrintJSON(c.OutOrStdout(), list)
 		}
 		return errors.Join(err, verdict(list))
 	}
@@ -126,7 +125,7 @@ func newHealthcheck(s *settings) *cobra.Command {
 // healthy asks the daemon that listens where cfg says.
 func healthy(ctx context.Context, cfg config, path string) error {
 	if err := web.CheckListen(cfg.Listen); err != nil {
-		return cli.Usage("listen: %w", err)
+		return Usage("listen: %w", err)
 	}
 	network, address := "tcp", cfg.Listen
 	if socket, ok := web.UnixPath(cfg.Listen); ok {
@@ -176,6 +175,6 @@ func newMonitoring() *cobra.Command {
 			return err
 		}}
 	}
-	cli.AddGroup(c, printing("dashboard", "Print a dashboard to import into Grafana", metrics.Dashboard), printing("alerts", "Print rules to load into Prometheus", metrics.Alerts))
+	AddGroup(c, printing("dashboard", "Print a dashboard to import into Grafana", metrics.Dashboard), printing("alerts", "Print rules to load into Prometheus", metrics.Alerts))
 	return c
 }

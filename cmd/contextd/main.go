@@ -13,11 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/cmd/contextd/admin"
-	"github.com/contextd/contextd/cmd/contextd/cli"
-	"github.com/contextd/contextd/cmd/contextd/data"
-	"github.com/contextd/contextd/cmd/contextd/setting"
-	"github.com/contextd/contextd/cmd/contextd/systemd"
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/sdk/api"
@@ -54,12 +49,12 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	root.SetErr(errOut)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return cli.Usage("%w\n  try: %s --help", err, c.CommandPath())
+		return Usage("%w\n  try: %s --help", err, c.CommandPath())
 	})
 	s := newSettings(root.PersistentFlags())
-	cli.AddGroup(root, newServe(s), newReload(s), newDemo(s), admin.NewKeys(s.operate), newBrief(s), admin.NewDeposits(s.operate), admin.NewReconcile(s.operate), admin.NewAdmin(s.operate), admin.NewJobs(s.operate),
-		setting.NewInit(), newCheckConfig(s), setting.NewConfig(), newDoctor(s), newHealthcheck(s), newMonitoring(), systemd.New(), newOpenAPI(), newVersion(), newCompletion(), newMan())
-	cli.AddGroup(root, data.NewBackup(s.data), data.NewRestore(s.data), data.NewDB(s.data))
+	AddGroup(root, newServe(s), newReload(s), newDemo(s), NewKeys(s.operate), newBrief(s), NewDeposits(s.operate), NewReconcile(s.operate), NewAdmin(s.operate), NewJobs(s.operate),
+		NewInit(), newCheckConfig(s), NewConfig(), newDoctor(s), newHealthcheck(s), newMonitoring(), New(), newOpenAPI(), newVersion(), newCompletion(), newMan())
+	AddGroup(root, NewBackup(s.data), NewRestore(s.data), NewDB(s.data))
 	return root
 }
 
@@ -74,7 +69,7 @@ const (
 func exitCode(err error) int {
 	var refused *api.Error
 	switch {
-	case errors.As(err, new(cli.UsageError)):
+	case errors.As(err, new(UsageError)):
 		return exitUsage
 	case errors.As(err, &refused) && refused.Status == 404:
 		return exitAbsent

@@ -22,7 +22,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/contextd/contextd/client"
-	"github.com/contextd/contextd/client/app"
 	"github.com/contextd/contextd/daemon"
 )
 
@@ -44,7 +43,7 @@ func TestMain(m *testing.M) {
 func runCtx() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	os.Exit(client.Main(ctx, os.Args[1:], app.OS()))
+	os.Exit(client.Main(ctx, os.Args[1:], client.OS()))
 }
 
 // TestScripts runs testdata/script: both programs as their users call them.

@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/contextd/contextd/cmd/contextd/setting"
 )
 
 // TestReadme runs the recipes of README.md, each in a shell of its own, against a demo.
@@ -56,7 +54,7 @@ func TestReadmeSettings(t *testing.T) {
 	files += "-- rpc.url --\nhttps://rpc.example.org/secret\n"
 	for i, b := range blocks {
 		if strings.Contains(string(b[1]), "cert_file") {
-			if _, err := setting.Parse(b[1]); err != nil { // there is no certificate
+			if _, err := Parse(b[1]); err != nil { // there is no certificate
 				t.Error(err)
 			}
 			continue

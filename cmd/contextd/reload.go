@@ -12,8 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/cmd/contextd/setting"
-	"github.com/contextd/contextd/cmd/contextd/systemd"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
 )
@@ -24,7 +22,7 @@ type reloader struct {
 	cfg      daemon.Config // as the daemon was opened with
 	daemon   *daemon.Daemon
 	level    slog.LevelVar
-	systemd  *systemd.Notifier
+	systemd  *Notifier
 
 	mu    sync.Mutex       // guards inUse, and settings while the daemon runs
 	inUse map[string]value // by setting
@@ -50,7 +48,7 @@ func newReloader(s *settings, logTo io.Writer) (*reloader, error) {
 	if r.cfg, err = cfg.daemon(log); err != nil {
 		return nil, err
 	}
-	r.cfg.Reload, r.systemd, r.inUse = r.reload, systemd.NewNotifier(log), s.values()
+	r.cfg.Reload, r.systemd, r.inUse = r.reload, NewNotifier(log), s.values()
 	return r, nil
 }
 
@@ -117,7 +115,7 @@ func (r *reloader) reload(context.Context) (done admin.AdminReloadResponse, err 
 func (r *reloader) changes(now map[string]value) admin.AdminReloadResponse {
 	done := admin.AdminReloadResponse{Changed: []string{}, Restart: []string{}}
 	sameFiles := r.inUse[certFile].text == now[certFile].text && r.inUse[certKeyFile].text == now[certKeyFile].text
-	for _, s := range setting.Table() {
+	for _, s := range Table() {
 		was, is := r.inUse[s.Key], now[s.Key]
 		certificate := s.Key == certFile || s.Key == certKeyFile // what is in them is read again, unless one has another name
 		switch {
@@ -135,7 +133,7 @@ func (r *reloader) changes(now map[string]value) admin.AdminReloadResponse {
 // values are those in effect, after read.
 func (s *settings) values() map[string]value {
 	values := map[string]value{}
-	for _, row := range setting.Table() {
+	for _, row := range Table() {
 		if row.Section() {
 			continue
 		}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/cmd/contextd/systemd"
 	"github.com/contextd/contextd/daemon"
 )
 
@@ -32,7 +31,7 @@ func newServe(s *settings) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if r.cfg.Listener, err = systemd.Listener(); err != nil {
+		if r.cfg.Listener, err = Listener(); err != nil {
 			return err
 		}
 		if r.daemon, err = daemon.Open(c.Context(), r.cfg); err != nil {

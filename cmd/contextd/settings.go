@@ -21,10 +21,6 @@ import (
 	"github.com/spf13/viper"
 	"golang.org/x/term"
 
-	"github.com/contextd/contextd/cmd/contextd/briefs"
-	"github.com/contextd/contextd/cmd/contextd/cli"
-	"github.com/contextd/contextd/cmd/contextd/data"
-	"github.com/contextd/contextd/cmd/contextd/setting"
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/backup"
@@ -61,7 +57,7 @@ type config struct {
 		Disabled         []string `mapstructure:"disabled"`
 		CoinGeckoKeyFile string   `mapstructure:"coingecko_key_file"`
 	} `mapstructure:"sources"`
-	Brief briefs.Settings `mapstructure:"brief"`
+	Brief briefSettings `mapstructure:"brief"`
 	MCP   struct {
 		Prefix          string   `mapstructure:"prefix"`
 		Origins         []string `mapstructure:"origins"`
@@ -81,7 +77,7 @@ type settings struct {
 	v     *viper.Viper
 	flags map[string]*pflag.Flag // by the setting they are for
 	file  *pflag.Flag            // names the configuration file
-	lines setting.Lines          // of the file that was read last
+	lines Lines                  // of the file that was read last
 }
 
 // newSettings adds the global flags to flags.
@@ -115,7 +111,7 @@ func (s *settings) bindListen(c *cobra.Command) {
 
 // read returns the configuration and the file it came from, "" for none. What the file has to have otherwise is an error for each line.
 func (s *settings) read() (config, string, error) {
-	for _, row := range setting.Table() {
+	for _, row := range Table() {
 		if !row.Section() {
 			s.v.SetDefault(row.Key, row.Default)
 		}
@@ -123,16 +119,16 @@ func (s *settings) read() (config, string, error) {
 			s.v.SetDefault(row.Key, file)
 		}
 	}
-	s.v.SetDefault("data_dir", setting.DefaultDataDir())
+	s.v.SetDefault("data_dir", DefaultDataDir())
 	file := s.configFile()
 	if err := s.load(file); err != nil {
 		return config{}, file, err
 	}
 	var c config
 	if err := s.v.UnmarshalExact(&c, viper.DecodeHook(decodeList)); err != nil {
-		return config{}, file, cli.Usage("read configuration %s: %s", file, strings.Join(strings.Fields(err.Error()), " "))
+		return config{}, file, Usage("read configuration %s: %s", file, strings.Join(strings.Fields(err.Error()), " "))
 	}
-	c.DataDir = cmp.Or(c.DataDir, setting.DefaultDataDir())
+	c.DataDir = cmp.Or(c.DataDir, DefaultDataDir())
 	return c, file, c.check()
 }
 
@@ -145,13 +141,13 @@ func (s *settings) load(file string) error {
 			return fmt.Errorf("read configuration: %w", err)
 		}
 	}
-	lines, err := setting.Parse(text)
+	lines, err := Parse(text)
 	if err != nil {
-		return cli.Usage("%s: %w", file, err)
+		return Usage("%s: %w", file, err)
 	}
 	s.v.SetConfigType("yaml")
 	if err := s.v.ReadConfig(bytes.NewReader(text)); err != nil {
-		return cli.Usage("%s: %w", file, err)
+		return Usage("%s: %w", file, err)
 	}
 	s.lines = lines
 	return nil
@@ -162,7 +158,7 @@ func (s *settings) configFile() string {
 	if named := cmp.Or(s.file.Value.String(), os.Getenv("CONTEXTD_CONFIG")); named != "" {
 		return named
 	}
-	usual := setting.DefaultFile()
+	usual := DefaultFile()
 	if _, err := os.Stat(usual); errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
@@ -194,9 +190,9 @@ func decodeList(_, to reflect.Type, value any) (any, error) {
 }
 
 // effective lists what is in effect, after read.
-func (s *settings) effective() []setting.Value {
-	var values []setting.Value
-	for _, row := range setting.Table() {
+func (s *settings) effective() []Value {
+	var values []Value
+	for _, row := range Table() {
 		if row.Section() {
 			continue
 		}
@@ -215,7 +211,7 @@ func (s *settings) effective() []setting.Value {
 		case row.CredentialFile() != "":
 			from = "credential " + row.Credential()
 		}
-		values = append(values, setting.NewValue(row, value, from))
+		values = append(values, NewValue(row, value, from))
 	}
 	return values
 }
@@ -223,21 +219,21 @@ func (s *settings) effective() []setting.Value {
 // check reports what is wrong with c.
 func (c config) check() error {
 	if c.DataDir == "" {
-		return cli.Usage("no data directory: there is no home, so name one with --data-dir")
+		return Usage("no data directory: there is no home, so name one with --data-dir")
 	}
 	if err := web.CheckListen(c.Listen); err != nil {
-		return cli.Usage("listen: %w", err)
+		return Usage("listen: %w", err)
 	}
 	if _, err := c.level(); err != nil {
 		return err
 	}
 	if c.Admin.Listen != "" {
 		if _, _, err := net.SplitHostPort(c.Admin.Listen); err != nil {
-			return cli.Usage("admin.listen is %q, not host:port: %w", c.Admin.Listen, err)
+			return Usage("admin.listen is %q, not host:port: %w", c.Admin.Listen, err)
 		}
 	}
 	if f := c.Log.Format; f != "auto" && f != "text" && f != "json" {
-		return cli.Usage("log format is %q, not auto, text or json", f)
+		return Usage("log format is %q, not auto, text or json", f)
 	}
 	return nil
 }
@@ -246,7 +242,7 @@ func (c config) check() error {
 func (c config) level() (slog.Level, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(c.Log.Level)); err != nil {
-		return 0, cli.Usage("log level is %q, not debug, info, warn or error", c.Log.Level)
+		return 0, Usage("log level is %q, not debug, info, warn or error", c.Log.Level)
 	}
 	return l, nil
 }
@@ -255,7 +251,7 @@ func (c config) level() (slog.Level, error) {
 func (c config) briefs() (daemon.Briefs, error) {
 	plan, err := c.Brief.Read()
 	if err != nil && !errors.As(err, new(*fs.PathError)) {
-		err = cli.Usage("%w", err)
+		err = Usage("%w", err)
 	}
 	return daemon.Briefs(plan), err
 }
@@ -271,7 +267,7 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 		return daemon.Config{}, err
 	}
 	if d.Drain, err = time.ParseDuration(c.Drain); err != nil || d.Drain < 0 {
-		return daemon.Config{}, cli.Usage("drain_delay is %q, not a time such as 5s", c.Drain)
+		return daemon.Config{}, Usage("drain_delay is %q, not a time such as 5s", c.Drain)
 	}
 	if d.TLS, err = c.certificates(); err != nil {
 		return daemon.Config{}, err
@@ -289,7 +285,7 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 			return daemon.Config{}, fmt.Errorf("read jobs.key_file: %w", err)
 		}
 		if d.JobsKey = bytes.TrimSpace(key); len(d.JobsKey) < web.MinJobsKey {
-			return daemon.Config{}, cli.Usage("the key in jobs.key_file has %d bytes, fewer than %d: make one with openssl rand -hex 32", len(d.JobsKey), web.MinJobsKey)
+			return daemon.Config{}, Usage("the key in jobs.key_file has %d bytes, fewer than %d: make one with openssl rand -hex 32", len(d.JobsKey), web.MinJobsKey)
 		}
 	}
 	return d, c.apply(&d)
@@ -302,9 +298,9 @@ func (c config) certificates() (*web.Certificates, error) {
 	case !files && len(c.TLS.ACME.Hosts) == 0:
 		return nil, nil
 	case files && len(c.TLS.ACME.Hosts) > 0:
-		return nil, cli.Usage("tls has certificate files and tls.acme.hosts: use one of them")
+		return nil, Usage("tls has certificate files and tls.acme.hosts: use one of them")
 	case files && (c.TLS.CertFile == "" || c.TLS.KeyFile == ""):
-		return nil, cli.Usage("tls.cert_file and tls.key_file are needed together")
+		return nil, Usage("tls.cert_file and tls.key_file are needed together")
 	}
 	from := &web.Certificates{
 		CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, Hosts: c.TLS.ACME.Hosts, Email: c.TLS.ACME.Email, Directory: c.TLS.ACME.DirectoryURL,
@@ -318,19 +314,19 @@ func (c config) backUp(d *daemon.Config) (err error) {
 	d.Litestream, d.Backup = c.Litestream, daemon.Backup{Dir: c.Backup.Dir, Keep: c.Backup.Keep}
 	if c.Backup.Every != "" {
 		if d.Backup.Every, err = parseSpan(c.Backup.Every); err != nil || d.Backup.Every < time.Minute {
-			return cli.Usage("backup.every is %q, not a time such as 24h or 7d, of a minute or more", c.Backup.Every)
+			return Usage("backup.every is %q, not a time such as 24h or 7d, of a minute or more", c.Backup.Every)
 		}
 	}
 	if c.Backup.Keep < 0 {
-		return cli.Usage("backup.keep is %d, not 0 (all) or more", c.Backup.Keep)
+		return Usage("backup.keep is %d, not 0 (all) or more", c.Backup.Keep)
 	}
 	return nil
 }
 
 // data is what the commands for backups work on.
-func (s *settings) data() (data.Config, error) {
+func (s *settings) data() (dataConfig, error) {
 	cfg, _, err := s.read()
-	return data.Config{Dir: cfg.DataDir, BackupDir: cfg.Backup.Dir, Keep: cfg.Backup.Keep, Now: time.Now}, err
+	return dataConfig{Dir: cfg.DataDir, BackupDir: cfg.Backup.Dir, Keep: cfg.Backup.Keep, Now: time.Now}, err
 }
 
 // newLogger makes the log on w: text for people, JSON for machines, unless format says which.
@@ -355,7 +351,7 @@ func (s *settings) operate(c *cobra.Command, act func(o *admin.Operator) error) 
 // newBrief makes the commands on briefs.
 func newBrief(s *settings) *cobra.Command {
 	c := &cobra.Command{Use: "brief", Short: "Try a brief out, and check those published"}
-	cli.AddGroup(c, briefs.Commands(func(c *cobra.Command, act func(o briefs.Operator) error) error {
+	AddGroup(c, newBriefs(func(c *cobra.Command, act func(o Operator) error) error {
 		cfg, _, err := s.read()
 		if err != nil {
 			return err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/contextd/contextd/cmd/contextd/setting"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -38,7 +37,7 @@ func TestTableIsTheConfiguration(t *testing.T) {
 		}
 	}
 	walk("", reflect.TypeFor[config]())
-	for _, s := range setting.Table() {
+	for _, s := range Table() {
 		if s.Section() {
 			continue
 		}
@@ -62,9 +61,9 @@ func TestFlagsAreSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	for flag, key := range map[string]string{"listen": "listen", "log-level": "log.level", "log-format": "log.format"} {
-		i := slices.IndexFunc(setting.Table(), func(s setting.Setting) bool { return s.Key == key })
+		i := slices.IndexFunc(Table(), func(s Setting) bool { return s.Key == key })
 		f := serve.Flag(flag)
-		if f == nil || i < 0 || f.DefValue != setting.Table()[i].Default {
+		if f == nil || i < 0 || f.DefValue != Table()[i].Default {
 			t.Errorf("--%s does not have the default of %s", flag, key)
 		}
 	}
@@ -75,7 +74,7 @@ func TestSecretFiles(t *testing.T) {
 	t.Parallel()
 	s := newSettings(pflag.NewFlagSet("", pflag.ContinueOnError))
 	want := map[string]string{}
-	for _, row := range setting.Table() {
+	for _, row := range Table() {
 		if strings.HasSuffix(row.Key, "_file") {
 			s.v.Set(row.Key, row.Key+".txt")
 			want[row.Key] = row.Key + ".txt"

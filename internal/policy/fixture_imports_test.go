@@ -72,7 +72,7 @@ func forbidden() map[string][][2]string {
 func importFixtures() []fixture {
 	list := []fixture{
 		{"imports", "allowed", map[string]string{
-			"daemon/state/a.go":         "package mind\nimport (\"math\"; \"golang.org/x/text/cases\")\n",
+			"daemon/state/a.go":        "package state\nimport (\"math\"; \"golang.org/x/text/cases\")\n",
 			"daemon/brief/a.go":        "package brief\nimport \"net/http\"\n",
 			"daemon/x402/a.go":         "package x402\nimport (\"example.com/m/internal/usdg\"; \"example.com/m/sdk/api\")\n",
 			"internal/usdg/a.go":       "package usdg\nimport \"" + goEthereum + "/common\"\n",
@@ -91,12 +91,12 @@ func importFixtures() []fixture {
 		}, nil},
 		{"imports", "through another package", map[string]string{
 			"daemon/pack/a.go":   "package pack\nimport _ \"example.com/m/daemon/state\"\nimport _ \"example.com/m/daemon/source\"\n",
-			"daemon/state/a.go":   "package mind\n\nimport \"example.com/m/daemon/source\"\n",
+			"daemon/state/a.go":  "package state\n\nimport \"example.com/m/daemon/source\"\n",
 			"daemon/source/a.go": "package source\nimport \"example.com/m/daemon/store\"\n",
 			"daemon/store/a.go":  "package store\nimport \"database/sql\"\n",
 		}, []string{
-			"daemon/state/a.go:3: daemon/state imports daemon/source imports daemon/store (rules know no database",
 			"daemon/pack/a.go:3: daemon/pack imports daemon/source imports daemon/store (rules know no database",
+			"daemon/state/a.go:3: daemon/state imports daemon/source imports daemon/store (rules know no database",
 		}},
 		{"imports", "sdk through wallet", map[string]string{
 			"sdk/a.go":        "package sdk\nimport \"example.com/m/sdk/wallet\"\n",

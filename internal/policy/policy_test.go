@@ -42,7 +42,7 @@ func checks() []check {
 // exceptions are how many breaches of a check the module still has. The number falls with the code and never rises.
 func exceptions() map[string]int {
 	return map[string]int{
-		"package count": 1, "one importer": 22, "same name": 7, "fan-out": 3, "line length": 469,
+		"one importer": 3, "package size": 1, "line length": 467,
 	}
 }
 

@@ -1,0 +1,312 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/build"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/view"
+)
+
+// System is what surrounds the program.
+type System struct {
+	In       io.Reader
+	Out, Err io.Writer
+
+	InTTY, OutTTY, ErrTTY bool
+
+	Width     int              // columns of the terminal; 0 means 80
+	LookupEnv config.LookupEnv // as os.LookupEnv
+	Now       func() time.Time // its location is the user's time zone
+}
+
+// OS is the System of this process.
+func OS() System {
+	s := System{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, LookupEnv: os.LookupEnv, Now: time.Now}
+	s.InTTY, s.OutTTY, s.ErrTTY = term.IsTerminal(int(os.Stdin.Fd())), term.IsTerminal(int(os.Stdout.Fd())), term.IsTerminal(int(os.Stderr.Fd()))
+	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		s.Width = width
+	}
+	return s
+}
+
+// Env is the value of an environment variable, "" if it is not set.
+func (s System) Env(name string) string {
+	value, _ := s.LookupEnv(name)
+	return value
+}
+
+// App is one run of ctx. It is not safe for concurrent use.
+type App struct {
+	System
+	Flags Flags
+
+	profile   string // in place of the one that is set, "" for that
+	config    *config.Config
+	client    *sdk.Client
+	stored    *config.Credential // of the profile in use, nil until it was read
+	transport *http.Transport
+	payer     sdk.Payer // pays in place of the wallet, nil for the wallet
+	wallet    string    // to use in place of the configured one, "" for that
+	purse     *purse    // pays from the wallet, nil until asked for
+}
+
+// NewApp makes the App of a run in the surroundings s.
+func NewApp(s System) *App {
+	a := &App{System: s}
+	a.transport, _ = http.DefaultTransport.(*http.Transport)
+	if a.transport == nil { // a program around this one has put another in its place
+		a.transport = &http.Transport{}
+	}
+	a.transport = a.transport.Clone()
+	return a
+}
+
+// As is another run in the same surroundings, with a profile in place of the one that is set. It is to be closed too.
+func (a *App) As(profile string) *App {
+	other := NewApp(a.System)
+	other.Flags, other.profile = a.Flags, profile
+	return other
+}
+
+// Close notes what was paid and answered, and ends the connections that are open.
+func (a *App) Close() {
+	a.purse.close()
+	a.transport.CloseIdleConnections()
+}
+
+// Paths are the places of the configuration.
+func (a *App) Paths() (config.Paths, error) { return config.Locate(a.LookupEnv, a.Flags.ConfigFile) }
+
+// Config is the configuration that holds.
+func (a *App) Config() (*config.Config, error) {
+	if a.config != nil {
+		return a.config, nil
+	}
+	paths, err := a.Paths()
+	if err != nil {
+		return nil, Invalid("%w", err)
+	}
+	c, err := config.Load(paths, a.LookupEnv, a.Flags.set, a.profile)
+	if err != nil {
+		return nil, Invalid("%w", err).WithHint("ctx doctor")
+	}
+	a.config = c
+	return c, nil
+}
+
+// SetHere writes a setting for the profile in use: into the profile, or at the top of the file for the one that is not in it.
+func (a *App) SetHere(name, value string) error {
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	profile := c.Profile()
+	if profile == config.DefaultProfile && !slices.Contains(c.Profiles, profile) {
+		profile = ""
+	}
+	a.config = nil // the next who asks reads it anew
+	return c.Set(profile, name, value)
+}
+
+// Key is the key that calls are made with, zero if there is none, and where it comes from.
+func (a *App) Key() (key sdk.Key, origin string, err error) {
+	c, err := a.Config()
+	if err != nil {
+		return sdk.Key{}, "", err
+	}
+	file := c.Get(config.APIKeyFile)
+	if env := a.Env(sdk.EnvAPIKey); env != "" && !strings.HasPrefix(file.Origin, "flag") {
+		return sdk.NewKey(env), "environment " + sdk.EnvAPIKey, nil
+	}
+	if file.Text != "" {
+		if address := c.Get(config.BaseURL); file.Origin == "file" && strings.HasPrefix(address.Origin, "profile ") {
+			return sdk.Key{}, "", Invalid("%s has an address of its own, and the key file of the whole configuration is for another", address.Origin).
+				WithHint("ctx config set api_key_file FILE -p %s", c.Profile())
+		}
+		key, err := config.ReadKey(file.Text, a.In)
+		if err != nil {
+			return sdk.Key{}, "", Invalid("%w", err)
+		}
+		return key, file.Origin, nil
+	}
+	stored, err := a.Stored()
+	if err != nil || stored.Key.IsZero() {
+		return sdk.Key{}, "", err
+	}
+	return stored.Key, "profile " + c.Profile(), nil
+}
+
+// Client is the client of the service.
+func (a *App) Client() (*sdk.Client, error) {
+	if a.client != nil {
+		return a.client, nil
+	}
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	var key sdk.Key
+	var payer sdk.Payer
+	if a.payer != nil {
+		payer = a.payer
+	} else if a.Pays() {
+		payer = a.Purse()
+	} else if key, _, err = a.Key(); err != nil {
+		return nil, err
+	}
+	a.client, err = a.newClient(c, c.Get(config.BaseURL).Text, key, payer)
+	return a.client, err
+}
+
+// PayingClient is a client of the service at an address, which need not be the configured one: it sends no key, and p pays.
+func (a *App) PayingClient(address string, p sdk.Payer) (*sdk.Client, error) {
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	return a.newClient(c, address, sdk.Key{}, p)
+}
+
+// newClient makes a client with what is configured for all of them.
+func (a *App) newClient(c *config.Config, address string, key sdk.Key, p sdk.Payer) (*sdk.Client, error) {
+	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(address), sdk.WithAPIKey(key), sdk.WithPayer(p),
+		sdk.WithTimeout(c.Timeout()), sdk.WithRetries(c.Retries()), sdk.WithUserAgent("ctx/"+build.Read().Version),
+		sdk.WithHTTPClient(&http.Client{Transport: a.HTTP()}))
+	if err != nil {
+		return nil, Invalid("%w", err)
+	}
+	return client, nil
+}
+
+// HTTP is what requests are sent with. With --debug it tells each on stderr.
+func (a *App) HTTP() http.RoundTripper {
+	if a.Flags.Debug {
+		return tracer{a}
+	}
+	return a.transport
+}
+
+// Call are the options of a call: the request id of the flags, and where its HTTP side goes.
+func (a *App) Call(meta *sdk.Response) []sdk.CallOption {
+	opts := []sdk.CallOption{sdk.WithResponse(meta)}
+	if a.Flags.RequestID != "" {
+		opts = append(opts, sdk.WithRequestID(a.Flags.RequestID))
+	}
+	return opts
+}
+
+// Pack is the pack a command is about: the argument, if there is one, or the configured one.
+func (a *App) Pack(args []string) (string, error) {
+	if len(args) > 0 && args[0] != "" {
+		return args[0], nil
+	}
+	c, err := a.Config()
+	if err != nil {
+		return "", err
+	}
+	return c.Get(config.Pack).Text, nil
+}
+
+// Shortcuts are the keys of the terminal UI, by the configuration.
+func (a *App) Shortcuts() (*view.Keymap, error) {
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := view.NewKeymap(c.Keys)
+	if err != nil {
+		return nil, Invalid("%w", err).WithHint("ctx help shortcuts, then ctx config edit")
+	}
+	return &keys, nil
+}
+
+// Printer writes answers to stdout as the flags, the configuration and the terminal ask.
+func (a *App) Printer() (*output.Printer, error) {
+	spec, err := a.Spec()
+	if err != nil {
+		return nil, err
+	}
+	return &output.Printer{Spec: spec, Style: a.Style(a.OutTTY), Out: a.Out, TTY: a.OutTTY, Width: a.Columns(), Now: a.Now}, nil
+}
+
+// Print writes answer to stdout.
+func (a *App) Print(ctx context.Context, answer output.Answer) error {
+	p, err := a.Printer()
+	if err != nil {
+		return err
+	}
+	return p.Print(ctx, answer)
+}
+
+// Columns is the width to write for.
+func (a *App) Columns() int {
+	if a.Width > 0 {
+		return a.Width
+	}
+	return 80
+}
+
+// Note tells people something on stderr, unless they asked for quiet.
+func (a *App) Note(format string, args ...any) {
+	if !a.Flags.Quiet {
+		fmt.Fprintln(a.Err, output.Clean(fmt.Sprintf(format, args...)))
+	}
+}
+
+// Told tells people what the HTTP side of an answer says: that its data is of the demo and, with --verbose, its request id.
+func (a *App) Told(meta *sdk.Response) {
+	spec, err := a.Spec()
+	if meta.Demo() && err == nil && (!spec.Machine() || a.ErrTTY) {
+		fmt.Fprintln(a.Err, a.Style(a.ErrTTY).Warn("demo data: recorded, synthetic values"))
+	}
+	if warning := warningIn(meta.Header); warning != "" {
+		fmt.Fprintln(a.Err, a.Style(a.ErrTTY).Warn("warning: "+warning))
+	}
+	if a.Flags.Verbose {
+		a.Note("status %d, request %s, %d request(s) sent", meta.Status, meta.RequestID, meta.Attempts)
+	}
+}
+
+// warningIn is the text of a warning of the service, "" if there is none.
+func warningIn(h http.Header) string {
+	_, quoted, _ := strings.Cut(h.Get(api.HeaderWarning), ` "`)
+	text, err := strconv.Unquote(`"` + quoted)
+	if err != nil {
+		return ""
+	}
+	return output.CleanLine(text)
+}
+
+// Confirm asks a yes-or-no question, answered by --yes. Where nobody can be asked it fails at once and names the flag.
+func (a *App) Confirm(ctx context.Context, question string) error {
+	if a.Flags.Yes {
+		return nil
+	}
+	if !a.InTTY || !a.ErrTTY || a.Flags.NoInput {
+		return Invalid("%s: there is nobody to ask", question).WithHint("add --yes")
+	}
+	fmt.Fprintf(a.Err, "%s [y/N] ", question)
+	text, _ := a.interruptible(ctx, func() (string, error) { return bufio.NewReader(a.In).ReadString('\n') }) // what cannot be read is no consent
+	if answer := strings.ToLower(strings.TrimSpace(text)); answer == "y" || answer == "yes" {
+		return nil
+	}
+	if ctx.Err() != nil {
+		fmt.Fprintln(a.Err)
+	}
+	return &Failure{Exit: ExitDeclined, Reason: "declined", Err: fmt.Errorf("nothing was changed")}
+}

@@ -1,0 +1,216 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/contextd/contextd/client"
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// newApp makes an App with the flags of args and the environment of pairs; what it tells goes to the buffer.
+func newApp(t *testing.T, in string, args []string, pairs ...string) (*client.App, *bytes.Buffer) {
+	t.Helper()
+	pairs = append(pairs, "CTX_CONFIG_DIR", t.TempDir())
+	var told bytes.Buffer
+	a := client.NewApp(client.System{In: strings.NewReader(in), Out: io.Discard, Err: &told, InTTY: true, OutTTY: true, ErrTTY: true,
+		Now: func() time.Time { return time.Time{} },
+		LookupEnv: func(name string) (string, bool) {
+			for i := 0; i < len(pairs); i += 2 {
+				if pairs[i] == name {
+					return pairs[i+1], true
+				}
+			}
+			return "", false
+		}})
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	a.Flags.Bind(set)
+	if err := set.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return a, &told
+}
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	lost := func(err error) error { return fmt.Errorf("call: %w", &sdk.TransportError{Method: "GET", Err: err}) }
+	for name, c := range map[string]struct {
+		err    error
+		exit   int
+		reason string
+	}{
+		"usage":               {client.Invalid("x"), 3, "usage"},
+		"wrapped":             {fmt.Errorf("w: %w", client.Invalid("x")), 3, "usage"},
+		"service":             {api.Errorf(api.ReasonKeyRevoked, "x"), 4, "key_revoked"},
+		"too large":           {api.Errorf(api.ReasonInvalidRequest, "x").WithStatus(413), 3, "invalid_request"},
+		"redirect":            {&api.Error{Code: api.CodeUpstreamError, Status: 301}, 1, ""},
+		"gateway":             {&api.Error{Code: api.CodeUpstreamError, Status: 502}, 9, ""},
+		"field":               {&output.FieldError{Field: "x"}, 3, "usage"},
+		"unreachable":         {lost(syscall.ECONNREFUSED), 9, "unreachable"},
+		"pipe of the network": {lost(syscall.EPIPE), 9, "unreachable"},
+		"timeout":             {lost(context.DeadlineExceeded), 9, "timeout"},
+		"timeout of a dial":   {lost(&net.DNSError{IsTimeout: true}), 9, "timeout"},
+		"interrupted":         {lost(context.Canceled), 130, "interrupted"},
+		"interrupted waiting": {fmt.Errorf("%w (after %w)", context.Canceled, api.Errorf(api.ReasonStateUnavailable, "x")), 130, "interrupted"},
+		"timeout waiting":     {fmt.Errorf("%w (after %w)", context.DeadlineExceeded, api.Errorf(api.ReasonStateUnavailable, "x")), 9, "state_unavailable"},
+		"anything":            {errors.New("x"), 1, "failure"},
+	} {
+		if f := client.Judge(c.err); f == nil || f.Exit != c.exit || f.Reason != c.reason {
+			t.Errorf("%s: %+v, want %d %s", name, f, c.exit, c.reason)
+		}
+	}
+	for _, err := range []error{nil, fmt.Errorf("write: %w", syscall.EPIPE)} {
+		if f := client.Judge(err); f != nil {
+			t.Errorf("%v is a failure: %+v", err, f)
+		}
+	}
+}
+
+func TestStyle(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		env  []string
+		tty  bool
+		want output.Style
+	}{
+		{nil, nil, true, output.Style{Color: true}},
+		{nil, nil, false, output.Style{}},
+		{nil, []string{"NO_COLOR", "1"}, true, output.Style{}},
+		{nil, []string{"NO_COLOR", ""}, true, output.Style{Color: true}},
+		{nil, []string{"TERM", "dumb"}, true, output.Style{}},
+		{[]string{"--no-color"}, nil, true, output.Style{}},
+		{[]string{"--color", "never"}, nil, true, output.Style{}},
+		{[]string{"--color", "always"}, []string{"NO_COLOR", "1"}, false, output.Style{Color: true}},
+		{nil, []string{"CTX_COLOR", "never"}, true, output.Style{}},
+		{nil, []string{"CTX_COLOR", "always"}, false, output.Style{Color: true}},
+		{nil, []string{"CTX_COLOR", "always", "NO_COLOR", "1"}, true, output.Style{}},
+		{nil, []string{"CTX_ACCESSIBLE", "1", "LANG", "C"}, false, output.Style{Words: true, ASCII: true}},
+		{nil, []string{"ACCESSIBLE", "0", "LANG", "de_DE.utf8"}, false, output.Style{}},
+		{nil, []string{"LC_ALL", "POSIX", "LANG", "en_US.UTF-8"}, false, output.Style{ASCII: true}},
+	} {
+		a, _ := newApp(t, "", c.args, c.env...)
+		if got := a.Style(c.tty); got != c.want {
+			t.Errorf("%v %v on a terminal %v: %+v, want %+v", c.args, c.env, c.tty, got, c.want)
+		}
+	}
+}
+
+// TestSpec checks that what one command was asked for wins over the format that is set for all.
+func TestSpec(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		env  []string
+		want output.Format
+		bad  bool
+	}{
+		{nil, []string{"CTX_OUTPUT", "yaml"}, output.YAML, false},
+		{[]string{"-o", "tsv"}, []string{"CTX_OUTPUT", "yaml"}, output.TSV, false},
+		{[]string{"--json", "a, b"}, []string{"CTX_OUTPUT", "table"}, "", false},
+		{[]string{"-q", "."}, []string{"CTX_OUTPUT", "tsv"}, "", false},
+		{[]string{"-q", ".", "-o", "tsv"}, nil, output.TSV, true},
+	} {
+		a, _ := newApp(t, "", c.args, c.env...)
+		spec, err := a.Spec()
+		if spec.Format != c.want || (err != nil) != c.bad {
+			t.Errorf("%v %v: %q, %v", c.args, c.env, spec.Format, err)
+		}
+		if len(c.args) == 2 && c.args[0] == "--json" && strings.Join(spec.Fields, "|") != "a|b" {
+			t.Errorf("fields %q", spec.Fields)
+		}
+	}
+}
+
+func TestConfirm(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]int{"y\n": 0, " YES \n": 0, "n\n": client.ExitDeclined, "\n": client.ExitDeclined, "": client.ExitDeclined} {
+		a, told := newApp(t, in, nil)
+		if f := client.Judge(a.Confirm(t.Context(), "remove it")); f == nil && want != 0 || f != nil && f.Exit != want {
+			t.Errorf("answer %q: %+v", in, f)
+		}
+		if told.String() != "remove it [y/N] " {
+			t.Errorf("asked %q", told)
+		}
+	}
+	a, _ := newApp(t, "", []string{"--yes"})
+	if err := a.Confirm(t.Context(), "x"); err != nil {
+		t.Error(err)
+	}
+	for _, args := range [][]string{{"--no-input"}, nil} {
+		a, _ := newApp(t, "y\n", args)
+		a.InTTY = args != nil
+		if f := client.Judge(a.Confirm(t.Context(), "x")); f == nil || f.Exit != client.ExitUsage || !strings.Contains(f.Hint, "--yes") {
+			t.Errorf("%v, nobody to ask: %+v", args, f)
+		}
+	}
+}
+
+// TestInterruptedQuestion checks that Ctrl-C at a question is a no.
+func TestInterruptedQuestion(t *testing.T) {
+	t.Parallel()
+	a, _ := newApp(t, "", nil)
+	in, typing := io.Pipe()
+	defer typing.Close()
+	a.In = in
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if f := client.Judge(a.Confirm(ctx, "x")); f == nil || f.Exit != client.ExitDeclined {
+		t.Errorf("got %+v", f)
+	}
+}
+
+// TestKeyOrder takes the sources of a key away one by one.
+func TestKeyOrder(t *testing.T) {
+	t.Parallel()
+	const inEnv, inStdin = "cv_test_11111111111111111111111111111111", "cv_test_22222222222222222222222222222222"
+	for _, c := range []struct {
+		args []string
+		env  []string
+		want string
+	}{
+		{[]string{"--api-key-file", "-"}, []string{"CTX_API_KEY", inEnv}, inStdin},
+		{nil, []string{"CTX_API_KEY", inEnv, "CTX_API_KEY_FILE", "-"}, inEnv},
+		{nil, []string{"CTX_API_KEY_FILE", "-"}, inStdin},
+		{nil, nil, ""},
+	} {
+		a, _ := newApp(t, inStdin+"\n", c.args, c.env...)
+		if key, origin, err := a.Key(); err != nil || key.Secret() != c.want {
+			t.Errorf("%v %v: %v from %s, %v", c.args, c.env, key, origin, err)
+		}
+	}
+}
+
+// TestPurseIsShared has several calls want to pay while the wallet is closed, as the terminal UI can.
+func TestPurseIsShared(t *testing.T) {
+	t.Parallel()
+	a, _ := newApp(t, "", nil)
+	purse := a.Purse()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if _, err := purse.Pay(t.Context(), sdk.Quote{}); err == nil {
+				t.Error("paid without a chain")
+			}
+		})
+	}
+	a.Close()
+	all.Wait()
+	a.Close()
+	if _, err := purse.Pay(t.Context(), sdk.Quote{}); err == nil || err.Error() != "the wallet is closed" {
+		t.Errorf("after the end: %v", err)
+	}
+}

@@ -1,0 +1,203 @@
+package client
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// sessionFields are the members of a session.
+func sessionFields() []string { return []string{"userId", "email", "address", "tier", "expiresAt"} }
+
+// newAuth makes the group of commands that sign in and out.
+func newAuth(a *App) *cobra.Command {
+	status := a.Command(&cobra.Command{Use: "status", Short: "Say who is signed in", SuggestFor: []string{"whoami"}}, sessionFields(),
+		func(ctx context.Context, _ []string) error {
+			session, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.Session, error) { return c.Session(ctx, opts...) })
+			if err != nil {
+				return err
+			}
+			return showSession(ctx, a, session)
+		})
+	logout := a.Command(&cobra.Command{Use: "logout", Short: "Sign out and forget the session"}, nil, func(ctx context.Context, _ []string) error {
+		return signOut(ctx, a)
+	})
+	token := a.Command(&cobra.Command{Use: "token", Short: "Print the secret of the session, for scripts",
+		Long: "Print the secret of the session. Who has it is signed in as you: put it into " + EnvSession + " and nowhere else."}, nil,
+		func(context.Context, []string) error {
+			console, err := a.Console(true)
+			if err != nil {
+				return err
+			}
+			_, err = a.Out.Write([]byte(console.Secret() + "\n"))
+			return err
+		})
+	return a.Group(&cobra.Command{Use: "auth", Short: "Sign in to the console of the service, and out",
+		Example: "  ctx auth login --email you@example.com\n  ctx auth login --wallet 0x5aAe…\n  ctx auth status"},
+		newLogin(a), status, logout, token)
+}
+
+// loginOptions are the flags of login.
+type loginOptions struct {
+	app          *App
+	email        string
+	wallet       string
+	passwordFile string
+	domain       string
+	codeStdin    bool
+	noWait       bool
+	link         bool
+}
+
+// newLogin makes the command that signs in.
+func newLogin(a *App) *cobra.Command {
+	o := loginOptions{app: a}
+	c := a.Command(&cobra.Command{
+		Use: "login", Short: "Sign in by mail or with a wallet",
+		Long: "Sign in by mail: a link is sent to you; paste it, or the code that its page shows, when you are asked for it. Or sign in\n" +
+			"with a wallet, a keystore file of which signs a message. The session is kept where the system keeps passwords, or else in\n" +
+			"a file that only you can read.\n\nWithout a terminal, send the link first and hand the code in later.",
+		Example: "  ctx auth login --email you@example.com\n  ctx auth login --email you@example.com --no-wait\n" +
+			"  ctx auth login --code-stdin < code.txt\n  ctx auth login --wallet ~/.foundry/keystores/main --password-file pass.txt\n" +
+			"  ctx auth login --wallet main --link      add a wallet to the account you are signed in to",
+	}, sessionFields(), func(ctx context.Context, _ []string) error { return o.run(ctx) })
+	f := c.Flags()
+	f.StringVar(&o.email, "email", "", "have a link mailed to this `address`")
+	f.BoolVar(&o.codeStdin, "code-stdin", false, "read the link or code from standard input; no mail is sent")
+	f.BoolVar(&o.noWait, "no-wait", false, "only have the link mailed")
+	f.StringVar(&o.wallet, "wallet", "", "sign in with this `wallet`: a keystore file, or its name or address in a keystore directory")
+	f.StringVar(&o.passwordFile, "password-file", "", "read the wallet's passphrase from this `file`")
+	f.StringVar(&o.domain, "domain", "", "the service signs people in as this `host`, not as that of the base URL")
+	f.BoolVar(&o.link, "link", false, "add the address or wallet to the account you are signed in to")
+	c.MarkFlagsMutuallyExclusive("email", "wallet", "code-stdin")
+	return c
+}
+
+// run signs in.
+func (o *loginOptions) run(ctx context.Context) error {
+	byWallet := o.wallet != "" || o.email == "" && !o.codeStdin && o.app.HasWallet()
+	var session *api.Session
+	var console *sdk.Console
+	var err error
+	if o.link || o.codeStdin { // a code may be for adding an address
+		console, err = o.app.Console(o.link)
+	} else if client, failed := o.app.Client(); failed == nil {
+		console = client.Console("")
+	} else {
+		err = failed
+	}
+	switch {
+	case err != nil:
+	case byWallet:
+		session, err = o.byWallet(ctx, console)
+	default:
+		session, err = o.byMail(ctx, console)
+	}
+	if err != nil || session == nil {
+		return err
+	}
+	where, err := o.app.Keep(func(c *config.Credential) { c.Session = sdk.NewKey(console.Secret()) })
+	if err != nil {
+		return err
+	}
+	o.app.Note("you are signed in; the session is in %s\nnext: ctx keys create NAME --save", where)
+	return showSession(ctx, o.app, session)
+}
+
+// byMail has a link mailed, if asked to, and signs in with it. With --no-wait it returns no session.
+func (o *loginOptions) byMail(ctx context.Context, console *sdk.Console) (*api.Session, error) {
+	if o.codeStdin {
+		if o.app.InTTY {
+			o.app.Note("paste the link, or the code that its page shows:")
+		}
+		code, err := o.app.Line()
+		if err != nil {
+			return nil, err
+		}
+		return console.ByLink(ctx, code)
+	}
+	const instead = "ctx auth login --email ADDRESS --no-wait, and later ctx auth login --code-stdin"
+	var err error
+	if o.email == "" {
+		if o.email, err = o.app.Ask(ctx, "Your mail address", instead); err != nil {
+			return nil, err
+		}
+	}
+	if !o.noWait && (!o.app.InTTY || !o.app.ErrTTY || o.app.Flags.NoInput) { // before a mail goes out for nothing
+		return nil, Invalid("there is nobody to ask for the link that would be mailed").WithHint("%s", instead)
+	}
+	until, err := console.SendLink(ctx, o.email)
+	if err != nil {
+		return nil, err
+	}
+	o.app.Note("a link was mailed to %s; it works once, until %s", o.email, until.In(o.app.Now().Location()).Format(time.TimeOnly))
+	if o.noWait {
+		return nil, nil
+	}
+	code, err := o.app.Ask(ctx, "Paste the link, or the code that its page shows", instead)
+	if err != nil {
+		return nil, err
+	}
+	return console.ByLink(ctx, code)
+}
+
+// byWallet signs in with a wallet.
+func (o *loginOptions) byWallet(ctx context.Context, console *sdk.Console) (*api.Session, error) {
+	key, err := o.app.OpenWallet(ctx, o.wallet, o.passwordFile)
+	if err != nil {
+		return nil, err
+	}
+	session, err := console.ByWallet(ctx, key, o.domain)
+	if err != nil && strings.Contains(err.Error(), sdk.ErrForeignMessage.Error()) {
+		return nil, Invalid("%w", err).WithHint("if that is the right service, name it: --domain HOST")
+	}
+	return session, err
+}
+
+// signOut ends the session and forgets it. A service that cannot be reached does not keep ctx from forgetting.
+func signOut(ctx context.Context, a *App) error {
+	console, err := a.Console(false)
+	if err != nil {
+		return err
+	}
+	if console.Secret() == "" {
+		a.Note("you are not signed in")
+		return nil
+	}
+	ended := console.SignOut(ctx)
+	if a.Env(EnvSession) == "" {
+		if _, err := a.Keep(func(c *config.Credential) { c.Session = sdk.Key{} }); err != nil {
+			return err
+		}
+	}
+	if ended != nil {
+		a.Note("the session is forgotten here, but the service could not be told")
+		return ended
+	}
+	a.Note("you are signed out")
+	return nil
+}
+
+// showSession shows who is signed in.
+func showSession(ctx context.Context, a *App, s *api.Session) error {
+	client, err := a.Client()
+	if err != nil {
+		return err
+	}
+	text := func(p *string) string {
+		if p == nil {
+			return ""
+		}
+		return *p
+	}
+	return show(ctx, a, s, &output.Rows{Columns: []string{"service", "mail", "wallet", "tier", "until"}, Wide: 1, Rows: [][]string{{
+		client.BaseURL(), text(s.Email), text(s.Address), string(s.Tier), s.ExpiresAt.In(a.Now().Location()).Format(time.DateTime),
+	}}})
+}

@@ -1,0 +1,356 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/client"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// desk is a service that answers as a test has it, and the commands of ctx mcp in front of it.
+type desk struct {
+	t     *testing.T
+	url   string
+	notes buffer // stderr
+}
+
+// newDesk opens a desk that ends with the test.
+func newDesk(t *testing.T, answer http.HandlerFunc) *desk {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return &desk{t: t, url: server.URL}
+}
+
+// run runs a command of ctx mcp with in on stdin and returns what it has written.
+func (d *desk) run(ctx context.Context, in io.Reader, args ...string) (stdout string, err error) {
+	d.t.Helper()
+	var out buffer
+	err = d.start(ctx, in, &out, args...)
+	return out.String(), err
+}
+
+// start runs a command of ctx mcp that writes to out.
+func (d *desk) start(ctx context.Context, in io.Reader, out io.Writer, args ...string) error {
+	d.t.Helper()
+	a := d.app(in, out, "CTX_API_KEY", "cv_test_ab12cd34SECRETSECRETSECRETSECRET")
+	defer a.Close()
+	c := client.MCPCommands(a)[0]
+	c.SilenceErrors, c.SilenceUsage = true, true
+	c.SetArgs(args)
+	return c.ExecuteContext(ctx)
+}
+
+// pay calls a method that p pays for.
+func (d *desk) pay(p sdk.Payer, method string, params any) error {
+	d.t.Helper()
+	a := d.app(strings.NewReader(""), io.Discard, "CTX_PAY", "true")
+	defer a.Close()
+	return client.Ask(d.t.Context(), a, p, method, params)
+}
+
+// app is a run with one more variable in the environment.
+func (d *desk) app(in io.Reader, out io.Writer, name, value string) *client.App {
+	env := map[string]string{"CTX_BASE_URL": d.url, "HOME": d.t.TempDir(), name: value}
+	return client.NewApp(client.System{In: in, Out: out, Err: &d.notes, Now: time.Now,
+		LookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok }})
+}
+
+// buffer is a buffer that may be read while it is written.
+type buffer struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+// Write appends p.
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// String is what was written.
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// purse pays without a chain, and notes what becomes of its payments as a journal does.
+type purse struct {
+	mu   sync.Mutex                  // guards what follows
+	open map[string]api.PaymentProof // by request
+	n    int                         // transfers
+}
+
+// Pay returns the payment of the request, or makes one.
+func (p *purse) Pay(_ context.Context, q sdk.Quote) (api.PaymentProof, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if paid, ok := p.open[q.Request]; ok {
+		return paid, nil
+	}
+	p.n++
+	paid := api.PaymentProof{Scheme: api.SchemeX402, Network: api.NetworkL2, TxHash: fmt.Sprintf("0x%064x", p.n)}
+	p.open[q.Request] = paid
+	return paid, nil
+}
+
+// Settled forgets a payment.
+func (p *purse) Settled(paid api.PaymentProof, _ error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for request, open := range p.open {
+		if open == paid {
+			delete(p.open, request)
+		}
+	}
+	return nil
+}
+
+// state is how many transfers there were, and how many of them are not answered.
+func (p *purse) state() (transfers, open int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.n, len(p.open)
+}
+
+// paid answers r with a quote unless it carries a proof, and reports whether it does.
+func paid(w http.ResponseWriter, r *http.Request) bool {
+	if r.Header.Get(api.HeaderPayment) != "" {
+		return true
+	}
+	e := api.Errorf(api.ReasonPaymentRequired, "pay")
+	w.WriteHeader(http.StatusPaymentRequired)
+	_ = json.NewEncoder(w).Encode(api.ErrorBody{Error: e, Payment: &api.PaymentRequirements{Amount: "0.001", Asset: "USDG"}})
+	return false
+}
+
+const receipt = `{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{},"_meta":{"x402/payment-response":{"success":true}}}}`
+
+// TestPaymentIsKept has a payment settled by an answer alone: what a service or a proxy says instead leaves it for the next attempt, which
+// does not pay again.
+func TestPaymentIsKept(t *testing.T) {
+	t.Parallel()
+	for name, bad := range map[string]struct {
+		status int
+		body   string
+	}{
+		"not found": {404, `{"error":{"code":"NOT_FOUND","message":"nothing"}}`}, "too many": {429, ``}, "failure": {500, ``}, "proxy": {502, `<html>`},
+		"redirect": {302, ``}, "another page": {200, `<html>`}, "no receipt": {200, `{"jsonrpc":"2.0","id":1,"result":{}}`},
+		"an error": {200, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"it failed"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var seen atomic.Bool
+			d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
+				if !paid(w, r) {
+					return
+				}
+				if seen.Swap(true) {
+					_, _ = io.WriteString(w, receipt)
+					return
+				}
+				w.WriteHeader(bad.status)
+				_, _ = io.WriteString(w, bad.body)
+			})
+			p := &purse{open: map[string]api.PaymentProof{}}
+			cite := map[string]any{"name": "context.cite", "arguments": map[string]string{"ref": "1"}}
+			err := d.pay(p, "tools/call", cite)
+			if transfers, open := p.state(); transfers != 1 || open != 1 || err == nil || !strings.Contains(err.Error(), "paid with 0x") {
+				t.Errorf("%d transfers, %d open: %v", transfers, open, err)
+			}
+			err = d.pay(p, "tools/call", cite)
+			if transfers, open := p.state(); transfers != 1 || open != 0 || err != nil {
+				t.Errorf("the second time: %d transfers, %d open: %v", transfers, open, err)
+			}
+		})
+	}
+}
+
+// TestHandshakeIsNotOpened by a refusal: the next message shows the same payment.
+func TestHandshakeIsNotOpened(t *testing.T) {
+	t.Parallel()
+	var failed atomic.Bool
+	d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !paid(w, r):
+		case !failed.Swap(true):
+			w.WriteHeader(http.StatusBadGateway)
+		default:
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`)
+		}
+	})
+	p := &purse{open: map[string]api.PaymentProof{}}
+	if err := d.pay(p, "tools/list", struct{}{}); err == nil {
+		t.Error("a failure was taken for an answer")
+	}
+	if _, open := p.state(); open != 1 {
+		t.Errorf("%d payments are open", open)
+	}
+	if err := d.pay(p, "tools/list", struct{}{}); err != nil {
+		t.Error(err)
+	}
+	if transfers, open := p.state(); transfers != 1 || open != 0 {
+		t.Errorf("%d transfers, %d open", transfers, open)
+	}
+}
+
+// TestRedirectsAreNotFollowed has a redirect told and the key stay with the service that it is for.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	var strays atomic.Int64
+	other := newDesk(t, func(http.ResponseWriter, *http.Request) { strays.Add(1) })
+	d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", other.url+r.URL.Path)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	})
+	_, err := d.run(t.Context(), strings.NewReader(""), "tools")
+	if err == nil || !strings.Contains(err.Error(), "307 Temporary Redirect, a redirect to") {
+		t.Errorf("a redirect: %v", err)
+	}
+	out, err := d.run(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`), "stdio")
+	if err != nil || !strings.Contains(out, `"id":1,"error":{"code":-32000`) || !strings.Contains(out, "which is not followed") {
+		t.Errorf("a redirect of the bridge: %s, %v", out, err)
+	}
+	if n := strays.Load(); n != 0 {
+		t.Errorf("%d requests went elsewhere", n)
+	}
+}
+
+// TestCallsAreAnswered has every call answered, also one that the service leaves without an answer.
+func TestCallsAreAnswered(t *testing.T) {
+	t.Parallel()
+	lost := `"error":{"code":-32000,"message":"post http`
+	for name, c := range map[string]struct{ body, want string }{
+		"an answer":             {"data: {\"jsonrpc\":\"2.0\",\"id\":\"\\u0061\",\"result\":{}}\n\n", ""},
+		"an empty stream":       {": keepalive\n\n", lost},
+		"of another":            {"data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n\n", lost},
+		"a call, not an answer": {"data: {\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"ping\"}\n\n", lost},
+		"a broken stream":       {"broken", lost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				if c.body != "broken" {
+					_, _ = io.WriteString(w, c.body)
+					return
+				}
+				_ = http.NewResponseController(w).Flush()
+				panic(http.ErrAbortHandler)
+			})
+			out, err := d.run(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":"a","method":"tools/list"}`), "stdio")
+			if got := strings.Contains(out, `"id":"a","error"`); err != nil || got != (c.want != "") || !strings.Contains(out, c.want) {
+				t.Errorf("%s, %v", out, err)
+			}
+		})
+	}
+	d := newDesk(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
+	out, err := d.run(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"+`{"jsonrpc":"2.0","method":"notifications/x"}`), "stdio")
+	if err != nil || strings.Count(out, "\n") != 1 || !strings.Contains(out, `"id":1,"error"`) {
+		t.Errorf("accepted: %s, %v", out, err)
+	}
+}
+
+// TestBridgeEnds with its client, which gets the answers that are still to come, though not those of what never ends by itself.
+func TestBridgeEnds(t *testing.T) {
+	t.Parallel()
+	listening := make(chan struct{})
+	d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		if !bytes.Contains(text, []byte("subscriptions/listen")) {
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":2,"result":{}}`)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_ = http.NewResponseController(w).Flush()
+		close(listening)
+		<-r.Context().Done()
+	})
+	in, client := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(client, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}`+"\n")
+		<-listening
+		_, _ = io.WriteString(client, `{"jsonrpc":"2.0","id":2,"method":"ping"}`+"\n")
+		_ = client.Close()
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	out, err := d.run(ctx, in, "stdio")
+	if err != nil || ctx.Err() != nil || out != `{"jsonrpc":"2.0","id":2,"result":{}}`+"\n" {
+		t.Errorf("%q, %v, %v", out, err, ctx.Err())
+	}
+}
+
+// TestSubscribesAgain to what a session was subscribed to, without what is refused now, and has the client read what it holds.
+func TestSubscribesAgain(t *testing.T) {
+	t.Parallel()
+	var sessions atomic.Int64
+	d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ URI string }
+		}
+		now := fmt.Sprint("s", sessions.Load())
+		switch _ = json.NewDecoder(r.Body).Decode(&m); {
+		case r.Method == http.MethodGet:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case m.Method == "initialize":
+			w.Header().Set("Mcp-Session-Id", fmt.Sprint("s", sessions.Add(1)))
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25"}}`, m.ID)
+		case r.Header.Get("Mcp-Session-Id") != now, m.Method == "ping" && now == "s1":
+			w.WriteHeader(http.StatusNotFound)
+		case m.ID == nil:
+			w.WriteHeader(http.StatusAccepted)
+		case m.Params.URI == "a" && now == "s2":
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"no credits"}}`, m.ID)
+		case m.Params.URI == "b" && now == "s2":
+			w.WriteHeader(http.StatusTooManyRequests)
+		default:
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
+		}
+	})
+	in, client := io.Pipe()
+	var out buffer
+	ended := make(chan error, 1)
+	go func() { ended <- d.start(t.Context(), in, &out, "stdio") }()
+	for i, line := range []string{
+		`{"jsonrpc":"2.0","id":"0","method":"initialize"}`, `{"jsonrpc":"2.0","id":"1","method":"resources/subscribe","params":{"uri":"a"}}`,
+		`{"jsonrpc":"2.0","id":"2","method":"resources/subscribe","params":{"uri":"b"}}`, `{"jsonrpc":"2.0","id":"3","method":"resources/subscribe","params":{"uri":"c"}}`,
+		`{"jsonrpc":"2.0","id":"4","method":"ping"}`,
+	} {
+		_, _ = io.WriteString(client, line+"\n")
+		for range 1000 {
+			if strings.Contains(out.String(), fmt.Sprintf(`"id":"%d","result"`, i)) {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	_ = client.Close()
+	err := <-ended
+	updated := strings.Count(out.String(), "resources/updated")
+	if err != nil || updated != 1 || !strings.Contains(out.String(), `"params":{"uri":"c"}`) || !strings.Contains(out.String(), `"id":"4","result"`) {
+		t.Errorf("%s, %v", out.String(), err)
+	}
+	if notes := d.notes.String(); !strings.Contains(notes, "to a was lost: no credits") || !strings.Contains(notes, "to b was lost") {
+		t.Error(notes)
+	}
+}

@@ -1,0 +1,104 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// proseWidth is the width beyond which prose is hard to read.
+const proseWidth = 100
+
+// briefOptions are the flags of brief.
+type briefOptions struct {
+	app    *App
+	pack   string
+	cite   string // a CiteStyle; empty means footnotes
+	render bool   // wrap and mark without a terminal too
+	raw    bool   // the text alone, as it came
+	width  int    // columns; 0 means those of the terminal, or no limit
+}
+
+// newBrief makes the command that shows a brief.
+func newBrief(a *App) *cobra.Command {
+	o := briefOptions{app: a}
+	c := a.Command(&cobra.Command{
+		Use: "brief [PACK]", Short: "Read the brief of a pack with its sources", Args: cobra.MaximumNArgs(1), ValidArgsFunction: packs,
+		SuggestFor: []string{"read", "summary"},
+		Long: "Read the brief of a pack. Anchors such as [1] name its sources, which are listed below it.\n\n" +
+			"On a terminal the text is wrapped and anchors are marked. Elsewhere lines stay as long as they are.",
+		Example: "  ctx brief\n  ctx brief crypto --cite inline\n  ctx brief --raw > brief.txt\n  ctx brief --json brief -q .brief",
+	}, []string{"brief", "briefAt", "citations", "freshness"}, func(ctx context.Context, args []string) (err error) {
+		if o.pack, err = a.Pack(args); err != nil {
+			return err
+		}
+		return o.run(ctx)
+	})
+	f := c.Flags()
+	f.StringVar(&o.cite, "cite", "", "`how` to show sources: footnotes (the default), inline or none")
+	f.BoolVar(&o.render, "render", false, "wrap and mark the text where there is no terminal too")
+	f.BoolVar(&o.raw, "raw", false, "only the text, as the service sent it")
+	f.IntVar(&o.width, "width", 0, "wrap at so many `columns`")
+	_ = c.RegisterFlagCompletionFunc("cite", cobra.FixedCompletions([]string{"footnotes", "inline", "none"}, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// run shows the brief.
+func (o briefOptions) run(ctx context.Context) error {
+	if o.raw && (o.render || o.width != 0 || o.cite != "") {
+		return Invalid("--raw excludes --render, --width and --cite")
+	}
+	if o.cite == "" {
+		o.cite = string(CiteFootnotes)
+	}
+	if !slices.Contains(CiteStyles(), CiteStyle(o.cite)) {
+		return Invalid("--cite %q is none of footnotes, inline, none", o.cite)
+	}
+	if o.width != 0 && o.width < 20 {
+		return Invalid("--width is %d, must be 20 or more", o.width)
+	}
+	client, err := o.app.Client()
+	if err != nil {
+		return err
+	}
+	var meta sdk.Response
+	brief, err := client.Brief(ctx, o.pack, o.app.Call(&meta)...)
+	if err != nil {
+		return err
+	}
+	o.app.Told(&meta)
+	flat, err := flatten(meta.Body, nil)
+	if err != nil {
+		return err
+	}
+	return o.app.Print(ctx, output.Answer{JSON: meta.Body, Flat: flat, Piped: output.Text,
+		Text: func(w io.Writer, width int, style output.Style) error { return o.draw(w, width, style, brief) }})
+}
+
+// draw writes the brief for people.
+func (o briefOptions) draw(w io.Writer, width int, style output.Style, brief *api.BriefResponse) error {
+	tty := o.app.OutTTY
+	if o.raw {
+		text := brief.Brief
+		if tty {
+			text = output.Clean(text)
+		}
+		_, err := fmt.Fprintln(w, text)
+		return err
+	}
+	page := Page{W: w, Style: style, Now: o.app.Now()}
+	switch {
+	case o.width > 0:
+		page.Width = o.width
+	case tty || o.render:
+		page.Width = min(width, proseWidth)
+	}
+	return page.Brief(o.pack, brief, CiteStyle(o.cite))
+}

@@ -1,0 +1,213 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/usdg"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/wallet"
+	"github.com/contextd/contextd/tui/view"
+)
+
+// depositFields are the members of a deposit.
+func depositFields() []string {
+	return []string{"id", "userId", "keyId", "pack", "credits", "amountUsdc", "status", "txHash", "payerAddress", "nonce", "createdAt", "verifiedAt", "expiresAt"}
+}
+
+// buyOptions are the flags of buy.
+type buyOptions struct {
+	app       *App
+	key       string
+	maxAmount string
+	wallet    string
+	dryRun    bool
+	noWait    bool
+	wait      time.Duration // 0 for as long as the purchase is open
+	code      bool          // show the QR code in any case, and pay from no wallet
+}
+
+// newBuy makes the command that buys credits.
+func newBuy(a *App) *cobra.Command {
+	o := &buyOptions{app: a}
+	c := a.Command(&cobra.Command{
+		Use: "buy PACK", Short: "Buy a pack of credits with USDG", Args: cobra.ExactArgs(1),
+		ValidArgs: []string{string(api.CreditStarter), string(api.CreditHobby), string(api.CreditPro), string(api.CreditTeam)},
+		Long: "Buy a pack of credits. With --pay the wallet transfers the price, after you have said yes; else you are told what to transfer\n" +
+			"from where you like, as text, as a link for wallets and as a QR code. Then it waits until the credits are there. A transfer counts\n" +
+			"if its block is within 30 minutes and its amount is exact; the amount is yours alone for that time.",
+		Example: "  ctx credits buy starter\n  ctx credits buy hobby --pay --yes --max-amount 8.01\n  ctx credits buy starter --dry-run",
+	}, depositFields(), func(ctx context.Context, args []string) error { return o.run(ctx, api.CreditPack(args[0])) })
+	f := c.Flags()
+	f.StringVar(&o.key, "key", "", "put the credits on this key, by its `id`; else on your oldest")
+	f.StringVar(&o.wallet, "wallet", "", "pay from this wallet, by its `name`, as --pay does from the configured one")
+	f.StringVar(&o.maxAmount, "max-amount", "", "buy nothing that costs more `USDG`")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only say what it costs")
+	f.BoolVar(&o.code, "qr", false, "show what to transfer as a QR code, without a terminal too, and pay from no wallet")
+	f.DurationVar(&o.wait, "wait", 0, "wait no longer than this `time`, such as 5m; else as long as the purchase is open")
+	f.BoolVar(&o.noWait, "no-wait", false, "only begin the purchase and say what to transfer")
+	return c
+}
+
+// pays reports whether the price comes from a wallet.
+func (o *buyOptions) pays() bool {
+	if o.wallet != "" {
+		o.app.UseWallet(o.wallet)
+	}
+	return !o.code && (o.wallet != "" || o.app.Pays())
+}
+
+// run buys a pack.
+func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
+	offer, ok := pack.Offer()
+	if !ok {
+		return Invalid("there is no credit pack %q", pack).WithHint("ctx credits packs")
+	}
+	switch {
+	case o.code && o.wallet != "":
+		return Invalid("--qr pays from no wallet, and --wallet names one")
+	case o.noWait && o.wait > 0:
+		return Invalid("--wait and --no-wait exclude each other")
+	}
+	price := usdg.Amount(offer.PriceMicros)
+	if err := o.checkMost(pack, price); err != nil {
+		return err
+	}
+	what := fmt.Sprintf("%d credits for %s %s", offer.Credits, price, api.AssetUSDG)
+	if o.dryRun {
+		o.app.Note("would buy %s", what)
+		return nil
+	}
+	if o.pays() {
+		if done, err := o.goOn(ctx, pack); done || err != nil {
+			return err
+		}
+		if err := o.app.Confirm(ctx, "buy "+what+" from the wallet"); err != nil {
+			return err
+		}
+		if err := o.app.OpenPurse(ctx); err != nil { // before a purchase is begun that it cannot pay
+			return err
+		}
+	}
+	return o.begin(ctx, pack)
+}
+
+// checkMost refuses a price above --max-amount.
+func (o *buyOptions) checkMost(pack api.CreditPack, price usdg.Amount) error {
+	if o.maxAmount == "" {
+		return nil
+	}
+	most, err := usdg.ParseAmount(o.maxAmount)
+	if err != nil {
+		return Invalid("--max-amount: %w", err)
+	}
+	if price > most {
+		return &Failure{Exit: ExitCap, Reason: "payment_refused", Err: fmt.Errorf("%s costs %s %s, more than %s", pack, price, api.AssetUSDG, most)}
+	}
+	return nil
+}
+
+// goOn finishes a purchase of the pack whose payment was begun before: it is never paid for twice. It reports whether there was one.
+func (o *buyOptions) goOn(ctx context.Context, pack api.CreditPack) (done bool, err error) {
+	begun, err := o.app.BegunPurchase(ctx, pack)
+	if begun == nil || err != nil {
+		return false, err
+	}
+	o.app.Note("a purchase of %s was paid for with %s before and not finished; going on with it", pack, begun.TxHash)
+	d, err := o.app.FinishPurchase(ctx, *begun)
+	if errors.Is(err, wallet.ErrNotBegun) { // it can never get on chain
+		return false, nil
+	}
+	return true, o.end(ctx, d, err)
+}
+
+// begin begins a purchase and waits for its end.
+func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
+	intent, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.DepositIntent, error) {
+		return c.Buy(ctx, pack, o.key, opts...)
+	})
+	if err != nil {
+		return err
+	}
+	amount, err := usdg.ParseAmount(intent.AmountUSDC)
+	if err != nil {
+		return fmt.Errorf("read the amount of purchase %s: %w", intent.ID, err)
+	}
+	if err := o.checkMost(pack, amount); err != nil { // the price, and what makes the amount the purchase's own
+		return err
+	}
+	if !o.pays() {
+		o.tell(intent)
+	}
+	if o.noWait && !o.pays() {
+		return show(ctx, o.app, intent, &output.Rows{Columns: []string{"deposit", "amount", "to", "chain", "until"}, Rows: [][]string{{
+			intent.ID, intent.AmountUSDC, intent.Recipient, strconv.FormatInt(intent.ChainID, 10), o.until(intent),
+		}}})
+	}
+	console, err := o.app.Console(true)
+	if err != nil {
+		return err
+	}
+	wait, cancel := context.WithDeadline(ctx, time.Unix(intent.ExpiresAt, 0).Add(time.Minute))
+	defer cancel()
+	if o.wait > 0 {
+		wait, cancel = context.WithTimeout(wait, o.wait)
+		defer cancel()
+	}
+	var d *api.Deposit
+	if o.pays() {
+		d, err = console.PayDeposit(wait, intent, o.app.Purse())
+	} else {
+		d, err = console.AwaitDeposit(wait, intent.ID, "")
+	}
+	var paid *sdk.PaidError
+	if errors.As(err, &paid) {
+		o.app.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits deposits verify %s --tx %s", paid.Proof.TxHash, intent.ID, paid.Proof.TxHash)
+	}
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return &Failure{Exit: ExitUnavailable, Reason: "timeout", Err: fmt.Errorf("purchase %s still waits for its payment", intent.ID), Hint: "ctx credits deposits wait " + intent.ID}
+	}
+	return o.end(ctx, d, err)
+}
+
+// until is the end of a purchase, for people.
+func (o *buyOptions) until(i *api.DepositIntent) string {
+	return time.Unix(i.ExpiresAt, 0).In(o.app.Now().Location()).Format(time.DateTime)
+}
+
+// tell tells people what to transfer.
+func (o *buyOptions) tell(i *api.DepositIntent) {
+	o.app.Note("transfer exactly %s %s\n  to     %s\n  token  %s on chain %d\n  until  %s\n  link   %s", i.AmountUSDC, api.AssetUSDG, i.Recipient, i.Token, i.ChainID,
+		o.until(i), i.PaymentURI)
+	if lines := view.QRLines(i.PaymentURI, view.QRQuietZone, o.app.ErrTTY); len(lines) > 0 && (o.code || o.showsCode(lines[0])) {
+		fmt.Fprintln(o.app.Err, strings.Join(lines, "\n"))
+	}
+	o.app.Note("waiting for it; Ctrl-C leaves the purchase as it is. Faster, with the transaction:\n  ctx credits deposits verify %s --tx 0x…", i.ID)
+}
+
+// showsCode reports whether a code with such lines can be seen where people read.
+func (o *buyOptions) showsCode(line string) bool {
+	return o.app.ErrTTY && !o.app.Flags.Quiet && !o.app.Style(true).ASCII && ansi.StringWidth(line) <= o.app.Columns()
+}
+
+// end says what became of a purchase.
+func (o *buyOptions) end(ctx context.Context, d *api.Deposit, err error) error {
+	if err != nil {
+		return err
+	}
+	if d.Status == api.DepositExpired {
+		return &Failure{Exit: ExitChain, Reason: "expired", Err: fmt.Errorf("nothing arrived for purchase %s until %s", d.ID, d.ExpiresAt.In(o.app.Now().Location()).Format(time.DateTime)),
+			Hint: "if you have paid, tell the operator the hash of the transaction: nothing that arrived is lost"}
+	}
+	o.app.Note("%d credits are yours", d.Credits)
+	return show(ctx, o.app, d, depositRows([]api.Deposit{*d}, o.app))
+}

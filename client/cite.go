@@ -1,0 +1,198 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/view"
+)
+
+// citeOptions are the flags of cite.
+type citeOptions struct {
+	app    *App
+	refs   []int // anchors, each 1 or more
+	pack   string
+	format string // of references in a text; empty means that the output flags decide
+	open   bool   // in the browser
+}
+
+// citeRow is one source, as JSON shows it.
+type citeRow struct {
+	Ref       int       `json:"ref"`
+	SourceID  string    `json:"sourceId"`
+	Name      string    `json:"name"`
+	URL       string    `json:"url"`
+	FetchedAt time.Time `json:"fetchedAt"`
+	Excerpt   string    `json:"excerpt"`
+}
+
+// newCite makes the command that resolves anchors.
+func newCite(a *App) *cobra.Command {
+	o := citeOptions{app: a}
+	c := a.Command(&cobra.Command{
+		Use: "cite REF...", Short: "Show the sources behind anchors of a brief", Args: cobra.MinimumNArgs(1),
+		SuggestFor: []string{"source"}, ValidArgsFunction: cobra.NoFileCompletions,
+		Long: "Show the sources behind anchors of a brief: 1 for [1]. Each anchor is one call.\n" +
+			"--format writes references for a text: text, md, bibtex or url.",
+		Example: "  ctx cite 1\n  ctx cite 1 3 --format md\n  ctx cite 2 --open",
+	}, []string{"ref", "sourceId", "name", "url", "fetchedAt", "excerpt"}, func(ctx context.Context, args []string) (err error) {
+		if o.refs, err = parseRefs(args); err != nil {
+			return err
+		}
+		if o.pack, err = a.Pack([]string{o.pack}); err != nil {
+			return err
+		}
+		return o.run(ctx)
+	})
+	f := c.Flags()
+	f.StringVar(&o.pack, "pack", "", "the brief is of this `pack`")
+	f.StringVar(&o.format, "format", "", "write references as `format`: text, md, bibtex or url")
+	f.BoolVar(&o.open, "open", false, "open the sources in the browser")
+	_ = c.RegisterFlagCompletionFunc("pack", packs)
+	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "md", "bibtex", "url"}, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// parseRefs reads anchors: 1, [1] or 1,2.
+func parseRefs(args []string) ([]int, error) {
+	var refs []int
+	for arg := range strings.SplitSeq(strings.Join(args, ","), ",") {
+		n, err := strconv.Atoi(strings.Trim(arg, "[]"))
+		if err != nil || n < 1 {
+			return nil, Invalid("%q is not an anchor, which is a number from 1", arg)
+		}
+		refs = append(refs, n)
+	}
+	return refs, nil
+}
+
+// run shows the sources. Those that came before one failed are shown too: they were paid for.
+func (o citeOptions) run(ctx context.Context) error {
+	if !slices.Contains([]string{"", "text", "md", "bibtex", "url"}, o.format) {
+		return Invalid("--format %q is none of text, md, bibtex, url", o.format)
+	}
+	if spec, err := o.app.Spec(); err != nil {
+		return err
+	} else if o.format != "" && spec.Machine() {
+		return Invalid("--format excludes JSON output")
+	}
+	rows, err := o.fetch(ctx)
+	if len(rows) > 0 {
+		if errPrint := o.print(ctx, rows); errPrint != nil {
+			return errPrint
+		}
+	}
+	return err
+}
+
+// fetch asks for every anchor.
+func (o citeOptions) fetch(ctx context.Context) ([]citeRow, error) {
+	client, err := o.app.Client()
+	if err != nil {
+		return nil, err
+	}
+	var rows []citeRow
+	for i, ref := range o.refs {
+		var meta sdk.Response
+		cited, err := client.Cite(ctx, o.pack, ref, o.app.Call(&meta)...)
+		if err != nil {
+			return rows, err
+		}
+		if i == 0 {
+			o.app.Told(&meta)
+		}
+		rows = append(rows, rowOf(cited))
+	}
+	return rows, nil
+}
+
+// rowOf is the row of an answer.
+func rowOf(c *api.CiteResponse) citeRow {
+	url := c.Source.PublicURL
+	if url == "" {
+		url = c.Citation.URL
+	}
+	return citeRow{c.Citation.Ref, c.Source.ID, c.Source.Name, url, c.Citation.FetchedAt, c.Citation.Excerpt}
+}
+
+// print shows rows, and opens them if asked to.
+func (o citeOptions) print(ctx context.Context, rows []citeRow) error {
+	if o.format != "" { // references are text for a text, whatever the terminal
+		for _, r := range rows {
+			if _, err := fmt.Fprintln(o.app.Out, reference(r, o.format)); err != nil {
+				return err
+			}
+		}
+	} else {
+		answer, err := o.answer(rows)
+		if err != nil {
+			return err
+		}
+		if err := o.app.Print(ctx, answer); err != nil {
+			return err
+		}
+	}
+	if o.open {
+		for _, r := range rows {
+			if err := o.app.Browse(ctx, r.URL); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// answer is rows as JSON, as a table and as text for people.
+func (o citeOptions) answer(rows []citeRow) (output.Answer, error) {
+	table := &output.Rows{Columns: []string{"ref", "source", "name", "url", "fetched", "excerpt"}, Right: []bool{true}, Wide: 5}
+	for _, r := range rows {
+		table.Rows = append(table.Rows, []string{strconv.Itoa(r.Ref), r.SourceID, r.Name, r.URL, r.FetchedAt.UTC().Format(time.RFC3339), r.Excerpt})
+	}
+	doc, err := output.Marshal(rows)
+	return output.Answer{JSON: doc, Rows: table, Text: func(w io.Writer, _ int, style output.Style) error {
+		for _, r := range rows {
+			age := view.Age(o.app.Now().Sub(r.FetchedAt))
+			fmt.Fprintf(w, "%s %s  %s\n", style.Link(fmt.Sprintf("[%d]", r.Ref)), style.Bold(output.CleanLine(r.Name)), style.Dim(output.CleanLine(r.SourceID)))
+			if _, err := fmt.Fprintf(w, "    %s\n    fetched %s ago\n", output.CleanLine(r.URL), age); err != nil {
+				return err
+			}
+			if r.Excerpt != "" {
+				fmt.Fprintf(w, "    %s\n", output.CleanLine(r.Excerpt))
+			}
+		}
+		return nil
+	}}, err
+}
+
+// reference is a row as a reference in a text. Names and addresses come from the service, so each format escapes what means
+// something in it.
+func reference(r citeRow, format string) string {
+	name, url, day := output.CleanLine(r.Name), output.CleanLine(r.URL), r.FetchedAt.UTC().Format("2006-01-02 15:04 UTC")
+	switch format {
+	case "url":
+		return url
+	case "md":
+		return fmt.Sprintf("- [%s](%s), fetched %s", mdText.Replace(name), mdURL.Replace(url), day)
+	case "bibtex":
+		return fmt.Sprintf("@misc{%s,\n  title = {%s},\n  howpublished = {\\url{%s}},\n  note = {Fetched %s}\n}",
+			bibKey.Replace(r.SourceID), bibText.Replace(name), bibKey.Replace(url), day)
+	}
+	return fmt.Sprintf("[%d] %s. %s (fetched %s)", r.Ref, name, url, day)
+}
+
+var (
+	mdText  = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`)
+	mdURL   = strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29", "<", "%3C")
+	bibText = strings.NewReplacer(`\`, `\textbackslash{}`, "{", `\{`, "}", `\}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`)
+	bibKey  = strings.NewReplacer("{", "", "}", "", `\`, "", ",", "", " ", "")
+)

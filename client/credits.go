@@ -1,0 +1,126 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// newCredits makes the group of commands on credits.
+func newCredits(a *App) *cobra.Command {
+	var key, since string
+	balance := a.Command(&cobra.Command{Use: "balance", Short: "Say how many credits you have",
+		Example: "  ctx credits balance\n  ctx credits balance --jq .balance"}, []string{"balance", "keyCount", "recentDeposits"},
+		func(ctx context.Context, _ []string) error { return showBalance(ctx, a, key) })
+	balance.Flags().StringVar(&key, "key", "", "only those on the record of this key, by its `id`")
+	packs := a.Command(&cobra.Command{Use: "packs", Short: "List what credits cost"},
+		[]string{"pack", "credits", "price", "discountPercent", "tier"}, func(ctx context.Context, _ []string) error { return showPacks(ctx, a) })
+	usage := a.Command(&cobra.Command{Use: "usage", Short: "Show your calls by day, key and operation",
+		Example: "  ctx credits usage\n  ctx credits usage --since 7d --json day,calls"}, []string{"day", "keyId", "op", "calls"},
+		func(ctx context.Context, _ []string) error { return showUsage(ctx, a, since) })
+	usage.Flags().StringVar(&since, "since", "30d", "from so `long` ago (7d) or from a date")
+	return a.Group(&cobra.Command{Use: "credits", Short: "Buy credits, and see what they were spent on",
+		Example: "  ctx credits buy starter\n  ctx credits balance\n  ctx credits usage --since 7d"},
+		balance, packs, newBuy(a), newDeposits(a), usage)
+}
+
+// showBalance shows the balance of all keys, or of one.
+func showBalance(ctx context.Context, a *App, key string) error {
+	b, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
+		return c.Balance(ctx, key, opts...)
+	})
+	if err != nil {
+		return err
+	}
+	return show(ctx, a, b, &output.Rows{Columns: []string{"credits", "active keys"}, Right: []bool{true, true},
+		Rows: [][]string{{strconv.FormatInt(b.Balance, 10), strconv.Itoa(b.KeyCount)}}})
+}
+
+// offer is a credit pack as JSON shows it.
+type offer struct {
+	api.CreditOffer
+	Price string `json:"price"` // USDG
+}
+
+// showPacks shows the packs, which are the same everywhere.
+func showPacks(ctx context.Context, a *App) error {
+	var list []offer
+	table := &output.Rows{Columns: []string{"pack", "credits", "price", "discount", "tier"}, Right: []bool{false, true, true, true}}
+	for _, p := range api.CreditPacks() {
+		o, _ := p.Offer() // there is one for each
+		price := strconv.FormatInt(o.PriceMicros/1_000_000, 10)
+		list = append(list, offer{o, price})
+		table.Rows = append(table.Rows, []string{string(p), strconv.FormatInt(o.Credits, 10), price + " " + api.AssetUSDG, strconv.Itoa(o.DiscountPercent) + "%", string(o.Tier)})
+	}
+	return show(ctx, a, list, table)
+}
+
+// showUsage shows the calls since a moment, on a terminal with a bar for each day.
+func showUsage(ctx context.Context, a *App, since string) error {
+	from, err := ParseMoment(since, a.Now())
+	if err != nil {
+		return Invalid("--since: %w", err)
+	}
+	const day = 24 * time.Hour
+	days := int(a.Now().UTC().Truncate(day).Sub(from.UTC().Truncate(day))/day) + 1
+	if days < 1 {
+		return Invalid("--since %s is in the future", since)
+	}
+	rows, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) ([]api.UsageRow, error) {
+		return c.Usage(ctx, days, opts...)
+	})
+	if err != nil {
+		return err
+	}
+	table := &output.Rows{Columns: []string{"day", "key id", "operation", "calls"}, Right: []bool{false, false, false, true}, Empty: "no call since " + from.Format(time.DateOnly)}
+	for _, r := range rows {
+		table.Rows = append(table.Rows, []string{r.Day, r.KeyID, string(r.Op), strconv.FormatInt(r.Calls, 10)})
+	}
+	doc, err := output.Marshal(rows)
+	if err != nil {
+		return err
+	}
+	return a.Print(ctx, output.Answer{JSON: doc, Rows: table, Text: func(w io.Writer, width int, style output.Style) error {
+		if err := table.Write(w, width, style); err != nil || len(rows) == 0 {
+			return err
+		}
+		return writeDays(w, width, style, rows)
+	}})
+}
+
+// writeDays writes a bar for the calls of each day.
+func writeDays(w io.Writer, width int, style output.Style, rows []api.UsageRow) error {
+	var days []string
+	calls, most := map[string]int64{}, int64(1)
+	for _, r := range rows {
+		if calls[r.Day] == 0 {
+			days = append(days, r.Day)
+		}
+		calls[r.Day] += r.Calls
+		most = max(most, calls[r.Day])
+	}
+	block := "█"
+	if style.ASCII {
+		block = "#"
+	}
+	const around = 24 // columns for the day and the number
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
+	for _, d := range days {
+		long := int(calls[d] * int64(max(width-around, 1)) / most)
+		if _, err := fmt.Fprintf(w, "%s  %s %d\n", d, strings.Repeat(block, max(long, 1)), calls[d]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

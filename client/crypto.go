@@ -1,0 +1,266 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/view"
+)
+
+// How many rows of a kind the overview shows. The whole state is in -o json.
+const (
+	moversShown     = 5
+	protocolsShown  = 6
+	chainsShown     = 4
+	poolsShown      = 5
+	narrativesShown = 5
+	flagsShown      = 8
+)
+
+// decodeCrypto reads the state of the crypto pack; ok is false for any other and for what has not its shape.
+func decodeCrypto(pack string, state json.RawMessage) (s *api.CryptoState, ok bool) {
+	if pack != api.PackCrypto {
+		return nil, false
+	}
+	s = new(api.CryptoState)
+	return s, json.Unmarshal(state, s) == nil && (len(s.TopMovers) > 0 || len(s.SourceStatus) > 0)
+}
+
+// crypto draws the overview.
+func (p Page) crypto(s *api.CryptoState) {
+	p.flags(s.Flags)
+	p.movers(s.TopMovers)
+	p.protocols(s.ProtocolTVL)
+	p.pools(s.TrendingPools)
+	p.sentiment(s.Sentiment)
+	p.narratives(s.Narratives)
+	p.sources(s.SourceStatus)
+}
+
+// flags draws the flags, gravest first as they come.
+func (p Page) flags(flags []api.Flag) {
+	if len(flags) == 0 {
+		return
+	}
+	p.heading("FLAGS")
+	for _, f := range flags[:min(len(flags), flagsShown)] {
+		mark := p.Style.Mark("warning") + " " + output.CleanLine(string(f.Severity))
+		switch f.Severity {
+		case api.SeverityCritical:
+			mark = p.Style.Bad(mark)
+		case api.SeverityWarning:
+			mark = p.Style.Warn(mark)
+		}
+		p.cited("  "+p.Style.Fit(mark, 11)+" ", f.Message, f.Ref)
+	}
+	p.more(len(flags), flagsShown)
+}
+
+// narrow reports whether the columns of an 80-column terminal do not fit.
+func (p Page) narrow() bool { return p.Width < 76 }
+
+// movers draws the majors and the rows that moved most.
+func (p Page) movers(rows []api.Mover) {
+	if len(rows) == 0 {
+		return
+	}
+	name := 15
+	if p.narrow() {
+		name = 0
+	}
+	p.heading(p.columns("MOVERS", 11+name, "price", "1h", "24h", "7d", "volume"))
+	for _, group := range []string{api.GroupMajor, api.GroupGainer, api.GroupLoser} {
+		shown := 0
+		for _, m := range rows {
+			if m.Group != group || shown == moversShown {
+				continue
+			}
+			if shown++; shown == 1 && group != api.GroupMajor {
+				p.line("  %s", p.Style.Dim(group+"s"))
+			}
+			p.line("  %s %s%s %s %s %s %s", p.Style.Fit(output.CleanLine(m.Symbol), 8), p.Style.Fit(output.CleanLine(m.Name), name),
+				p.Style.FitRight(view.Price(m.PriceUSD), 13), p.column(m.Change1hPct), p.column(m.Change24hPct), p.column(m.Change7dPct),
+				p.Style.FitRight(dollars(m.Volume24hUSD), 8))
+		}
+	}
+}
+
+// columns is a heading over columns, the first of which begins after width.
+func (p Page) columns(title string, width int, first string, rest ...string) string {
+	text := p.Style.Fit(title, width) + p.Style.FitRight(first, 13)
+	for i, name := range rest {
+		text += " " + p.Style.FitRight(name, []int{9, 9, 9, 8}[i])
+	}
+	return text
+}
+
+// protocols draws the value locked in protocols and on chains.
+func (p Page) protocols(rows []api.ProtocolTVL) {
+	if len(rows) == 0 {
+		return
+	}
+	p.heading(p.columns("TVL", 26, "value", "1d", "7d"))
+	limit := map[string]int{api.GroupTop: protocolsShown, api.GroupChain: chainsShown}
+	for _, r := range rows {
+		if limit[r.Group]--; limit[r.Group] < 0 {
+			continue
+		}
+		p.line("  %s%s %s %s", p.Style.Fit(output.CleanLine(r.Name), 24), p.Style.FitRight(dollars(r.TVLUSD), 13),
+			p.column(r.Change1dPct), p.column(r.Change7dPct))
+	}
+}
+
+// pools draws the trending pools.
+func (p Page) pools(rows []api.TrendingPool) {
+	if len(rows) == 0 {
+		return
+	}
+	p.heading(p.columns("TRENDING POOLS", 26, "volume", "1h", "24h", "liquid"))
+	for _, r := range rows[:min(len(rows), poolsShown)] {
+		name := output.CleanLine(r.Pair) + " " + p.Style.Dim(output.CleanLine(r.Network))
+		p.line("  %s%s %s %s %s %s", p.Style.Fit(name, 24), p.Style.FitRight(dollars(r.Volume24hUSD), 13), p.column(r.Change1hPct),
+			p.column(r.Change24hPct), p.Style.FitRight(dollars(r.LiquidityUSD), 9), p.Style.Warn(output.CleanLine(strings.Join(r.Risk, ","))))
+	}
+	p.more(len(rows), poolsShown)
+}
+
+// sentiment draws the market-wide readings, each where it is known.
+func (p Page) sentiment(s api.Sentiment) {
+	if s.FearGreed == nil && s.Market == nil && s.Breadth == nil && s.Stablecoins == nil && s.Fees == nil && len(s.Predictions) == 0 {
+		return
+	}
+	p.heading("SENTIMENT")
+	if g := s.FearGreed; g != nil {
+		p.line("  Fear & Greed  %d %s, yesterday %s, a week ago %s %s", g.Value, output.CleanLine(g.Label), renderKnown(g.PreviousDay), renderKnown(g.WeekAgo), p.ref(g.Ref))
+	}
+	if m := s.Market; m != nil {
+		p.line("  Market cap    %s %s in 24h, volume %s %s", dollars(m.TotalMarketCapUSD), p.change(m.Change24hPct),
+			dollars(m.Volume24hUSD), p.ref(m.Ref))
+		p.line("  Dominance     BTC %s, ETH %s %s", percent(m.BTCDominancePct), percent(m.ETHDominancePct), p.ref(m.Ref))
+	}
+	if b := s.Breadth; b != nil {
+		p.line("  Breadth       %d up, %d down (%s up) %s", b.Advancing, b.Declining, percent(b.AdvancingPct), p.ref(b.Ref))
+	}
+	if c := s.Stablecoins; c != nil {
+		p.line("  Stablecoins   %s %s in 1d %s", dollars(c.SupplyUSD), p.change(c.Change1dPct), p.ref(c.Ref))
+	}
+	if f := s.Fees; f != nil && f.BTCFastestSatVb != nil {
+		p.line("  BTC fee       %g sat/vB %s", *f.BTCFastestSatVb, p.ref(f.Ref))
+	}
+	for _, q := range s.Predictions {
+		if q.Probability != nil {
+			p.cited(fmt.Sprintf("  %3.0f%% yes      ", *q.Probability*100), q.Question, q.Ref)
+		}
+	}
+}
+
+// narratives draws the themes with the newest headline of each.
+func (p Page) narratives(rows []api.Narrative) {
+	if len(rows) == 0 {
+		return
+	}
+	p.heading("NARRATIVES")
+	for _, n := range rows[:min(len(rows), narrativesShown)] {
+		theme := fmt.Sprintf("  %s %4.2f %s  ", p.Style.Fit(output.CleanLine(n.Name), 20), n.Score, p.column(n.Change24hPct))
+		if len(n.Headlines) == 0 {
+			p.line("%s", theme)
+			continue
+		}
+		p.cited(theme, n.Headlines[0].Title, n.Headlines[0].Ref)
+	}
+	p.more(len(rows), narrativesShown)
+}
+
+// sources draws how the sources do: a count, and those that are not well.
+func (p Page) sources(rows []api.SourceStatus) {
+	ok := 0
+	for _, s := range rows {
+		if s.Status == api.SourceOK {
+			ok++
+		}
+	}
+	p.heading("SOURCES")
+	mark := p.Style.Good(p.Style.Mark("ok"))
+	if ok < len(rows) {
+		mark = p.Style.Warn(p.Style.Mark("warning"))
+	}
+	p.line("  %s %d of %d ok", mark, ok, len(rows))
+	for _, s := range rows {
+		if s.Status == api.SourceOK {
+			continue
+		}
+		why, since := "", "never answered"
+		if s.Error != nil {
+			why = ": " + output.CleanLine(*s.Error)
+		}
+		if s.FetchedAt != nil {
+			since = "last answered " + view.Age(p.Now.Sub(*s.FetchedAt)) + " ago"
+		}
+		p.line("  %s %s, %s%s %s", p.Style.Warn(p.Style.Fit(output.CleanLine(string(s.Status)), 5)), output.CleanLine(s.ID), since, why, p.ref(s.Ref))
+	}
+}
+
+// more says that rows were left out.
+func (p Page) more(rows, shown int) {
+	if rows > shown {
+		p.line("  %s", p.Style.Dim(fmt.Sprintf("%d more in -o json", rows-shown)))
+	}
+}
+
+// ref is the anchor of a source.
+func (p Page) ref(n int) string { return p.Style.Link(fmt.Sprintf("[%d]", n)) }
+
+// column is change in a column of nine.
+func (p Page) column(pct *float64) string { return p.Style.FitRight(p.change(pct), 9) }
+
+// change is a percent with its sign; a dash where it is not known.
+func (p Page) change(pct *float64) string {
+	if pct == nil {
+		return view.Unknown
+	}
+	told := fmt.Sprintf("%+.2f%%", *pct)
+	switch {
+	case *pct > 0:
+		return p.Style.Good(told)
+	case *pct < 0:
+		return p.Style.Bad(told)
+	}
+	return told
+}
+
+// percent is a share without a sign.
+func percent(pct *float64) string {
+	if pct == nil {
+		return view.Unknown
+	}
+	return fmt.Sprintf("%.1f%%", *pct)
+}
+
+// renderKnown is n, or a dash where it is not renderKnown.
+func renderKnown(n *int) string {
+	if n == nil {
+		return view.Unknown
+	}
+	return fmt.Sprint(*n)
+}
+
+// dollars is an amount of dollars with two decimals, which stand below each other in a column.
+func dollars(n *int64) string {
+	if n == nil {
+		return view.Unknown
+	}
+	value, unit := float64(*n), ""
+	for _, next := range []string{"K", "M", "B", "T"} {
+		if value < 1000 && value > -1000 {
+			break
+		}
+		value, unit = value/1000, next
+	}
+	if unit == "" {
+		return fmt.Sprintf("$%d", *n)
+	}
+	return fmt.Sprintf("$%.2f%s", value, unit)
+}

@@ -1,0 +1,89 @@
+package client
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/diff"
+)
+
+// diffOptions are the flags of diff.
+type diffOptions struct {
+	app            *App
+	pack, path     string
+	fromAt, toward string // as typed; package instant reads them
+}
+
+// newDiff makes the command that compares two minutes.
+func newDiff(a *App) *cobra.Command {
+	o := diffOptions{app: a}
+	c := a.Command(&cobra.Command{
+		Use: "diff [PACK] --from TIME", Short: "Show what changed between two minutes", Args: cobra.MaximumNArgs(1),
+		SuggestFor: []string{"compare", "changes"},
+		Long: "Show what changed between the states of two minutes, or between one and now.\n\nTIME is " + MomentForms +
+			".\nTimes without a zone are local. Each of the two states is one call.",
+		Example: "  ctx diff --from 2h\n  ctx diff --from \"yesterday 14:00\" --to \"yesterday 15:00\" --path top_movers\n" +
+			"  ctx diff --from 1h --jq '.changes[] | select(.row == \"BTC\")'",
+	}, []string{"type", "pack", "from", "ts", "changes"}, func(ctx context.Context, args []string) (err error) {
+		if o.pack, err = a.Pack(args); err != nil {
+			return err
+		}
+		return o.run(ctx)
+	})
+	f := c.Flags()
+	f.StringVar(&o.fromAt, "from", "", "the older minute, as `time` (required)")
+	f.StringVar(&o.toward, "to", "now", "the newer minute, as `time`, or now")
+	f.StringVar(&o.path, "path", "", "only what is at this `path` of the state")
+	return c
+}
+
+// run gets both states and shows what changed.
+func (o diffOptions) run(ctx context.Context) error {
+	if o.fromAt == "" {
+		return Invalid("--from is missing: the older minute").WithHint("ctx diff --from 1h")
+	}
+	client, err := o.app.Client()
+	if err != nil {
+		return err
+	}
+	var meta sdk.Response
+	older, err := o.state(ctx, client, "--from", o.fromAt, &meta)
+	if err != nil {
+		return err
+	}
+	newer, err := o.state(ctx, client, "--to", o.toward, &meta)
+	if err != nil {
+		return err
+	}
+	o.app.Told(&meta)
+	changes, err := diff.States(older.State, newer.State)
+	if err != nil {
+		return err
+	}
+	r := liveReport{Type: "changes", Pack: o.pack, From: older.Freshness.GeneratedAt, TS: newer.Freshness.GeneratedAt, Changes: within(changes, o.path)}
+	doc, err := output.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return o.app.Print(ctx, output.Answer{JSON: doc, Piped: output.JSON, Text: func(w io.Writer, width int, style output.Style) error {
+		return r.write(w, width, style, o.app.Now().Location())
+	}})
+}
+
+// state gets the state of a minute, or the newest one.
+func (o diffOptions) state(ctx context.Context, client *sdk.Client, flag, text string, meta *sdk.Response) (*api.MindResponse, error) {
+	if text == "now" {
+		return client.Fresh(ctx, o.pack, o.app.Call(meta)...)
+	}
+	at, err := ParseMoment(text, o.app.Now())
+	if err != nil {
+		return nil, Invalid("%s: %w", flag, err)
+	}
+	return client.Snapshot(ctx, o.pack, at.Truncate(time.Minute), o.app.Call(meta)...)
+}

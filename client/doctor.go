@@ -1,0 +1,276 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/view"
+)
+
+// Outcomes of a check.
+const (
+	outcomeOK      = "ok"
+	outcomeWarning = "warning"
+	outcomeError   = "error"
+)
+
+// check is what one check found.
+type check struct {
+	Name    string `json:"check"`
+	Outcome string `json:"outcome"`
+	Found   string `json:"found"`
+	Fix     string `json:"fix"` // what to do; empty where nothing is wrong
+}
+
+// doctorOptions are the flags of doctor.
+type doctorOptions struct {
+	app    *App
+	free   bool    // no call that is charged
+	checks []check // so far
+}
+
+// newDoctor makes the command that looks for what is wrong.
+func newDoctor(a *App) *cobra.Command {
+	o := doctorOptions{app: a}
+	c := lenient(&cobra.Command{Use: "doctor", Short: "Check the configuration, the service and the key", Args: cobra.NoArgs,
+		Long: "Check the configuration, the connection, the clock, the key, access to the pack and the age of its state.\n" +
+			"That costs one call; --free leaves it out. Where a wallet or a chain is configured, check them too, what the\n" +
+			"wallet has and may pay, and whether a payment is unfinished. It exits 1 if something is broken.",
+		Example: "  ctx doctor\n  ctx doctor --free -o json",
+	}, func(c *cobra.Command, _ []string) error { return o.run(c.Context()) })
+	SetFields(c, "check", "outcome", "found", "fix")
+	c.Flags().BoolVar(&o.free, "free", false, "make no call that is charged")
+	return c
+}
+
+// add notes an outcome.
+func (o *doctorOptions) add(name, outcome, fix, found string, args ...any) {
+	o.checks = append(o.checks, check{name, outcome, output.CleanLine(fmt.Sprintf(found, args...)), output.CleanLine(fix)})
+}
+
+// run makes the checks in an order in which each may lean on those before, and shows them.
+func (o *doctorOptions) run(ctx context.Context) error {
+	c := o.config()
+	o.terminal()
+	if c != nil {
+		if o.server(ctx, c) {
+			o.service(ctx, c)
+		}
+		o.solvency(ctx, c)
+	}
+	if err := o.print(ctx); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(o.checks, func(c check) bool { return c.Outcome == outcomeError }) {
+		return &Failure{Exit: ExitFailure, Reason: "unwell", Err: errors.New("at least one check failed")}
+	}
+	return nil
+}
+
+// config checks the files. It returns nil where there is no configuration to go on with.
+func (o *doctorOptions) config() *config.Config {
+	c, err := o.app.Config()
+	if err != nil {
+		o.add("configuration", outcomeError, "mend the file (ctx config path) or the variable", "%v", err)
+		return nil
+	}
+	switch _, err := os.Stat(c.File); {
+	case len(c.Unknown) > 0:
+		o.add("configuration", outcomeWarning, "ctx config list names the settings", "%s has unknown settings: %s", c.File, strings.Join(c.Unknown, ", "))
+	case errors.Is(err, fs.ErrNotExist):
+		o.add("configuration", outcomeOK, "", "no file; defaults and environment hold")
+	default:
+		o.add("configuration", outcomeOK, "", "%s, profile %s", c.File, c.Profile())
+	}
+	if _, err := o.app.Shortcuts(); err != nil {
+		o.add("shortcuts", outcomeError, "ctx help shortcuts", "%v", err)
+	}
+	if info, err := os.Stat(c.Dir); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+		o.add("directory", outcomeWarning, "chmod 700 "+c.Dir, "others may write to %s (mode %04o)", c.Dir, info.Mode().Perm())
+	}
+	return c
+}
+
+// terminal tells what the terminal can do.
+func (o *doctorOptions) terminal() {
+	style := o.app.Style(o.app.OutTTY)
+	word := map[bool]string{true: "yes", false: "no"}
+	o.add("terminal", outcomeOK, "", "terminal %s, colour %s, UTF-8 %s, %d columns, TERM %q", word[o.app.OutTTY], word[style.Color], word[!style.ASCII],
+		o.app.Columns(), o.app.Env("TERM"))
+}
+
+// server checks that something answers at the address and that the clocks agree. It reports whether to go on.
+func (o *doctorOptions) server(ctx context.Context, c *config.Config) bool {
+	base := c.Get(config.BaseURL)
+	u, err := url.Parse(base.Text)
+	if err != nil {
+		o.add("address", outcomeError, "ctx config set base_url https://…", "%s is not an address", base.Text)
+		return false
+	}
+	if loopback := isLoopback(u.Hostname()); u.Scheme == "http" && !loopback {
+		o.add("address", outcomeWarning, "use https", "%s (from %s): the key travels unencrypted", base.Text, base.Origin)
+	} else {
+		o.add("address", outcomeOK, "", "%s (from %s)", base.Text, base.Origin)
+	}
+	if !isLoopback(u.Hostname()) {
+		if _, err := net.DefaultResolver.LookupHost(ctx, u.Hostname()); err != nil {
+			o.add("name", outcomeError, "check the address and the network", "%v", err)
+			return false
+		}
+	}
+	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(base.Text), sdk.WithRetries(0), sdk.WithTimeout(min(c.Timeout(), 10*time.Second)),
+		sdk.WithHTTPClient(&http.Client{Transport: o.app.HTTP()}))
+	if err != nil {
+		o.add("server", outcomeError, "ctx config set base_url https://…", "%v", err)
+		return false
+	}
+	began := o.app.Now()
+	var meta sdk.Response
+	_, err = client.Do(ctx, sdk.Request{Path: api.PathReady}, sdk.WithResponse(&meta))
+	took := o.app.Now().Sub(began)
+	if meta.Status == 0 {
+		o.add("server", outcomeError, "start it (contextd demo, contextd serve) or set another address", "%v", err)
+		return false
+	}
+	switch {
+	case meta.RequestID == "":
+		o.add("server", outcomeError, "check the base URL, and whether a proxy stands between", "what answers is no context service (status %d)", meta.Status)
+		return false
+	case err != nil:
+		o.add("server", outcomeWarning, "wait some seconds; then look into the daemon's log", "it answers in %d ms but is not ready (status %d)", took.Milliseconds(), meta.Status)
+	default:
+		o.add("server", outcomeOK, "", "ready, answered in %d ms", took.Milliseconds())
+	}
+	if meta.Demo() {
+		o.add("data", outcomeWarning, "contextd serve takes real sources", "demo data: recorded, synthetic values")
+	}
+	o.clock(meta.Header, began.Add(took/2))
+	return true
+}
+
+// clock compares the clock here with the server's, which tells whole seconds.
+func (o *doctorOptions) clock(h http.Header, now time.Time) {
+	date, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		return
+	}
+	const tolerated = 30 * time.Second
+	if skew := now.Sub(date.Add(500 * time.Millisecond)); skew.Abs() > tolerated {
+		o.add("clock", outcomeWarning, "set the clock; payments have deadlines", "this machine is %s off the server", skew.Round(time.Second))
+		return
+	}
+	o.add("clock", outcomeOK, "", "agrees with the server's")
+}
+
+// isLoopback reports whether host is this machine.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// service checks the key, the pack and the age of the state.
+func (o *doctorOptions) service(ctx context.Context, c *config.Config) {
+	if o.app.Pays() {
+		o.add("key", outcomeOK, "", "none is sent: calls are paid for one by one (from %s)", c.Get(config.Pay).Origin)
+		return
+	}
+	key, origin, err := o.app.Key()
+	switch {
+	case err != nil:
+		o.add("key", outcomeError, "chmod 600 the file, or name another", "%v", err)
+		return
+	case key.IsZero():
+		o.add("key", outcomeError, "export CTX_API_KEY=cv_…, or ctx profile add NAME --api-key-file FILE", "there is none")
+		return
+	case !key.Valid():
+		o.add("key", outcomeError, "copy it again, whole", "what %s holds is not a key", origin)
+		return
+	}
+	client, err := o.app.Client()
+	if err != nil {
+		o.add("key", outcomeError, "ctx config list --show-origin", "%v", err)
+		return
+	}
+	pack := c.Get(config.Pack).Text
+	// An anchor that no pack has is refused last of all, after the key and the pack, and costs nothing.
+	const noAnchor = 1_000_000
+	_, err = client.Cite(ctx, pack, noAnchor)
+	switch e := api.AsError(err); {
+	case errors.Is(err, sdk.ErrCitationNotFound):
+		o.add("key", outcomeOK, "", "%s (from %s) is valid and opens pack %s", key, origin, pack)
+	case e.Status == http.StatusUnauthorized:
+		o.add("key", outcomeError, "use another key", "%s (from %s): %v", key, origin, err)
+		return
+	case err != nil:
+		o.add("pack", outcomeError, e.Hint, "%s with %s: %v", pack, key, err)
+		return
+	}
+	if !o.free {
+		o.freshness(ctx, client, pack)
+	}
+}
+
+// freshness checks the age of the state. It is one call.
+func (o *doctorOptions) freshness(ctx context.Context, client *sdk.Client, pack string) {
+	fresh, err := client.Fresh(ctx, pack)
+	if err != nil {
+		o.add("freshness", outcomeError, api.AsError(err).Hint, "%v", err)
+		return
+	}
+	age := view.Age(time.Duration(fresh.Freshness.AgeSeconds) * time.Second)
+	if fresh.Freshness.Stale() {
+		o.add("freshness", outcomeWarning, "the daemon's refresh lags; look into its log", "the state of %s is %s old", pack, age)
+		return
+	}
+	o.add("freshness", outcomeOK, "", "the state of %s is %s old", pack, age)
+}
+
+// print shows what was found. Where the configuration is broken the flags cannot be trusted, and it shows text.
+func (o *doctorOptions) print(ctx context.Context) error {
+	doc, err := output.Marshal(o.checks)
+	if err != nil {
+		return err
+	}
+	rows := &output.Rows{Columns: []string{"outcome", "check", "found", "fix"}, Wide: 2}
+	for _, c := range o.checks {
+		rows.Rows = append(rows.Rows, []string{c.Outcome, c.Name, c.Found, c.Fix})
+	}
+	answer := output.Answer{JSON: doc, Rows: rows, Piped: output.Text, Text: o.text}
+	p, err := o.app.Printer()
+	if err != nil {
+		return o.text(o.app.Out, o.app.Columns(), o.app.Style(o.app.OutTTY))
+	}
+	return p.Print(ctx, answer)
+}
+
+// text writes a line for each check, and one for its fix.
+func (o *doctorOptions) text(w io.Writer, _ int, style output.Style) error {
+	paint := map[string]func(string) string{outcomeOK: style.Good, outcomeWarning: style.Warn, outcomeError: style.Bad}
+	for _, c := range o.checks {
+		fix := ""
+		if c.Fix != "" {
+			fix = "\n    fix: " + c.Fix
+		}
+		if _, err := fmt.Fprintf(w, "%s %s: %s%s\n", paint[c.Outcome](style.Mark(c.Outcome)), c.Name, c.Found, fix); err != nil {
+			return err
+		}
+	}
+	return nil
+}

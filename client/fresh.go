@@ -1,0 +1,154 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/view"
+)
+
+// dataCommands are the commands of this package.
+func dataCommands(a *App) []*cobra.Command {
+	return []*cobra.Command{newFresh(a), newBrief(a), newSearch(a), newSnapshot(a), newCite(a), newAPI(a)}
+}
+
+// packs completes the name of a pack. It never asks the service: that would cost.
+func packs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []string{api.PackCrypto}, cobra.ShellCompDirectiveNoFileComp
+}
+
+// mindFields are the fields of an answer of fresh and snapshot. The members of the state are fields too.
+func mindFields() []string {
+	return []string{"state", "brief", "briefAt", "citations", "freshness", "attestation", "top_movers", "protocol_tvl",
+		"trending_pools", "sentiment", "narratives", "flags", "source_status", OpenFields}
+}
+
+// freshOptions are the flags of fresh.
+type freshOptions struct {
+	app    *App
+	pack   string
+	path   string        // of the part to show; empty means all
+	maxAge time.Duration // an older state is a failure; 0 means that none is
+	watch  time.Duration // from one call to the next; 0 means one call
+}
+
+// newFresh makes the command that shows the newest state.
+func newFresh(a *App) *cobra.Command {
+	o := freshOptions{app: a}
+	c := a.Command(&cobra.Command{
+		Use: "fresh [PACK]", Short: "Show the newest state of a pack", Args: cobra.MaximumNArgs(1), ValidArgsFunction: packs,
+		SuggestFor: []string{"get", "show", "state"},
+		Long: "Show the newest state of a pack: an overview on a terminal, the JSON of the service elsewhere.\n\n" +
+			"--path picks a part of the state and writes text as it is. Fields of --json are the members of the\n" +
+			"answer and those of the state. Each call costs one credit, so each round of --watch does.",
+		Example: "  ctx fresh\n  ctx fresh crypto --path top_movers.0.symbol\n  ctx fresh --json flags --jq '.flags[].message'\n" +
+			"  ctx fresh --max-age 5m || echo stale\n  ctx fresh --watch 5m -o ndjson",
+	}, mindFields(), func(ctx context.Context, args []string) (err error) {
+		if o.pack, err = a.Pack(args); err != nil {
+			return err
+		}
+		return o.run(ctx)
+	})
+	f := c.Flags()
+	f.StringVar(&o.path, "path", "", "show only what is at this `path` of the state, such as top_movers.0.symbol")
+	f.DurationVar(&o.maxAge, "max-age", 0, "exit 10 if the state is older than this `age`")
+	f.DurationVar(&o.watch, "watch", 0, "ask again every so `often` and show each new state")
+	return c
+}
+
+// run shows the state once, or again and again.
+func (o freshOptions) run(ctx context.Context) error {
+	if o.watch == 0 {
+		_, err := o.once(ctx, time.Time{})
+		return err
+	}
+	if o.watch < time.Second { // each round costs a credit
+		return Invalid("--watch is %s, must be 1s or more", o.watch)
+	}
+	tick := time.NewTicker(o.watch)
+	defer tick.Stop()
+	for last := (time.Time{}); ; {
+		at, err := o.once(ctx, last)
+		shown := !last.IsZero()
+		switch {
+		case ctx.Err() != nil && shown:
+			return nil // Ctrl-C is how one ends it
+		case err != nil && (!shown || !passing(err)):
+			return err
+		case err != nil:
+			o.app.Note("%v; asking again in %s", err, o.watch)
+		default:
+			last = at
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// passing reports whether err may be gone in the next round.
+func passing(err error) bool {
+	f := Judge(err)
+	return f != nil && f.Exit == ExitUnavailable
+}
+
+// once asks for the state and shows it unless it is the one of last. It returns when the state was made.
+func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, error) {
+	client, err := o.app.Client()
+	if err != nil {
+		return last, err
+	}
+	var meta sdk.Response
+	mind, err := client.Fresh(ctx, o.pack, o.app.Call(&meta)...)
+	if err != nil {
+		return last, err
+	}
+	made := mind.Freshness.GeneratedAt
+	if !last.IsZero() && made.Equal(last) {
+		return last, nil
+	}
+	o.app.Told(&meta)
+	answer, err := o.answer(mind, meta.Body)
+	if err != nil {
+		return last, err
+	}
+	if err := o.app.Print(ctx, answer); err != nil {
+		return last, err
+	}
+	if age := time.Duration(mind.Freshness.AgeSeconds) * time.Second; o.maxAge > 0 && age > o.maxAge {
+		return made, (&Failure{Exit: ExitStale, Reason: "stale", Err: errors.New("the state of " + o.pack + " is " + view.Age(age) +
+			" old, older than " + o.maxAge.String())}).WithHint("ctx doctor")
+	}
+	return made, nil
+}
+
+// answer is what there is to show: the whole answer, or what is at the path.
+func (o freshOptions) answer(mind *api.MindResponse, body []byte) (output.Answer, error) {
+	if o.path != "" {
+		return at(mind.State, o.path, o.app.Now())
+	}
+	return mindAnswer(mind, body, func(p Page) error { return p.State(o.pack, mind) }, o.app.Now())
+}
+
+// mindAnswer is an answer of fresh or snapshot; draw draws it for people.
+func mindAnswer(mind *api.MindResponse, body []byte, draw func(Page) error, now time.Time) (output.Answer, error) {
+	flat, err := flatten(body, mind.State)
+	if err != nil {
+		return output.Answer{}, err
+	}
+	return output.Answer{JSON: body, Flat: flat, Piped: output.JSON, Text: func(w io.Writer, width int, style output.Style) error {
+		return draw(Page{W: w, Width: width, Style: style, Now: now})
+	}}, nil
+}

@@ -1,0 +1,357 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// keyOptions are the flags of the commands on keys.
+type keyOptions struct {
+	app     *App
+	consent string
+	save    bool
+	out     string
+	revoked bool
+	dryRun  bool
+	grace   time.Duration
+}
+
+// rowFields are the members of a listed key.
+func rowFields() []string {
+	return []string{"keyId", "name", "tier", "createdAt", "lastUsedAt", "revokedAt", "traceConsent"}
+}
+
+// newKeys makes the group of commands on keys.
+func newKeys(a *App) *cobra.Command {
+	o := &keyOptions{app: a}
+	create := a.Command(&cobra.Command{Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
+		Long: "Create a key for an agent or a machine, of your tier. It is shown once: on standard output, or only to a file (--out),\n" +
+			"or only to where the secrets of the profile are kept (--save).",
+		Example: "  ctx keys create my-agent --out my-agent.key\n  ctx keys create laptop --save\n  ctx keys create ci --consent none"},
+		[]string{"key", "keyId", "name", "tier", "createdAt"}, func(ctx context.Context, args []string) error { return o.create(ctx, args[0]) })
+	o.bindCreate(create)
+	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List your keys, newest first"}, rowFields(), o.list)
+	list.Flags().BoolVar(&o.revoked, "revoked", false, "also those that were revoked")
+	view := a.Command(&cobra.Command{Use: "view KEYID", Short: "Show a key and the credits on it", Args: cobra.ExactArgs(1), ValidArgsFunction: o.complete},
+		append(rowFields(), "credits"), o.view)
+	revoke := a.Command(&cobra.Command{Use: "revoke KEYID...", Short: "Revoke keys, at once and for good", Args: cobra.MinimumNArgs(1),
+		SuggestFor: []string{"rm", "delete", "remove"}, ValidArgsFunction: o.complete,
+		Example: "  ctx keys revoke cv_test_ab12cd34\n  ctx keys revoke cv_test_ab12cd34 --yes --jq '.[].strandedCredits'"},
+		[]string{"keyId", "ok", "revokedAt", "strandedCredits"}, o.revoke)
+	revoke.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would be revoked")
+	use := a.Command(&cobra.Command{Use: "use KEYID --api-key-file FILE", Short: "Make a key that you have the one that the profile uses", Args: cobra.ExactArgs(1),
+		Example: "  ctx keys use cv_test_ab12cd34 --api-key-file - < my-agent.key"}, nil, o.use)
+	rotate := a.Command(&cobra.Command{Use: "rotate NAME", Short: "Create a new key of a name, then revoke the old one", Args: cobra.ExactArgs(1),
+		Long: "Create a key with the name and consent of the one there is, and revoke that afterwards. With --grace both work for a while,\n" +
+			"so that who uses the old one can change. Where the profile uses the old key, it uses the new one from then on.",
+		Example: "  ctx keys rotate my-agent --out my-agent.key\n  ctx keys rotate laptop --save --grace 10m"},
+		[]string{"key", "keyId", "name", "tier", "createdAt"}, o.rotate)
+	o.bindCreate(rotate)
+	rotate.Flags().DurationVar(&o.grace, "grace", 0, "let the old key work for so `long` (10m)")
+	return a.Group(&cobra.Command{Use: "keys", Short: "Create, list, revoke and rotate your API keys", Example: "  ctx keys create my-agent --save\n  ctx keys list"},
+		create, list, view, revoke, use, rotate)
+}
+
+// bindCreate adds the flags of commands that create a key.
+func (o *keyOptions) bindCreate(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&o.consent, "consent", "", "what may be kept of its calls: full, aggregated (the default) or none")
+	f.BoolVar(&o.save, "save", false, "keep it as the key of the profile and do not print it")
+	f.StringVar(&o.out, "out", "", "write it to this new `file`, for you alone, and do not print it")
+	c.MarkFlagsMutuallyExclusive("save", "out")
+}
+
+// complete offers ids of active keys.
+func (o *keyOptions) complete(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(c.Context(), time.Second)
+	defer cancel()
+	console, err := o.app.Console(true)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	rows, _ := console.Keys(ctx) // what cannot be asked now is not offered
+	var ids []string
+	for _, r := range rows {
+		if r.RevokedAt == nil {
+			ids = append(ids, r.KeyID+"\t"+output.CleanLine(r.Name))
+		}
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}
+
+// create makes a key.
+func (o *keyOptions) create(ctx context.Context, name string) error {
+	file, err := o.openOut()
+	if err != nil {
+		return err
+	}
+	issued, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.IssuedKey, error) {
+		return c.CreateKey(ctx, name, api.TraceConsent(o.consent), opts...)
+	})
+	if err != nil {
+		return o.drop(file, err)
+	}
+	return o.hand(ctx, file, issued)
+}
+
+// openOut makes the file of --out before there is a key that would be lost without it. It is nil if none was asked for.
+func (o *keyOptions) openOut() (*os.File, error) {
+	if o.out == "" {
+		return nil, nil
+	}
+	file, err := os.OpenFile(o.out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, Invalid("make the file for the key: %w", err)
+	}
+	return file, nil
+}
+
+// drop removes the file that was made for a key that did not come, and returns why it did not.
+func (o *keyOptions) drop(file *os.File, why error) error {
+	if file != nil {
+		_ = file.Close()
+		_ = os.Remove(o.out) // it is empty
+	}
+	return why
+}
+
+// hand gives a new key to whom it was asked for: the file, the secret store, or standard output. Where it cannot be given so, it is
+// printed: else it would be lost.
+func (o *keyOptions) hand(ctx context.Context, file *os.File, k *api.IssuedKey) error {
+	shown := *k
+	var err error
+	where := ""
+	switch {
+	case file != nil:
+		where = o.out
+		if _, err = file.WriteString(k.Key + "\n"); err == nil {
+			err = file.Sync()
+		}
+		if closed := file.Close(); err == nil {
+			err = closed
+		}
+	case o.save:
+		where, err = o.app.Keep(func(c *config.Credential) { c.Key = sdk.NewKey(k.Key) })
+	}
+	if where != "" && err == nil {
+		shown.Key = ""
+		o.app.Note("key %s for %q is in %s, which only you can read", k.KeyID, k.Name, where)
+	} else {
+		o.app.Note("key %s for %q; it is shown this once", k.KeyID, k.Name)
+	}
+	rows := &output.Rows{Columns: []string{"key"}, Rows: [][]string{{shown.Key}}}
+	if shown.Key == "" {
+		rows = &output.Rows{Columns: []string{"key id"}, Rows: [][]string{{k.KeyID}}}
+	}
+	if shownErr := show(ctx, o.app, shown, rows); shownErr != nil {
+		return shownErr
+	}
+	return err
+}
+
+// rows asks for the keys.
+func (o *keyOptions) rows(ctx context.Context) ([]api.APIKeyRow, error) {
+	return call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) ([]api.APIKeyRow, error) { return c.Keys(ctx, opts...) })
+}
+
+// list shows the keys.
+func (o *keyOptions) list(ctx context.Context, _ []string) error {
+	rows, err := o.rows(ctx)
+	if err != nil {
+		return err
+	}
+	rows = slices.DeleteFunc(rows, func(r api.APIKeyRow) bool { return r.RevokedAt != nil && !o.revoked })
+	table := &output.Rows{Columns: []string{"key id", "name", "tier", "created", "last used", "state"}, Wide: 1, Empty: "no key; ctx keys create NAME makes one"}
+	for _, r := range rows {
+		table.Rows = append(table.Rows, o.cells(r))
+	}
+	return show(ctx, o.app, rows, table)
+}
+
+// cells are a key as a row.
+func (o *keyOptions) cells(r api.APIKeyRow) []string {
+	state := "active"
+	if r.RevokedAt != nil {
+		state = "revoked " + o.date(r.RevokedAt)
+	}
+	return []string{r.KeyID, r.Name, string(r.Tier), o.date(&r.CreatedAt), o.used(r), state}
+}
+
+// date is a time for people.
+func (o *keyOptions) date(t *time.Time) string {
+	return t.In(o.app.Now().Location()).Format(time.DateTime)
+}
+
+// used says when a key was last used.
+func (o *keyOptions) used(r api.APIKeyRow) string {
+	if r.LastUsedAt == nil {
+		return "never"
+	}
+	return o.date(r.LastUsedAt)
+}
+
+// find is the key with the given id.
+func (o *keyOptions) find(rows []api.APIKeyRow, id string) (api.APIKeyRow, error) {
+	for _, r := range rows {
+		if r.KeyID == id {
+			return r, nil
+		}
+	}
+	return api.APIKeyRow{}, &Failure{Exit: ExitNotFound, Reason: string(api.ReasonKeyNotFound), Err: fmt.Errorf("you have no key %q", id), Hint: "ctx keys list"}
+}
+
+// view shows one key.
+func (o *keyOptions) view(ctx context.Context, args []string) error {
+	rows, err := o.rows(ctx)
+	if err != nil {
+		return err
+	}
+	row, err := o.find(rows, args[0])
+	if err != nil {
+		return err
+	}
+	balance, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
+		return c.Balance(ctx, row.KeyID, opts...)
+	})
+	if err != nil {
+		return err
+	}
+	return show(ctx, o.app, struct {
+		api.APIKeyRow
+		Credits int64 `json:"credits"`
+	}{row, balance.Balance}, nil)
+}
+
+// revoked is the answer for one key.
+type revoked struct {
+	KeyID string `json:"keyId"`
+	api.RevokeResponse
+}
+
+// revoke ends keys.
+func (o *keyOptions) revoke(ctx context.Context, args []string) error {
+	rows, err := o.rows(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, id := range args { // all are there before the first is revoked
+		row, err := o.find(rows, id)
+		if err != nil {
+			return err
+		}
+		names = append(names, fmt.Sprintf("%s (%s, last used %s)", row.KeyID, row.Name, o.used(row)))
+	}
+	question := "revoke " + strings.Join(names, ", ")
+	if o.dryRun {
+		o.app.Note("would %s", question)
+		return nil
+	}
+	if err := o.app.Confirm(ctx, question); err != nil {
+		return err
+	}
+	var done []revoked
+	table := &output.Rows{Columns: []string{"key id", "revoked", "stranded credits"}}
+	for _, id := range args {
+		r, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.RevokeResponse, error) {
+			return c.RevokeKey(ctx, id, opts...)
+		})
+		if err != nil {
+			return err
+		}
+		done = append(done, revoked{id, *r})
+		table.Rows = append(table.Rows, []string{id, o.date(&r.RevokedAt), fmt.Sprint(r.StrandedCredits)})
+	}
+	return show(ctx, o.app, done, table)
+}
+
+// use keeps a key that the user has as that of the profile.
+func (o *keyOptions) use(_ context.Context, args []string) error {
+	c, err := o.app.Config()
+	if err != nil {
+		return err
+	}
+	file := c.Get(config.APIKeyFile)
+	if file.Text == "" {
+		return Invalid("the service has only the hash of a key, so you have to give it").WithHint("add --api-key-file FILE, or - for standard input")
+	}
+	key, err := config.ReadKey(file.Text, o.app.In)
+	if err != nil {
+		return Invalid("%w", err)
+	}
+	if key.KeyID() != args[0] {
+		return Invalid("the key in %s is %s, not %s", file.Text, key.KeyID(), args[0])
+	}
+	where, err := o.app.Keep(func(c *config.Credential) { c.Key = key })
+	if err == nil {
+		o.app.Note("profile %s uses key %s, which is in %s", c.Profile(), key.KeyID(), where)
+	}
+	return err
+}
+
+// rotate replaces a key.
+func (o *keyOptions) rotate(ctx context.Context, args []string) error {
+	old, err := o.named(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	if o.consent == "" {
+		o.consent = string(old.TraceConsent)
+	}
+	kept, err := o.app.Stored()
+	if err != nil {
+		return err
+	}
+	o.save = o.save || o.out == "" && kept.Key.KeyID() == old.KeyID
+	if err := o.create(ctx, old.Name); err != nil {
+		return err
+	}
+	if err := o.retire(ctx, old.KeyID); err != nil {
+		o.app.Note("the old key still works; to end it: ctx keys revoke %s", old.KeyID)
+		return err
+	}
+	return nil
+}
+
+// retire revokes a key when its time is over.
+func (o *keyOptions) retire(ctx context.Context, id string) error {
+	if o.grace > 0 {
+		o.app.Note("both keys work for %s; %s is revoked then", o.grace, id)
+		select {
+		case <-time.After(o.grace):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	done, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.RevokeResponse, error) {
+		return c.RevokeKey(ctx, id, opts...)
+	})
+	if err == nil {
+		o.app.Note("key %s is revoked; %d credits are left on its record", id, done.StrandedCredits)
+	}
+	return err
+}
+
+// named is the one active key with a name, or an id.
+func (o *keyOptions) named(ctx context.Context, name string) (api.APIKeyRow, error) {
+	rows, err := o.rows(ctx)
+	if err != nil {
+		return api.APIKeyRow{}, err
+	}
+	rows = slices.DeleteFunc(rows, func(r api.APIKeyRow) bool { return r.RevokedAt != nil || r.Name != name && r.KeyID != name })
+	if len(rows) != 1 {
+		return api.APIKeyRow{}, Invalid("you have %d active keys called %q, not one", len(rows), name).WithHint("ctx keys list, and name it by its id")
+	}
+	return rows[0], nil
+}

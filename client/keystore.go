@@ -1,0 +1,234 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk/wallet"
+)
+
+// fileFields are the members of a fileRow.
+func fileFields() []string { return []string{"name", "address", "path"} }
+
+// fileTable is a wallet as a table.
+func fileTable(f wallet.File) *output.Rows {
+	return &output.Rows{Columns: []string{"name", "address", "file"}, Wide: 2, Rows: [][]string{{filepath.Base(f.Path), f.Address, f.Path}}}
+}
+
+// newUse makes the command that chooses the wallet of a profile.
+func newUse(a *App) *cobra.Command {
+	o := &walletOptions{app: a}
+	return a.Command(&cobra.Command{Use: "use NAME", Short: "Pay and sign in with this wallet from now on, in the profile in use", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: o.names, SuggestFor: []string{"switch"}, Example: "  ctx wallet use agent\n  ctx wallet use ./keys/agent -p prod"}, fileFields(), o.use)
+}
+
+// use writes the wallet into the configuration.
+func (o *walletOptions) use(ctx context.Context, args []string) error {
+	file, err := o.app.FindWallet(args[0])
+	if err != nil {
+		return err
+	}
+	c, err := o.app.Config()
+	if err != nil {
+		return err
+	}
+	name := args[0]
+	if filepath.Base(name) != name || fileExists(name) { // a path, which is to hold wherever ctx is called
+		if name, err = filepath.Abs(file.Path); err != nil {
+			return Invalid("%w", err)
+		}
+	}
+	if err := o.app.SetHere(config.Wallet, name); err != nil {
+		return err
+	}
+	o.app.Note("%s is the wallet of profile %s", file.Path, c.Profile())
+	if env := o.app.OpenKey(); env != "" {
+		o.app.Note("%s is set and wins over it", env)
+	}
+	if now, ok := strings.CutPrefix(c.Get(config.Wallet).Origin, "environment "); ok {
+		o.app.Note("%s is set and wins over it", now)
+	}
+	return purseShow(ctx, o.app, purseRowOf(file), fileTable(file))
+}
+
+// fileExists reports whether there is a file of that name here.
+func fileExists(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// exportOptions are the flags of export.
+type exportOptions struct {
+	walletOptions
+	out        string
+	privateKey bool
+}
+
+// newExport makes the command that hands a wallet out.
+func newExport(a *App) *cobra.Command {
+	o := &exportOptions{walletOptions: walletOptions{app: a}}
+	c := a.Command(&cobra.Command{Use: "export [NAME]", Short: "Hand out a wallet: its keystore file, or with --private-key the key itself", Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: o.names,
+		Long: "Hand out a wallet, the configured one without NAME. What is handed out is the keystore file, which is of use only with the\n" +
+			"passphrase; every other wallet program reads it. With --private-key it is the key itself: whoever sees it has all that the\n" +
+			"wallet has. Then you are asked first, unless it goes into a file.",
+		Example: "  ctx wallet export agent --out agent.json\n  ctx wallet export agent --private-key --out agent.key"}, nil, o.run)
+	o.bindPassphrase(c)
+	c.Flags().StringVar(&o.out, "out", "", "write to this new `file`, for you alone")
+	c.Flags().BoolVar(&o.privateKey, "private-key", false, "hand out the key itself, unencrypted")
+	return c
+}
+
+// run hands a wallet out.
+func (o *exportOptions) run(ctx context.Context, args []string) error {
+	name := purseFirst(args)
+	if name == "" {
+		c, err := o.app.Config()
+		if err != nil {
+			return err
+		}
+		if name = c.Get(config.Wallet).Text; name == "" {
+			return Invalid("no wallet is configured").WithHint("ctx wallet export NAME; ctx wallet list")
+		}
+	}
+	file, err := o.app.FindWallet(name)
+	if err != nil {
+		return err
+	}
+	text, err := file.Text()
+	if o.privateKey && err == nil {
+		text, err = o.reveal(ctx, file)
+	}
+	if err != nil {
+		return err
+	}
+	if o.out == "" {
+		_, err = o.app.Out.Write(text)
+		return err
+	}
+	if err := writeNew(o.out, text); err != nil {
+		return Invalid("export wallet: %w", err)
+	}
+	o.app.Note("%s is in %s", file.Address, o.out)
+	return nil
+}
+
+// reveal is the key of a wallet, after the user has agreed to it being shown.
+func (o *exportOptions) reveal(ctx context.Context, file wallet.File) ([]byte, error) {
+	if o.out == "" {
+		if err := o.app.Confirm(ctx, "show the private key of "+file.Address+", unencrypted, to whoever reads this output"); err != nil {
+			return nil, err
+		}
+	}
+	key, err := o.app.OpenFile(ctx, file, o.passwordFile)
+	if err != nil {
+		return nil, err
+	}
+	return []byte(key.Reveal() + "\n"), nil
+}
+
+// writeNew writes a file that is not there yet, for the user alone.
+func writeNew(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+// passwdOptions are the flags of passwd.
+type passwdOptions struct {
+	walletOptions
+	newFile string
+}
+
+// newPasswd makes the command that changes a passphrase.
+func newPasswd(a *App) *cobra.Command {
+	o := &passwdOptions{walletOptions: walletOptions{app: a}}
+	c := a.Command(&cobra.Command{Use: "passwd NAME", Short: "Change the passphrase of a wallet", Args: cobra.ExactArgs(1), ValidArgsFunction: o.names,
+		Long: "Change the passphrase of a wallet. The key stays the same, and so do copies of the file with the old passphrase. Whatever fails, the\n" +
+			"file is as it was: the new one takes its place when it is whole and was opened once.",
+		Example: "  ctx wallet passwd agent\n  ctx wallet passwd agent --password-file old.txt --new-password-file new.txt"}, fileFields(), o.run)
+	o.bindPassphrase(c)
+	c.Flags().StringVar(&o.newFile, "new-password-file", "", "read the new passphrase from this `file`, - for standard input; else you are asked for it twice")
+	return c
+}
+
+// run changes a passphrase.
+func (o *passwdOptions) run(ctx context.Context, args []string) error {
+	if o.passwordFile == "-" && o.newFile == "-" {
+		return Invalid("only one of the two passphrases can come from standard input")
+	}
+	file, err := o.app.FindWallet(args[0])
+	if err != nil {
+		return err
+	}
+	from, err := o.app.Passphrase(ctx, file, o.passwordFile)
+	if err != nil {
+		return err
+	}
+	to, err := o.app.OtherPassphrase(ctx, o.newFile, "add --new-password-file FILE")
+	if err != nil {
+		return err
+	}
+	o.app.Note("encrypting the key anew, which takes a few seconds")
+	if err := file.ChangePassphrase(from, to); err != nil {
+		return Invalid("%w", err)
+	}
+	o.app.Note("the passphrase of %s is changed", file.Path)
+	return purseShow(ctx, o.app, purseRowOf(file), fileTable(file))
+}
+
+// newDelete makes the command that removes a wallet.
+func newDelete(a *App) *cobra.Command {
+	o := &walletOptions{app: a}
+	c := a.Command(&cobra.Command{Use: "delete NAME", Aliases: []string{"rm"}, Short: "Delete a wallet for good", Args: cobra.ExactArgs(1), ValidArgsFunction: o.names,
+		SuggestFor: []string{"remove"}, Long: "Delete a wallet for good. Without a copy of the file, what the wallet has is lost. A wallet with payments that have not come to\n" +
+			"an end is not deleted.", Example: "  ctx wallet export agent --out agent.json && ctx wallet delete agent"}, fileFields(), o.remove)
+	o.bindPassphrase(c)
+	return c
+}
+
+// remove deletes a wallet.
+func (o *walletOptions) remove(ctx context.Context, args []string) error {
+	file, err := o.app.FindWallet(args[0])
+	if err != nil {
+		return err
+	}
+	if file.Address == "" { // it has to be known for the journal
+		key, err := o.app.OpenFile(ctx, file, o.passwordFile)
+		if err != nil {
+			return err
+		}
+		file.Address = key.Address()
+	}
+	if err := o.app.Confirm(ctx, fmt.Sprintf("delete %s, the wallet %s, for good", file.Path, file.Address)); err != nil {
+		return err
+	}
+	err = file.Delete(ctx, o.app.DataDir())
+	if errors.Is(err, wallet.ErrUnfinished) {
+		return Invalid("%w", err).WithHint("ctx pay resume")
+	}
+	if err != nil {
+		return err
+	}
+	o.app.Note("%s is deleted", file.Path)
+	if c, err := o.app.Config(); err == nil {
+		if now := c.Get(config.Wallet); now.Text == args[0] || now.Text == file.Path {
+			o.app.Note("it is still the wallet of the configuration (%s): ctx wallet use another, or ctx config unset wallet", now.Origin)
+		}
+	}
+	return purseShow(ctx, o.app, purseRowOf(file), fileTable(file))
+}

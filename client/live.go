@@ -1,0 +1,92 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk/diff"
+)
+
+// liveCommands are the commands of this package.
+func liveCommands(a *App) []*cobra.Command {
+	return []*cobra.Command{newTail(a), newDiff(a)}
+}
+
+// liveReport is what changed between two states, as programs read it.
+type liveReport struct {
+	Type    string        `json:"type"` // changes
+	Pack    string        `json:"pack"`
+	From    time.Time     `json:"from"` // of the older state
+	TS      time.Time     `json:"ts"`   // of the newer state
+	Changes []diff.Change `json:"changes"`
+}
+
+// within are the changes at a path of the state or below it; all for "". Both top_movers[0] and top_movers.0 name an element.
+func within(changes []diff.Change, path string) []diff.Change {
+	path = plain(path)
+	kept := make([]diff.Change, 0, len(changes))
+	for _, c := range changes {
+		if at := plain(c.Path); path == "" || at == path || strings.HasPrefix(at, path+".") || strings.HasPrefix(path, at+".") {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// plain is a path with dots alone.
+func plain(path string) string {
+	return strings.Trim(strings.NewReplacer("[", ".", "]", "").Replace(path), ".")
+}
+
+// write writes the changes for people, a line each.
+func (r liveReport) write(w io.Writer, width int, style output.Style, zone *time.Location) error {
+	head := fmt.Sprintf("%s  %s  %s", r.TS.In(zone).Format(time.TimeOnly), r.Pack, counted(len(r.Changes)))
+	if _, err := fmt.Fprintln(w, style.Bold(head)); err != nil {
+		return err
+	}
+	for _, c := range r.Changes {
+		if _, err := fmt.Fprintln(w, style.Cut("  "+line(c, style), width)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counted says how many changes there are.
+func counted(n int) string {
+	switch n {
+	case 0:
+		return "no change"
+	case 1:
+		return "1 change"
+	}
+	return fmt.Sprintf("%d changes", n)
+}
+
+// line is a change for people.
+func line(c diff.Change, style output.Style) string {
+	where := output.CleanLine(c.Path)
+	if c.Row != "" {
+		where = output.CleanLine(c.Row) + "  " + style.Dim(where)
+	}
+	arrow := "→"
+	if style.ASCII {
+		arrow = "->"
+	}
+	switch {
+	case c.Old == nil:
+		return style.Good("+ ") + where + "  " + value(c.New)
+	case c.New == nil:
+		return style.Bad("- ") + where + "  " + value(c.Old)
+	}
+	return "  " + where + "  " + value(c.Old) + " " + arrow + " " + style.Bold(value(c.New))
+}
+
+// value is a JSON text as one line for people.
+func value(text json.RawMessage) string { return output.CleanLine(output.Scalar(text)) }

@@ -1,0 +1,141 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// MCPCommands are the commands of this package.
+func MCPCommands(a *App) []*cobra.Command {
+	return []*cobra.Command{a.Group(&cobra.Command{
+		Use: "mcp", Short: "Connect agents by the Model Context Protocol",
+		Example: "  ctx mcp config --client claude              what to put into Claude's settings\n" +
+			"  ctx mcp tools                               what an agent gets to see\n" +
+			"  ctx mcp call search q=bitcoin k=3           call a tool as an agent does",
+	}, newStdio(a), newTools(a), newCall(a), mcpNewConfig(a))}
+}
+
+// newTools makes the command that lists the tools.
+func newTools(a *App) *cobra.Command {
+	return a.Command(&cobra.Command{Use: "tools", Aliases: []string{"list", "ls"}, Short: "List the tools that agents get to see",
+		Example: "  ctx mcp tools\n  ctx mcp tools --jq '.[].name'"},
+		[]string{"name", "title", "description", "inputSchema", "outputSchema", "annotations"}, func(ctx context.Context, _ []string) error {
+			return showTools(ctx, a)
+		})
+}
+
+// showTools lists the tools.
+func showTools(ctx context.Context, a *App) error {
+	e, err := newEndpoint(a, "")
+	if err != nil {
+		return err
+	}
+	raw, err := e.ask(ctx, "tools/list", struct{}{})
+	if err != nil {
+		return err
+	}
+	var result struct{ Tools []json.RawMessage }
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return fmt.Errorf("read tools: %w", err)
+	}
+	table := &output.Rows{Columns: []string{"name", "description"}, Wide: 1}
+	for _, text := range result.Tools {
+		var t struct{ Name, Description string }
+		if err := json.Unmarshal(text, &t); err != nil {
+			return fmt.Errorf("read tool: %w", err)
+		}
+		table.Rows = append(table.Rows, []string{t.Name, t.Description})
+	}
+	doc, err := output.Marshal(result.Tools)
+	if err != nil {
+		return err
+	}
+	return a.Print(ctx, output.Answer{JSON: doc, Rows: table})
+}
+
+// newCall makes the command that calls a tool.
+func newCall(a *App) *cobra.Command {
+	return a.Command(&cobra.Command{
+		Use: "call TOOL [NAME=VALUE...]", Short: "Call a tool as an agent does", Args: cobra.MinimumNArgs(1),
+		Long: "Call a tool as an agent does. On a terminal it shows the text that a model gets to read, elsewhere the structured content.\n" +
+			"search is short for context.search. A call costs what the same call costs over HTTP; with --pay it is paid from the wallet.",
+		Example: "  ctx mcp call brief\n  ctx mcp call search q=bitcoin k=3 --jq '.matches[].path'\n  ctx mcp call cite ref=3 --pay",
+	}, []string{OpenFields}, func(ctx context.Context, args []string) error {
+		arguments := map[string]string{}
+		for _, arg := range args[1:] {
+			name, value, ok := strings.Cut(arg, "=")
+			if !ok || name == "" {
+				return Invalid("%q is not NAME=VALUE", arg)
+			}
+			arguments[name] = value
+		}
+		return callTool(ctx, a, args[0], arguments)
+	})
+}
+
+// toolResult is the result of a call of a tool.
+type toolResult struct {
+	Content           []struct{ Type, Text string }
+	StructuredContent json.RawMessage
+	IsError           bool
+}
+
+// callTool calls a tool and shows its answer.
+func callTool(ctx context.Context, a *App, name string, arguments map[string]string) error {
+	e, err := newEndpoint(a, "")
+	if err != nil {
+		return err
+	}
+	if !strings.ContainsAny(name, "._") {
+		name = "context." + name
+	}
+	if isSubscribe(name) { // which takes as long as it is asked to
+		e.timeout += time.Minute
+	}
+	raw, err := e.ask(ctx, methodCall, map[string]any{"name": name, "arguments": arguments})
+	if err != nil {
+		return err
+	}
+	var result toolResult
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return fmt.Errorf("read the answer of %s: %w", name, err)
+	}
+	var text strings.Builder
+	for _, c := range result.Content {
+		text.WriteString(c.Text)
+	}
+	if result.IsError {
+		return refusal(text.String())
+	}
+	return a.Print(ctx, output.Answer{JSON: result.StructuredContent, Piped: output.JSON, Text: func(w io.Writer, _ int, _ output.Style) error {
+		_, err := fmt.Fprintln(w, output.Clean(strings.TrimRight(text.String(), "\n")))
+		return err
+	}})
+}
+
+// refusal is the error in the text of a result.
+func refusal(text string) error {
+	var body struct {
+		Error *struct {
+			api.Error
+			RetryAfter int `json:"retryAfter"`
+		}
+		Payment *api.PaymentRequirements
+	}
+	if json.Unmarshal([]byte(text), &body) != nil || body.Error == nil || body.Error.Code == "" {
+		return fmt.Errorf("the tool failed: %s", text)
+	}
+	e := body.Error.Error
+	_, e.Status = e.Reason.Answer()
+	e.RetryAfter, e.Payment = time.Duration(body.Error.RetryAfter)*time.Second, body.Payment
+	return &e
+}

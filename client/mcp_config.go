@@ -1,0 +1,114 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk"
+)
+
+// place says where a client keeps its configuration, and under which name servers stand there.
+type place struct{ servers, file string }
+
+// places are those of the clients that config knows.
+func places() map[string]place {
+	return map[string]place{
+		"claude": {"mcpServers", "claude_desktop_config.json (Settings, Developer, Edit Config), or .mcp.json in a project of Claude Code"},
+		"cursor": {"mcpServers", "~/.cursor/mcp.json, or .cursor/mcp.json in a project"},
+		"vscode": {"servers", ".vscode/mcp.json in a project, or MCP: Open User Configuration"},
+	}
+}
+
+// mcpNewConfig makes the command that prints the configuration of a client.
+func mcpNewConfig(a *App) *cobra.Command {
+	var client string
+	var remote bool
+	c := a.Command(&cobra.Command{
+		Use: "config", Short: "Print what to put into the settings of an MCP client",
+		Long: "Print what to put into the settings of an MCP client: that it runs ctx mcp stdio with the profile in use, which has the key; or, with\n" +
+			"--http, that it calls the service itself, with a key from the environment. No key is printed.",
+		Example: "  ctx mcp config --client claude\n  ctx mcp config --client cursor --http\n  ctx mcp config --client vscode --profile agent > .vscode/mcp.json",
+	}, []string{"mcpServers", "servers", "inputs"}, func(ctx context.Context, _ []string) error {
+		at, ok := places()[client]
+		if !ok {
+			return Invalid("--client is %q, not claude, cursor or vscode", client)
+		}
+		server, err := bridged(a, client)
+		if remote {
+			server, err = called(a, client)
+		}
+		if err != nil {
+			return err
+		}
+		snippet := map[string]any{at.servers: map[string]any{"context": server}}
+		if remote && client == "vscode" {
+			snippet["inputs"] = []map[string]any{{"type": "promptString", "id": "ctx-key", "description": "API key of the context service", "password": true}}
+		}
+		doc, err := output.Marshal(snippet)
+		if err != nil {
+			return err
+		}
+		a.Note("for %s", at.file)
+		return a.Print(ctx, output.Answer{JSON: doc, Piped: output.Text, Text: func(w io.Writer, _ int, _ output.Style) error {
+			var b bytes.Buffer
+			if err := json.Indent(&b, doc, "", "  "); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintln(w, output.Clean(b.String()))
+			return err
+		}})
+	})
+	c.Flags().StringVar(&client, "client", "claude", "`program`: claude, cursor or vscode")
+	c.Flags().BoolVar(&remote, "http", false, "call the service over HTTP, without ctx")
+	return c
+}
+
+// bridged is a server that is this program.
+func bridged(a *App, client string) (map[string]any, error) {
+	program, err := os.Executable() // programs with windows have no PATH to speak of
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	args := []string{"mcp", "stdio"}
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	if p := c.Profile(); p != "" && p != config.DefaultProfile {
+		args = append(args, "--profile", p)
+	}
+	if base := c.Get(config.BaseURL); strings.HasPrefix(base.Origin, "flag") || strings.HasPrefix(base.Origin, "environment") { // else the profile has it
+		args = append(args, "--base-url", base.Text)
+	}
+	if a.Pays() {
+		args = append(args, "--pay")
+	}
+	server := map[string]any{"command": program, "args": args}
+	if client == "vscode" {
+		server["type"] = "stdio"
+	}
+	return server, nil
+}
+
+// called is a server at an address.
+func called(a *App, client string) (map[string]any, error) {
+	e, err := newEndpoint(a, "underscore")
+	if err != nil {
+		return nil, err
+	}
+	key := map[string]string{"claude": "${" + sdk.EnvAPIKey + "}", "cursor": "${env:" + sdk.EnvAPIKey + "}", "vscode": "${input:ctx-key}"}[client]
+	server := map[string]any{"url": e.url, "headers": map[string]string{"Authorization": "Bearer " + key}}
+	if client != "cursor" {
+		server["type"] = "http"
+	}
+	return server, nil
+}

@@ -1,0 +1,131 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/usdg"
+	"github.com/contextd/contextd/sdk/wallet"
+)
+
+// bounds are the settings of the policy by what they are called here.
+func bounds() map[string]string {
+	return map[string]string{"per-call": config.MaxPerCall, "per-day": config.MaxPerDay, "per-month": config.MaxPerMonth}
+}
+
+// policyView is the policy as JSON shows it.
+type policyView struct {
+	PerCall    string       `json:"perCall"`
+	PerDay     string       `json:"perDay"`
+	PerMonth   string       `json:"perMonth"`
+	PaidDay    string       `json:"paidDay"`
+	PaidMonth  string       `json:"paidMonth"`
+	MaxFee     string       `json:"maxFeeEther"`
+	Chain      string       `json:"chainId"`
+	Token      string       `json:"token"`
+	Recipients []wallet.Pin `json:"recipients"`
+}
+
+// newPolicy makes the group of commands on what the wallet may pay.
+func newPolicy(a *App) *cobra.Command {
+	fields := []string{"perCall", "perDay", "perMonth", "paidDay", "paidMonth", "maxFeeEther", "chainId", "token", "recipients"}
+	get := a.Command(&cobra.Command{Use: "show", Aliases: []string{"get"}, Short: "Show what the wallet may pay, and what was paid"}, fields,
+		func(ctx context.Context, _ []string) error { return showPolicy(ctx, a) })
+	set := a.Command(&cobra.Command{Use: "set per-call|per-day|per-month USDG", Short: "Change a bound, of the profile in use", Args: cobra.ExactArgs(2),
+		ValidArgs: []string{"per-call", "per-day", "per-month"}, Example: "  ctx pay policy set per-day 0.5"}, fields,
+		func(ctx context.Context, args []string) error { return setPolicy(ctx, a, args[0], args[1]) })
+	trust := a.Command(&cobra.Command{Use: "trust SERVICE ADDRESS", Short: "Have a service be paid at another address than before", Args: cobra.ExactArgs(2),
+		Example: "  ctx pay policy trust https://ctx.example 0x…"}, []string{"service", "recipient"},
+		func(ctx context.Context, args []string) error { return trust(ctx, a, args[0], args[1]) })
+	forget := a.Command(&cobra.Command{Use: "forget SERVICE", Short: "Forget the address that a service was paid at", Args: cobra.ExactArgs(1)}, []string{"service", "recipient"},
+		func(ctx context.Context, args []string) error { return forget(ctx, a, args[0]) })
+	return a.Group(&cobra.Command{Use: "policy", Short: "Show and change what the wallet may pay",
+		Long: "Show and change what the wallet may pay: bounds on a call, a day and a month, on the fee of the chain, and the addresses at which services\n" +
+			"were first paid. A service that wants to be paid elsewhere is refused until you trust that. Purchases of credits, which you are asked\n" +
+			"about, do not count.", Example: "  ctx pay policy show\n  ctx pay policy set per-call 0.01"}, get, set, trust, forget)
+}
+
+// showPolicy shows the policy.
+func showPolicy(ctx context.Context, a *App) error {
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	paid, err := wallet.Spent(a.DataDir(), a.Now())
+	if err != nil {
+		return err
+	}
+	pins, err := wallet.Pins(a.DataDir())
+	if err != nil {
+		return err
+	}
+	text := func(name string) string { return c.Get(name).Text }
+	v := policyView{
+		PerCall: text(config.MaxPerCall), PerDay: text(config.MaxPerDay), PerMonth: text(config.MaxPerMonth), PaidDay: paid.Day.String(), PaidMonth: paid.Month.String(),
+		MaxFee: wallet.Ether(strconv.Itoa(wallet.DefaultMaxFee)), Chain: text(config.ChainID), Token: text(config.Token), Recipients: append([]wallet.Pin{}, pins...),
+	}
+	rows := &output.Rows{Columns: []string{"what", "bound", "paid"}, Rows: [][]string{
+		{"per call", v.PerCall, ""}, {"per day", v.PerDay, v.PaidDay}, {"per month", v.PerMonth, v.PaidMonth}, {"fee of the chain", v.MaxFee + " ether", ""},
+		{"chain", v.Chain, ""}, {"token", v.Token, ""},
+	}}
+	for _, pin := range pins {
+		rows.Rows = append(rows.Rows, []string{"recipient of " + pin.Service, pin.Recipient, ""})
+	}
+	return purseShow(ctx, a, v, rows)
+}
+
+// setPolicy changes a bound.
+func setPolicy(ctx context.Context, a *App, name, value string) error {
+	setting, ok := bounds()[name]
+	if !ok {
+		return Invalid("there is no bound %q", name).WithHint("per-call, per-day or per-month")
+	}
+	if _, err := usdg.ParseAmount(value); err != nil {
+		return Invalid("%w", err)
+	}
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	if err := a.SetHere(setting, value); err != nil {
+		return err
+	}
+	if now := c.Get(setting); strings.HasPrefix(now.Origin, "environment") {
+		a.Note("%s is set, %s, and wins over it", strings.TrimPrefix(now.Origin, "environment "), now.Text)
+	}
+	return showPolicy(ctx, a)
+}
+
+// trust has a service be paid elsewhere.
+func trust(ctx context.Context, a *App, service, recipient string) error {
+	service = strings.TrimRight(service, "/")
+	if err := a.Confirm(ctx, "pay "+service+" at "+recipient+" from now on"); err != nil {
+		return err
+	}
+	if err := wallet.Trust(ctx, a.DataDir(), service, recipient); err != nil {
+		return Invalid("%w", err)
+	}
+	return purseShow(ctx, a, wallet.Pin{Service: service, Recipient: recipient}, &output.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, recipient}}})
+}
+
+// forget forgets where a service was paid.
+func forget(ctx context.Context, a *App, service string) error {
+	service = strings.TrimRight(service, "/")
+	if err := a.Confirm(ctx, "forget where "+service+" was paid, and pay where it says next"); err != nil {
+		return err
+	}
+	was, err := wallet.Forget(ctx, a.DataDir(), service)
+	if err != nil {
+		return err
+	}
+	if was == "" {
+		return &Failure{Exit: ExitNotFound, Reason: "unknown_service", Err: fmt.Errorf("%s was never paid", service), Hint: "ctx pay policy show"}
+	}
+	return purseShow(ctx, a, wallet.Pin{Service: service, Recipient: was}, &output.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, was}}})
+}

@@ -1,0 +1,183 @@
+package client
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/client/output"
+)
+
+// profileOptions are the flags of the profile commands.
+type profileOptions struct {
+	app *App
+	use bool // the profile that is added
+}
+
+// profileRow is one profile, as JSON shows it.
+type profileRow struct {
+	Name    string `json:"name"`
+	Active  bool   `json:"active"`
+	BaseURL string `json:"baseUrl"`
+	Key     string `json:"key"` // its beginning; empty if none is stored
+}
+
+// newProfile makes the group of commands that keep profiles.
+func newProfile(a *App) *cobra.Command {
+	o := profileOptions{app: a}
+	names := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		c, err := a.Config()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return c.Profiles, cobra.ShellCompDirectiveNoFileComp
+	}
+	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the profiles"}, []string{"name", "active", "baseUrl", "key"}, o.list)
+	add := a.Command(&cobra.Command{Use: "add NAME", Short: "Add a profile, or change its address or key", Args: cobra.ExactArgs(1),
+		Long: "Add a profile, with the address of --base-url and the key in --api-key-file. The key is kept in a file that only you\n" +
+			"can read, and is sent to that address alone.",
+		Example: "  ctx profile add prod --base-url https://ctx.example --api-key-file - --use"}, nil, o.add)
+	add.Flags().BoolVar(&o.use, "use", false, "use the profile from now on")
+	use := a.Command(&cobra.Command{Use: "use NAME", Short: "Use a profile from now on", Args: cobra.ExactArgs(1), ValidArgsFunction: names,
+		SuggestFor: []string{"switch"}}, nil, o.switchTo)
+	remove := a.Command(&cobra.Command{Use: "remove NAME", Short: "Remove a profile and its key", Args: cobra.ExactArgs(1), ValidArgsFunction: names,
+		SuggestFor: []string{"rm", "delete"}}, nil, o.remove)
+	return a.Group(&cobra.Command{Use: "profile", Short: "Keep addresses and keys of several services",
+		Example: "  ctx profile add prod --base-url https://ctx.example --api-key-file key.txt\n  ctx profile use prod\n  ctx fresh -p prod"},
+		list, add, use, remove)
+}
+
+// list shows the profiles of the file.
+func (o *profileOptions) list(ctx context.Context, _ []string) error {
+	c, err := o.app.Config()
+	if err != nil {
+		return err
+	}
+	secrets, err := o.app.Secrets()
+	if err != nil {
+		return err
+	}
+	list := []profileRow{}
+	rows := &output.Rows{Columns: []string{"name", "active", "base url", "key"}, Wide: 2, Empty: "no profile; ctx profile add makes one"}
+	for _, name := range c.Profiles {
+		stored, err := secrets.Load(name)
+		if err != nil {
+			return Invalid("%w", err)
+		}
+		row := profileRow{name, name == c.Profile(), c.ProfileURL(name), stored.Key.String()}
+		list = append(list, row)
+		active := ""
+		if row.Active {
+			active = "active"
+		}
+		rows.Rows = append(rows.Rows, []string{name, active, row.BaseURL, row.Key})
+	}
+	doc, err := output.Marshal(list)
+	if err != nil {
+		return err
+	}
+	return o.app.Print(ctx, output.Answer{JSON: doc, Rows: rows})
+}
+
+// add puts a profile into the file. The key comes by file or stdin alone: a flag would show it to every user of the machine.
+func (o *profileOptions) add(_ context.Context, args []string) error {
+	c, err := o.app.Config()
+	if err != nil {
+		return err
+	}
+	name := args[0]
+	s, err := config.Find(config.Profile)
+	if err != nil {
+		return err
+	}
+	if err := s.Check(name); err != nil {
+		return Invalid("%w", err)
+	}
+	base := c.Get(config.BaseURL)
+	if base.Origin != "flag --base-url" && c.ProfileURL(name) != "" {
+		base.Text = c.ProfileURL(name)
+	}
+	var credential config.Credential
+	if file := c.Get(config.APIKeyFile); file.Origin == "flag --api-key-file" {
+		key, err := config.ReadKey(file.Text, o.app.In)
+		if err != nil {
+			return Invalid("%w", err)
+		}
+		credential = config.Credential{Key: key, BaseURL: base.Text}
+	}
+	if err := c.AddProfile(name); err != nil {
+		return err
+	}
+	if err := c.Set(name, config.BaseURL, base.Text); err != nil {
+		return err
+	}
+	if !credential.Key.IsZero() {
+		where, err := o.keep(name, credential)
+		if err != nil {
+			return err
+		}
+		o.app.Note("the key %s is in %s, which only you can read", credential.Key, where)
+	}
+	if o.use {
+		return c.Set("", config.Profile, name)
+	}
+	return nil
+}
+
+// keep keeps the key of a profile, beside its session if that is for the same address.
+func (o *profileOptions) keep(name string, c config.Credential) (where string, err error) {
+	secrets, err := o.app.Secrets()
+	if err != nil {
+		return "", err
+	}
+	if !c.IsZero() {
+		old, err := secrets.Load(name)
+		if err != nil {
+			return "", Invalid("%w", err)
+		}
+		if old.BaseURL == c.BaseURL {
+			c.Session = old.Session
+		}
+	}
+	return secrets.Save(name, c)
+}
+
+// known fails where there is no profile called name.
+func known(c *config.Config, name string) error {
+	if name != config.DefaultProfile && !slices.Contains(c.Profiles, name) {
+		return Invalid("there is no profile %q", name).WithHint("ctx profile list")
+	}
+	return nil
+}
+
+// switchTo makes a profile the one in use.
+func (o *profileOptions) switchTo(_ context.Context, args []string) error {
+	c, err := o.app.Config()
+	if err != nil {
+		return err
+	}
+	if err := known(c, args[0]); err != nil {
+		return err
+	}
+	return c.Set("", config.Profile, args[0])
+}
+
+// remove forgets the key first: a profile without a key is better than a key without a profile.
+func (o *profileOptions) remove(ctx context.Context, args []string) error {
+	c, err := o.app.Config()
+	if err != nil {
+		return err
+	}
+	if err := known(c, args[0]); err != nil {
+		return err
+	}
+	if err := o.app.Confirm(ctx, "remove profile "+args[0]+" with its key and session"); err != nil {
+		return err
+	}
+	if _, err := o.keep(args[0], config.Credential{}); err != nil {
+		return err
+	}
+	return c.RemoveProfile(args[0])
+}

@@ -1,0 +1,121 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// promptOptions are the flags of the commands on prompts.
+type promptOptions struct {
+	app  *App
+	pack string // "" for that of the profile
+	file string // with the prompt, - for standard input
+}
+
+// Prompt makes the group of commands on what an owner wants in his briefs. It goes below the command brief.
+func Prompt(a *App) *cobra.Command {
+	o := &promptOptions{app: a}
+	fields := []string{"pack", "prompt"}
+	get := a.Command(&cobra.Command{Use: "get", Short: "Show your prompt", Example: "  ctx brief prompt get\n  ctx brief prompt get -q .prompt"}, fields, o.get)
+	set := a.Command(&cobra.Command{Use: "set [TEXT]", Short: "Set your prompt", Args: cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: fmt.Sprintf("Set your prompt: what you want in your briefs of a pack, and how to put it, in at most %d characters. It holds from the\n"+
+			"next brief that you ask for with a key of yours.", api.MaxPrompt),
+		Example: "  ctx brief prompt set \"Only stablecoins, in three sentences.\"\n  ctx brief prompt set --file prompt.txt"}, fields, o.set)
+	set.Flags().StringVar(&o.file, "file", "", "read the prompt from this `file`, - for stdin")
+	unset := a.Command(&cobra.Command{Use: "unset", Short: "Drop your prompt: you get the brief of the pack again"}, fields, o.unset)
+	for _, c := range []*cobra.Command{get, set, unset} {
+		c.Flags().StringVar(&o.pack, "pack", "", "of this `pack` (default: that of the profile)")
+	}
+	return a.Group(&cobra.Command{Use: "prompt", Short: "Say what you want in your briefs",
+		Long: "Say what you want in your briefs of a pack. The service writes them when you ask, once per state; if it cannot, you get\n" +
+			"the brief of the pack and a warning. It takes tier " + string(api.TierPro) + " or above, and a session (ctx auth login).",
+		Example: "  ctx brief prompt set \"Only stablecoins, in three sentences.\"\n  ctx brief prompt get\n  ctx brief prompt unset"}, get, set, unset)
+}
+
+// get shows the prompt.
+func (o *promptOptions) get(ctx context.Context, _ []string) error {
+	return o.call(ctx, func(c *sdk.Console, pack string, opts []sdk.CallOption) (string, error) {
+		return c.Prompt(ctx, pack, opts...)
+	})
+}
+
+// set sets it.
+func (o *promptOptions) set(ctx context.Context, args []string) error {
+	text, err := o.text(args)
+	if err != nil {
+		return err
+	}
+	return o.call(ctx, func(c *sdk.Console, pack string, opts []sdk.CallOption) (string, error) {
+		return c.SetPrompt(ctx, pack, text, opts...)
+	})
+}
+
+// unset drops it.
+func (o *promptOptions) unset(ctx context.Context, _ []string) error {
+	return o.call(ctx, func(c *sdk.Console, pack string, opts []sdk.CallOption) (string, error) {
+		return "", c.DropPrompt(ctx, pack, opts...)
+	})
+}
+
+// text is the prompt that was given.
+func (o *promptOptions) text(args []string) (string, error) {
+	if (len(args) > 0) == (o.file != "") {
+		return "", Invalid("give the prompt as one argument, or with --file").WithHint(`ctx brief prompt set "Only stablecoins."`)
+	}
+	if o.file == "" {
+		return args[0], nil
+	}
+	in := o.app.In
+	if o.file != "-" {
+		f, err := os.Open(o.file)
+		if err != nil {
+			return "", Invalid("--file: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, api.MaxBodyBytes)) // what is longer the service refuses
+	if err != nil {
+		return "", fmt.Errorf("read --file: %w", err)
+	}
+	return string(text), nil
+}
+
+// call makes a call about the prompt of a pack and shows the prompt that comes back.
+func (o *promptOptions) call(ctx context.Context, ask func(c *sdk.Console, pack string, opts []sdk.CallOption) (string, error)) error {
+	pack, err := o.app.Pack([]string{o.pack})
+	if err != nil {
+		return err
+	}
+	prompt, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (string, error) { return ask(c, pack, opts) })
+	if err != nil {
+		return err
+	}
+	doc, err := output.Marshal(struct {
+		Pack   string `json:"pack"`
+		Prompt string `json:"prompt"`
+	}{pack, prompt})
+	if err != nil {
+		return err
+	}
+	return o.app.Print(ctx, output.Answer{JSON: doc, Piped: output.Text, Text: func(w io.Writer, _ int, _ output.Style) error {
+		if prompt == "" {
+			o.app.Note("you have no prompt for %s; your briefs are those of the pack", pack)
+			return nil
+		}
+		if o.app.OutTTY {
+			prompt = output.Clean(prompt)
+		}
+		_, err := fmt.Fprintln(w, strings.TrimRight(prompt, "\n"))
+		return err
+	}})
+}

@@ -1,0 +1,174 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk/wallet"
+)
+
+// walletCommands are the commands of this package.
+func walletCommands(a *App) []*cobra.Command {
+	return []*cobra.Command{newWallet(a), newPay(a)}
+}
+
+// fileRow is a wallet as JSON shows it.
+type fileRow struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	Path    string `json:"path"`
+}
+
+// purseRowOf is f as JSON shows it.
+func purseRowOf(f wallet.File) fileRow { return fileRow{filepath.Base(f.Path), f.Address, f.Path} }
+
+// walletOptions are the flags of the commands on wallets.
+type walletOptions struct {
+	app          *App
+	passwordFile string
+	keyFile      string
+}
+
+// newWallet makes the group of commands on wallets.
+func newWallet(a *App) *cobra.Command {
+	o := &walletOptions{app: a}
+	fields := fileFields()
+	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the wallets in the keystore directories"}, fields, o.list)
+	create := a.Command(&cobra.Command{Use: "new NAME", Short: "Make a wallet: a new key in a keystore file", Args: cobra.ExactArgs(1),
+		Example: "  ctx wallet new agent\n  ctx wallet new agent --password-file pass.txt"}, fields, func(ctx context.Context, args []string) error {
+		key, err := wallet.New()
+		if err != nil {
+			return err
+		}
+		return o.save(ctx, key, args[0])
+	})
+	load := a.Command(&cobra.Command{Use: "import NAME --key-file FILE", Short: "Make a wallet of a private key in hexadecimal", Args: cobra.ExactArgs(1),
+		Example: "  jq -r .wallet.privateKey demo.json | ctx wallet import demo --key-file - --password-file pass.txt"}, fields, o.load)
+	load.Flags().StringVar(&o.keyFile, "key-file", "", "read the private key from `file`, - for standard input")
+	balance := a.Command(&cobra.Command{Use: "balance", Short: "Say what the configured wallet has"}, []string{"address", "usdg", "wei", "chainId"}, o.balance)
+	address := a.Command(&cobra.Command{Use: "address [NAME]", Short: "Say the address of a wallet, the configured one without NAME", Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: o.names}, []string{"address"}, o.address)
+	for _, c := range []*cobra.Command{create, load, balance, address} {
+		o.bindPassphrase(c)
+	}
+	return a.Group(&cobra.Command{Use: "wallet", Short: "Keep wallets to pay and sign in with", Example: "  ctx wallet new agent\n  ctx wallet use agent\n  ctx wallet balance"},
+		list, create, load, newUse(a), address, balance, newExport(a), newPasswd(a), newDelete(a))
+}
+
+// bindPassphrase defines the flag that names the passphrase of a wallet.
+func (o *walletOptions) bindPassphrase(c *cobra.Command) {
+	c.Flags().StringVar(&o.passwordFile, "password-file", "", "read the passphrase from this `file`, - for standard input; else you are asked for it")
+}
+
+// names completes the name of a wallet.
+func (o *walletOptions) names(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	files, _ := wallet.List(o.app.Keystores()...) // what cannot be listed is not offered
+	var names []string
+	for _, f := range files {
+		names = append(names, filepath.Base(f.Path)+"\t"+f.Address)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// list shows the wallets.
+func (o *walletOptions) list(ctx context.Context, _ []string) error {
+	files, err := wallet.List(o.app.Keystores()...)
+	if err != nil {
+		return err
+	}
+	rows := []fileRow{}
+	table := &output.Rows{Columns: []string{"name", "address", "file"}, Wide: 2, Empty: "no wallet; ctx wallet new NAME makes one"}
+	for _, f := range files {
+		row := purseRowOf(f)
+		rows = append(rows, row)
+		table.Rows = append(table.Rows, []string{row.Name, row.Address, row.Path})
+	}
+	return purseShow(ctx, o.app, rows, table)
+}
+
+// load makes a wallet of a key in a file.
+func (o *walletOptions) load(ctx context.Context, args []string) error {
+	var text string
+	var err error
+	switch o.keyFile {
+	case "":
+		text, err = o.app.AskHidden(ctx, "Private key", "add --key-file FILE, or - for standard input")
+	case "-":
+		text, err = o.app.Line()
+	default:
+		var raw []byte
+		raw, err = os.ReadFile(o.keyFile)
+		text = string(raw)
+	}
+	if err != nil {
+		return Invalid("read private key: %w", err)
+	}
+	key, err := wallet.ParseKey(text)
+	if err != nil {
+		return Invalid("%w", err)
+	}
+	return o.save(ctx, key, args[0])
+}
+
+// save writes a key to a keystore file.
+func (o *walletOptions) save(ctx context.Context, key *wallet.Key, name string) error {
+	passphrase, err := o.app.NewPassphrase(ctx, o.passwordFile)
+	if err != nil {
+		return err
+	}
+	o.app.Note("encrypting the key, which takes a few seconds")
+	f, err := key.Save(o.app.Keystores()[0], name, passphrase)
+	if err != nil {
+		return Invalid("%w", err)
+	}
+	o.app.Note("the wallet is in %s; without its passphrase nobody gets at it, you neither\nto use it: ctx wallet use %s", f.Path, name)
+	return purseShow(ctx, o.app, purseRowOf(f), fileTable(f))
+}
+
+// balance shows what the wallet has.
+func (o *walletOptions) balance(ctx context.Context, _ []string) error {
+	address, err := o.app.WalletAddress(ctx, "", o.passwordFile)
+	if err != nil {
+		return err
+	}
+	p, err := o.app.Looker(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	b, err := p.Balance(ctx)
+	if err != nil {
+		return err
+	}
+	return purseShow(ctx, o.app, b, &output.Rows{Columns: []string{"wallet", "usdg", "ether", "chain"},
+		Rows: [][]string{{b.Address, b.USDG.String(), wallet.Ether(b.Wei), fmt.Sprint(b.ChainID)}}})
+}
+
+// address shows the address of a wallet.
+func (o *walletOptions) address(ctx context.Context, args []string) error {
+	address, err := o.app.WalletAddress(ctx, purseFirst(args), o.passwordFile)
+	if err != nil {
+		return err
+	}
+	return purseShow(ctx, o.app, map[string]string{"address": address}, &output.Rows{Columns: []string{"address"}, Rows: [][]string{{address}}})
+}
+
+// purseFirst is the purseFirst of args, "" if there are none.
+func purseFirst(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// purseShow writes v as JSON, or rows for people and pipes.
+func purseShow(ctx context.Context, a *App, v any, rows *output.Rows) error {
+	doc, err := output.Marshal(v)
+	return errors.Join(err, a.Print(ctx, output.Answer{JSON: doc, Rows: rows}))
+}

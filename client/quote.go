@@ -1,0 +1,277 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/usdg"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/wallet"
+)
+
+// asker takes a quote and pays nothing.
+type asker struct{ quote *sdk.Quote }
+
+// errAsked ends a call whose quote is known.
+var errAsked = errors.New("nothing was paid")
+
+// Pay notes q.
+func (a *asker) Pay(_ context.Context, q sdk.Quote) (api.PaymentProof, error) {
+	a.quote = &q
+	return api.PaymentProof{}, errAsked
+}
+
+// Settled is for what was paid, which is nothing.
+func (a *asker) Settled(api.PaymentProof, error) error { return nil }
+
+// bounded pays up to a bound.
+type bounded struct {
+	sdk.Payer
+	most usdg.Amount
+}
+
+// Pay pays q unless it asks for more.
+func (b bounded) Pay(ctx context.Context, q sdk.Quote) (api.PaymentProof, error) {
+	amount, err := usdg.ParseAmount(q.Amount)
+	if err == nil && amount > b.most {
+		return api.PaymentProof{}, fmt.Errorf("%w: it costs %s, --max-amount is %s", wallet.ErrPolicy, amount, b.most)
+	}
+	return b.Payer.Pay(ctx, q)
+}
+
+// quoteFields are the members of a quote and of what paying it would do.
+func quoteFields() []string {
+	return []string{"request", "service", "amount", "asset", "recipient", "validUntil", "nonce", "calldata", "maxFeeWei", "refusal"}
+}
+
+// newQuote makes the command that asks what a call costs.
+func newQuote(a *App) *cobra.Command {
+	c := &cobra.Command{Use: "quote COMMAND...|URL", Short: "Say what a call costs, and whether the wallet would pay it",
+		Long: "Say what a call costs, without a key, and whether the wallet would pay it. The call is one of the data commands as you would type it,\n" +
+			"or a URL or path. Nothing is paid and no wallet is opened. The calldata is that of the transaction to the token, for wallets that\n" +
+			"send it by themselves. Flags for ctx pay quote come before the command.",
+		Example: "  ctx pay quote brief\n  ctx pay quote --json amount,refusal search bitcoin -k 3\n  ctx pay quote /v1/fresh"}
+	c.Args = cobra.MinimumNArgs(1)
+	c = a.Command(c, quoteFields(), func(ctx context.Context, args []string) error {
+		ask := &asker{}
+		if isAddress(args[0]) {
+			c.Flags().SetInterspersed(true)
+			a.PayWith(ask)
+			if err := c.ParseFlags(args); err != nil {
+				return Misused(c, err)
+			}
+			return payURL(ctx, a, c.Flags().Args(), ask, ask)
+		}
+		asked, err := dataCommand(c.Root(), args[0])
+		if err != nil {
+			return err
+		}
+		a.PayWith(ask)
+		if err := runAs(ctx, asked, args[1:]); err != nil && ask.quote == nil {
+			return err
+		}
+		return showQuote(ctx, a, ask.quote)
+	})
+	c.Flags().SetInterspersed(false) // the flags behind the command are the command's
+	return c
+}
+
+// dataCommand is the command called name of those that can be paid for.
+func dataCommand(root *cobra.Command, name string) (*cobra.Command, error) {
+	payable := []string{"fresh", "brief", "search", "snapshot", "cite"}
+	for _, c := range root.Commands() {
+		if c.Name() == name && slices.Contains(payable, name) {
+			return c, nil
+		}
+	}
+	return nil, Invalid("%q cannot be paid for", name).WithHint("one of %s, or a path such as /v1/fresh", strings.Join(payable, ", "))
+}
+
+// runAs runs c with args.
+func runAs(ctx context.Context, c *cobra.Command, args []string) error {
+	if err := c.ParseFlags(args); err != nil {
+		return Misused(c, err)
+	}
+	if err := c.ValidateArgs(c.Flags().Args()); err != nil {
+		return err
+	}
+	c.SetContext(ctx)
+	return c.RunE(c, c.Flags().Args())
+}
+
+// addPayURL has c, the group of commands on payments, take a URL in place of a command.
+func addPayURL(a *App, c *cobra.Command) {
+	var most string
+	var dryRun bool
+	c.Flags().StringVar(&most, "max-amount", "", "pay nothing that costs more `USDG`")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "only say what it costs, and whether the wallet would pay it")
+	c.Use = "pay URL"
+	group := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 || !isAddress(args[0]) {
+			return group(c, args)
+		}
+		SetFields(c, OpenFields)
+		if err := a.Check(FieldsOf(c)); err != nil {
+			return err
+		}
+		if dryRun {
+			ask := &asker{}
+			return payURL(c.Context(), a, args, ask, ask)
+		}
+		p := a.Purse()
+		if most != "" {
+			bound, err := usdg.ParseAmount(most)
+			if err != nil {
+				return Invalid("--max-amount: %w", err)
+			}
+			p = bounded{p, bound}
+		}
+		return payURL(c.Context(), a, args, p, nil)
+	}
+}
+
+// target is the service of a URL, and the path there with its query. A path alone is of the configured service.
+func target(a *App, text string) (service, path string, err error) {
+	client, err := a.Client()
+	if err != nil {
+		return "", "", err
+	}
+	base := client.BaseURL()
+	if strings.HasPrefix(text, "/") {
+		return base, text, nil
+	}
+	if rest, ok := strings.CutPrefix(text, base); ok && strings.HasPrefix(rest, "/") {
+		return base, rest, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return "", "", Invalid("%q is neither a path nor http://… or https://…", text)
+	}
+	return u.Scheme + "://" + u.Host, u.RequestURI(), nil
+}
+
+// payURL makes a request that p pays for and shows its answer or, where ask is p, what it would cost.
+func payURL(ctx context.Context, a *App, args []string, p sdk.Payer, ask *asker) error {
+	if len(args) > 1 {
+		return Invalid("one URL at a time; there are %d", len(args))
+	}
+	service, path, err := target(a, args[0])
+	if err != nil {
+		return err
+	}
+	client, err := a.PayingClient(service, p)
+	if err != nil {
+		return err
+	}
+	var meta sdk.Response
+	resp, err := client.Do(ctx, sdk.Request{Path: path}, a.Call(&meta)...)
+	if ask != nil && ask.quote != nil {
+		return showQuote(ctx, a, ask.quote)
+	}
+	if err != nil {
+		return err
+	}
+	a.Told(&meta)
+	if ask != nil {
+		a.Note("it costs nothing")
+		return nil
+	}
+	if !json.Valid(resp.Body) { // it was paid for, whatever it is
+		text := resp.Body
+		if a.OutTTY {
+			text = []byte(output.Clean(string(text)))
+		}
+		_, err := a.Out.Write(text)
+		return err
+	}
+	return a.Print(ctx, output.Answer{JSON: resp.Body, Piped: output.JSON})
+}
+
+// quoted is a quote as JSON shows it, with what paying it would do.
+type quoted struct {
+	Request    string    `json:"request"`
+	Service    string    `json:"service"`
+	Amount     string    `json:"amount"`
+	Asset      string    `json:"asset"`
+	Recipient  string    `json:"recipient"`
+	ValidUntil time.Time `json:"validUntil"`
+	Nonce      string    `json:"nonce"`
+	Calldata   string    `json:"calldata"`
+	MaxFeeWei  string    `json:"maxFeeWei"`
+	Refusal    string    `json:"refusal"`
+}
+
+// showQuote shows a quote.
+func showQuote(ctx context.Context, a *App, q *sdk.Quote) error {
+	if q == nil {
+		a.Note("it costs nothing")
+		return nil
+	}
+	v, err := look(ctx, a, *q)
+	if err != nil {
+		return err
+	}
+	out := quoted{
+		Request: q.Request, Service: q.Service, Amount: q.Amount, Asset: q.Asset, Recipient: q.Recipient, ValidUntil: time.Unix(q.ValidUntil, 0).UTC(), Nonce: q.Nonce,
+		Calldata: v.Calldata, MaxFeeWei: v.MaxFee, Refusal: v.Refusal,
+	}
+	doc, err := output.Marshal(out)
+	if err != nil {
+		return err
+	}
+	fee := "not asked: ctx does not know the chain"
+	if v.MaxFee != "" {
+		fee = "at most " + wallet.Ether(v.MaxFee) + " ether"
+	}
+	left := strconv.Itoa(int(time.Unix(q.ValidUntil, 0).Sub(a.Now()).Seconds()))
+	return a.Print(ctx, output.Answer{JSON: doc, Text: func(w io.Writer, _ int, style output.Style) error {
+		verdict := style.Good("the wallet would pay it")
+		if v.Refusal != "" {
+			verdict = style.Bad("the wallet would not pay it: " + output.CleanLine(v.Refusal))
+		}
+		_, err := fmt.Fprintf(w, "%s\n  price  %s %s\n  fee    %s\n  to     %s\n  holds  %s seconds more\n  %s\n", output.CleanLine(q.Request), output.CleanLine(q.Amount),
+			output.CleanLine(q.Asset), fee, output.CleanLine(q.Recipient), left, verdict)
+		return err
+	}})
+}
+
+// look is what paying q would do. Where ctx knows no chain or no wallet, that is why it would not be paid.
+func look(ctx context.Context, a *App, q sdk.Quote) (wallet.Preview, error) {
+	address := "0x" + strings.Repeat("0", 40)
+	var refusal error
+	if a.HasWallet() {
+		found, err := a.WalletAddress(ctx, "", "")
+		if err != nil {
+			return wallet.Preview{}, err
+		}
+		address = found
+	} else {
+		refusal = errors.New("no wallet is configured: ctx wallet use NAME")
+	}
+	p, err := a.Looker(ctx, address)
+	if f, ok := errors.AsType[*Failure](err); ok {
+		return wallet.Preview{Refusal: f.Error()}, nil // that something is not configured is the answer
+	}
+	if err != nil {
+		return wallet.Preview{}, err
+	}
+	defer p.Close()
+	v, err := p.Look(ctx, q)
+	if refusal != nil && err == nil {
+		v.Refusal, v.MaxFee = refusal.Error(), ""
+	}
+	return v, err
+}

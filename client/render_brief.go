@@ -1,0 +1,124 @@
+package client
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/view"
+)
+
+// CiteStyle is how a brief shows its sources.
+type CiteStyle string
+
+// The styles: anchors in the text and the sources below it; the source's id in the place of its anchor; neither.
+const (
+	CiteFootnotes CiteStyle = "footnotes"
+	CiteInline    CiteStyle = "inline"
+	CiteNone      CiteStyle = "none"
+)
+
+// CiteStyles returns every style.
+func CiteStyles() []CiteStyle { return []CiteStyle{CiteFootnotes, CiteInline, CiteNone} }
+
+var (
+	anchor      = regexp.MustCompile(`\[(\d{1,4})\]`)
+	spaceAnchor = regexp.MustCompile(` ?\[\d{1,4}\]`)
+)
+
+// Brief draws a brief under a line that says how old it and its state are. A width of 0 leaves its lines as long as they are.
+func (p Page) Brief(pack string, b *api.BriefResponse, cite CiteStyle) error {
+	var out strings.Builder
+	header := fmt.Sprintf("%s brief  %s", p.Style.Bold(output.CleanLine(pack)), p.age(b.Freshness))
+	if b.BriefAt != nil {
+		header += fmt.Sprintf("  written %s ago", view.Age(p.Now.Sub(*b.BriefAt)))
+	}
+	fmt.Fprintf(&out, "%s\n\n", header)
+	for line := range strings.SplitSeq(strings.TrimSpace(output.Clean(b.Brief)), "\n") {
+		out.WriteString(p.prose(anchors(line, b.Citations, cite)) + "\n")
+	}
+	if cite == CiteFootnotes {
+		out.WriteString(p.footnotes(b))
+	}
+	_, err := io.WriteString(p.W, out.String())
+	return err
+}
+
+// anchors shows the anchors of a line in a style.
+func anchors(line string, citations []api.Citation, cite CiteStyle) string {
+	switch cite {
+	case CiteNone:
+		return spaceAnchor.ReplaceAllString(line, "")
+	case CiteInline:
+		return anchor.ReplaceAllStringFunc(line, func(a string) string {
+			if c, ok := cited(citations, a); ok {
+				return "(" + output.CleanLine(c.SourceID) + ")"
+			}
+			return a
+		})
+	}
+	return line
+}
+
+// prose wraps a line and marks headings and anchors. It marks last: marks take no columns.
+func (p Page) prose(line string) string {
+	if p.Width > 0 {
+		line = ansi.Wordwrap(line, p.Width, "")
+	}
+	if strings.HasPrefix(line, "#") {
+		return p.Style.Bold(line)
+	}
+	return anchor.ReplaceAllStringFunc(line, p.Style.Link)
+}
+
+// footnotes lists the sources that the brief cites.
+func (p Page) footnotes(b *api.BriefResponse) string {
+	var refs []string
+	for _, a := range anchor.FindAllString(b.Brief, -1) {
+		if !slices.Contains(refs, a) {
+			refs = append(refs, a)
+		}
+	}
+	slices.SortFunc(refs, func(a, b string) int { return renderNumber(a) - renderNumber(b) })
+	var list strings.Builder
+	longest := 0
+	for _, a := range refs {
+		if c, ok := cited(b.Citations, a); ok {
+			longest = max(longest, ansi.StringWidth(output.CleanLine(c.SourceID)))
+		}
+	}
+	for _, a := range refs {
+		c, ok := cited(b.Citations, a)
+		if !ok {
+			continue
+		}
+		fmt.Fprintf(&list, "%s %s  %s  fetched %s ago\n", p.Style.Link(p.Style.FitRight(a, 4)), p.Style.Fit(output.CleanLine(c.SourceID), longest),
+			output.CleanLine(c.URL), view.Age(p.Now.Sub(c.FetchedAt)))
+	}
+	if list.Len() == 0 {
+		return ""
+	}
+	return "\n" + p.Style.Bold("Sources") + "\n" + list.String()
+}
+
+// cited finds the citation of an anchor such as [3].
+func cited(citations []api.Citation, a string) (api.Citation, bool) {
+	i := slices.IndexFunc(citations, func(c api.Citation) bool { return c.Ref == renderNumber(a) })
+	if i < 0 {
+		return api.Citation{}, false
+	}
+	return citations[i], true
+}
+
+// renderNumber is the renderNumber in an anchor.
+func renderNumber(a string) int {
+	n, _ := strconv.Atoi(strings.Trim(a, "[]"))
+	return n
+}

@@ -1,0 +1,101 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/view"
+)
+
+// searchOptions are the flags of search.
+type searchOptions struct {
+	app      *App
+	query    string
+	pack     string
+	k        int     // matches asked for
+	minScore float64 // of what came, only so good ones
+	exact    bool    // whole words only
+}
+
+// newSearch makes the command that searches the state.
+func newSearch(a *App) *cobra.Command {
+	o := searchOptions{app: a}
+	c := a.Command(&cobra.Command{
+		Use: "search QUERY", Short: "Find values and members in the newest state", Args: cobra.MinimumNArgs(1),
+		SuggestFor: []string{"find", "grep"}, ValidArgsFunction: cobra.NoFileCompletions,
+		Long: "Find leaves of the newest state by their value or name. A whole word scores 1, a part of one 0.5.\n" +
+			"Elsewhere than on a terminal each match is a line: path, value and score, with tabs between.",
+		Example: "  ctx search bitcoin\n  ctx search \"extreme fear\" --exact\n  ctx search eth -k 50 --json path,value",
+	}, []string{"path", "value", "score"}, func(ctx context.Context, args []string) error {
+		o.query = strings.Join(args, " ")
+		pack, err := a.Pack([]string{o.pack})
+		if err != nil {
+			return err
+		}
+		o.pack = pack
+		return o.run(ctx)
+	})
+	f := c.Flags()
+	f.StringVar(&o.pack, "pack", "", "search this `pack`")
+	f.IntVarP(&o.k, "limit", "k", api.SearchKDefault, "at most so `many` matches, 1 to 50")
+	f.Float64Var(&o.minScore, "min-score", 0, "only matches with this `score` or a higher one")
+	f.BoolVar(&o.exact, "exact", false, "only whole words, as --min-score 1")
+	_ = c.RegisterFlagCompletionFunc("pack", packs)
+	return c
+}
+
+// run searches and shows the matches.
+func (o searchOptions) run(ctx context.Context) error {
+	if strings.TrimSpace(o.query) == "" {
+		return Invalid("the query is empty")
+	}
+	if o.k < api.SearchKMin || o.k > api.SearchKMax {
+		return Invalid("-k is %d, must be %d to %d", o.k, api.SearchKMin, api.SearchKMax)
+	}
+	if o.exact {
+		o.minScore = api.ScoreWord
+	}
+	client, err := o.app.Client()
+	if err != nil {
+		return err
+	}
+	var meta sdk.Response
+	found, err := client.Search(ctx, sdk.SearchRequest{Pack: o.pack, Query: o.query, K: o.k}, o.app.Call(&meta)...)
+	if err != nil {
+		return err
+	}
+	o.app.Told(&meta)
+	matches := slices.DeleteFunc(found.Matches, func(m api.SearchMatch) bool { return m.Score < o.minScore })
+	answer, err := o.answer(matches, found)
+	if err != nil {
+		return err
+	}
+	return o.app.Print(ctx, answer)
+}
+
+// answer is the matches as JSON and as rows.
+func (o searchOptions) answer(matches []api.SearchMatch, found *api.SearchResponse) (output.Answer, error) {
+	rows := &output.Rows{Columns: []string{"path", "value", "score"}, Right: []bool{false, false, true}, Wide: 1, Empty: "no match for " + strconv.Quote(o.query)}
+	for _, m := range matches {
+		rows.Rows = append(rows.Rows, []string{m.Path, output.Scalar(m.Value), strconv.FormatFloat(m.Score, 'g', -1, 64)})
+	}
+	doc, err := output.Marshal(append([]api.SearchMatch{}, matches...))
+	age := time.Duration(found.Freshness.AgeSeconds) * time.Second
+	return output.Answer{JSON: doc, Rows: rows, Text: func(w io.Writer, width int, style output.Style) error {
+		if err := rows.Write(w, width, style); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(w, "\n%s\n", style.Dim(fmt.Sprintf("%d of %d matches, state age %s", len(matches), found.Total, view.Age(age))))
+		return err
+	}}, err
+}

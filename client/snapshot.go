@@ -1,0 +1,62 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/sdk"
+)
+
+// snapshotOptions are the flags of snapshot.
+type snapshotOptions struct {
+	app  *App
+	pack string
+	at   string // as typed; package instant reads it
+}
+
+// newSnapshot makes the command that shows history.
+func newSnapshot(a *App) *cobra.Command {
+	o := snapshotOptions{app: a}
+	c := a.Command(&cobra.Command{
+		Use: "snapshot [PACK] --at TIME", Short: "Show the state of a pack as of a past minute", Args: cobra.MaximumNArgs(1), ValidArgsFunction: packs,
+		SuggestFor: []string{"history"},
+		Long: "Show the state of a pack as of a past minute: an overview on a terminal, JSON elsewhere.\n\nTIME is " + MomentForms +
+			".\nTimes without a zone are local. How far back a key reaches depends on its tier.",
+		Example: "  ctx snapshot --at 2h\n  ctx snapshot crypto --at \"yesterday 14:00\"\n  ctx snapshot --at 2026-11-20T14:00:00Z -o json",
+	}, mindFields(), func(ctx context.Context, args []string) (err error) {
+		if o.pack, err = a.Pack(args); err != nil {
+			return err
+		}
+		if o.at == "" {
+			return Invalid("--at is missing: the minute to show").WithHint("ctx snapshot --at 2h")
+		}
+		at, err := ParseMoment(o.at, a.Now())
+		if err != nil {
+			return Invalid("--at: %w", err)
+		}
+		return o.run(ctx, at)
+	})
+	c.Flags().StringVar(&o.at, "at", "", "the minute to show, as `time`")
+	return c
+}
+
+// run shows the snapshot of the minute of at.
+func (o snapshotOptions) run(ctx context.Context, at time.Time) error {
+	client, err := o.app.Client()
+	if err != nil {
+		return err
+	}
+	var meta sdk.Response
+	mind, err := client.Snapshot(ctx, o.pack, at, o.app.Call(&meta)...)
+	if err != nil {
+		return err
+	}
+	o.app.Told(&meta)
+	answer, err := mindAnswer(mind, meta.Body, func(p Page) error { return p.Snapshot(o.pack, at, mind) }, o.app.Now())
+	if err != nil {
+		return err
+	}
+	return o.app.Print(ctx, answer)
+}

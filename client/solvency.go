@@ -1,0 +1,163 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/internal/usdg"
+	"github.com/contextd/contextd/sdk/wallet"
+)
+
+// solvency checks all that paying needs, where anything about that is configured: the wallet, the chain, what the wallet has, what it may
+// pay and what is unfinished. No wallet is opened.
+func (o *doctorOptions) solvency(ctx context.Context, c *config.Config) {
+	o.unfinished()
+	if !o.app.Pays() && !o.app.HasWallet() && c.Get(config.RPCURL).Text == "" {
+		return
+	}
+	address := o.wallet(ctx, c)
+	o.policy(c)
+	if c.Get(config.RPCURL).Text == "" || c.Get(config.Token).Text == "" {
+		o.add("chain", outcomeWarning, "ctx config set rpc_url URL; ctx config set token ADDRESS; ctx config set chain_id ID", "ctx does not know it, so the wallet can only sign in")
+		return
+	}
+	o.chain(ctx, address)
+}
+
+// unfinished tells of payments that have not come to an end.
+func (o *doctorOptions) unfinished() {
+	list, err := wallet.Payments(o.app.DataDir())
+	if err != nil {
+		o.add("payments", outcomeError, "move the file that is named away, and see with ctx pay receipts what is left", "%v", err)
+		return
+	}
+	live, oldest := 0, ""
+	for _, p := range list {
+		if !p.Live {
+			continue
+		}
+		if live++; live == 1 {
+			oldest = p.Amount.String() + " USDG for " + p.Request + ", transaction " + p.TxHash
+		}
+	}
+	if live > 0 {
+		o.add("payments", outcomeWarning, "ctx pay resume", "%d begun and not finished, the oldest %s", live, oldest)
+	} else if len(list) > 0 {
+		o.add("payments", outcomeOK, "", "%d made, none is unfinished", len(list))
+	}
+}
+
+// wallet checks the file of the wallet and returns its address, "" if that is not known.
+func (o *doctorOptions) wallet(ctx context.Context, c *config.Config) string {
+	name := c.Get(config.Wallet)
+	if env := o.app.OpenKey(); env != "" {
+		address, err := o.app.WalletAddress(ctx, "", "")
+		if err != nil {
+			o.add("wallet", outcomeError, "mend "+env+", or unset it", "%v", err)
+			return ""
+		}
+		o.add("wallet", outcomeWarning, "for more than test money: ctx wallet import NAME", "%s; its key lies open in %s", address, env)
+		return address
+	}
+	if name.Text == "" {
+		o.add("wallet", outcomeWarning, "ctx wallet new NAME; ctx wallet use NAME", "none is configured")
+		return ""
+	}
+	file, err := o.app.FindWallet(name.Text)
+	if err != nil {
+		o.add("wallet", outcomeError, "ctx wallet list; ctx wallet use NAME", "%v (from %s)", err, name.Origin)
+		return ""
+	}
+	for _, path := range []string{file.Path, filepath.Dir(file.Path)} {
+		loose, fix := os.FileMode(0o077), "chmod 600 "+path
+		if path != file.Path {
+			loose, fix = 0o022, "chmod 700 "+path
+		}
+		if info, err := os.Stat(path); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&loose != 0 {
+			o.add("wallet", outcomeWarning, fix, "others may get at %s (mode %04o)", path, info.Mode().Perm())
+			return file.Address
+		}
+	}
+	if file.Address == "" {
+		o.add("wallet", outcomeOK, "", "%s, which does not say its address (from %s)", file.Path, name.Origin)
+		return ""
+	}
+	o.add("wallet", outcomeOK, "", "%s in %s (from %s)", file.Address, file.Path, name.Origin)
+	return file.Address
+}
+
+// policy tells what the wallet may pay, and whether it may pay anything today.
+func (o *doctorOptions) policy(c *config.Config) {
+	paid, err := wallet.Spent(o.app.DataDir(), o.app.Now())
+	if err != nil {
+		return // unfinished has told
+	}
+	text := func(name string) string { return c.Get(name).Text }
+	outcome, fix := outcomeOK, ""
+	for name, sum := range map[string]usdg.Amount{config.MaxPerDay: paid.Day, config.MaxPerMonth: paid.Month} {
+		if bound, err := usdg.ParseAmount(text(name)); err == nil && sum >= bound {
+			outcome, fix = outcomeWarning, "wait, or ctx pay policy set per-day USDG"
+		}
+	}
+	o.add("policy", outcome, fix, "%s USDG per call, %s per day (%s paid), %s per month (%s paid)", text(config.MaxPerCall), text(config.MaxPerDay), paid.Day,
+		text(config.MaxPerMonth), paid.Month)
+}
+
+// chain checks the node, the token and, where its address is known, what the wallet has.
+func (o *doctorOptions) chain(ctx context.Context, address string) {
+	const patience = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	known := address != ""
+	if !known {
+		address = "0x0000000000000000000000000000000000000000"
+	}
+	p, err := o.app.Looker(ctx, address)
+	if err != nil {
+		o.add("chain", outcomeError, hintOf(err), "%v", err)
+		return
+	}
+	defer p.Close()
+	if err := p.CheckChain(ctx); err != nil {
+		fix := "check rpc_url and the network"
+		if errors.Is(err, wallet.ErrWrongChain) {
+			fix = "ctx config set rpc_url URL, or chain_id ID: whichever is wrong"
+		}
+		o.add("chain", outcomeError, fix, "%v", err)
+		return
+	}
+	if err := p.CheckToken(ctx); err != nil {
+		o.add("token", outcomeError, "ctx config set token ADDRESS; the operator of the service names it", "%v", err)
+		return
+	}
+	b, err := p.Balance(ctx)
+	if err != nil {
+		o.add("chain", outcomeError, "check rpc_url and the network", "%v", err)
+		return
+	}
+	o.add("chain", outcomeOK, "", "the node answers, chain %d, and has USDG", b.ChainID)
+	if !known {
+		return
+	}
+	outcome, fix := outcomeOK, ""
+	switch {
+	case b.Wei == "0":
+		outcome, fix = outcomeWarning, "send some ether for the chain's fees to "+address
+	case b.USDG == 0:
+		outcome, fix = outcomeWarning, "send USDG to "+address
+	}
+	o.add("balance", outcome, fix, "%s USDG, %s ether", b.USDG, wallet.Ether(b.Wei))
+}
+
+// hintOf is what to do about an error of ctx, "" if it does not say.
+func hintOf(err error) string {
+	if f, ok := errors.AsType[*Failure](err); ok {
+		return f.Hint
+	}
+	return ""
+}

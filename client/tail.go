@@ -1,0 +1,236 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/diff"
+)
+
+// tailOptions are the flags of tail.
+type tailOptions struct {
+	app         *App
+	pack        string
+	path        string
+	events      []string
+	diff        bool
+	changesOnly bool
+	count       int
+	limit       time.Duration
+	exec        string
+	noReconnect bool
+}
+
+// newTail makes the command that follows a stream.
+func newTail(a *App) *cobra.Command {
+	o := tailOptions{app: a}
+	c := a.Command(&cobra.Command{
+		Use: "tail [PACK]", Aliases: []string{"subscribe"}, Short: "Follow the states of a pack as they come", Args: cobra.MaximumNArgs(1),
+		SuggestFor: []string{"watch", "stream", "follow"},
+		Long: "Follow the states of a pack as they come: what changed, line by line, on a terminal; a JSON line for each event\n" +
+			"elsewhere, {\"type\",\"pack\",\"ts\",\"state\"}. With --diff or --changes-only it has \"changes\" instead of \"state\".\n" +
+			"A broken connection is made anew. Opening the stream costs one credit, what comes over it nothing.",
+		Example: "  ctx tail\n  ctx tail --path flags\n  ctx tail -o ndjson --changes-only | jq -r '.changes[].path'\n" +
+			"  ctx tail --count 1 --json ts\n  ctx tail --changes-only --path flags --exec 'mail -s flags me@example.com'",
+	}, []string{"type", "pack", "ts", "state", "changes", "from", "message", OpenFields}, func(ctx context.Context, args []string) (err error) {
+		if o.pack, err = a.Pack(args); err != nil {
+			return err
+		}
+		return o.run(ctx)
+	})
+	f := c.Flags()
+	f.StringVar(&o.path, "path", "", "only what is at this `path` of the state, such as flags or top_movers.0")
+	f.StringSliceVar(&o.events, "events", []string{"delta", "error"}, "`kinds` to show: pulse, delta, error; pulse also repeats the last state")
+	f.BoolVar(&o.diff, "diff", false, "changes instead of states, also where a program reads")
+	f.BoolVar(&o.changesOnly, "changes-only", false, "only changes; nothing for the first state")
+	f.IntVar(&o.count, "count", 0, "end after this `number` of events")
+	f.DurationVar(&o.limit, "for", 0, "end after this `time`")
+	f.StringVar(&o.exec, "exec", "", "run this shell `command` for each event, with its JSON as input")
+	f.BoolVar(&o.noReconnect, "no-reconnect", false, "end with an error when the connection breaks")
+	return c
+}
+
+// check reports what is wrong with the flags.
+func (o tailOptions) check() error {
+	for _, e := range o.events {
+		if !slices.Contains([]string{"pulse", "delta", "error"}, e) {
+			return Invalid("--events has %q, which is none of pulse, delta, error", e)
+		}
+	}
+	if o.count < 0 || o.limit < 0 {
+		return Invalid("--count and --for must not be negative")
+	}
+	return nil
+}
+
+// run follows the stream until it ends, or it has shown enough.
+func (o tailOptions) run(ctx context.Context) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	client, err := o.app.Client()
+	if err != nil {
+		return err
+	}
+	whole := ctx
+	if o.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.limit)
+		defer cancel()
+	}
+	t := tail{tailOptions: o}
+	t.stream = client.Subscribe(sdk.SubscribeRequest{Pack: o.pack, Repeats: slices.Contains(o.events, "pulse"), OnChange: t.connection})
+	defer t.stream.Close()
+	for event, err := range t.stream.Events(ctx) {
+		switch {
+		case err != nil && ctx.Err() != nil && (whole.Err() == nil || t.shown > 0):
+			return nil // its time is over, or Ctrl-C, which is how one ends it
+		case err != nil:
+			return err
+		}
+		if err := t.show(ctx, event); err != nil {
+			return err
+		}
+		if o.count > 0 && t.shown >= o.count {
+			return nil
+		}
+	}
+	return t.lost
+}
+
+// tail is one following of a stream.
+type tail struct {
+	tailOptions
+	stream *sdk.Stream
+	last   api.StreamState // zero before the first
+	shown  int
+	told   bool  // that the data is of a demo
+	lost   error // with --no-reconnect: why the connection broke
+}
+
+// connection tells people that the connection comes and goes.
+func (t *tail) connection(c sdk.Connection) {
+	switch {
+	case c.Connected && c.Reconnects > 0:
+		t.app.Note("connected again")
+	case !c.Connected && t.noReconnect:
+		t.lost = c.Err
+		t.stream.Close()
+	case !c.Connected:
+		t.app.Note("connection lost: %v; trying again in %s", c.Err, c.Wait.Round(time.Second))
+	}
+	if c.Demo && !t.told {
+		t.told = true
+		t.app.Note("demo data: recorded, synthetic values")
+	}
+}
+
+// show shows an event, if it is one to show.
+func (t *tail) show(ctx context.Context, event sdk.Event) error {
+	if event.Type == api.EventError {
+		if !slices.Contains(t.events, "error") {
+			return nil
+		}
+		return t.print(ctx, map[string]string{"type": "error", "message": event.Message}, func(w io.Writer, _ int, style output.Style) error {
+			_, err := fmt.Fprintln(w, style.Warn(output.CleanLine(event.Message)))
+			return err
+		})
+	}
+	before := t.last
+	t.last = event.State
+	repeats := event.State.TS.Equal(before.TS)
+	if repeats || before.State == nil {
+		if t.changesOnly {
+			return nil
+		}
+		return t.state(ctx, event)
+	}
+	r, err := t.compare(before, event.State)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(r.Changes) == 0 && (t.changesOnly || t.path != ""):
+		return nil
+	case t.changesOnly || t.diff:
+		return t.print(ctx, r, t.lines(r))
+	}
+	return t.stateAnd(ctx, event, t.lines(r))
+}
+
+// compare finds what changed at the path.
+func (t *tail) compare(before, now api.StreamState) (liveReport, error) {
+	changes, err := diff.States(before.State, now.State)
+	if err != nil {
+		return liveReport{}, err
+	}
+	return liveReport{Type: "changes", Pack: now.Pack, From: before.TS, TS: now.TS, Changes: within(changes, t.path)}, nil
+}
+
+// lines writes r for people.
+func (t *tail) lines(r liveReport) func(io.Writer, int, output.Style) error {
+	return func(w io.Writer, width int, style output.Style) error {
+		return r.write(w, width, style, t.app.Now().Location())
+	}
+}
+
+// state shows a state that there is nothing to compare with.
+func (t *tail) state(ctx context.Context, event sdk.Event) error {
+	return t.stateAnd(ctx, event, func(w io.Writer, _ int, style output.Style) error {
+		at := event.State.TS.In(t.app.Now().Location()).Format(time.TimeOnly)
+		_, err := fmt.Fprintf(w, "%s  state of %d bytes\n", style.Bold(at+"  "+event.State.Pack), len(event.State.State))
+		return err
+	})
+}
+
+// stateAnd shows a state to programs and what text writes to people.
+func (t *tail) stateAnd(ctx context.Context, event sdk.Event, text func(io.Writer, int, output.Style) error) error {
+	return t.print(ctx, struct {
+		Type api.EventType `json:"type"`
+		api.StreamState
+	}{event.Type, event.State}, text)
+}
+
+// print writes an event and runs the command for it.
+func (t *tail) print(ctx context.Context, v any, text func(io.Writer, int, output.Style) error) error {
+	doc, err := output.Marshal(v)
+	if err != nil {
+		return err
+	}
+	t.shown++
+	if err := t.app.Print(ctx, output.Answer{JSON: doc, Text: text, Piped: output.NDJSON}); err != nil {
+		return err
+	}
+	return t.execute(ctx, doc)
+}
+
+// execute runs the command of --exec once, with doc as its input.
+func (t *tail) execute(ctx context.Context, doc json.RawMessage) error {
+	if t.exec == "" {
+		return nil
+	}
+	c := exec.CommandContext(ctx, "sh", "-c", t.exec)
+	c.Stdin, c.Stdout, c.Stderr = bytes.NewReader(append(doc, '\n')), t.app.Out, t.app.Err
+	if err := c.Run(); err != nil {
+		var ended *exec.ExitError
+		if ctx.Err() == nil && errors.As(err, &ended) {
+			t.app.Note("the command of --exec ended with %d", ended.ExitCode())
+			return nil
+		}
+		return fmt.Errorf("run %s: %w", strings.Fields(t.exec)[0], err)
+	}
+	return nil
+}

@@ -1,0 +1,203 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui"
+	"github.com/contextd/contextd/tui/session"
+	"github.com/contextd/contextd/tui/view"
+)
+
+// replayPace is the time between two events of a recording.
+const replayPace = 2 * time.Second
+
+// options are the flags of ui.
+type options struct {
+	app      *App
+	theme    string
+	ascii    bool
+	readOnly bool
+	replay   string
+}
+
+// uiCommands are the commands of this package.
+func uiCommands(a *App) []*cobra.Command {
+	o := &options{app: a}
+	c := a.Command(&cobra.Command{
+		Use: "ui [PACK]", Short: "Watch a pack in the terminal, with its brief, search, history, keys and credits", Args: cobra.MaximumNArgs(1),
+		SuggestFor: []string{"tui", "dashboard", "top"},
+		Long: "Watch a pack in the terminal as it changes, read its brief, search it, step back in its history, see its sources, and look after\n" +
+			"your keys and credits. ctx alone does the same on a terminal, where there is a key. ? shows what to press; ctx help shortcuts says how\n" +
+			"to have it otherwise.\n\n" +
+			"Opening the stream costs a credit, and so do the first brief and every connection made anew. All else that costs says so before.",
+		Example: "  ctx ui\n  ctx ui --theme light\n  ctx tail -o ndjson > day.ndjson; ctx ui --replay day.ndjson",
+	}, nil, o.run)
+	f := c.Flags()
+	f.StringVar(&o.theme, "theme", themeAuto, "`colours`: auto, dark, light or mono; auto asks the terminal for its background")
+	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII characters alone")
+	f.BoolVar(&o.readOnly, "read-only", false, "neither make nor revoke keys, nor buy credits")
+	f.StringVar(&o.replay, "replay", "", "show a recording, a `file` of ctx tail -o ndjson, in place of a service")
+	return []*cobra.Command{c}
+}
+
+// bareUI lets ctx without arguments start the UI where it can: on a terminal, with a key. Elsewhere it shows its help, as before.
+func bareUI(a *App, root *cobra.Command) {
+	otherwise := root.RunE
+	root.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) > 0 || !drawable(a) {
+			return otherwise(c, args)
+		}
+		if key, _, err := a.Key(); err != nil || key.IsZero() {
+			return otherwise(c, args)
+		}
+		o := &options{app: a, theme: themeAuto}
+		return o.run(c.Context(), nil)
+	}
+}
+
+// drawable reports whether there is a terminal to draw on.
+func drawable(a *App) bool { return a.InTTY && a.OutTTY && a.Env("TERM") != "dumb" }
+
+// themeAuto is the value of --theme that goes by the background of the terminal.
+const themeAuto = "auto"
+
+// run starts the UI.
+func (o *options) run(ctx context.Context, args []string) error {
+	if !slices.Contains([]string{themeAuto, string(view.Dark), string(view.Light), string(view.Mono)}, o.theme) {
+		return Invalid("--theme has %q, which is none of auto, dark, light, mono", o.theme)
+	}
+	if !drawable(o.app) {
+		return Invalid("ui needs a terminal that can be drawn on, for input and output").WithHint("ctx fresh or ctx tail, which need none")
+	}
+	c, err := o.config(o.app, args)
+	if err != nil {
+		return err
+	}
+	o.app.Flags.Quiet, o.app.Flags.NoInput = true, true // the terminal is the UI's: nothing else writes to it or asks on it
+	return tui.Run(ctx, c.Detect())
+}
+
+// config is what the UI needs for the profile of a.
+func (o *options) config(a *App, args []string) (tui.Config, error) {
+	style := a.Style(a.OutTTY)
+	c := tui.Config{
+		ASCII: o.ascii || style.ASCII, ReadOnly: o.readOnly, Now: a.Now, Env: a.Env, In: a.In, Out: a.Out, Browse: a.Browse,
+	}
+	if o.theme != themeAuto {
+		c.Theme = view.ThemeName(o.theme)
+	}
+	if !style.Color {
+		c.Theme = view.Mono
+	}
+	paths, err := a.Paths()
+	if err != nil {
+		return c, Invalid("%w", err)
+	}
+	c.CrashDir = filepath.Join(paths.Dir, "crash")
+	if c.Pack, err = a.Pack(args); err != nil {
+		return c, err
+	}
+	if c.Keys, err = a.Shortcuts(); err != nil {
+		return c, err
+	}
+	if o.replay != "" {
+		return o.recording(c)
+	}
+	settings, err := a.Config()
+	if err != nil {
+		return c, err
+	}
+	c.Close = a.Close
+	c.Profile, c.Profiles = settings.Profile(), settings.Profiles
+	if !slices.Contains(c.Profiles, config.DefaultProfile) { // it need not be written down
+		c.Profiles = append([]string{config.DefaultProfile}, c.Profiles...)
+	}
+	if len(c.Profiles) > 1 {
+		c.Switch = o.other
+	}
+	return service(a, c)
+}
+
+// other is what the UI needs for another profile. It fails where flags or the environment say which service to ask, with which key, or how
+// to pay: they go before what the profile says, and are meant for the service that was asked for.
+func (o *options) other(profile string) (tui.Config, error) {
+	a := o.app.As(profile)
+	settings, err := a.Config()
+	if err != nil {
+		return tui.Config{}, err
+	}
+	var origins []string
+	for _, name := range []string{config.BaseURL, config.APIKeyFile, config.Pay, config.Wallet, config.RPCURL, config.ChainID, config.Token} {
+		origins = append(origins, settings.Get(name).Origin)
+	}
+	for _, name := range []string{sdk.EnvAPIKey, EnvSession} {
+		if a.Env(name) != "" {
+			origins = append(origins, "environment "+name)
+		}
+	}
+	for _, origin := range origins {
+		if strings.HasPrefix(origin, "flag ") || strings.HasPrefix(origin, "environment ") {
+			return tui.Config{}, fmt.Errorf("%s goes before what profiles say; quit, and start without it", origin)
+		}
+	}
+	if settings.Get(config.APIKeyFile).Text == "-" {
+		return tui.Config{}, errors.New("its key is read from standard input, which is the terminal's now")
+	}
+	c, err := o.config(a, nil)
+	if err != nil {
+		a.Close()
+		return tui.Config{}, err
+	}
+	return c, nil
+}
+
+// recording is c for a recording.
+func (o *options) recording(c tui.Config) (tui.Config, error) {
+	if _, err := os.Stat(o.replay); err != nil {
+		return c, Invalid("--replay: %w", err)
+	}
+	c.Stream = session.PlayRecording(func() (io.ReadCloser, error) { return os.Open(o.replay) }, replayPace)
+	c.Recording, c.Where = true, filepath.Base(o.replay)
+	return c, nil
+}
+
+// service is c for the service of the profile of a. Nobody has to be signed in.
+func service(a *App, c tui.Config) (tui.Config, error) {
+	client, err := a.Client()
+	if err != nil {
+		return c, err
+	}
+	c.Stream, c.Service, c.KeyID, c.Where = tui.Subscribe(client), client, client.Key().KeyID(), c.Profile
+	if c.Where == config.DefaultProfile { // which says nothing: the address does
+		_, c.Where, _ = strings.Cut(client.BaseURL(), "://")
+	}
+	console, err := a.Console(true)
+	if err != nil {
+		var f *Failure
+		if errors.As(err, &f) && f.Reason == "missing_session" {
+			return c, nil
+		}
+		return c, err
+	}
+	c.Account, c.Seller = console, console
+	if a.HasWallet() {
+		purse := a.Purse()
+		c.Pay = func(ctx context.Context, intent *api.DepositIntent) (*api.Deposit, error) {
+			return console.PayDeposit(ctx, intent, purse)
+		}
+	}
+	return c, nil
+}

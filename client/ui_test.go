@@ -1,0 +1,117 @@
+package client_test
+
+import (
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/contextd/contextd/client"
+)
+
+// uiNewApp is ctx with two profiles, of which prod is set, in an environment.
+func uiNewApp(t *testing.T, env map[string]string, flags ...string) *client.App {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"config.yaml": "profile: prod\nprofiles:\n  prod:\n    base_url: https://prod.example\n  home:\n    base_url: http://127.0.0.1:8402\n    pack: markets\n",
+		"credentials.json": `{"profiles":{"prod":{"baseUrl":"https://prod.example","apiKey":"cv_prod_aaaaaaaaXXXXXXXXXXXXXXXXXXXXXXXX"},` +
+			`"home":{"baseUrl":"http://127.0.0.1:8402","apiKey":"cv_test_bbbbbbbbXXXXXXXXXXXXXXXXXXXXXXXX"}}}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := map[string]string{"CTX_CONFIG_DIR": dir}
+	maps.Copy(all, env)
+	a := client.NewApp(client.System{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, InTTY: true, OutTTY: true, Now: time.Now,
+		LookupEnv: func(name string) (string, bool) { v, ok := all[name]; return v, ok }})
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	a.Flags.Bind(set)
+	if err := set.Parse(flags); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Close)
+	return a
+}
+
+// TestOtherProfile: the address, the key and the pack are those of the profile, also where another was set by flag or environment.
+func TestOtherProfile(t *testing.T) {
+	t.Parallel()
+	for name, a := range map[string]*client.App{
+		"file": uiNewApp(t, nil), "flag": uiNewApp(t, nil, "-p", "prod"), "environment": uiNewApp(t, map[string]string{"CTX_PROFILE": "prod"}),
+	} {
+		c, err := client.Other(a, "home")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		defer c.Close()
+		if c.Profile != "home" || c.Where != "home" || c.Pack != "markets" || c.KeyID != "cv_test_bbbbbbbb" || c.Switch == nil || !slices.Equal(c.Profiles, []string{"default", "home", "prod"}) {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	if _, err := client.Other(uiNewApp(t, nil), "nowhere"); err == nil || !strings.Contains(err.Error(), `no profile "nowhere"`) {
+		t.Errorf("nowhere: %v", err)
+	}
+}
+
+// TestKeyFileOfAnother: the key file of the whole configuration is not for the service of a profile.
+func TestKeyFileOfAnother(t *testing.T) {
+	t.Parallel()
+	key := written(t, "cv_live_ddddddddXXXXXXXXXXXXXXXXXXXXXXXX")
+	text := "base_url: https://prod.example\napi_key_file: " + key + "\nprofiles:\n  home:\n    base_url: http://127.0.0.1:8402\n  pack:\n    pack: markets\n"
+	a := uiNewApp(t, map[string]string{"CTX_CONFIG": written(t, text)})
+	if _, err := client.Other(a, "home"); err == nil || !strings.Contains(err.Error(), "profile home has an address of its own") {
+		t.Errorf("home: %v", err)
+	}
+	c, err := client.Other(a, "pack")
+	if err != nil || c.KeyID != "cv_live_dddddddd" || c.Pack != "markets" {
+		t.Errorf("pack: %+v, %v", c, err)
+	}
+}
+
+// TestKeys: keys that cannot be are told before the screen is taken.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"keys: {pause: space}": "", "keys: {pause: []}": "keys.pause: it needs a key", "keys: {paus: space}": "keys.paus: there is no such action", "keys: {pause: q}": `keys: q is both "quit" and "pause"`} {
+		a := uiNewApp(t, map[string]string{"CTX_CONFIG": written(t, text)})
+		c, err := client.Config(a)
+		if want == "" && (err != nil || !slices.Equal(c.Keys.Pause.Keys(), []string{" "})) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// written is a file with text.
+func written(t *testing.T, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestNoOtherProfile: what was given for one service is not sent to another.
+func TestNoOtherProfile(t *testing.T) {
+	t.Parallel()
+	for want, a := range map[string]*client.App{
+		"flag --base-url":          uiNewApp(t, nil, "--base-url", "http://127.0.0.1:1"),
+		"flag --api-key-file":      uiNewApp(t, nil, "--api-key-file", "x"),
+		"environment CTX_BASE_URL": uiNewApp(t, map[string]string{"CTX_BASE_URL": "http://127.0.0.1:1"}),
+		"environment CTX_API_KEY":  uiNewApp(t, map[string]string{"CTX_API_KEY": "cv_test_ccccccccXXXXXXXXXXXXXXXXXXXXXXXX"}),
+		"environment CTX_PAY":      uiNewApp(t, map[string]string{"CTX_PAY": "true"}),
+		"environment CTX_TOKEN":    uiNewApp(t, map[string]string{"CTX_TOKEN": "0x1000000000000000000000000000000000000001"}),
+		"environment CTX_SESSION":  uiNewApp(t, map[string]string{"CTX_SESSION": "s"}),
+	} {
+		if _, err := client.Other(a, "home"); err == nil || !strings.HasPrefix(err.Error(), want+" goes before what profiles say") || strings.Contains(err.Error(), "XXXX") {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Operate opens the data directory that a command is for, calls act and closes it.
+type Operate func(c *cobra.Command, act func(o *admin.Operator) error) error
+
+// show makes of c a command that prints what ask returns, as JSON or with print.
+func show[T any](operate Operate, c *cobra.Command, ask func(ctx context.Context, o *admin.Operator, args []string) (T, error), print func(out io.Writer, answer T) error) *cobra.Command {
+	asJSON := AddJSON(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return operate(c, func(o *admin.Operator) error {
+			answer, err := ask(c.Context(), o, args)
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return PrintJSON(c.OutOrStdout(), answer)
+			}
+			return print(c.OutOrStdout(), answer)
+		})
+	}
+	return c
+}
+
+// NewAdmin makes the commands by which the operator looks after owners and their credits.
+func NewAdmin(operate Operate) *cobra.Command {
+	c := &cobra.Command{
+		Use: "admin", Short: "Look after owners, credits and the books on this data directory",
+		Long: "Look after owners, credits and the books on this data directory. While the daemon runs, it is asked to, so what a command\n" +
+			"changes holds from the moment it returns.",
+	}
+	credits := &cobra.Command{Use: "credits", Short: "Grant, adjust and list movements of credits"}
+	AddGroup(credits, newMove(operate, billing.KindGrant), newMove(operate, billing.KindAdjust), newLedger(operate))
+	users := &cobra.Command{Use: "users", Short: "List, view, disable and enable the owners of keys"}
+	AddGroup(users, newUsersList(operate), newUsersView(operate), newUsersAccess(operate, true), newUsersAccess(operate, false))
+	tiers := &cobra.Command{Use: "tiers", Short: "Set the tier of an owner"}
+	AddGroup(tiers, newTiersSet(operate))
+	AddGroup(c, users, NewKeys(operate), tiers, credits, newAudit(operate))
+	return c
+}
+
+// newTiersSet makes the command that sets the tier of an owner.
+func newTiersSet(operate Operate) *cobra.Command {
+	return &cobra.Command{
+		Use: "set OWNER TIER", Short: "Set the tier of an owner and of all his keys", Args: cobra.ExactArgs(2),
+		Example: "  contextd admin tiers set 00000000-0000-4000-8000-000000000001 enterprise",
+		RunE: func(c *cobra.Command, args []string) error {
+			return operate(c, func(o *admin.Operator) error {
+				if err := o.SetTier(c.Context(), args[0], api.Tier(args[1])); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(c.OutOrStdout(), "owner %s and all his keys are of tier %s now\n", args[0], args[1])
+				return err
+			})
+		},
+	}
+}
+
+// newMove makes the command that grants or adjusts credits.
+func newMove(operate Operate, kind billing.Kind) *cobra.Command {
+	ask := admin.AdminMoveRequest{Kind: kind}
+	c := &cobra.Command{
+		Use: "grant KEYID CREDITS --reason TEXT", Short: "Give credits to a key", Args: cobra.ExactArgs(2),
+		Example: "  contextd admin credits grant cv_test_ab12cd34 1000 --reason \"beta tester\"",
+	}
+	if kind == billing.KindAdjust {
+		c.Use, c.Short = "adjust KEYID CREDITS --reason TEXT", "Correct the credits of a key, up or down"
+		c.Example = "  contextd admin credits adjust --reason \"granted twice\" -- cv_test_ab12cd34 -1000"
+	}
+	c.Flags().StringVar(&ask.Reason, "reason", "", "why, for whoever reads the ledger (required)")
+	asJSON := AddJSON(c)
+	c.RunE = func(c *cobra.Command, args []string) (err error) {
+		if ask.Amount, err = strconv.ParseInt(args[1], 10, 64); err != nil {
+			return Usage("%q is not a whole number of credits\n  try: %s --help", args[1], c.CommandPath())
+		}
+		return operate(c, func(o *admin.Operator) error {
+			done, err := o.MoveCredits(c.Context(), args[0], ask)
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return PrintJSON(c.OutOrStdout(), done)
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%+d credits on %s; its owner has %d now\n", ask.Amount, args[0], done.Balance)
+			return err
+		})
+	}
+	return c
+}
+
+// newLedger makes the command that lists movements of credits.
+func newLedger(operate Operate) *cobra.Command {
+	var owner string
+	var limit int
+	c := &cobra.Command{
+		Use: "ledger", Short: "List what moved credits, newest first (single calls are not listed)", Args: cobra.NoArgs,
+		Example: "  contextd admin credits ledger --limit 20\n  contextd admin credits ledger --owner 00000000-0000-4000-8000-000000000001 --json",
+	}
+	c.Flags().StringVar(&owner, "owner", "", "only the keys of this owner")
+	c.Flags().IntVar(&limit, "limit", 50, "at most so many rows")
+	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]billing.Entry, error) {
+		return o.Ledger(ctx, owner, limit)
+	}, printLedger)
+}
+
+// printLedger prints a table of movements.
+func printLedger(out io.Writer, rows []billing.Entry) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "AT\tKEY ID\tCREDITS\tKIND\tREASON")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%+d\t%s\t%s\n", r.At.Format(time.DateTime), r.KeyID, r.Amount, r.Kind, r.Reason)
+	}
+	return w.Flush()
+}
+
+// newAudit makes the command that checks the books.
+func newAudit(operate Operate) *cobra.Command {
+	c := &cobra.Command{
+		Use: "audit", Short: "Recompute every balance and say what does not agree", Args: cobra.NoArgs,
+		Long: "Recompute every balance from the ledger and the counters of calls, and say what does not agree. It ends with 1 if\n" +
+			"anything does not.",
+	}
+	asJSON := AddJSON(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return operate(c, func(o *admin.Operator) error {
+			findings, err := o.Audit(c.Context())
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				err = PrintJSON(c.OutOrStdout(), findings)
+			}
+			if err != nil || len(findings) == 0 {
+				if !*asJSON {
+					fmt.Fprintln(c.OutOrStdout(), "the books agree")
+				}
+				return err
+			}
+			for _, f := range findings {
+				fmt.Fprintf(c.ErrOrStderr(), "%s %s\n", f.Subject, f.Text)
+			}
+			return errors.New("the books do not agree")
+		})
+	}
+	return c
+}

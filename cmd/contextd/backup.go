@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/backup"
+)
+
+// dataConfig is what the commands work on.
+type dataConfig struct {
+	Dir       string // the data directory
+	BackupDir string // where backups go that are made without a name; "" means backup.BackupDir in Dir
+	Keep      int    // how many of those stay; 0 means all
+	Now       func() time.Time
+}
+
+// Read reads the configuration when a command asks for it.
+type Read func() (dataConfig, error)
+
+// open lets act work on the databases of the data directory, through the daemon while one runs.
+func open(ctx context.Context, cfg dataConfig, act func(o *admin.Operator) error) (err error) {
+	if _, err := os.Stat(cfg.Dir); err != nil {
+		return fmt.Errorf("there is no data directory: %w", err)
+	}
+	o, err := admin.OpenDatabases(ctx, cfg.Dir, backup.Directory{Path: cfg.Dir, Now: cfg.Now})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	return act(o)
+}
+
+// NewBackup makes the command that makes a backup.
+func NewBackup(read Read) *cobra.Command {
+	var keep int
+	c := &cobra.Command{
+		Use: "backup [FILE|DIRECTORY|-]", Short: "Back up the databases and keys, also while the daemon serves", Args: cobra.MaximumNArgs(1),
+		Long: "Back up the databases and the secret keys into one file: a tar archive compressed with zstd, of one moment, for contextd restore.\n" +
+			"It is verified before it gets its name. In a directory it is named for its moment, and --keep removes the older ones there; without an\n" +
+			"argument that is backup.dir of the configuration, or backups in the data directory. - writes to standard output.\n\n" +
+			"A backup holds secrets: whoever has it can issue quotes in your name and sees who your users are.",
+		Example: "  contextd backup\n  contextd backup /mnt/backups/ --keep 14\n  contextd backup before-the-move.tar.zst\n  contextd backup - | ssh vault 'cat > contextd.tar.zst'",
+	}
+	c.Flags().IntVar(&keep, "keep", 0, "in a directory, keep only so many of the newest; 0 keeps all")
+	asJSON := AddJSON(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		cfg, err := read()
+		if err != nil {
+			return err
+		}
+		if !c.Flags().Changed("keep") && len(args) == 0 {
+			keep = cfg.Keep
+		}
+		if keep < 0 {
+			return Usage("--keep is %d, not 0 or more", keep)
+		}
+		if slices.Contains(args, "") {
+			return Usage("the name of the backup is empty\n  try: contextd backup, which names it")
+		}
+		return open(c.Context(), cfg, func(o *admin.Operator) error {
+			s := saving{produce: func(w io.Writer) error { return o.Backup(c.Context(), w) }, keep: keep}
+			if err := s.to(cfg, args, c.OutOrStdout()); err != nil {
+				return err
+			}
+			return s.report(c, *asJSON)
+		})
+	}
+	return c
+}
+
+// saving is a backup on its way to where it is kept.
+type saving struct {
+	produce func(io.Writer) error
+	keep    int
+
+	path     string // "" for standard output
+	manifest backup.Manifest
+}
+
+// to saves the backup where args say.
+func (s *saving) to(cfg dataConfig, args []string, out io.Writer) (err error) {
+	target := cfg.BackupDir
+	if target == "" {
+		target = filepath.Join(cfg.Dir, backup.BackupDir)
+	}
+	directory := len(args) == 0
+	if !directory {
+		target = args[0]
+		info, err := os.Stat(target)
+		directory = os.IsPathSeparator(target[len(target)-1]) || err == nil && info.IsDir()
+	}
+	if directory {
+		s.path, s.manifest, err = backup.SaveTo(target, cfg.Now(), s.keep, s.produce)
+		return err
+	}
+	if s.keep > 0 {
+		return Usage("--keep removes older backups in a directory, and %q is none\n  try: contextd backup %s/ --keep %d", target, filepath.Dir(target), s.keep)
+	}
+	if target != "-" {
+		s.path = target
+		s.manifest, err = backup.Save(target, s.produce)
+		return err
+	}
+	s.manifest, err = pass(out, s.produce)
+	return err
+}
+
+// pass writes what produce writes to out, and checks on the way whether it is a whole backup.
+func pass(out io.Writer, produce func(io.Writer) error) (backup.Manifest, error) {
+	r := packed(produce)
+	m, err := backup.Check(io.TeeReader(r, out))
+	return m, errors.Join(err, r.Close())
+}
+
+// stream is what a producer writes.
+type stream struct {
+	*io.PipeReader
+	ended chan struct{}
+}
+
+// packed reads what produce writes. Its errors are those of reading.
+func packed(produce func(io.Writer) error) *stream {
+	r, w := io.Pipe()
+	s := &stream{PipeReader: r, ended: make(chan struct{})}
+	go func() {
+		_ = w.CloseWithError(produce(w)) // never fails
+		close(s.ended)
+	}()
+	return s
+}
+
+// Close ends the producer and waits until it has tidied up.
+func (s *stream) Close() error {
+	err := s.PipeReader.Close()
+	<-s.ended
+	return err
+}
+
+// report says what was saved. Books that do not agree are an error: the backup is there, and somebody has to look.
+func (s *saving) report(c *cobra.Command, asJSON bool) error {
+	var size int64
+	for _, f := range s.manifest.Files {
+		size += f.Size
+	}
+	if asJSON && s.path != "" {
+		if err := PrintJSON(c.OutOrStdout(), struct {
+			Path string `json:"path"`
+			backup.Manifest
+		}{s.path, s.manifest}); err != nil {
+			return err
+		}
+	} else if s.path != "" {
+		fmt.Fprintf(c.OutOrStdout(), "%s\n", s.path)
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "backed up %d files, %s, as of %s; verified\n", len(s.manifest.Files), bytesText(size), s.manifest.TakenAt.Format(time.RFC3339))
+	for _, p := range s.manifest.Findings {
+		fmt.Fprintln(c.ErrOrStderr(), p)
+	}
+	if n := len(s.manifest.Findings); n > 0 {
+		return fmt.Errorf("the books do not agree (%d findings); the backup was made, and no older one removed\n  try: contextd admin audit", n)
+	}
+	return nil
+}
+
+// bytesText is a size for people.
+func bytesText(n int64) string {
+	const kilo = 1000
+	size, units := float64(n), "kMGT"
+	if n < kilo {
+		return fmt.Sprintf("%d B", n)
+	}
+	for size /= kilo; size >= kilo && len(units) > 1; size /= kilo {
+		units = units[1:]
+	}
+	return fmt.Sprintf("%.1f %cB", size, units[0])
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/brief/llm"
+	"github.com/contextd/contextd/internal/usdg"
+)
+
+// briefSettings is the part of the configuration that concerns briefs, below the name brief.
+type briefSettings struct {
+	At      string `mapstructure:"at"`
+	Timeout string `mapstructure:"timeout"` // of one text
+	LLM     struct {
+		Provider            string `mapstructure:"provider"` // "" for the built-in writer alone
+		Model               string `mapstructure:"model"`
+		BaseURL             string `mapstructure:"base_url"`
+		KeyFile             string `mapstructure:"key_file"`
+		MaxTokens           int64  `mapstructure:"max_tokens"`
+		Retries             int    `mapstructure:"retries"`
+		TokensPerDay        int64  `mapstructure:"tokens_per_day"` // 0 is without bound, as below
+		USDPerDay           string `mapstructure:"usd_per_day"`
+		USDPerMillionInput  string `mapstructure:"usd_per_million_input"`
+		USDPerMillionOutput string `mapstructure:"usd_per_million_output"`
+	} `mapstructure:"llm"`
+}
+
+// briefPlan is how briefs are written, as daemon.Briefs.
+type briefPlan struct {
+	At         time.Duration // time of day, UTC
+	TextWithin time.Duration // bound of one text
+	Model      *llm.Config   // nil for the built-in writer alone
+}
+
+// Read is s as the daemon takes it, with the key read from its file. Only a file that cannot be read is not a mistake in s.
+func (s briefSettings) Read() (p briefPlan, err error) {
+	if p, err = s.schedule(); err != nil || s.LLM.Provider == "" {
+		return p, err
+	}
+	cfg := llm.Config{Provider: llm.Provider(s.LLM.Provider), Model: s.LLM.Model, BaseURL: s.LLM.BaseURL,
+		MaxTokens: s.LLM.MaxTokens, Retries: s.LLM.Retries, Limit: brief.Limit{Tokens: s.LLM.TokensPerDay}}
+	for _, amount := range []struct {
+		name, text string
+		to         *int64
+	}{
+		{"usd_per_day", s.LLM.USDPerDay, &cfg.Limit.CostMicros},
+		{"usd_per_million_input", s.LLM.USDPerMillionInput, &cfg.Prices.Input},
+		{"usd_per_million_output", s.LLM.USDPerMillionOutput, &cfg.Prices.Output},
+	} {
+		n, err := usdg.ParseAmount(amount.text)
+		if err != nil {
+			return p, fmt.Errorf("brief.llm.%s is %q, not an amount such as 1.50", amount.name, amount.text)
+		}
+		*amount.to = int64(n)
+	}
+	if cfg.MaxTokens < 1 {
+		return p, fmt.Errorf("brief.llm.max_tokens is %d, not 1 or more", cfg.MaxTokens)
+	}
+	if s.LLM.KeyFile != "" {
+		key, err := os.ReadFile(s.LLM.KeyFile)
+		if err != nil {
+			return p, fmt.Errorf("read brief.llm.key_file: %w", err)
+		}
+		cfg.Key = strings.TrimSpace(string(key))
+	}
+	if _, err := llm.New(cfg); err != nil {
+		return p, fmt.Errorf("brief.llm: %w", err)
+	}
+	p.Model = &cfg
+	return p, nil
+}
+
+// schedule is the part of s that is not about a model.
+func (s briefSettings) schedule() (p briefPlan, err error) {
+	at, err := time.Parse("15:04", s.At)
+	if err != nil {
+		return p, fmt.Errorf("brief.at is %q, not a time of day such as 12:00 (UTC)", s.At)
+	}
+	p.At = time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute
+	if p.TextWithin, err = time.ParseDuration(s.Timeout); err != nil || p.TextWithin < time.Second {
+		return p, fmt.Errorf("brief.timeout is %q, not a time of at least 1s, such as 2m", s.Timeout)
+	}
+	return p, nil
+}

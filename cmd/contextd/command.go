@@ -1,0 +1,161 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+)
+
+// NewConfig makes the command that shows which settings there are.
+func NewConfig() *cobra.Command {
+	c := &cobra.Command{Use: "config", Short: "Show which settings there are"}
+	example := &cobra.Command{
+		Use: "example", Short: "Print a configuration file with every setting at its default", Args: cobra.NoArgs,
+		Example: "  contextd config example > config.yaml",
+		RunE: func(c *cobra.Command, _ []string) error {
+			text, err := Example(nil)
+			if err != nil {
+				return err
+			}
+			_, err = c.OutOrStdout().Write(text)
+			return err
+		},
+	}
+	schema := &cobra.Command{
+		Use: "schema", Short: "Print the JSON schema of the configuration file, for editors", Args: cobra.NoArgs,
+		Example: "  contextd config schema > config.schema.json   # with, in the first line of config.yaml:\n" +
+			"  # yaml-language-server: $schema=config.schema.json",
+		RunE: func(c *cobra.Command, _ []string) error { return PrintJSON(c.OutOrStdout(), Schema()) },
+	}
+	AddGroup(c, example, schema)
+	return c
+}
+
+// NewInit makes the command that writes a configuration file.
+func NewInit() *cobra.Command {
+	var dir, listen string
+	var withKey bool
+	c := &cobra.Command{
+		Use: "init", Short: "Write a configuration file with every setting explained", Args: cobra.NoArgs,
+		Long: "Write a configuration file with every setting explained and at its default. It asks nothing and overwrites nothing.\n\n" +
+			"With --dir, the file is DIR/config.yaml and the data goes to DIR/data. Otherwise the file is where contextd looks\n" +
+			"for it unless told otherwise, or where --config says.",
+		Example: "  contextd init\n  contextd init --dir /srv/context\n  contextd init --config /etc/contextd/config.yaml --data-dir /var/lib/contextd",
+	}
+	c.Flags().StringVar(&dir, "dir", "", "a directory for configuration and data")
+	c.Flags().StringVar(&listen, "listen", "", "where to serve; written into the file")
+	c.Flags().BoolVar(&withKey, "jobs-key", false, "also make the key for a scheduler outside (jobs.key_file), beside the file")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		file, _ := c.Flags().GetString("config")
+		data, _ := c.Flags().GetString("data-dir")
+		if file == "" {
+			file = os.Getenv("CONTEXTD_CONFIG")
+		}
+		switch {
+		case dir != "" && file != "":
+			return Usage("--dir says where the file goes, and so does --config or CONTEXTD_CONFIG: use one of them")
+		case dir != "":
+			file = filepath.Join(dir, "config.yaml")
+			if data == "" {
+				data = filepath.Join(dir, "data")
+			}
+		case file == "":
+			if file = DefaultFile(); file == "" {
+				return Usage("there is no home for a configuration file: name one with --config")
+			}
+		}
+		return initialise(c.OutOrStdout(), file, data, listen, withKey)
+	}
+	return c
+}
+
+// initialise writes the configuration file and says what to do next. Empty data and listen keep their defaults.
+func initialise(out io.Writer, file, data, listen string, withKey bool) error {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	set := map[string]any{}
+	key := filepath.Join(filepath.Dir(file), "jobs.key")
+	if withKey {
+		set["jobs.key_file"] = key
+	}
+	if data != "" {
+		whole, err := filepath.Abs(data) // the daemon may be started elsewhere
+		if err != nil {
+			return err
+		}
+		set["data_dir"] = whole
+	}
+	if listen != "" {
+		set["listen"] = listen
+	}
+	text, err := Example(set)
+	if err != nil {
+		return err
+	}
+	if withKey { // first: a file without its key would be no good
+		if err := create(key, []byte(rand.Text()+rand.Text()+"\n")); err != nil {
+			return err
+		}
+	}
+	if err := create(file, text); err != nil {
+		if withKey {
+			err = errors.Join(err, os.Remove(key))
+		}
+		return err
+	}
+	with := ""
+	if file != DefaultFile() {
+		with = " --config " + quoted(file)
+	}
+	_, err = fmt.Fprintf(out, "wrote %s\n\n  contextd check-config%s\n  contextd serve%s\n  contextd keys create my-agent%s\n", file, with, with, with)
+	return err
+}
+
+// create writes a new file for the user alone, with the directory it is in.
+func create(file string, text []byte) (err error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("make directory of configuration: %w", err)
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already, and stays as it is\n  try: contextd check-config", file)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := f.Write(text); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return share(f)
+}
+
+// share lets the group of the directory read f, where root makes it: as in /etc/contextd, whose group is that of the daemon.
+func share(f *os.File) error {
+	var dir unix.Stat_t
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	if err := unix.Stat(filepath.Dir(f.Name()), &dir); err != nil || dir.Gid == 0 {
+		return err
+	}
+	return errors.Join(f.Chown(0, int(dir.Gid)), f.Chmod(0o640))
+}
+
+// quoted is path as a shell takes it.
+func quoted(path string) string {
+	if !strings.ContainsAny(path, " \t\n'\"\\$&;|<>()*?[]#~`!{}") {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/contextd/contextd/daemon/backup"
+	"github.com/contextd/contextd/daemon/datadir"
+	"github.com/contextd/contextd/daemon/store"
+)
+
+// restoring is a call of restore.
+type restoring struct {
+	yes, dryRun, despite bool
+
+	in  io.Reader
+	out io.Writer // for people
+}
+
+// NewRestore makes the command that puts a backup back.
+func NewRestore(read Read) *cobra.Command {
+	var r restoring
+	c := &cobra.Command{
+		Use: "restore FILE|DIRECTORY|-", Short: "Put a backup in the place of the data of a daemon that does not run", Args: cobra.ExactArgs(1),
+		Long: "Put a backup in the place of the data. It is unpacked beside it and verified, with every balance and every state, before anything is\n" +
+			"touched; then all of it takes the place of what was there, or nothing does, whenever the command is killed. What was there is kept in\n" +
+			"the data directory, in a directory that ends in .pre-restore; to go back, restore that directory. The daemon must not run.\n\n" +
+			"What happened after the backup is gone: keys made since are unknown, those revoked since are good again, calls paid since are not counted.",
+		Example: "  contextd restore /mnt/backups/contextd-20261120T200000.000Z.tar.zst\n  contextd restore --dry-run before-the-move.tar.zst",
+	}
+	c.Flags().BoolVar(&r.yes, "yes", false, "do not ask whether the data that is there may go")
+	c.Flags().BoolVar(&r.dryRun, "dry-run", false, "only verify the backup, with room for it in the temporary directory; the daemon may run")
+	c.Flags().BoolVar(&r.despite, "despite-findings", false, "restore even if the books in the backup do not agree")
+	c.RunE = func(c *cobra.Command, args []string) (err error) {
+		cfg, err := read()
+		if err != nil {
+			return err
+		}
+		if args[0] == "-" && !r.yes && !r.dryRun {
+			return Usage("a backup from standard input leaves no way to ask\n  try: --yes")
+		}
+		r.in, r.out = c.InOrStdin(), c.ErrOrStderr()
+		file, err := r.source(c.Context(), args[0], cfg.Now())
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		if r.dryRun {
+			return r.check(c.Context(), file, cfg.Now())
+		}
+		return r.run(c.Context(), file, cfg)
+	}
+	return c
+}
+
+// source is the backup that is named. A directory, such as an earlier restore has left, becomes one while it is read.
+func (r restoring) source(ctx context.Context, name string, now time.Time) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(r.in), nil
+	}
+	if newest := newestIn(name); newest != "" {
+		return nil, fmt.Errorf("%s holds backups and is none\n  try: contextd restore %s", name, newest)
+	}
+	info, err := os.Stat(name)
+	if err == nil && info.IsDir() {
+		return packed(func(w io.Writer) error {
+			return backup.Directory{Path: name, Now: func() time.Time { return now }}.BackUp(ctx, w)
+		}), nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open backup: %w", err)
+	}
+	return f, nil
+}
+
+// newestIn is the newest archive in a directory of backups, "" for anything else.
+func newestIn(dir string) string {
+	if _, err := os.Stat(filepath.Join(dir, store.File)); err == nil {
+		return "" // a data directory
+	}
+	list, err := filepath.Glob(filepath.Join(dir, "contextd-*.tar.zst")) // named for their moments, and sorted
+	if err != nil || len(list) == 0 {
+		return ""
+	}
+	return list[len(list)-1]
+}
+
+// check verifies the backup and throws away what it unpacked.
+func (r restoring) check(ctx context.Context, file io.Reader, now time.Time) (err error) {
+	dir, err := os.MkdirTemp("", "contextd-restore-")
+	if err != nil {
+		return fmt.Errorf("make directory to verify in: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	u, err := backup.Unpack(ctx, file, dir, now)
+	if err != nil {
+		return err
+	}
+	return r.judge(u)
+}
+
+// run restores the backup in the data directory.
+func (r restoring) run(ctx context.Context, file io.Reader, cfg dataConfig) (err error) {
+	dir := cfg.Dir
+	lock, err := datadir.Lock(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	kept, err := backup.Restore(ctx, file, dir, cfg.Now(), func(u backup.Unpacked) error {
+		if err := r.judge(u); err != nil {
+			return err
+		}
+		return r.agree(dir)
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(r.out, "restored %s\n", dir)
+	if kept != "" {
+		fmt.Fprintf(r.out, "what was there is in %s; remove it when you are sure\n", kept)
+	}
+	fmt.Fprintln(r.out, "  next: start the daemon, then contextd admin audit and, with a chain, contextd reconcile and contextd deposits unmatched")
+	return nil
+}
+
+// judge says what is in the backup, and refuses one whose content does not agree.
+func (r restoring) judge(u backup.Unpacked) error {
+	fmt.Fprintf(r.out, "the backup is of %s, by contextd %s, and sound: %d states\n", u.TakenAt.Format(time.RFC3339), u.Program, u.States)
+	for _, p := range u.Problems {
+		fmt.Fprintln(r.out, p)
+	}
+	if len(u.Problems) > 0 && !r.despite {
+		return fmt.Errorf("what is in the backup does not agree (%d findings); nothing was touched\n  try: an older backup, or --despite-findings", len(u.Problems))
+	}
+	if len(u.Problems) == 0 {
+		fmt.Fprintln(r.out, "its books agree")
+	}
+	return nil
+}
+
+// agree asks whether the data in dir may go, if there is any.
+func (r restoring) agree(dir string) error {
+	if _, err := os.Stat(dir + string(os.PathSeparator) + store.File); errors.Is(err, os.ErrNotExist) || r.yes {
+		return nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("ask whether the data may go: %w", err)
+	}
+	for _, stream := range []any{r.in, r.out} {
+		if f, ok := stream.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+			return Usage("the data in %s would be replaced, and nobody can be asked; nothing was touched\n  try: --yes", dir)
+		}
+	}
+	fmt.Fprintf(r.out, "The data in %s will be replaced. Type the name of this host (%s) to go on: ", dir, host)
+	line, err := bufio.NewReader(r.in).ReadString('\n')
+	if err != nil || strings.TrimSpace(line) != host {
+		return errors.New("that is not the name of this host; nothing was touched")
+	}
+	return nil
+}
