@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
-
 )
 
 // leaves are the values of a tree of settings, by their whole names.

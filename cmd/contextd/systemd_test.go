@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
 )
 
 // manager is the socket on which systemd hears of a service.
