@@ -2,57 +2,59 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
-	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/coreos/go-systemd/v22/activation"
+	sd "github.com/coreos/go-systemd/v22/daemon"
 )
+
+// Listener is the socket that systemd hands over to this process; nil if it does not.
+func Listener() (net.Listener, error) {
+	files := activation.Files(false)
+	if len(files) == 0 {
+		return nil, nil
+	}
+	if len(files) > 1 {
+		return nil, fmt.Errorf("systemd hands over %d sockets, and contextd takes one: leave one ListenStream= in its socket unit", len(files))
+	}
+	l, err := net.FileListener(files[0])
+	if err != nil {
+		err = fmt.Errorf("take socket of systemd: %w", err)
+	}
+	return l, errors.Join(err, files[0].Close()) // l has a copy
+}
 
 // Notifier tells systemd how the daemon does. Without systemd it tells nobody. Make one with NewNotifier.
 type Notifier struct {
-	socket   string        // "" without systemd
 	watchdog time.Duration // within which systemd wants to hear that the daemon is alive; 0 means never
 	logger   *slog.Logger
 }
 
-// NewNotifier makes the Notifier of this process, as its environment says (sd_notify(3), sd_watchdog_enabled(3)).
+// NewNotifier makes the Notifier of this process, as its environment says.
 func NewNotifier(logger *slog.Logger) *Notifier {
-	n := &Notifier{socket: os.Getenv("NOTIFY_SOCKET"), logger: logger}
-	pid := os.Getenv("WATCHDOG_PID")
-	if usec, err := strconv.ParseInt(os.Getenv("WATCHDOG_USEC"), 10, 64); err == nil && (pid == "" || pid == strconv.Itoa(os.Getpid())) {
-		n.watchdog = time.Duration(usec) * time.Microsecond
+	watchdog, err := sd.SdWatchdogEnabled(false)
+	if err != nil {
+		logger.Error("systemd's watchdog is not fed", "error", err)
 	}
-	return n
+	return &Notifier{watchdog, logger}
 }
 
 // Ready says that the daemon answers, for the first time or after a reload.
-func (n *Notifier) Ready() { n.tell("READY=1\nSTATUS=answering") }
+func (n *Notifier) Ready() { n.tell(sd.SdNotifyReady + "\nSTATUS=answering") }
 
 // Reloading says that the daemon reads its settings again. Ready ends that.
 func (n *Notifier) Reloading() {
-	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		n.logger.Error("systemd was not told of the reload", "error", err)
-		return
-	}
-	n.tell(fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d\nSTATUS=reading settings", now.Nano()/int64(time.Microsecond)))
+	n.tell(sd.SdNotifyReloading + "\n" + sd.SdNotifyMonotonicUsec() + "STATUS=reading settings")
 }
 
 // tell sends a message. A systemd that does not hear it will find out what it meant; it is no reason to stop.
 func (n *Notifier) tell(message string) {
-	if n.socket == "" {
-		return
-	}
-	conn, err := net.Dial("unixgram", n.socket)
-	if err == nil {
-		_, err = conn.Write([]byte(message))
-		_ = conn.Close() // nothing is buffered
-	}
-	if err != nil {
+	if _, err := sd.SdNotify(false, message); err != nil {
 		n.logger.Error("systemd was not told", "error", err)
 	}
 }
@@ -65,7 +67,7 @@ const (
 // Supervise tells systemd that the daemon is ready once alive says nil, then within each interval of the watchdog that it is alive, as
 // long as alive says so in time, and that it is stopping when ctx is done. A daemon that hangs is so killed and started again.
 func (n *Notifier) Supervise(ctx context.Context, alive func(context.Context) error) {
-	if n.socket == "" {
+	if os.Getenv("NOTIFY_SOCKET") == "" {
 		return
 	}
 	within := patience
@@ -77,7 +79,7 @@ func (n *Notifier) Supervise(ctx context.Context, alive func(context.Context) er
 		defer cancel()
 		return alive(ctx)
 	}
-	defer n.tell("STOPPING=1\nSTATUS=stopping")
+	defer n.tell(sd.SdNotifyStopping + "\nSTATUS=stopping")
 	for look() != nil {
 		if !sleep(ctx, firstLook) {
 			return
@@ -86,7 +88,7 @@ func (n *Notifier) Supervise(ctx context.Context, alive func(context.Context) er
 	n.Ready()
 	for n.watchdog > 0 {
 		if err := look(); err == nil {
-			n.tell("WATCHDOG=1")
+			n.tell(sd.SdNotifyWatchdog)
 		} else if ctx.Err() == nil {
 			n.logger.Error("the daemon is not alive; systemd will end it if that lasts", "error", err)
 		}

@@ -29,97 +29,50 @@ func (r *release) stage(ctx context.Context, t target, binary string, parts []pa
 		return "", err
 	}
 	dir := filepath.Join(r.work, "stage", t.program+"_"+t.os+"_"+t.arch)
-	files := map[string]string{t.file(): binary}
-	for _, name := range []string{"LICENSE", "README.md"} {
-		files[name] = filepath.Join(r.root, name)
-	}
-	for from, to := range map[string]string{filepath.Join(r.root, "completions", t.program+".*"): "completions", filepath.Join(man, "*"): "man"} {
-		found, err := filepath.Glob(from)
-		if err != nil || len(found) == 0 {
-			return "", errors.Join(err, fmt.Errorf("no file %s", from))
-		}
-		for _, file := range found {
-			files[path.Join(to, filepath.Base(file))] = file
-		}
-	}
-	for to, from := range files {
-		if err := copyFile(filepath.Join(dir, to), from); err != nil {
-			return "", err
-		}
-	}
-	return dir, os.WriteFile(filepath.Join(dir, "NOTICES"), text, 0o644)
+	return dir, errors.Join(
+		copyTo(dir, binary), copyTo(dir, filepath.Join(r.root, "LICENSE")), copyTo(dir, filepath.Join(r.root, "README.md")),
+		copyTo(filepath.Join(dir, "completions"), filepath.Join(r.root, "completions", t.program+".*")),
+		copyTo(filepath.Join(dir, "man"), filepath.Join(man, "*")),
+		put(filepath.Join(dir, "NOTICES"), text, 0o644))
 }
 
-// copyFile copies the file from to the file to, readable for everybody and, if from is, executable.
-func copyFile(to, from string) error {
-	text, err := os.ReadFile(from)
-	if err != nil {
-		return err
+// copyTo copies the files that pattern names into dir, readable for everybody and, if they are, executable.
+func copyTo(dir, pattern string) error {
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) == 0 {
+		return errors.Join(err, fmt.Errorf("no file %s", pattern))
 	}
-	info, err := os.Stat(from)
-	if err != nil {
-		return err
+	for _, file := range found {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		info, err := os.Stat(file)
+		if err != nil {
+			return err
+		}
+		mode := fs.FileMode(0o644)
+		if info.Mode()&0o100 != 0 {
+			mode = 0o755
+		}
+		if err := put(filepath.Join(dir, filepath.Base(file)), text, mode); err != nil {
+			return err
+		}
 	}
-	mode := fs.FileMode(0o644)
-	if info.Mode()&0o100 != 0 {
-		mode = 0o755
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(to, text, mode); err != nil {
-		return err
-	}
-	return os.Chmod(to, mode) // whatever the umask
+	return nil
+}
+
+// put writes a file with mode, whatever the umask, and makes its directory.
+func put(file string, text []byte, mode fs.FileMode) error {
+	return errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, text, mode), os.Chmod(file, mode))
 }
 
 // archive writes the directory stage to the file name with the extension of system: .zip for Windows, .tar.gz elsewhere.
 func (r *release) archive(name, system, stage string) error {
-	write, ext := r.writeTar, ".tar.gz"
-	if system == "windows" {
-		write, ext = r.writeZip, ".zip"
-	}
-	f, err := os.Create(filepath.Join(r.out, name+ext))
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f, name, os.DirFS(stage)), f.Close())
-}
-
-// writeTar writes the files of stage, below the directory name, to w.
-func (r *release) writeTar(w io.Writer, name string, stage fs.FS) error {
-	z := gzip.NewWriter(w)
-	archive := tar.NewWriter(z)
-	err := eachFile(stage, func(file string, mode fs.FileMode, text []byte) error {
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: path.Join(name, file), Mode: int64(mode), Size: int64(len(text)), ModTime: r.date, Uname: "root", Gname: "root"}
-		if err := archive.WriteHeader(h); err != nil {
-			return err
-		}
-		_, err := archive.Write(text)
-		return err
-	})
-	return errors.Join(err, archive.Close(), z.Close())
-}
-
-// writeZip does the same as a zip file.
-func (r *release) writeZip(w io.Writer, name string, stage fs.FS) error {
-	archive := zip.NewWriter(w)
-	err := eachFile(stage, func(file string, mode fs.FileMode, text []byte) error {
-		h := &zip.FileHeader{Name: path.Join(name, file), Method: zip.Deflate, Modified: r.date}
-		h.SetMode(mode)
-		f, err := archive.CreateHeader(h)
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(text)
-		return err
-	})
-	return errors.Join(err, archive.Close())
-}
-
-// eachFile calls visit for every file of stage, in the order of their names.
-func eachFile(stage fs.FS, visit func(file string, mode fs.FileMode, text []byte) error) error {
-	return fs.WalkDir(stage, ".", func(file string, d fs.DirEntry, err error) error {
+	var archive bytes.Buffer
+	zipped, compressed := zip.NewWriter(&archive), gzip.NewWriter(&archive)
+	tarred := tar.NewWriter(compressed)
+	err := fs.WalkDir(os.DirFS(stage), ".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -127,12 +80,33 @@ func eachFile(stage fs.FS, visit func(file string, mode fs.FileMode, text []byte
 		if err != nil {
 			return err
 		}
-		text, err := fs.ReadFile(stage, file)
+		text, err := os.ReadFile(filepath.Join(stage, file))
 		if err != nil {
 			return err
 		}
-		return visit(file, info.Mode().Perm(), text)
+		var w io.Writer = tarred
+		if system == "windows" {
+			h := &zip.FileHeader{Name: path.Join(name, file), Method: zip.Deflate, Modified: r.date}
+			h.SetMode(info.Mode())
+			w, err = zipped.CreateHeader(h)
+		} else {
+			err = tarred.WriteHeader(&tar.Header{
+				Name: path.Join(name, file), Mode: int64(info.Mode()), Size: int64(len(text)), ModTime: r.date, Uname: "root", Gname: "root",
+			})
+		}
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(text)
+		return err
 	})
+	ext := ".zip"
+	if system == "windows" {
+		err = errors.Join(err, zipped.Close())
+	} else {
+		ext, err = ".tar.gz", errors.Join(err, tarred.Close(), compressed.Close())
+	}
+	return errors.Join(err, put(filepath.Join(r.out, name+ext), archive.Bytes(), 0o644))
 }
 
 // writeSums writes SHA256SUMS, as sha256sum --check reads it, over the files in dir.

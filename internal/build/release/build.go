@@ -18,6 +18,9 @@ import (
 	"time"
 )
 
+// module is what the checkout holds.
+const module = "github.com/contextd/contextd"
+
 // workDir is the directory, in that of the results, for what is needed on the way.
 const workDir = ".work"
 
@@ -30,13 +33,11 @@ type commit struct {
 
 // release is one run.
 type release struct {
-	root    string // of the checkout
-	out     string // where the results go
-	work    string // what is needed on the way, in out
-	commit         // what is released
-	log     io.Writer
-	built   map[target]string // files of the programs
-	manuals map[string]string // directories of the manual pages by program
+	root   string // of the checkout
+	out    string // where the results go
+	work   string // what is needed on the way, in out
+	commit        // what is released
+	log    io.Writer
 }
 
 // newRelease empties out and finds out what the checkout that dir is in releases.
@@ -45,7 +46,7 @@ func newRelease(ctx context.Context, dir, out string, log io.Writer) (*release, 
 	if err != nil {
 		return nil, err
 	}
-	r := &release{root: dir, out: out, work: filepath.Join(out, workDir), log: log, built: map[target]string{}, manuals: map[string]string{}}
+	r := &release{root: dir, out: out, work: filepath.Join(out, workDir), log: log}
 	top, err := r.command(ctx, nil, "git", "rev-parse", "--show-toplevel")
 	if err != nil {
 		return nil, err
@@ -76,7 +77,8 @@ func empty(out string) error {
 	return os.RemoveAll(out)
 }
 
-// identify returns the commit of the checkout.
+// identify returns the commit of the checkout. Its version is its tag or, as Go names a commit without one, its time and hash. A checkout
+// with changes is not what its commit says, so that its version tells.
 func (r *release) identify(ctx context.Context) (commit, error) {
 	head, err := r.command(ctx, nil, "git", "show", "--no-patch", "--format=%ct %H", "HEAD")
 	if err != nil {
@@ -91,26 +93,23 @@ func (r *release) identify(ctx context.Context) (commit, error) {
 	if err != nil {
 		return commit{}, err
 	}
-	changes, err := r.command(ctx, nil, "git", "status", "--porcelain")
 	date := time.Unix(unix, 0).UTC()
-	return commit{name(strings.Fields(tags), hash, date, changes != ""), hash, date}, err
-}
-
-// name is the version of a commit: its first tag or, as Go names a commit without one, its time and hash. A checkout with changes
-// is not what its commit says, so that its version tells.
-func name(tags []string, hash string, date time.Time, changed bool) string {
-	version := "v0.0.0-" + date.Format("20060102150405") + "-" + hash[:12]
-	if len(tags) > 0 {
-		version = tags[0]
+	version, _, tagged := strings.Cut(tags, "\n")
+	if !tagged {
+		version = "v0.0.0-" + date.Format("20060102150405") + "-" + hash[:12]
 	}
-	if changed {
+	changes, err := r.command(ctx, nil, "git", "status", "--porcelain")
+	if changes != "" {
 		version += "+dirty"
 	}
-	return version
+	return commit{version, hash, date}, err
 }
 
 // number is the version without v, as files and packages have it.
 func (r *release) number() string { return strings.TrimPrefix(r.version, "v") }
+
+// epoch is the setting by which programs take the time of the commit for that of day.
+func (r *release) epoch() string { return fmt.Sprintf("SOURCE_DATE_EPOCH=%d", r.date.Unix()) }
 
 // command runs a program in the checkout and returns its standard output. Its standard error is told when it fails.
 func (r *release) command(ctx context.Context, env []string, name string, args ...string) (string, error) {
@@ -126,32 +125,31 @@ func (r *release) command(ctx context.Context, env []string, name string, args .
 
 // binary builds t, once, and returns its file.
 func (r *release) binary(ctx context.Context, t target) (string, error) {
-	if file := r.built[t]; file != "" {
+	file := filepath.Join(r.work, "bin", t.os+"_"+t.arch, t.file())
+	if _, err := os.Stat(file); err == nil {
 		return file, nil
 	}
 	fmt.Fprintf(r.log, "  build %s\n", t)
-	file := filepath.Join(r.work, "bin", t.os+"_"+t.arch, t.file())
 	env, args := buildArgs(t, r.commit, file)
 	if _, err := r.command(ctx, env, "go", args...); err != nil {
 		return "", err
 	}
-	if t.os == "linux" {
-		if err := checkStatic(file); err != nil {
-			return "", err
-		}
+	if t.os != "linux" {
+		return file, nil
 	}
-	r.built[t] = file
-	return file, nil
+	return file, checkStatic(file)
 }
 
 // buildArgs is how the Go tool is called to build t into file. What the environment or go env -w says is overruled wherever it would
 // show in the result.
 func buildArgs(t target, c commit, file string) (env, args []string) {
-	env = []string{"GOOS=" + t.os, "GOARCH=" + t.arch, "GOFLAGS=-trimpath", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOWORK=off", "CGO_ENABLED=0"}
+	env = []string{
+		"GOOS=" + t.os, "GOARCH=" + t.arch, "GOFLAGS=-trimpath", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOWORK=off", "CGO_ENABLED=0",
+	}
 	// Without an identity, programs for macOS would have no LC_UUID, by which it remembers who may reach the local network.
 	link := "-s -w -buildid=" + t.String() + "/" + c.version + "/" + c.hash
 	for _, v := range [][2]string{{"version", c.version}, {"commit", c.hash}, {"date", c.date.Format(time.RFC3339)}} {
-		link += " -X github.com/contextd/contextd/internal/build." + v[0] + "=" + v[1]
+		link += " -X " + module + "/internal/build." + v[0] + "=" + v[1]
 	}
 	args = []string{"build", "-trimpath", "-buildvcs=false"}
 	if t.program == "contextd" {
@@ -177,19 +175,13 @@ func checkStatic(file string) error {
 	return nil
 }
 
-// manual has program write its manual pages, once, and returns their directory. It builds the program for this machine to ask it.
+// manual has program write its manual pages and returns their directory. It builds the program for this machine to ask it.
 func (r *release) manual(ctx context.Context, program string) (string, error) {
-	if dir := r.manuals[program]; dir != "" {
-		return dir, nil
-	}
 	binary, err := r.binary(ctx, target{program, runtime.GOOS, runtime.GOARCH})
 	if err != nil {
 		return "", err
 	}
 	dir := filepath.Join(r.work, "man", program)
-	if _, err := r.command(ctx, []string{"TZ=UTC", fmt.Sprintf("SOURCE_DATE_EPOCH=%d", r.date.Unix())}, binary, "man", dir); err != nil {
-		return "", err
-	}
-	r.manuals[program] = dir
-	return dir, nil
+	_, err = r.command(ctx, []string{"TZ=UTC", r.epoch()}, binary, "man", dir)
+	return dir, err
 }

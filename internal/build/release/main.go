@@ -14,6 +14,7 @@ package main
 
 import (
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"flag"
 	"fmt"
@@ -112,27 +113,24 @@ func (r *release) publish(ctx context.Context, t target, packages bool) error {
 	if err != nil {
 		return err
 	}
-	b, err := readBuild(binary)
+	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		return err
 	}
-	parts, err := r.parts(ctx, b)
+	parts, err := r.parts(ctx, info)
 	if err != nil {
 		return err
 	}
-	bom, err := r.sbom(t, b, parts)
+	bom, err := r.sbom(t, binary, parts)
 	if err != nil {
-		return err
-	}
-	name := fmt.Sprintf("%s_%s_%s_%s", t.program, r.number(), t.os, t.arch)
-	if err := os.WriteFile(filepath.Join(r.out, name+".cdx.json"), bom, 0o644); err != nil {
 		return err
 	}
 	stage, err := r.stage(ctx, t, binary, parts)
 	if err != nil {
 		return err
 	}
-	if err := r.archive(name, t.os, stage); err != nil {
+	name := fmt.Sprintf("%s_%s_%s_%s", t.program, r.number(), t.os, t.arch)
+	if err := errors.Join(put(filepath.Join(r.out, name+".cdx.json"), bom, 0o644), r.archive(name, t.os, stage)); err != nil {
 		return err
 	}
 	if t.os != "linux" || !packages {

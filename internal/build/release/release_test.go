@@ -3,6 +3,8 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"crypto/sha256"
+	"debug/buildinfo"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,6 +18,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"github.com/CycloneDX/cyclonedx-go"
 )
 
 // checkout makes a repository like this one around a ctx of a few lines, with one commit at a fixed time, and returns its directory.
@@ -250,46 +254,50 @@ func TestBill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := readBuild(self)
+	info, err := buildinfo.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(self)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &release{root: ".", commit: commit{version: "v1.2.3+dirty", date: time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC)}}
-	b.Settings = nil // a test under the race detector is cgo, and yet has no SQLite
-	parts, err := r.parts(t.Context(), b)
+	info.Settings = nil // a test under the race detector is cgo, and yet has no SQLite
+	parts, err := r.parts(t.Context(), info)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := r.sbom(target{"ctx", "linux", "amd64"}, b, append(parts, libcPart("2 . 36"), libcPart("__GLIBC__.__GLIBC_MINOR__")))
+	text, err := r.sbom(target{"ctx", "linux", "amd64"}, self, append(parts, libcPart("2 . 36"), libcPart("__GLIBC__.__GLIBC_MINOR__")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var doc document
+	var doc cyclonedx.BOM
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&doc); err != nil {
 		t.Fatal(err)
 	}
 	main := doc.Metadata.Component
-	if main.PURL != "pkg:golang/github.com/contextd/contextd@v1.2.3%2Bdirty#cmd/ctx" || main.Hashes[0].Content != fmt.Sprintf("%x", b.sha256) || doc.Metadata.Timestamp != "2026-11-20T20:05:00Z" {
+	if main.PackageURL != "pkg:golang/github.com/contextd/contextd@v1.2.3%2Bdirty#cmd/ctx" || (*main.Hashes)[0].Value != fmt.Sprintf("%x", sha256.Sum256(program)) || doc.Metadata.Timestamp != "2026-11-20T20:05:00Z" {
 		t.Errorf("about %+v of %s", main, doc.Metadata.Timestamp)
 	}
-	refs := map[string]bool{main.Ref: true}
-	for _, c := range doc.Components {
-		if refs[c.Ref] {
-			t.Errorf("%s is there twice", c.Ref)
+	refs := map[string]bool{main.BOMRef: true}
+	for _, c := range *doc.Components {
+		if refs[c.BOMRef] {
+			t.Errorf("%s is there twice", c.BOMRef)
 		}
-		refs[c.Ref] = true
+		refs[c.BOMRef] = true
 	}
 	for _, want := range []string{"pkg:golang/std@" + strings.TrimPrefix(runtime.Version(), "go"), "pkg:generic/glibc@2.36", "pkg:generic/musl"} {
 		if !refs[want] {
 			t.Errorf("no %s in\n%s", want, text)
 		}
 	}
-	if len(b.Deps) < 2 || len(doc.Components) != len(b.Deps)+3 {
-		t.Errorf("%d components of %d modules", len(doc.Components), len(b.Deps))
+	if len(info.Deps) < 2 || len(*doc.Components) != len(info.Deps)+3 {
+		t.Errorf("%d components of %d modules", len(*doc.Components), len(info.Deps))
 	}
-	if notice, err := notices("ctx", parts); err != nil || !bytes.Contains(notice, []byte("go.yaml.in/yaml/v3")) {
+	if notice, err := notices("ctx", parts); err != nil || !bytes.Contains(notice, []byte("github.com/google/uuid")) {
 		t.Errorf("notices: %v", err)
 	}
 }
@@ -329,7 +337,7 @@ func TestPartsInC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(parts) != 2 || !strings.HasPrefix(parts[0].purl, "pkg:generic/sqlite@3.") || parts[1].name != "glibc" && parts[1].name != "musl" {
+	if len(parts) != 2 || !strings.HasPrefix(parts[0].purl(), "pkg:generic/sqlite@3.") || parts[1].name != "glibc" && parts[1].name != "musl" {
 		t.Errorf("parts in C: %+v", parts)
 	}
 	if _, err := r.partsInC(t.Context(), nil); err == nil {

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,60 +19,52 @@ import (
 	"strings"
 	"time"
 
+	"github.com/CycloneDX/cyclonedx-go"
 	"github.com/google/uuid"
 )
-
-// builtFrom is what a program says it was built from.
-type builtFrom struct {
-	*buildinfo.BuildInfo
-	sha256 [sha256.Size]byte // of its file
-}
-
-// readBuild reads what the Go tool wrote into file.
-func readBuild(file string) (builtFrom, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return builtFrom{}, err
-	}
-	info, err := buildinfo.Read(bytes.NewReader(text))
-	if err != nil {
-		return builtFrom{}, fmt.Errorf("read what is in %s: %w", filepath.Base(file), err)
-	}
-	return builtFrom{info, sha256.Sum256(text)}, nil
-}
-
-// cgo reports whether there is C in the program.
-func (b builtFrom) cgo() bool {
-	return slices.ContainsFunc(b.Settings, func(s debug.BuildSetting) bool { return s.Key == "CGO_ENABLED" && s.Value == "1" })
-}
 
 // part is something that a program holds.
 type part struct {
 	name, version string
-	purl          string // its package URL
-	dir           string // where its source and licences are; empty where they are no part of the module cache
+	dir           string // of its source and licences; empty for what is C
 }
 
-// parts are the modules in b, Go's library and what there is in C, by name.
-func (r *release) parts(ctx context.Context, b builtFrom) ([]part, error) {
+// purl is p as a package URL. The scheme wants names in lower case, and + is escaped, as it stands for a space elsewhere.
+func (p part) purl() string {
+	kind := "golang"
+	if p.dir == "" {
+		kind = "generic"
+	}
+	url := "pkg:" + kind + "/" + strings.ToLower(p.name)
+	if p.version != "" {
+		url += "@" + strings.ReplaceAll(p.version, "+", "%2B")
+	}
+	return url
+}
+
+// parts are Go's library, the modules of a program and what there is in C, by name.
+func (r *release) parts(ctx context.Context, info *buildinfo.BuildInfo) ([]part, error) {
 	goroot, err := r.command(ctx, nil, "go", "env", "GOROOT")
 	if err != nil {
 		return nil, err
 	}
-	version := strings.TrimPrefix(b.GoVersion, "go")
-	all := []part{{name: "std", version: version, purl: purlOf("golang", "std", version), dir: strings.TrimSpace(goroot)}}
-	dirs, err := r.moduleDirs(ctx, b.Deps)
+	args := []string{"list", "-m", "-f", "{{.Dir}}"}
+	for _, m := range info.Deps {
+		args = append(args, m.Path)
+	}
+	list, err := r.command(ctx, nil, "go", args...)
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range b.Deps {
-		dir := dirs[m.Path]
+	dirs := strings.Split(list, "\n") // one for each module
+	all := []part{{"std", strings.TrimPrefix(info.GoVersion, "go"), strings.TrimSpace(goroot)}}
+	for i, m := range info.Deps {
 		if m.Replace != nil {
 			m = m.Replace
 		}
-		all = append(all, part{m.Path, m.Version, purlOf("golang", m.Path, m.Version), dir})
+		all = append(all, part{m.Path, m.Version, dirs[i]})
 	}
-	if b.cgo() {
+	if slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "1"}) {
 		inC, err := r.partsInC(ctx, all)
 		if err != nil {
 			return nil, err
@@ -84,32 +75,11 @@ func (r *release) parts(ctx context.Context, b builtFrom) ([]part, error) {
 	return all, nil
 }
 
-// moduleDirs are the directories of modules by path.
-func (r *release) moduleDirs(ctx context.Context, modules []*debug.Module) (map[string]string, error) {
-	dirs := map[string]string{}
-	if len(modules) == 0 {
-		return dirs, nil
-	}
-	args := []string{"list", "-m", "-f", "{{.Path}} {{.Dir}}"}
-	for _, m := range modules {
-		args = append(args, m.Path)
-	}
-	list, err := r.command(ctx, nil, "go", args...)
-	if err != nil {
-		return nil, err
-	}
-	for line := range strings.Lines(list) {
-		name, dir, _ := strings.Cut(strings.TrimSpace(line), " ")
-		dirs[name] = dir
-	}
-	return dirs, nil
-}
-
 // partsInC are SQLite and the library of C, which are found by what their headers say.
 func (r *release) partsInC(ctx context.Context, all []part) ([]part, error) {
 	i := slices.IndexFunc(all, func(p part) bool { return p.name == "github.com/mattn/go-sqlite3" })
 	if i < 0 {
-		return nil, fmt.Errorf("a program with C has no go-sqlite3")
+		return nil, errors.New("a program with C has no go-sqlite3")
 	}
 	header, err := os.ReadFile(filepath.Join(all[i].dir, "sqlite3-binding.h"))
 	if err != nil {
@@ -117,14 +87,10 @@ func (r *release) partsInC(ctx context.Context, all []part) ([]part, error) {
 	}
 	found := regexp.MustCompile(`#define SQLITE_VERSION\s+"([0-9.]+)"`).FindSubmatch(header)
 	if found == nil {
-		return nil, fmt.Errorf("go-sqlite3 does not say which SQLite it holds")
+		return nil, errors.New("go-sqlite3 does not say which SQLite it holds")
 	}
 	libc, err := r.command(ctx, nil, "sh", "-c", `printf '#include <features.h>\n__GLIBC__.__GLIBC_MINOR__\n' | ${CC:-gcc} -E -P -`)
-	if err != nil {
-		return nil, err
-	}
-	version := string(found[1])
-	return []part{{name: "sqlite", version: version, purl: purlOf("generic", "sqlite", version)}, libcPart(libc)}, nil
+	return []part{{name: "sqlite", version: string(found[1])}, libcPart(libc)}, err
 }
 
 // libcPart is the library of C by what the preprocessor made of the names of its version. musl has none.
@@ -132,69 +98,35 @@ func libcPart(preprocessed string) part {
 	lines := strings.Split(strings.TrimSpace(preprocessed), "\n")
 	version := strings.ReplaceAll(lines[len(lines)-1], " ", "")
 	if !regexp.MustCompile(`^[0-9]+\.[0-9]+$`).MatchString(version) {
-		return part{name: "musl", purl: purlOf("generic", "musl", "")}
+		return part{name: "musl"}
 	}
-	return part{name: "glibc", version: version, purl: purlOf("generic", "glibc", version)}
+	return part{name: "glibc", version: version}
 }
 
-// purlOf is a package URL. Names are in lower case where the scheme wants them so, and + is escaped, as it stands for a space elsewhere.
-func purlOf(scheme, name, version string) string {
-	url := "pkg:" + scheme + "/" + strings.ToLower(name)
-	if version != "" {
-		url += "@" + strings.ReplaceAll(version, "+", "%2B")
+// sbom is the CycloneDX document of the program t, which is the file binary and holds parts.
+func (r *release) sbom(t target, binary string, parts []part) ([]byte, error) {
+	text, err := os.ReadFile(binary)
+	if err != nil {
+		return nil, err
 	}
-	return url
-}
-
-// component is one entry of a CycloneDX document.
-type component struct {
-	Ref     string `json:"bom-ref"`
-	Type    string `json:"type"`
-	Name    string `json:"name"`
-	Version string `json:"version,omitempty"`
-	Hashes  []hash `json:"hashes,omitempty"`
-	PURL    string `json:"purl"`
-}
-
-// hash is the checksum of a component, in hexadecimal.
-type hash struct {
-	Algorithm string `json:"alg"`
-	Content   string `json:"content"`
-}
-
-// document is a CycloneDX document.
-type document struct {
-	Schema     string      `json:"$schema"`
-	Format     string      `json:"bomFormat"`
-	Spec       string      `json:"specVersion"`
-	Serial     string      `json:"serialNumber"`
-	Version    int         `json:"version"`
-	Metadata   metadata    `json:"metadata"`
-	Components []component `json:"components"`
-}
-
-// metadata says what a document is about.
-type metadata struct {
-	Timestamp string    `json:"timestamp"`
-	Component component `json:"component"`
-}
-
-// sbom is the CycloneDX document of the program t, which is b and holds parts.
-func (r *release) sbom(t target, b builtFrom, parts []part) ([]byte, error) {
-	url := purlOf("golang", b.Main.Path, r.version) + "#cmd/" + t.program
-	doc := document{
-		Schema: "http://cyclonedx.org/schema/bom-1.6.schema.json", Format: "CycloneDX", Spec: "1.6", Version: 1,
-		Serial: uuid.NewSHA1(uuid.NameSpaceURL, append([]byte(url), b.sha256[:]...)).URN(),
-		Metadata: metadata{r.date.Format(time.RFC3339), component{
-			Ref: url, Type: "application", Name: t.program, Version: r.version, PURL: url,
-			Hashes: []hash{{"SHA-256", hex.EncodeToString(b.sha256[:])}},
-		}},
-	}
+	sum := sha256.Sum256(text)
+	url := part{name: module, version: r.version, dir: r.root}.purl() + "#cmd/" + t.program
+	doc := cyclonedx.NewBOM()
+	doc.SerialNumber = uuid.NewSHA1(uuid.NameSpaceURL, append([]byte(url), sum[:]...)).URN()
+	doc.Metadata = &cyclonedx.Metadata{Timestamp: r.date.Format(time.RFC3339), Component: &cyclonedx.Component{
+		BOMRef: url, Type: cyclonedx.ComponentTypeApplication, Name: t.program, Version: r.version, PackageURL: url,
+		Hashes: &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: hex.EncodeToString(sum[:])}},
+	}}
+	var components []cyclonedx.Component
 	for _, p := range parts {
-		doc.Components = append(doc.Components, component{Ref: p.purl, Type: "library", Name: p.name, Version: p.version, PURL: p.purl})
+		components = append(components, cyclonedx.Component{
+			BOMRef: p.purl(), Type: cyclonedx.ComponentTypeLibrary, Name: p.name, Version: p.version, PackageURL: p.purl(),
+		})
 	}
-	text, err := json.MarshalIndent(doc, "", "  ")
-	return append(text, '\n'), err
+	doc.Components = &components
+	var b bytes.Buffer
+	err = cyclonedx.NewBOMEncoder(&b, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(doc, cyclonedx.SpecVersion1_6)
+	return b.Bytes(), err
 }
 
 // notices is the text of the licences of parts. It fails for a module that has none, because that must not be shipped.
