@@ -42,8 +42,6 @@ const (
 	bubbletea  = "github.com/charmbracelet/bubbletea"
 	bubbletea2 = "charm.land/bubbletea"
 	r3labs     = "github.com/r3labs/sse"
-	anthropic  = "github.com/anthropics/anthropic-sdk-go"
-	openai     = "github.com/openai/openai-go"
 )
 
 // ruleImports bind the rule packages.
@@ -142,11 +140,6 @@ func ownerImports() []importRule {
 		never:   []string{r3labs},
 		why:     "reconnecting and deduplicating streams is the sdk's work, once",
 		instead: "use the sdk's stream",
-	}, {
-		name: "only llm speaks to models", except: []string{"daemon/brief/llm"},
-		never:   []string{anthropic, openai},
-		why:     "budget, fence and the care of the key are in one place, and the libraries are large",
-		instead: "take a brief.Writer",
 	}, {
 		name: "daemontest is for tests", except: []string{"cmd", "daemon/daemontest"},
 		never:   []string{"daemon/daemontest"},

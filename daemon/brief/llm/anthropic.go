@@ -2,98 +2,123 @@ package llm
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
-	"strings"
 	"sync/atomic"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/contextd/contextd/daemon/brief"
 )
 
+// anthropicVersion is the version of the Messages API that this file is written for. The server keeps old ones.
+const anthropicVersion = "2023-06-01"
+
 // messages is a model that is spoken to by the Messages API of Anthropic.
 type messages struct {
-	service anthropic.MessageService
-	model   string
-	most    int64       // tokens of an answer
-	warm    atomic.Bool // it takes no temperature
+	client client
+	model  string
+	most   int64       // tokens of an answer
+	warm   atomic.Bool // it takes no temperature
 }
 
-// newAnthropic makes a model. The service is made without a client, which would look into the environment.
-func newAnthropic(cfg Config, d doer) model {
-	opts := []option.RequestOption{option.WithBaseURL(cfg.BaseURL), option.WithHTTPClient(d), option.WithMaxRetries(cfg.Retries)}
+// messagesRequest is the body of a call.
+type messagesRequest struct {
+	Model       string            `json:"model"`
+	MaxTokens   int64             `json:"max_tokens"`
+	Temperature *int              `json:"temperature,omitempty"`
+	Stream      bool              `json:"stream"`
+	System      []messagesText    `json:"system"`
+	Messages    []messagesMessage `json:"messages"`
+}
+
+type messagesMessage struct {
+	Role    string         `json:"role"`
+	Content []messagesText `json:"content"`
+}
+
+type messagesText struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// messagesEvent is one event of an answer, of whatever type.
+type messagesEvent struct {
+	Type    string                        `json:"type"`
+	Message struct{ Usage messagesUsage } `json:"message"` // of message_start
+	Usage   messagesUsage                 `json:"usage"`   // of message_delta
+	Delta   struct {
+		Text       string `json:"text"`        // of content_block_delta
+		StopReason string `json:"stop_reason"` // of message_delta
+	} `json:"delta"`
+}
+
+// messagesUsage counts the tokens of the whole message until now.
+type messagesUsage struct {
+	Input   int64 `json:"input_tokens"`
+	Created int64 `json:"cache_creation_input_tokens"`
+	Read    int64 `json:"cache_read_input_tokens"`
+	Output  int64 `json:"output_tokens"`
+}
+
+// newAnthropic makes a model.
+func newAnthropic(cfg Config) model {
+	header := http.Header{"Anthropic-Version": {anthropicVersion}}
 	if cfg.Key != "" {
-		opts = append(opts, option.WithAPIKey(cfg.Key))
+		header.Set("X-Api-Key", cfg.Key)
 	}
-	return &messages{service: anthropic.NewMessageService(opts...), model: cfg.Model, most: cfg.MaxTokens}
+	return &messages{client: newClient(cfg, "v1/messages", header), model: cfg.Model, most: cfg.MaxTokens}
 }
 
 // ask implements model.
 func (m *messages) ask(ctx context.Context, talk []turn) (reply, error) {
-	params := anthropic.MessageNewParams{
-		Model: m.model, MaxTokens: m.most, System: []anthropic.TextBlockParam{{Text: rules}}, Temperature: anthropic.Float(0),
-	}
+	req := messagesRequest{Model: m.model, MaxTokens: m.most, Temperature: new(0), Stream: true, System: []messagesText{{"text", rules}}}
 	for _, t := range talk {
-		say := anthropic.NewUserMessage
-		if t.model {
-			say = anthropic.NewAssistantMessage
-		}
-		params.Messages = append(params.Messages, say(anthropic.NewTextBlock(t.text)))
+		req.Messages = append(req.Messages, messagesMessage{t.role(), []messagesText{{"text", t.text}}})
 	}
 	if !m.warm.Load() {
-		said, err := m.send(ctx, params)
+		said, err := m.send(ctx, req)
 		if !refuses(err, "temperature") {
 			return said, err
 		}
 		m.warm.Store(true)
 	}
-	params.Temperature = anthropic.MessageNewParams{}.Temperature
-	return m.send(ctx, params)
+	req.Temperature = nil
+	return m.send(ctx, req)
 }
 
 // send makes one call.
-func (m *messages) send(ctx context.Context, params anthropic.MessageNewParams) (said reply, err error) {
-	var res *http.Response
-	stream := m.service.NewStreaming(ctx, params, option.WithResponseInto(&res))
-	defer stream.Close()
-	if err := stream.Err(); err != nil {
-		return reply{}, started(ctx, begun(res, err))
-	}
-	var message anthropic.Message
-	var text strings.Builder
-	ended := false
-	for stream.Next() {
-		event := stream.Current()
-		if err := message.Accumulate(event); err != nil {
-			return m.reply(&message, &text), broken(ctx, err)
+func (m *messages) send(ctx context.Context, req messagesRequest) (said reply, err error) {
+	var used messagesUsage
+	reason := ""
+	said.text, err = m.client.stream(ctx, req, func(data []byte) (string, error) {
+		event := messagesEvent{Usage: used} // what an event does not count keeps its count
+		if err := json.Unmarshal(data, &event); err != nil {
+			return "", err
 		}
-		ended = ended || event.Type == "message_stop"
-		text.WriteString(event.Delta.Text)
-		if text.Len() > maxText {
-			return m.reply(&message, &text), errHuge
+		switch event.Type {
+		case "message_start":
+			used = event.Message.Usage
+		case "message_delta":
+			used, reason = event.Usage, event.Delta.StopReason
+		case "message_stop":
+			said.whole = true
+			return "", io.EOF
 		}
-	}
-	said = m.reply(&message, &text)
-	said.whole = ended
+		return event.Delta.Text, nil
+	})
+	said.usage = brief.Usage{InputTokens: used.Input + used.Created + used.Read, OutputTokens: used.Output}
 	switch {
-	case stream.Err() != nil || !ended:
-		return said, broken(ctx, stream.Err())
-	case message.StopReason == anthropic.StopReasonRefusal:
+	case err != nil:
+		return said, err
+	case !said.whole:
+		return said, broken(ctx, nil)
+	case reason == "refusal":
 		return said, errRefused
-	case message.StopReason == anthropic.StopReasonMaxTokens, message.StopReason == anthropic.StopReasonModelContextWindowExceeded:
+	case reason == "max_tokens", reason == "model_context_window_exceeded":
 		return said, errLength
-	case message.StopReason != anthropic.StopReasonEndTurn && message.StopReason != anthropic.StopReasonStopSequence:
-		return said, fmt.Errorf("the model stopped because of %q", message.StopReason)
+	case reason != "end_turn" && reason != "stop_sequence":
+		return said, fmt.Errorf("the model stopped because of %q", reason)
 	}
 	return said, nil
-}
-
-// reply is what was said so far.
-func (m *messages) reply(message *anthropic.Message, text *strings.Builder) reply {
-	u := message.Usage
-	return reply{text: text.String(), usage: brief.Usage{
-		InputTokens: u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens, OutputTokens: u.OutputTokens,
-	}}
 }

@@ -5,6 +5,50 @@
 // for a better one and else takes the next writer. A Writer keeps to a budget per day, and returns soon after its context is done,
 // whatever the other side does. It takes its configuration from its Config alone, never from the environment, and its key goes to the
 // configured address and nowhere else: not into an error, not to where a redirect points.
+//
+// A brief is one request, whose answer comes as a stream of events so that a model that is cut off has still been counted. A chat
+// goes like this, with the texts and what nobody reads shortened to three dots:
+//
+//	POST /v1/chat/completions
+//	Authorization: Bearer KEY
+//
+//	{"model":"m","messages":[{"role":"system","content":"You write …"},{"role":"user","content":"<sources>…"}],
+//	 "temperature":0,"max_tokens":4000,"stream":true,"stream_options":{"include_usage":true}}
+//
+//	200 OK
+//
+//	data: {"choices":[{"delta":{"content":"Bitcoin trades at "},"finish_reason":null}],…}
+//
+//	data: {"choices":[{"delta":{"content":"$91,286 [1]."},"finish_reason":null}],…}
+//
+//	data: {"choices":[{"delta":{},"finish_reason":"stop"}],…}
+//
+//	data: {"choices":[],"usage":{"prompt_tokens":1234,"completion_tokens":321},…}
+//
+//	data: [DONE]
+//
+// The same as Messages, where the rules stand apart from the talk and each event says its type:
+//
+//	POST /v1/messages
+//	Anthropic-Version: 2023-06-01
+//	X-Api-Key: KEY
+//
+//	{"model":"m","max_tokens":4000,"temperature":0,"stream":true,"system":[{"type":"text","text":"You write …"}],
+//	 "messages":[{"role":"user","content":[{"type":"text","text":"<sources>…"}]}]}
+//
+//	200 OK
+//
+//	data: {"type":"message_start","message":{"usage":{"input_tokens":1234,"output_tokens":1},…}}
+//
+//	data: {"type":"content_block_delta","delta":{"text":"Bitcoin trades at ",…},…}
+//
+//	data: {"type":"content_block_delta","delta":{"text":"$91,286 [1].",…},…}
+//
+//	data: {"type":"message_delta","delta":{"stop_reason":"end_turn",…},"usage":{"output_tokens":321}}
+//
+//	data: {"type":"message_stop"}
+//
+// A model that takes one of the parameters no more answers 400 and names it; it is asked again without.
 package llm
 
 import (
@@ -45,7 +89,7 @@ type Config struct {
 	BaseURL   string // "" means that of the provider itself
 	Key       string // "" where the server asks for none
 	MaxTokens int64  // of one answer; 0 means DefaultMaxTokens
-	Retries   int    // of a call after 429, 5xx or a broken connection
+	Retries   int    // of a call after 408, 409, 429, 5xx or a broken connection
 	Limit     brief.Limit
 	Prices    Prices
 
@@ -100,7 +144,7 @@ func New(cfg Config) (*Writer, error) {
 		return nil, fmt.Errorf("provider %q is not %s or %s", cfg.Provider, Anthropic, OpenAI)
 	}
 	cfg.BaseURL = strings.TrimSuffix(cmp.Or(cfg.BaseURL, base), "/") + "/"
-	return &Writer{cfg: cfg, model: open(cfg, doer{cfg.Transport, cfg.Now})}, nil
+	return &Writer{cfg: cfg, model: open(cfg)}, nil
 }
 
 // check says what is wrong with cfg.

@@ -1,23 +1,22 @@
 package llm
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
-	"strings"
 	"sync"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 
 	"github.com/contextd/contextd/daemon/brief"
 )
 
 // chat is a model that is spoken to by chat completions, as OpenAI and many servers know them.
 type chat struct {
-	service openai.ChatCompletionService
-	model   string
-	most    int64 // tokens of an answer
+	client client
+	model  string
+	most   int64 // tokens of an answer
 
 	mu      sync.Mutex // guards refused
 	refused dialect
@@ -26,30 +25,61 @@ type chat struct {
 // dialect is which parameters a server or a model does not take.
 type dialect struct{ temperature, maxTokens, usage bool }
 
-// newOpenAI makes a model. The service is made without a client, which would look into the environment.
-func newOpenAI(cfg Config, d doer) model {
-	opts := []option.RequestOption{option.WithBaseURL(cfg.BaseURL), option.WithHTTPClient(d), option.WithMaxRetries(cfg.Retries)}
+// chatRequest is the body of a call.
+type chatRequest struct {
+	Model               string        `json:"model"`
+	Messages            []chatMessage `json:"messages"`
+	Temperature         *int          `json:"temperature,omitempty"`
+	MaxTokens           int64         `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int64         `json:"max_completion_tokens,omitempty"` // the newer name of the same
+	Stream              bool          `json:"stream"`
+	StreamOptions       *chatOptions  `json:"stream_options,omitempty"`
+}
+
+type chatMessage struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+type chatOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+// chatChunk is one event of an answer.
+type chatChunk struct {
+	Choices []struct {
+		Delta struct {
+			Content string `json:"content"`
+			Refusal string `json:"refusal"`
+		} `json:"delta"`
+		FinishReason string `json:"finish_reason"`
+	} `json:"choices"`
+	Usage struct {
+		PromptTokens     int64 `json:"prompt_tokens"`
+		CompletionTokens int64 `json:"completion_tokens"`
+	} `json:"usage"`
+}
+
+// newOpenAI makes a model.
+func newOpenAI(cfg Config) model {
+	header := http.Header{}
 	if cfg.Key != "" {
-		opts = append(opts, option.WithAPIKey(cfg.Key))
+		header.Set("Authorization", "Bearer "+cfg.Key)
 	}
-	return &chat{service: openai.NewChatCompletionService(opts...), model: cfg.Model, most: cfg.MaxTokens}
+	return &chat{client: newClient(cfg, "chat/completions", header), model: cfg.Model, most: cfg.MaxTokens}
 }
 
 // ask implements model. What a server refuses to take is left out from then on.
 func (c *chat) ask(ctx context.Context, talk []turn) (said reply, err error) {
-	messages := []openai.ChatCompletionMessageParamUnion{openai.SystemMessage(rules)}
+	messages := []chatMessage{{"system", rules}}
 	for _, t := range talk {
-		if t.model {
-			messages = append(messages, openai.AssistantMessage(t.text))
-		} else {
-			messages = append(messages, openai.UserMessage(t.text))
-		}
+		messages = append(messages, chatMessage{t.role(), t.text})
 	}
 	for {
 		c.mu.Lock()
 		without := c.refused
 		c.mu.Unlock()
-		if said, err = c.send(ctx, c.params(messages, without)); err == nil {
+		if said, err = c.send(ctx, c.request(messages, without)); err == nil {
 			return said, nil
 		}
 		switch {
@@ -68,56 +98,51 @@ func (c *chat) ask(ctx context.Context, talk []turn) (said reply, err error) {
 	}
 }
 
-// params is a request in a dialect.
-func (c *chat) params(messages []openai.ChatCompletionMessageParamUnion, without dialect) openai.ChatCompletionNewParams {
-	p := openai.ChatCompletionNewParams{Model: c.model, Messages: messages}
+// request is a request in a dialect.
+func (c *chat) request(messages []chatMessage, without dialect) chatRequest {
+	req := chatRequest{Model: c.model, Messages: messages, Stream: true}
 	if !without.temperature {
-		p.Temperature = openai.Float(0)
+		req.Temperature = new(0)
 	}
 	if without.maxTokens {
-		p.MaxCompletionTokens = openai.Int(c.most)
+		req.MaxCompletionTokens = c.most
 	} else {
-		p.MaxTokens = openai.Int(c.most)
+		req.MaxTokens = c.most
 	}
 	if !without.usage {
-		p.StreamOptions.IncludeUsage = openai.Bool(true)
+		req.StreamOptions = &chatOptions{IncludeUsage: true}
 	}
-	return p
+	return req
 }
 
 // send makes one call.
-func (c *chat) send(ctx context.Context, params openai.ChatCompletionNewParams) (said reply, err error) {
-	var res *http.Response
-	stream := c.service.NewStreaming(ctx, params, option.WithResponseInto(&res))
-	defer stream.Close()
-	if err := stream.Err(); err != nil {
-		return reply{}, started(ctx, begun(res, err))
-	}
-	var text strings.Builder
+func (c *chat) send(ctx context.Context, req chatRequest) (said reply, err error) {
 	reason, refusal := "", false
-	for stream.Next() {
-		chunk := stream.Current()
+	said.text, err = c.client.stream(ctx, req, func(data []byte) (text string, err error) {
+		if bytes.HasPrefix(data, []byte("[DONE]")) {
+			return "", io.EOF
+		}
+		var chunk chatChunk
+		if err := json.Unmarshal(data, &chunk); err != nil {
+			return "", err
+		}
 		if u := chunk.Usage; u.PromptTokens+u.CompletionTokens > 0 {
 			said.usage = brief.Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens}
 		}
 		for _, choice := range chunk.Choices {
-			text.WriteString(choice.Delta.Content)
+			text += choice.Delta.Content
 			refusal = refusal || choice.Delta.Refusal != ""
 			if choice.FinishReason != "" {
 				reason = choice.FinishReason
 			}
 		}
-		if text.Len() > maxText {
-			err = errHuge
-			break
-		}
-	}
-	said.text = text.String()
-	if err == nil {
-		err = stream.Err() // also of one that breaks off between the reason and the usage
-	}
-	if err != nil || reason == "" {
-		return said, broken(ctx, err)
+		return text, nil
+	})
+	switch {
+	case err != nil: // also of one that breaks off between the reason and the usage
+		return said, err
+	case reason == "":
+		return said, broken(ctx, nil)
 	}
 	said.whole = true
 	return said, ending(reason, refusal)

@@ -30,6 +30,14 @@ type turn struct {
 	text  string
 }
 
+// role is what both wire formats call the speaker of t.
+func (t turn) role() string {
+	if t.model {
+		return "assistant"
+	}
+	return "user"
+}
+
 // first is the message that asks for the brief of in.
 func first(in brief.Input) (turn, error) {
 	state, err := compact(in.State)

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -8,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -20,6 +23,8 @@ const (
 	maxAnswer = 8 << 20  // bytes of a whole answer: each token comes in an event of some hundred
 	maxError  = 16 << 10 // bytes of an error that are read
 	maxText   = 64 << 10 // bytes of a text; a brief has a few thousand
+
+	maxWait = 2 * time.Minute // a server that wants to be left alone for longer is not asked again
 )
 
 var (
@@ -29,56 +34,158 @@ var (
 	errLength  = errors.New("the model came to the limit of its answer before the end of the brief; raise max_tokens")
 )
 
-// doer sends one request as both libraries want it: no redirect is followed, for the request has the key in it, no response is read
-// without end, and no retry is waited for that would come too late.
-type doer struct {
+// client posts requests to one address and reads the events of the answers. It follows no redirect, for the request has the key in
+// it, and net/http takes some headers along to another host.
+type client struct {
 	transport http.RoundTripper
 	now       func() time.Time
+	url       string
+	header    http.Header
+	retries   int
 }
 
-// Do sends req.
-func (d doer) Do(req *http.Request) (*http.Response, error) {
-	res, err := d.transport.RoundTrip(req)
-	if err != nil {
-		return nil, err
+// newClient makes the client of an endpoint below the base URL of cfg. The header is that of each request, the key in it.
+func newClient(cfg Config, path string, header http.Header) client {
+	header.Set("Accept", "application/json")
+	header.Set("Content-Type", "application/json")
+	header.Set("User-Agent", "contextd")
+	return client{transport: cfg.Transport, now: cfg.Now, url: cfg.BaseURL + path, header: header, retries: cfg.Retries}
+}
+
+// stream makes one call and returns the text of the answer, in pieces that take finds in the data of the events. The answer
+// ends where take returns io.EOF, or where the server ends it. With an error, the text is what came before it.
+func (c *client) stream(ctx context.Context, body any, take func(data []byte) (piece string, err error)) (string, error) {
+	res, err := c.post(ctx, body)
+	if err != nil && ctx.Err() != nil {
+		return "", broken(ctx, err)
+	} else if err != nil {
+		return "", err
 	}
-	if res.StatusCode >= http.StatusBadRequest {
-		res.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(res.Body, maxError), res.Body}
-	} else {
-		res.Body = &bounded{ReadCloser: res.Body, left: maxAnswer}
-	}
-	if res.StatusCode >= 300 && res.StatusCode < 400 {
-		_ = res.Body.Close()
-		to := "elsewhere"
-		if u, err := url.Parse(res.Header.Get("Location")); err == nil && u.Host != "" {
-			to = u.Host
+	defer res.Body.Close()
+	var text strings.Builder
+	for data, err := range events(&bounded{res.Body, maxAnswer}) {
+		var piece string
+		if err == nil {
+			err = reported(data)
 		}
-		res.StatusCode, res.Body = http.StatusMisdirectedRequest, io.NopCloser(strings.NewReader("it redirects to "+to+", which is not followed"))
+		if err == nil {
+			piece, err = take(data)
+			text.WriteString(piece)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return text.String(), nil
+		case err != nil:
+			return text.String(), broken(ctx, err)
+		case text.Len() > maxText:
+			return text.String(), errHuge
+		}
 	}
-	if deadline, ok := req.Context().Deadline(); ok && d.now().Add(d.retryAfter(res)).After(deadline) {
-		res.Header.Set("X-Should-Retry", "false") // the libraries heed it
-	}
-	return res, nil
+	return text.String(), nil
 }
 
-// retryAfter is how long a server wants not to be asked again.
-func (d doer) retryAfter(res *http.Response) time.Duration {
-	text := res.Header.Get("Retry-After")
-	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
-		return time.Duration(min(seconds, 1e9) * float64(time.Second))
+// post returns the answer once the server begins one. What may pass is tried again, unless that would come too late.
+func (c *client) post(ctx context.Context, body any) (*http.Response, error) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
 	}
-	if at, err := http.ParseTime(text); err == nil {
-		return at.Sub(d.now())
+	for tried := 0; ; tried++ {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(data))
+		if err != nil {
+			return nil, err
+		}
+		req.Header = c.header.Clone()
+		res, err := c.transport.RoundTrip(req)
+		if err == nil && res.StatusCode < http.StatusMultipleChoices {
+			return res, nil
+		}
+		wait, again := c.pause(ctx, res, tried)
+		switch {
+		case !again && err == nil:
+			return nil, refusal(res)
+		case !again:
+			return nil, err
+		case err == nil:
+			res.Body.Close() // unread: it may hang
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(wait):
+		}
 	}
-	return 0
+}
+
+// pause is how long to wait after res, nil of a broken connection, and whether to try again then: half a second that doubles up to
+// eight, less a part at random so that many clients do not come back at once, or what the server says.
+func (c *client) pause(ctx context.Context, res *http.Response, tried int) (wait time.Duration, again bool) {
+	wait = 500 * time.Millisecond << min(tried, 4)
+	wait -= rand.N(wait / 4)
+	again = res == nil || passes(res)
+	if res != nil {
+		if after, ok := c.retryAfter(res.Header); ok {
+			wait = after
+		}
+	}
+	deadline, ok := ctx.Deadline()
+	late := wait > maxWait || ok && c.now().Add(wait).After(deadline)
+	return wait, again && !late && tried < c.retries
+}
+
+// passes reports whether what keeps a server from answering may pass, by its own word where it gives one.
+func passes(res *http.Response) bool {
+	if word, err := strconv.ParseBool(res.Header.Get("X-Should-Retry")); err == nil {
+		return word
+	}
+	switch res.StatusCode {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return true
+	}
+	return res.StatusCode >= http.StatusInternalServerError
+}
+
+// retryAfter is how long a server wants not to be asked again, if it says so.
+func (c *client) retryAfter(header http.Header) (time.Duration, bool) {
+	for _, h := range []struct {
+		name string
+		unit time.Duration
+	}{{"Retry-After-Ms", time.Millisecond}, {"Retry-After", time.Second}} {
+		if n, err := strconv.ParseFloat(header.Get(h.name), 64); err == nil && n >= 0 {
+			return time.Duration(min(n, 1e9) * float64(h.unit)), true
+		}
+	}
+	at, err := http.ParseTime(header.Get("Retry-After"))
+	return at.Sub(c.now()), err == nil
+}
+
+// events are the data of the server-sent events of body. What no empty line ends is no event.
+func events(body io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		lines := bufio.NewScanner(body)
+		lines.Buffer(nil, maxAnswer+1) // so that body says first that it is too long
+		var data []byte
+		for lines.Scan() {
+			value, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
+			switch {
+			case ok:
+				data = append(append(data, bytes.TrimPrefix(value, []byte(" "))...), '\n')
+			case len(lines.Bytes()) > 0: // a comment, or what names or numbers the event
+			case len(bytes.TrimSpace(data)) > 0 && !yield(data, nil):
+				return
+			default:
+				data = data[:0]
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
 }
 
 // bounded is a body that fails where it should have ended.
 type bounded struct {
-	io.ReadCloser
+	io.Reader
 	left int64
 }
 
@@ -87,58 +194,82 @@ func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		return 0, errHuge
 	}
-	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
+	n, err := b.Reader.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
 	return n, err
 }
 
-// statusError is a server's answer that is none.
-type statusError struct {
-	status        int
-	kind, message string // as far as the server told
-}
+// complaint is what a server says of a failure, as far as it does.
+type complaint struct{ kind, message string }
 
-func (e *statusError) Error() string {
-	text := fmt.Sprintf("the server answers %d", e.status)
-	if e.kind != "" {
-		text += " (" + e.kind + ")"
+func (c complaint) String() string {
+	text := ""
+	if c.kind != "" {
+		text += " (" + c.kind + ")"
 	}
-	if e.message != "" {
-		text += ": " + e.message
+	if c.message != "" {
+		text += ": " + c.message
 	}
 	return text
 }
 
-// begun is the error that a call failed with before anything was streamed: what the server said in res, or err.
-func begun(res *http.Response, err error) error {
-	if res == nil || res.StatusCode < http.StatusBadRequest {
-		return err
-	}
-	e := &statusError{status: res.StatusCode}
-	body, _ := io.ReadAll(res.Body) // what there is of it
+// complains reads a complaint, {"error":{"type":…,"message":…}} as a rule.
+func complains(body []byte) complaint {
+	c := complaint{message: string(bytes.TrimSpace(body))}
 	var envelope struct {
 		Error   json.RawMessage
 		Message string
 	}
-	e.message = string(bytes.TrimSpace(body))
 	if json.Unmarshal(body, &envelope) != nil {
-		return e
+		return c
 	}
 	var inner struct{ Type, Message string }
 	switch {
 	case json.Unmarshal(envelope.Error, &inner) == nil:
-		e.kind, e.message = inner.Type, inner.Message
-	case json.Unmarshal(envelope.Error, &e.message) == nil:
+		c.kind, c.message = inner.Type, inner.Message
+	case json.Unmarshal(envelope.Error, &c.message) == nil:
 	default:
-		e.message = cmp.Or(envelope.Message, e.message)
+		c.message = cmp.Or(envelope.Message, c.message)
 	}
-	return e
+	return c
+}
+
+// reported is the error that an event reports instead of going on, nil where it reports none.
+func reported(event []byte) error {
+	var envelope struct{ Error any }
+	if json.Unmarshal(event, &envelope) != nil || envelope.Error == nil {
+		return nil
+	}
+	return fmt.Errorf("the server reports an error%v", complains(event))
+}
+
+// statusError is a server's answer that is none.
+type statusError struct {
+	status int
+	said   complaint
+}
+
+func (e *statusError) Error() string { return fmt.Sprintf("the server answers %d%v", e.status, e.said) }
+
+// refusal is the error of an answer that is none.
+func refusal(res *http.Response) error {
+	defer res.Body.Close()
+	if res.StatusCode < http.StatusBadRequest {
+		to := "elsewhere"
+		if u, err := url.Parse(res.Header.Get("Location")); err == nil && u.Host != "" {
+			to = u.Host
+		}
+		return &statusError{http.StatusMisdirectedRequest, complaint{message: "it redirects to " + to + ", which is not followed"}}
+	}
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxError)) // what there is of it
+	return &statusError{res.StatusCode, complains(body)}
 }
 
 // refuses reports whether err is a server's refusal of a request because of the parameter with the given name.
 func refuses(err error, name string) bool {
 	var e *statusError
-	return errors.As(err, &e) && (e.status == http.StatusBadRequest || e.status == http.StatusUnprocessableEntity) && strings.Contains(e.message, name)
+	return errors.As(err, &e) && strings.Contains(e.said.message, name) &&
+		(e.status == http.StatusBadRequest || e.status == http.StatusUnprocessableEntity)
 }
 
 // statusOverloaded is what Anthropic answers when it takes no more requests.
@@ -152,15 +283,8 @@ func free(err error) bool {
 		return true
 	}
 	var e *statusError
-	return errors.As(err, &e) && (e.status < http.StatusInternalServerError || e.status == http.StatusServiceUnavailable || e.status == statusOverloaded)
-}
-
-// started is the error of a call that failed with err before its stream began.
-func started(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return broken(ctx, err)
-	}
-	return err
+	return errors.As(err, &e) &&
+		(e.status < http.StatusInternalServerError || e.status == http.StatusServiceUnavailable || e.status == statusOverloaded)
 }
 
 // broken is the error of a stream that failed with err, which is nil if it ended too early.
