@@ -1,8 +1,9 @@
 // Package devchain is an embedded Ethereum chain with a USDG test token, for contextd demo and for tests.
 //
-// It is go-ethereum's own node, consensus aside: blocks are sealed when there is something to put into them, at most one a second,
-// so that the chain's clock is never ahead of the wall clock. Its only open port is that of JSON-RPC over HTTP. With a directory,
-// what a receipt was given for survives kill -9. The keys in that directory are for test money: nothing here is to be trusted with any other.
+// It is go-ethereum's blocks, transaction pool and virtual machine, with JSON-RPC methods of its own. Blocks are sealed when there is
+// something to put into them, at most one a second, so that the chain's clock is never ahead of the wall clock. Its only open port is that
+// of JSON-RPC over HTTP. With a directory, what a receipt was given for survives kill -9. The keys in that directory are for test money:
+// nothing here is to be trusted with any other.
 //
 // The token is token/TestUSDG.sol; package token, its Go form, says what to run after a change of it.
 //
@@ -27,7 +28,7 @@ type Config struct {
 	Dir    string // where it is kept; "" keeps it in memory
 	Listen string // address of JSON-RPC, on a loopback address; port 0 takes a free one
 
-	Now func() time.Time // nil means time.Now; blocks are of the wall clock all the same
+	Now func() time.Time // nil means time.Now
 }
 
 // Account is an account on the chain with the key to it.

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -291,6 +292,65 @@ func TestBadConfig(t *testing.T) {
 		_ = c.Close()
 		t.Error("keys that are none are taken")
 	}
+}
+
+// TestAnswers asks for what the answer says more of than go-ethereum's types do, or is an error.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := open(t, dir)
+	if again, err := devchain.Open(t.Context(), devchain.Config{Dir: dir, Listen: "127.0.0.1:0"}); err == nil {
+		_ = again.Close()
+		t.Error("two have the same directory")
+	}
+	block := call[struct {
+		Hash         string
+		Transactions []map[string]any
+	}](t, c, "eth_getBlockByNumber", "0x1", true)
+	receipt := call[map[string]any](t, c, "eth_getTransactionReceipt", block.Transactions[0]["hash"])
+	to, ok := receipt["to"]
+	if !ok || to != nil || receipt["type"] != "0x2" || !strings.EqualFold(fmt.Sprint(receipt["contractAddress"]), c.Token()) {
+		t.Errorf("the receipt of the token is %v", receipt)
+	}
+	mints := map[string]any{"blockHash": block.Hash, "topics": []any{nil, "0x" + strings.Repeat("0", 64)}}
+	if logs := call[[]any](t, c, "eth_getLogs", mints); len(logs) != 1 {
+		t.Errorf("%d mints", len(logs))
+	}
+	for question, want := range map[string]string{
+		`"eth_getLogs","params":[{"fromBlock":"0x1","toBlock":"0xff"}]`:                          "beyond current head",
+		`"eth_estimateGas","params":[{"to":"` + c.Token() + `","data":"0xa9059cbb"}]`:            `"code":3`,
+		`"eth_call","params":[{"to":"` + c.Token() + `","gasPrice":"0x1","maxFeePerGas":"0x1"}]`: "both gasPrice and",
+		`"eth_getTransactionReceipt","params":["0x` + strings.Repeat("1", 64) + `"]`:             `"result":null`,
+	} {
+		if got := post(t, c.URL(), "localhost", question); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", question, got)
+		}
+	}
+	if got := post(t, c.URL(), "rebound.example", `"eth_chainId"`); !strings.Contains(got, "invalid host") {
+		t.Errorf("to another name: %s", got)
+	}
+}
+
+// post asks a chain by the name of a host.
+func post(t *testing.T, url, host, question string) string {
+	t.Helper()
+	body := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":` + question + `}`)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = host
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // BenchmarkOpen starts a new chain, token and all.

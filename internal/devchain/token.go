@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum"
@@ -170,7 +169,7 @@ func (c *Chain) wait(ctx context.Context, hash common.Hash) (*types.Receipt, err
 		if err == nil {
 			return receipt, nil
 		}
-		if !errors.Is(err, ethereum.NotFound) && !strings.Contains(err.Error(), "indexing is in progress") {
+		if !errors.Is(err, ethereum.NotFound) {
 			return nil, err
 		}
 		select {

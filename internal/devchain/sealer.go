@@ -1,0 +1,59 @@
+//go:build !nodevchain
+
+package devchain
+
+import (
+	"context"
+	"time"
+
+	"github.com/ethereum/go-ethereum/core"
+)
+
+// sealer seals blocks: soon after a transaction has come, but never two within the same second.
+type sealer struct{ quit, done chan struct{} }
+
+// startSealer starts the sealer of a ledger.
+func startSealer(ctx context.Context, l *ledger, now func() time.Time) *sealer {
+	s := &sealer{quit: make(chan struct{}), done: make(chan struct{})}
+	arrived := make(chan core.NewTxsEvent, 64)
+	subscription := l.pool.SubscribeTransactions(arrived, true)
+	go func() {
+		defer close(s.done)
+		defer subscription.Unsubscribe()
+		timer := time.NewTimer(0) // what was pending before
+		defer timer.Stop()
+		for {
+			select {
+			case <-s.quit:
+				return
+			case <-arrived:
+				timer.Reset(untilNext(l, now()))
+			case <-timer.C:
+				if pending, _ := l.pool.Stats(); pending == 0 {
+					continue
+				}
+				if wait := untilNext(l, now()); wait > time.Millisecond {
+					timer.Reset(wait)
+					continue
+				}
+				_ = l.seal(ctx, uint64(now().Unix())) // what is wrong with the disk, the next block says too
+				if pending, _ := l.pool.Stats(); pending > 0 {
+					timer.Reset(untilNext(l, now()))
+				}
+			}
+		}
+	}()
+	return s
+}
+
+// untilNext is how long it is until a block can have a time of its own.
+func untilNext(l *ledger, now time.Time) time.Duration {
+	next := time.Unix(int64(l.chain.CurrentBlock().Time)+1, 0)
+	return max(time.Millisecond, next.Sub(now))
+}
+
+// stop ends the sealer and waits for the block that it is at.
+func (s *sealer) stop() {
+	close(s.quit)
+	<-s.done
+}
