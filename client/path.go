@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/jsonx"
 )
 
 var indexForm = regexp.MustCompile(`\[(\d+)\]`)
@@ -46,13 +47,13 @@ func at(doc json.RawMessage, path string, now time.Time) (output.Answer, error) 
 
 // descend returns the member or element of doc that step names; if there is none it returns what there is.
 func descend(doc json.RawMessage, step string) (next json.RawMessage, has string, ok bool) {
-	if members, err := output.Members(doc); err == nil {
+	if members, err := jsonx.Members(doc); err == nil {
 		names := make([]string, len(members))
 		for i, m := range members {
 			names[i] = m.Name
 		}
 		if i := slices.Index(names, step); i >= 0 {
-			return members[i].Value, "", true
+			return members[i].Raw, "", true
 		}
 		return nil, "the members " + strings.Join(names, ", "), false
 	}
@@ -69,27 +70,19 @@ func descend(doc json.RawMessage, step string) (next json.RawMessage, has string
 // flatten is the object of all members of the answer body and, after them, those of its state. Members of the answer that may be
 // absent are null then.
 func flatten(body []byte, state json.RawMessage) (json.RawMessage, error) {
-	members, err := output.Members(body)
+	members, err := jsonx.Members(body)
 	if err != nil {
 		return nil, fmt.Errorf("read answer: %w", err)
 	}
 	has := func(name string) bool {
-		return slices.ContainsFunc(members, func(m output.Member) bool { return m.Name == name })
+		return slices.ContainsFunc(members, func(m *jsonx.Value) bool { return m.Name == name })
 	}
-	inner, _ := output.Members(state) // a state of another form has no members
-	for _, m := range append(inner, output.Member{Name: "briefAt", Value: json.RawMessage("null")}, output.Member{Name: "attestation", Value: json.RawMessage("null")}) {
+	inner, _ := jsonx.Members(state) // a state of another form has no members
+	null := json.RawMessage("null")
+	for _, m := range append(inner, &jsonx.Value{Name: "briefAt", Raw: null}, &jsonx.Value{Name: "attestation", Raw: null}) {
 		if !has(m.Name) {
 			members = append(members, m)
 		}
 	}
-	var b bytes.Buffer
-	for i, m := range members {
-		name, err := output.Marshal(m.Name)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&b, "%c%s:%s", "{,"[min(i, 1)], name, m.Value)
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return jsonx.Object(members)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -75,11 +74,10 @@ func noPublicURL(socket string) error {
 
 // ParsePublicURL reads the URL at which users reach a daemon: http or https, a host, perhaps a path, nothing else.
 func ParsePublicURL(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	u, err := api.ParseBaseURL(text)
+	if err != nil {
 		return nil, fmt.Errorf("public URL %q is not like https://context.example.org", text)
 	}
-	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
 	return u, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -176,17 +177,5 @@ func writePrivate(path string, v any) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", path, err)
 	}
-	return writeFile(path, append(text, '\n'))
-}
-
-// writeFile writes text to path, whole or not at all, readable by the user alone.
-func writeFile(path string, text []byte) error {
-	fresh := path + ".new"
-	if err := os.WriteFile(fresh, text, 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := os.Rename(fresh, path); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
+	return atomicfile.Write(path, append(text, '\n'), 0o600)
 }

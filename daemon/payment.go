@@ -19,6 +19,7 @@ import (
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -136,7 +137,7 @@ func quoteKeys(dir string) ([][]byte, error) {
 			return nil, fmt.Errorf("make key of quotes: %w", err)
 		}
 		text = []byte(hex.EncodeToString(key) + "\n")
-		err = writeFile(path, text)
+		err = atomicfile.Write(path, text, 0o600)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read keys of quotes: %w", err)

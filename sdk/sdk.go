@@ -14,7 +14,6 @@ package sdk
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -133,7 +132,7 @@ func New(opts ...Option) (*Client, error) {
 			o.key = NewKey(os.Getenv(EnvAPIKey))
 		}
 	}
-	base, err := parseBase(firstOf(o.baseURL, api.DefaultBaseURL))
+	base, err := api.ParseBaseURL(strings.TrimSpace(firstOf(o.baseURL, api.DefaultBaseURL)))
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
@@ -155,26 +154,6 @@ func (c *Client) BaseURL() string { return c.base.String() }
 
 // Key is the key that calls are made with, zero if none.
 func (c *Client) Key() Key { return c.key }
-
-// parseBase checks the address of a service.
-func parseBase(address string) (*url.URL, error) {
-	u, err := url.Parse(strings.TrimSpace(address))
-	if err != nil {
-		return nil, errors.New("base URL is not a URL") // url.Error would repeat a password in it
-	}
-	switch {
-	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return nil, fmt.Errorf("base URL %q is not http://host or https://host", u.Redacted())
-	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("base URL of %s must have no user, query or fragment", u.Host)
-	}
-	if _, port, err := net.SplitHostPort(u.Host); err == nil && port == "" {
-		return nil, fmt.Errorf("base URL %q has an empty port", u.Redacted())
-	}
-	u.Path = strings.TrimRight(u.Path, "/")
-	u.RawPath = ""
-	return u, nil
-}
 
 // userAgent is the User-Agent: product, if any, then the SDK's own.
 func userAgent(product string) string {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/contextd/contextd/internal/atomicfile"
 )
 
 // Set writes a setting into the file: at its top, or into a profile if one is named. Comments and order stay. The value must
@@ -87,19 +89,7 @@ func replace(file string, content []byte, mode os.FileMode) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
-	tmp, err := os.CreateTemp(dir, ".ctx-*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	_, errWrite := tmp.Write(content)
-	err = errors.Join(errWrite, tmp.Chmod(mode), tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", file, err), os.Remove(tmp.Name()))
-	}
-	return nil
+	return atomicfile.Write(file, content, mode)
 }
 
 // text is a string node.

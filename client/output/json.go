@@ -12,17 +12,17 @@ import (
 
 	"github.com/itchyny/gojq"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/contextd/contextd/internal/jsonx"
 )
 
 // Marshal is v as JSON that leaves <, > and & alone.
 func Marshal(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	text, err := jsonx.Encode(v)
+	if err != nil {
 		return nil, fmt.Errorf("encode output: %w", err)
 	}
-	return bytes.TrimSpace(b.Bytes()), nil
+	return text, nil
 }
 
 // FieldError says that an answer has no member of that name.
@@ -34,34 +34,6 @@ type FieldError struct {
 // Error names the field and the members that there are.
 func (e *FieldError) Error() string {
 	return fmt.Sprintf("no field %q; there are %s", e.Field, strings.Join(e.Has, ", "))
-}
-
-// Member is a member of a JSON object.
-type Member struct {
-	Name  string
-	Value json.RawMessage
-}
-
-// Members returns the members of the JSON object doc in their order, or an error if doc is no object.
-func Members(doc json.RawMessage) ([]Member, error) {
-	d := json.NewDecoder(bytes.NewReader(doc))
-	if first, err := d.Token(); err != nil || first != json.Delim('{') {
-		return nil, errors.New("not a JSON object")
-	}
-	var list []Member
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil, fmt.Errorf("read JSON: %w", err)
-		}
-		var m Member
-		m.Name, _ = name.(string)
-		if err := d.Decode(&m.Value); err != nil {
-			return nil, fmt.Errorf("read JSON: %w", err)
-		}
-		list = append(list, m)
-	}
-	return list, nil
 }
 
 // elements are the elements of the JSON array doc; ok is false if it is none.
@@ -89,13 +61,13 @@ func pick(doc json.RawMessage, fields []string) (json.RawMessage, error) {
 
 // pickOne keeps the fields of the object doc.
 func pickOne(doc json.RawMessage, fields []string) (json.RawMessage, error) {
-	members, err := Members(doc)
+	members, err := jsonx.Members(doc)
 	if err != nil {
 		return nil, errors.New("there are no fields to choose from in this output")
 	}
-	var b bytes.Buffer
+	var picked []*jsonx.Value
 	for _, field := range fields {
-		i := slices.IndexFunc(members, func(m Member) bool { return m.Name == field })
+		i := slices.IndexFunc(members, func(m *jsonx.Value) bool { return m.Name == field })
 		if i < 0 {
 			e := &FieldError{Field: field}
 			for _, m := range members {
@@ -103,13 +75,9 @@ func pickOne(doc json.RawMessage, fields []string) (json.RawMessage, error) {
 			}
 			return nil, e
 		}
-		name, err := Marshal(field)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&b, ",%s:%s", name, members[i].Value)
+		picked = append(picked, members[i])
 	}
-	return json.RawMessage("{" + strings.TrimPrefix(b.String(), ",") + "}"), nil
+	return jsonx.Object(picked)
 }
 
 // writeJSON writes doc with its numbers and its order as they are, indented on a terminal.
@@ -166,59 +134,46 @@ func (p *Printer) writeYAML(doc json.RawMessage) error {
 
 // YAMLText is the JSON document doc in YAML, with its order and its numbers as they are.
 func YAMLText(doc json.RawMessage) (string, error) {
-	d := json.NewDecoder(bytes.NewReader(doc))
-	d.UseNumber()
-	node, err := yamlNode(d)
+	root, err := jsonx.Parse(doc)
 	if err != nil {
 		return "", fmt.Errorf("write YAML: %w", err)
 	}
 	var b strings.Builder
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
-	if err := errors.Join(e.Encode(node), e.Close()); err != nil {
+	if err := errors.Join(e.Encode(yamlNode(root)), e.Close()); err != nil {
 		return "", fmt.Errorf("write YAML: %w", err)
 	}
 	return b.String(), nil
 }
 
-// yamlNode reads the next value of d.
-func yamlNode(d *json.Decoder) (*yaml.Node, error) {
-	token, err := d.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch v := token.(type) {
-	case json.Delim:
-		return yamlTree(d, v)
-	case string:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: v}, nil
-	case json.Number:
-		tag := "!!int"
-		if strings.ContainsAny(v.String(), ".eE") {
-			tag = "!!float"
+// yamlNode is v as YAML.
+func yamlNode(v *jsonx.Value) *yaml.Node {
+	node := &yaml.Node{Kind: yaml.ScalarNode, Value: v.Text()}
+	switch v.Raw[0] {
+	case '{':
+		node = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	case '[':
+		node = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	case '"':
+		node.Tag = "!!str"
+	case 't', 'f':
+		node.Tag = "!!bool"
+	case 'n':
+		node.Tag = "!!null"
+	default:
+		node.Tag = "!!int"
+		if strings.ContainsAny(node.Value, ".eE") {
+			node.Tag = "!!float"
 		}
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: v.String()}, nil
-	case bool:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: fmt.Sprint(v)}, nil
 	}
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}, nil
-}
-
-// yamlTree reads the rest of an object or array that began with open.
-func yamlTree(d *json.Decoder, open json.Delim) (*yaml.Node, error) {
-	node := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	if open == '[' {
-		node.Kind, node.Tag = yaml.SequenceNode, "!!seq"
-	}
-	for d.More() {
-		child, err := yamlNode(d)
-		if err != nil {
-			return nil, err
+	for _, m := range v.Members {
+		if v.IsObject() {
+			node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: m.Name})
 		}
-		node.Content = append(node.Content, child)
+		node.Content = append(node.Content, yamlNode(m))
 	}
-	_, err := d.Token()
-	return node, err
+	return node
 }
 
 // filter writes what the jq filter makes of doc: strings as they are, all else as JSON.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/contextd/contextd/internal/jsonx"
 )
 
 // Rows is a table.
@@ -25,37 +27,13 @@ func (a Answer) rows() (*Rows, error) {
 		return a.Rows, nil
 	}
 	r := &Rows{Columns: []string{"path", "value"}, Wide: 1}
-	err := leaves(a.JSON, "", func(path, value string) { r.Rows = append(r.Rows, []string{path, value}) })
+	err := jsonx.Walk(a.JSON, func(v *jsonx.Value) error {
+		if v.IsLeaf() {
+			r.Rows = append(r.Rows, []string{v.Path(), v.Text()})
+		}
+		return nil
+	})
 	return r, err
-}
-
-// leaves visits every leaf of doc with its path, written as search writes paths.
-func leaves(doc json.RawMessage, path string, visit func(path, value string)) error {
-	switch text := bytes.TrimSpace(doc); {
-	case bytes.HasPrefix(text, []byte("{")):
-		members, err := Members(text)
-		if err != nil {
-			return err
-		}
-		for _, m := range members {
-			if err := leaves(m.Value, strings.TrimPrefix(path+"."+m.Name, "."), visit); err != nil {
-				return err
-			}
-		}
-	case bytes.HasPrefix(text, []byte("[")):
-		list, ok := elements(text)
-		if !ok {
-			return fmt.Errorf("read JSON: %s is not an array", path)
-		}
-		for i, e := range list {
-			if err := leaves(e, fmt.Sprintf("%s[%d]", path, i), visit); err != nil {
-				return err
-			}
-		}
-	default:
-		visit(path, Scalar(text))
-	}
-	return nil
 }
 
 // Scalar is the text of a JSON scalar: a string without its quotes, all else as it is.

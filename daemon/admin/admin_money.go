@@ -1,12 +1,11 @@
 package admin
 
 import (
-	"encoding/hex"
 	"net/http"
-	"strings"
 
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -91,11 +90,9 @@ func readStray(w http.ResponseWriter, r *http.Request) (ask AdminStrayRequest, h
 	if err = web.ReadJSON(w, r, &ask, `{"txHash":"0x…","logIndex":0,"reason":"sent back"}`); err != nil {
 		return ask, hash, err
 	}
-	raw, err := hex.DecodeString(strings.TrimPrefix(strings.ToLower(ask.TxHash), "0x"))
-	if err != nil || len(raw) != len(hash) {
+	if !usdg.ReadHex(ask.TxHash, hash[:]) {
 		return ask, hash, api.Errorf(api.ReasonInvalidRequest, "txHash is not 0x and 64 hexadecimal digits").WithHint("list transfers: contextd deposits unmatched")
 	}
-	copy(hash[:], raw)
 	return ask, hash, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net/http"
 	"time"
 
@@ -68,12 +67,10 @@ func told(err error) error {
 
 // sendBackup answers with a backup.
 func sendBackup(w http.ResponseWriter, r *http.Request, produce func(context.Context, io.Writer) error, logger *slog.Logger) error {
-	rc := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "application/zstd")
-	out := &awaited{w: w, stalled: time.AfterFunc(math.MaxInt64, func() { _ = rc.SetWriteDeadline(time.Unix(1, 0)) })} // long past
-	defer out.stalled.Stop()
+	out := web.NewTimedWriter(w, stall)
 	err := produce(r.Context(), out)
-	if err != nil && out.begun {
+	if err != nil && out.Begun() {
 		logger.Error("backup was cut off", "error", err)
 		panic(http.ErrAbortHandler) // so that nobody takes it for whole
 	}
@@ -82,20 +79,6 @@ func sendBackup(w http.ResponseWriter, r *http.Request, produce func(context.Con
 	}
 	logger.Info("backup was taken")
 	return nil
-}
-
-// awaited writes an answer to a reader who may be slow, but not for ever.
-type awaited struct {
-	w       io.Writer
-	begun   bool
-	stalled *time.Timer // ends the write under way
-}
-
-func (a *awaited) Write(p []byte) (int, error) {
-	a.begun = true
-	a.stalled.Reset(stall)
-	defer a.stalled.Reset(math.MaxInt64)
-	return a.w.Write(p)
 }
 
 // OpenDatabases opens a data directory for what concerns its databases as a whole; k does it while no daemon runs. Unlike Open it does not

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/datadir"
+	"github.com/contextd/contextd/internal/atomicfile"
 )
 
 // BackupDir is the name, in the data directory, of the directory for backups where no other is named.
@@ -38,34 +39,13 @@ func Save(path string, produce func(io.Writer) error) (m Manifest, err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a device would be replaced, too
 		return m, fmt.Errorf("save backup: %s is there and is no file", path)
 	}
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, unfinished) // with mode 0600
-	if err != nil {
-		return m, fmt.Errorf("save backup: %w", err)
-	}
-	defer func() {
-		if f != nil {
-			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+	file := atomicfile.File{Path: path, Temporary: unfinished, Check: func(f *os.File) (err error) {
+		if m, err = Check(f); err != nil {
+			return fmt.Errorf("read backup back: %w", err)
 		}
-	}()
-	if err := produce(f); err != nil {
-		return m, err
-	}
-	if err := f.Sync(); err != nil {
-		return m, fmt.Errorf("save backup: %w", err)
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return m, fmt.Errorf("save backup: %w", err)
-	}
-	if m, err = Check(f); err != nil {
-		return m, fmt.Errorf("read backup back: %w", err)
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return m, fmt.Errorf("save backup: %w", err)
-	}
-	written := f
-	f = nil
-	return m, errors.Join(written.Close(), datadir.Flush(dir))
+		return nil
+	}}
+	return m, file.Write(produce)
 }
 
 // SaveTo is Save into a directory, under the name of the moment; the directory is made where it is missing. Of the backups there that were

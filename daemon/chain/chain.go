@@ -94,15 +94,12 @@ func (c *Client) redact(err error) error {
 	if err == nil {
 		return nil
 	}
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err
+	for _, ended := range []error{context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, ended) {
+			return fmt.Errorf("%w: %w", ErrNoAnswer, ended)
+		}
 	}
-	text := usdg.RedactRPC(err.Error(), c.cfg.URL)
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%w: %w", ErrNoAnswer, err)
-	}
-	return fmt.Errorf("%w: %s", ErrNoAnswer, text)
+	return fmt.Errorf("%w: %s", ErrNoAnswer, usdg.RedactRPC(err, c.cfg.URL))
 }
 
 // call asks the node for one thing.

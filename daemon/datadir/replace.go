@@ -95,7 +95,7 @@ func settle(dir, incoming string) error {
 				return fmt.Errorf("close what is restored to others: %w", err)
 			}
 		}
-		if err := Flush(path); err != nil {
+		if err := flush(path); err != nil {
 			return err
 		}
 	}
@@ -108,15 +108,15 @@ func replacement(dir, stamp string) []func() error {
 	applied := filepath.Join(dir, replacePrefix+stamp+appliedSuffix)
 	kept := filepath.Join(dir, stamp+keptSuffix)
 	return []func() error{
-		func() error { return Flush(dir) },
+		func() error { return flush(dir) },
 		func() error { return setAside(dir, committed, kept) },
-		func() error { return Flush(dir) },
+		func() error { return flush(dir) },
 		func() error { return os.Rename(committed, applied) },
-		func() error { return Flush(dir) },
+		func() error { return flush(dir) },
 		func() error { return putInPlace(applied, dir) },
-		func() error { return Flush(dir) },
+		func() error { return flush(dir) },
 		func() error { return os.Remove(applied) },
-		func() error { return Flush(dir) },
+		func() error { return flush(dir) },
 	}
 }
 
@@ -179,7 +179,7 @@ func setAside(dir, incoming, kept string) error {
 	if !exists(kept) {
 		return nil
 	}
-	return Flush(kept)
+	return flush(kept)
 }
 
 // ofDatabase reports whether a file of that name is a database or belongs to one. A log that stayed would be played into the new one.
@@ -223,8 +223,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Flush brings a file, or the names in a directory, to the disk.
-func Flush(path string) error {
+// flush brings a file, or the names in a directory, to the disk.
+func flush(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("flush: %w", err)

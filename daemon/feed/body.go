@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/flate"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -64,7 +64,7 @@ func newBody(head *bytes.Buffer, p Pulse, b Brief) (*Body, error) {
 	if !b.At.IsZero() {
 		shared.BriefAt = &b.At
 	}
-	text, err := encode(shared)
+	text, err := jsonx.Encode(shared)
 	if err != nil {
 		return nil, err
 	}
@@ -81,17 +81,6 @@ func (b *Body) deflate() {
 	_, _ = w.Write(b.head)
 	_ = w.Flush()
 	b.deflated, b.sum = zipped.Bytes(), crc32.ChecksumIEEE(b.head)
-}
-
-// encode is json.Marshal without the HTML escapes, which only make JSON longer.
-func encode(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(buf.Bytes(), "\n"), nil
 }
 
 // Bytes is the body at now. The caller must not change it.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -26,7 +27,7 @@ func (e *Edition) DeltaFrame() []byte { return e.encodeFrames().delta }
 func (e *Edition) encodeFrames() *frames {
 	e.frames.once.Do(func() {
 		// What is encoded are a text, valid JSON and a time: this cannot fail.
-		data, _ := encode(api.StreamState{Pack: e.Pack, State: json.RawMessage(e.State), TS: e.GeneratedAt.UTC()})
+		data, _ := jsonx.Encode(api.StreamState{Pack: e.Pack, State: json.RawMessage(e.State), TS: e.GeneratedAt.UTC()})
 		e.frames.pulse, e.frames.delta = Frame(api.EventPulse, data), Frame(api.EventDelta, data)
 	})
 	return e.frames

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
+
+	"github.com/contextd/contextd/internal/atomicfile"
 )
 
 // message makes a message of plain text.
@@ -62,18 +65,11 @@ func (o *Outbox) Send(_ context.Context, to, subject, text string) error {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return fmt.Errorf("make outbox: %w", err)
 	}
-	name := filepath.Join(o.Dir, fmt.Sprintf("%s-%06d-%s", now().UTC().Format("20060102T150405.000Z"), o.sent.Add(1), rand.Text()[:6]))
-	f, err := os.OpenFile(name+".new", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
+	name := fmt.Sprintf("%s-%06d-%s.eml", now().UTC().Format("20060102T150405.000Z"), o.sent.Add(1), rand.Text()[:6])
+	file := atomicfile.File{Path: filepath.Join(o.Dir, name)}
+	if err := file.Write(func(w io.Writer) error { _, err := m.WriteTo(w); return err }); err != nil {
 		return fmt.Errorf("write to outbox: %w", err)
 	}
-	_, err = m.WriteTo(f)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(name+".new", name+".eml")
-	}
-	if err != nil {
-		return fmt.Errorf("write to outbox: %w", errors.Join(err, os.Remove(name+".new")))
-	}
-	log.Info("no SMTP server is configured; a mail was written to a file", "file", name+".eml")
+	log.Info("no SMTP server is configured; a mail was written to a file", "file", file.Path)
 	return nil
 }

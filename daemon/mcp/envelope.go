@@ -3,11 +3,11 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/contextd/contextd/internal/jsonx"
 )
 
 // Codes of JSON-RPC errors.
@@ -162,42 +162,25 @@ func validID(id json.RawMessage) bool {
 // unambiguous reports an object, anywhere in text, with two members whose names differ in case alone or not at all: which of them
 // counts depends on who reads. The text is valid JSON.
 func unambiguous(text []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	type level struct {
-		names map[string]bool // nil in an array
-		value bool            // the next token is a value
-	}
-	var stack []level
-	for {
-		token, err := dec.Token()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return &Fault{CodeParse, "the body cannot be read"}
-		}
-		if top := len(stack) - 1; top >= 0 && stack[top].names != nil && token != json.Delim('}') {
-			if !stack[top].value {
-				name := strings.ToLower(strings.ToUpper(token.(string))) // a name is a string
-				if stack[top].names[name] {
-					return invalidEnvelope("there is more than one member %q in an object", token)
-				}
-				stack[top].names[name], stack[top].value = true, true
-				continue
+	var names []map[string]bool // of the objects around a value, by their depth; nil for an array
+	return jsonx.Walk(text, func(v *jsonx.Value) error {
+		if names = names[:v.Depth]; v.Depth > 0 && names[v.Depth-1] != nil {
+			seen, name := names[v.Depth-1], strings.ToLower(strings.ToUpper(v.Name))
+			if seen[name] {
+				return invalidEnvelope("there is more than one member %q in an object", v.Name)
 			}
-			stack[top].value = false
+			seen[name] = true
 		}
-		switch token {
-		case json.Delim('{'):
-			stack = append(stack, level{names: map[string]bool{}})
-		case json.Delim('['):
-			stack = append(stack, level{})
-		case json.Delim('}'), json.Delim(']'):
-			stack = stack[:len(stack)-1]
-		}
-		if len(stack) > maxDepth {
+		switch {
+		case v.IsLeaf():
+			return nil
+		case v.Depth >= maxDepth:
 			return invalidEnvelope("the body is nested more than %d deep", maxDepth)
+		case v.IsObject():
+			names = append(names, map[string]bool{})
+		default:
+			names = append(names, nil)
 		}
-	}
+		return nil
+	})
 }

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/contextd/contextd/daemon/web"
 )
 
 // maxHeld bounds what is kept of a failure's text.
@@ -19,15 +21,15 @@ type StreamConfig struct {
 	Stall time.Duration    // a reader that does not take a write for this long is given up
 	Hold  bool             // keep the whole answer until Release
 	Slow  bool             // the answer is a stream, which begins after Every at the latest: a call may have nothing to say for long
-	Now   func() time.Time // the clock of the machine, which deadlines go by; nil means time.Now
+	Now   func() time.Time // the clock of the machine, which the deadline of End goes by; nil means time.Now
 }
 
 // StreamWriter is an http.ResponseWriter. Make one with New and End it when the handler has returned.
 type StreamWriter struct {
 	cfg    StreamConfig
 	w      http.ResponseWriter
-	rc     *http.ResponseController
-	header http.Header // of the handler, until it writes
+	out    *web.TimedWriter // to w
+	header http.Header      // of the handler, until it writes
 
 	mu     sync.Mutex // guards what follows, and writing
 	status int        // 0 until the header was written
@@ -45,7 +47,7 @@ func NewStreamWriter(w http.ResponseWriter, cfg StreamConfig) *StreamWriter {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &StreamWriter{cfg: cfg, w: w, rc: http.NewResponseController(w), header: w.Header().Clone()}
+	s := &StreamWriter{cfg: cfg, w: w, out: web.NewTimedWriter(w, cfg.Stall), header: w.Header().Clone()}
 	s.mu.Lock() // the timer may be quick
 	defer s.mu.Unlock()
 	if cfg.Hold {
@@ -119,8 +121,7 @@ func (s *StreamWriter) Write(p []byte) (int, error) {
 // send writes p within the time that a reader has. The caller holds mu.
 func (s *StreamWriter) send(p []byte) (int, error) {
 	s.wrote = s.cfg.Now()
-	_ = s.rc.SetWriteDeadline(s.wrote.Add(s.cfg.Stall)) // only what is no connection has none
-	return s.w.Write(p)
+	return s.out.Write(p)
 }
 
 // FlushError sends what was written.
@@ -130,7 +131,7 @@ func (s *StreamWriter) FlushError() error {
 	if s.held != nil || s.ended {
 		return nil
 	}
-	return s.rc.Flush()
+	return s.out.FlushError()
 }
 
 // keepAlive writes a comment into a stream in which nothing has happened for a while.
@@ -152,7 +153,7 @@ func (s *StreamWriter) keepAlive() {
 		h.Set("X-Accel-Buffering", "no")
 		s.w.WriteHeader(http.StatusOK)
 	}
-	if _, err := s.send([]byte(": keepalive\n\n")); err == nil && s.rc.Flush() == nil {
+	if _, err := s.send([]byte(": keepalive\n\n")); err == nil && s.out.FlushError() == nil {
 		s.beat.Reset(s.cfg.Every)
 	}
 }
@@ -183,6 +184,9 @@ func (s *StreamWriter) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
+	if s.out.Begun() { // the server sends what it still has
+		_ = http.NewResponseController(s.w).SetWriteDeadline(s.cfg.Now().Add(s.cfg.Stall))
+	}
 	s.quiet()
 }
 

@@ -1,12 +1,12 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -105,51 +105,24 @@ func writeSources(b *strings.Builder, list []api.Citation) {
 	}
 }
 
-// toolMember is a toolMember of a JSON object, in the order in which it stands.
-type toolMember struct {
-	name  string
-	value json.RawMessage
-}
-
-// members reads the members of an object in their order.
-func members(object []byte) ([]toolMember, error) {
-	dec := json.NewDecoder(bytes.NewReader(object))
-	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
-		return nil, fmt.Errorf("not an object")
-	}
-	var list []toolMember
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, err
-		}
-		list = append(list, toolMember{name.(string), value}) // names are strings
-	}
-	return list, nil
-}
-
 // writeState writes a section for every member of a state: a table of an array of objects, a line for each member of an object.
 func writeState(b *strings.Builder, state []byte) error {
-	list, err := members(state)
+	list, err := jsonx.Members(state)
 	if err != nil {
 		return err
 	}
 	for _, m := range list {
-		fmt.Fprintf(b, "\n## %s\n", m.name)
+		fmt.Fprintf(b, "\n## %s\n", m.Name)
 		var rows []json.RawMessage
 		switch {
-		case json.Unmarshal(m.value, &rows) == nil && len(rows) == 0:
+		case json.Unmarshal(m.Raw, &rows) == nil && len(rows) == 0:
 			b.WriteString("none\n")
 		case rows != nil && rows[0][0] == '{':
 			if err := writeTable(b, rows); err != nil {
 				return err
 			}
 		default:
-			writeObject(b, m.value)
+			writeObject(b, m.Raw)
 		}
 	}
 	return nil
@@ -161,17 +134,17 @@ func writeTable(b *strings.Builder, rows []json.RawMessage) error {
 	known := map[string]bool{}
 	cells := make([]map[string]string, len(rows))
 	for i, row := range rows {
-		list, err := members(row)
+		list, err := jsonx.Members(row)
 		if err != nil {
 			return err
 		}
 		cells[i] = map[string]string{}
 		for _, m := range list {
-			if !known[m.name] {
-				known[m.name] = true
-				names = append(names, m.name)
+			if !known[m.Name] {
+				known[m.Name] = true
+				names = append(names, m.Name)
 			}
-			cells[i][m.name] = plain(m.value)
+			cells[i][m.Name] = plain(m.Raw)
 		}
 	}
 	b.WriteString(strings.Join(names, " | ") + "\n")
@@ -187,13 +160,13 @@ func writeTable(b *strings.Builder, rows []json.RawMessage) error {
 
 // writeObject writes a line for each member of an object, and any other value as it is.
 func writeObject(b *strings.Builder, value json.RawMessage) {
-	list, err := members(value)
+	list, err := jsonx.Members(value)
 	if err != nil {
 		b.WriteString(plain(value) + "\n")
 		return
 	}
 	for _, m := range list {
-		fmt.Fprintf(b, "%s: %s\n", m.name, plain(m.value))
+		fmt.Fprintf(b, "%s: %s\n", m.Name, plain(m.Raw))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -106,19 +107,11 @@ func ToolList(prefix string) []*sdk.Tool {
 
 // argumentNames are the names that the tool of op takes.
 func argumentNames(op api.Op) []string {
-	switch op {
-	case api.OpFresh:
-		return []string{"pack", "query"} // query is for later: accepted and not used, as over HTTP
-	case api.OpSearch:
-		return []string{"pack", "q", "k"}
-	case api.OpSnapshot:
-		return []string{"pack", "at"}
-	case api.OpCite:
-		return []string{"pack", "ref"}
-	case api.OpSubscribe:
-		return []string{"pack", "seconds"}
+	names := op.Parameters()
+	if op == api.OpSubscribe {
+		names = append(names, "seconds")
 	}
-	return []string{"pack"}
+	return names
 }
 
 // ToolArguments are the arguments of a call of op as parameters of the HTTP operation. Numbers may come as strings, which some models
@@ -137,7 +130,7 @@ func ToolArguments(op api.Op, raw json.RawMessage) (url.Values, error) {
 		var text string
 		switch {
 		case !slices.Contains(known, name):
-			return nil, api.Errorf(api.ReasonInvalidRequest, "%s takes no argument %q", op, clip(name)).WithHint("it takes: %s", strings.Join(known, ", "))
+			return nil, api.Errorf(api.ReasonInvalidRequest, "%s takes no argument %q", op, web.Clip(name)).WithHint("it takes: %s", strings.Join(known, ", "))
 		case string(value) == "null":
 			continue
 		case json.Unmarshal(value, &text) == nil:
@@ -160,13 +153,4 @@ func kind(name string) string {
 		return "whole number"
 	}
 	return "string"
-}
-
-// clip shortens what a message quotes.
-func clip(s string) string {
-	const most = 40
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
 }

@@ -1,10 +1,9 @@
 package pack
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 
+	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -17,13 +16,13 @@ const MaxState = 32 << 10
 // see: with them every state fits. Critical flags and the status of the sources always stay: all that is left at the end, which
 // is they, the majors and the readings, is bounded in bytes.
 func fit(s *api.CryptoState) ([]byte, error) {
-	data, err := encode(s)
+	data, err := jsonx.Encode(s)
 	for _, step := range steps() {
 		if err != nil || len(data) <= MaxState {
 			break
 		}
 		step(s)
-		data, err = encode(s)
+		data, err = jsonx.Encode(s)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("encode state: %w", err)
@@ -94,13 +93,4 @@ func atMost[T any](rows []T, n int, group func(T) string, groups ...string) []T 
 		kept = append(kept, row)
 	}
 	return kept
-}
-
-// encode writes s as compact JSON, with &, < and > as they are: states are read by people, too.
-func encode(s *api.CryptoState) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(s)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

@@ -6,9 +6,7 @@
 package reader
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -237,11 +236,9 @@ func days(window time.Duration) string {
 
 // encode makes the answer that carries v.
 func encode(v any) (Answer, error) {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	text, err := jsonx.Encode(v)
+	if err != nil {
 		return Answer{}, fmt.Errorf("encode answer: %w", err)
 	}
-	return Answer{JSON: bytes.TrimRight(text.Bytes(), "\n")}, nil
+	return Answer{JSON: text}, nil
 }

@@ -55,7 +55,8 @@ func judgeText(r io.Reader, want string) *Failure {
 	return Fail(ClassBadContent, "text where %s was expected", want)
 }
 
-// eachElement decodes a JSON array and hands its elements to row one by one.
+// eachElement decodes a JSON array and hands its elements to row one by one, as they come: large answers are never in memory
+// as a whole, as internal/jsonx has documents.
 func eachElement(r io.Reader, row func(json.RawMessage)) error {
 	br, err := Open(r, "[{", "JSON")
 	if err != nil {

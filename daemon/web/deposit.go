@@ -1,9 +1,7 @@
 package web
 
 import (
-	"encoding/hex"
 	"net/http"
-	"strings"
 
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/internal/usdg"
@@ -54,11 +52,9 @@ func (c *Console) verify(w http.ResponseWriter, r *http.Request, s api.Session) 
 		return err
 	}
 	var hash [32]byte
-	raw, err := hex.DecodeString(strings.TrimPrefix(strings.ToLower(strings.TrimSpace(ask.TxHash)), "0x"))
-	if err != nil || len(raw) != len(hash) {
+	if !usdg.ReadHex(ask.TxHash, hash[:]) {
 		return api.Errorf(api.ReasonInvalidRequest, "txHash is not 0x and 64 hexadecimal digits").WithHint("copy it from your wallet")
 	}
-	copy(hash[:], raw)
 	d, err := c.cfg.Sale.Counter.Verify(r.Context(), s.UserID, r.PathValue("depositId"), hash)
 	if err != nil {
 		return err

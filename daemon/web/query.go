@@ -14,24 +14,17 @@ import (
 
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // parameters are the names that op knows. Each may be given once; all others are ignored.
 func parameters(op api.Op) []string {
-	switch op {
-	case api.OpFresh:
-		return []string{"pack", "query"} // query is for later: accepted and not used
-	case api.OpSearch:
-		return []string{"pack", "q", "k"}
-	case api.OpSnapshot:
-		return []string{"pack", "at"}
-	case api.OpCite:
-		return []string{"pack", "ref"}
-	case api.OpSubscribe:
-		return []string{"pack", "token"}
+	names := op.Parameters()
+	if op == api.OpSubscribe {
+		names = append(names, "token")
 	}
-	return []string{"pack"}
+	return names
 }
 
 // parse reads the parameters of op, every one checked. canonical are those that op knows, sorted.
@@ -106,7 +99,7 @@ func parseSearch(q *reader.Query, values url.Values) error {
 	}
 	k, err := strconv.Atoi(values.Get("k"))
 	if err != nil || k < api.SearchKMin || k > api.SearchKMax {
-		return api.Errorf(api.ReasonInvalidK, "k is %q, not a whole number from %d to %d", clip(values.Get("k")), api.SearchKMin, api.SearchKMax).
+		return api.Errorf(api.ReasonInvalidK, "k is %q, not a whole number from %d to %d", Clip(values.Get("k")), api.SearchKMin, api.SearchKMax).
 			WithHint("leave k out for %d matches", api.SearchKDefault)
 	}
 	q.K = k
@@ -120,15 +113,15 @@ func parseRef(q *reader.Query, text string) error {
 		ref, err = int(^uint(0)>>1), nil // a number, and above every N
 	}
 	if err != nil || ref < 1 {
-		return api.Errorf(api.ReasonInvalidRef, "ref is %q, not a whole number of 1 or more", clip(text)).
+		return api.Errorf(api.ReasonInvalidRef, "ref is %q, not a whole number of 1 or more", Clip(text)).
 			WithHint("use the number of an anchor: [3] in a brief is ?ref=3")
 	}
 	q.Ref = ref
 	return nil
 }
 
-// clip shortens what a message quotes.
-func clip(s string) string {
+// Clip shortens what a message quotes.
+func Clip(s string) string {
 	const most = 40
 	if r := []rune(s); len(r) > most {
 		return string(r[:most]) + "…"
@@ -195,23 +188,21 @@ func readBody(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 // members returns the members of a JSON object that are parameters. It reads names as they are and sees one that is there
 // twice, where decoding into a struct would fold case and take the last.
 func members(object []byte) (url.Values, error) {
+	list, err := jsonx.Members(object)
+	if err != nil {
+		return nil, err
+	}
 	values := url.Values{}
-	dec := json.NewDecoder(bytes.NewReader(object))
-	_, _ = dec.Token() // the brace; nothing in here can fail, the text is valid
-	for dec.More() {
-		name, _ := dec.Token()
-		var value json.RawMessage
-		_ = dec.Decode(&value)
+	for _, m := range list {
 		switch {
-		case string(value) == "null":
-		case name == "ref":
-			values.Add("ref", string(value))
-		case name == "pack":
-			var pack string
-			if err := json.Unmarshal(value, &pack); err != nil {
+		case string(m.Raw) == "null":
+		case m.Name == "ref":
+			values.Add("ref", string(m.Raw))
+		case m.Name == "pack":
+			if !m.IsString() {
 				return nil, api.Errorf(api.ReasonInvalidRequest, "pack in the body is not a string").WithHint(bodyHint)
 			}
-			values.Add("pack", pack)
+			values.Add("pack", m.Text())
 		}
 	}
 	return values, nil

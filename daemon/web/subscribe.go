@@ -80,7 +80,8 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s.stream.set(h)
-	st := &stream{server: s, w: w, rc: http.NewResponseController(w), watch: watch, revoked: s.cfg.Gate.Ended(caller)}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the server's bound is for calls
+	st := &stream{server: s, w: NewTimedWriter(w, api.StalledReader), watch: watch, revoked: s.cfg.Gate.Ended(caller)}
 	s.stats.Opened.Add(1)
 	s.stats.Open.Add(1)
 	defer s.stats.Open.Add(-1)
@@ -100,8 +101,7 @@ func streamHeaders() lines {
 // stream is one open stream.
 type stream struct {
 	server  *Server
-	w       http.ResponseWriter
-	rc      *http.ResponseController
+	w       *TimedWriter
 	watch   *feed.Watcher
 	revoked <-chan struct{}
 
@@ -110,9 +110,6 @@ type stream struct {
 
 // run sends frames until the client leaves, the key ends or the server stops.
 func (st *stream) run(ctx context.Context) {
-	// The bounds of the server are for calls; a stream has its own for each frame.
-	_ = st.rc.SetReadDeadline(time.Time{})
-	_ = st.rc.SetWriteDeadline(time.Time{})
 	pulse, keepalive := time.NewTicker(api.PulseInterval), time.NewTicker(api.KeepaliveInterval)
 	defer pulse.Stop()
 	defer keepalive.Stop()
@@ -160,17 +157,11 @@ func (st *stream) news() bool {
 
 // send writes one frame and reports whether the reader took it. One that takes nothing for too long is given up.
 func (st *stream) send(frame []byte) bool {
-	var late atomic.Bool
-	timer := time.AfterFunc(api.StalledReader, func() {
-		late.Store(true)
-		_ = st.rc.SetWriteDeadline(time.Unix(1, 0)) // long past: the write under way ends now
-	})
-	defer timer.Stop()
 	_, err := st.w.Write(frame)
 	if err == nil {
-		err = st.rc.Flush()
+		err = st.w.FlushError()
 	}
-	if late.Load() {
+	if st.w.Stalled() {
 		st.server.stats.Stalled.Add(1)
 	}
 	return err == nil

@@ -1,8 +1,6 @@
 package web
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
@@ -12,6 +10,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -92,13 +91,11 @@ func Send(w http.ResponseWriter, status int, contentType string, text []byte) {
 
 // WriteJSON answers with status and v as JSON.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	text, err := jsonx.Encode(v)
+	if err != nil {
 		return err
 	}
-	send(w, status, buf.Bytes())
+	send(w, status, append(text, '\n'))
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -55,11 +57,11 @@ func ParseProof(header, alias []string) (Proof, error) {
 		return Proof{}, api.Errorf(api.ReasonWrongNetwork, "the payment is on another network than %s", api.NetworkL2).WithHint("pay on the chain of the quote")
 	}
 	p := Proof{Payer: wire.Payer, Signature: wire.Signature}
-	if !fixedHex(wire.TxHash, p.Hash[:]) {
+	if !usdg.ReadHex(wire.TxHash, p.Hash[:]) {
 		return Proof{}, malformed("txHash is not 32 bytes in hexadecimal")
 	}
 	var payer [20]byte
-	if !fixedHex(wire.Payer, payer[:]) {
+	if !usdg.ReadHex(wire.Payer, payer[:]) {
 		return Proof{}, malformed("payer is not an address")
 	}
 	return p, nil
@@ -80,35 +82,17 @@ func decodeProof(raw []byte) (api.PaymentProof, error) {
 	if err := json.Unmarshal(raw, &wire); err != nil {
 		return wire, malformed("the payment header is not base64 of a JSON object")
 	}
-	seen := map[string]bool{}
-	dec := json.NewDecoder(strings.NewReader(string(raw)))
-	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
+	members, err := jsonx.Members(raw)
+	if err != nil {
 		return wire, malformed("the payment header is not base64 of a JSON object")
 	}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return wire, malformed("the payment header is not base64 of a JSON object")
-		}
-		key := strings.ToLower(name.(string)) // as the decoder matches it; JSON has names of no other type
+	seen := map[string]bool{}
+	for _, m := range members {
+		key := strings.ToLower(m.Name) // as the decoder matches it
 		if seen[key] {
 			return wire, malformed("the proof has %q twice", key)
 		}
 		seen[key] = true
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return wire, malformed("the payment header is not base64 of a JSON object")
-		}
 	}
 	return wire, nil
-}
-
-// fixedHex reads exactly as many bytes as into has, with 0x or 0X before them or without.
-func fixedHex(text string, into []byte) bool {
-	text = strings.TrimSpace(text)
-	if len(text) > 2 && (text[:2] == "0x" || text[:2] == "0X") {
-		text = text[2:]
-	}
-	raw, err := hex.DecodeString(text)
-	return err == nil && copy(into, raw) == len(into) && len(raw) == len(into)
 }

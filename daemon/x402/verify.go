@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -144,7 +145,7 @@ func word(b []byte) (n uint64, ok bool) {
 // sameAddress reports whether two texts are the same address, with 0x or without, in whatever case.
 func sameAddress(a, b string) bool {
 	var x, y [addressSize]byte
-	return fixedHex(a, x[:]) && fixedHex(b, y[:]) && x == y
+	return usdg.ReadHex(a, x[:]) && usdg.ReadHex(b, y[:]) && x == y
 }
 
 // checkSignature checks what the payer has signed.

@@ -13,6 +13,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/contextd/contextd/internal/atomicfile"
 )
 
 // key is the key to an account.
@@ -96,11 +98,7 @@ func writeKeys(dir string) (keys, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return keys{}, fmt.Errorf("make directory of chain: %w", err)
 	}
-	fresh := keyFile(dir) + ".new"
-	if err := os.WriteFile(fresh, append(text, '\n'), 0o600); err != nil {
-		return keys{}, fmt.Errorf("write keys of chain: %w", err)
-	}
-	if err := os.Rename(fresh, keyFile(dir)); err != nil {
+	if err := atomicfile.Write(keyFile(dir), append(text, '\n'), 0o600); err != nil {
 		return keys{}, fmt.Errorf("write keys of chain: %w", err)
 	}
 	return k, nil

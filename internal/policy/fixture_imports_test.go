@@ -44,6 +44,10 @@ func forbidden() map[string][][2]string {
 			{"sdk/api", "golang.org/x/text/cases"},
 			{"sdk/api", "internal/build"},
 		},
+		"jsonx and atomicfile are standard library only": {
+			{"internal/jsonx", "sdk/api"},
+			{"internal/atomicfile", "github.com/google/renameio/v2"},
+		},
 		"sdk knows no daemon":               {{"sdk", "daemon"}, {"sdk/wallet", "daemon/x402"}},
 		"sdk knows no chain":                {{"sdk", goEthereum + "/core"}},
 		"tui knows no client and no daemon": {{"tui", "client"}, {"tui/screen", "daemon/state"}},

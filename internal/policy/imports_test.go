@@ -81,6 +81,10 @@ func directionImports() []importRule {
 		why:     "the vocabulary is at the bottom: whatever it imported, every program that speaks to the service would carry",
 		instead: "keep the code that needs the import in the package that uses it",
 	}, {
+		name: "jsonx and atomicfile are standard library only", from: []string{"internal/jsonx", "internal/atomicfile"}, stdOnly: true,
+		why:     "sdk is built on them, and every program that speaks to the service carries what they import",
+		instead: "keep the code that needs the import in the package that uses it",
+	}, {
 		name: "sdk knows no daemon", from: []string{"sdk"}, reach: true,
 		never:   []string{"daemon"},
 		why:     "a program that imports the sdk must not carry the server",

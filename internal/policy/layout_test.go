@@ -20,6 +20,7 @@ func topLevel() []string {
 func packages() []string {
 	return []string{
 		"cmd/contextd", "cmd/ctx", "sdk/api", "sdk/diff", "sdk/wallet",
+		"internal/human", "internal/jsonx", "internal/atomicfile", "internal/handbook", "internal/cli",
 		"internal/usdg", "internal/devchain", "internal/build", "internal/policy",
 		"daemon/source", "daemon/state", "daemon/pack", "daemon/brief", "daemon/brief/llm", "daemon/feed", "daemon/pipeline", "daemon/reader",
 		"daemon/account", "daemon/mail", "daemon/billing", "daemon/x402", "daemon/gate",

@@ -1,6 +1,7 @@
 package usdg
 
 import (
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -9,9 +10,14 @@ import (
 // shortestSecret is how long a part of a URL is at least that may be a secret.
 const shortestSecret = 8
 
-// RedactRPC is text without what may be a secret in the URL of a node: the whole of it, and each part of its path and value of its
-// query that is long enough. Providers put keys into all of these, and nodes repeat them in errors.
-func RedactRPC(text, rpcURL string) string {
+// RedactRPC is what err, of a call of a node, says without what may be a secret in the node's URL: the whole of it, and each part of its
+// path and value of its query that is long enough. Providers put keys into all of these, and nodes repeat them in errors.
+func RedactRPC(err error, rpcURL string) string {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err // what is around it spells out the URL
+	}
+	text := err.Error()
 	parts := []string{rpcURL}
 	if u, err := url.Parse(rpcURL); err == nil {
 		for _, values := range u.Query() {

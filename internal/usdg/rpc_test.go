@@ -1,6 +1,9 @@
 package usdg_test
 
 import (
+	"errors"
+	"fmt"
+	"net/url"
 	"testing"
 
 	"github.com/contextd/contextd/internal/usdg"
@@ -15,8 +18,12 @@ func TestRedactRPC(t *testing.T) {
 		"no route /v2/secret-in-path":           "no route /v2/…",
 		"dial rpc.example.org: no such host":    "dial rpc.example.org: no such host",
 	} {
-		if got := usdg.RedactRPC(text, address); got != want {
+		if got := usdg.RedactRPC(errors.New(text), address); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
+	}
+	wrapped := fmt.Errorf("call: %w", &url.Error{Op: "Post", URL: address, Err: errors.New("refused by secret-in-path")})
+	if got := usdg.RedactRPC(wrapped, address); got != "refused by …" {
+		t.Errorf("an error of net/http becomes %q", got)
 	}
 }

@@ -75,6 +75,21 @@ func Ops() []Op {
 // Path is the data endpoint of o.
 func (o Op) Path() string { return "/v1/" + string(o) }
 
+// Parameters are the names of what o takes, over HTTP and as a tool. Over HTTP subscribe takes a token, too, and as a tool seconds.
+func (o Op) Parameters() []string {
+	switch o {
+	case OpFresh:
+		return []string{"pack", "query"} // query is for later: accepted and not used
+	case OpSearch:
+		return []string{"pack", "q", "k"}
+	case OpSnapshot:
+		return []string{"pack", "at"}
+	case OpCite:
+		return []string{"pack", "ref"}
+	}
+	return []string{"pack"}
+}
+
 // PriceMicros is the price of one call of o in micro-USDG (millionths of one USDG); 0 means that o cannot be paid by call.
 func (o Op) PriceMicros() int64 {
 	switch o {

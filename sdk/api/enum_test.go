@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,7 +105,11 @@ func TestOps(t *testing.T) {
 	paths := []string{api.PathFresh, api.PathBrief, api.PathSearch, api.PathSnapshot, api.PathSubscribe, api.PathCite}
 	spelled := []string{"/v1/fresh", "/v1/brief", "/v1/search", "/v1/snapshot", "/v1/subscribe", "/v1/cite"}
 	micros := []int64{1_000, 5_000, 2_000, 10_000, 0, 1_000} // 0.001, 0.005, 0.002, 0.01, not payable, 0.001 USDG
+	parameters := []string{"pack query", "pack", "pack q k", "pack at", "pack", "pack ref"}
 	for i, op := range api.Ops() {
+		if got := strings.Join(op.Parameters(), " "); got != parameters[i] {
+			t.Errorf("%s takes %s, want %s", op, got, parameters[i])
+		}
 		if op.Path() != spelled[i] || paths[i] != spelled[i] {
 			t.Errorf("%s is at %s and %s, want %s", op, op.Path(), paths[i], spelled[i])
 		}

@@ -1,17 +1,17 @@
 // Package diff says what changed between two states of a pack.
 //
 // It knows no pack: rows of an array are recognised by their id, with their group where they have one, so that a row that
-// only moved is not a change. It reads JSON and imports the standard library alone. ctx tail, ctx diff and the terminal UI show
+// only moved is not a change. ctx tail, ctx diff and the terminal UI show
 // what it finds.
 package diff
 
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
+
+	"github.com/contextd/contextd/internal/jsonx"
 )
 
 // Change is one difference. What is an addition has no Old, what is a removal no New; both are JSON texts.
@@ -24,11 +24,11 @@ type Change struct {
 
 // States returns the changes from old to new in the order of new; what was removed stands at the end of what it was removed from.
 func States(old, new json.RawMessage) ([]Change, error) {
-	a, err := parse(old)
+	a, err := jsonx.Parse(old)
 	if err != nil {
 		return nil, fmt.Errorf("read older state: %w", err)
 	}
-	b, err := parse(new)
+	b, err := jsonx.Parse(new)
 	if err != nil {
 		return nil, fmt.Errorf("read newer state: %w", err)
 	}
@@ -37,98 +37,27 @@ func States(old, new json.RawMessage) ([]Change, error) {
 	return d.changes, nil
 }
 
-// node is a JSON value.
-type node struct {
-	raw     json.RawMessage
-	object  bool
-	array   bool
-	names   []string // of an object, in order
-	members []*node  // of an object, by names, or of an array
-}
-
-// parse reads one JSON value.
-func parse(text json.RawMessage) (*node, error) {
-	p := parser{text: text, dec: json.NewDecoder(bytes.NewReader(text))}
-	p.dec.UseNumber()
-	n, err := p.value()
-	if err != nil {
-		return nil, err
+// text is the string that v is, "" for anything else.
+func text(v *jsonx.Value) string {
+	if v == nil || !v.IsString() {
+		return ""
 	}
-	if _, err := p.dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more than one JSON value")
-	}
-	return n, nil
-}
-
-// parser reads a text token by token.
-type parser struct {
-	text json.RawMessage
-	dec  *json.Decoder
-}
-
-// value reads the next value.
-func (p *parser) value() (*node, error) {
-	begin := p.dec.InputOffset()
-	token, err := p.dec.Token()
-	if err != nil {
-		return nil, err
-	}
-	n := &node{object: token == json.Delim('{'), array: token == json.Delim('[')}
-	for (n.object || n.array) && p.dec.More() {
-		if n.object {
-			name, err := p.dec.Token()
-			if err != nil {
-				return nil, err
-			}
-			n.names = append(n.names, name.(string))
-		}
-		member, err := p.value()
-		if err != nil {
-			return nil, err
-		}
-		n.members = append(n.members, member)
-	}
-	if n.object || n.array {
-		if _, err := p.dec.Token(); err != nil { // the closing bracket
-			return nil, err
-		}
-	}
-	// Between two values there is nothing but white space, a comma or a colon.
-	n.raw = bytes.TrimLeft(p.text[begin:p.dec.InputOffset()], " \t\r\n,:")
-	return n, nil
-}
-
-// member returns the member of an object with the given name, nil if there is none.
-func (n *node) member(name string) *node {
-	for i, have := range n.names {
-		if have == name {
-			return n.members[i]
-		}
-	}
-	return nil
-}
-
-// text is the string that n is, "" for anything else.
-func (n *node) text() (s string) {
-	if n != nil && len(n.raw) > 0 && n.raw[0] == '"' {
-		_ = json.Unmarshal(n.raw, &s) // it was read as a string before
-	}
-	return s
+	return v.Text()
 }
 
 // key is what a row is recognised by, "" for what is no row.
-func (n *node) key() string {
-	id := n.member("id").text()
+func key(n *jsonx.Value) string {
+	id := text(n.Member("id"))
 	if id == "" {
 		return ""
 	}
-	return n.member("group").text() + "\x00" + id
+	return text(n.Member("group")) + "\x00" + id
 }
 
 // label is what a row is called for people.
-func (n *node) label() string {
+func label(n *jsonx.Value) string {
 	for _, name := range []string{"symbol", "name", "pair", "subject", "id"} {
-		if text := n.member(name).text(); text != "" {
+		if text := text(n.Member(name)); text != "" {
 			return text
 		}
 	}
@@ -139,77 +68,77 @@ func (n *node) label() string {
 type differ struct{ changes []Change }
 
 // compare compares two values at the same place.
-func (d *differ) compare(path, row string, old, new *node) {
+func (d *differ) compare(path, row string, old, new *jsonx.Value) {
 	switch {
-	case old.object && new.object:
+	case old.IsObject() && new.IsObject():
 		d.objects(path, row, old, new)
-	case old.array && new.array:
+	case old.IsArray() && new.IsArray():
 		d.arrays(path, row, old, new)
-	case !bytes.Equal(old.raw, new.raw):
+	case !bytes.Equal(old.Raw, new.Raw):
 		d.add(path, row, old, new)
 	}
 }
 
-// add notes a change. A nil node is one that is not there.
-func (d *differ) add(path, row string, old, new *node) {
+// add notes a change. A nil value is one that is not there.
+func (d *differ) add(path, row string, old, new *jsonx.Value) {
 	c := Change{Path: path, Row: row}
 	if old != nil {
-		c.Old = old.raw
+		c.Old = old.Raw
 	}
 	if new != nil {
-		c.New = new.raw
+		c.New = new.Raw
 	}
 	d.changes = append(d.changes, c)
 }
 
 // objects compares two objects member by member.
-func (d *differ) objects(path, row string, old, new *node) {
-	if label := new.label(); new.key() != "" && label != "" {
-		row = label
+func (d *differ) objects(path, row string, old, new *jsonx.Value) {
+	if name := label(new); key(new) != "" && name != "" {
+		row = name
 	}
-	for i, name := range new.names {
-		if was := old.member(name); was != nil {
-			d.compare(join(path, name), row, was, new.members[i])
+	for _, n := range new.Members {
+		if was := old.Member(n.Name); was != nil {
+			d.compare(join(path, n.Name), row, was, n)
 		} else {
-			d.add(join(path, name), row, nil, new.members[i])
+			d.add(join(path, n.Name), row, nil, n)
 		}
 	}
-	for i, name := range old.names {
-		if new.member(name) == nil {
-			d.add(join(path, name), row, old.members[i], nil)
+	for _, was := range old.Members {
+		if new.Member(was.Name) == nil {
+			d.add(join(path, was.Name), row, was, nil)
 		}
 	}
 }
 
 // arrays compares two arrays: rows by their keys, anything else by place.
-func (d *differ) arrays(path, row string, old, new *node) {
+func (d *differ) arrays(path, row string, old, new *jsonx.Value) {
 	places, rows := keys(old)
 	if _, ok := keys(new); !ok || !rows {
 		d.lists(path, row, old, new)
 		return
 	}
-	found := make(map[string]bool, len(new.members))
-	for i, n := range new.members {
+	found := make(map[string]bool, len(new.Members))
+	for i, n := range new.Members {
 		at := path + "[" + strconv.Itoa(i) + "]"
-		found[n.key()] = true
-		if was, ok := places[n.key()]; ok {
-			d.compare(at, row, old.members[was], n)
+		found[key(n)] = true
+		if was, ok := places[key(n)]; ok {
+			d.compare(at, row, old.Members[was], n)
 		} else {
-			d.add(at, n.label(), nil, n)
+			d.add(at, label(n), nil, n)
 		}
 	}
-	for i, n := range old.members {
-		if !found[n.key()] {
-			d.add(path+"["+strconv.Itoa(i)+"]", n.label(), n, nil)
+	for i, n := range old.Members {
+		if !found[key(n)] {
+			d.add(path+"["+strconv.Itoa(i)+"]", label(n), n, nil)
 		}
 	}
 }
 
 // keys returns the place of each row of an array by its key, and whether all elements are rows with keys of their own.
-func keys(array *node) (map[string]int, bool) {
-	places := make(map[string]int, len(array.members))
-	for i, n := range array.members {
-		key := n.key()
+func keys(array *jsonx.Value) (map[string]int, bool) {
+	places := make(map[string]int, len(array.Members))
+	for i, n := range array.Members {
+		key := key(n)
 		if _, twice := places[key]; key == "" || twice {
 			return nil, false
 		}
@@ -219,21 +148,21 @@ func keys(array *node) (map[string]int, bool) {
 }
 
 // lists compares two arrays place by place.
-func (d *differ) lists(path, row string, old, new *node) {
-	for i := range max(len(old.members), len(new.members)) {
+func (d *differ) lists(path, row string, old, new *jsonx.Value) {
+	for i := range max(len(old.Members), len(new.Members)) {
 		at := path + "[" + strconv.Itoa(i) + "]"
 		switch {
-		case i >= len(old.members):
-			d.add(at, row, nil, new.members[i])
-		case i >= len(new.members):
-			d.add(at, row, old.members[i], nil)
+		case i >= len(old.Members):
+			d.add(at, row, nil, new.Members[i])
+		case i >= len(new.Members):
+			d.add(at, row, old.Members[i], nil)
 		default:
-			d.compare(at, row, old.members[i], new.members[i])
+			d.compare(at, row, old.Members[i], new.Members[i])
 		}
 	}
 }
 
-// join is the path of a member.
+// join is the path of a member. The paths of changes mix places in both states, so that those of either do not do.
 func join(path, name string) string {
 	if path == "" {
 		return name

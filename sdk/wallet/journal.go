@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/usdg"
 )
 
@@ -92,40 +93,18 @@ func (j journal) write(e entry) error {
 	if err != nil {
 		return fmt.Errorf("write journal of payments: %w", err)
 	}
-	if err := replace(j.file(e), append(text, '\n'), nil); err != nil {
+	if err := replace(j.file(e), append(text, '\n')); err != nil {
 		return fmt.Errorf("write journal of payments: %w", err)
 	}
 	return nil
 }
 
-// replace writes a file as a whole and has it and its name on disk, after check, if there is one, has looked at the new file.
-func replace(path string, text []byte, check func(path string) error) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// replace writes a file as a whole and has it and its name on disk, in a directory that it makes if need be.
+func replace(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".new-*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil && check != nil {
-		err = check(f.Name())
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	_ = d.Sync() // where directories cannot be synced, the rename has to do
-	return nil
+	return atomicfile.Write(path, text, 0o600)
 }
 
 // lock waits until nobody else pays from the address.
@@ -199,7 +178,7 @@ func (j journal) pin(ctx context.Context, service string, change func(known stri
 	for _, p := range list {
 		fmt.Fprintf(&text, "%s %s\n", p.Service, p.Recipient)
 	}
-	if err := replace(filepath.Join(j.dir, pinFile), []byte(text.String()), nil); err != nil {
+	if err := replace(filepath.Join(j.dir, pinFile), []byte(text.String())); err != nil {
 		return "", fmt.Errorf("write known recipients: %w", err)
 	}
 	return next, nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"time"
@@ -91,11 +90,7 @@ func (p *Payer) ask(ctx context.Context, what string, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return fmt.Errorf("%s: %w", what, ended)
 	}
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err
-	}
-	return fmt.Errorf("%s: %s", what, usdg.RedactRPC(err.Error(), p.cfg.RPCURL))
+	return fmt.Errorf("%s: %s", what, usdg.RedactRPC(err, p.cfg.RPCURL))
 }
 
 // Pay pays q within the policy, or goes on with the payment that was made before for the same request and was not answered.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/google/uuid"
 
+	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/usdg"
 )
 
@@ -88,11 +90,15 @@ func (f File) changePassphrase(from, to string, c cost) error {
 	if err != nil {
 		return fmt.Errorf("change passphrase: %w", err)
 	}
-	return replace(path, text, func(path string) error {
-		again, err := File{Path: path, Address: k.address}.Open(to)
+	check := func(fresh *os.File) error {
+		again, err := File{Path: fresh.Name(), Address: k.address}.Open(to)
 		if err == nil && !again.secret.Equal(k.secret) {
 			err = errors.New("another key came back")
 		}
+		return err
+	}
+	return atomicfile.File{Path: path, Check: check}.Write(func(w io.Writer) error {
+		_, err := w.Write(text)
 		return err
 	})
 }

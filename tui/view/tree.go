@@ -1,12 +1,13 @@
 package view
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/contextd/contextd/internal/jsonx"
 )
 
 // Branch is a line of a tree: a member or an element of a JSON document.
@@ -21,82 +22,50 @@ type Branch struct {
 
 // Tree lists the branches of a JSON document in its order, the document itself left out. It fails where text is not JSON.
 func Tree(doc json.RawMessage) ([]Branch, error) {
-	d := json.NewDecoder(bytes.NewReader(doc))
-	d.UseNumber()
-	r := reader{dec: d}
-	if _, err := r.value("", "", -1); err != nil {
+	root, err := jsonx.Parse(doc)
+	if err != nil {
 		return nil, fmt.Errorf("read state: %w", err)
 	}
-	return r.found, nil
+	return below(nil, root)
 }
 
-// maxDepth bounds how deep documents are read, as the standard library does.
+// maxDepth bounds how deep documents are shown: a path is as long as its branch is deep.
 const maxDepth = 1000
 
-// reader reads a document token by token.
-type reader struct {
-	dec   *json.Decoder
-	found []Branch
+// below appends the branches of what is in v.
+func below(list []Branch, v *jsonx.Value) (_ []Branch, err error) {
+	if v.Depth > maxDepth && !v.IsLeaf() {
+		return nil, errors.New("read state: too deep")
+	}
+	for i, m := range v.Members {
+		name := Line(m.Name)
+		if v.IsArray() {
+			name = "[" + strconv.Itoa(i) + "]"
+		}
+		list = append(list, Branch{Path: m.Path(), Name: name, Value: shown(m), Depth: v.Depth, Kids: len(m.Members), Leaf: m.IsLeaf()})
+		if list, err = below(list, m); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
-// value reads the next value and returns what it holds.
-func (r *reader) value(path, name string, depth int) (at int, err error) {
-	token, err := r.dec.Token()
-	if err != nil {
-		return 0, err
+// shown is the value of a branch.
+func shown(v *jsonx.Value) string {
+	switch {
+	case v.IsString():
+		return strconv.Quote(Line(v.Text()))
+	case v.IsLeaf():
+		return v.Text()
 	}
-	if depth > maxDepth {
-		return 0, errors.New("too deep")
-	}
-	at = len(r.found)
-	if depth >= 0 {
-		r.found = append(r.found, Branch{Path: path, Name: name, Depth: depth})
-	}
-	kids, label, leaf := 0, "", false
-	switch token {
-	case json.Delim('{'):
-		kids, label, err = r.members(path, depth)
-	case json.Delim('['):
-		kids, err = r.elements(path, depth)
-	default:
-		leaf, label = true, scalar(token)
-	}
-	if err != nil {
-		return 0, err
-	}
-	if depth >= 0 {
-		b := &r.found[at]
-		b.Kids, b.Leaf, b.Value = kids, leaf, label
-		if !leaf && label == "" {
-			b.Value = counted(kids, token == json.Delim('{'))
+	for _, m := range v.Members {
+		if m.IsLeaf() && named(m.Name) {
+			if label := strings.Trim(shown(m), `"`); label != "" {
+				return label
+			}
 		}
 	}
-	return at, nil
-}
-
-// members reads an object and returns how many members it has and what it is called.
-func (r *reader) members(path string, depth int) (kids int, label string, err error) {
-	for r.dec.More() {
-		token, err := r.dec.Token()
-		if err != nil {
-			return 0, "", err
-		}
-		name, _ := token.(string)
-		below := name
-		if path != "" {
-			below = path + "." + name
-		}
-		at, err := r.value(below, Line(name), depth+1)
-		if err != nil {
-			return 0, "", err
-		}
-		if b := r.found[at]; b.Leaf && label == "" && named(name) {
-			label = strings.Trim(b.Value, `"`)
-		}
-		kids++
-	}
-	_, err = r.dec.Token()
-	return kids, label, err
+	return counted(len(v.Members), v.IsObject())
 }
 
 // named reports whether a member of that name says what its object is.
@@ -106,32 +75,6 @@ func named(member string) bool {
 		return true
 	}
 	return false
-}
-
-// elements reads an array and returns how many elements it has.
-func (r *reader) elements(path string, depth int) (kids int, err error) {
-	for r.dec.More() {
-		at := "[" + strconv.Itoa(kids) + "]"
-		if _, err := r.value(path+at, at, depth+1); err != nil {
-			return 0, err
-		}
-		kids++
-	}
-	_, err = r.dec.Token()
-	return kids, err
-}
-
-// scalar is a leaf as it is shown.
-func scalar(token json.Token) string {
-	switch v := token.(type) {
-	case nil:
-		return "null"
-	case string:
-		return strconv.Quote(Line(v))
-	case json.Number:
-		return v.String()
-	}
-	return fmt.Sprint(token)
 }
 
 // counted says how much a branch holds.
