@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 )
 
@@ -86,7 +87,7 @@ func (o apiOptions) run(ctx context.Context) error {
 		if err := json.Indent(&b, resp.Body, "", "  "); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintln(w, output.Clean(b.String()))
+		_, err := fmt.Fprintln(w, human.Text(b.String()))
 		return err
 	}})
 }
@@ -166,7 +167,7 @@ func (o apiOptions) printHead(resp *sdk.Response) error {
 	fmt.Fprintf(&b, "HTTP %d %s\n", resp.Status, http.StatusText(resp.Status))
 	for _, name := range slices.Sorted(maps.Keys(resp.Header)) {
 		for _, value := range resp.Header[name] {
-			fmt.Fprintf(&b, "%s: %s\n", name, output.CleanLine(value))
+			fmt.Fprintf(&b, "%s: %s\n", name, human.Line(value))
 		}
 	}
 	_, err := fmt.Fprintln(o.app.Out, b.String())
@@ -176,7 +177,7 @@ func (o apiOptions) printHead(resp *sdk.Response) error {
 // visible is body as it may go where stdout goes.
 func (o apiOptions) visible(body []byte) []byte {
 	if o.app.OutTTY {
-		return []byte(output.Clean(string(body)))
+		return []byte(human.Text(string(body)))
 	}
 	return body
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/internal/build"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/view"
@@ -264,7 +265,7 @@ func (a *App) Columns() int {
 // Note tells people something on stderr, unless they asked for quiet.
 func (a *App) Note(format string, args ...any) {
 	if !a.Flags.Quiet {
-		fmt.Fprintln(a.Err, output.Clean(fmt.Sprintf(format, args...)))
+		fmt.Fprintln(a.Err, human.Text(fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -289,7 +290,7 @@ func warningIn(h http.Header) string {
 	if err != nil {
 		return ""
 	}
-	return output.CleanLine(text)
+	return human.Line(text)
 }
 
 // Confirm asks a yes-or-no question, answered by --yes. Where nobody can be asked it fails at once and names the flag.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -88,7 +89,7 @@ func (o briefOptions) draw(w io.Writer, width int, style output.Style, brief *ap
 	if o.raw {
 		text := brief.Brief
 		if tty {
-			text = output.Clean(text)
+			text = human.Text(text)
 		}
 		_, err := fmt.Fprintln(w, text)
 		return err

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/view"
 )
 
 // citeOptions are the flags of cite.
@@ -161,13 +161,13 @@ func (o citeOptions) answer(rows []citeRow) (output.Answer, error) {
 	doc, err := output.Marshal(rows)
 	return output.Answer{JSON: doc, Rows: table, Text: func(w io.Writer, _ int, style output.Style) error {
 		for _, r := range rows {
-			age := view.Age(o.app.Now().Sub(r.FetchedAt))
-			fmt.Fprintf(w, "%s %s  %s\n", style.Link(fmt.Sprintf("[%d]", r.Ref)), style.Bold(output.CleanLine(r.Name)), style.Dim(output.CleanLine(r.SourceID)))
-			if _, err := fmt.Fprintf(w, "    %s\n    fetched %s ago\n", output.CleanLine(r.URL), age); err != nil {
+			age := human.Age(o.app.Now().Sub(r.FetchedAt))
+			fmt.Fprintf(w, "%s %s  %s\n", style.Link(fmt.Sprintf("[%d]", r.Ref)), style.Bold(human.Line(r.Name)), style.Dim(human.Line(r.SourceID)))
+			if _, err := fmt.Fprintf(w, "    %s\n    fetched %s ago\n", human.Line(r.URL), age); err != nil {
 				return err
 			}
 			if r.Excerpt != "" {
-				fmt.Fprintf(w, "    %s\n", output.CleanLine(r.Excerpt))
+				fmt.Fprintf(w, "    %s\n", human.Line(r.Excerpt))
 			}
 		}
 		return nil
@@ -177,7 +177,7 @@ func (o citeOptions) answer(rows []citeRow) (output.Answer, error) {
 // reference is a row as a reference in a text. Names and addresses come from the service, so each format escapes what means
 // something in it.
 func reference(r citeRow, format string) string {
-	name, url, day := output.CleanLine(r.Name), output.CleanLine(r.URL), r.FetchedAt.UTC().Format("2006-01-02 15:04 UTC")
+	name, url, day := human.Line(r.Name), human.Line(r.URL), r.FetchedAt.UTC().Format("2006-01-02 15:04 UTC")
 	switch format {
 	case "url":
 		return url

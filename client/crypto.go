@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/view"
 )
 
 // How many rows of a kind the overview shows. The whole state is in -o json.
@@ -47,7 +46,7 @@ func (p Page) flags(flags []api.Flag) {
 	}
 	p.heading("FLAGS")
 	for _, f := range flags[:min(len(flags), flagsShown)] {
-		mark := p.Style.Mark("warning") + " " + output.CleanLine(string(f.Severity))
+		mark := p.Style.Mark("warning") + " " + human.Line(string(f.Severity))
 		switch f.Severity {
 		case api.SeverityCritical:
 			mark = p.Style.Bad(mark)
@@ -81,9 +80,9 @@ func (p Page) movers(rows []api.Mover) {
 			if shown++; shown == 1 && group != api.GroupMajor {
 				p.line("  %s", p.Style.Dim(group+"s"))
 			}
-			p.line("  %s %s%s %s %s %s %s", p.Style.Fit(output.CleanLine(m.Symbol), 8), p.Style.Fit(output.CleanLine(m.Name), name),
-				p.Style.FitRight(view.Price(m.PriceUSD), 13), p.column(m.Change1hPct), p.column(m.Change24hPct), p.column(m.Change7dPct),
-				p.Style.FitRight(dollars(m.Volume24hUSD), 8))
+			p.line("  %s %s%s %s %s %s %s", p.Style.Fit(human.Line(m.Symbol), 8), p.Style.Fit(human.Line(m.Name), name),
+				p.Style.FitRight(human.Price(m.PriceUSD), 13), p.column(m.Change1hPct), p.column(m.Change24hPct), p.column(m.Change7dPct),
+				p.Style.FitRight(human.CompactUSD(m.Volume24hUSD), 8))
 		}
 	}
 }
@@ -108,7 +107,7 @@ func (p Page) protocols(rows []api.ProtocolTVL) {
 		if limit[r.Group]--; limit[r.Group] < 0 {
 			continue
 		}
-		p.line("  %s%s %s %s", p.Style.Fit(output.CleanLine(r.Name), 24), p.Style.FitRight(dollars(r.TVLUSD), 13),
+		p.line("  %s%s %s %s", p.Style.Fit(human.Line(r.Name), 24), p.Style.FitRight(human.CompactUSD(r.TVLUSD), 13),
 			p.column(r.Change1dPct), p.column(r.Change7dPct))
 	}
 }
@@ -120,9 +119,9 @@ func (p Page) pools(rows []api.TrendingPool) {
 	}
 	p.heading(p.columns("TRENDING POOLS", 26, "volume", "1h", "24h", "liquid"))
 	for _, r := range rows[:min(len(rows), poolsShown)] {
-		name := output.CleanLine(r.Pair) + " " + p.Style.Dim(output.CleanLine(r.Network))
-		p.line("  %s%s %s %s %s %s", p.Style.Fit(name, 24), p.Style.FitRight(dollars(r.Volume24hUSD), 13), p.column(r.Change1hPct),
-			p.column(r.Change24hPct), p.Style.FitRight(dollars(r.LiquidityUSD), 9), p.Style.Warn(output.CleanLine(strings.Join(r.Risk, ","))))
+		name := human.Line(r.Pair) + " " + p.Style.Dim(human.Line(r.Network))
+		p.line("  %s%s %s %s %s %s", p.Style.Fit(name, 24), p.Style.FitRight(human.CompactUSD(r.Volume24hUSD), 13), p.column(r.Change1hPct),
+			p.column(r.Change24hPct), p.Style.FitRight(human.CompactUSD(r.LiquidityUSD), 9), p.Style.Warn(human.Line(strings.Join(r.Risk, ","))))
 	}
 	p.more(len(rows), poolsShown)
 }
@@ -134,18 +133,18 @@ func (p Page) sentiment(s api.Sentiment) {
 	}
 	p.heading("SENTIMENT")
 	if g := s.FearGreed; g != nil {
-		p.line("  Fear & Greed  %d %s, yesterday %s, a week ago %s %s", g.Value, output.CleanLine(g.Label), renderKnown(g.PreviousDay), renderKnown(g.WeekAgo), p.ref(g.Ref))
+		p.line("  Fear & Greed  %d %s, yesterday %s, a week ago %s %s", g.Value, human.Line(g.Label), renderKnown(g.PreviousDay), renderKnown(g.WeekAgo), p.ref(g.Ref))
 	}
 	if m := s.Market; m != nil {
-		p.line("  Market cap    %s %s in 24h, volume %s %s", dollars(m.TotalMarketCapUSD), p.change(m.Change24hPct),
-			dollars(m.Volume24hUSD), p.ref(m.Ref))
-		p.line("  Dominance     BTC %s, ETH %s %s", percent(m.BTCDominancePct), percent(m.ETHDominancePct), p.ref(m.Ref))
+		p.line("  Market cap    %s %s in 24h, volume %s %s", human.CompactUSD(m.TotalMarketCapUSD), p.change(m.Change24hPct),
+			human.CompactUSD(m.Volume24hUSD), p.ref(m.Ref))
+		p.line("  Dominance     BTC %s, ETH %s %s", human.Share(m.BTCDominancePct), human.Share(m.ETHDominancePct), p.ref(m.Ref))
 	}
 	if b := s.Breadth; b != nil {
-		p.line("  Breadth       %d up, %d down (%s up) %s", b.Advancing, b.Declining, percent(b.AdvancingPct), p.ref(b.Ref))
+		p.line("  Breadth       %d up, %d down (%s up) %s", b.Advancing, b.Declining, human.Share(b.AdvancingPct), p.ref(b.Ref))
 	}
 	if c := s.Stablecoins; c != nil {
-		p.line("  Stablecoins   %s %s in 1d %s", dollars(c.SupplyUSD), p.change(c.Change1dPct), p.ref(c.Ref))
+		p.line("  Stablecoins   %s %s in 1d %s", human.CompactUSD(c.SupplyUSD), p.change(c.Change1dPct), p.ref(c.Ref))
 	}
 	if f := s.Fees; f != nil && f.BTCFastestSatVb != nil {
 		p.line("  BTC fee       %g sat/vB %s", *f.BTCFastestSatVb, p.ref(f.Ref))
@@ -164,7 +163,7 @@ func (p Page) narratives(rows []api.Narrative) {
 	}
 	p.heading("NARRATIVES")
 	for _, n := range rows[:min(len(rows), narrativesShown)] {
-		theme := fmt.Sprintf("  %s %4.2f %s  ", p.Style.Fit(output.CleanLine(n.Name), 20), n.Score, p.column(n.Change24hPct))
+		theme := fmt.Sprintf("  %s %4.2f %s  ", p.Style.Fit(human.Line(n.Name), 20), n.Score, p.column(n.Change24hPct))
 		if len(n.Headlines) == 0 {
 			p.line("%s", theme)
 			continue
@@ -194,12 +193,12 @@ func (p Page) sources(rows []api.SourceStatus) {
 		}
 		why, since := "", "never answered"
 		if s.Error != nil {
-			why = ": " + output.CleanLine(*s.Error)
+			why = ": " + human.Line(*s.Error)
 		}
 		if s.FetchedAt != nil {
-			since = "last answered " + view.Age(p.Now.Sub(*s.FetchedAt)) + " ago"
+			since = "last answered " + human.Age(p.Now.Sub(*s.FetchedAt)) + " ago"
 		}
-		p.line("  %s %s, %s%s %s", p.Style.Warn(p.Style.Fit(output.CleanLine(string(s.Status)), 5)), output.CleanLine(s.ID), since, why, p.ref(s.Ref))
+		p.line("  %s %s, %s%s %s", p.Style.Warn(p.Style.Fit(human.Line(string(s.Status)), 5)), human.Line(s.ID), since, why, p.ref(s.Ref))
 	}
 }
 
@@ -219,9 +218,9 @@ func (p Page) column(pct *float64) string { return p.Style.FitRight(p.change(pct
 // change is a percent with its sign; a dash where it is not known.
 func (p Page) change(pct *float64) string {
 	if pct == nil {
-		return view.Unknown
+		return human.Unknown
 	}
-	told := fmt.Sprintf("%+.2f%%", *pct)
+	told := human.Change(pct) + "%"
 	switch {
 	case *pct > 0:
 		return p.Style.Good(told)
@@ -231,36 +230,10 @@ func (p Page) change(pct *float64) string {
 	return told
 }
 
-// percent is a share without a sign.
-func percent(pct *float64) string {
-	if pct == nil {
-		return view.Unknown
-	}
-	return fmt.Sprintf("%.1f%%", *pct)
-}
-
 // renderKnown is n, or a dash where it is not renderKnown.
 func renderKnown(n *int) string {
 	if n == nil {
-		return view.Unknown
+		return human.Unknown
 	}
 	return fmt.Sprint(*n)
-}
-
-// dollars is an amount of dollars with two decimals, which stand below each other in a column.
-func dollars(n *int64) string {
-	if n == nil {
-		return view.Unknown
-	}
-	value, unit := float64(*n), ""
-	for _, next := range []string{"K", "M", "B", "T"} {
-		if value < 1000 && value > -1000 {
-			break
-		}
-		value, unit = value/1000, next
-	}
-	if unit == "" {
-		return fmt.Sprintf("$%d", *n)
-	}
-	return fmt.Sprintf("$%.2f%s", value, unit)
 }

@@ -19,9 +19,9 @@ import (
 
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/view"
 )
 
 // Outcomes of a check.
@@ -62,7 +62,7 @@ func newDoctor(a *App) *cobra.Command {
 
 // add notes an outcome.
 func (o *doctorOptions) add(name, outcome, fix, found string, args ...any) {
-	o.checks = append(o.checks, check{name, outcome, output.CleanLine(fmt.Sprintf(found, args...)), output.CleanLine(fix)})
+	o.checks = append(o.checks, check{name, outcome, human.Line(fmt.Sprintf(found, args...)), human.Line(fix)})
 }
 
 // run makes the checks in an order in which each may lean on those before, and shows them.
@@ -234,7 +234,7 @@ func (o *doctorOptions) freshness(ctx context.Context, client *sdk.Client, pack 
 		o.add("freshness", outcomeError, api.AsError(err).Hint, "%v", err)
 		return
 	}
-	age := view.Age(time.Duration(fresh.Freshness.AgeSeconds) * time.Second)
+	age := human.Age(time.Duration(fresh.Freshness.AgeSeconds) * time.Second)
 	if fresh.Freshness.Stale() {
 		o.add("freshness", outcomeWarning, "the daemon's refresh lags; look into its log", "the state of %s is %s old", pack, age)
 		return

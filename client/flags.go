@@ -10,6 +10,7 @@ import (
 
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -148,6 +149,6 @@ func (t tracer) RoundTrip(r *http.Request) (*http.Response, error) {
 	} else {
 		line += resp.Status + ", request " + resp.Header.Get(api.HeaderRequestID)
 	}
-	fmt.Fprintln(t.app.Err, output.CleanLine(line))
+	fmt.Fprintln(t.app.Err, human.Line(line))
 	return resp, err
 }

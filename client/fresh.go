@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/view"
 )
 
 // dataCommands are the commands of this package.
@@ -128,7 +128,8 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 		return last, err
 	}
 	if age := time.Duration(mind.Freshness.AgeSeconds) * time.Second; o.maxAge > 0 && age > o.maxAge {
-		return made, (&Failure{Exit: ExitStale, Reason: "stale", Err: errors.New("the state of " + o.pack + " is " + view.Age(age) +
+		return made, (&Failure{Exit: ExitStale, Reason: "stale", Err: errors.New("the state of " +
+			o.pack + " is " + human.Age(age) +
 			" old, older than " + o.maxAge.String())}).WithHint("ctx doctor")
 	}
 	return made, nil

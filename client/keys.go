@@ -12,6 +12,7 @@ import (
 
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -84,7 +85,7 @@ func (o *keyOptions) complete(c *cobra.Command, _ []string, _ string) ([]string,
 	var ids []string
 	for _, r := range rows {
 		if r.RevokedAt == nil {
-			ids = append(ids, r.KeyID+"\t"+output.CleanLine(r.Name))
+			ids = append(ids, r.KeyID+"\t"+human.Line(r.Name))
 		}
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/diff"
 )
 
@@ -60,20 +61,17 @@ func (r liveReport) write(w io.Writer, width int, style output.Style, zone *time
 
 // counted says how many changes there are.
 func counted(n int) string {
-	switch n {
-	case 0:
+	if n == 0 {
 		return "no change"
-	case 1:
-		return "1 change"
 	}
-	return fmt.Sprintf("%d changes", n)
+	return human.Plural(n, "change")
 }
 
 // line is a change for people.
 func line(c diff.Change, style output.Style) string {
-	where := output.CleanLine(c.Path)
+	where := human.Line(c.Path)
 	if c.Row != "" {
-		where = output.CleanLine(c.Row) + "  " + style.Dim(where)
+		where = human.Line(c.Row) + "  " + style.Dim(where)
 	}
 	arrow := "→"
 	if style.ASCII {
@@ -89,4 +87,4 @@ func line(c diff.Change, style output.Style) string {
 }
 
 // value is a JSON text as one line for people.
-func value(text json.RawMessage) string { return output.CleanLine(output.Scalar(text)) }
+func value(text json.RawMessage) string { return human.Line(output.Scalar(text)) }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -117,7 +118,7 @@ func callTool(ctx context.Context, a *App, name string, arguments map[string]str
 		return refusal(text.String())
 	}
 	return a.Print(ctx, output.Answer{JSON: result.StructuredContent, Piped: output.JSON, Text: func(w io.Writer, _ int, _ output.Style) error {
-		_, err := fmt.Fprintln(w, output.Clean(strings.TrimRight(text.String(), "\n")))
+		_, err := fmt.Fprintln(w, human.Text(strings.TrimRight(text.String(), "\n")))
 		return err
 	}})
 }

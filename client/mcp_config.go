@@ -13,6 +13,7 @@ import (
 
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 )
 
@@ -63,7 +64,7 @@ func mcpNewConfig(a *App) *cobra.Command {
 			if err := json.Indent(&b, doc, "", "  "); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintln(w, output.Clean(b.String()))
+			_, err := fmt.Fprintln(w, human.Text(b.String()))
 			return err
 		}})
 	})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
 )
 
@@ -38,7 +39,7 @@ func at(doc json.RawMessage, path string, now time.Time) (output.Answer, error) 
 	if !bytes.ContainsAny(doc[:1], "{[") {
 		answer.Piped = output.Text
 		answer.Text = func(w io.Writer, _ int, _ output.Style) error {
-			_, err := fmt.Fprintln(w, output.Clean(output.Scalar(doc)))
+			_, err := fmt.Fprintln(w, human.Text(output.Scalar(doc)))
 			return err
 		}
 	}

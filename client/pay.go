@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/contextd/contextd/client/config"
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -134,7 +134,7 @@ func (a *App) payment() (wallet.Config, error) {
 	return wallet.Config{
 		RPCURL: c.Get(config.RPCURL).Text, ChainID: chainID, Token: c.Get(config.Token).Text, Dir: a.DataDir(), Now: a.Now,
 		Policy: wallet.Policy{PerCall: amount(config.MaxPerCall), PerDay: amount(config.MaxPerDay), PerMonth: amount(config.MaxPerMonth)},
-		Tell:   func(text string) { a.Note("%s", output.CleanLine(text)) },
+		Tell:   func(text string) { a.Note("%s", human.Line(text)) },
 	}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -113,7 +114,7 @@ func (o *promptOptions) call(ctx context.Context, ask func(c *sdk.Console, pack 
 			return nil
 		}
 		if o.app.OutTTY {
-			prompt = output.Clean(prompt)
+			prompt = human.Text(prompt)
 		}
 		_, err := fmt.Fprintln(w, strings.TrimRight(prompt, "\n"))
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -192,7 +193,7 @@ func payURL(ctx context.Context, a *App, args []string, p sdk.Payer, ask *asker)
 	if !json.Valid(resp.Body) { // it was paid for, whatever it is
 		text := resp.Body
 		if a.OutTTY {
-			text = []byte(output.Clean(string(text)))
+			text = []byte(human.Text(string(text)))
 		}
 		_, err := a.Out.Write(text)
 		return err
@@ -240,10 +241,10 @@ func showQuote(ctx context.Context, a *App, q *sdk.Quote) error {
 	return a.Print(ctx, output.Answer{JSON: doc, Text: func(w io.Writer, _ int, style output.Style) error {
 		verdict := style.Good("the wallet would pay it")
 		if v.Refusal != "" {
-			verdict = style.Bad("the wallet would not pay it: " + output.CleanLine(v.Refusal))
+			verdict = style.Bad("the wallet would not pay it: " + human.Line(v.Refusal))
 		}
-		_, err := fmt.Fprintf(w, "%s\n  price  %s %s\n  fee    %s\n  to     %s\n  holds  %s seconds more\n  %s\n", output.CleanLine(q.Request), output.CleanLine(q.Amount),
-			output.CleanLine(q.Asset), fee, output.CleanLine(q.Recipient), left, verdict)
+		_, err := fmt.Fprintf(w, "%s\n  price  %s %s\n  fee    %s\n  to     %s\n  holds  %s seconds more\n  %s\n", human.Line(q.Request), human.Line(q.Amount),
+			human.Line(q.Asset), fee, human.Line(q.Recipient), left, verdict)
 		return err
 	}})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/view"
 )
 
 // Page is where and when something is drawn.
@@ -31,7 +31,7 @@ func (p Page) line(format string, args ...any) {
 func (p Page) cited(mark, text string, ref int) {
 	anchor := fmt.Sprintf("[%d]", ref)
 	room := p.Width - ansi.StringWidth(mark) - ansi.StringWidth(anchor) - 1
-	p.line("%s%s %s", mark, p.Style.Cut(output.CleanLine(text), room), p.Style.Link(anchor))
+	p.line("%s%s %s", mark, p.Style.Cut(human.Line(text), room), p.Style.Link(anchor))
 }
 
 // heading writes the heading of a section, after an empty line.
@@ -51,7 +51,7 @@ func (p Page) clock(t time.Time) string {
 
 // age tells how old the state of an answer is, and says so when that is too old.
 func (p Page) age(f api.Freshness) string {
-	told := "state age " + view.Age(time.Duration(f.AgeSeconds)*time.Second)
+	told := "state age " + human.Age(time.Duration(f.AgeSeconds)*time.Second)
 	if f.Stale() {
 		told = p.Style.Warn(p.Style.Mark("stale")+" STALE "+told) + ", the refresh lags"
 	}
@@ -60,13 +60,13 @@ func (p Page) age(f api.Freshness) string {
 
 // State draws an answer of fresh: the overview of a crypto state, or the tree of any other.
 func (p Page) State(pack string, m *api.MindResponse) error {
-	return p.state(fmt.Sprintf("%s  %s  %s", p.Style.Bold(output.CleanLine(pack)), p.age(m.Freshness), p.clock(m.Freshness.GeneratedAt)), pack, m)
+	return p.state(fmt.Sprintf("%s  %s  %s", p.Style.Bold(human.Line(pack)), p.age(m.Freshness), p.clock(m.Freshness.GeneratedAt)), pack, m)
 }
 
 // Snapshot draws an answer of snapshot for the minute of at.
 func (p Page) Snapshot(pack string, at time.Time, m *api.MindResponse) error {
 	minute := at.In(p.Now.Location()).Truncate(time.Minute).Format("2006-01-02 15:04 MST")
-	return p.state(fmt.Sprintf("%s  as of %s  from the state of %s", p.Style.Bold(output.CleanLine(pack)), minute, p.clock(m.Freshness.GeneratedAt)), pack, m)
+	return p.state(fmt.Sprintf("%s  as of %s  from the state of %s", p.Style.Bold(human.Line(pack)), minute, p.clock(m.Freshness.GeneratedAt)), pack, m)
 }
 
 // state draws the state under a header. Lines are gathered first, so that the one place where writing can fail is here.
@@ -90,6 +90,6 @@ func (p Page) Tree(doc []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(p.W, output.Clean(text))
+	_, err = io.WriteString(p.W, human.Text(text))
 	return err
 }

@@ -10,9 +10,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/view"
 )
 
 // CiteStyle is how a brief shows its sources.
@@ -36,12 +35,12 @@ var (
 // Brief draws a brief under a line that says how old it and its state are. A width of 0 leaves its lines as long as they are.
 func (p Page) Brief(pack string, b *api.BriefResponse, cite CiteStyle) error {
 	var out strings.Builder
-	header := fmt.Sprintf("%s brief  %s", p.Style.Bold(output.CleanLine(pack)), p.age(b.Freshness))
+	header := fmt.Sprintf("%s brief  %s", p.Style.Bold(human.Line(pack)), p.age(b.Freshness))
 	if b.BriefAt != nil {
-		header += fmt.Sprintf("  written %s ago", view.Age(p.Now.Sub(*b.BriefAt)))
+		header += fmt.Sprintf("  written %s ago", human.Age(p.Now.Sub(*b.BriefAt)))
 	}
 	fmt.Fprintf(&out, "%s\n\n", header)
-	for line := range strings.SplitSeq(strings.TrimSpace(output.Clean(b.Brief)), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(human.Text(b.Brief)), "\n") {
 		out.WriteString(p.prose(anchors(line, b.Citations, cite)) + "\n")
 	}
 	if cite == CiteFootnotes {
@@ -59,7 +58,7 @@ func anchors(line string, citations []api.Citation, cite CiteStyle) string {
 	case CiteInline:
 		return anchor.ReplaceAllStringFunc(line, func(a string) string {
 			if c, ok := cited(citations, a); ok {
-				return "(" + output.CleanLine(c.SourceID) + ")"
+				return "(" + human.Line(c.SourceID) + ")"
 			}
 			return a
 		})
@@ -91,7 +90,7 @@ func (p Page) footnotes(b *api.BriefResponse) string {
 	longest := 0
 	for _, a := range refs {
 		if c, ok := cited(b.Citations, a); ok {
-			longest = max(longest, ansi.StringWidth(output.CleanLine(c.SourceID)))
+			longest = max(longest, ansi.StringWidth(human.Line(c.SourceID)))
 		}
 	}
 	for _, a := range refs {
@@ -99,8 +98,8 @@ func (p Page) footnotes(b *api.BriefResponse) string {
 		if !ok {
 			continue
 		}
-		fmt.Fprintf(&list, "%s %s  %s  fetched %s ago\n", p.Style.Link(p.Style.FitRight(a, 4)), p.Style.Fit(output.CleanLine(c.SourceID), longest),
-			output.CleanLine(c.URL), view.Age(p.Now.Sub(c.FetchedAt)))
+		fmt.Fprintf(&list, "%s %s  %s  fetched %s ago\n", p.Style.Link(p.Style.FitRight(a, 4)), p.Style.Fit(human.Line(c.SourceID), longest),
+			human.Line(c.URL), human.Age(p.Now.Sub(c.FetchedAt)))
 	}
 	if list.Len() == 0 {
 		return ""

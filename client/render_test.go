@@ -40,7 +40,7 @@ func TestUnknownIsNotZero(t *testing.T) {
 		`"sentiment":{"fearGreed":{"value":0,"label":"Fear","previousDay":null,"weekAgo":0},"market":{"totalMarketCapUsd":null},"breadth":null}}`)
 	for _, want := range []string{
 		"  NUL                                 -         -         -         -        -\n",
-		"  ZERO                                0    +0.00%    +0.00%    +0.00%       $0\n",
+		"  ZERO                                0     0.00%     0.00%     0.00%       $0\n",
 		"0 Fear, yesterday -, a week ago 0", "Market cap    - - in 24h, volume -", "BTC -, ETH -",
 	} {
 		if !strings.Contains(got, want) {
@@ -62,7 +62,7 @@ func TestFigures(t *testing.T) {
 		}
 	}
 	for amount, want := range map[string]string{
-		"999": "$999", "1000": "$1.00K", "31266924252": "$31.27B", "3325259814782": "$3.33T", "-1500000": "$-1.50M", "9007199254740993": "$9007.20T",
+		"999": "$999", "1000": "$1.00K", "31266924252": "$31.27B", "3325259814782": "$3.33T", "-1500000": "-$1.50M", "9007199254740993": "$9007.20T",
 	} {
 		if got := drawn(t, `{"protocol_tvl":[{"group":"top","name":"X","tvlUsd":`+amount+`}]}`); !strings.Contains(got, " "+want+" ") {
 			t.Errorf("amount %s is not %s:\n%s", amount, want, got)

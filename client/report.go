@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/view"
 )
 
 // report tells on stderr what went wrong, in words or, where the output was asked for as JSON, as the envelope of the API. It
@@ -99,14 +99,14 @@ func words(f *Failure, style output.Style) string {
 			label = ""
 		}
 		if e.RetryAfter > 0 {
-			retry = view.Age(e.RetryAfter)
+			retry = human.Age(e.RetryAfter)
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s\n", style.Bad(style.Mark("error")), output.Clean(message))
+	fmt.Fprintf(&b, "%s %s\n", style.Bad(style.Mark("error")), human.Text(message))
 	for _, line := range []struct{ label, text string }{{"usage: ", f.Usage}, {label, f.Hint}, {"retry after ", retry}, {"request ", request}} {
 		if line.text != "" {
-			fmt.Fprintf(&b, "  %s%s\n", line.label, output.CleanLine(line.text))
+			fmt.Fprintf(&b, "  %s%s\n", line.label, human.Line(line.text))
 		}
 	}
 	return b.String()

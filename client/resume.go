@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/wallet"
@@ -82,7 +83,7 @@ func writeResumed(w io.Writer, style output.Style, list []resumed) error {
 		if r.Answer != nil {
 			text = string(r.Answer)
 		}
-		if _, err := fmt.Fprintf(w, "%s %s USDG for %s, transaction %s\n%s\n", outcome, r.Amount, output.CleanLine(r.Request), r.TxHash, output.Clean(text)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s %s USDG for %s, transaction %s\n%s\n", outcome, r.Amount, human.Line(r.Request), r.TxHash, human.Text(text)); err != nil {
 			return err
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/view"
 )
 
 // searchOptions are the flags of search.
@@ -95,7 +95,7 @@ func (o searchOptions) answer(matches []api.SearchMatch, found *api.SearchRespon
 		if err := rows.Write(w, width, style); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(w, "\n%s\n", style.Dim(fmt.Sprintf("%d of %d matches, state age %s", len(matches), found.Total, view.Age(age))))
+		_, err := fmt.Fprintf(w, "\n%s\n", style.Dim(fmt.Sprintf("%d of %d matches, state age %s", len(matches), found.Total, human.Age(age))))
 		return err
 	}}, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -202,7 +203,7 @@ func (b *bridge) write(text []byte) {
 func (b *bridge) note(format string, args ...any) {
 	b.writing.Lock()
 	defer b.writing.Unlock()
-	b.app.Note("%s", output.CleanLine(fmt.Sprintf(format, args...)))
+	b.app.Note("%s", human.Line(fmt.Sprintf(format, args...)))
 }
 
 // Codes of JSON-RPC errors.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/diff"
@@ -130,7 +131,7 @@ func (t *tail) connection(c sdk.Connection) {
 		t.lost = c.Err
 		t.stream.Close()
 	case !c.Connected:
-		t.app.Note("connection lost: %v; trying again in %s", c.Err, c.Wait.Round(time.Second))
+		t.app.Note("connection lost: %v; trying again in %s", c.Err, human.Age(c.Wait.Round(time.Second)))
 	}
 	if c.Demo && !t.told {
 		t.told = true
@@ -145,7 +146,7 @@ func (t *tail) show(ctx context.Context, event sdk.Event) error {
 			return nil
 		}
 		return t.print(ctx, map[string]string{"type": "error", "message": event.Message}, func(w io.Writer, _ int, style output.Style) error {
-			_, err := fmt.Fprintln(w, style.Warn(output.CleanLine(event.Message)))
+			_, err := fmt.Fprintln(w, style.Warn(human.Line(event.Message)))
 			return err
 		})
 	}

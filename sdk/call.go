@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -96,7 +97,7 @@ func (c *Client) Do(ctx context.Context, r Request, opts ...CallOption) (*Respon
 // target is the URL of r. A path with a host in it is refused: the key would go there.
 func (c *Client) target(r Request) (*url.URL, error) {
 	if !strings.HasPrefix(r.Path, "/") || strings.HasPrefix(r.Path, "//") {
-		return nil, fmt.Errorf("call: path %q does not begin with one slash", clean(r.Path, 80))
+		return nil, fmt.Errorf("call: path %q does not begin with one slash", human.Short(r.Path, 80))
 	}
 	ref, err := url.Parse(r.Path)
 	if err != nil {

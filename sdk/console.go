@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -93,7 +94,7 @@ func checkMessage(text, domain, address string) error {
 	case !ok || len(lines) < 2 || !strings.EqualFold(lines[1], address):
 		return fmt.Errorf("%w: it is not for wallet %s", ErrForeignMessage, address)
 	case wants != domain:
-		return fmt.Errorf("%w: it is for %s, not %s", ErrForeignMessage, clean(wants, 80), domain)
+		return fmt.Errorf("%w: it is for %s, not %s", ErrForeignMessage, human.Short(wants, 80), domain)
 	}
 	return nil
 }

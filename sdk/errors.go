@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -119,7 +119,7 @@ func foreignError(resp *http.Response, body []byte) *api.Error {
 	e := &api.Error{Code: code, Status: resp.StatusCode, Message: fmt.Sprintf(
 		"status %d %s without the service's error envelope (%s)", resp.StatusCode, http.StatusText(resp.StatusCode), glimpse(resp, body))}
 	if to := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && to != "" {
-		return e.WithHint("the address redirects to %s; use that as the base URL if you trust it", clean(to, 200))
+		return e.WithHint("the address redirects to %s; use that as the base URL if you trust it", human.Short(to, 200))
 	}
 	return e.WithHint("check the base URL, and whether a proxy stands between")
 }
@@ -132,29 +132,14 @@ func notJSON(resp *http.Response, body []byte, err error) *api.Error {
 
 // glimpse tells what kind of body came and how it begins.
 func glimpse(resp *http.Response, body []byte) string {
-	kind := clean(resp.Header.Get("Content-Type"), 60)
+	kind := human.Short(resp.Header.Get("Content-Type"), 60)
 	if kind == "" {
 		kind = "no content type"
 	}
 	if len(body) == 0 {
 		return kind + ", empty"
 	}
-	return fmt.Sprintf("%s, begins %q", kind, clean(string(body), 60))
-}
-
-// clean is the first max runes of s without control characters, on one line.
-func clean(s string, max int) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, s[:min(len(s), 4*max)])
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > max {
-		return string(r[:max]) + "…"
-	}
-	return s
+	return fmt.Sprintf("%s, begins %q", kind, human.Short(string(body), 60))
 }
 
 // retryAfter is the Retry-After of h, in seconds or as a date measured against the answer's own Date; 0 if there is none.

@@ -90,13 +90,13 @@ func TestForeignAnswers(t *testing.T) {
 		want   []string // in message and hint
 		code   api.Code
 	}{
-		"page of a proxy":   {502, "text/html", "<html>\x1b[31m<h1>Bad\n  Gateway</h1>", []string{"502", "text/html", "<html> [31m<h1>Bad Gateway</h1>", "proxy"}, api.CodeUpstreamError},
+		"page of a proxy":   {502, "text/html", "<html>\x1b[31m<h1>Bad\n  Gateway</h1>", []string{"502", "text/html", "<html><h1>Bad Gateway</h1>", "proxy"}, api.CodeUpstreamError},
 		"gateway timeout":   {504, "text/plain", "", []string{"504", "empty"}, api.CodeUpstreamTimeout},
 		"throttled":         {429, "text/plain", "Throttled", []string{"Throttled"}, api.CodeRateLimited},
 		"other JSON":        {404, "application/json", `{"detail":"Not Found"}`, []string{"404 Not Found", "detail"}, api.CodeUpstreamError},
 		"error is text":     {403, "application/json", `{"error":"forbidden"}`, []string{"403"}, api.CodeUpstreamError},
 		"captive portal":    {200, "text/html", "<html>Log in", []string{"not what the service gives", "Log in", "proxy"}, api.CodeUpstreamError},
-		"long page":         {500, "text/html", strings.Repeat("x", 500), []string{strings.Repeat("x", 60) + "…"}, api.CodeUpstreamError},
+		"long page":         {500, "text/html", strings.Repeat("x", 500), []string{strings.Repeat("x", 59) + "…"}, api.CodeUpstreamError},
 		"more than allowed": {200, "application/json", strings.Repeat(" ", 8<<20) + "{}", []string{"longer than 8 MiB"}, api.CodeUpstreamError},
 		"quote alone":       {402, "application/json", `{"payment":{"amount":"0.005"}}`, []string{"has to be paid"}, api.CodePaymentRequired},
 	} {

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/session"
@@ -155,7 +156,7 @@ func (b *buying) pressPurchase(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 		return Tell("no wallet of ctx is configured: ctx wallet new NAME"), true
 	case key.Matches(msg, k.Wallet):
 		return Send(Confirm{Question: "Pay " + view.Line(p.intent.AmountUSDC) + " " + api.AssetUSDG + " from your wallet?",
-			Lines: []string{"for " + view.Count(p.offer.Credits) + " credits", "to  " + view.Line(p.intent.Recipient)}, Yes: Send(paying{p})}), true
+			Lines: []string{"for " + human.Count(p.offer.Credits) + " credits", "to  " + view.Line(p.intent.Recipient)}, Yes: Send(paying{p})}), true
 	default:
 		return nil, false
 	}
@@ -274,9 +275,9 @@ func (b *buying) take(msg looked) tea.Cmd {
 	p.ended = msg.d
 	b.wait()
 	b.large = false
-	said := "nothing arrived for the purchase of " + view.Count(p.offer.Credits) + " credits"
+	said := "nothing arrived for the purchase of " + human.Count(p.offer.Credits) + " credits"
 	if msg.d.Status == api.DepositVerified {
-		said = view.Count(msg.d.Credits) + " credits are yours"
+		said = human.Count(msg.d.Credits) + " credits are yours"
 	}
 	s.Log.Add(s.Now, session.Info, said)
 	return Tell(said)
@@ -302,12 +303,12 @@ func (b *buying) draw(width, height int) []string {
 		packs := api.CreditPacks()
 		rows := b.packs.Rows(t, len(packs), width-2, height-3, true, func(i int) string {
 			o, _ := packs[i].Offer()
-			return fmt.Sprintf("%-8s %9s credits %4d %s", packs[i], view.Count(o.Credits), o.PriceMicros/1_000_000, api.AssetUSDG)
+			return fmt.Sprintf("%-8s %9s credits %4d %s", packs[i], human.Count(o.Credits), o.PriceMicros/1_000_000, api.AssetUSDG)
 		})
 		return view.Box{Title: "Buy credits", Note: "enter asks what to transfer", Focus: true}.Draw(t, append([]string{" Which pack? Nothing is paid yet."}, rows...), width, height)
 	}
 	p := b.bought
-	box := view.Box{Title: "Purchase of " + view.Count(p.offer.Credits) + " credits", Focus: true}
+	box := view.Box{Title: "Purchase of " + human.Count(p.offer.Credits) + " credits", Focus: true}
 	if p.ended != nil {
 		return box.Draw(t, b.endLines(p), width, height)
 	}
@@ -340,7 +341,7 @@ func (b *buying) waitLines(p *purchase, width int) []string {
 	lines := []string{
 		" Transfer exactly " + t.Bold.On(view.Line(i.AmountUSDC)+" "+api.AssetUSDG), "",
 		" to     " + view.Line(i.Recipient), " token  " + view.Line(i.Token), fmt.Sprintf(" chain  %d", i.ChainID),
-		" until  " + b.until(p).Format(time.TimeOnly) + " " + view.Bar(share, 16, t.Glyphs) + " " + view.Clock(left) + " left", "",
+		" until  " + b.until(p).Format(time.TimeOnly) + " " + view.Bar(share, 16, t.Glyphs) + " " + human.Clock(left) + " left", "",
 		" " + state,
 	}
 	if b.hash.Focused() {
@@ -356,7 +357,7 @@ func (b *buying) endLines(p *purchase) []string {
 		return []string{"", " " + t.Bad.On(t.Glyphs.Bad) + " nothing arrived until " + b.until(p).Format(time.TimeOnly), "",
 			" If you have paid, tell the operator the hash of the transaction: nothing that", " arrived is lost. The purchase is " + view.Line(d.ID)}
 	}
-	lines := []string{"", " " + t.Good.On(t.Glyphs.OK) + " " + t.Bold.On(view.Count(d.Credits)+" credits are yours")}
+	lines := []string{"", " " + t.Good.On(t.Glyphs.OK) + " " + t.Bold.On(human.Count(d.Credits)+" credits are yours")}
 	if p.key != "" {
 		lines = append(lines, "   on key "+view.Line(p.key))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/session"
 	"github.com/contextd/contextd/tui/view"
@@ -97,7 +98,7 @@ func (m *Model) mark() string {
 	}
 	word := s.Word()
 	if s.Status() == session.Live {
-		word += " " + view.Clock(s.PulseAge())
+		word += " " + human.Clock(s.PulseAge())
 	}
 	if s.Held() {
 		word += ", a newer state waits"
@@ -121,7 +122,7 @@ func (m *Model) age() string {
 	if s.Recorded {
 		return "made " + s.TS.In(s.Now.Location()).Format(time.DateTime)
 	}
-	age := view.Clock(s.Age())
+	age := human.Clock(s.Age())
 	bar, style := view.Bar(s.Age().Seconds()/api.MaxFreshAge, 6, t.Glyphs), t.Dim
 	if s.Stale() {
 		age, style = t.Warn.On(t.Bold.On(age)), t.Warn
@@ -132,7 +133,7 @@ func (m *Model) age() string {
 	case m.width < 100:
 		return "state age " + age + " " + style.On(bar)
 	}
-	return "state age " + age + " " + style.On(bar) + t.Dim.On(" of "+view.Clock(api.MaxFreshAge*time.Second))
+	return "state age " + age + " " + style.On(bar) + t.Dim.On(" of "+human.Clock(api.MaxFreshAge*time.Second))
 }
 
 // headerRight are the parts of the header that stand at its right, as many as there is room for.
@@ -143,7 +144,7 @@ func (m *Model) headerRight() string {
 		parts = append(parts, t.Warn.On(t.Bold.On("DEMO DATA")))
 	}
 	if s.Balance != nil && !s.Foreign {
-		parts = append(parts, view.Count(*s.Balance)+" cr")
+		parts = append(parts, human.Count(*s.Balance)+" cr")
 	} else if m.width >= 100 {
 		parts = append(parts, fmt.Sprintf("%d cr spent", s.Spent.Total()))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/view"
 )
@@ -194,9 +195,9 @@ func (s *Credits) purchases(width, height int) []string {
 		case api.DepositExpired:
 			state = t.Dim.On(string(d.Status))
 		}
-		lines = append(lines, " "+view.Row(t, columns, []string{d.CreatedAt.In(zone).Format("2006-01-02 15:04"), view.Line(string(d.Pack)), view.Count(d.Credits), view.Line(d.AmountUSDC), state, view.Line(d.ID)}))
+		lines = append(lines, " "+view.Row(t, columns, []string{d.CreatedAt.In(zone).Format("2006-01-02 15:04"), view.Line(string(d.Pack)), human.Count(d.Credits), view.Line(d.AmountUSDC), state, view.Line(d.ID)}))
 	}
-	return view.Box{Title: "Purchases", Note: view.Plural(len(list), "purchase")}.Draw(t, lines, width, rows+3)
+	return view.Box{Title: "Purchases", Note: human.Plural(len(list), "purchase")}.Draw(t, lines, width, rows+3)
 }
 
 // balanceLines say what there is.
@@ -208,13 +209,13 @@ func (s *Credits) balanceLines() []string {
 			pending++
 		}
 	}
-	lines := []string{" " + t.Bold.On(view.Count(b.Balance)+" credits"), " on " + view.Plural(b.KeyCount, "active key"),
+	lines := []string{" " + t.Bold.On(human.Count(b.Balance)+" credits"), " on " + human.Plural(b.KeyCount, "active key"),
 		fmt.Sprintf(" %d spent since the start", s.env.Session.Spent.Total())}
 	if s.env.Session.Foreign {
 		lines = append(lines, " "+t.Warn.On(t.Glyphs.Warn+" another account's key is in use"))
 	}
 	if pending > 0 {
-		lines = append(lines, " waiting for payment: "+view.Plural(pending, "purchase"))
+		lines = append(lines, " waiting for payment: "+human.Plural(pending, "purchase"))
 	}
 	return lines
 }
@@ -228,7 +229,7 @@ func (s *Credits) offers() []string {
 		if o.DiscountPercent > 0 {
 			less = fmt.Sprintf("-%d%%", o.DiscountPercent)
 		}
-		lines = append(lines, fmt.Sprintf(" %-7s %9s %4d %4s", p, view.Count(o.Credits), o.PriceMicros/1_000_000, less))
+		lines = append(lines, fmt.Sprintf(" %-7s %9s %4d %4s", p, human.Count(o.Credits), o.PriceMicros/1_000_000, less))
 	}
 	return lines
 }
@@ -239,9 +240,9 @@ func (s *Credits) day(d day, most int64, width int) string {
 	var parts []string
 	for _, op := range api.Ops() {
 		if n := d.byOp[op]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", op, view.Count(n)))
+			parts = append(parts, fmt.Sprintf("%s %s", op, human.Count(n)))
 		}
 	}
 	bar := max(min(width/4, 30), 8)
-	return d.date + " " + view.AlignRight(view.Count(d.total), 8, "") + " " + view.Bar(float64(d.total)/float64(most), bar, t.Glyphs) + " " + t.Dim.On(strings.Join(parts, ", "))
+	return d.date + " " + view.AlignRight(human.Count(d.total), 8, "") + " " + view.Bar(float64(d.total)/float64(most), bar, t.Glyphs) + " " + t.Dim.On(strings.Join(parts, ", "))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/session"
 	"github.com/contextd/contextd/tui/view"
@@ -157,7 +158,7 @@ func (p painter) flashed(path, value string) string {
 
 // change is a percent with its sign, coloured by it, bold if it changed in the last seconds.
 func (p painter) change(path string, v *float64) string {
-	s := view.Percent(v)
+	s := human.Change(v)
 	if v != nil && *v > 0 {
 		s = p.t.Good.On(s)
 	} else if v != nil && *v < 0 {
@@ -198,7 +199,7 @@ func exact(v *float64) string {
 	if v == nil {
 		return "null"
 	}
-	return strconv.FormatFloat(*v, 'f', -1, 64)
+	return human.Plain(*v)
 }
 
 // whole is n in digits.
@@ -214,7 +215,7 @@ func signed(v *float64) string {
 	if v == nil {
 		return "not known"
 	}
-	return view.Percent(v) + "%"
+	return human.Change(v) + "%"
 }
 
 // dollars is an amount for the facts of a row.
@@ -222,7 +223,7 @@ func dollars(n *int64) string {
 	if n == nil {
 		return "not known"
 	}
-	return "$" + view.Dollars(n)
+	return "$" + human.Compact(n)
 }
 
 // movers makes the table of coins.
@@ -245,11 +246,11 @@ func (p painter) movers(rows []api.Mover) ([]view.Column, []CryptoRow) {
 		price := path + ".priceUsd"
 		out = append(out, CryptoRow{Path: path, Main: price, Label: view.Line(m.Symbol), Value: exact(m.PriceUSD), Series: key, Ref: m.Ref,
 			Find: view.Line(m.Name + " " + m.Group),
-			Facts: [][2]string{{"name", view.Line(m.Name)}, {"group", view.Line(m.Group)}, {"price", "$" + view.Price(m.PriceUSD)}, {"1 hour", signed(m.Change1hPct)},
+			Facts: [][2]string{{"name", view.Line(m.Name)}, {"group", view.Line(m.Group)}, {"price", "$" + human.Price(m.PriceUSD)}, {"1 hour", signed(m.Change1hPct)},
 				{"24 hours", signed(m.Change24hPct)}, {"7 days", signed(m.Change7dPct)}, {"volume", dollars(m.Volume24hUSD)}, {"market cap", dollars(m.MarketCapUSD)}},
 			sort: []float64{known(m.Change1hPct), known(m.Change24hPct), known(m.Volume24hUSD), known(m.PriceUSD)},
-			cells: []string{p.t.Bold.On(view.Cut(view.Line(m.Symbol), 8, p.t.Glyphs.Ellipsis)), p.flashed(price, view.Price(m.PriceUSD)), p.mark(price), p.change(path+".change1hPct", m.Change1hPct),
-				p.change(path+".change24hPct", m.Change24hPct), p.change(path+".change7dPct", m.Change7dPct), view.Dollars(m.Volume24hUSD), p.trend(key, columns[7].Width)}})
+			cells: []string{p.t.Bold.On(view.Cut(view.Line(m.Symbol), 8, p.t.Glyphs.Ellipsis)), p.flashed(price, human.Price(m.PriceUSD)), p.mark(price), p.change(path+".change1hPct", m.Change1hPct),
+				p.change(path+".change24hPct", m.Change24hPct), p.change(path+".change7dPct", m.Change7dPct), human.Compact(m.Volume24hUSD), p.trend(key, columns[7].Width)}})
 	}
 	return columns, out
 }
@@ -274,7 +275,7 @@ func (p painter) protocols(rows []api.ProtocolTVL) ([]view.Column, []CryptoRow) 
 		out = append(out, CryptoRow{Path: path, Main: main, Label: view.Line(r.Name), Value: whole(r.TVLUSD), Series: key, Ref: r.Ref,
 			Find: view.Line(r.Category + " " + r.Group), Facts: facts,
 			sort: []float64{known(r.Change1dPct), known(r.Change1dPct), known(r.TVLUSD), known(r.TVLUSD)},
-			cells: []string{view.Line(r.Name), p.flashed(main, view.Dollars(r.TVLUSD)), p.mark(main), p.change(path+".change1dPct", r.Change1dPct),
+			cells: []string{view.Line(r.Name), p.flashed(main, human.Compact(r.TVLUSD)), p.mark(main), p.change(path+".change1dPct", r.Change1dPct),
 				p.change(path+".change7dPct", r.Change7dPct), p.trend(key, columns[5].Width)}})
 	}
 	return columns, out

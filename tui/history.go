@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/diff"
 	"github.com/contextd/contextd/tui/session"
@@ -269,13 +270,13 @@ func (s *History) where(width int) []string {
 		return []string{" Enter loads the newest minute that is over, " + s.newest().In(zone).Format("15:04") + " (1 credit).",
 			fmt.Sprintf(" %s and %s step by a minute, %s and %s by an hour.", view.KeyLabel(k.MinuteBack), view.KeyLabel(k.MinuteOn), view.KeyLabel(k.HourBack), view.KeyLabel(k.HourOn))}
 	}
-	head := t.Bold.On(s.at.In(zone).Format("Mon 2006-01-02 15:04 MST")) + "   " + view.Age(s.env.Session.ServiceNow().Sub(s.at)) + " ago"
+	head := t.Bold.On(s.at.In(zone).Format("Mon 2006-01-02 15:04 MST")) + "   " + human.Age(s.env.Session.ServiceNow().Sub(s.at)) + " ago"
 	here := s.minutes[s.at]
 	second := " not loaded"
 	switch {
 	case here != nil:
 		second = fmt.Sprintf(" from the state made %s, %s before the minute's end", here.Freshness.GeneratedAt.In(zone).Format(time.TimeOnly),
-			view.Age(time.Duration(here.Freshness.AgeSeconds)*time.Second))
+			human.Age(time.Duration(here.Freshness.AgeSeconds)*time.Second))
 	case s.asking.Equal(s.at):
 		second = " loading"
 	case s.failed != "":

@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/view"
 )
@@ -93,7 +94,7 @@ func (s *Keys) Update(msg tea.Msg) tea.Cmd {
 		s.env.Session.Log.Add(s.env.Session.Now, "info", "made key "+msg.key.KeyID+" named "+msg.key.Name)
 		return s.load()
 	case revoked:
-		s.env.Session.Log.Add(s.env.Session.Now, "info", fmt.Sprintf("revoked key %s; %s credits stay on its record", msg.id, view.Count(msg.stranded)))
+		s.env.Session.Log.Add(s.env.Session.Now, "info", fmt.Sprintf("revoked key %s; %s credits stay on its record", msg.id, human.Count(msg.stranded)))
 		return tea.Batch(Tell("revoked "+msg.id), s.load())
 	case tea.KeyMsg:
 		return s.press(msg)
@@ -214,7 +215,7 @@ func (s *Keys) used(r api.APIKeyRow) string {
 	if r.LastUsedAt == nil {
 		return "never"
 	}
-	return view.Age(s.env.Session.ServiceNow().Sub(*r.LastUsedAt)) + " ago"
+	return human.Age(s.env.Session.ServiceNow().Sub(*r.LastUsedAt)) + " ago"
 }
 
 // signIn says how to sign in, for screens that need it.

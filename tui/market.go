@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/session"
 	"github.com/contextd/contextd/tui/view"
@@ -30,7 +31,7 @@ func (p painter) pools(rows []api.TrendingPool) ([]view.Column, []CryptoRow) {
 		if risk != "" {
 			mark = p.t.Warn.On(p.t.Glyphs.Warn)
 		}
-		facts := [][2]string{{"pool", view.Line(r.Pair)}, {"network", view.Line(r.Network)}, {"exchange", view.Line(r.Dex)}, {"price", "$" + view.Price(r.PriceUSD)},
+		facts := [][2]string{{"pool", view.Line(r.Pair)}, {"network", view.Line(r.Network)}, {"exchange", view.Line(r.Dex)}, {"price", "$" + human.Price(r.PriceUSD)},
 			{"1 hour", signed(r.Change1hPct)}, {"24 hours", signed(r.Change24hPct)}, {"volume", dollars(r.Volume24hUSD)}, {"liquidity", dollars(r.LiquidityUSD)}}
 		if risk != "" {
 			facts = append(facts, [2]string{"risk", risk})
@@ -39,7 +40,7 @@ func (p painter) pools(rows []api.TrendingPool) ([]view.Column, []CryptoRow) {
 			Find: view.Line(r.Network+" "+r.Dex) + " " + risk, Facts: facts,
 			sort: []float64{known(r.Change1hPct), known(r.Change24hPct), known(r.Volume24hUSD), known(r.LiquidityUSD)},
 			cells: []string{view.Line(r.Pair), p.t.Dim.On(view.Cut(view.Line(r.Network), columns[1].Width, p.t.Glyphs.Ellipsis)), p.change(path+".change24hPct", r.Change24hPct), mark,
-				p.flashed(path+".volume24hUsd", view.Dollars(r.Volume24hUSD)), p.t.Warn.On(view.Cut(risk, columns[5].Width, p.t.Glyphs.Ellipsis))}})
+				p.flashed(path+".volume24hUsd", human.Compact(r.Volume24hUSD)), p.t.Warn.On(view.Cut(risk, columns[5].Width, p.t.Glyphs.Ellipsis))}})
 	}
 	return columns, out
 }
@@ -107,7 +108,7 @@ func share(v *float64) string {
 	if v == nil {
 		return "not known"
 	}
-	return fmt.Sprintf("%.1f%%", *v)
+	return human.Share(v)
 }
 
 // parent is the path of what a value is in.
@@ -165,7 +166,7 @@ func (p painter) flags(rows []api.Flag) ([]view.Column, []CryptoRow) {
 			Find: view.Line(string(f.Severity) + " " + f.Kind + " " + f.Message),
 			Facts: [][2]string{{"flag", view.Line(f.Message)}, {"severity", view.Line(string(f.Severity))}, {"value", fmt.Sprintf("%g %s", f.Value, view.Line(f.Unit))},
 				{"limit", fmt.Sprintf("%g %s", f.Threshold, view.Line(f.Unit))}, {"since", f.Since.In(p.s.Now.Location()).Format("Jan 2, 15:04:05")}},
-			cells: []string{Severity(p.t, f.Severity), view.Age(p.s.ServiceNow().Sub(f.Since)), view.Line(f.Message)}})
+			cells: []string{Severity(p.t, f.Severity), human.Age(p.s.ServiceNow().Sub(f.Since)), view.Line(f.Message)}})
 	}
 	return columns, out
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"syscall"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/session"
@@ -57,7 +58,7 @@ func explainRefusal(e *api.Error) session.Problem {
 		p.What, p.Next = "you are not signed in any more", "quit, then: ctx auth login --email you@example.com"
 	}
 	if e.RetryAfter > 0 {
-		p.Next = "try again in " + view.Age(e.RetryAfter)
+		p.Next = "try again in " + human.Age(e.RetryAfter)
 	}
 	return p
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/view"
 )
@@ -148,9 +149,9 @@ func (s *Sources) columns(width int) []view.Column {
 // draw is a row of the list.
 func (s *Sources) draw(r source, columns []view.Column) string {
 	t := *s.env.Theme
-	cells := []string{fmt.Sprintf("[%d]", r.ref), view.Line(r.id), r.word(), view.Unknown, view.Unknown, view.Unknown, t.Dim.On(view.Cut(view.Line(r.url), columns[6].Width, t.Glyphs.Ellipsis))}
+	cells := []string{fmt.Sprintf("[%d]", r.ref), view.Line(r.id), r.word(), human.Unknown, human.Unknown, human.Unknown, t.Dim.On(view.Cut(view.Line(r.url), columns[6].Width, t.Glyphs.Ellipsis))}
 	if r.at != nil {
-		cells[3] = view.Age(s.env.Session.ServiceNow().Sub(*r.at))
+		cells[3] = human.Age(s.env.Session.ServiceNow().Sub(*r.at))
 	}
 	if st := r.status; st != nil {
 		cells[2] = Health(s.env, st.Status)
@@ -178,7 +179,7 @@ func (s *Sources) detail(r source, width int) []string {
 		return nil
 	}
 	t := *s.env.Theme
-	why := "answers well; without an answer for " + view.Age(time.Duration(r.status.StaleAfterSeconds)*time.Second) + " it counts as stale"
+	why := "answers well; without an answer for " + human.Age(time.Duration(r.status.StaleAfterSeconds)*time.Second) + " it counts as stale"
 	if r.status.Error != nil {
 		why = "last error: " + view.Line(*r.status.Error)
 	}

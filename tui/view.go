@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/view"
 )
@@ -184,20 +185,20 @@ func (s *Live) health(width int) []string {
 	fact := func(name, value string) string { return " " + t.Dim.On(view.Fit(name, 8, "")) + " " + value }
 	pulse := "none yet"
 	if now.Line.Pulses > 0 {
-		pulse = view.Age(now.PulseAge()) + " ago"
+		pulse = human.Age(now.PulseAge()) + " ago"
 		if width > 30 {
 			pulse += fmt.Sprintf(", every %d s", api.PulseInterval/time.Second)
 		}
 	}
-	lines := []string{fact("pulse", pulse), fact("state", fmt.Sprintf("%s old, #%d", view.Age(now.Age()), now.Deltas))}
+	lines := []string{fact("pulse", pulse), fact("state", fmt.Sprintf("%s old, #%d", human.Age(now.Age()), now.Deltas))}
 	lines = append(lines, s.sources(fact)...)
 	up := "lost"
 	if now.Line.Connected {
-		up = view.Age(now.Up())
+		up = human.Age(now.Up())
 	}
-	lines = append(lines, fact("link", up+", "+view.Plural(now.Line.Reconnects, "break")), fact("spent", view.Plural(now.Spent.Total(), "credit")+" here"))
+	lines = append(lines, fact("link", up+", "+human.Plural(now.Line.Reconnects, "break")), fact("spent", human.Plural(now.Spent.Total(), "credit")+" here"))
 	if s.loading > 0 {
-		lines = append(lines, fact("loading", view.Plural(s.loading, "minute")+" to come"))
+		lines = append(lines, fact("loading", human.Plural(s.loading, "minute")+" to come"))
 	}
 	return lines
 }
@@ -292,9 +293,9 @@ func (s *Live) chart(values []float64, width, height int) []string {
 func number(v float64) string {
 	if v >= 1e6 {
 		n := int64(v)
-		return view.Dollars(&n)
+		return human.Compact(&n)
 	}
-	return view.Price(&v)
+	return human.Price(&v)
 }
 
 // facts are what is known of a row, in two columns where there is room, and where it comes from.

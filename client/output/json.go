@@ -13,6 +13,7 @@ import (
 	"github.com/itchyny/gojq"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
 )
 
@@ -126,7 +127,7 @@ func (p *Printer) writeYAML(doc json.RawMessage) error {
 		return err
 	}
 	if p.TTY {
-		text = Clean(text)
+		text = human.Text(text)
 	}
 	_, err = io.WriteString(p.Out, text)
 	return err
@@ -209,7 +210,7 @@ func (p *Printer) filter(ctx context.Context, doc json.RawMessage) error {
 func (p *Printer) writeResult(v any) error {
 	if s, ok := v.(string); ok {
 		if p.TTY {
-			s = Clean(s)
+			s = human.Text(s)
 		}
 		return p.writeln([]byte(s))
 	}

@@ -19,6 +19,9 @@ func now() time.Time { return time.Date(2026, 11, 20, 20, 6, 0, 0, time.UTC) }
 // doc is an answer with what is hard to keep: order, large and long numbers, hostile text.
 const doc = `{"b":[{"n":9007199254740993,"s":"<a>"},{"n":1.10,"s":null}],"a":"x\u001b[31m` + "\u009b" + `y","t":"2026-11-20T18:05:00Z"}`
 
+// hidden is what a terminal does not show, before an emoji.
+const hidden = "\u200b\ufeff\U000e0041\ue000\u2028❤\ufe0f"
+
 // printed is what a prints.
 func printed(t *testing.T, spec output.Spec, tty bool, a output.Answer) string {
 	t.Helper()
@@ -53,10 +56,12 @@ func TestFormats(t *testing.T) {
 		{output.Spec{Fields: []string{"t"}}, true, view, "{\n  \"t\": \"2026-11-20T18:05:00Z\"\n}\n"},
 		{output.Spec{Fields: []string{"t", "b"}}, false, view, `{"t":"2026-11-20T18:05:00Z","b":[{"n":9007199254740993,"s":"<a>"},{"n":1.10,"s":null}]}` + "\n"},
 		{output.Spec{Format: output.YAML}, true, view, "b:\n  - n: 9007199254740993\n    s: <a>\n  - n: 1.10\n    s: null\na: \"x\\e[31m\\x9By\"\nt: \"2026-11-20T18:05:00Z\"\n"},
-		{output.Spec{Format: output.TSV}, true, view, "b[0].n\t9007199254740993\nb[0].s\t<a>\nb[1].n\t1.10\nb[1].s\tnull\na\txy\nt\t2026-11-20T18:05:00Z\n"},
+		{output.Spec{Format: output.TSV}, true, view, "b[0].n\t9007199254740993\nb[0].s\t<a>\nb[1].n\t1.10\nb[1].s\tnull\na\tx\nt\t2026-11-20T18:05:00Z\n"},
 		{output.Spec{Format: output.NDJSON, Fields: []string{"t"}}, true, view, `{"t":"2026-11-20T18:05:00Z"}` + "\n"},
 		{output.Spec{JQ: ".b[].n, .a"}, false, view, "9007199254740993\n1.10\nx\x1b[31m\u009by\n"},
-		{output.Spec{JQ: ".a"}, true, view, "xy\n"},
+		{output.Spec{JQ: ".a"}, true, view, "x\n"},
+		{output.Spec{Format: output.JSON}, true, output.Answer{JSON: json.RawMessage(`{"s":"a` + hidden + `"}`)}, "{\n  \"s\": \"a\\u200b\\ufeff\\udb40\\udc41\\ue000\\u2028❤\ufe0f\"\n}\n"},
+		{output.Spec{JQ: ".s"}, true, output.Answer{JSON: json.RawMessage(`{"s":"a` + hidden + `"}`)}, "a\n❤\ufe0f\n"},
 		{output.Spec{JQ: ".b[0]"}, true, view, "{\n  \"n\": 9007199254740993,\n  \"s\": \"<a>\"\n}\n"},
 		{output.Spec{JQ: "empty"}, true, view, ""},
 		{output.Spec{JQ: `"a", halt, "b"`}, true, view, "a\n"},
@@ -159,40 +164,6 @@ func TestWriteErrors(t *testing.T) {
 			t.Errorf("%+v: %v", spec, err)
 		}
 	}
-}
-
-func TestClean(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"plain é 漢 🙂":                      "plain é 漢 🙂",
-		"a\x1b[31mb\x1b[0m":                "ab",
-		"a\x1b]0;title\x07b":               "ab",
-		"a\x1b]8;;http://x\x1b\\b":         "ab",
-		"a\x1bPq#0\x1b\\b":                 "ab",
-		"a\u009b31mb":                      "a31mb",
-		"a\rb\x00c\x7fd\bE":                "abcdE",
-		"a\u202eb\u2066c\u200fd":           "abcd",
-		"line\n\ttab":                      "line\n\ttab",
-		"bad \xff byte":                    "bad \uFFFD byte",
-		"unfinished \x1b[31":               "unfinished ",
-		strings.Repeat("\x1b", 3) + "[2Jx": "x",
-	} {
-		if got := output.Clean(text); got != want {
-			t.Errorf("%q is %q, want %q", text, got, want)
-		}
-	}
-	if got := output.CleanLine("a\nb\tc\x1b[1m\u2028d"); got != "a b c d" {
-		t.Errorf("on a line: %q", got)
-	}
-}
-
-func FuzzClean(f *testing.F) {
-	f.Add("a\x1b[31m\u009b")
-	f.Fuzz(func(t *testing.T, text string) {
-		if got := output.Clean(text); strings.ContainsAny(got, "\x00\x07\x08\x1b\x7f\u009b\u009d\u202e") {
-			t.Errorf("%q is %q", text, got)
-		}
-	})
 }
 
 func TestStyle(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
 )
 
@@ -58,7 +59,7 @@ func (p *Printer) writeTSV(a Answer) error {
 	for _, line := range lines {
 		cells := make([]string, len(line))
 		for i, cell := range line {
-			cells[i] = CleanLine(cell)
+			cells[i] = human.Line(cell)
 		}
 		if err := p.writeln([]byte(strings.Join(cells, "\t"))); err != nil {
 			return err
@@ -99,7 +100,7 @@ func (r *Rows) widths(width int) []int {
 	for i, c := range r.Columns {
 		widths[i] = ansi.StringWidth(c)
 		for _, row := range r.Rows {
-			widths[i] = max(widths[i], ansi.StringWidth(CleanLine(row[i])))
+			widths[i] = max(widths[i], ansi.StringWidth(human.Line(row[i])))
 		}
 		sum += widths[i] + gap
 	}
@@ -113,7 +114,7 @@ func (r *Rows) widths(width int) []int {
 func (r *Rows) line(cells []string, widths []int, style Style) string {
 	fitted := make([]string, len(cells))
 	for i, cell := range cells {
-		if cell = CleanLine(cell); i < len(r.Right) && r.Right[i] {
+		if cell = human.Line(cell); i < len(r.Right) && r.Right[i] {
 			fitted[i] = style.FitRight(cell, widths[i])
 		} else {
 			fitted[i] = style.Fit(cell, widths[i])

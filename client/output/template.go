@@ -11,6 +11,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/tui/view"
 )
 
@@ -54,7 +55,7 @@ func (p *Printer) plain(v any) any {
 		return f
 	case string:
 		if p.TTY {
-			return Clean(v)
+			return human.Text(v)
 		}
 	case []any:
 		for i := range v {
@@ -93,7 +94,7 @@ func (p *Printer) timeago(at any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return view.Age(p.Now().Sub(t)) + " ago", nil
+	return human.Age(p.Now().Sub(t)) + " ago", nil
 }
 
 // timefmt writes the RFC 3339 time text in a layout of package time.
@@ -163,7 +164,7 @@ func (p *Printer) hyperlink(url, text any) string {
 	if !p.Color {
 		return textOf(text)
 	}
-	return "\x1b]8;;" + CleanLine(textOf(url)) + "\x1b\\" + textOf(text) + "\x1b]8;;\x1b\\"
+	return "\x1b]8;;" + human.Line(textOf(url)) + "\x1b\\" + textOf(text) + "\x1b]8;;\x1b\\"
 }
 
 // textOf is v as a template would print it, and nothing for null.

@@ -1,46 +1,16 @@
 package output
 
 import (
+	"fmt"
 	"strings"
-	"unicode"
+	"unicode/utf16"
 
-	"github.com/charmbracelet/x/ansi"
-
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/tui/view"
 )
 
-// Clean is s as it may go to a terminal: without escape sequences, control characters (but newline and tab) and characters that
-// change the direction of text. Everything that a server or a file says passes through it or CleanLine.
-func Clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return r
-		}
-		if hostile(r) {
-			return -1
-		}
-		return r
-	}, ansi.Strip(strings.ToValidUTF8(s, "\uFFFD")))
-}
-
-// CleanLine is Clean on one line: newlines and tabs become spaces.
-func CleanLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return ' '
-		}
-		return r
-	}, Clean(s))
-}
-
-// hostile reports whether r is a control character or changes the direction of text.
-func hostile(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
-}
-
 // escapeJSON writes the hostile characters that JSON allows in its strings as \u escapes. The text stays the same JSON value.
 func escapeJSON(text []byte) []byte {
-	const hex = "0123456789abcdef"
 	if !strings.ContainsFunc(string(text), hostileInJSON) {
 		return text
 	}
@@ -50,16 +20,15 @@ func escapeJSON(text []byte) []byte {
 			b.WriteRune(r)
 			continue
 		}
-		b.WriteString(`\u`)
-		for shift := 12; shift >= 0; shift -= 4 {
-			b.WriteByte(hex[r>>shift&0xf])
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
 		}
 	}
 	return []byte(b.String())
 }
 
-// hostileInJSON is hostile but for what can only be white space between tokens.
-func hostileInJSON(r rune) bool { return r != '\n' && r != '\r' && r != '\t' && hostile(r) }
+// hostileInJSON is human.Hostile but for what can only be white space between tokens.
+func hostileInJSON(r rune) bool { return r != '\n' && r != '\r' && r != '\t' && human.Hostile(r) }
 
 // Style says how text may be marked. The zero Style marks nothing.
 type Style struct {

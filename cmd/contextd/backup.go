@@ -14,6 +14,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/backup"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // dataConfig is what the commands work on.
@@ -162,7 +163,7 @@ func (s *saving) report(c *cobra.Command, asJSON bool) error {
 	} else if s.path != "" {
 		fmt.Fprintf(c.OutOrStdout(), "%s\n", s.path)
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "backed up %d files, %s, as of %s; verified\n", len(s.manifest.Files), bytesText(size), s.manifest.TakenAt.Format(time.RFC3339))
+	fmt.Fprintf(c.ErrOrStderr(), "backed up %d files, %s, as of %s; verified\n", len(s.manifest.Files), human.Bytes(size), s.manifest.TakenAt.Format(time.RFC3339))
 	for _, p := range s.manifest.Findings {
 		fmt.Fprintln(c.ErrOrStderr(), p)
 	}
@@ -170,17 +171,4 @@ func (s *saving) report(c *cobra.Command, asJSON bool) error {
 		return fmt.Errorf("the books do not agree (%d findings); the backup was made, and no older one removed\n  try: contextd admin audit", n)
 	}
 	return nil
-}
-
-// bytesText is a size for people.
-func bytesText(n int64) string {
-	const kilo = 1000
-	size, units := float64(n), "kMGT"
-	if n < kilo {
-		return fmt.Sprintf("%d B", n)
-	}
-	for size /= kilo; size >= kilo && len(units) > 1; size /= kilo {
-		units = units[1:]
-	}
-	return fmt.Sprintf("%.1f %cB", size, units[0])
 }

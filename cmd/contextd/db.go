@@ -9,6 +9,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/backup"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // NewDB makes the commands about the databases.
@@ -60,7 +61,7 @@ func newStatus(read Read) *cobra.Command {
 		w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "DATABASE\tSIZE\tFREE IN IT\tLOG\tSCHEMA")
 		for _, d := range list {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.Name, bytesText(d.Size), bytesText(d.Free), bytesText(d.LogSize), schemaText(d))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.Name, human.Bytes(d.Size), human.Bytes(d.Free), human.Bytes(d.LogSize), schemaText(d))
 		}
 		return w.Flush()
 	})
@@ -154,7 +155,7 @@ func newVacuum(read Read) *cobra.Command {
 			return PrintJSON(c.OutOrStdout(), after)
 		}
 		for i, d := range after {
-			fmt.Fprintf(c.OutOrStdout(), "%s: %s, %s before\n", d.Name, bytesText(d.Size), bytesText(before[i].Size))
+			fmt.Fprintf(c.OutOrStdout(), "%s: %s, %s before\n", d.Name, human.Bytes(d.Size), human.Bytes(before[i].Size))
 		}
 		return nil
 	})

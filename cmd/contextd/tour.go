@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,7 +19,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/wallet"
@@ -97,7 +98,7 @@ func (t *tour) fresh(ctx context.Context) error {
 	t.say("%d bytes from %d sources, generated %d s ago.", len(answer.State), len(answer.Citations), answer.Freshness.AgeSeconds)
 	for _, m := range t.before.TopMovers {
 		if m.Group == api.GroupMajor {
-			t.say("%-5s %12s %9s in 24 hours [%d]", m.Symbol, tourUsd(m.PriceUSD), percent(m.Change24hPct), m.Ref)
+			t.say("%-5s %12s %9s in 24 hours [%d]", m.Symbol, human.USD(known(m.PriceUSD)), human.Percent(known(m.Change24hPct)), m.Ref)
 		}
 	}
 	for _, f := range t.before.Flags {
@@ -168,7 +169,7 @@ func (t *tour) snapshot(ctx context.Context) error {
 		return err
 	}
 	t.say("generated at %s: BTC at %s, now %s", answer.Freshness.GeneratedAt.Format(time.RFC3339),
-		tourUsd(major(then, "BTC").PriceUSD), tourUsd(major(t.before, "BTC").PriceUSD))
+		human.USD(known(major(then, "BTC").PriceUSD)), human.USD(known(major(t.before, "BTC").PriceUSD)))
 	return nil
 }
 
@@ -181,8 +182,8 @@ func (t *tour) live(ctx context.Context) error {
 	moved := 0
 	for _, now := range after.TopMovers {
 		was := major(t.before, now.Symbol)
-		if now.Group == api.GroupMajor && tourUsd(was.PriceUSD) != tourUsd(now.PriceUSD) {
-			t.say("%-5s %12s -> %s", now.Symbol, tourUsd(was.PriceUSD), tourUsd(now.PriceUSD))
+		if now.Group == api.GroupMajor && human.USD(known(was.PriceUSD)) != human.USD(known(now.PriceUSD)) {
+			t.say("%-5s %12s -> %s", now.Symbol, human.USD(known(was.PriceUSD)), human.USD(known(now.PriceUSD)))
 			moved++
 		}
 	}
@@ -392,16 +393,10 @@ func major(s api.CryptoState, symbol string) api.Mover {
 	return api.Mover{}
 }
 
-func tourUsd(x *float64) string {
+// known is x, or what reads as unknown.
+func known(x *float64) float64 {
 	if x == nil {
-		return "unknown"
+		return math.NaN()
 	}
-	return state.FormatUSD(*x)
-}
-
-func percent(x *float64) string {
-	if x == nil {
-		return "unknown"
-	}
-	return state.FormatPercent(*x)
+	return *x
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -136,18 +136,18 @@ func incident(f api.Flag, again bool) string {
 		return "the TVL of " + who + " is " + change + " in 24 hours"
 	case api.FlagDepeg:
 		side := map[bool]string{true: "below", false: "above"}[f.Value < 0]
-		return fmt.Sprintf("%s trades %s%% %s its peg", who, grouped(math.Abs(f.Value), 2), side)
+		return fmt.Sprintf("%s trades %s%% %s its peg", who, human.Decimals(math.Abs(f.Value), 2), side)
 	case api.FlagPriceMove:
 		return fmt.Sprintf("%s is %s in 24 hours", who, change)
 	case api.FlagDivergence:
-		return fmt.Sprintf("venues quote %s %s%% apart", who, grouped(math.Abs(f.Value), 2))
+		return fmt.Sprintf("venues quote %s %s%% apart", who, human.Decimals(math.Abs(f.Value), 2))
 	case api.FlagFeeSpike:
 		if f.Value > 0 {
-			return fees(who) + " have reached " + plainly(state.Round(f.Value, 1)) + " sat/vB"
+			return fees(who) + " have reached " + human.Plain(human.Round(f.Value, 1)) + " sat/vB"
 		}
 	case api.FlagSentiment:
 		if f.Value >= 0 {
-			return who + " stands at an extreme of " + plainly(state.Round(f.Value, 1))
+			return who + " stands at an extreme of " + human.Plain(human.Round(f.Value, 1))
 		}
 	}
 	if sayable(f.Message, maxHeadline) {
@@ -161,7 +161,7 @@ func exploit(who string, loss float64) string {
 	if loss < 1000 {
 		return "a loss is reported at " + who
 	}
-	return who + " has a reported loss of " + dollars(int64(math.Round(loss)))
+	return who + " has a reported loss of " + human.USDInWords(int64(math.Round(loss)))
 }
 
 // fees names the fees of a subject that may be called so itself.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -17,11 +18,11 @@ func (n *news) locked() (p paragraph) {
 	top := group(n.ProtocolTVL, api.GroupTop, of)
 	slices.SortStableFunc(top, byValue)
 	if len(top) > 0 {
-		text := "In DeFi, " + top[0].Name + " holds the most value at " + dollars(*top[0].TVLUSD) + aside(top[0].Change1dPct)
+		text := "In DeFi, " + top[0].Name + " holds the most value at " + human.USDInWords(*top[0].TVLUSD) + aside(top[0].Change1dPct)
 		refs := []int{top[0].Ref}
 		var items []string
 		for _, r := range top[1:min(len(top), 3)] {
-			items = append(items, r.Name+" at "+dollars(*r.TVLUSD)+aside(r.Change1dPct))
+			items = append(items, r.Name+" at "+human.USDInWords(*r.TVLUSD)+aside(r.Change1dPct))
 			refs = append(refs, r.Ref)
 		}
 		if len(items) > 0 {
@@ -35,7 +36,7 @@ func (n *news) locked() (p paragraph) {
 	var items []string
 	var refs []int
 	for _, r := range chains[:min(len(chains), 3)] {
-		items = append(items, r.Name+" holds "+dollars(*r.TVLUSD)+aside(r.Change1dPct))
+		items = append(items, r.Name+" holds "+human.USDInWords(*r.TVLUSD)+aside(r.Change1dPct))
 		refs = append(refs, r.Ref)
 	}
 	for i := 1; i < len(items); i++ {
@@ -64,7 +65,7 @@ func (n *news) shifts(p *paragraph, rows []api.ProtocolTVL) {
 	var items []string
 	var refs []int
 	for _, r := range rows {
-		items = append(items, r.Name+", "+moved(*r.Change1dPct)+" to "+dollars(*r.TVLUSD))
+		items = append(items, r.Name+", "+moved(*r.Change1dPct)+" to "+human.USDInWords(*r.TVLUSD))
 		refs = append(refs, r.Ref)
 	}
 	sharp := useful
@@ -84,10 +85,10 @@ func (n *news) pools() (p paragraph) {
 	text := first.Pair + on(first.Network) + " tops the trending pools" + then(first.Change24hPct, "")
 	var of []string
 	if first.Volume24hUSD != nil {
-		of = append(of, dollars(*first.Volume24hUSD)+" of volume")
+		of = append(of, human.USDInWords(*first.Volume24hUSD)+" of volume")
 	}
 	if first.LiquidityUSD != nil {
-		of = append(of, dollars(*first.LiquidityUSD)+" of liquidity")
+		of = append(of, human.USDInWords(*first.LiquidityUSD)+" of liquidity")
 	}
 	if len(of) > 0 {
 		text += " on " + and(of)
@@ -123,7 +124,7 @@ func (n *news) busiest(p *paragraph) {
 	traded := keep(slices.Clone(n.TrendingPools), func(r api.TrendingPool) bool { return r.Volume24hUSD != nil })
 	slices.SortStableFunc(traded, func(a, b api.TrendingPool) int { return cmp.Compare(*b.Volume24hUSD, *a.Volume24hUSD) })
 	if len(traded) > 1 && traded[0].ID != n.TrendingPools[0].ID {
-		p.say(spare, fmt.Sprintf("The busiest of them is %s%s, with %s traded%s.", traded[0].Pair, on(traded[0].Network), dollars(*traded[0].Volume24hUSD), cite(traded[0].Ref)))
+		p.say(spare, fmt.Sprintf("The busiest of them is %s%s, with %s traded%s.", traded[0].Pair, on(traded[0].Network), human.USDInWords(*traded[0].Volume24hUSD), cite(traded[0].Ref)))
 	}
 }
 

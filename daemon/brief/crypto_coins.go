@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -56,7 +57,7 @@ func behind(rows []api.Mover, before, after string) string {
 func withChanges(rows []api.Mover) []string {
 	var items []string
 	for _, m := range rows {
-		items = append(items, m.Name+" ("+percent(*m.Change24hPct)+")")
+		items = append(items, m.Name+" ("+human.PercentInWords(*m.Change24hPct)+")")
 	}
 	return items
 }
@@ -114,7 +115,7 @@ func sides(rows []api.Mover) (up, down, still []api.Mover) {
 func steps(rows []api.Mover) []string {
 	var items []string
 	for _, m := range rows {
-		items = append(items, m.Name+" by "+percent(*m.Change24hPct)+" to "+price(*m.PriceUSD))
+		items = append(items, m.Name+" by "+human.PercentInWords(*m.Change24hPct)+" to "+human.PriceInWords(*m.PriceUSD))
 	}
 	return items
 }
@@ -123,19 +124,19 @@ func steps(rows []api.Mover) []string {
 func priced(rows []api.Mover) []string {
 	var items []string
 	for _, m := range rows {
-		items = append(items, m.Name+" at "+price(*m.PriceUSD))
+		items = append(items, m.Name+" at "+human.PriceInWords(*m.PriceUSD))
 	}
 	return items
 }
 
 // firstTwo tells the two largest majors.
 func firstTwo(rows []api.Mover) string {
-	text := "Among the majors, " + rows[0].Name + " trades at " + price(*rows[0].PriceUSD) + then(rows[0].Change24hPct, "")
+	text := "Among the majors, " + rows[0].Name + " trades at " + human.PriceInWords(*rows[0].PriceUSD) + then(rows[0].Change24hPct, "")
 	if len(rows) > 1 {
 		if rows[0].Change24hPct != nil {
 			text += ","
 		}
-		text += " and " + rows[1].Name + " at " + price(*rows[1].PriceUSD) + then(rows[1].Change24hPct, "")
+		text += " and " + rows[1].Name + " at " + human.PriceInWords(*rows[1].PriceUSD) + then(rows[1].Change24hPct, "")
 	}
 	return text + cite(refsOfMovers(rows)...) + "."
 }
@@ -154,7 +155,7 @@ func others(rows []api.Mover, loneUp, loneDown bool) string {
 		}
 		item := and(withChanges(side.rows)) + plural(len(side.rows), " is ", " are ") + side.word
 		if side.lone {
-			item = "only " + side.rows[0].Name + " is " + side.word + " (" + percent(*side.rows[0].Change24hPct) + ")"
+			item = "only " + side.rows[0].Name + " is " + side.word + " (" + human.PercentInWords(*side.rows[0].Change24hPct) + ")"
 		}
 		items = append(items, item)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -20,10 +21,10 @@ func (n *news) tone(alarmed bool) (p paragraph) {
 		if s.Change1dPct == nil || math.Abs(*s.Change1dPct) < 0.5 {
 			r = detail
 		}
-		p.say(r, "Stablecoin supply is "+dollars(*s.SupplyUSD)+then(s.Change1dPct, " on the day")+cite(s.Ref)+".")
+		p.say(r, "Stablecoin supply is "+human.USDInWords(*s.SupplyUSD)+then(s.Change1dPct, " on the day")+cite(s.Ref)+".")
 	}
 	if f := n.Sentiment.Fees; f != nil {
-		p.say(spare, fmt.Sprintf("A Bitcoin transaction in the next block pays %s sat/vB%s.", plainly(*f.BTCFastestSatVb), cite(f.Ref)))
+		p.say(spare, fmt.Sprintf("A Bitcoin transaction in the next block pays %s sat/vB%s.", human.Plain(*f.BTCFastestSatVb), cite(f.Ref)))
 	}
 	p.say(useful, n.notices())
 	return p
@@ -46,14 +47,14 @@ func (n *news) market(alarmed bool) string {
 	if m.TotalMarketCapUSD == nil {
 		said = " is " + moved(*m.Change24hPct) + " in 24 hours"
 	} else {
-		said += dollars(*m.TotalMarketCapUSD) + then(m.Change24hPct, " in 24 hours")
+		said += human.USDInWords(*m.TotalMarketCapUSD) + then(m.Change24hPct, " in 24 hours")
 	}
 	var more []string
 	if m.BTCDominancePct != nil && *m.BTCDominancePct > 0 {
-		more = append(more, "Bitcoin makes up "+percent(*m.BTCDominancePct)+" of its value")
+		more = append(more, "Bitcoin makes up "+human.PercentInWords(*m.BTCDominancePct)+" of its value")
 	}
 	if m.Volume24hUSD != nil {
-		more = append(more, dollars(*m.Volume24hUSD)+" changed hands")
+		more = append(more, human.USDInWords(*m.Volume24hUSD)+" changed hands")
 	}
 	if len(more) > 0 {
 		said += "; " + clauses(more)

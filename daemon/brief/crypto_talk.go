@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -53,7 +54,7 @@ func (n *news) currents() string {
 		var names []string
 		for _, t := range rows {
 			if *t.Change24hPct*side.sign > 0 && len(names) < 2 {
-				names = append(names, t.Name+side.verb+percent(*t.Change24hPct))
+				names = append(names, t.Name+side.verb+human.PercentInWords(*t.Change24hPct))
 				refs = append(refs, t.Ref)
 				side.verb = " " // the second goes without
 			}
@@ -89,7 +90,7 @@ func (n *news) odds() (p paragraph) {
 	for _, m := range n.Sentiment.Predictions[:min(len(n.Sentiment.Predictions), 2)] {
 		chance := "near zero"
 		if p := *m.Probability * 100; !flat(p) {
-			chance = percent(p)
+			chance = human.PercentInWords(p)
 		}
 		items = append(items, fmt.Sprintf("“%s” at %s", m.Question, chance))
 		refs = append(refs, m.Ref)

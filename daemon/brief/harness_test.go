@@ -15,8 +15,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// briefState reads a recorded briefState.
-func briefState(t testing.TB, name string) *api.CryptoState {
+// state reads a recorded state.
+func state(t testing.TB, name string) *api.CryptoState {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name+".json"))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/brief/ground"
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -53,7 +53,7 @@ func (m mess) up(key string, v any) any {
 		return kept
 	case string:
 		if slices.Contains([]string{"name", "symbol", "pair", "title", "question", "subject", "message", "label", "network"}, key) && m.hits() {
-			return state.Clean(m.text(), 96)
+			return human.Label(m.text(), 96)
 		}
 	case float64:
 		if m.hits() {
@@ -138,7 +138,7 @@ func drawState(t *rapid.T, recorded map[string][]byte) *api.CryptoState {
 func recordedStates(t *testing.T) map[string][]byte {
 	all := map[string][]byte{}
 	for _, name := range []string{"tick1", "tick2", "tick3", "degraded"} {
-		b, err := json.Marshal(briefState(t, name))
+		b, err := json.Marshal(state(t, name))
 		if err != nil {
 			t.Fatal(err)
 		}

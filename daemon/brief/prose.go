@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // Bounds of a brief in words. A brief is longer than minWords unless everything that the state has to say is said.
@@ -143,59 +143,6 @@ func plural(n int, one, many string) string {
 	return many
 }
 
-// dollars writes an amount with three digits that count: $3.32 trillion, $603,426.
-func dollars(amount int64) string {
-	for _, scale := range []struct {
-		size float64
-		name string
-	}{{1e6, " million"}, {1e9, " billion"}, {1e12, " trillion"}} {
-		x := float64(amount) / scale.size
-		if x < 0.9995 {
-			break
-		}
-		if x < 999.5 || scale.size == 1e12 {
-			return "$" + grouped(x, max(0, 2-int(math.Log10(x*1.0005)))) + scale.name
-		}
-	}
-	return "$" + grouped(float64(amount), 0)
-}
-
-// price writes a price: two decimals, none in the thousands, and three digits that count below a dollar.
-func price(x float64) string {
-	switch {
-	case x >= 999.995:
-		return "$" + grouped(x, 0)
-	case x >= 0.9995:
-		return "$" + grouped(x, 2)
-	}
-	return "$" + strconv.FormatFloat(x, 'f', 2-int(math.Floor(math.Log10(x*1.0005))), 64)
-}
-
-// percent writes the size of a percentage without its sign: one decimal, none from a hundred on.
-func percent(x float64) string {
-	x = math.Abs(x)
-	if x >= 99.95 {
-		return grouped(state.Round(x, 0), 0) + "%"
-	}
-	return grouped(state.Round(x, 1), 1) + "%"
-}
-
-// grouped writes x >= 0 with thousands separators.
-func grouped(x float64, decimals int) string {
-	s := strconv.FormatFloat(x, 'f', decimals, 64)
-	whole, rest := s, ""
-	if i := strings.IndexByte(s, '.'); i >= 0 {
-		whole, rest = s[:i], s[i:]
-	}
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	return whole + rest
-}
-
-// plainly writes a number with the decimals that it has.
-func plainly(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
-
 // flat reports whether a change is too small to be shown.
 func flat(change float64) bool { return math.Abs(change) < 0.05 }
 
@@ -207,9 +154,9 @@ func moved(change float64) string {
 	case change > 9999.5:
 		return "up more than a hundredfold"
 	case change > 0:
-		return "up " + percent(change)
+		return "up " + human.PercentInWords(change)
 	}
-	return "down " + percent(change)
+	return "down " + human.PercentInWords(change)
 }
 
 // then adds a change to what it is said of, behind a comma; an unknown one adds nothing.

@@ -9,7 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -130,7 +130,7 @@ func ToolArguments(op api.Op, raw json.RawMessage) (url.Values, error) {
 		var text string
 		switch {
 		case !slices.Contains(known, name):
-			return nil, api.Errorf(api.ReasonInvalidRequest, "%s takes no argument %q", op, web.Clip(name)).WithHint("it takes: %s", strings.Join(known, ", "))
+			return nil, api.Errorf(api.ReasonInvalidRequest, "%s takes no argument %q", op, human.Clip(name, human.Quoted)).WithHint("it takes: %s", strings.Join(known, ", "))
 		case string(value) == "null":
 			continue
 		case json.Unmarshal(value, &text) == nil:

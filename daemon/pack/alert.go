@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -71,7 +71,7 @@ func (s Sighting) flag(last api.Flag, was bool, now time.Time) (f api.Flag, up b
 	switch {
 	case s.Value == nil:
 		// The old figures come from a stored state, which may be damaged.
-		f.Value, f.Severity, f.Message = last.Value, known(last.Severity), cut(state.Clean(last.Message, maxMessage), maxMessage)
+		f.Value, f.Severity, f.Message = last.Value, known(last.Severity), cut(human.Label(last.Message, maxMessage), maxMessage)
 		return f, was
 	case was:
 		up = s.Hold

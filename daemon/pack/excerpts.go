@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -48,7 +48,7 @@ func (p *Pack) excerptsOfCrypto(state []byte) map[string]string {
 func (f facts) addRows(s *api.CryptoState) {
 	for _, m := range s.TopMovers {
 		if m.PriceUSD != nil {
-			f.add(m.Ref, "%s %s%s", m.Symbol, state.FormatUSD(*m.PriceUSD), change("24h", m.Change24hPct))
+			f.add(m.Ref, "%s %s%s", m.Symbol, human.USD(*m.PriceUSD), change("24h", m.Change24hPct))
 		}
 	}
 	for _, t := range s.ProtocolTVL {
@@ -58,7 +58,7 @@ func (f facts) addRows(s *api.CryptoState) {
 	}
 	for _, t := range s.TrendingPools {
 		if t.PriceUSD != nil {
-			f.add(t.Ref, "%s %s%s", t.Pair, state.FormatUSD(*t.PriceUSD), change("24h", t.Change24hPct))
+			f.add(t.Ref, "%s %s%s", t.Pair, human.USD(*t.PriceUSD), change("24h", t.Change24hPct))
 		}
 	}
 }
@@ -79,7 +79,7 @@ func (f facts) addSentiment(s *api.Sentiment) {
 	}
 	for _, p := range s.Predictions {
 		if p.Probability != nil {
-			f.add(p.Ref, "%s %g%%", p.Question, state.Round(*p.Probability*100, 1))
+			f.add(p.Ref, "%s %g%%", p.Question, human.Round(*p.Probability*100, 1))
 		}
 	}
 }
@@ -106,12 +106,12 @@ func (f facts) addNarratives(list []api.Narrative) {
 }
 
 // dollars writes an amount that is known.
-func dollars(amount *int64) string { return state.FormatUSD(float64(*amount)) }
+func dollars(amount *int64) string { return human.USD(float64(*amount)) }
 
 // change writes a change over a period as the end of a fact, nothing if it is unknown.
 func change(period string, percent *float64) string {
 	if percent == nil {
 		return ""
 	}
-	return ", " + period + " " + state.FormatPercent(*percent)
+	return ", " + period + " " + human.Percent(*percent)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/contextd/contextd/daemon/pack"
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -142,11 +142,11 @@ func rounded(name string, x float64) bool {
 	}
 	switch {
 	case strings.HasSuffix(name, "Pct"), name == "Value", name == "BTCFastestSatVb":
-		return state.Round(x, 2) == x || x == math.Trunc(x)
+		return human.Round(x, 2) == x || x == math.Trunc(x)
 	case name == "PriceUSD":
-		return *state.Price(&x) == x
+		return *human.RoundPrice(&x) == x
 	case name == "Score", name == "Probability":
-		return x >= 0 && x <= 1 && state.Round(x, 3) == x
+		return x >= 0 && x <= 1 && human.Round(x, 3) == x
 	}
 	return name == "Threshold"
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/contextd/contextd/daemon/source"
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -77,13 +77,13 @@ func (v *view) quote(m major, ref int) (api.Mover, bool) {
 	case refCoinbase:
 		if doc := look[*source.ExchangeDoc](v, ref); doc != nil {
 			if i := slices.IndexFunc(doc.Coins, func(c source.ExchangeCoin) bool { return c.CoinID == m.id }); i >= 0 {
-				row.PriceUSD, row.Change24hPct = state.Price(&doc.Coins[i].Price), state.Percent(doc.Coins[i].Change24h)
+				row.PriceUSD, row.Change24hPct = human.RoundPrice(&doc.Coins[i].Price), human.RoundPercent(doc.Coins[i].Change24h)
 			}
 		}
 	case refKraken:
 		if doc := look[*source.TickerDoc](v, ref); doc != nil {
 			if i := slices.IndexFunc(doc.Pairs, func(t source.Ticker) bool { return t.CoinID == m.id }); i >= 0 {
-				row.PriceUSD = state.Price(&doc.Pairs[i].Price)
+				row.PriceUSD = human.RoundPrice(&doc.Pairs[i].Price)
 			}
 		}
 	}
@@ -93,9 +93,10 @@ func (v *view) quote(m major, ref int) (api.Mover, bool) {
 // coinRow is c as a row of a group. What is not finite or does not fit becomes unknown.
 func coinRow(c source.Coin, group string) api.Mover {
 	return api.Mover{
-		Group: group, ID: c.ID, Symbol: c.Symbol, Name: c.Name, PriceUSD: state.Price(&c.Price),
-		Change1hPct: state.Percent(c.Change1h), Change24hPct: state.Percent(c.Change24h), Change7dPct: state.Percent(c.Change7d),
-		MarketCapUSD: state.Whole(c.MarketCap), Volume24hUSD: state.Whole(c.Volume24h), Rank: c.Rank, Ref: refMarkets,
+		Group: group, ID: c.ID, Symbol: c.Symbol, Name: c.Name, PriceUSD: human.RoundPrice(&c.Price),
+		Change1hPct: human.RoundPercent(c.Change1h), Change24hPct: human.RoundPercent(c.Change24h),
+		Change7dPct:  human.RoundPercent(c.Change7d),
+		MarketCapUSD: human.RoundWhole(c.MarketCap), Volume24hUSD: human.RoundWhole(c.Volume24h), Rank: c.Rank, Ref: refMarkets,
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -77,7 +77,7 @@ func RankThemes(in NarrativeInput) []api.Narrative {
 // rate scores one theme. Its coverage counts a publisher once for every story on the topic.
 func rate(t Theme, in NarrativeInput, about topic, stories []story) api.Narrative {
 	n := api.Narrative{
-		ID: t.ID, Name: t.Name, MarketCapUSD: state.Whole(t.MarketCap), Change24hPct: state.Percent(t.Change24h),
+		ID: t.ID, Name: t.Name, MarketCapUSD: human.RoundWhole(t.MarketCap), Change24hPct: human.RoundPercent(t.Change24h),
 		TrendingSymbols: trending(t, in.Searched), Headlines: []api.Headline{}, Ref: in.Ref,
 	}
 	change := 0.0
@@ -95,7 +95,7 @@ func rate(t Theme, in NarrativeInput, about topic, stories []story) api.Narrativ
 			n.Headlines = append(n.Headlines, s.Headline)
 		}
 	}
-	n.Score = state.Round(weightChange*share(math.Abs(change), fullChange)+
+	n.Score = human.Round(weightChange*share(math.Abs(change), fullChange)+
 		weightTrending*share(float64(len(n.TrendingSymbols)), fullTrending)+
 		weightCoverage*share(float64(coverage), fullCoverage), 3)
 	return n

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/source"
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -30,9 +30,9 @@ func (v *view) pools() []api.TrendingPool {
 	all := distinct(doc.Pools, func(p source.Pool) string { return p.ID })
 	for i, p := range all[:min(len(all), maxPools)] {
 		row := api.TrendingPool{
-			Position: i + 1, ID: p.ID, Pair: p.Pair, Network: p.Network, Dex: p.Dex, PriceUSD: state.Price(p.Price),
-			Change1hPct: state.Percent(p.Change1h), Change24hPct: state.Percent(p.Change24h),
-			Volume24hUSD: state.Whole(p.Volume24h), LiquidityUSD: state.Whole(p.Liquidity), Txns24h: p.Txns24h, Ref: refPools,
+			Position: i + 1, ID: p.ID, Pair: p.Pair, Network: p.Network, Dex: p.Dex, PriceUSD: human.RoundPrice(p.Price),
+			Change1hPct: human.RoundPercent(p.Change1h), Change24hPct: human.RoundPercent(p.Change24h),
+			Volume24hUSD: human.RoundWhole(p.Volume24h), LiquidityUSD: human.RoundWhole(p.Liquidity), Txns24h: p.Txns24h, Ref: refPools,
 		}
 		if p.CreatedAt != nil { // whole hours, rounded down: a pool under 24 hours never reads 24
 			hours := int64(max(0, v.in.Now.Sub(*p.CreatedAt)) / time.Hour)

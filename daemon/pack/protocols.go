@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/contextd/contextd/daemon/source"
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -57,7 +57,8 @@ func protocolMovers(all []source.Protocol) []api.ProtocolTVL {
 func protocolRow(p source.Protocol, group string) api.ProtocolTVL {
 	return api.ProtocolTVL{
 		Group: group, ID: p.Slug, Name: p.Name, Category: p.Category, Chains: p.Chains, TopChain: p.TopChain,
-		TVLUSD: state.Whole(&p.TVL), Change1dPct: state.Percent(p.Change1d), Change7dPct: state.Percent(p.Change7d), Ref: refProtocols,
+		TVLUSD: human.RoundWhole(&p.TVL), Change1dPct: human.RoundPercent(p.Change1d),
+		Change7dPct: human.RoundPercent(p.Change7d), Ref: refProtocols,
 	}
 }
 
@@ -68,8 +69,8 @@ func chainRows(chains []source.Chain) []api.ProtocolTVL {
 	var rows []api.ProtocolTVL
 	for _, c := range all[:min(len(all), maxChains)] {
 		rows = append(rows, api.ProtocolTVL{
-			Group: api.GroupChain, ID: chainID(c.Name), Name: c.Name, Category: "Chain", TVLUSD: state.Whole(&c.TVL),
-			Change1dPct: state.Percent(c.Change1d), Change7dPct: state.Percent(c.Change7d), Ref: refChains,
+			Group: api.GroupChain, ID: chainID(c.Name), Name: c.Name, Category: "Chain", TVLUSD: human.RoundWhole(&c.TVL),
+			Change1dPct: human.RoundPercent(c.Change1d), Change7dPct: human.RoundPercent(c.Change7d), Ref: refChains,
 		})
 	}
 	return rows

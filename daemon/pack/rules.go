@@ -3,13 +3,12 @@ package pack
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/contextd/contextd/daemon/source"
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -61,11 +60,11 @@ func (v *view) depegs() (seen []Sighting) {
 		taken[id] = true
 		s := v.sighting(r, id, c.Symbol)
 		if c.Price != nil {
-			off := state.Round((*c.Price-1)*100, 2)
+			off := human.Round((*c.Price-1)*100, 2)
 			size := math.Abs(off)
 			s.Value, s.Raise, s.Hold = &off, size >= 0.5 && c.Supply >= 50e6, size >= 0.35
 			s.Severity = Grade(size, 1, 2)
-			s.Message = fmt.Sprintf("%s trades %.2f%% %s its peg, at $%s", c.Symbol, size, side(off), shortest(state.Round(*c.Price, 4)))
+			s.Message = fmt.Sprintf("%s trades %.2f%% %s its peg, at $%s", c.Symbol, size, side(off), human.Plain(human.Round(*c.Price, 4)))
 		}
 		seen = append(seen, s)
 	}
@@ -84,7 +83,7 @@ func (v *view) moves() (seen []Sighting) {
 			continue
 		}
 		s := v.sighting(r, c.ID, c.Name)
-		if change := state.Percent(c.Change24h); change != nil && c.MarketCap != nil {
+		if change := human.RoundPercent(c.Change24h); change != nil && c.MarketCap != nil {
 			size := math.Abs(*change)
 			s.Value, s.Raise, s.Hold = change, size >= 20 && *c.MarketCap >= 100e6, size >= 17
 			s.Severity = Grade(size, 35, math.Inf(1))
@@ -107,10 +106,10 @@ func (v *view) drops() (seen []Sighting) {
 			continue
 		}
 		s := v.sighting(r, p.Slug, p.Name)
-		if change := state.Percent(p.Change1d); change != nil {
+		if change := human.RoundPercent(p.Change1d); change != nil {
 			s.Value, s.Raise, s.Hold = change, *change <= -10 && before(p.TVL, *change) >= 25e6, *change <= -8
 			s.Severity = Grade(-*change, 20, 40)
-			s.Message = fmt.Sprintf("TVL of %s is %s in 24 hours, to %s", p.Name, moved(*change), state.FormatUSD(p.TVL))
+			s.Message = fmt.Sprintf("TVL of %s is %s in 24 hours, to %s", p.Name, moved(*change), human.USD(p.TVL))
 		}
 		seen = append(seen, s)
 	}
@@ -141,11 +140,11 @@ func (v *view) exploits() (seen []Sighting) {
 			continue
 		}
 		s := v.sighting(r, slug(h.Name)+":"+h.Date.UTC().Format(time.DateOnly), h.Name)
-		if whole := state.Whole(h.Amount); whole != nil {
+		if whole := human.RoundWhole(h.Amount); whole != nil {
 			amount := float64(*whole)
 			s.Value, s.Raise, s.Hold = &amount, amount >= 1e6, amount >= 1e6
 			s.Severity = Grade(amount, 0, 25e6)
-			s.Message = fmt.Sprintf("%s: %s loss reported%s", h.Name, state.FormatUSD(amount), inBrackets(strings.ToLower(h.Technique)))
+			s.Message = fmt.Sprintf("%s: %s loss reported%s", h.Name, human.USD(amount), inBrackets(strings.ToLower(h.Technique)))
 		}
 		seen = append(seen, s)
 	}
@@ -166,7 +165,7 @@ func (v *view) extremes() []Sighting {
 		}
 		extreme := value <= 24 || value >= 76
 		s.Value, s.Raise, s.Hold, s.Severity = &value, extreme, extreme, api.SeverityNotice
-		s.Message = "Fear & Greed stands at " + shortest(value) + inBrackets(doc.Days[0].Label)
+		s.Message = "Fear & Greed stands at " + human.Plain(value) + inBrackets(doc.Days[0].Label)
 	}
 	return []Sighting{s}
 }
@@ -201,7 +200,7 @@ func divergence(id string, exchange *source.TickerDoc, markets *source.MarketsDo
 		for _, c := range markets.Coins {
 			if c.ID == id {
 				gap := (t.Price/c.Price - 1) * 100
-				return state.Percent(&gap) // unknown for a price of 0
+				return human.RoundPercent(&gap) // unknown for a price of 0
 			}
 		}
 	}
@@ -216,9 +215,9 @@ func (v *view) feeSpikes() []Sighting {
 	}
 	s := v.sighting(rule{api.FlagFeeSpike, "fees:", "sat/vB", 50, refFees}, "btc", "Bitcoin fees")
 	if doc.Fastest != nil {
-		fee := state.Round(*doc.Fastest, 2)
+		fee := human.Round(*doc.Fastest, 2)
 		s.Value, s.Raise, s.Hold, s.Severity = &fee, fee >= 50, fee >= 35, api.SeverityNotice
-		s.Message = "The next Bitcoin block costs " + shortest(fee) + " sat/vB"
+		s.Message = "The next Bitcoin block costs " + human.Plain(fee) + " sat/vB"
 	}
 	return []Sighting{s}
 }
@@ -229,7 +228,7 @@ func moved(change float64) string {
 	if change < 0 {
 		direction = "down "
 	}
-	return direction + strings.TrimPrefix(state.FormatPercent(math.Abs(change)), "+")
+	return direction + strings.TrimPrefix(human.Percent(math.Abs(change)), "+")
 }
 
 // side is where a price is that differs by this much.
@@ -247,9 +246,6 @@ func inBrackets(remark string) string {
 	}
 	return " (" + remark + ")"
 }
-
-// shortest is the shortest decimal text of x.
-func shortest(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 // slug makes a name part of an id: its letters and digits in lower case, with one dash for whatever is between them.
 func slug(name string) string {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/source"
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -36,7 +36,7 @@ func fearGreed(doc *source.FearGreedDoc) *api.FearGreed {
 	}
 	today := doc.Days[0]
 	reading := &api.FearGreed{
-		Value: today.Value, Label: state.Clean(today.Label, state.CapName), PreviousDay: daysBefore(doc.Days, 1),
+		Value: today.Value, Label: human.Label(today.Label, source.CapName), PreviousDay: daysBefore(doc.Days, 1),
 		WeekAgo: daysBefore(doc.Days, 7), Ref: refFearGreed,
 	}
 	if reading.WeekAgo == nil { // the seven days that upstream is asked for reach back six
@@ -65,8 +65,9 @@ func market(doc *source.GlobalDoc) *api.Market {
 		return nil
 	}
 	m := api.Market{
-		TotalMarketCapUSD: state.Whole(doc.MarketCap), Change24hPct: state.Percent(doc.Change24h), Volume24hUSD: state.Whole(doc.Volume24h),
-		BTCDominancePct: state.Percent(doc.BTCDominance), ETHDominancePct: state.Percent(doc.ETHDominance),
+		TotalMarketCapUSD: human.RoundWhole(doc.MarketCap), Change24hPct: human.RoundPercent(doc.Change24h),
+		Volume24hUSD:    human.RoundWhole(doc.Volume24h),
+		BTCDominancePct: human.RoundPercent(doc.BTCDominance), ETHDominancePct: human.RoundPercent(doc.ETHDominance),
 	}
 	if m == (api.Market{}) {
 		return nil
@@ -82,7 +83,7 @@ func (v *view) breadth(doc *source.MarketsDoc) *api.Breadth {
 	}
 	b, known := &api.Breadth{Ref: refMarkets}, false
 	for _, c := range distinct(doc.Coins, func(c source.Coin) string { return c.ID }) {
-		change := state.Percent(c.Change24h)
+		change := human.RoundPercent(c.Change24h)
 		if change == nil || v.stable(c.ID) || derivative(c.ID) {
 			continue
 		}
@@ -99,7 +100,7 @@ func (v *view) breadth(doc *source.MarketsDoc) *api.Breadth {
 	}
 	if moved := b.Advancing + b.Declining; moved > 0 {
 		share := float64(b.Advancing) / float64(moved) * 100
-		b.AdvancingPct = state.Percent(&share)
+		b.AdvancingPct = human.RoundPercent(&share)
 	}
 	return b
 }
@@ -122,10 +123,10 @@ func stablecoins(doc *source.StablecoinsDoc) *api.Stablecoins {
 	if supply <= 0 {
 		return nil
 	}
-	s := &api.Stablecoins{SupplyUSD: state.Whole(&supply), Ref: refStablecoins}
+	s := &api.Stablecoins{SupplyUSD: human.RoundWhole(&supply), Ref: refStablecoins}
 	if yesterday > 0 {
 		change := (today/yesterday - 1) * 100
-		s.Change1dPct = state.Percent(&change)
+		s.Change1dPct = human.RoundPercent(&change)
 	}
 	return s
 }
@@ -135,7 +136,7 @@ func fees(doc *source.FeesDoc) *api.Fees {
 	if doc == nil || doc.Fastest == nil {
 		return nil
 	}
-	fee := state.Round(*doc.Fastest, 2)
+	fee := human.Round(*doc.Fastest, 2)
 	return &api.Fees{BTCFastestSatVb: &fee, Ref: refFees}
 }
 
@@ -146,9 +147,9 @@ func predictions(doc *source.PredictionsDoc) []api.Prediction {
 		return rows
 	}
 	for _, m := range distinct(doc.Markets, func(m source.Prediction) string { return m.ID }) {
-		row := api.Prediction{ID: m.ID, Question: m.Question, Volume24hUSD: state.Whole(m.Volume24h), Ref: refPredictions}
+		row := api.Prediction{ID: m.ID, Question: m.Question, Volume24hUSD: human.RoundWhole(m.Volume24h), Ref: refPredictions}
 		if m.Probability >= 0 && m.Probability <= 1 { // else it is no probability, and unknown
-			probability := state.Round(m.Probability, 3)
+			probability := human.Round(m.Probability, 3)
 			row.Probability = &probability
 		}
 		rows = append(rows, row)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -51,7 +51,7 @@ func (s Source) status(r Reading, now time.Time) api.SourceStatus {
 	}
 	if row.Status != api.SourceOK {
 		if r.Err != "" {
-			reason = state.Clean(r.Err, maxError)
+			reason = human.Label(r.Err, maxError)
 		}
 		row.Error = &reason
 	}

@@ -4,7 +4,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // CoinGeckoCategories is coingecko-categories: groups of coins by theme, largest first.
@@ -23,13 +23,13 @@ type categoryRow struct {
 
 func (r categoryRow) category() (c Category, id string, wanted bool) {
 	c = Category{
-		ID:        state.Clean(r.ID, capID),
-		Name:      state.Clean(r.Name, state.CapName),
+		ID:        human.Label(r.ID, capID),
+		Name:      human.Label(r.Name, CapName),
 		MarketCap: r.MarketCap.Amount(),
 		Change24h: r.Change24h.Percent(),
 	}
 	for _, coin := range r.TopCoins[:min(len(r.TopCoins), 3)] {
-		c.TopCoins = append(c.TopCoins, state.Clean(coin, capID))
+		c.TopCoins = append(c.TopCoins, human.Label(coin, capID))
 	}
 	return c, c.ID, true
 }

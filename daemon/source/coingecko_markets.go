@@ -5,11 +5,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 )
 
-// capID caps ids, which are part of keys and paths, in runes.
-const capID = 80
+// Caps of texts from outside, in runes.
+const (
+	CapSymbol   = 16
+	CapName     = 48
+	CapHeadline = 96
+	capID       = 80 // of ids, which are part of keys and paths
+)
 
 // CoinGeckoMarkets is coingecko-markets: the 100 largest coins.
 func CoinGeckoMarkets() Connector {
@@ -43,9 +48,9 @@ func (r marketRow) coin() (c Coin, id string, wanted bool) {
 		return Coin{}, "", false
 	}
 	c = Coin{
-		ID:        state.Clean(r.ID, capID),
-		Symbol:    strings.ToUpper(state.Clean(r.Symbol, state.CapSymbol)),
-		Name:      state.Clean(r.Name, state.CapName),
+		ID:        human.Label(r.ID, capID),
+		Symbol:    strings.ToUpper(human.Label(r.Symbol, CapSymbol)),
+		Name:      human.Label(r.Name, CapName),
 		Price:     price,
 		Change1h:  r.Change1h.Percent(),
 		Change24h: change.Percent(),

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // CoinGeckoTrending is coingecko-trending: the coins that people search for.
@@ -27,9 +27,9 @@ type trendingRow struct {
 
 func (r trendingRow) coin() (c TrendingCoin, id string, wanted bool) {
 	c = TrendingCoin{
-		ID:        state.Clean(r.Item.ID, capID),
-		Symbol:    strings.ToUpper(state.Clean(r.Item.Symbol, state.CapSymbol)),
-		Name:      state.Clean(r.Item.Name, state.CapName),
+		ID:        human.Label(r.Item.ID, capID),
+		Symbol:    strings.ToUpper(human.Label(r.Item.Symbol, CapSymbol)),
+		Name:      human.Label(r.Item.Name, CapName),
 		Change24h: r.Item.Data.Change24h.USD.Percent(),
 	}
 	return c, c.ID, true

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 )
 
 const (
@@ -45,7 +45,7 @@ func (r chainRow) chain() (c Chain, id string, wanted bool) {
 	if tvl == nil {
 		return Chain{}, "", false
 	}
-	c = Chain{Name: state.Clean(r.Name, state.CapName), TVL: *tvl}
+	c = Chain{Name: human.Label(r.Name, CapName), TVL: *tvl}
 	return c, c.Name, true
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // DefiLlamaHacks is defillama-hacks: losses that were reported, newest first. Amounts are often corrected later.
@@ -24,13 +24,13 @@ type hackRow struct {
 
 // hack drops rows without a name or a date. A date ahead of today is today.
 func (r hackRow) hack(today time.Time) (h Hack, id string, wanted bool) {
-	date, name := r.Date.Time(), state.Clean(r.Name, state.CapName)
+	date, name := r.Date.Time(), human.Label(r.Name, CapName)
 	if date == nil || name == "" {
 		return Hack{}, "", false
 	}
 	h = Hack{
 		Name:      name,
-		Technique: state.Clean(r.Technique, state.CapName),
+		Technique: human.Label(r.Technique, CapName),
 		Amount:    r.Amount.Amount(),
 		Date:      NotAfter(date.Truncate(day), today),
 	}

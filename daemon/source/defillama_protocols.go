@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // DefiLlamaProtocols is defillama-protocols: value held by protocols. The document has several megabytes; it is decoded row by
@@ -46,14 +46,14 @@ func (r protocolRow) protocol() (p Protocol, id string, wanted bool) {
 		return Protocol{}, "", false
 	}
 	p = Protocol{
-		Slug:     state.Clean(r.Slug, capID),
-		Name:     state.Clean(r.Name, state.CapName),
-		Category: state.Clean(r.Category, state.CapName),
+		Slug:     human.Label(r.Slug, capID),
+		Name:     human.Label(r.Name, CapName),
+		Category: human.Label(r.Category, CapName),
 		TVL:      *tvl,
 		Change1d: r.Change1d.Percent(),
 		Change7d: r.Change7d.Percent(),
 		Chains:   len(r.Chains),
-		TopChain: state.Clean(topChain(r.ChainTVLs), state.CapName),
+		TopChain: human.Label(topChain(r.ChainTVLs), CapName),
 	}
 	return p, p.Slug, *tvl > 0 && !excludedCategory(r.Category)
 }

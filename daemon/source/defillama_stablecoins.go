@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // DefiLlamaStablecoins is defillama-stablecoins, largest supply first.
@@ -34,10 +34,10 @@ func (r stablecoinRow) stablecoin() (c Stablecoin, id string, wanted bool) {
 		return Stablecoin{}, "", false
 	}
 	c = Stablecoin{
-		ID:      state.Clean(r.GeckoID, capID),
-		Symbol:  state.Clean(r.Symbol, state.CapSymbol),
-		Name:    state.Clean(r.Name, state.CapName),
-		PegType: state.Clean(r.PegType, state.CapSymbol),
+		ID:      human.Label(r.GeckoID, capID),
+		Symbol:  human.Label(r.Symbol, CapSymbol),
+		Name:    human.Label(r.Name, CapName),
+		PegType: human.Label(r.PegType, CapSymbol),
 		Supply:  *supply,
 		PrevDay: r.PrevDay[r.PegType].Amount(),
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // FearGreed is alternativeme-fng: the Crypto Fear & Greed Index of the last seven days. Its terms ask for the source to be
@@ -31,7 +31,7 @@ func (r fearGreedRow) day(fetched time.Time) (d FearGreedDay, id string, wanted 
 	if value == nil || *value > 100 || at == nil {
 		return FearGreedDay{}, "", false
 	}
-	d = FearGreedDay{Value: *value, Label: state.Clean(r.Label, state.CapName), At: NotAfter(*at, fetched)}
+	d = FearGreedDay{Value: *value, Label: human.Label(r.Label, CapName), At: NotAfter(*at, fetched)}
 	return d, strconv.FormatInt(at.Unix(), 10), true
 }
 

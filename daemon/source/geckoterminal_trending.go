@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // GeckoTerminalTrending is geckoterminal-trending: the pools that traders look at.
@@ -43,10 +43,10 @@ func (r poolRow) pool(at time.Time) (p Pool, id string, wanted bool) {
 		return Pool{}, "", false
 	}
 	p = Pool{
-		ID:        state.Clean(r.ID, 2*capID), // a network and an address, some of 64 digits
-		Pair:      state.Clean(in.Name, state.CapName),
-		Network:   state.Clean(r.Relationships.Network.Data.ID, state.CapName),
-		Dex:       state.Clean(r.Relationships.Dex.Data.ID, state.CapName),
+		ID:        human.Label(r.ID, 2*capID), // a network and an address, some of 64 digits
+		Pair:      human.Label(in.Name, CapName),
+		Network:   human.Label(r.Relationships.Network.Data.ID, CapName),
+		Dex:       human.Label(r.Relationships.Dex.Data.ID, CapName),
 		Price:     &price,
 		Change1h:  in.Changes.H1.Percent(),
 		Change24h: in.Changes.H24.Percent(),

@@ -4,7 +4,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // Kraken is kraken-ticker: the last prices on one exchange, to hold others against.
@@ -37,7 +37,7 @@ func decodeTicker(body io.Reader, _ time.Time) (*TickerDoc, int, error) {
 		return nil, 0, err
 	}
 	if len(in.Error) > 0 {
-		return nil, 0, Fail(ClassBadContent, "HTTP 200 with error %s", state.Clean(in.Error[0], state.CapName))
+		return nil, 0, Fail(ClassBadContent, "HTTP 200 with error %s", human.Label(in.Error[0], CapName))
 	}
 	doc, dropped := &TickerDoc{}, 0
 	for _, pair := range krakenPairs() {

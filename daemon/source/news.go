@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // NewsCoinDesk is news-coindesk. Of all news only headlines and links are kept.
@@ -34,7 +34,7 @@ func decodeNews(body io.Reader, at time.Time) (*NewsDoc, int, error) {
 	}
 	doc, seen := &NewsDoc{}, make(map[string]bool)
 	for _, item := range items {
-		h := Headline{Title: state.Clean(item.Title, state.CapHeadline), URL: item.Link, PublishedAt: at}
+		h := Headline{Title: human.Label(item.Title, CapHeadline), URL: item.Link, PublishedAt: at}
 		if item.Published != nil {
 			h.PublishedAt = NotAfter(item.Published.UTC(), at)
 		}

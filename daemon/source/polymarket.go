@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // Polymarket is polymarket-crypto: what traders think will happen.
@@ -51,8 +51,8 @@ func (p Prediction) traded() float64 {
 func (m marketOfEvent) prediction() (p Prediction, ok bool) {
 	probability, ok := m.probability()
 	p = Prediction{
-		ID:          state.Clean(m.ID, capID),
-		Question:    state.Clean(m.Question, state.CapHeadline),
+		ID:          human.Label(m.ID, capID),
+		Question:    human.Label(m.Question, CapHeadline),
 		Probability: probability,
 		Volume24h:   m.Volume24h.Amount(),
 	}

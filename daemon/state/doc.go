@@ -1,4 +1,3 @@
-// Package state is pure state logic: text and number rules of compaction, the table of a state's leaves, search over it and the
-// minute keys of history. It does no I/O, reads no clock and knows no pack. Sources and packs build states with its rules;
-// daemon/feed makes the table of each new state and daemon/reader searches it.
+// Package state is pure state logic: the table of a state's leaves, search over it and the minute keys of history. It does no I/O,
+// reads no clock and knows no pack. daemon/feed makes the table of each new state and daemon/reader searches it.
 package state

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -34,7 +35,7 @@ func ParseMinute(s string) (time.Time, error) {
 
 // invalidAt is the answer to an at that is no minute.
 func invalidAt(s string) error {
-	err := api.Errorf(api.ReasonInvalidAt, "at is %q, not a date-time from 1970 to 9999", Clean(s, CapName))
+	err := api.Errorf(api.ReasonInvalidAt, "at is %q, not a date-time from 1970 to 9999", human.Short(s, human.Quoted))
 	if s == "" {
 		err = api.Errorf(api.ReasonInvalidAt, "at is missing")
 	}

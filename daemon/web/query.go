@@ -14,6 +14,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -99,7 +100,7 @@ func parseSearch(q *reader.Query, values url.Values) error {
 	}
 	k, err := strconv.Atoi(values.Get("k"))
 	if err != nil || k < api.SearchKMin || k > api.SearchKMax {
-		return api.Errorf(api.ReasonInvalidK, "k is %q, not a whole number from %d to %d", Clip(values.Get("k")), api.SearchKMin, api.SearchKMax).
+		return api.Errorf(api.ReasonInvalidK, "k is %q, not a whole number from %d to %d", human.Clip(values.Get("k"), human.Quoted), api.SearchKMin, api.SearchKMax).
 			WithHint("leave k out for %d matches", api.SearchKDefault)
 	}
 	q.K = k
@@ -113,20 +114,11 @@ func parseRef(q *reader.Query, text string) error {
 		ref, err = int(^uint(0)>>1), nil // a number, and above every N
 	}
 	if err != nil || ref < 1 {
-		return api.Errorf(api.ReasonInvalidRef, "ref is %q, not a whole number of 1 or more", Clip(text)).
+		return api.Errorf(api.ReasonInvalidRef, "ref is %q, not a whole number of 1 or more", human.Clip(text, human.Quoted)).
 			WithHint("use the number of an anchor: [3] in a brief is ?ref=3")
 	}
 	q.Ref = ref
 	return nil
-}
-
-// Clip shortens what a message quotes.
-func Clip(s string) string {
-	const most = 40
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
 }
 
 // bodyHint says what a body looks like.

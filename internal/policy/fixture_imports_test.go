@@ -48,6 +48,10 @@ func forbidden() map[string][][2]string {
 			{"internal/jsonx", "sdk/api"},
 			{"internal/atomicfile", "github.com/google/renameio/v2"},
 		},
+		"human is standard library only": {
+			{"internal/human", "github.com/charmbracelet/x/ansi"},
+			{"internal/human", "sdk/api"},
+		},
 		"sdk knows no daemon":               {{"sdk", "daemon"}, {"sdk/wallet", "daemon/x402"}},
 		"sdk knows no chain":                {{"sdk", goEthereum + "/core"}},
 		"tui knows no client and no daemon": {{"tui", "client"}, {"tui/screen", "daemon/state"}},

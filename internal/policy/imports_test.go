@@ -85,6 +85,10 @@ func directionImports() []importRule {
 		why:     "sdk is built on them, and every program that speaks to the service carries what they import",
 		instead: "keep the code that needs the import in the package that uses it",
 	}, {
+		name: "human is standard library only", from: []string{"internal/human"}, stdOnly: true,
+		why:     "sdk cleans with it what servers say, so every program that speaks to the service carries what it imports",
+		instead: "keep what needs columns in the terminal UI's kit",
+	}, {
 		name: "sdk knows no daemon", from: []string{"sdk"}, reach: true,
 		never:   []string{"daemon"},
 		why:     "a program that imports the sdk must not carry the server",

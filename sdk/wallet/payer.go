@@ -16,6 +16,7 @@ import (
 	"github.com/ethereum/go-ethereum/ethclient"
 	"github.com/ethereum/go-ethereum/rpc"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -259,7 +260,7 @@ func (p *Payer) Settled(proof api.PaymentProof, refused error) error {
 		if e.TxHash == proof.TxHash && e.live() {
 			e.State = stateAnswered
 			if refused != nil {
-				e.State, e.Note = stateRefused, clip(refused.Error())
+				e.State, e.Note = stateRefused, human.Short(refused.Error(), human.Quoted)
 			}
 			return p.journal.write(e)
 		}
@@ -362,7 +363,7 @@ func (p *Payer) explain(ctx context.Context, from common.Address, err error) err
 		return fmt.Errorf("%w: send some to %s", ErrNoGas, from)
 	}
 	if strings.Contains(err.Error(), "revert") {
-		return fmt.Errorf("%w: %s", ErrReverted, clip(strings.TrimPrefix(err.Error(), "execution reverted: ")))
+		return fmt.Errorf("%w: %s", ErrReverted, human.Short(strings.TrimPrefix(err.Error(), "execution reverted: "), human.Quoted))
 	}
 	return p.ask(ctx, "ask chain", err)
 }

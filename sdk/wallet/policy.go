@@ -8,6 +8,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -55,15 +56,16 @@ const longestQuote = time.Hour
 // checkQuote reads a quote and says what is wrong with it.
 func checkQuote(q sdk.Quote, now time.Time) (amount usdg.Amount, nonce []byte, err error) {
 	if amount, err = usdg.ParseAmount(q.Amount); err != nil || amount == 0 {
-		return 0, nil, fmt.Errorf("%w: the quote is of %q, which is no amount", ErrPolicy, clip(q.Amount))
+		return 0, nil, fmt.Errorf("%w: the quote is of %q, which is no amount", ErrPolicy, human.Short(q.Amount, human.Quoted))
 	}
 	until := time.Unix(q.ValidUntil, 0)
 	nonce = common.FromHex(q.Nonce)
 	switch {
 	case q.Scheme != api.SchemeX402 || q.Network != api.NetworkL2 || q.Asset != api.AssetUSDG:
-		return 0, nil, fmt.Errorf("%w: it is to be paid by %s in %s on %s", ErrPolicy, clip(q.Scheme), clip(q.Asset), clip(q.Network))
+		return 0, nil, fmt.Errorf("%w: it is to be paid by %s in %s on %s", ErrPolicy,
+			human.Short(q.Scheme, human.Quoted), human.Short(q.Asset, human.Quoted), human.Short(q.Network, human.Quoted))
 	case !strings.HasPrefix(q.Recipient, "0x") || !common.IsHexAddress(q.Recipient):
-		return 0, nil, fmt.Errorf("%w: the recipient %q is no address", ErrPolicy, clip(q.Recipient))
+		return 0, nil, fmt.Errorf("%w: the recipient %q is no address", ErrPolicy, human.Short(q.Recipient, human.Quoted))
 	case len(nonce) != 32 || len(q.Nonce) != 66:
 		return 0, nil, fmt.Errorf("%w: the nonce of the quote is not 32 bytes", ErrPolicy)
 	case !until.After(now):
@@ -81,26 +83,16 @@ func (p *Payer) checkPurchase(intent api.DepositIntent, amount usdg.Amount) erro
 	price := usdg.Amount(offer.PriceMicros)
 	switch {
 	case !ok:
-		return fmt.Errorf("%w: the price of the credit pack %q is not known", ErrPolicy, clip(string(intent.Pack)))
+		return fmt.Errorf("%w: the price of the credit pack %q is not known", ErrPolicy, human.Short(string(intent.Pack), human.Quoted))
 	case amount < price || amount >= price+api.DepositSlots:
 		return fmt.Errorf("%w: the service wants %s for the credit pack %s, which costs %s", ErrPolicy, amount, intent.Pack, price)
 	case intent.ChainID != p.cfg.ChainID:
 		return fmt.Errorf("%w: the purchase is to be paid on chain %d, the wallet pays on %d", ErrPolicy, intent.ChainID, p.cfg.ChainID)
 	case !common.IsHexAddress(intent.Token) || common.HexToAddress(intent.Token) != p.token:
-		return fmt.Errorf("%w: the purchase is to be paid with the token %q, the wallet pays with %s", ErrPolicy, clip(intent.Token), p.token)
+		return fmt.Errorf("%w: the purchase is to be paid with the token %q, the wallet pays with %s", ErrPolicy,
+			human.Short(intent.Token, human.Quoted), p.token)
 	}
 	return nil
-}
-
-// clip shortens what a message quotes of a service.
-func clip(text string) string {
-	const most = 40
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return -1
-		}
-		return r
-	}, text[:min(len(text), most)])
 }
 
 // allow says whether amount may be paid now, after what the journal has.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/view"
 )
 
 // Status is how one stands with the service, in one word.
@@ -77,7 +77,7 @@ func (s *Session) Connection(c Connection) {
 	if was {
 		s.Log.Add(s.Now, Warning, "connection lost: "+problem.What)
 	} else {
-		s.Log.Add(s.Now, Warning, fmt.Sprintf("no connection: %s; trying again in %s", problem.What, view.Age(c.Wait.Round(time.Second))))
+		s.Log.Add(s.Now, Warning, fmt.Sprintf("no connection: %s; trying again in %s", problem.What, human.Age(c.Wait.Round(time.Second))))
 	}
 }
 
@@ -123,14 +123,14 @@ func (s *Session) Word() string {
 	case Live:
 		return "LIVE"
 	case Quiet:
-		return "QUIET " + view.Clock(s.PulseAge())
+		return "QUIET " + human.Clock(s.PulseAge())
 	case Stale:
 		return "STALE"
 	case Paused:
 		return "PAUSED"
 	case Retry:
 		if wait := s.Line.retryAt.Sub(s.Now); wait > 0 {
-			return "RETRY " + view.Age(wait+time.Second-1)
+			return "RETRY " + human.Age(wait+time.Second-1)
 		}
 		return "RETRY now"
 	case Offline:

@@ -11,6 +11,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/diff"
 )
@@ -157,13 +158,10 @@ func told(n int, changes []diff.Change) string {
 
 // Counted says how many values changed.
 func Counted(n int) string {
-	switch n {
-	case 0:
+	if n == 0 {
 		return "nothing changed"
-	case 1:
-		return "1 value changed"
 	}
-	return fmt.Sprintf("%d values changed", n)
+	return human.Plural(n, "value") + " changed"
 }
 
 // flash marks what changed.

@@ -2,34 +2,32 @@ package view
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/contextd/contextd/internal/human"
 )
 
-// Clean is s without escape sequences, control characters (but newlines) and format characters, among which are those that change
-// the direction of text. What would melt into its neighbours on the screen, such as a mark at the beginning, goes too.
+// Clean is human.Text in columns: a tab is a space, and what would melt into its neighbours on the screen, such as a mark at the
+// beginning, goes too.
 func Clean(s string) string {
 	if plain(s) {
 		return s
 	}
-	kept := strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n':
-			return r
-		case r == '\t':
-			return ' '
-		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
-			return -1
-		}
-		return r
-	}, ansi.Strip(strings.ToValidUTF8(s, "\uFFFD")))
-	lines := strings.Split(kept, "\n")
+	lines := strings.Split(strings.ReplaceAll(human.Text(s), "\t", " "), "\n")
 	for i := range lines {
 		lines[i] = apart(lines[i])
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Line is human.Line in columns, as Clean is.
+func Line(s string) string {
+	if plain(s) {
+		return s
+	}
+	return apart(human.Line(s))
 }
 
 // apart is a line without the characters at its ends that make one with a border beside them: the columns of a line would not add up.
@@ -57,14 +55,6 @@ func plain(s string) bool {
 		}
 	}
 	return true
-}
-
-// Line is Clean on one line.
-func Line(s string) string {
-	if plain(s) {
-		return s
-	}
-	return strings.Join(strings.FieldsFunc(Clean(s), func(r rune) bool { return r == '\n' }), " ")
 }
 
 // ASCII is s with what is beyond ASCII replaced, each column by one character.

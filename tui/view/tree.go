@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
 )
 
@@ -79,13 +80,10 @@ func named(member string) bool {
 
 // counted says how much a branch holds.
 func counted(kids int, object bool) string {
-	switch {
-	case object:
+	if object {
 		return fmt.Sprintf("{%d}", kids)
-	case kids == 1:
-		return "1 row"
 	}
-	return fmt.Sprintf("%d rows", kids)
+	return human.Plural(kids, "row")
 }
 
 // Folding is which branches of a tree are closed. The zero Folding has all rows of lists closed and all else open.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -82,7 +82,7 @@ func checkForm(text string) []Finding {
 		list = append(list, Finding{Kind: KindLength, Detail: fmt.Sprintf("%d characters, at most %d are allowed", n, MaxLength)})
 	}
 	bad := strings.IndexFunc(text, func(r rune) bool {
-		return r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r)
+		return r != '\n' && human.Hostile(r)
 	})
 	if bad >= 0 || !utf8.ValidString(text) {
 		list = append(list, Finding{Kind: KindCharacter, Detail: "control or invisible characters"})

@@ -8,7 +8,7 @@ package ground
 import (
 	"strings"
 
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // fold gives the spellings of a space and of a minus one form, so that they compare.
@@ -26,5 +26,5 @@ func parenthesize(s string) string { return parens.Replace(s) }
 // Inline makes a text of the state fit to stand in a sentence or in a quotation: safe, on one line, without brackets and double
 // quotes. Check knows a text again that was changed so.
 func Inline(s string) string {
-	return innerQuotes.Replace(parenthesize(state.Clean(s, len(s)+1)))
+	return innerQuotes.Replace(parenthesize(human.Label(s, len(s)+1)))
 }

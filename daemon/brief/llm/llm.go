@@ -63,7 +63,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/brief"
-	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // Provider is how a model is spoken to.
@@ -239,7 +239,7 @@ func (w *Writer) redact(text string) string {
 	if w.cfg.Key != "" {
 		text = strings.ReplaceAll(text, w.cfg.Key, "[key]")
 	}
-	return state.Clean(text, maxReason)
+	return human.Label(text, maxReason)
 }
 
 // failure is an error whose text is safe. Its cause is for errors.Is.

@@ -1,13 +1,13 @@
-package state
+package human
 
 import (
 	"math"
 	"strconv"
 )
 
-// Price rounds to six significant digits, the precision of prices in a state; a zero has no sign. Nil stays nil, and what is not
+// RoundPrice rounds to six significant digits, the precision of prices in a state; a zero has no sign. Nil stays nil, and what is not
 // finite is unknown.
-func Price(x *float64) *float64 {
+func RoundPrice(x *float64) *float64 {
 	if x == nil || !finite(*x) {
 		return nil
 	}
@@ -18,9 +18,9 @@ func Price(x *float64) *float64 {
 	return &r
 }
 
-// Percent rounds to two decimals, the precision of percents in a state; a zero has no sign. Nil stays nil, and what is not finite
+// RoundPercent rounds to two decimals, the precision of percents in a state; a zero has no sign. Nil stays nil, and what is not finite
 // is unknown.
-func Percent(x *float64) *float64 {
+func RoundPercent(x *float64) *float64 {
 	if x == nil || !finite(*x) {
 		return nil
 	}
@@ -41,8 +41,8 @@ func Round(x float64, places int) float64 {
 	return r
 }
 
-// Whole rounds an amount to whole units. Nil stays nil, and what does not fit an integer exactly enough is unknown.
-func Whole(x *float64) *int64 {
+// RoundWhole rounds an amount to whole units. Nil stays nil, and what does not fit an integer exactly enough is unknown.
+func RoundWhole(x *float64) *int64 {
 	if x == nil || math.Abs(*x) >= 1<<62 || math.IsNaN(*x) {
 		return nil
 	}
