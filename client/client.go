@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/contextd/contextd/internal/cli"
 )
 
 // Main runs ctx with args, without the program's name, in the surroundings s, and returns the exit code.
@@ -57,9 +59,9 @@ func newRoot(a *App) *cobra.Command {
 	addGroup(root, "account", accountCommands(a))
 	addGroup(root, "account", walletCommands(a))
 	addGroup(root, "local", localCommands(a))
-	root.AddCommand(topics()...)
-	bareUI(a, root)
 	root.SetHelpCommandGroupID("local")
+	cli.AddTopics(root, topics()...)
+	bareUI(a, root)
 	return root
 }
 

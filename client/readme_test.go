@@ -10,17 +10,17 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// TestReadme checks that the overview that README.md shows is made of lines of the one that ctx fresh draws, in their order.
-func TestReadme(t *testing.T) {
+// TestOverviewShown checks that the overview that the handbook shows is made of lines of the one that ctx fresh draws, in their order.
+func TestOverviewShown(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
+	handbook, err := os.ReadFile(filepath.Join("..", "internal", "handbook", "agents.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(readme), "`ctx fresh` shows on a terminal:\n\n```\n")
+	_, rest, _ := strings.Cut(string(handbook), "`ctx fresh` shows:\n\n```\n")
 	shown, _, ok := strings.Cut(rest, "```\n")
 	if !ok {
-		t.Fatal("README.md shows no overview")
+		t.Fatal("the handbook shows no overview")
 	}
 	script, err := txtar.ParseFile(filepath.Join("testdata", "script", "fresh.txtar"))
 	if err != nil {
@@ -38,7 +38,7 @@ func TestReadme(t *testing.T) {
 		}
 		_, after, ok := strings.Cut(drawn, line)
 		if !ok {
-			t.Fatalf("README.md shows %q, which ctx fresh does not, there", line)
+			t.Fatalf("the handbook shows %q, which ctx fresh does not, there", line)
 		}
 		drawn = after
 	}

@@ -31,19 +31,18 @@ Commands{{range $commands}}{{if .IsAvailableCommand}}
 Flags
 {{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
 {{end}}{{if .HasHelpSubCommands}}
-More help{{range .Commands}}{{if .IsAdditionalHelpTopicCommand}}
-  {{rpad .CommandPath .CommandPathPadding}} {{.Short}}{{end}}{{end}}
+Topics, shown by ctx help TOPIC{{range .Commands}}{{if .IsAdditionalHelpTopicCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
 {{end}}{{if .HasParent}}
 "ctx --help" lists the flags that every command has; "ctx help formatting" is about output.
 {{end}}`
 
-// topics are the pages of help that are about no command.
+// topics are the pages of help that are about no command, beside those of the handbook.
 func topics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "environment", Short: "Variables that ctx reads", Long: environment()},
 		{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes},
 		{Use: "formatting", Short: "JSON, filters, templates and tables", Long: formatting},
-		{Use: "payments", Short: "How calls and credits are paid, and what bounds that", Long: payments},
 		{Use: "shortcuts", Short: "Keys of the terminal UI, and how to have others", Long: shortcuts()},
 	}
 }
@@ -134,23 +133,4 @@ Templates have these functions besides Go's:
 
   ctx search eth --json path,value -q '.[] | "\(.path) = \(.value)"'
   ctx fresh --json flags -t '{{range .flags}}{{tablerow .severity (timeago .since) .message}}{{end}}'
-`
-
-const payments = `A call costs a credit of the key's owner, or, without a key, its price on chain. Credits are bought in packs.
-
-From a wallet of your own, which the service never sees:
-  ctx wallet new agent; ctx wallet use agent     an encrypted key, in a keystore file as geth writes them
-  ctx config set rpc_url URL                     the node of the chain; chain_id and token say which chain and which USDG
-  ctx search eth --pay                           pay for this call; ctx config set pay true does so for every call without a key
-  ctx credits buy starter --pay                  pay for a pack, after a question
-
-What bounds it, checked before the key is touched (ctx pay policy shows and sets it):
-  max_per_call, max_per_day, max_per_month       in USDG; more is refused with exit code 11
-  chain and token                                from your settings, never from the service
-  recipient                                      pinned for each service when it is first paid; another one later is refused
-  fee of the chain                               bounded too, and shown before
-
-Nothing is paid twice: every payment is on disk before it is sent. If ctx or the machine dies, the same command again, or
-ctx pay resume, goes on with it. ctx pay receipts lists what was paid; ctx pay quote says what a call would cost and pays nothing.
-A transfer counts if it is in a block within the time of its quote (five minutes) or purchase (thirty), with the exact amount.
 `

@@ -9,12 +9,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/internal/build"
+	shared "github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -55,6 +57,9 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	AddGroup(root, newServe(s), newReload(s), newDemo(s), NewKeys(s.operate), newBrief(s), NewDeposits(s.operate), NewReconcile(s.operate), NewAdmin(s.operate), NewJobs(s.operate),
 		NewInit(), newCheckConfig(s), NewConfig(), newDoctor(s), newHealthcheck(s), newMonitoring(), New(), newOpenAPI(), newVersion(), newCompletion(), newMan())
 	AddGroup(root, NewBackup(s.data), NewRestore(s.data), NewDB(s.data))
+	shared.AddTopics(root)
+	root.SetUsageTemplate(strings.NewReplacer("Additional help topics:", "Topics, shown by contextd help TOPIC:",
+		"{{rpad .CommandPath .CommandPathPadding}}", "{{rpad .Name .NamePadding}}").Replace(root.UsageTemplate()))
 	return root
 }
 

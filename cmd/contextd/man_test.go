@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/internal/handbook"
 )
 
 // TestManual checks that every command has a manual page and that none tells of the machine it was written on.
@@ -38,4 +40,39 @@ func TestManual(t *testing.T) {
 		}
 	}
 	check(root)
+	for _, topic := range handbook.Topics() {
+		if text, err := os.ReadFile(filepath.Join(dir, "contextd-"+topic.Name+".7")); err != nil || !bytes.Contains(text, []byte(topic.Summary)) {
+			t.Errorf("%s: %v\n%s", topic.Name, err, text)
+		}
+	}
+}
+
+// TestHelpOfTopics: the help names the topics of the handbook apart from the commands, shows each, and completes their names.
+func TestHelpOfTopics(t *testing.T) {
+	t.Parallel()
+	run := func(args ...string) string {
+		var out bytes.Buffer
+		root := newRoot(&out, io.Discard)
+		root.SetArgs(args)
+		if err := root.ExecuteContext(t.Context()); err != nil {
+			t.Errorf("%s: %v", args, err)
+		}
+		return out.String()
+	}
+	_, topics, _ := strings.Cut(run("--help"), "\nTopics, shown by contextd help TOPIC:\n")
+	names := run("__complete", "help", "")
+	for _, topic := range handbook.Topics() {
+		if !strings.Contains(topics, "  "+topic.Name+" ") || !strings.Contains(topics, topic.Summary) {
+			t.Errorf("the help does not name %s:\n%s", topic.Name, topics)
+		}
+		if got := run("help", topic.Name); strings.TrimSpace(got) != strings.TrimSpace(topic.Text) {
+			t.Errorf("help %s shows %.100q", topic.Name, got)
+		}
+		if !strings.Contains(names, topic.Name+"\t"+topic.Summary+"\n") {
+			t.Errorf("%s is not completed: %s", topic.Name, names)
+		}
+	}
+	if !strings.Contains(names, "serve\t") {
+		t.Errorf("commands are not completed: %s", names)
+	}
 }

@@ -9,14 +9,30 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/contextd/contextd/internal/handbook"
 )
 
-// TestReadme runs the recipes of README.md, each in a shell of its own, against a demo.
-func TestReadme(t *testing.T) {
+// TestRecipes runs the recipes of README.md and then of the handbook, each in a shell of its own, against one demo.
+func TestRecipes(t *testing.T) {
 	t.Parallel()
 	const before = "env CONTEXTD_DATA_DIR=$WORK/d\n" +
-		"exec sh -c 'exec contextd demo --listen 127.0.0.1:0 --data-dir d --refresh 1s > out 2> err' &demo&\nawait out 'Ctrl-C ends it'\nusedemo d\n"
-	runSection(t, "Recipes", 8, func(i int, recipe string) string {
+		"exec sh -c 'exec contextd demo --listen 127.0.0.1:0 --data-dir d --refresh 1s > out 2> err' &demo&\n" +
+		"await out 'Ctrl-C ends it'\nusedemo d\n"
+	recipes := blocks(readme(t), "sh")
+	if len(recipes) < 8 {
+		t.Errorf("README.md has %d recipes", len(recipes))
+	}
+	for _, topic := range handbook.Topics() {
+		if topic.Name != configuration {
+			recipes = append(recipes, blocks(topic.Text, "sh")...)
+		}
+	}
+	const least = 25
+	if len(recipes) < least {
+		t.Errorf("README.md and the handbook have %d recipes", len(recipes))
+	}
+	runRecipes(t, recipes, func(i int, recipe string) string {
 		if i == 0 {
 			return before + "RECIPE" + expect(recipe)
 		}
@@ -24,101 +40,131 @@ func TestReadme(t *testing.T) {
 	}, "kill -INT demo\nwait demo\n")
 }
 
-// TestReadmeConfiguration runs the commands of README.md about the configuration; the last ones while a daemon runs.
-func TestReadmeConfiguration(t *testing.T) {
+// configuration is the topic whose recipes need a daemon with a configuration file.
+const configuration = "configure"
+
+// TestRecipesOfConfiguration runs the recipes about the configuration; the last ones while a daemon runs.
+func TestRecipesOfConfiguration(t *testing.T) {
 	t.Parallel()
-	runSection(t, "Configuration", 2, func(i int, _ string) string {
-		if i == 0 {
-			return "env CONTEXTD_LISTEN=127.0.0.1:0\nRECIPE" + `stdout '^limits.mails +5 +default$'` + "\n"
+	for _, topic := range handbook.Topics() {
+		if topic.Name != configuration {
+			continue
 		}
-		return "exec sh -c 'exec contextd serve 2> log' &serve&\nawait log listening\nRECIPE" +
-			`stdout '^changed: log.level, limits.mails$'` + "\n" + `stdout '^after a restart: brief.at$'` + "\n"
-	}, "kill -INT serve\nwait serve\n")
+		recipes := blocks(topic.Text, "sh")
+		if len(recipes) != 2 {
+			t.Fatalf("the topic has %d recipes where 2 are expected", len(recipes))
+		}
+		runRecipes(t, recipes, func(i int, _ string) string {
+			if i == 0 {
+				return "env CONTEXTD_LISTEN=127.0.0.1:0\nRECIPE" + `stdout '^limits.mails +5 +default$'` + "\n"
+			}
+			return "exec sh -c 'exec contextd serve 2> log' &serve&\nawait log listening\nRECIPE" +
+				`stdout '^changed: log.level, limits.mails$'` + "\n" + `stdout '^after a restart: brief.at$'` + "\n"
+		}, "kill -INT serve\nwait serve\n")
+	}
 }
 
-// TestReadmeSettings checks the configuration files that README.md shows.
-func TestReadmeSettings(t *testing.T) {
+// TestSettingsShown checks the configuration files that README.md and the handbook show.
+func TestSettingsShown(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	if err != nil {
-		t.Fatal(err)
+	files := blocks(readme(t), "yaml")
+	for _, topic := range handbook.Topics() {
+		files = append(files, blocks(topic.Text, "yaml")...)
 	}
-	blocks := regexp.MustCompile("(?s)\n```yaml\n(.*?)```").FindAllSubmatch(text, -1)
-	if len(blocks) < 6 {
-		t.Errorf("README.md shows %d files", len(blocks))
+	if len(files) < 6 {
+		t.Errorf("README.md and the handbook show %d files", len(files))
 	}
-	script, files := "", ""
+	script, archive := "", ""
 	for _, secret := range []string{"anthropic.key", "smtp.password"} {
-		files += "-- " + secret + " --\nsecret\n"
+		archive += "-- " + secret + " --\nsecret\n"
 	}
-	files += "-- rpc.url --\nhttps://rpc.example.org/secret\n"
-	for i, b := range blocks {
-		if strings.Contains(string(b[1]), "cert_file") {
-			if _, err := Parse(b[1]); err != nil { // there is no certificate
+	archive += "-- rpc.url --\nhttps://rpc.example.org/secret\n"
+	for i, file := range files {
+		if strings.Contains(file, "cert_file") {
+			if _, err := Parse([]byte(file)); err != nil { // there is no certificate
 				t.Error(err)
 			}
 			continue
 		}
 		script += fmt.Sprintf("exec contextd check-config --config %d.yaml\n", i)
-		file := strings.NewReplacer("/etc/contextd/", "", `"0x…"`, `"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"`).Replace(string(b[1]))
-		files += fmt.Sprintf("-- %d.yaml --\n%s", i, file)
+		file = strings.NewReplacer("/etc/contextd/", "", `"0x…"`, `"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"`).Replace(file)
+		archive += fmt.Sprintf("-- %d.yaml --\n%s", i, file)
 	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "settings.txtar"), []byte(script+files), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	testscript.Run(t, params(dir))
+	runScript(t, script+archive)
 }
 
-// runSection runs the shell blocks of a section of README.md, of which there are at least so many. around is the script around each, in which
-// RECIPE is where the block runs; after is the end of the script.
-func runSection(t *testing.T, section string, least int, around func(i int, recipe string) string, after string) {
+// readme is the text of README.md.
+func readme(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(text), "\n## "+section+"\n")
-	section, _, _ = strings.Cut(rest, "\n## ")
-	blocks := regexp.MustCompile("(?s)\n```sh\n(.*?)```").FindAllStringSubmatch(section, -1)
-	if len(blocks) < least {
-		t.Fatalf("README.md has %d blocks where %d are expected", len(blocks), least)
+	return string(text)
+}
+
+// blocks are the blocks of code of a language in a text.
+func blocks(text, language string) (list []string) {
+	for _, b := range regexp.MustCompile("(?s)\n```"+language+"\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		list = append(list, b[1])
 	}
+	return list
+}
+
+// runRecipes runs recipes. around is the script around each, in which RECIPE is where it runs; after is the end of the script.
+func runRecipes(t *testing.T, recipes []string, around func(i int, recipe string) string, after string) {
+	t.Helper()
 	var script, files strings.Builder
-	for i, b := range blocks {
-		script.WriteString(strings.Replace(around(i, b[1]), "RECIPE", fmt.Sprintf("exec sh -e -u %d.sh\n", i), 1))
-		fmt.Fprintf(&files, "-- %d.sh --\n%s", i, b[1])
+	for i, recipe := range recipes {
+		script.WriteString(strings.Replace(around(i, recipe), "RECIPE", fmt.Sprintf("exec sh -e -u %d.sh\n", i), 1))
+		fmt.Fprintf(&files, "-- %d.sh --\n%s", i, recipe)
 	}
-	script.WriteString(after)
+	runScript(t, script.String()+after+files.String())
+}
+
+// runScript runs a script with the files behind it.
+func runScript(t *testing.T, archive string) {
+	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, strings.ToLower(t.Name())+".txtar"), []byte(script.String()+files.String()), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, strings.ToLower(t.Name())+".txtar"), []byte(archive), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	testscript.Run(t, params(dir))
 }
 
-// expect is the line that checks what a recipe printed.
+// expect are the lines that check what a recipe printed.
 func expect(recipe string) string {
+	lines := ""
 	for command, line := range map[string]string{
-		"select(.symbol": `stdout '^9[0-9]{4}'`,
-		"state.json":     `grep '"top_movers"' state.json`,
-		".severity":      `stdout '^(critical|warning|notice): .* \[[0-9]+\]$'`,
-		"brief.txt":      `grep 'https://www.coingecko.com/' brief.txt`,
-		"echo \"BTC":     `stdout '^BTC was 9[0-9.]+, is 9[0-9.]+$'`,
-		"ctx tail":       `stdout '^BTC top_movers\[0\]\.priceUsd'`,
-		"--format md":    `stdout '\(https://defillama.com/stablecoins\)'`,
-		"/v1/search?q":   `stdout '"total":[1-9]'`,
-		"ctx mcp call":   `stdout '^1 of [0-9]+ matches in pack crypto'`,
-		"tools/call":     `stdout '"structuredContent":\{"citation":\{"ref":1'`,
-		"--no-wait":      `stdout '^cv_test_........$'`,
-		"-k 1 --pay":     `stdout bitcoin`,
-		"keys rotate":    `stdout '^[0-9]+$'`,
-		"--dry-run":      `stdout '^the databases are sound'` + "\nstderr 'its books agree'",
-		"credits buy":    `stdout 'starter.1000.1.00000[0-9].verified'`,
+		"select(.symbol":                   `stdout '^9[0-9]{4}'`,
+		"state.json":                       `grep '"top_movers"' state.json`,
+		".severity":                        `stdout '^(critical|warning|notice): .* \[[0-9]+\]$'`,
+		"brief.txt":                        `grep 'https://www.coingecko.com/' brief.txt`,
+		"echo \"BTC":                       `stdout '^BTC was 9[0-9.]+, is 9[0-9.]+$'`,
+		"ctx tail":                         `stdout '^BTC top_movers\[0\]\.priceUsd'`,
+		"--format md":                      `stdout '\(https://defillama.com/stablecoins\)'`,
+		"curl -s -H @- \"$CTX_BASE_URL/v1": `stdout '"total":[1-9]'`,
+		"ctx mcp call":                     `stdout '^1 of [0-9]+ matches in pack crypto'`,
+		"tools/call":                       `stdout '"structuredContent":\{"citation":\{"ref":1'`,
+		"--no-wait":                        `stdout '^cv_test_........$'`,
+		"-k 1 --pay":                       `stdout bitcoin`,
+		"keys rotate":                      `stdout '^[0-9]+$'`,
+		"--dry-run":                        `stdout '^the databases are sound'` + "\nstderr 'its books agree'",
+		"credits buy":                      `stdout 'starter.1000.1.00000[0-9].verified'`,
+		"mcp tools":                        `stdout 'context.fresh'`,
+		"dashboard >":                      `grep '"title": "contextd"' dashboard.json` + "\ngrep 'alert: ContextdNotReady' alerts.yaml",
+		"man man":                          "exists man/contextd-run.7 man/contextd-keys-create.1 man/ctx-payments.7 man/ctx-fresh.1",
+		"bash >":                           `grep '__start_contextd' contextd.bash`,
+		"db stats":                         `stdout 'states read back'`,
+		"receipts":                         `stdout 'search'`,
+		"contextd rec":                     `stdout .`,
 	} {
 		if strings.Contains(recipe, command) {
-			return line + "\n"
+			lines += line + "\n"
 		}
 	}
-	return "stdout .\n"
+	if lines == "" {
+		return "stdout .\n"
+	}
+	return lines
 }

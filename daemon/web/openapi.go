@@ -40,6 +40,7 @@ func DescriptionRoutes() Routes {
 		api.PathOpenAPI:     {http.MethodGet: document{"application/json", jsonText, nil}.handler()},
 		api.PathOpenAPIYAML: {http.MethodGet: document{"application/yaml", yamlText, nil}.handler()},
 		api.PathDocs:        {http.MethodGet: docs.handler()},
+		pathTopic:           {http.MethodGet: topic()},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"html"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"reflect"
 	"regexp"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/internal/handbook"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -168,6 +170,7 @@ func TestCaching(t *testing.T) {
 	t.Parallel()
 	for path, kind := range map[string]string{
 		api.PathOpenAPI: "application/json", api.PathOpenAPIYAML: "application/yaml", api.PathDocs: "text/html; charset=utf-8",
+		api.PathDocs + "/run": "text/html; charset=utf-8",
 	} {
 		full := fetch(t, http.MethodGet, path)
 		tag := full.Header().Get("ETag")
@@ -225,7 +228,42 @@ func TestOpenapiPage(t *testing.T) {
 			t.Errorf("#%s leads nowhere", link[1])
 		}
 	}
-	for _, foreign := range []string{"<script", "<link", "<img", "<iframe", "<object", "javascript:", "http-equiv"} {
+	harmless(t, page, policy)
+}
+
+// TestTopics: every topic of the handbook has a page, which the description's page leads to and which is as harmless as that.
+func TestTopics(t *testing.T) {
+	t.Parallel()
+	index := fetch(t, http.MethodGet, api.PathDocs).Body.String()
+	for _, topic := range handbook.Topics() {
+		a := fetch(t, http.MethodGet, api.PathDocs+"/"+topic.Name)
+		page := a.Body.String()
+		if a.Code != http.StatusOK || !strings.Contains(page, "<h1") || !strings.Contains(html.UnescapeString(page), topic.Summary) {
+			t.Errorf("%s: %d with %d bytes", topic.Name, a.Code, len(page))
+		}
+		if !strings.Contains(index, `<a href="docs/`+topic.Name+`">`) {
+			t.Errorf("nothing leads to %s: go generate ./daemon/web/openapi", topic.Name)
+		}
+		for _, link := range regexp.MustCompile(`href="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+			if strings.Contains(link[1], "://") {
+				continue
+			}
+			to := path.Join(api.PathDocs, link[1])
+			if b := fetch(t, http.MethodGet, to); b.Code != http.StatusOK {
+				t.Errorf("%s leads to %s, which answers %d", topic.Name, to, b.Code)
+			}
+		}
+		harmless(t, page, a.Header().Get("Content-Security-Policy"))
+	}
+	if a := fetch(t, http.MethodGet, api.PathDocs+"/nothing"); a.Code != http.StatusNotFound {
+		t.Errorf("a topic that is none: %d", a.Code)
+	}
+}
+
+// harmless checks that a page has no script and loads nothing, and that its policy sees to that.
+func harmless(t *testing.T, page, policy string) {
+	t.Helper()
+	for _, foreign := range []string{"<script", "<link", "<img", "<iframe", "<object", "javascript:", "http-equiv", " style="} {
 		if strings.Contains(page, foreign) {
 			t.Errorf("the page has %s", foreign)
 		}

@@ -209,13 +209,3 @@ func TestCredentials(t *testing.T) {
 		}
 	}
 }
-
-func TestClip(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("é", 40)
-	for text, want := range map[string]string{"": "", "abc": "abc", long: long, long + "x": long + "…"} {
-		if got := web.Clip(text); got != want {
-			t.Errorf("%q is clipped to %q, want %q", text, got, want)
-		}
-	}
-}

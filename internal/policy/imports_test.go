@@ -134,7 +134,7 @@ func ownerImports() []importRule {
 		why:     "the library is large and its types leak; addresses and hashes travel as text, amounts as integers",
 		instead: "use internal/usdg, or take a function from whoever wires you",
 	}, {
-		name: "only programs parse flags", except: []string{"client", "cmd"},
+		name: "only programs parse flags", except: []string{"client", "cmd", "internal/cli"},
 		never:   []string{cobra, pflag, viper},
 		why:     "a package configured by a Config can be tested and embedded without a command line",
 		instead: "take a Config",

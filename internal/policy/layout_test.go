@@ -38,7 +38,7 @@ func findLayout(m *module) []breach {
 		built := !e.IsDir() && (e.Name() == "contextd" || e.Name() == "ctx" || slices.Contains([]string{".test", ".out", ".prof"}, path.Ext(e.Name())))
 		if !slices.Contains(topLevel(), e.Name()) && !strings.HasPrefix(e.Name(), ".") && !built {
 			found = append(found, breach{e.Name(), "the top level is fixed and does not hold this",
-				"a directory of the layout; prose belongs in README.md and package comments"})
+				"a directory of the layout; prose belongs in README.md, the handbook and package comments"})
 		}
 	}
 	for _, p := range m.pkgs {

@@ -55,7 +55,7 @@ func (r *release) stageService(ctx context.Context, stage string) error {
 
 // compressManual compresses the manual pages of stage, as packages have them.
 func compressManual(stage string) error {
-	pages, err := filepath.Glob(filepath.Join(stage, "man", "*.1"))
+	pages, err := filepath.Glob(filepath.Join(stage, "man", "*.[17]"))
 	if err != nil {
 		return err
 	}

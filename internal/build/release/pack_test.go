@@ -20,7 +20,8 @@ func staged(t *testing.T) (*release, string) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"LICENSE": "l\n", "NOTICES": "n\n", "README.md": "r\n", "man/contextd.1": ".TH CONTEXTD 1\n", "contextd": "#!/bin/sh\nexit 3\n",
+		"LICENSE": "l\n", "NOTICES": "n\n", "README.md": "r\n", "man/contextd.1": ".TH CONTEXTD 1\n", "man/contextd-run.7": ".TH CONTEXTD-RUN 7\n",
+		"contextd":                  "#!/bin/sh\nexit 3\n",
 		"completions/contextd.bash": "b\n", "completions/contextd.fish": "f\n", "completions/contextd.zsh": "z\n",
 	} {
 		file := filepath.Join(dir, name)
@@ -91,7 +92,8 @@ func TestPackage(t *testing.T) {
 		}
 	}
 	for dst, mode := range map[string]os.FileMode{
-		"/usr/bin/contextd": 0o755, "/usr/share/man/man1/": 0o644, "/usr/share/doc/contextd/copyright": 0o644, "/usr/share/doc/contextd/NOTICES": 0o644,
+		"/usr/bin/contextd": 0o755, "/usr/share/man/man1/": 0o644, "/usr/share/man/man7/": 0o644,
+		"/usr/share/doc/contextd/copyright": 0o644, "/usr/share/doc/contextd/NOTICES": 0o644,
 		"/usr/lib/systemd/system/contextd.service": 0o644, "/usr/lib/systemd/system/contextd.socket": 0o644, "/usr/lib/sysusers.d/contextd.conf": 0o644, "/usr/lib/tmpfiles.d/contextd.conf": 0o644,
 		"/usr/share/bash-completion/completions/contextd": 0o644, "/usr/share/fish/vendor_completions.d/contextd.fish": 0o644,
 		"deb/usr/share/zsh/vendor-completions/_contextd": 0o644, "rpm/usr/share/zsh/site-functions/_contextd": 0o644,

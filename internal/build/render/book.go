@@ -6,6 +6,8 @@ import (
 	"html/template"
 	"slices"
 	"strings"
+
+	"github.com/contextd/contextd/internal/handbook"
 )
 
 //go:embed docs.tmpl
@@ -26,6 +28,7 @@ type view struct {
 	Groups                  []group
 	Errors                  []failure
 	Schemas                 []schema
+	Topics                  []handbook.Topic
 }
 
 // group is a tag and its operations.
@@ -101,7 +104,7 @@ func (b *book) render(style string) ([]byte, error) {
 	info := b.root.get("info")
 	v := view{
 		Title: info.get("title").text(), Version: info.get("version").text(), Summary: info.get("summary").text(),
-		Text: prose(info.get("description")), Style: template.CSS(style),
+		Text: prose(info.get("description")), Style: template.CSS(style), Topics: handbook.Topics(),
 	}
 	for name, s := range b.root.get("components", "securitySchemes").all() {
 		v.Schemes = append(v.Schemes, row{Name: name, Text: prose(s.get("description"))})

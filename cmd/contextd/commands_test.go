@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/contextd/contextd/client"
+	"github.com/contextd/contextd/internal/handbook"
+)
+
+// TestCommandsShown: every command that README.md and the handbook name is one of the program's, with its flags; so is every setting.
+func TestCommandsShown(t *testing.T) {
+	t.Parallel()
+	texts := map[string]string{"README.md": readme(t)}
+	for _, topic := range handbook.Topics() {
+		texts[topic.Name+".md"] = topic.Text
+	}
+	commands := 0
+	for file, text := range texts {
+		for _, line := range commandsIn(text) {
+			commands++
+			if err := exists(t, line); err != nil {
+				t.Errorf("%s: %s: %v", file, strings.Join(line, " "), err)
+			}
+		}
+		for _, name := range settingsIn(text) {
+			if !slices.ContainsFunc(Table(), func(s Setting) bool { return s.Key == name }) {
+				t.Errorf("%s: there is no setting %s", file, name)
+			}
+		}
+	}
+	const least = 150
+	if commands < least {
+		t.Errorf("%d commands are found", commands)
+	}
+	for _, wrong := range []string{
+		"contextd keys make", "ctx keys make", "ctx nothing", "ctx fresh --no", "contextd serve --no", "ctx help nothing",
+	} {
+		if exists(t, strings.Fields(wrong)) == nil {
+			t.Errorf("%s is taken for a command", wrong)
+		}
+	}
+}
+
+// commandsIn are the commands in the blocks and in the prose of text, split at spaces.
+func commandsIn(text string) (lines [][]string) {
+	start := regexp.MustCompile(`(?:^|sudo |-u contextd |exec contextd |\$\(|\|\|? |&& )(contextd|ctx)( [^|;)&\n#>]*|$)`)
+	for _, block := range append(blocks(text, "sh"), blocks(text, "console")...) {
+		for line := range strings.Lines(strings.ReplaceAll(strings.ReplaceAll(block, "\\\n", " "), "|\n", "| ")) {
+			for _, m := range start.FindAllStringSubmatch(line, -1) {
+				lines = append(lines, strings.Fields(m[1]+m[2]))
+			}
+		}
+	}
+	for _, m := range regexp.MustCompile("`((?:contextd|ctx) [^`]+)`").FindAllStringSubmatch(text, -1) {
+		lines = append(lines, strings.Fields(m[1]))
+	}
+	return lines
+}
+
+// settingsIn are the names of settings in the prose of text.
+func settingsIn(text string) (names []string) {
+	for _, m := range regexp.MustCompile("`([a-z]+)(\\.[a-z_.]+)`").FindAllStringSubmatch(text, -1) {
+		if slices.ContainsFunc(Table(), func(s Setting) bool { return s.Section() && s.Key == m[1] }) {
+			names = append(names, m[1]+m[2])
+		}
+	}
+	return names
+}
+
+// exists says why a command is none: by asking the program for its help.
+func exists(t *testing.T, line []string) error {
+	t.Helper()
+	program, args := line[0], line[1:]
+	if len(args) > 1 && args[0] == "help" {
+		args = args[1:]
+	}
+	if len(args) == 0 || strings.ToUpper(args[0]) == args[0] { // such as TOPIC
+		return nil
+	}
+	var out bytes.Buffer
+	withHelp := append(slices.Clone(args), "--help")
+	if program == "contextd" {
+		root := newRoot(&out, io.Discard)
+		root.SetArgs(withHelp)
+		if err := root.ExecuteContext(t.Context()); err != nil {
+			return err
+		}
+	} else {
+		system := client.OS()
+		system.Out, system.Err = &out, &out
+		if code := client.Main(t.Context(), withHelp, system); code != 0 {
+			return fmt.Errorf("exit code %d: %s", code, out.String())
+		}
+	}
+	path := program // as far as words are commands
+	for i, word := range args {
+		group := strings.Contains(out.String(), "\n  "+path+" [command]\n") || strings.Contains(out.String(), "\n  "+path+" COMMAND\n")
+		if group && regexp.MustCompile(`^[a-z][a-z-]*$`).MatchString(args[i]) {
+			return fmt.Errorf("%s has no command %s", path, args[i])
+		}
+		path += " " + word
+	}
+	return nil
+}
