@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -62,6 +64,18 @@ func (d *desk) pay(p sdk.Payer, method string, params any) error {
 	a := d.app(strings.NewReader(""), io.Discard, "CTX_PAY", "true")
 	defer a.Close()
 	return client.Ask(d.t.Context(), a, p, method, params)
+}
+
+// relay has the bridge pass lines on, which p pays for, and returns what it has written.
+func (d *desk) relay(p sdk.Payer, lines string) string {
+	d.t.Helper()
+	var out buffer
+	a := d.app(strings.NewReader(lines), &out, "CTX_PAY", "true")
+	defer a.Close()
+	if err := client.Relay(d.t.Context(), a, p); err != nil {
+		d.t.Error(err)
+	}
+	return out.String()
 }
 
 // app is a run with one more variable in the environment.
@@ -352,5 +366,128 @@ func TestSubscribesAgain(t *testing.T) {
 	}
 	if notes := d.notes.String(); !strings.Contains(notes, "to a was lost: no credits") || !strings.Contains(notes, "to b was lost") {
 		t.Error(notes)
+	}
+}
+
+// TestBothDirections has the service say something by itself and ask something, the client answer it, and the stream for that open again in
+// a session that has ended meanwhile. A line that is no message is told and ends nothing.
+func TestBothDirections(t *testing.T) {
+	t.Parallel()
+	var sessions, streams, left atomic.Int64
+	answers := make(chan string, 1)
+	d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		var m struct{ ID, Method json.RawMessage }
+		_ = json.Unmarshal(text, &m)
+		switch now := fmt.Sprint("s", sessions.Load()); {
+		case string(m.Method) == `"initialize"`:
+			w.Header().Set("Mcp-Session-Id", fmt.Sprint("s", sessions.Add(1)))
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25"}}`, m.ID)
+		case r.Header.Get("Mcp-Session-Id") != now || r.Header.Get("Mcp-Protocol-Version") != "2025-11-25":
+			w.WriteHeader(http.StatusNotFound)
+		case r.Method == http.MethodGet:
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, ": ok\n\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"of the service\",\"method\":\"ping\",\"params\":{\"n\":%d}}\n\n", streams.Add(1))
+			if sessions.Load() == 1 {
+				sessions.Add(1) // and the stream breaks
+				return
+			}
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		case r.Method == http.MethodDelete:
+			left.Add(1)
+			w.WriteHeader(http.StatusNoContent)
+		case m.Method == nil && m.ID != nil:
+			answers <- string(text)
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			w.WriteHeader(http.StatusAccepted)
+		}
+	})
+	in, client := io.Pipe()
+	var out buffer
+	ended := make(chan error, 1)
+	go func() { ended <- d.start(t.Context(), in, &out, "stdio") }()
+	_, _ = io.WriteString(client, `{"jsonrpc":"2.0","id":1,"method":"initialize"}`+"\nnonsense\n")
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(out.String(), `"params":{"n":2}`); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s; %s", out.String(), d.notes.String())
+		}
+	}
+	_, _ = io.WriteString(client, `{"jsonrpc":"2.0","id":"of the service","result":{}}`+"\n")
+	if got := <-answers; got != `{"jsonrpc":"2.0","id":"of the service","result":{}}` {
+		t.Errorf("the service got %s", got)
+	}
+	_ = client.Close()
+	if err := <-ended; err != nil || !strings.Contains(out.String(), `"id":null,"error":{"code":-32700`) || strings.Count(out.String(), `"result"`) != 1 {
+		t.Errorf("%s, %v", out.String(), err)
+	}
+	if sessions.Load() != 3 || left.Load() != 1 || !strings.Contains(d.notes.String(), "opening another") {
+		t.Errorf("%d sessions; %s", sessions.Load(), d.notes.String())
+	}
+}
+
+// TestNonsenseOfTheService ends the calls under way with an error, and no other.
+func TestNonsenseOfTheService(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		if bytes.Contains(text, []byte("resources/list")) {
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":2,"result":{}}`)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"res")
+	})
+	in, client := io.Pipe()
+	var out buffer
+	ended := make(chan error, 1)
+	go func() { ended <- d.start(t.Context(), in, &out, "stdio") }()
+	_, _ = io.WriteString(client, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`+"\n")
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(out.String(), `"id":1,"error"`) && time.Now().Before(deadline); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	_, _ = io.WriteString(client, `{"jsonrpc":"2.0","id":2,"method":"resources/list"}`)
+	_ = client.Close()
+	if err := <-ended; err != nil || !strings.Contains(out.String(), `"id":1,"error"`) || !strings.Contains(out.String(), `"id":2,"result"`) {
+		t.Errorf("%s, %v; %s", out.String(), err, d.notes.String())
+	}
+}
+
+// TestJournalNames has a call be called the same whoever makes it and however it is spaced, and handshake and lists be one payment: a
+// payment that was made before a crash is found again by that name.
+func TestJournalNames(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
+		if paid(w, r) {
+			text, _ := io.ReadAll(r.Body)
+			if !bytes.Contains(text, []byte("list")) {
+				w.WriteHeader(http.StatusBadGateway)
+				return
+			}
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+		}
+	})
+	p := &purse{open: map[string]api.PaymentProof{}}
+	lines := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}
+		{"jsonrpc":"2.0","id":1,"method":"prompts/list"}
+		{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"arguments": {"q": "a <b> \u00e9", "k": 3}, "name": "context_search"}}
+		{"jsonrpc":"2.0","id":3,"method":"resources/read","params":{"uri":"context://packs/crypto/brief"}}`
+	for range 2 { // the second time as after a crash
+		for line := range strings.Lines(lines) {
+			if out := d.relay(p, line); !strings.Contains(out, `"result":{}`) && !strings.Contains(out, "paid with 0x") {
+				t.Error(out)
+			}
+		}
+	}
+	if err := d.pay(p, "tools/call", map[string]any{"name": "context.cite", "arguments": map[string]string{"ref": "<1>"}}); err == nil {
+		t.Error("answered")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	want := []string{`POST /api/mcp resources/read context://packs/crypto/brief`, `POST /api/mcp tools/call context.cite {"ref":"<1>"}`,
+		`POST /api/mcp tools/call context_search {"q":"a <b> \u00e9","k":3}`}
+	if got := slices.Sorted(maps.Keys(p.open)); !slices.Equal(got, want) || p.n != 7 { // 4 lists, each by a relay of its own
+		t.Errorf("%d transfers, open are %q", p.n, got)
 	}
 }

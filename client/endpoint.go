@@ -3,17 +3,21 @@ package client
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"mime"
+	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/internal/build"
@@ -25,27 +29,42 @@ import (
 const (
 	methodCall    = "tools/call"
 	methodRead    = "resources/read"
-	streams       = "application/json, text/event-stream"
+	methodStream  = "GET" // of the bridge alone: the call whose answer is the stream of a session
 	headerSession = "Mcp-Session-Id"
 	headerVersion = "Mcp-Protocol-Version"
-	metaReceipt   = "x402/payment-response" // in the _meta of a result that was paid for
+	headerMethod  = "Mcp-Method" // of messages that carry their version themselves
+	metaReceipt   = "x402/payment-response"
+	streamType    = "text/event-stream"
 )
 
 const (
-	maxAnswer  = 16 << 20 // bytes
-	maxPending = 15       // times that a payment is shown again while the chain has not shown it
+	maxAnswer  = 16 << 20    // bytes of an answer that is not a stream
+	maxPending = 15          // times that a payment is shown again while the chain has not shown it
+	leaveTime  = time.Second // for the end of a session
 )
 
-// endpoint is the MCP address of a service. It sends messages with the key, or pays for them.
-type endpoint struct {
-	service, url string
-	key          sdk.Key
-	http         *http.Client
-	timeout      time.Duration // of a call of ask
+// Waits for a service that nobody listens at. They double from the first to the last.
+const (
+	attempts   = 6
+	firstPause = 250 * time.Millisecond
+	lastPause  = 10 * time.Second
+)
 
-	paying sync.Mutex // one payment at a time; guards what follows
-	payer  sdk.Payer  // nil if there is a key
-	opened string     // the proof that opens handshake and lists, "" before it was paid for
+// errUnanswered is why a call has no answer that the service has heard.
+var errUnanswered = errors.New("it ended without an answer")
+
+// endpoint is the MCP address of a service, and the RoundTripper below the connections of the SDK: it adds the key, or pays, and gives the
+// SDK answers that it takes without breaking the connection. What is none comes as an error, with what the service said in it.
+type endpoint struct {
+	url     string
+	key     sdk.Key
+	timeout time.Duration       // of a call of ask
+	paying  sdk.PayTransport    // without a Payer if there is a key
+	waits   func(time.Duration) // tells that nobody listens and that it waits so long; nil does not wait
+
+	version atomic.Value // string, of the session
+	opened  atomic.Value // string, the proof that opens handshake and lists; nil before it was paid for
+	opening sync.Mutex   // one pays for that at a time
 }
 
 // newEndpoint makes the endpoint of the settings. names is how tools are listed, "" as the service does.
@@ -58,233 +77,323 @@ func newEndpoint(a *App, names string) (*endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &endpoint{service: client.BaseURL(), key: client.Key(), timeout: c.Timeout()}
-	e.http = &http.Client{Transport: a.HTTP(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	e.url = e.service + api.PathMCP
+	e := &endpoint{url: client.BaseURL() + api.PathMCP, key: client.Key(), timeout: c.Timeout()}
+	e.paying = sdk.PayTransport{Service: client.BaseURL(), Base: patient{e, a.HTTP()},
+		Name: nameOf, Answered: receipt, Patience: maxPending}
 	if names != "" {
 		e.url += "?names=" + names
 	}
 	if a.Pays() {
-		e.payer = a.Purse()
+		e.paying.Payer = a.Purse()
 	}
 	return e, nil
 }
 
-// message is what the endpoint looks at in a JSON-RPC message.
-type message struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params struct {
-		Name      string          `json:"name"`
-		URI       string          `json:"uri"`
-		Arguments json.RawMessage `json:"arguments"`
-		RequestID json.RawMessage `json:"requestId"` // of a cancellation
-		Meta      struct {
-			Version string `json:"io.modelcontextprotocol/protocolVersion"`
-		} `json:"_meta"`
-	} `json:"params"`
+// connect makes a connection of the SDK. It sends nothing yet.
+func (e *endpoint) connect(ctx context.Context) (mcp.Connection, error) {
+	t := &mcp.StreamableClientTransport{Endpoint: e.url, HTTPClient: &http.Client{Transport: e}}
+	return t.Connect(ctx)
 }
 
-// isCall reports whether m asks for an answer.
-func (m message) isCall() bool { return m.Method != "" && len(m.ID) > 0 }
+// params are what is looked at in the parameters of a message.
+type params struct {
+	Name      string          `json:"name"`
+	URI       string          `json:"uri"`
+	Arguments json.RawMessage `json:"arguments"`
+	RequestID any             `json:"requestId"` // of a cancellation
+}
+
+// paramsOf are the parameters of m, zero if they are others.
+func paramsOf(m *jsonrpc.Request) (p params) {
+	_ = json.Unmarshal(m.Params, &p) // the service judges them
+	return p
+}
+
+// sent is the message that r carries, zero if it is none or an answer.
+func sent(r *http.Request) *jsonrpc.Request {
+	if r.GetBody != nil {
+		body, _ := r.GetBody() // it is in memory
+		text, _ := io.ReadAll(body)
+		if m, err := jsonrpc.DecodeMessage(text); err == nil {
+			if m, ok := m.(*jsonrpc.Request); ok {
+				return m
+			}
+		}
+	}
+	return &jsonrpc.Request{}
+}
 
 // priced reports whether m has a price of its own.
-func (m message) priced() bool {
-	return m.Method == methodCall && !isSubscribe(m.Params.Name) || m.Method == methodRead
+func priced(m *jsonrpc.Request) bool {
+	return m.Method == methodCall && !isSubscribe(paramsOf(m).Name) || m.Method == methodRead
 }
 
-// request names what m asks for, in the journal of payments: the same for the same.
-func (m message) request() string {
-	if !m.priced() {
+// nameOf is what r asks for, in the journal of payments: the same for the same.
+func nameOf(r *http.Request) string {
+	m := sent(r)
+	if !priced(m) {
 		return "POST " + api.PathMCP
 	}
+	p := paramsOf(m)
 	var arguments bytes.Buffer
-	if json.Compact(&arguments, m.Params.Arguments) != nil { // there are none
+	if json.Compact(&arguments, p.Arguments) != nil { // there are none
 		arguments.Reset()
 	}
-	return strings.TrimSpace("POST " + api.PathMCP + " " + m.Method + " " + m.Params.Name + m.Params.URI + " " + arguments.String())
+	return strings.TrimSpace("POST " + api.PathMCP + " " + m.Method + " " + p.Name + p.URI + " " + arguments.String())
 }
 
 // isSubscribe reports whether a tool is one that cannot be paid by call.
 func isSubscribe(name string) bool { return strings.HasSuffix(name, string(api.OpSubscribe)) }
 
-// send posts the message body, with more headers, and pays for it if the service asks for that and there is a wallet.
-func (e *endpoint) send(ctx context.Context, m message, body []byte, header http.Header) (*http.Response, error) {
-	e.paying.Lock()
-	payer, opened := e.payer, e.opened
-	e.paying.Unlock()
-	proof := ""
-	if !m.priced() {
-		proof = opened
+// RoundTrip sends a request of the SDK. It goes where the settings say and nowhere else: the key and the proof are for that service.
+func (e *endpoint) RoundTrip(r *http.Request) (*http.Response, error) {
+	m := sent(r)
+	if r.Method == http.MethodDelete {
+		ctx, cancel := context.WithTimeout(r.Context(), leaveTime)
+		defer cancel()
+		r = r.WithContext(ctx)
 	}
-	res, err := e.post(ctx, body, header, proof)
-	if err != nil || payer == nil || res.StatusCode != http.StatusPaymentRequired || isSubscribe(m.Params.Name) {
+	r = e.dress(r, m)
+	res, err := e.send(r, m)
+	if err != nil {
+		return nil, err
+	}
+	res.Request = r
+	return digestible(res, m)
+}
+
+// dress is r with the headers that the SDK leaves out. The stream of a session, which the SDK opens for its own client alone, is a call
+// until here.
+func (e *endpoint) dress(r *http.Request, m *jsonrpc.Request) *http.Request {
+	r = r.Clone(r.Context())
+	r.Header.Set("User-Agent", "ctx/"+build.Read().Version)
+	if !e.key.IsZero() {
+		r.Header.Set("Authorization", "Bearer "+e.key.Secret())
+	}
+	if r.Header.Get(headerMethod) != "" { // it needs no session
+		r.Header.Del(headerSession)
+	}
+	if r.Header.Get(headerSession) != "" {
+		version, _ := e.version.Load().(string)
+		r.Header.Set(headerVersion, version)
+	}
+	if m.Method == methodStream {
+		r.Method, r.Body, r.GetBody, r.ContentLength = http.MethodGet, nil, nil, 0
+		r.Header.Del("Content-Type")
+		r.Header.Set("Accept", streamType)
+	}
+	return r
+}
+
+// send sends r and pays for it. What has no price of its own is opened by one payment for all.
+func (e *endpoint) send(r *http.Request, m *jsonrpc.Request) (*http.Response, error) {
+	if priced(m) || e.paying.Payer == nil {
+		return e.paying.RoundTrip(r)
+	}
+	opened, _ := e.opened.Load().(string)
+	res, err := e.paying.Base.RoundTrip(again(r, opened))
+	if err != nil || res.StatusCode != http.StatusPaymentRequired || isSubscribe(paramsOf(m).Name) {
 		return res, err
 	}
-	e.paying.Lock()
-	defer e.paying.Unlock()
-	if !m.priced() && e.opened != opened { // another message has paid for it meanwhile
-		_ = res.Body.Close()
-		return e.post(ctx, body, header, e.opened)
+	_ = res.Body.Close()
+	e.opening.Lock()
+	defer e.opening.Unlock()
+	if now, _ := e.opened.Load().(string); now != opened { // another message has paid for it meanwhile
+		return e.paying.Base.RoundTrip(again(r, now))
 	}
-	return e.pay(ctx, m, body, header, failure(res))
+	if res, err = e.paying.RoundTrip(again(r, "")); err == nil && res.StatusCode/100 == 2 {
+		e.opened.Store(res.Request.Header.Get(api.HeaderPayment))
+	}
+	return res, err
 }
 
-// pay pays what asked asks for and posts the message with the proof. The caller holds paying.
-func (e *endpoint) pay(ctx context.Context, m message, body []byte, header http.Header, asked *api.Error) (*http.Response, error) {
-	if asked.Payment == nil {
-		return nil, asked
+// again is r to be sent another time, with a proof if there is one.
+func again(r *http.Request, proof string) *http.Request {
+	r = r.Clone(r.Context())
+	if r.GetBody != nil {
+		r.Body, _ = r.GetBody() // it is in memory
 	}
-	paid, err := e.payer.Pay(ctx, sdk.Quote{PaymentRequirements: *asked.Payment, Service: e.service, Request: m.request()})
-	if err != nil {
-		return nil, fmt.Errorf("pay %s %s: %w", asked.Payment.Amount, asked.Payment.Asset, err)
+	if proof != "" {
+		r.Header.Set(api.HeaderPayment, proof)
 	}
-	text, err := json.Marshal(paid)
-	if err != nil {
-		return nil, fmt.Errorf("encode proof: %w", err)
-	}
-	proof := base64.StdEncoding.EncodeToString(text)
-	for range maxPending {
-		res, err := e.post(ctx, body, header, proof)
-		if err != nil {
-			return nil, &sdk.PaidError{Proof: paid, Err: err}
-		}
-		switch {
-		case res.StatusCode == http.StatusServiceUnavailable:
-			refused := failure(res)
-			select {
-			case <-ctx.Done():
-				return nil, &sdk.PaidError{Proof: paid, Err: refused}
-			case <-time.After(max(refused.RetryAfter, 100*time.Millisecond)):
-			}
-			continue
-		case res.StatusCode == http.StatusPaymentRequired:
-			refused := failure(res)
-			return nil, &sdk.PaidError{Proof: paid, Err: errors.Join(refused, e.payer.Settled(paid, refused))}
-		case res.StatusCode/100 != 2: // nobody has answered: the payment is as good as before
-			return nil, &sdk.PaidError{Proof: paid, Err: failure(res)}
-		case m.priced():
-			if err := receipt(res); err != nil {
-				return nil, &sdk.PaidError{Proof: paid, Err: err}
-			}
-		default:
-			e.opened = proof
-		}
-		return res, e.payer.Settled(paid, nil)
-	}
-	return nil, &sdk.PaidError{Proof: paid, Err: errors.New("the service does not see the payment")}
+	return r
 }
 
-// receipt reports an answer that does not say that it was paid for. It leaves res to be read again.
-func receipt(res *http.Response) error {
+// patient sends messages. While nobody listens there, it tries again: the message has not been heard.
+type patient struct {
+	endpoint *endpoint
+	base     http.RoundTripper
+}
+
+// RoundTrip sends r. Its error is a *sdk.TransportError.
+func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
+	pause := firstPause
+	for n := 1; ; n++ {
+		res, err := p.base.RoundTrip(r)
+		if err == nil {
+			return res, nil
+		}
+		err = lost(r, err)
+		dial, ok := errors.AsType[*net.OpError](err)
+		if !ok || dial.Op != "dial" || r.Method != http.MethodPost || n == attempts || p.endpoint.waits == nil {
+			return nil, err
+		}
+		p.endpoint.waits(pause)
+		if !wait(r.Context(), pause) {
+			return nil, err
+		}
+		pause, r = min(2*pause, lastPause), again(r, "")
+	}
+}
+
+// wait waits and reports whether there is still reason to.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// lost says that err has kept the answer to r away.
+func lost(r *http.Request, err error) error {
+	return &sdk.TransportError{Method: r.Method, URL: r.URL.String(), Attempts: 1, Err: err}
+}
+
+// digestible is res as the SDK takes it: a stream, a message in JSON, or nothing where nobody waits for an answer. The error is for all
+// else, at which the SDK would give up the connection.
+func digestible(res *http.Response, m *jsonrpc.Request) (*http.Response, error) {
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	good := res.StatusCode/100 == 2
+	gone := res.StatusCode == http.StatusNotFound && res.Request.Header.Get(headerSession) != "" // whatever it says besides
+	if good && (kind == streamType || !m.IsCall()) {
+		return res, nil
+	}
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if err := errors.Join(err, res.Body.Close()); err != nil {
-		return fmt.Errorf("read the answer: %w", err)
+	_ = res.Body.Close() // there is nothing to write
+	if err != nil {
+		return nil, lost(res.Request, fmt.Errorf("read the answer: %w", err))
 	}
 	res.Body = io.NopCloser(bytes.NewReader(text))
+	said, err := jsonrpc.DecodeMessage(text)
+	answer, ok := said.(*jsonrpc.Response)
+	fault := faultIn(text)
+	switch {
+	case gone:
+		return nil, sdk.ErrorOf(res)
+	case err == nil && ok && answer.ID == m.ID:
+		res.StatusCode = http.StatusOK
+		res.Header.Set("Content-Type", "application/json")
+		return res, nil
+	case fault != nil:
+		return nil, fault
+	case good && (err == nil || len(text) == 0):
+		return nil, lost(res.Request, errUnanswered)
+	}
+	return nil, sdk.ErrorOf(res)
+}
+
+// faultIn is the error in an answer about a message that the service could not read, nil if there is none.
+func faultIn(text []byte) *jsonrpc.Error {
 	var answer struct {
-		Result struct {
-			Meta map[string]json.RawMessage `json:"_meta"`
-		}
-		Error struct{ Message string }
+		Version string `json:"jsonrpc"`
+		Error   *jsonrpc.Error
 	}
-	switch err := json.Unmarshal(text, &answer); {
-	case err != nil:
-		return fmt.Errorf("the service answered %s, and no message", res.Status)
-	case answer.Result.Meta[metaReceipt] != nil:
+	if json.Unmarshal(text, &answer) != nil || answer.Version == "" {
 		return nil
-	case answer.Error.Message != "":
-		return errors.New(answer.Error.Message)
 	}
-	return errors.New("the answer has no receipt")
+	return answer.Error
 }
 
-// post posts body once.
-func (e *endpoint) post(ctx context.Context, body []byte, header http.Header, proof string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
-	if err != nil {
-		return nil, fmt.Errorf("make request: %w", err)
+// receipt reports an answer that does not say that it was paid for.
+func receipt(r *http.Request, body []byte) error {
+	asked := sent(r)
+	if !priced(asked) {
+		return nil
 	}
-	for name, values := range header {
-		req.Header[name] = values
+	m, err := jsonrpc.DecodeMessage(body)
+	answer, ok := m.(*jsonrpc.Response)
+	if err != nil || !ok || answer.ID != asked.ID {
+		return errors.New("the service answered with something else")
 	}
-	req.Header.Set("Content-Type", "application/json")
-	if proof != "" {
-		req.Header.Set(api.HeaderPayment, proof)
+	if answer.Error != nil { // about a paid call: no answer to hand on
+		return errors.New(answer.Error.Error())
 	}
-	return e.do(req)
+	var result struct {
+		Meta map[string]json.RawMessage `json:"_meta"`
+	}
+	if json.Unmarshal(answer.Result, &result) != nil || result.Meta[metaReceipt] == nil {
+		return errors.New("the answer has no receipt")
+	}
+	return nil
 }
 
-// do sends req with the key. It goes where the settings say and nowhere else: the key and the proof are for that service.
-func (e *endpoint) do(req *http.Request) (*http.Response, error) {
-	req.Header.Set("User-Agent", "ctx/"+build.Read().Version)
-	if !e.key.IsZero() {
-		req.Header.Set("Authorization", "Bearer "+e.key.Secret())
+// write writes to the service. Its error is that of the endpoint, without the SDK's around it.
+func write(ctx context.Context, c mcp.Connection, m jsonrpc.Message) error {
+	err := c.Write(ctx, m)
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
 	}
-	res, err := e.http.Do(req)
-	if err != nil {
-		if u, ok := errors.AsType[*url.Error](err); ok {
-			err = u.Err
+	return err
+}
+
+// exchange makes a call on a connection that nobody else reads, and returns its result.
+func (e *endpoint) exchange(ctx context.Context, c mcp.Connection, r *jsonrpc.Request) (json.RawMessage, error) {
+	if err := write(ctx, c, r); err != nil {
+		return nil, err
+	}
+	for {
+		m, err := c.Read(ctx)
+		if err != nil {
+			return nil, e.unanswered(err)
 		}
-		return nil, &sdk.TransportError{Method: req.Method, URL: e.url, Attempts: 1, Err: err}
+		if answer, ok := m.(*jsonrpc.Response); ok && answer.ID == r.ID {
+			return answer.Result, e.refusal(answer)
+		}
 	}
-	if res.StatusCode/100 == 3 {
-		_ = res.Body.Close()
-		return nil, api.Errorf("", "the service answered %s, a redirect to %q, which is not followed", res.Status, res.Header.Get("Location")).
-			WithHint("ctx config set base_url URL").WithStatus(res.StatusCode)
-	}
-	return res, nil
 }
 
-// failure reads the error of an answer, and closes it.
-func failure(res *http.Response) *api.Error {
-	defer res.Body.Close()
-	var body api.ErrorBody
-	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if err != nil || json.Unmarshal(text, &body) != nil || body.Error == nil || body.Error.Code == "" {
-		return api.Errorf("", "the service answered %s", res.Status).WithStatus(res.StatusCode)
+// refusal is the error of an answer: a *jsonrpc.Error of the service, or that there was none, which the SDK says with an answer of its own.
+func (e *endpoint) refusal(answer *jsonrpc.Response) error {
+	if _, said := answer.Error.(*jsonrpc.Error); said || answer.Error == nil {
+		return answer.Error
 	}
-	e := body.Error
-	e.Status, e.Payment = res.StatusCode, body.Payment
-	if seconds, err := strconv.Atoi(res.Header.Get(api.HeaderRetryAfter)); err == nil {
-		e.RetryAfter = time.Duration(seconds) * time.Second
+	return e.unanswered(errUnanswered)
+}
+
+// unanswered says that err has kept an answer away.
+func (e *endpoint) unanswered(err error) error {
+	return &sdk.TransportError{Method: http.MethodPost, URL: e.url, Attempts: 1, Err: err}
+}
+
+// ownCall is a call of our own. On a connection that others use too, its id is none of theirs.
+func ownCall(id any, method string, params any) (*jsonrpc.Request, error) {
+	raw, err := output.Marshal(params)
+	if err != nil {
+		return nil, err
 	}
-	return e
+	own, err := jsonrpc.MakeID(id)
+	return &jsonrpc.Request{ID: own, Method: method, Params: raw}, err
 }
 
 // ask calls a method without a session and returns its result.
 func (e *endpoint) ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	body, err := output.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	r, err := ownCall(1.0, method, params)
 	if err != nil {
 		return nil, err
 	}
-	var m message
-	if err := json.Unmarshal(body, &m); err != nil {
-		return nil, fmt.Errorf("read request: %w", err)
-	}
-	res, err := e.send(ctx, m, body, http.Header{"Accept": {"application/json"}})
+	c, err := e.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if res.StatusCode != http.StatusOK {
-		return nil, failure(res)
+	result, err := e.exchange(ctx, c, r)
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return nil, Invalid("%s: %s", method, wire.Message).WithHint("ctx mcp tools")
 	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if err != nil {
-		return nil, &sdk.TransportError{Method: http.MethodPost, URL: e.url, Err: err}
-	}
-	var answer struct {
-		Result json.RawMessage
-		Error  *struct{ Message string }
-	}
-	switch err := json.Unmarshal(text, &answer); {
-	case err != nil:
-		return nil, fmt.Errorf("read the answer of %s: %w", e.url, err)
-	case answer.Error != nil:
-		return nil, Invalid("%s: %s", method, answer.Error.Message).WithHint("ctx mcp tools")
-	}
-	return answer.Result, nil
+	return result, err
 }

@@ -12,7 +12,17 @@ func Ask(ctx context.Context, a *App, p sdk.Payer, method string, params any) er
 	if err != nil {
 		return err
 	}
-	e.payer = p
+	e.paying.Payer = p
 	_, err = e.ask(ctx, method, params)
 	return err
+}
+
+// Relay passes on what a client of the bridge says, with p in place of the wallet.
+func Relay(ctx context.Context, a *App, p sdk.Payer) error {
+	e, err := newEndpoint(a, "")
+	if err != nil {
+		return err
+	}
+	e.paying.Payer = p
+	return newRelay(a, e).run(ctx, a.In)
 }

@@ -35,9 +35,11 @@ func mcpNewConfig(a *App) *cobra.Command {
 	var remote bool
 	c := a.Command(&cobra.Command{
 		Use: "config", Short: "Print what to put into the settings of an MCP client",
-		Long: "Print what to put into the settings of an MCP client: that it runs ctx mcp stdio with the profile in use, which has the key; or, with\n" +
+		Long: "Print what to put into the settings of an MCP client: that it runs ctx mcp stdio with the profile in use, which has the " +
+			"key; or, with\n" +
 			"--http, that it calls the service itself, with a key from the environment. No key is printed.",
-		Example: "  ctx mcp config --client claude\n  ctx mcp config --client cursor --http\n  ctx mcp config --client vscode --profile agent > .vscode/mcp.json",
+		Example: "  ctx mcp config --client claude\n  ctx mcp config --client cursor --http\n" +
+			"  ctx mcp config --client vscode --profile agent > .vscode/mcp.json",
 	}, []string{"mcpServers", "servers", "inputs"}, func(ctx context.Context, _ []string) error {
 		at, ok := places()[client]
 		if !ok {
@@ -52,7 +54,9 @@ func mcpNewConfig(a *App) *cobra.Command {
 		}
 		snippet := map[string]any{at.servers: map[string]any{"context": server}}
 		if remote && client == "vscode" {
-			snippet["inputs"] = []map[string]any{{"type": "promptString", "id": "ctx-key", "description": "API key of the context service", "password": true}}
+			ask := map[string]any{"type": "promptString", "id": "ctx-key",
+				"description": "API key of the context service", "password": true}
+			snippet["inputs"] = []any{ask}
 		}
 		doc, err := output.Marshal(snippet)
 		if err != nil {
@@ -87,7 +91,8 @@ func bridged(a *App, client string) (map[string]any, error) {
 	if p := c.Profile(); p != "" && p != config.DefaultProfile {
 		args = append(args, "--profile", p)
 	}
-	if base := c.Get(config.BaseURL); strings.HasPrefix(base.Origin, "flag") || strings.HasPrefix(base.Origin, "environment") { // else the profile has it
+	base := c.Get(config.BaseURL)
+	if strings.HasPrefix(base.Origin, "flag") || strings.HasPrefix(base.Origin, "environment") { // else the profile has it
 		args = append(args, "--base-url", base.Text)
 	}
 	if a.Pays() {
@@ -106,8 +111,8 @@ func called(a *App, client string) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := map[string]string{"claude": "${" + sdk.EnvAPIKey + "}", "cursor": "${env:" + sdk.EnvAPIKey + "}", "vscode": "${input:ctx-key}"}[client]
-	server := map[string]any{"url": e.url, "headers": map[string]string{"Authorization": "Bearer " + key}}
+	keys := map[string]string{"claude": "${" + sdk.EnvAPIKey + "}", "cursor": "${env:" + sdk.EnvAPIKey + "}", "vscode": "${input:ctx-key}"}
+	server := map[string]any{"url": e.url, "headers": map[string]string{"Authorization": "Bearer " + keys[client]}}
 	if client != "cursor" {
 		server["type"] = "http"
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -80,12 +81,13 @@ func (c *Client) Do(ctx context.Context, r Request, opts ...CallOption) (*Respon
 		ctx, cancel = context.WithTimeout(ctx, c.timeout)
 		defer cancel()
 	}
-	purse := &purse{payer: c.payer, client: c}
 	send := func() (*Response, error) {
-		return purse.send(ctx, r, target, func(proof string) (*Response, error) {
-			r.proof = proof
-			return c.send(ctx, r, target, o)
-		})
+		resp, err := c.send(ctx, r, target, o)
+		var paid *PaidError
+		if errors.As(err, &paid) { // what was paid is sent with every further attempt
+			r.proof, _ = encodeProof(paid.Proof) // it has been sent so already
+		}
+		return resp, err
 	}
 	resp, err := c.persist(ctx, repeatable(r.Method, target.Path), send)
 	if resp != nil && o.response != nil {
@@ -116,8 +118,40 @@ func (c *Client) target(r Request) (*url.URL, error) {
 	return &u, nil
 }
 
-// send makes one attempt. The error is an *api.Error or a *TransportError.
+// send makes one attempt, paid for if need be. The error is an *api.Error or a *TransportError, within a *PaidError after a payment, or why
+// the Payer did not pay.
 func (c *Client) send(ctx context.Context, r Request, target *url.URL, o call) (*Response, error) {
+	req, err := c.request(ctx, r, target, o)
+	if err != nil {
+		return nil, err
+	}
+	sender := c.http
+	if c.payer != nil {
+		sender.Transport = &PayTransport{Payer: c.payer, Service: c.BaseURL(), Base: c.http.Transport}
+		if sender.Timeout > 0 { // as a deadline, which leaves errors as they are: a *PaidError must not get lost
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, sender.Timeout)
+			defer cancel()
+			sender.Timeout, req = 0, req.WithContext(ctx)
+		}
+	}
+	answer, err := sender.Do(req)
+	if err != nil {
+		return unsent(req, err)
+	}
+	text, err := readAnswer(req, answer)
+	if err != nil {
+		return nil, err
+	}
+	resp := newResponse(answer, text)
+	if answer.StatusCode/100 != 2 {
+		return resp, decodeError(answer, text)
+	}
+	return resp, nil
+}
+
+// request makes the HTTP request of a call.
+func (c *Client) request(ctx context.Context, r Request, target *url.URL, o call) (*http.Request, error) {
 	var body io.Reader
 	if r.Body != nil {
 		body = bytes.NewReader(r.Body)
@@ -143,24 +177,43 @@ func (c *Client) send(ctx context.Context, r Request, target *url.URL, o call) (
 	if o.requestID != "" {
 		req.Header.Set(api.HeaderRequestID, o.requestID)
 	}
-	answer, err := c.http.Do(req)
-	if err != nil {
-		return nil, transportError(req, 1, err)
+	return req, nil
+}
+
+// unsent is what became of a request that has no answer, or none that was paid for.
+func unsent(req *http.Request, err error) (*Response, error) {
+	var paid *PaidError
+	var unpaid *unpaidError
+	var foreign *api.Error
+	switch {
+	case errors.As(err, &paid):
+		return paid.answer, paid
+	case errors.As(err, &unpaid):
+		return unpaid.answer, unpaid
+	case errors.As(err, &foreign):
+		return nil, foreign
 	}
-	defer answer.Body.Close()
+	return nil, transportError(req, 1, err)
+}
+
+// newResponse is the HTTP side of an answer.
+func newResponse(answer *http.Response, body []byte) *Response {
+	return &Response{Status: answer.StatusCode, Header: answer.Header, Body: body, Attempts: 1,
+		RequestID: answer.Header.Get(api.HeaderRequestID), DataMode: answer.Header.Get(api.HeaderDataMode)}
+}
+
+// readAnswer reads the body of an answer to req within bounds, and leaves it to be read again.
+func readAnswer(req *http.Request, answer *http.Response) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswerBytes+1))
+	_ = answer.Body.Close() // there is nothing to write
 	if err != nil {
 		return nil, transportError(req, 1, fmt.Errorf("read answer: %w", err))
 	}
 	if len(text) > maxAnswerBytes {
 		return nil, notJSON(answer, text[:64], fmt.Errorf("longer than %d MiB", maxAnswerBytes>>20))
 	}
-	resp := &Response{Status: answer.StatusCode, Header: answer.Header, Body: text, Attempts: 1,
-		RequestID: answer.Header.Get(api.HeaderRequestID), DataMode: answer.Header.Get(api.HeaderDataMode)}
-	if answer.StatusCode/100 != 2 {
-		return resp, decodeError(answer, text)
-	}
-	return resp, nil
+	answer.Body = io.NopCloser(bytes.NewReader(text))
+	return text, nil
 }
 
 // decodeAs reads an answer as a T.

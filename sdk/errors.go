@@ -60,8 +60,12 @@ func (e *TransportError) Timeout() bool {
 }
 
 // transportError makes a TransportError of what http.Client.Do returned. The *url.Error around the cause goes: it spells out
-// the URL, with its token.
+// the URL, with its token. A TransportError stays as it is.
 func transportError(req *http.Request, attempts int, err error) *TransportError {
+	var lost *TransportError
+	if errors.As(err, &lost) {
+		return lost
+	}
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err
@@ -77,6 +81,16 @@ func RedactURL(u *url.URL) string {
 		shown.RawQuery = q.Encode()
 	}
 	return shown.Redacted()
+}
+
+// ErrorOf is the error of an answer that is not a 2xx, as the calls of a Client return it: an *api.Error, also where no service of ours
+// has answered, or a *TransportError if the answer cannot be read. It closes the body, and leaves what it read there.
+func ErrorOf(resp *http.Response) error {
+	text, err := readAnswer(resp.Request, resp)
+	if err != nil {
+		return err
+	}
+	return decodeError(resp, text)
 }
 
 // decodeError rebuilds the error of an answer that is not a 2xx.
@@ -119,14 +133,17 @@ func foreignError(resp *http.Response, body []byte) *api.Error {
 	e := &api.Error{Code: code, Status: resp.StatusCode, Message: fmt.Sprintf(
 		"status %d %s without the service's error envelope (%s)", resp.StatusCode, http.StatusText(resp.StatusCode), glimpse(resp, body))}
 	if to := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && to != "" {
-		return e.WithHint("the address redirects to %s; use that as the base URL if you trust it", human.Short(to, 200))
+		e.Message = fmt.Sprintf("the service answered %d %s, a redirect to %q, which is not followed",
+			resp.StatusCode, http.StatusText(resp.StatusCode), human.Short(to, 200))
+		return e.WithHint("use %s as the base URL if you trust it", human.Short(to, 200))
 	}
 	return e.WithHint("check the base URL, and whether a proxy stands between")
 }
 
 // notJSON stands for a 2xx whose body is not the JSON that was asked for.
 func notJSON(resp *http.Response, body []byte, err error) *api.Error {
-	e := &api.Error{Code: api.CodeUpstreamError, Message: fmt.Sprintf("the answer is not what the service gives (%s): %v", glimpse(resp, body), err)}
+	e := &api.Error{Code: api.CodeUpstreamError,
+		Message: fmt.Sprintf("the answer is not what the service gives (%s): %v", glimpse(resp, body), err)}
 	return annotate(e.WithHint("check the base URL, and whether a proxy stands between"), resp)
 }
 

@@ -193,3 +193,39 @@ func ExampleKey() {
 	// cv_test_ab12…
 	// "cv_test_ab12…" cv_test_ab12cd34
 }
+
+// prepaid is a Payer that has one transfer to show. *wallet.Payer of sdk/wallet makes them.
+type prepaid struct{ hash string }
+
+func (p prepaid) Pay(_ context.Context, q sdk.Quote) (api.PaymentProof, error) {
+	fmt.Println("paying", q.Amount, q.Asset, "for", q.Request)
+	return api.PaymentProof{Scheme: api.SchemeX402, Network: api.NetworkL2, TxHash: p.hash}, nil
+}
+
+func (p prepaid) Settled(_ api.PaymentProof, refused error) error {
+	fmt.Println("refused:", refused)
+	return nil
+}
+
+// Any HTTP client pays for single requests with a PayTransport; WithPayer has the calls of a Client do the same.
+func ExamplePayTransport() {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get(api.HeaderPayment) == "" {
+			answer(w, 402, `{"error":{"code":"PAYMENT_REQUIRED","message":"pay"},"payment":{"amount":"0.001","asset":"USDG"}}`)
+			return
+		}
+		answer(w, 200, `{"total":1}`)
+	}))
+	defer srv.Close()
+	client := &http.Client{Transport: &sdk.PayTransport{Payer: prepaid{"0xab"}, Service: srv.URL}}
+	resp, err := client.Get(srv.URL + "/v1/search?q=btc")
+	if err != nil {
+		log.Fatal(err) // with *sdk.PaidError in it if the answer got lost behind a payment
+	}
+	defer resp.Body.Close()
+	fmt.Println(resp.Status)
+	// Output:
+	// paying 0.001 USDG for GET /v1/search?q=btc
+	// refused: <nil>
+	// 200 OK
+}

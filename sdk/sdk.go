@@ -74,8 +74,9 @@ func WithAPIKey(key Key) Option {
 	return func(o *options) error { o.key = key; return nil }
 }
 
-// WithHTTPClient sets what requests are sent with: its Transport, Jar and Timeout. Redirects are never followed unless it has
-// its own CheckRedirect. Nil means a client of the Go defaults.
+// WithHTTPClient sets what requests are sent with: its Transport, Jar and Timeout, which bounds what a Payer does for a request too.
+// Redirects are never followed unless it has its own CheckRedirect, and never with a proof of payment. Nil means a client of the Go
+// defaults.
 func WithHTTPClient(c *http.Client) Option {
 	return func(o *options) error { o.http = c; return nil }
 }

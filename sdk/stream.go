@@ -230,12 +230,7 @@ func (l *listener) open(ctx context.Context) (*http.Response, error) {
 		return nil, transportError(req, 1, err)
 	}
 	if resp.StatusCode/100 != 2 {
-		defer resp.Body.Close()
-		text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
-		if err != nil {
-			return nil, transportError(req, 1, fmt.Errorf("read answer: %w", err))
-		}
-		return nil, decodeError(resp, text)
+		return nil, ErrorOf(resp)
 	}
 	return resp, nil
 }

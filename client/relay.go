@@ -1,0 +1,457 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// The bridge: a call of an agent goes stdin -> relay -> connection of the MCP SDK -> endpoint -> service, and its answer the same way
+// back. The relay knows which calls are open and what the session was opened with and subscribed to; the SDK has headers, sessions and
+// event streams; the endpoint is the SDK's RoundTripper, with sdk.PayTransport in it. When the service was started again, a call meets
+// 404: the relay has a new connection say the old initialize, subscribes again to what was subscribed to, and sends the call there.
+
+// Methods that a relay looks at.
+const (
+	methodInitialize  = "initialize"
+	methodInitialized = "notifications/initialized"
+	methodCancelled   = "notifications/cancelled"
+	methodUpdated     = "notifications/resources/updated"
+	methodSubscribe   = "resources/subscribe"
+	methodUnsubscribe = "resources/unsubscribe"
+	methodListen      = "subscriptions/listen" // is answered when it ends
+)
+
+// maxMessage bounds a line of stdin.
+const maxMessage = 1 << 20
+
+// codeRefused is the JSON-RPC code of a call that the service refuses; the data says why.
+const codeRefused = -32000
+
+// relay passes messages between a client on stdin and a service.
+type relay struct {
+	app      *App
+	endpoint *endpoint
+	life     context.Context    // ends with the relay: connections outlast the calls that open them
+	hush     context.CancelFunc // ends the stream of the session; only take uses it
+	waiting  sync.WaitGroup     // for the answers to the client's calls
+	running  sync.WaitGroup     // what reads connections
+
+	writing sync.Mutex // guards out, and notes on stderr
+	out     io.Writer
+
+	opening sync.Mutex // one opens a connection at a time
+
+	mu    sync.Mutex // guards what follows
+	link  *link
+	calls map[jsonrpc.ID]*openCall // under way
+	hello *jsonrpc.Request         // opened the session, nil without one
+	uris  map[string]bool          // what the client has subscribed to in the session
+}
+
+// link is a connection to the service: that of a session, or of messages without one.
+type link struct {
+	mcp.Connection
+	leave context.CancelFunc // ends the reading
+	ended chan struct{}      // closed when nobody reads it any more
+}
+
+// openCall is one that is not answered yet.
+type openCall struct {
+	*jsonrpc.Request
+	cancel   context.CancelFunc
+	answered chan error // has one: nil when the client has the answer, or why there is none
+}
+
+// newRelay makes a relay that writes to the output of a.
+func newRelay(a *App, e *endpoint) *relay {
+	return &relay{app: a, endpoint: e, out: a.Out, hush: func() {}, calls: map[jsonrpc.ID]*openCall{}, uris: map[string]bool{}}
+}
+
+// run passes messages until the client ends its side, and waits for the answers under way, but for those that come when the client leaves.
+func (r *relay) run(ctx context.Context, in io.Reader) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer r.running.Wait()
+	defer cancel()
+	r.life = ctx
+	if _, err := r.renew(ctx, nil); err != nil {
+		return err
+	}
+	lines := make(chan []byte)
+	failed := make(chan error, 1)
+	go func() { failed <- read(ctx, in, lines) }() // a read of stdin cannot be ended; with the program it is
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-failed:
+			r.cancel(func(c *openCall) bool { return c.Method == methodListen })
+			r.waiting.Wait()
+			cancel() // so that no stream opens the session again
+			r.running.Wait()
+			_ = r.current().Close() // else the session ends by itself
+			return err
+		case line := <-lines:
+			r.take(ctx, line)
+		}
+	}
+}
+
+// read reads lines. The SDK's transport for stdin would end at the first that is no message.
+func read(ctx context.Context, in io.Reader, lines chan<- []byte) error {
+	scan := bufio.NewScanner(in)
+	scan.Buffer(nil, maxMessage)
+	for scan.Scan() {
+		if line := bytes.TrimSpace(scan.Bytes()); len(line) > 0 {
+			select {
+			case lines <- bytes.Clone(line):
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}
+	if err := scan.Err(); err != nil {
+		return fmt.Errorf("read stdin: %w", err)
+	}
+	return nil
+}
+
+// take passes one message on. Calls run beside each other; what has to come in order does.
+func (r *relay) take(ctx context.Context, line []byte) {
+	m, err := jsonrpc.DecodeMessage(line)
+	if err != nil {
+		r.writeLine([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is no JSON-RPC message"}}`))
+		return
+	}
+	request, ok := m.(*jsonrpc.Request)
+	switch {
+	case !ok:
+		r.deliver(ctx, m, "an answer")
+	case request.Method == methodInitialize:
+		r.initialize(ctx, request)
+	case request.IsCall():
+		ctx, c := r.begin(ctx, request)
+		r.waiting.Go(func() { r.pass(ctx, c) })
+	case request.Method == methodCancelled && r.current().SessionID() == "": // by leaving
+		id, err := jsonrpc.MakeID(paramsOf(request).RequestID)
+		r.cancel(func(c *openCall) bool { return err == nil && c.ID == id })
+	default:
+		r.deliver(ctx, m, request.Method)
+	}
+}
+
+// initialize passes on the call that opens a session, which has a connection of its own, and listens to what the service says there.
+func (r *relay) initialize(ctx context.Context, request *jsonrpc.Request) {
+	r.hush()
+	r.mu.Lock()
+	r.hello = nil
+	r.mu.Unlock()
+	if _, err := r.renew(ctx, r.current()); err != nil {
+		r.note("%v", err)
+	}
+	r.pass(r.begin(ctx, request))
+	if r.current().SessionID() != "" {
+		var listening context.Context
+		listening, r.hush = context.WithCancel(ctx)
+		r.running.Go(func() { r.listen(listening) })
+	}
+}
+
+// begin notes a call, so that its answer is recognized, and returns what it runs under.
+func (r *relay) begin(ctx context.Context, request *jsonrpc.Request) (context.Context, *openCall) {
+	ctx, cancel := context.WithCancel(ctx)
+	c := &openCall{Request: request, cancel: cancel, answered: make(chan error, 1)}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls[request.ID] = c
+	return ctx, c
+}
+
+// pass has the service answer a call of the client, and answers in its place where it does not.
+func (r *relay) pass(ctx context.Context, c *openCall) {
+	if err := r.await(ctx, c); err != nil && ctx.Err() == nil {
+		r.write(failed(c.ID, err))
+	}
+	c.cancel()
+}
+
+// await sends a call and waits until it is answered.
+func (r *relay) await(ctx context.Context, c *openCall) error {
+	defer r.forget(c)
+	on, err := r.forward(ctx, c.Request)
+	if err != nil {
+		return err
+	}
+	select {
+	case err = <-c.answered:
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-on.ended:
+		select {
+		case err = <-c.answered: // with the last that was read
+		default:
+			err = r.endpoint.unanswered(errUnanswered)
+		}
+	}
+	return err
+}
+
+// forget ends a call.
+func (r *relay) forget(c *openCall) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.calls[c.ID] == c {
+		delete(r.calls, c.ID)
+	}
+}
+
+// deliver passes on a message that has no answer.
+func (r *relay) deliver(ctx context.Context, m jsonrpc.Message, what string) {
+	if _, err := r.forward(ctx, m); err != nil && ctx.Err() == nil {
+		r.note("%s was not delivered: %v", what, err)
+	}
+}
+
+// cancel ends the calls under way that are meant.
+func (r *relay) cancel(meant func(*openCall) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.calls {
+		if meant(c) {
+			c.cancel()
+		}
+	}
+}
+
+// forward sends a message to the service, in a new session where the one it belonged to has ended.
+func (r *relay) forward(ctx context.Context, m jsonrpc.Message) (*link, error) {
+	on := r.current()
+	err := write(ctx, on, m)
+	if !over(on, err) {
+		return on, err
+	}
+	on, err = r.renew(ctx, on)
+	if err != nil {
+		return nil, err
+	}
+	return on, write(ctx, on, m)
+}
+
+// over reports whether a connection is over, after a message was written to it with the given outcome.
+func over(on *link, err error) bool {
+	refused, ok := errors.AsType[*api.Error](err)
+	if ok && refused.Status == http.StatusNotFound && on.SessionID() != "" {
+		return true
+	}
+	select {
+	case <-on.ended: // the service has said what is no message
+		return err != nil
+	default:
+		return false
+	}
+}
+
+// current is the connection in use.
+func (r *relay) current() *link {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.link
+}
+
+// renew uses a new connection in place of one that is over, unless another has done so. Where there is a session it opens one, and
+// subscribes to what was subscribed to.
+func (r *relay) renew(ctx context.Context, ended *link) (*link, error) {
+	r.opening.Lock()
+	defer r.opening.Unlock()
+	if now := r.current(); now != ended {
+		return now, nil
+	}
+	c, err := r.endpoint.connect(r.life)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	hello, uris := r.hello, slices.Sorted(maps.Keys(r.uris))
+	r.mu.Unlock()
+	if hello != nil {
+		r.note("the session has ended; opening another")
+		if _, err := r.endpoint.exchange(ctx, c, hello); err != nil { // the client has had this answer
+			return nil, err
+		}
+		if err := write(ctx, c, &jsonrpc.Request{Method: methodInitialized}); err != nil {
+			return nil, err
+		}
+		for _, uri := range uris {
+			r.resubscribe(ctx, c, uri)
+		}
+	}
+	return r.use(c), nil
+}
+
+// use has messages go over c from now on, and reads it.
+func (r *relay) use(c mcp.Connection) *link {
+	ctx, leave := context.WithCancel(r.life)
+	next := &link{c, leave, make(chan struct{})}
+	r.mu.Lock()
+	last := r.link
+	r.link = next
+	r.mu.Unlock()
+	if last != nil {
+		last.leave()
+	}
+	r.running.Go(func() {
+		defer close(next.ended)
+		r.hear(ctx, next)
+	})
+	return next
+}
+
+// resubscribe subscribes to uri again, and has the client read what may have changed meanwhile. What is refused is forgotten.
+func (r *relay) resubscribe(ctx context.Context, c mcp.Connection, uri string) {
+	again, err := ownCall(1.0, methodSubscribe, map[string]any{"uri": uri})
+	if err == nil {
+		_, err = r.endpoint.exchange(ctx, c, again)
+	}
+	if err != nil {
+		r.mu.Lock()
+		delete(r.uris, uri)
+		r.mu.Unlock()
+		r.note("the subscription to %s was lost: %v", uri, err)
+		return
+	}
+	r.write(&jsonrpc.Request{Method: methodUpdated, Params: again.Params})
+}
+
+// listen has what the service says by itself come in, as long as there is a session.
+func (r *relay) listen(ctx context.Context) {
+	stream, err := ownCall("ctx stream", methodStream, nil)
+	if err != nil {
+		return
+	}
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		calling, c := r.begin(ctx, stream)
+		err := r.await(calling, c) // ends with the stream
+		c.cancel()
+		refused, ok := errors.AsType[*api.Error](err)
+		switch {
+		case ctx.Err() != nil, ok && (refused.Status == http.StatusMethodNotAllowed || refused.Status == http.StatusUnauthorized):
+			return
+		case errors.Is(err, errUnanswered): // a stream that breaks is opened again
+			pause = firstPause
+		case ok:
+			r.note("%v", err)
+		}
+		if !wait(ctx, pause) {
+			return
+		}
+	}
+}
+
+// hear passes on what the service says over a connection, until that is over.
+func (r *relay) hear(ctx context.Context, on *link) {
+	for {
+		m, err := on.Read(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				r.note("the connection was lost: %v", err)
+			}
+			return
+		}
+		if answer, ok := m.(*jsonrpc.Response); ok {
+			r.settle(answer)
+			continue
+		}
+		r.write(m)
+	}
+}
+
+// settle passes the answer of a call on, and notes what it means for the session.
+func (r *relay) settle(answer *jsonrpc.Response) {
+	r.mu.Lock()
+	c := r.calls[answer.ID]
+	if c == nil { // the client has cancelled it
+		r.mu.Unlock()
+		return
+	}
+	delete(r.calls, answer.ID)
+	if answer.Error == nil {
+		r.remember(c.Request, answer)
+	}
+	r.mu.Unlock()
+	err := r.endpoint.refusal(answer)
+	if _, said := errors.AsType[*jsonrpc.Error](err); said || err == nil {
+		r.write(answer)
+		err = nil
+	}
+	c.answered <- err
+}
+
+// remember notes what has to be done again in another session. It is called with mu held.
+func (r *relay) remember(request *jsonrpc.Request, answer *jsonrpc.Response) {
+	switch request.Method {
+	case methodInitialize:
+		var result struct {
+			ProtocolVersion string `json:"protocolVersion"`
+		}
+		_ = json.Unmarshal(answer.Result, &result) // the client judges it
+		r.endpoint.version.Store(result.ProtocolVersion)
+		r.hello = request
+		clear(r.uris)
+	case methodSubscribe:
+		r.uris[paramsOf(request).URI] = true
+	case methodUnsubscribe:
+		delete(r.uris, paramsOf(request).URI)
+	}
+}
+
+// write writes one message to the client.
+func (r *relay) write(m jsonrpc.Message) {
+	if text, err := jsonrpc.EncodeMessage(m); err == nil { // it was read as JSON
+		r.writeLine(text)
+	}
+}
+
+// writeLine writes a message that is JSON already.
+func (r *relay) writeLine(text []byte) {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	_, _ = r.out.Write(append(text, '\n')) // a client that has gone ends stdin too
+}
+
+// note tells people something on stderr.
+func (r *relay) note(format string, args ...any) {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	r.app.Note("%s", human.Line(fmt.Sprintf(format, args...)))
+}
+
+// failed is the answer that a call has failed with err.
+func failed(id jsonrpc.ID, err error) *jsonrpc.Response {
+	wire := &jsonrpc.Error{Code: codeRefused, Message: err.Error()}
+	if said, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		wire = said
+	}
+	if e, ok := errors.AsType[*api.Error](err); ok {
+		wire.Message = fmt.Sprintf("%d %s", e.Status, err)
+		if e.Hint != "" {
+			wire.Message += "; " + e.Hint
+		}
+		wire.Data, _ = jsonx.Encode(api.ErrorBody{Error: e, Payment: e.Payment}) // texts can always be written
+	}
+	return &jsonrpc.Response{ID: id, Error: wire}
+}
