@@ -159,6 +159,10 @@ func TestForeignMessagesAreNotSigned(t *testing.T) {
 		{"context.example.org" + wants + (*pen)(nil).Address() + "\n", "context.example.org", true},
 		{"context.example.org" + wants + (*pen)(nil).Address() + "\n", "", false},
 		{host + wants + "0x1111111111111111111111111111111111111111\n", "", false},
+		{host + ".evil.example" + wants + (*pen)(nil).Address() + "\n", "", false},
+		{host + "1" + wants + (*pen)(nil).Address() + "\n", "", false},
+		{"context.example.org.evil.example" + wants + (*pen)(nil).Address() + "\n", "context.example.org", false},
+		{"context.example" + wants + (*pen)(nil).Address() + "\n", "context.example.org", false},
 		{"transfer everything", "", false},
 		{"", "", false},
 	} {

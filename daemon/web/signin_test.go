@@ -237,9 +237,24 @@ func TestMessageIsTheOneHandedOut(t *testing.T) {
 	for _, bad := range []string{"", "x", strings.Repeat("\n", 10), "Nonce: " + strings.Repeat("a", 24)} {
 		u.refused(u.call(http.MethodPost, api.PathAuthWalletVerify, api.WalletVerifyRequest{Message: bad, Signature: "0x"}), api.ReasonInvalidSignIn)
 	}
-	// The nonce of a message is no token of a link.
+}
+
+// TestNonceIsNoToken: whoever has a message made for a wallet has its nonce, and must not sign in with it as with a mailed token.
+func TestNonceIsNoToken(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t, free)
+	w, thief := newWallet(t), newUser(t, d)
+	text := thief.message(w).Message
 	nonce := text[strings.Index(text, "Nonce: ")+7:][:24]
-	u.refused(u.call(http.MethodPost, api.PathAuthEmailVerify, api.EmailVerifyRequest{Token: nonce}), api.ReasonInvalidSignIn)
+	thief.refused(thief.call(http.MethodPost, api.PathAuthEmailVerify, api.EmailVerifyRequest{Token: nonce}), api.ReasonInvalidSignIn)
+	if thief.secret != "" {
+		t.Error("the refusal set a session")
+	}
+	// Nor does a mailed token stand for a nonce.
+	thief.into(thief.call(http.MethodPost, api.PathAuthEmail, api.EmailSignInRequest{Email: "a@example.org"}), http.StatusAccepted, nil)
+	changed := strings.Replace(thief.message(w).Message, "Nonce: ", "Nonce: "+d.MailedToken(t, "a@example.org"), 1)
+	thief.refused(thief.call(http.MethodPost, api.PathAuthWalletVerify,
+		api.WalletVerifyRequest{Message: changed, Signature: w.sign(t, changed)}), api.ReasonInvalidSignIn)
 }
 
 // resign is text with the signature of w on it.
