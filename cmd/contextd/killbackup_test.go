@@ -18,7 +18,7 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/datadir"
-	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/sdk/api"
@@ -67,7 +67,7 @@ func makeSide(t *testing.T, dir, side string) {
 		t.Fatal(err)
 	}
 	for n := range 20 {
-		p := feed.Pulse{Pack: side, Version: 1, GeneratedAt: time.UnixMilli(int64(n)), State: fmt.Appendf(nil, `{"n":%d}`, n)}
+		p := state.Pulse{Pack: side, Version: 1, GeneratedAt: time.UnixMilli(int64(n)), State: fmt.Appendf(nil, `{"n":%d}`, n)}
 		if err := h.SavePulse(t.Context(), p, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/datadir"
-	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/store/sqlite"
@@ -81,11 +81,11 @@ func openData(t testing.TB, dir string) *data {
 // write saves the n-th state and then moves a credit for it, as a call does that is answered with it.
 func (d *data) write(n int) error {
 	at := epoch().Add(time.Duration(n) * time.Second)
-	state, err := json.Marshal(map[string]any{"n": n, "text": fmt.Sprintf("%x", sha256.Sum256([]byte{byte(n)}))})
+	doc, err := json.Marshal(map[string]any{"n": n, "text": fmt.Sprintf("%x", sha256.Sum256([]byte{byte(n)}))})
 	if err != nil {
 		return err
 	}
-	if err := d.history.SavePulse(d.t.Context(), feed.Pulse{Pack: "crypto", Version: 1, GeneratedAt: at, State: state}, nil); err != nil {
+	if err := d.history.SavePulse(d.t.Context(), state.Pulse{Pack: "crypto", Version: 1, GeneratedAt: at, State: doc}, nil); err != nil {
 		return err
 	}
 	return d.move(n)

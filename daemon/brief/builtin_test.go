@@ -90,7 +90,7 @@ func TestBuiltInReadsWell(t *testing.T) {
 	for _, c := range situations() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := state(t, c.from)
+			s := readState(t, c.from)
 			if c.make != nil {
 				c.make(s)
 			}

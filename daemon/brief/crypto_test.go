@@ -78,7 +78,7 @@ func TestBuiltInFitsItsSentencesToTheRows(t *testing.T) {
 			s.TrendingPools[1].Risk = []string{api.RiskHighTurnover, "odd_mark"}
 		}, []string{"it is marked for its thin liquidity and young age [9]. A risk mark goes to GITLARK / WETH (down 31.1%; high turnover, odd mark) [9]."}, nil},
 	} {
-		s := state(t, "tick3")
+		s := readState(t, "tick3")
 		c.make(s)
 		in := input(t, s)
 		got := write(t, in)
@@ -101,7 +101,7 @@ func TestBuiltInFitsItsSentencesToTheRows(t *testing.T) {
 // TestBuiltInTellsCoinsOfOneNameApart: a coin that bears the name of a major is not taken for it, whatever its case.
 func TestBuiltInTellsCoinsOfOneNameApart(t *testing.T) {
 	t.Parallel()
-	s := state(t, "tick1")
+	s := readState(t, "tick1")
 	s.Flags = []api.Flag{{
 		ID: "move:bitcoin-2", Kind: api.FlagPriceMove, Severity: api.SeverityWarning, Subject: "bitcoin", Value: 40.5, Threshold: 20,
 		Unit: "pct", Message: "bitcoin is up 40.5% in 24 hours", Ref: 1,

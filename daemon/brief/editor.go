@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -16,9 +16,9 @@ type EditorStore interface {
 	// Prompt returns an owner's prompt for a pack, "" if he has none.
 	Prompt(ctx context.Context, ownerID, pack string) (string, error)
 	// OwnerBrief returns the newest brief by an owner's own prompt, zero if there is none.
-	OwnerBrief(ctx context.Context, ownerID, pack string) (feed.OwnerBrief, error)
+	OwnerBrief(ctx context.Context, ownerID, pack string) (state.OwnerBrief, error)
 	// SaveOwnerBrief replaces it.
-	SaveOwnerBrief(ctx context.Context, ownerID, pack string, b feed.OwnerBrief) error
+	SaveOwnerBrief(ctx context.Context, ownerID, pack string, b state.OwnerBrief) error
 	// OwnerBriefs counts the briefs that owners have by their own prompts, and those that no model could write.
 	OwnerBriefs(ctx context.Context, pack string) (written, failed int, err error)
 	// Writing returns what models took on a day, as brief.Day names it.
@@ -28,9 +28,9 @@ type EditorStore interface {
 // EditorHistory has what was published.
 type EditorHistory interface {
 	// Briefs returns the newest briefs of pack, newest first, at most limit.
-	Briefs(ctx context.Context, pack string, limit int) ([]feed.PastBrief, error)
-	// PulseBefore returns the newest pulse of pack with GeneratedAt before t, or feed.ErrNoPulse.
-	PulseBefore(ctx context.Context, pack string, t time.Time) (feed.Pulse, error)
+	Briefs(ctx context.Context, pack string, limit int) ([]state.PastBrief, error)
+	// PulseBefore returns the newest pulse of pack with GeneratedAt before t, or state.ErrNoPulse.
+	PulseBefore(ctx context.Context, pack string, t time.Time) (state.Pulse, error)
 }
 
 // EditorConfig is what an Editor needs.

@@ -14,6 +14,7 @@ import (
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/sdk/api"
@@ -123,9 +124,9 @@ func (o *office) open(t *testing.T) {
 // pulse makes the n-th state and its brief.
 func (o *office) pulse(t *testing.T, n int) {
 	t.Helper()
-	p := feed.Pulse{Pack: api.PackCrypto, Version: 1, GeneratedAt: born().Add(time.Duration(n) * 5 * time.Minute), State: []byte(`{"sentiment":{"fearGreed":{"value":24,"label":"Extreme Fear","previousDay":27,"weekAgo":44,"ref":1}},"source_status":[{"ref":1,"id":"one","status":"ok"}]}`),
+	p := state.Pulse{Pack: api.PackCrypto, Version: 1, GeneratedAt: born().Add(time.Duration(n) * 5 * time.Minute), State: []byte(`{"sentiment":{"fearGreed":{"value":24,"label":"Extreme Fear","previousDay":27,"weekAgo":44,"ref":1}},"source_status":[{"ref":1,"id":"one","status":"ok"}]}`),
 		Citations: []api.Citation{{Ref: 1, SourceID: "one", URL: "https://one.test/", FetchedAt: born()}}}
-	b := feed.Brief{Text: "The pack is quiet [1].", At: p.GeneratedAt.Add(time.Second), Writer: "built-in"}
+	b := state.Brief{Text: "The pack is quiet [1].", At: p.GeneratedAt.Add(time.Second), Writer: "built-in"}
 	err := errors.Join(o.history.SavePulse(t.Context(), p, nil), o.history.SaveBrief(t.Context(), p.Pack, b, p.GeneratedAt), o.feed.Publish(p), o.feed.PublishBrief(p.Pack, b))
 	if err != nil {
 		t.Fatal(err)
@@ -327,7 +328,7 @@ func TestCheck(t *testing.T) {
 		r.Taken != (brief.Usage{InputTokens: 5, OutputTokens: 6, CostMicros: 7}) || r.Limit.Tokens != 99 || r.Day != "2026-11-20" {
 		t.Errorf("report %+v, %v", r, err)
 	}
-	wrong := feed.Brief{Text: "All is at $5,000 [1].", At: born().Add(time.Minute), Writer: "x", Refused: "one\ntwo"}
+	wrong := state.Brief{Text: "All is at $5,000 [1].", At: born().Add(time.Minute), Writer: "x", Refused: "one\ntwo"}
 	if err := o.history.SaveBrief(t.Context(), api.PackCrypto, wrong, born()); err != nil {
 		t.Fatal(err)
 	}

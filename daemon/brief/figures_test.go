@@ -69,7 +69,7 @@ func TestBuiltInCountsInGoodEnglish(t *testing.T) {
 		{[]api.Flag{depeg, other, depeg, other}, "Four warnings stand: aUSD trades 1.20% below its peg [7], “see cUSD” [7], and aUSD trades 1.20% below its peg [7]. On the same level, “see cUSD” [7]."},
 		{[]api.Flag{notice}, "Also flagged: the TVL of Vault is down 11.0% in 24 hours [7]."},
 	} {
-		s := state(t, "tick1")
+		s := readState(t, "tick1")
 		s.Flags = c.flags
 		if got := write(t, input(t, s)); !strings.Contains(got, c.want) {
 			t.Errorf("want %q in\n%s", c.want, got)

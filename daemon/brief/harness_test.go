@@ -15,8 +15,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// state reads a recorded state.
-func state(t testing.TB, name string) *api.CryptoState {
+// readState reads a recorded state.
+func readState(t testing.TB, name string) *api.CryptoState {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name+".json"))
 	if err != nil {

@@ -94,7 +94,7 @@ func TestCheckFindsMutations(t *testing.T) {
 	least := map[string]float64{"last digit": 0.94, "first digit": 0.99, "scale": 1, "direction": 1, "anchor": 0.9, "anchor out of range": 1, "anchor gone": 0.8}
 	made, found := map[string]int{}, map[string]int{}
 	for _, c := range situations()[1:4] { // recorded states
-		s := state(t, c.from)
+		s := readState(t, c.from)
 		if c.make != nil {
 			c.make(s)
 		}

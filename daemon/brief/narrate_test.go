@@ -25,7 +25,7 @@ var errSilent = errors.New("silent")
 
 func TestNarrateTakesTheFirstThatPasses(t *testing.T) {
 	t.Parallel()
-	in := input(t, state(t, "tick3"))
+	in := input(t, readState(t, "tick3"))
 	writers := []brief.Writer{
 		says{name: "broken", err: errSilent},
 		says{name: "liar", text: "Bitcoin trades at $92,000 [1]. Nothing else matters."},
@@ -52,7 +52,7 @@ func TestNarrateTakesTheFirstThatPasses(t *testing.T) {
 
 func TestNarratePublishesNothingFalse(t *testing.T) {
 	t.Parallel()
-	in := input(t, state(t, "tick3"))
+	in := input(t, readState(t, "tick3"))
 	got, err := brief.Narrate(t.Context(), []brief.Writer{
 		says{name: "liar", text: "Bitcoin trades at $92,000 [1]."},
 		says{name: "sloppy", text: "Bitcoin fell. So did Ethereum."},
@@ -75,7 +75,7 @@ func TestNarrateStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := brief.Narrate(ctx, []brief.Writer{brief.BuiltIn()}, input(t, state(t, "tick3")), 0); !errors.Is(err, context.Canceled) {
+	if _, err := brief.Narrate(ctx, []brief.Writer{brief.BuiltIn()}, input(t, readState(t, "tick3")), 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the end of the context", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -32,13 +33,13 @@ type place struct{ ownerID, pack string }
 
 // job is an owner's brief that is being written.
 type job struct {
-	feed.OwnerBrief
+	state.OwnerBrief
 	done chan struct{} // closed when it is written
 }
 
 // Of returns the brief of an owner with the given tier about edition: by his own prompt if he has one, else the pack's. warning says
 // why he has a prompt and gets the pack's all the same.
-func (e *Editor) Of(ctx context.Context, ownerID string, tier api.Tier, edition *feed.Edition) (b feed.Brief, warning string) {
+func (e *Editor) Of(ctx context.Context, ownerID string, tier api.Tier, edition *feed.Edition) (b state.Brief, warning string) {
 	if ownerID == "" || !tier.AtLeast(api.TierPro) {
 		return edition.Brief, ""
 	}
@@ -74,7 +75,7 @@ func (e *Editor) Of(ctx context.Context, ownerID string, tier api.Tier, edition 
 // job returns the one that writes, or has written, what prompt asks for about edition; nil and why where there will be none.
 func (e *Editor) job(ctx context.Context, at place, prompt string, edition *feed.Edition) (*job, string) {
 	sum := sha256.Sum256([]byte(prompt))
-	asked := func(k feed.OwnerBrief) bool {
+	asked := func(k state.OwnerBrief) bool {
 		return k.GeneratedAt.Equal(edition.GeneratedAt) && bytes.Equal(k.Prompt, sum[:])
 	}
 	e.mu.Lock()
@@ -102,7 +103,7 @@ func (e *Editor) job(ctx context.Context, at place, prompt string, edition *feed
 	case kept.Attempts >= maxAttempts:
 		return nil, whyOften
 	}
-	j.OwnerBrief = feed.OwnerBrief{PastBrief: feed.PastBrief{GeneratedAt: edition.GeneratedAt}, Prompt: sum[:], Attempts: j.Attempts + 1}
+	j.OwnerBrief = state.OwnerBrief{PastBrief: state.PastBrief{GeneratedAt: edition.GeneratedAt}, Prompt: sum[:], Attempts: j.Attempts + 1}
 	e.jobs[at] = j
 	in := Input{Pack: at.pack, State: edition.State, Citations: edition.Citations, Prompt: prompt}
 	e.busy.Go(func() { e.write(at, j, in) })
@@ -132,9 +133,9 @@ func (e *Editor) write(at place, j *job, in Input) {
 }
 
 // narrate has in written by the models. What they failed with is in the brief too.
-func (e *Editor) narrate(at place, in Input) (feed.Brief, error) {
+func (e *Editor) narrate(at place, in Input) (state.Brief, error) {
 	result, err := Narrate(e.life, e.cfg.Models, in, e.cfg.TextWithin)
-	b := feed.Brief{Text: result.Text, At: e.cfg.Now().UTC().Truncate(time.Millisecond), Writer: result.Writer, Refused: strings.Join(result.Reasons(), "\n")}
+	b := state.Brief{Text: result.Text, At: e.cfg.Now().UTC().Truncate(time.Millisecond), Writer: result.Writer, Refused: strings.Join(result.Reasons(), "\n")}
 	for _, r := range result.Refused {
 		e.cfg.Refused(in.Pack, r.Writer, r.Kind())
 	}

@@ -138,7 +138,7 @@ func drawState(t *rapid.T, recorded map[string][]byte) *api.CryptoState {
 func recordedStates(t *testing.T) map[string][]byte {
 	all := map[string][]byte{}
 	for _, name := range []string{"tick1", "tick2", "tick3", "degraded"} {
-		b, err := json.Marshal(state(t, name))
+		b, err := json.Marshal(readState(t, name))
 		if err != nil {
 			t.Fatal(err)
 		}

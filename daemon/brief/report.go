@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
 )
 
 // Report says what became of the briefs of a pack.
@@ -72,7 +72,7 @@ func (e *Editor) Check(ctx context.Context, pack string) (Report, error) {
 	}
 	pulse, err := e.cfg.History.PulseBefore(ctx, pack, briefs[0].GeneratedAt.Add(time.Millisecond))
 	switch {
-	case errors.Is(err, feed.ErrNoPulse) || err == nil && !pulse.GeneratedAt.Equal(briefs[0].GeneratedAt):
+	case errors.Is(err, state.ErrNoPulse) || err == nil && !pulse.GeneratedAt.Equal(briefs[0].GeneratedAt):
 		r.Unknown = "its state is not kept any more"
 	case err != nil:
 		return r, err

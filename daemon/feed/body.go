@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -41,7 +42,7 @@ func gzipHeader() []byte { return []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255} }
 const bodyEnd = "}}"
 
 // FreshBody encodes the answer of fresh for p and b.
-func FreshBody(p Pulse, b Brief) (*Body, error) {
+func FreshBody(p state.Pulse, b state.Brief) (*Body, error) {
 	var head bytes.Buffer
 	head.WriteString(`{"state":`)
 	head.Write(p.State)
@@ -50,12 +51,12 @@ func FreshBody(p Pulse, b Brief) (*Body, error) {
 }
 
 // BriefBody encodes the answer of brief for p and b.
-func BriefBody(p Pulse, b Brief) (*Body, error) {
+func BriefBody(p state.Pulse, b state.Brief) (*Body, error) {
 	return newBody(bytes.NewBufferString("{"), p, b)
 }
 
 // newBody appends the members that fresh and brief share to head to make a body.
-func newBody(head *bytes.Buffer, p Pulse, b Brief) (*Body, error) {
+func newBody(head *bytes.Buffer, p state.Pulse, b state.Brief) (*Body, error) {
 	shared := struct {
 		Brief     string         `json:"brief"`
 		BriefAt   *time.Time     `json:"briefAt,omitempty"`

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -21,8 +22,8 @@ import (
 func born() time.Time { return time.Date(2026, 11, 20, 20, 5, 2, 340e6, time.UTC) }
 
 // pulse is a pulse of pack made at the given time.
-func pulse(pack string, at time.Time) feed.Pulse {
-	return feed.Pulse{Pack: pack, Version: 1, GeneratedAt: at,
+func pulse(pack string, at time.Time) state.Pulse {
+	return state.Pulse{Pack: pack, Version: 1, GeneratedAt: at,
 		State: []byte(`{"top_movers":[{"name":"A & <B>","priceUsd":1.50,"gone":null}],"nested":{"b":1,"a":"é"}}`),
 		Citations: []api.Citation{
 			{Ref: 1, SourceID: "one", URL: "https://one.test/?a=1&b=2", FetchedAt: at.Add(-time.Minute), Excerpt: "1 < 2"},
@@ -31,12 +32,12 @@ func pulse(pack string, at time.Time) feed.Pulse {
 }
 
 // brief is a brief with what JSON has to escape and what it has not.
-func brief() feed.Brief {
-	return feed.Brief{Text: "A & <B> rose \"1.5%\" [1].\nSo did é [2].", At: time.Date(2026, 11, 20, 6, 0, 0, 0, time.UTC), Writer: "test"}
+func brief() state.Brief {
+	return state.Brief{Text: "A & <B> rose \"1.5%\" [1].\nSo did é [2].", At: time.Date(2026, 11, 20, 6, 0, 0, 0, time.UTC), Writer: "test"}
 }
 
 // bodies makes both bodies of a pulse.
-func bodies(t testing.TB, p feed.Pulse, b feed.Brief) (fresh, brief *feed.Body) {
+func bodies(t testing.TB, p state.Pulse, b state.Brief) (fresh, brief *feed.Body) {
 	t.Helper()
 	fresh, err := feed.FreshBody(p, b)
 	if err != nil {
@@ -61,7 +62,7 @@ func TestBodiesOnTheWire(t *testing.T) {
 	t.Parallel()
 	now := born().Add(7*time.Second + 999*time.Millisecond)
 	written, text := bodies(t, pulse("crypto", born()), brief())
-	unwritten, empty := bodies(t, pulse("crypto", born()), feed.Brief{})
+	unwritten, empty := bodies(t, pulse("crypto", born()), state.Brief{})
 	for name, c := range map[string]struct {
 		body *feed.Body
 		want string
@@ -178,7 +179,7 @@ func TestGzipIsThePlainBody(t *testing.T) {
 	slices.Reverse(backwards)
 	long := brief()
 	long.Text = strings.Repeat("A sentence that repeats compresses well [1]. ", 4000)
-	for _, b := range []feed.Brief{{}, brief(), long} {
+	for _, b := range []state.Brief{{}, brief(), long} {
 		fresh, text := bodies(t, pulse("crypto", born()), b)
 		for _, body := range []*feed.Body{fresh, text} {
 			for _, age := range append(ages, backwards...) {
@@ -202,7 +203,7 @@ func TestGzipIsThePlainBody(t *testing.T) {
 // TestAgeIsClamped: a clock that went back makes no negative age, and one that is centuries off no nonsense.
 func TestAgeIsClamped(t *testing.T) {
 	t.Parallel()
-	fresh, _ := bodies(t, pulse("crypto", born()), feed.Brief{})
+	fresh, _ := bodies(t, pulse("crypto", born()), state.Brief{})
 	for _, c := range []struct {
 		now  time.Time
 		want int64

@@ -13,27 +13,10 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Pulse is one compacted state of a pack.
-type Pulse struct {
-	Pack        string
-	Version     int       // of the pack's source order
-	GeneratedAt time.Time // UTC, whole milliseconds, strictly rising per pack
-	State       []byte    // compact JSON, never changed
-	Citations   []api.Citation
-}
-
-// Brief is one narrated brief of a pack. The zero Brief is "none yet".
-type Brief struct {
-	Text    string
-	At      time.Time // when it was written
-	Writer  string    // who wrote it
-	Refused string    // why texts before it were not taken, one per line
-}
-
 // Edition is a pulse and the newest brief, ready to be read. It never changes.
 type Edition struct {
-	Pulse
-	Brief Brief
+	state.Pulse
+	Brief state.Brief
 	Table *state.Table // the leaves of State
 
 	Serial int64 // counts the pulses of the pack since the start
@@ -83,7 +66,7 @@ func (f *Feed) Latest(pack string) (edition *Edition, ok bool) {
 }
 
 // Publish makes p the newest pulse of its pack; the brief stays. It fails on a pulse that is not newer than the one before.
-func (f *Feed) Publish(p Pulse) error {
+func (f *Feed) Publish(p state.Pulse) error {
 	table, err := state.NewTable(p.State)
 	if err != nil {
 		return fmt.Errorf("read state of %s: %w", p.Pack, err)
@@ -101,7 +84,7 @@ func (f *Feed) Publish(p Pulse) error {
 }
 
 // PublishBrief makes b the brief of pack. It fails while the pack has no pulse.
-func (f *Feed) PublishBrief(pack string, b Brief) error {
+func (f *Feed) PublishBrief(pack string, b state.Brief) error {
 	return f.update(pack, func(old *Edition) (*Edition, error) {
 		if old == nil {
 			return nil, fmt.Errorf("brief of %s: no state yet", pack)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -45,7 +46,7 @@ func TestLatest(t *testing.T) {
 		t.Error("a pulse of one pack shows in another")
 	}
 	e := latest(t, f, "ai")
-	if e.Pack != "ai" || e.Version != 1 || !e.GeneratedAt.Equal(born()) || len(e.Citations) != 2 || e.Brief != (feed.Brief{}) {
+	if e.Pack != "ai" || e.Version != 1 || !e.GeneratedAt.Equal(born()) || len(e.Citations) != 2 || e.Brief != (state.Brief{}) {
 		t.Errorf("edition %+v", e.Pulse)
 	}
 	if e.Table.Len() != 4 || e.Table.Search("priceUsd", 1).Total != 1 {
@@ -129,13 +130,13 @@ func TestBriefStays(t *testing.T) {
 	if third.Brief != brief() || third.Table.Len() != 1 || !bytes.Equal(third.State, next.State) {
 		t.Errorf("after the next state: %+v", third)
 	}
-	other := feed.Brief{Text: "Other.", At: born(), Writer: "other"}
+	other := state.Brief{Text: "Other.", At: born(), Writer: "other"}
 	must(t, f.PublishBrief("crypto", other))
 	if e := latest(t, f, "crypto"); e.Brief != other || !bytes.Equal(e.State, next.State) {
 		t.Errorf("after the other brief: %+v", e)
 	}
 
-	if first.Brief != (feed.Brief{}) || !bytes.Equal(first.Fresh().Bytes(now), body) || third.Brief != brief() {
+	if first.Brief != (state.Brief{}) || !bytes.Equal(first.Fresh().Bytes(now), body) || third.Brief != brief() {
 		t.Error("an edition changed after it was taken")
 	}
 	for i, e := range []*feed.Edition{first, second, third} {
@@ -165,7 +166,7 @@ func TestPublishersAndReaders(t *testing.T) {
 	})
 	publishers.Go(func() {
 		for i := range pulses {
-			if err := f.PublishBrief("crypto", feed.Brief{Text: fmt.Sprintf("Brief %d.", i), At: born()}); err != nil {
+			if err := f.PublishBrief("crypto", state.Brief{Text: fmt.Sprintf("Brief %d.", i), At: born()}); err != nil {
 				t.Error(err)
 			}
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/mcp"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
@@ -125,7 +126,7 @@ func (s *studio) publish() {
 	s.now = s.now.Add(time.Second)
 	at := s.now
 	s.mu.Unlock()
-	err := s.feed.Publish(feed.Pulse{Pack: api.PackCrypto, GeneratedAt: at, State: []byte(`{"top_movers":[{"id":"bitcoin","priceUsd":91240.5,"up":true,"n":null}],"flags":[]}`),
+	err := s.feed.Publish(state.Pulse{Pack: api.PackCrypto, GeneratedAt: at, State: []byte(`{"top_movers":[{"id":"bitcoin","priceUsd":91240.5,"up":true,"n":null}],"flags":[]}`),
 		Citations: []api.Citation{{Ref: 1, SourceID: "one", URL: "https://one.test/", FetchedAt: at}}})
 	if err != nil {
 		s.t.Fatal(err)
@@ -135,7 +136,7 @@ func (s *studio) publish() {
 // narrate makes a new brief.
 func (s *studio) narrate(text string) {
 	s.t.Helper()
-	if err := s.feed.PublishBrief(api.PackCrypto, feed.Brief{Text: text, At: s.clock()}); err != nil {
+	if err := s.feed.PublishBrief(api.PackCrypto, state.Brief{Text: text, At: s.clock()}); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/daemon/state"
 )
 
 // slack is how much before its interval is over a source may be asked, so that the jitter of refreshes does not make it miss one.
@@ -36,7 +36,7 @@ type track struct {
 }
 
 // newTrack restores a track from its record, which is zero for a new source. A record that cannot be read counts as none.
-func newTrack(c source.Connector, r feed.SourceRecord, disabled bool, log *slog.Logger) *track {
+func newTrack(c source.Connector, r state.SourceRecord, disabled bool, log *slog.Logger) *track {
 	t := &track{connector: c}
 	if disabled {
 		t.disabled, t.reading.Err = true, "disabled"
@@ -60,8 +60,8 @@ func newTrack(c source.Connector, r feed.SourceRecord, disabled bool, log *slog.
 }
 
 // record is t as stored.
-func (t *track) record() (feed.SourceRecord, error) {
-	r := feed.SourceRecord{
+func (t *track) record() (state.SourceRecord, error) {
+	r := state.SourceRecord{
 		Source: t.connector.ID, FetchedAt: t.reading.FetchedAt, AttemptedAt: t.attemptedAt, NotBefore: t.notBefore,
 		Failures: t.reading.Failures, Err: t.reading.Err,
 	}
@@ -126,7 +126,7 @@ func (p *Pipeline) due(t *track, now time.Time, force bool) bool {
 
 // collect asks the sources that are due, in parallel and bounded by the deadline, and returns the records that the store does
 // not have yet.
-func (p *Pipeline) collect(ctx context.Context, force bool) ([]feed.SourceRecord, Report, error) {
+func (p *Pipeline) collect(ctx context.Context, force bool) ([]state.SourceRecord, Report, error) {
 	p.mu.Lock()
 	began := p.cfg.Now()
 	var due []*track
@@ -158,8 +158,8 @@ func (p *Pipeline) collect(ctx context.Context, force bool) ([]feed.SourceRecord
 }
 
 // unsaved returns the records of the sources of which the store does not have the newest. The caller holds mu.
-func (p *Pipeline) unsaved() ([]feed.SourceRecord, error) {
-	var records []feed.SourceRecord
+func (p *Pipeline) unsaved() ([]state.SourceRecord, error) {
+	var records []state.SourceRecord
 	for _, t := range p.tracks {
 		if !t.unsaved {
 			continue
@@ -174,7 +174,7 @@ func (p *Pipeline) unsaved() ([]feed.SourceRecord, error) {
 }
 
 // saved notes that the store has what is known of the sources, and with pulse also the state made of it.
-func (p *Pipeline) saved(pulse *feed.Pulse) {
+func (p *Pipeline) saved(pulse *state.Pulse) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, t := range p.tracks {

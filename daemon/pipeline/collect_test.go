@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -288,10 +288,10 @@ func TestUnreadableAnswerIsForgotten(t *testing.T) {
 		r := build(t, newPack(times(3)...), nil)
 		r.refresh()
 		now := r.clock.now()
-		odd := feed.SourceRecord{Doc: []byte(`{"Fastest":"many"}`), FetchedAt: now, AttemptedAt: now}
+		odd := state.SourceRecord{Doc: []byte(`{"Fastest":"many"}`), FetchedAt: now, AttemptedAt: now}
 		asksForPause := odd
 		odd.Source, asksForPause.Source, asksForPause.NotBefore = "s1", "s2", now.Add(10*time.Minute)
-		if err := r.store.SaveSources(t.Context(), packID, []feed.SourceRecord{odd, asksForPause}); err != nil {
+		if err := r.store.SaveSources(t.Context(), packID, []state.SourceRecord{odd, asksForPause}); err != nil {
 			t.Fatal(err)
 		}
 		r.reopen(nil)

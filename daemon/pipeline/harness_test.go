@@ -18,6 +18,7 @@ import (
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -37,8 +38,8 @@ func virtual(t *testing.T, test func(t *testing.T)) {
 	synctest.Test(t, test)
 }
 
-// state is what the pack of these tests makes.
-type state struct {
+// feesState is what the pack of these tests makes.
+type feesState struct {
 	Fees         []row              `json:"fees"`
 	SourceStatus []api.SourceStatus `json:"source_status"`
 }
@@ -60,7 +61,7 @@ func newPack(intervals ...time.Duration) *pack.Pack {
 		})
 	}
 	p.Compact = func(in pack.Input) ([]byte, error) {
-		s := state{SourceStatus: p.Status(in)}
+		s := feesState{SourceStatus: p.Status(in)}
 		for i, src := range p.Sources {
 			if doc, ok := in.Readings[src.ID].Doc.(*source.FeesDoc); ok {
 				s.Fees = append(s.Fees, row{src.ID, *doc.Fastest, i + 1})
@@ -278,14 +279,14 @@ func (r *rig) edition() *feed.Edition {
 }
 
 // served is the published state.
-func (r *rig) served() (s state) {
+func (r *rig) served() (s feesState) {
 	r.t.Helper()
 	decode(r.t, r.edition().State, &s)
 	return s
 }
 
 // saved is what the store keeps.
-func (r *rig) saved() feed.Saved {
+func (r *rig) saved() state.Saved {
 	r.t.Helper()
 	saved, err := r.store.OpenPack(r.t.Context(), packID, r.clock.now())
 	if err != nil {
@@ -295,10 +296,10 @@ func (r *rig) saved() feed.Saved {
 }
 
 // record is what the store keeps of one source.
-func (r *rig) record(id string) feed.SourceRecord {
+func (r *rig) record(id string) state.SourceRecord {
 	r.t.Helper()
 	list := r.saved().Sources
-	i := slices.IndexFunc(list, func(s feed.SourceRecord) bool { return s.Source == id })
+	i := slices.IndexFunc(list, func(s state.SourceRecord) bool { return s.Source == id })
 	if i < 0 {
 		r.t.Fatalf("the store knows nothing of %s", id)
 	}

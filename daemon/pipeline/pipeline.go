@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/brief"
-	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -36,8 +36,8 @@ type Fetcher interface {
 
 // Publisher takes what is new; *feed.Feed is one.
 type Publisher interface {
-	Publish(p feed.Pulse) error
-	PublishBrief(pack string, b feed.Brief) error
+	Publish(p state.Pulse) error
+	PublishBrief(pack string, b state.Brief) error
 	Fail(pack, message string) // a refresh brought no new state
 }
 
@@ -98,9 +98,9 @@ type Pipeline struct {
 	mu      sync.Mutex // guards what follows
 	tracks  []*track   // in the order of the pack's sources
 	start   time.Time
-	newest  feed.Pulse // zero GeneratedAt while there is none
-	news    bool       // a source answered well since newest
-	briefAt time.Time  // of the newest brief
+	newest  state.Pulse // zero GeneratedAt while there is none
+	news    bool        // a source answered well since newest
+	briefAt time.Time   // of the newest brief
 }
 
 // Report says what a refresh did.
@@ -153,7 +153,7 @@ func (p *Pipeline) restore(ctx context.Context) error {
 		return err
 	}
 	p.start, p.tracks = saved.Start, make([]*track, len(p.cfg.Pack.Sources))
-	records := make(map[string]feed.SourceRecord, len(saved.Sources))
+	records := make(map[string]state.SourceRecord, len(saved.Sources))
 	for _, r := range saved.Sources {
 		records[r.Source] = r
 	}
@@ -186,7 +186,7 @@ func (p *Pipeline) SetDisabled(ids []string) {
 	for i, t := range p.tracks {
 		if off := slices.Contains(ids, t.connector.ID); off != t.disabled {
 			// A new track: the answer of a refresh that is under way goes to the old one, and counts no longer.
-			p.tracks[i] = newTrack(t.connector, feed.SourceRecord{}, off, p.cfg.Logger)
+			p.tracks[i] = newTrack(t.connector, state.SourceRecord{}, off, p.cfg.Logger)
 		}
 	}
 }
@@ -286,7 +286,7 @@ func (p *Pipeline) hasNews() bool {
 }
 
 // standStill ends a refresh that makes no state: it keeps what is known of the sources and tells whether that is a failure.
-func (p *Pipeline) standStill(ctx context.Context, report Report, changed []feed.SourceRecord) error {
+func (p *Pipeline) standStill(ctx context.Context, report Report, changed []state.SourceRecord) error {
 	if len(changed) > 0 {
 		if err := p.cfg.Store.SaveSources(ctx, p.cfg.Pack.ID, changed); err != nil {
 			return err
@@ -301,7 +301,7 @@ func (p *Pipeline) standStill(ctx context.Context, report Report, changed []feed
 
 // compact makes the next pulse of what the sources last said. Its time is later than that of the one before even if the clock
 // was set back.
-func (p *Pipeline) compact() (feed.Pulse, error) {
+func (p *Pipeline) compact() (state.Pulse, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	in := p.input()
@@ -309,15 +309,15 @@ func (p *Pipeline) compact() (feed.Pulse, error) {
 	if !in.Now.After(p.newest.GeneratedAt) {
 		in.Now = p.newest.GeneratedAt.Add(time.Millisecond)
 	}
-	state, err := p.cfg.Pack.Compact(in)
+	doc, err := p.cfg.Pack.Compact(in)
 	if err != nil {
-		return feed.Pulse{}, fmt.Errorf("compact: %w", err)
+		return state.Pulse{}, fmt.Errorf("compact: %w", err)
 	}
-	if !json.Valid(state) {
-		return feed.Pulse{}, errors.New("compact: the state is not JSON")
+	if !json.Valid(doc) {
+		return state.Pulse{}, errors.New("compact: the state is not JSON")
 	}
-	return feed.Pulse{
-		Pack: p.cfg.Pack.ID, Version: p.cfg.Pack.Version, GeneratedAt: in.Now, State: state,
-		Citations: p.cfg.Pack.Citations(state, p.cfg.Pack.Status(in), p.start),
+	return state.Pulse{
+		Pack: p.cfg.Pack.ID, Version: p.cfg.Pack.Version, GeneratedAt: in.Now, State: doc,
+		Citations: p.cfg.Pack.Citations(doc, p.cfg.Pack.Status(in), p.start),
 	}, nil
 }

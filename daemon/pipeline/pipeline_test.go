@@ -14,6 +14,7 @@ import (
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -28,7 +29,7 @@ type troubled struct {
 }
 
 // note notes which sources are saved.
-func (s *troubled) note(changed []feed.SourceRecord) {
+func (s *troubled) note(changed []state.SourceRecord) {
 	var ids []string
 	for _, c := range changed {
 		ids = append(ids, c.Source)
@@ -51,7 +52,7 @@ func (s *troubled) failure() error {
 	return s.err
 }
 
-func (s *troubled) SavePulse(ctx context.Context, p feed.Pulse, changed []feed.SourceRecord) error {
+func (s *troubled) SavePulse(ctx context.Context, p state.Pulse, changed []state.SourceRecord) error {
 	if s.held != nil {
 		<-s.held
 	}
@@ -62,7 +63,7 @@ func (s *troubled) SavePulse(ctx context.Context, p feed.Pulse, changed []feed.S
 	return s.Store.SavePulse(ctx, p, changed)
 }
 
-func (s *troubled) SaveSources(ctx context.Context, pack string, changed []feed.SourceRecord) error {
+func (s *troubled) SaveSources(ctx context.Context, pack string, changed []state.SourceRecord) error {
 	if err := s.failure(); err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (s *troubled) SaveSources(ctx context.Context, pack string, changed []feed.
 	return s.Store.SaveSources(ctx, pack, changed)
 }
 
-func (s *troubled) SaveBrief(ctx context.Context, pack string, b feed.Brief, at time.Time) error {
+func (s *troubled) SaveBrief(ctx context.Context, pack string, b state.Brief, at time.Time) error {
 	if err := s.failure(); err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func TestRefreshMakesOneStateEverywhere(t *testing.T) {
 		now := r.clock.now().UTC().Truncate(time.Millisecond)
 		want(t, "generatedAt", report.GeneratedAt, now)
 		e, kept := r.edition(), r.saved().Pulse
-		for what, p := range map[string]feed.Pulse{"published": e.Pulse, "saved": *kept} {
+		for what, p := range map[string]state.Pulse{"published": e.Pulse, "saved": *kept} {
 			if !p.GeneratedAt.Equal(now) || p.Pack != packID || p.Version != 1 || !bytes.Equal(p.State, e.State) {
 				t.Errorf("%s: %s of %v, version %d: %s", what, p.Pack, p.GeneratedAt, p.Version, p.State)
 			}
@@ -210,7 +211,7 @@ type witness struct {
 	r *rig
 }
 
-func (w witness) Publish(p feed.Pulse) error {
+func (w witness) Publish(p state.Pulse) error {
 	w.r.t.Helper()
 	kept, err := w.r.store.PulseBefore(w.r.t.Context(), p.Pack, p.GeneratedAt.Add(time.Millisecond))
 	if err != nil || !kept.GeneratedAt.Equal(p.GeneratedAt) || !bytes.Equal(kept.State, p.State) {
@@ -219,7 +220,7 @@ func (w witness) Publish(p feed.Pulse) error {
 	return w.Feed.Publish(p)
 }
 
-func (w witness) PublishBrief(pack string, b feed.Brief) error {
+func (w witness) PublishBrief(pack string, b state.Brief) error {
 	w.r.t.Helper()
 	if kept := w.r.saved().Brief; kept != b {
 		w.r.t.Errorf("published the brief %+v while the store has %+v", b, kept)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/brief"
-	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -173,7 +173,7 @@ func (p *Pipeline) Narrate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("write brief: %w", err)
 	}
-	b := feed.Brief{Text: result.Text, At: p.cfg.Now().UTC().Truncate(time.Millisecond), Writer: result.Writer,
+	b := state.Brief{Text: result.Text, At: p.cfg.Now().UTC().Truncate(time.Millisecond), Writer: result.Writer,
 		Refused: strings.Join(result.Reasons(), "\n")}
 	if err := p.cfg.Store.SaveBrief(ctx, pulse.Pack, b, pulse.GeneratedAt); err != nil {
 		return err

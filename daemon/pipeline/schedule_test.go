@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -170,7 +170,7 @@ func TestPrune(t *testing.T) {
 		left := func() (n int) {
 			for at := r.clock.now().Add(time.Hour); ; n++ {
 				p, err := r.store.PulseBefore(t.Context(), packID, at)
-				if errors.Is(err, feed.ErrNoPulse) {
+				if errors.Is(err, state.ErrNoPulse) {
 					return n
 				}
 				if err != nil {
@@ -181,7 +181,7 @@ func TestPrune(t *testing.T) {
 		}
 		begin := r.clock.now().UTC()
 		for _, age := range []time.Duration{time.Hour, time.Minute, -12 * time.Hour, -36 * time.Hour, -60 * time.Hour} { // past the retention
-			p := feed.Pulse{Pack: packID, Version: 1, GeneratedAt: begin.Add(-api.HistoryRetention - age), State: []byte(`{}`)}
+			p := state.Pulse{Pack: packID, Version: 1, GeneratedAt: begin.Add(-api.HistoryRetention - age), State: []byte(`{}`)}
 			if err := r.store.SavePulse(t.Context(), p, nil); err != nil {
 				t.Fatal(err)
 			}

@@ -4,19 +4,19 @@ import (
 	"context"
 	"time"
 
-	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
 )
 
 // Store keeps a pack's states, briefs and sources. Each method is one transaction, on disk when it returns.
 type Store interface {
 	// OpenPack returns what is kept of pack and notes now as its start if it is new.
-	OpenPack(ctx context.Context, pack string, now time.Time) (feed.Saved, error)
+	OpenPack(ctx context.Context, pack string, now time.Time) (state.Saved, error)
 	// SavePulse adds p to history and replaces the given sources.
-	SavePulse(ctx context.Context, p feed.Pulse, changed []feed.SourceRecord) error
+	SavePulse(ctx context.Context, p state.Pulse, changed []state.SourceRecord) error
 	// SaveSources replaces the given sources.
-	SaveSources(ctx context.Context, pack string, changed []feed.SourceRecord) error
+	SaveSources(ctx context.Context, pack string, changed []state.SourceRecord) error
 	// SaveBrief adds b, written from the state of the given time.
-	SaveBrief(ctx context.Context, pack string, b feed.Brief, generatedAt time.Time) error
+	SaveBrief(ctx context.Context, pack string, b state.Brief, generatedAt time.Time) error
 	// Prune drops the states and briefs of pack that are older than before and says how many states those were.
 	Prune(ctx context.Context, pack string, before time.Time) (int64, error)
 }

@@ -9,35 +9,36 @@ import (
 
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // memory is a history in memory. err, if set, is what a broken one answers.
 type memory struct {
-	pulses []feed.Pulse // oldest first
+	pulses []state.Pulse // oldest first
 	err    error
 }
 
 var _ reader.History = (*memory)(nil)
 
-func (m *memory) PulseBefore(ctx context.Context, pack string, t time.Time) (feed.Pulse, error) {
+func (m *memory) PulseBefore(ctx context.Context, pack string, t time.Time) (state.Pulse, error) {
 	if err := errors.Join(m.err, ctx.Err()); err != nil {
-		return feed.Pulse{}, err
+		return state.Pulse{}, err
 	}
 	for i := len(m.pulses) - 1; i >= 0; i-- {
 		if p := m.pulses[i]; p.Pack == pack && p.GeneratedAt.Before(t) {
 			return p, nil
 		}
 	}
-	return feed.Pulse{}, feed.ErrNoPulse
+	return state.Pulse{}, state.ErrNoPulse
 }
 
 // newest is when the newest state of most tests was made.
 func newest() time.Time { return time.Date(2026, 11, 20, 20, 5, 2, 340e6, time.UTC) }
 
 // pulse is a pulse of pack with two of its three sources' citations as they were at the given time.
-func pulse(id string, at time.Time, state string) feed.Pulse {
-	return feed.Pulse{Pack: id, Version: 1, GeneratedAt: at, State: []byte(state), Citations: []api.Citation{
+func pulse(id string, at time.Time, doc string) state.Pulse {
+	return state.Pulse{Pack: id, Version: 1, GeneratedAt: at, State: []byte(doc), Citations: []api.Citation{
 		{Ref: 1, SourceID: "one", URL: "https://one.test/", FetchedAt: at.Add(-time.Second), Excerpt: "BTC at $91,240"},
 		{Ref: 2, SourceID: "two", URL: "https://two.test/", FetchedAt: at.Add(-time.Minute)},
 	}}
@@ -79,7 +80,7 @@ func (w *world) clock(t time.Time) { w.now.Store(&t) }
 // narrate publishes a brief of crypto.
 func (w *world) narrate(t testing.TB, text string) {
 	t.Helper()
-	if err := w.feed.PublishBrief("crypto", feed.Brief{Text: text, At: newest()}); err != nil {
+	if err := w.feed.PublishBrief("crypto", state.Brief{Text: text, At: newest()}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -20,14 +20,14 @@ import (
 
 // History looks up old states.
 type History interface {
-	// PulseBefore returns the newest pulse of pack with GeneratedAt before t, or feed.ErrNoPulse.
-	PulseBefore(ctx context.Context, pack string, t time.Time) (feed.Pulse, error)
+	// PulseBefore returns the newest pulse of pack with GeneratedAt before t, or state.ErrNoPulse.
+	PulseBefore(ctx context.Context, pack string, t time.Time) (state.Pulse, error)
 }
 
 // Briefs has the briefs that owners get by prompts of their own.
 type Briefs interface {
 	// Of returns the brief of an owner about edition. warning says why it is not by his prompt, "" where he has none.
-	Of(ctx context.Context, ownerID string, tier api.Tier, edition *feed.Edition) (b feed.Brief, warning string)
+	Of(ctx context.Context, ownerID string, tier api.Tier, edition *feed.Edition) (b state.Brief, warning string)
 }
 
 // Query is one call of an operation. Only the fields of its operation count.
@@ -212,14 +212,14 @@ func (r *Reader) snapshot(ctx context.Context, v View, window time.Duration) (An
 			key, days(window)).WithHint("the oldest minute for this caller is %s", state.MinuteKey(oldest.Add(time.Minute-1)))
 	}
 	pulse, err := r.cfg.History.PulseBefore(ctx, v.pack.ID, end)
-	if errors.Is(err, feed.ErrNoPulse) {
+	if errors.Is(err, state.ErrNoPulse) {
 		return Answer{}, api.Errorf(api.ReasonSnapshotNotFound, "pack %s had no state yet at %s", v.pack.ID, key).
 			WithHint("ask for a later minute")
 	}
 	if err != nil {
 		return Answer{}, fmt.Errorf("look up %s as of %s: %w", v.pack.ID, key, err)
 	}
-	body, err := feed.FreshBody(pulse, feed.Brief{})
+	body, err := feed.FreshBody(pulse, state.Brief{})
 	if err != nil {
 		return Answer{}, fmt.Errorf("encode %s as of %s: %w", v.pack.ID, key, err)
 	}

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -94,7 +94,7 @@ func TestSnapshotIsTheNewestBeforeTheMinuteEnds(t *testing.T) {
 func TestSnapshotIsTheSameForEver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.history.pulses = []feed.Pulse{pulse("crypto", noon().Add(7*time.Second), `{"b":[1.50,"é<"],"a":null}`)}
+	w.history.pulses = []state.Pulse{pulse("crypto", noon().Add(7*time.Second), `{"b":[1.50,"é<"],"a":null}`)}
 	const want = `{"state":{"b":[1.50,"é<"],"a":null},"brief":"","citations":[` +
 		`{"ref":1,"sourceId":"one","url":"https://one.test/","fetchedAt":"2026-11-20T12:00:06Z","excerpt":"BTC at $91,240"},` +
 		`{"ref":2,"sourceId":"two","url":"https://two.test/","fetchedAt":"2026-11-20T11:59:07Z"}],` +
@@ -125,7 +125,7 @@ func TestSnapshotIsTheSameForEver(t *testing.T) {
 func TestSnapshotMinuteIsOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.history.pulses = []feed.Pulse{pulse("crypto", noon().Add(-time.Hour), `{}`)}
+	w.history.pulses = []state.Pulse{pulse("crypto", noon().Add(-time.Hour), `{}`)}
 	for later, over := range map[time.Duration]bool{
 		-time.Hour: false, 0: false, time.Second: false, time.Minute - 1: false, time.Minute: true, time.Minute + 1: true,
 	} {
@@ -151,7 +151,7 @@ func TestSnapshotWindow(t *testing.T) {
 		api.TierTeam: {365 * day, "365 days"}, api.TierEnterprise: {365 * day, "365 days"}, "": {day, "24 hours"}, "unknown": {day, "24 hours"},
 	} {
 		w := newWorld(t)
-		w.history.pulses = []feed.Pulse{pulse("crypto", noon().Add(-time.Hour), `{}`)}
+		w.history.pulses = []state.Pulse{pulse("crypto", noon().Add(-time.Hour), `{}`)}
 		for _, off := range []time.Duration{-day + time.Minute, -time.Minute, -1, 0} {
 			w.clock(noon().Add(c.window + off))
 			if _, err := w.ask(t.Context(), snapshotOf(noon()), tier); err != nil {
@@ -174,7 +174,7 @@ func TestSnapshotBeforeThePack(t *testing.T) {
 	want := missing("pack crypto had no state yet at 2026-11-20T12:00", "ask for a later minute")
 	_, err := w.ask(t.Context(), snapshotOf(noon()), api.TierTeam)
 	refused(t, "empty history", err, want)
-	w.history.pulses = []feed.Pulse{pulse("ai", noon(), `{}`), pulse("crypto", noon().Add(time.Minute), `{}`)}
+	w.history.pulses = []state.Pulse{pulse("ai", noon(), `{}`), pulse("crypto", noon().Add(time.Minute), `{}`)}
 	_, err = w.ask(t.Context(), snapshotOf(noon()), api.TierTeam)
 	refused(t, "first state a minute later", err, want)
 	_, err = w.ask(t.Context(), snapshotOf(noon().In(time.FixedZone("", 3600))), api.TierTeam)
@@ -204,7 +204,7 @@ func TestSnapshotFailures(t *testing.T) {
 
 	odd := pulse("crypto", noon(), `{}`)
 	odd.Citations[0].FetchedAt = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) // has no JSON
-	w.history.pulses = []feed.Pulse{odd}
+	w.history.pulses = []state.Pulse{odd}
 	_, err = w.ask(t.Context(), snapshotOf(noon()), api.TierFree)
 	internal(t, "pulse that cannot be encoded", err)
 }

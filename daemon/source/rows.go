@@ -1,125 +1,60 @@
 package source
 
-import "time"
+import (
+	"encoding/json"
+	"io"
+)
 
-// Len is the number of coins.
-func (d *MarketsDoc) Len() int { return len(d.Coins) }
+// maxKept bounds what a hostile list can make us hold. The longest real list has under half as many rows.
+const maxKept = 20_000
 
-// Shift moves AsOf.
-func (d *MarketsDoc) Shift(by time.Duration) { d.AsOf = shifted(d.AsOf, by) }
-
-// Len is the number of coins.
-func (d *TrendingDoc) Len() int { return len(d.Coins) }
-
-// Shift does nothing: no time of the document is kept.
-func (d *TrendingDoc) Shift(time.Duration) {}
-
-// Len is 1: the document is one row.
-func (d *GlobalDoc) Len() int { return 1 }
-
-// Shift moves AsOf.
-func (d *GlobalDoc) Shift(by time.Duration) { d.AsOf = shifted(d.AsOf, by) }
-
-// Len is the number of categories.
-func (d *CategoriesDoc) Len() int { return len(d.Categories) }
-
-// Shift does nothing: no time of the document is kept.
-func (d *CategoriesDoc) Shift(time.Duration) {}
-
-// Len is the number of protocols.
-func (d *ProtocolsDoc) Len() int { return len(d.Protocols) }
-
-// Shift does nothing: no time of the document is kept.
-func (d *ProtocolsDoc) Shift(time.Duration) {}
-
-// Len is the number of chains.
-func (d *ChainsDoc) Len() int { return len(d.Chains) }
-
-// Shift does nothing: HistoryAt is our own time.
-func (d *ChainsDoc) Shift(time.Duration) {}
-
-// Len is the number of coins.
-func (d *StablecoinsDoc) Len() int { return len(d.Coins) }
-
-// Shift does nothing: no time of the document is kept.
-func (d *StablecoinsDoc) Shift(time.Duration) {}
-
-// Len is the number of hacks.
-func (d *HacksDoc) Len() int { return len(d.Hacks) }
-
-// Shift moves the dates by the nearest number of whole days, so that they stay at midnight.
-func (d *HacksDoc) Shift(by time.Duration) {
-	for i := range d.Hacks {
-		d.Hacks[i].Date = shifted(d.Hacks[i].Date, by.Round(24*time.Hour))
-	}
+// List decodes a body that is a JSON array of rows, see Collect. Rows are decoded one by one, so that the whole body is never
+// held. An array without rows is a Failure of class empty.
+func List[T, R any](body io.Reader, convert func(T) (row R, id string, wanted bool)) (kept []R, dropped int, err error) {
+	rows := collector[T, R]{convert: convert}
+	err = eachElement(body, rows.add)
+	return rows.kept, rows.dropped, err
 }
 
-// Len is the number of pools.
-func (d *PoolsDoc) Len() int { return len(d.Pools) }
-
-// Shift moves the times of creation.
-func (d *PoolsDoc) Shift(by time.Duration) {
-	for i := range d.Pools {
-		shiftPointer(d.Pools[i].CreatedAt, by)
+// Collect decodes each element of list as a T and keeps what convert makes of it. convert returns the row's id, "" if the row
+// makes no sense, and whether the row is wanted. The first of several rows with one id wins. dropped counts the rows that could
+// not be decoded, made no sense or came twice. An empty list is a Failure of class empty.
+func Collect[T, R any](list []json.RawMessage, convert func(T) (row R, id string, wanted bool)) (kept []R, dropped int, err error) {
+	if len(list) == 0 {
+		return nil, 0, Fail(ClassEmpty, "the answer has no rows")
 	}
+	rows := collector[T, R]{convert: convert}
+	for _, raw := range list {
+		rows.add(raw)
+	}
+	return rows.kept, rows.dropped, nil
 }
 
-// Len is the number of days.
-func (d *FearGreedDoc) Len() int { return len(d.Days) }
-
-// Shift moves the days and the next update.
-func (d *FearGreedDoc) Shift(by time.Duration) {
-	for i := range d.Days {
-		d.Days[i].At = shifted(d.Days[i].At, by)
-	}
-	shiftPointer(d.NextUpdate, by)
+// collector keeps rows on their way in.
+type collector[T, R any] struct {
+	convert func(T) (row R, id string, wanted bool)
+	kept    []R
+	ids     map[string]bool
+	dropped int
 }
 
-// Len is the number of headlines.
-func (d *NewsDoc) Len() int { return len(d.Items) }
-
-// Shift moves the times of publication.
-func (d *NewsDoc) Shift(by time.Duration) {
-	for i := range d.Items {
-		d.Items[i].PublishedAt = shifted(d.Items[i].PublishedAt, by)
+func (c *collector[T, R]) add(raw json.RawMessage) {
+	var in T
+	if json.Unmarshal(raw, &in) != nil || len(c.kept) >= maxKept {
+		c.dropped++
+		return
 	}
-}
-
-// Len is the number of markets.
-func (d *PredictionsDoc) Len() int { return len(d.Markets) }
-
-// Shift does nothing: no time of the document is kept.
-func (d *PredictionsDoc) Shift(time.Duration) {}
-
-// Len is the number of pairs.
-func (d *TickerDoc) Len() int { return len(d.Pairs) }
-
-// Shift does nothing: no time of the document is kept.
-func (d *TickerDoc) Shift(time.Duration) {}
-
-// Len is the number of coins.
-func (d *ExchangeDoc) Len() int { return len(d.Coins) }
-
-// Shift does nothing: no time of the document is kept.
-func (d *ExchangeDoc) Shift(time.Duration) {}
-
-// Len is 1: the document is one row.
-func (d *FeesDoc) Len() int { return 1 }
-
-// Shift does nothing: no time of the document is kept.
-func (d *FeesDoc) Shift(time.Duration) {}
-
-// shifted moves t by d; an unknown time stays unknown.
-func shifted(t time.Time, d time.Duration) time.Time {
-	if t.IsZero() {
-		return t
+	row, id, wanted := c.convert(in)
+	if id == "" || c.ids[id] {
+		c.dropped++
+		return
 	}
-	return t.Add(d)
-}
-
-// shiftPointer moves what t points to, if anything.
-func shiftPointer(t *time.Time, d time.Duration) {
-	if t != nil {
-		*t = t.Add(d)
+	if !wanted {
+		return
 	}
+	if c.ids == nil {
+		c.ids = make(map[string]bool)
+	}
+	c.ids[id] = true
+	c.kept = append(c.kept, row)
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/contextd/contextd/daemon/brief"
-	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/sqlite"
 )
 
@@ -59,12 +59,12 @@ func addWriting(ctx context.Context, tx *sql.Tx, day string, u brief.Usage) erro
 }
 
 // OwnerBrief returns the newest brief by an owner's own prompt, zero if there is none.
-func (s *Store) OwnerBrief(ctx context.Context, ownerID, pack string) (b feed.OwnerBrief, err error) {
+func (s *Store) OwnerBrief(ctx context.Context, ownerID, pack string) (b state.OwnerBrief, err error) {
 	var of, at sql.NullInt64
 	err = s.db.Read.QueryRowContext(ctx, `SELECT generated_at, prompt, attempts, written_at, writer, text, refused FROM owner_briefs
 		WHERE owner_id = ? AND pack = ?`, ownerID, pack).Scan(&of, &b.Prompt, &b.Attempts, &at, &b.Writer, &b.Text, &b.Refused)
 	if errors.Is(err, sql.ErrNoRows) {
-		return feed.OwnerBrief{}, nil
+		return state.OwnerBrief{}, nil
 	}
 	if err != nil {
 		return b, fmt.Errorf("read brief of owner %s: %w", ownerID, err)
@@ -74,7 +74,7 @@ func (s *Store) OwnerBrief(ctx context.Context, ownerID, pack string) (b feed.Ow
 }
 
 // SaveOwnerBrief replaces it.
-func (s *Store) SaveOwnerBrief(ctx context.Context, ownerID, pack string, b feed.OwnerBrief) error {
+func (s *Store) SaveOwnerBrief(ctx context.Context, ownerID, pack string, b state.OwnerBrief) error {
 	err := s.db.Exec(ctx, `INSERT OR REPLACE INTO owner_briefs
 		(owner_id, pack, generated_at, prompt, attempts, written_at, writer, text, refused) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		ownerID, pack, b.GeneratedAt.UnixMilli(), b.Prompt, b.Attempts, b.At.UnixMilli(), b.Writer, b.Text, b.Refused)

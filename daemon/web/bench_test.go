@@ -22,6 +22,7 @@ import (
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -156,11 +157,11 @@ func serveUnmetered(b *testing.B, d *daemontest.Daemon, key string) string {
 	b.Helper()
 	fresh := decode[api.MindResponse](b, get(b, d.URL()+"/v1/fresh", bearer(key)))
 	f := feed.New(api.PackCrypto)
-	err := f.Publish(feed.Pulse{
+	err := f.Publish(state.Pulse{
 		Pack: api.PackCrypto, GeneratedAt: fresh.Freshness.GeneratedAt, State: fresh.State, Citations: fresh.Citations,
 	})
 	if err == nil {
-		err = f.PublishBrief(api.PackCrypto, feed.Brief{Text: fresh.Brief, At: *fresh.BriefAt})
+		err = f.PublishBrief(api.PackCrypto, state.Brief{Text: fresh.Brief, At: *fresh.BriefAt})
 	}
 	if err != nil {
 		b.Fatal(err)

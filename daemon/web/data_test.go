@@ -12,6 +12,7 @@ import (
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -178,8 +179,8 @@ func TestSnapshotWindows(t *testing.T) {
 // noHistory is a history in which nothing was kept.
 type noHistory struct{}
 
-func (noHistory) PulseBefore(context.Context, string, time.Time) (feed.Pulse, error) {
-	return feed.Pulse{}, errors.New("not kept")
+func (noHistory) PulseBefore(context.Context, string, time.Time) (state.Pulse, error) {
+	return state.Pulse{}, errors.New("not kept")
 }
 
 // TestBeforeTheFirstBrief has a state and no brief, which a daemon mends too soon to be asked.
@@ -187,7 +188,7 @@ func TestBeforeTheFirstBrief(t *testing.T) {
 	t.Parallel()
 	clock := daemontest.NewClock()
 	f := feed.New(api.PackCrypto)
-	if err := f.Publish(feed.Pulse{Pack: api.PackCrypto, GeneratedAt: clock.Now(), State: []byte(`{"coin":"bitcoin <&>"}`)}); err != nil {
+	if err := f.Publish(state.Pulse{Pack: api.PackCrypto, GeneratedAt: clock.Now(), State: []byte(`{"coin":"bitcoin <&>"}`)}); err != nil {
 		t.Fatal(err)
 	}
 	read := reader.New(reader.Config{Packs: []reader.Pack{{ID: api.PackCrypto}}, Feed: f, History: noHistory{}, Now: clock.Now})
@@ -208,7 +209,7 @@ func TestBeforeTheFirstBrief(t *testing.T) {
 	if found.Total != 1 || len(found.Matches) != 1 || found.Matches[0].Path != "coin" || found.Matches[0].Score != api.ScoreWord {
 		t.Errorf("search answers %+v", found)
 	}
-	if err := f.PublishBrief(api.PackCrypto, feed.Brief{Text: "All is well [1].", At: clock.Now()}); err != nil {
+	if err := f.PublishBrief(api.PackCrypto, state.Brief{Text: "All is well [1].", At: clock.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	if got := decode[api.BriefResponse](t, get(t, server.URL+"/v1/brief")); got.Brief != "All is well [1]." {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -79,12 +80,12 @@ type station struct {
 }
 
 // realStation is the server of this package without admission.
-func realStation(b *testing.B, state func(n int) []byte) station {
+func realStation(b *testing.B, stateOf func(n int) []byte) station {
 	b.Helper()
 	f := feed.New(api.PackCrypto)
 	publish := func(n int) {
 		at := time.Date(2026, 11, 20, 20, 0, n, 0, time.UTC)
-		if err := f.Publish(feed.Pulse{Pack: api.PackCrypto, GeneratedAt: at, State: state(n)}); err != nil {
+		if err := f.Publish(state.Pulse{Pack: api.PackCrypto, GeneratedAt: at, State: stateOf(n)}); err != nil {
 			b.Error(err)
 		}
 	}
@@ -97,13 +98,13 @@ func realStation(b *testing.B, state func(n int) []byte) station {
 }
 
 // bareStation is the least that does the same: one frame for all, a slot and a wake for each reader.
-func bareStation(b *testing.B, state func(n int) []byte) station {
+func bareStation(b *testing.B, stateOf func(n int) []byte) station {
 	b.Helper()
 	var mu sync.Mutex
 	wakes := map[chan struct{}]bool{}
 	var frame []byte
 	publish := func(n int) {
-		next := feed.Frame(api.EventDelta, fmt.Appendf(nil, `{"pack":"crypto","state":%s,"ts":"2026-11-20T20:00:00Z"}`, state(n)))
+		next := feed.Frame(api.EventDelta, fmt.Appendf(nil, `{"pack":"crypto","state":%s,"ts":"2026-11-20T20:00:00Z"}`, stateOf(n)))
 		mu.Lock()
 		defer mu.Unlock()
 		frame = next

@@ -13,6 +13,7 @@ import (
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
@@ -79,12 +80,12 @@ func fuzzed(f *testing.F) (http.Handler, string) {
 		f.Fatal(err)
 	}
 	fd := feed.New(api.PackCrypto)
-	pulse := feed.Pulse{Pack: api.PackCrypto, GeneratedAt: now(), State: []byte(`{"a":[{"id":"bitcoin","v":1.5,"b":true,"n":null}]}`),
+	pulse := state.Pulse{Pack: api.PackCrypto, GeneratedAt: now(), State: []byte(`{"a":[{"id":"bitcoin","v":1.5,"b":true,"n":null}]}`),
 		Citations: []api.Citation{{Ref: 1, SourceID: "one", URL: "https://one.test/", FetchedAt: now()}}}
 	if err := fd.Publish(pulse); err != nil {
 		f.Fatal(err)
 	}
-	if err := fd.PublishBrief(api.PackCrypto, feed.Brief{Text: "Quiet [1].", At: now()}); err != nil {
+	if err := fd.PublishBrief(api.PackCrypto, state.Brief{Text: "Quiet [1].", At: now()}); err != nil {
 		f.Fatal(err)
 	}
 	var log daemontest.Log

@@ -20,6 +20,7 @@ import (
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -105,7 +106,7 @@ func newStudio(t *testing.T, g web.Gate) *studio {
 func (s *studio) publish(t *testing.T) {
 	t.Helper()
 	s.n++
-	err := s.feed.Publish(feed.Pulse{
+	err := s.feed.Publish(state.Pulse{
 		Pack: api.PackCrypto, GeneratedAt: time.Date(2026, 11, 20, 20, 0, s.n, 5e8, time.UTC), State: fmt.Appendf(nil, `{"n":%d,"t":"<&>\n"}`, s.n),
 	})
 	if err != nil {
@@ -276,13 +277,13 @@ func TestSubscribe(t *testing.T) {
 	key, other := d.Key(t, api.TierFree), d.Key(t, api.TierFree)
 	d.Grant(t, key, 10)
 	next, stays := subscribe(t, d, key), subscribe(t, d, other)
-	first := state(t, next, api.EventPulse)
-	_ = state(t, stays, api.EventPulse)
+	first := nextState(t, next, api.EventPulse)
+	_ = nextState(t, stays, api.EventPulse)
 	d.Clock.Advance(time.Minute)
 	if err := d.Refresh(t.Context(), api.PackCrypto); err != nil {
 		t.Fatal(err)
 	}
-	second := state(t, next, api.EventDelta)
+	second := nextState(t, next, api.EventDelta)
 	if !second.TS.After(first.TS) || second.Pack != api.PackCrypto || !json.Valid(second.State) {
 		t.Errorf("a delta of %v after a pulse of %v", second.TS, first.TS)
 	}
@@ -314,8 +315,8 @@ func TestSubscribe(t *testing.T) {
 	}
 }
 
-// state reads the next event, which must be of the given kind and carry a state.
-func state(t *testing.T, next func() (frame, error), kind api.EventType) (s api.StreamState) {
+// nextState reads the next event, which must be of the given kind and carry a state.
+func nextState(t *testing.T, next func() (frame, error), kind api.EventType) (s api.StreamState) {
 	t.Helper()
 	f, err := next()
 	if err != nil || f.event != string(kind) {

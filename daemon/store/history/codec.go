@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/sqlite"
 )
 
@@ -44,7 +44,7 @@ type row struct {
 }
 
 // content is what a row holds: the length of the state, the state, the citations.
-func content(p feed.Pulse) ([]byte, error) {
+func content(p state.Pulse) ([]byte, error) {
 	citations, err := json.Marshal(p.Citations)
 	if err != nil {
 		return nil, fmt.Errorf("encode citations: %w", err)
@@ -176,17 +176,17 @@ func (c *codec) forget(pack string) {
 }
 
 // pulse checks the content of r and makes it a pulse.
-func (r *row) pulse(content []byte) (feed.Pulse, error) {
+func (r *row) pulse(content []byte) (state.Pulse, error) {
 	if !bytes.Equal(r.sum, r.checksum(content)) {
-		return feed.Pulse{}, ErrDamaged
+		return state.Pulse{}, ErrDamaged
 	}
-	state, text, err := split(content)
+	doc, citations, err := split(content)
 	if err != nil {
-		return feed.Pulse{}, err
+		return state.Pulse{}, err
 	}
-	p := feed.Pulse{Pack: r.pack, Version: r.version, GeneratedAt: sqlite.FromMillis(valid(r.generatedAt)), State: state}
-	if err := json.Unmarshal(text, &p.Citations); err != nil {
-		return feed.Pulse{}, fmt.Errorf("%w: citations: %w", ErrDamaged, err)
+	p := state.Pulse{Pack: r.pack, Version: r.version, GeneratedAt: sqlite.FromMillis(valid(r.generatedAt)), State: doc}
+	if err := json.Unmarshal(citations, &p.Citations); err != nil {
+		return state.Pulse{}, fmt.Errorf("%w: citations: %w", ErrDamaged, err)
 	}
 	return p, nil
 }

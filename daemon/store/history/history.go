@@ -7,19 +7,19 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/sqlite"
 )
 
 // columns are those of row, in the order scan reads them.
 const columns = "id, pack, version, generated_at, coalesce(keyframe, 0), sum, body"
 
-// scan reads one row, or feed.ErrNoPulse where there is none.
+// scan reads one row, or state.ErrNoPulse where there is none.
 func scan(r *sql.Row) (row, error) {
 	var p row
 	err := r.Scan(&p.id, &p.pack, &p.version, &p.generatedAt, &p.keyframe, &p.sum, &p.body)
 	if errors.Is(err, sql.ErrNoRows) {
-		return row{}, feed.ErrNoPulse
+		return row{}, state.ErrNoPulse
 	}
 	return p, err
 }
@@ -27,18 +27,18 @@ func scan(r *sql.Row) (row, error) {
 // valid is n as a nullable number that is there.
 func valid(n int64) sql.NullInt64 { return sql.NullInt64{Int64: n, Valid: true} }
 
-// PulseBefore returns the newest pulse of pack with GeneratedAt before t, or feed.ErrNoPulse. A damaged row gives an error
+// PulseBefore returns the newest pulse of pack with GeneratedAt before t, or state.ErrNoPulse. A damaged row gives an error
 // with ErrDamaged in its chain.
-func (h *History) PulseBefore(ctx context.Context, pack string, t time.Time) (feed.Pulse, error) {
+func (h *History) PulseBefore(ctx context.Context, pack string, t time.Time) (state.Pulse, error) {
 	before := t.Add(time.Millisecond - 1).UnixMilli() // rounded up: states have whole milliseconds
 	r, err := scan(h.db.Read.QueryRowContext(ctx, "SELECT "+columns+
 		" FROM pulses WHERE pack = ? AND generated_at < ? ORDER BY generated_at DESC LIMIT 1", pack, before))
 	if err != nil {
-		return feed.Pulse{}, err
+		return state.Pulse{}, err
 	}
 	content, err := h.decode(ctx, h.db.Read, r)
 	if err != nil {
-		return feed.Pulse{}, err
+		return state.Pulse{}, err
 	}
 	return r.pulse(content)
 }
@@ -90,7 +90,7 @@ func (h *History) keyframe(ctx context.Context, db sqlite.Querier, id int64) ([]
 }
 
 // SavePulse adds p to history and replaces the changed sources, in one transaction. A second pulse of the same time is refused.
-func (h *History) SavePulse(ctx context.Context, p feed.Pulse, changed []feed.SourceRecord) error {
+func (h *History) SavePulse(ctx context.Context, p state.Pulse, changed []state.SourceRecord) error {
 	text, err := content(p)
 	if err != nil {
 		return err

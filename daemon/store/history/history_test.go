@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -18,24 +18,24 @@ import (
 func epoch() time.Time { return time.Date(2026, 11, 20, 20, 0, 0, 123_000_000, time.UTC) }
 
 // pulseAt is the n-th pulse, with a text of its own and much that repeats.
-func pulseAt(n int, text string) feed.Pulse {
+func pulseAt(n int, text string) state.Pulse {
 	rows := make([]map[string]any, 40)
 	for i := range rows {
 		rows[i] = map[string]any{"id": fmt.Sprintf("coin-%d", i), "priceUsd": float64(i*1000+n) / 7, "text": text}
 	}
-	state, err := json.Marshal(map[string]any{"n": n, "top_movers": rows})
+	doc, err := json.Marshal(map[string]any{"n": n, "top_movers": rows})
 	if err != nil {
 		panic(err)
 	}
 	at := epoch().Add(time.Duration(n) * 5 * time.Minute)
-	return feed.Pulse{
-		Pack: "crypto", Version: 1, GeneratedAt: at, State: state,
+	return state.Pulse{
+		Pack: "crypto", Version: 1, GeneratedAt: at, State: doc,
 		Citations: []api.Citation{{Ref: 1, SourceID: "s", URL: "https://example.org/", FetchedAt: at.Add(-time.Second)}},
 	}
 }
 
 // save saves p, and opens its pack first.
-func save(t testing.TB, s *history.History, p feed.Pulse) {
+func save(t testing.TB, s *history.History, p state.Pulse) {
 	t.Helper()
 	if _, err := s.OpenPack(t.Context(), p.Pack, epoch()); err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func save(t testing.TB, s *history.History, p feed.Pulse) {
 }
 
 // newest is the newest pulse a store restores.
-func newest(t *testing.T, s *history.History) feed.Pulse {
+func newest(t *testing.T, s *history.History) state.Pulse {
 	t.Helper()
 	saved, err := s.OpenPack(t.Context(), "crypto", epoch())
 	if err != nil || saved.Pulse == nil {
@@ -56,7 +56,7 @@ func newest(t *testing.T, s *history.History) feed.Pulse {
 }
 
 // same compares two pulses.
-func same(t *testing.T, got, want feed.Pulse) {
+func same(t *testing.T, got, want state.Pulse) {
 	t.Helper()
 	a, b := got, want
 	if !bytes.Equal(a.State, b.State) || !a.GeneratedAt.Equal(b.GeneratedAt) || a.Pack != b.Pack || a.Version != b.Version ||
@@ -90,11 +90,11 @@ func TestEveryPulseReadsBackAsOfItsTime(t *testing.T) {
 		}
 	}
 	for _, early := range []time.Time{epoch(), epoch().Add(-time.Hour)} {
-		if _, err := s.PulseBefore(t.Context(), "crypto", early); !errors.Is(err, feed.ErrNoPulse) {
+		if _, err := s.PulseBefore(t.Context(), "crypto", early); !errors.Is(err, state.ErrNoPulse) {
 			t.Errorf("before the first pulse: %v, want ErrNoPulse", err)
 		}
 	}
-	if _, err := s.PulseBefore(t.Context(), "other", epoch().Add(time.Hour)); !errors.Is(err, feed.ErrNoPulse) {
+	if _, err := s.PulseBefore(t.Context(), "other", epoch().Add(time.Hour)); !errors.Is(err, state.ErrNoPulse) {
 		t.Errorf("of another pack: %v, want ErrNoPulse", err)
 	}
 	if got := count(t, dir, "SELECT count(*) FROM pulses WHERE keyframe IS NULL"); got != 4 {
@@ -106,7 +106,7 @@ func TestSamePulseTwiceIsRefusedWhole(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir())
 	save(t, s, pulseAt(0, "x"))
-	record := []feed.SourceRecord{{Source: "s", AttemptedAt: epoch()}}
+	record := []state.SourceRecord{{Source: "s", AttemptedAt: epoch()}}
 	if err := s.SavePulse(t.Context(), pulseAt(0, "y"), record); err == nil {
 		t.Fatal("a second pulse of the same time was saved")
 	}
@@ -228,7 +228,7 @@ func TestPruneKeepsWhatLaterStatesNeed(t *testing.T) {
 		save(t, s, pulseAt(i, "x"))
 	}
 	for i := range 3 {
-		if err := s.SaveBrief(t.Context(), "crypto", feed.Brief{Text: fmt.Sprint(i), At: epoch()}, epoch()); err != nil {
+		if err := s.SaveBrief(t.Context(), "crypto", state.Brief{Text: fmt.Sprint(i), At: epoch()}, epoch()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -262,18 +262,18 @@ func TestSourcesAndBriefSurvive(t *testing.T) {
 	if _, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil {
 		t.Fatal(err)
 	}
-	want := feed.SourceRecord{
+	want := state.SourceRecord{
 		Source: "a", Doc: []byte(`{"x":1}`), FetchedAt: epoch(), AttemptedAt: epoch().Add(time.Minute), NotBefore: epoch().Add(time.Hour),
 		Failures: 3, Err: "upstream_5xx: HTTP 503",
 	}
-	never := feed.SourceRecord{Source: "b", AttemptedAt: epoch(), Failures: 1, Err: "network: no route"}
-	if err := s.SaveSources(t.Context(), "crypto", []feed.SourceRecord{never, {Source: "a", AttemptedAt: epoch()}}); err != nil {
+	never := state.SourceRecord{Source: "b", AttemptedAt: epoch(), Failures: 1, Err: "network: no route"}
+	if err := s.SaveSources(t.Context(), "crypto", []state.SourceRecord{never, {Source: "a", AttemptedAt: epoch()}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SavePulse(t.Context(), pulseAt(0, "x"), []feed.SourceRecord{want}); err != nil {
+	if err := s.SavePulse(t.Context(), pulseAt(0, "x"), []state.SourceRecord{want}); err != nil {
 		t.Fatal(err)
 	}
-	brief := feed.Brief{Text: "All quiet [1].", At: epoch().Add(time.Second), Writer: "built-in"}
+	brief := state.Brief{Text: "All quiet [1].", At: epoch().Add(time.Second), Writer: "built-in"}
 	if err := s.SaveBrief(t.Context(), "crypto", brief, epoch()); err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestSourcesAndBriefSurvive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprint(saved.Sources) != fmt.Sprint([]feed.SourceRecord{want, never}) {
+	if fmt.Sprint(saved.Sources) != fmt.Sprint([]state.SourceRecord{want, never}) {
 		t.Errorf("sources %v, want %v and %v", saved.Sources, want, never)
 	}
 	if saved.Brief != brief {

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/sqlite"
 )
 
 // OpenPack returns what is kept of pack and notes now as its start if it is new.
-func (h *History) OpenPack(ctx context.Context, pack string, now time.Time) (feed.Saved, error) {
-	var saved feed.Saved
+func (h *History) OpenPack(ctx context.Context, pack string, now time.Time) (state.Saved, error) {
+	var saved state.Saved
 	err := h.db.Tx(ctx, func(tx *sql.Tx) error {
 		var start sql.NullInt64
 		if err := tx.QueryRowContext(ctx, `INSERT INTO packs (id, started_at) VALUES (?, ?)
@@ -32,19 +32,19 @@ func (h *History) OpenPack(ctx context.Context, pack string, now time.Time) (fee
 		return err
 	})
 	if err != nil {
-		return feed.Saved{}, fmt.Errorf("open pack %s: %w", pack, err)
+		return state.Saved{}, fmt.Errorf("open pack %s: %w", pack, err)
 	}
 	return saved, nil
 }
 
 // newest returns the newest pulse of pack that can be read, nil if there is none, and how many newer ones could not.
-func (h *History) newest(ctx context.Context, tx *sql.Tx, pack string) (*feed.Pulse, int, error) {
+func (h *History) newest(ctx context.Context, tx *sql.Tx, pack string) (*state.Pulse, int, error) {
 	const tries = 288 // a day of states: damage on a disk takes a page of them at a time
 	before := time.UnixMilli(1 << 52).UnixMilli()
 	for damaged := range tries {
 		r, err := scan(tx.QueryRowContext(ctx, "SELECT "+columns+
 			" FROM pulses WHERE pack = ? AND generated_at < ? ORDER BY generated_at DESC LIMIT 1", pack, before))
-		if errors.Is(err, feed.ErrNoPulse) {
+		if errors.Is(err, state.ErrNoPulse) {
 			return nil, damaged, nil
 		}
 		if err != nil {
@@ -52,7 +52,7 @@ func (h *History) newest(ctx context.Context, tx *sql.Tx, pack string) (*feed.Pu
 		}
 		content, err := h.decode(ctx, tx, r)
 		if err == nil {
-			var p feed.Pulse
+			var p state.Pulse
 			if p, err = r.pulse(content); err == nil {
 				return &p, damaged, nil
 			}
@@ -66,23 +66,23 @@ func (h *History) newest(ctx context.Context, tx *sql.Tx, pack string) (*feed.Pu
 }
 
 // newestBrief returns the newest brief of pack, zero if there is none.
-func newestBrief(ctx context.Context, tx *sql.Tx, pack string) (feed.Brief, error) {
-	var b feed.Brief
+func newestBrief(ctx context.Context, tx *sql.Tx, pack string) (state.Brief, error) {
+	var b state.Brief
 	var at sql.NullInt64
 	err := tx.QueryRowContext(ctx, "SELECT written_at, writer, text, refused FROM briefs WHERE pack = ? ORDER BY id DESC LIMIT 1", pack).
 		Scan(&at, &b.Writer, &b.Text, &b.Refused)
 	if errors.Is(err, sql.ErrNoRows) {
-		return feed.Brief{}, nil
+		return state.Brief{}, nil
 	}
 	if err != nil {
-		return feed.Brief{}, fmt.Errorf("read newest brief: %w", err)
+		return state.Brief{}, fmt.Errorf("read newest brief: %w", err)
 	}
 	b.At = sqlite.FromMillis(at)
 	return b, nil
 }
 
 // SaveBrief adds b, written from the state of the given time.
-func (h *History) SaveBrief(ctx context.Context, pack string, b feed.Brief, generatedAt time.Time) error {
+func (h *History) SaveBrief(ctx context.Context, pack string, b state.Brief, generatedAt time.Time) error {
 	return h.db.Tx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO briefs (pack, written_at, generated_at, writer, text, refused) VALUES (?, ?, ?, ?, ?, ?)",
 			pack, b.At.UnixMilli(), generatedAt.UnixMilli(), b.Writer, b.Text, b.Refused)
@@ -94,8 +94,8 @@ func (h *History) SaveBrief(ctx context.Context, pack string, b feed.Brief, gene
 }
 
 // Briefs returns the newest briefs of pack, newest first, at most limit.
-func (h *History) Briefs(ctx context.Context, pack string, limit int) ([]feed.PastBrief, error) {
-	list, err := sqlite.Query(ctx, h.db.Read, func(rows *sql.Rows) (b feed.PastBrief, err error) {
+func (h *History) Briefs(ctx context.Context, pack string, limit int) ([]state.PastBrief, error) {
+	list, err := sqlite.Query(ctx, h.db.Read, func(rows *sql.Rows) (b state.PastBrief, err error) {
 		var at, of sql.NullInt64
 		err = rows.Scan(&at, &of, &b.Writer, &b.Text, &b.Refused)
 		b.At, b.GeneratedAt = sqlite.FromMillis(at), sqlite.FromMillis(of)
@@ -108,12 +108,12 @@ func (h *History) Briefs(ctx context.Context, pack string, limit int) ([]feed.Pa
 }
 
 // SaveSources replaces the changed sources.
-func (h *History) SaveSources(ctx context.Context, pack string, changed []feed.SourceRecord) error {
+func (h *History) SaveSources(ctx context.Context, pack string, changed []state.SourceRecord) error {
 	return h.db.Tx(ctx, func(tx *sql.Tx) error { return saveSources(ctx, tx, pack, changed) })
 }
 
 // saveSources is SaveSources within a transaction.
-func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []feed.SourceRecord) error {
+func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []state.SourceRecord) error {
 	for _, c := range changed {
 		_, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO sources
 			(pack, source, doc, fetched_at, attempted_at, not_before, failures, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -126,16 +126,16 @@ func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []feed.So
 }
 
 // readSources returns the kept sources of pack.
-func readSources(ctx context.Context, tx *sql.Tx, pack string) ([]feed.SourceRecord, error) {
+func readSources(ctx context.Context, tx *sql.Tx, pack string) ([]state.SourceRecord, error) {
 	rows, err := tx.QueryContext(ctx,
 		"SELECT source, doc, fetched_at, attempted_at, not_before, failures, error FROM sources WHERE pack = ?", pack)
 	if err != nil {
 		return nil, fmt.Errorf("read sources: %w", err)
 	}
 	defer rows.Close()
-	var list []feed.SourceRecord
+	var list []state.SourceRecord
 	for rows.Next() {
-		var r feed.SourceRecord
+		var r state.SourceRecord
 		var fetched, attempted, notBefore sql.NullInt64
 		if err := rows.Scan(&r.Source, &r.Doc, &fetched, &attempted, &notBefore, &r.Failures, &r.Err); err != nil {
 			return nil, fmt.Errorf("read sources: %w", err)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -130,7 +130,7 @@ func TestWalkReadsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, got, p)
-		if older, err := s.PulseBefore(t.Context(), p.Pack, p.GeneratedAt); !errors.Is(err, feed.ErrNoPulse) && !older.GeneratedAt.Equal(before) {
+		if older, err := s.PulseBefore(t.Context(), p.Pack, p.GeneratedAt); !errors.Is(err, state.ErrNoPulse) && !older.GeneratedAt.Equal(before) {
 			t.Errorf("before %v: %v, %v; want %v", p.GeneratedAt, older.GeneratedAt, err, before)
 		}
 		before = p.GeneratedAt

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -92,7 +92,7 @@ func goOn(t *testing.T, dir string, times []int64) {
 	if err := h.SavePulse(t.Context(), next, nil); err != nil {
 		t.Fatal(err)
 	}
-	brief := feed.Brief{Text: "All is well [1].", At: next.GeneratedAt, Writer: "pen"}
+	brief := state.Brief{Text: "All is well [1].", At: next.GeneratedAt, Writer: "pen"}
 	if err := h.SaveBrief(t.Context(), api.PackCrypto, brief, next.GeneratedAt); err != nil {
 		t.Fatal(err)
 	}

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/daemon/state"
 )
 
 // walk makes pulses of the crypto pack as a live daemon would: it begins with what the real connectors make of a recording, and
@@ -48,7 +48,7 @@ func newWalk(t testing.TB, seed uint64) *walk {
 }
 
 // step makes the pulse of the next five minutes.
-func (w *walk) step() feed.Pulse {
+func (w *walk) step() state.Pulse {
 	w.t.Helper()
 	slot := w.now.Truncate(5 * time.Minute).Add(5 * time.Minute)
 	slowest := time.Duration(0)
@@ -70,14 +70,14 @@ func (w *walk) step() feed.Pulse {
 	}
 	w.now = slot.Add(slowest)
 	in := pack.Input{Readings: w.readings, Prev: w.prev, Now: w.now}
-	state, err := w.pack.Compact(in)
+	doc, err := w.pack.Compact(in)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.prev = state
-	return feed.Pulse{
-		Pack: w.pack.ID, Version: w.pack.Version, GeneratedAt: w.now, State: state,
-		Citations: w.pack.Citations(state, w.pack.Status(in), w.begin),
+	w.prev = doc
+	return state.Pulse{
+		Pack: w.pack.ID, Version: w.pack.Version, GeneratedAt: w.now, State: doc,
+		Citations: w.pack.Citations(doc, w.pack.Status(in), w.begin),
 	}
 }
 

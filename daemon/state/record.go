@@ -1,12 +1,31 @@
-package feed
+package state
 
 import (
 	"errors"
 	"time"
+
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // ErrNoPulse is what a history answers when it holds no pulse that old.
 var ErrNoPulse = errors.New("no pulse that old")
+
+// Pulse is one compacted state of a pack.
+type Pulse struct {
+	Pack        string
+	Version     int       // of the pack's source order
+	GeneratedAt time.Time // UTC, whole milliseconds, strictly rising per pack
+	State       []byte    // compact JSON, never changed
+	Citations   []api.Citation
+}
+
+// Brief is one narrated brief of a pack. The zero Brief is "none yet".
+type Brief struct {
+	Text    string
+	At      time.Time // when it was written
+	Writer  string    // who wrote it
+	Refused string    // why texts before it were not taken, one per line
+}
 
 // SourceRecord is what is kept of one source over a restart.
 type SourceRecord struct {
