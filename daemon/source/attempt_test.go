@@ -34,7 +34,7 @@ func TestOneRetryForAllRequestsOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		asked := make(map[string]int)
-		c := source.NewClient(source.ClientConfig{Transport: handler(func(w http.ResponseWriter, r *http.Request) {
+		c := source.NewClient(source.Config{Transport: handler(func(w http.ResponseWriter, r *http.Request) {
 			if asked[r.URL.Path]++; r.URL.Path != "/good" {
 				w.WriteHeader(http.StatusBadGateway)
 			}
@@ -64,11 +64,11 @@ func TestOnlyAcceptedVersionsAreConfirmed(t *testing.T) {
 			w.WriteHeader(http.StatusNotModified)
 		}
 	})
-	c := source.NewClient(source.ClientConfig{Transport: server, Shift: func() time.Duration { return 0 }}) // without limits
+	c := source.NewClient(source.Config{Transport: server, Shift: func() time.Duration { return 0 }}) // without limits
 	get := func(ifChanged, accept bool) bool {
 		a := c.Attempt()
 		err := a.Get(t.Context(), source.Request{URL: "https://a.example/x", IfChanged: ifChanged}, discard)
-		if err != nil && !errors.Is(err, source.ErrNotModified) {
+		if err != nil && !errors.Is(err, source.ErrNotModified()) {
 			t.Fatal(err)
 		}
 		if accept {
@@ -105,7 +105,7 @@ func TestLimitsAreByHost(t *testing.T) {
 	} {
 		t.Run(host, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := source.NewClient(source.ClientConfig{Transport: handler(func(http.ResponseWriter, *http.Request) {})})
+				c := source.NewClient(source.Config{Transport: handler(func(http.ResponseWriter, *http.Request) {})})
 				begin := time.Now()
 				for i := range want.burst + 1 {
 					if took := time.Since(begin); took != 0 {
@@ -127,7 +127,7 @@ func TestRetryReadsTheBodyAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
-		c := source.NewClient(source.ClientConfig{Transport: handler(func(w http.ResponseWriter, _ *http.Request) {
+		c := source.NewClient(source.Config{Transport: handler(func(w http.ResponseWriter, _ *http.Request) {
 			asked++
 			_, _ = io.WriteString(w, strings.Repeat("x", asked))
 		})})

@@ -25,27 +25,27 @@ const (
 	ClassNetwork       Class = "network"        // cannot connect, TLS, timeout
 )
 
-// ErrNotModified says that the document is still the one whose ETag was sent.
-var ErrNotModified = errors.New("not modified")
+// errNotModified says that the document is still the one whose ETag was sent.
+var errNotModified = errors.New("not modified")
 
-// Failure is an attempt that brought nothing. Its text is for operators: short, and free of URLs and keys.
-type Failure struct {
+// failure is an attempt that brought nothing. Its text is for operators: short, and free of URLs and keys.
+type failure struct {
 	Class      Class
 	Text       string
 	Status     int           // the HTTP status if that is what failed, else 0
 	RetryAfter time.Duration // what upstream asked to wait, at most an hour; 0 if it asked nothing
 }
 
-// Fail returns a Failure of class whose text is formatted as by fmt.Sprintf. Text of upstream in args has to be clean already.
-func Fail(class Class, format string, args ...any) *Failure {
-	return &Failure{Class: class, Text: fmt.Sprintf(format, args...)}
+// fail returns a failure of class whose text is formatted as by fmt.Sprintf. Text of upstream in args has to be clean already.
+func fail(class Class, format string, args ...any) *failure {
+	return &failure{Class: class, Text: fmt.Sprintf(format, args...)}
 }
 
 // maxErrorRunes caps the text of a failure: it is shown in the state of a pack.
 const maxErrorRunes = 120
 
 // Error is the class and the text, at most 120 runes.
-func (f *Failure) Error() string {
+func (f *failure) Error() string {
 	text := string(f.Class) + ": " + f.Text
 	if f.RetryAfter > 0 {
 		text += fmt.Sprintf(", retry after %ds", int(f.RetryAfter.Seconds()))
@@ -56,9 +56,9 @@ func (f *Failure) Error() string {
 	return text
 }
 
-// AsFailure returns the Failure in err, or a new one of class network if there is none.
-func AsFailure(err error) *Failure {
-	var f *Failure
+// asFailure returns the failure in err, or a new one of class network if there is none.
+func asFailure(err error) *failure {
+	var f *failure
 	if errors.As(err, &f) {
 		return f
 	}

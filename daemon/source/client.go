@@ -22,8 +22,8 @@ const (
 	retryPause   = 500 * time.Millisecond
 )
 
-// ClientConfig is what a Client needs. The zero value works.
-type ClientConfig struct {
+// Config is what a Fetcher needs. The zero value works.
+type Config struct {
 	Transport    http.RoundTripper // nil is http.DefaultTransport
 	UserAgent    string            // sent with every request, with a contact URL in it; "" names the project
 	Now          func() time.Time  // nil is time.Now
@@ -41,9 +41,9 @@ const (
 	keyHeader = "x-cg-demo-api-key"
 )
 
-// Client asks servers for documents. It is safe for concurrent use.
-type Client struct {
-	cfg  ClientConfig
+// client asks servers for documents. It is safe for concurrent use.
+type client struct {
+	cfg  Config
 	http *http.Client
 
 	mu     sync.Mutex // guards limits, their unused, and etags
@@ -51,8 +51,7 @@ type Client struct {
 	etags  map[string]string // by URL, of documents that were accepted
 }
 
-// NewClient returns a Client.
-func NewClient(cfg ClientConfig) *Client {
+func newClient(cfg Config) *client {
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = "contextd (+https://github.com/contextd/contextd)"
 	}
@@ -62,7 +61,7 @@ func NewClient(cfg ClientConfig) *Client {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 10 * time.Second
 	}
-	return &Client{
+	return &client{
 		cfg:    cfg,
 		http:   &http.Client{Transport: cfg.Transport, CheckRedirect: checkRedirect},
 		limits: make(map[string]*limit),
@@ -75,9 +74,9 @@ func NewClient(cfg ClientConfig) *Client {
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) > maxRedirects:
-		return Fail(ClassBadContent, "more than %d redirects", maxRedirects)
+		return fail(ClassBadContent, "more than %d redirects", maxRedirects)
 	case req.URL.Scheme != "https" && (req.URL.Scheme != "http" || via[0].URL.Scheme == "https"):
-		return Fail(ClassBadContent, "redirect to an address that is not https")
+		return fail(ClassBadContent, "redirect to an address that is not https")
 	}
 	if req.URL.Host != keyedHost {
 		req.Header.Del(keyHeader)
@@ -85,28 +84,27 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Request is a GET of one document.
-type Request struct {
+// request is a GET of one document.
+type request struct {
 	URL       string
 	Limit     int64 // bound of the body in bytes, after decompression; 0 is 4 MiB
 	IfChanged bool  // ask only for a version other than the one that was last accepted
 }
 
-// Attempt is one try at a source, of one or more requests. It retries once in all. It is not safe for concurrent use.
-type Attempt struct {
+// attempt is one try at a source, of one or more requests. It retries once in all. It is not safe for concurrent use.
+type attempt struct {
 	Now time.Time // when it began
 	At  time.Time // the same moment on upstream's clock: another than Now when recorded data is replayed
 
-	c       *Client
+	c       *client
 	retried bool
 	keyed   bool
 	etags   map[string]string // by URL, of what was read
 }
 
-// Attempt starts an attempt.
-func (c *Client) Attempt() *Attempt {
+func (c *client) Attempt() *attempt {
 	now := c.cfg.Now()
-	a := &Attempt{Now: now, At: now, c: c, etags: make(map[string]string)}
+	a := &attempt{Now: now, At: now, c: c, etags: make(map[string]string)}
 	if c.cfg.Shift != nil {
 		a.At = now.Add(-c.cfg.Shift())
 	}
@@ -114,31 +112,31 @@ func (c *Client) Attempt() *Attempt {
 }
 
 // Latency is the time since the attempt began.
-func (a *Attempt) Latency() time.Duration { return a.c.cfg.Now().Sub(a.Now) }
+func (a *attempt) Latency() time.Duration { return a.c.cfg.Now().Sub(a.Now) }
 
 // Accept remembers which versions were read. Only a document that was found good may be confirmed by a 304 later.
-func (a *Attempt) Accept() {
+func (a *attempt) Accept() {
 	a.c.mu.Lock()
 	defer a.c.mu.Unlock()
 	maps.Copy(a.c.etags, a.etags)
 }
 
 // etag returns the ETag of the version of url that was last accepted, "" if none is known.
-func (c *Client) etag(url string) string {
+func (c *client) etag(url string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.etags[url]
 }
 
-// Get asks for a document and lets use read its body; use may be called again on a retry. The error is ErrNotModified or a
-// Failure.
-func (a *Attempt) Get(ctx context.Context, r Request, use func(body io.Reader) error) error {
+// Get asks for a document and lets use read its body; use may be called again on a retry. The error is errNotModified or a
+// failure.
+func (a *attempt) Get(ctx context.Context, r request, use func(body io.Reader) error) error {
 	for {
 		err := a.once(ctx, r, use)
-		if err == nil || errors.Is(err, ErrNotModified) {
+		if err == nil || errors.Is(err, errNotModified) {
 			return err
 		}
-		f := AsFailure(err)
+		f := asFailure(err)
 		if a.retried || !a.mayRetry(ctx, r, f) {
 			return f
 		}
@@ -147,7 +145,7 @@ func (a *Attempt) Get(ctx context.Context, r Request, use func(body io.Reader) e
 }
 
 // mayRetry says whether a failure is worth a second try, and pauses before it where upstream needs the time.
-func (a *Attempt) mayRetry(ctx context.Context, r Request, f *Failure) bool {
+func (a *attempt) mayRetry(ctx context.Context, r request, f *failure) bool {
 	switch {
 	case f.Status == http.StatusTooManyRequests:
 		u, err := url.Parse(r.URL)
@@ -172,7 +170,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // once sends one request.
-func (a *Attempt) once(ctx context.Context, r Request, use func(io.Reader) error) error {
+func (a *attempt) once(ctx context.Context, r request, use func(io.Reader) error) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.URL, nil)
 	if err != nil {
 		return fmt.Errorf("make request: %w", err)
@@ -196,13 +194,13 @@ func (a *Attempt) once(ctx context.Context, r Request, use func(io.Reader) error
 		a.etags[r.URL] = resp.Header.Get("ETag")
 		return read(resp, cmp.Or(r.Limit, 4<<20), use)
 	case resp.StatusCode == http.StatusNotModified && req.Header.Get("If-None-Match") != "":
-		return ErrNotModified
+		return errNotModified
 	}
 	return statusFailure(resp, a.c.cfg.Now())
 }
 
 // setHeader fills the header of a request. Compression is asked for by hand, so that it works over every RoundTripper.
-func (a *Attempt) setHeader(h http.Header, r Request) {
+func (a *attempt) setHeader(h http.Header, r request) {
 	h.Set("User-Agent", a.c.cfg.UserAgent)
 	h.Set("Accept-Encoding", "gzip")
 	if etag := a.c.etag(r.URL); r.IfChanged && etag != "" {
@@ -252,7 +250,7 @@ func (b *body) Read(p []byte) (int, error) {
 
 // wait waits until the limit of host allows a request, or fails at once if that is after the deadline of ctx. A request with
 // the key counts on another quota.
-func (a *Attempt) wait(ctx context.Context, host string) error {
+func (a *attempt) wait(ctx context.Context, host string) error {
 	if a.c.cfg.Shift != nil || a.keyed {
 		return nil
 	}
@@ -261,7 +259,7 @@ func (a *Attempt) wait(ctx context.Context, host string) error {
 		return nil
 	}
 	if err := l.Wait(ctx); err != nil && ctx.Err() == nil {
-		return Fail(ClassRateLimited, "our own limit for %s", host)
+		return fail(ClassRateLimited, "our own limit for %s", host)
 	}
 	return ctx.Err()
 }
@@ -273,7 +271,7 @@ type limit struct {
 }
 
 // limit returns the limit of host to wait for, nil if a place is left from a request that could not be sent.
-func (c *Client) limit(host string) *limit {
+func (c *client) limit(host string) *limit {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := c.limits[host]
@@ -297,7 +295,7 @@ func unreachable(err error) bool {
 
 // unsent gives the place of a request back that never reached host: a network that is down must not use up the limits that
 // are needed when it is back.
-func (c *Client) unsent(host string) {
+func (c *client) unsent(host string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if l := c.limits[host]; l != nil {

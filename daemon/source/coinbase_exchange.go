@@ -20,11 +20,11 @@ func coinbaseProducts() []listing {
 
 // readExchange asks for one document per product. One that is missing or broken is a missing row, but when upstream does not
 // answer, the others are not asked for.
-func readExchange(ctx context.Context, a *Attempt, _ Doc) (Doc, int, error) {
+func readExchange(ctx context.Context, a *attempt, _ Doc) (Doc, int, error) {
 	doc := &ExchangeDoc{}
 	var failure error
 	for _, product := range coinbaseProducts() {
-		r := Request{URL: "https://api.exchange.coinbase.com/products/" + product.key + "-USD/stats"}
+		r := request{URL: "https://api.exchange.coinbase.com/products/" + product.key + "-USD/stats"}
 		err := a.Get(ctx, r, func(body io.Reader) error {
 			coin, err := decodeStats(body, product.coinID)
 			if err == nil {
@@ -36,7 +36,7 @@ func readExchange(ctx context.Context, a *Attempt, _ Doc) (Doc, int, error) {
 			continue
 		}
 		failure = err
-		if class := AsFailure(err).Class; class != ClassNotFound && class != ClassEmpty {
+		if class := asFailure(err).Class; class != ClassNotFound && class != ClassEmpty {
 			break
 		}
 	}
@@ -48,13 +48,13 @@ func readExchange(ctx context.Context, a *Attempt, _ Doc) (Doc, int, error) {
 
 // decodeStats decodes the statistics of a product. Open is the price of 24 hours ago.
 func decodeStats(body io.Reader, coinID string) (ExchangeCoin, error) {
-	var in struct{ Open, Last Number }
-	if err := Object(body, &in); err != nil {
+	var in struct{ Open, Last number }
+	if err := decodeObject(body, &in); err != nil {
 		return ExchangeCoin{}, err
 	}
 	last, ok := in.Last.Price()
 	if !ok {
-		return ExchangeCoin{}, Fail(ClassEmpty, "no price")
+		return ExchangeCoin{}, fail(ClassEmpty, "no price")
 	}
 	coin := ExchangeCoin{CoinID: coinID, Price: last}
 	if open, ok := in.Open.Price(); ok {

@@ -16,8 +16,8 @@ func CoinGeckoCategories() Connector {
 // categoryRow is a row as upstream writes it.
 type categoryRow struct {
 	ID, Name  string
-	MarketCap Number   `json:"market_cap"`
-	Change24h Number   `json:"market_cap_change_24h"`
+	MarketCap number   `json:"market_cap"`
+	Change24h number   `json:"market_cap_change_24h"`
 	TopCoins  []string `json:"top_3_coins_id"`
 }
 
@@ -35,6 +35,6 @@ func (r categoryRow) category() (c Category, id string, wanted bool) {
 }
 
 func decodeCategories(body io.Reader, _ time.Time) (*CategoriesDoc, int, error) {
-	kept, dropped, err := List(body, categoryRow.category)
+	kept, dropped, err := decodeRows(body, categoryRow.category)
 	return &CategoriesDoc{Categories: capRows(kept)}, dropped, err
 }

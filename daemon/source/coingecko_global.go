@@ -14,14 +14,14 @@ func CoinGeckoGlobal() Connector {
 func decodeGlobal(body io.Reader, at time.Time) (*GlobalDoc, int, error) {
 	var in struct {
 		Data struct {
-			MarketCap struct{ USD Number }      `json:"total_market_cap"`
-			Volume    struct{ USD Number }      `json:"total_volume"`
-			Share     struct{ BTC, ETH Number } `json:"market_cap_percentage"`
-			Change24h Number                    `json:"market_cap_change_percentage_24h_usd"`
-			UpdatedAt Number                    `json:"updated_at"`
+			MarketCap struct{ USD number }      `json:"total_market_cap"`
+			Volume    struct{ USD number }      `json:"total_volume"`
+			Share     struct{ BTC, ETH number } `json:"market_cap_percentage"`
+			Change24h number                    `json:"market_cap_change_percentage_24h_usd"`
+			UpdatedAt number                    `json:"updated_at"`
 		}
 	}
-	if err := Object(body, &in); err != nil {
+	if err := decodeObject(body, &in); err != nil {
 		return nil, 0, err
 	}
 	doc := &GlobalDoc{
@@ -32,10 +32,10 @@ func decodeGlobal(body io.Reader, at time.Time) (*GlobalDoc, int, error) {
 		ETHDominance: in.Data.Share.ETH.Amount(),
 	}
 	if doc.MarketCap == nil {
-		return nil, 0, Fail(ClassEmpty, "no market capitalization")
+		return nil, 0, fail(ClassEmpty, "no market capitalization")
 	}
 	if t := in.Data.UpdatedAt.Time(); t != nil {
-		doc.AsOf = NotAfter(*t, at)
+		doc.AsOf = clampTime(*t, at)
 	}
 	return doc, 0, nil
 }

@@ -10,7 +10,7 @@ import (
 
 // Caps of texts from outside, in runes.
 const (
-	CapSymbol   = 16
+	capSymbol   = 16
 	CapName     = 48
 	CapHeadline = 96
 	capID       = 80 // of ids, which are part of keys and paths
@@ -26,14 +26,14 @@ func CoinGeckoMarkets() Connector {
 // marketRow is a row as upstream writes it.
 type marketRow struct {
 	ID, Symbol, Name string
-	Price            Number `json:"current_price"`
-	MarketCap        Number `json:"market_cap"`
-	Volume           Number `json:"total_volume"`
-	Rank             Number `json:"market_cap_rank"`
-	Change1h         Number `json:"price_change_percentage_1h_in_currency"`
-	Change24h        Number `json:"price_change_percentage_24h_in_currency"`
-	Change24hPlain   Number `json:"price_change_percentage_24h"`
-	Change7d         Number `json:"price_change_percentage_7d_in_currency"`
+	Price            number `json:"current_price"`
+	MarketCap        number `json:"market_cap"`
+	Volume           number `json:"total_volume"`
+	Rank             number `json:"market_cap_rank"`
+	Change1h         number `json:"price_change_percentage_1h_in_currency"`
+	Change24h        number `json:"price_change_percentage_24h_in_currency"`
+	Change24hPlain   number `json:"price_change_percentage_24h"`
+	Change7d         number `json:"price_change_percentage_7d_in_currency"`
 	LastUpdated      string `json:"last_updated"`
 }
 
@@ -49,7 +49,7 @@ func (r marketRow) coin() (c Coin, id string, wanted bool) {
 	}
 	c = Coin{
 		ID:        human.Label(r.ID, capID),
-		Symbol:    strings.ToUpper(human.Label(r.Symbol, CapSymbol)),
+		Symbol:    strings.ToUpper(human.Label(r.Symbol, capSymbol)),
 		Name:      human.Label(r.Name, CapName),
 		Price:     price,
 		Change1h:  r.Change1h.Percent(),
@@ -64,13 +64,13 @@ func (r marketRow) coin() (c Coin, id string, wanted bool) {
 
 func decodeMarkets(body io.Reader, at time.Time) (*MarketsDoc, int, error) {
 	var asOf time.Time
-	kept, dropped, err := List(body, func(r marketRow) (Coin, string, bool) {
+	kept, dropped, err := decodeRows(body, func(r marketRow) (Coin, string, bool) {
 		if t, err := time.Parse(time.RFC3339, r.LastUpdated); err == nil && t.After(asOf) {
 			asOf = t.UTC()
 		}
 		return r.coin()
 	})
-	return &MarketsDoc{Coins: capRows(kept), AsOf: NotAfter(asOf, at)}, dropped, err
+	return &MarketsDoc{Coins: capRows(kept), AsOf: clampTime(asOf, at)}, dropped, err
 }
 
 // maxMarketsAge is how old the newest price may be. Upstream moves every minute, so an older answer is a frozen one.
@@ -80,7 +80,7 @@ const maxMarketsAge = time.Hour
 func marketsFresh(doc Doc, at time.Time) error {
 	asOf := doc.(*MarketsDoc).AsOf
 	if age := at.Sub(asOf); !asOf.IsZero() && age > maxMarketsAge {
-		return Fail(ClassStale, "the newest price is %d minutes old", int(age.Minutes()))
+		return fail(ClassStale, "the newest price is %d minutes old", int(age.Minutes()))
 	}
 	return nil
 }

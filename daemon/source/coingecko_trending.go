@@ -20,7 +20,7 @@ type trendingRow struct {
 	Item struct {
 		ID, Symbol, Name string
 		Data             struct {
-			Change24h struct{ USD Number } `json:"price_change_percentage_24h"`
+			Change24h struct{ USD number } `json:"price_change_percentage_24h"`
 		}
 	}
 }
@@ -28,7 +28,7 @@ type trendingRow struct {
 func (r trendingRow) coin() (c TrendingCoin, id string, wanted bool) {
 	c = TrendingCoin{
 		ID:        human.Label(r.Item.ID, capID),
-		Symbol:    strings.ToUpper(human.Label(r.Item.Symbol, CapSymbol)),
+		Symbol:    strings.ToUpper(human.Label(r.Item.Symbol, capSymbol)),
 		Name:      human.Label(r.Item.Name, CapName),
 		Change24h: r.Item.Data.Change24h.USD.Percent(),
 	}
@@ -37,9 +37,9 @@ func (r trendingRow) coin() (c TrendingCoin, id string, wanted bool) {
 
 func decodeTrending(body io.Reader, _ time.Time) (*TrendingDoc, int, error) {
 	var in struct{ Coins []json.RawMessage }
-	if err := Object(body, &in); err != nil {
+	if err := decodeObject(body, &in); err != nil {
 		return nil, 0, err
 	}
-	kept, dropped, err := Collect(in.Coins, trendingRow.coin)
+	kept, dropped, err := convertRows(in.Coins, trendingRow.coin)
 	return &TrendingDoc{Coins: capRows(kept)}, dropped, err
 }

@@ -15,10 +15,10 @@ type Connector struct {
 	New        func() Doc    // an empty Doc, to decode a stored one into
 
 	// read asks upstream and decodes what it says; last is the last good Doc, nil if there is none.
-	read func(ctx context.Context, a *Attempt, last Doc) (doc Doc, dropped int, err error)
+	read func(ctx context.Context, a *attempt, last Doc) (doc Doc, dropped int, err error)
 	// fresh fails if doc is too old at a time; nil for sources whose documents bear no time that could tell.
 	fresh func(doc Doc, at time.Time) error
-	// limit bounds the body in bytes; 0 is what Request says.
+	// limit bounds the body in bytes; 0 is what request says.
 	limit int64
 	// wholeDays is for dates without a time of day, which stay at midnight when recorded data is shifted.
 	wholeDays bool
@@ -31,10 +31,10 @@ func document[D any, P interface {
 	Doc
 }](c Connector, url string, decode func(body io.Reader, at time.Time) (doc P, dropped int, err error)) Connector {
 	c.New = func() Doc { return P(new(D)) }
-	c.read = func(ctx context.Context, a *Attempt, last Doc) (Doc, int, error) {
+	c.read = func(ctx context.Context, a *attempt, last Doc) (Doc, int, error) {
 		var doc P
 		var dropped int
-		r := Request{URL: url, Limit: c.limit, IfChanged: last != nil}
+		r := request{URL: url, Limit: c.limit, IfChanged: last != nil}
 		err := a.Get(ctx, r, func(body io.Reader) (err error) {
 			doc, dropped, err = decode(body, a.At)
 			return err
@@ -45,4 +45,4 @@ func document[D any, P interface {
 }
 
 // capRows cuts rows to what a Doc may hold.
-func capRows[R any](rows []R) []R { return rows[:min(len(rows), MaxRows)] }
+func capRows[R any](rows []R) []R { return rows[:min(len(rows), maxRows)] }

@@ -24,7 +24,7 @@ func DefiLlamaChains() Connector {
 	c := Connector{ID: "defillama-chains", Interval: 5 * time.Minute, StaleAfter: 90 * time.Minute}
 	c = document(c, "https://api.llama.fi/v2/chains", decodeChains)
 	readMain := c.read
-	c.read = func(ctx context.Context, a *Attempt, last Doc) (Doc, int, error) {
+	c.read = func(ctx context.Context, a *attempt, last Doc) (Doc, int, error) {
 		doc, dropped, err := readMain(ctx, a, nil) // nil: an unchanged document must not keep a due history from being read
 		if err == nil {
 			doc.(*ChainsDoc).addChanges(ctx, a, last)
@@ -37,7 +37,7 @@ func DefiLlamaChains() Connector {
 // chainRow is a row as upstream writes it.
 type chainRow struct {
 	Name string
-	TVL  Number
+	TVL  number
 }
 
 func (r chainRow) chain() (c Chain, id string, wanted bool) {
@@ -50,13 +50,13 @@ func (r chainRow) chain() (c Chain, id string, wanted bool) {
 }
 
 func decodeChains(body io.Reader, _ time.Time) (*ChainsDoc, int, error) {
-	kept, dropped, err := List(body, chainRow.chain)
+	kept, dropped, err := decodeRows(body, chainRow.chain)
 	slices.SortFunc(kept, func(a, b Chain) int { return cmp.Or(cmp.Compare(b.TVL, a.TVL), strings.Compare(a.Name, b.Name)) })
 	return &ChainsDoc{Chains: capRows(kept)}, dropped, err
 }
 
 // addChanges sets the changes of the day and the week: those that last knows, or new ones when the histories are due.
-func (d *ChainsDoc) addChanges(ctx context.Context, a *Attempt, last Doc) {
+func (d *ChainsDoc) addChanges(ctx context.Context, a *attempt, last Doc) {
 	if prev, ok := last.(*ChainsDoc); ok {
 		d.keepChanges(prev)
 	}
@@ -81,20 +81,20 @@ func (d *ChainsDoc) keepChanges(prev *ChainsDoc) {
 // readHistories sets the changes of chains and returns the time to remember for it. Only points of one history are compared: the
 // main document counts slightly differently. A history that cannot be read leaves the changes as they are; when upstream does
 // not answer at all, the rest is left for a time an hour from now.
-func readHistories(ctx context.Context, a *Attempt, chains []Chain) time.Time {
+func readHistories(ctx context.Context, a *attempt, chains []Chain) time.Time {
 	for i := range chains {
 		c := &chains[i]
-		r := Request{URL: "https://api.llama.fi/v2/historicalChainTvl/" + url.PathEscape(c.Name)}
-		var points []Point
+		r := request{URL: "https://api.llama.fi/v2/historicalChainTvl/" + url.PathEscape(c.Name)}
+		var points []sample
 		err := a.Get(ctx, r, func(body io.Reader) (err error) {
 			points, err = decodeHistory(body)
 			return err
 		})
 		if err == nil {
-			c.Change1d, c.Change7d = Change(points, day), Change(points, 7*day)
+			c.Change1d, c.Change7d = changeSince(points, day), changeSince(points, 7*day)
 			continue
 		}
-		if class := AsFailure(err).Class; class != ClassNotFound && class != ClassEmpty {
+		if class := asFailure(err).Class; class != ClassNotFound && class != ClassEmpty {
 			return a.Now.Add(historyRetry - historyEvery)
 		}
 	}
@@ -102,15 +102,15 @@ func readHistories(ctx context.Context, a *Attempt, chains []Chain) time.Time {
 }
 
 // decodeHistory returns the points of a history, oldest first.
-func decodeHistory(body io.Reader) ([]Point, error) {
-	type row struct{ Date, TVL Number }
-	points, _, err := List(body, func(r row) (Point, string, bool) {
+func decodeHistory(body io.Reader) ([]sample, error) {
+	type row struct{ Date, TVL number }
+	points, _, err := decodeRows(body, func(r row) (sample, string, bool) {
 		at, tvl := r.Date.Time(), r.TVL.Amount()
 		if at == nil || tvl == nil {
-			return Point{}, "", false
+			return sample{}, "", false
 		}
-		return Point{At: *at, Value: *tvl}, at.String(), true
+		return sample{At: *at, Value: *tvl}, at.String(), true
 	})
-	slices.SortFunc(points, func(a, b Point) int { return a.At.Compare(b.At) })
+	slices.SortFunc(points, func(a, b sample) int { return a.At.Compare(b.At) })
 	return points, err
 }

@@ -18,7 +18,7 @@ func DefiLlamaHacks() Connector {
 
 // hackRow is a row as upstream writes it.
 type hackRow struct {
-	Date, Amount    Number
+	Date, Amount    number
 	Name, Technique string
 }
 
@@ -32,14 +32,14 @@ func (r hackRow) hack(today time.Time) (h Hack, id string, wanted bool) {
 		Name:      name,
 		Technique: human.Label(r.Technique, CapName),
 		Amount:    r.Amount.Amount(),
-		Date:      NotAfter(date.Truncate(day), today),
+		Date:      clampTime(date.Truncate(day), today),
 	}
 	return h, h.Name + " " + h.Date.Format(time.DateOnly), true
 }
 
 func decodeHacks(body io.Reader, at time.Time) (*HacksDoc, int, error) {
 	today := at.UTC().Truncate(day)
-	kept, dropped, err := List(body, func(r hackRow) (Hack, string, bool) { return r.hack(today) })
+	kept, dropped, err := decodeRows(body, func(r hackRow) (Hack, string, bool) { return r.hack(today) })
 	slices.SortStableFunc(kept, func(a, b Hack) int {
 		return cmp.Or(b.Date.Compare(a.Date), strings.Compare(a.Name, b.Name))
 	})

@@ -31,11 +31,11 @@ func excludedCategory(category string) bool {
 // protocolRow is a row as upstream writes it.
 type protocolRow struct {
 	Slug, Name, Category string
-	TVL                  Number
+	TVL                  number
 	Chains               []string
-	ChainTVLs            map[string]Number `json:"chainTvls"`
-	Change1d             Number            `json:"change_1d"`
-	Change7d             Number            `json:"change_7d"`
+	ChainTVLs            map[string]number `json:"chainTvls"`
+	Change1d             number            `json:"change_1d"`
+	Change7d             number            `json:"change_7d"`
 }
 
 // protocol drops rows without a slug and rows whose TVL is unknown or negative; an empty protocol and an excluded category are
@@ -60,7 +60,7 @@ func (r protocolRow) protocol() (p Protocol, id string, wanted bool) {
 
 // topChain is the chain that holds most, of two equal ones the first by name. Keys such as "borrowed" and "Ethereum-staking"
 // are parts that upstream reports beside the chains.
-func topChain(tvls map[string]Number) string {
+func topChain(tvls map[string]number) string {
 	best, most := "", 0.0
 	for name, tvl := range tvls {
 		switch name {
@@ -79,12 +79,12 @@ func topChain(tvls map[string]Number) string {
 }
 
 func decodeProtocols(body io.Reader, _ time.Time) (*ProtocolsDoc, int, error) {
-	kept, dropped, err := List(body, protocolRow.protocol)
+	kept, dropped, err := decodeRows(body, protocolRow.protocol)
 	return &ProtocolsDoc{Protocols: chooseProtocols(kept)}, dropped, err
 }
 
 const (
-	largestProtocols = 120 // of MaxRows; the rest is for moves
+	largestProtocols = 120 // of maxRows; the rest is for moves
 	minMoverTVL      = 25e6
 )
 
@@ -94,12 +94,12 @@ const (
 func chooseProtocols(all []Protocol) []Protocol {
 	bySize := func(a, b Protocol) int { return cmp.Or(cmp.Compare(b.TVL, a.TVL), strings.Compare(a.Slug, b.Slug)) }
 	slices.SortFunc(all, bySize)
-	if len(all) <= MaxRows {
+	if len(all) <= maxRows {
 		return all
 	}
 	rest := slices.Clone(all[largestProtocols:])
 	slices.SortStableFunc(rest, func(a, b Protocol) int { return cmp.Compare(b.move(), a.move()) })
-	chosen := append(all[:largestProtocols:largestProtocols], rest[:MaxRows-largestProtocols]...)
+	chosen := append(all[:largestProtocols:largestProtocols], rest[:maxRows-largestProtocols]...)
 	slices.SortFunc(chosen, bySize)
 	return chosen
 }

@@ -22,9 +22,9 @@ type stablecoinRow struct {
 	GeckoID      string `json:"gecko_id"`
 	Name, Symbol string
 	PegType      string
-	Price        Number
-	Circulating  map[string]Number
-	PrevDay      map[string]Number `json:"circulatingPrevDay"`
+	Price        number
+	Circulating  map[string]number
+	PrevDay      map[string]number `json:"circulatingPrevDay"`
 }
 
 // stablecoin drops rows without a supply. A price that makes no sense is unknown: the supply still counts.
@@ -35,9 +35,9 @@ func (r stablecoinRow) stablecoin() (c Stablecoin, id string, wanted bool) {
 	}
 	c = Stablecoin{
 		ID:      human.Label(r.GeckoID, capID),
-		Symbol:  human.Label(r.Symbol, CapSymbol),
+		Symbol:  human.Label(r.Symbol, capSymbol),
 		Name:    human.Label(r.Name, CapName),
-		PegType: human.Label(r.PegType, CapSymbol),
+		PegType: human.Label(r.PegType, capSymbol),
 		Supply:  *supply,
 		PrevDay: r.PrevDay[r.PegType].Amount(),
 	}
@@ -49,10 +49,10 @@ func (r stablecoinRow) stablecoin() (c Stablecoin, id string, wanted bool) {
 
 func decodeStablecoins(body io.Reader, _ time.Time) (*StablecoinsDoc, int, error) {
 	var in struct{ PeggedAssets []json.RawMessage }
-	if err := Object(body, &in); err != nil {
+	if err := decodeObject(body, &in); err != nil {
 		return nil, 0, err
 	}
-	kept, dropped, err := Collect(in.PeggedAssets, stablecoinRow.stablecoin)
+	kept, dropped, err := convertRows(in.PeggedAssets, stablecoinRow.stablecoin)
 	slices.SortStableFunc(kept, func(a, b Stablecoin) int { return cmp.Compare(b.Supply, a.Supply) })
 	return &StablecoinsDoc{Coins: capRows(kept)}, dropped, err
 }

@@ -8,7 +8,7 @@ package source
 
 import "time"
 
-// Doc is what one source said, reduced to the rows and fields that packs use, at most MaxRows rows. A Doc is plain data that
+// Doc is what one source said, reduced to the rows and fields that packs use, at most 200 rows. A Doc is plain data that
 // encoding/json writes and reads, so that it can be kept over a restart.
 type Doc interface {
 	// Len is the number of rows.
@@ -17,8 +17,8 @@ type Doc interface {
 	Shift(d time.Duration)
 }
 
-// MaxRows bounds the rows of a Doc.
-const MaxRows = 200
+// maxRows bounds the rows of a Doc.
+const maxRows = 200
 
 // Coin is a row of MarketsDoc. Percents are in percent, money in USD; nil is unknown.
 type Coin struct {

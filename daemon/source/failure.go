@@ -18,8 +18,8 @@ import (
 const maxRetryAfter = time.Hour
 
 // statusFailure judges an answer by its status.
-func statusFailure(resp *http.Response, now time.Time) *Failure {
-	f := Fail(classOf(resp.StatusCode), "HTTP %d", resp.StatusCode)
+func statusFailure(resp *http.Response, now time.Time) *failure {
+	f := fail(classOf(resp.StatusCode), "HTTP %d", resp.StatusCode)
 	f.Status = resp.StatusCode
 	f.RetryAfter = retryAfter(resp.Header.Get("Retry-After"), now)
 	return f
@@ -57,21 +57,21 @@ func retryAfter(value string, now time.Time) time.Duration {
 }
 
 // readFailure judges an error in the middle of a body: a broken body is bad content, the rest is the network.
-func readFailure(err error) *Failure {
+func readFailure(err error) *failure {
 	var corrupt flate.CorruptInputError
 	switch {
 	case errors.Is(err, errTooLarge):
-		return Fail(ClassBadContent, "the answer is larger than allowed")
+		return fail(ClassBadContent, "the answer is larger than allowed")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return Fail(ClassBadContent, "the answer is cut off")
+		return fail(ClassBadContent, "the answer is cut off")
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, &corrupt):
-		return Fail(ClassBadContent, "the answer is not valid gzip")
+		return fail(ClassBadContent, "the answer is not valid gzip")
 	}
 	return networkFailure(err)
 }
 
 // networkFailure says in a few words why nothing came, without the URL and the internals that err's own text is full of.
-func networkFailure(err error) *Failure {
+func networkFailure(err error) *failure {
 	var (
 		dns  *net.DNSError
 		cert *tls.CertificateVerificationError
@@ -79,17 +79,17 @@ func networkFailure(err error) *Failure {
 	)
 	switch {
 	case errors.Is(err, context.Canceled):
-		return Fail(ClassNetwork, "cancelled")
+		return fail(ClassNetwork, "cancelled")
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
-		return Fail(ClassNetwork, "no answer in time")
+		return fail(ClassNetwork, "no answer in time")
 	case errors.As(err, &dns):
-		return Fail(ClassNetwork, "host not found")
+		return fail(ClassNetwork, "host not found")
 	case errors.As(err, &cert):
-		return Fail(ClassNetwork, "the certificate is not valid")
+		return fail(ClassNetwork, "the certificate is not valid")
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return Fail(ClassNetwork, "connection refused")
+		return fail(ClassNetwork, "connection refused")
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return Fail(ClassNetwork, "connection lost")
+		return fail(ClassNetwork, "connection lost")
 	}
-	return Fail(ClassNetwork, "cannot connect")
+	return fail(ClassNetwork, "cannot connect")
 }

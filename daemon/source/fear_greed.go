@@ -19,10 +19,10 @@ func FearGreed() Connector {
 
 // fearGreedRow is a row as upstream writes it.
 type fearGreedRow struct {
-	Value       Number
+	Value       number
 	Label       string `json:"value_classification"`
-	Timestamp   Number
-	UntilUpdate Number `json:"time_until_update"` // seconds, on the newest row only
+	Timestamp   number
+	UntilUpdate number `json:"time_until_update"` // seconds, on the newest row only
 }
 
 // day drops rows without a time or with a value outside 0 to 100.
@@ -31,7 +31,7 @@ func (r fearGreedRow) day(fetched time.Time) (d FearGreedDay, id string, wanted 
 	if value == nil || *value > 100 || at == nil {
 		return FearGreedDay{}, "", false
 	}
-	d = FearGreedDay{Value: *value, Label: human.Label(r.Label, CapName), At: NotAfter(*at, fetched)}
+	d = FearGreedDay{Value: *value, Label: human.Label(r.Label, CapName), At: clampTime(*at, fetched)}
 	return d, strconv.FormatInt(at.Unix(), 10), true
 }
 
@@ -40,13 +40,13 @@ func decodeFearGreed(body io.Reader, at time.Time) (*FearGreedDoc, int, error) {
 		Data     []json.RawMessage
 		Metadata struct{ Error json.RawMessage }
 	}
-	if err := Object(body, &in); err != nil {
+	if err := decodeObject(body, &in); err != nil {
 		return nil, 0, err
 	}
 	if e := string(in.Metadata.Error); e != "" && e != "null" && e != `""` {
-		return nil, 0, Fail(ClassBadContent, "upstream reports an error with HTTP 200")
+		return nil, 0, fail(ClassBadContent, "upstream reports an error with HTTP 200")
 	}
-	kept, dropped, err := Collect(in.Data, func(r fearGreedRow) (FearGreedDay, string, bool) { return r.day(at) })
+	kept, dropped, err := convertRows(in.Data, func(r fearGreedRow) (FearGreedDay, string, bool) { return r.day(at) })
 	if err != nil {
 		return nil, dropped, err
 	}

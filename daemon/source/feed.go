@@ -11,29 +11,29 @@ import (
 	"github.com/mmcdole/gofeed"
 )
 
-// Item is an entry of a feed.
-type Item struct {
+// feedEntry is an entry of a feed.
+type feedEntry struct {
 	Title     string     // text without markup, not cleaned otherwise
 	Link      string     // http or https, without what only serves tracking; "" for every other kind
 	Published *time.Time // nil if unknown
 }
 
-// Feed decodes a body that is RSS or Atom. A feed without items is a Failure of class empty.
-func Feed(body io.Reader) ([]Item, error) {
-	br, err := Open(body, "<", "a feed")
+// parseFeed decodes a body that is RSS or Atom. A feed without items is a failure of class empty.
+func parseFeed(body io.Reader) ([]feedEntry, error) {
+	br, err := openBody(body, "<", "a feed")
 	if err != nil {
 		return nil, err
 	}
 	feed, err := gofeed.NewParser().Parse(br)
 	if err != nil {
-		return nil, Fail(ClassBadContent, "not a feed, or a broken one")
+		return nil, fail(ClassBadContent, "not a feed, or a broken one")
 	}
 	if len(feed.Items) == 0 {
-		return nil, Fail(ClassEmpty, "the feed has no items")
+		return nil, fail(ClassEmpty, "the feed has no items")
 	}
-	items := make([]Item, len(feed.Items))
+	items := make([]feedEntry, len(feed.Items))
 	for i, item := range feed.Items {
-		items[i] = Item{Title: plainText(item.Title), Link: cleanLink(item.Link), Published: item.PublishedParsed}
+		items[i] = feedEntry{Title: plainText(item.Title), Link: cleanLink(item.Link), Published: item.PublishedParsed}
 	}
 	return items, nil
 }

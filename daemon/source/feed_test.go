@@ -9,10 +9,10 @@ import (
 )
 
 // item decodes a feed of one item.
-func item(t *testing.T, title, link string) source.Item {
+func item(t *testing.T, title, link string) source.FeedEntry {
 	t.Helper()
 	feed := fmt.Sprintf(`<rss version="2.0"><channel><item><title>%s</title><link>%s</link></item></channel></rss>`, title, link)
-	items, err := source.Feed(strings.NewReader(feed))
+	items, err := source.ParseFeed(strings.NewReader(feed))
 	if err != nil || len(items) != 1 {
 		t.Fatalf("%d items, %v", len(items), err)
 	}
@@ -66,7 +66,7 @@ func TestFeedFailures(t *testing.T) {
 		`{"version":"https://jsonfeed.org/version/1","items":[{"id":"1"}]}`: source.ClassBadContent,
 		`Rate limit exceeded`: source.ClassRateLimited,
 	} {
-		if _, err := source.Feed(strings.NewReader(body)); class(err) != want {
+		if _, err := source.ParseFeed(strings.NewReader(body)); class(err) != want {
 			t.Errorf("%s: %v, want %s", body, err, want)
 		}
 	}

@@ -6,9 +6,6 @@ import (
 	"time"
 )
 
-// Config is what a Fetcher needs. The zero value works.
-type Config = ClientConfig
-
 // Outcome is what one attempt brought.
 type Outcome struct {
 	Doc         Doc           // nil when there is nothing new: a failure, or not modified
@@ -22,10 +19,10 @@ type Outcome struct {
 
 // Fetcher fetches sources politely. It is safe for concurrent use and keeps limits and ETags for all of its life, so a daemon
 // has one.
-type Fetcher struct{ client *Client }
+type Fetcher struct{ client *client }
 
 // NewFetcher returns a Fetcher.
-func NewFetcher(cfg Config) *Fetcher { return &Fetcher{client: NewClient(cfg)} }
+func NewFetcher(cfg Config) *Fetcher { return &Fetcher{client: newClient(cfg)} }
 
 // Fetch asks the source c once, with at most one retry, and judges its answer. last is the last good Doc, the newest that Fetch
 // returned if it returned any, nil if there is none: it is never changed, only compared, confirmed, and asked for what need not
@@ -43,15 +40,15 @@ func (f *Fetcher) Fetch(ctx context.Context, c Connector, last Doc) Outcome {
 }
 
 // judge turns what a connector read into an Outcome.
-func (c Connector) judge(a *Attempt, last, doc Doc, err error) Outcome {
-	confirmed := errors.Is(err, ErrNotModified)
+func (c Connector) judge(a *attempt, last, doc Doc, err error) Outcome {
+	confirmed := errors.Is(err, errNotModified)
 	switch {
 	case confirmed:
 		doc = last
 	case err != nil:
 		return failed(err)
 	case doc.Len() == 0:
-		return failed(Fail(ClassPartial, "no row made sense"))
+		return failed(fail(ClassPartial, "no row made sense"))
 	default:
 		c.shift(doc, a)
 	}
@@ -64,7 +61,7 @@ func (c Connector) judge(a *Attempt, last, doc Doc, err error) Outcome {
 		return Outcome{Class: ClassOK, NotModified: true}
 	}
 	if last != nil && 2*doc.Len() < last.Len() {
-		return failed(Fail(ClassBadContent, "%d rows where the last answer had %d", doc.Len(), last.Len()))
+		return failed(fail(ClassBadContent, "%d rows where the last answer had %d", doc.Len(), last.Len()))
 	}
 	a.Accept()
 	return Outcome{Doc: doc, Class: ClassOK}
@@ -72,12 +69,12 @@ func (c Connector) judge(a *Attempt, last, doc Doc, err error) Outcome {
 
 // failed is the Outcome of an attempt that failed.
 func failed(err error) Outcome {
-	f := AsFailure(err)
+	f := asFailure(err)
 	return Outcome{Class: f.Class, Err: f, RetryAfter: f.RetryAfter}
 }
 
 // shift moves the times of a replayed doc to now.
-func (c Connector) shift(doc Doc, a *Attempt) {
+func (c Connector) shift(doc Doc, a *attempt) {
 	by := a.Now.Sub(a.At)
 	if c.wholeDays {
 		by = a.Now.Truncate(day).Sub(a.At.Truncate(day))

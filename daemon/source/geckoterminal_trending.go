@@ -21,13 +21,13 @@ type poolRow struct {
 	ID         string
 	Attributes struct {
 		Name      string
-		Price     Number                   `json:"base_token_price_usd"`
-		Changes   struct{ H1, H24 Number } `json:"price_change_percentage"`
-		Volume    struct{ H24 Number }     `json:"volume_usd"`
-		Reserve   Number                   `json:"reserve_in_usd"`
+		Price     number                   `json:"base_token_price_usd"`
+		Changes   struct{ H1, H24 number } `json:"price_change_percentage"`
+		Volume    struct{ H24 number }     `json:"volume_usd"`
+		Reserve   number                   `json:"reserve_in_usd"`
 		CreatedAt string                   `json:"pool_created_at"`
 		Txns      struct {
-			H24 struct{ Buys, Sells Number }
+			H24 struct{ Buys, Sells number }
 		} `json:"transactions"`
 	}
 	Relationships struct {
@@ -61,7 +61,7 @@ func (r poolRow) pool(at time.Time) (p Pool, id string, wanted bool) {
 		p.Txns24h = &n
 	}
 	if t, err := time.Parse(time.RFC3339, in.CreatedAt); err == nil {
-		t = NotAfter(t.UTC(), at)
+		t = clampTime(t.UTC(), at)
 		p.CreatedAt = &t
 	}
 	return p, p.ID, true
@@ -69,9 +69,9 @@ func (r poolRow) pool(at time.Time) (p Pool, id string, wanted bool) {
 
 func decodePools(body io.Reader, at time.Time) (*PoolsDoc, int, error) {
 	var in struct{ Data []json.RawMessage }
-	if err := Object(body, &in); err != nil {
+	if err := decodeObject(body, &in); err != nil {
 		return nil, 0, err
 	}
-	kept, dropped, err := Collect(in.Data, func(r poolRow) (Pool, string, bool) { return r.pool(at) })
+	kept, dropped, err := convertRows(in.Data, func(r poolRow) (Pool, string, bool) { return r.pool(at) })
 	return &PoolsDoc{Pools: capRows(kept)}, dropped, err
 }

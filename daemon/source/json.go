@@ -13,9 +13,9 @@ import (
 // limitWords are what servers write when they turn a caller away without saying so in the status.
 var limitWords = regexp.MustCompile(`(?i)limit|quota|throttl|too many`)
 
-// Open skips a byte order mark and white space and checks that the body begins with one of the characters of begin; want names
+// openBody skips a byte order mark and white space and checks that the body begins with one of the characters of begin; want names
 // what is expected. Otherwise it judges what is there instead.
-func Open(r io.Reader, begin, want string) (*bufio.Reader, error) {
+func openBody(r io.Reader, begin, want string) (*bufio.Reader, error) {
 	br := bufio.NewReader(r)
 	if mark, err := br.Peek(3); err == nil && string(mark) == "\uFEFF" {
 		_, _ = br.Discard(len(mark))
@@ -23,7 +23,7 @@ func Open(r io.Reader, begin, want string) (*bufio.Reader, error) {
 	for {
 		c, err := br.ReadByte()
 		if errors.Is(err, io.EOF) {
-			return nil, Fail(ClassEmpty, "the answer has no content")
+			return nil, fail(ClassEmpty, "the answer has no content")
 		}
 		if err != nil {
 			return nil, err
@@ -40,30 +40,30 @@ func Open(r io.Reader, begin, want string) (*bufio.Reader, error) {
 }
 
 // judgeText judges a body that is not what was expected.
-func judgeText(r io.Reader, want string) *Failure {
+func judgeText(r io.Reader, want string) *failure {
 	text, err := io.ReadAll(io.LimitReader(r, 512))
 	switch {
 	case err != nil:
-		return AsFailure(err)
+		return asFailure(err)
 	case text[0] == '<':
-		return Fail(ClassBadContent, "HTML where %s was expected", want)
+		return fail(ClassBadContent, "HTML where %s was expected", want)
 	case string(bytes.TrimSpace(text)) == "null":
-		return Fail(ClassEmpty, "the answer is null")
+		return fail(ClassEmpty, "the answer is null")
 	case limitWords.Match(text):
-		return Fail(ClassRateLimited, "the answer is a text about limits")
+		return fail(ClassRateLimited, "the answer is a text about limits")
 	}
-	return Fail(ClassBadContent, "text where %s was expected", want)
+	return fail(ClassBadContent, "text where %s was expected", want)
 }
 
-// eachElement decodes a JSON array and hands its elements to row one by one, as they come: large answers are never in memory
+// eachRow decodes a JSON array and hands its elements to row one by one, as they come: large answers are never in memory
 // as a whole, as internal/jsonx has documents.
-func eachElement(r io.Reader, row func(json.RawMessage)) error {
-	br, err := Open(r, "[{", "JSON")
+func eachRow(r io.Reader, row func(json.RawMessage)) error {
+	br, err := openBody(r, "[{", "JSON")
 	if err != nil {
 		return err
 	}
 	if first, _ := br.Peek(1); string(first) == "{" {
-		return notList(br)
+		return objectInstead(br)
 	}
 	dec := json.NewDecoder(br)
 	if _, err := dec.Token(); err != nil {
@@ -81,17 +81,17 @@ func eachElement(r io.Reader, row func(json.RawMessage)) error {
 		return malformed(err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return Fail(ClassBadContent, "data after the end of the JSON")
+		return fail(ClassBadContent, "data after the end of the JSON")
 	}
 	if n == 0 {
-		return Fail(ClassEmpty, "the answer has no rows")
+		return fail(ClassEmpty, "the answer has no rows")
 	}
 	return nil
 }
 
-// Object decodes a JSON object into v as json.Unmarshal does, unless it says that upstream failed.
-func Object(r io.Reader, v any) error {
-	br, err := Open(r, "[{", "JSON")
+// decodeObject decodes a JSON object into v as json.Unmarshal does, unless it says that upstream failed.
+func decodeObject(r io.Reader, v any) error {
+	br, err := openBody(r, "[{", "JSON")
 	if err != nil {
 		return err
 	}
@@ -104,20 +104,20 @@ func Object(r io.Reader, v any) error {
 	}
 	if err := json.Unmarshal(data, v); err != nil {
 		if string(bytes.Join(bytes.Fields(data), nil)) == "[]" {
-			return Fail(ClassEmpty, "the answer has no rows")
+			return fail(ClassEmpty, "the answer has no rows")
 		}
 		return malformed(err)
 	}
 	return nil
 }
 
-// notList judges an object that stands where a list was expected: an error message, or nothing we can use.
-func notList(r io.Reader) error {
+// objectInstead judges an object that stands where a list was expected: an error message, or nothing we can use.
+func objectInstead(r io.Reader) error {
 	var object map[string]json.RawMessage
-	if err := Object(r, &object); err != nil {
+	if err := decodeObject(r, &object); err != nil {
 		return err
 	}
-	return Fail(ClassEmpty, "an object where a list was expected")
+	return fail(ClassEmpty, "an object where a list was expected")
 }
 
 // envelope finds the failures that come with HTTP 200: {"status":{"error_code":1011}} and {"error":"too many requests"}.
@@ -131,10 +131,10 @@ func envelope(data []byte) error {
 		return nil
 	}
 	if limitWords.Match(e.Error) {
-		return Fail(ClassRateLimited, "the answer is an error about limits")
+		return fail(ClassRateLimited, "the answer is an error about limits")
 	}
 	var status struct {
-		ErrorCode Number `json:"error_code"`
+		ErrorCode number `json:"error_code"`
 	}
 	if len(e.Status) == 0 || json.Unmarshal(e.Status, &status) != nil || status.ErrorCode.Value() == nil {
 		return nil
@@ -143,11 +143,11 @@ func envelope(data []byte) error {
 	case code == 0:
 		return nil
 	case code == 429, code >= 1008 && code <= 1011:
-		return Fail(ClassRateLimited, "HTTP 200 with error code %d", code)
+		return fail(ClassRateLimited, "HTTP 200 with error code %d", code)
 	case code == 1001, code == 1002, code >= 10002 && code <= 10011:
-		return Fail(ClassAuth, "HTTP 200 with error code %d", code)
+		return fail(ClassAuth, "HTTP 200 with error code %d", code)
 	default:
-		return Fail(ClassBadContent, "HTTP 200 with error code %d", code)
+		return fail(ClassBadContent, "HTTP 200 with error code %d", code)
 	}
 }
 
@@ -156,9 +156,9 @@ func malformed(err error) error {
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong):
-		return Fail(ClassBadContent, "JSON of an unexpected shape")
+		return fail(ClassBadContent, "JSON of an unexpected shape")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return Fail(ClassBadContent, "the JSON is cut off")
+		return fail(ClassBadContent, "the JSON is cut off")
 	}
-	return Fail(ClassBadContent, "malformed JSON")
+	return fail(ClassBadContent, "malformed JSON")
 }

@@ -61,7 +61,7 @@ func TestList(t *testing.T) {
 		{"more after the end", `[{"id":"a"}] [`, "[a]", 0, source.ClassBadContent},
 		{"not a number", `[{"id":NaN}]`, "[]", 0, source.ClassBadContent},
 	} {
-		kept, dropped, err := source.List(strings.NewReader(tt.body), keep)
+		kept, dropped, err := source.DecodeRows(strings.NewReader(tt.body), keep)
 		if fmt.Sprint(kept) != tt.kept || dropped != tt.dropped || class(err) != tt.class {
 			t.Errorf("%s: %v, %d dropped, %v, want %s, %d, %s", tt.name, kept, dropped, err, tt.kept, tt.dropped, tt.class)
 		}
@@ -71,7 +71,7 @@ func TestList(t *testing.T) {
 func TestListReadsByAnyPieces(t *testing.T) {
 	t.Parallel()
 	body := iotest.OneByteReader(strings.NewReader("\uFEFF" + `[{"id":"a"},{"id":"b"}]`))
-	if kept, _, err := source.List(body, keep); err != nil || len(kept) != 2 {
+	if kept, _, err := source.DecodeRows(body, keep); err != nil || len(kept) != 2 {
 		t.Errorf("%v, %v", kept, err)
 	}
 }
@@ -87,7 +87,7 @@ func TestListIsBounded(t *testing.T) {
 		_, err := io.WriteString(pw, "]")
 		_ = pw.CloseWithError(err)
 	}()
-	kept, dropped, err := source.List(pr, keep)
+	kept, dropped, err := source.DecodeRows(pr, keep)
 	if err != nil || len(kept) != 20_000 || dropped != 5_001 {
 		t.Errorf("kept %d, dropped %d, %v", len(kept), dropped, err)
 	}
@@ -95,11 +95,11 @@ func TestListIsBounded(t *testing.T) {
 
 func TestCollect(t *testing.T) {
 	t.Parallel()
-	kept, dropped, err := source.Collect([]json.RawMessage{[]byte(`{"id":"a"}`), []byte(`{}`)}, keep)
+	kept, dropped, err := source.ConvertRows([]json.RawMessage{[]byte(`{"id":"a"}`), []byte(`{}`)}, keep)
 	if fmt.Sprint(kept) != "[a]" || dropped != 1 || err != nil {
 		t.Errorf("%v, %d, %v", kept, dropped, err)
 	}
-	if _, _, err := source.Collect(nil, keep); class(err) != source.ClassEmpty {
+	if _, _, err := source.ConvertRows(nil, keep); class(err) != source.ClassEmpty {
 		t.Errorf("no rows: %v", err)
 	}
 }
@@ -135,7 +135,7 @@ func TestObject(t *testing.T) {
 		{"text about limits", "Throttled", source.ClassRateLimited},
 	} {
 		var v struct{ A int }
-		if err := source.Object(strings.NewReader(tt.body), &v); class(err) != tt.class {
+		if err := source.DecodeObject(strings.NewReader(tt.body), &v); class(err) != tt.class {
 			t.Errorf("%s: %v, want %s", tt.name, err, tt.class)
 		}
 	}
@@ -144,13 +144,13 @@ func TestObject(t *testing.T) {
 func TestReadErrorsComeThrough(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
-	if err := source.Object(iotest.ErrReader(broken), new(any)); !errors.Is(err, broken) {
+	if err := source.DecodeObject(iotest.ErrReader(broken), new(any)); !errors.Is(err, broken) {
 		t.Errorf("object: %v", err)
 	}
-	if _, _, err := source.List(iotest.ErrReader(broken), keep); !errors.Is(err, broken) {
+	if _, _, err := source.DecodeRows(iotest.ErrReader(broken), keep); !errors.Is(err, broken) {
 		t.Errorf("list: %v", err)
 	}
-	if _, err := source.Feed(iotest.ErrReader(broken)); !errors.Is(err, broken) {
+	if _, err := source.ParseFeed(iotest.ErrReader(broken)); !errors.Is(err, broken) {
 		t.Errorf("feed: %v", err)
 	}
 }

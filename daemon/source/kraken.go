@@ -31,13 +31,13 @@ func krakenPairs() []listing {
 func decodeTicker(body io.Reader, _ time.Time) (*TickerDoc, int, error) {
 	var in struct {
 		Error  []string
-		Result map[string]struct{ C []Number } // price and lot of the last trade
+		Result map[string]struct{ C []number } // price and lot of the last trade
 	}
-	if err := Object(body, &in); err != nil {
+	if err := decodeObject(body, &in); err != nil {
 		return nil, 0, err
 	}
 	if len(in.Error) > 0 {
-		return nil, 0, Fail(ClassBadContent, "HTTP 200 with error %s", human.Label(in.Error[0], CapName))
+		return nil, 0, fail(ClassBadContent, "HTTP 200 with error %s", human.Label(in.Error[0], CapName))
 	}
 	doc, dropped := &TickerDoc{}, 0
 	for _, pair := range krakenPairs() {
@@ -45,7 +45,7 @@ func decodeTicker(body io.Reader, _ time.Time) (*TickerDoc, int, error) {
 		if !ok {
 			continue
 		}
-		price, ok := append(trade.C, Number{})[0].Price()
+		price, ok := append(trade.C, number{})[0].Price()
 		if !ok {
 			dropped++
 			continue
@@ -53,7 +53,7 @@ func decodeTicker(body io.Reader, _ time.Time) (*TickerDoc, int, error) {
 		doc.Pairs = append(doc.Pairs, Ticker{CoinID: pair.coinID, Price: price})
 	}
 	if len(doc.Pairs)+dropped == 0 {
-		return nil, 0, Fail(ClassEmpty, "none of the pairs")
+		return nil, 0, fail(ClassEmpty, "none of the pairs")
 	}
 	return doc, dropped, nil
 }

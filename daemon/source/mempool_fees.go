@@ -12,8 +12,8 @@ func MempoolFees() Connector {
 }
 
 func decodeFees(body io.Reader, _ time.Time) (*FeesDoc, int, error) {
-	var in struct{ FastestFee, HalfHourFee, HourFee, EconomyFee, MinimumFee Number }
-	if err := Object(body, &in); err != nil {
+	var in struct{ FastestFee, HalfHourFee, HourFee, EconomyFee, MinimumFee number }
+	if err := decodeObject(body, &in); err != nil {
 		return nil, 0, err
 	}
 	doc := &FeesDoc{
@@ -24,7 +24,7 @@ func decodeFees(body io.Reader, _ time.Time) (*FeesDoc, int, error) {
 		Minimum:  in.MinimumFee.Amount(),
 	}
 	if doc.Fastest == nil {
-		return nil, 0, Fail(ClassEmpty, "no fee")
+		return nil, 0, fail(ClassEmpty, "no fee")
 	}
 	return doc, 0, nil
 }

@@ -28,7 +28,7 @@ func news(id, url string) Connector {
 
 // decodeNews drops items without a title or a link. A time that cannot be read, or lies ahead, is the time of the fetch.
 func decodeNews(body io.Reader, at time.Time) (*NewsDoc, int, error) {
-	items, err := Feed(body)
+	items, err := parseFeed(body)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -36,7 +36,7 @@ func decodeNews(body io.Reader, at time.Time) (*NewsDoc, int, error) {
 	for _, item := range items {
 		h := Headline{Title: human.Label(item.Title, CapHeadline), URL: item.Link, PublishedAt: at}
 		if item.Published != nil {
-			h.PublishedAt = NotAfter(item.Published.UTC(), at)
+			h.PublishedAt = clampTime(item.Published.UTC(), at)
 		}
 		if h.Title == "" || h.URL == "" || seen[h.URL] {
 			continue

@@ -16,14 +16,14 @@ const (
 	maxPercent = 1e5
 )
 
-// Number is a number as servers write it: 1.5, "1.5", "$1,234", "-1.84%". Null, words and other types are unknown. Only a
+// number is a number as servers write it: 1.5, "1.5", "$1,234", "-1.84%". Null, words and other types are unknown. Only a
 // number too large for a float64 is an error, because the row it stands in cannot be trusted.
-type Number struct{ value *float64 }
+type number struct{ value *float64 }
 
 var errOverflow = errors.New("number out of range")
 
 // UnmarshalJSON decodes data.
-func (n *Number) UnmarshalJSON(data []byte) error {
+func (n *number) UnmarshalJSON(data []byte) error {
 	n.value = nil
 	text := string(data)
 	quoted := text[0] == '"'
@@ -48,10 +48,10 @@ func (n *Number) UnmarshalJSON(data []byte) error {
 }
 
 // Value is the number, nil if unknown.
-func (n Number) Value() *float64 { return n.value }
+func (n number) Value() *float64 { return n.value }
 
 // Amount is a number of something that cannot be negative, nil if unknown or beyond 1e18.
-func (n Number) Amount() *float64 {
+func (n number) Amount() *float64 {
 	if n.value == nil || *n.value < 0 || *n.value > maxAmount {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (n Number) Amount() *float64 {
 }
 
 // Percent is a change in percent, nil if unknown or beyond 100,000 either way.
-func (n Number) Percent() *float64 {
+func (n number) Percent() *float64 {
 	if n.value == nil || n.Wild() {
 		return nil
 	}
@@ -67,10 +67,10 @@ func (n Number) Percent() *float64 {
 }
 
 // Wild reports a change beyond 100,000 % either way: the row it stands in is not to be trusted.
-func (n Number) Wild() bool { return n.value != nil && math.Abs(*n.value) > maxPercent }
+func (n number) Wild() bool { return n.value != nil && math.Abs(*n.value) > maxPercent }
 
 // Price is a price above 0 and up to 1e12; ok is false if there is none.
-func (n Number) Price() (price float64, ok bool) {
+func (n number) Price() (price float64, ok bool) {
 	if n.value == nil || *n.value <= 0 || *n.value > maxPrice {
 		return 0, false
 	}
@@ -78,7 +78,7 @@ func (n Number) Price() (price float64, ok bool) {
 }
 
 // Int is a whole number that is not negative, nil if unknown.
-func (n Number) Int() *int {
+func (n number) Int() *int {
 	if n.value == nil || *n.value < 0 || *n.value > math.MaxInt32 {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (n Number) Int() *int {
 }
 
 // Time reads the number as seconds since 1970, nil if unknown or beyond the year 3000.
-func (n Number) Time() *time.Time {
+func (n number) Time() *time.Time {
 	const year3000 = 32_503_680_000
 	if n.value == nil || *n.value <= 0 || *n.value > year3000 {
 		return nil

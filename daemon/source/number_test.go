@@ -100,20 +100,20 @@ func TestChange(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
-	points := []source.Point{
+	points := []source.Sample{
 		{At: at.Add(-7*day - 11*time.Hour), Value: 50}, {At: at.Add(-2 * day), Value: 0}, {At: at.Add(-day), Value: 80}, {At: at, Value: 100},
 	}
 	for before, want := range map[time.Duration]float64{day: 25, 7 * day: 100} {
-		if got := source.Change(points, before); got == nil || *got != want {
+		if got := source.ChangeSince(points, before); got == nil || *got != want {
 			t.Errorf("over %v: %v, want %v", before, got, want)
 		}
 	}
 	for _, before := range []time.Duration{2 * day, 3 * day, 30 * day} { // from zero, a gap, before the first
-		if got := source.Change(points, before); got != nil {
+		if got := source.ChangeSince(points, before); got != nil {
 			t.Errorf("over %v: %v, want unknown", before, *got)
 		}
 	}
-	if source.Change(nil, day) != nil {
+	if source.ChangeSince(nil, day) != nil {
 		t.Error("no points, yet a change")
 	}
 }
@@ -121,10 +121,10 @@ func TestChange(t *testing.T) {
 func TestNotAfter(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
-	if got := source.NotAfter(at.Add(time.Second), at); got != at {
+	if got := source.ClampTime(at.Add(time.Second), at); got != at {
 		t.Errorf("%v", got)
 	}
-	if got := source.NotAfter(at.Add(-time.Second), at); got != at.Add(-time.Second) {
+	if got := source.ClampTime(at.Add(-time.Second), at); got != at.Add(-time.Second) {
 		t.Errorf("%v", got)
 	}
 }

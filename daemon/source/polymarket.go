@@ -26,7 +26,7 @@ type marketOfEvent struct {
 	ID, Question            string
 	Outcomes, OutcomePrices string
 	Closed                  bool
-	Volume24h               Number `json:"volume24hr"`
+	Volume24h               number `json:"volume24hr"`
 }
 
 // prediction is the most traded open market of an event: its other markets are variants of the same question.
@@ -62,7 +62,7 @@ func (m marketOfEvent) prediction() (p Prediction, ok bool) {
 // probability is the price of "Yes", or of the first outcome of a market without one.
 func (m marketOfEvent) probability() (float64, bool) {
 	var outcomes []string
-	var prices []Number
+	var prices []number
 	if json.Unmarshal([]byte(m.Outcomes), &outcomes) != nil || json.Unmarshal([]byte(m.OutcomePrices), &prices) != nil {
 		return 0, false
 	}
@@ -78,7 +78,7 @@ func (m marketOfEvent) probability() (float64, bool) {
 }
 
 func decodePredictions(body io.Reader, _ time.Time) (*PredictionsDoc, int, error) {
-	kept, dropped, err := List(body, eventRow.prediction)
+	kept, dropped, err := decodeRows(body, eventRow.prediction)
 	slices.SortStableFunc(kept, func(a, b Prediction) int { return cmp.Compare(b.traded(), a.traded()) })
 	return &PredictionsDoc{Markets: capRows(kept)}, dropped, err
 }

@@ -5,23 +5,23 @@ import (
 	"io"
 )
 
-// maxKept bounds what a hostile list can make us hold. The longest real list has under half as many rows.
-const maxKept = 20_000
+// maxDecoded bounds what a hostile list can make us hold. The longest real list has under half as many rows.
+const maxDecoded = 20_000
 
-// List decodes a body that is a JSON array of rows, see Collect. Rows are decoded one by one, so that the whole body is never
-// held. An array without rows is a Failure of class empty.
-func List[T, R any](body io.Reader, convert func(T) (row R, id string, wanted bool)) (kept []R, dropped int, err error) {
+// decodeRows decodes a body that is a JSON array of rows, see convertRows. Rows are decoded one by one, so that the whole body is never
+// held. An array without rows is a failure of class empty.
+func decodeRows[T, R any](body io.Reader, convert func(T) (row R, id string, wanted bool)) (kept []R, dropped int, err error) {
 	rows := collector[T, R]{convert: convert}
-	err = eachElement(body, rows.add)
+	err = eachRow(body, rows.add)
 	return rows.kept, rows.dropped, err
 }
 
-// Collect decodes each element of list as a T and keeps what convert makes of it. convert returns the row's id, "" if the row
+// convertRows decodes each element of list as a T and keeps what convert makes of it. convert returns the row's id, "" if the row
 // makes no sense, and whether the row is wanted. The first of several rows with one id wins. dropped counts the rows that could
-// not be decoded, made no sense or came twice. An empty list is a Failure of class empty.
-func Collect[T, R any](list []json.RawMessage, convert func(T) (row R, id string, wanted bool)) (kept []R, dropped int, err error) {
+// not be decoded, made no sense or came twice. An empty list is a failure of class empty.
+func convertRows[T, R any](list []json.RawMessage, convert func(T) (row R, id string, wanted bool)) (kept []R, dropped int, err error) {
 	if len(list) == 0 {
-		return nil, 0, Fail(ClassEmpty, "the answer has no rows")
+		return nil, 0, fail(ClassEmpty, "the answer has no rows")
 	}
 	rows := collector[T, R]{convert: convert}
 	for _, raw := range list {
@@ -40,7 +40,7 @@ type collector[T, R any] struct {
 
 func (c *collector[T, R]) add(raw json.RawMessage) {
 	var in T
-	if json.Unmarshal(raw, &in) != nil || len(c.kept) >= maxKept {
+	if json.Unmarshal(raw, &in) != nil || len(c.kept) >= maxDecoded {
 		c.dropped++
 		return
 	}

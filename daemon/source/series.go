@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Point is a value at a time.
-type Point struct {
+// sample is a value at a time.
+type sample struct {
 	At    time.Time
 	Value float64
 }
 
-// Change is the change of the last of points, oldest first, against the point at a time before it, in percent. It is nil if
+// changeSince is the change of the last of points, oldest first, against the point at a time before it, in percent. It is nil if
 // there is no point within half a day of then.
-func Change(points []Point, before time.Duration) *float64 {
+func changeSince(points []sample, before time.Duration) *float64 {
 	if len(points) == 0 {
 		return nil
 	}
@@ -28,8 +28,8 @@ func Change(points []Point, before time.Duration) *float64 {
 	return nil
 }
 
-// NotAfter is t, or at if t lies after it: upstream times are clamped to the time of the fetch.
-func NotAfter(t, at time.Time) time.Time {
+// clampTime is t, or at if t lies after it: upstream times are clamped to the time of the fetch.
+func clampTime(t, at time.Time) time.Time {
 	if t.After(at) {
 		return at
 	}
