@@ -114,25 +114,25 @@ func look[D source.Doc](v *view, ref int) (doc D) {
 
 // narratives ranks the themes.
 func (v *view) narratives() []api.Narrative {
-	in := NarrativeInput{Ref: refCategories, Now: v.in.Now}
+	in := narrativeInput{Ref: refCategories, Now: v.in.Now}
 	if doc := look[*source.CategoriesDoc](v, refCategories); doc != nil {
 		for _, c := range doc.Categories {
-			in.Themes = append(in.Themes, Theme(c))
+			in.Themes = append(in.Themes, theme(c))
 		}
 	}
 	if doc := look[*source.TrendingDoc](v, refTrending); doc != nil {
 		for _, c := range doc.Coins {
-			in.Searched = append(in.Searched, NarrativeCoin{ID: c.ID, Symbol: c.Symbol})
+			in.Searched = append(in.Searched, searchedCoin{ID: c.ID, Symbol: c.Symbol})
 		}
 	}
 	for _, ref := range [...]int{refCoinDesk, refCointelegraph, refDecrypt} {
 		if doc := look[*source.NewsDoc](v, ref); doc != nil {
 			for _, h := range doc.Items {
-				in.Headlines = append(in.Headlines, NarrativeHeadline{Title: h.Title, URL: h.URL, PublishedAt: h.PublishedAt, Ref: ref})
+				in.Headlines = append(in.Headlines, headline{Title: h.Title, URL: h.URL, PublishedAt: h.PublishedAt, Ref: ref})
 			}
 		}
 	}
-	return RankThemes(in)
+	return rankThemes(in)
 }
 
 // flags tells which flags are up. A state before that cannot be read, or is of another version of the pack, counts as none: at
@@ -145,11 +145,11 @@ func (v *view) flags() []api.Flag {
 		prev.Flags = nil
 	}
 	now := v.in.Now.UTC().Truncate(time.Millisecond)
-	seen := Health(v.status, func(ref int) string { return v.pack.Sources[ref-1].Name }, now)
-	for _, see := range [...]func() []Sighting{
+	seen := sourceTroubles(v.status, func(ref int) string { return v.pack.Sources[ref-1].Name }, now)
+	for _, see := range [...]func() []observation{
 		v.moves, v.drops, v.depegs, v.exploits, v.extremes, v.divergences, v.feeSpikes,
 	} {
 		seen = append(seen, see()...)
 	}
-	return Raise(seen, prev.Flags, now)
+	return raiseFlags(seen, prev.Flags, now)
 }

@@ -10,12 +10,12 @@ import (
 // minFailures is how many attempts in a row have to fail before a source counts as failing.
 const minFailures = 2
 
-// Health sees the sources that do not answer; name is how people call the source [ref]. A source that was never asked or
-// is switched off is none of them. All sightings of a source have one id, so that a source that got worse keeps its Since.
-func Health(status []api.SourceStatus, name func(ref int) string, now time.Time) []Sighting {
-	var seen []Sighting
+// sourceTroubles sees the sources that do not answer; name is how people call the source [ref]. A source that was never asked or
+// is switched off is none of them. All observations of a source have one id, so that a source that got worse keeps its Since.
+func sourceTroubles(status []api.SourceStatus, name func(ref int) string, now time.Time) []observation {
+	var seen []observation
 	for _, row := range status {
-		s := Sighting{
+		s := observation{
 			ID: "source:" + row.ID, Kind: api.FlagSourceStale, Subject: name(row.Ref), Ref: row.Ref, Fresh: true,
 			Severity: api.SeverityWarning,
 		}
@@ -33,7 +33,7 @@ func Health(status []api.SourceStatus, name func(ref int) string, now time.Time)
 }
 
 // trouble says how long or how often the source has not answered, if that is worth a flag: limit is its bound in seconds.
-func (s *Sighting) trouble(row api.SourceStatus, limit int, state string, now time.Time) bool {
+func (s *observation) trouble(row api.SourceStatus, limit int, state string, now time.Time) bool {
 	value := float64(row.Failures)
 	switch {
 	case row.Failures >= minFailures:

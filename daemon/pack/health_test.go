@@ -33,7 +33,7 @@ func TestHealth(t *testing.T) {
 			row.FetchedAt = alertPtr(alertNow.Add(-c.age))
 		}
 		name := func(ref int) string { return map[int]string{3: "The Source"}[ref] }
-		flags := pack.Raise(pack.Health([]api.SourceStatus{row}, name, alertNow), alertWasUp("source:s"), alertNow)
+		flags := pack.RaiseFlags(pack.SourceTroubles([]api.SourceStatus{row}, name, alertNow), alertWasUp("source:s"), alertNow)
 		got := ""
 		for _, f := range flags {
 			got = fmt.Sprintf("%s %v/%v %s: %s", f.Kind, f.Value, f.Threshold, f.Unit, f.Message)
@@ -44,7 +44,7 @@ func TestHealth(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-		if again := pack.Raise(pack.Health([]api.SourceStatus{row}, name, alertNow), nil, alertNow); len(again) != len(flags) {
+		if again := pack.RaiseFlags(pack.SourceTroubles([]api.SourceStatus{row}, name, alertNow), nil, alertNow); len(again) != len(flags) {
 			t.Errorf("%s: %d flags if it was up, %d if not", c.name, len(flags), len(again))
 		}
 	}
@@ -55,7 +55,7 @@ func TestGrade(t *testing.T) {
 	for size, want := range map[float64]api.Severity{
 		0: api.SeverityNotice, 0.99: api.SeverityNotice, 1: api.SeverityWarning, 1.99: api.SeverityWarning, 2: api.SeverityCritical, 99: api.SeverityCritical,
 	} {
-		if got := pack.Grade(size, 1, 2); got != want {
+		if got := pack.SeverityOf(size, 1, 2); got != want {
 			t.Errorf("%v: %s, want %s", size, got, want)
 		}
 	}

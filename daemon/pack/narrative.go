@@ -11,27 +11,27 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// NarrativeInput is what Rank works on. Its texts are clean; its rows may come in any order.
-type NarrativeInput struct {
-	Themes    []Theme
-	Ref       int             // anchor of Themes
-	Searched  []NarrativeCoin // what people search for, most searched first
-	Headlines []NarrativeHeadline
+// narrativeInput is what rankThemes works on. Its texts are clean; its rows may come in any order.
+type narrativeInput struct {
+	Themes    []theme
+	Ref       int            // anchor of Themes
+	Searched  []searchedCoin // what people search for, most searched first
+	Headlines []headline
 	Now       time.Time
 }
 
-// Theme is a group of coins. Money is in USD, changes in percent; nil is unknown.
-type Theme struct {
+// theme is a group of coins. Money is in USD, changes in percent; nil is unknown.
+type theme struct {
 	ID, Name             string
 	MarketCap, Change24h *float64
 	TopCoins             []string // ids
 }
 
-// NarrativeCoin is a coin that people search for.
-type NarrativeCoin struct{ ID, Symbol string }
+// searchedCoin is a coin that people search for.
+type searchedCoin struct{ ID, Symbol string }
 
-// NarrativeHeadline is what a publisher wrote. Ref is the anchor of the publisher.
-type NarrativeHeadline struct {
+// headline is what a publisher wrote. Ref is the anchor of the publisher.
+type headline struct {
 	Title, URL  string
 	PublishedAt time.Time
 	Ref         int
@@ -54,9 +54,9 @@ const (
 	flatChange = 0.5 // percent up to which a theme has no direction
 )
 
-// RankThemes returns the narratives with the highest scores, ties by id. Themes under $500M and those that nothing speaks for are left
+// rankThemes returns the narratives with the highest scores, ties by id. Themes under $500M and those that nothing speaks for are left
 // out. The result is never nil, nor are its lists.
-func RankThemes(in NarrativeInput) []api.Narrative {
+func rankThemes(in narrativeInput) []api.Narrative {
 	ranked := []api.Narrative{}
 	stories, words, seen := cluster(in.Headlines, in.Now), vocabulary(), make(map[string]bool)
 	for _, t := range in.Themes {
@@ -75,7 +75,7 @@ func RankThemes(in NarrativeInput) []api.Narrative {
 }
 
 // rate scores one theme. Its coverage counts a publisher once for every story on the topic.
-func rate(t Theme, in NarrativeInput, about topic, stories []story) api.Narrative {
+func rate(t theme, in narrativeInput, about topic, stories []story) api.Narrative {
 	n := api.Narrative{
 		ID: t.ID, Name: t.Name, MarketCapUSD: human.RoundWhole(t.MarketCap), Change24hPct: human.RoundPercent(t.Change24h),
 		TrendingSymbols: trending(t, in.Searched), Headlines: []api.Headline{}, Ref: in.Ref,
@@ -116,7 +116,7 @@ func direction(change float64) string {
 }
 
 // trending lists the symbols of the theme's largest coins that people search for, most searched first.
-func trending(t Theme, searched []NarrativeCoin) []string {
+func trending(t theme, searched []searchedCoin) []string {
 	symbols := []string{}
 	for _, c := range searched {
 		if slices.Contains(t.TopCoins, c.ID) && c.Symbol != "" && !slices.Contains(symbols, c.Symbol) {

@@ -22,10 +22,10 @@ func theme(id, name string, change *float64, coins ...string) pack.Theme {
 }
 
 // wrote is what a publisher wrote: titles, the newest first, a minute apart from age ago on.
-func wrote(ref int, age time.Duration, titles ...string) (list []pack.NarrativeHeadline) {
+func wrote(ref int, age time.Duration, titles ...string) (list []pack.Headline) {
 	for i, title := range titles {
 		at := narrativeNow.Add(-age - time.Duration(i)*time.Minute)
-		list = append(list, pack.NarrativeHeadline{Title: title, URL: fmt.Sprintf("https://example.com/%d/%d", ref, i), PublishedAt: at, Ref: ref})
+		list = append(list, pack.Headline{Title: title, URL: fmt.Sprintf("https://example.com/%d/%d", ref, i), PublishedAt: at, Ref: ref})
 	}
 	return list
 }
@@ -36,7 +36,7 @@ func TestScore(t *testing.T) {
 		name     string
 		change   *float64
 		trending int // of the three largest coins
-		news     [][]pack.NarrativeHeadline
+		news     [][]pack.Headline
 		score    float64
 		dir      string
 	}{
@@ -50,21 +50,21 @@ func TestScore(t *testing.T) {
 		{"unknown change", nil, 1, nil, 0.125, api.DirectionFlat},
 		{"two trending", nil, 2, nil, 0.25, api.DirectionFlat},
 		{"no more than two", nil, 3, nil, 0.25, api.DirectionFlat},
-		{"one publisher", nil, 0, [][]pack.NarrativeHeadline{wrote(11, 0, "Oddity rises")}, 0.075, api.DirectionFlat},
-		{"one story of two", nil, 0, [][]pack.NarrativeHeadline{wrote(11, 0, "Oddity rises"), wrote(12, 0, "Oddity rises")}, 0.15, api.DirectionFlat},
-		{"two stories of one", nil, 0, [][]pack.NarrativeHeadline{wrote(11, 0, "Oddity rises", "Bank buys oddity fund")}, 0.15, api.DirectionFlat},
-		{"the same story of one twice", nil, 0, [][]pack.NarrativeHeadline{wrote(11, 0, "Oddity rises", "Oddity rises!")}, 0.075, api.DirectionFlat},
-		{"five", nil, 0, [][]pack.NarrativeHeadline{
+		{"one publisher", nil, 0, [][]pack.Headline{wrote(11, 0, "Oddity rises")}, 0.075, api.DirectionFlat},
+		{"one story of two", nil, 0, [][]pack.Headline{wrote(11, 0, "Oddity rises"), wrote(12, 0, "Oddity rises")}, 0.15, api.DirectionFlat},
+		{"two stories of one", nil, 0, [][]pack.Headline{wrote(11, 0, "Oddity rises", "Bank buys oddity fund")}, 0.15, api.DirectionFlat},
+		{"the same story of one twice", nil, 0, [][]pack.Headline{wrote(11, 0, "Oddity rises", "Oddity rises!")}, 0.075, api.DirectionFlat},
+		{"five", nil, 0, [][]pack.Headline{
 			wrote(11, 0, "Oddity rises", "Bank buys oddity fund"), wrote(12, 0, "Oddity rises", "Bank buys oddity fund"), wrote(13, 0, "Oddity rises"),
 		}, 0.3, api.DirectionFlat},
-		{"six hours ago", nil, 0, [][]pack.NarrativeHeadline{wrote(11, 6*time.Hour, "Oddity rises")}, 0.075, api.DirectionFlat},
-		{"everything", narrativePtr(-12.0), 3, [][]pack.NarrativeHeadline{wrote(11, 0, "oddity one", "two for oddity", "an oddity third", "fourth time of oddity")}, 1, api.DirectionDown},
+		{"six hours ago", nil, 0, [][]pack.Headline{wrote(11, 6*time.Hour, "Oddity rises")}, 0.075, api.DirectionFlat},
+		{"everything", narrativePtr(-12.0), 3, [][]pack.Headline{wrote(11, 0, "oddity one", "two for oddity", "an oddity third", "fourth time of oddity")}, 1, api.DirectionDown},
 	} {
-		searched := []pack.NarrativeCoin{{ID: "other", Symbol: "O"}}
+		searched := []pack.SearchedCoin{{ID: "other", Symbol: "O"}}
 		var symbols []string
 		for i := range c.trending {
 			symbols = append(symbols, fmt.Sprint("S", i))
-			searched = append(searched, pack.NarrativeCoin{ID: fmt.Sprint("coin", i), Symbol: symbols[i]})
+			searched = append(searched, pack.SearchedCoin{ID: fmt.Sprint("coin", i), Symbol: symbols[i]})
 		}
 		got := pack.RankThemes(pack.NarrativeInput{
 			Themes: []pack.Theme{theme("oddity", "Oddity", c.change, "coin2", "coin1", "coin0")}, Ref: 4, Searched: searched,
@@ -120,7 +120,7 @@ func TestRankOrdersAndCuts(t *testing.T) {
 }
 
 // headlines lists the stories about one theme, each as "title@ref:sources".
-func headlines(t *testing.T, feeds ...[]pack.NarrativeHeadline) []string {
+func headlines(t *testing.T, feeds ...[]pack.Headline) []string {
 	t.Helper()
 	got := pack.RankThemes(pack.NarrativeInput{Themes: []pack.Theme{theme("oddity", "Oddity", narrativePtr(1.0))}, Ref: 4, Headlines: slices.Concat(feeds...), Now: narrativeNow})
 	if len(got) != 1 {
@@ -138,24 +138,24 @@ func TestHeadlinesCluster(t *testing.T) {
 	m := time.Minute
 	for _, c := range []struct {
 		name  string
-		feeds [][]pack.NarrativeHeadline
+		feeds [][]pack.Headline
 		want  []string
 	}{
-		{"the newest stands for the story", [][]pack.NarrativeHeadline{wrote(11, 9*m, "Oddity halts all markets"), wrote(12, 3*m, "Oddity pauses all markets"), wrote(13, 6*m, "ODDITY halts all markets!")},
+		{"the newest stands for the story", [][]pack.Headline{wrote(11, 9*m, "Oddity halts all markets"), wrote(12, 3*m, "Oddity pauses all markets"), wrote(13, 6*m, "ODDITY halts all markets!")},
 			[]string{"Oddity pauses all markets@12:[11 12 13]"}},
-		{"of two at once the first publisher", [][]pack.NarrativeHeadline{wrote(13, 0, "Oddity up"), wrote(11, 0, "Oddity up")}, []string{"Oddity up@11:[11 13]"}},
-		{"half in common is enough", [][]pack.NarrativeHeadline{wrote(11, m, "oddity alpha beta"), wrote(12, 2*m, "oddity alpha gamma")}, []string{"oddity alpha beta@11:[11 12]"}},
-		{"less is not", [][]pack.NarrativeHeadline{wrote(11, m, "oddity alpha beta"), wrote(12, 2*m, "oddity gamma delta")},
+		{"of two at once the first publisher", [][]pack.Headline{wrote(13, 0, "Oddity up"), wrote(11, 0, "Oddity up")}, []string{"Oddity up@11:[11 13]"}},
+		{"half in common is enough", [][]pack.Headline{wrote(11, m, "oddity alpha beta"), wrote(12, 2*m, "oddity alpha gamma")}, []string{"oddity alpha beta@11:[11 12]"}},
+		{"less is not", [][]pack.Headline{wrote(11, m, "oddity alpha beta"), wrote(12, 2*m, "oddity gamma delta")},
 			[]string{"oddity alpha beta@11:[11]", "oddity gamma delta@12:[12]"}},
-		{"stop words do not count", [][]pack.NarrativeHeadline{wrote(11, m, "the oddity is in with the new of it"), wrote(12, 2*m, "the gamma oddity beta is in with the new of it")},
+		{"stop words do not count", [][]pack.Headline{wrote(11, m, "the oddity is in with the new of it"), wrote(12, 2*m, "the gamma oddity beta is in with the new of it")},
 			[]string{"the oddity is in with the new of it@11:[11]", "the gamma oddity beta is in with the new of it@12:[12]"}},
-		{"only the newest headline is compared", [][]pack.NarrativeHeadline{wrote(11, m, "oddity a1 b1"), wrote(12, 2*m, "oddity b1 c1"), wrote(13, 3*m, "oddity c1 d1")},
+		{"only the newest headline is compared", [][]pack.Headline{wrote(11, m, "oddity a1 b1"), wrote(12, 2*m, "oddity b1 c1"), wrote(13, 3*m, "oddity c1 d1")},
 			[]string{"oddity a1 b1@11:[11 12]", "oddity c1 d1@13:[13]"}},
-		{"two at most", [][]pack.NarrativeHeadline{wrote(11, m, "oddity one two", "oddity three four", "oddity five six")}, []string{"oddity one two@11:[11]", "oddity three four@11:[11]"}},
-		{"a story is on the topic if one headline is", [][]pack.NarrativeHeadline{wrote(11, m, "alpha beta gamma delta"), wrote(12, 2*m, "alpha beta gamma oddity")},
+		{"two at most", [][]pack.Headline{wrote(11, m, "oddity one two", "oddity three four", "oddity five six")}, []string{"oddity one two@11:[11]", "oddity three four@11:[11]"}},
+		{"a story is on the topic if one headline is", [][]pack.Headline{wrote(11, m, "alpha beta gamma delta"), wrote(12, 2*m, "alpha beta gamma oddity")},
 			[]string{"alpha beta gamma delta@11:[11 12]"}},
-		{"words, not parts of words", [][]pack.NarrativeHeadline{wrote(11, m, "Oddityville opens")}, []string{}},
-		{"nothing to compare", [][]pack.NarrativeHeadline{wrote(11, m, "the", "?", "Oddity!")}, []string{"Oddity!@11:[11]"}},
+		{"words, not parts of words", [][]pack.Headline{wrote(11, m, "Oddityville opens")}, []string{}},
+		{"nothing to compare", [][]pack.Headline{wrote(11, m, "the", "?", "Oddity!")}, []string{"Oddity!@11:[11]"}},
 	} {
 		if got := headlines(t, c.feeds...); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -207,7 +207,7 @@ func TestRankChangesNothing(t *testing.T) {
 	in := func() pack.NarrativeInput {
 		return pack.NarrativeInput{
 			Themes: []pack.Theme{theme("b", "Oddity", narrativePtr(1.0), "x"), theme("a", "Beta", narrativePtr(2.0))}, Ref: 4, Now: narrativeNow,
-			Searched:  []pack.NarrativeCoin{{ID: "x"}, {ID: "x", Symbol: "X"}, {ID: "x", Symbol: "X"}},
+			Searched:  []pack.SearchedCoin{{ID: "x"}, {ID: "x", Symbol: "X"}, {ID: "x", Symbol: "X"}},
 			Headlines: append(wrote(12, 0, "Oddity b", "Oddity"), wrote(11, 0, "Oddity", "Beta "+strings.Repeat("oddity ", 9))...),
 		}
 	}

@@ -24,7 +24,7 @@ import (
 //	fee_spike          50 sat/vB                           under 35 sat/vB    notice
 //
 // The bounds of size decide only whether a flag rises: a coin that falls out of them because it crashes keeps its flag. The flags
-// about sources are in package alert.
+// about sources are those of sourceTroubles.
 
 // rule is what all flags of a kind have in common. Thresholds are compared with figures as rounded as readers see them, so that
 // no flag shows a value that would not have raised it.
@@ -34,15 +34,15 @@ type rule struct {
 	ref                int     // anchor of the source
 }
 
-// sighting begins what rule r saw of a subject.
-func (v *view) sighting(r rule, id, subject string) Sighting {
-	return Sighting{
+// observe begins what rule r saw of a subject.
+func (v *view) observe(r rule, id, subject string) observation {
+	return observation{
 		ID: r.prefix + id, Kind: r.kind, Subject: subject, Unit: r.unit, Ref: r.ref, Fresh: v.fresh(r.ref), Threshold: r.threshold,
 	}
 }
 
 // depegs sees how far the stablecoins pegged to the dollar are off their peg. Other pegs have no fixed price in dollars.
-func (v *view) depegs() (seen []Sighting) {
+func (v *view) depegs() (seen []observation) {
 	doc := look[*source.StablecoinsDoc](v, refStablecoins)
 	if doc == nil {
 		return nil
@@ -58,12 +58,12 @@ func (v *view) depegs() (seen []Sighting) {
 			id += ":" + c.ID
 		}
 		taken[id] = true
-		s := v.sighting(r, id, c.Symbol)
+		s := v.observe(r, id, c.Symbol)
 		if c.Price != nil {
 			off := human.Round((*c.Price-1)*100, 2)
 			size := math.Abs(off)
 			s.Value, s.Raise, s.Hold = &off, size >= 0.5 && c.Supply >= 50e6, size >= 0.35
-			s.Severity = Grade(size, 1, 2)
+			s.Severity = severityOf(size, 1, 2)
 			s.Message = fmt.Sprintf("%s trades %.2f%% %s its peg, at $%s", c.Symbol, size, side(off), human.Plain(human.Round(*c.Price, 4)))
 		}
 		seen = append(seen, s)
@@ -72,7 +72,7 @@ func (v *view) depegs() (seen []Sighting) {
 }
 
 // moves sees the coins' changes of 24 hours. Coins that stand for another one would only repeat its flag.
-func (v *view) moves() (seen []Sighting) {
+func (v *view) moves() (seen []observation) {
 	doc := look[*source.MarketsDoc](v, refMarkets)
 	if doc == nil {
 		return nil
@@ -82,11 +82,11 @@ func (v *view) moves() (seen []Sighting) {
 		if c.ID == "" || v.stable(c.ID) || derivative(c.ID) {
 			continue
 		}
-		s := v.sighting(r, c.ID, c.Name)
+		s := v.observe(r, c.ID, c.Name)
 		if change := human.RoundPercent(c.Change24h); change != nil && c.MarketCap != nil {
 			size := math.Abs(*change)
 			s.Value, s.Raise, s.Hold = change, size >= 20 && *c.MarketCap >= 100e6, size >= 17
-			s.Severity = Grade(size, 35, math.Inf(1))
+			s.Severity = severityOf(size, 35, math.Inf(1))
 			s.Message = fmt.Sprintf("%s is %s in 24 hours", c.Name, moved(*change))
 		}
 		seen = append(seen, s)
@@ -95,7 +95,7 @@ func (v *view) moves() (seen []Sighting) {
 }
 
 // drops sees the protocols' changes of TVL in a day. Only what was of some size before can drop.
-func (v *view) drops() (seen []Sighting) {
+func (v *view) drops() (seen []observation) {
 	doc := look[*source.ProtocolsDoc](v, refProtocols)
 	if doc == nil {
 		return nil
@@ -105,10 +105,10 @@ func (v *view) drops() (seen []Sighting) {
 		if p.Slug == "" {
 			continue
 		}
-		s := v.sighting(r, p.Slug, p.Name)
+		s := v.observe(r, p.Slug, p.Name)
 		if change := human.RoundPercent(p.Change1d); change != nil {
 			s.Value, s.Raise, s.Hold = change, *change <= -10 && before(p.TVL, *change) >= 25e6, *change <= -8
-			s.Severity = Grade(-*change, 20, 40)
+			s.Severity = severityOf(-*change, 20, 40)
 			s.Message = fmt.Sprintf("TVL of %s is %s in 24 hours, to %s", p.Name, moved(*change), human.USD(p.TVL))
 		}
 		seen = append(seen, s)
@@ -129,7 +129,7 @@ const maxExploitAge = 7 * day
 
 // exploits sees the losses that were reported in the last seven days. Amounts are often corrected later, so they are only ever
 // called reported.
-func (v *view) exploits() (seen []Sighting) {
+func (v *view) exploits() (seen []observation) {
 	doc := look[*source.HacksDoc](v, refHacks)
 	if doc == nil {
 		return nil
@@ -139,11 +139,11 @@ func (v *view) exploits() (seen []Sighting) {
 		if v.in.Now.Sub(h.Date) > maxExploitAge {
 			continue
 		}
-		s := v.sighting(r, slug(h.Name)+":"+h.Date.UTC().Format(time.DateOnly), h.Name)
+		s := v.observe(r, slug(h.Name)+":"+h.Date.UTC().Format(time.DateOnly), h.Name)
 		if whole := human.RoundWhole(h.Amount); whole != nil {
 			amount := float64(*whole)
 			s.Value, s.Raise, s.Hold = &amount, amount >= 1e6, amount >= 1e6
-			s.Severity = Grade(amount, 0, 25e6)
+			s.Severity = severityOf(amount, 0, 25e6)
 			s.Message = fmt.Sprintf("%s: %s loss reported%s", h.Name, human.USD(amount), inBrackets(strings.ToLower(h.Technique)))
 		}
 		seen = append(seen, s)
@@ -152,12 +152,12 @@ func (v *view) exploits() (seen []Sighting) {
 }
 
 // extremes sees whether the Fear & Greed index is at an end of its range.
-func (v *view) extremes() []Sighting {
+func (v *view) extremes() []observation {
 	doc := look[*source.FearGreedDoc](v, refFearGreed)
 	if doc == nil {
 		return nil
 	}
-	s := v.sighting(rule{api.FlagSentiment, "sentiment:", "index", 24, refFearGreed}, "fng", "Fear & Greed")
+	s := v.observe(rule{api.FlagSentiment, "sentiment:", "index", 24, refFearGreed}, "fng", "Fear & Greed")
 	if len(doc.Days) > 0 {
 		value := float64(doc.Days[0].Value)
 		if value > 50 {
@@ -167,19 +167,19 @@ func (v *view) extremes() []Sighting {
 		s.Value, s.Raise, s.Hold, s.Severity = &value, extreme, extreme, api.SeverityNotice
 		s.Message = "Fear & Greed stands at " + human.Plain(value) + inBrackets(doc.Days[0].Label)
 	}
-	return []Sighting{s}
+	return []observation{s}
 }
 
 // divergences sees how far the prices of the largest coins differ between Kraken and CoinGecko. Once CoinGecko's are late there is
 // nothing to see: a price of a while ago differs from the one of now for good reason.
-func (v *view) divergences() (seen []Sighting) {
+func (v *view) divergences() (seen []observation) {
 	exchange, markets := look[*source.TickerDoc](v, refKraken), look[*source.MarketsDoc](v, refMarkets)
 	if exchange == nil || markets == nil || v.late(refMarkets) {
 		return nil
 	}
 	r := rule{api.FlagDivergence, "divergence:", "pct", 1, refKraken}
 	for _, m := range majors()[:3] {
-		s := v.sighting(r, m.id, m.name)
+		s := v.observe(r, m.id, m.name)
 		s.Fresh = s.Fresh && v.fresh(refMarkets)
 		if gap := divergence(m.id, exchange, markets); gap != nil {
 			size := math.Abs(*gap)
@@ -208,18 +208,18 @@ func divergence(id string, exchange *source.TickerDoc, markets *source.MarketsDo
 }
 
 // feeSpikes sees what the next Bitcoin block costs.
-func (v *view) feeSpikes() []Sighting {
+func (v *view) feeSpikes() []observation {
 	doc := look[*source.FeesDoc](v, refFees)
 	if doc == nil {
 		return nil
 	}
-	s := v.sighting(rule{api.FlagFeeSpike, "fees:", "sat/vB", 50, refFees}, "btc", "Bitcoin fees")
+	s := v.observe(rule{api.FlagFeeSpike, "fees:", "sat/vB", 50, refFees}, "btc", "Bitcoin fees")
 	if doc.Fastest != nil {
 		fee := human.Round(*doc.Fastest, 2)
 		s.Value, s.Raise, s.Hold, s.Severity = &fee, fee >= 50, fee >= 35, api.SeverityNotice
 		s.Message = "The next Bitcoin block costs " + human.Plain(fee) + " sat/vB"
 	}
-	return []Sighting{s}
+	return []observation{s}
 }
 
 // moved is a change in words: "up 23.1%", "down 3.42%".

@@ -24,7 +24,7 @@ type story struct {
 
 // cluster groups the headlines of the last six hours into stories, newest first. A headline joins the first story whose newest
 // headline it resembles; it is never compared with the others, so that no chain of small steps joins two stories.
-func cluster(headlines []NarrativeHeadline, now time.Time) []story {
+func cluster(headlines []headline, now time.Time) []story {
 	var stories []story
 	for _, h := range recent(headlines, now) {
 		text := normalize(h.Title)
@@ -44,7 +44,7 @@ func cluster(headlines []NarrativeHeadline, now time.Time) []story {
 }
 
 // recent lists the headlines of the last six hours, newest first, ties by anchor and title.
-func recent(headlines []NarrativeHeadline, now time.Time) []api.Headline {
+func recent(headlines []headline, now time.Time) []api.Headline {
 	var list []api.Headline
 	for _, h := range headlines {
 		if now.Sub(h.PublishedAt) <= newsWindow {

@@ -10,7 +10,7 @@ type topic []string
 
 // newTopic is the topic of a theme: its phrases in the vocabulary, else its name, with the short form in brackets on its own:
 // "Real World Assets (RWA)" is also "RWA".
-func newTopic(theme Theme, vocabulary map[string][]string) topic {
+func newTopic(theme theme, vocabulary map[string][]string) topic {
 	phrases, ok := vocabulary[theme.ID]
 	if !ok {
 		name, short, _ := strings.Cut(theme.Name, "(")

@@ -7,8 +7,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// MaxState is the most bytes that a state of the crypto pack has as compact JSON. A usual one has about 21,000.
-const MaxState = 32 << 10
+// maxState is the most bytes that a state of the crypto pack has as compact JSON. A usual one has about 21,000.
+const maxState = 32 << 10
 
 // fit encodes s. If it is too large, rows are left out step by step until it fits.
 //
@@ -18,7 +18,7 @@ const MaxState = 32 << 10
 func fit(s *api.CryptoState) ([]byte, error) {
 	data, err := jsonx.Encode(s)
 	for _, step := range steps() {
-		if err != nil || len(data) <= MaxState {
+		if err != nil || len(data) <= maxState {
 			break
 		}
 		step(s)

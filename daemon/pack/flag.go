@@ -13,12 +13,12 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// MaxFlags is the most flags that Up returns.
-const MaxFlags = 20
+// maxFlags is the most flags that are up at once.
+const maxFlags = 20
 
-// Sighting is what a rule saw of one subject. A flag rises with Raise and stays while Hold is true, which is easier to meet, so
+// observation is what a rule saw of one subject. A flag rises with Raise and stays while Hold is true, which is easier to meet, so
 // that a value at the threshold does not make it flicker.
-type Sighting struct {
+type observation struct {
 	ID, Kind, Subject, Unit string
 	Ref                     int  // anchor of the source
 	Fresh                   bool // the source's last attempt was good; rows that are only carried keep a flag up but raise none
@@ -31,12 +31,12 @@ type Sighting struct {
 	Message     string
 }
 
-// Raise returns the flags that are up at now: at most MaxFlags, the gravest first, then by kind and id. prev are the flags that were
-// up before; their ids decide, so an id must belong to one subject of one rule. Of sightings with the same id the first counts.
+// raiseFlags returns the flags that are up at now: at most maxFlags, the gravest first, then by kind and id. prev are the flags that were
+// up before; their ids decide, so an id must belong to one subject of one rule. Of observations with the same id the first counts.
 //
 // A flag that stays keeps its Since. One whose value became unknown keeps its last figures too. One that no rule sees any more
 // goes down: its row has vanished from an answer that is usable, or its source has nothing usable, which is a flag of its own.
-func Raise(seen []Sighting, prev []api.Flag, now time.Time) []api.Flag {
+func raiseFlags(seen []observation, prev []api.Flag, now time.Time) []api.Flag {
 	before := make(map[string]api.Flag, len(prev))
 	for _, f := range prev {
 		before[f.ID] = f
@@ -56,11 +56,11 @@ func Raise(seen []Sighting, prev []api.Flag, now time.Time) []api.Flag {
 	slices.SortFunc(flags, func(a, b api.Flag) int {
 		return cmp.Or(cmp.Compare(gravity(a.Severity), gravity(b.Severity)), strings.Compare(a.Kind, b.Kind), strings.Compare(a.ID, b.ID))
 	})
-	return flags[:min(len(flags), MaxFlags)]
+	return flags[:min(len(flags), maxFlags)]
 }
 
 // flag is the flag of s at now, if it is up. last is the flag before, if there was one.
-func (s Sighting) flag(last api.Flag, was bool, now time.Time) (f api.Flag, up bool) {
+func (s observation) flag(last api.Flag, was bool, now time.Time) (f api.Flag, up bool) {
 	f = api.Flag{
 		ID: s.ID, Kind: s.Kind, Severity: s.Severity, Subject: cut(s.Subject, maxSubject), Threshold: s.Threshold, Unit: s.Unit,
 		Since: now, Message: cut(s.Message, maxMessage), Ref: s.Ref,
@@ -82,7 +82,7 @@ func (s Sighting) flag(last api.Flag, was bool, now time.Time) (f api.Flag, up b
 	return f, up
 }
 
-// Longest texts of a flag in bytes, so that MaxFlags of them have a place in every state.
+// Longest texts of a flag in bytes, so that maxFlags of them have a place in every state.
 const (
 	maxID      = 96
 	maxSubject = 96
@@ -129,8 +129,8 @@ func known(s api.Severity) api.Severity {
 	return api.SeverityNotice
 }
 
-// Grade is the severity of a value of the given size: notice below warning, critical from critical on.
-func Grade(size, warning, critical float64) api.Severity {
+// severityOf is the severity of a value of the given size: notice below warning, critical from critical on.
+func severityOf(size, warning, critical float64) api.Severity {
 	switch {
 	case size >= critical:
 		return api.SeverityCritical
