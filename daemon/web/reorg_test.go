@@ -30,7 +30,7 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/daemontest"
-	"github.com/contextd/contextd/internal/devchain/token"
+	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -88,7 +88,7 @@ func newFickle(t *testing.T) *fickle {
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	f.token = crypto.CreateAddress(f.payer.address, f.payer.nonce)
-	f.submit(f.payer, nil, common.FromHex(token.TestUSDGMetaData.Bin), low)
+	f.submit(f.payer, nil, common.FromHex(devchain.TestUSDGMetaData.Bin), low)
 	f.sim.Commit()
 	f.mint(f.payer.address, 1_000_000_000)
 	f.mint(f.other.address, 1_000_000_000)
@@ -199,13 +199,13 @@ func (f *fickle) submit(from *sender, to *common.Address, data []byte, tip int64
 
 // mint gives micro-USDG to an address, in a block of its own.
 func (f *fickle) mint(to common.Address, amount int64) {
-	f.submit(f.payer, &f.token, token.NewTestUSDG().PackMint(to, big.NewInt(amount)), low)
+	f.submit(f.payer, &f.token, devchain.NewTestUSDG().PackMint(to, big.NewInt(amount)), low)
 	f.sim.Commit()
 }
 
 // transferData is the calldata of a transfer.
 func transferData(to common.Address, amount usdg.Amount) []byte {
-	return token.NewTestUSDG().PackTransfer(to, big.NewInt(int64(amount)))
+	return devchain.NewTestUSDG().PackTransfer(to, big.NewInt(int64(amount)))
 }
 
 // amountOf is what an intent asks for.

@@ -1,7 +1,9 @@
+//go:build !nodevchain
+
 // Code generated via abigen V2 - DO NOT EDIT.
 // This file is a generated binding and any manual changes will be lost.
 
-package token
+package devchain
 
 import (
 	"bytes"

@@ -1,4 +1,6 @@
-package token_test
+//go:build !nodevchain
+
+package devchain_test
 
 import (
 	"encoding/json"
@@ -7,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/contextd/contextd/internal/devchain/token"
+	"github.com/contextd/contextd/internal/devchain"
 )
 
 // TestBindingIsFresh compares the binding with the compiled form.
@@ -17,18 +19,18 @@ func TestBindingIsFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if token.TestUSDGMetaData.Bin != "0x"+strings.TrimSpace(string(code)) {
-		t.Error("binding.go has other code; run go generate ./internal/devchain/token")
+	if devchain.TestUSDGMetaData.Bin != "0x"+strings.TrimSpace(string(code)) {
+		t.Error("binding.go has other code; run go generate ./internal/devchain")
 	}
 	text, err := os.ReadFile("TestUSDG.abi.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var have, want any
-	if err := json.Unmarshal([]byte(token.TestUSDGMetaData.ABI), &have); err != nil {
+	if err := json.Unmarshal([]byte(devchain.TestUSDGMetaData.ABI), &have); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(text, &want); err != nil || !reflect.DeepEqual(have, want) {
-		t.Errorf("binding.go has another interface, %v; run go generate ./internal/devchain/token", err)
+		t.Errorf("binding.go has another interface, %v; run go generate ./internal/devchain", err)
 	}
 }

@@ -5,10 +5,16 @@
 // of JSON-RPC over HTTP. With a directory, what a receipt was given for survives kill -9. The keys in that directory are for test money:
 // nothing here is to be trusted with any other.
 //
-// The token is token/TestUSDG.sol; package token, its Go form, says what to run after a change of it.
+// The token is TestUSDG.sol. compile.mjs makes TestUSDG.abi.json and TestUSDG.bin of it, and abigen makes binding.go of these. After a
+// change of the token, run in this directory:
+//
+//	npm install --no-save solc@0.8.37 && node compile.mjs && go generate
 //
 // The build tag nodevchain leaves the chain out of a program, which makes it some 30 MB smaller; Open then fails.
 package devchain
+
+//go:generate go run github.com/ethereum/go-ethereum/cmd/abigen@v1.17.10 --v2 --abi TestUSDG.abi.json --bin TestUSDG.bin --pkg devchain --type TestUSDG --out binding.go
+//go:generate sed -i "1i //go:build !nodevchain\n" binding.go
 
 import (
 	"errors"

@@ -16,8 +16,6 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/ethclient"
 	"github.com/ethereum/go-ethereum/rpc"
-
-	"github.com/contextd/contextd/internal/devchain/token"
 )
 
 // Chain is a running chain. Make one with Open; it is safe for concurrent use.
@@ -30,7 +28,7 @@ type Chain struct {
 	url    string
 	client *ethclient.Client
 	token  common.Address
-	usdg   *token.TestUSDG
+	usdg   *TestUSDG
 
 	closed   sync.Once
 	closeErr error
@@ -42,7 +40,7 @@ func Open(ctx context.Context, cfg Config) (*Chain, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Chain{keys: k, usdg: token.NewTestUSDG()}
+	c := &Chain{keys: k, usdg: NewTestUSDG()}
 	if err := c.start(ctx, cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("start chain: %w", err), c.Close())
 	}

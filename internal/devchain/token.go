@@ -15,8 +15,6 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/params"
-
-	"github.com/contextd/contextd/internal/devchain/token"
 )
 
 // walletAmount is what the wallet of a new chain has, in micro-USDG.
@@ -31,7 +29,7 @@ func (c *Chain) found(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	code, err := hexutil.Decode(token.TestUSDGMetaData.Bin)
+	code, err := hexutil.Decode(TestUSDGMetaData.Bin)
 	if err != nil {
 		return fmt.Errorf("read token: %w", err)
 	}
