@@ -13,21 +13,21 @@ import (
 )
 
 // databases reads the databases whole, beside a daemon that may use them.
-func (p patient) databases(ctx context.Context) {
+func (e examiner) databases(ctx context.Context) {
 	for _, name := range []string{store.File, history.File} {
-		path := filepath.Join(p.DataDir, name)
+		path := filepath.Join(e.DataDir, name)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			p.ok(name, "not there yet")
+			e.ok(name, "not there yet")
 			continue
 		}
 		trouble, err := sqlite.Verify(ctx, path)
 		switch {
 		case err != nil:
-			p.fail(name, "run it as the daemon's user, and see whether the disk is well", "%v", err)
+			e.fail(name, "run it as the daemon's user, and see whether the disk is well", "%v", err)
 		case trouble != "":
-			p.fail(name, "stop the daemon and restore the newest good backup: contextd restore FILE", "it is damaged: %s", trouble)
+			e.fail(name, "stop the daemon and restore the newest good backup: contextd restore FILE", "it is damaged: %s", trouble)
 		default:
-			p.ok(name, "whole")
+			e.ok(name, "whole")
 		}
 	}
 }

@@ -1,7 +1,8 @@
-// Package doctor looks for what is wrong with an installation of the daemon: files, clock, sources, chain, mail, disk, databases. Every
-// finding says what to do.
+// Package doctor looks for what is wrong with an installation of the daemon: files, clock, sources, chain, mail, disk, databases.
+// Every finding says what to do. It changes nothing, and works whether the daemon runs or not.
 //
-// It changes nothing, and works whether the daemon runs or not.
+// It is a package of its own because it stays apart from the daemon's wiring: it examines a directory and a network that a daemon
+// may not start on. Config names all that it may touch, so that its tests can break one part after the other.
 package doctor
 
 import (
@@ -70,8 +71,8 @@ const (
 	sourcesOnce = 6                // asked at the same time
 )
 
-// patient collects findings.
-type patient struct {
+// examiner collects findings.
+type examiner struct {
 	Config
 	tell func(Finding)
 }
@@ -81,95 +82,95 @@ func Examine(ctx context.Context, cfg Config, tell func(Finding)) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	p := patient{cfg, tell}
-	p.directory(ctx)
-	p.secrets()
-	p.disk()
-	p.databases(ctx)
+	e := examiner{cfg, tell}
+	e.directory(ctx)
+	e.secrets()
+	e.disk()
+	e.databases(ctx)
 	if cfg.Offline {
 		return
 	}
-	p.sources(ctx)
-	p.chain(ctx)
-	p.mail(ctx)
+	e.sources(ctx)
+	e.chain(ctx)
+	e.mail(ctx)
 }
 
-// ok, warn and fail tell findings.
-func (p patient) ok(check, format string, args ...any) {
-	p.tell(Finding{Check: check, Outcome: OK, Found: fmt.Sprintf(format, args...)})
+func (e examiner) ok(check, format string, args ...any) {
+	e.tell(Finding{Check: check, Outcome: OK, Found: fmt.Sprintf(format, args...)})
 }
 
-func (p patient) warn(check, fix, format string, args ...any) {
-	p.tell(Finding{Check: check, Outcome: Warning, Found: fmt.Sprintf(format, args...), Fix: fix})
+func (e examiner) warn(check, fix, format string, args ...any) {
+	e.tell(Finding{Check: check, Outcome: Warning, Found: fmt.Sprintf(format, args...), Fix: fix})
 }
 
-func (p patient) fail(check, fix, format string, args ...any) {
-	p.tell(Finding{Check: check, Outcome: Failure, Found: fmt.Sprintf(format, args...), Fix: fix})
+func (e examiner) fail(check, fix, format string, args ...any) {
+	e.tell(Finding{Check: check, Outcome: Failure, Found: fmt.Sprintf(format, args...), Fix: fix})
 }
 
 // directory looks at the data directory and whether a daemon runs on it.
-func (p patient) directory(ctx context.Context) {
-	info, err := os.Stat(p.DataDir)
+func (e examiner) directory(ctx context.Context) {
+	info, err := os.Stat(e.DataDir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		p.warn("data directory", "contextd serve makes it", "%s is not there yet", p.DataDir)
+		e.warn("data directory", "contextd serve makes it", "%s is not there yet", e.DataDir)
 		return
 	case err != nil:
-		p.fail("data directory", "let the daemon's user open it", "%v", err)
+		e.fail("data directory", "let the daemon's user open it", "%v", err)
 		return
 	case info.Mode().Perm()&0o077 != 0:
-		p.fail("data directory", "chmod 700 "+p.DataDir, "%s is open to other users (%04o): it holds keys", p.DataDir, info.Mode().Perm())
+		e.fail("data directory", "chmod 700 "+e.DataDir, "%s is open to other users (%04o): it holds keys", e.DataDir, info.Mode().Perm())
 	default:
-		p.ok("data directory", "%s, for its user alone", p.DataDir)
+		e.ok("data directory", "%s, for its user alone", e.DataDir)
 	}
-	p.files()
-	conn, err := datadir.Dial(ctx, p.DataDir)
+	e.files()
+	conn, err := datadir.Dial(ctx, e.DataDir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ECONNREFUSED): // one that was killed leaves its socket
-		p.ok("daemon", "none runs on it")
+		e.ok("daemon", "none runs on it")
 	case err != nil:
-		p.warn("daemon", "run it as the daemon's user", "whether one runs on it is not known: %v", err)
+		e.warn("daemon", "run it as the daemon's user", "whether one runs on it is not known: %v", err)
 	default:
 		_ = conn.Close() // nothing was said
-		p.ok("daemon", "one runs on it")
+		e.ok("daemon", "one runs on it")
 	}
 }
 
 // files looks at the modes of the files in the data directory.
-func (p patient) files() {
-	entries, err := os.ReadDir(p.DataDir)
+func (e examiner) files() {
+	entries, err := os.ReadDir(e.DataDir)
 	if err != nil {
-		p.fail("files", "run it as the daemon's user", "%v", err)
+		e.fail("files", "run it as the daemon's user", "%v", err)
 		return
 	}
-	for _, e := range entries {
-		info, err := e.Info()
+	for _, entry := range entries {
+		info, err := entry.Info()
 		if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
-			p.fail("files", "chmod 600 "+filepath.Join(p.DataDir, e.Name()), "%s is open to other users (%04o)", e.Name(), info.Mode().Perm())
+			e.fail("files", "chmod 600 "+filepath.Join(e.DataDir, entry.Name()),
+				"%s is open to other users (%04o)", entry.Name(), info.Mode().Perm())
 		}
 	}
 }
 
 // secrets looks at the files with secrets that the configuration names. They may be for the daemon's group, as contextd init makes them in
 // a directory of root.
-func (p patient) secrets() {
-	for _, setting := range slices.Sorted(maps.Keys(p.SecretFiles)) {
-		path := p.SecretFiles[setting]
+func (e examiner) secrets() {
+	for _, setting := range slices.Sorted(maps.Keys(e.SecretFiles)) {
+		path := e.SecretFiles[setting]
 		info, err := os.Stat(path)
 		switch {
 		case err != nil:
-			p.fail(setting, "make the file, or mend the setting", "%v", err)
+			e.fail(setting, "make the file, or mend the setting", "%v", err)
 		case info.Mode().Perm()&0o007 != 0:
-			p.warn(setting, "chmod o= "+path, "%s can be read by other users (%04o)", path, info.Mode().Perm())
+			e.warn(setting, "chmod o= "+path, "%s can be read by other users (%04o)", path, info.Mode().Perm())
 		default:
-			p.ok(setting, "%s, not for everybody", path)
+			e.ok(setting, "%s, not for everybody", path)
 		}
 	}
 }
 
 // disk looks at the room that is left.
-func (p patient) disk() {
-	dir := p.DataDir
+func (e examiner) disk() {
+	dir := e.DataDir
 	for {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
 			break
@@ -178,33 +179,33 @@ func (p patient) disk() {
 	}
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
-		p.warn("disk", "look at it with df", "%v", err)
+		e.warn("disk", "look at it with df", "%v", err)
 		return
 	}
 	const fix = "free some, or move data_dir: history takes some 100 MB a year for a pack, and a full disk stops the charging of calls"
 	switch free := s.Bavail * uint64(s.Bsize); {
 	case free < noBytes:
-		p.fail("disk", fix, "%d MB are free", free>>20)
+		e.fail("disk", fix, "%d MB are free", free>>20)
 	case free < fewBytes:
-		p.warn("disk", fix, "%d MB are free", free>>20)
+		e.warn("disk", fix, "%d MB are free", free>>20)
 	default:
-		p.ok("disk", "%.1f GB are free", float64(free)/(1<<30))
+		e.ok("disk", "%.1f GB are free", float64(free)/(1<<30))
 	}
 }
 
 // sources asks every source once, politely, and compares its clock with ours.
-func (p patient) sources(ctx context.Context) {
-	clock := &dated{next: p.Transport, now: p.Now}
+func (e examiner) sources(ctx context.Context) {
+	clock := &dated{next: e.Transport, now: e.Now}
 	if clock.next == nil {
 		clock.next = http.DefaultTransport
 	}
-	fetcher := source.NewFetcher(source.Config{Transport: clock, CoinGeckoKey: p.CoinGeckoKey, Shift: p.Shift, Now: p.Now})
+	fetcher := source.NewFetcher(source.Config{Transport: clock, CoinGeckoKey: e.CoinGeckoKey, Shift: e.Shift, Now: e.Now})
 	list := pack.Crypto().Sources
 	outcomes := make([]source.Outcome, len(list))
 	places := make(chan struct{}, sourcesOnce)
 	var all sync.WaitGroup
 	for i, s := range list {
-		if slices.Contains(p.Disabled, s.ID) {
+		if slices.Contains(e.Disabled, s.ID) {
 			continue
 		}
 		all.Go(func() {
@@ -218,18 +219,19 @@ func (p patient) sources(ctx context.Context) {
 	all.Wait()
 	for i, s := range list {
 		switch o := outcomes[i]; {
-		case slices.Contains(p.Disabled, s.ID):
-			p.ok("source "+s.ID, "switched off")
+		case slices.Contains(e.Disabled, s.ID):
+			e.ok("source "+s.ID, "switched off")
 		case o.Doc == nil && !o.NotModified:
-			p.warn("source "+s.ID, sourceFix(o.Class), "%v", o.Err)
+			e.warn("source "+s.ID, sourceFix(o.Class), "%v", o.Err)
 		default:
-			p.ok("source "+s.ID, "answers in %s", o.Latency.Round(time.Millisecond))
+			e.ok("source "+s.ID, "answers in %s", o.Latency.Round(time.Millisecond))
 		}
 	}
 	if skew, known := clock.skew(); known && skew.Abs() > maxSkew {
-		p.fail("clock", "set it, for example with systemd-timesyncd or chrony: quotes, sessions and purchases go by it", "this machine's clock differs by %s from that of the sources", skew.Round(time.Second))
+		e.fail("clock", "set it, for example with systemd-timesyncd or chrony: quotes, sessions and purchases go by it",
+			"this machine's clock differs by %s from that of the sources", skew.Round(time.Second))
 	} else if known {
-		p.ok("clock", "as that of the sources, within %s", max(skew.Abs(), time.Second).Round(time.Second))
+		e.ok("clock", "as that of the sources, within %s", max(skew.Abs(), time.Second).Round(time.Second))
 	}
 }
 
@@ -281,51 +283,53 @@ func (d *dated) skew() (skew time.Duration, known bool) {
 }
 
 // chain looks at the chain that is paid on.
-func (p patient) chain(ctx context.Context) {
-	if p.Chain == nil {
-		p.ok("chain", "none is configured: calls are paid with keys alone")
+func (e examiner) chain(ctx context.Context) {
+	if e.Chain == nil {
+		e.ok("chain", "none is configured: calls are paid with keys alone")
 		return
 	}
-	c, err := chain.New(ctx, *p.Chain)
+	c, err := chain.New(ctx, *e.Chain)
 	if err != nil {
-		p.fail("chain", "mend the settings chain.*", "%v", err)
+		e.fail("chain", "mend the settings chain.*", "%v", err)
 		return
 	}
 	defer c.Close()
 	err = c.Check(ctx)
 	switch {
 	case errors.Is(err, chain.ErrNoAnswer):
-		p.fail("chain", "is chain.rpc_url right, and does the node answer? Nothing that arrives meanwhile is lost", "%v", err)
+		e.fail("chain", "is chain.rpc_url right, and does the node answer? Nothing that arrives meanwhile is lost", "%v", err)
 	case err != nil:
-		p.fail("chain", "mend what it says; payments are refused until then", "%v", err)
+		e.fail("chain", "mend what it says; payments are refused until then", "%v", err)
 	default:
-		p.chainFound(ctx, c)
+		e.chainFound(ctx, c)
 	}
 }
 
 // chainFound tells of a chain that is right.
-func (p patient) chainFound(ctx context.Context, c *chain.Client) {
+func (e examiner) chainFound(ctx context.Context, c *chain.Client) {
 	head, err := c.Head(ctx)
 	if err != nil {
-		p.warn("chain", "ask again", "%v", err)
+		e.warn("chain", "ask again", "%v", err)
 		return
 	}
-	p.ok("chain", "id %d, token and treasury are right, newest block %d", p.Chain.ChainID, head.Number)
+	e.ok("chain", "id %d, token and treasury are right, newest block %d", e.Chain.ChainID, head.Number)
 }
 
 // mail connects to the mail server and signs in, without sending anything.
-func (p patient) mail(ctx context.Context) {
-	if p.SMTP == nil {
-		p.warn("mail", "to send mail, set smtp.host and smtp.from", "no server is configured: sign-in links go into files of %s", filepath.Join(p.DataDir, "outbox"))
+func (e examiner) mail(ctx context.Context) {
+	if e.SMTP == nil {
+		e.warn("mail", "to send mail, set smtp.host and smtp.from",
+			"no server is configured: sign-in links go into files of %s", filepath.Join(e.DataDir, "outbox"))
 		return
 	}
-	server, err := mail.NewSMTP(*p.SMTP)
+	server, err := mail.NewSMTP(*e.SMTP)
 	if err == nil {
 		err = server.Check(ctx)
 	}
 	if err != nil {
-		p.fail("mail", "mend the settings smtp.*; nobody can sign in by mail until then", "%s: %s", p.SMTP.Host, strings.TrimSpace(err.Error()))
+		e.fail("mail", "mend the settings smtp.*; nobody can sign in by mail until then",
+			"%s: %s", e.SMTP.Host, strings.TrimSpace(err.Error()))
 		return
 	}
-	p.ok("mail", "%s takes our mail", p.SMTP.Host)
+	e.ok("mail", "%s takes our mail", e.SMTP.Host)
 }
