@@ -43,7 +43,8 @@ func (s *Console) Secret() string {
 // SendLink has a sign-in link mailed to the address, and returns until when it works. Who is signed in adds the address to his
 // account instead.
 func (s *Console) SendLink(ctx context.Context, email string, opts ...CallOption) (time.Time, error) {
-	out, err := consoleCall[api.EmailSignInResponse](ctx, s, http.MethodPost, api.PathAuthEmail, nil, api.EmailSignInRequest{Email: email}, opts)
+	out, err := consoleCall[api.EmailSignInResponse](ctx, s, http.MethodPost, api.PathAuthEmail, nil,
+		api.EmailSignInRequest{Email: email}, opts)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -69,7 +70,8 @@ type Signer interface {
 // ByWallet signs in with a wallet. The message that the service wants signed must be one to sign in to domain, the host and port of the
 // service's public URL; empty means those of the base URL. Who is signed in adds the wallet to his account instead.
 func (s *Console) ByWallet(ctx context.Context, wallet Signer, domain string, opts ...CallOption) (*api.Session, error) {
-	asked, err := consoleCall[api.WalletSignInResponse](ctx, s, http.MethodPost, api.PathAuthWallet, nil, api.WalletSignInRequest{Address: wallet.Address()}, opts)
+	asked, err := consoleCall[api.WalletSignInResponse](ctx, s, http.MethodPost, api.PathAuthWallet, nil,
+		api.WalletSignInRequest{Address: wallet.Address()}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +82,8 @@ func (s *Console) ByWallet(ctx context.Context, wallet Signer, domain string, op
 	if err != nil {
 		return nil, fmt.Errorf("sign message: %w", err)
 	}
-	return consoleCall[api.Session](ctx, s, http.MethodPost, api.PathAuthWalletVerify, nil, api.WalletVerifyRequest{Message: asked.Message, Signature: signature}, opts)
+	return consoleCall[api.Session](ctx, s, http.MethodPost, api.PathAuthWalletVerify, nil,
+		api.WalletVerifyRequest{Message: asked.Message, Signature: signature}, opts)
 }
 
 // ErrForeignMessage says that a message to sign is not what it should be. It was not signed.
@@ -121,7 +124,8 @@ func (s *Console) Keys(ctx context.Context, opts ...CallOption) ([]api.APIKeyRow
 
 // CreateKey makes a key. Its plaintext is in this answer and nowhere else. An empty consent means api.ConsentAggregated.
 func (s *Console) CreateKey(ctx context.Context, name string, consent api.TraceConsent, opts ...CallOption) (*api.IssuedKey, error) {
-	return consoleCall[api.IssuedKey](ctx, s, http.MethodPost, api.PathKeys, nil, api.CreateKeyRequest{Name: name, TraceConsent: consent}, opts)
+	return consoleCall[api.IssuedKey](ctx, s, http.MethodPost, api.PathKeys, nil,
+		api.CreateKeyRequest{Name: name, TraceConsent: consent}, opts)
 }
 
 // RevokeKey ends a key, at once and for good.

@@ -46,7 +46,8 @@ func read(r io.Reader, dir string) (m Manifest, err error) {
 			return m, damaged(err)
 		}
 		if head.Name != want.Name || head.Size != want.Size || head.Typeflag != tar.TypeReg {
-			return m, fmt.Errorf("%w: it has %q of %d bytes where its manifest has %q of %d", ErrDamaged, head.Name, head.Size, want.Name, want.Size)
+			return m, fmt.Errorf("%w: it has %q of %d bytes where its manifest has %q of %d",
+				ErrDamaged, head.Name, head.Size, want.Name, want.Size)
 		}
 		if err := readFile(archive, want, dir); err != nil {
 			return m, err
@@ -89,7 +90,8 @@ func readManifest(archive *tar.Reader) (m Manifest, err error) {
 		return m, fmt.Errorf("%w: its manifest: %w", ErrDamaged, err)
 	}
 	if m.Format != Format {
-		return m, fmt.Errorf("the backup has format %d, this program knows %d: use the contextd that made it (%s)", m.Format, Format, m.Program)
+		return m, fmt.Errorf("the backup has format %d, this program knows %d: use the contextd that made it (%s)",
+			m.Format, Format, m.Program)
 	}
 	seen := map[string]bool{}
 	for _, f := range m.Files {

@@ -25,7 +25,8 @@ func BeforeUpgrade(ctx context.Context, dir string, now time.Time) (path string,
 	older := false
 	for _, d := range databases {
 		if d.Schema > d.Known {
-			return "", fmt.Errorf("%w: %s has schema %d, this program knows %d; install a newer contextd", sqlite.ErrNewer, d.Name, d.Schema, d.Known)
+			return "", fmt.Errorf("%w: %s has schema %d, this program knows %d; install a newer contextd",
+				sqlite.ErrNewer, d.Name, d.Schema, d.Known)
 		}
 		older = older || 0 < d.Schema && d.Schema < d.Known
 	}

@@ -147,5 +147,6 @@ func citable(in Input, ref int) bool { return ref >= 1 && ref <= len(in.Citation
 
 // sayable reports whether a text has something to read and is not too long for a sentence.
 func sayable(s string, limit int) bool {
-	return utf8.RuneCountInString(s) <= limit && strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+	readable := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	return utf8.RuneCountInString(s) <= limit && strings.ContainsFunc(s, readable)
 }

@@ -72,7 +72,8 @@ func (n *news) shifts(p *paragraph, rows []api.ProtocolTVL) {
 	if math.Abs(*rows[0].Change1dPct) < 10 {
 		sharp = detail
 	}
-	p.say(sharp, fmt.Sprintf("The sharpest %smove%s in a day %s %s%s.", other, plural(len(rows), "", "s"), plural(len(rows), "is", "are"), strings.Join(items, ", and "), cite(refs...)))
+	p.say(sharp, fmt.Sprintf("The sharpest %smove%s in a day %s %s%s.",
+		other, plural(len(rows), "", "s"), plural(len(rows), "is", "are"), strings.Join(items, ", and "), cite(refs...)))
 }
 
 // pools tells the first trending pool, those with marks of risk, and the busiest.
@@ -124,7 +125,8 @@ func (n *news) busiest(p *paragraph) {
 	traded := keep(slices.Clone(n.TrendingPools), func(r api.TrendingPool) bool { return r.Volume24hUSD != nil })
 	slices.SortStableFunc(traded, func(a, b api.TrendingPool) int { return cmp.Compare(*b.Volume24hUSD, *a.Volume24hUSD) })
 	if len(traded) > 1 && traded[0].ID != n.TrendingPools[0].ID {
-		p.say(spare, fmt.Sprintf("The busiest of them is %s%s, with %s traded%s.", traded[0].Pair, on(traded[0].Network), human.USDInWords(*traded[0].Volume24hUSD), cite(traded[0].Ref)))
+		p.say(spare, fmt.Sprintf("The busiest of them is %s%s, with %s traded%s.",
+			traded[0].Pair, on(traded[0].Network), human.USDInWords(*traded[0].Volume24hUSD), cite(traded[0].Ref)))
 	}
 }
 

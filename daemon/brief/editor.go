@@ -135,7 +135,10 @@ func (e *Editor) Preview(ctx context.Context, pack, writer string) (Preview, err
 	if ctx.Err() != nil {
 		return Preview{}, err
 	}
-	p := Preview{Pack: pack, GeneratedAt: pulse.GeneratedAt, Writer: result.Writer, Text: result.Text, Refused: []Attempt{}, Usage: result.Usage}
+	p := Preview{
+		Pack: pack, GeneratedAt: pulse.GeneratedAt, Writer: result.Writer, Text: result.Text,
+		Refused: []Attempt{}, Usage: result.Usage,
+	}
 	for _, r := range result.Refused {
 		a := Attempt{Writer: r.Writer, Text: r.Text, Findings: lines(r.Findings)}
 		if r.Err != nil {

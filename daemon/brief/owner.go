@@ -135,7 +135,10 @@ func (e *Editor) write(at place, j *job, in Input) {
 // narrate has in written by the models. What they failed with is in the brief too.
 func (e *Editor) narrate(at place, in Input) (state.Brief, error) {
 	result, err := Narrate(e.life, e.cfg.Models, in, e.cfg.TextWithin)
-	b := state.Brief{Text: result.Text, At: e.cfg.Now().UTC().Truncate(time.Millisecond), Writer: result.Writer, Refused: strings.Join(result.Reasons(), "\n")}
+	b := state.Brief{
+		Text: result.Text, At: e.cfg.Now().UTC().Truncate(time.Millisecond),
+		Writer: result.Writer, Refused: strings.Join(result.Reasons(), "\n"),
+	}
 	for _, r := range result.Refused {
 		e.cfg.Refused(in.Pack, r.Writer, r.Kind())
 	}

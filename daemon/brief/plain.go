@@ -67,7 +67,10 @@ func health(in Input, status []api.SourceStatus) (p paragraph) {
 	for _, s := range []struct {
 		state api.SourceState
 		intro string
-	}{{api.SourceOK, "Up to date: "}, {api.SourceStale, "Carried from an earlier answer: "}, {api.SourceError, "Without usable data: "}, {"", "It is drawn from "}} {
+	}{
+		{api.SourceOK, "Up to date: "}, {api.SourceStale, "Carried from an earlier answer: "},
+		{api.SourceError, "Without usable data: "}, {"", "It is drawn from "},
+	} {
 		if names := by[s.state]; len(names) > 0 {
 			p.say(vital, s.intro+and(names)+".")
 		}

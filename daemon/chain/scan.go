@@ -79,7 +79,8 @@ func (c *Client) between(ctx context.Context, first, last uint64) ([]billing.Arr
 // arrival puts together what is known of a transfer.
 func (c *Client) arrival(hash common.Hash, t x402.Transfer, at Head, to *common.Address, input []byte) billing.Arrival {
 	a := billing.Arrival{
-		TxHash: hash, LogIndex: t.LogIndex, Sender: t.From, Amount: usdg.Amount(min(t.Amount, math.MaxInt64)), Block: at.Number, BlockHash: at.Hash, At: at.At,
+		TxHash: hash, LogIndex: t.LogIndex, Sender: t.From, Amount: usdg.Amount(min(t.Amount, math.MaxInt64)),
+		Block: at.Number, BlockHash: at.Hash, At: at.At,
 	}
 	if to != nil && *to == c.token && len(input) > paramsEnd {
 		a.Note = input[paramsEnd:]

@@ -81,7 +81,8 @@ func NewSMTP(cfg SMTPConfig) (*SMTP, error) {
 		options = append(options, gomail.WithPort(cfg.Port))
 	}
 	if cfg.Username != "" {
-		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(cfg.Username), gomail.WithPassword(cfg.Password))
+		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover),
+			gomail.WithUsername(cfg.Username), gomail.WithPassword(cfg.Password))
 	}
 	if _, err := message(cfg.From, cfg.From, "", "", gomail.EncodingQP, cfg.Now()); err != nil {
 		return nil, fmt.Errorf("SMTP sender %q: %w", cfg.From, err)

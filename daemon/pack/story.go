@@ -48,11 +48,14 @@ func recent(headlines []headline, now time.Time) []api.Headline {
 	var list []api.Headline
 	for _, h := range headlines {
 		if now.Sub(h.PublishedAt) <= newsWindow {
-			list = append(list, api.Headline{Title: h.Title, URL: h.URL, PublishedAt: h.PublishedAt.UTC(), Ref: h.Ref, Sources: []int{h.Ref}})
+			list = append(list, api.Headline{
+				Title: h.Title, URL: h.URL, PublishedAt: h.PublishedAt.UTC(), Ref: h.Ref, Sources: []int{h.Ref},
+			})
 		}
 	}
 	slices.SortFunc(list, func(a, b api.Headline) int {
-		return cmp.Or(b.PublishedAt.Compare(a.PublishedAt), cmp.Compare(a.Ref, b.Ref), strings.Compare(a.Title, b.Title), strings.Compare(a.URL, b.URL))
+		return cmp.Or(b.PublishedAt.Compare(a.PublishedAt), cmp.Compare(a.Ref, b.Ref),
+			strings.Compare(a.Title, b.Title), strings.Compare(a.URL, b.URL))
 	})
 	return list
 }

@@ -32,8 +32,8 @@ func (t topic) covers(s story) bool {
 	})
 }
 
-// vocabulary is how headlines speak of the themes whose names they do not use, by CoinGecko's id of the category. A name that is an everyday
-// word gets clearer phrases, or none.
+// vocabulary is how headlines speak of the themes whose names they do not use, by CoinGecko's id of the category. A name that is an
+// everyday word gets clearer phrases, or none.
 func vocabulary() map[string][]string {
 	return map[string][]string{
 		"ai-agents":                  {"ai agent", "ai agents", "virtuals"},

@@ -80,8 +80,10 @@ type Config struct {
 	TextWithin time.Duration // bound of one text of a writer; 0 means DefaultTextWithin
 	AlwaysDue  bool          // ask every source at every refresh, whatever its interval (demo)
 
-	Observer Observer                                           // is told what happened; nil means nobody
-	Track    func(pack, job string) (done func(error), ok bool) // notes a scheduled run of JobRefresh or JobBrief; not ok means that it is to be left out; nil means nothing
+	Observer Observer // is told what happened; nil means nobody
+
+	// Track notes a scheduled run of JobRefresh or JobBrief; not ok means that it is to be left out. Nil means nothing.
+	Track func(pack, job string) (done func(error), ok bool)
 
 	Before func()           // called before every refresh; nil means nothing (demo: next recording)
 	Now    func() time.Time // nil means time.Now

@@ -13,7 +13,8 @@
 // The build tag nodevchain leaves the chain out of a program, which makes it some 30 MB smaller; Open then fails.
 package devchain
 
-//go:generate go run github.com/ethereum/go-ethereum/cmd/abigen@v1.17.10 --v2 --abi TestUSDG.abi.json --bin TestUSDG.bin --pkg devchain --type TestUSDG --out binding.go
+//go:generate -command abigen go run github.com/ethereum/go-ethereum/cmd/abigen@v1.17.10
+//go:generate abigen --v2 --abi TestUSDG.abi.json --bin TestUSDG.bin --pkg devchain --type TestUSDG --out binding.go
 //go:generate sed -i "1i //go:build !nodevchain\n" binding.go
 
 import (

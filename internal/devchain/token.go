@@ -143,13 +143,16 @@ func (c *Chain) sendAt(ctx context.Context, from key, to *common.Address, data [
 }
 
 // send sends a transaction.
-func (c *Chain) send(ctx context.Context, from key, to *common.Address, data []byte, nonce, gas uint64, value *big.Int) (common.Hash, error) {
+func (c *Chain) send(
+	ctx context.Context, from key, to *common.Address, data []byte, nonce, gas uint64, value *big.Int,
+) (common.Hash, error) {
 	head, err := c.client.HeaderByNumber(ctx, nil)
 	if err != nil {
 		return common.Hash{}, err
 	}
 	tx, err := types.SignNewTx(from.secret, types.LatestSignerForChainID(big.NewInt(ChainID)), &types.DynamicFeeTx{
-		ChainID: big.NewInt(ChainID), Nonce: nonce, GasTipCap: big.NewInt(1), GasFeeCap: new(big.Int).Lsh(head.BaseFee, 1), Gas: gas, To: to, Value: value, Data: data,
+		ChainID: big.NewInt(ChainID), Nonce: nonce, To: to, Value: value, Data: data,
+		Gas: gas, GasTipCap: big.NewInt(1), GasFeeCap: new(big.Int).Lsh(head.BaseFee, 1),
 	})
 	if err != nil {
 		return common.Hash{}, err

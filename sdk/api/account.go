@@ -123,7 +123,8 @@ type DepositIntent struct {
 // Requirements are what is to be paid, as of a call.
 func (i DepositIntent) Requirements() PaymentRequirements {
 	return PaymentRequirements{
-		Scheme: SchemeX402, Network: NetworkL2, Asset: AssetUSDG, Amount: i.AmountUSDC, Recipient: i.Recipient, ValidUntil: i.ExpiresAt, Nonce: i.Nonce,
+		Scheme: SchemeX402, Network: NetworkL2, Asset: AssetUSDG, Amount: i.AmountUSDC,
+		Recipient: i.Recipient, ValidUntil: i.ExpiresAt, Nonce: i.Nonce,
 	}
 }
 

@@ -68,7 +68,8 @@ func (p *Payer) Balance(ctx context.Context) (Balance, error) {
 
 // tokens is what an address has, in micro-USDG.
 func (p *Payer) tokens(ctx context.Context, of common.Address) (*big.Int, error) {
-	word, err := p.chain.CallContract(ctx, ethereum.CallMsg{To: &p.token, Data: append([]byte{0x70, 0xa0, 0x82, 0x31}, common.LeftPadBytes(of[:], common.HashLength)...)}, nil)
+	balanceOf := append([]byte{0x70, 0xa0, 0x82, 0x31}, common.LeftPadBytes(of[:], common.HashLength)...)
+	word, err := p.chain.CallContract(ctx, ethereum.CallMsg{To: &p.token, Data: balanceOf}, nil)
 	if err != nil {
 		return nil, p.ask(ctx, "ask chain", err)
 	}

@@ -78,7 +78,10 @@ func NewPayer(ctx context.Context, cfg Config) (*Payer, error) {
 		return nil, errors.New("make payer: the RPC URL cannot be used")
 	}
 	return &Payer{
-		cfg: cfg, address: common.HexToAddress(cfg.Address).Hex(), token: common.HexToAddress(cfg.Token), chain: ethclient.NewClient(client),
+		cfg:     cfg,
+		address: common.HexToAddress(cfg.Address).Hex(),
+		token:   common.HexToAddress(cfg.Token),
+		chain:   ethclient.NewClient(client),
 		journal: journal{filepath.Join(cfg.Dir, journalDir)},
 	}, nil
 }
@@ -141,7 +144,9 @@ func (p *Payer) begin(ctx context.Context, q sdk.Quote) (_ *entry, begun bool, e
 		return nil, false, err
 	}
 	e := entry{
-		ID: fmt.Sprintf("%020d", p.cfg.Now().UnixNano()), At: p.cfg.Now().UTC(), Service: q.Service, Request: q.Request, Purchase: q.Purchase != nil, Amount: amount, Recipient: recipient,
+		ID: fmt.Sprintf("%020d", p.cfg.Now().UnixNano()), At: p.cfg.Now().UTC(),
+		Service: q.Service, Request: q.Request, Purchase: q.Purchase != nil,
+		Amount: amount, Recipient: recipient,
 		Payer: p.address, ChainID: p.cfg.ChainID, Token: p.token.Hex(), Until: q.ValidUntil, State: stateSigned,
 	}
 	fee, err := p.sign(ctx, &e, nonce)
@@ -151,7 +156,8 @@ func (p *Payer) begin(ctx context.Context, q sdk.Quote) (_ *entry, begun bool, e
 	if err := p.journal.write(e); err != nil { // before anybody else knows of it
 		return nil, false, err
 	}
-	p.cfg.Tell(fmt.Sprintf("paying %s %s to %s; the chain takes at most %s ether for it", amount, api.AssetUSDG, recipient, Ether(fee.String())))
+	p.cfg.Tell(fmt.Sprintf("paying %s %s to %s; the chain takes at most %s ether for it",
+		amount, api.AssetUSDG, recipient, Ether(fee.String())))
 	return &e, false, nil
 }
 
@@ -242,7 +248,8 @@ func samePlace(service, pinned, recipient string) error {
 	if pinned == "" || pinned == recipient {
 		return nil
 	}
-	return fmt.Errorf("%w: %s was paid at %s, now wants %s; if that is right: ctx pay policy trust %s %s", ErrRecipient, service, pinned, recipient, service, recipient)
+	return fmt.Errorf("%w: %s was paid at %s, now wants %s; if that is right: ctx pay policy trust %s %s",
+		ErrRecipient, service, pinned, recipient, service, recipient)
 }
 
 // proof is the proof of a payment.
@@ -315,14 +322,16 @@ func (p *Payer) price(ctx context.Context, amount usdg.Amount, data []byte) (*ty
 	}
 	gas += gas / 5 // storage that is cold by then costs more
 	tx := &types.DynamicFeeTx{
-		ChainID: big.NewInt(p.cfg.ChainID), GasTipCap: tip, GasFeeCap: new(big.Int).Add(tip, new(big.Int).Lsh(head.BaseFee, 1)), Gas: gas, To: &p.token, Data: data,
+		ChainID: big.NewInt(p.cfg.ChainID), To: &p.token, Data: data,
+		Gas: gas, GasTipCap: tip, GasFeeCap: new(big.Int).Add(tip, new(big.Int).Lsh(head.BaseFee, 1)),
 	}
 	fee := maxFee(tx)
 	if fee.Cmp(big.NewInt(p.cfg.Policy.withDefaults().MaxFee)) > 0 {
 		return nil, fmt.Errorf("%w: the chain may take %s ether for it; credits are cheaper", ErrPolicy, Ether(fee.String()))
 	}
 	if ether.Cmp(fee) < 0 {
-		return nil, fmt.Errorf("%w: it may take %s, there are %s; send some to %s", ErrNoGas, Ether(fee.String()), Ether(ether.String()), from)
+		return nil, fmt.Errorf("%w: it may take %s, there are %s; send some to %s",
+			ErrNoGas, Ether(fee.String()), Ether(ether.String()), from)
 	}
 	return tx, nil
 }
@@ -440,7 +449,8 @@ func (p *Payer) tooLate(ctx context.Context, e *entry) error {
 // lost says that the node does not know a transaction that may well be on chain, as its place there is taken. The payment stays what it is:
 // nodes forget old transactions, and are behind others.
 func (p *Payer) lost(e *entry) error {
-	return fmt.Errorf("the node does not know transaction %s, whose place on the chain is taken: ask again, or another node; if no node knows it, delete %s",
+	return fmt.Errorf("the node does not know transaction %s, whose place on the chain is taken: "+
+		"ask again, or another node; if no node knows it, delete %s",
 		e.TxHash, p.journal.file(*e))
 }
 

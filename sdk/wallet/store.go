@@ -39,7 +39,8 @@ func (k *Key) seal(passphrase string, c cost) ([]byte, error) {
 	if passphrase == "" {
 		return nil, errors.New("a wallet needs a passphrase")
 	}
-	text, err := keystore.EncryptKey(&keystore.Key{Id: uuid.New(), Address: crypto.PubkeyToAddress(k.secret.PublicKey), PrivateKey: k.secret}, passphrase, c.n, c.p)
+	key := &keystore.Key{Id: uuid.New(), Address: crypto.PubkeyToAddress(k.secret.PublicKey), PrivateKey: k.secret}
+	text, err := keystore.EncryptKey(key, passphrase, c.n, c.p)
 	return append(text, '\n'), err
 }
 
@@ -70,8 +71,8 @@ func (k *Key) Save(dir, name, passphrase string) (File, error) {
 // Text is the keystore file as it is, encrypted.
 func (f File) Text() ([]byte, error) { return readFile(f.Path) }
 
-// ChangePassphrase encrypts the key of the file anew, which takes a few seconds by design. With a wrong passphrase, and whatever else fails, the file stays as it was: the
-// new one takes its place, as a whole, when it is on disk and was opened once.
+// ChangePassphrase encrypts the key of the file anew, which takes a few seconds by design. With a wrong passphrase, and whatever else
+// fails, the file stays as it was: the new one takes its place, as a whole, when it is on disk and was opened once.
 func (f File) ChangePassphrase(from, to string) error {
 	return f.changePassphrase(from, to, cost{keystore.StandardScryptN, keystore.StandardScryptP})
 }
@@ -173,7 +174,9 @@ func Payments(dir string) ([]Payment, error) {
 	all, err := journal{filepath.Join(dir, journalDir)}.all()
 	var list []Payment
 	for _, e := range all {
-		list = append(list, Payment{e.At, e.Service, e.Request, e.Amount, e.Recipient, e.Payer, e.TxHash, e.State, e.Note, e.Purchase, e.live()})
+		list = append(list, Payment{
+			e.At, e.Service, e.Request, e.Amount, e.Recipient, e.Payer, e.TxHash, e.State, e.Note, e.Purchase, e.live(),
+		})
 	}
 	return list, err
 }

@@ -107,8 +107,9 @@ func (c *checker) belongs(s sentence, f figure, rows []*row, anchors []int) bool
 
 // listed reports whether another name stands directly before p, so that the figures behind p may belong to several.
 func (c *checker) listed(p span) bool {
+	joins := []string{" ", ", ", " and ", ", and ", " or ", " & "}
 	return slices.ContainsFunc(c.spans, func(q span) bool {
-		return q.phrase.name && q.end < p.start && slices.Contains([]string{" ", ", ", " and ", ", and ", " or ", " & "}, c.text[q.end:p.start])
+		return q.phrase.name && q.end < p.start && slices.Contains(joins, c.text[q.end:p.start])
 	})
 }
 
@@ -157,8 +158,12 @@ func matches(r *row, readings []figure) []number {
 	return list
 }
 
-var monthBefore = regexp.MustCompile(`(January|February|March|April|May|June|July|August|September|October|November|December) $`)
-var monthAfter = regexp.MustCompile(`^(?:st|nd|rd|th)? (?:of )?(January|February|March|April|May|June|July|August|September|October|November|December)\b`)
+const months = `(January|February|March|April|May|June|July|August|September|October|November|December)`
+
+var (
+	monthBefore = regexp.MustCompile(months + ` $`)
+	monthAfter  = regexp.MustCompile(`^(?:st|nd|rd|th)? (?:of )?` + months + `\b`)
+)
 
 // timed reports whether f is the clock time, the date, the year or, beside its month, the day of a time of r.
 func (c *checker) timed(r *row, f figure, masked string) bool {

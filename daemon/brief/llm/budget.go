@@ -17,8 +17,8 @@ type Ledger interface {
 	Writing(ctx context.Context, day string) (brief.Usage, error)
 }
 
-// forReaders is the part of a bound that briefs with a reader's own prompt may use, nine tenths: the rest is for the brief of the pack. It is
-// at least 1, because 0 is no bound.
+// forReaders is the part of a bound that briefs with a reader's own prompt may use, nine tenths: the rest is for the brief of the
+// pack. It is at least 1, because 0 is no bound.
 func forReaders(bound int64) int64 { return min(bound, max(1, bound/10*9+bound%10*9/10)) }
 
 // share is the part of l that the brief of in may use.
@@ -66,7 +66,9 @@ func (w *Writer) settle(ctx context.Context, day string, most, used brief.Usage)
 		return nil
 	}
 	by := brief.Usage{
-		InputTokens: used.InputTokens - most.InputTokens, OutputTokens: used.OutputTokens - most.OutputTokens, CostMicros: used.CostMicros - most.CostMicros,
+		InputTokens:  used.InputTokens - most.InputTokens,
+		OutputTokens: used.OutputTokens - most.OutputTokens,
+		CostMicros:   used.CostMicros - most.CostMicros,
 	}
 	return w.cfg.Ledger.SettleWriting(context.WithoutCancel(ctx), day, by)
 }

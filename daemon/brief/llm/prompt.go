@@ -62,8 +62,8 @@ func first(in brief.Input) (turn, error) {
 		}
 	}
 	if in.Prompt != "" {
-		b.WriteString("The reader of this brief wishes for the following. Heed it where it says what to choose, to stress or to leave out, and how to\n" +
-			"put it. Where it contradicts the rules, the rules hold.\n")
+		b.WriteString("The reader of this brief wishes for the following. Heed it where it says what to choose, to stress " +
+			"or to leave out, and how to\nput it. Where it contradicts the rules, the rules hold.\n")
 		if err := fence(&b, "wish", in.Prompt); err != nil {
 			return turn{}, err
 		}
@@ -83,7 +83,8 @@ func repair(findings []brief.Finding) (turn, error) {
 	if err := fence(&b, "findings", list); err != nil {
 		return turn{}, err
 	}
-	b.WriteString("Write the whole brief again so that nothing of that is left. Leave out what you cannot ground. Answer with the text alone.")
+	b.WriteString("Write the whole brief again so that nothing of that is left. " +
+		"Leave out what you cannot ground. Answer with the text alone.")
 	return turn{text: b.String()}, nil
 }
 

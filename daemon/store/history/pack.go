@@ -84,7 +84,8 @@ func newestBrief(ctx context.Context, tx *sql.Tx, pack string) (state.Brief, err
 // SaveBrief adds b, written from the state of the given time.
 func (h *History) SaveBrief(ctx context.Context, pack string, b state.Brief, generatedAt time.Time) error {
 	return h.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO briefs (pack, written_at, generated_at, writer, text, refused) VALUES (?, ?, ?, ?, ?, ?)",
+		_, err := tx.ExecContext(ctx,
+			"INSERT INTO briefs (pack, written_at, generated_at, writer, text, refused) VALUES (?, ?, ?, ?, ?, ?)",
 			pack, b.At.UnixMilli(), generatedAt.UnixMilli(), b.Writer, b.Text, b.Refused)
 		if err != nil {
 			return fmt.Errorf("save brief of %s: %w", pack, err)
