@@ -146,16 +146,21 @@ func start(t *testing.T, d *daemontest.Daemon, key []byte, name string) int {
 	return res.StatusCode
 }
 
-// TestLongJob has the operator run a job that takes longer than a call on the public address may. It takes its half minute, idle.
+// TestLongJob has the operator run a job that takes longer than a call on the public address may.
 func TestLongJob(t *testing.T) {
 	t.Parallel()
-	const longer = 31 * time.Second // than a caller of the public address is given to take an answer, 30 s
+	const read, write, longer = time.Second, 1500 * time.Millisecond, 2 * time.Second
 	gate := &slow{gate: make(chan struct{})}
 	close(gate.gate)
-	d := daemontest.Start(t, func(c *daemon.Config) {
+	d := daemontest.Open(t, func(c *daemon.Config) {
 		gate.Recording = c.Recording
 		c.Recording = gate
 	})
+	if err := d.Refresh(t.Context(), api.PackCrypto); err != nil {
+		t.Fatal(err)
+	}
+	d.Hurry(read, write)
+	d.Run(t)
 	held := make(chan struct{})
 	gate.mu.Lock()
 	gate.gate = held
