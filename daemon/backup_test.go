@@ -138,12 +138,13 @@ func TestBackupsUnderLoad(t *testing.T) {
 	o := openDatabases(t, b.d.Config.DataDir)
 	var copies []copied
 	for range backups {
-		for calls, bought := b.answered.Load(), b.bought.Load(); b.answered.Load() < calls+100 || b.bought.Load() == bought; {
-			time.Sleep(time.Millisecond)
+		calls, bought := b.answered.Load(), b.bought.Load()
+		until(t, "calls are answered and credits bought", func() bool {
 			if t.Failed() {
 				t.FailNow()
 			}
-		}
+			return b.answered.Load() >= calls+100 && b.bought.Load() > bought
+		})
 		c := copied{least: b.answered.Load(), boughtAtLeast: b.bought.Load()}
 		var archive bytes.Buffer
 		if err := o.Backup(t.Context(), &archive); err != nil {
@@ -240,9 +241,7 @@ func TestScheduledBackups(t *testing.T) {
 		}
 		return list
 	}
-	for len(names()) == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	until(t, "there is a backup", func() bool { return len(names()) > 0 })
 	first := names()
 	d.Stop(t)
 	d = daemontest.Start(t, at(dir), scheduled)

@@ -156,9 +156,7 @@ func TestHangingModelHoldsUpNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Run(t)
-	for m.calls() == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	until(t, "the model is asked", func() bool { return m.calls() > 0 })
 	for range 3 {
 		d.Clock.Advance(5 * time.Minute)
 		if err := d.Refresh(t.Context(), api.PackCrypto); err != nil {

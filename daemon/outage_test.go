@@ -30,43 +30,33 @@ func TestNetworkCut(t *testing.T) {
 	d.Run(t)
 	c := client(t, d, key)
 	var down *api.Error
-	for { // the schedule tries at once, but the first call may come before that
+	until(t, "every source has failed", func() bool { // the schedule tries at once, but the first call may come before that
 		_, err := c.Fresh(t.Context(), "")
 		if !errors.As(err, &down) || down.Reason != api.ReasonStateUnavailable || down.Status != http.StatusServiceUnavailable ||
 			down.RetryAfter != api.StateUnavailableRetry*time.Second {
 			t.Fatalf("without a network fresh answers %v", err)
 		}
-		if failing(down.SourceStatus) == len(down.SourceStatus) {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return failing(down.SourceStatus) == len(down.SourceStatus)
+	})
 	if len(down.SourceStatus) != 17 || !strings.Contains(*down.SourceStatus[0].Error, "refused") {
 		text, _ := json.Marshal(down.SourceStatus)
 		t.Errorf("the answer does not say why sources fail: %s", text)
 	}
-	for !strings.Contains(log.String(), "every source failed") {
-		time.Sleep(10 * time.Millisecond)
-	}
+	until(t, "the failure is logged", func() bool { return strings.Contains(log.String(), "every source failed") })
 	for _, want := range []string{"source=coingecko-markets", "source=mempool-fees", "connection refused"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log does not say %q", want)
 		}
 	}
 	network.Mend()
-	for {
+	until(t, "there is a state", func() bool {
 		answer, err := c.Fresh(t.Context(), "")
-		if err == nil {
-			if answer.Freshness.GeneratedAt.IsZero() {
-				t.Errorf("fresh answers %+v", answer.Freshness)
-			}
-			break
+		if err == nil && answer.Freshness.GeneratedAt.IsZero() {
+			t.Errorf("fresh answers %+v", answer.Freshness)
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	for !strings.Contains(log.String(), "source is back") {
-		time.Sleep(10 * time.Millisecond)
-	}
+		return err == nil
+	})
+	until(t, "a source is back", func() bool { return strings.Contains(log.String(), "source is back") })
 }
 
 // failing counts the sources that say why they failed.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
@@ -23,7 +24,15 @@ import (
 )
 
 // kills is how often TestKill kills: go test ./cmd/contextd -run TestKill -kills 200.
-var kills = flag.Int("kills", 8, "how often TestKill kills the program")
+var kills = flag.Int("kills", 8, "how often TestKill kills the program; a quarter of it with -short")
+
+// rounds is how often each test kills.
+func rounds() int {
+	if testing.Short() {
+		return max(*kills/4, 2)
+	}
+	return *kills
+}
 
 // TestKill kills the program with SIGKILL while it starts and while it refreshes, again and again on one data directory. After each
 // kill the databases must open, and every state that a client has read must be in history exactly as it was read.
@@ -35,8 +44,8 @@ func TestKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	random := rand.New(rand.NewPCG(1, uint64(*kills)))
-	for life := range *kills {
+	random := rand.New(rand.NewPCG(1, uint64(rounds())))
+	for life := range rounds() {
 		c := program(t, "demo", "--listen", listen, "--chain-listen", "127.0.0.1:0", "--data-dir", dir, "--refresh", "100ms")
 		var said bytes.Buffer
 		c.Stdout, c.Stderr = &said, &said
@@ -57,7 +66,7 @@ func TestKill(t *testing.T) {
 		}
 		checkHistory(t, dir, seen)
 	}
-	t.Logf("%d kills, %d states read by clients, all in history", *kills, len(seen))
+	t.Logf("%d kills, %d states read by clients, all in history", rounds(), len(seen))
 }
 
 // read reads the newest state again and again until it saw n new ones, and keeps them.
@@ -65,10 +74,11 @@ func read(t *testing.T, dir, listen string, n int, seen map[int64][]byte) {
 	t.Helper()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	for known := len(seen); len(seen) < known+n; time.Sleep(10 * time.Millisecond) {
+	known := len(seen)
+	soon(t, "new states", func() bool {
 		info, err := readDemo(dir)
 		if err != nil || !reachable(listen) {
-			continue // still starting
+			return false // still starting
 		}
 		client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(info.BaseURL), sdk.WithAPIKey(sdk.NewKey(info.APIKey)),
 			sdk.WithRetries(0), sdk.WithHTTPClient(&http.Client{Transport: transport}))
@@ -84,7 +94,8 @@ func read(t *testing.T, dir, listen string, n int, seen map[int64][]byte) {
 			t.Errorf("two states of %d were read", at)
 		}
 		seen[at] = answer.State
-	}
+		return len(seen) >= known+n
+	})
 }
 
 // reachable says whether something listens on addr.
@@ -141,9 +152,9 @@ func TestKillUnderLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := issueWithCredits(t, dir, "load", credits)
-	random := rand.New(rand.NewPCG(2, uint64(*kills)))
+	random := rand.New(rand.NewPCG(2, uint64(rounds())))
 	var answered int64
-	for life := range *kills {
+	for life := range rounds() {
 		c := program(t, "demo", "--listen", listen, "--chain-listen", "127.0.0.1:0", "--data-dir", dir, "--refresh", "1h")
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
@@ -160,8 +171,8 @@ func TestKillUnderLoad(t *testing.T) {
 			t.Errorf("life %d: %d credits were spent for %d calls", life, spent, counted)
 		}
 	}
-	t.Logf("%d kills, %d calls", *kills, answered)
-	if answered < int64(*kills) {
+	t.Logf("%d kills, %d calls", rounds(), answered)
+	if answered < int64(rounds()) {
 		t.Error("too few calls to tell")
 	}
 }
@@ -190,14 +201,15 @@ func issueWithCredits(t *testing.T, dir, name string, credits int64) string {
 // load calls the program from many workers until d after its start, kills it then, and returns how many calls were answered.
 func load(t *testing.T, dir, listen, key string, workers int, d time.Duration, kill func() error) int64 {
 	t.Helper()
-	for !reachable(listen) {
-		time.Sleep(time.Millisecond)
-	}
-	info, err := readDemo(dir)
-	for err != nil {
-		time.Sleep(time.Millisecond)
+	var info daemon.Demo
+	soon(t, "the demo starts", func() bool {
+		if !reachable(listen) {
+			return false
+		}
+		var err error
 		info, err = readDemo(dir)
-	}
+		return err == nil
+	})
 	var answered atomic.Int64
 	var all sync.WaitGroup
 	for range workers {

@@ -34,16 +34,15 @@ const (
 // test and has not closed yet what it inherits.
 func lockSoon(t *testing.T, dir string) *os.File {
 	t.Helper()
-	for {
-		lock, err := datadir.Lock(dir)
-		if err == nil {
-			return lock
-		}
-		if !errors.Is(err, datadir.ErrLocked) {
+	var lock *os.File
+	soon(t, "the lock", func() bool {
+		var err error
+		if lock, err = datadir.Lock(dir); err != nil && !errors.Is(err, datadir.ErrLocked) {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Millisecond)
-	}
+		return err == nil
+	})
+	return lock
 }
 
 // makeSide makes dir one of the two.
@@ -135,9 +134,9 @@ func TestKillRestore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	random := rand.New(rand.NewPCG(3, uint64(*kills)))
+	random := rand.New(rand.NewPCG(3, uint64(rounds())))
 	stages := map[string]int{}
-	for life := range *kills * 2 {
+	for life := range rounds() * 2 {
 		was, becomes := sideOf(t, dir), sideAfter
 		if was == sideAfter {
 			becomes = sideBefore
@@ -174,7 +173,7 @@ func TestKillRestore(t *testing.T) {
 			t.Errorf("left behind: %v", left)
 		}
 	}
-	t.Logf("%d kills; what was under way: %v", *kills*2, stages)
+	t.Logf("%d kills; what was under way: %v", rounds()*2, stages)
 }
 
 // newRootFor runs the program in this process.
@@ -195,8 +194,8 @@ func TestKillWhileBackingUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := issueWithCredits(t, dir, "load", 1_000_000)
-	random := rand.New(rand.NewPCG(4, uint64(*kills)))
-	lives := max(*kills/2, 2)
+	random := rand.New(rand.NewPCG(4, uint64(rounds())))
+	lives := max(rounds()/2, 2)
 	var cut, made int
 	for range lives {
 		c := program(t, "demo", "--listen", listen, "--chain-listen", "127.0.0.1:0", "--data-dir", dir, "--refresh", "100ms")
@@ -207,8 +206,9 @@ func TestKillWhileBackingUp(t *testing.T) {
 		one := make(chan struct{}, 1<<10) // for each backup
 		all.Go(func() {
 			defer close(one)
-			for !reachable(listen) { // from then on it has the lock
-				time.Sleep(time.Millisecond)
+			if !comes(func() bool { return reachable(listen) }) { // from then on it has the lock
+				t.Error("the demo does not start")
+				return
 			}
 			for {
 				o, err := admin.OpenDatabases(t.Context(), dir, backup.Directory{Path: dir, Now: time.Now})

@@ -41,15 +41,14 @@ func (b *buyer) start() (c *exec.Cmd, info daemon.Demo, said *bytes.Buffer) {
 	if err := c.Start(); err != nil {
 		b.t.Fatal(err)
 	}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	if !comes(func() bool {
 		var err error
-		if info, err = readDemo(b.dir); err == nil && reachable(b.listen) {
-			return c, info, said
-		}
-		if time.Now().After(end) {
-			b.t.Fatalf("the demo does not start: %s", said)
-		}
+		info, err = readDemo(b.dir)
+		return err == nil && reachable(b.listen)
+	}) {
+		b.t.Fatalf("the demo does not start: %s", said)
 	}
+	return c, info, said
 }
 
 // console is the console of the demo, signed in.
@@ -136,8 +135,8 @@ func TestKillWhileMoneyMoves(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &buyer{t: t, dir: filepath.Join(t.TempDir(), "data"), journal: t.TempDir(), listen: listen}
-	random := rand.New(rand.NewPCG(2, uint64(*kills)))
-	for range *kills {
+	random := rand.New(rand.NewPCG(2, uint64(rounds())))
+	for range rounds() {
 		c, info, said := b.start()
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
@@ -198,7 +197,7 @@ func TestKillWhileMoneyMoves(t *testing.T) {
 	}
 	// A call that was paid for and not answered is the only thing that may be on chain and have bought nothing: the next of the same pays it.
 	strays, err := o.Strays(t.Context())
-	if err != nil || len(strays) > *kills {
+	if err != nil || len(strays) > rounds() {
 		t.Errorf("%d transfers have bought nothing, %v", len(strays), err)
 	}
 	for _, s := range strays {
@@ -206,5 +205,5 @@ func TestKillWhileMoneyMoves(t *testing.T) {
 			t.Errorf("a transfer of %s has bought nothing: %s", s.Amount, s.Note)
 		}
 	}
-	t.Logf("%d kills, %d purchases, %s for calls, %s paid and not presented", *kills, verified, r.Calls, r.Strays)
+	t.Logf("%d kills, %d purchases, %s for calls, %s paid and not presented", rounds(), verified, r.Calls, r.Strays)
 }

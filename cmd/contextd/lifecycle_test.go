@@ -107,9 +107,7 @@ func TestDrain(t *testing.T) {
 		t.Fatalf("/readyz answers %d", got)
 	}
 	s.signal(t, syscall.SIGTERM)
-	for s.status(t, "/readyz", "") == http.StatusOK {
-		time.Sleep(10 * time.Millisecond)
-	}
+	soon(t, "it is not ready", func() bool { return s.status(t, "/readyz", "") != http.StatusOK })
 	if ready, fresh := s.status(t, "/readyz", ""), s.status(t, "/v1/fresh", key); ready != http.StatusServiceUnavailable || fresh != http.StatusOK {
 		t.Errorf("while it drains, /readyz answers %d and a call %d", ready, fresh)
 	}

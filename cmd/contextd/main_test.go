@@ -97,6 +97,24 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%s never came to hold %q:\n%s", args[0], args[1], text)
 }
 
+// comes waits for something that another process does, and reports whether it came.
+func comes(ok func() bool) bool {
+	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
+// soon waits for something that another process does and that has to come.
+func soon(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	if !comes(ok) {
+		t.Fatal("never: " + what)
+	}
+}
+
 // exits runs a command and checks its exit code: exits 3 contextd serve --bad.
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])

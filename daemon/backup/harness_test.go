@@ -60,8 +60,8 @@ func newData(t testing.TB) *data {
 func openData(t testing.TB, dir string) *data {
 	t.Helper()
 	lock, err := datadir.Lock(dir)
-	for errors.Is(err, datadir.ErrLocked) { // a moment longer, by a program that another test starts and that has not closed what it inherits
-		time.Sleep(time.Millisecond)
+	for end := time.Now().Add(10 * time.Second); errors.Is(err, datadir.ErrLocked) && time.Now().Before(end); {
+		time.Sleep(time.Millisecond) // a program that another test starts has not closed yet what it inherits
 		lock, err = datadir.Lock(dir)
 	}
 	if err != nil {

@@ -94,13 +94,17 @@ func TestListeningSessions(t *testing.T) {
 	const idle = 500 * time.Millisecond
 	s := newStudio(t, func(c *mcp.Config) { c.IdleTimeout = idle })
 	key := s.key(0)
-	id := s.initialize(key)
-	stream := s.open(t.Context(), http.MethodGet, api.PathMCP, "", s.in(key, id)...)
-	for stream.StatusCode == http.StatusNotFound { // the machine was too slow
-		_ = stream.Body.Close()
+	var id string
+	var stream *http.Response
+	soon(t, "a session that lives until it is listened to", func() bool { // it does not where the machine is too slow
 		id = s.initialize(key)
 		stream = s.open(t.Context(), http.MethodGet, api.PathMCP, "", s.in(key, id)...)
-	}
+		if stream.StatusCode != http.StatusNotFound {
+			return true
+		}
+		_ = stream.Body.Close()
+		return false
+	})
 	time.Sleep(2 * idle)
 	if a := s.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, s.in(key, id)...); a.Status != 200 {
 		t.Errorf("%d %s", a.Status, a.Body)

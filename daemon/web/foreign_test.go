@@ -87,7 +87,10 @@ func TestForeignPayer(t *testing.T) {
 		t.Fatal(err)
 	}
 	hash := rpc("eth_sendRawTransaction", fmt.Sprintf(`["0x%s"]`, hex.EncodeToString(raw)))
-	for rpc("eth_getTransactionReceipt", fmt.Sprintf(`[%q]`, hash)) == "null" {
+	for end := time.Now().Add(30 * time.Second); rpc("eth_getTransactionReceipt", fmt.Sprintf(`[%q]`, hash)) == "null"; {
+		if time.Now().After(end) {
+			t.Fatal("the transaction is not mined")
+		}
 		time.Sleep(20 * time.Millisecond)
 	}
 	proof := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, `{"scheme":"x402","network":"l2chain","txHash":%q,"payer":%q}`, hash, strings.ToLower(from.Hex())))

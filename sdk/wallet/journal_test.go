@@ -75,8 +75,10 @@ func TestForgottenIsNotDropped(t *testing.T) {
 			t.Fatalf("%v; payments are %s", err, m.states())
 		}
 		m.node.fail("")
-		for m.balance() == 0 {
-			time.Sleep(10 * time.Millisecond)
+		for end := time.Now().Add(30 * time.Second); m.balance() == 0; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s: the payment is not mined", state)
+			}
 		}
 		m.node.forgets.Store(true)
 		if _, err := m.payer(late).Pay(t.Context(), m.purchase("1")); err == nil || !strings.Contains(err.Error(), "does not know transaction") || m.states() != state {
