@@ -173,7 +173,11 @@ func TestEverySizeAndFailure(t *testing.T) {
 		e := ownerEnv(t, a)
 		for _, s := range []tui.Screen{tui.NewKeys(e), tui.NewCredits(e)} {
 			told := settle(s, s.Enter())
-			if failed := len(told) > 0 && fmt.Sprintf("%T", told[0]) == "screen.Failed"; failed != (name == "down") {
+			failed := false
+			if len(told) > 0 {
+				_, failed = told[0].(tui.Failed)
+			}
+			if failed != (name == "down") {
 				t.Errorf("%s: told %v", name, told)
 			}
 			for width := 60; width < 200; width += 13 {
