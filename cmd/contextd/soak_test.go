@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,8 +33,10 @@ import (
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
-// soakFor is how long TestSoak runs: go test ./cmd/contextd -run TestSoak -soak 30m -timeout 40m -v.
-var soakFor = flag.Duration("soak", time.Minute, "how long TestSoak runs")
+// soakFor is how long TestSoak runs: go test ./cmd/contextd -run TestSoak -soak 30m -timeout 40m -v. With a life of less than 8 s, which
+// is a soak of less than 40 s, every failure is near enough to a kill to be explained by it. With -short it ends as soon as everything was
+// done and the daemon was killed.
+var soakFor = flag.Duration("soak", 10*time.Second, "how long TestSoak runs")
 
 // soak is a daemon that is used in every way at once, while it is killed and the world around it fails.
 type soak struct {
@@ -246,7 +249,7 @@ func (s *soak) money(ctx context.Context, console *sdk.Console, all *sync.WaitGr
 	var mu sync.Mutex // guards intents
 	var intents []*api.DepositIntent
 	all.Go(func() {
-		s.until(ctx, "purchase", 2*time.Second, func(ctx context.Context) error {
+		s.until(ctx, "purchase", min(*soakFor/20, 2*time.Second), func(ctx context.Context) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if len(intents) == 0 {
@@ -377,6 +380,9 @@ func TestSoak(t *testing.T) {
 			grown = append(grown, fmt.Sprintf("from %+v to %+v", warm, last))
 		}
 		t.Logf("life %d: %.0f MB and %.0f goroutines when warm, %.0f MB and %.0f at its end", s.kills+1, warm.memory/(1<<20), warm.goroutines, last.memory/(1<<20), last.goroutines)
+		if testing.Short() && s.kills > 0 && len(s.lacks()) == 0 {
+			cancel()
+		}
 		if ctx.Err() != nil {
 			break
 		}
@@ -433,7 +439,9 @@ func (s *soak) settle(console *sdk.Console, payer *wallet.Payer, open []*api.Dep
 		d, err := console.PayDeposit(s.t.Context(), intent, payer)
 		if err != nil || d.Status != api.DepositVerified {
 			s.t.Errorf("a purchase does not come to its end: %+v, %v", d, err)
+			continue
 		}
+		s.count("purchase") // in a short soak it may be the only one: one that meets a fault waits for the daemon's next look at the chain
 	}
 }
 
@@ -533,9 +541,14 @@ func (s *soak) report() {
 		s.t.Logf("%8d %v", n.(*atomic.Int64).Load(), what)
 		return true
 	})
-	for _, must := range []string{"answered", "call of every kind", "stream delta", "look at the console", "purchase", "call that is paid", "refresh", "tool in a session", "tool without a session", "backup"} {
-		if s.counted(must) == 0 {
-			s.t.Errorf("nothing was done of: %s", must)
-		}
+	if list := s.lacks(); len(list) > 0 {
+		s.t.Errorf("nothing was done of: %q", list)
 	}
+}
+
+// lacks is what has to be done and was not yet.
+func (s *soak) lacks() []string {
+	must := []string{"answered", "call of every kind", "stream delta", "look at the console", "purchase", "call that is paid", "refresh",
+		"tool in a session", "tool without a session", "backup"}
+	return slices.DeleteFunc(must, func(what string) bool { return s.counted(what) > 0 })
 }
