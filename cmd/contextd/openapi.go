@@ -14,11 +14,14 @@ func newOpenAPI() *cobra.Command {
 		Long:    "Print the description of the HTTP API, as the daemon serves it at /api/openapi and /api/openapi.yaml.",
 		Example: "  contextd openapi > openapi.json\n  contextd openapi --yaml > openapi.yaml",
 		RunE: func(c *cobra.Command, _ []string) error {
-			text := web.DescriptionJSON()
+			text, err := web.DescriptionJSON()
 			if asYAML {
-				text = web.DescriptionYAML()
+				text, err = web.DescriptionYAML(), nil
 			}
-			_, err := c.OutOrStdout().Write(text)
+			if err != nil {
+				return err
+			}
+			_, err = c.OutOrStdout().Write(text)
 			return err
 		},
 	}

@@ -39,9 +39,7 @@ func topic() Handler {
 	pages := make(map[string]Handler)
 	for _, t := range handbook.Topics() {
 		text := fmt.Sprintf(topicPage, html.EscapeString(t.Title), docsStyle, strings.Join(links, " · "), t.HTML())
-		d := document{contentHTML, []byte(text), http.Header{}}
-		pageHeaders(d.header, docsStyle)
-		pages[t.Name] = d.handler()
+		pages[t.Name] = newPage([]byte(text)).handler()
 	}
 	return func(w http.ResponseWriter, r *http.Request) error {
 		name := r.PathValue("topic")

@@ -2,46 +2,89 @@ package web
 
 import (
 	"crypto/sha256"
-	_ "embed" // openapi.yaml and what is made from it
+	_ "embed" // openapi.yaml and the style of its page
 	"encoding/hex"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/contextd/contextd/sdk/api"
 )
 
-//go:generate go run ../../internal/build/render
-
 //go:embed openapi.yaml
 var yamlText []byte
-
-//go:embed openapi.json
-var jsonText []byte
-
-//go:embed docs.html
-var docsText []byte
 
 //go:embed docs.css
 var docsStyle string
 
-// DescriptionYAML is the description as DescriptionYAML, with its comments.
+// DescriptionYAML is the description of the HTTP API as YAML, with its comments. All other forms are made from it.
 func DescriptionYAML() []byte { return slices.Clone(yamlText) }
 
-// DescriptionJSON is the description as DescriptionJSON.
-func DescriptionJSON() []byte { return slices.Clone(jsonText) }
+// DescriptionJSON is the description as JSON.
+func DescriptionJSON() ([]byte, error) {
+	root, err := descriptionRoot()
+	if err != nil {
+		return nil, err
+	}
+	return root.indented()
+}
 
-// DescriptionRoutes are those of the description, for Config.
+// descriptionRoot is the description as a tree.
+func descriptionRoot() (node, error) {
+	var tree yaml.Node
+	if err := yaml.Unmarshal(yamlText, &tree); err != nil {
+		return node{}, fmt.Errorf("read the description: %w", err)
+	}
+	return node{tree.Content[0]}, nil
+}
+
+// DescriptionRoutes are those of the description, for Config. What is made of the YAML is made when somebody first asks for it.
 func DescriptionRoutes() Routes {
-	docs := document{contentHTML, docsText, http.Header{}}
-	pageHeaders(docs.header, docsStyle)
+	docs := func() (document, error) {
+		root, err := descriptionRoot()
+		if err != nil {
+			return document{}, err
+		}
+		text, err := docsPage(root)
+		return newPage(text), err
+	}
+	asJSON := func() (document, error) {
+		text, err := DescriptionJSON()
+		return document{contentType: "application/json", text: text}, err
+	}
 	return Routes{
-		api.PathOpenAPI:     {http.MethodGet: document{"application/json", jsonText, nil}.handler()},
-		api.PathOpenAPIYAML: {http.MethodGet: document{"application/yaml", yamlText, nil}.handler()},
-		api.PathDocs:        {http.MethodGet: docs.handler()},
+		api.PathOpenAPI:     {http.MethodGet: once(asJSON)},
+		api.PathOpenAPIYAML: {http.MethodGet: document{contentType: "application/yaml", text: yamlText}.handler()},
+		api.PathDocs:        {http.MethodGet: once(docs)},
 		pathTopic:           {http.MethodGet: topic()},
 	}
+}
+
+// once serves the document that open makes for the first request.
+func once(open func() (document, error)) Handler {
+	handler := sync.OnceValues(func() (Handler, error) {
+		d, err := open()
+		return d.handler(), err
+	})
+	return func(w http.ResponseWriter, r *http.Request) error {
+		serve, err := handler()
+		if err != nil {
+			return err
+		}
+		return serve(w, r)
+	}
+}
+
+// newPage is a page in the style of the description.
+func newPage(text []byte) document {
+	d := document{contentHTML, text, http.Header{}}
+	pageHeaders(d.header, docsStyle)
+	return d
 }
 
 // document is a text that is part of the program.
