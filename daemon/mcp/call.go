@@ -10,7 +10,6 @@ import (
 
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
-	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -42,7 +41,7 @@ func (s *Server) toolOrder(v *visit, op api.Op, arguments json.RawMessage) (o ga
 	if err != nil {
 		return o, err
 	}
-	q, _, err := web.Query(op, values)
+	q, _, err := reader.ParseQuery(op, values)
 	if err != nil {
 		return o, err
 	}

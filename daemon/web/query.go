@@ -5,16 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/contextd/contextd/daemon/reader"
-	"github.com/contextd/contextd/daemon/state"
-	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -44,29 +39,12 @@ func parse(op api.Op, w http.ResponseWriter, r *http.Request) (q reader.Query, c
 			return q, "", err
 		}
 	}
-	return Query(op, values)
-}
-
-// Query reads the parameters of op from values, every one checked. canonical are those that op knows, sorted; the others are dropped
-// from values.
-func Query(op api.Op, values url.Values) (q reader.Query, canonical string, err error) {
-	q = reader.Query{Op: op, Pack: values.Get("pack")}
-	if !values.Has("pack") {
-		q.Pack = api.DefaultPack
+	if op == api.OpSubscribe {
+		if err := checkToken(values.Get("token")); err != nil {
+			return q, "", err
+		}
 	}
-	switch op {
-	case api.OpSearch:
-		err = parseSearch(&q, values)
-	case api.OpSnapshot:
-		q.At, err = state.ParseMinute(values.Get("at"))
-	case api.OpCite:
-		err = parseRef(&q, values.Get("ref"))
-	case api.OpSubscribe:
-		err = checkToken(values.Get("token"))
-	}
-	names := parameters(op)
-	maps.DeleteFunc(values, func(name string, _ []string) bool { return !slices.Contains(names, name) })
-	return q, values.Encode(), err
+	return reader.ParseQuery(op, values)
 }
 
 // Parameters returns the query parameters of r. Those with the given names may be there once.
@@ -86,38 +64,6 @@ func single(values url.Values, names []string) error {
 			return api.Errorf(api.ReasonInvalidRequest, "%s is given %d times", name, n).WithHint("give %s once", name)
 		}
 	}
-	return nil
-}
-
-// parseSearch reads q and k.
-func parseSearch(q *reader.Query, values url.Values) error {
-	if q.Text = strings.TrimSpace(values.Get("q")); q.Text == "" {
-		return api.Errorf(api.ReasonInvalidQ, "q is missing or empty").WithHint("say what to look for: ?q=bitcoin")
-	}
-	q.K = api.SearchKDefault
-	if !values.Has("k") {
-		return nil
-	}
-	k, err := strconv.Atoi(values.Get("k"))
-	if err != nil || k < api.SearchKMin || k > api.SearchKMax {
-		return api.Errorf(api.ReasonInvalidK, "k is %q, not a whole number from %d to %d", human.Clip(values.Get("k"), human.Quoted), api.SearchKMin, api.SearchKMax).
-			WithHint("leave k out for %d matches", api.SearchKDefault)
-	}
-	q.K = k
-	return nil
-}
-
-// parseRef reads ref.
-func parseRef(q *reader.Query, text string) error {
-	ref, err := strconv.Atoi(text)
-	if errors.Is(err, strconv.ErrRange) && !strings.HasPrefix(text, "-") {
-		ref, err = int(^uint(0)>>1), nil // a number, and above every N
-	}
-	if err != nil || ref < 1 {
-		return api.Errorf(api.ReasonInvalidRef, "ref is %q, not a whole number of 1 or more", human.Clip(text, human.Quoted)).
-			WithHint("use the number of an anchor: [3] in a brief is ?ref=3")
-	}
-	q.Ref = ref
 	return nil
 }
 
