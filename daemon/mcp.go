@@ -22,8 +22,9 @@ type MCP struct {
 func (d *Daemon) openMCP(cfg *web.Config, admission *gate.Gate, packs []string, public *url.URL) {
 	d.mcp = mcp.New(mcp.Config{
 		Reader: cfg.Reader, Gate: admission, Streams: cfg.Streams, Payers: cfg.Payers, Packs: packs, Every: d.cfg.Every,
-		Prefix: d.cfg.MCP.Prefix, PublicDiscovery: d.cfg.MCP.PublicDiscovery, Door: mcp.OriginCheck{PublicURL: public, Origins: d.cfg.MCP.Origins},
-		Now: d.cfg.Now, Logger: d.cfg.Logger,
+		Prefix: d.cfg.MCP.Prefix, PublicDiscovery: d.cfg.MCP.PublicDiscovery,
+		Origin: web.OriginCheck{PublicURL: public, Origins: d.cfg.MCP.Origins},
+		Now:    d.cfg.Now, Logger: d.cfg.Logger,
 	})
 	maps.Copy(cfg.More, d.mcp.Routes())
 }

@@ -12,7 +12,7 @@ import (
 func (s *Server) door(next web.Handler) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		origin := r.Header.Get("Origin")
-		if err := s.cfg.Door.Admits(r.Host, origin); err != nil {
+		if err := s.cfg.Origin.Admits(r.Host, origin); err != nil {
 			return err
 		}
 		if origin == "" {

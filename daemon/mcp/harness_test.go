@@ -84,7 +84,7 @@ func newStudio(t testing.TB, changes ...func(*mcp.Config)) *studio {
 	payers := web.NewPayers(nil, s.clock)
 	public, _ := url.Parse("https://context.example.org")
 	cfg := mcp.Config{Reader: read, Gate: admission, Streams: s.feed, Payers: payers, Packs: []string{api.PackCrypto},
-		Door: mcp.OriginCheck{PublicURL: public, Origins: []string{"https://studio.example"}}, Now: s.clock, Logger: log}
+		Origin: web.OriginCheck{PublicURL: public, Origins: []string{"https://studio.example"}}, Now: s.clock, Logger: log}
 	for _, change := range changes {
 		change(&cfg)
 	}

@@ -38,12 +38,12 @@ type Config struct {
 	Packs   []string      // ids of the packs served
 	Every   time.Duration // between refreshes; 0 means api.RefreshInterval
 
-	Prefix          string        // of tools and resources; "" means DefaultPrefix
-	Door            OriginCheck   // who may call at all
-	PublicDiscovery bool          // handshake and lists are free for everybody
-	Limits          SessionLimits // of what callers have open
-	IdleTimeout     time.Duration // of sessions without a request or stream; 0 means ten minutes
-	Keepalive       time.Duration // between the comments of a silent stream; 0 means api.KeepaliveInterval
+	Prefix          string          // of tools and resources; "" means DefaultPrefix
+	Origin          web.OriginCheck // who may call at all
+	PublicDiscovery bool            // handshake and lists are free for everybody
+	Limits          SessionLimits   // of what callers have open
+	IdleTimeout     time.Duration   // of sessions without a request or stream; 0 means ten minutes
+	Keepalive       time.Duration   // between the comments of a silent stream; 0 means api.KeepaliveInterval
 
 	Now    func() time.Time // nil means time.Now
 	Logger *slog.Logger     // nil means slog.Default

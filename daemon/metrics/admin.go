@@ -3,9 +3,10 @@ package metrics
 import (
 	"context"
 	"encoding/json"
-	"net"
 	"net/http"
 	"net/http/pprof"
+
+	"github.com/contextd/contextd/daemon/web"
 )
 
 // Detail is what /readyz of the admin address says.
@@ -20,7 +21,9 @@ func (m *Metrics) Admin(ready func(ctx context.Context) error) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", m.Handler())
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/cmdline", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not shown", http.StatusForbidden) })
+	mux.HandleFunc("GET /debug/pprof/cmdline", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "not shown", http.StatusForbidden)
+	})
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
@@ -35,21 +38,12 @@ func (m *Metrics) Admin(ready func(ctx context.Context) error) http.Handler {
 		answer(w, http.StatusOK, Detail{Ready: true})
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !local(r.Host) {
+		if r.Host != "" && !web.LocalHost(r.Host) {
 			http.Error(w, "ask for it by its address, or as localhost", http.StatusForbidden)
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
-}
-
-// local reports whether host is an address or this machine, not a name that somebody else may have given to it.
-func local(host string) bool {
-	name, _, err := net.SplitHostPort(host)
-	if err != nil {
-		name = host
-	}
-	return name == "localhost" || name == "" || net.ParseIP(name) != nil
 }
 
 // answer writes v as JSON.

@@ -1,4 +1,4 @@
-package mcp
+package web
 
 import (
 	"net"
@@ -10,49 +10,55 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// OriginCheck knows the names of a server.
+// OriginCheck keeps out pages in browsers: one that reaches the server by a name of its own that points here, and scripts of another
+// origin.
 type OriginCheck struct {
 	PublicURL *url.URL // where users reach the server; nil means that it has no name but those of its machine
 	Origins   []string // whose scripts may call, beside those of PublicURL and of this machine
 }
 
 // Admits returns nil if a request that names host, sent by a script of origin or by none (""), may come in, else the error to answer with.
-func (d OriginCheck) Admits(host, origin string) error {
-	if !d.knowsHost(host) {
+func (c OriginCheck) Admits(host, origin string) error {
+	if !c.knowsHost(host) {
 		return api.Errorf(api.ReasonCrossOrigin, "this server is not called %q", host).WithHint("use its public URL, or its address")
 	}
-	if origin != "" && !d.knowsOrigin(origin, host) {
-		return api.Errorf(api.ReasonCrossOrigin, "scripts of %q may not call this server", origin).WithHint("have the operator add it to mcp.origins")
+	if origin != "" && !c.knowsOrigin(origin, host) {
+		return api.Errorf(api.ReasonCrossOrigin, "scripts of %q may not call this server", origin).
+			WithHint("have the operator add it to mcp.origins")
 	}
 	return nil
 }
 
 // knowsHost reports whether requests may name host: the public name, names of this machine, and addresses, which no foreign name server
 // can point elsewhere.
-func (d OriginCheck) knowsHost(host string) bool {
+func (c OriginCheck) knowsHost(host string) bool {
+	return LocalHost(host) || c.PublicURL != nil && strings.EqualFold(hostname(host), c.PublicURL.Hostname())
+}
+
+// LocalHost reports whether host, with a port or without, is an address or this machine, not a name that somebody else may have given to
+// it.
+func LocalHost(host string) bool {
 	name := hostname(host)
-	if _, err := netip.ParseAddr(name); err == nil || name == "localhost" {
-		return true
-	}
-	return d.PublicURL != nil && strings.EqualFold(name, d.PublicURL.Hostname())
+	_, err := netip.ParseAddr(name)
+	return err == nil || name == "localhost"
 }
 
 // knowsOrigin reports whether scripts of origin may call a server that they call host.
-func (d OriginCheck) knowsOrigin(origin, host string) bool {
+func (c OriginCheck) knowsOrigin(origin, host string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return slices.Contains(d.Origins, origin)
+		return slices.Contains(c.Origins, origin)
 	}
 	name := hostname(u.Host)
 	addr, err := netip.ParseAddr(name)
-	public := d.PublicURL
+	public := c.PublicURL
 	switch {
 	case name == "localhost", err == nil && addr.IsLoopback(), strings.EqualFold(u.Host, host):
 		return true
 	case public != nil && u.Scheme == public.Scheme && strings.EqualFold(u.Host, public.Host):
 		return true
 	}
-	return slices.Contains(d.Origins, origin)
+	return slices.Contains(c.Origins, origin)
 }
 
 // hostname is host without its port and, for IPv6, its brackets, in lower case.
