@@ -233,7 +233,9 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 		Reader: read, Gate: d.gate, Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.proxies, d.cfg.Now), HTTPS: public.Scheme == "https",
 		More: d.moreRoutes(d.console), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	}
-	d.openMCP(&server, d.gate, ids, public)
+	if err := d.openMCP(&server, d.gate, ids, public); err != nil {
+		return err
+	}
 	d.web = web.New(server)
 	return nil
 }

@@ -19,12 +19,16 @@ type MCP struct {
 }
 
 // openMCP makes the MCP transport beside an HTTP server that is configured by web, and adds its routes to that.
-func (d *Daemon) openMCP(cfg *web.Config, admission *gate.Gate, packs []string, public *url.URL) {
-	d.mcp = mcp.New(mcp.Config{
+func (d *Daemon) openMCP(cfg *web.Config, admission *gate.Gate, packs []string, public *url.URL) (err error) {
+	d.mcp, err = mcp.New(mcp.Config{
 		Reader: cfg.Reader, Gate: admission, Streams: cfg.Streams, Payers: cfg.Payers, Packs: packs, Every: d.cfg.Every,
 		Prefix: d.cfg.MCP.Prefix, PublicDiscovery: d.cfg.MCP.PublicDiscovery,
 		Origin: web.OriginCheck{PublicURL: public, Origins: d.cfg.MCP.Origins},
 		Now:    d.cfg.Now, Logger: d.cfg.Logger,
 	})
+	if err != nil {
+		return err
+	}
 	maps.Copy(cfg.More, d.mcp.Routes())
+	return nil
 }

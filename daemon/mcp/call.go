@@ -15,8 +15,12 @@ import (
 )
 
 // addTools makes the tools of the six operations.
-func (s *Server) addTools() {
-	for _, t := range ToolList(s.cfg.Prefix) {
+func (s *Server) addTools() error {
+	list, err := ToolList(s.cfg.Prefix)
+	if err != nil {
+		return err
+	}
+	for _, t := range list {
 		op, _ := ToolOp(s.cfg.Prefix, t.Name)
 		handle := s.answer
 		if op == api.OpSubscribe {
@@ -30,6 +34,7 @@ func (s *Server) addTools() {
 			return handle(ctx, v, op, req), nil
 		})
 	}
+	return nil
 }
 
 // text is an answer as it reads now.

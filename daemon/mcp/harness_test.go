@@ -88,7 +88,10 @@ func newStudio(t testing.TB, changes ...func(*mcp.Config)) *studio {
 	for _, change := range changes {
 		change(&cfg)
 	}
-	s.config, s.mcp = cfg, mcp.New(cfg)
+	s.config = cfg
+	if s.mcp, err = mcp.New(cfg); err != nil {
+		t.Fatal(err)
+	}
 	s.web = func(m *mcp.Server) http.Handler {
 		return web.New(web.Config{Reader: read, Gate: admission, Streams: s.feed, Payers: payers, More: m.Routes(), Now: s.clock, Logger: log})
 	}

@@ -71,7 +71,7 @@ const (
 )
 
 // New makes the Server of the six tools.
-func New(cfg Config) *Server {
+func New(cfg Config) (*Server, error) {
 	s := newServer(cfg)
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "contextd", Title: "Continuous context", Version: build.Read().Version}, &sdk.ServerOptions{
 		Instructions:              instructions,
@@ -82,11 +82,13 @@ func New(cfg Config) *Server {
 		UnsubscribeHandler:        func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 		SetCacheable:              s.cacheable,
 	})
-	s.addTools()
+	if err := s.addTools(); err != nil {
+		return nil, err
+	}
 	s.addResources()
 	s.addPrompts()
 	s.mount()
-	return s
+	return s, nil
 }
 
 // instructions tell a model what the server is for.

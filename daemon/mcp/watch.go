@@ -22,15 +22,23 @@ type event struct {
 	Event   api.EventType   `json:"event"`
 	Pack    string          `json:"pack"`
 	TS      time.Time       `json:"ts"`
-	State   json.RawMessage `json:"state,omitempty"`
+	State   json.RawMessage `json:"state,omitempty" jsonschema:"Left out where ts is that of the event before"`
 	Message string          `json:"message,omitempty"` // of an error
 }
 
 // watched is the answer of subscribe.
 type watched struct {
 	Events []event `json:"events"`
-	Reason string  `json:"reason"` // elapsed, revoked, shutdown or cancelled
+	Reason string  `json:"reason"` // why it ended
 }
+
+// Reasons why a subscription ends.
+const (
+	endElapsed   = "elapsed"
+	endRevoked   = "revoked"
+	endShutdown  = "shutdown"
+	endCancelled = "cancelled"
+)
 
 // errNoWatch says that there is nothing to watch where there should be.
 var errNoWatch = errors.New("pack cannot be watched")
@@ -89,12 +97,12 @@ func watchQuery(op api.Op, arguments json.RawMessage) (q reader.Query, seconds i
 	if err != nil {
 		return q, 0, err
 	}
-	seconds = DefaultSeconds
+	seconds = defaultSeconds
 	if values.Has("seconds") {
 		seconds, err = strconv.Atoi(values.Get("seconds"))
-		if err != nil || seconds < MinSeconds || seconds > MaxSeconds {
-			return q, 0, api.Errorf(api.ReasonInvalidRequest, "seconds is not a whole number from %d to %d", MinSeconds, MaxSeconds).
-				WithHint("leave it out for %d", DefaultSeconds)
+		if err != nil || seconds < minSeconds || seconds > maxSeconds {
+			return q, 0, api.Errorf(api.ReasonInvalidRequest, "seconds is not a whole number from %d to %d", minSeconds, maxSeconds).
+				WithHint("leave it out for %d", defaultSeconds)
 		}
 	}
 	q = reader.Query{Op: op, Pack: api.DefaultPack}
@@ -128,15 +136,15 @@ func (x *watching) run(ctx context.Context, lasts time.Duration, v *visit, stopp
 	for x.Reason == "" {
 		select {
 		case <-end.C:
-			x.Reason = "elapsed"
+			x.Reason = endElapsed
 		case <-v.ended:
-			x.Reason = "revoked"
+			x.Reason = endRevoked
 		case <-stopping:
-			x.Reason = "shutdown"
+			x.Reason = endShutdown
 		case <-ctx.Done():
-			x.Reason = "cancelled"
+			x.Reason = endCancelled
 		case <-v.ctx.Done():
-			x.Reason = "cancelled"
+			x.Reason = endCancelled
 		case <-pulse.C:
 			edition, _ := x.watcher.Latest()
 			x.note(api.EventPulse, edition)
