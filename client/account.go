@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/config"
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 )
 
@@ -36,10 +36,10 @@ func call[T any](ctx context.Context, a *App, ask func(c *sdk.Console, opts []sd
 }
 
 // show writes v as JSON, or rows for people and pipes.
-func show(ctx context.Context, a *App, v any, rows *output.Rows) error {
-	doc, err := output.Marshal(v)
+func show(ctx context.Context, a *App, v any, rows *cli.Rows) error {
+	doc, err := cli.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return a.Print(ctx, output.Answer{JSON: doc, Rows: rows})
+	return a.Print(ctx, cli.Answer{JSON: doc, Rows: rows})
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 )
@@ -82,7 +82,7 @@ func (o apiOptions) run(ctx context.Context) error {
 		_, err := o.app.Out.Write(o.visible(resp.Body))
 		return err
 	}
-	return o.app.Print(ctx, output.Answer{JSON: resp.Body, Piped: output.JSON, Text: func(w io.Writer, _ int, _ output.Style) error {
+	return o.app.Print(ctx, cli.Answer{JSON: resp.Body, Piped: cli.JSON, Text: func(w io.Writer, _ int, _ cli.Style) error {
 		var b bytes.Buffer
 		if err := json.Indent(&b, resp.Body, "", "  "); err != nil {
 			return err
@@ -122,7 +122,7 @@ func (o apiOptions) request() (sdk.Request, error) {
 		return r, nil
 	}
 	if len(members) > 0 {
-		body, err := output.Marshal(members)
+		body, err := cli.Marshal(members)
 		if err != nil {
 			return r, err
 		}
@@ -136,7 +136,7 @@ func typed(value string) json.RawMessage {
 	if raw := json.RawMessage(value); json.Valid(raw) && !strings.ContainsAny(value[:1], "\"[{ \t\r\n") {
 		return raw
 	}
-	text, _ := output.Marshal(value) // a string always has a JSON form
+	text, _ := cli.Marshal(value) // a string always has a JSON form
 	return text
 }
 

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/contextd/contextd/client/config"
-	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/internal/build"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -237,16 +237,16 @@ func (a *App) Shortcuts() (*view.Keymap, error) {
 }
 
 // Printer writes answers to stdout as the flags, the configuration and the terminal ask.
-func (a *App) Printer() (*output.Printer, error) {
+func (a *App) Printer() (*cli.Printer, error) {
 	spec, err := a.Spec()
 	if err != nil {
 		return nil, err
 	}
-	return &output.Printer{Spec: spec, Style: a.Style(a.OutTTY), Out: a.Out, TTY: a.OutTTY, Width: a.Columns(), Now: a.Now}, nil
+	return &cli.Printer{Spec: spec, Style: a.Style(a.OutTTY), Out: a.Out, TTY: a.OutTTY, Width: a.Columns(), Now: a.Now}, nil
 }
 
 // Print writes answer to stdout.
-func (a *App) Print(ctx context.Context, answer output.Answer) error {
+func (a *App) Print(ctx context.Context, answer cli.Answer) error {
 	p, err := a.Printer()
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/contextd/contextd/client"
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -58,7 +58,7 @@ func TestJudge(t *testing.T) {
 		"too large":           {api.Errorf(api.ReasonInvalidRequest, "x").WithStatus(413), 3, "invalid_request"},
 		"redirect":            {&api.Error{Code: api.CodeUpstreamError, Status: 301}, 1, ""},
 		"gateway":             {&api.Error{Code: api.CodeUpstreamError, Status: 502}, 9, ""},
-		"field":               {&output.FieldError{Field: "x"}, 3, "usage"},
+		"field":               {&cli.FieldError{Field: "x"}, 3, "usage"},
 		"unreachable":         {lost(syscall.ECONNREFUSED), 9, "unreachable"},
 		"pipe of the network": {lost(syscall.EPIPE), 9, "unreachable"},
 		"timeout":             {lost(context.DeadlineExceeded), 9, "timeout"},
@@ -85,22 +85,22 @@ func TestStyle(t *testing.T) {
 		args []string
 		env  []string
 		tty  bool
-		want output.Style
+		want cli.Style
 	}{
-		{nil, nil, true, output.Style{Color: true}},
-		{nil, nil, false, output.Style{}},
-		{nil, []string{"NO_COLOR", "1"}, true, output.Style{}},
-		{nil, []string{"NO_COLOR", ""}, true, output.Style{Color: true}},
-		{nil, []string{"TERM", "dumb"}, true, output.Style{}},
-		{[]string{"--no-color"}, nil, true, output.Style{}},
-		{[]string{"--color", "never"}, nil, true, output.Style{}},
-		{[]string{"--color", "always"}, []string{"NO_COLOR", "1"}, false, output.Style{Color: true}},
-		{nil, []string{"CTX_COLOR", "never"}, true, output.Style{}},
-		{nil, []string{"CTX_COLOR", "always"}, false, output.Style{Color: true}},
-		{nil, []string{"CTX_COLOR", "always", "NO_COLOR", "1"}, true, output.Style{}},
-		{nil, []string{"CTX_ACCESSIBLE", "1", "LANG", "C"}, false, output.Style{Words: true, ASCII: true}},
-		{nil, []string{"ACCESSIBLE", "0", "LANG", "de_DE.utf8"}, false, output.Style{}},
-		{nil, []string{"LC_ALL", "POSIX", "LANG", "en_US.UTF-8"}, false, output.Style{ASCII: true}},
+		{nil, nil, true, cli.Style{Color: true}},
+		{nil, nil, false, cli.Style{}},
+		{nil, []string{"NO_COLOR", "1"}, true, cli.Style{}},
+		{nil, []string{"NO_COLOR", ""}, true, cli.Style{Color: true}},
+		{nil, []string{"TERM", "dumb"}, true, cli.Style{}},
+		{[]string{"--no-color"}, nil, true, cli.Style{}},
+		{[]string{"--color", "never"}, nil, true, cli.Style{}},
+		{[]string{"--color", "always"}, []string{"NO_COLOR", "1"}, false, cli.Style{Color: true}},
+		{nil, []string{"CTX_COLOR", "never"}, true, cli.Style{}},
+		{nil, []string{"CTX_COLOR", "always"}, false, cli.Style{Color: true}},
+		{nil, []string{"CTX_COLOR", "always", "NO_COLOR", "1"}, true, cli.Style{}},
+		{nil, []string{"CTX_ACCESSIBLE", "1", "LANG", "C"}, false, cli.Style{Words: true, ASCII: true}},
+		{nil, []string{"ACCESSIBLE", "0", "LANG", "de_DE.utf8"}, false, cli.Style{}},
+		{nil, []string{"LC_ALL", "POSIX", "LANG", "en_US.UTF-8"}, false, cli.Style{ASCII: true}},
 	} {
 		a, _ := newApp(t, "", c.args, c.env...)
 		if got := a.Style(c.tty); got != c.want {
@@ -115,14 +115,14 @@ func TestSpec(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		env  []string
-		want output.Format
+		want cli.Format
 		bad  bool
 	}{
-		{nil, []string{"CTX_OUTPUT", "yaml"}, output.YAML, false},
-		{[]string{"-o", "tsv"}, []string{"CTX_OUTPUT", "yaml"}, output.TSV, false},
+		{nil, []string{"CTX_OUTPUT", "yaml"}, cli.YAML, false},
+		{[]string{"-o", "tsv"}, []string{"CTX_OUTPUT", "yaml"}, cli.TSV, false},
 		{[]string{"--json", "a, b"}, []string{"CTX_OUTPUT", "table"}, "", false},
 		{[]string{"-q", "."}, []string{"CTX_OUTPUT", "tsv"}, "", false},
-		{[]string{"-q", ".", "-o", "tsv"}, nil, output.TSV, true},
+		{[]string{"-q", ".", "-o", "tsv"}, nil, cli.TSV, true},
 	} {
 		a, _ := newApp(t, "", c.args, c.env...)
 		spec, err := a.Spec()

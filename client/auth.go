@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/config"
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -197,7 +197,7 @@ func showSession(ctx context.Context, a *App, s *api.Session) error {
 		}
 		return *p
 	}
-	return show(ctx, a, s, &output.Rows{Columns: []string{"service", "mail", "wallet", "tier", "until"}, Wide: 1, Rows: [][]string{{
+	return show(ctx, a, s, &cli.Rows{Columns: []string{"service", "mail", "wallet", "tier", "until"}, Wide: 1, Rows: [][]string{{
 		client.BaseURL(), text(s.Email), text(s.Address), string(s.Tier), s.ExpiresAt.In(a.Now().Location()).Format(time.DateTime),
 	}}})
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -79,12 +79,12 @@ func (o briefOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return o.app.Print(ctx, output.Answer{JSON: meta.Body, Flat: flat, Piped: output.Text,
-		Text: func(w io.Writer, width int, style output.Style) error { return o.draw(w, width, style, brief) }})
+	return o.app.Print(ctx, cli.Answer{JSON: meta.Body, Flat: flat, Piped: cli.Text,
+		Text: func(w io.Writer, width int, style cli.Style) error { return o.draw(w, width, style, brief) }})
 }
 
 // draw writes the brief for people.
-func (o briefOptions) draw(w io.Writer, width int, style output.Style, brief *api.BriefResponse) error {
+func (o briefOptions) draw(w io.Writer, width int, style cli.Style, brief *api.BriefResponse) error {
 	tty := o.app.OutTTY
 	if o.raw {
 		text := brief.Brief

@@ -11,7 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -149,7 +149,7 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 		o.tell(intent)
 	}
 	if o.noWait && !o.pays() {
-		return show(ctx, o.app, intent, &output.Rows{Columns: []string{"deposit", "amount", "to", "chain", "until"}, Rows: [][]string{{
+		return show(ctx, o.app, intent, &cli.Rows{Columns: []string{"deposit", "amount", "to", "chain", "until"}, Rows: [][]string{{
 			intent.ID, intent.AmountUSDC, intent.Recipient, strconv.FormatInt(intent.ChainID, 10), o.until(intent),
 		}}})
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -153,13 +153,13 @@ func (o citeOptions) print(ctx context.Context, rows []citeRow) error {
 }
 
 // answer is rows as JSON, as a table and as text for people.
-func (o citeOptions) answer(rows []citeRow) (output.Answer, error) {
-	table := &output.Rows{Columns: []string{"ref", "source", "name", "url", "fetched", "excerpt"}, Right: []bool{true}, Wide: 5}
+func (o citeOptions) answer(rows []citeRow) (cli.Answer, error) {
+	table := &cli.Rows{Columns: []string{"ref", "source", "name", "url", "fetched", "excerpt"}, Right: []bool{true}, Wide: 5}
 	for _, r := range rows {
 		table.Rows = append(table.Rows, []string{strconv.Itoa(r.Ref), r.SourceID, r.Name, r.URL, r.FetchedAt.UTC().Format(time.RFC3339), r.Excerpt})
 	}
-	doc, err := output.Marshal(rows)
-	return output.Answer{JSON: doc, Rows: table, Text: func(w io.Writer, _ int, style output.Style) error {
+	doc, err := cli.Marshal(rows)
+	return cli.Answer{JSON: doc, Rows: table, Text: func(w io.Writer, _ int, style cli.Style) error {
 		for _, r := range rows {
 			age := human.Age(o.app.Now().Sub(r.FetchedAt))
 			fmt.Fprintf(w, "%s %s  %s\n", style.Link(fmt.Sprintf("[%d]", r.Ref)), style.Bold(human.Line(r.Name)), style.Dim(human.Line(r.SourceID)))

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/config"
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 )
 
 // localCommands are the commands of this package.
@@ -85,15 +85,15 @@ func (o *configOptions) get(ctx context.Context, args []string) error {
 		return err
 	}
 	v := c.Get(s.Name)
-	doc, err := output.Marshal(configRow{s.Name, v.Text, v.Origin})
+	doc, err := cli.Marshal(configRow{s.Name, v.Text, v.Origin})
 	if err != nil {
 		return err
 	}
-	rows := &output.Rows{Columns: []string{"value"}, Rows: [][]string{{v.Text}}}
+	rows := &cli.Rows{Columns: []string{"value"}, Rows: [][]string{{v.Text}}}
 	if o.showOrigin {
-		rows = &output.Rows{Columns: []string{"value", "origin"}, Rows: [][]string{{v.Text, v.Origin}}}
+		rows = &cli.Rows{Columns: []string{"value", "origin"}, Rows: [][]string{{v.Text, v.Origin}}}
 	}
-	return o.app.Print(ctx, output.Answer{JSON: doc, Rows: rows})
+	return o.app.Print(ctx, cli.Answer{JSON: doc, Rows: rows})
 }
 
 // list shows every setting, and the key as far as it may be shown.
@@ -115,7 +115,7 @@ func (o *configOptions) list(ctx context.Context, _ []string) error {
 		origin = "none"
 	}
 	list = append(list, configRow{"api_key", key.String(), origin})
-	rows := &output.Rows{Columns: []string{"name", "value"}, Wide: 1}
+	rows := &cli.Rows{Columns: []string{"name", "value"}, Wide: 1}
 	if o.showOrigin {
 		rows.Columns = append(rows.Columns, "origin")
 	}
@@ -123,11 +123,11 @@ func (o *configOptions) list(ctx context.Context, _ []string) error {
 		row := []string{r.Name, r.Value, r.Origin}
 		rows.Rows = append(rows.Rows, row[:len(rows.Columns)])
 	}
-	doc, err := output.Marshal(list)
+	doc, err := cli.Marshal(list)
 	if err != nil {
 		return err
 	}
-	return o.app.Print(ctx, output.Answer{JSON: doc, Rows: rows})
+	return o.app.Print(ctx, cli.Answer{JSON: doc, Rows: rows})
 }
 
 // setting is the setting called name that a profile, "" for none, may have.

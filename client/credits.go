@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -41,7 +41,7 @@ func showBalance(ctx context.Context, a *App, key string) error {
 	if err != nil {
 		return err
 	}
-	return show(ctx, a, b, &output.Rows{Columns: []string{"credits", "active keys"}, Right: []bool{true, true},
+	return show(ctx, a, b, &cli.Rows{Columns: []string{"credits", "active keys"}, Right: []bool{true, true},
 		Rows: [][]string{{strconv.FormatInt(b.Balance, 10), strconv.Itoa(b.KeyCount)}}})
 }
 
@@ -54,7 +54,7 @@ type offer struct {
 // showPacks shows the packs, which are the same everywhere.
 func showPacks(ctx context.Context, a *App) error {
 	var list []offer
-	table := &output.Rows{Columns: []string{"pack", "credits", "price", "discount", "tier"}, Right: []bool{false, true, true, true}}
+	table := &cli.Rows{Columns: []string{"pack", "credits", "price", "discount", "tier"}, Right: []bool{false, true, true, true}}
 	for _, p := range api.CreditPacks() {
 		o, _ := p.Offer() // there is one for each
 		price := strconv.FormatInt(o.PriceMicros/1_000_000, 10)
@@ -81,15 +81,15 @@ func showUsage(ctx context.Context, a *App, since string) error {
 	if err != nil {
 		return err
 	}
-	table := &output.Rows{Columns: []string{"day", "key id", "operation", "calls"}, Right: []bool{false, false, false, true}, Empty: "no call since " + from.Format(time.DateOnly)}
+	table := &cli.Rows{Columns: []string{"day", "key id", "operation", "calls"}, Right: []bool{false, false, false, true}, Empty: "no call since " + from.Format(time.DateOnly)}
 	for _, r := range rows {
 		table.Rows = append(table.Rows, []string{r.Day, r.KeyID, string(r.Op), strconv.FormatInt(r.Calls, 10)})
 	}
-	doc, err := output.Marshal(rows)
+	doc, err := cli.Marshal(rows)
 	if err != nil {
 		return err
 	}
-	return a.Print(ctx, output.Answer{JSON: doc, Rows: table, Text: func(w io.Writer, width int, style output.Style) error {
+	return a.Print(ctx, cli.Answer{JSON: doc, Rows: table, Text: func(w io.Writer, width int, style cli.Style) error {
 		if err := table.Write(w, width, style); err != nil || len(rows) == 0 {
 			return err
 		}
@@ -98,7 +98,7 @@ func showUsage(ctx context.Context, a *App, since string) error {
 }
 
 // writeDays writes a bar for the calls of each day.
-func writeDays(w io.Writer, width int, style output.Style, rows []api.UsageRow) error {
+func writeDays(w io.Writer, width int, style cli.Style, rows []api.UsageRow) error {
 	var days []string
 	calls, most := map[string]int64{}, int64(1)
 	for _, r := range rows {

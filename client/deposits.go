@@ -7,14 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // depositRows are deposits as a table.
-func depositRows(list []api.Deposit, a *App) *output.Rows {
-	rows := &output.Rows{Columns: []string{"deposit", "pack", "credits", "usdg", "status", "until", "transaction"}, Right: []bool{false, false, true, true}, Wide: 6,
+func depositRows(list []api.Deposit, a *App) *cli.Rows {
+	rows := &cli.Rows{Columns: []string{"deposit", "pack", "credits", "usdg", "status", "until", "transaction"}, Right: []bool{false, false, true, true}, Wide: 6,
 		Empty: "no purchase yet; ctx credits buy PACK makes one"}
 	for _, d := range list {
 		tx := ""

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/diff"
@@ -67,11 +67,11 @@ func (o diffOptions) run(ctx context.Context) error {
 		return err
 	}
 	r := liveReport{Type: "changes", Pack: o.pack, From: older.Freshness.GeneratedAt, TS: newer.Freshness.GeneratedAt, Changes: within(changes, o.path)}
-	doc, err := output.Marshal(r)
+	doc, err := cli.Marshal(r)
 	if err != nil {
 		return err
 	}
-	return o.app.Print(ctx, output.Answer{JSON: doc, Piped: output.JSON, Text: func(w io.Writer, width int, style output.Style) error {
+	return o.app.Print(ctx, cli.Answer{JSON: doc, Piped: cli.JSON, Text: func(w io.Writer, width int, style cli.Style) error {
 		return r.write(w, width, style, o.app.Now().Location())
 	}})
 }

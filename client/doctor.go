@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/config"
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -244,15 +244,15 @@ func (o *doctorOptions) freshness(ctx context.Context, client *sdk.Client, pack 
 
 // print shows what was found. Where the configuration is broken the flags cannot be trusted, and it shows text.
 func (o *doctorOptions) print(ctx context.Context) error {
-	doc, err := output.Marshal(o.checks)
+	doc, err := cli.Marshal(o.checks)
 	if err != nil {
 		return err
 	}
-	rows := &output.Rows{Columns: []string{"outcome", "check", "found", "fix"}, Wide: 2}
+	rows := &cli.Rows{Columns: []string{"outcome", "check", "found", "fix"}, Wide: 2}
 	for _, c := range o.checks {
 		rows.Rows = append(rows.Rows, []string{c.Outcome, c.Name, c.Found, c.Fix})
 	}
-	answer := output.Answer{JSON: doc, Rows: rows, Piped: output.Text, Text: o.text}
+	answer := cli.Answer{JSON: doc, Rows: rows, Piped: cli.Text, Text: o.text}
 	p, err := o.app.Printer()
 	if err != nil {
 		return o.text(o.app.Out, o.app.Columns(), o.app.Style(o.app.OutTTY))
@@ -261,7 +261,7 @@ func (o *doctorOptions) print(ctx context.Context) error {
 }
 
 // text writes a line for each check, and one for its fix.
-func (o *doctorOptions) text(w io.Writer, _ int, style output.Style) error {
+func (o *doctorOptions) text(w io.Writer, _ int, style cli.Style) error {
 	paint := map[string]func(string) string{outcomeOK: style.Good, outcomeWarning: style.Warn, outcomeError: style.Bad}
 	for _, c := range o.checks {
 		fix := ""

@@ -19,8 +19,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/internal/build"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -371,7 +371,7 @@ func (e *endpoint) unanswered(err error) error {
 
 // ownCall is a call of our own. On a connection that others use too, its id is none of theirs.
 func ownCall(id any, method string, params any) (*jsonrpc.Request, error) {
-	raw, err := output.Marshal(params)
+	raw, err := cli.Marshal(params)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"syscall"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/wallet"
@@ -75,7 +75,7 @@ func Judge(err error) *Failure {
 	if f := judgePayment(err); f != nil {
 		return f
 	}
-	if _, ok := errors.AsType[*output.FieldError](err); ok {
+	if _, ok := errors.AsType[*cli.FieldError](err); ok {
 		return Invalid("%w", err)
 	}
 	switch {

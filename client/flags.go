@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/contextd/contextd/client/config"
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -27,7 +27,7 @@ type Flags struct {
 	Yes        bool
 
 	fields string
-	spec   output.Spec
+	spec   cli.Spec
 	set    *pflag.FlagSet
 }
 
@@ -59,14 +59,14 @@ func (f *Flags) Bind(set *pflag.FlagSet) {
 }
 
 // Spec is how the output is wanted. It fails, before anything is called, where the flags cannot be followed.
-func (a *App) Spec() (output.Spec, error) {
+func (a *App) Spec() (cli.Spec, error) {
 	spec := a.Flags.spec
 	c, err := a.Config()
 	if err != nil {
 		return spec, err
 	}
 	format := c.Get(config.Output)
-	spec.Format = output.Format(format.Text)
+	spec.Format = cli.Format(format.Text)
 	if fields := a.Flags.fields; fields != "" {
 		for field := range strings.SplitSeq(fields, ",") {
 			spec.Fields = append(spec.Fields, strings.TrimSpace(field))
@@ -98,16 +98,16 @@ func (a *App) Check(fields []string) error {
 	}
 	for _, field := range spec.Fields {
 		if len(fields) > 0 && !known[field] && !known[OpenFields] {
-			return Invalid("%w", &output.FieldError{Field: field, Has: fields})
+			return Invalid("%w", &cli.FieldError{Field: field, Has: fields})
 		}
 	}
 	return nil
 }
 
 // Style is how text for stdout or stderr may be marked, which is a terminal or not.
-func (a *App) Style(tty bool) output.Style {
+func (a *App) Style(tty bool) cli.Style {
 	accessible := isSet(a.Env("CTX_ACCESSIBLE")) || isSet(a.Env("ACCESSIBLE"))
-	style := output.Style{Words: accessible, ASCII: !utf8Locale(a.System), Color: tty && a.Env("NO_COLOR") == "" && a.Env("TERM") != "dumb"}
+	style := cli.Style{Words: accessible, ASCII: !utf8Locale(a.System), Color: tty && a.Env("NO_COLOR") == "" && a.Env("TERM") != "dumb"}
 	when := config.Value{}
 	if c, err := a.Config(); err == nil {
 		when = c.Get(config.Color)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -136,7 +136,7 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 }
 
 // answer is what there is to show: the whole answer, or what is at the path.
-func (o freshOptions) answer(mind *api.MindResponse, body []byte) (output.Answer, error) {
+func (o freshOptions) answer(mind *api.MindResponse, body []byte) (cli.Answer, error) {
 	if o.path != "" {
 		return at(mind.State, o.path, o.app.Now())
 	}
@@ -144,12 +144,12 @@ func (o freshOptions) answer(mind *api.MindResponse, body []byte) (output.Answer
 }
 
 // mindAnswer is an answer of fresh or snapshot; draw draws it for people.
-func mindAnswer(mind *api.MindResponse, body []byte, draw func(Page) error, now time.Time) (output.Answer, error) {
+func mindAnswer(mind *api.MindResponse, body []byte, draw func(Page) error, now time.Time) (cli.Answer, error) {
 	flat, err := flatten(body, mind.State)
 	if err != nil {
-		return output.Answer{}, err
+		return cli.Answer{}, err
 	}
-	return output.Answer{JSON: body, Flat: flat, Piped: output.JSON, Text: func(w io.Writer, width int, style output.Style) error {
+	return cli.Answer{JSON: body, Flat: flat, Piped: cli.JSON, Text: func(w io.Writer, width int, style cli.Style) error {
 		return draw(Page{W: w, Width: width, Style: style, Now: now})
 	}}, nil
 }

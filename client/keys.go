@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/config"
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -151,9 +151,9 @@ func (o *keyOptions) hand(ctx context.Context, file *os.File, k *api.IssuedKey) 
 	} else {
 		o.app.Note("key %s for %q; it is shown this once", k.KeyID, k.Name)
 	}
-	rows := &output.Rows{Columns: []string{"key"}, Rows: [][]string{{shown.Key}}}
+	rows := &cli.Rows{Columns: []string{"key"}, Rows: [][]string{{shown.Key}}}
 	if shown.Key == "" {
-		rows = &output.Rows{Columns: []string{"key id"}, Rows: [][]string{{k.KeyID}}}
+		rows = &cli.Rows{Columns: []string{"key id"}, Rows: [][]string{{k.KeyID}}}
 	}
 	if shownErr := show(ctx, o.app, shown, rows); shownErr != nil {
 		return shownErr
@@ -173,7 +173,7 @@ func (o *keyOptions) list(ctx context.Context, _ []string) error {
 		return err
 	}
 	rows = slices.DeleteFunc(rows, func(r api.APIKeyRow) bool { return r.RevokedAt != nil && !o.revoked })
-	table := &output.Rows{Columns: []string{"key id", "name", "tier", "created", "last used", "state"}, Wide: 1, Empty: "no key; ctx keys create NAME makes one"}
+	table := &cli.Rows{Columns: []string{"key id", "name", "tier", "created", "last used", "state"}, Wide: 1, Empty: "no key; ctx keys create NAME makes one"}
 	for _, r := range rows {
 		table.Rows = append(table.Rows, o.cells(r))
 	}
@@ -263,7 +263,7 @@ func (o *keyOptions) revoke(ctx context.Context, args []string) error {
 		return err
 	}
 	var done []revoked
-	table := &output.Rows{Columns: []string{"key id", "revoked", "stranded credits"}}
+	table := &cli.Rows{Columns: []string{"key id", "revoked", "stranded credits"}}
 	for _, id := range args {
 		r, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.RevokeResponse, error) {
 			return c.RevokeKey(ctx, id, opts...)

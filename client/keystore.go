@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/config"
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
@@ -19,8 +19,8 @@ import (
 func fileFields() []string { return []string{"name", "address", "path"} }
 
 // fileTable is a wallet as a table.
-func fileTable(f wallet.File) *output.Rows {
-	return &output.Rows{Columns: []string{"name", "address", "file"}, Wide: 2, Rows: [][]string{{filepath.Base(f.Path), f.Address, f.Path}}}
+func fileTable(f wallet.File) *cli.Rows {
+	return &cli.Rows{Columns: []string{"name", "address", "file"}, Wide: 2, Rows: [][]string{{filepath.Base(f.Path), f.Address, f.Path}}}
 }
 
 // newUse makes the command that chooses the wallet of a profile.

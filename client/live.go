@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/diff"
 )
@@ -46,7 +46,7 @@ func plain(path string) string {
 }
 
 // write writes the changes for people, a line each.
-func (r liveReport) write(w io.Writer, width int, style output.Style, zone *time.Location) error {
+func (r liveReport) write(w io.Writer, width int, style cli.Style, zone *time.Location) error {
 	head := fmt.Sprintf("%s  %s  %s", r.TS.In(zone).Format(time.TimeOnly), r.Pack, counted(len(r.Changes)))
 	if _, err := fmt.Fprintln(w, style.Bold(head)); err != nil {
 		return err
@@ -68,7 +68,7 @@ func counted(n int) string {
 }
 
 // line is a change for people.
-func line(c diff.Change, style output.Style) string {
+func line(c diff.Change, style cli.Style) string {
 	where := human.Line(c.Path)
 	if c.Row != "" {
 		where = human.Line(c.Row) + "  " + style.Dim(where)
@@ -87,4 +87,4 @@ func line(c diff.Change, style output.Style) string {
 }
 
 // value is a JSON text as one line for people.
-func value(text json.RawMessage) string { return human.Line(output.Scalar(text)) }
+func value(text json.RawMessage) string { return human.Line(cli.Scalar(text)) }

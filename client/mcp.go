@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -48,7 +48,7 @@ func showTools(ctx context.Context, a *App) error {
 	if err := json.Unmarshal(raw, &result); err != nil {
 		return fmt.Errorf("read tools: %w", err)
 	}
-	table := &output.Rows{Columns: []string{"name", "description"}, Wide: 1}
+	table := &cli.Rows{Columns: []string{"name", "description"}, Wide: 1}
 	for _, text := range result.Tools {
 		var t struct{ Name, Description string }
 		if err := json.Unmarshal(text, &t); err != nil {
@@ -56,11 +56,11 @@ func showTools(ctx context.Context, a *App) error {
 		}
 		table.Rows = append(table.Rows, []string{t.Name, t.Description})
 	}
-	doc, err := output.Marshal(result.Tools)
+	doc, err := cli.Marshal(result.Tools)
 	if err != nil {
 		return err
 	}
-	return a.Print(ctx, output.Answer{JSON: doc, Rows: table})
+	return a.Print(ctx, cli.Answer{JSON: doc, Rows: table})
 }
 
 // newCall makes the command that calls a tool.
@@ -117,7 +117,7 @@ func callTool(ctx context.Context, a *App, name string, arguments map[string]str
 	if result.IsError {
 		return refusal(text.String())
 	}
-	return a.Print(ctx, output.Answer{JSON: result.StructuredContent, Piped: output.JSON, Text: func(w io.Writer, _ int, _ output.Style) error {
+	return a.Print(ctx, cli.Answer{JSON: result.StructuredContent, Piped: cli.JSON, Text: func(w io.Writer, _ int, _ cli.Style) error {
 		_, err := fmt.Fprintln(w, human.Text(strings.TrimRight(text.String(), "\n")))
 		return err
 	}})

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/config"
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 )
@@ -58,12 +58,12 @@ func mcpNewConfig(a *App) *cobra.Command {
 				"description": "API key of the context service", "password": true}
 			snippet["inputs"] = []any{ask}
 		}
-		doc, err := output.Marshal(snippet)
+		doc, err := cli.Marshal(snippet)
 		if err != nil {
 			return err
 		}
 		a.Note("for %s", at.file)
-		return a.Print(ctx, output.Answer{JSON: doc, Piped: output.Text, Text: func(w io.Writer, _ int, _ output.Style) error {
+		return a.Print(ctx, cli.Answer{JSON: doc, Piped: cli.Text, Text: func(w io.Writer, _ int, _ cli.Style) error {
 			var b bytes.Buffer
 			if err := json.Indent(&b, doc, "", "  "); err != nil {
 				return err

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
 )
@@ -19,7 +19,7 @@ import (
 var indexForm = regexp.MustCompile(`\[(\d+)\]`)
 
 // at is the answer that holds what is at a path of doc: top_movers.0.symbol, or top_movers[0].symbol as search writes it.
-func at(doc json.RawMessage, path string, now time.Time) (output.Answer, error) {
+func at(doc json.RawMessage, path string, now time.Time) (cli.Answer, error) {
 	steps := strings.Split(strings.Trim(indexForm.ReplaceAllString(path, ".$1"), "."), ".")
 	for i, step := range steps {
 		next, has, ok := descend(doc, step)
@@ -28,18 +28,18 @@ func at(doc json.RawMessage, path string, now time.Time) (output.Answer, error) 
 			if where == "" {
 				where = "the state"
 			}
-			return output.Answer{}, &Failure{Exit: ExitNotFound, Reason: "no_such_path",
+			return cli.Answer{}, &Failure{Exit: ExitNotFound, Reason: "no_such_path",
 				Err: fmt.Errorf("no %q in %s, which has %s", step, where, has)}
 		}
 		doc = next
 	}
-	answer := output.Answer{JSON: doc, Piped: output.JSON, Text: func(w io.Writer, width int, style output.Style) error {
+	answer := cli.Answer{JSON: doc, Piped: cli.JSON, Text: func(w io.Writer, width int, style cli.Style) error {
 		return Page{W: w, Width: width, Style: style, Now: now}.Tree(doc)
 	}}
 	if !bytes.ContainsAny(doc[:1], "{[") {
-		answer.Piped = output.Text
-		answer.Text = func(w io.Writer, _ int, _ output.Style) error {
-			_, err := fmt.Fprintln(w, human.Text(output.Scalar(doc)))
+		answer.Piped = cli.Text
+		answer.Text = func(w io.Writer, _ int, _ cli.Style) error {
+			_, err := fmt.Fprintln(w, human.Text(cli.Scalar(doc)))
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/config"
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/wallet"
 )
@@ -70,7 +70,7 @@ func showPolicy(ctx context.Context, a *App) error {
 		PerCall: text(config.MaxPerCall), PerDay: text(config.MaxPerDay), PerMonth: text(config.MaxPerMonth), PaidDay: paid.Day.String(), PaidMonth: paid.Month.String(),
 		MaxFee: wallet.Ether(strconv.Itoa(wallet.DefaultMaxFee)), Chain: text(config.ChainID), Token: text(config.Token), Recipients: append([]wallet.Pin{}, pins...),
 	}
-	rows := &output.Rows{Columns: []string{"what", "bound", "paid"}, Rows: [][]string{
+	rows := &cli.Rows{Columns: []string{"what", "bound", "paid"}, Rows: [][]string{
 		{"per call", v.PerCall, ""}, {"per day", v.PerDay, v.PaidDay}, {"per month", v.PerMonth, v.PaidMonth}, {"fee of the chain", v.MaxFee + " ether", ""},
 		{"chain", v.Chain, ""}, {"token", v.Token, ""},
 	}}
@@ -111,7 +111,7 @@ func trust(ctx context.Context, a *App, service, recipient string) error {
 	if err := wallet.Trust(ctx, a.DataDir(), service, recipient); err != nil {
 		return Invalid("%w", err)
 	}
-	return purseShow(ctx, a, wallet.Pin{Service: service, Recipient: recipient}, &output.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, recipient}}})
+	return purseShow(ctx, a, wallet.Pin{Service: service, Recipient: recipient}, &cli.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, recipient}}})
 }
 
 // forget forgets where a service was paid.
@@ -127,5 +127,5 @@ func forget(ctx context.Context, a *App, service string) error {
 	if was == "" {
 		return &Failure{Exit: ExitNotFound, Reason: "unknown_service", Err: fmt.Errorf("%s was never paid", service), Hint: "ctx pay policy show"}
 	}
-	return purseShow(ctx, a, wallet.Pin{Service: service, Recipient: was}, &output.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, was}}})
+	return purseShow(ctx, a, wallet.Pin{Service: service, Recipient: was}, &cli.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, was}}})
 }

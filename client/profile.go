@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/config"
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 )
 
 // profileOptions are the flags of the profile commands.
@@ -60,7 +60,7 @@ func (o *profileOptions) list(ctx context.Context, _ []string) error {
 		return err
 	}
 	list := []profileRow{}
-	rows := &output.Rows{Columns: []string{"name", "active", "base url", "key"}, Wide: 2, Empty: "no profile; ctx profile add makes one"}
+	rows := &cli.Rows{Columns: []string{"name", "active", "base url", "key"}, Wide: 2, Empty: "no profile; ctx profile add makes one"}
 	for _, name := range c.Profiles {
 		stored, err := secrets.Load(name)
 		if err != nil {
@@ -74,11 +74,11 @@ func (o *profileOptions) list(ctx context.Context, _ []string) error {
 		}
 		rows.Rows = append(rows.Rows, []string{name, active, row.BaseURL, row.Key})
 	}
-	doc, err := output.Marshal(list)
+	doc, err := cli.Marshal(list)
 	if err != nil {
 		return err
 	}
-	return o.app.Print(ctx, output.Answer{JSON: doc, Rows: rows})
+	return o.app.Print(ctx, cli.Answer{JSON: doc, Rows: rows})
 }
 
 // add puts a profile into the file. The key comes by file or stdin alone: a flag would show it to every user of the machine.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -101,14 +101,14 @@ func (o *promptOptions) call(ctx context.Context, ask func(c *sdk.Console, pack 
 	if err != nil {
 		return err
 	}
-	doc, err := output.Marshal(struct {
+	doc, err := cli.Marshal(struct {
 		Pack   string `json:"pack"`
 		Prompt string `json:"prompt"`
 	}{pack, prompt})
 	if err != nil {
 		return err
 	}
-	return o.app.Print(ctx, output.Answer{JSON: doc, Piped: output.Text, Text: func(w io.Writer, _ int, _ output.Style) error {
+	return o.app.Print(ctx, cli.Answer{JSON: doc, Piped: cli.Text, Text: func(w io.Writer, _ int, _ cli.Style) error {
 		if prompt == "" {
 			o.app.Note("you have no prompt for %s; your briefs are those of the pack", pack)
 			return nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
@@ -83,7 +83,7 @@ func (o *walletOptions) list(ctx context.Context, _ []string) error {
 		return err
 	}
 	rows := []fileRow{}
-	table := &output.Rows{Columns: []string{"name", "address", "file"}, Wide: 2, Empty: "no wallet; ctx wallet new NAME makes one"}
+	table := &cli.Rows{Columns: []string{"name", "address", "file"}, Wide: 2, Empty: "no wallet; ctx wallet new NAME makes one"}
 	for _, f := range files {
 		row := purseRowOf(f)
 		rows = append(rows, row)
@@ -146,7 +146,7 @@ func (o *walletOptions) balance(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return purseShow(ctx, o.app, b, &output.Rows{Columns: []string{"wallet", "usdg", "ether", "chain"},
+	return purseShow(ctx, o.app, b, &cli.Rows{Columns: []string{"wallet", "usdg", "ether", "chain"},
 		Rows: [][]string{{b.Address, b.USDG.String(), wallet.Ether(b.Wei), fmt.Sprint(b.ChainID)}}})
 }
 
@@ -156,7 +156,7 @@ func (o *walletOptions) address(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return purseShow(ctx, o.app, map[string]string{"address": address}, &output.Rows{Columns: []string{"address"}, Rows: [][]string{{address}}})
+	return purseShow(ctx, o.app, map[string]string{"address": address}, &cli.Rows{Columns: []string{"address"}, Rows: [][]string{{address}}})
 }
 
 // purseFirst is the purseFirst of args, "" if there are none.
@@ -168,7 +168,7 @@ func purseFirst(args []string) string {
 }
 
 // purseShow writes v as JSON, or rows for people and pipes.
-func purseShow(ctx context.Context, a *App, v any, rows *output.Rows) error {
-	doc, err := output.Marshal(v)
-	return errors.Join(err, a.Print(ctx, output.Answer{JSON: doc, Rows: rows}))
+func purseShow(ctx context.Context, a *App, v any, rows *cli.Rows) error {
+	doc, err := cli.Marshal(v)
+	return errors.Join(err, a.Print(ctx, cli.Answer{JSON: doc, Rows: rows}))
 }

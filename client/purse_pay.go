@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/wallet"
 )
@@ -40,7 +40,7 @@ func showReceipts(ctx context.Context, a *App) error {
 	}
 	newest := []wallet.Payment{}
 	var sum usdg.Amount
-	table := &output.Rows{Columns: []string{"at", "usdg", "for", "state", "transaction"}, Right: []bool{false, true}, Wide: 2, Empty: "nothing was paid yet"}
+	table := &cli.Rows{Columns: []string{"at", "usdg", "for", "state", "transaction"}, Right: []bool{false, true}, Wide: 2, Empty: "nothing was paid yet"}
 	for i := len(list) - 1; i >= 0; i-- {
 		p := list[i]
 		newest = append(newest, p)

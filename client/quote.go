@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
@@ -198,7 +198,7 @@ func payURL(ctx context.Context, a *App, args []string, p sdk.Payer, ask *asker)
 		_, err := a.Out.Write(text)
 		return err
 	}
-	return a.Print(ctx, output.Answer{JSON: resp.Body, Piped: output.JSON})
+	return a.Print(ctx, cli.Answer{JSON: resp.Body, Piped: cli.JSON})
 }
 
 // quoted is a quote as JSON shows it, with what paying it would do.
@@ -229,7 +229,7 @@ func showQuote(ctx context.Context, a *App, q *sdk.Quote) error {
 		Request: q.Request, Service: q.Service, Amount: q.Amount, Asset: q.Asset, Recipient: q.Recipient, ValidUntil: time.Unix(q.ValidUntil, 0).UTC(), Nonce: q.Nonce,
 		Calldata: v.Calldata, MaxFeeWei: v.MaxFee, Refusal: v.Refusal,
 	}
-	doc, err := output.Marshal(out)
+	doc, err := cli.Marshal(out)
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func showQuote(ctx context.Context, a *App, q *sdk.Quote) error {
 		fee = "at most " + wallet.Ether(v.MaxFee) + " ether"
 	}
 	left := strconv.Itoa(int(time.Unix(q.ValidUntil, 0).Sub(a.Now()).Seconds()))
-	return a.Print(ctx, output.Answer{JSON: doc, Text: func(w io.Writer, _ int, style output.Style) error {
+	return a.Print(ctx, cli.Answer{JSON: doc, Text: func(w io.Writer, _ int, style cli.Style) error {
 		verdict := style.Good("the wallet would pay it")
 		if v.Refusal != "" {
 			verdict = style.Bad("the wallet would not pay it: " + human.Line(v.Refusal))

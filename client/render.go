@@ -9,7 +9,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -18,7 +18,7 @@ import (
 type Page struct {
 	W     io.Writer
 	Width int // columns
-	Style output.Style
+	Style cli.Style
 	Now   time.Time // its location is that of the times shown
 }
 
@@ -86,7 +86,7 @@ func (p Page) state(header, pack string, m *api.MindResponse) error {
 
 // Tree draws any JSON value, as YAML.
 func (p Page) Tree(doc []byte) error {
-	text, err := output.YAMLText(doc)
+	text, err := cli.YAMLText(doc)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/client"
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -115,7 +115,7 @@ func TestNeverTooWide(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
-			if got := (output.Style{}).Fit(strings.TrimSuffix(line, "\n"), width); len(strings.TrimSuffix(line, "\n")) > len(got) {
+			if got := (cli.Style{}).Fit(strings.TrimSuffix(line, "\n"), width); len(strings.TrimSuffix(line, "\n")) > len(got) {
 				t.Fatalf("at %d columns: %q", width, line)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -67,7 +67,7 @@ func envelope(f *Failure) string {
 	if e, ok := errors.AsType[*api.Error](f.Err); ok {
 		w = wire{e.Code, string(e.Reason), e.Message, e.RequestID, f.Hint, e.Status}
 	}
-	text, err := output.Marshal(map[string]wire{"error": w})
+	text, err := cli.Marshal(map[string]wire{"error": w})
 	if err != nil {
 		return `{"error":{"code":"INTERNAL_ERROR","message":"the error could not be encoded"}}`
 	}
@@ -88,7 +88,7 @@ func codeOf(f *Failure) api.Code {
 }
 
 // words is f for people: what happened, what to do next, and the request id.
-func words(f *Failure, style output.Style) string {
+func words(f *Failure, style cli.Style) string {
 	message, request, retry, label := f.Error(), "", "", "try: "
 	if e, ok := errors.AsType[*api.Error](f.Err); ok {
 		message, request = e.Message, e.RequestID

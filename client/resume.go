@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -59,9 +59,9 @@ func resume(ctx context.Context, a *App) error {
 	if len(done) == 0 {
 		a.Note("no payment waits to be gone on with")
 	}
-	doc, err := output.Marshal(done)
+	doc, err := cli.Marshal(done)
 	if err == nil {
-		err = a.Print(ctx, output.Answer{JSON: doc, Piped: output.JSON, Text: func(w io.Writer, _ int, style output.Style) error { return writeResumed(w, style, done) }})
+		err = a.Print(ctx, cli.Answer{JSON: doc, Piped: cli.JSON, Text: func(w io.Writer, _ int, style cli.Style) error { return writeResumed(w, style, done) }})
 	}
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func resume(ctx context.Context, a *App) error {
 }
 
 // writeResumed writes what became of payments, for people.
-func writeResumed(w io.Writer, style output.Style, list []resumed) error {
+func writeResumed(w io.Writer, style cli.Style, list []resumed) error {
 	for _, r := range list {
 		outcome := style.Good(style.Mark("ok"))
 		if r.Error != "" {
@@ -113,7 +113,7 @@ func goOn(ctx context.Context, a *App, p wallet.Payment) (answer json.RawMessage
 		if err != nil {
 			return nil, nil, err
 		}
-		answer, err = output.Marshal(d)
+		answer, err = cli.Marshal(d)
 		return answer, func() error { return nil }, err
 	}
 	payer, err := a.Looker(ctx, p.Payer)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -84,14 +84,14 @@ func (o searchOptions) run(ctx context.Context) error {
 }
 
 // answer is the matches as JSON and as rows.
-func (o searchOptions) answer(matches []api.SearchMatch, found *api.SearchResponse) (output.Answer, error) {
-	rows := &output.Rows{Columns: []string{"path", "value", "score"}, Right: []bool{false, false, true}, Wide: 1, Empty: "no match for " + strconv.Quote(o.query)}
+func (o searchOptions) answer(matches []api.SearchMatch, found *api.SearchResponse) (cli.Answer, error) {
+	rows := &cli.Rows{Columns: []string{"path", "value", "score"}, Right: []bool{false, false, true}, Wide: 1, Empty: "no match for " + strconv.Quote(o.query)}
 	for _, m := range matches {
-		rows.Rows = append(rows.Rows, []string{m.Path, output.Scalar(m.Value), strconv.FormatFloat(m.Score, 'g', -1, 64)})
+		rows.Rows = append(rows.Rows, []string{m.Path, cli.Scalar(m.Value), strconv.FormatFloat(m.Score, 'g', -1, 64)})
 	}
-	doc, err := output.Marshal(append([]api.SearchMatch{}, matches...))
+	doc, err := cli.Marshal(append([]api.SearchMatch{}, matches...))
 	age := time.Duration(found.Freshness.AgeSeconds) * time.Second
-	return output.Answer{JSON: doc, Rows: rows, Text: func(w io.Writer, width int, style output.Style) error {
+	return cli.Answer{JSON: doc, Rows: rows, Text: func(w io.Writer, width int, style cli.Style) error {
 		if err := rows.Write(w, width, style); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/output"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -145,7 +145,7 @@ func (t *tail) show(ctx context.Context, event sdk.Event) error {
 		if !slices.Contains(t.events, "error") {
 			return nil
 		}
-		return t.print(ctx, map[string]string{"type": "error", "message": event.Message}, func(w io.Writer, _ int, style output.Style) error {
+		return t.print(ctx, map[string]string{"type": "error", "message": event.Message}, func(w io.Writer, _ int, style cli.Style) error {
 			_, err := fmt.Fprintln(w, style.Warn(human.Line(event.Message)))
 			return err
 		})
@@ -182,15 +182,15 @@ func (t *tail) compare(before, now api.StreamState) (liveReport, error) {
 }
 
 // lines writes r for people.
-func (t *tail) lines(r liveReport) func(io.Writer, int, output.Style) error {
-	return func(w io.Writer, width int, style output.Style) error {
+func (t *tail) lines(r liveReport) func(io.Writer, int, cli.Style) error {
+	return func(w io.Writer, width int, style cli.Style) error {
 		return r.write(w, width, style, t.app.Now().Location())
 	}
 }
 
 // state shows a state that there is nothing to compare with.
 func (t *tail) state(ctx context.Context, event sdk.Event) error {
-	return t.stateAnd(ctx, event, func(w io.Writer, _ int, style output.Style) error {
+	return t.stateAnd(ctx, event, func(w io.Writer, _ int, style cli.Style) error {
 		at := event.State.TS.In(t.app.Now().Location()).Format(time.TimeOnly)
 		_, err := fmt.Fprintf(w, "%s  state of %d bytes\n", style.Bold(at+"  "+event.State.Pack), len(event.State.State))
 		return err
@@ -198,7 +198,7 @@ func (t *tail) state(ctx context.Context, event sdk.Event) error {
 }
 
 // stateAnd shows a state to programs and what text writes to people.
-func (t *tail) stateAnd(ctx context.Context, event sdk.Event, text func(io.Writer, int, output.Style) error) error {
+func (t *tail) stateAnd(ctx context.Context, event sdk.Event, text func(io.Writer, int, cli.Style) error) error {
 	return t.print(ctx, struct {
 		Type api.EventType `json:"type"`
 		api.StreamState
@@ -206,13 +206,13 @@ func (t *tail) stateAnd(ctx context.Context, event sdk.Event, text func(io.Write
 }
 
 // print writes an event and runs the command for it.
-func (t *tail) print(ctx context.Context, v any, text func(io.Writer, int, output.Style) error) error {
-	doc, err := output.Marshal(v)
+func (t *tail) print(ctx context.Context, v any, text func(io.Writer, int, cli.Style) error) error {
+	doc, err := cli.Marshal(v)
 	if err != nil {
 		return err
 	}
 	t.shown++
-	if err := t.app.Print(ctx, output.Answer{JSON: doc, Text: text, Piped: output.NDJSON}); err != nil {
+	if err := t.app.Print(ctx, cli.Answer{JSON: doc, Text: text, Piped: cli.NDJSON}); err != nil {
 		return err
 	}
 	return t.execute(ctx, doc)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/output"
 	"github.com/contextd/contextd/internal/build"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -22,11 +22,11 @@ func newVersion(a *App) *cobra.Command {
 				build.Info
 				API string `json:"api"`
 			}{build.Read(), api.Version}
-			doc, err := output.Marshal(info)
+			doc, err := cli.Marshal(info)
 			if err != nil {
 				return err
 			}
-			return a.Print(ctx, output.Answer{JSON: doc, Piped: output.Text, Text: func(w io.Writer, _ int, _ output.Style) error {
+			return a.Print(ctx, cli.Answer{JSON: doc, Piped: cli.Text, Text: func(w io.Writer, _ int, _ cli.Style) error {
 				commit := ""
 				if info.Commit != "" {
 					commit = " " + info.Commit[:min(len(info.Commit), 12)]

@@ -1,4 +1,3 @@
-// Package cli holds what the command lines of both programs share.
 package cli
 
 import (

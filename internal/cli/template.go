@@ -1,4 +1,4 @@
-package output
+package cli
 
 import (
 	"bytes"
@@ -11,8 +11,9 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/contextd/contextd/internal/human"
-	"github.com/contextd/contextd/tui/view"
 )
 
 // execute writes doc through the template, with the functions that gh gives its templates.
@@ -200,7 +201,7 @@ func (t *templateRows) render() (string, error) {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], view.Width(cell))
+			widths[i] = max(widths[i], ansi.StringWidth(cell))
 		}
 	}
 	for _, row := range t.rows {
@@ -209,7 +210,7 @@ func (t *templateRows) render() (string, error) {
 			continue
 		}
 		for i, cell := range row {
-			row[i] = cell + strings.Repeat(" ", widths[i]-view.Width(cell))
+			row[i] = cell + strings.Repeat(" ", widths[i]-ansi.StringWidth(cell))
 		}
 		b.WriteString(strings.TrimRight(strings.Join(row, "  "), " ") + "\n")
 	}

@@ -1,8 +1,4 @@
-// Package output writes the answers of commands: human text, tables, TSV, JSON, YAML, NDJSON, fields, jq filters and templates.
-//
-// It owns the formats and what may reach a terminal. It knows no command and no service: a command hands it an Answer, with the
-// JSON and the human form of what it has to say, and the Printer picks what the flags and the terminal ask for.
-package output
+package cli
 
 import (
 	"context"

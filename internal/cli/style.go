@@ -1,12 +1,13 @@
-package output
+package cli
 
 import (
 	"fmt"
 	"strings"
 	"unicode/utf16"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/contextd/contextd/internal/human"
-	"github.com/contextd/contextd/tui/view"
 )
 
 // escapeJSON writes the hostile characters that JSON allows in its strings as \u escapes. The text stays the same JSON value.
@@ -77,13 +78,28 @@ func (st Style) Mark(outcome string) string {
 }
 
 // Fit cuts s to width columns, with an ellipsis where it cuts, or fills it with spaces up to them.
-func (st Style) Fit(s string, width int) string { return view.Fit(s, width, st.tail()) }
+func (st Style) Fit(s string, width int) string {
+	s = st.Cut(s, width)
+	return s + strings.Repeat(" ", max(width-ansi.StringWidth(s), 0))
+}
 
 // FitRight is Fit with the spaces before s.
-func (st Style) FitRight(s string, width int) string { return view.AlignRight(s, width, st.tail()) }
+func (st Style) FitRight(s string, width int) string {
+	s = st.Cut(s, width)
+	return strings.Repeat(" ", max(width-ansi.StringWidth(s), 0)) + s
+}
 
-// Cut cuts s to width columns, with an ellipsis where it cuts.
-func (st Style) Cut(s string, width int) string { return view.Cut(s, width, st.tail()) }
+// Cut cuts s to width columns, with an ellipsis where it cuts. It is not that of the terminal UI's kit: with that the daemon would link
+// Bubble Tea, which questions the terminal as soon as it is linked.
+func (st Style) Cut(s string, width int) string {
+	switch {
+	case ansi.StringWidth(s) <= width:
+		return s
+	case width <= 1:
+		return ansi.Truncate(s, max(width, 0), "")
+	}
+	return ansi.Truncate(s, width, st.tail())
+}
 
 // tail stands for what was cut off.
 func (st Style) tail() string {
