@@ -38,7 +38,7 @@ func newAPI(a *App) *cobra.Command {
 		Long: "Make any call with the key of the profile and show its answer as it came.\n\n" +
 			"-f adds query parameters, or members of a JSON body where the method is not GET.",
 		Example: "  ctx api /v1/search -f q=bitcoin -f k=3\n  ctx api /v1/cite -X POST -f ref=1 -i\n  ctx api /api/openapi -q .info.version",
-	}, []string{OpenFields}, func(ctx context.Context, args []string) error {
+	}, []string{cli.OpenFields}, func(ctx context.Context, args []string) error {
 		o.path = args[0]
 		return o.run(ctx)
 	})
@@ -112,7 +112,7 @@ func (o apiOptions) request() (sdk.Request, error) {
 	for _, field := range o.fields {
 		name, value, ok := strings.Cut(field, "=")
 		if !ok || name == "" {
-			return r, Invalid("-f %q is not name=value", field)
+			return r, cli.Invalid("-f %q is not name=value", field)
 		}
 		query.Add(name, value)
 		members[name] = typed(value)
@@ -146,7 +146,7 @@ func (o apiOptions) read() ([]byte, error) {
 	if o.input != "-" {
 		f, err := os.Open(o.input)
 		if err != nil {
-			return nil, Invalid("--input: %w", err)
+			return nil, cli.Invalid("--input: %w", err)
 		}
 		defer f.Close()
 		in = f

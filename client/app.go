@@ -4,15 +4,10 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"golang.org/x/term"
 
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/build"
@@ -23,37 +18,9 @@ import (
 	"github.com/contextd/contextd/tui/view"
 )
 
-// System is what surrounds the program.
-type System struct {
-	In       io.Reader
-	Out, Err io.Writer
-
-	InTTY, OutTTY, ErrTTY bool
-
-	Width     int              // columns of the terminal; 0 means 80
-	LookupEnv config.LookupEnv // as os.LookupEnv
-	Now       func() time.Time // its location is the user's time zone
-}
-
-// OS is the System of this process.
-func OS() System {
-	s := System{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, LookupEnv: os.LookupEnv, Now: time.Now}
-	s.InTTY, s.OutTTY, s.ErrTTY = term.IsTerminal(int(os.Stdin.Fd())), term.IsTerminal(int(os.Stdout.Fd())), term.IsTerminal(int(os.Stderr.Fd()))
-	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
-		s.Width = width
-	}
-	return s
-}
-
-// Env is the value of an environment variable, "" if it is not set.
-func (s System) Env(name string) string {
-	value, _ := s.LookupEnv(name)
-	return value
-}
-
 // App is one run of ctx. It is not safe for concurrent use.
 type App struct {
-	System
+	cli.System
 	Flags Flags
 
 	profile   string // in place of the one that is set, "" for that
@@ -67,7 +34,7 @@ type App struct {
 }
 
 // NewApp makes the App of a run in the surroundings s.
-func NewApp(s System) *App {
+func NewApp(s cli.System) *App {
 	a := &App{System: s}
 	a.transport, _ = http.DefaultTransport.(*http.Transport)
 	if a.transport == nil { // a program around this one has put another in its place
@@ -100,11 +67,11 @@ func (a *App) Config() (*config.Config, error) {
 	}
 	paths, err := a.Paths()
 	if err != nil {
-		return nil, Invalid("%w", err)
+		return nil, cli.Invalid("%w", err)
 	}
 	c, err := config.Load(paths, a.LookupEnv, a.Flags.set, a.profile)
 	if err != nil {
-		return nil, Invalid("%w", err).WithHint("ctx doctor")
+		return nil, cli.Invalid("%w", err).WithHint("ctx doctor")
 	}
 	a.config = c
 	return c, nil
@@ -136,12 +103,12 @@ func (a *App) Key() (key sdk.Key, origin string, err error) {
 	}
 	if file.Text != "" {
 		if address := c.Get(config.BaseURL); file.Origin == "file" && strings.HasPrefix(address.Origin, "profile ") {
-			return sdk.Key{}, "", Invalid("%s has an address of its own, and the key file of the whole configuration is for another", address.Origin).
+			return sdk.Key{}, "", cli.Invalid("%s has an address of its own, and the key file of the whole configuration is for another", address.Origin).
 				WithHint("ctx config set api_key_file FILE -p %s", c.Profile())
 		}
 		key, err := config.ReadKey(file.Text, a.In)
 		if err != nil {
-			return sdk.Key{}, "", Invalid("%w", err)
+			return sdk.Key{}, "", cli.Invalid("%w", err)
 		}
 		return key, file.Origin, nil
 	}
@@ -189,7 +156,7 @@ func (a *App) newClient(c *config.Config, address string, key sdk.Key, p sdk.Pay
 		sdk.WithTimeout(c.Timeout()), sdk.WithRetries(c.Retries()), sdk.WithUserAgent("ctx/"+build.Read().Version),
 		sdk.WithHTTPClient(&http.Client{Transport: a.HTTP()}))
 	if err != nil {
-		return nil, Invalid("%w", err)
+		return nil, cli.Invalid("%w", err)
 	}
 	return client, nil
 }
@@ -231,7 +198,7 @@ func (a *App) Shortcuts() (*view.Keymap, error) {
 	}
 	keys, err := view.NewKeymap(c.Keys)
 	if err != nil {
-		return nil, Invalid("%w", err).WithHint("ctx help shortcuts, then ctx config edit")
+		return nil, cli.Invalid("%w", err).WithHint("ctx help shortcuts, then ctx config edit")
 	}
 	return &keys, nil
 }
@@ -252,14 +219,6 @@ func (a *App) Print(ctx context.Context, answer cli.Answer) error {
 		return err
 	}
 	return p.Print(ctx, answer)
-}
-
-// Columns is the width to write for.
-func (a *App) Columns() int {
-	if a.Width > 0 {
-		return a.Width
-	}
-	return 80
 }
 
 // Note tells people something on stderr, unless they asked for quiet.
@@ -299,7 +258,7 @@ func (a *App) Confirm(ctx context.Context, question string) error {
 		return nil
 	}
 	if !a.InTTY || !a.ErrTTY || a.Flags.NoInput {
-		return Invalid("%s: there is nobody to ask", question).WithHint("add --yes")
+		return cli.Invalid("%s: there is nobody to ask", question).WithHint("add --yes")
 	}
 	fmt.Fprintf(a.Err, "%s [y/N] ", question)
 	text, _ := a.interruptible(ctx, func() (string, error) { return bufio.NewReader(a.In).ReadString('\n') }) // what cannot be read is no consent
@@ -309,5 +268,5 @@ func (a *App) Confirm(ctx context.Context, question string) error {
 	if ctx.Err() != nil {
 		fmt.Fprintln(a.Err)
 	}
-	return &Failure{Exit: ExitDeclined, Reason: "declined", Err: fmt.Errorf("nothing was changed")}
+	return &cli.Failure{Exit: cli.ExitDeclined, Reason: "declined", Err: fmt.Errorf("nothing was changed")}
 }

@@ -26,7 +26,7 @@ func newApp(t *testing.T, in string, args []string, pairs ...string) (*client.Ap
 	t.Helper()
 	pairs = append(pairs, "CTX_CONFIG_DIR", t.TempDir())
 	var told bytes.Buffer
-	a := client.NewApp(client.System{In: strings.NewReader(in), Out: io.Discard, Err: &told, InTTY: true, OutTTY: true, ErrTTY: true,
+	a := client.NewApp(cli.System{In: strings.NewReader(in), Out: io.Discard, Err: &told, InTTY: true, OutTTY: true, ErrTTY: true,
 		Now: func() time.Time { return time.Time{} },
 		LookupEnv: func(name string) (string, bool) {
 			for i := 0; i < len(pairs); i += 2 {
@@ -44,7 +44,7 @@ func newApp(t *testing.T, in string, args []string, pairs ...string) (*client.Ap
 	return a, &told
 }
 
-func TestJudge(t *testing.T) {
+func TestToFailure(t *testing.T) {
 	t.Parallel()
 	lost := func(err error) error { return fmt.Errorf("call: %w", &sdk.TransportError{Method: "GET", Err: err}) }
 	for name, c := range map[string]struct {
@@ -52,8 +52,8 @@ func TestJudge(t *testing.T) {
 		exit   int
 		reason string
 	}{
-		"usage":               {client.Invalid("x"), 3, "usage"},
-		"wrapped":             {fmt.Errorf("w: %w", client.Invalid("x")), 3, "usage"},
+		"usage":               {cli.Invalid("x"), 3, "usage"},
+		"wrapped":             {fmt.Errorf("w: %w", cli.Invalid("x")), 3, "usage"},
 		"service":             {api.Errorf(api.ReasonKeyRevoked, "x"), 4, "key_revoked"},
 		"too large":           {api.Errorf(api.ReasonInvalidRequest, "x").WithStatus(413), 3, "invalid_request"},
 		"redirect":            {&api.Error{Code: api.CodeUpstreamError, Status: 301}, 1, ""},
@@ -68,12 +68,12 @@ func TestJudge(t *testing.T) {
 		"timeout waiting":     {fmt.Errorf("%w (after %w)", context.DeadlineExceeded, api.Errorf(api.ReasonStateUnavailable, "x")), 9, "state_unavailable"},
 		"anything":            {errors.New("x"), 1, "failure"},
 	} {
-		if f := client.Judge(c.err); f == nil || f.Exit != c.exit || f.Reason != c.reason {
+		if f := client.ToFailure(c.err); f == nil || f.Exit != c.exit || f.Reason != c.reason {
 			t.Errorf("%s: %+v, want %d %s", name, f, c.exit, c.reason)
 		}
 	}
 	for _, err := range []error{nil, fmt.Errorf("write: %w", syscall.EPIPE)} {
-		if f := client.Judge(err); f != nil {
+		if f := client.ToFailure(err); f != nil {
 			t.Errorf("%v is a failure: %+v", err, f)
 		}
 	}
@@ -137,9 +137,9 @@ func TestSpec(t *testing.T) {
 
 func TestConfirm(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]int{"y\n": 0, " YES \n": 0, "n\n": client.ExitDeclined, "\n": client.ExitDeclined, "": client.ExitDeclined} {
+	for in, want := range map[string]int{"y\n": 0, " YES \n": 0, "n\n": cli.ExitDeclined, "\n": cli.ExitDeclined, "": cli.ExitDeclined} {
 		a, told := newApp(t, in, nil)
-		if f := client.Judge(a.Confirm(t.Context(), "remove it")); f == nil && want != 0 || f != nil && f.Exit != want {
+		if f := client.ToFailure(a.Confirm(t.Context(), "remove it")); f == nil && want != 0 || f != nil && f.Exit != want {
 			t.Errorf("answer %q: %+v", in, f)
 		}
 		if told.String() != "remove it [y/N] " {
@@ -153,7 +153,7 @@ func TestConfirm(t *testing.T) {
 	for _, args := range [][]string{{"--no-input"}, nil} {
 		a, _ := newApp(t, "y\n", args)
 		a.InTTY = args != nil
-		if f := client.Judge(a.Confirm(t.Context(), "x")); f == nil || f.Exit != client.ExitUsage || !strings.Contains(f.Hint, "--yes") {
+		if f := client.ToFailure(a.Confirm(t.Context(), "x")); f == nil || f.Exit != cli.ExitUsage || !strings.Contains(f.Hint, "--yes") {
 			t.Errorf("%v, nobody to ask: %+v", args, f)
 		}
 	}
@@ -168,7 +168,7 @@ func TestInterruptedQuestion(t *testing.T) {
 	a.In = in
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if f := client.Judge(a.Confirm(ctx, "x")); f == nil || f.Exit != client.ExitDeclined {
+	if f := client.ToFailure(a.Confirm(ctx, "x")); f == nil || f.Exit != cli.ExitDeclined {
 		t.Errorf("got %+v", f)
 	}
 }

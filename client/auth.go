@@ -39,7 +39,7 @@ func newAuth(a *App) *cobra.Command {
 			_, err = a.Out.Write([]byte(console.Secret() + "\n"))
 			return err
 		})
-	return a.Group(&cobra.Command{Use: "auth", Short: "Sign in to the console of the service, and out",
+	return cli.Group(&cobra.Command{Use: "auth", Short: "Sign in to the console of the service, and out",
 		Example: "  ctx auth login --email you@example.com\n  ctx auth login --wallet 0x5aAe…\n  ctx auth status"},
 		newLogin(a), status, logout, token)
 }
@@ -131,7 +131,7 @@ func (o *loginOptions) byMail(ctx context.Context, console *sdk.Console) (*api.S
 		}
 	}
 	if !o.noWait && (!o.app.InTTY || !o.app.ErrTTY || o.app.Flags.NoInput) { // before a mail goes out for nothing
-		return nil, Invalid("there is nobody to ask for the link that would be mailed").WithHint("%s", instead)
+		return nil, cli.Invalid("there is nobody to ask for the link that would be mailed").WithHint("%s", instead)
 	}
 	until, err := console.SendLink(ctx, o.email)
 	if err != nil {
@@ -156,7 +156,7 @@ func (o *loginOptions) byWallet(ctx context.Context, console *sdk.Console) (*api
 	}
 	session, err := console.ByWallet(ctx, key, o.domain)
 	if err != nil && strings.Contains(err.Error(), sdk.ErrForeignMessage.Error()) {
-		return nil, Invalid("%w", err).WithHint("if that is the right service, name it: --domain HOST")
+		return nil, cli.Invalid("%w", err).WithHint("if that is the right service, name it: --domain HOST")
 	}
 	return session, err
 }

@@ -48,22 +48,23 @@ func newBrief(a *App) *cobra.Command {
 	f.BoolVar(&o.raw, "raw", false, "only the text, as the service sent it")
 	f.IntVar(&o.width, "width", 0, "wrap at so many `columns`")
 	_ = c.RegisterFlagCompletionFunc("cite", cobra.FixedCompletions([]string{"footnotes", "inline", "none"}, cobra.ShellCompDirectiveNoFileComp))
+	c.AddCommand(newPrompt(o.app))
 	return c
 }
 
 // run shows the brief.
 func (o briefOptions) run(ctx context.Context) error {
 	if o.raw && (o.render || o.width != 0 || o.cite != "") {
-		return Invalid("--raw excludes --render, --width and --cite")
+		return cli.Invalid("--raw excludes --render, --width and --cite")
 	}
 	if o.cite == "" {
 		o.cite = string(CiteFootnotes)
 	}
 	if !slices.Contains(CiteStyles(), CiteStyle(o.cite)) {
-		return Invalid("--cite %q is none of footnotes, inline, none", o.cite)
+		return cli.Invalid("--cite %q is none of footnotes, inline, none", o.cite)
 	}
 	if o.width != 0 && o.width < 20 {
-		return Invalid("--width is %d, must be 20 or more", o.width)
+		return cli.Invalid("--width is %d, must be 20 or more", o.width)
 	}
 	client, err := o.app.Client()
 	if err != nil {

@@ -70,13 +70,13 @@ func (o *buyOptions) pays() bool {
 func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 	offer, ok := pack.Offer()
 	if !ok {
-		return Invalid("there is no credit pack %q", pack).WithHint("ctx credits packs")
+		return cli.Invalid("there is no credit pack %q", pack).WithHint("ctx credits packs")
 	}
 	switch {
 	case o.code && o.wallet != "":
-		return Invalid("--qr pays from no wallet, and --wallet names one")
+		return cli.Invalid("--qr pays from no wallet, and --wallet names one")
 	case o.noWait && o.wait > 0:
-		return Invalid("--wait and --no-wait exclude each other")
+		return cli.Invalid("--wait and --no-wait exclude each other")
 	}
 	price := usdg.Amount(offer.PriceMicros)
 	if err := o.checkMost(pack, price); err != nil {
@@ -108,10 +108,10 @@ func (o *buyOptions) checkMost(pack api.CreditPack, price usdg.Amount) error {
 	}
 	most, err := usdg.ParseAmount(o.maxAmount)
 	if err != nil {
-		return Invalid("--max-amount: %w", err)
+		return cli.Invalid("--max-amount: %w", err)
 	}
 	if price > most {
-		return &Failure{Exit: ExitCap, Reason: "payment_refused", Err: fmt.Errorf("%s costs %s %s, more than %s", pack, price, api.AssetUSDG, most)}
+		return &cli.Failure{Exit: cli.ExitCap, Reason: "payment_refused", Err: fmt.Errorf("%s costs %s %s, more than %s", pack, price, api.AssetUSDG, most)}
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 		o.app.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits deposits verify %s --tx %s", paid.Proof.TxHash, intent.ID, paid.Proof.TxHash)
 	}
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return &Failure{Exit: ExitUnavailable, Reason: "timeout", Err: fmt.Errorf("purchase %s still waits for its payment", intent.ID), Hint: "ctx credits deposits wait " + intent.ID}
+		return &cli.Failure{Exit: cli.ExitUnavailable, Reason: "timeout", Err: fmt.Errorf("purchase %s still waits for its payment", intent.ID), Hint: "ctx credits deposits wait " + intent.ID}
 	}
 	return o.end(ctx, d, err)
 }
@@ -205,7 +205,7 @@ func (o *buyOptions) end(ctx context.Context, d *api.Deposit, err error) error {
 		return err
 	}
 	if d.Status == api.DepositExpired {
-		return &Failure{Exit: ExitChain, Reason: "expired", Err: fmt.Errorf("nothing arrived for purchase %s until %s", d.ID, d.ExpiresAt.In(o.app.Now().Location()).Format(time.DateTime)),
+		return &cli.Failure{Exit: cli.ExitChain, Reason: "expired", Err: fmt.Errorf("nothing arrived for purchase %s until %s", d.ID, d.ExpiresAt.In(o.app.Now().Location()).Format(time.DateTime)),
 			Hint: "if you have paid, tell the operator the hash of the transaction: nothing that arrived is lost"}
 	}
 	o.app.Note("%d credits are yours", d.Credits)

@@ -69,7 +69,7 @@ func parseRefs(args []string) ([]int, error) {
 	for arg := range strings.SplitSeq(strings.Join(args, ","), ",") {
 		n, err := strconv.Atoi(strings.Trim(arg, "[]"))
 		if err != nil || n < 1 {
-			return nil, Invalid("%q is not an anchor, which is a number from 1", arg)
+			return nil, cli.Invalid("%q is not an anchor, which is a number from 1", arg)
 		}
 		refs = append(refs, n)
 	}
@@ -79,12 +79,12 @@ func parseRefs(args []string) ([]int, error) {
 // run shows the sources. Those that came before one failed are shown too: they were paid for.
 func (o citeOptions) run(ctx context.Context) error {
 	if !slices.Contains([]string{"", "text", "md", "bibtex", "url"}, o.format) {
-		return Invalid("--format %q is none of text, md, bibtex, url", o.format)
+		return cli.Invalid("--format %q is none of text, md, bibtex, url", o.format)
 	}
 	if spec, err := o.app.Spec(); err != nil {
 		return err
 	} else if o.format != "" && spec.Machine() {
-		return Invalid("--format excludes JSON output")
+		return cli.Invalid("--format excludes JSON output")
 	}
 	rows, err := o.fetch(ctx)
 	if len(rows) > 0 {

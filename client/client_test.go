@@ -15,13 +15,14 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/client"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // run runs ctx in this process with the environment env.
 func run(ctx context.Context, env map[string]string, args ...string) (code int, stdout, stderr string) {
 	var out, errOut bytes.Buffer
-	code = client.Main(ctx, args, client.System{
+	code = client.Main(ctx, args, cli.System{
 		In: strings.NewReader(""), Out: &out, Err: &errOut, Now: fakeNow,
 		LookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok },
 	})
@@ -70,7 +71,7 @@ func TestWatch(t *testing.T) {
 	defer srv.Close()
 	env := map[string]string{"CTX_BASE_URL": srv.URL, "CTX_CONFIG_DIR": t.TempDir()}
 	code, stdout, stderr := run(ctx, env, "fresh", "--watch", "1s", "--retries", "0", "-q", ".state.n")
-	if code != client.ExitOK || stdout != "50\n10\n" || !strings.Contains(stderr, "asking again in 1s") {
+	if code != cli.ExitOK || stdout != "50\n10\n" || !strings.Contains(stderr, "asking again in 1s") {
 		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 	}
 }
@@ -81,15 +82,15 @@ func TestWatchEnds(t *testing.T) {
 	srv := watched([]int64{0}, func() {})
 	defer srv.Close()
 	env := map[string]string{"CTX_BASE_URL": srv.URL, "CTX_CONFIG_DIR": t.TempDir()}
-	if code, _, _ := run(t.Context(), env, "fresh", "--watch", "1s", "--retries", "0"); code != client.ExitUnavailable {
+	if code, _, _ := run(t.Context(), env, "fresh", "--watch", "1s", "--retries", "0"); code != cli.ExitUnavailable {
 		t.Errorf("exit %d before the first state", code)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if code, stdout, stderr := run(ctx, env, "fresh", "--watch", "1s"); code != client.ExitInterrupted || stdout+stderr != "" {
+	if code, stdout, stderr := run(ctx, env, "fresh", "--watch", "1s"); code != cli.ExitInterrupted || stdout+stderr != "" {
 		t.Errorf("exit %d, interrupted before the first state\n%s%s", code, stdout, stderr)
 	}
-	if code, _, _ := run(ctx, env, "fresh"); code != client.ExitInterrupted {
+	if code, _, _ := run(ctx, env, "fresh"); code != cli.ExitInterrupted {
 		t.Errorf("exit %d, interrupted", code)
 	}
 }

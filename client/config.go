@@ -15,7 +15,7 @@ import (
 
 // localCommands are the commands of this package.
 func localCommands(a *App) []*cobra.Command {
-	return []*cobra.Command{newConfig(a), newProfile(a), newDoctor(a), newVersion(a), newCompletion(), newMan()}
+	return []*cobra.Command{newConfig(a), newProfile(a), newDoctor(a), newVersion(a), cli.NewCompletion("ctx"), cli.NewManual("ctx")}
 }
 
 // configOptions are the flags of the config commands.
@@ -55,7 +55,7 @@ func newConfig(a *App) *cobra.Command {
 		Args: cobra.ExactArgs(1), ValidArgsFunction: settings, SuggestFor: []string{"rm", "delete"}}, o.unset)
 	edit := lenient(&cobra.Command{Use: "edit", Short: "Open the file in $VISUAL or $EDITOR", Args: cobra.NoArgs}, o.edit)
 	path := lenient(&cobra.Command{Use: "path", Short: "Show where the file is", Args: cobra.NoArgs}, o.path)
-	return a.Group(&cobra.Command{Use: "config", Short: "Show and change settings",
+	return cli.Group(&cobra.Command{Use: "config", Short: "Show and change settings",
 		Long:    "Show and change settings. A flag wins over the environment, that over the profile, that over the file.",
 		Example: "  ctx config list --show-origin\n  ctx config set base_url https://ctx.example\n  ctx config get pack"},
 		get, set, unset, list, edit, path)
@@ -63,22 +63,15 @@ func newConfig(a *App) *cobra.Command {
 
 // lenient completes c so that it runs where the configuration cannot be read too: it is how one mends it.
 func lenient(c *cobra.Command, run func(c *cobra.Command, args []string) error) *cobra.Command {
-	checkArgs := c.Args
-	c.Args = func(c *cobra.Command, args []string) error {
-		if err := checkArgs(c, args); err != nil {
-			return Misused(c, err)
-		}
-		return nil
-	}
 	c.RunE = run
-	return c
+	return cli.CheckArgs(c)
 }
 
 // get shows one setting.
 func (o *configOptions) get(ctx context.Context, args []string) error {
 	s, err := config.Find(args[0])
 	if err != nil {
-		return Invalid("%w", err)
+		return cli.Invalid("%w", err)
 	}
 	c, err := o.app.Config()
 	if err != nil {
@@ -134,10 +127,10 @@ func (o *configOptions) list(ctx context.Context, _ []string) error {
 func setting(profile, name string) (config.Setting, error) {
 	s, err := config.Find(name)
 	if err != nil {
-		return s, Invalid("%w", err)
+		return s, cli.Invalid("%w", err)
 	}
 	if profile != "" && s.Name == config.Profile {
-		return s, Invalid("a profile cannot name a profile").WithHint("ctx profile use %s", profile)
+		return s, cli.Invalid("a profile cannot name a profile").WithHint("ctx profile use %s", profile)
 	}
 	return s, nil
 }
@@ -148,7 +141,7 @@ func profileFlag(c *cobra.Command) (string, error) {
 	if err == nil && profile != "" {
 		s, _ := config.Find(config.Profile)
 		if err := s.Check(profile); err != nil {
-			return "", Invalid("%w", err)
+			return "", cli.Invalid("%w", err)
 		}
 	}
 	return profile, err
@@ -165,11 +158,11 @@ func (o *configOptions) set(c *cobra.Command, args []string) error {
 		return err
 	}
 	if err := s.Check(args[1]); err != nil {
-		return Invalid("%w", err)
+		return cli.Invalid("%w", err)
 	}
 	paths, err := o.app.Paths()
 	if err != nil {
-		return Invalid("%w", err)
+		return cli.Invalid("%w", err)
 	}
 	return paths.Set(profile, s.Name, args[1])
 }
@@ -186,7 +179,7 @@ func (o *configOptions) unset(c *cobra.Command, args []string) error {
 	}
 	paths, err := o.app.Paths()
 	if err != nil {
-		return Invalid("%w", err)
+		return cli.Invalid("%w", err)
 	}
 	return paths.Unset(profile, s.Name)
 }
@@ -195,7 +188,7 @@ func (o *configOptions) unset(c *cobra.Command, args []string) error {
 func (o *configOptions) path(*cobra.Command, []string) error {
 	paths, err := o.app.Paths()
 	if err != nil {
-		return Invalid("%w", err)
+		return cli.Invalid("%w", err)
 	}
 	_, err = fmt.Fprintln(o.app.Out, paths.File)
 	return err
@@ -205,14 +198,14 @@ func (o *configOptions) path(*cobra.Command, []string) error {
 func (o *configOptions) edit(c *cobra.Command, _ []string) error {
 	paths, err := o.app.Paths()
 	if err != nil {
-		return Invalid("%w", err)
+		return cli.Invalid("%w", err)
 	}
 	editor := strings.Fields(o.app.Env("VISUAL"))
 	if len(editor) == 0 {
 		editor = strings.Fields(o.app.Env("EDITOR"))
 	}
 	if len(editor) == 0 {
-		return Invalid("neither VISUAL nor EDITOR is set").WithHint("EDITOR=vi ctx config edit, or edit %s", paths.File)
+		return cli.Invalid("neither VISUAL nor EDITOR is set").WithHint("EDITOR=vi ctx config edit, or edit %s", paths.File)
 	}
 	if err := os.MkdirAll(paths.Dir, 0o700); err != nil {
 		return fmt.Errorf("edit configuration: %w", err)

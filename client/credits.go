@@ -28,7 +28,7 @@ func newCredits(a *App) *cobra.Command {
 		Example: "  ctx credits usage\n  ctx credits usage --since 7d --json day,calls"}, []string{"day", "keyId", "op", "calls"},
 		func(ctx context.Context, _ []string) error { return showUsage(ctx, a, since) })
 	usage.Flags().StringVar(&since, "since", "30d", "from so `long` ago (7d) or from a date")
-	return a.Group(&cobra.Command{Use: "credits", Short: "Buy credits, and see what they were spent on",
+	return cli.Group(&cobra.Command{Use: "credits", Short: "Buy credits, and see what they were spent on",
 		Example: "  ctx credits buy starter\n  ctx credits balance\n  ctx credits usage --since 7d"},
 		balance, packs, newBuy(a), newDeposits(a), usage)
 }
@@ -68,12 +68,12 @@ func showPacks(ctx context.Context, a *App) error {
 func showUsage(ctx context.Context, a *App, since string) error {
 	from, err := ParseMoment(since, a.Now())
 	if err != nil {
-		return Invalid("--since: %w", err)
+		return cli.Invalid("--since: %w", err)
 	}
 	const day = 24 * time.Hour
 	days := int(a.Now().UTC().Truncate(day).Sub(from.UTC().Truncate(day))/day) + 1
 	if days < 1 {
-		return Invalid("--since %s is in the future", since)
+		return cli.Invalid("--since %s is in the future", since)
 	}
 	rows, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) ([]api.UsageRow, error) {
 		return c.Usage(ctx, days, opts...)

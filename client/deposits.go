@@ -61,9 +61,9 @@ func newDeposits(a *App) *cobra.Command {
 				return c.AwaitDeposit(ctx, args[0], "", opts...)
 			})
 		})
-	c := a.Group(&cobra.Command{Use: "deposits", Short: "List your purchases of credits, and look after one",
+	c := cli.Group(&cobra.Command{Use: "deposits", Short: "List your purchases of credits, and look after one",
 		Example: "  ctx credits deposits\n  ctx credits deposits verify 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11 --tx 0x…"}, list, view, wait, newVerify(a))
-	SetFields(c, depositFields()...)
+	cli.SetFields(c, depositFields()...)
 	group := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -80,7 +80,7 @@ func newVerify(a *App) *cobra.Command {
 	c := a.Command(&cobra.Command{Use: "verify DEPOSIT --tx HASH", Short: "Have the service look for the payment of a purchase", Args: cobra.ExactArgs(1)}, depositFields(),
 		func(ctx context.Context, args []string) error {
 			if tx == "" {
-				return Invalid("--tx is missing").WithHint("ctx credits deposits verify %s --tx 0x…, or without a transaction: ctx credits deposits view %s", args[0], args[0])
+				return cli.Invalid("--tx is missing").WithHint("ctx credits deposits verify %s --tx 0x…, or without a transaction: ctx credits deposits view %s", args[0], args[0])
 			}
 			return showDeposit(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error) {
 				return c.Deposit(ctx, args[0], tx, opts...)

@@ -46,7 +46,7 @@ func newDiff(a *App) *cobra.Command {
 // run gets both states and shows what changed.
 func (o diffOptions) run(ctx context.Context) error {
 	if o.fromAt == "" {
-		return Invalid("--from is missing: the older minute").WithHint("ctx diff --from 1h")
+		return cli.Invalid("--from is missing: the older minute").WithHint("ctx diff --from 1h")
 	}
 	client, err := o.app.Client()
 	if err != nil {
@@ -83,7 +83,7 @@ func (o diffOptions) state(ctx context.Context, client *sdk.Client, flag, text s
 	}
 	at, err := ParseMoment(text, o.app.Now())
 	if err != nil {
-		return nil, Invalid("%s: %w", flag, err)
+		return nil, cli.Invalid("%s: %w", flag, err)
 	}
 	return client.Snapshot(ctx, o.pack, at.Truncate(time.Minute), o.app.Call(meta)...)
 }

@@ -55,7 +55,7 @@ func newDoctor(a *App) *cobra.Command {
 			"wallet has and may pay, and whether a payment is unfinished. It exits 1 if something is broken.",
 		Example: "  ctx doctor\n  ctx doctor --free -o json",
 	}, func(c *cobra.Command, _ []string) error { return o.run(c.Context()) })
-	SetFields(c, "check", "outcome", "found", "fix")
+	cli.SetFields(c, "check", "outcome", "found", "fix")
 	c.Flags().BoolVar(&o.free, "free", false, "make no call that is charged")
 	return c
 }
@@ -79,7 +79,7 @@ func (o *doctorOptions) run(ctx context.Context) error {
 		return err
 	}
 	if slices.ContainsFunc(o.checks, func(c check) bool { return c.Outcome == outcomeError }) {
-		return &Failure{Exit: ExitFailure, Reason: "unwell", Err: errors.New("at least one check failed")}
+		return &cli.Failure{Exit: cli.ExitFailure, Reason: "unwell", Err: errors.New("at least one check failed")}
 	}
 	return nil
 }

@@ -393,7 +393,7 @@ func (e *endpoint) ask(ctx context.Context, method string, params any) (json.Raw
 	}
 	result, err := e.exchange(ctx, c, r)
 	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		return nil, Invalid("%s: %s", method, wire.Message).WithHint("ctx mcp tools")
+		return nil, cli.Invalid("%s: %s", method, wire.Message).WithHint("ctx mcp tools")
 	}
 	return result, err
 }

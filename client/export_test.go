@@ -3,8 +3,12 @@ package client
 import (
 	"context"
 
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 )
+
+// ToFailure is what an error means for the exit code of ctx.
+func ToFailure(err error) *cli.Failure { return toFailure(err) }
 
 // Ask calls a method as the commands do, with p in place of the wallet.
 func Ask(ctx context.Context, a *App, p sdk.Payer, method string, params any) error {

@@ -3,9 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
-	"syscall"
 
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
@@ -13,108 +10,53 @@ import (
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
-// Exit codes. A code that is not listed is a failure.
-const (
-	ExitOK          = 0
-	ExitFailure     = 1   // anything else, and a bug of the service
-	ExitDeclined    = 2   // the user said no, or Ctrl-C at a question
-	ExitUsage       = 3   // flags, arguments, configuration; 400
-	ExitAuth        = 4   // no key where one is needed, unknown, revoked; 401
-	ExitPayment     = 5   // to be paid, no credits; 402
-	ExitAccess      = 6   // 403
-	ExitNotFound    = 7   // 404
-	ExitQuota       = 8   // 429
-	ExitUnavailable = 9   // no answer, no state yet, timeout; 502, 503, 504
-	ExitStale       = 10  // older than --max-age
-	ExitCap         = 11  // the wallet's policy refuses the payment
-	ExitChain       = 12  // the chain or the token refuses it, or the wallet has not enough
-	ExitInterrupted = 130 // Ctrl-C
-)
+// toFailure is err as a Failure: what it means for the exit code. It returns nil for nil and for a reader of stdout that has gone.
+func toFailure(err error) *cli.Failure { return cli.ToFailure(err, ownFailure) }
 
-// Failure is an error with its exit code and what to do next.
-type Failure struct {
-	Exit   int
-	Reason string // as api.Reason; for errors of ctx itself: usage, unreachable, timeout, stale, declined, interrupted
-	Err    error
-	Hint   string // a command or a step, after "try: "
-	Usage  string // how the command is called, for flag errors
-}
-
-// Error is the text of the cause.
-func (f *Failure) Error() string { return f.Err.Error() }
-
-// Unwrap returns the cause.
-func (f *Failure) Unwrap() error { return f.Err }
-
-// WithHint sets what to do next and returns f.
-func (f *Failure) WithHint(format string, args ...any) *Failure {
-	f.Hint = fmt.Sprintf(format, args...)
-	return f
-}
-
-// Invalid makes the Failure of a user's mistake.
-func Invalid(format string, args ...any) *Failure {
-	return &Failure{Exit: ExitUsage, Reason: "usage", Err: fmt.Errorf(format, args...)}
-}
-
-// Judge is err as a Failure: what it means for the exit code. It returns nil for nil and for a reader of stdout that has gone.
-func Judge(err error) *Failure {
+// ownFailure is toFailure for what a wallet does not pay and for a service that is not reached, nil for all else.
+func ownFailure(err error) *cli.Failure {
 	lost, isLost := errors.AsType[*sdk.TransportError](err)
-	if err == nil || errors.Is(err, syscall.EPIPE) && !isLost {
-		return nil
-	}
-	if f, ok := errors.AsType[*Failure](err); ok {
-		return f
-	}
-	if errors.Is(err, context.Canceled) {
-		return &Failure{Exit: ExitInterrupted, Reason: "interrupted", Err: errors.New("interrupted")}
-	}
-	if e, ok := errors.AsType[*api.Error](err); ok {
-		return &Failure{Exit: exitOf(e.Status), Reason: string(e.Reason), Err: err}
-	}
-	if f := judgePayment(err); f != nil {
-		return f
-	}
-	if _, ok := errors.AsType[*cli.FieldError](err); ok {
-		return Invalid("%w", err)
-	}
-	switch {
-	case errors.Is(err, context.DeadlineExceeded) || isLost && lost.Timeout():
-		return &Failure{Exit: ExitUnavailable, Reason: "timeout", Err: err}
-	case isLost:
-		return &Failure{Exit: ExitUnavailable, Reason: "unreachable", Err: err}
-	}
-	return &Failure{Exit: ExitFailure, Reason: "failure", Err: err}
-}
-
-// judgePayment is Judge for what a wallet does not pay, nil for all else.
-func judgePayment(err error) *Failure {
 	switch {
 	case errors.Is(err, wallet.ErrPolicy) || errors.Is(err, wallet.ErrRecipient) || errors.Is(err, wallet.ErrWrongChain):
-		return &Failure{Exit: ExitCap, Reason: "payment_refused", Err: err, Hint: "ctx pay policy show, for what the wallet may pay"}
+		return &cli.Failure{Exit: cli.ExitCap, Reason: "payment_refused", Err: err, Hint: "ctx pay policy show, for what the wallet may pay"}
 	case errors.Is(err, wallet.ErrNoGas) || errors.Is(err, wallet.ErrNoUSDG) || errors.Is(err, wallet.ErrReverted):
-		return &Failure{Exit: ExitChain, Reason: "payment_failed", Err: err}
+		return &cli.Failure{Exit: cli.ExitChain, Reason: "payment_failed", Err: err}
+	case isLost && (lost.Timeout() || errors.Is(err, context.DeadlineExceeded)):
+		return &cli.Failure{Exit: cli.ExitUnavailable, Reason: "timeout", Err: err}
+	case isLost:
+		return &cli.Failure{Exit: cli.ExitUnavailable, Reason: "unreachable", Err: err}
 	}
 	return nil
 }
 
-// exitOf is the exit code for an HTTP status.
-func exitOf(status int) int {
-	switch status {
-	case http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge:
-		return ExitUsage
-	case http.StatusUnauthorized:
-		return ExitAuth
-	case http.StatusPaymentRequired:
-		return ExitPayment
-	case http.StatusForbidden:
-		return ExitAccess
-	case http.StatusNotFound:
-		return ExitNotFound
-	case http.StatusTooManyRequests:
-		return ExitQuota
-	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return ExitUnavailable
+// report tells on stderr what went wrong, in words or, where the output was asked for as JSON, as the envelope of the API. It
+// returns the exit code.
+func report(a *App, args []string, err error) int {
+	f := toFailure(err)
+	if f != nil && f.Hint == "" {
+		f.Hint = hint(f)
 	}
-	return ExitFailure
+	spec, err := a.Spec()
+	return f.Report(a.Err, a.Style(a.ErrTTY), err == nil && spec.Machine() || cli.AsksJSON(args))
+}
+
+// hint is what to do next about an error of the service or of the connection: in ctx's own terms where it knows better.
+func hint(f *cli.Failure) string {
+	if e, ok := errors.AsType[*api.Error](f.Err); ok {
+		switch {
+		case errors.Is(e, sdk.ErrPaymentRequired):
+			return "export CTX_API_KEY=cv_…, or ctx profile add NAME --api-key-file FILE"
+		case errors.Is(e, sdk.ErrInvalidToken), errors.Is(e, sdk.ErrKeyRevoked):
+			return "another key; ctx config list --show-origin tells where this one comes from"
+		}
+		return e.Hint
+	}
+	lost, ok := errors.AsType[*sdk.TransportError](f.Err)
+	switch {
+	case !ok:
+		return ""
+	case lost.Timeout():
+		return "--timeout with a longer time, or ctx doctor"
+	}
+	return "ctx doctor, or contextd demo for a service on this machine, or --base-url for another"
 }

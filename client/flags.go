@@ -1,11 +1,13 @@
 package client
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/google/uuid"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/contextd/contextd/client/config"
@@ -26,8 +28,7 @@ type Flags struct {
 	NoInput    bool
 	Yes        bool
 
-	fields string
-	spec   cli.Spec
+	output cli.OutputFlags
 	set    *pflag.FlagSet
 }
 
@@ -43,11 +44,7 @@ func (f *Flags) Bind(set *pflag.FlagSet) {
 	set.Int("retries", sdk.DefaultRetries, "attempts after the first")
 	set.StringVar(&f.RequestID, "request-id", "", "send this `uuid` as the request id")
 
-	set.StringP("output", "o", "", "`format`: table, json, yaml, ndjson, tsv or text")
-	set.StringVar(&f.fields, "json", "", "JSON with these `fields`; without fields: list them")
-	set.StringVarP(&f.spec.JQ, "jq", "q", "", "filter the JSON with a jq `expression`")
-	set.StringVarP(&f.spec.Template, "template", "t", "", "format the JSON with a Go `template`")
-	set.BoolVar(&f.spec.Header, "header", false, "write a header line for TSV")
+	f.output.Bind(set)
 
 	set.BoolVar(&f.Quiet, "quiet", false, "no notes on stderr")
 	set.BoolVarP(&f.Verbose, "verbose", "v", false, "tell the request id and more on stderr")
@@ -60,55 +57,45 @@ func (f *Flags) Bind(set *pflag.FlagSet) {
 
 // Spec is how the output is wanted. It fails, before anything is called, where the flags cannot be followed.
 func (a *App) Spec() (cli.Spec, error) {
-	spec := a.Flags.spec
 	c, err := a.Config()
 	if err != nil {
-		return spec, err
+		return cli.Spec{}, err
 	}
-	format := c.Get(config.Output)
-	spec.Format = cli.Format(format.Text)
-	if fields := a.Flags.fields; fields != "" {
-		for field := range strings.SplitSeq(fields, ",") {
-			spec.Fields = append(spec.Fields, strings.TrimSpace(field))
-		}
+	spec, err := a.Flags.output.Spec(cli.Format(c.Get(config.Output).Text))
+	if err != nil {
+		err = cli.Invalid("%w", err).WithHint("ctx help formatting")
 	}
-	asked := strings.HasPrefix(format.Origin, "flag")
-	if !asked && (spec.Fields != nil || spec.JQ != "" || spec.Template != "") {
-		spec.Format = "" // what is configured for every command yields to what this one was asked for
-	}
-	if err := spec.Check(); err != nil {
-		return spec, Invalid("%w", err).WithHint("ctx help formatting")
-	}
-	return spec, nil
+	return spec, err
 }
 
-// Check reports what is wrong with the flags and with the fields asked for, of those that a command has. A field list that ends
-// in OpenFields is open: the answer may have more.
-func (a *App) Check(fields []string) error {
+// Command completes c: its output has the fields, and run runs once the flags are checked. Mistakes in flags and arguments end
+// before run does anything.
+func (a *App) Command(c *cobra.Command, fields []string, run func(ctx context.Context, args []string) error) *cobra.Command {
+	cli.SetFields(c, fields...)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := a.check(c); err != nil {
+			return err
+		}
+		return run(c.Context(), args)
+	}
+	return cli.CheckArgs(c)
+}
+
+// check reports what is wrong with the global flags of a call of c.
+func (a *App) check(c *cobra.Command) error {
 	if id := a.Flags.RequestID; id != "" && uuid.Validate(id) != nil {
-		return Invalid("--request-id %q is not a UUID", id)
+		return cli.Invalid("--request-id %q is not a UUID", id)
 	}
 	spec, err := a.Spec()
 	if err != nil || a.payer != nil { // the command around this one has been checked
 		return err
 	}
-	known := map[string]bool{}
-	for _, field := range fields {
-		known[field] = true
-	}
-	for _, field := range spec.Fields {
-		if len(fields) > 0 && !known[field] && !known[OpenFields] {
-			return Invalid("%w", &cli.FieldError{Field: field, Has: fields})
-		}
-	}
-	return nil
+	return a.Flags.output.Check(c, spec)
 }
 
 // Style is how text for stdout or stderr may be marked, which is a terminal or not.
 func (a *App) Style(tty bool) cli.Style {
-	accessible := isSet(a.Env("CTX_ACCESSIBLE")) || isSet(a.Env("ACCESSIBLE"))
-	style := cli.Style{Words: accessible, ASCII: !utf8Locale(a.System), Color: tty && a.Env("NO_COLOR") == "" && a.Env("TERM") != "dumb"}
-	when := config.Value{}
+	style, when := a.System.Style(tty), config.Value{}
 	if c, err := a.Config(); err == nil {
 		when = c.Get(config.Color)
 	}
@@ -119,20 +106,6 @@ func (a *App) Style(tty bool) cli.Style {
 		style.Color = true
 	}
 	return style
-}
-
-// isSet reports whether the value of a variable switches something on.
-func isSet(value string) bool { return value != "" && value != "0" && value != "false" }
-
-// utf8Locale reports whether the locale takes more than ASCII. No locale at all is taken for a container's, which does.
-func utf8Locale(s System) bool {
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if value := s.Env(name); value != "" {
-			lower := strings.ToLower(value)
-			return strings.Contains(lower, "utf-8") || strings.Contains(lower, "utf8")
-		}
-	}
-	return true
 }
 
 // tracer tells every request on stderr. Secrets are in headers, which it leaves out, and in a token parameter, which it hides.

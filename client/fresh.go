@@ -30,7 +30,7 @@ func packs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellComp
 // mindFields are the fields of an answer of fresh and snapshot. The members of the state are fields too.
 func mindFields() []string {
 	return []string{"state", "brief", "briefAt", "citations", "freshness", "attestation", "top_movers", "protocol_tvl",
-		"trending_pools", "sentiment", "narratives", "flags", "source_status", OpenFields}
+		"trending_pools", "sentiment", "narratives", "flags", "source_status", cli.OpenFields}
 }
 
 // freshOptions are the flags of fresh.
@@ -73,7 +73,7 @@ func (o freshOptions) run(ctx context.Context) error {
 		return err
 	}
 	if o.watch < time.Second { // each round costs a credit
-		return Invalid("--watch is %s, must be 1s or more", o.watch)
+		return cli.Invalid("--watch is %s, must be 1s or more", o.watch)
 	}
 	tick := time.NewTicker(o.watch)
 	defer tick.Stop()
@@ -100,8 +100,8 @@ func (o freshOptions) run(ctx context.Context) error {
 
 // passing reports whether err may be gone in the next round.
 func passing(err error) bool {
-	f := Judge(err)
-	return f != nil && f.Exit == ExitUnavailable
+	f := toFailure(err)
+	return f != nil && f.Exit == cli.ExitUnavailable
 }
 
 // once asks for the state and shows it unless it is the one of last. It returns when the state was made.
@@ -128,7 +128,7 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 		return last, err
 	}
 	if age := time.Duration(mind.Freshness.AgeSeconds) * time.Second; o.maxAge > 0 && age > o.maxAge {
-		return made, (&Failure{Exit: ExitStale, Reason: "stale", Err: errors.New("the state of " +
+		return made, (&cli.Failure{Exit: cli.ExitStale, Reason: "stale", Err: errors.New("the state of " +
 			o.pack + " is " + human.Age(age) +
 			" old, older than " + o.maxAge.String())}).WithHint("ctx doctor")
 	}

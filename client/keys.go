@@ -60,7 +60,7 @@ func newKeys(a *App) *cobra.Command {
 		[]string{"key", "keyId", "name", "tier", "createdAt"}, o.rotate)
 	o.bindCreate(rotate)
 	rotate.Flags().DurationVar(&o.grace, "grace", 0, "let the old key work for so `long` (10m)")
-	return a.Group(&cobra.Command{Use: "keys", Short: "Create, list, revoke and rotate your API keys", Example: "  ctx keys create my-agent --save\n  ctx keys list"},
+	return cli.Group(&cobra.Command{Use: "keys", Short: "Create, list, revoke and rotate your API keys", Example: "  ctx keys create my-agent --save\n  ctx keys list"},
 		create, list, view, revoke, use, rotate)
 }
 
@@ -113,7 +113,7 @@ func (o *keyOptions) openOut() (*os.File, error) {
 	}
 	file, err := os.OpenFile(o.out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, Invalid("make the file for the key: %w", err)
+		return nil, cli.Invalid("make the file for the key: %w", err)
 	}
 	return file, nil
 }
@@ -209,7 +209,7 @@ func (o *keyOptions) find(rows []api.APIKeyRow, id string) (api.APIKeyRow, error
 			return r, nil
 		}
 	}
-	return api.APIKeyRow{}, &Failure{Exit: ExitNotFound, Reason: string(api.ReasonKeyNotFound), Err: fmt.Errorf("you have no key %q", id), Hint: "ctx keys list"}
+	return api.APIKeyRow{}, &cli.Failure{Exit: cli.ExitNotFound, Reason: string(api.ReasonKeyNotFound), Err: fmt.Errorf("you have no key %q", id), Hint: "ctx keys list"}
 }
 
 // view shows one key.
@@ -285,14 +285,14 @@ func (o *keyOptions) use(_ context.Context, args []string) error {
 	}
 	file := c.Get(config.APIKeyFile)
 	if file.Text == "" {
-		return Invalid("the service has only the hash of a key, so you have to give it").WithHint("add --api-key-file FILE, or - for standard input")
+		return cli.Invalid("the service has only the hash of a key, so you have to give it").WithHint("add --api-key-file FILE, or - for standard input")
 	}
 	key, err := config.ReadKey(file.Text, o.app.In)
 	if err != nil {
-		return Invalid("%w", err)
+		return cli.Invalid("%w", err)
 	}
 	if key.KeyID() != args[0] {
-		return Invalid("the key in %s is %s, not %s", file.Text, key.KeyID(), args[0])
+		return cli.Invalid("the key in %s is %s, not %s", file.Text, key.KeyID(), args[0])
 	}
 	where, err := o.app.Keep(func(c *config.Credential) { c.Key = key })
 	if err == nil {
@@ -352,7 +352,7 @@ func (o *keyOptions) named(ctx context.Context, name string) (api.APIKeyRow, err
 	}
 	rows = slices.DeleteFunc(rows, func(r api.APIKeyRow) bool { return r.RevokedAt != nil || r.Name != name && r.KeyID != name })
 	if len(rows) != 1 {
-		return api.APIKeyRow{}, Invalid("you have %d active keys called %q, not one", len(rows), name).WithHint("ctx keys list, and name it by its id")
+		return api.APIKeyRow{}, cli.Invalid("you have %d active keys called %q, not one", len(rows), name).WithHint("ctx keys list, and name it by its id")
 	}
 	return rows[0], nil
 }

@@ -43,7 +43,7 @@ func (o *walletOptions) use(ctx context.Context, args []string) error {
 	name := args[0]
 	if filepath.Base(name) != name || fileExists(name) { // a path, which is to hold wherever ctx is called
 		if name, err = filepath.Abs(file.Path); err != nil {
-			return Invalid("%w", err)
+			return cli.Invalid("%w", err)
 		}
 	}
 	if err := o.app.SetHere(config.Wallet, name); err != nil {
@@ -96,7 +96,7 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 			return err
 		}
 		if name = c.Get(config.Wallet).Text; name == "" {
-			return Invalid("no wallet is configured").WithHint("ctx wallet export NAME; ctx wallet list")
+			return cli.Invalid("no wallet is configured").WithHint("ctx wallet export NAME; ctx wallet list")
 		}
 	}
 	file, err := o.app.FindWallet(name)
@@ -115,7 +115,7 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if err := writeNew(o.out, text); err != nil {
-		return Invalid("export wallet: %w", err)
+		return cli.Invalid("export wallet: %w", err)
 	}
 	o.app.Note("%s is in %s", file.Address, o.out)
 	return nil
@@ -169,7 +169,7 @@ func newPasswd(a *App) *cobra.Command {
 // run changes a passphrase.
 func (o *passwdOptions) run(ctx context.Context, args []string) error {
 	if o.passwordFile == "-" && o.newFile == "-" {
-		return Invalid("only one of the two passphrases can come from standard input")
+		return cli.Invalid("only one of the two passphrases can come from standard input")
 	}
 	file, err := o.app.FindWallet(args[0])
 	if err != nil {
@@ -185,7 +185,7 @@ func (o *passwdOptions) run(ctx context.Context, args []string) error {
 	}
 	o.app.Note("encrypting the key anew, which takes a few seconds")
 	if err := file.ChangePassphrase(from, to); err != nil {
-		return Invalid("%w", err)
+		return cli.Invalid("%w", err)
 	}
 	o.app.Note("the passphrase of %s is changed", file.Path)
 	return purseShow(ctx, o.app, purseRowOf(file), fileTable(file))
@@ -219,7 +219,7 @@ func (o *walletOptions) remove(ctx context.Context, args []string) error {
 	}
 	err = file.Delete(ctx, o.app.DataDir())
 	if errors.Is(err, wallet.ErrUnfinished) {
-		return Invalid("%w", err).WithHint("ctx pay resume")
+		return cli.Invalid("%w", err).WithHint("ctx pay resume")
 	}
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 
 // MCPCommands are the commands of this package.
 func MCPCommands(a *App) []*cobra.Command {
-	return []*cobra.Command{a.Group(&cobra.Command{
+	return []*cobra.Command{cli.Group(&cobra.Command{
 		Use: "mcp", Short: "Connect agents by the Model Context Protocol",
 		Example: "  ctx mcp config --client claude              what to put into Claude's settings\n" +
 			"  ctx mcp tools                               what an agent gets to see\n" +
@@ -70,12 +70,12 @@ func newCall(a *App) *cobra.Command {
 		Long: "Call a tool as an agent does. On a terminal it shows the text that a model gets to read, elsewhere the structured content.\n" +
 			"search is short for context.search. A call costs what the same call costs over HTTP; with --pay it is paid from the wallet.",
 		Example: "  ctx mcp call brief\n  ctx mcp call search q=bitcoin k=3 --jq '.matches[].path'\n  ctx mcp call cite ref=3 --pay",
-	}, []string{OpenFields}, func(ctx context.Context, args []string) error {
+	}, []string{cli.OpenFields}, func(ctx context.Context, args []string) error {
 		arguments := map[string]string{}
 		for _, arg := range args[1:] {
 			name, value, ok := strings.Cut(arg, "=")
 			if !ok || name == "" {
-				return Invalid("%q is not NAME=VALUE", arg)
+				return cli.Invalid("%q is not NAME=VALUE", arg)
 			}
 			arguments[name] = value
 		}

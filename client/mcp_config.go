@@ -43,7 +43,7 @@ func mcpNewConfig(a *App) *cobra.Command {
 	}, []string{"mcpServers", "servers", "inputs"}, func(ctx context.Context, _ []string) error {
 		at, ok := places()[client]
 		if !ok {
-			return Invalid("--client is %q, not claude, cursor or vscode", client)
+			return cli.Invalid("--client is %q, not claude, cursor or vscode", client)
 		}
 		server, err := bridged(a, client)
 		if remote {

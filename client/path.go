@@ -28,7 +28,7 @@ func at(doc json.RawMessage, path string, now time.Time) (cli.Answer, error) {
 			if where == "" {
 				where = "the state"
 			}
-			return cli.Answer{}, &Failure{Exit: ExitNotFound, Reason: "no_such_path",
+			return cli.Answer{}, &cli.Failure{Exit: cli.ExitNotFound, Reason: "no_such_path",
 				Err: fmt.Errorf("no %q in %s, which has %s", step, where, has)}
 		}
 		doc = next

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
@@ -123,7 +124,7 @@ func (a *App) payment() (wallet.Config, error) {
 		return wallet.Config{}, err
 	}
 	if c.Get(config.RPCURL).Text == "" || c.Get(config.Token).Text == "" {
-		return wallet.Config{}, Invalid("to pay, ctx has to know the chain").
+		return wallet.Config{}, cli.Invalid("to pay, ctx has to know the chain").
 			WithHint("ctx config set rpc_url URL; ctx config set token ADDRESS; ctx config set chain_id ID")
 	}
 	chainID, _ := strconv.ParseInt(c.Get(config.ChainID).Text, 10, 64) // Load has checked it, as the amounts
@@ -222,7 +223,7 @@ func (a *App) FinishPurchase(ctx context.Context, p wallet.Payment) (*api.Deposi
 func newPayer(ctx context.Context, cfg wallet.Config) (*wallet.Payer, error) {
 	p, err := wallet.NewPayer(ctx, cfg)
 	if err != nil {
-		return nil, Invalid("%w", err)
+		return nil, cli.Invalid("%w", err)
 	}
 	return p, nil
 }

@@ -45,7 +45,7 @@ func newPolicy(a *App) *cobra.Command {
 		func(ctx context.Context, args []string) error { return trust(ctx, a, args[0], args[1]) })
 	forget := a.Command(&cobra.Command{Use: "forget SERVICE", Short: "Forget the address that a service was paid at", Args: cobra.ExactArgs(1)}, []string{"service", "recipient"},
 		func(ctx context.Context, args []string) error { return forget(ctx, a, args[0]) })
-	return a.Group(&cobra.Command{Use: "policy", Short: "Show and change what the wallet may pay",
+	return cli.Group(&cobra.Command{Use: "policy", Short: "Show and change what the wallet may pay",
 		Long: "Show and change what the wallet may pay: bounds on a call, a day and a month, on the fee of the chain, and the addresses at which services\n" +
 			"were first paid. A service that wants to be paid elsewhere is refused until you trust that. Purchases of credits, which you are asked\n" +
 			"about, do not count.", Example: "  ctx pay policy show\n  ctx pay policy set per-call 0.01"}, get, set, trust, forget)
@@ -84,10 +84,10 @@ func showPolicy(ctx context.Context, a *App) error {
 func setPolicy(ctx context.Context, a *App, name, value string) error {
 	setting, ok := bounds()[name]
 	if !ok {
-		return Invalid("there is no bound %q", name).WithHint("per-call, per-day or per-month")
+		return cli.Invalid("there is no bound %q", name).WithHint("per-call, per-day or per-month")
 	}
 	if _, err := usdg.ParseAmount(value); err != nil {
-		return Invalid("%w", err)
+		return cli.Invalid("%w", err)
 	}
 	c, err := a.Config()
 	if err != nil {
@@ -109,7 +109,7 @@ func trust(ctx context.Context, a *App, service, recipient string) error {
 		return err
 	}
 	if err := wallet.Trust(ctx, a.DataDir(), service, recipient); err != nil {
-		return Invalid("%w", err)
+		return cli.Invalid("%w", err)
 	}
 	return purseShow(ctx, a, wallet.Pin{Service: service, Recipient: recipient}, &cli.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, recipient}}})
 }
@@ -125,7 +125,7 @@ func forget(ctx context.Context, a *App, service string) error {
 		return err
 	}
 	if was == "" {
-		return &Failure{Exit: ExitNotFound, Reason: "unknown_service", Err: fmt.Errorf("%s was never paid", service), Hint: "ctx pay policy show"}
+		return &cli.Failure{Exit: cli.ExitNotFound, Reason: "unknown_service", Err: fmt.Errorf("%s was never paid", service), Hint: "ctx pay policy show"}
 	}
 	return purseShow(ctx, a, wallet.Pin{Service: service, Recipient: was}, &cli.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, was}}})
 }

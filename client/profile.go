@@ -44,7 +44,7 @@ func newProfile(a *App) *cobra.Command {
 		SuggestFor: []string{"switch"}}, nil, o.switchTo)
 	remove := a.Command(&cobra.Command{Use: "remove NAME", Short: "Remove a profile and its key", Args: cobra.ExactArgs(1), ValidArgsFunction: names,
 		SuggestFor: []string{"rm", "delete"}}, nil, o.remove)
-	return a.Group(&cobra.Command{Use: "profile", Short: "Keep addresses and keys of several services",
+	return cli.Group(&cobra.Command{Use: "profile", Short: "Keep addresses and keys of several services",
 		Example: "  ctx profile add prod --base-url https://ctx.example --api-key-file key.txt\n  ctx profile use prod\n  ctx fresh -p prod"},
 		list, add, use, remove)
 }
@@ -64,7 +64,7 @@ func (o *profileOptions) list(ctx context.Context, _ []string) error {
 	for _, name := range c.Profiles {
 		stored, err := secrets.Load(name)
 		if err != nil {
-			return Invalid("%w", err)
+			return cli.Invalid("%w", err)
 		}
 		row := profileRow{name, name == c.Profile(), c.ProfileURL(name), stored.Key.String()}
 		list = append(list, row)
@@ -93,7 +93,7 @@ func (o *profileOptions) add(_ context.Context, args []string) error {
 		return err
 	}
 	if err := s.Check(name); err != nil {
-		return Invalid("%w", err)
+		return cli.Invalid("%w", err)
 	}
 	base := c.Get(config.BaseURL)
 	if base.Origin != "flag --base-url" && c.ProfileURL(name) != "" {
@@ -103,7 +103,7 @@ func (o *profileOptions) add(_ context.Context, args []string) error {
 	if file := c.Get(config.APIKeyFile); file.Origin == "flag --api-key-file" {
 		key, err := config.ReadKey(file.Text, o.app.In)
 		if err != nil {
-			return Invalid("%w", err)
+			return cli.Invalid("%w", err)
 		}
 		credential = config.Credential{Key: key, BaseURL: base.Text}
 	}
@@ -135,7 +135,7 @@ func (o *profileOptions) keep(name string, c config.Credential) (where string, e
 	if !c.IsZero() {
 		old, err := secrets.Load(name)
 		if err != nil {
-			return "", Invalid("%w", err)
+			return "", cli.Invalid("%w", err)
 		}
 		if old.BaseURL == c.BaseURL {
 			c.Session = old.Session
@@ -147,7 +147,7 @@ func (o *profileOptions) keep(name string, c config.Credential) (where string, e
 // known fails where there is no profile called name.
 func known(c *config.Config, name string) error {
 	if name != config.DefaultProfile && !slices.Contains(c.Profiles, name) {
-		return Invalid("there is no profile %q", name).WithHint("ctx profile list")
+		return cli.Invalid("there is no profile %q", name).WithHint("ctx profile list")
 	}
 	return nil
 }

@@ -22,8 +22,8 @@ type promptOptions struct {
 	file string // with the prompt, - for standard input
 }
 
-// Prompt makes the group of commands on what an owner wants in his briefs. It goes below the command brief.
-func Prompt(a *App) *cobra.Command {
+// newPrompt makes the group of commands on what an owner wants in his briefs. It goes below the command brief.
+func newPrompt(a *App) *cobra.Command {
 	o := &promptOptions{app: a}
 	fields := []string{"pack", "prompt"}
 	get := a.Command(&cobra.Command{Use: "get", Short: "Show your prompt", Example: "  ctx brief prompt get\n  ctx brief prompt get -q .prompt"}, fields, o.get)
@@ -36,7 +36,7 @@ func Prompt(a *App) *cobra.Command {
 	for _, c := range []*cobra.Command{get, set, unset} {
 		c.Flags().StringVar(&o.pack, "pack", "", "of this `pack` (default: that of the profile)")
 	}
-	return a.Group(&cobra.Command{Use: "prompt", Short: "Say what you want in your briefs",
+	return cli.Group(&cobra.Command{Use: "prompt", Short: "Say what you want in your briefs",
 		Long: "Say what you want in your briefs of a pack. The service writes them when you ask, once per state; if it cannot, you get\n" +
 			"the brief of the pack and a warning. It takes tier " + string(api.TierPro) + " or above, and a session (ctx auth login).",
 		Example: "  ctx brief prompt set \"Only stablecoins, in three sentences.\"\n  ctx brief prompt get\n  ctx brief prompt unset"}, get, set, unset)
@@ -70,7 +70,7 @@ func (o *promptOptions) unset(ctx context.Context, _ []string) error {
 // text is the prompt that was given.
 func (o *promptOptions) text(args []string) (string, error) {
 	if (len(args) > 0) == (o.file != "") {
-		return "", Invalid("give the prompt as one argument, or with --file").WithHint(`ctx brief prompt set "Only stablecoins."`)
+		return "", cli.Invalid("give the prompt as one argument, or with --file").WithHint(`ctx brief prompt set "Only stablecoins."`)
 	}
 	if o.file == "" {
 		return args[0], nil
@@ -79,7 +79,7 @@ func (o *promptOptions) text(args []string) (string, error) {
 	if o.file != "-" {
 		f, err := os.Open(o.file)
 		if err != nil {
-			return "", Invalid("--file: %w", err)
+			return "", cli.Invalid("--file: %w", err)
 		}
 		defer f.Close()
 		in = f

@@ -57,7 +57,7 @@ func newWallet(a *App) *cobra.Command {
 	for _, c := range []*cobra.Command{create, load, balance, address} {
 		o.bindPassphrase(c)
 	}
-	return a.Group(&cobra.Command{Use: "wallet", Short: "Keep wallets to pay and sign in with", Example: "  ctx wallet new agent\n  ctx wallet use agent\n  ctx wallet balance"},
+	return cli.Group(&cobra.Command{Use: "wallet", Short: "Keep wallets to pay and sign in with", Example: "  ctx wallet new agent\n  ctx wallet use agent\n  ctx wallet balance"},
 		list, create, load, newUse(a), address, balance, newExport(a), newPasswd(a), newDelete(a))
 }
 
@@ -107,11 +107,11 @@ func (o *walletOptions) load(ctx context.Context, args []string) error {
 		text = string(raw)
 	}
 	if err != nil {
-		return Invalid("read private key: %w", err)
+		return cli.Invalid("read private key: %w", err)
 	}
 	key, err := wallet.ParseKey(text)
 	if err != nil {
-		return Invalid("%w", err)
+		return cli.Invalid("%w", err)
 	}
 	return o.save(ctx, key, args[0])
 }
@@ -125,7 +125,7 @@ func (o *walletOptions) save(ctx context.Context, key *wallet.Key, name string) 
 	o.app.Note("encrypting the key, which takes a few seconds")
 	f, err := key.Save(o.app.Keystores()[0], name, passphrase)
 	if err != nil {
-		return Invalid("%w", err)
+		return cli.Invalid("%w", err)
 	}
 	o.app.Note("the wallet is in %s; without its passphrase nobody gets at it, you neither\nto use it: ctx wallet use %s", f.Path, name)
 	return purseShow(ctx, o.app, purseRowOf(f), fileTable(f))

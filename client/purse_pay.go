@@ -23,7 +23,7 @@ func newPay(a *App) *cobra.Command {
 		Long: "List what was paid from your wallets, newest first. Signed and mined are payments that were not answered yet: the same command as\n" +
 			"before, or ctx pay resume, goes on with them.", Example: "  ctx pay receipts\n  ctx pay receipts --jq 'map(.amountMicros) | add / 1e6'"},
 		paymentFields(), func(ctx context.Context, _ []string) error { return showReceipts(ctx, a) })
-	c := a.Group(&cobra.Command{Use: "pay", Short: "Pay for any call, and see what was paid",
+	c := cli.Group(&cobra.Command{Use: "pay", Short: "Pay for any call, and see what was paid",
 		Long: "Pay for any call from the wallet, and see what was paid. ctx pay URL makes a GET request, pays what is asked for it within the policy\n" +
 			"of the wallet, and shows the answer as it came. The other data commands do the same with --pay, or always where the setting pay is true.",
 		Example: "  ctx pay quote search bitcoin -k 3\n  ctx pay '/v1/search?q=bitcoin&k=3' --max-amount 0.002\n  ctx pay resume"},

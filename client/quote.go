@@ -71,7 +71,7 @@ func newQuote(a *App) *cobra.Command {
 			c.Flags().SetInterspersed(true)
 			a.PayWith(ask)
 			if err := c.ParseFlags(args); err != nil {
-				return Misused(c, err)
+				return c.FlagErrorFunc()(c, err)
 			}
 			return payURL(ctx, a, c.Flags().Args(), ask, ask)
 		}
@@ -97,13 +97,13 @@ func dataCommand(root *cobra.Command, name string) (*cobra.Command, error) {
 			return c, nil
 		}
 	}
-	return nil, Invalid("%q cannot be paid for", name).WithHint("one of %s, or a path such as /v1/fresh", strings.Join(payable, ", "))
+	return nil, cli.Invalid("%q cannot be paid for", name).WithHint("one of %s, or a path such as /v1/fresh", strings.Join(payable, ", "))
 }
 
 // runAs runs c with args.
 func runAs(ctx context.Context, c *cobra.Command, args []string) error {
 	if err := c.ParseFlags(args); err != nil {
-		return Misused(c, err)
+		return c.FlagErrorFunc()(c, err)
 	}
 	if err := c.ValidateArgs(c.Flags().Args()); err != nil {
 		return err
@@ -124,8 +124,8 @@ func addPayURL(a *App, c *cobra.Command) {
 		if len(args) == 0 || !isAddress(args[0]) {
 			return group(c, args)
 		}
-		SetFields(c, OpenFields)
-		if err := a.Check(FieldsOf(c)); err != nil {
+		cli.SetFields(c, cli.OpenFields)
+		if err := a.check(c); err != nil {
 			return err
 		}
 		if dryRun {
@@ -136,7 +136,7 @@ func addPayURL(a *App, c *cobra.Command) {
 		if most != "" {
 			bound, err := usdg.ParseAmount(most)
 			if err != nil {
-				return Invalid("--max-amount: %w", err)
+				return cli.Invalid("--max-amount: %w", err)
 			}
 			p = bounded{p, bound}
 		}
@@ -159,7 +159,7 @@ func target(a *App, text string) (service, path string, err error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return "", "", Invalid("%q is neither a path nor http://… or https://…", text)
+		return "", "", cli.Invalid("%q is neither a path nor http://… or https://…", text)
 	}
 	return u.Scheme + "://" + u.Host, u.RequestURI(), nil
 }
@@ -167,7 +167,7 @@ func target(a *App, text string) (service, path string, err error) {
 // payURL makes a request that p pays for and shows its answer or, where ask is p, what it would cost.
 func payURL(ctx context.Context, a *App, args []string, p sdk.Payer, ask *asker) error {
 	if len(args) > 1 {
-		return Invalid("one URL at a time; there are %d", len(args))
+		return cli.Invalid("one URL at a time; there are %d", len(args))
 	}
 	service, path, err := target(a, args[0])
 	if err != nil {
@@ -263,7 +263,7 @@ func look(ctx context.Context, a *App, q sdk.Quote) (wallet.Preview, error) {
 		refusal = errors.New("no wallet is configured: ctx wallet use NAME")
 	}
 	p, err := a.Looker(ctx, address)
-	if f, ok := errors.AsType[*Failure](err); ok {
+	if f, ok := errors.AsType[*cli.Failure](err); ok {
 		return wallet.Preview{Refusal: f.Error()}, nil // that something is not configured is the answer
 	}
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/contextd/contextd/client"
+	"github.com/contextd/contextd/internal/cli"
 )
 
 // update rewrites the golden parts of the scripts: go test ./client -update.
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 
 // runCtx is the program ctx with a clock that stands still and with terminals where CTX_TEST_TTY names them: in, out, err.
 func runCtx() {
-	s := client.OS()
+	s := cli.OS()
 	s.Now = func() time.Time { return fakeNow().In(time.Local) }
 	s.InTTY, s.OutTTY, s.ErrTTY = false, false, false
 	for name := range strings.SplitSeq(os.Getenv("CTX_TEST_TTY"), ",") {

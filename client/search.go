@@ -57,10 +57,10 @@ func newSearch(a *App) *cobra.Command {
 // run searches and shows the matches.
 func (o searchOptions) run(ctx context.Context) error {
 	if strings.TrimSpace(o.query) == "" {
-		return Invalid("the query is empty")
+		return cli.Invalid("the query is empty")
 	}
 	if o.k < api.SearchKMin || o.k > api.SearchKMax {
-		return Invalid("-k is %d, must be %d to %d", o.k, api.SearchKMin, api.SearchKMax)
+		return cli.Invalid("-k is %d, must be %d to %d", o.k, api.SearchKMin, api.SearchKMax)
 	}
 	if o.exact {
 		o.minScore = api.ScoreWord

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 )
 
@@ -20,7 +21,7 @@ const EnvSession = "CTX_SESSION"
 func (a *App) Secrets() (*config.SecretStore, error) {
 	paths, err := a.Paths()
 	if err != nil {
-		return nil, Invalid("%w", err)
+		return nil, cli.Invalid("%w", err)
 	}
 	return &config.SecretStore{Paths: paths, LookupEnv: a.LookupEnv, Warn: a.Note}, nil
 }
@@ -38,7 +39,7 @@ func (a *App) Stored() (config.Credential, error) {
 		}
 		stored, err := secrets.Load(c.Profile())
 		if err != nil {
-			return config.Credential{}, Invalid("%w", err)
+			return config.Credential{}, cli.Invalid("%w", err)
 		}
 		a.stored = &stored
 	}
@@ -64,7 +65,7 @@ func (a *App) Keep(change func(*config.Credential)) (where string, err error) {
 	}
 	base, kept := c.Get(config.BaseURL).Text, *a.stored
 	if !kept.IsZero() && !sameAddress(kept.BaseURL, base) {
-		return "", Invalid("profile %s keeps a key or session for %s already", c.Profile(), kept.BaseURL).
+		return "", cli.Invalid("profile %s keeps a key or session for %s already", c.Profile(), kept.BaseURL).
 			WithHint("make a profile of its own: ctx profile add NAME --base-url %s, and add -p NAME", base)
 	}
 	change(&kept)
@@ -96,7 +97,7 @@ func (a *App) Console(signedIn bool) (*sdk.Console, error) {
 		session = stored.Session.Secret()
 	}
 	if session == "" && signedIn {
-		return nil, &Failure{Exit: ExitAuth, Reason: "missing_session", Err: fmt.Errorf("you are not signed in to %s", client.BaseURL()),
+		return nil, &cli.Failure{Exit: cli.ExitAuth, Reason: "missing_session", Err: fmt.Errorf("you are not signed in to %s", client.BaseURL()),
 			Hint: "ctx auth login --email you@example.com"}
 	}
 	return client.Console(session), nil
@@ -105,7 +106,7 @@ func (a *App) Console(signedIn bool) (*sdk.Console, error) {
 // Ask asks for a line on the terminal. Where nobody can be asked it fails at once and names what to give instead.
 func (a *App) Ask(ctx context.Context, question, instead string) (string, error) {
 	if !a.InTTY || !a.ErrTTY || a.Flags.NoInput {
-		return "", Invalid("%s: there is nobody to ask", question).WithHint("%s", instead)
+		return "", cli.Invalid("%s: there is nobody to ask", question).WithHint("%s", instead)
 	}
 	fmt.Fprintf(a.Err, "%s: ", question)
 	return a.interruptible(ctx, func() (string, error) { return a.Line() })
@@ -115,7 +116,7 @@ func (a *App) Ask(ctx context.Context, question, instead string) (string, error)
 func (a *App) AskHidden(ctx context.Context, question, instead string) (string, error) {
 	file, ok := a.In.(interface{ Fd() uintptr })
 	if !ok || !a.InTTY || !a.ErrTTY || a.Flags.NoInput {
-		return "", Invalid("%s: there is nobody to ask", question).WithHint("%s", instead)
+		return "", cli.Invalid("%s: there is nobody to ask", question).WithHint("%s", instead)
 	}
 	fmt.Fprintf(a.Err, "%s: ", question)
 	fd := int(file.Fd())
@@ -141,7 +142,7 @@ func (a *App) Line() (string, error) {
 		return text, nil
 	}
 	if err == nil || err == io.EOF {
-		return "", Invalid("standard input is empty")
+		return "", cli.Invalid("standard input is empty")
 	}
 	return "", fmt.Errorf("read standard input: %w", err)
 }
@@ -161,6 +162,6 @@ func (a *App) interruptible(ctx context.Context, read func() (string, error)) (s
 	case r := <-done:
 		return r.text, r.err
 	case <-ctx.Done():
-		return "", &Failure{Exit: ExitDeclined, Reason: "declined", Err: fmt.Errorf("nothing was changed")}
+		return "", &cli.Failure{Exit: cli.ExitDeclined, Reason: "declined", Err: fmt.Errorf("nothing was changed")}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 )
 
@@ -30,11 +31,11 @@ func newSnapshot(a *App) *cobra.Command {
 			return err
 		}
 		if o.at == "" {
-			return Invalid("--at is missing: the minute to show").WithHint("ctx snapshot --at 2h")
+			return cli.Invalid("--at is missing: the minute to show").WithHint("ctx snapshot --at 2h")
 		}
 		at, err := ParseMoment(o.at, a.Now())
 		if err != nil {
-			return Invalid("--at: %w", err)
+			return cli.Invalid("--at: %w", err)
 		}
 		return o.run(ctx, at)
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/wallet"
 )
@@ -156,7 +157,7 @@ func (o *doctorOptions) chain(ctx context.Context, address string) {
 
 // hintOf is what to do about an error of ctx, "" if it does not say.
 func hintOf(err error) string {
-	if f, ok := errors.AsType[*Failure](err); ok {
+	if f, ok := errors.AsType[*cli.Failure](err); ok {
 		return f.Hint
 	}
 	return ""

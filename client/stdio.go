@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/internal/cli"
 )
 
 // newStdio makes the command that is a bridge.
@@ -19,7 +21,7 @@ func newStdio(a *App) *cobra.Command {
 		Example: "  ctx mcp config --client claude    what to put into Claude's settings\n  ctx mcp stdio --profile agent",
 	}, nil, func(ctx context.Context, _ []string) error {
 		if names != "underscore" && names != "dots" {
-			return Invalid("--names is %q, not underscore or dots", names)
+			return cli.Invalid("--names is %q, not underscore or dots", names)
 		}
 		if names == "dots" {
 			names = ""

@@ -46,7 +46,7 @@ func newTail(a *App) *cobra.Command {
 			"A broken connection is made anew. Opening the stream costs one credit, what comes over it nothing.",
 		Example: "  ctx tail\n  ctx tail --path flags\n  ctx tail -o ndjson --changes-only | jq -r '.changes[].path'\n" +
 			"  ctx tail --count 1 --json ts\n  ctx tail --changes-only --path flags --exec 'mail -s flags me@example.com'",
-	}, []string{"type", "pack", "ts", "state", "changes", "from", "message", OpenFields}, func(ctx context.Context, args []string) (err error) {
+	}, []string{"type", "pack", "ts", "state", "changes", "from", "message", cli.OpenFields}, func(ctx context.Context, args []string) (err error) {
 		if o.pack, err = a.Pack(args); err != nil {
 			return err
 		}
@@ -68,11 +68,11 @@ func newTail(a *App) *cobra.Command {
 func (o tailOptions) check() error {
 	for _, e := range o.events {
 		if !slices.Contains([]string{"pulse", "delta", "error"}, e) {
-			return Invalid("--events has %q, which is none of pulse, delta, error", e)
+			return cli.Invalid("--events has %q, which is none of pulse, delta, error", e)
 		}
 	}
 	if o.count < 0 || o.limit < 0 {
-		return Invalid("--count and --for must not be negative")
+		return cli.Invalid("--count and --for must not be negative")
 	}
 	return nil
 }

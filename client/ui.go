@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
@@ -77,10 +78,10 @@ const themeAuto = "auto"
 // run starts the UI.
 func (o *options) run(ctx context.Context, args []string) error {
 	if !slices.Contains([]string{themeAuto, string(view.Dark), string(view.Light), string(view.Mono)}, o.theme) {
-		return Invalid("--theme has %q, which is none of auto, dark, light, mono", o.theme)
+		return cli.Invalid("--theme has %q, which is none of auto, dark, light, mono", o.theme)
 	}
 	if !drawable(o.app) {
-		return Invalid("ui needs a terminal that can be drawn on, for input and output").WithHint("ctx fresh or ctx tail, which need none")
+		return cli.Invalid("ui needs a terminal that can be drawn on, for input and output").WithHint("ctx fresh or ctx tail, which need none")
 	}
 	c, err := o.config(o.app, args)
 	if err != nil {
@@ -104,7 +105,7 @@ func (o *options) config(a *App, args []string) (tui.Config, error) {
 	}
 	paths, err := a.Paths()
 	if err != nil {
-		return c, Invalid("%w", err)
+		return c, cli.Invalid("%w", err)
 	}
 	c.CrashDir = filepath.Join(paths.Dir, "crash")
 	if c.Pack, err = a.Pack(args); err != nil {
@@ -167,7 +168,7 @@ func (o *options) other(profile string) (tui.Config, error) {
 // recording is c for a recording.
 func (o *options) recording(c tui.Config) (tui.Config, error) {
 	if _, err := os.Stat(o.replay); err != nil {
-		return c, Invalid("--replay: %w", err)
+		return c, cli.Invalid("--replay: %w", err)
 	}
 	c.Stream = session.PlayRecording(func() (io.ReadCloser, error) { return os.Open(o.replay) }, replayPace)
 	c.Recording, c.Where = true, filepath.Base(o.replay)
@@ -186,7 +187,7 @@ func service(a *App, c tui.Config) (tui.Config, error) {
 	}
 	console, err := a.Console(true)
 	if err != nil {
-		var f *Failure
+		var f *cli.Failure
 		if errors.As(err, &f) && f.Reason == "missing_session" {
 			return c, nil
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/contextd/contextd/client"
+	"github.com/contextd/contextd/internal/cli"
 )
 
 // uiNewApp is ctx with two profiles, of which prod is set, in an environment.
@@ -30,7 +31,7 @@ func uiNewApp(t *testing.T, env map[string]string, flags ...string) *client.App 
 	}
 	all := map[string]string{"CTX_CONFIG_DIR": dir}
 	maps.Copy(all, env)
-	a := client.NewApp(client.System{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, InTTY: true, OutTTY: true, Now: time.Now,
+	a := client.NewApp(cli.System{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, InTTY: true, OutTTY: true, Now: time.Now,
 		LookupEnv: func(name string) (string, bool) { v, ok := all[name]; return v, ok }})
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	a.Flags.Bind(set)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
@@ -32,14 +33,14 @@ func (a *App) OpenWallet(ctx context.Context, name, passwordFile string) (*walle
 		if text := a.Env(envPrivateKey); text != "" {
 			key, err := wallet.ParseKey(text)
 			if err != nil {
-				return nil, Invalid("%s: %w", envPrivateKey, err)
+				return nil, cli.Invalid("%s: %w", envPrivateKey, err)
 			}
 			return key, nil
 		}
 		name = c.Get(config.Wallet).Text
 	}
 	if name == "" {
-		return nil, Invalid("no wallet is configured").WithHint("ctx config set wallet FILE")
+		return nil, cli.Invalid("no wallet is configured").WithHint("ctx config set wallet FILE")
 	}
 	file, err := a.FindWallet(name)
 	if err != nil {
@@ -52,7 +53,7 @@ func (a *App) OpenWallet(ctx context.Context, name, passwordFile string) (*walle
 func (a *App) FindWallet(name string) (wallet.File, error) {
 	file, err := wallet.Find(name, a.Keystores()...)
 	if err != nil {
-		return file, Invalid("%w", err).WithHint("ctx wallet list, or name a keystore file")
+		return file, cli.Invalid("%w", err).WithHint("ctx wallet list, or name a keystore file")
 	}
 	return file, nil
 }
@@ -66,7 +67,7 @@ func (a *App) OpenFile(ctx context.Context, file wallet.File, passwordFile strin
 	a.Note("deriving the key of %s", file.Path)
 	key, err := file.Open(passphrase)
 	if err != nil {
-		return nil, Invalid("%w", err)
+		return nil, cli.Invalid("%w", err)
 	}
 	return key, nil
 }
@@ -151,7 +152,7 @@ func (a *App) readPassphrase(path string) (string, error) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return "", Invalid("read passphrase: %w", err)
+		return "", cli.Invalid("read passphrase: %w", err)
 	}
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
@@ -176,7 +177,7 @@ func (a *App) OtherPassphrase(ctx context.Context, path, instead string) (string
 	}
 	again, err := a.AskHidden(ctx, "The same again", instead)
 	if err == nil && again != first {
-		err = Invalid("the two differ; nothing was written")
+		err = cli.Invalid("the two differ; nothing was written")
 	}
 	return first, err
 }

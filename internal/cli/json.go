@@ -45,38 +45,42 @@ func elements(doc json.RawMessage) (list []json.RawMessage, ok bool) {
 	return list, json.Unmarshal(doc, &list) == nil
 }
 
-// pick keeps the fields of doc, an object or an array of objects.
-func pick(doc json.RawMessage, fields []string) (json.RawMessage, error) {
+// pick keeps the fields of doc that are asked for, an object or an array of objects.
+func (p *Printer) pick(doc json.RawMessage) (json.RawMessage, error) {
 	list, isArray := elements(doc)
 	if !isArray {
-		return pickOne(doc, fields)
+		return p.pickOne(doc)
 	}
 	for i, e := range list {
 		var err error
-		if list[i], err = pickOne(e, fields); err != nil {
+		if list[i], err = p.pickOne(e); err != nil {
 			return nil, err
 		}
 	}
 	return Marshal(list)
 }
 
-// pickOne keeps the fields of the object doc.
-func pickOne(doc json.RawMessage, fields []string) (json.RawMessage, error) {
+// pickOne keeps the fields of the object doc that are asked for.
+func (p *Printer) pickOne(doc json.RawMessage) (json.RawMessage, error) {
 	members, err := jsonx.Members(doc)
 	if err != nil {
 		return nil, errors.New("there are no fields to choose from in this output")
 	}
 	var picked []*jsonx.Value
-	for _, field := range fields {
+	for _, field := range p.Fields {
 		i := slices.IndexFunc(members, func(m *jsonx.Value) bool { return m.Name == field })
-		if i < 0 {
+		switch {
+		case i >= 0:
+			picked = append(picked, members[i])
+		case slices.Contains(p.known, field):
+			picked = append(picked, &jsonx.Value{Name: field, Raw: json.RawMessage("null")})
+		default:
 			e := &FieldError{Field: field}
 			for _, m := range members {
 				e.Has = append(e.Has, m.Name)
 			}
 			return nil, e
 		}
-		picked = append(picked, members[i])
 	}
 	return jsonx.Object(picked)
 }

@@ -94,6 +94,8 @@ type Printer struct {
 	TTY   bool
 	Width int // columns of the terminal
 	Now   func() time.Time
+
+	known []string // fields that are null where an answer leaves them out
 }
 
 // Print writes a as the Spec asks. A field that a does not have is a *FieldError.
@@ -110,7 +112,7 @@ func (p *Printer) Print(ctx context.Context, a Answer) error {
 	default:
 		format = TSV
 	}
-	doc, err := a.document(p.Fields)
+	doc, err := p.document(a)
 	if err != nil {
 		return err
 	}
@@ -134,14 +136,14 @@ func (p *Printer) Print(ctx context.Context, a Answer) error {
 }
 
 // document is the JSON of a, or the fields of it that are asked for.
-func (a Answer) document(fields []string) (json.RawMessage, error) {
+func (p *Printer) document(a Answer) (json.RawMessage, error) {
 	switch {
-	case fields == nil:
+	case p.Fields == nil:
 		return a.JSON, nil
 	case a.Flat != nil:
-		return pick(a.Flat, fields)
+		return p.pick(a.Flat)
 	}
-	return pick(a.JSON, fields)
+	return p.pick(a.JSON)
 }
 
 // writeHuman writes the command's own view, or else a table.

@@ -1,44 +1,34 @@
-package client
+package cli
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
-	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
-	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// report tells on stderr what went wrong, in words or, where the output was asked for as JSON, as the envelope of the API. It
-// returns the exit code.
-func report(a *App, args []string, err error) int {
-	f := Judge(err)
+// Report tells on w what went wrong, in words or as the envelope of the API, and returns the exit code. A nil f is success, and an
+// interrupted command says nothing: who did it knows.
+func (f *Failure) Report(w io.Writer, style Style, asJSON bool) int {
 	switch {
 	case f == nil:
 		return ExitOK
 	case f.Exit == ExitInterrupted:
-		return f.Exit
-	}
-	if f.Hint == "" {
-		f.Hint = hint(a, f)
-	}
-	if f.Reason != ReasonFields && wantsJSON(a, args) {
-		fmt.Fprintln(a.Err, envelope(f))
-	} else {
-		fmt.Fprint(a.Err, words(f, a.Style(a.ErrTTY)))
+	case asJSON && f.Reason != reasonFields:
+		fmt.Fprintln(w, f.envelope())
+	default:
+		fmt.Fprint(w, f.words(style))
 	}
 	return f.Exit
 }
 
-// wantsJSON reports whether the output was asked for as JSON. After a wrong flag the flags that follow it are not parsed; then it
-// goes by the arguments.
-func wantsJSON(a *App, args []string) bool {
-	if spec, err := a.Spec(); err == nil && spec.Machine() {
-		return true
-	}
+// AsksJSON reports whether the arguments of a program ask for JSON. It is for where its flags were not all parsed, as those after a
+// wrong one are not.
+func AsksJSON(args []string) bool {
 	for i, arg := range args {
 		if arg == "--" {
 			return false
@@ -61,21 +51,20 @@ type wire struct {
 	Status    int      `json:"status"` // 0 where the service said nothing
 }
 
-// envelope is f as JSON.
-func envelope(f *Failure) string {
-	w := wire{Code: codeOf(f), Reason: f.Reason, Message: f.Error(), Hint: f.Hint}
+func (f *Failure) envelope() string {
+	w := wire{Code: f.code(), Reason: f.Reason, Message: f.Error(), Hint: f.Hint}
 	if e, ok := errors.AsType[*api.Error](f.Err); ok {
 		w = wire{e.Code, string(e.Reason), e.Message, e.RequestID, f.Hint, e.Status}
 	}
-	text, err := cli.Marshal(map[string]wire{"error": w})
+	text, err := Marshal(map[string]wire{"error": w})
 	if err != nil {
 		return `{"error":{"code":"INTERNAL_ERROR","message":"the error could not be encoded"}}`
 	}
 	return string(text)
 }
 
-// codeOf is the code of an error that is not the service's.
-func codeOf(f *Failure) api.Code {
+// code is the code of an error that is not the service's.
+func (f *Failure) code() api.Code {
 	switch f.Reason {
 	case "usage", "no_such_path", "declined":
 		return api.CodeValidation
@@ -88,7 +77,7 @@ func codeOf(f *Failure) api.Code {
 }
 
 // words is f for people: what happened, what to do next, and the request id.
-func words(f *Failure, style cli.Style) string {
+func (f *Failure) words(style Style) string {
 	message, request, retry, label := f.Error(), "", "", "try: "
 	if e, ok := errors.AsType[*api.Error](f.Err); ok {
 		message, request = e.Message, e.RequestID
@@ -110,25 +99,4 @@ func words(f *Failure, style cli.Style) string {
 		}
 	}
 	return b.String()
-}
-
-// hint is what to do next about an error of the service or of the connection: in ctx's own terms where it knows better.
-func hint(a *App, f *Failure) string {
-	if e, ok := errors.AsType[*api.Error](f.Err); ok {
-		switch {
-		case errors.Is(e, sdk.ErrPaymentRequired):
-			return "export CTX_API_KEY=cv_…, or ctx profile add NAME --api-key-file FILE"
-		case errors.Is(e, sdk.ErrInvalidToken), errors.Is(e, sdk.ErrKeyRevoked):
-			return "another key; ctx config list --show-origin tells where this one comes from"
-		}
-		return e.Hint
-	}
-	lost, ok := errors.AsType[*sdk.TransportError](f.Err)
-	switch {
-	case !ok:
-		return ""
-	case lost.Timeout():
-		return "--timeout with a longer time, or ctx doctor"
-	}
-	return "ctx doctor, or contextd demo for a service on this machine, or --base-url for another"
 }

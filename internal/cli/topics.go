@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"github.com/contextd/contextd/internal/handbook"
+)
+
+// addTopics adds the topics of the handbook to the help of root, those of this package, and others that only root has.
+func addTopics(root *cobra.Command, others []*cobra.Command) {
+	for _, t := range handbook.Topics() {
+		root.AddCommand(&cobra.Command{Use: t.Name, Short: t.Summary, Long: t.Text})
+	}
+	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes},
+		&cobra.Command{Use: "formatting", Short: "JSON, filters, templates and tables", Long: formatting})
+	root.AddCommand(others...)
+	root.InitDefaultHelpCmd()
+	i := slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == "help" })
+	help := root.Commands()[i]
+	commands := help.ValidArgsFunction
+	help.ValidArgsFunction = func(c *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		names, directive := commands(c, args, start)
+		for _, topic := range root.Commands() {
+			if len(args) == 0 && topic.IsAdditionalHelpTopicCommand() && strings.HasPrefix(topic.Name(), start) {
+				names = append(names, cobra.CompletionWithDesc(topic.Name(), topic.Short))
+			}
+		}
+		return names, directive
+	}
+}
+
+// writeManual writes the manual pages of root into dir, which it makes: one of section 1 for every command, one of section 7 for every
+// topic of the handbook. $SOURCE_DATE_EPOCH sets their date.
+func writeManual(root *cobra.Command, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	root.DisableAutoGenTag = true
+	header := &doc.GenManHeader{Source: root.Name(), Manual: root.Name() + " manual"}
+	if err := doc.GenManTree(root, header, dir); err != nil {
+		return err
+	}
+	if err := doc.GenMan(root, header, io.Discard); err != nil { // sets the date
+		return err
+	}
+	return handbook.WriteMan(dir, root.Name(), *header.Date)
+}
+
+// help begins with what a command is and how it is used; usage is the rest.
+const help = `{{with or .Long .Short}}{{. | trimTrailingWhitespaces}}
+{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}`
+
+const usage = `{{if .HasExample}}
+Examples
+{{.Example}}
+{{end}}{{if .Runnable}}
+Usage
+  {{.UseLine}}{{if .HasAvailableSubCommands}}
+  {{.CommandPath}} COMMAND{{end}}
+{{end}}{{if .HasAvailableSubCommands}}{{$commands := .Commands}}{{range $group := .Groups}}
+{{.Title}}{{range $commands}}{{if and (eq .GroupID $group.ID) (or .IsAvailableCommand (eq .Name "help"))}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
+{{end}}{{if not .Groups}}
+Commands{{range $commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
+{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+Flags
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
+{{end}}{{if .HasHelpSubCommands}}
+Topics, shown by {{.Name}} help TOPIC{{range .Commands}}{{if .IsAdditionalHelpTopicCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
+{{end}}{{if .HasParent}}
+"{{.Root.Name}} --help" lists the flags that every command has; "{{.Root.Name}} help formatting" is about output.
+{{end}}`
+
+const exitCodes = `A code that is not listed here is a failure.
+
+    0  it worked
+    1  it failed, or the service has a bug (500)
+    2  you said no, or Ctrl-C at a question
+    3  wrong flag, argument or setting (400)
+    4  no such key, or it was revoked (401)
+    5  to be paid, or no credits left (402)
+    6  no access with this key (403)
+    7  not found (404)
+    8  quota used up or too many calls (429); stderr tells when to retry
+    9  no answer in time, or nothing to answer with yet (502, 503, 504)
+   10  the state is older than --max-age
+   11  the wallet's policy refuses the payment
+   12  the chain refuses the payment, or the wallet has not enough
+  130  Ctrl-C; 0 if a stream had shown something
+`
+
+const formatting = `Data goes to stdout, everything else to stderr.
+
+On a terminal a command shows tables and text. Elsewhere lists are a line for each row with tabs
+between the columns (--header adds their names), states are JSON, and prose is text.
+
+  -o, --output FORMAT    table, json, yaml, ndjson (a line for each element), tsv or text
+      --json FIELDS      JSON with these members; without FIELDS: what members there are
+  -q, --jq EXPRESSION    filter the JSON; strings are written without quotes
+  -t, --template TEXT    format the JSON with a Go template
+
+An empty list is [] and no error. Where JSON was asked for, errors are JSON on stderr:
+  {"error":{"code","reason","message","requestId","hint","status"}}
+
+Templates have these functions besides Go's:
+  timeago TIME            how long ago a time is          timefmt LAYOUT TIME   a time in a Go layout
+  truncate N TEXT         at most N columns               join SEP LIST         a list as text
+  color STYLE TEXT        red, green+b (bold) and so on   pluck NAME LIST       a member of each element
+  tablerow CELL...        a row of a table                tablerender           the rows so far
+  hyperlink URL TEXT      a link                          upper, lower TEXT     letter case
+
+  ctx search eth --json path,value -q '.[] | "\(.path) = \(.value)"'
+  ctx fresh --json flags -t '{{range .flags}}{{tablerow .severity (timeago .since) .message}}{{end}}'
+`
