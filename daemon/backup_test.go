@@ -187,7 +187,7 @@ func (b *busy) check(i int, c copied) {
 	if err := d.Ready(b.t.Context()); err != nil { // the newest state is there
 		b.t.Errorf("copy %d: %v", i, err)
 	}
-	b.t.Logf("copy %d: %d KB, %d calls, %d credits sold, %s arrived after it and pay for nothing yet", i, len(c.archive)/1000, calls, r.Sold, r.Strays)
+	b.t.Logf("copy %d: %d KB, %d calls, %d credits sold, %s arrived after it and pay for nothing yet", i, len(c.archive)/1000, calls, r.Sold, r.Unmatched)
 }
 
 // restored restores a backup in a directory of its own.

@@ -23,7 +23,7 @@ var (
 	_ account.PromptStore    = (*store.Store)(nil)
 	_ account.Mailer         = (*mail.Outbox)(nil)
 	_ account.Mailer         = (*mail.SMTP)(nil)
-	_ web.Books              = (*billing.Books)(nil)
+	_ web.Books              = (*billing.Credits)(nil)
 )
 
 // OutboxDir is the name, in the data directory, of the directory for mail where no SMTP server is configured.
@@ -45,12 +45,12 @@ func (d *Daemon) openConsole(packs []string, public *url.URL) (_ *web.Console, e
 		Recover: chain.Recover, Checksum: chain.Checksum, NewID: uuid.NewString, Now: d.cfg.Now,
 	})
 	var sale *web.Sale
-	if d.counter != nil {
-		sale = &web.Sale{Counter: d.counter, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury}
+	if d.deposits != nil {
+		sale = &web.Sale{Deposits: d.deposits, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury}
 	}
 	return web.NewConsole(web.ConsoleConfig{
 		Sale:   sale,
-		SignIn: signIn, Keys: d.keys, Books: d.books, Prompts: &account.Prompts{Store: d.store, Now: d.cfg.Now}, Packs: packs,
+		SignIn: signIn, Keys: d.keys, Books: d.credits, Prompts: &account.Prompts{Store: d.store, Now: d.cfg.Now}, Packs: packs,
 		PublicURL: public, TrustedProxies: d.proxies, Limits: d.cfg.Limits, Now: d.cfg.Now,
 	})
 }

@@ -95,9 +95,9 @@ type Config struct {
 	Transport http.RoundTripper // to the sources; nil means the real network
 	Recording Recording         // recorded sources in place of real ones; nil means none
 
-	Reload func(ctx context.Context) (admin.AdminReloadResponse, error) // called when the operator asks for it; nil where there are no settings to read
-	Now    func() time.Time                                             // nil means time.Now
-	Logger *slog.Logger                                                 // nil means slog.Default
+	Reload func(ctx context.Context) (admin.ReloadResponse, error) // called when the operator asks for it; nil where there are no settings to read
+	Now    func() time.Time                                        // nil means time.Now
+	Logger *slog.Logger                                            // nil means slog.Default
 }
 
 // Recording is recorded source data that is played back; *replay.Recording is one.
@@ -116,11 +116,11 @@ type Daemon struct {
 	editor    *brief.Editor
 	keys      *account.Keys
 	meter     *billing.Meter
-	books     *billing.Books
+	credits   *billing.Credits
 	smtp      *mail.SMTP    // nil without a server
 	chain     *chain.Client // nil without a chain, as desk
-	desk      *x402.Desk
-	counter   *billing.Counter
+	payments  *x402.Payments
+	deposits  *billing.Deposits
 	demoChain *devchain.Chain // of a demo alone
 	pipelines map[string]*pipeline.Pipeline
 	feed      *feed.Feed
@@ -176,9 +176,9 @@ func (d *Daemon) openStore(ctx context.Context) error {
 		return err
 	}
 	d.meter = billing.New(billing.Config{Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, Booked: d.metrics.Booked, Now: d.cfg.Now})
-	d.books = &billing.Books{Ledger: d.store, Meter: d.meter, Now: d.cfg.Now}
+	d.credits = &billing.Credits{Ledger: d.store, Meter: d.meter, Now: d.cfg.Now}
 	d.keys, err = account.OpenKeys(ctx, account.Config{
-		Store: d.store, Owners: d.store, Env: api.EnvOfChain(d.cfg.chainID()), Most: d.cfg.MaxKeys, Alone: d.meter.Exclusively, Now: d.cfg.Now,
+		Store: d.store, Owners: d.store, Env: api.EnvOfChain(d.cfg.chainID()), MaxKeys: d.cfg.MaxKeys, WithLock: d.meter.WithLock, Now: d.cfg.Now,
 	})
 	return err
 }
@@ -225,8 +225,8 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 		return err
 	}
 	admission := gate.Config{Keys: d.keys, Meter: d.meter, Plans: d.cfg.Plans}
-	if d.desk != nil {
-		admission.Desk = d.metrics.Desk(d.desk)
+	if d.payments != nil {
+		admission.Payments = d.metrics.Desk(d.payments)
 	}
 	d.gate = gate.New(admission)
 	server := web.Config{
@@ -324,7 +324,7 @@ func (d *Daemon) openEndpoints(context.Context) error {
 	if err != nil {
 		return err
 	}
-	admin := admin.NewAdmin(admin.AdminConfig{Keys: d.keys, Books: d.books, Till: d.till(),
+	admin := admin.NewHandler(admin.Server{Keys: d.keys, Credits: d.credits, Till: d.till(),
 		Jobs: &admin.Jobs{List: d.Jobs, Run: d.RunJob}, Reload: d.cfg.Reload, Alive: d.Alive, More: d.adminRoutes(), Logger: d.cfg.Logger})
 	d.admin = newEndpoint(l, admin, d.cfg.Logger)
 	d.admin.server.WriteTimeout = 0 // a refresh may take a minute, a backup longer; only the operator's user is here
@@ -337,8 +337,8 @@ func (d *Daemon) Routes() []string { return d.web.Routes() }
 // Keys issues, lists and revokes the daemon's keys.
 func (d *Daemon) Keys() *account.Keys { return d.keys }
 
-// Books moves and reports the credits of the daemon's keys.
-func (d *Daemon) Books() *billing.Books { return d.books }
+// Credits moves and reports the credits of the daemon's keys.
+func (d *Daemon) Credits() *billing.Credits { return d.credits }
 
 // Ready says why the daemon cannot answer calls now, nil if it can.
 func (d *Daemon) Ready(ctx context.Context) error {

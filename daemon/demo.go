@@ -148,11 +148,11 @@ func (d *Daemon) startDemo(ctx context.Context, clock *demoClock) (Demo, error) 
 
 // topUp gives the demo's key its credits back, so that nobody waits in the middle of a demo.
 func (d *Daemon) topUp(ctx context.Context, keyID string) error {
-	have, err := d.books.Balance(ctx, account.OperatorID, keyID)
+	have, err := d.credits.Balance(ctx, account.OperatorID, keyID)
 	if err != nil || have.Balance >= demoCredits {
 		return err
 	}
-	_, err = d.books.Move(ctx, account.OperatorID, billing.Entry{
+	_, err = d.credits.Move(ctx, account.OperatorID, billing.Entry{
 		KeyID: keyID, Amount: demoCredits - have.Balance, Kind: billing.KindGrant, Reason: "demo",
 	})
 	return err

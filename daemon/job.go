@@ -15,7 +15,7 @@ import (
 type job struct {
 	every  time.Duration // 0 for one that has a schedule of its own, and tells of its runs
 	run    func(ctx context.Context) error
-	status admin.AdminJob
+	status admin.Job
 }
 
 // Board holds the jobs of a daemon. Its fields are set before it is used.
@@ -32,7 +32,7 @@ type Board struct {
 
 // Add adds a job. pack is "" for one that concerns all.
 func (j *Board) Add(name, pack, does string, every time.Duration, run func(ctx context.Context) error) {
-	j.list = append(j.list, &job{every: every, run: run, status: admin.AdminJob{Name: name, Pack: pack, Does: does, EverySeconds: int64(every / time.Second)}})
+	j.list = append(j.list, &job{every: every, run: run, status: admin.Job{Name: name, Pack: pack, Does: does, EverySeconds: int64(every / time.Second)}})
 }
 
 // named are the jobs of a name, one for each pack where they concern packs.
@@ -120,10 +120,10 @@ func (j *Board) do(ctx context.Context, one *job) (err error) {
 }
 
 // List says how the jobs stand.
-func (j *Board) List() []admin.AdminJob {
+func (j *Board) List() []admin.Job {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	list := make([]admin.AdminJob, len(j.list))
+	list := make([]admin.Job, len(j.list))
 	for i, one := range j.list {
 		list[i] = one.status
 	}

@@ -21,7 +21,7 @@ const (
 )
 
 // Jobs says how the daemon's jobs stand.
-func (d *Daemon) Jobs() []admin.AdminJob { return d.jobs.List() }
+func (d *Daemon) Jobs() []admin.Job { return d.jobs.List() }
 
 // RunJob runs a job now, beside the schedule, and returns when it has ended.
 func (d *Daemon) RunJob(ctx context.Context, name string) error { return d.jobs.Run(ctx, name) }
@@ -42,10 +42,10 @@ func (d *Daemon) addJobs() {
 
 // expire ends purchases that nobody paid.
 func (d *Daemon) expire(ctx context.Context) error {
-	if d.counter == nil {
+	if d.deposits == nil {
 		return nil
 	}
-	if err := d.counter.Expire(ctx); err != nil {
+	if err := d.deposits.Expire(ctx); err != nil {
 		return fmt.Errorf("expire purchases: %w", err)
 	}
 	return nil

@@ -40,7 +40,7 @@ func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // jobOf is how the job of a name stands.
-func jobOf(t *testing.T, d *daemontest.Daemon, name string) admin.AdminJob {
+func jobOf(t *testing.T, d *daemontest.Daemon, name string) admin.Job {
 	t.Helper()
 	for _, j := range d.Jobs() {
 		if j.Name == name {
@@ -48,7 +48,7 @@ func jobOf(t *testing.T, d *daemontest.Daemon, name string) admin.AdminJob {
 		}
 	}
 	t.Fatalf("there is no job %s", name)
-	return admin.AdminJob{}
+	return admin.Job{}
 }
 
 // until waits for something that happens in the background.

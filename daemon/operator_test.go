@@ -23,8 +23,8 @@ func openOperator(t *testing.T, dir string) *admin.Operator {
 }
 
 // ask is a request for a key.
-func ask(name string, tier api.Tier) admin.AdminKeyRequest {
-	return admin.AdminKeyRequest{CreateKeyRequest: api.CreateKeyRequest{Name: name}, Tier: tier}
+func ask(name string, tier api.Tier) admin.KeyRequest {
+	return admin.KeyRequest{CreateKeyRequest: api.CreateKeyRequest{Name: name}, Tier: tier}
 }
 
 func TestOperatorWhileTheDaemonRunsOrNot(t *testing.T) {

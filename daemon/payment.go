@@ -24,14 +24,14 @@ import (
 )
 
 var (
-	_ x402.Store  = (*store.Store)(nil)
-	_ x402.Ledger = (*store.Store)(nil)
-	_ x402.Chain  = (*chain.Client)(nil)
-	_ x402.Blocks = (*chain.Client)(nil)
-	_ gate.Desk   = (*x402.Desk)(nil)
+	_ x402.Store    = (*store.Store)(nil)
+	_ x402.Ledger   = (*store.Store)(nil)
+	_ x402.Chain    = (*chain.Client)(nil)
+	_ x402.Blocks   = (*chain.Client)(nil)
+	_ gate.Payments = (*x402.Payments)(nil)
 
 	_ billing.DepositStore = (*store.Store)(nil)
-	_ billing.Arrivals     = (*chain.Client)(nil)
+	_ billing.Chain        = (*chain.Client)(nil)
 	_ billing.StrayStore   = (*store.Store)(nil)
 	_ billing.WaitingStore = (*store.Store)(nil)
 )
@@ -75,26 +75,26 @@ func (d *Daemon) openChain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.desk, err = x402.NewDesk(x402.Quoter{
+	d.payments, err = x402.NewPayments(x402.Quoter{
 		Keys: keys, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury, Recover: chain.Recover, Now: d.cfg.Now,
 	}, d.chain, d.store)
 	if err != nil {
 		return err
 	}
-	counter := billing.CounterConfig{Store: d.store, Chain: d.chain, Meter: d.meter, Rose: d.keys.Rose, NewID: uuid.NewString, Now: d.cfg.Now}
+	counter := billing.DepositsConfig{Store: d.store, Chain: d.chain, Meter: d.meter, TierRaised: d.keys.TierRaised, NewID: uuid.NewString, Now: d.cfg.Now}
 	if !d.cfg.Chain.AtOnce {
 		counter.Waiting = d.store
 	}
-	d.counter = billing.NewCounter(counter)
+	d.deposits = billing.NewDeposits(counter)
 	return nil
 }
 
 // Scan looks for payments of deposits now, beside the schedule.
 func (d *Daemon) Scan(ctx context.Context) error {
-	if d.counter == nil {
+	if d.deposits == nil {
 		return nil
 	}
-	verified, err := d.counter.Scan(ctx)
+	verified, err := d.deposits.Scan(ctx)
 	for _, v := range verified {
 		d.metrics.Bought(string(v.Pack))
 		d.cfg.Logger.Info("credits were bought", "deposit", v.ID, "pack", v.Pack, "credits", v.Credits, "key_id", v.Credited)
@@ -120,7 +120,7 @@ func (d *Daemon) knowChain(ctx context.Context) error {
 
 // till is what the operator does about money that arrived.
 func (d *Daemon) till() *billing.Till {
-	t := &billing.Till{Store: d.store, Counter: d.counter}
+	t := &billing.Till{Store: d.store, Counter: d.deposits}
 	if d.chain != nil {
 		t.Balance = d.chain.Balance
 	}
@@ -157,13 +157,13 @@ func quoteKeys(dir string) ([][]byte, error) {
 
 // Sweep looks again, beside the schedule, at payments that may have vanished, and drops answers that are kept no longer.
 func (d *Daemon) Sweep(ctx context.Context) error {
-	if d.desk == nil {
+	if d.payments == nil {
 		return nil
 	}
 	if err := d.store.PruneAnswers(ctx, d.cfg.Now().Add(-api.ProofIdempotency)); err != nil {
 		return err
 	}
-	return x402.Sweep(ctx, d.store, d.chain, d.chain, func(p x402.Placed) {
+	return x402.Sweep(ctx, d.store, d.chain, d.chain, func(p x402.MinedTx) {
 		d.metrics.Vanished()
 		d.cfg.Logger.Error("a payment has vanished from the chain; what it paid for is given: contextd deposits unmatched", "tx", "0x"+hex.EncodeToString(p.Hash[:]), "block", p.Block)
 	})

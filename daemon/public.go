@@ -91,7 +91,7 @@ func (d *Daemon) Apply(l Live) error {
 	d.proxies.Set(l.TrustedProxies)
 	d.meter.SetPlans(l.Plans, l.FreeCalls)
 	d.gate.SetPlans(l.Plans)
-	d.keys.SetMost(l.MaxKeys)
+	d.keys.SetMaxKeys(l.MaxKeys)
 	d.console.SetLimits(l.Limits)
 	for _, line := range d.pipelines {
 		line.SetDisabled(l.Disabled)

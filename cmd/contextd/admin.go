@@ -73,7 +73,7 @@ func newTiersSet(operate Operate) *cobra.Command {
 
 // newMove makes the command that grants or adjusts credits.
 func newMove(operate Operate, kind billing.Kind) *cobra.Command {
-	ask := admin.AdminMoveRequest{Kind: kind}
+	ask := admin.MoveRequest{Kind: kind}
 	c := &cobra.Command{
 		Use: "grant KEYID CREDITS --reason TEXT", Short: "Give credits to a key", Args: cobra.ExactArgs(2),
 		Example: "  contextd admin credits grant cv_test_ab12cd34 1000 --reason \"beta tester\"",

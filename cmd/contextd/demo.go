@@ -134,7 +134,7 @@ func walk(ctx context.Context, out io.Writer, d *daemon.Daemon, info daemon.Demo
 
 // tourOf is what the tour of a demo is about.
 func tourOf(d *daemon.Daemon, info daemon.Demo) tourConfig {
-	cfg := tourConfig{BaseURL: info.BaseURL, APIKey: info.APIKey, Outbox: info.Outbox, Books: d.Books(), Refresh: d.Refresh, Now: time.Now}
+	cfg := tourConfig{BaseURL: info.BaseURL, APIKey: info.APIKey, Outbox: info.Outbox, Books: d.Credits(), Refresh: d.Refresh, Now: time.Now}
 	if info.Chain != nil {
 		cfg.Money = &tourMoney{
 			RPCURL: info.Chain.RPCURL, ChainID: info.Chain.ChainID, Token: info.Chain.Token, PrivateKey: info.Wallet.PrivateKey,

@@ -68,13 +68,13 @@ func newUnmatched(operate Operate) *cobra.Command {
 			"calls are among them until their proof is presented. Those that have paid for something and have vanished from the chain since are\n" +
 			"here too; what they paid for is given, and writing them off takes them from the list.",
 	}
-	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]billing.Stray, error) {
-		return o.Strays(ctx)
+	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]billing.Unmatched, error) {
+		return o.Unmatched(ctx)
 	}, printStrays)
 }
 
 // printStrays prints a table of transfers that have paid for nothing.
-func printStrays(out io.Writer, rows []billing.Stray) error {
+func printStrays(out io.Writer, rows []billing.Unmatched) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "AT\tUSDG\tFROM\tTRANSACTION\tWHY")
 	for _, r := range rows {
@@ -84,12 +84,12 @@ func printStrays(out io.Writer, rows []billing.Stray) error {
 }
 
 // place names a transfer: its transaction and the log in it.
-func place(t billing.Stray) string { return t.TxHash + ":" + strconv.FormatUint(t.LogIndex, 10) }
+func place(t billing.Unmatched) string { return t.TxHash + ":" + strconv.FormatUint(t.LogIndex, 10) }
 
 // stray reads the name of a transfer. Without a log it is the first.
-func stray(text string) (admin.AdminStrayRequest, error) {
+func stray(text string) (admin.UnmatchedRequest, error) {
 	hash, log, found := strings.Cut(text, ":")
-	ask := admin.AdminStrayRequest{TxHash: hash}
+	ask := admin.UnmatchedRequest{TxHash: hash}
 	if !found {
 		return ask, nil
 	}
@@ -113,7 +113,7 @@ func newAssign(operate Operate) *cobra.Command {
 			}
 			ask.DepositID = args[1]
 			return operate(c, func(o *admin.Operator) error {
-				d, err := o.AssignStray(c.Context(), ask)
+				d, err := o.Assign(c.Context(), ask)
 				if err != nil {
 					return err
 				}
@@ -139,7 +139,7 @@ func newWriteOff(operate Operate) *cobra.Command {
 		}
 		ask.Reason = reason
 		return operate(c, func(o *admin.Operator) error {
-			if err := o.WriteOffStray(c.Context(), ask); err != nil {
+			if err := o.WriteOff(c.Context(), ask); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintln(c.OutOrStdout(), "written off")
@@ -168,7 +168,7 @@ func NewReconcile(operate Operate) *cobra.Command {
 			} else {
 				w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
 				fmt.Fprintf(w, "%s\t arrived\t\n%s\t for deposits (%d credits)\t\n%s\t for calls\t\n%s\t unmatched\t\n%s\t waiting for a safe block\t\n%s\t written off\t\n%s\t in the treasury\t\n",
-					r.Arrived.Fixed(), r.Deposits.Fixed(), r.Sold, r.Calls.Fixed(), r.Strays.Fixed(), r.Waiting.Fixed(), r.WrittenOff.Fixed(), r.Treasury.Fixed())
+					r.Arrived.Fixed(), r.Deposits.Fixed(), r.Sold, r.Calls.Fixed(), r.Unmatched.Fixed(), r.Waiting.Fixed(), r.WrittenOff.Fixed(), r.Treasury.Fixed())
 				err = w.Flush()
 			}
 			if err != nil || len(r.Findings) == 0 {

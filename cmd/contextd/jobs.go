@@ -16,14 +16,14 @@ import (
 func NewJobs(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "jobs", Short: "See what the daemon does now and then, and have it done now"}
 	list := show(operate, &cobra.Command{Use: "list", Short: "List the jobs and how they stand", Args: cobra.NoArgs},
-		func(ctx context.Context, o *admin.Operator, _ []string) ([]admin.AdminJob, error) {
+		func(ctx context.Context, o *admin.Operator, _ []string) ([]admin.Job, error) {
 			return o.Jobs(ctx)
 		}, printJobs)
 	run := show(operate, &cobra.Command{
 		Use: "run NAME", Short: "Run a job now, beside its schedule, and wait for its end", Args: cobra.ExactArgs(1), Example: "  contextd jobs run refresh",
-	}, func(ctx context.Context, o *admin.Operator, args []string) ([]admin.AdminJob, error) {
+	}, func(ctx context.Context, o *admin.Operator, args []string) ([]admin.Job, error) {
 		all, err := o.RunJob(ctx, args[0])
-		var those []admin.AdminJob
+		var those []admin.Job
 		for _, j := range all {
 			if j.Name == args[0] {
 				those = append(those, j)
@@ -36,7 +36,7 @@ func NewJobs(operate Operate) *cobra.Command {
 }
 
 // printJobs prints jobs as a table.
-func printJobs(out io.Writer, list []admin.AdminJob) error {
+func printJobs(out io.Writer, list []admin.Job) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "JOB\tPACK\tEVERY\tLAST SUCCESS\tTOOK\tRUNS\tFAILED\tSTATE")
 	for _, j := range list {

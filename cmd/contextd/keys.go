@@ -27,7 +27,7 @@ func NewKeys(operate Operate) *cobra.Command {
 }
 
 func newKeysCreate(operate Operate) *cobra.Command {
-	var ask admin.AdminKeyRequest
+	var ask admin.KeyRequest
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
 		Example: "  contextd keys create my-agent\n  contextd keys create my-agent --out my-agent.key\n  contextd keys create ci --tier team --json",

@@ -184,11 +184,11 @@ func issueWithCredits(t *testing.T, dir, name string, credits int64) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	issued, err := o.IssueKey(t.Context(), admin.AdminKeyRequest{CreateKeyRequest: api.CreateKeyRequest{Name: name}, Tier: api.TierEnterprise})
+	issued, err := o.IssueKey(t.Context(), admin.KeyRequest{CreateKeyRequest: api.CreateKeyRequest{Name: name}, Tier: api.TierEnterprise})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := admin.AdminMoveRequest{Kind: billing.KindGrant, Amount: credits, Reason: "load"}
+	ask := admin.MoveRequest{Kind: billing.KindGrant, Amount: credits, Reason: "load"}
 	if _, err := o.MoveCredits(t.Context(), issued.KeyID, ask); err != nil {
 		t.Fatal(err)
 	}

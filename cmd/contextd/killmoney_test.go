@@ -196,7 +196,7 @@ func TestKillWhileMoneyMoves(t *testing.T) {
 		t.Errorf("%d purchases are verified, the balance is %+v, %v", verified, balance, err)
 	}
 	// A call that was paid for and not answered is the only thing that may be on chain and have bought nothing: the next of the same pays it.
-	strays, err := o.Strays(t.Context())
+	strays, err := o.Unmatched(t.Context())
 	if err != nil || len(strays) > rounds() {
 		t.Errorf("%d transfers have bought nothing, %v", len(strays), err)
 	}
@@ -205,5 +205,5 @@ func TestKillWhileMoneyMoves(t *testing.T) {
 			t.Errorf("a transfer of %s has bought nothing: %s", s.Amount, s.Note)
 		}
 	}
-	t.Logf("%d kills, %d purchases, %s for calls, %s paid and not presented", rounds(), verified, r.Calls, r.Strays)
+	t.Logf("%d kills, %d purchases, %s for calls, %s paid and not presented", rounds(), verified, r.Calls, r.Unmatched)
 }

@@ -85,7 +85,7 @@ func (r *reloader) run(ctx context.Context, hangUps <-chan os.Signal) error {
 }
 
 // reload reads the settings again and puts in effect what can change now. Where something is wrong with them, all stay as they were.
-func (r *reloader) reload(context.Context) (done admin.AdminReloadResponse, err error) {
+func (r *reloader) reload(context.Context) (done admin.ReloadResponse, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.systemd.Reloading()
@@ -112,8 +112,8 @@ func (r *reloader) reload(context.Context) (done admin.AdminReloadResponse, err 
 }
 
 // changes notes the values that are in use now, and says which are others than before. The caller holds mu.
-func (r *reloader) changes(now map[string]value) admin.AdminReloadResponse {
-	done := admin.AdminReloadResponse{Changed: []string{}, Restart: []string{}}
+func (r *reloader) changes(now map[string]value) admin.ReloadResponse {
+	done := admin.ReloadResponse{Changed: []string{}, Restart: []string{}}
 	sameFiles := r.inUse[certFile].text == now[certFile].text && r.inUse[certKeyFile].text == now[certKeyFile].text
 	for _, s := range Table() {
 		was, is := r.inUse[s.Key], now[s.Key]

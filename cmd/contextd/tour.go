@@ -42,7 +42,7 @@ type tourConfig struct {
 	BaseURL string
 	APIKey  string
 	Outbox  string // directory where its mail goes
-	Books   *billing.Books
+	Books   *billing.Credits
 	Refresh func(ctx context.Context, pack string) error // makes a new state now
 	Now     func() time.Time
 	Money   *tourMoney // nil where there is no chain

@@ -50,13 +50,13 @@ func signsInBy(o account.Owner) string {
 // newUsersView makes the command that shows an owner.
 func newUsersView(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "view OWNER", Short: "Show an owner with his keys", Args: cobra.ExactArgs(1)}
-	return show(operate, c, func(ctx context.Context, o *admin.Operator, args []string) (admin.AdminOwnerResponse, error) {
+	return show(operate, c, func(ctx context.Context, o *admin.Operator, args []string) (admin.OwnerResponse, error) {
 		return o.Owner(ctx, args[0])
 	}, printOwner)
 }
 
 // printOwner prints an owner with his keys.
-func printOwner(out io.Writer, owner admin.AdminOwnerResponse) error {
+func printOwner(out io.Writer, owner admin.OwnerResponse) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "owner\t%s\ntier\t%s\ncreated\t%s\ncredits\t%d\nsigns in by\t%s\n", owner.ID, owner.Tier,
 		owner.CreatedAt.Format(time.DateTime), owner.Credits, signsInBy(owner.Owner))

@@ -48,22 +48,22 @@ type Store interface {
 
 // Config is what Keys needs.
 type Config struct {
-	Store  Store
-	Owners OwnerStore
-	Env    api.KeyEnv       // of new keys; "" means test
-	Most   int              // active keys that an owner but the operator may have; 0 means api.MaxActiveKeys
-	Random io.Reader        // nil means crypto/rand
-	Alone  Alone            // nil means that nobody else is at an owner's keys
-	Now    func() time.Time // nil means time.Now
+	Store    Store
+	Owners   OwnerStore
+	Env      api.KeyEnv       // of new keys; "" means test
+	MaxKeys  int              // active keys that an owner but the operator may have; 0 means api.MaxActiveKeys
+	Random   io.Reader        // nil means crypto/rand
+	WithLock WithLock         // nil means that nobody else is at an owner's keys
+	Now      func() time.Time // nil means time.Now
 }
 
-// Alone runs act, which changes keys of an owner, while nobody charges calls to them; *billing.Meter's Exclusively is one.
-type Alone func(ctx context.Context, ownerID string, act func() error) error
+// WithLock runs act, which changes keys of an owner, while nobody charges calls to them; *billing.Meter's WithLock is one.
+type WithLock func(ctx context.Context, ownerID string, act func() error) error
 
 // Keys issues, recognises and revokes keys. It is safe for concurrent use; only one Keys may run on a Store.
 type Keys struct {
-	cfg  Config
-	most atomic.Int64 // active keys per owner
+	cfg     Config
+	maxKeys atomic.Int64 // active keys per owner
 
 	mu     sync.RWMutex // guards byHash, byID and owners; the maps' keys are replaced, never changed in place
 	byHash map[[sha256.Size]byte]*Key
@@ -87,15 +87,15 @@ func OpenKeys(ctx context.Context, cfg Config) (*Keys, error) {
 	if cfg.Env == "" {
 		cfg.Env = api.EnvTest
 	}
-	if cfg.Alone == nil {
-		cfg.Alone = func(_ context.Context, _ string, act func() error) error { return act() }
+	if cfg.WithLock == nil {
+		cfg.WithLock = func(_ context.Context, _ string, act func() error) error { return act() }
 	}
 	stored, err := cfg.Store.Keys(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("load keys: %w", err)
 	}
 	k := &Keys{cfg: cfg, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{}, owners: map[string]standing{}, used: map[string]time.Time{}}
-	k.SetMost(cfg.Most)
+	k.SetMaxKeys(cfg.MaxKeys)
 	for i := range stored {
 		k.remember(&stored[i])
 	}
@@ -123,8 +123,8 @@ type NewKey struct {
 	Consent api.TraceConsent // "" means aggregated
 }
 
-// SetMost changes how many active keys an owner but the operator may have; 0 means api.MaxActiveKeys.
-func (k *Keys) SetMost(n int) { k.most.Store(int64(cmp.Or(n, api.MaxActiveKeys))) }
+// SetMaxKeys changes how many active keys an owner but the operator may have; 0 means api.MaxActiveKeys.
+func (k *Keys) SetMaxKeys(n int) { k.maxKeys.Store(int64(cmp.Or(n, api.MaxActiveKeys))) }
 
 // Issue makes a key. The answer holds the plaintext, which exists nowhere else.
 func (k *Keys) Issue(ctx context.Context, n NewKey) (issued api.IssuedKey, err error) {
@@ -135,8 +135,8 @@ func (k *Keys) Issue(ctx context.Context, n NewKey) (issued api.IssuedKey, err e
 	if err := n.check(); err != nil {
 		return api.IssuedKey{}, err
 	}
-	err = k.cfg.Alone(ctx, n.OwnerID, func() (err error) {
-		if most := int(k.most.Load()); n.OwnerID != OperatorID && k.active(n.OwnerID) >= most {
+	err = k.cfg.WithLock(ctx, n.OwnerID, func() (err error) {
+		if most := int(k.maxKeys.Load()); n.OwnerID != OperatorID && k.active(n.OwnerID) >= most {
 			return api.Errorf(api.ReasonInvalidRequest, "you have %d active keys, and one may have %d", k.active(n.OwnerID), most).
 				WithHint("revoke one that is not used any more")
 		}
@@ -304,7 +304,7 @@ func (k *Keys) Revoke(ctx context.Context, id string) (api.RevokeResponse, error
 		return api.RevokeResponse{}, err
 	}
 	done := api.RevokeResponse{OK: true}
-	err = k.cfg.Alone(ctx, known.OwnerID, func() (err error) {
+	err = k.cfg.WithLock(ctx, known.OwnerID, func() (err error) {
 		done.RevokedAt, done.StrandedCredits, err = k.cfg.Store.RevokeKey(ctx, id, k.cfg.Now().UTC().Truncate(time.Millisecond))
 		return err
 	})

@@ -73,7 +73,7 @@ func (k *Keys) SetTier(ctx context.Context, ownerID string, tier api.Tier) error
 	if !tier.Valid() {
 		return api.Errorf(api.ReasonInvalidRequest, "tier %q does not exist", tier).WithHint("tiers: %v", api.Tiers())
 	}
-	return k.cfg.Alone(ctx, ownerID, func() error {
+	return k.cfg.WithLock(ctx, ownerID, func() error {
 		known, err := k.cfg.Owners.SetTier(ctx, ownerID, tier)
 		if err != nil {
 			return fmt.Errorf("set tier of owner %s: %w", ownerID, err)
@@ -95,8 +95,8 @@ func (k *Keys) SetTier(ctx context.Context, ownerID string, tier api.Tier) error
 	})
 }
 
-// Rose notes that the store has raised the tier of an owner and his keys to at least the given one.
-func (k *Keys) Rose(ownerID string, tier api.Tier) {
+// TierRaised notes that the store has raised the tier of an owner and his keys to at least the given one.
+func (k *Keys) TierRaised(ownerID string, tier api.Tier) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if was := k.owners[ownerID]; !was.tier.AtLeast(tier) {
@@ -131,7 +131,7 @@ func (k *Keys) Enable(ctx context.Context, ownerID string) error {
 
 // setDisabled disables an owner at the given time, or enables him where it is zero.
 func (k *Keys) setDisabled(ctx context.Context, ownerID string, at time.Time) error {
-	return k.cfg.Alone(ctx, ownerID, func() error {
+	return k.cfg.WithLock(ctx, ownerID, func() error {
 		known, err := k.cfg.Owners.SetDisabled(ctx, ownerID, at)
 		if err != nil {
 			return fmt.Errorf("disable or enable owner %s: %w", ownerID, err)

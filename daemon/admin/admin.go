@@ -15,92 +15,92 @@ import (
 
 // Paths of the admin socket, which only the operator's user can open.
 const (
-	AdminKeys    = "/keys"
-	AdminKey     = "/keys/{keyId}"
-	AdminCredits = "/keys/{keyId}/credits"
-	AdminOwners  = "/owners"
-	AdminOwner   = "/owners/{ownerId}"
-	AdminTier    = "/owners/{ownerId}/tier"
-	AdminAccess  = "/owners/{ownerId}/access"
-	AdminLedger  = "/ledger"
-	AdminAudit   = "/audit"
-	AdminBrief   = "/packs/{pack}/brief"
-	AdminReload  = "/reload"
-	AdminAlive   = "/alive"
-	AdminPreview = "/packs/{pack}/preview"
+	PathKeys    = "/keys"
+	PathKey     = "/keys/{keyId}"
+	PathCredits = "/keys/{keyId}/credits"
+	PathOwners  = "/owners"
+	PathOwner   = "/owners/{ownerId}"
+	PathTier    = "/owners/{ownerId}/tier"
+	PathAccess  = "/owners/{ownerId}/access"
+	PathLedger  = "/ledger"
+	PathAudit   = "/audit"
+	PathBrief   = "/packs/{pack}/brief"
+	PathReload  = "/reload"
+	PathAlive   = "/alive"
+	PathPreview = "/packs/{pack}/preview"
 )
 
-// AdminKeyRequest is the body of a POST to AdminKeys.
-type AdminKeyRequest struct {
+// KeyRequest is the body of a POST to PathKeys.
+type KeyRequest struct {
 	api.CreateKeyRequest
 	Tier api.Tier `json:"tier,omitempty"`
 }
 
-// AdminOwnersResponse answers a GET of AdminOwners.
-type AdminOwnersResponse struct {
+// OwnersResponse answers a GET of PathOwners.
+type OwnersResponse struct {
 	Owners []account.Owner `json:"owners"` // oldest first
 }
 
-// AdminOwnerResponse answers a GET of AdminOwner.
-type AdminOwnerResponse struct {
+// OwnerResponse answers a GET of PathOwner.
+type OwnerResponse struct {
 	account.Owner
 	KeyList []api.APIKeyRow `json:"keyList"` // newest first
 }
 
-// AdminAccessRequest is the body of a PUT to AdminAccess.
-type AdminAccessRequest struct {
+// AccessRequest is the body of a PUT to PathAccess.
+type AccessRequest struct {
 	Disabled bool `json:"disabled"`
 }
 
-// AdminTierRequest is the body of a PUT to AdminTier.
-type AdminTierRequest struct {
+// TierRequest is the body of a PUT to PathTier.
+type TierRequest struct {
 	Tier api.Tier `json:"tier"`
 }
 
-// AdminMoveRequest is the body of a POST to AdminCredits.
-type AdminMoveRequest struct {
+// MoveRequest is the body of a POST to PathCredits.
+type MoveRequest struct {
 	Kind   billing.Kind `json:"kind"`
 	Amount int64        `json:"amount"`
 	Reason string       `json:"reason"`
 }
 
-// AdminMoveResponse answers it with the owner's credits afterwards.
-type AdminMoveResponse struct {
+// MoveResponse answers it with the owner's credits afterwards.
+type MoveResponse struct {
 	OwnerID string `json:"ownerId"`
 	Balance int64  `json:"balance"`
 }
 
-// AdminLedgerResponse answers a GET of AdminLedger, which takes owner and limit.
-type AdminLedgerResponse struct {
+// LedgerResponse answers a GET of PathLedger, which takes owner and limit.
+type LedgerResponse struct {
 	Entries []billing.Entry `json:"entries"` // newest first
 }
 
-// AdminAuditResponse answers a GET of AdminAudit. The books agree if there is no finding.
-type AdminAuditResponse struct {
+// AuditResponse answers a GET of PathAudit. The books agree if there is no finding.
+type AuditResponse struct {
 	Findings []billing.Finding `json:"findings"`
 }
 
-// AdminReloadResponse answers a POST to AdminReload with the names of the settings that are others now.
-type AdminReloadResponse struct {
+// ReloadResponse answers a POST to PathReload with the names of the settings that are others now.
+type ReloadResponse struct {
 	Changed []string `json:"changed"` // in effect
 	Restart []string `json:"restart"` // in effect after a restart
 }
 
-// AdminPreviewRequest is the body of a POST to AdminPreview.
-type AdminPreviewRequest struct {
+// PreviewRequest is the body of a POST to PathPreview.
+type PreviewRequest struct {
 	Writer string `json:"writer"` // by name; "" means as the schedule would
 }
 
-// AdminConfig is what the admin handler needs.
-type AdminConfig struct {
-	Keys   *account.Keys
-	Books  *billing.Books
-	Till   *billing.Till
-	Reload func(ctx context.Context) (AdminReloadResponse, error) // reads the settings again; nil where there are none
-	Alive  func(ctx context.Context) error                        // why the daemon cannot work, nil if it can; nil while none runs
-	More   web.Routes                                             // beside those of the package
-	Jobs   *Jobs                                                  // nil while no daemon runs
-	Logger *slog.Logger                                           // nil means slog.Default
+// Server is what the admin handler needs.
+type Server struct {
+	Keys    *account.Keys
+	Credits *billing.Credits
+	Till    *billing.Till
+	Reload  func(ctx context.Context) (ReloadResponse, error) // reads the settings again; nil where there are none
+	Alive   func(ctx context.Context) error                   // why the daemon cannot work, nil if it can; nil while none runs
+	More    web.Routes                                        // beside those of the package
+	Jobs    *Jobs                                             // nil while no daemon runs
+	Logger  *slog.Logger                                      // nil means slog.Default
 }
 
 // maxLedger bounds the rows of one answer, defaultLedger is how many come unless asked otherwise.
@@ -110,26 +110,26 @@ const (
 )
 
 // owners lists every owner.
-func (cfg AdminConfig) owners(w http.ResponseWriter, r *http.Request) error {
+func (cfg Server) owners(w http.ResponseWriter, r *http.Request) error {
 	list, err := cfg.Keys.Owners(r.Context())
 	if err != nil {
 		return err
 	}
-	return web.WriteJSON(w, http.StatusOK, AdminOwnersResponse{Owners: append([]account.Owner{}, list...)})
+	return web.WriteJSON(w, http.StatusOK, OwnersResponse{Owners: append([]account.Owner{}, list...)})
 }
 
 // owner shows one owner with his keys.
-func (cfg AdminConfig) owner(w http.ResponseWriter, r *http.Request) error {
+func (cfg Server) owner(w http.ResponseWriter, r *http.Request) error {
 	owner, err := cfg.Keys.Owner(r.Context(), r.PathValue("ownerId"))
 	if err != nil {
 		return err
 	}
-	return web.WriteJSON(w, http.StatusOK, AdminOwnerResponse{Owner: owner, KeyList: account.Rows(cfg.Keys.List(owner.ID))})
+	return web.WriteJSON(w, http.StatusOK, OwnerResponse{Owner: owner, KeyList: account.Rows(cfg.Keys.List(owner.ID))})
 }
 
 // setAccess disables an owner or enables him again.
-func (cfg AdminConfig) setAccess(w http.ResponseWriter, r *http.Request) error {
-	var ask AdminAccessRequest
+func (cfg Server) setAccess(w http.ResponseWriter, r *http.Request) error {
+	var ask AccessRequest
 	if err := web.ReadJSON(w, r, &ask, `{"disabled":true}`); err != nil {
 		return err
 	}
@@ -144,8 +144,8 @@ func (cfg AdminConfig) setAccess(w http.ResponseWriter, r *http.Request) error {
 }
 
 // setTier sets the tier of an owner and of his keys.
-func (cfg AdminConfig) setTier(w http.ResponseWriter, r *http.Request) error {
-	var ask AdminTierRequest
+func (cfg Server) setTier(w http.ResponseWriter, r *http.Request) error {
+	var ask TierRequest
 	if err := web.ReadJSON(w, r, &ask, `{"tier":"enterprise"}`); err != nil {
 		return err
 	}
@@ -156,8 +156,8 @@ func (cfg AdminConfig) setTier(w http.ResponseWriter, r *http.Request) error {
 }
 
 // move grants or adjusts credits.
-func (cfg AdminConfig) move(w http.ResponseWriter, r *http.Request) error {
-	var ask AdminMoveRequest
+func (cfg Server) move(w http.ResponseWriter, r *http.Request) error {
+	var ask MoveRequest
 	if err := web.ReadJSON(w, r, &ask, `{"kind":"grant","amount":1000,"reason":"welcome"}`); err != nil {
 		return err
 	}
@@ -168,17 +168,17 @@ func (cfg AdminConfig) move(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	pool, err := cfg.Books.Move(r.Context(), key.OwnerID, billing.Entry{
+	pool, err := cfg.Credits.Move(r.Context(), key.OwnerID, billing.Entry{
 		KeyID: key.ID, Amount: ask.Amount, Kind: ask.Kind, Reason: ask.Reason,
 	})
 	if err != nil {
 		return err
 	}
-	return web.WriteJSON(w, http.StatusOK, AdminMoveResponse{OwnerID: key.OwnerID, Balance: pool})
+	return web.WriteJSON(w, http.StatusOK, MoveResponse{OwnerID: key.OwnerID, Balance: pool})
 }
 
 // ledger lists what moved credits.
-func (cfg AdminConfig) ledger(w http.ResponseWriter, r *http.Request) error {
+func (cfg Server) ledger(w http.ResponseWriter, r *http.Request) error {
 	limit := defaultLedger
 	if text := r.FormValue("limit"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -188,30 +188,30 @@ func (cfg AdminConfig) ledger(w http.ResponseWriter, r *http.Request) error {
 		}
 		limit = n
 	}
-	entries, err := cfg.Books.Entries(r.Context(), r.FormValue("owner"), limit)
+	entries, err := cfg.Credits.Entries(r.Context(), r.FormValue("owner"), limit)
 	if err != nil {
 		return err
 	}
-	return web.WriteJSON(w, http.StatusOK, AdminLedgerResponse{Entries: append([]billing.Entry{}, entries...)})
+	return web.WriteJSON(w, http.StatusOK, LedgerResponse{Entries: append([]billing.Entry{}, entries...)})
 }
 
 // audit checks the books.
-func (cfg AdminConfig) audit(w http.ResponseWriter, r *http.Request) error {
-	findings, err := cfg.Books.Audit(r.Context())
+func (cfg Server) audit(w http.ResponseWriter, r *http.Request) error {
+	findings, err := cfg.Credits.Audit(r.Context())
 	if err != nil {
 		return err
 	}
-	return web.WriteJSON(w, http.StatusOK, AdminAuditResponse{Findings: append([]billing.Finding{}, findings...)})
+	return web.WriteJSON(w, http.StatusOK, AuditResponse{Findings: append([]billing.Finding{}, findings...)})
 }
 
 // listKeys lists every key.
-func (cfg AdminConfig) listKeys(w http.ResponseWriter, _ *http.Request) error {
+func (cfg Server) listKeys(w http.ResponseWriter, _ *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, api.KeyListResponse{Keys: account.Rows(cfg.Keys.List(""))})
 }
 
 // issueKey makes a key of the operator's.
-func (cfg AdminConfig) issueKey(w http.ResponseWriter, r *http.Request) error {
-	var ask AdminKeyRequest
+func (cfg Server) issueKey(w http.ResponseWriter, r *http.Request) error {
+	var ask KeyRequest
 	if err := web.ReadJSON(w, r, &ask, `{"name":"my agent"}`); err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (cfg AdminConfig) issueKey(w http.ResponseWriter, r *http.Request) error {
 }
 
 // revokeKey ends a key.
-func (cfg AdminConfig) revokeKey(w http.ResponseWriter, r *http.Request) error {
+func (cfg Server) revokeKey(w http.ResponseWriter, r *http.Request) error {
 	done, err := cfg.Keys.Revoke(r.Context(), r.PathValue("keyId"))
 	if err != nil {
 		return err
@@ -234,7 +234,7 @@ func (cfg AdminConfig) revokeKey(w http.ResponseWriter, r *http.Request) error {
 }
 
 // reload reads the settings again.
-func (cfg AdminConfig) reload(w http.ResponseWriter, r *http.Request) error {
+func (cfg Server) reload(w http.ResponseWriter, r *http.Request) error {
 	if cfg.Reload == nil {
 		return api.Errorf(api.ReasonInvalidRequest, "no daemon runs here that has settings to read again").WithHint("contextd serve reads them when it starts")
 	}
@@ -246,36 +246,36 @@ func (cfg AdminConfig) reload(w http.ResponseWriter, r *http.Request) error {
 }
 
 // alive says whether the daemon can work.
-func (cfg AdminConfig) alive(w http.ResponseWriter, r *http.Request) error {
+func (cfg Server) alive(w http.ResponseWriter, r *http.Request) error {
 	if err := cfg.Alive(r.Context()); err != nil {
 		return err
 	}
 	return web.WriteJSON(w, http.StatusOK, map[string]bool{"ok": true})
 }
 
-// NewAdmin makes the handler of the admin socket. It asks for no credentials: the mode of the socket is the admission.
-func NewAdmin(cfg AdminConfig) *web.Server {
+// NewHandler makes the handler of the admin socket. It asks for no credentials: the mode of the socket is the admission.
+func NewHandler(cfg Server) *web.Server {
 	routes := web.Routes{
-		AdminKeys:    {http.MethodGet: cfg.listKeys, http.MethodPost: cfg.issueKey},
-		AdminKey:     {http.MethodDelete: cfg.revokeKey},
-		AdminCredits: {http.MethodPost: cfg.move},
-		AdminOwners:  {http.MethodGet: cfg.owners},
-		AdminOwner:   {http.MethodGet: cfg.owner},
-		AdminTier:    {http.MethodPut: cfg.setTier},
-		AdminAccess:  {http.MethodPut: cfg.setAccess},
-		AdminLedger:  {http.MethodGet: cfg.ledger},
-		AdminAudit:   {http.MethodGet: cfg.audit},
+		PathKeys:    {http.MethodGet: cfg.listKeys, http.MethodPost: cfg.issueKey},
+		PathKey:     {http.MethodDelete: cfg.revokeKey},
+		PathCredits: {http.MethodPost: cfg.move},
+		PathOwners:  {http.MethodGet: cfg.owners},
+		PathOwner:   {http.MethodGet: cfg.owner},
+		PathTier:    {http.MethodPut: cfg.setTier},
+		PathAccess:  {http.MethodPut: cfg.setAccess},
+		PathLedger:  {http.MethodGet: cfg.ledger},
+		PathAudit:   {http.MethodGet: cfg.audit},
 
-		AdminDeposits:  {http.MethodGet: cfg.deposits, http.MethodPost: cfg.rescan},
-		AdminStrays:    {http.MethodGet: cfg.strays},
-		AdminAssign:    {http.MethodPost: cfg.assign},
-		AdminWriteOff:  {http.MethodPost: cfg.writeOff},
-		AdminReconcile: {http.MethodGet: cfg.reconcile},
-		AdminReload:    {http.MethodPost: cfg.reload},
-		"/":            {},
+		PathDeposits:  {http.MethodGet: cfg.deposits, http.MethodPost: cfg.rescan},
+		PathUnmatched: {http.MethodGet: cfg.unmatched},
+		PathAssign:    {http.MethodPost: cfg.assign},
+		PathWriteOff:  {http.MethodPost: cfg.writeOff},
+		PathReconcile: {http.MethodGet: cfg.reconcile},
+		PathReload:    {http.MethodPost: cfg.reload},
+		"/":           {},
 	}
 	if cfg.Alive != nil {
-		routes[AdminAlive] = map[string]web.Handler{http.MethodGet: cfg.alive}
+		routes[PathAlive] = map[string]web.Handler{http.MethodGet: cfg.alive}
 	}
 	maps.Copy(routes, cfg.More)
 	cfg.Jobs.routes(routes)

@@ -12,12 +12,12 @@ import (
 
 // Paths of the admin socket for jobs.
 const (
-	AdminJobs   = "/jobs"
-	AdminRunJob = "/jobs/{name}"
+	PathJobs   = "/jobs"
+	PathRunJob = "/jobs/{name}"
 )
 
-// AdminJob is how a job of the daemon stands. Times are nil for never since the start.
-type AdminJob struct {
+// Job is how a job of the daemon stands. Times are nil for never since the start.
+type Job struct {
 	Name         string     `json:"name"`
 	Pack         string     `json:"pack,omitempty"` // that it concerns
 	Does         string     `json:"does"`
@@ -31,14 +31,14 @@ type AdminJob struct {
 	Error        string     `json:"error,omitempty"`
 }
 
-// AdminJobsResponse answers a GET of AdminJobs.
-type AdminJobsResponse struct {
-	Jobs []AdminJob `json:"jobs"`
+// JobsResponse answers a GET of PathJobs.
+type JobsResponse struct {
+	Jobs []Job `json:"jobs"`
 }
 
 // Jobs are what the admin socket knows of the daemon's jobs.
 type Jobs struct {
-	List func() []AdminJob
+	List func() []Job
 	Run  func(ctx context.Context, name string) error // and wait for its end
 }
 
@@ -48,7 +48,7 @@ func (j *Jobs) routes(into web.Routes) {
 		return
 	}
 	list := func(w http.ResponseWriter, _ *http.Request) error {
-		return web.WriteJSON(w, http.StatusOK, AdminJobsResponse{Jobs: j.List()})
+		return web.WriteJSON(w, http.StatusOK, JobsResponse{Jobs: j.List()})
 	}
 	run := func(w http.ResponseWriter, r *http.Request) error {
 		if err := j.Run(r.Context(), r.PathValue("name")); err != nil {
@@ -56,6 +56,6 @@ func (j *Jobs) routes(into web.Routes) {
 		}
 		return list(w, r)
 	}
-	into[AdminJobs] = map[string]web.Handler{http.MethodGet: list}
-	into[AdminRunJob] = map[string]web.Handler{http.MethodPost: run}
+	into[PathJobs] = map[string]web.Handler{http.MethodGet: list}
+	into[PathRunJob] = map[string]web.Handler{http.MethodPost: run}
 }

@@ -11,43 +11,43 @@ import (
 
 // Paths of the admin socket about money that arrived.
 const (
-	AdminDeposits  = "/deposits"
-	AdminStrays    = "/strays"
-	AdminAssign    = "/strays/assign"
-	AdminWriteOff  = "/strays/write-off"
-	AdminReconcile = "/reconcile"
+	PathDeposits  = "/deposits"
+	PathUnmatched = "/unmatched"
+	PathAssign    = "/unmatched/assign"
+	PathWriteOff  = "/unmatched/write-off"
+	PathReconcile = "/reconcile"
 )
 
-// AdminStraysResponse answers a GET of AdminStrays.
-type AdminStraysResponse struct {
-	Strays []billing.Stray `json:"strays"` // newest first
+// UnmatchedResponse answers a GET of PathUnmatched.
+type UnmatchedResponse struct {
+	Unmatched []billing.Unmatched `json:"strays"` // newest first
 }
 
-// AdminStrayRequest is the body of a POST to AdminAssign or AdminWriteOff.
-type AdminStrayRequest struct {
+// UnmatchedRequest is the body of a POST to PathAssign or PathWriteOff.
+type UnmatchedRequest struct {
 	TxHash    string `json:"txHash"`
 	LogIndex  uint64 `json:"logIndex"`
 	DepositID string `json:"depositId,omitempty"` // to assign
 	Reason    string `json:"reason,omitempty"`    // to write off
 }
 
-// AdminDepositsResponse answers a GET of AdminDeposits, and a POST, which looks at the chain again from the block in the body on and
+// DepositsResponse answers a GET of PathDeposits, and a POST, which looks at the chain again from the block in the body on and
 // answers with the deposits that were verified by that.
-type AdminDepositsResponse struct {
+type DepositsResponse struct {
 	Deposits []api.Deposit `json:"deposits"` // newest first
 }
 
-// AdminRescanRequest is the body of a POST to AdminDeposits.
-type AdminRescanRequest struct {
+// RescanRequest is the body of a POST to PathDeposits.
+type RescanRequest struct {
 	From uint64 `json:"from"`
 }
 
 // maxStrays bounds the rows of one answer.
-const maxStrays = 1000
+const maxDeposits = 1000
 
 // writeDeposits answers with deposits.
 func writeDeposits(w http.ResponseWriter, list []billing.Deposit) error {
-	answer := AdminDepositsResponse{Deposits: []api.Deposit{}}
+	answer := DepositsResponse{Deposits: []api.Deposit{}}
 	for _, d := range list {
 		answer.Deposits = append(answer.Deposits, d.ToAPI())
 	}
@@ -55,8 +55,8 @@ func writeDeposits(w http.ResponseWriter, list []billing.Deposit) error {
 }
 
 // deposits lists the newest deposits.
-func (cfg AdminConfig) deposits(w http.ResponseWriter, r *http.Request) error {
-	list, err := cfg.Till.Deposits(r.Context(), maxStrays)
+func (cfg Server) deposits(w http.ResponseWriter, r *http.Request) error {
+	list, err := cfg.Till.Newest(r.Context(), maxDeposits)
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (cfg AdminConfig) deposits(w http.ResponseWriter, r *http.Request) error {
 }
 
 // rescan looks at the chain again.
-func (cfg AdminConfig) rescan(w http.ResponseWriter, r *http.Request) error {
-	var ask AdminRescanRequest
+func (cfg Server) rescan(w http.ResponseWriter, r *http.Request) error {
+	var ask RescanRequest
 	if err := web.ReadJSON(w, r, &ask, `{"from":0}`); err != nil {
 		return err
 	}
@@ -76,17 +76,17 @@ func (cfg AdminConfig) rescan(w http.ResponseWriter, r *http.Request) error {
 	return writeDeposits(w, list)
 }
 
-// strays lists transfers that have paid for nothing.
-func (cfg AdminConfig) strays(w http.ResponseWriter, r *http.Request) error {
-	list, err := cfg.Till.Strays(r.Context(), maxStrays)
+// unmatched lists transfers that have paid for nothing.
+func (cfg Server) unmatched(w http.ResponseWriter, r *http.Request) error {
+	list, err := cfg.Till.Unmatched(r.Context(), maxDeposits)
 	if err != nil {
 		return err
 	}
-	return web.WriteJSON(w, http.StatusOK, AdminStraysResponse{Strays: append([]billing.Stray{}, list...)})
+	return web.WriteJSON(w, http.StatusOK, UnmatchedResponse{Unmatched: append([]billing.Unmatched{}, list...)})
 }
 
 // readStray reads which transfer a request is about.
-func readStray(w http.ResponseWriter, r *http.Request) (ask AdminStrayRequest, hash [32]byte, err error) {
+func readUnmatched(w http.ResponseWriter, r *http.Request) (ask UnmatchedRequest, hash [32]byte, err error) {
 	if err = web.ReadJSON(w, r, &ask, `{"txHash":"0x…","logIndex":0,"reason":"sent back"}`); err != nil {
 		return ask, hash, err
 	}
@@ -96,9 +96,9 @@ func readStray(w http.ResponseWriter, r *http.Request) (ask AdminStrayRequest, h
 	return ask, hash, nil
 }
 
-// assign lets a stray pay for a deposit.
-func (cfg AdminConfig) assign(w http.ResponseWriter, r *http.Request) error {
-	ask, hash, err := readStray(w, r)
+// assign lets an unmatched transfer pay for a deposit.
+func (cfg Server) assign(w http.ResponseWriter, r *http.Request) error {
+	ask, hash, err := readUnmatched(w, r)
 	if err != nil {
 		return err
 	}
@@ -109,9 +109,9 @@ func (cfg AdminConfig) assign(w http.ResponseWriter, r *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, d.ToAPI())
 }
 
-// writeOff notes that a stray will pay for nothing.
-func (cfg AdminConfig) writeOff(w http.ResponseWriter, r *http.Request) error {
-	ask, hash, err := readStray(w, r)
+// writeOff notes that an unmatched transfer will pay for nothing.
+func (cfg Server) writeOff(w http.ResponseWriter, r *http.Request) error {
+	ask, hash, err := readUnmatched(w, r)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (cfg AdminConfig) writeOff(w http.ResponseWriter, r *http.Request) error {
 }
 
 // reconcile compares the books with the chain.
-func (cfg AdminConfig) reconcile(w http.ResponseWriter, r *http.Request) error {
+func (cfg Server) reconcile(w http.ResponseWriter, r *http.Request) error {
 	found, err := cfg.Till.Reconcile(r.Context())
 	if err != nil {
 		return err

@@ -15,12 +15,12 @@ type Editor interface {
 	Check(ctx context.Context, pack string) (brief.Report, error)
 }
 
-// Routes are those for the admin socket: a POST to AdminPreview is answered with an brief.Preview, a GET of AdminBrief with an
+// Routes are those for the admin socket: a POST to PathPreview is answered with a brief.Preview, a GET of PathBrief with an
 // brief.Report.
 func Routes(e Editor) web.Routes {
 	return web.Routes{
-		AdminPreview: {http.MethodPost: func(w http.ResponseWriter, r *http.Request) error {
-			var ask AdminPreviewRequest
+		PathPreview: {http.MethodPost: func(w http.ResponseWriter, r *http.Request) error {
+			var ask PreviewRequest
 			if err := web.ReadJSON(w, r, &ask, `{"writer":"built-in"}`); err != nil {
 				return err
 			}
@@ -30,7 +30,7 @@ func Routes(e Editor) web.Routes {
 			}
 			return web.WriteJSON(w, http.StatusOK, p)
 		}},
-		AdminBrief: {http.MethodGet: func(w http.ResponseWriter, r *http.Request) error {
+		PathBrief: {http.MethodGet: func(w http.ResponseWriter, r *http.Request) error {
 			report, err := e.Check(r.Context(), r.PathValue("pack"))
 			if err != nil {
 				return err

@@ -86,7 +86,7 @@ func sendBackup(w http.ResponseWriter, r *http.Request, produce func(context.Con
 func OpenDatabases[L, R any](ctx context.Context, dir string, k Keeper[L, R]) (*Operator, error) {
 	return reach(ctx, dir, func(unlock func() error) (*Operator, error) {
 		silent := slog.New(slog.DiscardHandler) // what goes wrong is told
-		handler := NewAdmin(AdminConfig{More: DatabaseRoutes(k, silent), Logger: silent})
+		handler := NewHandler(Server{More: DatabaseRoutes(k, silent), Logger: silent})
 		return &Operator{client: &http.Client{Transport: inProcess{handler}}, close: unlock, Direct: true}, nil
 	})
 }

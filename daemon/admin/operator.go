@@ -94,7 +94,7 @@ func through(dir string) *Operator {
 // Alive asks the daemon on dir whether it can work, over its admin socket: nil if it answers that it can.
 func Alive(ctx context.Context, dir string) error {
 	o := through(dir)
-	err := o.call(ctx, http.MethodGet, AdminAlive, nil, &struct{}{})
+	err := o.call(ctx, http.MethodGet, PathAlive, nil, &struct{}{})
 	return errors.Join(err, o.Close())
 }
 
@@ -118,11 +118,11 @@ func openDirect(ctx context.Context, cfg Config, unlock func() error) (*Operator
 		}
 		more, shut = routes, func() error { return errors.Join(free(), s.Close(), unlock()) }
 	}
-	keys, err := account.OpenKeys(ctx, account.Config{Store: s, Owners: s, Env: cfg.Env, Most: cfg.MaxKeys, Now: cfg.Now})
+	keys, err := account.OpenKeys(ctx, account.Config{Store: s, Owners: s, Env: cfg.Env, MaxKeys: cfg.MaxKeys, Now: cfg.Now})
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
-	handler := NewAdmin(AdminConfig{Keys: keys, Books: &billing.Books{Ledger: s, Now: cfg.Now}, Till: &billing.Till{Store: s}, More: more})
+	handler := NewHandler(Server{Keys: keys, Credits: &billing.Credits{Ledger: s, Now: cfg.Now}, Till: &billing.Till{Store: s}, More: more})
 	return &Operator{client: &http.Client{Transport: inProcess{handler}}, close: shut, Direct: true}, nil
 }
 
@@ -130,121 +130,121 @@ func openDirect(ctx context.Context, cfg Config, unlock func() error) (*Operator
 func (o *Operator) Close() error { return o.close() }
 
 // IssueKey makes a key that belongs to the operator.
-func (o *Operator) IssueKey(ctx context.Context, ask AdminKeyRequest) (issued api.IssuedKey, err error) {
-	err = o.call(ctx, http.MethodPost, AdminKeys, ask, &issued)
+func (o *Operator) IssueKey(ctx context.Context, ask KeyRequest) (issued api.IssuedKey, err error) {
+	err = o.call(ctx, http.MethodPost, PathKeys, ask, &issued)
 	return issued, err
 }
 
 // ListKeys returns every key, newest first.
 func (o *Operator) ListKeys(ctx context.Context) ([]api.APIKeyRow, error) {
 	var list api.KeyListResponse
-	err := o.call(ctx, http.MethodGet, AdminKeys, nil, &list)
+	err := o.call(ctx, http.MethodGet, PathKeys, nil, &list)
 	return list.Keys, err
 }
 
 // RevokeKey ends a key.
 func (o *Operator) RevokeKey(ctx context.Context, id string) (done api.RevokeResponse, err error) {
-	err = o.call(ctx, http.MethodDelete, ofKey(AdminKey, id), nil, &done)
+	err = o.call(ctx, http.MethodDelete, ofKey(PathKey, id), nil, &done)
 	return done, err
 }
 
 // Owners returns every owner, oldest first.
 func (o *Operator) Owners(ctx context.Context) ([]account.Owner, error) {
-	var list AdminOwnersResponse
-	err := o.call(ctx, http.MethodGet, AdminOwners, nil, &list)
+	var list OwnersResponse
+	err := o.call(ctx, http.MethodGet, PathOwners, nil, &list)
 	return list.Owners, err
 }
 
 // Owner returns an owner with his keys.
-func (o *Operator) Owner(ctx context.Context, id string) (owner AdminOwnerResponse, err error) {
-	err = o.call(ctx, http.MethodGet, ofOwner(AdminOwner, id), nil, &owner)
+func (o *Operator) Owner(ctx context.Context, id string) (owner OwnerResponse, err error) {
+	err = o.call(ctx, http.MethodGet, ofOwner(PathOwner, id), nil, &owner)
 	return owner, err
 }
 
 // SetDisabled disables an owner or enables him again.
 func (o *Operator) SetDisabled(ctx context.Context, id string, disabled bool) error {
-	return o.call(ctx, http.MethodPut, ofOwner(AdminAccess, id), AdminAccessRequest{Disabled: disabled}, &AdminAccessRequest{})
+	return o.call(ctx, http.MethodPut, ofOwner(PathAccess, id), AccessRequest{Disabled: disabled}, &AccessRequest{})
 }
 
 // SetTier sets the tier of an owner and of all his keys.
 func (o *Operator) SetTier(ctx context.Context, ownerID string, tier api.Tier) error {
-	return o.call(ctx, http.MethodPut, ofOwner(AdminTier, ownerID), AdminTierRequest{Tier: tier}, &AdminTierRequest{})
+	return o.call(ctx, http.MethodPut, ofOwner(PathTier, ownerID), TierRequest{Tier: tier}, &TierRequest{})
 }
 
 // MoveCredits grants credits to a key, or adjusts them.
-func (o *Operator) MoveCredits(ctx context.Context, id string, ask AdminMoveRequest) (done AdminMoveResponse, err error) {
-	err = o.call(ctx, http.MethodPost, ofKey(AdminCredits, id), ask, &done)
+func (o *Operator) MoveCredits(ctx context.Context, id string, ask MoveRequest) (done MoveResponse, err error) {
+	err = o.call(ctx, http.MethodPost, ofKey(PathCredits, id), ask, &done)
 	return done, err
 }
 
 // Ledger returns what moved the credits of an owner, or of all owners for "", newest first, at most limit rows.
 func (o *Operator) Ledger(ctx context.Context, ownerID string, limit int) ([]billing.Entry, error) {
-	var list AdminLedgerResponse
+	var list LedgerResponse
 	query := url.Values{"owner": {ownerID}, "limit": {strconv.Itoa(limit)}}
-	err := o.call(ctx, http.MethodGet, AdminLedger+"?"+query.Encode(), nil, &list)
+	err := o.call(ctx, http.MethodGet, PathLedger+"?"+query.Encode(), nil, &list)
 	return list.Entries, err
 }
 
 // Audit checks the books and returns what does not agree.
 func (o *Operator) Audit(ctx context.Context) ([]billing.Finding, error) {
-	var list AdminAuditResponse
-	err := o.call(ctx, http.MethodGet, AdminAudit, nil, &list)
+	var list AuditResponse
+	err := o.call(ctx, http.MethodGet, PathAudit, nil, &list)
 	return list.Findings, err
 }
 
 // Deposits returns the newest deposits of all owners.
 func (o *Operator) Deposits(ctx context.Context) ([]api.Deposit, error) {
-	var list AdminDepositsResponse
-	err := o.call(ctx, http.MethodGet, AdminDeposits, nil, &list)
+	var list DepositsResponse
+	err := o.call(ctx, http.MethodGet, PathDeposits, nil, &list)
 	return list.Deposits, err
 }
 
 // Rescan looks at the chain again from the given block on, and returns the deposits that were verified by that.
 func (o *Operator) Rescan(ctx context.Context, from uint64) ([]api.Deposit, error) {
-	var list AdminDepositsResponse
-	err := o.call(ctx, http.MethodPost, AdminDeposits, AdminRescanRequest{From: from}, &list)
+	var list DepositsResponse
+	err := o.call(ctx, http.MethodPost, PathDeposits, RescanRequest{From: from}, &list)
 	return list.Deposits, err
 }
 
-// Strays returns the transfers that have paid for nothing, newest first.
-func (o *Operator) Strays(ctx context.Context) ([]billing.Stray, error) {
-	var list AdminStraysResponse
-	err := o.call(ctx, http.MethodGet, AdminStrays, nil, &list)
-	return list.Strays, err
+// Unmatched returns the transfers that have paid for nothing, newest first.
+func (o *Operator) Unmatched(ctx context.Context) ([]billing.Unmatched, error) {
+	var list UnmatchedResponse
+	err := o.call(ctx, http.MethodGet, PathUnmatched, nil, &list)
+	return list.Unmatched, err
 }
 
-// AssignStray lets a transfer pay for a deposit.
-func (o *Operator) AssignStray(ctx context.Context, ask AdminStrayRequest) (d api.Deposit, err error) {
-	err = o.call(ctx, http.MethodPost, AdminAssign, ask, &d)
+// Assign lets a transfer pay for a deposit.
+func (o *Operator) Assign(ctx context.Context, ask UnmatchedRequest) (d api.Deposit, err error) {
+	err = o.call(ctx, http.MethodPost, PathAssign, ask, &d)
 	return d, err
 }
 
-// WriteOffStray notes that a transfer will pay for nothing.
-func (o *Operator) WriteOffStray(ctx context.Context, ask AdminStrayRequest) error {
-	return o.call(ctx, http.MethodPost, AdminWriteOff, ask, &AdminStrayRequest{})
+// WriteOff notes that a transfer will pay for nothing.
+func (o *Operator) WriteOff(ctx context.Context, ask UnmatchedRequest) error {
+	return o.call(ctx, http.MethodPost, PathWriteOff, ask, &UnmatchedRequest{})
 }
 
 // Reconcile compares the books with the chain. It needs a daemon that runs.
 func (o *Operator) Reconcile(ctx context.Context) (r billing.Reconciliation, err error) {
-	err = o.call(ctx, http.MethodGet, AdminReconcile, nil, &r)
+	err = o.call(ctx, http.MethodGet, PathReconcile, nil, &r)
 	return r, err
 }
 
 // Reload has the daemon read its settings again. It needs a daemon that runs.
-func (o *Operator) Reload(ctx context.Context) (changed AdminReloadResponse, err error) {
-	err = o.call(ctx, http.MethodPost, AdminReload, nil, &changed)
+func (o *Operator) Reload(ctx context.Context) (changed ReloadResponse, err error) {
+	err = o.call(ctx, http.MethodPost, PathReload, nil, &changed)
 	return changed, err
 }
 
 // PreviewBrief writes a brief of pack without publishing it, by the writer with the given name or, for "", as the schedule would.
 func (o *Operator) PreviewBrief(ctx context.Context, pack, writer string) (p brief.Preview, err error) {
-	err = o.call(ctx, http.MethodPost, ofPack(AdminPreview, pack), AdminPreviewRequest{Writer: writer}, &p)
+	err = o.call(ctx, http.MethodPost, ofPack(PathPreview, pack), PreviewRequest{Writer: writer}, &p)
 	return p, err
 }
 
 // CheckBriefs reports on the briefs of pack and checks the newest again.
 func (o *Operator) CheckBriefs(ctx context.Context, pack string) (r brief.Report, err error) {
-	err = o.call(ctx, http.MethodGet, ofPack(AdminBrief, pack), nil, &r)
+	err = o.call(ctx, http.MethodGet, ofPack(PathBrief, pack), nil, &r)
 	return r, err
 }
 
@@ -254,16 +254,16 @@ func ofPack(path, pack string) string {
 }
 
 // Jobs returns how the jobs of the daemon stand. It needs a daemon that runs, as RunJob.
-func (o *Operator) Jobs(ctx context.Context) ([]AdminJob, error) {
-	var list AdminJobsResponse
-	err := o.call(ctx, http.MethodGet, AdminJobs, nil, &list)
+func (o *Operator) Jobs(ctx context.Context) ([]Job, error) {
+	var list JobsResponse
+	err := o.call(ctx, http.MethodGet, PathJobs, nil, &list)
 	return list.Jobs, notRunning(err)
 }
 
 // RunJob runs a job now and returns how all stand then.
-func (o *Operator) RunJob(ctx context.Context, name string) ([]AdminJob, error) {
-	var list AdminJobsResponse
-	err := o.call(ctx, http.MethodPost, strings.Replace(AdminRunJob, "{name}", url.PathEscape(name), 1), nil, &list)
+func (o *Operator) RunJob(ctx context.Context, name string) ([]Job, error) {
+	var list JobsResponse
+	err := o.call(ctx, http.MethodPost, strings.Replace(PathRunJob, "{name}", url.PathEscape(name), 1), nil, &list)
 	return list.Jobs, notRunning(err)
 }
 

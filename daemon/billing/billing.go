@@ -1,7 +1,7 @@
 // Package billing owns what calls cost: tiers, the free window, tier volumes, credits and their ledger.
 //
 // Meter charges calls: one goroutine decides them in order, makes a batch of decisions durable in one transaction and only then
-// lets the callers answer. Books moves and reports credits. Neither knows how a caller was recognised or what he asks for
+// lets the callers answer. Credits moves and reports credits. Neither knows how a caller was recognised or what he asks for
 // beyond operation and pack; daemon/gate asks after it has recognised him and before the answer is written. The package does no
 // SQL: daemon/store keeps its books.
 package billing

@@ -48,8 +48,8 @@ func (d Deposit) ToAPI() api.Deposit {
 // hexText is 0x and the hexadecimal digits of 32 bytes.
 func hexText(b [32]byte) string { return "0x" + hex.EncodeToString(b[:]) }
 
-// Arrival is a transfer of the token to the treasury, as the chain shows it.
-type Arrival struct {
+// Transfer is a transfer of the token to the treasury, as the chain shows it.
+type Transfer struct {
 	TxHash    [32]byte
 	LogIndex  uint64
 	Sender    string
@@ -61,14 +61,14 @@ type Arrival struct {
 }
 
 // named reports whether the nonce is in the note of a, as bytes or spelled out.
-func (a Arrival) named(nonce [32]byte) bool {
+func (a Transfer) named(nonce [32]byte) bool {
 	return bytes.Contains(a.Note, nonce[:]) || bytes.Contains(bytes.ToLower(a.Note), []byte(hexText(nonce)))
 }
 
 // Match says which of the deposits a is for: the one whose nonce it has, else the one whose amount it is. In both cases the amount has to
 // be exact and the block within the time of the deposit. Where it is for none, id is "" and why says what is wrong with it: it is
 // never guessed.
-func Match(a Arrival, deposits []Deposit) (id, why string) {
+func Match(a Transfer, deposits []Deposit) (id, why string) {
 	for _, d := range deposits {
 		if a.named(d.Nonce) {
 			return fits(a, d)
@@ -86,7 +86,7 @@ func Match(a Arrival, deposits []Deposit) (id, why string) {
 }
 
 // fits reports whether a pays d, or why it does not.
-func fits(a Arrival, d Deposit) (id, why string) {
+func fits(a Transfer, d Deposit) (id, why string) {
 	switch {
 	case d.Amount != a.Amount:
 		return "", fmt.Sprintf("deposit %s, which it names, is of %s", d.ID, d.Amount)
@@ -107,8 +107,8 @@ var (
 	ErrNoSlot       = errors.New("no amount is free")
 )
 
-// Seen is how far the chain was looked at.
-type Seen struct {
+// ScanCursor is how far the chain was looked at.
+type ScanCursor struct {
 	Next uint64    // the next block to look at; 0 if none was yet
 	At   time.Time // of the last one
 }
@@ -120,11 +120,11 @@ type DepositStore interface {
 	OpenDeposit(ctx context.Context, d Deposit, slots, pending int) (Deposit, error)
 	// Deposits returns those of an owner, or of all for "", newest first, at most limit, or that with the given id alone where it is not "".
 	Deposits(ctx context.Context, ownerID, id string, limit int) ([]Deposit, error)
-	// Seen returns how far the chain was looked at.
-	Seen(ctx context.Context) (Seen, error)
+	// ScanCursor returns how far the chain was looked at.
+	ScanCursor(ctx context.Context) (ScanCursor, error)
 	// Arrive keeps arrivals that are new, gives those that match to their deposits, with all that follows from it unless their pack waits,
 	// and notes how far the chain was looked at unless seen is zero. It returns the deposits that were verified.
-	Arrive(ctx context.Context, list []Arrival, seen Seen, waits func(api.CreditPack) bool, now time.Time) ([]Deposit, error)
+	Arrive(ctx context.Context, list []Transfer, seen ScanCursor, waits func(api.CreditPack) bool, now time.Time) ([]Deposit, error)
 	// ExpireDeposits lets pending deposits that nothing waits for expire that ended before the given time, up to which the chain was
 	// looked at, and frees the amounts of those that ended before free.
 	ExpireDeposits(ctx context.Context, ended, free time.Time) error
@@ -135,5 +135,5 @@ type WaitingStore interface {
 	// Waiting returns their transactions, each with its block.
 	Waiting(ctx context.Context) (map[[32]byte]uint64, error)
 	// Ripen verifies the deposits that wait for the given arrivals, with all that follows from it, and returns them.
-	Ripen(ctx context.Context, list []Arrival, now time.Time) ([]Deposit, error)
+	Ripen(ctx context.Context, list []Transfer, now time.Time) ([]Deposit, error)
 }

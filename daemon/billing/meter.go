@@ -212,15 +212,15 @@ func (m *Meter) forget() {
 	clear(m.windows)
 }
 
-// Exclusively runs act, which moves credits or keys of an owner, while nothing is charged. What was remembered of the owner is
+// WithLock runs act, which moves credits or keys of an owner, while nothing is charged. What was remembered of the owner is
 // read anew afterwards.
-func (m *Meter) Exclusively(ctx context.Context, ownerID string, act func() error) error {
-	return m.Among(ctx, func() ([]string, error) { return []string{ownerID}, act() })
+func (m *Meter) WithLock(ctx context.Context, ownerID string, act func() error) error {
+	return m.WithLockOnAll(ctx, func() ([]string, error) { return []string{ownerID}, act() })
 }
 
-// Among runs act, which moves credits or keys of the owners that it returns, while nothing is charged. What was remembered of them is
+// WithLockOnAll runs act, which moves credits or keys of the owners that it returns, while nothing is charged. What was remembered of them is
 // read anew afterwards.
-func (m *Meter) Among(ctx context.Context, act func() (owners []string, err error)) error {
+func (m *Meter) WithLockOnAll(ctx context.Context, act func() (owners []string, err error)) error {
 	m.turn.Lock()
 	defer m.turn.Unlock()
 	m.mu.Lock()

@@ -31,7 +31,7 @@ type office struct {
 	dir   string
 	store *store.Store
 	meter *billing.Meter
-	books *billing.Books
+	books *billing.Credits
 
 	mu  sync.Mutex // guards now
 	now time.Time
@@ -56,7 +56,7 @@ func (o *office) open() {
 	plans[api.TierHobby] = billing.Plan{Snapshot: 24 * time.Hour, Volume: volume}
 	o.meter = billing.New(billing.Config{Store: o.store, Plans: plans, FreeCalls: freeCalls, Now: o.clock})
 	o.meter.Keep(1)
-	o.books = &billing.Books{Ledger: o.store, Meter: o.meter, Now: o.clock}
+	o.books = &billing.Credits{Ledger: o.store, Meter: o.meter, Now: o.clock}
 }
 
 func (o *office) close() {
@@ -93,7 +93,7 @@ func (o *office) issue(owner string, tier api.Tier) billing.Call {
 
 // revoke ends a key, as account does.
 func (o *office) revoke(c billing.Call) error {
-	return o.meter.Exclusively(o.t.Context(), c.OwnerID, func() error {
+	return o.meter.WithLock(o.t.Context(), c.OwnerID, func() error {
 		_, _, err := o.store.RevokeKey(o.t.Context(), c.KeyID, o.clock())
 		return err
 	})

@@ -11,8 +11,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Stray is a transfer to the treasury that has paid for nothing, or has paid for something and has vanished from the chain.
-type Stray struct {
+// Unmatched is a transfer to the treasury that has paid for nothing, or has paid for something and has vanished from the chain.
+type Unmatched struct {
 	TxHash   string      `json:"txHash"`
 	LogIndex uint64      `json:"logIndex"`
 	Sender   string      `json:"sender"`
@@ -26,7 +26,7 @@ type Totals struct {
 	Arrived    usdg.Amount `json:"arrived"`    // all that is on chain
 	Deposits   usdg.Amount `json:"deposits"`   // of that, spent on deposits
 	Calls      usdg.Amount `json:"calls"`      // spent on calls
-	Strays     usdg.Amount `json:"strays"`     // spent on nothing yet
+	Unmatched  usdg.Amount `json:"strays"`     // spent on nothing yet
 	Waiting    usdg.Amount `json:"waiting"`    // for deposits, in blocks that are not safe yet
 	WrittenOff usdg.Amount `json:"writtenOff"` // by the operator
 	Vanished   usdg.Amount `json:"vanished"`   // was seen, and is on chain no more
@@ -42,13 +42,13 @@ type Reconciliation struct {
 	Findings []string    `json:"findings"` // what does not agree
 }
 
-// StrayStore keeps strays. Each method is one transaction.
+// StrayStore keeps unmatched transfers. Each method is one transaction.
 type StrayStore interface {
-	// Strays returns them, newest first, at most limit.
-	Strays(ctx context.Context, limit int) ([]Stray, error)
-	// Assign lets a stray pay for a deposit that was not paid yet, whatever its amount and time, with all that follows from it.
+	// Unmatched returns them, newest first, at most limit.
+	Unmatched(ctx context.Context, limit int) ([]Unmatched, error)
+	// Assign lets an unmatched transfer pay for a deposit that was not paid yet, whatever its amount and time, with all that follows from it.
 	Assign(ctx context.Context, hash [32]byte, log uint64, depositID string, now time.Time) (Deposit, error)
-	// WriteOff notes that a stray will pay for nothing, and why. It is on the list no more.
+	// WriteOff notes that an unmatched transfer will pay for nothing, and why. It is on the list no more.
 	WriteOff(ctx context.Context, hash [32]byte, log uint64, reason string) error
 	// Totals sums up.
 	Totals(ctx context.Context) (Totals, error)
@@ -57,17 +57,17 @@ type StrayStore interface {
 // Till is what the operator does about money that arrived.
 type Till struct {
 	Store   StrayStore
-	Counter *Counter                                 // nil where no chain is configured
-	Balance func(ctx context.Context) (int64, error) // of the treasury on chain, in micro-USDG; nil with Counter
+	Counter *Deposits                                // nil where no chain is configured
+	Balance func(ctx context.Context) (int64, error) // of the treasury on chain, in micro-USDG; nil with Deposits
 }
 
-// Strays returns the transfers that have paid for nothing, newest first, at most limit.
-func (t *Till) Strays(ctx context.Context, limit int) ([]Stray, error) {
-	return t.Store.Strays(ctx, limit)
+// Unmatched returns the transfers that have paid for nothing, newest first, at most limit.
+func (t *Till) Unmatched(ctx context.Context, limit int) ([]Unmatched, error) {
+	return t.Store.Unmatched(ctx, limit)
 }
 
 // Deposits returns the newest deposits of all owners.
-func (t *Till) Deposits(ctx context.Context, limit int) ([]Deposit, error) {
+func (t *Till) Newest(ctx context.Context, limit int) ([]Deposit, error) {
 	if t.Counter == nil {
 		return nil, noChain()
 	}
@@ -82,17 +82,17 @@ func (t *Till) Rescan(ctx context.Context, first uint64) ([]Deposit, error) {
 	return t.Counter.Rescan(ctx, first)
 }
 
-// Assign lets a stray pay for a deposit of whatever owner that was not paid yet.
+// Assign lets an unmatched transfer pay for a deposit of whatever owner that was not paid yet.
 func (t *Till) Assign(ctx context.Context, hash [32]byte, log uint64, depositID string) (d Deposit, err error) {
 	if t.Counter == nil {
 		return d, noChain()
 	}
-	err = t.Counter.cfg.Meter.Among(ctx, func() ([]string, error) {
+	err = t.Counter.cfg.Meter.WithLockOnAll(ctx, func() ([]string, error) {
 		if d, err = t.Store.Assign(ctx, hash, log, depositID, t.Counter.now()); err != nil {
 			return nil, err
 		}
 		offer, _ := d.Pack.Offer() // it was sold
-		t.Counter.cfg.Rose(d.OwnerID, offer.Tier)
+		t.Counter.cfg.TierRaised(d.OwnerID, offer.Tier)
 		return []string{d.OwnerID}, nil
 	})
 	return d, err
@@ -103,7 +103,7 @@ func noChain() *api.Error {
 	return api.Errorf(api.ReasonChainUnavailable, "no chain is configured, or the daemon does not run").WithHint("start it: contextd serve")
 }
 
-// WriteOff notes that a stray will pay for nothing, and why.
+// WriteOff notes that an unmatched transfer will pay for nothing, and why.
 func (t *Till) WriteOff(ctx context.Context, hash [32]byte, log uint64, reason string) error {
 	reason = strings.TrimSpace(reason)
 	if reason == "" || utf8.RuneCountInString(reason) > maxReason {
@@ -142,7 +142,7 @@ func (t *Till) compare(ctx context.Context) (r Reconciliation, err error) {
 	if r.Totals, err = t.Store.Totals(ctx); err != nil {
 		return r, fmt.Errorf("reconcile: %w", err)
 	}
-	accounted := r.Deposits + r.Calls + r.Strays + r.Waiting + r.WrittenOff
+	accounted := r.Deposits + r.Calls + r.Unmatched + r.Waiting + r.WrittenOff
 	r.Treasury, r.Findings = usdg.Amount(have), []string{}
 	for _, c := range []struct {
 		agree bool

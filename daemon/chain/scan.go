@@ -15,7 +15,7 @@ import (
 	"github.com/contextd/contextd/internal/usdg"
 )
 
-var _ billing.Arrivals = (*Client)(nil)
+var _ billing.Chain = (*Client)(nil)
 
 // span is how many blocks are asked for at once; a node that refuses is asked for half, down to one.
 const span = 2_000
@@ -30,8 +30,8 @@ func (c *Client) Newest(ctx context.Context) (uint64, time.Time, error) {
 }
 
 // Between returns the transfers to the treasury in the blocks from first to last.
-func (c *Client) Between(ctx context.Context, first, last uint64) ([]billing.Arrival, error) {
-	var list []billing.Arrival
+func (c *Client) Between(ctx context.Context, first, last uint64) ([]billing.Transfer, error) {
+	var list []billing.Transfer
 	for wide := uint64(span); first <= last; {
 		end := min(last, first+wide-1)
 		part, err := c.between(ctx, first, end)
@@ -49,7 +49,7 @@ func (c *Client) Between(ctx context.Context, first, last uint64) ([]billing.Arr
 }
 
 // between is Between with one question.
-func (c *Client) between(ctx context.Context, first, last uint64) ([]billing.Arrival, error) {
+func (c *Client) between(ctx context.Context, first, last uint64) ([]billing.Transfer, error) {
 	var logs []rawLog
 	if err := c.call(ctx, &logs, "eth_getLogs", map[string]any{
 		"fromBlock": hexutil.EncodeUint64(first), "toBlock": hexutil.EncodeUint64(last), "address": c.token,
@@ -57,7 +57,7 @@ func (c *Client) between(ctx context.Context, first, last uint64) ([]billing.Arr
 	}); err != nil {
 		return nil, err
 	}
-	var list []billing.Arrival
+	var list []billing.Transfer
 	seen, blocks := map[common.Hash]bool{}, map[uint64]Head{}
 	for _, l := range logs {
 		if _, ok := transferOf(l, 0); !ok || l.Address != c.token || seen[l.TxHash] {
@@ -77,8 +77,8 @@ func (c *Client) between(ctx context.Context, first, last uint64) ([]billing.Arr
 }
 
 // arrival puts together what is known of a transfer.
-func (c *Client) arrival(hash common.Hash, t x402.Transfer, at Head, to *common.Address, input []byte) billing.Arrival {
-	a := billing.Arrival{
+func (c *Client) arrival(hash common.Hash, t x402.Transfer, at Head, to *common.Address, input []byte) billing.Transfer {
+	a := billing.Transfer{
 		TxHash: hash, LogIndex: t.LogIndex, Sender: t.From, Amount: usdg.Amount(min(t.Amount, math.MaxInt64)),
 		Block: at.Number, BlockHash: at.Hash, At: at.At,
 	}
@@ -89,12 +89,12 @@ func (c *Client) arrival(hash common.Hash, t x402.Transfer, at Head, to *common.
 }
 
 // In returns the transfers to the treasury in one transaction, none if it is in no block yet or has failed.
-func (c *Client) In(ctx context.Context, hash [32]byte) ([]billing.Arrival, error) {
+func (c *Client) In(ctx context.Context, hash [32]byte) ([]billing.Transfer, error) {
 	return c.in(ctx, hash, map[uint64]Head{})
 }
 
 // in is In with the blocks that were read already.
-func (c *Client) in(ctx context.Context, hash [32]byte, blocks map[uint64]Head) ([]billing.Arrival, error) {
+func (c *Client) in(ctx context.Context, hash [32]byte, blocks map[uint64]Head) ([]billing.Transfer, error) {
 	tx, r, err := c.fetch(ctx, hash)
 	if errors.Is(err, x402.ErrNotVisible) {
 		return nil, nil
@@ -113,7 +113,7 @@ func (c *Client) in(ctx context.Context, hash [32]byte, blocks map[uint64]Head) 
 		return nil, nil
 	}
 	blocks[number] = at
-	var list []billing.Arrival
+	var list []billing.Transfer
 	for i, l := range r.Logs {
 		if t, ok := transferOf(l, i); ok && r.Status == 1 && l.Address == c.token && common.HexToAddress(t.To) == c.treasury {
 			list = append(list, c.arrival(hash, t, at, tx.To, tx.Input))

@@ -119,7 +119,7 @@ func (d *Daemon) Stop(t testing.TB) {
 func (d *Daemon) Grant(t testing.TB, key string, credits int64) {
 	t.Helper()
 	e := billing.Entry{KeyID: key[:api.KeyIDLength], Amount: credits, Kind: billing.KindGrant, Reason: "test"}
-	if _, err := d.Books().Move(t.Context(), account.OperatorID, e); err != nil {
+	if _, err := d.Credits().Move(t.Context(), account.OperatorID, e); err != nil {
 		t.Fatalf("grant credits: %v", err)
 	}
 }

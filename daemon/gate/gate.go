@@ -47,18 +47,18 @@ type Meter interface {
 	Charge(ctx context.Context, c billing.Call) error
 }
 
-// Desk takes payments by call; *x402.Desk is one.
-type Desk interface {
+// Payments takes payments by call; *x402.Payments is one.
+type Payments interface {
 	Quote(s x402.Subject) (api.PaymentRequirements, error)
 	Claim(ctx context.Context, proof x402.Proof, s x402.Subject) (*x402.Claim, error)
 }
 
 // Config is what a Gate needs.
 type Config struct {
-	Keys  Keys
-	Meter Meter
-	Desk  Desk          // nil means that calls are paid with keys alone
-	Plans billing.Plans // nil means billing.DefaultPlans
+	Keys     Keys
+	Meter    Meter
+	Payments Payments      // nil means that calls are paid with keys alone
+	Plans    billing.Plans // nil means billing.DefaultPlans
 }
 
 // Gate admits callers. Make one with New.
@@ -93,7 +93,7 @@ func (g *Gate) Ended(c Caller) <-chan struct{} { return g.cfg.Keys.Ended(c.KeyID
 
 // Anonymous is how far back callers without a key may read history, and whether they can pay by call at all.
 func (g *Gate) Anonymous() (window time.Duration, sells bool) {
-	return g.window(api.TierFree), g.cfg.Desk != nil
+	return g.window(api.TierFree), g.cfg.Payments != nil
 }
 
 // Admit returns the caller with credentials c who asks for op on pack, or the *api.Error to answer with. One that asks for payment
@@ -135,14 +135,14 @@ func (g *Gate) byKey(ctx context.Context, bearer string, op api.Op, pack string)
 // byProof admits who has paid for the call.
 func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack string) (Caller, error) {
 	switch {
-	case g.cfg.Desk == nil:
+	case g.cfg.Payments == nil:
 		return Caller{}, api.Errorf(api.ReasonPaymentRequired, "%s on pack %s needs an API key", op, pack).
 			WithHint("send Authorization: Bearer <API_KEY>; the operator makes keys with: contextd keys create NAME")
 	case c.Proof == nil:
 		return Caller{}, api.Errorf(api.ReasonPaymentRequired, "%s on pack %s needs an API key or a payment", op, pack).
 			WithHint("send Authorization: Bearer <API_KEY>, or pay the quote and send the proof as %s", api.HeaderPayment)
 	}
-	claim, err := g.cfg.Desk.Claim(ctx, *c.Proof, c.Subject)
+	claim, err := g.cfg.Payments.Claim(ctx, *c.Proof, c.Subject)
 	if err != nil {
 		return Caller{}, err
 	}
@@ -153,10 +153,10 @@ func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack strin
 // quoted is err with a quote in it where it asks for payment and the call has a price.
 func (g *Gate) quoted(err error, s x402.Subject) error {
 	var refused *api.Error
-	if g.cfg.Desk == nil || s.Op.PriceMicros() == 0 || !errors.As(err, &refused) || refused.Status != statusPaymentRequired {
+	if g.cfg.Payments == nil || s.Op.PriceMicros() == 0 || !errors.As(err, &refused) || refused.Status != statusPaymentRequired {
 		return err
 	}
-	quote, failed := g.cfg.Desk.Quote(s)
+	quote, failed := g.cfg.Payments.Quote(s)
 	if failed != nil {
 		return failed
 	}

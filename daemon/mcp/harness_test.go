@@ -49,7 +49,7 @@ type studio struct {
 	web     func(m *mcp.Server) http.Handler // serves m
 	feed    *feed.Feed
 	keys    *account.Keys
-	books   *billing.Books
+	books   *billing.Credits
 	log     daemontest.Log
 
 	mu  sync.Mutex // guards now
@@ -71,8 +71,8 @@ func newStudio(t testing.TB, changes ...func(*mcp.Config)) *studio {
 	}
 	t.Cleanup(func() { _ = past.Close() })
 	meter := billing.New(billing.Config{Store: db, Now: s.clock})
-	s.books = &billing.Books{Ledger: db, Meter: meter, Now: s.clock}
-	if s.keys, err = account.OpenKeys(t.Context(), account.Config{Store: db, Owners: db, Alone: meter.Exclusively, Now: s.clock}); err != nil {
+	s.books = &billing.Credits{Ledger: db, Meter: meter, Now: s.clock}
+	if s.keys, err = account.OpenKeys(t.Context(), account.Config{Store: db, Owners: db, WithLock: meter.WithLock, Now: s.clock}); err != nil {
 		t.Fatal(err)
 	}
 	s.feed = feed.New(api.PackCrypto)

@@ -11,16 +11,16 @@ import (
 
 // desk counts what a desk does.
 type desk struct {
-	gate.Desk
+	gate.Payments
 	m *Metrics
 }
 
-// Desk is d, counted.
-func (m *Metrics) Desk(d gate.Desk) gate.Desk { return &desk{d, m} }
+// Payments is d, counted.
+func (m *Metrics) Desk(d gate.Payments) gate.Payments { return &desk{d, m} }
 
 // Quote makes a quote.
 func (d *desk) Quote(s x402.Subject) (api.PaymentRequirements, error) {
-	q, err := d.Desk.Quote(s)
+	q, err := d.Payments.Quote(s)
 	if err == nil {
 		d.m.quotes.Inc()
 	}
@@ -29,7 +29,7 @@ func (d *desk) Quote(s x402.Subject) (api.PaymentRequirements, error) {
 
 // Claim takes a proof.
 func (d *desk) Claim(ctx context.Context, proof x402.Proof, s x402.Subject) (*x402.Claim, error) {
-	c, err := d.Desk.Claim(ctx, proof, s)
+	c, err := d.Payments.Claim(ctx, proof, s)
 	var refused *api.Error
 	outcome := "paid"
 	switch {

@@ -15,7 +15,7 @@ func (desk) Quote(x402.Subject) (api.PaymentRequirements, error) {
 }
 
 func (desk) Claim(context.Context, x402.Proof, x402.Subject) (*x402.Claim, error) {
-	return &x402.Claim{Replay: &x402.Kept{}}, nil
+	return &x402.Claim{Replay: &x402.StoredAnswer{}}, nil
 }
 
 func subject() x402.Subject { return x402.Subject{} }

@@ -79,8 +79,8 @@ func (s *Store) Deposits(ctx context.Context, ownerID, id string, limit int) ([]
 		ORDER BY created_at DESC, id LIMIT ?3`, ownerID, id, limit)
 }
 
-// Seen returns how far the chain was looked at, zero if it never was.
-func (s *Store) Seen(ctx context.Context) (seen billing.Seen, err error) {
+// ScanCursor returns how far the chain was looked at, zero if it never was.
+func (s *Store) ScanCursor(ctx context.Context) (seen billing.ScanCursor, err error) {
 	var at sql.NullInt64
 	err = s.db.Read.QueryRowContext(ctx, "SELECT next, seen_at FROM scan").Scan(&seen.Next, &at)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -92,7 +92,7 @@ func (s *Store) Seen(ctx context.Context) (seen billing.Seen, err error) {
 
 // Arrive keeps arrivals that are new, gives those that match to their deposits, with all that follows from it, and notes how far the chain
 // was looked at unless seen is zero. Where the pack of a deposit waits, its arrival does. It returns the deposits that were verified.
-func (s *Store) Arrive(ctx context.Context, list []billing.Arrival, seen billing.Seen, waits func(api.CreditPack) bool, now time.Time) (verified []billing.Deposit, err error) {
+func (s *Store) Arrive(ctx context.Context, list []billing.Transfer, seen billing.ScanCursor, waits func(api.CreditPack) bool, now time.Time) (verified []billing.Deposit, err error) {
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		for _, a := range list {
 			d, err := arrive(ctx, tx, a, waits, now)
@@ -117,7 +117,7 @@ func (s *Store) Arrive(ctx context.Context, list []billing.Arrival, seen billing
 }
 
 // arrive keeps one arrival, if it is new, and returns the deposit that it has verified, if it has.
-func arrive(ctx context.Context, tx *sql.Tx, a billing.Arrival, waits func(api.CreditPack) bool, now time.Time) (d billing.Deposit, err error) {
+func arrive(ctx context.Context, tx *sql.Tx, a billing.Transfer, waits func(api.CreditPack) bool, now time.Time) (d billing.Deposit, err error) {
 	if isNew, err := keep(ctx, tx, a, now); err != nil || !isNew {
 		return d, err
 	}
@@ -149,7 +149,7 @@ func arrive(ctx context.Context, tx *sql.Tx, a billing.Arrival, waits func(api.C
 }
 
 // note notes why an arrival has paid for nothing so far, and the deposit that it waits for, "" for none.
-func note(ctx context.Context, tx *sql.Tx, a billing.Arrival, waitsFor, why string) error {
+func note(ctx context.Context, tx *sql.Tx, a billing.Transfer, waitsFor, why string) error {
 	_, err := tx.ExecContext(ctx, `UPDATE transfers SET note = ?1, spent_on = iif(?2 = '', '', 'waiting'), deposit_id = nullif(?2, '') WHERE tx_hash = ?3 AND log_index = ?4`,
 		why, waitsFor, a.TxHash[:], a.LogIndex)
 	if err != nil {
@@ -160,7 +160,7 @@ func note(ctx context.Context, tx *sql.Tx, a billing.Arrival, waitsFor, why stri
 
 // keep keeps one arrival and reports whether it is to be matched: it is new, or had vanished and paid for nothing. One that the chain has in
 // another block by now is noted there.
-func keep(ctx context.Context, tx *sql.Tx, a billing.Arrival, now time.Time) (isNew bool, err error) {
+func keep(ctx context.Context, tx *sql.Tx, a billing.Transfer, now time.Time) (isNew bool, err error) {
 	var block []byte
 	var spent, settled string
 	err = tx.QueryRowContext(ctx, "SELECT block_hash, spent_on, settled FROM transfers WHERE tx_hash = ? AND log_index = ?", a.TxHash[:], a.LogIndex).Scan(&block, &spent, &settled)
@@ -203,7 +203,7 @@ func (s *Store) Waiting(ctx context.Context) (map[[32]byte]uint64, error) {
 }
 
 // Ripen verifies the deposits that wait for the given arrivals, with all that follows from it, and returns them.
-func (s *Store) Ripen(ctx context.Context, list []billing.Arrival, now time.Time) (verified []billing.Deposit, err error) {
+func (s *Store) Ripen(ctx context.Context, list []billing.Transfer, now time.Time) (verified []billing.Deposit, err error) {
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		for _, a := range list {
 			open, err := sqlite.Query(ctx, tx, scanDeposit, "SELECT "+depositColumns+` FROM deposits WHERE status <> ? AND id =
@@ -230,8 +230,8 @@ func (s *Store) Ripen(ctx context.Context, list []billing.Arrival, now time.Time
 	return verified, nil
 }
 
-// settle verifies a deposit, once: status, transfer, credits, ledger and tier. Another transfer that has waited for it is a stray from then on.
-func settle(ctx context.Context, tx *sql.Tx, d *billing.Deposit, a billing.Arrival, now time.Time) error {
+// settle verifies a deposit, once: status, transfer, credits, ledger and tier. Another transfer that has waited for it is an unmatched transfer from then on.
+func settle(ctx context.Context, tx *sql.Tx, d *billing.Deposit, a billing.Transfer, now time.Time) error {
 	// The key that was named, if it is active, else the oldest that is, else any: what was paid for is never lost.
 	if err := tx.QueryRowContext(ctx, `SELECT id FROM keys WHERE owner_id = ? ORDER BY revoked_at IS NOT NULL, id <> ?, created_at, id LIMIT 1`,
 		d.OwnerID, d.KeyID).Scan(&d.Credited); err != nil {

@@ -15,7 +15,7 @@ import (
 const spentOnCall = "call"
 
 // PaidCall returns the answer that the payment with the given hash was spent on; ok is false if there is none.
-func (s *Store) PaidCall(ctx context.Context, hash [32]byte) (kept x402.Kept, ok bool, err error) {
+func (s *Store) PaidCall(ctx context.Context, hash [32]byte) (kept x402.StoredAnswer, ok bool, err error) {
 	var at sql.NullInt64
 	err = s.db.Read.QueryRowContext(ctx, "SELECT fingerprint, payer, at, body FROM paid_calls WHERE tx_hash = ?", hash[:]).
 		Scan(&kept.Fingerprint, &kept.Payer, &at, &kept.Body)
@@ -55,8 +55,8 @@ func (s *Store) PruneAnswers(ctx context.Context, before time.Time) error {
 }
 
 // Unsettled returns the transfers, of at most limit transactions, that may still vanish from the chain, lowest block first.
-func (s *Store) Unsettled(ctx context.Context, limit int) ([]x402.Placed, error) {
-	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (p x402.Placed, err error) {
+func (s *Store) Unsettled(ctx context.Context, limit int) ([]x402.MinedTx, error) {
+	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (p x402.MinedTx, err error) {
 		var hash, block []byte
 		err = rows.Scan(&hash, &p.Block, &block)
 		copy(p.Hash[:], hash)
@@ -66,7 +66,7 @@ func (s *Store) Unsettled(ctx context.Context, limit int) ([]x402.Placed, error)
 }
 
 // Moved notes that the transfers of a transaction are in another block now.
-func (s *Store) Moved(ctx context.Context, p x402.Placed) error {
+func (s *Store) Moved(ctx context.Context, p x402.MinedTx) error {
 	return s.db.Exec(ctx, "UPDATE transfers SET block = ?, block_hash = ? WHERE tx_hash = ?", p.Block, p.BlockHash[:], p.Hash[:])
 }
 

@@ -145,13 +145,13 @@ func rows(t *testing.T, dir string, columns map[string][]string) map[string][]st
 }
 
 // books opens the database of dir for the length of a test.
-func books(t *testing.T, dir string) (*store.Store, *billing.Books) {
+func books(t *testing.T, dir string) (*store.Store, *billing.Credits) {
 	t.Helper()
 	s, err := store.Open(t.Context(), dir, time.Unix(1, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, &billing.Books{Ledger: s}
+	return s, &billing.Credits{Ledger: s}
 }
 
 // checkBooks opens the database of dir and checks that the books agree.

@@ -19,7 +19,7 @@ import (
 func webAdmin(t *testing.T, d *daemontest.Daemon) (string, *daemontest.Log) {
 	t.Helper()
 	var log daemontest.Log
-	server := httptest.NewServer(admin.NewAdmin(admin.AdminConfig{
+	server := httptest.NewServer(admin.NewHandler(admin.Server{
 		Keys: d.Keys(), Logger: log.Logger(),
 		Jobs: &admin.Jobs{List: d.Jobs, Run: func(ctx context.Context, name string) error {
 			if name == "brief" {
@@ -36,7 +36,7 @@ func TestAdminKeys(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t)
 	url, _ := webAdmin(t, d)
-	a := call(t, http.MethodPost, url+admin.AdminKeys, sending(`{"name":" my agent ","tier":"team","traceConsent":"none"}`))
+	a := call(t, http.MethodPost, url+admin.PathKeys, sending(`{"name":" my agent ","tier":"team","traceConsent":"none"}`))
 	var issued api.IssuedKey
 	if err := json.Unmarshal(a.Body, &issued); err != nil || a.Status != http.StatusCreated {
 		t.Fatalf("%d %s, %v", a.Status, a.Body, err)
@@ -47,12 +47,12 @@ func TestAdminKeys(t *testing.T) {
 	if a := get(t, d.URL()+"/v1/fresh", bearer(issued.Key)); a.Status != http.StatusOK {
 		t.Errorf("the new key is answered %d", a.Status)
 	}
-	list := get(t, url+admin.AdminKeys)
+	list := get(t, url+admin.PathKeys)
 	rows := decode[api.KeyListResponse](t, list).Keys
 	if len(rows) != 1 || rows[0].KeyID != issued.KeyID || rows[0].TraceConsent != api.ConsentNone || strings.Contains(string(list.Body), issued.Key) {
 		t.Errorf("listed %s", list.Body)
 	}
-	done := call(t, http.MethodDelete, url+admin.AdminKeys+"/"+issued.KeyID)
+	done := call(t, http.MethodDelete, url+admin.PathKeys+"/"+issued.KeyID)
 	if got := decode[api.RevokeResponse](t, done); !got.OK || got.RevokedAt.IsZero() {
 		t.Errorf("revoked %s", done.Body)
 	}

@@ -212,7 +212,7 @@ func BenchmarkFreshOfManyKeys(b *testing.B) {
 		owner := fmt.Sprintf("owner-%d", i/api.MaxActiveKeys)
 		issued, err := d.Keys().Issue(b.Context(), account.NewKey{OwnerID: owner, Name: "x", Tier: api.TierEnterprise})
 		if err == nil {
-			_, err = d.Books().Move(b.Context(), owner, billing.Entry{KeyID: issued.KeyID, Amount: 1_000_000, Kind: billing.KindGrant, Reason: "x"})
+			_, err = d.Credits().Move(b.Context(), owner, billing.Entry{KeyID: issued.KeyID, Amount: 1_000_000, Kind: billing.KindGrant, Reason: "x"})
 		}
 		if err != nil {
 			b.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 // Sale is where credits are bought.
 type Sale struct {
-	Counter  *billing.Counter
+	Deposits *billing.Deposits
 	ChainID  int64
 	Token    string // address of the USDG contract
 	Treasury string // address that is paid to
@@ -26,7 +26,7 @@ func (c *Console) buy(w http.ResponseWriter, r *http.Request, s api.Session) err
 	if ask.KeyID != nil {
 		key = *ask.KeyID
 	}
-	d, err := c.cfg.Sale.Counter.Open(r.Context(), s.UserID, ask.Pack, key)
+	d, err := c.cfg.Sale.Deposits.Open(r.Context(), s.UserID, ask.Pack, key)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (c *Console) buy(w http.ResponseWriter, r *http.Request, s api.Session) err
 
 // deposit shows a purchase.
 func (c *Console) deposit(w http.ResponseWriter, r *http.Request, s api.Session) error {
-	d, err := c.cfg.Sale.Counter.Deposit(r.Context(), s.UserID, r.PathValue("depositId"))
+	d, err := c.cfg.Sale.Deposits.Deposit(r.Context(), s.UserID, r.PathValue("depositId"))
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (c *Console) verify(w http.ResponseWriter, r *http.Request, s api.Session) 
 	if !usdg.ReadHex(ask.TxHash, hash[:]) {
 		return api.Errorf(api.ReasonInvalidRequest, "txHash is not 0x and 64 hexadecimal digits").WithHint("copy it from your wallet")
 	}
-	d, err := c.cfg.Sale.Counter.Verify(r.Context(), s.UserID, r.PathValue("depositId"), hash)
+	d, err := c.cfg.Sale.Deposits.Verify(r.Context(), s.UserID, r.PathValue("depositId"), hash)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (c *Console) recent(r *http.Request, s api.Session) ([]api.Deposit, error) 
 	if c.cfg.Sale == nil {
 		return list, nil
 	}
-	deposits, err := c.cfg.Sale.Counter.Recent(r.Context(), s.UserID)
+	deposits, err := c.cfg.Sale.Deposits.Recent(r.Context(), s.UserID)
 	for _, d := range deposits {
 		list = append(list, d.ToAPI())
 	}

@@ -109,7 +109,7 @@ func (u *user) balance() (b api.CreditBalanceResponse) {
 // audit checks the books.
 func (s *shop) audit() {
 	s.t.Helper()
-	if findings, err := s.d.Books().Audit(s.t.Context()); err != nil || len(findings) > 0 {
+	if findings, err := s.d.Credits().Audit(s.t.Context()); err != nil || len(findings) > 0 {
 		s.t.Errorf("the audit finds %v, %v", findings, err)
 	}
 }
@@ -423,37 +423,37 @@ func TestOperatorSettlesStrays(t *testing.T) {
 		}
 	}
 	reconcile()
-	strays, err := o.Strays(t.Context())
+	strays, err := o.Unmatched(t.Context())
 	if err != nil || len(strays) != 2 || strays[0].Note == "" || strays[0].Sender != s.chain.Wallet().Address {
 		t.Fatalf("%+v, %v", strays, err)
 	}
-	ask := admin.AdminStrayRequest{TxHash: strays[0].TxHash, LogIndex: strays[0].LogIndex, DepositID: i.ID, Reason: "sent back"}
-	for _, bad := range []admin.AdminStrayRequest{{TxHash: ask.TxHash, LogIndex: 99, DepositID: i.ID}, {TxHash: ask.TxHash, DepositID: "none"}, {TxHash: "0x12"}} {
-		if _, err := o.AssignStray(t.Context(), bad); err == nil {
+	ask := admin.UnmatchedRequest{TxHash: strays[0].TxHash, LogIndex: strays[0].LogIndex, DepositID: i.ID, Reason: "sent back"}
+	for _, bad := range []admin.UnmatchedRequest{{TxHash: ask.TxHash, LogIndex: 99, DepositID: i.ID}, {TxHash: ask.TxHash, DepositID: "none"}, {TxHash: "0x12"}} {
+		if _, err := o.Assign(t.Context(), bad); err == nil {
 			t.Errorf("assigned %+v", bad)
 		}
 	}
-	if d, err := o.AssignStray(t.Context(), ask); err != nil || d.Status != api.DepositVerified {
+	if d, err := o.Assign(t.Context(), ask); err != nil || d.Status != api.DepositVerified {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	if b := u.balance(); b.Balance != 10_000 || u.issue("new").Tier != api.TierHobby {
 		t.Errorf("the balance is %d", b.Balance)
 	}
-	if _, err := o.AssignStray(t.Context(), ask); err == nil {
+	if _, err := o.Assign(t.Context(), ask); err == nil {
 		t.Error("assigned twice")
 	}
-	off := admin.AdminStrayRequest{TxHash: strays[1].TxHash, LogIndex: strays[1].LogIndex}
-	if err := o.WriteOffStray(t.Context(), off); err == nil {
+	off := admin.UnmatchedRequest{TxHash: strays[1].TxHash, LogIndex: strays[1].LogIndex}
+	if err := o.WriteOff(t.Context(), off); err == nil {
 		t.Error("written off without a reason")
 	}
 	off.Reason = "sent back by hand"
-	if err := o.WriteOffStray(t.Context(), off); err != nil {
+	if err := o.WriteOff(t.Context(), off); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.WriteOffStray(t.Context(), off); err == nil {
+	if err := o.WriteOff(t.Context(), off); err == nil {
 		t.Error("written off twice")
 	}
-	if strays, err := o.Strays(t.Context()); err != nil || len(strays) != 0 {
+	if strays, err := o.Unmatched(t.Context()); err != nil || len(strays) != 0 {
 		t.Errorf("%+v, %v", strays, err)
 	}
 	reconcile()

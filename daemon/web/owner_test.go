@@ -50,7 +50,7 @@ func TestKeys(t *testing.T) {
 	}
 	eve.refused(eve.call(http.MethodDelete, api.PathKeys+"/"+first.KeyID, nil), api.ReasonKeyNotFound)
 	ada.refused(ada.call(http.MethodDelete, api.PathKeys+"/cv_test_00000000", nil), api.ReasonKeyNotFound)
-	if _, err := d.Books().Move(t.Context(), "", billing.Entry{KeyID: first.KeyID, Amount: 7, Kind: billing.KindGrant, Reason: "test"}); err != nil {
+	if _, err := d.Credits().Move(t.Context(), "", billing.Entry{KeyID: first.KeyID, Amount: 7, Kind: billing.KindGrant, Reason: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	ada.into(ada.fresh(first.Key), http.StatusOK, nil)
@@ -84,7 +84,7 @@ func TestCapOfActiveKeys(t *testing.T) {
 	u.refused(u.call(http.MethodPost, api.PathKeys, api.CreateKeyRequest{Name: "4"}), api.ReasonInvalidRequest)
 	u.into(u.call(http.MethodDelete, api.PathKeys+"/"+key.KeyID, nil), http.StatusOK, nil)
 	u.issue("4")
-	d.Keys().SetMost(4) // as a reload does
+	d.Keys().SetMaxKeys(4) // as a reload does
 	u.issue("5")
 	u.refused(u.call(http.MethodPost, api.PathKeys, api.CreateKeyRequest{Name: "6"}), api.ReasonInvalidRequest)
 }
@@ -115,7 +115,7 @@ func TestBalanceAndUsage(t *testing.T) {
 	u := newUser(t, d)
 	u.signIn("books@example.org")
 	key, other := u.issue("a"), u.issue("b")
-	if _, err := d.Books().Move(t.Context(), "", billing.Entry{KeyID: key.KeyID, Amount: 10, Kind: billing.KindGrant, Reason: "test"}); err != nil {
+	if _, err := d.Credits().Move(t.Context(), "", billing.Entry{KeyID: key.KeyID, Amount: 10, Kind: billing.KindGrant, Reason: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {

@@ -261,7 +261,7 @@ func (f *fickle) sweep() {
 }
 
 // agree checks that the books agree with each other and with the chain, but for what findings say, and that there are so many strays.
-func (f *fickle) agree(strays int, findings ...string) []billing.Stray {
+func (f *fickle) agree(strays int, findings ...string) []billing.Unmatched {
 	f.t.Helper()
 	f.audit()
 	r, err := f.operator.Reconcile(f.t.Context())
@@ -273,7 +273,7 @@ func (f *fickle) agree(strays int, findings ...string) []billing.Stray {
 			f.t.Errorf("%q, want %q", r.Findings[i], want)
 		}
 	}
-	list, err := f.operator.Strays(f.t.Context())
+	list, err := f.operator.Unmatched(f.t.Context())
 	if err != nil || len(list) != strays {
 		f.t.Errorf("%d strays, want %d: %+v, %v", len(list), strays, list, err)
 	}
@@ -325,11 +325,11 @@ func TestVanishedDeposit(t *testing.T) {
 	if len(list) != 1 || !strings.Contains(list[0].Note, "vanished from the chain after it had paid for deposit "+i.ID) || u.balance().Balance != 1_000 {
 		t.Fatalf("%+v, %+v", list, u.balance())
 	}
-	ask := admin.AdminStrayRequest{TxHash: list[0].TxHash, LogIndex: list[0].LogIndex, DepositID: second.ID, Reason: "taken back by hand"}
-	if _, err := f.operator.AssignStray(t.Context(), ask); err == nil {
+	ask := admin.UnmatchedRequest{TxHash: list[0].TxHash, LogIndex: list[0].LogIndex, DepositID: second.ID, Reason: "taken back by hand"}
+	if _, err := f.operator.Assign(t.Context(), ask); err == nil {
 		t.Error("money that has vanished has paid for something")
 	}
-	if err := f.operator.WriteOffStray(t.Context(), ask); err != nil {
+	if err := f.operator.WriteOff(t.Context(), ask); err != nil {
 		t.Fatal(err)
 	}
 	f.agree(0)
@@ -388,8 +388,8 @@ func TestBigPackPaidByAStray(t *testing.T) {
 	if len(list) != 1 {
 		t.FailNow()
 	}
-	ask := admin.AdminStrayRequest{TxHash: list[0].TxHash, LogIndex: list[0].LogIndex, DepositID: i.ID}
-	if d, err := f.operator.AssignStray(t.Context(), ask); err != nil || d.Status != api.DepositVerified {
+	ask := admin.UnmatchedRequest{TxHash: list[0].TxHash, LogIndex: list[0].LogIndex, DepositID: i.ID}
+	if d, err := f.operator.Assign(t.Context(), ask); err != nil || d.Status != api.DepositVerified {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	f.final(true, true)
@@ -399,8 +399,8 @@ func TestBigPackPaidByAStray(t *testing.T) {
 	if len(list) != 1 || list[0].TxHash != right.Hex() || !strings.Contains(list[0].Note, "was paid already") || u.balance().Balance != 100_000 {
 		t.Fatalf("%+v, %+v", list, u.balance())
 	}
-	ask = admin.AdminStrayRequest{TxHash: list[0].TxHash, LogIndex: list[0].LogIndex, Reason: "sent back by hand"}
-	if err := f.operator.WriteOffStray(t.Context(), ask); err != nil {
+	ask = admin.UnmatchedRequest{TxHash: list[0].TxHash, LogIndex: list[0].LogIndex, Reason: "sent back by hand"}
+	if err := f.operator.WriteOff(t.Context(), ask); err != nil {
 		t.Fatal(err)
 	}
 	f.agree(0)

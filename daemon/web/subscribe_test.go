@@ -300,7 +300,7 @@ func TestSubscribe(t *testing.T) {
 	if f, err := next(); !errors.Is(err, io.EOF) {
 		t.Errorf("after the revocation comes %+v, %v", f, err)
 	}
-	if left, err := d.Books().Balance(t.Context(), "00000000-0000-4000-8000-000000000001", ""); err != nil || left.Balance != 0 {
+	if left, err := d.Credits().Balance(t.Context(), "00000000-0000-4000-8000-000000000001", ""); err != nil || left.Balance != 0 {
 		t.Errorf("the pool has %d, %v", left.Balance, err)
 	}
 	if f, err := stays(); err != nil || f.event != string(api.EventDelta) {

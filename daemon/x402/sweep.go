@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Placed is a transaction with the block that it was seen in.
-type Placed struct {
+// MinedTx is a transaction with the block that it was seen in.
+type MinedTx struct {
 	Hash, BlockHash [32]byte
 	Block           uint64
 }
@@ -15,9 +15,9 @@ type Placed struct {
 // Ledger knows what was paid and may still vanish. Each method is one transaction.
 type Ledger interface {
 	// Unsettled returns transactions that may still vanish from the chain, lowest block first, at most limit.
-	Unsettled(ctx context.Context, limit int) ([]Placed, error)
+	Unsettled(ctx context.Context, limit int) ([]MinedTx, error)
 	// Moved notes that a transaction is in another block now.
-	Moved(ctx context.Context, p Placed) error
+	Moved(ctx context.Context, p MinedTx) error
 	// Settle notes that a transaction is final, or has vanished.
 	Settle(ctx context.Context, hash [32]byte, vanished bool) error
 }
@@ -36,7 +36,7 @@ const sweepLimit = 500
 // Sweep looks again at payments that were accepted before they were final. One whose block is still there when it is final is settled.
 // One whose transaction is in no block any more, or failed this time, has vanished: report is told of it, because what was bought with
 // it is given. A node that does not answer leaves everything as it is.
-func Sweep(ctx context.Context, ledger Ledger, blocks Blocks, chain Chain, report func(Placed)) error {
+func Sweep(ctx context.Context, ledger Ledger, blocks Blocks, chain Chain, report func(MinedTx)) error {
 	open, err := ledger.Unsettled(ctx, sweepLimit)
 	if err != nil || len(open) == 0 {
 		return err
@@ -74,7 +74,7 @@ func Sweep(ctx context.Context, ledger Ledger, blocks Blocks, chain Chain, repor
 }
 
 // moved looks for a payment whose block is gone. It has vanished, or is in another block now, which may not be final: then it is open still.
-func moved(ctx context.Context, ledger Ledger, chain Chain, p Placed, final uint64) (open, vanished bool, err error) {
+func moved(ctx context.Context, ledger Ledger, chain Chain, p MinedTx, final uint64) (open, vanished bool, err error) {
 	now, err := chain.Payment(ctx, p.Hash)
 	if errors.Is(err, ErrNotVisible) || err == nil && !now.Succeeded {
 		return false, true, nil
@@ -82,5 +82,5 @@ func moved(ctx context.Context, ledger Ledger, chain Chain, p Placed, final uint
 	if err != nil {
 		return false, false, fmt.Errorf("sweep payments: %w", err)
 	}
-	return now.Block > final, false, ledger.Moved(ctx, Placed{Hash: p.Hash, Block: now.Block, BlockHash: now.BlockHash})
+	return now.Block > final, false, ledger.Moved(ctx, MinedTx{Hash: p.Hash, Block: now.Block, BlockHash: now.BlockHash})
 }

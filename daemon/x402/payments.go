@@ -23,8 +23,8 @@ type Chain interface {
 	Payment(ctx context.Context, hash [32]byte) (Payment, error)
 }
 
-// Kept is an answer as it is kept for who asks again with the same payment.
-type Kept struct {
+// StoredAnswer is an answer as it is kept for who asks again with the same payment.
+type StoredAnswer struct {
 	Fingerprint string // of the request
 	Payer       string
 	At          time.Time // when it was given
@@ -37,19 +37,19 @@ type Receipt struct {
 	Payment  Payment
 	Transfer Transfer
 	Op       api.Op
-	Kept
+	StoredAnswer
 }
 
 // Store keeps what was paid by call. Each method is one transaction.
 type Store interface {
 	// PaidCall returns the answer that the payment with the given hash was spent on; ok is false if there is none.
-	PaidCall(ctx context.Context, hash [32]byte) (kept Kept, ok bool, err error)
+	PaidCall(ctx context.Context, hash [32]byte) (kept StoredAnswer, ok bool, err error)
 	// SpendOnCall notes that the transfer of r is spent, and keeps the answer, or fails with ErrSpent and changes nothing.
 	SpendOnCall(ctx context.Context, r Receipt) error
 }
 
-// Desk takes payments by call. Make one with NewDesk; it is safe for concurrent use, and there is at most one for a Store.
-type Desk struct {
+// Payments takes payments by call. Make one with NewPayments; it is safe for concurrent use, and there is at most one for a Store.
+type Payments struct {
 	Quoter
 	chain Chain
 	store Store
@@ -58,27 +58,27 @@ type Desk struct {
 	busy map[[32]byte]chan struct{}
 }
 
-// NewDesk makes a Desk. A nil Now of q means time.Now.
-func NewDesk(q Quoter, chain Chain, store Store) (*Desk, error) {
+// NewPayments makes a Payments. A nil Now of q means time.Now.
+func NewPayments(q Quoter, chain Chain, store Store) (*Payments, error) {
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
 	if q.Now == nil {
 		q.Now = time.Now
 	}
-	return &Desk{Quoter: q, chain: chain, store: store, busy: map[[32]byte]chan struct{}{}}, nil
+	return &Payments{Quoter: q, chain: chain, store: store, busy: map[[32]byte]chan struct{}{}}, nil
 }
 
 // Claim is a payment that was found good for a request. Nobody else gets it until Close. Settle spends it.
 type Claim struct {
-	Replay *Kept // the answer that it was spent on before, which is to be given again; nil if it was not spent yet
+	Replay *StoredAnswer // the answer that it was spent on before, which is to be given again; nil if it was not spent yet
 
-	desk    *Desk
-	receipt Receipt
+	payments *Payments
+	receipt  Receipt
 }
 
 // Claim takes the payment that proof names for a request. While another request has it, Claim waits.
-func (d *Desk) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim, err error) {
+func (d *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim, err error) {
 	if err := d.seize(ctx, proof.Hash); err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (d *Desk) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim, err
 	case spent && kept.Body == nil:
 		return nil, refused(api.ReasonAlreadyUsed, "the payment was used at %s; its answer is kept for %s", kept.At.UTC().Format(time.RFC3339), api.ProofIdempotency)
 	case spent:
-		return &Claim{Replay: &kept, desk: d, receipt: Receipt{Hash: proof.Hash}}, nil
+		return &Claim{Replay: &kept, payments: d, receipt: Receipt{Hash: proof.Hash}}, nil
 	}
 	payment, err := d.chain.Payment(ctx, proof.Hash)
 	switch {
@@ -114,8 +114,8 @@ func (d *Desk) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim, err
 	if err != nil {
 		return nil, err
 	}
-	return &Claim{desk: d, receipt: Receipt{
-		Hash: proof.Hash, Payment: payment, Transfer: transfer, Op: s.Op, Kept: Kept{Fingerprint: s.Fingerprint, Payer: proof.Payer},
+	return &Claim{payments: d, receipt: Receipt{
+		Hash: proof.Hash, Payment: payment, Transfer: transfer, Op: s.Op, StoredAnswer: StoredAnswer{Fingerprint: s.Fingerprint, Payer: proof.Payer},
 	}}, nil
 }
 
@@ -127,8 +127,8 @@ const (
 
 // Settle spends the payment on an answer, which is on disk when Settle returns nil.
 func (c *Claim) Settle(ctx context.Context, body []byte) error {
-	c.receipt.At, c.receipt.Body = c.desk.Now().UTC(), body
-	err := c.desk.store.SpendOnCall(ctx, c.receipt)
+	c.receipt.At, c.receipt.Body = c.payments.Now().UTC(), body
+	err := c.payments.store.SpendOnCall(ctx, c.receipt)
 	if errors.Is(err, ErrSpent) {
 		return refused(api.ReasonAlreadyUsed, "the transfer has bought credits already")
 	}
@@ -139,10 +139,10 @@ func (c *Claim) Settle(ctx context.Context, body []byte) error {
 }
 
 // Close gives the payment back, unless it was spent.
-func (c *Claim) Close() { c.desk.release(c.receipt.Hash) }
+func (c *Claim) Close() { c.payments.release(c.receipt.Hash) }
 
 // seize waits until nobody has the payment and takes it.
-func (d *Desk) seize(ctx context.Context, hash [32]byte) error {
+func (d *Payments) seize(ctx context.Context, hash [32]byte) error {
 	for {
 		d.mu.Lock()
 		other := d.busy[hash]
@@ -161,7 +161,7 @@ func (d *Desk) seize(ctx context.Context, hash [32]byte) error {
 }
 
 // release lets the next one have the payment.
-func (d *Desk) release(hash [32]byte) {
+func (d *Payments) release(hash [32]byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	close(d.busy[hash])

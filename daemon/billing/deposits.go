@@ -12,42 +12,42 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Arrivals shows what arrived at the treasury.
-type Arrivals interface {
+// Chain shows what arrived at the treasury.
+type Chain interface {
 	// Newest returns the number and the time of the newest block.
 	Newest(ctx context.Context) (uint64, time.Time, error)
 	// Between returns the transfers to the treasury in the blocks from first to last.
-	Between(ctx context.Context, first, last uint64) ([]Arrival, error)
+	Between(ctx context.Context, first, last uint64) ([]Transfer, error)
 	// In returns those in one transaction, none if it is in no block yet.
-	In(ctx context.Context, hash [32]byte) ([]Arrival, error)
+	In(ctx context.Context, hash [32]byte) ([]Transfer, error)
 	// Safe returns the number of the newest block that counts as safe.
 	Safe(ctx context.Context) (uint64, error)
 }
 
-// CounterConfig is what a Counter needs.
-type CounterConfig struct {
-	Store DepositStore
-	Chain Arrivals
-	Meter *Meter
-	Rose  func(ownerID string, tier api.Tier) // is told of a tier that is on disk, before anybody is charged again
-	NewID func() string                       // a UUID
-	Now   func() time.Time                    // nil means time.Now
+// DepositsConfig is what a Deposits needs.
+type DepositsConfig struct {
+	Store      DepositStore
+	Chain      Chain
+	Meter      *Meter
+	TierRaised func(ownerID string, tier api.Tier) // is told of a tier that is on disk, before anybody is charged again
+	NewID      func() string                       // a UUID
+	Now        func() time.Time                    // nil means time.Now
 
 	Waiting WaitingStore // of purchases of pro and team, which wait until their block is safe; nil has none wait
 }
 
-// Counter sells credits for deposits. It is safe for concurrent use.
-type Counter struct {
-	cfg            CounterConfig
+// Deposits sells credits for deposits. It is safe for concurrent use.
+type Deposits struct {
+	cfg            DepositsConfig
 	newest, looked atomic.Uint64 // blocks
 }
 
-// NewCounter makes a Counter.
-func NewCounter(cfg CounterConfig) *Counter {
+// NewDeposits makes a Deposits.
+func NewDeposits(cfg DepositsConfig) *Deposits {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Counter{cfg: cfg}
+	return &Deposits{cfg: cfg}
 }
 
 // overlap is how many blocks are looked at again, because they may be others by now.
@@ -57,10 +57,10 @@ const overlap = 64
 const maxDrift = 2 * time.Minute
 
 // now is the time, as precise as it is stored.
-func (c *Counter) now() time.Time { return c.cfg.Now().UTC().Truncate(time.Millisecond) }
+func (c *Deposits) now() time.Time { return c.cfg.Now().UTC().Truncate(time.Millisecond) }
 
 // Open begins the purchase of a pack for an owner, for the key with the given id or, for "", his oldest.
-func (c *Counter) Open(ctx context.Context, ownerID string, pack api.CreditPack, keyID string) (Deposit, error) {
+func (c *Deposits) Open(ctx context.Context, ownerID string, pack api.CreditPack, keyID string) (Deposit, error) {
 	offer, ok := pack.Offer()
 	if !ok {
 		return Deposit{}, api.Errorf(api.ReasonInvalidRequest, "there is no credit pack %q", pack).WithHint("packs: %v", api.CreditPacks())
@@ -89,12 +89,12 @@ func (c *Counter) Open(ctx context.Context, ownerID string, pack api.CreditPack,
 }
 
 // Recent returns the deposits of an owner, newest first.
-func (c *Counter) Recent(ctx context.Context, ownerID string) ([]Deposit, error) {
+func (c *Deposits) Recent(ctx context.Context, ownerID string) ([]Deposit, error) {
 	return c.cfg.Store.Deposits(ctx, ownerID, "", api.RecentDeposits)
 }
 
 // Deposit returns one deposit of an owner, or the error deposit_not_found.
-func (c *Counter) Deposit(ctx context.Context, ownerID, id string) (Deposit, error) {
+func (c *Deposits) Deposit(ctx context.Context, ownerID, id string) (Deposit, error) {
 	list, err := c.cfg.Store.Deposits(ctx, ownerID, id, 1)
 	if err != nil {
 		return Deposit{}, fmt.Errorf("read deposit: %w", err)
@@ -107,7 +107,7 @@ func (c *Counter) Deposit(ctx context.Context, ownerID, id string) (Deposit, err
 
 // Verify looks for a deposit's payment in one transaction, without waiting for the next Scan, and returns the deposit as it is then. A
 // transaction that pays something else pays that.
-func (c *Counter) Verify(ctx context.Context, ownerID, id string, hash [32]byte) (Deposit, error) {
+func (c *Deposits) Verify(ctx context.Context, ownerID, id string, hash [32]byte) (Deposit, error) {
 	d, err := c.Deposit(ctx, ownerID, id)
 	if err != nil || d.Status != api.DepositPending {
 		return d, err
@@ -117,7 +117,7 @@ func (c *Counter) Verify(ctx context.Context, ownerID, id string, hash [32]byte)
 		return d, errors.Join(api.Errorf(api.ReasonChainUnavailable, "the chain does not answer").
 			WithHint("the purchase goes on by itself; do not pay again").WithRetryAfter(10*time.Second), err)
 	}
-	if _, err := c.arrive(ctx, list, Seen{}); err != nil {
+	if _, err := c.arrive(ctx, list, ScanCursor{}); err != nil {
 		return d, err
 	}
 	if _, err := c.ripen(ctx); err != nil {
@@ -128,8 +128,8 @@ func (c *Counter) Verify(ctx context.Context, ownerID, id string, hash [32]byte)
 
 // Scan looks at what has arrived since it last did, however long that is ago, and then lets deposits expire. It returns those that were
 // verified.
-func (c *Counter) Scan(ctx context.Context) ([]Deposit, error) {
-	seen, err := c.cfg.Store.Seen(ctx)
+func (c *Deposits) Scan(ctx context.Context) ([]Deposit, error) {
+	seen, err := c.cfg.Store.ScanCursor(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
 	}
@@ -149,7 +149,7 @@ func (c *Counter) Scan(ctx context.Context) ([]Deposit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
 	}
-	verified, err := c.arrive(ctx, list, Seen{Next: max(newest+1, seen.Next), At: at})
+	verified, err := c.arrive(ctx, list, ScanCursor{Next: max(newest+1, seen.Next), At: at})
 	if err != nil {
 		return nil, err
 	}
@@ -168,8 +168,8 @@ func (c *Counter) Scan(ctx context.Context) ([]Deposit, error) {
 }
 
 // Expire ends purchases whose time was over when the chain was last looked at. Scan does it too; this needs no chain.
-func (c *Counter) Expire(ctx context.Context) error {
-	seen, err := c.cfg.Store.Seen(ctx)
+func (c *Deposits) Expire(ctx context.Context) error {
+	seen, err := c.cfg.Store.ScanCursor(ctx)
 	if err != nil || seen.At.IsZero() {
 		return err
 	}
@@ -177,10 +177,10 @@ func (c *Counter) Expire(ctx context.Context) error {
 }
 
 // Progress is the newest block that Scan has seen and the last in which it has looked for deposits, 0 before it has run.
-func (c *Counter) Progress() (newest, looked uint64) { return c.newest.Load(), c.looked.Load() }
+func (c *Deposits) Progress() (newest, looked uint64) { return c.newest.Load(), c.looked.Load() }
 
 // Rescan looks again at all that has arrived from the given block on. What was kept before is not kept twice.
-func (c *Counter) Rescan(ctx context.Context, first uint64) ([]Deposit, error) {
+func (c *Deposits) Rescan(ctx context.Context, first uint64) ([]Deposit, error) {
 	newest, _, err := c.cfg.Chain.Newest(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
@@ -189,7 +189,7 @@ func (c *Counter) Rescan(ctx context.Context, first uint64) ([]Deposit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
 	}
-	verified, err := c.arrive(ctx, list, Seen{})
+	verified, err := c.arrive(ctx, list, ScanCursor{})
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (c *Counter) Rescan(ctx context.Context, first uint64) ([]Deposit, error) {
 }
 
 // arrive keeps what arrived.
-func (c *Counter) arrive(ctx context.Context, list []Arrival, seen Seen) ([]Deposit, error) {
+func (c *Deposits) arrive(ctx context.Context, list []Transfer, seen ScanCursor) ([]Deposit, error) {
 	if len(list) == 0 {
 		_, err := c.cfg.Store.Arrive(ctx, nil, seen, nil, c.now())
 		return nil, err
@@ -213,13 +213,13 @@ func (c *Counter) arrive(ctx context.Context, list []Arrival, seen Seen) ([]Depo
 }
 
 // waits reports whether purchases of a pack are verified only when their block is safe: those that cost much.
-func (c *Counter) waits(pack api.CreditPack) bool {
+func (c *Deposits) waits(pack api.CreditPack) bool {
 	offer, _ := pack.Offer() // it was sold
 	return c.cfg.Waiting != nil && offer.Tier.AtLeast(api.TierPro)
 }
 
 // ripen verifies the deposits that have waited for their block to be safe, if it is, and the transfer is still on chain.
-func (c *Counter) ripen(ctx context.Context) ([]Deposit, error) {
+func (c *Deposits) ripen(ctx context.Context) ([]Deposit, error) {
 	if c.cfg.Waiting == nil {
 		return nil, nil
 	}
@@ -231,7 +231,7 @@ func (c *Counter) ripen(ctx context.Context) ([]Deposit, error) {
 	if err != nil {
 		return nil, err
 	}
-	var ripe []Arrival
+	var ripe []Transfer
 	for hash, block := range waiting {
 		if block > safe {
 			continue
@@ -259,15 +259,15 @@ func (c *Counter) ripen(ctx context.Context) ([]Deposit, error) {
 }
 
 // credit verifies deposits while nobody is charged whose credits that may change.
-func (c *Counter) credit(ctx context.Context, verify func() ([]Deposit, error)) (verified []Deposit, err error) {
-	err = c.cfg.Meter.Among(ctx, func() ([]string, error) {
+func (c *Deposits) credit(ctx context.Context, verify func() ([]Deposit, error)) (verified []Deposit, err error) {
+	err = c.cfg.Meter.WithLockOnAll(ctx, func() ([]string, error) {
 		if verified, err = verify(); err != nil {
 			return nil, err
 		}
 		var owners []string
 		for _, d := range verified {
 			offer, _ := d.Pack.Offer() // it was sold
-			c.cfg.Rose(d.OwnerID, offer.Tier)
+			c.cfg.TierRaised(d.OwnerID, offer.Tier)
 			owners = append(owners, d.OwnerID)
 		}
 		return owners, nil

@@ -13,9 +13,9 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Strays returns the transfers that have paid for nothing, newest first, at most limit.
-func (s *Store) Strays(ctx context.Context, limit int) ([]billing.Stray, error) {
-	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (t billing.Stray, err error) {
+// Unmatched returns the transfers that have paid for nothing, newest first, at most limit.
+func (s *Store) Unmatched(ctx context.Context, limit int) ([]billing.Unmatched, error) {
+	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (t billing.Unmatched, err error) {
 		var hash []byte
 		var at sql.NullInt64
 		err = rows.Scan(&hash, &t.LogIndex, &t.Sender, &t.Amount, &at, &t.Note)
@@ -28,17 +28,17 @@ func (s *Store) Strays(ctx context.Context, limit int) ([]billing.Stray, error) 
 }
 
 // noStray is the answer to a transfer that is not there, or has paid for something.
-func noStray() error {
+func noUnmatched() error {
 	return api.Errorf(api.ReasonNotFound, "there is no such transfer that has paid for nothing").WithHint("list them: contextd deposits unmatched")
 }
 
-// Assign lets a stray pay for a deposit that was not paid yet, whatever its amount and time, with all that follows from it.
+// Assign lets an unmatched transfer pay for a deposit that was not paid yet, whatever its amount and time, with all that follows from it.
 func (s *Store) Assign(ctx context.Context, hash [32]byte, log uint64, depositID string, now time.Time) (d billing.Deposit, err error) {
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
-		a := billing.Arrival{TxHash: hash, LogIndex: log}
+		a := billing.Transfer{TxHash: hash, LogIndex: log}
 		err := tx.QueryRowContext(ctx, "SELECT sender FROM transfers WHERE tx_hash = ? AND log_index = ? AND spent_on = '' AND settled <> 'vanished'", hash[:], log).Scan(&a.Sender)
 		if errors.Is(err, sql.ErrNoRows) {
-			return noStray()
+			return noUnmatched()
 		}
 		if err != nil {
 			return fmt.Errorf("read transfer: %w", err)
@@ -56,7 +56,7 @@ func (s *Store) Assign(ctx context.Context, hash [32]byte, log uint64, depositID
 	return d, err
 }
 
-// WriteOff notes that a stray will pay for nothing, and why, or that one that has vanished is not looked for any more.
+// WriteOff notes that an unmatched transfer will pay for nothing, and why, or that one that has vanished is not looked for any more.
 func (s *Store) WriteOff(ctx context.Context, hash [32]byte, log uint64, reason string) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `UPDATE transfers SET spent_on = 'written-off', note = ? WHERE tx_hash = ? AND log_index = ?
@@ -67,7 +67,7 @@ func (s *Store) WriteOff(ctx context.Context, hash [32]byte, log uint64, reason 
 		if n, err := res.RowsAffected(); err != nil || n == 1 {
 			return err
 		}
-		return noStray()
+		return noUnmatched()
 	})
 }
 
@@ -84,6 +84,6 @@ func (s *Store) Totals(ctx context.Context) (t billing.Totals, err error) {
 			(SELECT coalesce(sum(amount), 0) FROM deposits WHERE status = 'verified'),
 			(SELECT coalesce(sum(credits), 0) FROM deposits WHERE status = 'verified'),
 			(SELECT coalesce(sum(amount), 0) FROM ledger WHERE kind = 'buy')
-		FROM transfers`).Scan(&t.Arrived, &t.Deposits, &t.Calls, &t.Strays, &t.Waiting, &t.WrittenOff, &t.Vanished, &t.Verified, &t.Sold, &t.Credited)
+		FROM transfers`).Scan(&t.Arrived, &t.Deposits, &t.Calls, &t.Unmatched, &t.Waiting, &t.WrittenOff, &t.Vanished, &t.Verified, &t.Sold, &t.Credited)
 	return t, err
 }

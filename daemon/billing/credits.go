@@ -52,8 +52,8 @@ type Ledger interface {
 	Audit(ctx context.Context) ([]Finding, error)
 }
 
-// Books moves and reports credits. It is safe for concurrent use.
-type Books struct {
+// Credits moves and reports credits. It is safe for concurrent use.
+type Credits struct {
 	Ledger Ledger
 	Meter  *Meter
 	Now    func() time.Time // nil means time.Now
@@ -66,7 +66,7 @@ const maxMove = 1_000_000_000_000
 const maxReason = 200
 
 // Move grants credits to a key, or adjusts it, for a reason. It returns the pool of its owner afterwards.
-func (b *Books) Move(ctx context.Context, ownerID string, e Entry) (int64, error) {
+func (b *Credits) Move(ctx context.Context, ownerID string, e Entry) (int64, error) {
 	e.Reason = strings.TrimSpace(e.Reason)
 	switch {
 	case e.Reason == "" || utf8.RuneCountInString(e.Reason) > maxReason:
@@ -90,29 +90,29 @@ func (b *Books) Move(ctx context.Context, ownerID string, e Entry) (int64, error
 }
 
 // exclusively runs act while nothing is charged. Without a Meter nothing ever is.
-func (b *Books) exclusively(ctx context.Context, ownerID string, act func() error) error {
+func (b *Credits) exclusively(ctx context.Context, ownerID string, act func() error) error {
 	if b.Meter == nil {
 		return act()
 	}
-	return b.Meter.Exclusively(ctx, ownerID, act)
+	return b.Meter.WithLock(ctx, ownerID, act)
 }
 
 // Entries returns the ledger of an owner, or of all owners for "", newest first, at most limit rows.
-func (b *Books) Entries(ctx context.Context, ownerID string, limit int) ([]Entry, error) {
+func (b *Credits) Entries(ctx context.Context, ownerID string, limit int) ([]Entry, error) {
 	return b.Ledger.Entries(ctx, ownerID, limit)
 }
 
 // Audit recomputes every balance from the ledger and the counters and says what does not agree.
-func (b *Books) Audit(ctx context.Context) ([]Finding, error) { return b.Ledger.Audit(ctx) }
+func (b *Credits) Audit(ctx context.Context) ([]Finding, error) { return b.Ledger.Audit(ctx) }
 
-// Balance reports an owner's pool, or the credits of one of his keys where keyID is not "". Deposits are for Counter to report.
-func (b *Books) Balance(ctx context.Context, ownerID, keyID string) (api.CreditBalanceResponse, error) {
+// Balance reports an owner's pool, or the credits of one of his keys where keyID is not "". Deposits are for Deposits to report.
+func (b *Credits) Balance(ctx context.Context, ownerID, keyID string) (api.CreditBalanceResponse, error) {
 	credits, keys, err := b.Ledger.Balance(ctx, ownerID, keyID)
 	return api.CreditBalanceResponse{Balance: credits, KeyCount: keys}, err
 }
 
 // Usage reports the calls of the last days of an owner, today included.
-func (b *Books) Usage(ctx context.Context, ownerID string, days int) (api.UsageResponse, error) {
+func (b *Credits) Usage(ctx context.Context, ownerID string, days int) (api.UsageResponse, error) {
 	const most = 366
 	if days < 1 || days > most {
 		return api.UsageResponse{}, api.Errorf(api.ReasonInvalidRequest, "days is %d, not a number from 1 to %d", days, most).

@@ -50,7 +50,7 @@ func (c *chain) BlockHash(_ context.Context, n uint64) ([32]byte, error) { retur
 
 // desk is a desk on a real store with a chain that shows what it is told to.
 type desk struct {
-	*x402.Desk
+	*x402.Payments
 	chain *chain
 	store *store.Store
 }
@@ -63,7 +63,7 @@ func newDesk(t testing.TB) *desk {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	d := &desk{chain: &chain{payments: map[[32]byte]x402.Payment{}, blocks: map[uint64][32]byte{}}, store: s}
-	d.Desk, err = x402.NewDesk(quoter(1), d.chain, s)
+	d.Payments, err = x402.NewPayments(quoter(1), d.chain, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestUnsettledClaimIsFree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	crashed, err := x402.NewDesk(quoter(1), d.chain, d.store) // the process that had the claim is gone
+	crashed, err := x402.NewPayments(quoter(1), d.chain, d.store) // the process that had the claim is gone
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func TestKeysRotate(t *testing.T) {
 		t.Error("the end of the quote is not in its nonce")
 	}
 	for _, bad := range []x402.Quoter{{}, {Keys: [][]byte{make([]byte, 31)}}} {
-		if _, err := x402.NewDesk(bad, nil, nil); err == nil {
+		if _, err := x402.NewPayments(bad, nil, nil); err == nil {
 			t.Error("a desk without good keys")
 		}
 	}
@@ -321,7 +321,7 @@ func TestSweep(t *testing.T) {
 	}
 	sweep := func() (vanished []byte) {
 		t.Helper()
-		if err := x402.Sweep(t.Context(), d.store, d.chain, d.chain, func(p x402.Placed) { vanished = append(vanished, p.Hash[0]) }); err != nil {
+		if err := x402.Sweep(t.Context(), d.store, d.chain, d.chain, func(p x402.MinedTx) { vanished = append(vanished, p.Hash[0]) }); err != nil {
 			t.Fatal(err)
 		}
 		return vanished
@@ -354,7 +354,7 @@ func TestSweep(t *testing.T) {
 	failed.Succeeded = false
 	d.chain.payments[[32]byte{4}] = failed
 	d.chain.err = errors.New("no answer")
-	if err := x402.Sweep(t.Context(), d.store, d.chain, d.chain, func(x402.Placed) { t.Error("vanished while nobody answers") }); err == nil {
+	if err := x402.Sweep(t.Context(), d.store, d.chain, d.chain, func(x402.MinedTx) { t.Error("vanished while nobody answers") }); err == nil {
 		t.Error("a chain that does not answer is no error")
 	}
 	d.chain.err = nil
