@@ -18,12 +18,11 @@ import (
 )
 
 var (
-	_ account.ChallengeStore = (*store.Store)(nil)
-	_ account.SessionStore   = (*store.Store)(nil)
-	_ account.PromptStore    = (*store.Store)(nil)
-	_ account.Mailer         = (*mail.Outbox)(nil)
-	_ account.Mailer         = (*mail.SMTP)(nil)
-	_ web.Books              = (*billing.Credits)(nil)
+	_ account.SignInStore = (*store.Store)(nil)
+	_ account.PromptStore = (*store.Store)(nil)
+	_ account.Mailer      = (*mail.Outbox)(nil)
+	_ account.Mailer      = (*mail.SMTP)(nil)
+	_ web.Books           = (*billing.Credits)(nil)
 )
 
 // OutboxDir is the name, in the data directory, of the directory for mail where no SMTP server is configured.
@@ -41,11 +40,11 @@ func (d *Daemon) openConsole(packs []string, public *url.URL) (_ *web.Console, e
 		mailer = d.smtp
 	}
 	signIn := account.NewSignIn(account.SignInConfig{
-		Challenges: d.store, Sessions: d.store, Mailer: mailer, PublicURL: public, ChainID: d.cfg.chainID(),
+		Store: d.store, Mailer: mailer, PublicURL: public, ChainID: d.cfg.chainID(),
 		Recover: chain.Recover, Checksum: chain.Checksum, NewID: uuid.NewString, Now: d.cfg.Now,
 	})
 	var sale *web.Sale
-	if d.deposits != nil {
+	if d.chain != nil {
 		sale = &web.Sale{Deposits: d.deposits, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury}
 	}
 	return web.NewConsole(web.ConsoleConfig{

@@ -44,7 +44,6 @@ import (
 
 var (
 	_ account.Store      = (*store.Store)(nil)
-	_ account.OwnerStore = (*store.Store)(nil)
 	_ pipeline.Store     = (*history.History)(nil)
 	_ reader.History     = (*history.History)(nil)
 	_ pipeline.Fetcher   = (*source.Fetcher)(nil)
@@ -178,7 +177,7 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	d.meter = billing.New(billing.Config{Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, Booked: d.metrics.Booked, Now: d.cfg.Now})
 	d.credits = &billing.Credits{Ledger: d.store, Meter: d.meter, Now: d.cfg.Now}
 	d.keys, err = account.OpenKeys(ctx, account.Config{
-		Store: d.store, Owners: d.store, Env: api.EnvOfChain(d.cfg.chainID()), MaxKeys: d.cfg.MaxKeys, WithLock: d.meter.WithLock, Now: d.cfg.Now,
+		Store: d.store, Env: api.EnvOfChain(d.cfg.chainID()), MaxKeys: d.cfg.MaxKeys, WithLock: d.meter.WithLock, Now: d.cfg.Now,
 	})
 	return err
 }
@@ -224,9 +223,9 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	if d.console, err = d.openConsole(ids, public); err != nil {
 		return err
 	}
-	admission := gate.Config{Keys: d.keys, Meter: d.meter, Plans: d.cfg.Plans}
+	admission := gate.Config{Keys: d.keys, Meter: d.meter, Plans: d.cfg.Plans, Observer: d.metrics}
 	if d.payments != nil {
-		admission.Payments = d.metrics.Desk(d.payments)
+		admission.Payments = d.payments
 	}
 	d.gate = gate.New(admission)
 	server := web.Config{
@@ -324,7 +323,7 @@ func (d *Daemon) openEndpoints(context.Context) error {
 	if err != nil {
 		return err
 	}
-	admin := admin.NewHandler(admin.Server{Keys: d.keys, Credits: d.credits, Till: d.till(),
+	admin := admin.NewHandler(admin.Server{Keys: d.keys, Credits: d.credits, Deposits: d.deposits,
 		Jobs: &admin.Jobs{List: d.Jobs, Run: d.RunJob}, Reload: d.cfg.Reload, Alive: d.Alive, More: d.adminRoutes(), Logger: d.cfg.Logger})
 	d.admin = newEndpoint(l, admin, d.cfg.Logger)
 	d.admin.server.WriteTimeout = 0 // a refresh may take a minute, a backup longer; only the operator's user is here

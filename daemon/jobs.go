@@ -42,7 +42,7 @@ func (d *Daemon) addJobs() {
 
 // expire ends purchases that nobody paid.
 func (d *Daemon) expire(ctx context.Context) error {
-	if d.deposits == nil {
+	if d.chain == nil {
 		return nil
 	}
 	if err := d.deposits.Expire(ctx); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/gate"
+	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/atomicfile"
@@ -24,16 +25,12 @@ import (
 )
 
 var (
-	_ x402.Store    = (*store.Store)(nil)
-	_ x402.Ledger   = (*store.Store)(nil)
-	_ x402.Chain    = (*chain.Client)(nil)
-	_ x402.Blocks   = (*chain.Client)(nil)
-	_ gate.Payments = (*x402.Payments)(nil)
-
+	_ x402.Store           = (*store.Store)(nil)
+	_ x402.Chain           = (*chain.Client)(nil)
+	_ gate.Payments        = (*x402.Payments)(nil)
+	_ gate.Observer        = (*metrics.Metrics)(nil)
 	_ billing.DepositStore = (*store.Store)(nil)
 	_ billing.Chain        = (*chain.Client)(nil)
-	_ billing.StrayStore   = (*store.Store)(nil)
-	_ billing.WaitingStore = (*store.Store)(nil)
 )
 
 // Chain is where payments are made.
@@ -51,9 +48,10 @@ const quoteKeyFile = "quote.keys"
 
 const quoteKeySize = 32
 
-// openChain makes the desk for payments by call, if there is a chain.
+// openChain connects to the chain, if there is one, and makes what takes payments and sells credits on it.
 func (d *Daemon) openChain(ctx context.Context) error {
 	if d.cfg.Chain == nil {
+		d.deposits = billing.NewDeposits(billing.DepositsConfig{Store: d.store, Now: d.cfg.Now}) // for what arrived while there was one
 		return nil
 	}
 	var err error
@@ -81,17 +79,15 @@ func (d *Daemon) openChain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	counter := billing.DepositsConfig{Store: d.store, Chain: d.chain, Meter: d.meter, TierRaised: d.keys.TierRaised, NewID: uuid.NewString, Now: d.cfg.Now}
-	if !d.cfg.Chain.AtOnce {
-		counter.Waiting = d.store
-	}
-	d.deposits = billing.NewDeposits(counter)
+	d.deposits = billing.NewDeposits(billing.DepositsConfig{
+		Store: d.store, Chain: d.chain, Meter: d.meter, TierRaised: d.keys.TierRaised, NewID: uuid.NewString, AtOnce: d.cfg.Chain.AtOnce, Now: d.cfg.Now,
+	})
 	return nil
 }
 
 // Scan looks for payments of deposits now, beside the schedule.
 func (d *Daemon) Scan(ctx context.Context) error {
-	if d.deposits == nil {
+	if d.chain == nil {
 		return nil
 	}
 	verified, err := d.deposits.Scan(ctx)
@@ -113,18 +109,10 @@ func (d *Daemon) knowChain(ctx context.Context) error {
 	}
 	known, err := d.store.RememberChain(ctx, genesis)
 	if err == nil && known != genesis {
-		err = fmt.Errorf("the books in %s are of the chain that begins with block %x, not %x: use its node, or another data directory", d.cfg.DataDir, known, genesis)
+		err = fmt.Errorf("the books in %s are of the chain that begins with block %x, not %x: use its node, or another data directory",
+			d.cfg.DataDir, known, genesis)
 	}
 	return err
-}
-
-// till is what the operator does about money that arrived.
-func (d *Daemon) till() *billing.Till {
-	t := &billing.Till{Store: d.store, Counter: d.deposits}
-	if d.chain != nil {
-		t.Balance = d.chain.Balance
-	}
-	return t
 }
 
 // quoteKeys reads the keys of quotes, and makes one where there is none.
@@ -157,14 +145,15 @@ func quoteKeys(dir string) ([][]byte, error) {
 
 // Sweep looks again, beside the schedule, at payments that may have vanished, and drops answers that are kept no longer.
 func (d *Daemon) Sweep(ctx context.Context) error {
-	if d.payments == nil {
+	if d.chain == nil {
 		return nil
 	}
 	if err := d.store.PruneAnswers(ctx, d.cfg.Now().Add(-api.ProofIdempotency)); err != nil {
 		return err
 	}
-	return x402.Sweep(ctx, d.store, d.chain, d.chain, func(p x402.MinedTx) {
+	return d.payments.Sweep(ctx, func(tx x402.MinedTx) {
 		d.metrics.Vanished()
-		d.cfg.Logger.Error("a payment has vanished from the chain; what it paid for is given: contextd deposits unmatched", "tx", "0x"+hex.EncodeToString(p.Hash[:]), "block", p.Block)
+		d.cfg.Logger.Error("a payment has vanished from the chain; what it paid for is given: contextd deposits unmatched",
+			"tx", "0x"+hex.EncodeToString(tx.Hash[:]), "block", tx.Block)
 	})
 }

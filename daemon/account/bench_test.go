@@ -44,7 +44,7 @@ func (crowd) SetDisabled(context.Context, string, time.Time) (bool, error) {
 // secret part with it. The plaintext is hashed before anything is compared, so that the times do not tell how much was right.
 func BenchmarkResolve(b *testing.B) {
 	for _, n := range []int{100, 100_000} {
-		keys, err := account.OpenKeys(b.Context(), account.Config{Store: crowd(n), Owners: crowd(n)})
+		keys, err := account.OpenKeys(b.Context(), account.Config{Store: crowd(n)})
 		if err != nil {
 			b.Fatal(err)
 		}

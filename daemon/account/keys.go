@@ -22,18 +22,7 @@ import (
 // ErrDuplicate is what a Store answers when a key id or hash exists already.
 var ErrDuplicate = errors.New("key exists already")
 
-// OwnerStore keeps owners. Each method is one transaction.
-type OwnerStore interface {
-	// Owners returns every owner, oldest first.
-	Owners(ctx context.Context) ([]Owner, error)
-	// SetTier sets the tier of an owner and of all his keys, and reports whether there is such an owner.
-	SetTier(ctx context.Context, ownerID string, tier api.Tier) (known bool, err error)
-	// SetDisabled disables an owner at the given time, which ends his sessions, or enables him again where it is zero, and reports
-	// whether there is such an owner.
-	SetDisabled(ctx context.Context, ownerID string, at time.Time) (known bool, err error)
-}
-
-// Store keeps keys. Each method is one transaction.
+// Store keeps keys and their owners. Each method is one transaction.
 type Store interface {
 	// Keys returns every key, in no order.
 	Keys(ctx context.Context) ([]Key, error)
@@ -44,12 +33,19 @@ type Store interface {
 	RevokeKey(ctx context.Context, id string, at time.Time) (holds time.Time, stranded int64, err error)
 	// TouchKeys records when keys were last used, by key id.
 	TouchKeys(ctx context.Context, used map[string]time.Time) error
+
+	// Owners returns every owner, oldest first.
+	Owners(ctx context.Context) ([]Owner, error)
+	// SetTier sets the tier of an owner and of all his keys, and reports whether there is such an owner.
+	SetTier(ctx context.Context, ownerID string, tier api.Tier) (known bool, err error)
+	// SetDisabled disables an owner at the given time, which ends his sessions, or enables him again where it is zero, and reports
+	// whether there is such an owner.
+	SetDisabled(ctx context.Context, ownerID string, at time.Time) (known bool, err error)
 }
 
 // Config is what Keys needs.
 type Config struct {
 	Store    Store
-	Owners   OwnerStore
 	Env      api.KeyEnv       // of new keys; "" means test
 	MaxKeys  int              // active keys that an owner but the operator may have; 0 means api.MaxActiveKeys
 	Random   io.Reader        // nil means crypto/rand
@@ -99,7 +95,7 @@ func OpenKeys(ctx context.Context, cfg Config) (*Keys, error) {
 	for i := range stored {
 		k.remember(&stored[i])
 	}
-	owners, err := cfg.Owners.Owners(ctx)
+	owners, err := cfg.Store.Owners(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("load owners: %w", err)
 	}

@@ -43,7 +43,7 @@ func open(t *testing.T, dir string, cfg account.Config) *account.Keys {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	cfg.Store, cfg.Owners = s, s
+	cfg.Store = s
 	keys, err := account.OpenKeys(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestOnlyTheHashIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	keys, err := account.OpenKeys(t.Context(), account.Config{Store: s, Owners: s})
+	keys, err := account.OpenKeys(t.Context(), account.Config{Store: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestUseIsKeptWhenItCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	broken, err := account.OpenKeys(t.Context(), account.Config{Store: failing{s}, Owners: s})
+	broken, err := account.OpenKeys(t.Context(), account.Config{Store: failing{s}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func (k *Keys) active(ownerID string) (n int) {
 
 // Owners returns every owner, oldest first.
 func (k *Keys) Owners(ctx context.Context) ([]Owner, error) {
-	list, err := k.cfg.Owners.Owners(ctx)
+	list, err := k.cfg.Store.Owners(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list owners: %w", err)
 	}
@@ -74,7 +74,7 @@ func (k *Keys) SetTier(ctx context.Context, ownerID string, tier api.Tier) error
 		return api.Errorf(api.ReasonInvalidRequest, "tier %q does not exist", tier).WithHint("tiers: %v", api.Tiers())
 	}
 	return k.cfg.WithLock(ctx, ownerID, func() error {
-		known, err := k.cfg.Owners.SetTier(ctx, ownerID, tier)
+		known, err := k.cfg.Store.SetTier(ctx, ownerID, tier)
 		if err != nil {
 			return fmt.Errorf("set tier of owner %s: %w", ownerID, err)
 		}
@@ -132,7 +132,7 @@ func (k *Keys) Enable(ctx context.Context, ownerID string) error {
 // setDisabled disables an owner at the given time, or enables him where it is zero.
 func (k *Keys) setDisabled(ctx context.Context, ownerID string, at time.Time) error {
 	return k.cfg.WithLock(ctx, ownerID, func() error {
-		known, err := k.cfg.Owners.SetDisabled(ctx, ownerID, at)
+		known, err := k.cfg.Store.SetDisabled(ctx, ownerID, at)
 		if err != nil {
 			return fmt.Errorf("disable or enable owner %s: %w", ownerID, err)
 		}

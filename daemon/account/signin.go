@@ -63,16 +63,13 @@ func optionalText(text string) *string {
 	return &text
 }
 
-// ChallengeStore keeps challenges. Each method is one transaction.
-type ChallengeStore interface {
+// SignInStore keeps challenges, identities and sessions. Each method is one transaction.
+type SignInStore interface {
 	// AddChallenge adds c and drops those that have expired by its creation, or fails with ErrTooManyChallenges where most are open.
 	AddChallenge(ctx context.Context, c Challenge, most int) error
 	// TakeChallenge takes out and returns the challenge with the given hash, once: else it is ErrNoChallenge.
 	TakeChallenge(ctx context.Context, hash [sha256.Size]byte) (Challenge, error)
-}
 
-// SessionStore keeps identities and sessions. Each method is one transaction.
-type SessionStore interface {
 	// OpenSession adds s for the owner of id and returns it with what is known of him. Where id is nobody's, it becomes that of
 	// s.OwnerID, who is made if he is new. Where it is not that owner's and links is set, it fails with ErrIdentityTaken; for a disabled
 	// owner with ErrDisabled.
@@ -92,16 +89,15 @@ type Mailer interface {
 
 // SignInConfig is what SignIn needs.
 type SignInConfig struct {
-	Challenges ChallengeStore
-	Sessions   SessionStore
-	Mailer     Mailer
-	PublicURL  *url.URL                                     // of the service, as its users reach it
-	ChainID    int64                                        // in the messages that wallets sign
-	Recover    func(text, signature string) (string, error) // the EIP-55 address that signed text by EIP-191
-	Checksum   func(address string) (string, error)         // address in the spelling of EIP-55, or what is wrong with it
-	NewID      func() string                                // a UUID for a new owner
-	Random     io.Reader                                    // nil means crypto/rand
-	Now        func() time.Time                             // nil means time.Now
+	Store     SignInStore
+	Mailer    Mailer
+	PublicURL *url.URL                                     // of the service, as its users reach it
+	ChainID   int64                                        // in the messages that wallets sign
+	Recover   func(text, signature string) (string, error) // the EIP-55 address that signed text by EIP-191
+	Checksum  func(address string) (string, error)         // address in the spelling of EIP-55, or what is wrong with it
+	NewID     func() string                                // a UUID for a new owner
+	Random    io.Reader                                    // nil means crypto/rand
+	Now       func() time.Time                             // nil means time.Now
 }
 
 // SignIn lets owners in by mailed link and by wallet and keeps their sessions. It is safe for concurrent use.
@@ -128,7 +124,7 @@ func (s *SignIn) challenge(ctx context.Context, id Identity, links string, chars
 	}
 	now := s.now()
 	c = Challenge{Hash: sha256.Sum256([]byte(secret)), Identity: id, Links: links, CreatedAt: now, ExpiresAt: now.Add(lifetime)}
-	err = s.cfg.Challenges.AddChallenge(ctx, c, maxChallenges)
+	err = s.cfg.Store.AddChallenge(ctx, c, maxChallenges)
 	if errors.Is(err, ErrTooManyChallenges) {
 		return "", c, api.Errorf(api.ReasonRateLimited, "too many people are signing in at this moment").
 			WithHint("try again after Retry-After").WithRetryAfter(time.Minute)
@@ -226,7 +222,7 @@ func (s *SignIn) ByWallet(ctx context.Context, text, signature, signedIn string)
 
 // take takes the challenge whose secret is given, if it still holds.
 func (s *SignIn) take(ctx context.Context, secret string) (Challenge, error) {
-	c, err := s.cfg.Challenges.TakeChallenge(ctx, sha256.Sum256([]byte(secret)))
+	c, err := s.cfg.Store.TakeChallenge(ctx, sha256.Sum256([]byte(secret)))
 	switch {
 	case errors.Is(err, ErrNoChallenge):
 		return c, refused("the sign-in is not known here: it was used, has expired or never was")
@@ -257,7 +253,7 @@ func (s *SignIn) open(ctx context.Context, c Challenge, signedIn string) (secret
 	if owner == "" {
 		owner = s.cfg.NewID()
 	}
-	opened, err := s.cfg.Sessions.OpenSession(ctx, c.Identity, c.Links != "", Session{
+	opened, err := s.cfg.Store.OpenSession(ctx, c.Identity, c.Links != "", Session{
 		Hash: sha256.Sum256([]byte(secret)), OwnerID: owner, CreatedAt: now, ExpiresAt: now.Add(api.SessionLifetime),
 	})
 	switch {
@@ -281,7 +277,7 @@ func (s *SignIn) Session(ctx context.Context, secret string) (session api.Sessio
 		return session, false, noSession()
 	}
 	now := s.now()
-	found, err := s.cfg.Sessions.Session(ctx, sha256.Sum256([]byte(secret)), now)
+	found, err := s.cfg.Store.Session(ctx, sha256.Sum256([]byte(secret)), now)
 	if errors.Is(err, ErrNoSession) {
 		return session, false, noSession()
 	}
@@ -289,7 +285,7 @@ func (s *SignIn) Session(ctx context.Context, secret string) (session api.Sessio
 		return session, false, fmt.Errorf("read session: %w", err)
 	}
 	if end := now.Add(api.SessionLifetime); end.Sub(found.ExpiresAt) >= renewAfter {
-		if err := s.cfg.Sessions.RenewSession(ctx, found.Hash, end); err != nil {
+		if err := s.cfg.Store.RenewSession(ctx, found.Hash, end); err != nil {
 			return session, false, fmt.Errorf("renew session: %w", err)
 		}
 		found.ExpiresAt, renewed = end, true
@@ -304,7 +300,7 @@ func noSession() *api.Error {
 
 // SignOut ends the session with the given secret.
 func (s *SignIn) SignOut(ctx context.Context, secret string) error {
-	if err := s.cfg.Sessions.EndSession(ctx, sha256.Sum256([]byte(secret))); err != nil {
+	if err := s.cfg.Store.EndSession(ctx, sha256.Sum256([]byte(secret))); err != nil {
 		return fmt.Errorf("end session: %w", err)
 	}
 	return nil

@@ -93,14 +93,14 @@ type PreviewRequest struct {
 
 // Server is what the admin handler needs.
 type Server struct {
-	Keys    *account.Keys
-	Credits *billing.Credits
-	Till    *billing.Till
-	Reload  func(ctx context.Context) (ReloadResponse, error) // reads the settings again; nil where there are none
-	Alive   func(ctx context.Context) error                   // why the daemon cannot work, nil if it can; nil while none runs
-	More    web.Routes                                        // beside those of the package
-	Jobs    *Jobs                                             // nil while no daemon runs
-	Logger  *slog.Logger                                      // nil means slog.Default
+	Keys     *account.Keys
+	Credits  *billing.Credits
+	Deposits *billing.Deposits
+	Reload   func(ctx context.Context) (ReloadResponse, error) // reads the settings again; nil where there are none
+	Alive    func(ctx context.Context) error                   // why the daemon cannot work, nil if it can; nil while none runs
+	More     web.Routes                                        // beside those of the package
+	Jobs     *Jobs                                             // nil while no daemon runs
+	Logger   *slog.Logger                                      // nil means slog.Default
 }
 
 // maxLedger bounds the rows of one answer, defaultLedger is how many come unless asked otherwise.

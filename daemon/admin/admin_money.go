@@ -56,7 +56,7 @@ func writeDeposits(w http.ResponseWriter, list []billing.Deposit) error {
 
 // deposits lists the newest deposits.
 func (cfg Server) deposits(w http.ResponseWriter, r *http.Request) error {
-	list, err := cfg.Till.Newest(r.Context(), maxDeposits)
+	list, err := cfg.Deposits.Newest(r.Context(), maxDeposits)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (cfg Server) rescan(w http.ResponseWriter, r *http.Request) error {
 	if err := web.ReadJSON(w, r, &ask, `{"from":0}`); err != nil {
 		return err
 	}
-	list, err := cfg.Till.Rescan(r.Context(), ask.From)
+	list, err := cfg.Deposits.Rescan(r.Context(), ask.From)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (cfg Server) rescan(w http.ResponseWriter, r *http.Request) error {
 
 // unmatched lists transfers that have paid for nothing.
 func (cfg Server) unmatched(w http.ResponseWriter, r *http.Request) error {
-	list, err := cfg.Till.Unmatched(r.Context(), maxDeposits)
+	list, err := cfg.Deposits.Unmatched(r.Context(), maxDeposits)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (cfg Server) assign(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d, err := cfg.Till.Assign(r.Context(), hash, ask.LogIndex, ask.DepositID)
+	d, err := cfg.Deposits.Assign(r.Context(), hash, ask.LogIndex, ask.DepositID)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (cfg Server) writeOff(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := cfg.Till.WriteOff(r.Context(), hash, ask.LogIndex, ask.Reason); err != nil {
+	if err := cfg.Deposits.WriteOff(r.Context(), hash, ask.LogIndex, ask.Reason); err != nil {
 		return err
 	}
 	return web.WriteJSON(w, http.StatusOK, ask)
@@ -123,7 +123,7 @@ func (cfg Server) writeOff(w http.ResponseWriter, r *http.Request) error {
 
 // reconcile compares the books with the chain.
 func (cfg Server) reconcile(w http.ResponseWriter, r *http.Request) error {
-	found, err := cfg.Till.Reconcile(r.Context())
+	found, err := cfg.Deposits.Reconcile(r.Context())
 	if err != nil {
 		return err
 	}

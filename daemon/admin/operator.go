@@ -118,11 +118,11 @@ func openDirect(ctx context.Context, cfg Config, unlock func() error) (*Operator
 		}
 		more, shut = routes, func() error { return errors.Join(free(), s.Close(), unlock()) }
 	}
-	keys, err := account.OpenKeys(ctx, account.Config{Store: s, Owners: s, Env: cfg.Env, MaxKeys: cfg.MaxKeys, Now: cfg.Now})
+	keys, err := account.OpenKeys(ctx, account.Config{Store: s, Env: cfg.Env, MaxKeys: cfg.MaxKeys, Now: cfg.Now})
 	if err != nil {
 		return nil, errors.Join(err, shut())
 	}
-	handler := NewHandler(Server{Keys: keys, Credits: &billing.Credits{Ledger: s, Now: cfg.Now}, Till: &billing.Till{Store: s}, More: more})
+	handler := NewHandler(Server{Keys: keys, Credits: &billing.Credits{Ledger: s, Now: cfg.Now}, Deposits: billing.NewDeposits(billing.DepositsConfig{Store: s, Now: cfg.Now}), More: more})
 	return &Operator{client: &http.Client{Transport: inProcess{handler}}, close: shut, Direct: true}, nil
 }
 

@@ -113,7 +113,7 @@ type ScanCursor struct {
 	At   time.Time // of the last one
 }
 
-// DepositStore keeps deposits and what arrived for them. Each method is one transaction, on disk when it returns.
+// DepositStore keeps deposits, and the transfers that arrived for them or for nothing. Each method is one transaction, on disk when it returns.
 type DepositStore interface {
 	// OpenDeposit adds d with the lowest free slot of so many added to its amount, unless so many of the owner's are pending, or fails
 	// with one of the errors above.
@@ -122,18 +122,23 @@ type DepositStore interface {
 	Deposits(ctx context.Context, ownerID, id string, limit int) ([]Deposit, error)
 	// ScanCursor returns how far the chain was looked at.
 	ScanCursor(ctx context.Context) (ScanCursor, error)
-	// Arrive keeps arrivals that are new, gives those that match to their deposits, with all that follows from it unless their pack waits,
+	// Arrive keeps transfers that are new, gives those that match to their deposits, with all that follows from it unless their pack waits,
 	// and notes how far the chain was looked at unless seen is zero. It returns the deposits that were verified.
 	Arrive(ctx context.Context, list []Transfer, seen ScanCursor, waits func(api.CreditPack) bool, now time.Time) ([]Deposit, error)
 	// ExpireDeposits lets pending deposits that nothing waits for expire that ended before the given time, up to which the chain was
 	// looked at, and frees the amounts of those that ended before free.
 	ExpireDeposits(ctx context.Context, ended, free time.Time) error
-}
-
-// WaitingStore keeps which arrivals wait, for a deposit that they match, until their block is safe. Each method is one transaction.
-type WaitingStore interface {
-	// Waiting returns their transactions, each with its block.
+	// Waiting returns the transactions that wait, for a deposit that they match, until their block is safe, each with that block.
 	Waiting(ctx context.Context) (map[[32]byte]uint64, error)
-	// Ripen verifies the deposits that wait for the given arrivals, with all that follows from it, and returns them.
+	// Ripen verifies the deposits that wait for the given transfers, with all that follows from it, and returns them.
 	Ripen(ctx context.Context, list []Transfer, now time.Time) ([]Deposit, error)
+
+	// Unmatched returns the transfers that have paid for nothing, newest first, at most limit.
+	Unmatched(ctx context.Context, limit int) ([]Unmatched, error)
+	// Assign lets one of them pay for a deposit that was not paid yet, whatever its amount and time, with all that follows from it.
+	Assign(ctx context.Context, hash [32]byte, log uint64, depositID string, now time.Time) (Deposit, error)
+	// WriteOff notes that one of them will pay for nothing, and why. It is on the list no more.
+	WriteOff(ctx context.Context, hash [32]byte, log uint64, reason string) error
+	// Totals sums up what arrived and what it was spent on.
+	Totals(ctx context.Context) (Totals, error)
 }

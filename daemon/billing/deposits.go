@@ -22,6 +22,8 @@ type Chain interface {
 	In(ctx context.Context, hash [32]byte) ([]Transfer, error)
 	// Safe returns the number of the newest block that counts as safe.
 	Safe(ctx context.Context) (uint64, error)
+	// Balance returns what the treasury has, in micro-USDG.
+	Balance(ctx context.Context) (int64, error)
 }
 
 // DepositsConfig is what a Deposits needs.
@@ -33,10 +35,11 @@ type DepositsConfig struct {
 	NewID      func() string                       // a UUID
 	Now        func() time.Time                    // nil means time.Now
 
-	Waiting WaitingStore // of purchases of pro and team, which wait until their block is safe; nil has none wait
+	AtOnce bool // purchases of pro and team do not wait until their block is safe
 }
 
-// Deposits sells credits for deposits. It is safe for concurrent use.
+// Deposits sells credits for transfers to the treasury, and is where the operator looks after those that matched nothing. Make one with
+// NewDeposits; it is safe for concurrent use.
 type Deposits struct {
 	cfg            DepositsConfig
 	newest, looked atomic.Uint64 // blocks
@@ -57,45 +60,45 @@ const overlap = 64
 const maxDrift = 2 * time.Minute
 
 // now is the time, as precise as it is stored.
-func (c *Deposits) now() time.Time { return c.cfg.Now().UTC().Truncate(time.Millisecond) }
+func (d *Deposits) now() time.Time { return d.cfg.Now().UTC().Truncate(time.Millisecond) }
 
 // Open begins the purchase of a pack for an owner, for the key with the given id or, for "", his oldest.
-func (c *Deposits) Open(ctx context.Context, ownerID string, pack api.CreditPack, keyID string) (Deposit, error) {
+func (d *Deposits) Open(ctx context.Context, ownerID string, pack api.CreditPack, keyID string) (Deposit, error) {
 	offer, ok := pack.Offer()
 	if !ok {
 		return Deposit{}, api.Errorf(api.ReasonInvalidRequest, "there is no credit pack %q", pack).WithHint("packs: %v", api.CreditPacks())
 	}
-	now := c.now()
-	d := Deposit{
-		ID: c.cfg.NewID(), OwnerID: ownerID, KeyID: keyID, Pack: pack, Credits: offer.Credits, Amount: usdg.Amount(offer.PriceMicros), Status: api.DepositPending,
+	now := d.now()
+	opened := Deposit{
+		ID: d.cfg.NewID(), OwnerID: ownerID, KeyID: keyID, Pack: pack, Credits: offer.Credits, Amount: usdg.Amount(offer.PriceMicros), Status: api.DepositPending,
 		CreatedAt: now, ExpiresAt: now.Add(api.DepositWindow).Truncate(time.Second),
 	}
-	if _, err := rand.Read(d.Nonce[:]); err != nil {
+	if _, err := rand.Read(opened.Nonce[:]); err != nil {
 		return Deposit{}, fmt.Errorf("read randomness: %w", err)
 	}
-	d, err := c.cfg.Store.OpenDeposit(ctx, d, api.DepositSlots, api.MaxPendingDeposit)
+	opened, err := d.cfg.Store.OpenDeposit(ctx, opened, api.DepositSlots, api.MaxPendingDeposit)
 	switch {
 	case errors.Is(err, ErrNoActiveKey):
-		return d, api.Errorf(api.ReasonInvalidRequest, "there is no active key to put the credits on").WithHint("make one: ctx keys create NAME")
+		return opened, api.Errorf(api.ReasonInvalidRequest, "there is no active key to put the credits on").WithHint("make one: ctx keys create NAME")
 	case errors.Is(err, ErrManyDeposits):
-		return d, api.Errorf(api.ReasonInvalidRequest, "%d purchases wait to be paid already", api.MaxPendingDeposit).
+		return opened, api.Errorf(api.ReasonInvalidRequest, "%d purchases wait to be paid already", api.MaxPendingDeposit).
 			WithHint("pay one of them, or wait until it has expired")
 	case errors.Is(err, ErrNoSlot):
-		return d, api.Errorf(api.ReasonRateLimited, "too many people are buying this pack").WithHint("try again after Retry-After").WithRetryAfter(time.Hour)
+		return opened, api.Errorf(api.ReasonRateLimited, "too many people are buying this pack").WithHint("try again after Retry-After").WithRetryAfter(time.Hour)
 	case err != nil:
-		return d, fmt.Errorf("open deposit: %w", err)
+		return opened, fmt.Errorf("open deposit: %w", err)
 	}
-	return d, nil
+	return opened, nil
 }
 
 // Recent returns the deposits of an owner, newest first.
-func (c *Deposits) Recent(ctx context.Context, ownerID string) ([]Deposit, error) {
-	return c.cfg.Store.Deposits(ctx, ownerID, "", api.RecentDeposits)
+func (d *Deposits) Recent(ctx context.Context, ownerID string) ([]Deposit, error) {
+	return d.cfg.Store.Deposits(ctx, ownerID, "", api.RecentDeposits)
 }
 
 // Deposit returns one deposit of an owner, or the error deposit_not_found.
-func (c *Deposits) Deposit(ctx context.Context, ownerID, id string) (Deposit, error) {
-	list, err := c.cfg.Store.Deposits(ctx, ownerID, id, 1)
+func (d *Deposits) Deposit(ctx context.Context, ownerID, id string) (Deposit, error) {
+	list, err := d.cfg.Store.Deposits(ctx, ownerID, id, 1)
 	if err != nil {
 		return Deposit{}, fmt.Errorf("read deposit: %w", err)
 	}
@@ -107,37 +110,37 @@ func (c *Deposits) Deposit(ctx context.Context, ownerID, id string) (Deposit, er
 
 // Verify looks for a deposit's payment in one transaction, without waiting for the next Scan, and returns the deposit as it is then. A
 // transaction that pays something else pays that.
-func (c *Deposits) Verify(ctx context.Context, ownerID, id string, hash [32]byte) (Deposit, error) {
-	d, err := c.Deposit(ctx, ownerID, id)
-	if err != nil || d.Status != api.DepositPending {
-		return d, err
+func (d *Deposits) Verify(ctx context.Context, ownerID, id string, hash [32]byte) (Deposit, error) {
+	pending, err := d.Deposit(ctx, ownerID, id)
+	if err != nil || pending.Status != api.DepositPending {
+		return pending, err
 	}
-	list, err := c.cfg.Chain.In(ctx, hash)
+	list, err := d.cfg.Chain.In(ctx, hash)
 	if err != nil {
-		return d, errors.Join(api.Errorf(api.ReasonChainUnavailable, "the chain does not answer").
+		return pending, errors.Join(api.Errorf(api.ReasonChainUnavailable, "the chain does not answer").
 			WithHint("the purchase goes on by itself; do not pay again").WithRetryAfter(10*time.Second), err)
 	}
-	if _, err := c.arrive(ctx, list, ScanCursor{}); err != nil {
-		return d, err
+	if _, err := d.arrive(ctx, list, ScanCursor{}); err != nil {
+		return pending, err
 	}
-	if _, err := c.ripen(ctx); err != nil {
-		return d, err
+	if _, err := d.ripen(ctx); err != nil {
+		return pending, err
 	}
-	return c.Deposit(ctx, ownerID, id)
+	return d.Deposit(ctx, ownerID, id)
 }
 
 // Scan looks at what has arrived since it last did, however long that is ago, and then lets deposits expire. It returns those that were
 // verified.
-func (c *Deposits) Scan(ctx context.Context) ([]Deposit, error) {
-	seen, err := c.cfg.Store.ScanCursor(ctx)
+func (d *Deposits) Scan(ctx context.Context) ([]Deposit, error) {
+	seen, err := d.cfg.Store.ScanCursor(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
 	}
-	newest, at, err := c.cfg.Chain.Newest(ctx)
+	newest, at, err := d.cfg.Chain.Newest(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
 	}
-	c.newest.Store(newest)
+	d.newest.Store(newest)
 	first := newest // on the first day nobody can have paid before
 	if seen.Next > 0 {
 		first = max(seen.Next, overlap) - overlap
@@ -145,66 +148,69 @@ func (c *Deposits) Scan(ctx context.Context) ([]Deposit, error) {
 	if first > newest {
 		return nil, nil // another node, which is behind
 	}
-	list, err := c.cfg.Chain.Between(ctx, first, newest)
+	list, err := d.cfg.Chain.Between(ctx, first, newest)
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
 	}
-	verified, err := c.arrive(ctx, list, ScanCursor{Next: max(newest+1, seen.Next), At: at})
+	verified, err := d.arrive(ctx, list, ScanCursor{Next: max(newest+1, seen.Next), At: at})
 	if err != nil {
 		return nil, err
 	}
-	c.looked.Store(newest)
-	ripe, errRipen := c.ripen(ctx)
+	d.looked.Store(newest)
+	ripe, errRipen := d.ripen(ctx)
 	verified = append(verified, ripe...)
 	// Where nothing happens there are no blocks. The next will not be of a time that is long over.
 	ended := at
-	if quiet := c.now().Add(-maxDrift); quiet.After(ended) {
-		ended = quiet
+	if surely := d.now().Add(-maxDrift); surely.After(ended) {
+		ended = surely
 	}
-	if err := c.cfg.Store.ExpireDeposits(ctx, ended, c.now().Add(-api.DepositGrace)); err != nil {
+	if err := d.cfg.Store.ExpireDeposits(ctx, ended, d.now().Add(-api.DepositGrace)); err != nil {
 		return verified, errors.Join(fmt.Errorf("expire deposits: %w", err), errRipen)
 	}
 	return verified, errRipen
 }
 
 // Expire ends purchases whose time was over when the chain was last looked at. Scan does it too; this needs no chain.
-func (c *Deposits) Expire(ctx context.Context) error {
-	seen, err := c.cfg.Store.ScanCursor(ctx)
+func (d *Deposits) Expire(ctx context.Context) error {
+	seen, err := d.cfg.Store.ScanCursor(ctx)
 	if err != nil || seen.At.IsZero() {
 		return err
 	}
-	return c.cfg.Store.ExpireDeposits(ctx, seen.At, c.now().Add(-api.DepositGrace))
+	return d.cfg.Store.ExpireDeposits(ctx, seen.At, d.now().Add(-api.DepositGrace))
 }
 
 // Progress is the newest block that Scan has seen and the last in which it has looked for deposits, 0 before it has run.
-func (c *Deposits) Progress() (newest, looked uint64) { return c.newest.Load(), c.looked.Load() }
+func (d *Deposits) Progress() (newest, looked uint64) { return d.newest.Load(), d.looked.Load() }
 
 // Rescan looks again at all that has arrived from the given block on. What was kept before is not kept twice.
-func (c *Deposits) Rescan(ctx context.Context, first uint64) ([]Deposit, error) {
-	newest, _, err := c.cfg.Chain.Newest(ctx)
+func (d *Deposits) Rescan(ctx context.Context, first uint64) ([]Deposit, error) {
+	if d.cfg.Chain == nil {
+		return nil, noChain()
+	}
+	newest, _, err := d.cfg.Chain.Newest(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
 	}
-	list, err := c.cfg.Chain.Between(ctx, first, newest)
+	list, err := d.cfg.Chain.Between(ctx, first, newest)
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
 	}
-	verified, err := c.arrive(ctx, list, ScanCursor{})
+	verified, err := d.arrive(ctx, list, ScanCursor{})
 	if err != nil {
 		return nil, err
 	}
-	ripe, err := c.ripen(ctx)
+	ripe, err := d.ripen(ctx)
 	return append(verified, ripe...), err
 }
 
 // arrive keeps what arrived.
-func (c *Deposits) arrive(ctx context.Context, list []Transfer, seen ScanCursor) ([]Deposit, error) {
+func (d *Deposits) arrive(ctx context.Context, list []Transfer, seen ScanCursor) ([]Deposit, error) {
 	if len(list) == 0 {
-		_, err := c.cfg.Store.Arrive(ctx, nil, seen, nil, c.now())
+		_, err := d.cfg.Store.Arrive(ctx, nil, seen, nil, d.now())
 		return nil, err
 	}
-	return c.credit(ctx, func() ([]Deposit, error) {
-		verified, err := c.cfg.Store.Arrive(ctx, list, seen, c.waits, c.now())
+	return d.credit(ctx, func() ([]Deposit, error) {
+		verified, err := d.cfg.Store.Arrive(ctx, list, seen, d.waits, d.now())
 		if err != nil {
 			return nil, fmt.Errorf("keep what arrived: %w", err)
 		}
@@ -213,21 +219,21 @@ func (c *Deposits) arrive(ctx context.Context, list []Transfer, seen ScanCursor)
 }
 
 // waits reports whether purchases of a pack are verified only when their block is safe: those that cost much.
-func (c *Deposits) waits(pack api.CreditPack) bool {
+func (d *Deposits) waits(pack api.CreditPack) bool {
 	offer, _ := pack.Offer() // it was sold
-	return c.cfg.Waiting != nil && offer.Tier.AtLeast(api.TierPro)
+	return !d.cfg.AtOnce && offer.Tier.AtLeast(api.TierPro)
 }
 
 // ripen verifies the deposits that have waited for their block to be safe, if it is, and the transfer is still on chain.
-func (c *Deposits) ripen(ctx context.Context) ([]Deposit, error) {
-	if c.cfg.Waiting == nil {
+func (d *Deposits) ripen(ctx context.Context) ([]Deposit, error) {
+	if d.cfg.AtOnce {
 		return nil, nil
 	}
-	waiting, err := c.cfg.Waiting.Waiting(ctx)
+	waiting, err := d.cfg.Store.Waiting(ctx)
 	if err != nil || len(waiting) == 0 {
 		return nil, err
 	}
-	safe, err := c.cfg.Chain.Safe(ctx)
+	safe, err := d.cfg.Chain.Safe(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +242,7 @@ func (c *Deposits) ripen(ctx context.Context) ([]Deposit, error) {
 		if block > safe {
 			continue
 		}
-		now, err := c.cfg.Chain.In(ctx, hash)
+		now, err := d.cfg.Chain.In(ctx, hash)
 		if err != nil {
 			return nil, fmt.Errorf("look at waiting deposit: %w", err)
 		}
@@ -249,8 +255,8 @@ func (c *Deposits) ripen(ctx context.Context) ([]Deposit, error) {
 	if len(ripe) == 0 {
 		return nil, nil
 	}
-	return c.credit(ctx, func() ([]Deposit, error) {
-		verified, err := c.cfg.Waiting.Ripen(ctx, ripe, c.now())
+	return d.credit(ctx, func() ([]Deposit, error) {
+		verified, err := d.cfg.Store.Ripen(ctx, ripe, d.now())
 		if err != nil {
 			return nil, fmt.Errorf("verify waiting deposits: %w", err)
 		}
@@ -259,16 +265,16 @@ func (c *Deposits) ripen(ctx context.Context) ([]Deposit, error) {
 }
 
 // credit verifies deposits while nobody is charged whose credits that may change.
-func (c *Deposits) credit(ctx context.Context, verify func() ([]Deposit, error)) (verified []Deposit, err error) {
-	err = c.cfg.Meter.WithLockOnAll(ctx, func() ([]string, error) {
+func (d *Deposits) credit(ctx context.Context, verify func() ([]Deposit, error)) (verified []Deposit, err error) {
+	err = d.cfg.Meter.WithLockOnAll(ctx, func() ([]string, error) {
 		if verified, err = verify(); err != nil {
 			return nil, err
 		}
 		var owners []string
-		for _, d := range verified {
-			offer, _ := d.Pack.Offer() // it was sold
-			c.cfg.TierRaised(d.OwnerID, offer.Tier)
-			owners = append(owners, d.OwnerID)
+		for _, v := range verified {
+			offer, _ := v.Pack.Offer() // it was sold
+			d.cfg.TierRaised(v.OwnerID, offer.Tier)
+			owners = append(owners, v.OwnerID)
 		}
 		return owners, nil
 	})

@@ -95,7 +95,7 @@ func build(t *testing.T, changes ...func(*brief.EditorConfig)) *office {
 	if _, err := o.history.OpenPack(t.Context(), api.PackCrypto, born()); err != nil {
 		t.Fatal(err)
 	}
-	keys, err := account.OpenKeys(t.Context(), account.Config{Store: o.store, Owners: o.store, Env: api.EnvTest, Now: born})
+	keys, err := account.OpenKeys(t.Context(), account.Config{Store: o.store, Env: api.EnvTest, Now: born})
 	if err != nil {
 		t.Fatal(err)
 	}

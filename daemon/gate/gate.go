@@ -53,12 +53,19 @@ type Payments interface {
 	Claim(ctx context.Context, proof x402.Proof, s x402.Subject) (*x402.Claim, error)
 }
 
+// Observer is told what becomes of payments by call; *metrics.Metrics is one.
+type Observer interface {
+	Quoted()
+	Claimed(c *x402.Claim, err error) // a proof was taken, or refused
+}
+
 // Config is what a Gate needs.
 type Config struct {
 	Keys     Keys
 	Meter    Meter
 	Payments Payments      // nil means that calls are paid with keys alone
 	Plans    billing.Plans // nil means billing.DefaultPlans
+	Observer Observer      // of payments; nil means nobody
 }
 
 // Gate admits callers. Make one with New.
@@ -143,6 +150,9 @@ func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack strin
 			WithHint("send Authorization: Bearer <API_KEY>, or pay the quote and send the proof as %s", api.HeaderPayment)
 	}
 	claim, err := g.cfg.Payments.Claim(ctx, *c.Proof, c.Subject)
+	if g.cfg.Observer != nil {
+		g.cfg.Observer.Claimed(claim, err)
+	}
 	if err != nil {
 		return Caller{}, err
 	}
@@ -159,6 +169,9 @@ func (g *Gate) quoted(err error, s x402.Subject) error {
 	quote, failed := g.cfg.Payments.Quote(s)
 	if failed != nil {
 		return failed
+	}
+	if g.cfg.Observer != nil {
+		g.cfg.Observer.Quoted()
 	}
 	refused.Payment = &quote
 	return refused

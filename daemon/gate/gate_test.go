@@ -26,7 +26,7 @@ func open(t testing.TB) (*gate.Gate, *account.Keys) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	keys, err := account.OpenKeys(t.Context(), account.Config{Store: s, Owners: s, Now: opened})
+	keys, err := account.OpenKeys(t.Context(), account.Config{Store: s, Now: opened})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func newStudio(t testing.TB, changes ...func(*mcp.Config)) *studio {
 	t.Cleanup(func() { _ = past.Close() })
 	meter := billing.New(billing.Config{Store: db, Now: s.clock})
 	s.books = &billing.Credits{Ledger: db, Meter: meter, Now: s.clock}
-	if s.keys, err = account.OpenKeys(t.Context(), account.Config{Store: db, Owners: db, WithLock: meter.WithLock, Now: s.clock}); err != nil {
+	if s.keys, err = account.OpenKeys(t.Context(), account.Config{Store: db, WithLock: meter.WithLock, Now: s.clock}); err != nil {
 		t.Fatal(err)
 	}
 	s.feed = feed.New(api.PackCrypto)

@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/contextd/contextd/daemon/metrics"
+	"github.com/contextd/contextd/daemon/x402"
 )
 
 // everything makes metrics that have been told of everything once.
@@ -32,8 +33,8 @@ func everything(t *testing.T) *metrics.Metrics {
 	m.Asked("eth_call", errors.New("down"))
 	m.Bought("starter")
 	m.Vanished()
-	m.Desk(desk{}).Quote(subject())
-	m.Desk(desk{}).Claim(t.Context(), proof(), subject())
+	m.Quoted()
+	m.Claimed(&x402.Claim{Replay: &x402.StoredAnswer{}}, nil)
 	m.Calls(http.NotFoundHandler(), nil, nil).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 	m.Read(t.Context(), metrics.Readings{
 		Ages:     func() map[string]time.Duration { return map[string]time.Duration{"crypto": 90 * time.Second} },

@@ -71,7 +71,7 @@ func fuzzed(f *testing.F) (http.Handler, string) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { _ = past.Close() })
-	keys, err := account.OpenKeys(f.Context(), account.Config{Store: s, Owners: s, Now: now})
+	keys, err := account.OpenKeys(f.Context(), account.Config{Store: s, Now: now})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -16,11 +16,15 @@ var (
 	ErrSpent      = errors.New("the transfer was spent on something else")    // of Store
 )
 
-// Chain shows transactions.
+// Chain shows transactions and blocks.
 type Chain interface {
 	// Payment returns what the chain shows of a transaction, after waiting a bounded time for it to be in a block, else ErrNotVisible.
 	// Any other error says that the chain does not answer.
 	Payment(ctx context.Context, hash [32]byte) (Payment, error)
+	// FinalBlock is the number of the newest block that cannot vanish.
+	FinalBlock(ctx context.Context) (uint64, error)
+	// BlockHash is the hash of the block with the given number.
+	BlockHash(ctx context.Context, number uint64) ([32]byte, error)
 }
 
 // StoredAnswer is an answer as it is kept for who asks again with the same payment.
@@ -46,6 +50,12 @@ type Store interface {
 	PaidCall(ctx context.Context, hash [32]byte) (kept StoredAnswer, ok bool, err error)
 	// SpendOnCall notes that the transfer of r is spent, and keeps the answer, or fails with ErrSpent and changes nothing.
 	SpendOnCall(ctx context.Context, r Receipt) error
+	// Unsettled returns transactions that may still vanish from the chain, lowest block first, at most limit.
+	Unsettled(ctx context.Context, limit int) ([]MinedTx, error)
+	// Moved notes that a transaction is in another block now.
+	Moved(ctx context.Context, tx MinedTx) error
+	// Settle notes that a transaction is final, or has vanished.
+	Settle(ctx context.Context, hash [32]byte, vanished bool) error
 }
 
 // Payments takes payments by call. Make one with NewPayments; it is safe for concurrent use, and there is at most one for a Store.
@@ -78,16 +88,16 @@ type Claim struct {
 }
 
 // Claim takes the payment that proof names for a request. While another request has it, Claim waits.
-func (d *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim, err error) {
-	if err := d.seize(ctx, proof.Hash); err != nil {
+func (p *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim, err error) {
+	if err := p.seize(ctx, proof.Hash); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			d.release(proof.Hash)
+			p.release(proof.Hash)
 		}
 	}()
-	kept, spent, err := d.store.PaidCall(ctx, proof.Hash)
+	kept, spent, err := p.store.PaidCall(ctx, proof.Hash)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("look up payment: %w", err)
@@ -98,9 +108,9 @@ func (d *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim,
 	case spent && kept.Body == nil:
 		return nil, refused(api.ReasonAlreadyUsed, "the payment was used at %s; its answer is kept for %s", kept.At.UTC().Format(time.RFC3339), api.ProofIdempotency)
 	case spent:
-		return &Claim{Replay: &kept, payments: d, receipt: Receipt{Hash: proof.Hash}}, nil
+		return &Claim{Replay: &kept, payments: p, receipt: Receipt{Hash: proof.Hash}}, nil
 	}
-	payment, err := d.chain.Payment(ctx, proof.Hash)
+	payment, err := p.chain.Payment(ctx, proof.Hash)
 	switch {
 	case errors.Is(err, ErrNotVisible):
 		return nil, api.Errorf(api.ReasonPaymentPending, "the chain does not show the transaction yet").
@@ -110,11 +120,11 @@ func (d *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim,
 		return nil, errors.Join(api.Errorf(api.ReasonChainUnavailable, "the chain does not answer").
 			WithHint("send the same request with the same proof again; do not pay again").WithRetryAfter(retryChain), err)
 	}
-	transfer, err := d.verify(payment, proof, s)
+	transfer, err := p.verify(payment, proof, s)
 	if err != nil {
 		return nil, err
 	}
-	return &Claim{payments: d, receipt: Receipt{
+	return &Claim{payments: p, receipt: Receipt{
 		Hash: proof.Hash, Payment: payment, Transfer: transfer, Op: s.Op, StoredAnswer: StoredAnswer{Fingerprint: s.Fingerprint, Payer: proof.Payer},
 	}}, nil
 }
@@ -142,16 +152,16 @@ func (c *Claim) Settle(ctx context.Context, body []byte) error {
 func (c *Claim) Close() { c.payments.release(c.receipt.Hash) }
 
 // seize waits until nobody has the payment and takes it.
-func (d *Payments) seize(ctx context.Context, hash [32]byte) error {
+func (p *Payments) seize(ctx context.Context, hash [32]byte) error {
 	for {
-		d.mu.Lock()
-		other := d.busy[hash]
+		p.mu.Lock()
+		other := p.busy[hash]
 		if other == nil {
-			d.busy[hash] = make(chan struct{})
-			d.mu.Unlock()
+			p.busy[hash] = make(chan struct{})
+			p.mu.Unlock()
 			return nil
 		}
-		d.mu.Unlock()
+		p.mu.Unlock()
 		select {
 		case <-other:
 		case <-ctx.Done():
@@ -161,9 +171,9 @@ func (d *Payments) seize(ctx context.Context, hash [32]byte) error {
 }
 
 // release lets the next one have the payment.
-func (d *Payments) release(hash [32]byte) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	close(d.busy[hash])
-	delete(d.busy, hash)
+func (p *Payments) release(hash [32]byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.busy[hash])
+	delete(p.busy, hash)
 }

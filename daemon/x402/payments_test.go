@@ -48,21 +48,21 @@ func (c *chain) FinalBlock(context.Context) (uint64, error) { return c.final, c.
 
 func (c *chain) BlockHash(_ context.Context, n uint64) ([32]byte, error) { return c.blocks[n], c.err }
 
-// desk is a desk on a real store with a chain that shows what it is told to.
-type desk struct {
+// payments is a payments on a real store with a chain that shows what it is told to.
+type payments struct {
 	*x402.Payments
 	chain *chain
 	store *store.Store
 }
 
-func newDesk(t testing.TB) *desk {
+func newPayments(t testing.TB) *payments {
 	t.Helper()
 	s, err := store.Open(t.Context(), t.TempDir(), now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	d := &desk{chain: &chain{payments: map[[32]byte]x402.Payment{}, blocks: map[uint64][32]byte{}}, store: s}
+	d := &payments{chain: &chain{payments: map[[32]byte]x402.Payment{}, blocks: map[uint64][32]byte{}}, store: s}
 	d.Payments, err = x402.NewPayments(quoter(1), d.chain, s)
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func payment(t testing.TB, q api.PaymentRequirements, n byte) (x402.Proof, x402.
 }
 
 // paid puts a good payment for fresh on the chain.
-func (d *desk) paid(t testing.TB, n byte) x402.Proof {
+func (d *payments) paid(t testing.TB, n byte) x402.Proof {
 	t.Helper()
 	q, err := d.Quote(fresh())
 	if err != nil {
@@ -114,7 +114,7 @@ func (d *desk) paid(t testing.TB, n byte) x402.Proof {
 // and after a crash, which leaves nothing behind.
 func TestUnsettledClaimIsFree(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newPayments(t)
 	proof := d.paid(t, 1)
 	for range 3 {
 		c, err := d.Claim(t.Context(), proof, fresh())
@@ -151,7 +151,7 @@ func TestUnsettledClaimIsFree(t *testing.T) {
 // TestWaitingEndsWithTheCaller: who waits for a payment that another has, and leaves, gets nothing and takes nothing.
 func TestWaitingEndsWithTheCaller(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newPayments(t)
 	proof := d.paid(t, 1)
 	c, err := d.Claim(t.Context(), proof, fresh())
 	if err != nil {
@@ -172,7 +172,7 @@ func TestWaitingEndsWithTheCaller(t *testing.T) {
 // TestAnswersAreKeptForADay, and that they were paid for is kept for ever.
 func TestAnswersAreKeptForADay(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newPayments(t)
 	proof := d.paid(t, 1)
 	c, err := d.Claim(t.Context(), proof, fresh())
 	if err != nil {
@@ -226,7 +226,7 @@ func TestVerify(t *testing.T) {
 		"before the quote":      {func(p *x402.Payment) { p.At = now().Add(-2 * time.Minute) }, api.ReasonNonceMismatch},
 		"clock a little behind": {func(p *x402.Payment) { p.At = now().Add(-30 * time.Second) }, ""},
 	} {
-		d := newDesk(t)
+		d := newPayments(t)
 		proof := d.paid(t, 1)
 		p := d.chain.payments[proof.Hash]
 		test.change(&p)
@@ -244,7 +244,7 @@ func TestVerify(t *testing.T) {
 // TestSignature: a signature in a proof is looked at, and has to be the payer's over the payment.
 func TestSignature(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newPayments(t)
 	proof := d.paid(t, 1)
 	d.Recover = func(text, signature string) (string, error) {
 		nonce := hex.EncodeToString(d.chain.payments[proof.Hash].Input[68:])
@@ -300,7 +300,7 @@ func TestKeysRotate(t *testing.T) {
 	}
 	for _, bad := range []x402.Quoter{{}, {Keys: [][]byte{make([]byte, 31)}}} {
 		if _, err := x402.NewPayments(bad, nil, nil); err == nil {
-			t.Error("a desk without good keys")
+			t.Error("payments without good keys")
 		}
 	}
 }
@@ -308,7 +308,7 @@ func TestKeysRotate(t *testing.T) {
 // TestSweep is line 19: payments are looked at again until they are final, and what has vanished is told.
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newPayments(t)
 	for n := byte(1); n <= 6; n++ {
 		c, err := d.Claim(t.Context(), d.paid(t, n), fresh())
 		if err != nil {
@@ -321,7 +321,7 @@ func TestSweep(t *testing.T) {
 	}
 	sweep := func() (vanished []byte) {
 		t.Helper()
-		if err := x402.Sweep(t.Context(), d.store, d.chain, d.chain, func(p x402.MinedTx) { vanished = append(vanished, p.Hash[0]) }); err != nil {
+		if err := d.Sweep(t.Context(), func(tx x402.MinedTx) { vanished = append(vanished, tx.Hash[0]) }); err != nil {
 			t.Fatal(err)
 		}
 		return vanished
@@ -354,7 +354,7 @@ func TestSweep(t *testing.T) {
 	failed.Succeeded = false
 	d.chain.payments[[32]byte{4}] = failed
 	d.chain.err = errors.New("no answer")
-	if err := x402.Sweep(t.Context(), d.store, d.chain, d.chain, func(x402.MinedTx) { t.Error("vanished while nobody answers") }); err == nil {
+	if err := d.Sweep(t.Context(), func(x402.MinedTx) { t.Error("vanished while nobody answers") }); err == nil {
 		t.Error("a chain that does not answer is no error")
 	}
 	d.chain.err = nil

@@ -12,75 +12,57 @@ type MinedTx struct {
 	Block           uint64
 }
 
-// Ledger knows what was paid and may still vanish. Each method is one transaction.
-type Ledger interface {
-	// Unsettled returns transactions that may still vanish from the chain, lowest block first, at most limit.
-	Unsettled(ctx context.Context, limit int) ([]MinedTx, error)
-	// Moved notes that a transaction is in another block now.
-	Moved(ctx context.Context, p MinedTx) error
-	// Settle notes that a transaction is final, or has vanished.
-	Settle(ctx context.Context, hash [32]byte, vanished bool) error
-}
-
-// Blocks shows which blocks are there.
-type Blocks interface {
-	// FinalBlock is the number of the newest block that cannot vanish.
-	FinalBlock(ctx context.Context) (uint64, error)
-	// BlockHash is the hash of the block with the given number.
-	BlockHash(ctx context.Context, number uint64) ([32]byte, error)
-}
-
 // sweepLimit bounds what one Sweep looks at.
 const sweepLimit = 500
 
 // Sweep looks again at payments that were accepted before they were final. One whose block is still there when it is final is settled.
 // One whose transaction is in no block any more, or failed this time, has vanished: report is told of it, because what was bought with
 // it is given. A node that does not answer leaves everything as it is.
-func Sweep(ctx context.Context, ledger Ledger, blocks Blocks, chain Chain, report func(MinedTx)) error {
-	open, err := ledger.Unsettled(ctx, sweepLimit)
+func (p *Payments) Sweep(ctx context.Context, report func(MinedTx)) error {
+	open, err := p.store.Unsettled(ctx, sweepLimit)
 	if err != nil || len(open) == 0 {
 		return err
 	}
-	final, err := blocks.FinalBlock(ctx)
+	final, err := p.chain.FinalBlock(ctx)
 	if err != nil {
 		return fmt.Errorf("sweep payments: %w", err)
 	}
-	for _, p := range open {
-		if p.Block > final {
+	for _, tx := range open {
+		if tx.Block > final {
 			return nil // nor are those behind it
 		}
-		hash, err := blocks.BlockHash(ctx, p.Block)
+		hash, err := p.chain.BlockHash(ctx, tx.Block)
 		if err != nil {
 			return fmt.Errorf("sweep payments: %w", err)
 		}
 		vanished := false
-		if hash != p.BlockHash { // the chain has changed its mind; the transaction may be in another block
+		if hash != tx.BlockHash { // the chain was reorganised; the transaction may be in another block
 			var open bool
-			if open, vanished, err = moved(ctx, ledger, chain, p, final); err != nil {
+			if open, vanished, err = p.moved(ctx, tx, final); err != nil {
 				return err
 			}
 			if open {
 				continue
 			}
 		}
-		if err := ledger.Settle(ctx, p.Hash, vanished); err != nil {
+		if err := p.store.Settle(ctx, tx.Hash, vanished); err != nil {
 			return err
 		}
 		if vanished {
-			report(p)
+			report(tx)
 		}
 	}
 	return nil
 }
 
 // moved looks for a payment whose block is gone. It has vanished, or is in another block now, which may not be final: then it is open still.
-func moved(ctx context.Context, ledger Ledger, chain Chain, p MinedTx, final uint64) (open, vanished bool, err error) {
-	now, err := chain.Payment(ctx, p.Hash)
+func (p *Payments) moved(ctx context.Context, tx MinedTx, final uint64) (open, vanished bool, err error) {
+	now, err := p.chain.Payment(ctx, tx.Hash)
 	if errors.Is(err, ErrNotVisible) || err == nil && !now.Succeeded {
 		return false, true, nil
 	}
 	if err != nil {
 		return false, false, fmt.Errorf("sweep payments: %w", err)
 	}
-	return now.Block > final, false, ledger.Moved(ctx, MinedTx{Hash: p.Hash, Block: now.Block, BlockHash: now.BlockHash})
+	return now.Block > final, false, p.store.Moved(ctx, MinedTx{Hash: tx.Hash, Block: now.Block, BlockHash: now.BlockHash})
 }

@@ -42,60 +42,32 @@ type Reconciliation struct {
 	Findings []string    `json:"findings"` // what does not agree
 }
 
-// StrayStore keeps unmatched transfers. Each method is one transaction.
-type StrayStore interface {
-	// Unmatched returns them, newest first, at most limit.
-	Unmatched(ctx context.Context, limit int) ([]Unmatched, error)
-	// Assign lets an unmatched transfer pay for a deposit that was not paid yet, whatever its amount and time, with all that follows from it.
-	Assign(ctx context.Context, hash [32]byte, log uint64, depositID string, now time.Time) (Deposit, error)
-	// WriteOff notes that an unmatched transfer will pay for nothing, and why. It is on the list no more.
-	WriteOff(ctx context.Context, hash [32]byte, log uint64, reason string) error
-	// Totals sums up.
-	Totals(ctx context.Context) (Totals, error)
-}
-
-// Till is what the operator does about money that arrived.
-type Till struct {
-	Store   StrayStore
-	Counter *Deposits                                // nil where no chain is configured
-	Balance func(ctx context.Context) (int64, error) // of the treasury on chain, in micro-USDG; nil with Deposits
-}
-
 // Unmatched returns the transfers that have paid for nothing, newest first, at most limit.
-func (t *Till) Unmatched(ctx context.Context, limit int) ([]Unmatched, error) {
-	return t.Store.Unmatched(ctx, limit)
+func (d *Deposits) Unmatched(ctx context.Context, limit int) ([]Unmatched, error) {
+	return d.cfg.Store.Unmatched(ctx, limit)
 }
 
 // Deposits returns the newest deposits of all owners.
-func (t *Till) Newest(ctx context.Context, limit int) ([]Deposit, error) {
-	if t.Counter == nil {
+func (d *Deposits) Newest(ctx context.Context, limit int) ([]Deposit, error) {
+	if d.cfg.Chain == nil {
 		return nil, noChain()
 	}
-	return t.Counter.cfg.Store.Deposits(ctx, "", "", limit)
-}
-
-// Rescan looks again at all that has arrived from the given block on, and returns the deposits that were verified by that.
-func (t *Till) Rescan(ctx context.Context, first uint64) ([]Deposit, error) {
-	if t.Counter == nil {
-		return nil, noChain()
-	}
-	return t.Counter.Rescan(ctx, first)
+	return d.cfg.Store.Deposits(ctx, "", "", limit)
 }
 
 // Assign lets an unmatched transfer pay for a deposit of whatever owner that was not paid yet.
-func (t *Till) Assign(ctx context.Context, hash [32]byte, log uint64, depositID string) (d Deposit, err error) {
-	if t.Counter == nil {
-		return d, noChain()
+func (d *Deposits) Assign(ctx context.Context, hash [32]byte, log uint64, depositID string) (Deposit, error) {
+	if d.cfg.Chain == nil {
+		return Deposit{}, noChain()
 	}
-	err = t.Counter.cfg.Meter.WithLockOnAll(ctx, func() ([]string, error) {
-		if d, err = t.Store.Assign(ctx, hash, log, depositID, t.Counter.now()); err != nil {
-			return nil, err
-		}
-		offer, _ := d.Pack.Offer() // it was sold
-		t.Counter.cfg.TierRaised(d.OwnerID, offer.Tier)
-		return []string{d.OwnerID}, nil
+	list, err := d.credit(ctx, func() ([]Deposit, error) {
+		paid, err := d.cfg.Store.Assign(ctx, hash, log, depositID, d.now())
+		return []Deposit{paid}, err
 	})
-	return d, err
+	if err != nil {
+		return Deposit{}, err
+	}
+	return list[0], nil
 }
 
 // noChain is the answer where no chain is configured.
@@ -104,13 +76,13 @@ func noChain() *api.Error {
 }
 
 // WriteOff notes that an unmatched transfer will pay for nothing, and why.
-func (t *Till) WriteOff(ctx context.Context, hash [32]byte, log uint64, reason string) error {
+func (d *Deposits) WriteOff(ctx context.Context, hash [32]byte, log uint64, reason string) error {
 	reason = strings.TrimSpace(reason)
 	if reason == "" || utf8.RuneCountInString(reason) > maxReason {
 		return api.Errorf(api.ReasonInvalidRequest, "writing money off needs a reason of 1 to %d characters", maxReason).
 			WithHint("say why, for whoever reads it: --reason \"sent back by hand\"")
 	}
-	return t.Store.WriteOff(ctx, hash, log, reason)
+	return d.cfg.Store.WriteOff(ctx, hash, log, reason)
 }
 
 // looks is how often Reconcile looks at most.
@@ -118,12 +90,12 @@ const looks = 5
 
 // Reconcile compares what arrived, what it was spent on, the credits that were sold for it and what the treasury has. What does not agree is
 // looked at again: a transfer that comes in between the looks at the books and at the treasury agrees the next time.
-func (t *Till) Reconcile(ctx context.Context) (r Reconciliation, err error) {
-	if t.Counter == nil {
+func (d *Deposits) Reconcile(ctx context.Context) (r Reconciliation, err error) {
+	if d.cfg.Chain == nil {
 		return r, noChain()
 	}
 	for range looks {
-		if r, err = t.compare(ctx); err != nil || len(r.Findings) == 0 {
+		if r, err = d.compare(ctx); err != nil || len(r.Findings) == 0 {
 			break
 		}
 	}
@@ -131,15 +103,15 @@ func (t *Till) Reconcile(ctx context.Context) (r Reconciliation, err error) {
 }
 
 // compare is one look of Reconcile.
-func (t *Till) compare(ctx context.Context) (r Reconciliation, err error) {
-	if _, err := t.Counter.Scan(ctx); err != nil { // up to this moment
+func (d *Deposits) compare(ctx context.Context) (r Reconciliation, err error) {
+	if _, err := d.Scan(ctx); err != nil { // up to this moment
 		return r, err
 	}
-	have, err := t.Balance(ctx)
+	have, err := d.cfg.Chain.Balance(ctx)
 	if err != nil {
 		return r, fmt.Errorf("reconcile: %w", err)
 	}
-	if r.Totals, err = t.Store.Totals(ctx); err != nil {
+	if r.Totals, err = d.cfg.Store.Totals(ctx); err != nil {
 		return r, fmt.Errorf("reconcile: %w", err)
 	}
 	accounted := r.Deposits + r.Calls + r.Unmatched + r.Waiting + r.WrittenOff
@@ -148,7 +120,8 @@ func (t *Till) compare(ctx context.Context) (r Reconciliation, err error) {
 		agree bool
 		text  string
 	}{
-		{r.Arrived == r.Treasury, fmt.Sprintf("transfers of %s arrived, the treasury has %s: %d micro-USDG more on chain", r.Arrived, r.Treasury, r.Treasury-r.Arrived)},
+		{r.Arrived == r.Treasury, fmt.Sprintf("transfers of %s arrived, the treasury has %s: %d micro-USDG more on chain",
+			r.Arrived, r.Treasury, r.Treasury-r.Arrived)},
 		{accounted == r.Arrived, fmt.Sprintf("of %s that arrived, %s are accounted for", r.Arrived, accounted)},
 		{r.Vanished == 0, fmt.Sprintf("%s were spent and have vanished from the chain", r.Vanished)},
 		{r.Sold == r.Credited, fmt.Sprintf("deposits sold %d credits, the ledger has %d", r.Sold, r.Credited)},
