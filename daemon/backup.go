@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
 	"time"
 
-	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
-	"github.com/contextd/contextd/daemon/web"
 )
 
 // Backup says where and how often a daemon backs itself up.
@@ -39,13 +36,6 @@ func (d *Daemon) openDatabases(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(d.store.LeaveLog(ctx), d.history.LeaveLog(ctx))
-}
-
-// adminRoutes are the routes of the admin socket about briefs and about the databases.
-func (d *Daemon) adminRoutes() web.Routes {
-	routes := admin.Routes(d.editor)
-	maps.Copy(routes, admin.DatabaseRoutes(backup.Directory{Path: d.cfg.DataDir, Now: d.cfg.Now}, d.cfg.Logger))
-	return routes
 }
 
 // jobBackup is the name of the job that makes backups.

@@ -30,7 +30,7 @@ import (
 // openDatabases opens dir as contextd backup does.
 func openDatabases(t *testing.T, dir string) *admin.Operator {
 	t.Helper()
-	o, err := admin.OpenDatabases(t.Context(), dir, backup.Directory{Path: dir, Now: time.Now})
+	o, err := admin.OpenDatabases(t.Context(), dir, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +335,7 @@ func TestUpgradeIsBackedUp(t *testing.T) {
 	for name, open := range map[string]func(dir string){
 		"daemon": func(dir string) { daemontest.Open(t, at(dir)).Stop(t) },
 		"operator": func(dir string) {
-			o, err := admin.Open(t.Context(), admin.Config{DataDir: dir, BeforeUpgrade: backup.BeforeUpgrade})
+			o, err := admin.Open(t.Context(), admin.Config{DataDir: dir})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/brief/llm"
 	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
-	"github.com/contextd/contextd/daemon/web"
 )
 
 var (
@@ -29,12 +27,13 @@ type Briefs struct {
 	Model      *llm.Config   // the language model; nil means the built-in writer alone. Ledger and Now are the daemon's.
 }
 
-// BriefRoutes makes what an operator asks about briefs where no daemon runs, on the opened store of the directory of cfg.
-func BriefRoutes(cfg Config) func(ctx context.Context, s *store.Store) (web.Routes, func() error, error) {
+// OpenEditor makes what writes briefs as cfg says where no daemon runs, for admin.Config: on the opened store of the directory of cfg, with
+// the function that frees it.
+func OpenEditor(cfg Config) func(ctx context.Context, s *store.Store) (*brief.Editor, func() error, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return func(ctx context.Context, s *store.Store) (web.Routes, func() error, error) {
+	return func(ctx context.Context, s *store.Store) (*brief.Editor, func() error, error) {
 		h, err := history.Open(ctx, cfg.DataDir, cfg.Now())
 		if err != nil {
 			return nil, nil, err
@@ -43,7 +42,7 @@ func BriefRoutes(cfg Config) func(ctx context.Context, s *store.Store) (web.Rout
 		if err != nil {
 			return nil, nil, errors.Join(err, h.Close())
 		}
-		return admin.Routes(e), func() error { e.Close(); return h.Close() }, nil
+		return e, func() error { e.Close(); return h.Close() }, nil
 	}
 }
 

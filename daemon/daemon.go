@@ -323,9 +323,10 @@ func (d *Daemon) openEndpoints(context.Context) error {
 	if err != nil {
 		return err
 	}
-	admin := admin.NewHandler(admin.Server{Keys: d.keys, Credits: d.credits, Deposits: d.deposits,
-		Jobs: &admin.Jobs{List: d.Jobs, Run: d.RunJob}, Reload: d.cfg.Reload, Alive: d.Alive, More: d.adminRoutes(), Logger: d.cfg.Logger})
-	d.admin = newEndpoint(l, admin, d.cfg.Logger)
+	d.admin = newEndpoint(l, admin.Server{
+		DataDir: d.cfg.DataDir, Keys: d.keys, Credits: d.credits, Deposits: d.deposits, Briefs: d.editor, Daemon: d,
+		Now: d.cfg.Now, Logger: d.cfg.Logger,
+	}.Handler(), d.cfg.Logger)
 	d.admin.server.WriteTimeout = 0 // a refresh may take a minute, a backup longer; only the operator's user is here
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"path/filepath"
 
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/web"
 )
@@ -97,6 +98,14 @@ func (d *Daemon) Apply(l Live) error {
 		line.SetDisabled(l.Disabled)
 	}
 	return nil
+}
+
+// Reload reads the settings again, or fails with admin.ErrNoSettings.
+func (d *Daemon) Reload(ctx context.Context) (admin.ReloadResponse, error) {
+	if d.cfg.Reload == nil {
+		return admin.ReloadResponse{}, admin.ErrNoSettings
+	}
+	return d.cfg.Reload(ctx)
 }
 
 // Alive says why the daemon cannot work, nil if it can: whether its databases answer and can be written to. It is true of a daemon that has

@@ -33,7 +33,7 @@ func open(ctx context.Context, cfg dataConfig, act func(o *admin.Operator) error
 	if _, err := os.Stat(cfg.Dir); err != nil {
 		return fmt.Errorf("there is no data directory: %w", err)
 	}
-	o, err := admin.OpenDatabases(ctx, cfg.Dir, backup.Directory{Path: cfg.Dir, Now: cfg.Now})
+	o, err := admin.OpenDatabases(ctx, cfg.Dir, cfg.Now)
 	if err != nil {
 		return err
 	}

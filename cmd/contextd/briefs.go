@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,27 +9,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Operator is who works on a data directory; *admin.Operator is one.
-type Operator interface {
-	PreviewBrief(ctx context.Context, pack, writer string) (brief.Preview, error)
-	CheckBriefs(ctx context.Context, pack string) (brief.Report, error)
-}
-
-// BriefsOperate opens the data directory for act.
-type BriefsOperate func(c *cobra.Command, act func(o Operator) error) error
-
 // newBriefs are those below contextd brief.
-func newBriefs(operate BriefsOperate) []*cobra.Command {
+func newBriefs(operate Operate) []*cobra.Command {
 	return []*cobra.Command{newPreview(operate), newCheck(operate)}
 }
 
 // newPreview makes the command that tries a brief out.
-func newPreview(operate BriefsOperate) *cobra.Command {
+func newPreview(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "preview [PACK]", Short: "Write a brief of the newest state without publishing it", Args: cobra.MaximumNArgs(1),
 		Long: "Write a brief of the newest state without publishing it, and say what the check found in it and what it cost. A language\n" +
@@ -40,7 +31,7 @@ func newPreview(operate BriefsOperate) *cobra.Command {
 	writer := c.Flags().String("writer", "", "only this writer, as contextd brief check names it; all in their order unless given")
 	asJSON := AddJSON(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return operate(c, func(o Operator) error {
+		return operate(c, func(o *admin.Operator) error {
 			p, err := o.PreviewBrief(c.Context(), packOf(args), *writer)
 			if err != nil {
 				return err
@@ -84,7 +75,7 @@ func printPreview(out, notes io.Writer, p brief.Preview) error {
 }
 
 // newCheck makes the command that reports on briefs.
-func newCheck(operate BriefsOperate) *cobra.Command {
+func newCheck(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "check [PACK]", Short: "Check the published brief and say why texts before it were not taken", Args: cobra.MaximumNArgs(1),
 		Long: "Check the published brief against its state again, say who wrote the newest briefs and why texts before them were not\n" +
@@ -92,7 +83,7 @@ func newCheck(operate BriefsOperate) *cobra.Command {
 	}
 	asJSON := AddJSON(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return operate(c, func(o Operator) error {
+		return operate(c, func(o *admin.Operator) error {
 			r, err := o.CheckBriefs(c.Context(), packOf(args))
 			if err != nil {
 				return err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/brief/llm"
 	"github.com/contextd/contextd/internal/usdg"
@@ -29,15 +30,8 @@ type briefSettings struct {
 	} `mapstructure:"llm"`
 }
 
-// briefPlan is how briefs are written, as daemon.Briefs.
-type briefPlan struct {
-	At         time.Duration // time of day, UTC
-	TextWithin time.Duration // bound of one text
-	Model      *llm.Config   // nil for the built-in writer alone
-}
-
 // Read is s as the daemon takes it, with the key read from its file. Only a file that cannot be read is not a mistake in s.
-func (s briefSettings) Read() (p briefPlan, err error) {
+func (s briefSettings) Read() (p daemon.Briefs, err error) {
 	if p, err = s.schedule(); err != nil || s.LLM.Provider == "" {
 		return p, err
 	}
@@ -75,7 +69,7 @@ func (s briefSettings) Read() (p briefPlan, err error) {
 }
 
 // schedule is the part of s that is not about a model.
-func (s briefSettings) schedule() (p briefPlan, err error) {
+func (s briefSettings) schedule() (p daemon.Briefs, err error) {
 	at, err := time.Parse("15:04", s.At)
 	if err != nil {
 		return p, fmt.Errorf("brief.at is %q, not a time of day such as 12:00 (UTC)", s.At)

@@ -36,17 +36,11 @@ func command(read Read, c *cobra.Command, run func(o *admin.Operator, dir string
 	return c
 }
 
-// look says how the databases stand.
-func look(c *cobra.Command, o *admin.Operator, tables bool) (list []backup.Database, err error) {
-	err = o.Databases(c.Context(), tables, &list)
-	return list, err
-}
-
 // newStatus makes the command that says how the databases stand.
 func newStatus(read Read) *cobra.Command {
 	c := &cobra.Command{Use: "status", Short: "Say how large the databases are and which schema they have"}
 	return command(read, c, func(o *admin.Operator, dir string, asJSON bool) error {
-		list, err := look(c, o, false)
+		list, err := o.Databases(c.Context(), false)
 		if err != nil {
 			return err
 		}
@@ -82,7 +76,7 @@ func schemaText(d backup.Database) string {
 func newStats(read Read) *cobra.Command {
 	c := &cobra.Command{Use: "stats", Short: "Count the rows of every table"}
 	return command(read, c, func(o *admin.Operator, _ string, asJSON bool) error {
-		list, err := look(c, o, true)
+		list, err := o.Databases(c.Context(), true)
 		if err != nil {
 			return err
 		}
@@ -108,8 +102,7 @@ func newVerify(read Read) *cobra.Command {
 			"history that takes its time; the daemon goes on serving.",
 	}
 	return command(read, c, func(o *admin.Operator, _ string, asJSON bool) error {
-		var r backup.Report
-		err := o.VerifyDatabases(c.Context(), &r)
+		r, err := o.VerifyDatabases(c.Context())
 		if err != nil {
 			return err
 		}
@@ -140,14 +133,14 @@ func newVacuum(read Read) *cobra.Command {
 		if !o.Direct {
 			return errors.New("a daemon runs on this data directory and would have to wait\n  try: stop it first")
 		}
-		before, err := look(c, o, false)
+		before, err := o.Databases(c.Context(), false)
 		if err != nil {
 			return err
 		}
 		if err := backup.Vacuum(c.Context(), dir); err != nil {
 			return err
 		}
-		after, err := look(c, o, false)
+		after, err := o.Databases(c.Context(), false)
 		if err != nil {
 			return err
 		}

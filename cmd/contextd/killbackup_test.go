@@ -211,7 +211,7 @@ func TestKillWhileBackingUp(t *testing.T) {
 				return
 			}
 			for {
-				o, err := admin.OpenDatabases(t.Context(), dir, backup.Directory{Path: dir, Now: time.Now})
+				o, err := admin.OpenDatabases(t.Context(), dir, time.Now)
 				if err != nil {
 					t.Error(err)
 					return

@@ -74,7 +74,8 @@ func (r restoring) source(ctx context.Context, name string, now time.Time) (io.R
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {
 		return packed(func(w io.Writer) error {
-			return backup.Directory{Path: name, Now: func() time.Time { return now }}.BackUp(ctx, w)
+			_, err := backup.BackUp(ctx, name, now, w)
+			return err
 		}), nil
 	}
 	f, err := os.Open(name)

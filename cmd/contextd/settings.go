@@ -23,7 +23,6 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
-	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -249,11 +248,11 @@ func (c config) level() (slog.Level, error) {
 
 // briefs is how briefs are written.
 func (c config) briefs() (daemon.Briefs, error) {
-	plan, err := c.Brief.Read()
+	briefs, err := c.Brief.Read()
 	if err != nil && !errors.As(err, new(*fs.PathError)) {
 		err = Usage("%w", err)
 	}
-	return daemon.Briefs(plan), err
+	return briefs, err
 }
 
 // daemon is c as the daemon takes it, with secrets read from their files.
@@ -351,7 +350,7 @@ func (s *settings) operate(c *cobra.Command, act func(o *admin.Operator) error) 
 // newBrief makes the commands on briefs.
 func newBrief(s *settings) *cobra.Command {
 	c := &cobra.Command{Use: "brief", Short: "Try a brief out, and check those published"}
-	AddGroup(c, newBriefs(func(c *cobra.Command, act func(o Operator) error) error {
+	AddGroup(c, newBriefs(func(c *cobra.Command, act func(o *admin.Operator) error) error {
 		cfg, _, err := s.read()
 		if err != nil {
 			return err
@@ -360,8 +359,8 @@ func newBrief(s *settings) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		more := daemon.BriefRoutes(daemon.Config{DataDir: cfg.DataDir, Briefs: written, Logger: slog.New(slog.DiscardHandler)})
-		return cfg.operate(c, admin.Config{More: more}, func(o *admin.Operator) error { return act(o) })
+		editor := daemon.OpenEditor(daemon.Config{DataDir: cfg.DataDir, Briefs: written, Logger: slog.New(slog.DiscardHandler)})
+		return cfg.operate(c, admin.Config{OpenEditor: editor}, act)
 	})...)
 	return c
 }
@@ -369,7 +368,6 @@ func newBrief(s *settings) *cobra.Command {
 // operate opens the data directory of c for act.
 func (c config) operate(command *cobra.Command, settings admin.Config, act func(o *admin.Operator) error) (err error) {
 	settings.DataDir, settings.Env, settings.MaxKeys = c.DataDir, api.EnvOfChain(c.Chain.ID), c.Limits.ActiveKeys
-	settings.BeforeUpgrade = backup.BeforeUpgrade
 	o, err := admin.Open(command.Context(), settings)
 	if err != nil {
 		return err

@@ -1,19 +1,26 @@
+// Package admin is the operator's socket: its paths, what is sent over it, the handlers that answer and the client that asks.
+//
+// The operator's commands work on a data directory. While a daemon runs on it, the daemon has the lock, and a command asks it over the
+// socket, which only the operator's user can open; while none does, the command takes the lock and answers itself. Either way the same
+// handlers do it, so a command says and does the same. For example, contextd keys revoke cv_test_ab12cd34:
+//
+//	o, err := admin.Open(ctx, admin.Config{DataDir: dir}) // dials dir/admin.sock, or opens the books in dir
+//	done, err := o.RevokeKey(ctx, "cv_test_ab12cd34")     // DELETE /keys/cv_test_ab12cd34, over the socket or in this process
+//	err = o.Close()
+//
+// What goes over the socket is no part of the contract: client and handlers are of one program and change together.
 package admin
 
 import (
-	"context"
-	"log/slog"
-	"maps"
-	"net/http"
-	"strconv"
+	"errors"
+	"time"
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Paths of the admin socket, which only the operator's user can open.
+// Paths of the socket.
 const (
 	PathKeys    = "/keys"
 	PathKey     = "/keys/{keyId}"
@@ -24,11 +31,28 @@ const (
 	PathAccess  = "/owners/{ownerId}/access"
 	PathLedger  = "/ledger"
 	PathAudit   = "/audit"
+
+	PathDeposits  = "/deposits"
+	PathUnmatched = "/unmatched"
+	PathAssign    = "/unmatched/assign"
+	PathWriteOff  = "/unmatched/write-off"
+	PathReconcile = "/reconcile"
+
 	PathBrief   = "/packs/{pack}/brief"
-	PathReload  = "/reload"
-	PathAlive   = "/alive"
 	PathPreview = "/packs/{pack}/preview"
+
+	PathDatabases = "/databases"
+	PathVerify    = "/databases/verify"
+	PathBackup    = "/backup"
+
+	PathAlive  = "/alive"
+	PathReload = "/reload"
+	PathJobs   = "/jobs"
+	PathRunJob = "/jobs/{name}"
 )
+
+// ErrNoSettings is what a daemon answers that was started without settings it could read again.
+var ErrNoSettings = errors.New("there are no settings to read again")
 
 // KeyRequest is the body of a POST to PathKeys.
 type KeyRequest struct {
@@ -91,193 +115,46 @@ type PreviewRequest struct {
 	Writer string `json:"writer"` // by name; "" means as the schedule would
 }
 
-// Server is what the admin handler needs.
-type Server struct {
-	Keys     *account.Keys
-	Credits  *billing.Credits
-	Deposits *billing.Deposits
-	Reload   func(ctx context.Context) (ReloadResponse, error) // reads the settings again; nil where there are none
-	Alive    func(ctx context.Context) error                   // why the daemon cannot work, nil if it can; nil while none runs
-	More     web.Routes                                        // beside those of the package
-	Jobs     *Jobs                                             // nil while no daemon runs
-	Logger   *slog.Logger                                      // nil means slog.Default
+// UnmatchedResponse answers a GET of PathUnmatched.
+type UnmatchedResponse struct {
+	Unmatched []billing.Unmatched `json:"strays"` // newest first
 }
 
-// maxLedger bounds the rows of one answer, defaultLedger is how many come unless asked otherwise.
-const (
-	maxLedger     = 10_000
-	defaultLedger = 50
-)
-
-// owners lists every owner.
-func (cfg Server) owners(w http.ResponseWriter, r *http.Request) error {
-	list, err := cfg.Keys.Owners(r.Context())
-	if err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, OwnersResponse{Owners: append([]account.Owner{}, list...)})
+// UnmatchedRequest is the body of a POST to PathAssign or PathWriteOff.
+type UnmatchedRequest struct {
+	TxHash    string `json:"txHash"`
+	LogIndex  uint64 `json:"logIndex"`
+	DepositID string `json:"depositId,omitempty"` // to assign
+	Reason    string `json:"reason,omitempty"`    // to write off
 }
 
-// owner shows one owner with his keys.
-func (cfg Server) owner(w http.ResponseWriter, r *http.Request) error {
-	owner, err := cfg.Keys.Owner(r.Context(), r.PathValue("ownerId"))
-	if err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, OwnerResponse{Owner: owner, KeyList: account.Rows(cfg.Keys.List(owner.ID))})
+// DepositsResponse answers a GET of PathDeposits, and a POST, which looks at the chain again from the block in the body on and
+// answers with the deposits that were verified by that.
+type DepositsResponse struct {
+	Deposits []api.Deposit `json:"deposits"` // newest first
 }
 
-// setAccess disables an owner or enables him again.
-func (cfg Server) setAccess(w http.ResponseWriter, r *http.Request) error {
-	var ask AccessRequest
-	if err := web.ReadJSON(w, r, &ask, `{"disabled":true}`); err != nil {
-		return err
-	}
-	set := cfg.Keys.Enable
-	if ask.Disabled {
-		set = cfg.Keys.Disable
-	}
-	if err := set(r.Context(), r.PathValue("ownerId")); err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, ask)
+// RescanRequest is the body of a POST to PathDeposits.
+type RescanRequest struct {
+	From uint64 `json:"from"`
 }
 
-// setTier sets the tier of an owner and of his keys.
-func (cfg Server) setTier(w http.ResponseWriter, r *http.Request) error {
-	var ask TierRequest
-	if err := web.ReadJSON(w, r, &ask, `{"tier":"enterprise"}`); err != nil {
-		return err
-	}
-	if err := cfg.Keys.SetTier(r.Context(), r.PathValue("ownerId"), ask.Tier); err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, ask)
+// Job is how a job of the daemon stands. Times are nil for never since the start.
+type Job struct {
+	Name         string     `json:"name"`
+	Pack         string     `json:"pack,omitempty"` // that it concerns
+	Does         string     `json:"does"`
+	EverySeconds int64      `json:"everySeconds"` // 0 for one that has a schedule of its own
+	Running      bool       `json:"running"`
+	StartedAt    *time.Time `json:"startedAt"`
+	SucceededAt  *time.Time `json:"succeededAt"`
+	TookMillis   int64      `json:"tookMillis"` // the last run
+	Runs         int64      `json:"runs"`       // since the start
+	Failures     int64      `json:"failures"`   // of those
+	Error        string     `json:"error,omitempty"`
 }
 
-// move grants or adjusts credits.
-func (cfg Server) move(w http.ResponseWriter, r *http.Request) error {
-	var ask MoveRequest
-	if err := web.ReadJSON(w, r, &ask, `{"kind":"grant","amount":1000,"reason":"welcome"}`); err != nil {
-		return err
-	}
-	if ask.Kind != billing.KindGrant && ask.Kind != billing.KindAdjust {
-		return api.Errorf(api.ReasonInvalidRequest, "kind is %q, not grant or adjust", ask.Kind).WithHint("grant adds, adjust corrects")
-	}
-	key, err := cfg.Keys.Lookup(r.PathValue("keyId"))
-	if err != nil {
-		return err
-	}
-	pool, err := cfg.Credits.Move(r.Context(), key.OwnerID, billing.Entry{
-		KeyID: key.ID, Amount: ask.Amount, Kind: ask.Kind, Reason: ask.Reason,
-	})
-	if err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, MoveResponse{OwnerID: key.OwnerID, Balance: pool})
-}
-
-// ledger lists what moved credits.
-func (cfg Server) ledger(w http.ResponseWriter, r *http.Request) error {
-	limit := defaultLedger
-	if text := r.FormValue("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > maxLedger {
-			return api.Errorf(api.ReasonInvalidRequest, "limit is %q, not a number from 1 to %d", text, maxLedger).
-				WithHint("leave it out for %d rows", defaultLedger)
-		}
-		limit = n
-	}
-	entries, err := cfg.Credits.Entries(r.Context(), r.FormValue("owner"), limit)
-	if err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, LedgerResponse{Entries: append([]billing.Entry{}, entries...)})
-}
-
-// audit checks the books.
-func (cfg Server) audit(w http.ResponseWriter, r *http.Request) error {
-	findings, err := cfg.Credits.Audit(r.Context())
-	if err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, AuditResponse{Findings: append([]billing.Finding{}, findings...)})
-}
-
-// listKeys lists every key.
-func (cfg Server) listKeys(w http.ResponseWriter, _ *http.Request) error {
-	return web.WriteJSON(w, http.StatusOK, api.KeyListResponse{Keys: account.Rows(cfg.Keys.List(""))})
-}
-
-// issueKey makes a key of the operator's.
-func (cfg Server) issueKey(w http.ResponseWriter, r *http.Request) error {
-	var ask KeyRequest
-	if err := web.ReadJSON(w, r, &ask, `{"name":"my agent"}`); err != nil {
-		return err
-	}
-	issued, err := cfg.Keys.Issue(r.Context(), account.NewKey{
-		OwnerID: account.OperatorID, Name: ask.Name, Tier: ask.Tier, Consent: ask.TraceConsent,
-	})
-	if err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusCreated, issued)
-}
-
-// revokeKey ends a key.
-func (cfg Server) revokeKey(w http.ResponseWriter, r *http.Request) error {
-	done, err := cfg.Keys.Revoke(r.Context(), r.PathValue("keyId"))
-	if err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, done)
-}
-
-// reload reads the settings again.
-func (cfg Server) reload(w http.ResponseWriter, r *http.Request) error {
-	if cfg.Reload == nil {
-		return api.Errorf(api.ReasonInvalidRequest, "no daemon runs here that has settings to read again").WithHint("contextd serve reads them when it starts")
-	}
-	changed, err := cfg.Reload(r.Context())
-	if err != nil { // the operator's own, so he may read all of it
-		return api.Errorf(api.ReasonInvalidRequest, "the settings stay as they were: %v", err).WithHint("mend that, try it with contextd check-config, and reload again")
-	}
-	return web.WriteJSON(w, http.StatusOK, changed)
-}
-
-// alive says whether the daemon can work.
-func (cfg Server) alive(w http.ResponseWriter, r *http.Request) error {
-	if err := cfg.Alive(r.Context()); err != nil {
-		return err
-	}
-	return web.WriteJSON(w, http.StatusOK, map[string]bool{"ok": true})
-}
-
-// NewHandler makes the handler of the admin socket. It asks for no credentials: the mode of the socket is the admission.
-func NewHandler(cfg Server) *web.Server {
-	routes := web.Routes{
-		PathKeys:    {http.MethodGet: cfg.listKeys, http.MethodPost: cfg.issueKey},
-		PathKey:     {http.MethodDelete: cfg.revokeKey},
-		PathCredits: {http.MethodPost: cfg.move},
-		PathOwners:  {http.MethodGet: cfg.owners},
-		PathOwner:   {http.MethodGet: cfg.owner},
-		PathTier:    {http.MethodPut: cfg.setTier},
-		PathAccess:  {http.MethodPut: cfg.setAccess},
-		PathLedger:  {http.MethodGet: cfg.ledger},
-		PathAudit:   {http.MethodGet: cfg.audit},
-
-		PathDeposits:  {http.MethodGet: cfg.deposits, http.MethodPost: cfg.rescan},
-		PathUnmatched: {http.MethodGet: cfg.unmatched},
-		PathAssign:    {http.MethodPost: cfg.assign},
-		PathWriteOff:  {http.MethodPost: cfg.writeOff},
-		PathReconcile: {http.MethodGet: cfg.reconcile},
-		PathReload:    {http.MethodPost: cfg.reload},
-		"/":           {},
-	}
-	if cfg.Alive != nil {
-		routes[PathAlive] = map[string]web.Handler{http.MethodGet: cfg.alive}
-	}
-	maps.Copy(routes, cfg.More)
-	cfg.Jobs.routes(routes)
-	return web.NewAt(web.Config{Logger: cfg.Logger}, func(*web.Server) web.Routes { return routes })
+// JobsResponse answers a GET of PathJobs, and a POST to PathRunJob once the job has ended.
+type JobsResponse struct {
+	Jobs []Job `json:"jobs"`
 }

@@ -15,19 +15,21 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
+// outOfInk is a daemon whose job brief fails.
+type outOfInk struct{ *daemontest.Daemon }
+
+func (d outOfInk) RunJob(ctx context.Context, name string) error {
+	if name == "brief" {
+		return errors.New("writer is out of ink")
+	}
+	return d.Daemon.RunJob(ctx, name)
+}
+
 // webAdmin serves the webAdmin handler of d, whose job brief fails, and returns its URL.
 func webAdmin(t *testing.T, d *daemontest.Daemon) (string, *daemontest.Log) {
 	t.Helper()
 	var log daemontest.Log
-	server := httptest.NewServer(admin.NewHandler(admin.Server{
-		Keys: d.Keys(), Logger: log.Logger(),
-		Jobs: &admin.Jobs{List: d.Jobs, Run: func(ctx context.Context, name string) error {
-			if name == "brief" {
-				return errors.New("writer is out of ink")
-			}
-			return d.RunJob(ctx, name)
-		}},
-	}))
+	server := httptest.NewServer(admin.Server{Keys: d.Keys(), Daemon: outOfInk{d}, Logger: log.Logger()}.Handler())
 	t.Cleanup(server.Close)
 	return server.URL, &log
 }

@@ -1,0 +1,54 @@
+package admin
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/contextd/contextd/daemon/backup"
+	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// stall is how long a reader of a backup may take nothing.
+const stall = time.Minute
+
+func (s Server) databases(w http.ResponseWriter, r *http.Request) error {
+	list, err := backup.Look(r.Context(), s.DataDir, r.FormValue("tables") != "")
+	if err != nil {
+		return explained(err)
+	}
+	return web.WriteJSON(w, http.StatusOK, list)
+}
+
+func (s Server) verify(w http.ResponseWriter, r *http.Request) error {
+	report, err := backup.Verify(r.Context(), s.DataDir)
+	if err != nil {
+		return explained(err)
+	}
+	return web.WriteJSON(w, http.StatusOK, report)
+}
+
+func (s Server) backUp(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Content-Type", "application/zstd")
+	out := web.NewTimedWriter(w, stall)
+	_, err := backup.BackUp(r.Context(), s.DataDir, s.Now(), out)
+	if err != nil && out.Begun() {
+		s.Logger.Error("backup was cut off", "error", err)
+		panic(http.ErrAbortHandler) // so that nobody takes it for whole
+	}
+	if err != nil {
+		return explained(err)
+	}
+	s.Logger.Info("backup was taken")
+	return nil
+}
+
+// explained is err, with its cause, for the operator, who is the one to know what is wrong with their disk.
+func explained(err error) error {
+	failed := *api.AsError(err)
+	if failed.Status < http.StatusInternalServerError {
+		return err
+	}
+	failed.Message, failed.Hint = err.Error(), ""
+	return &failed
+}
