@@ -2,41 +2,13 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"time"
 
 	"github.com/contextd/contextd/daemon/backup"
-	"github.com/contextd/contextd/daemon/store"
-	"github.com/contextd/contextd/daemon/store/history"
 )
-
-// Backup says where and how often a daemon backs itself up.
-type Backup struct {
-	Dir   string        // "" means backup.BackupDir in the data directory
-	Every time.Duration // 0 means not at all
-	Keep  int           // how many backups stay; 0 means all
-}
-
-// openDatabases opens both databases, after a backup if that upgrades one of them.
-func (d *Daemon) openDatabases(ctx context.Context) error {
-	saved, err := backup.BeforeUpgrade(ctx, d.cfg.DataDir, d.cfg.Now())
-	if err != nil {
-		return err
-	}
-	if saved != "" {
-		d.cfg.Logger.Info("the databases are upgraded; a backup was made before", "backup", saved)
-	}
-	if d.store, err = store.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
-		return err
-	}
-	if d.history, err = history.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil || !d.cfg.Litestream {
-		return err
-	}
-	return errors.Join(d.store.LeaveLog(ctx), d.history.LeaveLog(ctx))
-}
 
 // jobBackup is the name of the job that makes backups.
 const jobBackup = "backup"

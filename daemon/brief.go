@@ -20,13 +20,6 @@ var (
 	_ brief.EditorHistory = (*history.History)(nil)
 )
 
-// Briefs says how briefs are written.
-type Briefs struct {
-	At         time.Duration // time of day, UTC, of the daily brief
-	TextWithin time.Duration // bound of one text of a writer; 0 means pipeline.DefaultTextWithin
-	Model      *llm.Config   // the language model; nil means the built-in writer alone. Ledger and Now are the daemon's.
-}
-
 // OpenEditor makes what writes briefs as cfg says where no daemon runs, for admin.Config: on the opened store of the directory of cfg, with
 // the function that frees it.
 func OpenEditor(cfg Config) func(ctx context.Context, s *store.Store) (*brief.Editor, func() error, error) {

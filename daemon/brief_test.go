@@ -264,7 +264,10 @@ func TestBriefByAPrompt(t *testing.T) {
 // TestModelThatIsNone: what is wrong with a model is said at the start.
 func TestModelThatIsNone(t *testing.T) {
 	t.Parallel()
-	_, err := daemon.Open(t.Context(), daemon.Config{DataDir: t.TempDir(), Listen: "127.0.0.1:0", Briefs: daemon.Briefs{Model: &llm.Config{Provider: "x", Model: "m"}}})
+	_, err := daemon.Open(t.Context(), daemon.Config{
+		DataDir: t.TempDir(), Serve: daemon.Serve{Listen: "127.0.0.1:0"},
+		Data: daemon.Data{Briefs: daemon.Briefs{Model: &llm.Config{Provider: "x", Model: "m"}}},
+	})
 	if err == nil || !strings.Contains(err.Error(), `language model: provider "x"`) {
 		t.Errorf("opened: %v", err)
 	}

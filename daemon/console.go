@@ -1,8 +1,6 @@
 package daemon
 
 import (
-	"context"
-	"fmt"
 	"net/url"
 	"path/filepath"
 
@@ -14,7 +12,6 @@ import (
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/web"
-	"github.com/contextd/contextd/sdk/api"
 )
 
 var (
@@ -64,34 +61,4 @@ func (d *Daemon) publicURL() (*url.URL, error) {
 		return nil, noPublicURL(d.listener.Addr().String())
 	}
 	return ParsePublicURL(text)
-}
-
-// noPublicURL is the error for a socket without a URL that leads to it.
-func noPublicURL(socket string) error {
-	return fmt.Errorf("the daemon listens on the socket %s: say in public_url where users reach it", socket)
-}
-
-// ParsePublicURL reads the URL at which users reach a daemon: http or https, a host, perhaps a path, nothing else.
-func ParsePublicURL(text string) (*url.URL, error) {
-	u, err := api.ParseBaseURL(text)
-	if err != nil {
-		return nil, fmt.Errorf("public URL %q is not like https://context.example.org", text)
-	}
-	return u, nil
-}
-
-// chainID is that of the chain that pays.
-func (cfg Config) chainID() int64 {
-	if cfg.ChainID == 0 {
-		return api.ChainIDTest
-	}
-	return cfg.ChainID
-}
-
-// prune drops what is kept no longer: single calls, sessions and sign-ins that have ended.
-func (d *Daemon) prune(ctx context.Context) error {
-	if err := d.store.PruneCalls(ctx, d.cfg.Now()); err != nil {
-		return err
-	}
-	return d.store.PruneSessions(ctx, d.cfg.Now())
 }

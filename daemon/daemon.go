@@ -8,12 +8,8 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"maps"
 	"net"
-	"net/http"
-	"net/netip"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -21,6 +17,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/chain"
@@ -57,85 +54,59 @@ var (
 	_ web.Streams        = (*feed.Feed)(nil)
 )
 
-// Config says how a daemon runs. The zero value of a field is its default.
-type Config struct {
-	DataDir string // required
-	Listen  string // host:port, or unix:/path; "" means api.DefaultListen; port 0 takes a free one
-
-	Listener net.Listener      // handed over by who started the process, in place of Listen; nil means none. Open takes it over
-	TLS      *web.Certificates // nil means plain HTTP; its clock, log and cache are set by Open
-	Drain    time.Duration     // at a stop, for which calls are still taken while Ready already fails
-
-	PublicURL      string           // where users reach the daemon; "" means where it listens
-	TrustedProxies []netip.Prefix   // whose X-Forwarded-For is believed
-	ChainID        int64            // of the chain that pays; 0 means api.ChainIDTest
-	Chain          *Chain           // nil means that calls are paid with keys alone
-	SMTP           *mail.SMTPConfig // where mail goes out; nil means into files of OutboxDir
-
-	Plans     billing.Plans     // what tiers allow; nil means billing.DefaultPlans
-	FreeCalls int               // per key without credits and 24 hours; 0 means api.FreeCallsPerDay
-	MaxKeys   int               // active keys per owner; 0 means api.MaxActiveKeys
-	Limits    web.ConsoleLimits // of requests to the console
-	MCP       MCP
-
-	AdminListen string // address of metrics and profiles; "" means none, port 0 takes a free one
-	LogCalls    bool   // a line of the log for every call
-	JobsKey     []byte // lets who has it start jobs from outside; nil means nobody
-
-	Packs        []*pack.Pack  // that are served; nil means the crypto pack
-	Every        time.Duration // from refresh to refresh; 0 means api.RefreshInterval
-	Briefs       Briefs
-	Disabled     []string // ids of sources that are switched off
-	CoinGeckoKey string   // used after CoinGecko refuses calls without one; "" means none
-
-	Backup     Backup
-	Litestream bool // checkpoints are left to Litestream, which follows the write-ahead logs
-
-	Transport http.RoundTripper // to the sources; nil means the real network
-	Recording Recording         // recorded sources in place of real ones; nil means none
-
-	Reload func(ctx context.Context) (admin.ReloadResponse, error) // called when the operator asks for it; nil where there are no settings to read
-	Now    func() time.Time                                        // nil means time.Now
-	Logger *slog.Logger                                            // nil means slog.Default
-}
-
-// Recording is recorded source data that is played back; *replay.Recording is one.
-type Recording interface {
-	http.RoundTripper
-	Advance()             // to the next recorded moment
-	Shift() time.Duration // from the recorded moment to now
-}
-
 // Daemon is a running contextd. Make one with Open, then Run it, then Close it.
 type Daemon struct {
-	cfg       Config
-	lock      *os.File
-	store     *store.Store
-	history   *history.History
-	editor    *brief.Editor
-	keys      *account.Keys
-	meter     *billing.Meter
-	credits   *billing.Credits
-	smtp      *mail.SMTP    // nil without a server
-	chain     *chain.Client // nil without a chain, as desk
-	payments  *x402.Payments
-	deposits  *billing.Deposits
+	cfg  Config
+	jobs *Board
+
+	databases
+	admission
+	data
+	endpoints
+
+	metrics   *metrics.Metrics
 	demoChain *devchain.Chain // of a demo alone
+	stopping  atomic.Bool
+}
+
+// databases are the data directory's, which is locked.
+type databases struct {
+	lock    *os.File
+	store   *store.Store
+	history *history.History
+}
+
+// admission is who may call, and how they pay.
+type admission struct {
+	keys     *account.Keys
+	meter    *billing.Meter
+	credits  *billing.Credits
+	deposits *billing.Deposits
+	chain    *chain.Client  // nil without a chain
+	payments *x402.Payments // nil without a chain
+	gate     *gate.Gate
+	smtp     *mail.SMTP // nil without a server
+}
+
+// data is what makes states and briefs, and keeps the newest at hand.
+type data struct {
 	pipelines map[string]*pipeline.Pipeline
 	feed      *feed.Feed
-	metrics   *metrics.Metrics
-	jobs      *Board
-	web       *web.Server
-	gate      *gate.Gate
-	console   *web.Console
-	proxies   *web.Proxies
-	mcp       *mcp.Server
-	tls       *web.TLS     // nil with plain HTTP
-	listener  net.Listener // of public
-	public    *endpoint
-	admin     *endpoint
-	watch     *endpoint // of metrics and profiles, nil without an address
-	stopping  atomic.Bool
+	editor    *brief.Editor
+}
+
+// endpoints are what is listened on, and what answers there.
+type endpoints struct {
+	listener net.Listener // of public
+	tls      *web.TLS     // nil with plain HTTP
+	proxies  *web.Proxies
+	web      *web.Server
+	console  *web.Console
+	mcp      *mcp.Server
+
+	public *endpoint
+	admin  *endpoint
+	watch  *endpoint // of metrics and profiles, nil without an address
 }
 
 // Open takes the data directory, restores what it holds and begins to listen, but does not answer until Run. What it opened is
@@ -153,7 +124,10 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 	if err := cfg.Check(); err != nil { // before anything is opened, and perhaps upgraded
 		return nil, err
 	}
-	d := &Daemon{cfg: cfg, pipelines: map[string]*pipeline.Pipeline{}, metrics: metrics.New(cfg.Now), jobs: &Board{Now: cfg.Now, Logger: cfg.Logger}}
+	d := &Daemon{
+		cfg: cfg, data: data{pipelines: map[string]*pipeline.Pipeline{}}, metrics: metrics.New(cfg.Now),
+		jobs: &Board{Now: cfg.Now, Logger: cfg.Logger},
+	}
 	for _, step := range []func(context.Context) error{d.openStore, d.openPublic, d.openChain, d.openPacks, d.openEndpoints, d.openWatch} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, d.Close())
@@ -180,6 +154,24 @@ func (d *Daemon) openStore(ctx context.Context) error {
 		Store: d.store, Env: api.EnvOfChain(d.cfg.chainID()), MaxKeys: d.cfg.MaxKeys, WithLock: d.meter.WithLock, Now: d.cfg.Now,
 	})
 	return err
+}
+
+// openDatabases opens both databases, after a backup if that upgrades one of them.
+func (d *Daemon) openDatabases(ctx context.Context) error {
+	saved, err := backup.BeforeUpgrade(ctx, d.cfg.DataDir, d.cfg.Now())
+	if err != nil {
+		return err
+	}
+	if saved != "" {
+		d.cfg.Logger.Info("the databases are upgraded; a backup was made before", "backup", saved)
+	}
+	if d.store, err = store.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
+		return err
+	}
+	if d.history, err = history.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil || !d.cfg.Litestream {
+		return err
+	}
+	return errors.Join(d.store.LeaveLog(ctx), d.history.LeaveLog(ctx))
 }
 
 // openPacks restores every pack, so that its newest stored state is served at once.
@@ -223,11 +215,11 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	if d.console, err = d.openConsole(ids, public); err != nil {
 		return err
 	}
-	admission := gate.Config{Keys: d.keys, Meter: d.meter, Plans: d.cfg.Plans, Observer: d.metrics}
+	rules := gate.Config{Keys: d.keys, Meter: d.meter, Plans: d.cfg.Plans, Observer: d.metrics}
 	if d.payments != nil {
-		admission.Payments = d.payments
+		rules.Payments = d.payments
 	}
-	d.gate = gate.New(admission)
+	d.gate = gate.New(rules)
 	server := web.Config{
 		Reader: read, Gate: d.gate, Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.proxies, d.cfg.Now), HTTPS: public.Scheme == "https",
 		More: d.moreRoutes(d.console), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
@@ -239,28 +231,12 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	return nil
 }
 
-// packs are those that are served.
-func (cfg Config) packs() []*pack.Pack {
-	if cfg.Packs == nil {
-		return []*pack.Pack{pack.Crypto()}
-	}
-	return cfg.Packs
-}
-
-// packIDs are their ids.
-func (cfg Config) packIDs() (ids []string) {
-	for _, p := range cfg.packs() {
-		ids = append(ids, p.ID)
-	}
-	return ids
-}
-
 // moreRoutes are the routes of the console and of the description, and those for a scheduler outside.
 func (d *Daemon) moreRoutes(owners *web.Console) web.Routes {
 	routes := owners.Routes()
-	maps.Copy(routes, web.DescriptionRoutes())
+	routes.Add(web.DescriptionRoutes())
 	if d.cfg.JobsKey != nil {
-		maps.Copy(routes, web.HookRoutes(web.HookConfig{Key: d.cfg.JobsKey, Start: d.jobs.Start, Now: d.cfg.Now}))
+		routes.Add(web.HookRoutes(web.HookConfig{Key: d.cfg.JobsKey, Start: d.jobs.Start, Now: d.cfg.Now}))
 	}
 	return routes
 }
@@ -275,36 +251,6 @@ func served(packs []*pack.Pack) []reader.Pack {
 		}
 	}
 	return list
-}
-
-// Check says what would end a start with c, as far as that can be told without starting anything.
-func (c Config) Check() error {
-	if err := checkSources(c.packs(), c.Disabled); err != nil {
-		return err
-	}
-	if _, unix := web.UnixPath(c.Listen); unix && c.Listener == nil && c.PublicURL == "" {
-		return noPublicURL(c.Listen)
-	}
-	if c.Chain != nil {
-		return chain.CheckURL(c.Chain.RPCURL)
-	}
-	return nil
-}
-
-// checkSources reports a switched-off source that no pack has.
-func checkSources(packs []*pack.Pack, disabled []string) error {
-	known := map[string]bool{}
-	for _, p := range packs {
-		for _, s := range p.Sources {
-			known[s.ID] = true
-		}
-	}
-	for _, id := range disabled {
-		if !known[id] {
-			return fmt.Errorf("cannot switch off source %q: no pack has it", id)
-		}
-	}
-	return nil
 }
 
 // openEndpoints makes the endpoints of the public address and the admin socket.
@@ -339,19 +285,6 @@ func (d *Daemon) Keys() *account.Keys { return d.keys }
 
 // Credits moves and reports the credits of the daemon's keys.
 func (d *Daemon) Credits() *billing.Credits { return d.credits }
-
-// Ready says why the daemon cannot answer calls now, nil if it can.
-func (d *Daemon) Ready(ctx context.Context) error {
-	if d.stopping.Load() {
-		return errors.New("stopping")
-	}
-	for id := range d.pipelines {
-		if edition, _ := d.feed.Latest(id); edition == nil {
-			return fmt.Errorf("pack %s has no state yet", id)
-		}
-	}
-	return errors.Join(d.store.Check(ctx), d.history.Check(ctx))
-}
 
 // Refresh refreshes pack now, beside the schedule.
 func (d *Daemon) Refresh(ctx context.Context, pack string) error {
@@ -398,9 +331,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if d.smtp != nil {
 		all.Go(func() { d.smtp.Run(jobs) })
 	}
-	endpoints := d.endpoints()
-	failed := make(chan error, len(endpoints))
-	for _, e := range endpoints {
+	open := d.open()
+	failed := make(chan error, len(open))
+	for _, e := range open {
 		all.Go(func() { failed <- e.serve() })
 	}
 	d.cfg.Logger.Info("listening", "url", d.URL(), "data_dir", d.cfg.DataDir)
@@ -415,22 +348,22 @@ func (d *Daemon) Run(ctx context.Context) error {
 	case err = <-failed:
 	}
 	d.stopping.Store(true)
-	var doors sync.WaitGroup
-	for _, e := range endpoints {
-		doors.Go(func() { e.stop(context.WithoutCancel(ctx)) })
+	var stops sync.WaitGroup
+	for _, e := range open {
+		stops.Go(func() { e.stop(context.WithoutCancel(ctx)) })
 	}
-	doors.Wait()
+	stops.Wait()
 	stopJobs()
 	all.Wait()
 	d.jobs.Wait()
 	return errors.Join(err, d.keys.Flush(context.WithoutCancel(ctx)))
 }
 
-// endpoints are those that are open.
-func (d *Daemon) endpoints() []*endpoint {
-	list := []*endpoint{d.public, d.admin}
-	if d.watch != nil {
-		list = append(list, d.watch)
+// open are the endpoints that there are.
+func (e *endpoints) open() []*endpoint {
+	list := []*endpoint{e.public, e.admin}
+	if e.watch != nil {
+		list = append(list, e.watch)
 	}
 	return list
 }

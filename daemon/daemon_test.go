@@ -91,7 +91,7 @@ func TestDirectoryOfSomebodyElseIsLeftAlone(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "holiday.jpg"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := daemon.Open(t.Context(), daemon.Config{DataDir: dir, Listen: "127.0.0.1:0"}); err == nil {
+	if _, err := daemon.Open(t.Context(), daemon.Config{DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}}); err == nil {
 		t.Fatal("a directory with other files was taken")
 	}
 	entries, err := os.ReadDir(dir)
@@ -143,7 +143,7 @@ func TestBadConfigurationFreesEverything(t *testing.T) {
 		"no directory":  func(c *daemon.Config) { c.DataDir = "/dev/null/x" },
 		"broken schema": func(c *daemon.Config) { c.DataDir = brokenDir(t) },
 	} {
-		cfg := daemon.Config{DataDir: dir, Listen: "127.0.0.1:0"}
+		cfg := daemon.Config{DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}}
 		change(&cfg)
 		if _, err := daemon.Open(t.Context(), cfg); err == nil {
 			t.Errorf("%s: Open succeeded", name)
@@ -247,7 +247,9 @@ func TestURLOfEveryAddress(t *testing.T) {
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{DataDir: dir, Listen: "127.0.0.1:0", Every: time.Hour}, "127.0.0.1:0")
+	d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{
+		DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}, Data: daemon.Data{Every: time.Hour},
+	}, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +288,7 @@ func TestDemo(t *testing.T) {
 // reopenDemo opens a demo in dir that ends with the test.
 func reopenDemo(t *testing.T, dir string) (*daemon.Daemon, daemon.Demo, error) {
 	t.Helper()
-	d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{DataDir: dir, Listen: "127.0.0.1:0"}, "127.0.0.1:0")
+	d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}}, "127.0.0.1:0")
 	if err == nil {
 		t.Cleanup(func() { _ = d.Close() })
 	}

@@ -40,6 +40,14 @@ func (d *Daemon) addJobs() {
 	d.jobs.Add(jobBackup, "", "back up the databases and keys", 0, d.BackUp)
 }
 
+// prune drops what is kept no longer: single calls, sessions and sign-ins that have ended.
+func (d *Daemon) prune(ctx context.Context) error {
+	if err := d.store.PruneCalls(ctx, d.cfg.Now()); err != nil {
+		return err
+	}
+	return d.store.PruneSessions(ctx, d.cfg.Now())
+}
+
 // expire ends purchases that nobody paid.
 func (d *Daemon) expire(ctx context.Context) error {
 	if d.chain == nil {

@@ -100,7 +100,7 @@ func TestCertificateElsewhere(t *testing.T) {
 	certificate, _ := testCertificate(t)
 	renewed, _ := testCertificate(t)
 	d := daemontest.Start(t, func(c *daemon.Config) { c.TLS = &certificate })
-	live := d.Config.Live()
+	live := d.Config.Reloadable
 	if err := d.Apply(live); err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,8 @@ func TestSocket(t *testing.T) {
 			t.Errorf("a second request from %q: %d", from, got)
 		}
 	}
-	if _, err := daemon.Open(t.Context(), daemon.Config{DataDir: t.TempDir(), Listen: "unix:" + path + "2"}); err == nil || !strings.Contains(err.Error(), "public_url") {
+	cfg := daemon.Config{DataDir: t.TempDir(), Serve: daemon.Serve{Listen: "unix:" + path + "2"}}
+	if _, err := daemon.Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "public_url") {
 		t.Errorf("without a public URL: %v", err)
 	}
 }
@@ -207,7 +208,7 @@ func TestApply(t *testing.T) {
 	}
 	plans := billing.DefaultPlans()
 	plans[api.TierFree] = billing.Plan{Snapshot: plans[api.TierPro].Snapshot}
-	live := daemon.Live{
+	live := daemon.Reloadable{
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Plans: plans, FreeCalls: 2,
 		Limits: web.ConsoleLimits{SignIns: 1}, Disabled: []string{"kraken-ticker"},
 	}
@@ -238,7 +239,7 @@ func TestApply(t *testing.T) {
 	if _, err = c.Fresh(t.Context(), ""); !errors.Is(err, &api.Error{Reason: api.ReasonQuotaExhausted}) {
 		t.Errorf("a third call: %v", err)
 	}
-	if err := d.Apply(daemon.Live{}); err != nil { // back to the defaults
+	if err := d.Apply(daemon.Reloadable{}); err != nil { // back to the defaults
 		t.Fatal(err)
 	}
 	if err := d.Refresh(t.Context(), api.PackCrypto); err != nil {

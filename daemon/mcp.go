@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"maps"
 	"net/url"
 
 	"github.com/contextd/contextd/daemon/gate"
@@ -10,13 +9,6 @@ import (
 )
 
 var _ mcp.Gate = (*gate.Gate)(nil)
-
-// MCP says how the Model Context Protocol is served.
-type MCP struct {
-	Prefix          string   // of tools and resources; "" means mcp.DefaultPrefix
-	Origins         []string // whose scripts may call, beside those of the public URL and of this machine
-	PublicDiscovery bool     // handshake and lists are free for callers without a key
-}
 
 // openMCP makes the MCP transport beside an HTTP server that is configured by web, and adds its routes to that.
 func (d *Daemon) openMCP(cfg *web.Config, admission *gate.Gate, packs []string, public *url.URL) (err error) {
@@ -29,6 +21,6 @@ func (d *Daemon) openMCP(cfg *web.Config, admission *gate.Gate, packs []string, 
 	if err != nil {
 		return err
 	}
-	maps.Copy(cfg.More, d.mcp.Routes())
+	cfg.More.Add(d.mcp.Routes())
 	return nil
 }

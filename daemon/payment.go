@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -32,15 +31,6 @@ var (
 	_ billing.DepositStore = (*store.Store)(nil)
 	_ billing.Chain        = (*chain.Client)(nil)
 )
-
-// Chain is where payments are made.
-type Chain struct {
-	RPCURL   string        // JSON-RPC over HTTP; it may hold a secret, so it reaches no log
-	Token    string        // address of the USDG contract
-	Treasury string        // address that is paid to
-	Wait     time.Duration // for a payment to be in a block; 0 means chain.DefaultWait
-	AtOnce   bool          // big purchases are verified without waiting until their block is safe
-}
 
 // quoteKeyFile is the name, in the data directory, of the file with the keys of quotes: one a line, in hexadecimal, the one that is used
 // first. To rotate, put a new line before the others; quotes hold for five minutes and payments for a day, then the last line can go.

@@ -105,7 +105,10 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 		place = dir + " (removed at the end)"
 	}
-	d, info, err := daemon.OpenDemo(ctx, daemon.Config{DataDir: dir, Listen: o.listen, AdminListen: "127.0.0.1:0", Every: o.refresh, Logger: log}, o.chainListen)
+	d, info, err := daemon.OpenDemo(ctx, daemon.Config{
+		DataDir: dir, Serve: daemon.Serve{Listen: o.listen}, Data: daemon.Data{Every: o.refresh},
+		Operate: daemon.Operate{AdminListen: "127.0.0.1:0"}, Logger: log,
+	}, o.chainListen)
 	if err != nil {
 		return err
 	}

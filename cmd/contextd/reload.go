@@ -97,7 +97,7 @@ func (r *reloader) reload(context.Context) (done admin.ReloadResponse, err error
 		next, err = cfg.daemon(log)
 	}
 	if err == nil {
-		err = r.daemon.Apply(next.Live())
+		err = r.daemon.Apply(next.Reloadable)
 	}
 	if err == nil {
 		err = r.setLevel(cfg)

@@ -261,7 +261,11 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 	if err != nil {
 		return daemon.Config{}, err
 	}
-	d := daemon.Config{DataDir: c.DataDir, Listen: c.Listen, Briefs: written, Disabled: c.Sources.Disabled, AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls, MCP: daemon.MCP(c.MCP), Logger: log}
+	d := daemon.Config{
+		DataDir: c.DataDir, Serve: daemon.Serve{Listen: c.Listen, MCP: daemon.MCP(c.MCP)}, Data: daemon.Data{Briefs: written},
+		Operate: daemon.Operate{AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls}, Logger: log,
+	}
+	d.Disabled = c.Sources.Disabled
 	if err = c.backUp(&d); err != nil {
 		return daemon.Config{}, err
 	}
@@ -284,7 +288,8 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 			return daemon.Config{}, fmt.Errorf("read jobs.key_file: %w", err)
 		}
 		if d.JobsKey = bytes.TrimSpace(key); len(d.JobsKey) < web.MinJobsKey {
-			return daemon.Config{}, Usage("the key in jobs.key_file has %d bytes, fewer than %d: make one with openssl rand -hex 32", len(d.JobsKey), web.MinJobsKey)
+			return daemon.Config{}, Usage("the key in jobs.key_file has %d bytes, fewer than %d: make one with openssl rand -hex 32",
+				len(d.JobsKey), web.MinJobsKey)
 		}
 	}
 	return d, c.apply(&d)
@@ -359,7 +364,7 @@ func newBrief(s *settings) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		editor := daemon.OpenEditor(daemon.Config{DataDir: cfg.DataDir, Briefs: written, Logger: slog.New(slog.DiscardHandler)})
+		editor := daemon.OpenEditor(daemon.Config{DataDir: cfg.DataDir, Data: daemon.Data{Briefs: written}, Logger: slog.New(slog.DiscardHandler)})
 		return cfg.operate(c, admin.Config{OpenEditor: editor}, act)
 	})...)
 	return c

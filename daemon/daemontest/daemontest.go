@@ -75,7 +75,7 @@ func Open(t testing.TB, changes ...func(*daemon.Config)) *Daemon {
 	var cfg daemon.Config
 	rec := replay.New(func() time.Time { return cfg.Now() }) // whichever clock a change has put there
 	cfg = daemon.Config{
-		DataDir: t.TempDir(), Listen: "127.0.0.1:0", Every: 24 * time.Hour, Recording: rec,
+		DataDir: t.TempDir(), Serve: daemon.Serve{Listen: "127.0.0.1:0"}, Data: daemon.Data{Every: 24 * time.Hour, Recording: rec},
 		Now: clock.Now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 	for _, change := range changes {

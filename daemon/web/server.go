@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -84,7 +83,7 @@ func NewAt(cfg Config, routes func(s *Server) Routes) *Server {
 	}
 	s.stopping, s.endStreams = stopper()
 	s.table = routes(s)
-	maps.Copy(s.table, cfg.More)
+	s.table.Add(cfg.More)
 	if cfg.Streams != nil {
 		s.table[api.PathSubscribe] = map[string]Handler{http.MethodGet: s.subscribe}
 	}
@@ -105,6 +104,16 @@ type Handler func(w http.ResponseWriter, r *http.Request) error
 
 // Routes are handlers by path, a pattern of http.ServeMux without a method, and by method.
 type Routes map[string]map[string]Handler
+
+// Add adds more to r. A path that r has already is a mistake of the program, as it is for http.ServeMux, and panics.
+func (r Routes) Add(more Routes) {
+	for path, methods := range more {
+		if r[path] != nil {
+			panic("route " + path + " is there twice")
+		}
+		r[path] = methods
+	}
+}
 
 // routes is every route of the service: path, method, handler. HEAD goes to the handler of GET.
 func (s *Server) routes() Routes {

@@ -1,0 +1,202 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/brief/llm"
+	"github.com/contextd/contextd/daemon/chain"
+	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Config says how a daemon runs. The zero value of a field is its default.
+type Config struct {
+	DataDir string // required
+	Serve
+	Pay
+	Data
+	Operate
+	Reloadable
+
+	Now    func() time.Time // nil means time.Now
+	Logger *slog.Logger     // nil means slog.Default
+}
+
+// Serve says where owners and their agents reach a daemon.
+type Serve struct {
+	Listen   string       // host:port, or unix:/path; "" means api.DefaultListen; port 0 takes a free one
+	Listener net.Listener // handed over by who started the process, in place of Listen; nil means none. Open takes it over
+
+	// PublicURL is where users reach the daemon; "" means where it listens. Behind a proxy the daemon cannot tell: mails, sign-in messages
+	// and the origins that may call name the address that users see.
+	PublicURL string
+
+	// Drain is how long, at a stop, calls are still taken while Ready already fails: whoever balances the load needs that time to notice.
+	Drain time.Duration
+
+	SMTP *mail.SMTPConfig // where mail goes out; nil means into files of OutboxDir
+	MCP  MCP
+}
+
+// Pay says how a daemon is paid.
+type Pay struct {
+	ChainID int64  // of the chain that pays; 0 means api.ChainIDTest
+	Chain   *Chain // nil means that calls are paid with keys alone
+}
+
+// Data says what a daemon serves, and from where.
+type Data struct {
+	Packs  []*pack.Pack  // that are served; nil means the crypto pack
+	Every  time.Duration // from refresh to refresh; 0 means api.RefreshInterval
+	Briefs Briefs
+
+	// CoinGeckoKey is sent to CoinGecko once it has refused calls without one; "" means none. Its free calls are enough for one daemon, but
+	// not for several behind one address.
+	CoinGeckoKey string
+
+	Transport http.RoundTripper // to the sources; nil means the real network
+	Recording Recording         // recorded sources in place of real ones; nil means none
+}
+
+// Operate says how the operator looks after a daemon.
+type Operate struct {
+	AdminListen string // address of metrics and profiles; "" means none, port 0 takes a free one
+	LogCalls    bool   // a line of the log for every call
+	JobsKey     []byte // lets who has it start jobs from outside; nil means nobody
+
+	Backup     Backup
+	Litestream bool // checkpoints are left to Litestream, which follows the write-ahead logs
+
+	// Reload is called when the operator asks for it; nil where there are no settings to read.
+	Reload func(ctx context.Context) (admin.ReloadResponse, error)
+}
+
+// Reloadable is what can change while a daemon runs: Apply takes it.
+type Reloadable struct {
+	TrustedProxies []netip.Prefix    // whose X-Forwarded-For is believed
+	Plans          billing.Plans     // what tiers allow; nil means billing.DefaultPlans
+	FreeCalls      int               // per key without credits and 24 hours; 0 means api.FreeCallsPerDay
+	MaxKeys        int               // active keys per owner; 0 means api.MaxActiveKeys
+	Limits         web.ConsoleLimits // of requests to the console
+	Disabled       []string          // ids of sources that are switched off
+
+	// TLS says where the certificate comes from; nil means plain HTTP. Its clock, log and cache are set by Open. Apply reads the certificate
+	// again, but only from files with the names that the daemon was opened with.
+	TLS *web.Certificates
+}
+
+// Chain is where payments are made.
+type Chain struct {
+	RPCURL   string        // JSON-RPC over HTTP; it may hold a secret, so it reaches no log
+	Token    string        // address of the USDG contract
+	Treasury string        // address that is paid to
+	Wait     time.Duration // for a payment to be in a block; 0 means chain.DefaultWait
+	AtOnce   bool          // deposits for big packs are verified without waiting until their block is safe
+}
+
+// MCP says how the Model Context Protocol is served.
+type MCP struct {
+	Prefix          string   // of tools and resources; "" means mcp.DefaultPrefix
+	Origins         []string // whose scripts may call, beside those of the public URL and of this machine
+	PublicDiscovery bool     // handshake and lists are free for callers without a key
+}
+
+// Briefs says how briefs are written.
+type Briefs struct {
+	At         time.Duration // time of day, UTC, of the daily brief
+	TextWithin time.Duration // bound of one text of a writer; 0 means pipeline.DefaultTextWithin
+	Model      *llm.Config   // the language model; nil means the built-in writer alone. Ledger and Now are the daemon's.
+}
+
+// Backup says where and how often a daemon backs itself up.
+type Backup struct {
+	Dir   string        // "" means backup.BackupDir in the data directory
+	Every time.Duration // 0 means not at all
+	Keep  int           // how many backups stay; 0 means all
+}
+
+// Recording is recorded source data that is played back; *replay.Recording is one.
+type Recording interface {
+	http.RoundTripper
+	Advance()             // to the next recorded moment
+	Shift() time.Duration // from the recorded moment to now
+}
+
+// packs are those that are served.
+func (cfg Config) packs() []*pack.Pack {
+	if cfg.Packs == nil {
+		return []*pack.Pack{pack.Crypto()}
+	}
+	return cfg.Packs
+}
+
+// packIDs are their ids.
+func (cfg Config) packIDs() (ids []string) {
+	for _, p := range cfg.packs() {
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
+// chainID is that of the chain that pays.
+func (cfg Config) chainID() int64 {
+	if cfg.ChainID == 0 {
+		return api.ChainIDTest
+	}
+	return cfg.ChainID
+}
+
+// Check says what would end a start with c, as far as that can be told without starting anything.
+func (c Config) Check() error {
+	if err := checkSources(c.packs(), c.Disabled); err != nil {
+		return err
+	}
+	if _, unix := web.UnixPath(c.Listen); unix && c.Listener == nil && c.PublicURL == "" {
+		return noPublicURL(c.Listen)
+	}
+	if c.Chain != nil {
+		return chain.CheckURL(c.Chain.RPCURL)
+	}
+	return nil
+}
+
+// checkSources reports a switched-off source that no pack has.
+func checkSources(packs []*pack.Pack, disabled []string) error {
+	known := map[string]bool{}
+	for _, p := range packs {
+		for _, s := range p.Sources {
+			known[s.ID] = true
+		}
+	}
+	for _, id := range disabled {
+		if !known[id] {
+			return fmt.Errorf("cannot switch off source %q: no pack has it", id)
+		}
+	}
+	return nil
+}
+
+// noPublicURL is the error for a socket without a URL that leads to it.
+func noPublicURL(socket string) error {
+	return fmt.Errorf("the daemon listens on the socket %s: say in public_url where users reach it", socket)
+}
+
+// ParsePublicURL reads the URL at which users reach a daemon: http or https, a host, perhaps a path, nothing else.
+func ParsePublicURL(text string) (*url.URL, error) {
+	u, err := api.ParseBaseURL(text)
+	if err != nil {
+		return nil, fmt.Errorf("public URL %q is not like https://context.example.org", text)
+	}
+	return u, nil
+}

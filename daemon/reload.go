@@ -1,0 +1,37 @@
+package daemon
+
+import (
+	"context"
+
+	"github.com/contextd/contextd/daemon/admin"
+)
+
+// Apply puts next in effect and reads the certificate again, or says what is wrong and changes nothing. What is under way ends as it began.
+// A certificate in other files needs a restart: those it came from may be gone by now.
+func (d *Daemon) Apply(next Reloadable) error {
+	if err := checkSources(d.cfg.packs(), next.Disabled); err != nil {
+		return err
+	}
+	if was, now := d.cfg.TLS, next.TLS; d.tls != nil && now != nil && was.CertFile == now.CertFile && was.KeyFile == now.KeyFile {
+		if err := d.tls.Reload(); err != nil {
+			return err
+		}
+	}
+	d.proxies.Set(next.TrustedProxies)
+	d.meter.SetPlans(next.Plans, next.FreeCalls)
+	d.gate.SetPlans(next.Plans)
+	d.keys.SetMaxKeys(next.MaxKeys)
+	d.console.SetLimits(next.Limits)
+	for _, line := range d.pipelines {
+		line.SetDisabled(next.Disabled)
+	}
+	return nil
+}
+
+// Reload reads the settings again, or fails with admin.ErrNoSettings.
+func (d *Daemon) Reload(ctx context.Context) (admin.ReloadResponse, error) {
+	if d.cfg.Reload == nil {
+		return admin.ReloadResponse{}, admin.ErrNoSettings
+	}
+	return d.cfg.Reload(ctx)
+}
