@@ -70,11 +70,11 @@ func newUnmatched(operate Operate) *cobra.Command {
 	}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]billing.Unmatched, error) {
 		return o.Unmatched(ctx)
-	}, printStrays)
+	}, printUnmatched)
 }
 
-// printStrays prints a table of transfers that have paid for nothing.
-func printStrays(out io.Writer, rows []billing.Unmatched) error {
+// printUnmatched prints a table of transfers that have paid for nothing.
+func printUnmatched(out io.Writer, rows []billing.Unmatched) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "AT\tUSDG\tFROM\tTRANSACTION\tWHY")
 	for _, r := range rows {
@@ -86,8 +86,8 @@ func printStrays(out io.Writer, rows []billing.Unmatched) error {
 // place names a transfer: its transaction and the log in it.
 func place(t billing.Unmatched) string { return t.TxHash + ":" + strconv.FormatUint(t.LogIndex, 10) }
 
-// stray reads the name of a transfer. Without a log it is the first.
-func stray(text string) (admin.UnmatchedRequest, error) {
+// unmatched reads the name of a transfer. Without a log it is the first.
+func unmatched(text string) (admin.UnmatchedRequest, error) {
 	hash, log, found := strings.Cut(text, ":")
 	ask := admin.UnmatchedRequest{TxHash: hash}
 	if !found {
@@ -107,7 +107,7 @@ func newAssign(operate Operate) *cobra.Command {
 		Use: "assign TRANSACTION:LOG DEPOSIT", Short: "Let a transfer pay for a purchase, whatever its amount and time", Args: cobra.ExactArgs(2),
 		Example: "  contextd deposits assign 0x5c…:0 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11",
 		RunE: func(c *cobra.Command, args []string) error {
-			ask, err := stray(args[0])
+			ask, err := unmatched(args[0])
 			if err != nil {
 				return err
 			}
@@ -133,7 +133,7 @@ func newWriteOff(operate Operate) *cobra.Command {
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, for whoever reads it (required)")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		ask, err := stray(args[0])
+		ask, err := unmatched(args[0])
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// IdentityKind says what an owner proves to be his when he signs in.
+// IdentityKind says what an owner proves to own when signing in.
 type IdentityKind string
 
 // The kinds of identities.

@@ -36,9 +36,9 @@ type Store interface {
 
 	// Owners returns every owner, oldest first.
 	Owners(ctx context.Context) ([]Owner, error)
-	// SetTier sets the tier of an owner and of all his keys, and reports whether there is such an owner.
+	// SetTier sets the tier of an owner and of all their keys, and reports whether there is such an owner.
 	SetTier(ctx context.Context, ownerID string, tier api.Tier) (known bool, err error)
-	// SetDisabled disables an owner at the given time, which ends his sessions, or enables him again where it is zero, and reports
+	// SetDisabled disables an owner at the given time, which ends their sessions, or enables them again where it is zero, and reports
 	// whether there is such an owner.
 	SetDisabled(ctx context.Context, ownerID string, at time.Time) (known bool, err error)
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Owner is who holds keys, as the operator sees him.
+// Owner is who holds keys, as the operator sees them.
 type Owner struct {
 	ID         string     `json:"id"`
 	Tier       api.Tier   `json:"tier"` // of new keys
 	CreatedAt  time.Time  `json:"createdAt"`
-	DisabledAt *time.Time `json:"disabledAt"` // nil unless the operator has disabled him
+	DisabledAt *time.Time `json:"disabledAt"` // nil unless the operator has disabled them
 	Keys       int        `json:"keys"`       // that are not revoked
 	Credits    int64      `json:"credits"`    // on those
-	Identities []Identity `json:"identities"` // by which he signs in, oldest first; the operator has none
+	Identities []Identity `json:"identities"` // to sign in with, oldest first; the operator has none
 }
 
 // standing is what is remembered of an owner.
@@ -68,7 +68,7 @@ func (k *Keys) Owner(ctx context.Context, id string) (Owner, error) {
 	return Owner{}, noOwner(id)
 }
 
-// SetTier sets the tier of an owner and of all his keys. It holds for every call that is admitted after it has returned.
+// SetTier sets the tier of an owner and of all their keys. It holds for every call that is admitted after it has returned.
 func (k *Keys) SetTier(ctx context.Context, ownerID string, tier api.Tier) error {
 	if !tier.Valid() {
 		return api.Errorf(api.ReasonInvalidRequest, "tier %q does not exist", tier).WithHint("tiers: %v", api.Tiers())
@@ -95,7 +95,7 @@ func (k *Keys) SetTier(ctx context.Context, ownerID string, tier api.Tier) error
 	})
 }
 
-// TierRaised notes that the store has raised the tier of an owner and his keys to at least the given one.
+// TierRaised notes that the store has raised the tier of an owner and their keys to at least the given one.
 func (k *Keys) TierRaised(ownerID string, tier api.Tier) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -116,20 +116,20 @@ func noOwner(id string) *api.Error {
 	return api.Errorf(api.ReasonNotFound, "there is no owner %q", id).WithHint("list them: contextd admin users list")
 }
 
-// Disable refuses an owner, from when it returns: his keys, his sessions, which end, and his streams, until Enable.
+// Disable refuses an owner, from when it returns: their keys, their sessions, which end, and their streams, until Enable.
 func (k *Keys) Disable(ctx context.Context, ownerID string) error {
 	if ownerID == OperatorID {
-		return api.Errorf(api.ReasonInvalidRequest, "the operator cannot be disabled").WithHint("revoke his keys: contextd keys revoke KEYID")
+		return api.Errorf(api.ReasonInvalidRequest, "the operator cannot be disabled").WithHint("revoke their keys: contextd keys revoke KEYID")
 	}
 	return k.setDisabled(ctx, ownerID, k.cfg.Now().UTC().Truncate(time.Millisecond))
 }
 
-// Enable lets an owner in again who was disabled. He has to sign in anew; his keys work as before.
+// Enable lets an owner in again who was disabled. They have to sign in anew; their keys work as before.
 func (k *Keys) Enable(ctx context.Context, ownerID string) error {
 	return k.setDisabled(ctx, ownerID, time.Time{})
 }
 
-// setDisabled disables an owner at the given time, or enables him where it is zero.
+// setDisabled disables an owner at the given time, or enables them where it is zero.
 func (k *Keys) setDisabled(ctx context.Context, ownerID string, at time.Time) error {
 	return k.cfg.WithLock(ctx, ownerID, func() error {
 		known, err := k.cfg.Store.SetDisabled(ctx, ownerID, at)

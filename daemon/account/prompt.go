@@ -12,7 +12,7 @@ import (
 
 // PromptStore keeps what owners want in their briefs. Each method is one transaction.
 type PromptStore interface {
-	// Prompt returns an owner's prompt for a pack, "" if he has none.
+	// Prompt returns an owner's prompt for a pack, "" if there is none.
 	Prompt(ctx context.Context, ownerID, pack string) (string, error)
 	// SetPrompt sets it, or drops it where prompt is "".
 	SetPrompt(ctx context.Context, ownerID, pack, prompt string, at time.Time) error
@@ -24,7 +24,7 @@ type Prompts struct {
 	Now   func() time.Time // nil means time.Now
 }
 
-// Of returns an owner's prompt for a pack, "" if he has none. tier is his.
+// Of returns an owner's prompt for a pack, "" if there is none. tier is the owner's.
 func (p *Prompts) Of(ctx context.Context, ownerID string, tier api.Tier, pack string) (string, error) {
 	if err := mayPrompt(tier); err != nil {
 		return "", err
@@ -36,7 +36,7 @@ func (p *Prompts) Of(ctx context.Context, ownerID string, tier api.Tier, pack st
 	return prompt, nil
 }
 
-// Set sets an owner's prompt for a pack, and returns it as kept. tier is his.
+// Set sets an owner's prompt for a pack, and returns it as kept. tier is the owner's.
 func (p *Prompts) Set(ctx context.Context, ownerID string, tier api.Tier, pack, prompt string) (string, error) {
 	if err := mayPrompt(tier); err != nil {
 		return "", err
@@ -49,7 +49,7 @@ func (p *Prompts) Set(ctx context.Context, ownerID string, tier api.Tier, pack, 
 	return prompt, p.store(ctx, ownerID, pack, prompt)
 }
 
-// Drop drops an owner's prompt for a pack. Dropping what is not there is no error. tier is his.
+// Drop drops an owner's prompt for a pack. Dropping what is not there is no error. tier is the owner's.
 func (p *Prompts) Drop(ctx context.Context, ownerID string, tier api.Tier, pack string) error {
 	if err := mayPrompt(tier); err != nil {
 		return err

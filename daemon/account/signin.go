@@ -45,8 +45,8 @@ type Session struct {
 	Hash                 [sha256.Size]byte // of the secret
 	OwnerID              string
 	Tier                 api.Tier // of the owner
-	Email                string   // the first that is his, "" if none is
-	Address              string   // of his first wallet, "" if he has none
+	Email                string   // the first, "" if there is none
+	Address              string   // of the first wallet, "" if there is none
 	CreatedAt, ExpiresAt time.Time
 }
 
@@ -70,8 +70,8 @@ type SignInStore interface {
 	// TakeChallenge takes out and returns the challenge with the given hash, once: else it is ErrNoChallenge.
 	TakeChallenge(ctx context.Context, hash [sha256.Size]byte) (Challenge, error)
 
-	// OpenSession adds s for the owner of id and returns it with what is known of him. Where id is nobody's, it becomes that of
-	// s.OwnerID, who is made if he is new. Where it is not that owner's and links is set, it fails with ErrIdentityTaken; for a disabled
+	// OpenSession adds s for the owner of id and returns it with what is known of that owner. Where id is nobody's, it becomes that of
+	// s.OwnerID, made if new. Where it is not that owner's and links is set, it fails with ErrIdentityTaken; for a disabled
 	// owner with ErrDisabled.
 	OpenSession(ctx context.Context, id Identity, links bool, s Session) (Session, error)
 	// Session returns the session with the given hash that holds at now, else ErrNoSession.
@@ -171,7 +171,7 @@ func (s *SignIn) ByLink(ctx context.Context, token, signedIn string) (secret str
 	return s.open(ctx, c, signedIn)
 }
 
-// AnotherToken makes a token like that of a mailed link for who has just signed in with email, so that he can go on in a terminal.
+// AnotherToken makes a token like that of a mailed link for somebody who has just signed in with email, so that they can go on in a terminal.
 func (s *SignIn) AnotherToken(ctx context.Context, email string) (token string, err error) {
 	token, _, err = s.challenge(ctx, Identity{KindEmail, email}, "", tokenChars, api.SignInLifetime)
 	return token, err
@@ -242,7 +242,7 @@ func refused(format string, args ...any) *api.Error {
 // open opens a session for who has answered c.
 func (s *SignIn) open(ctx context.Context, c Challenge, signedIn string) (secret string, session api.Session, err error) {
 	if c.Links != "" && c.Links != signedIn {
-		// Else somebody could have others add what is theirs to his account, by a link he asked for.
+		// Else somebody could have others add what is theirs to an account of their own, by a link they asked for.
 		return "", session, api.Errorf(api.ReasonInvalidSignIn, "this adds %s to an account that is not signed in here", c.Subject).
 			WithHint("use it where you asked for it")
 	}

@@ -43,8 +43,8 @@ type Ledger interface {
 	Move(ctx context.Context, e Entry) (pool int64, err error)
 	// Entries returns the rows of an owner, or of all owners for "", newest first, at most limit.
 	Entries(ctx context.Context, ownerID string, limit int) ([]Entry, error)
-	// Balance returns the pool of an owner and how many keys of his are not revoked; with keyID the credits of that key alone, which
-	// must be his, else it is an *api.Error.
+	// Balance returns the pool of an owner and how many of their keys are not revoked; with keyID the credits of that key alone, which
+	// must be theirs, else it is an *api.Error.
 	Balance(ctx context.Context, ownerID, keyID string) (credits int64, keys int, err error)
 	// Usage returns the calls of an owner's keys by day, from the day that from is in, oldest first.
 	Usage(ctx context.Context, ownerID string, from time.Time) ([]api.UsageRow, error)
@@ -105,7 +105,7 @@ func (b *Credits) Entries(ctx context.Context, ownerID string, limit int) ([]Ent
 // Audit recomputes every balance from the ledger and the counters and says what does not agree.
 func (b *Credits) Audit(ctx context.Context) ([]Finding, error) { return b.Ledger.Audit(ctx) }
 
-// Balance reports an owner's pool, or the credits of one of his keys where keyID is not "". Deposits are for Deposits to report.
+// Balance reports an owner's pool, or the credits of one of their keys where keyID is not "". What was deposited is for Deposits to report.
 func (b *Credits) Balance(ctx context.Context, ownerID, keyID string) (api.CreditBalanceResponse, error) {
 	credits, keys, err := b.Ledger.Balance(ctx, ownerID, keyID)
 	return api.CreditBalanceResponse{Balance: credits, KeyCount: keys}, err

@@ -62,7 +62,7 @@ const maxDrift = 2 * time.Minute
 // now is the time, as precise as it is stored.
 func (d *Deposits) now() time.Time { return d.cfg.Now().UTC().Truncate(time.Millisecond) }
 
-// Open begins the purchase of a pack for an owner, for the key with the given id or, for "", his oldest.
+// Open begins the purchase of a pack for an owner, for the key with the given id or, for "", their oldest.
 func (d *Deposits) Open(ctx context.Context, ownerID string, pack api.CreditPack, keyID string) (Deposit, error) {
 	offer, ok := pack.Offer()
 	if !ok {

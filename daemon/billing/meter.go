@@ -15,7 +15,7 @@ import (
 const (
 	maxBatch  = 512     // charges in one transaction
 	maxKept   = 200_000 // keys whose windows are kept in memory; with more, all are read anew as they call
-	gatherFor = 2       // times that a leader lets others run before he closes his batch
+	gatherFor = 2       // times that a leader lets others run before closing its batch
 )
 
 // Store keeps the books. Each method is one transaction, on disk when it returns.
@@ -40,7 +40,7 @@ type Config struct {
 // Meter charges calls. Make one with New; it is safe for concurrent use, and there is at most one for a set of books.
 //
 // Calls are decided in memory, one after another. What is decided while the disk is busy gathers in a batch, which the first
-// caller in it, its leader, books in one transaction when his turn comes; all callers of a batch wait for that.
+// caller in it, its leader, books in one transaction when its turn comes; all callers of a batch wait for that.
 type Meter struct {
 	cfg  Config
 	kept int        // keys whose windows are kept in memory
@@ -102,7 +102,7 @@ func (m *Meter) SetPlans(plans Plans, freeCalls int) {
 }
 
 // Charge charges c and returns nil once that is on disk, or the *api.Error that says why the call may not be answered. A caller
-// who has left before his turn is not charged; one who leaves later is.
+// who has left before their turn is not charged; one who leaves later is.
 func (m *Meter) Charge(ctx context.Context, c Call) error {
 	for again := false; ; again = true {
 		b, leads, err := m.join(ctx, c)
@@ -123,7 +123,7 @@ func (m *Meter) Charge(ctx context.Context, c Call) error {
 	}
 }
 
-// join decides c. What has to be booked is in the batch it returns, which the caller leads if he is the first in it.
+// join decides c. What has to be booked is in the batch it returns, which the caller leads if it is the first in it.
 func (m *Meter) join(ctx context.Context, c Call) (b *batch, leads bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -29,9 +29,9 @@ type Credentials struct {
 // Caller is who was admitted, and to what.
 type Caller struct {
 	billing.Call
-	Snapshot time.Duration // how far back he may read history
+	Snapshot time.Duration // how far back they may read history
 
-	Payment *x402.Claim // nil unless he pays by call; Serve spends and closes it
+	Payment *x402.Claim // nil unless they pay by call; Serve spends and closes it
 }
 
 // Keys recognises keys and notes their use; *account.Keys is one.

@@ -19,7 +19,7 @@ type Order[A any] struct {
 	Credentials
 	Op     api.Op
 	Pack   string
-	Answer func(ctx context.Context, caller Caller) (A, error) // resolves the answer for the caller, before he is charged
+	Answer func(ctx context.Context, caller Caller) (A, error) // resolves the answer for the caller, before they are charged
 	Text   func(A) []byte                                      // the JSON that a payment by call buys
 }
 
@@ -31,8 +31,10 @@ type Served[A any] struct {
 	Replayed bool   // Sold was given before, for the same payment
 }
 
-// Serve admits the caller of o, resolves the answer and takes the charge, or returns the error to answer with. Every transport goes
-// through here, so that a call costs the same and is refused for the same reasons on all of them.
+// Serve admits the caller of o, resolves the answer and takes the charge, or returns the error to answer with. Every answer that costs
+// something goes through here, over HTTP and MCP and streams too, so that a call costs the same and is refused for the same reasons on all
+// of them. It is a function because Go's methods have no type parameters. Where it fails after the answer was resolved, Served has it all
+// the same, to be closed.
 func Serve[A any](ctx context.Context, g Admission, o Order[A]) (s Served[A], err error) {
 	if window, sells := g.Anonymous(); sells && !o.HasBearer { // what cannot be delivered is neither quoted nor sold
 		if s.Answer, err = o.Answer(ctx, Caller{Snapshot: window}); err != nil {

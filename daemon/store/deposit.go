@@ -263,7 +263,7 @@ func settle(ctx context.Context, tx *sql.Tx, d *billing.Deposit, a billing.Trans
 	return raise(ctx, tx, d.OwnerID, d.Pack)
 }
 
-// raise raises the tier of an owner and his keys to at least that of a pack.
+// raise raises the tier of an owner and their keys to at least that of a pack.
 func raise(ctx context.Context, tx *sql.Tx, owner string, pack api.CreditPack) error {
 	offer, _ := pack.Offer() // it was sold
 	var below []string

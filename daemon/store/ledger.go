@@ -55,7 +55,7 @@ func (s *Store) Entries(ctx context.Context, ownerID string, limit int) ([]billi
 		WHERE ?1 = '' OR owner_id = ?1 ORDER BY ledger.id DESC LIMIT ?2`, ownerID, limit)
 }
 
-// Balance returns the pool of an owner and how many keys of his are not revoked; with keyID the credits of that key alone.
+// Balance returns the pool of an owner and how many of their keys are not revoked; with keyID the credits of that key alone.
 func (s *Store) Balance(ctx context.Context, ownerID, keyID string) (credits int64, keys int, err error) {
 	err = s.db.Read.QueryRowContext(ctx, "SELECT coalesce(sum(credits), 0), count(*) FROM keys WHERE owner_id = ? AND revoked_at IS NULL",
 		ownerID).Scan(&credits, &keys)

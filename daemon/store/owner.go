@@ -35,7 +35,7 @@ func (s *Store) Owners(ctx context.Context) ([]account.Owner, error) {
 	_, err = sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (id account.Identity, err error) {
 		var owner string
 		err = rows.Scan(&owner, &id.Kind, &id.Subject)
-		if i, ok := place[owner]; ok { // else he was made after the owners were read
+		if i, ok := place[owner]; ok { // else they were made after the owners were read
 			list[i].Identities = append(list[i].Identities, id)
 		}
 		return id, err
@@ -43,8 +43,8 @@ func (s *Store) Owners(ctx context.Context) ([]account.Owner, error) {
 	return list, err
 }
 
-// SetDisabled disables an owner at the given time, which ends his sessions, or enables him where it is zero, and reports whether there
-// is such an owner. An owner who is disabled already stays so since he was.
+// SetDisabled disables an owner at the given time, which ends their sessions, or enables them where it is zero, and reports whether there
+// is such an owner. An owner who is disabled already keeps the time of that.
 func (s *Store) SetDisabled(ctx context.Context, ownerID string, at time.Time) (known bool, err error) {
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		text, value := "UPDATE owners SET disabled_at = coalesce(disabled_at, ?) WHERE id = ?", sqlite.Millis(at)
@@ -67,7 +67,7 @@ func (s *Store) SetDisabled(ctx context.Context, ownerID string, at time.Time) (
 	return known, err
 }
 
-// SetTier sets the tier of an owner and of all his keys, and reports whether there is such an owner.
+// SetTier sets the tier of an owner and of all their keys, and reports whether there is such an owner.
 func (s *Store) SetTier(ctx context.Context, ownerID string, tier api.Tier) (known bool, err error) {
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, "UPDATE owners SET tier = ? WHERE id = ?", string(tier), ownerID)

@@ -54,7 +54,7 @@ func (s *Store) TakeChallenge(ctx context.Context, hash [sha256.Size]byte) (acco
 	return c, err
 }
 
-// OpenSession adds a for the owner of id, who becomes a.OwnerID where id is nobody's and is made where he is new. It fails with
+// OpenSession adds a for the owner of id, who becomes a.OwnerID where id is nobody's and is made where new. It fails with
 // account.ErrIdentityTaken where id is another's and links is set, and with account.ErrDisabled for an owner who is disabled.
 func (s *Store) OpenSession(ctx context.Context, id account.Identity, links bool, a account.Session) (account.Session, error) {
 	at := a.CreatedAt.UnixMilli()
@@ -86,7 +86,7 @@ func (s *Store) OpenSession(ctx context.Context, id account.Identity, links bool
 	return a, err
 }
 
-// addIdentity gives id to an owner, who is made if he is new.
+// addIdentity gives id to an owner, who is made if new.
 func addIdentity(ctx context.Context, tx *sql.Tx, id account.Identity, owner string, at int64) error {
 	if _, err := tx.ExecContext(ctx, "INSERT INTO owners (id, tier, created_at) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING",
 		owner, api.TierFree, at); err != nil {
@@ -145,7 +145,7 @@ func (s *Store) PruneSessions(ctx context.Context, now time.Time) error {
 	})
 }
 
-// Prompt returns an owner's prompt for a pack, "" if he has none.
+// Prompt returns an owner's prompt for a pack, "" if there is none.
 func (s *Store) Prompt(ctx context.Context, ownerID, pack string) (prompt string, err error) {
 	err = s.db.Read.QueryRowContext(ctx, "SELECT prompt FROM prompts WHERE owner_id = ? AND pack = ?", ownerID, pack).Scan(&prompt)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -27,7 +27,7 @@ func (s *Store) Unmatched(ctx context.Context, limit int) ([]billing.Unmatched, 
 		ORDER BY at DESC, tx_hash, log_index LIMIT ?`, limit)
 }
 
-// noStray is the answer to a transfer that is not there, or has paid for something.
+// noUnmatched is the answer to a transfer that is not there, or has paid for something.
 func noUnmatched() error {
 	return api.Errorf(api.ReasonNotFound, "there is no such transfer that has paid for nothing").WithHint("list them: contextd deposits unmatched")
 }

@@ -59,34 +59,45 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.cfg.Reader.Ready(q); err != nil {
 		return err
 	}
-	caller, err := s.cfg.Gate.Admit(r.Context(), gate.Credentials{Bearer: r.URL.Query().Get("token"), HasBearer: true}, q.Op, q.Pack)
-	if refused := new(api.Error); errors.As(err, &refused) && refused.Reason == api.ReasonInsufficient { // 402 is for what can be paid by call
-		return api.Errorf(api.ReasonPackAccessDenied, "%s", refused.Message).WithHint("%s", refused.Hint)
+	order := gate.Order[*feed.Watcher]{
+		Credentials: gate.Credentials{Bearer: r.URL.Query().Get("token"), HasBearer: true}, Op: q.Op, Pack: q.Pack,
+		Answer: func(context.Context, gate.Caller) (*feed.Watcher, error) {
+			if watch := s.cfg.Streams.Watch(q.Pack); watch != nil {
+				return watch, nil
+			}
+			return nil, fmt.Errorf("pack %s cannot be watched", q.Pack)
+		},
 	}
-	if err != nil {
-		return err
-	}
-	watch := s.cfg.Streams.Watch(q.Pack)
-	if watch == nil {
-		return fmt.Errorf("pack %s cannot be watched", q.Pack)
-	}
-	defer watch.Close()
-	h := w.Header()
-	if r.Method == http.MethodHead {
-		s.stream.set(h)
+	if r.Method == http.MethodHead { // opens no stream, so it costs nothing
+		if _, err := s.cfg.Gate.Admit(r.Context(), order.Credentials, q.Op, q.Pack); err != nil {
+			return forKeysAlone(err)
+		}
+		s.stream.set(w.Header())
 		return nil
 	}
-	if err := s.cfg.Gate.Charge(r.Context(), caller); err != nil {
-		return err
+	served, err := gate.Serve(r.Context(), s.cfg.Gate, order)
+	if served.Answer != nil {
+		defer served.Answer.Close()
 	}
-	s.stream.set(h)
+	if err != nil {
+		return forKeysAlone(err)
+	}
+	s.stream.set(w.Header())
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the server's bound is for calls
-	st := &stream{server: s, w: NewTimedWriter(w, api.StalledReader), watch: watch, revoked: s.cfg.Gate.Ended(caller)}
+	st := &stream{server: s, w: NewTimedWriter(w, api.StalledReader), watch: served.Answer, revoked: s.cfg.Gate.Ended(served.Caller)}
 	s.stats.Opened.Add(1)
 	s.stats.Open.Add(1)
 	defer s.stats.Open.Add(-1)
 	st.run(r.Context())
 	return nil
+}
+
+// forKeysAlone is err, or 403 in place of the 402 of a key without credits: 402 is for what can be paid by call.
+func forKeysAlone(err error) error {
+	if refused := new(api.Error); errors.As(err, &refused) && refused.Reason == api.ReasonInsufficient {
+		return api.Errorf(api.ReasonPackAccessDenied, "%s", refused.Message).WithHint("%s", refused.Hint)
+	}
+	return err
 }
 
 // streamHeaders are those of a stream: no cache and no proxy may hold it up.

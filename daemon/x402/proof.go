@@ -18,8 +18,8 @@ type Proof struct {
 	Signature string   // "" if there is none
 }
 
-// SignedText is what a payer may sign, by EIP-191, to show that the proof of a payment is his: the request is named by the nonce that
-// he paid with.
+// SignedText is what a payer may sign, by EIP-191, to show that the proof of a payment is theirs: the request is named by the nonce that
+// they paid with.
 func SignedText(txHash [32]byte, nonce string) string {
 	return "contextd payment\ntransaction: 0x" + hex.EncodeToString(txHash[:]) + "\nnonce: " + nonce
 }
