@@ -188,7 +188,7 @@ func (o *buyOptions) until(i *api.DepositIntent) string {
 func (o *buyOptions) tell(i *api.DepositIntent) {
 	o.app.Note("transfer exactly %s %s\n  to     %s\n  token  %s on chain %d\n  until  %s\n  link   %s", i.AmountUSDC, api.AssetUSDG, i.Recipient, i.Token, i.ChainID,
 		o.until(i), i.PaymentURI)
-	if lines := view.QRLines(i.PaymentURI, view.QRQuietZone, o.app.ErrTTY); len(lines) > 0 && (o.code || o.showsCode(lines[0])) {
+	if lines := view.QRCode(i.PaymentURI, view.QuietZone, o.app.ErrTTY); len(lines) > 0 && (o.code || o.showsCode(lines[0])) {
 		fmt.Fprintln(o.app.Err, strings.Join(lines, "\n"))
 	}
 	o.app.Note("waiting for it; Ctrl-C leaves the purchase as it is. Faster, with the transaction:\n  ctx credits deposits verify %s --tx 0x…", i.ID)

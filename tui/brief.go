@@ -68,7 +68,7 @@ func (s *Brief) Bindings() []key.Binding {
 // Update moves among the sources and acts on the one at the cursor.
 func (s *Brief) Update(msg tea.Msg) tea.Cmd {
 	cited := Cited(s.env.Session.Brief)
-	if click, ok := msg.(Click); ok {
+	if click, ok := msg.(ClickMsg); ok {
 		s.cited.Click(click.Y-s.first, len(cited))
 		return nil
 	}
@@ -86,7 +86,7 @@ func (s *Brief) Update(msg tea.Msg) tea.Cmd {
 		return CopyText(view.Clean(s.env.Session.Brief.Brief), "the brief")
 	case s.cited.Cursor >= len(cited):
 	case key.Matches(pressed, k.Open, k.Enter):
-		return Send(Open{cited[s.cited.Cursor].URL})
+		return Send(OpenMsg{cited[s.cited.Cursor].URL})
 	case key.Matches(pressed, k.Cite):
 		return s.env.CopyCite(cited[s.cited.Cursor].Ref)
 	}

@@ -43,12 +43,12 @@ type purchase struct {
 
 // What the commands of a purchase find.
 type (
-	begun struct {
+	purchaseMsg struct {
 		p   *purchase
 		err error // why none was begun
 	}
-	paying struct{ p *purchase } // the user agreed to it
-	looked struct {              // how it stands now
+	payMsg     struct{ p *purchase } // the user agreed to it
+	depositMsg struct {              // how it stands now
 		p *purchase
 		d *api.Deposit // nil where that is not known
 		s string       // said of it
@@ -71,25 +71,25 @@ func (b *buying) bindings() []key.Binding {
 	k := b.env.Keys
 	switch {
 	case b.choosing:
-		return []key.Binding{view.MergeKeys("enter", "buy"), view.MergeKeys("esc", "do not")}
+		return []key.Binding{view.KeyGroup("enter", "buy"), view.KeyGroup("esc", "do not")}
 	case b.hash.Focused():
-		return []key.Binding{view.MergeKeys("enter", "look there"), view.MergeKeys("esc", "do not")}
+		return []key.Binding{view.KeyGroup("enter", "look there"), view.KeyGroup("esc", "do not")}
 	case b.bought == nil:
 		return []key.Binding{k.Buy}
 	case b.bought.ended != nil:
-		return []key.Binding{view.MergeKeys("esc", "close")}
+		return []key.Binding{view.KeyGroup("esc", "close")}
 	}
-	list := []key.Binding{k.Code, view.MergeKeys(view.KeyLabel(k.Copy), "copy link"), k.Paid}
+	list := []key.Binding{k.Code, view.KeyGroup(view.KeyLabel(k.Copy), "copy link"), k.Paid}
 	if b.env.Pay != nil {
 		list = append([]key.Binding{k.Wallet}, list...)
 	}
-	return append(list, view.MergeKeys("esc", "close"))
+	return append(list, view.KeyGroup("esc", "close"))
 }
 
 // update applies what a command found, and keys. ok is false where they are for others.
 func (b *buying) update(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	switch msg := msg.(type) {
-	case begun:
+	case purchaseMsg:
 		b.asking = false
 		if msg.err != nil {
 			return Send(Fail(msg.err)), true
@@ -98,15 +98,15 @@ func (b *buying) update(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		b.bought.since = b.env.Session.ServiceNow()
 		b.wait()
 		return b.await(msg.p), true
-	case paying:
+	case payMsg:
 		if msg.p.ended != nil { // while the user was asked
 			return Tell("nothing was paid: the purchase has come to its end already"), true
 		}
 		msg.p.note = "the wallet pays, which takes some seconds"
 		return b.pay(msg.p), true
-	case looked:
+	case depositMsg:
 		return b.take(msg), true
-	case Buy:
+	case BuyMsg:
 		return b.choose(), true
 	case tea.KeyMsg:
 		return b.press(msg)
@@ -155,8 +155,8 @@ func (b *buying) pressPurchase(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 	case key.Matches(msg, k.Wallet) && b.env.Pay == nil:
 		return Tell("no wallet of ctx is configured: ctx wallet new NAME"), true
 	case key.Matches(msg, k.Wallet):
-		return Send(Confirm{Question: "Pay " + view.Line(p.intent.AmountUSDC) + " " + api.AssetUSDG + " from your wallet?",
-			Lines: []string{"for " + human.Count(p.offer.Credits) + " credits", "to  " + view.Line(p.intent.Recipient)}, Yes: Send(paying{p})}), true
+		return Send(ConfirmMsg{Question: "Pay " + view.Line(p.intent.AmountUSDC) + " " + api.AssetUSDG + " from your wallet?",
+			Lines: []string{"for " + human.Count(p.offer.Credits) + " credits", "to  " + view.Line(p.intent.Recipient)}, Yes: Send(payMsg{p})}), true
 	default:
 		return nil, false
 	}
@@ -221,9 +221,9 @@ func (b *buying) begin(pack api.CreditPack) tea.Cmd {
 	return func() tea.Msg {
 		intent, err := seller.Buy(ctx, pack, id)
 		if err != nil {
-			return begun{err: err}
+			return purchaseMsg{err: err}
 		}
-		return begun{p: &purchase{offer: offer, key: id, intent: intent}}
+		return purchaseMsg{p: &purchase{offer: offer, key: id, intent: intent}}
 	}
 }
 
@@ -255,18 +255,18 @@ func found(ctx context.Context, p *purchase, pending string) func(*api.Deposit, 
 		case ctx.Err() != nil:
 			return nil
 		case errors.As(err, &paid):
-			return looked{p, nil, "transaction " + paid.Proof.TxHash + " is sent; the service finds it by itself"}
+			return depositMsg{p, nil, "transaction " + paid.Proof.TxHash + " is sent; the service finds it by itself"}
 		case err != nil:
-			return tea.BatchMsg{Send(Fail(err)), Send(looked{p, nil, ""})}
+			return tea.BatchMsg{Send(Fail(err)), Send(depositMsg{p, nil, ""})}
 		case d.Status == api.DepositPending:
-			return looked{p, nil, pending}
+			return depositMsg{p, nil, pending}
 		}
-		return looked{p, d, ""}
+		return depositMsg{p, d, ""}
 	}
 }
 
 // take notes how a purchase stands. One that was closed, and one whose end is known, are told of no more.
-func (b *buying) take(msg looked) tea.Cmd {
+func (b *buying) take(msg depositMsg) tea.Cmd {
 	p, s := msg.p, b.env.Session
 	p.note = view.Line(msg.s)
 	if msg.d == nil || p.ended != nil {
@@ -376,7 +376,7 @@ func (b *buying) code(p *purchase, width, height int) []string {
 	if t.Glyphs.ASCII {
 		return nil
 	}
-	lines := view.QRLines(view.Line(p.intent.PaymentURI), view.QRQuietZone/2, t.Depth != view.NoColor)
+	lines := view.QRCode(view.Line(p.intent.PaymentURI), view.QuietZone/2, t.Depth != view.NoColor)
 	if len(lines) == 0 || len(lines) > height || view.Width(lines[0]) > width {
 		return nil
 	}

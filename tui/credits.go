@@ -26,8 +26,8 @@ type Credits struct {
 	buying  buying
 }
 
-// credited is what came; a nil balance means that it did not.
-type credited struct {
+// creditsMsg is what came; a nil balance means that it did not.
+type creditsMsg struct {
 	balance *api.CreditBalanceResponse
 	usage   []api.UsageRow
 }
@@ -48,13 +48,13 @@ func (s *Credits) load() tea.Cmd {
 	return func() tea.Msg {
 		balance, err := account.Balance(ctx, "")
 		if err != nil {
-			return tea.BatchMsg{Send(Fail(err)), Send(credited{})}
+			return tea.BatchMsg{Send(Fail(err)), Send(creditsMsg{})}
 		}
 		usage, err := account.Usage(ctx, usageDays)
 		if err != nil {
-			return tea.BatchMsg{Send(Fail(err)), Send(credited{balance: balance})}
+			return tea.BatchMsg{Send(Fail(err)), Send(creditsMsg{balance: balance})}
 		}
-		return credited{balance, usage}
+		return creditsMsg{balance, usage}
 	}
 }
 
@@ -78,19 +78,19 @@ func (s *Credits) Bindings() []key.Binding {
 
 // Update applies keys and answers.
 func (s *Credits) Update(msg tea.Msg) tea.Cmd {
-	if got, ok := msg.(credited); ok {
+	if got, ok := msg.(creditsMsg); ok {
 		s.loading = false
 		if got.balance == nil {
 			return nil
 		}
 		s.balance, s.usage = got.balance, got.usage
-		return Send(Balanced{Credits: got.balance.Balance, Foreign: s.env.Session.Foreign})
+		return Send(BalanceMsg{Credits: got.balance.Balance, Foreign: s.env.Session.Foreign})
 	}
 	if s.env.Account == nil {
 		return nil
 	}
 	if cmd, ok := s.buying.update(msg); ok {
-		if at, ended := msg.(looked); ended && at.d != nil {
+		if at, ended := msg.(depositMsg); ended && at.d != nil {
 			cmd = tea.Batch(cmd, s.load())
 		}
 		return cmd

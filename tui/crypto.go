@@ -59,7 +59,7 @@ type CryptoRow struct {
 	Facts  [][2]string
 
 	cells []string
-	sort  []float64 // by Sorts
+	sort  []float64 // by CryptoSorts
 }
 
 // CryptoTable is the rows of a member.
@@ -72,7 +72,7 @@ type CryptoTable struct {
 // CryptoSorts are the orders that movers, protocols and pools can be put in; the first is that of the service.
 func CryptoSorts() []string { return []string{"as sent", "1 h %", "24 h %", "volume", "value"} }
 
-// Sort puts the rows in one of the orders of Sorts, largest first. Unknown values come last.
+// Sort puts the rows in one of the orders of CryptoSorts, largest first. Unknown values come last.
 func (t *CryptoTable) Sort(by int) {
 	if by <= 0 {
 		return
@@ -104,8 +104,8 @@ func (t *CryptoTable) Draw(th view.Theme, i int) string {
 	return view.Row(th, t.Columns, t.Rows[i].cells)
 }
 
-// CryptoTableOf makes the table of a member in width columns.
-func CryptoTableOf(m CryptoMember, s *session.Session, th view.Theme, width int) CryptoTable {
+// NewCryptoTable makes the table of a member in width columns.
+func NewCryptoTable(m CryptoMember, s *session.Session, th view.Theme, width int) CryptoTable {
 	p := painter{s: s, t: th, width: width - 1}
 	t := CryptoTable{Member: m}
 	if s.Crypto == nil {

@@ -15,14 +15,14 @@ import (
 )
 
 // copy puts a text on the clipboard.
-func (m *Model) copy(c Copy) tea.Cmd {
+func (m *Model) copy(c CopyMsg) tea.Cmd {
 	board, ctx, ok := m.clip, m.env.Ctx, m.theme.Glyphs.OK
 	return func() tea.Msg {
 		how, err := board.Copy(ctx, c.Text)
 		if err != nil {
 			return Fail(err)
 		}
-		return Told{Text: ok + " copied " + c.What + " (" + how + ")"}
+		return TellMsg{Text: ok + " copied " + c.What + " (" + how + ")"}
 	}
 }
 
@@ -71,7 +71,7 @@ func (m *Model) save() tea.Cmd {
 		if err != nil {
 			return Fail(fmt.Errorf("save: %w", err))
 		}
-		return Told{Text: fmt.Sprintf("saved %d events to %s; ctx ui --replay shows them", len(events), path)}
+		return TellMsg{Text: fmt.Sprintf("saved %d events to %s; ctx ui --replay shows them", len(events), path)}
 	}
 }
 

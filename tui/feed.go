@@ -44,8 +44,8 @@ type feed struct {
 // ended says that a stream is over, nil at the end of a recording.
 type ended struct{ err error }
 
-// arrived is what came since the last delivery.
-type arrived struct {
+// arrivedMsg is what came since the last delivery.
+type arrivedMsg struct {
 	turn  int
 	items []any
 }
@@ -132,7 +132,7 @@ func (f *feed) next(turn int) tea.Cmd {
 				return nil
 			}
 			if len(items) > 0 {
-				return arrived{turn, items}
+				return arrivedMsg{turn, items}
 			}
 		}
 	}

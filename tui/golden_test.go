@@ -53,7 +53,7 @@ func visit(d *desk, look func(screen string)) {
 	}
 	ready := map[string][]string{"Search": {"bitcoin"}, "History": {"enter"}}
 	text := map[string]string{"Search": "of 5 matches", "History": "differences from now", "Keys": "my-agent", "Credits": "2026-11-19"}
-	for i, name := range view.KeymapScreens() {
+	for i, name := range view.ScreenNames() {
 		d.press(fmt.Sprint(i + 1))
 		d.press(ready[name]...)
 		if text[name] != "" {

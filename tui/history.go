@@ -38,11 +38,11 @@ type History struct {
 	filter  view.Filter
 }
 
-// stepped says that no step was made since.
-type stepped struct{ steps int }
+// steppedMsg says that no step was made since.
+type steppedMsg struct{ steps int }
 
-// screenLooked is the answer for a minute.
-type screenLooked struct {
+// minuteMsg is the answer for a minute.
+type minuteMsg struct {
 	pack   string
 	at     time.Time
 	answer *api.MindResponse
@@ -72,17 +72,17 @@ func (s *History) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	switch msg := msg.(type) {
-	case stepped:
+	case steppedMsg:
 		if msg.steps == s.steps {
 			return s.ask()
 		}
-	case screenLooked:
+	case minuteMsg:
 		return s.take(msg)
-	case Switched:
+	case SwitchedMsg:
 		*s = *NewHistory(s.env)
-	case Click:
+	case ClickMsg:
 		s.list.Click(msg.Y-6, len(s.shown()))
-	case tea.KeyMsg, Wheel:
+	case tea.KeyMsg, WheelMsg:
 		return s.press(msg)
 	}
 	return nil
@@ -152,7 +152,7 @@ func (s *History) step(by time.Duration) tea.Cmd {
 	}
 	s.changes = nil
 	steps := s.steps
-	return tea.Tick(stepRest, func(time.Time) tea.Msg { return stepped{steps} })
+	return tea.Tick(stepRest, func(time.Time) tea.Msg { return steppedMsg{steps} })
 }
 
 // ask asks for the minute.
@@ -165,12 +165,12 @@ func (s *History) ask() tea.Cmd {
 	service, ctx, pack, at := s.env.Service, s.env.Ctx, s.env.Session.Pack, s.at
 	return func() tea.Msg {
 		answer, err := service.Snapshot(ctx, pack, at)
-		return screenLooked{pack, at, answer, err}
+		return minuteMsg{pack, at, answer, err}
 	}
 }
 
 // take applies an answer.
-func (s *History) take(msg screenLooked) tea.Cmd {
+func (s *History) take(msg minuteMsg) tea.Cmd {
 	if msg.pack != s.env.Session.Pack {
 		return nil
 	}
@@ -222,12 +222,12 @@ func (s *History) compare() {
 		s.failed = view.Line(err.Error())
 		return
 	}
-	slices.SortStableFunc(changes, func(a, b diff.Change) int { return screenRank(a) - screenRank(b) })
+	slices.SortStableFunc(changes, func(a, b diff.Change) int { return changeRank(a) - changeRank(b) })
 	s.changes = changes
 }
 
-// screenRank puts numbers that moved first, then what came and went, then words, then times.
-func screenRank(c diff.Change) int {
+// changeRank puts numbers that moved first, then what came and went, then words, then times.
+func changeRank(c diff.Change) int {
 	var at time.Time
 	switch up, down := session.Moved(c); {
 	case up || down:

@@ -25,13 +25,14 @@ type Keys struct {
 	copied  bool           // the issued key is on the clipboard
 }
 
-// keyed is the list of keys that came.
-type keyed struct{ rows []api.APIKeyRow }
+// keysMsg is the list of keys that came.
+type keysMsg struct{ rows []api.APIKeyRow }
 
-// issued is a key that was made, and revoked one that is gone.
 type (
-	issued  struct{ key *api.IssuedKey }
-	revoked struct {
+	// issuedMsg is a key that was made.
+	issuedMsg struct{ key *api.IssuedKey }
+	// revokedMsg is a key that is gone.
+	revokedMsg struct {
 		id       string
 		stranded int64
 	}
@@ -55,9 +56,9 @@ func (s *Keys) load() tea.Cmd {
 	return func() tea.Msg {
 		rows, err := account.Keys(ctx)
 		if err != nil {
-			return tea.BatchMsg{Send(Fail(err)), Send(keyed{})}
+			return tea.BatchMsg{Send(Fail(err)), Send(keysMsg{})}
 		}
-		return keyed{append(make([]api.APIKeyRow, 0, len(rows)), rows...)}
+		return keysMsg{append(make([]api.APIKeyRow, 0, len(rows)), rows...)}
 	}
 }
 
@@ -71,9 +72,9 @@ func (s *Keys) Bindings() []key.Binding {
 	case s.env.Account == nil:
 		return nil
 	case s.issued != nil:
-		return []key.Binding{view.MergeKeys(view.KeyLabel(k.Copy), "copy the key"), view.MergeKeys("esc", "I have it")}
+		return []key.Binding{view.KeyGroup(view.KeyLabel(k.Copy), "copy the key"), view.KeyGroup("esc", "I have it")}
 	case s.name.Focused():
-		return []key.Binding{view.MergeKeys("enter", "make the key"), view.MergeKeys("esc", "do not")}
+		return []key.Binding{view.KeyGroup("enter", "make the key"), view.KeyGroup("esc", "do not")}
 	case s.env.ReadOnly:
 		return []key.Binding{k.Copy, k.Filter, k.Reload}
 	}
@@ -83,26 +84,26 @@ func (s *Keys) Bindings() []key.Binding {
 // Update applies keys and answers.
 func (s *Keys) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case keyed:
+	case keysMsg:
 		s.loading = false
 		if msg.rows != nil {
 			s.rows, s.loaded = msg.rows, true
 		}
 		return nil
-	case issued:
+	case issuedMsg:
 		s.issued, s.copied = msg.key, false
 		s.env.Session.Log.Add(s.env.Session.Now, "info", "made key "+msg.key.KeyID+" named "+msg.key.Name)
 		return s.load()
-	case revoked:
+	case revokedMsg:
 		s.env.Session.Log.Add(s.env.Session.Now, "info", fmt.Sprintf("revoked key %s; %s credits stay on its record", msg.id, human.Count(msg.stranded)))
 		return tea.Batch(Tell("revoked "+msg.id), s.load())
 	case tea.KeyMsg:
 		return s.press(msg)
-	case Click:
+	case ClickMsg:
 		if s.issued == nil && !s.name.Focused() {
 			s.list.Click(msg.Y-2, len(s.shown()))
 		}
-	case Wheel:
+	case WheelMsg:
 		s.env.Move(&s.list, len(s.shown()), msg)
 	}
 	return nil
@@ -168,7 +169,7 @@ func (s *Keys) pressName(msg tea.KeyMsg) tea.Cmd {
 			if err != nil {
 				return Fail(err)
 			}
-			return issued{k}
+			return issuedMsg{k}
 		}
 	default:
 		s.name.Update(msg)
@@ -190,12 +191,12 @@ func (s *Keys) askRevoke(row api.APIKeyRow) tea.Cmd {
 	if name == "" {
 		name = row.KeyID
 	}
-	return Send(Confirm{Question: "Revoke " + row.KeyID + ", named " + name + "?", Lines: lines, Typed: name, Yes: func() tea.Msg {
+	return Send(ConfirmMsg{Question: "Revoke " + row.KeyID + ", named " + name + "?", Lines: lines, Typed: name, Yes: func() tea.Msg {
 		r, err := account.RevokeKey(ctx, row.KeyID)
 		if err != nil {
 			return Fail(err)
 		}
-		return revoked{row.KeyID, r.StrandedCredits}
+		return revokedMsg{row.KeyID, r.StrandedCredits}
 	}})
 }
 

@@ -30,11 +30,11 @@ type band struct {
 
 // Sizes at which more is shown, of the whole terminal less the lines of header and footer.
 const (
-	twoColumns      = 80
-	detailWidth     = 100
-	allWidth        = 120
-	allHeight       = 30
-	liveLeastHeight = 16
+	twoColumns  = 80
+	detailWidth = 100
+	allWidth    = 120
+	allHeight   = 30
+	bandsHeight = 16
 )
 
 // members are the panes of the crypto pack.
@@ -54,7 +54,7 @@ func side() []pane {
 // layout says what is where in width and height. tree is set for a state that is not of the crypto pack.
 func layout(width, height int, tree bool) []band {
 	switch {
-	case width < twoColumns || height < liveLeastHeight:
+	case width < twoColumns || height < bandsHeight:
 		all := append(members(), paneBrief, paneHealth)
 		if tree {
 			all = []pane{paneTree, paneBrief, paneHealth}

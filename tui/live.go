@@ -11,7 +11,7 @@ import (
 	"github.com/contextd/contextd/tui/view"
 )
 
-// Live is the screen. Make it with New.
+// Live is the screen of the newest state, as panes. Make it with NewLive.
 type Live struct {
 	env           *Env
 	width, height int // as drawn last
@@ -97,7 +97,7 @@ func (s *Live) filter(p pane) *view.Filter {
 
 // table is the table of a pane in width columns, filtered and sorted.
 func (s *Live) table(p pane, width int) CryptoTable {
-	t := CryptoTableOf(CryptoMember(p), s.env.Session, *s.env.Theme, width)
+	t := NewCryptoTable(CryptoMember(p), s.env.Session, *s.env.Theme, width)
 	t.Filter(s.filter(p).Value())
 	t.Sort(s.sorts[p])
 	return t
@@ -144,13 +144,13 @@ func (s *Live) rows(p pane) int {
 // Update applies keys, clicks and minutes of history.
 func (s *Live) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case past:
+	case pastMsg:
 		return s.takePast(msg)
-	case Switched:
+	case SwitchedMsg:
 		*s = Live{env: s.env, width: s.width, height: s.height, lists: map[pane]*view.List{}, filters: map[pane]*view.Filter{}, sorts: s.sorts}
-	case Click:
+	case ClickMsg:
 		s.click(msg)
-	case Wheel:
+	case WheelMsg:
 		p := s.focus()
 		s.env.Move(s.list(p), s.rows(p), msg)
 	case tea.KeyMsg:
@@ -160,7 +160,7 @@ func (s *Live) Update(msg tea.Msg) tea.Cmd {
 }
 
 // click gives the focus to the pane at a place, and goes to the row there.
-func (s *Live) click(c Click) {
+func (s *Live) click(c ClickMsg) {
 	if s.detail {
 		s.detail = false
 		return
@@ -248,7 +248,7 @@ func (s *Live) pressRow(msg tea.KeyMsg, row *CryptoRow) tea.Cmd {
 	case key.Matches(msg, k.Cite):
 		return s.env.CopyCite(row.Ref)
 	case key.Matches(msg, k.Open) && row.URL != "":
-		return Send(Open{URL: row.URL})
+		return Send(OpenMsg{URL: row.URL})
 	case key.Matches(msg, k.Open):
 		return s.env.OpenCite(row.Ref)
 	}
@@ -285,7 +285,7 @@ func (s *Live) pressBrief(msg tea.KeyMsg) tea.Cmd {
 	switch {
 	case at >= len(cited):
 	case key.Matches(msg, k.Open, k.Enter):
-		return Send(Open{URL: cited[at].URL})
+		return Send(OpenMsg{URL: cited[at].URL})
 	case key.Matches(msg, k.Cite):
 		return s.env.CopyCite(cited[at].Ref)
 	case key.Matches(msg, k.Copy):

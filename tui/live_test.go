@@ -11,6 +11,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
 	"github.com/contextd/contextd/tui/session"
@@ -23,9 +24,9 @@ func env(t *testing.T, pack string, state json.RawMessage) *tui.Env {
 	now := time.Date(2026, 11, 20, 20, 6, 0, 0, time.UTC)
 	th := view.NewTheme(view.Plain, view.NoColor, false)
 	e := &tui.Env{Ctx: t.Context(), Session: session.New(pack, now, 0), Theme: &th, Keys: view.DefaultKeymap()}
-	e.Session.Connection(session.Connection{Connected: true})
+	e.Session.Connection(sdk.Connection{Connected: true}, session.Problem{})
 	if state != nil {
-		e.Session.Event(session.Event{Type: api.EventDelta, State: api.StreamState{Pack: pack, State: state, TS: now}})
+		e.Session.Event(sdk.Event{Type: api.EventDelta, State: api.StreamState{Pack: pack, State: state, TS: now}})
 	}
 	return e
 }
@@ -174,7 +175,7 @@ func TestRowKeys(t *testing.T) {
 	for range 5 { // to the narratives, whose first headline has an address of its own
 		press(s, "tab")
 	}
-	if got, ok := press(s, "o")().(tui.Open); !ok || !strings.HasPrefix(got.URL, "https://") || got.URL == "https://four.example" {
+	if got, ok := press(s, "o")().(tui.OpenMsg); !ok || !strings.HasPrefix(got.URL, "https://") || got.URL == "https://four.example" {
 		t.Errorf("o on a narrative opens %v", got)
 	}
 }

@@ -41,7 +41,7 @@ func (s *Log) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	rows := s.rows()
-	if click, ok := msg.(Click); ok {
+	if click, ok := msg.(ClickMsg); ok {
 		s.list.Click(click.Y-1, len(rows))
 	}
 	if pressed, ok := msg.(tea.KeyMsg); ok && key.Matches(pressed, s.env.Keys.Copy) && s.list.Cursor < len(rows) {

@@ -37,8 +37,8 @@ type Model struct {
 
 	width, height int
 	help          bool
-	palette       *palette // nil while it is closed
-	asked         *asked   // nil while nothing is asked
+	palette       *palette      // nil while it is closed
+	confirmation  *confirmation // nil while nothing is asked
 	told          string
 	toldAt        time.Time
 	problem       *session.Problem // shown until it is sent away
@@ -51,8 +51,8 @@ type Model struct {
 
 var _ tea.Model = (*Model)(nil)
 
-// tick comes every second.
-type tick struct{}
+// tickMsg comes every second.
+type tickMsg struct{}
 
 // New makes the model. ctx ends what it does in the background.
 func New(ctx context.Context, c Config) *Model {
@@ -74,14 +74,14 @@ func (m *Model) Init() tea.Cmd {
 }
 
 // nextTick makes the command of the next tick.
-func nextTick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { return tick{} }) }
+func nextTick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{} }) }
 
 // Update applies a message. It only decides whom the message is for.
 func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	defer m.noteCrash()
 	m.env.Session.Now = m.cfg.Now()
 	switch msg := msg.(type) {
-	case tick:
+	case tickMsg:
 		cmd = tea.Batch(nextTick(), m.everyMinute())
 	case tea.WindowSizeMsg:
 		m.resize(msg)
@@ -89,25 +89,25 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 		cmd = m.pressEach(msg)
 	case tea.MouseMsg:
 		cmd = m.mouse(msg)
-	case arrived:
+	case arrivedMsg:
 		cmd = m.take(msg)
-	case Copy:
+	case CopyMsg:
 		cmd = m.copy(msg)
-	case Open:
+	case OpenMsg:
 		cmd = m.browse(msg.URL)
-	case Told:
+	case TellMsg:
 		m.tell(msg.Text)
-	case Failed:
+	case FailMsg:
 		m.fail(Explain(m.env.Keys, msg.Err))
-	case Goto:
+	case GotoMsg:
 		cmd = m.show(msg.At)
-	case Confirm:
-		m.asked = newAsked(msg)
-	case Briefed:
+	case ConfirmMsg:
+		m.confirmation = newConfirmation(msg)
+	case BriefMsg:
 		m.briefed(msg)
-	case ownMessage:
-		cmd = msg.apply(m)
-	case Balanced:
+	case goOverMsg, profileMsg:
+		cmd = m.updateProfile(msg)
+	case BalanceMsg:
 		m.env.Session.Balance, m.env.Session.Foreign = &msg.Credits, msg.Foreign
 	default:
 		cmd = m.broadcast(msg)
@@ -133,14 +133,14 @@ func (m *Model) resize(msg tea.WindowSizeMsg) {
 }
 
 // take applies what came over the stream.
-func (m *Model) take(msg arrived) tea.Cmd {
+func (m *Model) take(msg arrivedMsg) tea.Cmd {
 	var cmds []tea.Cmd
 	for _, item := range msg.items {
 		switch item := item.(type) {
 		case sdk.Event:
-			m.env.Session.Event(session.Event(item))
+			m.env.Session.Event(item)
 		case sdk.Connection:
-			m.env.Session.Connection(session.Connection{Connected: item.Connected, Reconnects: item.Reconnects, Problem: Explain(m.env.Keys, item.Err), Wait: item.Wait, Demo: item.Demo})
+			m.env.Session.Connection(item, Explain(m.env.Keys, item.Err))
 			cmds = append(cmds, m.firstBrief())
 		case ended:
 			m.end(item.err)
@@ -172,7 +172,7 @@ func (m *Model) end(err error) {
 }
 
 // briefed takes a brief.
-func (m *Model) briefed(msg Briefed) {
+func (m *Model) briefed(msg BriefMsg) {
 	s := m.env.Session
 	if msg.Pack == s.Pack {
 		s.Brief = msg.Brief
@@ -188,7 +188,7 @@ func (m *Model) leave(question string, do tea.Cmd) tea.Cmd {
 	if m.env.Session.Purchase == "" {
 		return do
 	}
-	m.asked = newAsked(Confirm{Question: question, Lines: []string{m.env.Session.Purchase,
+	m.confirmation = newConfirmation(ConfirmMsg{Question: question, Lines: []string{m.env.Session.Purchase,
 		"What you transfer until then is credited without this screen.", "ctx credits deposits shows how it stands."}, Yes: do})
 	return nil
 }
@@ -209,7 +209,7 @@ func (m *Model) switchPack(pack string) tea.Cmd {
 	}
 	m.env.Session.Switch(pack)
 	m.problem = nil
-	return tea.Batch(m.broadcast(Switched{}), m.feed.open(pack), tea.SetWindowTitle("ctx "+pack))
+	return tea.Batch(m.broadcast(SwitchedMsg{}), m.feed.open(pack), tea.SetWindowTitle("ctx "+pack))
 }
 
 // show shows another screen.
@@ -254,6 +254,6 @@ func (m *Model) askBalance() tea.Cmd {
 		if err != nil {
 			return nil
 		}
-		return Balanced{Credits: b.Balance, Foreign: foreign}
+		return BalanceMsg{Credits: b.Balance, Foreign: foreign}
 	}
 }

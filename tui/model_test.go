@@ -150,7 +150,7 @@ func withOtherKeys(d *desk) {
 	d.shows("‖ PAUSED")
 	d.shows("alt+p goes on")
 	alt('p')
-	for i, name := range view.KeymapScreens() {
+	for i, name := range view.ScreenNames() {
 		alt(rune('1' + i))
 		d.shows("[alt+" + string(rune('1'+i)) + " " + name + "]")
 		clean(name)

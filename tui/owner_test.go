@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +70,7 @@ func settle(s tui.Screen, cmd tea.Cmd) (asked []tea.Msg) {
 			asked = append(asked, settle(s, c)...)
 		}
 		return asked
-	case tui.Failed, tui.Told, tui.Copy, tui.Confirm, tui.Balanced:
+	case tui.FailMsg, tui.TellMsg, tui.CopyMsg, tui.ConfirmMsg, tui.BalanceMsg:
 		return []tea.Msg{msg}
 	default:
 		return settle(s, s.Update(msg))
@@ -101,7 +102,7 @@ func TestKeyIsShownOnce(t *testing.T) {
 		t.Fatalf("the new key is not shown:\n%s", shown(s))
 	}
 	ownerPress(s, "q")
-	if got := ownerPress(s, "y"); len(got) != 1 || got[0].(tui.Copy).Text != "cv_test_"+secret || got[0].(tui.Copy).What != "the new key" {
+	if got := ownerPress(s, "y"); len(got) != 1 || got[0].(tui.CopyMsg).Text != "cv_test_"+secret || got[0].(tui.CopyMsg).What != "the new key" {
 		t.Errorf("y copies %v", got)
 	}
 	ownerPress(s, "esc")
@@ -126,11 +127,11 @@ func TestRevokeAsks(t *testing.T) {
 		if len(got) != 1 {
 			t.Fatalf("x asks %v", got)
 		}
-		c := got[0].(tui.Confirm)
+		c := got[0].(tui.ConfirmMsg)
 		if c.Typed != test.typed || !strings.Contains(strings.Join(c.Lines, "\n"), test.line) || strings.ContainsRune(c.Question, '\x1b') {
 			t.Errorf("asks %+v, want %s to be typed", c, test.typed)
 		}
-		if told := settle(s, c.Yes); len(told) != 1 || told[0].(tui.Told).Text[:7] != "revoked" {
+		if told := settle(s, c.Yes); len(told) != 1 || told[0].(tui.TellMsg).Text[:7] != "revoked" {
 			t.Errorf("after yes: %v", told)
 		}
 		ownerPress(s, "j")
@@ -143,7 +144,7 @@ func TestCredits(t *testing.T) {
 	a := &account{days: []api.UsageRow{{Day: "2026-11-18", Op: api.OpFresh, Calls: 50}, {Day: "2026-11-20", Op: api.OpBrief, Calls: 60}, {Day: "2026-11-20", Op: api.OpFresh, Calls: 40}}}
 	e := ownerEnv(t, a)
 	s := tui.NewCredits(e)
-	if got := settle(s, s.Enter()); len(got) != 1 || got[0].(tui.Balanced).Credits != 12345 {
+	if got := settle(s, s.Enter()); len(got) != 1 || got[0].(tui.BalanceMsg).Credits != 12345 {
 		t.Errorf("tells the program %v", got)
 	}
 	for _, want := range []string{"12,345 credits", "on 2 active keys", "waiting for payment: 1 purchase", "team    1,000,000  600 -40%",
@@ -173,10 +174,7 @@ func TestEverySizeAndFailure(t *testing.T) {
 		e := ownerEnv(t, a)
 		for _, s := range []tui.Screen{tui.NewKeys(e), tui.NewCredits(e)} {
 			told := settle(s, s.Enter())
-			failed := false
-			if len(told) > 0 {
-				_, failed = told[0].(tui.Failed)
-			}
+			failed := slices.ContainsFunc(told, func(msg tea.Msg) bool { _, ok := msg.(tui.FailMsg); return ok })
 			if failed != (name == "down") {
 				t.Errorf("%s: told %v", name, told)
 			}
@@ -197,8 +195,8 @@ func TestEverySizeAndFailure(t *testing.T) {
 				s.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}})
 				s.View(80, 20)
 			}
-			s.Update(tui.Click{Y: 4})
-			s.Update(tui.Wheel{Rows: 1})
+			s.Update(tui.ClickMsg{Y: 4})
+			s.Update(tui.WheelMsg{Rows: 1})
 		}
 	}
 }

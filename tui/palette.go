@@ -32,7 +32,7 @@ func newPalette(typed string) *palette {
 // commands are all commands.
 func (m *Model) commands() []command {
 	var list []command
-	for i, name := range view.KeymapScreens() {
+	for i, name := range view.ScreenNames() {
 		list = append(list, command{strings.ToLower(name), "screen " + name, func(m *Model, _ string) tea.Cmd { return m.show(i) }})
 	}
 	for _, name := range view.ThemeNames() {
@@ -51,7 +51,7 @@ func (m *Model) commands() []command {
 		}},
 		command{"reconnect", "open the stream anew (1 credit)", func(m *Model, _ string) tea.Cmd { return m.reconnect() }},
 		command{"buy", "buy credits", func(m *Model, _ string) tea.Cmd {
-			return tea.Batch(m.show(slices.Index(view.KeymapScreens(), "Credits")), Send(Buy{}))
+			return tea.Batch(m.show(slices.Index(view.ScreenNames(), "Credits")), Send(BuyMsg{}))
 		}},
 		command{"mouse", "clicks on or off", func(m *Model, _ string) tea.Cmd { return m.switchMouse() }},
 		command{"save", "write the last events to a file", func(m *Model, _ string) tea.Cmd { return m.save() }},

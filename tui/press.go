@@ -26,7 +26,9 @@ func (m *Model) pressEach(msg tea.KeyMsg) tea.Cmd {
 }
 
 // typing reports whether a text is being typed.
-func (m *Model) typing() bool { return m.asked != nil || m.palette != nil || m.screens[m.at].Typing() }
+func (m *Model) typing() bool {
+	return m.confirmation != nil || m.palette != nil || m.screens[m.at].Typing()
+}
 
 // press gives a key to whoever it is for: what lies over the screen, the screen while it takes letters, the program, the screen.
 func (m *Model) press(msg tea.KeyMsg) tea.Cmd {
@@ -36,8 +38,8 @@ func (m *Model) press(msg tea.KeyMsg) tea.Cmd {
 		return tea.Quit
 	case m.goingTo != "":
 		return nil
-	case m.asked != nil:
-		return m.pressAsked(msg)
+	case m.confirmation != nil:
+		return m.pressConfirmation(msg)
 	case m.palette != nil:
 		return m.pressPalette(msg)
 	case m.help, m.notice != nil:
@@ -151,14 +153,14 @@ func (m *Model) lastError() {
 
 // mouse gives a click or a turn of the wheel to tabs or screen.
 func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
-	if m.asked != nil || m.palette != nil || m.goingTo != "" || m.tooSmall() {
+	if m.confirmation != nil || m.palette != nil || m.goingTo != "" || m.tooSmall() {
 		return nil
 	}
 	switch {
 	case msg.Button == tea.MouseButtonWheelUp:
-		return m.screens[m.at].Update(Wheel{Rows: -3})
+		return m.screens[m.at].Update(WheelMsg{Rows: -3})
 	case msg.Button == tea.MouseButtonWheelDown:
-		return m.screens[m.at].Update(Wheel{Rows: 3})
+		return m.screens[m.at].Update(WheelMsg{Rows: 3})
 	case msg.Button != tea.MouseButtonLeft || msg.Action != tea.MouseActionPress:
 		return nil
 	case m.help, m.notice != nil:
@@ -167,7 +169,7 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 	case msg.Y == 1:
 		return m.clickTab(msg.X)
 	case msg.Y >= chromeTop && msg.Y < m.height-chromeBottom:
-		return m.screens[m.at].Update(Click{X: msg.X, Y: msg.Y - chromeTop})
+		return m.screens[m.at].Update(ClickMsg{X: msg.X, Y: msg.Y - chromeTop})
 	}
 	return nil
 }

@@ -5,12 +5,10 @@ import (
 )
 
 type (
-	// ownMessage is a message about the program as a whole.
-	ownMessage interface{ apply(m *Model) tea.Cmd }
-	// goOver asks for another profile.
-	goOver struct{ profile string }
-	// went says what came of that.
-	went struct {
+	// goOverMsg asks for another profile.
+	goOverMsg struct{ profile string }
+	// profileMsg says what came of that.
+	profileMsg struct {
 		config   Config
 		err      error
 		purchase string // that waited, and that the user was asked about
@@ -49,23 +47,35 @@ func (m *Model) switchProfile(name string) tea.Cmd {
 	if name == m.cfg.Profile {
 		return nil
 	}
-	return m.leave("Go over while a purchase waits?", Send(goOver{name}))
+	return m.leave("Go over while a purchase waits?", Send(goOverMsg{name}))
 }
 
-// apply asks for what the profile needs, which may have to wait for a keyring. Until it is there, no key begins anything that would be lost.
-func (msg goOver) apply(m *Model) tea.Cmd {
-	m.goingTo = msg.profile
-	m.tell("going over to " + msg.profile)
+// updateProfile applies what is said about going over.
+func (m *Model) updateProfile(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case goOverMsg:
+		return m.goOver(msg.profile)
+	case profileMsg:
+		return m.takeProfile(msg)
+	}
+	return nil
+}
+
+// goOver asks for what the profile needs, which may have to wait for a keyring. Until it is there, no key begins anything that
+// would be lost.
+func (m *Model) goOver(profile string) tea.Cmd {
+	m.goingTo = profile
+	m.tell("going over to " + profile)
 	configure, purchase := m.cfg.Switch, m.env.Session.Purchase
 	return func() tea.Msg {
-		c, err := configure(msg.profile)
-		return went{c, err, purchase}
+		c, err := configure(profile)
+		return profileMsg{c, err, purchase}
 	}
 }
 
-// apply ends the program, for Run to go on with the other profile, in the same looks. All stays as it is where that profile cannot be had, and
-// where something came meanwhile that would not be seen: a new key, a purchase.
-func (msg went) apply(m *Model) tea.Cmd {
+// takeProfile ends the program, for Run to go on with the other profile, in the same looks. All stays as it is where that profile
+// cannot be had, and where something came meanwhile that would not be seen: a new key, a purchase.
+func (m *Model) takeProfile(msg profileMsg) tea.Cmd {
 	m.goingTo = ""
 	if msg.err != nil {
 		return Send(Fail(msg.err))

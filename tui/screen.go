@@ -81,43 +81,41 @@ type Full interface {
 
 // Messages that a screen sends to the program.
 type (
-	// Copy puts a text on the clipboard. What is the word for it.
-	Copy struct{ Text, What string }
-	// Open opens an address in the browser.
-	Open struct{ URL string }
-	// Told shows a line for some seconds.
-	Told struct{ Text string }
-	// Failed shows an error until it is sent away.
-	Failed struct{ Err error }
-	// Confirm asks the user, and runs Yes if he agrees. What he has to type to agree is in Typed, "" for the key y.
-	Confirm struct {
+	// CopyMsg puts a text on the clipboard. What is the word for it.
+	CopyMsg struct{ Text, What string }
+	// OpenMsg opens an address in the browser.
+	OpenMsg struct{ URL string }
+	// TellMsg shows a line for some seconds.
+	TellMsg struct{ Text string }
+	// FailMsg shows an error until it is sent away.
+	FailMsg struct{ Err error }
+	// ConfirmMsg asks the user, and runs Yes if they agree. What they have to type to agree is in Typed, "" for the key y.
+	ConfirmMsg struct {
 		Question string
 		Lines    []string
 		Typed    string
 		Yes      tea.Cmd
 	}
-	// Goto shows another screen, counted from 0.
-	Goto struct{ At int }
-	// Click is a press of the mouse at a place within the screen.
-	Click struct{ X, Y int }
-	// Wheel turns by so many rows.
-	Wheel struct{ Rows int }
-	// Briefed is a brief of a pack that came.
-	Briefed struct {
+	// GotoMsg shows another screen, counted from 0.
+	GotoMsg struct{ At int }
+	// ClickMsg is a press of the mouse at a place within the screen.
+	ClickMsg struct{ X, Y int }
+	// WheelMsg turns by so many rows.
+	WheelMsg struct{ Rows int }
+	// BriefMsg is a brief of a pack that came.
+	BriefMsg struct {
 		Pack  string
 		Brief *api.BriefResponse
 	}
-	// Balanced is the balance of the account that came. Foreign says that the key in use is none of its keys.
-	Balanced struct {
+	// BalanceMsg is the balance of the account that came. Foreign says that the key in use is none of its keys.
+	BalanceMsg struct {
 		Credits int64
 		Foreign bool
 	}
-	// Buy begins a purchase, on the screen that does.
-	Buy struct{}
-	// Switched says that another pack is shown from now on.
-	Switched struct{}
-	// ThemeSet says that the theme has changed.
-	ThemeSet struct{}
+	// BuyMsg begins a purchase, on the screen that does.
+	BuyMsg struct{}
+	// SwitchedMsg says that another pack is shown from now on.
+	SwitchedMsg struct{}
 )
 
 // Send makes the command that sends msg.
@@ -134,13 +132,13 @@ func firstOf(values ...string) string {
 }
 
 // Tell makes the command that shows a line for some seconds.
-func Tell(line string) tea.Cmd { return Send(Told{line}) }
+func Tell(line string) tea.Cmd { return Send(TellMsg{line}) }
 
 // CopyText makes the command that puts a text on the clipboard. What is the word for it.
-func CopyText(text, what string) tea.Cmd { return Send(Copy{text, what}) }
+func CopyText(text, what string) tea.Cmd { return Send(CopyMsg{text, what}) }
 
 // Fail makes the message of an error.
-func Fail(err error) tea.Msg { return Failed{err} }
+func Fail(err error) tea.Msg { return FailMsg{err} }
 
 // CopyCite makes the command that copies the citation of a source, as a line of Markdown.
 func (e *Env) CopyCite(ref int) tea.Cmd {
@@ -158,7 +156,7 @@ func (e *Env) OpenCite(ref int) tea.Cmd {
 	if c == nil {
 		return e.noSources()
 	}
-	return Send(Open{c.URL})
+	return Send(OpenMsg{c.URL})
 }
 
 // noSources makes the command that says why there is no source.
@@ -177,13 +175,13 @@ func (e *Env) AskBrief() tea.Cmd {
 		if err != nil {
 			return Fail(err)
 		}
-		return Briefed{pack, b}
+		return BriefMsg{pack, b}
 	}
 }
 
 // Move applies the keys that move in a list of so many rows, and reports whether msg was one of them.
 func (e *Env) Move(l *view.List, rows int, msg tea.Msg) bool {
-	if w, ok := msg.(Wheel); ok {
+	if w, ok := msg.(WheelMsg); ok {
 		l.Move(w.Rows, rows)
 		return true
 	}

@@ -47,7 +47,7 @@ func TestFillEverySize(t *testing.T) {
 		e := screenEnv(t)
 		if known {
 			e.Session.Brief = brief()
-			e.Session.Event(session.Event{Type: api.EventDelta, State: api.StreamState{TS: noon(), State: json.RawMessage(
+			e.Session.Event(sdk.Event{Type: api.EventDelta, State: api.StreamState{TS: noon(), State: json.RawMessage(
 				`{"top_movers":[],"source_status":[{"ref":10,"id":"漢字漢字漢字漢字漢字漢字漢字","status":"stale","error":"x\u001b[2J"},{"ref":2,"id":"two","status":"ok","fetchedAt":"2026-11-20T11:00:00Z"}]}`)}})
 		}
 		for name, s := range all(e) {
@@ -80,9 +80,9 @@ func TestKeysBeforeAnything(t *testing.T) {
 		for _, k := range []tea.KeyType{tea.KeyEsc, tea.KeyEnter, tea.KeyTab, tea.KeyUp, tea.KeyDown, tea.KeyPgUp, tea.KeyPgDown, tea.KeyHome, tea.KeyEnd, tea.KeyEsc} {
 			s.Update(tea.KeyMsg{Type: k})
 		}
-		s.Update(tui.Click{X: 5, Y: 5})
-		s.Update(tui.Wheel{Rows: 3})
-		s.Update(tui.Switched{})
+		s.Update(tui.ClickMsg{X: 5, Y: 5})
+		s.Update(tui.WheelMsg{Rows: 3})
+		s.Update(tui.SwitchedMsg{})
 		if v := s.View(80, 20); len(v) != 20 {
 			t.Errorf("%s: %d lines", name, len(v))
 		}
@@ -119,14 +119,14 @@ func TestBrief(t *testing.T) {
 		return cmd()
 	}
 	s.View(80, 20)
-	if got := press("o"); got != (tui.Open{URL: "https://two.example"}) {
+	if got := press("o"); got != (tui.OpenMsg{URL: "https://two.example"}) {
 		t.Errorf("o on the first: %v", got)
 	}
 	press("j")
-	if got := press("o"); got != (tui.Open{URL: "https://ten.example/with/a/long/path"}) {
+	if got := press("o"); got != (tui.OpenMsg{URL: "https://ten.example/with/a/long/path"}) {
 		t.Errorf("o on the second: %v", got)
 	}
-	if got, ok := press("c").(tui.Copy); !ok || !strings.HasPrefix(got.Text, "- [ten](https://ten.example") {
+	if got, ok := press("c").(tui.CopyMsg); !ok || !strings.HasPrefix(got.Text, "- [ten](https://ten.example") {
 		t.Errorf("c: %v", got)
 	}
 	y := 0
@@ -135,8 +135,8 @@ func TestBrief(t *testing.T) {
 			y = i
 		}
 	}
-	s.Update(tui.Click{X: 3, Y: y})
-	if got := press("o"); got != (tui.Open{URL: "https://two.example"}) {
+	s.Update(tui.ClickMsg{X: 3, Y: y})
+	if got := press("o"); got != (tui.OpenMsg{URL: "https://two.example"}) {
 		t.Errorf("o after a click on the first: %v", got)
 	}
 }
@@ -146,11 +146,11 @@ func TestSourcesOfOtherPacks(t *testing.T) {
 	e := screenEnv(t)
 	s := tui.NewSources(e)
 	e.Session.Brief = brief()
-	e.Session.Event(session.Event{Type: api.EventDelta, State: api.StreamState{TS: noon(), State: json.RawMessage(`{"fx":[]}`)}})
+	e.Session.Event(sdk.Event{Type: api.EventDelta, State: api.StreamState{TS: noon(), State: json.RawMessage(`{"fx":[]}`)}})
 	if v := strings.Join(s.View(120, 20), "\n"); !strings.Contains(v, "[10] ten") || !strings.Contains(v, "https://ten.example") {
 		t.Errorf("from the citations:\n%s", v)
 	}
-	if got := s.Update(tea.KeyMsg{Type: tea.KeyEnter})(); got != (tui.Open{URL: "https://ten.example/with/a/long/path"}) {
+	if got := s.Update(tea.KeyMsg{Type: tea.KeyEnter})(); got != (tui.OpenMsg{URL: "https://ten.example/with/a/long/path"}) {
 		t.Errorf("enter: %v", got)
 	}
 }

@@ -34,11 +34,11 @@ type Search struct {
 	first   int       // line of the body at which the matches begin
 }
 
-// rested says that nothing was typed since.
-type rested struct{ typed int }
+// restedMsg says that nothing was typed since.
+type restedMsg struct{ typed int }
 
-// screenFound is the answer to a query.
-type screenFound struct {
+// matchesMsg is the answer to a query.
+type matchesMsg struct {
 	pack   string
 	query  string
 	answer *api.SearchResponse
@@ -66,23 +66,23 @@ func (s *Search) Typing() bool { return s.input.Focused() }
 func (s *Search) Bindings() []key.Binding {
 	k := s.env.Keys
 	if s.Typing() {
-		return []key.Binding{view.MergeKeys("enter", "to the matches"), view.MergeKeys("esc", "stop typing"), view.MergeKeys("^u", "clear")}
+		return []key.Binding{view.KeyGroup("enter", "to the matches"), view.KeyGroup("esc", "stop typing"), view.KeyGroup("^u", "clear")}
 	}
-	return []key.Binding{view.MergeKeys(view.KeyLabel(k.Filter), "search"), k.Copy, k.CopyPath}
+	return []key.Binding{view.KeyGroup(view.KeyLabel(k.Filter), "search"), k.Copy, k.CopyPath}
 }
 
 // Update applies keys and answers.
 func (s *Search) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case rested:
+	case restedMsg:
 		if msg.typed == s.typed {
 			return s.ask()
 		}
-	case screenFound:
+	case matchesMsg:
 		return s.take(msg)
-	case Switched:
+	case SwitchedMsg:
 		s.answer, s.query, s.answers = nil, "", map[string]*api.SearchResponse{}
-	case Click:
+	case ClickMsg:
 		if msg.Y <= 1 {
 			s.input.Focus()
 		} else if s.list.Click(msg.Y-s.first, s.matches()) {
@@ -93,7 +93,7 @@ func (s *Search) Update(msg tea.Msg) tea.Cmd {
 			return s.typeKey(msg)
 		}
 		return s.press(msg)
-	case Wheel:
+	case WheelMsg:
 		s.env.Move(&s.list, s.matches(), msg)
 	}
 	return nil
@@ -114,7 +114,7 @@ func (s *Search) typeKey(msg tea.KeyMsg) tea.Cmd {
 	for i := range s.env.Keys.Tab {
 		letter := msg.Type == tea.KeyRunes && !unicode.IsDigit(msg.Runes[0]) // which begins a query
 		if s.offered && s.input.Value() == "" && !letter && key.Matches(msg, s.env.Keys.Tab[i]) {
-			return Send(Goto{i})
+			return Send(GotoMsg{i})
 		}
 	}
 	if !s.input.Update(msg) {
@@ -122,7 +122,7 @@ func (s *Search) typeKey(msg tea.KeyMsg) tea.Cmd {
 	}
 	s.typed++
 	typed := s.typed
-	return tea.Tick(searchRest, func(time.Time) tea.Msg { return rested{typed} })
+	return tea.Tick(searchRest, func(time.Time) tea.Msg { return restedMsg{typed} })
 }
 
 // press applies a key to the matches.
@@ -179,12 +179,12 @@ func (s *Search) ask() tea.Cmd {
 	service, ctx, pack := s.env.Service, s.env.Ctx, s.env.Session.Pack
 	return func() tea.Msg {
 		answer, err := service.Search(ctx, sdk.SearchRequest{Pack: pack, Query: query, K: api.SearchKMax})
-		return screenFound{pack, query, answer, err}
+		return matchesMsg{pack, query, answer, err}
 	}
 }
 
 // take applies an answer.
-func (s *Search) take(msg screenFound) tea.Cmd {
+func (s *Search) take(msg matchesMsg) tea.Cmd {
 	s.asking = false
 	if msg.pack != s.env.Session.Pack {
 		return nil
@@ -199,7 +199,7 @@ func (s *Search) take(msg screenFound) tea.Cmd {
 		return nil
 	}
 	typed := s.typed // more was typed while the answer was on its way
-	return tea.Tick(searchRest, func(time.Time) tea.Msg { return rested{typed} })
+	return tea.Tick(searchRest, func(time.Time) tea.Msg { return restedMsg{typed} })
 }
 
 // View draws the query over the matches.

@@ -51,7 +51,7 @@ func (s *Sources) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	rows := s.rows()
-	if click, ok := msg.(Click); ok {
+	if click, ok := msg.(ClickMsg); ok {
 		s.list.Click(click.Y-2, len(rows))
 		return nil
 	}

@@ -17,8 +17,8 @@ const (
 	trendStep   = 5 * time.Minute
 )
 
-// past is a minute of history that came, and those still to be asked for.
-type past struct {
+// pastMsg is a minute of history that came, and those still to be asked for.
+type pastMsg struct {
 	at     time.Time
 	rest   []time.Time
 	pack   string
@@ -41,7 +41,7 @@ func (s *Live) askTrend() tea.Cmd {
 	for i := range trendPoints {
 		minutes = append(minutes, newest.Add(-time.Duration(i)*trendStep))
 	}
-	return Send(Confirm{
+	return Send(ConfirmMsg{
 		Question: fmt.Sprintf("Load the trend of the last hour? It costs %d credits.", len(minutes)),
 		Lines:    []string{fmt.Sprintf("%d states of the past, %d minutes apart, a credit each.", len(minutes), trendStep/time.Minute), "It ends at the first that is refused."},
 		Yes:      s.askPast(minutes),
@@ -53,12 +53,12 @@ func (s *Live) askPast(minutes []time.Time) tea.Cmd {
 	service, ctx, pack := s.env.Service, s.env.Ctx, s.env.Session.Pack
 	return func() tea.Msg {
 		answer, err := service.Snapshot(ctx, pack, minutes[0])
-		return past{minutes[0], minutes[1:], pack, answer, err}
+		return pastMsg{minutes[0], minutes[1:], pack, answer, err}
 	}
 }
 
 // takePast applies a minute of history and asks for the next.
-func (s *Live) takePast(msg past) tea.Cmd {
+func (s *Live) takePast(msg pastMsg) tea.Cmd {
 	s.loading = len(msg.rest)
 	if msg.pack != s.env.Session.Pack {
 		s.loading = 0

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -46,17 +47,8 @@ func (l *Link) pulse(now time.Time) {
 	l.Pulses++
 }
 
-// Connection says how a stream is connected, as that of package sdk does.
-type Connection struct {
-	Connected  bool
-	Reconnects int           // connections after the first
-	Problem    Problem       // why there is none
-	Wait       time.Duration // until the next attempt, while there is none
-	Demo       bool          // the data is recorded, synthetic
-}
-
-// Connection applies a change of the connection.
-func (s *Session) Connection(c Connection) {
+// Connection applies a change of the connection. problem explains why there is none.
+func (s *Session) Connection(c sdk.Connection, problem Problem) {
 	l := &s.Line
 	was := l.Connected
 	l.Connected, l.Reconnects = c.Connected, c.Reconnects
@@ -72,7 +64,6 @@ func (s *Session) Connection(c Connection) {
 		}
 		return
 	}
-	problem := c.Problem
 	l.Problem, l.retryAt = &problem, s.Now.Add(c.Wait)
 	if was {
 		s.Log.Add(s.Now, Warning, "connection lost: "+problem.What)

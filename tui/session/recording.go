@@ -70,8 +70,8 @@ func play(ctx context.Context, file io.Reader, pace time.Duration, yield func(sd
 	return nil
 }
 
-// WriteRecording writes events as Play reads them.
-func WriteRecording(w io.Writer, events []Event) error {
+// WriteRecording writes events as PlayRecording reads them.
+func WriteRecording(w io.Writer, events []sdk.Event) error {
 	encoder := json.NewEncoder(w)
 	for _, e := range events {
 		var one any = line{Type: e.Type, StreamState: e.State}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/diff"
 )
@@ -49,16 +50,9 @@ type Session struct {
 	flashes map[string]flash
 	skew    time.Duration // clock of the service minus that of this machine
 	held    *api.StreamState
-	kept    []Event
+	kept    []sdk.Event
 	problem *Problem // the newest, nil before the first
 	failed  time.Time
-}
-
-// Event is an event of a stream, as that of package sdk.
-type Event struct {
-	Type    api.EventType
-	State   api.StreamState
-	Message string
 }
 
 // flash is a change that is marked for a while.
@@ -82,7 +76,7 @@ func (s *Session) Switch(pack string) {
 }
 
 // Event applies an event of the stream.
-func (s *Session) Event(e Event) {
+func (s *Session) Event(e sdk.Event) {
 	s.kept = append(s.kept, e)
 	s.kept = s.kept[max(0, len(s.kept)-maxKept):]
 	switch e.Type {
@@ -108,7 +102,7 @@ func (s *Session) Failed(p Problem) {
 func (s *Session) LastProblem() (*Problem, time.Time) { return s.problem, s.failed }
 
 // Kept are the last events, oldest first.
-func (s *Session) Kept() []Event { return s.kept }
+func (s *Session) Kept() []sdk.Event { return s.kept }
 
 // show makes a state the one that is shown.
 func (s *Session) show(state api.StreamState) {

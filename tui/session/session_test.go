@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/session"
 )
@@ -14,15 +15,15 @@ import (
 func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 // priced is an event with a state of the crypto pack in which one coin has a price.
-func priced(at time.Time, price string) session.Event {
+func priced(at time.Time, price string) sdk.Event {
 	state := fmt.Sprintf(`{"top_movers":[{"id":"x","symbol":"X","priceUsd":%s}],"source_status":[{"id":"s"}]}`, price)
-	return session.Event{Type: api.EventDelta, State: api.StreamState{Pack: api.PackCrypto, State: json.RawMessage(state), TS: at}}
+	return sdk.Event{Type: api.EventDelta, State: api.StreamState{Pack: api.PackCrypto, State: json.RawMessage(state), TS: at}}
 }
 
 // open makes a session that is connected.
 func open() *session.Session {
 	s := session.New(api.PackCrypto, noon(), 3)
-	s.Connection(session.Connection{Connected: true})
+	s.Connection(sdk.Connection{Connected: true}, session.Problem{})
 	return s
 }
 
@@ -110,9 +111,9 @@ func TestStatus(t *testing.T) {
 		}
 	}
 	expect(session.Connecting, "CONNECTING")
-	s.Connection(session.Connection{Problem: session.Problem{What: "x"}, Wait: 3500 * time.Millisecond})
+	s.Connection(sdk.Connection{Wait: 3500 * time.Millisecond}, session.Problem{What: "x"})
 	expect(session.Retry, "RETRY 4s")
-	s.Connection(session.Connection{Connected: true, Reconnects: 2})
+	s.Connection(sdk.Connection{Connected: true, Reconnects: 2}, session.Problem{})
 	expect(session.Live, "LIVE")
 	s.Event(priced(noon().Add(-299*time.Second), "1"))
 	expect(session.Live, "LIVE")

@@ -6,7 +6,8 @@
 // tui takes it away again.
 //
 // The order is certain: Go initialises packages by import path, as soon as what they import is ready. What this package imports
-// is imported by termenv too, which Bubble Tea needs, and its path comes before that of termenv.
+// is imported by termenv too, which Bubble Tea needs, and its path comes before that of termenv. That is why it is a package of its
+// own: files of tui are initialised after all that tui imports, when the question has been asked.
 package termguard
 
 import (

@@ -1,6 +1,6 @@
 // Package view draws the parts that screens are made of: boxes, lists, tables and trees, as lines of text of an exact size.
 //
-// It knows no service and no key. What it is given has passed through package text.
+// It knows no service and no key. What it is given has passed through Clean or Line.
 package view
 
 import (

@@ -27,8 +27,8 @@ type Keymap struct {
 	Buy, Paid, Code, Wallet                              key.Binding
 }
 
-// KeymapScreens are the names of the screens in the order of their keys.
-func KeymapScreens() []string {
+// ScreenNames are the names of the screens in the order of their keys.
+func ScreenNames() []string {
 	return []string{"Live", "Brief", "Search", "History", "Sources", "Keys", "Credits", "Log"}
 }
 
@@ -58,7 +58,7 @@ func (m *Keymap) actions() []action {
 		{"new-key", &m.NewKey, "new key", "n", "Keys"}, {"revoke", &m.Revoke, "revoke", "x", "Keys"}, {"reload", &m.Reload, "load again", "R", "Keys Credits"},
 		{"buy", &m.Buy, "buy credits", "b", "Credits"}, {"paid", &m.Paid, "it is paid in…", "v", "Credits"}, {"code", &m.Code, "QR code", "Q", "Credits"}, {"wallet", &m.Wallet, "pay from wallet", "w", "Credits"},
 	}
-	for i, name := range KeymapScreens() {
+	for i, name := range ScreenNames() {
 		list = append(list, action{"screen-" + strings.ToLower(name), &m.Tab[i], name, string(rune('1' + i)), ""})
 	}
 	return list
@@ -110,7 +110,7 @@ func check(given []string) ([]string, error) {
 			plain = " "
 		}
 		r, size := utf8.DecodeRuneInString(plain)
-		if (size == 0 || size != len(plain) || !unicode.IsPrint(r)) && !slices.Contains(keymapNamed(), plain) {
+		if (size == 0 || size != len(plain) || !unicode.IsPrint(r)) && !slices.Contains(namedKeys(), plain) {
 			return nil, fmt.Errorf("%q is no key; a character is one, and such as space, tab, f5, ctrl+p, alt+p", name)
 		}
 		if k := alt + plain; !slices.Contains(keys, k) {
@@ -120,8 +120,8 @@ func check(given []string) ([]string, error) {
 	return keys, nil
 }
 
-// keymapNamed are the keys that are no characters.
-func keymapNamed() (names []string) {
+// namedKeys are the keys that are no characters.
+func namedKeys() (names []string) {
 	for kind := -100; kind < 128; kind++ {
 		if name := tea.KeyType(kind).String(); name != "" && tea.KeyType(kind) != tea.KeyRunes {
 			names = append(names, name)
@@ -188,14 +188,14 @@ func label(name string) string {
 // KeyLabel is the key of a binding as it is shown.
 func KeyLabel(b key.Binding) string { return b.Help().Key }
 
-// MergeKeys is a binding for the help alone: keys that belong together, under one word.
-func MergeKeys(keys, does string) key.Binding {
+// KeyGroup is a binding for the help alone: keys that belong together, under one word.
+func KeyGroup(keys, does string) key.Binding {
 	return key.NewBinding(key.WithKeys(keys), key.WithHelp(keys, does))
 }
 
-// KeyPair is Merge of the keys of two bindings, with something between them.
+// KeyPair is KeyGroup of the keys of two bindings, with something between them.
 func KeyPair(a key.Binding, between string, b key.Binding, does string) key.Binding {
-	return MergeKeys(strings.ReplaceAll(KeyLabel(a)+between+KeyLabel(b), "ctrl+", "^"), does)
+	return KeyGroup(strings.ReplaceAll(KeyLabel(a)+between+KeyLabel(b), "ctrl+", "^"), does)
 }
 
 // tabs are the keys of the screens: 1-8, or all of them where they are others.
@@ -214,10 +214,10 @@ func (m Keymap) tabs() string {
 // Global are the keys that work on every screen, in groups for the help. There are as many groups as titles.
 func (m Keymap) Global() (titles []string, groups [][]key.Binding) {
 	return []string{"Move", "Show", "Take away", "Program"}, [][]key.Binding{
-		{MergeKeys(m.tabs(), "screens"), KeyPair(m.Down, "/", m.Up, "up and down"), m.Left, m.Right, KeyPair(m.Top, "/", m.Bottom, "first, last"),
+		{KeyGroup(m.tabs(), "screens"), KeyPair(m.Down, "/", m.Up, "up and down"), m.Left, m.Right, KeyPair(m.Top, "/", m.Bottom, "first, last"),
 			KeyPair(m.PageDown, "/", m.PageUp, "page"), KeyPair(m.NextPane, "/", m.PrevPane, "pane")},
 		{m.Enter, m.Back, m.Filter, m.Palette, m.Help, m.Pause, m.LastError},
 		{m.Copy, m.CopyPath, m.Cite, m.Open, m.Save},
-		{m.Reconnect, m.Pack, m.Profile, m.Theme, m.Mouse, m.Redraw, m.Quit, MergeKeys("^c", "quit at once")},
+		{m.Reconnect, m.Pack, m.Profile, m.Theme, m.Mouse, m.Redraw, m.Quit, KeyGroup("^c", "quit at once")},
 	}
 }

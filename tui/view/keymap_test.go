@@ -50,8 +50,8 @@ func TestGlobalIsComplete(t *testing.T) {
 	t.Parallel()
 	m := view.DefaultKeymap()
 	titles, groups := m.Global()
-	if len(titles) != len(groups) || len(view.KeymapScreens()) != len(m.Tab) {
-		t.Errorf("%d titles for %d groups, %d screens for %d keys", len(titles), len(groups), len(view.KeymapScreens()), len(m.Tab))
+	if len(titles) != len(groups) || len(view.ScreenNames()) != len(m.Tab) {
+		t.Errorf("%d titles for %d groups, %d screens for %d keys", len(titles), len(groups), len(view.ScreenNames()), len(m.Tab))
 	}
 	shown := map[string]bool{}
 	for _, g := range groups {

@@ -6,15 +6,15 @@ import (
 	"rsc.io/qr"
 )
 
-// QRQuietZone is how many modules of white belong around a code. Most readers find one with half of it.
-const QRQuietZone = 4
+// QuietZone is how many modules of white belong around a code. Most readers find one with half of it.
+const QuietZone = 4
 
 // onWhite are the colours of a code: black on white whatever the theme.
-const onWhite, reset = "\x1b[30;107m", "\x1b[0m"
+const onWhite Style = "30;107"
 
-// QRLines are the lines of text as a QR code with quiet modules of white around it, all equally wide; none if text is too long for one.
-// Without colour, white is drawn and black is left out, for light text on a dark terminal.
-func QRLines(text string, quiet int, colour bool) []string {
+// QRCode draws text as a QR code with quiet modules of white around it, in lines that are equally wide; none if text is too long
+// for one. Without colour, white is drawn and black is left out, for light text on a dark terminal.
+func QRCode(text string, quiet int, colour bool) []string {
 	code, err := qr.Encode(text, qr.L)
 	if err != nil {
 		return nil
@@ -40,7 +40,7 @@ func QRLines(text string, quiet int, colour bool) []string {
 		}
 		line := b.String()
 		if colour {
-			line = onWhite + line + reset
+			line = onWhite.On(line)
 		}
 		lines = append(lines, line)
 	}

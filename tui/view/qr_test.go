@@ -35,8 +35,8 @@ func TestLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, colour := range []bool{true, false} {
-		for _, quiet := range []int{view.QRQuietZone, view.QRQuietZone / 2} {
-			lines := view.QRLines(text, quiet, colour)
+		for _, quiet := range []int{view.QuietZone, view.QuietZone / 2} {
+			lines := view.QRCode(text, quiet, colour)
 			if len(lines) != (code.Size+2*quiet+1)/2 {
 				t.Fatalf("%d lines for a code of %d modules", len(lines), code.Size)
 			}
@@ -55,7 +55,7 @@ func TestLines(t *testing.T) {
 			}
 		}
 	}
-	if lines := view.QRLines(strings.Repeat("x", 10000), 0, true); lines != nil {
+	if lines := view.QRCode(strings.Repeat("x", 10000), 0, true); lines != nil {
 		t.Error("a text too long has a code")
 	}
 }

@@ -29,7 +29,7 @@ const (
 // Style is a list of SGR parameters, "" for none.
 type Style string
 
-const themeReset = "\x1b[0m"
+const reset = "\x1b[0m"
 
 // On marks text with s. Marks within text stay.
 func (s Style) On(text string) string {
@@ -37,10 +37,10 @@ func (s Style) On(text string) string {
 		return text
 	}
 	begin := "\x1b[" + string(s) + "m"
-	if strings.Contains(text, themeReset) {
-		text = strings.ReplaceAll(text, themeReset, themeReset+begin)
+	if strings.Contains(text, reset) {
+		text = strings.ReplaceAll(text, reset, reset+begin)
 	}
-	return begin + text + themeReset
+	return begin + text + reset
 }
 
 // Theme is how things are marked.

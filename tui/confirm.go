@@ -7,15 +7,15 @@ import (
 	"github.com/contextd/contextd/tui/view"
 )
 
-// asked is a question that waits for its answer.
-type asked struct {
-	Confirm
+// confirmation is a question that waits for its answer.
+type confirmation struct {
+	ConfirmMsg
 	input view.Input // for what has to be typed
 }
 
-// newAsked asks a question.
-func newAsked(c Confirm) *asked {
-	a := &asked{Confirm: c, input: view.NewInput("", 80)}
+// newConfirmation asks a question.
+func newConfirmation(c ConfirmMsg) *confirmation {
+	a := &confirmation{ConfirmMsg: c, input: view.NewInput("", 80)}
 	if c.Typed != "" {
 		a.input.Focus()
 	}
@@ -23,28 +23,28 @@ func newAsked(c Confirm) *asked {
 }
 
 // bindings are the keys that answer.
-func (a *asked) bindings() []key.Binding {
+func (a *confirmation) bindings() []key.Binding {
 	if a.Typed != "" {
-		return []key.Binding{view.MergeKeys("enter", "do it"), view.MergeKeys("esc", "do not")}
+		return []key.Binding{view.KeyGroup("enter", "do it"), view.KeyGroup("esc", "do not")}
 	}
-	return []key.Binding{view.MergeKeys("y", "yes"), view.MergeKeys("n/esc", "no")}
+	return []key.Binding{view.KeyGroup("y", "yes"), view.KeyGroup("n/esc", "no")}
 }
 
-// pressAsked applies a key to the question.
-func (m *Model) pressAsked(msg tea.KeyMsg) tea.Cmd {
-	a := m.asked
+// pressConfirmation applies a key to the question.
+func (m *Model) pressConfirmation(msg tea.KeyMsg) tea.Cmd {
+	a := m.confirmation
 	switch {
 	case msg.Type == tea.KeyEsc, a.Typed == "" && (msg.String() == "n" || msg.String() == "q"):
-		m.asked = nil
+		m.confirmation = nil
 		m.tell("nothing was done")
 	case a.Typed == "" && msg.String() == "y":
-		m.asked = nil
+		m.confirmation = nil
 		return a.Yes
 	case a.Typed == "":
 	case msg.Type != tea.KeyEnter:
 		a.input.Update(msg)
 	case a.input.Value() == a.Typed:
-		m.asked = nil
+		m.confirmation = nil
 		return a.Yes
 	default:
 		m.tell("that is not " + a.Typed + "; esc leaves it")
@@ -53,7 +53,7 @@ func (m *Model) pressAsked(msg tea.KeyMsg) tea.Cmd {
 }
 
 // draw draws the question over lines.
-func (a *asked) draw(t view.Theme, lines []string, width int) []string {
+func (a *confirmation) draw(t view.Theme, lines []string, width int) []string {
 	said := append([]string{"", t.Bold.On(a.Question), ""}, a.Lines...)
 	if a.Typed != "" {
 		said = append(said, "", "Type "+t.Bold.On(a.Typed)+" to agree:", "> "+a.input.View(t, min(width-12, 50)))
