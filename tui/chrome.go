@@ -7,7 +7,6 @@ import (
 
 	"github.com/charmbracelet/bubbles/help"
 	"github.com/charmbracelet/bubbles/key"
-	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/contextd/contextd/internal/human"
@@ -35,8 +34,8 @@ func (m *Model) View() string {
 		body = grey(m.theme, body)
 	}
 	switch {
-	case m.asked != nil:
-		body = m.asked.draw(m.theme, body, m.width)
+	case m.confirmation != nil:
+		body = m.confirmation.draw(m.theme, body, m.width)
 	case m.palette != nil:
 		body = m.palette.draw(m.theme, m.commands(), body, m.width)
 	case m.help:
@@ -160,7 +159,7 @@ func (m *Model) headerRight() string {
 // tabs are the names of the screens, that which is shown in brackets. In little room they are short.
 func (m *Model) tabs() []string {
 	labels := make([]string, 0, len(m.screens))
-	for i, name := range view.KeymapScreens() {
+	for i, name := range view.ScreenNames() {
 		key := view.KeyLabel(m.env.Keys.Tab[i])
 		switch {
 		case i == m.at && m.width < usualWidth:
@@ -200,16 +199,16 @@ func (m *Model) footer() string {
 	k := m.env.Keys
 	keys := m.screens[m.at].Bindings()
 	switch {
-	case m.asked != nil:
-		keys = m.asked.bindings()
+	case m.confirmation != nil:
+		keys = m.confirmation.bindings()
 	case m.palette != nil:
-		keys = []key.Binding{view.MergeKeys("enter", "do it"), view.MergeKeys("esc", "close")}
+		keys = []key.Binding{view.KeyGroup("enter", "do it"), view.KeyGroup("esc", "close")}
 	case m.help, m.notice != nil:
-		keys = []key.Binding{view.MergeKeys("any key", "close")}
+		keys = []key.Binding{view.KeyGroup("any key", "close")}
 	}
 	line := m.helper()
 	line.Width = m.width - 2
-	if m.asked == nil && m.palette == nil && !m.help && m.notice == nil && !m.screens[m.at].Typing() {
+	if m.confirmation == nil && m.palette == nil && !m.help && m.notice == nil && !m.screens[m.at].Typing() {
 		always := line.ShortHelpView([]key.Binding{k.Help, k.Quit}) // never what gives way
 		line.Width -= view.Width(always) + 2
 		return view.Fit(line.ShortHelpView(keys), line.Width, "") + "  " + always
@@ -219,9 +218,8 @@ func (m *Model) footer() string {
 
 // helper draws keys, without colours of its own.
 func (m *Model) helper() help.Model {
-	none := lipgloss.NewStyle()
 	h := help.New()
-	h.Styles = help.Styles{Ellipsis: none, ShortKey: none, ShortDesc: none, ShortSeparator: none, FullKey: none, FullDesc: none, FullSeparator: none}
+	h.Styles = help.Styles{}
 	h.ShortSeparator, h.FullSeparator, h.Ellipsis = "  ", "   ", m.theme.Glyphs.Ellipsis
 	return h
 }
@@ -229,7 +227,7 @@ func (m *Model) helper() help.Model {
 // drawHelp draws all keys: those of the screen, and those that work everywhere.
 func (m *Model) drawHelp(width, height int) []string {
 	titles, groups := m.env.Keys.Global()
-	titles = append([]string{"This screen: " + view.KeymapScreens()[m.at]}, titles...)
+	titles = append([]string{"This screen: " + view.ScreenNames()[m.at]}, titles...)
 	groups = append([][]key.Binding{m.screens[m.at].Bindings()}, groups...)
 	h := m.helper()
 	var columns [][]string
