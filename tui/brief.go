@@ -98,7 +98,8 @@ func (s *Brief) View(width, height int) []string {
 	t, now := *s.env.Theme, s.env.Session
 	b := now.Brief
 	if b == nil {
-		return view.Box{Title: "Brief", Focus: true}.Draw(t, []string{"", " No brief yet. Press " + view.KeyLabel(s.env.Keys.Brief) + " to ask for it; the call costs 1 credit."}, width, height)
+		none := " No brief yet. Press " + view.KeyLabel(s.env.Keys.Brief) + " to ask for it; the call costs 1 credit."
+		return view.Box{Title: "Brief", Focus: true}.Draw(t, []string{"", none}, width, height)
 	}
 	cited := Cited(b)
 	title := "Brief"
@@ -111,17 +112,19 @@ func (s *Brief) View(width, height int) []string {
 	s.scroll = max(0, min(s.scroll, len(lines)-room))
 	note := ""
 	if len(lines) > room {
-		note = fmt.Sprintf("%s scroll, line %d of %d", view.KeyLabel(view.KeyPair(s.env.Keys.PageDown, "/", s.env.Keys.PageUp, "")), s.scroll+1, len(lines))
+		keys := view.KeyPair(s.env.Keys.PageDown, "/", s.env.Keys.PageUp, "")
+		note = fmt.Sprintf("%s scroll, line %d of %d", view.KeyLabel(keys), s.scroll+1, len(lines))
 	}
 	var body []string
 	for _, line := range lines[s.scroll:min(len(lines), s.scroll+max(room, 0))] {
 		body = append(body, " "+line)
 	}
 	s.first = height - below + 1
+	copies := "enter opens, " + view.KeyLabel(s.env.Keys.Cite) + " copies"
 	list := s.cited.Rows(t, len(cited), width-2, below-2, true, func(i int) string { return s.env.SourceLine(cited[i], width-4) })
-	return view.Stack(
+	return slices.Concat(
 		view.Box{Title: title, Note: note}.Draw(t, body, width, height-below),
-		view.Box{Title: "Sources it cites", Note: "enter opens, " + view.KeyLabel(s.env.Keys.Cite) + " copies", Focus: true}.Draw(t, list, width, below))
+		view.Box{Title: "Sources it cites", Note: copies, Focus: true}.Draw(t, list, width, below))
 }
 
 // SourceLine is a citation as a line of width columns: its number, its source, when that answered and its address.

@@ -156,7 +156,8 @@ func (b *buying) pressPurchase(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 		return Tell("no wallet of ctx is configured: ctx wallet new NAME"), true
 	case key.Matches(msg, k.Wallet):
 		return Send(ConfirmMsg{Question: "Pay " + view.Line(p.intent.AmountUSDC) + " " + api.AssetUSDG + " from your wallet?",
-			Lines: []string{"for " + human.Count(p.offer.Credits) + " credits", "to  " + view.Line(p.intent.Recipient)}, Yes: Send(payMsg{p})}), true
+			Lines: []string{"for " + human.Count(p.offer.Credits) + " credits", "to  " + view.Line(p.intent.Recipient)},
+			Yes:   Send(payMsg{p})}), true
 	default:
 		return nil, false
 	}
@@ -236,9 +237,8 @@ func (b *buying) await(p *purchase) tea.Cmd {
 // look has the service look for the payment in a transaction.
 func (b *buying) look(p *purchase, hash string) tea.Cmd {
 	seller, ctx := b.env.Seller, b.env.Ctx
-	return func() tea.Msg {
-		return found(ctx, p, "the chain does not show that payment yet; the service goes on looking")(seller.Deposit(ctx, p.intent.ID, hash))
-	}
+	const pending = "the chain does not show that payment yet; the service goes on looking"
+	return func() tea.Msg { return found(ctx, p, pending)(seller.Deposit(ctx, p.intent.ID, hash)) }
 }
 
 // pay pays from the wallet.
@@ -305,7 +305,8 @@ func (b *buying) draw(width, height int) []string {
 			o, _ := packs[i].Offer()
 			return fmt.Sprintf("%-8s %9s credits %4d %s", packs[i], human.Count(o.Credits), o.PriceMicros/1_000_000, api.AssetUSDG)
 		})
-		return view.Box{Title: "Buy credits", Note: "enter asks what to transfer", Focus: true}.Draw(t, append([]string{" Which pack? Nothing is paid yet."}, rows...), width, height)
+		rows = append([]string{" Which pack? Nothing is paid yet."}, rows...)
+		return view.Box{Title: "Buy credits", Note: "enter asks what to transfer", Focus: true}.Draw(t, rows, width, height)
 	}
 	p := b.bought
 	box := view.Box{Title: "Purchase of " + human.Count(p.offer.Credits) + " credits", Focus: true}
@@ -355,7 +356,8 @@ func (b *buying) endLines(p *purchase) []string {
 	t, d := *b.env.Theme, p.ended
 	if d.Status != api.DepositVerified {
 		return []string{"", " " + t.Bad.On(t.Glyphs.Bad) + " nothing arrived until " + b.until(p).Format(time.TimeOnly), "",
-			" If you have paid, tell the operator the hash of the transaction: nothing that", " arrived is lost. The purchase is " + view.Line(d.ID)}
+			" If you have paid, tell the operator the hash of the transaction: nothing that",
+			" arrived is lost. The purchase is " + view.Line(d.ID)}
 	}
 	lines := []string{"", " " + t.Good.On(t.Glyphs.OK) + " " + t.Bold.On(human.Count(d.Credits)+" credits are yours")}
 	if p.key != "" {
@@ -390,7 +392,8 @@ func (b *buying) full(width, height int) []string {
 	}
 	lines := b.code(b.bought, width, height)
 	if lines == nil {
-		lines = []string{"The code is larger than this terminal.", "Any key goes back; " + view.KeyLabel(b.env.Keys.Copy) + " copies the link."}
+		lines = []string{"The code is larger than this terminal.",
+			"Any key goes back; " + view.KeyLabel(b.env.Keys.Copy) + " copies the link."}
 	}
 	left := max(width-view.Width(lines[0]), 0) / 2
 	out := view.Blank(width, max(height-len(lines), 0)/2)

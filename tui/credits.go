@@ -154,10 +154,10 @@ func (s *Credits) View(width, height int) []string {
 	right := view.Box{Title: "What credits cost", Note: api.AssetUSDG}.Draw(t, s.offers(), width-width/2, top)
 	upper := view.Beside(left, right)
 	if s.buying.active() {
-		return view.Stack(upper, s.buying.draw(width, height-top))
+		return slices.Concat(upper, s.buying.draw(width, height-top))
 	}
 	bought := s.purchases(width, height-top)
-	return view.Stack(upper, s.spent(width, height-top-len(bought)), bought)
+	return slices.Concat(upper, s.spent(width, height-top-len(bought)), bought)
 }
 
 // spent draws the days with calls.
@@ -184,8 +184,8 @@ func (s *Credits) purchases(width, height int) []string {
 		return nil
 	}
 	t, zone := *s.env.Theme, s.env.Session.Now.Location()
-	columns := []view.Column{{Title: "BEGUN", Width: 16}, {Title: "PACK", Width: 8}, {Title: "CREDITS", Width: 9, Right: true}, {Title: api.AssetUSDG, Width: 12, Right: true},
-		{Title: "STATE", Width: 10}, {Title: "PURCHASE", Width: max(width-66, 0)}}
+	columns := []view.Column{{Title: "BEGUN", Width: 16}, {Title: "PACK", Width: 8}, {Title: "CREDITS", Width: 9, Right: true},
+		{Title: api.AssetUSDG, Width: 12, Right: true}, {Title: "STATE", Width: 10}, {Title: "PURCHASE", Width: max(width-66, 0)}}
 	lines := []string{view.Header(t, columns)}
 	for _, d := range list[:rows] {
 		state := t.Warn.On(string(d.Status))
@@ -195,7 +195,10 @@ func (s *Credits) purchases(width, height int) []string {
 		case api.DepositExpired:
 			state = t.Dim.On(string(d.Status))
 		}
-		lines = append(lines, " "+view.Row(t, columns, []string{d.CreatedAt.In(zone).Format("2006-01-02 15:04"), view.Line(string(d.Pack)), human.Count(d.Credits), view.Line(d.AmountUSDC), state, view.Line(d.ID)}))
+		lines = append(lines, " "+view.Row(t, columns, []string{
+			d.CreatedAt.In(zone).Format("2006-01-02 15:04"), view.Line(string(d.Pack)), human.Count(d.Credits),
+			view.Line(d.AmountUSDC), state, view.Line(d.ID),
+		}))
 	}
 	return view.Box{Title: "Purchases", Note: human.Plural(len(list), "purchase")}.Draw(t, lines, width, rows+3)
 }
@@ -243,6 +246,6 @@ func (s *Credits) day(d day, most int64, width int) string {
 			parts = append(parts, fmt.Sprintf("%s %s", op, human.Count(n)))
 		}
 	}
-	bar := max(min(width/4, 30), 8)
-	return d.date + " " + view.AlignRight(human.Count(d.total), 8, "") + " " + view.Bar(float64(d.total)/float64(most), bar, t.Glyphs) + " " + t.Dim.On(strings.Join(parts, ", "))
+	bar := view.Bar(float64(d.total)/float64(most), max(min(width/4, 30), 8), t.Glyphs)
+	return d.date + " " + view.AlignRight(human.Count(d.total), 8, "") + " " + bar + " " + t.Dim.On(strings.Join(parts, ", "))
 }

@@ -228,8 +228,9 @@ func dollars(n *int64) string {
 
 // movers makes the table of coins.
 func (p painter) movers(rows []api.Mover) ([]view.Column, []CryptoRow) {
-	columns := []view.Column{{Title: "ASSET", Width: 8}, {Title: "PRICE", Width: 12, Right: true}, {Width: 1}, {Title: "1h %", Width: 7, Right: true},
-		{Title: "24h %", Width: 7, Right: true}, {Title: "7d %", Right: true}, {Title: "VOLUME", Right: true}, {Title: "TREND"}}
+	columns := []view.Column{{Title: "ASSET", Width: 8}, {Title: "PRICE", Width: 12, Right: true}, {Width: 1},
+		{Title: "1h %", Width: 7, Right: true}, {Title: "24h %", Width: 7, Right: true}, {Title: "7d %", Right: true},
+		{Title: "VOLUME", Right: true}, {Title: "TREND"}}
 	rest := p.width - 8 - 12 - 1 - 7 - 7 - 5
 	if rest > 16 {
 		columns[6].Width, rest = 6, rest-7
@@ -246,19 +247,26 @@ func (p painter) movers(rows []api.Mover) ([]view.Column, []CryptoRow) {
 		price := path + ".priceUsd"
 		out = append(out, CryptoRow{Path: path, Main: price, Label: view.Line(m.Symbol), Value: exact(m.PriceUSD), Series: key, Ref: m.Ref,
 			Find: view.Line(m.Name + " " + m.Group),
-			Facts: [][2]string{{"name", view.Line(m.Name)}, {"group", view.Line(m.Group)}, {"price", "$" + human.Price(m.PriceUSD)}, {"1 hour", signed(m.Change1hPct)},
-				{"24 hours", signed(m.Change24hPct)}, {"7 days", signed(m.Change7dPct)}, {"volume", dollars(m.Volume24hUSD)}, {"market cap", dollars(m.MarketCapUSD)}},
+			Facts: [][2]string{
+				{"name", view.Line(m.Name)}, {"group", view.Line(m.Group)}, {"price", "$" + human.Price(m.PriceUSD)},
+				{"1 hour", signed(m.Change1hPct)}, {"24 hours", signed(m.Change24hPct)}, {"7 days", signed(m.Change7dPct)},
+				{"volume", dollars(m.Volume24hUSD)}, {"market cap", dollars(m.MarketCapUSD)},
+			},
 			sort: []float64{known(m.Change1hPct), known(m.Change24hPct), known(m.Volume24hUSD), known(m.PriceUSD)},
-			cells: []string{p.t.Bold.On(view.Cut(view.Line(m.Symbol), 8, p.t.Glyphs.Ellipsis)), p.flashed(price, human.Price(m.PriceUSD)), p.mark(price), p.change(path+".change1hPct", m.Change1hPct),
-				p.change(path+".change24hPct", m.Change24hPct), p.change(path+".change7dPct", m.Change7dPct), human.Compact(m.Volume24hUSD), p.trend(key, columns[7].Width)}})
+			cells: []string{
+				p.t.Bold.On(view.Cut(view.Line(m.Symbol), 8, p.t.Glyphs.Ellipsis)),
+				p.flashed(price, human.Price(m.PriceUSD)), p.mark(price),
+				p.change(path+".change1hPct", m.Change1hPct), p.change(path+".change24hPct", m.Change24hPct),
+				p.change(path+".change7dPct", m.Change7dPct), human.Compact(m.Volume24hUSD), p.trend(key, columns[7].Width),
+			}})
 	}
 	return columns, out
 }
 
 // protocols makes the table of protocols and chains.
 func (p painter) protocols(rows []api.ProtocolTVL) ([]view.Column, []CryptoRow) {
-	columns := []view.Column{{Title: "PROTOCOL"}, {Title: "LOCKED", Width: 6, Right: true}, {Width: 1}, {Title: "1d %", Width: 6, Right: true},
-		{Title: "7d %", Width: 6, Right: true}, {Title: "TREND"}}
+	columns := []view.Column{{Title: "PROTOCOL"}, {Title: "LOCKED", Width: 6, Right: true}, {Width: 1},
+		{Title: "1d %", Width: 6, Right: true}, {Title: "7d %", Width: 6, Right: true}, {Title: "TREND"}}
 	rest := p.width - 6 - 1 - 6 - 6 - 4
 	columns[0].Width = min(max(rest, 8), 18)
 	if rest -= columns[0].Width; rest > 5 {
@@ -268,15 +276,18 @@ func (p painter) protocols(rows []api.ProtocolTVL) ([]view.Column, []CryptoRow) 
 	for i, r := range rows {
 		path, key := at(Protocols, i), session.Key(string(Protocols), r.ID)
 		main := path + ".tvlUsd"
-		facts := [][2]string{{"name", view.Line(r.Name)}, {"kind", view.Line(r.Category)}, {"locked", dollars(r.TVLUSD)}, {"1 day", signed(r.Change1dPct)}, {"7 days", signed(r.Change7dPct)}}
+		facts := [][2]string{{"name", view.Line(r.Name)}, {"kind", view.Line(r.Category)}, {"locked", dollars(r.TVLUSD)},
+			{"1 day", signed(r.Change1dPct)}, {"7 days", signed(r.Change7dPct)}}
 		if r.TopChain != "" {
 			facts = append(facts, [2]string{"chains", fmt.Sprintf("%d, most on %s", r.Chains, view.Line(r.TopChain))})
 		}
 		out = append(out, CryptoRow{Path: path, Main: main, Label: view.Line(r.Name), Value: whole(r.TVLUSD), Series: key, Ref: r.Ref,
 			Find: view.Line(r.Category + " " + r.Group), Facts: facts,
 			sort: []float64{known(r.Change1dPct), known(r.Change1dPct), known(r.TVLUSD), known(r.TVLUSD)},
-			cells: []string{view.Line(r.Name), p.flashed(main, human.Compact(r.TVLUSD)), p.mark(main), p.change(path+".change1dPct", r.Change1dPct),
-				p.change(path+".change7dPct", r.Change7dPct), p.trend(key, columns[5].Width)}})
+			cells: []string{
+				view.Line(r.Name), p.flashed(main, human.Compact(r.TVLUSD)), p.mark(main),
+				p.change(path+".change1dPct", r.Change1dPct), p.change(path+".change7dPct", r.Change7dPct), p.trend(key, columns[5].Width),
+			}})
 	}
 	return columns, out
 }

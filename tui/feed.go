@@ -9,14 +9,11 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/tui/session"
 )
 
-// Stream yields the events of a pack until it ends for good. It tells when the connection comes and goes, from the goroutine that
-// reads the events.
-type Stream func(ctx context.Context, pack string, told func(sdk.Connection)) iter.Seq2[sdk.Event, error]
-
-// Subscribe is the Stream of a service.
-func Subscribe(c *sdk.Client) Stream {
+// Subscribe is the stream of a service.
+func Subscribe(c *sdk.Client) session.Stream {
 	return func(ctx context.Context, pack string, told func(sdk.Connection)) iter.Seq2[sdk.Event, error] {
 		return c.Subscribe(sdk.SubscribeRequest{Pack: pack, Repeats: true, OnChange: told}).Events(ctx)
 	}
@@ -30,7 +27,7 @@ const maxPending = 64
 
 // feed reads one stream at a time and delivers what came as messages. Update never waits for it, and it never waits for Update.
 type feed struct {
-	stream Stream
+	stream session.Stream
 	ctx    context.Context
 	done   sync.WaitGroup // the reading
 
@@ -51,7 +48,7 @@ type arrivedMsg struct {
 }
 
 // newFeed makes a feed that reads nothing yet.
-func newFeed(ctx context.Context, s Stream) *feed {
+func newFeed(ctx context.Context, s session.Stream) *feed {
 	return &feed{stream: s, ctx: ctx, signal: make(chan struct{}, 1)}
 }
 

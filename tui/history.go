@@ -63,7 +63,8 @@ func (s *History) Typing() bool { return s.filter.Typing() }
 // Bindings are the keys of the screen.
 func (s *History) Bindings() []key.Binding {
 	k := s.env.Keys
-	return []key.Binding{view.KeyPair(k.MinuteBack, " ", k.MinuteOn, "minute"), view.KeyPair(k.HourBack, " ", k.HourOn, "hour"), k.Compare, k.Now, k.Filter, k.Copy, k.CopyPath}
+	return []key.Binding{view.KeyPair(k.MinuteBack, " ", k.MinuteOn, "minute"), view.KeyPair(k.HourBack, " ", k.HourOn, "hour"),
+		k.Compare, k.Now, k.Filter, k.Copy, k.CopyPath}
 }
 
 // Update applies keys and answers.
@@ -259,7 +260,8 @@ func (s *History) View(width, height int) []string {
 	t := *s.env.Theme
 	lines := s.lines(width-2, height-6)
 	top := view.Box{Title: "Minute", Note: "a minute not seen yet costs 1 credit", Focus: true}.Draw(t, s.where(width-2), width, 4)
-	return view.Stack(top, view.Box{Title: s.title(), Note: firstOf(s.filter.Note(), s.list.Place(len(s.shown())))}.Draw(t, lines, width, height-4))
+	note := firstOf(s.filter.Note(), s.list.Place(len(s.shown())))
+	return slices.Concat(top, view.Box{Title: s.title(), Note: note}.Draw(t, lines, width, height-4))
 }
 
 // where says which minute is shown.
@@ -268,15 +270,16 @@ func (s *History) where(width int) []string {
 	if s.at.IsZero() {
 		k := s.env.Keys
 		return []string{" Enter loads the newest minute that is over, " + s.newest().In(zone).Format("15:04") + " (1 credit).",
-			fmt.Sprintf(" %s and %s step by a minute, %s and %s by an hour.", view.KeyLabel(k.MinuteBack), view.KeyLabel(k.MinuteOn), view.KeyLabel(k.HourBack), view.KeyLabel(k.HourOn))}
+			fmt.Sprintf(" %s and %s step by a minute, %s and %s by an hour.",
+				view.KeyLabel(k.MinuteBack), view.KeyLabel(k.MinuteOn), view.KeyLabel(k.HourBack), view.KeyLabel(k.HourOn))}
 	}
 	head := t.Bold.On(s.at.In(zone).Format("Mon 2006-01-02 15:04 MST")) + "   " + human.Age(s.env.Session.ServiceNow().Sub(s.at)) + " ago"
 	here := s.minutes[s.at]
 	second := " not loaded"
 	switch {
 	case here != nil:
-		second = fmt.Sprintf(" from the state made %s, %s before the minute's end", here.Freshness.GeneratedAt.In(zone).Format(time.TimeOnly),
-			human.Age(time.Duration(here.Freshness.AgeSeconds)*time.Second))
+		second = fmt.Sprintf(" from the state made %s, %s before the minute's end",
+			here.Freshness.GeneratedAt.In(zone).Format(time.TimeOnly), human.Age(time.Duration(here.Freshness.AgeSeconds)*time.Second))
 	case s.asking.Equal(s.at):
 		second = " loading"
 	case s.failed != "":
@@ -321,7 +324,8 @@ func (s *History) lines(width, height int) []string {
 	columns = append(columns, view.Column{Title: "CHANGE", Width: max(width-columns[0].Width-columns[1].Width-4, 8)})
 	rows := s.list.Rows(t, len(shown), width, height-1, true, func(i int) string {
 		c := shown[i]
-		return view.Row(t, columns, []string{view.Line(c.Row), t.Dim.On(view.CutLeft(view.Line(c.Path), columns[1].Width, t.Glyphs.Ellipsis)), s.change(c)})
+		path := view.CutLeft(view.Line(c.Path), columns[1].Width, t.Glyphs.Ellipsis)
+		return view.Row(t, columns, []string{view.Line(c.Row), t.Dim.On(path), s.change(c)})
 	})
 	return append([]string{view.Header(t, columns)}, rows...)
 }

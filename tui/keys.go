@@ -9,6 +9,7 @@ import (
 
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/session"
 	"github.com/contextd/contextd/tui/view"
 )
 
@@ -92,10 +93,11 @@ func (s *Keys) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	case issuedMsg:
 		s.issued, s.copied = msg.key, false
-		s.env.Session.Log.Add(s.env.Session.Now, "info", "made key "+msg.key.KeyID+" named "+msg.key.Name)
+		s.env.Session.Log.Add(s.env.Session.Now, session.Info, "made key "+msg.key.KeyID+" named "+msg.key.Name)
 		return s.load()
 	case revokedMsg:
-		s.env.Session.Log.Add(s.env.Session.Now, "info", fmt.Sprintf("revoked key %s; %s credits stay on its record", msg.id, human.Count(msg.stranded)))
+		said := fmt.Sprintf("revoked key %s; %s credits stay on its record", msg.id, human.Count(msg.stranded))
+		s.env.Session.Log.Add(s.env.Session.Now, session.Info, said)
 		return tea.Batch(Tell("revoked "+msg.id), s.load())
 	case tea.KeyMsg:
 		return s.press(msg)
@@ -182,7 +184,11 @@ func (s *Keys) askRevoke(row api.APIKeyRow) tea.Cmd {
 	if row.RevokedAt != nil {
 		return Tell("that key is revoked already")
 	}
-	lines := []string{"At once and for good: whoever uses it is refused from then on.", "Credits on its record cannot be used any more.", "Last used: " + s.used(row)}
+	lines := []string{
+		"At once and for good: whoever uses it is refused from then on.",
+		"Credits on its record cannot be used any more.",
+		"Last used: " + s.used(row),
+	}
 	if row.KeyID == s.env.KeyID {
 		lines = append(lines, "This is the key that this screen works with.")
 	}
@@ -221,7 +227,11 @@ func (s *Keys) used(r api.APIKeyRow) string {
 
 // signIn says how to sign in, for screens that need it.
 func signIn(env *Env, what string) []string {
-	return []string{"", " " + what + " belong to an account, and nobody is signed in here.", "", " Quit with " + view.KeyLabel(env.Keys.Quit) + ", sign in, and come back:", "", "   ctx auth login --email you@example.com", "   ctx ui"}
+	return []string{"",
+		" " + what + " belong to an account, and nobody is signed in here.", "",
+		" Quit with " + view.KeyLabel(env.Keys.Quit) + ", sign in, and come back:", "",
+		"   ctx auth login --email you@example.com",
+		"   ctx ui"}
 }
 
 // View draws the list, or the new key over it.
@@ -258,7 +268,8 @@ func (s *Keys) lines(width, height int) []string {
 	case len(rows) == 0:
 		return []string{"", " No key matches the filter."}
 	}
-	columns := []view.Column{{Title: "KEY", Width: api.KeyIDLength}, {Title: "NAME"}, {Title: "TIER", Width: 10}, {Title: "LAST USED", Width: 10}, {Title: "STATE", Width: 20}}
+	columns := []view.Column{{Title: "KEY", Width: api.KeyIDLength}, {Title: "NAME"}, {Title: "TIER", Width: 10},
+		{Title: "LAST USED", Width: 10}, {Title: "STATE", Width: 20}}
 	if width < 70 {
 		columns[2].Width = -1
 	}
@@ -284,5 +295,6 @@ func (s *Keys) issuedLines() []string {
 	if s.copied {
 		note = t.Good.On(t.Glyphs.OK) + " copied. esc when you have it."
 	}
-	return []string{"", t.Bold.On(view.Line(s.issued.Key)), "", "named " + view.Line(s.issued.Name) + ", tier " + view.Line(string(s.issued.Tier)), "", note}
+	of := "named " + view.Line(s.issued.Name) + ", tier " + view.Line(string(s.issued.Tier))
+	return []string{"", t.Bold.On(view.Line(s.issued.Key)), "", of, "", note}
 }

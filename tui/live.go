@@ -147,7 +147,9 @@ func (s *Live) Update(msg tea.Msg) tea.Cmd {
 	case pastMsg:
 		return s.takePast(msg)
 	case SwitchedMsg:
-		*s = Live{env: s.env, width: s.width, height: s.height, lists: map[pane]*view.List{}, filters: map[pane]*view.Filter{}, sorts: s.sorts}
+		fresh := NewLive(s.env)
+		fresh.width, fresh.height, fresh.sorts = s.width, s.height, s.sorts
+		*s = *fresh
 	case ClickMsg:
 		s.click(msg)
 	case WheelMsg:
@@ -264,7 +266,9 @@ func (s *Live) pressTree(msg tea.KeyMsg) tea.Cmd {
 	}
 	b := shown[at]
 	switch {
-	case key.Matches(msg, k.Enter) && !b.Leaf, key.Matches(msg, k.Right) && s.folds.Closed(b), key.Matches(msg, k.Left) && !b.Leaf && !s.folds.Closed(b):
+	case key.Matches(msg, k.Enter) && !b.Leaf,
+		key.Matches(msg, k.Right) && s.folds.Closed(b),
+		key.Matches(msg, k.Left) && !b.Leaf && !s.folds.Closed(b):
 		s.folds.Flip(b.Path)
 	case key.Matches(msg, k.Copy):
 		value := b.Value

@@ -67,11 +67,14 @@ func (s *Log) rows() []session.Entry {
 // View draws the list.
 func (s *Log) View(width, height int) []string {
 	t, rows := *s.env.Theme, s.rows()
-	lines := s.list.Rows(t, len(rows), width-2, height-2, true, func(i int) string { return LogLine(t, rows[i], s.env.Session.Now.Location()) })
+	lines := s.list.Rows(t, len(rows), width-2, height-2, true, func(i int) string {
+		return LogLine(t, rows[i], s.env.Session.Now.Location())
+	})
 	if len(rows) == 0 {
 		lines = []string{"", " Nothing to show."}
 	}
-	return view.Box{Title: "What happened", Note: firstOf(s.filter.Note(), s.list.Place(len(rows))), Focus: true}.Draw(t, lines, width, height)
+	note := firstOf(s.filter.Note(), s.list.Place(len(rows)))
+	return view.Box{Title: "What happened", Note: note, Focus: true}.Draw(t, lines, width, height)
 }
 
 // LogLine is an entry as a line.

@@ -12,7 +12,8 @@ import (
 
 // pools makes the table of liquidity pools.
 func (p painter) pools(rows []api.TrendingPool) ([]view.Column, []CryptoRow) {
-	columns := []view.Column{{Title: "POOL"}, {Title: "NETWORK"}, {Title: "24h %", Width: 7, Right: true}, {Width: 1}, {Title: "VOLUME", Width: 6, Right: true}, {Title: "RISK"}}
+	columns := []view.Column{{Title: "POOL"}, {Title: "NETWORK"}, {Title: "24h %", Width: 7, Right: true}, {Width: 1},
+		{Title: "VOLUME", Width: 6, Right: true}, {Title: "RISK"}}
 	rest := p.width - 7 - 1 - 6 - 3
 	columns[0].Width = min(max(rest, 8), 18)
 	rest -= columns[0].Width
@@ -31,16 +32,24 @@ func (p painter) pools(rows []api.TrendingPool) ([]view.Column, []CryptoRow) {
 		if risk != "" {
 			mark = p.t.Warn.On(p.t.Glyphs.Warn)
 		}
-		facts := [][2]string{{"pool", view.Line(r.Pair)}, {"network", view.Line(r.Network)}, {"exchange", view.Line(r.Dex)}, {"price", "$" + human.Price(r.PriceUSD)},
-			{"1 hour", signed(r.Change1hPct)}, {"24 hours", signed(r.Change24hPct)}, {"volume", dollars(r.Volume24hUSD)}, {"liquidity", dollars(r.LiquidityUSD)}}
+		facts := [][2]string{
+			{"pool", view.Line(r.Pair)}, {"network", view.Line(r.Network)}, {"exchange", view.Line(r.Dex)},
+			{"price", "$" + human.Price(r.PriceUSD)}, {"1 hour", signed(r.Change1hPct)}, {"24 hours", signed(r.Change24hPct)},
+			{"volume", dollars(r.Volume24hUSD)}, {"liquidity", dollars(r.LiquidityUSD)},
+		}
 		if risk != "" {
 			facts = append(facts, [2]string{"risk", risk})
 		}
 		out = append(out, CryptoRow{Path: path, Main: main, Label: view.Line(r.Pair), Value: exact(r.PriceUSD), Series: key, Ref: r.Ref,
 			Find: view.Line(r.Network+" "+r.Dex) + " " + risk, Facts: facts,
 			sort: []float64{known(r.Change1hPct), known(r.Change24hPct), known(r.Volume24hUSD), known(r.LiquidityUSD)},
-			cells: []string{view.Line(r.Pair), p.t.Dim.On(view.Cut(view.Line(r.Network), columns[1].Width, p.t.Glyphs.Ellipsis)), p.change(path+".change24hPct", r.Change24hPct), mark,
-				p.flashed(path+".volume24hUsd", human.Compact(r.Volume24hUSD)), p.t.Warn.On(view.Cut(risk, columns[5].Width, p.t.Glyphs.Ellipsis))}})
+			cells: []string{
+				view.Line(r.Pair),
+				p.t.Dim.On(view.Cut(view.Line(r.Network), columns[1].Width, p.t.Glyphs.Ellipsis)),
+				p.change(path+".change24hPct", r.Change24hPct), mark,
+				p.flashed(path+".volume24hUsd", human.Compact(r.Volume24hUSD)),
+				p.t.Warn.On(view.Cut(risk, columns[5].Width, p.t.Glyphs.Ellipsis)),
+			}})
 	}
 	return columns, out
 }
@@ -59,7 +68,8 @@ func (p painter) sentiment(s *api.Sentiment) ([]view.Column, []CryptoRow) {
 	for i, q := range s.Predictions {
 		if q.Probability != nil {
 			path := fmt.Sprintf("sentiment.predictions[%d].probability", i)
-			list = append(list, reading{path, fmt.Sprintf("%.0f%% yes", *q.Probability*100), view.Line(q.Question), exact(q.Probability), "", q.Ref})
+			yes := fmt.Sprintf("%.0f%% yes", *q.Probability*100)
+			list = append(list, reading{path, yes, view.Line(q.Question), exact(q.Probability), "", q.Ref})
 		}
 	}
 	out := make([]CryptoRow, 0, len(list))
@@ -87,18 +97,23 @@ func (p painter) readings(s *api.Sentiment) []reading {
 		list = append(list, reading{"sentiment.fearGreed.value", "Fear & Greed", value, fmt.Sprint(g.Value), session.KeyFearGreed, g.Ref})
 	}
 	if m := s.Market; m != nil {
-		list = append(list, reading{"sentiment.market.totalMarketCapUsd", "Market cap", dollars(m.TotalMarketCapUSD) + " " + signed(m.Change24hPct), whole(m.TotalMarketCapUSD), session.KeyMarket, m.Ref},
+		value := dollars(m.TotalMarketCapUSD) + " " + signed(m.Change24hPct)
+		list = append(list,
+			reading{"sentiment.market.totalMarketCapUsd", "Market cap", value, whole(m.TotalMarketCapUSD), session.KeyMarket, m.Ref},
 			reading{"sentiment.market.btcDominancePct", "BTC share", share(m.BTCDominancePct), exact(m.BTCDominancePct), "", m.Ref},
 			reading{"sentiment.market.ethDominancePct", "ETH share", share(m.ETHDominancePct), exact(m.ETHDominancePct), "", m.Ref})
 	}
 	if b := s.Breadth; b != nil {
-		list = append(list, reading{"sentiment.breadth.advancing", "Coins up", fmt.Sprintf("%d up, %d down", b.Advancing, b.Declining), fmt.Sprint(b.Advancing), "", b.Ref})
+		value := fmt.Sprintf("%d up, %d down", b.Advancing, b.Declining)
+		list = append(list, reading{"sentiment.breadth.advancing", "Coins up", value, fmt.Sprint(b.Advancing), "", b.Ref})
 	}
 	if c := s.Stablecoins; c != nil {
-		list = append(list, reading{"sentiment.stablecoins.supplyUsd", "Stablecoins", dollars(c.SupplyUSD) + " " + signed(c.Change1dPct), whole(c.SupplyUSD), "", c.Ref})
+		value := dollars(c.SupplyUSD) + " " + signed(c.Change1dPct)
+		list = append(list, reading{"sentiment.stablecoins.supplyUsd", "Stablecoins", value, whole(c.SupplyUSD), "", c.Ref})
 	}
 	if f := s.Fees; f != nil && f.BTCFastestSatVb != nil {
-		list = append(list, reading{"sentiment.fees.btcFastestSatVb", "Bitcoin fee", exact(f.BTCFastestSatVb) + " sat/vB", exact(f.BTCFastestSatVb), "", f.Ref})
+		value := exact(f.BTCFastestSatVb)
+		list = append(list, reading{"sentiment.fees.btcFastestSatVb", "Bitcoin fee", value + " sat/vB", value, "", f.Ref})
 	}
 	return list
 }
@@ -121,15 +136,18 @@ func parent(path string) string {
 
 // narratives makes the table of themes.
 func (p painter) narratives(rows []api.Narrative) ([]view.Column, []CryptoRow) {
-	columns := []view.Column{{Title: "THEME", Width: min(max(p.width-22, 8), 18)}, {Title: "SCORE", Width: 5, Right: true}, {Width: 1}, {Title: "24h %", Width: 6, Right: true}, {Title: ""}}
+	columns := []view.Column{{Title: "THEME", Width: min(max(p.width-22, 8), 18)}, {Title: "SCORE", Width: 5, Right: true}, {Width: 1},
+		{Title: "24h %", Width: 6, Right: true}, {Title: ""}}
 	if rest := p.width - columns[0].Width - 16; rest > 4 {
 		columns[4].Width = min(rest, 12)
 	}
 	out := make([]CryptoRow, 0, len(rows))
 	for i, n := range rows {
 		path := at(Narratives, i)
-		facts := [][2]string{{"theme", view.Line(n.Name)}, {"score", fmt.Sprintf("%.2f of 1", n.Score)}, {"24 hours", signed(n.Change24hPct)}, {"market cap", dollars(n.MarketCapUSD)},
-			{"coins", view.Line(strings.Join(n.TrendingSymbols, ", "))}}
+		facts := [][2]string{
+			{"theme", view.Line(n.Name)}, {"score", fmt.Sprintf("%.2f of 1", n.Score)}, {"24 hours", signed(n.Change24hPct)},
+			{"market cap", dollars(n.MarketCapUSD)}, {"coins", view.Line(strings.Join(n.TrendingSymbols, ", "))},
+		}
 		find, url := "", ""
 		for j, h := range n.Headlines {
 			facts = append(facts, [2]string{"news", view.Line(h.Title)})
@@ -138,9 +156,13 @@ func (p painter) narratives(rows []api.Narrative) ([]view.Column, []CryptoRow) {
 				url = h.URL
 			}
 		}
-		out = append(out, CryptoRow{Path: path, Main: path + ".score", Label: view.Line(n.Name), Value: exact(&n.Score), Series: session.Key(string(Narratives), n.ID), Ref: n.Ref,
-			URL: url, Find: find, Facts: facts, cells: []string{view.Line(n.Name), p.flashed(path+".score", fmt.Sprintf("%.2f", n.Score)), p.direction(n.Direction),
-				p.change(path+".change24hPct", n.Change24hPct), p.t.Accent.On(strings.TrimRight(view.Bar(n.Score, columns[4].Width, p.t.Glyphs), p.t.Glyphs.Empty))}})
+		bar := strings.TrimRight(view.Bar(n.Score, columns[4].Width, p.t.Glyphs), p.t.Glyphs.Empty)
+		out = append(out, CryptoRow{Path: path, Main: path + ".score", Label: view.Line(n.Name), Value: exact(&n.Score),
+			Series: session.Key(string(Narratives), n.ID), Ref: n.Ref, URL: url, Find: find, Facts: facts,
+			cells: []string{
+				view.Line(n.Name), p.flashed(path+".score", fmt.Sprintf("%.2f", n.Score)), p.direction(n.Direction),
+				p.change(path+".change24hPct", n.Change24hPct), p.t.Accent.On(bar),
+			}})
 	}
 	return columns, out
 }
@@ -162,11 +184,16 @@ func (p painter) flags(rows []api.Flag) ([]view.Column, []CryptoRow) {
 	out := make([]CryptoRow, 0, len(rows))
 	for i, f := range rows {
 		path := at(Flags, i)
-		out = append(out, CryptoRow{Path: path, Main: path + ".message", Label: view.Line(f.Subject), Value: view.Line(f.Message), Ref: f.Ref,
+		said := view.Line(f.Message)
+		out = append(out, CryptoRow{Path: path, Main: path + ".message", Label: view.Line(f.Subject), Value: said, Ref: f.Ref,
 			Find: view.Line(string(f.Severity) + " " + f.Kind + " " + f.Message),
-			Facts: [][2]string{{"flag", view.Line(f.Message)}, {"severity", view.Line(string(f.Severity))}, {"value", fmt.Sprintf("%g %s", f.Value, view.Line(f.Unit))},
-				{"limit", fmt.Sprintf("%g %s", f.Threshold, view.Line(f.Unit))}, {"since", f.Since.In(p.s.Now.Location()).Format("Jan 2, 15:04:05")}},
-			cells: []string{Severity(p.t, f.Severity), human.Age(p.s.ServiceNow().Sub(f.Since)), view.Line(f.Message)}})
+			Facts: [][2]string{
+				{"flag", said}, {"severity", view.Line(string(f.Severity))},
+				{"value", fmt.Sprintf("%g %s", f.Value, view.Line(f.Unit))},
+				{"limit", fmt.Sprintf("%g %s", f.Threshold, view.Line(f.Unit))},
+				{"since", f.Since.In(p.s.Now.Location()).Format("Jan 2, 15:04:05")},
+			},
+			cells: []string{Severity(p.t, f.Severity), human.Age(p.s.ServiceNow().Sub(f.Since)), said}})
 	}
 	return columns, out
 }

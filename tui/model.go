@@ -57,8 +57,8 @@ type tickMsg struct{}
 // New makes the model. ctx ends what it does in the background.
 func New(ctx context.Context, c Config) *Model {
 	c = c.withDefaults()
-	m := &Model{cfg: c, theme: view.NewTheme(c.Theme, c.Depth, c.ASCII), feed: newFeed(ctx, c.Stream), width: usualWidth, height: usualHeight}
-	m.clip = Clipboard{Terminal: c.Out, Env: c.Env}
+	m := &Model{cfg: c, theme: view.NewTheme(c.Theme, c.Depth, c.ASCII), feed: newFeed(ctx, c.Stream),
+		clip: Clipboard{Terminal: c.Out, Env: c.Env}, width: usualWidth, height: usualHeight}
 	m.env = &Env{Ctx: ctx, Session: session.New(c.Pack, c.Now(), c.SearchCap), Theme: &m.theme, Keys: *c.Keys,
 		Service: c.Service, Account: c.Account, Seller: c.Seller, Pay: c.Pay, KeyID: c.KeyID, ReadOnly: c.ReadOnly}
 	m.env.Session.Mouse, m.env.Session.Recorded = !c.mouseOff, c.Recording

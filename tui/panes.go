@@ -175,7 +175,8 @@ func (s *Live) drawBrief(box view.Box, width, height int) []string {
 	for len(lines) < room {
 		lines = append(lines, "")
 	}
-	lines = append(lines, s.list(paneBrief).Rows(t, len(cited), width-2, below, box.Focus, func(i int) string { return s.env.SourceLine(cited[i], width-4) })...)
+	source := func(i int) string { return s.env.SourceLine(cited[i], width-4) }
+	lines = append(lines, s.list(paneBrief).Rows(t, len(cited), width-2, below, box.Focus, source)...)
 	return box.Draw(t, lines, width, height)
 }
 
@@ -196,7 +197,8 @@ func (s *Live) health(width int) []string {
 	if now.Line.Connected {
 		up = human.Age(now.Up())
 	}
-	lines = append(lines, fact("link", up+", "+human.Plural(now.Line.Reconnects, "break")), fact("spent", human.Plural(now.Spent.Total(), "credit")+" here"))
+	lines = append(lines, fact("link", up+", "+human.Plural(now.Line.Reconnects, "break")))
+	lines = append(lines, fact("spent", human.Plural(now.Spent.Total(), "credit")+" here"))
 	if s.loading > 0 {
 		lines = append(lines, fact("loading", human.Plural(s.loading, "minute")+" to come"))
 	}
@@ -269,7 +271,10 @@ func (s *Live) chart(values []float64, width, height int) []string {
 		return nil
 	}
 	if len(values) < 2 {
-		lines := []string{t.Dim.On(" The curve begins with the second state."), t.Dim.On(" " + view.KeyLabel(s.env.Keys.Trend) + " loads the last hour (12 credits).")}
+		lines := []string{
+			t.Dim.On(" The curve begins with the second state."),
+			t.Dim.On(" " + view.KeyLabel(s.env.Keys.Trend) + " loads the last hour (12 credits)."),
+		}
 		return append(lines, make([]string, max(height-2, 0))...)[:height]
 	}
 	low, high := slices.Min(values), slices.Max(values)

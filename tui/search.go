@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"time"
 	"unicode"
 
@@ -217,7 +218,7 @@ func (s *Search) View(width, height int) []string {
 		note = "searching"
 	}
 	s.first = 4
-	return view.Stack(top, view.Box{Title: title, Note: note, Focus: !s.Typing()}.Draw(t, lines, width, height-3))
+	return slices.Concat(top, view.Box{Title: title, Note: note, Focus: !s.Typing()}.Draw(t, lines, width, height-3))
 }
 
 // lines are the matches, or what to do where there are none.
@@ -227,7 +228,9 @@ func (s *Search) lines(width, height int) []string {
 	case s.answer == nil && s.asking:
 		return []string{"", " Searching."}
 	case s.answer == nil:
-		return []string{"", " Names, symbols, values: bitcoin, aave, extreme, 0.61", " A search is made when you stop typing, from two letters on."}
+		return []string{"",
+			" Names, symbols, values: bitcoin, aave, extreme, 0.61",
+			" A search is made when you stop typing, from two letters on."}
 	case len(s.answer.Matches) == 0:
 		return []string{"", " Nothing in the newest state matches."}
 	}

@@ -138,8 +138,9 @@ func detailHeight(height int) int {
 
 // columns are those that fit.
 func (s *Sources) columns(width int) []view.Column {
-	c := []view.Column{{Title: "REF", Width: 4, Right: true}, {Title: "SOURCE", Width: min(max(width-42, 14), 26)}, {Title: "STATE", Width: 8},
-		{Title: "ANSWERED", Width: 10, Right: true}, {Title: "ROWS", Width: 5, Right: true}, {Title: "FAILED", Width: 6, Right: true}, {Title: "ADDRESS"}}
+	c := []view.Column{{Title: "REF", Width: 4, Right: true}, {Title: "SOURCE", Width: min(max(width-42, 14), 26)},
+		{Title: "STATE", Width: 8}, {Title: "ANSWERED", Width: 10, Right: true}, {Title: "ROWS", Width: 5, Right: true},
+		{Title: "FAILED", Width: 6, Right: true}, {Title: "ADDRESS"}}
 	if used := 4 + c[1].Width + 8 + 10 + 5 + 6 + 6; width-used > 16 {
 		c[6].Width = width - used
 	}
@@ -149,7 +150,8 @@ func (s *Sources) columns(width int) []view.Column {
 // draw is a row of the list.
 func (s *Sources) draw(r source, columns []view.Column) string {
 	t := *s.env.Theme
-	cells := []string{fmt.Sprintf("[%d]", r.ref), view.Line(r.id), r.word(), human.Unknown, human.Unknown, human.Unknown, t.Dim.On(view.Cut(view.Line(r.url), columns[6].Width, t.Glyphs.Ellipsis))}
+	url := t.Dim.On(view.Cut(view.Line(r.url), columns[6].Width, t.Glyphs.Ellipsis))
+	cells := []string{fmt.Sprintf("[%d]", r.ref), view.Line(r.id), r.word(), human.Unknown, human.Unknown, human.Unknown, url}
 	if r.at != nil {
 		cells[3] = human.Age(s.env.Session.ServiceNow().Sub(*r.at))
 	}
@@ -183,5 +185,6 @@ func (s *Sources) detail(r source, width int) []string {
 	if r.status.Error != nil {
 		why = "last error: " + view.Line(*r.status.Error)
 	}
-	return []string{"", " " + view.Cut(t.Bold.On(view.Line(r.id))+"  "+t.Link.On(view.Line(r.url)), width, t.Glyphs.Ellipsis), " " + view.Cut(why, width, t.Glyphs.Ellipsis)}
+	head := t.Bold.On(view.Line(r.id)) + "  " + t.Link.On(view.Line(r.url))
+	return []string{"", " " + view.Cut(head, width, t.Glyphs.Ellipsis), " " + view.Cut(why, width, t.Glyphs.Ellipsis)}
 }

@@ -43,8 +43,11 @@ func (s *Live) askTrend() tea.Cmd {
 	}
 	return Send(ConfirmMsg{
 		Question: fmt.Sprintf("Load the trend of the last hour? It costs %d credits.", len(minutes)),
-		Lines:    []string{fmt.Sprintf("%d states of the past, %d minutes apart, a credit each.", len(minutes), trendStep/time.Minute), "It ends at the first that is refused."},
-		Yes:      s.askPast(minutes),
+		Lines: []string{
+			fmt.Sprintf("%d states of the past, %d minutes apart, a credit each.", len(minutes), trendStep/time.Minute),
+			"It ends at the first that is refused.",
+		},
+		Yes: s.askPast(minutes),
 	})
 }
 

@@ -22,6 +22,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
+	"github.com/contextd/contextd/tui/session"
 	"github.com/contextd/contextd/tui/termguard"
 	"github.com/contextd/contextd/tui/view"
 )
@@ -34,7 +35,7 @@ var _ = termguard.Release()
 
 // Config is what the terminal UI needs.
 type Config struct {
-	Stream    Stream          // required
+	Stream    session.Stream  // required
 	Service   Service         // nil where there is only a recording
 	Account   Account         // nil while nobody is signed in
 	Seller    Seller          // nil where nothing can be bought
@@ -138,7 +139,7 @@ func Run(ctx context.Context, c Config) error {
 	return nil
 }
 
-// run is Run for one profile, and returns the Config that the user goes over to, nil at his end.
+// run is Run for one profile, and returns the Config that the user goes over to, nil at their end.
 func run(ctx context.Context, c Config) (next *Config, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	m := New(ctx, c)
@@ -148,7 +149,8 @@ func run(ctx context.Context, c Config) (next *Config, err error) {
 		c.close()
 	}()
 	const framesPerSecond = 20 // what comes in between is drawn once
-	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond)}
+	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out),
+		tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond)}
 	if !c.mouseOff {
 		options = append(options, tea.WithMouseCellMotion())
 	}

@@ -23,8 +23,12 @@ type line struct {
 	Message string `json:"message,omitempty"`
 }
 
+// Stream yields the events of a pack until it ends for good. It tells when the connection comes and goes, from the goroutine that
+// reads the events.
+type Stream func(ctx context.Context, pack string, told func(sdk.Connection)) iter.Seq2[sdk.Event, error]
+
 // PlayRecording is a stream of the events of a recording, one each pace. The first is a state, or the recording is refused.
-func PlayRecording(open func() (io.ReadCloser, error), pace time.Duration) func(ctx context.Context, pack string, told func(sdk.Connection)) iter.Seq2[sdk.Event, error] {
+func PlayRecording(open func() (io.ReadCloser, error), pace time.Duration) Stream {
 	return func(ctx context.Context, _ string, told func(sdk.Connection)) iter.Seq2[sdk.Event, error] {
 		return func(yield func(sdk.Event, error) bool) {
 			file, err := open()

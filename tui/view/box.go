@@ -3,9 +3,7 @@
 // It knows no service and no key. What it is given has passed through Clean or Line.
 package view
 
-import (
-	"strings"
-)
+import "strings"
 
 // Box is a frame with a title.
 type Box struct {
@@ -68,7 +66,8 @@ func (b Box) top(t Theme, border Style, width int) string {
 		return head + middle + border.On(strings.Repeat(g.Horizontal, max(rest, 0))+g.TopRight)
 	}
 	rest -= Width(note) + 3
-	return head + middle + border.On(strings.Repeat(g.Horizontal, max(rest, 0))) + " " + t.Dim.On(note) + " " + border.On(g.Horizontal+g.TopRight)
+	edge := border.On(strings.Repeat(g.Horizontal, max(rest, 0)))
+	return head + middle + edge + " " + t.Dim.On(note) + " " + border.On(g.Horizontal+g.TopRight)
 }
 
 // Blank are empty lines of width columns.
@@ -92,15 +91,6 @@ func Beside(blocks ...[]string) []string {
 				out[i] += b[i]
 			}
 		}
-	}
-	return out
-}
-
-// Stack joins blocks from top to bottom.
-func Stack(blocks ...[]string) []string {
-	var out []string
-	for _, b := range blocks {
-		out = append(out, b...)
 	}
 	return out
 }

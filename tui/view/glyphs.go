@@ -19,7 +19,8 @@ type Glyphs struct {
 func unicodeGlyphs() Glyphs {
 	return Glyphs{
 		Live: "●", Retry: "◐", Offline: "○", Paused: "‖", Stale: "▲", OK: "✓", Bad: "✗", Warn: "!", Up: "▲", Down: "▼",
-		Cursor: ">", Ellipsis: "…", Arrow: "→", Full: "▓", Empty: "░", Spark: []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+		Cursor: ">", Ellipsis: "…", Arrow: "→", Full: "▓", Empty: "░",
+		Spark:      []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 		Horizontal: "─", Vertical: "│", TopLeft: "╭", TopRight: "╮", BottomLeft: "╰", BottomRight: "╯",
 		Open: "▾", Closed: "▸", Leaf: " ",
 	}

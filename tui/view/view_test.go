@@ -3,6 +3,7 @@ package view_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,7 +67,7 @@ func TestOverAndBeside(t *testing.T) {
 	if got := strings.Join(view.Beside([]string{"a", "b"}, []string{"1"}), "|"); got != "a1|b" {
 		t.Errorf("Beside: %q", got)
 	}
-	if view.Beside() != nil || len(view.Stack([]string{"a"}, nil, []string{"b"})) != 2 || len(view.Blank(3, -1)) != 0 {
+	if view.Beside() != nil || len(slices.Concat([]string{"a"}, nil, []string{"b"})) != 2 || len(view.Blank(3, -1)) != 0 {
 		t.Error("nothing beside nothing, or a stack, is wrong")
 	}
 }
