@@ -15,8 +15,6 @@ func runes(s string) tea.KeyMsg { return tea.KeyMsg{Type: tea.KeyRunes, Runes: [
 
 func keyed(kind tea.KeyType) tea.KeyMsg { return tea.KeyMsg{Type: kind} }
 
-func typingPlain() view.Theme { return view.NewTheme(view.Plain, view.NoColor, false) }
-
 func TestInput(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -33,7 +31,10 @@ func TestInput(t *testing.T) {
 		"rest":           {[]tea.KeyMsg{runes("abc"), keyed(tea.KeyLeft), keyed(tea.KeyLeft), keyed(tea.KeyCtrlK)}, "a|"},
 		"ends":           {[]tea.KeyMsg{runes("abc"), keyed(tea.KeyCtrlA), keyed(tea.KeyRight), keyed(tea.KeyRight), keyed(tea.KeyRight), keyed(tea.KeyRight)}, "abc|"},
 		"pasted escapes": {[]tea.KeyMsg{{Type: tea.KeyRunes, Paste: true, Runes: []rune("a\x1b[31mb\nc\u202e")}}, "ab c|"},
-		"alt":            {[]tea.KeyMsg{{Type: tea.KeyRunes, Alt: true, Runes: []rune("x")}}, "|"},
+		"alt":            {[]tea.KeyMsg{{Type: tea.KeyRunes, Alt: true, Runes: []rune("x")}, {Type: tea.KeySpace, Alt: true, Runes: []rune(" ")}}, "|"},
+		"name of a key":  {[]tea.KeyMsg{runes("x"), runes("home"), runes("y")}, "xhomey|"},
+		"word after":     {[]tea.KeyMsg{runes("ab"), keyed(tea.KeyLeft), {Type: tea.KeyDelete, Alt: true}}, "a|b"},
+		"by words":       {[]tea.KeyMsg{runes("one two"), keyed(tea.KeyCtrlLeft), keyed(tea.KeyCtrlV), keyed(tea.KeyTab)}, "one |two"},
 		"limit":          {[]tea.KeyMsg{runes("0123456789"), runes("more")}, "0123456789|"},
 	} {
 		in := view.NewInput("hint", 10)
@@ -48,7 +49,7 @@ func TestInput(t *testing.T) {
 		if got := in.Value(); got != strings.Replace(test.want, "|", "", 1) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
-		if view := in.View(typingPlain(), 40); test.want != "|" && !strings.HasPrefix(view, test.want[:at]+"_") {
+		if view := in.View(plain(), 40); test.want != "|" && !strings.HasPrefix(view, test.want[:at]+"_") {
 			t.Errorf("%s: cursor in %q, want it at %q", name, view, test.want)
 		}
 	}
@@ -58,20 +59,20 @@ func TestInput(t *testing.T) {
 func TestInputView(t *testing.T) {
 	t.Parallel()
 	in := view.NewInput("a hint that is long", 100)
-	if got := in.View(typingPlain(), 6); view.Width(got) > 6 {
+	if got := in.View(plain(), 6); view.Width(got) > 6 {
 		t.Errorf("hint %q", got)
 	}
 	in.Focus()
 	for _, s := range []string{"", "漢字漢字漢字漢字", "abcdefghijklmnop"} {
 		in.Update(runes(s))
 		for width := range 20 {
-			if got := in.View(typingPlain(), width); view.Width(got) > width {
+			if got := in.View(plain(), width); view.Width(got) > width {
 				t.Errorf("%q in %d columns: %q", s, width, got)
 			}
 		}
 	}
 	in.Blur()
-	if got := in.View(typingPlain(), 8); got != "漢字漢…" {
+	if got := in.View(plain(), 8); got != "漢字漢…" {
 		t.Errorf("blurred: %q", got)
 	}
 	if changed := in.Update(keyed(tea.KeyLeft)); changed {
