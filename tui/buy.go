@@ -17,7 +17,6 @@ import (
 	"github.com/contextd/contextd/tui/view"
 )
 
-// hashForm is how a transaction hash looks.
 var hashForm = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
 
 // buying is what goes on below the balance: a pack is being chosen, or a purchase is shown until it is sent away.
@@ -55,7 +54,6 @@ type (
 	}
 )
 
-// newBuying makes it.
 func newBuying(env *Env) buying {
 	return buying{env: env, hash: view.NewInput("0x… of the transaction that paid", 66)}
 }
@@ -114,7 +112,6 @@ func (b *buying) update(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	return nil, false
 }
 
-// press applies a key.
 func (b *buying) press(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 	k := b.env.Keys
 	switch {
@@ -138,7 +135,6 @@ func (b *buying) press(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 	return b.pressPurchase(msg)
 }
 
-// pressPurchase applies a key while a purchase waits for its payment.
 func (b *buying) pressPurchase(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 	k, p := b.env.Keys, b.bought
 	switch {
@@ -164,7 +160,6 @@ func (b *buying) pressPurchase(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 	return nil, true
 }
 
-// pressChoice applies a key while a pack is chosen.
 func (b *buying) pressChoice(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 	packs := api.CreditPacks()
 	switch {
@@ -179,7 +174,6 @@ func (b *buying) pressChoice(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 	return nil, true
 }
 
-// pressHash applies a key while a hash is typed.
 func (b *buying) pressHash(msg tea.KeyMsg) tea.Cmd {
 	switch {
 	case msg.Type == tea.KeyEsc:
@@ -196,7 +190,6 @@ func (b *buying) pressHash(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// choose lets the user choose a pack.
 func (b *buying) choose() tea.Cmd {
 	switch {
 	case b.env.ReadOnly:
@@ -228,7 +221,6 @@ func (b *buying) begin(pack api.CreditPack) tea.Cmd {
 	}
 }
 
-// await waits for the end of a purchase.
 func (b *buying) await(p *purchase) tea.Cmd {
 	seller, ctx := b.env.Seller, b.env.Ctx
 	return func() tea.Msg { return found(ctx, p, "")(seller.AwaitDeposit(ctx, p.intent.ID, "")) }
@@ -241,7 +233,6 @@ func (b *buying) look(p *purchase, hash string) tea.Cmd {
 	return func() tea.Msg { return found(ctx, p, pending)(seller.Deposit(ctx, p.intent.ID, hash)) }
 }
 
-// pay pays from the wallet.
 func (b *buying) pay(p *purchase) tea.Cmd {
 	pay, ctx := b.env.Pay, b.env.Ctx
 	return func() tea.Msg { return found(ctx, p, "")(pay(ctx, p.intent)) }
@@ -296,7 +287,6 @@ func (b *buying) until(p *purchase) time.Time {
 	return time.Unix(p.intent.ExpiresAt, 0).In(b.env.Session.Now.Location())
 }
 
-// draw draws what goes on.
 func (b *buying) draw(width, height int) []string {
 	t := *b.env.Theme
 	if b.choosing {
@@ -327,7 +317,6 @@ func (b *buying) draw(width, height int) []string {
 // maxWaitLine is how wide the lines of a purchase are where a code is beside them.
 const maxWaitLine = 62
 
-// waitLines say what to transfer and until when.
 func (b *buying) waitLines(p *purchase, width int) []string {
 	t, i := *b.env.Theme, p.intent
 	left := b.until(p).Sub(b.env.Session.ServiceNow())
@@ -351,7 +340,6 @@ func (b *buying) waitLines(p *purchase, width int) []string {
 	return append(lines, " "+t.Dim.On("You may leave: it is credited without this screen."))
 }
 
-// endLines say how a purchase ended.
 func (b *buying) endLines(p *purchase) []string {
 	t, d := *b.env.Theme, p.ended
 	if d.Status != api.DepositVerified {

@@ -15,7 +15,6 @@ import (
 	"github.com/contextd/contextd/tui/view"
 )
 
-// tooSmall reports whether there is no room for a screen.
 func (m *Model) tooSmall() bool { return m.width < leastWidth || m.height < leastHeight }
 
 // View draws everything, as many lines as the terminal has.
@@ -62,7 +61,6 @@ func (m *Model) lost() bool {
 	return m.env.Session.State != nil && !m.help && (status == session.Retry || status == session.Offline)
 }
 
-// grey takes the colours out of lines and dims them.
 func grey(t view.Theme, lines []string) []string {
 	out := make([]string, len(lines))
 	for i, line := range lines {
@@ -71,7 +69,6 @@ func grey(t view.Theme, lines []string) []string {
 	return out
 }
 
-// small says how large the terminal has to be.
 func (m *Model) small() []string {
 	lines := view.Blank(max(m.width, 0), max(m.height, 1))
 	said := fmt.Sprintf("terminal %dx%d, need %dx%d", m.width, m.height, leastWidth, leastHeight)
@@ -194,7 +191,6 @@ func (m *Model) status() string {
 	return view.Sides(left, right, m.width, t.Glyphs.Ellipsis)
 }
 
-// footer are the keys that do something now.
 func (m *Model) footer() string {
 	k := m.env.Keys
 	keys := m.screens[m.at].Bindings()
@@ -224,7 +220,6 @@ func (m *Model) helper() help.Model {
 	return h
 }
 
-// drawHelp draws all keys: those of the screen, and those that work everywhere.
 func (m *Model) drawHelp(width, height int) []string {
 	titles, groups := m.env.Keys.Global()
 	titles = append([]string{"This screen: " + view.ScreenNames()[m.at]}, titles...)

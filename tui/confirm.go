@@ -13,7 +13,6 @@ type confirmation struct {
 	input view.Input // for what has to be typed
 }
 
-// newConfirmation asks a question.
 func newConfirmation(c ConfirmMsg) *confirmation {
 	a := &confirmation{ConfirmMsg: c, input: view.NewInput("", 80)}
 	if c.Typed != "" {
@@ -22,7 +21,6 @@ func newConfirmation(c ConfirmMsg) *confirmation {
 	return a
 }
 
-// bindings are the keys that answer.
 func (a *confirmation) bindings() []key.Binding {
 	if a.Typed != "" {
 		return []key.Binding{view.KeyGroup("enter", "do it"), view.KeyGroup("esc", "do not")}
@@ -30,7 +28,6 @@ func (a *confirmation) bindings() []key.Binding {
 	return []key.Binding{view.KeyGroup("y", "yes"), view.KeyGroup("n/esc", "no")}
 }
 
-// pressConfirmation applies a key to the question.
 func (m *Model) pressConfirmation(msg tea.KeyMsg) tea.Cmd {
 	a := m.confirmation
 	switch {
@@ -52,7 +49,6 @@ func (m *Model) pressConfirmation(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// draw draws the question over lines.
 func (a *confirmation) draw(t view.Theme, lines []string, width int) []string {
 	said := append([]string{"", t.Bold.On(a.Question), ""}, a.Lines...)
 	if a.Typed != "" {

@@ -13,7 +13,6 @@ import (
 	"github.com/contextd/contextd/tui/view"
 )
 
-// usageDays is how many days of usage are shown.
 const usageDays = 30
 
 // Credits is the screen of the owner's credits and what they were spent on.
@@ -38,7 +37,6 @@ func NewCredits(env *Env) *Credits { return &Credits{env: env, buying: newBuying
 // Enter asks for the numbers.
 func (s *Credits) Enter() tea.Cmd { return s.load() }
 
-// load asks for balance and usage.
 func (s *Credits) load() tea.Cmd {
 	account, ctx := s.env.Account, s.env.Ctx
 	if account == nil || s.loading {
@@ -106,14 +104,12 @@ func (s *Credits) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// day is the calls of a day by operation.
 type day struct {
 	date  string
 	total int64
 	byOp  map[api.Op]int64
 }
 
-// days are the days with calls, newest first.
 func (s *Credits) days() []day {
 	byDate := map[string]*day{}
 	for _, r := range s.usage {
@@ -160,7 +156,6 @@ func (s *Credits) View(width, height int) []string {
 	return slices.Concat(upper, s.spent(width, height-top-len(bought)), bought)
 }
 
-// spent draws the days with calls.
 func (s *Credits) spent(width, height int) []string {
 	t, days := *s.env.Theme, s.days()
 	most := int64(1)
@@ -203,7 +198,6 @@ func (s *Credits) purchases(width, height int) []string {
 	return view.Box{Title: "Purchases", Note: human.Plural(len(list), "purchase")}.Draw(t, lines, width, rows+3)
 }
 
-// balanceLines say what there is.
 func (s *Credits) balanceLines() []string {
 	t, b := *s.env.Theme, s.balance
 	pending := 0
@@ -223,7 +217,6 @@ func (s *Credits) balanceLines() []string {
 	return lines
 }
 
-// offers are the packs of credits and their prices.
 func (s *Credits) offers() []string {
 	var lines []string
 	for _, p := range api.CreditPacks() {

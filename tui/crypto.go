@@ -128,7 +128,6 @@ func NewCryptoTable(m CryptoMember, s *session.Session, th view.Theme, width int
 	return t
 }
 
-// painter draws cells.
 type painter struct {
 	s     *session.Session
 	t     view.Theme
@@ -167,7 +166,6 @@ func (p painter) change(path string, v *float64) string {
 	return p.flashed(path, s)
 }
 
-// trend is the line of a series.
 func (p painter) trend(key string, width int) string {
 	values := p.s.Series(key)
 	line := view.Sparkline(values, width, p.t.Glyphs)
@@ -183,7 +181,6 @@ func (p painter) trend(key string, width int) string {
 	return style.On(line)
 }
 
-// at is the path of element i of a member.
 func at(m CryptoMember, i int) string { return string(m) + "[" + strconv.Itoa(i) + "]" }
 
 // known is v, or less than every number where it is not known.
@@ -202,7 +199,6 @@ func exact(v *float64) string {
 	return human.Plain(*v)
 }
 
-// whole is n in digits.
 func whole(n *int64) string {
 	if n == nil {
 		return "null"
@@ -210,7 +206,6 @@ func whole(n *int64) string {
 	return strconv.FormatInt(*n, 10)
 }
 
-// signed is a change for the facts of a row.
 func signed(v *float64) string {
 	if v == nil {
 		return "not known"
@@ -218,7 +213,6 @@ func signed(v *float64) string {
 	return human.Change(v) + "%"
 }
 
-// dollars is an amount for the facts of a row.
 func dollars(n *int64) string {
 	if n == nil {
 		return "not known"
@@ -226,7 +220,6 @@ func dollars(n *int64) string {
 	return "$" + human.Compact(n)
 }
 
-// movers makes the table of coins.
 func (p painter) movers(rows []api.Mover) ([]view.Column, []CryptoRow) {
 	columns := []view.Column{{Title: "ASSET", Width: 8}, {Title: "PRICE", Width: 12, Right: true}, {Width: 1},
 		{Title: "1h %", Width: 7, Right: true}, {Title: "24h %", Width: 7, Right: true}, {Title: "7d %", Right: true},
@@ -263,7 +256,6 @@ func (p painter) movers(rows []api.Mover) ([]view.Column, []CryptoRow) {
 	return columns, out
 }
 
-// protocols makes the table of protocols and chains.
 func (p painter) protocols(rows []api.ProtocolTVL) ([]view.Column, []CryptoRow) {
 	columns := []view.Column{{Title: "PROTOCOL"}, {Title: "LOCKED", Width: 6, Right: true}, {Width: 1},
 		{Title: "1d %", Width: 6, Right: true}, {Title: "7d %", Width: 6, Right: true}, {Title: "TREND"}}

@@ -26,8 +26,8 @@ func client(t *testing.T, address, key string) *sdk.Client {
 	return c
 }
 
-// against sits before a real daemon, with an owner who is signed in.
-func against(t *testing.T, d *daemontest.Daemon) *desk {
+// against starts the program before a real daemon, with an owner who is signed in.
+func against(t *testing.T, d *daemontest.Daemon) *program {
 	t.Helper()
 	c := client(t, d.URL(), d.Key(t, api.TierPro))
 	console := c.Console("")
@@ -37,7 +37,7 @@ func against(t *testing.T, d *daemontest.Daemon) *desk {
 	if _, err := console.ByLink(t.Context(), d.MailedToken(t, "me@example.com")); err != nil {
 		t.Fatal(err)
 	}
-	return sit(t, 120, 40, func(cfg *tui.Config) {
+	return start(t, 120, 40, func(cfg *tui.Config) {
 		cfg.Stream, cfg.Service, cfg.Account, cfg.Now, cfg.KeyID = tui.Subscribe(c), c, console, d.Clock.Now, c.Key().KeyID()
 	})
 }
@@ -108,7 +108,7 @@ func TestDaemonRevokesKey(t *testing.T) {
 	d := daemontest.Start(t)
 	key := d.Key(t, api.TierPro)
 	c := client(t, d.URL(), key)
-	ui := sit(t, 120, 40, func(cfg *tui.Config) {
+	ui := start(t, 120, 40, func(cfg *tui.Config) {
 		cfg.Stream, cfg.Service, cfg.Account, cfg.Now = tui.Subscribe(c), c, nil, d.Clock.Now
 	})
 	ui.shows("● LIVE")

@@ -14,7 +14,6 @@ import (
 	"github.com/contextd/contextd/tui/view"
 )
 
-// copy puts a text on the clipboard.
 func (m *Model) copy(c CopyMsg) tea.Cmd {
 	board, ctx, ok := m.clip, m.env.Ctx, m.theme.Glyphs.OK
 	return func() tea.Msg {
@@ -45,7 +44,6 @@ func (m *Model) browse(url string) tea.Cmd {
 	}
 }
 
-// save writes the events that are kept to a new file.
 func (m *Model) save() tea.Cmd {
 	events := append(m.env.Session.Kept()[:0:0], m.env.Session.Kept()...)
 	if len(events) == 0 {
@@ -91,7 +89,6 @@ func (m *Model) noteCrash() {
 	panic(r)
 }
 
-// crashNote says where a crash is told, "" if nowhere.
 func (m *Model) crashNote() string {
 	if m.crashed == "" {
 		return ""

@@ -41,13 +41,11 @@ type feed struct {
 // ended says that a stream is over, nil at the end of a recording.
 type ended struct{ err error }
 
-// arrivedMsg is what came since the last delivery.
 type arrivedMsg struct {
 	turn  int
 	items []any
 }
 
-// newFeed makes a feed that reads nothing yet.
 func newFeed(ctx context.Context, s session.Stream) *feed {
 	return &feed{stream: s, ctx: ctx, signal: make(chan struct{}, 1)}
 }
@@ -135,7 +133,6 @@ func (f *feed) next(turn int) tea.Cmd {
 	}
 }
 
-// again is next after a pause.
 func (f *feed) again(turn int) tea.Cmd {
 	next := f.next(turn)
 	return tea.Tick(feedGap, func(time.Time) tea.Msg { return next() })

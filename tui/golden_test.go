@@ -46,8 +46,8 @@ func golden(t *testing.T, name, view string, width, height int) {
 	}
 }
 
-// visit goes to every screen as a user does, and calls look when it shows what it shows.
-func visit(d *desk, look func(screen string)) {
+// eachScreen goes to every screen as a user does, and calls look when it shows what it shows.
+func eachScreen(d *program, look func(screen string)) {
 	d.fake.snapshot = func(at time.Time) (*api.MindResponse, error) {
 		return &api.MindResponse{State: moved(d.t), Freshness: api.Freshness{GeneratedAt: at.Add(43 * time.Second), AgeSeconds: 17}}, nil
 	}
@@ -73,7 +73,7 @@ func TestGolden(t *testing.T) {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			t.Parallel()
 			d := live(t, size[0], size[1])
-			visit(d, func(screen string) {
+			eachScreen(d, func(screen string) {
 				golden(t, fmt.Sprintf("%s-%dx%d", screen, size[0], size[1]), d.view(), size[0], size[1])
 			})
 		})
@@ -90,7 +90,7 @@ func TestGoldenMarks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := live(t, 80, 24, change)
-			visit(d, func(screen string) {
+			eachScreen(d, func(screen string) {
 				view := d.view()
 				golden(t, screen+"-"+name, view, 80, 24)
 				if name == "ascii" && strings.ContainsFunc(view, func(r rune) bool { return r > '~' }) {
@@ -107,53 +107,53 @@ func TestGoldenMarks(t *testing.T) {
 // TestGoldenMoments compares what is shown in special moments.
 func TestGoldenMoments(t *testing.T) {
 	t.Parallel()
-	for name, act := range map[string]func(d *desk){
-		"changed": func(d *desk) {
+	for name, act := range map[string]func(d *program){
+		"changed": func(d *program) {
 			d.fake.events <- delta(moved(t), 2*time.Second)
 			d.shows("91,500.10")
 		},
-		"lost": func(d *desk) {
+		"lost": func(d *program) {
 			d.fake.events <- sdk.Connection{Err: errors.New("the service ended the stream"), Wait: 4 * time.Second, Reconnects: 1}
 			d.shows("RETRY 4s")
 		},
-		"revoked": func(d *desk) {
+		"revoked": func(d *program) {
 			d.fake.events <- &api.Error{Code: api.CodeAuthInvalid, Reason: api.ReasonKeyRevoked, Status: 401, Message: "key cv_test_ab12cd34 was revoked", RequestID: "6f1c0000-0000-4000-8000-000000000000"}
 			d.shows("OFFLINE")
 		},
-		"stale": func(d *desk) {
+		"stale": func(d *program) {
 			d.clock.pass(10 * time.Second)
 			d.fake.events <- sdk.Event{Type: api.EventPulse, State: api.StreamState{Pack: api.PackCrypto, State: state(d.t), TS: began().Add(-42 * time.Second)}}
 			d.clock.pass(5 * time.Minute)
 			d.fake.events <- sdk.Event{Type: api.EventPulse, State: api.StreamState{Pack: api.PackCrypto, State: state(d.t), TS: began().Add(-42 * time.Second)}}
 			d.shows("STALE")
 		},
-		"help":    func(d *desk) { d.press("?") },
-		"palette": func(d *desk) { d.press(":", "theme") },
-		"detail":  func(d *desk) { d.press("enter") },
-		"revoke": func(d *desk) {
+		"help":    func(d *program) { d.press("?") },
+		"palette": func(d *program) { d.press(":", "theme") },
+		"detail":  func(d *program) { d.press("enter") },
+		"revoke": func(d *program) {
 			d.press("6")
 			d.shows("my-agent")
 			d.press("x")
 			d.shows("Type my-agent")
 		},
-		"issued": func(d *desk) {
+		"issued": func(d *program) {
 			d.press("6")
 			d.shows("my-agent")
 			d.press("n", "robot", "enter")
 			d.shows("shown this once")
 			d.shows("robot             pro")
 		},
-		"packs": func(d *desk) {
+		"packs": func(d *program) {
 			d.press("7")
 			d.shows("2026-11-19")
 			d.press("b", "j")
 		},
-		"purchase": func(d *desk) { buy(d) },
-		"code": func(d *desk) {
+		"purchase": func(d *program) { buy(d) },
+		"code": func(d *program) {
 			buy(d)
 			d.press("Q")
 		},
-		"bought": func(d *desk) {
+		"bought": func(d *program) {
 			buy(d)
 			d.fake.deposits <- settled(api.DepositVerified)
 			d.shows("10,000 credits are yours")
@@ -169,7 +169,7 @@ func TestGoldenMoments(t *testing.T) {
 }
 
 // buy begins a purchase.
-func buy(d *desk) {
+func buy(d *program) {
 	d.t.Helper()
 	d.press("7")
 	d.shows("2026-11-19")
@@ -190,7 +190,7 @@ func TestGoldenPurchase(t *testing.T) {
 // TestGoldenTree compares how a state of another pack is shown.
 func TestGoldenTree(t *testing.T) {
 	t.Parallel()
-	d := sit(t, 120, 40, func(c *tui.Config) { c.Pack, c.Account = "markets", nil })
+	d := start(t, 120, 40, func(c *tui.Config) { c.Pack, c.Account = "markets", nil })
 	d.fake.events <- sdk.Connection{Connected: true}
 	d.fake.events <- delta([]byte(`{"fx":[{"pair":"EUR/USD","rate":1.0712345678901234567},{"pair":"USD/JPY","rate":null}],"note":"a: \u001b[31mb\u202e","open":true,"none":[]}`), time.Minute)
 	d.shows("EUR/USD")

@@ -285,8 +285,8 @@ func (w *written) take() string {
 	return w.text.String()
 }
 
-// desk is the program without its terminal: a model whose commands are run, and a test that presses keys and looks.
-type desk struct {
+// program is the program without its terminal: a model whose commands are run, and a test that presses keys and looks.
+type program struct {
 	t     testing.TB
 	model *tui.Model
 	fake  *fake
@@ -299,11 +299,11 @@ type desk struct {
 	owner bool // somebody is signed in
 }
 
-// sit starts the program at a size, with changes to its Config.
-func sit(t testing.TB, width, height int, changes ...func(*tui.Config)) *desk {
+// start starts the program at a size, with changes to its Config.
+func start(t testing.TB, width, height int, changes ...func(*tui.Config)) *program {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	d := &desk{t: t, fake: newFake(), clock: &clock{now: began()}, out: &written{}, ctx: ctx, msgs: make(chan tea.Msg, 256)}
+	d := &program{t: t, fake: newFake(), clock: &clock{now: began()}, out: &written{}, ctx: ctx, msgs: make(chan tea.Msg, 256)}
 	c := tui.Config{Stream: d.fake.stream, Service: d.fake, Account: d.fake, Seller: d.fake, Pay: d.fake.pay, KeyID: "cv_test_ab12cd34", Pack: api.PackCrypto, Where: "prod", Theme: view.Plain,
 		Now: d.clock.Now, Env: func(string) string { return "" }, Out: d.out, SaveDir: t.TempDir(),
 		Browse: func(_ context.Context, url string) error { return d.fake.note("browse %s", url) }}
@@ -317,10 +317,10 @@ func sit(t testing.TB, width, height int, changes ...func(*tui.Config)) *desk {
 	return d
 }
 
-// live is sit, connected and with all that comes at the start.
-func live(t testing.TB, width, height int, changes ...func(*tui.Config)) *desk {
+// live is start, connected and with all that comes at the start.
+func live(t testing.TB, width, height int, changes ...func(*tui.Config)) *program {
 	t.Helper()
-	d := sit(t, 120, 40, changes...)
+	d := start(t, 120, 40, changes...)
 	d.fake.events <- sdk.Connection{Connected: true, Demo: true}
 	d.press("8")
 	d.shows("1 credit for brief")
@@ -336,7 +336,7 @@ func live(t testing.TB, width, height int, changes ...func(*tui.Config)) *desk {
 }
 
 // run runs a command and takes what it finds.
-func (d *desk) run(cmd tea.Cmd) {
+func (d *program) run(cmd tea.Cmd) {
 	if cmd == nil {
 		return
 	}
@@ -357,7 +357,7 @@ func (d *desk) run(cmd tea.Cmd) {
 }
 
 // apply gives a message to the model.
-func (d *desk) apply(msg tea.Msg) {
+func (d *program) apply(msg tea.Msg) {
 	if _, ok := msg.(tea.QuitMsg); ok {
 		d.quit = true
 		return
@@ -367,7 +367,7 @@ func (d *desk) apply(msg tea.Msg) {
 }
 
 // until takes messages until the view is as wanted.
-func (d *desk) until(what string, ok func(view string) bool) {
+func (d *program) until(what string, ok func(view string) bool) {
 	d.t.Helper()
 	patience := time.After(10 * time.Second)
 	for !ok(d.view()) {
@@ -381,22 +381,22 @@ func (d *desk) until(what string, ok func(view string) bool) {
 }
 
 // shows takes messages until the view holds text.
-func (d *desk) shows(text string) {
+func (d *program) shows(text string) {
 	d.t.Helper()
 	d.until("view with "+text, func(v string) bool { return strings.Contains(v, text) })
 }
 
 // hides takes messages until the view does not hold text.
-func (d *desk) hides(text string) {
+func (d *program) hides(text string) {
 	d.t.Helper()
 	d.until("view without "+text, func(v string) bool { return !strings.Contains(v, text) })
 }
 
 // view is what the terminal shows.
-func (d *desk) view() string { return d.model.View() }
+func (d *program) view() string { return d.model.View() }
 
 // press presses keys: names as Bubble Tea has them, anything else letter by letter.
-func (d *desk) press(keys ...string) {
+func (d *program) press(keys ...string) {
 	d.t.Helper()
 	named := map[string]tea.KeyType{"enter": tea.KeyEnter, "esc": tea.KeyEsc, "tab": tea.KeyTab, "shift+tab": tea.KeyShiftTab, "up": tea.KeyUp, "down": tea.KeyDown,
 		"backspace": tea.KeyBackspace, "ctrl+c": tea.KeyCtrlC, "ctrl+d": tea.KeyCtrlD, "ctrl+u": tea.KeyCtrlU, "ctrl+l": tea.KeyCtrlL}

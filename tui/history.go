@@ -19,7 +19,6 @@ import (
 // stepRest is how long no step must be made before the minute is asked for, so that running through an hour costs one call.
 const stepRest = 450 * time.Millisecond
 
-// maxMinutes bounds the minutes that are kept.
 const maxMinutes = 64
 
 // History is the screen that steps through the minutes of the past. A minute never changes, so one that was seen is not asked for
@@ -38,10 +37,8 @@ type History struct {
 	filter  view.Filter
 }
 
-// steppedMsg says that no step was made since.
 type steppedMsg struct{ steps int }
 
-// minuteMsg is the answer for a minute.
 type minuteMsg struct {
 	pack   string
 	at     time.Time
@@ -89,7 +86,6 @@ func (s *History) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// press applies a key.
 func (s *History) press(msg tea.Msg) tea.Cmd {
 	shown := s.shown()
 	if s.env.Move(&s.list, len(shown), msg) {
@@ -156,7 +152,6 @@ func (s *History) step(by time.Duration) tea.Cmd {
 	return tea.Tick(stepRest, func(time.Time) tea.Msg { return steppedMsg{steps} })
 }
 
-// ask asks for the minute.
 func (s *History) ask() tea.Cmd {
 	if s.env.Service == nil {
 		s.failed = "a recording has no service to ask"
@@ -170,7 +165,6 @@ func (s *History) ask() tea.Cmd {
 	}
 }
 
-// take applies an answer.
 func (s *History) take(msg minuteMsg) tea.Cmd {
 	if msg.pack != s.env.Session.Pack {
 		return nil
@@ -241,7 +235,6 @@ func changeRank(c diff.Change) int {
 	return 2
 }
 
-// shown are the changes that match the filter.
 func (s *History) shown() []diff.Change {
 	if s.filter.Value() == "" {
 		return s.changes
@@ -264,7 +257,6 @@ func (s *History) View(width, height int) []string {
 	return slices.Concat(top, view.Box{Title: s.title(), Note: note}.Draw(t, lines, width, height-4))
 }
 
-// where says which minute is shown.
 func (s *History) where(width int) []string {
 	t, zone := *s.env.Theme, s.env.Session.Now.Location()
 	if s.at.IsZero() {
@@ -288,7 +280,6 @@ func (s *History) where(width int) []string {
 	return []string{view.Fit(" "+head, width, t.Glyphs.Ellipsis), second}
 }
 
-// title says what is compared.
 func (s *History) title() string {
 	zone := s.env.Session.Now.Location()
 	switch {
@@ -306,7 +297,6 @@ func (s *History) title() string {
 	return fmt.Sprintf("%d changed from %s to %s", len(s.changes), from.In(zone).Format("15:04"), to.In(zone).Format("15:04"))
 }
 
-// lines are the changes.
 func (s *History) lines(width, height int) []string {
 	t := *s.env.Theme
 	shown := s.shown()
@@ -330,7 +320,6 @@ func (s *History) lines(width, height int) []string {
 	return append([]string{view.Header(t, columns)}, rows...)
 }
 
-// change is what became of a value.
 func (s *History) change(c diff.Change) string {
 	t := *s.env.Theme
 	old, now := s.value(c.Old), s.value(c.New)

@@ -26,7 +26,6 @@ type Keys struct {
 	copied  bool           // the issued key is on the clipboard
 }
 
-// keysMsg is the list of keys that came.
 type keysMsg struct{ rows []api.APIKeyRow }
 
 type (
@@ -47,7 +46,6 @@ func NewKeys(env *Env) *Keys {
 // Enter asks for the keys.
 func (s *Keys) Enter() tea.Cmd { return s.load() }
 
-// load asks for the keys.
 func (s *Keys) load() tea.Cmd {
 	account, ctx := s.env.Account, s.env.Ctx
 	if account == nil || s.loading {
@@ -111,7 +109,6 @@ func (s *Keys) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// press applies a key.
 func (s *Keys) press(msg tea.KeyMsg) tea.Cmd {
 	switch {
 	case s.env.Account == nil:
@@ -142,7 +139,6 @@ func (s *Keys) press(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// pressIssued applies a key while the new key is shown.
 func (s *Keys) pressIssued(msg tea.KeyMsg) tea.Cmd {
 	switch {
 	case key.Matches(msg, s.env.Keys.Copy):
@@ -154,7 +150,6 @@ func (s *Keys) pressIssued(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// pressName applies a key while the name is typed.
 func (s *Keys) pressName(msg tea.KeyMsg) tea.Cmd {
 	switch msg.Type {
 	case tea.KeyEsc:
@@ -179,7 +174,6 @@ func (s *Keys) pressName(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// askRevoke asks whether a key is to be revoked.
 func (s *Keys) askRevoke(row api.APIKeyRow) tea.Cmd {
 	if row.RevokedAt != nil {
 		return Tell("that key is revoked already")
@@ -206,7 +200,6 @@ func (s *Keys) askRevoke(row api.APIKeyRow) tea.Cmd {
 	}})
 }
 
-// shown are the keys that match the filter.
 func (s *Keys) shown() []api.APIKeyRow {
 	var rows []api.APIKeyRow
 	for _, r := range s.rows {
@@ -217,7 +210,6 @@ func (s *Keys) shown() []api.APIKeyRow {
 	return rows
 }
 
-// used says when a key was last used.
 func (s *Keys) used(r api.APIKeyRow) string {
 	if r.LastUsedAt == nil {
 		return "never"
@@ -255,7 +247,6 @@ func (s *Keys) View(width, height int) []string {
 	return out
 }
 
-// lines are the keys.
 func (s *Keys) lines(width, height int) []string {
 	t, rows := *s.env.Theme, s.shown()
 	switch {
@@ -288,7 +279,6 @@ func (s *Keys) lines(width, height int) []string {
 	return append([]string{view.Header(t, columns)}, list...)
 }
 
-// issuedLines show the new key.
 func (s *Keys) issuedLines() []string {
 	t := *s.env.Theme
 	note := view.KeyLabel(s.env.Keys.Copy) + " copies it. The service keeps only its hash: nobody can show it again."

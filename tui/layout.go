@@ -22,7 +22,6 @@ type cell struct {
 	width int
 }
 
-// band is a line of cells.
 type band struct {
 	height int
 	cells  []cell
@@ -37,7 +36,6 @@ const (
 	bandsHeight = 16
 )
 
-// members are the panes of the crypto pack.
 func members() []pane {
 	var list []pane
 	for _, m := range CryptoMembers() {
@@ -83,9 +81,10 @@ func compactLayout(width, height int) []band {
 	return []band{{height - brief - second, first}, {second, lower}, {brief, []cell{{[]pane{paneBrief}, width}}}}
 }
 
-// fullLayout shows all panes.
 func fullLayout(width, height int) []band {
-	first, second, third := height*32/100, height*25/100, height*25/100
+	first := height * 32 / 100
+	second := height * 25 / 100
+	third := height * 25 / 100
 	left, part := width*58/100, width/3
 	wide := width - part
 	return []band{
@@ -96,7 +95,6 @@ func fullLayout(width, height int) []band {
 	}
 }
 
-// treeLayout shows a state of any shape.
 func treeLayout(width, height int) []band {
 	brief := min(max(height/4, 6), 12)
 	left := width * 5 / 8

@@ -73,12 +73,10 @@ func (s *Live) focus() pane {
 	return able[0]
 }
 
-// see gives the focus to a pane.
 func (s *Live) see(p pane) {
 	s.seen = append(slices.DeleteFunc(s.seen, func(q pane) bool { return q == p }), p)
 }
 
-// list is where one stands in a pane.
 func (s *Live) list(p pane) *view.List {
 	if s.lists[p] == nil {
 		s.lists[p] = &view.List{}
@@ -86,7 +84,6 @@ func (s *Live) list(p pane) *view.List {
 	return s.lists[p]
 }
 
-// filter is the filter of a pane.
 func (s *Live) filter(p pane) *view.Filter {
 	if s.filters[p] == nil {
 		f := view.NewFilter(s.env.Keys.Filter)
@@ -103,7 +100,6 @@ func (s *Live) table(p pane, width int) CryptoTable {
 	return t
 }
 
-// row is the row at the cursor of a member's pane, nil where there is none.
 func (s *Live) row(p pane) *CryptoRow {
 	if !slices.Contains(members(), p) {
 		return nil
@@ -115,12 +111,13 @@ func (s *Live) row(p pane) *CryptoRow {
 	return nil
 }
 
-// branches are the branches of the tree that are shown.
 func (s *Live) branches() []view.Branch {
 	now := s.env.Session
 	if !s.treeTS.Equal(now.TS) {
 		tree, err := view.Tree(now.State)
-		s.tree, s.treeTS, s.treeErr = tree, now.TS, ""
+		s.tree = tree
+		s.treeTS = now.TS
+		s.treeErr = ""
 		if err != nil {
 			s.treeErr = view.Line(err.Error())
 		}
@@ -128,7 +125,6 @@ func (s *Live) branches() []view.Branch {
 	return s.folds.Visible(s.tree, s.filter(paneTree).Value())
 }
 
-// rows is how many rows a pane has.
 func (s *Live) rows(p pane) int {
 	switch p {
 	case paneTree:
@@ -148,7 +144,9 @@ func (s *Live) Update(msg tea.Msg) tea.Cmd {
 		return s.takePast(msg)
 	case SwitchedMsg:
 		fresh := NewLive(s.env)
-		fresh.width, fresh.height, fresh.sorts = s.width, s.height, s.sorts
+		fresh.width = s.width
+		fresh.height = s.height
+		fresh.sorts = s.sorts
 		*s = *fresh
 	case ClickMsg:
 		s.click(msg)
@@ -199,7 +197,6 @@ func (s *Live) firstLine(p pane, height int) int {
 	return 2
 }
 
-// press applies a key.
 func (s *Live) press(msg tea.KeyMsg) tea.Cmd {
 	k, p := s.env.Keys, s.focus()
 	switch {
@@ -230,13 +227,11 @@ func (s *Live) press(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// turn gives the focus to the next pane, or to the one before.
 func (s *Live) turn(by int) {
 	able := focusable(s.bands())
 	s.see(able[(slices.Index(able, s.focus())+by+len(able))%len(able)])
 }
 
-// pressRow applies a key to the row at the cursor.
 func (s *Live) pressRow(msg tea.KeyMsg, row *CryptoRow) tea.Cmd {
 	k := s.env.Keys
 	switch {
@@ -257,7 +252,6 @@ func (s *Live) pressRow(msg tea.KeyMsg, row *CryptoRow) tea.Cmd {
 	return nil
 }
 
-// pressTree applies a key to the branch at the cursor.
 func (s *Live) pressTree(msg tea.KeyMsg) tea.Cmd {
 	shown, k := s.branches(), s.env.Keys
 	at := s.list(paneTree).Cursor
@@ -282,7 +276,6 @@ func (s *Live) pressTree(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// pressBrief applies a key to the source at the cursor.
 func (s *Live) pressBrief(msg tea.KeyMsg) tea.Cmd {
 	cited, k := Cited(s.env.Session.Brief), s.env.Keys
 	at := s.list(paneBrief).Cursor

@@ -52,7 +52,6 @@ func (s *Log) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// rows are the entries that match the filter, newest first.
 func (s *Log) rows() []session.Entry {
 	all := s.env.Session.Log.Entries()
 	var rows []session.Entry

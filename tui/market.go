@@ -10,7 +10,6 @@ import (
 	"github.com/contextd/contextd/tui/view"
 )
 
-// pools makes the table of liquidity pools.
 func (p painter) pools(rows []api.TrendingPool) ([]view.Column, []CryptoRow) {
 	columns := []view.Column{{Title: "POOL"}, {Title: "NETWORK"}, {Title: "24h %", Width: 7, Right: true}, {Width: 1},
 		{Title: "VOLUME", Width: 6, Right: true}, {Title: "RISK"}}
@@ -60,7 +59,6 @@ type reading struct {
 	ref                               int
 }
 
-// sentiment makes the table of the market-wide readings, those that are known.
 func (p painter) sentiment(s *api.Sentiment) ([]view.Column, []CryptoRow) {
 	columns := []view.Column{{Title: "READING", Width: min(max(p.width*2/5, 12), 16)}, {Title: "VALUE"}}
 	columns[1].Width = max(p.width-columns[0].Width-1, 4)
@@ -118,7 +116,6 @@ func (p painter) readings(s *api.Sentiment) []reading {
 	return list
 }
 
-// share is a percent without a sign.
 func share(v *float64) string {
 	if v == nil {
 		return "not known"
@@ -134,7 +131,6 @@ func parent(path string) string {
 	return path
 }
 
-// narratives makes the table of themes.
 func (p painter) narratives(rows []api.Narrative) ([]view.Column, []CryptoRow) {
 	columns := []view.Column{{Title: "THEME", Width: min(max(p.width-22, 8), 18)}, {Title: "SCORE", Width: 5, Right: true}, {Width: 1},
 		{Title: "24h %", Width: 6, Right: true}, {Title: ""}}
@@ -167,7 +163,6 @@ func (p painter) narratives(rows []api.Narrative) ([]view.Column, []CryptoRow) {
 	return columns, out
 }
 
-// direction is where a theme goes, as a sign.
 func (p painter) direction(d string) string {
 	switch d {
 	case api.DirectionUp:
@@ -178,7 +173,6 @@ func (p painter) direction(d string) string {
 	return " "
 }
 
-// flags makes the table of what a reader should not miss.
 func (p painter) flags(rows []api.Flag) ([]view.Column, []CryptoRow) {
 	columns := []view.Column{{Title: "", Width: 1}, {Title: "SINCE", Width: 6, Right: true}, {Title: "WHAT", Width: max(p.width-9, 8)}}
 	out := make([]CryptoRow, 0, len(rows))

@@ -21,7 +21,6 @@ const (
 	chromeTop, chromeBottom = 2, 2   // lines over and under the screen
 )
 
-// toastFor is how long a line is shown.
 const toastFor = 4 * time.Second
 
 // Model is the model of the program: the screens and what is around them. Make it with New; Run does. It is exported for tests,
@@ -51,7 +50,6 @@ type Model struct {
 
 var _ tea.Model = (*Model)(nil)
 
-// tickMsg comes every second.
 type tickMsg struct{}
 
 // New makes the model. ctx ends what it does in the background.
@@ -73,7 +71,6 @@ func (m *Model) Init() tea.Cmd {
 	return tea.Batch(m.feed.open(m.cfg.Pack), nextTick(), tea.SetWindowTitle("ctx "+m.cfg.Pack), m.askBalance())
 }
 
-// nextTick makes the command of the next tick.
 func nextTick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{} }) }
 
 // Update applies a message. It only decides whom the message is for.
@@ -132,7 +129,6 @@ func (m *Model) resize(msg tea.WindowSizeMsg) {
 	}
 }
 
-// take applies what came over the stream.
 func (m *Model) take(msg arrivedMsg) tea.Cmd {
 	var cmds []tea.Cmd
 	for _, item := range msg.items {
@@ -171,7 +167,6 @@ func (m *Model) end(err error) {
 	m.problem = &problem
 }
 
-// briefed takes a brief.
 func (m *Model) briefed(msg BriefMsg) {
 	s := m.env.Session
 	if msg.Pack == s.Pack {
@@ -180,7 +175,6 @@ func (m *Model) briefed(msg BriefMsg) {
 	s.Pay(api.OpBrief, msg.Brief.Freshness)
 }
 
-// quit ends the program.
 func (m *Model) quit() tea.Cmd { return m.leave("Quit while a purchase waits?", tea.Quit) }
 
 // leave does what ends this session, after a question while a purchase waits for its payment.
@@ -201,7 +195,6 @@ func (m *Model) reconnect() tea.Cmd {
 	return m.feed.open(m.env.Session.Pack)
 }
 
-// switchPack shows another pack.
 func (m *Model) switchPack(pack string) tea.Cmd {
 	pack = strings.TrimSpace(pack)
 	if pack == "" || pack == m.env.Session.Pack {
@@ -212,7 +205,6 @@ func (m *Model) switchPack(pack string) tea.Cmd {
 	return tea.Batch(m.broadcast(SwitchedMsg{}), m.feed.open(pack), tea.SetWindowTitle("ctx "+pack))
 }
 
-// show shows another screen.
 func (m *Model) show(at int) tea.Cmd {
 	if at == m.at {
 		return nil

@@ -22,7 +22,7 @@ import (
 )
 
 // top is the first line of the view.
-func (d *desk) top() string {
+func (d *program) top() string {
 	line, _, _ := strings.Cut(d.view(), "\n")
 	return line
 }
@@ -30,7 +30,7 @@ func (d *desk) top() string {
 // TestStatusIsHonest walks through the states of the connection: each is told when it is so, and only then.
 func TestStatusIsHonest(t *testing.T) {
 	t.Parallel()
-	d := sit(t, 100, 30)
+	d := start(t, 100, 30)
 	if !strings.Contains(d.top(), "◐ CONNECTING") {
 		t.Errorf("at the start: %s", d.top())
 	}
@@ -108,7 +108,7 @@ func TestOtherKeys(t *testing.T) {
 	for name, account := range map[string]bool{"signed in": true, "signed out": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := sit(t, 120, 40, func(c *tui.Config) {
+			d := start(t, 120, 40, func(c *tui.Config) {
 				if c.Keys = &keys; !account {
 					c.Account = nil
 				}
@@ -122,7 +122,7 @@ func TestOtherKeys(t *testing.T) {
 var usualHint = regexp.MustCompile(`(^|[^+\w])([a-zA-Z0-9!?:@/]|\^.|tab) (asks|tries|goes|copies|loads|makes|quits|closes|compares|opens|steps?|scroll|all|more|help|quit|source|cite|copy|filter|sort|pause|pane)\b|with [a-z],|tab:`)
 
 // withOtherKeys goes to every screen with alt and the usual key.
-func withOtherKeys(d *desk) {
+func withOtherKeys(d *program) {
 	d.t.Helper()
 	d.fake.snapshot = func(at time.Time) (*api.MindResponse, error) {
 		return &api.MindResponse{State: moved(d.t), Freshness: api.Freshness{GeneratedAt: at.Add(43 * time.Second), AgeSeconds: 17}}, nil
@@ -422,7 +422,7 @@ func TestHostileText(t *testing.T) {
 		d.fake.events <- delta([]byte(bad), time.Second)
 		d.shows("#1: ")
 		d.fake.events <- sdk.Event{Type: api.EventError, Message: "failed \x1b[2J\u009b"}
-		visit(d, func(screen string) {
+		eachScreen(d, func(screen string) {
 			if v := d.view(); strings.ContainsAny(v, "\x1b\x07\x00\u202e\u009b") {
 				t.Errorf("%s at %d columns lets it through: %q", screen, width, v)
 			}
@@ -450,7 +450,7 @@ func TestSaveAndReplay(t *testing.T) {
 	d.press("S")
 	d.shows("save: open")
 
-	again := sit(t, 120, 40, ofFile(files[0]))
+	again := start(t, 120, 40, ofFile(files[0]))
 	again.shows("RECORDING")
 	again.shows("91,500.10")
 	again.shows("a source failed")
@@ -468,7 +468,7 @@ func TestBrokenRecording(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{file: "line 1 of the recording is no event", file + ".gone": "no such file"} {
-		d := sit(t, 120, 40, ofFile(path))
+		d := start(t, 120, 40, ofFile(path))
 		d.shows(want)
 	}
 }

@@ -52,10 +52,10 @@ func TestLettersBeginAQuery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := sit(t, 100, 30, func(c *tui.Config) { c.Keys = &keys })
+	d := start(t, 100, 30, func(c *tui.Config) { c.Keys = &keys })
 	d.press("3", "bitcoin")
 	d.shows(`matches for "bitcoin"`)
-	d = sit(t, 100, 30, func(c *tui.Config) { c.Keys = &keys })
+	d = start(t, 100, 30, func(c *tui.Config) { c.Keys = &keys })
 	d.press("3", "1")
 	d.shows("[b Live]")
 }

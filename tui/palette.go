@@ -15,13 +15,11 @@ type palette struct {
 	list  view.List
 }
 
-// command is something that the palette does.
 type command struct {
 	name, does string
 	run        func(m *Model, argument string) tea.Cmd
 }
 
-// newPalette opens the palette with something typed.
 func newPalette(typed string) *palette {
 	p := &palette{input: view.NewInput("a command", 80)}
 	p.input.Set(typed)
@@ -29,7 +27,6 @@ func newPalette(typed string) *palette {
 	return p
 }
 
-// commands are all commands.
 func (m *Model) commands() []command {
 	var list []command
 	for i, name := range view.ScreenNames() {
@@ -91,7 +88,6 @@ func rank(name, typed string) int {
 	return 0
 }
 
-// pressPalette applies a key to the palette.
 func (m *Model) pressPalette(msg tea.KeyMsg) tea.Cmd {
 	p := m.palette
 	list, argument := p.matching(m.commands())
@@ -121,7 +117,6 @@ func (m *Model) pressPalette(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// draw draws the palette over lines.
 func (p *palette) draw(t view.Theme, all []command, lines []string, width int) []string {
 	list, _ := p.matching(all)
 	inner, names := min(width-10, 60), 16

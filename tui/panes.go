@@ -31,7 +31,6 @@ func (s *Live) View(width, height int) []string {
 	return out
 }
 
-// waiting says why nothing is shown yet.
 func (s *Live) waiting(width, height int) []string {
 	t, now := *s.env.Theme, s.env.Session
 	lines := []string{"", " Waiting for the first state of pack " + view.Line(now.Pack) + "."}
@@ -47,7 +46,6 @@ func (s *Live) waiting(width, height int) []string {
 	return view.Box{Title: "Live", Focus: true}.Draw(t, lines, width, height)
 }
 
-// draw draws the pane that a cell shows.
 func (s *Live) draw(c cell, height int) []string {
 	t, p := *s.env.Theme, c.shown(s.seen)
 	box := view.Box{Focus: p == s.focus(), Note: s.filter(p).Note()}
@@ -67,7 +65,9 @@ func (s *Live) draw(c cell, height int) []string {
 		}
 		return s.drawDetail(from, c.width, height, false)
 	case paneActivity:
-		box.Title, box.Note, lines = "Activity", view.KeyLabel(s.env.Keys.Tab[7])+" all", s.activity(height-2)
+		box.Title = "Activity"
+		box.Note = view.KeyLabel(s.env.Keys.Tab[7]) + " all"
+		lines = s.activity(height - 2)
 	default:
 		box.Title, lines = CryptoMember(p).Title(), s.tableLines(p, c.width-2, height-2, box.Focus)
 		box.Note = join(box.Note, s.note(p, c, box.Focus))
@@ -87,7 +87,6 @@ func (s *Live) note(p pane, c cell, focus bool) string {
 	return join(note, s.list(p).Place(s.rows(p)))
 }
 
-// join joins what is not empty with a comma.
 func join(a, b string) string {
 	if a != "" && b != "" {
 		return a + ", " + b
@@ -117,7 +116,6 @@ func (s *Live) tableLines(p pane, width, height int, focus bool) []string {
 	return append([]string{view.Header(th, t.Columns)}, s.list(p).Rows(th, len(t.Rows), width, height-1, focus, draw)...)
 }
 
-// treeLines are the branches of the state.
 func (s *Live) treeLines(width, height int, focus bool) []string {
 	shown := s.branches()
 	switch {
@@ -180,7 +178,6 @@ func (s *Live) drawBrief(box view.Box, width, height int) []string {
 	return box.Draw(t, lines, width, height)
 }
 
-// health says how the stream and the sources do.
 func (s *Live) health(width int) []string {
 	t, now := *s.env.Theme, s.env.Session
 	fact := func(name, value string) string { return " " + t.Dim.On(view.Fit(name, 8, "")) + " " + value }
@@ -232,7 +229,6 @@ func (s *Live) sources(fact func(name, value string) string) []string {
 	return append(lines, fact("flags", fmt.Sprintf("%s %d, %s", sign, len(c.Flags), view.Line(c.Flags[0].Message))))
 }
 
-// activity are the last lines of the log, newest first.
 func (s *Live) activity(height int) []string {
 	all := s.env.Session.Log.Entries()
 	var lines []string
@@ -294,7 +290,6 @@ func (s *Live) chart(values []float64, width, height int) []string {
 	return lines
 }
 
-// number is a number of a scale.
 func number(v float64) string {
 	if v >= 1e6 {
 		n := int64(v)

@@ -25,7 +25,6 @@ func (m *Model) pressEach(msg tea.KeyMsg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// typing reports whether a text is being typed.
 func (m *Model) typing() bool {
 	return m.confirmation != nil || m.palette != nil || m.screens[m.at].Typing()
 }
@@ -73,7 +72,6 @@ func (m *Model) pressGlobal(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 	return nil, false
 }
 
-// globalKey is a key that works on every screen.
 type globalKey struct {
 	key  key.Binding
 	does func() tea.Cmd
@@ -92,7 +90,6 @@ func (m *Model) global() []globalKey {
 	}
 }
 
-// pause stops showing new states, or goes on.
 func (m *Model) pause() {
 	m.env.Session.Pause()
 	if m.env.Session.Paused {
@@ -102,7 +99,6 @@ func (m *Model) pause() {
 	}
 }
 
-// nextTheme changes to the theme that follows.
 func (m *Model) nextTheme() {
 	names := view.ThemeNames()
 	for i, name := range names {
@@ -114,7 +110,6 @@ func (m *Model) nextTheme() {
 	m.setTheme(names[0])
 }
 
-// setTheme changes the theme.
 func (m *Model) setTheme(name view.ThemeName) {
 	m.theme = view.NewTheme(name, m.cfg.Depth, m.cfg.ASCII)
 	m.tell("theme " + string(name))
@@ -135,7 +130,6 @@ func (m *Model) switchMouse() tea.Cmd {
 	return tea.DisableMouse
 }
 
-// lastError shows the newest error in full.
 func (m *Model) lastError() {
 	p, at := m.env.Session.LastProblem()
 	if p == nil {
@@ -174,7 +168,6 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 	return nil
 }
 
-// clickTab shows the screen whose tab is at column x.
 func (m *Model) clickTab(x int) tea.Cmd {
 	at := 0
 	for i, label := range m.tabs() {

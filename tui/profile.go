@@ -27,7 +27,6 @@ func (m *Model) profiles() {
 	}
 }
 
-// profileCommands are the commands that go over to a profile.
 func (m *Model) profileCommands() (list []command) {
 	if m.cfg.Switch == nil {
 		return nil
@@ -50,7 +49,6 @@ func (m *Model) switchProfile(name string) tea.Cmd {
 	return m.leave("Go over while a purchase waits?", Send(goOverMsg{name}))
 }
 
-// updateProfile applies what is said about going over.
 func (m *Model) updateProfile(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case goOverMsg:
@@ -86,7 +84,10 @@ func (m *Model) takeProfile(msg profileMsg) tea.Cmd {
 		return nil
 	}
 	next := msg.config
-	next.Theme, next.Depth, next.ASCII, next.mouseOff = m.theme.Name, m.cfg.Depth, m.cfg.ASCII, !m.env.Session.Mouse
+	next.Theme = m.theme.Name
+	next.Depth = m.cfg.Depth
+	next.ASCII = m.cfg.ASCII
+	next.mouseOff = !m.env.Session.Mouse
 	m.next = &next
 	return tea.Quit
 }

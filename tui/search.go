@@ -38,7 +38,6 @@ type Search struct {
 // restedMsg says that nothing was typed since.
 type restedMsg struct{ typed int }
 
-// matchesMsg is the answer to a query.
 type matchesMsg struct {
 	pack   string
 	query  string
@@ -82,7 +81,9 @@ func (s *Search) Update(msg tea.Msg) tea.Cmd {
 	case matchesMsg:
 		return s.take(msg)
 	case SwitchedMsg:
-		s.answer, s.query, s.answers = nil, "", map[string]*api.SearchResponse{}
+		s.answer = nil
+		s.query = ""
+		s.answers = map[string]*api.SearchResponse{}
 	case ClickMsg:
 		if msg.Y <= 1 {
 			s.input.Focus()
@@ -100,7 +101,6 @@ func (s *Search) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// typeKey applies a key to the query.
 func (s *Search) typeKey(msg tea.KeyMsg) tea.Cmd {
 	switch msg.Type {
 	case tea.KeyEnter, tea.KeyTab:
@@ -126,7 +126,6 @@ func (s *Search) typeKey(msg tea.KeyMsg) tea.Cmd {
 	return tea.Tick(searchRest, func(time.Time) tea.Msg { return restedMsg{typed} })
 }
 
-// press applies a key to the matches.
 func (s *Search) press(msg tea.KeyMsg) tea.Cmd {
 	k := s.env.Keys
 	switch {
@@ -144,7 +143,6 @@ func (s *Search) press(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// matches is how many matches are shown.
 func (s *Search) matches() int {
 	if s.answer == nil {
 		return 0
@@ -152,7 +150,6 @@ func (s *Search) matches() int {
 	return len(s.answer.Matches)
 }
 
-// left is how many searches may still be made.
 func (s *Search) left() int {
 	return max(s.env.Session.Spent.SearchCap-s.env.Session.Spent.Of(api.OpSearch), 0)
 }
@@ -167,7 +164,9 @@ func (s *Search) ask() tea.Cmd {
 	case len([]rune(query)) < searchLeast || query == s.query && s.answer != nil && s.answers[query] != nil:
 		return nil
 	case s.answers[query] != nil:
-		s.query, s.answer, s.list = query, s.answers[query], view.List{}
+		s.query = query
+		s.answer = s.answers[query]
+		s.list = view.List{}
 		return nil
 	case s.env.Service == nil:
 		return Tell("a recording has no service to search")
@@ -184,7 +183,6 @@ func (s *Search) ask() tea.Cmd {
 	}
 }
 
-// take applies an answer.
 func (s *Search) take(msg matchesMsg) tea.Cmd {
 	s.asking = false
 	if msg.pack != s.env.Session.Pack {
@@ -194,7 +192,9 @@ func (s *Search) take(msg matchesMsg) tea.Cmd {
 		return Send(Fail(msg.err))
 	}
 	s.env.Session.Pay(api.OpSearch, msg.answer.Freshness)
-	s.query, s.answer, s.list = msg.query, msg.answer, view.List{}
+	s.query = msg.query
+	s.answer = msg.answer
+	s.list = view.List{}
 	s.answers[msg.query] = msg.answer
 	if s.input.Value() == msg.query {
 		return nil

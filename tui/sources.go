@@ -72,7 +72,6 @@ func (s *Sources) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// rows are the sources in the order of their numbers.
 func (s *Sources) rows() []source {
 	var rows []source
 	if c := s.env.Session.Crypto; c != nil {
@@ -98,7 +97,6 @@ func (s *Sources) rows() []source {
 	return kept
 }
 
-// word says how a source does.
 func (r source) word() string {
 	if r.status == nil {
 		return "-"
@@ -136,7 +134,6 @@ func detailHeight(height int) int {
 	return 3
 }
 
-// columns are those that fit.
 func (s *Sources) columns(width int) []view.Column {
 	c := []view.Column{{Title: "REF", Width: 4, Right: true}, {Title: "SOURCE", Width: min(max(width-42, 14), 26)},
 		{Title: "STATE", Width: 8}, {Title: "ANSWERED", Width: 10, Right: true}, {Title: "ROWS", Width: 5, Right: true},
@@ -147,7 +144,6 @@ func (s *Sources) columns(width int) []view.Column {
 	return c
 }
 
-// draw is a row of the list.
 func (s *Sources) draw(r source, columns []view.Column) string {
 	t := *s.env.Theme
 	url := t.Dim.On(view.Cut(view.Line(r.url), columns[6].Width, t.Glyphs.Ellipsis))
@@ -175,7 +171,6 @@ func Health(e *Env, state api.SourceState) string {
 	return t.Bad.On(t.Glyphs.Bad + " " + word)
 }
 
-// detail tells more of a row.
 func (s *Sources) detail(r source, width int) []string {
 	if r.status == nil {
 		return nil

@@ -51,7 +51,6 @@ func (s *Live) askTrend() tea.Cmd {
 	})
 }
 
-// askPast asks for the first of minutes.
 func (s *Live) askPast(minutes []time.Time) tea.Cmd {
 	service, ctx, pack := s.env.Service, s.env.Ctx, s.env.Session.Pack
 	return func() tea.Msg {

@@ -68,14 +68,12 @@ type Config struct {
 	mouseOff bool // the user has left clicks to the terminal
 }
 
-// close frees what c holds.
 func (c Config) close() {
 	if c.Close != nil {
 		c.Close()
 	}
 }
 
-// withDefaults fills what was left out.
 func (c Config) withDefaults() Config {
 	if c.SearchCap == 0 {
 		c.SearchCap = DefaultSearchCap

@@ -41,7 +41,6 @@ type Link struct {
 	opened  int
 }
 
-// pulse notes that a state came.
 func (l *Link) pulse(now time.Time) {
 	l.pulsed = now
 	l.Pulses++
@@ -51,9 +50,13 @@ func (l *Link) pulse(now time.Time) {
 func (s *Session) Connection(c sdk.Connection, problem Problem) {
 	l := &s.Line
 	was := l.Connected
-	l.Connected, l.Reconnects = c.Connected, c.Reconnects
+	l.Connected = c.Connected
+	l.Reconnects = c.Reconnects
 	if c.Connected {
-		l.Problem, l.since, l.pulsed, l.ended = nil, s.Now, s.Now, false
+		l.Problem = nil
+		l.since = s.Now
+		l.pulsed = s.Now
+		l.ended = false
 		l.opened++
 		s.Demo = c.Demo
 		s.Spent.Add(api.OpSubscribe)
@@ -64,7 +67,8 @@ func (s *Session) Connection(c sdk.Connection, problem Problem) {
 		}
 		return
 	}
-	l.Problem, l.retryAt = &problem, s.Now.Add(c.Wait)
+	l.Problem = &problem
+	l.retryAt = s.Now.Add(c.Wait)
 	if was {
 		s.Log.Add(s.Now, Warning, "connection lost: "+problem.What)
 	} else {
@@ -75,12 +79,17 @@ func (s *Session) Connection(c sdk.Connection, problem Problem) {
 // Ended applies the end of the stream, for whatever problem. It is not tried again.
 func (s *Session) Ended(p Problem) {
 	s.Failed(p)
-	s.Line.Connected, s.Line.ended, s.Line.Problem = false, true, &p
+	s.Line.Connected = false
+	s.Line.ended = true
+	s.Line.Problem = &p
 }
 
 // Opening applies that a new stream is being opened by the user's wish.
 func (s *Session) Opening() {
-	s.Line.ended, s.Line.Connected, s.Line.retryAt, s.Line.Problem = false, false, time.Time{}, nil
+	s.Line.ended = false
+	s.Line.Connected = false
+	s.Line.retryAt = time.Time{}
+	s.Line.Problem = nil
 	s.Line.since = s.Now
 }
 

@@ -26,7 +26,6 @@ type Entry struct {
 	Text  string
 }
 
-// maxEntries bounds the log.
 const maxEntries = 500
 
 // Log is what happened, oldest first.

@@ -16,7 +16,6 @@ import (
 // maxLine bounds a line of a recording, in bytes.
 const maxLine = 8 << 20
 
-// line is an event in a recording.
 type line struct {
 	Type api.EventType `json:"type"`
 	api.StreamState

@@ -7,7 +7,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// maxPoints bounds a series.
 const maxPoints = 240
 
 // Series are the numbers of the crypto pack over time. All have the same times; what was not known at one is left out.
@@ -65,7 +64,6 @@ func numbers(c *api.CryptoState) map[string]float64 {
 	return n
 }
 
-// put notes a number that is known.
 func put(n map[string]float64, key string, v *float64) {
 	if v != nil {
 		n[key] = *v

@@ -55,7 +55,6 @@ type Session struct {
 	failed  time.Time
 }
 
-// flash is a change that is marked for a while.
 type flash struct {
 	up, down bool
 	at       time.Time
@@ -69,8 +68,14 @@ func New(pack string, now time.Time, searchCap int) *Session {
 // Switch begins anew with another pack. What was spent, what happened and the account stay.
 func (s *Session) Switch(pack string) {
 	fresh := New(pack, s.Now, s.Spent.SearchCap)
-	fresh.Spent, fresh.Log, fresh.Balance, fresh.Foreign, fresh.Purchase = s.Spent, s.Log, s.Balance, s.Foreign, s.Purchase
-	fresh.Mouse, fresh.Recorded, fresh.skew = s.Mouse, s.Recorded, s.skew
+	fresh.Spent = s.Spent
+	fresh.Log = s.Log
+	fresh.Balance = s.Balance
+	fresh.Foreign = s.Foreign
+	fresh.Purchase = s.Purchase
+	fresh.Mouse = s.Mouse
+	fresh.Recorded = s.Recorded
+	fresh.skew = s.skew
 	*s = *fresh
 	s.Log.Add(s.Now, Info, "now showing pack "+pack)
 }
@@ -104,7 +109,6 @@ func (s *Session) LastProblem() (*Problem, time.Time) { return s.problem, s.fail
 // Kept are the last events, oldest first.
 func (s *Session) Kept() []sdk.Event { return s.kept }
 
-// show makes a state the one that is shown.
 func (s *Session) show(state api.StreamState) {
 	if state.TS.Equal(s.TS) {
 		return
@@ -158,7 +162,6 @@ func Counted(n int) string {
 	return human.Plural(n, "value") + " changed"
 }
 
-// flash marks what changed.
 func (s *Session) flash(changes []diff.Change) {
 	s.flashes = make(map[string]flash, len(changes))
 	for _, c := range changes {

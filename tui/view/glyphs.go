@@ -15,7 +15,6 @@ type Glyphs struct {
 	Open, Closed, Leaf                         string // branches of a tree
 }
 
-// unicodeGlyphs are for terminals of UTF-8.
 func unicodeGlyphs() Glyphs {
 	return Glyphs{
 		Live: "●", Retry: "◐", Offline: "○", Paused: "‖", Stale: "▲", OK: "✓", Bad: "✗", Warn: "!", Up: "▲", Down: "▼",
@@ -26,7 +25,6 @@ func unicodeGlyphs() Glyphs {
 	}
 }
 
-// asciiGlyphs are for all others.
 func asciiGlyphs() Glyphs {
 	return Glyphs{
 		ASCII: true,

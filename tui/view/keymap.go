@@ -32,7 +32,6 @@ func ScreenNames() []string {
 	return []string{"Live", "Brief", "Search", "History", "Sources", "Keys", "Credits", "Log"}
 }
 
-// action is something that keys do.
 type action struct {
 	name  string // by which other keys are bound to it; "" where its keys are fixed
 	key   *key.Binding
@@ -41,7 +40,6 @@ type action struct {
 	where string // screens that it works on, "" for all or any
 }
 
-// actions are all that keys do.
 func (m *Keymap) actions() []action {
 	list := []action{
 		{"next-pane", &m.NextPane, "pane", "tab", ""},
@@ -155,7 +153,6 @@ func check(given []string) ([]string, error) {
 	return keys, nil
 }
 
-// namedKeys are the keys that are no characters.
 func namedKeys() (names []string) {
 	for kind := -100; kind < 128; kind++ {
 		if name := tea.KeyType(kind).String(); name != "" && tea.KeyType(kind) != tea.KeyRunes {
@@ -212,7 +209,6 @@ func bind(does string, keys ...string) key.Binding {
 	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(label(keys[0]), does))
 }
 
-// label is a key as it is shown.
 func label(name string) string {
 	if rest, ok := strings.CutSuffix(name, " "); ok {
 		name = rest + "space"

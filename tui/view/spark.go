@@ -25,7 +25,6 @@ func Sparkline(values []float64, width int, g Glyphs) string {
 	return b.String()
 }
 
-// bounds are the smallest and the largest of values.
 func bounds(values []float64) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -72,7 +71,6 @@ func Chart(values []float64, width, height int, g Glyphs) []string {
 	return lines
 }
 
-// asciiChart draws a star for each column.
 func asciiChart(values []float64, width, height int) []string {
 	rows := make([][]byte, height)
 	for y := range rows {
@@ -112,7 +110,6 @@ func plot(values []float64, width, height int, set func(x, y int)) {
 	}
 }
 
-// dot is the bit of a dot within a braille cell.
 func dot(x, y int) rune {
 	return [4][2]rune{{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}[y][x]
 }

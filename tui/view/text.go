@@ -47,7 +47,6 @@ func apart(s string) string {
 	return s
 }
 
-// plain reports whether s is printable ASCII.
 func plain(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -80,7 +79,6 @@ func ASCII(s string) string {
 	return b.String()
 }
 
-// isASCII reports whether s has no byte beyond ASCII.
 func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {

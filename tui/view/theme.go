@@ -64,18 +64,30 @@ func NewTheme(name ThemeName, depth ColorDepth, ascii bool) Theme {
 	if name == Plain {
 		return t
 	}
-	t.Bold, t.Dim, t.Select, t.Flash, t.Focus, t.Tab = "1", "2", "7", "1", "1", "1;7"
-	t.Link, t.Accent = "4", "1"
+	t.Bold = "1"
+	t.Flash = "1"
+	t.Select = "7"
 	if name == Mono || depth == NoColor {
+		t.Accent = "1"
+		t.Focus = "1"
+		t.Dim = "2"
+		t.Link = "4"
+		t.Tab = "1;7"
 		return t
 	}
 	p := palette(name, depth == Colors256)
-	t.Accent, t.Good, t.Bad, t.Warn, t.Link = p.accent, p.good, p.bad, p.warn, p.accent
-	t.Border, t.Dim, t.Focus, t.Tab = p.faint, p.dim, "1;"+p.accent, "1;7;"+p.accent
+	t.Accent = p.accent
+	t.Focus = "1;" + p.accent
+	t.Dim = p.dim
+	t.Link = p.accent
+	t.Tab = "1;7;" + p.accent
+	t.Border = p.faint
+	t.Good = p.good
+	t.Bad = p.bad
+	t.Warn = p.warn
 	return t
 }
 
-// colors are the hues of a theme.
 type colors struct{ accent, good, bad, warn, dim, faint Style }
 
 // palette are the hues for a background: on white, yellow and bright green cannot be read, on black dark blue cannot.

@@ -33,7 +33,6 @@ func Tree(doc json.RawMessage) ([]Branch, error) {
 // maxDepth bounds how deep documents are shown: a path is as long as its branch is deep.
 const maxDepth = 1000
 
-// below appends the branches of what is in v.
 func below(list []Branch, v *jsonx.Value) (_ []Branch, err error) {
 	if v.Depth > maxDepth && !v.IsLeaf() {
 		return nil, errors.New("read state: too deep")
@@ -51,7 +50,6 @@ func below(list []Branch, v *jsonx.Value) (_ []Branch, err error) {
 	return list, nil
 }
 
-// shown is the value of a branch.
 func shown(v *jsonx.Value) string {
 	switch {
 	case v.IsString():
@@ -78,7 +76,6 @@ func named(member string) bool {
 	return false
 }
 
-// counted says how much a branch holds.
 func counted(kids int, object bool) string {
 	if object {
 		return fmt.Sprintf("{%d}", kids)
