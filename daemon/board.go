@@ -32,7 +32,8 @@ type Board struct {
 
 // Add adds a job. pack is "" for one that concerns all.
 func (j *Board) Add(name, pack, does string, every time.Duration, run func(ctx context.Context) error) {
-	j.list = append(j.list, &job{every: every, run: run, status: admin.Job{Name: name, Pack: pack, Does: does, EverySeconds: int64(every / time.Second)}})
+	j.list = append(j.list,
+		&job{every: every, run: run, status: admin.Job{Name: name, Pack: pack, Does: does, EverySeconds: int64(every / time.Second)}})
 }
 
 // named are the jobs of a name, one for each pack where they concern packs.

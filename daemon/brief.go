@@ -41,7 +41,8 @@ func OpenEditor(cfg Config) func(ctx context.Context, s *store.Store) (*brief.Ed
 
 // newEditor makes the editor that writes as cfg says and tells m, unless that is nil.
 func newEditor(ctx context.Context, cfg Config, s *store.Store, h *history.History, m *metrics.Metrics) (*brief.Editor, error) {
-	settings := brief.EditorConfig{Packs: cfg.packIDs(), Store: s, History: h, TextWithin: cfg.Briefs.TextWithin, Now: cfg.Now, Logger: cfg.Logger}
+	settings := brief.EditorConfig{Packs: cfg.packIDs(), Store: s, History: h, TextWithin: cfg.Briefs.TextWithin, Now: cfg.Now,
+		Logger: cfg.Logger}
 	if m != nil {
 		settings.Refused = m.Refused
 	}

@@ -91,8 +91,8 @@ type Reloadable struct {
 	Limits         web.ConsoleLimits // of requests to the console
 	Disabled       []string          // ids of sources that are switched off
 
-	// TLS says where the certificate comes from; nil means plain HTTP. Its clock, log and cache are set by Open. Apply reads the certificate
-	// again, but only from files with the names that the daemon was opened with.
+	// TLS says where the certificate comes from; nil means plain HTTP. Its clock, log and cache are set by Open. Apply reads the
+	// certificate again, but only from files with the names that the daemon was opened with.
 	TLS *web.Certificates
 }
 

@@ -3,6 +3,25 @@
 //
 // It holds no rules: what a key may do, when a state is new and how an error reads is decided in the packages below. It is the
 // only package that knows all of them, and asserts here that store and friends fit the interfaces their users declare.
+//
+// # Words
+//
+// These mean one thing everywhere, in code, messages and the handbook:
+//
+//	source      where data comes from: a service on the network, read by one connector
+//	pack        what belongs together for a reader: some sources and how a state is made of them, such as crypto
+//	state       what a pack knows at one moment, made of what its sources answered; every field says how old it is
+//	brief       a few paragraphs about one state, in which every figure was checked against it
+//	lookup      one request for one of the operations: fresh, brief, search, snapshot, cite, subscribe
+//	owner       who keys and credits belong to: somebody who signs in, or the operator
+//	key         what a program shows to be admitted; it belongs to one owner and has a tier
+//	credit      what one lookup costs; credits are on keys, and the keys of an owner share them
+//	deposit     an owner's purchase of credits, from the offer until a transfer has paid for it or it expires
+//	unmatched   a transfer to the treasury that has paid for nothing, until the operator assigns it or writes it off
+//	payment     one transfer that pays for one lookup, without a key, by the protocol x402
+//	settlement  the moment a deposit or payment is spent: what it bought is given, once, in the same transaction
+//
+// A pack of credits, such as starter, is what a deposit buys; it has nothing to do with a pack of data.
 package daemon
 
 import (
@@ -148,7 +167,8 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	if d.editor, err = newEditor(ctx, d.cfg, d.store, d.history, d.metrics); err != nil {
 		return err
 	}
-	d.meter = billing.New(billing.Config{Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, Booked: d.metrics.Booked, Now: d.cfg.Now})
+	d.meter = billing.New(billing.Config{Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, Booked: d.metrics.Booked,
+		Now: d.cfg.Now})
 	d.credits = &billing.Credits{Ledger: d.store, Meter: d.meter, Now: d.cfg.Now}
 	d.keys, err = account.OpenKeys(ctx, account.Config{
 		Store: d.store, Env: api.EnvOfChain(d.cfg.chainID()), MaxKeys: d.cfg.MaxKeys, WithLock: d.meter.WithLock, Now: d.cfg.Now,
@@ -195,8 +215,8 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 		line, err := pipeline.Open(ctx, pipeline.Config{
 			Pack: p, Fetcher: fetcher, Store: d.history, Feed: d.feed, Writers: d.editor.Writers(),
 			Every: d.cfg.Every, BriefAt: d.cfg.Briefs.At, TextWithin: d.cfg.Briefs.TextWithin, Disabled: d.cfg.Disabled,
-			AlwaysDue: d.cfg.Recording != nil, EveryState: d.cfg.Recording != nil, Before: advance, Observer: d.metrics, Track: d.jobs.Track,
-			Now: d.cfg.Now, Logger: d.cfg.Logger,
+			AlwaysDue: d.cfg.Recording != nil, EveryState: d.cfg.Recording != nil, Before: advance, Observer: d.metrics,
+			Track: d.jobs.Track, Now: d.cfg.Now, Logger: d.cfg.Logger,
 		})
 		if err != nil {
 			return err
@@ -221,8 +241,8 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	}
 	d.gate = gate.New(rules)
 	server := web.Config{
-		Reader: read, Gate: d.gate, Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.proxies, d.cfg.Now), HTTPS: public.Scheme == "https",
-		More: d.moreRoutes(d.console), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+		Reader: read, Gate: d.gate, Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.proxies, d.cfg.Now),
+		HTTPS: public.Scheme == "https", More: d.moreRoutes(d.console), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	}
 	if err := d.openMCP(&server, d.gate, ids, public); err != nil {
 		return err

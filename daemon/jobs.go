@@ -29,8 +29,10 @@ func (d *Daemon) RunJob(ctx context.Context, name string) error { return d.jobs.
 // addJobs adds the jobs of the daemon.
 func (d *Daemon) addJobs() {
 	for _, id := range slices.Sorted(maps.Keys(d.pipelines)) {
-		d.jobs.Add(pipeline.JobRefresh, id, "ask the sources that are due and make a state", 0, func(ctx context.Context) error { return d.Refresh(ctx, id) })
-		d.jobs.Add(pipeline.JobBrief, id, "write a brief of the newest state", 0, func(ctx context.Context) error { return d.Narrate(ctx, id) })
+		d.jobs.Add(pipeline.JobRefresh, id, "ask the sources that are due and make a state", 0,
+			func(ctx context.Context) error { return d.Refresh(ctx, id) })
+		d.jobs.Add(pipeline.JobBrief, id, "write a brief of the newest state", 0,
+			func(ctx context.Context) error { return d.Narrate(ctx, id) })
 	}
 	d.jobs.Add("deposits", "", "look for payments of purchases on the chain", scanEvery, d.Scan)
 	d.jobs.Add("expire", "", "end purchases that nobody paid", scanEvery, d.expire)

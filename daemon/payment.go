@@ -64,13 +64,15 @@ func (d *Daemon) openChain(ctx context.Context) error {
 		return err
 	}
 	d.payments, err = x402.NewPayments(x402.Quoter{
-		Keys: keys, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury, Recover: chain.Recover, Now: d.cfg.Now,
+		Keys: keys, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury, Recover: chain.Recover,
+		Now: d.cfg.Now,
 	}, d.chain, d.store)
 	if err != nil {
 		return err
 	}
 	d.deposits = billing.NewDeposits(billing.DepositsConfig{
-		Store: d.store, Chain: d.chain, Meter: d.meter, TierRaised: d.keys.TierRaised, NewID: uuid.NewString, AtOnce: d.cfg.Chain.AtOnce, Now: d.cfg.Now,
+		Store: d.store, Chain: d.chain, Meter: d.meter, TierRaised: d.keys.TierRaised, NewID: uuid.NewString, AtOnce: d.cfg.Chain.AtOnce,
+		Now: d.cfg.Now,
 	})
 	return nil
 }

@@ -37,7 +37,8 @@ func emailIdentity(address string) (Identity, error) {
 	local, domain, _ := strings.Cut(text, "@")
 	if err != nil || parsed.Address != text || len(text) > maxEmail || len(local) > maxEmailLocal || !hostname(domain) ||
 		strings.ContainsFunc(local, func(r rune) bool { return r > unicode.MaxASCII }) {
-		return Identity{}, api.Errorf(api.ReasonInvalidRequest, "email is not a plain mail address of at most %d ASCII characters", maxEmail).
+		return Identity{}, api.Errorf(api.ReasonInvalidRequest,
+			"email is not a plain mail address of at most %d ASCII characters", maxEmail).
 			WithHint(`send {"email":"you@example.com"}`)
 	}
 	return Identity{KindEmail, text}, nil

@@ -90,7 +90,8 @@ func OpenKeys(ctx context.Context, cfg Config) (*Keys, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load keys: %w", err)
 	}
-	k := &Keys{cfg: cfg, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{}, owners: map[string]standing{}, used: map[string]time.Time{}}
+	k := &Keys{cfg: cfg, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{}, owners: map[string]standing{},
+		used: map[string]time.Time{}}
 	k.SetMaxKeys(cfg.MaxKeys)
 	for i := range stored {
 		k.remember(&stored[i])

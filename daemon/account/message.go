@@ -27,7 +27,8 @@ const messageTime = "2006-01-02T15:04:05.000Z"
 func (m message) String() string {
 	return fmt.Sprintf("%s wants you to sign in with your Ethereum account:\n%s\n\n%s\n\n"+
 		"URI: %s\nVersion: 1\nChain ID: %d\nNonce: %s\nIssued At: %s\nExpiration Time: %s",
-		m.Domain, m.Address, statement, m.URI, m.ChainID, m.Nonce, m.IssuedAt.UTC().Format(messageTime), m.ExpiresAt.UTC().Format(messageTime))
+		m.Domain, m.Address, statement, m.URI, m.ChainID, m.Nonce,
+		m.IssuedAt.UTC().Format(messageTime), m.ExpiresAt.UTC().Format(messageTime))
 }
 
 // Places of lines in the text of a message.

@@ -119,7 +119,8 @@ func noOwner(id string) *api.Error {
 // Disable refuses an owner, from when it returns: their keys, their sessions, which end, and their streams, until Enable.
 func (k *Keys) Disable(ctx context.Context, ownerID string) error {
 	if ownerID == OperatorID {
-		return api.Errorf(api.ReasonInvalidRequest, "the operator cannot be disabled").WithHint("revoke their keys: contextd keys revoke KEYID")
+		return api.Errorf(api.ReasonInvalidRequest, "the operator cannot be disabled").
+			WithHint("revoke their keys: contextd keys revoke KEYID")
 	}
 	return k.setDisabled(ctx, ownerID, k.cfg.Now().UTC().Truncate(time.Millisecond))
 }

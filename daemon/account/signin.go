@@ -52,7 +52,8 @@ type Session struct {
 
 // toAPI is s as the console shows it.
 func (s Session) toAPI() api.Session {
-	return api.Session{UserID: s.OwnerID, Email: optionalText(s.Email), Address: optionalText(s.Address), Tier: s.Tier, ExpiresAt: s.ExpiresAt}
+	return api.Session{UserID: s.OwnerID, Email: optionalText(s.Email), Address: optionalText(s.Address), Tier: s.Tier,
+		ExpiresAt: s.ExpiresAt}
 }
 
 // optionalText is a pointer to text, or nil where text is "".
@@ -118,7 +119,8 @@ func NewSignIn(cfg SignInConfig) *SignIn {
 func (s *SignIn) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 
 // challenge makes and keeps a challenge whose secret has chars characters.
-func (s *SignIn) challenge(ctx context.Context, id Identity, links string, chars int, lifetime time.Duration) (secret string, c Challenge, err error) {
+func (s *SignIn) challenge(ctx context.Context, id Identity, links string, chars int, lifetime time.Duration,
+) (secret string, c Challenge, err error) {
 	if secret, err = randomText(chars, s.cfg.Random); err != nil {
 		return "", c, err
 	}
@@ -171,7 +173,8 @@ func (s *SignIn) ByLink(ctx context.Context, token, signedIn string) (secret str
 	return s.open(ctx, c, signedIn)
 }
 
-// AnotherToken makes a token like that of a mailed link for somebody who has just signed in with email, so that they can go on in a terminal.
+// AnotherToken makes a token like that of a mailed link for somebody who has just signed in with email, so that they can go on in a
+// terminal.
 func (s *SignIn) AnotherToken(ctx context.Context, email string) (token string, err error) {
 	token, _, err = s.challenge(ctx, Identity{KindEmail, email}, "", tokenChars, api.SignInLifetime)
 	return token, err

@@ -1,9 +1,29 @@
-// Package billing owns what calls cost: tiers, the free window, tier volumes, credits and their ledger.
+// Package billing owns what lookups cost: tiers, the free window, tier volumes, credits and their ledger, and the deposits that buy them.
 //
-// Meter charges calls: one goroutine decides them in order, makes a batch of decisions durable in one transaction and only then
-// lets the callers answer. Credits moves and reports credits. Neither knows how a caller was recognised or what he asks for
-// beyond operation and pack; daemon/gate asks after it has recognised him and before the answer is written. The package does no
-// SQL: daemon/store keeps its books.
+// Meter charges calls: they are decided one after another, in memory; a batch of decisions is made durable in one transaction, and only
+// then may the callers answer. Credits moves and reports credits. Deposits sells them. None of the three knows how a caller was recognised
+// or what they ask for beyond operation and pack; daemon/gate asks after it has recognised them and before the answer is written. The
+// package does no SQL: daemon/store keeps its books.
+//
+// # A charge
+//
+// Ada has two keys, a with 1 credit and b with 100, of tier pro. A program calls fresh with key a twice at once. The first caller finds no
+// batch open, opens one and leads it: the Meter reads Ada's records and takes 1 credit, from a, the key's own. The second joins the batch
+// while the leader waits for the disk; a is empty by now, so it takes 1 credit from b, the oldest key that has any. One transaction writes
+// "a -1, b -1, two calls", and both callers return. Did the books say something else than the Meter remembered, the store would answer
+// ErrConflict and book nothing, and both calls would be decided anew on what the books say then. Once all of Ada's keys are empty,
+// calls count against the free window of the key that makes them; where that is used up too, they are refused, and nothing is written.
+//
+// # A deposit
+//
+// Ada opens a deposit for the pack starter. Its amount is the price and a few micro-USDG more, a slot that no other open deposit of that
+// pack has, so the amount alone names the deposit; a nonce does too, for wallets that send calldata. Ada transfers exactly that to the
+// treasury. Scan, every few seconds, asks the chain what arrived since it last looked, and hands it to the store. There, within the
+// transaction that keeps the transfer, Match says which deposit it pays: the store calls back into this package, so that the rule is here
+// and still nothing can come between the match and the credits. In the same transaction the deposit is verified, its key gets the credits,
+// the ledger a row and the owner the pack's tier; account is told of the tier before anybody is charged again. For dear packs all of that
+// waits until the block is safe. A transfer of any other amount is unmatched: it is never guessed whose it is. The operator assigns it to
+// a deposit or writes it off, and Reconcile shows that what arrived, what was sold and what the treasury has still agree.
 package billing
 
 import (

@@ -36,7 +36,8 @@ func (m *Meter) decide(ctx context.Context, c Call, now time.Time, b *Batch) err
 		count.Paid++
 	} else {
 		if wait := w.free.wait(now, int64(m.cfg.FreeCalls)); wait > 0 {
-			return exhausted(wait, "wait for Retry-After, or "+askForCredits, "key %s has no credits and has used its %d free calls of 24 hours", c.KeyID, m.cfg.FreeCalls)
+			return exhausted(wait, "wait for Retry-After, or "+askForCredits,
+				"key %s has no credits and has used its %d free calls of 24 hours", c.KeyID, m.cfg.FreeCalls)
 		}
 		stamp := b.Free[c.KeyID]
 		b.Free[c.KeyID] = Stamp{At: w.free.add(now), Calls: stamp.Calls + 1}

@@ -32,8 +32,8 @@ type Deposit struct {
 // ToAPI is d as the console shows it.
 func (d Deposit) ToAPI() api.Deposit {
 	a := api.Deposit{
-		ID: d.ID, UserID: d.OwnerID, Pack: d.Pack, Credits: d.Credits, AmountUSDC: d.Amount.Fixed(), Status: d.Status, Nonce: hexText(d.Nonce),
-		CreatedAt: d.CreatedAt, ExpiresAt: d.ExpiresAt,
+		ID: d.ID, UserID: d.OwnerID, Pack: d.Pack, Credits: d.Credits, AmountUSDC: d.Amount.Fixed(), Status: d.Status,
+		Nonce: hexText(d.Nonce), CreatedAt: d.CreatedAt, ExpiresAt: d.ExpiresAt,
 	}
 	if d.KeyID != "" {
 		a.KeyID = &d.KeyID
@@ -113,12 +113,14 @@ type ScanCursor struct {
 	At   time.Time // of the last one
 }
 
-// DepositStore keeps deposits, and the transfers that arrived for them or for nothing. Each method is one transaction, on disk when it returns.
+// DepositStore keeps deposits, and the transfers that arrived for them or for nothing. Each method is one transaction, on disk when it
+// returns.
 type DepositStore interface {
 	// OpenDeposit adds d with the lowest free slot of so many added to its amount, unless so many of the owner's are pending, or fails
 	// with one of the errors above.
 	OpenDeposit(ctx context.Context, d Deposit, slots, pending int) (Deposit, error)
-	// Deposits returns those of an owner, or of all for "", newest first, at most limit, or that with the given id alone where it is not "".
+	// Deposits returns those of an owner, or of all for "", newest first, at most limit, or that with the given id alone where it is not
+	// "".
 	Deposits(ctx context.Context, ownerID, id string, limit int) ([]Deposit, error)
 	// ScanCursor returns how far the chain was looked at.
 	ScanCursor(ctx context.Context) (ScanCursor, error)

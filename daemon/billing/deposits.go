@@ -70,8 +70,8 @@ func (d *Deposits) Open(ctx context.Context, ownerID string, pack api.CreditPack
 	}
 	now := d.now()
 	opened := Deposit{
-		ID: d.cfg.NewID(), OwnerID: ownerID, KeyID: keyID, Pack: pack, Credits: offer.Credits, Amount: usdg.Amount(offer.PriceMicros), Status: api.DepositPending,
-		CreatedAt: now, ExpiresAt: now.Add(api.DepositWindow).Truncate(time.Second),
+		ID: d.cfg.NewID(), OwnerID: ownerID, KeyID: keyID, Pack: pack, Credits: offer.Credits, Amount: usdg.Amount(offer.PriceMicros),
+		Status: api.DepositPending, CreatedAt: now, ExpiresAt: now.Add(api.DepositWindow).Truncate(time.Second),
 	}
 	if _, err := rand.Read(opened.Nonce[:]); err != nil {
 		return Deposit{}, fmt.Errorf("read randomness: %w", err)
@@ -79,12 +79,14 @@ func (d *Deposits) Open(ctx context.Context, ownerID string, pack api.CreditPack
 	opened, err := d.cfg.Store.OpenDeposit(ctx, opened, api.DepositSlots, api.MaxPendingDeposit)
 	switch {
 	case errors.Is(err, ErrNoActiveKey):
-		return opened, api.Errorf(api.ReasonInvalidRequest, "there is no active key to put the credits on").WithHint("make one: ctx keys create NAME")
+		return opened, api.Errorf(api.ReasonInvalidRequest, "there is no active key to put the credits on").
+			WithHint("make one: ctx keys create NAME")
 	case errors.Is(err, ErrManyDeposits):
 		return opened, api.Errorf(api.ReasonInvalidRequest, "%d purchases wait to be paid already", api.MaxPendingDeposit).
 			WithHint("pay one of them, or wait until it has expired")
 	case errors.Is(err, ErrNoSlot):
-		return opened, api.Errorf(api.ReasonRateLimited, "too many people are buying this pack").WithHint("try again after Retry-After").WithRetryAfter(time.Hour)
+		return opened, api.Errorf(api.ReasonRateLimited, "too many people are buying this pack").WithHint("try again after Retry-After").
+			WithRetryAfter(time.Hour)
 	case err != nil:
 		return opened, fmt.Errorf("open deposit: %w", err)
 	}

@@ -218,8 +218,8 @@ func (m *Meter) WithLock(ctx context.Context, ownerID string, act func() error) 
 	return m.WithLockOnAll(ctx, func() ([]string, error) { return []string{ownerID}, act() })
 }
 
-// WithLockOnAll runs act, which moves credits or keys of the owners that it returns, while nothing is charged. What was remembered of them is
-// read anew afterwards.
+// WithLockOnAll runs act, which moves credits or keys of the owners that it returns, while nothing is charged. What was remembered of
+// them is read anew afterwards.
 func (m *Meter) WithLockOnAll(ctx context.Context, act func() (owners []string, err error)) error {
 	m.turn.Lock()
 	defer m.turn.Unlock()

@@ -88,8 +88,8 @@ func (d *Deposits) WriteOff(ctx context.Context, hash [32]byte, log uint64, reas
 // looks is how often Reconcile looks at most.
 const looks = 5
 
-// Reconcile compares what arrived, what it was spent on, the credits that were sold for it and what the treasury has. What does not agree is
-// looked at again: a transfer that comes in between the looks at the books and at the treasury agrees the next time.
+// Reconcile compares what arrived, what it was spent on, the credits that were sold for it and what the treasury has. What does not agree
+// is looked at again: a transfer that comes in between the looks at the books and at the treasury agrees the next time.
 func (d *Deposits) Reconcile(ctx context.Context) (r Reconciliation, err error) {
 	if d.cfg.Chain == nil {
 		return r, noChain()

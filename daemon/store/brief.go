@@ -86,7 +86,8 @@ func (s *Store) SaveOwnerBrief(ctx context.Context, ownerID, pack string, b stat
 
 // OwnerBriefs counts the briefs that owners have by their own prompts, and those that no model could write.
 func (s *Store) OwnerBriefs(ctx context.Context, pack string) (written, failed int, err error) {
-	err = s.db.Read.QueryRowContext(ctx, "SELECT count(nullif(text, '')), count(*) - count(nullif(text, '')) FROM owner_briefs WHERE pack = ?", pack).
+	err = s.db.Read.QueryRowContext(ctx,
+		"SELECT count(nullif(text, '')), count(*) - count(nullif(text, '')) FROM owner_briefs WHERE pack = ?", pack).
 		Scan(&written, &failed)
 	if err != nil {
 		err = fmt.Errorf("count briefs of owners: %w", err)

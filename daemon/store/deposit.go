@@ -17,16 +17,18 @@ import (
 )
 
 // OpenDeposit adds d with the lowest free slot of so many added to its amount, unless so many of the owner's are pending. It fails with
-// billing.ErrNoActiveKey, ErrManyDeposits or ErrNoSlot, or, where the key that d names is not an active one of the owner's, as for one that is
-// not there.
+// billing.ErrNoActiveKey, ErrManyDeposits or ErrNoSlot, or, where the key that d names is not an active one of the owner's, as for one
+// that is not there.
 func (s *Store) OpenDeposit(ctx context.Context, d billing.Deposit, slots, pending int) (billing.Deposit, error) {
 	err := s.db.Tx(ctx, func(tx *sql.Tx) error {
 		var keys, named, waiting int
-		if err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(id = ?), 0) FROM keys WHERE owner_id = ? AND revoked_at IS NULL`, d.KeyID, d.OwnerID).
+		if err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(id = ?), 0) FROM keys WHERE owner_id = ? AND revoked_at IS NULL`,
+			d.KeyID, d.OwnerID).
 			Scan(&keys, &named); err != nil {
 			return fmt.Errorf("look for keys: %w", err)
 		}
-		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM deposits WHERE owner_id = ? AND status = ?", d.OwnerID, api.DepositPending).Scan(&waiting); err != nil {
+		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM deposits WHERE owner_id = ? AND status = ?", d.OwnerID, api.DepositPending).
+			Scan(&waiting); err != nil {
 			return fmt.Errorf("count deposits: %w", err)
 		}
 		switch {
@@ -51,22 +53,25 @@ func (s *Store) OpenDeposit(ctx context.Context, d billing.Deposit, slots, pendi
 		if d.Amount >= price+usdg.Amount(slots) {
 			return billing.ErrNoSlot
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO deposits (id, owner_id, key_id, pack, credits, amount, nonce, status, created_at, expires_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, d.ID, d.OwnerID, sql.NullString{String: d.KeyID, Valid: d.KeyID != ""}, d.Pack, d.Credits, d.Amount, d.Nonce[:],
-			d.Status, d.CreatedAt.UnixMilli(), d.ExpiresAt.UnixMilli())
+		_, err = tx.ExecContext(ctx,
+			`INSERT INTO deposits (id, owner_id, key_id, pack, credits, amount, nonce, status, created_at, expires_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, d.ID, d.OwnerID, sql.NullString{String: d.KeyID, Valid: d.KeyID != ""},
+			d.Pack, d.Credits, d.Amount, d.Nonce[:], d.Status, d.CreatedAt.UnixMilli(), d.ExpiresAt.UnixMilli())
 		return err
 	})
 	return d, err
 }
 
 // depositColumns are those that scanDeposit reads.
-const depositColumns = "id, owner_id, coalesce(key_id, ''), pack, credits, amount, nonce, status, created_at, expires_at, tx_hash, coalesce(payer, ''), verified_at, coalesce(credited, '')"
+const depositColumns = "id, owner_id, coalesce(key_id, ''), pack, credits, amount, nonce, status, created_at, expires_at, " +
+	"tx_hash, coalesce(payer, ''), verified_at, coalesce(credited, '')"
 
 // scanDeposit reads one row.
 func scanDeposit(rows *sql.Rows) (d billing.Deposit, err error) {
 	var nonce, hash []byte
 	var created, expires, verified sql.NullInt64
-	err = rows.Scan(&d.ID, &d.OwnerID, &d.KeyID, &d.Pack, &d.Credits, &d.Amount, &nonce, &d.Status, &created, &expires, &hash, &d.Payer, &verified, &d.Credited)
+	err = rows.Scan(&d.ID, &d.OwnerID, &d.KeyID, &d.Pack, &d.Credits, &d.Amount, &nonce, &d.Status, &created, &expires, &hash, &d.Payer,
+		&verified, &d.Credited)
 	copy(d.Nonce[:], nonce)
 	copy(d.TxHash[:], hash)
 	d.CreatedAt, d.ExpiresAt, d.VerifiedAt = sqlite.FromMillis(created), sqlite.FromMillis(expires), sqlite.FromMillis(verified)
@@ -75,7 +80,8 @@ func scanDeposit(rows *sql.Rows) (d billing.Deposit, err error) {
 
 // Deposits returns those of an owner, or of all for "", newest first, at most limit, or that with the given id alone where it is not "".
 func (s *Store) Deposits(ctx context.Context, ownerID, id string, limit int) ([]billing.Deposit, error) {
-	return sqlite.Query(ctx, s.db.Read, scanDeposit, "SELECT "+depositColumns+` FROM deposits WHERE (?1 = '' OR owner_id = ?1) AND (?2 = '' OR id = ?2)
+	return sqlite.Query(ctx, s.db.Read, scanDeposit,
+		"SELECT "+depositColumns+` FROM deposits WHERE (?1 = '' OR owner_id = ?1) AND (?2 = '' OR id = ?2)
 		ORDER BY created_at DESC, id LIMIT ?3`, ownerID, id, limit)
 }
 
@@ -92,7 +98,8 @@ func (s *Store) ScanCursor(ctx context.Context) (seen billing.ScanCursor, err er
 
 // Arrive keeps arrivals that are new, gives those that match to their deposits, with all that follows from it, and notes how far the chain
 // was looked at unless seen is zero. Where the pack of a deposit waits, its arrival does. It returns the deposits that were verified.
-func (s *Store) Arrive(ctx context.Context, list []billing.Transfer, seen billing.ScanCursor, waits func(api.CreditPack) bool, now time.Time) (verified []billing.Deposit, err error) {
+func (s *Store) Arrive(ctx context.Context, list []billing.Transfer, seen billing.ScanCursor, waits func(api.CreditPack) bool,
+	now time.Time) (verified []billing.Deposit, err error) {
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		for _, a := range list {
 			d, err := arrive(ctx, tx, a, waits, now)
@@ -117,11 +124,13 @@ func (s *Store) Arrive(ctx context.Context, list []billing.Transfer, seen billin
 }
 
 // arrive keeps one arrival, if it is new, and returns the deposit that it has verified, if it has.
-func arrive(ctx context.Context, tx *sql.Tx, a billing.Transfer, waits func(api.CreditPack) bool, now time.Time) (d billing.Deposit, err error) {
+func arrive(ctx context.Context, tx *sql.Tx, a billing.Transfer, waits func(api.CreditPack) bool,
+	now time.Time) (d billing.Deposit, err error) {
 	if isNew, err := keep(ctx, tx, a, now); err != nil || !isNew {
 		return d, err
 	}
-	open, err := sqlite.Query(ctx, tx, scanDeposit, "SELECT "+depositColumns+" FROM deposits WHERE held = 1 AND amount = ? OR status = ? ORDER BY created_at",
+	open, err := sqlite.Query(ctx, tx, scanDeposit,
+		"SELECT "+depositColumns+" FROM deposits WHERE held = 1 AND amount = ? OR status = ? ORDER BY created_at",
 		a.Amount, api.DepositPending)
 	if err != nil {
 		return d, fmt.Errorf("read deposits: %w", err)
@@ -139,7 +148,8 @@ func arrive(ctx context.Context, tx *sql.Tx, a billing.Transfer, waits func(api.
 		return d, settle(ctx, tx, &d, a, now)
 	}
 	var others int
-	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM transfers WHERE spent_on = 'waiting' AND deposit_id = ?", id).Scan(&others); err != nil {
+	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM transfers WHERE spent_on = 'waiting' AND deposit_id = ?", id).
+		Scan(&others); err != nil {
 		return d, fmt.Errorf("look for waiting transfers: %w", err)
 	}
 	if others > 0 {
@@ -150,7 +160,9 @@ func arrive(ctx context.Context, tx *sql.Tx, a billing.Transfer, waits func(api.
 
 // note notes why an arrival has paid for nothing so far, and the deposit that it waits for, "" for none.
 func note(ctx context.Context, tx *sql.Tx, a billing.Transfer, waitsFor, why string) error {
-	_, err := tx.ExecContext(ctx, `UPDATE transfers SET note = ?1, spent_on = iif(?2 = '', '', 'waiting'), deposit_id = nullif(?2, '') WHERE tx_hash = ?3 AND log_index = ?4`,
+	_, err := tx.ExecContext(ctx,
+		`UPDATE transfers SET note = ?1, spent_on = iif(?2 = '', '', 'waiting'), deposit_id = nullif(?2, '')
+		WHERE tx_hash = ?3 AND log_index = ?4`,
 		why, waitsFor, a.TxHash[:], a.LogIndex)
 	if err != nil {
 		return fmt.Errorf("note transfer: %w", err)
@@ -158,20 +170,23 @@ func note(ctx context.Context, tx *sql.Tx, a billing.Transfer, waitsFor, why str
 	return nil
 }
 
-// keep keeps one arrival and reports whether it is to be matched: it is new, or had vanished and paid for nothing. One that the chain has in
-// another block by now is noted there.
+// keep keeps one arrival and reports whether it is to be matched: it is new, or had vanished and paid for nothing. One that the chain has
+// in another block by now is noted there.
 func keep(ctx context.Context, tx *sql.Tx, a billing.Transfer, now time.Time) (isNew bool, err error) {
 	var block []byte
 	var spent, settled string
-	err = tx.QueryRowContext(ctx, "SELECT block_hash, spent_on, settled FROM transfers WHERE tx_hash = ? AND log_index = ?", a.TxHash[:], a.LogIndex).Scan(&block, &spent, &settled)
+	err = tx.QueryRowContext(ctx, "SELECT block_hash, spent_on, settled FROM transfers WHERE tx_hash = ? AND log_index = ?",
+		a.TxHash[:], a.LogIndex).Scan(&block, &spent, &settled)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		isNew = true
 		_, err = tx.ExecContext(ctx, `INSERT INTO transfers (tx_hash, log_index, sender, amount, block, block_hash, at, spent_on, seen_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, '', ?)`, a.TxHash[:], a.LogIndex, a.Sender, a.Amount, a.Block, a.BlockHash[:], a.At.UnixMilli(), now.UnixMilli())
+			VALUES (?, ?, ?, ?, ?, ?, ?, '', ?)`,
+			a.TxHash[:], a.LogIndex, a.Sender, a.Amount, a.Block, a.BlockHash[:], a.At.UnixMilli(), now.UnixMilli())
 	case err == nil && (!bytes.Equal(block, a.BlockHash[:]) || settled == "vanished"):
 		isNew = settled == "vanished" && spent == ""
-		_, err = tx.ExecContext(ctx, "UPDATE transfers SET block = ?, block_hash = ?, at = ?, settled = 'no' WHERE tx_hash = ? AND log_index = ?",
+		_, err = tx.ExecContext(ctx,
+			"UPDATE transfers SET block = ?, block_hash = ?, at = ?, settled = 'no' WHERE tx_hash = ? AND log_index = ?",
 			a.Block, a.BlockHash[:], a.At.UnixMilli(), a.TxHash[:], a.LogIndex)
 	}
 	if err != nil {
@@ -207,7 +222,8 @@ func (s *Store) Ripen(ctx context.Context, list []billing.Transfer, now time.Tim
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		for _, a := range list {
 			open, err := sqlite.Query(ctx, tx, scanDeposit, "SELECT "+depositColumns+` FROM deposits WHERE status <> ? AND id =
-				(SELECT deposit_id FROM transfers WHERE tx_hash = ? AND log_index = ? AND spent_on = 'waiting')`, api.DepositVerified, a.TxHash[:], a.LogIndex)
+				(SELECT deposit_id FROM transfers WHERE tx_hash = ? AND log_index = ? AND spent_on = 'waiting')`,
+				api.DepositVerified, a.TxHash[:], a.LogIndex)
 			if err != nil {
 				return fmt.Errorf("read deposits: %w", err)
 			}
@@ -230,15 +246,18 @@ func (s *Store) Ripen(ctx context.Context, list []billing.Transfer, now time.Tim
 	return verified, nil
 }
 
-// settle verifies a deposit, once: status, transfer, credits, ledger and tier. Another transfer that has waited for it is an unmatched transfer from then on.
+// settle verifies a deposit, once: status, transfer, credits, ledger and tier. Another transfer that has waited for it is
+// unmatched from then on.
 func settle(ctx context.Context, tx *sql.Tx, d *billing.Deposit, a billing.Transfer, now time.Time) error {
 	// The key that was named, if it is active, else the oldest that is, else any: what was paid for is never lost.
-	if err := tx.QueryRowContext(ctx, `SELECT id FROM keys WHERE owner_id = ? ORDER BY revoked_at IS NOT NULL, id <> ?, created_at, id LIMIT 1`,
+	if err := tx.QueryRowContext(ctx,
+		`SELECT id FROM keys WHERE owner_id = ? ORDER BY revoked_at IS NOT NULL, id <> ?, created_at, id LIMIT 1`,
 		d.OwnerID, d.KeyID).Scan(&d.Credited); err != nil {
 		return fmt.Errorf("find key for deposit %s: %w", d.ID, err)
 	}
 	d.Status, d.TxHash, d.Payer, d.VerifiedAt = api.DepositVerified, a.TxHash, a.Sender, now
-	res, err := tx.ExecContext(ctx, "UPDATE deposits SET status = ?, tx_hash = ?, payer = ?, verified_at = ?, credited = ? WHERE id = ? AND status <> ?",
+	res, err := tx.ExecContext(ctx,
+		"UPDATE deposits SET status = ?, tx_hash = ?, payer = ?, verified_at = ?, credited = ? WHERE id = ? AND status <> ?",
 		d.Status, d.TxHash[:], d.Payer, d.VerifiedAt.UnixMilli(), d.Credited, d.ID, api.DepositVerified)
 	if err != nil {
 		return fmt.Errorf("verify deposit %s: %w", d.ID, err)
@@ -250,11 +269,13 @@ func settle(ctx context.Context, tx *sql.Tx, d *billing.Deposit, a billing.Trans
 		text string
 		args []any
 	}{
-		{"UPDATE transfers SET spent_on = 'deposit', note = '', deposit_id = ? WHERE tx_hash = ? AND log_index = ?", []any{d.ID, a.TxHash[:], a.LogIndex}},
+		{"UPDATE transfers SET spent_on = 'deposit', note = '', deposit_id = ? WHERE tx_hash = ? AND log_index = ?",
+			[]any{d.ID, a.TxHash[:], a.LogIndex}},
 		{"UPDATE transfers SET spent_on = '', deposit_id = NULL, note = ? WHERE spent_on = 'waiting' AND deposit_id = ?",
 			[]any{"deposit " + d.ID + " was paid already", d.ID}},
 		{"UPDATE keys SET credits = credits + ? WHERE id = ?", []any{d.Credits, d.Credited}},
-		{"INSERT INTO ledger (key_id, amount, kind, reason, at) VALUES (?, ?, ?, ?, ?)", []any{d.Credited, d.Credits, billing.KindBuy, d.ID, now.UnixMilli()}},
+		{"INSERT INTO ledger (key_id, amount, kind, reason, at) VALUES (?, ?, ?, ?, ?)",
+			[]any{d.Credited, d.Credits, billing.KindBuy, d.ID, now.UnixMilli()}},
 	} {
 		if _, err := tx.ExecContext(ctx, act.text, act.args...); err != nil {
 			return fmt.Errorf("credit deposit %s: %w", d.ID, err)
@@ -275,7 +296,8 @@ func raise(ctx context.Context, tx *sql.Tx, owner string, pack api.CreditPack) e
 	if len(below) == 0 {
 		return nil
 	}
-	for _, text := range []string{"UPDATE owners SET tier = ? WHERE id = ? AND tier IN ", "UPDATE keys SET tier = ? WHERE owner_id = ? AND tier IN "} {
+	for _, text := range []string{"UPDATE owners SET tier = ? WHERE id = ? AND tier IN ",
+		"UPDATE keys SET tier = ? WHERE owner_id = ? AND tier IN "} {
 		if _, err := tx.ExecContext(ctx, text+"("+strings.Join(below, ", ")+")", offer.Tier, owner); err != nil {
 			return fmt.Errorf("raise tier: %w", err)
 		}
@@ -288,7 +310,8 @@ func raise(ctx context.Context, tx *sql.Tx, owner string, pack api.CreditPack) e
 func (s *Store) ExpireDeposits(ctx context.Context, ended, free time.Time) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE deposits SET status = ? WHERE status = ? AND expires_at < ?
-			AND id NOT IN (SELECT deposit_id FROM transfers WHERE spent_on = 'waiting')`, api.DepositExpired, api.DepositPending, ended.UnixMilli()); err != nil {
+			AND id NOT IN (SELECT deposit_id FROM transfers WHERE spent_on = 'waiting')`,
+			api.DepositExpired, api.DepositPending, ended.UnixMilli()); err != nil {
 			return fmt.Errorf("expire deposits: %w", err)
 		}
 		if _, err := tx.ExecContext(ctx, "UPDATE deposits SET held = 0 WHERE held = 1 AND expires_at < ?", free.UnixMilli()); err != nil {

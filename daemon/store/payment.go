@@ -41,7 +41,8 @@ func (s *Store) SpendOnCall(ctx context.Context, r x402.Receipt) error {
 		if n, err := res.RowsAffected(); err != nil || n == 0 {
 			return errors.Join(err, x402.ErrSpent)
 		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO paid_calls (tx_hash, log_index, fingerprint, op, payer, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		if _, err := tx.ExecContext(ctx,
+			"INSERT INTO paid_calls (tx_hash, log_index, fingerprint, op, payer, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
 			r.Hash[:], r.Transfer.LogIndex, r.Fingerprint, r.Op, r.Payer, r.At.UnixMilli(), r.Body); err != nil {
 			return fmt.Errorf("keep paid answer: %w", err)
 		}
@@ -84,7 +85,9 @@ func (s *Store) Settle(ctx context.Context, hash [32]byte, vanished bool) error 
 func (s *Store) RememberChain(ctx context.Context, genesis [32]byte) (known [32]byte, err error) {
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		var hash []byte
-		err := tx.QueryRowContext(ctx, "INSERT INTO chain (only_row, genesis) VALUES (1, ?) ON CONFLICT DO UPDATE SET genesis = genesis RETURNING genesis", genesis[:]).Scan(&hash)
+		err := tx.QueryRowContext(ctx,
+			"INSERT INTO chain (only_row, genesis) VALUES (1, ?) ON CONFLICT DO UPDATE SET genesis = genesis RETURNING genesis",
+			genesis[:]).Scan(&hash)
 		copy(known[:], hash)
 		return err
 	})

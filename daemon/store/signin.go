@@ -21,7 +21,8 @@ func (s *Store) AddChallenge(ctx context.Context, c account.Challenge, most int)
 		}
 		res, err := tx.ExecContext(ctx, `INSERT INTO challenges (hash, kind, subject, links, created_at, expires_at)
 			SELECT ?, ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM challenges) < ?`,
-			c.Hash[:], c.Kind, c.Subject, sql.NullString{String: c.Links, Valid: c.Links != ""}, c.CreatedAt.UnixMilli(), c.ExpiresAt.UnixMilli(), most)
+			c.Hash[:], c.Kind, c.Subject, sql.NullString{String: c.Links, Valid: c.Links != ""},
+			c.CreatedAt.UnixMilli(), c.ExpiresAt.UnixMilli(), most)
 		if err != nil {
 			return fmt.Errorf("add challenge: %w", err)
 		}
@@ -37,13 +38,15 @@ func (s *Store) AddChallenge(ctx context.Context, c account.Challenge, most int)
 func (s *Store) TakeChallenge(ctx context.Context, hash [sha256.Size]byte) (account.Challenge, error) {
 	c := account.Challenge{Hash: hash}
 	var there bool
-	if err := s.db.Read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM challenges WHERE hash = ?)", hash[:]).Scan(&there); err != nil || !there {
+	if err := s.db.Read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM challenges WHERE hash = ?)",
+		hash[:]).Scan(&there); err != nil || !there {
 		return c, errors.Join(err, account.ErrNoChallenge)
 	}
 	err := s.db.Tx(ctx, func(tx *sql.Tx) error {
 		var links sql.NullString
 		var created, expires sql.NullInt64
-		err := tx.QueryRowContext(ctx, "DELETE FROM challenges WHERE hash = ? RETURNING kind, subject, links, created_at, expires_at", hash[:]).
+		err := tx.QueryRowContext(ctx, "DELETE FROM challenges WHERE hash = ? RETURNING kind, subject, links, created_at, expires_at",
+			hash[:]).
 			Scan(&c.Kind, &c.Subject, &links, &created, &expires)
 		c.Links, c.CreatedAt, c.ExpiresAt = links.String, sqlite.FromMillis(created), sqlite.FromMillis(expires)
 		return err

@@ -29,26 +29,31 @@ func (s *Store) Unmatched(ctx context.Context, limit int) ([]billing.Unmatched, 
 
 // noUnmatched is the answer to a transfer that is not there, or has paid for something.
 func noUnmatched() error {
-	return api.Errorf(api.ReasonNotFound, "there is no such transfer that has paid for nothing").WithHint("list them: contextd deposits unmatched")
+	return api.Errorf(api.ReasonNotFound, "there is no such transfer that has paid for nothing").
+		WithHint("list them: contextd deposits unmatched")
 }
 
 // Assign lets an unmatched transfer pay for a deposit that was not paid yet, whatever its amount and time, with all that follows from it.
 func (s *Store) Assign(ctx context.Context, hash [32]byte, log uint64, depositID string, now time.Time) (d billing.Deposit, err error) {
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		a := billing.Transfer{TxHash: hash, LogIndex: log}
-		err := tx.QueryRowContext(ctx, "SELECT sender FROM transfers WHERE tx_hash = ? AND log_index = ? AND spent_on = '' AND settled <> 'vanished'", hash[:], log).Scan(&a.Sender)
+		err := tx.QueryRowContext(ctx,
+			"SELECT sender FROM transfers WHERE tx_hash = ? AND log_index = ? AND spent_on = '' AND settled <> 'vanished'",
+			hash[:], log).Scan(&a.Sender)
 		if errors.Is(err, sql.ErrNoRows) {
 			return noUnmatched()
 		}
 		if err != nil {
 			return fmt.Errorf("read transfer: %w", err)
 		}
-		list, err := sqlite.Query(ctx, tx, scanDeposit, "SELECT "+depositColumns+" FROM deposits WHERE id = ? AND status <> ?", depositID, api.DepositVerified)
+		list, err := sqlite.Query(ctx, tx, scanDeposit, "SELECT "+depositColumns+" FROM deposits WHERE id = ? AND status <> ?", depositID,
+			api.DepositVerified)
 		if err != nil {
 			return fmt.Errorf("read deposit: %w", err)
 		}
 		if len(list) == 0 {
-			return api.Errorf(api.ReasonDepositNotFound, "there is no deposit %q that was not paid yet", depositID).WithHint("ask its buyer: ctx credits deposits")
+			return api.Errorf(api.ReasonDepositNotFound, "there is no deposit %q that was not paid yet", depositID).
+				WithHint("ask its buyer: ctx credits deposits")
 		}
 		d = list[0]
 		return settle(ctx, tx, &d, a, now)
@@ -84,6 +89,7 @@ func (s *Store) Totals(ctx context.Context) (t billing.Totals, err error) {
 			(SELECT coalesce(sum(amount), 0) FROM deposits WHERE status = 'verified'),
 			(SELECT coalesce(sum(credits), 0) FROM deposits WHERE status = 'verified'),
 			(SELECT coalesce(sum(amount), 0) FROM ledger WHERE kind = 'buy')
-		FROM transfers`).Scan(&t.Arrived, &t.Deposits, &t.Calls, &t.Unmatched, &t.Waiting, &t.WrittenOff, &t.Vanished, &t.Verified, &t.Sold, &t.Credited)
+		FROM transfers`).Scan(&t.Arrived, &t.Deposits, &t.Calls, &t.Unmatched, &t.Waiting, &t.WrittenOff,
+		&t.Vanished, &t.Verified, &t.Sold, &t.Credited)
 	return t, err
 }

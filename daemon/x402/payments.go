@@ -106,7 +106,8 @@ func (p *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim,
 	case spent && !sameAddress(kept.Payer, proof.Payer):
 		return nil, refused(api.ReasonPayerMismatch, "the transaction was not sent by the payer that the proof names")
 	case spent && kept.Body == nil:
-		return nil, refused(api.ReasonAlreadyUsed, "the payment was used at %s; its answer is kept for %s", kept.At.UTC().Format(time.RFC3339), api.ProofIdempotency)
+		return nil, refused(api.ReasonAlreadyUsed, "the payment was used at %s; its answer is kept for %s",
+			kept.At.UTC().Format(time.RFC3339), api.ProofIdempotency)
 	case spent:
 		return &Claim{Replay: &kept, payments: p, receipt: Receipt{Hash: proof.Hash}}, nil
 	}
@@ -125,7 +126,8 @@ func (p *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim,
 		return nil, err
 	}
 	return &Claim{payments: p, receipt: Receipt{
-		Hash: proof.Hash, Payment: payment, Transfer: transfer, Op: s.Op, StoredAnswer: StoredAnswer{Fingerprint: s.Fingerprint, Payer: proof.Payer},
+		Hash: proof.Hash, Payment: payment, Transfer: transfer, Op: s.Op,
+		StoredAnswer: StoredAnswer{Fingerprint: s.Fingerprint, Payer: proof.Payer},
 	}}, nil
 }
 

@@ -54,7 +54,8 @@ func ParseProof(header, alias []string) (Proof, error) {
 	case wire.Scheme != api.SchemeX402:
 		return Proof{}, malformed("the scheme of the payment is not %s", api.SchemeX402)
 	case wire.Network != api.NetworkL2:
-		return Proof{}, api.Errorf(api.ReasonWrongNetwork, "the payment is on another network than %s", api.NetworkL2).WithHint("pay on the chain of the quote")
+		return Proof{}, api.Errorf(api.ReasonWrongNetwork, "the payment is on another network than %s", api.NetworkL2).
+			WithHint("pay on the chain of the quote")
 	}
 	p := Proof{Payer: wire.Payer, Signature: wire.Signature}
 	if !usdg.ReadHex(wire.TxHash, p.Hash[:]) {

@@ -4,6 +4,23 @@
 // that is compared with the quote found in its calldata. A payment is spent and its answer kept in one transaction, before the
 // answer is written: a kill at any moment leaves a payment that either was answered, and is answered again the same way, or can
 // still be used. The package reads no chain and no database and serves no HTTP; daemon/chain and daemon/store do that for it.
+//
+// # A payment
+//
+// A program without a key asks GET /v1/fresh?pack=crypto. The answer is ready, but it is refused with 402 and a quote: so many USDG to the
+// treasury within five minutes, with nonce 0x01…. The nonce is a version, the end of the quote, randomness, and a MAC over these, the
+// chain, the token, the treasury, the price and the fingerprint of this request. Nothing was written down.
+//
+// The program calls the token's transfer with the nonce behind the parameters, waits for its block, and asks again with a proof: the hash
+// of the transaction and the address that paid. Claim takes the hash, so that nobody else can use it meanwhile; finds in the store that it
+// was not spent; reads the transaction from the chain; finds in its calldata a nonce that this daemon made for this very request; and
+// compares token, recipient, amount, payer and time. Now the answer is made, Settle writes "spent on this request" and the answer in one
+// transaction, and only then is it sent.
+//
+// Should the connection break, the program sends the same proof again and gets the same answer, as replayed, for a day. With the proof, it
+// cannot get another: for another request the MAC differs, and the hash is spent. Should the chain be reorganised before the block is
+// final, Sweep finds the transaction in another block, or reports that it has vanished: the answer was given, and the operator should
+// know.
 package x402
 
 import (
@@ -98,7 +115,8 @@ func (q *Quoter) Quote(s Subject) (api.PaymentRequirements, error) {
 // mac ties a nonce to what it is for. Prices that change make old quotes worthless, so the price is in it.
 func (q *Quoter) mac(key []byte, nonce [NonceSize]byte, s Subject) []byte {
 	h := hmac.New(sha256.New, key)
-	fmt.Fprintf(h, "contextd quote\n%x\n%d\n%s\n%s\n%d\n%s\n%s", nonce[:macAt], q.ChainID, strings.ToLower(q.Token), strings.ToLower(q.Treasury),
+	fmt.Fprintf(h, "contextd quote\n%x\n%d\n%s\n%s\n%d\n%s\n%s", nonce[:macAt], q.ChainID, strings.ToLower(q.Token),
+		strings.ToLower(q.Treasury),
 		s.Op.PriceMicros(), s.Op, s.Fingerprint)
 	return h.Sum(nil)[:macSize]
 }

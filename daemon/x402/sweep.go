@@ -55,7 +55,8 @@ func (p *Payments) Sweep(ctx context.Context, report func(MinedTx)) error {
 	return nil
 }
 
-// moved looks for a payment whose block is gone. It has vanished, or is in another block now, which may not be final: then it is open still.
+// moved looks for a payment whose block is gone. It has vanished, or is in another block now, which may not be final: then it is open
+// still.
 func (p *Payments) moved(ctx context.Context, tx MinedTx, final uint64) (open, vanished bool, err error) {
 	now, err := p.chain.Payment(ctx, tx.Hash)
 	if errors.Is(err, ErrNotVisible) || err == nil && !now.Succeeded {

@@ -55,7 +55,8 @@ func (q *Quoter) verify(p Payment, proof Proof, s Subject) (Transfer, error) {
 	case !whole || amount != price:
 		return Transfer{}, refused(api.ReasonAmountMismatch, "the transfer is not of exactly the amount that was quoted")
 	case p.At.After(until):
-		return Transfer{}, refused(api.ReasonQuoteExpired, "the payment came into a block %s after the quote had ended", p.At.Sub(until).Round(time.Second))
+		return Transfer{}, refused(api.ReasonQuoteExpired, "the payment came into a block %s after the quote had ended",
+			p.At.Sub(until).Round(time.Second))
 	case p.At.Before(until.Add(-api.QuoteWindow - maxSkew)):
 		return Transfer{}, refused(api.ReasonNonceMismatch, "the payment is older than the quote")
 	}
@@ -102,7 +103,8 @@ func (q *Quoter) onlyTransfer(p Payment, price uint64) (paid Transfer, err error
 	}
 	switch {
 	case found == 0:
-		return paid, refused(api.ReasonWrongRecipient, "no transfer of %s from the payer to the treasury is in the transaction", api.AssetUSDG)
+		return paid, refused(api.ReasonWrongRecipient, "no transfer of %s from the payer to the treasury is in the transaction",
+			api.AssetUSDG)
 	case found > 1 || paid.Amount != price:
 		return paid, refused(api.ReasonAmountMismatch, "the transaction moved another amount than was quoted, or several")
 	}

@@ -98,7 +98,8 @@ func copyPaged(ctx context.Context, target, source any) error {
 
 // Problems says what SQLite finds wrong with a database: its structure, its indexes, its foreign keys. Nothing is wrong with a sound one.
 func Problems(ctx context.Context, db Querier) ([]string, error) {
-	found, err := Query(ctx, db, func(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) }, "PRAGMA integrity_check(20)")
+	found, err := Query(ctx, db, func(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) },
+		"PRAGMA integrity_check(20)")
 	if err != nil {
 		return nil, fmt.Errorf("check integrity: %w", err)
 	}
