@@ -10,10 +10,8 @@ import (
 	"github.com/contextd/contextd/daemon/backup"
 )
 
-// jobBackup is the name of the job that makes backups.
 const jobBackup = "backup"
 
-// backupDir is where backups go.
 func (d *Daemon) backupDir() string {
 	if d.cfg.Backup.Dir != "" {
 		return d.cfg.Backup.Dir

@@ -133,7 +133,6 @@ type Recording interface {
 	Shift() time.Duration // from the recorded moment to now
 }
 
-// packs are those that are served.
 func (cfg Config) packs() []*pack.Pack {
 	if cfg.Packs == nil {
 		return []*pack.Pack{pack.Crypto()}
@@ -141,7 +140,6 @@ func (cfg Config) packs() []*pack.Pack {
 	return cfg.Packs
 }
 
-// packIDs are their ids.
 func (cfg Config) packIDs() (ids []string) {
 	for _, p := range cfg.packs() {
 		ids = append(ids, p.ID)
@@ -149,7 +147,6 @@ func (cfg Config) packIDs() (ids []string) {
 	return ids
 }
 
-// chainID is that of the chain that pays.
 func (cfg Config) chainID() int64 {
 	if cfg.ChainID == 0 {
 		return api.ChainIDTest

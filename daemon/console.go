@@ -25,7 +25,6 @@ var (
 // OutboxDir is the name, in the data directory, of the directory for mail where no SMTP server is configured.
 const OutboxDir = "outbox"
 
-// openConsole makes what owners sign in to.
 func (d *Daemon) openConsole(packs []string, public *url.URL) (_ *web.Console, err error) {
 	var mailer account.Mailer = &mail.Outbox{Dir: filepath.Join(d.cfg.DataDir, OutboxDir), Now: d.cfg.Now, Logger: d.cfg.Logger}
 	if d.cfg.SMTP != nil {
@@ -51,7 +50,6 @@ func (d *Daemon) openConsole(packs []string, public *url.URL) (_ *web.Console, e
 	})
 }
 
-// publicURL is where users reach the daemon.
 func (d *Daemon) publicURL() (*url.URL, error) {
 	text := d.cfg.PublicURL
 	if text == "" {

@@ -325,7 +325,6 @@ func (d *Daemon) Narrate(ctx context.Context, pack string) error {
 	return line.Narrate(ctx)
 }
 
-// pipeline returns that of pack.
 func (d *Daemon) pipeline(pack string) (*pipeline.Pipeline, error) {
 	line := d.pipelines[pack]
 	if line == nil {

@@ -26,7 +26,6 @@ func (d *Daemon) Jobs() []admin.Job { return d.jobs.List() }
 // RunJob runs a job now, beside the schedule, and returns when it has ended.
 func (d *Daemon) RunJob(ctx context.Context, name string) error { return d.jobs.Run(ctx, name) }
 
-// addJobs adds the jobs of the daemon.
 func (d *Daemon) addJobs() {
 	for _, id := range slices.Sorted(maps.Keys(d.pipelines)) {
 		d.jobs.Add(pipeline.JobRefresh, id, "ask the sources that are due and make a state", 0,

@@ -46,7 +46,6 @@ func (d *Daemon) AdminURL() string {
 	return reachable("http", d.watch.listener, d.cfg.AdminListen)
 }
 
-// ages are the ages of the newest states.
 func (d *Daemon) ages() map[string]time.Duration {
 	ages := map[string]time.Duration{}
 	for id := range d.pipelines {
@@ -57,13 +56,11 @@ func (d *Daemon) ages() map[string]time.Duration {
 	return ages
 }
 
-// streams counts streams.
 func (d *Daemon) streams() metrics.Streams {
 	s := d.web.Stats()
 	return metrics.Streams{Open: s.Open.Load(), Opened: s.Opened.Load(), Dropped: s.Dropped.Load(), Stalled: s.Stalled.Load()}
 }
 
-// logs are the sizes of the write-ahead logs.
 func (d *Daemon) logs() map[string]int64 {
 	books, _ := d.store.Log()
 	history, _ := d.history.Log()

@@ -8,7 +8,6 @@ type ends struct {
 	byKey map[string]chan struct{}
 }
 
-// of returns the channel of a key.
 func (e *ends) of(id string) chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()

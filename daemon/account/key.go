@@ -47,7 +47,6 @@ func Rows(keys []Key) []api.APIKeyRow {
 	return rows
 }
 
-// optional is t, or nil where t is zero.
 func optional(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

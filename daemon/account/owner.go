@@ -25,7 +25,6 @@ type standing struct {
 	disabled bool
 }
 
-// tierOf is the tier of an owner's new keys.
 func (k *Keys) tierOf(ownerID string) api.Tier {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -35,7 +34,6 @@ func (k *Keys) tierOf(ownerID string) api.Tier {
 	return api.TierFree
 }
 
-// active is how many keys of an owner are not revoked.
 func (k *Keys) active(ownerID string) (n int) {
 	for _, key := range k.List(ownerID) {
 		if key.RevokedAt.IsZero() {
@@ -111,7 +109,6 @@ func (k *Keys) TierRaised(ownerID string, tier api.Tier) {
 	}
 }
 
-// noOwner is the answer to an owner id that is not there.
 func noOwner(id string) *api.Error {
 	return api.Errorf(api.ReasonNotFound, "there is no owner %q", id).WithHint("list them: contextd admin users list")
 }

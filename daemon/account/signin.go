@@ -50,13 +50,11 @@ type Session struct {
 	CreatedAt, ExpiresAt time.Time
 }
 
-// toAPI is s as the console shows it.
 func (s Session) toAPI() api.Session {
 	return api.Session{UserID: s.OwnerID, Email: optionalText(s.Email), Address: optionalText(s.Address), Tier: s.Tier,
 		ExpiresAt: s.ExpiresAt}
 }
 
-// optionalText is a pointer to text, or nil where text is "".
 func optionalText(text string) *string {
 	if text == "" {
 		return nil
@@ -296,7 +294,6 @@ func (s *SignIn) Session(ctx context.Context, secret string) (session api.Sessio
 	return found.toAPI(), renewed, nil
 }
 
-// noSession is the answer to a session that does not hold.
 func noSession() *api.Error {
 	return api.Errorf(api.ReasonInvalidSession, "the session has ended").WithHint("sign in again: ctx auth login")
 }

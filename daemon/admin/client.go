@@ -290,7 +290,6 @@ func (o *Operator) Backup(ctx context.Context, w io.Writer) (err error) {
 	return nil
 }
 
-// errNotRunning is the answer to what only a daemon can do.
 var errNotRunning = errors.New("no daemon runs on this data directory\n  try: contextd serve")
 
 // at is path with id in place of its parameter.

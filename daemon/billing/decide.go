@@ -135,7 +135,6 @@ func (b *book) debit(own int) string {
 	return b.records[i].KeyID
 }
 
-// windowsOf returns the windows of a key.
 func (m *Meter) windowsOf(ctx context.Context, keyID string, now time.Time) (*windows, error) {
 	if w := m.windows[keyID]; w != nil {
 		return w, nil

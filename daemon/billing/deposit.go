@@ -45,7 +45,6 @@ func (d Deposit) ToAPI() api.Deposit {
 	return a
 }
 
-// hexText is 0x and the hexadecimal digits of 32 bytes.
 func hexText(b [32]byte) string { return "0x" + hex.EncodeToString(b[:]) }
 
 // Transfer is a transfer of the token to the treasury, as the chain shows it.

@@ -47,7 +47,7 @@ func (d *Deposits) Unmatched(ctx context.Context, limit int) ([]Unmatched, error
 	return d.cfg.Store.Unmatched(ctx, limit)
 }
 
-// Deposits returns the newest deposits of all owners.
+// Newest returns the newest deposits of all owners, at most limit.
 func (d *Deposits) Newest(ctx context.Context, limit int) ([]Deposit, error) {
 	if d.cfg.Chain == nil {
 		return nil, noChain()
@@ -70,7 +70,6 @@ func (d *Deposits) Assign(ctx context.Context, hash [32]byte, log uint64, deposi
 	return list[0], nil
 }
 
-// noChain is the answer where no chain is configured.
 func noChain() *api.Error {
 	return api.Errorf(api.ReasonChainUnavailable, "no chain is configured, or the daemon does not run").WithHint("start it: contextd serve")
 }
@@ -102,7 +101,6 @@ func (d *Deposits) Reconcile(ctx context.Context) (r Reconciliation, err error) 
 	return r, err
 }
 
-// compare is one look of Reconcile.
 func (d *Deposits) compare(ctx context.Context) (r Reconciliation, err error) {
 	if _, err := d.Scan(ctx); err != nil { // up to this moment
 		return r, err

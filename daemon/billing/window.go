@@ -11,7 +11,6 @@ type window struct {
 	sum    int64
 }
 
-// newWindow makes a window of the given stamps, oldest first.
 func newWindow(length, grain time.Duration, stamps []Stamp) *window {
 	w := &window{length: length, grain: grain, stamps: stamps}
 	for _, s := range stamps {

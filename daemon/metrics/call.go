@@ -39,7 +39,6 @@ func (m *Metrics) Calls(next http.Handler, access *slog.Logger, client func(*htt
 	})
 }
 
-// log writes the line of a call.
 func log(access *slog.Logger, r *http.Request, client netip.Addr, seen *writer, operation string, took time.Duration) {
 	access.Info("call", "method", r.Method, "path", r.URL.Path, "operation", operation, "status", seen.status, "bytes", seen.bytes,
 		"took", took,

@@ -120,7 +120,6 @@ type counted struct {
 	took     prometheus.Observer
 }
 
-// requested counts an answered request.
 func (m *Metrics) requested(c call, took time.Duration, stream bool) {
 	known, ok := m.known.Load(c)
 	if !ok {

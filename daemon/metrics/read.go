@@ -41,14 +41,12 @@ type reader struct {
 	ctx context.Context
 }
 
-// value is a metric that is read.
 type value struct {
 	name, help string
 	kind       prometheus.ValueType
 	label      string // "" for none
 }
 
-// values are all of them.
 func values() map[string]value {
 	g, c := prometheus.GaugeValue, prometheus.CounterValue
 	list := map[string]value{}
