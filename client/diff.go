@@ -77,7 +77,7 @@ func (o diffOptions) run(ctx context.Context) error {
 }
 
 // state gets the state of a minute, or the newest one.
-func (o diffOptions) state(ctx context.Context, client *sdk.Client, flag, text string, meta *sdk.Response) (*api.MindResponse, error) {
+func (o diffOptions) state(ctx context.Context, client *sdk.Client, flag, text string, meta *sdk.Response) (*api.StateResponse, error) {
 	if text == "now" {
 		return client.Fresh(ctx, o.pack, o.app.Call(meta)...)
 	}

@@ -136,7 +136,7 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 }
 
 // answer is what there is to show: the whole answer, or what is at the path.
-func (o freshOptions) answer(mind *api.MindResponse, body []byte) (cli.Answer, error) {
+func (o freshOptions) answer(mind *api.StateResponse, body []byte) (cli.Answer, error) {
 	if o.path != "" {
 		return at(mind.State, o.path, o.app.Now())
 	}
@@ -144,7 +144,7 @@ func (o freshOptions) answer(mind *api.MindResponse, body []byte) (cli.Answer, e
 }
 
 // mindAnswer is an answer of fresh or snapshot; draw draws it for people.
-func mindAnswer(mind *api.MindResponse, body []byte, draw func(Page) error, now time.Time) (cli.Answer, error) {
+func mindAnswer(mind *api.StateResponse, body []byte, draw func(Page) error, now time.Time) (cli.Answer, error) {
 	flat, err := flatten(body, mind.State)
 	if err != nil {
 		return cli.Answer{}, err

@@ -108,7 +108,7 @@ func trust(ctx context.Context, a *App, service, recipient string) error {
 	if err := a.Confirm(ctx, "pay "+service+" at "+recipient+" from now on"); err != nil {
 		return err
 	}
-	if err := wallet.Trust(ctx, a.DataDir(), service, recipient); err != nil {
+	if err := wallet.TrustRecipient(ctx, a.DataDir(), service, recipient); err != nil {
 		return cli.Invalid("%w", err)
 	}
 	return purseShow(ctx, a, wallet.Pin{Service: service, Recipient: recipient}, &cli.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, recipient}}})
@@ -120,7 +120,7 @@ func forget(ctx context.Context, a *App, service string) error {
 	if err := a.Confirm(ctx, "forget where "+service+" was paid, and pay where it says next"); err != nil {
 		return err
 	}
-	was, err := wallet.Forget(ctx, a.DataDir(), service)
+	was, err := wallet.ForgetRecipient(ctx, a.DataDir(), service)
 	if err != nil {
 		return err
 	}

@@ -270,7 +270,7 @@ func look(ctx context.Context, a *App, q sdk.Quote) (wallet.Preview, error) {
 		return wallet.Preview{}, err
 	}
 	defer p.Close()
-	v, err := p.Look(ctx, q)
+	v, err := p.Preview(ctx, q)
 	if refusal != nil && err == nil {
 		v.Refusal, v.MaxFee = refusal.Error(), ""
 	}

@@ -59,18 +59,18 @@ func (p Page) age(f api.Freshness) string {
 }
 
 // State draws an answer of fresh: the overview of a crypto state, or the tree of any other.
-func (p Page) State(pack string, m *api.MindResponse) error {
+func (p Page) State(pack string, m *api.StateResponse) error {
 	return p.state(fmt.Sprintf("%s  %s  %s", p.Style.Bold(human.Line(pack)), p.age(m.Freshness), p.clock(m.Freshness.GeneratedAt)), pack, m)
 }
 
 // Snapshot draws an answer of snapshot for the minute of at.
-func (p Page) Snapshot(pack string, at time.Time, m *api.MindResponse) error {
+func (p Page) Snapshot(pack string, at time.Time, m *api.StateResponse) error {
 	minute := at.In(p.Now.Location()).Truncate(time.Minute).Format("2006-01-02 15:04 MST")
 	return p.state(fmt.Sprintf("%s  as of %s  from the state of %s", p.Style.Bold(human.Line(pack)), minute, p.clock(m.Freshness.GeneratedAt)), pack, m)
 }
 
 // state draws the state under a header. Lines are gathered first, so that the one place where writing can fail is here.
-func (p Page) state(header, pack string, m *api.MindResponse) error {
+func (p Page) state(header, pack string, m *api.StateResponse) error {
 	var b bytes.Buffer
 	w := p.W
 	p.W = &b

@@ -25,7 +25,7 @@ func drawn(t *testing.T, members string) string {
 	t.Helper()
 	p, b := page()
 	state := `{"source_status":[{"ref":1,"id":"s","status":"ok"}],` + strings.TrimPrefix(members, "{")
-	err := p.State(api.PackCrypto, &api.MindResponse{State: json.RawMessage(state), Freshness: api.Freshness{GeneratedAt: p.Now}})
+	err := p.State(api.PackCrypto, &api.StateResponse{State: json.RawMessage(state), Freshness: api.Freshness{GeneratedAt: p.Now}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestSources(t *testing.T) {
 	p, b := page()
 	state := `{"source_status":[{"ref":1,"id":"a","status":"ok"},{"ref":2,"id":"b","status":"stale","fetchedAt":"2026-11-20T19:00:00Z","error":"status\u001b[31m 503"},` +
 		`{"ref":3,"id":"c","status":"error","fetchedAt":null,"error":null}]}`
-	if err := p.State(api.PackCrypto, &api.MindResponse{State: json.RawMessage(state), Freshness: api.Freshness{GeneratedAt: p.Now.AddDate(0, 0, -1), AgeSeconds: 86400}}); err != nil {
+	if err := p.State(api.PackCrypto, &api.StateResponse{State: json.RawMessage(state), Freshness: api.Freshness{GeneratedAt: p.Now.AddDate(0, 0, -1), AgeSeconds: 86400}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"! 1 of 3 ok\n", "  stale b, last answered 1h06m ago: status 503 [2]\n", "  error c, never answered [3]\n",
@@ -111,7 +111,7 @@ func TestNeverTooWide(t *testing.T) {
 	for width := range 121 {
 		p, b := page()
 		p.Width = width
-		if err := p.State(api.PackCrypto, &api.MindResponse{State: json.RawMessage(state)}); err != nil {
+		if err := p.State(api.PackCrypto, &api.StateResponse{State: json.RawMessage(state)}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
@@ -162,7 +162,7 @@ func TestWriteErrors(t *testing.T) {
 	t.Parallel()
 	p, _ := page()
 	p.W = broken{}
-	crypto := &api.MindResponse{State: json.RawMessage(`{"source_status":[{"ref":1}]}`)}
+	crypto := &api.StateResponse{State: json.RawMessage(`{"source_status":[{"ref":1}]}`)}
 	for name, err := range map[string]error{
 		"state": p.State(api.PackCrypto, crypto), "snapshot": p.Snapshot(api.PackCrypto, p.Now, crypto), "tree": p.Tree([]byte(`{}`)),
 		"brief": p.Brief("x", &api.BriefResponse{}, client.CiteNone),

@@ -47,7 +47,7 @@ func (d *Daemon) openChain(ctx context.Context) error {
 	var err error
 	if d.chain, err = chain.New(ctx, chain.Config{
 		URL: d.cfg.Chain.RPCURL, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury, Wait: d.cfg.Chain.Wait,
-		Asked: d.metrics.Asked,
+		OnCall: d.metrics.Asked,
 	}); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (s *Console) Secret() string {
 	return s.session.Secret()
 }
 
-// SendLink has a sign-in link mailed to the address, and returns until when it works. Who is signed in adds the address to his
+// SendLink has a sign-in link mailed to the address, and returns until when it works. Who is signed in adds the address to their
 // account instead.
 func (s *Console) SendLink(ctx context.Context, email string, opts ...CallOption) (time.Time, error) {
 	out, err := consoleCall[api.EmailSignInResponse](ctx, s, http.MethodPost, api.PathAuthEmail, nil,
@@ -68,7 +68,7 @@ type Signer interface {
 }
 
 // ByWallet signs in with a wallet. The message that the service wants signed must be one to sign in to domain, the host and port of the
-// service's public URL; empty means those of the base URL. Who is signed in adds the wallet to his account instead.
+// service's public URL; empty means those of the base URL. Who is signed in adds the wallet to their account instead.
 func (s *Console) ByWallet(ctx context.Context, wallet Signer, domain string, opts ...CallOption) (*api.Session, error) {
 	asked, err := consoleCall[api.WalletSignInResponse](ctx, s, http.MethodPost, api.PathAuthWallet, nil,
 		api.WalletSignInRequest{Address: wallet.Address()}, opts)
@@ -133,7 +133,7 @@ func (s *Console) RevokeKey(ctx context.Context, keyID string, opts ...CallOptio
 	return consoleCall[api.RevokeResponse](ctx, s, http.MethodDelete, api.PathKeys+"/"+url.PathEscape(keyID), nil, nil, opts)
 }
 
-// Balance reports the owner's credits, or those on one of his keys where keyID is not empty.
+// Balance reports the owner's credits, or those on one of their keys where keyID is not empty.
 func (s *Console) Balance(ctx context.Context, keyID string, opts ...CallOption) (*api.CreditBalanceResponse, error) {
 	query := url.Values{}
 	if keyID != "" {
@@ -155,7 +155,7 @@ func (s *Console) Usage(ctx context.Context, days int, opts ...CallOption) ([]ap
 	return out.Days, nil
 }
 
-// Prompt returns what the owner wants in his briefs of a pack, empty if nothing special. Tiers below pro have no prompts.
+// Prompt returns what the owner wants in their briefs of a pack, empty if nothing special. Tiers below pro have no prompts.
 func (s *Console) Prompt(ctx context.Context, pack string, opts ...CallOption) (string, error) {
 	return s.prompt(ctx, http.MethodGet, pack, nil, opts)
 }

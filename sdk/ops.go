@@ -13,8 +13,8 @@ import (
 
 // Fresh returns the newest state of pack with its brief and citations. An empty pack means api.DefaultPack. The state stays as
 // the service sent it; DecodeState reads it.
-func (c *Client) Fresh(ctx context.Context, pack string, opts ...CallOption) (*api.MindResponse, error) {
-	return answer[api.MindResponse](ctx, c, api.OpFresh, inPack(pack), opts)
+func (c *Client) Fresh(ctx context.Context, pack string, opts ...CallOption) (*api.StateResponse, error) {
+	return answer[api.StateResponse](ctx, c, api.OpFresh, inPack(pack), opts)
 }
 
 // Brief returns the newest brief of pack without the state. An empty pack means api.DefaultPack.
@@ -41,10 +41,10 @@ func (c *Client) Search(ctx context.Context, r SearchRequest, opts ...CallOption
 
 // Snapshot returns the state of pack as of the minute of at, which must be over. Its brief is empty and its freshness is
 // measured at the end of that minute.
-func (c *Client) Snapshot(ctx context.Context, pack string, at time.Time, opts ...CallOption) (*api.MindResponse, error) {
+func (c *Client) Snapshot(ctx context.Context, pack string, at time.Time, opts ...CallOption) (*api.StateResponse, error) {
 	query := inPack(pack)
 	query.Set("at", at.UTC().Truncate(time.Minute).Format(time.RFC3339))
-	return answer[api.MindResponse](ctx, c, api.OpSnapshot, query, opts)
+	return answer[api.StateResponse](ctx, c, api.OpSnapshot, query, opts)
 }
 
 // Cite returns the source behind anchor [ref] of pack's briefs, counted from 1.

@@ -48,8 +48,8 @@ func golden(t *testing.T, name, view string, width, height int) {
 
 // eachScreen goes to every screen as a user does, and calls look when it shows what it shows.
 func eachScreen(d *program, look func(screen string)) {
-	d.fake.snapshot = func(at time.Time) (*api.MindResponse, error) {
-		return &api.MindResponse{State: moved(d.t), Freshness: api.Freshness{GeneratedAt: at.Add(43 * time.Second), AgeSeconds: 17}}, nil
+	d.fake.snapshot = func(at time.Time) (*api.StateResponse, error) {
+		return &api.StateResponse{State: moved(d.t), Freshness: api.Freshness{GeneratedAt: at.Add(43 * time.Second), AgeSeconds: 17}}, nil
 	}
 	ready := map[string][]string{"Search": {"bitcoin"}, "History": {"enter"}}
 	text := map[string]string{"Search": "of 5 matches", "History": "differences from now", "Keys": "my-agent", "Credits": "2026-11-19"}

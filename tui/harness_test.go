@@ -71,7 +71,7 @@ type fake struct {
 	keys     []api.APIKeyRow
 	asked    []string
 	brief    *api.BriefResponse
-	snapshot func(at time.Time) (*api.MindResponse, error)
+	snapshot func(at time.Time) (*api.StateResponse, error)
 	fail     error
 	deposits chan *api.Deposit // how purchases end
 }
@@ -135,7 +135,7 @@ func (f *fake) Search(_ context.Context, r sdk.SearchRequest, _ ...sdk.CallOptio
 	}}, f.note("search %s", r.Query)
 }
 
-func (f *fake) Snapshot(_ context.Context, pack string, at time.Time, _ ...sdk.CallOption) (*api.MindResponse, error) {
+func (f *fake) Snapshot(_ context.Context, pack string, at time.Time, _ ...sdk.CallOption) (*api.StateResponse, error) {
 	if err := f.note("snapshot %s %s", pack, at.Format(time.RFC3339)); err != nil {
 		return nil, err
 	}

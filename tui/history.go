@@ -29,7 +29,7 @@ type History struct {
 	steps   int       // counts steps, so that a rest that was disturbed is known
 	asking  time.Time
 	failed  string // why the minute at is not shown, "" if it is or may be
-	minutes map[time.Time]*api.MindResponse
+	minutes map[time.Time]*api.StateResponse
 	before  time.Time // minute that was shown before
 	toNow   bool      // compare with now, not with the minute before
 	changes []diff.Change
@@ -42,13 +42,13 @@ type steppedMsg struct{ steps int }
 type minuteMsg struct {
 	pack   string
 	at     time.Time
-	answer *api.MindResponse
+	answer *api.StateResponse
 	err    error
 }
 
 // NewHistory makes the screen.
 func NewHistory(env *Env) *History {
-	return &History{env: env, minutes: map[time.Time]*api.MindResponse{}, toNow: true, filter: view.NewFilter(env.Keys.Filter)}
+	return &History{env: env, minutes: map[time.Time]*api.StateResponse{}, toNow: true, filter: view.NewFilter(env.Keys.Filter)}
 }
 
 // Enter does nothing: a minute costs a credit, and only a key asks for it.
@@ -180,7 +180,7 @@ func (s *History) take(msg minuteMsg) tea.Cmd {
 	}
 	if len(s.minutes) >= maxMinutes {
 		kept := s.minutes[s.before]
-		s.minutes = map[time.Time]*api.MindResponse{s.before: kept}
+		s.minutes = map[time.Time]*api.StateResponse{s.before: kept}
 	}
 	s.minutes[msg.at] = msg.answer
 	s.env.Session.Pay(api.OpSnapshot, api.Freshness{})

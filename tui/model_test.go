@@ -124,8 +124,8 @@ var usualHint = regexp.MustCompile(`(^|[^+\w])([a-zA-Z0-9!?:@/]|\^.|tab) (asks|t
 // withOtherKeys goes to every screen with alt and the usual key.
 func withOtherKeys(d *program) {
 	d.t.Helper()
-	d.fake.snapshot = func(at time.Time) (*api.MindResponse, error) {
-		return &api.MindResponse{State: moved(d.t), Freshness: api.Freshness{GeneratedAt: at.Add(43 * time.Second), AgeSeconds: 17}}, nil
+	d.fake.snapshot = func(at time.Time) (*api.StateResponse, error) {
+		return &api.StateResponse{State: moved(d.t), Freshness: api.Freshness{GeneratedAt: at.Add(43 * time.Second), AgeSeconds: 17}}, nil
 	}
 	alt := func(r rune) { d.apply(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: true}) }
 	clean := func(where string) {

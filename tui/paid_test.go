@@ -82,12 +82,12 @@ func TestSearchFails(t *testing.T) {
 func TestHistoryIsSparing(t *testing.T) {
 	t.Parallel()
 	d := live(t, 100, 30)
-	d.fake.snapshot = func(at time.Time) (*api.MindResponse, error) {
+	d.fake.snapshot = func(at time.Time) (*api.StateResponse, error) {
 		if at.Before(began().Add(-30 * time.Minute)) {
 			return nil, &api.Error{Status: 404, Reason: api.ReasonSnapshotNotFound, Message: "no state of crypto then"}
 		}
 		price := fmt.Sprintf(`"priceUsd":%d`, 90_000+at.Minute())
-		return &api.MindResponse{State: []byte(strings.Replace(string(state(t)), `"priceUsd":91442.9`, price, 1)), Freshness: api.Freshness{GeneratedAt: at}}, nil
+		return &api.StateResponse{State: []byte(strings.Replace(string(state(t)), `"priceUsd":91442.9`, price, 1)), Freshness: api.Freshness{GeneratedAt: at}}, nil
 	}
 	d.press("4")
 	if n := d.fake.calls("snapshot"); n != 0 {
@@ -128,11 +128,11 @@ func TestHistoryIsSparing(t *testing.T) {
 func TestTrend(t *testing.T) {
 	t.Parallel()
 	d := live(t, 120, 40)
-	d.fake.snapshot = func(at time.Time) (*api.MindResponse, error) {
+	d.fake.snapshot = func(at time.Time) (*api.StateResponse, error) {
 		if at.Before(began().Add(-30 * time.Minute)) {
 			return nil, &api.Error{Status: 404, Reason: api.ReasonSnapshotNotFound, Message: "no state then"}
 		}
-		return &api.MindResponse{State: moved(t), Freshness: api.Freshness{GeneratedAt: at}}, nil
+		return &api.StateResponse{State: moved(t), Freshness: api.Freshness{GeneratedAt: at}}, nil
 	}
 	d.press("H")
 	d.shows("It costs 12 credits.")

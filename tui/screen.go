@@ -17,7 +17,7 @@ import (
 type Service interface {
 	Brief(ctx context.Context, pack string, opts ...sdk.CallOption) (*api.BriefResponse, error)
 	Search(ctx context.Context, r sdk.SearchRequest, opts ...sdk.CallOption) (*api.SearchResponse, error)
-	Snapshot(ctx context.Context, pack string, at time.Time, opts ...sdk.CallOption) (*api.MindResponse, error)
+	Snapshot(ctx context.Context, pack string, at time.Time, opts ...sdk.CallOption) (*api.StateResponse, error)
 }
 
 // Account is what the screens ask for as the owner of keys. *sdk.Console is one. Its calls cost nothing.

@@ -22,7 +22,7 @@ type pastMsg struct {
 	at     time.Time
 	rest   []time.Time
 	pack   string
-	answer *api.MindResponse
+	answer *api.StateResponse
 	err    error
 }
 

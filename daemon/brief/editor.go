@@ -13,7 +13,7 @@ import (
 
 // EditorStore keeps prompts, what was written by them, and what models took.
 type EditorStore interface {
-	// Prompt returns an owner's prompt for a pack, "" if he has none.
+	// Prompt returns an owner's prompt for a pack, "" if they have none.
 	Prompt(ctx context.Context, ownerID, pack string) (string, error)
 	// OwnerBrief returns the newest brief by an owner's own prompt, zero if there is none.
 	OwnerBrief(ctx context.Context, ownerID, pack string) (state.OwnerBrief, error)
@@ -43,18 +43,18 @@ type EditorConfig struct {
 
 	Refused    func(pack, writer, why string) // told of texts that are not taken; nil means nobody
 	TextWithin time.Duration                  // bound of one text; 0 means any time
-	Wait       time.Duration                  // of an owner for his brief; 0 means 15 s
+	Wait       time.Duration                  // of an owner for their brief; 0 means 15 s
 	Now        func() time.Time               // nil means time.Now
 	Logger     *slog.Logger                   // nil means slog.Default
 }
 
 // Editor sees to briefs. Make one with New, and Close it; it is safe for concurrent use.
 type Editor struct {
-	cfg  EditorConfig
-	life context.Context // of what is written in the background
-	end  context.CancelFunc
-	busy sync.WaitGroup
-	desk chan struct{} // holds a token for each text under way
+	cfg   EditorConfig
+	life  context.Context // of what is written in the background
+	end   context.CancelFunc
+	busy  sync.WaitGroup
+	slots chan struct{} // holds a token for each text under way
 
 	mu   sync.Mutex // guards jobs
 	jobs map[place]*job
@@ -77,7 +77,7 @@ func NewEditor(ctx context.Context, cfg EditorConfig) *Editor {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	e := &Editor{cfg: cfg, desk: make(chan struct{}, atOnce), jobs: map[place]*job{}}
+	e := &Editor{cfg: cfg, slots: make(chan struct{}, atOnce), jobs: map[place]*job{}}
 	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
 	return e
 }

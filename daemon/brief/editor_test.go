@@ -99,7 +99,7 @@ func build(t *testing.T, changes ...func(*brief.EditorConfig)) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.owner = account.OperatorID // who is there with his first key
+	o.owner = account.OperatorID // who is there with their first key
 	if _, err := keys.Issue(t.Context(), account.NewKey{OwnerID: o.owner, Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestFallback(t *testing.T) {
 	})
 }
 
-// TestNobodyWaitsForAModel: an owner gets the pack's brief, and his own as soon as it is there. The end does not wait either.
+// TestNobodyWaitsForAModel: an owner gets the pack's brief, and their own as soon as it is there. The end does not wait either.
 func TestNobodyWaitsForAModel(t *testing.T) {
 	t.Parallel()
 	o := build(t, func(c *brief.EditorConfig) { c.Wait = time.Millisecond })

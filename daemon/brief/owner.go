@@ -19,7 +19,7 @@ const (
 	maxAttempts = 3  // at a brief about one state, each with another prompt
 )
 
-// Why an owner gets the pack's brief in place of his own.
+// Why an owner gets the pack's brief in place of their own.
 const (
 	whyNoModel = "this service has no language model to write by your prompt"
 	whyFailed  = "no text by your prompt passed the check, or the model failed; the next state is the next try"
@@ -37,8 +37,8 @@ type job struct {
 	done chan struct{} // closed when it is written
 }
 
-// Of returns the brief of an owner with the given tier about edition: by his own prompt if he has one, else the pack's. warning says
-// why he has a prompt and gets the pack's all the same.
+// Of returns the brief of an owner with the given tier about edition: by their own prompt if they have one, else the pack's. warning says
+// why they have a prompt and get the pack's all the same.
 func (e *Editor) Of(ctx context.Context, ownerID string, tier api.Tier, edition *feed.Edition) (b state.Brief, warning string) {
 	if ownerID == "" || !tier.AtLeast(api.TierPro) {
 		return edition.Brief, ""
@@ -114,9 +114,9 @@ func (e *Editor) job(ctx context.Context, at place, prompt string, edition *feed
 func (e *Editor) write(at place, j *job, in Input) {
 	kept, err := j.OwnerBrief, errors.New("no turn")
 	select {
-	case e.desk <- struct{}{}:
+	case e.slots <- struct{}{}:
 		kept.Brief, err = e.narrate(at, in)
-		<-e.desk
+		<-e.slots
 	case <-e.life.Done():
 	}
 	if e.life.Err() == nil {

@@ -24,7 +24,7 @@ type Config struct {
 	Treasury string                         // address that is paid to
 	Wait     time.Duration                  // for a transaction to be in a block; 0 means DefaultWait
 	HTTP     *http.Client                   // nil means one of its own with bounded time
-	Asked    func(method string, err error) // is told of every call of the node; nil means nobody
+	OnCall   func(method string, err error) // is told of every call of the node; nil means nobody
 	Now      func() time.Time               // nil means time.Now
 }
 
@@ -107,14 +107,14 @@ func (c *Client) call(ctx context.Context, result any, method string, params ...
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := c.redact(c.rpc.CallContext(ctx, result, method, params...))
-	c.asked(method, err)
+	c.observe(method, err)
 	return err
 }
 
-// asked tells of a call of the node.
-func (c *Client) asked(method string, err error) {
-	if c.cfg.Asked != nil {
-		c.cfg.Asked(method, err)
+// observe tells of a call of the node.
+func (c *Client) observe(method string, err error) {
+	if c.cfg.OnCall != nil {
+		c.cfg.OnCall(method, err)
 	}
 }
 

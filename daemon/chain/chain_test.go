@@ -159,7 +159,7 @@ func TestPayment(t *testing.T) {
 	var mu sync.Mutex // guards asked
 	asked := map[string]int{}
 	c, n, client := open(t, func(cfg *chain.Config) {
-		cfg.Asked = func(method string, err error) {
+		cfg.OnCall = func(method string, err error) {
 			mu.Lock()
 			defer mu.Unlock()
 			asked[method+" "+strconv.FormatBool(err == nil)]++

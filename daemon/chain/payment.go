@@ -47,7 +47,7 @@ func transferTopic() common.Hash {
 func (c *Client) Payment(ctx context.Context, hash [32]byte) (x402.Payment, error) {
 	deadline := c.cfg.Now().Add(c.cfg.Wait)
 	for pause := firstPoll; ; pause = min(2*pause, 2*time.Second) {
-		p, err := c.look(ctx, hash)
+		p, err := c.readPayment(ctx, hash)
 		if !errors.Is(err, x402.ErrNotVisible) || c.cfg.Now().Add(pause).After(deadline) {
 			return p, err
 		}
@@ -59,15 +59,15 @@ func (c *Client) Payment(ctx context.Context, hash [32]byte) (x402.Payment, erro
 	}
 }
 
-// look looks once.
-func (c *Client) look(ctx context.Context, hash [32]byte) (x402.Payment, error) {
+// readPayment reads what the node shows now.
+func (c *Client) readPayment(ctx context.Context, hash [32]byte) (x402.Payment, error) {
 	tx, r, err := c.fetch(ctx, hash)
 	if err != nil {
 		return x402.Payment{}, err
 	}
 	at, err := c.block(ctx, hexutil.EncodeBig((*big.Int)(r.Block)))
 	switch {
-	case errors.Is(err, errNoBlock) || err == nil && at.Hash != r.BlockHash: // another node, or a chain that has changed its mind
+	case errors.Is(err, errNoBlock) || err == nil && at.Hash != r.BlockHash: // another node, or a block that was replaced
 		return x402.Payment{}, x402.ErrNotVisible
 	case err != nil:
 		return x402.Payment{}, err
@@ -100,7 +100,7 @@ func (c *Client) fetch(ctx context.Context, hash [32]byte) (tx *transaction, r *
 	}
 	err = c.rpc.BatchCallContext(ctx, batch)
 	for _, e := range batch {
-		c.asked(e.Method, cmp.Or(err, e.Error))
+		c.observe(e.Method, cmp.Or(err, e.Error))
 	}
 	if err != nil {
 		return nil, nil, c.redact(err)

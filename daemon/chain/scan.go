@@ -68,7 +68,7 @@ func (c *Client) between(ctx context.Context, first, last uint64) ([]billing.Tra
 		if err != nil {
 			return nil, err
 		}
-		if len(part) == 0 || part[0].BlockHash != l.BlockHash { // the chain has changed its mind since; the next look sees what is so then
+		if len(part) == 0 || part[0].BlockHash != l.BlockHash { // the block was replaced since; the next scan sees what holds then
 			return nil, errNoBlock
 		}
 		list = append(list, part...)
@@ -76,8 +76,8 @@ func (c *Client) between(ctx context.Context, first, last uint64) ([]billing.Tra
 	return list, nil
 }
 
-// arrival puts together what is known of a transfer.
-func (c *Client) arrival(hash common.Hash, t x402.Transfer, at Head, to *common.Address, input []byte) billing.Transfer {
+// transfer puts together what is known of a transfer.
+func (c *Client) transfer(hash common.Hash, t x402.Transfer, at Head, to *common.Address, input []byte) billing.Transfer {
 	a := billing.Transfer{
 		TxHash: hash, LogIndex: t.LogIndex, Sender: t.From, Amount: usdg.Amount(min(t.Amount, math.MaxInt64)),
 		Block: at.Number, BlockHash: at.Hash, At: at.At,
@@ -109,14 +109,14 @@ func (c *Client) in(ctx context.Context, hash [32]byte, blocks map[uint64]Head) 
 			return nil, err
 		}
 	}
-	if err != nil || at.Hash != r.BlockHash { // another node, or a chain that has changed its mind
+	if err != nil || at.Hash != r.BlockHash { // another node, or a block that was replaced
 		return nil, nil
 	}
 	blocks[number] = at
 	var list []billing.Transfer
 	for i, l := range r.Logs {
 		if t, ok := transferOf(l, i); ok && r.Status == 1 && l.Address == c.token && common.HexToAddress(t.To) == c.treasury {
-			list = append(list, c.arrival(hash, t, at, tx.To, tx.Input))
+			list = append(list, c.transfer(hash, t, at, tx.To, tx.Input))
 		}
 	}
 	return list, nil

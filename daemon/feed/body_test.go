@@ -108,7 +108,7 @@ func TestBodiesByMembers(t *testing.T) {
 	freshBody, briefBody := bodies(t, p, b)
 	now := born().Add(301 * time.Second)
 
-	var fresh api.MindResponse
+	var fresh api.StateResponse
 	strict(t, freshBody.Bytes(now), &fresh)
 	if !bytes.Equal(fresh.State, p.State) || fresh.Brief != b.Text || !fresh.BriefAt.Equal(b.At) || fresh.Attestation != nil {
 		t.Errorf("fresh is %+v", fresh)

@@ -42,7 +42,7 @@ func age(f api.Freshness) string {
 
 // mindText renders the answer of fresh and snapshot.
 func mindText(pack string, body []byte) (string, error) {
-	var m api.MindResponse
+	var m api.StateResponse
 	if err := json.Unmarshal(body, &m); err != nil {
 		return "", err
 	}

@@ -49,13 +49,13 @@ type Observer interface {
 	Refused(pack, writer, why string) // a text for a brief was not taken
 }
 
-// nobody is an Observer.
-type nobody struct{}
+// noopObserver is an Observer.
+type noopObserver struct{}
 
-func (nobody) Refreshed(string, string, time.Duration) {}
-func (nobody) Fetched(string, string, string)          {}
-func (nobody) Briefed(string, string, error)           {}
-func (nobody) Refused(string, string, string)          {}
+func (noopObserver) Refreshed(string, string, time.Duration) {}
+func (noopObserver) Fetched(string, string, string)          {}
+func (noopObserver) Briefed(string, string, error)           {}
+func (noopObserver) Refused(string, string, string)          {}
 
 // Names of what is done on schedule.
 const (
@@ -133,7 +133,7 @@ func Open(ctx context.Context, cfg Config) (*Pipeline, error) {
 		cfg.Logger = slog.Default()
 	}
 	if cfg.Observer == nil {
-		cfg.Observer = nobody{}
+		cfg.Observer = noopObserver{}
 	}
 	if cfg.Track == nil {
 		cfg.Track = func(string, string) (func(error), bool) { return func(error) {}, true }
@@ -256,7 +256,7 @@ func (p *Pipeline) refresh(ctx context.Context, force bool) (Report, error) {
 		return report, err
 	}
 	if !p.hasNews() {
-		return report, p.standStill(ctx, report, changed)
+		return report, p.endWithoutState(ctx, report, changed)
 	}
 	pulse, err := p.compact()
 	if err != nil {
@@ -287,8 +287,8 @@ func (p *Pipeline) hasNews() bool {
 	return p.news
 }
 
-// standStill ends a refresh that makes no state: it keeps what is known of the sources and tells whether that is a failure.
-func (p *Pipeline) standStill(ctx context.Context, report Report, changed []state.SourceRecord) error {
+// endWithoutState ends a refresh that makes no state: it keeps what is known of the sources and tells whether that is a failure.
+func (p *Pipeline) endWithoutState(ctx context.Context, report Report, changed []state.SourceRecord) error {
 	if len(changed) > 0 {
 		if err := p.cfg.Store.SaveSources(ctx, p.cfg.Pack.ID, changed); err != nil {
 			return err

@@ -26,7 +26,7 @@ type History interface {
 
 // Briefs has the briefs that owners get by prompts of their own.
 type Briefs interface {
-	// Of returns the brief of an owner about edition. warning says why it is not by his prompt, "" where he has none.
+	// Of returns the brief of an owner about edition. warning says why it is not by their prompt, "" where they have none.
 	Of(ctx context.Context, ownerID string, tier api.Tier, edition *feed.Edition) (b state.Brief, warning string)
 }
 
@@ -104,7 +104,7 @@ type View struct {
 	Query
 	pack    Pack
 	edition *feed.Edition
-	ownerID string // of the caller's key, "" if he has none
+	ownerID string // of the caller's key, "" if they have none
 	tier    api.Tier
 }
 

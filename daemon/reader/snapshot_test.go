@@ -77,7 +77,7 @@ func TestSnapshotIsTheNewestBeforeTheMinuteEnds(t *testing.T) {
 			w.history.pulses = append(w.history.pulses, pulse("ai", noon().Add(after), `{"other":"pack"}`), pulse("crypto", noon().Add(after), `{"n":`+number(i)+`}`))
 		}
 		a := w.get(t, snapshotOf(noon()), api.TierFree)
-		got := decode[api.MindResponse](t, a.Body.Bytes(a.At))
+		got := decode[api.StateResponse](t, a.Body.Bytes(a.At))
 		if !got.Freshness.GeneratedAt.Equal(noon().Add(c.want)) || got.Freshness.AgeSeconds != c.age {
 			t.Errorf("%s: freshness %+v, want %v and %d", name, got.Freshness, noon().Add(c.want), c.age)
 		}

@@ -61,11 +61,11 @@ func TestAdminKeys(t *testing.T) {
 	if a := get(t, d.URL()+"/v1/fresh", bearer(issued.Key)); a.Status != http.StatusUnauthorized {
 		t.Errorf("the revoked key is answered %d", a.Status)
 	}
-	before := decode[api.MindResponse](t, get(t, d.URL()+"/v1/fresh", bearer(d.Key(t, api.TierFree))))
+	before := decode[api.StateResponse](t, get(t, d.URL()+"/v1/fresh", bearer(d.Key(t, api.TierFree))))
 	if a := call(t, http.MethodPost, url+"/jobs/refresh"); a.Status != http.StatusOK {
 		t.Errorf("refresh: %d %s", a.Status, a.Body)
 	}
-	after := decode[api.MindResponse](t, get(t, d.URL()+"/v1/fresh", bearer(d.Key(t, api.TierFree))))
+	after := decode[api.StateResponse](t, get(t, d.URL()+"/v1/fresh", bearer(d.Key(t, api.TierFree))))
 	if !after.Freshness.GeneratedAt.After(before.Freshness.GeneratedAt) {
 		t.Errorf("a refresh gave no newer state: %+v", after.Freshness)
 	}

@@ -155,7 +155,7 @@ func (unmetered) Charge(context.Context, billing.Call) error { return nil }
 // serveUnmetered serves what d answers to fresh, by the same keys, reader and handler, but charges nothing.
 func serveUnmetered(b *testing.B, d *daemontest.Daemon, key string) string {
 	b.Helper()
-	fresh := decode[api.MindResponse](b, get(b, d.URL()+"/v1/fresh", bearer(key)))
+	fresh := decode[api.StateResponse](b, get(b, d.URL()+"/v1/fresh", bearer(key)))
 	f := feed.New(api.PackCrypto)
 	err := f.Publish(state.Pulse{
 		Pack: api.PackCrypto, GeneratedAt: fresh.Freshness.GeneratedAt, State: fresh.State, Citations: fresh.Citations,

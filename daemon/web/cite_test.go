@@ -107,7 +107,7 @@ func TestCiteEveryAnchor(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t)
 	key := bearer(d.Key(t, api.TierFree))
-	list := decode[api.MindResponse](t, get(t, d.URL()+"/v1/fresh", key)).Citations
+	list := decode[api.StateResponse](t, get(t, d.URL()+"/v1/fresh", key)).Citations
 	if len(list) == 0 {
 		t.Fatal("no citations")
 	}

@@ -23,7 +23,7 @@ func TestFreshAges(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t)
 	key := bearer(d.Key(t, api.TierFree))
-	ask := func(path string) (api.MindResponse, []byte) {
+	ask := func(path string) (api.StateResponse, []byte) {
 		a := get(t, d.URL()+path, key)
 		if got := a.Header.Get("Cache-Control"); got != "private, no-cache" {
 			t.Errorf("%s: Cache-Control %q", path, got)
@@ -31,7 +31,7 @@ func TestFreshAges(t *testing.T) {
 		if got := a.Header.Get(api.HeaderDataMode); got != api.DataModeDemo {
 			t.Errorf("%s: made from a recording, and %s is %q", path, api.HeaderDataMode, got)
 		}
-		return decode[api.MindResponse](t, a), a.Body
+		return decode[api.StateResponse](t, a), a.Body
 	}
 	for _, path := range []string{"/v1/fresh", "/v1/brief"} {
 		first, before := ask(path)
@@ -95,11 +95,11 @@ func TestSnapshotIsTheSameForEver(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t)
 	key, path := bearer(d.Key(t, api.TierPro)), "/v1/snapshot?at="+minute(d.Clock.Now())
-	fresh := decode[api.MindResponse](t, get(t, d.URL()+"/v1/fresh", key))
+	fresh := decode[api.StateResponse](t, get(t, d.URL()+"/v1/fresh", key))
 	d.Clock.Advance(time.Minute)
 	first := get(t, d.URL()+path, key)
 	coded := get(t, d.URL()+path, key, with("Accept-Encoding", "gzip"))
-	got := decode[api.MindResponse](t, first)
+	got := decode[api.StateResponse](t, first)
 	if !bytes.Equal(got.State, fresh.State) || got.Brief != "" || got.BriefAt != nil || len(got.Citations) != len(fresh.Citations) ||
 		!got.Freshness.GeneratedAt.Equal(fresh.Freshness.GeneratedAt) || got.Freshness.AgeSeconds != 60 {
 		t.Errorf("snapshot %+v of fresh %+v", got, fresh)
@@ -126,11 +126,11 @@ func TestSnapshotIsTheSameForEver(t *testing.T) {
 	}
 	check("after a newer state")
 	d.Clock.Advance(time.Minute)
-	newer := decode[api.MindResponse](t, get(t, d.URL()+"/v1/snapshot?at="+minute(d.Clock.Now().Add(-time.Minute)), key))
+	newer := decode[api.StateResponse](t, get(t, d.URL()+"/v1/snapshot?at="+minute(d.Clock.Now().Add(-time.Minute)), key))
 	if !newer.Freshness.GeneratedAt.After(got.Freshness.GeneratedAt) {
 		t.Errorf("the newer state is of %v", newer.Freshness.GeneratedAt)
 	}
-	between := decode[api.MindResponse](t, get(t, d.URL()+"/v1/snapshot?at="+minute(d.Clock.Now().Add(-2*time.Minute)), key))
+	between := decode[api.StateResponse](t, get(t, d.URL()+"/v1/snapshot?at="+minute(d.Clock.Now().Add(-2*time.Minute)), key))
 	if !bytes.Equal(between.State, got.State) || between.Freshness.AgeSeconds != 300 {
 		t.Errorf("a minute between two states: %+v", between.Freshness)
 	}
@@ -199,7 +199,7 @@ func TestBeforeTheFirstBrief(t *testing.T) {
 		t.Errorf("brief answers %d %+v", a.Status, e)
 	}
 	a = get(t, server.URL+"/v1/fresh")
-	if got := decode[api.MindResponse](t, a); got.Brief != "" || string(got.State) != `{"coin":"bitcoin <&>"}` || got.BriefAt != nil {
+	if got := decode[api.StateResponse](t, a); got.Brief != "" || string(got.State) != `{"coin":"bitcoin <&>"}` || got.BriefAt != nil {
 		t.Errorf("fresh answers %s", a.Body)
 	}
 	if a.Header.Get(api.HeaderDataMode) != "" {

@@ -29,8 +29,8 @@ type Attestation struct {
 	Ref  string          `json:"ref"`
 }
 
-// MindResponse is the answer of fresh and snapshot. State is kept as the bytes the service sent.
-type MindResponse struct {
+// StateResponse is the answer of fresh and snapshot. State is kept as the bytes the service sent.
+type StateResponse struct {
 	State       json.RawMessage `json:"state"`
 	Brief       string          `json:"brief"`             // prose with [N] anchors; "" for snapshots
 	BriefAt     *time.Time      `json:"briefAt,omitempty"` // when Brief was written

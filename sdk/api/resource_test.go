@@ -25,7 +25,7 @@ func shapes() []shape {
 		{api.Freshness{}, "generatedAt ageSeconds"},
 		{api.Citation{}, "ref sourceId url fetchedAt excerpt?"},
 		{api.Attestation{}, "type ref"},
-		{api.MindResponse{}, "state brief briefAt? citations freshness attestation?"},
+		{api.StateResponse{}, "state brief briefAt? citations freshness attestation?"},
 		{api.BriefResponse{}, "brief briefAt? citations freshness"},
 		{api.SearchMatch{}, "path value score"},
 		{api.SearchResponse{}, "matches total freshness"},

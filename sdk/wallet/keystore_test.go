@@ -116,7 +116,7 @@ func TestPassphraseThatCannotBeWritten(t *testing.T) {
 func TestPins(t *testing.T) {
 	t.Parallel()
 	m := newMarket(t)
-	if err := wallet.Trust(t.Context(), m.dir, "https://other.example", m.chain.Owner().Address); err != nil {
+	if err := wallet.TrustRecipient(t.Context(), m.dir, "https://other.example", m.chain.Owner().Address); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.client(m.payer()).Fresh(t.Context(), ""); err != nil {
@@ -126,23 +126,23 @@ func TestPins(t *testing.T) {
 	if pins, err := wallet.Pins(m.dir); err != nil || !slices.Equal(pins, want) {
 		t.Errorf("%v, %v", pins, err)
 	}
-	if err := wallet.Trust(t.Context(), m.dir, m.d.URL(), strings.ToLower(m.chain.Owner().Address)); err != nil {
+	if err := wallet.TrustRecipient(t.Context(), m.dir, m.d.URL(), strings.ToLower(m.chain.Owner().Address)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.client(m.payer()).Fresh(t.Context(), ""); !errors.Is(err, wallet.ErrRecipient) {
 		t.Errorf("at another address: %v", err)
 	}
-	if was, err := wallet.Forget(t.Context(), m.dir, m.d.URL()); err != nil || was != m.chain.Owner().Address {
+	if was, err := wallet.ForgetRecipient(t.Context(), m.dir, m.d.URL()); err != nil || was != m.chain.Owner().Address {
 		t.Errorf("%s, %v", was, err)
 	}
-	if was, err := wallet.Forget(t.Context(), m.dir, m.d.URL()); err != nil || was != "" {
+	if was, err := wallet.ForgetRecipient(t.Context(), m.dir, m.d.URL()); err != nil || was != "" {
 		t.Errorf("forgotten twice: %s, %v", was, err)
 	}
 	if _, err := m.client(m.payer()).Fresh(t.Context(), ""); err != nil {
 		t.Error(err)
 	}
 	for service, address := range map[string]string{"": m.chain.Treasury(), "a b": m.chain.Treasury(), "https://x.example": "me", "https://y.example": m.chain.Treasury()[2:]} {
-		if err := wallet.Trust(t.Context(), m.dir, service, address); err == nil {
+		if err := wallet.TrustRecipient(t.Context(), m.dir, service, address); err == nil {
 			t.Errorf("%q at %q is trusted", service, address)
 		}
 	}
@@ -163,7 +163,7 @@ func TestLook(t *testing.T) {
 		v, err := m.payer(func(cfg *wallet.Config) {
 			cfg.Key, cfg.Address = nil, m.chain.Wallet().Address
 			change(cfg)
-		}).Look(t.Context(), q)
+		}).Preview(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
 		}

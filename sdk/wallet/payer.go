@@ -116,7 +116,7 @@ func (p *Payer) Pay(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, e
 		return proof, err
 	}
 	if begun { // by another process, just now
-		return p.goOn(ctx, e)
+		return p.complete(ctx, e)
 	}
 	return p.proof(*e), p.finish(ctx, e)
 }
@@ -177,12 +177,12 @@ func (p *Payer) Resume(ctx context.Context, q sdk.Quote) (proof api.PaymentProof
 	if e == nil {
 		return proof, ErrNotBegun
 	}
-	return p.goOn(ctx, e)
+	return p.complete(ctx, e)
 }
 
-// goOn brings a payment that was begun onto the chain. Where it has come to an end instead, the request is as good as new, but for a
+// complete brings a payment that was begun onto the chain. Where it has come to an end instead, the request is as good as new, but for a
 // purchase, which is paid once.
-func (p *Payer) goOn(ctx context.Context, e *entry) (api.PaymentProof, error) {
+func (p *Payer) complete(ctx context.Context, e *entry) (api.PaymentProof, error) {
 	if !e.live() {
 		return p.proof(*e), nil
 	}
@@ -240,11 +240,11 @@ func (p *Payer) recipient(ctx context.Context, q sdk.Quote) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return recipient, samePlace(q.Service, pinned, recipient)
+	return recipient, checkRecipient(q.Service, pinned, recipient)
 }
 
-// samePlace refuses a recipient that is another than the one that a service was paid at before, "" for none.
-func samePlace(service, pinned, recipient string) error {
+// checkRecipient refuses a recipient that is another than the one that a service was paid at before, "" for none.
+func checkRecipient(service, pinned, recipient string) error {
 	if pinned == "" || pinned == recipient {
 		return nil
 	}
@@ -397,7 +397,7 @@ func (p *Payer) finish(ctx context.Context, e *entry) error {
 		}
 		if !sent {
 			if p.cfg.Now().Unix() >= e.Until {
-				if err := p.tooLate(ctx, e); err != nil {
+				if err := p.expire(ctx, e); err != nil {
 					return err
 				}
 			}
@@ -422,9 +422,9 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// tooLate ends a payment that was signed and never sent, once its quote has ended: on chain now, it would pay for nothing. One that the
+// expire ends a payment that was signed and never sent, once its quote has ended: on chain now, it would pay for nothing. One that the
 // node knows of goes on.
-func (p *Payer) tooLate(ctx context.Context, e *entry) error {
+func (p *Payer) expire(ctx context.Context, e *entry) error {
 	_, _, err := p.chain.TransactionByHash(ctx, common.HexToHash(e.TxHash))
 	if err == nil {
 		return nil
@@ -440,15 +440,15 @@ func (p *Payer) tooLate(ctx context.Context, e *entry) error {
 		return p.ask(ctx, "ask chain", err)
 	}
 	if e.State == stateMined || next > e.TxNonce {
-		return p.lost(e)
+		return p.errUnknown(e)
 	}
 	e.State = stateDropped
 	return errors.Join(errors.New("the quote ended before the payment was sent: ask again"), p.journal.write(*e))
 }
 
-// lost says that the node does not know a transaction that may well be on chain, as its place there is taken. The payment stays what it is:
+// errUnknown says that the node does not know a transaction that may well be on chain, as its place there is taken. The payment stays what it is:
 // nodes forget old transactions, and are behind others.
-func (p *Payer) lost(e *entry) error {
+func (p *Payer) errUnknown(e *entry) error {
 	return fmt.Errorf("the node does not know transaction %s, whose place on the chain is taken: "+
 		"ask again, or another node; if no node knows it, delete %s",
 		e.TxHash, p.journal.file(*e))
@@ -477,7 +477,7 @@ func (p *Payer) send(ctx context.Context, e *entry) error {
 				return err
 			}
 		}
-		return p.lost(e)
+		return p.errUnknown(e)
 	}
 	return p.explain(ctx, common.HexToAddress(e.Payer), err)
 }

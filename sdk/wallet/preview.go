@@ -84,8 +84,8 @@ type Preview struct {
 	Refusal  string      `json:"refusal,omitempty"` // why it would not be paid; "" if it would be
 }
 
-// Look says what paying q would do. An error says that it cannot be known.
-func (p *Payer) Look(ctx context.Context, q sdk.Quote) (Preview, error) {
+// Preview says what paying q would do. An error says that it cannot be known.
+func (p *Payer) Preview(ctx context.Context, q sdk.Quote) (Preview, error) {
 	past, err := p.journal.all()
 	if err != nil {
 		return Preview{}, err
@@ -103,7 +103,7 @@ func (p *Payer) Look(ctx context.Context, q sdk.Quote) (Preview, error) {
 	}
 	for _, pin := range pins {
 		if err == nil && pin.Service == q.Service {
-			err = samePlace(q.Service, pin.Recipient, recipient.Hex())
+			err = checkRecipient(q.Service, pin.Recipient, recipient.Hex())
 		}
 	}
 	if err == nil {
@@ -136,8 +136,8 @@ func Spent(dir string, now time.Time) (Spending, error) {
 // Pins are the services that were paid, and at which address each is.
 func Pins(dir string) ([]Pin, error) { return journal{filepath.Join(dir, journalDir)}.pins() }
 
-// Trust has a service be paid at another address than before. It fails where recipient is no address.
-func Trust(ctx context.Context, dir, service, recipient string) error {
+// TrustRecipient has a service be paid at another address than before. It fails where recipient is no address.
+func TrustRecipient(ctx context.Context, dir, service, recipient string) error {
 	if !strings.HasPrefix(recipient, "0x") || !common.IsHexAddress(recipient) || service == "" || strings.ContainsAny(service, " \n") {
 		return errors.New("name a service and the address it is paid at")
 	}
@@ -145,8 +145,8 @@ func Trust(ctx context.Context, dir, service, recipient string) error {
 	return err
 }
 
-// Forget forgets the address that a service was paid at: the next quote decides. It says which it was, "" for none.
-func Forget(ctx context.Context, dir, service string) (recipient string, err error) {
+// ForgetRecipient forgets the address that a service was paid at: the next quote decides. It says which it was, "" for none.
+func ForgetRecipient(ctx context.Context, dir, service string) (recipient string, err error) {
 	_, err = journal{filepath.Join(dir, journalDir)}.pin(ctx, service, func(known string) string {
 		recipient = known
 		return ""
