@@ -3,6 +3,26 @@
 // A Pipeline runs one pack. It decides when a source is asked again and what counts as a failed refresh; it fetches through
 // daemon/source, compacts by the pack's own pure function, saves to a Store and publishes to daemon/feed. A state is saved
 // before it is published, so whatever a reader saw is in history. Briefs are written beside it and never hold up a refresh.
+//
+// # One refresh
+//
+// Every is 5 minutes and the phase of this process 7 s, so its slots begin at 20:00:07, 20:05:07 and so on. At 20:05:07:
+//
+//  1. Due are coingecko-markets (every 5 minutes, asked at 20:00:07) and mempool-fees, which failed then. Not due are
+//     coingecko-global (every 15 minutes, asked at 19:55:07) and kraken-ticker, which said Retry-After: 600 at 20:00:07. A forced
+//     refresh asks coingecko-global too, and still not kraken-ticker.
+//  2. Both are asked at once. Markets answer at 20:05:08; fees fail again. That is their second failure: they are due again
+//     9 minutes 30 s after the refresh began, which is the slot of 20:15:07, unless the network was at fault, which is tried
+//     in every slot.
+//  3. One good answer makes a new state. The pack compacts what every source last said, so that of the fees from 19:55 is carried
+//     as stale. Had nobody answered, the refresh would fail with ErrAllFailed and leave the state of 20:00:08 as it is.
+//  4. The state of 20:05:08 and the records of both sources are saved in one transaction.
+//  5. It is published, and the narrator is woken. The first state after BriefAt, say 06:00, has a brief written of it; until
+//     that is there, readers get the new state with the brief of the day before.
+//
+// Each process has a phase of its own. A kill before 4 loses the answers and nothing else: Open publishes the state of 20:00:08, and Run refreshes at once, as no source
+// was asked in this slot. A kill between 4 and 5 loses nothing: Open publishes the state of 20:05:08, and the next refresh is
+// that of 20:10:07. A kill while a brief is written costs its text; the next state, or Open's, finds that one is due.
 package pipeline
 
 import (

@@ -1,8 +1,39 @@
-// Package wallet opens local wallets and signs with them.
+// Package wallet opens local wallets, signs with them and pays for calls from them.
 //
 // A wallet is a keystore file of version 3, as geth, cast and most others write them. Its key is decrypted in memory and leaves
 // it only as signatures: nothing here prints a key or a passphrase or puts one into an error. Of the sdk, this package alone carries
 // chain code.
+//
+// # One payment
+//
+// A Payer must pay once for a request, though it may be killed at any moment and the chain cannot be asked to undo anything. So it
+// signs a transaction, writes it to the journal, and only then sends it: sending the same transaction again pays nothing more. Say
+// that https://api.example.com answers GET /v1/fresh with 402 and a quote of 0.001 USDG, which holds until 20:10:00.
+//
+//  1. Pay locks the address, so that no other process pays from it, and looks in the journal for a live payment of that service
+//     for "GET /v1/fresh". There is none.
+//  2. It locks the journal, as wallets share the bounds of Policy, and judges the quote: 1,000 micro-USDG are within 50,000 per call,
+//     and with what was paid before within the day and the month. The recipient is the one that the service was paid at before; at
+//     the first payment it is written down.
+//  3. It asks the chain for balances, fee and the next nonce, 17, and signs a transfer whose calldata ends in the nonce of the quote.
+//  4. The transaction, its hash 0xab… and the state "signed" are on disk, in a file of their own, before anybody else knows of them.
+//  5. It sends the transaction and asks for its receipt until there is one. In a block, the payment is "mined".
+//  6. The SDK shows the proof, 0xab…, with the same request. When the answer was read whole it calls Settled: "answered".
+//
+// A kill before 4 leaves nothing that could pay. After it, whoever asks for the same request finds the payment at 1, in Pay or in
+// Resume, and goes on where it stood:
+//
+//   - Killed between 4 and 5, it is not known whether the transaction was sent. The chain is asked for a receipt; if it has none the
+//     same bytes are sent, which is the same payment. After 20:10:00 it would pay for nothing: a transaction that the node does not
+//     know and whose nonce 17 is still free is "dropped", and the new quote is paid instead. If the nonce is taken and the node does not
+//     know the hash, nothing is concluded: the payment stays and the caller is told which file it is.
+//   - Killed between 5 and 6, the receipt is there and the proof is shown.
+//   - Killed after the answer and before Settled, the next call for the same request shows the same proof. The service answers it as
+//     it did before, or, if that was too long ago, refuses it as used: then the payment is "refused", and the call after it pays.
+//
+// A transfer that the token refuses is "reverted", a proof that the service refuses for good is "refused". Those payments are over;
+// the others are live. A purchase of credits is bounded by consent instead of Policy, and is paid once for good: whoever asks again
+// gets the proof there is.
 package wallet
 
 import (
