@@ -21,7 +21,6 @@ const maxAnswerBytes = 8 << 20
 // CallOption is about one call.
 type CallOption func(*call)
 
-// call is what the options of a call set.
 type call struct {
 	requestID string
 	response  *Response
@@ -150,7 +149,6 @@ func (c *Client) send(ctx context.Context, r Request, target *url.URL, o call) (
 	return resp, nil
 }
 
-// request makes the HTTP request of a call.
 func (c *Client) request(ctx context.Context, r Request, target *url.URL, o call) (*http.Request, error) {
 	var body io.Reader
 	if r.Body != nil {

@@ -197,7 +197,6 @@ func (t *PayTransport) name(r *http.Request) string {
 	return r.Method + " " + r.URL.RequestURI()
 }
 
-// encodeProof is a proof as the header carries it.
 func encodeProof(proof api.PaymentProof) (string, error) {
 	text, err := json.Marshal(proof)
 	if err != nil {

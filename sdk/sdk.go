@@ -51,7 +51,6 @@ type Client struct {
 // Option configures a Client.
 type Option func(*options) error
 
-// options are what New builds a Client from.
 type options struct {
 	baseURL   string
 	key       Key

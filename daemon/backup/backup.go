@@ -229,7 +229,6 @@ func (m *Manifest) write(ctx context.Context, dir string, w io.Writer) error {
 	return nil
 }
 
-// appendFile writes the file at path to w.
 func appendFile(w io.Writer, path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -73,7 +73,6 @@ func damaged(err error) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-// readManifest reads the first entry.
 func readManifest(archive *tar.Reader) (m Manifest, err error) {
 	head, err := archive.Next()
 	if err != nil {

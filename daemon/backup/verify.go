@@ -144,7 +144,6 @@ func Structure(ctx context.Context, dir string) ([]Problem, error) {
 	return problems, nil
 }
 
-// structure is Structure for one database.
 func structure(ctx context.Context, path string) (found []string, err error) {
 	snapshot, err := sqlite.Pin(ctx, path)
 	if err != nil {
@@ -154,7 +153,6 @@ func structure(ctx context.Context, path string) (found []string, err error) {
 	return sqlite.Problems(ctx, snapshot.Conn())
 }
 
-// about are problems of a database.
 func about(name string, texts []string) []Problem {
 	var list []Problem
 	for _, text := range texts {

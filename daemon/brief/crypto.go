@@ -29,7 +29,6 @@ type news struct {
 	told map[string]bool // names that a leading flag has told of
 }
 
-// writeCrypto writes the brief of the crypto pack.
 func writeCrypto(in Input) (string, error) {
 	n := &news{in: in, told: map[string]bool{}}
 	d := json.NewDecoder(bytes.NewReader(in.State))
@@ -132,7 +131,6 @@ func keepReadings(s *api.Sentiment) {
 // between reports whether x is known and in a range.
 func between(x *float64, least, most float64) bool { return x != nil && *x >= least && *x <= most }
 
-// keep is the rows that are fit.
 func keep[T any](rows []T, fit func(T) bool) []T {
 	return slices.DeleteFunc(rows, func(r T) bool { return !fit(r) })
 }

@@ -130,7 +130,6 @@ func (n *news) busiest(p *paragraph) {
 	}
 }
 
-// on names the network of a pool.
 func on(network string) string {
 	switch network {
 	case "eth":
@@ -148,7 +147,6 @@ func on(network string) string {
 	return ""
 }
 
-// risks puts the marks of a pool into words.
 func risks(marks []string) []string {
 	var list []string
 	for _, m := range marks {

@@ -11,7 +11,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// coins tells the majors and what moved most.
 func (n *news) coins() (p paragraph) {
 	of := func(m api.Mover) string { return m.Group }
 	if majors := group(n.TopMovers, api.GroupMajor, of); len(majors) > 0 {
@@ -62,7 +61,6 @@ func withChanges(rows []api.Mover) []string {
 	return items
 }
 
-// refsOfMovers lists the anchors of coins.
 func refsOfMovers(rows []api.Mover) []int {
 	var refs []int
 	for _, m := range rows {
@@ -120,7 +118,6 @@ func steps(rows []api.Mover) []string {
 	return items
 }
 
-// priced tells the price of each coin.
 func priced(rows []api.Mover) []string {
 	var items []string
 	for _, m := range rows {
@@ -129,7 +126,6 @@ func priced(rows []api.Mover) []string {
 	return items
 }
 
-// firstTwo tells the two largest majors.
 func firstTwo(rows []api.Mover) string {
 	text := "Among the majors, " + rows[0].Name + " trades at " + human.PriceInWords(*rows[0].PriceUSD) + then(rows[0].Change24hPct, "")
 	if len(rows) > 1 {
@@ -179,7 +175,6 @@ func others(rows []api.Mover, loneUp, loneDown bool) string {
 	return text + cite(refsOfMovers(slices.Concat(up, down, still))...) + "."
 }
 
-// tellWeek tells the week behind the largest majors.
 func tellWeek(p *paragraph, rows []api.Mover) {
 	rows = keep(slices.Clone(rows), func(m api.Mover) bool { return m.Change7dPct != nil })
 	var items []string

@@ -30,7 +30,6 @@ func (n *news) tone(alarmed bool) (p paragraph) {
 	return p
 }
 
-// market tells size, change, turnover and dominance of the market.
 func (n *news) market(alarmed bool) string {
 	m := n.Sentiment.Market
 	if m == nil {

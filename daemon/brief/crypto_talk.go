@@ -69,7 +69,6 @@ func (n *news) currents() string {
 	return strings.Join(items, ", while ") + cite(refs...) + "."
 }
 
-// quote puts a headline into quotation marks.
 func quote(h api.Headline) string { return "“" + h.Title + "”" }
 
 // carriers lists the anchors of the publishers of a headline.
@@ -83,7 +82,6 @@ func carriers(in Input, h api.Headline) []int {
 	return refs
 }
 
-// odds tells what prediction markets expect.
 func (n *news) odds() (p paragraph) {
 	var items []string
 	var refs []int
@@ -143,7 +141,6 @@ func few(items []string) string {
 // absence is a part of the brief that its source did not give.
 type absence struct{ what, source string }
 
-// absent lists the parts that the state lacks.
 func (n *news) absent() []absence {
 	var list []absence
 	lacks := func(lacks bool, what, source string) {

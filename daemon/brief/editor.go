@@ -149,7 +149,6 @@ func (e *Editor) Preview(ctx context.Context, pack, writer string) (Preview, err
 	return p, nil
 }
 
-// served reports a pack that is not served.
 func (e *Editor) served(pack string) error {
 	if slices.Contains(e.cfg.Packs, pack) {
 		return nil

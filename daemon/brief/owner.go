@@ -28,7 +28,6 @@ const (
 	whyOften   = "your prompt changed too often for this state; it holds from the next one"
 )
 
-// place is where an owner's brief is kept.
 type place struct{ ownerID, pack string }
 
 // job is an owner's brief that is being written.

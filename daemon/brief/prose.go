@@ -46,7 +46,6 @@ type statement struct {
 	text string
 }
 
-// paragraph collects statements in their order.
 type paragraph []statement
 
 // say adds a statement unless there is nothing to say.
@@ -125,7 +124,6 @@ func sentenceCase(s string) string {
 	return strings.ToUpper(string(r)) + s[n:]
 }
 
-// inWords writes a small count as a word.
 func inWords(n int) string {
 	words := []string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
 		"fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"}
@@ -135,7 +133,6 @@ func inWords(n int) string {
 	return words[n]
 }
 
-// plural chooses the form of a noun.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return one

@@ -36,7 +36,6 @@ type Owners struct {
 	Failed  int `json:"failed"`
 }
 
-// reported is how many briefs a Report has.
 const reported = 7
 
 // Check reports on the briefs of pack and checks the newest again.

@@ -102,7 +102,6 @@ func (c *Client) redact(err error) error {
 	return fmt.Errorf("%w: %s", ErrNoAnswer, usdg.RedactRPC(err, c.cfg.URL))
 }
 
-// call asks the node for one thing.
 func (c *Client) call(ctx context.Context, result any, method string, params ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -111,7 +110,6 @@ func (c *Client) call(ctx context.Context, result any, method string, params ...
 	return err
 }
 
-// observe tells of a call of the node.
 func (c *Client) observe(method string, err error) {
 	if c.cfg.OnCall != nil {
 		c.cfg.OnCall(method, err)
@@ -200,10 +198,8 @@ func (h *header) head() Head {
 	return Head{Number: (*big.Int)(h.Number).Uint64(), Hash: h.Hash, At: time.Unix(int64(h.Timestamp), 0).UTC()}
 }
 
-// errNoBlock says that the node does not have a block.
 var errNoBlock = errors.New("the node does not have the block")
 
-// block reads a block by number or tag.
 func (c *Client) block(ctx context.Context, which string) (Head, error) {
 	var h *header
 	if err := c.call(ctx, &h, "eth_getBlockByNumber", which, false); err != nil {
@@ -218,7 +214,6 @@ func (c *Client) block(ctx context.Context, which string) (Head, error) {
 // Head is the newest block.
 func (c *Client) Head(ctx context.Context) (Head, error) { return c.block(ctx, "latest") }
 
-// rawLog is a log as the node tells of it.
 type rawLog struct {
 	Address   common.Address `json:"address"`
 	Topics    []common.Hash  `json:"topics"`

@@ -37,7 +37,6 @@ type receipt struct {
 	Logs      []rawLog       `json:"logs"`
 }
 
-// transferTopic is that of Transfer(address,address,uint256).
 func transferTopic() common.Hash {
 	return crypto.Keccak256Hash([]byte("Transfer(address,address,uint256)"))
 }
@@ -59,7 +58,6 @@ func (c *Client) Payment(ctx context.Context, hash [32]byte) (x402.Payment, erro
 	}
 }
 
-// readPayment reads what the node shows now.
 func (c *Client) readPayment(ctx context.Context, hash [32]byte) (x402.Payment, error) {
 	tx, r, err := c.fetch(ctx, hash)
 	if err != nil {

@@ -76,7 +76,6 @@ func (c *Client) between(ctx context.Context, first, last uint64) ([]billing.Tra
 	return list, nil
 }
 
-// transfer puts together what is known of a transfer.
 func (c *Client) transfer(hash common.Hash, t x402.Transfer, at Head, to *common.Address, input []byte) billing.Transfer {
 	a := billing.Transfer{
 		TxHash: hash, LogIndex: t.LogIndex, Sender: t.From, Amount: usdg.Amount(min(t.Amount, math.MaxInt64)),

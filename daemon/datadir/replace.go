@@ -190,7 +190,6 @@ func ofDatabase(name string) bool {
 	return strings.HasSuffix(name, ".db")
 }
 
-// putInPlace moves the files of incoming into dir.
 func putInPlace(incoming, dir string) error {
 	names, err := entries(incoming)
 	if err != nil {
@@ -204,7 +203,6 @@ func putInPlace(incoming, dir string) error {
 	return nil
 }
 
-// entries are the names in a directory.
 func entries(dir string) ([]string, error) {
 	list, err := os.ReadDir(dir)
 	if err != nil {
@@ -217,7 +215,6 @@ func entries(dir string) ([]string, error) {
 	return names, nil
 }
 
-// exists reports whether there is something at path.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

@@ -71,7 +71,6 @@ const (
 	sourcesOnce = 6                // asked at the same time
 )
 
-// examiner collects findings.
 type examiner struct {
 	Config
 	tell func(Finding)
@@ -235,7 +234,6 @@ func (e examiner) sources(ctx context.Context) {
 	}
 }
 
-// sourceFix is what to do about a source that fails.
 func sourceFix(c source.Class) string {
 	switch c {
 	case source.ClassAuth, source.ClassForbidden:

@@ -29,7 +29,6 @@ type Body struct {
 	plain, gzip atomic.Pointer[rendering]
 }
 
-// rendering is a whole body for one age.
 type rendering struct {
 	age   int64
 	bytes []byte

@@ -23,7 +23,6 @@ func (e *Edition) PulseFrame() []byte { return e.encodeFrames().pulse }
 // DeltaFrame is the state of e as a delta event. The caller must not change it.
 func (e *Edition) DeltaFrame() []byte { return e.encodeFrames().delta }
 
-// encodeFrames encodes the frames of e, once.
 func (e *Edition) encodeFrames() *frames {
 	e.frames.once.Do(func() {
 		// What is encoded are a text, valid JSON and a time: this cannot fail.
@@ -44,7 +43,6 @@ type Failure struct {
 	Message string
 }
 
-// slot is what a Feed holds of one pack.
 type slot struct {
 	edition atomic.Pointer[Edition]
 	failure atomic.Pointer[Failure]

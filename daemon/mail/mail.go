@@ -20,7 +20,6 @@ import (
 	"github.com/contextd/contextd/internal/atomicfile"
 )
 
-// message makes a message of plain text.
 func message(from, to, subject, text string, encoding gomail.Encoding, now time.Time) (*gomail.Msg, error) {
 	m := gomail.NewMsg(gomail.WithEncoding(encoding), gomail.WithNoDefaultUserAgent())
 	if err := errors.Join(m.From(from), m.To(to)); err != nil {

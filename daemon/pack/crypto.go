@@ -112,7 +112,6 @@ func look[D source.Doc](v *view, ref int) (doc D) {
 	return doc
 }
 
-// narratives ranks the themes.
 func (v *view) narratives() []api.Narrative {
 	in := narrativeInput{Ref: refCategories, Now: v.in.Now}
 	if doc := look[*source.CategoriesDoc](v, refCategories); doc != nil {

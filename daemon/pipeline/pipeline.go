@@ -22,7 +22,7 @@
 //
 // Each process has a phase of its own. A kill before 4 loses the answers and nothing else: Open publishes the state of 20:00:08, and Run refreshes at once, as no source
 // was asked in this slot. A kill between 4 and 5 loses nothing: Open publishes the state of 20:05:08, and the next refresh is
-// that of 20:10:07. A kill while a brief is written costs its text; the next state, or Open's, finds that one is due.
+// that of the next slot. A kill while a brief is written costs its text; the next state, or Open's, finds that one is due.
 package pipeline
 
 import (

@@ -226,7 +226,6 @@ func (r *Reader) snapshot(ctx context.Context, v View, window time.Duration) (An
 	return Answer{Body: body, At: end, Immutable: true}, nil
 }
 
-// days says a window in words.
 func days(window time.Duration) string {
 	if window <= 24*time.Hour {
 		return fmt.Sprintf("%d hours", int(window/time.Hour))
@@ -234,7 +233,6 @@ func days(window time.Duration) string {
 	return fmt.Sprintf("%d days", int(window/(24*time.Hour)))
 }
 
-// encode makes the answer that carries v.
 func encode(v any) (Answer, error) {
 	text, err := jsonx.Encode(v)
 	if err != nil {

@@ -84,7 +84,6 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// request is a GET of one document.
 type request struct {
 	URL       string
 	Limit     int64 // bound of the body in bytes, after decompression; 0 is 4 MiB
@@ -169,7 +168,6 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// once sends one request.
 func (a *attempt) once(ctx context.Context, r request, use func(io.Reader) error) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.URL, nil)
 	if err != nil {
@@ -264,7 +262,6 @@ func (a *attempt) wait(ctx context.Context, host string) error {
 	return ctx.Err()
 }
 
-// limit bounds the requests to a host.
 type limit struct {
 	*rate.Limiter
 	unused int // places that were taken for requests that could not be sent

@@ -13,7 +13,6 @@ func CoinGeckoCategories() Connector {
 	return document(c, "https://api.coingecko.com/api/v3/coins/categories?order=market_cap_desc", decodeCategories)
 }
 
-// categoryRow is a row as upstream writes it.
 type categoryRow struct {
 	ID, Name  string
 	MarketCap number   `json:"market_cap"`

@@ -23,7 +23,6 @@ func CoinGeckoMarkets() Connector {
 		"&price_change_percentage=1h,24h,7d&sparkline=false", decodeMarkets)
 }
 
-// marketRow is a row as upstream writes it.
 type marketRow struct {
 	ID, Symbol, Name string
 	Price            number `json:"current_price"`

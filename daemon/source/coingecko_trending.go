@@ -15,7 +15,6 @@ func CoinGeckoTrending() Connector {
 	return document(c, "https://api.coingecko.com/api/v3/search/trending", decodeTrending)
 }
 
-// trendingRow is a row as upstream writes it.
 type trendingRow struct {
 	Item struct {
 		ID, Symbol, Name string

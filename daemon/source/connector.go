@@ -44,5 +44,4 @@ func document[D any, P interface {
 	return c
 }
 
-// capRows cuts rows to what a Doc may hold.
 func capRows[R any](rows []R) []R { return rows[:min(len(rows), maxRows)] }

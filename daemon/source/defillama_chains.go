@@ -34,7 +34,6 @@ func DefiLlamaChains() Connector {
 	return c
 }
 
-// chainRow is a row as upstream writes it.
 type chainRow struct {
 	Name string
 	TVL  number

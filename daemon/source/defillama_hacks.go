@@ -16,7 +16,6 @@ func DefiLlamaHacks() Connector {
 	return document(c, "https://api.llama.fi/hacks", decodeHacks)
 }
 
-// hackRow is a row as upstream writes it.
 type hackRow struct {
 	Date, Amount    number
 	Name, Technique string

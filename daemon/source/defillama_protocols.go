@@ -28,7 +28,6 @@ func excludedCategory(category string) bool {
 	return false
 }
 
-// protocolRow is a row as upstream writes it.
 type protocolRow struct {
 	Slug, Name, Category string
 	TVL                  number

@@ -17,7 +17,6 @@ type Doc interface {
 	Shift(d time.Duration)
 }
 
-// maxRows bounds the rows of a Doc.
 const maxRows = 200
 
 // Coin is a row of MarketsDoc. Percents are in percent, money in USD; nil is unknown.

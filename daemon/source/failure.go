@@ -17,7 +17,6 @@ import (
 // maxRetryAfter bounds what a server may ask us to wait.
 const maxRetryAfter = time.Hour
 
-// statusFailure judges an answer by its status.
 func statusFailure(resp *http.Response, now time.Time) *failure {
 	f := fail(classOf(resp.StatusCode), "HTTP %d", resp.StatusCode)
 	f.Status = resp.StatusCode

@@ -17,7 +17,6 @@ func FearGreed() Connector {
 	return document(c, "https://api.alternative.me/fng/?limit=7", decodeFearGreed)
 }
 
-// fearGreedRow is a row as upstream writes it.
 type fearGreedRow struct {
 	Value       number
 	Label       string `json:"value_classification"`

@@ -11,7 +11,6 @@ import (
 	"github.com/mmcdole/gofeed"
 )
 
-// feedEntry is an entry of a feed.
 type feedEntry struct {
 	Title     string     // text without markup, not cleaned otherwise
 	Link      string     // http or https, without what only serves tracking; "" for every other kind
@@ -44,7 +43,6 @@ var tag = regexp.MustCompile(`</?[a-zA-Z][^<>]*>`)
 // plainText reduces a title that may be HTML to its text.
 func plainText(title string) string { return html.UnescapeString(tag.ReplaceAllString(title, "")) }
 
-// maxLink bounds a link in bytes.
 const maxLink = 500
 
 // cleanLink returns a link to the web without tracking parameters, "" for every other one.

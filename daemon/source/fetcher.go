@@ -67,7 +67,6 @@ func (c Connector) judge(a *attempt, last, doc Doc, err error) Outcome {
 	return Outcome{Doc: doc, Class: ClassOK}
 }
 
-// failed is the Outcome of an attempt that failed.
 func failed(err error) Outcome {
 	f := asFailure(err)
 	return Outcome{Class: f.Class, Err: f, RetryAfter: f.RetryAfter}

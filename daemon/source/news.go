@@ -21,7 +21,6 @@ func NewsCointelegraph() Connector {
 // NewsDecrypt is news-decrypt.
 func NewsDecrypt() Connector { return news("news-decrypt", "https://decrypt.co/feed") }
 
-// news is the connector of one publisher's feed.
 func news(id, url string) Connector {
 	return document(Connector{ID: id, Interval: 10 * time.Minute, StaleAfter: 15 * time.Minute}, url, decodeNews)
 }

@@ -30,7 +30,6 @@ func convertRows[T, R any](list []json.RawMessage, convert func(T) (row R, id st
 	return rows.kept, rows.dropped, nil
 }
 
-// collector keeps rows on their way in.
 type collector[T, R any] struct {
 	convert func(T) (row R, id string, wanted bool)
 	kept    []R

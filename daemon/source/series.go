@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// sample is a value at a time.
 type sample struct {
 	At    time.Time
 	Value float64

@@ -41,7 +41,6 @@ func NewTable(state []byte) (*Table, error) {
 // Len is the number of leaves.
 func (t *Table) Len() int { return len(t.leaves) }
 
-// builder gathers the leaves of a state.
 type builder struct {
 	table  Table
 	values strings.Builder

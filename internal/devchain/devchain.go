@@ -70,7 +70,6 @@ func (c *Chain) start(ctx context.Context, cfg Config) (err error) {
 	return nil
 }
 
-// listen answers JSON-RPC over HTTP.
 func (c *Chain) listen(ctx context.Context, address string) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return err

@@ -17,13 +17,11 @@ import (
 	"github.com/contextd/contextd/internal/atomicfile"
 )
 
-// key is the key to an account.
 type key struct{ secret *ecdsa.PrivateKey }
 
 // keys are the accounts of a chain: who owns the token, who pays, who is paid.
 type keys struct{ owner, wallet, treasury key }
 
-// address is that of the account.
 func (k key) address() common.Address { return crypto.PubkeyToAddress(k.secret.PublicKey) }
 
 // account is k as others see it.
@@ -71,7 +69,6 @@ func loadKeys(dir string) (keys, error) {
 	return k, nil
 }
 
-// newKeys makes keys.
 func newKeys() (k keys, t keyTexts, err error) {
 	for _, one := range []struct {
 		into *key

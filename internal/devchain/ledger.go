@@ -150,7 +150,6 @@ func (l *ledger) settle(head *types.Header) {
 	l.chain.SetSafe(head)
 }
 
-// close closes what is open.
 func (l *ledger) close() error {
 	var errs []error
 	if l.pool != nil {

@@ -33,13 +33,11 @@ func newServer(l *ledger) (*rpc.Server, error) {
 	)
 }
 
-// netAPI is the methods net_*.
 type netAPI struct{}
 
 // Version is the id of the network.
 func (netAPI) Version() string { return strconv.Itoa(ChainID) }
 
-// web3API is the methods web3_*.
 type web3API struct{}
 
 // ClientVersion names the program.
@@ -47,7 +45,6 @@ func (web3API) ClientVersion() string {
 	return "devchain/" + runtime.GOOS + "-" + runtime.GOARCH + "/" + runtime.Version()
 }
 
-// ethAPI is the methods eth_*.
 type ethAPI struct {
 	ledger *ledger
 	prices *gasprice.Oracle

@@ -16,7 +16,6 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// object is a JSON object.
 type object map[string]any
 
 // with is v as an object, without what it does not have, and more in it.
@@ -143,7 +142,6 @@ func paid(feeCap, tip, base *big.Int) *big.Int {
 	return price
 }
 
-// receipt is the receipt of a transaction as JSON.
 func (a *ethAPI) receipt(r *types.Receipt, tx *types.Transaction) (object, error) {
 	from, err := types.Sender(types.LatestSigner(a.ledger.ChainConfig()), tx)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 // sealer seals blocks: soon after a transaction has come, but never two within the same second.
 type sealer struct{ quit, done chan struct{} }
 
-// startSealer starts the sealer of a ledger.
 func startSealer(ctx context.Context, l *ledger, now func() time.Time) *sealer {
 	s := &sealer{quit: make(chan struct{}), done: make(chan struct{})}
 	arrived := make(chan core.NewTxsEvent, 64)

@@ -142,7 +142,6 @@ func (c *Chain) sendAt(ctx context.Context, from key, to *common.Address, data [
 	return c.send(ctx, from, to, data, nonce, gas, new(big.Int))
 }
 
-// send sends a transaction.
 func (c *Chain) send(
 	ctx context.Context, from key, to *common.Address, data []byte, nonce, gas uint64, value *big.Int,
 ) (common.Hash, error) {
@@ -160,7 +159,6 @@ func (c *Chain) send(
 	return tx.Hash(), c.client.SendTransaction(ctx, tx)
 }
 
-// wait waits until a transaction is in a block.
 func (c *Chain) wait(ctx context.Context, hash common.Hash) (*types.Receipt, error) {
 	const poll = 2 * time.Millisecond
 	ticker := time.NewTicker(poll)

@@ -73,7 +73,6 @@ type walker struct {
 	visit func(*Value) error
 }
 
-// space skips white space.
 func (w *walker) space() {
 	for w.at < len(w.doc) && strings.IndexByte(" \t\r\n", w.doc[w.at]) >= 0 {
 		w.at++

@@ -14,10 +14,8 @@ type Amount int64
 // Decimals is how many digits of an amount are behind the point.
 const Decimals = 6
 
-// unit is one USDG.
 const unit = 1_000_000
 
-// errAmount says what an amount looks like.
 var errAmount = errors.New("an amount is decimal digits, with at most six behind a point")
 
 // ParseAmount reads decimal text such as 0.001 or 8.000000. It takes nothing but digits and one point between digits.

@@ -64,10 +64,8 @@ func label(n *jsonx.Value) string {
 	return ""
 }
 
-// differ gathers changes.
 type differ struct{ changes []Change }
 
-// compare compares two values at the same place.
 func (d *differ) compare(path, row string, old, new *jsonx.Value) {
 	switch {
 	case old.IsObject() && new.IsObject():
@@ -91,7 +89,6 @@ func (d *differ) add(path, row string, old, new *jsonx.Value) {
 	d.changes = append(d.changes, c)
 }
 
-// objects compares two objects member by member.
 func (d *differ) objects(path, row string, old, new *jsonx.Value) {
 	if name := label(new); key(new) != "" && name != "" {
 		row = name

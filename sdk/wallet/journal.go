@@ -30,7 +30,6 @@ const (
 	stateDropped  State = "dropped"  // was never on chain, and is not sent any more
 )
 
-// entry is a payment in the journal.
 type entry struct {
 	ID        string      `json:"id"`
 	At        time.Time   `json:"at"`
@@ -84,7 +83,6 @@ func (j journal) all() ([]entry, error) {
 	return list, nil
 }
 
-// file is the path of the file of e.
 func (j journal) file(e entry) string { return filepath.Join(j.dir, e.ID+".json") }
 
 // write puts e on disk, in place of what was there of it.

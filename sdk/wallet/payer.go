@@ -252,7 +252,6 @@ func checkRecipient(service, pinned, recipient string) error {
 		ErrRecipient, service, pinned, recipient, service, recipient)
 }
 
-// proof is the proof of a payment.
 func (p *Payer) proof(e entry) api.PaymentProof {
 	return api.PaymentProof{Scheme: api.SchemeX402, Network: api.NetworkL2, TxHash: e.TxHash, Payer: e.Payer}
 }
@@ -341,7 +340,6 @@ func maxFee(tx *types.DynamicFeeTx) *big.Int {
 	return new(big.Int).Mul(tx.GasFeeCap, new(big.Int).SetUint64(tx.Gas))
 }
 
-// transferData is the calldata of a transfer.
 func transferData(to common.Address, amount usdg.Amount) []byte {
 	data := []byte{0xa9, 0x05, 0x9c, 0xbb}
 	data = append(data, common.LeftPadBytes(to[:], common.HashLength)...)

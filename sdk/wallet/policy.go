@@ -33,7 +33,6 @@ const (
 // ErrPolicy says that a payment is against the rules of the wallet. Nothing was signed.
 var ErrPolicy = errors.New("the wallet's policy forbids it")
 
-// withDefaults is p with its defaults in place.
 func (p Policy) withDefaults() Policy {
 	if p.PerCall == 0 {
 		p.PerCall = DefaultPerCall

@@ -34,7 +34,6 @@ func (k *Key) Reveal() string { return hexutil.Encode(crypto.FromECDSA(k.secret)
 // cost is how dear it is to try a passphrase, by the parameters of scrypt.
 type cost struct{ n, p int }
 
-// seal encrypts the key with the passphrase.
 func (k *Key) seal(passphrase string, c cost) ([]byte, error) {
 	if passphrase == "" {
 		return nil, errors.New("a wallet needs a passphrase")

@@ -31,8 +31,8 @@
 //   - Killed after the answer and before Settled, the next call for the same request shows the same proof. The service answers it as
 //     it did before, or, if that was too long ago, refuses it as used: then the payment is "refused", and the call after it pays.
 //
-// A transfer that the token refuses is "reverted", a proof that the service refuses for good is "refused". Those payments are over;
-// the others are live. A purchase of credits is bounded by consent instead of Policy, and is paid once for good: whoever asks again
+// A transfer that the token refuses is "reverted", a proof that the service refuses for good is "refused". Only what is "signed" or
+// "mined" is live; all other states are ends. A purchase of credits is bounded by consent instead of Policy, and is paid once for good: whoever asks again
 // gets the proof there is.
 package wallet
 
@@ -119,7 +119,6 @@ func read(path string) (File, error) {
 	return f, nil
 }
 
-// readFile reads a file of a sensible size.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -72,7 +72,6 @@ func Check(text string, state []byte, citations []api.Citation) []Finding {
 	return append(findings, c.findings...)
 }
 
-// checkForm finds what is wrong with a text as such.
 func checkForm(text string) []Finding {
 	var list []Finding
 	if !wordChar.MatchString(text) {
@@ -90,7 +89,6 @@ func checkForm(text string) []Finding {
 	return list
 }
 
-// checker holds one check.
 type checker struct {
 	index     *index
 	citations []api.Citation
@@ -113,7 +111,6 @@ func (c *checker) links() {
 	}
 }
 
-// check checks one sentence.
 func (c *checker) check(s sentence) {
 	for _, a := range s.bad {
 		c.add(KindAnchor, s, a, "only [N] is an anchor, one number in its own brackets from 1")

@@ -100,7 +100,6 @@ func readFigure(t string, i, last int) (figure, bool) {
 	return f, true
 }
 
-// readTime recognises a clock time or a date.
 func readTime(t string) (figureKind, int) {
 	if s := date.FindString(t); s != "" {
 		return figureDate, len(s)

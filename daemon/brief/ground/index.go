@@ -69,7 +69,6 @@ type index struct {
 	counts  []count
 }
 
-// readIndex indexes a state and its citations.
 func readIndex(state []byte, citations []api.Citation) (*index, error) {
 	d := json.NewDecoder(bytes.NewReader(state))
 	d.UseNumber()
@@ -88,7 +87,6 @@ func readIndex(state []byte, citations []api.Citation) (*index, error) {
 	return x, nil
 }
 
-// open adds a row.
 func (x *index) open(refs []int) *row {
 	r := &row{refs: refs, typed: map[unit]bool{}, figures: map[string]bool{}}
 	x.rows = append(x.rows, r)
@@ -174,7 +172,6 @@ func (x *index) count(list []any, r *row) {
 	}
 }
 
-// text indexes a text leaf.
 func (x *index) text(key, s string, r *row) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
 		r.times = append(r.times, t)

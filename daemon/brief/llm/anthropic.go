@@ -22,7 +22,6 @@ type messages struct {
 	warm   atomic.Bool // it takes no temperature
 }
 
-// messagesRequest is the body of a call.
 type messagesRequest struct {
 	Model       string            `json:"model"`
 	MaxTokens   int64             `json:"max_tokens"`
@@ -61,7 +60,6 @@ type messagesUsage struct {
 	Output  int64 `json:"output_tokens"`
 }
 
-// newAnthropic makes a model.
 func newAnthropic(cfg Config) model {
 	header := http.Header{"Anthropic-Version": {anthropicVersion}}
 	if cfg.Key != "" {
@@ -70,7 +68,6 @@ func newAnthropic(cfg Config) model {
 	return &messages{client: newClient(cfg, "v1/messages", header), model: cfg.Model, most: cfg.MaxTokens}
 }
 
-// ask implements model.
 func (m *messages) ask(ctx context.Context, talk []turn) (reply, error) {
 	req := messagesRequest{Model: m.model, MaxTokens: m.most, Temperature: new(0), Stream: true, System: []messagesText{{"text", rules}}}
 	for _, t := range talk {
@@ -87,7 +84,6 @@ func (m *messages) ask(ctx context.Context, talk []turn) (reply, error) {
 	return m.send(ctx, req)
 }
 
-// send makes one call.
 func (m *messages) send(ctx context.Context, req messagesRequest) (said reply, err error) {
 	var used messagesUsage
 	reason := ""

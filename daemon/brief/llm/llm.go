@@ -116,7 +116,6 @@ type reply struct {
 	whole bool        // it came to its end, whatever that was
 }
 
-// model is one model of one provider.
 type model interface {
 	// ask goes on with talk. With an error, the reply is what came before it.
 	ask(ctx context.Context, talk []turn) (reply, error)
@@ -147,7 +146,6 @@ func New(cfg Config) (*Writer, error) {
 	return &Writer{cfg: cfg, model: open(cfg)}, nil
 }
 
-// check says what is wrong with cfg.
 func (cfg Config) check() error {
 	if cfg.Model == "" {
 		return errors.New("a model is missing")

@@ -25,7 +25,6 @@ type chat struct {
 // dialect is which parameters a server or a model does not take.
 type dialect struct{ temperature, maxTokens, usage bool }
 
-// chatRequest is the body of a call.
 type chatRequest struct {
 	Model               string        `json:"model"`
 	Messages            []chatMessage `json:"messages"`
@@ -45,7 +44,6 @@ type chatOptions struct {
 	IncludeUsage bool `json:"include_usage"`
 }
 
-// chatChunk is one event of an answer.
 type chatChunk struct {
 	Choices []struct {
 		Delta struct {
@@ -60,7 +58,6 @@ type chatChunk struct {
 	} `json:"usage"`
 }
 
-// newOpenAI makes a model.
 func newOpenAI(cfg Config) model {
 	header := http.Header{}
 	if cfg.Key != "" {
@@ -98,7 +95,6 @@ func (c *chat) ask(ctx context.Context, talk []turn) (said reply, err error) {
 	}
 }
 
-// request is a request in a dialect.
 func (c *chat) request(messages []chatMessage, without dialect) chatRequest {
 	req := chatRequest{Model: c.model, Messages: messages, Stream: true}
 	if !without.temperature {
@@ -115,7 +111,6 @@ func (c *chat) request(messages []chatMessage, without dialect) chatRequest {
 	return req
 }
 
-// send makes one call.
 func (c *chat) send(ctx context.Context, req chatRequest) (said reply, err error) {
 	reason, refusal := "", false
 	said.text, err = c.client.stream(ctx, req, func(data []byte) (text string, err error) {

@@ -135,7 +135,6 @@ func thin(v any) any {
 	return v
 }
 
-// thinObject is thin for an object.
 func thinObject(v map[string]any) any {
 	if v["status"] == string(api.SourceOK) {
 		return nil

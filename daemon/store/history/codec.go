@@ -33,7 +33,6 @@ const (
 	maxContent = 4 << 20
 )
 
-// row is one row of the table pulses.
 type row struct {
 	id          int64
 	pack        string
@@ -90,7 +89,6 @@ type block struct {
 	encoder  *zstd.Encoder
 }
 
-// keyframeDecoder decodes the rows of one keyframe.
 type keyframeDecoder struct {
 	keyframe int64
 	*zstd.Decoder
@@ -113,7 +111,6 @@ func newEncoder(more ...zstd.EOption) (*zstd.Encoder, error) {
 		zstd.WithEncoderConcurrency(1))...)
 }
 
-// close frees the decoders.
 func (c *codec) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -113,7 +113,6 @@ func (h *History) SaveSources(ctx context.Context, pack string, changed []state.
 	return h.db.Tx(ctx, func(tx *sql.Tx) error { return saveSources(ctx, tx, pack, changed) })
 }
 
-// saveSources is SaveSources within a transaction.
 func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []state.SourceRecord) error {
 	for _, c := range changed {
 		_, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO sources
@@ -126,7 +125,6 @@ func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []state.S
 	return nil
 }
 
-// readSources returns the kept sources of pack.
 func readSources(ctx context.Context, tx *sql.Tx, pack string) ([]state.SourceRecord, error) {
 	rows, err := tx.QueryContext(ctx,
 		"SELECT source, doc, fetched_at, attempted_at, not_before, failures, error FROM sources WHERE pack = ?", pack)
