@@ -105,7 +105,8 @@ func (c *Client) target(r Request) (*url.URL, error) {
 		return nil, fmt.Errorf("call: path cannot be parsed: %w", err)
 	}
 	u := c.base
-	u.Path, u.RawPath = u.Path+ref.Path, ""
+	u.Path = u.Path + ref.Path
+	u.RawPath = ""
 	if ref.RawPath != "" {
 		u.RawPath = c.base.EscapedPath() + ref.RawPath
 	}

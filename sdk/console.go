@@ -28,7 +28,8 @@ type Console struct {
 // Console returns the console of c's service. session is the secret of a session that was opened before, empty for none.
 func (c *Client) Console(session string) *Console {
 	s := &Console{client: *c, session: NewKey(session)}
-	s.client.key, s.client.payer = Key{}, nil
+	s.client.key = Key{}
+	s.client.payer = nil
 	return s
 }
 

@@ -45,7 +45,8 @@ func Unpack(ctx context.Context, r io.Reader, to string, now time.Time) (u Unpac
 	if err != nil {
 		return u, err
 	}
-	u.States, u.Problems = report.States, report.Problems
+	u.States = report.States
+	u.Problems = report.Problems
 	return u, tidy(to)
 }
 

@@ -78,7 +78,8 @@ func look(ctx context.Context, dir, name string, tables bool) (d Database, err e
 		Scan(&pages, &free, &d.PageSize, &d.JournalMode); err != nil {
 		return d, fmt.Errorf("look at %s: %w", name, err)
 	}
-	d.Size, d.Free = pages*d.PageSize, free*d.PageSize
+	d.Size = pages * d.PageSize
+	d.Free = free * d.PageSize
 	if info, err := os.Stat(filepath.Join(dir, name+"-wal")); err == nil {
 		d.LogSize = info.Size()
 	}
@@ -212,7 +213,8 @@ func Verify(ctx context.Context, dir string) (r Report, err error) {
 		return r, err
 	}
 	states, damaged, err := States(ctx, dir)
-	r.States, r.Problems = states, slices.Concat([]Problem{}, books, damaged)
+	r.States = states
+	r.Problems = slices.Concat([]Problem{}, books, damaged)
 	return r, err
 }
 

@@ -84,10 +84,12 @@ func Narrate(ctx context.Context, writers []Writer, in Input, timeout time.Durat
 			r := try(ctx, write, in, timeout)
 			result.Usage = result.Usage.Plus(r.Usage)
 			if r.Err == nil && len(r.Findings) == 0 {
-				result.Text, result.Writer = r.Text, w.Name()
+				result.Text = r.Text
+				result.Writer = w.Name()
 				return result, nil
 			}
-			r.Writer, r.Again = w.Name(), again
+			r.Writer = w.Name()
+			r.Again = again
 			result.Refused = append(result.Refused, r)
 			reasons = append(reasons, r)
 			write = nil

@@ -80,7 +80,8 @@ func (b *Body) deflate() {
 	w, _ := flate.NewWriter(zipped, flate.BestCompression)
 	_, _ = w.Write(b.head)
 	_ = w.Flush()
-	b.deflated, b.sum = zipped.Bytes(), crc32.ChecksumIEEE(b.head)
+	b.deflated = zipped.Bytes()
+	b.sum = crc32.ChecksumIEEE(b.head)
 }
 
 // Bytes is the body at now. The caller must not change it.

@@ -77,7 +77,8 @@ func (f *Feed) Publish(p state.Pulse) error {
 			if !p.GeneratedAt.After(old.GeneratedAt) {
 				return nil, fmt.Errorf("pulse of %s at %s is not newer than %s", p.Pack, p.GeneratedAt, old.GeneratedAt)
 			}
-			next.Brief, next.Serial = old.Brief, old.Serial+1
+			next.Brief = old.Brief
+			next.Serial = old.Serial + 1
 		}
 		return next, nil
 	})

@@ -27,7 +27,8 @@ func (e *Edition) encodeFrames() *frames {
 	e.frames.once.Do(func() {
 		// What is encoded are a text, valid JSON and a time: this cannot fail.
 		data, _ := jsonx.Encode(api.StreamState{Pack: e.Pack, State: json.RawMessage(e.State), TS: e.GeneratedAt.UTC()})
-		e.frames.pulse, e.frames.delta = Frame(api.EventPulse, data), Frame(api.EventDelta, data)
+		e.frames.pulse = Frame(api.EventPulse, data)
+		e.frames.delta = Frame(api.EventDelta, data)
 	})
 	return e.frames
 }

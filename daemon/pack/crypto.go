@@ -53,7 +53,8 @@ func Crypto() *Pack {
 		{source.MempoolFees(), "mempool.space", "https://mempool.space/"},
 		{source.CoinbaseExchange(), "Coinbase Exchange", "https://www.coinbase.com/explore"},
 	}}
-	p.Compact, p.Excerpts = p.compactCrypto, p.excerptsOfCrypto
+	p.Compact = p.compactCrypto
+	p.Excerpts = p.excerptsOfCrypto
 	return p
 }
 

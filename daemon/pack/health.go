@@ -26,7 +26,8 @@ func sourceTroubles(status []api.SourceStatus, name func(ref int) string, now ti
 		if row.Status == api.SourceOK || !s.trouble(row, limit, state, now) {
 			continue
 		}
-		s.Raise, s.Hold = true, true
+		s.Raise = true
+		s.Hold = true
 		seen = append(seen, s)
 	}
 	return seen

@@ -71,7 +71,8 @@ func (v *view) quote(m major, ref int) (api.Mover, bool) {
 		if doc := look[*source.MarketsDoc](v, ref); doc != nil {
 			if i := slices.IndexFunc(doc.Coins, func(c source.Coin) bool { return c.ID == m.id }); i >= 0 {
 				row = coinRow(doc.Coins[i], api.GroupMajor)
-				row.Symbol, row.Name = m.symbol, m.name // the same whichever source it comes from
+				row.Symbol = m.symbol // the same whichever source it comes from
+				row.Name = m.name
 			}
 		}
 	case refCoinbase:

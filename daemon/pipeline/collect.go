@@ -39,13 +39,15 @@ type track struct {
 func newTrack(c source.Connector, r state.SourceRecord, disabled bool, log *slog.Logger) *track {
 	t := &track{connector: c}
 	if disabled {
-		t.disabled, t.reading.Err = true, "disabled"
+		t.disabled = true
+		t.reading.Err = "disabled"
 		return t
 	}
 	if r.Source == "" {
 		return t
 	}
-	t.attemptedAt, t.notBefore = r.AttemptedAt, r.NotBefore
+	t.attemptedAt = r.AttemptedAt
+	t.notBefore = r.NotBefore
 	t.reading = pack.Reading{FetchedAt: r.FetchedAt, Failures: r.Failures, Err: r.Err}
 	if r.Doc == nil {
 		return t
@@ -82,7 +84,8 @@ type answer struct {
 // apply takes the answer to an attempt of the refresh that began at the given time and reports whether it was good.
 func (t *track) apply(a answer, began time.Time) bool {
 	// Counted from the beginning: a slow answer must not make its source miss a refresh.
-	t.attemptedAt, t.notBefore = began, time.Time{}
+	t.attemptedAt = began
+	t.notBefore = time.Time{}
 	switch {
 	case a.Doc != nil:
 		t.reading = pack.Reading{Doc: a.Doc, FetchedAt: a.at}
@@ -181,7 +184,8 @@ func (p *Pipeline) saved(pulse *state.Pulse) {
 		t.unsaved = false
 	}
 	if pulse != nil {
-		p.newest, p.news = *pulse, false
+		p.newest = *pulse
+		p.news = false
 	}
 }
 

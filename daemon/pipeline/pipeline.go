@@ -20,9 +20,10 @@
 //  5. It is published, and the narrator is woken. The first state after BriefAt, say 06:00, has a brief written of it; until
 //     that is there, readers get the new state with the brief of the day before.
 //
-// Each process has a phase of its own. A kill before 4 loses the answers and nothing else: Open publishes the state of 20:00:08, and Run refreshes at once, as no source
-// was asked in this slot. A kill between 4 and 5 loses nothing: Open publishes the state of 20:05:08, and the next refresh is
-// that of the next slot. A kill while a brief is written costs its text; the next state, or Open's, finds that one is due.
+// Each process has a phase of its own. A kill before 4 loses the answers and nothing else: Open publishes the state of 20:00:08, and
+// Run refreshes at once, as no source was asked in this slot. A kill between 4 and 5 loses nothing: Open publishes the state of
+// 20:05:08, and the next refresh is that of the next slot. A kill while a brief is written costs its text; Run finds at once that
+// one is due.
 package pipeline
 
 import (
@@ -174,7 +175,8 @@ func (p *Pipeline) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.start, p.tracks = saved.Start, make([]*track, len(p.cfg.Pack.Sources))
+	p.start = saved.Start
+	p.tracks = make([]*track, len(p.cfg.Pack.Sources))
 	records := make(map[string]state.SourceRecord, len(saved.Sources))
 	for _, r := range saved.Sources {
 		records[r.Source] = r
@@ -188,7 +190,8 @@ func (p *Pipeline) restore(ctx context.Context) error {
 	if saved.Pulse == nil {
 		return nil
 	}
-	p.newest, p.briefAt = *saved.Pulse, saved.Brief.At
+	p.newest = *saved.Pulse
+	p.briefAt = saved.Brief.At
 	if err := p.cfg.Feed.Publish(p.newest); err != nil {
 		return fmt.Errorf("publish stored state: %w", err)
 	}

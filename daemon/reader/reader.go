@@ -110,7 +110,8 @@ type View struct {
 
 // By is v as asked by the owner of a key of the given tier.
 func (v View) By(ownerID string, tier api.Tier) View {
-	v.ownerID, v.tier = ownerID, tier
+	v.ownerID = ownerID
+	v.tier = tier
 	return v
 }
 

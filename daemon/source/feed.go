@@ -57,7 +57,8 @@ func cleanLink(link string) string {
 			query.Del(name)
 		}
 	}
-	u.RawQuery, u.User = query.Encode(), nil
+	u.RawQuery = query.Encode()
+	u.User = nil
 	if clean := u.String(); len(clean) <= maxLink {
 		return clean
 	}

@@ -66,7 +66,8 @@ func (l *ledger) open(dir string, genesis *core.Genesis) (err error) {
 		return err
 	}
 	poolConfig := legacypool.DefaultConfig
-	poolConfig.NoLocals, poolConfig.Journal = true, ""
+	poolConfig.NoLocals = true
+	poolConfig.Journal = ""
 	l.pool, err = txpool.New(poolConfig.PriceLimit, l.chain, []txpool.SubPool{legacypool.New(poolConfig, l.chain)})
 	if err != nil {
 		return err
@@ -105,7 +106,8 @@ func openDatabase(dir string) (ethdb.Database, error) {
 func genesisOf(k keys) *core.Genesis {
 	chain := *params.AllDevChainProtocolChanges // shared by all who use it
 	chain.ChainID = big.NewInt(ChainID)
-	chain.OsakaTime, chain.BogotaTime = nil, nil // of which the second prices gas as no chain of today does
+	chain.OsakaTime = nil // of which the second prices gas as no chain of today does
+	chain.BogotaTime = nil
 	rich := new(big.Int).Mul(big.NewInt(1_000), big.NewInt(params.Ether))
 	alloc := core.SystemContractAllocs()
 	maps.Copy(alloc, types.GenesisAlloc{

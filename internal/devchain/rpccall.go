@@ -42,7 +42,8 @@ func (c callArgs) message(base *big.Int) (*core.Message, error) {
 		if c.MaxFeePerGas != nil || c.MaxPriorityFeePerGas != nil {
 			return nil, errors.New("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified")
 		}
-		c.MaxFeePerGas, c.MaxPriorityFeePerGas = c.GasPrice, c.GasPrice
+		c.MaxFeePerGas = c.GasPrice
+		c.MaxPriorityFeePerGas = c.GasPrice
 	}
 	for _, n := range []**hexutil.Big{&c.MaxFeePerGas, &c.MaxPriorityFeePerGas, &c.Value} {
 		if *n == nil {

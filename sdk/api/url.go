@@ -24,6 +24,7 @@ func ParseBaseURL(text string) (*url.URL, error) {
 	if _, port, err := net.SplitHostPort(u.Host); err == nil && port == "" {
 		return nil, fmt.Errorf("base URL %q has an empty port", u.Redacted())
 	}
-	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
+	u.Path = strings.TrimRight(u.Path, "/")
+	u.RawPath = ""
 	return u, nil
 }

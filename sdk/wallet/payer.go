@@ -266,7 +266,8 @@ func (p *Payer) Settled(proof api.PaymentProof, refused error) error {
 		if e.TxHash == proof.TxHash && e.live() {
 			e.State = stateAnswered
 			if refused != nil {
-				e.State, e.Note = stateRefused, human.Short(refused.Error(), human.Quoted)
+				e.State = stateRefused
+				e.Note = human.Short(refused.Error(), human.Quoted)
 			}
 			return p.journal.write(e)
 		}
@@ -444,8 +445,8 @@ func (p *Payer) expire(ctx context.Context, e *entry) error {
 	return errors.Join(errors.New("the quote ended before the payment was sent: ask again"), p.journal.write(*e))
 }
 
-// errUnknown says that the node does not know a transaction that may well be on chain, as its place there is taken. The payment stays what it is:
-// nodes forget old transactions, and are behind others.
+// errUnknown says that the node does not know a transaction that may well be on chain, as its place there is taken. The payment stays
+// what it is: nodes forget old transactions, and are behind others.
 func (p *Payer) errUnknown(e *entry) error {
 	return fmt.Errorf("the node does not know transaction %s, whose place on the chain is taken: "+
 		"ask again, or another node; if no node knows it, delete %s",

@@ -32,8 +32,8 @@
 //     it did before, or, if that was too long ago, refuses it as used: then the payment is "refused", and the call after it pays.
 //
 // A transfer that the token refuses is "reverted", a proof that the service refuses for good is "refused". Only what is "signed" or
-// "mined" is live; all other states are ends. A purchase of credits is bounded by consent instead of Policy, and is paid once for good: whoever asks again
-// gets the proof there is.
+// "mined" is live; all other states are ends. A purchase of credits is bounded by consent instead of Policy, and is paid once for
+// good: whoever asks again gets the proof there is.
 package wallet
 
 import (

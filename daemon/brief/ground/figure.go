@@ -77,7 +77,8 @@ func scanFigures(t string) []figure {
 func readFigure(t string, i, last int) (figure, bool) {
 	f := figure{start: i}
 	if kind, end := readTime(t[i:]); end > 0 {
-		f.kind, f.end = kind, i+end
+		f.kind = kind
+		f.end = i + end
 		f.raw = t[f.start:f.end]
 		return f, true
 	}
@@ -195,7 +196,8 @@ func (f *figure) readSuffix(t string) bool {
 	}{{percentEnd, unitPercent, figureNumber}, {basisEnd, unitBasis, figureNumber}, {dollarWord, unitUSD, figureNumber},
 		{spanEnd, unitPlain, figureSpan}, {countEnd, unitPlain, figureNumber}} {
 		if s := suffix.end.FindString(t[f.end:]); s != "" && f.unit != unitUSD {
-			f.unit, f.kind = suffix.unit, suffix.kind
+			f.unit = suffix.unit
+			f.kind = suffix.kind
 			f.end += len(s)
 			return true
 		}

@@ -226,7 +226,8 @@ func complains(body []byte) complaint {
 	var inner struct{ Type, Message string }
 	switch {
 	case json.Unmarshal(envelope.Error, &inner) == nil:
-		c.kind, c.message = inner.Type, inner.Message
+		c.kind = inner.Type
+		c.message = inner.Message
 	case json.Unmarshal(envelope.Error, &c.message) == nil:
 	default:
 		c.message = cmp.Or(envelope.Message, c.message)

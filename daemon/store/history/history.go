@@ -122,7 +122,8 @@ func (r *row) insert(ctx context.Context, tx *sql.Tx, c *codec, open *block, mov
 		r.body = c.plainEncoder.EncodeAll(moved, nil)
 	} else {
 		keyframe = valid(open.keyframe)
-		r.keyframe, r.body = open.keyframe, open.encoder.EncodeAll(moved, nil)
+		r.keyframe = open.keyframe
+		r.body = open.encoder.EncodeAll(moved, nil)
 	}
 	res, err := tx.ExecContext(ctx, "INSERT INTO pulses (pack, version, generated_at, keyframe, sum, body) VALUES (?, ?, ?, ?, ?, ?)",
 		r.pack, r.version, r.generatedAt, keyframe, r.sum, r.body)

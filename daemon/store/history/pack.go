@@ -99,7 +99,8 @@ func (h *History) Briefs(ctx context.Context, pack string, limit int) ([]state.P
 	list, err := sqlite.Query(ctx, h.db.Read, func(rows *sql.Rows) (b state.PastBrief, err error) {
 		var at, of sql.NullInt64
 		err = rows.Scan(&at, &of, &b.Writer, &b.Text, &b.Refused)
-		b.At, b.GeneratedAt = sqlite.FromMillis(at), sqlite.FromMillis(of)
+		b.At = sqlite.FromMillis(at)
+		b.GeneratedAt = sqlite.FromMillis(of)
 		return b, err
 	}, "SELECT written_at, generated_at, writer, text, refused FROM briefs WHERE pack = ? ORDER BY id DESC LIMIT ?", pack, limit)
 	if err != nil {
