@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -129,21 +130,33 @@ func TestTokenRefuses(t *testing.T) {
 	if _, err := c.Transfer(t.Context(), poor, c.Treasury(), 5, nil); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestTokenIsStopped for one address and for all, and goes on.
+func TestTokenIsStopped(t *testing.T) {
+	t.Parallel()
 	for _, function := range []string{"freeze", "pause"} {
-		who := c.Wallet()
-		set := map[string]func(bool) error{"freeze": func(stop bool) error { return c.Freeze(t.Context(), who.Address, stop) }, "pause": func(stop bool) error { return c.Pause(t.Context(), stop) }}[function]
-		if err := set(true); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Transfer(t.Context(), who, c.Treasury(), 1, nil); err == nil {
-			t.Errorf("%s stops nothing", function)
-		}
-		if err := set(false); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Transfer(t.Context(), who, c.Treasury(), 1, nil); err != nil {
-			t.Errorf("after %s: %v", function, err)
-		}
+		t.Run(function, func(t *testing.T) {
+			t.Parallel()
+			c := open(t, "")
+			who := c.Wallet()
+			set := func(stop bool) error { return c.Pause(t.Context(), stop) }
+			if function == "freeze" {
+				set = func(stop bool) error { return c.Freeze(t.Context(), who.Address, stop) }
+			}
+			if err := set(true); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Transfer(t.Context(), who, c.Treasury(), 1, nil); err == nil {
+				t.Error("it stops nothing")
+			}
+			if err := set(false); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Transfer(t.Context(), who, c.Treasury(), 1, nil); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -204,6 +217,7 @@ func TestMain(m *testing.M) {
 		pay(dir)
 		return
 	}
+	_ = flag.Set("test.parallel", "8") // most tests wait for blocks, at most one a second; -parallel wins over it
 	os.Exit(m.Run())
 }
 

@@ -2,6 +2,7 @@ package wallet_test
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,6 +15,11 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/wallet"
 )
+
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8") // most tests wait for blocks, at most one a second; -parallel wins over it
+	os.Exit(m.Run())
+}
 
 // late makes a Payer of a time at which every quote has ended.
 func late(c *wallet.Config) {
