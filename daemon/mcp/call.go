@@ -16,22 +16,22 @@ import (
 
 // addTools makes the tools of the six operations.
 func (s *Server) addTools() error {
-	list, err := ToolList(s.cfg.Prefix)
+	list, err := toolList(s.cfg.Prefix)
 	if err != nil {
 		return err
 	}
 	for _, t := range list {
-		op, _ := ToolOp(s.cfg.Prefix, t.Name)
+		op, _ := toolOp(s.cfg.Prefix, t.Name)
 		handle := s.answer
 		if op == api.OpSubscribe {
 			handle = s.watch
 		}
 		s.sdk.AddTool(t, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			v := s.visitOf(req)
-			if v == nil {
+			rq := s.requestOf(req)
+			if rq == nil {
 				return nil, errLeft
 			}
-			return handle(ctx, v, op, req), nil
+			return handle(ctx, rq, op, req), nil
 		})
 	}
 	return nil
@@ -41,8 +41,8 @@ func (s *Server) addTools() error {
 func (s *Server) text(a reader.Answer) []byte { return a.Text(s.cfg.Now()) }
 
 // toolOrder is the order of a call of the tool of op.
-func (s *Server) toolOrder(v *visit, op api.Op, arguments json.RawMessage) (o gate.Order[reader.Answer], err error) {
-	values, err := ToolArguments(op, arguments)
+func (s *Server) toolOrder(rq *request, op api.Op, arguments json.RawMessage) (o gate.Order[reader.Answer], err error) {
+	values, err := toolArguments(op, arguments)
 	if err != nil {
 		return o, err
 	}
@@ -50,17 +50,17 @@ func (s *Server) toolOrder(v *visit, op api.Op, arguments json.RawMessage) (o ga
 	if err != nil {
 		return o, err
 	}
-	return s.order(v, methodCall, q)
+	return s.order(rq, methodCall, q)
 }
 
 // order makes the free checks of q, which a call of method asks, and returns the order of it. A payment of it is bound to the method and
 // to what the arguments come down to, however they were spelled.
-func (s *Server) order(v *visit, method string, q reader.Query) (o gate.Order[reader.Answer], err error) {
+func (s *Server) order(rq *request, method string, q reader.Query) (o gate.Order[reader.Answer], err error) {
 	view, err := s.cfg.Reader.Ready(q)
 	if err != nil {
 		return o, err
 	}
-	o = gate.Order[reader.Answer]{Credentials: v.who, Op: q.Op, Pack: q.Pack, Text: s.text,
+	o = gate.Order[reader.Answer]{Credentials: rq.who, Op: q.Op, Pack: q.Pack, Text: s.text,
 		Answer: func(ctx context.Context, caller gate.Caller) (reader.Answer, error) {
 			return s.cfg.Reader.Answer(ctx, view.By(caller.OwnerID, caller.Tier), caller.Snapshot)
 		}}
@@ -71,42 +71,49 @@ func (s *Server) order(v *visit, method string, q reader.Query) (o gate.Order[re
 
 // priced is the order that m makes, as far as can be told before the SDK has read it. priced is false for what is no operation with a
 // price.
-func (s *Server) priced(v *visit, m Envelope) (o gate.Order[reader.Answer], priced bool, err error) {
+func (s *Server) priced(rq *request, m message) (o gate.Order[reader.Answer], priced bool, err error) {
 	switch m.Method {
 	case methodCall:
-		op, ok := ToolOp(s.cfg.Prefix, m.Text("name"))
+		op, ok := toolOp(s.cfg.Prefix, m.Text("name"))
 		if !ok || op.PriceMicros() == 0 {
 			return o, false, nil
 		}
-		o, err = s.toolOrder(v, op, m.Arguments())
+		o, err = s.toolOrder(rq, op, m.Arguments())
 		return o, true, err
 	case methodRead:
 		r, ok := s.parseURI(m.Text("uri"))
 		if !ok {
 			return o, false, nil
 		}
-		o, err = s.order(v, methodRead, r.query)
+		o, err = s.order(rq, methodRead, r.query)
 		return o, true, err
 	}
 	return o, false, nil
 }
 
 // answer answers the tools that return at once.
-func (s *Server) answer(_ context.Context, v *visit, op api.Op, req *sdk.CallToolRequest) *sdk.CallToolResult {
-	o, err := s.toolOrder(v, op, req.Params.Arguments)
+func (s *Server) answer(_ context.Context, rq *request, op api.Op, req *sdk.CallToolRequest) *sdk.CallToolResult {
+	o, err := s.toolOrder(rq, op, req.Params.Arguments)
 	if err != nil {
-		return s.failed(v, err)
+		return s.failed(rq, err)
 	}
-	body, meta, err := s.serve(v, o)
+	body, meta, err := s.serve(rq, o)
 	if err != nil {
-		return s.failed(v, err)
+		return s.failed(rq, err)
 	}
-	return &sdk.CallToolResult{Meta: meta, StructuredContent: json.RawMessage(body), Content: []sdk.Content{&sdk.TextContent{Text: ToolText(op, o.Pack, body)}}}
+	res := result(body, toolText(op, o.Pack, body))
+	res.Meta = meta
+	return res
+}
+
+// result is an answer of a tool: its JSON, and the text for models.
+func result(body []byte, text string) *sdk.CallToolResult {
+	return &sdk.CallToolResult{StructuredContent: json.RawMessage(body), Content: []sdk.Content{&sdk.TextContent{Text: text}}}
 }
 
 // serve has the gate serve o and returns the JSON of the answer, and what to say of the payment.
-func (s *Server) serve(v *visit, o gate.Order[reader.Answer]) (body []byte, meta sdk.Meta, err error) {
-	served, err := gate.Serve(v.ctx, s.cfg.Gate, o)
+func (s *Server) serve(rq *request, o gate.Order[reader.Answer]) (body []byte, meta sdk.Meta, err error) {
+	served, err := gate.Serve(rq.ctx, s.cfg.Gate, o)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -117,7 +124,7 @@ func (s *Server) serve(v *visit, o gate.Order[reader.Answer]) (body []byte, meta
 		return s.text(served.Answer), meta, nil
 	}
 	return served.Sold, sdk.Meta{metaReceipt: map[string]any{
-		"success": true, "transaction": "0x" + hex.EncodeToString(v.who.Proof.Hash[:]), "network": api.NetworkL2, "payer": v.who.Proof.Payer,
-		"replayed": served.Replayed,
+		"success": true, "transaction": "0x" + hex.EncodeToString(rq.who.Proof.Hash[:]), "network": api.NetworkL2,
+		"payer": rq.who.Proof.Payer, "replayed": served.Replayed,
 	}}, nil
 }

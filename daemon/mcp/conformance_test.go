@@ -99,7 +99,7 @@ func fixtures(t *testing.T, program string, stateless bool) string {
 	return "http://" + address
 }
 
-// TestConformanceOfTheFront has the official suite run every scenario that a revision scores against our door, router and writer, before the
+// TestConformanceOfTheFront has the official suite run every scenario that a revision scores against our checks, routes and writer, before the
 // SDK's fixtures. Nothing may fail.
 func TestConformanceOfTheFront(t *testing.T) {
 	dir := node(t)

@@ -1,8 +1,60 @@
 package mcp
 
-import "net/http"
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
 
-// NewFront makes a Server whose door, router and writer stand before other handlers than the SDK's, for tests with servers that have what
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Parts of the transport, for tests that look at one alone.
+type (
+	Fault        = parseError
+	StreamConfig = streamConfig
+	StreamWriter = streamWriter
+)
+
+const (
+	CodeParse          = codeParse
+	CodeInvalidRequest = codeInvalidRequest
+)
+
+// ParseMessage is parseMessage.
+func ParseMessage(body []byte) (message, error) { return parseMessage(body) }
+
+// NewStreamWriter is newStreamWriter.
+func NewStreamWriter(w http.ResponseWriter, cfg StreamConfig) *StreamWriter {
+	return newStreamWriter(w, cfg)
+}
+
+// NewSessionTable is newSessionTable.
+func NewSessionTable(l SessionLimits, idle time.Duration, now func() time.Time) *sessionTable {
+	return newSessionTable(l, idle, now)
+}
+
+// ToolName is toolName.
+func ToolName(prefix string, op api.Op) string { return toolName(prefix, op) }
+
+// ToolAlias is toolAlias.
+func ToolAlias(prefix string, op api.Op) string { return toolAlias(prefix, op) }
+
+// ToolOp is toolOp.
+func ToolOp(prefix, name string) (api.Op, bool) { return toolOp(prefix, name) }
+
+// ToolList is toolList.
+func ToolList(prefix string) ([]*sdk.Tool, error) { return toolList(prefix) }
+
+// ToolArguments is toolArguments.
+func ToolArguments(op api.Op, raw json.RawMessage) (url.Values, error) { return toolArguments(op, raw) }
+
+// ToolText is toolText.
+func ToolText(op api.Op, pack string, body []byte) string { return toolText(op, pack, body) }
+
+// NewFront makes a Server whose checks, routes and writer stand before other handlers than the SDK's, for tests with servers that have what
 // ours has no use for.
 func NewFront(cfg Config, stateful, stateless, bare http.Handler) (*Server, error) {
 	s, err := New(cfg)

@@ -61,7 +61,7 @@ func paramsOf(method string) (params any, ok bool) {
 
 // check reports a call that the SDK would answer with a status or a code that says less: one that it does not know, in the older era,
 // and one whose params have other types.
-func (s *Server) check(r *http.Request, m Envelope) error {
+func (s *Server) check(r *http.Request, m message) error {
 	if !m.IsCall() {
 		return nil
 	}
@@ -75,15 +75,16 @@ func (s *Server) check(r *http.Request, m Envelope) error {
 		return nil
 	}
 	if err := json.Unmarshal(m.Params, params); err != nil {
-		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the params of " + m.Method + " cannot be read: " + strings.TrimPrefix(err.Error(), "json: ")}
+		why := strings.TrimPrefix(err.Error(), "json: ")
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the params of " + m.Method + " cannot be read: " + why}
 	}
 	return nil
 }
 
 // writeFault answers m with what is wrong with it: what is no message with status 400, what was asked wrongly with 200.
-func writeFault(w http.ResponseWriter, m Envelope, err error) error {
+func writeFault(w http.ResponseWriter, m message, err error) error {
 	status, wire := http.StatusOK, &jsonrpc.Error{Code: jsonrpc.CodeInternalError}
-	if fault := (*Fault)(nil); errors.As(err, &fault) {
+	if fault := (*parseError)(nil); errors.As(err, &fault) {
 		status, wire = http.StatusBadRequest, &jsonrpc.Error{Code: int64(fault.Code), Message: fault.Message}
 	} else {
 		_ = errors.As(err, &wire) // there is no third kind
@@ -108,7 +109,7 @@ func writeRPC(w http.ResponseWriter, status int, id json.RawMessage, wire *jsonr
 }
 
 // failure answers with what the SDK has refused r for: a POST that was read as a JSON-RPC error, else the envelope.
-func (s *Server) failure(w http.ResponseWriter, r *http.Request, m Envelope, status int, text string) error {
+func (s *Server) failure(w http.ResponseWriter, r *http.Request, m message, status int, text string) error {
 	reason, hint := api.ReasonInvalidRequest, "see the transport of the Model Context Protocol"
 	switch status {
 	case http.StatusBadRequest:
@@ -149,14 +150,14 @@ type refusal struct {
 
 // refuse is the JSON of what err stands for. A cause that is not the caller's is logged here, once, and not sent. Who pays by call gets
 // the error as the answer of the request instead.
-func (s *Server) refuse(v *visit, err error) (e *api.Error, text []byte) {
+func (s *Server) refuse(rq *request, err error) (e *api.Error, text []byte) {
 	answer := *api.AsError(err)
 	e = &answer
-	e.RequestID = v.request
-	if v.payer() {
-		v.refused = err
-	} else if _, whole := err.(*api.Error); !whole && e.Status >= http.StatusInternalServerError && v.ctx.Err() == nil {
-		s.cfg.Logger.Error("call failed", "request_id", v.request, "path", api.PathMCP, "error", err)
+	e.RequestID = rq.id
+	if rq.payer() {
+		rq.refused = err
+	} else if _, whole := err.(*api.Error); !whole && e.Status >= http.StatusInternalServerError && rq.ctx.Err() == nil {
+		s.cfg.Logger.Error("call failed", "request_id", rq.id, "path", api.PathMCP, "error", err)
 	}
 	var r refusal
 	r.Error.Error, r.Payment = e, e.Payment
@@ -166,14 +167,14 @@ func (s *Server) refuse(v *visit, err error) (e *api.Error, text []byte) {
 }
 
 // failed is err as the result of a tool: a text that a model can act on, and nothing that a client could take for an answer.
-func (s *Server) failed(v *visit, err error) *sdk.CallToolResult {
-	_, text := s.refuse(v, err)
+func (s *Server) failed(rq *request, err error) *sdk.CallToolResult {
+	_, text := s.refuse(rq, err)
 	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}
 }
 
 // refusedRead is err as the error of a read.
-func (s *Server) refusedRead(v *visit, err error) *jsonrpc.Error {
-	e, text := s.refuse(v, err)
+func (s *Server) refusedRead(rq *request, err error) *jsonrpc.Error {
+	e, text := s.refuse(rq, err)
 	code := int64(codeRefused)
 	if e.Status == http.StatusNotFound || e.Status == http.StatusBadRequest {
 		code = jsonrpc.CodeInvalidParams
@@ -182,7 +183,7 @@ func (s *Server) refusedRead(v *visit, err error) *jsonrpc.Error {
 }
 
 // wireError is err with a code: what has none is a failure of ours, told with the id of the request alone.
-func (s *Server) wireError(v *visit, method string, err error) error {
+func (s *Server) wireError(rq *request, method string, err error) error {
 	var wire *jsonrpc.Error
 	switch {
 	case errors.As(err, &wire) && wire.Code != 0:
@@ -191,8 +192,8 @@ func (s *Server) wireError(v *visit, method string, err error) error {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "cancelled"}
 	}
 	id := ""
-	if v != nil {
-		id = v.request
+	if rq != nil {
+		id = rq.id
 	}
 	s.cfg.Logger.Error("call failed", "request_id", id, "path", api.PathMCP, "method", method, "error", err)
 	data, _ := json.Marshal(map[string]string{"requestId": id}) // a text can always be written

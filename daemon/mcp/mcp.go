@@ -1,9 +1,37 @@
 // Package mcp is the Model Context Protocol transport at /api/mcp: the six operations as tools, packs as resources, a prompt.
 //
 // It stands where daemon/web stands for HTTP: it decodes, makes the free checks, has daemon/gate admit and charge, lets daemon/reader
-// answer and writes. A request passes four stations: the door (Host, Origin, credentials, limits), the router (which of the two eras of
-// the protocol it speaks), the SDK, and the handlers of this package, which charge for what the SDK has read. What the door reads of a
-// body early decides about the way and the quote alone.
+// answer and writes. It never decides what a call costs and never touches a balance.
+//
+// The protocol itself is the SDK's. The SDK cannot see who pays, answers a POST before its handler has decided, and speaks two eras of
+// the protocol with two handlers, so this package reads every message once before the SDK does. What it reads early decides about the
+// quote and the route alone; what is charged for is what the SDK has read.
+//
+// As an example, an agent without a key calls a tool that it has paid for:
+//
+//		POST /api/mcp
+//		{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{
+//		  "name":"context.cite","arguments":{"ref":3},
+//		  "_meta":{"x402/payment":{...}}}}
+//
+//	  - checkOrigin (origin.go) refuses a Host that is not this server's, and scripts of foreign pages.
+//	  - post (post.go) has parseMessage (message.go) read the body. It is strict: of two members that differ in case alone, readers
+//	    disagree about which one counts.
+//	  - enter moves the proof from _meta to the header where HTTP has it, reads the credentials and keeps them in a request (request.go).
+//	    Without the proof this would be the end: priced makes the order of the call, and gate.Serve answers it with 402 and the price.
+//	  - check (failure.go) refuses what the SDK would answer less clearly, and routeOf (route.go) chooses the SDK handler: who has no key
+//	    has no session and gets plain JSON.
+//	  - pass counts the request against the limits of its client (session.go), puts a reference to it into the headers, the one thing of
+//	    an HTTP request that the SDK hands on, and lets the SDK write into a streamWriter (stream.go), which holds the answer back: it may
+//	    still become a 402.
+//	  - The SDK reads the message and calls receive (receive.go), which finds the request by its reference, and then answer (call.go).
+//	    toolOrder makes the order again, from what the SDK has read this time. gate.Serve verifies the proof, which is bound to method,
+//	    operation and arguments, has the reader answer, and notes the payment with the answer, so that it is sold once and can be sent
+//	    again.
+//	  - The result has the JSON as structured content, a shorter text for models (text.go) and a receipt in _meta. pass releases what was
+//	    held or, if the gate has refused, drops it and returns the error for daemon/web to render.
+//
+// A key's call goes the same way but for two things: enter asks the gate who it is, and the answer is not held back.
 package mcp
 
 import (
@@ -56,11 +84,11 @@ const DefaultPrefix = "context"
 type Server struct {
 	cfg   Config
 	sdk   *sdk.Server
-	table *SessionTable
+	table *sessionTable
 
 	stateful, stateless, bare http.Handler // the SDK's: with sessions, without, and without streams
 
-	visits   sync.Map // *visit by reference
+	requests sync.Map // *request by reference
 	stopping chan struct{}
 	stop     func()
 }
@@ -73,9 +101,12 @@ const (
 // New makes the Server of the six tools.
 func New(cfg Config) (*Server, error) {
 	s := newServer(cfg)
-	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "contextd", Title: "Continuous context", Version: build.Read().Version}, &sdk.ServerOptions{
-		Instructions:              instructions,
-		Capabilities:              &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Resources: &sdk.ResourceCapabilities{Subscribe: true}},
+	program := &sdk.Implementation{Name: "contextd", Title: "Continuous context", Version: build.Read().Version}
+	s.sdk = sdk.NewServer(program, &sdk.ServerOptions{
+		Instructions: instructions,
+		Capabilities: &sdk.ServerCapabilities{
+			Tools: &sdk.ToolCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Resources: &sdk.ResourceCapabilities{Subscribe: true},
+		},
 		SupportedProtocolVersions: []string{modernVersion, "2025-11-25", "2025-06-18", "2025-03-26"},
 		CompletionHandler:         s.complete,
 		SubscribeHandler:          s.subscribable,
@@ -92,8 +123,10 @@ func New(cfg Config) (*Server, error) {
 }
 
 // instructions tell a model what the server is for.
-const instructions = "Fresh, cited context for data packs, compacted every 5 minutes. Start with brief for prose or search for single values; " +
-	"fresh is the whole state. Quote facts with their [N] anchors; cite resolves one. Check freshness.ageSeconds: over 300 means that the data lags. " +
+const instructions = "Fresh, cited context for data packs, compacted every 5 minutes. " +
+	"Start with brief for prose or search for single values; fresh is the whole state. " +
+	"Quote facts with their [N] anchors; cite resolves one. " +
+	"Check freshness.ageSeconds: over 300 means that the data lags. " +
 	"Each call costs one credit; errors say what to do next."
 
 // newServer makes a Server without an SDK server.
@@ -116,7 +149,7 @@ func newServer(cfg Config) *Server {
 	if cfg.Keepalive == 0 {
 		cfg.Keepalive = api.KeepaliveInterval
 	}
-	s := &Server{cfg: cfg, table: NewSessionTable(cfg.Limits, cfg.IdleTimeout, cfg.Now), stopping: make(chan struct{})}
+	s := &Server{cfg: cfg, table: newSessionTable(cfg.Limits, cfg.IdleTimeout, cfg.Now), stopping: make(chan struct{})}
 	s.stop = sync.OnceFunc(func() { close(s.stopping) })
 	return s
 }
@@ -126,26 +159,33 @@ func (s *Server) mount() {
 	s.sdk.AddReceivingMiddleware(s.receive)
 	get := func(*http.Request) *sdk.Server { return s.sdk }
 	options := func(o sdk.StreamableHTTPOptions) *sdk.StreamableHTTPOptions {
-		o.DisableLocalhostProtection, o.MaxRequestBodyBytes = true, maxBody // the door looks at Host, and at more than the SDK does
+		o.DisableLocalhostProtection = true // checkOrigin looks at Host, and at more than the SDK does
+		o.MaxRequestBodyBytes = maxBody
 		return &o
 	}
 	// The SDK binds a session to the user of the token that it is shown, which is the key here.
 	bind := sdkauth.RequireBearerToken(func(_ context.Context, _ string, r *http.Request) (*sdkauth.TokenInfo, error) {
-		v := s.visit(r.Header)
-		if v == nil || v.caller.KeyID == "" {
+		rq := s.requestIn(r.Header)
+		if rq == nil || rq.caller.KeyID == "" {
 			return nil, sdkauth.ErrInvalidToken
 		}
-		return &sdkauth.TokenInfo{UserID: v.caller.KeyID}, nil
+		return &sdkauth.TokenInfo{UserID: rq.caller.KeyID}, nil
 	}, &sdkauth.RequireBearerTokenOptions{AllowMissingExpiration: true})
-	s.stateful = bind(sdk.NewStreamableHTTPHandler(get, options(sdk.StreamableHTTPOptions{}))) // the table ends idle sessions: the SDK would those that only listen
+	// The table ends idle sessions: the SDK would end those that only listen.
+	s.stateful = bind(sdk.NewStreamableHTTPHandler(get, options(sdk.StreamableHTTPOptions{})))
 	s.stateless = sdk.NewStreamableHTTPHandler(get, options(sdk.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true}))
-	s.bare = sdk.NewStreamableHTTPHandler(get, options(sdk.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true, JSONResponse: true}))
+	s.bare = sdk.NewStreamableHTTPHandler(get, options(sdk.StreamableHTTPOptions{
+		Stateless: true, PropagateRequestCancellation: true, JSONResponse: true,
+	}))
 }
 
 // Routes are those of the transport.
 func (s *Server) Routes() web.Routes {
 	return web.Routes{api.PathMCP: {
-		http.MethodPost: s.door(s.post), http.MethodGet: s.door(s.inSession), http.MethodDelete: s.door(s.inSession), http.MethodOptions: s.door(preflight),
+		http.MethodPost:    s.checkOrigin(s.post),
+		http.MethodGet:     s.checkOrigin(s.inSession),
+		http.MethodDelete:  s.checkOrigin(s.inSession),
+		http.MethodOptions: s.checkOrigin(preflight),
 	}}
 }
 

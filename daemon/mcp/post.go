@@ -29,12 +29,12 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, fault := ParseEnvelope(body)
-	v, err := s.enter(r, m, fault)
+	m, fault := parseMessage(body)
+	rq, err := s.enter(r, m, fault)
 	if err != nil {
 		return unknownKey(w, err)
 	}
-	v.request = w.Header().Get(api.HeaderRequestID)
+	rq.id = w.Header().Get(api.HeaderRequestID)
 	if err := errors.Join(fault, s.check(r, m)); err != nil {
 		return writeFault(w, m, err)
 	}
@@ -42,15 +42,16 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
-	to := route(r, m, !v.payer())
-	if to == wayStateful && r.Header.Get(headerSession) == "" {
-		if err := s.table.Room(v.caller.KeyID); err != nil {
+	to := routeOf(r, m, !rq.payer())
+	if to == routeStateful && r.Header.Get(headerSession) == "" {
+		if err := s.table.Room(rq.caller.KeyID); err != nil {
 			return err
 		}
 	}
-	v.session, v.slow = to == wayStateful, to != wayBare && m.Method == methodCall
-	handler := map[way]http.Handler{wayStateful: s.stateful, wayStateless: s.stateless, wayBare: s.bare}[to]
-	return s.pass(w, r, v, m, handler)
+	rq.session = to == routeStateful
+	rq.slow = to != routeBare && m.Method == methodCall
+	handler := map[route]http.Handler{routeStateful: s.stateful, routeStateless: s.stateless, routeBare: s.bare}[to]
+	return s.pass(w, r, rq, m, handler)
 }
 
 // inSession answers GET, which opens the stream of a session, and DELETE, which ends one.
@@ -58,16 +59,17 @@ func (s *Server) inSession(w http.ResponseWriter, r *http.Request) error {
 	if _, ok := r.Header["Authorization"]; !ok {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		err := api.Errorf(api.ReasonMissingToken, "%s needs an API key: sessions belong to keys", r.Method).
-			WithHint("send Authorization: Bearer <API_KEY>; calls without a session are paid one by one with POST").WithStatus(http.StatusUnauthorized)
+			WithHint("send Authorization: Bearer <API_KEY>; calls without a session are paid one by one with POST").
+			WithStatus(http.StatusUnauthorized)
 		err.Code = api.CodeAuthMissing
 		return err
 	}
-	v, err := s.enter(r, Envelope{}, nil)
+	rq, err := s.enter(r, message{}, nil)
 	if err != nil {
 		return unknownKey(w, err)
 	}
-	v.session = true
-	return s.pass(w, r, v, Envelope{}, s.stateful)
+	rq.session = true
+	return s.pass(w, r, rq, message{}, s.stateful)
 }
 
 // unknownKey names the scheme where err says that a key is not good.
@@ -79,48 +81,48 @@ func unknownKey(w http.ResponseWriter, err error) error {
 }
 
 // enter lets in who has a key, or who pays for what m asks, and returns the error to answer with for all others.
-func (s *Server) enter(r *http.Request, m Envelope, fault error) (*visit, error) {
-	v := &visit{ctx: r.Context(), underscore: r.URL.Query().Get("names") == "underscore"}
+func (s *Server) enter(r *http.Request, m message, fault error) (*request, error) {
+	rq := &request{ctx: r.Context(), underscore: r.URL.Query().Get("names") == "underscore"}
 	if proof := m.Object("_meta", metaPayment); proof != nil {
 		r.Header.Add(api.HeaderPayment, base64.StdEncoding.EncodeToString(proof)) // from here on it is as if it had come in the header
 	}
 	var err error
-	if v.who, err = s.cfg.Payers.Credentials(r, x402.Subject{}); err != nil {
+	if rq.who, err = s.cfg.Payers.Credentials(r, x402.Subject{}); err != nil {
 		return nil, err
 	}
-	if v.who.HasBearer {
-		if v.caller, err = s.cfg.Gate.Known(v.who.Bearer); err == nil {
-			v.ended = s.cfg.Gate.Ended(v.caller)
+	if rq.who.HasBearer {
+		if rq.caller, err = s.cfg.Gate.Known(rq.who.Bearer); err == nil {
+			rq.ended = s.cfg.Gate.Ended(rq.caller)
 		}
-		return v, err
+		return rq, err
 	}
-	return v, s.enterUnknown(v, m, fault)
+	return rq, s.enterUnknown(rq, m, fault)
 }
 
 // enterUnknown decides about who has no key. A call of an operation that is not paid for yet is quoted; with a proof it is let through,
 // because only its handler knows what the SDK has read. All else is opened by the price of the cheapest operation, for as long as that
 // payment's answer is kept.
-func (s *Server) enterUnknown(v *visit, m Envelope, fault error) error {
+func (s *Server) enterUnknown(rq *request, m message, fault error) error {
 	if fault == nil {
-		o, priced, err := s.priced(v, m)
+		o, priced, err := s.priced(rq, m)
 		switch {
 		case err != nil:
 			return err
-		case priced && v.who.Proof != nil:
+		case priced && rq.who.Proof != nil:
 			return nil
 		case priced:
-			_, err := gate.Serve(v.ctx, s.cfg.Gate, o)
+			_, err := gate.Serve(rq.ctx, s.cfg.Gate, o)
 			return err // there is one: nobody gets by without key and proof
 		case s.cfg.PublicDiscovery:
 			return nil
 		}
 	}
-	o := gate.Order[reader.Answer]{Credentials: v.who, Op: api.OpFresh, Pack: api.DefaultPack, Text: s.text,
+	o := gate.Order[reader.Answer]{Credentials: rq.who, Op: api.OpFresh, Pack: api.DefaultPack, Text: s.text,
 		Answer: func(context.Context, gate.Caller) (reader.Answer, error) {
 			return reader.Answer{JSON: []byte("{}")}, nil
 		}}
 	o.Subject = x402.Subject{Op: o.Op, Fingerprint: x402.Fingerprint("MCP", "handshake", "")}
-	_, err := gate.Serve(v.ctx, s.cfg.Gate, o)
+	_, err := gate.Serve(rq.ctx, s.cfg.Gate, o)
 	if e := new(api.Error); errors.As(err, &e) && e.Reason == api.ReasonPaymentRequired {
 		e.Message = "MCP needs an API key or a payment"
 	}
@@ -128,8 +130,8 @@ func (s *Server) enterUnknown(v *visit, m Envelope, fault error) error {
 }
 
 // pass has handler answer r and looks after the answer.
-func (s *Server) pass(w http.ResponseWriter, r *http.Request, v *visit, m Envelope, handler http.Handler) error {
-	done, err := s.table.Begin(v.subject(s.cfg.Payers.Trusted.ClientOf(r)), r.Header.Get(headerSession))
+func (s *Server) pass(w http.ResponseWriter, r *http.Request, rq *request, m message, handler http.Handler) error {
+	done, err := s.table.Begin(rq.subject(s.cfg.Payers.Trusted.ClientOf(r)), r.Header.Get(headerSession))
 	if err != nil {
 		return err
 	}
@@ -137,37 +139,37 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, v *visit, m Envelo
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the bounds of the server are for calls, and the body is read
 	ctx, leave := context.WithCancel(r.Context())
 	defer leave()
-	v.ctx = ctx
+	rq.ctx = ctx
 	r = r.Clone(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(m.Raw))
 	r.ContentLength = int64(len(m.Raw))
 	normalize(r)
-	defer s.keep(v, r)()
+	defer s.keep(rq, r)()
 	if r.Method == http.MethodGet || m.Method == methodListen {
-		go s.endWith(v, leave)
+		go s.endWith(rq, leave)
 	}
-	out := NewStreamWriter(w, StreamConfig{Every: s.cfg.Keepalive, Stall: api.StalledReader, Hold: v.payer(), Slow: v.slow})
+	out := newStreamWriter(w, streamConfig{Every: s.cfg.Keepalive, Stall: api.StalledReader, Hold: rq.payer(), Slow: rq.slow})
 	defer out.End()
 	handler.ServeHTTP(out, r)
-	if v.refused != nil {
-		return v.refused
+	if rq.refused != nil {
+		return rq.refused
 	}
 	if status, text, failed := out.Failure(); failed {
 		return s.failure(w, r, m, status, text)
 	}
-	if v.payer() {
+	if rq.payer() {
 		w.Header().Set("Cache-Control", "no-store")
 	}
 	out.Release()
 	return nil
 }
 
-// endWith ends a stream when the key of v ends or the server stops.
-func (s *Server) endWith(v *visit, leave func()) {
+// endWith ends a stream when the key of rq ends or the server stops.
+func (s *Server) endWith(rq *request, leave func()) {
 	select {
-	case <-v.ended:
+	case <-rq.ended:
 	case <-s.stopping:
-	case <-v.ctx.Done():
+	case <-rq.ctx.Done():
 	}
 	leave()
 }

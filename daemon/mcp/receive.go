@@ -19,79 +19,81 @@ var errLeft = errors.New("the request has ended")
 // subscribed to, notes sessions and sees to it that every error has a code.
 func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-		v := s.visitOf(req)
-		if v == nil {
+		rq := s.requestOf(req)
+		if rq == nil {
 			if strings.HasPrefix(method, "notifications/") {
 				return next(ctx, method, req)
 			}
 			return nil, s.wireError(nil, method, errLeft)
 		}
-		res, err := s.dispatch(ctx, v, method, req, next)
+		res, err := s.dispatch(ctx, rq, method, req, next)
 		if err != nil {
-			return nil, s.wireError(v, method, err)
+			return nil, s.wireError(rq, method, err)
 		}
 		return res, nil
 	}
 }
 
 // dispatch does what is particular to a method.
-func (s *Server) dispatch(ctx context.Context, v *visit, method string, req sdk.Request, next sdk.MethodHandler) (sdk.Result, error) {
-	if method == methodInitialize && initialized(v, req) {
+func (s *Server) dispatch(ctx context.Context, rq *request, method string, req sdk.Request, next sdk.MethodHandler) (sdk.Result, error) {
+	if method == methodInitialize && initialized(rq, req) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the session is initialized already"}
 	}
 	switch req := req.(type) {
 	case *sdk.CallToolRequest:
-		if op, ok := ToolOp(s.cfg.Prefix, req.Params.Name); ok {
-			req.Params.Name = ToolName(s.cfg.Prefix, op)
+		if op, ok := toolOp(s.cfg.Prefix, req.Params.Name); ok {
+			req.Params.Name = toolName(s.cfg.Prefix, op)
 		}
 	case *sdk.ListToolsRequest:
-		return s.list(ctx, v, method, req, next)
+		return s.list(ctx, rq, method, req, next)
 	case *sdk.ReadResourceRequest:
 		return s.readAs(ctx, method, req, next)
 	case *sdk.SubscribeRequest:
-		if !v.session {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "updates come on the stream of a session: initialize one first"}
-		} else if err := s.subscribe(v, req.Params.URI); err != nil {
+		if !rq.session {
+			return nil, &jsonrpc.Error{
+				Code: jsonrpc.CodeInvalidRequest, Message: "updates come on the stream of a session: initialize one first",
+			}
+		} else if err := s.subscribe(rq, req.Params.URI); err != nil {
 			return nil, err
 		}
 	case *sdk.SubscriptionsListenRequest:
-		if err := s.listen(v, req.Params.Notifications); err != nil {
+		if err := s.listen(rq, req.Params.Notifications); err != nil {
 			return nil, err
 		}
 	}
 	res, err := next(ctx, method, req)
-	if err == nil && method == methodInitialize && v.session {
-		s.note(v, req)
+	if err == nil && method == methodInitialize && rq.session {
+		s.note(rq, req)
 	}
 	return res, err
 }
 
 // initialized reports whether req is in a session that has had its initialize.
-func initialized(v *visit, req sdk.Request) bool {
+func initialized(rq *request, req sdk.Request) bool {
 	session, ok := req.GetSession().(*sdk.ServerSession)
-	return ok && v.session && session.InitializeParams() != nil
+	return ok && rq.session && session.InitializeParams() != nil
 }
 
 // note notes the session that req has opened.
-func (s *Server) note(v *visit, req sdk.Request) {
+func (s *Server) note(rq *request, req sdk.Request) {
 	if session, ok := req.GetSession().(*sdk.ServerSession); ok {
-		s.table.Add(v.caller.KeyID, session, v.ended)
+		s.table.Add(rq.caller.KeyID, session, rq.ended)
 	}
 }
 
 // list lists the tools, by the names for clients that refuse dots if those were asked for.
-func (s *Server) list(ctx context.Context, v *visit, method string, req sdk.Request, next sdk.MethodHandler) (sdk.Result, error) {
+func (s *Server) list(ctx context.Context, rq *request, method string, req sdk.Request, next sdk.MethodHandler) (sdk.Result, error) {
 	res, err := next(ctx, method, req)
 	list, ok := res.(*sdk.ListToolsResult)
-	if err != nil || !ok || !v.underscore {
+	if err != nil || !ok || !rq.underscore {
 		return res, err
 	}
 	named := *list
 	named.Tools = nil
 	for _, t := range list.Tools {
 		renamed := *t
-		if op, ok := ToolOp(s.cfg.Prefix, t.Name); ok {
-			renamed.Name = ToolAlias(s.cfg.Prefix, op)
+		if op, ok := toolOp(s.cfg.Prefix, t.Name); ok {
+			renamed.Name = toolAlias(s.cfg.Prefix, op)
 		}
 		named.Tools = append(named.Tools, &renamed)
 	}
@@ -99,9 +101,11 @@ func (s *Server) list(ctx context.Context, v *visit, method string, req sdk.Requ
 }
 
 // listen charges what is subscribed to without a session. What cannot be paid for is left out, and the client is told what it gets.
-func (s *Server) listen(v *visit, n *sdk.NotificationSubscriptions) error {
-	if v.session { // in which it would never end; what a session subscribes to is told on its stream
-		return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there is no method " + methodListen + " in a session: call " + methodSubscribe}
+func (s *Server) listen(rq *request, n *sdk.NotificationSubscriptions) error {
+	if rq.session { // in which it would never end; what a session subscribes to is told on its stream
+		return &jsonrpc.Error{
+			Code: jsonrpc.CodeMethodNotFound, Message: "there is no method " + methodListen + " in a session: call " + methodSubscribe,
+		}
 	}
 	if n == nil {
 		return nil // the SDK has the words for that
@@ -113,7 +117,7 @@ func (s *Server) listen(v *visit, n *sdk.NotificationSubscriptions) error {
 			continue
 		}
 		seen[uri] = true
-		if err := s.subscribe(v, uri); err == nil {
+		if err := s.subscribe(rq, uri); err == nil {
 			paid = append(paid, uri)
 		} else if len(n.ResourceSubscriptions) == 1 {
 			return err
@@ -127,15 +131,15 @@ func (s *Server) listen(v *visit, n *sdk.NotificationSubscriptions) error {
 }
 
 // subscribe charges a subscription to a resource as the operation of that name.
-func (s *Server) subscribe(v *visit, uri string) error {
+func (s *Server) subscribe(rq *request, uri string) error {
 	r, ok := s.parseURI(uri)
 	if !ok || !r.live {
 		return sdk.ResourceNotFoundError(uri)
 	}
 	r.query.Op = api.OpSubscribe
-	watch, err := s.open(v, r.query)
+	watch, err := s.open(rq, r.query)
 	if err != nil {
-		return s.refusedRead(v, err)
+		return s.refusedRead(rq, err)
 	}
 	watch.Close()
 	return nil

@@ -86,24 +86,24 @@ func (s *Server) addResources() {
 // read answers a read of a resource.
 func (s *Server) read(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	r, ok := s.parseURI(req.Params.URI)
-	v := s.visitOf(req)
+	rq := s.requestOf(req)
 	switch {
 	case !ok:
 		return nil, sdk.ResourceNotFoundError(req.Params.URI)
-	case v == nil:
+	case rq == nil:
 		return nil, errLeft
 	}
-	o, err := s.order(v, methodRead, r.query)
+	o, err := s.order(rq, methodRead, r.query)
 	if err != nil {
-		return nil, s.refusedRead(v, err)
+		return nil, s.refusedRead(rq, err)
 	}
-	body, meta, err := s.serve(v, o)
+	body, meta, err := s.serve(rq, o)
 	if err != nil {
-		return nil, s.refusedRead(v, err)
+		return nil, s.refusedRead(rq, err)
 	}
 	content := &sdk.ResourceContents{URI: req.Params.URI, MIMEType: typeJSON, Text: string(body)}
 	if r.query.Op == api.OpBrief {
-		content.MIMEType, content.Text = typeMarkdown, ToolText(r.query.Op, r.query.Pack, body)
+		content.MIMEType, content.Text = typeMarkdown, toolText(r.query.Op, r.query.Pack, body)
 	}
 	res := &sdk.ReadResourceResult{Meta: meta, Contents: []*sdk.ResourceContents{content}}
 	res.CacheScope, res.TTLMs = scopePrivate, s.holds(r, body)
@@ -128,7 +128,7 @@ func (s *Server) readAs(ctx context.Context, method string, req *sdk.ReadResourc
 	return res, err
 }
 
-// scopePrivate lets only the caller's own client keep a result: what a caller gets depends on who he is, and was paid by him.
+// scopePrivate lets only the caller's own client keep a result: what a caller gets depends on who they are, and was paid by them.
 const scopePrivate = "private"
 
 // holds is for how many milliseconds a client may keep what it has read: until the next state is due.
@@ -167,11 +167,17 @@ func (s *Server) dailyBrief(_ context.Context, req *sdk.GetPromptRequest) (*sdk.
 	if pack == "" {
 		pack = api.DefaultPack
 	}
-	name := func(op api.Op) string { return ToolName(s.cfg.Prefix, op) }
-	text := "Call " + name(api.OpBrief) + " with pack " + strings.Join(strings.Fields(pack), " ") + ". Report in at most ten sentences what changed and what needs attention, " +
-		"gravest first. Keep every [N] anchor next to the fact it supports and list the cited sources at the end; " + name(api.OpCite) + " resolves an anchor. " +
-		"If freshness.ageSeconds is over 300, begin by saying how old the data is. State nothing that the brief does not; look up a single value with " + name(api.OpSearch) + "."
-	return &sdk.GetPromptResult{Description: "Daily brief of " + pack, Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}}, nil
+	name := func(op api.Op) string { return toolName(s.cfg.Prefix, op) }
+	text := "Call " + name(api.OpBrief) + " with pack " + strings.Join(strings.Fields(pack), " ") + ". " +
+		"Report in at most ten sentences what changed and what needs attention, gravest first. " +
+		"Keep every [N] anchor next to the fact it supports and list the cited sources at the end; " +
+		name(api.OpCite) + " resolves an anchor. " +
+		"If freshness.ageSeconds is over 300, begin by saying how old the data is. " +
+		"State nothing that the brief does not; look up a single value with " + name(api.OpSearch) + "."
+	return &sdk.GetPromptResult{
+		Description: "Daily brief of " + pack,
+		Messages:    []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}},
+	}, nil
 }
 
 // complete completes ids of packs.

@@ -25,34 +25,34 @@ const (
 	methodTools      = "tools/list"
 )
 
-// way is the SDK handler that a POST goes to.
-type way int
+// route is the SDK handler that a POST goes to.
+type route int
 
-// The ways: with a session, without one, and without one and streams.
+// The routes: with a session, without one, and without one and streams.
 const (
-	wayStateful way = iota
-	wayStateless
-	wayBare
+	routeStateful route = iota
+	routeStateless
+	routeBare
 )
 
-// route decides the way of the POST r with message m. Only who has a key gets a session. A plain POST without handshake and without an
+// routeOf decides the route of the POST r with message m. Only who has a key gets a session. A plain POST without handshake and without an
 // Accept header for streams gets plain JSON.
-func route(r *http.Request, m Envelope, keyed bool) way {
+func routeOf(r *http.Request, m message, keyed bool) route {
 	streams := acceptsStreams(r.Header.Values("Accept"))
 	modern := r.Header.Get(headerVersion) >= modernVersion
 	switch {
 	case !keyed:
-		return wayBare
+		return routeBare
 	case modern && streams:
-		return wayStateless
+		return routeStateless
 	case modern:
-		return wayBare
+		return routeBare
 	case r.Header.Get(headerSession) != "", m.Method == methodInitialize && streams:
-		return wayStateful
+		return routeStateful
 	case streams:
-		return wayStateless
+		return routeStateless
 	}
-	return wayBare
+	return routeBare
 }
 
 // acceptsStreams reports whether a client names event streams. One that takes anything has not asked for them.

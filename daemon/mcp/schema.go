@@ -36,8 +36,8 @@ func argumentSchema(name string) *jsonschema.Schema {
 	switch name {
 	case "pack":
 		return &jsonschema.Schema{
-			Type: "string", Enum: []any{api.PackCrypto, api.PackAI, api.PackMarkets}, Default: json.RawMessage(strconv.Quote(api.DefaultPack)),
-			Description: "Data pack; crypto is live",
+			Type: "string", Enum: []any{api.PackCrypto, api.PackAI, api.PackMarkets}, Description: "Data pack; crypto is live",
+			Default: json.RawMessage(strconv.Quote(api.DefaultPack)),
 		}
 	case "q":
 		return text("What to look for, such as bitcoin")

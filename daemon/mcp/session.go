@@ -14,8 +14,8 @@ type SessionLimits struct {
 	Requests int // requests of a key under way, streams among them; 0 means 64
 }
 
-// WithDefaults is l with its defaults.
-func (l SessionLimits) WithDefaults() SessionLimits {
+// withDefaults is l with its defaults.
+func (l SessionLimits) withDefaults() SessionLimits {
 	const perKey, all, requests = 32, 5000, 64
 	if l.PerKey == 0 {
 		l.PerKey = perKey
@@ -29,8 +29,8 @@ func (l SessionLimits) WithDefaults() SessionLimits {
 	return l
 }
 
-// Session has an id, can be closed and waited for; *mcp.ServerSession is one.
-type Session interface {
+// session is what the table needs of one; *mcp.ServerSession is one.
+type session interface {
 	ID() string
 	Close() error
 	Wait() error
@@ -38,15 +38,15 @@ type Session interface {
 
 // openSession is a session with its owner.
 type openSession struct {
-	session Session
+	session session
 	key     string
 	used    time.Time
 	under   int         // requests under way, a stream among them
 	idle    *time.Timer // closes it; stopped while there are any
 }
 
-// SessionTable is what is open. Make one with New; it is safe for concurrent use.
-type SessionTable struct {
+// sessionTable is what is open. Make one with newSessionTable; it is safe for concurrent use.
+type sessionTable struct {
 	limits SessionLimits
 	idle   time.Duration
 	now    func() time.Time
@@ -66,14 +66,16 @@ type requests struct {
 // grace is how long the calls under way of a key that has ended get to answer that.
 const grace = 2 * time.Second
 
-// NewSessionTable makes a Table whose sessions end once they have been idle for so long.
-func NewSessionTable(l SessionLimits, idle time.Duration, now func() time.Time) *SessionTable {
-	return &SessionTable{limits: l.WithDefaults(), idle: idle, now: now, sessions: map[string]*openSession{}, requests: map[string]*requests{}}
+// newSessionTable makes a table whose sessions end once they have been idle for so long.
+func newSessionTable(l SessionLimits, idle time.Duration, now func() time.Time) *sessionTable {
+	return &sessionTable{
+		limits: l.withDefaults(), idle: idle, now: now, sessions: map[string]*openSession{}, requests: map[string]*requests{},
+	}
 }
 
 // Begin notes a request of key, in the session with the given id or "", which lasts until done is called, or returns the error to
 // answer with.
-func (t *SessionTable) Begin(key, id string) (done func(), err error) {
+func (t *sessionTable) Begin(key, id string) (done func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	mine := t.requests[key]
@@ -111,7 +113,7 @@ func (t *SessionTable) Begin(key, id string) (done func(), err error) {
 }
 
 // expire closes the session with the given id unless it is in use again.
-func (t *SessionTable) expire(id string) {
+func (t *sessionTable) expire(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.sessions[id]
@@ -123,7 +125,7 @@ func (t *SessionTable) expire(id string) {
 }
 
 // Room makes room for one more session of key, or returns the error to answer with.
-func (t *SessionTable) Room(key string) error {
+func (t *sessionTable) Room(key string) error {
 	t.mu.Lock()
 	var mine int
 	var oldest *openSession
@@ -153,7 +155,7 @@ func (t *SessionTable) Room(key string) error {
 }
 
 // Add notes a session of key, whose end closes it.
-func (t *SessionTable) Add(key string, s Session, ended <-chan struct{}) {
+func (t *sessionTable) Add(key string, s session, ended <-chan struct{}) {
 	id := s.ID() // it loses that when it ends
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -179,7 +181,7 @@ func (t *SessionTable) Add(key string, s Session, ended <-chan struct{}) {
 }
 
 // settle waits until the requests of key have ended, which they do when the key ends, or for as long as they get.
-func (t *SessionTable) settle(key string) {
+func (t *sessionTable) settle(key string) {
 	t.mu.Lock()
 	mine := t.requests[key]
 	t.mu.Unlock()
@@ -195,16 +197,16 @@ func (t *SessionTable) settle(key string) {
 }
 
 // Len is the number of sessions.
-func (t *SessionTable) Len() int {
+func (t *sessionTable) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.sessions)
 }
 
 // Close closes every session and waits until they have ended.
-func (t *SessionTable) Close() {
+func (t *sessionTable) Close() {
 	t.mu.Lock()
-	var list []Session
+	var list []session
 	for _, s := range t.sessions {
 		list = append(list, s.session)
 	}

@@ -15,8 +15,8 @@ import (
 // maxHeld bounds what is kept of a failure's text.
 const maxHeld = 1 << 10
 
-// StreamConfig is how a Writer works.
-type StreamConfig struct {
+// streamConfig is how a streamWriter works.
+type streamConfig struct {
 	Every time.Duration    // between the comments of a stream in which nothing else happens
 	Stall time.Duration    // a reader that does not take a write for this long is given up
 	Hold  bool             // keep the whole answer until Release
@@ -24,9 +24,9 @@ type StreamConfig struct {
 	Now   func() time.Time // the clock of the machine, which the deadline of End goes by; nil means time.Now
 }
 
-// StreamWriter is an http.ResponseWriter. Make one with New and End it when the handler has returned.
-type StreamWriter struct {
-	cfg    StreamConfig
+// streamWriter is an http.ResponseWriter. Make one with newStreamWriter and End it when the handler has returned.
+type streamWriter struct {
+	cfg    streamConfig
 	w      http.ResponseWriter
 	out    *web.TimedWriter // to w
 	header http.Header      // of the handler, until it writes
@@ -42,12 +42,12 @@ type StreamWriter struct {
 	ended  bool
 }
 
-// NewStreamWriter makes a Writer to w.
-func NewStreamWriter(w http.ResponseWriter, cfg StreamConfig) *StreamWriter {
+// newStreamWriter makes a streamWriter to w.
+func newStreamWriter(w http.ResponseWriter, cfg streamConfig) *streamWriter {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &StreamWriter{cfg: cfg, w: w, out: web.NewTimedWriter(w, cfg.Stall), header: w.Header().Clone()}
+	s := &streamWriter{cfg: cfg, w: w, out: web.NewTimedWriter(w, cfg.Stall), header: w.Header().Clone()}
 	s.mu.Lock() // the timer may be quick
 	defer s.mu.Unlock()
 	if cfg.Hold {
@@ -60,17 +60,17 @@ func NewStreamWriter(w http.ResponseWriter, cfg StreamConfig) *StreamWriter {
 }
 
 // Header is that of the answer.
-func (s *StreamWriter) Header() http.Header { return s.header }
+func (s *streamWriter) Header() http.Header { return s.header }
 
 // WriteHeader sends the header, unless the answer is held or is a failure.
-func (s *StreamWriter) WriteHeader(status int) {
+func (s *streamWriter) WriteHeader(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.writeHeader(status)
 }
 
 // writeHeader is WriteHeader. The caller holds mu.
-func (s *StreamWriter) writeHeader(status int) {
+func (s *streamWriter) writeHeader(status int) {
 	if s.status != 0 || s.ended {
 		s.framed = s.framed || s.begun && status != http.StatusOK // too late for a status
 		return
@@ -87,7 +87,7 @@ func (s *StreamWriter) writeHeader(status int) {
 	case s.held != nil:
 		return
 	case kind != "text/event-stream":
-		s.quiet()
+		s.stopComments()
 	default:
 		s.w.Header().Set("X-Accel-Buffering", "no")
 		s.wrote = s.cfg.Now()
@@ -99,7 +99,7 @@ func (s *StreamWriter) writeHeader(status int) {
 }
 
 // Write sends or keeps p.
-func (s *StreamWriter) Write(p []byte) (int, error) {
+func (s *streamWriter) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
@@ -119,13 +119,13 @@ func (s *StreamWriter) Write(p []byte) (int, error) {
 }
 
 // send writes p within the time that a reader has. The caller holds mu.
-func (s *StreamWriter) send(p []byte) (int, error) {
+func (s *streamWriter) send(p []byte) (int, error) {
 	s.wrote = s.cfg.Now()
 	return s.out.Write(p)
 }
 
 // FlushError sends what was written.
-func (s *StreamWriter) FlushError() error {
+func (s *streamWriter) FlushError() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.held != nil || s.ended {
@@ -135,7 +135,7 @@ func (s *StreamWriter) FlushError() error {
 }
 
 // keepAlive writes a comment into a stream in which nothing has happened for a while.
-func (s *StreamWriter) keepAlive() {
+func (s *streamWriter) keepAlive() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended || s.status >= http.StatusBadRequest || s.held != nil {
@@ -159,7 +159,7 @@ func (s *StreamWriter) keepAlive() {
 }
 
 // Failure is a failure that was written as plain text, which the client has not seen; ok is false if there was none.
-func (s *StreamWriter) Failure() (status int, text string, ok bool) {
+func (s *streamWriter) Failure() (status int, text string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.failed {
@@ -168,8 +168,8 @@ func (s *StreamWriter) Failure() (status int, text string, ok bool) {
 	return s.status, string(bytes.TrimSpace(s.held.Bytes())), true
 }
 
-// Release sends what was held. It does nothing for a failure and for a Writer that holds nothing.
-func (s *StreamWriter) Release() {
+// Release sends what was held. It does nothing for a failure and for a writer that holds nothing.
+func (s *streamWriter) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.held == nil || s.failed || s.status == 0 {
@@ -179,19 +179,19 @@ func (s *StreamWriter) Release() {
 	_, _ = s.send(s.held.Bytes()) // a client that went away is no error of ours
 }
 
-// End stops the writing: whoever still has the Writer writes into nothing.
-func (s *StreamWriter) End() {
+// End stops the writing: whoever still has the writer writes into nothing.
+func (s *streamWriter) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
 	if s.out.Begun() { // the server sends what it still has
 		_ = http.NewResponseController(s.w).SetWriteDeadline(s.cfg.Now().Add(s.cfg.Stall))
 	}
-	s.quiet()
+	s.stopComments()
 }
 
-// quiet stops the comments. The caller holds mu.
-func (s *StreamWriter) quiet() {
+// stopComments ends the keepalive. The caller holds mu.
+func (s *streamWriter) stopComments() {
 	if s.beat != nil {
 		s.beat.Stop()
 	}

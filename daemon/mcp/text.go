@@ -10,14 +10,14 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// ToolText is the answer of op, given as its HTTP body, as a model reads it best: prose and tables with a fraction of the tokens of JSON.
+// toolText is the answer of op, given as its HTTP body, as a model reads it best: prose and tables with a fraction of the tokens of JSON.
 // What cannot be read comes out as it is.
-func ToolText(op api.Op, pack string, body []byte) string {
+func toolText(op api.Op, pack string, body []byte) string {
 	var text string
 	var err error
 	switch op {
 	case api.OpFresh, api.OpSnapshot:
-		text, err = mindText(pack, body)
+		text, err = stateText(pack, body)
 	case api.OpBrief:
 		text, err = briefText(pack, body)
 	case api.OpSearch:
@@ -40,8 +40,8 @@ func age(f api.Freshness) string {
 	return fmt.Sprintf("state of %s, %d s old%s", f.GeneratedAt.UTC().Format(time.RFC3339), f.AgeSeconds, note)
 }
 
-// mindText renders the answer of fresh and snapshot.
-func mindText(pack string, body []byte) (string, error) {
+// stateText renders the answer of fresh and snapshot.
+func stateText(pack string, body []byte) (string, error) {
 	var m api.StateResponse
 	if err := json.Unmarshal(body, &m); err != nil {
 		return "", err
@@ -90,7 +90,8 @@ func citeText(body []byte) (string, error) {
 	if err := json.Unmarshal(body, &r); err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("[%d] %s (%s), %s, fetched %s", r.Citation.Ref, r.Source.Name, r.Source.ID, r.Citation.URL, r.Citation.FetchedAt.UTC().Format(time.RFC3339))
+	fetched := r.Citation.FetchedAt.UTC().Format(time.RFC3339)
+	text := fmt.Sprintf("[%d] %s (%s), %s, fetched %s", r.Citation.Ref, r.Source.Name, r.Source.ID, r.Citation.URL, fetched)
 	if r.Citation.Excerpt != "" {
 		text += ": " + r.Citation.Excerpt
 	}

@@ -14,14 +14,14 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// ToolName is the name of the tool of op.
-func ToolName(prefix string, op api.Op) string { return prefix + "." + string(op) }
+// toolName is the name of the tool of op.
+func toolName(prefix string, op api.Op) string { return prefix + "." + string(op) }
 
-// ToolAlias is its name for clients that refuse dots.
-func ToolAlias(prefix string, op api.Op) string { return prefix + "_" + string(op) }
+// toolAlias is its name for clients that refuse dots.
+func toolAlias(prefix string, op api.Op) string { return prefix + "_" + string(op) }
 
-// ToolOp returns the operation that a tool name, of either spelling, stands for.
-func ToolOp(prefix, name string) (op api.Op, ok bool) {
+// toolOp returns the operation that a tool name, of either spelling, stands for.
+func toolOp(prefix, name string) (op api.Op, ok bool) {
 	rest, ok := strings.CutPrefix(name, prefix)
 	if !ok || rest == "" || rest[0] != '.' && rest[0] != '_' {
 		return "", false
@@ -47,8 +47,8 @@ func definitions() []definition {
 		{op: api.OpBrief, title: "Brief", output: reflect.TypeFor[api.BriefResponse](),
 			description: "A short narrated brief of a pack with [N] anchors, and the sources that they cite. Quote it with its anchors."},
 		{op: api.OpSearch, title: "Search the state", output: reflect.TypeFor[api.SearchResponse](),
-			description: "Find values in the newest state by a word or part of one, without regard to case. Returns their paths and values, " +
-				"best first."},
+			description: "Find values in the newest state by a word or part of one, without regard to case. " +
+				"Returns their paths and values, best first."},
 		{op: api.OpSnapshot, title: "Past state", once: true, output: reflect.TypeFor[api.MindResponse](),
 			description: "The state of a pack as of a past minute; how far back depends on the key's tier (24 hours, 30 or 365 days). " +
 				"Its brief is empty."},
@@ -59,8 +59,8 @@ func definitions() []definition {
 	}
 }
 
-// ToolList describes the six tools, named with prefix.
-func ToolList(prefix string) ([]*sdk.Tool, error) {
+// toolList describes the six tools, named with prefix.
+func toolList(prefix string) ([]*sdk.Tool, error) {
 	var list []*sdk.Tool
 	no := false
 	for _, d := range definitions() {
@@ -69,7 +69,7 @@ func ToolList(prefix string) ([]*sdk.Tool, error) {
 			return nil, err
 		}
 		list = append(list, &sdk.Tool{
-			Name: ToolName(prefix, d.op), Title: d.title, Description: d.description, InputSchema: inputSchema(d.op), OutputSchema: output,
+			Name: toolName(prefix, d.op), Title: d.title, Description: d.description, InputSchema: inputSchema(d.op), OutputSchema: output,
 			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: d.once, OpenWorldHint: &no},
 		})
 	}
@@ -85,9 +85,9 @@ func argumentNames(op api.Op) []string {
 	return names
 }
 
-// ToolArguments are the arguments of a call of op as parameters of the HTTP operation. Numbers may come as strings, which some models
+// toolArguments are the arguments of a call of op as parameters of the HTTP operation. Numbers may come as strings, which some models
 // send; what is null counts as not given.
-func ToolArguments(op api.Op, raw json.RawMessage) (url.Values, error) {
+func toolArguments(op api.Op, raw json.RawMessage) (url.Values, error) {
 	values := url.Values{}
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
 		return values, nil

@@ -44,15 +44,15 @@ const (
 var errNoWatch = errors.New("pack cannot be watched")
 
 // open makes the free checks of a subscription, has it charged and returns what watches. It is for keys alone.
-func (s *Server) open(v *visit, q reader.Query) (*feed.Watcher, error) {
+func (s *Server) open(rq *request, q reader.Query) (*feed.Watcher, error) {
 	if _, err := s.cfg.Reader.Ready(q); err != nil {
 		return nil, err
 	}
-	if v.payer() {
+	if rq.payer() {
 		return nil, api.Errorf(api.ReasonPaymentRequired, "a subscription cannot be paid by call").
 			WithHint("use an API key: Authorization: Bearer <API_KEY>; or call fresh every few minutes")
 	}
-	served, err := gate.Serve(v.ctx, s.cfg.Gate, gate.Order[*feed.Watcher]{Credentials: v.who, Op: q.Op, Pack: q.Pack,
+	served, err := gate.Serve(rq.ctx, s.cfg.Gate, gate.Order[*feed.Watcher]{Credentials: rq.who, Op: q.Op, Pack: q.Pack,
 		Answer: func(context.Context, gate.Caller) (*feed.Watcher, error) {
 			if w := s.cfg.Streams.Watch(q.Pack); w != nil {
 				return w, nil
@@ -66,34 +66,36 @@ func (s *Server) open(v *visit, q reader.Query) (*feed.Watcher, error) {
 }
 
 // watch is the tool subscribe.
-func (s *Server) watch(ctx context.Context, v *visit, op api.Op, req *sdk.CallToolRequest) *sdk.CallToolResult {
+func (s *Server) watch(ctx context.Context, rq *request, op api.Op, req *sdk.CallToolRequest) *sdk.CallToolResult {
 	q, seconds, err := watchQuery(op, req.Params.Arguments)
 	if err != nil {
-		return s.failed(v, err)
+		return s.failed(rq, err)
 	}
-	w, err := s.open(v, q)
+	w, err := s.open(rq, q)
 	if err != nil {
-		return s.failed(v, err)
+		return s.failed(rq, err)
 	}
 	defer w.Close()
 	x := &watching{pack: q.Pack, watcher: w}
 	if token := req.Params.GetProgressToken(); token != nil {
 		x.tell = func(n int, message string) {
 			// A client that has gone is found out by its request's context.
-			_ = req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: float64(n), Message: message})
+			_ = req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+				ProgressToken: token, Progress: float64(n), Message: message,
+			})
 		}
 	}
-	x.run(ctx, time.Duration(seconds)*time.Second, v, s.stopping)
+	x.run(ctx, time.Duration(seconds)*time.Second, rq, s.stopping)
 	body, err := json.Marshal(x.watched)
 	if err != nil {
-		return s.failed(v, err)
+		return s.failed(rq, err)
 	}
-	return &sdk.CallToolResult{StructuredContent: json.RawMessage(body), Content: []sdk.Content{&sdk.TextContent{Text: x.text()}}}
+	return result(body, x.text())
 }
 
 // watchQuery reads the arguments of subscribe.
 func watchQuery(op api.Op, arguments json.RawMessage) (q reader.Query, seconds int, err error) {
-	values, err := ToolArguments(op, arguments)
+	values, err := toolArguments(op, arguments)
 	if err != nil {
 		return q, 0, err
 	}
@@ -124,7 +126,7 @@ type watching struct {
 }
 
 // run notes events until the time is over, the key ends, the server stops or the client leaves.
-func (x *watching) run(ctx context.Context, lasts time.Duration, v *visit, stopping <-chan struct{}) {
+func (x *watching) run(ctx context.Context, lasts time.Duration, rq *request, stopping <-chan struct{}) {
 	end, pulse := time.NewTimer(lasts), time.NewTicker(api.PulseInterval)
 	defer end.Stop()
 	defer pulse.Stop()
@@ -137,13 +139,13 @@ func (x *watching) run(ctx context.Context, lasts time.Duration, v *visit, stopp
 		select {
 		case <-end.C:
 			x.Reason = endElapsed
-		case <-v.ended:
+		case <-rq.ended:
 			x.Reason = endRevoked
 		case <-stopping:
 			x.Reason = endShutdown
 		case <-ctx.Done():
 			x.Reason = endCancelled
-		case <-v.ctx.Done():
+		case <-rq.ctx.Done():
 			x.Reason = endCancelled
 		case <-pulse.C:
 			edition, _ := x.watcher.Latest()
@@ -195,7 +197,7 @@ func (x *watching) text() string {
 		fmt.Fprintf(&b, "%s %s %s\n", e.Event, e.TS.Format(time.RFC3339), e.Message)
 	}
 	b.WriteString("\nNewest ")
-	b.WriteString(ToolText(api.OpFresh, x.pack, x.newest.Fresh().Bytes(x.newest.GeneratedAt)))
+	b.WriteString(toolText(api.OpFresh, x.pack, x.newest.Fresh().Bytes(x.newest.GeneratedAt)))
 	return b.String()
 }
 

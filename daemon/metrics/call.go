@@ -40,8 +40,8 @@ func (m *Metrics) Calls(next http.Handler, access *slog.Logger, client func(*htt
 }
 
 func log(access *slog.Logger, r *http.Request, client netip.Addr, seen *writer, operation string, took time.Duration) {
-	access.Info("call", "method", r.Method, "path", r.URL.Path, "operation", operation, "status", seen.status, "bytes", seen.bytes,
-		"took", took,
+	access.Info("call", "method", r.Method, "path", r.URL.Path, "operation", operation,
+		"status", seen.status, "bytes", seen.bytes, "took", took,
 		"client", client.String(), "key_id", keyID(r), "request_id", seen.Header().Get(api.HeaderRequestID))
 }
 

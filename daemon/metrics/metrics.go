@@ -53,18 +53,18 @@ func New(now func() time.Time) *Metrics {
 		registry: prometheus.NewRegistry(),
 		now:      now,
 		requests: counters("requests_total",
-			"Requests answered, by operation (or route), status and authentication: key, proof, session or none.", "operation", "status",
-			"authentication"),
-		took: histograms("request_seconds", "Time to answer, streams left out.", prometheus.ExponentialBuckets(0.0001, 3, 11),
-			"operation"),
+			"Requests answered, by operation (or route), status and authentication: key, proof, session or none.",
+			"operation", "status", "authentication"),
+		took: histograms("request_seconds", "Time to answer, streams left out.",
+			prometheus.ExponentialBuckets(0.0001, 3, 11), "operation"),
 		refreshes: counters("refreshes_total", "Refreshes of a pack, by outcome: ok, unchanged, failed or error.", "pack", "outcome"),
 		refresh:   histogram("refresh_seconds", "Time of a refresh.", prometheus.ExponentialBuckets(0.01, 3, 9)),
-		fetches: counters("source_fetches_total", "Answers of sources, by class: ok, unchanged, or the kind of failure.", "pack",
-			"source", "class"),
+		fetches: counters("source_fetches_total", "Answers of sources, by class: ok, unchanged, or the kind of failure.",
+			"pack", "source", "class"),
 		briefs: counters("briefs_total", "Briefs, by the writer that was taken and outcome: ok or error.", "pack", "writer", "outcome"),
 		refused: counters("brief_texts_refused_total",
-			"Texts that were not taken as a brief, by their writer and why: failed, or the kind of what the check found.", "pack",
-			"writer", "why"),
+			"Texts that were not taken as a brief, by their writer and why: failed, or the kind of what the check found.",
+			"pack", "writer", "why"),
 		charged:  counter("charges_total", "Calls that were charged, with credits or as free calls."),
 		credits:  counter("credits_debited_total", "Credits taken for calls."),
 		group:    histogram("charge_group_calls", "Calls booked in one transaction.", prometheus.ExponentialBuckets(1, 2, 10)),
@@ -79,10 +79,13 @@ func New(now func() time.Time) *Metrics {
 		Name: prefix + "build_info", Help: "What runs; always 1.",
 		ConstLabels: prometheus.Labels{"version": build.Version, "commit": build.Commit, "go": build.Go},
 	}, func() float64 { return 1 })
-	m.registry.MustRegister(m.requests, m.took, m.refreshes, m.refresh, m.fetches, m.briefs, m.refused, m.charged, m.credits, m.group,
-		m.quotes, m.proofs, m.rpc, m.bought, m.vanished, info)
-	prometheus.WrapRegistererWithPrefix(prefix, m.registry).MustRegister(collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(
+		m.requests, m.took, m.refreshes, m.refresh, m.fetches, m.briefs, m.refused, m.charged, m.credits, m.group, m.quotes, m.proofs,
+		m.rpc, m.bought, m.vanished, info,
+	)
+	prometheus.WrapRegistererWithPrefix(prefix, m.registry).MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
 	return m
 }
 
@@ -123,8 +126,10 @@ type counted struct {
 func (m *Metrics) requested(c call, took time.Duration, stream bool) {
 	known, ok := m.known.Load(c)
 	if !ok {
-		known, _ = m.known.LoadOrStore(c, counted{m.requests.WithLabelValues(c.operation, strconv.Itoa(c.status), c.authentication),
-			m.took.WithLabelValues(c.operation)})
+		known, _ = m.known.LoadOrStore(c, counted{
+			requests: m.requests.WithLabelValues(c.operation, strconv.Itoa(c.status), c.authentication),
+			took:     m.took.WithLabelValues(c.operation),
+		})
 	}
 	n := known.(counted)
 	n.requests.Inc()

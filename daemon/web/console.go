@@ -40,14 +40,14 @@ type ConsoleLimits struct {
 	Requests int // other requests per minute and client
 }
 
-// The defaults of Limits.
+// The defaults of ConsoleLimits.
 const (
 	DefaultSignIns  = 20
 	DefaultMails    = 5
 	DefaultRequests = 300
 )
 
-// Console answers owners. Make one with New.
+// Console answers owners. Make one with NewConsole.
 type Console struct {
 	cfg                      ConsoleConfig
 	sameOrigin               *http.CrossOriginProtection
@@ -179,6 +179,7 @@ func (c *Console) setCookie(w http.ResponseWriter, secret string, session api.Se
 // dropCookie takes it away again.
 func (c *Console) dropCookie(w http.ResponseWriter) {
 	http.SetCookie(w, &http.Cookie{
-		Name: api.SessionCookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.cfg.PublicURL.Scheme == "https",
+		Name: api.SessionCookie, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Secure: c.cfg.PublicURL.Scheme == "https",
 	})
 }

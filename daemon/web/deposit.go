@@ -32,7 +32,8 @@ func (c *Console) buy(w http.ResponseWriter, r *http.Request, s api.Session) err
 	}
 	return WriteJSON(w, http.StatusCreated, api.DepositIntent{
 		ID: d.ID, Recipient: c.cfg.Sale.Treasury, AmountUSDC: d.Amount.Fixed(), Nonce: d.ToAPI().Nonce, ExpiresAt: d.ExpiresAt.Unix(),
-		PaymentURI: usdg.PaymentURI(c.cfg.Sale.Token, c.cfg.Sale.ChainID, c.cfg.Sale.Treasury, d.Amount), ChainID: c.cfg.Sale.ChainID, Token: c.cfg.Sale.Token,
+		PaymentURI: usdg.PaymentURI(c.cfg.Sale.Token, c.cfg.Sale.ChainID, c.cfg.Sale.Treasury, d.Amount),
+		ChainID:    c.cfg.Sale.ChainID, Token: c.cfg.Sale.Token,
 	})
 }
 

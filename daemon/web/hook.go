@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	window  = 5 * time.Minute // how far the timestamp of a request may be from now
-	maxBody = 1 << 10         // bytes; there is nothing to say
+	hookWindow  = 5 * time.Minute // how far the timestamp of a request may be from now
+	maxHookBody = 1 << 10         // bytes; there is nothing to say
 )
 
 // MinJobsKey is the least length of a key, in bytes.
@@ -59,9 +59,9 @@ func SignHook(key []byte, at time.Time, method, path string, body []byte) string
 
 // start starts the job of the path.
 func (h *hook) start(w http.ResponseWriter, r *http.Request) error {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxHookBody))
 	if errors.As(err, new(*http.MaxBytesError)) {
-		return api.Errorf(api.ReasonInvalidRequest, "the body is larger than %d bytes", maxBody).WithHint("send none")
+		return api.Errorf(api.ReasonInvalidRequest, "the body is larger than %d bytes", maxHookBody).WithHint("send none")
 	}
 	if err != nil {
 		return api.Errorf(api.ReasonInvalidRequest, "the body could not be read").WithHint("send none")
@@ -79,14 +79,15 @@ func (h *hook) start(w http.ResponseWriter, r *http.Request) error {
 func (h *hook) check(r *http.Request, body []byte) error {
 	refused := func(why string) error {
 		return api.Errorf(api.ReasonInvalidToken, "the request is not signed as it has to be: %s", why).
-			WithHint("%s is the time in Unix seconds, %s the HMAC-SHA256 in hexadecimal of it, method, path, each with a newline, and body", api.HeaderJobTimestamp, api.HeaderJobSignature)
+			WithHint("%s is the time in Unix seconds, %s the HMAC-SHA256 in hexadecimal of it, method, path, each with a newline, and body",
+				api.HeaderJobTimestamp, api.HeaderJobSignature)
 	}
 	seconds, err := strconv.ParseInt(r.Header.Get(api.HeaderJobTimestamp), 10, 64)
 	if err != nil {
 		return refused("no time")
 	}
 	at, now := time.Unix(seconds, 0), h.Now()
-	if at.Before(now.Add(-window)) || at.After(now.Add(window)) {
+	if at.Before(now.Add(-hookWindow)) || at.After(now.Add(hookWindow)) {
 		return refused("its time is not within five minutes of now")
 	}
 	signature := r.Header.Get(api.HeaderJobSignature)
@@ -99,7 +100,7 @@ func (h *hook) check(r *http.Request, body []byte) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for old, then := range h.used {
-		if then.Before(now.Add(-window)) {
+		if then.Before(now.Add(-hookWindow)) {
 			delete(h.used, old)
 		}
 	}

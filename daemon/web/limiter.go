@@ -65,7 +65,8 @@ func (l *Limiter) Allow(subject string) error {
 		return nil
 	}
 	wait := time.Duration((1 - mine.TokensAt(now)) * float64(l.every))
-	return api.Errorf(api.ReasonRateLimited, "too many requests from here").WithHint("wait for Retry-After").WithRetryAfter(max(wait, time.Second))
+	return api.Errorf(api.ReasonRateLimited, "too many requests from here").
+		WithHint("wait for Retry-After").WithRetryAfter(max(wait, time.Second))
 }
 
 // forget drops the subjects whose allowance is whole again: they are as if they had never come. The caller holds mu.

@@ -19,7 +19,8 @@ var docsTemplate string
 func docsPage(root node) ([]byte, error) {
 	d := description{root}
 	t, err := template.New("docs").Funcs(template.FuncMap{
-		"prose": prose, "type": typeOf, "rows": rows, "resolve": d.resolve, "operations": d.operations, "reasons": d.reasons, "shown": shown,
+		"operations": d.operations, "resolve": d.resolve, "reasons": d.reasons,
+		"prose": prose, "type": typeOf, "rows": rows, "shown": shown,
 	}).Parse(docsTemplate)
 	if err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func (c *Console) revokeKey(w http.ResponseWriter, r *http.Request, s api.Sessio
 	return WriteJSON(w, http.StatusOK, done)
 }
 
-// balance reports the owner's credits, or those on one of his keys.
+// balance reports the owner's credits, or those on one of their keys.
 func (c *Console) balance(w http.ResponseWriter, r *http.Request, s api.Session) error {
 	query, err := Parameters(r, "keyId")
 	if err != nil {

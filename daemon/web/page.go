@@ -29,7 +29,10 @@ type view struct {
 
 // show answers with v.
 func (c *Console) show(w http.ResponseWriter, status int, v view) error {
-	v.Host, v.URL, v.Style, v.Minutes = c.cfg.PublicURL.Host, c.cfg.PublicURL.String(), template.CSS(pageCSS), int(api.SignInLifetime.Minutes())
+	v.Host = c.cfg.PublicURL.Host
+	v.URL = c.cfg.PublicURL.String()
+	v.Style = template.CSS(pageCSS)
+	v.Minutes = int(api.SignInLifetime.Minutes())
 	v.Action = c.cfg.PublicURL.Path + api.PathAuthEmailLanding
 	var text bytes.Buffer
 	if err := c.landed.Execute(&text, v); err != nil {
@@ -69,7 +72,9 @@ func (c *Console) land(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set(api.HeaderRetryAfter, Seconds(e.RetryAfter))
 	}
 	problem := strings.ToUpper(e.Message[:1]) + e.Message[1:] + "."
-	return c.show(w, e.Status, view{Title: "You are not signed in", Problem: problem, Hint: e.Hint, RequestID: w.Header().Get(api.HeaderRequestID)})
+	return c.show(w, e.Status, view{
+		Title: "You are not signed in", Problem: problem, Hint: e.Hint, RequestID: w.Header().Get(api.HeaderRequestID),
+	})
 }
 
 // bySubmit signs in with a submitted form and returns how to go on.

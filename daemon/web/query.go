@@ -98,7 +98,8 @@ func ReadJSON(w http.ResponseWriter, r *http.Request, v any, example string) err
 		}
 	}
 	if err != nil {
-		return api.Errorf(api.ReasonInvalidRequest, "the body cannot be read: %s", strings.TrimPrefix(err.Error(), "json: ")).WithHint("send %s", example)
+		return api.Errorf(api.ReasonInvalidRequest, "the body cannot be read: %s", strings.TrimPrefix(err.Error(), "json: ")).
+			WithHint("send %s", example)
 	}
 	return nil
 }

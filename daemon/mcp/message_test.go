@@ -24,12 +24,12 @@ func TestParse(t *testing.T) {
 		`{"jsonrpc":"2.0","id":3,"result":null}`:                         {"3", "", false},
 		`{"jsonrpc":"2.0","id":3,"error":{}}`:                            {"3", "", false},
 	} {
-		m, err := mcp.ParseEnvelope([]byte(body))
+		m, err := mcp.ParseMessage([]byte(body))
 		if err != nil || string(m.ID) != want.id || m.Method != want.method || m.IsCall() != want.call || string(m.Raw) != strings.TrimSpace(body) {
 			t.Errorf("%s: %+v, %v", body, m, err)
 		}
 	}
-	m, err := mcp.ParseEnvelope([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"n","uri":5,"arguments":{"a":1},"_meta":{"x":{"y":1},"z":"t"}}}`))
+	m, err := mcp.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"n","uri":5,"arguments":{"a":1},"_meta":{"x":{"y":1},"z":"t"}}}`))
 	if err != nil || m.Text("name") != "n" || m.Text("uri") != "" || m.Text("none") != "" || string(m.Arguments()) != `{"a":1}` || string(m.Object("_meta", "x")) != `{"y":1}` || m.Object("_meta", "z") != nil || m.Object("none", "x") != nil {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -49,7 +49,7 @@ func TestParseRefuses(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":[{"b":1,"B":2}]}}`: mcp.CodeInvalidRequest, `{"jsonrpc":"2.0","id":1,"method":"x","params":{"\u0061":1,"a":2}}`: mcp.CodeInvalidRequest,
 		`{"jsonrpc":"2.0","id":1,"method":"x","params":{"K":1,"k":2}}`: mcp.CodeInvalidRequest, `{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}}`: mcp.CodeInvalidRequest,
 	} {
-		_, err := mcp.ParseEnvelope([]byte(body))
+		_, err := mcp.ParseMessage([]byte(body))
 		var fault *mcp.Fault
 		if !errors.As(err, &fault) || fault.Code != code || fault.Error() == "" {
 			t.Errorf("%s: %v, want %d", body, err, code)
@@ -63,7 +63,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"n","arguments":{"a":[1,{"b":null}]}}}`))
 	f.Add([]byte(`{"jsonrpc":"2.0","id":"x","method":"a","Method":"b"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		m, err := mcp.ParseEnvelope(body)
+		m, err := mcp.ParseMessage(body)
 		if err != nil {
 			var fault *mcp.Fault
 			if !errors.As(err, &fault) {

@@ -7,9 +7,9 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// door lets pass what was meant for this server: a page that a user looks at must not get at it by a name that points here, nor with a
-// script of another origin.
-func (s *Server) door(next web.Handler) web.Handler {
+// checkOrigin lets pass what was meant for this server: a page that a user looks at must not get at it by a name that points here, nor
+// with a script of another origin.
+func (s *Server) checkOrigin(next web.Handler) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		origin := r.Header.Get("Origin")
 		if err := s.cfg.Origin.Admits(r.Host, origin); err != nil {
@@ -28,8 +28,9 @@ func (s *Server) door(next web.Handler) web.Handler {
 
 // Headers that scripts may read and send.
 const (
-	exposed = headerSession + ", " + api.HeaderRequestID + ", " + api.HeaderDataMode + ", " + api.HeaderReplayed + ", " + api.HeaderRetryAfter + ", WWW-Authenticate"
-	sent    = "Authorization, Content-Type, Accept, " + headerSession + ", " + headerVersion + ", Mcp-Method, Mcp-Name, Last-Event-ID, " +
+	exposed = headerSession + ", " + api.HeaderRequestID + ", " + api.HeaderDataMode + ", " + api.HeaderReplayed + ", " +
+		api.HeaderRetryAfter + ", WWW-Authenticate"
+	sent = "Authorization, Content-Type, Accept, " + headerSession + ", " + headerVersion + ", Mcp-Method, Mcp-Name, Last-Event-ID, " +
 		api.HeaderPayment + ", " + api.HeaderPaymentAlias + ", " + api.HeaderPayerHint + ", " + api.HeaderRequestID
 )
 

@@ -12,26 +12,26 @@ import (
 
 // Codes of JSON-RPC errors.
 const (
-	CodeParse          = -32700
-	CodeInvalidRequest = -32600
+	codeParse          = -32700
+	codeInvalidRequest = -32600
 )
 
-// Fault is what is wrong with a body.
-type Fault struct {
+// parseError is what is wrong with a body.
+type parseError struct {
 	Code    int
 	Message string
 }
 
 // Error is the message.
-func (f *Fault) Error() string { return f.Message }
+func (f *parseError) Error() string { return f.Message }
 
-// invalidEnvelope makes the Fault of a body that is JSON but no message.
-func invalidEnvelope(format string, args ...any) *Fault {
-	return &Fault{CodeInvalidRequest, fmt.Sprintf(format, args...)}
+// invalid makes the parseError of a body that is JSON but no message.
+func invalid(format string, args ...any) *parseError {
+	return &parseError{codeInvalidRequest, fmt.Sprintf(format, args...)}
 }
 
-// Envelope is one JSON-RPC message: a call, a notification (no ID) or an answer to a call of the server (no Method).
-type Envelope struct {
+// message is one JSON-RPC message: a call, a notification (no ID) or an answer to a call of the server (no Method).
+type message struct {
 	ID     json.RawMessage // a string or a whole number; nil for a notification
 	Method string          // "" for an answer
 	Params json.RawMessage // an object, or nil
@@ -39,10 +39,10 @@ type Envelope struct {
 }
 
 // IsCall reports whether m asks for an answer.
-func (m Envelope) IsCall() bool { return m.Method != "" && m.ID != nil }
+func (m message) IsCall() bool { return m.Method != "" && m.ID != nil }
 
 // Text returns a member of the params that is a string, "" where there is none or it is something else.
-func (m Envelope) Text(name string) string {
+func (m message) Text(name string) string {
 	var text string
 	if json.Unmarshal(member(m.Params, name), &text) != nil {
 		return ""
@@ -51,10 +51,10 @@ func (m Envelope) Text(name string) string {
 }
 
 // Arguments returns the arguments of a call of a tool, nil where there are none.
-func (m Envelope) Arguments() json.RawMessage { return member(m.Params, "arguments") }
+func (m message) Arguments() json.RawMessage { return member(m.Params, "arguments") }
 
 // Object returns the object at a path of the params, nil where there is none.
-func (m Envelope) Object(path ...string) json.RawMessage {
+func (m message) Object(path ...string) json.RawMessage {
 	at := m.Params
 	for _, name := range path {
 		at = member(at, name)
@@ -77,59 +77,59 @@ func member(object json.RawMessage, name string) json.RawMessage {
 // maxDepth bounds how deeply a body may be nested.
 const maxDepth = 64
 
-// ParseEnvelope reads the message in body, or returns the *Fault to answer with.
-func ParseEnvelope(body []byte) (Envelope, error) {
+// parseMessage reads the message in body, or returns the *parseError to answer with.
+func parseMessage(body []byte) (message, error) {
 	if !utf8.Valid(body) {
-		return Envelope{}, &Fault{CodeParse, "the body is not UTF-8"}
+		return message{}, &parseError{codeParse, "the body is not UTF-8"}
 	}
 	if !json.Valid(body) {
-		return Envelope{}, &Fault{CodeParse, "the body is not one JSON value"}
+		return message{}, &parseError{codeParse, "the body is not one JSON value"}
 	}
 	body = bytes.TrimSpace(body)
 	switch {
 	case body[0] == '[':
-		return Envelope{}, invalidEnvelope("batches are not taken: send one message at a time")
+		return message{}, invalid("batches are not taken: send one message at a time")
 	case body[0] != '{':
-		return Envelope{}, invalidEnvelope("the body is not a JSON object")
+		return message{}, invalid("the body is not a JSON object")
 	}
 	if err := unambiguous(body); err != nil {
-		return Envelope{}, err
+		return message{}, err
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(body, &members); err != nil {
-		return Envelope{}, &Fault{CodeParse, "the body cannot be read"}
+		return message{}, &parseError{codeParse, "the body cannot be read"}
 	}
-	m, err := readEnvelope(members)
+	m, err := readMessage(members)
 	m.Raw = body
 	return m, err
 }
 
-// readEnvelope makes a Message of the members of an object.
-func readEnvelope(members map[string]json.RawMessage) (Envelope, error) {
-	m := Envelope{ID: members["id"], Params: members["params"]}
+// readMessage makes a message of the members of an object.
+func readMessage(members map[string]json.RawMessage) (message, error) {
+	m := message{ID: members["id"], Params: members["params"]}
 	if string(m.Params) == "null" {
 		m.Params = nil
 	}
 	if err := spelled(members); err != nil {
-		return Envelope{}, err
+		return message{}, err
 	}
 	switch {
 	case string(members["jsonrpc"]) != `"2.0"`:
-		return Envelope{}, invalidEnvelope(`jsonrpc is not "2.0"`)
+		return message{}, invalid(`jsonrpc is not "2.0"`)
 	case m.ID != nil && !validID(m.ID):
-		return Envelope{}, invalidEnvelope("id is neither a string nor a whole number; leave it out for a notification")
+		return message{}, invalid("id is neither a string nor a whole number; leave it out for a notification")
 	case m.Params != nil && !isObject(m.Params):
-		return Envelope{}, invalidEnvelope("params is not an object")
+		return message{}, invalid("params is not an object")
 	}
 	method, calls := members["method"]
 	answers := members["result"] != nil || members["error"] != nil
 	switch {
 	case calls && answers:
-		return Envelope{}, invalidEnvelope("a message is a call or an answer, not both")
+		return message{}, invalid("a message is a call or an answer, not both")
 	case answers && m.ID != nil:
 		return m, nil
 	case json.Unmarshal(method, &m.Method) != nil || m.Method == "":
-		return Envelope{}, invalidEnvelope("method is missing or not a string")
+		return message{}, invalid("method is missing or not a string")
 	}
 	return m, nil
 }
@@ -139,7 +139,7 @@ func spelled(members map[string]json.RawMessage) error {
 	for name := range members {
 		for _, known := range []string{"jsonrpc", "id", "method", "params", "result", "error"} {
 			if name != known && strings.EqualFold(name, known) {
-				return invalidEnvelope("there is a member %q: it is spelled %q", name, known)
+				return invalid("there is a member %q: it is spelled %q", name, known)
 			}
 		}
 	}
@@ -167,7 +167,7 @@ func unambiguous(text []byte) error {
 		if names = names[:v.Depth]; v.Depth > 0 && names[v.Depth-1] != nil {
 			seen, name := names[v.Depth-1], strings.ToLower(strings.ToUpper(v.Name))
 			if seen[name] {
-				return invalidEnvelope("there is more than one member %q in an object", v.Name)
+				return invalid("there is more than one member %q in an object", v.Name)
 			}
 			seen[name] = true
 		}
@@ -175,7 +175,7 @@ func unambiguous(text []byte) error {
 		case v.IsLeaf():
 			return nil
 		case v.Depth >= maxDepth:
-			return invalidEnvelope("the body is nested more than %d deep", maxDepth)
+			return invalid("the body is nested more than %d deep", maxDepth)
 		case v.IsObject():
 			names = append(names, map[string]bool{})
 		default:

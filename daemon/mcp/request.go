@@ -1,0 +1,66 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/contextd/contextd/daemon/gate"
+)
+
+// headerRequest carries the reference of a request through the SDK. What a client sends under this name is dropped.
+const headerRequest = "X-Contextd-Visit"
+
+// request is one HTTP request while it is answered. The SDK hands the headers of a request to its handlers, but not its context: in a
+// session that is the context of the request that opened it, for ever. So what belongs to a request is kept here, by a reference in
+// its headers.
+type request struct {
+	ctx        context.Context // of the request: done when the client has gone
+	id         string          // of the request
+	who        gate.Credentials
+	caller     gate.Caller     // with a key; zero without
+	ended      <-chan struct{} // closes when the key ends; nil without
+	session    bool            // it goes to the handler with sessions
+	slow       bool            // it is answered with a stream that may have nothing to say for long
+	underscore bool            // tools are listed without dots
+
+	refused error // what the transport answers in place of the SDK, for who pays by call; set before the SDK answers
+}
+
+// keep makes rq findable by the headers of r until forget is called.
+func (s *Server) keep(rq *request, r *http.Request) (forget func()) {
+	ref := rand.Text()
+	r.Header.Set(headerRequest, ref)
+	s.requests.Store(ref, rq)
+	return func() { s.requests.Delete(ref) }
+}
+
+// requestIn finds the request whose headers the SDK has copied into h, nil once it has ended.
+func (s *Server) requestIn(h http.Header) *request {
+	found, _ := s.requests.Load(h.Get(headerRequest))
+	rq, _ := found.(*request)
+	return rq
+}
+
+// requestOf finds the request that the SDK's req came with.
+func (s *Server) requestOf(req sdk.Request) *request {
+	extra := req.GetExtra()
+	if extra == nil {
+		return nil
+	}
+	return s.requestIn(extra.Header)
+}
+
+// payer reports whether rq is of someone who pays by call.
+func (rq *request) payer() bool { return !rq.who.HasBearer }
+
+// subject names who rq is of, for limits.
+func (rq *request) subject(client string) string {
+	if rq.caller.KeyID != "" {
+		return rq.caller.KeyID
+	}
+	return "client " + strings.ToLower(client)
+}
