@@ -62,7 +62,7 @@ func NewConsole(cfg ConsoleConfig) (*Console, error) {
 	}
 	limiter := func() *Limiter { return NewLimiter(1, time.Minute, cfg.Now) }
 	c := &Console{
-		cfg: cfg, sameOrigin: http.NewCrossOriginProtection(), landed: template.Must(template.New("page").Parse(pageHTML)),
+		cfg: cfg, sameOrigin: http.NewCrossOriginProtection(), landed: template.Must(template.New("page").Parse(landingHTML)),
 		signIns: limiter(), mails: limiter(), requests: limiter(),
 	}
 	c.SetLimits(cfg.Limits)

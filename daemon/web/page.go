@@ -1,99 +1,21 @@
 package web
 
 import (
-	"bytes"
-	_ "embed" // page.html and page.css
-	"errors"
-	"html/template"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
 	"net/http"
-	"strings"
-
-	"github.com/contextd/contextd/sdk/api"
 )
 
-//go:embed page.html
-var pageHTML string
+// contentHTML is the Content-Type of pages.
+const contentHTML = "text/html; charset=utf-8"
 
-//go:embed page.css
-var pageCSS string
-
-// view is what a page shows: a Token to post, a Code to go on with, or a Problem.
-type view struct {
-	Title, Host, URL, Action string
-	Style                    template.CSS
-	Token                    string
-	Code, Email              string
-	Minutes                  int
-	Problem, Hint, RequestID string
-}
-
-// show answers with v.
-func (c *Console) show(w http.ResponseWriter, status int, v view) error {
-	v.Host = c.cfg.PublicURL.Host
-	v.URL = c.cfg.PublicURL.String()
-	v.Style = template.CSS(pageCSS)
-	v.Minutes = int(api.SignInLifetime.Minutes())
-	v.Action = c.cfg.PublicURL.Path + api.PathAuthEmailLanding
-	var text bytes.Buffer
-	if err := c.landed.Execute(&text, v); err != nil {
-		return err
-	}
-	h := w.Header()
-	pageHeaders(h, pageCSS)
-	h.Set("Cache-Control", "no-store")
-	h.Set("Referrer-Policy", "same-origin") // the token is in the address; with no-referrer the form would be of no origin
-	Send(w, status, contentHTML, text.Bytes())
-	return nil
-}
-
-// landing shows the page of a mailed link. It does not use the link: mail programs look at links before their readers do.
-func (c *Console) landing(w http.ResponseWriter, r *http.Request) error {
-	token := r.URL.Query().Get("token")
-	if token == "" {
-		return c.show(w, http.StatusBadRequest, view{
-			Title: "This link is not whole", Problem: "The address of this page should end in ?token= and a token.",
-			Hint: "open the link from the mail again, or copy all of it",
-		})
-	}
-	return c.show(w, http.StatusOK, view{Title: "Sign in", Token: token})
-}
-
-// land signs in with the button of that page.
-func (c *Console) land(w http.ResponseWriter, r *http.Request) error {
-	v, err := c.bySubmit(w, r)
-	if err == nil {
-		return c.show(w, http.StatusOK, v)
-	}
-	e := api.AsError(err)
-	if e.Status >= http.StatusInternalServerError {
-		return err
-	}
-	if e.RetryAfter > 0 {
-		w.Header().Set(api.HeaderRetryAfter, Seconds(e.RetryAfter))
-	}
-	problem := strings.ToUpper(e.Message[:1]) + e.Message[1:] + "."
-	return c.show(w, e.Status, view{
-		Title: "You are not signed in", Problem: problem, Hint: e.Hint, RequestID: w.Header().Get(api.HeaderRequestID),
-	})
-}
-
-// bySubmit signs in with a submitted form and returns how to go on.
-func (c *Console) bySubmit(w http.ResponseWriter, r *http.Request) (view, error) {
-	if err := c.admit(c.signIns, r); err != nil {
-		return view{}, err
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, api.MaxBodyBytes)
-	if err := r.ParseForm(); errors.As(err, new(*http.MaxBytesError)) {
-		return view{}, api.Errorf(api.ReasonInvalidRequest, "the form is too large").WithStatus(http.StatusRequestEntityTooLarge).
-			WithHint("open the link from the mail again")
-	} else if err != nil {
-		return view{}, api.Errorf(api.ReasonInvalidRequest, "the form cannot be read").WithHint("open the link from the mail again")
-	}
-	session, err := c.redeem(w, r, r.PostForm.Get("token"))
-	if err != nil {
-		return view{}, err
-	}
-	email := *session.Email // who came by a link has one
-	code, err := c.cfg.SignIn.AnotherToken(r.Context(), email)
-	return view{Title: "You are signed in", Code: code, Email: email}, err
+// pageHeaders sets the headers of a page, in which css is all that is in its one style element.
+func pageHeaders(h http.Header, css string) {
+	sum := sha256.Sum256([]byte(css))
+	h.Set("Content-Security-Policy", fmt.Sprintf(
+		"default-src 'none'; style-src 'sha256-%s'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+		base64.StdEncoding.EncodeToString(sum[:])))
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
 }
