@@ -23,7 +23,7 @@ func (u *user) issue(name string) api.IssuedKey {
 }
 
 // fresh calls with a key and returns the status.
-func (u *user) fresh(key string) consoleAnswer {
+func (u *user) fresh(key string) answer {
 	u.t.Helper()
 	u.header["Authorization"] = "Bearer " + key
 	defer delete(u.header, "Authorization")
@@ -124,8 +124,8 @@ func TestBalanceAndUsage(t *testing.T) {
 	var b api.CreditBalanceResponse
 	got := u.call(http.MethodGet, api.PathCredits, nil)
 	u.into(got, http.StatusOK, &b)
-	if b.Balance != 7 || b.KeyCount != 2 || !strings.Contains(string(got.body), `"recentDeposits":[]`) {
-		t.Errorf("the balance is %s", got.body)
+	if b.Balance != 7 || b.KeyCount != 2 || !strings.Contains(string(got.Body), `"recentDeposits":[]`) {
+		t.Errorf("the balance is %s", got.Body)
 	}
 	u.into(u.call(http.MethodGet, api.PathCredits+"?keyId="+other.KeyID, nil), http.StatusOK, &b)
 	if b.Balance != 0 {
@@ -139,8 +139,8 @@ func TestBalanceAndUsage(t *testing.T) {
 		t.Errorf("usage is %+v, want %+v", usage, want)
 	}
 	d.Clock.Advance(48 * time.Hour)
-	if got := u.call(http.MethodGet, api.PathUsage+"?days=2", nil); string(got.body) != `{"days":[]}`+"\n" {
-		t.Errorf("usage of two quiet days is %s", got.body)
+	if got := u.call(http.MethodGet, api.PathUsage+"?days=2", nil); string(got.Body) != `{"days":[]}`+"\n" {
+		t.Errorf("usage of two quiet days is %s", got.Body)
 	}
 	for _, bad := range []string{"0", "-1", "367", "x", "1.5", "1&days=2"} {
 		u.refused(u.call(http.MethodGet, api.PathUsage+"?days="+bad, nil), api.ReasonInvalidRequest)
@@ -255,12 +255,12 @@ func TestEveryRouteNeedsASession(t *testing.T) {
 		method, path, _ := strings.Cut(route, " ")
 		got := u.call(method, path, nil)
 		u.refused(got, api.ReasonMethodNotAllowed)
-		if got.header.Get("Allow") == "" {
+		if got.Header.Get("Allow") == "" {
 			t.Errorf("%s: no Allow", route)
 		}
 	}
 	u.refused(u.call(http.MethodGet, "/api/console/nothing", nil), api.ReasonNotFound)
-	if got := u.call(http.MethodPost, api.PathAuthEmail, fmt.Sprintf(`{"email":%q}`, strings.Repeat("a", api.MaxBodyBytes))); got.status != http.StatusRequestEntityTooLarge {
-		t.Errorf("a large body: %d %s", got.status, got.body)
+	if got := u.call(http.MethodPost, api.PathAuthEmail, fmt.Sprintf(`{"email":%q}`, strings.Repeat("a", api.MaxBodyBytes))); got.Status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a large body: %d %s", got.Status, got.Body)
 	}
 }

@@ -33,8 +33,8 @@ func BenchmarkFreshBesideFailingSignIns(b *testing.B) {
 						default:
 						}
 						got := thief.call(http.MethodPost, api.PathAuthEmailVerify, api.EmailVerifyRequest{Token: fmt.Sprintf("%043d", n)})
-						if got.status != http.StatusUnauthorized && got.status != http.StatusTooManyRequests {
-							b.Errorf("a token that is none: %s", got.body)
+						if got.Status != http.StatusUnauthorized && got.Status != http.StatusTooManyRequests {
+							b.Errorf("a token that is none: %s", got.Body)
 						}
 					}
 				}()

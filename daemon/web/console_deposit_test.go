@@ -351,8 +351,8 @@ func TestChainGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := u.call(http.MethodPost, api.PathCredits+"/"+i.ID+"/verify", api.VerifyDepositRequest{TxHash: hash})
-	if got.status != http.StatusServiceUnavailable || got.header.Get(api.HeaderRetryAfter) == "" {
-		t.Errorf("%d %s", got.status, got.body)
+	if got.Status != http.StatusServiceUnavailable || got.Header.Get(api.HeaderRetryAfter) == "" {
+		t.Errorf("%d %s", got.Status, got.Body)
 	}
 	if u.deposit(i).Status != api.DepositPending {
 		t.Error("it is not pending any more")

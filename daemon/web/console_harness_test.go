@@ -24,20 +24,13 @@ type user struct {
 	header map[string]string // of every request
 }
 
-// consoleAnswer is what came back.
-type consoleAnswer struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
 // newUser is somebody without a session.
 func newUser(t testing.TB, d *daemontest.Daemon) *user {
 	return &user{t: t, d: d, header: map[string]string{}}
 }
 
 // call sends body, as JSON unless it is text, and keeps the cookie of the answer.
-func (u *user) call(method, path string, body any) consoleAnswer {
+func (u *user) call(method, path string, body any) answer {
 	u.t.Helper()
 	text, ok := body.(string)
 	if !ok && body != nil {
@@ -65,8 +58,8 @@ func (u *user) call(method, path string, body any) consoleAnswer {
 		u.t.Fatal(err)
 	}
 	defer res.Body.Close()
-	got := consoleAnswer{status: res.StatusCode, header: res.Header}
-	if got.body, err = io.ReadAll(res.Body); err != nil {
+	got := answer{Status: res.StatusCode, Header: res.Header}
+	if got.Body, err = io.ReadAll(res.Body); err != nil {
 		u.t.Fatal(err)
 	}
 	for _, c := range res.Cookies() {
@@ -76,32 +69,32 @@ func (u *user) call(method, path string, body any) consoleAnswer {
 }
 
 // into decodes an answer that must have the given status.
-func (u *user) into(got consoleAnswer, status int, v any) {
+func (u *user) into(got answer, status int, v any) {
 	u.t.Helper()
-	if got.status != status {
-		u.t.Fatalf("status %d: %s; want %d", got.status, got.body, status)
+	if got.Status != status {
+		u.t.Fatalf("status %d: %s; want %d", got.Status, got.Body, status)
 	}
 	if v != nil {
-		if err := json.Unmarshal(got.body, v); err != nil {
-			u.t.Fatalf("%v: %s", err, got.body)
+		if err := json.Unmarshal(got.Body, v); err != nil {
+			u.t.Fatalf("%v: %s", err, got.Body)
 		}
 	}
 }
 
 // refused checks that an answer is the envelope for reason.
-func (u *user) refused(got consoleAnswer, reason api.Reason) {
+func (u *user) refused(got answer, reason api.Reason) {
 	u.t.Helper()
 	code, status := reason.Answer()
 	var body api.ErrorBody
-	if err := json.Unmarshal(got.body, &body); err != nil || body.Error == nil {
-		u.t.Fatalf("status %d, no envelope: %s", got.status, got.body)
+	if err := json.Unmarshal(got.Body, &body); err != nil || body.Error == nil {
+		u.t.Fatalf("status %d, no envelope: %s", got.Status, got.Body)
 	}
 	e := body.Error
-	if got.status != status || e.Code != code || e.Reason != reason || e.Message == "" || e.Hint == "" || e.RequestID != got.header.Get(api.HeaderRequestID) {
-		u.t.Errorf("status %d: %s; want %d %s %s with message, hint and request id", got.status, got.body, status, code, reason)
+	if got.Status != status || e.Code != code || e.Reason != reason || e.Message == "" || e.Hint == "" || e.RequestID != got.Header.Get(api.HeaderRequestID) {
+		u.t.Errorf("status %d: %s; want %d %s %s with message, hint and request id", got.Status, got.Body, status, code, reason)
 	}
-	if (got.header.Get(api.HeaderRetryAfter) != "") != (status == http.StatusTooManyRequests) {
-		u.t.Errorf("status %d with Retry-After %q", status, got.header.Get(api.HeaderRetryAfter))
+	if (got.Header.Get(api.HeaderRetryAfter) != "") != (status == http.StatusTooManyRequests) {
+		u.t.Errorf("status %d with Retry-After %q", status, got.Header.Get(api.HeaderRetryAfter))
 	}
 }
 
@@ -149,7 +142,7 @@ func (u *user) message(w wallet) api.WalletSignInResponse {
 }
 
 // byWallet signs u in, or adds w where u is signed in.
-func (u *user) byWallet(w wallet) consoleAnswer {
+func (u *user) byWallet(w wallet) answer {
 	u.t.Helper()
 	text := u.message(w).Message
 	return u.call(http.MethodPost, api.PathAuthWalletVerify, api.WalletVerifyRequest{Message: text, Signature: w.sign(u.t, text)})

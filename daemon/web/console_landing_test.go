@@ -24,12 +24,12 @@ var (
 )
 
 // checkPage looks at what a page is made of.
-func checkPage(t *testing.T, got consoleAnswer) string {
+func checkPage(t *testing.T, got answer) string {
 	t.Helper()
-	text, policy := string(got.body), got.header.Get("Content-Security-Policy")
-	if got.header.Get("Content-Type") != "text/html; charset=utf-8" || got.header.Get("Cache-Control") != "no-store" ||
-		got.header.Get("Referrer-Policy") != "same-origin" || got.header.Get("X-Content-Type-Options") != "nosniff" {
-		t.Errorf("headers %v", got.header)
+	text, policy := string(got.Body), got.Header.Get("Content-Security-Policy")
+	if got.Header.Get("Content-Type") != "text/html; charset=utf-8" || got.Header.Get("Cache-Control") != "no-store" ||
+		got.Header.Get("Referrer-Policy") != "same-origin" || got.Header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("headers %v", got.Header)
 	}
 	for _, part := range []string{"default-src 'none'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"} {
 		if !strings.Contains(policy, part) {
@@ -51,7 +51,7 @@ func checkPage(t *testing.T, got consoleAnswer) string {
 }
 
 // submit posts the form of a page as a browser does.
-func (u *user) submit(text string) consoleAnswer {
+func (u *user) submit(text string) answer {
 	u.t.Helper()
 	found := form.FindStringSubmatch(text)
 	if found == nil {
@@ -96,8 +96,8 @@ func TestPage(t *testing.T) {
 		t.Error("the terminal is signed in as somebody else")
 	}
 	again := browser.submit(text) // the link is used
-	if again.status != http.StatusUnauthorized || code.MatchString(checkPage(t, again)) {
-		t.Errorf("a used link: %d %s", again.status, again.body)
+	if again.Status != http.StatusUnauthorized || code.MatchString(checkPage(t, again)) {
+		t.Errorf("a used link: %d %s", again.Status, again.Body)
 	}
 }
 
@@ -106,20 +106,20 @@ func TestPageOfABadLink(t *testing.T) {
 	d := daemontest.Start(t, func(c *daemon.Config) { c.Limits = web.ConsoleLimits{SignIns: 1} })
 	u := newUser(t, d)
 	got := u.call(http.MethodGet, api.PathAuthEmailLanding, nil)
-	if got.status != http.StatusBadRequest || !strings.Contains(checkPage(t, got), "not whole") {
-		t.Errorf("%d %s", got.status, got.body)
+	if got.Status != http.StatusBadRequest || !strings.Contains(checkPage(t, got), "not whole") {
+		t.Errorf("%d %s", got.Status, got.Body)
 	}
 	got = u.call(http.MethodGet, api.PathAuthEmailLanding+"?token="+url.QueryEscape(`"><script>alert(1)</script>`), nil)
 	u.into(got, http.StatusOK, nil)
 	text := checkPage(t, got) // which finds a script
 	for _, status := range []int{http.StatusUnauthorized, http.StatusTooManyRequests} {
-		if got = u.submit(text); got.status != status || u.secret != "" {
-			t.Errorf("%d %s, want %d", got.status, got.body, status)
+		if got = u.submit(text); got.Status != status || u.secret != "" {
+			t.Errorf("%d %s, want %d", got.Status, got.Body, status)
 		}
 		checkPage(t, got)
 	}
 	u.header = map[string]string{"Origin": "https://evil.example.com", "Content-Type": "application/x-www-form-urlencoded"}
-	if got = u.call(http.MethodPost, api.PathAuthEmailLanding, "token=x"); got.status == http.StatusOK {
-		t.Errorf("another origin submits the form: %s", got.body)
+	if got = u.call(http.MethodPost, api.PathAuthEmailLanding, "token=x"); got.Status == http.StatusOK {
+		t.Errorf("another origin submits the form: %s", got.Body)
 	}
 }

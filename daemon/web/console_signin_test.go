@@ -43,9 +43,9 @@ func TestByMail(t *testing.T) {
 	u.into(got, http.StatusOK, &session)
 	if session.Email == nil || *session.Email != "ada@example.org" || session.Address != nil || session.Tier != api.TierFree || session.UserID == "" ||
 		!session.ExpiresAt.Equal(d.Clock.Now().Add(30*24*time.Hour)) {
-		t.Errorf("session %s", got.body)
+		t.Errorf("session %s", got.Body)
 	}
-	if c := got.header.Get("Set-Cookie"); !strings.HasPrefix(c, "contextd_session=") || !strings.Contains(c, "HttpOnly") ||
+	if c := got.Header.Get("Set-Cookie"); !strings.HasPrefix(c, "contextd_session=") || !strings.Contains(c, "HttpOnly") ||
 		!strings.Contains(c, "SameSite=Lax") || !strings.Contains(c, "Path=/") || !strings.Contains(c, "Max-Age=2592000") || strings.Contains(c, "Secure") {
 		t.Errorf("the cookie is %s", c)
 	}
@@ -83,7 +83,7 @@ func TestAnswerTellsNothingOfTheAddress(t *testing.T) {
 	var bodies []string
 	for _, email := range []string{"known@example.org", "unknown@example.org"} {
 		u := newUser(t, d)
-		bodies = append(bodies, string(u.call(http.MethodPost, api.PathAuthEmail, api.EmailSignInRequest{Email: email}).body))
+		bodies = append(bodies, string(u.call(http.MethodPost, api.PathAuthEmail, api.EmailSignInRequest{Email: email}).Body))
 		d.MailedLink(t, email)
 	}
 	if bodies[0] != bodies[1] {
@@ -95,7 +95,7 @@ func TestLinkWorksOnceAndNotForLong(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t, free)
 	const email = "once@example.org"
-	verify := func(token string) consoleAnswer {
+	verify := func(token string) answer {
 		return newUser(t, d).call(http.MethodPost, api.PathAuthEmailVerify, api.EmailVerifyRequest{Token: token})
 	}
 	u := newUser(t, d)
@@ -112,7 +112,7 @@ func TestLinkWorksOnceAndNotForLong(t *testing.T) {
 			got := verify(token)
 			mu.Lock()
 			defer mu.Unlock()
-			statuses[got.status]++
+			statuses[got.Status]++
 		})
 	}
 	all.Wait()
@@ -138,7 +138,7 @@ func TestBadAddresses(t *testing.T) {
 		"ä@b.org", "a@bücher.de", strings.Repeat("a", 65) + "@b.org", "a@" + strings.Repeat("b.", 130) + "org",
 	} {
 		got := u.call(http.MethodPost, api.PathAuthEmail, api.EmailSignInRequest{Email: bad})
-		if got.status == http.StatusAccepted {
+		if got.Status == http.StatusAccepted {
 			t.Errorf("%q is taken for an address", bad)
 			continue
 		}
@@ -169,9 +169,9 @@ func TestByWallet(t *testing.T) {
 	got := u.call(http.MethodPost, api.PathAuthWalletVerify, api.WalletVerifyRequest{Message: m.Message, Signature: w.sign(t, m.Message)})
 	u.into(got, http.StatusOK, &session)
 	if session.Address == nil || *session.Address != w.address || session.Email != nil {
-		t.Errorf("session %s", got.body)
+		t.Errorf("session %s", got.Body)
 	}
-	if c := got.header.Get("Set-Cookie"); !strings.Contains(c, "Secure") {
+	if c := got.Header.Get("Set-Cookie"); !strings.Contains(c, "Secure") {
 		t.Errorf("on https the cookie is %s", c)
 	}
 	var key api.IssuedKey
@@ -226,8 +226,8 @@ func TestMessageIsTheOneHandedOut(t *testing.T) {
 		changed, by := change(text, sig)
 		u.refused(u.call(http.MethodPost, api.PathAuthWalletVerify, api.WalletVerifyRequest{Message: changed, Signature: by}), api.ReasonInvalidSignIn)
 		got := u.call(http.MethodPost, api.PathAuthWalletVerify, api.WalletVerifyRequest{Message: text, Signature: sig})
-		if got.status != http.StatusUnauthorized {
-			t.Errorf("%s: after a failed attempt the nonce still works: %s", what, got.body)
+		if got.Status != http.StatusUnauthorized {
+			t.Errorf("%s: after a failed attempt the nonce still works: %s", what, got.Body)
 		}
 	}
 	u := newUser(t, d)
@@ -309,11 +309,11 @@ func TestSessionIsRenewedAndEnds(t *testing.T) {
 		got := u.call(http.MethodGet, api.PathAuthSession, nil)
 		var s api.Session
 		u.into(got, http.StatusOK, &s)
-		if !s.ExpiresAt.Equal(d.Clock.Now().Add(30*24*time.Hour)) || got.header.Get("Set-Cookie") == "" {
-			t.Fatalf("not renewed: %s, %v", got.body, got.header)
+		if !s.ExpiresAt.Equal(d.Clock.Now().Add(30*24*time.Hour)) || got.Header.Get("Set-Cookie") == "" {
+			t.Fatalf("not renewed: %s, %v", got.Body, got.Header)
 		}
 	}
-	if got := u.call(http.MethodGet, api.PathAuthSession, nil); got.header.Get("Set-Cookie") != "" {
+	if got := u.call(http.MethodGet, api.PathAuthSession, nil); got.Header.Get("Set-Cookie") != "" {
 		t.Error("renewed twice within a day")
 	}
 	d.Clock.Advance(30 * 24 * time.Hour)

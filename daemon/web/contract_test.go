@@ -85,15 +85,8 @@ func (c *contract) operation(t *testing.T, r *http.Request) string {
 	return found
 }
 
-// openapiAnswer is a response, read whole.
-type openapiAnswer struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
 // call sends a request and holds what comes back, and a request that is answered well, to the description. The status must be as wanted.
-func (c *contract) call(t *testing.T, want int, r *http.Request) openapiAnswer {
+func (c *contract) call(t *testing.T, want int, r *http.Request) answer {
 	t.Helper()
 	name := c.operation(t, r)
 	var sent []byte
@@ -106,26 +99,26 @@ func (c *contract) call(t *testing.T, want int, r *http.Request) openapiAnswer {
 		t.Fatalf("%s: %v", name, err)
 	}
 	defer res.Body.Close()
-	a := openapiAnswer{status: res.StatusCode, header: res.Header}
+	a := answer{Status: res.StatusCode, Header: res.Header}
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
-		a.body = openapiFrame(t, res.Body)
-	} else if a.body, err = io.ReadAll(res.Body); err != nil {
+		a.Body = openapiFrame(t, res.Body)
+	} else if a.Body, err = io.ReadAll(res.Body); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	if a.status != want {
-		t.Errorf("%s %s: %d %s, want %d", r.Method, r.URL, a.status, a.body, want)
+	if a.Status != want {
+		t.Errorf("%s %s: %d %s, want %d", r.Method, r.URL, a.Status, a.Body, want)
 		return a
 	}
 	c.seen[name+" "+res.Status[:3]] = true
-	res.Body = io.NopCloser(bytes.NewReader(a.body))
+	res.Body = io.NopCloser(bytes.NewReader(a.Body))
 	if ok, errs := c.validator.ValidateHttpResponse(r, res); !ok {
-		t.Errorf("%s %d is not as described: %v\n%s", name, a.status, errs, a.body[:min(len(a.body), 1000)])
+		t.Errorf("%s %d is not as described: %v\n%s", name, a.Status, errs, a.Body[:min(len(a.Body), 1000)])
 	}
-	if a.status < http.StatusBadRequest {
+	if a.Status < http.StatusBadRequest {
 		r.Body = io.NopCloser(bytes.NewReader(sent))
 		r.Header.Del("Cookie") // a credential, which the validator takes for a parameter
 		if ok, errs := c.validator.ValidateHttpRequest(r); !ok {
-			t.Errorf("%s was answered %d, but is not as described: %v", r.URL, a.status, errs)
+			t.Errorf("%s was answered %d, but is not as described: %v", r.URL, a.Status, errs)
 		}
 	}
 	return a

@@ -51,8 +51,8 @@ func TestOtherOriginsWriteNothing(t *testing.T) {
 		u.into(u.call(http.MethodGet, api.PathKeys, nil), http.StatusOK, nil) // reading is for the browser to refuse
 	}
 	u.header = nil
-	if got := u.call(http.MethodGet, api.PathKeys, nil); got.header.Get("Access-Control-Allow-Origin") != "" || got.header.Get("Cache-Control") != "no-store" {
-		t.Errorf("headers %v", got.header)
+	if got := u.call(http.MethodGet, api.PathKeys, nil); got.Header.Get("Access-Control-Allow-Origin") != "" || got.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("headers %v", got.Header)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestSignInsAreBounded(t *testing.T) {
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}
 	})
 	u := newUser(t, d)
-	try := func(forwarded string) consoleAnswer {
+	try := func(forwarded string) answer {
 		u.header["X-Forwarded-For"] = forwarded
 		return u.call(http.MethodPost, api.PathAuthEmailVerify, api.EmailVerifyRequest{Token: "x"})
 	}
@@ -73,8 +73,8 @@ func TestSignInsAreBounded(t *testing.T) {
 	}
 	got := try("1.1.1.1,198.51.100.7")
 	u.refused(got, api.ReasonRateLimited)
-	if got.header.Get(api.HeaderRetryAfter) != "20" {
-		t.Errorf("Retry-After is %s, want 20", got.header.Get(api.HeaderRetryAfter))
+	if got.Header.Get(api.HeaderRetryAfter) != "20" {
+		t.Errorf("Retry-After is %s, want 20", got.Header.Get(api.HeaderRetryAfter))
 	}
 	u.refused(try("198.51.100.8"), api.ReasonInvalidSignIn) // somebody else
 	d.Clock.Advance(20 * time.Second)
@@ -104,7 +104,7 @@ func TestNobodyIsMailedTooOften(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t, func(c *daemon.Config) { c.Limits = web.ConsoleLimits{SignIns: 1000, Mails: 2} })
 	u := newUser(t, d)
-	ask := func(email string) consoleAnswer {
+	ask := func(email string) answer {
 		return u.call(http.MethodPost, api.PathAuthEmail, api.EmailSignInRequest{Email: email})
 	}
 	for _, email := range []string{"a@example.org", "A@example.org ", "b@example.org"} {
@@ -162,11 +162,11 @@ func FuzzConsole(f *testing.F) {
 		}
 		got := u.call(method, path+"?"+url.PathEscape(query), body)
 		switch {
-		case got.status >= http.StatusInternalServerError:
-			t.Errorf("%s %s: %d %s", method, path, got.status, got.body)
-		case got.status >= http.StatusBadRequest && !strings.HasPrefix(got.header.Get("Content-Type"), "text/html"):
-			if !strings.HasPrefix(string(got.body), `{"error":{"code":"`) {
-				t.Errorf("%s %s: %d without an envelope: %s", method, path, got.status, got.body)
+		case got.Status >= http.StatusInternalServerError:
+			t.Errorf("%s %s: %d %s", method, path, got.Status, got.Body)
+		case got.Status >= http.StatusBadRequest && !strings.HasPrefix(got.Header.Get("Content-Type"), "text/html"):
+			if !strings.HasPrefix(string(got.Body), `{"error":{"code":"`) {
+				t.Errorf("%s %s: %d without an envelope: %s", method, path, got.Status, got.Body)
 			}
 		}
 	})

@@ -29,7 +29,7 @@ func streams(r *http.Request) { r.Header.Set("Accept", "application/json, text/e
 func (s *stage) mcp() {
 	mine, other := openapiBearer(s.key), openapiBearer(s.d.Key(s.t, api.TierFree))
 	opened := s.do(200, "POST", api.PathMCP, initialize, mine, streams)
-	in := openapiWith("Mcp-Session-Id", opened.header.Get("Mcp-Session-Id"))
+	in := openapiWith("Mcp-Session-Id", opened.Header.Get("Mcp-Session-Id"))
 	version := openapiWith("Mcp-Protocol-Version", "2025-11-25")
 	s.do(202, "POST", api.PathMCP, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, mine, in, version)
 	s.do(200, "POST", api.PathMCP, callFresh, mine)
@@ -53,7 +53,7 @@ func (s *stage) mcp() {
 	}
 	s.do(200, "GET", api.PathMCP, "", mine, in, version)
 	second := s.do(200, "POST", api.PathMCP, initialize, mine, streams)
-	taken := openapiWith("Mcp-Session-Id", second.header.Get("Mcp-Session-Id"))
+	taken := openapiWith("Mcp-Session-Id", second.Header.Get("Mcp-Session-Id"))
 	defer s.hold("GET", "", mine, taken, version)()
 	s.do(409, "GET", api.PathMCP, "", mine, taken, version)
 	s.crowd()

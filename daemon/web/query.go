@@ -94,7 +94,7 @@ func ReadJSON(w http.ResponseWriter, r *http.Request, v any, example string) err
 	dec.DisallowUnknownFields()
 	if err = dec.Decode(v); err == nil {
 		if _, more := dec.Token(); more != io.EOF {
-			err = errors.New("there is something behind the object")
+			err = errors.New("more follows after the object")
 		}
 	}
 	if err != nil {

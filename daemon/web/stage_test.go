@@ -101,13 +101,13 @@ func foreign(r *http.Request) {
 }
 
 // do calls an operation of the stage's daemon and wants a status.
-func (s *stage) do(want int, method, path, body string, changes ...openapiChange) openapiAnswer {
+func (s *stage) do(want int, method, path, body string, changes ...openapiChange) answer {
 	s.t.Helper()
 	return s.at(s.d, want, method, path, body, changes...)
 }
 
 // at calls an operation of any daemon.
-func (s *stage) at(d *daemontest.Daemon, want int, method, path, body string, changes ...openapiChange) openapiAnswer {
+func (s *stage) at(d *daemontest.Daemon, want int, method, path, body string, changes ...openapiChange) answer {
 	s.t.Helper()
 	var content io.Reader
 	if body != "" {
@@ -137,7 +137,7 @@ func (s *stage) describe() {
 	s.do(404, "GET", api.PathDocs+"/x", "")
 	for _, path := range []string{api.PathOpenAPI, api.PathOpenAPIYAML, api.PathDocs, api.PathDocs + "/run"} {
 		a := s.do(200, "GET", path, "")
-		s.do(304, "GET", path, "", openapiWith("If-None-Match", a.header.Get("ETag")))
+		s.do(304, "GET", path, "", openapiWith("If-None-Match", a.Header.Get("ETag")))
 	}
 }
 
@@ -203,16 +203,16 @@ func signed(t *testing.T, key *ecdsa.PrivateKey, text string) string {
 }
 
 // cookie is the secret that an answer sets.
-func cookie(a openapiAnswer) string {
-	value, _, _ := strings.Cut(strings.TrimPrefix(a.header.Get("Set-Cookie"), api.SessionCookie+"="), ";")
+func cookie(a answer) string {
+	value, _, _ := strings.Cut(strings.TrimPrefix(a.Header.Get("Set-Cookie"), api.SessionCookie+"="), ";")
 	return value
 }
 
 // decode reads the JSON of an answer into v.
-func (s *stage) decode(a openapiAnswer, v any) {
+func (s *stage) decode(a answer, v any) {
 	s.t.Helper()
-	if err := json.Unmarshal(a.body, v); err != nil {
-		s.t.Fatalf("%v: %s", err, a.body)
+	if err := json.Unmarshal(a.Body, v); err != nil {
+		s.t.Fatalf("%v: %s", err, a.Body)
 	}
 }
 
@@ -329,7 +329,7 @@ func (s *stage) read() {
 	s.do(404, "GET", api.PathCite+"?ref=999", "", openapiBearer(s.key))
 	s.do(404, "GET", api.PathSnapshot+"?at=2001-01-01T00:00:00Z", "", openapiBearer(s.key))
 
-	event, data, _ := strings.Cut(string(s.do(200, "GET", stream(s.key, ""), "").body), "\ndata: ")
+	event, data, _ := strings.Cut(string(s.do(200, "GET", stream(s.key, ""), "").Body), "\ndata: ")
 	if event != "event: pulse" {
 		s.t.Errorf("the stream begins with %q", event)
 	}
@@ -366,7 +366,7 @@ func (s *stage) pay(method, path string) {
 	s.c.fits(s.t, "PaymentProof", text)
 	proof := openapiWith(api.HeaderPayment, base64.StdEncoding.EncodeToString(text))
 	first, again := s.do(200, method, path, "", proof), s.do(200, method, path, "", proof)
-	if string(first.body) != string(again.body) || again.header.Get(api.HeaderReplayed) != "true" {
+	if string(first.Body) != string(again.Body) || again.Header.Get(api.HeaderReplayed) != "true" {
 		s.t.Errorf("%s: the same proof is answered otherwise the second time", path)
 	}
 	s.do(402, "GET", api.PathFresh+"?query=another", "", proof)
