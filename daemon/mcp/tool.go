@@ -41,7 +41,7 @@ type definition struct {
 // definitions are the six tools.
 func definitions() []definition {
 	return []definition{
-		{op: api.OpFresh, title: "Fresh state", output: reflect.TypeFor[api.MindResponse](),
+		{op: api.OpFresh, title: "Fresh state", output: reflect.TypeFor[api.StateResponse](),
 			description: "The newest state of a pack, refreshed every 5 minutes: prices, TVL, pools, sentiment, narratives and flags, " +
 				"with the brief and its sources. Large; use search for single values, brief for prose."},
 		{op: api.OpBrief, title: "Brief", output: reflect.TypeFor[api.BriefResponse](),
@@ -49,7 +49,7 @@ func definitions() []definition {
 		{op: api.OpSearch, title: "Search the state", output: reflect.TypeFor[api.SearchResponse](),
 			description: "Find values in the newest state by a word or part of one, without regard to case. " +
 				"Returns their paths and values, best first."},
-		{op: api.OpSnapshot, title: "Past state", once: true, output: reflect.TypeFor[api.MindResponse](),
+		{op: api.OpSnapshot, title: "Past state", once: true, output: reflect.TypeFor[api.StateResponse](),
 			description: "The state of a pack as of a past minute; how far back depends on the key's tier (24 hours, 30 or 365 days). " +
 				"Its brief is empty."},
 		{op: api.OpSubscribe, title: "Watch for changes", output: reflect.TypeFor[watched](),
