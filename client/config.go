@@ -64,7 +64,7 @@ func newConfig(a *App) *cobra.Command {
 // lenient completes c so that it runs where the configuration cannot be read too: it is how one mends it.
 func lenient(c *cobra.Command, run func(c *cobra.Command, args []string) error) *cobra.Command {
 	c.RunE = run
-	return cli.CheckArgs(c)
+	return c
 }
 
 // get shows one setting.

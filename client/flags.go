@@ -78,7 +78,7 @@ func (a *App) Command(c *cobra.Command, fields []string, run func(ctx context.Co
 		}
 		return run(c.Context(), args)
 	}
-	return cli.CheckArgs(c)
+	return c
 }
 
 // check reports what is wrong with the global flags of a call of c.

@@ -6,35 +6,42 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // Operate opens the data directory that a command is for, calls act and closes it.
 type Operate func(c *cobra.Command, act func(o *admin.Operator) error) error
 
-// show makes of c a command that prints what ask returns, as JSON or with print.
-func show[T any](operate Operate, c *cobra.Command, ask func(ctx context.Context, o *admin.Operator, args []string) (T, error), print func(out io.Writer, answer T) error) *cobra.Command {
-	asJSON := AddJSON(c)
+// show makes of c a command that prints what ask returns, for people as view has it.
+func show[T any](
+	operate Operate, c *cobra.Command, ask func(ctx context.Context, o *admin.Operator, args []string) (T, error), view func(answer T) cli.Answer,
+) *cobra.Command {
+	out := cli.AddOutput(c, cli.FieldsIn(*new(T))...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return operate(c, func(o *admin.Operator) error {
 			answer, err := ask(c.Context(), o, args)
 			if err != nil {
 				return err
 			}
-			if *asJSON {
-				return PrintJSON(c.OutOrStdout(), answer)
-			}
-			return print(c.OutOrStdout(), answer)
+			return out.Print(answer, view(answer))
 		})
 	}
 	return c
+}
+
+// table is the view of rows.
+func table(rows *cli.Rows) cli.Answer { return cli.Answer{Rows: rows} }
+
+// prose is the view that write writes, for people and pipes.
+func prose(write func(w io.Writer) error) cli.Answer {
+	return cli.Answer{Piped: cli.Text, Text: func(w io.Writer, _ int, _ cli.Style) error { return write(w) }}
 }
 
 // NewAdmin makes the commands by which the operator looks after owners and their credits.
@@ -45,26 +52,26 @@ func NewAdmin(operate Operate) *cobra.Command {
 			"changes holds from the moment it returns.",
 	}
 	credits := &cobra.Command{Use: "credits", Short: "Grant, adjust and list movements of credits"}
-	AddGroup(credits, newMove(operate, billing.KindGrant), newMove(operate, billing.KindAdjust), newLedger(operate))
+	cli.Group(credits, newMove(operate, billing.KindGrant), newMove(operate, billing.KindAdjust), newLedger(operate))
 	users := &cobra.Command{Use: "users", Short: "List, view, disable and enable the owners of keys"}
-	AddGroup(users, newUsersList(operate), newUsersView(operate), newUsersAccess(operate, true), newUsersAccess(operate, false))
+	cli.Group(users, newUsersList(operate), newUsersView(operate), newUsersAccess(operate, true), newUsersAccess(operate, false))
 	tiers := &cobra.Command{Use: "tiers", Short: "Set the tier of an owner"}
-	AddGroup(tiers, newTiersSet(operate))
-	AddGroup(c, users, NewKeys(operate), tiers, credits, newAudit(operate))
+	cli.Group(tiers, newTiersSet(operate))
+	cli.Group(c, users, tiers, credits, newAudit(operate))
 	return c
 }
 
 // newTiersSet makes the command that sets the tier of an owner.
 func newTiersSet(operate Operate) *cobra.Command {
 	return &cobra.Command{
-		Use: "set OWNER TIER", Short: "Set the tier of an owner and of all his keys", Args: cobra.ExactArgs(2),
+		Use: "set OWNER TIER", Short: "Set the tier of an owner and of all their keys", Args: cobra.ExactArgs(2),
 		Example: "  contextd admin tiers set 00000000-0000-4000-8000-000000000001 enterprise",
 		RunE: func(c *cobra.Command, args []string) error {
 			return operate(c, func(o *admin.Operator) error {
 				if err := o.SetTier(c.Context(), args[0], api.Tier(args[1])); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintf(c.OutOrStdout(), "owner %s and all his keys are of tier %s now\n", args[0], args[1])
+				_, err := fmt.Fprintf(c.OutOrStdout(), "owner %s and all their keys are of tier %s now\n", args[0], args[1])
 				return err
 			})
 		},
@@ -83,21 +90,20 @@ func newMove(operate Operate, kind billing.Kind) *cobra.Command {
 		c.Example = "  contextd admin credits adjust --reason \"granted twice\" -- cv_test_ab12cd34 -1000"
 	}
 	c.Flags().StringVar(&ask.Reason, "reason", "", "why, for whoever reads the ledger (required)")
-	asJSON := AddJSON(c)
+	out := cli.AddOutput(c, cli.FieldsIn(admin.MoveResponse{})...)
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
 		if ask.Amount, err = strconv.ParseInt(args[1], 10, 64); err != nil {
-			return Usage("%q is not a whole number of credits\n  try: %s --help", args[1], c.CommandPath())
+			return cli.Invalid("%q is not a whole number of credits", args[1]).WithHint("%s --help", c.CommandPath())
 		}
 		return operate(c, func(o *admin.Operator) error {
 			done, err := o.MoveCredits(c.Context(), args[0], ask)
 			if err != nil {
 				return err
 			}
-			if *asJSON {
-				return PrintJSON(c.OutOrStdout(), done)
-			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%+d credits on %s; its owner has %d now\n", ask.Amount, args[0], done.Balance)
-			return err
+			return out.Print(done, prose(func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "%+d credits on %s; its owner has %d now\n", ask.Amount, args[0], done.Balance)
+				return err
+			}))
 		})
 	}
 	return c
@@ -109,23 +115,21 @@ func newLedger(operate Operate) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use: "ledger", Short: "List what moved credits, newest first (single calls are not listed)", Args: cobra.NoArgs,
-		Example: "  contextd admin credits ledger --limit 20\n  contextd admin credits ledger --owner 00000000-0000-4000-8000-000000000001 --json",
+		Example: "  contextd admin credits ledger --limit 20\n  contextd admin credits ledger --owner 00000000-0000-4000-8000-000000000001 -o json",
 	}
 	c.Flags().StringVar(&owner, "owner", "", "only the keys of this owner")
 	c.Flags().IntVar(&limit, "limit", 50, "at most so many rows")
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]billing.Entry, error) {
 		return o.Ledger(ctx, owner, limit)
-	}, printLedger)
+	}, ledgerTable)
 }
 
-// printLedger prints a table of movements.
-func printLedger(out io.Writer, rows []billing.Entry) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "AT\tKEY ID\tCREDITS\tKIND\tREASON")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%+d\t%s\t%s\n", r.At.Format(time.DateTime), r.KeyID, r.Amount, r.Kind, r.Reason)
+func ledgerTable(list []billing.Entry) cli.Answer {
+	rows := &cli.Rows{Columns: []string{"at", "key id", "credits", "kind", "reason"}, Right: []bool{false, false, true}, Wide: 4}
+	for _, e := range list {
+		rows.Rows = append(rows.Rows, []string{e.At.Format(time.DateTime), e.KeyID, fmt.Sprintf("%+d", e.Amount), string(e.Kind), e.Reason})
 	}
-	return w.Flush()
+	return table(rows)
 }
 
 // newAudit makes the command that checks the books.
@@ -135,20 +139,21 @@ func newAudit(operate Operate) *cobra.Command {
 		Long: "Recompute every balance from the ledger and the counters of calls, and say what does not agree. It ends with 1 if\n" +
 			"anything does not.",
 	}
-	asJSON := AddJSON(c)
+	out := cli.AddOutput(c, cli.FieldsIn(billing.Finding{})...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return operate(c, func(o *admin.Operator) error {
 			findings, err := o.Audit(c.Context())
 			if err != nil {
 				return err
 			}
-			if *asJSON {
-				err = PrintJSON(c.OutOrStdout(), findings)
-			}
-			if err != nil || len(findings) == 0 {
-				if !*asJSON {
-					fmt.Fprintln(c.OutOrStdout(), "the books agree")
+			err = out.Print(findings, prose(func(w io.Writer) error {
+				if len(findings) > 0 {
+					return nil
 				}
+				_, err := fmt.Fprintln(w, "the books agree")
+				return err
+			}))
+			if err != nil || len(findings) == 0 {
 				return err
 			}
 			for _, f := range findings {

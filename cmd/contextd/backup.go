@@ -14,6 +14,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/backup"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 )
 
@@ -53,7 +54,7 @@ func NewBackup(read Read) *cobra.Command {
 		Example: "  contextd backup\n  contextd backup /mnt/backups/ --keep 14\n  contextd backup before-the-move.tar.zst\n  contextd backup - | ssh vault 'cat > contextd.tar.zst'",
 	}
 	c.Flags().IntVar(&keep, "keep", 0, "in a directory, keep only so many of the newest; 0 keeps all")
-	asJSON := AddJSON(c)
+	answer := cli.AddOutput(c, cli.FieldsIn(saved{})...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		cfg, err := read()
 		if err != nil {
@@ -63,17 +64,17 @@ func NewBackup(read Read) *cobra.Command {
 			keep = cfg.Keep
 		}
 		if keep < 0 {
-			return Usage("--keep is %d, not 0 or more", keep)
+			return cli.Invalid("--keep is %d, not 0 or more", keep)
 		}
 		if slices.Contains(args, "") {
-			return Usage("the name of the backup is empty\n  try: contextd backup, which names it")
+			return cli.Invalid("the name of the backup is empty").WithHint("contextd backup, which names it")
 		}
 		return open(c.Context(), cfg, func(o *admin.Operator) error {
 			s := saving{produce: func(w io.Writer) error { return o.Backup(c.Context(), w) }, keep: keep}
 			if err := s.to(cfg, args, c.OutOrStdout()); err != nil {
 				return err
 			}
-			return s.report(c, *asJSON)
+			return s.report(c, answer)
 		})
 	}
 	return c
@@ -105,7 +106,8 @@ func (s *saving) to(cfg dataConfig, args []string, out io.Writer) (err error) {
 		return err
 	}
 	if s.keep > 0 {
-		return Usage("--keep removes older backups in a directory, and %q is none\n  try: contextd backup %s/ --keep %d", target, filepath.Dir(target), s.keep)
+		return cli.Invalid("--keep removes older backups in a directory, and %q is none", target).
+			WithHint("contextd backup %s/ --keep %d", filepath.Dir(target), s.keep)
 	}
 	if target != "-" {
 		s.path = target
@@ -147,21 +149,26 @@ func (s *stream) Close() error {
 	return err
 }
 
+// saved is a backup that has been made, as JSON shows it.
+type saved struct {
+	Path string `json:"path"`
+	backup.Manifest
+}
+
 // report says what was saved. Books that do not agree are an error: the backup is there, and somebody has to look.
-func (s *saving) report(c *cobra.Command, asJSON bool) error {
+func (s *saving) report(c *cobra.Command, answer *cli.Output) error {
 	var size int64
 	for _, f := range s.manifest.Files {
 		size += f.Size
 	}
-	if asJSON && s.path != "" {
-		if err := PrintJSON(c.OutOrStdout(), struct {
-			Path string `json:"path"`
-			backup.Manifest
-		}{s.path, s.manifest}); err != nil {
+	if s.path != "" {
+		err := answer.Print(saved{s.path, s.manifest}, prose(func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, s.path)
+			return err
+		}))
+		if err != nil {
 			return err
 		}
-	} else if s.path != "" {
-		fmt.Fprintf(c.OutOrStdout(), "%s\n", s.path)
 	}
 	fmt.Fprintf(c.ErrOrStderr(), "backed up %d files, %s, as of %s; verified\n", len(s.manifest.Files), human.Bytes(size), s.manifest.TakenAt.Format(time.RFC3339))
 	for _, p := range s.manifest.Findings {

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -29,18 +29,14 @@ func newPreview(operate Operate) *cobra.Command {
 		Example: "  contextd brief preview\n  contextd brief preview crypto --writer built-in",
 	}
 	writer := c.Flags().String("writer", "", "only this writer, as contextd brief check names it; all in their order unless given")
-	asJSON := AddJSON(c)
+	out := cli.AddOutput(c, cli.FieldsIn(brief.Preview{})...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return operate(c, func(o *admin.Operator) error {
 			p, err := o.PreviewBrief(c.Context(), packOf(args), *writer)
 			if err != nil {
 				return err
 			}
-			if *asJSON {
-				err = PrintJSON(c.OutOrStdout(), p)
-			} else {
-				err = printPreview(c.OutOrStdout(), c.ErrOrStderr(), p)
-			}
+			err = out.Print(p, prose(func(w io.Writer) error { return printPreview(w, c.ErrOrStderr(), p) }))
 			if err == nil && p.Writer == "" {
 				err = brief.ErrNoBrief
 			}
@@ -81,18 +77,14 @@ func newCheck(operate Operate) *cobra.Command {
 		Long: "Check the published brief against its state again, say who wrote the newest briefs and why texts before them were not\n" +
 			"taken, and what language models took today. It asks no model. It ends with 1 if the brief does not hold.",
 	}
-	asJSON := AddJSON(c)
+	out := cli.AddOutput(c, cli.FieldsIn(brief.Report{})...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return operate(c, func(o *admin.Operator) error {
 			r, err := o.CheckBriefs(c.Context(), packOf(args))
 			if err != nil {
 				return err
 			}
-			if *asJSON {
-				err = PrintJSON(c.OutOrStdout(), r)
-			} else {
-				err = printReport(c.OutOrStdout(), r)
-			}
+			err = out.Print(r, reportTable(r))
 			if err == nil && len(r.Findings) > 0 {
 				err = errors.New("the published brief does not hold")
 			}
@@ -102,11 +94,14 @@ func newCheck(operate Operate) *cobra.Command {
 	return c
 }
 
-// printReport writes r for people.
-func printReport(out io.Writer, r brief.Report) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+// reportTable is r for people.
+func reportTable(r brief.Report) cli.Answer {
+	rows := &cli.Rows{Columns: []string{"what", "found"}, Bare: true, Wide: 1}
+	add := func(what, format string, args ...any) {
+		rows.Rows = append(rows.Rows, []string{what, fmt.Sprintf(format, args...)})
+	}
 	for i, name := range r.Writers {
-		fmt.Fprintf(w, "%s\t%s\n", []string{"writers", ""}[min(i, 1)], name)
+		add([]string{"writers", ""}[min(i, 1)], "%s", name)
 	}
 	bound := func(n int64, text string) string {
 		if n == 0 {
@@ -114,24 +109,25 @@ func printReport(out io.Writer, r brief.Report) error {
 		}
 		return text
 	}
-	fmt.Fprintf(w, "today\t%s, of %s tokens and %s\n", taken(r.Taken), bound(r.Limit.Tokens, fmt.Sprint(r.Limit.Tokens)), bound(r.Limit.CostMicros, usd(r.Limit.CostMicros)))
-	fmt.Fprintf(w, "owners\t%d briefs by prompts of their own, %d that no model could write\n", r.Owners.Written, r.Owners.Failed)
+	add("today", "%s, of %s tokens and %s", taken(r.Taken), bound(r.Limit.Tokens, fmt.Sprint(r.Limit.Tokens)),
+		bound(r.Limit.CostMicros, usd(r.Limit.CostMicros)))
+	add("owners", "%d briefs by prompts of their own, %d that no model could write", r.Owners.Written, r.Owners.Failed)
 	switch {
 	case r.Unknown != "":
-		fmt.Fprintf(w, "check\t%s\n", r.Unknown)
+		add("check", "%s", r.Unknown)
 	case len(r.Findings) == 0:
-		fmt.Fprintf(w, "check\tthe newest brief holds\n")
+		add("check", "the newest brief holds")
 	}
 	for _, f := range r.Findings {
-		fmt.Fprintf(w, "check\t%s\n", f)
+		add("check", "%s", f)
 	}
 	for _, b := range r.Briefs {
-		fmt.Fprintf(w, "%s\tby %s\n", moment(b.At), b.Writer)
+		add(moment(b.At), "by %s", b.Writer)
 		for _, reason := range b.Refused {
-			fmt.Fprintf(w, "\tnot taken: %s\n", reason)
+			add("", "not taken: %s", reason)
 		}
 	}
-	return w.Flush()
+	return table(rows)
 }
 
 // packOf is the pack that args name.

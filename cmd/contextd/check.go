@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/internal/cli"
 )
 
 // newCheckConfig makes the command that checks the configuration without starting anything.
@@ -16,11 +18,11 @@ func newCheckConfig(s *settings) *cobra.Command {
 		Use: "check-config", Short: "Check the configuration, and print what is in effect", Args: cobra.NoArgs,
 		Long: "Check the configuration without starting anything. Errors end it with 3; so do warnings with --strict.",
 		Example: "  contextd check-config --config /etc/contextd/config.yaml\n  contextd check-config --print-effective\n" +
-			"  contextd check-config --print-effective --json",
+			"  contextd check-config --print-effective -o json",
 	}
 	c.Flags().BoolVar(&strict, "strict", false, "take warnings for errors")
 	c.Flags().BoolVar(&print, "print-effective", false, "print every setting with its value and where that comes from, without secrets")
-	asJSON := AddJSON(c)
+	out := cli.AddOutput(c, cli.FieldsIn(Value{})...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		cfg, file, err := s.read()
 		if err != nil {
@@ -31,20 +33,18 @@ func newCheckConfig(s *settings) *cobra.Command {
 			return err
 		}
 		if err := would.Check(); err != nil {
-			return Usage("%w", err)
+			return cli.Invalid("%w", err)
 		}
 		warnings := s.warnings()
 		for _, w := range warnings {
 			fmt.Fprintln(c.ErrOrStderr(), "warning: "+w)
 		}
 		if strict && len(warnings) > 0 {
-			return Usage("there are warnings, and --strict takes them for errors")
+			return cli.Invalid("there are warnings, and --strict takes them for errors")
 		}
 		switch {
-		case print && *asJSON:
-			return PrintJSON(c.OutOrStdout(), s.effective())
 		case print:
-			return Print(c.OutOrStdout(), s.effective())
+			return out.Print(s.effective(), valuesTable(s.effective()))
 		case file == "":
 			file = "no file: flags, environment and defaults"
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
+
+	"github.com/contextd/contextd/internal/cli"
 )
 
 // NewConfig makes the command that shows which settings there are.
@@ -33,9 +36,13 @@ func NewConfig() *cobra.Command {
 		Use: "schema", Short: "Print the JSON schema of the configuration file, for editors", Args: cobra.NoArgs,
 		Example: "  contextd config schema > config.schema.json   # with, in the first line of config.yaml:\n" +
 			"  # yaml-language-server: $schema=config.schema.json",
-		RunE: func(c *cobra.Command, _ []string) error { return PrintJSON(c.OutOrStdout(), Schema()) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			enc := json.NewEncoder(c.OutOrStdout())
+			enc.SetIndent("", "  ")
+			return enc.Encode(Schema())
+		},
 	}
-	AddGroup(c, example, schema)
+	cli.Group(c, example, schema)
 	return c
 }
 
@@ -61,7 +68,7 @@ func NewInit() *cobra.Command {
 		}
 		switch {
 		case dir != "" && file != "":
-			return Usage("--dir says where the file goes, and so does --config or CONTEXTD_CONFIG: use one of them")
+			return cli.Invalid("--dir says where the file goes, and so does --config or CONTEXTD_CONFIG: use one of them")
 		case dir != "":
 			file = filepath.Join(dir, "config.yaml")
 			if data == "" {
@@ -69,7 +76,7 @@ func NewInit() *cobra.Command {
 			}
 		case file == "":
 			if file = DefaultFile(); file == "" {
-				return Usage("there is no home for a configuration file: name one with --config")
+				return cli.Invalid("there is no home for a configuration file: name one with --config")
 			}
 		}
 		return initialise(c.OutOrStdout(), file, data, listen, withKey)

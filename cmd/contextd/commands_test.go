@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/contextd/contextd/client"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/handbook"
 )
 
@@ -86,13 +87,13 @@ func exists(t *testing.T, line []string) error {
 	var out bytes.Buffer
 	withHelp := append(slices.Clone(args), "--help")
 	if program == "contextd" {
-		root := newRoot(&out, io.Discard)
+		root := newRoot(cli.System{Out: &out, Err: io.Discard})
 		root.SetArgs(withHelp)
 		if err := root.ExecuteContext(t.Context()); err != nil {
 			return err
 		}
 	} else {
-		system := client.OS()
+		system := cli.OS()
 		system.Out, system.Err = &out, &out
 		if code := client.Main(t.Context(), withHelp, system); code != 0 {
 			return fmt.Errorf("exit code %d: %s", code, out.String())

@@ -2,18 +2,19 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/contextd/contextd/internal/cli"
 )
 
 func TestCompletionsAreFresh(t *testing.T) {
 	t.Parallel()
 	for shell, ext := range map[string]string{"bash": "bash", "zsh": "zsh", "fish": "fish", "powershell": "ps1"} {
 		var out bytes.Buffer
-		root := newRoot(&out, io.Discard)
+		root := newRoot(cli.System{Out: &out, Err: io.Discard})
 		root.SetArgs([]string{"completion", shell})
 		if err := root.ExecuteContext(t.Context()); err != nil {
 			t.Fatal(err)
@@ -28,17 +29,14 @@ func TestCompletionsAreFresh(t *testing.T) {
 	}
 }
 
-// TestFailedClose: what could not be closed may not be whole, and is an error.
-func TestFailedClose(t *testing.T) {
+// TestCompletionIntoFile: --out writes a file, and says so where it cannot.
+func TestCompletionIntoFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "contextd.bash")
-	if err := writeFile(file, func(w io.Writer) error { return w.(*os.File).Close() }); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("a file that cannot be closed: %v", err)
-	}
-	root := newRoot(io.Discard, io.Discard)
-	root.SetArgs([]string{"completion", "bash", "--out", file})
-	if err := root.ExecuteContext(t.Context()); err != nil {
-		t.Fatal(err)
+	for name, want := range map[string]int{file: cli.ExitOK, filepath.Join(file, "below"): cli.ExitUsage} {
+		if code := start(t.Context(), []string{"completion", "bash", "--out", name}, cli.System{Out: io.Discard, Err: io.Discard}); code != want {
+			t.Errorf("%s: exit %d, want %d", name, code, want)
+		}
 	}
 	if info, err := os.Stat(file); err != nil || info.Size() == 0 {
 		t.Errorf("nothing is written: %v", err)

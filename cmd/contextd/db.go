@@ -3,12 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"text/tabwriter"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/backup"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 )
 
@@ -18,20 +19,20 @@ func NewDB(read Read) *cobra.Command {
 		Use: "db", Short: "Look at the databases, verify and shrink them",
 		Long: "Look at the databases, verify and shrink them. While the daemon runs, it is asked; nothing here upgrades a database.",
 	}
-	AddGroup(c, newStatus(read), newStats(read), newVerify(read), newVacuum(read))
+	cli.Group(c, newStatus(read), newStats(read), newVerify(read), newVacuum(read))
 	return c
 }
 
 // command makes a command that works on the databases.
-func command(read Read, c *cobra.Command, run func(o *admin.Operator, dir string, asJSON bool) error) *cobra.Command {
+func command(read Read, c *cobra.Command, fields []string, run func(o *admin.Operator, dir string, out *cli.Output) error) *cobra.Command {
 	c.Args = cobra.NoArgs
-	asJSON := AddJSON(c)
+	out := cli.AddOutput(c, fields...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		cfg, err := read()
 		if err != nil {
 			return err
 		}
-		return open(c.Context(), cfg, func(o *admin.Operator) error { return run(o, cfg.Dir, *asJSON) })
+		return open(c.Context(), cfg, func(o *admin.Operator) error { return run(o, cfg.Dir, out) })
 	}
 	return c
 }
@@ -39,25 +40,23 @@ func command(read Read, c *cobra.Command, run func(o *admin.Operator, dir string
 // newStatus makes the command that says how the databases stand.
 func newStatus(read Read) *cobra.Command {
 	c := &cobra.Command{Use: "status", Short: "Say how large the databases are and which schema they have"}
-	return command(read, c, func(o *admin.Operator, dir string, asJSON bool) error {
-		list, err := o.Databases(c.Context(), false)
+	return command(read, c, cli.FieldsIn(backup.Database{}), func(o *admin.Operator, dir string, out *cli.Output) error {
+		list, err := look(c, o, false)
 		if err != nil {
 			return err
-		}
-		if asJSON {
-			return PrintJSON(c.OutOrStdout(), list)
 		}
 		running := "a daemon runs"
 		if o.Direct {
 			running = "no daemon runs"
 		}
-		fmt.Fprintf(c.OutOrStdout(), "%s, %s\n", dir, running)
-		w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "DATABASE\tSIZE\tFREE IN IT\tLOG\tSCHEMA")
+		rows := &cli.Rows{Columns: []string{"database", "size", "free in it", "log", "schema"}, Wide: 4}
 		for _, d := range list {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.Name, human.Bytes(d.Size), human.Bytes(d.Free), human.Bytes(d.LogSize), schemaText(d))
+			rows.Rows = append(rows.Rows, []string{d.Name, human.Bytes(d.Size), human.Bytes(d.Free), human.Bytes(d.LogSize), schemaText(d)})
 		}
-		return w.Flush()
+		return out.Print(list, cli.Answer{Rows: rows, Text: func(w io.Writer, width int, style cli.Style) error {
+			fmt.Fprintf(w, "%s, %s\n", dir, running)
+			return rows.Write(w, width, style)
+		}})
 	})
 }
 
@@ -75,22 +74,18 @@ func schemaText(d backup.Database) string {
 // newStats makes the command that counts rows.
 func newStats(read Read) *cobra.Command {
 	c := &cobra.Command{Use: "stats", Short: "Count the rows of every table"}
-	return command(read, c, func(o *admin.Operator, _ string, asJSON bool) error {
-		list, err := o.Databases(c.Context(), true)
+	return command(read, c, cli.FieldsIn(backup.Database{}), func(o *admin.Operator, _ string, out *cli.Output) error {
+		list, err := look(c, o, true)
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			return PrintJSON(c.OutOrStdout(), list)
-		}
-		w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "DATABASE\tTABLE\tROWS")
+		rows := &cli.Rows{Columns: []string{"database", "table", "rows"}, Right: []bool{2: true}}
 		for _, d := range list {
 			for _, t := range d.Tables {
-				fmt.Fprintf(w, "%s\t%s\t%d\n", d.Name, t.Name, t.Rows)
+				rows.Rows = append(rows.Rows, []string{d.Name, t.Name, fmt.Sprint(t.Rows)})
 			}
 		}
-		return w.Flush()
+		return out.Print(list, table(rows))
 	})
 }
 
@@ -101,24 +96,29 @@ func newVerify(read Read) *cobra.Command {
 		Long: "Verify the structure of the databases, every balance and every state. It ends with 1 if anything is wrong. With a long\n" +
 			"history that takes its time; the daemon goes on serving.",
 	}
-	return command(read, c, func(o *admin.Operator, _ string, asJSON bool) error {
-		r, err := o.VerifyDatabases(c.Context())
+	return command(read, c, cli.FieldsIn(backup.Report{}), func(o *admin.Operator, _ string, out *cli.Output) error {
+		var r backup.Report
+		err := o.VerifyDatabases(c.Context(), &r)
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			err = PrintJSON(c.OutOrStdout(), r)
+		err = out.Print(r, prose(func(w io.Writer) error {
+			if len(r.Problems) > 0 {
+				return nil
+			}
+			_, err := fmt.Fprintf(w, "the databases are sound, the books agree, all %d states read back\n", r.States)
+			return err
+		}))
+		if err != nil || len(r.Problems) == 0 {
+			return err
 		}
 		for _, p := range r.Problems {
-			if !asJSON {
+			if !out.Machine() {
 				fmt.Fprintln(c.ErrOrStderr(), p)
 			}
-			err = errors.New("the databases are not sound\n  try: contextd restore with the newest backup that contextd restore --dry-run accepts")
 		}
-		if err == nil && !asJSON {
-			fmt.Fprintf(c.OutOrStdout(), "the databases are sound, the books agree, all %d states read back\n", r.States)
-		}
-		return err
+		return &cli.Failure{Exit: cli.ExitFailure, Reason: "not_sound", Err: errors.New("the databases are not sound"),
+			Hint: "contextd restore with the newest backup that contextd restore --dry-run accepts"}
 	})
 }
 
@@ -129,7 +129,7 @@ func newVacuum(read Read) *cobra.Command {
 		Long: "Rewrite the databases without the space that is free in them. That needs as much room again as they have, and would keep a daemon\n" +
 			"from writing for as long, so none may run. Free space is used by new rows anyway: this is for after a great deal was dropped.",
 	}
-	return command(read, c, func(o *admin.Operator, dir string, asJSON bool) error {
+	return command(read, c, cli.FieldsIn(backup.Database{}), func(o *admin.Operator, dir string, out *cli.Output) error {
 		if !o.Direct {
 			return errors.New("a daemon runs on this data directory and would have to wait\n  try: stop it first")
 		}
@@ -144,12 +144,11 @@ func newVacuum(read Read) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			return PrintJSON(c.OutOrStdout(), after)
-		}
-		for i, d := range after {
-			fmt.Fprintf(c.OutOrStdout(), "%s: %s, %s before\n", d.Name, human.Bytes(d.Size), human.Bytes(before[i].Size))
-		}
-		return nil
+		return out.Print(after, prose(func(w io.Writer) error {
+			for i, d := range after {
+				fmt.Fprintf(w, "%s: %s, %s before\n", d.Name, human.Bytes(d.Size), human.Bytes(before[i].Size))
+			}
+			return nil
+		}))
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -84,11 +85,11 @@ func chainAddress(listen string) string {
 // check reports what is wrong with the flags.
 func (o demoOptions) check() error {
 	if o.refresh < 100*time.Millisecond {
-		return Usage("--refresh is %s; give at least 100ms", o.refresh)
+		return cli.Invalid("--refresh is %s; give at least 100ms", o.refresh)
 	}
 	for flag, addr := range map[string]string{"--listen": o.listen, "--chain-listen": o.chainListen} {
 		if _, _, err := net.SplitHostPort(addr); err != nil {
-			return Usage("%s is %q, not host:port", flag, addr)
+			return cli.Invalid("%s is %q, not host:port", flag, addr)
 		}
 	}
 	return nil

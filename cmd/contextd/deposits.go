@@ -4,38 +4,37 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // NewDeposits makes the commands on money that arrived.
 func NewDeposits(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "deposits", Short: "Look after purchases, and transfers that fit none"}
-	AddGroup(c, newDepositsList(operate), newRescan(operate), newUnmatched(operate), newAssign(operate), newWriteOff(operate))
+	cli.Group(c, newDepositsList(operate), newRescan(operate), newUnmatched(operate), newAssign(operate), newWriteOff(operate))
 	return c
 }
 
-// printDeposits prints a table of deposits.
-func printDeposits(out io.Writer, list []api.Deposit) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "DEPOSIT\tOWNER\tPACK\tUSDG\tSTATUS\tCREATED\tTRANSACTION")
+func depositsTable(list []api.Deposit) cli.Answer {
+	rows := &cli.Rows{
+		Columns: []string{"deposit", "owner", "pack", "usdg", "status", "created", "transaction"}, Right: []bool{3: true}, Wide: 6,
+	}
 	for _, d := range list {
 		tx := ""
 		if d.TxHash != nil {
 			tx = *d.TxHash
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", d.ID, d.UserID, d.Pack, d.AmountUSDC, d.Status, d.CreatedAt.Format(time.DateTime), tx)
+		rows.Rows = append(rows.Rows, []string{d.ID, d.UserID, string(d.Pack), d.AmountUSDC, string(d.Status), d.CreatedAt.Format(time.DateTime), tx})
 	}
-	return w.Flush()
+	return table(rows)
 }
 
 // newDepositsList makes the command that lists purchases.
@@ -43,7 +42,7 @@ func newDepositsList(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List the newest purchases of all owners", Args: cobra.NoArgs}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]api.Deposit, error) {
 		return o.Deposits(ctx)
-	}, printDeposits)
+	}, depositsTable)
 }
 
 // newRescan makes the command that looks at the chain again.
@@ -57,7 +56,7 @@ func newRescan(operate Operate) *cobra.Command {
 	c.Flags().Uint64Var(&from, "from", 0, "first block to look at")
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]api.Deposit, error) {
 		return o.Rescan(ctx, from)
-	}, printDeposits)
+	}, depositsTable)
 }
 
 // newUnmatched makes the command that lists transfers that have paid for nothing.
@@ -70,17 +69,15 @@ func newUnmatched(operate Operate) *cobra.Command {
 	}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]billing.Unmatched, error) {
 		return o.Unmatched(ctx)
-	}, printUnmatched)
+	}, unmatchedTable)
 }
 
-// printUnmatched prints a table of transfers that have paid for nothing.
-func printUnmatched(out io.Writer, rows []billing.Unmatched) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "AT\tUSDG\tFROM\tTRANSACTION\tWHY")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.At.Format(time.DateTime), r.Amount.Fixed(), r.Sender, place(r), r.Note)
+func unmatchedTable(list []billing.Unmatched) cli.Answer {
+	rows := &cli.Rows{Columns: []string{"at", "usdg", "from", "transaction", "why"}, Right: []bool{1: true}, Wide: 4}
+	for _, t := range list {
+		rows.Rows = append(rows.Rows, []string{t.At.Format(time.DateTime), t.Amount.Fixed(), t.Sender, place(t), t.Note})
 	}
-	return w.Flush()
+	return table(rows)
 }
 
 // place names a transfer: its transaction and the log in it.
@@ -95,7 +92,7 @@ func unmatched(text string) (admin.UnmatchedRequest, error) {
 	}
 	n, err := strconv.ParseUint(log, 10, 64)
 	if err != nil {
-		return ask, Usage("%q is not a transaction, a colon and the number of a log", text)
+		return ask, cli.Invalid("%q is not a transaction, a colon and the number of a log", text)
 	}
 	ask.LogIndex = n
 	return ask, nil
@@ -156,21 +153,18 @@ func NewReconcile(operate Operate) *cobra.Command {
 		Long: "Compare what arrived, what it was spent on, the credits that were sold and what the treasury has on chain. It ends with 1 if\n" +
 			"anything does not agree: money that was in the treasury before, or was taken out of it, shows here.",
 	}
-	asJSON := AddJSON(c)
+	out := cli.AddOutput(c, cli.FieldsIn(billing.Reconciliation{})...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return operate(c, func(o *admin.Operator) error {
 			r, err := o.Reconcile(c.Context())
 			if err != nil {
 				return err
 			}
-			if *asJSON {
-				err = PrintJSON(c.OutOrStdout(), r)
-			} else {
-				w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
-				fmt.Fprintf(w, "%s\t arrived\t\n%s\t for deposits (%d credits)\t\n%s\t for calls\t\n%s\t unmatched\t\n%s\t waiting for a safe block\t\n%s\t written off\t\n%s\t in the treasury\t\n",
-					r.Arrived.Fixed(), r.Deposits.Fixed(), r.Sold, r.Calls.Fixed(), r.Unmatched.Fixed(), r.Waiting.Fixed(), r.WrittenOff.Fixed(), r.Treasury.Fixed())
-				err = w.Flush()
-			}
+			err = out.Print(r, table(&cli.Rows{Columns: []string{"usdg", "what"}, Right: []bool{true}, Bare: true, Wide: 1, Rows: [][]string{
+				{r.Arrived.Fixed(), "arrived"}, {r.Deposits.Fixed(), fmt.Sprintf("for deposits (%d credits)", r.Sold)},
+				{r.Calls.Fixed(), "for calls"}, {r.Unmatched.Fixed(), "unmatched"}, {r.Waiting.Fixed(), "waiting for a safe block"},
+				{r.WrittenOff.Fixed(), "written off"}, {r.Treasury.Fixed(), "in the treasury"},
+			}}))
 			if err != nil || len(r.Findings) == 0 {
 				return err
 			}

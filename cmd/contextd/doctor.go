@@ -18,6 +18,7 @@ import (
 	"github.com/contextd/contextd/daemon/doctor"
 	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -28,10 +29,10 @@ func newDoctor(s *settings) *cobra.Command {
 		Long: "Look for what is wrong with this installation: configuration, modes of files, room on the disk, databases, and, unless\n" +
 			"--offline, sources, clock, chain and mail server. It changes nothing and works beside a running daemon. It ends with 1 if\n" +
 			"anything is wrong; a warning is not.",
-		Example: "  contextd doctor\n  contextd doctor --offline --json",
+		Example: "  contextd doctor\n  contextd doctor --offline -o json",
 	}
 	offline := c.Flags().Bool("offline", false, "ask nothing outside of this machine")
-	asJSON := AddJSON(c)
+	out := cli.AddOutput(c, cli.FieldsIn(doctor.Finding{})...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		cfg, file, err := s.read()
 		if err != nil {
@@ -47,14 +48,14 @@ func newDoctor(s *settings) *cobra.Command {
 		list := []doctor.Finding{}
 		tell := func(f doctor.Finding) {
 			list = append(list, f)
-			if !*asJSON {
+			if !out.Chosen() { // each as it is found: some take a while
 				printFinding(c.OutOrStdout(), f)
 			}
 		}
 		tell(doctor.Finding{Check: "configuration", Outcome: doctor.OK, Found: file})
 		doctor.Examine(c.Context(), examined(d, s.secretFiles(), *offline), tell)
-		if *asJSON {
-			err = PrintJSON(c.OutOrStdout(), list)
+		if out.Chosen() {
+			err = out.Print(list, findingsTable(list))
 		}
 		return errors.Join(err, verdict(list))
 	}
@@ -79,6 +80,14 @@ func printFinding(out io.Writer, f doctor.Finding) {
 	}
 }
 
+func findingsTable(list []doctor.Finding) cli.Answer {
+	rows := &cli.Rows{Columns: []string{"check", "outcome", "found", "fix"}, Wide: 2}
+	for _, f := range list {
+		rows.Rows = append(rows.Rows, []string{f.Check, string(f.Outcome), f.Found, f.Fix})
+	}
+	return table(rows)
+}
+
 // verdict is the error for findings among which is a failure.
 func verdict(list []doctor.Finding) error {
 	failures := 0
@@ -99,7 +108,7 @@ const healthTimeout = 5 * time.Second
 // newHealthcheck makes the command by which a container or a script learns whether the daemon answers.
 func newHealthcheck(s *settings) *cobra.Command {
 	c := &cobra.Command{
-		Use: "healthcheck", Short: "Ask the daemon on this machine whether it is well", Args: cobra.NoArgs,
+		Use: "healthcheck", Short: "Check that the daemon on this machine answers", Args: cobra.NoArgs,
 		Long:    "Ask the daemon that listens on this machine whether it answers; with --ready, whether it can answer calls. It prints nothing\nif so, and ends with 1 if not.",
 		Example: "  contextd healthcheck\n  contextd healthcheck --ready",
 	}
@@ -125,7 +134,7 @@ func newHealthcheck(s *settings) *cobra.Command {
 // healthy asks the daemon that listens where cfg says.
 func healthy(ctx context.Context, cfg config, path string) error {
 	if err := web.CheckListen(cfg.Listen); err != nil {
-		return Usage("listen: %w", err)
+		return cli.Invalid("listen: %w", err)
 	}
 	network, address := "tcp", cfg.Listen
 	if socket, ok := web.UnixPath(cfg.Listen); ok {
@@ -157,7 +166,8 @@ func healthy(ctx context.Context, cfg config, path string) error {
 	}
 	res, err := client.Do(r)
 	if err != nil {
-		return fmt.Errorf("the daemon does not answer: %w", err)
+		err = fmt.Errorf("the daemon does not answer: %w", err)
+		return &cli.Failure{Exit: cli.ExitFailure, Reason: "unreachable", Err: err} // 1 for a timeout too: containers know no other
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
@@ -175,6 +185,6 @@ func newMonitoring() *cobra.Command {
 			return err
 		}}
 	}
-	AddGroup(c, printing("dashboard", "Print a dashboard to import into Grafana", metrics.Dashboard), printing("alerts", "Print rules to load into Prometheus", metrics.Alerts))
+	cli.Group(c, printing("dashboard", "Print a dashboard to import into Grafana", metrics.Dashboard), printing("alerts", "Print rules to load into Prometheus", metrics.Alerts))
 	return c
 }

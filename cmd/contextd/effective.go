@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"net/url"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/contextd/contextd/internal/cli"
 )
 
 // Value is what is in effect for a setting.
@@ -33,10 +33,8 @@ func redact(text string) string {
 	return u.Scheme + "://" + u.Host + "/…"
 }
 
-// Print lists values for people.
-func Print(w io.Writer, values []Value) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SETTING\tVALUE\tFROM")
+func valuesTable(values []Value) cli.Answer {
+	rows := &cli.Rows{Columns: []string{"setting", "value", "from"}, Wide: 1}
 	for _, v := range values {
 		text := fmt.Sprint(v.Value)
 		if list, ok := v.Value.([]string); ok {
@@ -45,7 +43,7 @@ func Print(w io.Writer, values []Value) error {
 		if text == "" {
 			text = "-"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", v.Name, text, v.From)
+		rows.Rows = append(rows.Rows, []string{v.Name, text, v.From})
 	}
-	return t.Flush()
+	return table(rows)
 }

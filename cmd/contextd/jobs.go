@@ -2,23 +2,22 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"text/tabwriter"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/internal/cli"
 )
 
 // NewJobs makes the commands on what the daemon does now and then.
 func NewJobs(operate Operate) *cobra.Command {
-	c := &cobra.Command{Use: "jobs", Short: "See what the daemon does now and then, and have it done now"}
+	c := &cobra.Command{Use: "jobs", Short: "List recurring jobs, or run one now"}
 	list := show(operate, &cobra.Command{Use: "list", Short: "List the jobs and how they stand", Args: cobra.NoArgs},
 		func(ctx context.Context, o *admin.Operator, _ []string) ([]admin.Job, error) {
 			return o.Jobs(ctx)
-		}, printJobs)
+		}, jobsTable)
 	run := show(operate, &cobra.Command{
 		Use: "run NAME", Short: "Run a job now, beside its schedule, and wait for its end", Args: cobra.ExactArgs(1), Example: "  contextd jobs run refresh",
 	}, func(ctx context.Context, o *admin.Operator, args []string) ([]admin.Job, error) {
@@ -30,15 +29,15 @@ func NewJobs(operate Operate) *cobra.Command {
 			}
 		}
 		return those, err
-	}, printJobs)
-	AddGroup(c, list, run)
+	}, jobsTable)
+	cli.Group(c, list, run)
 	return c
 }
 
-// printJobs prints jobs as a table.
-func printJobs(out io.Writer, list []admin.Job) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "JOB\tPACK\tEVERY\tLAST SUCCESS\tTOOK\tRUNS\tFAILED\tSTATE")
+func jobsTable(list []admin.Job) cli.Answer {
+	rows := &cli.Rows{
+		Columns: []string{"job", "pack", "every", "last success", "took", "runs", "failed", "state"}, Right: []bool{5: true, 6: true}, Wide: 7,
+	}
 	for _, j := range list {
 		every, last, state := "own schedule", "never", "waiting"
 		if j.EverySeconds > 0 {
@@ -53,7 +52,8 @@ func printJobs(out io.Writer, list []admin.Job) error {
 		case j.Error != "":
 			state = j.Error
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", j.Name, j.Pack, every, last, time.Duration(j.TookMillis)*time.Millisecond, j.Runs, j.Failures, state)
+		rows.Rows = append(rows.Rows, []string{j.Name, j.Pack, every, last, (time.Duration(j.TookMillis) * time.Millisecond).String(),
+			strconv.FormatInt(j.Runs, 10), strconv.FormatInt(j.Failures, 10), state})
 	}
-	return w.Flush()
+	return table(rows)
 }

@@ -61,7 +61,7 @@ func TestKill(t *testing.T) {
 		if err := c.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Wait(); err == nil || bytes.Contains(said.Bytes(), []byte("contextd:")) {
+		if err := c.Wait(); err == nil || bytes.Contains(said.Bytes(), []byte("✗ ")) {
 			t.Fatalf("the program ended by itself: %v\n%s", err, said.Bytes())
 		}
 		checkHistory(t, dir, seen)

@@ -21,6 +21,7 @@ import (
 	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -179,7 +180,7 @@ func TestKillRestore(t *testing.T) {
 // newRootFor runs the program in this process.
 func newRootFor(t *testing.T, args ...string) error {
 	t.Helper()
-	root := newRoot(t.Output(), t.Output())
+	root := newRoot(cli.System{Out: t.Output(), Err: t.Output()})
 	root.SetArgs(args)
 	return root.ExecuteContext(t.Context())
 }

@@ -5,18 +5,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/daemon/datadir"
-	"github.com/contextd/contextd/internal/build"
-	shared "github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -28,86 +24,59 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	root := newRoot(os.Stdout, os.Stderr)
-	root.SetArgs(os.Args[1:])
-	if err := root.ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, explain(err))
-		os.Exit(exitCode(err))
-	}
+	os.Exit(start(ctx, os.Args[1:], cli.OS()))
 }
 
-// newRoot makes the command tree, which writes data to out and everything else to errOut.
-func newRoot(out, errOut io.Writer) *cobra.Command {
+// start runs the program with args and returns its exit code.
+func start(ctx context.Context, args []string, s cli.System) int {
+	root := newRoot(s)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	f := cli.ToFailure(err, ownFailure)
+	if refused, ok := errors.AsType[*api.Error](err); ok && f != nil && f.Hint == "" {
+		f.Hint = refused.Hint
+	}
+	return f.Report(s.Err, s.Style(s.ErrTTY), cli.AsksJSON(args))
+}
+
+// newRoot makes the command tree.
+func newRoot(system cli.System) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "contextd",
 		Short: "Continuous context for AI agents, self-hosted",
 		Long: "contextd keeps data packs fresh, compacts them into one structured state each, writes a cited brief\n" +
 			"and serves both to agents over HTTP.",
-		Example:       "  contextd demo\n  contextd serve --data-dir /var/lib/contextd\n  contextd keys create my-agent",
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Example: "  contextd demo\n  contextd serve --data-dir /var/lib/contextd\n  contextd keys create my-agent",
 	}
-	root.SetOut(out)
-	root.SetErr(errOut)
-	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return Usage("%w\n  try: %s --help", err, c.CommandPath())
-	})
 	s := newSettings(root.PersistentFlags())
-	AddGroup(root, newServe(s), newReload(s), newDemo(s), NewKeys(s.operate), newBrief(s), NewDeposits(s.operate), NewReconcile(s.operate), NewAdmin(s.operate), NewJobs(s.operate),
-		NewInit(), newCheckConfig(s), NewConfig(), newDoctor(s), newHealthcheck(s), newMonitoring(), New(), newOpenAPI(), newVersion(), newCompletion(), newMan())
-	AddGroup(root, NewBackup(s.data), NewRestore(s.data), NewDB(s.data))
-	shared.AddTopics(root)
-	root.SetUsageTemplate(strings.NewReplacer("Additional help topics:", "Topics, shown by contextd help TOPIC:",
-		"{{rpad .CommandPath .CommandPathPadding}}", "{{rpad .Name .NamePadding}}").Replace(root.UsageTemplate()))
+	cli.Assemble(root, system, []cli.Section{
+		{Title: "Run", Commands: []*cobra.Command{newServe(s), newReload(s), newDemo(s), NewInit(), newCheckConfig(s), NewConfig(), newSystemd()}},
+		{Title: "Keys and owners", Commands: []*cobra.Command{NewKeys(s.operate), NewAdmin(s.operate)}},
+		{Title: "Money", Commands: []*cobra.Command{NewDeposits(s.operate), NewReconcile(s.operate)}},
+		{Title: "Look after", Commands: []*cobra.Command{newDoctor(s), newHealthcheck(s), newMonitoring(), NewJobs(s.operate), newBrief(s),
+			NewBackup(s.data), NewRestore(s.data), NewDB(s.data)}},
+		{Title: "About", Commands: []*cobra.Command{newOpenAPI(), newVersion(), cli.NewCompletion("contextd"), cli.NewManual("contextd")}},
+	})
 	return root
 }
 
-// Exit codes, the same as those of ctx where both have one.
-const (
-	exitFailure = 1
-	exitUsage   = 3
-	exitAbsent  = 7
-)
-
-// exitCode is the exit code for err.
-func exitCode(err error) int {
-	var refused *api.Error
+// ownFailure is what to do about failures that only this program knows, nil for all else.
+func ownFailure(err error) *cli.Failure {
 	switch {
-	case errors.As(err, new(UsageError)):
-		return exitUsage
-	case errors.As(err, &refused) && refused.Status == 404:
-		return exitAbsent
-	case errors.As(err, &refused) && refused.Status == 400:
-		return exitUsage
-	}
-	return exitFailure
-}
-
-// explain is what a person reads of err: what, and what to do next.
-func explain(err error) string {
-	text := "contextd: " + err.Error()
-	var refused *api.Error
-	switch {
-	case errors.As(err, &refused) && refused.Hint != "":
-		text += "\n  try: " + refused.Hint
 	case errors.Is(err, datadir.ErrLocked):
-		text += "\n  try: stop the other process, or give this one its own --data-dir"
+		return &cli.Failure{Exit: cli.ExitFailure, Reason: "locked", Err: err, Hint: "stop the other process, or give this one its own --data-dir"}
 	case errors.Is(err, syscall.EADDRINUSE):
-		text += "\n  try: another address, for example 127.0.0.1:0, with --listen, --admin-listen or --chain-listen"
+		return &cli.Failure{Exit: cli.ExitFailure, Reason: "address_in_use", Err: err,
+			Hint: "another address, for example 127.0.0.1:0, with --listen, --admin-listen or --chain-listen"}
 	}
-	return text
+	return nil
 }
 
 // newVersion makes the command that says what this is.
 func newVersion() *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			b := build.Read()
-			_, err := fmt.Fprintf(c.OutOrStdout(), "contextd %s\ncommit   %s\ndate     %s\ngo       %s\nplatform %s\napi      %s\n",
-				b.Version, b.Commit, b.Date, b.Go, b.Platform, api.Version)
-			return err
-		},
-	}
+	build, view := cli.ReadVersion("contextd")
+	c := &cobra.Command{Use: "version", Short: "Show the version of contextd", Args: cobra.NoArgs}
+	out := cli.AddOutput(c, cli.FieldsIn(build)...)
+	c.RunE = func(*cobra.Command, []string) error { return out.Print(build, view) }
+	return c
 }

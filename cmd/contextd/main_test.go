@@ -23,6 +23,7 @@ import (
 
 	"github.com/contextd/contextd/client"
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/internal/cli"
 )
 
 // asProgram makes the test binary be the program that it names, for tests that start and kill it themselves.
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 func runCtx() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	os.Exit(client.Main(ctx, os.Args[1:], client.OS()))
+	os.Exit(client.Main(ctx, os.Args[1:], cli.OS()))
 }
 
 // TestScripts runs testdata/script: both programs as their users call them.

@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/handbook"
 )
 
 // TestManual checks that every command has a manual page and that none tells of the machine it was written on.
 func TestManual(t *testing.T) {
 	t.Parallel()
-	root := newRoot(io.Discard, io.Discard)
+	root := newRoot(cli.System{Out: io.Discard, Err: io.Discard})
 	dir := filepath.Join(t.TempDir(), "man1")
 	root.SetArgs([]string{"man", dir})
 	if err := root.ExecuteContext(t.Context()); err != nil {
@@ -52,14 +53,14 @@ func TestHelpOfTopics(t *testing.T) {
 	t.Parallel()
 	run := func(args ...string) string {
 		var out bytes.Buffer
-		root := newRoot(&out, io.Discard)
+		root := newRoot(cli.System{Out: &out, Err: io.Discard})
 		root.SetArgs(args)
 		if err := root.ExecuteContext(t.Context()); err != nil {
 			t.Errorf("%s: %v", args, err)
 		}
 		return out.String()
 	}
-	_, topics, _ := strings.Cut(run("--help"), "\nTopics, shown by contextd help TOPIC:\n")
+	_, topics, _ := strings.Cut(run("--help"), "\nTopics, shown by contextd help TOPIC\n")
 	names := run("__complete", "help", "")
 	for _, topic := range handbook.Topics() {
 		if !strings.Contains(topics, "  "+topic.Name+" ") || !strings.Contains(topics, topic.Summary) {

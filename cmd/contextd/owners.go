@@ -13,6 +13,7 @@ import (
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -67,7 +68,7 @@ func (c ownerConfig) apply(d *daemon.Config) error {
 	d.Limits = web.ConsoleLimits{SignIns: c.Limits.SignIns, Mails: c.Limits.Mails, Requests: c.Limits.Requests}
 	if c.PublicURL != "" {
 		if _, err := daemon.ParsePublicURL(c.PublicURL); err != nil {
-			return Usage("public_url: %w", err)
+			return cli.Invalid("public_url: %w", err)
 		}
 	}
 	for name, n := range map[string]int64{
@@ -75,13 +76,13 @@ func (c ownerConfig) apply(d *daemon.Config) error {
 		"limits.sign_ins": int64(c.Limits.SignIns), "limits.mails": int64(c.Limits.Mails), "limits.requests": int64(c.Limits.Requests),
 	} {
 		if n < 1 {
-			return Usage("%s is %d, not 1 or more", name, n)
+			return cli.Invalid("%s is %d, not 1 or more", name, n)
 		}
 	}
 	for _, text := range c.TrustedProxies {
 		network, err := parseNetwork(text)
 		if err != nil {
-			return Usage("trusted_proxies: %q is neither an address nor a network such as 10.0.0.0/8", text)
+			return cli.Invalid("trusted_proxies: %q is neither an address nor a network such as 10.0.0.0/8", text)
 		}
 		d.TrustedProxies = append(d.TrustedProxies, network)
 	}
@@ -101,7 +102,7 @@ func (c ownerConfig) chain() (*daemon.Chain, error) {
 	rpc := c.Chain.RPCURL
 	if c.Chain.RPCURLFile != "" {
 		if rpc != "" {
-			return nil, Usage("chain.rpc_url and chain.rpc_url_file (%s) both say where the chain is: use one of them", c.Chain.RPCURLFile)
+			return nil, cli.Invalid("chain.rpc_url and chain.rpc_url_file (%s) both say where the chain is: use one of them", c.Chain.RPCURLFile)
 		}
 		text, err := os.ReadFile(c.Chain.RPCURLFile)
 		if err != nil {
@@ -113,15 +114,15 @@ func (c ownerConfig) chain() (*daemon.Chain, error) {
 	case rpc == "" && c.Chain.Token == "" && c.Chain.Treasury == "":
 		return nil, nil
 	case rpc == "" || c.Chain.Token == "" || c.Chain.Treasury == "":
-		return nil, Usage("to be paid on a chain, chain.rpc_url (or chain.rpc_url_file), chain.token and chain.treasury are needed")
+		return nil, cli.Invalid("to be paid on a chain, chain.rpc_url (or chain.rpc_url_file), chain.token and chain.treasury are needed")
 	}
 	for name, address := range map[string]string{"chain.token": c.Chain.Token, "chain.treasury": c.Chain.Treasury} {
 		if _, err := chain.Checksum(address); err != nil {
-			return nil, Usage("%s: %w", name, err)
+			return nil, cli.Invalid("%s: %w", name, err)
 		}
 	}
 	if c.Chain.Finality != "safe" && c.Chain.Finality != "latest" {
-		return nil, Usage("chain.deposit_finality is %q, neither safe nor latest", c.Chain.Finality)
+		return nil, cli.Invalid("chain.deposit_finality is %q, neither safe nor latest", c.Chain.Finality)
 	}
 	return &daemon.Chain{RPCURL: rpc, Token: c.Chain.Token, Treasury: c.Chain.Treasury, AtOnce: c.Chain.Finality == "latest"}, nil
 }
@@ -140,14 +141,14 @@ func (c ownerConfig) plans() (billing.Plans, error) {
 	for name, t := range c.Tiers {
 		tier := api.Tier(name)
 		if !tier.Valid() {
-			return nil, Usage("tiers.%s: there is no such tier; tiers: %v", name, api.Tiers())
+			return nil, cli.Invalid("tiers.%s: there is no such tier; tiers: %v", name, api.Tiers())
 		}
 		reach, err := parseSpan(t.Snapshot)
 		if err != nil || reach <= 0 || reach > api.HistoryRetention {
-			return nil, Usage("tiers.%s.snapshot is %q, not a time such as 24h or 30d, of at most %s", name, t.Snapshot, FormatSpan(api.HistoryRetention))
+			return nil, cli.Invalid("tiers.%s.snapshot is %q, not a time such as 24h or 30d, of at most %s", name, t.Snapshot, FormatSpan(api.HistoryRetention))
 		}
 		if t.Volume < 0 {
-			return nil, Usage("tiers.%s.volume is %d, not 0 (without bound) or more", name, t.Volume)
+			return nil, cli.Invalid("tiers.%s.volume is %d, not 0 (without bound) or more", name, t.Volume)
 		}
 		plans[tier] = billing.Plan{Snapshot: reach, Volume: t.Volume}
 	}
@@ -163,7 +164,7 @@ func (c ownerConfig) smtp() (*mail.SMTPConfig, error) {
 		Host: c.SMTP.Host, Port: c.SMTP.Port, Security: mail.Security(c.SMTP.Security), Username: c.SMTP.Username, From: c.SMTP.From,
 	}
 	if c.SMTP.From == "" {
-		return nil, Usage("smtp.from is missing: the address that mail comes from")
+		return nil, cli.Invalid("smtp.from is missing: the address that mail comes from")
 	}
 	if c.SMTP.PasswordFile != "" {
 		secret, err := os.ReadFile(c.SMTP.PasswordFile)
@@ -173,7 +174,7 @@ func (c ownerConfig) smtp() (*mail.SMTPConfig, error) {
 		cfg.Password = strings.TrimSpace(string(secret))
 	}
 	if _, err := mail.NewSMTP(*cfg); err != nil {
-		return nil, Usage("smtp: %w", err)
+		return nil, cli.Invalid("smtp: %w", err)
 	}
 	return cfg, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/internal/cli"
 )
 
 // restoring is a call of restore.
@@ -47,7 +48,7 @@ func NewRestore(read Read) *cobra.Command {
 			return err
 		}
 		if args[0] == "-" && !r.yes && !r.dryRun {
-			return Usage("a backup from standard input leaves no way to ask\n  try: --yes")
+			return cli.Invalid("a backup from standard input leaves no way to ask").WithHint("--yes")
 		}
 		r.in, r.out = c.InOrStdin(), c.ErrOrStderr()
 		file, err := r.source(c.Context(), args[0], cfg.Now())
@@ -162,7 +163,7 @@ func (r restoring) agree(dir string) error {
 	}
 	for _, stream := range []any{r.in, r.out} {
 		if f, ok := stream.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
-			return Usage("the data in %s would be replaced, and nobody can be asked; nothing was touched\n  try: --yes", dir)
+			return cli.Invalid("the data in %s would be replaced, and nobody can be asked; nothing was touched", dir).WithHint("--yes")
 		}
 	}
 	fmt.Fprintf(r.out, "The data in %s will be replaced. Type the name of this host (%s) to go on: ", dir, host)

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -45,44 +43,4 @@ func newServe(s *settings) *cobra.Command {
 // run runs d until ctx is done and closes it.
 func run(ctx context.Context, d *daemon.Daemon) error {
 	return errors.Join(d.Run(ctx), d.Close())
-}
-
-// newCompletion makes the command that prints shell completions.
-func newCompletion() *cobra.Command {
-	var out string
-	c := &cobra.Command{
-		Use: "completion bash|zsh|fish|powershell", Short: "Print the completion script of a shell",
-		Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
-		Example: "  contextd completion bash > /etc/bash_completion.d/contextd",
-	}
-	c.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		complete := func(w io.Writer) error {
-			switch root := c.Root(); args[0] {
-			case "bash":
-				return root.GenBashCompletionV2(w, true)
-			case "zsh":
-				return root.GenZshCompletion(w)
-			case "fish":
-				return root.GenFishCompletion(w, true)
-			default:
-				return root.GenPowerShellCompletionWithDesc(w)
-			}
-		}
-		if out == "" {
-			return complete(c.OutOrStdout())
-		}
-		return writeFile(out, complete)
-	}
-	return c
-}
-
-// writeFile writes what write writes to the file at path. It has not been written before it is closed.
-func writeFile(path string, write func(io.Writer) error) (err error) {
-	f, err := os.Create(filepath.Clean(path))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return write(f)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -125,7 +126,7 @@ func (s *settings) read() (config, string, error) {
 	}
 	var c config
 	if err := s.v.UnmarshalExact(&c, viper.DecodeHook(decodeList)); err != nil {
-		return config{}, file, Usage("read configuration %s: %s", file, strings.Join(strings.Fields(err.Error()), " "))
+		return config{}, file, cli.Invalid("read configuration %s: %s", file, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	c.DataDir = cmp.Or(c.DataDir, DefaultDataDir())
 	return c, file, c.check()
@@ -142,11 +143,11 @@ func (s *settings) load(file string) error {
 	}
 	lines, err := Parse(text)
 	if err != nil {
-		return Usage("%s: %w", file, err)
+		return cli.Invalid("%s: %w", file, err)
 	}
 	s.v.SetConfigType("yaml")
 	if err := s.v.ReadConfig(bytes.NewReader(text)); err != nil {
-		return Usage("%s: %w", file, err)
+		return cli.Invalid("%s: %w", file, err)
 	}
 	s.lines = lines
 	return nil
@@ -218,21 +219,21 @@ func (s *settings) effective() []Value {
 // check reports what is wrong with c.
 func (c config) check() error {
 	if c.DataDir == "" {
-		return Usage("no data directory: there is no home, so name one with --data-dir")
+		return cli.Invalid("no data directory: there is no home, so name one with --data-dir")
 	}
 	if err := web.CheckListen(c.Listen); err != nil {
-		return Usage("listen: %w", err)
+		return cli.Invalid("listen: %w", err)
 	}
 	if _, err := c.level(); err != nil {
 		return err
 	}
 	if c.Admin.Listen != "" {
 		if _, _, err := net.SplitHostPort(c.Admin.Listen); err != nil {
-			return Usage("admin.listen is %q, not host:port: %w", c.Admin.Listen, err)
+			return cli.Invalid("admin.listen is %q, not host:port: %w", c.Admin.Listen, err)
 		}
 	}
 	if f := c.Log.Format; f != "auto" && f != "text" && f != "json" {
-		return Usage("log format is %q, not auto, text or json", f)
+		return cli.Invalid("log format is %q, not auto, text or json", f)
 	}
 	return nil
 }
@@ -241,7 +242,7 @@ func (c config) check() error {
 func (c config) level() (slog.Level, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(c.Log.Level)); err != nil {
-		return 0, Usage("log level is %q, not debug, info, warn or error", c.Log.Level)
+		return 0, cli.Invalid("log level is %q, not debug, info, warn or error", c.Log.Level)
 	}
 	return l, nil
 }
@@ -250,7 +251,7 @@ func (c config) level() (slog.Level, error) {
 func (c config) briefs() (daemon.Briefs, error) {
 	briefs, err := c.Brief.Read()
 	if err != nil && !errors.As(err, new(*fs.PathError)) {
-		err = Usage("%w", err)
+		err = cli.Invalid("%w", err)
 	}
 	return briefs, err
 }
@@ -270,7 +271,7 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 		return daemon.Config{}, err
 	}
 	if d.Drain, err = time.ParseDuration(c.Drain); err != nil || d.Drain < 0 {
-		return daemon.Config{}, Usage("drain_delay is %q, not a time such as 5s", c.Drain)
+		return daemon.Config{}, cli.Invalid("drain_delay is %q, not a time such as 5s", c.Drain)
 	}
 	if d.TLS, err = c.certificates(); err != nil {
 		return daemon.Config{}, err
@@ -288,8 +289,7 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 			return daemon.Config{}, fmt.Errorf("read jobs.key_file: %w", err)
 		}
 		if d.JobsKey = bytes.TrimSpace(key); len(d.JobsKey) < web.MinJobsKey {
-			return daemon.Config{}, Usage("the key in jobs.key_file has %d bytes, fewer than %d: make one with openssl rand -hex 32",
-				len(d.JobsKey), web.MinJobsKey)
+			return daemon.Config{}, cli.Invalid("the key in jobs.key_file has %d bytes, fewer than %d: make one with openssl rand -hex 32", len(d.JobsKey), web.MinJobsKey)
 		}
 	}
 	return d, c.apply(&d)
@@ -302,9 +302,9 @@ func (c config) certificates() (*web.Certificates, error) {
 	case !files && len(c.TLS.ACME.Hosts) == 0:
 		return nil, nil
 	case files && len(c.TLS.ACME.Hosts) > 0:
-		return nil, Usage("tls has certificate files and tls.acme.hosts: use one of them")
+		return nil, cli.Invalid("tls has certificate files and tls.acme.hosts: use one of them")
 	case files && (c.TLS.CertFile == "" || c.TLS.KeyFile == ""):
-		return nil, Usage("tls.cert_file and tls.key_file are needed together")
+		return nil, cli.Invalid("tls.cert_file and tls.key_file are needed together")
 	}
 	from := &web.Certificates{
 		CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, Hosts: c.TLS.ACME.Hosts, Email: c.TLS.ACME.Email, Directory: c.TLS.ACME.DirectoryURL,
@@ -318,11 +318,11 @@ func (c config) backUp(d *daemon.Config) (err error) {
 	d.Litestream, d.Backup = c.Litestream, daemon.Backup{Dir: c.Backup.Dir, Keep: c.Backup.Keep}
 	if c.Backup.Every != "" {
 		if d.Backup.Every, err = parseSpan(c.Backup.Every); err != nil || d.Backup.Every < time.Minute {
-			return Usage("backup.every is %q, not a time such as 24h or 7d, of a minute or more", c.Backup.Every)
+			return cli.Invalid("backup.every is %q, not a time such as 24h or 7d, of a minute or more", c.Backup.Every)
 		}
 	}
 	if c.Backup.Keep < 0 {
-		return Usage("backup.keep is %d, not 0 (all) or more", c.Backup.Keep)
+		return cli.Invalid("backup.keep is %d, not 0 (all) or more", c.Backup.Keep)
 	}
 	return nil
 }
@@ -355,7 +355,7 @@ func (s *settings) operate(c *cobra.Command, act func(o *admin.Operator) error) 
 // newBrief makes the commands on briefs.
 func newBrief(s *settings) *cobra.Command {
 	c := &cobra.Command{Use: "brief", Short: "Try a brief out, and check those published"}
-	AddGroup(c, newBriefs(func(c *cobra.Command, act func(o *admin.Operator) error) error {
+	cli.Group(c, newBriefs(func(c *cobra.Command, act func(o *admin.Operator) error) error {
 		cfg, _, err := s.read()
 		if err != nil {
 			return err

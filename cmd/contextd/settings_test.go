@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -55,7 +56,7 @@ func TestTableIsTheConfiguration(t *testing.T) {
 // TestFlagsAreSettings: a flag that stands for a setting says the same default.
 func TestFlagsAreSettings(t *testing.T) {
 	t.Parallel()
-	root := newRoot(t.Output(), t.Output())
+	root := newRoot(cli.System{Out: t.Output(), Err: t.Output()})
 	serve, _, err := root.Find([]string{"serve"})
 	if err != nil {
 		t.Fatal(err)

@@ -136,7 +136,7 @@ func TestWithoutSystemd(t *testing.T) {
 // unit is what systemd print prints.
 func unit(t *testing.T, args ...string) string {
 	t.Helper()
-	c := New()
+	c := newSystemd()
 	var out bytes.Buffer
 	c.SetOut(&out)
 	c.SetArgs(append([]string{"print"}, args...))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/internal/cli"
 )
 
 //go:embed contextd.service
@@ -16,8 +18,8 @@ var socket string
 //go:embed port.conf
 var port string
 
-// New makes the command that prints units.
-func New() *cobra.Command {
+// newSystemd makes the command that prints units.
+func newSystemd() *cobra.Command {
 	c := &cobra.Command{Use: "systemd", Short: "Print units for systemd"}
 	print := &cobra.Command{
 		Use: "print [service|socket|port]", Short: "Print a unit", Args: cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
@@ -36,6 +38,6 @@ func New() *cobra.Command {
 			return err
 		},
 	}
-	AddGroup(c, print)
+	cli.Group(c, print)
 	return c
 }

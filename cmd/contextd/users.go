@@ -4,14 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/internal/cli"
 )
 
 // newUsersList makes the command that lists owners.
@@ -19,20 +21,19 @@ func newUsersList(operate Operate) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List owners with their tier, keys and credits, oldest first", Args: cobra.NoArgs}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]account.Owner, error) {
 		return o.Owners(ctx)
-	}, printOwners)
+	}, ownersTable)
 }
 
-// printOwners prints a table of owners.
-func printOwners(out io.Writer, rows []account.Owner) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "OWNER\tTIER\tCREATED\tKEYS\tCREDITS\tSIGNS IN BY")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", r.ID, r.Tier, r.CreatedAt.Format(time.DateTime), r.Keys, r.Credits, signsInBy(r))
+func ownersTable(list []account.Owner) cli.Answer {
+	rows := &cli.Rows{Columns: []string{"owner", "tier", "created", "keys", "credits", "signs in by"}, Right: []bool{3: true, 4: true}, Wide: 5}
+	for _, o := range list {
+		rows.Rows = append(rows.Rows, []string{o.ID, string(o.Tier), o.CreatedAt.Format(time.DateTime), strconv.Itoa(o.Keys),
+			strconv.FormatInt(o.Credits, 10), signsInBy(o)})
 	}
-	return w.Flush()
+	return table(rows)
 }
 
-// signsInBy says by what an owner signs in, and if he may not.
+// signsInBy says by what an owner signs in, and if they may not.
 func signsInBy(o account.Owner) string {
 	ways := make([]string, 0, len(o.Identities)+1)
 	for _, id := range o.Identities {
@@ -49,33 +50,36 @@ func signsInBy(o account.Owner) string {
 
 // newUsersView makes the command that shows an owner.
 func newUsersView(operate Operate) *cobra.Command {
-	c := &cobra.Command{Use: "view OWNER", Short: "Show an owner with his keys", Args: cobra.ExactArgs(1)}
+	c := &cobra.Command{Use: "view OWNER", Short: "Show an owner with their keys", Args: cobra.ExactArgs(1)}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, args []string) (admin.OwnerResponse, error) {
 		return o.Owner(ctx, args[0])
-	}, printOwner)
+	}, ownerView)
 }
 
-// printOwner prints an owner with his keys.
-func printOwner(out io.Writer, owner admin.OwnerResponse) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "owner\t%s\ntier\t%s\ncreated\t%s\ncredits\t%d\nsigns in by\t%s\n", owner.ID, owner.Tier,
-		owner.CreatedAt.Format(time.DateTime), owner.Credits, signsInBy(owner.Owner))
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return printKeys(out, owner.KeyList)
+// ownerView is an owner with their keys.
+func ownerView(owner admin.OwnerResponse) cli.Answer {
+	about := &cli.Rows{Columns: []string{"what", "value"}, Bare: true, Wide: 1, Rows: [][]string{
+		{"owner", owner.ID}, {"tier", string(owner.Tier)}, {"created", owner.CreatedAt.Format(time.DateTime)},
+		{"credits", strconv.FormatInt(owner.Credits, 10)}, {"signs in by", signsInBy(owner.Owner)},
+	}}
+	return cli.Answer{Piped: cli.Text, Text: func(w io.Writer, width int, style cli.Style) error {
+		if err := about.Write(w, math.MaxInt, style); err != nil {
+			return err
+		}
+		return keysTable(owner.KeyList).Rows.Write(w, width, style)
+	}}
 }
 
-// newUsersAccess makes the command that disables an owner, or enables him again.
+// newUsersAccess makes the command that disables an owner, or enables them again.
 func newUsersAccess(operate Operate, disable bool) *cobra.Command {
 	c := &cobra.Command{
-		Use: "disable OWNER", Short: "Refuse an owner's keys and sessions, at once, until he is enabled again", Args: cobra.ExactArgs(1),
+		Use: "disable OWNER", Short: "Refuse an owner's keys and sessions, at once, until they are enabled again", Args: cobra.ExactArgs(1),
 		Example: "  contextd admin users disable 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11",
 	}
-	done := "owner %s is disabled: his keys are refused, his sessions and streams have ended\n"
+	done := "owner %s is disabled: their keys are refused, their sessions and streams have ended\n"
 	if !disable {
 		c.Use, c.Short, c.Example = "enable OWNER", "Let an owner in again who was disabled", ""
-		done = "owner %s is enabled: his keys work again, and he can sign in\n"
+		done = "owner %s is enabled: their keys work again, and they can sign in\n"
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return operate(c, func(o *admin.Operator) error {

@@ -37,6 +37,7 @@ func Assemble(root *cobra.Command, s System, sections []Section, others ...*cobr
 		root.AddGroup(&cobra.Group{ID: section.Title, Title: section.Title})
 		for _, c := range section.Commands {
 			c.GroupID = section.Title
+			checkArgs(c)
 			root.AddCommand(c)
 		}
 		root.SetHelpCommandGroupID(section.Title)
@@ -44,8 +45,11 @@ func Assemble(root *cobra.Command, s System, sections []Section, others ...*cobr
 	addTopics(root, others)
 }
 
-// Group completes c, which only holds others: alone it shows its help.
+// Group completes c, which only holds others: alone it shows its help. Mistakes in arguments of theirs end before they run.
 func Group(c *cobra.Command, children ...*cobra.Command) *cobra.Command {
+	for _, child := range children {
+		checkArgs(child)
+	}
 	c.AddCommand(children...)
 	c.SuggestionsMinimumDistance = 2
 	c.Args = cobra.ArbitraryArgs
@@ -62,9 +66,9 @@ func Group(c *cobra.Command, children ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// CheckArgs has mistakes in the arguments of c, and flags that exclude each other, told in our words before c runs. Without Args it takes
-// none. It returns c.
-func CheckArgs(c *cobra.Command) *cobra.Command {
+// checkArgs has mistakes in the arguments of c, and flags that exclude each other, told in our words before c runs. Without Args c takes
+// none.
+func checkArgs(c *cobra.Command) {
 	check := c.Args
 	if check == nil {
 		check = cobra.NoArgs
@@ -78,7 +82,6 @@ func CheckArgs(c *cobra.Command) *cobra.Command {
 		}
 		return nil
 	}
-	return c
 }
 
 // argumentError says what is wrong with args, by how c is used.

@@ -38,12 +38,12 @@ func versionLine(program string, b build.Info) string {
 // NewCompletion makes the command of a program that writes completion scripts. Those in the repository are made with --out.
 func NewCompletion(program string) *cobra.Command {
 	var out string
-	c := CheckArgs(&cobra.Command{
+	c := &cobra.Command{
 		Use: "completion SHELL", Short: "Write the completion script of a shell: bash, zsh, fish or powershell",
 		Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 		Example: fmt.Sprintf("  source <(%[1]s completion bash)\n  %[1]s completion zsh > \"${fpath[1]}/_%[1]s\"\n"+
 			"  %[1]s completion fish > ~/.config/fish/completions/%[1]s.fish", program),
-	})
+	}
 	c.Flags().StringVar(&out, "out", "", "write to `file` instead of stdout")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if out == "" {
@@ -76,13 +76,13 @@ func script(root *cobra.Command, shell string, w io.Writer) error {
 
 // NewManual makes the command of a program that writes the manual pages.
 func NewManual(program string) *cobra.Command {
-	c := CheckArgs(&cobra.Command{
+	c := &cobra.Command{
 		Use: "man DIR", Short: "Write the manual pages into a directory", Args: cobra.ExactArgs(1),
 		Long: "Write a manual page for every command (section 1) and every topic of the handbook (section 7) into a directory.\n" +
 			"$SOURCE_DATE_EPOCH sets their date, which is today otherwise.",
 		Example: "  " + program + " man man && sudo install -m 0644 -Dt /usr/local/share/man/man1 man/*.1 &&\n" +
 			"    sudo install -m 0644 -Dt /usr/local/share/man/man7 man/*.7",
-	})
+	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := writeManual(c.Root(), args[0]); err != nil {
 			return Invalid("write manual pages: %w", err)

@@ -19,6 +19,7 @@ type Rows struct {
 	Right   []bool // columns that are aligned right; shorter than Columns means the rest is not
 	Wide    int    // the column that gives way where the terminal is narrow
 	Rows    [][]string
+	Bare    bool   // without a header
 	Empty   string // what to tell people instead of an empty table; "" means nothing
 }
 
@@ -78,6 +79,9 @@ func (r *Rows) Write(w io.Writer, width int, style Style) error {
 		return err
 	}
 	widths := r.widths(width)
+	if r.Bare {
+		return r.writeRows(w, widths, style)
+	}
 	header := make([]string, len(r.Columns))
 	for i, c := range r.Columns {
 		header[i] = strings.ToUpper(c)
@@ -85,6 +89,10 @@ func (r *Rows) Write(w io.Writer, width int, style Style) error {
 	if _, err := fmt.Fprintln(w, style.Bold(r.line(header, widths, style))); err != nil {
 		return err
 	}
+	return r.writeRows(w, widths, style)
+}
+
+func (r *Rows) writeRows(w io.Writer, widths []int, style Style) error {
 	for _, row := range r.Rows {
 		if _, err := fmt.Fprintln(w, r.line(row, widths, style)); err != nil {
 			return err
@@ -98,7 +106,9 @@ func (r *Rows) widths(width int) []int {
 	const narrowest, gap = 8, 2
 	widths, sum := make([]int, len(r.Columns)), 0
 	for i, c := range r.Columns {
-		widths[i] = ansi.StringWidth(c)
+		if !r.Bare {
+			widths[i] = ansi.StringWidth(c)
+		}
 		for _, row := range r.Rows {
 			widths[i] = max(widths[i], ansi.StringWidth(human.Line(row[i])))
 		}

@@ -126,3 +126,9 @@ func (o *Output) Machine() bool {
 	spec, err := o.flags.Spec("")
 	return err == nil && spec.Machine()
 }
+
+// Chosen reports whether a format was asked for, in place of that of the terminal or the pipe.
+func (o *Output) Chosen() bool {
+	spec, err := o.flags.Spec("")
+	return err == nil && (spec.Machine() || spec.Format != "")
+}
