@@ -56,7 +56,7 @@ func TestRecipesOfConfiguration(t *testing.T) {
 		}
 		runRecipes(t, recipes, func(i int, _ string) string {
 			if i == 0 {
-				return "env CONTEXTD_LISTEN=127.0.0.1:0\nRECIPE" + `stdout '^limits.mails +5 +default$'` + "\n"
+				return "env CONTEXTD_LISTEN=127.0.0.1:0\nRECIPE" + `stdout '^limits.mails\s+5\s+default$'` + "\n"
 			}
 			return "exec sh -c 'exec contextd serve 2> log' &serve&\nawait log listening\nRECIPE" +
 				`stdout '^changed: log.level, limits.mails$'` + "\n" + `stdout '^after a restart: brief.at$'` + "\n"
