@@ -28,7 +28,7 @@ func call[T any](ctx context.Context, a *App, ask func(c *sdk.Console, opts []sd
 		return answer, err
 	}
 	meta.DataMode = "" // the account is real, even where the data is of a demo
-	a.Told(&meta)
+	a.ReportMeta(&meta)
 	if now := console.Secret(); now != before && a.Env(EnvSession) == "" {
 		_, err = a.Keep(func(c *config.Credential) { c.Session = sdk.NewKey(now) })
 	}

@@ -65,7 +65,7 @@ func (o apiOptions) run(ctx context.Context) error {
 	if resp == nil {
 		return err
 	}
-	o.app.Told(&meta)
+	o.app.ReportMeta(&meta)
 	if o.include {
 		errPrint := o.printHead(resp)
 		if errPrint == nil && err != nil {

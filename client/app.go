@@ -23,14 +23,14 @@ type App struct {
 	cli.System
 	Flags Flags
 
-	profile   string // in place of the one that is set, "" for that
-	config    *config.Config
-	client    *sdk.Client
-	stored    *config.Credential // of the profile in use, nil until it was read
-	transport *http.Transport
-	payer     sdk.Payer // pays in place of the wallet, nil for the wallet
-	wallet    string    // to use in place of the configured one, "" for that
-	purse     *purse    // pays from the wallet, nil until asked for
+	profile     string // in place of the one that is set, "" for that
+	config      *config.Config
+	client      *sdk.Client
+	stored      *config.Credential // of the profile in use, nil until it was read
+	transport   *http.Transport
+	payer       sdk.Payer    // pays in place of the wallet, nil for the wallet
+	wallet      string       // to use in place of the configured one, "" for that
+	walletPayer *walletPayer // pays from the wallet, nil until asked for
 }
 
 // NewApp makes the App of a run in the surroundings s.
@@ -53,7 +53,7 @@ func (a *App) As(profile string) *App {
 
 // Close notes what was paid and answered, and ends the connections that are open.
 func (a *App) Close() {
-	a.purse.close()
+	a.walletPayer.close()
 	a.transport.CloseIdleConnections()
 }
 
@@ -133,7 +133,7 @@ func (a *App) Client() (*sdk.Client, error) {
 	if a.payer != nil {
 		payer = a.payer
 	} else if a.Pays() {
-		payer = a.Purse()
+		payer = a.WalletPayer()
 	} else if key, _, err = a.Key(); err != nil {
 		return nil, err
 	}
@@ -228,8 +228,8 @@ func (a *App) Note(format string, args ...any) {
 	}
 }
 
-// Told tells people what the HTTP side of an answer says: that its data is of the demo and, with --verbose, its request id.
-func (a *App) Told(meta *sdk.Response) {
+// ReportMeta tells people what the HTTP side of an answer says: that its data is of the demo and, with --verbose, its request id.
+func (a *App) ReportMeta(meta *sdk.Response) {
 	spec, err := a.Spec()
 	if meta.Demo() && err == nil && (!spec.Machine() || a.ErrTTY) {
 		fmt.Fprintln(a.Err, a.Style(a.ErrTTY).Warn("demo data: recorded, synthetic values"))

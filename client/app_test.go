@@ -194,15 +194,15 @@ func TestKeyOrder(t *testing.T) {
 	}
 }
 
-// TestPurseIsShared has several calls want to pay while the wallet is closed, as the terminal UI can.
-func TestPurseIsShared(t *testing.T) {
+// TestWalletPayerIsShared has several calls want to pay while the wallet is closed, as the terminal UI can.
+func TestWalletPayerIsShared(t *testing.T) {
 	t.Parallel()
 	a, _ := newApp(t, "", nil)
-	purse := a.Purse()
+	walletPayer := a.WalletPayer()
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if _, err := purse.Pay(t.Context(), sdk.Quote{}); err == nil {
+			if _, err := walletPayer.Pay(t.Context(), sdk.Quote{}); err == nil {
 				t.Error("paid without a chain")
 			}
 		})
@@ -210,7 +210,7 @@ func TestPurseIsShared(t *testing.T) {
 	a.Close()
 	all.Wait()
 	a.Close()
-	if _, err := purse.Pay(t.Context(), sdk.Quote{}); err == nil || err.Error() != "the wallet is closed" {
+	if _, err := walletPayer.Pay(t.Context(), sdk.Quote{}); err == nil || err.Error() != "the wallet is closed" {
 		t.Errorf("after the end: %v", err)
 	}
 }

@@ -106,15 +106,15 @@ func (b *buffer) String() string {
 	return b.text.String()
 }
 
-// purse pays without a chain, and notes what becomes of its payments as a journal does.
-type purse struct {
+// walletPayer pays without a chain, and notes what becomes of its payments as a journal does.
+type walletPayer struct {
 	mu   sync.Mutex                  // guards what follows
 	open map[string]api.PaymentProof // by request
 	n    int                         // transfers
 }
 
 // Pay returns the payment of the request, or makes one.
-func (p *purse) Pay(_ context.Context, q sdk.Quote) (api.PaymentProof, error) {
+func (p *walletPayer) Pay(_ context.Context, q sdk.Quote) (api.PaymentProof, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if paid, ok := p.open[q.Request]; ok {
@@ -127,7 +127,7 @@ func (p *purse) Pay(_ context.Context, q sdk.Quote) (api.PaymentProof, error) {
 }
 
 // Settled forgets a payment.
-func (p *purse) Settled(paid api.PaymentProof, _ error) error {
+func (p *walletPayer) Settled(paid api.PaymentProof, _ error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for request, open := range p.open {
@@ -139,7 +139,7 @@ func (p *purse) Settled(paid api.PaymentProof, _ error) error {
 }
 
 // state is how many transfers there were, and how many of them are not answered.
-func (p *purse) state() (transfers, open int) {
+func (p *walletPayer) state() (transfers, open int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.n, len(p.open)
@@ -184,7 +184,7 @@ func TestPaymentIsKept(t *testing.T) {
 				w.WriteHeader(bad.status)
 				_, _ = io.WriteString(w, bad.body)
 			})
-			p := &purse{open: map[string]api.PaymentProof{}}
+			p := &walletPayer{open: map[string]api.PaymentProof{}}
 			cite := map[string]any{"name": "context.cite", "arguments": map[string]string{"ref": "1"}}
 			err := d.pay(p, "tools/call", cite)
 			if transfers, open := p.state(); transfers != 1 || open != 1 || err == nil || !strings.Contains(err.Error(), "paid with 0x") {
@@ -211,7 +211,7 @@ func TestHandshakeIsNotOpened(t *testing.T) {
 			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`)
 		}
 	})
-	p := &purse{open: map[string]api.PaymentProof{}}
+	p := &walletPayer{open: map[string]api.PaymentProof{}}
 	if err := d.pay(p, "tools/list", struct{}{}); err == nil {
 		t.Error("a failure was taken for an answer")
 	}
@@ -469,7 +469,7 @@ func TestJournalNames(t *testing.T) {
 			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 		}
 	})
-	p := &purse{open: map[string]api.PaymentProof{}}
+	p := &walletPayer{open: map[string]api.PaymentProof{}}
 	lines := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}
 		{"jsonrpc":"2.0","id":1,"method":"prompts/list"}
 		{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"arguments": {"q": "a <b> \u00e9", "k": 3}, "name": "context_search"}}

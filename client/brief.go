@@ -75,7 +75,7 @@ func (o briefOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.app.Told(&meta)
+	o.app.ReportMeta(&meta)
 	flat, err := flatten(meta.Body, nil)
 	if err != nil {
 		return err

@@ -94,7 +94,7 @@ func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 		if err := o.app.Confirm(ctx, "buy "+what+" from the wallet"); err != nil {
 			return err
 		}
-		if err := o.app.OpenPurse(ctx); err != nil { // before a purchase is begun that it cannot pay
+		if err := o.app.OpenWalletPayer(ctx); err != nil { // before a purchase is begun that it cannot pay
 			return err
 		}
 	}
@@ -165,7 +165,7 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 	}
 	var d *api.Deposit
 	if o.pays() {
-		d, err = console.PayDeposit(wait, intent, o.app.Purse())
+		d, err = console.PayDeposit(wait, intent, o.app.WalletPayer())
 	} else {
 		d, err = console.AwaitDeposit(wait, intent.ID, "")
 	}

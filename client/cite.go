@@ -109,7 +109,7 @@ func (o citeOptions) fetch(ctx context.Context) ([]citeRow, error) {
 			return rows, err
 		}
 		if i == 0 {
-			o.app.Told(&meta)
+			o.app.ReportMeta(&meta)
 		}
 		rows = append(rows, rowOf(cited))
 	}

@@ -61,7 +61,7 @@ func (o diffOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.app.Told(&meta)
+	o.app.ReportMeta(&meta)
 	changes, err := diff.States(older.State, newer.State)
 	if err != nil {
 		return err

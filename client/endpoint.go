@@ -84,7 +84,7 @@ func newEndpoint(a *App, names string) (*endpoint, error) {
 		e.url += "?names=" + names
 	}
 	if a.Pays() {
-		e.paying.Payer = a.Purse()
+		e.paying.Payer = a.WalletPayer()
 	}
 	return e, nil
 }

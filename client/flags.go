@@ -90,7 +90,7 @@ func (a *App) check(c *cobra.Command) error {
 	if err != nil || a.payer != nil { // the command around this one has been checked
 		return err
 	}
-	return a.Flags.output.Check(c, spec)
+	return spec.CheckFields(c)
 }
 
 // Style is how text for stdout or stderr may be marked, which is a terminal or not.

@@ -27,8 +27,8 @@ func packs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellComp
 	return []string{api.PackCrypto}, cobra.ShellCompDirectiveNoFileComp
 }
 
-// mindFields are the fields of an answer of fresh and snapshot. The members of the state are fields too.
-func mindFields() []string {
+// stateFields are the fields of an answer of fresh and snapshot. The members of the state are fields too.
+func stateFields() []string {
 	return []string{"state", "brief", "briefAt", "citations", "freshness", "attestation", "top_movers", "protocol_tvl",
 		"trending_pools", "sentiment", "narratives", "flags", "source_status", cli.OpenFields}
 }
@@ -53,7 +53,7 @@ func newFresh(a *App) *cobra.Command {
 			"answer and those of the state. Each call costs one credit, so each round of --watch does.",
 		Example: "  ctx fresh\n  ctx fresh crypto --path top_movers.0.symbol\n  ctx fresh --json flags --jq '.flags[].message'\n" +
 			"  ctx fresh --max-age 5m || echo stale\n  ctx fresh --watch 5m -o ndjson",
-	}, mindFields(), func(ctx context.Context, args []string) (err error) {
+	}, stateFields(), func(ctx context.Context, args []string) (err error) {
 		if o.pack, err = a.Pack(args); err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 	if !last.IsZero() && made.Equal(last) {
 		return last, nil
 	}
-	o.app.Told(&meta)
+	o.app.ReportMeta(&meta)
 	answer, err := o.answer(mind, meta.Body)
 	if err != nil {
 		return last, err

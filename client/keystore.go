@@ -56,7 +56,7 @@ func (o *walletOptions) use(ctx context.Context, args []string) error {
 	if now, ok := strings.CutPrefix(c.Get(config.Wallet).Origin, "environment "); ok {
 		o.app.Note("%s is set and wins over it", now)
 	}
-	return purseShow(ctx, o.app, purseRowOf(file), fileTable(file))
+	return show(ctx, o.app, walletRow(file), fileTable(file))
 }
 
 // fileExists reports whether there is a file of that name here.
@@ -89,7 +89,7 @@ func newExport(a *App) *cobra.Command {
 
 // run hands a wallet out.
 func (o *exportOptions) run(ctx context.Context, args []string) error {
-	name := purseFirst(args)
+	name := firstOf(args)
 	if name == "" {
 		c, err := o.app.Config()
 		if err != nil {
@@ -188,7 +188,7 @@ func (o *passwdOptions) run(ctx context.Context, args []string) error {
 		return cli.Invalid("%w", err)
 	}
 	o.app.Note("the passphrase of %s is changed", file.Path)
-	return purseShow(ctx, o.app, purseRowOf(file), fileTable(file))
+	return show(ctx, o.app, walletRow(file), fileTable(file))
 }
 
 // newDelete makes the command that removes a wallet.
@@ -230,5 +230,5 @@ func (o *walletOptions) remove(ctx context.Context, args []string) error {
 			o.app.Note("it is still the wallet of the configuration (%s): ctx wallet use another, or ctx config unset wallet", now.Origin)
 		}
 	}
-	return purseShow(ctx, o.app, purseRowOf(file), fileTable(file))
+	return show(ctx, o.app, walletRow(file), fileTable(file))
 }

@@ -22,7 +22,7 @@ func MCPCommands(a *App) []*cobra.Command {
 		Example: "  ctx mcp config --client claude              what to put into Claude's settings\n" +
 			"  ctx mcp tools                               what an agent gets to see\n" +
 			"  ctx mcp call search q=bitcoin k=3           call a tool as an agent does",
-	}, newStdio(a), newTools(a), newCall(a), mcpNewConfig(a))}
+	}, newStdio(a), newTools(a), newCall(a), newMCPConfig(a))}
 }
 
 // newTools makes the command that lists the tools.

@@ -26,9 +26,9 @@ func (a *App) Pays() bool {
 // that are those of the command around the call.
 func (a *App) PayWith(p sdk.Payer) { a.payer, a.config = p, nil }
 
-// purse pays for calls. It opens the wallet when the first has to be paid. It is safe for concurrent use: the terminal UI makes several
-// calls at once.
-type purse struct {
+// walletPayer pays for calls from the wallet, which it opens when the first has to be paid. It is safe for concurrent use: the terminal
+// UI makes several calls at once.
+type walletPayer struct {
 	app *App
 
 	mu       sync.Mutex         // guards what follows
@@ -37,24 +37,24 @@ type purse struct {
 	closed   bool
 }
 
-// Purse pays from the wallet. That a call was answered is noted when the next is paid for, or when ctx ends: until then the answer was
-// not shown, and a ctx that is killed gets it again with the same payment.
-func (a *App) Purse() sdk.Payer {
-	if a.purse == nil {
-		a.purse = &purse{app: a}
+// WalletPayer pays from the wallet. That a call was answered is noted when the next is paid for, or when ctx ends: until then the answer
+// was not shown, and a ctx that is killed gets it again with the same payment.
+func (a *App) WalletPayer() sdk.Payer {
+	if a.walletPayer == nil {
+		a.walletPayer = &walletPayer{app: a}
 	}
-	return a.purse
+	return a.walletPayer
 }
 
-// OpenPurse opens the wallet now, for who wants to know at once whether that can be done.
-func (a *App) OpenPurse(ctx context.Context) error {
-	a.Purse()
-	_, err := a.purse.open(ctx)
+// OpenWalletPayer opens the wallet now, for who wants to know at once whether that can be done.
+func (a *App) OpenWalletPayer(ctx context.Context) error {
+	a.WalletPayer()
+	_, err := a.walletPayer.open(ctx)
 	return err
 }
 
 // open opens the wallet, if it is not open, and notes what was answered.
-func (p *purse) open(ctx context.Context) (_ *wallet.Payer, err error) {
+func (p *walletPayer) open(ctx context.Context) (_ *wallet.Payer, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -69,7 +69,7 @@ func (p *purse) open(ctx context.Context) (_ *wallet.Payer, err error) {
 }
 
 // Pay pays q.
-func (p *purse) Pay(ctx context.Context, q sdk.Quote) (api.PaymentProof, error) {
+func (p *walletPayer) Pay(ctx context.Context, q sdk.Quote) (api.PaymentProof, error) {
 	payer, err := p.open(ctx)
 	if err != nil {
 		return api.PaymentProof{}, err
@@ -78,7 +78,7 @@ func (p *purse) Pay(ctx context.Context, q sdk.Quote) (api.PaymentProof, error) 
 }
 
 // Settled notes what became of a payment.
-func (p *purse) Settled(proof api.PaymentProof, refused error) error {
+func (p *walletPayer) Settled(proof api.PaymentProof, refused error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if refused == nil && !p.closed {
@@ -89,7 +89,7 @@ func (p *purse) Settled(proof api.PaymentProof, refused error) error {
 }
 
 // note notes the payments whose calls were answered. It is called with mu held.
-func (p *purse) note() error {
+func (p *walletPayer) note() error {
 	for len(p.answered) > 0 {
 		if err := p.payer.Settled(p.answered[0], nil); err != nil {
 			return err
@@ -100,7 +100,7 @@ func (p *purse) note() error {
 }
 
 // close notes what is left to note and ends the connections.
-func (p *purse) close() {
+func (p *walletPayer) close() {
 	if p == nil {
 		return
 	}
@@ -151,8 +151,8 @@ func (a *App) Payer(ctx context.Context) (*wallet.Payer, error) {
 	return newPayer(ctx, cfg)
 }
 
-// Looker is a Payer of the wallet with the given address that needs no passphrase: it looks, goes on with what was begun, and pays nothing.
-func (a *App) Looker(ctx context.Context, address string) (*wallet.Payer, error) {
+// ReadOnlyPayer is a Payer of the wallet with the given address that needs no passphrase: it looks, goes on with what was begun, and pays nothing.
+func (a *App) ReadOnlyPayer(ctx context.Context, address string) (*wallet.Payer, error) {
 	cfg, err := a.payment()
 	if err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func (a *App) FinishPurchase(ctx context.Context, p wallet.Payment) (*api.Deposi
 	if err != nil {
 		return nil, err
 	}
-	payer, err := a.Looker(ctx, p.Payer)
+	payer, err := a.ReadOnlyPayer(ctx, p.Payer)
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ func showPolicy(ctx context.Context, a *App) error {
 	for _, pin := range pins {
 		rows.Rows = append(rows.Rows, []string{"recipient of " + pin.Service, pin.Recipient, ""})
 	}
-	return purseShow(ctx, a, v, rows)
+	return show(ctx, a, v, rows)
 }
 
 // setPolicy changes a bound.
@@ -111,7 +111,7 @@ func trust(ctx context.Context, a *App, service, recipient string) error {
 	if err := wallet.TrustRecipient(ctx, a.DataDir(), service, recipient); err != nil {
 		return cli.Invalid("%w", err)
 	}
-	return purseShow(ctx, a, wallet.Pin{Service: service, Recipient: recipient}, &cli.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, recipient}}})
+	return show(ctx, a, wallet.Pin{Service: service, Recipient: recipient}, &cli.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, recipient}}})
 }
 
 // forget forgets where a service was paid.
@@ -127,5 +127,5 @@ func forget(ctx context.Context, a *App, service string) error {
 	if was == "" {
 		return &cli.Failure{Exit: cli.ExitNotFound, Reason: "unknown_service", Err: fmt.Errorf("%s was never paid", service), Hint: "ctx pay policy show"}
 	}
-	return purseShow(ctx, a, wallet.Pin{Service: service, Recipient: was}, &cli.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, was}}})
+	return show(ctx, a, wallet.Pin{Service: service, Recipient: was}, &cli.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, was}}})
 }

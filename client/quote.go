@@ -132,7 +132,7 @@ func addPayURL(a *App, c *cobra.Command) {
 			ask := &asker{}
 			return payURL(c.Context(), a, args, ask, ask)
 		}
-		p := a.Purse()
+		p := a.WalletPayer()
 		if most != "" {
 			bound, err := usdg.ParseAmount(most)
 			if err != nil {
@@ -185,7 +185,7 @@ func payURL(ctx context.Context, a *App, args []string, p sdk.Payer, ask *asker)
 	if err != nil {
 		return err
 	}
-	a.Told(&meta)
+	a.ReportMeta(&meta)
 	if ask != nil {
 		a.Note("it costs nothing")
 		return nil
@@ -262,7 +262,7 @@ func look(ctx context.Context, a *App, q sdk.Quote) (wallet.Preview, error) {
 	} else {
 		refusal = errors.New("no wallet is configured: ctx wallet use NAME")
 	}
-	p, err := a.Looker(ctx, address)
+	p, err := a.ReadOnlyPayer(ctx, address)
 	if f, ok := errors.AsType[*cli.Failure](err); ok {
 		return wallet.Preview{Refusal: f.Error()}, nil // that something is not configured is the answer
 	}

@@ -116,7 +116,7 @@ func goOn(ctx context.Context, a *App, p wallet.Payment) (answer json.RawMessage
 		answer, err = cli.Marshal(d)
 		return answer, func() error { return nil }, err
 	}
-	payer, err := a.Looker(ctx, p.Payer)
+	payer, err := a.ReadOnlyPayer(ctx, p.Payer)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -74,7 +74,7 @@ func (o searchOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.app.Told(&meta)
+	o.app.ReportMeta(&meta)
 	matches := slices.DeleteFunc(found.Matches, func(m api.SearchMatch) bool { return m.Score < o.minScore })
 	answer, err := o.answer(matches, found)
 	if err != nil {

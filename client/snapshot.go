@@ -26,7 +26,7 @@ func newSnapshot(a *App) *cobra.Command {
 		Long: "Show the state of a pack as of a past minute: an overview on a terminal, JSON elsewhere.\n\nTIME is " + MomentForms +
 			".\nTimes without a zone are local. How far back a key reaches depends on its tier.",
 		Example: "  ctx snapshot --at 2h\n  ctx snapshot crypto --at \"yesterday 14:00\"\n  ctx snapshot --at 2026-11-20T14:00:00Z -o json",
-	}, mindFields(), func(ctx context.Context, args []string) (err error) {
+	}, stateFields(), func(ctx context.Context, args []string) (err error) {
 		if o.pack, err = a.Pack(args); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (o snapshotOptions) run(ctx context.Context, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	o.app.Told(&meta)
+	o.app.ReportMeta(&meta)
 	answer, err := mindAnswer(mind, meta.Body, func(p Page) error { return p.Snapshot(o.pack, at, mind) }, o.app.Now())
 	if err != nil {
 		return err

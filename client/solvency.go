@@ -118,7 +118,7 @@ func (o *doctorOptions) chain(ctx context.Context, address string) {
 	if !known {
 		address = "0x0000000000000000000000000000000000000000"
 	}
-	p, err := o.app.Looker(ctx, address)
+	p, err := o.app.ReadOnlyPayer(ctx, address)
 	if err != nil {
 		o.add("chain", outcomeError, hintOf(err), "%v", err)
 		return

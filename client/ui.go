@@ -195,9 +195,9 @@ func service(a *App, c tui.Config) (tui.Config, error) {
 	}
 	c.Account, c.Seller = console, console
 	if a.HasWallet() {
-		purse := a.Purse()
+		walletPayer := a.WalletPayer()
 		c.Pay = func(ctx context.Context, intent *api.DepositIntent) (*api.Deposit, error) {
-			return console.PayDeposit(ctx, intent, purse)
+			return console.PayDeposit(ctx, intent, walletPayer)
 		}
 	}
 	return c, nil

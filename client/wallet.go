@@ -2,182 +2,166 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"github.com/contextd/contextd/client/config"
+	"github.com/spf13/cobra"
+
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
-// Variables for wallets, beside the settings.
-const (
-	envPrivateKey   = "CTX_WALLET_PRIVATE_KEY"
-	envPasswordFile = "CTX_WALLET_PASSWORD_FILE"
-	envPassword     = "CTX_WALLET_PASSWORD"
-	envKeystore     = "CTX_WALLET_KEYSTORE"
-)
+// walletCommands are the commands of this package.
+func walletCommands(a *App) []*cobra.Command {
+	return []*cobra.Command{newWallet(a), newPay(a)}
+}
 
-// OpenWallet opens the wallet called name, the configured one for "". passwordFile is where its passphrase is, "" for the environment
-// or the terminal.
-func (a *App) OpenWallet(ctx context.Context, name, passwordFile string) (*wallet.Key, error) {
-	c, err := a.Config()
-	if err != nil {
-		return nil, err
-	}
-	if name == "" {
-		name = a.wallet
-	}
-	if name == "" {
-		if text := a.Env(envPrivateKey); text != "" {
-			key, err := wallet.ParseKey(text)
-			if err != nil {
-				return nil, cli.Invalid("%s: %w", envPrivateKey, err)
-			}
-			return key, nil
+// fileRow is a wallet as JSON shows it.
+type fileRow struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	Path    string `json:"path"`
+}
+
+// walletRow is f as JSON shows it.
+func walletRow(f wallet.File) fileRow { return fileRow{filepath.Base(f.Path), f.Address, f.Path} }
+
+// walletOptions are the flags of the commands on wallets.
+type walletOptions struct {
+	app          *App
+	passwordFile string
+	keyFile      string
+}
+
+// newWallet makes the group of commands on wallets.
+func newWallet(a *App) *cobra.Command {
+	o := &walletOptions{app: a}
+	fields := fileFields()
+	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the wallets in the keystore directories"}, fields, o.list)
+	create := a.Command(&cobra.Command{Use: "new NAME", Short: "Make a wallet: a new key in a keystore file", Args: cobra.ExactArgs(1),
+		Example: "  ctx wallet new agent\n  ctx wallet new agent --password-file pass.txt"}, fields, func(ctx context.Context, args []string) error {
+		key, err := wallet.New()
+		if err != nil {
+			return err
 		}
-		name = c.Get(config.Wallet).Text
+		return o.save(ctx, key, args[0])
+	})
+	load := a.Command(&cobra.Command{Use: "import NAME --key-file FILE", Short: "Make a wallet of a private key in hexadecimal", Args: cobra.ExactArgs(1),
+		Example: "  jq -r .wallet.privateKey demo.json | ctx wallet import demo --key-file - --password-file pass.txt"}, fields, o.load)
+	load.Flags().StringVar(&o.keyFile, "key-file", "", "read the private key from `file`, - for standard input")
+	balance := a.Command(&cobra.Command{Use: "balance", Short: "Say what the configured wallet has"}, []string{"address", "usdg", "wei", "chainId"}, o.balance)
+	address := a.Command(&cobra.Command{Use: "address [NAME]", Short: "Say the address of a wallet, the configured one without NAME", Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: o.names}, []string{"address"}, o.address)
+	for _, c := range []*cobra.Command{create, load, balance, address} {
+		o.bindPassphrase(c)
 	}
-	if name == "" {
-		return nil, cli.Invalid("no wallet is configured").WithHint("ctx config set wallet FILE")
-	}
-	file, err := a.FindWallet(name)
-	if err != nil {
-		return nil, err
-	}
-	return a.OpenFile(ctx, file, passwordFile)
+	return cli.Group(&cobra.Command{Use: "wallet", Short: "Keep wallets to pay and sign in with", Example: "  ctx wallet new agent\n  ctx wallet use agent\n  ctx wallet balance"},
+		list, create, load, newUse(a), address, balance, newExport(a), newPasswd(a), newDelete(a))
 }
 
-// FindWallet finds the wallet called name, without opening it.
-func (a *App) FindWallet(name string) (wallet.File, error) {
-	file, err := wallet.Find(name, a.Keystores()...)
-	if err != nil {
-		return file, cli.Invalid("%w", err).WithHint("ctx wallet list, or name a keystore file")
-	}
-	return file, nil
+// bindPassphrase defines the flag that names the passphrase of a wallet.
+func (o *walletOptions) bindPassphrase(c *cobra.Command) {
+	c.Flags().StringVar(&o.passwordFile, "password-file", "", "read the passphrase from this `file`, - for standard input; else you are asked for it")
 }
 
-// OpenFile opens a wallet. passwordFile is as for OpenWallet.
-func (a *App) OpenFile(ctx context.Context, file wallet.File, passwordFile string) (*wallet.Key, error) {
-	passphrase, err := a.Passphrase(ctx, file, passwordFile)
-	if err != nil {
-		return nil, err
+// names completes the name of a wallet.
+func (o *walletOptions) names(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	files, _ := wallet.List(o.app.Keystores()...) // what cannot be listed is not offered
+	var names []string
+	for _, f := range files {
+		names = append(names, filepath.Base(f.Path)+"\t"+f.Address)
 	}
-	a.Note("deriving the key of %s", file.Path)
-	key, err := file.Open(passphrase)
-	if err != nil {
-		return nil, cli.Invalid("%w", err)
-	}
-	return key, nil
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// WalletAddress is the address of the wallet called name, the configured one for "". Only a file that does not say it has to be opened.
-func (a *App) WalletAddress(ctx context.Context, name, passwordFile string) (string, error) {
-	c, err := a.Config()
+// list shows the wallets.
+func (o *walletOptions) list(ctx context.Context, _ []string) error {
+	files, err := wallet.List(o.app.Keystores()...)
 	if err != nil {
-		return "", err
+		return err
 	}
-	file := wallet.File{}
-	if name == "" {
-		name = a.wallet
+	rows := []fileRow{}
+	table := &cli.Rows{Columns: []string{"name", "address", "file"}, Wide: 2, Empty: "no wallet; ctx wallet new NAME makes one"}
+	for _, f := range files {
+		row := walletRow(f)
+		rows = append(rows, row)
+		table.Rows = append(table.Rows, []string{row.Name, row.Address, row.Path})
 	}
-	if name == "" && a.Env(envPrivateKey) == "" {
-		name = c.Get(config.Wallet).Text
-	}
-	if name != "" {
-		if file, err = a.FindWallet(name); err != nil || file.Address != "" {
-			return file.Address, err
-		}
-	}
-	key, err := a.OpenWallet(ctx, name, passwordFile)
-	if err != nil {
-		return "", err
-	}
-	return key.Address(), nil
+	return show(ctx, o.app, rows, table)
 }
 
-// UseWallet has the wallet called name, in place of the configured one, pay in this run.
-func (a *App) UseWallet(name string) { a.wallet = name }
-
-// HasWallet reports whether a wallet is configured.
-func (a *App) HasWallet() bool {
-	c, err := a.Config()
-	return err == nil && (a.Env(envPrivateKey) != "" || c.Get(config.Wallet).Text != "")
+// load makes a wallet of a key in a file.
+func (o *walletOptions) load(ctx context.Context, args []string) error {
+	var text string
+	var err error
+	switch o.keyFile {
+	case "":
+		text, err = o.app.AskHidden(ctx, "Private key", "add --key-file FILE, or - for standard input")
+	case "-":
+		text, err = o.app.Line()
+	default:
+		var raw []byte
+		raw, err = os.ReadFile(o.keyFile)
+		text = string(raw)
+	}
+	if err != nil {
+		return cli.Invalid("read private key: %w", err)
+	}
+	key, err := wallet.ParseKey(text)
+	if err != nil {
+		return cli.Invalid("%w", err)
+	}
+	return o.save(ctx, key, args[0])
 }
 
-// OpenKey is the variable that has the key of a wallet in the clear, "" if it is not set. It wins over the configuration.
-func (a *App) OpenKey() string {
-	if a.Env(envPrivateKey) == "" {
+// save writes a key to a keystore file.
+func (o *walletOptions) save(ctx context.Context, key *wallet.Key, name string) error {
+	passphrase, err := o.app.NewPassphrase(ctx, o.passwordFile)
+	if err != nil {
+		return err
+	}
+	o.app.Note("encrypting the key, which takes a few seconds")
+	f, err := key.Save(o.app.Keystores()[0], name, passphrase)
+	if err != nil {
+		return cli.Invalid("%w", err)
+	}
+	o.app.Note("the wallet is in %s; without its passphrase nobody gets at it, you neither\nto use it: ctx wallet use %s", f.Path, name)
+	return show(ctx, o.app, walletRow(f), fileTable(f))
+}
+
+// balance shows what the wallet has.
+func (o *walletOptions) balance(ctx context.Context, _ []string) error {
+	address, err := o.app.WalletAddress(ctx, "", o.passwordFile)
+	if err != nil {
+		return err
+	}
+	p, err := o.app.ReadOnlyPayer(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	b, err := p.Balance(ctx)
+	if err != nil {
+		return err
+	}
+	return show(ctx, o.app, b, &cli.Rows{Columns: []string{"wallet", "usdg", "ether", "chain"},
+		Rows: [][]string{{b.Address, b.USDG.String(), wallet.Ether(b.Wei), fmt.Sprint(b.ChainID)}}})
+}
+
+// address shows the address of a wallet.
+func (o *walletOptions) address(ctx context.Context, args []string) error {
+	address, err := o.app.WalletAddress(ctx, firstOf(args), o.passwordFile)
+	if err != nil {
+		return err
+	}
+	return show(ctx, o.app, map[string]string{"address": address}, &cli.Rows{Columns: []string{"address"}, Rows: [][]string{{address}}})
+}
+
+// firstOf is the first of args, "" if there are none.
+func firstOf(args []string) string {
+	if len(args) == 0 {
 		return ""
 	}
-	return envPrivateKey
-}
-
-// Keystores are the directories where wallets are looked for. New ones go into the first.
-func (a *App) Keystores() []string {
-	if dir := a.Env(envKeystore); dir != "" {
-		return []string{dir}
-	}
-	return []string{filepath.Join(a.DataDir(), "keystore"), filepath.Join(a.Env("HOME"), ".foundry", "keystores")}
-}
-
-// DataDir is where ctx keeps what is neither a setting nor a cache.
-func (a *App) DataDir() string {
-	share := a.Env("XDG_DATA_HOME")
-	if share == "" {
-		share = filepath.Join(a.Env("HOME"), ".local", "share")
-	}
-	return filepath.Join(share, "ctx")
-}
-
-// Passphrase is that of a wallet: from a file, - for standard input, the environment or the terminal.
-func (a *App) Passphrase(ctx context.Context, file wallet.File, path string) (string, error) {
-	if path == "" {
-		path = a.Env(envPasswordFile)
-	}
-	if path != "" {
-		return a.readPassphrase(path)
-	}
-	if text, ok := a.LookupEnv(envPassword); ok {
-		return text, nil
-	}
-	return a.AskHidden(ctx, "Passphrase of "+filepath.Base(file.Path), "add --password-file FILE, or set "+envPasswordFile)
-}
-
-// readPassphrase reads one from a file, or a line of standard input for -.
-func (a *App) readPassphrase(path string) (string, error) {
-	if path == "-" {
-		return a.Line()
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", cli.Invalid("read passphrase: %w", err)
-	}
-	return strings.TrimRight(string(text), "\r\n"), nil
-}
-
-// NewPassphrase is one for a new wallet: from a file, the environment or, twice, the terminal.
-func (a *App) NewPassphrase(ctx context.Context, path string) (string, error) {
-	if path != "" || a.Env(envPasswordFile) != "" || a.Env(envPassword) != "" {
-		return a.Passphrase(ctx, wallet.File{}, path)
-	}
-	return a.OtherPassphrase(ctx, "", "add --password-file FILE, or set "+envPasswordFile)
-}
-
-// OtherPassphrase is one that is to hold from now on, from a file or, twice, the terminal, and never from the environment, which has the
-// one that holds already. instead is what to do where nobody can be asked.
-func (a *App) OtherPassphrase(ctx context.Context, path, instead string) (string, error) {
-	if path != "" {
-		return a.readPassphrase(path)
-	}
-	first, err := a.AskHidden(ctx, "New passphrase", instead)
-	if err != nil {
-		return "", err
-	}
-	again, err := a.AskHidden(ctx, "The same again", instead)
-	if err == nil && again != first {
-		err = cli.Invalid("the two differ; nothing was written")
-	}
-	return first, err
+	return args[0]
 }

@@ -74,6 +74,9 @@ func checkArgs(c *cobra.Command) {
 		check = cobra.NoArgs
 	}
 	c.Args = func(c *cobra.Command, args []string) error {
+		if f := c.Flags().Lookup("json"); f != nil && strings.HasPrefix(f.Value.String(), "-") { // the next flag is taken for the fields
+			return listFields(c)
+		}
 		if err := check(c, args); err != nil {
 			return misused(c, argumentError(c, args, err))
 		}

@@ -89,14 +89,11 @@ func (o *OutputFlags) Spec(configured Format) (Spec, error) {
 	return spec, spec.Check()
 }
 
-// Check reports what is wrong with the fields asked for by spec, of those that c has. A list that ends in OpenFields is open: the answer
+// CheckFields reports what is wrong with the fields asked for, of those that c has. A list that ends in OpenFields is open: the answer
 // may have more.
-func (o *OutputFlags) Check(c *cobra.Command, spec Spec) error {
-	if strings.HasPrefix(o.fields, "-") { // --json without fields, and the next flag taken for them
-		return listFields(c)
-	}
+func (s Spec) CheckFields(c *cobra.Command) error {
 	has := FieldsOf(c)
-	for _, field := range spec.Fields {
+	for _, field := range s.Fields {
 		if len(has) > 0 && !slices.Contains(has, field) && !slices.Contains(has, OpenFields) {
 			return Invalid("%w", &FieldError{Field: field, Has: has})
 		}

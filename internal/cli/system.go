@@ -98,7 +98,7 @@ func AddOutput(c *cobra.Command, fields ...string) *Output {
 		if err != nil {
 			return Invalid("%w", err).WithHint("%s help formatting", c.Root().Name())
 		}
-		return o.flags.Check(c, spec)
+		return spec.CheckFields(c)
 	}
 	return o
 }

@@ -50,7 +50,7 @@ func showReceipts(ctx context.Context, a *App) error {
 	if len(list) > 0 && a.OutTTY {
 		a.Note("%d payments, %s USDG in all", len(list), sum)
 	}
-	return purseShow(ctx, a, newest, table)
+	return show(ctx, a, newest, table)
 }
 
 // isAddress reports whether arg is a path or URL, and no command.

@@ -29,8 +29,8 @@ func places() map[string]place {
 	}
 }
 
-// mcpNewConfig makes the command that prints the configuration of a client.
-func mcpNewConfig(a *App) *cobra.Command {
+// newMCPConfig makes the command that prints the configuration of a client.
+func newMCPConfig(a *App) *cobra.Command {
 	var client string
 	var remote bool
 	c := a.Command(&cobra.Command{
