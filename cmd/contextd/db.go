@@ -41,7 +41,7 @@ func command(read Read, c *cobra.Command, fields []string, run func(o *admin.Ope
 func newStatus(read Read) *cobra.Command {
 	c := &cobra.Command{Use: "status", Short: "Say how large the databases are and which schema they have"}
 	return command(read, c, cli.FieldsIn(backup.Database{}), func(o *admin.Operator, dir string, out *cli.Output) error {
-		list, err := look(c, o, false)
+		list, err := o.Databases(c.Context(), false)
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func schemaText(d backup.Database) string {
 func newStats(read Read) *cobra.Command {
 	c := &cobra.Command{Use: "stats", Short: "Count the rows of every table"}
 	return command(read, c, cli.FieldsIn(backup.Database{}), func(o *admin.Operator, _ string, out *cli.Output) error {
-		list, err := look(c, o, true)
+		list, err := o.Databases(c.Context(), true)
 		if err != nil {
 			return err
 		}
@@ -97,8 +97,7 @@ func newVerify(read Read) *cobra.Command {
 			"history that takes its time; the daemon goes on serving.",
 	}
 	return command(read, c, cli.FieldsIn(backup.Report{}), func(o *admin.Operator, _ string, out *cli.Output) error {
-		var r backup.Report
-		err := o.VerifyDatabases(c.Context(), &r)
+		r, err := o.VerifyDatabases(c.Context())
 		if err != nil {
 			return err
 		}
