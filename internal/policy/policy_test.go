@@ -42,7 +42,7 @@ func checks() []check {
 // exceptions are how many breaches of a check the module still has. The number falls with the code and never rises.
 func exceptions() map[string]int {
 	return map[string]int{
-		"one importer": 2, "package size": 1, "line length": 359,
+		"line length": 197,
 	}
 }
 
