@@ -12,12 +12,13 @@ func layoutFixtures() []fixture {
 		{"layout", "as it should be", map[string]string{
 			"README.md": "", "LICENSE": "", "go.sum": "", ".gitignore": "", ".ci/run": "", "completions/ctx.bash": "",
 			"contextd": "binary", "ctx": "binary", "feed.test": "binary", "cpu.prof": "",
-			"cmd/ctx/main.go": "package main\n", "daemon/daemon.go": "package daemon\n", "daemon/web/page/page.go": "package page\n",
+			"cmd/ctx/main.go": "package main\n", "daemon/daemon.go": "package daemon\n", "internal/build/tool/main.go": "package main\n",
 			"sdk/sdk.go": "package sdk\n", "tui/tui.go": "package tui\n",
 		}, nil},
 		{"layout", "strangers", map[string]string{
 			"Makefile": "", "docs/a.md": "", "ctx/main.go": "package main\n", "internal/retry/retry.go": "package retry\n",
 		}, []string{"Makefile: the top level", "ctx: the top level", "docs: the top level", "ctx: the architecture", "internal/retry: the architecture"}},
+		{"layout", "a slice of a room", map[string]string{"daemon/web/page/page.go": "package page\n"}, []string{"daemon/web/page: the architecture"}},
 		{"layout", "code at the top", map[string]string{"main.go": "package main\n"},
 			[]string{"main.go: the top level", ".: the architecture does not name this package"}},
 
