@@ -10,7 +10,6 @@ import (
 	"github.com/contextd/contextd/sdk"
 )
 
-// accountCommands are the commands of this package.
 func accountCommands(a *App) []*cobra.Command {
 	return []*cobra.Command{newAuth(a), newKeys(a), newCredits(a)}
 }

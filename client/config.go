@@ -13,7 +13,6 @@ import (
 	"github.com/contextd/contextd/internal/cli"
 )
 
-// localCommands are the commands of this package.
 func localCommands(a *App) []*cobra.Command {
 	return []*cobra.Command{newConfig(a), newProfile(a), newDoctor(a), newVersion(a), cli.NewCompletion("ctx"), cli.NewManual("ctx")}
 }

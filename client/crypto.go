@@ -133,7 +133,7 @@ func (p Page) sentiment(s api.Sentiment) {
 	}
 	p.heading("SENTIMENT")
 	if g := s.FearGreed; g != nil {
-		p.line("  Fear & Greed  %d %s, yesterday %s, a week ago %s %s", g.Value, human.Line(g.Label), renderKnown(g.PreviousDay), renderKnown(g.WeekAgo), p.ref(g.Ref))
+		p.line("  Fear & Greed  %d %s, yesterday %s, a week ago %s %s", g.Value, human.Line(g.Label), orDash(g.PreviousDay), orDash(g.WeekAgo), p.ref(g.Ref))
 	}
 	if m := s.Market; m != nil {
 		p.line("  Market cap    %s %s in 24h, volume %s %s", human.CompactUSD(m.TotalMarketCapUSD), p.change(m.Change24hPct),
@@ -230,8 +230,8 @@ func (p Page) change(pct *float64) string {
 	return told
 }
 
-// renderKnown is n, or a dash where it is not renderKnown.
-func renderKnown(n *int) string {
+// orDash is n, or a dash where it is not known.
+func orDash(n *int) string {
 	if n == nil {
 		return human.Unknown
 	}

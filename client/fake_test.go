@@ -101,12 +101,12 @@ func (f *fake) answer(r *http.Request, body []byte) (string, *api.Error) {
 	ref, _ := strconv.Atoi(q.Get("ref"))
 	switch r.URL.Path {
 	case api.PathFresh:
-		return mind(q.Get("pack"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), "BTC fell [1].", 42), nil
+		return stateJSON(q.Get("pack"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), "BTC fell [1].", 42), nil
 	case api.PathSnapshot:
 		if q.Get("at") < "2026-11-19" {
 			return "", api.Errorf(api.ReasonSnapshotNotFound, "no state of %s at %s within reach of tier free", q.Get("pack"), q.Get("at"))
 		}
-		return mind(q.Get("pack"), "", "", 17), nil
+		return stateJSON(q.Get("pack"), "", "", 17), nil
 	case api.PathBrief:
 		return fmt.Sprintf(`{"brief":%s,"briefAt":"2026-11-20T18:00:00.000Z","citations":%s,"freshness":%s}`, briefText(), citations(), fresh(42)), nil
 	case api.PathSearch:
@@ -158,8 +158,8 @@ func fresh(age int64) string {
 	return fmt.Sprintf(`{"generatedAt":%q,"ageSeconds":%d}`, fakeNow().Add(-time.Duration(age)*time.Second).Format(time.RFC3339), age)
 }
 
-// mind is an answer of fresh or snapshot: of crypto, or of a pack of another form.
-func mind(pack, key, brief string, age int64) string {
+// stateJSON is an answer of fresh or snapshot: of crypto, or of a pack of another form.
+func stateJSON(pack, key, brief string, age int64) string {
 	state := string(cryptoState)
 	switch {
 	case pack == "markets":

@@ -14,7 +14,6 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// dataCommands are the commands of this package.
 func dataCommands(a *App) []*cobra.Command {
 	return []*cobra.Command{newFresh(a), newBrief(a), newSearch(a), newSnapshot(a), newCite(a), newAPI(a)}
 }
@@ -111,23 +110,23 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 		return last, err
 	}
 	var meta sdk.Response
-	mind, err := client.Fresh(ctx, o.pack, o.app.Call(&meta)...)
+	state, err := client.Fresh(ctx, o.pack, o.app.Call(&meta)...)
 	if err != nil {
 		return last, err
 	}
-	made := mind.Freshness.GeneratedAt
+	made := state.Freshness.GeneratedAt
 	if !last.IsZero() && made.Equal(last) {
 		return last, nil
 	}
 	o.app.ReportMeta(&meta)
-	answer, err := o.answer(mind, meta.Body)
+	answer, err := o.answer(state, meta.Body)
 	if err != nil {
 		return last, err
 	}
 	if err := o.app.Print(ctx, answer); err != nil {
 		return last, err
 	}
-	if age := time.Duration(mind.Freshness.AgeSeconds) * time.Second; o.maxAge > 0 && age > o.maxAge {
+	if age := time.Duration(state.Freshness.AgeSeconds) * time.Second; o.maxAge > 0 && age > o.maxAge {
 		return made, (&cli.Failure{Exit: cli.ExitStale, Reason: "stale", Err: errors.New("the state of " +
 			o.pack + " is " + human.Age(age) +
 			" old, older than " + o.maxAge.String())}).WithHint("ctx doctor")
@@ -136,16 +135,16 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 }
 
 // answer is what there is to show: the whole answer, or what is at the path.
-func (o freshOptions) answer(mind *api.StateResponse, body []byte) (cli.Answer, error) {
+func (o freshOptions) answer(state *api.StateResponse, body []byte) (cli.Answer, error) {
 	if o.path != "" {
-		return at(mind.State, o.path, o.app.Now())
+		return at(state.State, o.path, o.app.Now())
 	}
-	return mindAnswer(mind, body, func(p Page) error { return p.State(o.pack, mind) }, o.app.Now())
+	return stateAnswer(state, body, func(p Page) error { return p.State(o.pack, state) }, o.app.Now())
 }
 
-// mindAnswer is an answer of fresh or snapshot; draw draws it for people.
-func mindAnswer(mind *api.StateResponse, body []byte, draw func(Page) error, now time.Time) (cli.Answer, error) {
-	flat, err := flatten(body, mind.State)
+// stateAnswer is an answer of fresh or snapshot; draw draws it for people.
+func stateAnswer(state *api.StateResponse, body []byte, draw func(Page) error, now time.Time) (cli.Answer, error) {
+	flat, err := flatten(body, state.State)
 	if err != nil {
 		return cli.Answer{}, err
 	}

@@ -14,13 +14,12 @@ import (
 	"github.com/contextd/contextd/sdk/diff"
 )
 
-// liveCommands are the commands of this package.
 func liveCommands(a *App) []*cobra.Command {
 	return []*cobra.Command{newTail(a), newDiff(a)}
 }
 
-// liveReport is what changed between two states, as programs read it.
-type liveReport struct {
+// changeReport is what changed between two states, as programs read it.
+type changeReport struct {
 	Type    string        `json:"type"` // changes
 	Pack    string        `json:"pack"`
 	From    time.Time     `json:"from"` // of the older state
@@ -46,7 +45,7 @@ func plain(path string) string {
 }
 
 // write writes the changes for people, a line each.
-func (r liveReport) write(w io.Writer, width int, style cli.Style, zone *time.Location) error {
+func (r changeReport) write(w io.Writer, width int, style cli.Style, zone *time.Location) error {
 	head := fmt.Sprintf("%s  %s  %s", r.TS.In(zone).Format(time.TimeOnly), r.Pack, counted(len(r.Changes)))
 	if _, err := fmt.Fprintln(w, style.Bold(head)); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// MCPCommands are the commands of this package.
+// MCPCommands are the commands for agents that speak MCP.
 func MCPCommands(a *App) []*cobra.Command {
 	return []*cobra.Command{cli.Group(&cobra.Command{
 		Use: "mcp", Short: "Connect agents by the Model Context Protocol",

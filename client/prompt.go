@@ -22,7 +22,7 @@ type promptOptions struct {
 	file string // with the prompt, - for standard input
 }
 
-// newPrompt makes the group of commands on what an owner wants in his briefs. It goes below the command brief.
+// newPrompt makes the group of commands on what an owner wants in their briefs. It goes below the command brief.
 func newPrompt(a *App) *cobra.Command {
 	o := &promptOptions{app: a}
 	fields := []string{"pack", "prompt"}

@@ -85,7 +85,7 @@ func (p Page) footnotes(b *api.BriefResponse) string {
 			refs = append(refs, a)
 		}
 	}
-	slices.SortFunc(refs, func(a, b string) int { return renderNumber(a) - renderNumber(b) })
+	slices.SortFunc(refs, func(a, b string) int { return anchorNumber(a) - anchorNumber(b) })
 	var list strings.Builder
 	longest := 0
 	for _, a := range refs {
@@ -109,15 +109,15 @@ func (p Page) footnotes(b *api.BriefResponse) string {
 
 // cited finds the citation of an anchor such as [3].
 func cited(citations []api.Citation, a string) (api.Citation, bool) {
-	i := slices.IndexFunc(citations, func(c api.Citation) bool { return c.Ref == renderNumber(a) })
+	i := slices.IndexFunc(citations, func(c api.Citation) bool { return c.Ref == anchorNumber(a) })
 	if i < 0 {
 		return api.Citation{}, false
 	}
 	return citations[i], true
 }
 
-// renderNumber is the renderNumber in an anchor.
-func renderNumber(a string) int {
+// anchorNumber is the number in an anchor such as [3].
+func anchorNumber(a string) int {
 	n, _ := strconv.Atoi(strings.Trim(a, "[]"))
 	return n
 }

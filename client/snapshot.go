@@ -50,12 +50,12 @@ func (o snapshotOptions) run(ctx context.Context, at time.Time) error {
 		return err
 	}
 	var meta sdk.Response
-	mind, err := client.Snapshot(ctx, o.pack, at, o.app.Call(&meta)...)
+	state, err := client.Snapshot(ctx, o.pack, at, o.app.Call(&meta)...)
 	if err != nil {
 		return err
 	}
 	o.app.ReportMeta(&meta)
-	answer, err := mindAnswer(mind, meta.Body, func(p Page) error { return p.Snapshot(o.pack, at, mind) }, o.app.Now())
+	answer, err := stateAnswer(state, meta.Body, func(p Page) error { return p.Snapshot(o.pack, at, state) }, o.app.Now())
 	if err != nil {
 		return err
 	}

@@ -173,16 +173,16 @@ func (t *tail) show(ctx context.Context, event sdk.Event) error {
 }
 
 // compare finds what changed at the path.
-func (t *tail) compare(before, now api.StreamState) (liveReport, error) {
+func (t *tail) compare(before, now api.StreamState) (changeReport, error) {
 	changes, err := diff.States(before.State, now.State)
 	if err != nil {
-		return liveReport{}, err
+		return changeReport{}, err
 	}
-	return liveReport{Type: "changes", Pack: now.Pack, From: before.TS, TS: now.TS, Changes: within(changes, t.path)}, nil
+	return changeReport{Type: "changes", Pack: now.Pack, From: before.TS, TS: now.TS, Changes: within(changes, t.path)}, nil
 }
 
 // lines writes r for people.
-func (t *tail) lines(r liveReport) func(io.Writer, int, cli.Style) error {
+func (t *tail) lines(r changeReport) func(io.Writer, int, cli.Style) error {
 	return func(w io.Writer, width int, style cli.Style) error {
 		return r.write(w, width, style, t.app.Now().Location())
 	}

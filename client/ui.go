@@ -34,7 +34,6 @@ type options struct {
 	replay   string
 }
 
-// uiCommands are the commands of this package.
 func uiCommands(a *App) []*cobra.Command {
 	o := &options{app: a}
 	c := a.Command(&cobra.Command{

@@ -16,8 +16,8 @@ import (
 	"github.com/contextd/contextd/internal/cli"
 )
 
-// uiNewApp is ctx with two profiles, of which prod is set, in an environment.
-func uiNewApp(t *testing.T, env map[string]string, flags ...string) *client.App {
+// newProfilesApp is ctx with two profiles, of which prod is set, in an environment.
+func newProfilesApp(t *testing.T, env map[string]string, flags ...string) *client.App {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -46,7 +46,7 @@ func uiNewApp(t *testing.T, env map[string]string, flags ...string) *client.App 
 func TestOtherProfile(t *testing.T) {
 	t.Parallel()
 	for name, a := range map[string]*client.App{
-		"file": uiNewApp(t, nil), "flag": uiNewApp(t, nil, "-p", "prod"), "environment": uiNewApp(t, map[string]string{"CTX_PROFILE": "prod"}),
+		"file": newProfilesApp(t, nil), "flag": newProfilesApp(t, nil, "-p", "prod"), "environment": newProfilesApp(t, map[string]string{"CTX_PROFILE": "prod"}),
 	} {
 		c, err := client.Other(a, "home")
 		if err != nil {
@@ -57,7 +57,7 @@ func TestOtherProfile(t *testing.T) {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
-	if _, err := client.Other(uiNewApp(t, nil), "nowhere"); err == nil || !strings.Contains(err.Error(), `no profile "nowhere"`) {
+	if _, err := client.Other(newProfilesApp(t, nil), "nowhere"); err == nil || !strings.Contains(err.Error(), `no profile "nowhere"`) {
 		t.Errorf("nowhere: %v", err)
 	}
 }
@@ -67,7 +67,7 @@ func TestKeyFileOfAnother(t *testing.T) {
 	t.Parallel()
 	key := written(t, "cv_live_ddddddddXXXXXXXXXXXXXXXXXXXXXXXX")
 	text := "base_url: https://prod.example\napi_key_file: " + key + "\nprofiles:\n  home:\n    base_url: http://127.0.0.1:8402\n  pack:\n    pack: markets\n"
-	a := uiNewApp(t, map[string]string{"CTX_CONFIG": written(t, text)})
+	a := newProfilesApp(t, map[string]string{"CTX_CONFIG": written(t, text)})
 	if _, err := client.Other(a, "home"); err == nil || !strings.Contains(err.Error(), "profile home has an address of its own") {
 		t.Errorf("home: %v", err)
 	}
@@ -81,7 +81,7 @@ func TestKeyFileOfAnother(t *testing.T) {
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"keys: {pause: space}": "", "keys: {pause: []}": "keys.pause: it needs a key", "keys: {paus: space}": "keys.paus: there is no such action", "keys: {pause: q}": `keys: q is both "quit" and "pause"`} {
-		a := uiNewApp(t, map[string]string{"CTX_CONFIG": written(t, text)})
+		a := newProfilesApp(t, map[string]string{"CTX_CONFIG": written(t, text)})
 		c, err := client.Config(a)
 		if want == "" && (err != nil || !slices.Equal(c.Keys.Pause.Keys(), []string{" "})) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", text, err)
@@ -103,13 +103,13 @@ func written(t *testing.T, text string) (path string) {
 func TestNoOtherProfile(t *testing.T) {
 	t.Parallel()
 	for want, a := range map[string]*client.App{
-		"flag --base-url":          uiNewApp(t, nil, "--base-url", "http://127.0.0.1:1"),
-		"flag --api-key-file":      uiNewApp(t, nil, "--api-key-file", "x"),
-		"environment CTX_BASE_URL": uiNewApp(t, map[string]string{"CTX_BASE_URL": "http://127.0.0.1:1"}),
-		"environment CTX_API_KEY":  uiNewApp(t, map[string]string{"CTX_API_KEY": "cv_test_ccccccccXXXXXXXXXXXXXXXXXXXXXXXX"}),
-		"environment CTX_PAY":      uiNewApp(t, map[string]string{"CTX_PAY": "true"}),
-		"environment CTX_TOKEN":    uiNewApp(t, map[string]string{"CTX_TOKEN": "0x1000000000000000000000000000000000000001"}),
-		"environment CTX_SESSION":  uiNewApp(t, map[string]string{"CTX_SESSION": "s"}),
+		"flag --base-url":          newProfilesApp(t, nil, "--base-url", "http://127.0.0.1:1"),
+		"flag --api-key-file":      newProfilesApp(t, nil, "--api-key-file", "x"),
+		"environment CTX_BASE_URL": newProfilesApp(t, map[string]string{"CTX_BASE_URL": "http://127.0.0.1:1"}),
+		"environment CTX_API_KEY":  newProfilesApp(t, map[string]string{"CTX_API_KEY": "cv_test_ccccccccXXXXXXXXXXXXXXXXXXXXXXXX"}),
+		"environment CTX_PAY":      newProfilesApp(t, map[string]string{"CTX_PAY": "true"}),
+		"environment CTX_TOKEN":    newProfilesApp(t, map[string]string{"CTX_TOKEN": "0x1000000000000000000000000000000000000001"}),
+		"environment CTX_SESSION":  newProfilesApp(t, map[string]string{"CTX_SESSION": "s"}),
 	} {
 		if _, err := client.Other(a, "home"); err == nil || !strings.HasPrefix(err.Error(), want+" goes before what profiles say") || strings.Contains(err.Error(), "XXXX") {
 			t.Errorf("%s: %v", want, err)

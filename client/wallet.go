@@ -12,7 +12,6 @@ import (
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
-// walletCommands are the commands of this package.
 func walletCommands(a *App) []*cobra.Command {
 	return []*cobra.Command{newWallet(a), newPay(a)}
 }

@@ -36,7 +36,7 @@ const patience = 3 * time.Second
 type SecretStore struct {
 	Paths     Paths
 	LookupEnv LookupEnv
-	Warn      func(format string, args ...any) // tells the user what is not as he may expect; nil tells nobody
+	Warn      func(format string, args ...any) // tells the user what is not as they may expect; nil tells nobody
 }
 
 // kept is a credential as the keyring has it.
