@@ -37,7 +37,8 @@ func newAPI(a *App) *cobra.Command {
 		Use: "api PATH", Short: "Make any call and show its answer", Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		Long: "Make any call with the key of the profile and show its answer as it came.\n\n" +
 			"-f adds query parameters, or members of a JSON body where the method is not GET.",
-		Example: "  ctx api /v1/search -f q=bitcoin -f k=3\n  ctx api /v1/cite -X POST -f ref=1 -i\n  ctx api /api/openapi -q .info.version",
+		Example: "  ctx api /v1/search -f q=bitcoin -f k=3\n" +
+			"  ctx api /v1/cite -X POST -f ref=1 -i\n  ctx api /api/openapi -q .info.version",
 	}, []string{cli.OpenFields}, func(ctx context.Context, args []string) error {
 		o.path = args[0]
 		return o.run(ctx)

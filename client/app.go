@@ -103,8 +103,8 @@ func (a *App) Key() (key sdk.Key, origin string, err error) {
 	}
 	if file.Text != "" {
 		if address := c.Get(config.BaseURL); file.Origin == "file" && strings.HasPrefix(address.Origin, "profile ") {
-			return sdk.Key{}, "", cli.Invalid("%s has an address of its own, and the key file of the whole configuration is for another", address.Origin).
-				WithHint("ctx config set api_key_file FILE -p %s", c.Profile())
+			return sdk.Key{}, "", cli.Invalid("%s has an address of its own, and the key file of the whole configuration is for another",
+				address.Origin).WithHint("ctx config set api_key_file FILE -p %s", c.Profile())
 		}
 		key, err := config.ReadKey(file.Text, a.In)
 		if err != nil {
@@ -261,7 +261,8 @@ func (a *App) Confirm(ctx context.Context, question string) error {
 		return cli.Invalid("%s: there is nobody to ask", question).WithHint("add --yes")
 	}
 	fmt.Fprintf(a.Err, "%s [y/N] ", question)
-	text, _ := a.interruptible(ctx, func() (string, error) { return bufio.NewReader(a.In).ReadString('\n') }) // what cannot be read is no consent
+	// What cannot be read is no consent.
+	text, _ := a.interruptible(ctx, func() (string, error) { return bufio.NewReader(a.In).ReadString('\n') })
 	if answer := strings.ToLower(strings.TrimSpace(text)); answer == "y" || answer == "yes" {
 		return nil
 	}

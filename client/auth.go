@@ -20,15 +20,16 @@ func sessionFields() []string { return []string{"userId", "email", "address", "t
 func newAuth(a *App) *cobra.Command {
 	status := a.Command(&cobra.Command{Use: "status", Short: "Say who is signed in", SuggestFor: []string{"whoami"}}, sessionFields(),
 		func(ctx context.Context, _ []string) error {
-			session, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.Session, error) { return c.Session(ctx, opts...) })
+			session, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.Session, error) {
+				return c.Session(ctx, opts...)
+			})
 			if err != nil {
 				return err
 			}
 			return showSession(ctx, a, session)
 		})
-	logout := a.Command(&cobra.Command{Use: "logout", Short: "Sign out and forget the session"}, nil, func(ctx context.Context, _ []string) error {
-		return signOut(ctx, a)
-	})
+	logout := a.Command(&cobra.Command{Use: "logout", Short: "Sign out and forget the session"}, nil,
+		func(ctx context.Context, _ []string) error { return signOut(ctx, a) })
 	token := a.Command(&cobra.Command{Use: "token", Short: "Print the secret of the session, for scripts",
 		Long: "Print the secret of the session. Who has it is signed in as you: put it into " + EnvSession + " and nowhere else."}, nil,
 		func(context.Context, []string) error {

@@ -47,7 +47,8 @@ func newBrief(a *App) *cobra.Command {
 	f.BoolVar(&o.render, "render", false, "wrap and mark the text where there is no terminal too")
 	f.BoolVar(&o.raw, "raw", false, "only the text, as the service sent it")
 	f.IntVar(&o.width, "width", 0, "wrap at so many `columns`")
-	_ = c.RegisterFlagCompletionFunc("cite", cobra.FixedCompletions([]string{"footnotes", "inline", "none"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("cite",
+		cobra.FixedCompletions([]string{"footnotes", "inline", "none"}, cobra.ShellCompDirectiveNoFileComp))
 	c.AddCommand(newPrompt(o.app))
 	return c
 }

@@ -21,7 +21,10 @@ import (
 
 // depositFields are the members of a deposit.
 func depositFields() []string {
-	return []string{"id", "userId", "keyId", "pack", "credits", "amountUsdc", "status", "txHash", "payerAddress", "nonce", "createdAt", "verifiedAt", "expiresAt"}
+	return []string{
+		"id", "userId", "keyId", "pack", "credits", "amountUsdc", "status",
+		"txHash", "payerAddress", "nonce", "createdAt", "verifiedAt", "expiresAt",
+	}
 }
 
 // buyOptions are the flags of buy.
@@ -42,9 +45,10 @@ func newBuy(a *App) *cobra.Command {
 	c := a.Command(&cobra.Command{
 		Use: "buy PACK", Short: "Buy a pack of credits with USDG", Args: cobra.ExactArgs(1),
 		ValidArgs: []string{string(api.CreditStarter), string(api.CreditHobby), string(api.CreditPro), string(api.CreditTeam)},
-		Long: "Buy a pack of credits. With --pay the wallet transfers the price, after you have said yes; else you are told what to transfer\n" +
-			"from where you like, as text, as a link for wallets and as a QR code. Then it waits until the credits are there. A transfer counts\n" +
-			"if its block is within 30 minutes and its amount is exact; the amount is yours alone for that time.",
+		Long: "Buy a pack of credits. With --pay the wallet transfers the price, after you have said yes; else you are told what " +
+			"to transfer\nfrom where you like, as text, as a link for wallets and as a QR code. Then it waits until the credits " +
+			"are there. A transfer counts\nif its block is within 30 minutes and its amount is exact; the amount is yours alone " +
+			"for that time.",
 		Example: "  ctx credits buy starter\n  ctx credits buy hobby --pay --yes --max-amount 8.01\n  ctx credits buy starter --dry-run",
 	}, depositFields(), func(ctx context.Context, args []string) error { return o.run(ctx, api.CreditPack(args[0])) })
 	f := c.Flags()
@@ -111,7 +115,8 @@ func (o *buyOptions) checkMost(pack api.CreditPack, price usdg.Amount) error {
 		return cli.Invalid("--max-amount: %w", err)
 	}
 	if price > most {
-		return &cli.Failure{Exit: cli.ExitCap, Reason: "payment_refused", Err: fmt.Errorf("%s costs %s %s, more than %s", pack, price, api.AssetUSDG, most)}
+		return &cli.Failure{Exit: cli.ExitCap, Reason: "payment_refused",
+			Err: fmt.Errorf("%s costs %s %s, more than %s", pack, price, api.AssetUSDG, most)}
 	}
 	return nil
 }
@@ -171,10 +176,12 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 	}
 	var paid *sdk.PaidError
 	if errors.As(err, &paid) {
-		o.app.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits deposits verify %s --tx %s", paid.Proof.TxHash, intent.ID, paid.Proof.TxHash)
+		o.app.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits deposits verify %s --tx %s",
+			paid.Proof.TxHash, intent.ID, paid.Proof.TxHash)
 	}
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return &cli.Failure{Exit: cli.ExitUnavailable, Reason: "timeout", Err: fmt.Errorf("purchase %s still waits for its payment", intent.ID), Hint: "ctx credits deposits wait " + intent.ID}
+		return &cli.Failure{Exit: cli.ExitUnavailable, Reason: "timeout",
+			Err: fmt.Errorf("purchase %s still waits for its payment", intent.ID), Hint: "ctx credits deposits wait " + intent.ID}
 	}
 	return o.end(ctx, d, err)
 }
@@ -186,12 +193,13 @@ func (o *buyOptions) until(i *api.DepositIntent) string {
 
 // tell tells people what to transfer.
 func (o *buyOptions) tell(i *api.DepositIntent) {
-	o.app.Note("transfer exactly %s %s\n  to     %s\n  token  %s on chain %d\n  until  %s\n  link   %s", i.AmountUSDC, api.AssetUSDG, i.Recipient, i.Token, i.ChainID,
-		o.until(i), i.PaymentURI)
+	o.app.Note("transfer exactly %s %s\n  to     %s\n  token  %s on chain %d\n  until  %s\n  link   %s",
+		i.AmountUSDC, api.AssetUSDG, i.Recipient, i.Token, i.ChainID, o.until(i), i.PaymentURI)
 	if lines := view.QRCode(i.PaymentURI, view.QuietZone, o.app.ErrTTY); len(lines) > 0 && (o.code || o.showsCode(lines[0])) {
 		fmt.Fprintln(o.app.Err, strings.Join(lines, "\n"))
 	}
-	o.app.Note("waiting for it; Ctrl-C leaves the purchase as it is. Faster, with the transaction:\n  ctx credits deposits verify %s --tx 0x…", i.ID)
+	o.app.Note("waiting for it; Ctrl-C leaves the purchase as it is. Faster, with the transaction:\n"+
+		"  ctx credits deposits verify %s --tx 0x…", i.ID)
 }
 
 // showsCode reports whether a code with such lines can be seen where people read.
@@ -205,7 +213,9 @@ func (o *buyOptions) end(ctx context.Context, d *api.Deposit, err error) error {
 		return err
 	}
 	if d.Status == api.DepositExpired {
-		return &cli.Failure{Exit: cli.ExitChain, Reason: "expired", Err: fmt.Errorf("nothing arrived for purchase %s until %s", d.ID, d.ExpiresAt.In(o.app.Now().Location()).Format(time.DateTime)),
+		until := d.ExpiresAt.In(o.app.Now().Location()).Format(time.DateTime)
+		return &cli.Failure{Exit: cli.ExitChain, Reason: "expired",
+			Err:  fmt.Errorf("nothing arrived for purchase %s until %s", d.ID, until),
 			Hint: "if you have paid, tell the operator the hash of the transaction: nothing that arrived is lost"}
 	}
 	o.app.Note("%d credits are yours", d.Credits)

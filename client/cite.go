@@ -59,7 +59,8 @@ func newCite(a *App) *cobra.Command {
 	f.StringVar(&o.format, "format", "", "write references as `format`: text, md, bibtex or url")
 	f.BoolVar(&o.open, "open", false, "open the sources in the browser")
 	_ = c.RegisterFlagCompletionFunc("pack", packs)
-	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "md", "bibtex", "url"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("format",
+		cobra.FixedCompletions([]string{"text", "md", "bibtex", "url"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -156,13 +157,16 @@ func (o citeOptions) print(ctx context.Context, rows []citeRow) error {
 func (o citeOptions) answer(rows []citeRow) (cli.Answer, error) {
 	table := &cli.Rows{Columns: []string{"ref", "source", "name", "url", "fetched", "excerpt"}, Right: []bool{true}, Wide: 5}
 	for _, r := range rows {
-		table.Rows = append(table.Rows, []string{strconv.Itoa(r.Ref), r.SourceID, r.Name, r.URL, r.FetchedAt.UTC().Format(time.RFC3339), r.Excerpt})
+		table.Rows = append(table.Rows, []string{
+			strconv.Itoa(r.Ref), r.SourceID, r.Name, r.URL, r.FetchedAt.UTC().Format(time.RFC3339), r.Excerpt,
+		})
 	}
 	doc, err := cli.Marshal(rows)
 	return cli.Answer{JSON: doc, Rows: table, Text: func(w io.Writer, _ int, style cli.Style) error {
 		for _, r := range rows {
 			age := human.Age(o.app.Now().Sub(r.FetchedAt))
-			fmt.Fprintf(w, "%s %s  %s\n", style.Link(fmt.Sprintf("[%d]", r.Ref)), style.Bold(human.Line(r.Name)), style.Dim(human.Line(r.SourceID)))
+			fmt.Fprintf(w, "%s %s  %s\n",
+				style.Link(fmt.Sprintf("[%d]", r.Ref)), style.Bold(human.Line(r.Name)), style.Dim(human.Line(r.SourceID)))
 			if _, err := fmt.Fprintf(w, "    %s\n    fetched %s ago\n", human.Line(r.URL), age); err != nil {
 				return err
 			}

@@ -23,7 +23,8 @@ func newCredits(a *App) *cobra.Command {
 		func(ctx context.Context, _ []string) error { return showBalance(ctx, a, key) })
 	balance.Flags().StringVar(&key, "key", "", "only those on the record of this key, by its `id`")
 	packs := a.Command(&cobra.Command{Use: "packs", Short: "List what credits cost"},
-		[]string{"pack", "credits", "price", "discountPercent", "tier"}, func(ctx context.Context, _ []string) error { return showPacks(ctx, a) })
+		[]string{"pack", "credits", "price", "discountPercent", "tier"},
+		func(ctx context.Context, _ []string) error { return showPacks(ctx, a) })
 	usage := a.Command(&cobra.Command{Use: "usage", Short: "Show your calls by day, key and operation",
 		Example: "  ctx credits usage\n  ctx credits usage --since 7d --json day,calls"}, []string{"day", "keyId", "op", "calls"},
 		func(ctx context.Context, _ []string) error { return showUsage(ctx, a, since) })
@@ -59,7 +60,10 @@ func showPacks(ctx context.Context, a *App) error {
 		o, _ := p.Offer() // there is one for each
 		price := strconv.FormatInt(o.PriceMicros/1_000_000, 10)
 		list = append(list, offer{o, price})
-		table.Rows = append(table.Rows, []string{string(p), strconv.FormatInt(o.Credits, 10), price + " " + api.AssetUSDG, strconv.Itoa(o.DiscountPercent) + "%", string(o.Tier)})
+		table.Rows = append(table.Rows, []string{
+			string(p), strconv.FormatInt(o.Credits, 10), price + " " + api.AssetUSDG,
+			strconv.Itoa(o.DiscountPercent) + "%", string(o.Tier),
+		})
 	}
 	return show(ctx, a, list, table)
 }
@@ -81,7 +85,8 @@ func showUsage(ctx context.Context, a *App, since string) error {
 	if err != nil {
 		return err
 	}
-	table := &cli.Rows{Columns: []string{"day", "key id", "operation", "calls"}, Right: []bool{false, false, false, true}, Empty: "no call since " + from.Format(time.DateOnly)}
+	table := &cli.Rows{Columns: []string{"day", "key id", "operation", "calls"}, Right: []bool{false, false, false, true},
+		Empty: "no call since " + from.Format(time.DateOnly)}
 	for _, r := range rows {
 		table.Rows = append(table.Rows, []string{r.Day, r.KeyID, string(r.Op), strconv.FormatInt(r.Calls, 10)})
 	}

@@ -120,8 +120,9 @@ func (p Page) pools(rows []api.TrendingPool) {
 	p.heading(p.columns("TRENDING POOLS", 26, "volume", "1h", "24h", "liquid"))
 	for _, r := range rows[:min(len(rows), poolsShown)] {
 		name := human.Line(r.Pair) + " " + p.Style.Dim(human.Line(r.Network))
-		p.line("  %s%s %s %s %s %s", p.Style.Fit(name, 24), p.Style.FitRight(human.CompactUSD(r.Volume24hUSD), 13), p.column(r.Change1hPct),
-			p.column(r.Change24hPct), p.Style.FitRight(human.CompactUSD(r.LiquidityUSD), 9), p.Style.Warn(human.Line(strings.Join(r.Risk, ","))))
+		p.line("  %s%s %s %s %s %s", p.Style.Fit(name, 24), p.Style.FitRight(human.CompactUSD(r.Volume24hUSD), 13),
+			p.column(r.Change1hPct), p.column(r.Change24hPct),
+			p.Style.FitRight(human.CompactUSD(r.LiquidityUSD), 9), p.Style.Warn(human.Line(strings.Join(r.Risk, ","))))
 	}
 	p.more(len(rows), poolsShown)
 }
@@ -133,7 +134,8 @@ func (p Page) sentiment(s api.Sentiment) {
 	}
 	p.heading("SENTIMENT")
 	if g := s.FearGreed; g != nil {
-		p.line("  Fear & Greed  %d %s, yesterday %s, a week ago %s %s", g.Value, human.Line(g.Label), orDash(g.PreviousDay), orDash(g.WeekAgo), p.ref(g.Ref))
+		p.line("  Fear & Greed  %d %s, yesterday %s, a week ago %s %s", g.Value, human.Line(g.Label),
+			orDash(g.PreviousDay), orDash(g.WeekAgo), p.ref(g.Ref))
 	}
 	if m := s.Market; m != nil {
 		p.line("  Market cap    %s %s in 24h, volume %s %s", human.CompactUSD(m.TotalMarketCapUSD), p.change(m.Change24hPct),

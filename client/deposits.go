@@ -14,8 +14,8 @@ import (
 
 // depositRows are deposits as a table.
 func depositRows(list []api.Deposit, a *App) *cli.Rows {
-	rows := &cli.Rows{Columns: []string{"deposit", "pack", "credits", "usdg", "status", "until", "transaction"}, Right: []bool{false, false, true, true}, Wide: 6,
-		Empty: "no purchase yet; ctx credits buy PACK makes one"}
+	rows := &cli.Rows{Columns: []string{"deposit", "pack", "credits", "usdg", "status", "until", "transaction"},
+		Right: []bool{false, false, true, true}, Wide: 6, Empty: "no purchase yet; ctx credits buy PACK makes one"}
 	for _, d := range list {
 		tx := ""
 		if d.TxHash != nil {
@@ -54,7 +54,8 @@ func newDeposits(a *App) *cobra.Command {
 				return c.Deposit(ctx, args[0], "", opts...)
 			})
 		})
-	wait := a.Command(&cobra.Command{Use: "wait DEPOSIT", Short: "Wait until a purchase is verified or has expired", Args: cobra.ExactArgs(1)}, depositFields(),
+	wait := a.Command(&cobra.Command{Use: "wait DEPOSIT", Short: "Wait until a purchase is verified or has expired",
+		Args: cobra.ExactArgs(1)}, depositFields(),
 		func(ctx context.Context, args []string) error {
 			a.Note("waiting for the payment; Ctrl-C leaves the purchase as it is")
 			return showDeposit(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error) {
@@ -62,7 +63,8 @@ func newDeposits(a *App) *cobra.Command {
 			})
 		})
 	c := cli.Group(&cobra.Command{Use: "deposits", Short: "List your purchases of credits, and look after one",
-		Example: "  ctx credits deposits\n  ctx credits deposits verify 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11 --tx 0x…"}, list, view, wait, newVerify(a))
+		Example: "  ctx credits deposits\n  ctx credits deposits verify 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11 --tx 0x…"},
+		list, view, wait, newVerify(a))
 	cli.SetFields(c, depositFields()...)
 	group := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -77,10 +79,13 @@ func newDeposits(a *App) *cobra.Command {
 // newVerify makes the command that has the service look for a payment.
 func newVerify(a *App) *cobra.Command {
 	var tx string
-	c := a.Command(&cobra.Command{Use: "verify DEPOSIT --tx HASH", Short: "Have the service look for the payment of a purchase", Args: cobra.ExactArgs(1)}, depositFields(),
+	c := a.Command(&cobra.Command{Use: "verify DEPOSIT --tx HASH", Short: "Have the service look for the payment of a purchase",
+		Args: cobra.ExactArgs(1)}, depositFields(),
 		func(ctx context.Context, args []string) error {
 			if tx == "" {
-				return cli.Invalid("--tx is missing").WithHint("ctx credits deposits verify %s --tx 0x…, or without a transaction: ctx credits deposits view %s", args[0], args[0])
+				return cli.Invalid("--tx is missing").
+					WithHint("ctx credits deposits verify %s --tx 0x…, or without a transaction: ctx credits deposits view %s",
+						args[0], args[0])
 			}
 			return showDeposit(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error) {
 				return c.Deposit(ctx, args[0], tx, opts...)

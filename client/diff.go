@@ -66,7 +66,8 @@ func (o diffOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := changeReport{Type: "changes", Pack: o.pack, From: older.Freshness.GeneratedAt, TS: newer.Freshness.GeneratedAt, Changes: within(changes, o.path)}
+	r := changeReport{Type: "changes", Pack: o.pack, From: older.Freshness.GeneratedAt, TS: newer.Freshness.GeneratedAt,
+		Changes: within(changes, o.path)}
 	doc, err := cli.Marshal(r)
 	if err != nil {
 		return err

@@ -93,7 +93,8 @@ func (o *doctorOptions) config() *config.Config {
 	}
 	switch _, err := os.Stat(c.File); {
 	case len(c.Unknown) > 0:
-		o.add("configuration", outcomeWarning, "ctx config list names the settings", "%s has unknown settings: %s", c.File, strings.Join(c.Unknown, ", "))
+		o.add("configuration", outcomeWarning, "ctx config list names the settings",
+			"%s has unknown settings: %s", c.File, strings.Join(c.Unknown, ", "))
 	case errors.Is(err, fs.ErrNotExist):
 		o.add("configuration", outcomeOK, "", "no file; defaults and environment hold")
 	default:
@@ -112,8 +113,8 @@ func (o *doctorOptions) config() *config.Config {
 func (o *doctorOptions) terminal() {
 	style := o.app.Style(o.app.OutTTY)
 	word := map[bool]string{true: "yes", false: "no"}
-	o.add("terminal", outcomeOK, "", "terminal %s, colour %s, UTF-8 %s, %d columns, TERM %q", word[o.app.OutTTY], word[style.Color], word[!style.ASCII],
-		o.app.Columns(), o.app.Env("TERM"))
+	o.add("terminal", outcomeOK, "", "terminal %s, colour %s, UTF-8 %s, %d columns, TERM %q",
+		word[o.app.OutTTY], word[style.Color], word[!style.ASCII], o.app.Columns(), o.app.Env("TERM"))
 }
 
 // server checks that something answers at the address and that the clocks agree. It reports whether to go on.
@@ -135,8 +136,8 @@ func (o *doctorOptions) server(ctx context.Context, c *config.Config) bool {
 			return false
 		}
 	}
-	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(base.Text), sdk.WithRetries(0), sdk.WithTimeout(min(c.Timeout(), 10*time.Second)),
-		sdk.WithHTTPClient(&http.Client{Transport: o.app.HTTP()}))
+	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(base.Text), sdk.WithRetries(0),
+		sdk.WithTimeout(min(c.Timeout(), 10*time.Second)), sdk.WithHTTPClient(&http.Client{Transport: o.app.HTTP()}))
 	if err != nil {
 		o.add("server", outcomeError, "ctx config set base_url https://…", "%v", err)
 		return false
@@ -151,10 +152,12 @@ func (o *doctorOptions) server(ctx context.Context, c *config.Config) bool {
 	}
 	switch {
 	case meta.RequestID == "":
-		o.add("server", outcomeError, "check the base URL, and whether a proxy stands between", "what answers is no context service (status %d)", meta.Status)
+		o.add("server", outcomeError, "check the base URL, and whether a proxy stands between",
+			"what answers is no context service (status %d)", meta.Status)
 		return false
 	case err != nil:
-		o.add("server", outcomeWarning, "wait some seconds; then look into the daemon's log", "it answers in %d ms but is not ready (status %d)", took.Milliseconds(), meta.Status)
+		o.add("server", outcomeWarning, "wait some seconds; then look into the daemon's log",
+			"it answers in %d ms but is not ready (status %d)", took.Milliseconds(), meta.Status)
 	default:
 		o.add("server", outcomeOK, "", "ready, answered in %d ms", took.Milliseconds())
 	}
@@ -173,7 +176,8 @@ func (o *doctorOptions) clock(h http.Header, now time.Time) {
 	}
 	const tolerated = 30 * time.Second
 	if skew := now.Sub(date.Add(500 * time.Millisecond)); skew.Abs() > tolerated {
-		o.add("clock", outcomeWarning, "set the clock; payments have deadlines", "this machine is %s off the server", skew.Round(time.Second))
+		o.add("clock", outcomeWarning, "set the clock; payments have deadlines",
+			"this machine is %s off the server", skew.Round(time.Second))
 		return
 	}
 	o.add("clock", outcomeOK, "", "agrees with the server's")

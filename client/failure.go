@@ -18,7 +18,8 @@ func ownFailure(err error) *cli.Failure {
 	lost, isLost := errors.AsType[*sdk.TransportError](err)
 	switch {
 	case errors.Is(err, wallet.ErrPolicy) || errors.Is(err, wallet.ErrRecipient) || errors.Is(err, wallet.ErrWrongChain):
-		return &cli.Failure{Exit: cli.ExitCap, Reason: "payment_refused", Err: err, Hint: "ctx pay policy show, for what the wallet may pay"}
+		return &cli.Failure{Exit: cli.ExitCap, Reason: "payment_refused", Err: err,
+			Hint: "ctx pay policy show, for what the wallet may pay"}
 	case errors.Is(err, wallet.ErrNoGas) || errors.Is(err, wallet.ErrNoUSDG) || errors.Is(err, wallet.ErrReverted):
 		return &cli.Failure{Exit: cli.ExitChain, Reason: "payment_failed", Err: err}
 	case isLost && (lost.Timeout() || errors.Is(err, context.DeadlineExceeded)):

@@ -40,28 +40,31 @@ func newKeys(a *App) *cobra.Command {
 		Long: "Create a key for an agent or a machine, of your tier. It is shown once: on standard output, or only to a file (--out),\n" +
 			"or only to where the secrets of the profile are kept (--save).",
 		Example: "  ctx keys create my-agent --out my-agent.key\n  ctx keys create laptop --save\n  ctx keys create ci --consent none"},
-		[]string{"key", "keyId", "name", "tier", "createdAt"}, func(ctx context.Context, args []string) error { return o.create(ctx, args[0]) })
+		[]string{"key", "keyId", "name", "tier", "createdAt"},
+		func(ctx context.Context, args []string) error { return o.create(ctx, args[0]) })
 	o.bindCreate(create)
 	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List your keys, newest first"}, rowFields(), o.list)
 	list.Flags().BoolVar(&o.revoked, "revoked", false, "also those that were revoked")
-	view := a.Command(&cobra.Command{Use: "view KEYID", Short: "Show a key and the credits on it", Args: cobra.ExactArgs(1), ValidArgsFunction: o.complete},
-		append(rowFields(), "credits"), o.view)
+	view := a.Command(&cobra.Command{Use: "view KEYID", Short: "Show a key and the credits on it",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: o.complete}, append(rowFields(), "credits"), o.view)
 	revoke := a.Command(&cobra.Command{Use: "revoke KEYID...", Short: "Revoke keys, at once and for good", Args: cobra.MinimumNArgs(1),
 		SuggestFor: []string{"rm", "delete", "remove"}, ValidArgsFunction: o.complete,
 		Example: "  ctx keys revoke cv_test_ab12cd34\n  ctx keys revoke cv_test_ab12cd34 --yes --jq '.[].strandedCredits'"},
 		[]string{"keyId", "ok", "revokedAt", "strandedCredits"}, o.revoke)
 	revoke.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would be revoked")
-	use := a.Command(&cobra.Command{Use: "use KEYID --api-key-file FILE", Short: "Make a key that you have the one that the profile uses", Args: cobra.ExactArgs(1),
-		Example: "  ctx keys use cv_test_ab12cd34 --api-key-file - < my-agent.key"}, nil, o.use)
-	rotate := a.Command(&cobra.Command{Use: "rotate NAME", Short: "Create a new key of a name, then revoke the old one", Args: cobra.ExactArgs(1),
-		Long: "Create a key with the name and consent of the one there is, and revoke that afterwards. With --grace both work for a while,\n" +
-			"so that who uses the old one can change. Where the profile uses the old key, it uses the new one from then on.",
+	use := a.Command(&cobra.Command{Use: "use KEYID --api-key-file FILE", Short: "Make a key that you have the one that the profile uses",
+		Args: cobra.ExactArgs(1), Example: "  ctx keys use cv_test_ab12cd34 --api-key-file - < my-agent.key"}, nil, o.use)
+	rotate := a.Command(&cobra.Command{Use: "rotate NAME", Short: "Create a new key of a name, then revoke the old one",
+		Args: cobra.ExactArgs(1),
+		Long: "Create a key with the name and consent of the one there is, and revoke that afterwards. " +
+			"With --grace both work for a while,\nso that who uses the old one can change. " +
+			"Where the profile uses the old key, it uses the new one from then on.",
 		Example: "  ctx keys rotate my-agent --out my-agent.key\n  ctx keys rotate laptop --save --grace 10m"},
 		[]string{"key", "keyId", "name", "tier", "createdAt"}, o.rotate)
 	o.bindCreate(rotate)
 	rotate.Flags().DurationVar(&o.grace, "grace", 0, "let the old key work for so `long` (10m)")
-	return cli.Group(&cobra.Command{Use: "keys", Short: "Create, list, revoke and rotate your API keys", Example: "  ctx keys create my-agent --save\n  ctx keys list"},
-		create, list, view, revoke, use, rotate)
+	return cli.Group(&cobra.Command{Use: "keys", Short: "Create, list, revoke and rotate your API keys",
+		Example: "  ctx keys create my-agent --save\n  ctx keys list"}, create, list, view, revoke, use, rotate)
 }
 
 // bindCreate adds the flags of commands that create a key.
@@ -173,7 +176,8 @@ func (o *keyOptions) list(ctx context.Context, _ []string) error {
 		return err
 	}
 	rows = slices.DeleteFunc(rows, func(r api.APIKeyRow) bool { return r.RevokedAt != nil && !o.revoked })
-	table := &cli.Rows{Columns: []string{"key id", "name", "tier", "created", "last used", "state"}, Wide: 1, Empty: "no key; ctx keys create NAME makes one"}
+	table := &cli.Rows{Columns: []string{"key id", "name", "tier", "created", "last used", "state"},
+		Wide: 1, Empty: "no key; ctx keys create NAME makes one"}
 	for _, r := range rows {
 		table.Rows = append(table.Rows, o.cells(r))
 	}
@@ -209,7 +213,8 @@ func (o *keyOptions) find(rows []api.APIKeyRow, id string) (api.APIKeyRow, error
 			return r, nil
 		}
 	}
-	return api.APIKeyRow{}, &cli.Failure{Exit: cli.ExitNotFound, Reason: string(api.ReasonKeyNotFound), Err: fmt.Errorf("you have no key %q", id), Hint: "ctx keys list"}
+	return api.APIKeyRow{}, &cli.Failure{Exit: cli.ExitNotFound, Reason: string(api.ReasonKeyNotFound),
+		Err: fmt.Errorf("you have no key %q", id), Hint: "ctx keys list"}
 }
 
 // view shows one key.
@@ -285,7 +290,8 @@ func (o *keyOptions) use(_ context.Context, args []string) error {
 	}
 	file := c.Get(config.APIKeyFile)
 	if file.Text == "" {
-		return cli.Invalid("the service has only the hash of a key, so you have to give it").WithHint("add --api-key-file FILE, or - for standard input")
+		return cli.Invalid("the service has only the hash of a key, so you have to give it").
+			WithHint("add --api-key-file FILE, or - for standard input")
 	}
 	key, err := config.ReadKey(file.Text, o.app.In)
 	if err != nil {
@@ -352,7 +358,8 @@ func (o *keyOptions) named(ctx context.Context, name string) (api.APIKeyRow, err
 	}
 	rows = slices.DeleteFunc(rows, func(r api.APIKeyRow) bool { return r.RevokedAt != nil || r.Name != name && r.KeyID != name })
 	if len(rows) != 1 {
-		return api.APIKeyRow{}, cli.Invalid("you have %d active keys called %q, not one", len(rows), name).WithHint("ctx keys list, and name it by its id")
+		return api.APIKeyRow{}, cli.Invalid("you have %d active keys called %q, not one", len(rows), name).
+			WithHint("ctx keys list, and name it by its id")
 	}
 	return rows[0], nil
 }

@@ -26,8 +26,9 @@ func fileTable(f wallet.File) *cli.Rows {
 // newUse makes the command that chooses the wallet of a profile.
 func newUse(a *App) *cobra.Command {
 	o := &walletOptions{app: a}
-	return a.Command(&cobra.Command{Use: "use NAME", Short: "Pay and sign in with this wallet from now on, in the profile in use", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: o.names, SuggestFor: []string{"switch"}, Example: "  ctx wallet use agent\n  ctx wallet use ./keys/agent -p prod"}, fileFields(), o.use)
+	return a.Command(&cobra.Command{Use: "use NAME", Short: "Pay and sign in with this wallet from now on, in the profile in use",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: o.names, SuggestFor: []string{"switch"},
+		Example: "  ctx wallet use agent\n  ctx wallet use ./keys/agent -p prod"}, fileFields(), o.use)
 }
 
 // use writes the wallet into the configuration.
@@ -75,11 +76,11 @@ type exportOptions struct {
 // newExport makes the command that hands a wallet out.
 func newExport(a *App) *cobra.Command {
 	o := &exportOptions{walletOptions: walletOptions{app: a}}
-	c := a.Command(&cobra.Command{Use: "export [NAME]", Short: "Hand out a wallet: its keystore file, or with --private-key the key itself", Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: o.names,
-		Long: "Hand out a wallet, the configured one without NAME. What is handed out is the keystore file, which is of use only with the\n" +
-			"passphrase; every other wallet program reads it. With --private-key it is the key itself: whoever sees it has all that the\n" +
-			"wallet has. Then you are asked first, unless it goes into a file.",
+	c := a.Command(&cobra.Command{Use: "export [NAME]", Short: "Hand out a wallet: its keystore file, or with --private-key the key itself",
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.names,
+		Long: "Hand out a wallet, the configured one without NAME. What is handed out is the keystore file, which is of use only " +
+			"with the\npassphrase; every other wallet program reads it. With --private-key it is the key itself: whoever sees it " +
+			"has all that the\nwallet has. Then you are asked first, unless it goes into a file.",
 		Example: "  ctx wallet export agent --out agent.json\n  ctx wallet export agent --private-key --out agent.key"}, nil, o.run)
 	o.bindPassphrase(c)
 	c.Flags().StringVar(&o.out, "out", "", "write to this new `file`, for you alone")
@@ -157,12 +158,15 @@ type passwdOptions struct {
 // newPasswd makes the command that changes a passphrase.
 func newPasswd(a *App) *cobra.Command {
 	o := &passwdOptions{walletOptions: walletOptions{app: a}}
-	c := a.Command(&cobra.Command{Use: "passwd NAME", Short: "Change the passphrase of a wallet", Args: cobra.ExactArgs(1), ValidArgsFunction: o.names,
-		Long: "Change the passphrase of a wallet. The key stays the same, and so do copies of the file with the old passphrase. Whatever fails, the\n" +
-			"file is as it was: the new one takes its place when it is whole and was opened once.",
-		Example: "  ctx wallet passwd agent\n  ctx wallet passwd agent --password-file old.txt --new-password-file new.txt"}, fileFields(), o.run)
+	c := a.Command(&cobra.Command{Use: "passwd NAME", Short: "Change the passphrase of a wallet",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: o.names,
+		Long: "Change the passphrase of a wallet. The key stays the same, and so do copies of the file with the old passphrase. " +
+			"Whatever fails, the\nfile is as it was: the new one takes its place when it is whole and was opened once.",
+		Example: "  ctx wallet passwd agent\n  ctx wallet passwd agent --password-file old.txt --new-password-file new.txt"},
+		fileFields(), o.run)
 	o.bindPassphrase(c)
-	c.Flags().StringVar(&o.newFile, "new-password-file", "", "read the new passphrase from this `file`, - for standard input; else you are asked for it twice")
+	c.Flags().StringVar(&o.newFile, "new-password-file", "",
+		"read the new passphrase from this `file`, - for standard input; else you are asked for it twice")
 	return c
 }
 
@@ -194,9 +198,11 @@ func (o *passwdOptions) run(ctx context.Context, args []string) error {
 // newDelete makes the command that removes a wallet.
 func newDelete(a *App) *cobra.Command {
 	o := &walletOptions{app: a}
-	c := a.Command(&cobra.Command{Use: "delete NAME", Aliases: []string{"rm"}, Short: "Delete a wallet for good", Args: cobra.ExactArgs(1), ValidArgsFunction: o.names,
-		SuggestFor: []string{"remove"}, Long: "Delete a wallet for good. Without a copy of the file, what the wallet has is lost. A wallet with payments that have not come to\n" +
-			"an end is not deleted.", Example: "  ctx wallet export agent --out agent.json && ctx wallet delete agent"}, fileFields(), o.remove)
+	c := a.Command(&cobra.Command{Use: "delete NAME", Aliases: []string{"rm"}, Short: "Delete a wallet for good",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: o.names, SuggestFor: []string{"remove"},
+		Long: "Delete a wallet for good. Without a copy of the file, what the wallet has is lost. A wallet with payments that " +
+			"have not come to\nan end is not deleted.",
+		Example: "  ctx wallet export agent --out agent.json && ctx wallet delete agent"}, fileFields(), o.remove)
 	o.bindPassphrase(c)
 	return c
 }

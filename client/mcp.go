@@ -29,9 +29,8 @@ func MCPCommands(a *App) []*cobra.Command {
 func newTools(a *App) *cobra.Command {
 	return a.Command(&cobra.Command{Use: "tools", Aliases: []string{"list", "ls"}, Short: "List the tools that agents get to see",
 		Example: "  ctx mcp tools\n  ctx mcp tools --jq '.[].name'"},
-		[]string{"name", "title", "description", "inputSchema", "outputSchema", "annotations"}, func(ctx context.Context, _ []string) error {
-			return showTools(ctx, a)
-		})
+		[]string{"name", "title", "description", "inputSchema", "outputSchema", "annotations"},
+		func(ctx context.Context, _ []string) error { return showTools(ctx, a) })
 }
 
 // showTools lists the tools.
@@ -67,8 +66,9 @@ func showTools(ctx context.Context, a *App) error {
 func newCall(a *App) *cobra.Command {
 	return a.Command(&cobra.Command{
 		Use: "call TOOL [NAME=VALUE...]", Short: "Call a tool as an agent does", Args: cobra.MinimumNArgs(1),
-		Long: "Call a tool as an agent does. On a terminal it shows the text that a model gets to read, elsewhere the structured content.\n" +
-			"search is short for context.search. A call costs what the same call costs over HTTP; with --pay it is paid from the wallet.",
+		Long: "Call a tool as an agent does. On a terminal it shows the text that a model gets to read, elsewhere the structured " +
+			"content.\nsearch is short for context.search. A call costs what the same call costs over HTTP; with --pay it is paid " +
+			"from the wallet.",
 		Example: "  ctx mcp call brief\n  ctx mcp call search q=bitcoin k=3 --jq '.matches[].path'\n  ctx mcp call cite ref=3 --pay",
 	}, []string{cli.OpenFields}, func(ctx context.Context, args []string) error {
 		arguments := map[string]string{}

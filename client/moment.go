@@ -58,7 +58,9 @@ const longestAgo = 100 * 365 * 24 * time.Hour
 func before(now time.Time, spans string) (time.Time, error) {
 	var sum time.Duration
 	for _, m := range agoPart.FindAllStringSubmatch(spans, -1) {
-		unit := map[string]time.Duration{"w": 7 * 24 * time.Hour, "d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second}[m[2]]
+		unit := map[string]time.Duration{
+			"w": 7 * 24 * time.Hour, "d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second,
+		}[m[2]]
 		n, err := strconv.ParseInt(m[1], 10, 64)
 		if err != nil || n > int64(longestAgo/unit) {
 			return time.Time{}, fmt.Errorf("%q is too long ago", spans)

@@ -151,7 +151,8 @@ func (a *App) Payer(ctx context.Context) (*wallet.Payer, error) {
 	return newPayer(ctx, cfg)
 }
 
-// ReadOnlyPayer is a Payer of the wallet with the given address that needs no passphrase: it looks, goes on with what was begun, and pays nothing.
+// ReadOnlyPayer is a Payer of the wallet with the given address that needs no passphrase: it looks, goes on with what was begun,
+// and pays nothing.
 func (a *App) ReadOnlyPayer(ctx context.Context, address string) (*wallet.Payer, error) {
 	cfg, err := a.payment()
 	if err != nil {

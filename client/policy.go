@@ -35,20 +35,23 @@ type policyView struct {
 // newPolicy makes the group of commands on what the wallet may pay.
 func newPolicy(a *App) *cobra.Command {
 	fields := []string{"perCall", "perDay", "perMonth", "paidDay", "paidMonth", "maxFeeEther", "chainId", "token", "recipients"}
-	get := a.Command(&cobra.Command{Use: "show", Aliases: []string{"get"}, Short: "Show what the wallet may pay, and what was paid"}, fields,
-		func(ctx context.Context, _ []string) error { return showPolicy(ctx, a) })
-	set := a.Command(&cobra.Command{Use: "set per-call|per-day|per-month USDG", Short: "Change a bound, of the profile in use", Args: cobra.ExactArgs(2),
-		ValidArgs: []string{"per-call", "per-day", "per-month"}, Example: "  ctx pay policy set per-day 0.5"}, fields,
+	get := a.Command(&cobra.Command{Use: "show", Aliases: []string{"get"}, Short: "Show what the wallet may pay, and what was paid"},
+		fields, func(ctx context.Context, _ []string) error { return showPolicy(ctx, a) })
+	set := a.Command(&cobra.Command{Use: "set per-call|per-day|per-month USDG", Short: "Change a bound, of the profile in use",
+		Args: cobra.ExactArgs(2), ValidArgs: []string{"per-call", "per-day", "per-month"},
+		Example: "  ctx pay policy set per-day 0.5"}, fields,
 		func(ctx context.Context, args []string) error { return setPolicy(ctx, a, args[0], args[1]) })
-	trust := a.Command(&cobra.Command{Use: "trust SERVICE ADDRESS", Short: "Have a service be paid at another address than before", Args: cobra.ExactArgs(2),
-		Example: "  ctx pay policy trust https://ctx.example 0x…"}, []string{"service", "recipient"},
+	trust := a.Command(&cobra.Command{Use: "trust SERVICE ADDRESS", Short: "Have a service be paid at another address than before",
+		Args: cobra.ExactArgs(2), Example: "  ctx pay policy trust https://ctx.example 0x…"}, []string{"service", "recipient"},
 		func(ctx context.Context, args []string) error { return trust(ctx, a, args[0], args[1]) })
-	forget := a.Command(&cobra.Command{Use: "forget SERVICE", Short: "Forget the address that a service was paid at", Args: cobra.ExactArgs(1)}, []string{"service", "recipient"},
+	forget := a.Command(&cobra.Command{Use: "forget SERVICE", Short: "Forget the address that a service was paid at",
+		Args: cobra.ExactArgs(1)}, []string{"service", "recipient"},
 		func(ctx context.Context, args []string) error { return forget(ctx, a, args[0]) })
 	return cli.Group(&cobra.Command{Use: "policy", Short: "Show and change what the wallet may pay",
-		Long: "Show and change what the wallet may pay: bounds on a call, a day and a month, on the fee of the chain, and the addresses at which services\n" +
-			"were first paid. A service that wants to be paid elsewhere is refused until you trust that. Purchases of credits, which you are asked\n" +
-			"about, do not count.", Example: "  ctx pay policy show\n  ctx pay policy set per-call 0.01"}, get, set, trust, forget)
+		Long: "Show and change what the wallet may pay: bounds on a call, a day and a month, on the fee of the chain, and the " +
+			"addresses at which services\nwere first paid. A service that wants to be paid elsewhere is refused until you trust " +
+			"that. Purchases of credits, which you are asked\nabout, do not count.",
+		Example: "  ctx pay policy show\n  ctx pay policy set per-call 0.01"}, get, set, trust, forget)
 }
 
 // showPolicy shows the policy.
@@ -67,12 +70,14 @@ func showPolicy(ctx context.Context, a *App) error {
 	}
 	text := func(name string) string { return c.Get(name).Text }
 	v := policyView{
-		PerCall: text(config.MaxPerCall), PerDay: text(config.MaxPerDay), PerMonth: text(config.MaxPerMonth), PaidDay: paid.Day.String(), PaidMonth: paid.Month.String(),
-		MaxFee: wallet.Ether(strconv.Itoa(wallet.DefaultMaxFee)), Chain: text(config.ChainID), Token: text(config.Token), Recipients: append([]wallet.Pin{}, pins...),
+		PerCall: text(config.MaxPerCall), PerDay: text(config.MaxPerDay), PerMonth: text(config.MaxPerMonth),
+		PaidDay: paid.Day.String(), PaidMonth: paid.Month.String(),
+		MaxFee: wallet.Ether(strconv.Itoa(wallet.DefaultMaxFee)), Chain: text(config.ChainID), Token: text(config.Token),
+		Recipients: append([]wallet.Pin{}, pins...),
 	}
 	rows := &cli.Rows{Columns: []string{"what", "bound", "paid"}, Rows: [][]string{
-		{"per call", v.PerCall, ""}, {"per day", v.PerDay, v.PaidDay}, {"per month", v.PerMonth, v.PaidMonth}, {"fee of the chain", v.MaxFee + " ether", ""},
-		{"chain", v.Chain, ""}, {"token", v.Token, ""},
+		{"per call", v.PerCall, ""}, {"per day", v.PerDay, v.PaidDay}, {"per month", v.PerMonth, v.PaidMonth},
+		{"fee of the chain", v.MaxFee + " ether", ""}, {"chain", v.Chain, ""}, {"token", v.Token, ""},
 	}}
 	for _, pin := range pins {
 		rows.Rows = append(rows.Rows, []string{"recipient of " + pin.Service, pin.Recipient, ""})
@@ -111,7 +116,8 @@ func trust(ctx context.Context, a *App, service, recipient string) error {
 	if err := wallet.TrustRecipient(ctx, a.DataDir(), service, recipient); err != nil {
 		return cli.Invalid("%w", err)
 	}
-	return show(ctx, a, wallet.Pin{Service: service, Recipient: recipient}, &cli.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, recipient}}})
+	return show(ctx, a, wallet.Pin{Service: service, Recipient: recipient},
+		&cli.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, recipient}}})
 }
 
 // forget forgets where a service was paid.
@@ -125,7 +131,9 @@ func forget(ctx context.Context, a *App, service string) error {
 		return err
 	}
 	if was == "" {
-		return &cli.Failure{Exit: cli.ExitNotFound, Reason: "unknown_service", Err: fmt.Errorf("%s was never paid", service), Hint: "ctx pay policy show"}
+		return &cli.Failure{Exit: cli.ExitNotFound, Reason: "unknown_service",
+			Err: fmt.Errorf("%s was never paid", service), Hint: "ctx pay policy show"}
 	}
-	return show(ctx, a, wallet.Pin{Service: service, Recipient: was}, &cli.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, was}}})
+	return show(ctx, a, wallet.Pin{Service: service, Recipient: was},
+		&cli.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, was}}})
 }

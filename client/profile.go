@@ -34,7 +34,8 @@ func newProfile(a *App) *cobra.Command {
 		}
 		return c.Profiles, cobra.ShellCompDirectiveNoFileComp
 	}
-	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the profiles"}, []string{"name", "active", "baseUrl", "key"}, o.list)
+	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the profiles"},
+		[]string{"name", "active", "baseUrl", "key"}, o.list)
 	add := a.Command(&cobra.Command{Use: "add NAME", Short: "Add a profile, or change its address or key", Args: cobra.ExactArgs(1),
 		Long: "Add a profile, with the address of --base-url and the key in --api-key-file. The key is kept in a file that only you\n" +
 			"can read, and is sent to that address alone.",
@@ -42,10 +43,11 @@ func newProfile(a *App) *cobra.Command {
 	add.Flags().BoolVar(&o.use, "use", false, "use the profile from now on")
 	use := a.Command(&cobra.Command{Use: "use NAME", Short: "Use a profile from now on", Args: cobra.ExactArgs(1), ValidArgsFunction: names,
 		SuggestFor: []string{"switch"}}, nil, o.switchTo)
-	remove := a.Command(&cobra.Command{Use: "remove NAME", Short: "Remove a profile and its key", Args: cobra.ExactArgs(1), ValidArgsFunction: names,
-		SuggestFor: []string{"rm", "delete"}}, nil, o.remove)
+	remove := a.Command(&cobra.Command{Use: "remove NAME", Short: "Remove a profile and its key",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: names, SuggestFor: []string{"rm", "delete"}}, nil, o.remove)
 	return cli.Group(&cobra.Command{Use: "profile", Short: "Keep addresses and keys of several services",
-		Example: "  ctx profile add prod --base-url https://ctx.example --api-key-file key.txt\n  ctx profile use prod\n  ctx fresh -p prod"},
+		Example: "  ctx profile add prod --base-url https://ctx.example --api-key-file key.txt\n" +
+			"  ctx profile use prod\n  ctx fresh -p prod"},
 		list, add, use, remove)
 }
 

@@ -26,11 +26,14 @@ type promptOptions struct {
 func newPrompt(a *App) *cobra.Command {
 	o := &promptOptions{app: a}
 	fields := []string{"pack", "prompt"}
-	get := a.Command(&cobra.Command{Use: "get", Short: "Show your prompt", Example: "  ctx brief prompt get\n  ctx brief prompt get -q .prompt"}, fields, o.get)
-	set := a.Command(&cobra.Command{Use: "set [TEXT]", Short: "Set your prompt", Args: cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: fmt.Sprintf("Set your prompt: what you want in your briefs of a pack, and how to put it, in at most %d characters. It holds from the\n"+
-			"next brief that you ask for with a key of yours.", api.MaxPrompt),
-		Example: "  ctx brief prompt set \"Only stablecoins, in three sentences.\"\n  ctx brief prompt set --file prompt.txt"}, fields, o.set)
+	get := a.Command(&cobra.Command{Use: "get", Short: "Show your prompt",
+		Example: "  ctx brief prompt get\n  ctx brief prompt get -q .prompt"}, fields, o.get)
+	set := a.Command(&cobra.Command{Use: "set [TEXT]", Short: "Set your prompt",
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: fmt.Sprintf("Set your prompt: what you want in your briefs of a pack, and how to put it, in at most %d characters. "+
+			"It holds from the\nnext brief that you ask for with a key of yours.", api.MaxPrompt),
+		Example: "  ctx brief prompt set \"Only stablecoins, in three sentences.\"\n  ctx brief prompt set --file prompt.txt"},
+		fields, o.set)
 	set.Flags().StringVar(&o.file, "file", "", "read the prompt from this `file`, - for stdin")
 	unset := a.Command(&cobra.Command{Use: "unset", Short: "Drop your prompt: you get the brief of the pack again"}, fields, o.unset)
 	for _, c := range []*cobra.Command{get, set, unset} {
@@ -39,7 +42,8 @@ func newPrompt(a *App) *cobra.Command {
 	return cli.Group(&cobra.Command{Use: "prompt", Short: "Say what you want in your briefs",
 		Long: "Say what you want in your briefs of a pack. The service writes them when you ask, once per state; if it cannot, you get\n" +
 			"the brief of the pack and a warning. It takes tier " + string(api.TierPro) + " or above, and a session (ctx auth login).",
-		Example: "  ctx brief prompt set \"Only stablecoins, in three sentences.\"\n  ctx brief prompt get\n  ctx brief prompt unset"}, get, set, unset)
+		Example: "  ctx brief prompt set \"Only stablecoins, in three sentences.\"\n  ctx brief prompt get\n  ctx brief prompt unset"},
+		get, set, unset)
 }
 
 // get shows the prompt.

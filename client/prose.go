@@ -98,8 +98,8 @@ func (p Page) footnotes(b *api.BriefResponse) string {
 		if !ok {
 			continue
 		}
-		fmt.Fprintf(&list, "%s %s  %s  fetched %s ago\n", p.Style.Link(p.Style.FitRight(a, 4)), p.Style.Fit(human.Line(c.SourceID), longest),
-			human.Line(c.URL), human.Age(p.Now.Sub(c.FetchedAt)))
+		fmt.Fprintf(&list, "%s %s  %s  fetched %s ago\n", p.Style.Link(p.Style.FitRight(a, 4)),
+			p.Style.Fit(human.Line(c.SourceID), longest), human.Line(c.URL), human.Age(p.Now.Sub(c.FetchedAt)))
 	}
 	if list.Len() == 0 {
 		return ""

@@ -60,9 +60,9 @@ func quoteFields() []string {
 // newQuote makes the command that asks what a call costs.
 func newQuote(a *App) *cobra.Command {
 	c := &cobra.Command{Use: "quote COMMAND...|URL", Short: "Say what a call costs, and whether the wallet would pay it",
-		Long: "Say what a call costs, without a key, and whether the wallet would pay it. The call is one of the data commands as you would type it,\n" +
-			"or a URL or path. Nothing is paid and no wallet is opened. The calldata is that of the transaction to the token, for wallets that\n" +
-			"send it by themselves. Flags for ctx pay quote come before the command.",
+		Long: "Say what a call costs, without a key, and whether the wallet would pay it. The call is one of the data commands as " +
+			"you would type it,\nor a URL or path. Nothing is paid and no wallet is opened. The calldata is that of the " +
+			"transaction to the token, for wallets that\nsend it by themselves. Flags for ctx pay quote come before the command.",
 		Example: "  ctx pay quote brief\n  ctx pay quote --json amount,refusal search bitcoin -k 3\n  ctx pay quote /v1/fresh"}
 	c.Args = cobra.MinimumNArgs(1)
 	c = a.Command(c, quoteFields(), func(ctx context.Context, args []string) error {
@@ -226,7 +226,8 @@ func showQuote(ctx context.Context, a *App, q *sdk.Quote) error {
 		return err
 	}
 	out := quoted{
-		Request: q.Request, Service: q.Service, Amount: q.Amount, Asset: q.Asset, Recipient: q.Recipient, ValidUntil: time.Unix(q.ValidUntil, 0).UTC(), Nonce: q.Nonce,
+		Request: q.Request, Service: q.Service, Amount: q.Amount, Asset: q.Asset, Recipient: q.Recipient,
+		ValidUntil: time.Unix(q.ValidUntil, 0).UTC(), Nonce: q.Nonce,
 		Calldata: v.Calldata, MaxFeeWei: v.MaxFee, Refusal: v.Refusal,
 	}
 	doc, err := cli.Marshal(out)
@@ -243,8 +244,8 @@ func showQuote(ctx context.Context, a *App, q *sdk.Quote) error {
 		if v.Refusal != "" {
 			verdict = style.Bad("the wallet would not pay it: " + human.Line(v.Refusal))
 		}
-		_, err := fmt.Fprintf(w, "%s\n  price  %s %s\n  fee    %s\n  to     %s\n  holds  %s seconds more\n  %s\n", human.Line(q.Request), human.Line(q.Amount),
-			human.Line(q.Asset), fee, human.Line(q.Recipient), left, verdict)
+		_, err := fmt.Fprintf(w, "%s\n  price  %s %s\n  fee    %s\n  to     %s\n  holds  %s seconds more\n  %s\n",
+			human.Line(q.Request), human.Line(q.Amount), human.Line(q.Asset), fee, human.Line(q.Recipient), left, verdict)
 		return err
 	}})
 }

@@ -19,13 +19,16 @@ func paymentFields() []string {
 
 // newPay makes the group of commands about payments.
 func newPay(a *App) *cobra.Command {
-	receipts := a.Command(&cobra.Command{Use: "receipts", Aliases: []string{"list"}, Short: "List what was paid from your wallets, newest first",
-		Long: "List what was paid from your wallets, newest first. Signed and mined are payments that were not answered yet: the same command as\n" +
-			"before, or ctx pay resume, goes on with them.", Example: "  ctx pay receipts\n  ctx pay receipts --jq 'map(.amountMicros) | add / 1e6'"},
+	receipts := a.Command(&cobra.Command{Use: "receipts", Aliases: []string{"list"},
+		Short: "List what was paid from your wallets, newest first",
+		Long: "List what was paid from your wallets, newest first. Signed and mined are payments that were not answered yet: the " +
+			"same command as\nbefore, or ctx pay resume, goes on with them.",
+		Example: "  ctx pay receipts\n  ctx pay receipts --jq 'map(.amountMicros) | add / 1e6'"},
 		paymentFields(), func(ctx context.Context, _ []string) error { return showReceipts(ctx, a) })
 	c := cli.Group(&cobra.Command{Use: "pay", Short: "Pay for any call, and see what was paid",
-		Long: "Pay for any call from the wallet, and see what was paid. ctx pay URL makes a GET request, pays what is asked for it within the policy\n" +
-			"of the wallet, and shows the answer as it came. The other data commands do the same with --pay, or always where the setting pay is true.",
+		Long: "Pay for any call from the wallet, and see what was paid. ctx pay URL makes a GET request, pays what is asked for " +
+			"it within the policy\nof the wallet, and shows the answer as it came. The other data commands do the same with " +
+			"--pay, or always where the setting pay is true.",
 		Example: "  ctx pay quote search bitcoin -k 3\n  ctx pay '/v1/search?q=bitcoin&k=3' --max-amount 0.002\n  ctx pay resume"},
 		newQuote(a), receipts, newResume(a), newPolicy(a))
 	addPayURL(a, c)
@@ -40,12 +43,15 @@ func showReceipts(ctx context.Context, a *App) error {
 	}
 	newest := []wallet.Payment{}
 	var sum usdg.Amount
-	table := &cli.Rows{Columns: []string{"at", "usdg", "for", "state", "transaction"}, Right: []bool{false, true}, Wide: 2, Empty: "nothing was paid yet"}
+	table := &cli.Rows{Columns: []string{"at", "usdg", "for", "state", "transaction"}, Right: []bool{false, true},
+		Wide: 2, Empty: "nothing was paid yet"}
 	for i := len(list) - 1; i >= 0; i-- {
 		p := list[i]
 		newest = append(newest, p)
 		sum += p.Amount
-		table.Rows = append(table.Rows, []string{p.At.In(a.Now().Location()).Format(time.DateTime), p.Amount.String(), p.Request, string(p.State), p.TxHash})
+		table.Rows = append(table.Rows, []string{
+			p.At.In(a.Now().Location()).Format(time.DateTime), p.Amount.String(), p.Request, string(p.State), p.TxHash,
+		})
 	}
 	if len(list) > 0 && a.OutTTY {
 		a.Note("%d payments, %s USDG in all", len(list), sum)

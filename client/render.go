@@ -66,7 +66,8 @@ func (p Page) State(pack string, m *api.StateResponse) error {
 // Snapshot draws an answer of snapshot for the minute of at.
 func (p Page) Snapshot(pack string, at time.Time, m *api.StateResponse) error {
 	minute := at.In(p.Now.Location()).Truncate(time.Minute).Format("2006-01-02 15:04 MST")
-	return p.state(fmt.Sprintf("%s  as of %s  from the state of %s", p.Style.Bold(human.Line(pack)), minute, p.clock(m.Freshness.GeneratedAt)), pack, m)
+	header := fmt.Sprintf("%s  as of %s  from the state of %s", p.Style.Bold(human.Line(pack)), minute, p.clock(m.Freshness.GeneratedAt))
+	return p.state(header, pack, m)
 }
 
 // state draws the state under a header. Lines are gathered first, so that the one place where writing can fail is here.

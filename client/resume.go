@@ -28,9 +28,10 @@ type resumed struct {
 // newResume makes the command that goes on with what was begun.
 func newResume(a *App) *cobra.Command {
 	return a.Command(&cobra.Command{Use: "resume", Short: "Go on with payments that were begun and not answered",
-		Long: "Go on with payments that were begun and not answered, after a crash or without a network: each is brought onto the chain if it can\n" +
-			"still be, presented to its service, and its answer shown. None is paid anew, and no wallet is opened. The same command as before does that\n" +
-			"for its own call.", Example: "  ctx pay resume\n  ctx pay resume --jq '.[].answer'"},
+		Long: "Go on with payments that were begun and not answered, after a crash or without a network: each is brought onto the " +
+			"chain if it can\nstill be, presented to its service, and its answer shown. None is paid anew, and no wallet is " +
+			"opened. The same command as before does that\nfor its own call.",
+		Example: "  ctx pay resume\n  ctx pay resume --jq '.[].answer'"},
 		append(paymentFields(), "answer", "error"), func(ctx context.Context, _ []string) error { return resume(ctx, a) })
 }
 
@@ -61,7 +62,9 @@ func resume(ctx context.Context, a *App) error {
 	}
 	doc, err := cli.Marshal(done)
 	if err == nil {
-		err = a.Print(ctx, cli.Answer{JSON: doc, Piped: cli.JSON, Text: func(w io.Writer, _ int, style cli.Style) error { return writeResumed(w, style, done) }})
+		err = a.Print(ctx, cli.Answer{JSON: doc, Piped: cli.JSON, Text: func(w io.Writer, _ int, style cli.Style) error {
+			return writeResumed(w, style, done)
+		}})
 	}
 	if err != nil {
 		return err
@@ -83,7 +86,9 @@ func writeResumed(w io.Writer, style cli.Style, list []resumed) error {
 		if r.Answer != nil {
 			text = string(r.Answer)
 		}
-		if _, err := fmt.Fprintf(w, "%s %s USDG for %s, transaction %s\n%s\n", outcome, r.Amount, human.Line(r.Request), r.TxHash, human.Text(text)); err != nil {
+		_, err := fmt.Fprintf(w, "%s %s USDG for %s, transaction %s\n%s\n",
+			outcome, r.Amount, human.Line(r.Request), r.TxHash, human.Text(text))
+		if err != nil {
 			return err
 		}
 	}
@@ -125,7 +130,8 @@ func goOn(ctx context.Context, a *App, p wallet.Payment) (answer json.RawMessage
 		if _, err := payer.Resume(ctx, sdk.Quote{Service: p.Service, Request: p.Request}); err != nil {
 			return nil, nil, err
 		}
-		return nil, nil, errors.New("it is on chain; the same call of the agent gets its answer with it: ctx mcp call --pay, or the agent itself")
+		return nil, nil, errors.New("it is on chain; the same call of the agent gets its answer with it: " +
+			"ctx mcp call --pay, or the agent itself")
 	}
 	client, err := a.PayingClient(p.Service, resumer{payer})
 	if err != nil {

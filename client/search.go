@@ -85,7 +85,8 @@ func (o searchOptions) run(ctx context.Context) error {
 
 // answer is the matches as JSON and as rows.
 func (o searchOptions) answer(matches []api.SearchMatch, found *api.SearchResponse) (cli.Answer, error) {
-	rows := &cli.Rows{Columns: []string{"path", "value", "score"}, Right: []bool{false, false, true}, Wide: 1, Empty: "no match for " + strconv.Quote(o.query)}
+	rows := &cli.Rows{Columns: []string{"path", "value", "score"}, Right: []bool{false, false, true},
+		Wide: 1, Empty: "no match for " + strconv.Quote(o.query)}
 	for _, m := range matches {
 		rows.Rows = append(rows.Rows, []string{m.Path, cli.Scalar(m.Value), strconv.FormatFloat(m.Score, 'g', -1, 64)})
 	}
@@ -95,7 +96,8 @@ func (o searchOptions) answer(matches []api.SearchMatch, found *api.SearchRespon
 		if err := rows.Write(w, width, style); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(w, "\n%s\n", style.Dim(fmt.Sprintf("%d of %d matches, state age %s", len(matches), found.Total, human.Age(age))))
+		summary := fmt.Sprintf("%d of %d matches, state age %s", len(matches), found.Total, human.Age(age))
+		_, err := fmt.Fprintf(w, "\n%s\n", style.Dim(summary))
 		return err
 	}}, err
 }

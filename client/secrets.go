@@ -97,8 +97,8 @@ func (a *App) Console(signedIn bool) (*sdk.Console, error) {
 		session = stored.Session.Secret()
 	}
 	if session == "" && signedIn {
-		return nil, &cli.Failure{Exit: cli.ExitAuth, Reason: "missing_session", Err: fmt.Errorf("you are not signed in to %s", client.BaseURL()),
-			Hint: "ctx auth login --email you@example.com"}
+		return nil, &cli.Failure{Exit: cli.ExitAuth, Reason: "missing_session",
+			Err: fmt.Errorf("you are not signed in to %s", client.BaseURL()), Hint: "ctx auth login --email you@example.com"}
 	}
 	return client.Console(session), nil
 }

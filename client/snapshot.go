@@ -21,8 +21,8 @@ type snapshotOptions struct {
 func newSnapshot(a *App) *cobra.Command {
 	o := snapshotOptions{app: a}
 	c := a.Command(&cobra.Command{
-		Use: "snapshot [PACK] --at TIME", Short: "Show the state of a pack as of a past minute", Args: cobra.MaximumNArgs(1), ValidArgsFunction: packs,
-		SuggestFor: []string{"history"},
+		Use: "snapshot [PACK] --at TIME", Short: "Show the state of a pack as of a past minute",
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: packs, SuggestFor: []string{"history"},
 		Long: "Show the state of a pack as of a past minute: an overview on a terminal, JSON elsewhere.\n\nTIME is " + MomentForms +
 			".\nTimes without a zone are local. How far back a key reaches depends on its tier.",
 		Example: "  ctx snapshot --at 2h\n  ctx snapshot crypto --at \"yesterday 14:00\"\n  ctx snapshot --at 2026-11-20T14:00:00Z -o json",

@@ -24,7 +24,8 @@ func (o *doctorOptions) solvency(ctx context.Context, c *config.Config) {
 	address := o.wallet(ctx, c)
 	o.policy(c)
 	if c.Get(config.RPCURL).Text == "" || c.Get(config.Token).Text == "" {
-		o.add("chain", outcomeWarning, "ctx config set rpc_url URL; ctx config set token ADDRESS; ctx config set chain_id ID", "ctx does not know it, so the wallet can only sign in")
+		o.add("chain", outcomeWarning, "ctx config set rpc_url URL; ctx config set token ADDRESS; ctx config set chain_id ID",
+			"ctx does not know it, so the wallet can only sign in")
 		return
 	}
 	o.chain(ctx, address)
@@ -105,8 +106,8 @@ func (o *doctorOptions) policy(c *config.Config) {
 			outcome, fix = outcomeWarning, "wait, or ctx pay policy set per-day USDG"
 		}
 	}
-	o.add("policy", outcome, fix, "%s USDG per call, %s per day (%s paid), %s per month (%s paid)", text(config.MaxPerCall), text(config.MaxPerDay), paid.Day,
-		text(config.MaxPerMonth), paid.Month)
+	o.add("policy", outcome, fix, "%s USDG per call, %s per day (%s paid), %s per month (%s paid)",
+		text(config.MaxPerCall), text(config.MaxPerDay), paid.Day, text(config.MaxPerMonth), paid.Month)
 }
 
 // chain checks the node, the token and, where its address is known, what the wallet has.

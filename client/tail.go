@@ -38,6 +38,7 @@ type tailOptions struct {
 // newTail makes the command that follows a stream.
 func newTail(a *App) *cobra.Command {
 	o := tailOptions{app: a}
+	fields := []string{"type", "pack", "ts", "state", "changes", "from", "message", cli.OpenFields}
 	c := a.Command(&cobra.Command{
 		Use: "tail [PACK]", Aliases: []string{"subscribe"}, Short: "Follow the states of a pack as they come", Args: cobra.MaximumNArgs(1),
 		SuggestFor: []string{"watch", "stream", "follow"},
@@ -46,7 +47,7 @@ func newTail(a *App) *cobra.Command {
 			"A broken connection is made anew. Opening the stream costs one credit, what comes over it nothing.",
 		Example: "  ctx tail\n  ctx tail --path flags\n  ctx tail -o ndjson --changes-only | jq -r '.changes[].path'\n" +
 			"  ctx tail --count 1 --json ts\n  ctx tail --changes-only --path flags --exec 'mail -s flags me@example.com'",
-	}, []string{"type", "pack", "ts", "state", "changes", "from", "message", cli.OpenFields}, func(ctx context.Context, args []string) (err error) {
+	}, fields, func(ctx context.Context, args []string) (err error) {
 		if o.pack, err = a.Pack(args); err != nil {
 			return err
 		}
@@ -54,7 +55,8 @@ func newTail(a *App) *cobra.Command {
 	})
 	f := c.Flags()
 	f.StringVar(&o.path, "path", "", "only what is at this `path` of the state, such as flags or top_movers.0")
-	f.StringSliceVar(&o.events, "events", []string{"delta", "error"}, "`kinds` to show: pulse, delta, error; pulse also repeats the last state")
+	f.StringSliceVar(&o.events, "events", []string{"delta", "error"},
+		"`kinds` to show: pulse, delta, error; pulse also repeats the last state")
 	f.BoolVar(&o.diff, "diff", false, "changes instead of states, also where a program reads")
 	f.BoolVar(&o.changesOnly, "changes-only", false, "only changes; nothing for the first state")
 	f.IntVar(&o.count, "count", 0, "end after this `number` of events")

@@ -37,12 +37,13 @@ type options struct {
 func uiCommands(a *App) []*cobra.Command {
 	o := &options{app: a}
 	c := a.Command(&cobra.Command{
-		Use: "ui [PACK]", Short: "Watch a pack in the terminal, with its brief, search, history, keys and credits", Args: cobra.MaximumNArgs(1),
-		SuggestFor: []string{"tui", "dashboard", "top"},
-		Long: "Watch a pack in the terminal as it changes, read its brief, search it, step back in its history, see its sources, and look after\n" +
-			"your keys and credits. ctx alone does the same on a terminal, where there is a key. ? shows what to press; ctx help shortcuts says how\n" +
-			"to have it otherwise.\n\n" +
-			"Opening the stream costs a credit, and so do the first brief and every connection made anew. All else that costs says so before.",
+		Use: "ui [PACK]", Short: "Watch a pack in the terminal, with its brief, search, history, keys and credits",
+		Args: cobra.MaximumNArgs(1), SuggestFor: []string{"tui", "dashboard", "top"},
+		Long: "Watch a pack in the terminal as it changes, read its brief, search it, step back in its history, see its sources, " +
+			"and look after\nyour keys and credits. ctx alone does the same on a terminal, where there is a key. ? shows what to " +
+			"press; ctx help shortcuts says how\nto have it otherwise.\n\n" +
+			"Opening the stream costs a credit, and so do the first brief and every connection made anew. All else that costs " +
+			"says so before.",
 		Example: "  ctx ui\n  ctx ui --theme light\n  ctx tail -o ndjson > day.ndjson; ctx ui --replay day.ndjson",
 	}, nil, o.run)
 	f := c.Flags()
@@ -80,7 +81,8 @@ func (o *options) run(ctx context.Context, args []string) error {
 		return cli.Invalid("--theme has %q, which is none of auto, dark, light, mono", o.theme)
 	}
 	if !drawable(o.app) {
-		return cli.Invalid("ui needs a terminal that can be drawn on, for input and output").WithHint("ctx fresh or ctx tail, which need none")
+		return cli.Invalid("ui needs a terminal that can be drawn on, for input and output").
+			WithHint("ctx fresh or ctx tail, which need none")
 	}
 	c, err := o.config(o.app, args)
 	if err != nil {
@@ -140,7 +142,9 @@ func (o *options) other(profile string) (tui.Config, error) {
 		return tui.Config{}, err
 	}
 	var origins []string
-	for _, name := range []string{config.BaseURL, config.APIKeyFile, config.Pay, config.Wallet, config.RPCURL, config.ChainID, config.Token} {
+	for _, name := range []string{
+		config.BaseURL, config.APIKeyFile, config.Pay, config.Wallet, config.RPCURL, config.ChainID, config.Token,
+	} {
 		origins = append(origins, settings.Get(name).Origin)
 	}
 	for _, name := range []string{sdk.EnvAPIKey, EnvSession} {

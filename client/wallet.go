@@ -37,31 +37,39 @@ type walletOptions struct {
 func newWallet(a *App) *cobra.Command {
 	o := &walletOptions{app: a}
 	fields := fileFields()
-	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the wallets in the keystore directories"}, fields, o.list)
+	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the wallets in the keystore directories"},
+		fields, o.list)
 	create := a.Command(&cobra.Command{Use: "new NAME", Short: "Make a wallet: a new key in a keystore file", Args: cobra.ExactArgs(1),
-		Example: "  ctx wallet new agent\n  ctx wallet new agent --password-file pass.txt"}, fields, func(ctx context.Context, args []string) error {
-		key, err := wallet.New()
-		if err != nil {
-			return err
-		}
-		return o.save(ctx, key, args[0])
-	})
-	load := a.Command(&cobra.Command{Use: "import NAME --key-file FILE", Short: "Make a wallet of a private key in hexadecimal", Args: cobra.ExactArgs(1),
+		Example: "  ctx wallet new agent\n  ctx wallet new agent --password-file pass.txt"}, fields, o.create)
+	load := a.Command(&cobra.Command{Use: "import NAME --key-file FILE", Short: "Make a wallet of a private key in hexadecimal",
+		Args:    cobra.ExactArgs(1),
 		Example: "  jq -r .wallet.privateKey demo.json | ctx wallet import demo --key-file - --password-file pass.txt"}, fields, o.load)
 	load.Flags().StringVar(&o.keyFile, "key-file", "", "read the private key from `file`, - for standard input")
-	balance := a.Command(&cobra.Command{Use: "balance", Short: "Say what the configured wallet has"}, []string{"address", "usdg", "wei", "chainId"}, o.balance)
-	address := a.Command(&cobra.Command{Use: "address [NAME]", Short: "Say the address of a wallet, the configured one without NAME", Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: o.names}, []string{"address"}, o.address)
+	balance := a.Command(&cobra.Command{Use: "balance", Short: "Say what the configured wallet has"},
+		[]string{"address", "usdg", "wei", "chainId"}, o.balance)
+	address := a.Command(&cobra.Command{Use: "address [NAME]", Short: "Say the address of a wallet, the configured one without NAME",
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.names}, []string{"address"}, o.address)
 	for _, c := range []*cobra.Command{create, load, balance, address} {
 		o.bindPassphrase(c)
 	}
-	return cli.Group(&cobra.Command{Use: "wallet", Short: "Keep wallets to pay and sign in with", Example: "  ctx wallet new agent\n  ctx wallet use agent\n  ctx wallet balance"},
+	return cli.Group(&cobra.Command{Use: "wallet", Short: "Keep wallets to pay and sign in with",
+		Example: "  ctx wallet new agent\n  ctx wallet use agent\n  ctx wallet balance"},
 		list, create, load, newUse(a), address, balance, newExport(a), newPasswd(a), newDelete(a))
+}
+
+// create makes a new wallet.
+func (o *walletOptions) create(ctx context.Context, args []string) error {
+	key, err := wallet.New()
+	if err != nil {
+		return err
+	}
+	return o.save(ctx, key, args[0])
 }
 
 // bindPassphrase defines the flag that names the passphrase of a wallet.
 func (o *walletOptions) bindPassphrase(c *cobra.Command) {
-	c.Flags().StringVar(&o.passwordFile, "password-file", "", "read the passphrase from this `file`, - for standard input; else you are asked for it")
+	c.Flags().StringVar(&o.passwordFile, "password-file", "",
+		"read the passphrase from this `file`, - for standard input; else you are asked for it")
 }
 
 // names completes the name of a wallet.
