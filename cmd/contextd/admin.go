@@ -21,7 +21,8 @@ type Operate func(c *cobra.Command, act func(o *admin.Operator) error) error
 
 // show makes of c a command that prints what ask returns, for people as view has it.
 func show[T any](
-	operate Operate, c *cobra.Command, ask func(ctx context.Context, o *admin.Operator, args []string) (T, error), view func(answer T) cli.Answer,
+	operate Operate, c *cobra.Command,
+	ask func(ctx context.Context, o *admin.Operator, args []string) (T, error), view func(answer T) cli.Answer,
 ) *cobra.Command {
 	out := cli.AddOutput(c, cli.FieldsIn(*new(T))...)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -48,8 +49,8 @@ func prose(write func(w io.Writer) error) cli.Answer {
 func NewAdmin(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "admin", Short: "Look after owners, credits and the books on this data directory",
-		Long: "Look after owners, credits and the books on this data directory. While the daemon runs, it is asked to, so what a command\n" +
-			"changes holds from the moment it returns.",
+		Long: "Look after owners, credits and the books on this data directory. " +
+			"While the daemon runs, it is asked to, so what a command\nchanges holds from the moment it returns.",
 	}
 	credits := &cobra.Command{Use: "credits", Short: "Grant, adjust and list movements of credits"}
 	cli.Group(credits, newMove(operate, billing.KindGrant), newMove(operate, billing.KindAdjust), newLedger(operate))
@@ -115,7 +116,8 @@ func newLedger(operate Operate) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use: "ledger", Short: "List what moved credits, newest first (single calls are not listed)", Args: cobra.NoArgs,
-		Example: "  contextd admin credits ledger --limit 20\n  contextd admin credits ledger --owner 00000000-0000-4000-8000-000000000001 -o json",
+		Example: "  contextd admin credits ledger --limit 20\n" +
+			"  contextd admin credits ledger --owner 00000000-0000-4000-8000-000000000001 -o json",
 	}
 	c.Flags().StringVar(&owner, "owner", "", "only the keys of this owner")
 	c.Flags().IntVar(&limit, "limit", 50, "at most so many rows")

@@ -42,16 +42,20 @@ func open(ctx context.Context, cfg dataConfig, act func(o *admin.Operator) error
 	return act(o)
 }
 
+const backupLong = `Back up the databases and the secret keys into one file: a tar archive compressed with zstd, of one moment, for contextd restore.
+It is verified before it gets its name. In a directory it is named for its moment, and --keep removes the older ones there; without an
+argument that is backup.dir of the configuration, or backups in the data directory. - writes to standard output.
+
+A backup holds secrets: whoever has it can issue quotes in your name and sees who your users are.`
+
 // NewBackup makes the command that makes a backup.
 func NewBackup(read Read) *cobra.Command {
 	var keep int
 	c := &cobra.Command{
-		Use: "backup [FILE|DIRECTORY|-]", Short: "Back up the databases and keys, also while the daemon serves", Args: cobra.MaximumNArgs(1),
-		Long: "Back up the databases and the secret keys into one file: a tar archive compressed with zstd, of one moment, for contextd restore.\n" +
-			"It is verified before it gets its name. In a directory it is named for its moment, and --keep removes the older ones there; without an\n" +
-			"argument that is backup.dir of the configuration, or backups in the data directory. - writes to standard output.\n\n" +
-			"A backup holds secrets: whoever has it can issue quotes in your name and sees who your users are.",
-		Example: "  contextd backup\n  contextd backup /mnt/backups/ --keep 14\n  contextd backup before-the-move.tar.zst\n  contextd backup - | ssh vault 'cat > contextd.tar.zst'",
+		Use: "backup [FILE|DIRECTORY|-]", Args: cobra.MaximumNArgs(1),
+		Short: "Back up the databases and keys, also while the daemon serves", Long: backupLong,
+		Example: "  contextd backup\n  contextd backup /mnt/backups/ --keep 14\n" +
+			"  contextd backup before-the-move.tar.zst\n  contextd backup - | ssh vault 'cat > contextd.tar.zst'",
 	}
 	c.Flags().IntVar(&keep, "keep", 0, "in a directory, keep only so many of the newest; 0 keeps all")
 	answer := cli.AddOutput(c, cli.FieldsIn(saved{})...)
@@ -170,12 +174,14 @@ func (s *saving) report(c *cobra.Command, answer *cli.Output) error {
 			return err
 		}
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "backed up %d files, %s, as of %s; verified\n", len(s.manifest.Files), human.Bytes(size), s.manifest.TakenAt.Format(time.RFC3339))
+	fmt.Fprintf(c.ErrOrStderr(), "backed up %d files, %s, as of %s; verified\n",
+		len(s.manifest.Files), human.Bytes(size), s.manifest.TakenAt.Format(time.RFC3339))
 	for _, p := range s.manifest.Findings {
 		fmt.Fprintln(c.ErrOrStderr(), p)
 	}
 	if n := len(s.manifest.Findings); n > 0 {
-		return fmt.Errorf("the books do not agree (%d findings); the backup was made, and no older one removed\n  try: contextd admin audit", n)
+		return fmt.Errorf("the books do not agree (%d findings); the backup was made, and no older one removed\n"+
+			"  try: contextd admin audit", n)
 	}
 	return nil
 }

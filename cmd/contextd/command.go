@@ -55,7 +55,8 @@ func NewInit() *cobra.Command {
 		Long: "Write a configuration file with every setting explained and at its default. It asks nothing and overwrites nothing.\n\n" +
 			"With --dir, the file is DIR/config.yaml and the data goes to DIR/data. Otherwise the file is where contextd looks\n" +
 			"for it unless told otherwise, or where --config says.",
-		Example: "  contextd init\n  contextd init --dir /srv/context\n  contextd init --config /etc/contextd/config.yaml --data-dir /var/lib/contextd",
+		Example: "  contextd init\n  contextd init --dir /srv/context\n" +
+			"  contextd init --config /etc/contextd/config.yaml --data-dir /var/lib/contextd",
 	}
 	c.Flags().StringVar(&dir, "dir", "", "a directory for configuration and data")
 	c.Flags().StringVar(&listen, "listen", "", "where to serve; written into the file")
@@ -124,7 +125,8 @@ func initialise(out io.Writer, file, data, listen string, withKey bool) error {
 	if file != DefaultFile() {
 		with = " --config " + quoted(file)
 	}
-	_, err = fmt.Fprintf(out, "wrote %s\n\n  contextd check-config%s\n  contextd serve%s\n  contextd keys create my-agent%s\n", file, with, with, with)
+	_, err = fmt.Fprintf(out, "wrote %s\n\n  contextd check-config%[2]s\n  contextd serve%[2]s\n"+
+		"  contextd keys create my-agent%[2]s\n", file, with)
 	return err
 }
 

@@ -125,8 +125,9 @@ func newVerify(read Read) *cobra.Command {
 func newVacuum(read Read) *cobra.Command {
 	c := &cobra.Command{
 		Use: "vacuum", Short: "Rewrite the databases without the space that is free in them; the daemon must not run",
-		Long: "Rewrite the databases without the space that is free in them. That needs as much room again as they have, and would keep a daemon\n" +
-			"from writing for as long, so none may run. Free space is used by new rows anyway: this is for after a great deal was dropped.",
+		Long: "Rewrite the databases without the space that is free in them. " +
+			"That needs as much room again as they have, and would keep a daemon\nfrom writing for as long, so none may run. " +
+			"Free space is used by new rows anyway: this is for after a great deal was dropped.",
 	}
 	return command(read, c, cli.FieldsIn(backup.Database{}), func(o *admin.Operator, dir string, out *cli.Output) error {
 		if !o.Direct {

@@ -32,13 +32,15 @@ func newDemo(s *settings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "demo", Short: "Run everything on this machine, with recorded data and no network", Args: cobra.NoArgs,
 		Long: "Run everything on this machine: recorded sources that move every few seconds through the real connectors, the\n" +
-			"built-in brief writer, an hour of history, a chain with test money and a key. It prints the commands to try. With --once it walks through\n" +
-			"the whole story by itself and ends.\n\nWithout --data-dir it works in a directory of its own that it removes at the end.",
+			"built-in brief writer, an hour of history, a chain with test money and a key. It prints the commands to try. " +
+			"With --once it walks through\nthe whole story by itself and ends.\n\n" +
+			"Without --data-dir it works in a directory of its own that it removes at the end.",
 		Example: "  contextd demo\n  contextd demo --once\n  contextd demo --listen 127.0.0.1:0 --data-dir ./demo",
 	}
 	f := c.Flags()
 	f.StringVar(&o.listen, "listen", api.DefaultListen, "address to serve on; port 0 takes a free one (as --once does by default)")
-	f.StringVar(&o.chainListen, "chain-listen", "127.0.0.1:8545", "address of the embedded chain; a free port where that is taken, or where --listen takes one")
+	f.StringVar(&o.chainListen, "chain-listen", "127.0.0.1:8545",
+		"address of the embedded chain; a free port where that is taken, or where --listen takes one")
 	f.DurationVar(&o.refresh, "refresh", 15*time.Second, "time from one state to the next")
 	f.BoolVar(&o.once, "once", false, "walk through the whole story and end")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -138,7 +140,10 @@ func walk(ctx context.Context, out io.Writer, d *daemon.Daemon, info daemon.Demo
 
 // tourOf is what the tour of a demo is about.
 func tourOf(d *daemon.Daemon, info daemon.Demo) tourConfig {
-	cfg := tourConfig{BaseURL: info.BaseURL, APIKey: info.APIKey, Outbox: info.Outbox, Books: d.Credits(), Refresh: d.Refresh, Now: time.Now}
+	cfg := tourConfig{
+		BaseURL: info.BaseURL, APIKey: info.APIKey, Outbox: info.Outbox,
+		Books: d.Credits(), Refresh: d.Refresh, Now: time.Now,
+	}
 	if info.Chain != nil {
 		cfg.Money = &tourMoney{
 			RPCURL: info.Chain.RPCURL, ChainID: info.Chain.ChainID, Token: info.Chain.Token, PrivateKey: info.Wallet.PrivateKey,

@@ -32,7 +32,8 @@ func depositsTable(list []api.Deposit) cli.Answer {
 		if d.TxHash != nil {
 			tx = *d.TxHash
 		}
-		rows.Rows = append(rows.Rows, []string{d.ID, d.UserID, string(d.Pack), d.AmountUSDC, string(d.Status), d.CreatedAt.Format(time.DateTime), tx})
+		rows.Rows = append(rows.Rows, []string{d.ID, d.UserID, string(d.Pack), d.AmountUSDC, string(d.Status),
+			d.CreatedAt.Format(time.DateTime), tx})
 	}
 	return table(rows)
 }
@@ -49,9 +50,10 @@ func newDepositsList(operate Operate) *cobra.Command {
 func newRescan(operate Operate) *cobra.Command {
 	var from uint64
 	c := &cobra.Command{
-		Use: "rescan --from BLOCK", Short: "Look again at all that has arrived from a block on, and list what that verified", Args: cobra.NoArgs,
-		Long: "Look again at all that has arrived from a block on. What is known already is not counted twice. It is for a node that has hidden\n" +
-			"something, or a treasury that was paid before the daemon looked at it.",
+		Use: "rescan --from BLOCK", Args: cobra.NoArgs,
+		Short: "Look again at all that has arrived from a block on, and list what that verified",
+		Long: "Look again at all that has arrived from a block on. What is known already is not counted twice. " +
+			"It is for a node that has hidden\nsomething, or a treasury that was paid before the daemon looked at it.",
 	}
 	c.Flags().Uint64Var(&from, "from", 0, "first block to look at")
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]api.Deposit, error) {
@@ -59,13 +61,15 @@ func newRescan(operate Operate) *cobra.Command {
 	}, depositsTable)
 }
 
+const unmatchedLong = `List transfers to the treasury that have paid for nothing, newest first: too much, too little, too late, or unknown. Payments of
+calls are among them until their proof is presented. Those that have paid for something and have vanished from the chain since are
+here too; what they paid for is given, and writing them off takes them from the list.`
+
 // newUnmatched makes the command that lists transfers that have paid for nothing.
 func newUnmatched(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "unmatched", Short: "List transfers that have paid for nothing, newest first", Args: cobra.NoArgs,
-		Long: "List transfers to the treasury that have paid for nothing, newest first: too much, too little, too late, or unknown. Payments of\n" +
-			"calls are among them until their proof is presented. Those that have paid for something and have vanished from the chain since are\n" +
-			"here too; what they paid for is given, and writing them off takes them from the list.",
+		Long: unmatchedLong,
 	}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]billing.Unmatched, error) {
 		return o.Unmatched(ctx)
@@ -101,7 +105,8 @@ func unmatched(text string) (admin.UnmatchedRequest, error) {
 // newAssign makes the command that lets a transfer pay for a deposit.
 func newAssign(operate Operate) *cobra.Command {
 	return &cobra.Command{
-		Use: "assign TRANSACTION:LOG DEPOSIT", Short: "Let a transfer pay for a purchase, whatever its amount and time", Args: cobra.ExactArgs(2),
+		Use: "assign TRANSACTION:LOG DEPOSIT", Args: cobra.ExactArgs(2),
+		Short:   "Let a transfer pay for a purchase, whatever its amount and time",
 		Example: "  contextd deposits assign 0x5c…:0 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11",
 		RunE: func(c *cobra.Command, args []string) error {
 			ask, err := unmatched(args[0])
@@ -125,7 +130,8 @@ func newAssign(operate Operate) *cobra.Command {
 func newWriteOff(operate Operate) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
-		Use: "write-off TRANSACTION:LOG --reason TEXT", Short: "Note that a transfer will pay for nothing, and why", Args: cobra.ExactArgs(1),
+		Use: "write-off TRANSACTION:LOG --reason TEXT", Args: cobra.ExactArgs(1),
+		Short:   "Note that a transfer will pay for nothing, and why",
 		Example: "  contextd deposits write-off 0x5c…:0 --reason \"sent back by hand\"",
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, for whoever reads it (required)")
@@ -150,8 +156,8 @@ func newWriteOff(operate Operate) *cobra.Command {
 func NewReconcile(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "reconcile", Short: "Compare what arrived, what it was spent on and what the treasury has", Args: cobra.NoArgs,
-		Long: "Compare what arrived, what it was spent on, the credits that were sold and what the treasury has on chain. It ends with 1 if\n" +
-			"anything does not agree: money that was in the treasury before, or was taken out of it, shows here.",
+		Long: "Compare what arrived, what it was spent on, the credits that were sold and what the treasury has on chain. " +
+			"It ends with 1 if\nanything does not agree: money that was in the treasury before, or was taken out of it, shows here.",
 	}
 	out := cli.AddOutput(c, cli.FieldsIn(billing.Reconciliation{})...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -160,12 +166,7 @@ func NewReconcile(operate Operate) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = out.Print(r, table(&cli.Rows{Columns: []string{"usdg", "what"}, Right: []bool{true}, Bare: true, Wide: 1, Rows: [][]string{
-				{r.Arrived.Fixed(), "arrived"}, {r.Deposits.Fixed(), fmt.Sprintf("for deposits (%d credits)", r.Sold)},
-				{r.Calls.Fixed(), "for calls"}, {r.Unmatched.Fixed(), "unmatched"}, {r.Waiting.Fixed(), "waiting for a safe block"},
-				{r.WrittenOff.Fixed(), "written off"}, {r.Treasury.Fixed(), "in the treasury"},
-			}}))
-			if err != nil || len(r.Findings) == 0 {
+			if err := out.Print(r, reconciliationTable(r)); err != nil || len(r.Findings) == 0 {
 				return err
 			}
 			for _, text := range r.Findings {
@@ -175,4 +176,12 @@ func NewReconcile(operate Operate) *cobra.Command {
 		})
 	}
 	return c
+}
+
+func reconciliationTable(r billing.Reconciliation) cli.Answer {
+	return table(&cli.Rows{Columns: []string{"usdg", "what"}, Right: []bool{true}, Bare: true, Wide: 1, Rows: [][]string{
+		{r.Arrived.Fixed(), "arrived"}, {r.Deposits.Fixed(), fmt.Sprintf("for deposits (%d credits)", r.Sold)},
+		{r.Calls.Fixed(), "for calls"}, {r.Unmatched.Fixed(), "unmatched"}, {r.Waiting.Fixed(), "waiting for a safe block"},
+		{r.WrittenOff.Fixed(), "written off"}, {r.Treasury.Fixed(), "in the treasury"},
+	}})
 }

@@ -64,7 +64,10 @@ func newDoctor(s *settings) *cobra.Command {
 
 // examined is what is looked at of a configuration with the given files of secrets.
 func examined(d daemon.Config, secrets map[string]string, offline bool) doctor.Config {
-	e := doctor.Config{DataDir: d.DataDir, Disabled: d.Disabled, CoinGeckoKey: d.CoinGeckoKey, Transport: d.Transport, SMTP: d.SMTP, Offline: offline, SecretFiles: secrets}
+	e := doctor.Config{
+		DataDir: d.DataDir, SecretFiles: secrets, SMTP: d.SMTP,
+		Disabled: d.Disabled, CoinGeckoKey: d.CoinGeckoKey, Transport: d.Transport, Offline: offline,
+	}
 	if d.Chain != nil {
 		e.Chain = &chain.Config{URL: d.Chain.RPCURL, ChainID: d.ChainID, Token: d.Chain.Token, Treasury: d.Chain.Treasury}
 	}
@@ -109,7 +112,8 @@ const healthTimeout = 5 * time.Second
 func newHealthcheck(s *settings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "healthcheck", Short: "Check that the daemon on this machine answers", Args: cobra.NoArgs,
-		Long:    "Ask the daemon that listens on this machine whether it answers; with --ready, whether it can answer calls. It prints nothing\nif so, and ends with 1 if not.",
+		Long: "Ask the daemon that listens on this machine whether it answers; with --ready, whether it can answer calls. " +
+			"It prints nothing\nif so, and ends with 1 if not.",
 		Example: "  contextd healthcheck\n  contextd healthcheck --ready",
 	}
 	ready := c.Flags().Bool("ready", false, "ask whether it can answer calls")
@@ -180,11 +184,15 @@ func healthy(ctx context.Context, cfg config, path string) error {
 func newMonitoring() *cobra.Command {
 	c := &cobra.Command{Use: "monitoring", Short: "Print a dashboard for Grafana and alert rules for Prometheus"}
 	printing := func(use, short string, text []byte) *cobra.Command {
-		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, Example: "  contextd monitoring " + use + " > " + use, RunE: func(c *cobra.Command, _ []string) error {
-			_, err := c.OutOrStdout().Write(text)
-			return err
-		}}
+		return &cobra.Command{
+			Use: use, Short: short, Args: cobra.NoArgs, Example: "  contextd monitoring " + use + " > " + use,
+			RunE: func(c *cobra.Command, _ []string) error {
+				_, err := c.OutOrStdout().Write(text)
+				return err
+			},
+		}
 	}
-	cli.Group(c, printing("dashboard", "Print a dashboard to import into Grafana", metrics.Dashboard), printing("alerts", "Print rules to load into Prometheus", metrics.Alerts))
+	cli.Group(c, printing("dashboard", "Print a dashboard to import into Grafana", metrics.Dashboard),
+		printing("alerts", "Print rules to load into Prometheus", metrics.Alerts))
 	return c
 }

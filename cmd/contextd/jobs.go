@@ -19,7 +19,8 @@ func NewJobs(operate Operate) *cobra.Command {
 			return o.Jobs(ctx)
 		}, jobsTable)
 	run := show(operate, &cobra.Command{
-		Use: "run NAME", Short: "Run a job now, beside its schedule, and wait for its end", Args: cobra.ExactArgs(1), Example: "  contextd jobs run refresh",
+		Use: "run NAME", Short: "Run a job now, beside its schedule, and wait for its end", Args: cobra.ExactArgs(1),
+		Example: "  contextd jobs run refresh",
 	}, func(ctx context.Context, o *admin.Operator, args []string) ([]admin.Job, error) {
 		all, err := o.RunJob(ctx, args[0])
 		var those []admin.Job
@@ -36,7 +37,8 @@ func NewJobs(operate Operate) *cobra.Command {
 
 func jobsTable(list []admin.Job) cli.Answer {
 	rows := &cli.Rows{
-		Columns: []string{"job", "pack", "every", "last success", "took", "runs", "failed", "state"}, Right: []bool{5: true, 6: true}, Wide: 7,
+		Columns: []string{"job", "pack", "every", "last success", "took", "runs", "failed", "state"},
+		Right:   []bool{5: true, 6: true}, Wide: 7,
 	}
 	for _, j := range list {
 		every, last, state := "own schedule", "never", "waiting"

@@ -30,12 +30,14 @@ func newKeysCreate(operate Operate) *cobra.Command {
 	var ask admin.KeyRequest
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
-		Example: "  contextd keys create my-agent\n  contextd keys create my-agent --out my-agent.key\n  contextd keys create ci --tier team -o json",
+		Example: "  contextd keys create my-agent\n  contextd keys create my-agent --out my-agent.key\n" +
+			"  contextd keys create ci --tier team -o json",
 	}
 	var out string
 	c.Flags().StringVar(&out, "out", "", "write the key to this new file, for you alone, and do not print it")
 	c.Flags().StringVar((*string)(&ask.Tier), "tier", string(api.TierFree), "free, hobby, pro, team or enterprise")
-	c.Flags().StringVar((*string)(&ask.TraceConsent), "consent", string(api.ConsentAggregated), "what may be kept of its calls: full, aggregated or none")
+	c.Flags().StringVar((*string)(&ask.TraceConsent), "consent", string(api.ConsentAggregated),
+		"what may be kept of its calls: full, aggregated or none")
 	answer := cli.AddOutput(c, cli.FieldsIn(api.IssuedKey{})...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		ask.Name = args[0]

@@ -50,7 +50,8 @@ func newRoot(system cli.System) *cobra.Command {
 	}
 	s := newSettings(root.PersistentFlags())
 	cli.Assemble(root, system, []cli.Section{
-		{Title: "Run", Commands: []*cobra.Command{newServe(s), newReload(s), newDemo(s), NewInit(), newCheckConfig(s), NewConfig(), newSystemd()}},
+		{Title: "Run", Commands: []*cobra.Command{newServe(s), newReload(s), newDemo(s),
+			NewInit(), newCheckConfig(s), NewConfig(), newSystemd()}},
 		{Title: "Keys and owners", Commands: []*cobra.Command{NewKeys(s.operate), NewAdmin(s.operate)}},
 		{Title: "Money", Commands: []*cobra.Command{NewDeposits(s.operate), NewReconcile(s.operate)}},
 		{Title: "Look after", Commands: []*cobra.Command{newDoctor(s), newHealthcheck(s), newMonitoring(), NewJobs(s.operate), newBrief(s),
@@ -64,7 +65,8 @@ func newRoot(system cli.System) *cobra.Command {
 func ownFailure(err error) *cli.Failure {
 	switch {
 	case errors.Is(err, datadir.ErrLocked):
-		return &cli.Failure{Exit: cli.ExitFailure, Reason: "locked", Err: err, Hint: "stop the other process, or give this one its own --data-dir"}
+		return &cli.Failure{Exit: cli.ExitFailure, Reason: "locked", Err: err,
+			Hint: "stop the other process, or give this one its own --data-dir"}
 	case errors.Is(err, syscall.EADDRINUSE):
 		return &cli.Failure{Exit: cli.ExitFailure, Reason: "address_in_use", Err: err,
 			Hint: "another address, for example 127.0.0.1:0, with --listen, --admin-listen or --chain-listen"}

@@ -20,7 +20,8 @@ func Listener() (net.Listener, error) {
 		return nil, nil
 	}
 	if len(files) > 1 {
-		return nil, fmt.Errorf("systemd hands over %d sockets, and contextd takes one: leave one ListenStream= in its socket unit", len(files))
+		return nil, fmt.Errorf("systemd hands over %d sockets, and contextd takes one: leave one ListenStream= in its socket unit",
+			len(files))
 	}
 	l, err := net.FileListener(files[0])
 	if err != nil {

@@ -102,7 +102,8 @@ func (c ownerConfig) chain() (*daemon.Chain, error) {
 	rpc := c.Chain.RPCURL
 	if c.Chain.RPCURLFile != "" {
 		if rpc != "" {
-			return nil, cli.Invalid("chain.rpc_url and chain.rpc_url_file (%s) both say where the chain is: use one of them", c.Chain.RPCURLFile)
+			return nil, cli.Invalid("chain.rpc_url and chain.rpc_url_file (%s) both say where the chain is: use one of them",
+				c.Chain.RPCURLFile)
 		}
 		text, err := os.ReadFile(c.Chain.RPCURLFile)
 		if err != nil {
@@ -145,7 +146,8 @@ func (c ownerConfig) plans() (billing.Plans, error) {
 		}
 		reach, err := parseSpan(t.Snapshot)
 		if err != nil || reach <= 0 || reach > api.HistoryRetention {
-			return nil, cli.Invalid("tiers.%s.snapshot is %q, not a time such as 24h or 30d, of at most %s", name, t.Snapshot, FormatSpan(api.HistoryRetention))
+			return nil, cli.Invalid("tiers.%s.snapshot is %q, not a time such as 24h or 30d, of at most %s",
+				name, t.Snapshot, FormatSpan(api.HistoryRetention))
 		}
 		if t.Volume < 0 {
 			return nil, cli.Invalid("tiers.%s.volume is %d, not 0 (without bound) or more", name, t.Volume)

@@ -28,19 +28,24 @@ type restoring struct {
 	out io.Writer // for people
 }
 
+const restoreLong = `Put a backup in the place of the data. It is unpacked beside it and verified, with every balance and every state, before anything is
+touched; then all of it takes the place of what was there, or nothing does, whenever the command is killed. What was there is kept in
+the data directory, in a directory that ends in .pre-restore; to go back, restore that directory. The daemon must not run.
+
+What happened after the backup is gone: keys made since are unknown, those revoked since are good again, calls paid since are not counted.`
+
 // NewRestore makes the command that puts a backup back.
 func NewRestore(read Read) *cobra.Command {
 	var r restoring
 	c := &cobra.Command{
-		Use: "restore FILE|DIRECTORY|-", Short: "Put a backup in the place of the data of a daemon that does not run", Args: cobra.ExactArgs(1),
-		Long: "Put a backup in the place of the data. It is unpacked beside it and verified, with every balance and every state, before anything is\n" +
-			"touched; then all of it takes the place of what was there, or nothing does, whenever the command is killed. What was there is kept in\n" +
-			"the data directory, in a directory that ends in .pre-restore; to go back, restore that directory. The daemon must not run.\n\n" +
-			"What happened after the backup is gone: keys made since are unknown, those revoked since are good again, calls paid since are not counted.",
-		Example: "  contextd restore /mnt/backups/contextd-20261120T200000.000Z.tar.zst\n  contextd restore --dry-run before-the-move.tar.zst",
+		Use: "restore FILE|DIRECTORY|-", Args: cobra.ExactArgs(1),
+		Short: "Put a backup in the place of the data of a daemon that does not run", Long: restoreLong,
+		Example: "  contextd restore /mnt/backups/contextd-20261120T200000.000Z.tar.zst\n" +
+			"  contextd restore --dry-run before-the-move.tar.zst",
 	}
 	c.Flags().BoolVar(&r.yes, "yes", false, "do not ask whether the data that is there may go")
-	c.Flags().BoolVar(&r.dryRun, "dry-run", false, "only verify the backup, with room for it in the temporary directory; the daemon may run")
+	c.Flags().BoolVar(&r.dryRun, "dry-run", false,
+		"only verify the backup, with room for it in the temporary directory; the daemon may run")
 	c.Flags().BoolVar(&r.despite, "despite-findings", false, "restore even if the books in the backup do not agree")
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
 		cfg, err := read()
@@ -133,7 +138,8 @@ func (r restoring) run(ctx context.Context, file io.Reader, cfg dataConfig) (err
 	if kept != "" {
 		fmt.Fprintf(r.out, "what was there is in %s; remove it when you are sure\n", kept)
 	}
-	fmt.Fprintln(r.out, "  next: start the daemon, then contextd admin audit and, with a chain, contextd reconcile and contextd deposits unmatched")
+	fmt.Fprintln(r.out, "  next: start the daemon, then contextd admin audit and, "+
+		"with a chain, contextd reconcile and contextd deposits unmatched")
 	return nil
 }
 
@@ -144,7 +150,8 @@ func (r restoring) judge(u backup.Unpacked) error {
 		fmt.Fprintln(r.out, p)
 	}
 	if len(u.Problems) > 0 && !r.despite {
-		return fmt.Errorf("what is in the backup does not agree (%d findings); nothing was touched\n  try: an older backup, or --despite-findings", len(u.Problems))
+		return fmt.Errorf("what is in the backup does not agree (%d findings); nothing was touched\n"+
+			"  try: an older backup, or --despite-findings", len(u.Problems))
 	}
 	if len(u.Problems) == 0 {
 		fmt.Fprintln(r.out, "its books agree")

@@ -62,7 +62,8 @@ func (s Setting) CredentialFile() string {
 
 // Table lists every setting in the order of the file, each section before what is in it.
 func Table() []Setting {
-	return slices.Concat(placeSettings(), tlsSettings(), dataSettings(), settingBriefSettings(), agentSettings(), moneySettings(), ownerSettings(), tierSettings())
+	return slices.Concat(placeSettings(), tlsSettings(), dataSettings(), settingBriefSettings(), agentSettings(),
+		moneySettings(), ownerSettings(), tierSettings())
 }
 
 // DefaultDataDir is where data goes unless told otherwise: the XDG data directory. It is "" without a home.
@@ -90,21 +91,28 @@ func DefaultFile() string {
 // placeSettings say where the daemon is.
 func placeSettings() []Setting {
 	return []Setting{
-		{Key: "data_dir", Default: "", Doc: "Directory of the databases and keys, for one daemon alone. Empty means ~/.local/share/contextd."},
-		{Key: "listen", Default: api.DefaultListen, Doc: "Where to serve: host:port, or unix:/path for a socket that a proxy on this machine connects to. " +
-			"Port 0 takes a free one. A socket that systemd hands over is used instead."},
-		{Key: "public_url", Default: "", Doc: "Where users reach the daemon, such as https://context.example.org: what mails link to and wallets sign in to. " +
-			"With https, cookies go over that alone. Empty means where it listens."},
-		{Key: "trusted_proxies", Default: []string{}, Live: true, Doc: "Addresses and networks of proxies, such as 10.0.0.0/8, whose X-Forwarded-For says who calls."},
-		{Key: "drain_delay", Default: "0s", Doc: "At a stop, how long calls are still taken while /readyz already says that they should go elsewhere."},
+		{Key: "data_dir", Default: "",
+			Doc: "Directory of the databases and keys, for one daemon alone. Empty means ~/.local/share/contextd."},
+		{Key: "listen", Default: api.DefaultListen,
+			Doc: "Where to serve: host:port, or unix:/path for a socket that a proxy on this machine connects to. " +
+				"Port 0 takes a free one. A socket that systemd hands over is used instead."},
+		{Key: "public_url", Default: "",
+			Doc: "Where users reach the daemon, such as https://context.example.org: what mails link to and wallets sign in to. " +
+				"With https, cookies go over that alone. Empty means where it listens."},
+		{Key: "trusted_proxies", Default: []string{}, Live: true,
+			Doc: "Addresses and networks of proxies, such as 10.0.0.0/8, whose X-Forwarded-For says who calls."},
+		{Key: "drain_delay", Default: "0s",
+			Doc: "At a stop, how long calls are still taken while /readyz already says that they should go elsewhere."},
 		{Key: "log", Doc: "The log, on standard error."},
 		{Key: "log.level", Default: "info", Enum: []string{"debug", "info", "warn", "error"}, Live: true, Doc: "How much is logged."},
 		{Key: "log.format", Default: "auto", Enum: []string{"auto", "text", "json"}, Doc: "auto is text on a terminal and JSON elsewhere."},
-		{Key: "log.calls", Default: false, Doc: "A line for every call: method, path, status, time, client and the public part of the key."},
+		{Key: "log.calls", Default: false,
+			Doc: "A line for every call: method, path, status, time, client and the public part of the key."},
 		{Key: "backup", Doc: "Backups by the daemon itself. contextd backup makes one at any time."},
 		{Key: "backup.every", Default: "", Doc: "How often, such as 24h or 7d. Empty means never."},
-		{Key: "backup.dir", Default: "", Doc: "Where they go, a directory for one daemon alone: two that share one remove each other's backups. " +
-			"Empty means backups, in the data directory."},
+		{Key: "backup.dir", Default: "",
+			Doc: "Where they go, a directory for one daemon alone: two that share one remove each other's backups. " +
+				"Empty means backups, in the data directory."},
 		{Key: "backup.keep", Default: 7, Doc: "How many are kept, the newest; 0 keeps all."},
 		{Key: "litestream", Default: false, Doc: "Leave checkpoints of the databases to Litestream."},
 		{Key: "admin", Doc: "What only the operator should reach."},
@@ -117,11 +125,13 @@ func placeSettings() []Setting {
 // tlsSettings say how the daemon serves HTTPS by itself.
 func tlsSettings() []Setting {
 	return []Setting{
-		{Key: "tls", Doc: "HTTPS without a proxy: a certificate from files, or from a certificate authority by ACME. Neither means plain HTTP."},
+		{Key: "tls",
+			Doc: "HTTPS without a proxy: a certificate from files, or from a certificate authority by ACME. Neither means plain HTTP."},
 		{Key: "tls.cert_file", Default: "", Doc: "The certificate with its chain, PEM. The file is read again when it changes."},
 		{Key: "tls.key_file", Default: "", Doc: "Its private key, PEM."},
-		{Key: "tls.acme", Doc: "Certificates by ACME, kept in the data directory. The authority must reach port 443 of these hosts, and that must lead to listen. " +
-			"Naming hosts here accepts the authority's terms."},
+		{Key: "tls.acme",
+			Doc: "Certificates by ACME, kept in the data directory. The authority must reach port 443 of these hosts, " +
+				"and that must lead to listen. Naming hosts here accepts the authority's terms."},
 		{Key: "tls.acme.hosts", Default: []string{}, Doc: "Names that a certificate may be asked for, such as context.example.org."},
 		{Key: "tls.acme.email", Default: "", Doc: "Where the authority writes to about trouble."},
 		{Key: "tls.acme.directory_url", Default: "", Doc: "The authority. Empty means Let's Encrypt."},
@@ -132,7 +142,8 @@ func tlsSettings() []Setting {
 func dataSettings() []Setting {
 	return []Setting{
 		{Key: "sources", Doc: "Where the data of the packs comes from."},
-		{Key: "sources.disabled", Default: []string{}, Live: true, Doc: "Ids of sources that are switched off, such as news-decrypt. They keep their numbers; their rows are gone."},
+		{Key: "sources.disabled", Default: []string{}, Live: true,
+			Doc: "Ids of sources that are switched off, such as news-decrypt. They keep their numbers; their rows are gone."},
 		{Key: "sources.coingecko_key_file", Default: "", Doc: "File with a CoinGecko demo key, used only after a refusal without one."},
 	}
 }
@@ -142,15 +153,19 @@ func settingBriefSettings() []Setting {
 	return []Setting{
 		{Key: "brief", Doc: "The daily brief of each pack."},
 		{Key: "brief.at", Default: "12:00", Doc: "Time of day, UTC. The first brief is written as soon as there is a state."},
-		{Key: "brief.timeout", Default: pipeline.DefaultTextWithin.String(), Doc: "Of one text. A slow model holds up nothing but the brief itself."},
+		{Key: "brief.timeout", Default: pipeline.DefaultTextWithin.String(),
+			Doc: "Of one text. A slow model holds up nothing but the brief itself."},
 		{Key: "brief.llm", Doc: "A language model that writes, where what it writes can be checked. Without a provider, rules write."},
-		{Key: "brief.llm.provider", Default: "", Enum: []string{"", string(llm.Anthropic), string(llm.OpenAI)}, Doc: "Whose way of asking the model understands."},
+		{Key: "brief.llm.provider", Default: "", Enum: []string{"", string(llm.Anthropic), string(llm.OpenAI)},
+			Doc: "Whose way of asking the model understands."},
 		{Key: "brief.llm.model", Default: "", Doc: "Its name there."},
-		{Key: "brief.llm.base_url", Default: "", Secret: true, Doc: "Where it is, such as http://127.0.0.1:11434/v1. Empty means at the provider's own."},
+		{Key: "brief.llm.base_url", Default: "", Secret: true,
+			Doc: "Where it is, such as http://127.0.0.1:11434/v1. Empty means at the provider's own."},
 		{Key: "brief.llm.key_file", Default: "", Doc: "File with the key."},
 		{Key: "brief.llm.max_tokens", Default: int64(llm.DefaultMaxTokens), Doc: "Of one answer; more for models that think first."},
 		{Key: "brief.llm.retries", Default: llm.DefaultRetries, Doc: "Of a request that failed."},
-		{Key: "brief.llm.tokens_per_day", Default: int64(llm.DefaultTokens), Doc: "The most that is spent in a day of UTC. 0 is without bound."},
+		{Key: "brief.llm.tokens_per_day", Default: int64(llm.DefaultTokens),
+			Doc: "The most that is spent in a day of UTC. 0 is without bound."},
 		{Key: "brief.llm.usd_per_day", Default: "0", Doc: "The same in US dollars, which needs the prices. 0 is without bound."},
 		{Key: "brief.llm.usd_per_million_input", Default: "0", Doc: "Price of a million tokens that it reads."},
 		{Key: "brief.llm.usd_per_million_output", Default: "0", Doc: "Price of a million tokens that it writes."},
@@ -171,7 +186,8 @@ func agentSettings() []Setting {
 func moneySettings() []Setting {
 	return []Setting{
 		{Key: "chain", Doc: "To sell credits and be paid by call. Without rpc_url, token and treasury, calls are paid with keys alone."},
-		{Key: "chain.id", Default: int64(api.ChainIDTest), Doc: fmt.Sprintf("Chain id: %d is the main chain, %d the test chain.", api.ChainIDMain, api.ChainIDTest)},
+		{Key: "chain.id", Default: int64(api.ChainIDTest),
+			Doc: fmt.Sprintf("Chain id: %d is the main chain, %d the test chain.", api.ChainIDMain, api.ChainIDTest)},
 		{Key: "chain.rpc_url", Default: "", Secret: true, Doc: "JSON-RPC over HTTP, where the URL holds no secret."},
 		{Key: "chain.rpc_url_file", Default: "", Doc: "File with that URL, where it holds one; instead of rpc_url."},
 		{Key: "chain.token", Default: "", Doc: "Address of the USDG contract."},
@@ -193,7 +209,8 @@ func ownerSettings() []Setting {
 		{Key: "smtp.password_file", Default: "", Doc: "File with the password."},
 		{Key: "smtp.from", Default: "", Doc: "Address that mail comes from."},
 		{Key: "limits", Doc: "How much one may ask for."},
-		{Key: "limits.free_calls", Default: api.FreeCallsPerDay, Live: true, Doc: "Calls in 24 hours with a key whose owner has no credits."},
+		{Key: "limits.free_calls", Default: api.FreeCallsPerDay, Live: true,
+			Doc: "Calls in 24 hours with a key whose owner has no credits."},
 		{Key: "limits.active_keys", Default: api.MaxActiveKeys, Live: true, Doc: "Keys that an owner may have at a time."},
 		{Key: "limits.sign_ins", Default: web.DefaultSignIns, Live: true, Doc: "Sign-in requests per minute and client."},
 		{Key: "limits.mails", Default: web.DefaultMails, Live: true, Doc: "Mails per quarter of an hour and address."},
@@ -203,8 +220,8 @@ func ownerSettings() []Setting {
 
 // tierSettings say what tiers allow.
 func tierSettings() []Setting {
-	list := []Setting{{Key: "tiers", Doc: "What the tier of a key allows: how far back snapshots reach, such as 24h or 30d, and how many calls with credits " +
-		"a key may make in 30 days, 0 for any number.", Live: true}}
+	list := []Setting{{Key: "tiers", Live: true, Doc: "What the tier of a key allows: how far back snapshots reach, such as 24h or 30d, " +
+		"and how many calls with credits a key may make in 30 days, 0 for any number."}}
 	plans := billing.DefaultPlans()
 	for _, tier := range api.Tiers() {
 		at := "tiers." + string(tier)

@@ -84,7 +84,8 @@ type settings struct {
 func newSettings(flags *pflag.FlagSet) *settings {
 	s := &settings{v: viper.New(), flags: map[string]*pflag.Flag{}}
 	flags.String("config", "", "configuration file (default "+filepath.Join("~", ".config", "contextd", "config.yaml")+" if it is there)")
-	flags.String("data-dir", "", "directory for databases and keys, for one daemon alone (default "+filepath.Join("~", ".local", "share", "contextd")+")")
+	flags.String("data-dir", "",
+		"directory for databases and keys, for one daemon alone (default "+filepath.Join("~", ".local", "share", "contextd")+")")
 	flags.String("log-level", "info", "debug, info, warn or error")
 	flags.String("log-format", "auto", "text, json, or auto: text on a terminal")
 	s.file = flags.Lookup("config")
@@ -289,7 +290,8 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 			return daemon.Config{}, fmt.Errorf("read jobs.key_file: %w", err)
 		}
 		if d.JobsKey = bytes.TrimSpace(key); len(d.JobsKey) < web.MinJobsKey {
-			return daemon.Config{}, cli.Invalid("the key in jobs.key_file has %d bytes, fewer than %d: make one with openssl rand -hex 32", len(d.JobsKey), web.MinJobsKey)
+			return daemon.Config{}, cli.Invalid("the key in jobs.key_file has %d bytes, fewer than %d: make one with openssl rand -hex 32",
+				len(d.JobsKey), web.MinJobsKey)
 		}
 	}
 	return d, c.apply(&d)
@@ -307,7 +309,8 @@ func (c config) certificates() (*web.Certificates, error) {
 		return nil, cli.Invalid("tls.cert_file and tls.key_file are needed together")
 	}
 	from := &web.Certificates{
-		CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, Hosts: c.TLS.ACME.Hosts, Email: c.TLS.ACME.Email, Directory: c.TLS.ACME.DirectoryURL,
+		CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile,
+		Hosts: c.TLS.ACME.Hosts, Email: c.TLS.ACME.Email, Directory: c.TLS.ACME.DirectoryURL,
 	}
 	_, err := from.Open()
 	return from, err
@@ -364,7 +367,9 @@ func newBrief(s *settings) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		editor := daemon.OpenEditor(daemon.Config{DataDir: cfg.DataDir, Data: daemon.Data{Briefs: written}, Logger: slog.New(slog.DiscardHandler)})
+		editor := daemon.OpenEditor(daemon.Config{
+			DataDir: cfg.DataDir, Data: daemon.Data{Briefs: written}, Logger: slog.New(slog.DiscardHandler),
+		})
 		return cfg.operate(c, admin.Config{OpenEditor: editor}, act)
 	})...)
 	return c

@@ -106,7 +106,9 @@ func (p *parser) value(s Setting, n *yaml.Node) {
 	what, ok := "", false
 	switch s.Default.(type) {
 	case []string:
-		what, ok = "a list such as [a, b]", n.Kind == yaml.SequenceNode && !slices.ContainsFunc(n.Content, func(e *yaml.Node) bool { return e.Kind != yaml.ScalarNode })
+		what = "a list such as [a, b]"
+		ok = n.Kind == yaml.SequenceNode &&
+			!slices.ContainsFunc(n.Content, func(e *yaml.Node) bool { return e.Kind != yaml.ScalarNode })
 	case int, int64:
 		what, ok = "a whole number", n.Kind == yaml.ScalarNode && n.Tag == "!!int"
 	case bool:

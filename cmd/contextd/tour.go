@@ -302,7 +302,8 @@ func (t *tour) buy(ctx context.Context) error {
 	if t.Money == nil {
 		return nil
 	}
-	t.title("He buys credits for a key, with USDG on the same chain", "ctx keys create mine; ctx credits buy starter --pay; ctx credits balance")
+	t.title("He buys credits for a key, with USDG on the same chain",
+		"ctx keys create mine; ctx credits buy starter --pay; ctx credits balance")
 	if _, err := t.owner.CreateKey(ctx, "mine", ""); err != nil {
 		return err
 	}

@@ -22,10 +22,11 @@ var port string
 func newSystemd() *cobra.Command {
 	c := &cobra.Command{Use: "systemd", Short: "Print units for systemd"}
 	print := &cobra.Command{
-		Use: "print [service|socket|port]", Short: "Print a unit", Args: cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
-		ValidArgs: []string{"service", "socket", "port"},
-		Long: "Print a unit: the service, which runs as user contextd with as few rights as it needs; the socket, on which systemd listens\n" +
-			"for it, so that nobody is turned away while it restarts; or a drop-in for the service that lets it listen on ports below 1024.",
+		Use: "print [service|socket|port]", Short: "Print a unit",
+		Args: cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs), ValidArgs: []string{"service", "socket", "port"},
+		Long: "Print a unit: the service, which runs as user contextd with as few rights as it needs; " +
+			"the socket, on which systemd listens\nfor it, so that nobody is turned away while it restarts; " +
+			"or a drop-in for the service that lets it listen on ports below 1024.",
 		Example: "  contextd systemd print > /etc/systemd/system/contextd.service\n" +
 			"  contextd systemd print socket > /etc/systemd/system/contextd.socket\n" +
 			"  contextd systemd print port > /etc/systemd/system/contextd.service.d/port.conf",

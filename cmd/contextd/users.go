@@ -25,7 +25,9 @@ func newUsersList(operate Operate) *cobra.Command {
 }
 
 func ownersTable(list []account.Owner) cli.Answer {
-	rows := &cli.Rows{Columns: []string{"owner", "tier", "created", "keys", "credits", "signs in by"}, Right: []bool{3: true, 4: true}, Wide: 5}
+	rows := &cli.Rows{
+		Columns: []string{"owner", "tier", "created", "keys", "credits", "signs in by"}, Right: []bool{3: true, 4: true}, Wide: 5,
+	}
 	for _, o := range list {
 		rows.Rows = append(rows.Rows, []string{o.ID, string(o.Tier), o.CreatedAt.Format(time.DateTime), strconv.Itoa(o.Keys),
 			strconv.FormatInt(o.Credits, 10), signsInBy(o)})

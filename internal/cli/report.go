@@ -93,7 +93,9 @@ func (f *Failure) words(style Style) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", style.Bad(style.Mark("error")), human.Text(message))
-	for _, line := range []struct{ label, text string }{{"usage: ", f.Usage}, {label, f.Hint}, {"retry after ", retry}, {"request ", request}} {
+	for _, line := range []struct{ label, text string }{
+		{"usage: ", f.Usage}, {label, f.Hint}, {"retry after ", retry}, {"request ", request},
+	} {
 		if line.text != "" {
 			fmt.Fprintf(&b, "  %s%s\n", line.label, human.Line(line.text))
 		}

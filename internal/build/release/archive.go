@@ -91,7 +91,8 @@ func (r *release) archive(name, system, stage string) error {
 			w, err = zipped.CreateHeader(h)
 		} else {
 			err = tarred.WriteHeader(&tar.Header{
-				Name: path.Join(name, file), Mode: int64(info.Mode()), Size: int64(len(text)), ModTime: r.date, Uname: "root", Gname: "root",
+				Name: path.Join(name, file), Mode: int64(info.Mode()), Size: int64(len(text)),
+				ModTime: r.date, Uname: "root", Gname: "root",
 			})
 		}
 		if err != nil {

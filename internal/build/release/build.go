@@ -144,7 +144,8 @@ func (r *release) binary(ctx context.Context, t target) (string, error) {
 // show in the result.
 func buildArgs(t target, c commit, file string) (env, args []string) {
 	env = []string{
-		"GOOS=" + t.os, "GOARCH=" + t.arch, "GOFLAGS=-trimpath", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOWORK=off", "CGO_ENABLED=0",
+		"GOOS=" + t.os, "GOARCH=" + t.arch, "GOFLAGS=-trimpath",
+		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOWORK=off", "CGO_ENABLED=0",
 	}
 	// Without an identity, programs for macOS would have no LC_UUID, by which it remembers who may reach the local network.
 	link := "-s -w -buildid=" + t.String() + "/" + c.version + "/" + c.hash
