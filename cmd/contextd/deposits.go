@@ -79,16 +79,18 @@ func newUnmatched(operate Operate) *cobra.Command {
 func unmatchedTable(list []billing.Unmatched) cli.Answer {
 	rows := &cli.Rows{Columns: []string{"at", "usdg", "from", "transaction", "why"}, Right: []bool{1: true}, Wide: 4}
 	for _, t := range list {
-		rows.Rows = append(rows.Rows, []string{t.At.Format(time.DateTime), t.Amount.Fixed(), t.Sender, place(t), t.Note})
+		rows.Rows = append(rows.Rows, []string{t.At.Format(time.DateTime), t.Amount.Fixed(), t.Sender, transferName(t), t.Note})
 	}
 	return table(rows)
 }
 
-// place names a transfer: its transaction and the log in it.
-func place(t billing.Unmatched) string { return t.TxHash + ":" + strconv.FormatUint(t.LogIndex, 10) }
+// transferName names a transfer: its transaction and the log in it.
+func transferName(t billing.Unmatched) string {
+	return t.TxHash + ":" + strconv.FormatUint(t.LogIndex, 10)
+}
 
-// unmatched reads the name of a transfer. Without a log it is the first.
-func unmatched(text string) (admin.UnmatchedRequest, error) {
+// parseTransfer reads the name of a transfer. Without a log it is the first.
+func parseTransfer(text string) (admin.UnmatchedRequest, error) {
 	hash, log, found := strings.Cut(text, ":")
 	ask := admin.UnmatchedRequest{TxHash: hash}
 	if !found {
@@ -109,7 +111,7 @@ func newAssign(operate Operate) *cobra.Command {
 		Short:   "Let a transfer pay for a purchase, whatever its amount and time",
 		Example: "  contextd deposits assign 0x5c…:0 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11",
 		RunE: func(c *cobra.Command, args []string) error {
-			ask, err := unmatched(args[0])
+			ask, err := parseTransfer(args[0])
 			if err != nil {
 				return err
 			}
@@ -136,7 +138,7 @@ func newWriteOff(operate Operate) *cobra.Command {
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, for whoever reads it (required)")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		ask, err := unmatched(args[0])
+		ask, err := parseTransfer(args[0])
 		if err != nil {
 			return err
 		}

@@ -62,7 +62,7 @@ func (s Setting) CredentialFile() string {
 
 // Table lists every setting in the order of the file, each section before what is in it.
 func Table() []Setting {
-	return slices.Concat(placeSettings(), tlsSettings(), dataSettings(), settingBriefSettings(), agentSettings(),
+	return slices.Concat(placeSettings(), tlsSettings(), dataSettings(), briefSettings(), agentSettings(),
 		moneySettings(), ownerSettings(), tierSettings())
 }
 
@@ -148,8 +148,8 @@ func dataSettings() []Setting {
 	}
 }
 
-// settingBriefSettings are about briefs.
-func settingBriefSettings() []Setting {
+// briefSettings are about briefs.
+func briefSettings() []Setting {
 	return []Setting{
 		{Key: "brief", Doc: "The daily brief of each pack."},
 		{Key: "brief.at", Default: "12:00", Doc: "Time of day, UTC. The first brief is written as soon as there is a state."},

@@ -57,7 +57,7 @@ type config struct {
 		Disabled         []string `mapstructure:"disabled"`
 		CoinGeckoKeyFile string   `mapstructure:"coingecko_key_file"`
 	} `mapstructure:"sources"`
-	Brief briefSettings `mapstructure:"brief"`
+	Brief briefConfig `mapstructure:"brief"`
 	MCP   struct {
 		Prefix          string   `mapstructure:"prefix"`
 		Origins         []string `mapstructure:"origins"`
@@ -250,7 +250,7 @@ func (c config) level() (slog.Level, error) {
 
 // briefs is how briefs are written.
 func (c config) briefs() (daemon.Briefs, error) {
-	briefs, err := c.Brief.Read()
+	briefs, err := c.Brief.read()
 	if err != nil && !errors.As(err, new(*fs.PathError)) {
 		err = cli.Invalid("%w", err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/contextd/contextd/internal/usdg"
 )
 
-// briefSettings is the part of the configuration that concerns briefs, below the name brief.
-type briefSettings struct {
+// briefConfig is the part of the configuration that concerns briefs, below the name brief.
+type briefConfig struct {
 	At      string `mapstructure:"at"`
 	Timeout string `mapstructure:"timeout"` // of one text
 	LLM     struct {
@@ -30,20 +30,20 @@ type briefSettings struct {
 	} `mapstructure:"llm"`
 }
 
-// Read is s as the daemon takes it, with the key read from its file. Only a file that cannot be read is not a mistake in s.
-func (s briefSettings) Read() (p daemon.Briefs, err error) {
-	if p, err = s.schedule(); err != nil || s.LLM.Provider == "" {
+// read is c as the daemon takes it, with the key read from its file. Only a file that cannot be read is not a mistake in c.
+func (c briefConfig) read() (p daemon.Briefs, err error) {
+	if p, err = c.schedule(); err != nil || c.LLM.Provider == "" {
 		return p, err
 	}
-	cfg := llm.Config{Provider: llm.Provider(s.LLM.Provider), Model: s.LLM.Model, BaseURL: s.LLM.BaseURL,
-		MaxTokens: s.LLM.MaxTokens, Retries: s.LLM.Retries, Limit: brief.Limit{Tokens: s.LLM.TokensPerDay}}
+	cfg := llm.Config{Provider: llm.Provider(c.LLM.Provider), Model: c.LLM.Model, BaseURL: c.LLM.BaseURL,
+		MaxTokens: c.LLM.MaxTokens, Retries: c.LLM.Retries, Limit: brief.Limit{Tokens: c.LLM.TokensPerDay}}
 	for _, amount := range []struct {
 		name, text string
 		to         *int64
 	}{
-		{"usd_per_day", s.LLM.USDPerDay, &cfg.Limit.CostMicros},
-		{"usd_per_million_input", s.LLM.USDPerMillionInput, &cfg.Prices.Input},
-		{"usd_per_million_output", s.LLM.USDPerMillionOutput, &cfg.Prices.Output},
+		{"usd_per_day", c.LLM.USDPerDay, &cfg.Limit.CostMicros},
+		{"usd_per_million_input", c.LLM.USDPerMillionInput, &cfg.Prices.Input},
+		{"usd_per_million_output", c.LLM.USDPerMillionOutput, &cfg.Prices.Output},
 	} {
 		n, err := usdg.ParseAmount(amount.text)
 		if err != nil {
@@ -54,8 +54,8 @@ func (s briefSettings) Read() (p daemon.Briefs, err error) {
 	if cfg.MaxTokens < 1 {
 		return p, fmt.Errorf("brief.llm.max_tokens is %d, not 1 or more", cfg.MaxTokens)
 	}
-	if s.LLM.KeyFile != "" {
-		key, err := os.ReadFile(s.LLM.KeyFile)
+	if c.LLM.KeyFile != "" {
+		key, err := os.ReadFile(c.LLM.KeyFile)
 		if err != nil {
 			return p, fmt.Errorf("read brief.llm.key_file: %w", err)
 		}
@@ -68,15 +68,15 @@ func (s briefSettings) Read() (p daemon.Briefs, err error) {
 	return p, nil
 }
 
-// schedule is the part of s that is not about a model.
-func (s briefSettings) schedule() (p daemon.Briefs, err error) {
-	at, err := time.Parse("15:04", s.At)
+// schedule is the part of c that is not about a model.
+func (c briefConfig) schedule() (p daemon.Briefs, err error) {
+	at, err := time.Parse("15:04", c.At)
 	if err != nil {
-		return p, fmt.Errorf("brief.at is %q, not a time of day such as 12:00 (UTC)", s.At)
+		return p, fmt.Errorf("brief.at is %q, not a time of day such as 12:00 (UTC)", c.At)
 	}
 	p.At = time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute
-	if p.TextWithin, err = time.ParseDuration(s.Timeout); err != nil || p.TextWithin < time.Second {
-		return p, fmt.Errorf("brief.timeout is %q, not a time of at least 1s, such as 2m", s.Timeout)
+	if p.TextWithin, err = time.ParseDuration(c.Timeout); err != nil || p.TextWithin < time.Second {
+		return p, fmt.Errorf("brief.timeout is %q, not a time of at least 1s, such as 2m", c.Timeout)
 	}
 	return p, nil
 }
