@@ -18,7 +18,7 @@ import (
 
 // NewDeposits makes the commands on money that arrived.
 func NewDeposits(operate Operate) *cobra.Command {
-	c := &cobra.Command{Use: "deposits", Short: "Look after purchases, and transfers that fit none"}
+	c := &cobra.Command{Use: "deposits", Short: "Look after deposits, and transfers that fit none"}
 	cli.Group(c, newDepositsList(operate), newRescan(operate), newUnmatched(operate), newAssign(operate), newWriteOff(operate))
 	return c
 }
@@ -38,9 +38,9 @@ func depositsTable(list []api.Deposit) cli.Answer {
 	return table(rows)
 }
 
-// newDepositsList makes the command that lists purchases.
+// newDepositsList makes the command that lists deposits.
 func newDepositsList(operate Operate) *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "List the newest purchases of all owners", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "list", Short: "List the newest deposits of all owners", Args: cobra.NoArgs}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]api.Deposit, error) {
 		return o.Deposits(ctx)
 	}, depositsTable)
@@ -108,7 +108,7 @@ func parseTransfer(text string) (admin.UnmatchedRequest, error) {
 func newAssign(operate Operate) *cobra.Command {
 	return &cobra.Command{
 		Use: "assign TRANSACTION:LOG DEPOSIT", Args: cobra.ExactArgs(2),
-		Short:   "Let a transfer pay for a purchase, whatever its amount and time",
+		Short:   "Let a transfer pay for a deposit, whatever its amount and time",
 		Example: "  contextd deposits assign 0x5c…:0 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11",
 		RunE: func(c *cobra.Command, args []string) error {
 			ask, err := parseTransfer(args[0])

@@ -302,7 +302,7 @@ func (t *tour) buy(ctx context.Context) error {
 	if t.Money == nil {
 		return nil
 	}
-	t.title("He buys credits for a key, with USDG on the same chain",
+	t.title("They buy credits for a key, with USDG on the same chain",
 		"ctx keys create mine; ctx credits buy starter --pay; ctx credits balance")
 	if _, err := t.owner.CreateKey(ctx, "mine", ""); err != nil {
 		return err
@@ -351,7 +351,7 @@ func (t *tour) signIn(ctx context.Context) error {
 }
 
 func (t *tour) keys(ctx context.Context) error {
-	t.title("He makes a key, uses it and revokes it: keys end at once", "ctx keys create spare; ctx fresh; ctx keys revoke <KEYID>")
+	t.title("They make a key, use it and revoke it: keys end at once", "ctx keys create spare; ctx fresh; ctx keys revoke <KEYID>")
 	issued, err := t.owner.CreateKey(ctx, "spare", "")
 	if err != nil {
 		return err
