@@ -323,6 +323,10 @@ func (o *Operator) open(ctx context.Context, method, path string, want any) (io.
 		return nil, fmt.Errorf("ask daemon: %w", err)
 	}
 	res, err := o.client.Do(req)
+	var dial *net.OpError
+	if unreached := errors.As(err, &dial) && dial.Op == "dial"; err != nil && !unreached && !o.Direct && ctx.Err() == nil {
+		return nil, fmt.Errorf("the daemon ended while it was asked, so whether it did that is not known: %w", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ask daemon: %w", err)
 	}
