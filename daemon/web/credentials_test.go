@@ -351,7 +351,12 @@ func TestBadProofs(t *testing.T) {
 // TestProofsAreBounded is line 20: quotes cost nothing to keep, and a client that presents proof after proof has to wait.
 func TestProofsAreBounded(t *testing.T) {
 	t.Parallel()
-	m := newMarket(t)
+	now := time.Now() // which stands still, so that no proof is allowed again while others are sent
+	m := &market{t: t, chain: daemontest.Chain(t)}
+	m.d = daemontest.Start(t, daemontest.On(m.chain), func(c *daemon.Config) {
+		c.Now = func() time.Time { return now }
+		c.Logger = m.log.Logger()
+	})
 	nonces := map[string]bool{}
 	for range 100 {
 		nonces[m.quote("/v1/fresh").Nonce] = true
