@@ -15,7 +15,7 @@ package devchain
 
 //go:generate -command abigen go run github.com/ethereum/go-ethereum/cmd/abigen@v1.17.10
 //go:generate abigen --v2 --abi TestUSDG.abi.json --bin TestUSDG.bin --pkg devchain --type TestUSDG --out binding.go
-//go:generate sed -i "1i //go:build !nodevchain\n" binding.go
+//go:generate sed -i "1s|^|//go:build !nodevchain\\n\\n|" binding.go
 
 import (
 	"errors"
