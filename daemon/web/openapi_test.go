@@ -198,9 +198,9 @@ func TestCaching(t *testing.T) {
 	}
 }
 
-// TestOpenapiPage: every operation, status, parameter, schema and error is on the page; it has no script and loads nothing, which its policy sees
+// TestDescriptionPage: every operation, status, parameter, schema and error is on the page; it has no script and loads nothing, which its policy sees
 // to, and its style is the one that the policy lets in.
-func TestOpenapiPage(t *testing.T) {
+func TestDescriptionPage(t *testing.T) {
 	t.Parallel()
 	c := newContract(t)
 	a := fetch(t, http.MethodGet, api.PathDocs)
