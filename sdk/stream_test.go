@@ -1,6 +1,7 @@
 package sdk_test
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -218,5 +219,45 @@ func TestStreamIsEndedByItsReader(t *testing.T) {
 				t.Errorf("after %s the events end with %v, want %v", name, last, want)
 			}
 		})
+	}
+}
+
+// TestCompressedStream asks for gzip, and yields each event before there is more to read.
+func TestCompressedStream(t *testing.T) {
+	t.Parallel()
+	seen := make(chan string, 1)
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			t.Errorf("Accept-Encoding is %q", r.Header.Get("Accept-Encoding"))
+		}
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		defer z.Close()
+		for n := 1; n <= 3; n++ {
+			_, _ = io.WriteString(z, pulse("delta", n))
+			_ = z.Flush()
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case got := <-seen:
+				if want := fmt.Sprintf(`{"n":%d}`, n); got != want {
+					t.Errorf("event %d is %s", n, got)
+				}
+			case <-r.Context().Done():
+				return
+			case <-time.After(10 * time.Second):
+				t.Errorf("event %d is not seen before there are more", n)
+				return
+			}
+		}
+	})
+	n := 0
+	for e, err := range c.Subscribe(sdk.SubscribeRequest{}).Events(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen <- string(e.State.State)
+		if n++; n == 3 {
+			break
+		}
 	}
 }

@@ -55,15 +55,29 @@ func (m *Meter) Access(ctx context.Context, c Call) error {
 	if c.Pack == api.PackCrypto {
 		return nil // credits or not
 	}
-	records, err := m.cfg.Store.Records(ctx, c.OwnerID)
+	pool, err := m.pool(ctx, c.OwnerID)
 	if err != nil {
-		return fmt.Errorf("read credits of owner %s: %w", c.OwnerID, err)
+		return err
 	}
-	var pool int64
+	return access(c.Tier, c.Pack, pool)
+}
+
+// HasCredits reports whether a call c would be paid with credits.
+func (m *Meter) HasCredits(ctx context.Context, c Call) (bool, error) {
+	pool, err := m.pool(ctx, c.OwnerID)
+	return pool > 0, err
+}
+
+// pool is what all keys of an owner have.
+func (m *Meter) pool(ctx context.Context, ownerID string) (pool int64, err error) {
+	records, err := m.cfg.Store.Records(ctx, ownerID)
+	if err != nil {
+		return 0, fmt.Errorf("read credits of owner %s: %w", ownerID, err)
+	}
 	for _, r := range records {
 		pool += r.Credits
 	}
-	return access(c.Tier, c.Pack, pool)
+	return pool, nil
 }
 
 // access says whether a key of the given tier, whose owner has pool credits, may read pack: nil, or the *api.Error.

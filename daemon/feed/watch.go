@@ -1,9 +1,7 @@
 package feed
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -14,35 +12,35 @@ import (
 // frames are the stream frames of an edition, made for the first who asks and shared by all.
 type frames struct {
 	once         sync.Once
-	pulse, delta []byte
+	pulse, delta *Frame
 }
 
-// PulseFrame is the state of e as a pulse event. The caller must not change it.
-func (e *Edition) PulseFrame() []byte { return e.encodeFrames().pulse }
+// PulseFrame is the state of e as a pulse event.
+func (e *Edition) PulseFrame() *Frame { return e.encodeFrames().pulse }
 
-// DeltaFrame is the state of e as a delta event. The caller must not change it.
-func (e *Edition) DeltaFrame() []byte { return e.encodeFrames().delta }
+// DeltaFrame is the state of e as a delta event.
+func (e *Edition) DeltaFrame() *Frame { return e.encodeFrames().delta }
 
 func (e *Edition) encodeFrames() *frames {
 	e.frames.once.Do(func() {
 		// What is encoded are a text, valid JSON and a time: this cannot fail.
 		data, _ := jsonx.Encode(api.StreamState{Pack: e.Pack, State: json.RawMessage(e.State), TS: e.GeneratedAt.UTC()})
-		e.frames.pulse = Frame(api.EventPulse, data)
-		e.frames.delta = Frame(api.EventDelta, data)
+		e.frames.pulse = NewFrame(api.EventPulse, data)
+		e.frames.delta = NewFrame(api.EventDelta, data)
 	})
 	return e.frames
-}
-
-// Frame is one event as it goes over the wire. data is JSON without line breaks.
-func Frame(event api.EventType, data []byte) []byte {
-	return fmt.Appendf(make([]byte, 0, len(data)+32), "event: %s\ndata: %s\n\n", event, bytes.TrimSpace(data))
 }
 
 // Failure is a refresh that brought no new state.
 type Failure struct {
 	Serial  int64 // rises with every failure of the pack
 	Message string
+
+	frame *Frame
 }
+
+// Frame is f as an error event.
+func (f *Failure) Frame() *Frame { return f.frame }
 
 type slot struct {
 	edition atomic.Pointer[Edition]
@@ -108,6 +106,7 @@ func (f *Feed) Fail(pack, message string) {
 	if old := s.failure.Load(); old != nil {
 		serial = old.Serial + 1
 	}
-	s.failure.Store(&Failure{Serial: serial, Message: message})
+	data, _ := json.Marshal(api.StreamError{Message: message}) // a text can always be written
+	s.failure.Store(&Failure{Serial: serial, Message: message, frame: NewFrame(api.EventError, data)})
 	s.wake()
 }

@@ -44,6 +44,7 @@ type Keys interface {
 // Meter charges calls; *billing.Meter is one.
 type Meter interface {
 	Access(ctx context.Context, c billing.Call) error
+	HasCredits(ctx context.Context, c billing.Call) (bool, error)
 	Charge(ctx context.Context, c billing.Call) error
 }
 
@@ -94,6 +95,11 @@ func (g *Gate) window(tier api.Tier) time.Duration { return (*g.plans.Load())[ti
 
 // Charge takes what the call of c costs and returns nil once that is on disk, or the *api.Error to answer with.
 func (g *Gate) Charge(ctx context.Context, c Caller) error { return g.cfg.Meter.Charge(ctx, c.Call) }
+
+// HasCredits reports whether calls of c are paid with credits now: who has some may have more open at a time.
+func (g *Gate) HasCredits(ctx context.Context, c Caller) (bool, error) {
+	return g.cfg.Meter.HasCredits(ctx, c.Call)
+}
 
 // Ended returns a channel that closes when what c was admitted with ends.
 func (g *Gate) Ended(c Caller) <-chan struct{} { return g.cfg.Keys.Ended(c.KeyID) }

@@ -149,8 +149,9 @@ func bare(b *testing.B, res *http.Response) *httptest.Server {
 // unmetered is a Meter that takes nothing.
 type unmetered struct{}
 
-func (unmetered) Access(context.Context, billing.Call) error { return nil }
-func (unmetered) Charge(context.Context, billing.Call) error { return nil }
+func (unmetered) Access(context.Context, billing.Call) error             { return nil }
+func (unmetered) Charge(context.Context, billing.Call) error             { return nil }
+func (unmetered) HasCredits(context.Context, billing.Call) (bool, error) { return true, nil }
 
 // serveUnmetered serves what d answers to fresh, by the same keys, reader and handler, but charges nothing.
 func serveUnmetered(b *testing.B, d *daemontest.Daemon, key string) string {

@@ -213,3 +213,6 @@ func minute(t time.Time) string { return t.UTC().Format("2006-01-02T15:04") }
 
 // Ended returns what never ends.
 func (script) Ended(gate.Caller) <-chan struct{} { return nil }
+
+// HasCredits says that nobody has any.
+func (script) HasCredits(context.Context, gate.Caller) (bool, error) { return false, nil }

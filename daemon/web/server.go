@@ -31,6 +31,7 @@ type Gate interface {
 	Admit(ctx context.Context, c gate.Credentials, op api.Op, pack string) (gate.Caller, error)
 	Charge(ctx context.Context, c gate.Caller) error
 	Ended(c gate.Caller) <-chan struct{}
+	HasCredits(ctx context.Context, c gate.Caller) (bool, error)
 	Anonymous() (window time.Duration, sells bool)
 }
 
@@ -56,6 +57,7 @@ type Server struct {
 
 	open, live, immutable, stream lines // headers of /v1, of answers that age, of snapshots, of streams
 
+	places     Places
 	stats      StreamStats
 	stopping   <-chan struct{} // closed when streams have to end
 	endStreams func()

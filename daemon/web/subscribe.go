@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -59,14 +58,9 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.cfg.Reader.Ready(q); err != nil {
 		return err
 	}
-	order := gate.Order[*feed.Watcher]{
+	order := gate.Order[*seat]{
 		Credentials: gate.Credentials{Bearer: r.URL.Query().Get("token"), HasBearer: true}, Op: q.Op, Pack: q.Pack,
-		Answer: func(context.Context, gate.Caller) (*feed.Watcher, error) {
-			if watch := s.cfg.Streams.Watch(q.Pack); watch != nil {
-				return watch, nil
-			}
-			return nil, fmt.Errorf("pack %s cannot be watched", q.Pack)
-		},
+		Answer: func(ctx context.Context, caller gate.Caller) (*seat, error) { return s.seat(ctx, caller, q.Pack) },
 	}
 	if r.Method == http.MethodHead { // opens no stream, so it costs nothing
 		if _, err := s.cfg.Gate.Admit(r.Context(), order.Credentials, q.Op, q.Pack); err != nil {
@@ -77,19 +71,47 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) error {
 	}
 	served, err := gate.Serve(r.Context(), s.cfg.Gate, order)
 	if served.Answer != nil {
-		defer served.Answer.Close()
+		defer served.Answer.leave()
 	}
 	if err != nil {
 		return forKeysAlone(err)
 	}
 	s.stream.set(w.Header())
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the server's bound is for calls
-	st := &stream{server: s, w: NewTimedWriter(w, api.StalledReader), watch: served.Answer, revoked: s.cfg.Gate.Ended(served.Caller)}
+	st := &stream{server: s, w: NewTimedWriter(w, api.StalledReader), watch: served.Answer.watch, revoked: s.cfg.Gate.Ended(served.Caller)}
+	if acceptsGzip(r.Header["Accept-Encoding"]) {
+		w.Header().Set("Content-Encoding", "gzip")
+		st.zip = new(feed.Zip)
+	}
 	s.stats.Opened.Add(1)
 	s.stats.Open.Add(1)
 	defer s.stats.Open.Add(-1)
 	st.run(r.Context())
 	return nil
+}
+
+// seat is what a stream needs for as long as it is open.
+type seat struct {
+	watch *feed.Watcher
+	leave func() // gives it back
+}
+
+// seat finds one for a stream of caller.
+func (s *Server) seat(ctx context.Context, caller gate.Caller, pack string) (*seat, error) {
+	credits, err := s.cfg.Gate.HasCredits(ctx, caller)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := s.places.Take(caller, credits)
+	if err != nil {
+		return nil, err
+	}
+	watch := s.cfg.Streams.Watch(pack)
+	if watch == nil {
+		leave()
+		return nil, fmt.Errorf("pack %s cannot be watched", pack)
+	}
+	return &seat{watch, func() { watch.Close(); leave() }}, nil
 }
 
 // forKeysAlone is err, or 403 in place of the 402 of a key without credits: 402 is for what can be paid by call.
@@ -105,6 +127,7 @@ func streamHeaders() lines {
 	return lines{
 		{"Content-Type", []string{"text/event-stream"}},
 		{"Cache-Control", []string{"no-cache, no-transform"}},
+		{"Vary", []string{"Accept-Encoding"}},
 		{"X-Accel-Buffering", []string{"no"}},
 	}
 }
@@ -113,6 +136,7 @@ func streamHeaders() lines {
 type stream struct {
 	server  *Server
 	w       *TimedWriter
+	zip     *feed.Zip // nil for a reader who takes no gzip
 	watch   *feed.Watcher
 	revoked <-chan struct{}
 
@@ -129,19 +153,21 @@ func (st *stream) run(ctx context.Context) {
 	if failed != nil {
 		st.failure = failed.Serial
 	}
-	for ok := st.send(edition.PulseFrame()); ok; {
+	for ok := st.begin() && st.send(edition.PulseFrame()); ok; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-st.revoked:
+			st.end()
 			return
 		case <-st.server.stopping:
+			st.end()
 			return
 		case <-pulse.C:
 			edition, _ := st.watch.Latest()
 			ok = st.send(edition.PulseFrame())
 		case <-keepalive.C:
-			ok = st.send(fmt.Appendf(nil, ": keepalive %d\n\n", st.server.cfg.Now().UnixMilli()))
+			ok = st.send(feed.NewComment(fmt.Sprintf("keepalive %d", st.server.cfg.Now().UnixMilli())))
 		case <-st.watch.Wake():
 			ok = st.news()
 		}
@@ -160,18 +186,38 @@ func (st *stream) news() bool {
 	}
 	if failed != nil && failed.Serial != st.failure {
 		st.failure = failed.Serial
-		data, err := json.Marshal(api.StreamError{Message: failed.Message})
-		return err == nil && st.send(feed.Frame(api.EventError, data))
+		return st.send(failed.Frame())
 	}
 	return true
 }
 
-// send writes one frame and reports whether the reader took it. One that takes nothing for too long is given up.
-func (st *stream) send(frame []byte) bool {
-	_, err := st.w.Write(frame)
-	if err == nil {
-		err = st.w.FlushError()
+// begin writes what comes before the first frame.
+func (st *stream) begin() bool { return st.zip == nil || st.write(st.zip.Head()) }
+
+// end writes what comes after the last frame.
+func (st *stream) end() {
+	if st.zip != nil {
+		st.write(st.zip.Tail())
 	}
+}
+
+// send writes one frame, which the reader gets at once, and reports whether they took it.
+func (st *stream) send(frame *feed.Frame) bool {
+	text := frame.Text()
+	if st.zip != nil {
+		text = st.zip.Next(frame)
+	}
+	return st.write(text) && st.taken(st.w.FlushError())
+}
+
+// write writes what is sent with the next frame, or at the end of the stream.
+func (st *stream) write(text []byte) bool {
+	_, err := st.w.Write(text)
+	return st.taken(err)
+}
+
+// taken reports whether err says that the reader took what was written. One that takes nothing for too long is given up.
+func (st *stream) taken(err error) bool {
 	if st.w.Stalled() {
 		st.server.stats.Stalled.Add(1)
 	}

@@ -29,6 +29,13 @@ const (
 	KeepaliveInterval = 25 * time.Second
 	StalledReader     = 60 * time.Second // a stream that takes nothing for this long is closed
 
+	StreamsPerFreeKey   = 10
+	StreamsPerKey       = 100 // with credits
+	StreamsPerFreeOwner = 20
+	StreamsPerOwner     = 1_000 // with credits
+	Streams             = 10_000
+	StreamsWithCredits  = 1_000 // of Streams, kept for keys with credits
+
 	RefreshInterval = 5 * time.Minute
 	MaxFreshAge     = 300 // seconds; a greater ageSeconds says that the pipeline lags
 

@@ -45,6 +45,9 @@ func TestLimits(t *testing.T) {
 		"keyId length":     {api.KeyIDLength, 16},
 		"key secret":       {api.KeySecretChars, 32},
 		"active keys":      {api.MaxActiveKeys, 25},
+		"free streams":     {api.StreamsPerFreeKey, 10},
+		"streams":          {api.StreamsPerKey, 100},
+		"streams in all":   {api.Streams, 10_000},
 	}
 	for name, pair := range numbers {
 		if pair[0] != pair[1] {

@@ -1,0 +1,125 @@
+package feed_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// errDry is how a stream that has not ended reads where it stands.
+var errDry = errors.New("nothing more yet")
+
+// dry reads what is there, then fails.
+type dry struct{ io.Reader }
+
+func (d dry) Read(p []byte) (n int, err error) {
+	if n, err = d.Reader.Read(p); err == io.EOF {
+		err = errDry
+	}
+	return n, err
+}
+
+// decoded is what a client has of an unfinished gzip stream.
+func decoded(t *testing.T, stream []byte) string {
+	t.Helper()
+	z, err := gzip.NewReader(dry{bytes.NewReader(stream)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if !errors.Is(err, errDry) {
+		t.Fatalf("the unfinished stream ends with %v", err)
+	}
+	return string(text)
+}
+
+// TestZip sends frames of all sizes, one of them twice, on two streams: each arrives whole and at once, both streams send the same bytes,
+// and each can end after any frame with the sum of what it sent.
+func TestZip(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	var frames []*feed.Frame
+	for _, size := range []int{0, 1, 100, 465, 466, 512, 513, 4096, 70_000, 300_000} {
+		data := make([]byte, size)
+		for i := range data {
+			data[i] = "0123456789abcdefghijklmnopqrstuvwxyz\",:{}[]. "[random.IntN(45)]
+		}
+		frames = append(frames, feed.NewFrame(api.EventDelta, data), feed.NewComment(fmt.Sprintf("keepalive %d", size)))
+	}
+	frames = append(frames, frames[len(frames)-2], frames[0])
+	var all, late feed.Zip
+	stream, second := all.Head(), late.Head()
+	var text, half strings.Builder
+	for i, f := range frames {
+		text.Write(f.Text())
+		sent := all.Next(f)
+		stream = append(stream, sent...)
+		if got := decoded(t, stream); got != text.String() {
+			t.Fatalf("after frame %d a client has %d bytes, want %d", i, len(got), text.Len())
+		}
+		if whole := string(unzip(t, append(bytes.Clone(stream), all.Tail()...))); whole != text.String() {
+			t.Fatalf("a stream that ends after frame %d holds %d bytes, want %d", i, len(whole), text.Len())
+		}
+		if i < len(frames)/2 {
+			continue
+		}
+		half.Write(f.Text())
+		again := late.Next(f)
+		second = append(second, again...)
+		if &again[0] != &sent[0] {
+			t.Errorf("frame %d is compressed once for each stream", i)
+		}
+	}
+	if got := string(unzip(t, append(second, late.Tail()...))); got != half.String() {
+		t.Errorf("the stream that began late holds %d bytes, want %d", len(got), half.Len())
+	}
+	empty := new(feed.Zip)
+	if got := unzip(t, append(empty.Head(), empty.Tail()...)); len(got) != 0 {
+		t.Errorf("a stream without frames holds %q", got)
+	}
+}
+
+// TestPublishingWaitsForNoWatcher: who does not look finds the newest later, and holds up neither publishers nor other watchers.
+func TestPublishingWaitsForNoWatcher(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := feed.New("crypto")
+		asleep, awake := f.Watch("crypto"), f.Watch("crypto")
+		published := make(chan error, 3)
+		go func() {
+			for i := range 3 {
+				published <- f.Publish(pulse("crypto", born().AddDate(0, 0, i)))
+			}
+		}()
+		for range 3 {
+			synctest.Wait() // until the publisher has ended, or waits for something
+			select {
+			case err := <-published:
+				must(t, err)
+			default:
+				t.Error("publishing waits for a watcher that does not look")
+				<-asleep.Wake() // lets it go on
+			}
+		}
+		for name, w := range map[string]*feed.Watcher{"asleep": asleep, "awake": awake} {
+			select {
+			case <-w.Wake():
+			default:
+				t.Errorf("the watcher that is %s is not told", name)
+			}
+			if e, _ := w.Latest(); e == nil || e.Serial != 3 {
+				t.Errorf("the watcher that is %s finds %+v", name, e)
+			}
+			w.Close()
+		}
+	})
+}
