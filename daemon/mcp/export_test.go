@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -8,6 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -32,8 +34,9 @@ func NewStreamWriter(w http.ResponseWriter, cfg StreamConfig) *StreamWriter {
 }
 
 // NewSessionTable is newSessionTable.
-func NewSessionTable(l SessionLimits, idle time.Duration, now func() time.Time) *sessionTable {
-	return newSessionTable(l, idle, now)
+func NewSessionTable(l SessionLimits, idle time.Duration, credits func(context.Context, gate.Caller) (bool, error),
+	now func() time.Time) *sessionTable {
+	return newSessionTable(l, idle, credits, now)
 }
 
 // ToolName is toolName.

@@ -144,10 +144,12 @@ func (s *studio) narrate(text string) {
 	}
 }
 
-// key issues a key with that many credits.
-func (s *studio) key(credits int64) string {
+// key issues a key of the operator with that many credits.
+func (s *studio) key(credits int64) string { return s.keyOf(account.OperatorID, credits) }
+
+// keyOf issues a key of an owner with that many credits.
+func (s *studio) keyOf(owner string, credits int64) string {
 	s.t.Helper()
-	owner := account.OperatorID
 	issued, err := s.keys.Issue(s.t.Context(), account.NewKey{OwnerID: owner, Name: "test", Tier: api.TierTeam})
 	if err != nil {
 		s.t.Fatal(err)

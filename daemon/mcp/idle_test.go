@@ -1,12 +1,19 @@
 package mcp_test
 
 import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/mcp"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // fake is a session that can be closed.
@@ -25,7 +32,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const idle = 10 * time.Minute
-		table := mcp.NewSessionTable(mcp.SessionLimits{}, idle, time.Now)
+		table := mcp.NewSessionTable(mcp.SessionLimits{}, idle, nil, time.Now)
 		defer table.Close()
 		after := func(d time.Duration, want int, what string) {
 			t.Helper()
@@ -36,8 +43,8 @@ func TestIdleSessionsEnd(t *testing.T) {
 			}
 		}
 		listens := &fake{id: "listens", ended: make(chan struct{})}
-		table.Add("key", listens, nil)
-		table.Add("key", &fake{id: "silent", ended: make(chan struct{})}, nil)
+		table.Add(callerOf("owner", "key"), listens, nil)
+		table.Add(callerOf("owner", "key"), &fake{id: "silent", ended: make(chan struct{})}, nil)
 		stream, err := table.Begin("key", "listens")
 		if err != nil {
 			t.Fatal(err)
@@ -57,4 +64,114 @@ func TestIdleSessionsEnd(t *testing.T) {
 		after(2*time.Second, 0, "long after the stream")
 		<-listens.ended
 	})
+}
+
+// callerOf is the caller with a key of an owner.
+func callerOf(owner, key string) gate.Caller {
+	return gate.Caller{Call: billing.Call{OwnerID: owner, KeyID: key}}
+}
+
+// TestFullTable closes the session of an owner without credits that has been idle for longest, and one in use only where none is idle. Who
+// has credits keeps theirs, also when they bought them later; where all have, there is no room.
+func TestFullTable(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_000_000, 0)
+	rich := map[string]bool{"rich": true}
+	looked := 0
+	credits := func(_ context.Context, c gate.Caller) (bool, error) { looked++; return rich[c.OwnerID], nil }
+	table := mcp.NewSessionTable(mcp.SessionLimits{All: 6, PerOwner: 4}, time.Hour, credits, func() time.Time { return now })
+	defer table.Close()
+	open := map[string]*fake{}
+	add := func(id, owner string) error {
+		t.Helper()
+		now = now.Add(time.Second)
+		done, err := table.Room(t.Context(), callerOf(owner, owner+"'s key"))
+		if err != nil {
+			return err
+		}
+		defer done()
+		open[id] = &fake{id: id, ended: make(chan struct{})}
+		table.Add(callerOf(owner, owner+"'s key"), open[id], nil)
+		return nil
+	}
+	gone := func(want string) {
+		t.Helper()
+		select {
+		case <-open[want].ended:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s was not closed", want)
+		}
+		delete(open, want)
+		for id, s := range open {
+			select {
+			case <-s.ended:
+				t.Fatalf("%s was closed, not %s", id, want)
+			default:
+			}
+		}
+	}
+	for _, s := range [][2]string{{"r1", "rich"}, {"r2", "rich"}, {"busy", "a"}, {"a1", "a"}, {"b1", "b"}, {"b2", "b"}} {
+		if err := add(s[0], s[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stream, err := table.Begin("a's key", "busy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream()
+	now = now.Add(time.Second)
+	if used, err := table.Begin("a's key", "a1"); err != nil { // so that b's are idle for longer
+		t.Fatal(err)
+	} else {
+		used()
+	}
+	for _, step := range []struct{ id, owner, closes string }{{"r3", "rich", "b1"}, {"c1", "c", "b2"}} {
+		if err := add(step.id, step.owner); err != nil {
+			t.Fatal(err)
+		}
+		gone(step.closes)
+	}
+	if looked > 3 {
+		t.Errorf("it was looked %d times who has credits", looked)
+	}
+	rich["a"] = true // bought later
+	if err := add("r4", "rich"); err != nil {
+		t.Fatal(err)
+	}
+	gone("c1")
+	var e *api.Error
+	if err := add("r5", "rich"); !errors.As(err, &e) || e.Status != http.StatusTooManyRequests || !strings.Contains(e.Message, "of this owner") || e.RetryAfter != time.Hour-10*time.Second {
+		t.Errorf("a fifth session of one owner: %+v", err)
+	}
+	if err := add("d1", "d"); !errors.As(err, &e) || e.Status != http.StatusTooManyRequests || e.RetryAfter != time.Second {
+		t.Errorf("with credits everywhere: %+v", err)
+	}
+	rich["a"] = false
+	if table.Len() != 6 || len(open) != 6 {
+		t.Errorf("%d sessions are open, want %d", table.Len(), len(open))
+	}
+}
+
+// TestSessionInUse goes only where no other is left.
+func TestSessionInUse(t *testing.T) {
+	t.Parallel()
+	table := mcp.NewSessionTable(mcp.SessionLimits{All: 1}, time.Hour, func(context.Context, gate.Caller) (bool, error) { return false, nil }, time.Now)
+	defer table.Close()
+	one := &fake{id: "one", ended: make(chan struct{})}
+	table.Add(callerOf("a", "a"), one, nil)
+	stream, err := table.Begin("a", "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream()
+	done, err := table.Room(t.Context(), callerOf("b", "b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.Room(t.Context(), callerOf("c", "c")); err == nil {
+		t.Error("a place was given twice")
+	}
+	done()
+	<-one.ended
 }

@@ -55,6 +55,7 @@ type Gate interface {
 	gate.Admission
 	Known(bearer string) (gate.Caller, error)
 	Ended(c gate.Caller) <-chan struct{}
+	HasCredits(ctx context.Context, c gate.Caller) (bool, error)
 }
 
 // Config is what a Server needs.
@@ -70,6 +71,7 @@ type Config struct {
 	Origin          web.OriginCheck // who may call at all
 	PublicDiscovery bool            // handshake and lists are free for everybody
 	Limits          SessionLimits   // of what callers have open
+	Handshakes      *web.Limiter    // how often a client may initialize; nil means 120 times at once and in a minute
 	IdleTimeout     time.Duration   // of sessions without a request or stream; 0 means ten minutes
 	Keepalive       time.Duration   // between the comments of a silent stream; 0 means api.KeepaliveInterval
 
@@ -94,8 +96,9 @@ type Server struct {
 }
 
 const (
-	maxBody     = 256 << 10 // bytes of a request
-	idleTimeout = 10 * time.Minute
+	maxBody       = 256 << 10 // bytes of a request
+	idleTimeout   = 10 * time.Minute
+	maxHandshakes = 120 // of a client in a minute
 )
 
 // New makes the Server of the six tools.
@@ -149,7 +152,11 @@ func newServer(cfg Config) *Server {
 	if cfg.Keepalive == 0 {
 		cfg.Keepalive = api.KeepaliveInterval
 	}
-	s := &Server{cfg: cfg, table: newSessionTable(cfg.Limits, cfg.IdleTimeout, cfg.Now), stopping: make(chan struct{})}
+	if cfg.Handshakes == nil {
+		cfg.Handshakes = web.NewLimiter(maxHandshakes, time.Minute/maxHandshakes, cfg.Now)
+	}
+	s := &Server{cfg: cfg, stopping: make(chan struct{})}
+	s.table = newSessionTable(cfg.Limits, cfg.IdleTimeout, cfg.Gate.HasCredits, cfg.Now)
 	s.stop = sync.OnceFunc(func() { close(s.stopping) })
 	return s
 }

@@ -43,15 +43,39 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	to := routeOf(r, m, !rq.payer())
-	if to == routeStateful && r.Header.Get(headerSession) == "" {
-		if err := s.table.Room(rq.caller.KeyID); err != nil {
+	if m.Method == methodInitialize {
+		done, err := s.admitSession(r, rq, to)
+		if err != nil {
 			return err
 		}
+		defer done()
 	}
 	rq.session = to == routeStateful
 	rq.slow = to != routeBare && m.Method == methodCall
 	handler := map[route]http.Handler{routeStateful: s.stateful, routeStateless: s.stateless, routeBare: s.bare}[to]
 	return s.pass(w, r, rq, m, handler)
+}
+
+// admitSession bounds how often a client, or a key with credits, makes a handshake, and makes room for the session that it opens. done is
+// called when that is there.
+func (s *Server) admitSession(r *http.Request, rq *request, to route) (done func(), err error) {
+	subject := s.cfg.Payers.Trusted.ClientOf(r)
+	if !rq.payer() {
+		rich, err := s.cfg.Gate.HasCredits(r.Context(), rq.caller)
+		if err != nil {
+			return nil, err
+		}
+		if rich { // many of them may come from the address of a hosted client
+			subject = "key " + rq.caller.KeyID
+		}
+	}
+	if err := s.cfg.Handshakes.Allow(subject); err != nil {
+		return nil, err
+	}
+	if to != routeStateful || r.Header.Get(headerSession) != "" {
+		return func() {}, nil
+	}
+	return s.table.Room(r.Context(), rq.caller)
 }
 
 // inSession answers GET, which opens the stream of a session, and DELETE, which ends one.

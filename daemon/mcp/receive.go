@@ -77,7 +77,7 @@ func initialized(rq *request, req sdk.Request) bool {
 // note notes the session that req has opened.
 func (s *Server) note(rq *request, req sdk.Request) {
 	if session, ok := req.GetSession().(*sdk.ServerSession); ok {
-		s.table.Add(rq.caller.KeyID, session, rq.ended)
+		s.table.Add(rq.caller, session, rq.ended)
 	}
 }
 

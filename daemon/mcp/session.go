@@ -1,24 +1,27 @@
 package mcp
 
 import (
+	"context"
 	"sync"
 	"time"
 
+	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // SessionLimits bound what is open. The zero value of a field is its default.
 type SessionLimits struct {
-	PerKey   int // sessions of a key; 0 means 32. One more closes the one that was used least recently
-	All      int // sessions together; 0 means 5000
+	PerOwner int // sessions of an owner, or of a key of the operator; 0 means 64
+	All      int // sessions together; 0 means 5000. One more takes the place of one of an owner without credits
 	Requests int // requests of a key under way, streams among them; 0 means 64
 }
 
 // withDefaults is l with its defaults.
 func (l SessionLimits) withDefaults() SessionLimits {
-	const perKey, all, requests = 32, 5000, 64
-	if l.PerKey == 0 {
-		l.PerKey = perKey
+	const perOwner, all, requests = 64, 5000, 64
+	if l.PerOwner == 0 {
+		l.PerOwner = perOwner
 	}
 	if l.All == 0 {
 		l.All = all
@@ -36,23 +39,35 @@ type session interface {
 	Wait() error
 }
 
-// openSession is a session with its owner.
+// openSession is a session with the caller whose it is.
 type openSession struct {
+	id      string
 	session session
-	key     string
+	caller  gate.Caller
+	credits bool // its owner had some when it was last looked
 	used    time.Time
 	under   int         // requests under way, a stream among them
 	idle    *time.Timer // closes it; stopped while there are any
 }
 
+// holder is who the sessions of c count against. The operator's keys have no owner who answers for all of them.
+func holder(c gate.Caller) string {
+	if c.OwnerID == account.OperatorID {
+		return c.KeyID
+	}
+	return c.OwnerID
+}
+
 // sessionTable is what is open. Make one with newSessionTable; it is safe for concurrent use.
 type sessionTable struct {
-	limits SessionLimits
-	idle   time.Duration
-	now    func() time.Time
+	limits  SessionLimits
+	idle    time.Duration
+	credits func(context.Context, gate.Caller) (bool, error) // reports who has some
+	now     func() time.Time
 
 	mu       sync.Mutex // guards what follows
 	sessions map[string]*openSession
+	opening  map[string]int       // sessions that have room and are not there yet, by holder
 	requests map[string]*requests // under way, by key; there is none without any
 	all      sync.WaitGroup       // goroutines that wait for the end of sessions
 }
@@ -67,9 +82,11 @@ type requests struct {
 const grace = 2 * time.Second
 
 // newSessionTable makes a table whose sessions end once they have been idle for so long.
-func newSessionTable(l SessionLimits, idle time.Duration, now func() time.Time) *sessionTable {
+func newSessionTable(l SessionLimits, idle time.Duration, credits func(context.Context, gate.Caller) (bool, error),
+	now func() time.Time) *sessionTable {
 	return &sessionTable{
-		limits: l.withDefaults(), idle: idle, now: now, sessions: map[string]*openSession{}, requests: map[string]*requests{},
+		limits: l.withDefaults(), idle: idle, credits: credits, now: now, sessions: map[string]*openSession{}, opening: map[string]int{},
+		requests: map[string]*requests{},
 	}
 }
 
@@ -88,7 +105,7 @@ func (t *sessionTable) Begin(key, id string) (done func(), err error) {
 	}
 	mine.n++
 	s := t.sessions[id]
-	if s != nil && s.key != key {
+	if s != nil && s.caller.KeyID != key {
 		s = nil
 	}
 	if s != nil {
@@ -117,49 +134,119 @@ func (t *sessionTable) expire(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.sessions[id]
-	if s == nil || s.under > 0 {
+	if s != nil && s.under == 0 {
+		t.drop(id)
+	}
+}
+
+// drop closes the session with the given id, if it is there. The caller holds mu.
+func (t *sessionTable) drop(id string) {
+	s := t.sessions[id]
+	if s == nil {
 		return
 	}
 	delete(t.sessions, id)
-	t.all.Go(func() { _ = s.session.Close() }) // it is gone either way
+	t.all.Go(func() { _ = s.session.Close() }) // it waits for calls under way, and is gone either way
 }
 
-// Room makes room for one more session of key, or returns the error to answer with.
-func (t *sessionTable) Room(key string) error {
+// Room makes room for one more session of c until done is called, when it is there or has failed, or returns the error to answer with.
+func (t *sessionTable) Room(ctx context.Context, c gate.Caller) (done func(), err error) {
+	done, full, err := t.reserve(holder(c), t.limits.All)
+	if !full {
+		return done, err
+	}
+	if err := t.evict(ctx); err != nil {
+		return nil, err
+	}
+	done, _, err = t.reserve(holder(c), t.limits.All)
+	return done, err
+}
+
+// reserve is Room in a table that takes so many sessions; full says that it has them.
+func (t *sessionTable) reserve(whose string, most int) (done func(), full bool, err error) {
 	t.mu.Lock()
-	var mine int
-	var oldest *openSession
+	defer t.mu.Unlock()
+	mine, all, oldest := t.opening[whose], len(t.sessions), t.now()
+	for _, n := range t.opening {
+		all += n
+	}
 	for _, s := range t.sessions {
-		if s.key != key {
+		if holder(s.caller) != whose {
 			continue
 		}
-		mine++
-		if oldest == nil || s.used.Before(oldest.used) {
-			oldest = s
+		if mine++; s.used.Before(oldest) {
+			oldest = s.used
 		}
 	}
-	if mine < t.limits.PerKey {
-		oldest = nil
-	} else {
-		delete(t.sessions, oldest.session.ID())
+	switch {
+	case mine >= t.limits.PerOwner:
+		return nil, false, busy("%d sessions of this owner are open", mine).
+			WithHint("end those that are not needed any more with DELETE, or call without a session: POST without initialize").
+			WithRetryAfter(max(t.idle-t.now().Sub(oldest), time.Second))
+	case all >= most:
+		return nil, true, busy("%d sessions are open", all).WithHint("wait, or call without a session: POST without initialize")
 	}
-	all := len(t.sessions)
-	t.mu.Unlock()
-	if oldest != nil {
-		t.all.Go(func() { _ = oldest.session.Close() }) // it waits for calls under way; why it fails does not matter
-	}
-	if all >= t.limits.All {
-		return busy("%d sessions are open", all).WithHint("wait, or call without a session: POST without initialize")
-	}
-	return nil
+	t.opening[whose]++
+	return sync.OnceFunc(func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.opening[whose]--; t.opening[whose] == 0 {
+			delete(t.opening, whose)
+		}
+	}), false, nil
 }
 
-// Add notes a session of key, whose end closes it.
-func (t *sessionTable) Add(key string, s session, ended <-chan struct{}) {
+// evict closes the session of an owner without credits that has been idle for longest, if there is one.
+func (t *sessionTable) evict(ctx context.Context) error {
+	for {
+		s := t.longestIdle()
+		if s == nil {
+			return nil
+		}
+		rich, err := t.credits(ctx, s.caller) // they may have bought some since
+		if err != nil {
+			return err
+		}
+		if !rich {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.drop(s.id)
+			return nil
+		}
+		t.spare(holder(s.caller))
+	}
+}
+
+// spare notes that the holder of some sessions has credits.
+func (t *sessionTable) spare(whose string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.sessions {
+		s.credits = s.credits || holder(s.caller) == whose
+	}
+}
+
+// longestIdle is the session to close first where there are too many, nil if all are of owners who had credits: those in which nothing is
+// under way before the others.
+func (t *sessionTable) longestIdle() (first *openSession) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.sessions {
+		switch {
+		case s.credits:
+		case first == nil, s.under == 0 && first.under > 0, (s.under == 0) == (first.under == 0) && s.used.Before(first.used):
+			first = s
+		}
+	}
+	return first
+}
+
+// Add notes a session of c, whose key closes it when it ends.
+func (t *sessionTable) Add(c gate.Caller, s session, ended <-chan struct{}) {
 	id := s.ID() // it loses that when it ends
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	o := &openSession{session: s, key: key, used: t.now(), idle: time.AfterFunc(t.idle, func() { t.expire(id) })}
+	o := &openSession{id: id, session: s, caller: c, used: t.now(), idle: time.AfterFunc(t.idle, func() { t.expire(id) })}
 	t.sessions[id] = o
 	closed := make(chan struct{})
 	t.all.Go(func() {
@@ -173,7 +260,7 @@ func (t *sessionTable) Add(key string, s session, ended <-chan struct{}) {
 	t.all.Go(func() {
 		select {
 		case <-ended:
-			t.settle(key)
+			t.settle(c.KeyID)
 			_ = s.Close() // it is gone either way
 		case <-closed:
 		}

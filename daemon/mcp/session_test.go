@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/mcp"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -48,31 +49,71 @@ func TestSessionBelongsToItsKey(t *testing.T) {
 	}
 }
 
-// TestSessionCaps closes the session that was used least recently when a key opens one too many, and leaves those of others.
-func TestSessionCaps(t *testing.T) {
+// initialize is the handshake of the era with sessions.
+const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+
+// TestSessionBounds: an owner has so many sessions with all keys together, and a full table closes one of an owner without credits for
+// whoever comes next.
+func TestSessionBounds(t *testing.T) {
 	t.Parallel()
-	s := newStudio(t, func(c *mcp.Config) { c.Limits = mcp.SessionLimits{PerKey: 2, All: 3} })
-	key, other := s.key(10), s.key(10)
+	s := newStudio(t, func(c *mcp.Config) { c.Limits = mcp.SessionLimits{PerOwner: 2, All: 3} })
 	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	alive := func(key, id string) bool { return s.post(ping, s.in(key, id)...).Status == 200 }
-	first := s.initialize(key)
-	s.publish() // a second later
-	second := s.initialize(key)
-	s.publish()
-	theirs := s.initialize(other)
-	if !alive(key, first) { // which makes the second the one that was used least recently
-		t.Error("the first session has ended")
+	one, two := s.keyOf("ada", 0), s.keyOf("ada", 10) // credits of one are credits of both
+	first, second := s.initialize(one), s.initialize(two)
+	a := s.post(initialize, bearer(one, "Accept", streams)...)
+	if a.Status != 429 || a.Header.Get("Retry-After") != "600" || !strings.Contains(a.Body, `"RATE_LIMITED"`) || !strings.Contains(a.Body, "without a session") {
+		t.Errorf("one session too many of an owner: %d %v %s", a.Status, a.Header, a.Body)
 	}
-	s.publish()
-	third := s.initialize(key)
-	soon(t, "the end of a session", func() bool { return !alive(key, second) })
-	if !alive(key, first) || !alive(key, third) || !alive(other, theirs) {
-		t.Error("the wrong session was closed")
+	if a := s.do(http.MethodDelete, api.PathMCP, "", s.in(one, first)...); a.Status != 204 {
+		t.Errorf("delete: %d %s", a.Status, a.Body)
 	}
-	a := s.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
-		bearer(s.key(0), "Accept", streams)...)
-	if a.Status != 429 || a.Header.Get("Retry-After") == "" || !strings.Contains(a.Body, "without a session") {
+	first = s.initialize(one)
+	free, rich := s.keyOf("bob", 0), s.keyOf("cleo", 10)
+	theirs := s.initialize(free)
+	his := s.initialize(rich)
+	soon(t, "the end of the session without credits", func() bool { return !alive(free, theirs) })
+	if !alive(one, first) || !alive(two, second) || !alive(rich, his) {
+		t.Error("a session of an owner with credits was closed")
+	}
+	a = s.post(initialize, bearer(free, "Accept", streams)...)
+	if a.Status != 429 || a.Header.Get("Retry-After") == "" || !strings.Contains(a.Body, "3 sessions are open") {
 		t.Errorf("one session too many: %d %s", a.Status, a.Body)
+	}
+	if a := s.post(ping, bearer(free)...); a.Status != 200 {
+		t.Errorf("without a session: %d %s", a.Status, a.Body)
+	}
+}
+
+// TestOperatorsSessions: the operator's keys have no owner who answers for all of them.
+func TestOperatorsSessions(t *testing.T) {
+	t.Parallel()
+	s := newStudio(t, func(c *mcp.Config) { c.Limits = mcp.SessionLimits{PerOwner: 1} })
+	one, two := s.key(0), s.key(0)
+	s.initialize(one)
+	s.initialize(two)
+	if a := s.post(initialize, bearer(two, "Accept", streams)...); a.Status != 429 {
+		t.Errorf("a second session of one key: %d %s", a.Status, a.Body)
+	}
+}
+
+// TestHandshakes are bounded by client, and by key where it has credits: who shares an address with a crowd is not shut out.
+func TestHandshakes(t *testing.T) {
+	t.Parallel()
+	s := newStudio(t, func(c *mcp.Config) { c.Handshakes = web.NewLimiter(2, time.Hour, c.Now) })
+	free, other, rich := s.keyOf("ada", 0), s.keyOf("bob", 0), s.keyOf("cleo", 10)
+	s.initialize(free)
+	s.initialize(other)
+	for _, accept := range []string{streams, "application/json"} { // with a session and without
+		a := s.post(initialize, bearer(free, "Accept", accept)...)
+		if a.Status != 429 || a.Header.Get("Retry-After") != "3600" || !strings.Contains(a.Body, `"rate_limited"`) {
+			t.Errorf("a third handshake of a client: %d %v %s", a.Status, a.Header, a.Body)
+		}
+	}
+	s.initialize(rich)
+	s.initialize(rich)
+	if a := s.post(initialize, bearer(rich, "Accept", streams)...); a.Status != 429 {
+		t.Errorf("a third handshake of a key: %d %s", a.Status, a.Body)
 	}
 }
 

@@ -20,7 +20,9 @@ import (
 // TestPlaces looks at both sides of every bound on streams.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
-	caller := func(owner, key string) gate.Caller { return gate.Caller{Call: billing.Call{OwnerID: owner, KeyID: key}} }
+	caller := func(owner, key string) gate.Caller {
+		return gate.Caller{Call: billing.Call{OwnerID: owner, KeyID: key}}
+	}
 	for name, c := range map[string]struct {
 		fits    int
 		credits bool

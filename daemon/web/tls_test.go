@@ -170,3 +170,32 @@ func TestBadCertificateIsRefused(t *testing.T) {
 		t.Errorf("with the key of another: %v", err)
 	}
 }
+
+// TestOldTLSIsRefused: TLS 1.2 is the oldest that is spoken, with certificates from files and by ACME.
+func TestOldTLSIsRefused(t *testing.T) {
+	t.Parallel()
+	fromFiles := files(t.TempDir())
+	write(t, fromFiles, "one")
+	for from, c := range map[string]web.Certificates{"files": fromFiles, "ACME": {Hosts: []string{"one.test"}, Cache: t.TempDir()}} {
+		s, err := c.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		der, key := issuer{}.issue(t, "one.test", nil) // ACME has none without an authority
+		s.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+		}
+		for version, spoken := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+			here, there := net.Pipe()
+			server := tls.Server(there, s.Config)
+			done := make(chan error, 1)
+			go func() { done <- server.Handshake(); _ = there.Close() }()
+			client := tls.Client(here, &tls.Config{ServerName: "one.test", InsecureSkipVerify: true, MinVersion: version, MaxVersion: version})
+			err := client.Handshake()
+			_ = here.Close()
+			if refused := <-done; (err == nil && refused == nil) != spoken {
+				t.Errorf("%s with a certificate from %s: %v, %v", tls.VersionName(version), from, err, refused)
+			}
+		}
+	}
+}
