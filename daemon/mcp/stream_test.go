@@ -1,14 +1,22 @@
 package mcp_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+	"weak"
 
+	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/mcp"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // serve has handle write through a Writer and returns what a client gets.
@@ -93,4 +101,100 @@ func TestWriter(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stuck is a reader who takes nothing: writes wait until their deadline has passed.
+type stuck struct {
+	header http.Header
+	late   chan struct{}
+}
+
+func (s *stuck) Header() http.Header { return s.header }
+func (s *stuck) WriteHeader(int)     {}
+func (s *stuck) Write([]byte) (int, error) {
+	<-s.late
+	return 0, os.ErrDeadlineExceeded
+}
+
+func (s *stuck) SetWriteDeadline(at time.Time) error {
+	if !at.IsZero() && at.Before(time.Now()) {
+		close(s.late)
+	}
+	return nil
+}
+
+// TestStuckReader is given up after as long as a reader has, and not before.
+func TestStuckReader(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reader := &stuck{header: http.Header{}, late: make(chan struct{})}
+		s := mcp.NewStreamWriter(reader, mcp.StreamConfig{Every: time.Hour, Stall: time.Minute, Now: time.Now})
+		s.Header().Set("Content-Type", "text/event-stream")
+		written := make(chan error, 1)
+		go func() {
+			_, err := s.Write([]byte("event: message\ndata: 1\n\n"))
+			written <- err
+		}()
+		time.Sleep(time.Minute - time.Second)
+		synctest.Wait()
+		select {
+		case err := <-written:
+			t.Errorf("given up too soon: %v", err)
+		default:
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		select {
+		case err := <-written:
+			if !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("the write ends with %v", err)
+			}
+		default:
+			t.Error("a reader who takes nothing is waited for")
+			close(reader.late)
+		}
+		s.End()
+	})
+}
+
+// watched is a feed that remembers who watches it.
+type watched struct {
+	*feed.Feed
+
+	mu  sync.Mutex // guards all
+	all []weak.Pointer[feed.Watcher]
+}
+
+func (w *watched) Watch(pack string) *feed.Watcher {
+	watcher := w.Feed.Watch(pack)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, weak.Make(watcher))
+	return watcher
+}
+
+// watchers are those there were.
+func (w *watched) watchers() []weak.Pointer[feed.Watcher] {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.all
+}
+
+// TestUnchargedWatcherIsClosed: a subscription that cannot be charged leaves nobody who watches.
+func TestUnchargedWatcherIsClosed(t *testing.T) {
+	t.Parallel()
+	var streams *watched
+	s := newStudio(t, func(c *mcp.Config) { streams = &watched{Feed: c.Streams.(*feed.Feed)}; c.Streams = streams })
+	soon(t, "the transport's own watcher", func() bool { return len(streams.watchers()) == 1 })
+	key := s.key(0)
+	for range api.FreeCallsPerDay {
+		if r := s.call(key, "context.cite", `{"ref":1}`); r.Result.IsError {
+			t.Fatalf("a free call: %+v", r)
+		}
+	}
+	r := s.call(key, "context.subscribe", `{"seconds":1}`)
+	if !r.Result.IsError || !strings.Contains(r.Result.Content[0].Text, "QUOTA_EXHAUSTED") || len(streams.watchers()) != 2 {
+		t.Fatalf("%d watch; subscribe: %+v", len(streams.watchers()), r)
+	}
+	soon(t, "the end of the watcher", func() bool { runtime.GC(); return streams.watchers()[1].Value() == nil })
 }
