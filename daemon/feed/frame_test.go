@@ -3,11 +3,11 @@ package feed_test
 import (
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -15,34 +15,44 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// errDry is how a stream that has not ended reads where it stands.
-var errDry = errors.New("nothing more yet")
+// client reads a gzip stream that is under way.
+type client struct {
+	stream *io.PipeWriter
 
-// dry reads what is there, then fails.
-type dry struct{ io.Reader }
-
-func (d dry) Read(p []byte) (n int, err error) {
-	if n, err = d.Reader.Read(p); err == io.EOF {
-		err = errDry
-	}
-	return n, err
+	mu   sync.Mutex // guards text
+	text []byte
 }
 
-// decoded is what a client has of an unfinished gzip stream.
-func decoded(t *testing.T, stream []byte) string {
-	t.Helper()
-	z, err := gzip.NewReader(dry{bytes.NewReader(stream)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if !errors.Is(err, errDry) {
-		t.Fatalf("the unfinished stream ends with %v", err)
-	}
-	return string(text)
+// newClient makes a client in the bubble of a synctest.
+func newClient(t *testing.T) *client {
+	r, w := io.Pipe()
+	c := &client{stream: w}
+	go func() {
+		z, err := gzip.NewReader(r)
+		for buf := make([]byte, 64<<10); err == nil; {
+			var n int
+			n, err = z.Read(buf)
+			c.mu.Lock()
+			c.text = append(c.text, buf[:n]...)
+			c.mu.Unlock()
+		}
+		if err != io.EOF {
+			t.Errorf("the stream ends with %v", err)
+		}
+	}()
+	return c
 }
 
-// TestZip sends frames of all sizes, one of them twice, on two streams: each arrives whole and at once, both streams send the same bytes,
+// take is what the client has after a piece of the stream.
+func (c *client) take(piece []byte) string {
+	_, _ = c.stream.Write(piece) // it fails where the reading has, which is reported
+	synctest.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return string(c.text)
+}
+
+// TestZip sends frames of all sizes, some of them twice, on two streams: each arrives whole and at once, both streams send the same bytes,
 // and each can end after any frame with the sum of what it sent.
 func TestZip(t *testing.T) {
 	t.Parallel()
@@ -56,32 +66,38 @@ func TestZip(t *testing.T) {
 		frames = append(frames, feed.NewFrame(api.EventDelta, data), feed.NewComment(fmt.Sprintf("keepalive %d", size)))
 	}
 	frames = append(frames, frames[len(frames)-2], frames[0])
-	var all, late feed.Zip
-	stream, second := all.Head(), late.Head()
-	var text, half strings.Builder
-	for i, f := range frames {
-		text.Write(f.Text())
-		sent := all.Next(f)
-		stream = append(stream, sent...)
-		if got := decoded(t, stream); got != text.String() {
-			t.Fatalf("after frame %d a client has %d bytes, want %d", i, len(got), text.Len())
+	synctest.Test(t, func(t *testing.T) {
+		var all, late feed.Zip
+		early := newClient(t)
+		early.take(all.Head())
+		stream, second := all.Head(), late.Head()
+		var text, half strings.Builder
+		for i, f := range frames {
+			text.Write(f.Text())
+			sent := all.Next(f)
+			stream = append(stream, sent...)
+			if got := early.take(sent); got != text.String() {
+				t.Fatalf("after frame %d a client has %d bytes, want %d", i, len(got), text.Len())
+			}
+			if whole := string(unzip(t, append(bytes.Clone(stream), all.Tail()...))); whole != text.String() {
+				t.Fatalf("a stream that ends after frame %d holds %d bytes, want %d", i, len(whole), text.Len())
+			}
+			if i < len(frames)/2 {
+				continue
+			}
+			half.Write(f.Text())
+			again := late.Next(f)
+			second = append(second, again...)
+			if &again[0] != &sent[0] {
+				t.Errorf("frame %d is compressed once for each stream", i)
+			}
 		}
-		if whole := string(unzip(t, append(bytes.Clone(stream), all.Tail()...))); whole != text.String() {
-			t.Fatalf("a stream that ends after frame %d holds %d bytes, want %d", i, len(whole), text.Len())
+		early.take(all.Tail())
+		_ = early.stream.Close()
+		if got := string(unzip(t, append(second, late.Tail()...))); got != half.String() {
+			t.Errorf("the stream that began late holds %d bytes, want %d", len(got), half.Len())
 		}
-		if i < len(frames)/2 {
-			continue
-		}
-		half.Write(f.Text())
-		again := late.Next(f)
-		second = append(second, again...)
-		if &again[0] != &sent[0] {
-			t.Errorf("frame %d is compressed once for each stream", i)
-		}
-	}
-	if got := string(unzip(t, append(second, late.Tail()...))); got != half.String() {
-		t.Errorf("the stream that began late holds %d bytes, want %d", len(got), half.Len())
-	}
+	})
 	empty := new(feed.Zip)
 	if got := unzip(t, append(empty.Head(), empty.Tail()...)); len(got) != 0 {
 		t.Errorf("a stream without frames holds %q", got)
