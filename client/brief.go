@@ -36,7 +36,7 @@ func newBrief(a *App) *cobra.Command {
 		Long: "Read the brief of a pack. Anchors such as [1] name its sources, which are listed below it.\n\n" +
 			"On a terminal the text is wrapped and anchors are marked. Elsewhere lines stay as long as they are.",
 		Example: "  ctx brief\n  ctx brief crypto --cite inline\n  ctx brief --raw > brief.txt\n  ctx brief --json brief -q .brief",
-	}, []string{"brief", "briefAt", "citations", "freshness"}, func(ctx context.Context, args []string) (err error) {
+	}, []string{"brief", "briefAt", "briefOf", "since", "citations", "freshness"}, func(ctx context.Context, args []string) (err error) {
 		if o.pack, err = a.Pack(args); err != nil {
 			return err
 		}

@@ -238,9 +238,15 @@ func (o *doctorOptions) freshness(ctx context.Context, client *sdk.Client, pack 
 		o.add("freshness", outcomeError, api.AsError(err).Hint, "%v", err)
 		return
 	}
-	age := human.Age(time.Duration(fresh.Freshness.AgeSeconds) * time.Second)
-	if fresh.Freshness.Stale() {
+	f := fresh.Freshness.At(o.app.Now())
+	age := human.Age(time.Duration(f.AgeSeconds) * time.Second)
+	switch {
+	case f.AgeSeconds > api.MaxFreshAge:
 		o.add("freshness", outcomeWarning, "the daemon's refresh lags; look into its log", "the state of %s is %s old", pack, age)
+		return
+	case f.Stale(o.app.Now()):
+		o.add("freshness", outcomeWarning, "a source does not answer; ctx fresh --path source_status says which",
+			"the state of %s is %s old, its data up to %s", pack, age, human.Age(time.Duration(f.DataAgeSeconds)*time.Second))
 		return
 	}
 	o.add("freshness", outcomeOK, "", "the state of %s is %s old", pack, age)

@@ -28,7 +28,7 @@ func packs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellComp
 
 // stateFields are the fields of an answer of fresh and snapshot. The members of the state are fields too.
 func stateFields() []string {
-	return []string{"state", "brief", "briefAt", "citations", "freshness", "attestation", "top_movers", "protocol_tvl",
+	return []string{"state", "brief", "briefAt", "briefOf", "since", "citations", "briefCitations", "freshness", "attestation", "top_movers", "protocol_tvl",
 		"trending_pools", "sentiment", "narratives", "flags", "source_status", cli.OpenFields}
 }
 
@@ -60,7 +60,7 @@ func newFresh(a *App) *cobra.Command {
 	})
 	f := c.Flags()
 	f.StringVar(&o.path, "path", "", "show only what is at this `path` of the state, such as top_movers.0.symbol")
-	f.DurationVar(&o.maxAge, "max-age", 0, "exit 10 if the state is older than this `age`")
+	f.DurationVar(&o.maxAge, "max-age", 0, "exit 10 if the state, or data of a source that is overdue, is older than this `age`")
 	f.DurationVar(&o.watch, "watch", 0, "ask again every so `often` and show each new state")
 	return c
 }
@@ -126,12 +126,23 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 	if err := o.app.Print(ctx, answer); err != nil {
 		return last, err
 	}
-	if age := time.Duration(state.Freshness.AgeSeconds) * time.Second; o.maxAge > 0 && age > o.maxAge {
-		return made, (&cli.Failure{Exit: cli.ExitStale, Reason: "stale", Err: errors.New("the state of " +
-			o.pack + " is " + human.Age(age) +
-			" old, older than " + o.maxAge.String())}).WithHint("ctx doctor")
+	return made, o.tooOld(state.Freshness)
+}
+
+// tooOld is the failure of a state that, or of which some datum of a source that is overdue, is older than was asked for. The time at
+// which it was made decides, and not the number that a cache or a replay may have kept.
+func (o freshOptions) tooOld(f api.Freshness) error {
+	f = f.At(o.app.Now())
+	age := time.Duration(f.DataAgeSeconds) * time.Second
+	if o.maxAge == 0 || age <= o.maxAge {
+		return nil
 	}
-	return made, nil
+	what := "the state of " + o.pack + " is "
+	if f.DataAgeSeconds > f.AgeSeconds {
+		what = "data in the state of " + o.pack + " is up to "
+	}
+	return (&cli.Failure{Exit: cli.ExitStale, Reason: "stale",
+		Err: errors.New(what + human.Age(age) + " old, older than " + o.maxAge.String())}).WithHint("ctx doctor")
 }
 
 // answer is what there is to show: the whole answer, or what is at the path.

@@ -49,18 +49,32 @@ func (p Page) clock(t time.Time) string {
 	return t.Format(layout)
 }
 
-// age tells how old the state of an answer is, and says so when that is too old.
-func (p Page) age(f api.Freshness) string {
+// age tells how old the state of an answer is, and its data where a source is overdue, and says so when that is too old. overdue are the
+// sources that are, where that is known.
+func (p Page) age(f api.Freshness, overdue ...string) string {
+	f = f.At(p.Now)
 	told := "state age " + human.Age(time.Duration(f.AgeSeconds)*time.Second)
-	if f.Stale() {
-		told = p.Style.Warn(p.Style.Mark("stale")+" STALE "+told) + ", the refresh lags"
+	why := ", the refresh lags"
+	if f.DataAgeSeconds > f.AgeSeconds {
+		told += ", data up to " + human.Age(time.Duration(f.DataAgeSeconds)*time.Second)
+		who := human.List(overdue, 3)
+		if who == "" {
+			who = "a source"
+		}
+		if f.AgeSeconds <= api.MaxFreshAge {
+			why = ", overdue: " + human.Line(who)
+		}
+	}
+	if f.Stale(p.Now) {
+		return p.Style.Warn(p.Style.Mark("stale")+" STALE "+told) + why
 	}
 	return told
 }
 
 // State draws an answer of fresh: the overview of a crypto state, or the tree of any other.
 func (p Page) State(pack string, m *api.StateResponse) error {
-	return p.state(fmt.Sprintf("%s  %s  %s", p.Style.Bold(human.Line(pack)), p.age(m.Freshness), p.clock(m.Freshness.GeneratedAt)), pack, m)
+	age := p.age(m.Freshness, api.AgesOf(m.State).Overdue(p.Now)...)
+	return p.state(fmt.Sprintf("%s  %s  %s", p.Style.Bold(human.Line(pack)), age, p.clock(m.Freshness.GeneratedAt)), pack, m)
 }
 
 // Snapshot draws an answer of snapshot for the minute of at.

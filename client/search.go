@@ -7,12 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/internal/cli"
-	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -91,13 +89,13 @@ func (o searchOptions) answer(matches []api.SearchMatch, found *api.SearchRespon
 		rows.Rows = append(rows.Rows, []string{m.Path, cli.Scalar(m.Value), strconv.FormatFloat(m.Score, 'g', -1, 64)})
 	}
 	doc, err := cli.Marshal(append([]api.SearchMatch{}, matches...))
-	age := time.Duration(found.Freshness.AgeSeconds) * time.Second
+	now := o.app.Now()
 	return cli.Answer{JSON: doc, Rows: rows, Text: func(w io.Writer, width int, style cli.Style) error {
 		if err := rows.Write(w, width, style); err != nil {
 			return err
 		}
-		summary := fmt.Sprintf("%d of %d matches, state age %s", len(matches), found.Total, human.Age(age))
-		_, err := fmt.Fprintf(w, "\n%s\n", style.Dim(summary))
+		page := Page{W: w, Style: style, Now: now}
+		_, err := fmt.Fprintf(w, "\n%s\n", style.Dim(fmt.Sprintf("%d of %d matches, ", len(matches), found.Total))+page.age(found.Freshness))
 		return err
 	}}, err
 }

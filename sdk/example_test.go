@@ -76,7 +76,7 @@ func ExampleClient_Fresh() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(fresh.Freshness.AgeSeconds, fresh.Freshness.Stale())
+	fmt.Println(fresh.Freshness.AgeSeconds, fresh.Freshness.Stale(fresh.Freshness.GeneratedAt.Add(42*time.Second)))
 	// Output: 42 false
 }
 

@@ -104,7 +104,7 @@ func TestAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(got.State) != `{"big":9007199254740993}` || got.Brief != "b [1]" || len(got.Citations) != 1 || !got.Freshness.Stale() {
+	if string(got.State) != `{"big":9007199254740993}` || got.Brief != "b [1]" || len(got.Citations) != 1 || !got.Freshness.Stale(time.Time{}) {
 		t.Errorf("decoded %+v", got)
 	}
 	if meta.Status != 200 || !meta.Demo() || meta.RequestID != "6f1c0000-0000-4000-8000-000000000000" || meta.Attempts != 1 || !strings.Contains(string(meta.Body), `"later":1`) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -31,13 +32,20 @@ func toolText(op api.Op, pack string, body []byte) string {
 	return text
 }
 
-// age says how old a state is.
-func age(f api.Freshness) string {
-	note := ""
-	if f.Stale() {
-		note = ", LAGGING"
+// age says how old a state is, and its data where a source is overdue. overdue are the sources that are, where that is known.
+func age(f api.Freshness, overdue ...string) string {
+	text := fmt.Sprintf("state of %s, %d s old", f.GeneratedAt.UTC().Format(time.RFC3339), f.AgeSeconds)
+	if f.DataAgeSeconds > f.AgeSeconds {
+		who := human.List(overdue, 3)
+		if who == "" {
+			who = "a source is"
+		}
+		text += ", data up to " + human.Age(time.Duration(f.DataAgeSeconds)*time.Second) + " old: " + who + " overdue"
 	}
-	return fmt.Sprintf("state of %s, %d s old%s", f.GeneratedAt.UTC().Format(time.RFC3339), f.AgeSeconds, note)
+	if max(f.AgeSeconds, f.DataAgeSeconds) > api.MaxFreshAge {
+		text += ", LAGGING"
+	}
+	return text
 }
 
 // stateText renders the answer of fresh and snapshot.
@@ -47,7 +55,8 @@ func stateText(pack string, body []byte) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Pack %s: %s. ref and [N] name a source below.\n", pack, age(m.Freshness))
+	read := m.Freshness.GeneratedAt.Add(time.Duration(m.Freshness.AgeSeconds+1)*time.Second - 1)
+	fmt.Fprintf(&b, "Pack %s: %s. ref and [N] name a source below.\n", pack, age(m.Freshness, api.AgesOf(m.State).Overdue(read)...))
 	if m.Brief != "" {
 		fmt.Fprintf(&b, "\n%s\n", m.Brief)
 	}

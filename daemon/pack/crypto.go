@@ -62,7 +62,7 @@ func Crypto() *Pack {
 // flags look at the state before.
 func (p *Pack) compactCrypto(in Input) ([]byte, error) {
 	v := newView(p, in)
-	return fit(&api.CryptoState{
+	s := &api.CryptoState{
 		TopMovers:     v.movers(),
 		ProtocolTVL:   v.valueLocked(),
 		TrendingPools: v.pools(),
@@ -70,7 +70,56 @@ func (p *Pack) compactCrypto(in Input) ([]byte, error) {
 		Narratives:    v.narratives(),
 		Flags:         v.flags(),
 		SourceStatus:  v.status,
-	})
+	}
+	v.mark(s)
+	return fit(s)
+}
+
+// mark says of every row in s that is carried that it is stale.
+func (v *view) mark(s *api.CryptoState) {
+	for i := range s.TopMovers {
+		s.TopMovers[i].Stale = v.carried(s.TopMovers[i].Ref)
+	}
+	for i := range s.ProtocolTVL {
+		s.ProtocolTVL[i].Stale = v.carried(s.ProtocolTVL[i].Ref)
+	}
+	for i := range s.TrendingPools {
+		s.TrendingPools[i].Stale = v.carried(s.TrendingPools[i].Ref)
+	}
+	for i := range s.Narratives {
+		n := &s.Narratives[i]
+		n.Stale = v.carried(n.Ref)
+		for j := range n.Headlines {
+			n.Headlines[j].Stale = v.carried(n.Headlines[j].Ref)
+		}
+	}
+	for i := range s.Flags {
+		f := &s.Flags[i]
+		f.Stale = v.carried(f.Ref) && f.Kind != api.FlagSourceStale && f.Kind != api.FlagSourceError
+	}
+	v.markReadings(&s.Sentiment)
+}
+
+// markReadings is mark for the market-wide readings.
+func (v *view) markReadings(s *api.Sentiment) {
+	if s.FearGreed != nil {
+		s.FearGreed.Stale = v.carried(s.FearGreed.Ref)
+	}
+	if s.Market != nil {
+		s.Market.Stale = v.carried(s.Market.Ref)
+	}
+	if s.Breadth != nil {
+		s.Breadth.Stale = v.carried(s.Breadth.Ref)
+	}
+	if s.Stablecoins != nil {
+		s.Stablecoins.Stale = v.carried(s.Stablecoins.Ref)
+	}
+	if s.Fees != nil {
+		s.Fees.Stale = v.carried(s.Fees.Ref)
+	}
+	for i := range s.Predictions {
+		s.Predictions[i].Stale = v.carried(s.Predictions[i].Ref)
+	}
 }
 
 // view is what the sources of the crypto pack say at one moment.
@@ -103,6 +152,9 @@ func (v *view) late(ref int) bool {
 
 // fresh reports whether the last attempt of the source [ref] was good and is not long ago.
 func (v *view) fresh(ref int) bool { return v.status[ref-1].Status == api.SourceOK }
+
+// carried reports whether rows of the source [ref] are shown although it did not answer when it should have.
+func (v *view) carried(ref int) bool { return !v.fresh(ref) }
 
 // look returns what the source [ref] said, nil if there is nothing that may still be used. Rows of a stale source are carried as
 // they are: its status tells readers how old they are.

@@ -109,7 +109,7 @@ func TestFearAndGreedDays(t *testing.T) {
 		ages      []int // days
 		day, week any
 	}{
-		{"seven days", []int{0, 1, 2, 3, 4, 5, 6}, 1, 6},
+		{"seven days reach back six", []int{0, 1, 2, 3, 4, 5, 6}, 1, nil},
 		{"eight days", []int{0, 1, 2, 3, 4, 5, 6, 7}, 1, 7},
 		{"only today", []int{0}, nil, nil},
 		{"yesterday is missing", []int{0, 2, 7}, nil, 7},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/internal/human"
@@ -13,6 +14,8 @@ import (
 const (
 	maxMovers      = 8   // gainers, and as many losers
 	minMoverVolume = 1e6 // USD in 24 hours; below, one trade moves the price
+
+	sameTime = time.Minute // answers of one refresh are not further apart
 )
 
 // major is a coin that is always shown.
@@ -47,20 +50,20 @@ func (v *view) movers() []api.Mover {
 	return append(rows, extreme(moved, api.GroupLoser, -1)...)
 }
 
-// major makes the row of m from the best source that has it: while the market list is late, from an exchange. Only where no
-// source has an answer in time, one that is carried will do.
-func (v *view) major(m major) (api.Mover, bool) {
-	for _, late := range [...]bool{false, true} {
-		for _, ref := range [...]int{refMarkets, refCoinbase, refKraken} {
-			if v.late(ref) != late {
-				continue
-			}
-			if row, ok := v.quote(m, ref); ok {
-				return row, true
-			}
+// major makes the row of m from the best source whose last attempt was good. Only where there is none, one that is carried will do: the
+// best of those that are not older than another.
+func (v *view) major(m major) (row api.Mover, ok bool) {
+	for _, ref := range [...]int{refMarkets, refCoinbase, refKraken} {
+		quote, has := v.quote(m, ref)
+		switch {
+		case !has:
+		case v.fresh(ref):
+			return quote, true
+		case !ok || v.reading(ref).FetchedAt.Sub(v.reading(row.Ref).FetchedAt) > sameTime:
+			row, ok = quote, true
 		}
 	}
-	return api.Mover{}, false
+	return row, ok
 }
 
 // quote makes the row of m from the source [ref]. An exchange knows no more than its price, and that of Coinbase 24 hours ago.

@@ -148,13 +148,41 @@ func TestPriceFallback(t *testing.T) {
 	}
 }
 
-func TestFailedAttemptAloneIsNoFallback(t *testing.T) {
+// TestFirstFailureIsFallback: an exchange that answered in the same refresh knows more than a market list that did not.
+func TestFirstFailureIsFallback(t *testing.T) {
 	t.Parallel()
-	in := with(priced(), "coingecko-markets", func(r *pack.Reading) { r.Failures, r.Err = 3, "HTTP 503" })
-	_, s := compact(t, in)
-	for _, m := range s.TopMovers {
-		if m.Ref != 1 {
-			t.Errorf("%s comes from [%d] although the usual answer is not late", m.ID, m.Ref)
+	failed := func(in pack.Input, id string) pack.Input {
+		return with(in, id, func(r *pack.Reading) { r.Failures, r.Err = 1, "HTTP 503" })
+	}
+	const gecko, coinbase, kraken = "coingecko-markets", "coinbase-exchange", "kraken-ticker"
+	for _, c := range []struct {
+		name  string
+		in    pack.Input
+		refs  string // of BTC ETH SOL BNB XRP
+		stale string
+	}{
+		{"all well", priced(), "[1 1 1 1 1]", "[]"},
+		{"the list failed", failed(priced(), gecko), "[17 17 17 15 17]", "[1]"},
+		{"an exchange failed", failed(priced(), coinbase), "[1 1 1 1 1]", "[]"},
+		{"two failed", failed(failed(priced(), gecko), coinbase), "[15 15 15 15 15]", "[1]"},
+		{"all failed at once", failed(failed(failed(priced(), gecko), coinbase), kraken), "[1 1 1 1 1]", "[1]"},
+		{"all failed, the list a minute before", aged(failed(failed(failed(priced(), gecko), coinbase), kraken), gecko, time.Minute), "[1 1 1 1 1]", "[1]"},
+		{"all failed, the list long before", aged(failed(failed(failed(priced(), gecko), coinbase), kraken), gecko, time.Minute+1), "[17 17 17 15 17]",
+			"[1 15 17]"},
+	} {
+		_, s := compact(t, c.in)
+		refs, stale := []int{}, []int{}
+		for _, m := range s.TopMovers {
+			if m.Group == api.GroupMajor {
+				refs = append(refs, m.Ref)
+			}
+			if m.Stale && !slices.Contains(stale, m.Ref) {
+				stale = append(stale, m.Ref)
+			}
+		}
+		slices.Sort(stale)
+		if got := fmt.Sprint(refs); got != c.refs || fmt.Sprint(stale) != c.stale {
+			t.Errorf("%s: from %s, stale %v, want %s, %s", c.name, got, stale, c.refs, c.stale)
 		}
 	}
 }

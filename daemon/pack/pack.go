@@ -42,6 +42,7 @@ type Reading struct {
 type Input struct {
 	Readings map[string]Reading // by source id; an absent one was never fetched
 	Prev     []byte             // the previous state, nil for the first
+	Every    time.Duration      // from refresh to refresh: no source is asked more often
 	Now      time.Time
 }
 

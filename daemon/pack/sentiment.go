@@ -39,9 +39,6 @@ func fearGreed(doc *source.FearGreedDoc) *api.FearGreed {
 		Value: today.Value, Label: human.Label(today.Label, source.CapName), PreviousDay: daysBefore(doc.Days, 1),
 		WeekAgo: daysBefore(doc.Days, 7), Ref: refFearGreed,
 	}
-	if reading.WeekAgo == nil { // the seven days that upstream is asked for reach back six
-		reading.WeekAgo = daysBefore(doc.Days, 6)
-	}
 	if doc.NextUpdate != nil {
 		at := doc.NextUpdate.UTC()
 		reading.NextUpdateAt = &at

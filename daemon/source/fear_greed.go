@@ -10,11 +10,11 @@ import (
 	"github.com/contextd/contextd/internal/human"
 )
 
-// FearGreed is alternativeme-fng: the Crypto Fear & Greed Index of the last seven days. Its terms ask for the source to be
+// FearGreed is alternativeme-fng: the Crypto Fear & Greed Index of today and the seven days before. Its terms ask for the source to be
 // named next to the value.
 func FearGreed() Connector {
 	c := Connector{ID: "alternativeme-fng", Interval: time.Hour, StaleAfter: 26 * time.Hour}
-	return document(c, "https://api.alternative.me/fng/?limit=7", decodeFearGreed)
+	return document(c, "https://api.alternative.me/fng/?limit=8", decodeFearGreed)
 }
 
 type fearGreedRow struct {

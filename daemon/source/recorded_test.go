@@ -31,7 +31,7 @@ func rowsOf(id string) int {
 	case "geckoterminal-trending":
 		return 20
 	case "alternativeme-fng":
-		return 7
+		return 8
 	case "polymarket-crypto":
 		return 8
 	case "kraken-ticker":

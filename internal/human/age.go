@@ -2,6 +2,7 @@ package human
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -27,4 +28,12 @@ func Clock(d time.Duration) string {
 		return fmt.Sprintf("%d:%02d", d/time.Minute, d%time.Minute/time.Second)
 	}
 	return fmt.Sprintf("%d:%02d:%02d", d/time.Hour, d%time.Hour/time.Minute, d%time.Minute/time.Second)
+}
+
+// List is items with commas between, the first few of more than most: "a, b", "a, b and 3 more". It is "" without any.
+func List(items []string, most int) string {
+	if more := len(items) - most; more > 0 {
+		return strings.Join(items[:most], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(items, ", ")
 }

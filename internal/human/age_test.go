@@ -20,3 +20,12 @@ func TestAges(t *testing.T) {
 		100 * hour: "100:00:00",
 	})
 }
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	for want, items := range map[string][]string{"": nil, "a": {"a"}, "a, b": {"a", "b"}, "a, b and 1 more": {"a", "b", "c"}, "a, b and 2 more": {"a", "b", "c", "d"}} {
+		if got := human.List(items, 2); got != want {
+			t.Errorf("%q: %q, want %q", items, got, want)
+		}
+	}
+}

@@ -4,7 +4,8 @@ import "time"
 
 // CryptoState is the state of the crypto pack. Amounts in USD are whole dollars, percents have two decimals, prices six
 // significant digits; what is unknown is null, never 0. Every row names its source by Ref, and the ID of a row is unique
-// within its member and group and stable from state to state.
+// within its member and group and stable from state to state. Stale rows are carried: the source's last attempt failed, or is too long
+// ago.
 type CryptoState struct {
 	TopMovers     []Mover        `json:"top_movers"`
 	ProtocolTVL   []ProtocolTVL  `json:"protocol_tvl"`
@@ -39,6 +40,7 @@ type Mover struct {
 	Volume24hUSD *int64   `json:"volume24hUsd"`
 	Rank         *int     `json:"rank"`
 	Ref          int      `json:"ref"`
+	Stale        bool     `json:"stale,omitempty"`
 }
 
 // ProtocolTVL is the value locked in a protocol or on a chain. Chain rows have neither Chains nor TopChain.
@@ -53,6 +55,7 @@ type ProtocolTVL struct {
 	Change1dPct *float64 `json:"change1dPct"`
 	Change7dPct *float64 `json:"change7dPct"`
 	Ref         int      `json:"ref"`
+	Stale       bool     `json:"stale,omitempty"`
 }
 
 // Risks of a TrendingPool.
@@ -79,6 +82,7 @@ type TrendingPool struct {
 	AgeHours     *int64   `json:"ageHours"`
 	Risk         []string `json:"risk"`
 	Ref          int      `json:"ref"`
+	Stale        bool     `json:"stale,omitempty"`
 }
 
 // Sentiment gathers the market-wide readings. A part whose source has nothing usable is null.
@@ -99,6 +103,7 @@ type FearGreed struct {
 	WeekAgo      *int       `json:"weekAgo"`
 	NextUpdateAt *time.Time `json:"nextUpdateAt"`
 	Ref          int        `json:"ref"`
+	Stale        bool       `json:"stale,omitempty"`
 }
 
 // Market is the whole market in numbers.
@@ -109,6 +114,7 @@ type Market struct {
 	BTCDominancePct   *float64 `json:"btcDominancePct"`
 	ETHDominancePct   *float64 `json:"ethDominancePct"`
 	Ref               int      `json:"ref"`
+	Stale             bool     `json:"stale,omitempty"`
 }
 
 // Breadth counts the large coins that rose and that fell in 24 hours, stablecoins left out.
@@ -117,6 +123,7 @@ type Breadth struct {
 	Declining    int      `json:"declining"`
 	AdvancingPct *float64 `json:"advancingPct"`
 	Ref          int      `json:"ref"`
+	Stale        bool     `json:"stale,omitempty"`
 }
 
 // Stablecoins is the supply of the USD-pegged stablecoins.
@@ -124,12 +131,14 @@ type Stablecoins struct {
 	SupplyUSD   *int64   `json:"supplyUsd"`
 	Change1dPct *float64 `json:"change1dPct"`
 	Ref         int      `json:"ref"`
+	Stale       bool     `json:"stale,omitempty"`
 }
 
 // Fees is what a Bitcoin transaction pays for the next block, in satoshis per virtual byte.
 type Fees struct {
 	BTCFastestSatVb *float64 `json:"btcFastestSatVb"`
 	Ref             int      `json:"ref"`
+	Stale           bool     `json:"stale,omitempty"`
 }
 
 // Prediction is a prediction market: its question and the probability of yes, 0 to 1.
@@ -139,6 +148,7 @@ type Prediction struct {
 	Probability  *float64 `json:"probability"`
 	Volume24hUSD *int64   `json:"volume24hUsd"`
 	Ref          int      `json:"ref"`
+	Stale        bool     `json:"stale,omitempty"`
 }
 
 // Directions of a Narrative.
@@ -159,6 +169,7 @@ type Narrative struct {
 	TrendingSymbols []string   `json:"trendingSymbols"`
 	Headlines       []Headline `json:"headlines"`
 	Ref             int        `json:"ref"`
+	Stale           bool       `json:"stale,omitempty"`
 }
 
 // Headline is a news title with a link. Sources are the anchors of all publishers that carry the story.
@@ -168,6 +179,7 @@ type Headline struct {
 	PublishedAt time.Time `json:"publishedAt"`
 	Ref         int       `json:"ref"`
 	Sources     []int     `json:"sources"`
+	Stale       bool      `json:"stale,omitempty"`
 }
 
 // Severity ranks flags.
@@ -205,6 +217,7 @@ type Flag struct {
 	Since     time.Time `json:"since"`
 	Message   string    `json:"message"`
 	Ref       int       `json:"ref"`
+	Stale     bool      `json:"stale,omitempty"`
 }
 
 // SourceState is how a source of a pack does.
@@ -224,7 +237,8 @@ type SourceStatus struct {
 	Status            SourceState `json:"status"`
 	FetchedAt         *time.Time  `json:"fetchedAt"`
 	Items             int         `json:"items"`
-	Failures          int         `json:"failures"` // attempts that failed since then
+	Failures          int         `json:"failures"`        // attempts that failed since then
+	IntervalSeconds   int         `json:"intervalSeconds"` // how often it is asked
 	StaleAfterSeconds int         `json:"staleAfterSeconds"`
 	Error             *string     `json:"error"`
 }

@@ -11,20 +11,20 @@ func TestCryptoMembers(t *testing.T) {
 	t.Parallel()
 	for _, s := range []shape{
 		{api.CryptoState{}, "top_movers protocol_tvl trending_pools sentiment narratives flags source_status"},
-		{api.Mover{}, "group id symbol name priceUsd0 change1hPct0 change24hPct0 change7dPct0 marketCapUsd0 volume24hUsd0 rank0 ref"},
-		{api.ProtocolTVL{}, "group id name category chains? topChain? tvlUsd0 change1dPct0 change7dPct0 ref"},
-		{api.TrendingPool{}, "position id pair network dex priceUsd0 change1hPct0 change24hPct0 volume24hUsd0 liquidityUsd0 txns24h0 ageHours0 risk ref"},
+		{api.Mover{}, "group id symbol name priceUsd0 change1hPct0 change24hPct0 change7dPct0 marketCapUsd0 volume24hUsd0 rank0 ref stale?"},
+		{api.ProtocolTVL{}, "group id name category chains? topChain? tvlUsd0 change1dPct0 change7dPct0 ref stale?"},
+		{api.TrendingPool{}, "position id pair network dex priceUsd0 change1hPct0 change24hPct0 volume24hUsd0 liquidityUsd0 txns24h0 ageHours0 risk ref stale?"},
 		{api.Sentiment{}, "fearGreed0 market0 breadth0 stablecoins0 fees0 predictions"},
-		{api.FearGreed{}, "value label previousDay0 weekAgo0 nextUpdateAt0 ref"},
-		{api.Market{}, "totalMarketCapUsd0 change24hPct0 volume24hUsd0 btcDominancePct0 ethDominancePct0 ref"},
-		{api.Breadth{}, "advancing declining advancingPct0 ref"},
-		{api.Stablecoins{}, "supplyUsd0 change1dPct0 ref"},
-		{api.Fees{}, "btcFastestSatVb0 ref"},
-		{api.Prediction{}, "id question probability0 volume24hUsd0 ref"},
-		{api.Narrative{}, "id name score direction marketCapUsd0 change24hPct0 trendingSymbols headlines ref"},
-		{api.Headline{}, "title url publishedAt ref sources"},
-		{api.Flag{}, "id kind severity subject value threshold unit since message ref"},
-		{api.SourceStatus{}, "ref id status fetchedAt0 items failures staleAfterSeconds error0"},
+		{api.FearGreed{}, "value label previousDay0 weekAgo0 nextUpdateAt0 ref stale?"},
+		{api.Market{}, "totalMarketCapUsd0 change24hPct0 volume24hUsd0 btcDominancePct0 ethDominancePct0 ref stale?"},
+		{api.Breadth{}, "advancing declining advancingPct0 ref stale?"},
+		{api.Stablecoins{}, "supplyUsd0 change1dPct0 ref stale?"},
+		{api.Fees{}, "btcFastestSatVb0 ref stale?"},
+		{api.Prediction{}, "id question probability0 volume24hUsd0 ref stale?"},
+		{api.Narrative{}, "id name score direction marketCapUsd0 change24hPct0 trendingSymbols headlines ref stale?"},
+		{api.Headline{}, "title url publishedAt ref sources stale?"},
+		{api.Flag{}, "id kind severity subject value threshold unit since message ref stale?"},
+		{api.SourceStatus{}, "ref id status fetchedAt0 items failures intervalSeconds staleAfterSeconds error0"},
 	} {
 		s.check(t)
 	}

@@ -102,12 +102,3 @@ func TestNames(t *testing.T) {
 		t.Errorf("clients look for the daemon at %s, and it listens at %s", api.DefaultBaseURL, want)
 	}
 }
-
-func TestFreshnessStale(t *testing.T) {
-	t.Parallel()
-	for age, want := range map[int64]bool{0: false, 300: false, 301: true} {
-		if got := (api.Freshness{AgeSeconds: age}).Stale(); got != want {
-			t.Errorf("stale at %d s = %v, want %v", age, got, want)
-		}
-	}
-}

@@ -9,10 +9,25 @@ import (
 type Freshness struct {
 	GeneratedAt time.Time `json:"generatedAt"` // when the state was last compacted, UTC, millisecond precision
 	AgeSeconds  int64     `json:"ageSeconds"`  // whole seconds since then; over MaxFreshAge says that the pipeline lags
+
+	// DataAgeSeconds is the age of the oldest datum among the sources that are overdue, and AgeSeconds while none is. A source is overdue
+	// when its last attempt failed, and when its answer is more than a minute older than it should get.
+	DataAgeSeconds int64 `json:"dataAgeSeconds"`
 }
 
-// Stale reports whether the refresh pipeline lags.
-func (f Freshness) Stale() bool { return f.AgeSeconds > MaxFreshAge }
+// At is f counted on to now: GeneratedAt decides, and not the number that a cache or a replay may have kept. It is never less than
+// what the service said. The answer of a snapshot is not to be counted on: its ages are those at the end of its moment.
+func (f Freshness) At(now time.Time) Freshness {
+	f.DataAgeSeconds = max(f.DataAgeSeconds, f.AgeSeconds)
+	if on := wholeSeconds(now.Sub(f.GeneratedAt)) - f.AgeSeconds; on > 0 && !f.GeneratedAt.IsZero() {
+		f.AgeSeconds += on
+		f.DataAgeSeconds += on
+	}
+	return f
+}
+
+// Stale reports whether at now the refresh pipeline lags, or a source so much that what it said last is that old.
+func (f Freshness) Stale(now time.Time) bool { return f.At(now).DataAgeSeconds > MaxFreshAge }
 
 // Citation ties anchor [Ref] of a brief to its source.
 type Citation struct {
@@ -34,17 +49,29 @@ type StateResponse struct {
 	State       json.RawMessage `json:"state"`
 	Brief       string          `json:"brief"`             // prose with [N] anchors; "" for snapshots
 	BriefAt     *time.Time      `json:"briefAt,omitempty"` // when Brief was written
-	Citations   []Citation      `json:"citations"`
-	Freshness   Freshness       `json:"freshness"`
+	BriefOf     *time.Time      `json:"briefOf,omitempty"` // GeneratedAt of the state that Brief was written from
+	Since       *Since          `json:"since,omitempty"`   // what came after BriefOf, where State is newer
+	Citations   []Citation      `json:"citations"`         // of State
+	Freshness   Freshness       `json:"freshness"`         // of State
 	Attestation *Attestation    `json:"attestation,omitempty"`
+
+	BriefCitations []Citation `json:"briefCitations,omitempty"` // those of the state of BriefOf, where State is newer
+}
+
+// Since tells what came after a brief was written: the flags that rose, changed or ended, and the moves.
+type Since struct {
+	Text      string     `json:"text"`      // prose with [N] anchors
+	Citations []Citation `json:"citations"` // those that Text names, of the newest state
 }
 
 // BriefResponse is the answer of brief.
 type BriefResponse struct {
 	Brief     string     `json:"brief"`
-	BriefAt   *time.Time `json:"briefAt,omitempty"`
-	Citations []Citation `json:"citations"`
-	Freshness Freshness  `json:"freshness"`
+	BriefAt   *time.Time `json:"briefAt,omitempty"` // when Brief was written
+	BriefOf   *time.Time `json:"briefOf,omitempty"` // GeneratedAt of the state that it was written from
+	Since     *Since     `json:"since,omitempty"`   // what came after BriefOf, where the newest state is newer
+	Citations []Citation `json:"citations"`         // of the state of BriefOf
+	Freshness Freshness  `json:"freshness"`         // of the newest state
 }
 
 // SearchMatch is one leaf of the state that matched.

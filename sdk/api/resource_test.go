@@ -22,11 +22,12 @@ type shape struct {
 // shapes are the resources of the specification, §2, and of the decisions, with their members.
 func shapes() []shape {
 	return []shape{
-		{api.Freshness{}, "generatedAt ageSeconds"},
+		{api.Freshness{}, "generatedAt ageSeconds dataAgeSeconds"},
 		{api.Citation{}, "ref sourceId url fetchedAt excerpt?"},
 		{api.Attestation{}, "type ref"},
-		{api.StateResponse{}, "state brief briefAt? citations freshness attestation?"},
-		{api.BriefResponse{}, "brief briefAt? citations freshness"},
+		{api.StateResponse{}, "state brief briefAt? briefOf? since? citations freshness attestation? briefCitations?"},
+		{api.BriefResponse{}, "brief briefAt? briefOf? since? citations freshness"},
+		{api.Since{}, "text citations"},
 		{api.SearchMatch{}, "path value score"},
 		{api.SearchResponse{}, "matches total freshness"},
 		{api.Source{}, "id name publicUrl"},

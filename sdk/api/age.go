@@ -1,0 +1,102 @@
+package api
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// overdueAfter is how much older than its interval the last good answer of a source may get before it counts as overdue.
+const overdueAfter = time.Minute
+
+// Ages is what a state tells of the age of its data. It does not change; the age of a datum is measured when one asks.
+type Ages struct{ shown []datum }
+
+// datum is what a source last said, as far as the state shows any of it.
+type datum struct {
+	source  string
+	fetched time.Time
+	due     time.Time // overdue after that
+}
+
+// AgesOf reads a state of any pack: the sources that its source_status lists, as far as rows name them by ref. Warnings about a source
+// are no data of it. A state that cannot be read, or tells of no sources, has nothing that is overdue.
+func AgesOf(state json.RawMessage) Ages {
+	var told struct {
+		SourceStatus []SourceStatus `json:"source_status"`
+	}
+	var members map[string]any
+	if json.Unmarshal(state, &told) != nil || len(told.SourceStatus) == 0 || json.Unmarshal(state, &members) != nil {
+		return Ages{}
+	}
+	delete(members, "source_status")
+	shown := map[int]bool{}
+	refsIn(members, shown)
+	var a Ages
+	for _, s := range told.SourceStatus {
+		if s.FetchedAt == nil || !shown[s.Ref] {
+			continue
+		}
+		d := datum{source: s.ID, fetched: *s.FetchedAt, due: *s.FetchedAt}
+		if s.Failures == 0 && s.Status != SourceError {
+			d.due = s.FetchedAt.Add(s.interval() + overdueAfter)
+		}
+		a.shown = append(a.shown, d)
+	}
+	slices.SortStableFunc(a.shown, func(a, b datum) int { return a.fetched.Compare(b.fetched) })
+	return a
+}
+
+// interval is how often the source is asked. States of before this was told have a bound alone.
+func (s SourceStatus) interval() time.Duration {
+	if s.IntervalSeconds > 0 {
+		return time.Duration(s.IntervalSeconds) * time.Second
+	}
+	return time.Duration(s.StaleAfterSeconds)*time.Second - overdueAfter
+}
+
+// refsIn adds the anchors of the rows in v to shown.
+func refsIn(v any, shown map[int]bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		if kind := v["kind"]; kind == FlagSourceStale || kind == FlagSourceError {
+			return
+		}
+		if ref, ok := v["ref"].(float64); ok {
+			shown[int(ref)] = true
+		}
+		for _, member := range v {
+			refsIn(member, shown)
+		}
+	case []any:
+		for _, element := range v {
+			refsIn(element, shown)
+		}
+	}
+}
+
+// Freshness is that of a state that was made at generatedAt, with these ages, at now.
+func (a Ages) Freshness(generatedAt, now time.Time) Freshness {
+	f := Freshness{GeneratedAt: generatedAt, AgeSeconds: wholeSeconds(now.Sub(generatedAt))}
+	f.DataAgeSeconds = f.AgeSeconds
+	for _, d := range a.shown { // the oldest first
+		if now.After(d.due) {
+			f.DataAgeSeconds = max(f.AgeSeconds, wholeSeconds(now.Sub(d.fetched)))
+			break
+		}
+	}
+	return f
+}
+
+// Overdue lists the sources, by their ids, whose data is shown and overdue at now, the oldest first.
+func (a Ages) Overdue(now time.Time) (sources []string) {
+	for _, d := range a.shown {
+		if now.After(d.due) {
+			sources = append(sources, d.source)
+		}
+	}
+	return sources
+}
+
+// wholeSeconds is d, never negative.
+func wholeSeconds(d time.Duration) int64 { return max(0, int64(d/time.Second)) }
