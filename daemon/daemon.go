@@ -213,9 +213,9 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	fetcher := source.NewFetcher(fetch)
 	for _, p := range packs {
 		line, err := pipeline.Open(ctx, pipeline.Config{
-			Pack: p, Fetcher: fetcher, Store: d.history, Feed: d.feed, Writers: d.editor.Writers(),
+			Pack: p, Fetcher: fetcher, Store: d.history, Feed: d.feed, Models: d.editor.Models(),
 			Every: d.cfg.Every, BriefAt: d.cfg.Briefs.At, TextWithin: d.cfg.Briefs.TextWithin, Disabled: d.cfg.Disabled,
-			AlwaysDue: d.cfg.Recording != nil, EveryState: d.cfg.Recording != nil, Before: advance, Observer: d.metrics,
+			AlwaysDue: d.cfg.Recording != nil, Before: advance, Observer: d.metrics,
 			Track: d.jobs.Track, Now: d.cfg.Now, Logger: d.cfg.Logger,
 		})
 		if err != nil {

@@ -119,9 +119,6 @@ func (d *Daemon) startDemo(ctx context.Context, clock *demoClock) (Demo, error) 
 		if err := d.Refresh(ctx, api.PackCrypto); err != nil {
 			return Demo{}, fmt.Errorf("make first state: %w", err)
 		}
-		if err := d.Narrate(ctx, api.PackCrypto); err != nil {
-			return Demo{}, err
-		}
 	}
 	path := filepath.Join(d.cfg.DataDir, DemoFile)
 	outbox, err := filepath.Abs(filepath.Join(d.cfg.DataDir, OutboxDir))

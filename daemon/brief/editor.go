@@ -28,7 +28,7 @@ type EditorStore interface {
 // EditorHistory has what was published.
 type EditorHistory interface {
 	// Briefs returns the newest briefs of pack, newest first, at most limit.
-	Briefs(ctx context.Context, pack string, limit int) ([]state.PastBrief, error)
+	Briefs(ctx context.Context, pack string, limit int) ([]state.Brief, error)
 	// PulseBefore returns the newest pulse of pack with GeneratedAt before t, or state.ErrNoPulse.
 	PulseBefore(ctx context.Context, pack string, t time.Time) (state.Pulse, error)
 }
@@ -87,6 +87,9 @@ func (e *Editor) Close() {
 	e.end()
 	e.busy.Wait()
 }
+
+// Models write the pack's daily brief, in order of preference.
+func (e *Editor) Models() []Writer { return slices.Clone(e.cfg.Models) }
 
 // Writers are those of the pack's own brief, in order: the models, then the built-in writer.
 func (e *Editor) Writers() []Writer { return append(slices.Clone(e.cfg.Models), BuiltIn()) }

@@ -126,8 +126,8 @@ func (o *office) pulse(t *testing.T, n int) {
 	t.Helper()
 	p := state.Pulse{Pack: api.PackCrypto, Version: 1, GeneratedAt: born().Add(time.Duration(n) * 5 * time.Minute), State: []byte(`{"sentiment":{"fearGreed":{"value":24,"label":"Extreme Fear","previousDay":27,"weekAgo":44,"ref":1}},"source_status":[{"ref":1,"id":"one","status":"ok"}]}`),
 		Citations: []api.Citation{{Ref: 1, SourceID: "one", URL: "https://one.test/", FetchedAt: born()}}}
-	b := state.Brief{Text: "The pack is quiet [1].", At: p.GeneratedAt.Add(time.Second), Writer: "built-in"}
-	err := errors.Join(o.history.SavePulse(t.Context(), p, nil), o.history.SaveBrief(t.Context(), p.Pack, b, p.GeneratedAt), o.feed.Publish(p), o.feed.PublishBrief(p.Pack, b))
+	b := state.Brief{Text: "The pack is quiet [1].", At: p.GeneratedAt.Add(time.Second), Of: p.GeneratedAt, Writer: "built-in"}
+	err := errors.Join(o.history.SavePulse(t.Context(), p, b, nil), o.feed.Publish(p, state.Narration{Brief: b}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,15 +328,16 @@ func TestCheck(t *testing.T) {
 		r.Taken != (brief.Usage{InputTokens: 5, OutputTokens: 6, CostMicros: 7}) || r.Limit.Tokens != 99 || r.Day != "2026-11-20" {
 		t.Errorf("report %+v, %v", r, err)
 	}
-	wrong := state.Brief{Text: "All is at $5,000 [1].", At: born().Add(time.Minute), Writer: "x", Refused: "one\ntwo"}
-	if err := o.history.SaveBrief(t.Context(), api.PackCrypto, wrong, born()); err != nil {
+	wrong := state.Brief{Text: "All is at $5,000 [1].", At: born().Add(time.Minute), Writer: "x", Of: born(), Refused: "one\ntwo"}
+	if err := o.history.SaveBrief(t.Context(), api.PackCrypto, wrong); err != nil {
 		t.Fatal(err)
 	}
 	r, err = o.Check(t.Context(), api.PackCrypto)
 	if err != nil || len(r.Findings) != 1 || len(r.Briefs) != 2 || !slices.Equal(r.Briefs[0].Refused, []string{"one", "two"}) || r.Briefs[0].Writer != "x" {
 		t.Errorf("report %+v, %v", r, err)
 	}
-	if err := o.history.SaveBrief(t.Context(), api.PackCrypto, wrong, born().Add(-time.Hour)); err != nil {
+	wrong.Of = born().Add(-time.Hour)
+	if err := o.history.SaveBrief(t.Context(), api.PackCrypto, wrong); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := o.Check(t.Context(), api.PackCrypto); err != nil || r.Unknown == "" || len(r.Findings) != 0 {

@@ -38,7 +38,7 @@ type job struct {
 
 // Of returns the brief of an owner with the given tier about edition: by their own prompt if they have one, else the pack's. warning says
 // why they have a prompt and get the pack's all the same.
-func (e *Editor) Of(ctx context.Context, ownerID string, tier api.Tier, edition *feed.Edition) (b state.Brief, warning string) {
+func (e *Editor) Of(ctx context.Context, ownerID string, tier api.Tier, edition *feed.Edition) (b state.Narration, warning string) {
 	if ownerID == "" || !tier.AtLeast(api.TierPro) {
 		return edition.Brief, ""
 	}
@@ -68,14 +68,14 @@ func (e *Editor) Of(ctx context.Context, ownerID string, tier api.Tier, edition 
 	if j.Text == "" {
 		return edition.Brief, whyFailed
 	}
-	return j.Brief, ""
+	return state.Narration{Brief: j.Brief}, "" // of the very state that it is told with
 }
 
 // job returns the one that writes, or has written, what prompt asks for about edition; nil and why where there will be none.
 func (e *Editor) job(ctx context.Context, at place, prompt string, edition *feed.Edition) (*job, string) {
 	sum := sha256.Sum256([]byte(prompt))
 	asked := func(k state.OwnerBrief) bool {
-		return k.GeneratedAt.Equal(edition.GeneratedAt) && bytes.Equal(k.Prompt, sum[:])
+		return k.Of.Equal(edition.GeneratedAt) && bytes.Equal(k.Prompt, sum[:])
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -97,12 +97,12 @@ func (e *Editor) job(ctx context.Context, at place, prompt string, edition *feed
 		return j, ""
 	case len(e.jobs) >= maxJobs || e.life.Err() != nil:
 		return nil, whyBusy
-	case !kept.GeneratedAt.Equal(edition.GeneratedAt):
+	case !kept.Of.Equal(edition.GeneratedAt):
 		j.Attempts = 0
 	case kept.Attempts >= maxAttempts:
 		return nil, whyOften
 	}
-	j.OwnerBrief = state.OwnerBrief{PastBrief: state.PastBrief{GeneratedAt: edition.GeneratedAt}, Prompt: sum[:], Attempts: j.Attempts + 1}
+	j.OwnerBrief = state.OwnerBrief{Brief: state.Brief{Of: edition.GeneratedAt}, Prompt: sum[:], Attempts: j.Attempts + 1}
 	e.jobs[at] = j
 	in := Input{Pack: at.pack, State: edition.State, Citations: edition.Citations, Prompt: prompt}
 	e.busy.Go(func() { e.write(at, j, in) })
@@ -115,6 +115,7 @@ func (e *Editor) write(at place, j *job, in Input) {
 	select {
 	case e.slots <- struct{}{}:
 		kept.Brief, err = e.narrate(at, in)
+		kept.Of = j.Of
 		<-e.slots
 	case <-e.life.Done():
 	}

@@ -156,6 +156,18 @@ func moved(change float64) string {
 	return "down " + human.PercentInWords(change)
 }
 
+// signed writes a change with its sign: +3.8%, −3.8%, 0.0%.
+func signed(change float64) string {
+	text := human.PercentInWords(change)
+	switch {
+	case flat(change):
+		return text
+	case change > 0:
+		return "+" + text
+	}
+	return "\u2212" + text
+}
+
 // then adds a change to what it is said of, behind a comma; an unknown one adds nothing.
 func then(change *float64, rest string) string {
 	if change == nil {

@@ -59,7 +59,7 @@ func (e *Editor) Check(ctx context.Context, pack string) (Report, error) {
 		return r, err
 	}
 	for _, b := range briefs {
-		p := Published{At: b.At, GeneratedAt: b.GeneratedAt, Writer: b.Writer, Refused: []string{}}
+		p := Published{At: b.At, GeneratedAt: b.Of, Writer: b.Writer, Refused: []string{}}
 		if b.Refused != "" {
 			p.Refused = strings.Split(b.Refused, "\n")
 		}
@@ -69,9 +69,9 @@ func (e *Editor) Check(ctx context.Context, pack string) (Report, error) {
 		r.Unknown = "there is no brief yet"
 		return r, nil
 	}
-	pulse, err := e.cfg.History.PulseBefore(ctx, pack, briefs[0].GeneratedAt.Add(time.Millisecond))
+	pulse, err := e.cfg.History.PulseBefore(ctx, pack, briefs[0].Of.Add(time.Millisecond))
 	switch {
-	case errors.Is(err, state.ErrNoPulse) || err == nil && !pulse.GeneratedAt.Equal(briefs[0].GeneratedAt):
+	case errors.Is(err, state.ErrNoPulse) || err == nil && !pulse.GeneratedAt.Equal(briefs[0].Of):
 		r.Unknown = "its state is not kept any more"
 	case err != nil:
 		return r, err

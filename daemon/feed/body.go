@@ -16,10 +16,11 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Body is an encoded JSON answer of which only ageSeconds, at its very end, changes with the time of reading. Everything
+// Body is an encoded JSON answer of which only the two ages, at its very end, change with the time of reading. Everything
 // before is encoded and compressed once; the text of the current second is kept for all who ask within it.
 type Body struct {
 	generatedAt time.Time
+	ages        api.Ages
 	head        []byte // up to and including `"ageSeconds":`
 
 	compress sync.Once // makes deflated and sum for the first who asks for gzip
@@ -30,47 +31,64 @@ type Body struct {
 }
 
 type rendering struct {
-	age   int64
-	bytes []byte
+	age, data int64 // in seconds
+	bytes     []byte
 }
 
 // gzipHeader is the ten bytes every gzip stream of this package begins with: deflate, no name, no time, unknown system.
 func gzipHeader() []byte { return []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255} }
 
-// bodyEnd closes freshness and the object.
-const bodyEnd = "}}"
-
-// FreshBody encodes the answer of fresh for p and b.
-func FreshBody(p state.Pulse, b state.Brief) (*Body, error) {
+// FreshBody encodes the answer of fresh for p, whose state has the given ages, told with b.
+func FreshBody(p state.Pulse, b state.Narration, ages api.Ages) (*Body, error) {
 	var head bytes.Buffer
 	head.WriteString(`{"state":`)
 	head.Write(p.State)
 	head.WriteByte(',')
-	return newBody(&head, p, b)
+	s := told(b)
+	s.Citations, s.BriefCitations = p.Citations, b.Citations
+	return s.body(&head, p, ages)
 }
 
-// BriefBody encodes the answer of brief for p and b.
-func BriefBody(p state.Pulse, b state.Brief) (*Body, error) {
-	return newBody(bytes.NewBufferString("{"), p, b)
-}
-
-// newBody appends the members that fresh and brief share to head to make a body.
-func newBody(head *bytes.Buffer, p state.Pulse, b state.Brief) (*Body, error) {
-	shared := struct {
-		Brief     string         `json:"brief"`
-		BriefAt   *time.Time     `json:"briefAt,omitempty"`
-		Citations []api.Citation `json:"citations"`
-	}{Brief: b.Text, Citations: p.Citations}
-	if !b.At.IsZero() {
-		shared.BriefAt = &b.At
+// BriefBody encodes the answer of brief for b, told with p, whose state has the given ages.
+func BriefBody(p state.Pulse, b state.Narration, ages api.Ages) (*Body, error) {
+	s := told(b)
+	if s.Citations = b.Citations; s.Citations == nil {
+		s.Citations = p.Citations
 	}
-	text, err := jsonx.Encode(shared)
+	return s.body(bytes.NewBufferString("{"), p, ages)
+}
+
+// shared are the members that fresh and brief share.
+type shared struct {
+	Brief          string         `json:"brief"`
+	BriefAt        *time.Time     `json:"briefAt,omitempty"`
+	BriefOf        *time.Time     `json:"briefOf,omitempty"`
+	Since          *api.Since     `json:"since,omitempty"`
+	Citations      []api.Citation `json:"citations"`
+	BriefCitations []api.Citation `json:"briefCitations,omitempty"`
+}
+
+// told is b without citations.
+func told(b state.Narration) (s shared) {
+	s.Brief, s.Since = b.Text, b.Since
+	if !b.At.IsZero() {
+		s.BriefAt = &b.At
+	}
+	if !b.Of.IsZero() {
+		s.BriefOf = &b.Of
+	}
+	return s
+}
+
+// body appends s to head to make a body.
+func (s shared) body(head *bytes.Buffer, p state.Pulse, ages api.Ages) (*Body, error) {
+	text, err := jsonx.Encode(s)
 	if err != nil {
 		return nil, err
 	}
 	head.Write(text[1 : len(text)-1])
 	fmt.Fprintf(head, `,"freshness":{"generatedAt":%q,"ageSeconds":`, p.GeneratedAt.UTC().Format(time.RFC3339Nano))
-	return &Body{generatedAt: p.GeneratedAt, head: head.Bytes()}, nil
+	return &Body{generatedAt: p.GeneratedAt, ages: ages, head: head.Bytes()}, nil
 }
 
 // deflate compresses head, up to a sync marker behind which more blocks can follow.
@@ -86,16 +104,13 @@ func (b *Body) deflate() {
 
 // Bytes is the body at now. The caller must not change it.
 func (b *Body) Bytes(now time.Time) []byte {
-	return b.render(now, &b.plain, func(age string) []byte {
-		return bytes.Join([][]byte{b.head, []byte(age), []byte(bodyEnd)}, nil)
-	})
+	return b.render(now, &b.plain, func(tail string) []byte { return append(bytes.Clone(b.head), tail...) })
 }
 
 // Gzip is the body at now as a gzip stream. The caller must not change it.
 func (b *Body) Gzip(now time.Time) []byte {
 	b.compress.Do(b.deflate)
-	return b.render(now, &b.gzip, func(age string) []byte {
-		tail := age + bodyEnd
+	return b.render(now, &b.gzip, func(tail string) []byte {
 		end := make([]byte, 0, 5+len(tail)+8)
 		end = append(end, 1) // the last block, stored
 		end = binary.LittleEndian.AppendUint16(end, uint16(len(tail)))
@@ -107,13 +122,14 @@ func (b *Body) Gzip(now time.Time) []byte {
 	})
 }
 
-// render returns the rendering for the age at now, made once per second by whoever asks first.
-func (b *Body) render(now time.Time, kept *atomic.Pointer[rendering], text func(age string) []byte) []byte {
-	age := Age(b.generatedAt, now)
-	if r := kept.Load(); r != nil && r.age == age {
+// render returns the rendering for the ages at now, made once per second by whoever asks first. Its tail closes freshness and the object.
+func (b *Body) render(now time.Time, kept *atomic.Pointer[rendering], text func(tail string) []byte) []byte {
+	f := b.ages.Freshness(b.generatedAt, now)
+	if r := kept.Load(); r != nil && r.age == f.AgeSeconds && r.data == f.DataAgeSeconds {
 		return r.bytes
 	}
-	r := &rendering{age: age, bytes: text(strconv.FormatInt(age, 10))}
+	tail := strconv.FormatInt(f.AgeSeconds, 10) + `,"dataAgeSeconds":` + strconv.FormatInt(f.DataAgeSeconds, 10) + "}}"
+	r := &rendering{age: f.AgeSeconds, data: f.DataAgeSeconds, bytes: text(tail)}
 	kept.Store(r)
 	return r.bytes
 }

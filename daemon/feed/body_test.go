@@ -32,18 +32,18 @@ func pulse(pack string, at time.Time) state.Pulse {
 }
 
 // brief is a brief with what JSON has to escape and what it has not.
-func brief() state.Brief {
-	return state.Brief{Text: "A & <B> rose \"1.5%\" [1].\nSo did é [2].", At: time.Date(2026, 11, 20, 6, 0, 0, 0, time.UTC), Writer: "test"}
+func brief() state.Narration {
+	return state.Narration{Brief: state.Brief{Text: "A & <B> rose \"1.5%\" [1].\nSo did é [2].", At: time.Date(2026, 11, 20, 6, 0, 0, 0, time.UTC), Of: born(), Writer: "test"}}
 }
 
 // bodies makes both bodies of a pulse.
-func bodies(t testing.TB, p state.Pulse, b state.Brief) (fresh, brief *feed.Body) {
+func bodies(t testing.TB, p state.Pulse, b state.Narration) (fresh, brief *feed.Body) {
 	t.Helper()
-	fresh, err := feed.FreshBody(p, b)
+	fresh, err := feed.FreshBody(p, b, api.AgesOf(p.State))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if brief, err = feed.BriefBody(p, b); err != nil {
+	if brief, err = feed.BriefBody(p, b, api.AgesOf(p.State)); err != nil {
 		t.Fatal(err)
 	}
 	return fresh, brief
@@ -52,17 +52,17 @@ func bodies(t testing.TB, p state.Pulse, b state.Brief) (fresh, brief *feed.Body
 // The members that fresh and brief share, as they are on the wire.
 const (
 	wireState = `"state":{"top_movers":[{"name":"A & <B>","priceUsd":1.50,"gone":null}],"nested":{"b":1,"a":"é"}},`
-	wireBrief = `"brief":"A & <B> rose \"1.5%\" [1].\nSo did é [2].","briefAt":"2026-11-20T06:00:00Z",`
+	wireBrief = `"brief":"A & <B> rose \"1.5%\" [1].\nSo did é [2].","briefAt":"2026-11-20T06:00:00Z","briefOf":"2026-11-20T20:05:02.34Z",`
 	wireRest  = `"citations":[{"ref":1,"sourceId":"one","url":"https://one.test/?a=1&b=2","fetchedAt":"2026-11-20T20:04:02.34Z","excerpt":"1 < 2"},` +
 		`{"ref":2,"sourceId":"two","url":"https://two.test/","fetchedAt":"2026-11-20T19:05:02.34Z"}],` +
-		`"freshness":{"generatedAt":"2026-11-20T20:05:02.34Z","ageSeconds":7}}`
+		`"freshness":{"generatedAt":"2026-11-20T20:05:02.34Z","ageSeconds":7,"dataAgeSeconds":7}}`
 )
 
 func TestBodiesOnTheWire(t *testing.T) {
 	t.Parallel()
 	now := born().Add(7*time.Second + 999*time.Millisecond)
 	written, text := bodies(t, pulse("crypto", born()), brief())
-	unwritten, empty := bodies(t, pulse("crypto", born()), state.Brief{})
+	unwritten, empty := bodies(t, pulse("crypto", born()), state.Narration{})
 	for name, c := range map[string]struct {
 		body *feed.Body
 		want string
@@ -119,7 +119,7 @@ func TestBodiesByMembers(t *testing.T) {
 		t.Errorf("brief is %+v", text)
 	}
 	for name, f := range map[string]api.Freshness{"fresh": fresh.Freshness, "brief": text.Freshness} {
-		if !f.GeneratedAt.Equal(p.GeneratedAt) || f.GeneratedAt.Location() != time.UTC || f.AgeSeconds != 301 || !f.Stale() {
+		if !f.GeneratedAt.Equal(p.GeneratedAt) || f.GeneratedAt.Location() != time.UTC || f.AgeSeconds != 301 || f.DataAgeSeconds != 301 || !f.Stale(now) {
 			t.Errorf("freshness of %s is %+v", name, f)
 		}
 	}
@@ -131,10 +131,10 @@ func TestBodiesByMembers(t *testing.T) {
 			t.Errorf("citation %d differs between fresh and brief", i)
 		}
 	}
-	if got := members(t, freshBody.Bytes(now)); !slices.Equal(got, []string{"state", "brief", "briefAt", "citations", "freshness"}) {
+	if got := members(t, freshBody.Bytes(now)); !slices.Equal(got, []string{"state", "brief", "briefAt", "briefOf", "citations", "freshness"}) {
 		t.Errorf("members of fresh: %v", got)
 	}
-	if got := members(t, briefBody.Bytes(now)); !slices.Equal(got, []string{"brief", "briefAt", "citations", "freshness"}) {
+	if got := members(t, briefBody.Bytes(now)); !slices.Equal(got, []string{"brief", "briefAt", "briefOf", "citations", "freshness"}) {
 		t.Errorf("members of brief: %v", got)
 	}
 }
@@ -179,13 +179,13 @@ func TestGzipIsThePlainBody(t *testing.T) {
 	slices.Reverse(backwards)
 	long := brief()
 	long.Text = strings.Repeat("A sentence that repeats compresses well [1]. ", 4000)
-	for _, b := range []state.Brief{{}, brief(), long} {
+	for _, b := range []state.Narration{{}, brief(), long} {
 		fresh, text := bodies(t, pulse("crypto", born()), b)
 		for _, body := range []*feed.Body{fresh, text} {
 			for _, age := range append(ages, backwards...) {
 				now := born().Add(time.Duration(age) * time.Second)
 				plain := body.Bytes(now)
-				if want := fmt.Sprintf(`"ageSeconds":%d}}`, age); !strings.HasSuffix(string(plain), want) || !json.Valid(plain) {
+				if want := fmt.Sprintf(`"ageSeconds":%d,"dataAgeSeconds":%[1]d}}`, age); !strings.HasSuffix(string(plain), want) || !json.Valid(plain) {
 					t.Fatalf("age %d: body ends in %q", age, plain[len(plain)-40:])
 				}
 				if got := unzip(t, body.Gzip(now)); !bytes.Equal(got, plain) {
@@ -203,7 +203,7 @@ func TestGzipIsThePlainBody(t *testing.T) {
 // TestAgeIsClamped: a clock that went back makes no negative age, and one that is centuries off no nonsense.
 func TestAgeIsClamped(t *testing.T) {
 	t.Parallel()
-	fresh, _ := bodies(t, pulse("crypto", born()), state.Brief{})
+	fresh, _ := bodies(t, pulse("crypto", born()), state.Narration{})
 	for _, c := range []struct {
 		now  time.Time
 		want int64
@@ -211,10 +211,7 @@ func TestAgeIsClamped(t *testing.T) {
 		{born(), 0}, {born().Add(time.Second - 1), 0}, {born().Add(time.Second), 1}, {born().Add(-1), 0}, {born().Add(-time.Second), 0}, {born().Add(-time.Hour), 0},
 		{time.Time{}, 0}, {born().AddDate(1000, 0, 0), math.MaxInt64 / int64(time.Second)}, {born().In(time.FixedZone("", -3600)).Add(time.Minute), 60},
 	} {
-		if got := feed.Age(born(), c.now); got != c.want {
-			t.Errorf("Age at %v is %d, want %d", c.now, got, c.want)
-		}
-		want := fmt.Sprintf(`"ageSeconds":%d}}`, c.want)
+		want := fmt.Sprintf(`"ageSeconds":%d,"dataAgeSeconds":%[1]d}}`, c.want)
 		if got := string(fresh.Bytes(c.now)); !strings.HasSuffix(got, want) || string(unzip(t, fresh.Gzip(c.now))) != got {
 			t.Errorf("body at %v ends in %q", c.now, got[len(got)-40:])
 		}
@@ -254,7 +251,7 @@ func TestReadersTogether(t *testing.T) {
 			for i := range 60 {
 				age := (reader + i) % 13
 				now := born().Add(time.Duration(age) * time.Second)
-				want := fmt.Sprintf(`"ageSeconds":%d}}`, age)
+				want := fmt.Sprintf(`"ageSeconds":%d,"dataAgeSeconds":%[1]d}}`, age)
 				plain, zipped := fresh.Bytes(now), fresh.Gzip(now)
 				if got := unzip(t, zipped); !bytes.Equal(got, plain) || !strings.HasSuffix(string(got), want) {
 					t.Errorf("age %d: %q", age, got[len(got)-40:])
@@ -270,10 +267,10 @@ func TestBodyRefusesWhatJSONCannotSay(t *testing.T) {
 	t.Parallel()
 	p, b := pulse("crypto", born()), brief()
 	b.At = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
-	if body, err := feed.FreshBody(p, b); err == nil || body != nil {
+	if body, err := feed.FreshBody(p, b, api.AgesOf(p.State)); err == nil || body != nil {
 		t.Errorf("fresh: %v, %v", body, err)
 	}
-	if body, err := feed.BriefBody(p, b); err == nil || body != nil {
+	if body, err := feed.BriefBody(p, b, api.AgesOf(p.State)); err == nil || body != nil {
 		t.Errorf("brief: %v, %v", body, err)
 	}
 }

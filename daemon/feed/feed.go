@@ -16,8 +16,9 @@ import (
 // Edition is a pulse and the newest brief, ready to be read. It never changes.
 type Edition struct {
 	state.Pulse
-	Brief state.Brief
+	Brief state.Narration
 	Table *state.Table // the leaves of State
+	Ages  api.Ages     // of State
 
 	Serial int64 // counts the pulses of the pack since the start
 
@@ -32,14 +33,7 @@ func (e *Edition) Fresh() *Body { return e.fresh }
 func (e *Edition) BriefBody() *Body { return e.brief }
 
 // Freshness is that of the state at now.
-func (e *Edition) Freshness(now time.Time) api.Freshness {
-	return api.Freshness{GeneratedAt: e.GeneratedAt, AgeSeconds: Age(e.GeneratedAt, now)}
-}
-
-// Age is the whole seconds from generatedAt to now, never negative.
-func Age(generatedAt, now time.Time) int64 {
-	return max(0, int64(now.Sub(generatedAt)/time.Second))
-}
+func (e *Edition) Freshness(now time.Time) api.Freshness { return e.Ages.Freshness(e.GeneratedAt, now) }
 
 // Feed is the newest edition of every pack. Make one with New.
 type Feed struct {
@@ -65,32 +59,31 @@ func (f *Feed) Latest(pack string) (edition *Edition, ok bool) {
 	return s.edition.Load(), true
 }
 
-// Publish makes p the newest pulse of its pack; the brief stays. It fails on a pulse that is not newer than the one before.
-func (f *Feed) Publish(p state.Pulse) error {
+// Publish makes p the newest pulse of its pack, told with b. It fails on a pulse that is not newer than the one before.
+func (f *Feed) Publish(p state.Pulse, b state.Narration) error {
 	table, err := state.NewTable(p.State)
 	if err != nil {
 		return fmt.Errorf("read state of %s: %w", p.Pack, err)
 	}
 	return f.update(p.Pack, func(old *Edition) (*Edition, error) {
-		next := &Edition{Pulse: p, Table: table, Serial: 1, frames: new(frames)}
+		next := &Edition{Pulse: p, Brief: b, Table: table, Ages: api.AgesOf(p.State), Serial: 1, frames: new(frames)}
 		if old != nil {
 			if !p.GeneratedAt.After(old.GeneratedAt) {
 				return nil, fmt.Errorf("pulse of %s at %s is not newer than %s", p.Pack, p.GeneratedAt, old.GeneratedAt)
 			}
-			next.Brief = old.Brief
 			next.Serial = old.Serial + 1
 		}
 		return next, nil
 	})
 }
 
-// PublishBrief makes b the brief of pack. It fails while the pack has no pulse.
-func (f *Feed) PublishBrief(pack string, b state.Brief) error {
+// PublishBrief makes b the brief that the newest pulse of pack is told with. It fails while the pack has no pulse.
+func (f *Feed) PublishBrief(pack string, b state.Narration) error {
 	return f.update(pack, func(old *Edition) (*Edition, error) {
 		if old == nil {
 			return nil, fmt.Errorf("brief of %s: no state yet", pack)
 		}
-		return &Edition{Pulse: old.Pulse, Table: old.Table, Serial: old.Serial, frames: old.frames, Brief: b}, nil
+		return &Edition{Pulse: old.Pulse, Table: old.Table, Ages: old.Ages, Serial: old.Serial, frames: old.frames, Brief: b}, nil
 	})
 }
 
@@ -107,10 +100,10 @@ func (f *Feed) update(pack string, change func(old *Edition) (*Edition, error)) 
 	if err != nil {
 		return err
 	}
-	if next.fresh, err = FreshBody(next.Pulse, next.Brief); err != nil {
+	if next.fresh, err = FreshBody(next.Pulse, next.Brief, next.Ages); err != nil {
 		return fmt.Errorf("encode fresh of %s: %w", pack, err)
 	}
-	if next.brief, err = BriefBody(next.Pulse, next.Brief); err != nil {
+	if next.brief, err = BriefBody(next.Pulse, next.Brief, next.Ages); err != nil {
 		return fmt.Errorf("encode brief of %s: %w", pack, err)
 	}
 	s.edition.Store(next)

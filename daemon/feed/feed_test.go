@@ -41,18 +41,18 @@ func TestLatest(t *testing.T) {
 			t.Errorf("Latest(%q) of an empty feed is %v, %t, want %t", pack, e, ok, want)
 		}
 	}
-	must(t, f.Publish(pulse("ai", born())))
+	must(t, f.Publish(pulse("ai", born()), state.Narration{}))
 	if e, _ := f.Latest("crypto"); e != nil {
 		t.Error("a pulse of one pack shows in another")
 	}
 	e := latest(t, f, "ai")
-	if e.Pack != "ai" || e.Version != 1 || !e.GeneratedAt.Equal(born()) || len(e.Citations) != 2 || e.Brief != (state.Brief{}) {
+	if e.Pack != "ai" || e.Version != 1 || !e.GeneratedAt.Equal(born()) || len(e.Citations) != 2 || e.Brief.Brief != (state.Brief{}) {
 		t.Errorf("edition %+v", e.Pulse)
 	}
 	if e.Table.Len() != 4 || e.Table.Search("priceUsd", 1).Total != 1 {
 		t.Errorf("table of %d leaves", e.Table.Len())
 	}
-	if got := e.Freshness(born().Add(61 * time.Second)); got != (api.Freshness{GeneratedAt: born(), AgeSeconds: 61}) {
+	if got := e.Freshness(born().Add(61 * time.Second)); got != (api.Freshness{GeneratedAt: born(), AgeSeconds: 61, DataAgeSeconds: 61}) {
 		t.Errorf("freshness %+v", got)
 	}
 }
@@ -61,17 +61,17 @@ func TestLatest(t *testing.T) {
 func TestPublishOrder(t *testing.T) {
 	t.Parallel()
 	f := feed.New("crypto")
-	must(t, f.Publish(pulse("crypto", born())))
+	must(t, f.Publish(pulse("crypto", born()), state.Narration{}))
 	first := latest(t, f, "crypto")
 	for _, at := range []time.Time{born(), born().Add(-time.Millisecond), born().In(time.FixedZone("", 7200)), {}} {
-		if err := f.Publish(pulse("crypto", at)); err == nil || !strings.Contains(err.Error(), "not newer") {
+		if err := f.Publish(pulse("crypto", at), state.Narration{}); err == nil || !strings.Contains(err.Error(), "not newer") {
 			t.Errorf("a pulse at %v after one at %v: %v", at, born(), err)
 		}
 		if latest(t, f, "crypto") != first {
 			t.Fatalf("the refused pulse at %v changed the feed", at)
 		}
 	}
-	must(t, f.Publish(pulse("crypto", born().Add(time.Millisecond))))
+	must(t, f.Publish(pulse("crypto", born().Add(time.Millisecond)), state.Narration{}))
 	if got := latest(t, f, "crypto").GeneratedAt; !got.Equal(born().Add(time.Millisecond)) {
 		t.Errorf("newest is %v", got)
 	}
@@ -80,7 +80,7 @@ func TestPublishOrder(t *testing.T) {
 func TestPublishRefuses(t *testing.T) {
 	t.Parallel()
 	f := feed.New("crypto")
-	if err := f.Publish(pulse("ai", born())); err == nil || !strings.Contains(err.Error(), `"ai" is not registered`) {
+	if err := f.Publish(pulse("ai", born()), state.Narration{}); err == nil || !strings.Contains(err.Error(), `"ai" is not registered`) {
 		t.Errorf("unknown pack: %v", err)
 	}
 	if err := f.PublishBrief("ai", brief()); err == nil || !strings.Contains(err.Error(), `"ai" is not registered`) {
@@ -89,17 +89,17 @@ func TestPublishRefuses(t *testing.T) {
 	if err := f.PublishBrief("crypto", brief()); err == nil || !strings.Contains(err.Error(), "no state yet") {
 		t.Errorf("brief before the first state: %v", err)
 	}
-	for _, state := range []string{"", "{", `{"a":1}}`, "{} {}"} {
+	for _, text := range []string{"", "{", `{"a":1}}`, "{} {}"} {
 		p := pulse("crypto", born())
-		p.State = []byte(state)
-		if err := f.Publish(p); err == nil || !strings.Contains(err.Error(), "crypto") {
-			t.Errorf("state %q: %v", state, err)
+		p.State = []byte(text)
+		if err := f.Publish(p, state.Narration{}); err == nil || !strings.Contains(err.Error(), "crypto") {
+			t.Errorf("state %q: %v", text, err)
 		}
 	}
 	if e, _ := f.Latest("crypto"); e != nil {
 		t.Error("what was refused is there")
 	}
-	must(t, f.Publish(pulse("crypto", born())))
+	must(t, f.Publish(pulse("crypto", born()), state.Narration{}))
 	first, late := latest(t, f, "crypto"), brief()
 	late.At = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) // has no JSON
 	if err := f.PublishBrief("crypto", late); err == nil || !strings.Contains(err.Error(), "encode fresh of crypto") {
@@ -110,33 +110,34 @@ func TestPublishRefuses(t *testing.T) {
 	}
 }
 
-// TestBriefStays: a new brief keeps the state, a new state the brief, and editions that were taken never change.
-func TestBriefStays(t *testing.T) {
+// TestBriefComesWithItsState: a new brief keeps the state, a new state has the brief it is published with, and editions that were taken
+// never change.
+func TestBriefComesWithItsState(t *testing.T) {
 	t.Parallel()
 	f, now := feed.New("crypto"), born().Add(time.Minute)
-	must(t, f.Publish(pulse("crypto", born())))
+	must(t, f.Publish(pulse("crypto", born()), state.Narration{}))
 	first := latest(t, f, "crypto")
 	body := bytes.Clone(first.Fresh().Bytes(now))
 
 	must(t, f.PublishBrief("crypto", brief()))
 	second := latest(t, f, "crypto")
-	if second == first || second.Brief != brief() || second.Table != first.Table || !second.GeneratedAt.Equal(born()) {
+	if second == first || second.Brief.Brief != brief().Brief || second.Table != first.Table || !second.GeneratedAt.Equal(born()) {
 		t.Errorf("after the brief: %+v", second)
 	}
 	next := pulse("crypto", born().Add(time.Second))
 	next.State = []byte(`{"only":"new"}`)
-	must(t, f.Publish(next))
+	must(t, f.Publish(next, brief()))
 	third := latest(t, f, "crypto")
-	if third.Brief != brief() || third.Table.Len() != 1 || !bytes.Equal(third.State, next.State) {
+	if third.Brief.Brief != brief().Brief || third.Table.Len() != 1 || !bytes.Equal(third.State, next.State) {
 		t.Errorf("after the next state: %+v", third)
 	}
-	other := state.Brief{Text: "Other.", At: born(), Writer: "other"}
+	other := state.Narration{Brief: state.Brief{Text: "Other.", At: born(), Writer: "other"}}
 	must(t, f.PublishBrief("crypto", other))
-	if e := latest(t, f, "crypto"); e.Brief != other || !bytes.Equal(e.State, next.State) {
+	if e := latest(t, f, "crypto"); e.Brief.Brief != other.Brief || !bytes.Equal(e.State, next.State) {
 		t.Errorf("after the other brief: %+v", e)
 	}
 
-	if first.Brief != (state.Brief{}) || !bytes.Equal(first.Fresh().Bytes(now), body) || third.Brief != brief() {
+	if first.Brief.Brief != (state.Brief{}) || !bytes.Equal(first.Fresh().Bytes(now), body) || third.Brief.Brief != brief().Brief {
 		t.Error("an edition changed after it was taken")
 	}
 	for i, e := range []*feed.Edition{first, second, third} {
@@ -152,21 +153,21 @@ func TestPublishersAndReaders(t *testing.T) {
 	t.Parallel()
 	const pulses = 60
 	f := feed.New("crypto", "ai")
-	must(t, f.Publish(pulse("crypto", born())))
+	must(t, f.Publish(pulse("crypto", born()), state.Narration{}))
 	var publishers, readers sync.WaitGroup
 	var done atomic.Bool
 	publishers.Go(func() {
 		for i := range pulses {
 			p := pulse("crypto", born().Add(time.Duration(i+1)*time.Second))
 			p.State = fmt.Appendf(nil, `{"n":%d}`, i+1)
-			if err := f.Publish(p); err != nil {
+			if err := f.Publish(p, state.Narration{}); err != nil {
 				t.Error(err)
 			}
 		}
 	})
 	publishers.Go(func() {
 		for i := range pulses {
-			if err := f.PublishBrief("crypto", state.Brief{Text: fmt.Sprintf("Brief %d.", i), At: born()}); err != nil {
+			if err := f.PublishBrief("crypto", state.Narration{Brief: state.Brief{Text: fmt.Sprintf("Brief %d.", i), At: born()}}); err != nil {
 				t.Error(err)
 			}
 		}

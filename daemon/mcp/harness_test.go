@@ -130,7 +130,7 @@ func (s *studio) publish() {
 	at := s.now
 	s.mu.Unlock()
 	err := s.feed.Publish(state.Pulse{Pack: api.PackCrypto, GeneratedAt: at, State: []byte(`{"top_movers":[{"id":"bitcoin","priceUsd":91240.5,"up":true,"n":null}],"flags":[]}`),
-		Citations: []api.Citation{{Ref: 1, SourceID: "one", URL: "https://one.test/", FetchedAt: at}}})
+		Citations: []api.Citation{{Ref: 1, SourceID: "one", URL: "https://one.test/", FetchedAt: at}}}, state.Narration{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func (s *studio) publish() {
 // narrate makes a new brief.
 func (s *studio) narrate(text string) {
 	s.t.Helper()
-	if err := s.feed.PublishBrief(api.PackCrypto, state.Brief{Text: text, At: s.clock()}); err != nil {
+	if err := s.feed.PublishBrief(api.PackCrypto, state.Narration{Brief: state.Brief{Text: text, At: s.clock()}}); err != nil {
 		s.t.Fatal(err)
 	}
 }

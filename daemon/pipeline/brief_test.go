@@ -57,9 +57,17 @@ func (p *pen) times(begin time.Time) (list []time.Duration) {
 	return list
 }
 
-// writing makes p the only writer of a rig.
+// writing makes p the only writer of a rig, and a model.
 func writing(p *pen) func(*rig) {
-	return func(r *rig) { r.cfg.Writers = []brief.Writer{p} }
+	return func(r *rig) { r.cfg.Models, r.cfg.Writer = []brief.Writer{p}, mute{} }
+}
+
+// mute writes nothing.
+type mute struct{}
+
+func (mute) Name() string { return "mute" }
+func (mute) Write(context.Context, brief.Input) (brief.Draft, error) {
+	return brief.Draft{}, errors.New("nothing to say")
 }
 
 // TestFirstBriefThenDaily: as soon as there is a state, then with the first state after the time of day.
@@ -82,7 +90,7 @@ func TestFirstBriefThenDaily(t *testing.T) {
 		want(t, "first brief", first, time.Hour+15*time.Second)
 		m := time.Minute
 		want(t, "briefs", w.times(midnight)[1:], []time.Duration{6*time.Hour + 30*m, 30*time.Hour + 30*m})
-		got := r.edition().Brief
+		got := r.edition().Brief.Brief
 		want(t, "brief that is served", got, r.saved().Brief)
 		want(t, "brief", []any{got.At, got.Writer}, []any{midnight.Add(30*time.Hour + 30*m).UTC(), "pen"})
 	})
@@ -109,18 +117,31 @@ func TestRestartKeepsTheDailyBrief(t *testing.T) {
 	})
 }
 
+// TestEveryState: each has a brief by rules from its first moment on, and a restart has both.
 func TestEveryState(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		w := new(pen)
-		r := build(t, newPack(times(1)...), func(r *rig) {
-			writing(w)(r)
-			r.cfg.EveryState = true
-		})
+		r := build(t, newPack(times(1)...), func(r *rig) { r.cfg.Writer, r.cfg.Feed = w, witness{r.feed, r} })
+		watch := r.feed.Watch(packID)
+		defer watch.Close()
 		begin := time.Now()
 		stop := r.start()
-		time.Sleep(12 * time.Minute)
+		for n := range 3 {
+			<-watch.Wake()
+			e := r.edition()
+			want(t, "published", []any{e.Serial, e.Brief.Of, e.Brief.At, e.Brief.Citations == nil, e.Brief.Since == nil},
+				[]any{n + 1, e.GeneratedAt, begin.Add(time.Duration(n) * 5 * time.Minute).UTC(), true, true})
+		}
+		synctest.Wait()
 		stop()
-		r.reopen(nil) // which has its brief already
+		select {
+		case <-watch.Wake():
+			t.Error("something is published behind the state")
+		default:
+		}
+		served := r.edition().Brief.Brief
+		r.reopen(func(r *rig) { r.cfg.Feed = r.feed })
+		want(t, "brief after a restart", r.edition().Brief.Brief, served)
 		r.start()
 		time.Sleep(2 * time.Minute)
 		m := time.Minute
@@ -128,6 +149,48 @@ func TestEveryState(t *testing.T) {
 		r.desk.tell(failing(source.ClassNetwork, 0), "s1")
 		time.Sleep(10 * time.Minute)
 		want(t, "briefs without a new state", len(w.times(begin)), 3)
+		list, err := r.store.Briefs(t.Context(), packID, 10)
+		want(t, "briefs kept of the day", []any{len(list), err}, []any{1, nil})
+	})
+}
+
+// TestModelsBriefIsToldAllDay: with what came since, from the current state, and with the citations of its own.
+func TestModelsBriefIsToldAllDay(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		w := new(pen)
+		models := func(r *rig) { r.cfg.Models = []brief.Writer{w} }
+		r := build(t, newPack(times(1)...), models)
+		r.refresh()
+		want(t, "writer before any model", r.edition().Brief.Writer, brief.BuiltIn().Name())
+		if err := r.Narrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		first := r.edition()
+		want(t, "model's brief", []any{first.Brief.Writer, first.Brief.Of, first.Brief.Since == nil}, []any{"pen", first.GeneratedAt, true})
+		told := func(what string) {
+			t.Helper()
+			e := r.edition()
+			want(t, what, []any{e.Brief.Brief, e.Brief.Citations[0].FetchedAt, e.Brief.Since != nil && e.Brief.Since.Text != ""},
+				[]any{first.Brief.Brief, first.Citations[0].FetchedAt, true})
+		}
+		time.Sleep(5 * time.Minute)
+		r.refresh()
+		told("told with the next state")
+		r.reopen(nil)
+		told("told after a restart")
+		r.reopen(func(r *rig) { r.cfg.Models = nil }) // the operator has no model any more
+		time.Sleep(5 * time.Minute)
+		r.refresh()
+		want(t, "writer without models", r.edition().Brief.Writer, brief.BuiltIn().Name())
+		r.reopen(models)
+		w.set(errors.New("out of ink"), 0)
+		if err := r.Narrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Minute)
+		r.refresh()
+		e := r.edition()
+		want(t, "writer where the model failed", []any{e.Brief.Writer, e.Brief.Of}, []any{brief.BuiltIn().Name(), e.GeneratedAt})
 	})
 }
 
@@ -183,7 +246,7 @@ func TestNextWriterStepsIn(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		liar := liar{}
 		r := build(t, newPack(times(1)...), func(r *rig) {
-			r.cfg.Writers = []brief.Writer{&pen{err: errors.New("out of ink")}, liar, brief.BuiltIn()}
+			r.cfg.Models = []brief.Writer{&pen{err: errors.New("out of ink")}, liar}
 		})
 		r.refresh()
 		if err := r.Narrate(t.Context()); err != nil {
@@ -200,24 +263,22 @@ func TestHangingWriterDelaysNothing(t *testing.T) {
 		w := new(pen)
 		w.set(nil, 100*24*time.Hour)
 		r := build(t, newPack(times(1)...), func(r *rig) {
-			r.cfg.Writers = []brief.Writer{w, brief.BuiltIn()}
+			r.cfg.Models = []brief.Writer{w}
 			r.cfg.Every, r.cfg.BriefAt, r.cfg.TextWithin = 5*time.Minute, 12*time.Hour, 7*time.Minute
 		})
 		begin := time.Now()
 		r.start()
 		time.Sleep(6 * time.Minute)
 		want(t, "states while the writer hangs", len(r.desk.asking("s1", begin)), 2)
-		want(t, "brief while the writer hangs", r.edition().Brief.Text, "")
-		time.Sleep(time.Minute + time.Second)
 		b := r.edition().Brief
-		want(t, "writer", b.Writer, brief.BuiltIn().Name())
-		want(t, "brief after", b.At.Sub(begin), 7*time.Minute)
-		want(t, "why", b.Refused, "pen: context deadline exceeded")
+		want(t, "brief while the writer hangs", []any{b.Writer, b.At.Sub(begin), b.Of}, []any{brief.BuiltIn().Name(), 5 * time.Minute, r.edition().GeneratedAt})
+		time.Sleep(time.Minute + time.Second)
+		want(t, "brief after", r.edition().Brief.Brief, b.Brief) // by rules too, and of a newer state
+		kept := r.saved().Brief
+		want(t, "kept", []any{kept.At.Sub(begin), kept.Writer, kept.Refused}, []any{7 * time.Minute, brief.BuiltIn().Name(), "pen: context deadline exceeded"})
 		want(t, "log lines", r.log.Count("level=WARN", "a text was not taken", "pen: context deadline exceeded"), 1)
-		want(t, "kept", r.saved().Brief, b)
 		time.Sleep(12 * time.Hour)
 		want(t, "attempts", w.times(begin), []time.Duration{0, 12 * time.Hour})
-		want(t, "brief of the next day after", r.edition().Brief.At.Sub(begin), 12*time.Hour+7*time.Minute)
 	})
 }
 
@@ -244,7 +305,7 @@ func TestForcedBriefDoesNotDisturbTheSchedule(t *testing.T) {
 			t.Fatal(err)
 		}
 		after := r.edition()
-		if after.Brief == before.Brief || !after.GeneratedAt.Equal(before.GeneratedAt) {
+		if after.Brief.Brief == before.Brief.Brief || !after.GeneratedAt.Equal(before.GeneratedAt) {
 			t.Errorf("after the forced brief: %+v of %v", after.Brief, after.GeneratedAt)
 		}
 		time.Sleep(12 * time.Hour)
@@ -266,22 +327,21 @@ func TestNarrateWithoutState(t *testing.T) {
 func TestBriefThatCannotBeSavedIsNotPublished(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		s := new(troubled)
-		r := build(t, newPack(times(1)...), trouble(s))
+		r := build(t, newPack(times(1)...), func(r *rig) {
+			trouble(s)(r)
+			r.cfg.Models = []brief.Writer{new(pen)}
+		})
 		r.refresh()
 		full := errors.New("disk full")
 		s.fail(full)
 		if err := r.Narrate(t.Context()); !errors.Is(err, full) {
 			t.Errorf("Narrate: %v", err)
 		}
-		if b := r.edition().Brief; b.Text != "" {
-			t.Errorf("published %+v", b)
-		}
+		want(t, "writer", r.edition().Brief.Writer, brief.BuiltIn().Name())
 		s.fail(nil)
 		r.start() // it is still due
 		time.Sleep(time.Second)
-		if b := r.edition().Brief; b.Text == "" {
-			t.Error("no brief once the store works")
-		}
+		want(t, "writer once the store works", r.edition().Brief.Writer, "pen")
 	})
 }
 

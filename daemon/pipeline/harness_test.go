@@ -12,7 +12,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/pack"
@@ -206,7 +205,7 @@ func build(t *testing.T, p *pack.Pack, change func(*rig)) *rig {
 	r := &rig{t: t, dir: t.TempDir(), clock: new(clock), log: new(daemontest.Log)}
 	r.desk = &desk{now: r.clock.now, answers: make(map[string]answer)}
 	r.cfg = pipeline.Config{
-		Pack: p, Fetcher: r.desk, Writers: []brief.Writer{brief.BuiltIn()}, Now: r.clock.now,
+		Pack: p, Fetcher: r.desk, Now: r.clock.now,
 		Jitter: -1, // none
 		Logger: r.log.Logger(),
 	}

@@ -1,8 +1,9 @@
-// Package pipeline is the verb of the data flow: fetch what is due, compact, save, publish, narrate.
+// Package pipeline is the verb of the data flow: fetch what is due, compact, narrate, save, publish.
 //
 // A Pipeline runs one pack. It decides when a source is asked again and what counts as a failed refresh; it fetches through
 // daemon/source, compacts by the pack's own pure function, saves to a Store and publishes to daemon/feed. A state is saved
-// before it is published, so whatever a reader saw is in history. Briefs are written beside it and never hold up a refresh.
+// before it is published, so whatever a reader saw is in history. Its brief is written by rules, saved and published with it. Language
+// models write a brief a day beside that, and never hold up a refresh.
 //
 // # One refresh
 //
@@ -16,14 +17,15 @@
 //     in every slot.
 //  3. One good answer makes a new state. The pack compacts what every source last said, so that of the fees from 19:55 is carried
 //     as stale. Had nobody answered, the refresh would fail with ErrAllFailed and leave the state of 20:00:08 as it is.
-//  4. The state of 20:05:08 and the records of both sources are saved in one transaction.
-//  5. It is published, and the narrator is woken. The first state after BriefAt, say 06:00, has a brief written of it; until
-//     that is there, readers get the new state with the brief of the day before.
+//  4. A brief of that state is written by rules. It, the state of 20:05:08 and the records of both sources are saved in one transaction.
+//  5. State and brief are published together, and the narrator is woken. Where there are models, the first state after BriefAt, say
+//     06:00, has a brief written of it by them; it is then told with every state of the day in place of that by rules, with what came
+//     after it. If no model can, the briefs by rules go on.
 //
 // Each process has a phase of its own. A kill before 4 loses the answers and nothing else: Open publishes the state of 20:00:08, and
 // Run refreshes at once, as no source was asked in this slot. A kill between 4 and 5 loses nothing: Open publishes the state of
-// 20:05:08, and the next refresh is that of the next slot. A kill while a brief is written costs its text; Run finds at once that
-// one is due.
+// 20:05:08, and the next refresh is that of the next slot. A kill while a model writes costs its text; Run finds at once that a brief
+// is due.
 package pipeline
 
 import (
@@ -57,8 +59,8 @@ type Fetcher interface {
 
 // Publisher takes what is new; *feed.Feed is one.
 type Publisher interface {
-	Publish(p state.Pulse) error
-	PublishBrief(pack string, b state.Brief) error
+	Publish(p state.Pulse, b state.Narration) error
+	PublishBrief(pack string, b state.Narration) error
 	Fail(pack, message string) // a refresh brought no new state
 }
 
@@ -90,13 +92,13 @@ type Config struct {
 	Fetcher Fetcher
 	Store   Store
 	Feed    Publisher
-	Writers []brief.Writer // tried in order
+	Writer  brief.Writer   // by rules, with every state; nil means brief.BuiltIn
+	Models  []brief.Writer // of the daily brief, tried in order; none means that the briefs by rules are all there is
 
 	Disabled   []string      // ids of sources that are not asked; they keep their places
 	Every      time.Duration // from refresh to refresh, aligned to the clock; 0 means api.RefreshInterval
 	Deadline   time.Duration // bound of one refresh; 0 means 60 s
 	Jitter     time.Duration // the most that this process shifts its refreshes; 0 means Every/20, at most 15 s, and less means none
-	EveryState bool          // write a brief for every state instead of one a day (demo)
 	BriefAt    time.Duration // time of day, UTC, of the daily brief
 	TextWithin time.Duration // bound of one text of a writer; 0 means DefaultTextWithin
 	AlwaysDue  bool          // ask every source at every refresh, whatever its interval (demo)
@@ -118,12 +120,13 @@ type Pipeline struct {
 	wake  chan struct{} // tells the narrator that a state is new
 	phase time.Duration // this process's shift against the clock
 
-	mu      sync.Mutex // guards what follows
-	tracks  []*track   // in the order of the pack's sources
-	start   time.Time
-	newest  state.Pulse // zero GeneratedAt while there is none
-	news    bool        // a source answered well since newest
-	briefAt time.Time   // of the newest brief
+	mu     sync.Mutex // guards what follows
+	tracks []*track   // in the order of the pack's sources
+	start  time.Time
+	newest state.Pulse // zero GeneratedAt while there is none
+	news   bool        // a source answered well since newest
+	tried  time.Time   // when the daily brief was written, or failed to be
+	told   told
 }
 
 // Report says what a refresh did.
@@ -146,6 +149,9 @@ func Open(ctx context.Context, cfg Config) (*Pipeline, error) {
 	}
 	if cfg.TextWithin == 0 {
 		cfg.TextWithin = DefaultTextWithin
+	}
+	if cfg.Writer == nil {
+		cfg.Writer = brief.BuiltIn()
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -190,16 +196,15 @@ func (p *Pipeline) restore(ctx context.Context) error {
 	if saved.Pulse == nil {
 		return nil
 	}
-	p.newest = *saved.Pulse
-	p.briefAt = saved.Brief.At
-	if err := p.cfg.Feed.Publish(p.newest); err != nil {
+	p.newest, p.tried = *saved.Pulse, saved.Tried
+	if saved.Brief.Text != "" {
+		p.told = told{brief: saved.Brief, daily: saved.Brief.Writer != p.cfg.Writer.Name()}
+		if saved.Told != nil {
+			p.told.of = *saved.Told
+		}
+	}
+	if err := p.cfg.Feed.Publish(p.newest, p.told.with(p.newest)); err != nil {
 		return fmt.Errorf("publish stored state: %w", err)
-	}
-	if saved.Brief.Text == "" {
-		return nil
-	}
-	if err := p.cfg.Feed.PublishBrief(p.cfg.Pack.ID, saved.Brief); err != nil {
-		return fmt.Errorf("publish stored brief: %w", err)
 	}
 	return nil
 }
@@ -225,7 +230,7 @@ func (p *Pipeline) Status() []api.SourceStatus {
 
 // input is what the pack compacts. The caller holds mu.
 func (p *Pipeline) input() pack.Input {
-	in := pack.Input{Readings: make(map[string]pack.Reading, len(p.tracks)), Prev: p.newest.State, Now: p.cfg.Now()}
+	in := pack.Input{Readings: make(map[string]pack.Reading, len(p.tracks)), Prev: p.newest.State, Every: p.cfg.Every, Now: p.cfg.Now()}
 	for _, t := range p.tracks {
 		in.Readings[t.connector.ID] = t.reading
 	}
@@ -285,11 +290,14 @@ func (p *Pipeline) refresh(ctx context.Context, force bool) (Report, error) {
 	if err != nil {
 		return report, err
 	}
-	if err := p.cfg.Store.SavePulse(ctx, pulse, changed); err != nil {
+	own, err := p.narrateState(ctx, pulse)
+	if err != nil {
+		return report, err
+	}
+	if err := p.cfg.Store.SavePulse(ctx, pulse, own, changed); err != nil {
 		return report, fmt.Errorf("save state: %w", err)
 	}
-	// Published first: a brief is only written of a state that the feed has.
-	err = p.cfg.Feed.Publish(pulse)
+	err = p.publish(pulse, own)
 	p.saved(&pulse)
 	if err != nil {
 		return report, fmt.Errorf("publish state: %w", err)
@@ -333,6 +341,9 @@ func (p *Pipeline) compact() (state.Pulse, error) {
 	in.Now = in.Now.UTC().Truncate(time.Millisecond)
 	if !in.Now.After(p.newest.GeneratedAt) {
 		in.Now = p.newest.GeneratedAt.Add(time.Millisecond)
+	}
+	if in.Now.Equal(in.Now.Truncate(time.Minute)) { // as printed it would name the minute, and not this state
+		in.Now = in.Now.Add(time.Millisecond)
 	}
 	doc, err := p.cfg.Pack.Compact(in)
 	if err != nil {

@@ -52,7 +52,7 @@ func (s *troubled) failure() error {
 	return s.err
 }
 
-func (s *troubled) SavePulse(ctx context.Context, p state.Pulse, changed []state.SourceRecord) error {
+func (s *troubled) SavePulse(ctx context.Context, p state.Pulse, b state.Brief, changed []state.SourceRecord) error {
 	if s.held != nil {
 		<-s.held
 	}
@@ -60,7 +60,7 @@ func (s *troubled) SavePulse(ctx context.Context, p state.Pulse, changed []state
 		return err
 	}
 	s.note(changed)
-	return s.Store.SavePulse(ctx, p, changed)
+	return s.Store.SavePulse(ctx, p, b, changed)
 }
 
 func (s *troubled) SaveSources(ctx context.Context, pack string, changed []state.SourceRecord) error {
@@ -71,11 +71,11 @@ func (s *troubled) SaveSources(ctx context.Context, pack string, changed []state
 	return s.Store.SaveSources(ctx, pack, changed)
 }
 
-func (s *troubled) SaveBrief(ctx context.Context, pack string, b state.Brief, at time.Time) error {
+func (s *troubled) SaveBrief(ctx context.Context, pack string, b state.Brief) error {
 	if err := s.failure(); err != nil {
 		return err
 	}
-	return s.Store.SaveBrief(ctx, pack, b, at)
+	return s.Store.SaveBrief(ctx, pack, b)
 }
 
 func (s *troubled) Prune(ctx context.Context, pack string, before time.Time) (int64, error) {
@@ -161,7 +161,7 @@ func TestAllFailed(t *testing.T) {
 		}
 		got := r.record("s1")
 		want(t, "record", []any{got.Failures, got.Err, got.AttemptedAt, got.FetchedAt, got.NotBefore, len(got.Doc) > 0},
-			[]any{1, "upstream_5xx: out of order", r.clock.now().UTC(), first.GeneratedAt, r.clock.now().Add(5*time.Minute - slack).UTC(), true})
+			[]any{1, "upstream_5xx: out of order", r.clock.now().UTC(), first.GeneratedAt.Truncate(time.Second), r.clock.now().Add(5*time.Minute - slack).UTC(), true})
 
 		time.Sleep(time.Minute)
 		r.reopen(nil)
@@ -183,9 +183,9 @@ func TestSomeFailed(t *testing.T) {
 		s := r.served()
 		want(t, "rows", s.Fees, []row{{"s1", 2, 1}, {"s2", 1, 2}, {"s3", 2, 3}})
 		want(t, "status", []any{s.SourceStatus[1].Status, s.SourceStatus[1].FetchedAt, *s.SourceStatus[1].Error, s.SourceStatus[1].Failures},
-			[]any{api.SourceStale, first.GeneratedAt, "forbidden: out of order", 1})
+			[]any{api.SourceStale, first.GeneratedAt.Truncate(time.Second), "forbidden: out of order", 1})
 		want(t, "status of another", s.SourceStatus[0].Status, api.SourceOK)
-		want(t, "citation", r.edition().Citations[1].FetchedAt, first.GeneratedAt)
+		want(t, "citation", r.edition().Citations[1].FetchedAt, first.GeneratedAt.Truncate(time.Second))
 	})
 }
 
@@ -201,6 +201,8 @@ func TestGeneratedAtRisesWhateverTheClockDoes(t *testing.T) {
 			r.reopen(nil)
 		}
 		r.clock.move(48 * time.Hour)
+		want(t, "generatedAt on a whole minute", r.refresh().GeneratedAt, r.clock.now().UTC().Add(time.Millisecond))
+		r.clock.move(time.Second)
 		want(t, "generatedAt of a right clock", r.refresh().GeneratedAt, r.clock.now().UTC().Truncate(time.Millisecond))
 	})
 }
@@ -211,18 +213,21 @@ type witness struct {
 	r *rig
 }
 
-func (w witness) Publish(p state.Pulse) error {
+func (w witness) Publish(p state.Pulse, b state.Narration) error {
 	w.r.t.Helper()
 	kept, err := w.r.store.PulseBefore(w.r.t.Context(), p.Pack, p.GeneratedAt.Add(time.Millisecond))
 	if err != nil || !kept.GeneratedAt.Equal(p.GeneratedAt) || !bytes.Equal(kept.State, p.State) {
 		w.r.t.Errorf("published %v while the store has %v, %v", p.GeneratedAt, kept.GeneratedAt, err)
 	}
-	return w.Feed.Publish(p)
+	if kept := w.r.saved().Brief; kept != b.Brief {
+		w.r.t.Errorf("published a state with the brief %+v while the store has %+v", b.Brief, kept)
+	}
+	return w.Feed.Publish(p, b)
 }
 
-func (w witness) PublishBrief(pack string, b state.Brief) error {
+func (w witness) PublishBrief(pack string, b state.Narration) error {
 	w.r.t.Helper()
-	if kept := w.r.saved().Brief; kept != b {
+	if kept := w.r.saved().Brief; kept != b.Brief {
 		w.r.t.Errorf("published the brief %+v while the store has %+v", b, kept)
 	}
 	return w.Feed.PublishBrief(pack, b)

@@ -26,7 +26,7 @@ func TestRestartServesAtOnce(t *testing.T) {
 		r.reopen(nil)
 		after := r.edition()
 		now := r.clock.now()
-		if got, old := string(after.Fresh().Bytes(now)), string(before.Fresh().Bytes(now)); got != old || after.Brief != before.Brief || after.Brief.Text == "" {
+		if got, old := string(after.Fresh().Bytes(now)), string(before.Fresh().Bytes(now)); got != old || after.Brief.Brief != before.Brief.Brief || after.Brief.Text == "" {
 			t.Errorf("after the restart\n%s\nbefore it\n%s", got, old)
 		}
 		want(t, "start of the pack", r.saved().Start, first)

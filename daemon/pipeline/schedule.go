@@ -3,13 +3,9 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/contextd/contextd/daemon/brief"
-	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -105,88 +101,6 @@ func (p *Pipeline) wait(ctx context.Context, d time.Duration) bool {
 	case <-timer.C:
 		return ctx.Err() == nil
 	}
-}
-
-// runBrief writes a brief whenever a new state finds that one is due. If that fails, the next state is the next occasion.
-func (p *Pipeline) runBrief(ctx context.Context) {
-	var tried time.Time // the state of the last attempt
-	for {
-		if at := p.generatedAt(); !at.Equal(tried) && p.briefDue(p.cfg.Now()) {
-			tried = at
-			p.narrateTracked(ctx)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-p.wake:
-		}
-	}
-}
-
-// narrateTracked writes a brief, unless one is being written.
-func (p *Pipeline) narrateTracked(ctx context.Context) {
-	done, ok := p.cfg.Track(p.cfg.Pack.ID, JobBrief)
-	if !ok {
-		return
-	}
-	err := p.Narrate(ctx)
-	done(err)
-	if err != nil && ctx.Err() == nil {
-		p.cfg.Logger.Error("no brief was written", "error", err)
-	}
-}
-
-// briefDue reports whether a brief should be written at now: there is a state, and no brief since the last daily time.
-func (p *Pipeline) briefDue(now time.Time) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case p.newest.GeneratedAt.IsZero():
-		return false
-	case p.briefAt.IsZero(), p.briefAt.After(now): // the clock was set back since
-		return true
-	case p.cfg.EveryState:
-		return p.briefAt.Before(p.newest.GeneratedAt)
-	}
-	last := now.UTC().Add(-p.cfg.BriefAt).Truncate(day).Add(p.cfg.BriefAt)
-	return p.briefAt.Before(last)
-}
-
-// Narrate writes, checks, saves and publishes a brief of the newest state. The schedule is not disturbed by it.
-func (p *Pipeline) Narrate(ctx context.Context) error {
-	p.mu.Lock()
-	pulse := p.newest
-	p.mu.Unlock()
-	if pulse.GeneratedAt.IsZero() {
-		return api.Errorf(api.ReasonStateUnavailable, "pack %s has no state to write a brief of", p.cfg.Pack.ID)
-	}
-	in := brief.Input{Pack: pulse.Pack, State: pulse.State, Citations: pulse.Citations}
-	result, err := brief.Narrate(ctx, p.cfg.Writers, in, p.cfg.TextWithin)
-	for _, r := range result.Refused {
-		if ctx.Err() != nil {
-			break // it is not their fault
-		}
-		p.cfg.Logger.Warn("a text was not taken as the brief", "writer", r.Writer, "reason", r.Error(), "generated_at", pulse.GeneratedAt)
-		p.cfg.Observer.Refused(pulse.Pack, r.Writer, r.Kind())
-	}
-	p.cfg.Observer.Briefed(pulse.Pack, result.Writer, err)
-	if err != nil {
-		return fmt.Errorf("write brief: %w", err)
-	}
-	b := state.Brief{Text: result.Text, At: p.cfg.Now().UTC().Truncate(time.Millisecond), Writer: result.Writer,
-		Refused: strings.Join(result.Reasons(), "\n")}
-	if err := p.cfg.Store.SaveBrief(ctx, pulse.Pack, b, pulse.GeneratedAt); err != nil {
-		return err
-	}
-	p.mu.Lock()
-	p.briefAt = b.At
-	p.mu.Unlock()
-	if err := p.cfg.Feed.PublishBrief(pulse.Pack, b); err != nil {
-		return fmt.Errorf("publish brief: %w", err)
-	}
-	p.cfg.Logger.Info("brief written", "writer", b.Writer, "generated_at", pulse.GeneratedAt,
-		"tokens", result.Usage.Tokens(), "cost_usd_micros", result.Usage.CostMicros)
-	return nil
 }
 
 // runPrune drops what is older than the retention, at once and then daily.

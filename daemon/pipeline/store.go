@@ -11,12 +11,12 @@ import (
 type Store interface {
 	// OpenPack returns what is kept of pack and notes now as its start if it is new.
 	OpenPack(ctx context.Context, pack string, now time.Time) (state.Saved, error)
-	// SavePulse adds p to history and replaces the given sources.
-	SavePulse(ctx context.Context, p state.Pulse, changed []state.SourceRecord) error
+	// SavePulse adds p to history with the brief that was written with it, unless its text is "", and replaces the given sources.
+	SavePulse(ctx context.Context, p state.Pulse, b state.Brief, changed []state.SourceRecord) error
 	// SaveSources replaces the given sources.
 	SaveSources(ctx context.Context, pack string, changed []state.SourceRecord) error
-	// SaveBrief adds b, written from the state of the given time.
-	SaveBrief(ctx context.Context, pack string, b state.Brief, generatedAt time.Time) error
+	// SaveBrief adds b, which was not written with its state.
+	SaveBrief(ctx context.Context, pack string, b state.Brief) error
 	// Prune drops the states and briefs of pack that are older than before and says how many states those were.
 	Prune(ctx context.Context, pack string, before time.Time) (int64, error)
 }

@@ -69,7 +69,7 @@ func newWorld(t testing.TB) *world {
 			return []api.SourceStatus{{Ref: 1, ID: "one of " + id, Status: api.SourceError, Failures: 2, Error: &why}}
 		},
 	})
-	if err := w.feed.Publish(pulse("crypto", newest(), `{"coins":[{"name":"Bitcoin","up":true},{"name":"bitcoins < 21M","price":1.50}]}`)); err != nil {
+	if err := w.feed.Publish(pulse("crypto", newest(), `{"coins":[{"name":"Bitcoin","up":true},{"name":"bitcoins < 21M","price":1.50}]}`), state.Narration{}); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -80,7 +80,7 @@ func (w *world) clock(t time.Time) { w.now.Store(&t) }
 // narrate publishes a brief of crypto.
 func (w *world) narrate(t testing.TB, text string) {
 	t.Helper()
-	if err := w.feed.PublishBrief("crypto", state.Brief{Text: text, At: newest()}); err != nil {
+	if err := w.feed.PublishBrief("crypto", state.Narration{Brief: state.Brief{Text: text, At: newest()}}); err != nil {
 		t.Fatal(err)
 	}
 }

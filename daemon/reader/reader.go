@@ -27,7 +27,7 @@ type History interface {
 // Briefs has the briefs that owners get by prompts of their own.
 type Briefs interface {
 	// Of returns the brief of an owner about edition. warning says why it is not by their prompt, "" where they have none.
-	Of(ctx context.Context, ownerID string, tier api.Tier, edition *feed.Edition) (b state.Brief, warning string)
+	Of(ctx context.Context, ownerID string, tier api.Tier, edition *feed.Edition) (b state.Narration, warning string)
 }
 
 // Query is one call of an operation. Only the fields of its operation count.
@@ -170,10 +170,10 @@ func (r *Reader) brief(ctx context.Context, v View) (Answer, error) {
 		return Answer{Body: v.edition.BriefBody()}, nil
 	}
 	own, warning := r.cfg.Briefs.Of(ctx, v.ownerID, v.tier, v.edition)
-	if own == v.edition.Brief {
+	if own.Brief == v.edition.Brief.Brief {
 		return Answer{Body: v.edition.BriefBody(), Warning: warning}, nil
 	}
-	body, err := feed.BriefBody(v.edition.Pulse, own)
+	body, err := feed.BriefBody(v.edition.Pulse, own, v.edition.Ages)
 	if err != nil {
 		return Answer{}, fmt.Errorf("encode brief of %s: %w", v.pack.ID, err)
 	}
@@ -220,7 +220,7 @@ func (r *Reader) snapshot(ctx context.Context, v View, window time.Duration) (An
 	if err != nil {
 		return Answer{}, fmt.Errorf("look up %s as of %s: %w", v.pack.ID, key, err)
 	}
-	body, err := feed.FreshBody(pulse, state.Brief{})
+	body, err := feed.FreshBody(pulse, state.Narration{}, api.AgesOf(pulse.State))
 	if err != nil {
 		return Answer{}, fmt.Errorf("encode %s as of %s: %w", v.pack.ID, key, err)
 	}

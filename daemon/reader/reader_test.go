@@ -11,6 +11,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -98,7 +99,7 @@ func TestViewKeepsItsEdition(t *testing.T) {
 		}
 		views = append(views, view)
 	}
-	if err := w.feed.Publish(pulse("crypto", newest().Add(time.Minute), `{}`)); err != nil {
+	if err := w.feed.Publish(pulse("crypto", newest().Add(time.Minute), `{}`), state.Narration{}); err != nil {
 		t.Fatal(err)
 	}
 	w.narrate(t, "")
@@ -121,9 +122,9 @@ func TestCite(t *testing.T) {
 	w := newWorld(t)
 	for ref, want := range map[int]string{
 		1: `{"citation":{"ref":1,"sourceId":"one","url":"https://one.test/","fetchedAt":"2026-11-20T20:05:01.34Z","excerpt":"BTC at $91,240"},` +
-			`"source":{"id":"one","name":"One \u0026 Only","publicUrl":"https://one.test/"},"freshness":{"generatedAt":"2026-11-20T20:05:02.34Z","ageSeconds":61}}`,
+			`"source":{"id":"one","name":"One \u0026 Only","publicUrl":"https://one.test/"},"freshness":{"generatedAt":"2026-11-20T20:05:02.34Z","ageSeconds":61,"dataAgeSeconds":61}}`,
 		2: `{"citation":{"ref":2,"sourceId":"two","url":"https://two.test/","fetchedAt":"2026-11-20T20:04:02.34Z"},` +
-			`"source":{"id":"two","name":"Two","publicUrl":"https://two.test/"},"freshness":{"generatedAt":"2026-11-20T20:05:02.34Z","ageSeconds":61}}`,
+			`"source":{"id":"two","name":"Two","publicUrl":"https://two.test/"},"freshness":{"generatedAt":"2026-11-20T20:05:02.34Z","ageSeconds":61,"dataAgeSeconds":61}}`,
 	} {
 		got := w.get(t, reader.Query{Op: api.OpCite, Pack: "crypto", Ref: ref}, api.TierFree)
 		if !sameJSON(t, got.JSON, want) || got.Body != nil || got.Immutable {
@@ -140,7 +141,7 @@ func TestCite(t *testing.T) {
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	const freshness = `"freshness":{"generatedAt":"2026-11-20T20:05:02.34Z","ageSeconds":61}}`
+	const freshness = `"freshness":{"generatedAt":"2026-11-20T20:05:02.34Z","ageSeconds":61,"dataAgeSeconds":61}}`
 	for _, c := range []struct {
 		q    string
 		k    int
@@ -190,7 +191,7 @@ func internal(t testing.TB, what string, err error) {
 func TestClockDefault(t *testing.T) {
 	t.Parallel()
 	f := feed.New("crypto")
-	if err := f.Publish(pulse("crypto", time.Unix(0, 0).UTC(), `{}`)); err != nil {
+	if err := f.Publish(pulse("crypto", time.Unix(0, 0).UTC(), `{}`), state.Narration{}); err != nil {
 		t.Fatal(err)
 	}
 	r := reader.New(reader.Config{Packs: []reader.Pack{newPack("crypto")}, Feed: f, History: &memory{}})

@@ -98,7 +98,7 @@ func TestSnapshotIsTheSameForEver(t *testing.T) {
 	const want = `{"state":{"b":[1.50,"é<"],"a":null},"brief":"","citations":[` +
 		`{"ref":1,"sourceId":"one","url":"https://one.test/","fetchedAt":"2026-11-20T12:00:06Z","excerpt":"BTC at $91,240"},` +
 		`{"ref":2,"sourceId":"two","url":"https://two.test/","fetchedAt":"2026-11-20T11:59:07Z"}],` +
-		`"freshness":{"generatedAt":"2026-11-20T12:00:07Z","ageSeconds":53}}`
+		`"freshness":{"generatedAt":"2026-11-20T12:00:07Z","ageSeconds":53,"dataAgeSeconds":53}}`
 	for i, later := range []time.Duration{time.Minute, time.Minute + 1, time.Hour, 23 * time.Hour, 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour} {
 		w.clock(noon().Add(later))
 		a := w.get(t, snapshotOf(noon()), api.TierEnterprise)
@@ -114,7 +114,7 @@ func TestSnapshotIsTheSameForEver(t *testing.T) {
 		}
 		next := pulse("crypto", newest().Add(time.Duration(i+1)*time.Hour), `{}`)
 		w.history.pulses = append(w.history.pulses, next)
-		if err := w.feed.Publish(next); err != nil {
+		if err := w.feed.Publish(next, state.Narration{}); err != nil {
 			t.Fatal(err)
 		}
 		w.narrate(t, "Brief "+number(i))

@@ -23,8 +23,16 @@ type Pulse struct {
 type Brief struct {
 	Text    string
 	At      time.Time // when it was written
+	Of      time.Time // GeneratedAt of the state it was written from
 	Writer  string    // who wrote it
 	Refused string    // why texts before it were not taken, one per line
+}
+
+// Narration is a brief as it is told with a pulse.
+type Narration struct {
+	Brief
+	Citations []api.Citation // of the state that it was written from; nil where that is the one it is told with
+	Since     *api.Since     // what came after; nil likewise
 }
 
 // SourceRecord is what is kept of one source over a restart.
@@ -38,15 +46,9 @@ type SourceRecord struct {
 	Err         string    // why the last attempt failed, "" after a good one
 }
 
-// PastBrief is a brief of history.
-type PastBrief struct {
-	Brief
-	GeneratedAt time.Time // of the state it was written from
-}
-
 // OwnerBrief is a brief by an owner's own prompt. Its Text is "" where no model could write it.
 type OwnerBrief struct {
-	PastBrief
+	Brief
 	Prompt   []byte // SHA-256
 	Attempts int    // to write one about that state
 }
@@ -57,5 +59,7 @@ type Saved struct {
 	Pulse   *Pulse    // the newest readable one, nil if there is none
 	Damaged int       // newer pulses that could not be read
 	Brief   Brief
+	Told    *Pulse    // the one that Brief was written from, nil if it is not kept
+	Tried   time.Time // when the daily brief was written last, or failed to be
 	Sources []SourceRecord
 }

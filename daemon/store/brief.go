@@ -69,7 +69,7 @@ func (s *Store) OwnerBrief(ctx context.Context, ownerID, pack string) (b state.O
 	if err != nil {
 		return b, fmt.Errorf("read brief of owner %s: %w", ownerID, err)
 	}
-	b.GeneratedAt, b.At = sqlite.FromMillis(of), sqlite.FromMillis(at)
+	b.Of, b.At = sqlite.FromMillis(of), sqlite.FromMillis(at)
 	return b, nil
 }
 
@@ -77,7 +77,7 @@ func (s *Store) OwnerBrief(ctx context.Context, ownerID, pack string) (b state.O
 func (s *Store) SaveOwnerBrief(ctx context.Context, ownerID, pack string, b state.OwnerBrief) error {
 	err := s.db.Exec(ctx, `INSERT OR REPLACE INTO owner_briefs
 		(owner_id, pack, generated_at, prompt, attempts, written_at, writer, text, refused) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		ownerID, pack, b.GeneratedAt.UnixMilli(), b.Prompt, b.Attempts, b.At.UnixMilli(), b.Writer, b.Text, b.Refused)
+		ownerID, pack, b.Of.UnixMilli(), b.Prompt, b.Attempts, b.At.UnixMilli(), b.Writer, b.Text, b.Refused)
 	if err != nil {
 		return fmt.Errorf("save brief of owner %s: %w", ownerID, err)
 	}

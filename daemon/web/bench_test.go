@@ -160,10 +160,7 @@ func serveUnmetered(b *testing.B, d *daemontest.Daemon, key string) string {
 	f := feed.New(api.PackCrypto)
 	err := f.Publish(state.Pulse{
 		Pack: api.PackCrypto, GeneratedAt: fresh.Freshness.GeneratedAt, State: fresh.State, Citations: fresh.Citations,
-	})
-	if err == nil {
-		err = f.PublishBrief(api.PackCrypto, state.Brief{Text: fresh.Brief, At: *fresh.BriefAt})
-	}
+	}, state.Narration{Brief: state.Brief{Text: fresh.Brief, At: *fresh.BriefAt, Of: *fresh.BriefOf}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -188,7 +188,7 @@ func TestBeforeTheFirstBrief(t *testing.T) {
 	t.Parallel()
 	clock := daemontest.NewClock()
 	f := feed.New(api.PackCrypto)
-	if err := f.Publish(state.Pulse{Pack: api.PackCrypto, GeneratedAt: clock.Now(), State: []byte(`{"coin":"bitcoin <&>"}`)}); err != nil {
+	if err := f.Publish(state.Pulse{Pack: api.PackCrypto, GeneratedAt: clock.Now(), State: []byte(`{"coin":"bitcoin <&>"}`)}, state.Narration{}); err != nil {
 		t.Fatal(err)
 	}
 	read := reader.New(reader.Config{Packs: []reader.Pack{{ID: api.PackCrypto}}, Feed: f, History: noHistory{}, Now: clock.Now})
@@ -209,7 +209,7 @@ func TestBeforeTheFirstBrief(t *testing.T) {
 	if found.Total != 1 || len(found.Matches) != 1 || found.Matches[0].Path != "coin" || found.Matches[0].Score != api.ScoreWord {
 		t.Errorf("search answers %+v", found)
 	}
-	if err := f.PublishBrief(api.PackCrypto, state.Brief{Text: "All is well [1].", At: clock.Now()}); err != nil {
+	if err := f.PublishBrief(api.PackCrypto, state.Narration{Brief: state.Brief{Text: "All is well [1].", At: clock.Now()}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := decode[api.BriefResponse](t, get(t, server.URL+"/v1/brief")); got.Brief != "All is well [1]." {

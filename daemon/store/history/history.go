@@ -89,8 +89,9 @@ func (h *History) keyframe(ctx context.Context, db sqlite.Querier, id int64) ([]
 	return moved, nil
 }
 
-// SavePulse adds p to history and replaces the changed sources, in one transaction. A second pulse of the same time is refused.
-func (h *History) SavePulse(ctx context.Context, p state.Pulse, changed []state.SourceRecord) error {
+// SavePulse adds p to history with the brief that was written with it, unless its text is "", and replaces the changed sources, in one
+// transaction. A second pulse of the same time is refused.
+func (h *History) SavePulse(ctx context.Context, p state.Pulse, b state.Brief, changed []state.SourceRecord) error {
 	text, err := content(p)
 	if err != nil {
 		return err
@@ -105,6 +106,11 @@ func (h *History) SavePulse(ctx context.Context, p state.Pulse, changed []state.
 		}
 		if err := r.insert(ctx, tx, h.codec, open, moved); err != nil {
 			return fmt.Errorf("insert pulse of %s: %w", p.Pack, err)
+		}
+		if b.Text != "" {
+			if err := saveBrief(ctx, tx, p.Pack, b, true); err != nil {
+				return err
+			}
 		}
 		return saveSources(ctx, tx, p.Pack, changed)
 	})

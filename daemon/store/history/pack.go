@@ -25,7 +25,7 @@ func (h *History) OpenPack(ctx context.Context, pack string, now time.Time) (sta
 		if saved.Pulse, saved.Damaged, err = h.newest(ctx, tx, pack); err != nil {
 			return err
 		}
-		if saved.Brief, err = newestBrief(ctx, tx, pack); err != nil {
+		if err := h.newestBrief(ctx, tx, pack, &saved); err != nil {
 			return err
 		}
 		saved.Sources, err = readSources(ctx, tx, pack)
@@ -65,42 +65,71 @@ func (h *History) newest(ctx context.Context, tx *sql.Tx, pack string) (*state.P
 	return nil, tries, nil
 }
 
-// newestBrief returns the newest brief of pack, zero if there is none.
-func newestBrief(ctx context.Context, tx *sql.Tx, pack string) (state.Brief, error) {
-	var b state.Brief
-	var at sql.NullInt64
-	err := tx.QueryRowContext(ctx, "SELECT written_at, writer, text, refused FROM briefs WHERE pack = ? ORDER BY id DESC LIMIT 1", pack).
-		Scan(&at, &b.Writer, &b.Text, &b.Refused)
+// newestBrief adds to saved the newest brief of pack, the state it was written from, and when the daily one was written last, as far as
+// they are kept.
+func (h *History) newestBrief(ctx context.Context, tx *sql.Tx, pack string, saved *state.Saved) error {
+	var at, of, tried sql.NullInt64
+	b := &saved.Brief
+	err := tx.QueryRowContext(ctx, `SELECT written_at, generated_at, writer, text, refused,
+			(SELECT max(written_at) FROM briefs WHERE pack = ?1 AND with_state = 0)
+		FROM briefs WHERE pack = ?1 ORDER BY id DESC LIMIT 1`, pack).Scan(&at, &of, &b.Writer, &b.Text, &b.Refused, &tried)
 	if errors.Is(err, sql.ErrNoRows) {
-		return state.Brief{}, nil
+		return nil
 	}
 	if err != nil {
-		return state.Brief{}, fmt.Errorf("read newest brief: %w", err)
+		return fmt.Errorf("read newest brief: %w", err)
 	}
-	b.At = sqlite.FromMillis(at)
-	return b, nil
+	b.At, b.Of, saved.Tried = sqlite.FromMillis(at), sqlite.FromMillis(of), sqlite.FromMillis(tried)
+	r, err := scan(tx.QueryRowContext(ctx, "SELECT "+columns+" FROM pulses WHERE pack = ? AND generated_at = ?", pack, of.Int64))
+	if err != nil {
+		if errors.Is(err, state.ErrNoPulse) {
+			err = nil
+		}
+		return err
+	}
+	content, err := h.decode(ctx, tx, r)
+	if err == nil {
+		var p state.Pulse
+		if p, err = r.pulse(content); err == nil {
+			saved.Told = &p
+		}
+	}
+	if errors.Is(err, ErrDamaged) {
+		return nil
+	}
+	return err
 }
 
-// SaveBrief adds b, written from the state of the given time.
-func (h *History) SaveBrief(ctx context.Context, pack string, b state.Brief, generatedAt time.Time) error {
-	return h.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx,
-			"INSERT INTO briefs (pack, written_at, generated_at, writer, text, refused) VALUES (?, ?, ?, ?, ?, ?)",
-			pack, b.At.UnixMilli(), generatedAt.UnixMilli(), b.Writer, b.Text, b.Refused)
-		if err != nil {
-			return fmt.Errorf("save brief of %s: %w", pack, err)
+// SaveBrief adds b, which was not written with its state.
+func (h *History) SaveBrief(ctx context.Context, pack string, b state.Brief) error {
+	return h.db.Tx(ctx, func(tx *sql.Tx) error { return saveBrief(ctx, tx, pack, b, false) })
+}
+
+// saveBrief adds b. One that was written with its state takes the place of those before it on the same day of UTC.
+func saveBrief(ctx context.Context, tx *sql.Tx, pack string, b state.Brief, withState bool) error {
+	res, err := tx.ExecContext(ctx,
+		"INSERT INTO briefs (pack, written_at, generated_at, writer, text, refused, with_state) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		pack, b.At.UnixMilli(), b.Of.UnixMilli(), b.Writer, b.Text, b.Refused, withState)
+	if err == nil && withState {
+		var id int64
+		if id, err = res.LastInsertId(); err == nil {
+			day := b.At.UTC().Truncate(24 * time.Hour).UnixMilli()
+			_, err = tx.ExecContext(ctx, "DELETE FROM briefs WHERE pack = ? AND with_state = 1 AND written_at >= ? AND id < ?", pack, day, id)
 		}
-		return nil
-	})
+	}
+	if err != nil {
+		return fmt.Errorf("save brief of %s: %w", pack, err)
+	}
+	return nil
 }
 
 // Briefs returns the newest briefs of pack, newest first, at most limit.
-func (h *History) Briefs(ctx context.Context, pack string, limit int) ([]state.PastBrief, error) {
-	list, err := sqlite.Query(ctx, h.db.Read, func(rows *sql.Rows) (b state.PastBrief, err error) {
+func (h *History) Briefs(ctx context.Context, pack string, limit int) ([]state.Brief, error) {
+	list, err := sqlite.Query(ctx, h.db.Read, func(rows *sql.Rows) (b state.Brief, err error) {
 		var at, of sql.NullInt64
 		err = rows.Scan(&at, &of, &b.Writer, &b.Text, &b.Refused)
 		b.At = sqlite.FromMillis(at)
-		b.GeneratedAt = sqlite.FromMillis(of)
+		b.Of = sqlite.FromMillis(of)
 		return b, err
 	}, "SELECT written_at, generated_at, writer, text, refused FROM briefs WHERE pack = ? ORDER BY id DESC LIMIT ?", pack, limit)
 	if err != nil {

@@ -1,0 +1,151 @@
+package brief
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/brief/ground"
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Bounds of what is told of the time since a brief was written.
+const (
+	sinceFlags = 8
+	sinceEnded = 5
+	sinceMoves = 6
+	sinceMove  = 2.0 // percent from which on a price has moved
+)
+
+// past is what Since compares of a state.
+type past struct {
+	Flags     []api.Flag  `json:"flags"`
+	TopMovers []api.Mover `json:"top_movers"`
+}
+
+// Since tells by rules what came after a brief that was written from the state before, made at of: the flags that rose, became graver or
+// ended, and the prices that moved. before is nil where it is not kept; then only flags that rose later are told.
+func Since(before []byte, of time.Time, in Input) *api.Since {
+	var old, now past
+	_ = json.Unmarshal(before, &old)
+	if json.Unmarshal(in.State, &now) != nil {
+		return nil
+	}
+	w := since{in: in, refs: map[int]bool{}}
+	up := w.raised(old.Flags, now.Flags, of)
+	w.add("New", up, sinceFlags)
+	w.add("Ended", w.ended(old.Flags, now.Flags), sinceEnded)
+	w.add("Moved", w.moves(old.TopMovers, now.TopMovers), sinceMoves)
+	s := &api.Since{Text: strings.Join(w.sentences, " "), Citations: []api.Citation{}}
+	if s.Text == "" {
+		s.Text = fmt.Sprintf("No flag rose or ended, and no price told here moved by %s%% or more.", human.Plain(sinceMove))
+	}
+	for i, c := range in.Citations {
+		if w.refs[i+1] {
+			s.Citations = append(s.Citations, c)
+		}
+	}
+	return s
+}
+
+// since gathers what Since tells.
+type since struct {
+	in        Input
+	refs      map[int]bool
+	sentences []string
+}
+
+// add tells the first few of items.
+func (w *since) add(what string, items []string, most int) {
+	if len(items) == 0 {
+		return
+	}
+	text := strings.Join(items[:min(len(items), most)], "; ")
+	if more := len(items) - most; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	w.sentences = append(w.sentences, what+": "+text+".")
+}
+
+// cited is text with its anchor.
+func (w *since) cited(text string, ref int) string {
+	if !citable(w.in, ref) {
+		return text
+	}
+	w.refs[ref] = true
+	return text + cite(ref)
+}
+
+// raised tells the flags that rose or became graver, in their order, the gravest first.
+func (w *since) raised(old, now []api.Flag, of time.Time) (items []string) {
+	for _, f := range now {
+		i := slices.IndexFunc(old, func(o api.Flag) bool { return o.ID == f.ID })
+		switch {
+		case i < 0 || f.Since.After(of):
+			items = append(items, w.flag(string(f.Severity), f))
+		case graver(f.Severity, old[i].Severity):
+			items = append(items, w.flag("now "+string(f.Severity), f))
+		}
+	}
+	return items
+}
+
+// graver reports whether a is worse than b.
+func graver(a, b api.Severity) bool {
+	order := []api.Severity{api.SeverityNotice, api.SeverityWarning, api.SeverityCritical}
+	return slices.Index(order, a) > slices.Index(order, b)
+}
+
+// flag tells one flag.
+func (w *since) flag(how string, f api.Flag) string {
+	text := ground.Inline(human.Label(f.Message, maxHeadline))
+	if text == "" {
+		text = ground.Inline(human.Label(f.Subject, maxName))
+	}
+	return w.cited(ground.Inline(how)+", "+text, f.Ref)
+}
+
+// ended tells the flags that went down.
+func (w *since) ended(old, now []api.Flag) (items []string) {
+	for _, o := range old {
+		if !slices.ContainsFunc(now, func(f api.Flag) bool { return f.ID == o.ID }) {
+			items = append(items, w.cited(ground.Inline(human.Label(o.Subject, maxName))+" ("+strings.ReplaceAll(o.Kind, "_", " ")+")", o.Ref))
+		}
+	}
+	return items
+}
+
+// moves tells the prices that moved most between two states, as far as both have them.
+func (w *since) moves(old, now []api.Mover) (items []string) {
+	was := map[string]float64{}
+	for _, m := range old {
+		if m.PriceUSD != nil && *m.PriceUSD > 0 {
+			was[m.ID] = *m.PriceUSD
+		}
+	}
+	type move struct {
+		api.Mover
+		pct float64
+	}
+	var list []move
+	told := map[string]bool{}
+	for _, m := range now {
+		if before := was[m.ID]; before > 0 && m.PriceUSD != nil && !told[m.ID] {
+			told[m.ID] = true
+			if pct := (*m.PriceUSD/before - 1) * 100; math.Abs(pct) >= sinceMove {
+				list = append(list, move{m, pct})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b move) int { return cmp.Compare(math.Abs(b.pct), math.Abs(a.pct)) })
+	for _, m := range list {
+		text := ground.Inline(human.Label(m.Name, maxName)) + " " + signed(m.pct) + " to " + human.PriceInWords(*m.PriceUSD)
+		items = append(items, w.cited(text, m.Ref))
+	}
+	return items
+}
