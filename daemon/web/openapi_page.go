@@ -150,7 +150,7 @@ func typeOf(s node) template.HTML {
 	}
 	var parts []string
 	for _, kind := range s.Get("type").Texts() {
-		if s.Get("enum").Node != nil {
+		if s.Get("enum").Node != nil || s.Get("const").Node != nil {
 			break // its values say it
 		}
 		if kind == "array" {

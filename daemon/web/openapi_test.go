@@ -154,6 +154,71 @@ func TestDocument(t *testing.T) {
 	}
 }
 
+// TestForGenerators: what generators of clients need beyond the rules of OpenAPI. Where one of these does not hold they refuse the description,
+// give a price 24 bits, or name two types alike; .ci/run has two of them make clients.
+func TestForGenerators(t *testing.T) {
+	t.Parallel()
+	var tree yaml.Node
+	if err := yaml.Unmarshal(web.DescriptionYAML(), &tree); err != nil {
+		t.Fatal(err)
+	}
+	typed(t, tree.Content[0])
+	c := newContract(t)
+	for _, op := range c.operations() {
+		for _, p := range op.Parameters {
+			if len(p.Schema.Schema().Type) != 1 {
+				t.Errorf("%s: the parameter %s is not of one type", op.OperationId, p.Name)
+			}
+		}
+		name := strings.ToUpper(op.OperationId[:1]) + op.OperationId[1:]
+		for _, suffix := range []string{"Response", "Params", "JSONRequestBody"} {
+			if _, clash := c.model.Components.Schemas.Get(name + suffix); clash {
+				t.Errorf("the operation %s and the schema %s%s make two types of one name", op.OperationId, name, suffix)
+			}
+		}
+	}
+}
+
+// typed checks that values which are listed have a type, that no type is one of several beside null, and that numbers say how wide they are.
+func typed(t *testing.T, n *yaml.Node) {
+	t.Helper()
+	if n.Kind == yaml.SequenceNode {
+		for _, item := range n.Content {
+			typed(t, item)
+		}
+	}
+	if n.Kind != yaml.MappingNode {
+		return
+	}
+	members := map[string]*yaml.Node{}
+	for i := 0; i < len(n.Content); i += 2 {
+		name := n.Content[i].Value
+		members[name] = n.Content[i+1]
+		if name != "examples" && name != "example" && name != "not" {
+			typed(t, n.Content[i+1])
+		}
+	}
+	types, listed := members["type"], members["enum"] != nil || members["const"] != nil
+	if listed && (types == nil || types.Kind != yaml.ScalarNode) {
+		t.Errorf("line %d: values without their type", n.Line)
+	}
+	if types == nil || types.Kind == yaml.MappingNode {
+		return
+	}
+	var list []string
+	for _, item := range append([]*yaml.Node{types}, types.Content...) {
+		if item.Value != "" && item.Value != "null" {
+			list = append(list, item.Value)
+		}
+	}
+	if len(list) > 1 {
+		t.Errorf("line %d: one of the types %q; write anyOf", n.Line, list)
+	}
+	if slices.Contains(list, "number") && members["format"] == nil {
+		t.Errorf("line %d: a number without a format", n.Line)
+	}
+}
+
 // fetch is an answer of the description alone.
 func fetch(t *testing.T, method, path string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
