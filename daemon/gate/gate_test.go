@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -180,6 +182,29 @@ func TestAdmitRevoked(t *testing.T) {
 	if caller, err := g.Admit(t.Context(), bearer(other.Key), api.OpFresh, api.PackCrypto); err != nil || caller.KeyID != other.KeyID {
 		t.Errorf("another key of the owner: %+v, %v", caller, err)
 	}
+}
+
+// TestAdmitByProof: who paid for a call may have that call, and looks back as far as a key without credits.
+func TestAdmitByProof(t *testing.T) {
+	t.Parallel()
+	claim := &x402.Claim{}
+	g := gate.New(gate.Config{Payments: paid{claim}, Keys: brokenKeys{nil, t}})
+	got, err := g.Admit(t.Context(), gate.Credentials{Proof: &x402.Proof{}}, api.OpSnapshot, api.PackCrypto)
+	want := gate.Caller{Snapshot: 24 * time.Hour, Call: billing.Call{Op: api.OpSnapshot, Pack: api.PackCrypto}, Payment: claim}
+	if err != nil || got != want {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+}
+
+// paid takes every proof for its claim.
+type paid struct{ claim *x402.Claim }
+
+func (paid) Quote(x402.Subject) (api.PaymentRequirements, error) {
+	return api.PaymentRequirements{}, errors.New("nothing is for sale")
+}
+
+func (p paid) Claim(context.Context, x402.Proof, x402.Subject) (*x402.Claim, error) {
+	return p.claim, nil
 }
 
 // TestAdmitBrokenKeys: an error of the keys that is not the caller's goes through as it is.

@@ -90,4 +90,36 @@ func TestSigned(t *testing.T) {
 	}
 }
 
+// TestSignatureIsUsedOnce: a signature is remembered for as long as its time would be let in, at both ends of the window, and forgotten by
+// none of what comes meanwhile.
+func TestSignatureIsUsedOnce(t *testing.T) {
+	t.Parallel()
+	key := []byte(strings.Repeat("k", web.MinJobsKey))
+	signed := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for what, first := range map[string]time.Time{"early": signed.Add(-window), "in time": signed, "late": signed.Add(window)} {
+		now := signed.Add(-time.Hour) // of the start
+		routes := web.HookRoutes(web.HookConfig{Key: key, Now: func() time.Time { return now }, Start: func(string) error { return nil }})
+		post := func(at time.Time) error {
+			r := httptest.NewRequest(http.MethodPost, api.PathInternalJobs+"/refresh", http.NoBody)
+			r.Header.Set(api.HeaderJobTimestamp, fmt.Sprint(at.Unix()))
+			r.Header.Set(api.HeaderJobSignature, web.SignHook(key, at, r.Method, r.URL.Path, nil))
+			return routes[api.PathInternalJobs+"/{name}"][http.MethodPost](httptest.NewRecorder(), r)
+		}
+		now = first
+		if err := post(signed); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		for now = first; !now.After(signed.Add(window)); now = now.Add(time.Minute) {
+			if now.After(first) { // another one, which clears out what is old
+				if err := post(now.Add(30 * time.Second)); err != nil {
+					t.Errorf("%s, at %v: %v", what, now, err)
+				}
+			}
+			if err := post(signed); err == nil || !strings.Contains(err.Error(), "used already") {
+				t.Errorf("%s, again at %v: %v", what, now, err)
+			}
+		}
+	}
+}
+
 const window = 5 * time.Minute

@@ -1,6 +1,9 @@
 package llm_test
 
 import (
+	"context"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -137,6 +140,86 @@ func TestRefusedCallsAreFree(t *testing.T) {
 			if got, err := books.Writing(t.Context(), brief.Day(noon())); err != nil || (got == (brief.Usage{})) != nothing {
 				t.Errorf("%d: taken %+v, %v", status, got, err)
 			}
+		}
+	})
+}
+
+// TestBoundsOfTheBudget: a text begins where the most that it can take just fits, and not where it exceeds the bound by a token. A text by
+// a reader's prompt has nine tenths of the bound.
+func TestBoundsOfTheBudget(t *testing.T) {
+	each(t, func(t *testing.T, d dialect) {
+		s := serve(t, d.says(d.end, holds))
+		write := func(prompt string, tokens int64) error {
+			cfg, in := config(d, s), input(t)
+			cfg.Ledger, cfg.Limit, cfg.Now = ledger(t, t.TempDir()), brief.Limit{Tokens: tokens}, noon
+			in.Prompt = prompt
+			_, err := writer(t, cfg).Write(t.Context(), in)
+			return err
+		}
+		for prompt, least := range map[string]func(most int64) int64{
+			"":                  func(most int64) int64 { return most },
+			"Only stablecoins.": func(most int64) int64 { return (most*10 + 8) / 9 },
+		} {
+			err := write(prompt, 1)
+			if err == nil {
+				t.Fatal("a text within one token")
+			}
+			most, convErr := strconv.ParseInt(regexp.MustCompile(`(\d+) tokens$`).FindStringSubmatch(err.Error())[1], 10, 64)
+			if convErr != nil {
+				t.Fatal(convErr)
+			}
+			if err := write(prompt, least(most)); err != nil {
+				t.Errorf("prompt %q, %d tokens: %v", prompt, least(most), err)
+			}
+			if err := write(prompt, least(most)-1); err == nil || !strings.Contains(err.Error(), "budget") {
+				t.Errorf("prompt %q, a token less than %d: %v", prompt, least(most), err)
+			}
+		}
+	})
+}
+
+// TestCostIsRoundedUp: a text that takes something costs something.
+func TestCostIsRoundedUp(t *testing.T) {
+	each(t, func(t *testing.T, d dialect) {
+		for _, c := range []struct {
+			prices llm.Prices
+			want   int64
+		}{{llm.Prices{Input: 1}, 1}, {llm.Prices{Output: 1}, 1}, {llm.Prices{Input: 1_000_000}, 1234}, {llm.Prices{Input: 1_000_000, Output: 1}, 1235}, {llm.Prices{}, 0}} {
+			cfg := config(d, serve(t, d.says(d.end, holds)))
+			cfg.Ledger, cfg.Now, cfg.Prices = ledger(t, t.TempDir()), noon, c.prices
+			if _, err := writer(t, cfg).Write(t.Context(), input(t)); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := cfg.Ledger.Writing(t.Context(), brief.Day(noon())); err != nil || got.CostMicros != c.want {
+				t.Errorf("%+v: %+v, %v, want %d", c.prices, got, err, c.want)
+			}
+		}
+	})
+}
+
+// ending ends a context as soon as something is to be settled.
+type ending struct {
+	*store.Store
+	end context.CancelFunc
+}
+
+func (e ending) SettleWriting(ctx context.Context, day string, by brief.Usage) error {
+	e.end()
+	return e.Store.SettleWriting(ctx, day, by)
+}
+
+// TestSettledAfterTheEnd: what a text took is written down in the place of the guess, though nobody waits for it any more.
+func TestSettledAfterTheEnd(t *testing.T) {
+	each(t, func(t *testing.T, d dialect) {
+		ctx, cancel := context.WithCancel(t.Context())
+		books := ledger(t, t.TempDir())
+		cfg := config(d, serve(t, d.says(d.end, holds)))
+		cfg.Ledger, cfg.Now = ending{books, cancel}, noon
+		if _, err := writer(t, cfg).Write(ctx, input(t)); err != nil {
+			t.Error(err)
+		}
+		if got, err := books.Writing(t.Context(), brief.Day(noon())); err != nil || got.Tokens() != 1234+321 {
+			t.Errorf("taken %+v, %v", got, err)
 		}
 	})
 }

@@ -275,5 +275,5 @@ func lacks(t *testing.T, what, text string, parts ...string) {
 
 // contextOf is the context of t, to be ended earlier.
 func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
-	return context.WithCancel(t.Context())
+	return context.WithTimeout(t.Context(), time.Minute)
 }
