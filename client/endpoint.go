@@ -79,7 +79,7 @@ func newEndpoint(a *App, names string) (*endpoint, error) {
 	}
 	e := &endpoint{url: client.BaseURL() + api.PathMCP, key: client.Key(), timeout: c.Timeout()}
 	e.paying = sdk.PayTransport{Service: client.BaseURL(), Base: patient{e, a.HTTP()},
-		Name: nameOf, Answered: receipt, Patience: maxPending}
+		Name: nameOf, Price: priceOf, Answered: receipt, Patience: maxPending}
 	if names != "" {
 		e.url += "?names=" + names
 	}
@@ -140,6 +140,34 @@ func nameOf(r *http.Request) string {
 		arguments.Reset()
 	}
 	return strings.TrimSpace("POST " + api.PathMCP + " " + m.Method + " " + p.Name + p.URI + " " + arguments.String())
+}
+
+// priceOf is what is published as the price of r, 0 where nothing is: that of the operation which a tool or a resource stands for, and the
+// lowest of all for what has no price of its own.
+func priceOf(r *http.Request) int64 {
+	m := sent(r)
+	if !priced(m) {
+		return api.OpFresh.PriceMicros()
+	}
+	return operation(m).PriceMicros()
+}
+
+// operation is what a call of a tool or a read of a resource is for, one that has no price if that is not known.
+func operation(m *jsonrpc.Request) api.Op {
+	p := paramsOf(m)
+	if m.Method == methodCall {
+		return api.Op(p.Name[strings.LastIndexAny(p.Name, "._")+1:])
+	}
+	_, part, _ := strings.Cut(p.URI, "://packs/")
+	switch parts := strings.Split(part, "/"); {
+	case len(parts) == 2 && parts[1] == "state":
+		return api.OpFresh
+	case len(parts) == 2 && parts[1] == "brief":
+		return api.OpBrief
+	case len(parts) == 3 && parts[1] == "snapshot":
+		return api.OpSnapshot
+	}
+	return ""
 }
 
 // isSubscribe reports whether a tool is one that cannot be paid by call.

@@ -8,7 +8,7 @@ import (
 )
 
 // ToFailure is what an error means for the exit code of ctx.
-func ToFailure(err error) *cli.Failure { return toFailure(err) }
+func ToFailure(err error) *cli.Failure { return toFailure(err, nil) }
 
 // Ask calls a method as the commands do, with p in place of the wallet.
 func Ask(ctx context.Context, a *App, p sdk.Payer, method string, params any) error {

@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
@@ -10,13 +12,46 @@ import (
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
-// toFailure is err as a Failure: what it means for the exit code. It returns nil for nil and for a reader of stdout that has gone.
-func toFailure(err error) *cli.Failure { return cli.ToFailure(err, ownFailure) }
+// toFailure is err as a Failure: what it means for the exit code. It returns nil for nil and for a reader of stdout that has gone. That a
+// call was paid for wins over why it was not answered, of which journal knows more.
+func toFailure(err error, journal []wallet.Payment) *cli.Failure {
+	f := cli.ToFailure(err, ownFailure)
+	paid, ok := errors.AsType[*sdk.PaidError](err)
+	if _, said := errors.AsType[*cli.Failure](err); ok && !said {
+		return paidFailure(paid, journal)
+	}
+	return f
+}
+
+// paidFailure says what was paid for a call without an answer, and how to get at that.
+func paidFailure(paid *sdk.PaidError, journal []wallet.Payment) *cli.Failure {
+	refused, _ := errors.AsType[*api.Error](paid)
+	is := refused != nil && refused.Status == http.StatusPaymentRequired
+	what, service := "paid", "SERVICE"
+	for _, p := range journal {
+		if p.TxHash == paid.Proof.TxHash {
+			what, service = fmt.Sprintf("paid %s %s for %s", p.Amount, api.AssetUSDG, p.Request), p.Service
+		}
+	}
+	what = fmt.Sprintf("%s with transaction %s, and ", what, paid.Proof.TxHash)
+	if is {
+		return &cli.Failure{Exit: cli.ExitPaid, Reason: cli.ReasonPaidRefused,
+			Err: fmt.Errorf("%sthe service refuses that: %v; nothing more is paid to it", what, paid.Err),
+			Hint: "ctx pay receipts, to ask its operator about the transaction; ctx pay policy allow " + service +
+				", to pay it again"}
+	}
+	return &cli.Failure{Exit: cli.ExitPaid, Reason: cli.ReasonPaidUnanswered, Err: fmt.Errorf("%snot answered: %v", what, paid.Err),
+		Hint: "ctx pay resume, or the same command again: both show the same payment, and pay nothing more"}
+}
 
 // ownFailure is toFailure for what a wallet does not pay and for a service that is not reached, nil for all else.
 func ownFailure(err error) *cli.Failure {
 	lost, isLost := errors.AsType[*sdk.TransportError](err)
+	stopped, isStopped := errors.AsType[*wallet.StoppedError](err)
 	switch {
+	case isStopped:
+		return &cli.Failure{Exit: cli.ExitCap, Reason: "payment_refused", Err: err,
+			Hint: "ctx pay policy allow " + stopped.Refused.Service + ", if it is to be paid again"}
 	case errors.Is(err, wallet.ErrPolicy) || errors.Is(err, wallet.ErrRecipient) || errors.Is(err, wallet.ErrWrongChain):
 		return &cli.Failure{Exit: cli.ExitCap, Reason: "payment_refused", Err: err,
 			Hint: "ctx pay policy show, for what the wallet may pay"}
@@ -33,7 +68,8 @@ func ownFailure(err error) *cli.Failure {
 // report tells on stderr what went wrong, in words or, where the output was asked for as JSON, as the envelope of the API. It
 // returns the exit code.
 func report(a *App, args []string, err error) int {
-	f := toFailure(err)
+	journal, _ := wallet.Payments(a.DataDir()) // what cannot be read is not told
+	f := toFailure(err, journal)
 	if f != nil && f.Hint == "" {
 		f.Hint = hint(f)
 	}

@@ -40,6 +40,7 @@ func (f *Flags) Bind(set *pflag.FlagSet) {
 	set.String("api-key-file", "", "read the API key from `file`, - for stdin")
 	set.StringVar(&f.ConfigFile, "config", "", "read settings from `file`")
 	set.Bool("pay", false, "pay for calls from the wallet, one by one, and send no key")
+	set.String("max-amount", "", "pay up to this much `USDG` for a call, not its published price")
 	set.Duration("timeout", sdk.DefaultTimeout, "time limit of a call, retries included")
 	set.Int("retries", sdk.DefaultRetries, "attempts after the first")
 	set.StringVar(&f.RequestID, "request-id", "", "send this `uuid` as the request id")

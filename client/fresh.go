@@ -79,10 +79,11 @@ func (o freshOptions) run(ctx context.Context) error {
 	for last := (time.Time{}); ; {
 		at, err := o.once(ctx, last)
 		shown := !last.IsZero()
+		_, paid := errors.AsType[*sdk.PaidError](err)
 		switch {
-		case ctx.Err() != nil && shown:
+		case ctx.Err() != nil && shown && !paid:
 			return nil // Ctrl-C is how one ends it
-		case err != nil && (!shown || !passing(err)):
+		case err != nil && (!shown || !passing(err) || ctx.Err() != nil):
 			return err
 		case err != nil:
 			o.app.Note("%v; asking again in %s", err, o.watch)
@@ -99,7 +100,7 @@ func (o freshOptions) run(ctx context.Context) error {
 
 // passing reports whether err may be gone in the next round.
 func passing(err error) bool {
-	f := toFailure(err)
+	f := cli.ToFailure(err, ownFailure) // a payment is shown again in the next round
 	return f != nil && f.Exit == cli.ExitUnavailable
 }
 

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,7 +11,6 @@ import (
 
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
-	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
@@ -30,16 +30,17 @@ type policyView struct {
 	Chain      string       `json:"chainId"`
 	Token      string       `json:"token"`
 	Recipients []wallet.Pin `json:"recipients"`
+	Stopped    []string     `json:"stopped"` // services that are paid nothing more
 }
 
 // newPolicy makes the group of commands on what the wallet may pay.
 func newPolicy(a *App) *cobra.Command {
-	fields := []string{"perCall", "perDay", "perMonth", "paidDay", "paidMonth", "maxFeeEther", "chainId", "token", "recipients"}
+	fields := []string{"perCall", "perDay", "perMonth", "paidDay", "paidMonth", "maxFeeEther", "chainId", "token", "recipients", "stopped"}
 	get := a.Command(&cobra.Command{Use: "show", Aliases: []string{"get"}, Short: "Show what the wallet may pay, and what was paid"},
 		fields, func(ctx context.Context, _ []string) error { return showPolicy(ctx, a) })
-	set := a.Command(&cobra.Command{Use: "set per-call|per-day|per-month USDG", Short: "Change a bound, of the profile in use",
+	set := a.Command(&cobra.Command{Use: "set per-call|per-day|per-month AMOUNT", Short: "Change a bound, of the profile in use",
 		Args: cobra.ExactArgs(2), ValidArgs: []string{"per-call", "per-day", "per-month"},
-		Example: "  ctx pay policy set per-day 0.5"}, fields,
+		Example: "  ctx pay policy set per-day 0.5\n  ctx pay policy set per-call published"}, fields,
 		func(ctx context.Context, args []string) error { return setPolicy(ctx, a, args[0], args[1]) })
 	trust := a.Command(&cobra.Command{Use: "trust SERVICE ADDRESS", Short: "Have a service be paid at another address than before",
 		Args: cobra.ExactArgs(2), Example: "  ctx pay policy trust https://ctx.example 0x…"}, []string{"service", "recipient"},
@@ -47,11 +48,57 @@ func newPolicy(a *App) *cobra.Command {
 	forget := a.Command(&cobra.Command{Use: "forget SERVICE", Short: "Forget the address that a service was paid at",
 		Args: cobra.ExactArgs(1)}, []string{"service", "recipient"},
 		func(ctx context.Context, args []string) error { return forget(ctx, a, args[0]) })
+	allow := a.Command(&cobra.Command{Use: "allow SERVICE", Short: "Pay a service again that has refused a payment",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.stoppedServices,
+		Long: "Pay a service again that has refused a payment. Nothing more is paid to it, by ctx or an agent, until you say so here: a " +
+			"service that\ntakes money and gives no answer would go on taking it.",
+		Example: "  ctx pay policy allow https://ctx.example"}, paymentFields(),
+		func(ctx context.Context, args []string) error { return allow(ctx, a, args[0]) })
 	return cli.Group(&cobra.Command{Use: "policy", Short: "Show and change what the wallet may pay",
 		Long: "Show and change what the wallet may pay: bounds on a call, a day and a month, on the fee of the chain, and the " +
-			"addresses at which services\nwere first paid. A service that wants to be paid elsewhere is refused until you trust " +
-			"that. Purchases of credits, which you are asked\nabout, do not count.",
-		Example: "  ctx pay policy show\n  ctx pay policy set per-call 0.01"}, get, set, trust, forget)
+			"addresses at which services\nwere first paid. A call may cost its published price and no more, unless you set another bound. " +
+			"A service that wants to be paid\nelsewhere is refused until you trust that, and one that has refused a payment until you allow " +
+			"it again. Purchases of credits, which you\nare asked about, do not count.",
+		Example: "  ctx pay policy show\n  ctx pay policy set per-call 0.01"}, get, set, trust, forget, allow)
+}
+
+// stopped are the services that are paid nothing more.
+func (a *App) stopped() ([]string, error) {
+	list, err := wallet.Payments(a.DataDir())
+	services := []string{}
+	for _, p := range list {
+		if p.Stops && !slices.Contains(services, p.Service) {
+			services = append(services, p.Service)
+		}
+	}
+	return services, err
+}
+
+// stoppedServices completes the address of a service that is paid nothing more.
+func (a *App) stoppedServices(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	services, _ := a.stopped() // what cannot be listed is not offered
+	return services, cobra.ShellCompDirectiveNoFileComp
+}
+
+// allow has a service be paid again.
+func allow(ctx context.Context, a *App, service string) error {
+	service = strings.TrimRight(service, "/")
+	services, err := a.stopped()
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(services, service) {
+		return &cli.Failure{Exit: cli.ExitNotFound, Reason: "unknown_service",
+			Err: fmt.Errorf("%s has refused no payment since it was last allowed", service), Hint: "ctx pay policy show"}
+	}
+	if err := a.Confirm(ctx, "pay "+service+" again, which has refused a payment"); err != nil {
+		return err
+	}
+	refused, err := wallet.AllowService(ctx, a.DataDir(), service)
+	if err != nil {
+		return err
+	}
+	return show(ctx, a, refused, paymentRows(a, refused))
 }
 
 // showPolicy shows the policy.
@@ -75,12 +122,18 @@ func showPolicy(ctx context.Context, a *App) error {
 		MaxFee: wallet.Ether(strconv.Itoa(wallet.DefaultMaxFee)), Chain: text(config.ChainID), Token: text(config.Token),
 		Recipients: append([]wallet.Pin{}, pins...),
 	}
+	if v.Stopped, err = a.stopped(); err != nil {
+		return err
+	}
 	rows := &cli.Rows{Columns: []string{"what", "bound", "paid"}, Rows: [][]string{
 		{"per call", v.PerCall, ""}, {"per day", v.PerDay, v.PaidDay}, {"per month", v.PerMonth, v.PaidMonth},
 		{"fee of the chain", v.MaxFee + " ether", ""}, {"chain", v.Chain, ""}, {"token", v.Token, ""},
 	}}
 	for _, pin := range pins {
 		rows.Rows = append(rows.Rows, []string{"recipient of " + pin.Service, pin.Recipient, ""})
+	}
+	for _, service := range v.Stopped {
+		rows.Rows = append(rows.Rows, []string{"payments to " + service, "stopped: it has refused one", ""})
 	}
 	return show(ctx, a, v, rows)
 }
@@ -91,7 +144,11 @@ func setPolicy(ctx context.Context, a *App, name, value string) error {
 	if !ok {
 		return cli.Invalid("there is no bound %q", name).WithHint("per-call, per-day or per-month")
 	}
-	if _, err := usdg.ParseAmount(value); err != nil {
+	bound, err := config.Find(setting)
+	if err != nil {
+		return err
+	}
+	if err := bound.Check(value); err != nil {
 		return cli.Invalid("%w", err)
 	}
 	c, err := a.Config()

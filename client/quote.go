@@ -16,7 +16,6 @@ import (
 
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
-	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/wallet"
@@ -36,21 +35,6 @@ func (a *asker) Pay(_ context.Context, q sdk.Quote) (api.PaymentProof, error) {
 
 // Settled is for what was paid, which is nothing.
 func (a *asker) Settled(api.PaymentProof, error) error { return nil }
-
-// bounded pays up to a bound.
-type bounded struct {
-	sdk.Payer
-	most usdg.Amount
-}
-
-// Pay pays q unless it asks for more.
-func (b bounded) Pay(ctx context.Context, q sdk.Quote) (api.PaymentProof, error) {
-	amount, err := usdg.ParseAmount(q.Amount)
-	if err == nil && amount > b.most {
-		return api.PaymentProof{}, fmt.Errorf("%w: it costs %s, --max-amount is %s", wallet.ErrPolicy, amount, b.most)
-	}
-	return b.Payer.Pay(ctx, q)
-}
 
 // quoteFields are the members of a quote and of what paying it would do.
 func quoteFields() []string {
@@ -114,9 +98,7 @@ func runAs(ctx context.Context, c *cobra.Command, args []string) error {
 
 // addPayURL has c, the group of commands on payments, take a URL in place of a command.
 func addPayURL(a *App, c *cobra.Command) {
-	var most string
 	var dryRun bool
-	c.Flags().StringVar(&most, "max-amount", "", "pay nothing that costs more `USDG`")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "only say what it costs, and whether the wallet would pay it")
 	c.Use = "pay URL"
 	group := c.RunE
@@ -132,15 +114,7 @@ func addPayURL(a *App, c *cobra.Command) {
 			ask := &asker{}
 			return payURL(c.Context(), a, args, ask, ask)
 		}
-		p := a.WalletPayer()
-		if most != "" {
-			bound, err := usdg.ParseAmount(most)
-			if err != nil {
-				return cli.Invalid("--max-amount: %w", err)
-			}
-			p = bounded{p, bound}
-		}
-		return payURL(c.Context(), a, args, p, nil)
+		return payURL(c.Context(), a, args, a.WalletPayer(), nil)
 	}
 }
 

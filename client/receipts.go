@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 
 // paymentFields are the members of a payment.
 func paymentFields() []string {
-	return []string{"at", "service", "request", "amountMicros", "recipient", "payer", "txHash", "state", "note", "purchase", "unfinished"}
+	return []string{"at", "service", "request", "amountMicros", "recipient", "payer", "txHash", "state", "note", "purchase", "unfinished", "stops"}
 }
 
 // newPay makes the group of commands about payments.
@@ -41,22 +42,28 @@ func showReceipts(ctx context.Context, a *App) error {
 	if err != nil {
 		return err
 	}
-	newest := []wallet.Payment{}
+	newest := append([]wallet.Payment{}, list...)
+	slices.Reverse(newest)
 	var sum usdg.Amount
-	table := &cli.Rows{Columns: []string{"at", "usdg", "for", "state", "transaction"}, Right: []bool{false, true},
-		Wide: 2, Empty: "nothing was paid yet"}
-	for i := len(list) - 1; i >= 0; i-- {
-		p := list[i]
-		newest = append(newest, p)
+	for _, p := range list {
 		sum += p.Amount
-		table.Rows = append(table.Rows, []string{
-			p.At.In(a.Now().Location()).Format(time.DateTime), p.Amount.String(), p.Request, string(p.State), p.TxHash,
-		})
 	}
 	if len(list) > 0 && a.OutTTY {
 		a.Note("%d payments, %s USDG in all", len(list), sum)
 	}
-	return show(ctx, a, newest, table)
+	return show(ctx, a, newest, paymentRows(a, newest))
+}
+
+// paymentRows are payments as a table.
+func paymentRows(a *App, list []wallet.Payment) *cli.Rows {
+	table := &cli.Rows{Columns: []string{"at", "usdg", "for", "state", "transaction"}, Right: []bool{false, true},
+		Wide: 2, Empty: "nothing was paid yet"}
+	for _, p := range list {
+		table.Rows = append(table.Rows, []string{
+			p.At.In(a.Now().Location()).Format(time.DateTime), p.Amount.String(), p.Request, string(p.State), p.TxHash,
+		})
+	}
+	return table
 }
 
 // isAddress reports whether arg is a path or URL, and no command.

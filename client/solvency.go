@@ -106,8 +106,12 @@ func (o *doctorOptions) policy(c *config.Config) {
 			outcome, fix = outcomeWarning, "wait, or ctx pay policy set per-day USDG"
 		}
 	}
-	o.add("policy", outcome, fix, "%s USDG per call, %s per day (%s paid), %s per month (%s paid)",
-		text(config.MaxPerCall), text(config.MaxPerDay), paid.Day, text(config.MaxPerMonth), paid.Month)
+	call := text(config.MaxPerCall) + " USDG"
+	if text(config.MaxPerCall) == config.Published {
+		call = "the published price"
+	}
+	o.add("policy", outcome, fix, "%s per call, %s USDG per day (%s paid), %s per month (%s paid)",
+		call, text(config.MaxPerDay), paid.Day, text(config.MaxPerMonth), paid.Month)
 }
 
 // chain checks the node, the token and, where its address is known, what the wallet has.

@@ -69,7 +69,9 @@ func (s *Console) BuyCredits(ctx context.Context, pack api.CreditPack, keyID str
 
 // PayDeposit pays a purchase that was begun, and waits until the credits are there.
 func (s *Console) PayDeposit(ctx context.Context, intent *api.DepositIntent, payer Payer) (*api.Deposit, error) {
-	proof, err := payer.Pay(ctx, Quote{intent.Requirements(), s.client.BaseURL(), "deposit " + intent.ID, intent})
+	proof, err := payer.Pay(ctx, Quote{
+		PaymentRequirements: intent.Requirements(), Service: s.client.BaseURL(), Request: "deposit " + intent.ID, Purchase: intent,
+	})
 	if err != nil {
 		return nil, err
 	}

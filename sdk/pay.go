@@ -27,6 +27,7 @@ type Quote struct {
 	api.PaymentRequirements
 	Service string // base URL
 	Request string // method, path and query; for a purchase, deposit and its id
+	Price   int64  // what is published as the price of the request, in micro-USDG; 0 where nothing is
 	// Purchase is one of credits, to the price of whose Pack somebody has consented. It is nil for calls, which alone bounds are about.
 	Purchase *api.DepositIntent
 }
@@ -83,6 +84,8 @@ type PayTransport struct {
 
 	// Name is what a request is called in a Quote, the same for the same. Nil means method, path and query.
 	Name func(*http.Request) string
+	// Price is what is published as the price of a request, in micro-USDG, 0 where nothing is. Nil means that of the operation at its path.
+	Price func(*http.Request) int64
 	// Answered says why the body of a 2xx is no answer that was paid for. Nil takes each for one.
 	Answered func(r *http.Request, body []byte) error
 	// Patience is how often the proof is shown again after a 503, by which a service says that it does not see the payment yet.
@@ -115,7 +118,9 @@ func (t *PayTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if asked == nil {
 		return resp, nil
 	}
-	proof, err := t.Payer.Pay(r.Context(), Quote{PaymentRequirements: *asked, Service: t.Service, Request: t.name(r)})
+	proof, err := t.Payer.Pay(r.Context(), Quote{
+		PaymentRequirements: *asked, Service: t.Service, Request: t.name(r), Price: t.price(r),
+	})
 	if err != nil {
 		return nil, &unpaidError{*asked, err, newResponse(resp, text)}
 	}
@@ -195,6 +200,20 @@ func (t *PayTransport) name(r *http.Request) string {
 		return t.Name(r)
 	}
 	return r.Method + " " + r.URL.RequestURI()
+}
+
+// price is what is published as the price of r.
+func (t *PayTransport) price(r *http.Request) int64 {
+	if t.Price != nil {
+		return t.Price(r)
+	}
+	_, path, _ := strings.Cut(strings.TrimPrefix(r.URL.String(), strings.TrimSuffix(t.Service, "/")), "/")
+	path, _, _ = strings.Cut(path, "?")
+	op, ok := api.OpAt("/" + path)
+	if !ok {
+		return 0
+	}
+	return op.PriceMicros()
 }
 
 func encodeProof(proof api.PaymentProof) (string, error) {

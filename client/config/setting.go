@@ -38,6 +38,9 @@ const (
 	MaxPerMonth = "max_per_month"
 )
 
+// Published is MaxPerCall where a call may cost what is published as its price.
+const Published = "published"
+
 // DefaultProfile is the profile that is used where none is named.
 const DefaultProfile = "default"
 
@@ -67,7 +70,7 @@ func Settings() []Setting {
 		{ChainID, "CTX_CHAIN_ID", "", strconv.Itoa(api.ChainIDMain), "id of that chain", checkChain},
 		{Token, "CTX_TOKEN", "", "", "address of the USDG contract there", checkOptional(checkAddress)},
 		{Pay, "CTX_PAY", "pay", "false", "true pays for calls from the wallet, one by one, and sends no key", checkSwitch},
-		{MaxPerCall, "CTX_MAX_PER_CALL", "", "0.05", "most that is paid for a call, in USDG", checkAmount},
+		{MaxPerCall, "CTX_MAX_PER_CALL", "max-amount", Published, "most that is paid for a call, in USDG, or published for its published price", checkMost},
 		{MaxPerDay, "CTX_MAX_PER_DAY", "", "1", "most that is paid in 24 hours, in USDG", checkAmount},
 		{MaxPerMonth, "CTX_MAX_PER_MONTH", "", "10", "most that is paid in 30 days, in USDG", checkAmount},
 	}
@@ -189,6 +192,14 @@ func checkAddress(text string) error {
 		return fmt.Errorf("%q is not 0x and 40 hexadecimal digits", text)
 	}
 	return nil
+}
+
+// checkMost takes an amount, or the published price.
+func checkMost(text string) error {
+	if text == Published {
+		return nil
+	}
+	return checkAmount(text)
 }
 
 // checkAmount takes an amount of USDG that is not 0, which would mean the default.

@@ -26,7 +26,14 @@ const (
 	ExitStale       = 10  // older than --max-age
 	ExitCap         = 11  // the wallet's policy refuses the payment
 	ExitChain       = 12  // the chain or the token refuses it, or the wallet has not enough
+	ExitPaid        = 13  // paid for, and not answered
 	ExitInterrupted = 130 // Ctrl-C
+)
+
+// Reasons of a Failure whose call was paid for.
+const (
+	ReasonPaidUnanswered = "paid_unanswered" // the same payment may still be answered
+	ReasonPaidRefused    = "paid_refused"
 )
 
 // Failure is an error with its exit code and what to do next.

@@ -70,8 +70,14 @@ func (f *Failure) code() api.Code {
 		return api.CodeValidation
 	case "timeout":
 		return api.CodeUpstreamTimeout
-	case "unreachable", "stale":
+	case "unreachable", "stale", ReasonPaidUnanswered:
 		return api.CodeUpstreamError
+	case ReasonPaidRefused:
+		return api.CodePaymentInvalid
+	case "payment_refused", "payment_failed":
+		return api.CodePaymentRequired
+	case string(api.ReasonMissingSession):
+		return api.CodeAuthMissing
 	}
 	return api.CodeInternal
 }

@@ -94,6 +94,7 @@ const exitCodes = `A code that is not listed here is a failure.
    10  the state is older than --max-age
    11  the wallet's policy refuses the payment
    12  the chain refuses the payment, or the wallet has not enough
+   13  paid for, and not answered: ctx pay resume
   130  Ctrl-C; 0 if a stream had shown something
 `
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -74,6 +75,12 @@ func Ops() []Op {
 
 // Path is the data endpoint of o.
 func (o Op) Path() string { return "/v1/" + string(o) }
+
+// OpAt is the operation whose data endpoint path is; ok is false where path is none.
+func OpAt(path string) (o Op, ok bool) {
+	o = Op(strings.TrimPrefix(path, "/v1/"))
+	return o, slices.Contains(Ops(), o) && o.Path() == path
+}
 
 // Parameters are the names of what o takes, over HTTP and as a tool. Over HTTP subscribe takes a token, too, and as a tool seconds.
 func (o Op) Parameters() []string {

@@ -47,6 +47,7 @@ type entry struct {
 	RawTx     string      `json:"rawTx"` // signed; sending it again pays nothing more
 	State     State       `json:"state"`
 	Note      string      `json:"note,omitempty"`
+	Stops     bool        `json:"stops,omitempty"` // it was refused, and nobody has allowed the service to be paid since
 }
 
 // live reports whether e may still be presented.

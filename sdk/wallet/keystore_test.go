@@ -157,7 +157,7 @@ func TestLook(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Payment == nil {
 		t.Fatal(err)
 	}
-	q := sdk.Quote{PaymentRequirements: *refused.Payment, Service: m.d.URL(), Request: "GET /v1/fresh"}
+	q := sdk.Quote{PaymentRequirements: *refused.Payment, Service: m.d.URL(), Request: "GET /v1/fresh", Price: 1_000}
 	look := func(change func(*wallet.Config)) wallet.Preview {
 		t.Helper()
 		v, err := m.payer(func(cfg *wallet.Config) {

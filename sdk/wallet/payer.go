@@ -99,7 +99,7 @@ func (p *Payer) ask(ctx context.Context, what string, err error) error {
 
 // Pay pays q within the policy, or goes on with the payment that was made before for the same request and was not answered.
 func (p *Payer) Pay(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, err error) {
-	proof, err = p.Resume(ctx, q)
+	proof, err = p.goOn(ctx, q, checkSend)
 	if !errors.Is(err, ErrNotBegun) {
 		return proof, err
 	}
@@ -163,7 +163,12 @@ func (p *Payer) begin(ctx context.Context, q sdk.Quote) (_ *entry, begun bool, e
 
 // Resume goes on with the payment that was begun for the request of q and was not answered, whatever q asks for now. It makes none: it
 // fails with ErrNotBegun where there is none, also because the one there was has come to an end. A purchase that was paid has its proof.
-func (p *Payer) Resume(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, err error) {
+func (p *Payer) Resume(ctx context.Context, q sdk.Quote) (api.PaymentProof, error) {
+	return p.goOn(ctx, q, func(entry, []entry) error { return nil })
+}
+
+// goOn is Resume of a payment that may be gone on with, after what the journal has.
+func (p *Payer) goOn(ctx context.Context, q sdk.Quote, may func(e entry, past []entry) error) (proof api.PaymentProof, err error) {
 	unlock, err := p.journal.lock(ctx, p.address)
 	if err != nil {
 		return proof, err
@@ -176,6 +181,9 @@ func (p *Payer) Resume(ctx context.Context, q sdk.Quote) (proof api.PaymentProof
 	e := p.begun(past, q)
 	if e == nil {
 		return proof, ErrNotBegun
+	}
+	if err := may(*e, past); err != nil {
+		return proof, err
 	}
 	return p.complete(ctx, e)
 }
@@ -204,12 +212,15 @@ func (p *Payer) complete(ctx context.Context, e *entry) (api.PaymentProof, error
 // judge reads a quote and says whether it may be paid now, after what the journal has.
 func (p *Payer) judge(q sdk.Quote, past []entry) (amount usdg.Amount, nonce []byte, err error) {
 	amount, nonce, err = checkQuote(q, p.cfg.Now())
+	if err == nil {
+		err = checkStopped(q.Service, past)
+	}
 	switch {
 	case err != nil:
 	case q.Purchase != nil:
 		err = p.checkPurchase(*q.Purchase, amount)
 	default:
-		err = p.cfg.Policy.allow(amount, past, p.cfg.Now())
+		err = p.cfg.Policy.allow(amount, usdg.Amount(q.Price), past, p.cfg.Now())
 	}
 	return amount, nonce, err
 }
@@ -266,7 +277,7 @@ func (p *Payer) Settled(proof api.PaymentProof, refused error) error {
 		if e.TxHash == proof.TxHash && e.live() {
 			e.State = stateAnswered
 			if refused != nil {
-				e.State = stateRefused
+				e.State, e.Stops = stateRefused, true
 				e.Note = human.Short(refused.Error(), human.Quoted)
 			}
 			return p.journal.write(e)

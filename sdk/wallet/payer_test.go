@@ -56,7 +56,8 @@ var hashParam = regexp.MustCompile(`"0x[0-9a-f]{64}"`)
 type node struct {
 	url     string
 	fails   atomic.Pointer[string] // the method that fails, after it was passed on where it begins with +
-	forgets atomic.Bool            // it knows no transaction
+	before  atomic.Pointer[func(says string)]
+	forgets atomic.Bool // it knows no transaction
 }
 
 func newNode(t *testing.T, chain string) *node {
@@ -66,6 +67,9 @@ func newNode(t *testing.T, chain string) *node {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return
+		}
+		if before := n.before.Load(); before != nil {
+			(*before)(string(body))
 		}
 		fails := ""
 		if f := n.fails.Load(); f != nil {
@@ -306,7 +310,7 @@ func TestPolicy(t *testing.T) {
 	t.Parallel()
 	m := newMarket(t)
 	good := func() sdk.Quote {
-		return sdk.Quote{Service: "http://a", Request: "GET /", PaymentRequirements: api.PaymentRequirements{
+		return sdk.Quote{Service: "http://a", Request: "GET /", Price: 1_000, PaymentRequirements: api.PaymentRequirements{
 			Scheme: "x402", Network: "l2chain", Asset: "USDG", Amount: "0.001", Recipient: m.chain.Treasury(), ValidUntil: time.Now().Add(time.Minute).Unix(),
 			Nonce: "0x" + strings.Repeat("ab", 32),
 		}}
@@ -316,22 +320,23 @@ func TestPolicy(t *testing.T) {
 		policy wallet.Policy
 		err    error
 	}{
-		"scheme":           {func(q *sdk.Quote) { q.Scheme = "exact" }, wallet.Policy{}, wallet.ErrPolicy},
-		"network":          {func(q *sdk.Quote) { q.Network = "mainnet" }, wallet.Policy{}, wallet.ErrPolicy},
-		"asset":            {func(q *sdk.Quote) { q.Asset = "USDC" }, wallet.Policy{}, wallet.ErrPolicy},
-		"exponent":         {func(q *sdk.Quote) { q.Amount = "1e3" }, wallet.Policy{}, wallet.ErrPolicy},
-		"too many digits":  {func(q *sdk.Quote) { q.Amount = "0.0010000001" }, wallet.Policy{}, wallet.ErrPolicy},
-		"negative":         {func(q *sdk.Quote) { q.Amount = "-1" }, wallet.Policy{}, wallet.ErrPolicy},
-		"nothing":          {func(q *sdk.Quote) { q.Amount = "0" }, wallet.Policy{}, wallet.ErrPolicy},
-		"over the default": {func(q *sdk.Quote) { q.Amount = "0.050001" }, wallet.Policy{}, wallet.ErrPolicy},
-		"over the bound":   {func(*sdk.Quote) {}, wallet.Policy{PerCall: 999}, wallet.ErrPolicy},
-		"over a day":       {func(*sdk.Quote) {}, wallet.Policy{PerDay: 999}, wallet.ErrPolicy},
-		"over a month":     {func(*sdk.Quote) {}, wallet.Policy{PerMonth: 999}, wallet.ErrPolicy},
-		"fee":              {func(*sdk.Quote) {}, wallet.Policy{MaxFee: 1}, wallet.ErrPolicy},
-		"ended":            {func(q *sdk.Quote) { q.ValidUntil = time.Now().Unix() - 1 }, wallet.Policy{}, wallet.ErrPolicy},
-		"for ever":         {func(q *sdk.Quote) { q.ValidUntil = 1 << 40 }, wallet.Policy{}, wallet.ErrPolicy},
-		"recipient":        {func(q *sdk.Quote) { q.Recipient = "0x12" }, wallet.Policy{}, wallet.ErrPolicy},
-		"nonce":            {func(q *sdk.Quote) { q.Nonce = "0x12" }, wallet.Policy{}, wallet.ErrPolicy},
+		"scheme":          {func(q *sdk.Quote) { q.Scheme = "exact" }, wallet.Policy{}, wallet.ErrPolicy},
+		"network":         {func(q *sdk.Quote) { q.Network = "mainnet" }, wallet.Policy{}, wallet.ErrPolicy},
+		"asset":           {func(q *sdk.Quote) { q.Asset = "USDC" }, wallet.Policy{}, wallet.ErrPolicy},
+		"exponent":        {func(q *sdk.Quote) { q.Amount = "1e3" }, wallet.Policy{}, wallet.ErrPolicy},
+		"too many digits": {func(q *sdk.Quote) { q.Amount = "0.0010000001" }, wallet.Policy{}, wallet.ErrPolicy},
+		"negative":        {func(q *sdk.Quote) { q.Amount = "-1" }, wallet.Policy{}, wallet.ErrPolicy},
+		"nothing":         {func(q *sdk.Quote) { q.Amount = "0" }, wallet.Policy{}, wallet.ErrPolicy},
+		"over its price":  {func(q *sdk.Quote) { q.Amount = "0.001001" }, wallet.Policy{}, wallet.ErrPolicy},
+		"of no price":     {func(q *sdk.Quote) { q.Price = 0 }, wallet.Policy{}, wallet.ErrPolicy},
+		"over the bound":  {func(*sdk.Quote) {}, wallet.Policy{PerCall: 999}, wallet.ErrPolicy},
+		"over a day":      {func(*sdk.Quote) {}, wallet.Policy{PerDay: 999}, wallet.ErrPolicy},
+		"over a month":    {func(*sdk.Quote) {}, wallet.Policy{PerMonth: 999}, wallet.ErrPolicy},
+		"fee":             {func(*sdk.Quote) {}, wallet.Policy{MaxFee: 1}, wallet.ErrPolicy},
+		"ended":           {func(q *sdk.Quote) { q.ValidUntil = time.Now().Unix() - 1 }, wallet.Policy{}, wallet.ErrPolicy},
+		"for ever":        {func(q *sdk.Quote) { q.ValidUntil = 1 << 40 }, wallet.Policy{}, wallet.ErrPolicy},
+		"recipient":       {func(q *sdk.Quote) { q.Recipient = "0x12" }, wallet.Policy{}, wallet.ErrPolicy},
+		"nonce":           {func(q *sdk.Quote) { q.Nonce = "0x12" }, wallet.Policy{}, wallet.ErrPolicy},
 	} {
 		q := good()
 		c.change(&q)
@@ -473,7 +478,7 @@ func payThrough(ctx context.Context, t *testing.T, key *wallet.Key, node string)
 		t.Fatal(err)
 	}
 	defer p.Close()
-	_, err = p.Pay(ctx, sdk.Quote{Service: "a", Request: "b", PaymentRequirements: api.PaymentRequirements{
+	_, err = p.Pay(ctx, sdk.Quote{Service: "a", Request: "b", Price: 1_000, PaymentRequirements: api.PaymentRequirements{
 		Scheme: "x402", Network: "l2chain", Asset: "USDG", Amount: "0.001", Recipient: "0x2000000000000000000000000000000000000002",
 		ValidUntil: time.Now().Add(time.Minute).Unix(), Nonce: "0x" + strings.Repeat("00", 32),
 	}})

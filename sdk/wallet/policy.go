@@ -14,9 +14,10 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Policy bounds what a wallet pays. It is looked at before anything is signed. A zero bound means its default.
+// Policy bounds what a wallet pays. It is looked at before anything is signed. A zero bound means its default, and no default pays more
+// for a call than its published price.
 type Policy struct {
-	PerCall  usdg.Amount // micro-USDG; 0 means DefaultPerCall
+	PerCall  usdg.Amount // micro-USDG; 0 means the published price of the call, and nothing for a call that has none
 	PerDay   usdg.Amount // in the last 24 hours; 0 means DefaultPerDay
 	PerMonth usdg.Amount // in the last 30 days; 0 means DefaultPerMonth
 	MaxFee   int64       // wei that the chain may take for one payment; 0 means DefaultMaxFee
@@ -24,7 +25,6 @@ type Policy struct {
 
 // The bounds where a Policy names none.
 const (
-	DefaultPerCall  usdg.Amount = 50_000     // 0.05 USDG
 	DefaultPerDay   usdg.Amount = 1_000_000  // 1 USDG
 	DefaultPerMonth usdg.Amount = 10_000_000 // 10 USDG
 	DefaultMaxFee               = 200_000_000_000_000
@@ -34,9 +34,6 @@ const (
 var ErrPolicy = errors.New("the wallet's policy forbids it")
 
 func (p Policy) withDefaults() Policy {
-	if p.PerCall == 0 {
-		p.PerCall = DefaultPerCall
-	}
 	if p.PerDay == 0 {
 		p.PerDay = DefaultPerDay
 	}
@@ -94,13 +91,18 @@ func (p *Payer) checkPurchase(intent api.DepositIntent, amount usdg.Amount) erro
 	return nil
 }
 
-// allow says whether amount may be paid now, after what the journal has.
-func (p Policy) allow(amount usdg.Amount, past []entry, now time.Time) error {
+// allow says whether amount may be paid now, after what the journal has, for a call with the published price, 0 for none.
+func (p Policy) allow(amount, price usdg.Amount, past []entry, now time.Time) error {
 	p = p.withDefaults()
 	before := spent(past, now)
 	day, month := before.Day, before.Month
 	switch {
-	case amount > p.PerCall:
+	case p.PerCall == 0 && price == 0:
+		return fmt.Errorf("%w: the service asks %s for a call that has no published price; to pay that: --max-amount %[2]s", ErrPolicy, amount)
+	case p.PerCall == 0 && amount > price:
+		return fmt.Errorf("%w: the service asks %s for a call whose published price is %s; to pay that: --max-amount %[2]s",
+			ErrPolicy, amount, price)
+	case p.PerCall > 0 && amount > p.PerCall:
 		return fmt.Errorf("%w: the call costs %s, the bound per call is %s", ErrPolicy, amount, p.PerCall)
 	case day+amount > p.PerDay:
 		return fmt.Errorf("%w: with %s more, %s would be paid within 24 hours; the bound is %s", ErrPolicy, amount, day+amount, p.PerDay)

@@ -166,6 +166,7 @@ type Payment struct {
 	Note      string      `json:"note,omitempty"`
 	Purchase  bool        `json:"purchase,omitempty"` // of credits: Request names the deposit
 	Live      bool        `json:"unfinished"`         // may still be presented
+	Stops     bool        `json:"stops,omitempty"`    // was refused: nothing more is paid to Service before AllowService
 }
 
 // Payments returns what the journal in dir, the Dir of a Config, has, oldest first.
@@ -173,9 +174,14 @@ func Payments(dir string) ([]Payment, error) {
 	all, err := journal{filepath.Join(dir, journalDir)}.all()
 	var list []Payment
 	for _, e := range all {
-		list = append(list, Payment{
-			e.At, e.Service, e.Request, e.Amount, e.Recipient, e.Payer, e.TxHash, e.State, e.Note, e.Purchase, e.live(),
-		})
+		list = append(list, e.payment())
 	}
 	return list, err
+}
+
+// payment is e as others see it.
+func (e entry) payment() Payment {
+	return Payment{
+		e.At, e.Service, e.Request, e.Amount, e.Recipient, e.Payer, e.TxHash, e.State, e.Note, e.Purchase, e.live(), e.Stops,
+	}
 }
