@@ -1,34 +1,42 @@
 package web
 
 import (
+	"hash/maphash"
 	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// maxSubjects bounds the subjects that a Limiter tells apart at a time. Those that come when it is full share one allowance.
-const maxSubjects = 20_000
+const (
+	// maxSubjects bounds the subjects that a Limiter tells apart exactly at a time.
+	maxSubjects = 20_000
+
+	// depth and cells are the shape of the sketch in which those that come when it is full are counted.
+	depth = 4
+	cells = 1 << 16 // of each row; a subject's cell is 16 bits of its hash
+)
 
 // Limiter bounds how often each of many subjects may do something. Make one with NewLimiter; it is safe for concurrent use.
+//
+// However many subjects there are and however long their names, its memory is bounded, and nobody pays for the others: those that find it
+// full are counted in a sketch, where one is refused only if all of its four cells were used up by others or by itself. What a subject has
+// used is never forgotten before it is whole again.
 type Limiter struct {
-	now func() time.Time
+	now  func() time.Time
+	seed maphash.Seed // so that nobody can look for subjects that share cells
 
 	mu        sync.Mutex // guards what follows
 	every     time.Duration
 	burst     int
-	bySubject map[string]*rate.Limiter
-	others    *rate.Limiter // of all that find no place
-	forgot    time.Time     // when there was last looked for places
+	bySubject map[uint64]int64 // when the subject's allowance is whole again, in nanoseconds since 1970, by its hash
+	others    [][cells]int64   // the same of the sketch's cells; nil until it is needed
+	forgot    time.Time        // when there was last looked for places
 }
 
 // NewLimiter makes a Limiter that lets each subject act burst times at once, and once every so often.
 func NewLimiter(burst int, every time.Duration, now func() time.Time) *Limiter {
-	l := &Limiter{every: every, burst: burst, now: now, bySubject: map[string]*rate.Limiter{}}
-	l.others = l.fresh()
-	return l
+	return &Limiter{now: now, seed: maphash.MakeSeed(), every: every, burst: burst, bySubject: map[uint64]int64{}}
 }
 
 // Set changes how often subjects may act. Everybody's allowance is whole afterwards, if that is another than before.
@@ -38,43 +46,75 @@ func (l *Limiter) Set(burst int, every time.Duration) {
 	if burst == l.burst && every == l.every {
 		return
 	}
-	l.burst, l.every = burst, every
+	l.burst, l.every, l.others = burst, every, nil
 	clear(l.bySubject)
-	l.others = l.fresh()
 }
 
-// fresh is an allowance that is not used yet.
-func (l *Limiter) fresh() *rate.Limiter { return rate.NewLimiter(rate.Every(l.every), l.burst) }
-
 // Allow returns nil if the subject may act now, which counts, else the *api.Error that says when.
-func (l *Limiter) Allow(subject string) error {
+func (l *Limiter) Allow(subject string) error { return l.AllowAll(subject) }
+
+// AllowAll is Allow for somebody who is several subjects at once, such as an address and its network: all of them must be allowed, and only
+// then it counts, for each.
+func (l *Limiter) AllowAll(subjects ...string) error {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	mine := l.bySubject[subject]
-	if mine == nil {
-		if len(l.bySubject) >= maxSubjects && now.Sub(l.forgot) >= time.Second { // looking takes a while
-			l.forget(now)
-		}
-		if mine = l.others; len(l.bySubject) < maxSubjects {
-			mine = l.fresh()
-			l.bySubject[subject] = mine
-		}
+	var wait time.Duration
+	whole := make([]int64, len(subjects))
+	for i, subject := range subjects {
+		whole[i] = max(l.wholeAt(maphash.String(l.seed, subject)), now.UnixNano()) + int64(l.every)
+		wait = max(wait, time.Duration(whole[i]-now.UnixNano())-time.Duration(l.burst)*l.every)
 	}
-	if mine.AllowN(now, 1) {
-		return nil
+	if wait > 0 {
+		return api.Errorf(api.ReasonRateLimited, "too many requests from here").
+			WithHint("wait for Retry-After").WithRetryAfter(max(wait, time.Second))
 	}
-	wait := time.Duration((1 - mine.TokensAt(now)) * float64(l.every))
-	return api.Errorf(api.ReasonRateLimited, "too many requests from here").
-		WithHint("wait for Retry-After").WithRetryAfter(max(wait, time.Second))
+	for i, subject := range subjects {
+		l.use(maphash.String(l.seed, subject), whole[i], now)
+	}
+	return nil
 }
+
+// wholeAt is when the allowance of the subject with the given hash is whole again. The caller holds mu.
+func (l *Limiter) wholeAt(hash uint64) int64 {
+	if at, ok := l.bySubject[hash]; ok || l.others == nil {
+		return at
+	}
+	at := l.others[0][cell(hash, 0)]
+	for row := range depth {
+		at = min(at, l.others[row][cell(hash, row)])
+	}
+	return at
+}
+
+// use notes when the allowance of the subject with the given hash is whole again. The caller holds mu.
+func (l *Limiter) use(hash uint64, whole int64, now time.Time) {
+	_, known := l.bySubject[hash]
+	if !known && len(l.bySubject) >= maxSubjects && now.Sub(l.forgot) >= time.Second { // looking takes a while
+		l.forget(now)
+	}
+	if known || len(l.bySubject) < maxSubjects {
+		l.bySubject[hash] = whole
+		return
+	}
+	if l.others == nil {
+		l.others = make([][cells]int64, depth)
+	}
+	for row := range depth {
+		at := &l.others[row][cell(hash, row)]
+		*at = max(*at, whole)
+	}
+}
+
+// cell is the place in a row of the subject with the given hash.
+func cell(hash uint64, row int) uint64 { return hash >> (16 * row) % cells }
 
 // forget drops the subjects whose allowance is whole again: they are as if they had never come. The caller holds mu.
 func (l *Limiter) forget(now time.Time) {
 	l.forgot = now
-	for subject, mine := range l.bySubject {
-		if mine.TokensAt(now) >= float64(l.burst) {
-			delete(l.bySubject, subject)
+	for hash, whole := range l.bySubject {
+		if whole <= now.UnixNano() {
+			delete(l.bySubject, hash)
 		}
 	}
 }
