@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 
 	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -113,7 +114,7 @@ func TestPublishingWaitsForNoWatcher(t *testing.T) {
 		published := make(chan error, 3)
 		go func() {
 			for i := range 3 {
-				published <- f.Publish(pulse("crypto", born().AddDate(0, 0, i)))
+				published <- f.Publish(pulse("crypto", born().AddDate(0, 0, i)), state.Narration{})
 			}
 		}()
 		for range 3 {
