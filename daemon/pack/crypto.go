@@ -55,6 +55,7 @@ func Crypto() *Pack {
 	}}
 	p.Compact = p.compactCrypto
 	p.Excerpts = p.excerptsOfCrypto
+	p.Tables = p.tablesOfCrypto
 	return p
 }
 

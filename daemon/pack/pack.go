@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -28,6 +29,8 @@ type Pack struct {
 	Compact func(Input) ([]byte, error)
 	// Excerpts returns, by source id, one fact of the state for the citation of that source. Sources without one are absent.
 	Excerpts func(state []byte) map[string]string
+	// Tables are all rows that the sources gave, of which the state is a selection. It is pure as well.
+	Tables func(Input) *state.Tables
 }
 
 // Reading is what is known of one source at compaction.

@@ -1,0 +1,409 @@
+package pack
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Kinds of rows of the crypto pack, in the order in which a name is looked for among them.
+const (
+	kindAsset      = "asset"
+	kindStablecoin = "stablecoin"
+	kindProtocol   = "protocol"
+	kindChain      = "chain"
+	kindCategory   = "category"
+	kindMarket     = "market" // the whole of it
+	kindIndex      = "index"  // of sentiment
+	kindFee        = "fee"
+	kindPool       = "pool"
+	kindPrediction = "prediction"
+	kindHeadline   = "headline"
+	kindHack       = "hack"
+	kindVenue      = "venue" // the price of an asset at one exchange
+)
+
+// cryptoKinds are the kinds of rows of the crypto pack.
+func cryptoKinds() []state.Kind {
+	field := func(name string, words ...string) state.Field { return state.Field{Name: name, Words: words} }
+	price := field("priceUsd", "price", "cost", "costs", "worth", "value", "quote", "trading", "trade", "trades")
+	hour := field("change1hPct", "1h", "hour", "hourly", "change", "changes", "move", "moves", "moved")
+	day := field("change24hPct", "24h", "1d", "day", "daily", "change", "changes", "move", "moves", "moved", "performance", "up", "down")
+	week := field("change7dPct", "7d", "week", "weekly", "change", "changes", "performance")
+	volume := field("volume24hUsd", "volume", "volumes", "traded", "turnover")
+	tvl := field("tvlUsd", "tvl", "locked", "deposits", "value")
+	return []state.Kind{
+		{Name: kindAsset, Words: []string{"asset", "assets", "coins"}, Fields: []state.Field{
+			price, hour, day, week, field("marketCapUsd", "cap", "market", "marketcap", "mcap", "capitalization"), volume,
+			field("rank", "rank", "ranking", "ranked"),
+		}},
+		{Name: kindStablecoin, Words: []string{"stablecoin", "stablecoins"}, Fields: []state.Field{
+			field("priceUsd", "price", "peg", "pegged", "depeg", "depegged", "quote", "value"),
+			field("pegDeviationPct", "peg", "depeg", "depegged", "deviation"),
+			field("supplyUsd", "supply", "circulating", "circulation", "issued", "cap", "mcap", "marketcap"),
+			field("supply", "supply", "circulating", "circulation", "issued"),
+			field("supplyChange24hPct", "minted", "burned", "issuance"),
+		}},
+		{Name: kindProtocol, Words: []string{"protocol", "protocols"}, Fields: []state.Field{
+			tvl, day, week, field("category", "category", "type"), field("chains", "chains"), field("topChain", "chain"),
+		}},
+		{Name: kindChain, Words: []string{"chain", "blockchain", "network"}, Fields: []state.Field{tvl, day, week}},
+		{Name: kindCategory, Words: []string{"category", "sector", "theme", "narrative"}, Fields: []state.Field{
+			field("marketCapUsd", "cap", "market", "marketcap", "mcap"), day,
+		}},
+		{Name: kindMarket, Fields: []state.Field{
+			field("marketCapUsd", "cap", "marketcap", "mcap", "capitalization"), volume, day,
+			field("btcDominancePct", "dominance"), field("ethDominancePct", "dominance"),
+		}},
+		{Name: kindIndex, Words: []string{"fear and greed", "fear greed", "sentiment"}, Fields: []state.Field{
+			field("value", "value", "index"), field("label", "label"), field("previousDay", "yesterday"), field("weekAgo", "week"),
+		}},
+		{Name: kindFee, Words: []string{"fee", "fees", "gas fee", "gas fees", "gas price", "gas", "sats"}, Fields: []state.Field{
+			field("fastestSatVb", "fast", "fastest"), field("halfHourSatVb"), field("hourSatVb", "hour"),
+			field("economySatVb", "economy", "slow"), field("minimumSatVb", "minimum"),
+		}},
+		{Name: kindPool, Words: []string{"pool", "pools", "pair", "pairs"}, Own: true, Fields: []state.Field{
+			price, hour, day, volume, field("liquidityUsd", "liquidity", "depth"), field("txns24h", "transactions", "txns"),
+			field("network"), field("dex", "dex"), field("createdAt", "created", "old", "new"),
+		}},
+		{
+			Name: kindPrediction, Own: true,
+			Words:  []string{"prediction", "predictions", "odds", "bet", "bets", "probability", "chance", "polymarket"},
+			Fields: []state.Field{field("probabilityPct", "odds", "probability", "chance"), volume},
+		},
+		{Name: kindHeadline, Words: []string{"news", "headline", "headlines"}, Own: true, Fields: []state.Field{
+			field("publishedAt", "when", "published"), field("publisher", "publisher"),
+		}},
+		{Name: kindHack, Words: []string{"hack", "hacks", "hacked", "exploit", "exploits", "exploited"}, Own: true, Fields: []state.Field{
+			field("amountUsd", "amount", "loss", "lost", "stolen"), field("technique", "technique"), field("date", "when", "date"),
+		}},
+		{Name: kindVenue, Words: []string{"venue", "venues", "exchange", "exchanges"}, Own: true, Fields: []state.Field{
+			price, day,
+		}},
+	}
+}
+
+// tablesOfCrypto is Tables of the crypto pack: every row that its sources gave, with what they last said, however old.
+func (p *Pack) tablesOfCrypto(in Input) *state.Tables {
+	b := tables{p: p, in: in, entities: make(map[string]string)}
+	b.assets()
+	b.stablecoins()
+	b.locked()
+	b.market()
+	b.pools()
+	b.predictions()
+	b.headlines()
+	b.hacks()
+	b.venues()
+	return state.NewTables(cryptoKinds(), b.rows)
+}
+
+// tables makes rows of readings.
+type tables struct {
+	p        *Pack
+	in       Input
+	rows     []state.Row
+	entities map[string]string // of assets, by id, by name as it is written, and by symbol, with one of several the largest
+}
+
+// read is what the source [ref] last said.
+func read[D source.Doc](b *tables, ref int) (doc D, ok bool) {
+	doc, ok = b.in.Readings[b.p.Sources[ref-1].ID].Doc.(D)
+	return doc, ok
+}
+
+// add adds a row of the source [ref]. One without an entity is its own.
+func (b *tables) add(ref int, r state.Row) {
+	reading := b.in.Readings[b.p.Sources[ref-1].ID]
+	r.Ref, r.FetchedAt, r.Stale = ref, reading.FetchedAt.UTC(), reading.Err != ""
+	if r.Entity == "" {
+		r.Entity = r.Kind + "/" + r.Key
+	}
+	if r.URL == "" {
+		r.URL = b.p.Sources[ref-1].PublicURL
+	}
+	if r.Key != "" {
+		b.rows = append(b.rows, r)
+	}
+}
+
+// fields are those of values that are known, by name and value in turn.
+func fields(pairs ...any) api.Fields {
+	list := make(api.Fields, 0, len(pairs)/2)
+	for i := 0; i < len(pairs); i += 2 {
+		switch v := pairs[i+1].(type) {
+		case *float64:
+			if v != nil {
+				list = append(list, api.Field{Name: pairs[i].(string), Value: *v})
+			}
+		case *int64:
+			if v != nil {
+				list = append(list, api.Field{Name: pairs[i].(string), Value: *v})
+			}
+		case *int:
+			if v != nil {
+				list = append(list, api.Field{Name: pairs[i].(string), Value: *v})
+			}
+		case *time.Time:
+			if v != nil {
+				list = append(list, api.Field{Name: pairs[i].(string), Value: v.UTC()})
+			}
+		case string:
+			if v != "" {
+				list = append(list, api.Field{Name: pairs[i].(string), Value: v})
+			}
+		default:
+			list = append(list, api.Field{Name: pairs[i].(string), Value: v})
+		}
+	}
+	return list
+}
+
+// size is what a value is to the order of rows.
+func size(v *float64) float64 {
+	if v == nil {
+		return 0
+	}
+	return *v
+}
+
+// assets are the coins by market cap, and the entities that the other rows are linked to.
+func (b *tables) assets() {
+	doc, ok := read[*source.MarketsDoc](b, refMarkets)
+	if !ok {
+		return
+	}
+	for _, c := range distinct(doc.Coins, func(c source.Coin) string { return c.ID }) {
+		row := coinRow(c, "")
+		b.add(refMarkets, state.Row{
+			Kind: kindAsset, Key: c.ID, Entity: c.ID, Name: c.Name, Symbol: c.Symbol, Size: size(c.MarketCap),
+			URL: "https://www.coingecko.com/en/coins/" + c.ID, Fields: fields(
+				"priceUsd", row.PriceUSD, "change1hPct", row.Change1hPct, "change24hPct", row.Change24hPct, "change7dPct", row.Change7dPct,
+				"marketCapUsd", row.MarketCapUSD, "volume24hUsd", row.Volume24hUSD, "rank", row.Rank),
+		})
+		for _, name := range [...]string{c.ID, c.Name, c.Symbol} {
+			if b.entities[name] == "" {
+				b.entities[name] = c.ID
+			}
+		}
+	}
+}
+
+// stablecoins are their prices and supplies.
+func (b *tables) stablecoins() {
+	doc, ok := read[*source.StablecoinsDoc](b, refStablecoins)
+	if !ok {
+		return
+	}
+	for _, c := range distinct(doc.Coins, func(c source.Stablecoin) string { return c.ID }) {
+		change := (*float64)(nil)
+		if c.PrevDay != nil && *c.PrevDay > 0 {
+			percent := (c.Supply / *c.PrevDay - 1) * 100
+			change = human.RoundPercent(&percent)
+		}
+		row := state.Row{
+			Kind: kindStablecoin, Key: c.ID, Entity: c.ID, Name: c.Name, Symbol: c.Symbol, Size: c.Supply,
+			URL:    "https://defillama.com/stablecoin/" + strings.ToLower(strings.ReplaceAll(c.Name, " ", "-")),
+			Fields: fields("priceUsd", human.RoundPrice(c.Price)),
+		}
+		if c.PegType == pegUSD {
+			if c.Price != nil {
+				deviation := (*c.Price - 1) * 100
+				row.Fields = append(row.Fields, fields("pegDeviationPct", human.RoundPercent(&deviation))...)
+			}
+			row.Fields = append(row.Fields, fields("supplyUsd", human.RoundWhole(&c.Supply))...)
+		} else {
+			row.Fields = append(row.Fields, fields("supply", human.RoundWhole(&c.Supply), "peg", c.PegType)...)
+			row.Size = 0 // of another unit
+		}
+		row.Fields = append(row.Fields, fields("supplyChange24hPct", change)...)
+		b.add(refStablecoins, row)
+	}
+}
+
+// release is the number at the end of a protocol's slug, as in aave-v3.
+var release = regexp.MustCompile(`-v[0-9]+$`)
+
+// locked are the protocols and chains by the value that is locked in them.
+func (b *tables) locked() {
+	if doc, ok := read[*source.ProtocolsDoc](b, refProtocols); ok {
+		for _, p := range distinct(doc.Protocols, func(p source.Protocol) string { return p.Slug }) {
+			row := protocolRow(p, "")
+			b.add(refProtocols, state.Row{
+				Kind: kindProtocol, Key: p.Slug, Entity: b.entities[release.ReplaceAllString(p.Slug, "")], Name: p.Name, Size: p.TVL,
+				URL: "https://defillama.com/protocol/" + p.Slug, Fields: fields(
+					"tvlUsd", row.TVLUSD, "change24hPct", row.Change1dPct, "change7dPct", row.Change7dPct,
+					"category", p.Category, "chains", p.Chains, "topChain", p.TopChain),
+			})
+		}
+	}
+	if doc, ok := read[*source.ChainsDoc](b, refChains); ok {
+		for _, c := range doc.Chains {
+			key := strings.ToLower(strings.ReplaceAll(c.Name, " ", "-"))
+			entity := cmp.Or(b.entities[c.Name], b.entities[key])
+			if c.Name == "BSC" {
+				entity = "binancecoin"
+			}
+			b.add(refChains, state.Row{
+				Kind: kindChain, Key: key, Entity: entity, Name: c.Name, Size: c.TVL,
+				URL: "https://defillama.com/chain/" + strings.ReplaceAll(c.Name, " ", "%20"), Fields: fields(
+					"tvlUsd", human.RoundWhole(&c.TVL), "change24hPct", human.RoundPercent(c.Change1d),
+					"change7dPct", human.RoundPercent(c.Change7d)),
+			})
+		}
+	}
+}
+
+// market are the readings of the whole market.
+func (b *tables) market() {
+	if doc, ok := read[*source.GlobalDoc](b, refGlobal); ok {
+		b.add(refGlobal, state.Row{
+			Kind: kindMarket, Key: "crypto", Name: "Crypto market",
+			Aliases: []string{
+				"market", "total market", "market cap", "total market cap", "btc dominance", "bitcoin dominance", "eth dominance", "dominance",
+			},
+			Fields: fields("marketCapUsd", human.RoundWhole(doc.MarketCap), "change24hPct", human.RoundPercent(doc.Change24h),
+				"volume24hUsd", human.RoundWhole(doc.Volume24h), "btcDominancePct", human.RoundPercent(doc.BTCDominance),
+				"ethDominancePct", human.RoundPercent(doc.ETHDominance)),
+		})
+	}
+	if doc, ok := read[*source.FearGreedDoc](b, refFearGreed); ok {
+		if f := fearGreed(doc); f != nil {
+			b.add(refFearGreed, state.Row{
+				Kind: kindIndex, Key: "fear-greed", Name: "Crypto Fear & Greed Index",
+				Fields: fields("value", f.Value, "label", f.Label, "previousDay", f.PreviousDay, "weekAgo", f.WeekAgo),
+			})
+		}
+	}
+	if doc, ok := read[*source.FeesDoc](b, refFees); ok {
+		b.add(refFees, state.Row{
+			Kind: kindFee, Key: "bitcoin", Entity: "bitcoin", Name: "Bitcoin fees",
+			Fields: fields("fastestSatVb", doc.Fastest, "halfHourSatVb", doc.HalfHour, "hourSatVb", doc.Hour,
+				"economySatVb", doc.Economy, "minimumSatVb", doc.Minimum),
+		})
+	}
+	if doc, ok := read[*source.CategoriesDoc](b, refCategories); ok {
+		for _, c := range distinct(doc.Categories, func(c source.Category) string { return c.ID }) {
+			b.add(refCategories, state.Row{
+				Kind: kindCategory, Key: c.ID, Name: c.Name, Size: size(c.MarketCap),
+				URL:    "https://www.coingecko.com/en/categories/" + c.ID,
+				Fields: fields("marketCapUsd", human.RoundWhole(c.MarketCap), "change24hPct", human.RoundPercent(c.Change24h)),
+			})
+		}
+	}
+}
+
+// pools are those that trend. A pool says nothing of the coin whose symbol it bears: anybody may name one so.
+func (b *tables) pools() {
+	doc, ok := read[*source.PoolsDoc](b, refPools)
+	if !ok {
+		return
+	}
+	for _, p := range doc.Pools {
+		network, address, _ := strings.Cut(p.ID, "_")
+		b.add(refPools, state.Row{
+			Kind: kindPool, Key: p.ID, Name: p.Pair, Aliases: []string{address}, Size: size(p.Volume24h),
+			URL: "https://www.geckoterminal.com/" + network + "/pools/" + address, Fields: fields(
+				"priceUsd", human.RoundPrice(p.Price), "change1hPct", human.RoundPercent(p.Change1h),
+				"change24hPct", human.RoundPercent(p.Change24h), "volume24hUsd", human.RoundWhole(p.Volume24h),
+				"liquidityUsd", human.RoundWhole(p.Liquidity), "txns24h", p.Txns24h,
+				"network", p.Network, "dex", p.Dex, "createdAt", p.CreatedAt),
+		})
+	}
+}
+
+// predictions are the markets of bets.
+func (b *tables) predictions() {
+	doc, ok := read[*source.PredictionsDoc](b, refPredictions)
+	if !ok {
+		return
+	}
+	for _, m := range doc.Markets {
+		percent := m.Probability * 100
+		b.add(refPredictions, state.Row{
+			Kind: kindPrediction, Key: m.ID, Entity: b.entityIn(m.Question), Name: m.Question, Size: size(m.Volume24h),
+			Fields: fields("probabilityPct", human.RoundPercent(&percent), "volume24hUsd", human.RoundWhole(m.Volume24h)),
+		})
+	}
+}
+
+// headlines are all that were fetched, the newest first.
+func (b *tables) headlines() {
+	for _, ref := range [...]int{refCoinDesk, refCointelegraph, refDecrypt} {
+		doc, ok := read[*source.NewsDoc](b, ref)
+		if !ok {
+			continue
+		}
+		for _, h := range distinct(doc.Items, func(h source.Headline) string { return h.URL }) {
+			b.add(ref, state.Row{
+				Kind: kindHeadline, Key: h.URL, Entity: b.entityIn(h.Title), Name: h.Title, URL: h.URL,
+				Size:   float64(h.PublishedAt.Unix()),
+				Fields: fields("publishedAt", &h.PublishedAt, "publisher", b.p.Sources[ref-1].Name),
+			})
+		}
+	}
+}
+
+// hacks are the known exploits, the newest first.
+func (b *tables) hacks() {
+	doc, ok := read[*source.HacksDoc](b, refHacks)
+	if !ok {
+		return
+	}
+	for _, h := range doc.Hacks {
+		b.add(refHacks, state.Row{
+			Kind: kindHack, Key: h.Date.Format(time.DateOnly) + " " + h.Name, Name: h.Name, Size: float64(h.Date.Unix()),
+			Fields: fields("amountUsd", human.RoundWhole(h.Amount), "technique", h.Technique, "date", h.Date.Format(time.DateOnly)),
+		})
+	}
+}
+
+// venues are what exchanges ask for an asset, side by side.
+func (b *tables) venues() {
+	name := func(id string) string {
+		if i := slices.IndexFunc(majors(), func(m major) bool { return m.id == id }); i >= 0 {
+			return majors()[i].name
+		}
+		return id
+	}
+	if doc, ok := read[*source.TickerDoc](b, refKraken); ok {
+		for _, t := range doc.Pairs {
+			b.add(refKraken, state.Row{
+				Kind: kindVenue, Key: "kraken/" + t.CoinID, Entity: t.CoinID, Name: name(t.CoinID) + " at Kraken",
+				URL: "https://www.kraken.com/prices/" + t.CoinID, Fields: fields("priceUsd", human.RoundPrice(&t.Price)),
+			})
+		}
+	}
+	if doc, ok := read[*source.ExchangeDoc](b, refCoinbase); ok {
+		for _, c := range doc.Coins {
+			b.add(refCoinbase, state.Row{
+				Kind: kindVenue, Key: "coinbase/" + c.CoinID, Entity: c.CoinID, Name: name(c.CoinID) + " at Coinbase",
+				URL:    "https://www.coinbase.com/price/" + c.CoinID,
+				Fields: fields("priceUsd", human.RoundPrice(&c.Price), "change24hPct", human.RoundPercent(c.Change24h)),
+			})
+		}
+	}
+}
+
+// entityIn is the asset that a text speaks of first, "" for none. Names count as they are written, symbols from three capitals on, so
+// that a word that happens to be a name is none.
+func (b *tables) entityIn(text string) string {
+	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,.:;!?'’\"()/$", r) })
+	for i := range words {
+		for n := min(3, len(words)-i); n > 0; n-- {
+			name := strings.Join(words[i:i+n], " ")
+			id := b.entities[name]
+			if id != "" && len(name) >= 3 && name != id && strings.ToLower(name) != name {
+				return id
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,118 @@
+package pack_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/daemon/state"
+)
+
+// answers writes what a question finds: kind/key of each row, and the fields that are asked.
+func answers(t *state.Tables, q string) string {
+	f := t.Lookup(q, "", 3)
+	list := make([]string, 0, len(f.Rows))
+	for i, r := range f.Rows {
+		list = append(list, fmt.Sprintf("%s/%s %s", r.Kind, r.Key, strings.Join(f.Asked[i], " ")))
+	}
+	if len(list) == 0 {
+		return "near " + strings.Join(f.Near, ", ")
+	}
+	return strings.Join(list, "; ")
+}
+
+// TestQuestions asks the recorded data what agents and people ask.
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	tables := pack.Crypto().Tables(tick(t, 1))
+	for q, want := range map[string]string{
+		"ADA": "asset/cardano priceUsd", "what is ADA at?": "asset/cardano priceUsd", "ADA price": "asset/cardano priceUsd",
+		"tether supply": "stablecoin/tether supplyUsd", "tether": "asset/tether priceUsd", "bitcoin price": "asset/bitcoin priceUsd",
+		"how much is the market cap of ETH": "asset/ethereum marketCapUsd", "usdc peg": "stablecoin/usd-coin priceUsd pegDeviationPct",
+		"why is zcash up": "asset/zcash change24hPct", "doge 7d": "asset/dogecoin change7dPct", "The Graph": "asset/the-graph priceUsd",
+		"solana tvl": "chain/solana tvlUsd", "aave tvl": "protocol/aave-v3 tvlUsd", "aave": "asset/aave priceUsd",
+		"uniswap tvl": "protocol/uniswap-v3 tvlUsd; protocol/uniswap-v2 tvlUsd; protocol/uniswap-v4 tvlUsd",
+		"tron":        "asset/tron priceUsd", "gas fees": "fee/bitcoin fastestSatVb", "bitcoin fees": "fee/bitcoin fastestSatVb",
+		"btc dominance": "market/crypto btcDominancePct ethDominancePct", "total market cap": "market/crypto marketCapUsd",
+		"fear and greed": "index/fear-greed value", "near price": "asset/near priceUsd", "bitcoin kraken price": "venue/kraken/bitcoin priceUsd",
+		"pepe pool":         "pool/eth_0x3649d3d0603ac3eae709c3444473d8118a161e9c priceUsd",
+		"stablecoin supply": "stablecoin/tether supplyUsd; stablecoin/usd-coin supplyUsd; stablecoin/ethena-usde supplyUsd",
+		"cordano":           "near Cardano", "foo": "near ", "eth btc": "near ETH, Ethereum, Ethena USDe", "lido apy": "near Lido Staked Ether, LDO, Lido DAO",
+	} {
+		if got := answers(tables, q); got != want {
+			t.Errorf("%q finds %s, want %s", q, got, want)
+		}
+	}
+	for _, q := range []string{"solana news", "news about solana", "SOL headlines"} {
+		for _, r := range tables.Lookup(q, "", 3).Rows {
+			if r.Kind != "headline" || !strings.Contains(strings.ToLower(r.Name), "sol") || r.URL == "" {
+				t.Errorf("%q finds %+v", q, r)
+			}
+		}
+	}
+}
+
+// TestEveryCoinIsFound asks for every coin of the recorded data in five ways: of 500 questions, 95 in 100 must be right.
+func TestEveryCoinIsFound(t *testing.T) {
+	t.Parallel()
+	tables := pack.Crypto().Tables(tick(t, 1))
+	asked, right := 0, 0
+	for _, r := range tables.Rows() {
+		if r.Kind != "asset" {
+			continue
+		}
+		for q, field := range map[string]string{
+			r.Name: "priceUsd", r.Symbol + " price": "priceUsd", "what is the market cap of " + r.Name + "?": "marketCapUsd",
+			"how much is " + r.Symbol + " up today": "change24hPct", r.Key + " volume": "volume24hUsd",
+		} {
+			asked++
+			f := tables.Lookup(q, "", 3)
+			if len(f.Rows) > 0 && f.Rows[0].Key == r.Key && strings.Contains(strings.Join(f.Asked[0], " "), field) {
+				right++
+			} else {
+				t.Logf("%q finds %s", q, answers(tables, q))
+			}
+		}
+	}
+	if asked < 490 || right*100 < asked*95 {
+		t.Errorf("%d of %d questions are right", right, asked)
+	}
+}
+
+// TestTablesSayWhatIsStale checks that rows of a source that failed say so and keep their time.
+func TestTablesSayWhatIsStale(t *testing.T) {
+	t.Parallel()
+	in := with(tick(t, 1), source.CoinGeckoMarkets().ID, func(r *pack.Reading) {
+		r.FetchedAt, r.Failures, r.Err = r.FetchedAt.Add(-14*time.Minute), 3, "no answer"
+	})
+	tables := pack.Crypto().Tables(in)
+	if r := tables.Row("asset", "cardano"); r == nil || !r.Stale || in.Now.Sub(r.FetchedAt) < 14*time.Minute {
+		t.Errorf("the row of a source that failed is %+v", r)
+	}
+	if r := tables.Row("protocol", "aave-v3"); r == nil || r.Stale {
+		t.Errorf("the row of a source that answers is %+v", r)
+	}
+	if r := tables.Row("asset", "aave-v3"); r != nil {
+		t.Errorf("a row of another kind is found: %+v", r)
+	}
+}
+
+func BenchmarkLookup(b *testing.B) {
+	tables := pack.Crypto().Tables(tick(b, 1))
+	for _, q := range []string{"ADA price", "what is the supply of tether?", "solana news", "uniswap tvl", "cordano"} {
+		b.Run(q, func(b *testing.B) {
+			for b.Loop() {
+				tables.Lookup(q, "", 3)
+			}
+		})
+	}
+	b.Run("tables", func(b *testing.B) {
+		in := tick(b, 1)
+		for b.Loop() {
+			pack.Crypto().Tables(in)
+		}
+	})
+}

@@ -1,0 +1,316 @@
+package state
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Found is what a question found.
+type Found struct {
+	Rows  []*Row     // at most limit, best first
+	Asked [][]string // by row, the fields that the question named, or else the first of the kind
+	Near  []string   // the nearest names, where there is no row
+}
+
+// maxNear is how many names are told where a question finds nothing.
+const maxNear = 3
+
+// maxKindWords is how many words ask for a kind at most, as fear and greed.
+const maxKindWords = 3
+
+// wanted is what the words of a question beside the name ask for.
+type wanted struct {
+	kinds []int    // places of the kinds that were named
+	words []string // that may name fields
+}
+
+// Lookup finds the rows that a question is about. kind, unless empty, is the only kind that counts.
+//
+// A question is a name and words about it in any order: "ADA price", "what is the supply of tether", "solana news". The longest run
+// of words that is a name wins, for as long as every other word means something: what means nothing is never left out in silence.
+// An exact name comes before the beginning of one, and that before words of one, unless only a row of the latter has what is asked.
+// Rows of kinds that are their own, such as headlines, answer last.
+func (t *Tables) Lookup(q, kind string, limit int) Found {
+	words := wordsOf(q)
+	if said, ok := t.meaning(words, nil); ok && len(said.kinds) > 0 && !t.symbol(words) {
+		rows := t.counting(t.all, kind, said)
+		if has := t.having(rows, said); len(has) > 0 {
+			rows = has
+		}
+		return t.answer(rows, said, limit)
+	}
+	readings := t.readings(words)
+	var first *reading // the best one whose rows lack what is asked
+	var rows []int
+	for _, match := range [...]func(name, kind string, said wanted) []int{t.exact, t.beginning, t.withWords, t.anywhere} {
+		for i := range readings {
+			r := &readings[i]
+			found := match(r.name, kind, r.said)
+			if has := t.having(found, r.said); len(has) > 0 {
+				return t.answer(has, r.whole(), limit)
+			}
+			if first == nil && len(found) > 0 {
+				first, rows = r, found
+			}
+		}
+	}
+	if first != nil {
+		return t.answer(rows, first.whole(), limit)
+	}
+	return Found{Near: t.near(words)}
+}
+
+// reading is one way to read a question.
+type reading struct {
+	name string // words that name the thing, with a space between
+	said wanted // by the other words
+}
+
+// whole is what is wanted if the words of the name say something too, as in btc dominance.
+func (r *reading) whole() wanted {
+	return wanted{r.said.kinds, append(slices.Clip(r.said.words), strings.Fields(r.name)...)}
+}
+
+// readings are the ways to read a question, those with the longest names first.
+func (t *Tables) readings(words []string) (list []reading) {
+	for size := len(words); size > 0; size-- {
+		for from := 0; from+size <= len(words); from++ {
+			if said, ok := t.meaning(words[:from], words[from+size:]); ok {
+				list = append(list, reading{strings.Join(words[from:from+size], " "), said})
+			}
+		}
+	}
+	return list
+}
+
+// symbol reports whether the words are the symbol of something.
+func (t *Tables) symbol(words []string) bool {
+	return slices.ContainsFunc(t.names[strings.Join(words, " ")], func(h hit) bool { return h.class == bySymbol })
+}
+
+// answer lists the first rows, each with what is asked of it. Of one thing, the rows of the first kind are enough.
+func (t *Tables) answer(rows []int, said wanted, limit int) (f Found) {
+	for _, i := range rows {
+		r := &t.rows[i]
+		same := func(other *Row) bool { return other.Entity == r.Entity && other.Kind != r.Kind }
+		if len(f.Rows) == limit || slices.ContainsFunc(f.Rows, same) {
+			continue
+		}
+		asked := t.asked(r, said)
+		if asked == nil && len(r.Fields) > 0 {
+			asked = []string{r.Fields[0].Name}
+		}
+		f.Rows, f.Asked = append(f.Rows, r), append(f.Asked, asked)
+	}
+	return f
+}
+
+// having are the rows that have a field that is asked for; all of them where none is.
+func (t *Tables) having(rows []int, said wanted) []int {
+	if !slices.ContainsFunc(said.words, func(w string) bool { return t.fields[w] }) {
+		return rows
+	}
+	var has []int
+	for _, i := range rows {
+		if len(t.asked(&t.rows[i], said)) > 0 {
+			has = append(has, i)
+		}
+	}
+	return has
+}
+
+// asked are the fields of r that the words name.
+func (t *Tables) asked(r *Row, said wanted) (list []string) {
+	for _, field := range t.kinds[t.place[r.Kind]].Fields {
+		named := slices.ContainsFunc(field.Words, func(w string) bool { return slices.Contains(said.words, w) })
+		if named && r.Fields.Get(field.Name) != nil {
+			list = append(list, field.Name)
+		}
+	}
+	return list
+}
+
+// counting are the rows of a kind that the question is about; where it is about none, those of kinds that are not their own.
+func (t *Tables) counting(rows []int, kind string, said wanted) []int {
+	var count []int
+	for _, i := range rows {
+		place := t.place[t.rows[i].Kind]
+		counts := !t.kinds[place].Own
+		switch {
+		case kind != "":
+			counts = t.rows[i].Kind == kind
+		case len(said.kinds) > 0:
+			counts = slices.Contains(said.kinds, place)
+		}
+		if counts {
+			count = append(count, i)
+		}
+	}
+	return count
+}
+
+// exact are the rows with a name. Where they are not of the kind that is asked for, they are those of that kind about the same things,
+// and those whose names have it among their words.
+func (t *Tables) exact(name, kind string, said wanted) []int {
+	hits := slices.SortedStableFunc(slices.Values(t.names[name]), func(a, b hit) int {
+		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.row, b.row))
+	})
+	var rows, about []int
+	for _, h := range hits {
+		rows = append(rows, h.row)
+		about = append(about, t.entities[t.rows[h.row].Entity]...)
+	}
+	if rows = t.counting(rows, kind, said); len(rows) > 0 || len(hits) == 0 {
+		return rows
+	}
+	about = append(about, t.withWords(name, kind, said)...)
+	slices.Sort(about)
+	return t.counting(slices.Compact(about), kind, said)
+}
+
+// beginning are the rows with a name that begins with the given one.
+func (t *Tables) beginning(name, kind string, said wanted) (rows []int) {
+	const least = 3 // letters; fewer begin anything
+	if len(name) < least {
+		return nil
+	}
+	at, _ := slices.BinarySearch(t.order, name)
+	for ; at < len(t.order) && strings.HasPrefix(t.order[at], name); at++ {
+		for _, h := range t.names[t.order[at]] {
+			rows = append(rows, h.row)
+		}
+	}
+	slices.Sort(rows)
+	return t.counting(slices.Compact(rows), kind, said)
+}
+
+// withWords are the rows whose names have all words of the given one.
+func (t *Tables) withWords(name, kind string, said wanted) []int {
+	return t.counting(t.matching(strings.Fields(name)), kind, said)
+}
+
+// anywhere are the rows of kinds that are their own, whose names have all words of the given one.
+func (t *Tables) anywhere(name, kind string, said wanted) []int {
+	if kind != "" || len(said.kinds) > 0 {
+		return nil // they were looked at
+	}
+	return t.matching(strings.Fields(name))
+}
+
+// matching are the rows of any kind whose names have all words.
+func (t *Tables) matching(words []string) (rows []int) {
+	for i, w := range words {
+		if i == 0 {
+			rows = slices.Clone(t.words[w])
+			continue
+		}
+		rows = slices.DeleteFunc(rows, func(r int) bool {
+			_, has := slices.BinarySearch(t.words[w], r)
+			return !has
+		})
+	}
+	return rows
+}
+
+// meaning reads the words before and behind a name. It is not ok if one of them means nothing.
+func (t *Tables) meaning(before, behind []string) (said wanted, ok bool) {
+	for _, words := range [...][]string{before, behind} {
+		for i := 0; i < len(words); i++ {
+			switch n := t.kindAt(words[i:]); {
+			case n > 0:
+				said.kinds = append(said.kinds, t.asks[strings.Join(words[i:i+n], " ")])
+				said.words = append(said.words, words[i:i+n]...)
+				i += n - 1
+			case t.fields[words[i]]:
+				said.words = append(said.words, words[i])
+			case !filler(words[i]):
+				return said, false
+			}
+		}
+	}
+	return said, true
+}
+
+// kindAt is how many words at the start of words ask for a kind, 0 for none.
+func (t *Tables) kindAt(words []string) int {
+	for n := min(maxKindWords, len(words)); n > 0; n-- {
+		if _, asks := t.asks[strings.Join(words[:n], " ")]; asks {
+			return n
+		}
+	}
+	return 0
+}
+
+// filler reports whether a word of a question says nothing about what is asked.
+func filler(w string) bool {
+	switch w {
+	case "a", "an", "the", "what", "whats", "s", "is", "are", "of", "for", "at", "in", "on", "to", "me", "show", "tell", "give", "get",
+		"how", "much",
+		"many", "now", "today", "current", "currently", "latest", "right", "does", "do", "has", "have", "its", "it", "and", "please",
+		"why", "about", "usd", "dollar", "dollars", "token", "coin", "crypto", "going", "been":
+		return true
+	}
+	return false
+}
+
+// near are the names that are most like the words of a question that found nothing.
+func (t *Tables) near(words []string) []string {
+	var at [maxTypos + 1][]string // by distance
+	for _, w := range words {
+		most := min(len(w)/3, maxTypos) // typos in a short word make any other
+		if most == 0 || filler(w) || t.fields[w] {
+			continue
+		}
+		for _, known := range t.known {
+			if d := distance(w, known.folded, most); d <= most {
+				at[d] = append(at[d], known.name)
+			}
+		}
+	}
+	var names []string
+	for _, name := range slices.Concat(at[:]...) {
+		if !slices.Contains(names, name) && len(names) < maxNear {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// maxTypos is how many letters of a word may be wrong for a name to be near.
+const maxTypos = 3
+
+// distance is how many letters have to be added, left out or replaced to make b of a, or more than most. A beginning of b is near too.
+func distance(a, b string, most int) int {
+	if len(a) >= 3 && strings.HasPrefix(b, a) {
+		return 1
+	}
+	if len(b) == 0 || len(a)-len(b) > most || len(b)-len(a) > most {
+		return most + 1
+	}
+	var space [64]int
+	if len(b) >= len(space) {
+		return most + 1
+	}
+	row := space[:len(b)+1]
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal, least := row[0], i+1
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+			least = min(least, row[j+1])
+		}
+		if least > most {
+			return most + 1
+		}
+	}
+	return row[len(b)]
+}

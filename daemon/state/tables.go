@@ -1,0 +1,169 @@
+package state
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Kind is what rows of one kind have in common.
+type Kind struct {
+	Name   string
+	Words  []string // that ask for rows of this kind: news, headlines
+	Fields []Field  // in the order of importance; the first is shown where a question names none
+	Own    bool     // a row is of this kind alone, as a headline is: it answers only where its kind is asked for or nothing else fits
+}
+
+// Field is one that rows of a kind may have.
+type Field struct {
+	Name  string   // with its unit, as priceUsd
+	Words []string // that ask for it: price, cost
+}
+
+// Row is one row of a pack's tables.
+type Row struct {
+	Kind, Key string // Key is unique among the rows of Kind
+	Entity    string // of the thing that it speaks of; rows of other kinds about the same thing have it too
+	Name      string
+	Symbol    string
+	Aliases   []string // other names, such as the address of a contract
+	Fields    api.Fields
+	Ref       int
+	URL       string
+	FetchedAt time.Time
+	Stale     bool    // the last attempt of its source failed
+	Size      float64 // of the thing; the larger wins among equals
+}
+
+// Tables are the rows of a pack at one moment, with an index of their names. They never change.
+type Tables struct {
+	kinds []Kind
+	rows  []Row
+	all   []int // places of all rows
+
+	place    map[string]int   // in kinds, by name
+	asks     map[string]int   // kinds, by the folded words that ask for them
+	fields   map[string]bool  // words that ask for a field of any kind
+	names    map[string][]hit // by the folded name
+	order    []string         // the folded names, sorted
+	words    map[string][]int // rows, by each folded word of their names
+	entities map[string][]int // rows, by the thing that they speak of
+	known    []known          // names that a question may have meant
+}
+
+// known is a name as it is shown and as it is compared.
+type known struct{ name, folded string }
+
+// hit is a row by one of its names. The lower the class, the better the match.
+type hit struct {
+	row   int
+	class class
+}
+
+// class is what matched.
+type class uint8
+
+const (
+	bySymbol class = iota
+	byName // or key
+	byAlias
+)
+
+// NewTables indexes rows. Rows of a kind that is not among kinds are left out, and so is the second of the same kind and key.
+func NewTables(kinds []Kind, rows []Row) *Tables {
+	t := &Tables{
+		kinds: kinds, place: make(map[string]int), asks: make(map[string]int), fields: make(map[string]bool),
+		names: make(map[string][]hit), words: make(map[string][]int), entities: make(map[string][]int),
+	}
+	for i, k := range kinds {
+		t.place[k.Name] = i
+		for _, w := range k.Words {
+			t.asks[w] = i
+		}
+		for _, f := range k.Fields {
+			for _, w := range f.Words {
+				t.fields[w] = true
+			}
+		}
+	}
+	seen := make(map[string]bool, len(rows))
+	for _, r := range rows {
+		if _, known := t.place[r.Kind]; !known || seen[r.Kind+"/"+r.Key] {
+			continue
+		}
+		seen[r.Kind+"/"+r.Key] = true
+		t.rows = append(t.rows, r)
+	}
+	slices.SortStableFunc(t.rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(t.place[a.Kind], t.place[b.Kind]), cmp.Compare(b.Size, a.Size), strings.Compare(a.Key, b.Key))
+	})
+	for i, r := range t.rows {
+		t.all = append(t.all, i)
+		t.index(i, r)
+	}
+	for name := range t.names {
+		t.order = append(t.order, name)
+	}
+	slices.Sort(t.order)
+	return t
+}
+
+// index notes the names of row i.
+func (t *Tables) index(i int, r Row) {
+	t.entities[r.Entity] = append(t.entities[r.Entity], i)
+	own := t.kinds[t.place[r.Kind]].Own
+	note := func(name string, c class) {
+		if name = strings.Join(wordsOf(name), " "); name == "" || own && c == bySymbol {
+			return
+		}
+		if !slices.ContainsFunc(t.names[name], func(h hit) bool { return h.row == i }) {
+			t.names[name] = append(t.names[name], hit{i, c})
+		}
+	}
+	note(r.Symbol, bySymbol)
+	if !own {
+		note(r.Name, byName)
+		for _, name := range [...]string{r.Symbol, r.Name} {
+			t.known = append(t.known, known{name, fold(name)})
+		}
+	}
+	note(r.Key, byName)
+	for _, alias := range r.Aliases {
+		note(alias, byAlias)
+	}
+	for _, w := range wordsOf(r.Name + " " + r.Symbol + " " + r.Entity) {
+		if list := t.words[w]; len(list) == 0 || list[len(list)-1] != i {
+			t.words[w] = append(list, i)
+		}
+	}
+}
+
+// Rows are all rows, by kind and size.
+func (t *Tables) Rows() []Row { return t.rows }
+
+// Row is the row kind/key, nil if there is none.
+func (t *Tables) Row(kind, key string) *Row {
+	for _, h := range t.names[strings.Join(wordsOf(key), " ")] {
+		if r := &t.rows[h.row]; r.Kind == kind && r.Key == key {
+			return r
+		}
+	}
+	return nil
+}
+
+// Kinds are the names of the kinds.
+func (t *Tables) Kinds() []string {
+	list := make([]string, len(t.kinds))
+	for i, k := range t.kinds {
+		list[i] = k.Name
+	}
+	return list
+}
+
+// wordsOf splits a text into folded words.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(fold(text), func(r rune) bool { return !wordRune(r) })
+}

@@ -1,0 +1,108 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Limits of a lookup.
+const (
+	MaxQuestions       = 20  // in one call, with commas between
+	MaxLookupQuery     = 200 // characters in all of them
+	MaxLookupRows      = 10  // per question
+	DefaultLookupLimit = 3   // rows per question
+)
+
+// Field is a named value of a row: a number, a text or a boolean, in the unit that its name ends with.
+type Field struct {
+	Name  string
+	Value any
+}
+
+// Fields are the fields of a row, the most important first. On the wire they are one object.
+type Fields []Field
+
+// Get is the value of a field, nil if there is none of that name.
+func (f Fields) Get(name string) any {
+	for _, field := range f {
+		if field.Name == name {
+			return field.Value
+		}
+	}
+	return nil
+}
+
+// MarshalJSON writes the fields as an object, in their order.
+func (f Fields) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	b.WriteByte('{')
+	for i, field := range f {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if err := encoder.Encode(field.Name); err != nil {
+			return nil, err
+		}
+		b.WriteByte(':')
+		if err := encoder.Encode(field.Value); err != nil {
+			return nil, fmt.Errorf("field %s: %w", field.Name, err)
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON reads an object, in the order of its members.
+func (f *Fields) UnmarshalJSON(text []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if t, err := decoder.Token(); err != nil || t != json.Delim('{') {
+		return fmt.Errorf("fields are no object: %w", err)
+	}
+	*f = Fields{}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		var value any
+		if err := decoder.Decode(&value); err != nil {
+			return err
+		}
+		*f = append(*f, Field{name.(string), value}) // the name of a member is a string
+	}
+	return nil
+}
+
+// LookupRow is one row of a pack's tables: what a source last said of one thing.
+type LookupRow struct {
+	Kind       string    `json:"kind"`   // such as asset
+	Key        string    `json:"key"`    // of the row among those of its kind, such as cardano
+	Entity     string    `json:"entity"` // of the thing, the same in rows of other kinds that speak of it
+	Name       string    `json:"name"`
+	Symbol     string    `json:"symbol,omitempty"`
+	Fields     Fields    `json:"fields"`
+	Asked      []string  `json:"asked"` // the fields that the question named, or else the first of the kind
+	Ref        int       `json:"ref"`   // anchor of its source
+	URL        string    `json:"url"`   // of the row itself, not of its source, where there is such a page
+	FetchedAt  time.Time `json:"fetchedAt"`
+	AgeSeconds int64     `json:"ageSeconds"`
+	Stale      bool      `json:"stale"` // the last attempt of its source failed
+}
+
+// LookupResult answers one question.
+type LookupResult struct {
+	Q    string      `json:"q"`
+	Rows []LookupRow `json:"rows"`           // best first
+	Near []string    `json:"near,omitempty"` // the nearest names, where no row was found
+}
+
+// LookupResponse answers /v1/lookup.
+type LookupResponse struct {
+	Results   []LookupResult `json:"results"` // in the order of the questions
+	Citations []Citation     `json:"citations"`
+	Freshness Freshness      `json:"freshness"`
+}
