@@ -23,6 +23,7 @@ type Credentials struct {
 	HasBearer bool   // an Authorization header was there, however malformed
 
 	Proof   *x402.Proof  // nil if none was sent; a bearer wins over it
+	Refused error        // why what was sent can be no proof of this daemon's; nil if it can
 	Subject x402.Subject // what a proof has to have paid for
 }
 
@@ -30,6 +31,7 @@ type Credentials struct {
 type Caller struct {
 	billing.Call
 	Snapshot time.Duration // how far back they may read history
+	AsOf     time.Time     // the moment from which Snapshot counts: that of the quote they have paid; zero means now
 
 	Payment *x402.Claim // nil unless they pay by call; Serve spends and closes it
 }
@@ -117,7 +119,7 @@ func (g *Gate) Admit(ctx context.Context, c Credentials, op api.Op, pack string)
 	} else {
 		caller, err = g.byProof(ctx, c, op, pack)
 	}
-	return caller, g.quoted(err, c.Subject)
+	return caller, g.Quoted(err, c.Subject)
 }
 
 // Known returns the caller with the key bearer, who asks for no operation, or the *api.Error to answer with. It costs nothing.
@@ -140,6 +142,9 @@ func (g *Gate) byKey(ctx context.Context, bearer string, op api.Op, pack string)
 	}
 	caller.Op, caller.Pack = op, pack
 	if err := g.cfg.Meter.Access(ctx, caller.Call); err != nil {
+		if g.cfg.Payments == nil { // 402 is for what can be paid by call
+			err = ForKeysAlone(err)
+		}
 		return Caller{}, err
 	}
 	return caller, nil
@@ -147,10 +152,14 @@ func (g *Gate) byKey(ctx context.Context, bearer string, op api.Op, pack string)
 
 // byProof admits who has paid for the call.
 func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack string) (Caller, error) {
+	presented := c.Proof != nil || c.Refused != nil
 	switch {
-	case g.cfg.Payments == nil:
-		return Caller{}, api.Errorf(api.ReasonPaymentRequired, "%s on pack %s needs an API key", op, pack).
-			WithHint("send Authorization: Bearer <API_KEY>; the operator makes keys with: contextd keys create NAME")
+	case g.cfg.Payments == nil && presented:
+		return Caller{}, api.Errorf(api.ReasonPaymentsDisabled, "this service takes no payments by call").WithHint(sendKey)
+	case g.cfg.Payments == nil, op.PriceMicros() == 0:
+		return Caller{}, api.KeyMissing("%s on pack %s needs an API key", op, pack).WithHint(sendKey)
+	case c.Refused != nil:
+		return Caller{}, c.Refused
 	case c.Proof == nil:
 		return Caller{}, api.Errorf(api.ReasonPaymentRequired, "%s on pack %s needs an API key or a payment", op, pack).
 			WithHint("send Authorization: Bearer <API_KEY>, or pay the quote and send the proof as %s", api.HeaderPayment)
@@ -163,11 +172,22 @@ func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack strin
 		return Caller{}, err
 	}
 	window, _ := g.Anonymous()
-	return Caller{Snapshot: window, Call: billing.Call{Op: op, Pack: pack}, Payment: claim}, nil
+	return Caller{Snapshot: window, AsOf: claim.Quoted, Call: billing.Call{Op: op, Pack: pack}, Payment: claim}, nil
 }
 
-// quoted is err with a quote in it where it asks for payment and the call has a price.
-func (g *Gate) quoted(err error, s x402.Subject) error {
+// sendKey is what callers can do who have to have a key.
+const sendKey = "send Authorization: Bearer <API_KEY>; owners make keys with: ctx keys create NAME, the operator with: contextd keys create NAME"
+
+// ForKeysAlone is err, or 403 in place of the 402 of a key without credits, for what cannot be paid by call.
+func ForKeysAlone(err error) error {
+	if refused := new(api.Error); errors.As(err, &refused) && refused.Reason == api.ReasonInsufficient {
+		return api.Errorf(api.ReasonPackAccessDenied, "%s", refused.Message).WithHint("%s", refused.Hint)
+	}
+	return err
+}
+
+// Quoted is err with a quote in it where it asks for payment and the call has a price.
+func (g *Gate) Quoted(err error, s x402.Subject) error {
 	var refused *api.Error
 	if g.cfg.Payments == nil || s.Op.PriceMicros() == 0 || !errors.As(err, &refused) || refused.Status != statusPaymentRequired {
 		return err

@@ -102,7 +102,7 @@ func refusal(t testing.TB, what string, caller gate.Caller, err error) *api.Erro
 	return e
 }
 
-// TestAdmitWithoutCredentials: none is 402, whatever is asked.
+// TestAdmitWithoutCredentials: where nothing can be paid by call, none is 401, whatever is asked, and a proof is told so.
 func TestAdmitWithoutCredentials(t *testing.T) {
 	t.Parallel()
 	g, keys := open(t)
@@ -111,7 +111,7 @@ func TestAdmitWithoutCredentials(t *testing.T) {
 		for _, op := range api.Ops() {
 			caller, err := g.Admit(t.Context(), c, op, "markets")
 			e := refusal(t, what, caller, err)
-			if e.Reason != api.ReasonPaymentRequired || e.Code != api.CodePaymentRequired || e.Status != http.StatusPaymentRequired ||
+			if e.Reason != api.ReasonMissingToken || e.Code != api.CodeAuthMissing || e.Status != http.StatusUnauthorized ||
 				e.Message != string(op)+" on pack markets needs an API key" || !strings.Contains(e.Hint, "Authorization: Bearer") {
 				t.Errorf("%s, %s: %+v", what, op, *e)
 			}
@@ -119,6 +119,18 @@ func TestAdmitWithoutCredentials(t *testing.T) {
 	}
 	if at := used(t, keys, key.KeyID); !at.IsZero() {
 		t.Errorf("the key counts as used at %v", at)
+	}
+	for what, c := range map[string]gate.Credentials{
+		"a proof": {Proof: &x402.Proof{}}, "a proof for elsewhere": {Refused: api.Errorf(api.ReasonWrongNetwork, "elsewhere")},
+	} {
+		caller, err := g.Admit(t.Context(), c, api.OpFresh, api.PackCrypto)
+		if e := refusal(t, what, caller, err); e.Reason != api.ReasonPaymentsDisabled || e.Code != api.CodePaymentInvalid || e.Status != http.StatusBadRequest {
+			t.Errorf("%s: %+v", what, *e)
+		}
+	}
+	caller, err := g.Admit(t.Context(), bearer(key.Key), api.OpFresh, "markets")
+	if e := refusal(t, "no credits", caller, err); e.Reason != api.ReasonPackAccessDenied || e.Code != api.CodePackNotSubscribed || e.Status != http.StatusForbidden {
+		t.Errorf("a paid tier without credits: %+v", *e)
 	}
 }
 

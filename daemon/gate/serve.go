@@ -2,8 +2,10 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -12,6 +14,7 @@ type Admission interface {
 	Admit(ctx context.Context, c Credentials, op api.Op, pack string) (Caller, error)
 	Charge(ctx context.Context, c Caller) error
 	Anonymous() (window time.Duration, sells bool)
+	Quoted(err error, s x402.Subject) error
 }
 
 // Order is a call that passed the free checks. A is the type of its answers.
@@ -20,42 +23,80 @@ type Order[A any] struct {
 	Op     api.Op
 	Pack   string
 	Answer func(ctx context.Context, caller Caller) (A, error) // resolves the answer for the caller, before they are charged
+	Check  func(ctx context.Context, caller Caller) error      // why Answer would fail, at a fraction of its cost; nil where it never does
 	Text   func(A) []byte                                      // the JSON that a payment by call buys
+	First  bool                                                // Answer has others work for the caller: keys are charged before it
+	Free   bool                                                // the answer is described alone, not given: nobody is charged
 }
 
 // Served is a call that was charged and is to be answered now.
 type Served[A any] struct {
 	Caller   Caller
 	Answer   A
-	Sold     []byte // the JSON that was paid for by call; nil for callers with a key
-	Replayed bool   // Sold was given before, for the same payment
+	Sold     []byte    // the JSON that was paid for by call; nil for callers with a key
+	Replayed time.Time // when Sold was first given for the same payment; zero where that is now
 }
 
 // Serve admits the caller of o, resolves the answer and takes the charge, or returns the error to answer with. Every answer that costs
 // something goes through here, over HTTP and MCP and streams too, so that a call costs the same and is refused for the same reasons on all
 // of them. It is a function because Go's methods have no type parameters. Where it fails after the answer was resolved, Served has it all
 // the same, to be closed.
+//
+// What was sold is owed: an answer that is kept for a payment comes before all checks of what could be sold now, and a payment that is
+// presented first is judged as of its quote.
 func Serve[A any](ctx context.Context, g Admission, o Order[A]) (s Served[A], err error) {
-	if window, sells := g.Anonymous(); sells && !o.HasBearer { // what cannot be delivered is neither quoted nor sold
-		if s.Answer, err = o.Answer(ctx, Caller{Snapshot: window}); err != nil {
+	if _, sells := g.Anonymous(); sells && !o.HasBearer && o.Proof == nil { // what cannot be delivered is not quoted
+		if err := o.deliverable(ctx, g); err != nil {
 			return s, err
 		}
 	}
 	if s.Caller, err = g.Admit(ctx, o.Credentials, o.Op, o.Pack); err != nil {
+		if refused := new(api.Error); o.Proof != nil && errors.As(err, &refused) && refused.Payment != nil {
+			if undeliverable := o.deliverable(ctx, g); undeliverable != nil {
+				return s, undeliverable
+			}
+		}
 		return s, err
 	}
-	payment := s.Caller.Payment
-	if payment == nil {
-		if s.Answer, err = o.Answer(ctx, s.Caller); err != nil {
+	if s.Caller.Payment == nil {
+		return o.byKey(ctx, g, s)
+	}
+	return o.byPayment(ctx, g, s)
+}
+
+// deliverable says why o cannot be answered to whoever pays for it now.
+func (o Order[A]) deliverable(ctx context.Context, g Admission) error {
+	if o.Check == nil {
+		return nil
+	}
+	window, _ := g.Anonymous()
+	return o.Check(ctx, Caller{Snapshot: window})
+}
+
+// byKey answers o and charges the key.
+func (o Order[A]) byKey(ctx context.Context, g Admission, s Served[A]) (_ Served[A], err error) {
+	if o.First && !o.Free {
+		if err = g.Charge(ctx, s.Caller); err != nil {
 			return s, err
 		}
-		return s, g.Charge(ctx, s.Caller)
 	}
+	if s.Answer, err = o.Answer(ctx, s.Caller); err != nil || o.First || o.Free {
+		return s, err
+	}
+	return s, g.Charge(ctx, s.Caller)
+}
+
+// byPayment gives the answer that is kept for the payment, else answers o and spends it.
+func (o Order[A]) byPayment(ctx context.Context, g Admission, s Served[A]) (_ Served[A], err error) {
+	payment := s.Caller.Payment
 	defer payment.Close()
 	if kept := payment.Replay; kept != nil {
-		s.Sold, s.Replayed = kept.Body, true
+		s.Sold, s.Replayed = kept.Body, kept.At
 		return s, nil
 	}
+	if s.Answer, err = o.Answer(ctx, s.Caller); err != nil || o.Free {
+		return s, err
+	}
 	s.Sold = o.Text(s.Answer)
-	return s, payment.Settle(ctx, s.Sold)
+	return s, g.Quoted(payment.Settle(ctx, s.Sold), o.Subject)
 }

@@ -5,11 +5,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/http"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -54,39 +57,41 @@ func (s *Server) toolOrder(rq *request, op api.Op, arguments json.RawMessage) (o
 }
 
 // order makes the free checks of q, which a call of method asks, and returns the order of it. A payment of it is bound to the method and
-// to what the arguments come down to, however they were spelled.
+// to what the arguments come down to, however they were spelled; one that is presented may have an answer that is kept.
 func (s *Server) order(rq *request, method string, q reader.Query) (o gate.Order[reader.Answer], err error) {
-	view, err := s.cfg.Reader.Ready(q)
-	if err != nil {
-		return o, err
+	o, unready := web.OrderOf(s.cfg.Reader, q)
+	if unready != nil && (rq.who.HasBearer || rq.who.Proof == nil) {
+		return o, unready
 	}
-	o = gate.Order[reader.Answer]{Credentials: rq.who, Op: q.Op, Pack: q.Pack, Text: s.text,
-		Answer: func(ctx context.Context, caller gate.Caller) (reader.Answer, error) {
-			return s.cfg.Reader.Answer(ctx, view.By(caller.OwnerID, caller.Tier), caller.Snapshot)
-		}}
+	o.Credentials, o.Text = rq.who, s.text
 	canonical := fmt.Sprintf("pack=%q q=%q k=%d at=%d ref=%d", q.Pack, q.Text, q.K, q.At.Unix(), q.Ref)
 	o.Subject = x402.Subject{Op: q.Op, Fingerprint: x402.Fingerprint(method, string(q.Op), canonical)}
 	return o, nil
 }
 
-// priced is the order that m makes, as far as can be told before the SDK has read it. priced is false for what is no operation with a
-// price.
+// priced is the order that m, of who has no key, makes, as far as can be told before the SDK has read it. priced is false for what is no
+// operation with a price; what cannot be answered to any payment is an error.
 func (s *Server) priced(rq *request, m message) (o gate.Order[reader.Answer], priced bool, err error) {
 	switch m.Method {
 	case methodCall:
 		op, ok := toolOp(s.cfg.Prefix, m.Text("name"))
-		if !ok || op.PriceMicros() == 0 {
-			return o, false, nil
+		if !ok {
+			return o, false, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", m.Text("name"))}
+		}
+		if op.PriceMicros() == 0 {
+			return o, false, keyMissing()
 		}
 		o, err = s.toolOrder(rq, op, m.Arguments())
 		return o, true, err
 	case methodRead:
 		r, ok := s.parseURI(m.Text("uri"))
 		if !ok {
-			return o, false, nil
+			return o, false, sdk.ResourceNotFoundError(m.Text("uri"))
 		}
 		o, err = s.order(rq, methodRead, r.query)
 		return o, true, err
+	case methodSubscribe:
+		return o, false, keyMissing()
 	}
 	return o, false, nil
 }
@@ -123,8 +128,9 @@ func (s *Server) serve(rq *request, o gate.Order[reader.Answer]) (body []byte, m
 		}
 		return s.text(served.Answer), meta, nil
 	}
-	return served.Sold, sdk.Meta{metaReceipt: map[string]any{
+	rq.sold = http.Header{}
+	return web.Sold(rq.sold, o.Op, served, s.cfg.Now()), sdk.Meta{metaReceipt: map[string]any{
 		"success": true, "transaction": "0x" + hex.EncodeToString(rq.who.Proof.Hash[:]), "network": api.NetworkL2,
-		"payer": rq.who.Proof.Payer, "replayed": served.Replayed,
+		"payer": rq.who.Proof.Payer, "replayed": !served.Replayed.IsZero(),
 	}}, nil
 }

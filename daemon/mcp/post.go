@@ -6,8 +6,11 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
@@ -31,6 +34,13 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) error {
 	}
 	m, fault := parseMessage(body)
 	rq, err := s.enter(r, m, fault)
+	if wire := new(jsonrpc.Error); errors.As(err, &wire) {
+		if m.ID == nil { // nobody waits for an answer
+			w.WriteHeader(http.StatusAccepted)
+			return nil
+		}
+		return writeFault(w, m, err)
+	}
 	if err != nil {
 		return unknownKey(w, err)
 	}
@@ -82,11 +92,8 @@ func (s *Server) admitSession(r *http.Request, rq *request, to route) (done func
 func (s *Server) inSession(w http.ResponseWriter, r *http.Request) error {
 	if _, ok := r.Header["Authorization"]; !ok {
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		err := api.Errorf(api.ReasonMissingToken, "%s needs an API key: sessions belong to keys", r.Method).
-			WithHint("send Authorization: Bearer <API_KEY>; calls without a session are paid one by one with POST").
-			WithStatus(http.StatusUnauthorized)
-		err.Code = api.CodeAuthMissing
-		return err
+		return api.KeyMissing("%s needs an API key: sessions belong to keys", r.Method).
+			WithHint("send Authorization: Bearer <API_KEY>; calls without a session are paid one by one with POST")
 	}
 	rq, err := s.enter(r, message{}, nil)
 	if err != nil {
@@ -98,7 +105,10 @@ func (s *Server) inSession(w http.ResponseWriter, r *http.Request) error {
 
 // unknownKey names the scheme where err says that a key is not good.
 func unknownKey(w http.ResponseWriter, err error) error {
-	if e := api.AsError(err); e.Status == http.StatusUnauthorized {
+	switch e := api.AsError(err); {
+	case e.Reason == api.ReasonMissingToken:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	case e.Status == http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
 	}
 	return err
@@ -147,8 +157,13 @@ func (s *Server) enterUnknown(rq *request, m message, fault error) error {
 		}}
 	o.Subject = x402.Subject{Op: o.Op, Fingerprint: x402.Fingerprint("MCP", "handshake", "")}
 	_, err := gate.Serve(rq.ctx, s.cfg.Gate, o)
-	if e := new(api.Error); errors.As(err, &e) && e.Reason == api.ReasonPaymentRequired {
-		e.Message = "MCP needs an API key or a payment"
+	if e := new(api.Error); errors.As(err, &e) {
+		switch e.Reason {
+		case api.ReasonPaymentRequired:
+			e.Message = "MCP needs an API key or a payment"
+		case api.ReasonMissingToken:
+			e.Message = "MCP needs an API key"
+		}
 	}
 	return err
 }
@@ -183,6 +198,7 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, rq *request, m mes
 	}
 	if rq.payer() {
 		w.Header().Set("Cache-Control", "no-store")
+		maps.Copy(w.Header(), rq.sold)
 	}
 	out.Release()
 	return nil

@@ -254,8 +254,8 @@ func TestQuotes(t *testing.T) {
 	p := newShop(t)
 	for body, amount := range map[string]string{
 		call("context.fresh", `{}`): "0.001", call("context.brief", `{}`): "0.005", call("context_brief", `{"pack":"crypto"}`): "0.005", call("context.search", `{"q":"b"}`): "0.002",
-		call("context.cite", `{"ref":1}`): "0.001", call("context.subscribe", `{}`): "0.001", call("nothing", `{}`): "0.001", read("context://packs/crypto/brief"): "0.005",
-		read("test://x"): "0.001", `{"jsonrpc":"2.0","id":1,"method":"initialize"}`: "0.001", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`: "0.001", `nonsense`: "0.001", `[]`: "0.001", ``: "0.001",
+		call("context.cite", `{"ref":1}`): "0.001", read("context://packs/crypto/brief"): "0.005",
+		`{"jsonrpc":"2.0","id":1,"method":"initialize"}`: "0.001", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`: "0.001", `nonsense`: "0.001", `[]`: "0.001", ``: "0.001",
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`: "0.001", `{"jsonrpc":"2.0","id":1,"method":"nothing"}`: "0.001", `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`: "0.001",
 	} {
 		p.quote(body, amount)
@@ -298,7 +298,7 @@ func TestHandshakeForPayment(t *testing.T) {
 		t.Errorf("a call for the price of a handshake: %d %s", a.Status, a.Body)
 	}
 	a := p.post(call("context.subscribe", `{}`), header(proof)...)
-	if a.Status != 402 || !strings.Contains(a.Body, "a subscription cannot be paid by call") {
+	if a.Status != 401 || !strings.Contains(a.Body, "a subscription cannot be paid by call") {
 		t.Errorf("subscribe: %d %s", a.Status, a.Body)
 	}
 }
@@ -314,7 +314,7 @@ func TestPublicDiscovery(t *testing.T) {
 	}
 	p.quote(call("context.brief", `{}`), "0.005")
 	p.quote(read("context://packs/crypto/state"), "0.001")
-	if a := p.post(call("context.subscribe", `{}`)); a.Status != 402 {
+	if a := p.post(call("context.subscribe", `{}`)); a.Status != 401 {
 		t.Errorf("subscribe: %d %s", a.Status, a.Body)
 	}
 }

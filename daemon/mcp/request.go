@@ -27,7 +27,8 @@ type request struct {
 	slow       bool            // it is answered with a stream that may have nothing to say for long
 	underscore bool            // tools are listed without dots
 
-	refused error // what the transport answers in place of the SDK, for who pays by call; set before the SDK answers
+	sold    http.Header // what the transport adds to an answer that was paid by call; set before the SDK answers
+	refused error       // what the transport answers in place of the SDK, for who pays by call; set before the SDK answers
 }
 
 // keep makes rq findable by the headers of r until forget is called.

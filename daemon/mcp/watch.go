@@ -49,8 +49,7 @@ func (s *Server) open(rq *request, q reader.Query) (*feed.Watcher, error) {
 		return nil, err
 	}
 	if rq.payer() {
-		return nil, api.Errorf(api.ReasonPaymentRequired, "a subscription cannot be paid by call").
-			WithHint("use an API key: Authorization: Bearer <API_KEY>; or call fresh every few minutes")
+		return nil, keyMissing()
 	}
 	served, err := gate.Serve(rq.ctx, s.cfg.Gate, gate.Order[*feed.Watcher]{Credentials: rq.who, Op: q.Op, Pack: q.Pack,
 		Answer: func(context.Context, gate.Caller) (*feed.Watcher, error) {
@@ -63,6 +62,12 @@ func (s *Server) open(rq *request, q reader.Query) (*feed.Watcher, error) {
 		served.Answer.Close() // it was opened and could not be charged
 	}
 	return served.Answer, err
+}
+
+// keyMissing is the answer to who would subscribe without a key.
+func keyMissing() *api.Error {
+	return api.KeyMissing("a subscription cannot be paid by call").
+		WithHint("use an API key: Authorization: Bearer <API_KEY>; or call fresh every few minutes")
 }
 
 // watch is the tool subscribe.

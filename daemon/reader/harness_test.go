@@ -33,6 +33,14 @@ func (m *memory) PulseBefore(ctx context.Context, pack string, t time.Time) (sta
 	return state.Pulse{}, state.ErrNoPulse
 }
 
+func (m *memory) HasPulseBefore(ctx context.Context, pack string, t time.Time) (bool, error) {
+	_, err := m.PulseBefore(ctx, pack, t)
+	if errors.Is(err, state.ErrNoPulse) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // newest is when the newest state of most tests was made.
 func newest() time.Time { return time.Date(2026, 11, 20, 20, 5, 2, 340e6, time.UTC) }
 

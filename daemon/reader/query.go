@@ -13,8 +13,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// ParseQuery reads the parameters of op from values, every one checked. canonical are those that op knows, sorted; the others are dropped
-// from values.
+// ParseQuery reads the parameters of op from values, every one checked. Those that op does not know are dropped from values. canonical are
+// the others, sorted, without those that say what counts anyhow.
 func ParseQuery(op api.Op, values url.Values) (q Query, canonical string, err error) {
 	q = Query{Op: op, Pack: values.Get("pack")}
 	if !values.Has("pack") {
@@ -30,7 +30,14 @@ func ParseQuery(op api.Op, values url.Values) (q Query, canonical string, err er
 	}
 	names := op.Parameters()
 	maps.DeleteFunc(values, func(name string, _ []string) bool { return !slices.Contains(names, name) })
-	return q, values.Encode(), err
+	told := maps.Clone(values)
+	if q.Pack == api.DefaultPack {
+		told.Del("pack")
+	}
+	if q.K == api.SearchKDefault {
+		told.Del("k")
+	}
+	return q, told.Encode(), err
 }
 
 // parseSearch reads q and k.
@@ -56,7 +63,8 @@ func parseSearch(q *Query, values url.Values) error {
 func parseRef(q *Query, text string) error {
 	ref, err := strconv.Atoi(text)
 	if errors.Is(err, strconv.ErrRange) && !strings.HasPrefix(text, "-") {
-		ref, err = int(^uint(0)>>1), nil // a number, and above every N
+		return api.Errorf(api.ReasonInvalidRef, "ref is %q, more than any pack has sources", human.Clip(text, human.Quoted)).
+			WithHint("use the number of an anchor: [3] in a brief is ?ref=3")
 	}
 	if err != nil || ref < 1 {
 		return api.Errorf(api.ReasonInvalidRef, "ref is %q, not a whole number of 1 or more", human.Clip(text, human.Quoted)).

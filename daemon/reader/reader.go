@@ -22,6 +22,8 @@ import (
 type History interface {
 	// PulseBefore returns the newest pulse of pack with GeneratedAt before t, or state.ErrNoPulse.
 	PulseBefore(ctx context.Context, pack string, t time.Time) (state.Pulse, error)
+	// HasPulseBefore reports whether there is one.
+	HasPulseBefore(ctx context.Context, pack string, t time.Time) (bool, error)
 }
 
 // Briefs has the briefs that owners get by prompts of their own.
@@ -106,12 +108,19 @@ type View struct {
 	edition *feed.Edition
 	ownerID string // of the caller's key, "" if they have none
 	tier    api.Tier
+	asOf    time.Time // see AsOf
 }
 
 // By is v as asked by the owner of a key of the given tier.
 func (v View) By(ownerID string, tier api.Tier) View {
 	v.ownerID = ownerID
 	v.tier = tier
+	return v
+}
+
+// AsOf is v with history's window counted from the moment t, at which v was offered to the caller; the zero time means now.
+func (v View) AsOf(t time.Time) View {
+	v.asOf = t
 	return v
 }
 
@@ -164,6 +173,28 @@ func (r *Reader) Answer(ctx context.Context, v View, window time.Duration) (Answ
 	return Answer{}, fmt.Errorf("operation %q has no answer", v.Op)
 }
 
+// Deliverable returns the error that Answer would return for what v asks, at the cost of a look at an index. Damage to what is stored
+// shows in Answer alone.
+func (r *Reader) Deliverable(ctx context.Context, v View, window time.Duration) error {
+	switch v.Op {
+	case api.OpSnapshot:
+		end, err := r.reach(v, window)
+		if err != nil {
+			return err
+		}
+		ok, err := r.cfg.History.HasPulseBefore(ctx, v.pack.ID, end)
+		if err != nil {
+			return fmt.Errorf("look for %s as of %s: %w", v.pack.ID, state.MinuteKey(v.At), err)
+		}
+		if !ok {
+			return noneYet(v)
+		}
+	case api.OpCite:
+		return v.anchored()
+	}
+	return nil
+}
+
 // brief answers with the brief of the caller, or that of the pack.
 func (r *Reader) brief(ctx context.Context, v View) (Answer, error) {
 	if r.cfg.Briefs == nil || v.ownerID == "" {
@@ -190,32 +221,34 @@ func (r *Reader) search(v View) (Answer, error) {
 
 // cite resolves an anchor of the newest state.
 func (r *Reader) cite(v View) (Answer, error) {
-	if v.Ref < 1 || v.Ref > len(v.edition.Citations) {
-		return Answer{}, api.Errorf(api.ReasonCitationNotFound, "pack %s has %d sources, there is no [%d]",
-			v.Pack, len(v.edition.Citations), v.Ref).WithHint("use a ref from 1 to %d", len(v.edition.Citations))
+	if err := v.anchored(); err != nil {
+		return Answer{}, err
 	}
 	c := v.edition.Citations[v.Ref-1]
 	source := api.Source{ID: c.SourceID, Name: v.pack.Names[c.SourceID], PublicURL: c.URL}
 	return encode(api.CiteResponse{Citation: c, Source: source, Freshness: v.edition.Freshness(r.cfg.Now())})
 }
 
+// anchored reports a ref that no source has.
+func (v View) anchored() error {
+	if n := len(v.edition.Citations); v.Ref < 1 || v.Ref > n {
+		return api.Errorf(api.ReasonCitationNotFound, "pack %s has %d sources, there is no [%d]", v.Pack, n, v.Ref).
+			WithHint("use a ref from 1 to %d", n)
+	}
+	return nil
+}
+
 // snapshot looks up the state as of the minute v.At, within the window of the caller. The answer depends on the minute alone,
 // so that it is the same for ever.
 func (r *Reader) snapshot(ctx context.Context, v View, window time.Duration) (Answer, error) {
-	now, end := r.cfg.Now(), v.At.Add(time.Minute)
+	end, err := r.reach(v, window)
+	if err != nil {
+		return Answer{}, err
+	}
 	key := state.MinuteKey(v.At)
-	if end.After(now) {
-		return Answer{}, api.Errorf(api.ReasonSnapshotNotFound, "the minute %s is not over yet", key).
-			WithHint("ask after %s, or for an earlier minute", end.UTC().Format(time.RFC3339))
-	}
-	if oldest := now.Add(-window); v.At.Before(oldest) {
-		return Answer{}, api.Errorf(api.ReasonSnapshotNotFound, "the minute %s is more than %s ago, beyond the window of this caller",
-			key, days(window)).WithHint("the oldest minute for this caller is %s", state.MinuteKey(oldest.Add(time.Minute-1)))
-	}
 	pulse, err := r.cfg.History.PulseBefore(ctx, v.pack.ID, end)
 	if errors.Is(err, state.ErrNoPulse) {
-		return Answer{}, api.Errorf(api.ReasonSnapshotNotFound, "pack %s had no state yet at %s", v.pack.ID, key).
-			WithHint("ask for a later minute")
+		return Answer{}, noneYet(v)
 	}
 	if err != nil {
 		return Answer{}, fmt.Errorf("look up %s as of %s: %w", v.pack.ID, key, err)
@@ -225,6 +258,30 @@ func (r *Reader) snapshot(ctx context.Context, v View, window time.Duration) (An
 		return Answer{}, fmt.Errorf("encode %s as of %s: %w", v.pack.ID, key, err)
 	}
 	return Answer{Body: body, At: end, Immutable: true}, nil
+}
+
+// reach returns the end of the minute v.At, or the error for one that is not over or lies beyond the window of the caller.
+func (r *Reader) reach(v View, window time.Duration) (end time.Time, err error) {
+	now, end := r.cfg.Now(), v.At.Add(time.Minute)
+	key := state.MinuteKey(v.At)
+	if end.After(now) {
+		return end, api.Errorf(api.ReasonSnapshotNotFound, "the minute %s is not over yet", key).
+			WithHint("ask after %s, or for an earlier minute", end.UTC().Format(time.RFC3339))
+	}
+	if !v.asOf.IsZero() {
+		now = v.asOf
+	}
+	if oldest := now.Add(-window); v.At.Before(oldest) {
+		return end, api.Errorf(api.ReasonSnapshotNotFound, "the minute %s is more than %s ago, beyond the window of this caller",
+			key, days(window)).WithHint("the oldest minute for this caller is %s", state.MinuteKey(oldest.Add(time.Minute-1)))
+	}
+	return end, nil
+}
+
+// noneYet is the answer for a minute before the first state of the pack.
+func noneYet(v View) error {
+	return api.Errorf(api.ReasonSnapshotNotFound, "pack %s had no state yet at %s", v.pack.ID, state.MinuteKey(v.At)).
+		WithHint("ask for a later minute")
 }
 
 func days(window time.Duration) string {

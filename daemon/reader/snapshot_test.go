@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -207,4 +208,81 @@ func TestSnapshotFailures(t *testing.T) {
 	w.history.pulses = []state.Pulse{odd}
 	_, err = w.ask(t.Context(), snapshotOf(noon()), api.TierFree)
 	internal(t, "pulse that cannot be encoded", err)
+}
+
+// TestWindowAsOfTheOffer counts the window from when the snapshot was offered: both sides of its bound, whatever the time is now.
+func TestWindowAsOfTheOffer(t *testing.T) {
+	t.Parallel()
+	const window = 24 * time.Hour
+	for _, c := range []struct {
+		ago   time.Duration // of the minute, when it was offered
+		later time.Duration // from the offer until now
+		ok    bool
+	}{
+		{window - time.Millisecond, 0, true}, {window, 0, true}, {window + time.Millisecond, 0, false},
+		{window, 4 * time.Minute, true}, {window, 30 * time.Hour, true}, {window + time.Millisecond, 30 * time.Hour, false},
+	} {
+		w := newWorld(t)
+		w.history.pulses = []state.Pulse{pulse("crypto", noon(), `{}`)}
+		offered := noon().Add(c.ago)
+		w.clock(offered.Add(c.later))
+		view, err := w.Ready(reader.Query{Op: api.OpSnapshot, Pack: "crypto", At: noon()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for how, v := range map[string]reader.View{"as of the offer": view.AsOf(offered), "now": view} {
+			want := c.ok
+			if how == "now" {
+				want = c.ago+c.later <= window
+			}
+			cheap := w.Deliverable(t.Context(), v, window)
+			_, whole := w.Answer(t.Context(), v, window)
+			if (cheap == nil) != want || (whole == nil) != want {
+				t.Errorf("%s, %s ago and %s later: %v, %v", how, c.ago, c.later, cheap, whole)
+			}
+		}
+	}
+}
+
+// TestDeliverable: the cheap check refuses what the answer would, in the same words, and decodes no state.
+func TestDeliverable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.history.pulses = []state.Pulse{pulse("crypto", noon(), `{`)} // which is no state
+	w.clock(noon().Add(time.Hour))
+	for q, ok := range map[reader.Query]bool{
+		{Op: api.OpSnapshot, At: noon()}: true, {Op: api.OpSnapshot, At: noon().Add(-time.Minute)}: false, {Op: api.OpSnapshot, At: noon().Add(time.Hour)}: false,
+		{Op: api.OpSnapshot, At: noon().Add(-48 * time.Hour)}: false, {Op: api.OpCite, Ref: 2}: true, {Op: api.OpCite, Ref: 3}: false, {Op: api.OpFresh}: true,
+	} {
+		q.Pack = "crypto"
+		view, err := w.Ready(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cheap := w.Deliverable(t.Context(), view, 24*time.Hour)
+		if (cheap == nil) != ok {
+			t.Errorf("%+v: %v", q, cheap)
+		}
+		if _, whole := w.Answer(t.Context(), view, 24*time.Hour); !ok && (whole == nil || whole.Error() != cheap.Error()) {
+			t.Errorf("%+v: %v, the answer is %v", q, cheap, whole)
+		}
+	}
+}
+
+// TestAged has the ages of an answer counted on by whole seconds, and all else as it was.
+func TestAged(t *testing.T) {
+	t.Parallel()
+	const text = `{"state":{"ageSeconds":1,"row":{"ageSeconds":2}},"rows":[{"ageSeconds" : 3 ,"name":"ageSeconds"},{"ageSeconds":null}],` +
+		`"freshness":{"ageSeconds":4,"dataAgeSeconds":900}}`
+	aged := strings.NewReplacer(`"ageSeconds" : 3`, `"ageSeconds" : 63`, `"ageSeconds":4`, `"ageSeconds":64`, `900`, `960`).Replace(text)
+	for by, want := range map[time.Duration]string{
+		0: text, time.Second - 1: text, -time.Hour: text, time.Minute: aged, time.Minute + time.Second - 1: aged,
+	} {
+		if got := string(reader.Aged([]byte(text), by)); got != want {
+			t.Errorf("after %s: %s", by, got)
+		}
+	}
+	if got := string(reader.Aged([]byte("no JSON"), time.Hour)); got != "no JSON" {
+		t.Errorf("%q", got)
+	}
 }

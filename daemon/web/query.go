@@ -14,8 +14,14 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// parameters are the names that op knows. Each may be given once; all others are ignored.
-func parameters(op api.Op) []string {
+// parameters are those that an operation knows, sorted.
+type parameters struct {
+	canonical string // without those that say what counts anyhow
+	spelled   string // as they were sent
+}
+
+// namesOf are the names that op knows. Each may be given once; all others are ignored.
+func namesOf(op api.Op) []string {
 	names := op.Parameters()
 	if op == api.OpSubscribe {
 		names = append(names, "token")
@@ -23,12 +29,12 @@ func parameters(op api.Op) []string {
 	return names
 }
 
-// parse reads the parameters of op, every one checked. canonical are those that op knows, sorted.
-func parse(op api.Op, w http.ResponseWriter, r *http.Request) (q reader.Query, canonical string, err error) {
-	names := parameters(op)
+// parse reads the parameters of op, every one checked.
+func parse(op api.Op, w http.ResponseWriter, r *http.Request) (q reader.Query, asked parameters, err error) {
+	names := namesOf(op)
 	values, err := Parameters(r, names...)
 	if err != nil {
-		return q, "", err
+		return q, asked, err
 	}
 	if r.Method == http.MethodPost {
 		body, err := readBody(w, r)
@@ -36,15 +42,17 @@ func parse(op api.Op, w http.ResponseWriter, r *http.Request) (q reader.Query, c
 			err = merge(values, body, names)
 		}
 		if err != nil {
-			return q, "", err
+			return q, asked, err
 		}
 	}
 	if op == api.OpSubscribe {
 		if err := checkToken(values.Get("token")); err != nil {
-			return q, "", err
+			return q, asked, err
 		}
 	}
-	return reader.ParseQuery(op, values)
+	q, asked.canonical, err = reader.ParseQuery(op, values)
+	asked.spelled = values.Encode()
+	return q, asked, err
 }
 
 // Parameters returns the query parameters of r. Those with the given names may be there once.

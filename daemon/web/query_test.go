@@ -86,8 +86,6 @@ func TestParameters(t *testing.T) {
 		"cite?ref=%2B50&pack=ai":                   {Op: api.OpCite, Pack: "ai", Ref: 50},
 		"cite?ref=01":                              {Op: api.OpCite, Pack: "crypto", Ref: 1},
 		"cite?ref=9223372036854775807":             {Op: api.OpCite, Pack: "crypto", Ref: math.MaxInt},
-		"cite?ref=9223372036854775808":             {Op: api.OpCite, Pack: "crypto", Ref: math.MaxInt},
-		"cite?ref=" + strings.Repeat("9", 1000):    {Op: api.OpCite, Pack: "crypto", Ref: math.MaxInt},
 		"cite?ref=000000000000000000000000000003":  {Op: api.OpCite, Pack: "crypto", Ref: 3},
 		"snapshot?at=2026-11-20T20:05&k=1&k=2&q=x": {Op: api.OpSnapshot, Pack: "crypto", At: time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC)},
 	} {
@@ -119,7 +117,7 @@ func TestParametersRefused(t *testing.T) {
 	numbers := []string{"", "0", "-1", "-0", "1e1", "1.0", "+1", "%201", "1%20", "0x1", "1_0", "1,0", "%D9%A1", "%EF%BC%91", "ten", "NaN",
 		"%00", "-99999999999999999999", "'1'", "null"}
 	check("invalid_k", "/v1/search?q=a&k=%s", append(numbers, "51", "99999999999999999999", "2147483649", "4294967297")...)
-	check("invalid_ref", "/v1/cite?ref=%s", numbers...)
+	check("invalid_ref", "/v1/cite?ref=%s", append(numbers, "9223372036854775808", "99999999999999999999", strings.Repeat("9", 1000))...)
 	check("invalid_ref", "/v1/cite%s", "", "?Ref=1", "?pack=crypto")
 }
 

@@ -16,7 +16,6 @@ import (
 
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
-	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -24,15 +23,14 @@ import (
 type Reader interface {
 	Ready(q reader.Query) (reader.View, error)
 	Answer(ctx context.Context, v reader.View, window time.Duration) (reader.Answer, error)
+	Deliverable(ctx context.Context, v reader.View, window time.Duration) error
 }
 
 // Gate admits callers; *gate.Gate is one.
 type Gate interface {
-	Admit(ctx context.Context, c gate.Credentials, op api.Op, pack string) (gate.Caller, error)
-	Charge(ctx context.Context, c gate.Caller) error
+	gate.Admission
 	Ended(c gate.Caller) <-chan struct{}
 	HasCredits(ctx context.Context, c gate.Caller) (bool, error)
-	Anonymous() (window time.Duration, sells bool)
 }
 
 // Config is what a Server needs.
@@ -58,6 +56,7 @@ type Server struct {
 	open, live, immutable, stream lines // headers of /v1, of answers that age, of snapshots, of streams
 
 	places     Places
+	heads      *Limiter // of answers that are described and cost nothing, per client
 	stats      StreamStats
 	stopping   <-chan struct{} // closed when streams have to end
 	endStreams func()
@@ -81,7 +80,7 @@ func NewAt(cfg Config, routes func(s *Server) Routes) *Server {
 	}
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), open: openHeaders(), live: liveHeaders(), immutable: immutableHeaders(),
-		stream: streamHeaders(),
+		stream: streamHeaders(), heads: NewLimiter(maxHeads, time.Minute/maxHeads, cfg.Now),
 	}
 	s.stopping, s.endStreams = stopper()
 	s.table = routes(s)
@@ -94,6 +93,9 @@ func NewAt(cfg Config, routes func(s *Server) Routes) *Server {
 	}
 	return s
 }
+
+// maxHeads is how many answers a client may have described in a minute: each is work, and costs nothing.
+const maxHeads = 60
 
 // hsts tells browsers to use HTTPS alone for a year.
 const hsts = "max-age=31536000"
@@ -169,30 +171,51 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // operation answers one of the six operations over HTTP.
 func (s *Server) operation(op api.Op) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		q, parameters, err := parse(op, w, r)
+		q, asked, err := parse(op, w, r)
 		if err != nil {
 			return err
 		}
-		view, err := s.cfg.Reader.Ready(q)
+		who, err := s.cfg.Payers.Credentials(r, subject(r, op, asked))
+		o, unready := OrderOf(s.cfg.Reader, q)
+		if unready != nil && (err != nil || who.Proof == nil) { // with a proof the answer may be one that is kept
+			return unready
+		}
 		if err != nil {
 			return err
 		}
-		who, err := s.cfg.Payers.Credentials(r, x402.Subject{Op: op, Fingerprint: fingerprint(r, parameters)})
+		o.Credentials, o.Text, o.Free = who, s.text, r.Method == http.MethodHead
+		if o.Free {
+			if err := s.heads.Allow(s.cfg.Payers.Trusted.ClientOf(r)); err != nil {
+				return err
+			}
+		}
+		served, err := gate.Serve(r.Context(), s.cfg.Gate, o)
 		if err != nil {
 			return err
 		}
-		served, err := gate.Serve(r.Context(), s.cfg.Gate, gate.Order[reader.Answer]{
-			Credentials: who, Op: q.Op, Pack: q.Pack, Text: s.text,
-			Answer: func(ctx context.Context, caller gate.Caller) (reader.Answer, error) {
-				return s.cfg.Reader.Answer(ctx, view.By(caller.OwnerID, caller.Tier), caller.Snapshot)
-			},
-		})
-		if err != nil {
-			return err
-		}
-		s.write(w, r, served)
+		s.write(w, r, op, served)
 		return nil
 	}
+}
+
+// OrderOf is the order of q, as far as it is the same on every transport, and why there is no answer to it now, which the order says too.
+func OrderOf(read Reader, q reader.Query) (o gate.Order[reader.Answer], unready error) {
+	view, unready := read.Ready(q)
+	return gate.Order[reader.Answer]{
+		Op: q.Op, Pack: q.Pack, First: q.Op == api.OpBrief, // an owner's prompt has a language model asked
+		Check: func(ctx context.Context, caller gate.Caller) error {
+			if unready != nil {
+				return unready
+			}
+			return read.Deliverable(ctx, view.AsOf(caller.AsOf), caller.Snapshot)
+		},
+		Answer: func(ctx context.Context, caller gate.Caller) (reader.Answer, error) {
+			if unready != nil {
+				return reader.Answer{}, unready
+			}
+			return read.Answer(ctx, view.By(caller.OwnerID, caller.Tier).AsOf(caller.AsOf), caller.Snapshot)
+		},
+	}, unready
 }
 
 // health says that the process answers.

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -64,7 +63,7 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) error {
 	}
 	if r.Method == http.MethodHead { // opens no stream, so it costs nothing
 		if _, err := s.cfg.Gate.Admit(r.Context(), order.Credentials, q.Op, q.Pack); err != nil {
-			return forKeysAlone(err)
+			return gate.ForKeysAlone(err)
 		}
 		s.stream.set(w.Header())
 		return nil
@@ -74,7 +73,7 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) error {
 		defer served.Answer.leave()
 	}
 	if err != nil {
-		return forKeysAlone(err)
+		return gate.ForKeysAlone(err)
 	}
 	s.stream.set(w.Header())
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the server's bound is for calls
@@ -112,14 +111,6 @@ func (s *Server) seat(ctx context.Context, caller gate.Caller, pack string) (*se
 		return nil, fmt.Errorf("pack %s cannot be watched", pack)
 	}
 	return &seat{watch, func() { watch.Close(); leave() }}, nil
-}
-
-// forKeysAlone is err, or 403 in place of the 402 of a key without credits: 402 is for what can be paid by call.
-func forKeysAlone(err error) error {
-	if refused := new(api.Error); errors.As(err, &refused) && refused.Reason == api.ReasonInsufficient {
-		return api.Errorf(api.ReasonPackAccessDenied, "%s", refused.Message).WithHint("%s", refused.Hint)
-	}
-	return err
 }
 
 // streamHeaders are those of a stream: no cache and no proxy may hold it up.

@@ -56,17 +56,15 @@ func (s *Server) headers(w http.ResponseWriter, a reader.Answer) {
 func (s *Server) text(a reader.Answer) []byte { return a.Text(s.cfg.Now()) }
 
 // write sends an answer. Bodies that were compressed once are sent so where the client takes gzip.
-func (s *Server) write(w http.ResponseWriter, r *http.Request, served gate.Served[reader.Answer]) {
+func (s *Server) write(w http.ResponseWriter, r *http.Request, op api.Op, served gate.Served[reader.Answer]) {
 	a := served.Answer
+	a.Immutable = op == api.OpSnapshot
 	s.headers(w, a)
 	if served.Sold != nil {
 		if !a.Immutable {
 			w.Header().Set("Cache-Control", "no-store")
 		}
-		if served.Replayed {
-			w.Header().Set(api.HeaderReplayed, "true")
-		}
-		send(w, http.StatusOK, served.Sold)
+		send(w, http.StatusOK, Sold(w.Header(), op, served, s.cfg.Now()))
 		return
 	}
 	if a.Body != nil && acceptsGzip(r.Header["Accept-Encoding"]) {
@@ -75,6 +73,20 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, served gate.Serve
 		return
 	}
 	send(w, http.StatusOK, s.text(a))
+}
+
+// Sold is the answer of op that was paid for by call, as it reads now. One that was given before is marked in h.
+func Sold(h http.Header, op api.Op, served gate.Served[reader.Answer], now time.Time) []byte {
+	if served.Replayed.IsZero() {
+		return served.Sold
+	}
+	age := max(0, now.Sub(served.Replayed))
+	h.Set(api.HeaderReplayed, "true")
+	h.Set(api.HeaderAge, strconv.FormatInt(int64(age/time.Second), 10))
+	if op == api.OpSnapshot { // its age is that at the end of its minute, for ever
+		return served.Sold
+	}
+	return reader.Aged(served.Sold, age)
 }
 
 // send writes a JSON text.

@@ -82,6 +82,7 @@ func NewPayments(q Quoter, chain Chain, store Store) (*Payments, error) {
 // Claim is a payment that was found good for a request. Nobody else gets it until Close. Settle spends it.
 type Claim struct {
 	Replay *StoredAnswer // the answer that it was spent on before, which is to be given again; nil if it was not spent yet
+	Quoted time.Time     // when the request was quoted: what was offered then is owed; zero for a Replay
 
 	payments *Payments
 	receipt  Receipt
@@ -101,7 +102,7 @@ func (p *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim,
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("look up payment: %w", err)
-	case spent && kept.Fingerprint != s.Fingerprint:
+	case spent && !s.is(kept.Fingerprint):
 		return nil, refused(api.ReasonAlreadyUsed, "the payment was used for another request")
 	case spent && !sameAddress(kept.Payer, proof.Payer):
 		return nil, refused(api.ReasonPayerMismatch, "the transaction was not sent by the payer that the proof names")
@@ -121,11 +122,11 @@ func (p *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim,
 		return nil, errors.Join(api.Errorf(api.ReasonChainUnavailable, "the chain does not answer").
 			WithHint("send the same request with the same proof again; do not pay again").WithRetryAfter(retryChain), err)
 	}
-	transfer, err := p.verify(payment, proof, s)
+	transfer, quoted, err := p.verify(payment, proof, s)
 	if err != nil {
 		return nil, err
 	}
-	return &Claim{payments: p, receipt: Receipt{
+	return &Claim{Quoted: quoted, payments: p, receipt: Receipt{
 		Hash: proof.Hash, Payment: payment, Transfer: transfer, Op: s.Op,
 		StoredAnswer: StoredAnswer{Fingerprint: s.Fingerprint, Payer: proof.Payer},
 	}}, nil

@@ -381,3 +381,53 @@ func FuzzParseProof(f *testing.F) {
 		}
 	})
 }
+
+// TestSpelledRequest: quotes and answers of a request as it was spelled before defaults were left out of its fingerprint stay good, and
+// no other request gets them.
+func TestSpelledRequest(t *testing.T) {
+	t.Parallel()
+	d := newPayments(t)
+	old := x402.Subject{Op: api.OpFresh, Fingerprint: x402.Fingerprint("GET", "/v1/fresh", "pack=crypto")}
+	quoted, err := d.Quote(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proof, p := payment(t, quoted, 1)
+	d.chain.payments[proof.Hash] = p
+	now := fresh()
+	now.Spelled = old.Fingerprint
+	for _, stranger := range []x402.Subject{fresh(), {Op: api.OpFresh, Fingerprint: "x", Spelled: "y"}} {
+		if _, err := d.Claim(t.Context(), proof, stranger); !errors.Is(err, &api.Error{Reason: api.ReasonNonceMismatch}) {
+			t.Errorf("%+v: %v", stranger, err)
+		}
+	}
+	c, err := d.Claim(t.Context(), proof, now)
+	if err != nil || !c.Quoted.Equal(time.Unix(quoted.ValidUntil, 0).Add(-api.QuoteWindow)) {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	if err := c.Settle(t.Context(), []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	if c, err = d.Claim(t.Context(), proof, now); err != nil || c.Replay == nil {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	c.Close()
+	kept := d.paid(t, 2)
+	before, err := d.Claim(t.Context(), kept, fresh())
+	if err == nil {
+		err = before.Settle(t.Context(), []byte("{}"))
+		before.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	spelled := x402.Subject{Op: api.OpFresh, Fingerprint: "new", Spelled: fresh().Fingerprint}
+	if c, err = d.Claim(t.Context(), kept, spelled); err != nil || c.Replay == nil {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	c.Close()
+	if _, err := d.Claim(t.Context(), kept, x402.Subject{Op: api.OpFresh, Fingerprint: "new"}); !errors.Is(err, &api.Error{Reason: api.ReasonAlreadyUsed}) {
+		t.Errorf("another request: %v", err)
+	}
+}

@@ -55,6 +55,12 @@ const (
 type Subject struct {
 	Op          api.Op
 	Fingerprint string // of the request: what of it decides about the answer
+	Spelled     string // the fingerprint that the same request had while defaults counted as it spelled them; "" means the same
+}
+
+// is reports whether a fingerprint that was noted is of s.
+func (s Subject) is(noted string) bool {
+	return noted == s.Fingerprint || s.Spelled != "" && noted == s.Spelled
 }
 
 // Fingerprint is that of a request: its method, path and parameters in a canonical form.
@@ -108,7 +114,7 @@ func (q *Quoter) Quote(s Subject) (api.PaymentRequirements, error) {
 	copy(nonce[macAt:], q.mac(q.Keys[0], nonce, s))
 	return api.PaymentRequirements{
 		Scheme: api.SchemeX402, Network: api.NetworkL2, Asset: api.AssetUSDG, Amount: usdg.Amount(price).String(), Recipient: q.Treasury,
-		ValidUntil: expires, Nonce: "0x" + hex.EncodeToString(nonce[:]),
+		ValidUntil: expires, Nonce: "0x" + hex.EncodeToString(nonce[:]), ChainID: q.ChainID, Token: q.Token, Decimals: usdg.Decimals,
 	}, nil
 }
 
@@ -126,8 +132,10 @@ func (q *Quoter) Made(nonce [NonceSize]byte, s Subject) (until time.Time, ok boo
 	if nonce[0] != version {
 		return time.Time{}, false
 	}
+	spelled := s
+	spelled.Fingerprint = s.Spelled
 	for _, key := range q.Keys {
-		if hmac.Equal(nonce[macAt:], q.mac(key, nonce, s)) {
+		if hmac.Equal(nonce[macAt:], q.mac(key, nonce, s)) || s.Spelled != "" && hmac.Equal(nonce[macAt:], q.mac(key, nonce, spelled)) {
 			return time.Unix(int64(binary.BigEndian.Uint32(nonce[expiryAt:])), 0), true
 		}
 	}

@@ -40,31 +40,32 @@ const (
 	maxInput     = 4 << 10 // of calldata that is searched for a nonce
 )
 
-// verify compares what the chain shows with what was quoted for s, and returns the log that pays for it.
-func (q *Quoter) verify(p Payment, proof Proof, s Subject) (Transfer, error) {
+// verify compares what the chain shows with what was quoted for s, and returns the log that pays for it and when that was quoted.
+func (q *Quoter) verify(p Payment, proof Proof, s Subject) (paid Transfer, quoted time.Time, err error) {
 	price := uint64(s.Op.PriceMicros())
 	if err := q.verifyCall(p, proof); err != nil {
-		return Transfer{}, err
+		return paid, quoted, err
 	}
 	until, nonce, ok := q.findNonce(p.Input[amountEnd:], s)
+	quoted = until.Add(-api.QuoteWindow)
 	switch amount, whole := word(p.Input[recipientEnd:amountEnd]); {
 	case !ok:
-		return Transfer{}, refused(api.ReasonNonceMismatch, "the calldata has no nonce that was quoted for this request")
+		return paid, quoted, refused(api.ReasonNonceMismatch, "the calldata has no nonce that was quoted for this request")
 	case !sameAddress(hex.EncodeToString(p.Input[recipientEnd-addressSize:recipientEnd]), q.Treasury):
-		return Transfer{}, refused(api.ReasonWrongRecipient, "the transfer goes to another address than the treasury")
+		return paid, quoted, refused(api.ReasonWrongRecipient, "the transfer goes to another address than the treasury")
 	case !whole || amount != price:
-		return Transfer{}, refused(api.ReasonAmountMismatch, "the transfer is not of exactly the amount that was quoted")
+		return paid, quoted, refused(api.ReasonAmountMismatch, "the transfer is not of exactly the amount that was quoted")
 	case p.At.After(until):
-		return Transfer{}, refused(api.ReasonQuoteExpired, "the payment came into a block %s after the quote had ended",
+		return paid, quoted, refused(api.ReasonQuoteExpired, "the payment came into a block %s after the quote had ended",
 			p.At.Sub(until).Round(time.Second))
-	case p.At.Before(until.Add(-api.QuoteWindow - maxSkew)):
-		return Transfer{}, refused(api.ReasonNonceMismatch, "the payment is older than the quote")
+	case p.At.Before(quoted.Add(-maxSkew)):
+		return paid, quoted, refused(api.ReasonNonceMismatch, "the payment is older than the quote")
 	}
-	paid, err := q.onlyTransfer(p, price)
+	paid, err = q.onlyTransfer(p, price)
 	if err == nil && proof.Signature != "" {
 		err = q.checkSignature(proof, nonce)
 	}
-	return paid, err
+	return paid, quoted, err
 }
 
 // verifyCall checks that p is a direct call of transfer by the payer that did not fail.

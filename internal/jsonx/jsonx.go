@@ -21,6 +21,7 @@ type Value struct {
 	Index   int             // its place in Parent, from 0
 	Depth   int             // how many objects and arrays it is in
 	Raw     json.RawMessage // its text, which is part of the document's
+	At      int             // where Raw begins in the document
 	Members []*Value        // of an object or array, in order; only Parse fills it in
 }
 
@@ -82,7 +83,7 @@ func (w *walker) space() {
 // value reads v, which begins here.
 func (w *walker) value(v *Value) error {
 	begin := w.at
-	v.Raw = w.doc[begin:]
+	v.At, v.Raw = begin, w.doc[begin:]
 	if v.IsLeaf() {
 		w.leaf()
 		v.Raw = w.doc[begin:w.at:w.at]

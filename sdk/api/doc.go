@@ -52,6 +52,7 @@ const (
 	HeaderPayerHint    = "X-402-Payer-Hint"     // accepted and ignored
 	HeaderDataMode     = "X-Data-Mode"          // DataModeDemo when answers are made from recorded data
 	HeaderReplayed     = "Idempotency-Replayed" // "true" on the stored answer to a proof sent again
+	HeaderAge          = "Age"                  // seconds since that answer was first given
 	HeaderRetryAfter   = "Retry-After"          // seconds
 	HeaderWarning      = "Warning"              // a fallback was served
 	HeaderJobTimestamp = "X-Contextd-Timestamp" // Unix seconds, signed

@@ -46,9 +46,10 @@ const (
 	ReasonInvalidRef       Reason = "invalid_ref"
 	ReasonInvalidQ         Reason = "invalid_q"
 	ReasonInvalidK         Reason = "invalid_k"
-	ReasonMissingToken     Reason = "missing_token" // subscribe without token: 400; MCP GET or DELETE without a key: AuthMissing
+	ReasonMissingToken     Reason = "missing_token" // subscribe without token: 400; a key that is missing elsewhere: see KeyMissing
 	ReasonInvalidRequest   Reason = "invalid_request"
 	ReasonMalformedProof   Reason = "malformed_proof"
+	ReasonPaymentsDisabled Reason = "payments_disabled" // a proof at a service without a chain
 	ReasonMissingSession   Reason = "missing_session"
 	ReasonInvalidToken     Reason = "invalid_token"
 	ReasonInvalidSession   Reason = "invalid_session"
@@ -87,7 +88,7 @@ const (
 func Reasons() []Reason {
 	return []Reason{
 		ReasonInvalidAt, ReasonInvalidRef, ReasonInvalidQ, ReasonInvalidK, ReasonMissingToken, ReasonInvalidRequest,
-		ReasonMalformedProof, ReasonMissingSession, ReasonInvalidToken, ReasonInvalidSession, ReasonKeyRevoked,
+		ReasonMalformedProof, ReasonPaymentsDisabled, ReasonMissingSession, ReasonInvalidToken, ReasonInvalidSession, ReasonKeyRevoked,
 		ReasonInvalidSignIn, ReasonPaymentRequired, ReasonInsufficient, ReasonAmountMismatch, ReasonWrongRecipient,
 		ReasonWrongToken, ReasonWrongNetwork, ReasonPayerMismatch, ReasonNonceMismatch, ReasonTxFailed, ReasonQuoteExpired,
 		ReasonAlreadyUsed, ReasonPackAccessDenied, ReasonCrossOrigin, ReasonPackNotFound, ReasonSnapshotNotFound,
@@ -103,7 +104,7 @@ func (r Reason) Answer() (Code, int) {
 	switch r {
 	case ReasonInvalidAt, ReasonInvalidRef, ReasonInvalidQ, ReasonInvalidK, ReasonMissingToken, ReasonInvalidRequest:
 		return CodeValidation, http.StatusBadRequest
-	case ReasonMalformedProof:
+	case ReasonMalformedProof, ReasonPaymentsDisabled:
 		return CodePaymentInvalid, http.StatusBadRequest
 	case ReasonMissingSession:
 		return CodeAuthMissing, http.StatusUnauthorized
@@ -167,6 +168,13 @@ type Error struct {
 func Errorf(reason Reason, format string, args ...any) *Error {
 	code, status := reason.Answer()
 	return &Error{Code: code, Reason: reason, Message: fmt.Sprintf(format, args...), Status: status}
+}
+
+// KeyMissing makes the error for a call without credentials that only a key can make: missing_token, with code AUTH_MISSING and status 401.
+func KeyMissing(format string, args ...any) *Error {
+	e := Errorf(ReasonMissingToken, format, args...).WithStatus(http.StatusUnauthorized)
+	e.Code = CodeAuthMissing
+	return e
 }
 
 // WithHint sets what the caller can do next and returns e.

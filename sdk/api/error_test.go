@@ -21,7 +21,7 @@ const answers = `
 400 VALIDATION_ERROR    invalid_q invalid_k
 400 VALIDATION_ERROR    missing_token
 400 VALIDATION_ERROR    invalid_request
-400 PAYMENT_INVALID     malformed_proof
+400 PAYMENT_INVALID     malformed_proof payments_disabled
 401 AUTH_MISSING        missing_session
 401 AUTH_INVALID        invalid_token invalid_session
 401 AUTH_INVALID        key_revoked

@@ -82,6 +82,7 @@ func TestNames(t *testing.T) {
 		api.HeaderDataMode:     "X-Data-Mode",
 		api.DataModeDemo:       "demo",
 		api.HeaderReplayed:     "Idempotency-Replayed",
+		api.HeaderAge:          "Age",
 		api.HeaderJobTimestamp: "X-Contextd-Timestamp",
 		api.HeaderJobSignature: "X-Contextd-Signature",
 		api.SessionCookie:      "contextd_session",

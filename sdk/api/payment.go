@@ -9,6 +9,11 @@ type PaymentRequirements struct {
 	Recipient  string `json:"recipient"`  // the treasury, 0x and 40 hex digits
 	ValidUntil int64  `json:"validUntil"` // Unix seconds; the block's time decides
 	Nonce      string `json:"nonce"`      // 0x and 64 hex digits, appended to the transfer's calldata
+
+	// These are beside the members of the contract, so that a quote can be paid from alone; a service may leave them out.
+	ChainID  int64  `json:"chainId,omitempty"`  // of the chain
+	Token    string `json:"token,omitempty"`    // address of the contract of Asset
+	Decimals int    `json:"decimals,omitempty"` // of Token
 }
 
 // PaymentProof is what the HeaderPayment header carries as base64 JSON.

@@ -59,7 +59,7 @@ func shapes() []shape {
 		{api.PromptBody{}, "prompt"},
 		{api.CreditOffer{}, "pack credits discountPercent tier"},
 
-		{api.PaymentRequirements{}, "scheme network asset amount recipient validUntil nonce"},
+		{api.PaymentRequirements{}, "scheme network asset amount recipient validUntil nonce chainId? token? decimals?"},
 		{api.PaymentProof{}, "scheme network txHash payer signature?"},
 		{api.Error{}, "code reason? message hint? requestId source_status?"},
 		{api.ErrorBody{}, "error0 payment?"},

@@ -1,0 +1,83 @@
+package mcp_test
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// TestWhatCannotBeAnsweredIsNotQuoted: without a key, before and after a payment, what no payment could buy asks for none.
+func TestWhatCannotBeAnsweredIsNotQuoted(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*daemon.Config){
+		"sold": func(*daemon.Config) {}, "lists are free": func(c *daemon.Config) { c.MCP.PublicDiscovery = true },
+	} {
+		p := newShop(t, change)
+		paid := header(p.pay(p.quote(call("context.cite", `{"ref":1}`), "0.001")))
+		elsewhere := p.pay(p.quote(call("context.cite", `{"ref":2}`), "0.001"))
+		elsewhere.Network = "mainnet"
+		for what, headers := range map[string][]string{"nothing": nil, "a proof": paid, "a proof for elsewhere": header(elsewhere)} {
+			for _, unknown := range []string{
+				call("nothing", `{}`), call("context.nothing", `{}`), call("context", `{}`), read("test://x"), read("context://packs/ai/state"),
+				read("context://packs/crypto/nothing"),
+			} {
+				a := p.post(unknown, headers...)
+				if r := a.read(t); a.Status != 200 || r.Error == nil || r.Error.Code != -32602 || string(r.ID) != "1" || strings.Contains(a.Body, "payment") {
+					t.Errorf("%s, %s, %s: %d %s", name, what, unknown, a.Status, a.Body)
+				}
+			}
+			for _, subscribe := range []string{
+				call("context.subscribe", `{}`), call("context_subscribe", `{"pack":"crypto"}`),
+				`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"context://packs/crypto/state"}}`,
+			} {
+				a := p.post(subscribe, headers...)
+				if a.Status != 401 || !strings.Contains(a.Body, `"missing_token"`) || !strings.Contains(a.Body, `"AUTH_MISSING"`) ||
+					strings.Contains(a.Body, `"payment"`) || a.Header.Get("WWW-Authenticate") != "Bearer" {
+					t.Errorf("%s, %s, %s: %d %s", name, what, subscribe, a.Status, a.Body)
+				}
+			}
+		}
+		if a := p.post(call("context.cite", `{"ref":2}`), header(elsewhere)...); a.Status != 402 || !strings.Contains(a.Body, `"wrong_network"`) ||
+			!strings.Contains(a.Body, `"payment"`) {
+			t.Errorf("%s: a proof for another network: %d %s", name, a.Status, a.Body)
+		}
+	}
+}
+
+// TestReplayedResult: a result that is given again counts its ages on, in the JSON and in the text, and says how old it is.
+func TestReplayedResult(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64
+	p := newShop(t, func(c *daemon.Config) {
+		c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	})
+	old := regexp.MustCompile(`, (\d+) s old`)
+	for body, price := range map[string]string{
+		call("context.fresh", `{}`): "0.001", call("context.brief", `{}`): "0.005", call("context.search", `{"q":"bitcoin"}`): "0.002",
+	} {
+		ahead.Store(0)
+		proof := header(p.pay(p.quote(body, price)))
+		first := p.post(body, proof...)
+		ahead.Store(int64(20 * time.Hour))
+		again := p.post(body, proof...)
+		if age, err := strconv.Atoi(again.Header.Get("Age")); err != nil || age < 72_000 || age > 72_060 || first.Header.Get("Age") != "" {
+			t.Errorf("%s: Age %q, %q", body, first.Header.Get("Age"), again.Header.Get("Age"))
+		}
+		if again.Header.Get(api.HeaderReplayed) != "true" {
+			t.Errorf("%s: not marked: %v", body, again.Header)
+		}
+		seconds := old.FindStringSubmatch(again.Body)
+		if seconds == nil {
+			t.Fatalf("%s: the text has no age: %s", body, again.Body)
+		}
+		if n, _ := strconv.Atoi(seconds[1]); n < 72_000 || !strings.Contains(again.Body, `"ageSeconds":`+seconds[1]) {
+			t.Errorf("%s: the text says %s s", body, seconds[1])
+		}
+	}
+}
