@@ -31,6 +31,8 @@ type Config struct {
 
 	Now    func() time.Time // nil means time.Now
 	Logger *slog.Logger     // nil means slog.Default
+
+	demo bool // set by OpenDemo: the history is marked
 }
 
 // Serve says where owners and their agents reach a daemon.

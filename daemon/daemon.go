@@ -161,6 +161,11 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	if d.lock, err = datadir.Lock(d.cfg.DataDir); err != nil {
 		return err
 	}
+	if d.cfg.Recording == nil {
+		if err := refuseDemo(ctx, d.cfg.DataDir); err != nil {
+			return err
+		}
+	}
 	if err := d.openDatabases(ctx); err != nil {
 		return err
 	}
@@ -188,8 +193,16 @@ func (d *Daemon) openDatabases(ctx context.Context) error {
 	if d.store, err = store.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
 		return err
 	}
-	if d.history, err = history.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil || !d.cfg.Litestream {
+	if d.history, err = history.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
 		return err
+	}
+	if d.cfg.demo {
+		if err := d.history.MarkDemo(ctx); err != nil {
+			return err
+		}
+	}
+	if !d.cfg.Litestream {
+		return nil
 	}
 	return errors.Join(d.store.LeaveLog(ctx), d.history.LeaveLog(ctx))
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
@@ -82,7 +84,7 @@ func OpenDemo(ctx context.Context, cfg Config, chainListen string) (*Daemon, Dem
 	if clock.now == nil {
 		clock.now = time.Now
 	}
-	cfg.Now, cfg.Recording = clock.Now, replay.New(clock.Now)
+	cfg.Now, cfg.Recording, cfg.demo = clock.Now, replay.New(clock.Now), true
 	if cfg.Every == 0 {
 		cfg.Every = demoEvery
 	}
@@ -90,7 +92,10 @@ func OpenDemo(ctx context.Context, cfg Config, chainListen string) (*Daemon, Dem
 	if err != nil {
 		return nil, Demo{}, err
 	}
-	money, err := startChain(ctx, &cfg, chainListen)
+	var money *devchain.Chain
+	if err = refuseReal(ctx, cfg.DataDir); err == nil {
+		money, err = startChain(ctx, &cfg, chainListen)
+	}
 	if err := errors.Join(err, held.Close()); err != nil {
 		return nil, Demo{}, err
 	}
@@ -104,6 +109,29 @@ func OpenDemo(ctx context.Context, cfg Config, chainListen string) (*Daemon, Dem
 		return nil, Demo{}, errors.Join(err, d.Close())
 	}
 	return d, info, nil
+}
+
+// refuseDemo reports a data directory whose states a demo has made: real prices would stand among invented ones.
+func refuseDemo(ctx context.Context, dir string) error {
+	origin, err := history.OriginOf(ctx, dir)
+	if err == nil && origin.Demo {
+		err = fmt.Errorf("%s holds the synthetic data of contextd demo, which must not mix with real data: give another --data-dir, "+
+			"or go on with: contextd demo --data-dir %[1]s", dir)
+	}
+	return err
+}
+
+// refuseReal reports a data directory whose states no demo has made. Before demos marked theirs, they left DemoFile there all the same.
+func refuseReal(ctx context.Context, dir string) error {
+	origin, err := history.OriginOf(ctx, dir)
+	if err != nil || origin.Demo || !origin.States {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(dir, DemoFile)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("%s holds real data, which must not mix with the synthetic data of a demo: give another --data-dir, or none for one "+
+		"that is removed at the end", dir)
 }
 
 // startDemo makes the history and the key of a demo and writes DemoFile.
