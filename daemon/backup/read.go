@@ -13,14 +13,21 @@ import (
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/contextd/contextd/daemon/datadir"
 )
 
 // ErrDamaged is in the chain of the error for an archive that is not whole, or no backup at all.
 var ErrDamaged = errors.New("this is not a whole backup")
 
+// ErrRoom is in the chain of the error for a backup that is larger unpacked than the disk has room for.
+var ErrRoom = errors.New("there is no room for the backup")
+
 const (
 	maxManifest = 1 << 20  // bytes
 	maxWindow   = 64 << 20 // of the compression, in bytes: what a foreign archive may make us keep
+	maxTail     = 1 << 20  // bytes behind the last file, which a foreign archive may fill up to a block
+	spare       = 64 << 20 // bytes that are left free for migrations
 )
 
 // Check reads a whole archive and compares every file in it with the manifest.
@@ -40,6 +47,11 @@ func read(r io.Reader, dir string) (m Manifest, err error) {
 	if m, err = readManifest(archive); err != nil {
 		return m, err
 	}
+	if dir != "" {
+		if err := m.fit(dir); err != nil {
+			return m, err
+		}
+	}
 	for _, want := range m.Files {
 		head, err := archive.Next()
 		if err != nil {
@@ -56,10 +68,29 @@ func read(r io.Reader, dir string) (m Manifest, err error) {
 	if _, err := archive.Next(); !errors.Is(err, io.EOF) {
 		return m, fmt.Errorf("%w: there is more in it than its manifest says", ErrDamaged)
 	}
-	if _, err := io.Copy(io.Discard, plain); err != nil { // the last checksum
+	n, err := io.Copy(io.Discard, io.LimitReader(plain, maxTail+1)) // up to the last checksum
+	if err != nil {
 		return m, damaged(err)
 	}
+	if n > maxTail {
+		return m, fmt.Errorf("%w: there is more in it than its manifest says", ErrDamaged)
+	}
 	return m, nil
+}
+
+// fit reports whether the files of m, and some more, have room in dir.
+func (m Manifest) fit(dir string) error {
+	free, err := datadir.Free(dir)
+	if err != nil {
+		return err
+	}
+	left := free - spare
+	for _, f := range m.Files {
+		if left -= f.Size; left < 0 {
+			return fmt.Errorf("%w: what is in it needs more than the %d MB that are free in %s", ErrRoom, free>>20, dir)
+		}
+	}
+	return nil
 }
 
 // damaged is err as the fault of the archive, unless it is one of the file that it is read from or written to.

@@ -22,8 +22,9 @@ type Unpacked struct {
 	Problems []Problem // what does not agree in it
 }
 
-// Unpack unpacks a backup into the directory to and verifies it: the checksums, the structure of the databases, that they can be brought to
-// the schema of this program, the books by the audit, every state by its checksum. What is only wrong in its content is told in Problems.
+// Unpack unpacks a backup into the directory to and verifies it: that there is room for it, the checksums, that its databases have no
+// triggers or views but ours, their structure, that they can be brought to the schema of this program, the books by the audit, every state
+// by its checksum. What is only wrong in its content is told in Problems.
 func Unpack(ctx context.Context, r io.Reader, to string, now time.Time) (u Unpacked, err error) {
 	if u.Manifest, err = unpack(r, to); err != nil {
 		return u, err
@@ -31,12 +32,14 @@ func Unpack(ctx context.Context, r io.Reader, to string, now time.Time) (u Unpac
 	if !slices.ContainsFunc(u.Files, func(f Entry) bool { return f.Name == store.File }) {
 		return u, fmt.Errorf("%w: %s is not in it", ErrDamaged, store.File)
 	}
-	broken, err := Structure(ctx, to)
-	if err != nil {
-		return u, err
-	}
-	if len(broken) > 0 {
-		return u, fmt.Errorf("%w: %s", ErrBroken, broken[0])
+	for _, look := range []func(context.Context, string) ([]Problem, error){Foreign, Structure} { // in this order
+		broken, err := look(ctx, to)
+		if err != nil {
+			return u, err
+		}
+		if len(broken) > 0 {
+			return u, fmt.Errorf("%w: %s", ErrBroken, broken[0])
+		}
 	}
 	if err := migrate(ctx, to, now); err != nil {
 		return u, err

@@ -51,7 +51,7 @@ type Table struct {
 func Look(ctx context.Context, dir string, tables bool) ([]Database, error) {
 	list := []Database{}
 	for _, name := range Files() {
-		d, err := look(ctx, dir, name, tables)
+		d, err := size(ctx, dir, name, tables)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -63,8 +63,8 @@ func Look(ctx context.Context, dir string, tables bool) ([]Database, error) {
 	return list, nil
 }
 
-// look is Look at one database.
-func look(ctx context.Context, dir, name string, tables bool) (d Database, err error) {
+// size is Look at one database.
+func size(ctx context.Context, dir, name string, tables bool) (d Database, err error) {
 	snapshot, err := sqlite.Pin(ctx, filepath.Join(dir, name))
 	if err != nil {
 		return d, err
@@ -106,15 +106,20 @@ func look(ctx context.Context, dir, name string, tables bool) (d Database, err e
 
 // known is the newest schema of a database that this program knows.
 func known(name string) (int, error) {
-	layout, err := store.Layout()
-	if name == history.File {
-		layout, err = history.Layout()
-	}
+	layout, err := layoutOf(name)
 	if err != nil {
 		return 0, err
 	}
 	names, err := fs.Glob(layout.Scripts, "*.sql")
 	return len(names), err
+}
+
+// layoutOf is how a database is laid out.
+func layoutOf(name string) (sqlite.Layout, error) {
+	if name == history.File {
+		return history.Layout()
+	}
+	return store.Layout()
 }
 
 // Problem is something that is wrong with a data directory.
@@ -128,9 +133,25 @@ func (p Problem) String() string { return p.Database + ": " + p.Text }
 
 // Structure says what SQLite finds wrong with the databases in dir.
 func Structure(ctx context.Context, dir string) ([]Problem, error) {
+	return look(ctx, dir, func(s *sqlite.Snapshot, _ string) ([]string, error) { return sqlite.Problems(ctx, s.Conn()) })
+}
+
+// Foreign says what the databases in dir would do that no program of ours told them to. It runs nothing of it.
+func Foreign(ctx context.Context, dir string) ([]Problem, error) {
+	return look(ctx, dir, func(s *sqlite.Snapshot, name string) ([]string, error) {
+		layout, err := layoutOf(name)
+		if err != nil {
+			return nil, err
+		}
+		return sqlite.Foreign(ctx, s.Conn(), layout.Scripts)
+	})
+}
+
+// look collects what find says of the databases in dir.
+func look(ctx context.Context, dir string, find func(s *sqlite.Snapshot, name string) ([]string, error)) ([]Problem, error) {
 	var problems []Problem
 	for _, name := range Files() {
-		found, err := structure(ctx, filepath.Join(dir, name))
+		found, err := lookAt(ctx, dir, name, find)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -145,13 +166,15 @@ func Structure(ctx context.Context, dir string) ([]Problem, error) {
 	return problems, nil
 }
 
-func structure(ctx context.Context, path string) (found []string, err error) {
-	snapshot, err := sqlite.Pin(ctx, path)
+func lookAt(
+	ctx context.Context, dir, name string, find func(s *sqlite.Snapshot, name string) ([]string, error),
+) (found []string, err error) {
+	snapshot, err := sqlite.Pin(ctx, filepath.Join(dir, name))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	return sqlite.Problems(ctx, snapshot.Conn())
+	return find(snapshot, name)
 }
 
 func about(name string, texts []string) []Problem {

@@ -3,6 +3,7 @@ package datadir
 import (
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // Names of the directories of a replacement.
@@ -16,11 +17,16 @@ func Interrupted(dir, stamp string, n int) (bool, error) {
 	if err := os.Rename(filepath.Join(dir, incomingDir), filepath.Join(dir, replacePrefix+stamp+committedSuffix)); err != nil {
 		return false, err
 	}
-	steps := replacement(dir, stamp)
+	steps := flusher(flush).replacement(dir, stamp)
 	for _, step := range steps[:min(n, len(steps))] {
 		if err := step(); err != nil {
 			return false, err
 		}
 	}
 	return n <= len(steps), nil
+}
+
+// ReplaceWatched is Replace with every flush told to tell, which may make it fail, instead of done.
+func ReplaceWatched(dir string, now time.Time, tell func(path string) error) (kept string, err error) {
+	return flusher(tell).replace(dir, now)
 }

@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // The names under which files are replaced. A directory of incoming files is made as temporary; renaming it to committed is the moment
@@ -31,6 +34,15 @@ func Stamp(t time.Time) string { return t.UTC().Format(stampLayout) }
 
 // ParseStamp is the moment of a Stamp.
 func ParseStamp(text string) (time.Time, error) { return time.Parse(stampLayout, text) }
+
+// Free is how many bytes may still be written in dir.
+func Free(dir string) (int64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, fmt.Errorf("ask for the free space of %s: %w", dir, err)
+	}
+	return int64(min(s.Bavail*uint64(s.Bsize), math.MaxInt64)), nil
+}
 
 // Incoming makes an empty directory in dir for files that are to replace those there. The caller holds the lock on dir.
 func Incoming(dir string) (string, error) {
@@ -57,8 +69,15 @@ func Scratch(dir string) (string, error) {
 // process is killed. Every database that was in dir goes, with its companions, and every file that there is a new one of; they are kept
 // in the directory that is returned, "" where there were none. The caller holds the lock on dir.
 func Replace(dir string, now time.Time) (kept string, err error) {
+	return flusher(flush).replace(dir, now)
+}
+
+// flusher brings a file, or the names in a directory, to the disk.
+type flusher func(path string) error
+
+func (flush flusher) replace(dir string, now time.Time) (kept string, err error) {
 	incoming := filepath.Join(dir, incomingDir)
-	if err := settle(dir, incoming); err != nil {
+	if err := flush.settle(dir, incoming); err != nil {
 		return "", err
 	}
 	stamp := Stamp(now)
@@ -68,7 +87,7 @@ func Replace(dir string, now time.Time) (kept string, err error) {
 	if err := os.Rename(incoming, filepath.Join(dir, replacePrefix+stamp+committedSuffix)); err != nil {
 		return "", fmt.Errorf("commit what is restored: %w", err)
 	}
-	for _, step := range replacement(dir, stamp) {
+	for _, step := range flush.replacement(dir, stamp) {
 		if err := step(); err != nil {
 			return "", fmt.Errorf("%w; the restore goes on as soon as this is mended and any contextd command opens %s", err, dir)
 		}
@@ -80,7 +99,7 @@ func Replace(dir string, now time.Time) (kept string, err error) {
 }
 
 // settle brings the incoming files and their names to the disk, with the modes and the owner that files of dir have.
-func settle(dir, incoming string) error {
+func (flush flusher) settle(dir, incoming string) error {
 	names, err := entries(incoming)
 	if err != nil {
 		return err
@@ -103,13 +122,13 @@ func settle(dir, incoming string) error {
 }
 
 // replacement are the steps that follow a commit. Each can be begun again after it was interrupted anywhere; done is nothing twice.
-func replacement(dir, stamp string) []func() error {
+func (flush flusher) replacement(dir, stamp string) []func() error {
 	committed := filepath.Join(dir, replacePrefix+stamp+committedSuffix)
 	applied := filepath.Join(dir, replacePrefix+stamp+appliedSuffix)
 	kept := filepath.Join(dir, stamp+keptSuffix)
 	return []func() error{
 		func() error { return flush(dir) },
-		func() error { return setAside(dir, committed, kept) },
+		func() error { return flush.setAside(dir, committed, kept) },
 		func() error { return flush(dir) },
 		func() error { return os.Rename(committed, applied) },
 		func() error { return flush(dir) },
@@ -138,7 +157,7 @@ func resume(dir string) error {
 			}
 		}
 		rest, ours := strings.CutPrefix(name, replacePrefix)
-		steps := replacement(dir, strings.TrimSuffix(strings.TrimSuffix(rest, committedSuffix), appliedSuffix))
+		steps := flusher(flush).replacement(dir, strings.TrimSuffix(strings.TrimSuffix(rest, committedSuffix), appliedSuffix))
 		const applied = 5 // of the steps
 		switch {
 		case ours && strings.HasSuffix(rest, appliedSuffix):
@@ -156,7 +175,7 @@ func resume(dir string) error {
 }
 
 // setAside moves the old files of dir that the new ones in incoming take the place of into kept.
-func setAside(dir, incoming, kept string) error {
+func (flush flusher) setAside(dir, incoming, kept string) error {
 	fresh, err := entries(incoming)
 	if err != nil {
 		return err
@@ -220,7 +239,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// flush brings a file, or the names in a directory, to the disk.
+// flush is the flusher of everybody but tests.
 func flush(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

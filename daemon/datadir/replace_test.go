@@ -210,3 +210,52 @@ func TestLeftBehind(t *testing.T) {
 		t.Errorf("there are %v and %v", have, dirs)
 	}
 }
+
+// TestFlushes: whatever the power takes, a restore has happened or has not. Every new file is on the disk before the name that commits it,
+// and every change of names before the next; what was there goes only once the new files cannot be lost.
+func TestFlushes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, before())
+	incoming, err := datadir.Incoming(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, incoming, fresh())
+	var did []string
+	kept, err := datadir.ReplaceWatched(dir, time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC), func(path string) error {
+		now, dirs := files(t, dir)
+		place := "old"
+		for name, text := range fresh() {
+			switch now[name] {
+			case text:
+				place = "new"
+			case "":
+				place = "none"
+			}
+		}
+		var suffixes []string
+		for _, d := range dirs {
+			suffixes = append(suffixes, filepath.Ext(d))
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		did = append(did, strings.ReplaceAll(name, kept20, "kept")+": "+place+" "+strings.Join(suffixes, " "))
+		return nil
+	})
+	if err != nil || filepath.Base(kept) != kept20 {
+		t.Fatal(kept, err)
+	}
+	want := []string{
+		"restore.tmp/a.db: old .tmp", "restore.tmp/b.db: old .tmp", "restore.tmp/quote.keys: old .tmp", "restore.tmp: old .tmp",
+		".: old .commit", "kept: none .pre-restore .commit", ".: none .pre-restore .commit", ".: none .pre-restore .apply",
+		".: new .pre-restore .apply", ".: new .pre-restore",
+	}
+	if !slices.Equal(did, want) {
+		t.Errorf("flushed %q\nwant %q", did, want)
+	}
+}
+
+const kept20 = "20261120T200000.000Z.pre-restore"

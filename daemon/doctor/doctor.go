@@ -176,13 +176,13 @@ func (e examiner) disk() {
 		}
 		dir = filepath.Dir(dir)
 	}
-	var s unix.Statfs_t
-	if err := unix.Statfs(dir, &s); err != nil {
+	free, err := datadir.Free(dir)
+	if err != nil {
 		e.warn("disk", "look at it with df", "%v", err)
 		return
 	}
 	const fix = "free some, or move data_dir: history takes some 100 MB a year for a pack, and a full disk stops the charging of calls"
-	switch free := s.Bavail * uint64(s.Bsize); {
+	switch {
 	case free < noBytes:
 		e.fail("disk", fix, "%d MB are free", free>>20)
 	case free < fewBytes:

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -116,6 +118,37 @@ func Problems(ctx context.Context, db Querier) ([]string, error) {
 		return nil, fmt.Errorf("check foreign keys: %w", err)
 	}
 	return append(found, keys...), nil
+}
+
+// Foreign names what a database would run by itself or read from elsewhere, triggers, views and virtual tables, and does not have from the
+// scripts of its layout. A program that opens such a database does what whoever made it wants.
+func Foreign(ctx context.Context, db Querier, scripts fs.FS) ([]string, error) {
+	names, err := scriptNames(scripts)
+	if err != nil {
+		return nil, err
+	}
+	var known strings.Builder
+	for _, name := range names {
+		text, err := fs.ReadFile(scripts, name)
+		if err != nil {
+			return nil, fmt.Errorf("read migration: %w", err)
+		}
+		known.Write(text)
+	}
+	type object struct{ kind, name, text string }
+	found, err := Query(ctx, db, func(rows *sql.Rows) (o object, err error) { return o, rows.Scan(&o.kind, &o.name, &o.text) },
+		`SELECT type, name, coalesce(sql, '') FROM sqlite_schema
+		WHERE type NOT IN ('table', 'index') OR sql LIKE 'CREATE VIRTUAL%' ORDER BY type, name`)
+	if err != nil {
+		return nil, fmt.Errorf("list what is in the database: %w", err)
+	}
+	var foreign []string
+	for _, o := range found {
+		if o.text == "" || !strings.Contains(known.String(), o.text) {
+			foreign = append(foreign, fmt.Sprintf("the %s %q is not this program's", o.kind, o.name))
+		}
+	}
+	return foreign, nil
 }
 
 // Schema is the number of the newest migration that a database has, 0 for none.
