@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/wallet"
 )
@@ -138,15 +140,10 @@ func (o *exportOptions) reveal(ctx context.Context, file wallet.File) ([]byte, e
 
 // writeNew writes a file that is not there yet, for the user alone.
 func writeNew(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
+	return atomicfile.File{Path: path, New: true}.Write(func(w io.Writer) error {
+		_, err := w.Write(text)
 		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path))
-	}
-	return nil
+	})
 }
 
 // passwdOptions are the flags of passwd.

@@ -118,17 +118,19 @@ func start(t *testing.T, s *server, change func(*mail.SMTPConfig)) (*mail.SMTP, 
 func TestSMTP(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
+		implicit  bool
 		change    func(*mail.SMTPConfig)
 		encrypted bool
 		user      bool
 	}{
-		"STARTTLS":  {nil, true, false},
-		"signed in": {func(c *mail.SMTPConfig) { c.Username, c.Password = "u", "secret" }, true, true},
-		"plain":     {func(c *mail.SMTPConfig) { c.Security = mail.Plain }, false, false},
+		"STARTTLS":  {false, nil, true, false},
+		"signed in": {false, func(c *mail.SMTPConfig) { c.Username, c.Password = "u", "secret" }, true, true},
+		"TLS":       {true, func(c *mail.SMTPConfig) { c.Security, c.Username, c.Password = mail.TLS, "u", "secret" }, true, true},
+		"plain":     {false, func(c *mail.SMTPConfig) { c.Security = mail.Plain }, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := serve(t, nil)
+			s := serve(t, func(s *server) { s.implicit = c.implicit })
 			m, log := start(t, s, c.change)
 			if err := m.Send(t.Context(), to, "Sign in", text()); err != nil {
 				t.Fatal(err)
@@ -154,6 +156,9 @@ func TestNothingIsSentInTheClear(t *testing.T) {
 	}{
 		"no STARTTLS": {func(s *server) { s.offer = false }, nil},
 		"not trusted": {nil, func(c *mail.SMTPConfig) { c.RootCAs = nil }},
+		"not trusted from the first byte": {func(s *server) { s.implicit = true },
+			func(c *mail.SMTPConfig) { c.RootCAs, c.Security = nil, mail.TLS }},
+		"no TLS from the first byte": {nil, func(c *mail.SMTPConfig) { c.Security = mail.TLS }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -251,6 +256,20 @@ func TestBadConfig(t *testing.T) {
 	} {
 		if _, err := mail.NewSMTP(cfg); err == nil {
 			t.Error(fmt.Sprint(what, " is taken"))
+		}
+	}
+}
+
+// TestUsualPorts: without a port, the one that the kind of encryption is known by.
+func TestUsualPorts(t *testing.T) {
+	t.Parallel()
+	for security, want := range map[mail.Security]string{"": "587", mail.StartTLS: "587", mail.TLS: "465", mail.Plain: "25"} {
+		m, err := mail.NewSMTP(mail.SMTPConfig{Host: "127.0.0.1", From: "contextd@example.org", Security: security})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.ServerAddr(); got != "127.0.0.1:"+want {
+			t.Errorf("%q: %s, want port %s", security, got, want)
 		}
 	}
 }

@@ -22,6 +22,7 @@ type server struct {
 	cert     tls.Certificate
 	pool     *x509.CertPool
 	offer    bool                     // offers STARTTLS
+	implicit bool                     // speaks TLS from the first byte
 	refuse   func(line string) string // answers a line with an error, "" to go on; nil refuses nothing
 	mails    chan received
 }
@@ -64,6 +65,9 @@ func (s *server) port() int { return s.listener.Addr().(*net.TCPAddr).Port }
 func (s *server) talk(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	got := received{}
+	if s.implicit {
+		conn, got.encrypted = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{s.cert}}), true
+	}
 	say := func(line string) { _, _ = io.WriteString(conn, line+"\r\n") }
 	lines := bufio.NewReader(conn)
 	say("220 test ESMTP")

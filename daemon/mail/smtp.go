@@ -71,7 +71,7 @@ func NewSMTP(cfg SMTPConfig) (*SMTP, error) {
 	case "", StartTLS:
 		options = append(options, gomail.WithTLSPortPolicy(gomail.TLSMandatory))
 	case TLS:
-		options = append(options, gomail.WithSSLPort(false))
+		options = append(options, gomail.WithSSL(), gomail.WithPort(gomail.DefaultPortSSL)) // so there is no port to fall back to
 	case Plain:
 		options = append(options, gomail.WithTLSPortPolicy(gomail.NoTLS))
 	default:

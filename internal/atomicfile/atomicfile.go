@@ -20,6 +20,7 @@ type File struct {
 	Path      string                      // what is there is replaced
 	Mode      os.FileMode                 // its permissions, whatever the umask; 0 means 0600
 	Temporary string                      // pattern, as of os.CreateTemp, of its name until it is whole; "" means .new-*
+	New       bool                        // nothing may be at Path yet; where something is, os.ErrExist is in the chain of the error
 	Check     func(f *os.File) error      // looks at the new file, from its start, before it takes its place; nil means that all are good
 	sync      func(f *os.File) error      // brings a file or directory to the disk; nil means f.Sync
 	rename    func(from, to string) error // nil means os.Rename
@@ -36,6 +37,20 @@ func Write(path string, text []byte, mode os.FileMode) error {
 // Write has produce write the new file, which takes its place when it is on the disk and was checked. The errors of produce and Check
 // are returned as they are. An error may also mean that the new file is there, but could be lost with the power.
 func (f File) Write(produce func(io.Writer) error) error {
+	if !f.New {
+		return f.write(produce)
+	}
+	place, err := os.OpenFile(f.Path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // to be replaced, so that nobody else takes the name
+	if err != nil {
+		return f.failed(err)
+	}
+	if err := errors.Join(place.Close(), f.write(produce)); err != nil {
+		return errors.Join(err, os.Remove(f.Path))
+	}
+	return nil
+}
+
+func (f File) write(produce func(io.Writer) error) error {
 	dir := filepath.Dir(f.Path)
 	fresh, err := os.CreateTemp(dir, cmp.Or(f.Temporary, ".new-*")) // with mode 0600
 	if err != nil {

@@ -80,6 +80,33 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// TestNew: a new file is brought to the disk as any other, and takes the place of none. What fails leaves nothing.
+func TestNew(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var did []string
+	fresh := atomicfile.File{Path: filepath.Join(dir, "file"), New: true}.Watched(func(what, at string) error {
+		did = append(did, what+" "+strings.TrimRight(filepath.Base(at), "0123456789"))
+		return nil
+	})
+	no := errors.New("no")
+	if err := fresh.Write(func(io.Writer) error { return no }); !errors.Is(err, no) {
+		t.Errorf("err = %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+	if err := fresh.Write(text("first")); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"sync .new-", "rename .new-", "sync " + strings.TrimRight(filepath.Base(dir), "0123456789")}; !slices.Equal(did, want) {
+		t.Errorf("did %q, want %q", did, want)
+	}
+	if err := fresh.Write(text("second")); !errors.Is(err, os.ErrExist) || read(t, fresh.Path) != "first" {
+		t.Errorf("err = %v, there is %q", err, read(t, fresh.Path))
+	}
+}
+
 // TestFailures has the file as it was, and nothing left beside it, whatever fails before the rename.
 func TestFailures(t *testing.T) {
 	t.Parallel()

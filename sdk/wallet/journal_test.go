@@ -147,3 +147,34 @@ func TestWalletsShareTheBounds(t *testing.T) {
 		t.Errorf("%d have paid, the treasury has %d, payments are %s", paid.Load(), m.balance(), m.states())
 	}
 }
+
+// TestJournalIsReplaced: what the journal writes is a new file each time, that of internal/atomicfile, whose tests see it brought to the
+// disk. One that is written where it lies would be half a payment after a loss of power.
+func TestJournalIsReplaced(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "payments", "one.json")
+	var files []os.FileInfo
+	var open []*os.File // keeps each from being used again for the next
+	for _, text := range []string{"signed", "mined", "answered"} {
+		if err := wallet.Replace(path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := f.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, open = append(files, info), append(open, f)
+	}
+	if os.SameFile(files[0], files[1]) || os.SameFile(files[1], files[2]) || files[2].Mode().Perm() != 0o600 {
+		t.Error("a file was written where it lay")
+	}
+	for _, f := range open {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

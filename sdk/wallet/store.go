@@ -53,16 +53,16 @@ func (k *Key) Save(dir, name, passphrase string) (File, error) {
 		return File{}, fmt.Errorf("make keystore: %w", err)
 	}
 	f := File{Path: filepath.Join(dir, name), Address: k.address}
-	file, err := os.OpenFile(f.Path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	err := atomicfile.File{Path: f.Path, New: true}.Write(func(w io.Writer) error {
+		text, err := k.seal(passphrase, cost{keystore.StandardScryptN, keystore.StandardScryptP})
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(text)
+		return err
+	})
 	if err != nil {
 		return File{}, fmt.Errorf("save wallet: %w", err)
-	}
-	text, err := k.seal(passphrase, cost{keystore.StandardScryptN, keystore.StandardScryptP})
-	if err == nil {
-		_, err = file.Write(text)
-	}
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return File{}, errors.Join(fmt.Errorf("save wallet: %w", err), os.Remove(f.Path)) // it holds no whole key
 	}
 	return f, nil
 }
