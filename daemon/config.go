@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief/llm"
@@ -91,6 +92,7 @@ type Reloadable struct {
 	FreeCalls      int               // per key without credits and 24 hours; 0 means api.FreeCallsPerDay
 	MaxKeys        int               // active keys per owner; 0 means api.MaxActiveKeys
 	Limits         web.ConsoleLimits // of requests to the console
+	Signup         account.Signup    // who may become an owner; "" means account.SignupOpen
 	Disabled       []string          // ids of sources that are switched off
 
 	// TLS says where the certificate comes from; nil means plain HTTP. Its clock, log and cache are set by Open. Apply reads the

@@ -16,6 +16,7 @@ import (
 
 var (
 	_ account.SignInStore = (*store.Store)(nil)
+	_ account.InviteStore = (*store.Store)(nil)
 	_ account.PromptStore = (*store.Store)(nil)
 	_ account.Mailer      = (*mail.Outbox)(nil)
 	_ account.Mailer      = (*mail.SMTP)(nil)
@@ -35,17 +36,20 @@ func (d *Daemon) openConsole(packs []string, public *url.URL) (_ *web.Console, e
 		}
 		mailer = d.smtp
 	}
-	signIn := account.NewSignIn(account.SignInConfig{
-		Store: d.store, Mailer: mailer, PublicURL: public, ChainID: d.cfg.chainID(),
+	d.signIn, err = account.NewSignIn(account.SignInConfig{
+		Store: d.store, Mailer: mailer, Signup: d.cfg.Signup, PublicURL: public, ChainID: d.cfg.chainID(),
 		Recover: chain.Recover, Checksum: chain.Checksum, NewID: uuid.NewString, Now: d.cfg.Now,
 	})
+	if err != nil {
+		return nil, err
+	}
 	var sale *web.Sale
 	if d.chain != nil {
 		sale = &web.Sale{Deposits: d.deposits, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury}
 	}
 	return web.NewConsole(web.ConsoleConfig{
 		Sale:   sale,
-		SignIn: signIn, Keys: d.keys, Books: d.credits, Prompts: &account.Prompts{Store: d.store, Now: d.cfg.Now}, Packs: packs,
+		SignIn: d.signIn, Keys: d.keys, Books: d.credits, Prompts: &account.Prompts{Store: d.store, Now: d.cfg.Now}, Packs: packs,
 		PublicURL: public, TrustedProxies: d.proxies, Limits: d.cfg.Limits, Now: d.cfg.Now,
 	})
 }

@@ -98,6 +98,7 @@ type databases struct {
 // admission is who may call, and how they pay.
 type admission struct {
 	keys     *account.Keys
+	signIn   *account.SignIn
 	meter    *billing.Meter
 	credits  *billing.Credits
 	deposits *billing.Deposits
@@ -315,6 +316,9 @@ func (d *Daemon) Routes() []string { return d.web.Routes() }
 
 // Keys issues, lists and revokes the daemon's keys.
 func (d *Daemon) Keys() *account.Keys { return d.keys }
+
+// Invites makes, lists and revokes invitations to become an owner.
+func (d *Daemon) Invites() account.Invites { return account.Invites{Store: d.store, Now: d.cfg.Now} }
 
 // Credits moves and reports the credits of the daemon's keys.
 func (d *Daemon) Credits() *billing.Credits { return d.credits }

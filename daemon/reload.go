@@ -22,6 +22,7 @@ func (d *Daemon) Apply(next Reloadable) error {
 	d.gate.SetPlans(next.Plans)
 	d.keys.SetMaxKeys(next.MaxKeys)
 	d.console.SetLimits(next.Limits)
+	d.signIn.SetSignup(next.Signup)
 	for _, line := range d.pipelines {
 		line.SetDisabled(next.Disabled)
 	}

@@ -36,6 +36,9 @@ func (crowd) Owners(context.Context) ([]account.Owner, error)       { return nil
 func (crowd) SetTier(context.Context, string, api.Tier) (bool, error) {
 	return false, errors.ErrUnsupported
 }
+func (crowd) RemoveIdentity(context.Context, string, account.Identity, [sha256.Size]byte) error {
+	return errors.ErrUnsupported
+}
 func (crowd) SetDisabled(context.Context, string, time.Time) (bool, error) {
 	return false, errors.ErrUnsupported
 }

@@ -1,27 +1,45 @@
 package account
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/mail"
 	"net/netip"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// IdentityKind says what an owner proves to own when signing in.
-type IdentityKind string
-
 // The kinds of identities.
 const (
-	KindEmail  IdentityKind = "email"
-	KindWallet IdentityKind = "wallet"
+	KindEmail  = api.IdentityEmail
+	KindWallet = api.IdentityWallet
 )
 
 // Identity is a mail address or a wallet. Subject has one spelling: mail addresses are in lower case, wallets in that of EIP-55.
 type Identity struct {
-	Kind    IdentityKind `json:"kind"`
-	Subject string       `json:"subject"`
+	Kind    api.IdentityKind
+	Subject string
+}
+
+// ID is what id is called where it is listed.
+func (id Identity) ID() string {
+	sum := sha256.Sum256([]byte(string(id.Kind) + "\x00" + id.Subject))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Row is id as it is listed, added to its owner at the given time.
+func (id Identity) Row(added time.Time) api.Identity {
+	return api.Identity{ID: id.ID(), Kind: id.Kind, Subject: id.Subject, CreatedAt: added}
+}
+
+// Inbox is where mail to id ends up, as far as an address tells: what follows a + in it is for its reader.
+func (id Identity) Inbox() string {
+	at := strings.LastIndexByte(id.Subject, '@')
+	local, _, _ := strings.Cut(id.Subject[:max(at, 0)], "+")
+	return local + id.Subject[max(at, 0):]
 }
 
 const (
@@ -29,13 +47,17 @@ const (
 	maxEmailLocal = 64  // of them before the @
 )
 
-// emailIdentity is the identity of a mail address. Case makes no difference: no mail service that people use tells addresses
-// apart by it, and two accounts for one address would be a trap.
-func emailIdentity(address string) (Identity, error) {
-	text := strings.ToLower(strings.TrimSpace(address))
+// Email is the identity of a mail address, or an error of the caller. Case makes no difference: no mail service that people use tells
+// addresses apart by it, and two accounts for one address would be a trap.
+func Email(address string) (Identity, error) {
+	text := strings.TrimSpace(address)
+	if len(text) > maxEmail {
+		text = "" // which is refused without a look at the rest
+	}
+	text = strings.ToLower(text)
 	parsed, err := mail.ParseAddress(text)
 	local, domain, _ := strings.Cut(text, "@")
-	if err != nil || parsed.Address != text || len(text) > maxEmail || len(local) > maxEmailLocal || !hostname(domain) ||
+	if err != nil || parsed.Address != text || len(local) > maxEmailLocal || !hostname(domain) ||
 		strings.ContainsFunc(local, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return Identity{}, api.Errorf(api.ReasonInvalidRequest,
 			"email is not a plain mail address of at most %d ASCII characters", maxEmail).

@@ -38,6 +38,9 @@ type Store interface {
 	Owners(ctx context.Context) ([]Owner, error)
 	// SetTier sets the tier of an owner and of all their keys, and reports whether there is such an owner.
 	SetTier(ctx context.Context, ownerID string, tier api.Tier) (known bool, err error)
+	// RemoveIdentity takes id from its owner and ends their sessions but the one with the hash keep. It fails with ErrNoIdentity or
+	// ErrLastIdentity.
+	RemoveIdentity(ctx context.Context, ownerID string, id Identity, keep [sha256.Size]byte) error
 	// SetDisabled disables an owner at the given time, which ends their sessions, or enables them again where it is zero, and reports
 	// whether there is such an owner.
 	SetDisabled(ctx context.Context, ownerID string, at time.Time) (known bool, err error)

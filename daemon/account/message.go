@@ -33,17 +33,31 @@ func (m message) String() string {
 
 // Places of lines in the text of a message.
 const (
+	addressLine  = 1
 	nonceLine    = 8
+	issuedLine   = 9
 	messageLines = 11
 )
 
-// nonceOf is the nonce that text names where a message has it. Whether the rest of the text is the message that was handed out
-// with that nonce is for a comparison to say.
-func nonceOf(text string) (nonce string, ok bool) {
-	lines := strings.Split(text, "\n")
+// nonceIn is the nonce that text names where a message has it. Whether the rest of the text is the message that was handed out
+// with that nonce is for readMessage to say.
+func nonceIn(text string) (nonce string, ok bool) {
+	lines := strings.SplitN(text, "\n", messageLines+1)
 	if len(lines) != messageLines {
 		return "", false
 	}
 	nonce, ok = strings.CutPrefix(lines[nonceLine], "Nonce: ")
 	return nonce, ok && len(nonce) == nonceChars && strings.Trim(nonce, base62) == ""
+}
+
+// readMessage reads text, of which nonceIn has found a nonce, as a message of this service, and reports whether it is one to the letter.
+func (s *SignIn) readMessage(text, nonce string) (m message, ok bool) {
+	lines := strings.Split(text, "\n")
+	issued, err := time.Parse(messageTime, strings.TrimPrefix(lines[issuedLine], "Issued At: "))
+	if err != nil {
+		return m, false
+	}
+	m = s.message(lines[addressLine], issued)
+	m.Nonce = nonce
+	return m, m.String() == text
 }

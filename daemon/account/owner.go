@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"time"
 
@@ -10,13 +11,13 @@ import (
 
 // Owner is who holds keys, as the operator sees them.
 type Owner struct {
-	ID         string     `json:"id"`
-	Tier       api.Tier   `json:"tier"` // of new keys
-	CreatedAt  time.Time  `json:"createdAt"`
-	DisabledAt *time.Time `json:"disabledAt"` // nil unless the operator has disabled them
-	Keys       int        `json:"keys"`       // that are not revoked
-	Credits    int64      `json:"credits"`    // on those
-	Identities []Identity `json:"identities"` // to sign in with, oldest first; the operator has none
+	ID         string         `json:"id"`
+	Tier       api.Tier       `json:"tier"` // of new keys
+	CreatedAt  time.Time      `json:"createdAt"`
+	DisabledAt *time.Time     `json:"disabledAt"` // nil unless the operator has disabled them
+	Keys       int            `json:"keys"`       // that are not revoked
+	Credits    int64          `json:"credits"`    // on those
+	Identities []api.Identity `json:"identities"` // to sign in with, oldest first; the operator has none
 }
 
 // standing is what is remembered of an owner.
@@ -111,6 +112,20 @@ func (k *Keys) TierRaised(ownerID string, tier api.Tier) {
 
 func noOwner(id string) *api.Error {
 	return api.Errorf(api.ReasonNotFound, "there is no owner %q", id).WithHint("list them: contextd admin users list")
+}
+
+// Unlink takes the identity with the given id from an owner and ends their sessions. The last one stays: to keep its owner out, disable
+// them.
+func (k *Keys) Unlink(ctx context.Context, ownerID, id string) error {
+	owner, err := k.Owner(ctx, ownerID)
+	if err != nil {
+		return err
+	}
+	gone, err := pick(owner.Identities, id)
+	if err != nil {
+		return err
+	}
+	return unlinked(id, k.cfg.Store.RemoveIdentity(ctx, ownerID, gone, [sha256.Size]byte{}))
 }
 
 // Disable refuses an owner, from when it returns: their keys, their sessions, which end, and their streams, until Enable.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/contextd/contextd/sdk/api"
@@ -16,69 +17,77 @@ import (
 
 // Sizes of secrets, in base62 characters: 43 have 256 bits.
 const (
-	tokenChars = 43 // of a mailed link or a session
-	nonceChars = 24 // of a message to sign
+	tokenChars  = 43 // of a mailed link or a session
+	randomChars = 10 // of a nonce, before its MAC
+	nonceChars  = 24 // of a message to sign
+	inviteChars = 26
 )
-
-// maxChallenges bounds the sign-ins that wait for their answer.
-const maxChallenges = 100_000
 
 // Errors of stores.
 var (
-	ErrNoChallenge       = errors.New("no such challenge")            // also one that was taken
-	ErrTooManyChallenges = errors.New("too many challenges are open") // they go by with time
-	ErrNoSession         = errors.New("no such session")              // also one that has ended, or whose owner was disabled
-	ErrIdentityTaken     = errors.New("identity of another owner")
-	ErrDisabled          = errors.New("owner was disabled")
+	ErrNoChallenge   = errors.New("no such challenge") // also one that was taken
+	ErrNoSession     = errors.New("no such session")   // also one that has ended, or whose owner was disabled
+	ErrNoInvite      = errors.New("no such invitation, or it was used, revoked or has expired")
+	ErrNobody        = errors.New("identity of nobody")
+	ErrIdentityTaken = errors.New("identity of another owner")
+	ErrNoIdentity    = errors.New("no such identity of that owner")
+	ErrLastIdentity  = errors.New("the last identity of its owner")
+	ErrDisabled      = errors.New("owner was disabled")
 )
 
-// Challenge is a sign-in that waits for its answer.
+// Challenge is a mailed link that waits to be used.
 type Challenge struct {
-	Hash                 [sha256.Size]byte // of the token or nonce
+	Hash                 [sha256.Size]byte // of the token
 	Identity                               // what is to be proved
-	Links                string            // the owner to add it to; "" means to sign in
+	Links                string            // the owner who asked for it while signed in; "" means nobody
 	CreatedAt, ExpiresAt time.Time
 }
 
-// Session is one sign-in of an owner.
-type Session struct {
-	Hash                 [sha256.Size]byte // of the secret
-	OwnerID              string
-	Tier                 api.Tier // of the owner
-	Email                string   // the first, "" if there is none
-	Address              string   // of the first wallet, "" if there is none
-	CreatedAt, ExpiresAt time.Time
+// Opening is a session to be opened by who has proved an identity.
+type Opening struct {
+	Session            // where the identity is nobody's, it becomes that of its OwnerID
+	Identity           // what was proved
+	Adds     bool      // the identity is to become one of OwnerID's
+	New      bool      // OwnerID may be made
+	Token    hashOrNot // of the mailed link that is used up by it; the zero one for none
+	Invite   hashOrNot // of the invitation that is used up where OwnerID is made; the zero one for none
+	Client   hashOrNot // of address and client, to be known from now on; the zero one for none
 }
 
-func (s Session) toAPI() api.Session {
-	return api.Session{UserID: s.OwnerID, Email: optionalText(s.Email), Address: optionalText(s.Address), Tier: s.Tier,
-		ExpiresAt: s.ExpiresAt}
-}
-
-func optionalText(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
+// hashOrNot is a SHA-256, or zero for none.
+type hashOrNot = [sha256.Size]byte
 
 // SignInStore keeps challenges, identities and sessions. Each method is one transaction.
 type SignInStore interface {
-	// AddChallenge adds c and drops those that have expired by its creation, or fails with ErrTooManyChallenges where most are open.
-	AddChallenge(ctx context.Context, c Challenge, most int) error
-	// TakeChallenge takes out and returns the challenge with the given hash, once: else it is ErrNoChallenge.
-	TakeChallenge(ctx context.Context, hash [sha256.Size]byte) (Challenge, error)
+	// AddChallenge adds c and drops those that have expired by its creation.
+	AddChallenge(ctx context.Context, c Challenge) error
+	// Challenge returns the challenge with the given hash, else ErrNoChallenge.
+	Challenge(ctx context.Context, hash [sha256.Size]byte) (Challenge, error)
 
-	// OpenSession adds s for the owner of id and returns it with what is known of that owner. Where id is nobody's, it becomes that of
-	// s.OwnerID, made if new. Where it is not that owner's and links is set, it fails with ErrIdentityTaken; for a disabled
-	// owner with ErrDisabled.
-	OpenSession(ctx context.Context, id Identity, links bool, s Session) (Session, error)
+	// OwnerOf returns the owner of id, "" if it is nobody's.
+	OwnerOf(ctx context.Context, id Identity) (ownerID string, err error)
+	// Identities returns an owner's, oldest first.
+	Identities(ctx context.Context, ownerID string) ([]api.Identity, error)
+	// RemoveIdentity takes id from its owner and ends their sessions but the one with the hash keep, and what waits for an answer of id.
+	// It fails with ErrNoIdentity or ErrLastIdentity.
+	RemoveIdentity(ctx context.Context, ownerID string, id Identity, keep [sha256.Size]byte) error
+	// KnowsClient reports whether a link to an address was redeemed by a client, by the hash of both.
+	KnowsClient(ctx context.Context, hash [sha256.Size]byte) (bool, error)
+	// InviteHolds reports whether the invitation with the given hash can be used at now.
+	InviteHolds(ctx context.Context, hash [sha256.Size]byte, now time.Time) (bool, error)
+
+	// OpenSession opens o's session for the owner of its identity and returns it with what is known of that owner. It fails with
+	// ErrNoChallenge where the link is used up, ErrNobody where the identity is nobody's and o neither adds nor is new, ErrIdentityTaken
+	// where o adds what is another's, ErrNoInvite where that does not hold, and ErrDisabled for an owner who is disabled.
+	OpenSession(ctx context.Context, o Opening) (Session, error)
 	// Session returns the session with the given hash that holds at now, else ErrNoSession.
 	Session(ctx context.Context, hash [sha256.Size]byte, now time.Time) (Session, error)
 	// RenewSession lets a session end at the given time.
 	RenewSession(ctx context.Context, hash [sha256.Size]byte, end time.Time) error
 	// EndSession ends a session. One that is not there has ended.
 	EndSession(ctx context.Context, hash [sha256.Size]byte) error
+	// EndSessions ends all sessions of an owner, and drops the links that would open one.
+	EndSessions(ctx context.Context, ownerID string) error
 }
 
 // Mailer sends mail. It may return before the message has gone out.
@@ -86,10 +95,21 @@ type Mailer interface {
 	Send(ctx context.Context, to, subject, text string) error
 }
 
+// Signup says who may become an owner.
+type Signup string
+
+// The kinds of sign-up.
+const (
+	SignupOpen   Signup = "open"   // everybody
+	SignupInvite Signup = "invite" // who has an invitation
+	SignupClosed Signup = "closed" // nobody
+)
+
 // SignInConfig is what SignIn needs.
 type SignInConfig struct {
 	Store     SignInStore
 	Mailer    Mailer
+	Signup    Signup                                       // "" means SignupOpen
 	PublicURL *url.URL                                     // of the service, as its users reach it
 	ChainID   int64                                        // in the messages that wallets sign
 	Recover   func(text, signature string) (string, error) // the EIP-55 address that signed text by EIP-191
@@ -100,139 +120,55 @@ type SignInConfig struct {
 }
 
 // SignIn lets owners in by mailed link and by wallet and keeps their sessions. It is safe for concurrent use.
-type SignIn struct{ cfg SignInConfig }
+type SignIn struct {
+	cfg    SignInConfig
+	signup atomic.Value // a Signup
+	key    [sha256.Size]byte
+	used   burnt // nonces of messages that were handed in
+}
 
-// NewSignIn makes a SignIn.
-func NewSignIn(cfg SignInConfig) *SignIn {
+// NewSignIn makes a SignIn. Messages to sign that another one handed out are nothing to it.
+func NewSignIn(cfg SignInConfig) (*SignIn, error) {
 	if cfg.Random == nil {
 		cfg.Random = rand.Reader
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &SignIn{cfg: cfg}
+	s := &SignIn{cfg: cfg}
+	if _, err := io.ReadFull(cfg.Random, s.key[:]); err != nil {
+		return nil, fmt.Errorf("make key of sign-in messages: %w", err)
+	}
+	s.SetSignup(cfg.Signup)
+	return s, nil
+}
+
+// SetSignup changes who may become an owner, from the next sign-in on.
+func (s *SignIn) SetSignup(to Signup) {
+	if to == "" {
+		to = SignupOpen
+	}
+	s.signup.Store(to)
 }
 
 // now is the time, as precise as it is stored.
 func (s *SignIn) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 
-// challenge makes and keeps a challenge whose secret has chars characters.
-func (s *SignIn) challenge(ctx context.Context, id Identity, links string, chars int, lifetime time.Duration,
-) (secret string, c Challenge, err error) {
-	if secret, err = randomText(chars, s.cfg.Random); err != nil {
-		return "", c, err
-	}
-	now := s.now()
-	c = Challenge{Hash: sha256.Sum256([]byte(secret)), Identity: id, Links: links, CreatedAt: now, ExpiresAt: now.Add(lifetime)}
-	err = s.cfg.Store.AddChallenge(ctx, c, maxChallenges)
-	if errors.Is(err, ErrTooManyChallenges) {
-		return "", c, api.Errorf(api.ReasonRateLimited, "too many people are signing in at this moment").
-			WithHint("try again after Retry-After").WithRetryAfter(time.Minute)
-	}
-	if err != nil {
-		return "", c, fmt.Errorf("store challenge: %w", err)
-	}
-	return secret, c, nil
+// Visitor is somebody who asks for a sign-in or answers one.
+type Visitor struct {
+	Session *Session                            // that they are signed in by already; nil for none
+	Client  string                              // where they call from, as far as it tells clients apart
+	Invite  string                              // that they have brought, "" for none
+	Admit   func() error                        // why no new owner may come from there now, nil if one may
+	Notify  func(owner string, mails int) error // why an owner may not be mailed about a change now, nil if they may
 }
 
-// SendLink mails a link with which the owner of the address can sign in, once, until the time returned. With links, the
-// address is added to that owner instead, who has to be signed in when the link is used.
-func (s *SignIn) SendLink(ctx context.Context, email, links string) (time.Time, error) {
-	id, err := emailIdentity(email)
-	if err != nil {
-		return time.Time{}, err
+// owner is the one who is signed in already, "" if nobody is.
+func (v Visitor) owner() string {
+	if v.Session == nil {
+		return ""
 	}
-	token, c, err := s.challenge(ctx, id, links, tokenChars, api.SignInLifetime)
-	if err != nil {
-		return time.Time{}, err
-	}
-	link := s.cfg.PublicURL.JoinPath(api.PathAuthEmailLanding)
-	link.RawQuery = url.Values{"token": {token}}.Encode()
-	text := fmt.Sprintf("Somebody, hopefully you, asked to sign in to contextd at %s as %s.\n\n"+
-		"Open this link within %d minutes, or paste it where ctx asks for it:\n\n%s\n\n"+
-		"It works once. If it was not you, do nothing: without the link nobody gets in.\n",
-		s.cfg.PublicURL, id.Subject, int(api.SignInLifetime.Minutes()), link)
-	if err := s.cfg.Mailer.Send(ctx, id.Subject, "Sign in to contextd at "+s.cfg.PublicURL.Host, text); err != nil {
-		return time.Time{}, fmt.Errorf("send sign-in link: %w", err)
-	}
-	return c.ExpiresAt, nil
-}
-
-// ByLink signs in with the token of a mailed link, which is used up. signedIn is the owner who is signed in already, "" if nobody is.
-// It returns the secret of the new session.
-func (s *SignIn) ByLink(ctx context.Context, token, signedIn string) (secret string, session api.Session, err error) {
-	c, err := s.take(ctx, token)
-	if err != nil {
-		return "", session, err
-	}
-	if c.Kind != KindEmail {
-		return "", session, refused("the token is not that of a mailed link")
-	}
-	return s.open(ctx, c, signedIn)
-}
-
-// AnotherToken makes a token like that of a mailed link for somebody who has just signed in with email, so that they can go on in a
-// terminal.
-func (s *SignIn) AnotherToken(ctx context.Context, email string) (token string, err error) {
-	token, _, err = s.challenge(ctx, Identity{KindEmail, email}, "", tokenChars, api.SignInLifetime)
-	return token, err
-}
-
-// Message returns the text that the wallet with the given address has to sign, and until when. With links, the wallet is
-// added to that owner, who has to be signed in when it is verified.
-func (s *SignIn) Message(ctx context.Context, address, links string) (text string, expires time.Time, err error) {
-	id, err := s.walletIdentity(address)
-	if err != nil {
-		return "", time.Time{}, err
-	}
-	nonce, c, err := s.challenge(ctx, id, links, nonceChars, api.WalletLifetime)
-	if err != nil {
-		return "", time.Time{}, err
-	}
-	return s.message(nonce, c), c.ExpiresAt, nil
-}
-
-// message is the text that belongs to a challenge.
-func (s *SignIn) message(nonce string, c Challenge) string {
-	return message{
-		Domain: s.cfg.PublicURL.Host, Address: c.Subject, URI: s.cfg.PublicURL.String(), ChainID: s.cfg.ChainID, Nonce: nonce,
-		IssuedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt,
-	}.String()
-}
-
-// ByWallet signs in with a signed message. Its nonce is used up, whatever comes of it. signedIn is the owner who is signed in
-// already, "" if nobody is. It returns the secret of the new session.
-func (s *SignIn) ByWallet(ctx context.Context, text, signature, signedIn string) (secret string, session api.Session, err error) {
-	nonce, ok := nonceOf(text)
-	if !ok {
-		return "", session, refused("the message is not one that this service hands out")
-	}
-	c, err := s.take(ctx, nonce)
-	if err != nil {
-		return "", session, err
-	}
-	if c.Kind != KindWallet || text != s.message(nonce, c) {
-		return "", session, refused("the message is not the one that was handed out")
-	}
-	signer, err := s.cfg.Recover(text, signature)
-	if err != nil || signer != c.Subject {
-		return "", session, refused("the message is not signed by wallet %s", c.Subject)
-	}
-	return s.open(ctx, c, signedIn)
-}
-
-// take takes the challenge whose secret is given, if it still holds.
-func (s *SignIn) take(ctx context.Context, secret string) (Challenge, error) {
-	c, err := s.cfg.Store.TakeChallenge(ctx, sha256.Sum256([]byte(secret)))
-	switch {
-	case errors.Is(err, ErrNoChallenge):
-		return c, refused("the sign-in is not known here: it was used, has expired or never was")
-	case err != nil:
-		return c, fmt.Errorf("take challenge: %w", err)
-	case !s.now().Before(c.ExpiresAt):
-		return c, refused("the sign-in expired at %s", c.ExpiresAt.Format(time.RFC3339))
-	}
-	return c, nil
+	return v.Session.OwnerID
 }
 
 // refused is the answer to a sign-in that fails.
@@ -240,68 +176,94 @@ func refused(format string, args ...any) *api.Error {
 	return api.Errorf(api.ReasonInvalidSignIn, format, args...).WithHint("begin again: ctx auth login")
 }
 
-// open opens a session for who has answered c.
-func (s *SignIn) open(ctx context.Context, c Challenge, signedIn string) (secret string, session api.Session, err error) {
-	if c.Links != "" && c.Links != signedIn {
+// asks says for whom v asks to prove id: "" to sign in, or the owner who is signed in. To add what is not theirs needs a fresh proof.
+func (s *SignIn) asks(ctx context.Context, id Identity, v Visitor) (owner, links string, err error) {
+	if owner, err = s.cfg.Store.OwnerOf(ctx, id); err != nil {
+		return "", "", fmt.Errorf("find owner of identity: %w", err)
+	}
+	if v.Session != nil && owner != v.owner() {
+		err = s.fresh(v.Session)
+	}
+	return owner, v.owner(), err
+}
+
+// enter opens a session for who has proved o's identity; links is the owner who had asked for that while signed in.
+func (s *SignIn) enter(ctx context.Context, o Opening, links string, v Visitor) (secret string, session Session, err error) {
+	if links != "" && links != v.owner() {
 		// Else somebody could have others add what is theirs to an account of their own, by a link they asked for.
-		return "", session, api.Errorf(api.ReasonInvalidSignIn, "this adds %s to an account that is not signed in here", c.Subject).
+		return "", session, api.Errorf(api.ReasonInvalidSignIn, "this adds %s to an account that is not signed in here", o.Subject).
 			WithHint("use it where you asked for it")
+	}
+	owner, err := s.cfg.Store.OwnerOf(ctx, o.Identity)
+	if err != nil {
+		return "", session, fmt.Errorf("find owner of identity: %w", err)
+	}
+	now := s.now()
+	o.OwnerID, o.CreatedAt, o.ProvedAt, o.ExpiresAt = owner, now, now, now.Add(api.SessionLifetime)
+	switch {
+	case links != "" && owner != links:
+		if owner == "" {
+			err = s.add(ctx, &o, v)
+		}
+		o.OwnerID, o.Adds = links, true
+	case owner == "":
+		err = s.admit(ctx, &o, v)
+		o.OwnerID, o.New = s.cfg.NewID(), true
+	}
+	if err != nil {
+		return "", session, err
 	}
 	if secret, err = randomText(tokenChars, s.cfg.Random); err != nil {
 		return "", session, err
 	}
-	owner, now := c.Links, s.now()
-	if owner == "" {
-		owner = s.cfg.NewID()
-	}
-	opened, err := s.cfg.Store.OpenSession(ctx, c.Identity, c.Links != "", Session{
-		Hash: sha256.Sum256([]byte(secret)), OwnerID: owner, CreatedAt: now, ExpiresAt: now.Add(api.SessionLifetime),
-	})
+	o.Session.Hash = sha256.Sum256([]byte(secret))
+	session, err = s.cfg.Store.OpenSession(ctx, o)
+	return secret, session, opened(o, err)
+}
+
+// opened is the answer to a session that could not be opened, nil if it could.
+func opened(o Opening, err error) error {
 	switch {
 	case errors.Is(err, ErrIdentityTaken):
-		return "", session, api.Errorf(api.ReasonInvalidSignIn, "%s belongs to another account", c.Subject).
-			WithHint("sign out, and sign in with it")
+		return api.Errorf(api.ReasonInvalidSignIn, "%s belongs to another account", o.Subject).WithHint("sign out, and sign in with it")
 	case errors.Is(err, ErrDisabled):
-		return "", session, api.Errorf(api.ReasonInvalidSignIn, "the account of %s was disabled", c.Subject).WithHint("ask the operator")
+		return api.Errorf(api.ReasonInvalidSignIn, "the account of %s was disabled", o.Subject).WithHint("ask the operator")
+	case errors.Is(err, ErrNoInvite):
+		return signupClosed()
+	case errors.Is(err, ErrNoChallenge), errors.Is(err, ErrNobody):
+		return unknownSignIn()
 	case err != nil:
-		return "", session, fmt.Errorf("open session: %w", err)
-	}
-	return secret, opened.toAPI(), nil
-}
-
-// renewAfter is how long a session is used before its end is moved.
-const renewAfter = 24 * time.Hour
-
-// Session returns the session with the given secret, or the error invalid_session. renewed says that its end has moved just now.
-func (s *SignIn) Session(ctx context.Context, secret string) (session api.Session, renewed bool, err error) {
-	if len(secret) != tokenChars || strings.Trim(secret, base62) != "" {
-		return session, false, noSession()
-	}
-	now := s.now()
-	found, err := s.cfg.Store.Session(ctx, sha256.Sum256([]byte(secret)), now)
-	if errors.Is(err, ErrNoSession) {
-		return session, false, noSession()
-	}
-	if err != nil {
-		return session, false, fmt.Errorf("read session: %w", err)
-	}
-	if end := now.Add(api.SessionLifetime); end.Sub(found.ExpiresAt) >= renewAfter {
-		if err := s.cfg.Store.RenewSession(ctx, found.Hash, end); err != nil {
-			return session, false, fmt.Errorf("renew session: %w", err)
-		}
-		found.ExpiresAt, renewed = end, true
-	}
-	return found.toAPI(), renewed, nil
-}
-
-func noSession() *api.Error {
-	return api.Errorf(api.ReasonInvalidSession, "the session has ended").WithHint("sign in again: ctx auth login")
-}
-
-// SignOut ends the session with the given secret.
-func (s *SignIn) SignOut(ctx context.Context, secret string) error {
-	if err := s.cfg.Store.EndSession(ctx, sha256.Sum256([]byte(secret))); err != nil {
-		return fmt.Errorf("end session: %w", err)
+		return fmt.Errorf("open session: %w", err)
 	}
 	return nil
+}
+
+func unknownSignIn() *api.Error {
+	return refused("the sign-in is not known here: it was used, has expired or never was")
+}
+
+// admit says why o may not make a new owner, nil if it may.
+func (s *SignIn) admit(ctx context.Context, o *Opening, v Visitor) error {
+	switch s.signup.Load() {
+	case SignupClosed:
+		return signupClosed()
+	case SignupInvite:
+		o.Invite = sha256.Sum256([]byte(strings.TrimSpace(v.Invite)))
+		holds, err := s.cfg.Store.InviteHolds(ctx, o.Invite, s.now())
+		if err != nil {
+			return fmt.Errorf("look for invitation: %w", err)
+		}
+		if !holds {
+			return signupClosed()
+		}
+	}
+	if v.Admit == nil {
+		return nil
+	}
+	return v.Admit()
+}
+
+func signupClosed() *api.Error {
+	return api.Errorf(api.ReasonSignupClosed, "new accounts need an invitation that holds, where there are any").
+		WithHint("ask the operator for one: ctx auth login --invite CODE")
 }

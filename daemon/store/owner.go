@@ -16,7 +16,7 @@ func (s *Store) Owners(ctx context.Context) ([]account.Owner, error) {
 	list, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (o account.Owner, err error) {
 		var created, disabled sql.NullInt64
 		err = rows.Scan(&o.ID, &o.Tier, &created, &disabled, &o.Keys, &o.Credits)
-		o.CreatedAt, o.Identities = sqlite.FromMillis(created), []account.Identity{}
+		o.CreatedAt, o.Identities = sqlite.FromMillis(created), []api.Identity{}
 		if disabled.Valid {
 			at := sqlite.FromMillis(disabled)
 			o.DisabledAt = &at
@@ -34,12 +34,13 @@ func (s *Store) Owners(ctx context.Context) ([]account.Owner, error) {
 	}
 	_, err = sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (id account.Identity, err error) {
 		var owner string
-		err = rows.Scan(&owner, &id.Kind, &id.Subject)
+		var added sql.NullInt64
+		err = rows.Scan(&owner, &id.Kind, &id.Subject, &added)
 		if i, ok := place[owner]; ok { // else they were made after the owners were read
-			list[i].Identities = append(list[i].Identities, id)
+			list[i].Identities = append(list[i].Identities, id.Row(sqlite.FromMillis(added)))
 		}
 		return id, err
-	}, "SELECT owner_id, kind, subject FROM identities ORDER BY created_at, subject")
+	}, "SELECT owner_id, kind, subject, created_at FROM identities ORDER BY created_at, subject")
 	return list, err
 }
 

@@ -13,80 +13,112 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// AddChallenge adds c and drops those that have expired by its creation. It fails with account.ErrTooManyChallenges where most are open.
-func (s *Store) AddChallenge(ctx context.Context, c account.Challenge, most int) error {
+// AddChallenge adds c and drops those that have expired by its creation.
+func (s *Store) AddChallenge(ctx context.Context, c account.Challenge) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM challenges WHERE expires_at <= ?", c.CreatedAt.UnixMilli()); err != nil {
 			return fmt.Errorf("drop expired challenges: %w", err)
 		}
-		res, err := tx.ExecContext(ctx, `INSERT INTO challenges (hash, kind, subject, links, created_at, expires_at)
-			SELECT ?, ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM challenges) < ?`,
-			c.Hash[:], c.Kind, c.Subject, sql.NullString{String: c.Links, Valid: c.Links != ""},
-			c.CreatedAt.UnixMilli(), c.ExpiresAt.UnixMilli(), most)
-		if err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO challenges (hash, kind, subject, links, created_at, expires_at)
+			VALUES (?, ?, ?, ?, ?, ?)`, c.Hash[:], c.Kind, c.Subject, sql.NullString{String: c.Links, Valid: c.Links != ""},
+			c.CreatedAt.UnixMilli(), c.ExpiresAt.UnixMilli()); err != nil {
 			return fmt.Errorf("add challenge: %w", err)
 		}
-		if n, err := res.RowsAffected(); err != nil || n == 1 {
-			return err
-		}
-		return account.ErrTooManyChallenges
+		return nil
 	})
 }
 
-// TakeChallenge takes out and returns the challenge with the given hash, once. After that it is account.ErrNoChallenge. Looking for one
-// that is not there writes nothing.
-func (s *Store) TakeChallenge(ctx context.Context, hash [sha256.Size]byte) (account.Challenge, error) {
+// Challenge returns the challenge with the given hash, else it is account.ErrNoChallenge.
+func (s *Store) Challenge(ctx context.Context, hash [sha256.Size]byte) (account.Challenge, error) {
 	c := account.Challenge{Hash: hash}
-	var there bool
-	if err := s.db.Read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM challenges WHERE hash = ?)",
-		hash[:]).Scan(&there); err != nil || !there {
-		return c, errors.Join(err, account.ErrNoChallenge)
-	}
-	err := s.db.Tx(ctx, func(tx *sql.Tx) error {
-		var links sql.NullString
-		var created, expires sql.NullInt64
-		err := tx.QueryRowContext(ctx, "DELETE FROM challenges WHERE hash = ? RETURNING kind, subject, links, created_at, expires_at",
-			hash[:]).
-			Scan(&c.Kind, &c.Subject, &links, &created, &expires)
-		c.Links, c.CreatedAt, c.ExpiresAt = links.String, sqlite.FromMillis(created), sqlite.FromMillis(expires)
-		return err
-	})
+	var links sql.NullString
+	var created, expires sql.NullInt64
+	err := s.db.Read.QueryRowContext(ctx, "SELECT kind, subject, links, created_at, expires_at FROM challenges WHERE hash = ?", hash[:]).
+		Scan(&c.Kind, &c.Subject, &links, &created, &expires)
 	if errors.Is(err, sql.ErrNoRows) {
 		return c, account.ErrNoChallenge
 	}
+	c.Links, c.CreatedAt, c.ExpiresAt = links.String, sqlite.FromMillis(created), sqlite.FromMillis(expires)
 	return c, err
 }
 
-// OpenSession adds a for the owner of id, who becomes a.OwnerID where id is nobody's and is made where new. It fails with
-// account.ErrIdentityTaken where id is another's and links is set, and with account.ErrDisabled for an owner who is disabled.
-func (s *Store) OpenSession(ctx context.Context, id account.Identity, links bool, a account.Session) (account.Session, error) {
-	at := a.CreatedAt.UnixMilli()
-	err := s.db.Tx(ctx, func(tx *sql.Tx) error {
-		var owner string
-		err := tx.QueryRowContext(ctx, "SELECT owner_id FROM identities WHERE kind = ? AND subject = ?", id.Kind, id.Subject).Scan(&owner)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			if err := addIdentity(ctx, tx, id, a.OwnerID, at); err != nil {
+// OwnerOf returns the owner of id, "" if it is nobody's.
+func (s *Store) OwnerOf(ctx context.Context, id account.Identity) (owner string, err error) {
+	return ownerOf(ctx, s.db.Read, id)
+}
+
+func ownerOf(ctx context.Context, from sqlite.Querier, id account.Identity) (owner string, err error) {
+	err = from.QueryRowContext(ctx, "SELECT owner_id FROM identities WHERE kind = ? AND subject = ?", id.Kind, id.Subject).Scan(&owner)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return owner, err
+}
+
+// OpenSession opens o's session for the owner of its identity, or makes that one as o says. What o names is used up with it: a link, an
+// invitation. It fails with account.ErrNoChallenge, ErrNobody, ErrIdentityTaken, ErrNoInvite or ErrDisabled, and then nothing is.
+func (s *Store) OpenSession(ctx context.Context, o account.Opening) (a account.Session, err error) {
+	a = o.Session
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
+		if o.Token != [sha256.Size]byte{} {
+			if err := once(ctx, tx, account.ErrNoChallenge, "DELETE FROM challenges WHERE hash = ?", o.Token[:]); err != nil {
 				return err
 			}
-		case err != nil:
-			return fmt.Errorf("find owner of identity: %w", err)
-		case links && owner != a.OwnerID:
-			return account.ErrIdentityTaken
-		default:
-			a.OwnerID = owner
 		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO sessions (hash, owner_id, created_at, expires_at) VALUES (?, ?, ?, ?)",
-			a.Hash[:], a.OwnerID, at, a.ExpiresAt.UnixMilli()); err != nil {
+		if a.OwnerID, err = settleOwner(ctx, tx, o); err != nil {
+			return err
+		}
+		at := o.Session.CreatedAt.UnixMilli()
+		if o.Client != [sha256.Size]byte{} {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO known_clients (hash, seen_at) VALUES (?, ?)
+				ON CONFLICT DO UPDATE SET seen_at = excluded.seen_at`, o.Client[:], at); err != nil {
+				return fmt.Errorf("remember client: %w", err)
+			}
+		}
+		if _, err := tx.ExecContext(ctx, "INSERT INTO sessions (hash, owner_id, created_at, expires_at, proved_at) VALUES (?, ?, ?, ?, ?)",
+			a.Hash[:], a.OwnerID, at, a.ExpiresAt.UnixMilli(), a.ProvedAt.UnixMilli()); err != nil {
 			return fmt.Errorf("add session: %w", err)
 		}
-		a, err = session(ctx, tx, a.Hash, a.CreatedAt)
+		a, err = session(ctx, tx, a.Hash, o.Session.CreatedAt)
 		if errors.Is(err, account.ErrNoSession) {
 			return account.ErrDisabled
 		}
 		return err
 	})
 	return a, err
+}
+
+// settleOwner returns the owner of o's identity, who gets it or is made where o says so.
+func settleOwner(ctx context.Context, tx *sql.Tx, o account.Opening) (owner string, err error) {
+	owner, err = ownerOf(ctx, tx, o.Identity)
+	switch at := o.Session.CreatedAt.UnixMilli(); {
+	case err != nil:
+		return "", fmt.Errorf("find owner of identity: %w", err)
+	case owner != "" && o.Adds && owner != o.OwnerID:
+		return "", account.ErrIdentityTaken
+	case owner != "":
+		return owner, nil
+	case !o.Adds && !o.New:
+		return "", account.ErrNobody
+	default:
+		if err := addIdentity(ctx, tx, o.Identity, o.OwnerID, at); err != nil || o.Invite == [sha256.Size]byte{} {
+			return o.OwnerID, err
+		}
+		return o.OwnerID, once(ctx, tx, account.ErrNoInvite, "UPDATE invites SET used_at = ?, used_by = ? WHERE hash = ? AND "+inviteHolds,
+			at, o.OwnerID, o.Invite[:], at)
+	}
+}
+
+// once runs what must change one row, and fails with none where it changes nothing.
+func once(ctx context.Context, tx *sql.Tx, none error, text string, args ...any) error {
+	res, err := tx.ExecContext(ctx, text, args...)
+	if err != nil {
+		return fmt.Errorf("use up or take: %w", err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 1 {
+		return err
+	}
+	return none
 }
 
 // addIdentity gives id to an owner, who is made if new.
@@ -105,19 +137,20 @@ func addIdentity(ctx context.Context, tx *sql.Tx, id account.Identity, owner str
 // session reads the session with the given hash that holds at now, else it is account.ErrNoSession.
 func session(ctx context.Context, from sqlite.Querier, hash [sha256.Size]byte, now time.Time) (account.Session, error) {
 	a := account.Session{Hash: hash}
-	var created, expires sql.NullInt64
-	err := from.QueryRowContext(ctx, `SELECT owner_id, tier, sessions.created_at, expires_at,
+	var created, expires, proved sql.NullInt64
+	err := from.QueryRowContext(ctx, `SELECT owner_id, tier, sessions.created_at, expires_at, proved_at,
 			coalesce((SELECT subject FROM identities WHERE owner_id = owners.id AND kind = ? ORDER BY created_at, subject LIMIT 1), ''),
 			coalesce((SELECT subject FROM identities WHERE owner_id = owners.id AND kind = ? ORDER BY created_at, subject LIMIT 1), '')
 		FROM sessions JOIN owners ON owners.id = owner_id WHERE hash = ? AND expires_at > ? AND disabled_at IS NULL`,
-		account.KindEmail, account.KindWallet, hash[:], now.UnixMilli()).Scan(&a.OwnerID, &a.Tier, &created, &expires, &a.Email, &a.Address)
+		account.KindEmail, account.KindWallet, hash[:], now.UnixMilli()).
+		Scan(&a.OwnerID, &a.Tier, &created, &expires, &proved, &a.Email, &a.Address)
 	if errors.Is(err, sql.ErrNoRows) {
 		return a, account.ErrNoSession
 	}
 	if err != nil {
 		return a, fmt.Errorf("read session: %w", err)
 	}
-	a.CreatedAt, a.ExpiresAt = sqlite.FromMillis(created), sqlite.FromMillis(expires)
+	a.CreatedAt, a.ExpiresAt, a.ProvedAt = sqlite.FromMillis(created), sqlite.FromMillis(expires), sqlite.FromMillis(proved)
 	return a, nil
 }
 
@@ -136,12 +169,44 @@ func (s *Store) EndSession(ctx context.Context, hash [sha256.Size]byte) error {
 	return s.db.Exec(ctx, "DELETE FROM sessions WHERE hash = ?", hash[:])
 }
 
-// PruneSessions drops sessions and challenges that have ended.
+// EndSessions ends all sessions of an owner, and drops the links that would open one.
+func (s *Store) EndSessions(ctx context.Context, ownerID string) error {
+	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM challenges WHERE links = ?1
+			OR (kind, subject) IN (SELECT kind, subject FROM identities WHERE owner_id = ?1)`, ownerID); err != nil {
+			return fmt.Errorf("drop links: %w", err)
+		}
+		return endSessions(ctx, tx, ownerID, [sha256.Size]byte{})
+	})
+}
+
+// endSessions ends the sessions of an owner but the one with the hash keep.
+func endSessions(ctx context.Context, tx *sql.Tx, ownerID string, keep [sha256.Size]byte) error {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE owner_id = ? AND hash <> ?", ownerID, keep[:]); err != nil {
+		return fmt.Errorf("end sessions: %w", err)
+	}
+	return nil
+}
+
+// knownFor is how long a client is known after the last link that was redeemed there; inviteKept is how long an invitation is listed after
+// its end.
+const (
+	knownFor   = 180 * 24 * time.Hour
+	inviteKept = 30 * 24 * time.Hour
+)
+
+// PruneSessions drops sessions and challenges that have ended, and what is remembered of clients and invitations for long enough.
 func (s *Store) PruneSessions(ctx context.Context, now time.Time) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
-		for _, table := range []string{"sessions", "challenges"} {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE expires_at <= ?", now.UnixMilli()); err != nil {
-				return fmt.Errorf("prune %s: %w", table, err)
+		for _, old := range []struct {
+			from string
+			at   time.Time
+		}{
+			{"sessions WHERE expires_at", now}, {"challenges WHERE expires_at", now},
+			{"known_clients WHERE seen_at", now.Add(-knownFor)}, {"invites WHERE expires_at", now.Add(-inviteKept)},
+		} {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+old.from+" <= ?", old.at.UnixMilli()); err != nil {
+				return fmt.Errorf("prune %s: %w", old.from, err)
 			}
 		}
 		return nil

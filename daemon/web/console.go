@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"html/template"
+	"math"
 	"net/http"
 	"net/url"
 	"time"
@@ -35,24 +36,47 @@ type ConsoleConfig struct {
 
 // ConsoleLimits bound requests. A zero field means its default.
 type ConsoleLimits struct {
-	SignIns  int // sign-in requests per minute and client
-	Mails    int // mails per quarter of an hour and address
-	Requests int // other requests per minute and client
+	SignIns         int // sign-in requests per minute and client
+	Mails           int // mails per quarter of an hour and address
+	MailsPerDay     int // mails in all per day
+	Requests        int // other requests per minute and client
+	NewOwners       int // new owners per day and client
+	NewOwnersPerDay int // new owners in all per day
 }
 
-// The defaults of ConsoleLimits.
+// The defaults of ConsoleLimits that are no limits of the api.
 const (
-	DefaultSignIns  = 20
-	DefaultMails    = 5
-	DefaultRequests = 300
+	DefaultSignIns     = 20
+	DefaultMails       = 5
+	DefaultMailsPerDay = 6_000
+	DefaultRequests    = 300
 )
+
+// perSite is how many networks' worth of requests a site of IPv6 may send.
+const perSite = 10
 
 // Console answers owners. Make one with NewConsole.
 type Console struct {
-	cfg                      ConsoleConfig
-	sameOrigin               *http.CrossOriginProtection
-	signIns, mails, requests *Limiter
-	landed                   *template.Template // the page of a mailed link
+	cfg               ConsoleConfig
+	sameOrigin        *http.CrossOriginProtection
+	signIns, requests bound
+	mails             mailBounds
+	newOwners         *Limiter           // per client
+	newInAll          *Limiter           // of all of them, the one subject ""
+	landed            *template.Template // the page of a mailed link
+}
+
+// bound is how often clients may ask.
+type bound struct{ clients, sites *Limiter }
+
+// allow lets somebody ask, or says when they may.
+func (b bound) allow(clients []string) error {
+	if len(clients) > 1 {
+		if err := b.sites.Allow(clients[1]); err != nil {
+			return err
+		}
+	}
+	return b.clients.Allow(clients[0])
 }
 
 // NewConsole makes a Console.
@@ -63,7 +87,8 @@ func NewConsole(cfg ConsoleConfig) (*Console, error) {
 	limiter := func() *Limiter { return NewLimiter(1, time.Minute, cfg.Now) }
 	c := &Console{
 		cfg: cfg, sameOrigin: http.NewCrossOriginProtection(), landed: template.Must(template.New("page").Parse(landingHTML)),
-		signIns: limiter(), mails: limiter(), requests: limiter(),
+		signIns: bound{limiter(), limiter()}, requests: bound{limiter(), limiter()}, newOwners: limiter(), newInAll: limiter(),
+		mails: mailBounds{clients: limiter(), pairs: limiter(), inboxes: limiter(), days: limiter(), changes: limiter(), inAll: limiter()},
 	}
 	c.SetLimits(cfg.Limits)
 	// Behind a proxy, the host that the daemon sees may be another than the one in the browser.
@@ -75,13 +100,14 @@ func NewConsole(cfg ConsoleConfig) (*Console, error) {
 
 // SetLimits changes how often clients may ask, from the next request on.
 func (c *Console) SetLimits(l ConsoleLimits) {
-	set := func(limiter *Limiter, n, otherwise int, per time.Duration) {
-		n = cmp.Or(n, otherwise)
-		limiter.Set(n, per/time.Duration(n))
-	}
-	set(c.signIns, l.SignIns, DefaultSignIns, time.Minute)
-	set(c.mails, l.Mails, DefaultMails, 15*time.Minute)
-	set(c.requests, l.Requests, DefaultRequests, time.Minute)
+	signIns, requests := cmp.Or(l.SignIns, DefaultSignIns), cmp.Or(l.Requests, DefaultRequests)
+	c.signIns.clients.setPer(signIns, time.Minute)
+	c.signIns.sites.setPer(perSite*signIns, time.Minute)
+	c.requests.clients.setPer(requests, time.Minute)
+	c.requests.sites.setPer(perSite*requests, time.Minute)
+	c.mails.set(cmp.Or(l.Mails, DefaultMails), cmp.Or(l.MailsPerDay, DefaultMailsPerDay))
+	c.newOwners.setPer(cmp.Or(l.NewOwners, api.NewOwnersPerClient), day)
+	c.newInAll.setPer(cmp.Or(l.NewOwnersPerDay, api.NewOwnersPerDay), day)
 }
 
 // Routes are those of the console, for Config.
@@ -91,16 +117,18 @@ func (c *Console) Routes() Routes {
 		return c.guard(c.requests, c.owner(h))
 	}
 	routes := Routes{
-		api.PathAuthEmail:         {http.MethodPost: signIn(c.sendLink)},
-		api.PathAuthEmailVerify:   {http.MethodPost: signIn(c.byLink)},
-		api.PathAuthEmailLanding:  {http.MethodGet: c.landing, http.MethodPost: c.land},
-		api.PathAuthWallet:        {http.MethodPost: signIn(c.message)},
-		api.PathAuthWalletVerify:  {http.MethodPost: signIn(c.byWallet)},
-		api.PathAuthSession:       {http.MethodGet: owner(c.session), http.MethodDelete: c.guard(c.requests, c.signOut)},
-		api.PathKeys:              {http.MethodGet: owner(c.listKeys), http.MethodPost: owner(c.issueKey)},
-		api.PathKeys + "/{keyId}": {http.MethodDelete: owner(c.revokeKey)},
-		api.PathCredits:           {http.MethodGet: owner(c.balance)},
-		api.PathUsage:             {http.MethodGet: owner(c.usage)},
+		api.PathAuthEmail:                        {http.MethodPost: signIn(c.sendLink)},
+		api.PathAuthEmailVerify:                  {http.MethodPost: signIn(c.byLink)},
+		api.PathAuthEmailLanding:                 {http.MethodGet: c.landing, http.MethodPost: c.land},
+		api.PathAuthWallet:                       {http.MethodPost: signIn(c.message)},
+		api.PathAuthWalletVerify:                 {http.MethodPost: signIn(c.byWallet)},
+		api.PathAuthIdentities:                   {http.MethodGet: owner(c.identities)},
+		api.PathAuthIdentities + "/{identityId}": {http.MethodDelete: owner(c.unlink)},
+		api.PathAuthSession:                      {http.MethodGet: owner(c.session), http.MethodDelete: c.guard(c.requests, c.signOut)},
+		api.PathKeys:                             {http.MethodGet: owner(c.listKeys), http.MethodPost: owner(c.issueKey)},
+		api.PathKeys + "/{keyId}":                {http.MethodDelete: owner(c.revokeKey)},
+		api.PathCredits:                          {http.MethodGet: owner(c.balance)},
+		api.PathUsage:                            {http.MethodGet: owner(c.usage)},
 		api.PathPrompts + "/{pack}": {
 			http.MethodGet: owner(c.prompt), http.MethodPut: owner(c.setPrompt), http.MethodDelete: owner(c.dropPrompt),
 		},
@@ -114,7 +142,7 @@ func (c *Console) Routes() Routes {
 }
 
 // guard lets h answer requests that come neither too often nor, if they write, from another origin.
-func (c *Console) guard(limit *Limiter, h Handler) Handler {
+func (c *Console) guard(limit bound, h Handler) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := c.admit(limit, r); err != nil {
 			return err
@@ -125,8 +153,8 @@ func (c *Console) guard(limit *Limiter, h Handler) Handler {
 }
 
 // admit says why r is not answered, nil if it is.
-func (c *Console) admit(limit *Limiter, r *http.Request) error {
-	if err := limit.Allow(c.cfg.TrustedProxies.ClientOf(r)); err != nil {
+func (c *Console) admit(limit bound, r *http.Request) error {
+	if err := limit.allow(c.cfg.TrustedProxies.clientsOf(r)); err != nil {
 		return err
 	}
 	if err := c.sameOrigin.Check(r); err != nil {
@@ -148,30 +176,44 @@ func (c *Console) owner(h func(http.ResponseWriter, *http.Request, api.Session) 
 			return err
 		}
 		if renewed {
-			c.setCookie(w, cookie.Value, session)
+			c.setCookie(w, cookie.Value, session.ExpiresAt)
 		}
-		return h(w, r, session)
+		return h(w, r, session.ToAPI())
 	}
 }
 
-// signedIn is the owner whose session r has, "" if that is nobody's. A session that does not hold counts for nothing: who signs in
-// needs none.
-func (c *Console) signedIn(r *http.Request) (string, error) {
+// visitor is who sent r. A session that does not hold counts for nothing: who signs in needs none.
+func (c *Console) visitor(r *http.Request, invite string) (account.Visitor, error) {
+	clients := c.cfg.TrustedProxies.clientsOf(r)
+	v := account.Visitor{Client: clients[0], Invite: invite, Admit: func() error { return c.admitNew(clients) }, Notify: c.mails.notify}
 	cookie, err := r.Cookie(api.SessionCookie)
 	if err != nil || cookie.Value == "" {
-		return "", nil
+		return v, nil
 	}
 	session, _, err := c.cfg.SignIn.Session(r.Context(), cookie.Value)
 	if errors.Is(err, &api.Error{Reason: api.ReasonInvalidSession}) {
-		return "", nil
+		return v, nil
 	}
-	return session.UserID, err
+	v.Session = &session
+	return v, err
 }
 
-// setCookie gives the browser, or ctx, the secret of a session.
-func (c *Console) setCookie(w http.ResponseWriter, secret string, session api.Session) {
+// admitNew says why no new owner may be made by somebody now, nil if one may.
+func (c *Console) admitNew(clients []string) error {
+	err := c.newOwners.AllowAll(clients...)
+	if err == nil {
+		err = c.newInAll.Allow("")
+	}
+	if refusal := new(*api.Error); errors.As(err, refusal) {
+		(*refusal).Message = "too many new accounts are made from here, or in all"
+	}
+	return err
+}
+
+// setCookie gives the browser, or ctx, the secret of a session that ends at the given time.
+func (c *Console) setCookie(w http.ResponseWriter, secret string, ends time.Time) {
 	http.SetCookie(w, &http.Cookie{
-		Name: api.SessionCookie, Value: secret, Path: "/", Expires: session.ExpiresAt, MaxAge: int(api.SessionLifetime.Seconds()),
+		Name: api.SessionCookie, Value: secret, Path: "/", Expires: ends, MaxAge: int(math.Ceil(ends.Sub(c.cfg.Now()).Seconds())),
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.cfg.PublicURL.Scheme == "https",
 	})
 }

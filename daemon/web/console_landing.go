@@ -2,12 +2,14 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed" // landing.html and landing.css
 	"errors"
 	"html/template"
 	"net/http"
 	"strings"
 
+	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -17,11 +19,13 @@ var landingHTML string
 //go:embed landing.css
 var landingCSS string
 
-// view is what a page shows: a Token to post, a Code to go on with, or a Problem.
+// view is what a page shows: a Token to post and what that would do, a Code to go on with, or a Problem.
 type view struct {
 	Title, Host, URL, Action string
 	Style                    template.CSS
 	Token                    string
+	Landing                  account.Landing
+	Confirm                  string // posted with the token; who is signed in and agrees to be no more
 	Code, Email              string
 	Minutes                  int
 	Problem, Hint, RequestID string
@@ -55,7 +59,28 @@ func (c *Console) landing(w http.ResponseWriter, r *http.Request) error {
 			Hint: "open the link from the mail again, or copy all of it",
 		})
 	}
-	return c.show(w, http.StatusOK, view{Title: "Sign in", Token: token})
+	v, err := c.visitor(r, "")
+	if err != nil {
+		return c.show(w, http.StatusOK, view{Title: "Sign in", Token: token}) // the button will tell
+	}
+	asked, err := c.ask(r, token, v)
+	if err != nil {
+		asked = view{Title: "Sign in", Token: token}
+	}
+	return c.show(w, http.StatusOK, asked)
+}
+
+// ask is the page that asks v whether to use the link with the given token.
+func (c *Console) ask(r *http.Request, token string, v account.Visitor) (view, error) {
+	would, err := c.cfg.SignIn.Look(r.Context(), token, v)
+	asked := view{Title: "Sign in", Token: token, Landing: would}
+	if would.Adds != "" {
+		asked.Title = "Add an address"
+	}
+	if would.Replaces != "" {
+		asked.Title, asked.Confirm = "Sign in as somebody else?", v.Session.OwnerID
+	}
+	return asked, err
 }
 
 // land signs in with the button of that page.
@@ -89,11 +114,19 @@ func (c *Console) bySubmit(w http.ResponseWriter, r *http.Request) (view, error)
 	} else if err != nil {
 		return view{}, api.Errorf(api.ReasonInvalidRequest, "the form cannot be read").WithHint("open the link from the mail again")
 	}
-	session, err := c.redeem(w, r, r.PostForm.Get("token"))
+	v, err := c.visitor(r, r.PostForm.Get("invite"))
 	if err != nil {
 		return view{}, err
 	}
-	email := *session.Email // who came by a link has one
-	code, err := c.cfg.SignIn.AnotherToken(r.Context(), email)
-	return view{Title: "You are signed in", Code: code, Email: email}, err
+	token := r.PostForm.Get("token")
+	asked, err := c.ask(r, token, v)
+	if err != nil || asked.Confirm != r.PostForm.Get("confirm") && asked.Confirm != "" {
+		return asked, err // somebody has signed in since the page was shown, or the form is not that of the page
+	}
+	session, err := c.redeem(w, r, token, v)
+	if err != nil {
+		return view{}, err
+	}
+	code, err := c.cfg.SignIn.AnotherToken(r.Context(), cmp.Or(asked.Landing.Subject, *session.Email))
+	return view{Title: "You are signed in", Code: code, Email: *session.Email}, err // who came by a link has one
 }

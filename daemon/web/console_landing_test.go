@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
@@ -24,7 +25,7 @@ var (
 )
 
 // checkPage looks at what a page is made of.
-func checkPage(t *testing.T, got answer) string {
+func checkPage(t testing.TB, got answer) string {
 	t.Helper()
 	text, policy := string(got.Body), got.Header.Get("Content-Security-Policy")
 	if got.Header.Get("Content-Type") != "text/html; charset=utf-8" || got.Header.Get("Cache-Control") != "no-store" ||
@@ -121,5 +122,119 @@ func TestPageOfABadLink(t *testing.T) {
 	u.header = map[string]string{"Origin": "https://evil.example.com", "Content-Type": "application/x-www-form-urlencoded"}
 	if got = u.call(http.MethodPost, api.PathAuthEmailLanding, "token=x"); got.Status == http.StatusOK {
 		t.Errorf("another origin submits the form: %s", got.Body)
+	}
+}
+
+// button is the text of a page's button, confirm what is posted with it.
+var (
+	button  = regexp.MustCompile(`<button type="submit">([^<]*)</button>`)
+	confirm = regexp.MustCompile(`<input type="hidden" name="confirm" value="([^"]*)">`)
+)
+
+// open looks at the page of the newest mail's link and returns its text and token.
+func (u *user) open(email string) (text, token string) {
+	u.t.Helper()
+	token = u.d.MailedToken(u.t, email)
+	got := u.call(http.MethodGet, api.PathAuthEmailLanding+"?token="+token, nil)
+	u.into(got, http.StatusOK, nil)
+	return checkPage(u.t, got), token
+}
+
+// post posts the form of a page with more than its token.
+func (u *user) post(form url.Values) answer {
+	u.t.Helper()
+	u.header = map[string]string{"Content-Type": "application/x-www-form-urlencoded", "Origin": u.d.URL(), "Sec-Fetch-Site": "same-origin"}
+	defer func() { u.header = nil }()
+	return u.call(http.MethodPost, api.PathAuthEmailLanding, form.Encode())
+}
+
+// TestPageNamesTheAccount: it says whom the link signs in, and asks before it replaces somebody else who is signed in.
+func TestPageNamesTheAccount(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t, free)
+	bob := newUser(t, d)
+	bob.ask("bob@example.org")
+	text, _ := bob.open("bob@example.org")
+	if !strings.Contains(text, "as <strong>bob@example.org</strong>") || confirm.MatchString(text) {
+		t.Errorf("the page names nobody, or asks for nothing: %s", text)
+	}
+	bob.into(bob.submit(text), http.StatusOK, nil)
+	var was, is api.Session
+	bob.into(bob.call(http.MethodGet, api.PathAuthSession, nil), http.StatusOK, &was)
+
+	newUser(t, d).ask("eve@example.org") // who sends bob the link, so that he pays for her account
+	text, token := bob.open("eve@example.org")
+	if !strings.Contains(text, "signed in as <strong>bob@example.org</strong>") || button.FindStringSubmatch(text)[1] != "Sign in as eve@example.org" {
+		t.Errorf("the page does not ask: %s", text)
+	}
+	for _, agreed := range []string{"", "x", "eve@example.org"} { // no form of that page
+		got := bob.post(url.Values{"token": {token}, "confirm": {agreed}})
+		bob.into(got, http.StatusOK, nil)
+		if code.MatchString(checkPage(t, got)) || !confirm.Match(got.Body) {
+			t.Errorf("signed in with %q: %s", agreed, got.Body)
+		}
+	}
+	bob.into(bob.call(http.MethodGet, api.PathAuthSession, nil), http.StatusOK, &is)
+	if is.UserID != was.UserID {
+		t.Errorf("bob is %+v now", is)
+	}
+	got := bob.post(url.Values{"token": {token}, "confirm": {confirm.FindStringSubmatch(text)[1]}})
+	if bob.into(got, http.StatusOK, nil); !code.Match(got.Body) {
+		t.Errorf("not signed in: %s", got.Body)
+	}
+	if bob.into(bob.call(http.MethodGet, api.PathAuthSession, nil), http.StatusOK, &is); is.UserID == was.UserID {
+		t.Error("bob agreed and is bob still")
+	}
+	newUser(t, d).ask("eve@example.org") // who is signed in as her already is not asked
+	if text, _ = bob.open("eve@example.org"); confirm.MatchString(text) {
+		t.Errorf("the page asks before it replaces nobody: %s", text)
+	}
+}
+
+// TestPageOfAnAddedAddress: mail and page say whose account an address would be added to.
+func TestPageOfAnAddedAddress(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t, free)
+	ada := newUser(t, d)
+	ada.signIn("ada@example.org")
+	ada.into(ada.ask("second@example.org"), http.StatusAccepted, nil)
+	if to := mailed(t, d, len(d.Mails(t))-1, "Subject: Add this address to an account", "add second@example.org to the account of ada@example.org"); len(to) != 1 {
+		t.Error("the mail does not say what the link adds to what")
+	}
+	text, _ := ada.open("second@example.org")
+	if !strings.Contains(text, "Add <strong>second@example.org</strong> to the account of <strong>ada@example.org</strong>") ||
+		button.FindStringSubmatch(text)[1] != "Add the address" {
+		t.Errorf("the page does not say what the link does: %s", text)
+	}
+	ada.into(ada.submit(text), http.StatusOK, nil)
+	if n := len(ada.identities()); n != 2 {
+		t.Errorf("%d identities, want 2", n)
+	}
+	ada.into(ada.ask("ada@example.org"), http.StatusAccepted, nil) // again, which adds nothing
+	if to := mailed(t, d, len(d.Mails(t))-1, "Subject: Sign in to contextd"); len(to) != 1 {
+		t.Error("a mail that adds nothing says that it adds")
+	}
+}
+
+// TestPageAsksForAnInvitation of who has no account, and of nobody else.
+func TestPageAsksForAnInvitation(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t, free, func(c *daemon.Config) { c.Signup = account.SignupInvite })
+	u := newUser(t, d)
+	u.ask("new@example.org")
+	text, token := u.open("new@example.org")
+	if !strings.Contains(text, `name="invite"`) {
+		t.Errorf("the page asks for no invitation: %s", text)
+	}
+	if got := u.post(url.Values{"token": {token}, "invite": {"x"}}); got.Status != http.StatusForbidden || u.secret != "" {
+		t.Errorf("a bad invitation: %d %s", got.Status, got.Body)
+	}
+	if got := u.post(url.Values{"token": {token}, "invite": {invite(t, d)}}); got.Status != http.StatusOK || !code.Match(got.Body) {
+		t.Errorf("a good one: %d %s", got.Status, got.Body)
+	}
+	u.secret = ""
+	u.ask("new@example.org")
+	if text, _ = u.open("new@example.org"); strings.Contains(text, `name="invite"`) {
+		t.Errorf("the page asks an owner for an invitation: %s", text)
 	}
 }

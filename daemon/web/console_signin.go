@@ -2,8 +2,8 @@ package web
 
 import (
 	"net/http"
-	"strings"
 
+	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -13,14 +13,22 @@ func (c *Console) sendLink(w http.ResponseWriter, r *http.Request) error {
 	if err := ReadJSON(w, r, &ask, `{"email":"you@example.com"}`); err != nil {
 		return err
 	}
-	if err := c.mails.Allow(strings.ToLower(strings.TrimSpace(ask.Email))); err != nil {
-		return err
-	}
-	owner, err := c.signedIn(r)
+	id, err := account.Email(ask.Email)
 	if err != nil {
 		return err
 	}
-	expires, err := c.cfg.SignIn.SendLink(r.Context(), ask.Email, owner)
+	v, err := c.visitor(r, "")
+	if err != nil {
+		return err
+	}
+	known, err := c.cfg.SignIn.Knows(r.Context(), id, v)
+	if err != nil {
+		return err
+	}
+	if err := c.mails.allow(v.Client, id.Inbox(), known); err != nil {
+		return err
+	}
+	expires, err := c.cfg.SignIn.SendLink(r.Context(), id, v)
 	if err != nil {
 		return err
 	}
@@ -33,25 +41,25 @@ func (c *Console) byLink(w http.ResponseWriter, r *http.Request) error {
 	if err := ReadJSON(w, r, &ask, `{"token":"…"}`); err != nil {
 		return err
 	}
-	session, err := c.redeem(w, r, ask.Token)
+	v, err := c.visitor(r, ask.Invite)
+	if err != nil {
+		return err
+	}
+	session, err := c.redeem(w, r, ask.Token, v)
 	if err != nil {
 		return err
 	}
 	return WriteJSON(w, http.StatusOK, session)
 }
 
-// redeem signs in with a token and sets the cookie.
-func (c *Console) redeem(w http.ResponseWriter, r *http.Request, token string) (api.Session, error) {
-	owner, err := c.signedIn(r)
+// redeem signs v in with a token and sets the cookie.
+func (c *Console) redeem(w http.ResponseWriter, r *http.Request, token string, v account.Visitor) (api.Session, error) {
+	secret, session, err := c.cfg.SignIn.ByLink(r.Context(), token, v)
 	if err != nil {
 		return api.Session{}, err
 	}
-	secret, session, err := c.cfg.SignIn.ByLink(r.Context(), token, owner)
-	if err != nil {
-		return api.Session{}, err
-	}
-	c.setCookie(w, secret, session)
-	return session, nil
+	c.setCookie(w, secret, session.ExpiresAt)
+	return session.ToAPI(), nil
 }
 
 // message hands out the text that a wallet has to sign.
@@ -60,11 +68,11 @@ func (c *Console) message(w http.ResponseWriter, r *http.Request) error {
 	if err := ReadJSON(w, r, &ask, `{"address":"0x…"}`); err != nil {
 		return err
 	}
-	owner, err := c.signedIn(r)
+	v, err := c.visitor(r, "")
 	if err != nil {
 		return err
 	}
-	text, expires, err := c.cfg.SignIn.Message(r.Context(), ask.Address, owner)
+	text, expires, err := c.cfg.SignIn.Message(r.Context(), ask.Address, v)
 	if err != nil {
 		return err
 	}
@@ -77,16 +85,16 @@ func (c *Console) byWallet(w http.ResponseWriter, r *http.Request) error {
 	if err := ReadJSON(w, r, &ask, `{"message":"…","signature":"0x…"}`); err != nil {
 		return err
 	}
-	owner, err := c.signedIn(r)
+	v, err := c.visitor(r, ask.Invite)
 	if err != nil {
 		return err
 	}
-	secret, session, err := c.cfg.SignIn.ByWallet(r.Context(), ask.Message, ask.Signature, owner)
+	secret, session, err := c.cfg.SignIn.ByWallet(r.Context(), ask.Message, ask.Signature, v)
 	if err != nil {
 		return err
 	}
-	c.setCookie(w, secret, session)
-	return WriteJSON(w, http.StatusOK, session)
+	c.setCookie(w, secret, session.ExpiresAt)
+	return WriteJSON(w, http.StatusOK, session.ToAPI())
 }
 
 // session says who is signed in.
@@ -94,14 +102,56 @@ func (c *Console) session(w http.ResponseWriter, _ *http.Request, s api.Session)
 	return WriteJSON(w, http.StatusOK, s)
 }
 
-// signOut ends the session, if there is one.
+// signOut ends the session, if there is one; with all, every session of its owner, and then there has to be one.
 func (c *Console) signOut(w http.ResponseWriter, r *http.Request) error {
-	if cookie, err := r.Cookie(api.SessionCookie); err == nil {
-		if err := c.cfg.SignIn.SignOut(r.Context(), cookie.Value); err != nil {
+	query, err := Parameters(r, "all")
+	if err != nil {
+		return err
+	}
+	switch query.Get("all") {
+	case "true":
+		everywhere := func(_ http.ResponseWriter, r *http.Request, s api.Session) error {
+			return c.cfg.SignIn.SignOutEverywhere(r.Context(), s.UserID)
+		}
+		if err := c.owner(everywhere)(w, r); err != nil {
 			return err
 		}
+		w.Header().Del("Set-Cookie") // of a renewal
+	case "", "false":
+		if cookie, err := r.Cookie(api.SessionCookie); err == nil {
+			if err := c.cfg.SignIn.SignOut(r.Context(), cookie.Value); err != nil {
+				return err
+			}
+		}
+	default:
+		return api.Errorf(api.ReasonInvalidRequest, "all is neither true nor false").WithHint("leave it out to end this session alone")
 	}
 	c.dropCookie(w)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// identities lists what the owner signs in by.
+func (c *Console) identities(w http.ResponseWriter, r *http.Request, s api.Session) error {
+	list, err := c.cfg.SignIn.Identities(r.Context(), s.UserID)
+	if err != nil {
+		return err
+	}
+	return WriteJSON(w, http.StatusOK, api.IdentityListResponse{Identities: append([]api.Identity{}, list...)})
+}
+
+// unlink removes an identity from the owner's account.
+func (c *Console) unlink(w http.ResponseWriter, r *http.Request, _ api.Session) error {
+	v, err := c.visitor(r, "")
+	if err != nil {
+		return err
+	}
+	if v.Session == nil { // it has ended just now
+		return api.Errorf(api.ReasonInvalidSession, "the session has ended").WithHint("sign in again: ctx auth login")
+	}
+	if err := c.cfg.SignIn.Unlink(r.Context(), r.PathValue("identityId"), v); err != nil {
+		return err
+	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

@@ -56,16 +56,20 @@ func (p *Proxies) have(addr netip.Addr) bool {
 }
 
 // ClientOf says who sent r, as a subject of a Limiter. Of an IPv6 address only the network counts, which is what a client has of its own.
-func (p *Proxies) ClientOf(r *http.Request) string {
+func (p *Proxies) ClientOf(r *http.Request) string { return p.clientsOf(r)[0] }
+
+// clientsOf says who sent r, as subjects of a Limiter: that of ClientOf and, for IPv6, the site, since who has a site has 65,536 networks.
+func (p *Proxies) clientsOf(r *http.Request) []string {
 	client := p.Client(r)
 	switch {
 	case !client.IsValid():
-		return "local"
+		return []string{"local"}
 	case client.Is6():
-		const network = 64
-		return netip.PrefixFrom(client.WithZone(""), network).Masked().String()
+		const network, site = 64, 48
+		within := func(bits int) string { return netip.PrefixFrom(client.WithZone(""), bits).Masked().String() }
+		return []string{within(network), within(site)}
 	}
-	return client.String()
+	return []string{client.String()}
 }
 
 // Client is the address that sent r: the one that connected or, where that is a proxy's, the nearest one before it in X-Forwarded-For that

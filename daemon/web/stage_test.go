@@ -185,6 +185,31 @@ func (s *stage) signIn() {
 	s.do(401, "GET", api.PathAuthSession, "", session("x"))
 	s.do(403, "DELETE", api.PathAuthSession, "", foreign)
 	s.do(204, "DELETE", api.PathAuthSession, "")
+	s.do(400, "DELETE", api.PathAuthSession+"?all=some", "", session(s.jar))
+	s.do(401, "DELETE", api.PathAuthSession+"?all=true", "")
+	s.identities()
+}
+
+// identities calls what an owner does with mail addresses and wallets.
+func (s *stage) identities() {
+	a := s.do(200, "POST", api.PathAuthEmailVerify, `{"token":"`+s.token("grace@example.org")+`"}`)
+	me := session(cookie(a))
+	s.do(202, "POST", api.PathAuthEmail, `{"email":"second@example.org"}`, me)
+	a = s.do(200, "POST", api.PathAuthEmailVerify, `{"token":"`+s.d.MailedToken(s.t, "second@example.org")+`"}`, me)
+	me = session(cookie(a))
+	var list api.IdentityListResponse
+	s.decode(s.do(200, "GET", api.PathAuthIdentities, "", me), &list)
+	if len(list.Identities) != 2 {
+		s.t.Fatalf("identities %+v", list)
+	}
+	one := api.PathAuthIdentities + "/" + list.Identities[0].ID
+	s.do(401, "GET", api.PathAuthIdentities, "")
+	s.do(401, "DELETE", one, "")
+	s.do(403, "DELETE", one, "", me, foreign)
+	s.do(404, "DELETE", api.PathAuthIdentities+"/none", "", me)
+	s.do(204, "DELETE", one, "", me)
+	s.do(400, "DELETE", api.PathAuthIdentities+"/"+list.Identities[1].ID, "", me)
+	s.do(204, "DELETE", api.PathAuthSession+"?all=true", "", me)
 }
 
 // signed is the body that signs in with text signed by key.
@@ -381,7 +406,7 @@ func (s *stage) console() [][2]string {
 		case path == api.PathMCP, path == api.PathOpenAPI || path == api.PathOpenAPIYAML || strings.HasPrefix(path, api.PathDocs):
 		case strings.HasPrefix(path, "/v1/") || name == "GET "+api.PathAuthEmailLanding:
 		default:
-			list = append(list, [2]string{method, strings.NewReplacer("{pack}", "crypto", "{keyId}", s.key[:api.KeyIDLength], "{depositId}", "none").Replace(path)})
+			list = append(list, [2]string{method, strings.NewReplacer("{pack}", "crypto", "{keyId}", s.key[:api.KeyIDLength], "{depositId}", "none", "{identityId}", "none").Replace(path)})
 		}
 	}
 	return list

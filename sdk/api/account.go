@@ -63,7 +63,8 @@ type EmailSignInResponse struct {
 
 // EmailVerifyRequest redeems the token of a mailed link.
 type EmailVerifyRequest struct {
-	Token string `json:"token"`
+	Token  string `json:"token"`
+	Invite string `json:"invite,omitempty"` // an invitation, where new owners need one
 }
 
 // WalletSignInRequest asks for the text that a wallet has to sign.
@@ -81,6 +82,29 @@ type WalletSignInResponse struct {
 type WalletVerifyRequest struct {
 	Message   string `json:"message"`
 	Signature string `json:"signature"`
+	Invite    string `json:"invite,omitempty"` // an invitation, where new owners need one
+}
+
+// IdentityKind says what an owner proves to own when signing in.
+type IdentityKind string
+
+// The kinds of identities.
+const (
+	IdentityEmail  IdentityKind = "email"
+	IdentityWallet IdentityKind = "wallet"
+)
+
+// Identity is something by which an owner signs in. Subject is the mail address, in lower case, or the wallet's, in the spelling of EIP-55.
+type Identity struct {
+	ID        string       `json:"id"`
+	Kind      IdentityKind `json:"kind"`
+	Subject   string       `json:"subject"`
+	CreatedAt time.Time    `json:"createdAt"` // when it was added to the account
+}
+
+// IdentityListResponse lists what an owner signs in by, oldest first.
+type IdentityListResponse struct {
+	Identities []Identity `json:"identities"`
 }
 
 // Deposit is one purchase of credits.

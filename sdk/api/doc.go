@@ -34,6 +34,7 @@ const (
 	PathAuthWallet       = "/api/auth/wallet"
 	PathAuthWalletVerify = "/api/auth/wallet/verify"
 	PathAuthSession      = "/api/auth/session"
+	PathAuthIdentities   = "/api/auth/identities"
 	PathKeys             = "/api/keys"
 	PathCredits          = "/api/console/credits"
 	PathUsage            = "/api/console/usage"

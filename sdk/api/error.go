@@ -68,6 +68,8 @@ const (
 	ReasonAlreadyUsed      Reason = "already_used"
 	ReasonPackAccessDenied Reason = "pack_access_denied"
 	ReasonCrossOrigin      Reason = "cross_origin"
+	ReasonReauthentication Reason = "reauthentication_required"
+	ReasonSignupClosed     Reason = "signup_closed"
 	ReasonPackNotFound     Reason = "pack_not_found"
 	ReasonSnapshotNotFound Reason = "snapshot_not_found"
 	ReasonCitationNotFound Reason = "citation_not_found"
@@ -91,8 +93,9 @@ func Reasons() []Reason {
 		ReasonMalformedProof, ReasonPaymentsDisabled, ReasonMissingSession, ReasonInvalidToken, ReasonInvalidSession, ReasonKeyRevoked,
 		ReasonInvalidSignIn, ReasonPaymentRequired, ReasonInsufficient, ReasonAmountMismatch, ReasonWrongRecipient,
 		ReasonWrongToken, ReasonWrongNetwork, ReasonPayerMismatch, ReasonNonceMismatch, ReasonTxFailed, ReasonQuoteExpired,
-		ReasonAlreadyUsed, ReasonPackAccessDenied, ReasonCrossOrigin, ReasonPackNotFound, ReasonSnapshotNotFound,
-		ReasonCitationNotFound, ReasonNotFound, ReasonDepositNotFound, ReasonKeyNotFound, ReasonMethodNotAllowed,
+		ReasonAlreadyUsed, ReasonPackAccessDenied, ReasonCrossOrigin, ReasonReauthentication, ReasonSignupClosed,
+		ReasonPackNotFound, ReasonSnapshotNotFound, ReasonCitationNotFound, ReasonNotFound, ReasonDepositNotFound,
+		ReasonKeyNotFound, ReasonMethodNotAllowed,
 		ReasonQuotaExhausted, ReasonRateLimited, ReasonInternal, ReasonStateUnavailable, ReasonBriefUnavailable,
 		ReasonPaymentPending, ReasonChainUnavailable,
 	}
@@ -117,7 +120,7 @@ func (r Reason) Answer() (Code, int) {
 		return CodePaymentInvalid, http.StatusPaymentRequired
 	case ReasonPackAccessDenied:
 		return CodePackNotSubscribed, http.StatusForbidden
-	case ReasonCrossOrigin:
+	case ReasonCrossOrigin, ReasonReauthentication, ReasonSignupClosed:
 		return CodeAuthInvalid, http.StatusForbidden
 	}
 	return r.answerAbsent()

@@ -45,9 +45,16 @@ const (
 	MaxKeyName     = 64    // runes
 	MaxPrompt      = 4_000 // runes
 
-	SessionLifetime = 30 * 24 * time.Hour
+	SessionLifetime = 30 * 24 * time.Hour  // of a session that is not used; its use moves the end
+	SessionLongest  = 180 * 24 * time.Hour // of any
+	ProofLifetime   = 10 * time.Minute     // of a sign-in as proof of who adds or removes an identity
 	SignInLifetime  = 15 * time.Minute
 	WalletLifetime  = 5 * time.Minute
+	InviteLifetime  = 7 * 24 * time.Hour
+	MaxIdentities   = 10 // of an owner
+
+	NewOwnersPerClient = 20 // a day; of IPv6, per /64 and per /48
+	NewOwnersPerDay    = 2_000
 
 	MaxBodyBytes = 64 << 10 // request bodies of /v1 and the console
 )

@@ -24,6 +24,9 @@ func TestLimits(t *testing.T) {
 		"stalled reader":             {api.StalledReader, time.Minute},
 		"refresh interval":           {api.RefreshInterval, 5 * time.Minute},
 		"session lifetime":           {api.SessionLifetime, 30 * day},
+		"longest session":            {api.SessionLongest, 180 * day},
+		"fresh proof":                {api.ProofLifetime, 10 * time.Minute},
+		"invitation":                 {api.InviteLifetime, 7 * day},
 		"sign-in link":               {api.SignInLifetime, 15 * time.Minute},
 		"state unavailable, retry":   {api.StateUnavailableRetry * time.Second, 5 * time.Second},
 		"age that says lag, refresh": {api.MaxFreshAge * time.Second, api.RefreshInterval},
@@ -48,6 +51,8 @@ func TestLimits(t *testing.T) {
 		"free streams":     {api.StreamsPerFreeKey, 10},
 		"streams":          {api.StreamsPerKey, 100},
 		"streams in all":   {api.Streams, 10_000},
+		"new per client":   {api.NewOwnersPerClient, 20},
+		"new per day":      {api.NewOwnersPerDay, 2000},
 	}
 	for name, pair := range numbers {
 		if pair[0] != pair[1] {
