@@ -476,7 +476,7 @@ func TestJournalNames(t *testing.T) {
 		{"jsonrpc":"2.0","id":3,"method":"resources/read","params":{"uri":"context://packs/crypto/brief"}}`
 	for range 2 { // the second time as after a crash
 		for line := range strings.Lines(lines) {
-			if out := d.relay(p, line); !strings.Contains(out, `"result":{}`) && !strings.Contains(out, "paid with 0x") {
+			if out := d.relay(p, line); !strings.Contains(out, `"result":{}`) && !strings.Contains(out, "paid with transaction 0x") {
 				t.Error(out)
 			}
 		}

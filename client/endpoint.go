@@ -27,18 +27,20 @@ import (
 
 // Names of the protocol.
 const (
-	methodCall    = "tools/call"
-	methodRead    = "resources/read"
-	methodStream  = "GET" // of the bridge alone: the call whose answer is the stream of a session
-	headerSession = "Mcp-Session-Id"
-	headerVersion = "Mcp-Protocol-Version"
-	headerMethod  = "Mcp-Method" // of messages that carry their version themselves
-	metaReceipt   = "x402/payment-response"
-	streamType    = "text/event-stream"
+	methodCall     = "tools/call"
+	methodTools    = "tools/list"
+	methodRead     = "resources/read"
+	methodStream   = "GET" // of the bridge alone: the call whose answer is the stream of a session
+	methodDiscover = "server/discover"
+	headerSession  = "Mcp-Session-Id"
+	headerVersion  = "Mcp-Protocol-Version"
+	headerMethod   = "Mcp-Method" // of messages that carry their version themselves
+	metaReceipt    = "x402/payment-response"
+	streamType     = "text/event-stream"
 )
 
 const (
-	maxAnswer  = 16 << 20    // bytes of an answer that is not a stream
+	maxAnswer  = 16 << 20    // bytes of an answer, or of an event of a stream
 	maxPending = 15          // times that a payment is shown again while the chain has not shown it
 	leaveTime  = time.Second // for the end of a session
 )
@@ -91,7 +93,7 @@ func newEndpoint(a *App, names string) (*endpoint, error) {
 
 // connect makes a connection of the SDK. It sends nothing yet.
 func (e *endpoint) connect(ctx context.Context) (mcp.Connection, error) {
-	t := &mcp.StreamableClientTransport{Endpoint: e.url, HTTPClient: &http.Client{Transport: e}}
+	t := &mcp.StreamableClientTransport{Endpoint: e.url, HTTPClient: &http.Client{Transport: e}, MaxEventSize: maxAnswer}
 	return t.Connect(ctx)
 }
 
@@ -123,11 +125,6 @@ func sent(r *http.Request) *jsonrpc.Request {
 	return &jsonrpc.Request{}
 }
 
-// priced reports whether m has a price of its own.
-func priced(m *jsonrpc.Request) bool {
-	return m.Method == methodCall && !isSubscribe(paramsOf(m).Name) || m.Method == methodRead
-}
-
 // nameOf is what r asks for, in the journal of payments: the same for the same.
 func nameOf(r *http.Request) string {
 	m := sent(r)
@@ -141,37 +138,6 @@ func nameOf(r *http.Request) string {
 	}
 	return strings.TrimSpace("POST " + api.PathMCP + " " + m.Method + " " + p.Name + p.URI + " " + arguments.String())
 }
-
-// priceOf is what is published as the price of r, 0 where nothing is: that of the operation which a tool or a resource stands for, and the
-// lowest of all for what has no price of its own.
-func priceOf(r *http.Request) int64 {
-	m := sent(r)
-	if !priced(m) {
-		return api.OpFresh.PriceMicros()
-	}
-	return operation(m).PriceMicros()
-}
-
-// operation is what a call of a tool or a read of a resource is for, one that has no price if that is not known.
-func operation(m *jsonrpc.Request) api.Op {
-	p := paramsOf(m)
-	if m.Method == methodCall {
-		return api.Op(p.Name[strings.LastIndexAny(p.Name, "._")+1:])
-	}
-	_, part, _ := strings.Cut(p.URI, "://packs/")
-	switch parts := strings.Split(part, "/"); {
-	case len(parts) == 2 && parts[1] == "state":
-		return api.OpFresh
-	case len(parts) == 2 && parts[1] == "brief":
-		return api.OpBrief
-	case len(parts) == 3 && parts[1] == "snapshot":
-		return api.OpSnapshot
-	}
-	return ""
-}
-
-// isSubscribe reports whether a tool is one that cannot be paid by call.
-func isSubscribe(name string) bool { return strings.HasSuffix(name, string(api.OpSubscribe)) }
 
 // RoundTrip sends a request of the SDK. It goes where the settings say and nowhere else: the key and the proof are for that service.
 func (e *endpoint) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -215,7 +181,14 @@ func (e *endpoint) dress(r *http.Request, m *jsonrpc.Request) *http.Request {
 
 // send sends r and pays for it. What has no price of its own is opened by one payment for all.
 func (e *endpoint) send(r *http.Request, m *jsonrpc.Request) (*http.Response, error) {
-	if priced(m) || e.paying.Payer == nil {
+	switch {
+	case e.paying.Payer == nil:
+		return e.paying.RoundTrip(r)
+	case m.Method == methodSubscribe || m.Method == methodUnsubscribe || m.Method == methodListen:
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "who pays by call cannot subscribe: that takes an API key"}
+	case priced(m) && operation(m).PriceMicros() == 0: // it would be paid for and refused
+		return e.unpayable(r, m)
+	case priced(m):
 		return e.paying.RoundTrip(r)
 	}
 	opened, _ := e.opened.Load().(string)
@@ -300,10 +273,13 @@ func digestible(res *http.Response, m *jsonrpc.Request) (*http.Response, error) 
 	if good && (kind == streamType || !m.IsCall()) {
 		return res, nil
 	}
-	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	_ = res.Body.Close() // there is nothing to write
 	if err != nil {
 		return nil, lost(res.Request, fmt.Errorf("read the answer: %w", err))
+	}
+	if len(text) > maxAnswer {
+		return nil, lost(res.Request, fmt.Errorf("the answer is longer than %d MiB", maxAnswer>>20))
 	}
 	res.Body = io.NopCloser(bytes.NewReader(text))
 	said, err := jsonrpc.DecodeMessage(text)
@@ -379,7 +355,7 @@ func (e *endpoint) exchange(ctx context.Context, c mcp.Connection, r *jsonrpc.Re
 			return nil, e.unanswered(err)
 		}
 		if answer, ok := m.(*jsonrpc.Response); ok && answer.ID == r.ID {
-			return answer.Result, e.refusal(answer)
+			return e.honest(r.Method, answer.Result), e.refusal(answer)
 		}
 	}
 }

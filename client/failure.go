@@ -65,11 +65,16 @@ func ownFailure(err error) *cli.Failure {
 	return nil
 }
 
+// failure is toFailure with the journal of payments.
+func (a *App) failure(err error) *cli.Failure {
+	journal, _ := wallet.Payments(a.DataDir()) // what cannot be read is not told
+	return toFailure(err, journal)
+}
+
 // report tells on stderr what went wrong, in words or, where the output was asked for as JSON, as the envelope of the API. It
 // returns the exit code.
 func report(a *App, args []string, err error) int {
-	journal, _ := wallet.Payments(a.DataDir()) // what cannot be read is not told
-	f := toFailure(err, journal)
+	f := a.failure(err)
 	if f != nil && f.Hint == "" {
 		f.Hint = hint(f)
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/contextd/contextd/internal/human"
-	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -37,11 +36,11 @@ const (
 	methodListen      = "subscriptions/listen" // is answered when it ends
 )
 
-// maxMessage bounds a line of stdin.
-const maxMessage = 1 << 20
-
-// codeRefused is the JSON-RPC code of a call that the service refuses; the data says why.
-const codeRefused = -32000
+// Bounds on what a client may have passed on.
+const (
+	maxMessage = 1 << 20 // bytes of a line
+	maxCalls   = 64      // that wait for their answers
+)
 
 // relay passes messages between a client on stdin and a service.
 type relay struct {
@@ -112,30 +111,36 @@ func (r *relay) run(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// read reads lines. The SDK's transport for stdin would end at the first that is no message.
+// read reads lines. The SDK's transport for stdin would end at the first that is no message. Of a line that is too long, the beginning is
+// passed on, which is none.
 func read(ctx context.Context, in io.Reader, lines chan<- []byte) error {
-	scan := bufio.NewScanner(in)
-	scan.Buffer(nil, maxMessage)
-	for scan.Scan() {
-		if line := bytes.TrimSpace(scan.Bytes()); len(line) > 0 {
+	from := bufio.NewReaderSize(in, maxMessage)
+	for cut := false; ; {
+		line, err := from.ReadSlice('\n')
+		rest := cut
+		cut = errors.Is(err, bufio.ErrBufferFull)
+		if line = bytes.TrimSpace(line); len(line) > 0 && !rest {
 			select {
 			case lines <- bytes.Clone(line):
 			case <-ctx.Done():
 				return nil
 			}
 		}
+		if err == nil || cut {
+			continue
+		}
+		if !errors.Is(err, io.EOF) {
+			return fmt.Errorf("read stdin: %w", err)
+		}
+		return nil
 	}
-	if err := scan.Err(); err != nil {
-		return fmt.Errorf("read stdin: %w", err)
-	}
-	return nil
 }
 
 // take passes one message on. Calls run beside each other; what has to come in order does.
 func (r *relay) take(ctx context.Context, line []byte) {
 	m, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
-		r.writeLine([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is no JSON-RPC message"}}`))
+		r.writeLine([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is no JSON-RPC message of at most 1 MiB"}}`))
 		return
 	}
 	request, ok := m.(*jsonrpc.Request)
@@ -144,6 +149,9 @@ func (r *relay) take(ctx context.Context, line []byte) {
 		r.deliver(ctx, m, "an answer")
 	case request.Method == methodInitialize:
 		r.initialize(ctx, request)
+	case request.IsCall() && r.busy():
+		r.write(&jsonrpc.Response{ID: request.ID, Error: &jsonrpc.Error{Code: codeRefused,
+			Message: fmt.Sprintf("%d calls wait for their answers already; call again when one has come", maxCalls)}})
 	case request.IsCall():
 		ctx, c := r.begin(ctx, request)
 		r.waiting.Go(func() { r.pass(ctx, c) })
@@ -172,6 +180,13 @@ func (r *relay) initialize(ctx context.Context, request *jsonrpc.Request) {
 	}
 }
 
+// busy reports whether as many calls as may be are under way.
+func (r *relay) busy() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.calls) >= maxCalls
+}
+
 // begin notes a call, so that its answer is recognized, and returns what it runs under.
 func (r *relay) begin(ctx context.Context, request *jsonrpc.Request) (context.Context, *openCall) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -185,7 +200,7 @@ func (r *relay) begin(ctx context.Context, request *jsonrpc.Request) (context.Co
 // pass has the service answer a call of the client, and answers in its place where it does not.
 func (r *relay) pass(ctx context.Context, c *openCall) {
 	if err := r.await(ctx, c); err != nil && ctx.Err() == nil {
-		r.write(failed(c.ID, err))
+		r.write(r.failed(c, err))
 	}
 	c.cancel()
 }
@@ -391,6 +406,7 @@ func (r *relay) settle(answer *jsonrpc.Response) {
 	delete(r.calls, answer.ID)
 	if answer.Error == nil {
 		r.remember(c.Request, answer)
+		answer.Result = r.endpoint.honest(c.Method, answer.Result)
 	}
 	r.mu.Unlock()
 	err := r.endpoint.refusal(answer)
@@ -438,20 +454,4 @@ func (r *relay) note(format string, args ...any) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	r.app.Note("%s", human.Line(fmt.Sprintf(format, args...)))
-}
-
-// failed is the answer that a call has failed with err.
-func failed(id jsonrpc.ID, err error) *jsonrpc.Response {
-	wire := &jsonrpc.Error{Code: codeRefused, Message: err.Error()}
-	if said, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		wire = said
-	}
-	if e, ok := errors.AsType[*api.Error](err); ok {
-		wire.Message = fmt.Sprintf("%d %s", e.Status, err)
-		if e.Hint != "" {
-			wire.Message += "; " + e.Hint
-		}
-		wire.Data, _ = jsonx.Encode(api.ErrorBody{Error: e, Payment: e.Payment}) // texts can always be written
-	}
-	return &jsonrpc.Response{ID: id, Error: wire}
 }

@@ -70,7 +70,8 @@ func Settings() []Setting {
 		{ChainID, "CTX_CHAIN_ID", "", strconv.Itoa(api.ChainIDMain), "id of that chain", checkChain},
 		{Token, "CTX_TOKEN", "", "", "address of the USDG contract there", checkOptional(checkAddress)},
 		{Pay, "CTX_PAY", "pay", "false", "true pays for calls from the wallet, one by one, and sends no key", checkSwitch},
-		{MaxPerCall, "CTX_MAX_PER_CALL", "max-amount", Published, "most that is paid for a call, in USDG, or published for its published price", checkMost},
+		{MaxPerCall, "CTX_MAX_PER_CALL", "max-amount", Published, "most that is paid for a call, in USDG; published for what is its price",
+			checkMost},
 		{MaxPerDay, "CTX_MAX_PER_DAY", "", "1", "most that is paid in 24 hours, in USDG", checkAmount},
 		{MaxPerMonth, "CTX_MAX_PER_MONTH", "", "10", "most that is paid in 30 days, in USDG", checkAmount},
 	}

@@ -52,7 +52,7 @@ type wire struct {
 }
 
 func (f *Failure) envelope() string {
-	w := wire{Code: f.code(), Reason: f.Reason, Message: f.Error(), Hint: f.Hint}
+	w := wire{Code: f.Code(), Reason: f.Reason, Message: f.Error(), Hint: f.Hint}
 	if e, ok := errors.AsType[*api.Error](f.Err); ok {
 		w = wire{e.Code, string(e.Reason), e.Message, e.RequestID, f.Hint, e.Status}
 	}
@@ -63,8 +63,8 @@ func (f *Failure) envelope() string {
 	return string(text)
 }
 
-// code is the code of an error that is not the service's.
-func (f *Failure) code() api.Code {
+// Code is the code of an error that is not the service's.
+func (f *Failure) Code() api.Code {
 	switch f.Reason {
 	case "usage", "no_such_path", "declined":
 		return api.CodeValidation

@@ -98,7 +98,8 @@ func (p Policy) allow(amount, price usdg.Amount, past []entry, now time.Time) er
 	day, month := before.Day, before.Month
 	switch {
 	case p.PerCall == 0 && price == 0:
-		return fmt.Errorf("%w: the service asks %s for a call that has no published price; to pay that: --max-amount %[2]s", ErrPolicy, amount)
+		return fmt.Errorf("%w: the service asks %s for a call that has no published price; to pay that: --max-amount %[2]s",
+			ErrPolicy, amount)
 	case p.PerCall == 0 && amount > price:
 		return fmt.Errorf("%w: the service asks %s for a call whose published price is %s; to pay that: --max-amount %[2]s",
 			ErrPolicy, amount, price)

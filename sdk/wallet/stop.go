@@ -29,7 +29,7 @@ func checkStopped(service string, past []entry) error {
 	return nil
 }
 
-// checkSend refuses to go on with e where that may send it to a service that is paid nothing more. What is on chain already is gone on with.
+// checkSend refuses to go on with e where that may send it to a service that is paid nothing more. What is on chain already goes on.
 func checkSend(e entry, past []entry) error {
 	if e.State != stateSigned {
 		return nil

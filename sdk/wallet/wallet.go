@@ -12,9 +12,9 @@
 //
 //  1. Pay locks the address, so that no other process pays from it, and looks in the journal for a live payment of that service
 //     for "GET /v1/fresh". There is none.
-//  2. It locks the journal, as wallets share the bounds of Policy, and judges the quote: 1,000 micro-USDG are the published price
-//     of the call, and with what was paid before within the day and the month. The recipient is the one that the service was paid at before; at
-//     the first payment it is written down.
+//  2. It locks the journal, as wallets share the bounds of Policy, and judges the quote: 1,000 micro-USDG are the published
+//     price of the call, and with what was paid before within the day and the month. The recipient is the one that the service was
+//     paid at before; at the first payment it is written down.
 //  3. It asks the chain for balances, fee and the next nonce, 17, and signs a transfer whose calldata ends in the nonce of the quote.
 //  4. The transaction, its hash 0xab… and the state "signed" are on disk, in a file of their own, before anybody else knows of them.
 //  5. It sends the transaction and asks for its receipt until there is one. In a block, the payment is "mined".
@@ -29,12 +29,12 @@
 //     know the hash, nothing is concluded: the payment stays and the caller is told which file it is.
 //   - Killed between 5 and 6, the receipt is there and the proof is shown.
 //   - Killed after the answer and before Settled, the next call for the same request shows the same proof. The service answers it as
-//     it did before, or, if that was too long ago, refuses it as used: then the payment is "refused", and a person has to say so before the call after it pays.
+//     it did before, or, if that was too long ago, refuses it as used: then the payment is "refused".
 //
-// A transfer that the token refuses is "reverted", a proof that the service refuses for good is "refused". After that nothing more is paid
-// to the service, by any process, until AllowService is called for it: who takes money and refuses it would take more. Only what is "signed" or
-// "mined" is live; all other states are ends. A purchase of credits is bounded by consent instead of Policy, and is paid once for
-// good: whoever asks again gets the proof there is.
+// A transfer that the token refuses is "reverted", a proof that the service refuses for good is "refused". After that nothing more is
+// paid to the service, by any process, until AllowService is called for it: who takes money and refuses it would take more. Only what
+// is "signed" or "mined" is live; all other states are ends. A purchase of credits is bounded by consent instead of Policy, and is paid
+// once for good: whoever asks again gets the proof there is.
 package wallet
 
 import (
