@@ -22,7 +22,7 @@ func fileFields() []string { return []string{"name", "address", "path"} }
 
 // fileTable is a wallet as a table.
 func fileTable(f wallet.File) *cli.Rows {
-	return &cli.Rows{Columns: []string{"name", "address", "file"}, Wide: 2, Rows: [][]string{{filepath.Base(f.Path), f.Address, f.Path}}}
+	return &cli.Rows{Columns: []string{"name", "address", "file"}, Wide: 2, Rows: [][]string{walletCells(f)}}
 }
 
 // newUse makes the command that chooses the wallet of a profile.

@@ -55,7 +55,7 @@ func (a *App) FindWallet(name string) (wallet.File, error) {
 	if err != nil {
 		return file, cli.Invalid("%w", err).WithHint("ctx wallet list, or name a keystore file")
 	}
-	return file, nil
+	return file.Known(a.DataDir()), nil
 }
 
 // OpenFile opens a wallet. passwordFile is as for OpenWallet.
@@ -68,6 +68,11 @@ func (a *App) OpenFile(ctx context.Context, file wallet.File, passwordFile strin
 	key, err := file.Open(passphrase)
 	if err != nil {
 		return nil, cli.Invalid("%w", err)
+	}
+	if file.Address == "" {
+		if err := file.Remember(a.DataDir(), key); err != nil {
+			a.Note("%v", err)
+		}
 	}
 	return key, nil
 }

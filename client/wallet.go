@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +27,15 @@ type fileRow struct {
 // walletRow is f as JSON shows it.
 func walletRow(f wallet.File) fileRow { return fileRow{filepath.Base(f.Path), f.Address, f.Path} }
 
+// walletCells are the cells of f in a table.
+func walletCells(f wallet.File) []string {
+	name, address := filepath.Base(f.Path), f.Address
+	if address == "" {
+		address = "not in the file: ctx wallet address " + name
+	}
+	return []string{name, address, f.Path}
+}
+
 // walletOptions are the flags of the commands on wallets.
 type walletOptions struct {
 	app          *App
@@ -41,10 +51,12 @@ func newWallet(a *App) *cobra.Command {
 		fields, o.list)
 	create := a.Command(&cobra.Command{Use: "new NAME", Short: "Make a wallet: a new key in a keystore file", Args: cobra.ExactArgs(1),
 		Example: "  ctx wallet new agent\n  ctx wallet new agent --password-file pass.txt"}, fields, o.create)
-	load := a.Command(&cobra.Command{Use: "import NAME --key-file FILE", Short: "Make a wallet of a private key in hexadecimal",
-		Args:    cobra.ExactArgs(1),
-		Example: "  jq -r .wallet.privateKey demo.json | ctx wallet import demo --key-file - --password-file pass.txt"}, fields, o.load)
-	load.Flags().StringVar(&o.keyFile, "key-file", "", "read the private key from `file`, - for standard input")
+	load := a.Command(&cobra.Command{Use: "import NAME --key-file FILE", Short: "Make a wallet of a private key, or of a keystore file",
+		Args: cobra.ExactArgs(1),
+		Long: "Make a wallet of a private key in hexadecimal, or of a keystore file of version 3, as ethers, geth and cast write them. " +
+			"A keystore\nfile keeps its passphrase, which has to open it.",
+		Example: "  ctx wallet import main --key-file ~/.foundry/keystores/main\n  jq -r .wallet.privateKey demo.json | ctx wallet import demo --key-file - --password-file pass.txt"}, fields, o.load)
+	load.Flags().StringVar(&o.keyFile, "key-file", "", "read the private key or the keystore from `file`, - for standard input")
 	balance := a.Command(&cobra.Command{Use: "balance", Short: "Say what the configured wallet has"},
 		[]string{"address", "usdg", "wei", "chainId"}, o.balance)
 	address := a.Command(&cobra.Command{Use: "address [NAME]", Short: "Say the address of a wallet, the configured one without NAME",
@@ -91,14 +103,14 @@ func (o *walletOptions) list(ctx context.Context, _ []string) error {
 	rows := []fileRow{}
 	table := &cli.Rows{Columns: []string{"name", "address", "file"}, Wide: 2, Empty: "no wallet; ctx wallet new NAME makes one"}
 	for _, f := range files {
-		row := walletRow(f)
-		rows = append(rows, row)
-		table.Rows = append(table.Rows, []string{row.Name, row.Address, row.Path})
+		f = f.Known(o.app.DataDir())
+		rows = append(rows, walletRow(f))
+		table.Rows = append(table.Rows, walletCells(f))
 	}
 	return show(ctx, o.app, rows, table)
 }
 
-// load makes a wallet of a key in a file.
+// load makes a wallet of a key, or of a keystore, in a file.
 func (o *walletOptions) load(ctx context.Context, args []string) error {
 	var text string
 	var err error
@@ -115,11 +127,28 @@ func (o *walletOptions) load(ctx context.Context, args []string) error {
 	if err != nil {
 		return cli.Invalid("read private key: %w", err)
 	}
+	if strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return o.adopt(ctx, []byte(text), args[0])
+	}
 	key, err := wallet.ParseKey(text)
 	if err != nil {
 		return cli.Invalid("%w", err)
 	}
 	return o.save(ctx, key, args[0])
+}
+
+// adopt keeps a keystore of another program, with its passphrase.
+func (o *walletOptions) adopt(ctx context.Context, text []byte, name string) error {
+	passphrase, err := o.app.Passphrase(ctx, wallet.File{Path: name}, o.passwordFile)
+	if err != nil {
+		return err
+	}
+	f, err := wallet.Import(o.app.Keystores()[0], name, text, passphrase)
+	if err != nil {
+		return cli.Invalid("%w", err)
+	}
+	o.app.Note("the wallet is in %s, with the passphrase that it had\nto use it: ctx wallet use %s", f.Path, name)
+	return show(ctx, o.app, walletRow(f), fileTable(f))
 }
 
 // save writes a key to a keystore file.

@@ -2,6 +2,9 @@ package wallet
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/accounts/keystore"
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/google/uuid"
@@ -46,25 +50,87 @@ func (k *Key) seal(passphrase string, c cost) ([]byte, error) {
 // Save writes the key to a new keystore file of the given name in dir, encrypted with the passphrase, which takes a few seconds by design.
 // Both are for the user alone. A file that is there is never written over.
 func (k *Key) Save(dir, name, passphrase string) (File, error) {
+	return create(dir, name, k.address, func() ([]byte, error) {
+		return k.seal(passphrase, cost{keystore.StandardScryptN, keystore.StandardScryptP})
+	})
+}
+
+// Import writes a keystore file that another program has made, by its text, to a new file of the given name in dir, as Save does. The
+// passphrase has to be the one that opens it, and stays so. An address is added where the text has none, as that of cast.
+func Import(dir, name string, text []byte, passphrase string) (File, error) {
+	k, err := decrypt(text, passphrase)
+	if err != nil {
+		return File{}, fmt.Errorf("import wallet: %w", err)
+	}
+	if said, err := head(text); err != nil || said != "" && said != k.address {
+		return File{}, errors.Join(errors.New("import wallet: the file says another address than that of its key"), err)
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return File{}, fmt.Errorf("import wallet: %w", err)
+	}
+	return create(dir, name, k.address, func() ([]byte, error) {
+		members["address"], _ = json.Marshal(strings.ToLower(k.address[2:])) // a text can always be written
+		return json.Marshal(members)
+	})
+}
+
+// create writes a new keystore file for the user alone, whose text is made once it is known that there is none of that name.
+func create(dir, name, address string, text func() ([]byte, error)) (File, error) {
 	if name == "" || filepath.Base(name) != name || strings.HasPrefix(name, ".") {
 		return File{}, fmt.Errorf("%q is not a name for a wallet", name)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return File{}, fmt.Errorf("make keystore: %w", err)
 	}
-	f := File{Path: filepath.Join(dir, name), Address: k.address}
+	f := File{Path: filepath.Join(dir, name), Address: address}
 	err := atomicfile.File{Path: f.Path, New: true}.Write(func(w io.Writer) error {
-		text, err := k.seal(passphrase, cost{keystore.StandardScryptN, keystore.StandardScryptP})
+		sealed, err := text()
 		if err != nil {
 			return err
 		}
-		_, err = w.Write(text)
+		_, err = w.Write(sealed)
 		return err
 	})
 	if err != nil {
 		return File{}, fmt.Errorf("save wallet: %w", err)
 	}
 	return f, nil
+}
+
+// addressDir is the name of the directory of known addresses in the directory of a Config.
+const addressDir = "addresses"
+
+// addressFile is where the address of f is remembered in dir, by what f holds.
+func (f File) addressFile(dir string) (string, error) {
+	text, err := f.Text()
+	sum := sha256.Sum256(text)
+	return filepath.Join(dir, addressDir, hex.EncodeToString(sum[:])), err
+}
+
+// Known is f with its address, also where the file does not say it and Remember was told it, with the same dir.
+func (f File) Known(dir string) File {
+	if f.Address != "" {
+		return f
+	}
+	if path, err := f.addressFile(dir); err == nil {
+		if text, err := os.ReadFile(path); err == nil && common.IsHexAddress(string(text)) {
+			f.Address = common.HexToAddress(string(text)).Hex()
+		}
+	}
+	return f
+}
+
+// Remember keeps the address of a file that does not say it, in dir, the Dir of a Config, after the file was opened.
+func (f File) Remember(dir string, k *Key) error {
+	path, err := f.addressFile(dir)
+	if err != nil {
+		return err
+	}
+	if err := replace(path, []byte(k.address)); err != nil {
+		return fmt.Errorf("remember address of wallet: %w", err)
+	}
+	return nil
 }
 
 // Text is the keystore file as it is, encrypted.

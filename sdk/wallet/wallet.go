@@ -106,18 +106,26 @@ func read(path string) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	var head struct {
+	address, err := head(text)
+	if err != nil {
+		return File{}, fmt.Errorf("%s is %w", path, err)
+	}
+	return File{path, address}, nil
+}
+
+// head is the address that the text of a keystore file says, "" where it says none, as cast's.
+func head(text []byte) (address string, err error) {
+	var said struct {
 		Address string `json:"address"`
 		Version int    `json:"version"`
 	}
-	if err := json.Unmarshal(text, &head); err != nil || head.Version != 3 {
-		return File{}, fmt.Errorf("%s is not a keystore file of version 3", path)
+	if err := json.Unmarshal(text, &said); err != nil || said.Version != 3 {
+		return "", errors.New("not a keystore file of version 3")
 	}
-	f := File{Path: path}
-	if common.IsHexAddress(head.Address) { // cast leaves it out
-		f.Address = common.HexToAddress(head.Address).Hex()
+	if !common.IsHexAddress(said.Address) {
+		return "", nil
 	}
-	return f, nil
+	return common.HexToAddress(said.Address).Hex(), nil
 }
 
 func readFile(path string) ([]byte, error) {
@@ -147,18 +155,26 @@ func (f File) Open(passphrase string) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := keystore.DecryptKey(text, passphrase)
-	if errors.Is(err, keystore.ErrDecrypt) {
-		return nil, fmt.Errorf("open wallet %s: %w", f.Path, ErrPassphrase)
-	}
+	k, err := decrypt(text, passphrase)
 	if err != nil {
 		return nil, fmt.Errorf("open wallet %s: %w", f.Path, err)
 	}
-	address := key.Address.Hex()
-	if f.Address != "" && f.Address != address {
-		return nil, fmt.Errorf("open wallet %s: it says it is %s, but has the key of %s", f.Path, f.Address, address)
+	if f.Address != "" && f.Address != k.address {
+		return nil, fmt.Errorf("open wallet %s: it says it is %s, but has the key of %s", f.Path, f.Address, k.address)
 	}
-	return &Key{key.PrivateKey, address}, nil
+	return k, nil
+}
+
+// decrypt is the key in the text of a keystore file.
+func decrypt(text []byte, passphrase string) (*Key, error) {
+	key, err := keystore.DecryptKey(text, passphrase)
+	if errors.Is(err, keystore.ErrDecrypt) {
+		return nil, ErrPassphrase
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Key{key.PrivateKey, key.Address.Hex()}, nil
 }
 
 // ParseKey reads a key from its hexadecimal text, with 0x or without. The error does not repeat it.
