@@ -26,11 +26,13 @@ type keyOptions struct {
 	revoked bool
 	dryRun  bool
 	grace   time.Duration
+	limit   int
+	cursor  string
 }
 
 // rowFields are the members of a listed key.
 func rowFields() []string {
-	return []string{"keyId", "name", "tier", "createdAt", "lastUsedAt", "revokedAt", "traceConsent"}
+	return []string{"keyId", "name", "tier", "createdAt", "lastUsedAt", "revokedAt", "traceConsent", "revokesAt", "unmetered"}
 }
 
 // newKeys makes the group of commands on keys.
@@ -42,9 +44,12 @@ func newKeys(a *App) *cobra.Command {
 		Example: "  ctx keys create my-agent --out my-agent.key\n  ctx keys create laptop --save\n  ctx keys create ci --consent none"},
 		[]string{"key", "keyId", "name", "tier", "createdAt"},
 		func(ctx context.Context, args []string) error { return o.create(ctx, args[0]) })
-	o.bindCreate(create)
+	o.bindOut(create)
+	create.Flags().StringVar(&o.consent, "consent", "", "what may be kept of its calls: full, aggregated (the default) or none")
 	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List your keys, newest first"}, rowFields(), o.list)
 	list.Flags().BoolVar(&o.revoked, "revoked", false, "also those that were revoked")
+	list.Flags().IntVar(&o.limit, "limit", 0, "at most so many, from the whole list (0 means all)")
+	list.Flags().StringVar(&o.cursor, "cursor", "", "the page that a list with --limit has named as the next one")
 	view := a.Command(&cobra.Command{Use: "view KEYID", Short: "Show a key and the credits on it",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: o.complete}, append(rowFields(), "credits"), o.view)
 	revoke := a.Command(&cobra.Command{Use: "revoke KEYID...", Short: "Revoke keys, at once and for good", Args: cobra.MinimumNArgs(1),
@@ -54,23 +59,22 @@ func newKeys(a *App) *cobra.Command {
 	revoke.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would be revoked")
 	use := a.Command(&cobra.Command{Use: "use KEYID --api-key-file FILE", Short: "Make a key that you have the one that the profile uses",
 		Args: cobra.ExactArgs(1), Example: "  ctx keys use cv_test_ab12cd34 --api-key-file - < my-agent.key"}, nil, o.use)
-	rotate := a.Command(&cobra.Command{Use: "rotate NAME", Short: "Create a new key of a name, then revoke the old one",
+	rotate := a.Command(&cobra.Command{Use: "rotate NAME", Short: "Replace a key by a new one, which gets its credits",
 		Args: cobra.ExactArgs(1),
-		Long: "Create a key with the name and consent of the one there is, and revoke that afterwards. " +
-			"With --grace both work for a while,\nso that who uses the old one can change. " +
-			"Where the profile uses the old key, it uses the new one from then on.",
+		Long: "Make a key with the name and consent of the one there is. Its credits move to the new key at once. " +
+			"The service ends the old\none then, or with --grace after a while, so that who uses it can change: the command does not wait. " +
+			"Where the profile uses\nthe old key, it uses the new one from then on.",
 		Example: "  ctx keys rotate my-agent --out my-agent.key\n  ctx keys rotate laptop --save --grace 10m"},
-		[]string{"key", "keyId", "name", "tier", "createdAt"}, o.rotate)
-	o.bindCreate(rotate)
-	rotate.Flags().DurationVar(&o.grace, "grace", 0, "let the old key work for so `long` (10m)")
+		[]string{"key", "keyId", "name", "tier", "createdAt", "creditBalance", "revokesAt"}, o.rotate)
+	o.bindOut(rotate)
+	rotate.Flags().DurationVar(&o.grace, "grace", 0, "let the old key work for so `long` (10m), a week at most")
 	return cli.Group(&cobra.Command{Use: "keys", Short: "Create, list, revoke and rotate your API keys",
 		Example: "  ctx keys create my-agent --save\n  ctx keys list"}, create, list, view, revoke, use, rotate)
 }
 
-// bindCreate adds the flags of commands that create a key.
-func (o *keyOptions) bindCreate(c *cobra.Command) {
+// bindOut adds the flags of commands that make a key.
+func (o *keyOptions) bindOut(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&o.consent, "consent", "", "what may be kept of its calls: full, aggregated (the default) or none")
 	f.BoolVar(&o.save, "save", false, "keep it as the key of the profile and do not print it")
 	f.StringVar(&o.out, "out", "", "write it to this new `file`, for you alone, and do not print it")
 	c.MarkFlagsMutuallyExclusive("save", "out")
@@ -96,17 +100,24 @@ func (o *keyOptions) complete(c *cobra.Command, _ []string, _ string) ([]string,
 
 // create makes a key.
 func (o *keyOptions) create(ctx context.Context, name string) error {
-	file, err := o.openOut()
-	if err != nil {
-		return err
-	}
-	issued, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.IssuedKey, error) {
+	_, err := o.issue(ctx, func(c *sdk.Console, opts []sdk.CallOption) (*api.IssuedKey, error) {
 		return c.CreateKey(ctx, name, api.TraceConsent(o.consent), opts...)
 	})
+	return err
+}
+
+// issue has ask make a key and gives it to whom it was asked for.
+func (o *keyOptions) issue(ctx context.Context,
+	ask func(*sdk.Console, []sdk.CallOption) (*api.IssuedKey, error)) (*api.IssuedKey, error) {
+	file, err := o.openOut()
 	if err != nil {
-		return o.drop(file, err)
+		return nil, err
 	}
-	return o.hand(ctx, file, issued)
+	issued, err := call(ctx, o.app, ask)
+	if err != nil {
+		return nil, o.drop(file, err)
+	}
+	return issued, o.hand(ctx, file, issued)
 }
 
 // openOut makes the file of --out before there is a key that would be lost without it. It is nil if none was asked for.
@@ -171,11 +182,16 @@ func (o *keyOptions) rows(ctx context.Context) ([]api.APIKeyRow, error) {
 
 // list shows the keys.
 func (o *keyOptions) list(ctx context.Context, _ []string) error {
-	rows, err := o.rows(ctx)
+	page, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.KeyListResponse, error) {
+		return c.KeyPage(ctx, o.limit, o.cursor, opts...)
+	})
 	if err != nil {
 		return err
 	}
-	rows = slices.DeleteFunc(rows, func(r api.APIKeyRow) bool { return r.RevokedAt != nil && !o.revoked })
+	if page.NextCursor != "" {
+		o.app.Note("there are more: ctx keys list --limit %d --cursor %s", o.limit, human.Line(page.NextCursor))
+	}
+	rows := slices.DeleteFunc(page.Keys, func(r api.APIKeyRow) bool { return r.RevokedAt != nil && !o.revoked })
 	table := &cli.Rows{Columns: []string{"key id", "name", "tier", "created", "last used", "state"},
 		Wide: 1, Empty: "no key; ctx keys create NAME makes one"}
 	for _, r := range rows {
@@ -187,6 +203,9 @@ func (o *keyOptions) list(ctx context.Context, _ []string) error {
 // cells are a key as a row.
 func (o *keyOptions) cells(r api.APIKeyRow) []string {
 	state := "active"
+	if r.RevokesAt != nil {
+		state = "ends " + o.date(r.RevokesAt)
+	}
 	if r.RevokedAt != nil {
 		state = "revoked " + o.date(r.RevokedAt)
 	}
@@ -227,16 +246,25 @@ func (o *keyOptions) view(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	balance, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
-		return c.Balance(ctx, row.KeyID, opts...)
-	})
+	credits, err := o.credits(ctx, row.KeyID)
 	if err != nil {
 		return err
 	}
 	return show(ctx, o.app, struct {
 		api.APIKeyRow
 		Credits int64 `json:"credits"`
-	}{row, balance.Balance}, nil)
+	}{row, credits}, nil)
+}
+
+// credits are those on the record of a key.
+func (o *keyOptions) credits(ctx context.Context, id string) (int64, error) {
+	balance, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
+		return c.Balance(ctx, id, opts...)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return balance.Balance, nil
 }
 
 // revoked is the answer for one key.
@@ -252,14 +280,27 @@ func (o *keyOptions) revoke(ctx context.Context, args []string) error {
 		return err
 	}
 	var names []string
+	var lost int64
 	for _, id := range args { // all are there before the first is revoked
 		row, err := o.find(rows, id)
 		if err != nil {
 			return err
 		}
-		names = append(names, fmt.Sprintf("%s (%s, last used %s)", row.KeyID, row.Name, o.used(row)))
+		credits, err := o.credits(ctx, row.KeyID)
+		if err != nil {
+			return err
+		}
+		name := fmt.Sprintf("%s (%s, last used %s", row.KeyID, row.Name, o.used(row))
+		if credits > 0 && row.RevokedAt == nil {
+			lost += credits
+			name += fmt.Sprintf(", with %d credits", credits)
+		}
+		names = append(names, name+")")
 	}
 	question := "revoke " + strings.Join(names, ", ")
+	if lost > 0 {
+		o.app.Note("%d credits would be lost; to move them to a new key: ctx keys rotate KEYID", lost)
+	}
 	if o.dryRun {
 		o.app.Note("would %s", question)
 		return nil
@@ -313,39 +354,20 @@ func (o *keyOptions) rotate(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.consent == "" {
-		o.consent = string(old.TraceConsent)
-	}
 	kept, err := o.app.Stored()
 	if err != nil {
 		return err
 	}
 	o.save = o.save || o.out == "" && kept.Key.KeyID() == old.KeyID
-	if err := o.create(ctx, old.Name); err != nil {
-		return err
-	}
-	if err := o.retire(ctx, old.KeyID); err != nil {
-		o.app.Note("the old key still works; to end it: ctx keys revoke %s", old.KeyID)
-		return err
-	}
-	return nil
-}
-
-// retire revokes a key when its time is over.
-func (o *keyOptions) retire(ctx context.Context, id string) error {
-	if o.grace > 0 {
-		o.app.Note("both keys work for %s; %s is revoked then", o.grace, id)
-		select {
-		case <-time.After(o.grace):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	done, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.RevokeResponse, error) {
-		return c.RevokeKey(ctx, id, opts...)
+	issued, err := o.issue(ctx, func(c *sdk.Console, opts []sdk.CallOption) (*api.IssuedKey, error) {
+		return c.RotateKey(ctx, old.KeyID, sdk.Rotation{Grace: o.grace}, opts...)
 	})
-	if err == nil {
-		o.app.Note("key %s is revoked; %d credits are left on its record", id, done.StrandedCredits)
+	if issued != nil && issued.RevokesAt != nil && issued.CreditBalance != nil {
+		end := "is revoked"
+		if o.grace > 0 {
+			end = "works until " + o.date(issued.RevokesAt)
+		}
+		o.app.Note("key %s %s; its %d credits are on %s", old.KeyID, end, *issued.CreditBalance, issued.KeyID)
 	}
 	return err
 }
@@ -356,7 +378,9 @@ func (o *keyOptions) named(ctx context.Context, name string) (api.APIKeyRow, err
 	if err != nil {
 		return api.APIKeyRow{}, err
 	}
-	rows = slices.DeleteFunc(rows, func(r api.APIKeyRow) bool { return r.RevokedAt != nil || r.Name != name && r.KeyID != name })
+	rows = slices.DeleteFunc(rows, func(r api.APIKeyRow) bool {
+		return r.RevokedAt != nil || r.RevokesAt != nil || r.Name != name && r.KeyID != name
+	})
 	if len(rows) != 1 {
 		return api.APIKeyRow{}, cli.Invalid("you have %d active keys called %q, not one", len(rows), name).
 			WithHint("ctx keys list, and name it by its id")

@@ -56,6 +56,7 @@ type Serve struct {
 type Pay struct {
 	ChainID int64  // of the chain that pays; 0 means api.ChainIDTest
 	Chain   *Chain // nil means that calls are paid with keys alone
+	Metered bool   // new keys of the operator are charged, as those of owners are
 }
 
 // Data says what a daemon serves, and from where.
@@ -89,7 +90,8 @@ type Operate struct {
 type Reloadable struct {
 	TrustedProxies []netip.Prefix    // whose X-Forwarded-For is believed
 	Plans          billing.Plans     // what tiers allow; nil means billing.DefaultPlans
-	FreeCalls      int               // per key without credits and 24 hours; 0 means api.FreeCallsPerDay
+	FreeCalls      int               // per owner without credits and 24 hours; 0 means api.FreeCallsPerDay
+	PerClient      int               // of these per client address; 0 means api.FreePerClient
 	MaxKeys        int               // active keys per owner; 0 means api.MaxActiveKeys
 	Limits         web.ConsoleLimits // of requests to the console
 	Signup         account.Signup    // who may become an owner; "" means account.SignupOpen

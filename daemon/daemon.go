@@ -173,11 +173,12 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	if d.editor, err = newEditor(ctx, d.cfg, d.store, d.history, d.metrics); err != nil {
 		return err
 	}
-	d.meter = billing.New(billing.Config{Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, Booked: d.metrics.Booked,
-		Now: d.cfg.Now})
+	d.meter = billing.New(billing.Config{Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, PerClient: d.cfg.PerClient,
+		Booked: d.metrics.Booked, Now: d.cfg.Now})
 	d.credits = &billing.Credits{Ledger: d.store, Meter: d.meter, Now: d.cfg.Now}
 	d.keys, err = account.OpenKeys(ctx, account.Config{
-		Store: d.store, Env: api.EnvOfChain(d.cfg.chainID()), MaxKeys: d.cfg.MaxKeys, WithLock: d.meter.WithLock, Now: d.cfg.Now,
+		Store: d.store, Env: api.EnvOfChain(d.cfg.chainID()), MaxKeys: d.cfg.MaxKeys, Metered: d.cfg.Metered,
+		WithLock: d.meter.WithLock, Now: d.cfg.Now,
 	})
 	return err
 }

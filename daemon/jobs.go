@@ -14,10 +14,11 @@ import (
 
 // How often the jobs run that have no schedule of their own.
 const (
-	flushEvery = 30 * time.Second
-	pruneEvery = time.Hour
-	sweepEvery = 30 * time.Second
-	scanEvery  = 15 * time.Second
+	flushEvery  = 30 * time.Second
+	retireEvery = 5 * time.Second
+	pruneEvery  = time.Hour
+	sweepEvery  = 30 * time.Second
+	scanEvery   = 15 * time.Second
 )
 
 // Jobs says how the daemon's jobs stand.
@@ -35,15 +36,19 @@ func (d *Daemon) addJobs() {
 	}
 	d.jobs.Add("deposits", "", "look for payments of purchases on the chain", scanEvery, d.Scan)
 	d.jobs.Add("expire", "", "end purchases that nobody paid", scanEvery, d.expire)
-	d.jobs.Add("prune", "", "drop single calls, sessions and sign-ins that have ended", pruneEvery, d.prune)
+	d.jobs.Add("prune", "", "drop single calls, revoked keys, sessions and sign-ins that have ended", pruneEvery, d.prune)
 	d.jobs.Add("sweep", "", "look again at payments by call that may have vanished from the chain", sweepEvery, d.Sweep)
 	d.jobs.Add("flush", "", "write down when keys were last used", flushEvery, d.keys.Flush)
+	d.jobs.Add("retire", "", "end keys that others have replaced", retireEvery, d.keys.Retire)
 	d.jobs.Add(jobBackup, "", "back up the databases and keys", 0, d.BackUp)
 }
 
-// prune drops what is kept no longer: single calls, sessions and sign-ins that have ended.
+// prune drops what is kept no longer: single calls, revoked keys, sessions and sign-ins that have ended.
 func (d *Daemon) prune(ctx context.Context) error {
 	if err := d.store.PruneCalls(ctx, d.cfg.Now()); err != nil {
+		return err
+	}
+	if err := d.keys.Prune(ctx); err != nil {
 		return err
 	}
 	return d.store.PruneSessions(ctx, d.cfg.Now())

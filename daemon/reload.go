@@ -18,7 +18,7 @@ func (d *Daemon) Apply(next Reloadable) error {
 		}
 	}
 	d.proxies.Set(next.TrustedProxies)
-	d.meter.SetPlans(next.Plans, next.FreeCalls)
+	d.meter.SetPlans(next.Plans, next.FreeCalls, next.PerClient)
 	d.gate.SetPlans(next.Plans)
 	d.keys.SetMaxKeys(next.MaxKeys)
 	d.console.SetLimits(next.Limits)

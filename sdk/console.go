@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -121,6 +122,31 @@ func (s *Console) Keys(ctx context.Context, opts ...CallOption) ([]api.APIKeyRow
 		return nil, err
 	}
 	return out.Keys, nil
+}
+
+// KeyPage lists at most limit keys, 1 to api.MaxPage, from cursor on, the NextCursor of the page before. Without both it is the whole list.
+func (s *Console) KeyPage(ctx context.Context, limit int, cursor string, opts ...CallOption) (*api.KeyListResponse, error) {
+	query := url.Values{}
+	if limit != 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+	if cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	return consoleCall[api.KeyListResponse](ctx, s, http.MethodGet, api.PathKeys, query, nil, opts)
+}
+
+// Rotation says how a key is replaced.
+type Rotation struct {
+	Name  string        // of the new key; empty means that of the old one
+	Grace time.Duration // for which the old key works on, in whole seconds, at most api.MaxRotationGrace
+}
+
+// RotateKey makes a key in place of another, whose credits are on the new one from then on. The plaintext is in this answer and nowhere
+// else. The service ends the old key by its own clock, at RevokesAt.
+func (s *Console) RotateKey(ctx context.Context, keyID string, r Rotation, opts ...CallOption) (*api.IssuedKey, error) {
+	return consoleCall[api.IssuedKey](ctx, s, http.MethodPost, api.PathKeys+"/"+url.PathEscape(keyID)+"/rotate", nil,
+		api.RotateKeyRequest{Name: r.Name, GraceSeconds: int64(math.Ceil(r.Grace.Seconds()))}, opts)
 }
 
 // CreateKey makes a key. Its plaintext is in this answer and nowhere else. An empty consent means api.ConsentAggregated.

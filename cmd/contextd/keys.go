@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"time"
 
@@ -18,11 +19,11 @@ import (
 // NewKeys makes the commands that manage keys on the data directory, whether the daemon runs or not.
 func NewKeys(operate Operate) *cobra.Command {
 	c := &cobra.Command{
-		Use: "keys", Short: "Create, list and revoke API keys on this data directory",
-		Long: "Create, list and revoke API keys on this data directory. While the daemon runs, it is asked to; a revocation holds\n" +
-			"from the moment the command returns.",
+		Use: "keys", Short: "Create, list, replace and revoke API keys on this data directory",
+		Long: "Create, list, replace and revoke API keys on this data directory. While the daemon runs, it is asked to; a revocation\n" +
+			"holds from the moment the command returns.",
 	}
-	cli.Group(c, newKeysCreate(operate), newKeysList(operate), newKeysRevoke(operate))
+	cli.Group(c, newKeysCreate(operate), newKeysList(operate), newKeysSetTier(operate), newKeysRotate(operate), newKeysRevoke(operate))
 	return c
 }
 
@@ -30,41 +31,113 @@ func newKeysCreate(operate Operate) *cobra.Command {
 	var ask admin.KeyRequest
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
+		Long: "Create a key of your own and print it, once. It reads every pack and the whole history, and its calls are counted and not\n" +
+			"charged. With --tier, or where billing.operator is metered, it is as the keys of owners: free calls, then credits.",
 		Example: "  contextd keys create my-agent\n  contextd keys create my-agent --out my-agent.key\n" +
 			"  contextd keys create ci --tier team -o json",
 	}
 	var out string
-	c.Flags().StringVar(&out, "out", "", "write the key to this new file, for you alone, and do not print it")
-	c.Flags().StringVar((*string)(&ask.Tier), "tier", string(api.TierFree), "free, hobby, pro, team or enterprise")
+	bindKeyOut(c, &out)
+	c.Flags().StringVar((*string)(&ask.Tier), "tier", "", "charge its calls, as a key of free, hobby, pro, team or enterprise")
 	c.Flags().StringVar((*string)(&ask.TraceConsent), "consent", string(api.ConsentAggregated),
 		"what may be kept of its calls: full, aggregated or none")
 	answer := cli.AddOutput(c, cli.FieldsIn(api.IssuedKey{})...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		ask.Name = args[0]
 		return operate(c, func(o *admin.Operator) (err error) {
-			var file *os.File
-			if out != "" { // made first: a key that cannot be written down would be lost
-				if file, err = os.OpenFile(out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err != nil {
-					return cli.Invalid("make the file for the key: %w", err)
-				}
-				defer func() { err = errors.Join(err, file.Close()) }()
-			}
-			key, err := o.IssueKey(c.Context(), ask)
+			return handKey(c, answer, out, func() (api.IssuedKey, error) { return o.IssueKey(c.Context(), ask) })
+		})
+	}
+	return c
+}
+
+// bindKeyOut adds the flag of commands that make a key.
+func bindKeyOut(c *cobra.Command, out *string) {
+	c.Flags().StringVar(out, "out", "", "write the key to this new `file`, for you alone, and do not print it")
+}
+
+// handKey has issue make a key and gives it to the file out, or prints it where that is "".
+func handKey(c *cobra.Command, answer *cli.Output, out string, issue func() (api.IssuedKey, error)) (err error) {
+	var file *os.File
+	if out != "" { // made first: a key that cannot be written down would be lost
+		if file, err = os.OpenFile(out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err != nil {
+			return cli.Invalid("make the file for the key: %w", err)
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+	}
+	key, err := issue()
+	if err != nil {
+		return err
+	}
+	say := c.ErrOrStderr()
+	if key.CreditBalance != nil {
+		fmt.Fprintf(say, "%d credits have moved to it; the old key ends at %s\n", *key.CreditBalance, key.RevokesAt.Format(time.DateTime))
+	}
+	if file != nil {
+		_, err := fmt.Fprintln(file, key.Key)
+		fmt.Fprintf(say, "key %s for %q is in %s, which only you can read\n", key.KeyID, key.Name, out)
+		return err
+	}
+	return answer.Print(key, prose(func(w io.Writer) error {
+		costs := "its calls are counted, not charged"
+		if !key.Unmetered {
+			costs = fmt.Sprintf("with %d free calls in 24 hours; for more:\n  contextd admin credits grant %s 10000 --reason \"…\"",
+				api.FreeCallsPerDay, key.KeyID)
+		}
+		fmt.Fprintf(say, "key %s for %q, tier %s, %s\nThe key is shown this once:\n", key.KeyID, key.Name, key.Tier, costs)
+		_, err := fmt.Fprintln(w, key.Key)
+		return err
+	}))
+}
+
+// newKeysSetTier makes the command that sets what a key of the operator may.
+func newKeysSetTier(operate Operate) *cobra.Command {
+	c := &cobra.Command{
+		Use: "set-tier KEYID TIER", Short: "Set the tier of a key, and whether its calls are charged", Args: cobra.ExactArgs(2),
+		Long: "Set the tier of a key that keys create has made. With enterprise its calls are counted and not charged, unless\n" +
+			"billing.operator is metered; with any other tier they are charged. Keys of owners take the tier of their owner.",
+		Example: "  contextd keys set-tier cv_test_ab12cd34 enterprise",
+	}
+	answer := cli.AddOutput(c, cli.FieldsIn(api.APIKeyRow{})...)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return operate(c, func(o *admin.Operator) error {
+			key, err := o.SetKeyTier(c.Context(), args[0], api.Tier(args[1]))
 			if err != nil {
 				return err
 			}
-			if file != nil {
-				_, err := fmt.Fprintln(file, key.Key)
-				fmt.Fprintf(c.ErrOrStderr(), "key %s for %q is in %s, which only you can read\n", key.KeyID, key.Name, out)
-				return err
-			}
 			return answer.Print(key, prose(func(w io.Writer) error {
-				fmt.Fprintf(c.ErrOrStderr(), "key %s for %q, tier %s, with %d free calls in 24 hours; for more:\n"+
-					"  contextd admin credits grant %s 10000 --reason \"…\"\nThe key is shown this once:\n",
-					key.KeyID, key.Name, key.Tier, api.FreeCallsPerDay, key.KeyID)
-				_, err := fmt.Fprintln(w, key.Key)
+				_, err := fmt.Fprintf(w, "key %s is of tier %s now; its calls are %s\n", key.KeyID, key.Tier, calls(key))
 				return err
 			}))
+		})
+	}
+	return c
+}
+
+// calls says what becomes of calls with a key.
+func calls(k api.APIKeyRow) string {
+	if k.Unmetered {
+		return "counted"
+	}
+	return "charged"
+}
+
+// newKeysRotate makes the command that replaces a key.
+func newKeysRotate(operate Operate) *cobra.Command {
+	var out string
+	var grace time.Duration
+	c := &cobra.Command{
+		Use: "rotate KEYID", Short: "Replace a key by a new one, which gets its credits", Args: cobra.ExactArgs(1),
+		Example: "  contextd keys rotate cv_test_ab12cd34 --out my-agent.key --grace 1h",
+	}
+	bindKeyOut(c, &out)
+	c.Flags().DurationVar(&grace, "grace", 0, "let the old key work for so `long` (1h), a week at most")
+	answer := cli.AddOutput(c, cli.FieldsIn(api.IssuedKey{})...)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return operate(c, func(o *admin.Operator) error {
+			return handKey(c, answer, out, func() (api.IssuedKey, error) {
+				return o.RotateKey(c.Context(), args[0], api.RotateKeyRequest{GraceSeconds: int64(math.Ceil(grace.Seconds()))})
+			})
 		})
 	}
 	return c
@@ -79,18 +152,21 @@ func newKeysList(operate Operate) *cobra.Command {
 
 func keysTable(list []api.APIKeyRow) cli.Answer {
 	rows := &cli.Rows{
-		Columns: []string{"key id", "name", "tier", "created", "last used", "state"}, Wide: 1,
+		Columns: []string{"key id", "name", "tier", "calls", "created", "last used", "state"}, Wide: 1,
 		Empty: "no key yet; contextd keys create NAME makes one",
 	}
 	for _, k := range list {
 		state, used := "active", "never"
+		if k.RevokesAt != nil {
+			state = "ends " + k.RevokesAt.Format(time.DateTime)
+		}
 		if k.RevokedAt != nil {
 			state = "revoked " + k.RevokedAt.Format(time.DateTime)
 		}
 		if k.LastUsedAt != nil {
 			used = k.LastUsedAt.Format(time.DateTime)
 		}
-		rows.Rows = append(rows.Rows, []string{k.KeyID, k.Name, string(k.Tier), k.CreatedAt.Format(time.DateTime), used, state})
+		rows.Rows = append(rows.Rows, []string{k.KeyID, k.Name, string(k.Tier), calls(k), k.CreatedAt.Format(time.DateTime), used, state})
 	}
 	return table(rows)
 }
@@ -109,6 +185,10 @@ func newKeysRevoke(operate Operate) *cobra.Command {
 			}
 			return answer.Print(done, prose(func(w io.Writer) error {
 				_, err := fmt.Fprintf(w, "revoked %s at %s\n", args[0], done.RevokedAt.Format(time.DateTime))
+				if done.StrandedCredits > 0 {
+					fmt.Fprintf(c.ErrOrStderr(), "%d credits are left on its record, of no use to anybody; keys rotate would have moved them\n",
+						done.StrandedCredits)
+				}
 				return err
 			}))
 		})

@@ -29,6 +29,9 @@ type ownerConfig struct {
 		Treasury   string `mapstructure:"treasury"`
 		Finality   string `mapstructure:"deposit_finality"` // safe or latest
 	} `mapstructure:"chain"`
+	Billing struct {
+		Operator string `mapstructure:"operator"` // unmetered or metered
+	} `mapstructure:"billing"`
 	SMTP struct {
 		Host         string `mapstructure:"host"`
 		Port         int    `mapstructure:"port"`
@@ -39,6 +42,7 @@ type ownerConfig struct {
 	} `mapstructure:"smtp"`
 	Limits struct {
 		FreeCalls  int `mapstructure:"free_calls"`
+		PerClient  int `mapstructure:"free_calls_per_client"`
 		ActiveKeys int `mapstructure:"active_keys"`
 		SignIns    int `mapstructure:"sign_ins"`
 		Mails      int `mapstructure:"mails"`
@@ -46,6 +50,12 @@ type ownerConfig struct {
 	} `mapstructure:"limits"`
 	Tiers map[string]tierConfig `mapstructure:"tiers"`
 }
+
+// The values of billing.operator.
+const (
+	operatorMetered   = "metered"
+	operatorUnmetered = "unmetered"
+)
 
 // tierConfig is what a tier allows.
 type tierConfig struct {
@@ -64,7 +74,9 @@ func parseSpan(text string) (time.Duration, error) {
 
 // apply puts c into d, with secrets read from their files. What is wrong with c is a usageError.
 func (c ownerConfig) apply(d *daemon.Config) error {
-	d.PublicURL, d.ChainID, d.FreeCalls, d.MaxKeys = c.PublicURL, c.Chain.ID, c.Limits.FreeCalls, c.Limits.ActiveKeys
+	d.PublicURL, d.ChainID, d.MaxKeys = c.PublicURL, c.Chain.ID, c.Limits.ActiveKeys
+	d.Metered = c.Billing.Operator == operatorMetered
+	d.FreeCalls, d.PerClient = c.Limits.FreeCalls, c.Limits.PerClient
 	d.Limits = web.ConsoleLimits{SignIns: c.Limits.SignIns, Mails: c.Limits.Mails, Requests: c.Limits.Requests}
 	if c.PublicURL != "" {
 		if _, err := daemon.ParsePublicURL(c.PublicURL); err != nil {
@@ -73,7 +85,8 @@ func (c ownerConfig) apply(d *daemon.Config) error {
 	}
 	for name, n := range map[string]int64{
 		"chain.id": c.Chain.ID, "limits.free_calls": int64(c.Limits.FreeCalls), "limits.active_keys": int64(c.Limits.ActiveKeys),
-		"limits.sign_ins": int64(c.Limits.SignIns), "limits.mails": int64(c.Limits.Mails), "limits.requests": int64(c.Limits.Requests),
+		"limits.free_calls_per_client": int64(c.Limits.PerClient), "limits.sign_ins": int64(c.Limits.SignIns),
+		"limits.mails": int64(c.Limits.Mails), "limits.requests": int64(c.Limits.Requests),
 	} {
 		if n < 1 {
 			return cli.Invalid("%s is %d, not 1 or more", name, n)

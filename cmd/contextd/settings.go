@@ -378,6 +378,7 @@ func newBrief(s *settings) *cobra.Command {
 // operate opens the data directory of c for act.
 func (c config) operate(command *cobra.Command, settings admin.Config, act func(o *admin.Operator) error) (err error) {
 	settings.DataDir, settings.Env, settings.MaxKeys = c.DataDir, api.EnvOfChain(c.Chain.ID), c.Limits.ActiveKeys
+	settings.Metered = c.Billing.Operator == operatorMetered
 	o, err := admin.Open(command.Context(), settings)
 	if err != nil {
 		return err

@@ -28,6 +28,14 @@ func (c crowd) Keys(context.Context) ([]account.Key, error) {
 }
 
 func (crowd) CreateKey(context.Context, account.Key) error { return errors.ErrUnsupported }
+func (crowd) RotateKey(context.Context, string, account.Key, time.Time) (int64, error) {
+	return 0, errors.ErrUnsupported
+}
+func (crowd) EndKeys(context.Context, time.Time) error { return errors.ErrUnsupported }
+func (crowd) PruneKeys(context.Context, time.Time, time.Time) ([]string, error) {
+	return nil, errors.ErrUnsupported
+}
+func (crowd) SetKeyTier(context.Context, string, api.Tier, bool) error { return errors.ErrUnsupported }
 func (crowd) RevokeKey(context.Context, string, time.Time) (time.Time, int64, error) {
 	return time.Time{}, 0, errors.ErrUnsupported
 }

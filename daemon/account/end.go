@@ -47,7 +47,7 @@ func (k *Keys) Ended(id string) <-chan struct{} {
 	c := k.ends.of(id)
 	k.mu.RLock()
 	key := k.byID[id]
-	ended := key == nil || !key.RevokedAt.IsZero() || k.owners[key.OwnerID].disabled
+	ended := key == nil || !key.active(k.cfg.Now()) || k.owners[key.OwnerID].disabled
 	k.mu.RUnlock()
 	if ended {
 		k.ends.close(id)

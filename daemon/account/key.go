@@ -5,9 +5,12 @@
 package account
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,13 +31,30 @@ type Key struct {
 	CreatedAt  time.Time
 	LastUsedAt time.Time // zero if never; may lag by a flush
 	RevokedAt  time.Time // zero while active
+	RevokesAt  time.Time // when a key ends that was replaced by another; zero for all others
+	Unmetered  bool      // its calls are counted and not charged
 }
+
+// active reports whether k works at now.
+func (k *Key) active(now time.Time) bool { return k.RevokedAt.IsZero() && !k.over(now) }
+
+// at is k as it is at now: revoked, where its time is over.
+func (k *Key) at(now time.Time) Key {
+	seen := *k
+	if seen.RevokedAt.IsZero() && k.over(now) {
+		seen.RevokedAt = k.RevokesAt
+	}
+	return seen
+}
+
+// over reports whether the time of k, which was replaced, is over at now.
+func (k *Key) over(now time.Time) bool { return !k.RevokesAt.IsZero() && !now.Before(k.RevokesAt) }
 
 // Row is k as the console and the command line list it.
 func (k Key) Row() api.APIKeyRow {
 	return api.APIKeyRow{
 		KeyID: k.ID, Name: k.Name, Tier: k.Tier, CreatedAt: k.CreatedAt, TraceConsent: k.Consent,
-		LastUsedAt: optional(k.LastUsedAt), RevokedAt: optional(k.RevokedAt),
+		LastUsedAt: optional(k.LastUsedAt), RevokedAt: optional(k.RevokedAt), RevokesAt: optional(k.RevokesAt), Unmetered: k.Unmetered,
 	}
 }
 
@@ -45,6 +65,36 @@ func Rows(keys []Key) []api.APIKeyRow {
 		rows[i] = k.Row()
 	}
 	return rows
+}
+
+// Page is at most limit keys of a list, newest first, from the place on that cursor names, "" for the beginning, and the cursor of the
+// page after it, "" where that was the last. Keys that came or went since cursor was given change nothing of the rest.
+func Page(list []Key, limit int, cursor string) (page []Key, next string, err error) {
+	from := 0
+	if cursor != "" {
+		at, id, ok := strings.Cut(cursor, ".")
+		millis, err := strconv.ParseInt(at, 10, 64)
+		if !ok || err != nil {
+			return nil, "", api.Errorf(api.ReasonInvalidRequest, "cursor is none that this service has given").
+				WithHint("send nextCursor of the page before, or none for the first page")
+		}
+		last := Key{ID: id, CreatedAt: time.UnixMilli(millis)}
+		from, _ = slices.BinarySearchFunc(list, last, newestFirst)
+		if from < len(list) && newestFirst(list[from], last) == 0 {
+			from++
+		}
+	}
+	page = list[from:min(from+limit, len(list))]
+	if from+limit < len(list) {
+		last := page[limit-1]
+		next = strconv.FormatInt(last.CreatedAt.UnixMilli(), 10) + "." + last.ID
+	}
+	return page, next, nil
+}
+
+// newestFirst orders keys as lists have them.
+func newestFirst(a, b Key) int {
+	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(a.ID, b.ID))
 }
 
 func optional(t time.Time) *time.Time {

@@ -28,11 +28,21 @@ type Store interface {
 	Keys(ctx context.Context) ([]Key, error)
 	// CreateKey adds k, and its owner where that is new, or fails with ErrDuplicate.
 	CreateKey(ctx context.Context, k Key) error
+	// RotateKey adds next in place of the key with the given id, which ends at revokesAt, and moves the credits of that to next. It
+	// returns how many they were. A key that ended or is replaced already is an *api.Error, with nothing changed; a taken id of next is
+	// ErrDuplicate.
+	RotateKey(ctx context.Context, id string, next Key, revokesAt time.Time) (moved int64, err error)
+	// EndKeys revokes the keys that were replaced and whose time is over at now, as of when it was over.
+	EndKeys(ctx context.Context, now time.Time) error
+	// PruneKeys drops the keys without credits that were revoked before the given time, and returns their ids.
+	PruneKeys(ctx context.Context, before, now time.Time) (ids []string, err error)
 	// RevokeKey revokes the key at the given time, or leaves an earlier revocation as it is, and returns the one that holds and
 	// the credits that are left on the key.
 	RevokeKey(ctx context.Context, id string, at time.Time) (holds time.Time, stranded int64, err error)
 	// TouchKeys records when keys were last used, by key id.
 	TouchKeys(ctx context.Context, used map[string]time.Time) error
+	// SetKeyTier sets the tier of one key, and whether its calls are charged.
+	SetKeyTier(ctx context.Context, id string, tier api.Tier, unmetered bool) error
 
 	// Owners returns every owner, oldest first.
 	Owners(ctx context.Context) ([]Owner, error)
@@ -50,6 +60,7 @@ type Store interface {
 type Config struct {
 	Store    Store
 	Env      api.KeyEnv       // of new keys; "" means test
+	Metered  bool             // new keys of the operator are charged, as those of owners are
 	MaxKeys  int              // active keys that an owner but the operator may have; 0 means api.MaxActiveKeys
 	Random   io.Reader        // nil means crypto/rand
 	WithLock WithLock         // nil means that nobody else is at an owner's keys
@@ -64,10 +75,11 @@ type Keys struct {
 	cfg     Config
 	maxKeys atomic.Int64 // active keys per owner
 
-	mu     sync.RWMutex // guards byHash, byID and owners; the maps' keys are replaced, never changed in place
-	byHash map[[sha256.Size]byte]*Key
-	byID   map[string]*Key
-	owners map[string]standing // by id; the zero standing where there is no entry
+	mu      sync.RWMutex // guards what follows; the keys in the maps are replaced, never changed in place
+	byHash  map[[sha256.Size]byte]*Key
+	byID    map[string]*Key
+	byOwner map[string]map[string]*Key // by id
+	owners  map[string]standing        // by id; the zero standing where there is no entry
 
 	ends ends
 
@@ -93,8 +105,8 @@ func OpenKeys(ctx context.Context, cfg Config) (*Keys, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load keys: %w", err)
 	}
-	k := &Keys{cfg: cfg, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{}, owners: map[string]standing{},
-		used: map[string]time.Time{}}
+	k := &Keys{cfg: cfg, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{}, byOwner: map[string]map[string]*Key{},
+		owners: map[string]standing{}, used: map[string]time.Time{}}
 	k.SetMaxKeys(cfg.MaxKeys)
 	for i := range stored {
 		k.remember(&stored[i])
@@ -113,14 +125,31 @@ func OpenKeys(ctx context.Context, cfg Config) (*Keys, error) {
 func (k *Keys) remember(key *Key) {
 	k.byHash[key.Hash] = key
 	k.byID[key.ID] = key
+	of := k.byOwner[key.OwnerID]
+	if of == nil {
+		of = map[string]*Key{}
+		k.byOwner[key.OwnerID] = of
+	}
+	of[key.ID] = key
+}
+
+// change replaces the key with the given id by what act makes of it. The caller holds mu.
+func (k *Keys) change(id string, act func(*Key)) {
+	if known := k.byID[id]; known != nil {
+		next := *known
+		act(&next)
+		k.remember(&next)
+	}
 }
 
 // NewKey is what a key is issued for.
 type NewKey struct {
 	OwnerID string
 	Name    string
-	Tier    api.Tier         // "" means that of the owner
+	Tier    api.Tier         // "" means that of the owner; for the operator enterprise, not charged, unless Config says otherwise
 	Consent api.TraceConsent // "" means aggregated
+
+	unmetered bool // its calls are counted and not charged
 }
 
 // SetMaxKeys changes how many active keys an owner but the operator may have; 0 means api.MaxActiveKeys.
@@ -136,21 +165,56 @@ func (k *Keys) Issue(ctx context.Context, n NewKey) (issued api.IssuedKey, err e
 		return api.IssuedKey{}, err
 	}
 	err = k.cfg.WithLock(ctx, n.OwnerID, func() (err error) {
-		if most := int(k.maxKeys.Load()); n.OwnerID != OperatorID && k.active(n.OwnerID) >= most {
-			return api.Errorf(api.ReasonInvalidRequest, "you have %d active keys, and one may have %d", k.active(n.OwnerID), most).
-				WithHint("revoke one that is not used any more")
+		if err := k.mayMake(n.OwnerID); err != nil {
+			return err
 		}
-		if n.Tier == "" {
+		switch {
+		case n.Tier != "":
+		case n.OwnerID == OperatorID && !k.cfg.Metered:
+			n.Tier, n.unmetered = api.TierEnterprise, true
+		default:
 			n.Tier = k.tierOf(n.OwnerID)
 		}
-		issued, err = k.issue(ctx, n)
+		issued, err = k.make(n, func(key Key) error { return k.cfg.Store.CreateKey(ctx, key) })
 		return err
 	})
 	return issued, err
 }
 
-// issue makes the key n. The caller is alone with its owner.
-func (k *Keys) issue(ctx context.Context, n NewKey) (api.IssuedKey, error) {
+// mayMake says why an owner may not have one key more, nil if they may. The caller is alone with the owner.
+func (k *Keys) mayMake(ownerID string) error {
+	if ownerID == OperatorID {
+		return nil
+	}
+	most, active := int(k.maxKeys.Load()), 0
+	for _, key := range k.List(ownerID) {
+		if key.RevokedAt.IsZero() && key.RevokesAt.IsZero() {
+			active++
+		}
+	}
+	if active >= most {
+		return api.Errorf(api.ReasonInvalidRequest, "you have %d active keys, and one may have %d", active, most).
+			WithHint("revoke one that is not used any more")
+	}
+	return k.mayMakeToday(ownerID)
+}
+
+// mayMakeToday says why an owner may not make a key now, nil if they may. The caller is alone with the owner.
+func (k *Keys) mayMakeToday(ownerID string) error {
+	const day = 24 * time.Hour
+	made, now := k.List(ownerID), k.cfg.Now() // newest first
+	if ownerID == OperatorID || len(made) < api.MaxNewKeys {
+		return nil
+	}
+	if wait := made[api.MaxNewKeys-1].CreatedAt.Add(day).Sub(now); wait > 0 {
+		return api.Errorf(api.ReasonRateLimited, "you have made %d keys in 24 hours", api.MaxNewKeys).
+			WithHint("wait for Retry-After, or use a key that you have").WithRetryAfter(wait)
+	}
+	return nil
+}
+
+// make makes the key n and has save keep it. The caller is alone with its owner.
+func (k *Keys) make(n NewKey, save func(Key) error) (api.IssuedKey, error) {
 	const attempts = 8 // a key id has 62^8 values; two collisions in a row mean broken randomness
 	for range attempts {
 		secret, err := newSecret(k.cfg.Env, k.cfg.Random)
@@ -159,9 +223,9 @@ func (k *Keys) issue(ctx context.Context, n NewKey) (api.IssuedKey, error) {
 		}
 		key := &Key{
 			ID: secret[:api.KeyIDLength], Hash: sha256.Sum256([]byte(secret)), OwnerID: n.OwnerID, Name: n.Name, Tier: n.Tier,
-			Consent: n.Consent, CreatedAt: k.cfg.Now().UTC().Truncate(time.Millisecond),
+			Consent: n.Consent, CreatedAt: k.cfg.Now().UTC().Truncate(time.Millisecond), Unmetered: n.unmetered,
 		}
-		err = k.cfg.Store.CreateKey(ctx, *key)
+		err = save(*key)
 		if errors.Is(err, ErrDuplicate) {
 			continue
 		}
@@ -171,7 +235,9 @@ func (k *Keys) issue(ctx context.Context, n NewKey) (api.IssuedKey, error) {
 		k.mu.Lock()
 		k.remember(key)
 		k.mu.Unlock()
-		return api.IssuedKey{Key: secret, KeyID: key.ID, Name: key.Name, Tier: key.Tier, CreatedAt: key.CreatedAt}, nil
+		return api.IssuedKey{
+			Key: secret, KeyID: key.ID, Name: key.Name, Tier: key.Tier, CreatedAt: key.CreatedAt, Unmetered: key.Unmetered,
+		}, nil
 	}
 	return api.IssuedKey{}, errors.New("no unused key id found; is the randomness broken?")
 }
@@ -183,7 +249,8 @@ func (n NewKey) check() error {
 		return api.Errorf(api.ReasonInvalidRequest, "a key needs a name of 1 to %d characters", api.MaxKeyName).
 			WithHint("name it after the agent or machine that will use it")
 	case strings.ContainsFunc(n.Name, unicode.IsControl) || !utf8.ValidString(n.Name):
-		return api.Errorf(api.ReasonInvalidRequest, "the name of a key is plain text without control characters")
+		return api.Errorf(api.ReasonInvalidRequest, "the name of a key is plain text without control characters").
+			WithHint("leave them out")
 	case n.Tier != "" && !n.Tier.Valid():
 		return api.Errorf(api.ReasonInvalidRequest, "tier %q does not exist", n.Tier).WithHint("tiers: %v", api.Tiers())
 	case !n.Consent.Valid():
@@ -200,12 +267,13 @@ func (k *Keys) Resolve(secret string) (Key, error) {
 		key := k.byHash[sha256.Sum256([]byte(secret))]
 		disabled := key != nil && k.owners[key.OwnerID].disabled
 		k.mu.RUnlock()
-		switch {
+		switch now := k.cfg.Now(); {
 		case key == nil:
 		case disabled:
 			return Key{}, api.Errorf(api.ReasonKeyRevoked, "the owner of key %s was disabled", key.ID).WithHint("ask the operator")
-		case !key.RevokedAt.IsZero():
-			return Key{}, api.Errorf(api.ReasonKeyRevoked, "key %s was revoked at %s", key.ID, key.RevokedAt.Format(time.RFC3339)).
+		case !key.active(now):
+			ended := key.at(now)
+			return Key{}, api.Errorf(api.ReasonKeyRevoked, "key %s was revoked at %s", key.ID, ended.RevokedAt.Format(time.RFC3339)).
 				WithHint("issue a new key and use that")
 		default:
 			return *key, nil
@@ -246,11 +314,7 @@ func (k *Keys) Flush(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for id, at := range used {
-		if key := k.byID[id]; key != nil {
-			next := *key
-			next.LastUsedAt = at.UTC()
-			k.remember(&next)
-		}
+		k.change(id, func(key *Key) { key.LastUsedAt = at.UTC() })
 	}
 	return nil
 }
@@ -258,11 +322,14 @@ func (k *Keys) Flush(ctx context.Context) error {
 // List returns the keys of an owner, or of all owners for "", newest first.
 func (k *Keys) List(ownerID string) []Key {
 	var list []Key
+	now := k.cfg.Now()
 	k.mu.RLock()
-	for _, key := range k.byID {
-		if ownerID == "" || key.OwnerID == ownerID {
-			list = append(list, *key)
-		}
+	of := k.byID
+	if ownerID != "" {
+		of = k.byOwner[ownerID]
+	}
+	for _, key := range of {
+		list = append(list, key.at(now))
 	}
 	k.mu.RUnlock()
 	k.usedMu.Lock()
@@ -272,12 +339,7 @@ func (k *Keys) List(ownerID string) []Key {
 		}
 	}
 	k.usedMu.Unlock()
-	slices.SortFunc(list, func(a, b Key) int {
-		if c := b.CreatedAt.Compare(a.CreatedAt); c != 0 {
-			return c
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
+	slices.SortFunc(list, newestFirst)
 	return list
 }
 
@@ -286,7 +348,7 @@ func (k *Keys) Lookup(id string) (Key, error) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	if key := k.byID[id]; key != nil {
-		return *key, nil
+		return key.at(k.cfg.Now()), nil
 	}
 	return Key{}, NoKey(id)
 }
@@ -313,9 +375,7 @@ func (k *Keys) Revoke(ctx context.Context, id string) (api.RevokeResponse, error
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	revoked := *k.byID[id]
-	revoked.RevokedAt = done.RevokedAt
-	k.remember(&revoked)
+	k.change(id, func(key *Key) { key.RevokedAt = done.RevokedAt })
 	k.ends.close(id)
 	return done, nil
 }

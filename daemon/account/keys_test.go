@@ -69,7 +69,7 @@ func TestIssuedKeyHasTheSpecifiedForm(t *testing.T) {
 		if !regexp.MustCompile(pattern).MatchString(key.Key) {
 			t.Errorf("key %q does not match %s", key.Key, pattern)
 		}
-		if key.KeyID != key.Key[:16] || key.Name != "agent" || key.Tier != api.TierFree {
+		if key.KeyID != key.Key[:16] || key.Name != "agent" || key.Tier != api.TierEnterprise {
 			t.Errorf("issued %+v", key)
 		}
 		got, err := keys.Resolve(key.Key)

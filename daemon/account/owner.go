@@ -35,15 +35,6 @@ func (k *Keys) tierOf(ownerID string) api.Tier {
 	return api.TierFree
 }
 
-func (k *Keys) active(ownerID string) (n int) {
-	for _, key := range k.List(ownerID) {
-		if key.RevokedAt.IsZero() {
-			n++
-		}
-	}
-	return n
-}
-
 // Owners returns every owner, oldest first.
 func (k *Keys) Owners(ctx context.Context) ([]Owner, error) {
 	list, err := k.cfg.Store.Owners(ctx)
@@ -83,12 +74,8 @@ func (k *Keys) SetTier(ctx context.Context, ownerID string, tier api.Tier) error
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.owners[ownerID] = standing{tier, k.owners[ownerID].disabled}
-		for _, key := range k.byID {
-			if key.OwnerID == ownerID {
-				next := *key
-				next.Tier = tier
-				k.remember(&next)
-			}
+		for id := range k.byOwner[ownerID] {
+			k.change(id, func(key *Key) { key.Tier = tier })
 		}
 		return nil
 	})
@@ -101,11 +88,9 @@ func (k *Keys) TierRaised(ownerID string, tier api.Tier) {
 	if was := k.owners[ownerID]; !was.tier.AtLeast(tier) {
 		k.owners[ownerID] = standing{tier, was.disabled}
 	}
-	for _, key := range k.byID {
-		if key.OwnerID == ownerID && !key.Tier.AtLeast(tier) {
-			next := *key
-			next.Tier = tier
-			k.remember(&next)
+	for id, key := range k.byOwner[ownerID] {
+		if !key.Tier.AtLeast(tier) {
+			k.change(id, func(key *Key) { key.Tier = tier })
 		}
 	}
 }

@@ -24,6 +24,8 @@ import (
 const (
 	PathKeys    = "/keys"
 	PathKey     = "/keys/{keyId}"
+	PathKeyTier = "/keys/{keyId}/tier"
+	PathRotate  = "/keys/{keyId}/rotate"
 	PathCredits = "/keys/{keyId}/credits"
 	PathOwners  = "/owners"
 	PathOwner   = "/owners/{ownerId}"
@@ -76,7 +78,7 @@ type AccessRequest struct {
 	Disabled bool `json:"disabled"`
 }
 
-// TierRequest is the body of a PUT to PathTier.
+// TierRequest is the body of a PUT to PathTier or PathKeyTier.
 type TierRequest struct {
 	Tier api.Tier `json:"tier"`
 }

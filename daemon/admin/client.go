@@ -40,6 +40,7 @@ type Config struct {
 	DataDir string
 	Env     api.KeyEnv       // of keys that are made
 	MaxKeys int              // active keys per owner; 0 means api.MaxActiveKeys
+	Metered bool             // new keys of the operator are charged
 	Now     func() time.Time // nil means time.Now
 
 	// OpenEditor makes what is asked about briefs while no daemon runs that has one, and the function that frees it; nil makes none. It is
@@ -117,7 +118,7 @@ func openDirect(ctx context.Context, cfg Config, unlock func() error) (*Operator
 		return nil, errors.Join(err, unlock())
 	}
 	free := func() error { return errors.Join(s.Close(), unlock()) }
-	keys, err := account.OpenKeys(ctx, account.Config{Store: s, Env: cfg.Env, MaxKeys: cfg.MaxKeys, Now: cfg.Now})
+	keys, err := account.OpenKeys(ctx, account.Config{Store: s, Env: cfg.Env, MaxKeys: cfg.MaxKeys, Metered: cfg.Metered, Now: cfg.Now})
 	if err != nil {
 		return nil, errors.Join(err, free())
 	}
@@ -148,6 +149,16 @@ func (o *Operator) IssueKey(ctx context.Context, want KeyRequest) (api.IssuedKey
 func (o *Operator) ListKeys(ctx context.Context) ([]api.APIKeyRow, error) {
 	list, err := ask[api.KeyListResponse](ctx, o, http.MethodGet, PathKeys, nil)
 	return list.Keys, err
+}
+
+// SetKeyTier sets the tier of a key of the operator.
+func (o *Operator) SetKeyTier(ctx context.Context, id string, tier api.Tier) (api.APIKeyRow, error) {
+	return ask[api.APIKeyRow](ctx, o, http.MethodPut, at(PathKeyTier, id), TierRequest{Tier: tier})
+}
+
+// RotateKey makes a key in place of another.
+func (o *Operator) RotateKey(ctx context.Context, id string, want api.RotateKeyRequest) (api.IssuedKey, error) {
+	return ask[api.IssuedKey](ctx, o, http.MethodPost, at(PathRotate, id), want)
 }
 
 // RevokeKey ends a key.

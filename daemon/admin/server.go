@@ -50,6 +50,8 @@ func (s Server) Handler() *web.Server {
 	routes := web.Routes{
 		PathKeys:    {http.MethodGet: s.listKeys, http.MethodPost: s.issueKey},
 		PathKey:     {http.MethodDelete: s.revokeKey},
+		PathKeyTier: {http.MethodPut: s.setKeyTier},
+		PathRotate:  {http.MethodPost: s.rotateKey},
 		PathCredits: {http.MethodPost: s.move},
 		PathOwners:  {http.MethodGet: s.owners},
 		PathOwner:   {http.MethodGet: s.owner},
@@ -193,6 +195,25 @@ func (s Server) issueKey(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return web.WriteJSON(w, http.StatusCreated, issued)
+}
+
+func (s Server) setKeyTier(w http.ResponseWriter, r *http.Request) error {
+	var ask TierRequest
+	if err := web.ReadJSON(w, r, &ask, `{"tier":"enterprise"}`); err != nil {
+		return err
+	}
+	if err := s.Keys.SetKeyTier(r.Context(), r.PathValue("keyId"), ask.Tier); err != nil {
+		return err
+	}
+	key, err := s.Keys.Lookup(r.PathValue("keyId"))
+	if err != nil {
+		return err
+	}
+	return web.WriteJSON(w, http.StatusOK, key.Row())
+}
+
+func (s Server) rotateKey(w http.ResponseWriter, r *http.Request) error {
+	return web.RotateKey(w, r, s.Keys, r.PathValue("keyId"))
 }
 
 func (s Server) revokeKey(w http.ResponseWriter, r *http.Request) error {

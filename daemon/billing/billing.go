@@ -12,7 +12,8 @@
 // while the leader waits for the disk; a is empty by now, so it takes 1 credit from b, the oldest key that has any. One transaction writes
 // "a -1, b -1, two calls", and both callers return. Did the books say something else than the Meter remembered, the store would answer
 // ErrConflict and book nothing, and both calls would be decided anew on what the books say then. Once all of Ada's keys are empty,
-// calls count against the free window of the key that makes them; where that is used up too, they are refused, and nothing is written.
+// calls count against Ada's free window, which all her keys share, and against that of the address they come from; where one of them is
+// used up, they are refused, and nothing is written. Keys of the operator have a free window each, or are not charged at all.
 //
 // # A deposit
 //
@@ -56,6 +57,11 @@ type Call struct {
 	KeyID   string
 	OwnerID string
 	Tier    api.Tier // of the key
+	Window  string   // whose free window it counts in, an owner's id or a key's; "" means the owner
+	Client  string   // the address it came from, which has a free window too; "" means none that counts
+
+	Unmetered bool // it is counted and not charged
+
 	Consent api.TraceConsent
 	Op      api.Op
 	Pack    string
@@ -73,10 +79,12 @@ type Stamp struct {
 	Calls int64
 }
 
-// Past is what counts against a key.
-type Past struct {
-	Free  []Stamp // calls in the free window, oldest first
-	Hours []Stamp // calls with credits, by the hour they were made in, oldest first
+// Left is what a caller has left after a call that was charged. The zero Left is that of a call that is not charged.
+type Left struct {
+	Free  bool          // the call was one of the free ones; else it took a credit
+	Calls int64         // credits of the owner, or free calls
+	Reset time.Duration // until there is a free call more than now; 0 with credits
+	Known bool          // there is something to tell
 }
 
 // UsageKey is what calls are counted by. Hour is whole hours since 1970.

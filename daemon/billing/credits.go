@@ -18,6 +18,7 @@ const (
 	KindGrant  Kind = "grant"  // the operator gave credits
 	KindAdjust Kind = "adjust" // the operator corrected a record, up or down
 	KindBuy    Kind = "buy"    // a deposit was verified; the reason is its id
+	KindRotate Kind = "rotate" // a key was replaced by another, which got its credits; the reason names the other of the two
 )
 
 // Entry is a row of the ledger.

@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -8,64 +9,147 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// decide says whether c may be answered at now and, if so, adds what it costs to b.
-func (m *Meter) decide(ctx context.Context, c Call, now time.Time, b *Batch) error {
+// decide says whether c may be answered at now and, if so, adds what it costs to b and returns what is left.
+func (m *Meter) decide(ctx context.Context, c Call, now time.Time, b *batch) (left Left, err error) {
 	account, own, err := m.find(ctx, c)
 	if err != nil {
-		return err
+		return left, err
 	}
-	w, err := m.windowsOf(ctx, c.KeyID, now)
-	if err != nil {
-		return err
-	}
-	if err := access(c.Tier, c.Pack, account.pool); err != nil {
-		return err
+	if err := access(c, account.pool); err != nil {
+		return left, err
 	}
 	usage := UsageKey{KeyID: c.KeyID, Hour: hourOf(now), Op: c.Op}
 	if c.Consent == api.ConsentNone {
 		usage.Op = ""
 	}
 	count := b.Usage[usage]
-	if account.pool > 0 {
-		if wait := m.volumeWait(c.Tier, w.volume, now); wait > 0 {
-			return exhausted(wait, "wait for Retry-After; a higher tier has a larger volume",
-				"key %s has used the volume of tier %s, %d calls in 30 days", c.KeyID, c.Tier, m.cfg.Plans[c.Tier].Volume)
+	switch {
+	case c.Unmetered:
+		count.Free++
+	case account.pool > 0:
+		if err := m.takeVolume(ctx, c, now); err != nil {
+			return left, err
 		}
 		b.Debits[account.debit(own)]++
-		w.volume.add(now)
 		count.Paid++
-	} else {
-		if wait := w.free.wait(now, int64(m.cfg.FreeCalls)); wait > 0 {
-			return exhausted(wait, "wait for Retry-After, or "+askForCredits,
-				"key %s has no credits and has used its %d free calls of 24 hours", c.KeyID, m.cfg.FreeCalls)
+		left = Left{Known: true, Calls: account.pool}
+	default:
+		if left, err = m.takeFree(ctx, c, now, b); err != nil {
+			return left, err
 		}
-		stamp := b.Free[c.KeyID]
-		b.Free[c.KeyID] = Stamp{At: w.free.add(now), Calls: stamp.Calls + 1}
 		count.Free++
 	}
 	b.Usage[usage] = count
 	if c.Consent == api.ConsentFull {
 		b.Traces = append(b.Traces, Trace{KeyID: c.KeyID, At: now, Op: c.Op, Pack: c.Pack})
 	}
+	return left, nil
+}
+
+// takeVolume counts c, which takes a credit, in the volume of its tier.
+func (m *Meter) takeVolume(ctx context.Context, c Call, now time.Time) error {
+	w, err := remembered(m.volumes, c.KeyID, hour, api.VolumeWindow, func(length time.Duration) ([]Stamp, error) {
+		return m.cfg.Store.PaidHours(ctx, c.KeyID, now.Add(-length))
+	})
+	if err != nil {
+		return fmt.Errorf("read paid calls of key %s: %w", c.KeyID, err)
+	}
+	if limit := m.cfg.Plans[c.Tier].Volume; limit > 0 {
+		if wait := w.wait(now, int64(limit)); wait > 0 {
+			return exhausted(wait, "wait for Retry-After; a higher tier has a larger volume",
+				"key %s has used the volume of tier %s, %d calls in 30 days", c.KeyID, c.Tier, limit)
+		}
+	}
+	w.add(now)
 	return nil
+}
+
+// takeFree counts c in the free windows of its owner and of its address, and in b.
+func (m *Meter) takeFree(ctx context.Context, c Call, now time.Time, b *batch) (left Left, err error) {
+	whose := cmp.Or(c.Window, c.OwnerID)
+	w, err := remembered(m.free, whose, time.Millisecond, api.FreeWindow, func(length time.Duration) ([]Stamp, error) {
+		return m.cfg.Store.FreeCalls(ctx, whose, now.Add(-length))
+	})
+	if err != nil {
+		return left, fmt.Errorf("read free calls of %s: %w", whose, err)
+	}
+	if wait := w.wait(now, int64(m.cfg.FreeCalls)); wait > 0 {
+		return left, exhausted(wait, "wait for Retry-After, or "+askForCredits,
+			"key %s has no credits and has used its %d free calls of 24 hours", c.KeyID, m.cfg.FreeCalls)
+	}
+	client := m.client(c.Client, now)
+	if client != nil {
+		if wait := client.wait(now, int64(m.cfg.PerClient)); wait > 0 {
+			return left, exhausted(wait, "wait for Retry-After, or "+askForCredits,
+				"keys without credits have used the %d free calls of 24 hours from your address", m.cfg.PerClient)
+		}
+		client.add(now)
+		b.clients[c.Client]++
+	}
+	stamp := b.Free[c.KeyID]
+	b.Free[c.KeyID] = Stamp{At: w.add(now), Calls: stamp.Calls + 1}
+	left = Left{Known: true, Free: true, Calls: int64(m.cfg.FreeCalls) - w.sum, Reset: w.reset(now)}
+	if client != nil && int64(m.cfg.PerClient)-client.sum < left.Calls {
+		left.Calls, left.Reset = int64(m.cfg.PerClient)-client.sum, client.reset(now)
+	}
+	return left, nil
+}
+
+// client is the free window of an address, nil where it does not count or there is no room for it: the owner's window holds even so.
+func (m *Meter) client(address string, now time.Time) *window {
+	if address == "" {
+		return nil
+	}
+	w := m.clients[address]
+	if w == nil {
+		if len(m.clients) >= maxClient && now.Sub(m.swept) >= time.Minute { // looking takes a while
+			m.swept = now
+			for other, w := range m.clients {
+				if w.expire(now); w.sum == 0 {
+					delete(m.clients, other)
+				}
+			}
+		}
+		if len(m.clients) >= maxClient {
+			return nil
+		}
+		w = newWindow(api.FreeWindow, time.Millisecond, nil)
+		m.clients[address] = w
+	}
+	return w
+}
+
+// remembered is the window of id in kept, read first if it is not there.
+func remembered(kept map[string]*window, id string, grain, length time.Duration,
+	read func(length time.Duration) ([]Stamp, error)) (*window, error) {
+	if w := kept[id]; w != nil {
+		return w, nil
+	}
+	past, err := read(length)
+	if err != nil {
+		return nil, err
+	}
+	w := newWindow(length, grain, past)
+	kept[id] = w
+	return w, nil
 }
 
 // Access says whether c may read its pack, before anything is resolved or charged: nil, or the *api.Error.
 func (m *Meter) Access(ctx context.Context, c Call) error {
-	if c.Pack == api.PackCrypto {
+	if c.Pack == api.PackCrypto || c.Unmetered {
 		return nil // credits or not
 	}
 	pool, err := m.pool(ctx, c.OwnerID)
 	if err != nil {
 		return err
 	}
-	return access(c.Tier, c.Pack, pool)
+	return access(c, pool)
 }
 
 // HasCredits reports whether a call c would be paid with credits.
 func (m *Meter) HasCredits(ctx context.Context, c Call) (bool, error) {
 	pool, err := m.pool(ctx, c.OwnerID)
-	return pool > 0, err
+	return pool > 0 || c.Unmetered, err
 }
 
 // pool is what all keys of an owner have.
@@ -80,16 +164,16 @@ func (m *Meter) pool(ctx context.Context, ownerID string) (pool int64, err error
 	return pool, nil
 }
 
-// access says whether a key of the given tier, whose owner has pool credits, may read pack: nil, or the *api.Error.
-func access(tier api.Tier, pack string, pool int64) error {
+// access says whether a key whose owner has pool credits may read the pack of c: nil, or the *api.Error.
+func access(c Call, pool int64) error {
 	switch {
-	case pool > 0 || pack == api.PackCrypto:
+	case pool > 0 || c.Pack == api.PackCrypto || c.Unmetered:
 		return nil
-	case tier == api.TierFree:
+	case c.Tier == api.TierFree:
 		return api.Errorf(api.ReasonPackAccessDenied, "a free key without credits reads pack %s only", api.PackCrypto).
 			WithHint(askForCredits)
 	}
-	return api.Errorf(api.ReasonInsufficient, "no credits are left; pack %s needs them", pack).
+	return api.Errorf(api.ReasonInsufficient, "no credits are left; pack %s needs them", c.Pack).
 		WithHint(askForCredits)
 }
 
@@ -99,15 +183,6 @@ const askForCredits = "ask the operator for credits: contextd admin credits gran
 // exhausted is the answer to a call that has to wait.
 func exhausted(wait time.Duration, hint, format string, args ...any) error {
 	return api.Errorf(api.ReasonQuotaExhausted, format, args...).WithHint("%s", hint).WithRetryAfter(wait)
-}
-
-// volumeWait is how long a key of the given tier has to wait for its volume, 0 if it need not.
-func (m *Meter) volumeWait(tier api.Tier, w *window, now time.Time) time.Duration {
-	limit := m.cfg.Plans[tier].Volume
-	if limit == 0 {
-		return 0
-	}
-	return w.wait(now, int64(limit))
 }
 
 // find returns the book of c's owner and the place of c's key in it. A key that is not there was revoked.
@@ -147,17 +222,4 @@ func (b *book) debit(own int) string {
 	b.records[i].Credits--
 	b.pool--
 	return b.records[i].KeyID
-}
-
-func (m *Meter) windowsOf(ctx context.Context, keyID string, now time.Time) (*windows, error) {
-	if w := m.windows[keyID]; w != nil {
-		return w, nil
-	}
-	past, err := m.cfg.Store.Past(ctx, keyID, now.Add(-api.FreeWindow), now.Add(-api.VolumeWindow))
-	if err != nil {
-		return nil, fmt.Errorf("read past calls of key %s: %w", keyID, err)
-	}
-	w := &windows{free: newWindow(api.FreeWindow, time.Millisecond, past.Free), volume: newWindow(api.VolumeWindow, hour, past.Hours)}
-	m.windows[keyID] = w
-	return w, nil
 }

@@ -14,7 +14,8 @@ import (
 
 const (
 	maxBatch  = 512     // charges in one transaction
-	maxKept   = 200_000 // keys whose windows are kept in memory; with more, all are read anew as they call
+	maxKept   = 200_000 // windows of keys and owners that are kept in memory; with more, all are read anew as they call
+	maxClient = 100_000 // addresses whose free calls are counted; with more, new ones are not, until others have left their window
 	gatherFor = 2       // times that a leader lets others run before closing its batch
 )
 
@@ -22,8 +23,10 @@ const (
 type Store interface {
 	// Records returns the keys of an owner that are not revoked, oldest first.
 	Records(ctx context.Context, ownerID string) ([]Record, error)
-	// Past returns what counts against a key: free calls and hours with paid calls after the given times.
-	Past(ctx context.Context, keyID string, free, paid time.Time) (Past, error)
+	// FreeCalls returns the free calls after the given time of an owner, or of one key, whichever has the id: oldest first.
+	FreeCalls(ctx context.Context, id string, after time.Time) ([]Stamp, error)
+	// PaidHours returns the calls with credits of a key by the hours after the given time: oldest first.
+	PaidHours(ctx context.Context, keyID string, after time.Time) ([]Stamp, error)
 	// Charge books b whole, or nothing of it and ErrConflict where a record has not the credits that b takes from it.
 	Charge(ctx context.Context, b Batch) error
 }
@@ -32,7 +35,8 @@ type Store interface {
 type Config struct {
 	Store     Store
 	Plans     Plans                          // nil means DefaultPlans
-	FreeCalls int                            // per key and 24 hours; 0 means api.FreeCallsPerDay
+	FreeCalls int                            // per owner and 24 hours; 0 means api.FreeCallsPerDay
+	PerClient int                            // free calls per address and 24 hours; 0 means api.FreePerClient
 	Booked    func(calls int, credits int64) // is told of calls that were charged in one transaction; nil means nobody
 	Now       func() time.Time               // nil means time.Now
 }
@@ -43,14 +47,17 @@ type Config struct {
 // caller in it, its leader, books in one transaction when its turn comes; all callers of a batch wait for that.
 type Meter struct {
 	cfg  Config
-	kept int        // keys whose windows are kept in memory
+	kept int        // windows that are kept in memory
 	turn sync.Mutex // held by who books; taken before mu
 
 	mu      sync.Mutex // guards what follows, and the plans and free calls of cfg
 	open    *batch     // takes what is decided now, nil if nothing was since the last one was closed
 	waiting []*batch   // decided and not booked, the open one among them
 	books   map[string]*book
-	windows map[string]*windows
+	free    map[string]*window // by owner or key
+	volumes map[string]*window // by key
+	clients map[string]*window // free calls by address; on no disk, so they are never read anew
+	swept   time.Time          // when there was last looked for addresses that have left their window
 }
 
 // book is the credits of one owner.
@@ -61,12 +68,11 @@ type book struct {
 	spent   int            // records before this place are empty
 }
 
-// windows are those of one key.
-type windows struct{ free, volume *window }
-
 // batch is a Batch with the callers who wait for it.
 type batch struct {
 	Batch
+	clients map[string]int64 // free calls by address
+
 	size   int
 	booked bool
 	err    error         // set before done is closed
@@ -81,6 +87,9 @@ func (cfg *Config) complete() {
 	if cfg.FreeCalls == 0 {
 		cfg.FreeCalls = api.FreeCallsPerDay
 	}
+	if cfg.PerClient == 0 {
+		cfg.PerClient = api.FreePerClient
+	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -89,60 +98,61 @@ func (cfg *Config) complete() {
 // New makes a Meter.
 func New(cfg Config) *Meter {
 	cfg.complete()
-	return &Meter{cfg: cfg, kept: maxKept, books: map[string]*book{}, windows: map[string]*windows{}}
+	return &Meter{cfg: cfg, kept: maxKept, books: map[string]*book{}, free: map[string]*window{}, volumes: map[string]*window{},
+		clients: map[string]*window{}}
 }
 
 // SetPlans changes what tiers allow and how many calls are free, from the next call on. nil and 0 are as in Config.
-func (m *Meter) SetPlans(plans Plans, freeCalls int) {
-	next := Config{Plans: plans, FreeCalls: freeCalls}
+func (m *Meter) SetPlans(plans Plans, freeCalls, perClient int) {
+	next := Config{Plans: plans, FreeCalls: freeCalls, PerClient: perClient}
 	next.complete()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.cfg.Plans, m.cfg.FreeCalls = next.Plans, next.FreeCalls
+	m.cfg.Plans, m.cfg.FreeCalls, m.cfg.PerClient = next.Plans, next.FreeCalls, next.PerClient
 }
 
-// Charge charges c and returns nil once that is on disk, or the *api.Error that says why the call may not be answered. A caller
+// Charge charges c and returns what is left once that is on disk, or the *api.Error that says why the call may not be answered. A caller
 // who has left before their turn is not charged; one who leaves later is.
-func (m *Meter) Charge(ctx context.Context, c Call) error {
+func (m *Meter) Charge(ctx context.Context, c Call) (left Left, err error) {
 	for again := false; ; again = true {
-		b, leads, err := m.join(ctx, c)
+		b, left, leads, err := m.join(ctx, c)
 		if err != nil {
-			return err
+			return Left{}, err
 		}
 		if leads {
 			m.lead(context.WithoutCancel(ctx), b)
 		}
 		<-b.done
 		if b.err != nil && (again || !errors.Is(b.err, ErrConflict)) {
-			return fmt.Errorf("charge: %w", b.err)
+			return Left{}, fmt.Errorf("charge: %w", b.err)
 		}
 		if b.err == nil {
-			return nil
+			return left, nil
 		}
 		// The books are not what was remembered of them. They are read anew now, which decides.
 	}
 }
 
 // join decides c. What has to be booked is in the batch it returns, which the caller leads if it is the first in it.
-func (m *Meter) join(ctx context.Context, c Call) (b *batch, leads bool, err error) {
+func (m *Meter) join(ctx context.Context, c Call) (b *batch, left Left, leads bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := ctx.Err(); err != nil {
-		return nil, false, err
+		return nil, left, false, err
 	}
 	b, leads = m.open, false
 	if b == nil || b.size >= maxBatch {
 		b, leads = &batch{done: make(chan struct{})}, true
-		b.Debits, b.Usage, b.Free = map[string]int64{}, map[UsageKey]Count{}, map[string]Stamp{}
+		b.Debits, b.Usage, b.Free, b.clients = map[string]int64{}, map[UsageKey]Count{}, map[string]Stamp{}, map[string]int64{}
 	}
-	if err := m.decide(ctx, c, m.cfg.Now(), &b.Batch); err != nil {
-		return nil, false, err
+	if left, err = m.decide(ctx, c, m.cfg.Now(), b); err != nil {
+		return nil, left, false, err
 	}
 	b.size++
 	if leads {
 		m.open, m.waiting = b, append(m.waiting, b)
 	}
-	return b, leads, nil
+	return b, left, leads, nil
 }
 
 // lead books b when its turn has come.
@@ -157,11 +167,14 @@ func (m *Meter) lead(ctx context.Context, b *batch) {
 		m.open = nil
 	}
 	m.waiting = slices.DeleteFunc(m.waiting, func(w *batch) bool { return w == b })
-	full := len(m.windows) > m.kept
+	full := len(m.free)+len(m.volumes) > m.kept
 	m.mu.Unlock()
 	if err := m.book(ctx, b); err != nil || full {
 		m.mu.Lock()
 		defer m.mu.Unlock()
+		if err != nil {
+			m.undo(b)
+		}
 		m.settle(ctx)
 		m.forget()
 	}
@@ -198,18 +211,32 @@ func (m *Meter) settle(ctx context.Context) {
 	waiting, failed := m.waiting, false
 	m.open, m.waiting = nil, nil
 	for _, b := range waiting {
-		failed = m.book(ctx, b) != nil || failed
+		if m.book(ctx, b) != nil {
+			m.undo(b)
+			failed = true
+		}
 	}
 	if failed {
 		m.forget()
 	}
 }
 
+// undo takes back what b has counted by address: it was not booked. The caller holds turn and mu.
+func (m *Meter) undo(b *batch) {
+	for client, n := range b.clients {
+		if w := m.clients[client]; w != nil {
+			w.take(n)
+		}
+	}
+	clear(b.clients)
+}
+
 // forget forgets what was remembered; it is read anew when it is needed. That may only be done when all that was decided is settled:
 // what is not on disk would be forgotten with it. The caller holds turn and mu.
 func (m *Meter) forget() {
 	clear(m.books)
-	clear(m.windows)
+	clear(m.free)
+	clear(m.volumes)
 }
 
 // WithLock runs act, which moves credits or keys of an owner, while nothing is charged. What was remembered of the owner is

@@ -51,7 +51,7 @@ func TestCallersWhoLeave(t *testing.T) {
 				if (worker+i)%2 == 0 {
 					time.AfterFunc(time.Duration(i)*10*time.Microsecond, cancel)
 				}
-				switch err := o.meter.Charge(ctx, c); {
+				switch _, err := o.meter.Charge(ctx, c); {
 				case err == nil:
 					answered.Add(1)
 				case !errors.Is(err, context.Canceled):
@@ -87,7 +87,7 @@ func TestManyCallersShareOnePool(t *testing.T) {
 	for _, c := range calls {
 		for range 50 {
 			all.Go(func() {
-				switch reason, _ := outcome(o.meter.Charge(t.Context(), c)); reason {
+				switch reason, _ := o.charge(c); reason {
 				case "":
 					paid.Add(1)
 				case api.ReasonInsufficient:
@@ -117,7 +117,7 @@ func TestForgettingLosesNothing(t *testing.T) {
 	for i := range calls {
 		for range 3 * freeCalls {
 			all.Go(func() {
-				if reason, _ := outcome(o.meter.Charge(t.Context(), calls[i])); reason == "" {
+				if reason, _ := o.charge(calls[i]); reason == "" {
 					made[i].Add(1)
 				}
 			})
@@ -137,16 +137,16 @@ func TestBooksChangedByAnotherHand(t *testing.T) {
 	o := newOffice(t)
 	c := o.issue("owner", api.TierFree)
 	o.grant(c, 5)
-	if err := o.meter.Charge(t.Context(), c); err != nil {
+	if _, err := o.meter.Charge(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	o.exec("UPDATE keys SET credits = 0, spent = 5 WHERE id = ?", c.KeyID)
 	for range freeCalls {
-		if err := o.meter.Charge(t.Context(), c); err != nil {
+		if _, err := o.meter.Charge(t.Context(), c); err != nil {
 			t.Fatalf("a call in the free window: %v", err)
 		}
 	}
-	if reason, wait := outcome(o.meter.Charge(t.Context(), c)); reason != api.ReasonQuotaExhausted || wait != 24*time.Hour {
+	if reason, wait := o.charge(c); reason != api.ReasonQuotaExhausted || wait != 24*time.Hour {
 		t.Errorf("the call after the free ones: %s, wait %v", reason, wait)
 	}
 }
@@ -159,13 +159,61 @@ func TestDamagedBooks(t *testing.T) {
 	o.grant(c, 5)
 	o.exec("ALTER TABLE usage RENAME TO gone")
 	for range 2 {
-		if reason, _ := outcome(o.meter.Charge(t.Context(), c)); reason == "" {
+		if reason, _ := o.charge(c); reason == "" {
 			t.Fatal("a call was answered without books")
 		}
 	}
 	o.exec("ALTER TABLE gone RENAME TO usage")
-	if err := o.meter.Charge(t.Context(), c); err != nil || o.balance(c) != 4 {
+	if _, err := o.meter.Charge(t.Context(), c); err != nil || o.balance(c) != 4 {
 		t.Errorf("after the repair: %v, %d credits left; want 4", err, o.balance(c))
+	}
+}
+
+// TestFreeCallsOutliveRestarts: a free call counts for 24 hours to the millisecond, whatever is pruned and restarted meanwhile.
+func TestFreeCallsOutliveRestarts(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	c := o.issue("owner", api.TierFree)
+	for range freeCalls {
+		if reason, _ := o.charge(c); reason != "" {
+			t.Fatal(reason)
+		}
+	}
+	const day = 24 * time.Hour
+	gone := time.Duration(0)
+	for _, after := range []time.Duration{0, time.Hour, day / 2, day/2 + time.Millisecond, day - time.Millisecond, day} {
+		o.advance(after - gone)
+		gone = after
+		if err := o.store.PruneCalls(t.Context(), o.clock()); err != nil {
+			t.Fatal(err)
+		}
+		o.restart()
+		reason, wait := o.charge(c)
+		if after < day && (reason != api.ReasonQuotaExhausted || wait != day-after) || after == day && reason != "" {
+			t.Errorf("%v later: %s, wait %v", after, reason, wait)
+		}
+	}
+}
+
+// TestFailedCallsCountForNoAddress: what could not be booked is no call of the address either.
+func TestFailedCallsCountForNoAddress(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.exec("ALTER TABLE usage RENAME TO gone")
+	for range perClient + 1 {
+		c := o.issue(fmt.Sprintf("owner-%d", serial.Add(1)), api.TierFree)
+		c.Client = "near"
+		if reason, _ := o.charge(c); reason == "" || reason == api.ReasonQuotaExhausted {
+			t.Fatalf("a call without books: %q", reason)
+		}
+	}
+	o.exec("ALTER TABLE gone RENAME TO usage")
+	for n := range perClient + 1 {
+		c := o.issue(fmt.Sprintf("owner-%d", serial.Add(1)), api.TierFree)
+		c.Client = "near"
+		if reason, _ := o.charge(c); (reason == "") != (n < perClient) {
+			t.Errorf("call %d: %q", n, reason)
+		}
 	}
 }
 
@@ -179,7 +227,7 @@ func TestConsentIsHonoured(t *testing.T) {
 		c.Consent = consent
 		for _, op := range []api.Op{api.OpFresh, api.OpCite} {
 			c.Op = op
-			if err := o.meter.Charge(t.Context(), c); err != nil {
+			if _, err := o.meter.Charge(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -23,6 +23,7 @@ import (
 const (
 	freeCalls = 3
 	volume    = 6
+	perClient = 5
 )
 
 // office is real books in real files with a Meter on them, and a clock that moves when it is told to.
@@ -54,7 +55,7 @@ func (o *office) open() {
 	}
 	plans := billing.DefaultPlans()
 	plans[api.TierHobby] = billing.Plan{Snapshot: 24 * time.Hour, Volume: volume}
-	o.meter = billing.New(billing.Config{Store: o.store, Plans: plans, FreeCalls: freeCalls, Now: o.clock})
+	o.meter = billing.New(billing.Config{Store: o.store, Plans: plans, FreeCalls: freeCalls, PerClient: perClient, Now: o.clock})
 	o.meter.Keep(1)
 	o.books = &billing.Credits{Ledger: o.store, Meter: o.meter, Now: o.clock}
 }
@@ -63,6 +64,12 @@ func (o *office) close() {
 	if err := o.store.Close(); err != nil {
 		o.t.Error(err)
 	}
+}
+
+// restart closes and opens it.
+func (o *office) restart() {
+	o.close()
+	o.open()
 }
 
 func (o *office) clock() time.Time {
@@ -99,17 +106,37 @@ func (o *office) revoke(c billing.Call) error {
 	})
 }
 
+// rotate makes a key in place of another, which ends at once, as account does.
+func (o *office) rotate(old billing.Call) (next billing.Call, err error) {
+	next = old
+	next.KeyID = fmt.Sprintf("cv_test_%08d", serial.Add(1))
+	k := account.Key{ID: next.KeyID, Hash: sha256.Sum256([]byte(next.KeyID)), OwnerID: next.OwnerID, Name: "k", Tier: next.Tier, Consent: next.Consent, CreatedAt: o.clock()}
+	return next, o.meter.WithLock(o.t.Context(), old.OwnerID, func() error {
+		_, err := o.store.RotateKey(o.t.Context(), old.KeyID, k, o.clock())
+		return err
+	})
+}
+
+// charge is what a call comes to.
+func (o *office) charge(c billing.Call) (api.Reason, time.Duration) {
+	_, err := o.meter.Charge(o.t.Context(), c)
+	return outcome(err)
+}
+
 // modelKey is what the model knows of a key.
 type modelKey struct {
 	call    billing.Call
 	credits int64
 	revoked bool
-	free    []time.Time
 	paid    []time.Time // beginnings of hours, one for each call
 }
 
-// model is the rules of decisions §3, written down without regard to speed.
-type model struct{ keys []*modelKey } // of one owner, oldest first
+// model is the rules of decisions §3 and 11.3, written down without regard to speed.
+type model struct {
+	keys    []*modelKey            // of one owner, oldest first
+	free    []time.Time            // the owner's free calls
+	clients map[string][]time.Time // the same by address, since the last restart
+}
 
 func (m *model) pool() (sum int64) {
 	for _, k := range m.keys {
@@ -120,28 +147,23 @@ func (m *model) pool() (sum int64) {
 	return sum
 }
 
-// charge is what charging k at now should come to.
-func (m *model) charge(k *modelKey, pack string, now time.Time) (api.Reason, time.Duration) {
+// charge is what charging a call of k at now should come to, and what is left then.
+func (m *model) charge(k *modelKey, pack, client string, now time.Time) (api.Reason, time.Duration, billing.Left) {
 	if k.revoked {
-		return api.ReasonKeyRevoked, 0
+		return api.ReasonKeyRevoked, 0, billing.Left{}
 	}
 	if m.pool() == 0 {
 		switch {
 		case pack != api.PackCrypto && k.call.Tier == api.TierFree:
-			return api.ReasonPackAccessDenied, 0
+			return api.ReasonPackAccessDenied, 0, billing.Left{}
 		case pack != api.PackCrypto:
-			return api.ReasonInsufficient, 0
+			return api.ReasonInsufficient, 0, billing.Left{}
 		}
-		within := since(k.free, now, 24*time.Hour)
-		if len(within) >= freeCalls {
-			return api.ReasonQuotaExhausted, within[len(within)-freeCalls].Add(24 * time.Hour).Sub(now)
-		}
-		k.free = append(k.free, now)
-		return "", 0
+		return m.chargeFree(client, now)
 	}
 	if k.call.Tier == api.TierHobby {
 		if within := since(k.paid, now, 30*24*time.Hour); len(within) >= volume {
-			return api.ReasonQuotaExhausted, within[len(within)-volume].Add(30 * 24 * time.Hour).Sub(now)
+			return api.ReasonQuotaExhausted, within[len(within)-volume].Add(30 * 24 * time.Hour).Sub(now), billing.Left{}
 		}
 	}
 	payer := k
@@ -150,7 +172,29 @@ func (m *model) charge(k *modelKey, pack string, now time.Time) (api.Reason, tim
 	}
 	payer.credits--
 	k.paid = append(k.paid, now.Truncate(time.Hour))
-	return "", 0
+	return "", 0, billing.Left{Known: true, Calls: m.pool()}
+}
+
+// chargeFree is charge for who has no credits.
+func (m *model) chargeFree(client string, now time.Time) (api.Reason, time.Duration, billing.Left) {
+	const day = 24 * time.Hour
+	within := since(m.free, now, day)
+	if len(within) >= freeCalls {
+		return api.ReasonQuotaExhausted, within[len(within)-freeCalls].Add(day).Sub(now), billing.Left{}
+	}
+	near := since(m.clients[client], now, day)
+	if client != "" && len(near) >= perClient {
+		return api.ReasonQuotaExhausted, near[len(near)-perClient].Add(day).Sub(now), billing.Left{}
+	}
+	m.free, within = append(m.free, now), append(within, now)
+	left := billing.Left{Known: true, Free: true, Calls: int64(freeCalls - len(within)), Reset: within[0].Add(day).Sub(now)}
+	if client != "" {
+		m.clients[client], near = append(m.clients[client], now), append(near, now)
+		if n := int64(perClient - len(near)); n < left.Calls {
+			left.Calls, left.Reset = n, near[0].Add(day).Sub(now)
+		}
+	}
+	return "", 0, left
 }
 
 // since are those of list that are less than d before now.
@@ -181,7 +225,8 @@ func TestBooksAreAsTheModelSays(t *testing.T) {
 	o := newOffice(t)
 	rapid.Check(t, func(r *rapid.T) {
 		owner := fmt.Sprintf("owner-%d", serial.Add(1))
-		m := &model{}
+		m := &model{clients: map[string][]time.Time{}}
+		o.restart()
 		newKey := func(r *rapid.T) {
 			tier := rapid.SampledFrom([]api.Tier{api.TierFree, api.TierHobby, api.TierEnterprise}).Draw(r, "tier")
 			m.keys = append(m.keys, &modelKey{call: o.issue(owner, tier)})
@@ -208,8 +253,20 @@ func TestBooksAreAsTheModelSays(t *testing.T) {
 				o.advance(rapid.SampledFrom([]time.Duration{time.Second, time.Hour, 23 * time.Hour, 29 * 24 * time.Hour}).Draw(r, "time"))
 			},
 			"restart": func(r *rapid.T) {
-				o.close()
-				o.open()
+				o.restart()
+				clear(m.clients)
+			},
+			"rotate": func(r *rapid.T) {
+				k := key(r)
+				next, err := o.rotate(k.call)
+				if (err != nil) != k.revoked {
+					r.Fatal(err)
+				}
+				if err == nil {
+					m.keys = append(m.keys, &modelKey{call: next, credits: k.credits})
+					k.credits, k.revoked = 0, true
+					o.advance(time.Millisecond)
+				}
 			},
 			"": func(r *rapid.T) { o.check(r, m) },
 		})
@@ -220,19 +277,21 @@ func TestBooksAreAsTheModelSays(t *testing.T) {
 func (o *office) expect(r *rapid.T, m *model, k *modelKey, n int) {
 	call := k.call
 	call.Pack = rapid.SampledFrom([]string{api.PackCrypto, api.PackCrypto, "ai"}).Draw(r, "pack")
+	call.Client = rapid.SampledFrom([]string{"", "near", "far"}).Draw(r, "client")
 	want, got := map[string]int{}, map[string]int{}
 	for range n {
-		reason, wait := m.charge(k, call.Pack, o.clock())
-		want[fmt.Sprint(reason, wait)]++
+		reason, wait, left := m.charge(k, call.Pack, call.Client, o.clock())
+		want[fmt.Sprint(reason, wait, left)]++
 	}
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for range n {
 		all.Go(func() {
-			reason, wait := outcome(o.meter.Charge(o.t.Context(), call))
+			left, err := o.meter.Charge(o.t.Context(), call)
+			reason, wait := outcome(err)
 			mu.Lock()
 			defer mu.Unlock()
-			got[fmt.Sprint(reason, wait)]++
+			got[fmt.Sprint(reason, wait, left)]++
 		})
 	}
 	all.Wait()

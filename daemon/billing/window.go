@@ -2,8 +2,8 @@ package billing
 
 import "time"
 
-// window counts the calls of a key that are still within some time: single moments for the free window, whole hours for the
-// tier volume.
+// window counts the calls of a key, an owner or an address that are still within some time: single moments for the free window, whole hours
+// for the tier volume.
 type window struct {
 	length time.Duration
 	grain  time.Duration // calls within one grain count together and leave together
@@ -40,6 +40,26 @@ func (w *window) add(now time.Time) time.Time {
 	}
 	w.stamps = append(w.stamps, Stamp{At: at, Calls: 1})
 	return at
+}
+
+// take forgets the last n calls that were counted.
+func (w *window) take(n int64) {
+	w.sum -= n
+	for last := len(w.stamps) - 1; last >= 0 && n > 0; last-- {
+		some := min(n, w.stamps[last].Calls)
+		n -= some
+		if w.stamps[last].Calls -= some; w.stamps[last].Calls == 0 {
+			w.stamps = w.stamps[:last]
+		}
+	}
+}
+
+// reset is how long it takes from now until the first call leaves the window, 0 if there is none in it.
+func (w *window) reset(now time.Time) time.Duration {
+	if len(w.stamps) == 0 {
+		return 0
+	}
+	return w.stamps[0].At.Add(w.length).Sub(now)
 }
 
 // wait is how long it takes from now until fewer than limit calls are in the window, 0 if that is so already.

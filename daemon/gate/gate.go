@@ -21,6 +21,7 @@ import (
 type Credentials struct {
 	Bearer    string // the key, without the scheme
 	HasBearer bool   // an Authorization header was there, however malformed
+	Client    string // the address it came from, whose free calls are bounded; "" means none that counts
 
 	Proof   *x402.Proof  // nil if none was sent; a bearer wins over it
 	Refused error        // why what was sent can be no proof of this daemon's; nil if it can
@@ -47,7 +48,7 @@ type Keys interface {
 type Meter interface {
 	Access(ctx context.Context, c billing.Call) error
 	HasCredits(ctx context.Context, c billing.Call) (bool, error)
-	Charge(ctx context.Context, c billing.Call) error
+	Charge(ctx context.Context, c billing.Call) (billing.Left, error)
 }
 
 // Payments takes payments by call; *x402.Payments is one.
@@ -95,8 +96,10 @@ func (g *Gate) SetPlans(plans billing.Plans) {
 // window is how far back callers of tier may read history.
 func (g *Gate) window(tier api.Tier) time.Duration { return (*g.plans.Load())[tier].Snapshot }
 
-// Charge takes what the call of c costs and returns nil once that is on disk, or the *api.Error to answer with.
-func (g *Gate) Charge(ctx context.Context, c Caller) error { return g.cfg.Meter.Charge(ctx, c.Call) }
+// Charge takes what the call of c costs and returns what is left once that is on disk, or the *api.Error to answer with.
+func (g *Gate) Charge(ctx context.Context, c Caller) (billing.Left, error) {
+	return g.cfg.Meter.Charge(ctx, c.Call)
+}
 
 // HasCredits reports whether calls of c are paid with credits now: who has some may have more open at a time.
 func (g *Gate) HasCredits(ctx context.Context, c Caller) (bool, error) {
@@ -115,7 +118,7 @@ func (g *Gate) Anonymous() (window time.Duration, sells bool) {
 // has a quote in it where the call can be paid.
 func (g *Gate) Admit(ctx context.Context, c Credentials, op api.Op, pack string) (caller Caller, err error) {
 	if c.HasBearer {
-		caller, err = g.byKey(ctx, c.Bearer, op, pack)
+		caller, err = g.byKey(ctx, c, op, pack)
 	} else {
 		caller, err = g.byProof(ctx, c, op, pack)
 	}
@@ -129,18 +132,20 @@ func (g *Gate) Known(bearer string) (Caller, error) {
 		return Caller{}, err
 	}
 	g.cfg.Keys.Used(key.ID)
-	return Caller{Snapshot: g.window(key.Tier), Call: billing.Call{
-		KeyID: key.ID, OwnerID: key.OwnerID, Tier: key.Tier, Consent: key.Consent,
-	}}, nil
+	call := billing.Call{KeyID: key.ID, OwnerID: key.OwnerID, Tier: key.Tier, Consent: key.Consent, Unmetered: key.Unmetered}
+	if key.OwnerID == account.OperatorID { // who hands them out to several
+		call.Window = key.ID
+	}
+	return Caller{Snapshot: g.window(key.Tier), Call: call}, nil
 }
 
 // byKey admits who has a key.
-func (g *Gate) byKey(ctx context.Context, bearer string, op api.Op, pack string) (Caller, error) {
-	caller, err := g.Known(bearer)
+func (g *Gate) byKey(ctx context.Context, c Credentials, op api.Op, pack string) (Caller, error) {
+	caller, err := g.Known(c.Bearer)
 	if err != nil {
 		return Caller{}, err
 	}
-	caller.Op, caller.Pack = op, pack
+	caller.Op, caller.Pack, caller.Client = op, pack, c.Client
 	if err := g.cfg.Meter.Access(ctx, caller.Call); err != nil {
 		if g.cfg.Payments == nil { // 402 is for what can be paid by call
 			err = ForKeysAlone(err)

@@ -74,7 +74,7 @@ func TestAdmit(t *testing.T) {
 		}
 		for _, op := range api.Ops() {
 			got, err := g.Admit(t.Context(), bearer(key.Key), op, api.PackCrypto)
-			want := gate.Caller{Snapshot: tier.SnapshotWindow(), Call: billing.Call{KeyID: key.KeyID, OwnerID: account.OperatorID, Tier: tier,
+			want := gate.Caller{Snapshot: tier.SnapshotWindow(), Call: billing.Call{KeyID: key.KeyID, OwnerID: account.OperatorID, Window: key.KeyID, Tier: tier,
 				Consent: api.ConsentAggregated, Op: op, Pack: api.PackCrypto}}
 			if err != nil || got != want {
 				t.Errorf("%s %s: %+v, %v, want %+v", tier, op, got, err, want)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -12,7 +13,7 @@ import (
 // Admission is what Serve asks; *Gate is one.
 type Admission interface {
 	Admit(ctx context.Context, c Credentials, op api.Op, pack string) (Caller, error)
-	Charge(ctx context.Context, c Caller) error
+	Charge(ctx context.Context, c Caller) (billing.Left, error)
 	Anonymous() (window time.Duration, sells bool)
 	Quoted(err error, s x402.Subject) error
 }
@@ -33,8 +34,9 @@ type Order[A any] struct {
 type Served[A any] struct {
 	Caller   Caller
 	Answer   A
-	Sold     []byte    // the JSON that was paid for by call; nil for callers with a key
-	Replayed time.Time // when Sold was first given for the same payment; zero where that is now
+	Left     billing.Left // what the caller has left, with a key
+	Sold     []byte       // the JSON that was paid for by call; nil for callers with a key
+	Replayed time.Time    // when Sold was first given for the same payment; zero where that is now
 }
 
 // Serve admits the caller of o, resolves the answer and takes the charge, or returns the error to answer with. Every answer that costs
@@ -76,14 +78,15 @@ func (o Order[A]) deliverable(ctx context.Context, g Admission) error {
 // byKey answers o and charges the key.
 func (o Order[A]) byKey(ctx context.Context, g Admission, s Served[A]) (_ Served[A], err error) {
 	if o.First && !o.Free {
-		if err = g.Charge(ctx, s.Caller); err != nil {
+		if s.Left, err = g.Charge(ctx, s.Caller); err != nil {
 			return s, err
 		}
 	}
 	if s.Answer, err = o.Answer(ctx, s.Caller); err != nil || o.First || o.Free {
 		return s, err
 	}
-	return s, g.Charge(ctx, s.Caller)
+	s.Left, err = g.Charge(ctx, s.Caller)
+	return s, err
 }
 
 // byPayment gives the answer that is kept for the payment, else answers o and spends it.

@@ -68,7 +68,7 @@ type class uint8
 
 const (
 	bySymbol class = iota
-	byName // or key
+	byName         // or key
 	byAlias
 )
 

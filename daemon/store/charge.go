@@ -19,27 +19,27 @@ func (s *Store) Records(ctx context.Context, ownerID string) ([]billing.Record, 
 	}, "SELECT id, credits FROM keys WHERE owner_id = ? AND revoked_at IS NULL ORDER BY created_at, id", ownerID)
 }
 
-// Past returns what counts against a key: free calls and hours with paid calls after the given times.
-func (s *Store) Past(ctx context.Context, keyID string, free, paid time.Time) (billing.Past, error) {
-	var p billing.Past
-	var err error
-	p.Free, err = sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (t billing.Stamp, err error) {
+// FreeCalls returns the free calls after the given time of the owner with an id, or of the key with it, oldest first. Those of keys that
+// were revoked since count too.
+func (s *Store) FreeCalls(ctx context.Context, id string, after time.Time) ([]billing.Stamp, error) {
+	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (t billing.Stamp, err error) {
 		var at sql.NullInt64
 		err = rows.Scan(&at, &t.Calls)
 		t.At = sqlite.FromMillis(at)
 		return t, err
-	}, "SELECT at, calls FROM free_calls WHERE key_id = ? AND at > ? ORDER BY at", keyID, free.UnixMilli())
-	if err != nil {
-		return p, err
-	}
-	p.Hours, err = sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (t billing.Stamp, err error) {
+	}, `SELECT at, sum(calls) FROM free_calls WHERE key_id IN (SELECT id FROM keys WHERE id = ?1 OR owner_id = ?1) AND at > ?2
+		GROUP BY at ORDER BY at`, id, after.UnixMilli())
+}
+
+// PaidHours returns the calls with credits of a key by the hours after the given time, oldest first.
+func (s *Store) PaidHours(ctx context.Context, keyID string, after time.Time) ([]billing.Stamp, error) {
+	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (t billing.Stamp, err error) {
 		var hour int64
 		err = rows.Scan(&hour, &t.Calls)
 		t.At = fromHour(hour)
 		return t, err
 	}, "SELECT hour, sum(paid) FROM usage WHERE key_id = ? AND hour > ? GROUP BY hour HAVING sum(paid) > 0 ORDER BY hour",
-		keyID, toHour(paid))
-	return p, err
+		keyID, toHour(after))
 }
 
 // toHour is t in whole hours since 1970, fromHour the beginning of that hour.

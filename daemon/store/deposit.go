@@ -249,9 +249,10 @@ func (s *Store) Ripen(ctx context.Context, list []billing.Transfer, now time.Tim
 // settle verifies a deposit, once: status, transfer, credits, ledger and tier. Another transfer that has waited for it is
 // unmatched from then on.
 func settle(ctx context.Context, tx *sql.Tx, d *billing.Deposit, a billing.Transfer, now time.Time) error {
-	// The key that was named, if it is active, else the oldest that is, else any: what was paid for is never lost.
+	// The key that was named, if it is active, else the oldest that is, else any: what was paid for is never lost. One that was replaced
+	// counts as ended: its credits are on the other key.
 	if err := tx.QueryRowContext(ctx,
-		`SELECT id FROM keys WHERE owner_id = ? ORDER BY revoked_at IS NOT NULL, id <> ?, created_at, id LIMIT 1`,
+		`SELECT id FROM keys WHERE owner_id = ? ORDER BY coalesce(revoked_at, revokes_at) IS NOT NULL, id <> ?, created_at, id LIMIT 1`,
 		d.OwnerID, d.KeyID).Scan(&d.Credited); err != nil {
 		return fmt.Errorf("find key for deposit %s: %w", d.ID, err)
 	}

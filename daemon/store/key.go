@@ -10,6 +10,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/store/sqlite"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -17,7 +18,8 @@ import (
 // Keys returns every key.
 func (s *Store) Keys(ctx context.Context) ([]account.Key, error) {
 	rows, err := s.db.Read.QueryContext(ctx,
-		"SELECT id, hash, owner_id, name, tier, consent, created_at, last_used_at, revoked_at FROM keys")
+		`SELECT id, hash, owner_id, name, tier, consent, created_at, last_used_at, revoked_at, revokes_at, unmetered FROM keys
+		WHERE pruned_at IS NULL`)
 	if err != nil {
 		return nil, fmt.Errorf("read keys: %w", err)
 	}
@@ -26,14 +28,16 @@ func (s *Store) Keys(ctx context.Context) ([]account.Key, error) {
 	for rows.Next() {
 		var k account.Key
 		var hash []byte
-		var created, used, revoked sql.NullInt64
-		if err := rows.Scan(&k.ID, &hash, &k.OwnerID, &k.Name, &k.Tier, &k.Consent, &created, &used, &revoked); err != nil {
+		var created, used, revoked, revokes sql.NullInt64
+		if err := rows.Scan(&k.ID, &hash, &k.OwnerID, &k.Name, &k.Tier, &k.Consent, &created, &used, &revoked, &revokes,
+			&k.Unmetered); err != nil {
 			return nil, fmt.Errorf("read keys: %w", err)
 		}
 		if copy(k.Hash[:], hash) != len(k.Hash) {
 			return nil, fmt.Errorf("read keys: the hash of %s has %d bytes", k.ID, len(hash))
 		}
-		k.CreatedAt, k.LastUsedAt, k.RevokedAt = sqlite.FromMillis(created), sqlite.FromMillis(used), sqlite.FromMillis(revoked)
+		k.CreatedAt, k.LastUsedAt = sqlite.FromMillis(created), sqlite.FromMillis(used)
+		k.RevokedAt, k.RevokesAt = sqlite.FromMillis(revoked), sqlite.FromMillis(revokes)
 		list = append(list, k)
 	}
 	return list, rows.Err()
@@ -46,17 +50,90 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 			k.OwnerID, api.TierFree, k.CreatedAt.UnixMilli()); err != nil {
 			return fmt.Errorf("create owner: %w", err)
 		}
-		_, err := tx.ExecContext(ctx,
-			"INSERT INTO keys (id, hash, owner_id, name, tier, consent, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			k.ID, k.Hash[:], k.OwnerID, k.Name, k.Tier, k.Consent, k.CreatedAt.UnixMilli())
-		var constraint sqlite3.Error
-		if errors.As(err, &constraint) && constraint.Code == sqlite3.ErrConstraint {
-			return account.ErrDuplicate
+		return createKey(ctx, tx, k, 0)
+	})
+}
+
+// createKey adds k with credits on it.
+func createKey(ctx context.Context, tx *sql.Tx, k account.Key, credits int64) error {
+	_, err := tx.ExecContext(ctx,
+		"INSERT INTO keys (id, hash, owner_id, name, tier, consent, created_at, unmetered, credits) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		k.ID, k.Hash[:], k.OwnerID, k.Name, k.Tier, k.Consent, k.CreatedAt.UnixMilli(), k.Unmetered, credits)
+	var constraint sqlite3.Error
+	if errors.As(err, &constraint) && constraint.Code == sqlite3.ErrConstraint {
+		return account.ErrDuplicate
+	}
+	if err != nil {
+		return fmt.Errorf("create key: %w", err)
+	}
+	return nil
+}
+
+// RotateKey adds next in place of the key with the given id, which ends at revokesAt, and moves the credits of that to next. The ledger
+// gets a row for each of the two.
+func (s *Store) RotateKey(ctx context.Context, id string, next account.Key, revokesAt time.Time) (moved int64, err error) {
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
+		var revoked, revokes sql.NullInt64
+		err := tx.QueryRowContext(ctx, "SELECT credits, revoked_at, revokes_at FROM keys WHERE id = ?", id).Scan(&moved, &revoked, &revokes)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return account.NoKey(id)
+		case err != nil:
+			return fmt.Errorf("read key %s: %w", id, err)
+		case revoked.Valid:
+			return api.Errorf(api.ReasonInvalidRequest, "key %s was revoked: there is nothing to replace", id).WithHint("make a new key")
+		case revokes.Valid:
+			return api.Errorf(api.ReasonInvalidRequest, "key %s is being replaced by another already", id).WithHint("rotate that one")
 		}
-		if err != nil {
-			return fmt.Errorf("create key: %w", err)
+		if err := createKey(ctx, tx, next, moved); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE keys SET credits = 0, revokes_at = ?1, revoked_at = iif(?1 <= ?2, ?1, NULL) WHERE id = ?3`,
+			revokesAt.UnixMilli(), next.CreatedAt.UnixMilli(), id); err != nil {
+			return fmt.Errorf("replace key %s: %w", id, err)
+		}
+		if moved == 0 {
+			return nil
+		}
+		for _, e := range []billing.Entry{
+			{KeyID: id, Amount: -moved, Reason: "to " + next.ID}, {KeyID: next.ID, Amount: moved, Reason: "from " + id},
+		} {
+			e.Kind, e.At = billing.KindRotate, next.CreatedAt
+			if err := enter(ctx, tx, e); err != nil {
+				return err
+			}
 		}
 		return nil
+	})
+	return moved, err
+}
+
+// EndKeys revokes the keys that were replaced and whose time is over at now, as of when it was over.
+func (s *Store) EndKeys(ctx context.Context, now time.Time) error {
+	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "UPDATE keys SET revoked_at = revokes_at WHERE revokes_at <= ? AND revoked_at IS NULL",
+			now.UnixMilli())
+		return err
+	})
+}
+
+// PruneKeys drops the keys without credits that were revoked at the given time or before, and returns their ids. What the books need of
+// them stays.
+func (s *Store) PruneKeys(ctx context.Context, before, now time.Time) (ids []string, err error) {
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
+		ids, err = sqlite.Query(ctx, tx, func(rows *sql.Rows) (id string, err error) { return id, rows.Scan(&id) },
+			`UPDATE keys SET pruned_at = ?, name = '' WHERE revoked_at <= ? AND credits = 0 AND pruned_at IS NULL RETURNING id`,
+			now.UnixMilli(), before.UnixMilli())
+		return err
+	})
+	return ids, err
+}
+
+// SetKeyTier sets the tier of one key, and whether its calls are charged.
+func (s *Store) SetKeyTier(ctx context.Context, id string, tier api.Tier, unmetered bool) error {
+	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "UPDATE keys SET tier = ?, unmetered = ? WHERE id = ?", string(tier), unmetered, id)
+		return err
 	})
 }
 

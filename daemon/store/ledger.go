@@ -18,8 +18,9 @@ func (s *Store) Move(ctx context.Context, e billing.Entry) (pool int64, err erro
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		var owner string
 		var have int64
-		var revoked sql.NullInt64
-		err := tx.QueryRowContext(ctx, "SELECT owner_id, credits, revoked_at FROM keys WHERE id = ?", e.KeyID).Scan(&owner, &have, &revoked)
+		var revoked, revokes sql.NullInt64
+		err := tx.QueryRowContext(ctx, `SELECT owner_id, credits, revoked_at, revokes_at FROM keys
+			WHERE id = ? AND pruned_at IS NULL`, e.KeyID).Scan(&owner, &have, &revoked, &revokes)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return account.NoKey(e.KeyID)
@@ -28,6 +29,8 @@ func (s *Store) Move(ctx context.Context, e billing.Entry) (pool int64, err erro
 		case revoked.Valid:
 			return api.Errorf(api.ReasonInvalidRequest, "key %s was revoked; its credits stay as they are", e.KeyID).
 				WithHint("move credits on a key of the owner that is active")
+		case revokes.Valid:
+			return api.Errorf(api.ReasonInvalidRequest, "key %s is being replaced by another", e.KeyID).WithHint("move credits on that one")
 		case have+e.Amount < 0:
 			return api.Errorf(api.ReasonInvalidRequest, "key %s has %d credits, %d cannot be taken from it", e.KeyID, have, -e.Amount).
 				WithHint("take at most %d", have)
@@ -35,13 +38,22 @@ func (s *Store) Move(ctx context.Context, e billing.Entry) (pool int64, err erro
 		if _, err := tx.ExecContext(ctx, "UPDATE keys SET credits = credits + ? WHERE id = ?", e.Amount, e.KeyID); err != nil {
 			return fmt.Errorf("move credits of key %s: %w", e.KeyID, err)
 		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO ledger (key_id, amount, kind, reason, at) VALUES (?, ?, ?, ?, ?)",
-			e.KeyID, e.Amount, string(e.Kind), e.Reason, e.At.UnixMilli()); err != nil {
-			return fmt.Errorf("write ledger of key %s: %w", e.KeyID, err)
+		if err := enter(ctx, tx, e); err != nil {
+			return err
 		}
 		return tx.QueryRowContext(ctx, "SELECT sum(credits) FROM keys WHERE owner_id = ? AND revoked_at IS NULL", owner).Scan(&pool)
 	})
 	return pool, err
+}
+
+// enter writes e into the ledger.
+func enter(ctx context.Context, tx *sql.Tx, e billing.Entry) error {
+	_, err := tx.ExecContext(ctx, "INSERT INTO ledger (key_id, amount, kind, reason, at) VALUES (?, ?, ?, ?, ?)",
+		e.KeyID, e.Amount, string(e.Kind), e.Reason, e.At.UnixMilli())
+	if err != nil {
+		return fmt.Errorf("write ledger of key %s: %w", e.KeyID, err)
+	}
+	return nil
 }
 
 // Entries returns the ledger of an owner, or of all for "", newest first, at most limit rows.
@@ -60,7 +72,8 @@ func (s *Store) Balance(ctx context.Context, ownerID, keyID string) (credits int
 	err = s.db.Read.QueryRowContext(ctx, "SELECT coalesce(sum(credits), 0), count(*) FROM keys WHERE owner_id = ? AND revoked_at IS NULL",
 		ownerID).Scan(&credits, &keys)
 	if err == nil && keyID != "" {
-		err = s.db.Read.QueryRowContext(ctx, "SELECT credits FROM keys WHERE owner_id = ? AND id = ?", ownerID, keyID).Scan(&credits)
+		err = s.db.Read.QueryRowContext(ctx, "SELECT credits FROM keys WHERE owner_id = ? AND id = ? AND pruned_at IS NULL",
+			ownerID, keyID).Scan(&credits)
 		if errors.Is(err, sql.ErrNoRows) {
 			return 0, 0, account.NoKey(keyID)
 		}

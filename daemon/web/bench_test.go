@@ -150,8 +150,10 @@ func bare(b *testing.B, res *http.Response) *httptest.Server {
 type unmetered struct{}
 
 func (unmetered) Access(context.Context, billing.Call) error             { return nil }
-func (unmetered) Charge(context.Context, billing.Call) error             { return nil }
 func (unmetered) HasCredits(context.Context, billing.Call) (bool, error) { return true, nil }
+func (unmetered) Charge(context.Context, billing.Call) (left billing.Left, err error) {
+	return left, nil
+}
 
 // serveUnmetered serves what d answers to fresh, by the same keys, reader and handler, but charges nothing.
 func serveUnmetered(b *testing.B, d *daemontest.Daemon, key string) string {

@@ -127,6 +127,7 @@ func (c *Console) Routes() Routes {
 		api.PathAuthSession:                      {http.MethodGet: owner(c.session), http.MethodDelete: c.guard(c.requests, c.signOut)},
 		api.PathKeys:                             {http.MethodGet: owner(c.listKeys), http.MethodPost: owner(c.issueKey)},
 		api.PathKeys + "/{keyId}":                {http.MethodDelete: owner(c.revokeKey)},
+		api.PathKeys + "/{keyId}/rotate":         {http.MethodPost: owner(c.rotateKey)},
 		api.PathCredits:                          {http.MethodGet: owner(c.balance)},
 		api.PathUsage:                            {http.MethodGet: owner(c.usage)},
 		api.PathPrompts + "/{pack}": {

@@ -1,17 +1,37 @@
 package web
 
 import (
+	"cmp"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// listKeys lists the owner's keys.
-func (c *Console) listKeys(w http.ResponseWriter, _ *http.Request, s api.Session) error {
-	return WriteJSON(w, http.StatusOK, api.KeyListResponse{Keys: account.Rows(c.cfg.Keys.List(s.UserID))})
+// listKeys lists the owner's keys, all or a page of them.
+func (c *Console) listKeys(w http.ResponseWriter, r *http.Request, s api.Session) error {
+	query, err := Parameters(r, "limit", "cursor")
+	if err != nil {
+		return err
+	}
+	list := c.cfg.Keys.List(s.UserID)
+	if !query.Has("limit") && !query.Has("cursor") {
+		return WriteJSON(w, http.StatusOK, api.KeyListResponse{Keys: account.Rows(list)})
+	}
+	limit, err := strconv.Atoi(cmp.Or(query.Get("limit"), strconv.Itoa(api.MaxPage)))
+	if err != nil || limit < 1 || limit > api.MaxPage {
+		return api.Errorf(api.ReasonInvalidRequest, "limit is not a number from 1 to %d", api.MaxPage).
+			WithHint("leave it out for the whole list")
+	}
+	page, next, err := account.Page(list, limit, query.Get("cursor"))
+	if err != nil {
+		return err
+	}
+	return WriteJSON(w, http.StatusOK, api.KeyListResponse{Keys: account.Rows(page), NextCursor: next})
 }
 
 // issueKey makes a key of the owner's tier.
@@ -27,11 +47,45 @@ func (c *Console) issueKey(w http.ResponseWriter, r *http.Request, s api.Session
 	return WriteJSON(w, http.StatusCreated, issued)
 }
 
-// revokeKey ends one of the owner's keys. Another's is as one that is not there.
-func (c *Console) revokeKey(w http.ResponseWriter, r *http.Request, s api.Session) error {
+// ownKey is the key in the path of r, if it is the owner's. Another's is as one that is not there.
+func (c *Console) ownKey(r *http.Request, s api.Session) (string, error) {
 	id := r.PathValue("keyId")
 	if key, err := c.cfg.Keys.Lookup(id); err != nil || key.OwnerID != s.UserID {
-		return account.NoKey(id)
+		return "", account.NoKey(id)
+	}
+	return id, nil
+}
+
+// rotateKey makes a key in place of one of the owner's.
+func (c *Console) rotateKey(w http.ResponseWriter, r *http.Request, s api.Session) error {
+	id, err := c.ownKey(r, s)
+	if err != nil {
+		return err
+	}
+	return RotateKey(w, r, c.cfg.Keys, id)
+}
+
+// RotateKey answers a request to make a key in place of the one with the given id. Its body may be empty.
+func RotateKey(w http.ResponseWriter, r *http.Request, keys *account.Keys, id string) error {
+	var ask api.RotateKeyRequest
+	if r.ContentLength != 0 {
+		if err := ReadJSON(w, r, &ask, `{"graceSeconds":600}`); err != nil {
+			return err
+		}
+	}
+	grace := time.Duration(min(max(ask.GraceSeconds, -1), math.MaxInt32)) * time.Second // beyond the bounds, which Rotate knows, as it was
+	issued, err := keys.Rotate(r.Context(), id, account.Rotation{Name: ask.Name, Grace: grace})
+	if err != nil {
+		return err
+	}
+	return WriteJSON(w, http.StatusCreated, issued)
+}
+
+// revokeKey ends one of the owner's keys.
+func (c *Console) revokeKey(w http.ResponseWriter, r *http.Request, s api.Session) error {
+	id, err := c.ownKey(r, s)
+	if err != nil {
+		return err
 	}
 	done, err := c.cfg.Keys.Revoke(r.Context(), id)
 	if err != nil {

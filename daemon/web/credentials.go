@@ -41,7 +41,7 @@ func subject(r *http.Request, op api.Op, asked parameters) x402.Subject {
 func (p *Payers) Credentials(r *http.Request, subject x402.Subject) (gate.Credentials, error) {
 	who := gate.Credentials{Subject: subject}
 	if values, ok := r.Header["Authorization"]; ok {
-		who.HasBearer = true
+		who.HasBearer, who.Client = true, p.Trusted.FreeClientOf(r)
 		// A header of no known form is of no key.
 		if scheme, key, _ := strings.Cut(values[0], " "); len(values) == 1 && strings.EqualFold(scheme, "Bearer") {
 			who.Bearer = strings.TrimSpace(key)

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
@@ -166,11 +167,11 @@ func (s script) Quoted(err error, _ x402.Subject) error { return err }
 
 func (s script) Deliverable(context.Context, reader.View, time.Duration) error { return nil }
 
-func (s script) Charge(context.Context, gate.Caller) error {
+func (s script) Charge(context.Context, gate.Caller) (left billing.Left, err error) {
 	if s.charge == nil {
-		return nil
+		return left, nil
 	}
-	return s.charge()
+	return left, s.charge()
 }
 
 func (s script) Answer(ctx context.Context, _ reader.View, _ time.Duration) (reader.Answer, error) {

@@ -158,8 +158,10 @@ func TestHeadIsGetWithoutBody(t *testing.T) {
 		for _, coding := range []string{"identity", "gzip"} {
 			same := []change{key, with("Accept-Encoding", coding), with(api.HeaderRequestID, uuid.NewString())}
 			full, head := get(t, d.URL()+path, same...), call(t, http.MethodHead, d.URL()+path, same...)
-			full.Header.Del("Date")
-			head.Header.Del("Date")
+			for _, name := range []string{"Date", api.HeaderFreeLeft, api.HeaderFreeReset} { // what moves from call to call
+				full.Header.Del(name)
+				head.Header.Del(name)
+			}
 			if head.Status != full.Status || len(head.Body) != 0 || !maps.EqualFunc(head.Header, full.Header, slices.Equal) {
 				t.Errorf("%s %s: HEAD %d %v, GET %d %v", path, coding, head.Status, head.Header, full.Status, full.Header)
 			}

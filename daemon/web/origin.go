@@ -43,17 +43,22 @@ func LocalHost(host string) bool {
 	return err == nil || name == "localhost"
 }
 
+// loopbackHost reports whether host, with a port or without, is a loopback name or address.
+func loopbackHost(host string) bool {
+	name := hostname(host)
+	addr, err := netip.ParseAddr(name)
+	return name == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}
+
 // knowsOrigin reports whether scripts of origin may call a server that they call host.
 func (c OriginCheck) knowsOrigin(origin, host string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return slices.Contains(c.Origins, origin)
 	}
-	name := hostname(u.Host)
-	addr, err := netip.ParseAddr(name)
 	public := c.PublicURL
 	switch {
-	case name == "localhost", err == nil && addr.IsLoopback(), strings.EqualFold(u.Host, host):
+	case loopbackHost(u.Host), strings.EqualFold(u.Host, host):
 		return true
 	case public != nil && u.Scheme == public.Scheme && strings.EqualFold(u.Host, public.Host):
 		return true

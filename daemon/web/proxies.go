@@ -72,6 +72,29 @@ func (p *Proxies) clientsOf(r *http.Request) []string {
 	return []string{client.String()}
 }
 
+// FreeClientOf says whose free calls r counts against, as ClientOf does; "" for calls of this machine and where nobody said who called.
+func (p *Proxies) FreeClientOf(r *http.Request) string {
+	if fromHere(r) || !p.Client(r).IsValid() {
+		return ""
+	}
+	return p.ClientOf(r)
+}
+
+// fromHere reports whether r was made on this machine: no proxy was on the way, which could have brought it from anywhere.
+func fromHere(r *http.Request) bool {
+	for name := range r.Header {
+		if name == "Forwarded" || name == "Via" || strings.HasPrefix(name, "X-Forwarded-") {
+			return false
+		}
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return false
+	}
+	peer, err := netip.ParseAddr(host)
+	return err == nil && peer.Unmap().IsLoopback() && loopbackHost(r.Host)
+}
+
 // Client is the address that sent r: the one that connected or, where that is a proxy's, the nearest one before it in X-Forwarded-For that
 // is not. Who can connect to a Unix socket counts as a proxy: its mode is for nobody else. It is not valid where nobody said who called
 // on one.

@@ -248,10 +248,19 @@ func (s *stage) own() {
 	s.decode(s.do(201, "POST", api.PathKeys, `{"name":"a","traceConsent":"none"}`, me), &issued)
 	s.key = issued.Key
 	s.do(200, "GET", api.PathKeys, "", me)
+	s.do(200, "GET", api.PathKeys+"?limit=1", "", me)
+	s.do(400, "GET", api.PathKeys+"?limit=0", "", me)
 	s.do(400, "POST", api.PathKeys, `{"name":""}`, me)
 	s.do(413, "POST", api.PathKeys, large(), me)
 	var gone api.IssuedKey
 	s.decode(s.do(201, "POST", api.PathKeys, `{"name":"b"}`, me), &gone)
+	for _, body := range []string{"", `{"name":"c","graceSeconds":600}`} {
+		s.decode(s.do(201, "POST", api.PathKeys+"/"+gone.KeyID+"/rotate", body, me), &gone)
+	}
+	s.do(200, "GET", api.PathKeys+"?limit=2", "", me)
+	s.do(400, "POST", api.PathKeys+"/"+gone.KeyID+"/rotate", `{"graceSeconds":604801}`, me)
+	s.do(413, "POST", api.PathKeys+"/"+gone.KeyID+"/rotate", large(), me)
+	s.do(404, "POST", api.PathKeys+"/none/rotate", "", me)
 	s.do(200, "DELETE", api.PathKeys+"/"+gone.KeyID, "", me)
 	s.do(404, "DELETE", api.PathKeys+"/none", "", me)
 
@@ -268,7 +277,8 @@ func (s *stage) own() {
 		s.do(404, method, api.PathPrompts+"/markets", `{"prompt":"x"}`, me)
 	}
 	for _, call := range [][3]string{
-		{"POST", api.PathKeys, `{"name":"x"}`}, {"DELETE", api.PathKeys + "/none", ""}, {"POST", api.PathCredits, `{"pack":"hobby"}`},
+		{"POST", api.PathKeys, `{"name":"x"}`}, {"DELETE", api.PathKeys + "/none", ""}, {"POST", api.PathKeys + "/none/rotate", ""},
+		{"POST", api.PathCredits, `{"pack":"hobby"}`},
 		{"PUT", prompt, `{"prompt":"x"}`}, {"DELETE", prompt, ""}, {"POST", api.PathCredits + "/none/verify", `{"txHash":"x"}`},
 	} {
 		s.do(401, call[0], call[1], call[2])

@@ -58,7 +58,9 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	order := gate.Order[*seat]{
-		Credentials: gate.Credentials{Bearer: r.URL.Query().Get("token"), HasBearer: true}, Op: q.Op, Pack: q.Pack,
+		Credentials: gate.Credentials{
+			Bearer: r.URL.Query().Get("token"), HasBearer: true, Client: s.cfg.Payers.Trusted.FreeClientOf(r),
+		}, Op: q.Op, Pack: q.Pack,
 		Answer: func(ctx context.Context, caller gate.Caller) (*seat, error) { return s.seat(ctx, caller, q.Pack) },
 	}
 	if r.Method == http.MethodHead { // opens no stream, so it costs nothing
@@ -76,6 +78,7 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) error {
 		return gate.ForKeysAlone(err)
 	}
 	s.stream.set(w.Header())
+	tellLeft(w.Header(), served.Left)
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the server's bound is for calls
 	st := &stream{server: s, w: NewTimedWriter(w, api.StalledReader), watch: served.Answer.watch, revoked: s.cfg.Gate.Ended(served.Caller)}
 	if acceptsGzip(r.Header["Accept-Encoding"]) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/internal/jsonx"
@@ -52,6 +53,18 @@ func (s *Server) headers(w http.ResponseWriter, a reader.Answer) {
 	}
 }
 
+// tellLeft says in h what a caller with a key can still call. Of keys that are not charged there is nothing to say.
+func tellLeft(h http.Header, left billing.Left) {
+	switch calls := strconv.FormatInt(left.Calls, 10); {
+	case !left.Known:
+	case left.Free:
+		h.Set(api.HeaderFreeLeft, calls)
+		h.Set(api.HeaderFreeReset, Seconds(left.Reset))
+	default:
+		h.Set(api.HeaderCreditsLeft, calls)
+	}
+}
+
 // text is an answer as it reads now.
 func (s *Server) text(a reader.Answer) []byte { return a.Text(s.cfg.Now()) }
 
@@ -60,6 +73,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, op api.Op, served
 	a := served.Answer
 	a.Immutable = op == api.OpSnapshot
 	s.headers(w, a)
+	tellLeft(w.Header(), served.Left)
 	if served.Sold != nil {
 		if !a.Immutable {
 			w.Header().Set("Cache-Control", "no-store")

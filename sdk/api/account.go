@@ -13,6 +13,8 @@ type APIKeyRow struct {
 	LastUsedAt   *time.Time   `json:"lastUsedAt"` // nil if never used
 	RevokedAt    *time.Time   `json:"revokedAt"`  // nil while active
 	TraceConsent TraceConsent `json:"traceConsent"`
+	RevokesAt    *time.Time   `json:"revokesAt,omitempty"` // when a key ends that was replaced by another; nil for all others
+	Unmetered    bool         `json:"unmetered,omitempty"` // its calls are counted and not charged
 }
 
 // CreateKeyRequest is the body of POST /api/keys. An empty TraceConsent means ConsentAggregated.
@@ -28,11 +30,22 @@ type IssuedKey struct {
 	Name      string    `json:"name"`
 	Tier      Tier      `json:"tier"`
 	CreatedAt time.Time `json:"createdAt"`
+	Unmetered bool      `json:"unmetered,omitempty"` // its calls are counted and not charged
+
+	CreditBalance *int64     `json:"creditBalance,omitempty"` // of a key that replaces another: the credits that moved to it
+	RevokesAt     *time.Time `json:"revokesAt,omitempty"`     // and when the other one ends
+}
+
+// RotateKeyRequest is the body of POST /api/keys/{keyId}/rotate, which may be empty.
+type RotateKeyRequest struct {
+	Name         string `json:"name,omitempty"`         // of the new key; empty means that of the old one
+	GraceSeconds int64  `json:"graceSeconds,omitempty"` // for which the old key works on, at most MaxRotationGrace
 }
 
 // KeyListResponse lists the keys of an owner, newest first.
 type KeyListResponse struct {
-	Keys []APIKeyRow `json:"keys"`
+	Keys       []APIKeyRow `json:"keys"`
+	NextCursor string      `json:"nextCursor,omitempty"` // where the next page begins; empty on the last, and where no limit was given
 }
 
 // RevokeResponse is the answer of a revocation. StrandedCredits stay on the revoked key's record.

@@ -56,6 +56,9 @@ const (
 	HeaderAge          = "Age"                  // seconds since that answer was first given
 	HeaderRetryAfter   = "Retry-After"          // seconds
 	HeaderWarning      = "Warning"              // a fallback was served
+	HeaderCreditsLeft  = "X-Credits-Remaining"  // of the owner of the key that called
+	HeaderFreeLeft     = "X-Free-Calls-Remaining"
+	HeaderFreeReset    = "X-Free-Calls-Reset"   // seconds until there is one more
 	HeaderJobTimestamp = "X-Contextd-Timestamp" // Unix seconds, signed
 	HeaderJobSignature = "X-Contextd-Signature" // hex HMAC-SHA256 of timestamp, method, path and body
 )

@@ -4,7 +4,8 @@ import "time"
 
 // Limits of the specification and of the decisions that fill its gaps. Where the operator can change one, it is the default.
 const (
-	FreeCallsPerDay = 100            // keys without credits, sliding window
+	FreeCallsPerDay = 100            // owners without credits, sliding window
+	FreePerClient   = 300            // in the same window, of all keys at one client address
 	FreeWindow      = 24 * time.Hour // length of that window
 	VolumeWindow    = 30 * 24 * time.Hour
 	TraceRetention  = 30 * 24 * time.Hour // raw traces of keys with full consent
@@ -42,8 +43,13 @@ const (
 	KeyIDLength    = 16
 	KeySecretChars = 32 // base62 characters after the prefix
 	MaxActiveKeys  = 25
+	MaxNewKeys     = 100   // keys made per owner and 24 hours
 	MaxKeyName     = 64    // runes
 	MaxPrompt      = 4_000 // runes
+
+	MaxRotationGrace = 7 * 24 * time.Hour  // for which a replaced key works on
+	KeyRetention     = 30 * 24 * time.Hour // of revoked keys without credits
+	MaxPage          = 200                 // rows of a page of a list
 
 	SessionLifetime = 30 * 24 * time.Hour  // of a session that is not used; its use moves the end
 	SessionLongest  = 180 * 24 * time.Hour // of any

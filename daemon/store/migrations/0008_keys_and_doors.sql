@@ -1,3 +1,15 @@
+-- Keys that are counted and not charged: the operator's own.
+ALTER TABLE keys ADD COLUMN unmetered INTEGER NOT NULL DEFAULT 0;
+
+-- When a key ends that another has replaced; its credits are on that one already. revoked_at is set once the time has come.
+ALTER TABLE keys ADD COLUMN revokes_at INTEGER;
+
+-- When a revoked key was dropped from memory and from lists. The row stays for the books: the ledger, usage and deposits name it.
+ALTER TABLE keys ADD COLUMN pruned_at INTEGER;
+
+CREATE INDEX keys_retiring ON keys (revokes_at) WHERE revokes_at IS NOT NULL AND revoked_at IS NULL;
+CREATE INDEX keys_to_prune ON keys (revoked_at) WHERE revoked_at IS NOT NULL AND pruned_at IS NULL;
+
 -- When the owner last proved to be who they are: to add or remove an identity, that must not be long ago. Until now, every session began
 -- with such a proof.
 ALTER TABLE sessions ADD COLUMN proved_at INTEGER NOT NULL DEFAULT 0;
