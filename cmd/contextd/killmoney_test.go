@@ -25,6 +25,7 @@ import (
 type buyer struct {
 	t       *testing.T
 	dir     string // of the demo
+	mail    string // who signs in
 	journal string
 	listen  string
 	session string
@@ -61,7 +62,7 @@ func (b *buyer) console(ctx context.Context, info daemon.Demo) (*sdk.Console, er
 	if b.session != "" {
 		return console, nil
 	}
-	if _, err := console.SendLink(ctx, "killed@example.org"); err != nil {
+	if _, err := console.SendLink(ctx, b.mail); err != nil {
 		return nil, err
 	}
 	mails, err := filepath.Glob(filepath.Join(info.Outbox, "*.eml"))
@@ -134,7 +135,7 @@ func TestKillWhileMoneyMoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &buyer{t: t, dir: filepath.Join(t.TempDir(), "data"), journal: t.TempDir(), listen: listen}
+	b := &buyer{t: t, dir: filepath.Join(t.TempDir(), "data"), mail: "killed@example.org", journal: t.TempDir(), listen: listen}
 	random := rand.New(rand.NewPCG(2, uint64(rounds())))
 	for range rounds() {
 		c, info, said := b.start()
