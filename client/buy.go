@@ -23,7 +23,7 @@ import (
 func depositFields() []string {
 	return []string{
 		"id", "userId", "keyId", "pack", "credits", "amountUsdc", "status",
-		"txHash", "payerAddress", "nonce", "createdAt", "verifiedAt", "expiresAt",
+		"txHash", "payerAddress", "nonce", "createdAt", "verifiedAt", "expiresAt", "nonceRequired", "reason", "message",
 	}
 }
 
@@ -151,7 +151,7 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 		return err
 	}
 	if !o.pays() {
-		o.tell(intent)
+		o.tell(intent, amount)
 	}
 	if o.noWait && !o.pays() {
 		return show(ctx, o.app, intent, &cli.Rows{Columns: []string{"deposit", "amount", "to", "chain", "until"}, Rows: [][]string{{
@@ -175,7 +175,7 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 		d, err = console.AwaitDeposit(wait, intent.ID, "")
 	}
 	var paid *sdk.PaidError
-	if errors.As(err, &paid) {
+	if errors.As(err, &paid) && !errors.Is(err, &api.Error{Code: api.CodePaymentInvalid}) {
 		o.app.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits deposits verify %s --tx %s",
 			paid.Proof.TxHash, intent.ID, paid.Proof.TxHash)
 	}
@@ -192,10 +192,18 @@ func (o *buyOptions) until(i *api.DepositIntent) string {
 }
 
 // tell tells people what to transfer.
-func (o *buyOptions) tell(i *api.DepositIntent) {
-	o.app.Note("transfer exactly %s %s\n  to     %s\n  token  %s on chain %d\n  until  %s\n  link   %s",
-		i.AmountUSDC, api.AssetUSDG, i.Recipient, i.Token, i.ChainID, o.until(i), i.PaymentURI)
-	if lines := view.QRCode(i.PaymentURI, view.QuietZone, o.app.ErrTTY); len(lines) > 0 && (o.code || o.showsCode(lines[0])) {
+func (o *buyOptions) tell(i *api.DepositIntent, amount usdg.Amount) {
+	link := "link   " + i.PaymentURI
+	if i.NonceRequired {
+		link = "data   " + usdg.TransferData(i.Recipient, amount, i.Nonce)
+	}
+	o.app.Note("transfer exactly %s %s\n  to     %s\n  token  %s on chain %d\n  until  %s\n  %s",
+		i.AmountUSDC, api.AssetUSDG, i.Recipient, i.Token, i.ChainID, o.until(i), link)
+	if i.NonceRequired {
+		o.app.Note("very many people are buying this pack: the transfer counts only if it carries the nonce of this purchase, as the\n"+
+			"wallet of ctx does (ctx credits buy %s --pay). A wallet that sends data has to send the data above to the token.\n"+
+			"A plain transfer pays for nothing.", i.Pack)
+	} else if lines := view.QRCode(i.PaymentURI, view.QuietZone, o.app.ErrTTY); len(lines) > 0 && (o.code || o.showsCode(lines[0])) {
 		fmt.Fprintln(o.app.Err, strings.Join(lines, "\n"))
 	}
 	o.app.Note("waiting for it; Ctrl-C leaves the purchase as it is. Faster, with the transaction:\n"+

@@ -33,6 +33,9 @@ func showDeposit(ctx context.Context, a *App, get func(c *sdk.Console, opts []sd
 	if err != nil {
 		return err
 	}
+	if d.Reason != "" {
+		a.Note("%s: %s", d.Reason, d.Message)
+	}
 	return show(ctx, a, d, depositRows([]api.Deposit{*d}, a))
 }
 

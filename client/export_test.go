@@ -4,8 +4,15 @@ import (
 	"context"
 
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
 )
+
+// TellPurchase tells what to transfer for a purchase, as ctx credits buy does without a wallet.
+func TellPurchase(a *App, i *api.DepositIntent, amount usdg.Amount) {
+	(&buyOptions{app: a, code: true}).tell(i, amount)
+}
 
 // ToFailure is what an error means for the exit code of ctx.
 func ToFailure(err error) *cli.Failure { return toFailure(err, nil) }

@@ -36,8 +36,9 @@ func (s *Console) Deposit(ctx context.Context, id, txHash string, opts ...CallOp
 // depositPoll is how often AwaitDeposit asks.
 const depositPoll = 2 * time.Second
 
-// AwaitDeposit waits until a purchase is verified or has expired, and returns it. With txHash, the service is asked to look there. It ends
-// with the error of ctx when that is done first; a service that does not answer for a while is asked again.
+// AwaitDeposit waits until a purchase is verified or has expired, and returns it. With txHash, the service is asked to look there; where it
+// says that this transaction will never pay for the purchase, that is an *api.Error with its reason. It ends with the error of ctx when
+// that is done first; a service that does not answer for a while is asked again.
 func (s *Console) AwaitDeposit(ctx context.Context, id, txHash string, opts ...CallOption) (*api.Deposit, error) {
 	for {
 		d, err := s.Deposit(ctx, id, txHash, opts...)
@@ -50,6 +51,9 @@ func (s *Console) AwaitDeposit(ctx context.Context, id, txHash string, opts ...C
 			wait = max(wait, again)
 		} else if d.Status != api.DepositPending {
 			return d, nil
+		} else if d.Reason != "" {
+			return d, api.Errorf(d.Reason, "%s", d.Message).
+				WithHint("nothing that arrived is lost: tell the operator the hash of the transaction")
 		}
 		if err := sleep(ctx, wait); err != nil {
 			return d, err

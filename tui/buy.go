@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,6 +139,8 @@ func (b *buying) press(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 func (b *buying) pressPurchase(msg tea.KeyMsg) (cmd tea.Cmd, ok bool) {
 	k, p := b.env.Keys, b.bought
 	switch {
+	case p.intent.NonceRequired && (key.Matches(msg, k.Code) || key.Matches(msg, k.Copy)):
+		return Tell("there is no link: it could not carry the nonce"), true
 	case key.Matches(msg, k.Code):
 		if b.env.Theme.Glyphs.ASCII {
 			return Tell("a code cannot be drawn with ASCII; " + view.KeyLabel(k.Copy) + " copies the link"), true
@@ -250,7 +253,7 @@ func found(ctx context.Context, p *purchase, pending string) func(*api.Deposit, 
 		case err != nil:
 			return tea.BatchMsg{Send(Fail(err)), Send(depositMsg{p, nil, ""})}
 		case d.Status == api.DepositPending:
-			return depositMsg{p, nil, pending}
+			return depositMsg{p, nil, cmp.Or(d.Message, pending)}
 		}
 		return depositMsg{p, d, ""}
 	}
@@ -334,6 +337,9 @@ func (b *buying) waitLines(p *purchase, width int) []string {
 		" until  " + b.until(p).Format(time.TimeOnly) + " " + view.Bar(share, 16, t.Glyphs) + " " + human.Clock(left) + " left", "",
 		" " + state,
 	}
+	if i.NonceRequired {
+		lines[1] = " " + t.Warn.On("with the nonce: a plain transfer pays for nothing; your wallet here sends it")
+	}
 	if b.hash.Focused() {
 		lines[len(lines)-1] = " Paid in " + b.hash.View(t, min(width-12, 66))
 	}
@@ -363,7 +369,7 @@ func (b *buying) endLines(p *purchase) []string {
 // code is the link of a purchase as a QR code, none where it does not fit.
 func (b *buying) code(p *purchase, width, height int) []string {
 	t := *b.env.Theme
-	if t.Glyphs.ASCII {
+	if t.Glyphs.ASCII || p.intent.NonceRequired {
 		return nil
 	}
 	lines := view.QRCode(view.Line(p.intent.PaymentURI), view.QuietZone/2, t.Depth != view.NoColor)

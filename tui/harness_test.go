@@ -73,6 +73,7 @@ type fake struct {
 	brief    *api.BriefResponse
 	snapshot func(at time.Time) (*api.StateResponse, error)
 	fail     error
+	named    bool              // purchases are named by their nonce alone
 	deposits chan *api.Deposit // how purchases end
 }
 
@@ -185,11 +186,19 @@ func settled(status api.DepositStatus) *api.Deposit {
 }
 
 func (f *fake) Buy(_ context.Context, pack api.CreditPack, keyID string, _ ...sdk.CallOption) (*api.DepositIntent, error) {
-	return purchase(), f.note("buy %s %s", pack, keyID)
+	p := purchase()
+	if f.named {
+		p.NonceRequired, p.PaymentURI = true, ""
+	}
+	return p, f.note("buy %s %s", pack, keyID)
 }
 
 func (f *fake) Deposit(_ context.Context, id, tx string, _ ...sdk.CallOption) (*api.Deposit, error) {
-	return settled(api.DepositPending), f.note("look %s %s", id, tx)
+	d := settled(api.DepositPending)
+	if f.named {
+		d.Reason, d.Message = api.ReasonNonceMismatch, "it does not carry the nonce"
+	}
+	return d, f.note("look %s %s", id, tx)
 }
 
 func (f *fake) AwaitDeposit(ctx context.Context, id, _ string, _ ...sdk.CallOption) (*api.Deposit, error) {

@@ -251,6 +251,19 @@ func TestPurchase(t *testing.T) {
 	d.until("quit", func(string) bool { return d.quit })
 }
 
+// TestPurchaseByNonce: no link and no code is offered that could not carry the nonce, and the service's reason is shown.
+func TestPurchaseByNonce(t *testing.T) {
+	t.Parallel()
+	d := live(t, 100, 30)
+	d.fake.named = true
+	buy(d)
+	d.shows("a plain transfer pays for nothing")
+	d.press("y")
+	d.shows("there is no link")
+	d.press("v", "0x"+strings.Repeat("12", 32), "enter")
+	d.shows("it does not carry the nonce")
+}
+
 // TestPurchaseEndsWhileAsked: what was paid from elsewhere while the user was asked is not paid from the wallet too.
 func TestPurchaseEndsWhileAsked(t *testing.T) {
 	t.Parallel()

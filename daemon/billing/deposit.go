@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/contextd/contextd/internal/usdg"
@@ -20,6 +21,7 @@ type Deposit struct {
 	Credits     int64
 	Amount      usdg.Amount // the price and a slot, which no other deposit has that could still be paid
 	Nonce       [32]byte
+	Named       bool // the nonce alone names it: it has no slot, and other deposits have its amount too
 	Status      api.DepositStatus
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
@@ -33,7 +35,7 @@ type Deposit struct {
 func (d Deposit) ToAPI() api.Deposit {
 	a := api.Deposit{
 		ID: d.ID, UserID: d.OwnerID, Pack: d.Pack, Credits: d.Credits, AmountUSDC: d.Amount.Fixed(), Status: d.Status,
-		Nonce: hexText(d.Nonce), CreatedAt: d.CreatedAt, ExpiresAt: d.ExpiresAt,
+		Nonce: hexText(d.Nonce), NonceRequired: d.Named, CreatedAt: d.CreatedAt, ExpiresAt: d.ExpiresAt,
 	}
 	if d.KeyID != "" {
 		a.KeyID = &d.KeyID
@@ -59,24 +61,20 @@ type Transfer struct {
 	Note      []byte    // calldata behind the parameters of a direct transfer, where wallets can put a nonce
 }
 
-// named reports whether the nonce is in the note of a, as bytes or spelled out.
-func (a Transfer) named(nonce [32]byte) bool {
-	return bytes.Contains(a.Note, nonce[:]) || bytes.Contains(bytes.ToLower(a.Note), []byte(hexText(nonce)))
-}
-
 // Match says which of the deposits a is for: the one whose nonce it has, else the one whose amount it is. In both cases the amount has to
 // be exact and the block within the time of the deposit. Where it is for none, id is "" and why says what is wrong with it: it is
 // never guessed.
 func Match(a Transfer, deposits []Deposit) (id, why string) {
-	for _, d := range deposits {
-		if a.named(d.Nonce) {
-			return fits(a, d)
+	for lower, i := bytes.ToLower(a.Note), 0; i < len(deposits) && len(a.Note) > 0; i++ {
+		// As bytes, or spelled out.
+		if d := deposits[i]; bytes.Contains(a.Note, d.Nonce[:]) || bytes.Contains(lower, []byte(hexText(d.Nonce))) {
+			return a.match(d)
 		}
 	}
 	why = "no deposit has this amount"
 	for _, d := range deposits {
-		if d.Amount == a.Amount {
-			if id, why = fits(a, d); id != "" {
+		if d.Amount == a.Amount && !d.Named {
+			if id, why = a.match(d); id != "" {
 				return id, ""
 			}
 		}
@@ -84,27 +82,102 @@ func Match(a Transfer, deposits []Deposit) (id, why string) {
 	return "", why
 }
 
-// fits reports whether a pays d, or why it does not.
-func fits(a Transfer, d Deposit) (id, why string) {
-	switch {
-	case d.Amount != a.Amount:
-		return "", fmt.Sprintf("deposit %s, which it names, is of %s", d.ID, d.Amount)
-	case a.At.Before(d.CreatedAt.Truncate(time.Second)): // blocks have whole seconds
-		return "", fmt.Sprintf("it is older than deposit %s", d.ID)
-	case a.At.After(d.ExpiresAt):
-		return "", fmt.Sprintf("it came %s after deposit %s had expired", a.At.Sub(d.ExpiresAt).Round(time.Second), d.ID)
-	case d.Status != api.DepositPending:
-		return "", fmt.Sprintf("deposit %s was %s already", d.ID, d.Status)
+// match returns the id of d if a pays it, else why it does not.
+func (a Transfer) match(d Deposit) (id, why string) {
+	if reason, why := a.misfit(d); reason != "" {
+		return "", why
 	}
 	return d.ID, ""
 }
 
-// Errors of DepositStore.
-var (
-	ErrNoActiveKey  = errors.New("the owner has no active key")
-	ErrManyDeposits = errors.New("too many deposits of the owner are pending")
-	ErrNoSlot       = errors.New("no amount is free")
-)
+// misfit says what of a is not as d asks for, "" if all is.
+func (a Transfer) misfit(d Deposit) (reason api.Reason, why string) {
+	switch {
+	case d.Amount != a.Amount:
+		return api.ReasonAmountMismatch, fmt.Sprintf("it is of %s, deposit %s is of %s", a.Amount, d.ID, d.Amount)
+	case a.At.Before(d.CreatedAt.Truncate(time.Second)): // blocks have whole seconds
+		return api.ReasonNonceMismatch, fmt.Sprintf("it is older than deposit %s", d.ID)
+	case a.At.After(d.ExpiresAt):
+		return api.ReasonQuoteExpired,
+			fmt.Sprintf("it came %s after deposit %s had expired", a.At.Sub(d.ExpiresAt).Round(time.Second), d.ID)
+	case d.Status != api.DepositPending:
+		return api.ReasonAlreadyUsed, fmt.Sprintf("deposit %s was %s already", d.ID, d.Status)
+	}
+	return "", ""
+}
+
+// Use is what a transfer that was kept has been spent on.
+type Use struct {
+	Spent     bool   // on a deposit or a call, or it was written off
+	WaitsFor  string // the deposit that it pays once its block is safe, "" for none
+	DepositID string // that it has paid for, "" for none
+}
+
+// Refuse says why a transaction with the given transfers to the treasury, and what they were used for by their place in it, does not pay
+// d and never will. It is "" where it has paid it, or may yet.
+func Refuse(list []Transfer, used map[uint64]Use, d Deposit) (reason api.Reason, why string) {
+	if len(list) == 0 {
+		return api.ReasonWrongRecipient, "the transaction has moved no " + api.AssetUSDG + " to the treasury"
+	}
+	for _, a := range list {
+		use := used[a.LogIndex]
+		if use.WaitsFor == d.ID || use.DepositID == d.ID {
+			return "", ""
+		}
+		r, w := a.misfit(d)
+		switch {
+		case use.Spent || use.WaitsFor != "":
+			r, w = api.ReasonAlreadyUsed, "it has paid for something else"
+		case r == "": // it was not matched although it fits: by its amount alone, or it names another
+			r, w = api.ReasonNonceMismatch, "it does not carry the nonce of deposit "+d.ID
+		}
+		if reason == "" || a.Amount == d.Amount { // of several, the one that was meant
+			reason, why = r, w
+		}
+	}
+	return reason, "the transfer in this transaction does not pay for it: " + why
+}
+
+// DepositBounds are what owners may have open.
+type DepositBounds struct {
+	Slots   int // amounts of a pack, the price the lowest; when half of them are held, who never paid gets none
+	Pending int // deposits of an owner that wait to be paid
+	Unpaid  int // deposits of an owner in a day that were not paid
+	// Stranger is asked before an owner who never paid begins a purchase; what it returns refuses that. nil refuses none.
+	Stranger func() error
+}
+
+// deposited is the time in which the unpaid deposits of an owner are counted.
+const deposited = 24 * time.Hour
+
+// Admit says whether an owner with the given deposits that were not paid, of which those that are older than a day and not pending do not
+// matter, may begin another: nil, or the *api.Error that says when.
+func (b DepositBounds) Admit(unpaid []Deposit, now time.Time) error {
+	var pending, today []time.Time // when they no longer count
+	for _, d := range unpaid {
+		if d.ExpiresAt.After(now) {
+			pending = append(pending, d.ExpiresAt)
+		}
+		if until := d.CreatedAt.Add(deposited); until.After(now) {
+			today = append(today, until)
+		}
+	}
+	for _, bound := range []struct {
+		until []time.Time
+		most  int
+		what  string
+	}{{pending, b.Pending, "%d purchases wait to be paid already"}, {today, b.Unpaid, "%d purchases of the last 24 hours were not paid"}} {
+		if over := len(bound.until) - bound.most; over >= 0 {
+			slices.SortFunc(bound.until, time.Time.Compare)
+			return api.Errorf(api.ReasonRateLimited, bound.what, len(bound.until)).
+				WithHint("pay one that is open, or wait for Retry-After").WithRetryAfter(max(bound.until[over].Sub(now), time.Second))
+		}
+	}
+	return nil
+}
+
+// ErrNoActiveKey is of DepositStore.
+var ErrNoActiveKey = errors.New("the owner has no active key")
 
 // ScanCursor is how far the chain was looked at.
 type ScanCursor struct {
@@ -115,9 +188,9 @@ type ScanCursor struct {
 // DepositStore keeps deposits, and the transfers that arrived for them or for nothing. Each method is one transaction, on disk when it
 // returns.
 type DepositStore interface {
-	// OpenDeposit adds d with the lowest free slot of so many added to its amount, unless so many of the owner's are pending, or fails
-	// with one of the errors above.
-	OpenDeposit(ctx context.Context, d Deposit, slots, pending int) (Deposit, error)
+	// OpenDeposit adds d with the lowest free slot added to its amount, or with none where its nonce has to name it. It fails with
+	// ErrNoActiveKey or what the bounds refuse it with.
+	OpenDeposit(ctx context.Context, d Deposit, bounds DepositBounds) (Deposit, error)
 	// Deposits returns those of an owner, or of all for "", newest first, at most limit, or that with the given id alone where it is not
 	// "".
 	Deposits(ctx context.Context, ownerID, id string, limit int) ([]Deposit, error)
@@ -126,6 +199,8 @@ type DepositStore interface {
 	// Arrive keeps transfers that are new, gives those that match to their deposits, with all that follows from it unless their pack waits,
 	// and notes how far the chain was looked at unless seen is zero. It returns the deposits that were verified.
 	Arrive(ctx context.Context, list []Transfer, seen ScanCursor, waits func(api.CreditPack) bool, now time.Time) ([]Deposit, error)
+	// Used says what the transfers in one transaction that were kept have been spent on, by their place in it.
+	Used(ctx context.Context, hash [32]byte) (map[uint64]Use, error)
 	// ExpireDeposits lets pending deposits that nothing waits for expire that ended before the given time, up to which the chain was
 	// looked at, and frees the amounts of those that ended before free.
 	ExpireDeposits(ctx context.Context, ended, free time.Time) error

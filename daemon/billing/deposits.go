@@ -18,13 +18,18 @@ type Chain interface {
 	Newest(ctx context.Context) (uint64, time.Time, error)
 	// Between returns the transfers to the treasury in the blocks from first to last.
 	Between(ctx context.Context, first, last uint64) ([]Transfer, error)
-	// In returns those in one transaction, none if it is in no block yet.
+	// In returns those in one transaction, which has failed or moved nothing to the treasury where there are none, or ErrNotShown.
 	In(ctx context.Context, hash [32]byte) ([]Transfer, error)
+	// Claimed is In for a hash that somebody claims to have paid with: whoever asks for what is not there is kept from asking much.
+	Claimed(ctx context.Context, hash [32]byte) ([]Transfer, error)
 	// Safe returns the number of the newest block that counts as safe.
 	Safe(ctx context.Context) (uint64, error)
 	// Balance returns what the treasury has, in micro-USDG.
 	Balance(ctx context.Context) (int64, error)
 }
+
+// ErrNotShown says that the chain shows a transaction in no block.
+var ErrNotShown = errors.New("the transaction is in no block yet")
 
 // DepositsConfig is what a Deposits needs.
 type DepositsConfig struct {
@@ -62,8 +67,9 @@ const maxDrift = 2 * time.Minute
 // now is the time, as precise as it is stored.
 func (d *Deposits) now() time.Time { return d.cfg.Now().UTC().Truncate(time.Millisecond) }
 
-// Open begins the purchase of a pack for an owner, for the key with the given id or, for "", their oldest.
-func (d *Deposits) Open(ctx context.Context, ownerID string, pack api.CreditPack, keyID string) (Deposit, error) {
+// Open begins the purchase of a pack for an owner, for the key with the given id or, for "", their oldest. stranger is asked before one who
+// never paid begins it; what it returns refuses that, and nil refuses none.
+func (d *Deposits) Open(ctx context.Context, ownerID string, pack api.CreditPack, keyID string, stranger func() error) (Deposit, error) {
 	offer, ok := pack.Offer()
 	if !ok {
 		return Deposit{}, api.Errorf(api.ReasonInvalidRequest, "there is no credit pack %q", pack).WithHint("packs: %v", api.CreditPacks())
@@ -76,17 +82,13 @@ func (d *Deposits) Open(ctx context.Context, ownerID string, pack api.CreditPack
 	if _, err := rand.Read(opened.Nonce[:]); err != nil {
 		return Deposit{}, fmt.Errorf("read randomness: %w", err)
 	}
-	opened, err := d.cfg.Store.OpenDeposit(ctx, opened, api.DepositSlots, api.MaxPendingDeposit)
+	opened, err := d.cfg.Store.OpenDeposit(ctx, opened, DepositBounds{
+		Slots: api.DepositSlots, Pending: api.MaxPendingDeposit, Unpaid: api.MaxUnpaidDeposits, Stranger: stranger,
+	})
 	switch {
 	case errors.Is(err, ErrNoActiveKey):
 		return opened, api.Errorf(api.ReasonInvalidRequest, "there is no active key to put the credits on").
 			WithHint("make one: ctx keys create NAME")
-	case errors.Is(err, ErrManyDeposits):
-		return opened, api.Errorf(api.ReasonInvalidRequest, "%d purchases wait to be paid already", api.MaxPendingDeposit).
-			WithHint("pay one of them, or wait until it has expired")
-	case errors.Is(err, ErrNoSlot):
-		return opened, api.Errorf(api.ReasonRateLimited, "too many people are buying this pack").WithHint("try again after Retry-After").
-			WithRetryAfter(time.Hour)
 	case err != nil:
 		return opened, fmt.Errorf("open deposit: %w", err)
 	}
@@ -111,24 +113,37 @@ func (d *Deposits) Deposit(ctx context.Context, ownerID, id string) (Deposit, er
 }
 
 // Verify looks for a deposit's payment in one transaction, without waiting for the next Scan, and returns the deposit as it is then. A
-// transaction that pays something else pays that.
-func (d *Deposits) Verify(ctx context.Context, ownerID, id string, hash [32]byte) (Deposit, error) {
+// transaction that pays something else pays that. Where it will never pay this deposit, refused says why.
+func (d *Deposits) Verify(ctx context.Context, ownerID, id string, hash [32]byte) (now Deposit, refused *api.Error, err error) {
 	pending, err := d.Deposit(ctx, ownerID, id)
 	if err != nil || pending.Status != api.DepositPending {
-		return pending, err
+		return pending, nil, err
 	}
-	list, err := d.cfg.Chain.In(ctx, hash)
+	list, err := d.cfg.Chain.Claimed(ctx, hash)
+	if errors.Is(err, ErrNotShown) {
+		return pending, nil, nil
+	}
 	if err != nil {
-		return pending, errors.Join(api.Errorf(api.ReasonChainUnavailable, "the chain does not answer").
+		return pending, nil, errors.Join(api.Errorf(api.ReasonChainUnavailable, "the chain does not answer").
 			WithHint("the purchase goes on by itself; do not pay again").WithRetryAfter(10*time.Second), err)
 	}
 	if _, err := d.arrive(ctx, list, ScanCursor{}); err != nil {
-		return pending, err
+		return pending, nil, err
 	}
 	if _, err := d.ripen(ctx); err != nil {
-		return pending, err
+		return pending, nil, err
 	}
-	return d.Deposit(ctx, ownerID, id)
+	if now, err = d.Deposit(ctx, ownerID, id); err != nil || now.Status == api.DepositVerified {
+		return now, nil, err
+	}
+	used, err := d.cfg.Store.Used(ctx, hash)
+	if err != nil {
+		return now, nil, fmt.Errorf("look up transaction: %w", err)
+	}
+	if reason, why := Refuse(list, used, pending); reason != "" {
+		refused = api.Errorf(reason, "%s", why)
+	}
+	return now, refused, nil
 }
 
 // Scan looks at what has arrived since it last did, however long that is ago, and then lets deposits expire. It returns those that were
@@ -245,7 +260,7 @@ func (d *Deposits) ripen(ctx context.Context) ([]Deposit, error) {
 			continue
 		}
 		now, err := d.cfg.Chain.In(ctx, hash)
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrNotShown) {
 			return nil, fmt.Errorf("look at waiting deposit: %w", err)
 		}
 		for _, a := range now {

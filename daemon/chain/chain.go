@@ -44,11 +44,12 @@ type Client struct {
 	token    common.Address
 	treasury common.Address
 	rpc      *rpc.Client
+	lookups  *lookups
 }
 
 // New makes a Client. It asks the node for nothing: Check does that.
 func New(ctx context.Context, cfg Config) (*Client, error) {
-	c := &Client{cfg: cfg}
+	c := &Client{cfg: cfg, lookups: newLookups()}
 	for _, a := range []struct {
 		name, text string
 		into       *common.Address

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
@@ -217,7 +218,7 @@ func TestPayment(t *testing.T) {
 		}
 		return answer
 	})
-	if _, err := client.Payment(t.Context(), hash); !errors.Is(err, x402.ErrNotVisible) {
+	if _, err := dial(t, c, n).Payment(t.Context(), hash); !errors.Is(err, x402.ErrNotVisible) {
 		t.Errorf("of a block that has gone: %v", err)
 	}
 	var slow atomic.Int64
@@ -286,7 +287,7 @@ func TestBetween(t *testing.T) {
 	if list, err := client.In(t.Context(), hash); err != nil || len(list) != 0 {
 		t.Errorf("of a transfer to somebody else: %+v, %v", list, err)
 	}
-	if list, err := client.In(t.Context(), [32]byte{1}); err != nil || len(list) != 0 {
+	if list, err := client.In(t.Context(), [32]byte{1}); !errors.Is(err, billing.ErrNotShown) || len(list) != 0 {
 		t.Errorf("of no transaction: %+v, %v", list, err)
 	}
 	n.set(func([]byte, []byte) []byte { return nil })

@@ -8,7 +8,6 @@ import (
 	"math"
 	"math/big"
 	"strings"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -41,35 +40,44 @@ func transferTopic() common.Hash {
 	return crypto.Keccak256Hash([]byte("Transfer(address,address,uint256)"))
 }
 
+// mined is a transaction that is in a block.
+type mined struct {
+	hash    common.Hash
+	tx      *transaction
+	receipt *receipt
+	at      Head
+}
+
+// mined asks for a transaction and its block, unless that is among blocks, which may be nil. It fails with x402.ErrNotVisible.
+func (c *Client) mined(ctx context.Context, hash common.Hash, blocks map[uint64]Head) (mined, error) {
+	tx, r, err := c.fetch(ctx, hash)
+	if err != nil {
+		return mined{}, err
+	}
+	number := (*big.Int)(r.Block).Uint64()
+	at, known := blocks[number]
+	if !known {
+		at, err = c.block(ctx, hexutil.EncodeUint64(number))
+	}
+	switch {
+	case errors.Is(err, errNoBlock) || err == nil && at.Hash != r.BlockHash: // another node, or a block that was replaced
+		return mined{}, x402.ErrNotVisible
+	case err != nil:
+		return mined{}, err
+	case blocks != nil:
+		blocks[number] = at
+	}
+	return mined{hash, tx, r, at}, nil
+}
+
 // Payment returns what the chain shows of a transaction. It waits a bounded time for it to be in a block, and fails with
 // x402.ErrNotVisible if it is not by then.
 func (c *Client) Payment(ctx context.Context, hash [32]byte) (x402.Payment, error) {
-	deadline := c.cfg.Now().Add(c.cfg.Wait)
-	for pause := firstPoll; ; pause = min(2*pause, 2*time.Second) {
-		p, err := c.readPayment(ctx, hash)
-		if !errors.Is(err, x402.ErrNotVisible) || c.cfg.Now().Add(pause).After(deadline) {
-			return p, err
-		}
-		select {
-		case <-ctx.Done():
-			return p, ctx.Err()
-		case <-time.After(pause):
-		}
-	}
-}
-
-func (c *Client) readPayment(ctx context.Context, hash [32]byte) (x402.Payment, error) {
-	tx, r, err := c.fetch(ctx, hash)
+	found, err := c.claimed(ctx, hash, c.cfg.Wait)
 	if err != nil {
 		return x402.Payment{}, err
 	}
-	at, err := c.block(ctx, hexutil.EncodeBig((*big.Int)(r.Block)))
-	switch {
-	case errors.Is(err, errNoBlock) || err == nil && at.Hash != r.BlockHash: // another node, or a block that was replaced
-		return x402.Payment{}, x402.ErrNotVisible
-	case err != nil:
-		return x402.Payment{}, err
-	}
+	tx, r, at := found.tx, found.receipt, found.at
 	p := x402.Payment{
 		From: tx.From.Hex(), Input: tx.Input, Succeeded: r.Status == 1, Block: at.Number, BlockHash: at.Hash, At: at.At,
 	}
@@ -104,7 +112,7 @@ func (c *Client) fetch(ctx context.Context, hash [32]byte) (tx *transaction, r *
 		return nil, nil, c.redact(err)
 	}
 	for _, e := range batch {
-		if e.Error != nil && strings.Contains(e.Error.Error(), "indexing is in progress") {
+		if indexing(e.Error) {
 			return nil, nil, x402.ErrNotVisible
 		}
 		if e.Error != nil {
@@ -115,6 +123,11 @@ func (c *Client) fetch(ctx context.Context, hash [32]byte) (tx *transaction, r *
 		return nil, nil, x402.ErrNotVisible
 	}
 	return tx, r, nil
+}
+
+// indexing reports whether a node says that it has not yet come to know of all transactions.
+func indexing(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "indexing is in progress")
 }
 
 // transferOf is the Transfer that a log is of, if it is one of an ERC-20 token. i is its place among those of its transaction.

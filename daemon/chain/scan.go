@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/big"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -22,6 +21,9 @@ const span = 2_000
 
 // paramsEnd is where the parameters of a transfer end in its calldata.
 const paramsEnd = 4 + 2*common.HashLength
+
+// maxNote bounds the calldata in which a nonce is looked for. Each deposit that is pending looks there.
+const maxNote = 4 << 10
 
 // Newest returns the number and the time of the newest block.
 func (c *Client) Newest(ctx context.Context) (uint64, time.Time, error) {
@@ -64,8 +66,8 @@ func (c *Client) between(ctx context.Context, first, last uint64) ([]billing.Tra
 			continue
 		}
 		seen[l.TxHash] = true
-		part, err := c.in(ctx, l.TxHash, blocks)
-		if err != nil {
+		part, err := c.arrived(c.mined(ctx, l.TxHash, blocks))
+		if err != nil && !errors.Is(err, billing.ErrNotShown) {
 			return nil, err
 		}
 		if len(part) == 0 || part[0].BlockHash != l.BlockHash { // the block was replaced since; the next scan sees what holds then
@@ -82,40 +84,33 @@ func (c *Client) transfer(hash common.Hash, t x402.Transfer, at Head, to *common
 		Block: at.Number, BlockHash: at.Hash, At: at.At,
 	}
 	if to != nil && *to == c.token && len(input) > paramsEnd {
-		a.Note = input[paramsEnd:]
+		a.Note = input[paramsEnd:min(len(input), paramsEnd+maxNote)]
 	}
 	return a
 }
 
-// In returns the transfers to the treasury in one transaction, none if it is in no block yet or has failed.
+// In returns the transfers to the treasury in one transaction, none if it has failed, or billing.ErrNotShown if it is in no block.
 func (c *Client) In(ctx context.Context, hash [32]byte) ([]billing.Transfer, error) {
-	return c.in(ctx, hash, map[uint64]Head{})
+	return c.arrived(c.mined(ctx, hash, nil))
 }
 
-// in is In with the blocks that were read already.
-func (c *Client) in(ctx context.Context, hash [32]byte, blocks map[uint64]Head) ([]billing.Transfer, error) {
-	tx, r, err := c.fetch(ctx, hash)
-	if errors.Is(err, x402.ErrNotVisible) {
-		return nil, nil
-	}
-	if err != nil {
+// Claimed is In for a hash that somebody claims to have paid with, bounded as claimed is. It does not wait.
+func (c *Client) Claimed(ctx context.Context, hash [32]byte) ([]billing.Transfer, error) {
+	return c.arrived(c.claimed(ctx, hash, 0))
+}
+
+// arrived are the transfers to the treasury in a transaction that was asked for.
+func (c *Client) arrived(found mined, err error) (list []billing.Transfer, _ error) {
+	switch {
+	case errors.Is(err, x402.ErrNotVisible):
+		return nil, billing.ErrNotShown
+	case err != nil:
 		return nil, err
 	}
-	number := (*big.Int)(r.Block).Uint64()
-	at, known := blocks[number]
-	if !known {
-		if at, err = c.block(ctx, hexutil.EncodeUint64(number)); err != nil && !errors.Is(err, errNoBlock) {
-			return nil, err
-		}
-	}
-	if err != nil || at.Hash != r.BlockHash { // another node, or a block that was replaced
-		return nil, nil
-	}
-	blocks[number] = at
-	var list []billing.Transfer
-	for i, l := range r.Logs {
-		if t, ok := transferOf(l, i); ok && r.Status == 1 && l.Address == c.token && common.HexToAddress(t.To) == c.treasury {
-			list = append(list, c.transfer(hash, t, at, tx.To, tx.Input))
+	for i, l := range found.receipt.Logs {
+		t, ok := transferOf(l, i)
+		if ok && found.receipt.Status == 1 && l.Address == c.token && common.HexToAddress(t.To) == c.treasury {
+			list = append(list, c.transfer(found.hash, t, found.at, found.tx.To, found.tx.Input))
 		}
 	}
 	return list, nil

@@ -16,62 +16,81 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// OpenDeposit adds d with the lowest free slot of so many added to its amount, unless so many of the owner's are pending. It fails with
-// billing.ErrNoActiveKey, ErrManyDeposits or ErrNoSlot, or, where the key that d names is not an active one of the owner's, as for one
-// that is not there.
-func (s *Store) OpenDeposit(ctx context.Context, d billing.Deposit, slots, pending int) (billing.Deposit, error) {
+// OpenDeposit adds d with the lowest free slot added to its amount, or with none where its nonce has to name it. It fails with
+// billing.ErrNoActiveKey, with what the bounds refuse it with, or, where the key that d names is not an active one of the owner's, as for
+// one that is not there.
+func (s *Store) OpenDeposit(ctx context.Context, d billing.Deposit, bounds billing.DepositBounds) (billing.Deposit, error) {
 	err := s.db.Tx(ctx, func(tx *sql.Tx) error {
-		var keys, named, waiting int
-		if err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(id = ?), 0) FROM keys WHERE owner_id = ? AND revoked_at IS NULL`,
-			d.KeyID, d.OwnerID).
-			Scan(&keys, &named); err != nil {
-			return fmt.Errorf("look for keys: %w", err)
+		paid, err := admitDeposit(ctx, tx, d, bounds)
+		if err != nil {
+			return err
 		}
-		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM deposits WHERE owner_id = ? AND status = ?", d.OwnerID, api.DepositPending).
-			Scan(&waiting); err != nil {
-			return fmt.Errorf("count deposits: %w", err)
-		}
-		switch {
-		case d.KeyID != "" && named == 0:
-			return account.NoKey(d.KeyID)
-		case keys == 0:
-			return billing.ErrNoActiveKey
-		case waiting >= pending:
-			return billing.ErrManyDeposits
-		}
-		price := d.Amount
 		taken, err := sqlite.Query(ctx, tx, func(rows *sql.Rows) (a usdg.Amount, err error) { return a, rows.Scan(&a) },
-			"SELECT amount FROM deposits WHERE held = 1 AND amount >= ? AND amount < ? ORDER BY amount", price, price+usdg.Amount(slots))
+			"SELECT amount FROM deposits WHERE held = 1 AND amount >= ? AND amount < ? ORDER BY amount", d.Amount,
+			d.Amount+usdg.Amount(bounds.Slots))
 		if err != nil {
 			return fmt.Errorf("look for a free amount: %w", err)
 		}
-		for _, a := range taken { // in order, so the first gap ends it
-			if a == d.Amount {
-				d.Amount++
+		if d.Named = len(taken) >= bounds.Slots || !paid && 2*len(taken) >= bounds.Slots; !d.Named {
+			for _, a := range taken { // in order, so the first gap ends it
+				if a == d.Amount {
+					d.Amount++
+				}
 			}
 		}
-		if d.Amount >= price+usdg.Amount(slots) {
-			return billing.ErrNoSlot
-		}
 		_, err = tx.ExecContext(ctx,
-			`INSERT INTO deposits (id, owner_id, key_id, pack, credits, amount, nonce, status, created_at, expires_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, d.ID, d.OwnerID, sql.NullString{String: d.KeyID, Valid: d.KeyID != ""},
-			d.Pack, d.Credits, d.Amount, d.Nonce[:], d.Status, d.CreatedAt.UnixMilli(), d.ExpiresAt.UnixMilli())
+			`INSERT INTO deposits (id, owner_id, key_id, pack, credits, amount, nonce, status, created_at, expires_at, held, nonce_required)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, d.ID, d.OwnerID, sql.NullString{String: d.KeyID, Valid: d.KeyID != ""},
+			d.Pack, d.Credits, d.Amount, d.Nonce[:], d.Status, d.CreatedAt.UnixMilli(), d.ExpiresAt.UnixMilli(), !d.Named, d.Named)
 		return err
 	})
 	return d, err
 }
 
+// admitDeposit says why d may not be opened, and whether its owner has ever paid for one.
+func admitDeposit(ctx context.Context, tx *sql.Tx, d billing.Deposit, bounds billing.DepositBounds) (paid bool, err error) {
+	var keys, named int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(id = ?), 0) FROM keys WHERE owner_id = ? AND revoked_at IS NULL`,
+		d.KeyID, d.OwnerID).Scan(&keys, &named); err != nil {
+		return false, fmt.Errorf("look for keys: %w", err)
+	}
+	switch {
+	case d.KeyID != "" && named == 0:
+		return false, account.NoKey(d.KeyID)
+	case keys == 0:
+		return false, billing.ErrNoActiveKey
+	}
+	const day = 24 * time.Hour // of which bounds count
+	unpaid, err := sqlite.Query(ctx, tx, scanDeposit, "SELECT "+depositColumns+` FROM deposits
+		WHERE owner_id = ? AND status <> ? AND (created_at > ? OR expires_at > ?)
+		AND id NOT IN (SELECT deposit_id FROM transfers WHERE spent_on = 'waiting')`,
+		d.OwnerID, api.DepositVerified, d.CreatedAt.Add(-day).UnixMilli(), d.CreatedAt.UnixMilli())
+	if err != nil {
+		return false, fmt.Errorf("read deposits: %w", err)
+	}
+	if err := bounds.Admit(unpaid, d.CreatedAt); err != nil {
+		return false, err
+	}
+	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM deposits WHERE owner_id = ? AND status = ?)", d.OwnerID,
+		api.DepositVerified).Scan(&paid); err != nil {
+		return false, fmt.Errorf("look for a deposit that was paid: %w", err)
+	}
+	if !paid && bounds.Stranger != nil {
+		return false, bounds.Stranger()
+	}
+	return paid, nil
+}
+
 // depositColumns are those that scanDeposit reads.
 const depositColumns = "id, owner_id, coalesce(key_id, ''), pack, credits, amount, nonce, status, created_at, expires_at, " +
-	"tx_hash, coalesce(payer, ''), verified_at, coalesce(credited, '')"
+	"nonce_required, tx_hash, coalesce(payer, ''), verified_at, coalesce(credited, '')"
 
 // scanDeposit reads one row.
 func scanDeposit(rows *sql.Rows) (d billing.Deposit, err error) {
 	var nonce, hash []byte
 	var created, expires, verified sql.NullInt64
-	err = rows.Scan(&d.ID, &d.OwnerID, &d.KeyID, &d.Pack, &d.Credits, &d.Amount, &nonce, &d.Status, &created, &expires, &hash, &d.Payer,
-		&verified, &d.Credited)
+	err = rows.Scan(&d.ID, &d.OwnerID, &d.KeyID, &d.Pack, &d.Credits, &d.Amount, &nonce, &d.Status, &created, &expires, &d.Named, &hash,
+		&d.Payer, &verified, &d.Credited)
 	copy(d.Nonce[:], nonce)
 	copy(d.TxHash[:], hash)
 	d.CreatedAt, d.ExpiresAt, d.VerifiedAt = sqlite.FromMillis(created), sqlite.FromMillis(expires), sqlite.FromMillis(verified)
@@ -130,8 +149,9 @@ func arrive(ctx context.Context, tx *sql.Tx, a billing.Transfer, waits func(api.
 		return d, err
 	}
 	open, err := sqlite.Query(ctx, tx, scanDeposit,
-		"SELECT "+depositColumns+" FROM deposits WHERE held = 1 AND amount = ? OR status = ? ORDER BY created_at",
-		a.Amount, api.DepositPending)
+		"SELECT "+depositColumns+` FROM deposits WHERE held = 1 AND amount = ?1 OR status = 'pending' AND (nonce_required = 0 OR ?2)
+			OR nonce_required = 1 AND expires_at >= ?3 AND ?2 ORDER BY created_at`,
+		a.Amount, len(a.Note) > 0, a.At.Add(-api.DepositGrace).UnixMilli())
 	if err != nil {
 		return d, fmt.Errorf("read deposits: %w", err)
 	}
@@ -193,6 +213,24 @@ func keep(ctx context.Context, tx *sql.Tx, a billing.Transfer, now time.Time) (i
 		return false, fmt.Errorf("keep transfer: %w", err)
 	}
 	return isNew, nil
+}
+
+// Used says what the transfers in one transaction that were kept have been spent on, by their place in it.
+func (s *Store) Used(ctx context.Context, hash [32]byte) (map[uint64]billing.Use, error) {
+	used := map[uint64]billing.Use{}
+	_, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (place uint64, err error) {
+		var spent, deposit string
+		err = rows.Scan(&place, &spent, &deposit)
+		switch spent {
+		case "":
+		case "waiting":
+			used[place] = billing.Use{WaitsFor: deposit}
+		default:
+			used[place] = billing.Use{Spent: true, DepositID: deposit}
+		}
+		return place, err
+	}, "SELECT log_index, spent_on, coalesce(deposit_id, '') FROM transfers WHERE tx_hash = ?", hash[:])
+	return used, err
 }
 
 // Waiting returns the transactions of arrivals that wait for their block to be safe, each with its block.

@@ -63,6 +63,7 @@ type Console struct {
 	mails             mailBounds
 	newOwners         *Limiter           // per client
 	newInAll          *Limiter           // of all of them, the one subject ""
+	purchases         *Limiter           // per client, by who never paid
 	landed            *template.Template // the page of a mailed link
 }
 
@@ -89,6 +90,7 @@ func NewConsole(cfg ConsoleConfig) (*Console, error) {
 		cfg: cfg, sameOrigin: http.NewCrossOriginProtection(), landed: template.Must(template.New("page").Parse(landingHTML)),
 		signIns: bound{limiter(), limiter()}, requests: bound{limiter(), limiter()}, newOwners: limiter(), newInAll: limiter(),
 		mails: mailBounds{clients: limiter(), pairs: limiter(), inboxes: limiter(), days: limiter(), changes: limiter(), inAll: limiter()},
+		purchases: NewLimiter(api.MaxClientDeposits, 24*time.Hour/api.MaxClientDeposits, cfg.Now),
 	}
 	c.SetLimits(cfg.Limits)
 	// Behind a proxy, the host that the daemon sees may be another than the one in the browser.

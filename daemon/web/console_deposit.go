@@ -26,15 +26,20 @@ func (c *Console) buy(w http.ResponseWriter, r *http.Request, s api.Session) err
 	if ask.KeyID != nil {
 		key = *ask.KeyID
 	}
-	d, err := c.cfg.Sale.Deposits.Open(r.Context(), s.UserID, ask.Pack, key)
+	d, err := c.cfg.Sale.Deposits.Open(r.Context(), s.UserID, ask.Pack, key, func() error {
+		return c.purchases.Allow(c.cfg.TrustedProxies.ClientOf(r))
+	})
 	if err != nil {
 		return err
 	}
-	return WriteJSON(w, http.StatusCreated, api.DepositIntent{
+	intent := api.DepositIntent{
 		ID: d.ID, Recipient: c.cfg.Sale.Treasury, AmountUSDC: d.Amount.Fixed(), Nonce: d.ToAPI().Nonce, ExpiresAt: d.ExpiresAt.Unix(),
-		PaymentURI: usdg.PaymentURI(c.cfg.Sale.Token, c.cfg.Sale.ChainID, c.cfg.Sale.Treasury, d.Amount),
-		ChainID:    c.cfg.Sale.ChainID, Token: c.cfg.Sale.Token,
-	})
+		ChainID: c.cfg.Sale.ChainID, Token: c.cfg.Sale.Token, NonceRequired: d.Named,
+	}
+	if !d.Named { // the link can carry no nonce: money sent by it would pay for nothing
+		intent.PaymentURI = usdg.PaymentURI(c.cfg.Sale.Token, c.cfg.Sale.ChainID, c.cfg.Sale.Treasury, d.Amount)
+	}
+	return WriteJSON(w, http.StatusCreated, intent)
 }
 
 // deposit shows a purchase.
@@ -56,11 +61,15 @@ func (c *Console) verify(w http.ResponseWriter, r *http.Request, s api.Session) 
 	if !usdg.ReadHex(ask.TxHash, hash[:]) {
 		return api.Errorf(api.ReasonInvalidRequest, "txHash is not 0x and 64 hexadecimal digits").WithHint("copy it from your wallet")
 	}
-	d, err := c.cfg.Sale.Deposits.Verify(r.Context(), s.UserID, r.PathValue("depositId"), hash)
+	d, refused, err := c.cfg.Sale.Deposits.Verify(r.Context(), s.UserID, r.PathValue("depositId"), hash)
 	if err != nil {
 		return err
 	}
-	return WriteJSON(w, http.StatusOK, d.ToAPI())
+	answer := d.ToAPI()
+	if refused != nil {
+		answer.Reason, answer.Message = refused.Reason, refused.Message
+	}
+	return WriteJSON(w, http.StatusOK, answer)
 }
 
 // recent are the newest purchases of an owner, as the balance lists them.

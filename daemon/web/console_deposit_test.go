@@ -2,12 +2,14 @@ package web_test
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/hex"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -177,7 +179,7 @@ func TestNobodyGetsAnothersDeposit(t *testing.T) {
 	hash := s.send(a, 0, nil)
 	var d api.Deposit
 	eve.into(eve.call(http.MethodPost, api.PathCredits+"/"+e.ID+"/verify", api.VerifyDepositRequest{TxHash: hash}), http.StatusOK, &d)
-	if d.Status != api.DepositPending || eve.balance().Balance != 0 {
+	if d.Status != api.DepositPending || eve.balance().Balance != 0 || d.Reason != api.ReasonAlreadyUsed || d.Message == "" {
 		t.Errorf("eve has %+v", d)
 	}
 	if ada.deposit(a).Status != api.DepositVerified || ada.balance().Balance != 1_000 {
@@ -334,9 +336,102 @@ func TestPendingDepositsAreBounded(t *testing.T) {
 			t.Errorf("the amount is %s", i.AmountUSDC)
 		}
 	}
-	u.refused(u.call(http.MethodPost, api.PathCredits, `{"pack":"starter"}`), api.ReasonInvalidRequest)
+	got := u.call(http.MethodPost, api.PathCredits, `{"pack":"starter"}`)
+	u.refused(got, api.ReasonRateLimited)
+	if wait, err := strconv.Atoi(got.Header.Get(api.HeaderRetryAfter)); err != nil || wait < 29*60 || wait > 30*60 {
+		t.Errorf("Retry-After is %q", got.Header.Get(api.HeaderRetryAfter))
+	}
 	if i := u.balance(); len(i.RecentDeposits) != 3 {
 		t.Errorf("%d deposits", len(i.RecentDeposits))
+	}
+}
+
+// TestVerifyTellsWhatTheDaemonKnows of a transaction that will never pay for a purchase.
+func TestVerifyTellsWhatTheDaemonKnows(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	u, _ := s.owner("why@example.org")
+	i := u.buy(api.CreditStarter)
+	verify := func(hash string) (d api.Deposit) {
+		t.Helper()
+		u.into(u.call(http.MethodPost, api.PathCredits+"/"+i.ID+"/verify", api.VerifyDepositRequest{TxHash: hash}), http.StatusOK, &d)
+		return d
+	}
+	elsewhere, err := s.chain.Transfer(t.Context(), s.chain.Wallet(), s.chain.Owner().Address, 1_000_000, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for hash, want := range map[string]api.Reason{
+		s.send(i, -1, nil):                      api.ReasonAmountMismatch,
+		"0x" + hex.EncodeToString(elsewhere[:]): api.ReasonWrongRecipient,
+		"0x" + strings.Repeat("0", 63) + "1":    "", // may come yet
+	} {
+		if d := verify(hash); d.Status != api.DepositPending || d.Reason != want || (d.Message == "") != (want == "") {
+			t.Errorf("%+v, want %q", d, want)
+		}
+	}
+	if d := verify(s.send(i, 0, nil)); d.Status != api.DepositVerified || d.Reason != "" {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestCrowdDoesNotStopTheSale: strangers behind one address begin so many purchases a day, and no more, however many accounts they make; and
+// while they hold half of a pack's amounts, a stranger buys by the nonce, and who has paid as ever.
+func TestCrowdDoesNotStopTheSale(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	old, _ := s.owner("old@example.org")
+	s.send(old.buy(api.CreditStarter), 0, nil)
+	s.scan()
+	db, err := sql.Open("sqlite3", filepath.Join(s.d.Config.DataDir, "contextd.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1 / 2)
+		INSERT INTO deposits (id, owner_id, pack, credits, amount, nonce, status, created_at, expires_at)
+		SELECT 'crowd-' || i, (SELECT id FROM owners LIMIT 1), 'starter', 1000, 1000000 + i, randomblob(32), 'expired', 1, ?2 FROM n`,
+		api.DepositSlots, time.Now().UnixMilli()); err != nil {
+		t.Fatal(err)
+	}
+	u, _ := s.owner("new@example.org")
+	i := u.buy(api.CreditStarter)
+	if !i.NonceRequired || i.PaymentURI != "" || i.AmountUSDC != "1.000000" {
+		t.Errorf("a stranger is asked for %+v", i)
+	}
+	var d api.Deposit
+	u.into(u.call(http.MethodPost, api.PathCredits+"/"+i.ID+"/verify", api.VerifyDepositRequest{TxHash: s.send(i, 0, nil)}), http.StatusOK, &d)
+	if d.Status != api.DepositPending || d.Reason != api.ReasonNonceMismatch || !d.NonceRequired {
+		t.Errorf("without the nonce: %+v", d)
+	}
+	nonce, err := hex.DecodeString(i.Nonce[2:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.send(i, 0, nonce)
+	s.scan()
+	if d := u.deposit(i); d.Status != api.DepositVerified {
+		t.Errorf("with the nonce: %+v", d)
+	}
+	if i := old.buy(api.CreditStarter); i.NonceRequired || i.PaymentURI == "" {
+		t.Errorf("who has paid is asked for %+v", i)
+	}
+	if i := u.buy(api.CreditHobby); i.NonceRequired {
+		t.Errorf("of another pack: %+v", i)
+	}
+	for n := range (api.MaxClientDeposits-1)/api.MaxPendingDeposit + 1 { // the first stranger was one of them
+		crowd, _ := s.owner("crowd" + strconv.Itoa(n) + "@example.org")
+		for range api.MaxPendingDeposit {
+			if i := crowd.call(http.MethodPost, api.PathCredits, `{"pack":"team"}`); i.Status != http.StatusCreated {
+				crowd.refused(i, api.ReasonRateLimited)
+				break
+			}
+		}
+	}
+	last, _ := s.owner("last@example.org")
+	last.refused(last.call(http.MethodPost, api.PathCredits, `{"pack":"team"}`), api.ReasonRateLimited)
+	if i := old.buy(api.CreditTeam); i.NonceRequired {
+		t.Errorf("who has paid is kept out: %+v", i)
 	}
 }
 

@@ -442,7 +442,7 @@ func (s *stage) fail() {
 	if err := s.chain.Close(); err != nil {
 		s.t.Fatal(err)
 	}
-	s.do(503, "POST", api.PathCredits+"/"+intent.ID+"/verify", `{"txHash":"0x`+strings.Repeat("ab", 32)+`"}`, me)
+	s.do(503, "POST", api.PathCredits+"/"+intent.ID+"/verify", `{"txHash":"0x`+strings.Repeat("cd", 32)+`"}`, me) // of which nobody has asked yet
 
 	s.drop("usage", "sessions", "challenges", "paid_calls")
 	for name, query := range s.paid() {

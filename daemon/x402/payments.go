@@ -134,7 +134,7 @@ func (p *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim,
 
 // When to ask again.
 const (
-	retryPending = 2 * time.Second
+	retryPending = 5 * time.Second // until daemon/chain looks again for one that was not there
 	retryChain   = 10 * time.Second
 )
 

@@ -135,6 +135,13 @@ type Deposit struct {
 	CreatedAt    time.Time     `json:"createdAt"`
 	VerifiedAt   *time.Time    `json:"verifiedAt"`
 	ExpiresAt    time.Time     `json:"expiresAt"`
+
+	// NonceRequired says that the transfer counts only with Nonce in its calldata: others have the same amount to pay.
+	NonceRequired bool `json:"nonceRequired,omitempty"`
+	// Reason and Message say why the transaction that was given to be verified will never pay for this purchase. They are "" where it has
+	// paid or may yet.
+	Reason  Reason `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
 // CreateDepositRequest is the body of POST /api/console/credits.
@@ -150,9 +157,11 @@ type DepositIntent struct {
 	AmountUSDC string `json:"amountUsdc"` // exactly six decimals
 	Nonce      string `json:"nonce"`
 	ExpiresAt  int64  `json:"expiresAt"`  // Unix seconds
-	PaymentURI string `json:"paymentUri"` // EIP-681
+	PaymentURI string `json:"paymentUri"` // EIP-681; "" where NonceRequired, as it can carry no nonce
 	ChainID    int64  `json:"chainId"`
 	Token      string `json:"token"` // contract address
+	// NonceRequired says that the transfer counts only with Nonce in its calldata: others have the same amount to pay.
+	NonceRequired bool `json:"nonceRequired,omitempty"`
 
 	Pack CreditPack `json:"-"` // that was asked for: the service does not say it
 }

@@ -20,6 +20,8 @@ const (
 	DepositGrace      = 24 * time.Hour // a unique amount stays reserved this long after expiry
 	DepositSlots      = 10_000
 	MaxPendingDeposit = 3
+	MaxUnpaidDeposits = 10 // of an owner in 24 hours
+	MaxClientDeposits = 50 // of all owners behind a client address who never paid, in 24 hours
 	RecentDeposits    = 20
 
 	QuoteWindow      = 5 * time.Minute

@@ -34,3 +34,8 @@ CREATE TABLE invites (
     used_at    INTEGER,
     used_by    TEXT REFERENCES owners (id)
 ) STRICT, WITHOUT ROWID;
+
+-- A deposit that its nonce alone names: it is made while most amounts of a pack are held, and holds none itself.
+ALTER TABLE deposits ADD COLUMN nonce_required INTEGER NOT NULL DEFAULT 0;
+
+CREATE INDEX deposits_by_nonce_alone ON deposits (expires_at) WHERE nonce_required = 1;
