@@ -87,8 +87,11 @@ func CheckURL(text string) error {
 	return nil
 }
 
-// Close ends the connections.
-func (c *Client) Close() { c.rpc.Close() }
+// Close ends the connections and whatever waits for a transaction. It is called once.
+func (c *Client) Close() {
+	close(c.lookups.closed)
+	c.rpc.Close()
+}
 
 // redact is err without the URL of the node, which may hold a key.
 func (c *Client) redact(err error) error {

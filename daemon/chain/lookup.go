@@ -28,6 +28,7 @@ const (
 type lookups struct {
 	flight          singleflight.Group // one for each hash, whoever asks
 	misses, repeats *rate.Limiter
+	closed          chan struct{}
 
 	mu      sync.Mutex // guards missing
 	missing map[[32]byte]time.Time
@@ -36,7 +37,7 @@ type lookups struct {
 func newLookups() *lookups {
 	return &lookups{
 		misses: rate.NewLimiter(missRate, missBurst), repeats: rate.NewLimiter(repeatRate, repeatBurst),
-		missing: map[[32]byte]time.Time{},
+		closed: make(chan struct{}), missing: map[[32]byte]time.Time{},
 	}
 }
 
@@ -98,6 +99,8 @@ func (c *Client) poll(ctx context.Context, hash [32]byte, wait time.Duration) (m
 		select {
 		case <-ctx.Done():
 			return found, ctx.Err()
+		case <-c.lookups.closed:
+			return found, ErrNoAnswer
 		case <-time.After(pause):
 		}
 		if !c.lookups.repeats.AllowN(c.cfg.Now(), 1) {
