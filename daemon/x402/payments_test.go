@@ -3,15 +3,20 @@ package x402_test
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"database/sql"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
@@ -53,16 +58,18 @@ type payments struct {
 	*x402.Payments
 	chain *chain
 	store *store.Store
+	dir   string
 }
 
 func newPayments(t testing.TB) *payments {
 	t.Helper()
-	s, err := store.Open(t.Context(), t.TempDir(), now())
+	dir := t.TempDir()
+	s, err := store.Open(t.Context(), dir, now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	d := &payments{chain: &chain{payments: map[[32]byte]x402.Payment{}, blocks: map[uint64][32]byte{}}, store: s}
+	d := &payments{chain: &chain{payments: map[[32]byte]x402.Payment{}, blocks: map[uint64][32]byte{}}, store: s, dir: dir}
 	d.Payments, err = x402.NewPayments(quoter(1), d.chain, s)
 	if err != nil {
 		t.Fatal(err)
@@ -219,12 +226,14 @@ func TestVerify(t *testing.T) {
 		"a reward beside it": {func(p *x402.Payment) {
 			p.Transfers = append(p.Transfers, x402.Transfer{Contract: token, From: token, To: treasury, Amount: 5})
 		}, ""},
-		"amount over 64 bits":   {func(p *x402.Payment) { p.Input[36] = 1 }, api.ReasonAmountMismatch},
-		"address with more":     {func(p *x402.Payment) { p.Input[4] = 1 }, ""},
-		"at the last moment":    {func(p *x402.Payment) { p.At = now().Add(api.QuoteWindow) }, ""},
-		"a second late":         {func(p *x402.Payment) { p.At = now().Add(api.QuoteWindow + time.Second) }, api.ReasonQuoteExpired},
-		"before the quote":      {func(p *x402.Payment) { p.At = now().Add(-2 * time.Minute) }, api.ReasonNonceMismatch},
-		"clock a little behind": {func(p *x402.Payment) { p.At = now().Add(-30 * time.Second) }, ""},
+		"amount over 64 bits":    {func(p *x402.Payment) { p.Input[36] = 1 }, api.ReasonAmountMismatch},
+		"address with more":      {func(p *x402.Payment) { p.Input[4] = 1 }, ""},
+		"at the last moment":     {func(p *x402.Payment) { p.At = now().Add(api.QuoteWindow) }, ""},
+		"a second late":          {func(p *x402.Payment) { p.At = now().Add(api.QuoteWindow + time.Second) }, api.ReasonQuoteExpired},
+		"before the quote":       {func(p *x402.Payment) { p.At = now().Add(-time.Minute - time.Second) }, api.ReasonNonceMismatch},
+		"clock a minute behind":  {func(p *x402.Payment) { p.At = now().Add(-time.Minute) }, ""},
+		"nonce within the bound": {func(p *x402.Payment) { p.Input = farOff(p.Input, 4<<10-x402.NonceSize) }, ""},
+		"nonce beyond the bound": {func(p *x402.Payment) { p.Input = farOff(p.Input, 4<<10-x402.NonceSize+1) }, api.ReasonNonceMismatch},
 	} {
 		d := newPayments(t)
 		proof := d.paid(t, 1)
@@ -237,6 +246,83 @@ func TestVerify(t *testing.T) {
 		}
 		if c != nil {
 			c.Close()
+		}
+	}
+}
+
+// farOff is calldata with its nonce so far behind the parameters.
+func farOff(input []byte, n int) []byte {
+	const parameters = 68
+	return slices.Concat(input[:parameters], make([]byte, n), input[parameters:])
+}
+
+// TestPriceIsUnderTheMAC: what a nonce promises is the price of its day. Every part of a promise makes another nonce, so a quote of a price
+// that has changed since, or of another chain, token, treasury, operation or request, is not known.
+func TestPriceIsUnderTheMAC(t *testing.T) {
+	t.Parallel()
+	q := quoter(1)
+	var nonce [x402.NonceSize]byte
+	nonce[0] = 1
+	binary.BigEndian.PutUint32(nonce[1:], uint32(now().Add(api.QuoteWindow).Unix()))
+	promise := func(chain int64, token, treasury string, price int64, s x402.Subject) [x402.NonceSize]byte {
+		h := hmac.New(sha256.New, q.Keys[0])
+		fmt.Fprintf(h, "contextd quote\n%x\n%d\n%s\n%s\n%d\n%s\n%s", nonce[:12], chain, token, treasury, price, s.Op, s.Fingerprint)
+		made := nonce
+		copy(made[12:], h.Sum(nil))
+		return made
+	}
+	price, brief, other := api.OpFresh.PriceMicros(), fresh(), fresh()
+	brief.Op, other.Fingerprint = api.OpBrief, x402.Fingerprint("GET", "/v1/fresh", "pack=ai")
+	for what, test := range map[string]struct {
+		made [x402.NonceSize]byte
+		want bool
+	}{
+		"as it is now":      {promise(api.ChainIDTest, token, treasury, price, fresh()), true},
+		"a lower price":     {promise(api.ChainIDTest, token, treasury, price-1, fresh()), false},
+		"a higher price":    {promise(api.ChainIDTest, token, treasury, price+1, fresh()), false},
+		"another chain":     {promise(api.ChainIDMain, token, treasury, price, fresh()), false},
+		"another token":     {promise(api.ChainIDTest, payer, treasury, price, fresh()), false},
+		"another treasury":  {promise(api.ChainIDTest, token, payer, price, fresh()), false},
+		"another operation": {promise(api.ChainIDTest, token, treasury, price, brief), false},
+		"another request":   {promise(api.ChainIDTest, token, treasury, price, other), false},
+	} {
+		if _, ok := q.Made(test.made, fresh()); ok != test.want {
+			t.Errorf("%s: %v, want %v", what, ok, test.want)
+		}
+	}
+}
+
+// TestSpentOnADeposit: a transfer that has paid for something pays for no call, and one that lies there unmatched does, once.
+func TestSpentOnADeposit(t *testing.T) {
+	t.Parallel()
+	for spent, want := range map[string]api.Reason{"": "", "deposit": api.ReasonAlreadyUsed, "waiting": api.ReasonAlreadyUsed, "written-off": api.ReasonAlreadyUsed, "call": api.ReasonAlreadyUsed} {
+		d := newPayments(t)
+		proof := d.paid(t, 1)
+		p := d.chain.payments[proof.Hash]
+		if _, err := d.store.Arrive(t.Context(), []billing.Transfer{{
+			TxHash: proof.Hash, LogIndex: p.Transfers[0].LogIndex, Sender: payer, Amount: 1_000, Block: p.Block, BlockHash: p.BlockHash, At: p.At,
+		}}, billing.ScanCursor{}, nil, now()); err != nil {
+			t.Fatal(err)
+		}
+		db, err := sql.Open("sqlite3", filepath.Join(d.dir, store.File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = db.ExecContext(t.Context(), "UPDATE transfers SET spent_on = ?", spent)
+		if err = errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		c, err := d.Claim(t.Context(), proof, fresh())
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = c.Settle(t.Context(), []byte("{}"))
+		c.Close()
+		if want == "" && err != nil || want != "" && !errors.Is(err, &api.Error{Reason: want}) {
+			t.Errorf("spent on %q: %v, want %q", spent, err, want)
+		}
+		if _, kept, err := d.store.PaidCall(t.Context(), proof.Hash); err != nil || kept != (want == "") {
+			t.Errorf("spent on %q: an answer is kept: %v, %v", spent, kept, err)
 		}
 	}
 }
