@@ -37,6 +37,15 @@ type Caller struct {
 	Payment *x402.Claim // nil unless they pay by call; Serve spends and closes it
 }
 
+// Holder is whom what c has open at a time counts against: the owner, or the key where it is one of the operator's, for whose keys nobody
+// answers together.
+func (c Caller) Holder() string {
+	if c.OwnerID == account.OperatorID {
+		return c.KeyID
+	}
+	return c.OwnerID
+}
+
 // Keys recognises keys and notes their use; *account.Keys is one.
 type Keys interface {
 	Resolve(secret string) (account.Key, error)

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -48,14 +47,6 @@ type openSession struct {
 	used    time.Time
 	under   int         // requests under way, a stream among them
 	idle    *time.Timer // closes it; stopped while there are any
-}
-
-// holder is who the sessions of c count against. The operator's keys have no owner who answers for all of them.
-func holder(c gate.Caller) string {
-	if c.OwnerID == account.OperatorID {
-		return c.KeyID
-	}
-	return c.OwnerID
 }
 
 // sessionTable is what is open. Make one with newSessionTable; it is safe for concurrent use.
@@ -151,14 +142,14 @@ func (t *sessionTable) drop(id string) {
 
 // Room makes room for one more session of c until done is called, when it is there or has failed, or returns the error to answer with.
 func (t *sessionTable) Room(ctx context.Context, c gate.Caller) (done func(), err error) {
-	done, full, err := t.reserve(holder(c), t.limits.All)
+	done, full, err := t.reserve(c.Holder(), t.limits.All)
 	if !full {
 		return done, err
 	}
 	if err := t.evict(ctx); err != nil {
 		return nil, err
 	}
-	done, _, err = t.reserve(holder(c), t.limits.All)
+	done, _, err = t.reserve(c.Holder(), t.limits.All)
 	return done, err
 }
 
@@ -171,7 +162,7 @@ func (t *sessionTable) reserve(whose string, most int) (done func(), full bool, 
 		all += n
 	}
 	for _, s := range t.sessions {
-		if holder(s.caller) != whose {
+		if s.caller.Holder() != whose {
 			continue
 		}
 		if mine++; s.used.Before(oldest) {
@@ -213,7 +204,7 @@ func (t *sessionTable) evict(ctx context.Context) error {
 			t.drop(s.id)
 			return nil
 		}
-		t.spare(holder(s.caller))
+		t.spare(s.caller.Holder())
 	}
 }
 
@@ -222,7 +213,7 @@ func (t *sessionTable) spare(whose string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, s := range t.sessions {
-		s.credits = s.credits || holder(s.caller) == whose
+		s.credits = s.credits || s.caller.Holder() == whose
 	}
 }
 

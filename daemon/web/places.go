@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -32,8 +31,8 @@ func (p *Places) Take(c gate.Caller, credits bool) (leave func(), err error) {
 	switch {
 	case p.keys[c.KeyID] >= key:
 		return nil, crowded(credits, "key %s has %d streams open", c.KeyID, p.keys[c.KeyID])
-	case c.OwnerID != account.OperatorID && p.owners[c.OwnerID] >= owner:
-		return nil, crowded(credits, "the keys of this owner have %d streams open", p.owners[c.OwnerID])
+	case p.owners[c.Holder()] >= owner:
+		return nil, crowded(credits, "the keys of this owner have %d streams open", p.owners[c.Holder()])
 	case p.all >= all:
 		return nil, crowded(credits, "%d streams are open here", p.all)
 	}
@@ -41,13 +40,13 @@ func (p *Places) Take(c gate.Caller, credits bool) (leave func(), err error) {
 		p.keys, p.owners = map[string]int{}, map[string]int{}
 	}
 	p.keys[c.KeyID]++
-	p.owners[c.OwnerID]++
+	p.owners[c.Holder()]++
 	p.all++
 	return sync.OnceFunc(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		vacate(p.keys, c.KeyID)
-		vacate(p.owners, c.OwnerID)
+		vacate(p.owners, c.Holder())
 		p.all--
 	}), nil
 }
