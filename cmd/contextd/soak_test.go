@@ -337,7 +337,7 @@ func (s *soak) look() (sample, bool) {
 		v, _ := strconv.ParseFloat(line, 64)
 		return v
 	}
-	return sample{value("contextd_process_resident_memory_bytes"), value("contextd_go_goroutines")}, true
+	return sample{value("process_resident_memory_bytes"), value("go_goroutines")}, true
 }
 
 // TestSoak uses a daemon in every way at once, kills it again and again while sources and chain fail now and then, and then compares the

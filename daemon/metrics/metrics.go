@@ -16,9 +16,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/contextd/contextd/internal/build"
+	"github.com/contextd/contextd/sdk/api"
 )
 
-// prefix begins the name of every metric.
+// prefix begins the name of every metric of ours. Those of the Go runtime and the process have the names that everybody gives them.
 const prefix = "contextd_"
 
 // Metrics counts. Make one with New; it is safe for concurrent use.
@@ -83,10 +84,32 @@ func New(now func() time.Time) *Metrics {
 		m.requests, m.took, m.refreshes, m.refresh, m.fetches, m.briefs, m.refused, m.charged, m.credits, m.group, m.quotes, m.proofs,
 		m.rpc, m.bought, m.vanished, info,
 	)
-	prometheus.WrapRegistererWithPrefix(prefix, m.registry).MustRegister(
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.begin()
 	return m
+}
+
+// begin has what can be counted stand at zero. A counter that appears with its first event hides it: a rate needs a value before.
+func (m *Metrics) begin() {
+	for _, op := range api.Ops() {
+		m.requests.WithLabelValues(string(op), strconv.Itoa(http.StatusOK), "key")
+		m.requests.WithLabelValues(string(op), strconv.Itoa(http.StatusInternalServerError), "key")
+		if op.PriceMicros() > 0 {
+			m.requests.WithLabelValues(string(op), strconv.Itoa(http.StatusOK), "proof")
+		}
+		m.took.WithLabelValues(string(op))
+	}
+	for _, pack := range api.CreditPacks() {
+		m.bought.WithLabelValues(string(pack))
+	}
+	for _, outcome := range []string{claimPaid, claimReplayed, claimFailed} {
+		m.proofs.WithLabelValues(outcome)
+	}
+	for _, reason := range api.Reasons() {
+		if code, _ := reason.Answer(); code == api.CodePaymentInvalid || code == api.CodeUpstreamTimeout {
+			m.proofs.WithLabelValues(string(reason))
+		}
+	}
 }
 
 // counter, counters, histogram and histograms make metrics with the prefix.
@@ -167,7 +190,10 @@ func (m *Metrics) Booked(calls int, credits int64) {
 }
 
 // Asked counts a call of the chain's node.
-func (m *Metrics) Asked(method string, err error) { m.rpc.WithLabelValues(method, outcome(err)).Inc() }
+func (m *Metrics) Asked(method string, err error) {
+	m.rpc.WithLabelValues(method, outcome(err)).Inc()
+	m.rpc.WithLabelValues(method, "error") // stands at zero then
+}
 
 // Bought counts a purchase that was paid.
 func (m *Metrics) Bought(pack string) { m.bought.WithLabelValues(pack).Inc() }

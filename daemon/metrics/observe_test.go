@@ -82,8 +82,8 @@ func TestMetrics(t *testing.T) {
 	t.Parallel()
 	names, text := scrape(t, everything(t).Admin(func(context.Context) error { return nil }))
 	for name := range names {
-		if !strings.HasPrefix(name, "contextd_") {
-			t.Errorf("%s does not begin with contextd_", name)
+		if !regexp.MustCompile(`^(contextd|go|process)_`).MatchString(name) || regexp.MustCompile(`^contextd_(go|process)_`).MatchString(name) {
+			t.Errorf("%s is neither ours nor one that every program in Go has", name)
 		}
 	}
 	for _, want := range []string{
@@ -94,11 +94,42 @@ func TestMetrics(t *testing.T) {
 		`contextd_state_age_seconds{pack="crypto"} 90`, `contextd_streams_open 2`, `contextd_streams_opened_total 5`, `contextd_stream_states_dropped_total 1`,
 		`contextd_streams_stalled_total 1`, `contextd_deposits{status="pending"} 4`, `contextd_scanner_lag_blocks 10`, `contextd_sqlite_wal_bytes{database="books"} 4096`,
 		`contextd_sqlite_busy_total 1`, `contextd_job_failures_total{job_name="prune"} 2`, `contextd_ready 1`, `contextd_mcp_sessions 3`, `contextd_payments_vanished_total 1`,
-		"contextd_go_goroutines ", "contextd_build_info{",
+		"go_goroutines ", "go_info{", "go_gc_duration_seconds{", "go_memstats_heap_inuse_bytes ", "go_memstats_alloc_bytes_total ", "go_threads ",
+		"process_cpu_seconds_total ", "process_resident_memory_bytes ", "process_open_fds ", "process_max_fds ", "process_start_time_seconds ",
+		"contextd_build_info{",
 	} {
 		if !strings.Contains(text, "\n"+want) {
 			t.Errorf("lacks %s", want)
 		}
+	}
+}
+
+// TestNothingHappenedYet: what is counted stands at zero before its first event, so that a rate sees the first one too.
+func TestNothingHappenedYet(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(nil)
+	m.Read(t.Context(), metrics.Readings{Packs: []string{"crypto"}})
+	_, text := scrape(t, m.Handler())
+	for _, want := range []string{
+		`contextd_requests_total{authentication="key",operation="fresh",status="200"}`, `contextd_requests_total{authentication="key",operation="cite",status="500"}`,
+		`contextd_requests_total{authentication="proof",operation="snapshot",status="200"}`, `contextd_request_seconds_count{operation="brief"}`,
+		`contextd_refreshes_total{outcome="ok",pack="crypto"}`, `contextd_refreshes_total{outcome="failed",pack="crypto"}`,
+		`contextd_refreshes_total{outcome="error",pack="crypto"}`, `contextd_refreshes_total{outcome="unchanged",pack="crypto"}`,
+		`contextd_deposits_verified_total{pack="starter"}`, `contextd_deposits_verified_total{pack="team"}`,
+		`contextd_proofs_total{outcome="paid"}`, `contextd_proofs_total{outcome="replayed"}`, `contextd_proofs_total{outcome="error"}`,
+		`contextd_proofs_total{outcome="already_used"}`, `contextd_proofs_total{outcome="malformed_proof"}`, `contextd_proofs_total{outcome="chain_unavailable"}`,
+		`contextd_charges_total`, `contextd_credits_debited_total`, `contextd_quotes_total`, `contextd_payments_vanished_total`, `contextd_charge_group_calls_count`,
+	} {
+		if !strings.Contains(text, "\n"+want+" 0\n") {
+			t.Errorf("lacks %s at 0", want)
+		}
+	}
+	if strings.Contains(text, `authentication="proof",operation="subscribe"`) {
+		t.Error("a stream cannot be paid by call")
+	}
+	m.Asked("eth_call", nil)
+	if _, text := scrape(t, m.Handler()); !strings.Contains(text, `contextd_chain_calls_total{method="eth_call",outcome="error"} 0`) {
+		t.Error("errors of the node do not stand at zero")
 	}
 }
 
@@ -133,7 +164,7 @@ func TestDashboardAndAlerts(t *testing.T) {
 	}
 	asked := map[string]bool{}
 	for file, text := range map[string][]byte{"dashboard": metrics.Dashboard, "alerts": metrics.Alerts} {
-		for _, name := range regexp.MustCompile(`contextd_[a-z_]+`).FindAllString(string(text), -1) {
+		for _, name := range regexp.MustCompile(`\b(?:contextd|go|process)_[a-z_]+`).FindAllString(string(text), -1) {
 			asked[name] = true
 			if !names[name] {
 				t.Errorf("the %s asks for %s, which is not there", file, name)
@@ -149,7 +180,7 @@ func TestDashboardAndAlerts(t *testing.T) {
 		for _, part := range []string{"_bucket", "_sum", "_count"} {
 			shown = shown || asked[base+part]
 		}
-		if !shown && !strings.HasPrefix(name, "contextd_go_") && !strings.HasPrefix(name, "contextd_process_") && base != "contextd_mcp_sessions" {
+		if !shown && strings.HasPrefix(name, "contextd_") && base != "contextd_mcp_sessions" {
 			t.Errorf("%s is neither in the dashboard nor in an alert", name)
 		}
 	}
