@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +33,7 @@ type App struct {
 	payer       sdk.Payer    // pays in place of the wallet, nil for the wallet
 	wallet      string       // to use in place of the configured one, "" for that
 	walletPayer *walletPayer // pays from the wallet, nil until asked for
+	warned      bool         // that a secret goes over plain http
 }
 
 // NewApp makes the App of a run in the surroundings s.
@@ -150,8 +153,26 @@ func (a *App) PayingClient(address string, p sdk.Payer) (*sdk.Client, error) {
 	return a.newClient(c, address, sdk.Key{}, p)
 }
 
+// warnPlain tells people, once, that a secret is about to go to another machine without encryption.
+func (a *App) warnPlain(what, address string) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" || a.warned {
+		return
+	}
+	host := u.Hostname()
+	if ip := net.ParseIP(host); ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return
+	}
+	a.warned = true
+	fmt.Fprintln(a.Err, a.Style(a.ErrTTY).Warn(human.Line(
+		fmt.Sprintf("warning: %s goes to %s over plain http, where others can read it on the way; use https", what, host))))
+}
+
 // newClient makes a client with what is configured for all of them.
 func (a *App) newClient(c *config.Config, address string, key sdk.Key, p sdk.Payer) (*sdk.Client, error) {
+	if !key.IsZero() {
+		a.warnPlain("the API key", address)
+	}
 	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(address), sdk.WithAPIKey(key), sdk.WithPayer(p),
 		sdk.WithTimeout(c.Timeout()), sdk.WithRetries(c.Retries()), sdk.WithUserAgent("ctx/"+build.Read().Version),
 		sdk.WithHTTPClient(&http.Client{Transport: a.HTTP()}))

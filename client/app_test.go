@@ -235,3 +235,41 @@ func TestPurchaseByNonce(t *testing.T) {
 		t.Errorf("a link or a code: %s", told)
 	}
 }
+
+// TestPlainHTTPIsTold has ctx warn, once, when a key would go to another machine without encryption.
+func TestPlainHTTPIsTold(t *testing.T) {
+	t.Parallel()
+	const key = "cv_test_ab12cd34SECRETSECRETSECRETSECRET"
+	for _, c := range []struct {
+		address, key, session string
+		want                  string // "" for no warning
+	}{
+		{"http://ctx.example", key, "", "the API key goes to ctx.example over plain http"},
+		{"http://192.0.2.7:8402", key, "", "the API key goes to 192.0.2.7"},
+		{"http://ctx.example", "", "cs_secret", "your session goes to ctx.example"},
+		{"http://[2001:db8::1]:8402", key, "cs_secret", "the API key goes to 2001:db8::1"},
+		{"http://localhost.example", key, "", "the API key goes to"},
+		{"http://127.0.0.1.example", key, "", "the API key goes to"},
+		{"https://ctx.example", key, "cs_secret", ""},
+		{"http://127.0.0.1:8402", key, "cs_secret", ""},
+		{"http://127.9.9.9", key, "", ""},
+		{"http://[::1]:8402", key, "", ""},
+		{"http://localhost:8402", key, "", ""},
+		{"http://demo.localhost", key, "", ""},
+		{"http://ctx.example", "", "", ""},
+	} {
+		a, told := newApp(t, "", []string{"--base-url", c.address, "--quiet"}, "CTX_API_KEY", c.key, client.EnvSession, c.session, "NO_COLOR", "1")
+		for range 2 {
+			if _, err := a.Client(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.Console(false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := told.String(); strings.Count(got, "warning: ") != min(len(c.want), 1) || !strings.Contains(got, c.want) ||
+			strings.Contains(got, "secret") || strings.Contains(got, "SECRET") {
+			t.Errorf("%s with key %q and session %q: %q", c.address, c.key, c.session, got)
+		}
+	}
+}

@@ -78,8 +78,8 @@ func report(a *App, args []string, err error) int {
 	if f != nil && f.Hint == "" {
 		f.Hint = hint(f)
 	}
-	spec, err := a.Spec()
-	return f.Report(a.Err, a.Style(a.ErrTTY), err == nil && spec.Machine() || cli.AsksJSON(args))
+	spec, _ := a.Spec() // what is wrong with it has been found
+	return f.Report(a.Err, a.Style(a.ErrTTY), spec.Machine() || cli.AsksJSON(args))
 }
 
 // hint is what to do next about an error of the service or of the connection: in ctx's own terms where it knows better.

@@ -100,6 +100,9 @@ func (a *App) Console(signedIn bool) (*sdk.Console, error) {
 		return nil, &cli.Failure{Exit: cli.ExitAuth, Reason: "missing_session",
 			Err: fmt.Errorf("you are not signed in to %s", client.BaseURL()), Hint: "ctx auth login --email you@example.com"}
 	}
+	if session != "" {
+		a.warnPlain("your session", client.BaseURL())
+	}
 	return client.Console(session), nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ func newCheckConfig(s *settings) *cobra.Command {
 	}
 	c.Flags().BoolVar(&strict, "strict", false, "take warnings for errors")
 	c.Flags().BoolVar(&print, "print-effective", false, "print every setting with its value and where that comes from, without secrets")
-	out := cli.AddOutput(c, cli.FieldsIn(Value{})...)
+	out := cli.AddOutput(c, slices.Concat(cli.FieldsIn(Value{}), cli.FieldsIn(checked{}))...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		cfg, file, err := s.read()
 		if err != nil {
@@ -42,16 +43,26 @@ func newCheckConfig(s *settings) *cobra.Command {
 		if strict && len(warnings) > 0 {
 			return cli.Invalid("there are warnings, and --strict takes them for errors")
 		}
-		switch {
-		case print:
+		if print {
 			return out.Print(s.effective(), valuesTable(s.effective()))
-		case file == "":
-			file = "no file: flags, environment and defaults"
 		}
-		_, err = fmt.Fprintf(c.OutOrStdout(), "%s: good\n", file)
-		return err
+		return out.Print(checked{file, true, append([]string{}, warnings...)}, cli.Answer{
+			Piped: cli.Text, Text: func(w io.Writer, _ int, _ cli.Style) error {
+				if file == "" {
+					file = "no file: flags, environment and defaults"
+				}
+				_, err := fmt.Fprintf(w, "%s: good\n", file)
+				return err
+			}})
 	}
 	return c
+}
+
+// checked is a configuration without an error in it.
+type checked struct {
+	File     string   `json:"file"` // "" for none
+	Good     bool     `json:"good"`
+	Warnings []string `json:"warnings"`
 }
 
 // warnings say what in a configuration that can be run with is probably not meant so.

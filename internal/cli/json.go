@@ -199,10 +199,13 @@ func (p *Printer) filter(ctx context.Context, doc json.RawMessage) error {
 			return nil
 		}
 		if err, failed := v.(error); failed {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			if halt, ok := errors.AsType[*gojq.HaltError](err); ok && halt.Value() == nil {
 				return nil
 			}
-			return fmt.Errorf("jq filter: %w", err)
+			return Invalid("jq filter: %w", err)
 		}
 		if err := p.writeResult(v); err != nil {
 			return err

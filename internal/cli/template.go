@@ -32,7 +32,7 @@ func (p *Printer) execute(doc json.RawMessage) error {
 	rows := &templateRows{p: p}
 	t.Funcs(template.FuncMap{"tablerow": rows.add, "tablerender": rows.render})
 	if err := t.Execute(&b, p.plain(data)); err != nil {
-		return fmt.Errorf("template: %w", err)
+		return Invalid("template: %w", err)
 	}
 	rest, err := rows.render()
 	if err != nil {
