@@ -3,7 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -16,6 +19,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/wallet"
@@ -30,6 +34,9 @@ type buyer struct {
 	listen  string
 	session string
 	intents []*api.DepositIntent
+	turns   int      // of live
+	misused int      // payments that were begun to be presented for another call than they were quoted for
+	refused []string // transactions of those that the service has refused
 }
 
 // start starts the demo and waits until it answers.
@@ -116,14 +123,108 @@ func (b *buyer) live(ctx context.Context, info daemon.Demo) error {
 			}
 			b.intents = b.intents[1:]
 		}
-		intent, err := console.Buy(ctx, api.CreditStarter, "")
+		b.turns++
+		var err error
+		switch b.turns % 3 {
+		case 0:
+			_, err = client.Cite(ctx, "", 1+rand.IntN(10))
+		case 1:
+			err = b.misuse(ctx, info, p)
+		case 2:
+			var intent *api.DepositIntent
+			if intent, err = console.Buy(ctx, api.CreditStarter, ""); err == nil {
+				b.intents = append(b.intents, intent)
+			}
+		}
 		if err != nil {
 			return err
 		}
-		b.intents = append(b.intents, intent)
-		if _, err := client.Cite(ctx, "", 1+rand.IntN(10)); err != nil {
-			return err
+	}
+}
+
+// misuse pays for one call and presents that for another, which the service refuses: the money has arrived and has bought nothing.
+func (b *buyer) misuse(ctx context.Context, info daemon.Demo, p *wallet.Payer) error {
+	one := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	get := func(path, proof string) (status int, answer api.ErrorBody, err error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, info.BaseURL+path, nil)
+		if err != nil {
+			return 0, answer, err
 		}
+		if proof != "" {
+			req.Header.Set(api.HeaderPayment, proof)
+		}
+		res, err := one.Do(req)
+		if err != nil {
+			return 0, answer, err
+		}
+		defer res.Body.Close()
+		return res.StatusCode, answer, json.NewDecoder(res.Body).Decode(&answer)
+	}
+	_, asked, err := get(api.PathFresh, "")
+	if err != nil || asked.Payment == nil {
+		return errors.Join(err, errors.New("no quote"))
+	}
+	b.misused++
+	proof, err := p.Pay(ctx, sdk.Quote{PaymentRequirements: *asked.Payment, Service: info.BaseURL, Request: fmt.Sprintf("misuse %d", b.misused)})
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(proof)
+	if err != nil {
+		return err
+	}
+	status, answer, err := get(api.PathCite+"?ref=1", base64.StdEncoding.EncodeToString(text))
+	if err != nil {
+		return err
+	}
+	if status != http.StatusPaymentRequired || answer.Error == nil || answer.Error.Reason != api.ReasonNonceMismatch {
+		b.t.Errorf("a payment for another call is answered with %d %+v", status, answer.Error)
+	}
+	b.refused = append(b.refused, proof.TxHash)
+	return nil
+}
+
+// settleRefused has the operator settle two of the refused payments: one buys what an owner has begun to buy, one is written off. The books
+// agree before and afterwards, and each is on the list once until it is settled.
+func (b *buyer) settleRefused(o *admin.Operator, console *sdk.Console, strays []billing.Unmatched) {
+	b.t.Helper()
+	byHash := map[string][]billing.Unmatched{}
+	for _, s := range strays {
+		byHash[s.TxHash] = append(byHash[s.TxHash], s)
+	}
+	for _, hash := range b.refused {
+		if len(byHash[hash]) != 1 {
+			b.t.Errorf("the payment %s that was refused is on the list %d times", hash, len(byHash[hash]))
+		}
+	}
+	if b.t.Failed() || len(b.refused) < 2 {
+		b.t.Fatalf("%d payments were refused", len(b.refused))
+	}
+	ctx := b.t.Context()
+	before, err := console.Balance(ctx, "")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	intent, err := console.Buy(ctx, api.CreditStarter, "")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if d, err := o.Assign(ctx, admin.UnmatchedRequest{TxHash: b.refused[0], DepositID: intent.ID}); err != nil || d.Status != api.DepositVerified {
+		b.t.Errorf("%+v, %v", d, err)
+	}
+	if err := o.WriteOff(ctx, admin.UnmatchedRequest{TxHash: b.refused[1], Reason: "sent back by hand"}); err != nil {
+		b.t.Error(err)
+	}
+	after, err := console.Balance(ctx, "")
+	if err != nil || after.Balance != before.Balance+1_000 {
+		b.t.Errorf("the balance was %d and is %d, %v", before.Balance, after.Balance, err)
+	}
+	r, err := o.Reconcile(ctx)
+	if err != nil || len(r.Findings) > 0 || r.WrittenOff != 1_000 {
+		b.t.Errorf("%+v, %v", r, err)
+	}
+	if left, err := o.Unmatched(ctx); err != nil || len(left) != len(strays)-2 {
+		b.t.Errorf("%d of %d are left, %v", len(left), len(strays), err)
 	}
 }
 
@@ -171,6 +272,11 @@ func TestKillWhileMoneyMoves(t *testing.T) {
 			t.Errorf("%+v, %v", d, err)
 		}
 	}
+	for range 2 { // however few there were between kills
+		if err := b.misuse(t.Context(), info, p); err != nil {
+			t.Fatal(err)
+		}
+	}
 	o, err := admin.Open(t.Context(), admin.Config{DataDir: b.dir})
 	if err != nil {
 		t.Fatal(err)
@@ -196,15 +302,17 @@ func TestKillWhileMoneyMoves(t *testing.T) {
 	if balance, err := console.Balance(t.Context(), ""); err != nil || balance.Balance != 1_000*verified || r.Sold != 1_000*verified {
 		t.Errorf("%d purchases are verified, the balance is %+v, %v", verified, balance, err)
 	}
-	// A call that was paid for and not answered is the only thing that may be on chain and have bought nothing: the next of the same pays it.
+	// What was refused has bought nothing. But for that, only a call that was paid for and neither answered nor refused may be on chain and
+	// have bought nothing: the next of the same pays it.
 	strays, err := o.Unmatched(t.Context())
-	if err != nil || len(strays) > rounds() {
-		t.Errorf("%d transfers have bought nothing, %v", len(strays), err)
+	if err != nil || len(strays) > rounds()+len(b.refused) {
+		t.Errorf("%d transfers have bought nothing, %d were refused, %v", len(strays), len(b.refused), err)
 	}
 	for _, s := range strays {
 		if s.Amount != 1_000 {
 			t.Errorf("a transfer of %s has bought nothing: %s", s.Amount, s.Note)
 		}
 	}
+	b.settleRefused(o, console, strays)
 	t.Logf("%d kills, %d purchases, %s for calls, %s paid and not presented", rounds(), verified, r.Calls, r.Unmatched)
 }
