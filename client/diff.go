@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -82,9 +81,9 @@ func (o diffOptions) state(ctx context.Context, client *sdk.Client, flag, text s
 	if text == "now" {
 		return client.Fresh(ctx, o.pack, o.app.Call(meta)...)
 	}
-	at, err := ParseMoment(text, o.app.Now())
+	at, err := parsePoint(text, o.app.Now())
 	if err != nil {
 		return nil, cli.Invalid("%s: %w", flag, err)
 	}
-	return client.Snapshot(ctx, o.pack, at.Truncate(time.Minute), o.app.Call(meta)...)
+	return client.Snapshot(ctx, o.pack, at, o.app.Call(meta)...)
 }

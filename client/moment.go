@@ -31,6 +31,17 @@ func ParseMoment(text string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
+// parsePoint is ParseMoment for a state of the past: a span before now and one that ends at a minute name a minute, and a time with seconds
+// or a fraction, as a state's generatedAt, that state.
+func parsePoint(text string, now time.Time) (time.Time, error) {
+	t, err := ParseMoment(text, now)
+	lower := strings.Join(strings.Fields(strings.ToLower(text)), " ")
+	if err != nil || lower != "now" && !agoForm.MatchString(lower) {
+		return t, err
+	}
+	return t.Truncate(time.Minute), nil
+}
+
 // parse is Parse without the bound of now.
 func parse(text string, now time.Time) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04Z07:00"} {

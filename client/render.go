@@ -77,9 +77,13 @@ func (p Page) State(pack string, m *api.StateResponse) error {
 	return p.state(fmt.Sprintf("%s  %s  %s", p.Style.Bold(human.Line(pack)), age, p.clock(m.Freshness.GeneratedAt)), pack, m)
 }
 
-// Snapshot draws an answer of snapshot for the minute of at.
+// Snapshot draws an answer of snapshot as of at, a whole minute or a moment.
 func (p Page) Snapshot(pack string, at time.Time, m *api.StateResponse) error {
-	minute := at.In(p.Now.Location()).Truncate(time.Minute).Format("2006-01-02 15:04 MST")
+	layout := "2006-01-02 15:04 MST"
+	if !at.Equal(at.Truncate(time.Minute)) {
+		layout = "2006-01-02 15:04:05.000 MST"
+	}
+	minute := at.In(p.Now.Location()).Format(layout)
 	header := fmt.Sprintf("%s  as of %s  from the state of %s", p.Style.Bold(human.Line(pack)), minute, p.clock(m.Freshness.GeneratedAt))
 	return p.state(header, pack, m)
 }

@@ -14,7 +14,7 @@ import (
 type snapshotOptions struct {
 	app  *App
 	pack string
-	at   string // as typed; package instant reads it
+	at   string // as typed
 }
 
 // newSnapshot makes the command that shows history.
@@ -24,7 +24,8 @@ func newSnapshot(a *App) *cobra.Command {
 		Use: "snapshot [PACK] --at TIME", Short: "Show the state of a pack as of a past minute",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: packs, SuggestFor: []string{"history"},
 		Long: "Show the state of a pack as of a past minute: an overview on a terminal, JSON elsewhere.\n\nTIME is " + MomentForms +
-			".\nTimes without a zone are local. How far back a key reaches depends on its tier.",
+			".\nTimes without a zone are local. How far back a key reaches depends on its tier. A time with seconds, such as the\n" +
+			"generatedAt of an answer, names the newest state of that moment.",
 		Example: "  ctx snapshot --at 2h\n  ctx snapshot crypto --at \"yesterday 14:00\"\n  ctx snapshot --at 2026-11-20T14:00:00Z -o json",
 	}, stateFields(), func(ctx context.Context, args []string) (err error) {
 		if o.pack, err = a.Pack(args); err != nil {
@@ -33,7 +34,7 @@ func newSnapshot(a *App) *cobra.Command {
 		if o.at == "" {
 			return cli.Invalid("--at is missing: the minute to show").WithHint("ctx snapshot --at 2h")
 		}
-		at, err := ParseMoment(o.at, a.Now())
+		at, err := parsePoint(o.at, a.Now())
 		if err != nil {
 			return cli.Invalid("--at: %w", err)
 		}

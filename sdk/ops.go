@@ -39,11 +39,15 @@ func (c *Client) Search(ctx context.Context, r SearchRequest, opts ...CallOption
 	return answer[api.SearchResponse](ctx, c, api.OpSearch, query, opts)
 }
 
-// Snapshot returns the state of pack as of the minute of at, which must be over. Its brief is empty and its freshness is
-// measured at the end of that minute.
+// Snapshot returns the state of pack as of at: a whole minute is that minute, as of its end; any other time is that millisecond, so that
+// GeneratedAt names its own state. It must be over. The brief is empty, and the freshness is measured at the end of that moment.
 func (c *Client) Snapshot(ctx context.Context, pack string, at time.Time, opts ...CallOption) (*api.StateResponse, error) {
 	query := inPack(pack)
-	query.Set("at", at.UTC().Truncate(time.Minute).Format(time.RFC3339))
+	layout := time.RFC3339
+	if !at.Equal(at.Truncate(time.Minute)) {
+		layout = "2006-01-02T15:04:05.000Z07:00"
+	}
+	query.Set("at", at.UTC().Format(layout))
 	return answer[api.StateResponse](ctx, c, api.OpSnapshot, query, opts)
 }
 

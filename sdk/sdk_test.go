@@ -58,7 +58,7 @@ func TestRequests(t *testing.T) {
 	}{
 		"fresh":    {func(c *sdk.Client) error { _, err := c.Fresh(ctx, ""); return err }, "GET /v1/fresh"},
 		"brief":    {func(c *sdk.Client) error { _, err := c.Brief(ctx, "ai"); return err }, "GET /v1/brief?pack=ai"},
-		"snapshot": {func(c *sdk.Client) error { _, err := c.Snapshot(ctx, "ai", at); return err }, "GET /v1/snapshot?at=2026-11-20T19%3A05%3A00Z&pack=ai"},
+		"snapshot": {func(c *sdk.Client) error { _, err := c.Snapshot(ctx, "ai", at); return err }, "GET /v1/snapshot?at=2026-11-20T19%3A05%3A42.000Z&pack=ai"},
 		"cite":     {func(c *sdk.Client) error { _, err := c.Cite(ctx, "", 3); return err }, "GET /v1/cite?ref=3"},
 		"search": {func(c *sdk.Client) error {
 			_, err := c.Search(ctx, sdk.SearchRequest{Pack: "ai", Query: "a & b", K: 5})

@@ -152,7 +152,7 @@ func (t *tour) search(ctx context.Context) error {
 
 func (t *tour) snapshot(ctx context.Context) error {
 	t.title("The state as it was twenty minutes ago; the answer never changes", "ctx snapshot --at 20m")
-	at := t.Now().Add(-20 * time.Minute)
+	at := t.Now().Add(-20 * time.Minute).Truncate(time.Minute)
 	answer, err := t.client.Snapshot(ctx, api.PackCrypto, at)
 	if err != nil {
 		return err

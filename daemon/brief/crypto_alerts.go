@@ -23,7 +23,6 @@ func (n *news) alerts() (p paragraph) {
 			warning = append(warning, f)
 		}
 	}
-	total := len(n.Flags)
 	grave, rest := critical, warning
 	if len(critical) == 0 {
 		grave, rest = warning, nil
@@ -31,33 +30,36 @@ func (n *news) alerts() (p paragraph) {
 	if len(grave) == 0 {
 		return nil
 	}
-	count, severity := len(grave), grave[0].Severity
+	severity := grave[0].Severity
 	grave, rest = companions(grave, rest)
+	grave, rest = grave[:min(len(grave), 2*oneSentence)], rest[:min(len(rest), oneSentence+1)]
 	items := n.incidents(grave)
-	opening := countFlags(total, count, severity)
-	first := min(len(items), 3)
-	p.say(vital, opening+": "+clauses(items[:first])+".")
+	first := min(len(items), oneSentence)
+	p.say(vital, n.countFlags(slices.Concat(grave, rest), severity)+": "+clauses(items[:first])+".")
 	if more := items[first:]; len(more) > 0 {
-		p.say(vital, "On the same level, "+clauses(more[:min(len(more), 3)])+".")
+		p.say(vital, "On the same level, "+clauses(more)+".")
 	}
 	if len(rest) > 0 {
-		items := n.incidents(rest)
 		intro := "A warning is up as well: "
 		if len(rest) > 1 {
 			intro = sentenceCase(inWords(len(rest))) + " warnings follow: "
 		}
-		p.say(vital, intro+clauses(items[:min(len(items), 4)])+".")
+		p.say(vital, intro+clauses(n.incidents(rest))+".")
 	}
 	return p
 }
+
+// oneSentence is how many flags a sentence takes.
+const oneSentence = 3
 
 // sourceFlag reports whether a flag is about a source and not about the market.
 func sourceFlag(f api.Flag) bool {
 	return f.Kind == api.FlagSourceStale || f.Kind == api.FlagSourceError
 }
 
-// countFlags opens the sentence that tells the gravest flags.
-func countFlags(total, grave int, severity api.Severity) string {
+// countFlags opens the sentence that tells the gravest flags: it counts those that are told with it, of the given severity and lesser ones.
+func (n *news) countFlags(told []api.Flag, severity api.Severity) string {
+	total, grave := len(told), len(keep(slices.Clone(told), func(f api.Flag) bool { return f.Severity == severity }))
 	adjective, noun := "critical", "critical flag"
 	if severity == api.SeverityWarning {
 		adjective, noun = "a warning", "warning"
@@ -65,10 +67,21 @@ func countFlags(total, grave int, severity api.Severity) string {
 			adjective = "warnings"
 		}
 	}
-	if grave == total {
-		return fmt.Sprintf("%s %s", sentenceCase(inWords(total)), plural(total, noun+" stands", noun+"s stand"))
+	opening := sentenceCase(inWords(total))
+	which := fmt.Sprintf("%s of them %s", inWords(grave), adjective)
+	if all := len(n.Flags); all > total { // notices and sources are told elsewhere
+		switch {
+		case total == 1:
+			which = "a " + noun
+		case grave == total:
+			which = "all " + adjective
+		}
+		return fmt.Sprintf("Of %s flags, %s, %s", inWords(all), plural(total, "one comes first", inWords(total)+" come first"), which)
 	}
-	return fmt.Sprintf("%s flags stand, %s of them %s", sentenceCase(inWords(total)), inWords(grave), adjective)
+	if grave == total {
+		return fmt.Sprintf("%s %s", opening, plural(total, noun+" stands", noun+"s stand"))
+	}
+	return fmt.Sprintf("%s flags stand, %s", opening, which)
 }
 
 // companions moves the lesser flags on a subject of grave behind it.

@@ -56,7 +56,7 @@ func behind(rows []api.Mover, before, after string) string {
 func withChanges(rows []api.Mover) []string {
 	var items []string
 	for _, m := range rows {
-		items = append(items, m.Name+" ("+human.PercentInWords(*m.Change24hPct)+")")
+		items = append(items, m.Name+" ("+signed(*m.Change24hPct)+")")
 	}
 	return items
 }
@@ -151,7 +151,7 @@ func others(rows []api.Mover, loneUp, loneDown bool) string {
 		}
 		item := and(withChanges(side.rows)) + plural(len(side.rows), " is ", " are ") + side.word
 		if side.lone {
-			item = "only " + side.rows[0].Name + " is " + side.word + " (" + human.PercentInWords(*side.rows[0].Change24hPct) + ")"
+			item = "only " + side.rows[0].Name + " is " + side.word + " (" + signed(*side.rows[0].Change24hPct) + ")"
 		}
 		items = append(items, item)
 	}

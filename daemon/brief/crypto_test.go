@@ -44,9 +44,9 @@ func TestBuiltInFitsItsSentencesToTheRows(t *testing.T) {
 		not  []string
 	}{
 		{"one gainer", func(s *api.CryptoState) { only(s, api.GroupGainer, 1) },
-			[]string{"Zcash is the one gainer of note, up 23.1% [1]. At the other end, Official Trump is down 20.4%, followed by Celestia (9.8%) and Raydium (9.5%) [1]."}, []string{" next"}},
+			[]string{"Zcash is the one gainer of note, up 23.1% [1]. At the other end, Official Trump is down 20.4%, followed by Celestia (−9.8%) and Raydium (−9.5%) [1]."}, []string{" next"}},
 		{"two gainers", func(s *api.CryptoState) { only(s, api.GroupGainer, 2) },
-			[]string{"Zcash leads the gainers, up 23.1%, with Virtuals Protocol (16.3%) next [1]."}, nil},
+			[]string{"Zcash leads the gainers, up 23.1%, with Virtuals Protocol (+16.3%) next [1]."}, nil},
 		{"no gainer", func(s *api.CryptoState) { only(s, api.GroupGainer, 0) },
 			[]string{"Official Trump falls furthest, down 20.4%, followed by"}, []string{"gainer", "At the other end"}},
 		{"no mover", func(s *api.CryptoState) { only(s, api.GroupGainer, 0); only(s, api.GroupLoser, 0) },
@@ -59,9 +59,9 @@ func TestBuiltInFitsItsSentencesToTheRows(t *testing.T) {
 		{"all majors down", func(s *api.CryptoState) { majors(s, -1.0, -2.0, -3.0, -4.0, -5.0) },
 			[]string{"All five majors are lower on the day: Bitcoin by 1.0% to $91,286, Ethereum by 2.0% to $3,191,"}, nil},
 		{"majors three ways", func(s *api.CryptoState) { majors(s, 1.0, -2.0, 3.0, -4.0, 0.0) },
-			[]string{"Among the majors, Bitcoin trades at $91,286, up 1.0%, and Ethereum at $3,191, down 2.0% [1]. Solana (3.0%) is higher, BNB (4.0%) is lower, and XRP is unchanged [1]."}, nil},
+			[]string{"Among the majors, Bitcoin trades at $91,286, up 1.0%, and Ethereum at $3,191, down 2.0% [1]. Solana (+3.0%) is higher, BNB (−4.0%) is lower, and XRP is unchanged [1]."}, nil},
 		{"majors partly known", func(s *api.CryptoState) { majors(s, nil, -2.0, nil, -4.0, nil) },
-			[]string{"Bitcoin trades at $91,286 and Ethereum at $3,191, down 2.0% [1]. BNB (4.0%) is lower [1]."}, nil},
+			[]string{"Bitcoin trades at $91,286 and Ethereum at $3,191, down 2.0% [1]. BNB (−4.0%) is lower [1]."}, nil},
 		{"one major", func(s *api.CryptoState) {
 			only(s, api.GroupMajor, 1)
 			only(s, api.GroupGainer, 0)

@@ -64,7 +64,7 @@ func TestBuiltInCountsInGoodEnglish(t *testing.T) {
 		{[]api.Flag{critical}, "One critical flag stands: bUSD trades 2.50% above its peg [7]."},
 		{[]api.Flag{depeg, other}, "Two warnings stand: aUSD trades 1.20% below its peg [7], and “see cUSD” [7]."},
 		{[]api.Flag{critical, depeg}, "Two flags stand, one of them critical: bUSD trades 2.50% above its peg [7]. A warning is up as well: aUSD trades 1.20% below its peg [7]."},
-		{[]api.Flag{depeg, stale}, "Two flags stand, one of them a warning: aUSD"},
+		{[]api.Flag{depeg, stale}, "Of two flags, one comes first, a warning: aUSD"},
 		{[]api.Flag{critical, depeg, other}, "Two warnings follow: aUSD trades 1.20% below its peg [7], and “see cUSD” [7]."},
 		{[]api.Flag{depeg, other, depeg, other}, "Four warnings stand: aUSD trades 1.20% below its peg [7], “see cUSD” [7], and aUSD trades 1.20% below its peg [7]. On the same level, “see cUSD” [7]."},
 		{[]api.Flag{notice}, "Also flagged: the TVL of Vault is down 11.0% in 24 hours [7]."},

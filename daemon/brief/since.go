@@ -37,7 +37,7 @@ func Since(before []byte, of time.Time, in Input) *api.Since {
 		return nil
 	}
 	w := since{in: in, refs: map[int]bool{}}
-	up := w.raised(old.Flags, now.Flags, of)
+	up := w.raised(old.Flags, now.Flags, of, before != nil)
 	w.add("New", up, sinceFlags)
 	w.add("Ended", w.ended(old.Flags, now.Flags), sinceEnded)
 	w.add("Moved", w.moves(old.TopMovers, now.TopMovers), sinceMoves)
@@ -81,14 +81,15 @@ func (w *since) cited(text string, ref int) string {
 	return text + cite(ref)
 }
 
-// raised tells the flags that rose or became graver, in their order, the gravest first.
-func (w *since) raised(old, now []api.Flag, of time.Time) (items []string) {
+// raised tells the flags that rose or became graver, in their order, the gravest first. Where the flags of then are not known, those
+// that rose later count.
+func (w *since) raised(old, now []api.Flag, of time.Time, known bool) (items []string) {
 	for _, f := range now {
 		i := slices.IndexFunc(old, func(o api.Flag) bool { return o.ID == f.ID })
 		switch {
-		case i < 0 || f.Since.After(of):
+		case i < 0 && known || f.Since.After(of):
 			items = append(items, w.flag(string(f.Severity), f))
-		case graver(f.Severity, old[i].Severity):
+		case i >= 0 && graver(f.Severity, old[i].Severity):
 			items = append(items, w.flag("now "+string(f.Severity), f))
 		}
 	}

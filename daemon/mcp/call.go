@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,7 +20,7 @@ import (
 
 // addTools makes the tools of the six operations.
 func (s *Server) addTools() error {
-	list, err := toolList(s.cfg.Prefix)
+	list, err := toolList(s.cfg.Prefix, s.cfg.Packs)
 	if err != nil {
 		return err
 	}
@@ -49,10 +50,12 @@ func (s *Server) toolOrder(rq *request, op api.Op, arguments json.RawMessage) (o
 	if err != nil {
 		return o, err
 	}
+	asked := moment(values, s.cfg.Now())
 	q, _, err := reader.ParseQuery(op, values)
 	if err != nil {
-		return o, err
+		return o, withForms(err)
 	}
+	q.Asked = asked
 	return s.order(rq, methodCall, q)
 }
 
@@ -64,7 +67,14 @@ func (s *Server) order(rq *request, method string, q reader.Query) (o gate.Order
 		return o, unready
 	}
 	o.Credentials, o.Text = rq.who, s.text
-	canonical := fmt.Sprintf("pack=%q q=%q k=%d at=%d ref=%d", q.Pack, q.Text, q.K, q.At.Unix(), q.Ref)
+	at := strconv.FormatInt(q.At.At.Unix(), 10)
+	switch {
+	case q.Asked != "":
+		at = q.Asked // when it is paid the clock will have gone on
+	case q.At.Exact:
+		at = q.At.Key()
+	}
+	canonical := fmt.Sprintf("pack=%q q=%q k=%d at=%s ref=%d", q.Pack, q.Text, q.K, at, q.Ref)
 	o.Subject = x402.Subject{Op: q.Op, Fingerprint: x402.Fingerprint(method, string(q.Op), canonical)}
 	return o, nil
 }

@@ -49,10 +49,13 @@ func ToolAlias(prefix string, op api.Op) string { return toolAlias(prefix, op) }
 func ToolOp(prefix, name string) (api.Op, bool) { return toolOp(prefix, name) }
 
 // ToolList is toolList.
-func ToolList(prefix string) ([]*sdk.Tool, error) { return toolList(prefix) }
+func ToolList(prefix string, packs ...string) ([]*sdk.Tool, error) { return toolList(prefix, packs) }
 
 // ToolArguments is toolArguments.
 func ToolArguments(op api.Op, raw json.RawMessage) (url.Values, error) { return toolArguments(op, raw) }
+
+// Moment is moment.
+func Moment(values url.Values, now time.Time) string { return moment(values, now) }
 
 // ToolText is toolText.
 func ToolText(op api.Op, pack string, body []byte) string { return toolText(op, pack, body) }

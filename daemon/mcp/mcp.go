@@ -129,7 +129,7 @@ func New(cfg Config) (*Server, error) {
 const instructions = "Fresh, cited context for data packs, compacted every 5 minutes. " +
 	"Start with brief for prose or search for single values; fresh is the whole state. " +
 	"Quote facts with their [N] anchors; cite resolves one. " +
-	"Check freshness.ageSeconds: over 300 means that the data lags. " +
+	"Check freshness.dataAgeSeconds: over 300 means that data lags; call a row marked stale so. " +
 	"Each call costs one credit; errors say what to do next."
 
 // newServer makes a Server without an SDK server.

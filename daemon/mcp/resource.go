@@ -54,7 +54,7 @@ func (s *Server) parseURI(uri string) (r resource, ok bool) {
 	case len(parts) == 2 && parts[1] == "brief":
 		r.query.Op, r.live = api.OpBrief, true
 	case len(parts) == 3 && parts[1] == "snapshot":
-		at, err := state.ParseMinute(parts[2])
+		at, err := state.ParseMoment(parts[2])
 		if err != nil {
 			return r, false
 		}
@@ -115,7 +115,7 @@ func (s *Server) read(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.Rea
 func (s *Server) readAs(ctx context.Context, method string, req *sdk.ReadResourceRequest, next sdk.MethodHandler) (sdk.Result, error) {
 	uri := req.Params.URI
 	if r, ok := s.parseURI(uri); ok && !r.live {
-		req.Params.URI = s.uri(r.query.Pack, "snapshot/"+url.QueryEscape(state.MinuteKey(r.query.At)))
+		req.Params.URI = s.uri(r.query.Pack, "snapshot/"+url.QueryEscape(r.query.At.Key()))
 	}
 	res, err := next(ctx, method, req)
 	if read, ok := res.(*sdk.ReadResourceResult); ok && err == nil {
@@ -172,7 +172,7 @@ func (s *Server) dailyBrief(_ context.Context, req *sdk.GetPromptRequest) (*sdk.
 		"Report in at most ten sentences what changed and what needs attention, gravest first. " +
 		"Keep every [N] anchor next to the fact it supports and list the cited sources at the end; " +
 		name(api.OpCite) + " resolves an anchor. " +
-		"If freshness.ageSeconds is over 300, begin by saying how old the data is. " +
+		"If freshness.dataAgeSeconds is over 300, begin by saying how old the data is. " +
 		"State nothing that the brief does not; look up a single value with " + name(api.OpSearch) + "."
 	return &sdk.GetPromptResult{
 		Description: "Daily brief of " + pack,

@@ -20,8 +20,8 @@ const (
 	defaultSeconds = 30
 )
 
-// argumentSchema is the schema of an argument, nil for one that is not told of. What has no default has to be given.
-func argumentSchema(name string) *jsonschema.Schema {
+// argumentSchema is the schema of an argument where packs are served, nil for one that is not told of. What has no default has to be given.
+func argumentSchema(name string, packs []string) *jsonschema.Schema {
 	text := func(description string) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", MinLength: jsonschema.Ptr(1), Description: description}
 	}
@@ -35,16 +35,17 @@ func argumentSchema(name string) *jsonschema.Schema {
 	}
 	switch name {
 	case "pack":
-		return &jsonschema.Schema{
-			Type: "string", Enum: []any{api.PackCrypto, api.PackAI, api.PackMarkets}, Description: "Data pack; crypto is live",
-			Default: json.RawMessage(strconv.Quote(api.DefaultPack)),
+		s := &jsonschema.Schema{Type: "string", Description: "Data pack", Default: json.RawMessage(strconv.Quote(api.DefaultPack))}
+		for _, id := range packs {
+			s.Enum = append(s.Enum, id)
 		}
+		return s
 	case "q":
 		return text("What to look for, such as bitcoin")
 	case "k":
 		return number(api.SearchKMin, api.SearchKMax, api.SearchKDefault, "Most matches")
 	case "at":
-		return text("A minute in UTC, such as 2026-11-20T14:05, or an RFC 3339 time")
+		return text("A minute in UTC, such as 2026-11-20T14:05, 14:05 for today or -20m; a generatedAt names its own state")
 	case "seconds":
 		return number(minSeconds, maxSeconds, defaultSeconds, "How long to watch")
 	case "ref":
@@ -53,12 +54,12 @@ func argumentSchema(name string) *jsonschema.Schema {
 	return nil
 }
 
-// inputSchema is the schema of the arguments of op's tool.
-func inputSchema(op api.Op) *jsonschema.Schema {
+// inputSchema is the schema of the arguments of op's tool where packs are served.
+func inputSchema(op api.Op, packs []string) *jsonschema.Schema {
 	nothing := &jsonschema.Schema{Not: &jsonschema.Schema{}}
 	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: nothing}
 	for _, name := range argumentNames(op) {
-		a := argumentSchema(name)
+		a := argumentSchema(name, packs)
 		if a == nil {
 			continue
 		}
@@ -95,7 +96,8 @@ func loosen(s *jsonschema.Schema) {
 	if s.Items != nil {
 		loosen(s.Items)
 	}
-	delete(s.Properties, "attestation") // it is for later
+	delete(s.Properties, "attestation")                                                                    // it is for later
+	s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return name == "dataAgeSeconds" }) // kept answers may not have it
 	for name, member := range s.Properties {
 		loosen(member)
 		bound(name, member)
@@ -112,6 +114,13 @@ func bound(name string, s *jsonschema.Schema) {
 	case "ageSeconds":
 		s.Minimum = jsonschema.Ptr(0.0)
 		s.Description = fmt.Sprintf("Over %d: the data lags", api.MaxFreshAge)
+	case "briefCitations": // like citations
+		s.Items = &jsonschema.Schema{Type: "object"}
+	case "since":
+		s.Properties["citations"].Items = &jsonschema.Schema{Type: "object"}
+	case "dataAgeSeconds":
+		s.Minimum = jsonschema.Ptr(0.0)
+		s.Description = "The same with sources that are overdue"
 	case "score":
 		s.Minimum = jsonschema.Ptr(0.0)
 		s.Maximum = jsonschema.Ptr(1.0)

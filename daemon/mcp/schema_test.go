@@ -36,6 +36,19 @@ func publishedSchemas(t *testing.T) map[string]published {
 // TestSchemas: what is made of the types of the API says what clients know, keyword by keyword.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
+	if *update {
+		now := map[string]any{}
+		for _, tool := range tools(t) {
+			now[tool.Name] = map[string]any{"input": tool.InputSchema, "output": tool.OutputSchema}
+		}
+		text, err := json.MarshalIndent(now, "", "  ")
+		if err == nil {
+			err = os.WriteFile("testdata/schemas.json", append(text, '\n'), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	known := publishedSchemas(t)
 	for _, tool := range tools(t) {
 		op, ok := mcp.ToolOp("context", tool.Name)
@@ -155,9 +168,9 @@ func TestSchemasTake(t *testing.T) {
 		{api.OpSubscribe,
 			cases{`{}`: true, `{"seconds":55}`: true, `{"seconds":0}`: false, `{"seconds":56}`: false, `{"token":"x"}`: false},
 			cases{
-				`{"events":[{"event":"pulse","pack":"crypto","ts":"2026-11-20T20:00:00Z","state":{}}],"reason":"elapsed"}`:     true,
-				`{"events":[{"event":"error","pack":"crypto","ts":"2026-11-20T20:00:00Z","message":"x"}],"reason":"shutdown"}`: true,
-				`{"events":[{"event":"other","pack":"crypto","ts":"2026-11-20T20:00:00Z"}],"reason":"elapsed"}`:                false,
+				`{"events":[{"event":"pulse","pack":"crypto","ts":"2026-11-20T20:00:00Z","state":{}}],"reason":"elapsed","freshness":{"generatedAt":"2026-11-20T20:00:00Z","ageSeconds":1}}`:                        true,
+				`{"events":[{"event":"error","pack":"crypto","ts":"2026-11-20T20:00:00Z","message":"x"}],"reason":"shutdown","freshness":{"generatedAt":"2026-11-20T20:00:00Z","ageSeconds":1,"dataAgeSeconds":1}}`: true,
+				`{"events":[{"event":"other","pack":"crypto","ts":"2026-11-20T20:00:00Z"}],"reason":"elapsed","freshness":{"generatedAt":"2026-11-20T20:00:00Z","ageSeconds":1}}`:                                   false,
 				`{"events":[],"reason":"bored"}`: false,
 				`{}`:                             false,
 			}},

@@ -58,7 +58,7 @@ func stateText(pack string, body []byte) (string, error) {
 	read := m.Freshness.GeneratedAt.Add(time.Duration(m.Freshness.AgeSeconds+1)*time.Second - 1)
 	fmt.Fprintf(&b, "Pack %s: %s. ref and [N] name a source below.\n", pack, age(m.Freshness, api.AgesOf(m.State).Overdue(read)...))
 	if m.Brief != "" {
-		fmt.Fprintf(&b, "\n%s\n", m.Brief)
+		fmt.Fprintf(&b, "\n%s\n%s", m.Brief, dated(m.BriefAt, m.BriefOf, m.Since))
 	}
 	if err := writeState(&b, m.State); err != nil {
 		return "", err
@@ -74,9 +74,25 @@ func briefText(pack string, body []byte) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nPack %s: %s.\n", r.Brief, pack, age(r.Freshness))
+	fmt.Fprintf(&b, "%s\n%s\nPack %s: %s.\n", r.Brief, dated(r.BriefAt, r.BriefOf, r.Since), pack, age(r.Freshness))
 	writeSources(&b, r.Citations)
 	return b.String(), nil
+}
+
+// dated tells when a brief was written and of which state, and what came since.
+func dated(at, of *time.Time, since *api.Since) string {
+	if at == nil {
+		return ""
+	}
+	text := "Brief written " + at.UTC().Format(time.RFC3339)
+	if of != nil {
+		text += " from the state of " + of.UTC().Format(time.RFC3339Nano)
+	}
+	text += ".\n"
+	if since != nil {
+		text += "Since then: " + since.Text + "\n"
+	}
+	return text
 }
 
 // searchText renders the answer of search.
@@ -104,7 +120,7 @@ func citeText(body []byte) (string, error) {
 	if r.Citation.Excerpt != "" {
 		text += ": " + r.Citation.Excerpt
 	}
-	return text, nil
+	return text + " (" + age(r.Freshness) + ")", nil
 }
 
 // writeSources lists citations.

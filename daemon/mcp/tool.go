@@ -51,7 +51,7 @@ func definitions() []definition {
 				"Returns their paths and values, best first."},
 		{op: api.OpSnapshot, title: "Past state", once: true, output: reflect.TypeFor[api.StateResponse](),
 			description: "The state of a pack as of a past minute; how far back depends on the key's tier (24 hours, 30 or 365 days). " +
-				"Its brief is empty."},
+				"Its brief is empty. at=14:05 is today, at=-20m so long ago."},
 		{op: api.OpSubscribe, title: "Watch for changes", output: reflect.TypeFor[watched](),
 			description: "Wait and report each new state of a pack as it lands, then return all events. Needs an API key; costs one call."},
 		{op: api.OpCite, title: "Source of an anchor", output: reflect.TypeFor[api.CiteResponse](),
@@ -59,8 +59,8 @@ func definitions() []definition {
 	}
 }
 
-// toolList describes the six tools, named with prefix.
-func toolList(prefix string) ([]*sdk.Tool, error) {
+// toolList describes the six tools, named with prefix, where packs are served.
+func toolList(prefix string, packs []string) ([]*sdk.Tool, error) {
 	var list []*sdk.Tool
 	no := false
 	for _, d := range definitions() {
@@ -68,8 +68,13 @@ func toolList(prefix string) ([]*sdk.Tool, error) {
 		if err != nil {
 			return nil, err
 		}
+		if d.op == api.OpSnapshot { // which has no brief
+			for _, name := range []string{"briefAt", "briefOf", "since", "briefCitations"} {
+				delete(output.Properties, name)
+			}
+		}
 		list = append(list, &sdk.Tool{
-			Name: toolName(prefix, d.op), Title: d.title, Description: d.description, InputSchema: inputSchema(d.op), OutputSchema: output,
+			Name: toolName(prefix, d.op), Title: d.title, Description: d.description, InputSchema: inputSchema(d.op, packs), OutputSchema: output,
 			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: d.once, OpenWorldHint: &no},
 		})
 	}
@@ -119,7 +124,7 @@ func toolArguments(op api.Op, raw json.RawMessage) (url.Values, error) {
 
 // kind says what an argument is.
 func kind(name string) string {
-	if s := argumentSchema(name); s != nil && s.Type == "integer" {
+	if s := argumentSchema(name, nil); s != nil && s.Type == "integer" {
 		return "whole number"
 	}
 	return "string"

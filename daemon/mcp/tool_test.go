@@ -33,7 +33,7 @@ func TestListIsShort(t *testing.T) {
 // tools are the six tools.
 func tools(t *testing.T) []*sdk.Tool {
 	t.Helper()
-	list, err := mcp.ToolList("context")
+	list, err := mcp.ToolList("context", "crypto", "ai", "markets")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,10 @@ func TestArguments(t *testing.T) {
 // TestText has every answer as a model reads it, and what cannot be read as it is.
 func TestText(t *testing.T) {
 	t.Parallel()
-	fresh := `"freshness":{"generatedAt":"2026-11-20T20:00:00Z","ageSeconds":%d}`
+	fresh := `"freshness":{"generatedAt":"2026-11-20T20:00:00Z","ageSeconds":%d,"dataAgeSeconds":%[1]d}`
+	overdue := `"freshness":{"generatedAt":"2026-11-20T20:00:00Z","ageSeconds":3,"dataAgeSeconds":843}`
+	old := `"briefAt":"2026-11-20T17:00:02Z","briefOf":"2026-11-20T17:00:01.5Z","since":{"text":"New: critical, X lost $2.0M [1].","citations":[]},`
+	failing := `{"a":[{"x":1,"ref":1,"stale":true}],"source_status":[{"ref":1,"id":"one","status":"stale","fetchedAt":"2026-11-20T19:46:00Z","failures":1}]}`
 	state := `{"top_movers":[{"id":"bitcoin","priceUsd":91240.5,"note":"a | b\nc"},{"id":"x","extra":[1,{"y":null}],"priceUsd":null}],"flags":[],"sentiment":{"fearGreed":{"value":24},"label":"fear"},"plain":5,"list":[1,2]}`
 	citations := `"citations":[{"ref":1,"sourceId":"one","url":"https://one.test/","fetchedAt":"2026-11-20T20:00:00Z","excerpt":"BTC"}],`
 	var b strings.Builder
@@ -88,6 +91,8 @@ func TestText(t *testing.T) {
 		{api.OpBrief, `{"brief":"Quiet [1].",` + citations + fmt.Sprintf(fresh, 3) + `}`},
 		{api.OpSearch, `{"matches":[{"path":"a[0].b","value":"x","score":1},{"path":"c","value":1.5,"score":0.5}],"total":7,` + fmt.Sprintf(fresh, 3) + `}`},
 		{api.OpCite, `{"citation":{"ref":1,"sourceId":"one","url":"https://one.test/","fetchedAt":"2026-11-20T20:00:00Z","excerpt":"BTC"},"source":{"id":"one","name":"One","publicUrl":"https://one.test/"},` + fmt.Sprintf(fresh, 3) + `}`},
+		{api.OpFresh, `{"state":` + failing + `,"brief":"Quiet [1].",` + old + citations + overdue + `}`},
+		{api.OpBrief, `{"brief":"Quiet [1].",` + old + citations + overdue + `}`},
 		{api.OpFresh, `{"state":[]}`}, {api.OpSearch, `nonsense`}, {api.OpSubscribe, `{}`},
 	} {
 		fmt.Fprintf(&b, "=== %s\n%s\n", c.op, mcp.ToolText(c.op, "crypto", []byte(c.body)))

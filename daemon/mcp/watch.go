@@ -28,8 +28,9 @@ type event struct {
 
 // watched is the answer of subscribe.
 type watched struct {
-	Events []event `json:"events"`
-	Reason string  `json:"reason"` // why it ended
+	Events    []event       `json:"events"`
+	Reason    string        `json:"reason"`    // why it ended
+	Freshness api.Freshness `json:"freshness"` // of the newest state, at the end
 }
 
 // Reasons why a subscription ends.
@@ -91,11 +92,13 @@ func (s *Server) watch(ctx context.Context, rq *request, op api.Op, req *sdk.Cal
 		}
 	}
 	x.run(ctx, time.Duration(seconds)*time.Second, rq, s.stopping)
+	now := s.cfg.Now()
+	x.Freshness = x.newest.Freshness(now)
 	body, err := json.Marshal(x.watched)
 	if err != nil {
 		return s.failed(rq, err)
 	}
-	return result(body, x.text())
+	return result(body, x.text(now))
 }
 
 // watchQuery reads the arguments of subscribe.
@@ -194,15 +197,15 @@ func (x *watching) add(e event) {
 	}
 }
 
-// text is the answer as a model reads it best: what happened, and the newest state once.
-func (x *watching) text() string {
+// text is the answer as a model reads it best at now: what happened, and the newest state once.
+func (x *watching) text(now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Watched pack %s; %s.\n", x.pack, x.Reason)
 	for _, e := range x.Events {
 		fmt.Fprintf(&b, "%s %s %s\n", e.Event, e.TS.Format(time.RFC3339), e.Message)
 	}
 	b.WriteString("\nNewest ")
-	b.WriteString(toolText(api.OpFresh, x.pack, x.newest.Fresh().Bytes(x.newest.GeneratedAt)))
+	b.WriteString(toolText(api.OpFresh, x.pack, x.newest.Fresh().Bytes(now)))
 	return b.String()
 }
 

@@ -33,12 +33,13 @@ func (m *memory) PulseBefore(ctx context.Context, pack string, t time.Time) (sta
 	return state.Pulse{}, state.ErrNoPulse
 }
 
-func (m *memory) HasPulseBefore(ctx context.Context, pack string, t time.Time) (bool, error) {
-	_, err := m.PulseBefore(ctx, pack, t)
-	if errors.Is(err, state.ErrNoPulse) {
-		return false, nil
+func (m *memory) Earliest(_ context.Context, pack string) (time.Time, error) {
+	for _, p := range m.pulses {
+		if p.Pack == pack {
+			return p.GeneratedAt, m.err
+		}
 	}
-	return err == nil, err
+	return time.Time{}, errors.Join(m.err, state.ErrNoPulse)
 }
 
 // newest is when the newest state of most tests was made.

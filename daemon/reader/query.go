@@ -24,13 +24,18 @@ func ParseQuery(op api.Op, values url.Values) (q Query, canonical string, err er
 	case api.OpSearch:
 		err = parseSearch(&q, values)
 	case api.OpSnapshot:
-		q.At, err = state.ParseMinute(values.Get("at"))
+		if q.At, err = state.ParseMoment(values.Get("at")); err == nil && q.At.Exact {
+			values.Set("at", q.At.Key()) // one payment and one answer, however it is written
+		}
 	case api.OpCite:
 		err = parseRef(&q, values.Get("ref"))
 	}
 	names := op.Parameters()
 	maps.DeleteFunc(values, func(name string, _ []string) bool { return !slices.Contains(names, name) })
 	told := maps.Clone(values)
+	if op == api.OpSnapshot && err == nil {
+		told.Set("at", q.At.Key())
+	}
 	if q.Pack == api.DefaultPack {
 		told.Del("pack")
 	}
@@ -43,7 +48,7 @@ func ParseQuery(op api.Op, values url.Values) (q Query, canonical string, err er
 // parseSearch reads q and k.
 func parseSearch(q *Query, values url.Values) error {
 	if q.Text = strings.TrimSpace(values.Get("q")); q.Text == "" {
-		return api.Errorf(api.ReasonInvalidQ, "q is missing or empty").WithHint("say what to look for: ?q=bitcoin")
+		return api.Errorf(api.ReasonInvalidQ, "q is missing or empty").WithHint("say what to look for, for example q=bitcoin")
 	}
 	q.K = api.SearchKDefault
 	if !values.Has("k") {
@@ -68,7 +73,7 @@ func parseRef(q *Query, text string) error {
 	}
 	if err != nil || ref < 1 {
 		return api.Errorf(api.ReasonInvalidRef, "ref is %q, not a whole number of 1 or more", human.Clip(text, human.Quoted)).
-			WithHint("use the number of an anchor: [3] in a brief is ?ref=3")
+			WithHint("use the number of an anchor: [3] in a brief is ref=3")
 	}
 	q.Ref = ref
 	return nil

@@ -22,8 +22,8 @@ import (
 type History interface {
 	// PulseBefore returns the newest pulse of pack with GeneratedAt before t, or state.ErrNoPulse.
 	PulseBefore(ctx context.Context, pack string, t time.Time) (state.Pulse, error)
-	// HasPulseBefore reports whether there is one.
-	HasPulseBefore(ctx context.Context, pack string, t time.Time) (bool, error)
+	// Earliest returns when the oldest pulse of pack was made, or state.ErrNoPulse.
+	Earliest(ctx context.Context, pack string) (time.Time, error)
 }
 
 // Briefs has the briefs that owners get by prompts of their own.
@@ -36,10 +36,12 @@ type Briefs interface {
 type Query struct {
 	Op   api.Op
 	Pack string
-	Text string    // search: not empty, white space trimmed
-	K    int       // search
-	At   time.Time // snapshot: a minute in UTC
-	Ref  int       // cite: at least 1
+	Text string       // search: not empty, white space trimmed
+	K    int          // search
+	At   state.Moment // snapshot
+	Ref  int          // cite: at least 1
+
+	Asked string // At as it was written, where it goes by the clock: -20m. It, and not At, is what a payment is for.
 }
 
 // Answer is what an operation answers: a body whose age is measured when it is written, or finished JSON.
@@ -178,16 +180,14 @@ func (r *Reader) Answer(ctx context.Context, v View, window time.Duration) (Answ
 func (r *Reader) Deliverable(ctx context.Context, v View, window time.Duration) error {
 	switch v.Op {
 	case api.OpSnapshot:
-		end, err := r.reach(v, window)
-		if err != nil {
+		if err := r.reach(ctx, v, window); err != nil {
 			return err
 		}
-		ok, err := r.cfg.History.HasPulseBefore(ctx, v.pack.ID, end)
-		if err != nil {
-			return fmt.Errorf("look for %s as of %s: %w", v.pack.ID, state.MinuteKey(v.At), err)
-		}
-		if !ok {
-			return noneYet(v)
+		switch first, err := r.cfg.History.Earliest(ctx, v.pack.ID); {
+		case errors.Is(err, state.ErrNoPulse) || err == nil && !first.Before(v.At.End()):
+			return r.noneYet(ctx, v, window)
+		case err != nil:
+			return fmt.Errorf("look for %s as of %s: %w", v.pack.ID, v.At.Key(), err)
 		}
 	case api.OpCite:
 		return v.anchored()
@@ -238,50 +238,64 @@ func (v View) anchored() error {
 	return nil
 }
 
-// snapshot looks up the state as of the minute v.At, within the window of the caller. The answer depends on the minute alone,
-// so that it is the same for ever.
+// snapshot looks up the state as of v.At, within the window of the caller. The answer depends on that moment alone, so that it is the same
+// for ever.
 func (r *Reader) snapshot(ctx context.Context, v View, window time.Duration) (Answer, error) {
-	end, err := r.reach(v, window)
-	if err != nil {
+	if err := r.reach(ctx, v, window); err != nil {
 		return Answer{}, err
 	}
-	key := state.MinuteKey(v.At)
+	end := v.At.End()
 	pulse, err := r.cfg.History.PulseBefore(ctx, v.pack.ID, end)
 	if errors.Is(err, state.ErrNoPulse) {
-		return Answer{}, noneYet(v)
+		return Answer{}, r.noneYet(ctx, v, window)
 	}
 	if err != nil {
-		return Answer{}, fmt.Errorf("look up %s as of %s: %w", v.pack.ID, key, err)
+		return Answer{}, fmt.Errorf("look up %s as of %s: %w", v.pack.ID, v.At.Key(), err)
 	}
 	body, err := feed.FreshBody(pulse, state.Narration{}, api.AgesOf(pulse.State))
 	if err != nil {
-		return Answer{}, fmt.Errorf("encode %s as of %s: %w", v.pack.ID, key, err)
+		return Answer{}, fmt.Errorf("encode %s as of %s: %w", v.pack.ID, v.At.Key(), err)
 	}
 	return Answer{Body: body, At: end, Immutable: true}, nil
 }
 
-// reach returns the end of the minute v.At, or the error for one that is not over or lies beyond the window of the caller.
-func (r *Reader) reach(v View, window time.Duration) (end time.Time, err error) {
-	now, end := r.cfg.Now(), v.At.Add(time.Minute)
-	key := state.MinuteKey(v.At)
+// reach returns the error for a moment that is not over, or lies beyond the window of the caller.
+func (r *Reader) reach(ctx context.Context, v View, window time.Duration) error {
+	now, end := r.cfg.Now(), v.At.End()
+	what := "the minute " + v.At.Key()
+	if v.At.Exact {
+		what = "the moment " + v.At.Key()
+	}
 	if end.After(now) {
-		return end, api.Errorf(api.ReasonSnapshotNotFound, "the minute %s is not over yet", key).
-			WithHint("ask after %s, or for an earlier minute", end.UTC().Format(time.RFC3339))
+		return api.Errorf(api.ReasonSnapshotNotFound, "%s is not over yet", what).
+			WithHint("ask after %s, or for an earlier one; %s", end.UTC().Format(time.RFC3339), r.earliest(ctx, v, window))
 	}
 	if !v.asOf.IsZero() {
 		now = v.asOf
 	}
-	if oldest := now.Add(-window); v.At.Before(oldest) {
-		return end, api.Errorf(api.ReasonSnapshotNotFound, "the minute %s is more than %s ago, beyond the window of this caller",
-			key, days(window)).WithHint("the oldest minute for this caller is %s", state.MinuteKey(oldest.Add(time.Minute-1)))
+	if v.At.At.Before(now.Add(-window)) {
+		return api.Errorf(api.ReasonSnapshotNotFound, "%s is more than %s ago, beyond the window of this caller", what, days(window)).
+			WithHint("%s", r.earliest(ctx, v, window))
 	}
-	return end, nil
+	return nil
 }
 
-// noneYet is the answer for a minute before the first state of the pack.
-func noneYet(v View) error {
-	return api.Errorf(api.ReasonSnapshotNotFound, "pack %s had no state yet at %s", v.pack.ID, state.MinuteKey(v.At)).
-		WithHint("ask for a later minute")
+// noneYet is the answer for a moment before the first state of the pack.
+func (r *Reader) noneYet(ctx context.Context, v View, window time.Duration) error {
+	return api.Errorf(api.ReasonSnapshotNotFound, "pack %s had no state yet at %s", v.pack.ID, v.At.Key()).
+		WithHint("%s", r.earliest(ctx, v, window))
+}
+
+// earliest tells the earliest minute that a caller with a window may ask for.
+func (r *Reader) earliest(ctx context.Context, v View, window time.Duration) string {
+	oldest := state.Minute(r.cfg.Now().Add(time.Minute - 1 - window))
+	switch first, err := r.cfg.History.Earliest(ctx, v.pack.ID); {
+	case err != nil:
+		return "there is no earlier state"
+	case first.After(oldest.At):
+		oldest = state.Minute(first)
+	}
+	return "the earliest minute for this caller is " + oldest.Key()
 }
 
 func days(window time.Duration) string {

@@ -54,7 +54,7 @@ func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 // snapshotOf is the query for the minute at.
 func snapshotOf(at time.Time) reader.Query {
-	return reader.Query{Op: api.OpSnapshot, Pack: "crypto", At: at}
+	return reader.Query{Op: api.OpSnapshot, Pack: "crypto", At: state.Minute(at)}
 }
 
 // TestSnapshotIsTheNewestBeforeTheMinuteEnds puts states around the edges of a minute.
@@ -88,6 +88,48 @@ func TestSnapshotIsTheNewestBeforeTheMinuteEnds(t *testing.T) {
 		if !a.Immutable || a.JSON != nil || !a.At.Equal(noon().Add(time.Minute)) {
 			t.Errorf("%s: answer %+v", name, a)
 		}
+	}
+}
+
+// TestExactMoment: a generatedAt names its own state, however it is written, and nothing is looked ahead at.
+func TestExactMoment(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	made := []time.Duration{time.Millisecond, 30 * time.Second, 30*time.Second + 1500*time.Millisecond}
+	for i, after := range made {
+		w.history.pulses = append(w.history.pulses, pulse("crypto", noon().Add(after), `{"n":`+number(i)+`}`))
+	}
+	ask := func(text string) (api.StateResponse, error) {
+		t.Helper()
+		at, err := state.ParseMoment(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := w.ask(t.Context(), reader.Query{Op: api.OpSnapshot, Pack: "crypto", At: at}, api.TierFree)
+		if err != nil {
+			return api.StateResponse{}, err
+		}
+		return decode[api.StateResponse](t, a.Body.Bytes(a.At)), nil
+	}
+	for text, want := range map[string]int{
+		noon().Add(made[0]).Format(time.RFC3339Nano): 0, noon().Add(made[1]).Format(time.RFC3339Nano): 1, noon().Add(made[2]).Format(time.RFC3339Nano): 2,
+		"2026-11-20T12:00:29.999Z": 0, "2026-11-20T12:00:30.000Z": 1, "2026-11-20T13:00:30+01:00": 1, "2026-11-20T12:00:31.499999Z": 1,
+		"2026-11-20T12:00": 2, "2026-11-20T12:00:00Z": 2,
+	} {
+		got, err := ask(text)
+		if err != nil || !got.Freshness.GeneratedAt.Equal(noon().Add(made[want])) || got.Freshness.AgeSeconds > 59 {
+			t.Errorf("%s: %+v, %v; want the state %d", text, got.Freshness, err, want)
+		}
+	}
+	_, err := ask("2026-11-20T12:00:00.000Z") // before the first
+	refused(t, "a moment before the pack", err, missing("pack crypto had no state yet at 2026-11-20T12:00:00.000Z", "the earliest minute for this caller is 2026-11-20T12:00"))
+	w.clock(noon().Add(made[1]))
+	_, err = ask("2026-11-20T12:00:30.000Z")
+	refused(t, "a moment that is not over", err, missing("the moment 2026-11-20T12:00:30.000Z is not over yet",
+		"ask after 2026-11-20T12:00:30Z, or for an earlier one; the earliest minute for this caller is 2026-11-20T12:00"))
+	w.clock(noon().Add(made[1] + time.Millisecond))
+	if _, err = ask("2026-11-20T12:00:30.000Z"); err != nil {
+		t.Errorf("a moment that is just over: %v", err)
 	}
 }
 
@@ -135,7 +177,7 @@ func TestSnapshotMinuteIsOver(t *testing.T) {
 		if over && err != nil {
 			t.Errorf("%v after its start: %v", later, err)
 		} else if !over {
-			refused(t, later.String()+" after its start", err, missing("the minute 2026-11-20T12:00 is not over yet", "ask after 2026-11-20T12:01:00Z, or for an earlier minute"))
+			refused(t, later.String()+" after its start", err, missing("the minute 2026-11-20T12:00 is not over yet", "ask after 2026-11-20T12:01:00Z, or for an earlier one; the earliest minute for this caller is 2026-11-20T11:00"))
 		}
 	}
 }
@@ -164,7 +206,7 @@ func TestSnapshotWindow(t *testing.T) {
 			_, err := w.ask(t.Context(), snapshotOf(noon()), tier)
 			refused(t, string(tier)+" beyond its window by "+off.String(), err,
 				missing("the minute 2026-11-20T12:00 is more than "+c.words+" ago, beyond the window of this caller",
-					"the oldest minute for this caller is "+noon().Add(off).Add(time.Minute-1).Format("2006-01-02T15:04")))
+					"the earliest minute for this caller is "+noon().Add(off).Add(time.Minute-1).Format("2006-01-02T15:04")))
 		}
 	}
 }
@@ -172,10 +214,11 @@ func TestSnapshotWindow(t *testing.T) {
 func TestSnapshotBeforeThePack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	want := missing("pack crypto had no state yet at 2026-11-20T12:00", "ask for a later minute")
+	want := missing("pack crypto had no state yet at 2026-11-20T12:00", "there is no earlier state")
 	_, err := w.ask(t.Context(), snapshotOf(noon()), api.TierTeam)
 	refused(t, "empty history", err, want)
 	w.history.pulses = []state.Pulse{pulse("ai", noon(), `{}`), pulse("crypto", noon().Add(time.Minute), `{}`)}
+	want.Hint = "the earliest minute for this caller is 2026-11-20T12:01"
 	_, err = w.ask(t.Context(), snapshotOf(noon()), api.TierTeam)
 	refused(t, "first state a minute later", err, want)
 	_, err = w.ask(t.Context(), snapshotOf(noon().In(time.FixedZone("", 3600))), api.TierTeam)

@@ -183,8 +183,8 @@ func (noHistory) PulseBefore(context.Context, string, time.Time) (state.Pulse, e
 	return state.Pulse{}, errors.New("not kept")
 }
 
-func (noHistory) HasPulseBefore(context.Context, string, time.Time) (bool, error) {
-	return false, errors.New("not kept")
+func (noHistory) Earliest(context.Context, string) (time.Time, error) {
+	return time.Time{}, state.ErrNoPulse
 }
 
 // TestBeforeTheFirstBrief has a state and no brief, which a daemon mends too soon to be asked.

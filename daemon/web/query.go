@@ -52,6 +52,9 @@ func parse(op api.Op, w http.ResponseWriter, r *http.Request) (q reader.Query, a
 	}
 	q, asked.canonical, err = reader.ParseQuery(op, values)
 	asked.spelled = values.Encode()
+	if e := (*api.Error)(nil); errors.As(err, &e) && e.Reason == api.ReasonInvalidAt && strings.Contains(values.Get("at"), " ") {
+		err = e.WithHint("%s; in a URL, + is %%2B", e.Hint)
+	}
 	return q, asked, err
 }
 

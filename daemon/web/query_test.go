@@ -12,6 +12,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
@@ -87,7 +88,10 @@ func TestParameters(t *testing.T) {
 		"cite?ref=01":                              {Op: api.OpCite, Pack: "crypto", Ref: 1},
 		"cite?ref=9223372036854775807":             {Op: api.OpCite, Pack: "crypto", Ref: math.MaxInt},
 		"cite?ref=000000000000000000000000000003":  {Op: api.OpCite, Pack: "crypto", Ref: 3},
-		"snapshot?at=2026-11-20T20:05&k=1&k=2&q=x": {Op: api.OpSnapshot, Pack: "crypto", At: time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC)},
+		"snapshot?at=2026-11-20T20:05&k=1&k=2&q=x": {Op: api.OpSnapshot, Pack: "crypto", At: state.Minute(time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC))},
+		"snapshot?at=2026-11-20T20:05Z":            {Op: api.OpSnapshot, Pack: "crypto", At: state.Minute(time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC))},
+		"snapshot?at=2026-11-20T21:05%2B01:00":     {Op: api.OpSnapshot, Pack: "crypto", At: state.Minute(time.Date(2026, 11, 20, 20, 5, 0, 0, time.UTC))},
+		"snapshot?at=2026-11-20T20:05:02.34Z":      {Op: api.OpSnapshot, Pack: "crypto", At: state.Moment{At: time.Date(2026, 11, 20, 20, 5, 2, 340e6, time.UTC), Exact: true}},
 	} {
 		if got, reason := p.ask(t, http.MethodGet, "/v1/"+query); got != want || reason != "" {
 			t.Errorf("%.80s: got %.200v %s, want %.200v", query, got, reason, want)

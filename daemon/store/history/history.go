@@ -43,11 +43,14 @@ func (h *History) PulseBefore(ctx context.Context, pack string, t time.Time) (st
 	return r.pulse(content)
 }
 
-// HasPulseBefore reports whether there is a pulse of pack with GeneratedAt before t, damaged or not.
-func (h *History) HasPulseBefore(ctx context.Context, pack string, t time.Time) (ok bool, err error) {
-	before := t.Add(time.Millisecond - 1).UnixMilli() // as PulseBefore
-	err = h.db.Read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pulses WHERE pack = ? AND generated_at < ?)", pack, before).Scan(&ok)
-	return ok, err
+// Earliest returns when the oldest pulse of pack was made, or state.ErrNoPulse.
+func (h *History) Earliest(ctx context.Context, pack string) (time.Time, error) {
+	var at sql.NullInt64
+	err := h.db.Read.QueryRowContext(ctx, "SELECT min(generated_at) FROM pulses WHERE pack = ?", pack).Scan(&at)
+	if err == nil && !at.Valid {
+		err = state.ErrNoPulse
+	}
+	return sqlite.FromMillis(at), err
 }
 
 // decode decompresses the content of r, looking up its keyframe where that is not at hand. The content is not checked yet.
