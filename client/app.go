@@ -255,6 +255,9 @@ func (a *App) ReportMeta(meta *sdk.Response) {
 	if meta.Demo() && err == nil && (!spec.Machine() || a.ErrTTY) {
 		fmt.Fprintln(a.Err, a.Style(a.ErrTTY).Warn("demo data: recorded, synthetic values"))
 	}
+	if meta.Replayed {
+		fmt.Fprintln(a.Err, a.Style(a.ErrTTY).Warn("this answer was paid for before and is given again, "+human.Age(meta.Age)+" later"))
+	}
 	if warning := warningIn(meta.Header); warning != "" {
 		fmt.Fprintln(a.Err, a.Style(a.ErrTTY).Warn("warning: "+warning))
 	}

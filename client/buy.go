@@ -150,6 +150,9 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 	if err := o.checkMost(pack, amount); err != nil { // the price, and what makes the amount the purchase's own
 		return err
 	}
+	if err := o.heed(ctx, intent); err != nil {
+		return err
+	}
 	if !o.pays() {
 		o.tell(intent, amount)
 	}
@@ -184,6 +187,18 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 			Err: fmt.Errorf("purchase %s still waits for its payment", intent.ID), Hint: "ctx credits deposits wait " + intent.ID}
 	}
 	return o.end(ctx, d, err)
+}
+
+// heed tells what of the pack the service does not deliver. Before a wallet pays for that it asks.
+func (o *buyOptions) heed(ctx context.Context, i *api.DepositIntent) error {
+	if i.Warning == "" {
+		return nil
+	}
+	o.app.Note("warning: %s", i.Warning)
+	if !o.pays() {
+		return nil
+	}
+	return o.app.Confirm(ctx, "buy it all the same")
 }
 
 // until is the end of a purchase, for people.

@@ -38,7 +38,7 @@ func (a *asker) Settled(api.PaymentProof, error) error { return nil }
 
 // quoteFields are the members of a quote and of what paying it would do.
 func quoteFields() []string {
-	return []string{"request", "service", "amount", "asset", "recipient", "validUntil", "nonce", "calldata", "maxFeeWei", "refusal"}
+	return []string{"request", "service", "amount", "asset", "recipient", "validUntil", "nonce", "chainId", "token", "decimals", "calldata", "maxFeeWei", "refusal"}
 }
 
 // newQuote makes the command that asks what a call costs.
@@ -184,6 +184,9 @@ type quoted struct {
 	Recipient  string    `json:"recipient"`
 	ValidUntil time.Time `json:"validUntil"`
 	Nonce      string    `json:"nonce"`
+	ChainID    int64     `json:"chainId"` // this and the token are those of the service, 0 and "" where it does not say them
+	Token      string    `json:"token"`
+	Decimals   int       `json:"decimals"`
 	Calldata   string    `json:"calldata"`
 	MaxFeeWei  string    `json:"maxFeeWei"`
 	Refusal    string    `json:"refusal"`
@@ -202,6 +205,7 @@ func showQuote(ctx context.Context, a *App, q *sdk.Quote) error {
 	out := quoted{
 		Request: q.Request, Service: q.Service, Amount: q.Amount, Asset: q.Asset, Recipient: q.Recipient,
 		ValidUntil: time.Unix(q.ValidUntil, 0).UTC(), Nonce: q.Nonce,
+		ChainID: q.ChainID, Token: q.Token, Decimals: q.Decimals,
 		Calldata: v.Calldata, MaxFeeWei: v.MaxFee, Refusal: v.Refusal,
 	}
 	doc, err := cli.Marshal(out)
@@ -212,14 +216,18 @@ func showQuote(ctx context.Context, a *App, q *sdk.Quote) error {
 	if v.MaxFee != "" {
 		fee = "at most " + wallet.Ether(v.MaxFee) + " ether"
 	}
+	token := ""
+	if q.Token != "" {
+		token = fmt.Sprintf("\n  token  %s on chain %d, %d decimals", human.Line(q.Token), q.ChainID, q.Decimals)
+	}
 	left := strconv.Itoa(int(time.Unix(q.ValidUntil, 0).Sub(a.Now()).Seconds()))
 	return a.Print(ctx, cli.Answer{JSON: doc, Text: func(w io.Writer, _ int, style cli.Style) error {
 		verdict := style.Good("the wallet would pay it")
 		if v.Refusal != "" {
 			verdict = style.Bad("the wallet would not pay it: " + human.Line(v.Refusal))
 		}
-		_, err := fmt.Fprintf(w, "%s\n  price  %s %s\n  fee    %s\n  to     %s\n  holds  %s seconds more\n  %s\n",
-			human.Line(q.Request), human.Line(q.Amount), human.Line(q.Asset), fee, human.Line(q.Recipient), left, verdict)
+		_, err := fmt.Fprintf(w, "%s\n  price  %s %s\n  fee    %s\n  to     %s%s\n  holds  %s seconds more\n  %s\n",
+			human.Line(q.Request), human.Line(q.Amount), human.Line(q.Asset), fee, human.Line(q.Recipient), token, left, verdict)
 		return err
 	}})
 }

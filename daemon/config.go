@@ -45,6 +45,10 @@ type Serve struct {
 	// and the origins that may call name the address that users see.
 	PublicURL string
 
+	// Hosts are other names by which browsers may reach the daemon, beside those of PublicURL and TLS. Under any other name that points
+	// here, a page that somebody else has made could use the session of who reads it.
+	Hosts []string
+
 	// Drain is how long, at a stop, calls are still taken while Ready already fails: whoever balances the load needs that time to notice.
 	Drain time.Duration
 

@@ -49,8 +49,9 @@ func (d *Daemon) openConsole(packs []string, public *url.URL) (_ *web.Console, e
 	}
 	return web.NewConsole(web.ConsoleConfig{
 		Sale:   sale,
-		SignIn: d.signIn, Keys: d.keys, Books: d.credits, Prompts: &account.Prompts{Store: d.store, Now: d.cfg.Now}, Packs: packs,
-		PublicURL: public, TrustedProxies: d.proxies, Limits: d.cfg.Limits, Now: d.cfg.Now,
+		SignIn: d.signIn, Keys: d.keys, Books: d.credits, Packs: packs,
+		Prompts:   &account.Prompts{Store: d.store, NoModel: d.cfg.Briefs.Model == nil, Now: d.cfg.Now},
+		PublicURL: public, Hosts: d.origins(public), TrustedProxies: d.proxies, Limits: d.cfg.Limits, Now: d.cfg.Now,
 	})
 }
 

@@ -84,6 +84,7 @@ type Daemon struct {
 	endpoints
 
 	metrics   *metrics.Metrics
+	writable  writable
 	demoChain *devchain.Chain // of a demo alone
 	stopping  atomic.Bool
 }
@@ -173,8 +174,10 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	if d.editor, err = newEditor(ctx, d.cfg, d.store, d.history, d.metrics); err != nil {
 		return err
 	}
-	d.meter = billing.New(billing.Config{Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, PerClient: d.cfg.PerClient,
-		Booked: d.metrics.Booked, Now: d.cfg.Now})
+	d.meter = billing.New(billing.Config{
+		Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, PerClient: d.cfg.PerClient, Booked: d.metrics.Booked,
+		Sells: d.cfg.Chain != nil, Operator: account.OperatorID, Now: d.cfg.Now,
+	})
 	d.credits = &billing.Credits{Ledger: d.store, Meter: d.meter, Now: d.cfg.Now}
 	d.keys, err = account.OpenKeys(ctx, account.Config{
 		Store: d.store, Env: api.EnvOfChain(d.cfg.chainID()), MaxKeys: d.cfg.MaxKeys, Metered: d.cfg.Metered,
@@ -294,7 +297,7 @@ func (d *Daemon) openEndpoints(context.Context) error {
 	if d.cfg.LogCalls {
 		access = d.cfg.Logger
 	}
-	d.public = newEndpoint(d.listener, d.metrics.Calls(d.web, access, d.proxies.Client), d.cfg.Logger)
+	d.public = newEndpoint(d.listener, d.metrics.Calls(d.web, access, d.proxies.Client, d.keys.Untraced), d.cfg.Logger)
 	if d.tls != nil {
 		d.public.server.TLSConfig = d.tls.Config
 	}

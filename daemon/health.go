@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 )
 
 // Ready says why the daemon cannot answer calls now, nil if it can.
@@ -16,7 +18,34 @@ func (d *Daemon) Ready(ctx context.Context) error {
 			return fmt.Errorf("pack %s has no state yet", id)
 		}
 	}
-	return errors.Join(d.store.Check(ctx), d.history.Check(ctx))
+	if err := d.meter.Check(); err != nil {
+		return err
+	}
+	return errors.Join(d.store.Check(ctx), d.history.Check(ctx), d.writable.check(d.cfg.Now(), func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writableLasts) // others hear what is found
+		defer cancel()
+		return d.Alive(ctx)
+	}))
+}
+
+// writable remembers whether the databases could be written to: to try costs a write, and anybody may ask.
+type writable struct {
+	mu    sync.Mutex // guards what follows
+	tried time.Time
+	err   error
+}
+
+// writableLasts is for how long what was found holds.
+const writableLasts = 5 * time.Second
+
+// check tries, unless that was done just now.
+func (w *writable) check(now time.Time, try func() error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if since := now.Sub(w.tried); w.tried.IsZero() || since < 0 || since >= writableLasts {
+		w.tried, w.err = now, try()
+	}
+	return w.err
 }
 
 // Alive says why the daemon cannot work, nil if it can: whether its databases answer and can be written to. It is true of a daemon that has

@@ -9,7 +9,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
@@ -45,6 +47,9 @@ type Response struct {
 	DataMode  string // X-Data-Mode; api.DataModeDemo means recorded, synthetic data
 	Body      []byte // as it came
 	Attempts  int    // requests sent for it, 1 or more
+
+	Replayed bool          // it was given before, for the same payment; the ages in it are of now, but for a snapshot's
+	Age      time.Duration // since it was first given; 0 unless Replayed
 }
 
 // Demo reports whether the answer was made from recorded, synthetic data.
@@ -197,8 +202,13 @@ func unsent(req *http.Request, err error) (*Response, error) {
 
 // newResponse is the HTTP side of an answer.
 func newResponse(answer *http.Response, body []byte) *Response {
-	return &Response{Status: answer.StatusCode, Header: answer.Header, Body: body, Attempts: 1,
-		RequestID: answer.Header.Get(api.HeaderRequestID), DataMode: answer.Header.Get(api.HeaderDataMode)}
+	r := &Response{Status: answer.StatusCode, Header: answer.Header, Body: body, Attempts: 1,
+		RequestID: answer.Header.Get(api.HeaderRequestID), DataMode: answer.Header.Get(api.HeaderDataMode),
+		Replayed: answer.Header.Get(api.HeaderReplayed) == "true"}
+	if seconds, err := strconv.ParseUint(answer.Header.Get(api.HeaderAge), 10, 31); err == nil && r.Replayed { // a cache may say Age too
+		r.Age = time.Duration(seconds) * time.Second
+	}
+	return r
 }
 
 // readAnswer reads the body of an answer to req within bounds, and leaves it to be read again.

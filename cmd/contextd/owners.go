@@ -20,6 +20,7 @@ import (
 // ownerConfig is the part of the configuration that concerns owners: how they reach the daemon and sign in, and what they may.
 type ownerConfig struct {
 	PublicURL      string   `mapstructure:"public_url"`
+	Hosts          []string `mapstructure:"hosts"`
 	TrustedProxies []string `mapstructure:"trusted_proxies"`
 	Chain          struct {
 		ID         int64  `mapstructure:"id"`
@@ -74,6 +75,7 @@ func parseSpan(text string) (time.Duration, error) {
 
 // apply puts c into d, with secrets read from their files. What is wrong with c is a usageError.
 func (c ownerConfig) apply(d *daemon.Config) error {
+	d.Hosts = c.Hosts
 	d.PublicURL, d.ChainID, d.MaxKeys = c.PublicURL, c.Chain.ID, c.Limits.ActiveKeys
 	d.Metered = c.Billing.Operator == operatorMetered
 	d.FreeCalls, d.PerClient = c.Limits.FreeCalls, c.Limits.PerClient

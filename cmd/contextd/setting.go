@@ -99,6 +99,8 @@ func placeSettings() []Setting {
 		{Key: "public_url", Default: "",
 			Doc: "Where users reach the daemon, such as https://context.example.org: what mails link to and wallets sign in to. " +
 				"With https, cookies go over that alone. Empty means where it listens."},
+		{Key: "hosts", Default: []string{},
+			Doc: "Other names by which browsers and MCP clients may reach the daemon, such as that of this machine in the local network."},
 		{Key: "trusted_proxies", Default: []string{}, Live: true,
 			Doc: "Addresses and networks of proxies, such as 10.0.0.0/8, whose X-Forwarded-For says who calls."},
 		{Key: "drain_delay", Default: "0s",

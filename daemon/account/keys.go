@@ -252,7 +252,7 @@ func (n NewKey) check() error {
 		return api.Errorf(api.ReasonInvalidRequest, "the name of a key is plain text without control characters").
 			WithHint("leave them out")
 	case n.Tier != "" && !n.Tier.Valid():
-		return api.Errorf(api.ReasonInvalidRequest, "tier %q does not exist", n.Tier).WithHint("tiers: %v", api.Tiers())
+		return api.Errorf(api.ReasonInvalidRequest, "tier %q does not exist", n.Tier).WithHint("tiers: %s", api.List(api.Tiers()))
 	case !n.Consent.Valid():
 		return api.Errorf(api.ReasonInvalidRequest, "trace consent %q does not exist", n.Consent).
 			WithHint("use full, aggregated or none")
@@ -285,7 +285,7 @@ func (k *Keys) Resolve(secret string) (Key, error) {
 
 // Used notes that the key was used now. Flush writes it down.
 func (k *Keys) Used(id string) {
-	now := k.cfg.Now()
+	now := k.cfg.Now().Truncate(time.Millisecond) // as it is stored
 	k.usedMu.Lock()
 	k.used[id] = now
 	k.usedMu.Unlock()
@@ -341,6 +341,12 @@ func (k *Keys) List(ownerID string) []Key {
 	k.usedMu.Unlock()
 	slices.SortFunc(list, newestFirst)
 	return list
+}
+
+// Untraced reports whether nothing may be kept about the calls of the key with the given id.
+func (k *Keys) Untraced(id string) bool {
+	key, err := k.Lookup(id)
+	return err == nil && key.Consent == api.ConsentNone
 }
 
 // Lookup returns the key with the given id, or the error key_not_found.

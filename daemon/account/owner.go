@@ -61,7 +61,7 @@ func (k *Keys) Owner(ctx context.Context, id string) (Owner, error) {
 // SetTier sets the tier of an owner and of all their keys. It holds for every call that is admitted after it has returned.
 func (k *Keys) SetTier(ctx context.Context, ownerID string, tier api.Tier) error {
 	if !tier.Valid() {
-		return api.Errorf(api.ReasonInvalidRequest, "tier %q does not exist", tier).WithHint("tiers: %v", api.Tiers())
+		return api.Errorf(api.ReasonInvalidRequest, "tier %q does not exist", tier).WithHint("tiers: %s", api.List(api.Tiers()))
 	}
 	return k.cfg.WithLock(ctx, ownerID, func() error {
 		known, err := k.cfg.Store.SetTier(ctx, ownerID, tier)

@@ -20,8 +20,17 @@ type PromptStore interface {
 
 // Prompts are what owners of tier pro and above want in their briefs.
 type Prompts struct {
-	Store PromptStore
-	Now   func() time.Time // nil means time.Now
+	Store   PromptStore
+	NoModel bool             // no language model is configured: briefs are the built-in ones, whatever a prompt says
+	Now     func() time.Time // nil means time.Now
+}
+
+// Warning is what an owner has to know before they set or buy prompts, "" if nothing.
+func (p *Prompts) Warning() string {
+	if p.NoModel {
+		return "this service has no language model: briefs are the built-in ones, whatever a prompt says"
+	}
+	return ""
 }
 
 // Of returns an owner's prompt for a pack, "" if there is none. tier is the owner's.

@@ -15,7 +15,7 @@ func (m *Meter) decide(ctx context.Context, c Call, now time.Time, b *batch) (le
 	if err != nil {
 		return left, err
 	}
-	if err := access(c, account.pool); err != nil {
+	if err := access(c, account.pool, m.askForCredits(c)); err != nil {
 		return left, err
 	}
 	usage := UsageKey{KeyID: c.KeyID, Hour: hourOf(now), Op: c.Op}
@@ -74,13 +74,13 @@ func (m *Meter) takeFree(ctx context.Context, c Call, now time.Time, b *batch) (
 		return left, fmt.Errorf("read free calls of %s: %w", whose, err)
 	}
 	if wait := w.wait(now, int64(m.cfg.FreeCalls)); wait > 0 {
-		return left, exhausted(wait, "wait for Retry-After, or "+askForCredits,
+		return left, exhausted(wait, "wait for Retry-After, or "+m.askForCredits(c),
 			"key %s has no credits and has used its %d free calls of 24 hours", c.KeyID, m.cfg.FreeCalls)
 	}
 	client := m.client(c.Client, now)
 	if client != nil {
 		if wait := client.wait(now, int64(m.cfg.PerClient)); wait > 0 {
-			return left, exhausted(wait, "wait for Retry-After, or "+askForCredits,
+			return left, exhausted(wait, "wait for Retry-After, or "+m.askForCredits(c),
 				"keys without credits have used the %d free calls of 24 hours from your address", m.cfg.PerClient)
 		}
 		client.add(now)
@@ -143,7 +143,7 @@ func (m *Meter) Access(ctx context.Context, c Call) error {
 	if err != nil {
 		return err
 	}
-	return access(c, pool)
+	return access(c, pool, m.askForCredits(c))
 }
 
 // HasCredits reports whether a call c would be paid with credits.
@@ -164,21 +164,25 @@ func (m *Meter) pool(ctx context.Context, ownerID string) (pool int64, err error
 	return pool, nil
 }
 
-// access says whether a key whose owner has pool credits may read the pack of c: nil, or the *api.Error.
-func access(c Call, pool int64) error {
+// access says whether c, whose owner has pool credits, may read its pack: nil, or the *api.Error with a hint.
+func access(c Call, pool int64, hint string) error {
 	switch {
 	case pool > 0 || c.Pack == api.PackCrypto || c.Unmetered:
 		return nil
 	case c.Tier == api.TierFree:
 		return api.Errorf(api.ReasonPackAccessDenied, "a free key without credits reads pack %s only", api.PackCrypto).
-			WithHint(askForCredits)
+			WithHint("%s", hint)
 	}
-	return api.Errorf(api.ReasonInsufficient, "no credits are left; pack %s needs them", c.Pack).
-		WithHint(askForCredits)
+	return api.Errorf(api.ReasonInsufficient, "no credits are left; pack %s needs them", c.Pack).WithHint("%s", hint)
 }
 
-// askForCredits is what whoever lacks credits can do.
-const askForCredits = "ask the operator for credits: contextd admin credits grant KEYID CREDITS --reason TEXT"
+// askForCredits is what c can do for credits: owners buy them where they are sold, and whoever has no key may pay by call there.
+func (m *Meter) askForCredits(c Call) string {
+	if m.cfg.Sells && c.OwnerID != m.cfg.Operator {
+		return "buy credits: ctx credits buy starter; or call without a key and pay for each call: ctx --pay"
+	}
+	return "ask the operator for credits: contextd admin credits grant KEYID CREDITS --reason TEXT"
+}
 
 // exhausted is the answer to a call that has to wait.
 func exhausted(wait time.Duration, hint, format string, args ...any) error {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/contextd/contextd/sdk/api"
@@ -35,6 +36,8 @@ type Store interface {
 type Config struct {
 	Store     Store
 	Plans     Plans                          // nil means DefaultPlans
+	Sells     bool                           // credits are sold, and calls one by one
+	Operator  string                         // owner of the keys for which nobody can buy credits
 	FreeCalls int                            // per owner and 24 hours; 0 means api.FreeCallsPerDay
 	PerClient int                            // free calls per address and 24 hours; 0 means api.FreePerClient
 	Booked    func(calls int, credits int64) // is told of calls that were charged in one transaction; nil means nobody
@@ -47,8 +50,9 @@ type Config struct {
 // caller in it, its leader, books in one transaction when its turn comes; all callers of a batch wait for that.
 type Meter struct {
 	cfg  Config
-	kept int        // windows that are kept in memory
-	turn sync.Mutex // held by who books; taken before mu
+	kept int                  // windows that are kept in memory
+	turn sync.Mutex           // held by who books; taken before mu
+	lost atomic.Pointer[loss] // nil where the last charge was taken or refused
 
 	mu      sync.Mutex // guards what follows, and the plans and free calls of cfg
 	open    *batch     // takes what is decided now, nil if nothing was since the last one was closed
@@ -66,6 +70,24 @@ type book struct {
 	places  map[string]int // in records, by key
 	pool    int64          // the sum of their credits
 	spent   int            // records before this place are empty
+}
+
+// loss is a failure to charge that no success has followed.
+type loss struct {
+	at  time.Time
+	err error
+}
+
+// lossLasts is for how long a failure to charge counts where nobody has tried again since.
+const lossLasts = 30 * time.Second
+
+// Check says why calls cannot be charged: why the last one was not. Where nobody calls any more, it says nothing for long, so that
+// somebody tries again.
+func (m *Meter) Check() error {
+	if l := m.lost.Load(); l != nil && m.cfg.Now().Sub(l.at) < lossLasts {
+		return fmt.Errorf("calls are not charged: %w", l.err)
+	}
+	return nil
 }
 
 // batch is a Batch with the callers who wait for it.
@@ -113,7 +135,20 @@ func (m *Meter) SetPlans(plans Plans, freeCalls, perClient int) {
 
 // Charge charges c and returns what is left once that is on disk, or the *api.Error that says why the call may not be answered. A caller
 // who has left before their turn is not charged; one who leaves later is.
-func (m *Meter) Charge(ctx context.Context, c Call) (left Left, err error) {
+func (m *Meter) Charge(ctx context.Context, c Call) (Left, error) {
+	left, err := m.charge(ctx, c)
+	switch refused := new(api.Error); {
+	case err == nil:
+		if m.lost.Load() != nil {
+			m.lost.Store(nil)
+		}
+	case !errors.As(err, &refused) && ctx.Err() == nil:
+		m.lost.Store(&loss{m.cfg.Now(), err})
+	}
+	return left, err
+}
+
+func (m *Meter) charge(ctx context.Context, c Call) (left Left, err error) {
 	for again := false; ; again = true {
 		b, left, leads, err := m.join(ctx, c)
 		if err != nil {

@@ -75,7 +75,7 @@ func (s *Server) check(r *http.Request, m message) error {
 		return nil
 	}
 	if err := json.Unmarshal(m.Params, params); err != nil {
-		why := strings.TrimPrefix(err.Error(), "json: ")
+		why := web.JSONFault(err)
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the params of " + m.Method + " cannot be read: " + why}
 	}
 	return nil

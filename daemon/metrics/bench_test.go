@@ -19,7 +19,7 @@ func (d *discard) WriteHeader(int)             {}
 func BenchmarkCalls(b *testing.B) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/v1/fresh", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("x")) })
-	for name, h := range map[string]http.Handler{"bare": mux, "counted": metrics.New(nil).Calls(mux, nil, nil)} {
+	for name, h := range map[string]http.Handler{"bare": mux, "counted": metrics.New(nil).Calls(mux, nil, nil, nil)} {
 		b.Run(name, func(b *testing.B) {
 			r := httptest.NewRequest(http.MethodGet, "/v1/fresh", nil)
 			w := &discard{http.Header{}}

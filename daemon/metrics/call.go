@@ -16,8 +16,8 @@ const statusLeft = 499
 // Calls counts the calls that next answers and, with access, writes a line of the log for each. The line has neither the parameters of a
 // call, among which the key of a stream is, nor any header but the public part of the key.
 //
-// client says who called; nil means who connected.
-func (m *Metrics) Calls(next http.Handler, access *slog.Logger, client func(*http.Request) netip.Addr) http.Handler {
+// client says who called; nil means who connected. untraced says of which keys, by their ids, no line may be written; nil means of none.
+func (m *Metrics) Calls(next http.Handler, access *slog.Logger, client func(*http.Request) netip.Addr, untraced func(keyID string) bool) http.Handler {
 	if client == nil {
 		client = func(r *http.Request) netip.Addr {
 			connected, _ := netip.ParseAddrPort(r.RemoteAddr) // not valid on a Unix socket
@@ -31,7 +31,7 @@ func (m *Metrics) Calls(next http.Handler, access *slog.Logger, client func(*htt
 			took := m.now().Sub(began)
 			operation, stream := operationOf(r.Pattern)
 			m.requested(call{operation, authentication(r), seen.status}, took, stream)
-			if access != nil {
+			if access != nil && (untraced == nil || !untraced(keyID(r))) {
 				log(access, r, client(r), seen, operation, took)
 			}
 		}()

@@ -35,7 +35,7 @@ func everything(t *testing.T) *metrics.Metrics {
 	m.Vanished()
 	m.Quoted()
 	m.Claimed(&x402.Claim{Replay: &x402.StoredAnswer{}}, nil)
-	m.Calls(http.NotFoundHandler(), nil, nil).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+	m.Calls(http.NotFoundHandler(), nil, nil, nil).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 	m.Read(t.Context(), metrics.Readings{
 		Ages:     func() map[string]time.Duration { return map[string]time.Duration{"crypto": 90 * time.Second} },
 		Streams:  func() metrics.Streams { return metrics.Streams{Open: 2, Opened: 5, Dropped: 1, Stalled: 1} },
@@ -223,7 +223,8 @@ func TestAccessLog(t *testing.T) {
 	})
 	var log bytes.Buffer
 	m := metrics.New(nil)
-	h := m.Calls(mux, slog.New(slog.NewJSONHandler(&log, nil)), nil)
+	const silent = "cv_test_none5678SECRETSECRETSECRETSECRET"
+	h := m.Calls(mux, slog.New(slog.NewJSONHandler(&log, nil)), nil, func(keyID string) bool { return keyID == silent[:16] })
 	call := func(url string, header ...string) string {
 		log.Reset()
 		r := httptest.NewRequest(http.MethodGet, url, nil)
@@ -256,5 +257,8 @@ func TestAccessLog(t *testing.T) {
 	}
 	if !strings.Contains(text, `contextd_request_seconds_count{operation="subscribe"} 0`) {
 		t.Error("the time of a stream is counted")
+	}
+	if none := call("/v1/fresh", "Authorization", "Bearer "+silent) + call("/v1/subscribe?token="+silent); none != "" {
+		t.Errorf("a line of a key that consents to none: %s", none)
 	}
 }

@@ -26,10 +26,11 @@ type ConsoleConfig struct {
 	Keys           *account.Keys
 	Books          Books
 	Prompts        *account.Prompts
-	Sale           *Sale    // nil means that no credits are sold
-	Packs          []string // ids of the packs that are served
-	PublicURL      *url.URL // of the service; with https, cookies are sent over that alone
-	TrustedProxies *Proxies // nil means none
+	Sale           *Sale       // nil means that no credits are sold
+	Packs          []string    // ids of the packs that are served
+	PublicURL      *url.URL    // of the service; with https, cookies are sent over that alone
+	Hosts          OriginCheck // what browsers may call the service
+	TrustedProxies *Proxies    // nil means none
 	Limits         ConsoleLimits
 	Now            func() time.Time // nil means time.Now
 }
@@ -141,7 +142,23 @@ func (c *Console) Routes() Routes {
 		routes[api.PathCredits+"/{depositId}"] = map[string]Handler{http.MethodGet: owner(c.deposit)}
 		routes[api.PathCredits+"/{depositId}/verify"] = map[string]Handler{http.MethodPost: owner(c.verify)}
 	}
+	for _, methods := range routes {
+		for method, h := range methods {
+			methods[method] = c.named(h)
+		}
+	}
 	return routes
+}
+
+// named lets h answer requests that name this service: under a name that somebody else has pointed here, a page of theirs would be of the
+// same origin and have the cookie.
+func (c *Console) named(h Handler) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := c.cfg.Hosts.Admits(r.Host, ""); err != nil {
+			return err
+		}
+		return h(w, r)
+	}
 }
 
 // guard lets h answer requests that come neither too often nor, if they write, from another origin.

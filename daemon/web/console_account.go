@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
@@ -137,7 +138,7 @@ func (c *Console) usage(w http.ResponseWriter, r *http.Request, s api.Session) e
 func (c *Console) pack(r *http.Request) (string, error) {
 	id := r.PathValue("pack")
 	if !slices.Contains(c.cfg.Packs, id) {
-		return "", api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", id).WithHint("served: %v", c.cfg.Packs)
+		return "", api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", id).WithHint("served: %s", strings.Join(c.cfg.Packs, ", "))
 	}
 	return id, nil
 }
@@ -151,6 +152,9 @@ func (c *Console) prompt(w http.ResponseWriter, r *http.Request, s api.Session) 
 	text, err := c.cfg.Prompts.Of(r.Context(), s.UserID, s.Tier, pack)
 	if err != nil {
 		return err
+	}
+	if text != "" {
+		setWarning(w, c.cfg.Prompts.Warning())
 	}
 	return WriteJSON(w, http.StatusOK, api.PromptBody{Prompt: text})
 }
@@ -169,6 +173,7 @@ func (c *Console) setPrompt(w http.ResponseWriter, r *http.Request, s api.Sessio
 	if err != nil {
 		return err
 	}
+	setWarning(w, c.cfg.Prompts.Warning())
 	return WriteJSON(w, http.StatusOK, api.PromptBody{Prompt: kept})
 }
 

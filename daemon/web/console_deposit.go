@@ -39,6 +39,9 @@ func (c *Console) buy(w http.ResponseWriter, r *http.Request, s api.Session) err
 	if !d.Named { // the link can carry no nonce: money sent by it would pay for nothing
 		intent.PaymentURI = usdg.PaymentURI(c.cfg.Sale.Token, c.cfg.Sale.ChainID, c.cfg.Sale.Treasury, d.Amount)
 	}
+	if offer, _ := ask.Pack.Offer(); offer.Tier.AtLeast(api.TierPro) { // which has prompts
+		intent.Warning = c.cfg.Prompts.Warning()
+	}
 	return WriteJSON(w, http.StatusCreated, intent)
 }
 

@@ -156,7 +156,7 @@ func TestByWallet(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t, free, func(c *daemon.Config) { c.PublicURL, c.ChainID = "https://context.example.org/x/", 4663 })
 	u, w := newUser(t, d), newWallet(t)
-	u.header["Host"] = "evil.example.com" // which nothing follows
+	u.header["Host"] = "203.0.113.7" // which nothing follows
 	m := u.message(w)
 	at := d.Clock.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 	want := fmt.Sprintf("context.example.org wants you to sign in with your Ethereum account:\n%s\n\n"+

@@ -4,7 +4,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -59,12 +58,9 @@ func SignHook(key []byte, at time.Time, method, path string, body []byte) string
 
 // start starts the job of the path.
 func (h *hook) start(w http.ResponseWriter, r *http.Request) error {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxHookBody))
-	if errors.As(err, new(*http.MaxBytesError)) {
-		return api.Errorf(api.ReasonInvalidRequest, "the body is larger than %d bytes", maxHookBody).WithHint("send none")
-	}
+	body, err := ReadText(w, r, maxHookBody)
 	if err != nil {
-		return api.Errorf(api.ReasonInvalidRequest, "the body could not be read").WithHint("send none")
+		return err
 	}
 	if err := h.check(r, body); err != nil {
 		return err

@@ -71,7 +71,7 @@ func TestSigned(t *testing.T) {
 		{"old enough", path, "", now.Add(-window), sign(now.Add(-window), "POST\n"+path+"\n"), 202},
 		{"new enough", path, "", now.Add(window), sign(now.Add(window), "POST\n"+path+"\n"), 202},
 		{"no such job", "/api/internal/jobs/dance", "", now, sign(now, "POST\n/api/internal/jobs/dance\n"), 404},
-		{"a large body", path, strings.Repeat("x", 2000), now, good, 400},
+		{"a large body", path, strings.Repeat("x", 2000), now, good, 413},
 	} {
 		if got := post(test.path, test.body, test.at, test.signature); got != test.want {
 			t.Errorf("%s: status %d, want %d", test.what, got, test.want)

@@ -14,13 +14,14 @@ import (
 // origin.
 type OriginCheck struct {
 	PublicURL *url.URL // where users reach the server; nil means that it has no name but those of its machine
+	Names     []string // other names of the server
 	Origins   []string // whose scripts may call, beside those of PublicURL and of this machine
 }
 
 // Admits returns nil if a request that names host, sent by a script of origin or by none (""), may come in, else the error to answer with.
 func (c OriginCheck) Admits(host, origin string) error {
 	if !c.knowsHost(host) {
-		return api.Errorf(api.ReasonCrossOrigin, "this server is not called %q", host).WithHint("use its public URL, or its address")
+		return api.Errorf(api.ReasonCrossOrigin, "this server is not called %q", host).WithHint("use its public URL, or its address; or have the operator add the name to hosts")
 	}
 	if origin != "" && !c.knowsOrigin(origin, host) {
 		return api.Errorf(api.ReasonCrossOrigin, "scripts of %q may not call this server", origin).
@@ -29,10 +30,11 @@ func (c OriginCheck) Admits(host, origin string) error {
 	return nil
 }
 
-// knowsHost reports whether requests may name host: the public name, names of this machine, and addresses, which no foreign name server
+// knowsHost reports whether requests may name host: the public name, the other ones, names of this machine, and addresses, which no foreign name server
 // can point elsewhere.
 func (c OriginCheck) knowsHost(host string) bool {
-	return LocalHost(host) || c.PublicURL != nil && strings.EqualFold(hostname(host), c.PublicURL.Hostname())
+	return LocalHost(host) || c.PublicURL != nil && strings.EqualFold(hostname(host), c.PublicURL.Hostname()) ||
+		slices.ContainsFunc(c.Names, func(name string) bool { return strings.EqualFold(name, hostname(host)) })
 }
 
 // LocalHost reports whether host, with a port or without, is an address or this machine, not a name that somebody else may have given to

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -109,10 +110,24 @@ func ReadJSON(w http.ResponseWriter, r *http.Request, v any, example string) err
 		}
 	}
 	if err != nil {
-		return api.Errorf(api.ReasonInvalidRequest, "the body cannot be read: %s", strings.TrimPrefix(err.Error(), "json: ")).
+		return api.Errorf(api.ReasonInvalidRequest, "the body cannot be read: %s", JSONFault(err)).
 			WithHint("send %s", example)
 	}
 	return nil
+}
+
+// JSONFault is what is wrong with a JSON text, for who has sent it: without the names of our types.
+func JSONFault(err error) string {
+	kind := new(json.UnmarshalTypeError)
+	switch {
+	case errors.As(err, &kind) && kind.Field != "":
+		return fmt.Sprintf("%s cannot be a JSON %s", kind.Field, kind.Value)
+	case errors.As(err, &kind):
+		return fmt.Sprintf("it cannot be a JSON %s", kind.Value)
+	case errors.Is(err, io.EOF):
+		return "it is empty"
+	}
+	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
 // readBody returns the members of r's JSON object as parameters, none for an empty body. What is null counts as not given. Its

@@ -48,8 +48,13 @@ func (s *Server) headers(w http.ResponseWriter, a reader.Answer) {
 	} else {
 		s.live.set(w.Header())
 	}
-	if a.Warning != "" {
-		w.Header().Set(api.HeaderWarning, fmt.Sprintf("199 contextd %q", a.Warning))
+	setWarning(w, a.Warning)
+}
+
+// setWarning says beside an answer what the caller could expect and does not get, "" if nothing.
+func setWarning(w http.ResponseWriter, text string) {
+	if text != "" {
+		w.Header().Set(api.HeaderWarning, fmt.Sprintf("199 contextd %q", text))
 	}
 }
 

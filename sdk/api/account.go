@@ -163,6 +163,8 @@ type DepositIntent struct {
 	// NonceRequired says that the transfer counts only with Nonce in its calldata: others have the same amount to pay.
 	NonceRequired bool `json:"nonceRequired,omitempty"`
 
+	Warning string `json:"warning,omitempty"` // what of the pack this service does not deliver
+
 	Pack CreditPack `json:"-"` // that was asked for: the service does not say it
 }
 

@@ -6,6 +6,15 @@ import (
 	"time"
 )
 
+// List is the values of an enumeration as a text for people, with commas.
+func List[T ~string](values []T) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = string(v)
+	}
+	return strings.Join(texts, ", ")
+}
+
 // Tier is an owner's service level.
 type Tier string
 

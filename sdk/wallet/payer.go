@@ -211,7 +211,9 @@ func (p *Payer) complete(ctx context.Context, e *entry) (api.PaymentProof, error
 
 // judge reads a quote and says whether it may be paid now, after what the journal has.
 func (p *Payer) judge(q sdk.Quote, past []entry) (amount usdg.Amount, nonce []byte, err error) {
-	amount, nonce, err = checkQuote(q, p.cfg.Now())
+	if amount, nonce, err = checkQuote(q, p.cfg.Now()); err == nil {
+		err = p.checkPlace(q)
+	}
 	if err == nil {
 		err = checkStopped(q.Service, past)
 	}

@@ -72,6 +72,20 @@ func checkQuote(q sdk.Quote, now time.Time) (amount usdg.Amount, nonce []byte, e
 	return amount, nonce, nil
 }
 
+// checkPlace says whether q is to be paid on another chain, or with another token, than those of the wallet. A service that does not say
+// is checked by its network alone.
+func (p *Payer) checkPlace(q sdk.Quote) error {
+	switch {
+	case q.ChainID != 0 && q.ChainID != p.cfg.ChainID:
+		return fmt.Errorf("%w: the quote is for chain %d, the wallet pays on %d", ErrWrongChain, q.ChainID, p.cfg.ChainID)
+	case q.Token != "" && (!common.IsHexAddress(q.Token) || common.HexToAddress(q.Token) != p.token):
+		return fmt.Errorf("%w: the quote is for token %s, the wallet pays with %s", ErrPolicy, human.Short(q.Token, human.Quoted), p.token.Hex())
+	case q.Decimals != 0 && q.Decimals != usdg.Decimals:
+		return fmt.Errorf("%w: the quote is for a token of %d decimals, not %d", ErrPolicy, q.Decimals, usdg.Decimals)
+	}
+	return nil
+}
+
 // checkPurchase says what is wrong with a purchase that is to be paid with amount: it costs what its pack does, and the little that makes
 // the amount its own, and is paid on the chain and with the token of the wallet.
 func (p *Payer) checkPurchase(intent api.DepositIntent, amount usdg.Amount) error {
