@@ -38,7 +38,8 @@ func (a *asker) Settled(api.PaymentProof, error) error { return nil }
 
 // quoteFields are the members of a quote and of what paying it would do.
 func quoteFields() []string {
-	return []string{"request", "service", "amount", "asset", "recipient", "validUntil", "nonce", "chainId", "token", "decimals", "calldata", "maxFeeWei", "refusal"}
+	return []string{"request", "service", "amount", "asset", "recipient", "validUntil", "nonce", "chainId", "token", "decimals",
+		"calldata", "maxFeeWei", "refusal"}
 }
 
 // newQuote makes the command that asks what a call costs.

@@ -240,3 +240,32 @@ func TestConcurrent(t *testing.T) {
 		}
 	}
 }
+
+// TestReplayedAnswer: the HTTP side of an answer says whether it was given before, and how long ago; an Age that a cache has set does not.
+func TestReplayedAnswer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		replayed, age string
+		want          time.Duration
+	}{{"true", "72000", 20 * time.Hour}, {"true", "", 0}, {"true", "-1", 0}, {"", "60", 0}} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set(api.HeaderAge, c.age)
+			if c.replayed != "" {
+				w.Header().Set(api.HeaderReplayed, c.replayed)
+			}
+			_, _ = w.Write([]byte("{}"))
+		}))
+		defer server.Close()
+		client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(server.URL))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var meta sdk.Response
+		if _, err := client.Fresh(t.Context(), "", sdk.WithResponse(&meta)); err != nil {
+			t.Fatal(err)
+		}
+		if meta.Replayed != (c.replayed == "true") || meta.Age != c.want {
+			t.Errorf("%+v: replayed %v, %s", c, meta.Replayed, meta.Age)
+		}
+	}
+}

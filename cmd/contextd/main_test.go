@@ -36,6 +36,9 @@ func TestMain(m *testing.M) {
 		return
 	case "ctx":
 		runCtx()
+	case edgeProgram:
+		runEdge()
+		return
 	}
 	testscript.Main(m, map[string]func(){"contextd": main, "ctx": runCtx})
 }

@@ -72,7 +72,8 @@ func (d *Deposits) now() time.Time { return d.cfg.Now().UTC().Truncate(time.Mill
 func (d *Deposits) Open(ctx context.Context, ownerID string, pack api.CreditPack, keyID string, stranger func() error) (Deposit, error) {
 	offer, ok := pack.Offer()
 	if !ok {
-		return Deposit{}, api.Errorf(api.ReasonInvalidRequest, "there is no credit pack %q", pack).WithHint("packs: %s", api.List(api.CreditPacks()))
+		return Deposit{}, api.Errorf(api.ReasonInvalidRequest, "there is no credit pack %q", pack).
+			WithHint("packs: %s", api.List(api.CreditPacks()))
 	}
 	now := d.now()
 	opened := Deposit{

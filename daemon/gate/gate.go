@@ -190,7 +190,8 @@ func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack strin
 }
 
 // sendKey is what callers can do who have to have a key.
-const sendKey = "send Authorization: Bearer <API_KEY>; owners make keys with: ctx keys create NAME, the operator with: contextd keys create NAME"
+const sendKey = "send Authorization: Bearer <API_KEY>; owners make keys with: ctx keys create NAME, " +
+	"the operator with: contextd keys create NAME"
 
 // ForKeysAlone is err, or 403 in place of the 402 of a key without credits, for what cannot be paid by call.
 func ForKeysAlone(err error) error {

@@ -17,7 +17,9 @@ const statusLeft = 499
 // call, among which the key of a stream is, nor any header but the public part of the key.
 //
 // client says who called; nil means who connected. untraced says of which keys, by their ids, no line may be written; nil means of none.
-func (m *Metrics) Calls(next http.Handler, access *slog.Logger, client func(*http.Request) netip.Addr, untraced func(keyID string) bool) http.Handler {
+func (m *Metrics) Calls(
+	next http.Handler, access *slog.Logger, client func(*http.Request) netip.Addr, untraced func(keyID string) bool,
+) http.Handler {
 	if client == nil {
 		client = func(r *http.Request) netip.Addr {
 			connected, _ := netip.ParseAddrPort(r.RemoteAddr) // not valid on a Unix socket

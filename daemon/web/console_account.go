@@ -138,7 +138,8 @@ func (c *Console) usage(w http.ResponseWriter, r *http.Request, s api.Session) e
 func (c *Console) pack(r *http.Request) (string, error) {
 	id := r.PathValue("pack")
 	if !slices.Contains(c.cfg.Packs, id) {
-		return "", api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", id).WithHint("served: %s", strings.Join(c.cfg.Packs, ", "))
+		return "", api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", id).
+			WithHint("served: %s", strings.Join(c.cfg.Packs, ", "))
 	}
 	return id, nil
 }

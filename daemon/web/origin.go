@@ -21,7 +21,8 @@ type OriginCheck struct {
 // Admits returns nil if a request that names host, sent by a script of origin or by none (""), may come in, else the error to answer with.
 func (c OriginCheck) Admits(host, origin string) error {
 	if !c.knowsHost(host) {
-		return api.Errorf(api.ReasonCrossOrigin, "this server is not called %q", host).WithHint("use its public URL, or its address; or have the operator add the name to hosts")
+		return api.Errorf(api.ReasonCrossOrigin, "this server is not called %q", host).
+			WithHint("use its public URL, or its address; or have the operator add the name to hosts")
 	}
 	if origin != "" && !c.knowsOrigin(origin, host) {
 		return api.Errorf(api.ReasonCrossOrigin, "scripts of %q may not call this server", origin).
@@ -30,8 +31,8 @@ func (c OriginCheck) Admits(host, origin string) error {
 	return nil
 }
 
-// knowsHost reports whether requests may name host: the public name, the other ones, names of this machine, and addresses, which no foreign name server
-// can point elsewhere.
+// knowsHost reports whether requests may name host: the public name, the other ones, names of this machine, and addresses, which no
+// foreign name server can point elsewhere.
 func (c OriginCheck) knowsHost(host string) bool {
 	return LocalHost(host) || c.PublicURL != nil && strings.EqualFold(hostname(host), c.PublicURL.Hostname()) ||
 		slices.ContainsFunc(c.Names, func(name string) bool { return strings.EqualFold(name, hostname(host)) })

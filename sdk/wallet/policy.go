@@ -79,7 +79,8 @@ func (p *Payer) checkPlace(q sdk.Quote) error {
 	case q.ChainID != 0 && q.ChainID != p.cfg.ChainID:
 		return fmt.Errorf("%w: the quote is for chain %d, the wallet pays on %d", ErrWrongChain, q.ChainID, p.cfg.ChainID)
 	case q.Token != "" && (!common.IsHexAddress(q.Token) || common.HexToAddress(q.Token) != p.token):
-		return fmt.Errorf("%w: the quote is for token %s, the wallet pays with %s", ErrPolicy, human.Short(q.Token, human.Quoted), p.token.Hex())
+		return fmt.Errorf("%w: the quote is for token %s, the wallet pays with %s", ErrPolicy,
+			human.Short(q.Token, human.Quoted), p.token.Hex())
 	case q.Decimals != 0 && q.Decimals != usdg.Decimals:
 		return fmt.Errorf("%w: the quote is for a token of %d decimals, not %d", ErrPolicy, q.Decimals, usdg.Decimals)
 	}

@@ -94,3 +94,36 @@ func TestPurchaseIsPaidOnce(t *testing.T) {
 		t.Errorf("the treasury has %d, payments are %s", m.balance(), m.states())
 	}
 }
+
+// TestQuoteIsOfTheWalletsChain: a quote that names another chain or token than the wallet's is not paid; one that names none is.
+func TestQuoteIsOfTheWalletsChain(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t)
+	_, err := m.client(nil).Cite(t.Context(), "", 1)
+	var asked *api.Error
+	if !errors.As(err, &asked) || asked.Payment == nil {
+		t.Fatal(err)
+	}
+	if q := asked.Payment; q.ChainID == 0 || q.Decimals != 6 || q.Token != m.chain.Token() {
+		t.Errorf("the quote does not say where to pay: %+v", q)
+	}
+	for what, c := range map[string]struct {
+		change func(*api.PaymentRequirements)
+		want   error
+	}{
+		"chain":        {func(q *api.PaymentRequirements) { q.ChainID = api.ChainIDMain }, wallet.ErrWrongChain},
+		"token":        {func(q *api.PaymentRequirements) { q.Token = m.chain.Treasury() }, wallet.ErrPolicy},
+		"no token":     {func(q *api.PaymentRequirements) { q.Token = "x" }, wallet.ErrPolicy},
+		"decimals":     {func(q *api.PaymentRequirements) { q.Decimals = 18 }, wallet.ErrPolicy},
+		"none of them": {func(q *api.PaymentRequirements) { q.ChainID, q.Token, q.Decimals = 0, "", 0 }, nil},
+	} {
+		q := sdk.Quote{PaymentRequirements: *asked.Payment, Service: m.d.URL(), Request: what}
+		c.change(&q.PaymentRequirements)
+		if _, err := m.payer().Pay(t.Context(), q); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if m.balance() != 1_000 {
+		t.Errorf("the treasury has %d", m.balance())
+	}
+}

@@ -28,7 +28,8 @@ func OriginOf(ctx context.Context, dir string) (o Origin, err error) {
 	defer func() { err = errors.Join(err, s.Close()) }()
 	for table, found := range map[string]*bool{"origin": &o.Demo, "pulses": &o.States} {
 		var there bool
-		err := s.Conn().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?)", table).Scan(&there)
+		err := s.Conn().QueryRowContext(ctx,
+			"SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?)", table).Scan(&there)
 		if err == nil && there {
 			err = s.Conn().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+table+")").Scan(found)
 		}
