@@ -106,13 +106,13 @@ func (o *office) revoke(c billing.Call) error {
 	})
 }
 
-// rotate makes a key in place of another, which ends at once, as account does.
-func (o *office) rotate(old billing.Call) (next billing.Call, err error) {
+// rotate makes a key in place of another, which ends after the grace, as account does.
+func (o *office) rotate(old billing.Call, grace time.Duration) (next billing.Call, err error) {
 	next = old
 	next.KeyID = fmt.Sprintf("cv_test_%08d", serial.Add(1))
 	k := account.Key{ID: next.KeyID, Hash: sha256.Sum256([]byte(next.KeyID)), OwnerID: next.OwnerID, Name: "k", Tier: next.Tier, Consent: next.Consent, CreatedAt: o.clock()}
 	return next, o.meter.WithLock(o.t.Context(), old.OwnerID, func() error {
-		_, err := o.store.RotateKey(o.t.Context(), old.KeyID, k, o.clock())
+		_, err := o.store.RotateKey(o.t.Context(), old.KeyID, k, o.clock().Add(grace))
 		return err
 	})
 }
@@ -258,7 +258,7 @@ func TestBooksAreAsTheModelSays(t *testing.T) {
 			},
 			"rotate": func(r *rapid.T) {
 				k := key(r)
-				next, err := o.rotate(k.call)
+				next, err := o.rotate(k.call, 0)
 				if (err != nil) != k.revoked {
 					r.Fatal(err)
 				}
