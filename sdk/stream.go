@@ -43,6 +43,7 @@ type Connection struct {
 	Err        error         // why there is none, nil while connected
 	Wait       time.Duration // until the next attempt, while there is none
 	Demo       bool          // the states are recorded, synthetic data
+	Unmetered  bool          // calls with the key are counted and not charged
 }
 
 // SubscribeRequest says what to stream.
@@ -170,7 +171,9 @@ func (l *listener) connect(ctx context.Context) error {
 		return cause(ctx, err)
 	}
 	defer resp.Body.Close()
-	l.tell(Connection{Connected: true, Demo: resp.Header.Get(api.HeaderDataMode) == api.DataModeDemo})
+	l.tell(Connection{
+		Connected: true, Demo: resp.Header.Get(api.HeaderDataMode) == api.DataModeDemo, Unmetered: leftIn(resp.Header).Unmetered,
+	})
 	l.reconnects++
 	events := sse.NewEventStreamReader(resp.Body, maxAnswerBytes)
 	for {

@@ -81,7 +81,7 @@ func (s *Brief) Update(msg tea.Msg) tea.Cmd {
 		s.scroll = max(s.scroll-5, 0)
 	case s.env.Move(&s.cited, len(cited), msg), !ok:
 	case key.Matches(pressed, k.Brief):
-		return tea.Batch(Tell("asking for the brief (1 credit)"), s.env.AskBrief())
+		return tea.Batch(Tell("asking for the brief"+s.env.Session.Cost(1)), s.env.AskBrief())
 	case key.Matches(pressed, k.Copy) && s.env.Session.Brief != nil:
 		return CopyText(view.Clean(s.env.Session.Brief.Brief), "the brief")
 	case s.cited.Cursor >= len(cited):
@@ -98,7 +98,7 @@ func (s *Brief) View(width, height int) []string {
 	t, now := *s.env.Theme, s.env.Session
 	b := now.Brief
 	if b == nil {
-		none := " No brief yet. Press " + view.KeyLabel(s.env.Keys.Brief) + " to ask for it; the call costs 1 credit."
+		none := " No brief yet. Press " + view.KeyLabel(s.env.Keys.Brief) + " to ask for it" + now.Cost(1) + "."
 		return view.Box{Title: "Brief", Focus: true}.Draw(t, []string{"", none}, width, height)
 	}
 	cited := Cited(b)

@@ -141,7 +141,7 @@ func (m *Model) headerRight() string {
 	}
 	if s.Balance != nil && !s.Foreign {
 		parts = append(parts, human.Count(*s.Balance)+" cr")
-	} else if m.width >= 100 {
+	} else if m.width >= 100 && !s.Unmetered {
 		parts = append(parts, fmt.Sprintf("%d cr spent", s.Spent.Total()))
 	}
 	if where := view.Line(m.cfg.Where); where != "" && (m.width >= 100 || s.Balance == nil && m.width >= usualWidth) {

@@ -261,7 +261,7 @@ func (s *History) where(width int) []string {
 	t, zone := *s.env.Theme, s.env.Session.Now.Location()
 	if s.at.IsZero() {
 		k := s.env.Keys
-		return []string{" Enter loads the newest minute that is over, " + s.newest().In(zone).Format("15:04") + " (1 credit).",
+		return []string{" Enter loads the newest minute that is over, " + s.newest().In(zone).Format("15:04") + s.env.Session.Cost(1) + ".",
 			fmt.Sprintf(" %s and %s step by a minute, %s and %s by an hour.",
 				view.KeyLabel(k.MinuteBack), view.KeyLabel(k.MinuteOn), view.KeyLabel(k.HourBack), view.KeyLabel(k.HourOn))}
 	}

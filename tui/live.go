@@ -212,7 +212,7 @@ func (s *Live) press(msg tea.KeyMsg) tea.Cmd {
 	case key.Matches(msg, k.Trend):
 		return s.askTrend()
 	case key.Matches(msg, k.Brief):
-		return tea.Batch(Tell("asking for the brief (1 credit)"), s.env.AskBrief())
+		return tea.Batch(Tell("asking for the brief"+s.env.Session.Cost(1)), s.env.AskBrief())
 	case key.Matches(msg, k.Sort) && slices.Contains(members()[:3], p):
 		s.sorts[p] = (s.sorts[p] + 1) % len(CryptoSorts())
 		s.list(p).Cursor = 0

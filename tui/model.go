@@ -137,6 +137,7 @@ func (m *Model) take(msg arrivedMsg) tea.Cmd {
 			m.env.Session.Event(item)
 		case sdk.Connection:
 			m.env.Session.Connection(item, Explain(m.env.Keys, item.Err))
+			m.env.Keys.Brief.SetHelp(m.env.Keys.Brief.Help().Key, "new brief"+m.env.Session.Cost(1))
 			cmds = append(cmds, m.firstBrief())
 		case ended:
 			m.end(item.err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
 	"github.com/contextd/contextd/tui/view"
@@ -76,6 +77,29 @@ func TestSearchFails(t *testing.T) {
 	}
 	d.press("esc")
 	d.hides("✗ 100 calls")
+}
+
+// TestNothingIsSaidOfCosts where calls are not charged: the trend loads without a question, and no screen names a credit.
+func TestNothingIsSaidOfCosts(t *testing.T) {
+	t.Parallel()
+	d := start(t, 120, 40)
+	d.fake.snapshot = func(at time.Time) (*api.StateResponse, error) {
+		return &api.StateResponse{State: state(t), Freshness: api.Freshness{GeneratedAt: at}}, nil
+	}
+	d.fake.events <- sdk.Connection{Connected: true, Demo: true, Unmetered: true}
+	d.fake.events <- delta(state(t), 42*time.Second)
+	d.shows("91,442.90")
+	d.press("H")
+	d.shows("the trend of the last hour is loaded")
+	if n := d.fake.calls("snapshot"); n != 12 {
+		t.Errorf("%d minutes were loaded without a question, want 12", n)
+	}
+	d.hides("Load the trend")
+	for _, screen := range []string{"1", "2", "3", "8"} {
+		d.press(screen)
+		d.hides("1 credit")
+		d.hides("cr spent")
+	}
 }
 
 // TestHistoryIsSparing checks that steps are asked for when they rest, and that a minute that was seen is not asked for again.

@@ -39,14 +39,15 @@ func (m *Model) commands() []command {
 		}})
 	}
 	list = append(list, m.profileCommands()...)
+	cost := m.env.Session.Cost
 	return append(list,
-		command{"pack NAME", "show another pack (2 credits)", func(m *Model, pack string) tea.Cmd { return m.switchPack(pack) }},
-		command{"refresh brief", "ask for the brief again (1 credit)", func(m *Model, _ string) tea.Cmd { return m.env.AskBrief() }},
+		command{"pack NAME", "show another pack" + cost(2), func(m *Model, pack string) tea.Cmd { return m.switchPack(pack) }},
+		command{"refresh brief", "ask for the brief again" + cost(1), func(m *Model, _ string) tea.Cmd { return m.env.AskBrief() }},
 		command{"pause", "stop or go on showing new states", func(m *Model, _ string) tea.Cmd {
 			m.pause()
 			return nil
 		}},
-		command{"reconnect", "open the stream anew (1 credit)", func(m *Model, _ string) tea.Cmd { return m.reconnect() }},
+		command{"reconnect", "open the stream anew" + cost(1), func(m *Model, _ string) tea.Cmd { return m.reconnect() }},
 		command{"buy", "buy credits", func(m *Model, _ string) tea.Cmd {
 			return tea.Batch(m.show(slices.Index(view.ScreenNames(), "Credits")), Send(BuyMsg{}))
 		}},

@@ -150,7 +150,7 @@ func (s *Live) drawBrief(box view.Box, width, height int) []string {
 	t, b := *s.env.Theme, s.env.Session.Brief
 	box.Title = "Brief"
 	if b == nil {
-		return box.Draw(t, []string{" No brief yet; " + view.KeyLabel(s.env.Keys.Brief) + " asks for it (1 credit)."}, width, height)
+		return box.Draw(t, []string{" No brief yet; " + view.KeyLabel(s.env.Keys.Brief) + " asks for it" + s.env.Session.Cost(1) + "."}, width, height)
 	}
 	if b.BriefAt != nil {
 		box.Title += " " + b.BriefAt.In(s.env.Session.Now.Location()).Format("15:04")
@@ -195,7 +195,11 @@ func (s *Live) health(width int) []string {
 		up = human.Age(now.Up())
 	}
 	lines = append(lines, fact("link", up+", "+human.Plural(now.Line.Reconnects, "break")))
-	lines = append(lines, fact("spent", human.Plural(now.Spent.Total(), "credit")+" here"))
+	if now.Unmetered {
+		lines = append(lines, fact("called", human.Plural(now.Spent.Total(), "time")+" here"))
+	} else {
+		lines = append(lines, fact("spent", human.Plural(now.Spent.Total(), "credit")+" here"))
+	}
 	if s.loading > 0 {
 		lines = append(lines, fact("loading", human.Plural(s.loading, "minute")+" to come"))
 	}
@@ -269,7 +273,7 @@ func (s *Live) chart(values []float64, width, height int) []string {
 	if len(values) < 2 {
 		lines := []string{
 			t.Dim.On(" The curve begins with the second state."),
-			t.Dim.On(" " + view.KeyLabel(s.env.Keys.Trend) + " loads the last hour (12 credits)."),
+			t.Dim.On(" " + view.KeyLabel(s.env.Keys.Trend) + " loads the last hour" + s.env.Session.Cost(trendPoints) + "."),
 		}
 		return append(lines, make([]string, max(height-2, 0))...)[:height]
 	}

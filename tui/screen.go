@@ -161,7 +161,7 @@ func (e *Env) OpenCite(ref int) tea.Cmd {
 
 // noSources makes the command that says why there is no source.
 func (e *Env) noSources() tea.Cmd {
-	return Tell("the sources are not known yet: " + view.KeyLabel(e.Keys.Brief) + " asks for the brief (1 credit)")
+	return Tell("the sources are not known yet: " + view.KeyLabel(e.Keys.Brief) + " asks for the brief" + e.Session.Cost(1))
 }
 
 // AskBrief makes the command that asks for the brief, at a credit.

@@ -206,7 +206,10 @@ func (s *Search) take(msg matchesMsg) tea.Cmd {
 // View draws the query over the matches.
 func (s *Search) View(width, height int) []string {
 	t := *s.env.Theme
-	cost := fmt.Sprintf("1 credit each, %d of %d left", s.left(), s.env.Session.Spent.SearchCap)
+	cost := fmt.Sprintf("%d of %d left", s.left(), s.env.Session.Spent.SearchCap)
+	if !s.env.Session.Unmetered {
+		cost = "1 credit each, " + cost
+	}
 	line := " " + s.input.View(t, width-4)
 	top := view.Box{Title: "Search", Note: cost, Focus: s.Typing()}.Draw(t, []string{line}, width, 3)
 	title, lines := "Matches", s.lines(width-2, height-5)

@@ -41,6 +41,9 @@ func (s *Live) askTrend() tea.Cmd {
 	for i := range trendPoints {
 		minutes = append(minutes, newest.Add(-time.Duration(i)*trendStep))
 	}
+	if s.env.Session.Unmetered {
+		return s.askPast(minutes)
+	}
 	return Send(ConfirmMsg{
 		Question: fmt.Sprintf("Load the trend of the last hour? It costs %d credits.", len(minutes)),
 		Lines: []string{

@@ -58,7 +58,7 @@ func (s *Session) Connection(c sdk.Connection, problem Problem) {
 		l.pulsed = s.Now
 		l.ended = false
 		l.opened++
-		s.Demo = c.Demo
+		s.Demo, s.Unmetered = c.Demo, c.Unmetered
 		s.Spent.Add(api.OpSubscribe)
 		if l.opened == 1 {
 			s.Log.Add(s.Now, Info, "connected")

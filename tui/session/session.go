@@ -38,13 +38,14 @@ type Session struct {
 	Deltas  int // states after the first
 	Changes []diff.Change
 
-	Brief    *api.BriefResponse // nil before it was asked for
-	Balance  *int64             // credits of the account, nil where not known
-	Foreign  bool               // the key in use is none of that account
-	Spent    Spending
-	Purchase string // of credits that waits for its payment, in words, "" for none
-	Log      Log
-	Line     Link // how the stream is connected
+	Brief     *api.BriefResponse // nil before it was asked for
+	Balance   *int64             // credits of the account, nil where not known
+	Foreign   bool               // the key in use is none of that account
+	Unmetered bool               // calls with the key are not charged
+	Spent     Spending
+	Purchase  string // of credits that waits for its payment, in words, "" for none
+	Log       Log
+	Line      Link // how the stream is connected
 
 	series  Series
 	flashes map[string]flash
@@ -213,10 +214,20 @@ func (s *Session) Stale() bool {
 	return s.State != nil && !s.Recorded && s.Age() > api.MaxFreshAge*time.Second
 }
 
+// Cost is what so many calls cost, in words after a space and in brackets, "" where they are not charged.
+func (s *Session) Cost(calls int) string {
+	if s.Unmetered {
+		return ""
+	}
+	return " (" + human.Plural(calls, "credit") + ")"
+}
+
 // Pay counts a call that was answered. f is the freshness that the answer told, zero where it tells nothing of now.
 func (s *Session) Pay(op api.Op, f api.Freshness) {
 	s.Spent.Add(op)
-	s.Log.Add(s.Now, Paid, "1 credit for "+string(op))
+	if !s.Unmetered {
+		s.Log.Add(s.Now, Paid, "1 credit for "+string(op))
+	}
 	s.learn(f)
 }
 
