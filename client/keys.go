@@ -62,7 +62,8 @@ func newKeys(a *App) *cobra.Command {
 	rotate := a.Command(&cobra.Command{Use: "rotate NAME", Short: "Replace a key by a new one, which gets its credits",
 		Args: cobra.ExactArgs(1),
 		Long: "Make a key with the name and consent of the one there is. Its credits move to the new key at once. " +
-			"The service ends the old\none then, or with --grace after a while, so that who uses it can change: the command does not wait. " +
+			"The service ends the old\none then, or with --grace after a while, so that who uses it can change: " +
+			"the command does not wait. " +
 			"Where the profile uses\nthe old key, it uses the new one from then on.",
 		Example: "  ctx keys rotate my-agent --out my-agent.key\n  ctx keys rotate laptop --save --grace 10m"},
 		[]string{"key", "keyId", "name", "tier", "createdAt", "creditBalance", "revokesAt"}, o.rotate)

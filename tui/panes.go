@@ -150,7 +150,8 @@ func (s *Live) drawBrief(box view.Box, width, height int) []string {
 	t, b := *s.env.Theme, s.env.Session.Brief
 	box.Title = "Brief"
 	if b == nil {
-		return box.Draw(t, []string{" No brief yet; " + view.KeyLabel(s.env.Keys.Brief) + " asks for it" + s.env.Session.Cost(1) + "."}, width, height)
+		none := " No brief yet; " + view.KeyLabel(s.env.Keys.Brief) + " asks for it" + s.env.Session.Cost(1) + "."
+		return box.Draw(t, []string{none}, width, height)
 	}
 	if b.BriefAt != nil {
 		box.Title += " " + b.BriefAt.In(s.env.Session.Now.Location()).Format("15:04")

@@ -31,8 +31,8 @@ func newKeysCreate(operate Operate) *cobra.Command {
 	var ask admin.KeyRequest
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
-		Long: "Create a key of your own and print it, once. It reads every pack and the whole history, and its calls are counted and not\n" +
-			"charged. With --tier, or where billing.operator is metered, it is as the keys of owners: free calls, then credits.",
+		Long: "Create a key of your own and print it, once. It reads every pack and the whole history, and its calls are counted\n" +
+			"and not charged. With --tier, or where billing.operator is metered, it is as the keys of owners: free calls, then credits.",
 		Example: "  contextd keys create my-agent\n  contextd keys create my-agent --out my-agent.key\n" +
 			"  contextd keys create ci --tier team -o json",
 	}
@@ -186,7 +186,7 @@ func newKeysRevoke(operate Operate) *cobra.Command {
 			return answer.Print(done, prose(func(w io.Writer) error {
 				_, err := fmt.Fprintf(w, "revoked %s at %s\n", args[0], done.RevokedAt.Format(time.DateTime))
 				if done.StrandedCredits > 0 {
-					fmt.Fprintf(c.ErrOrStderr(), "%d credits are left on its record, of no use to anybody; keys rotate would have moved them\n",
+					fmt.Fprintf(c.ErrOrStderr(), "%d credits are left on its record, where nobody can use them; keys rotate moves them\n",
 						done.StrandedCredits)
 				}
 				return err
