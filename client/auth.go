@@ -28,8 +28,10 @@ func newAuth(a *App) *cobra.Command {
 			}
 			return showSession(ctx, a, session)
 		})
+	var everywhere bool
 	logout := a.Command(&cobra.Command{Use: "logout", Short: "Sign out and forget the session"}, nil,
-		func(ctx context.Context, _ []string) error { return signOut(ctx, a) })
+		func(ctx context.Context, _ []string) error { return signOut(ctx, a, everywhere) })
+	logout.Flags().BoolVar(&everywhere, "all", false, "end every session of the account, wherever it is signed in")
 	token := a.Command(&cobra.Command{Use: "token", Short: "Print the secret of the session, for scripts",
 		Long: "Print the secret of the session. Who has it is signed in as you: put it into " + EnvSession + " and nowhere else."}, nil,
 		func(context.Context, []string) error {
@@ -42,7 +44,7 @@ func newAuth(a *App) *cobra.Command {
 		})
 	return cli.Group(&cobra.Command{Use: "auth", Short: "Sign in to the console of the service, and out",
 		Example: "  ctx auth login --email you@example.com\n  ctx auth login --wallet 0x5aAe…\n  ctx auth status"},
-		newLogin(a), status, logout, token)
+		newLogin(a), status, newIdentities(a), newUnlink(a), logout, token)
 }
 
 // loginOptions are the flags of login.
@@ -55,6 +57,7 @@ type loginOptions struct {
 	codeStdin    bool
 	noWait       bool
 	link         bool
+	invite       string
 }
 
 // newLogin makes the command that signs in.
@@ -77,7 +80,9 @@ func newLogin(a *App) *cobra.Command {
 	f.StringVar(&o.passwordFile, "password-file", "", "read the wallet's passphrase from this `file`")
 	f.StringVar(&o.domain, "domain", "", "the service signs people in as this `host`, not as that of the base URL")
 	f.BoolVar(&o.link, "link", false, "add the address or wallet to the account you are signed in to")
+	f.StringVar(&o.invite, "invite", "", "hand in this invitation `code`, where new accounts need one")
 	c.MarkFlagsMutuallyExclusive("email", "wallet", "code-stdin")
+	c.MarkFlagsMutuallyExclusive("link", "invite")
 	return c
 }
 
@@ -93,6 +98,9 @@ func (o *loginOptions) run(ctx context.Context) error {
 		console = client.Console("")
 	} else {
 		err = failed
+	}
+	if console != nil {
+		console.UseInvite(o.invite)
 	}
 	switch {
 	case err != nil:
@@ -162,8 +170,49 @@ func (o *loginOptions) byWallet(ctx context.Context, console *sdk.Console) (*api
 	return session, err
 }
 
-// signOut ends the session and forgets it. A service that cannot be reached does not keep ctx from forgetting.
-func signOut(ctx context.Context, a *App) error {
+// identityFields are the members of a listed identity.
+func identityFields() []string { return []string{"id", "kind", "subject", "createdAt"} }
+
+// newIdentities makes the command that lists what the owner signs in by.
+func newIdentities(a *App) *cobra.Command {
+	return a.Command(&cobra.Command{Use: "identities", Short: "List the mail addresses and wallets you sign in by"},
+		identityFields(), func(ctx context.Context, _ []string) error {
+			list, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) ([]api.Identity, error) {
+				return c.Identities(ctx, opts...)
+			})
+			if err != nil {
+				return err
+			}
+			rows := &cli.Rows{Columns: []string{"id", "kind", "subject", "added"}, Wide: 2}
+			for _, id := range list {
+				rows.Rows = append(rows.Rows, []string{id.ID, string(id.Kind), id.Subject,
+					id.CreatedAt.In(a.Now().Location()).Format(time.DateTime)})
+			}
+			return show(ctx, a, list, rows)
+		})
+}
+
+// newUnlink makes the command that removes one of those.
+func newUnlink(a *App) *cobra.Command {
+	return a.Command(&cobra.Command{Use: "unlink ID", Short: "Remove a mail address or wallet from your account",
+		Args: cobra.ExactArgs(1),
+		Long: "Remove a mail address or wallet from your account. Your other sessions end, and your mail addresses are told.\n" +
+			"It has to be within ten minutes of a sign-in; the last one cannot be removed.",
+		Example: "  ctx auth identities\n  ctx auth unlink 5f0c2d9e8b7a6413"}, nil,
+		func(ctx context.Context, args []string) error {
+			_, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (struct{}, error) {
+				return struct{}{}, c.Unlink(ctx, args[0], opts...)
+			})
+			if err != nil {
+				return err
+			}
+			a.Note("you do not sign in by %s any more; the other sessions of your account have ended", args[0])
+			return nil
+		})
+}
+
+// signOut ends the session, or all of the account, and forgets it. A service that cannot be reached does not keep ctx from forgetting.
+func signOut(ctx context.Context, a *App, everywhere bool) error {
 	console, err := a.Console(false)
 	if err != nil {
 		return err
@@ -172,7 +221,11 @@ func signOut(ctx context.Context, a *App) error {
 		a.Note("you are not signed in")
 		return nil
 	}
-	ended := console.SignOut(ctx)
+	end := console.SignOut
+	if everywhere {
+		end = console.SignOutEverywhere
+	}
+	ended := end(ctx)
 	if a.Env(EnvSession) == "" {
 		if _, err := a.Keep(func(c *config.Credential) { c.Session = sdk.Key{} }); err != nil {
 			return err
@@ -181,6 +234,10 @@ func signOut(ctx context.Context, a *App) error {
 	if ended != nil {
 		a.Note("the session is forgotten here, but the service could not be told")
 		return ended
+	}
+	if everywhere {
+		a.Note("you are signed out everywhere")
+		return nil
 	}
 	a.Note("you are signed out")
 	return nil

@@ -22,7 +22,8 @@ import (
 type Console struct {
 	client Client
 
-	mu      sync.Mutex // guards session
+	mu      sync.Mutex // guards what follows
+	invite  Key        // that is handed in with sign-ins
 	session Key        // what the cookie holds, as a Key because that hides itself
 }
 
@@ -42,6 +43,21 @@ func (s *Console) Secret() string {
 	return s.session.Secret()
 }
 
+// UseInvite hands in an invitation with the sign-ins that follow, for services where new accounts need one. It is used up by the first
+// that makes an account.
+func (s *Console) UseInvite(code string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.invite = NewKey(strings.TrimSpace(code))
+}
+
+// invited is the invitation, empty for none.
+func (s *Console) invited() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.invite.Secret()
+}
+
 // SendLink has a sign-in link mailed to the address, and returns until when it works. Who is signed in adds the address to their
 // account instead.
 func (s *Console) SendLink(ctx context.Context, email string, opts ...CallOption) (time.Time, error) {
@@ -59,7 +75,8 @@ func (s *Console) ByLink(ctx context.Context, link string, opts ...CallOption) (
 	if u, err := url.Parse(token); err == nil && u.Query().Has("token") {
 		token = u.Query().Get("token")
 	}
-	return consoleCall[api.Session](ctx, s, http.MethodPost, api.PathAuthEmailVerify, nil, api.EmailVerifyRequest{Token: token}, opts)
+	return consoleCall[api.Session](ctx, s, http.MethodPost, api.PathAuthEmailVerify, nil,
+		api.EmailVerifyRequest{Token: token, Invite: s.invited()}, opts)
 }
 
 // Signer signs messages with the key of a wallet. *wallet.Key of sdk/wallet is one.
@@ -85,7 +102,7 @@ func (s *Console) ByWallet(ctx context.Context, wallet Signer, domain string, op
 		return nil, fmt.Errorf("sign message: %w", err)
 	}
 	return consoleCall[api.Session](ctx, s, http.MethodPost, api.PathAuthWalletVerify, nil,
-		api.WalletVerifyRequest{Message: asked.Message, Signature: signature}, opts)
+		api.WalletVerifyRequest{Message: asked.Message, Signature: signature, Invite: s.invited()}, opts)
 }
 
 // ErrForeignMessage says that a message to sign is not what it should be. It was not signed.
@@ -112,6 +129,28 @@ func (s *Console) Session(ctx context.Context, opts ...CallOption) (*api.Session
 // SignOut ends the session, if there is one.
 func (s *Console) SignOut(ctx context.Context, opts ...CallOption) error {
 	_, err := s.do(ctx, Request{Method: http.MethodDelete, Path: api.PathAuthSession}, opts)
+	return err
+}
+
+// SignOutEverywhere ends every session of the owner, this one too.
+func (s *Console) SignOutEverywhere(ctx context.Context, opts ...CallOption) error {
+	_, err := s.do(ctx, Request{Method: http.MethodDelete, Path: api.PathAuthSession, Query: url.Values{"all": {"true"}}}, opts)
+	return err
+}
+
+// Identities lists the mail addresses and wallets that the owner signs in by, oldest first.
+func (s *Console) Identities(ctx context.Context, opts ...CallOption) ([]api.Identity, error) {
+	out, err := consoleCall[api.IdentityListResponse](ctx, s, http.MethodGet, api.PathAuthIdentities, nil, nil, opts)
+	if err != nil {
+		return nil, err
+	}
+	return out.Identities, nil
+}
+
+// Unlink removes a mail address or wallet from the account, by its id, and ends the other sessions. The session must have begun with a
+// sign-in of the last api.ProofLifetime; adding one needs that too. The last one cannot be removed.
+func (s *Console) Unlink(ctx context.Context, id string, opts ...CallOption) error {
+	_, err := s.do(ctx, Request{Method: http.MethodDelete, Path: api.PathAuthIdentities + "/" + url.PathEscape(id)}, opts)
 	return err
 }
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -33,6 +35,15 @@ func TestConsole(t *testing.T) {
 	session, err := console.ByLink(ctx, " "+d.MailedLink(t, "a@example.org")+"\n")
 	if err != nil || *session.Email != "a@example.org" || console.Secret() == "" {
 		t.Fatal(session, err)
+	}
+	list, err := console.Identities(ctx)
+	if err != nil || len(list) != 1 || list[0].Subject != "a@example.org" || list[0].Kind != api.IdentityEmail {
+		t.Errorf("identities %+v, %v", list, err)
+	}
+	for id, reason := range map[string]api.Reason{list[0].ID: api.ReasonInvalidRequest, "a/b": api.ReasonNotFound} {
+		if err := console.Unlink(ctx, id); !errors.Is(err, &api.Error{Reason: reason}) {
+			t.Errorf("unlink %s: %v, want %s", id, err, reason)
+		}
 	}
 	if _, err := c.Console("").ByLink(ctx, d.MailedToken(t, "a@example.org")); !errors.Is(err, sdk.ErrInvalidSignIn) {
 		t.Errorf("a used token: %v", err)
@@ -172,5 +183,38 @@ func TestForeignMessagesAreNotSigned(t *testing.T) {
 		if (err == nil) != test.good || (len(p.signed) == 1) != test.good || !test.good && !errors.Is(err, sdk.ErrForeignMessage) {
 			t.Errorf("%q for %q: signed %d, %v", test.message, test.domain, len(p.signed), err)
 		}
+	}
+}
+
+// TestConsoleInvited hands in an invitation, and signs out everywhere.
+func TestConsoleInvited(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t, func(c *daemon.Config) { c.Signup = account.SignupInvite })
+	c, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(d.URL()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	console, ctx := c.Console(""), t.Context()
+	if _, err := console.SendLink(ctx, "a@example.org"); err != nil {
+		t.Fatal(err)
+	}
+	link := d.MailedLink(t, "a@example.org")
+	if _, err := console.ByLink(ctx, link); !errors.Is(err, &api.Error{Reason: api.ReasonSignupClosed}) {
+		t.Errorf("without an invitation: %v", err)
+	}
+	made, err := d.Invites().Make(ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	console.UseInvite(made.Code + "\n")
+	if _, err := console.ByLink(ctx, link); err != nil {
+		t.Fatalf("with one: %v", err)
+	}
+	other := c.Console(console.Secret())
+	if err := console.SignOutEverywhere(ctx); err != nil || console.Secret() != "" {
+		t.Errorf("signed out everywhere: %v", err)
+	}
+	if _, err := other.Session(ctx); !errors.Is(err, &api.Error{Reason: api.ReasonInvalidSession}) {
+		t.Errorf("elsewhere: %v", err)
 	}
 }

@@ -55,10 +55,13 @@ func NewAdmin(operate Operate) *cobra.Command {
 	credits := &cobra.Command{Use: "credits", Short: "Grant, adjust and list movements of credits"}
 	cli.Group(credits, newMove(operate, billing.KindGrant), newMove(operate, billing.KindAdjust), newLedger(operate))
 	users := &cobra.Command{Use: "users", Short: "List, view, disable and enable the owners of keys"}
-	cli.Group(users, newUsersList(operate), newUsersView(operate), newUsersAccess(operate, true), newUsersAccess(operate, false))
+	cli.Group(users, newUsersList(operate), newUsersView(operate), newUsersUnlink(operate),
+		newUsersAccess(operate, true), newUsersAccess(operate, false))
+	invites := &cobra.Command{Use: "invites", Short: "Make, list and revoke invitations, where accounts.signup is invite"}
+	cli.Group(invites, newInvitesMake(operate), newInvitesList(operate), newInvitesRevoke(operate))
 	tiers := &cobra.Command{Use: "tiers", Short: "Set the tier of an owner"}
 	cli.Group(tiers, newTiersSet(operate))
-	cli.Group(c, users, tiers, credits, newAudit(operate))
+	cli.Group(c, users, invites, tiers, credits, newAudit(operate))
 	return c
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/mail"
@@ -47,8 +48,14 @@ type ownerConfig struct {
 		ActiveKeys int `mapstructure:"active_keys"`
 		SignIns    int `mapstructure:"sign_ins"`
 		Mails      int `mapstructure:"mails"`
+		MailsADay  int `mapstructure:"mails_per_day"`
 		Requests   int `mapstructure:"requests"`
 	} `mapstructure:"limits"`
+	Accounts struct {
+		Signup       string `mapstructure:"signup"` // open, invite or closed
+		NewPerClient int    `mapstructure:"new_per_client"`
+		NewPerDay    int    `mapstructure:"new_per_day"`
+	} `mapstructure:"accounts"`
 	Tiers map[string]tierConfig `mapstructure:"tiers"`
 }
 
@@ -79,7 +86,14 @@ func (c ownerConfig) apply(d *daemon.Config) error {
 	d.PublicURL, d.ChainID, d.MaxKeys = c.PublicURL, c.Chain.ID, c.Limits.ActiveKeys
 	d.Metered = c.Billing.Operator == operatorMetered
 	d.FreeCalls, d.PerClient = c.Limits.FreeCalls, c.Limits.PerClient
-	d.Limits = web.ConsoleLimits{SignIns: c.Limits.SignIns, Mails: c.Limits.Mails, Requests: c.Limits.Requests}
+	d.Limits = web.ConsoleLimits{
+		SignIns: c.Limits.SignIns, Mails: c.Limits.Mails, MailsPerDay: c.Limits.MailsADay, Requests: c.Limits.Requests,
+		NewOwners: c.Accounts.NewPerClient, NewOwnersPerDay: c.Accounts.NewPerDay,
+	}
+	d.Signup = account.Signup(c.Accounts.Signup)
+	if s := d.Signup; s != account.SignupOpen && s != account.SignupInvite && s != account.SignupClosed {
+		return cli.Invalid("accounts.signup is %q, not open, invite or closed", c.Accounts.Signup)
+	}
 	if c.PublicURL != "" {
 		if _, err := daemon.ParsePublicURL(c.PublicURL); err != nil {
 			return cli.Invalid("public_url: %w", err)
@@ -89,6 +103,8 @@ func (c ownerConfig) apply(d *daemon.Config) error {
 		"chain.id": c.Chain.ID, "limits.free_calls": int64(c.Limits.FreeCalls), "limits.active_keys": int64(c.Limits.ActiveKeys),
 		"limits.free_calls_per_client": int64(c.Limits.PerClient), "limits.sign_ins": int64(c.Limits.SignIns),
 		"limits.mails": int64(c.Limits.Mails), "limits.requests": int64(c.Limits.Requests),
+		"limits.mails_per_day": int64(c.Limits.MailsADay), "accounts.new_per_client": int64(c.Accounts.NewPerClient),
+		"accounts.new_per_day": int64(c.Accounts.NewPerDay),
 	} {
 		if n < 1 {
 			return cli.Invalid("%s is %d, not 1 or more", name, n)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief/llm"
 	"github.com/contextd/contextd/daemon/mail"
@@ -210,6 +211,14 @@ func ownerSettings() []Setting {
 		{Key: "smtp.username", Default: "", Doc: "Empty means that the server asks for none."},
 		{Key: "smtp.password_file", Default: "", Doc: "File with the password."},
 		{Key: "smtp.from", Default: "", Doc: "Address that mail comes from."},
+		{Key: "accounts", Doc: "Who may become an owner."},
+		{Key: "accounts.signup", Default: string(account.SignupOpen), Live: true,
+			Enum: []string{string(account.SignupOpen), string(account.SignupInvite), string(account.SignupClosed)},
+			Doc: "open is for everybody, invite for who has an invitation (contextd admin invites), closed for nobody. " +
+				"Owners sign in always."},
+		{Key: "accounts.new_per_client", Default: api.NewOwnersPerClient, Live: true,
+			Doc: "New owners per day and client: an address of IPv4, a /64 and a /48 of IPv6."},
+		{Key: "accounts.new_per_day", Default: api.NewOwnersPerDay, Live: true, Doc: "New owners per day in all."},
 		{Key: "billing", Doc: "What calls cost."},
 		{Key: "billing.operator", Default: operatorUnmetered, Enum: []string{operatorUnmetered, operatorMetered},
 			Doc: "Keys that contextd keys create makes without --tier: unmetered ones read all packs and are counted, not charged; " +
@@ -222,6 +231,9 @@ func ownerSettings() []Setting {
 		{Key: "limits.active_keys", Default: api.MaxActiveKeys, Live: true, Doc: "Keys that an owner may have at a time."},
 		{Key: "limits.sign_ins", Default: web.DefaultSignIns, Live: true, Doc: "Sign-in requests per minute and client."},
 		{Key: "limits.mails", Default: web.DefaultMails, Live: true, Doc: "Mails per quarter of an hour and address."},
+		{Key: "limits.mails_per_day", Default: web.DefaultMailsPerDay, Live: true,
+			Doc: "Mails in all per day: a third to strangers, a third to who signed in from there before, " +
+				"a third about accounts that change."},
 		{Key: "limits.requests", Default: web.DefaultRequests, Live: true, Doc: "Other requests to the console per minute and client."},
 	}
 }

@@ -52,7 +52,7 @@ func signsInBy(o account.Owner) string {
 
 // newUsersView makes the command that shows an owner.
 func newUsersView(operate Operate) *cobra.Command {
-	c := &cobra.Command{Use: "view OWNER", Short: "Show an owner with their keys", Args: cobra.ExactArgs(1)}
+	c := &cobra.Command{Use: "view OWNER", Short: "Show an owner with their identities and keys", Args: cobra.ExactArgs(1)}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, args []string) (admin.OwnerResponse, error) {
 		return o.Owner(ctx, args[0])
 	}, ownerView)
@@ -64,12 +64,43 @@ func ownerView(owner admin.OwnerResponse) cli.Answer {
 		{"owner", owner.ID}, {"tier", string(owner.Tier)}, {"created", owner.CreatedAt.Format(time.DateTime)},
 		{"credits", strconv.FormatInt(owner.Credits, 10)}, {"signs in by", signsInBy(owner.Owner)},
 	}}
+	identities := &cli.Rows{Columns: []string{"identity", "kind", "subject", "added"}, Wide: 2}
+	for _, id := range owner.Identities {
+		identities.Rows = append(identities.Rows, []string{id.ID, string(id.Kind), id.Subject, id.CreatedAt.Format(time.DateTime)})
+	}
 	return cli.Answer{Piped: cli.Text, Text: func(w io.Writer, width int, style cli.Style) error {
 		if err := about.Write(w, math.MaxInt, style); err != nil {
 			return err
 		}
+		if len(identities.Rows) > 0 {
+			if err := identities.Write(w, width, style); err != nil {
+				return err
+			}
+		}
 		return keysTable(owner.KeyList).Rows.Write(w, width, style)
 	}}
+}
+
+// newUsersUnlink makes the command that takes an identity from an owner.
+func newUsersUnlink(operate Operate) *cobra.Command {
+	return &cobra.Command{
+		Use: "unlink OWNER IDENTITY", Short: "Remove a mail address or wallet from an owner and end their sessions",
+		Args: cobra.ExactArgs(2),
+		Long: "Remove a mail address or wallet from an owner, who cannot sign in by it any more, and end their sessions. " +
+			"The last one cannot be\nremoved: to keep an owner out, disable them.",
+		Example: "  contextd admin users view 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11\n" +
+			"  contextd admin users unlink 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11 5f0c2d9e8b7a6413",
+		RunE: func(c *cobra.Command, args []string) error {
+			return operate(c, func(o *admin.Operator) error {
+				if err := o.Unlink(c.Context(), args[0], args[1]); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(c.OutOrStdout(), "owner %s does not sign in by %s any more, and their sessions have ended\n",
+					args[0], args[1])
+				return err
+			})
+		},
+	}
 }
 
 // newUsersAccess makes the command that disables an owner, or enables them again.

@@ -31,6 +31,9 @@ const (
 	PathOwner   = "/owners/{ownerId}"
 	PathTier    = "/owners/{ownerId}/tier"
 	PathAccess  = "/owners/{ownerId}/access"
+	PathUnlink  = "/owners/{ownerId}/identities/{identityId}"
+	PathInvites = "/invites"
+	PathInvite  = "/invites/{inviteId}"
 	PathLedger  = "/ledger"
 	PathAudit   = "/audit"
 
@@ -71,6 +74,16 @@ type OwnersResponse struct {
 type OwnerResponse struct {
 	account.Owner
 	KeyList []api.APIKeyRow `json:"keyList"` // newest first
+}
+
+// InviteRequest is the body of a POST to PathInvites.
+type InviteRequest struct {
+	Note string `json:"note"`
+}
+
+// InvitesResponse answers a GET of PathInvites.
+type InvitesResponse struct {
+	Invites []account.Invite `json:"invites"` // newest first
 }
 
 // AccessRequest is the body of a PUT to PathAccess.

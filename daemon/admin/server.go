@@ -31,6 +31,7 @@ type Daemon interface {
 type Server struct {
 	DataDir  string
 	Keys     *account.Keys
+	Invites  account.Invites
 	Credits  *billing.Credits
 	Deposits *billing.Deposits
 	Briefs   *brief.Editor    // nil means that nobody asks about briefs
@@ -57,6 +58,9 @@ func (s Server) Handler() *web.Server {
 		PathOwner:   {http.MethodGet: s.owner},
 		PathTier:    {http.MethodPut: s.setTier},
 		PathAccess:  {http.MethodPut: s.setAccess},
+		PathUnlink:  {http.MethodDelete: s.unlink},
+		PathInvites: {http.MethodGet: s.invites, http.MethodPost: s.invite},
+		PathInvite:  {http.MethodDelete: s.revokeInvite},
 		PathLedger:  {http.MethodGet: s.ledger},
 		PathAudit:   {http.MethodGet: s.audit},
 
