@@ -70,3 +70,9 @@ func NewFront(cfg Config, stateful, stateless, bare http.Handler) (*Server, erro
 	s.stateful, s.stateless, s.bare = stateful, stateless, bare
 	return s, nil
 }
+
+// Kept is how many requests are findable by a reference.
+func (s *Server) Kept() (n int) {
+	s.requests.Range(func(any, any) bool { n++; return true })
+	return n
+}

@@ -299,6 +299,33 @@ func TestLinking(t *testing.T) {
 	}
 }
 
+// TestLinkOfAnotherAddsNothing: a link that Eve asked for while signed in, to an address of nobody, adds it to nobody's account but hers,
+// and only where she is signed in.
+func TestLinkOfAnotherAddsNothing(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t, free)
+	eve, bob := newUser(t, d), newUser(t, d)
+	hers := eve.signIn("eve@example.org")
+	bob.signIn("bob@example.org")
+	eve.into(eve.ask("new@example.org"), http.StatusAccepted, nil)
+	token := d.MailedToken(t, "new@example.org")
+	for _, who := range []*user{newUser(t, d), bob} {
+		had := who.secret
+		who.refused(who.call(http.MethodPost, api.PathAuthEmailVerify, api.EmailVerifyRequest{Token: token}), api.ReasonInvalidSignIn)
+		if who.secret != had {
+			t.Error("the refusal set a session")
+		}
+	}
+	if n := len(eve.identities()) + len(bob.identities()); n != 2 {
+		t.Errorf("%d identities, want 2", n)
+	}
+	var s api.Session
+	eve.into(eve.call(http.MethodPost, api.PathAuthEmailVerify, api.EmailVerifyRequest{Token: token}), http.StatusOK, &s)
+	if s.UserID != hers.UserID || len(eve.identities()) != 2 {
+		t.Errorf("where she asked for it: %+v", s)
+	}
+}
+
 func TestSessionIsRenewedAndEnds(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t, free)
