@@ -90,7 +90,9 @@ func NewConsole(cfg ConsoleConfig) (*Console, error) {
 	c := &Console{
 		cfg: cfg, sameOrigin: http.NewCrossOriginProtection(), landed: template.Must(template.New("page").Parse(landingHTML)),
 		signIns: bound{limiter(), limiter()}, requests: bound{limiter(), limiter()}, newOwners: limiter(), newInAll: limiter(),
-		mails:     mailBounds{clients: limiter(), pairs: limiter(), inboxes: limiter(), days: limiter(), changes: limiter(), inAll: limiter()},
+		mails: mailBounds{
+			clients: limiter(), pairs: limiter(), inboxes: limiter(), days: limiter(), rush: limiter(), changes: limiter(), inAll: limiter(),
+		},
 		purchases: NewLimiter(api.MaxClientDeposits, 24*time.Hour/api.MaxClientDeposits, cfg.Now),
 	}
 	c.SetLimits(cfg.Limits)

@@ -22,6 +22,7 @@ type mailBounds struct {
 	pairs   *Limiter // per inbox and client who is known there
 	inboxes *Limiter // per inbox, for all strangers, in a quarter of an hour
 	days    *Limiter // the same in a day
+	rush    *Limiter // of all strangers, in a minute, so that the mail server's queue is not theirs alone
 	changes *Limiter // per owner whose account changes, in a day
 	inAll   *Limiter // of all, by toStrangers, toKnown, toOwners
 }
@@ -29,11 +30,12 @@ type mailBounds struct {
 // set sets how many mails go to an inbox in a quarter of an hour, and how many in all in a day. A client has four inboxes' worth in an
 // hour, and strangers four quarters' worth of an inbox in a day.
 func (b *mailBounds) set(perInbox, perDay int) {
-	const quarter, several, changes = 15 * time.Minute, 4, 10
+	const quarter, several, changes, rush = 15 * time.Minute, 4, 10, 60
 	b.clients.setPer(several*perInbox, time.Hour)
 	b.pairs.setPer(perInbox, quarter)
 	b.inboxes.setPer(perInbox, quarter)
 	b.days.setPer(several*perInbox, day)
+	b.rush.setPer(rush, time.Minute)
 	b.changes.setPer(changes, day)
 	b.inAll.setPer(max(perDay/3, 1), day)
 }
@@ -53,6 +55,9 @@ func (b *mailBounds) allow(client, inbox string, known bool) error {
 		return err
 	}
 	if err := b.days.Allow(inbox); err != nil {
+		return err
+	}
+	if err := b.rush.Allow(toStrangers); err != nil {
 		return err
 	}
 	return b.inAll.Allow(toStrangers)

@@ -129,6 +129,27 @@ func TestBudgetOfMails(t *testing.T) {
 	u.refused(u.ask("z2@example.org"), api.ReasonRateLimited)
 }
 
+// TestRushOfStrangers: a crowd of clients and addresses has one mail a second after the first sixty, and keeps nobody waiting who is known.
+func TestRushOfStrangers(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t, behindProxy)
+	ada := from(t, d, "198.51.100.1")
+	ada.signIn("ada@example.org")
+	ada.secret = ""
+	d.Clock.Advance(time.Minute)
+	stranger := func(i int) answer {
+		return from(t, d, fmt.Sprintf("203.0.113.%d", i)).ask(fmt.Sprintf("x%d@example.org", i))
+	}
+	for i := range 60 {
+		ada.into(stranger(i), http.StatusAccepted, nil)
+	}
+	ada.waits(stranger(60), 1)
+	ada.into(ada.ask("ada@example.org"), http.StatusAccepted, nil)
+	d.Clock.Advance(time.Second)
+	ada.into(stranger(61), http.StatusAccepted, nil)
+	ada.waits(stranger(62), 1)
+}
+
 // TestBadAddressCostsNothing: what is no address is refused before anything is counted or kept of it.
 func TestBadAddressCostsNothing(t *testing.T) {
 	t.Parallel()
