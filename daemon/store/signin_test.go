@@ -180,3 +180,38 @@ func TestUpgradedSessionsAreProofs(t *testing.T) {
 		t.Errorf("of %d sessions %d are proved when they began", n, same)
 	}
 }
+
+// TestRemoveIdentity ends the sessions but the one that is kept, and leaves the last identity where it is.
+func TestRemoveIdentity(t *testing.T) {
+	t.Parallel()
+	s, _ := openStore(t)
+	at := time.UnixMilli(1_000_000).UTC()
+	first := opening("first", at)
+	second := opening("second", at)
+	second.Adds, second.OwnerID = true, first.OwnerID
+	for _, o := range []account.Opening{first, second, opening("else", at)} {
+		if _, err := s.OpenSession(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		owner string
+		id    account.Identity
+		want  error
+	}{
+		{first.OwnerID, opening("else", at).Identity, account.ErrNoIdentity}, {first.OwnerID, first.Identity, nil},
+		{first.OwnerID, first.Identity, account.ErrNoIdentity}, {first.OwnerID, second.Identity, account.ErrLastIdentity},
+	} {
+		if err := s.RemoveIdentity(t.Context(), c.owner, c.id, second.Session.Hash); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.id.Subject, err, c.want)
+		}
+	}
+	if left, err := s.Identities(t.Context(), first.OwnerID); err != nil || len(left) != 1 || left[0].Subject != "second" {
+		t.Errorf("left are %+v, %v", left, err)
+	}
+	for name, want := range map[string]error{"first": account.ErrNoSession, "second": nil, "else": nil} {
+		if _, err := s.Session(t.Context(), sha256.Sum256([]byte(name)), at); !errors.Is(err, want) {
+			t.Errorf("session of %s: %v, want %v", name, err, want)
+		}
+	}
+}
