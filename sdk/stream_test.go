@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -260,4 +261,70 @@ func TestCompressedStream(t *testing.T) {
 			break
 		}
 	}
+}
+
+// paced is frames with so much time before each piece.
+func paced(every time.Duration, end error, pieces ...string) func(*http.Request) (*http.Response, error) {
+	return func(req *http.Request) (*http.Response, error) {
+		r, w := io.Pipe()
+		go func() {
+			for _, p := range pieces {
+				select {
+				case <-time.After(every):
+				case <-req.Context().Done():
+					_ = w.CloseWithError(req.Context().Err())
+					return
+				}
+				if _, err := io.WriteString(w, p); err != nil {
+					return
+				}
+			}
+			_ = w.CloseWithError(end)
+		}()
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: r, Request: req}, nil
+	}
+}
+
+// TestStreamHolds while a state comes within a minute of the one before, new or not; a second too late, or with comments in its place, the
+// connection is given up.
+func TestStreamHolds(t *testing.T) {
+	t.Parallel()
+	states := []string{pulse("pulse", 1), pulse("pulse", 1), pulse("pulse", 1), pulse("delta", 2), pulse("delta", 3)}
+	for name, c := range map[string]struct {
+		pieces []string
+		every  time.Duration
+		want   string // before the last state
+		asked  int
+	}{
+		"in time":        {states, 59 * time.Second, `pulse {"n":1}, delta {"n":2}, delta {"n":3}, `, 2}, // the second after its end
+		"too late":       {states, 61 * time.Second, "", 2},
+		"comments alone": {[]string{pulse("pulse", 1), ": keepalive\n\n", pulse("delta", 3)}, 40 * time.Second, `pulse {"n":1}, `, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &streamScript{answers: []func(*http.Request) (*http.Response, error){paced(c.every, io.EOF, c.pieces...),
+				frames(nil, pulse("delta", 9))}}
+			log, err := listen(t, s, strings.Count(c.want, "{")+1, false)
+			got := regexp.MustCompile("lost: [^,]*, ").ReplaceAllString(strings.Join(log, ", "), "")
+			if err != nil || got != c.want+`delta {"n":9}` || len(s.asked) != c.asked {
+				t.Errorf("%s: %s after %d connections, %v", name, got, len(s.asked), err)
+			}
+		})
+	}
+}
+
+// TestStreamForgetsFailures has a connection that brought a state be followed by the next as soon as the first one was.
+func TestStreamForgetsFailures(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &streamScript{answers: []func(*http.Request) (*http.Response, error){refuse, refuse, refuse, refuse, refuse,
+			frames(io.EOF, pulse("pulse", 1)), frames(nil, pulse("delta", 2))}}
+		if log, err := listen(t, s, 2, false); err != nil || len(s.asked) != 7 {
+			t.Fatalf("%v, %v", log, err)
+		}
+		last, errLast := time.ParseDuration(s.asked[6])
+		before, err := time.ParseDuration(s.asked[5])
+		if err := errors.Join(err, errLast); err != nil || last-before > 2*time.Second {
+			t.Errorf("connections at %v, %v", s.asked, err)
+		}
+	})
 }
