@@ -302,7 +302,7 @@ func TestStreamHolds(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &streamScript{answers: []func(*http.Request) (*http.Response, error){paced(c.every, io.EOF, c.pieces...),
-				frames(nil, pulse("delta", 9))}}
+				frames(io.EOF, pulse("delta", 9)), status(http.StatusUnauthorized, "")}}
 			log, err := listen(t, s, strings.Count(c.want, "{")+1, false)
 			got := regexp.MustCompile("lost: [^,]*, ").ReplaceAllString(strings.Join(log, ", "), "")
 			if err != nil || got != c.want+`delta {"n":9}` || len(s.asked) != c.asked {
