@@ -56,9 +56,9 @@ func newPolicy(a *App) *cobra.Command {
 		func(ctx context.Context, args []string) error { return allow(ctx, a, args[0]) })
 	return cli.Group(&cobra.Command{Use: "policy", Short: "Show and change what the wallet may pay",
 		Long: "Show and change what the wallet may pay: bounds on a call, a day and a month, on the fee of the chain, and the " +
-			"addresses at which services\nwere first paid. A call may cost its published price and no more, unless you set another bound. " +
-			"A service that wants to be paid\nelsewhere is refused until you trust that, and one that has refused a payment until you allow " +
-			"it again. Purchases of credits, which you\nare asked about, do not count.",
+			"addresses at which services\nwere first paid. A call may cost its published price and no more, unless you set another " +
+			"bound. A service that wants to be paid\nelsewhere is refused until you trust that, and one that has refused a payment " +
+			"until you allow it again. Purchases of credits, which you\nare asked about, do not count.",
 		Example: "  ctx pay policy show\n  ctx pay policy set per-call 0.01"}, get, set, trust, forget, allow)
 }
 

@@ -15,7 +15,9 @@ import (
 
 // paymentFields are the members of a payment.
 func paymentFields() []string {
-	return []string{"at", "service", "request", "amountMicros", "recipient", "payer", "txHash", "state", "note", "purchase", "unfinished", "stops"}
+	return []string{
+		"at", "service", "request", "amountMicros", "recipient", "payer", "txHash", "state", "note", "purchase", "unfinished", "stops",
+	}
 }
 
 // newPay makes the group of commands about payments.

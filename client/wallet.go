@@ -55,7 +55,9 @@ func newWallet(a *App) *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		Long: "Make a wallet of a private key in hexadecimal, or of a keystore file of version 3, as ethers, geth and cast write them. " +
 			"A keystore\nfile keeps its passphrase, which has to open it.",
-		Example: "  ctx wallet import main --key-file ~/.foundry/keystores/main\n  jq -r .wallet.privateKey demo.json | ctx wallet import demo --key-file - --password-file pass.txt"}, fields, o.load)
+		Example: "  ctx wallet import main --key-file ~/.foundry/keystores/main\n" +
+			"  jq -r .wallet.privateKey demo.json | ctx wallet import demo --key-file - --password-file pass.txt",
+	}, fields, o.load)
 	load.Flags().StringVar(&o.keyFile, "key-file", "", "read the private key or the keystore from `file`, - for standard input")
 	balance := a.Command(&cobra.Command{Use: "balance", Short: "Say what the configured wallet has"},
 		[]string{"address", "usdg", "wei", "chainId"}, o.balance)
