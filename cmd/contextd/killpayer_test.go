@@ -36,6 +36,7 @@ type step struct {
 	half  bool   // ctx has heard half of the answer
 	deaf  bool   // ctx has begun to show the answer, and nobody reads that
 	done  bool   // the call is answered by then: the same answer has to come again
+	begun bool   // ctx pay resume goes on, in place of the same command
 }
 
 // callSteps are those of a paid call, in order.
@@ -62,6 +63,8 @@ func buySteps() []step {
 		{name: "broadcast", node: true, says: "eth_sendRawTransaction", after: true},
 		{name: "about to have it verified", says: "/verify"},
 		{name: "verified", says: "/verify", after: true},
+		{name: "signed, resumed", node: true, says: "eth_getTransactionReceipt", begun: true},
+		{name: "broadcast, resumed", node: true, says: "eth_sendRawTransaction", after: true, begun: true},
 	}
 }
 
@@ -336,6 +339,13 @@ func TestKillPayer(t *testing.T) {
 			p := newPayer(t, len(calls)+i, session)
 			buy := []string{"credits", "buy", "starter", "--pay", "--yes", "--json", "status,credits"}
 			p.killAt(s, buy...)
+			if s.begun {
+				resume := []string{"pay", "resume", "--jq", ".[] | {status: .answer.status, credits: .answer.credits, error}"}
+				if got := strings.TrimSpace(string(p.again(resume...))); got != `{"credits":1000,"error":"","status":"verified"}` {
+					t.Errorf("the purchase is resumed as %s", got)
+				}
+				return
+			}
 			if got := strings.TrimSpace(string(p.again(buy...))); got != `{"status":"verified","credits":1000}` {
 				t.Errorf("the purchase is %s", got)
 			}
