@@ -8,7 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -132,7 +134,7 @@ func initialise(out io.Writer, file, data, listen string, withKey bool) error {
 
 // create writes a new file for the user alone, with the directory it is in.
 func create(file string, text []byte) (err error) {
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+	if err := makeHome(filepath.Dir(file), user.LookupGroup); err != nil {
 		return fmt.Errorf("make directory of configuration: %w", err)
 	}
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -147,6 +149,31 @@ func create(file string, text []byte) (err error) {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	return share(f)
+}
+
+// serviceGroup is the group of the user that a package's daemon runs as.
+const serviceGroup = "contextd"
+
+// makeHome makes the directory of a configuration, for the user alone or, where root makes it and there is such a daemon, for that to read.
+func makeHome(dir string, group func(name string) (*user.Group, error)) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil || os.Geteuid() != 0 {
+		return err
+	}
+	g, err := group(serviceGroup)
+	if errors.As(err, new(user.UnknownGroupError)) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	gid, err := strconv.Atoi(g.Gid)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Chown(dir, 0, gid), os.Chmod(dir, 0o750))
 }
 
 // share lets the group of the directory read f, where root makes it: as in /etc/contextd, whose group is that of the daemon.

@@ -151,7 +151,7 @@ func TestUnit(t *testing.T) {
 	t.Parallel()
 	text := unit(t)
 	for _, line := range []string{
-		"Type=notify", "ExecReload=/bin/kill -HUP $MAINPID", "WatchdogSec=30", "TimeoutStopSec=20", "Restart=on-failure",
+		"Type=notify", `ExecReload=/bin/sh -c "kill -HUP $MAINPID"`, "WatchdogSec=30", "TimeoutStopSec=20", "Restart=on-failure",
 		"User=contextd", "StateDirectory=contextd", "StateDirectoryMode=0700", "UMask=0077", "ProtectSystem=strict", "NoNewPrivileges=yes",
 		"MemoryDenyWriteExecute=yes", "SystemCallFilter=@system-service", "CapabilityBoundingSet=", "RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX",
 	} {

@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -48,6 +49,19 @@ func writeManual(root *cobra.Command, dir string) error {
 	}
 	if err := doc.GenMan(root, header, io.Discard); err != nil { // sets the date
 		return err
+	}
+	pages, err := filepath.Glob(filepath.Join(dir, root.Name()+"*.1"))
+	if err != nil {
+		return err
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(page, handbook.Roff(text, *header.Date), 0o644); err != nil {
+			return err
+		}
 	}
 	return handbook.WriteMan(dir, root.Name(), *header.Date)
 }

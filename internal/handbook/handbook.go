@@ -61,8 +61,8 @@ func (t Topic) Man(program string, at time.Time) []byte {
 	body = link(body, func(name string) (from, to string) {
 		return "[" + name + "](" + name + ".md)", "**" + program + "-" + name + "**(7)"
 	})
-	return md2man.Render(fmt.Appendf(nil, "%% %q \"7\" %q %q %q\n# NAME\n%s - %s\n%s",
-		strings.ToUpper(page), at.Format("Jan 2006"), program, program+" manual", page, t.Summary, body))
+	return Roff(md2man.Render(fmt.Appendf(nil, "%% %q \"7\" %q %q %q\n# NAME\n%s - %s\n%s",
+		strings.ToUpper(page), at.Format(rendered), program, program+" manual", page, t.Summary, body)), at)
 }
 
 // WriteMan writes the manual page of every topic into dir.

@@ -2,6 +2,7 @@ package handbook_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -75,7 +76,7 @@ func TestMan(t *testing.T) {
 			continue
 		}
 		text := strings.ReplaceAll(string(page), `\-`, "-")
-		head := `.TH "CTX-` + strings.ToUpper(topic.Name) + `" "7" "Nov 2026" "ctx" "ctx manual"`
+		head := `.TH "CTX-` + strings.ToUpper(topic.Name) + `" "7" "2026-11-22" "ctx" "ctx manual"`
 		for _, part := range []string{head, "ctx-" + topic.Name + " - "} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s has no %q:\n%.300s", topic.Name, part, text)
@@ -87,6 +88,34 @@ func TestMan(t *testing.T) {
 	}
 	if err := handbook.WriteMan(filepath.Join(dir, "none"), "ctx", time.Time{}); err == nil {
 		t.Error("pages are written into a directory that is not there")
+	}
+}
+
+// TestRoff: what formatters complain of in pages from the renderers is mended, and examples stay as they are.
+func TestRoff(t *testing.T) {
+	t.Parallel()
+	const long = "word word word word word word word word word word word word word word word word .dot"
+	page := ".nh\n.TH \"A\" \"1\" \"Nov 2026\" \"a\" \"a manual\"\n\n.SH OPTIONS\n\\fB--one\\fP=false\n\tfirst\n\n.PP\n\\fB--two\\fP\n\t" + long +
+		"\n\n\n.SH EXAMPLE\n.EX\n\tcat " + long + "\n\n  ls\n.EE\n\n.PP\nend\n"
+	want := ".nh\n.TH \"A\" \"1\" \"2026-11-22\" \"a\" \"a manual\"\n.SH OPTIONS\n.TP\n\\fB--one\\fP=false\nfirst\n.TP\n\\fB--two\\fP\n" +
+		strings.TrimSuffix(long, " .dot") + "\n\\&.dot\n.SH EXAMPLE\n.EX\n\tcat " + long + "\n\n  ls\n.EE\n.PP\nend\n"
+	if got := string(handbook.Roff([]byte(page), time.Date(2026, 11, 22, 23, 0, 0, 0, time.UTC))); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	dir := t.TempDir()
+	if err := handbook.WriteMan(dir, "ctx", time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)); err != nil {
+		t.Fatal(err)
+	}
+	linter, err := exec.LookPath("mandoc")
+	if err != nil {
+		t.Skip("no mandoc here")
+	}
+	pages, err := filepath.Glob(filepath.Join(dir, "*.7"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, err := exec.CommandContext(t.Context(), linter, append([]string{"-T", "lint", "-W", "warning"}, pages...)...).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, said)
 	}
 }
 

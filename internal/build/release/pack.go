@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // nfpm writes the packages. Versions after this one want modules from servers of their own. As a library it would bring 42 modules into
@@ -25,7 +26,7 @@ func (r *release) pack(ctx context.Context, t target, stage string) error {
 			return err
 		}
 	}
-	if err := compressManual(stage); err != nil {
+	if err := errors.Join(compressManual(stage), r.describe(stage)); err != nil {
 		return err
 	}
 	for _, kind := range []string{"deb", "rpm"} {
@@ -51,6 +52,14 @@ func (r *release) stageService(ctx context.Context, stage string) error {
 		}
 	}
 	return copyTo(stage, filepath.Join(r.root, files, "*"))
+}
+
+// describe adds to stage the license as Debian has it and the changelog, which every package needs and which leads to the real one.
+func (r *release) describe(stage string) error {
+	text := fmt.Sprintf("- semver: %s\n  date: %s\n  packager: The authors of contextd <contextd@users.noreply.github.com>\n  changes:\n"+
+		"    - note: Version %[1]s; what changed is told at https://github.com/contextd/contextd/releases\n",
+		r.number(), r.date.Format(time.RFC3339))
+	return errors.Join(copyTo(stage, filepath.Join(r.root, files, "copyright")), put(filepath.Join(stage, "changelog.yaml"), []byte(text), 0o644))
 }
 
 // compressManual compresses the manual pages of stage, as packages have them.

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"net/mail"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,6 +40,7 @@ func staged(t *testing.T) (*release, string) {
 // packaged is what this test looks at in a configuration of nfpm.
 type packaged struct {
 	Name, Arch, Version, Description string
+	Maintainer, Changelog            string
 	Contents                         []struct {
 		Src, Dst, Packager string
 		FileInfo           struct{ Mode os.FileMode } `yaml:"file_info"`
@@ -61,6 +64,9 @@ func configuration(t *testing.T, program string) packaged {
 		c.RPM.Summary != summary || c.RPM.BuildHost != "reproducible" {
 		t.Errorf("package %s %s for %s, %+v", c.Name, c.Version, c.Arch, c.RPM)
 	}
+	if _, err := mail.ParseAddress(c.Maintainer); err != nil || c.Changelog != "changelog.yaml" {
+		t.Errorf("maintainer %q, %v, changelog %q", c.Maintainer, err, c.Changelog)
+	}
 	return c
 }
 
@@ -80,8 +86,11 @@ func TestPackage(t *testing.T) {
 		}
 	}
 
-	if err := compressManual(stage); err != nil {
+	if err := errors.Join(compressManual(stage), r.describe(stage)); err != nil {
 		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(stage, "changelog.yaml")); err != nil || !strings.HasPrefix(string(text), "- semver: 1.2.3\n  date: 2026-11-20T20:05:00Z\n") {
+		t.Errorf("the changelog is %q, %v", text, err)
 	}
 	c := configuration(t, "contextd")
 	modes := map[string]os.FileMode{}
@@ -93,7 +102,7 @@ func TestPackage(t *testing.T) {
 	}
 	for dst, mode := range map[string]os.FileMode{
 		"/usr/bin/contextd": 0o755, "/usr/share/man/man1/": 0o644, "/usr/share/man/man7/": 0o644,
-		"/usr/share/doc/contextd/copyright": 0o644, "/usr/share/doc/contextd/NOTICES": 0o644,
+		"deb/usr/share/doc/contextd/copyright": 0o644, "rpm/usr/share/doc/contextd/LICENSE": 0o644, "/usr/share/doc/contextd/NOTICES": 0o644,
 		"/usr/lib/systemd/system/contextd.service": 0o644, "/usr/lib/systemd/system/contextd.socket": 0o644, "/usr/lib/sysusers.d/contextd.conf": 0o644, "/usr/lib/tmpfiles.d/contextd.conf": 0o644,
 		"/usr/share/bash-completion/completions/contextd": 0o644, "/usr/share/fish/vendor_completions.d/contextd.fish": 0o644,
 		"deb/usr/share/zsh/vendor-completions/_contextd": 0o644, "rpm/usr/share/zsh/site-functions/_contextd": 0o644,
@@ -148,11 +157,7 @@ func TestManualInPackage(t *testing.T) {
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, tool := range []string{"systemctl", "systemd-sysusers", "systemd-tmpfiles"} {
-		if err := os.WriteFile(filepath.Join(dir, tool), []byte("#!/bin/sh\necho "+tool+" \"$@\"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
+	tools(t, dir, "systemctl", "systemd-sysusers", "systemd-tmpfiles", "getent >/dev/null")
 	const made = "systemd-sysusers /usr/lib/sysusers.d/contextd.conf\nsystemd-tmpfiles --create /usr/lib/tmpfiles.d/contextd.conf\n"
 	const restarted = "systemctl daemon-reload\nsystemctl try-restart contextd.service\n"
 	const stopped = "systemctl disable --now contextd.socket contextd.service\n"
@@ -178,6 +183,56 @@ func TestScripts(t *testing.T) {
 			if got, err := sh.CombinedOutput(); err != nil || string(got) != want {
 				t.Errorf("%s %s: %v\n%s", c.script, c.arg, err, got)
 			}
+		}
+	}
+}
+
+// tools puts programs into dir that say how they are called.
+func tools(t *testing.T, dir string, list ...string) {
+	t.Helper()
+	for _, tool := range list {
+		name := tool
+		if end := strings.IndexAny(tool, " ;"); end > 0 {
+			name = tool[:end]
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho "+strings.Replace(tool, name, name+` "$@"`, 1)+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestWithoutSystemd: where systemd's tools are not, or cannot work, user and directories are made all the same, or it is said what to do.
+func TestWithoutSystemd(t *testing.T) { // not parallel: what another test starts would hold the files that are run here
+	const user = "useradd --system --user-group --no-create-home --home-dir /var/lib/contextd --shell /usr/sbin/nologin contextd\n"
+	const dirs = "install -d -o root -g contextd -m 0750 /etc/contextd\ninstall -d -o contextd -g contextd -m 0700 /var/lib/contextd\n"
+	const unknown = "getent; [ -e \"$(dirname \"$0\")/made\" ]"
+	for what, c := range map[string]struct {
+		tools []string
+		want  string
+	}{
+		"no systemd":       {[]string{"useradd; touch \"$(dirname \"$0\")/made\"", unknown, "install"}, user + dirs},
+		"user is there":    {[]string{"useradd", "getent; true", "install"}, dirs},
+		"tmpfiles cannot":  {[]string{"systemd-sysusers", "systemd-tmpfiles; false", "getent; true", "install"}, "systemd-sysusers /usr/lib/sysusers.d/contextd.conf\nsystemd-tmpfiles --create /usr/lib/tmpfiles.d/contextd.conf\n" + dirs},
+		"nothing to do it": {[]string{unknown, "install"}, "Make a system user and group of that name"},
+	} {
+		dir := t.TempDir()
+		for i, tool := range c.tools {
+			c.tools[i] = strings.Replace(tool, "getent;", "getent >/dev/null;", 1)
+		}
+		tools(t, dir, c.tools...)
+		for _, name := range []string{"dirname", "touch"} {
+			path, err := exec.LookPath(name)
+			if err == nil {
+				err = os.Symlink(path, filepath.Join(dir, name))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		sh := exec.CommandContext(t.Context(), "/bin/sh", "files/postinstall.sh", "configure")
+		sh.Env = []string{"PATH=" + dir}
+		if got, err := sh.CombinedOutput(); err != nil || !strings.Contains(string(got), c.want) || strings.HasPrefix(c.want, "u") && string(got) != c.want {
+			t.Errorf("%s: %v\n%s", what, err, got)
 		}
 	}
 }
