@@ -16,7 +16,11 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Errors of the service that programs tell apart, for errors.Is. The error itself is an *api.Error, for errors.As.
+// Error is an error of the service, for errors.As: what it says, its code and reason, and the quote where the call can be paid. It is the
+// type that the service itself answers with.
+type Error = api.Error
+
+// Errors of the service that programs tell apart, for errors.Is. The error itself is an *Error, for errors.As.
 var (
 	ErrInvalidToken        error = &api.Error{Reason: api.ReasonInvalidToken}     // the key is unknown or malformed
 	ErrKeyRevoked          error = &api.Error{Reason: api.ReasonKeyRevoked}       // the key was revoked

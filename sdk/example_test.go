@@ -170,7 +170,7 @@ func Example_sentinels() {
 	// Output: true false
 }
 
-// An *api.Error says all that the service said, here the price of a call without a key.
+// An *sdk.Error says all that the service said, here the price of a call without a key.
 func Example_errors() {
 	srv := service()
 	defer srv.Close()
@@ -179,7 +179,7 @@ func Example_errors() {
 		log.Fatal(err)
 	}
 	_, err = c.Fresh(context.Background(), "")
-	if e := (*api.Error)(nil); errors.As(err, &e) {
+	if e := (*sdk.Error)(nil); errors.As(err, &e) {
 		fmt.Println(e.Status, e.Reason, e.Payment.Amount, e.Payment.Asset, e.RequestID)
 	}
 	// Output: 402 payment_required 0.001 USDG r-1

@@ -24,6 +24,7 @@ type demoOptions struct {
 	listen, chainListen string
 	refresh             time.Duration
 	once                bool
+	mcp                 daemon.MCP
 }
 
 // newDemo makes the command that runs everything on recorded data.
@@ -34,7 +35,8 @@ func newDemo(s *settings) *cobra.Command {
 		Long: "Run everything on this machine: recorded sources that move every few seconds through the real connectors, the\n" +
 			"built-in brief writer, an hour of history, a chain with test money and a key. It prints the commands to try. " +
 			"With --once it walks through\nthe whole story by itself and ends.\n\n" +
-			"Without --data-dir it works in a directory of its own that it removes at the end.",
+			"Without --data-dir it works in a directory of its own that it removes at the end. Of a file named by --config or\n" +
+			"CONTEXTD_CONFIG it takes mcp and no other setting: the rest of a demo is its own.",
 		Example: "  contextd demo\n  contextd demo --once\n  contextd demo --listen 127.0.0.1:0 --data-dir ./demo",
 	}
 	f := c.Flags()
@@ -57,12 +59,17 @@ func newDemo(s *settings) *cobra.Command {
 			o.refresh = time.Hour // the tour refreshes when it comes to that
 		}
 		level := slog.LevelWarn
-		if c.Flags().Changed("log-level") {
+		if named := c.Flags().Changed("config") || os.Getenv("CONTEXTD_CONFIG") != ""; named || c.Flags().Changed("log-level") {
 			cfg, _, err := s.read()
 			if err != nil {
 				return err
 			}
-			level, _ = cfg.level() // read has checked it
+			if c.Flags().Changed("log-level") {
+				level, _ = cfg.level() // read has checked it
+			}
+			if named {
+				o.mcp = daemon.MCP(cfg.MCP)
+			}
 		}
 		dir, _ := c.Flags().GetString("data-dir")
 		return o.run(c.Context(), c.OutOrStdout(), dir, newLogger(c.ErrOrStderr(), "text", level))
@@ -109,7 +116,7 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 		place = dir + " (removed at the end)"
 	}
 	d, info, err := daemon.OpenDemo(ctx, daemon.Config{
-		DataDir: dir, Serve: daemon.Serve{Listen: o.listen}, Data: daemon.Data{Every: o.refresh},
+		DataDir: dir, Serve: daemon.Serve{Listen: o.listen, MCP: o.mcp}, Data: daemon.Data{Every: o.refresh},
 		Operate: daemon.Operate{AdminListen: "127.0.0.1:0"}, Logger: log,
 	}, o.chainListen)
 	if err != nil {

@@ -26,7 +26,7 @@ func (r *release) pack(ctx context.Context, t target, stage string) error {
 			return err
 		}
 	}
-	if err := errors.Join(compressManual(stage), r.describe(stage)); err != nil {
+	if err := errors.Join(compressManual(stage), r.describe(t, stage)); err != nil {
 		return err
 	}
 	for _, kind := range []string{"deb", "rpm"} {
@@ -55,11 +55,13 @@ func (r *release) stageService(ctx context.Context, stage string) error {
 }
 
 // describe adds to stage the license as Debian has it and the changelog, which every package needs and which leads to the real one.
-func (r *release) describe(stage string) error {
-	text := fmt.Sprintf("- semver: %s\n  date: %s\n  packager: The authors of contextd <contextd@users.noreply.github.com>\n  changes:\n"+
-		"    - note: Version %[1]s; what changed is told at https://github.com/contextd/contextd/releases\n",
-		r.number(), r.date.Format(time.RFC3339))
-	return errors.Join(copyTo(stage, filepath.Join(r.root, files, "copyright")), put(filepath.Join(stage, "changelog.yaml"), []byte(text), 0o644))
+func (r *release) describe(t target, stage string) error {
+	text := fmt.Sprintf("- semver: %s\n  date: %s\n  deb: {urgency: low, distributions: [stable]}\n"+
+		"  packager: The authors of contextd <contextd@users.noreply.github.com>\n"+
+		"  changes:\n    - note: What changed is told at https://github.com/contextd/contextd/releases\n", r.number(), r.date.Format(time.RFC3339))
+	return errors.Join(
+		copyTo(stage, filepath.Join(r.root, files, "copyright")), copyTo(stage, filepath.Join(r.root, files, t.program+".overrides")),
+		put(filepath.Join(stage, "changelog.yaml"), []byte(text), 0o644))
 }
 
 // compressManual compresses the manual pages of stage, as packages have them.

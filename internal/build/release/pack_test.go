@@ -86,7 +86,7 @@ func TestPackage(t *testing.T) {
 		}
 	}
 
-	if err := errors.Join(compressManual(stage), r.describe(stage)); err != nil {
+	if err := errors.Join(compressManual(stage), r.describe(target{"contextd", "linux", "amd64"}, stage)); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(filepath.Join(stage, "changelog.yaml")); err != nil || !strings.HasPrefix(string(text), "- semver: 1.2.3\n  date: 2026-11-20T20:05:00Z\n") {
