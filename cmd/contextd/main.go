@@ -8,8 +8,10 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // for systems without time zones, such as the container
 
 	"github.com/spf13/cobra"
+	_ "golang.org/x/crypto/x509roots/fallback" // for systems without certificates, such as the container
 
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/internal/cli"

@@ -44,6 +44,7 @@ func run(ctx context.Context, dir string, args []string, w io.Writer) error {
 	out := flags.String("out", ".dist", "directory to write to; what is in it is removed")
 	only := flags.String("only", "", "of all programs and platforms these alone, as ctx/linux/amd64,contextd/linux/amd64")
 	packages := flags.Bool("packages", true, "write deb and rpm packages too, for which nfpm is fetched and built")
+	image := flags.Bool("image", false, "write the directory image too, of which .container/Containerfile makes a container")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -58,6 +59,11 @@ func run(ctx context.Context, dir string, args []string, w io.Writer) error {
 	for _, t := range targets {
 		if err := r.publish(ctx, t, *packages); err != nil {
 			return fmt.Errorf("%s: %w", t, err)
+		}
+		if *image && t.program == "contextd" {
+			if err := r.image(t); err != nil {
+				return fmt.Errorf("image of %s: %w", t, err)
+			}
 		}
 	}
 	return writeSums(r.out)

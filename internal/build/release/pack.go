@@ -58,7 +58,8 @@ func (r *release) stageService(ctx context.Context, stage string) error {
 func (r *release) describe(t target, stage string) error {
 	text := fmt.Sprintf("- semver: %s\n  date: %s\n  deb: {urgency: low, distributions: [stable]}\n"+
 		"  packager: The authors of contextd <contextd@users.noreply.github.com>\n"+
-		"  changes:\n    - note: What changed is told at https://github.com/contextd/contextd/releases\n", r.number(), r.date.Format(time.RFC3339))
+		"  changes:\n    - note: What changed is told at https://github.com/contextd/contextd/releases\n",
+		r.number(), r.date.Format(time.RFC3339))
 	return errors.Join(
 		copyTo(stage, filepath.Join(r.root, files, "copyright")), copyTo(stage, filepath.Join(r.root, files, t.program+".overrides")),
 		put(filepath.Join(stage, "changelog.yaml"), []byte(text), 0o644))
