@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"syscall"
 	"testing"
 )
@@ -36,5 +38,14 @@ func TestHomeOfTheConfiguration(t *testing.T) {
 				t.Errorf("%s: %v of %d:%d, want %v of group %d", path, info.Mode(), owner.Uid, owner.Gid, want, c.gid)
 			}
 		}
+	}
+}
+
+// TestRootsAreIncluded: where a system has no certificates, as in the container, the program has its own.
+func TestRootsAreIncluded(t *testing.T) {
+	t.Parallel()
+	info, ok := debug.ReadBuildInfo()
+	if !ok || !slices.ContainsFunc(info.Deps, func(m *debug.Module) bool { return m.Path == "golang.org/x/crypto/x509roots/fallback" }) {
+		t.Error("the program has no certificates")
 	}
 }

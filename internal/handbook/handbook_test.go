@@ -95,9 +95,9 @@ func TestMan(t *testing.T) {
 func TestRoff(t *testing.T) {
 	t.Parallel()
 	const long = "word word word word word word word word word word word word word word word word .dot"
-	page := ".nh\n.TH \"A\" \"1\" \"Nov 2026\" \"a\" \"a manual\"\n\n.SH OPTIONS\n\\fB--one\\fP=false\n\tfirst\n\n.PP\n\\fB--two\\fP\n\t" + long +
+	page := ".nh\n.TH \"A\" \"1\" \"Nov 2026\" \"a\" \"a manual\"\n\n.SH NAME\n" + long + "\n\n\n.SH OPTIONS\n\\fB--one\\fP=false\n\tfirst\n\n.PP\n\\fB--two\\fP\n\t" + long +
 		"\n\n\n.SH EXAMPLE\n.EX\n\tcat " + long + "\n\n  ls\n.EE\n\n.PP\nend\n"
-	want := ".nh\n.TH \"A\" \"1\" \"2026-11-22\" \"a\" \"a manual\"\n.SH OPTIONS\n.TP\n\\fB--one\\fP=false\nfirst\n.TP\n\\fB--two\\fP\n" +
+	want := ".nh\n.TH \"A\" \"1\" \"2026-11-22\" \"a\" \"a manual\"\n.SH NAME\n" + long + "\n.SH OPTIONS\n.TP\n\\fB--one\\fP=false\nfirst\n.TP\n\\fB--two\\fP\n" +
 		strings.TrimSuffix(long, " .dot") + "\n\\&.dot\n.SH EXAMPLE\n.EX\n\tcat " + long + "\n\n  ls\n.EE\n.PP\nend\n"
 	if got := string(handbook.Roff([]byte(page), time.Date(2026, 11, 22, 23, 0, 0, 0, time.UTC))); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -32,6 +32,8 @@ func Roff(page []byte, at time.Time) []byte {
 				out = out[:len(out)-1]
 			}
 			out = append(append(out, ".TP", flag), wrapped(text)...)
+		case len(out) > 0 && out[len(out)-1] == ".SH NAME": // which indexes read as one line
+			out = append(out, line)
 		default:
 			out = append(out, wrapped(line)...)
 		}

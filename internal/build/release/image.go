@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// imageDir is the directory, in that of the results, that a container is made of: root becomes its root, own is what the daemon's user owns.
+// imageDir is the directory, in that of the results, that a container is made of: root becomes its root, own is for the daemon's user.
 const imageDir = "image"
 
 // image writes imageDir from what is staged of t. Nothing but the program is in it that runs.

@@ -273,3 +273,26 @@ func TestUserAndDirectories(t *testing.T) {
 		t.Errorf("directories: %v\n%s", err, got)
 	}
 }
+
+// TestImage: the container has the program and what its licences ask for, a directory for temporary files, and data that is for its user alone.
+func TestImage(t *testing.T) {
+	t.Parallel()
+	r, stage := staged(t)
+	r.work = filepath.Join(r.out, workDir)
+	linux := target{"contextd", "linux", "amd64"}
+	if err := os.MkdirAll(filepath.Join(r.work, "stage"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Rename(stage, filepath.Join(r.work, "stage", "contextd_linux_amd64")),
+		os.WriteFile(filepath.Join(r.out, "contextd_1.2.3_linux_amd64.cdx.json"), []byte("{}"), 0o600), r.image(linux)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := command(t, filepath.Join(r.out, imageDir), "sh", "-c", `find . | sort | xargs stat -c '%n %a'`)
+	const doc = "./root/usr/share/doc/contextd"
+	want := ". 755\n./own 755\n./own/contextd 700\n./root 755\n./root/tmp 1777\n./root/usr 755\n./root/usr/bin 755\n./root/usr/bin/contextd 755\n" +
+		"./root/usr/share 755\n./root/usr/share/doc 755\n" + doc + " 755\n" + doc + "/LICENSE 755\n" + doc + "/NOTICES 755\n" + doc + "/README.md 755\n" +
+		doc + "/contextd_1.2.3_linux_amd64.cdx.json 644\n"
+	if err != nil || got != want {
+		t.Errorf("%v, the image is of\n%s", err, got)
+	}
+}
