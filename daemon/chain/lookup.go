@@ -19,7 +19,8 @@ const (
 	notFor      = 5 * time.Second // a hash that was in no block is not asked for again
 	missRate    = 50              // hashes a second that may be in no block, and at once
 	missBurst   = 100
-	repeatRate  = 5 // repeated looks a second for such a hash, and at once
+	mostLooks   = 32 // first looks at once; others wait for their turn
+	repeatRate  = 5  // repeated looks a second for such a hash, and at once
 	repeatBurst = 20
 	mostMissing = 1_000 // hashes that are remembered before old ones are dropped
 )
@@ -28,6 +29,7 @@ const (
 type lookups struct {
 	flight          singleflight.Group // one for each hash, whoever asks
 	misses, repeats *rate.Limiter
+	looks           chan struct{} // has an item for each first look that is under way
 	closed          chan struct{}
 
 	mu      sync.Mutex // guards missing
@@ -37,7 +39,7 @@ type lookups struct {
 func newLookups() *lookups {
 	return &lookups{
 		misses: rate.NewLimiter(missRate, missBurst), repeats: rate.NewLimiter(repeatRate, repeatBurst),
-		closed: make(chan struct{}), missing: map[[32]byte]time.Time{},
+		looks: make(chan struct{}, mostLooks), closed: make(chan struct{}), missing: map[[32]byte]time.Time{},
 	}
 }
 
@@ -119,6 +121,12 @@ func (c *Client) poll(ctx context.Context, hash [32]byte, wait time.Duration) (m
 
 // firstLook asks for a transaction once. One that is there costs nothing of what misses may: honest payers do not wait for each other.
 func (c *Client) firstLook(ctx context.Context, hash [32]byte) (mined, error) {
+	select {
+	case c.lookups.looks <- struct{}{}:
+		defer func() { <-c.lookups.looks }()
+	case <-ctx.Done():
+		return mined{}, ctx.Err()
+	}
 	if c.lookups.misses.TokensAt(c.cfg.Now()) < 1 {
 		return mined{}, fmt.Errorf("%w: too many transactions that are in no block are asked for", ErrNoAnswer)
 	}
