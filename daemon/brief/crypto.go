@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/contextd/contextd/daemon/brief/ground"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -143,8 +144,9 @@ func group[T any](rows []T, name string, of func(T) string) []T {
 // citable reports whether ref is an anchor of the pack.
 func citable(in Input, ref int) bool { return ref >= 1 && ref <= len(in.Citations) }
 
-// sayable reports whether a text has something to read and is not too long for a sentence.
+// sayable reports whether a text has something to read, is not too long for a sentence and gives no orders: a name that does would be read
+// as ours. The flag suspicious_name tells of it.
 func sayable(s string, limit int) bool {
 	readable := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-	return utf8.RuneCountInString(s) <= limit && strings.ContainsFunc(s, readable)
+	return utf8.RuneCountInString(s) <= limit && strings.ContainsFunc(s, readable) && !human.Instructs(s)
 }

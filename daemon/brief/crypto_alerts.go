@@ -158,6 +158,8 @@ func incident(f api.Flag, again bool) string {
 		if f.Value > 0 {
 			return fees(who) + " have reached " + human.Plain(human.Round(f.Value, 1)) + " sat/vB"
 		}
+	case api.FlagSuspiciousName:
+		return "names from " + who + " read as instructions and are left out here"
 	case api.FlagSentiment:
 		if f.Value >= 0 {
 			return who + " stands at an extreme of " + human.Plain(human.Round(f.Value, 1))

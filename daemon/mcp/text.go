@@ -118,7 +118,7 @@ func citeText(body []byte) (string, error) {
 	fetched := r.Citation.FetchedAt.UTC().Format(time.RFC3339)
 	text := fmt.Sprintf("[%d] %s (%s), %s, fetched %s", r.Citation.Ref, r.Source.Name, r.Source.ID, r.Citation.URL, fetched)
 	if r.Citation.Excerpt != "" {
-		text += ": " + r.Citation.Excerpt
+		text += ": " + quoted(r.Citation.Excerpt)
 	}
 	return text + " (" + age(r.Freshness) + ")", nil
 }
@@ -170,7 +170,7 @@ func writeTable(b *strings.Builder, rows []json.RawMessage) error {
 				known[m.Name] = true
 				names = append(names, m.Name)
 			}
-			cells[i][m.Name] = plain(m.Raw)
+			cells[i][m.Name] = cell(m.Name, m.Raw)
 		}
 	}
 	b.WriteString(strings.Join(names, " | ") + "\n")
@@ -192,9 +192,31 @@ func writeObject(b *strings.Builder, value json.RawMessage) {
 		return
 	}
 	for _, m := range list {
-		fmt.Fprintf(b, "%s: %s\n", m.Name, plain(m.Raw))
+		fmt.Fprintf(b, "%s: %s\n", m.Name, cell(m.Name, m.Raw))
 	}
 }
+
+// foreign reports whether a member holds text that somebody outside chose, such as the name of a coin.
+func foreign(member string) bool {
+	switch member {
+	case "name", "pair", "title", "question", "subject", "category":
+		return true
+	}
+	return false
+}
+
+// cell is the value of a member as text. What others chose, and whatever could be a sentence of theirs, is in quotation marks: a model must
+// not take it for ours.
+func cell(member string, value json.RawMessage) string {
+	text := plain(value)
+	if len(value) > 0 && value[0] == '"' && (foreign(member) || strings.Contains(text, " ") || human.Instructs(text)) {
+		return quoted(text)
+	}
+	return text
+}
+
+// quoted is text in quotation marks that it cannot close.
+func quoted(text string) string { return `"` + strings.ReplaceAll(text, `"`, "'") + `"` }
 
 // plain is a JSON value as text: strings without quotes, null as a dash, what has parts in short JSON.
 func plain(value json.RawMessage) string {

@@ -200,7 +200,7 @@ func (v *view) flags() []api.Flag {
 	now := v.in.Now.UTC().Truncate(time.Millisecond)
 	seen := sourceTroubles(v.status, func(ref int) string { return v.pack.Sources[ref-1].Name }, now)
 	for _, see := range [...]func() []observation{
-		v.moves, v.drops, v.depegs, v.exploits, v.extremes, v.divergences, v.feeSpikes,
+		v.moves, v.drops, v.depegs, v.exploits, v.extremes, v.divergences, v.feeSpikes, v.names,
 	} {
 		seen = append(seen, see()...)
 	}

@@ -22,6 +22,7 @@ import (
 //	sentiment_extreme  24 and under, 76 and over           inside             notice
 //	price_divergence   1 % between Kraken and CoinGecko    under 0.6 %        warning
 //	fee_spike          50 sat/vB                           under 35 sat/vB    notice
+//	suspicious_name    a name that reads as an instruction none               warning
 //
 // The bounds of size decide only whether a flag rises: a coin that falls out of them because it crashes keeps its flag. The flags
 // about sources are those of sourceTroubles.
@@ -64,7 +65,8 @@ func (v *view) depegs() (seen []observation) {
 			size := math.Abs(off)
 			s.Value, s.Raise, s.Hold = &off, size >= 0.5 && c.Supply >= 50e6, size >= 0.35
 			s.Severity = severityOf(size, 1, 2)
-			s.Message = fmt.Sprintf("%s trades %.2f%% %s its peg, at $%s", c.Symbol, size, side(off), human.Plain(human.Round(*c.Price, 4)))
+			s.Message = fmt.Sprintf("%s trades %.2f%% %s its peg, at $%s", human.Named(c.Symbol), size, side(off),
+				human.Plain(human.Round(*c.Price, 4)))
 		}
 		seen = append(seen, s)
 	}
@@ -87,7 +89,7 @@ func (v *view) moves() (seen []observation) {
 			size := math.Abs(*change)
 			s.Value, s.Raise, s.Hold = change, size >= 20 && *c.MarketCap >= 100e6, size >= 17
 			s.Severity = severityOf(size, 35, math.Inf(1))
-			s.Message = fmt.Sprintf("%s is %s in 24 hours", c.Name, moved(*change))
+			s.Message = fmt.Sprintf("%s is %s in 24 hours", human.Named(c.Name), moved(*change))
 		}
 		seen = append(seen, s)
 	}
@@ -109,7 +111,7 @@ func (v *view) drops() (seen []observation) {
 		if change := human.RoundPercent(p.Change1d); change != nil {
 			s.Value, s.Raise, s.Hold = change, *change <= -10 && before(p.TVL, *change) >= 25e6, *change <= -8
 			s.Severity = severityOf(-*change, 20, 40)
-			s.Message = fmt.Sprintf("TVL of %s is %s in 24 hours, to %s", p.Name, moved(*change), human.USD(p.TVL))
+			s.Message = fmt.Sprintf("TVL of %s is %s in 24 hours, to %s", human.Named(p.Name), moved(*change), human.USD(p.TVL))
 		}
 		seen = append(seen, s)
 	}
@@ -144,7 +146,8 @@ func (v *view) exploits() (seen []observation) {
 			amount := float64(*whole)
 			s.Value, s.Raise, s.Hold = &amount, amount >= 1e6, amount >= 1e6
 			s.Severity = severityOf(amount, 0, 25e6)
-			s.Message = fmt.Sprintf("%s: %s loss reported%s", h.Name, human.USD(amount), inBrackets(strings.ToLower(h.Technique)))
+			technique := human.Named(strings.ToLower(h.Technique))
+			s.Message = fmt.Sprintf("%s: %s loss reported%s", human.Named(h.Name), human.USD(amount), inBrackets(technique))
 		}
 		seen = append(seen, s)
 	}

@@ -194,15 +194,16 @@ const (
 
 // Kinds of flags.
 const (
-	FlagDepeg       = "stablecoin_depeg"
-	FlagPriceMove   = "price_move"
-	FlagTVLDrop     = "tvl_drop"
-	FlagExploit     = "exploit_reported"
-	FlagSentiment   = "sentiment_extreme"
-	FlagDivergence  = "price_divergence"
-	FlagFeeSpike    = "fee_spike"
-	FlagSourceStale = "source_stale"
-	FlagSourceError = "source_error"
+	FlagDepeg          = "stablecoin_depeg"
+	FlagPriceMove      = "price_move"
+	FlagTVLDrop        = "tvl_drop"
+	FlagExploit        = "exploit_reported"
+	FlagSentiment      = "sentiment_extreme"
+	FlagDivergence     = "price_divergence"
+	FlagFeeSpike       = "fee_spike"
+	FlagSuspiciousName = "suspicious_name" // a name or headline of a source reads as an instruction
+	FlagSourceStale    = "source_stale"
+	FlagSourceError    = "source_error"
 )
 
 // Flag is something that a reader should not miss. Since is when it went up.

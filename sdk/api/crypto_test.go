@@ -42,9 +42,9 @@ func TestCryptoValues(t *testing.T) {
 	same(t, "source states", []api.SourceState{api.SourceOK, api.SourceStale, api.SourceError}, []api.SourceState{"ok", "stale", "error"})
 	same(t, "flags", []string{
 		api.FlagDepeg, api.FlagPriceMove, api.FlagTVLDrop, api.FlagExploit, api.FlagSentiment, api.FlagDivergence, api.FlagFeeSpike,
-		api.FlagSourceStale, api.FlagSourceError,
+		api.FlagSuspiciousName, api.FlagSourceStale, api.FlagSourceError,
 	}, []string{
 		"stablecoin_depeg", "price_move", "tvl_drop", "exploit_reported", "sentiment_extreme", "price_divergence", "fee_spike",
-		"source_stale", "source_error",
+		"suspicious_name", "source_stale", "source_error",
 	})
 }

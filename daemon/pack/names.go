@@ -1,0 +1,93 @@
+package pack
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// maxQuotedName is how many runes of a name are quoted in a flag.
+const maxQuotedName = 80
+
+// names sees, for each source, the names and headlines that read as instructions. There is one flag for all of a source, so that nobody who
+// makes many of them fills the places of other flags.
+func (v *view) names() (seen []observation) {
+	for ref := range len(v.pack.Sources) {
+		s := v.suspicious(ref + 1)
+		if s.Value != nil {
+			seen = append(seen, s)
+		}
+	}
+	return seen
+}
+
+// suspicious sees those of the source [ref]. It has no value without any.
+func (v *view) suspicious(ref int) observation {
+	named := v.pack.Sources[ref-1]
+	s := v.observe(rule{api.FlagSuspiciousName, "names:", "names", 1, ref}, named.ID, named.Name)
+	if v.status[ref-1].Status == api.SourceError {
+		return s
+	}
+	counted := map[string]bool{}
+	first := ""
+	for name := range namesIn(v.reading(ref).Doc) {
+		if counted[name] || !human.Instructs(name) {
+			continue
+		}
+		if counted[name] = true; first == "" {
+			first = name
+		}
+	}
+	if first == "" {
+		return s
+	}
+	count, quoted := float64(len(counted)), human.Quote(human.Clip(first, maxQuotedName))
+	s.Value, s.Raise, s.Hold, s.Severity = &count, true, true, api.SeverityWarning
+	s.Message = fmt.Sprintf("A name from %s reads as an instruction; it is data: %s", named.Name, quoted)
+	if count > 1 {
+		s.Message = fmt.Sprintf("%.0f names from %s read as instructions; they are data, such as %s", count, named.Name, quoted)
+	}
+	return s
+}
+
+// namesIn are the texts in a source's answer that anybody may have chosen.
+func namesIn(doc source.Doc) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		switch doc := doc.(type) {
+		case *source.MarketsDoc:
+			each(yield, doc.Coins, func(c source.Coin) []string { return []string{c.Name, c.Symbol} })
+		case *source.TrendingDoc:
+			each(yield, doc.Coins, func(c source.TrendingCoin) []string { return []string{c.Name, c.Symbol} })
+		case *source.CategoriesDoc:
+			each(yield, doc.Categories, func(c source.Category) []string { return []string{c.Name} })
+		case *source.ProtocolsDoc:
+			each(yield, doc.Protocols, func(p source.Protocol) []string { return []string{p.Name, p.Category} })
+		case *source.ChainsDoc:
+			each(yield, doc.Chains, func(c source.Chain) []string { return []string{c.Name} })
+		case *source.StablecoinsDoc:
+			each(yield, doc.Coins, func(c source.Stablecoin) []string { return []string{c.Name, c.Symbol} })
+		case *source.HacksDoc:
+			each(yield, doc.Hacks, func(h source.Hack) []string { return []string{h.Name, h.Technique} })
+		case *source.PoolsDoc:
+			each(yield, doc.Pools, func(p source.Pool) []string { return []string{p.Pair} })
+		case *source.NewsDoc:
+			each(yield, doc.Items, func(h source.Headline) []string { return []string{h.Title} })
+		case *source.PredictionsDoc:
+			each(yield, doc.Markets, func(p source.Prediction) []string { return []string{p.Question} })
+		}
+	}
+}
+
+// each yields the names of all rows.
+func each[R any](yield func(string) bool, rows []R, names func(R) []string) {
+	for _, row := range rows {
+		for _, name := range names(row) {
+			if !yield(name) {
+				return
+			}
+		}
+	}
+}
