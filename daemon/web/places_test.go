@@ -95,6 +95,9 @@ func TestStreamsOfAKey(t *testing.T) {
 	}
 	before := callsMade(t, d)
 	res := open()
+	if res.StatusCode == http.StatusOK { // and would never end
+		t.Fatalf("stream %d is open", api.StreamsPerFreeKey+1)
+	}
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Fatal(err)
