@@ -39,9 +39,16 @@ func (p Page) Brief(pack string, b *api.BriefResponse, cite CiteStyle) error {
 	if b.BriefAt != nil {
 		header += fmt.Sprintf("  written %s ago", human.Age(p.Now.Sub(*b.BriefAt)))
 	}
+	if b.BriefOf != nil && !b.BriefOf.Equal(b.Freshness.GeneratedAt) {
+		header += "  from the state of " + p.clock(*b.BriefOf)
+	}
 	fmt.Fprintf(&out, "%s\n\n", header)
 	for line := range strings.SplitSeq(strings.TrimSpace(human.Text(b.Brief)), "\n") {
 		out.WriteString(p.prose(anchors(line, b.Citations, cite)) + "\n")
+	}
+	if b.Since != nil {
+		fmt.Fprintf(&out, "\n%s\n", p.Style.Bold("Since then"))
+		out.WriteString(p.prose(anchors(human.Line(b.Since.Text), b.Citations, cite)) + "\n")
 	}
 	if cite == CiteFootnotes {
 		out.WriteString(p.footnotes(b))

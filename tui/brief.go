@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui/view"
 )
@@ -104,10 +105,11 @@ func (s *Brief) View(width, height int) []string {
 	cited := Cited(b)
 	title := "Brief"
 	if b.BriefAt != nil {
-		title = "Brief of " + b.BriefAt.In(now.Now.Location()).Format("Jan 2, 15:04")
+		title = "Brief of " + b.BriefAt.In(now.Now.Location()).Format("Jan 2, 15:04") + ", " +
+			human.Age(now.ServiceNow().Sub(*b.BriefAt)) + " ago"
 	}
 	below := min(len(cited)+2, max(height/2, 4))
-	lines := Prose(t, b.Brief, min(width-4, 100))
+	lines := Prose(t, told(b), min(width-4, 100))
 	room := height - below - 2
 	s.scroll = max(0, min(s.scroll, len(lines)-room))
 	note := ""
@@ -125,6 +127,14 @@ func (s *Brief) View(width, height int) []string {
 	return slices.Concat(
 		view.Box{Title: title, Note: note}.Draw(t, body, width, height-below),
 		view.Box{Title: "Sources it cites", Note: copies, Focus: true}.Draw(t, list, width, below))
+}
+
+// told is the text of a brief with what came since.
+func told(b *api.BriefResponse) string {
+	if b.Since == nil {
+		return b.Brief
+	}
+	return b.Brief + "\n\nSince then: " + b.Since.Text
 }
 
 // SourceLine is a citation as a line of width columns: its number, its source, when that answered and its address.

@@ -119,6 +119,9 @@ func (m *Model) age() string {
 		return "made " + s.TS.In(s.Now.Location()).Format(time.DateTime)
 	}
 	age := human.Clock(s.Age())
+	if data := s.DataAge(); data > s.Age() {
+		age += ", data " + human.Clock(data)
+	}
 	bar, style := view.Bar(s.Age().Seconds()/api.MaxFreshAge, 6, t.Glyphs), t.Dim
 	if s.Stale() {
 		age, style = t.Warn.On(t.Bold.On(age)), t.Warn

@@ -162,7 +162,7 @@ func (s *Live) drawBrief(box view.Box, width, height int) []string {
 	}
 	cited := Cited(b)
 	below := min(len(cited), briefSources(height))
-	prose := Prose(t, b.Brief, width-4)
+	prose := Prose(t, told(b), width-4)
 	room := height - 2 - below
 	lines := make([]string, 0, height)
 	for i, line := range prose[:min(len(prose), room)] {

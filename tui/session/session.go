@@ -47,6 +47,7 @@ type Session struct {
 	Log       Log
 	Line      Link // how the stream is connected
 
+	ages    api.Ages // of State
 	series  Series
 	flashes map[string]flash
 	skew    time.Duration // clock of the service minus that of this machine
@@ -126,7 +127,7 @@ func (s *Session) show(state api.StreamState) {
 		s.flash(changes)
 		s.Log.Add(s.Now, Delta, told(s.Deltas, changes))
 	}
-	s.State, s.TS = state.State, state.TS
+	s.State, s.TS, s.ages = state.State, state.TS, api.AgesOf(state.State)
 	s.Crypto = decodeCrypto(s.Pack, state.State)
 	s.series.add(state.TS, s.Crypto)
 	if first {
@@ -209,9 +210,17 @@ func (s *Session) Age() time.Duration {
 	return max(s.Now.Add(s.skew).Sub(s.TS), 0)
 }
 
-// Stale reports whether the state is older than the service promises.
+// DataAge is how old the oldest datum of the state is among those of sources that are overdue, by the clock of the service; Age while none is.
+func (s *Session) DataAge() time.Duration {
+	if s.State == nil {
+		return 0
+	}
+	return max(time.Duration(s.ages.Freshness(s.TS, s.ServiceNow()).DataAgeSeconds)*time.Second, s.Age())
+}
+
+// Stale reports whether the state, or data in it of a source that is overdue, is older than the service promises.
 func (s *Session) Stale() bool {
-	return s.State != nil && !s.Recorded && s.Age() > api.MaxFreshAge*time.Second
+	return s.State != nil && !s.Recorded && s.DataAge() > api.MaxFreshAge*time.Second
 }
 
 // Cost is what so many calls cost, in words after a space and in brackets, "" where they are not charged.

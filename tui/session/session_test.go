@@ -84,6 +84,14 @@ func TestAges(t *testing.T) {
 	if s.Age() != 2*time.Minute {
 		t.Errorf("age %s", s.Age())
 	}
+	overdue := priced(noon().Add(-time.Minute), "1")
+	overdue.State.State = fmt.Appendf(nil, `{"top_movers":[{"ref":1}],"source_status":[{"ref":1,"status":"stale","failures":1,"fetchedAt":%q}]}`,
+		noon().Add(-14*time.Minute).Format(time.RFC3339))
+	late := open()
+	late.Event(overdue)
+	if late.Age() != time.Minute || late.DataAge() != 14*time.Minute || !late.Stale() {
+		t.Errorf("of a source that is overdue: %s, %s, stale %v", late.Age(), late.DataAge(), late.Stale())
+	}
 	s.Pay(api.OpSearch, api.Freshness{GeneratedAt: noon().Add(time.Hour), AgeSeconds: 60})
 	if got := s.Age(); got != 63*time.Minute || !s.Stale() {
 		t.Errorf("by the clock of the service, an hour ahead: %s", got)
