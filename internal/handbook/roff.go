@@ -17,28 +17,35 @@ func Roff(page []byte, at time.Time) []byte {
 	literal := false
 	for line := range strings.Lines(string(page)) {
 		line = strings.TrimRight(line, "\n")
-		text, indented := strings.CutPrefix(line, "\t")
 		switch {
 		case strings.HasPrefix(line, ".TH "):
 			out = append(out, strings.Replace(line, `"`+at.Format(rendered)+`"`, `"`+at.UTC().Format(time.DateOnly)+`"`, 1))
-		case line == "" && !literal: // paragraphs have macros
 		case literal || strings.HasPrefix(line, "."):
 			literal = line == ".EX" || line == ".TS" || literal && line != ".EE" && line != ".TE"
 			out = append(out, line)
-		case indented && len(out) > 0: // a flag, and what it is for
-			flag := out[len(out)-1]
-			out = out[:len(out)-1]
-			if len(out) > 0 && out[len(out)-1] == ".PP" {
-				out = out[:len(out)-1]
-			}
-			out = append(append(out, ".TP", flag), wrapped(text)...)
-		case len(out) > 0 && out[len(out)-1] == ".SH NAME": // which indexes read as one line
-			out = append(out, line)
-		default:
-			out = append(out, wrapped(line)...)
+		case line != "": // paragraphs have macros
+			out = filled(out, line)
 		}
 	}
 	return []byte(strings.Join(out, "\n") + "\n")
+}
+
+// filled is the page out with a line of filled text.
+func filled(out []string, line string) []string {
+	last := len(out) - 1
+	text, indented := strings.CutPrefix(line, "\t")
+	if last >= 0 && out[last] == ".SH NAME" { // which indexes read as one line
+		return append(out, line)
+	}
+	if last < 0 || !indented {
+		return append(out, wrapped(line)...)
+	}
+	flag := out[last] // and what it is for
+	out = out[:last]
+	if last > 0 && out[last-1] == ".PP" {
+		out = out[:last-1]
+	}
+	return append(append(out, ".TP", flag), wrapped(text)...)
 }
 
 // wrapped is a line of filled text, broken at spaces. No line begins like a request.
