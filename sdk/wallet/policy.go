@@ -77,7 +77,7 @@ func checkQuote(q sdk.Quote, now time.Time) (amount usdg.Amount, nonce []byte, e
 func (p *Payer) checkPlace(q sdk.Quote) error {
 	switch {
 	case q.ChainID != 0 && q.ChainID != p.cfg.ChainID:
-		return fmt.Errorf("%w: the quote is for chain %d, the wallet pays on %d", ErrWrongChain, q.ChainID, p.cfg.ChainID)
+		return fmt.Errorf("%w: %d, not %d", ErrWrongChain, q.ChainID, p.cfg.ChainID)
 	case q.Token != "" && (!common.IsHexAddress(q.Token) || common.HexToAddress(q.Token) != p.token):
 		return fmt.Errorf("%w: the quote is for token %s, the wallet pays with %s", ErrPolicy,
 			human.Short(q.Token, human.Quoted), p.token.Hex())
