@@ -28,7 +28,8 @@ func packs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellComp
 
 // stateFields are the fields of an answer of fresh and snapshot. The members of the state are fields too.
 func stateFields() []string {
-	return []string{"state", "brief", "briefAt", "briefOf", "since", "citations", "briefCitations", "freshness", "attestation", "top_movers", "protocol_tvl",
+	return []string{"state", "brief", "briefAt", "briefOf", "since", "citations", "briefCitations", "freshness", "attestation",
+		"top_movers", "protocol_tvl",
 		"trending_pools", "sentiment", "narratives", "flags", "source_status", cli.OpenFields}
 }
 

@@ -95,7 +95,8 @@ func (o searchOptions) answer(matches []api.SearchMatch, found *api.SearchRespon
 			return err
 		}
 		page := Page{W: w, Style: style, Now: now}
-		_, err := fmt.Fprintf(w, "\n%s\n", style.Dim(fmt.Sprintf("%d of %d matches, ", len(matches), found.Total))+page.age(found.Freshness))
+		count := style.Dim(fmt.Sprintf("%d of %d matches, ", len(matches), found.Total))
+		_, err := fmt.Fprintf(w, "\n%s\n", count+page.age(found.Freshness))
 		return err
 	}}, err
 }

@@ -115,7 +115,8 @@ func (w *since) flag(how string, f api.Flag) string {
 func (w *since) ended(old, now []api.Flag) (items []string) {
 	for _, o := range old {
 		if !slices.ContainsFunc(now, func(f api.Flag) bool { return f.ID == o.ID }) {
-			items = append(items, w.cited(ground.Inline(human.Label(o.Subject, maxName))+" ("+strings.ReplaceAll(o.Kind, "_", " ")+")", o.Ref))
+			text := ground.Inline(human.Label(o.Subject, maxName)) + " (" + strings.ReplaceAll(o.Kind, "_", " ") + ")"
+			items = append(items, w.cited(text, o.Ref))
 		}
 	}
 	return items

@@ -18,8 +18,8 @@ var (
 	spaceForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d`)
 )
 
-// moment writes the argument at, as models like to give it, as the operation reads it: -20m, 14:05 of today in UTC, a date and a time with a
-// space between. asked is how it was given if it goes by the clock, else "".
+// moment writes the argument at, as models like to give it, as the operation reads it: -20m, 14:05 of today in UTC, a date and a time
+// with a space between. asked is how it was given if it goes by the clock, else "".
 func moment(values url.Values, now time.Time) (asked string) {
 	at := strings.TrimSpace(values.Get("at"))
 	now = now.UTC()

@@ -74,7 +74,8 @@ func toolList(prefix string, packs []string) ([]*sdk.Tool, error) {
 			}
 		}
 		list = append(list, &sdk.Tool{
-			Name: toolName(prefix, d.op), Title: d.title, Description: d.description, InputSchema: inputSchema(d.op, packs), OutputSchema: output,
+			Name: toolName(prefix, d.op), Title: d.title, Description: d.description,
+			InputSchema: inputSchema(d.op, packs), OutputSchema: output,
 			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: d.once, OpenWorldHint: &no},
 		})
 	}

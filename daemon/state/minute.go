@@ -41,8 +41,8 @@ func (m Moment) Key() string {
 	return m.At.UTC().Format(minuteLayout)
 }
 
-// dateTime is a date-time of RFC 3339, whose seconds and zone may be left out. The time package alone lets a comma, an hour of one digit and
-// a zone of +24:00 pass.
+// dateTime is a date-time of RFC 3339, whose seconds and zone may be left out. The time package alone lets a comma, an hour of one
+// digit and a zone of +24:00 pass.
 var dateTime = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d(?:\.\d+)?)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?$`)
 
 // ParseMoment returns the moment that s names: a date-time without seconds, or with :00, is a minute, and any other, even with .000, a

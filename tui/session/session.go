@@ -210,7 +210,8 @@ func (s *Session) Age() time.Duration {
 	return max(s.Now.Add(s.skew).Sub(s.TS), 0)
 }
 
-// DataAge is how old the oldest datum of the state is among those of sources that are overdue, by the clock of the service; Age while none is.
+// DataAge is how old the oldest datum of the state is among those of sources that are overdue, by the clock of the service; Age while none
+// is.
 func (s *Session) DataAge() time.Duration {
 	if s.State == nil {
 		return 0

@@ -114,7 +114,8 @@ func saveBrief(ctx context.Context, tx *sql.Tx, pack string, b state.Brief, with
 		var id int64
 		if id, err = res.LastInsertId(); err == nil {
 			day := b.At.UTC().Truncate(24 * time.Hour).UnixMilli()
-			_, err = tx.ExecContext(ctx, "DELETE FROM briefs WHERE pack = ? AND with_state = 1 AND written_at >= ? AND id < ?", pack, day, id)
+			_, err = tx.ExecContext(ctx, "DELETE FROM briefs WHERE pack = ? AND with_state = 1 AND written_at >= ? AND id < ?",
+				pack, day, id)
 		}
 	}
 	if err != nil {
