@@ -1,9 +1,11 @@
 package web_test
 
 import (
+	"database/sql"
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -218,6 +220,7 @@ func TestSessionEndsAfterHalfAYear(t *testing.T) {
 		d.Clock.Advance(20 * 24 * time.Hour)
 		u.into(u.call(http.MethodGet, api.PathAuthSession, nil), http.StatusOK, nil)
 	}
+	prolonged(t, d) // as an earlier contextd would have renewed it
 	var s api.Session
 	u.into(u.call(http.MethodGet, api.PathAuthSession, nil), http.StatusOK, &s)
 	if !s.ExpiresAt.Equal(last) {
@@ -229,4 +232,17 @@ func TestSessionEndsAfterHalfAYear(t *testing.T) {
 	d.Clock.Advance(time.Millisecond)
 	u.secret = secret
 	u.refused(u.call(http.MethodGet, api.PathAuthSession, nil), api.ReasonInvalidSession)
+}
+
+// prolonged lets every session end in a thousand years, by the database alone.
+func prolonged(t *testing.T, d *daemontest.Daemon) {
+	t.Helper()
+	db, err := sql.Open("sqlite3", filepath.Join(d.Config.DataDir, "contextd.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), "UPDATE sessions SET expires_at = expires_at + 31536000000000"); err != nil {
+		t.Fatal(err)
+	}
 }
