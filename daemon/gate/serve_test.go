@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
@@ -23,9 +24,9 @@ func (d *door) Admit(context.Context, gate.Credentials, api.Op, string) (gate.Ca
 	return gate.Caller{}, d.admit
 }
 
-func (d *door) Charge(context.Context, gate.Caller) error {
+func (d *door) Charge(context.Context, gate.Caller) (left billing.Left, err error) {
 	d.steps = append(d.steps, "charge")
-	return d.charge
+	return left, d.charge
 }
 
 func (d *door) Anonymous() (time.Duration, bool) { return time.Hour, true }

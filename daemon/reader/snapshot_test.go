@@ -269,7 +269,7 @@ func TestWindowAsOfTheOffer(t *testing.T) {
 		w.history.pulses = []state.Pulse{pulse("crypto", noon(), `{}`)}
 		offered := noon().Add(c.ago)
 		w.clock(offered.Add(c.later))
-		view, err := w.Ready(reader.Query{Op: api.OpSnapshot, Pack: "crypto", At: noon()})
+		view, err := w.Ready(reader.Query{Op: api.OpSnapshot, Pack: "crypto", At: state.Minute(noon())})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -294,8 +294,9 @@ func TestDeliverable(t *testing.T) {
 	w.history.pulses = []state.Pulse{pulse("crypto", noon(), `{`)} // which is no state
 	w.clock(noon().Add(time.Hour))
 	for q, ok := range map[reader.Query]bool{
-		{Op: api.OpSnapshot, At: noon()}: true, {Op: api.OpSnapshot, At: noon().Add(-time.Minute)}: false, {Op: api.OpSnapshot, At: noon().Add(time.Hour)}: false,
-		{Op: api.OpSnapshot, At: noon().Add(-48 * time.Hour)}: false, {Op: api.OpCite, Ref: 2}: true, {Op: api.OpCite, Ref: 3}: false, {Op: api.OpFresh}: true,
+		{Op: api.OpSnapshot, At: state.Minute(noon())}: true, {Op: api.OpSnapshot, At: state.Minute(noon().Add(-time.Minute))}: false,
+		{Op: api.OpSnapshot, At: state.Minute(noon().Add(time.Hour))}:       false,
+		{Op: api.OpSnapshot, At: state.Minute(noon().Add(-48 * time.Hour))}: false, {Op: api.OpCite, Ref: 2}: true, {Op: api.OpCite, Ref: 3}: false, {Op: api.OpFresh}: true,
 	} {
 		q.Pack = "crypto"
 		view, err := w.Ready(q)
