@@ -160,7 +160,7 @@ func TestPublishersAndReaders(t *testing.T) {
 		for i := range pulses {
 			p := pulse("crypto", born().Add(time.Duration(i+1)*time.Second))
 			p.State = fmt.Appendf(nil, `{"n":%d}`, i+1)
-			if err := f.Publish(p, state.Narration{}); err != nil {
+			if err := f.Publish(p, state.Narration{Brief: state.Brief{Text: fmt.Sprintf("Brief %d.", pulses-1), At: born()}}); err != nil {
 				t.Error(err)
 			}
 		}
