@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -70,7 +71,7 @@ func showPacks(ctx context.Context, a *App) error {
 
 // showUsage shows the calls since a moment, on a terminal with a bar for each day.
 func showUsage(ctx context.Context, a *App, since string) error {
-	from, err := ParseMoment(since, a.Now())
+	from, err := human.ParseMoment(since, a.Now())
 	if err != nil {
 		return cli.Invalid("--since: %w", err)
 	}

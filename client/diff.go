@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/diff"
@@ -25,7 +26,7 @@ func newDiff(a *App) *cobra.Command {
 	c := a.Command(&cobra.Command{
 		Use: "diff [PACK] --from TIME", Short: "Show what changed between two minutes", Args: cobra.MaximumNArgs(1),
 		SuggestFor: []string{"compare", "changes"},
-		Long: "Show what changed between the states of two minutes, or between one and now.\n\nTIME is " + MomentForms +
+		Long: "Show what changed between the states of two minutes, or between one and now.\n\nTIME is " + human.MomentForms +
 			".\nTimes without a zone are local. Each of the two states is one call.",
 		Example: "  ctx diff --from 2h\n  ctx diff --from \"yesterday 14:00\" --to \"yesterday 15:00\" --path top_movers\n" +
 			"  ctx diff --from 1h --jq '.changes[] | select(.row == \"BTC\")'",
@@ -81,7 +82,7 @@ func (o diffOptions) state(ctx context.Context, client *sdk.Client, flag, text s
 	if text == "now" {
 		return client.Fresh(ctx, o.pack, o.app.Call(meta)...)
 	}
-	at, err := parsePoint(text, o.app.Now())
+	at, err := human.ParsePoint(text, o.app.Now())
 	if err != nil {
 		return nil, cli.Invalid("%s: %w", flag, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 )
 
@@ -23,7 +24,7 @@ func newSnapshot(a *App) *cobra.Command {
 	c := a.Command(&cobra.Command{
 		Use: "snapshot [PACK] --at TIME", Short: "Show the state of a pack as of a past minute",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: packs, SuggestFor: []string{"history"},
-		Long: "Show the state of a pack as of a past minute: an overview on a terminal, JSON elsewhere.\n\nTIME is " + MomentForms +
+		Long: "Show the state of a pack as of a past minute: an overview on a terminal, JSON elsewhere.\n\nTIME is " + human.MomentForms +
 			".\nTimes without a zone are local. How far back a key reaches depends on its tier. A time with seconds, such as the\n" +
 			"generatedAt of an answer, names the newest state of that moment.",
 		Example: "  ctx snapshot --at 2h\n  ctx snapshot crypto --at \"yesterday 14:00\"\n  ctx snapshot --at 2026-11-20T14:00:00Z -o json",
@@ -34,7 +35,7 @@ func newSnapshot(a *App) *cobra.Command {
 		if o.at == "" {
 			return cli.Invalid("--at is missing: the minute to show").WithHint("ctx snapshot --at 2h")
 		}
-		at, err := parsePoint(o.at, a.Now())
+		at, err := human.ParsePoint(o.at, a.Now())
 		if err != nil {
 			return cli.Invalid("--at: %w", err)
 		}

@@ -156,6 +156,7 @@ func TestSocket(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		req.Host = "context.example.org"
 		if from != "" {
 			req.Header.Set("X-Forwarded-For", from)
 		}

@@ -22,7 +22,7 @@ func TestNothingIsKeptOfARequest(t *testing.T) {
 		bearer, body string
 		want         int
 	}{
-		{"", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, http.StatusPaymentRequired},
+		{"", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, http.StatusUnauthorized},
 		{key.Key, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, http.StatusOK},
 		{key.Key, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"context.fresh","arguments":{}}}`, http.StatusOK},
 		{key.Key, `{"jsonrpc":"2.0","id":1,"method":"nonsense"}`, http.StatusOK},

@@ -267,7 +267,8 @@ func (b *tables) market() {
 		b.add(refGlobal, state.Row{
 			Kind: kindMarket, Key: "crypto", Name: "Crypto market",
 			Aliases: []string{
-				"market", "total market", "market cap", "total market cap", "btc dominance", "bitcoin dominance", "eth dominance", "dominance",
+				"market", "total market", "market cap", "total market cap", "btc dominance", "bitcoin dominance", "eth dominance",
+				"dominance",
 			},
 			Fields: fields("marketCapUsd", human.RoundWhole(doc.MarketCap), "change24hPct", human.RoundPercent(doc.Change24h),
 				"volume24hUsd", human.RoundWhole(doc.Volume24h), "btcDominancePct", human.RoundPercent(doc.BTCDominance),

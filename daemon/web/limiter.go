@@ -65,7 +65,11 @@ func (l *Limiter) AllowAll(subjects ...string) error {
 	var wait time.Duration
 	whole := make([]int64, len(subjects))
 	for i, subject := range subjects {
-		whole[i] = max(l.wholeAt(maphash.String(l.seed, subject)), now.UnixNano()) + int64(l.every)
+		whole[i] = l.wholeAt(maphash.String(l.seed, subject))
+		if whole[i] > now.Add(time.Duration(l.burst)*l.every).UnixNano() {
+			whole[i] = 0 // the clock was set back: nobody waits for that
+		}
+		whole[i] = max(whole[i], now.UnixNano()) + int64(l.every)
 		wait = max(wait, time.Duration(whole[i]-now.UnixNano())-time.Duration(l.burst)*l.every)
 	}
 	if wait > 0 {

@@ -53,7 +53,8 @@ func (s *Server) dispatch(methods map[string]Handler) http.Handler {
 // exposed are the response headers that scripts of other origins may read, accepted the request headers they may send.
 const (
 	exposed = api.HeaderRequestID + ", " + api.HeaderDataMode + ", " + api.HeaderReplayed + ", " + api.HeaderAge + ", " +
-		api.HeaderRetryAfter + ", " + api.HeaderWarning + ", " + api.HeaderFreeLeft + ", " + api.HeaderFreeReset + ", " + api.HeaderCreditsLeft
+		api.HeaderRetryAfter + ", " + api.HeaderWarning + ", " + api.HeaderFreeLeft + ", " + api.HeaderFreeReset + ", " +
+		api.HeaderCreditsLeft
 	accepted = "Authorization, Content-Type, " + api.HeaderPayment + ", " + api.HeaderPaymentAlias + ", " + api.HeaderPayerHint +
 		", " + api.HeaderRequestID
 )

@@ -117,7 +117,7 @@ func TestQuoteIsOfTheWalletsChain(t *testing.T) {
 		"decimals":     {func(q *api.PaymentRequirements) { q.Decimals = 18 }, wallet.ErrPolicy},
 		"none of them": {func(q *api.PaymentRequirements) { q.ChainID, q.Token, q.Decimals = 0, "", 0 }, nil},
 	} {
-		q := sdk.Quote{PaymentRequirements: *asked.Payment, Service: m.d.URL(), Request: what}
+		q := sdk.Quote{PaymentRequirements: *asked.Payment, Service: m.d.URL(), Request: what, Price: api.OpCite.PriceMicros()}
 		c.change(&q.PaymentRequirements)
 		if _, err := m.payer().Pay(t.Context(), q); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", what, err)

@@ -1,4 +1,4 @@
-package client_test
+package human_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 	"time"
 	_ "time/tzdata"
 
-	"github.com/contextd/contextd/client"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // zone loads a time zone from the program's own copy.
@@ -19,7 +19,7 @@ func zone(t *testing.T, name string) *time.Location {
 	return loc
 }
 
-func TestParse(t *testing.T) {
+func TestParseMoment(t *testing.T) {
 	t.Parallel()
 	berlin := zone(t, "Europe/Berlin")
 	now := time.Date(2026, 11, 20, 15, 4, 5, 0, berlin) // 14:04:05 UTC
@@ -76,7 +76,7 @@ func TestParse(t *testing.T) {
 // check parses text and compares with want: a time in UTC, or a part of the error.
 func check(t *testing.T, text string, now time.Time, want string) {
 	t.Helper()
-	got, err := client.ParseMoment(text, now)
+	got, err := human.ParseMoment(text, now)
 	if said := got.UTC().Format(time.RFC3339); err == nil && said != want {
 		t.Errorf("%q is %s, want %s", text, said, want)
 	}
@@ -123,7 +123,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("yesterday 14:00")
 	now := time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, text string) {
-		if got, err := client.ParseMoment(text, now); err == nil && got.After(now) {
+		if got, err := human.ParseMoment(text, now); err == nil && got.After(now) {
 			t.Errorf("%q is %s, in the future", text, got)
 		}
 	})

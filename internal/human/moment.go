@@ -1,4 +1,4 @@
-package client
+package human
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// MomentForms lists what Parse accepts, for help texts.
+// MomentForms lists what ParseMoment accepts, for help texts.
 const MomentForms = `2h, 90m, 3d, "1d 6h ago", "yesterday 14:00", "today 09:30", 14:00, "2026-11-20 14:00" or 2026-11-20T14:00:00Z`
 
 var (
@@ -21,7 +21,7 @@ var (
 // one is in now's location; a span such as 1d6h is so long before now, a day being 24 hours. A local time that clocks skipped
 // is an error, and of one that they showed twice it is the first.
 func ParseMoment(text string, now time.Time) (time.Time, error) {
-	t, err := parse(text, now)
+	t, err := parseMoment(text, now)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -31,9 +31,9 @@ func ParseMoment(text string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// parsePoint is ParseMoment for a state of the past: a span before now and one that ends at a minute name a minute, and a time with seconds
+// ParsePoint is ParseMoment for a state of the past: a span before now and one that ends at a minute name a minute, and a time with seconds
 // or a fraction, as a state's generatedAt, that state.
-func parsePoint(text string, now time.Time) (time.Time, error) {
+func ParsePoint(text string, now time.Time) (time.Time, error) {
 	t, err := ParseMoment(text, now)
 	lower := strings.Join(strings.Fields(strings.ToLower(text)), " ")
 	if err != nil || lower != "now" && !agoForm.MatchString(lower) {
@@ -42,8 +42,8 @@ func parsePoint(text string, now time.Time) (time.Time, error) {
 	return t.Truncate(time.Minute), nil
 }
 
-// parse is Parse without the bound of now.
-func parse(text string, now time.Time) (time.Time, error) {
+// parseMoment is ParseMoment without the bound of now.
+func parseMoment(text string, now time.Time) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04Z07:00"} {
 		if t, err := time.Parse(layout, strings.ToUpper(strings.TrimSpace(text))); err == nil {
 			return t, nil
