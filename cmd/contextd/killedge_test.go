@@ -117,7 +117,8 @@ func (e *edge) pay(info daemon.Demo, path string) string {
 		e.t.Fatal(err)
 	}
 	defer p.Close()
-	proof, err := p.Pay(e.t.Context(), sdk.Quote{PaymentRequirements: *asked.Payment, Service: "http://" + e.listen, Request: "GET " + path})
+	proof, err := p.Pay(e.t.Context(), sdk.Quote{PaymentRequirements: *asked.Payment, Service: "http://" + e.listen,
+		Request: "GET " + path, Price: api.OpSnapshot.PriceMicros()})
 	if err != nil {
 		e.t.Fatal(err)
 	}

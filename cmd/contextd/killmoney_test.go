@@ -165,7 +165,8 @@ func (b *buyer) misuse(ctx context.Context, info daemon.Demo, p *wallet.Payer) e
 		return errors.Join(err, errors.New("no quote"))
 	}
 	b.misused++
-	proof, err := p.Pay(ctx, sdk.Quote{PaymentRequirements: *asked.Payment, Service: info.BaseURL, Request: fmt.Sprintf("misuse %d", b.misused)})
+	proof, err := p.Pay(ctx, sdk.Quote{PaymentRequirements: *asked.Payment, Service: info.BaseURL,
+		Request: fmt.Sprintf("misuse %d", b.misused), Price: api.OpCite.PriceMicros()})
 	if err != nil {
 		return err
 	}
