@@ -248,12 +248,11 @@ func TestOpenMessagesAreNoRows(t *testing.T) {
 	}
 	d.Clock.Advance(5*time.Minute - time.Millisecond)
 	u.refused(signIn(), api.ReasonInvalidSignIn)
-	last := u.message(w).Message
 	for _, c := range []struct {
 		later time.Duration
 		want  int
 	}{{5*time.Minute - time.Millisecond, http.StatusOK}, {5 * time.Minute, http.StatusUnauthorized}} {
-		last = newUser(t, d).message(w).Message
+		last := newUser(t, d).message(w).Message
 		d.Clock.Advance(c.later)
 		if got := newUser(t, d).call(http.MethodPost, api.PathAuthWalletVerify, api.WalletVerifyRequest{Message: last, Signature: w.sign(t, last)}); got.Status != c.want {
 			t.Errorf("after %v: %d, want %d", c.later, got.Status, c.want)
