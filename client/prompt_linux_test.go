@@ -135,10 +135,10 @@ func (x *terminal) run(args []string, replies ...reply) (code int, seen string) 
 	return code, seen
 }
 
-// await waits for something that the program does.
+// await waits for something that the program does. Sealing a key is slow by design, and slower under the race detector.
 func (x *terminal) await(done func() bool, what string) {
 	x.t.Helper()
-	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			x.t.Fatalf("the program never %s:\n%s", what, x.screen.String())
 		}
