@@ -456,7 +456,7 @@ func (f *fickle) paidCall() (hash common.Hash, ask func() (int, string)) {
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		return res.StatusCode, string(text)
+		return res.StatusCode, string(ageless(text))
 	}
 	_, text := get("")
 	var asked struct{ Payment api.PaymentRequirements }
