@@ -54,6 +54,11 @@ func TestLimiter(t *testing.T) {
 		t.Errorf("after another rate was set: %v", err)
 	}
 	limited(t, "by the new rate", l.Allow("a"), time.Hour)
+	clock.Advance(-20 * time.Hour)
+	if err := l.Allow("a"); err != nil {
+		t.Errorf("by a clock that is set back: %v", err)
+	}
+	limited(t, "by that clock, again", l.Allow("a"), time.Hour)
 }
 
 // TestLimiterOfSeveral: who is several subjects at once uses none of them up while one is refused.
