@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/contextd/contextd/sdk/api"
@@ -37,6 +38,28 @@ func (c *Client) Search(ctx context.Context, r SearchRequest, opts ...CallOption
 		query.Set("k", strconv.Itoa(r.K))
 	}
 	return answer[api.SearchResponse](ctx, c, api.OpSearch, query, opts)
+}
+
+// LookupRequest says what is asked.
+type LookupRequest struct {
+	Pack      string   // empty means api.DefaultPack
+	Questions []string // 1 to api.MaxQuestions, each a name and what is asked of it, such as ADA price; a comma in one makes two
+	Kind      string   // of the rows that count; empty means all
+	Limit     int      // at most so many rows per question, 1 to api.MaxLookupRows; 0 means api.DefaultLookupLimit
+}
+
+// Lookup answers questions by name from all that the sources of a pack last said. One that finds nothing has no rows, and the nearest
+// names. A call in which nothing was found costs a key nothing.
+func (c *Client) Lookup(ctx context.Context, r LookupRequest, opts ...CallOption) (*api.LookupResponse, error) {
+	query := inPack(r.Pack)
+	query.Set("q", strings.Join(r.Questions, ","))
+	if r.Kind != "" {
+		query.Set("kind", r.Kind)
+	}
+	if r.Limit != 0 {
+		query.Set("limit", strconv.Itoa(r.Limit))
+	}
+	return answer[api.LookupResponse](ctx, c, api.OpLookup, query, opts)
 }
 
 // Snapshot returns the state of pack as of at: a whole minute is that minute, as of its end; any other time is that millisecond, so that

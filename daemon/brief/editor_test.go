@@ -127,7 +127,7 @@ func (o *office) pulse(t *testing.T, n int) {
 	p := state.Pulse{Pack: api.PackCrypto, Version: 1, GeneratedAt: born().Add(time.Duration(n) * 5 * time.Minute), State: []byte(`{"sentiment":{"fearGreed":{"value":24,"label":"Extreme Fear","previousDay":27,"weekAgo":44,"ref":1}},"source_status":[{"ref":1,"id":"one","status":"ok"}]}`),
 		Citations: []api.Citation{{Ref: 1, SourceID: "one", URL: "https://one.test/", FetchedAt: born()}}}
 	b := state.Brief{Text: "The pack is quiet [1].", At: p.GeneratedAt.Add(time.Second), Of: p.GeneratedAt, Writer: "built-in"}
-	err := errors.Join(o.history.SavePulse(t.Context(), p, b, nil), o.feed.Publish(p, state.Narration{Brief: b}))
+	err := errors.Join(o.history.SavePulse(t.Context(), p, b, nil), o.feed.Publish(p, state.Narration{Brief: b}, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,8 @@ type Edition struct {
 	Table *state.Table // the leaves of State
 	Ages  api.Ages     // of State
 
+	Rows *state.Tables // all that the sources last said when State was made; it may be empty
+
 	Serial int64 // counts the pulses of the pack since the start
 
 	fresh, brief *Body
@@ -59,14 +61,18 @@ func (f *Feed) Latest(pack string) (edition *Edition, ok bool) {
 	return s.edition.Load(), true
 }
 
-// Publish makes p the newest pulse of its pack, told with b. It fails on a pulse that is not newer than the one before.
-func (f *Feed) Publish(p state.Pulse, b state.Narration) error {
+// Publish makes p the newest pulse of its pack, told with b, made of rows; nil means none. It fails on a pulse that is not newer than the
+// one before.
+func (f *Feed) Publish(p state.Pulse, b state.Narration, rows *state.Tables) error {
+	if rows == nil {
+		rows = state.NewTables(nil, nil)
+	}
 	table, err := state.NewTable(p.State)
 	if err != nil {
 		return fmt.Errorf("read state of %s: %w", p.Pack, err)
 	}
 	return f.update(p.Pack, func(old *Edition) (*Edition, error) {
-		next := &Edition{Pulse: p, Brief: b, Table: table, Ages: api.AgesOf(p.State), Serial: 1, frames: new(frames)}
+		next := &Edition{Pulse: p, Brief: b, Table: table, Ages: api.AgesOf(p.State), Rows: rows, Serial: 1, frames: new(frames)}
 		if old != nil {
 			if !p.GeneratedAt.After(old.GeneratedAt) {
 				return nil, fmt.Errorf("pulse of %s at %s is not newer than %s", p.Pack, p.GeneratedAt, old.GeneratedAt)
@@ -83,7 +89,9 @@ func (f *Feed) PublishBrief(pack string, b state.Narration) error {
 		if old == nil {
 			return nil, fmt.Errorf("brief of %s: no state yet", pack)
 		}
-		return &Edition{Pulse: old.Pulse, Table: old.Table, Ages: old.Ages, Serial: old.Serial, frames: old.frames, Brief: b}, nil
+		next := *old
+		next.Brief = b
+		return &next, nil
 	})
 }
 

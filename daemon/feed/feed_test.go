@@ -41,7 +41,7 @@ func TestLatest(t *testing.T) {
 			t.Errorf("Latest(%q) of an empty feed is %v, %t, want %t", pack, e, ok, want)
 		}
 	}
-	must(t, f.Publish(pulse("ai", born()), state.Narration{}))
+	must(t, f.Publish(pulse("ai", born()), state.Narration{}, nil))
 	if e, _ := f.Latest("crypto"); e != nil {
 		t.Error("a pulse of one pack shows in another")
 	}
@@ -61,17 +61,17 @@ func TestLatest(t *testing.T) {
 func TestPublishOrder(t *testing.T) {
 	t.Parallel()
 	f := feed.New("crypto")
-	must(t, f.Publish(pulse("crypto", born()), state.Narration{}))
+	must(t, f.Publish(pulse("crypto", born()), state.Narration{}, nil))
 	first := latest(t, f, "crypto")
 	for _, at := range []time.Time{born(), born().Add(-time.Millisecond), born().In(time.FixedZone("", 7200)), {}} {
-		if err := f.Publish(pulse("crypto", at), state.Narration{}); err == nil || !strings.Contains(err.Error(), "not newer") {
+		if err := f.Publish(pulse("crypto", at), state.Narration{}, nil); err == nil || !strings.Contains(err.Error(), "not newer") {
 			t.Errorf("a pulse at %v after one at %v: %v", at, born(), err)
 		}
 		if latest(t, f, "crypto") != first {
 			t.Fatalf("the refused pulse at %v changed the feed", at)
 		}
 	}
-	must(t, f.Publish(pulse("crypto", born().Add(time.Millisecond)), state.Narration{}))
+	must(t, f.Publish(pulse("crypto", born().Add(time.Millisecond)), state.Narration{}, nil))
 	if got := latest(t, f, "crypto").GeneratedAt; !got.Equal(born().Add(time.Millisecond)) {
 		t.Errorf("newest is %v", got)
 	}
@@ -80,7 +80,7 @@ func TestPublishOrder(t *testing.T) {
 func TestPublishRefuses(t *testing.T) {
 	t.Parallel()
 	f := feed.New("crypto")
-	if err := f.Publish(pulse("ai", born()), state.Narration{}); err == nil || !strings.Contains(err.Error(), `"ai" is not registered`) {
+	if err := f.Publish(pulse("ai", born()), state.Narration{}, nil); err == nil || !strings.Contains(err.Error(), `"ai" is not registered`) {
 		t.Errorf("unknown pack: %v", err)
 	}
 	if err := f.PublishBrief("ai", brief()); err == nil || !strings.Contains(err.Error(), `"ai" is not registered`) {
@@ -92,14 +92,14 @@ func TestPublishRefuses(t *testing.T) {
 	for _, text := range []string{"", "{", `{"a":1}}`, "{} {}"} {
 		p := pulse("crypto", born())
 		p.State = []byte(text)
-		if err := f.Publish(p, state.Narration{}); err == nil || !strings.Contains(err.Error(), "crypto") {
+		if err := f.Publish(p, state.Narration{}, nil); err == nil || !strings.Contains(err.Error(), "crypto") {
 			t.Errorf("state %q: %v", text, err)
 		}
 	}
 	if e, _ := f.Latest("crypto"); e != nil {
 		t.Error("what was refused is there")
 	}
-	must(t, f.Publish(pulse("crypto", born()), state.Narration{}))
+	must(t, f.Publish(pulse("crypto", born()), state.Narration{}, nil))
 	first, late := latest(t, f, "crypto"), brief()
 	late.At = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) // has no JSON
 	if err := f.PublishBrief("crypto", late); err == nil || !strings.Contains(err.Error(), "encode fresh of crypto") {
@@ -115,7 +115,7 @@ func TestPublishRefuses(t *testing.T) {
 func TestBriefComesWithItsState(t *testing.T) {
 	t.Parallel()
 	f, now := feed.New("crypto"), born().Add(time.Minute)
-	must(t, f.Publish(pulse("crypto", born()), state.Narration{}))
+	must(t, f.Publish(pulse("crypto", born()), state.Narration{}, nil))
 	first := latest(t, f, "crypto")
 	body := bytes.Clone(first.Fresh().Bytes(now))
 
@@ -126,7 +126,7 @@ func TestBriefComesWithItsState(t *testing.T) {
 	}
 	next := pulse("crypto", born().Add(time.Second))
 	next.State = []byte(`{"only":"new"}`)
-	must(t, f.Publish(next, brief()))
+	must(t, f.Publish(next, brief(), nil))
 	third := latest(t, f, "crypto")
 	if third.Brief.Brief != brief().Brief || third.Table.Len() != 1 || !bytes.Equal(third.State, next.State) {
 		t.Errorf("after the next state: %+v", third)
@@ -153,14 +153,14 @@ func TestPublishersAndReaders(t *testing.T) {
 	t.Parallel()
 	const pulses = 60
 	f := feed.New("crypto", "ai")
-	must(t, f.Publish(pulse("crypto", born()), state.Narration{}))
+	must(t, f.Publish(pulse("crypto", born()), state.Narration{}, nil))
 	var publishers, readers sync.WaitGroup
 	var done atomic.Bool
 	publishers.Go(func() {
 		for i := range pulses {
 			p := pulse("crypto", born().Add(time.Duration(i+1)*time.Second))
 			p.State = fmt.Appendf(nil, `{"n":%d}`, i+1)
-			if err := f.Publish(p, state.Narration{Brief: state.Brief{Text: fmt.Sprintf("Brief %d.", pulses-1), At: born()}}); err != nil {
+			if err := f.Publish(p, state.Narration{Brief: state.Brief{Text: fmt.Sprintf("Brief %d.", pulses-1), At: born()}}, nil); err != nil {
 				t.Error(err)
 			}
 		}

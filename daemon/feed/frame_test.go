@@ -114,7 +114,7 @@ func TestPublishingWaitsForNoWatcher(t *testing.T) {
 		published := make(chan error, 3)
 		go func() {
 			for i := range 3 {
-				published <- f.Publish(pulse("crypto", born().AddDate(0, 0, i)), state.Narration{})
+				published <- f.Publish(pulse("crypto", born().AddDate(0, 0, i)), state.Narration{}, nil)
 			}
 		}()
 		for range 3 {

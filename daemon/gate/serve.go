@@ -28,6 +28,7 @@ type Order[A any] struct {
 	Text   func(A) []byte                                      // the JSON that a payment by call buys
 	First  bool                                                // Answer has others work for the caller: keys are charged before it
 	Free   bool                                                // the answer is described alone, not given: nobody is charged
+	None   func(A) bool                                        // the answer is that there is nothing: keys are not charged; nil means never
 }
 
 // Served is a call that was charged and is to be answered now.
@@ -82,7 +83,7 @@ func (o Order[A]) byKey(ctx context.Context, g Admission, s Served[A]) (_ Served
 			return s, err
 		}
 	}
-	if s.Answer, err = o.Answer(ctx, s.Caller); err != nil || o.First || o.Free {
+	if s.Answer, err = o.Answer(ctx, s.Caller); err != nil || o.First || o.Free || o.None != nil && o.None(s.Answer) {
 		return s, err
 	}
 	s.Left, err = g.Charge(ctx, s.Caller)

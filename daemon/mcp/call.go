@@ -18,7 +18,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// addTools makes the tools of the six operations.
+// addTools makes the tools of the operations.
 func (s *Server) addTools() error {
 	list, err := toolList(s.cfg.Prefix, s.cfg.Packs)
 	if err != nil {
@@ -75,6 +75,9 @@ func (s *Server) order(rq *request, method string, q reader.Query) (o gate.Order
 		at = q.At.Key()
 	}
 	canonical := fmt.Sprintf("pack=%q q=%q k=%d at=%s ref=%d", q.Pack, q.Text, q.K, at, q.Ref)
+	if q.Op == api.OpLookup {
+		canonical = fmt.Sprintf("pack=%q q=%q kind=%q limit=%d", q.Pack, q.Text, q.Kind, q.Limit)
+	}
 	o.Subject = x402.Subject{Op: q.Op, Fingerprint: x402.Fingerprint(method, string(q.Op), canonical)}
 	return o, nil
 }
@@ -129,9 +132,10 @@ func result(body []byte, text string) *sdk.CallToolResult {
 // serve has the gate serve o and returns the JSON of the answer, and what to say of the payment.
 func (s *Server) serve(rq *request, o gate.Order[reader.Answer]) (body []byte, meta sdk.Meta, err error) {
 	served, err := gate.Serve(rq.ctx, s.cfg.Gate, o)
-	switch {
-	case err != nil:
+	if err := s.cfg.Payers.Missed(rq.client, served, err); err != nil {
 		return nil, nil, err
+	}
+	switch {
 	case served.Sold == nil:
 		if warning := served.Answer.Warning; warning != "" {
 			meta = sdk.Meta{metaWarning: warning}

@@ -148,27 +148,47 @@ type refusal struct {
 	Payment *api.PaymentRequirements `json:"payment,omitempty"`
 }
 
+// writeRefusal answers the call m of a tool with err, which its caller need not pay for, as a result that a model can act on.
+func writeRefusal(w http.ResponseWriter, m message, err error) error {
+	text, _ := refusalText(err, w.Header().Get(api.HeaderRequestID))
+	return web.WriteJSON(w, http.StatusOK, struct {
+		Version string              `json:"jsonrpc"`
+		ID      json.RawMessage     `json:"id"`
+		Result  *sdk.CallToolResult `json:"result"`
+	}{"2.0", m.ID, refusedResult(text)})
+}
+
+// refusalText is err as a model gets to read it, and what it stands for.
+func refusalText(err error, requestID string) (text []byte, e *api.Error) {
+	answer := *api.AsError(err)
+	e = &answer
+	e.RequestID = requestID
+	var r refusal
+	r.Error.Error, r.Payment = e, e.Payment
+	r.Error.RetryAfter = int64(math.Ceil(e.RetryAfter.Seconds()))
+	text, _ = json.Marshal(r) // an error can always be written
+	return text, e
+}
+
 // refuse is the JSON of what err stands for. A cause that is not the caller's is logged here, once, and not sent. Who pays by call gets
 // the error as the answer of the request instead.
 func (s *Server) refuse(rq *request, err error) (e *api.Error, text []byte) {
-	answer := *api.AsError(err)
-	e = &answer
-	e.RequestID = rq.id
+	text, e = refusalText(err, rq.id)
 	if rq.payer() {
 		rq.refused = err
 	} else if _, whole := err.(*api.Error); !whole && e.Status >= http.StatusInternalServerError && rq.ctx.Err() == nil {
 		s.cfg.Logger.Error("call failed", "request_id", rq.id, "path", api.PathMCP, "error", err)
 	}
-	var r refusal
-	r.Error.Error, r.Payment = e, e.Payment
-	r.Error.RetryAfter = int64(math.Ceil(e.RetryAfter.Seconds()))
-	text, _ = json.Marshal(r) // an error can always be written
 	return e, text
 }
 
 // failed is err as the result of a tool: a text that a model can act on, and nothing that a client could take for an answer.
 func (s *Server) failed(rq *request, err error) *sdk.CallToolResult {
 	_, text := s.refuse(rq, err)
+	return refusedResult(text)
+}
+
+func refusedResult(text []byte) *sdk.CallToolResult {
 	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}
 }
 

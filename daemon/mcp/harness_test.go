@@ -130,7 +130,7 @@ func (s *studio) publish() {
 	at := s.now
 	s.mu.Unlock()
 	err := s.feed.Publish(state.Pulse{Pack: api.PackCrypto, GeneratedAt: at, State: []byte(`{"top_movers":[{"id":"bitcoin","priceUsd":91240.5,"up":true,"n":null}],"flags":[]}`),
-		Citations: []api.Citation{{Ref: 1, SourceID: "one", URL: "https://one.test/", FetchedAt: at}}}, state.Narration{})
+		Citations: []api.Citation{{Ref: 1, SourceID: "one", URL: "https://one.test/", FetchedAt: at}}}, state.Narration{}, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -50,6 +50,33 @@ func TestWhatCannotBeAnsweredIsNotQuoted(t *testing.T) {
 	}
 }
 
+// TestLookupOfNothingIsAResult: who has no key gets the refusal as a result, without a quote, and not without end.
+func TestLookupOfNothingIsAResult(t *testing.T) {
+	t.Parallel()
+	p := newShop(t)
+	nothing := call("context.lookup", `{"q":"foo,cordano"}`)
+	a := p.post(nothing)
+	r := a.read(t)
+	if a.Status != 200 || !r.Result.IsError || a.Header.Get("Payment-Required") != "" {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	if text := r.Result.Content[0].Text; !strings.Contains(text, "nothing_found") || !strings.Contains(text, "Cardano") || strings.Contains(text, `"payment"`) {
+		t.Errorf("the result is %s", text)
+	}
+	if a := p.post(call("context.lookup", `{"q":"foo,ada"}`)); a.Status != 402 {
+		t.Errorf("what finds something is answered with %d", a.Status)
+	}
+	answered := 0
+	for range 70 {
+		if p.post(nothing).Status == 200 {
+			answered++
+		}
+	}
+	if answered < 50 || answered > 60 {
+		t.Errorf("nothing was looked up %d times", answered)
+	}
+}
+
 // TestReplayedResult: a result that is given again counts its ages on, in the JSON and in the text, and says how old it is.
 func TestReplayedResult(t *testing.T) {
 	t.Parallel()

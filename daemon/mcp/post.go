@@ -41,6 +41,9 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) error {
 		}
 		return writeFault(w, m, err)
 	}
+	if errors.Is(err, &api.Error{Reason: api.ReasonNothingFound}) && m.ID != nil {
+		return writeRefusal(w, m, err)
+	}
 	if err != nil {
 		return unknownKey(w, err)
 	}
@@ -116,7 +119,7 @@ func unknownKey(w http.ResponseWriter, err error) error {
 
 // enter lets in who has a key, or who pays for what m asks, and returns the error to answer with for all others.
 func (s *Server) enter(r *http.Request, m message, fault error) (*request, error) {
-	rq := &request{ctx: r.Context(), underscore: r.URL.Query().Get("names") == "underscore"}
+	rq := &request{ctx: r.Context(), client: s.cfg.Payers.Trusted.ClientOf(r), underscore: r.URL.Query().Get("names") == "underscore"}
 	if proof := m.Object("_meta", metaPayment); proof != nil {
 		r.Header.Add(api.HeaderPayment, base64.StdEncoding.EncodeToString(proof)) // from here on it is as if it had come in the header
 	}
@@ -145,8 +148,8 @@ func (s *Server) enterUnknown(rq *request, m message, fault error) error {
 		case priced && rq.who.Proof != nil:
 			return nil
 		case priced:
-			_, err := gate.Serve(rq.ctx, s.cfg.Gate, o)
-			return err // there is one: nobody gets by without key and proof
+			served, err := gate.Serve(rq.ctx, s.cfg.Gate, o)
+			return s.cfg.Payers.Missed(rq.client, served, err) // there is an error: nobody gets by without key and proof
 		case s.cfg.PublicDiscovery:
 			return nil
 		}

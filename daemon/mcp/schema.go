@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"time"
 
@@ -21,7 +20,7 @@ const (
 )
 
 // argumentSchema is the schema of an argument where packs are served, nil for one that is not told of. What has no default has to be given.
-func argumentSchema(name string, packs []string) *jsonschema.Schema {
+func argumentSchema(op api.Op, name string, packs []string) *jsonschema.Schema {
 	text := func(description string) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", MinLength: jsonschema.Ptr(1), Description: description}
 	}
@@ -41,15 +40,26 @@ func argumentSchema(name string, packs []string) *jsonschema.Schema {
 		}
 		return s
 	case "q":
-		return text("What to look for, such as bitcoin")
+		if op == api.OpLookup {
+			return text("1 to 20 questions with commas: a name, symbol or contract address, then optionally what you want " +
+				"(price, 24h, volume, supply, tvl, peg, news)")
+		}
+		return text("The word, such as bitcoin")
 	case "k":
-		return number(api.SearchKMin, api.SearchKMax, api.SearchKDefault, "Most matches")
+		return number(api.SearchKMin, api.SearchKMax, api.SearchKDefault, "Rows at most")
+	case "kind":
+		s := text("Only rows of this kind, such as asset, stablecoin, protocol, chain, pool, prediction, headline, fee; all if left out")
+		s.Default = json.RawMessage(`""`)
+		s.MinLength = nil
+		return s
+	case "limit":
+		return number(1, api.MaxLookupRows, api.DefaultLookupLimit, "Rows per question")
 	case "at":
 		return text("A minute in UTC, such as 2026-11-20T14:05, 14:05 for today or -20m; a generatedAt names its own state")
 	case "seconds":
 		return number(minSeconds, maxSeconds, defaultSeconds, "How long to watch")
 	case "ref":
-		return number(1, 0, 0, "Number of the anchor")
+		return number(1, 0, 0, "The N of [N]")
 	}
 	return nil
 }
@@ -59,7 +69,7 @@ func inputSchema(op api.Op, packs []string) *jsonschema.Schema {
 	nothing := &jsonschema.Schema{Not: &jsonschema.Schema{}}
 	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: nothing}
 	for _, name := range argumentNames(op) {
-		a := argumentSchema(name, packs)
+		a := argumentSchema(op, name, packs)
 		if a == nil {
 			continue
 		}
@@ -72,61 +82,30 @@ func inputSchema(op api.Op, packs []string) *jsonschema.Schema {
 	return s
 }
 
-// outputSchema is the schema of answers of a type of the API. Members that come later are none that a client may refuse.
+// outputSchema is the schema of answers of a type of the API: its members, without what is in them, which would cost every conversation
+// more than it tells a model. Members that come later are none that a client may refuse.
 func outputSchema(answer reflect.Type) (*jsonschema.Schema, error) {
 	s, err := jsonschema.ForType(answer, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
+		reflect.TypeFor[time.Time]():       {Type: "string"},
 		reflect.TypeFor[json.RawMessage](): {Type: "object"},
-		reflect.TypeFor[api.EventType]():   {Type: "string", Enum: []any{api.EventPulse, api.EventDelta, api.EventError}},
+		reflect.TypeFor[api.Fields]():      {Type: "object"},
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", answer, err)
 	}
-	loosen(s)
-	return s, nil
-}
-
-// loosen makes a schema of a Go type that of its JSON: objects may have more members, and no pointer or slice is null.
-func loosen(s *jsonschema.Schema) {
 	s.AdditionalProperties = nil
-	if len(s.Types) > 0 {
-		s.Types = slices.DeleteFunc(s.Types, func(name string) bool { return name == "null" })
-		s.Type, s.Types = s.Types[0], nil
-	}
-	if s.Items != nil {
-		loosen(s.Items)
-	}
-	delete(s.Properties, "attestation")                                                                    // it is for later
-	s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return name == "dataAgeSeconds" }) // kept answers may not have it
 	for name, member := range s.Properties {
-		loosen(member)
-		bound(name, member)
+		kind := member.Type
+		for _, k := range member.Types {
+			if k != "null" { // no pointer or slice is
+				kind = k
+			}
+		}
+		s.Properties[name] = &jsonschema.Schema{Type: kind}
 	}
-}
-
-// bound adds to the schema of a member what its Go type does not say.
-func bound(name string, s *jsonschema.Schema) {
-	switch name {
-	case "ref":
-		s.Minimum = jsonschema.Ptr(1.0)
-	case "total":
-		s.Minimum = jsonschema.Ptr(0.0)
-	case "ageSeconds":
-		s.Minimum = jsonschema.Ptr(0.0)
-		s.Description = fmt.Sprintf("Over %d: the data lags", api.MaxFreshAge)
-	case "briefCitations": // like citations
-		s.Items = &jsonschema.Schema{Type: "object"}
-	case "since":
-		s.Properties["citations"].Items = &jsonschema.Schema{Type: "object"}
-	case "dataAgeSeconds":
-		s.Minimum = jsonschema.Ptr(0.0)
-		s.Description = "The same with sources that are overdue"
-	case "score":
-		s.Minimum = jsonschema.Ptr(0.0)
-		s.Maximum = jsonschema.Ptr(1.0)
-	case "value":
-		*s = jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}, {Type: "null"}}}
-	case "reason":
-		s.Enum = []any{endElapsed, endRevoked, endShutdown, endCancelled}
+	if f := s.Properties["freshness"]; f != nil {
+		f.Description = fmt.Sprintf("ageSeconds since this state was made, dataAgeSeconds with overdue sources; over %d means late",
+			api.MaxFreshAge)
 	}
+	return s, nil
 }

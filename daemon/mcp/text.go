@@ -25,6 +25,8 @@ func toolText(op api.Op, pack string, body []byte) string {
 		text, err = searchText(pack, body)
 	case api.OpCite:
 		text, err = citeText(body)
+	case api.OpLookup:
+		text, err = lookupText(body)
 	}
 	if err != nil || text == "" {
 		return string(body)

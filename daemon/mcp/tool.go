@@ -38,28 +38,38 @@ type definition struct {
 	once               bool // calling it again with the same arguments gives the same
 }
 
-// definitions are the six tools.
+// definitions are the tools, as a model reads them: what each is for, and which other to take.
 func definitions() []definition {
 	return []definition{
-		{op: api.OpFresh, title: "Fresh state", output: reflect.TypeFor[api.StateResponse](),
-			description: "The newest state of a pack, refreshed every 5 minutes: prices, TVL, pools, sentiment, narratives and flags, " +
-				"with the brief and its sources. Large; use search for single values, brief for prose."},
+		{op: api.OpLookup, title: "Look up by name", output: reflect.TypeFor[api.LookupResponse](),
+			description: "Look up numbers and facts by name: prices, changes (1h, 24h, 7d), volume, market cap, supply, peg, TVL, pools, " +
+				"fees, predictions, headlines. Up to 20 questions in one call, with commas: " +
+				"q=\"ADA price, tether supply, aave tvl, solana news\". Knows every row fetched, not only those in fresh. " +
+				"Each row comes with value, source [N], link and age. START HERE for any question with a name in it. " +
+				"Unknown names are answered with the nearest ones; nothing is guessed."},
 		{op: api.OpBrief, title: "Brief", output: reflect.TypeFor[api.BriefResponse](),
-			description: "A short narrated brief of a pack with [N] anchors, and the sources that they cite. Quote it with its anchors."},
+			description: "What matters now, in about 300 words: flags first, then market, majors, movers, DeFi, narratives, odds; " +
+				"each figure with an [N] and the sources listed below. Cheapest overview. Quote with the [N]. " +
+				"For a single number use lookup; for a coin that is not named here, lookup too (absence here means nothing)."},
+		{op: api.OpFresh, title: "Fresh state", output: reflect.TypeFor[api.StateResponse](),
+			description: "The whole newest state as tables (large): 21 of the 100 coins (5 majors, 8 up, 8 down), " +
+				"24 protocols and chains, 12 pools, sentiment, narratives, flags, health of each source. " +
+				"Use it for comparing many rows or to see which sources fail; else lookup or brief."},
 		{op: api.OpSearch, title: "Search the state", output: reflect.TypeFor[api.SearchResponse](),
-			description: "Find values in the newest state by a word or part of one, without regard to case. " +
-				"Returns their paths and values, best first."},
+			description: "Find where a WORD occurs in the newest state (names, headlines, flag texts, field names). " +
+				"Matches words, not questions: q=zcash, not q=\"why is zcash up\". q=message lists all flags, q=title all headlines. " +
+				"For numbers of a named thing use lookup."},
 		{op: api.OpSnapshot, title: "Past state", once: true, output: reflect.TypeFor[api.StateResponse](),
-			description: "The state of a pack as of a past minute; how far back depends on the key's tier (24 hours, 30 or 365 days). " +
-				"Its brief is empty. at=14:05 is today, at=-20m so long ago."},
+			description: "The state as it was at a past minute (large, no brief). " +
+				"at=2026-11-20T14:05 (UTC), at=14:05 (today) or at=-20m. How far back: 24 hours, 30 or 365 days by tier."},
 		{op: api.OpSubscribe, title: "Watch for changes", output: reflect.TypeFor[watched](),
 			description: "Wait and report each new state of a pack as it lands, then return all events. Needs an API key; costs one call."},
 		{op: api.OpCite, title: "Source of an anchor", output: reflect.TypeFor[api.CiteResponse](),
-			description: "The source behind an anchor: 3 for [3] in a brief, or the ref of a row."},
+			description: "Proof of one figure: source, link, moment of fetching and the excerpt that holds it. ref=3 for [3]."},
 	}
 }
 
-// toolList describes the six tools, named with prefix, where packs are served.
+// toolList describes the tools, named with prefix, where packs are served.
 func toolList(prefix string, packs []string) ([]*sdk.Tool, error) {
 	var list []*sdk.Tool
 	no := false
@@ -113,8 +123,8 @@ func toolArguments(op api.Op, raw json.RawMessage) (url.Values, error) {
 		case string(value) == "null":
 			continue
 		case json.Unmarshal(value, &text) == nil:
-		case value[0] == '{' || value[0] == '[' || kind(name) == "string":
-			return nil, api.Errorf(api.ReasonInvalidRequest, "%s is not a %s", name, kind(name)).WithHint("send a plain value")
+		case value[0] == '{' || value[0] == '[' || kind(op, name) == "string":
+			return nil, api.Errorf(api.ReasonInvalidRequest, "%s is not a %s", name, kind(op, name)).WithHint("send a plain value")
 		default:
 			text = string(value)
 		}
@@ -124,8 +134,8 @@ func toolArguments(op api.Op, raw json.RawMessage) (url.Values, error) {
 }
 
 // kind says what an argument is.
-func kind(name string) string {
-	if s := argumentSchema(name, nil); s != nil && s.Type == "integer" {
+func kind(op api.Op, name string) string {
+	if s := argumentSchema(op, name, nil); s != nil && s.Type == "integer" {
 		return "whole number"
 	}
 	return "string"

@@ -59,14 +59,14 @@ func (p *Pipeline) narrateState(ctx context.Context, pulse state.Pulse) (own sta
 }
 
 // publish publishes pulse with the brief that was written of it. A model may have been faster: then its own is told.
-func (p *Pipeline) publish(pulse state.Pulse, own state.Brief) error {
+func (p *Pipeline) publish(pulse state.Pulse, own state.Brief, rows *state.Tables) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.newest = pulse
 	if own.Text != "" && !p.stands() {
 		p.told = told{brief: own, of: pulse}
 	}
-	return p.cfg.Feed.Publish(pulse, p.told.with(pulse))
+	return p.cfg.Feed.Publish(pulse, p.told.with(pulse), rows)
 }
 
 // write has a brief of pulse written and checked by the first writer whose text passes.

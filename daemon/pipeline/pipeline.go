@@ -59,7 +59,7 @@ type Fetcher interface {
 
 // Publisher takes what is new; *feed.Feed is one.
 type Publisher interface {
-	Publish(p state.Pulse, b state.Narration) error
+	Publish(p state.Pulse, b state.Narration, rows *state.Tables) error
 	PublishBrief(pack string, b state.Narration) error
 	Fail(pack, message string) // a refresh brought no new state
 }
@@ -203,7 +203,9 @@ func (p *Pipeline) restore(ctx context.Context) error {
 			p.told.of = *saved.Told
 		}
 	}
-	if err := p.cfg.Feed.Publish(p.newest, p.told.with(p.newest)); err != nil {
+	in := p.input()
+	in.Now = p.newest.GeneratedAt
+	if err := p.cfg.Feed.Publish(p.newest, p.told.with(p.newest), p.rows(in)); err != nil {
 		return fmt.Errorf("publish stored state: %w", err)
 	}
 	return nil
@@ -286,7 +288,7 @@ func (p *Pipeline) refresh(ctx context.Context, force bool) (Report, error) {
 	if !p.hasNews() {
 		return report, p.endWithoutState(ctx, report, changed)
 	}
-	pulse, err := p.compact()
+	pulse, rows, err := p.compact()
 	if err != nil {
 		return report, err
 	}
@@ -297,7 +299,7 @@ func (p *Pipeline) refresh(ctx context.Context, force bool) (Report, error) {
 	if err := p.cfg.Store.SavePulse(ctx, pulse, own, changed); err != nil {
 		return report, fmt.Errorf("save state: %w", err)
 	}
-	err = p.publish(pulse, own)
+	err = p.publish(pulse, own, rows)
 	p.saved(&pulse)
 	if err != nil {
 		return report, fmt.Errorf("publish state: %w", err)
@@ -332,9 +334,9 @@ func (p *Pipeline) endWithoutState(ctx context.Context, report Report, changed [
 	return ErrAllFailed
 }
 
-// compact makes the next pulse of what the sources last said. Its time is later than that of the one before even if the clock
-// was set back.
-func (p *Pipeline) compact() (state.Pulse, error) {
+// compact makes the next pulse of what the sources last said, and the rows of all of it. Its time is later than that of the one before even
+// if the clock was set back.
+func (p *Pipeline) compact() (state.Pulse, *state.Tables, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	in := p.input()
@@ -347,13 +349,21 @@ func (p *Pipeline) compact() (state.Pulse, error) {
 	}
 	doc, err := p.cfg.Pack.Compact(in)
 	if err != nil {
-		return state.Pulse{}, fmt.Errorf("compact: %w", err)
+		return state.Pulse{}, nil, fmt.Errorf("compact: %w", err)
 	}
 	if !json.Valid(doc) {
-		return state.Pulse{}, errors.New("compact: the state is not JSON")
+		return state.Pulse{}, nil, errors.New("compact: the state is not JSON")
 	}
 	return state.Pulse{
 		Pack: p.cfg.Pack.ID, Version: p.cfg.Pack.Version, GeneratedAt: in.Now, State: doc,
 		Citations: p.cfg.Pack.Citations(doc, p.cfg.Pack.Status(in), p.start),
-	}, nil
+	}, p.rows(in), nil
+}
+
+// rows are all that the sources last said; nil for a pack without tables.
+func (p *Pipeline) rows(in pack.Input) *state.Tables {
+	if p.cfg.Pack.Tables == nil {
+		return nil
+	}
+	return p.cfg.Pack.Tables(in)
 }

@@ -213,7 +213,7 @@ type witness struct {
 	r *rig
 }
 
-func (w witness) Publish(p state.Pulse, b state.Narration) error {
+func (w witness) Publish(p state.Pulse, b state.Narration, rows *state.Tables) error {
 	w.r.t.Helper()
 	kept, err := w.r.store.PulseBefore(w.r.t.Context(), p.Pack, p.GeneratedAt.Add(time.Millisecond))
 	if err != nil || !kept.GeneratedAt.Equal(p.GeneratedAt) || !bytes.Equal(kept.State, p.State) {
@@ -222,7 +222,7 @@ func (w witness) Publish(p state.Pulse, b state.Narration) error {
 	if kept := w.r.saved().Brief; kept != b.Brief {
 		w.r.t.Errorf("published a state with the brief %+v while the store has %+v", b.Brief, kept)
 	}
-	return w.Feed.Publish(p, b)
+	return w.Feed.Publish(p, b, rows)
 }
 
 func (w witness) PublishBrief(pack string, b state.Narration) error {

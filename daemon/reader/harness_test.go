@@ -78,7 +78,7 @@ func newWorld(t testing.TB) *world {
 			return []api.SourceStatus{{Ref: 1, ID: "one of " + id, Status: api.SourceError, Failures: 2, Error: &why}}
 		},
 	})
-	if err := w.feed.Publish(pulse("crypto", newest(), `{"coins":[{"name":"Bitcoin","up":true},{"name":"bitcoins < 21M","price":1.50}]}`), state.Narration{}); err != nil {
+	if err := w.feed.Publish(pulse("crypto", newest(), `{"coins":[{"name":"Bitcoin","up":true},{"name":"bitcoins < 21M","price":1.50}]}`), state.Narration{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return w

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/internal/human"
@@ -29,20 +30,39 @@ func ParseQuery(op api.Op, values url.Values) (q Query, canonical string, err er
 		}
 	case api.OpCite:
 		err = parseRef(&q, values.Get("ref"))
+	case api.OpLookup:
+		err = parseLookup(&q, values)
 	}
 	names := op.Parameters()
 	maps.DeleteFunc(values, func(name string, _ []string) bool { return !slices.Contains(names, name) })
 	told := maps.Clone(values)
-	if op == api.OpSnapshot && err == nil {
-		told.Set("at", q.At.Key())
+	if err == nil {
+		q.tell(told)
 	}
 	if q.Pack == api.DefaultPack {
 		told.Del("pack")
 	}
-	if q.K == api.SearchKDefault {
-		told.Del("k")
-	}
 	return q, told.Encode(), err
+}
+
+// tell writes into values what q comes down to: one payment and one answer, however it was written.
+func (q Query) tell(values url.Values) {
+	switch q.Op {
+	case api.OpSearch:
+		if q.K == api.SearchKDefault {
+			values.Del("k")
+		}
+	case api.OpSnapshot:
+		values.Set("at", q.At.Key())
+	case api.OpLookup:
+		values.Set("q", q.Text)
+		if q.Kind == "" {
+			values.Del("kind")
+		}
+		if q.Limit == api.DefaultLookupLimit {
+			values.Del("limit")
+		}
+	}
 }
 
 // parseSearch reads q and k.
@@ -50,12 +70,8 @@ func parseSearch(q *Query, values url.Values) error {
 	if q.Text = strings.TrimSpace(values.Get("q")); q.Text == "" {
 		return api.Errorf(api.ReasonInvalidQ, "q is missing or empty").WithHint("say what to look for, for example q=bitcoin")
 	}
-	q.K = api.SearchKDefault
-	if !values.Has("k") {
-		return nil
-	}
-	k, err := strconv.Atoi(values.Get("k"))
-	if err != nil || k < api.SearchKMin || k > api.SearchKMax {
+	k, ok := count(values, "k", api.SearchKMin, api.SearchKMax, api.SearchKDefault)
+	if !ok {
 		text := human.Clip(values.Get("k"), human.Quoted)
 		return api.Errorf(api.ReasonInvalidK, "k is %q, not a whole number from %d to %d", text, api.SearchKMin, api.SearchKMax).
 			WithHint("leave k out for %d matches", api.SearchKDefault)
@@ -63,6 +79,48 @@ func parseSearch(q *Query, values url.Values) error {
 	q.K = k
 	return nil
 }
+
+// count reads a whole number from least to most, otherwise where it is not given.
+func count(values url.Values, name string, least, most, otherwise int) (n int, ok bool) {
+	if !values.Has(name) {
+		return otherwise, true
+	}
+	n, err := strconv.Atoi(values.Get(name))
+	return n, err == nil && n >= least && n <= most
+}
+
+// parseLookup reads q, kind and limit. Which kinds there are depends on the pack.
+func parseLookup(q *Query, values url.Values) error {
+	q.Kind = values.Get("kind")
+	var questions []string
+	for text := range strings.SplitSeq(values.Get("q"), ",") {
+		if text = strings.Join(strings.Fields(text), " "); text == "" {
+			continue
+		}
+		if n := utf8.RuneCountInString(text); n > api.MaxLookupQuery {
+			return api.Errorf(api.ReasonInvalidQ, "the question %q has %d characters, more than %d",
+				human.Clip(text, human.Quoted), n, api.MaxLookupQuery).WithHint(askedByName)
+		}
+		questions = append(questions, text)
+	}
+	switch n := len(questions); {
+	case n == 0:
+		return api.Errorf(api.ReasonInvalidQ, "q is missing or empty").WithHint(askedByName)
+	case n > api.MaxQuestions:
+		return api.Errorf(api.ReasonInvalidQ, "q has %d questions, more than %d", n, api.MaxQuestions).WithHint("ask in several calls")
+	}
+	limit, ok := count(values, "limit", 1, api.MaxLookupRows, api.DefaultLookupLimit)
+	if !ok {
+		return api.Errorf(api.ReasonInvalidLimit, "limit is %q, not a whole number from 1 to %d",
+			human.Clip(values.Get("limit"), human.Quoted), api.MaxLookupRows).
+			WithHint("leave limit out for %d rows per question", api.DefaultLookupLimit)
+	}
+	q.Text, q.Limit = strings.Join(questions, ","), limit
+	return nil
+}
+
+// askedByName says what a question of a lookup looks like.
+const askedByName = "ask by name, with commas between questions: q=ADA price,tether supply"
 
 // parseRef reads ref.
 func parseRef(q *Query, text string) error {

@@ -1,4 +1,4 @@
-// Package reader answers the six operations, free of transport: a Query in, an Answer or the exact *api.Error out.
+// Package reader answers the operations, free of transport: a Query in, an Answer or the exact *api.Error out.
 //
 // It reads the newest edition from daemon/feed and old states from history, and changes neither. Admission and charging are
 // daemon/gate's; HTTP, streams and MCP are the transports'. Ready is the free check that comes before admission, Answer the
@@ -9,11 +9,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -36,10 +38,13 @@ type Briefs interface {
 type Query struct {
 	Op   api.Op
 	Pack string
-	Text string       // search: not empty, white space trimmed
+	Text string       // search: not empty, white space trimmed; lookup: one or several of that with commas between
 	K    int          // search
 	At   state.Moment // snapshot
 	Ref  int          // cite: at least 1
+
+	Kind  string // lookup: of rows, "" for all
+	Limit int    // lookup: rows per question
 
 	Asked string // At as it was written, where it goes by the clock: -20m. It, and not At, is what a payment is for.
 }
@@ -51,6 +56,7 @@ type Answer struct {
 	JSON      []byte     // the others
 	Immutable bool       // the same for ever
 	Warning   string     // why it is not all that the caller could expect, "" if it is
+	Nothing   bool       // nothing was found, which costs a key nothing
 }
 
 // ReadAt is the moment at which the age in a is measured, for who reads it now.
@@ -146,6 +152,10 @@ func (r *Reader) Ready(q Query) (View, error) {
 		return View{}, api.Errorf(api.ReasonBriefUnavailable, "pack %s has no brief yet", p.ID).
 			WithHint("try again in a few seconds; fresh has the state already").WithRetryAfter(api.StateUnavailableRetry * time.Second)
 	}
+	if q.Op == api.OpLookup && q.Kind != "" && !slices.Contains(edition.Rows.Kinds(), q.Kind) {
+		return View{}, api.Errorf(api.ReasonInvalidKind, "pack %s has no rows of kind %q", p.ID, human.Clip(q.Kind, human.Quoted)).
+			WithHint("kinds: %s", strings.Join(edition.Rows.Kinds(), ", "))
+	}
 	return View{Query: q, pack: p, edition: edition}, nil
 }
 
@@ -171,6 +181,8 @@ func (r *Reader) Answer(ctx context.Context, v View, window time.Duration) (Answ
 		return r.snapshot(ctx, v, window)
 	case api.OpCite:
 		return r.cite(v)
+	case api.OpLookup:
+		return r.lookup(v)
 	}
 	return Answer{}, fmt.Errorf("operation %q has no answer", v.Op)
 }
@@ -191,6 +203,8 @@ func (r *Reader) Deliverable(ctx context.Context, v View, window time.Duration) 
 		}
 	case api.OpCite:
 		return v.anchored()
+	case api.OpLookup:
+		return v.findable()
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func TestViewKeepsItsEdition(t *testing.T) {
 		}
 		views = append(views, view)
 	}
-	if err := w.feed.Publish(pulse("crypto", newest().Add(time.Minute), `{}`), state.Narration{}); err != nil {
+	if err := w.feed.Publish(pulse("crypto", newest().Add(time.Minute), `{}`), state.Narration{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.narrate(t, "")
@@ -191,7 +191,7 @@ func internal(t testing.TB, what string, err error) {
 func TestClockDefault(t *testing.T) {
 	t.Parallel()
 	f := feed.New("crypto")
-	if err := f.Publish(pulse("crypto", time.Unix(0, 0).UTC(), `{}`), state.Narration{}); err != nil {
+	if err := f.Publish(pulse("crypto", time.Unix(0, 0).UTC(), `{}`), state.Narration{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	r := reader.New(reader.Config{Packs: []reader.Pack{newPack("crypto")}, Feed: f, History: &memory{}})

@@ -157,7 +157,7 @@ func TestSnapshotIsTheSameForEver(t *testing.T) {
 		}
 		next := pulse("crypto", newest().Add(time.Duration(i+1)*time.Hour), `{}`)
 		w.history.pulses = append(w.history.pulses, next)
-		if err := w.feed.Publish(next, state.Narration{}); err != nil {
+		if err := w.feed.Publish(next, state.Narration{}, nil); err != nil {
 			t.Fatal(err)
 		}
 		w.narrate(t, "Brief "+number(i))

@@ -162,7 +162,7 @@ func serveUnmetered(b *testing.B, d *daemontest.Daemon, key string) string {
 	f := feed.New(api.PackCrypto)
 	err := f.Publish(state.Pulse{
 		Pack: api.PackCrypto, GeneratedAt: fresh.Freshness.GeneratedAt, State: fresh.State, Citations: fresh.Citations,
-	}, state.Narration{Brief: state.Brief{Text: fresh.Brief, At: *fresh.BriefAt, Of: *fresh.BriefOf}})
+	}, state.Narration{Brief: state.Brief{Text: fresh.Brief, At: *fresh.BriefAt, Of: *fresh.BriefOf}}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,12 +1,14 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/contextd/contextd/daemon/gate"
+	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -14,16 +16,34 @@ import (
 // Payers reads the credentials of requests. Proofs are counted per client, since each may cost a call to the chain.
 type Payers struct {
 	Proofs  *Limiter
+	Misses  *Limiter // of lookups that find nothing and cost nothing
 	Trusted *Proxies // whose X-Forwarded-For is believed; nil means nobody's
 }
 
 // NewPayers makes Payers with the usual bound.
 func NewPayers(trusted *Proxies, now func() time.Time) *Payers {
-	return &Payers{Proofs: NewLimiter(maxProofs, time.Minute/maxProofs, now), Trusted: trusted}
+	return &Payers{
+		Proofs: NewLimiter(maxProofs, time.Minute/maxProofs, now), Misses: NewLimiter(maxMisses, time.Minute/maxMisses, now),
+		Trusted: trusted,
+	}
 }
 
-// maxProofs is how many payment proofs a client may present in a minute.
-const maxProofs = 60
+const (
+	maxProofs = 60 // payment proofs that a client may present in a minute
+	maxMisses = 60 // lookups that find nothing that a key, or a client without one, may make in a minute
+)
+
+// Missed counts a call from client if it found nothing and was not charged, and returns the error to answer with where those are too many,
+// else err, which is what gate.Serve failed with.
+func (p *Payers) Missed(client string, served gate.Served[reader.Answer], err error) error {
+	switch {
+	case errors.Is(err, &api.Error{Reason: api.ReasonNothingFound}):
+		return cmp.Or(p.Misses.Allow("client "+client), err)
+	case err == nil && served.Answer.Nothing && served.Sold == nil:
+		return p.Misses.Allow(served.Caller.KeyID)
+	}
+	return err
+}
 
 // subject is what the call r of op with the given parameters is to a payment.
 func subject(r *http.Request, op api.Op, asked parameters) x402.Subject {

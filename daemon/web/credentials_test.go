@@ -284,7 +284,7 @@ func TestNothingIsSoldThatCannotBeDelivered(t *testing.T) {
 	m := newMarket(t)
 	for path, reason := range map[string]api.Reason{
 		"/v1/cite?ref=99": api.ReasonCitationNotFound, "/v1/snapshot?at=1999-01-01T00:00:00Z": api.ReasonSnapshotNotFound,
-		"/v1/search?q=": api.ReasonInvalidQ, "/v1/fresh?pack=none": api.ReasonPackNotFound,
+		"/v1/lookup?q=foo,bar": api.ReasonNothingFound, "/v1/search?q=": api.ReasonInvalidQ, "/v1/fresh?pack=none": api.ReasonPackNotFound,
 	} {
 		if failure := refusal(t, get(t, m.d.URL()+path), http.MethodGet); failure.Error.Reason != reason || failure.Payment != nil {
 			t.Errorf("%s: %s, quoted %v; want %s", path, failure.Error.Reason, failure.Payment != nil, reason)

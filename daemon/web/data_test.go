@@ -75,6 +75,7 @@ func TestFreshShape(t *testing.T) {
 		"/v1/brief":             {"brief", "briefAt", "briefOf", "citations", "freshness"},
 		"/v1/snapshot?at=" + at: {"state", "brief", "citations", "freshness"},
 		"/v1/search?q=none":     {"matches", "total", "freshness"},
+		"/v1/lookup?q=btc":      {"results", "citations", "freshness"},
 		"/v1/cite?ref=1":        {"citation", "source", "freshness"},
 	} {
 		got := decode[map[string]json.RawMessage](t, get(t, d.URL()+path, key))
@@ -192,7 +193,7 @@ func TestBeforeTheFirstBrief(t *testing.T) {
 	t.Parallel()
 	clock := daemontest.NewClock()
 	f := feed.New(api.PackCrypto)
-	if err := f.Publish(state.Pulse{Pack: api.PackCrypto, GeneratedAt: clock.Now(), State: []byte(`{"coin":"bitcoin <&>"}`)}, state.Narration{}); err != nil {
+	if err := f.Publish(state.Pulse{Pack: api.PackCrypto, GeneratedAt: clock.Now(), State: []byte(`{"coin":"bitcoin <&>"}`)}, state.Narration{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	read := reader.New(reader.Config{Packs: []reader.Pack{{ID: api.PackCrypto}}, Feed: f, History: noHistory{}, Now: clock.Now})

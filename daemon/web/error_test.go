@@ -80,6 +80,13 @@ func TestErrorTable(t *testing.T) {
 		{"live GET /v1/search", "400 VALIDATION_ERROR invalid_q", "", []change{key}},
 		{"live GET /v1/search?q=%20%09", "400 VALIDATION_ERROR invalid_q", "", []change{key}},
 		{"live GET /v1/search?q=btc&k=51", "400 VALIDATION_ERROR invalid_k", "", []change{key}},
+		{"live GET /v1/lookup", "400 VALIDATION_ERROR invalid_q", "", []change{key}},
+		{"live GET /v1/lookup?q=,%20,", "400 VALIDATION_ERROR invalid_q", "", []change{key}},
+		{"live GET /v1/lookup?q=" + strings.Repeat("a,", 20) + "a", "400 VALIDATION_ERROR invalid_q", "", []change{key}},
+		{"live GET /v1/lookup?q=" + strings.Repeat("a", 201), "400 VALIDATION_ERROR invalid_q", "", []change{key}},
+		{"live GET /v1/lookup?q=btc&limit=0", "400 VALIDATION_ERROR invalid_limit", "", []change{key}},
+		{"live GET /v1/lookup?q=btc&limit=11", "400 VALIDATION_ERROR invalid_limit", "", []change{key}},
+		{"live GET /v1/lookup?q=btc&kind=coin", "400 VALIDATION_ERROR invalid_kind", "", []change{key}},
 		{"live GET /v1/fresh?pack=crypto&pack=crypto", "400 VALIDATION_ERROR invalid_request", "", []change{key}},
 		{"live GET /v1/brief?pack=%zz", "400 VALIDATION_ERROR invalid_request", "", []change{key}},
 		{"live POST /v1/cite?ref=1", "400 VALIDATION_ERROR invalid_request", "", []change{key, sending("{")}},
@@ -100,7 +107,7 @@ func TestErrorTable(t *testing.T) {
 		{"live DELETE /v1/cite?ref=1", "405 VALIDATION_ERROR method_not_allowed", "Allow: GET, POST, HEAD, OPTIONS", []change{key}},
 		{"live BREW /healthz", "405 VALIDATION_ERROR method_not_allowed", "Allow: GET, HEAD, OPTIONS", nil},
 	}
-	for _, path := range []string{"/v1/fresh", "/v1/brief", "/v1/search?q=btc", early, "/v1/cite?ref=1"} {
+	for _, path := range []string{"/v1/fresh", "/v1/brief", "/v1/search?q=btc", early, "/v1/cite?ref=1", "/v1/lookup?q=btc"} {
 		join := "?"
 		if strings.Contains(path, "?") {
 			join = "&"

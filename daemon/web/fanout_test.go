@@ -116,7 +116,7 @@ func realStation(b *testing.B, stateOf func(n int) []byte) station {
 	f := feed.New(api.PackCrypto)
 	publish := func(n int) {
 		at := time.Date(2026, 11, 20, 20, 0, n, 0, time.UTC)
-		if err := f.Publish(state.Pulse{Pack: api.PackCrypto, GeneratedAt: at, State: stateOf(n)}, state.Narration{}); err != nil {
+		if err := f.Publish(state.Pulse{Pack: api.PackCrypto, GeneratedAt: at, State: stateOf(n)}, state.Narration{}, nil); err != nil {
 			b.Error(err)
 		}
 	}

@@ -82,7 +82,7 @@ func fuzzed(f *testing.F) (http.Handler, string) {
 	fd := feed.New(api.PackCrypto)
 	pulse := state.Pulse{Pack: api.PackCrypto, GeneratedAt: now(), State: []byte(`{"a":[{"id":"bitcoin","v":1.5,"b":true,"n":null}]}`),
 		Citations: []api.Citation{{Ref: 1, SourceID: "one", URL: "https://one.test/", FetchedAt: now()}}}
-	if err := fd.Publish(pulse, state.Narration{}); err != nil {
+	if err := fd.Publish(pulse, state.Narration{}, nil); err != nil {
 		f.Fatal(err)
 	}
 	if err := fd.PublishBrief(api.PackCrypto, state.Narration{Brief: state.Brief{Text: "Quiet [1].", At: now()}}); err != nil {

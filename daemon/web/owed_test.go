@@ -60,7 +60,7 @@ func checkAge(t *testing.T, a answer, ago time.Duration) {
 func TestReplayedAge(t *testing.T) {
 	t.Parallel()
 	m := newMarket(t)
-	for _, path := range []string{"/v1/fresh", "/v1/brief", "/v1/search?q=bitcoin", "/v1/cite?ref=1"} {
+	for _, path := range []string{"/v1/fresh", "/v1/brief", "/v1/search?q=bitcoin", "/v1/cite?ref=1", "/v1/lookup?q=ada"} {
 		m.back.Store(0)
 		p := m.pay(m.quote(path))
 		sold := m.paid(path, p, false)
@@ -86,6 +86,7 @@ func TestDefaultsWrittenOut(t *testing.T) {
 	m := newMarket(t)
 	for short, long := range map[string]string{
 		"/v1/fresh": "/v1/fresh?pack=crypto", "/v1/search?q=bitcoin": "/v1/search?k=10&pack=crypto&q=bitcoin", "/v1/cite?ref=1": "/v1/cite?pack=crypto&ref=1",
+		"/v1/lookup?q=ada,btc": "/v1/lookup?kind=&limit=3&pack=crypto&q=+ada+,btc,",
 	} {
 		p := m.pay(m.quote(short))
 		m.paid(long, p, false)

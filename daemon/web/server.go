@@ -127,6 +127,7 @@ func (s *Server) routes() Routes {
 		api.PathSearch:   {http.MethodGet: s.operation(api.OpSearch)},
 		api.PathSnapshot: {http.MethodGet: s.operation(api.OpSnapshot)},
 		api.PathCite:     {http.MethodGet: s.operation(api.OpCite), http.MethodPost: s.operation(api.OpCite)},
+		api.PathLookup:   {http.MethodGet: s.operation(api.OpLookup)},
 		api.PathHealth:   {http.MethodGet: s.health},
 		api.PathReady:    {http.MethodGet: s.ready},
 		"/":              {},
@@ -168,7 +169,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// operation answers one of the six operations over HTTP.
+// operation answers an operation over HTTP.
 func (s *Server) operation(op api.Op) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		q, asked, err := parse(op, w, r)
@@ -190,7 +191,7 @@ func (s *Server) operation(op api.Op) Handler {
 			}
 		}
 		served, err := gate.Serve(r.Context(), s.cfg.Gate, o)
-		if err != nil {
+		if err := s.cfg.Payers.Missed(s.cfg.Payers.Trusted.ClientOf(r), served, err); err != nil {
 			return err
 		}
 		s.write(w, r, op, served)
@@ -215,6 +216,7 @@ func OrderOf(read Reader, q reader.Query) (o gate.Order[reader.Answer], unready 
 			}
 			return read.Answer(ctx, view.By(caller.OwnerID, caller.Tier).AsOf(caller.AsOf), caller.Snapshot)
 		},
+		None: func(a reader.Answer) bool { return a.Nothing },
 	}, unready
 }
 

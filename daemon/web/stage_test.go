@@ -326,6 +326,7 @@ func (s *stage) paid() map[string]string {
 	return map[string]string{
 		"GET " + api.PathFresh: "?query=stablecoins", "GET " + api.PathBrief: "?", "GET " + api.PathSearch: "?q=bitcoin&k=2",
 		"GET " + api.PathSnapshot: "?at=" + s.past, "GET " + api.PathCite: "?ref=3", "POST " + api.PathCite: "?ref=3",
+		"GET " + api.PathLookup: "?q=bitcoin+price,foo&limit=1",
 	}
 }
 
@@ -363,6 +364,7 @@ func (s *stage) read() {
 	s.do(413, "POST", api.PathCite, large(), openapiBearer(s.key))
 	s.do(200, "POST", api.PathCite, `{"ref":3,"pack":null}`, openapiBearer(s.key))
 	s.do(404, "GET", api.PathCite+"?ref=999", "", openapiBearer(s.key))
+	s.do(404, "GET", api.PathLookup+"?q=foo", "")
 	s.do(404, "GET", api.PathSnapshot+"?at=2001-01-01T00:00:00Z", "", openapiBearer(s.key))
 
 	event, data, _ := strings.Cut(string(s.do(200, "GET", stream(s.key, ""), "").Body), "\ndata: ")

@@ -108,7 +108,7 @@ func (s *studio) publish(t *testing.T) {
 	s.n++
 	err := s.feed.Publish(state.Pulse{
 		Pack: api.PackCrypto, GeneratedAt: time.Date(2026, 11, 20, 20, 0, s.n, 5e8, time.UTC), State: fmt.Appendf(nil, `{"n":%d,"t":"<&>\n"}`, s.n),
-	}, state.Narration{})
+	}, state.Narration{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

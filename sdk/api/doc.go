@@ -22,6 +22,7 @@ const (
 	PathSnapshot  = "/v1/snapshot"
 	PathSubscribe = "/v1/subscribe"
 	PathCite      = "/v1/cite"
+	PathLookup    = "/v1/lookup"
 
 	PathMCP         = "/api/mcp"
 	PathOpenAPI     = "/api/openapi"

@@ -64,10 +64,10 @@ func (t Tier) SnapshotWindow() time.Duration {
 	return 24 * time.Hour
 }
 
-// Op is one of the six operations on a pack.
+// Op is one of the operations on a pack.
 type Op string
 
-// The six operations.
+// The operations: the six of the contract, and those that came after.
 const (
 	OpFresh     Op = "fresh"
 	OpBrief     Op = "brief"
@@ -75,11 +75,12 @@ const (
 	OpSnapshot  Op = "snapshot"
 	OpSubscribe Op = "subscribe"
 	OpCite      Op = "cite"
+	OpLookup    Op = "lookup"
 )
 
-// Ops returns the six operations in the order of the specification.
+// Ops returns the operations in the order of the specification.
 func Ops() []Op {
-	return []Op{OpFresh, OpBrief, OpSearch, OpSnapshot, OpSubscribe, OpCite}
+	return []Op{OpFresh, OpBrief, OpSearch, OpSnapshot, OpSubscribe, OpCite, OpLookup}
 }
 
 // Path is the data endpoint of o.
@@ -102,6 +103,8 @@ func (o Op) Parameters() []string {
 		return []string{"pack", "at"}
 	case OpCite:
 		return []string{"pack", "ref"}
+	case OpLookup:
+		return []string{"pack", "q", "kind", "limit"}
 	}
 	return []string{"pack"}
 }
@@ -109,7 +112,7 @@ func (o Op) Parameters() []string {
 // PriceMicros is the price of one call of o in micro-USDG (millionths of one USDG); 0 means that o cannot be paid by call.
 func (o Op) PriceMicros() int64 {
 	switch o {
-	case OpFresh, OpCite:
+	case OpFresh, OpCite, OpLookup:
 		return 1_000
 	case OpBrief:
 		return 5_000

@@ -46,6 +46,18 @@ const (
 	ReasonInvalidRef       Reason = "invalid_ref"
 	ReasonInvalidQ         Reason = "invalid_q"
 	ReasonInvalidK         Reason = "invalid_k"
+	ReasonInvalidKind      Reason = "invalid_kind"
+	ReasonInvalidLimit     Reason = "invalid_limit"
+	ReasonInvalidSince     Reason = "invalid_since"
+	ReasonInvalidMin       Reason = "invalid_min"
+	ReasonInvalidPath      Reason = "invalid_path"
+	ReasonInvalidField     Reason = "invalid_field"
+	ReasonInvalidPoints    Reason = "invalid_points"
+	ReasonInvalidSpan      Reason = "invalid_span"
+	ReasonInvalidMembers   Reason = "invalid_members"
+	ReasonInvalidRow       Reason = "invalid_row"
+	ReasonInvalidRange     Reason = "invalid_range"
+	ReasonInvalidEvery     Reason = "invalid_every"
 	ReasonMissingToken     Reason = "missing_token" // subscribe without token: 400; a key that is missing elsewhere: see KeyMissing
 	ReasonInvalidRequest   Reason = "invalid_request"
 	ReasonMalformedProof   Reason = "malformed_proof"
@@ -73,6 +85,7 @@ const (
 	ReasonPackNotFound     Reason = "pack_not_found"
 	ReasonSnapshotNotFound Reason = "snapshot_not_found"
 	ReasonCitationNotFound Reason = "citation_not_found"
+	ReasonNothingFound     Reason = "nothing_found"
 	ReasonNotFound         Reason = "not_found"
 	ReasonDepositNotFound  Reason = "deposit_not_found"
 	ReasonKeyNotFound      Reason = "key_not_found"
@@ -89,12 +102,14 @@ const (
 // Reasons returns every reason.
 func Reasons() []Reason {
 	return []Reason{
-		ReasonInvalidAt, ReasonInvalidRef, ReasonInvalidQ, ReasonInvalidK, ReasonMissingToken, ReasonInvalidRequest,
+		ReasonInvalidAt, ReasonInvalidRef, ReasonInvalidQ, ReasonInvalidK, ReasonInvalidKind, ReasonInvalidLimit, ReasonInvalidSince,
+		ReasonInvalidMin, ReasonInvalidPath, ReasonInvalidField, ReasonInvalidPoints, ReasonInvalidSpan, ReasonInvalidMembers,
+		ReasonInvalidRow, ReasonInvalidRange, ReasonInvalidEvery, ReasonMissingToken, ReasonInvalidRequest,
 		ReasonMalformedProof, ReasonPaymentsDisabled, ReasonMissingSession, ReasonInvalidToken, ReasonInvalidSession, ReasonKeyRevoked,
 		ReasonInvalidSignIn, ReasonPaymentRequired, ReasonInsufficient, ReasonAmountMismatch, ReasonWrongRecipient,
 		ReasonWrongToken, ReasonWrongNetwork, ReasonPayerMismatch, ReasonNonceMismatch, ReasonTxFailed, ReasonQuoteExpired,
 		ReasonAlreadyUsed, ReasonPackAccessDenied, ReasonCrossOrigin, ReasonReauthentication, ReasonSignupClosed,
-		ReasonPackNotFound, ReasonSnapshotNotFound, ReasonCitationNotFound, ReasonNotFound, ReasonDepositNotFound,
+		ReasonPackNotFound, ReasonSnapshotNotFound, ReasonCitationNotFound, ReasonNothingFound, ReasonNotFound, ReasonDepositNotFound,
 		ReasonKeyNotFound, ReasonMethodNotAllowed,
 		ReasonQuotaExhausted, ReasonRateLimited, ReasonInternal, ReasonStateUnavailable, ReasonBriefUnavailable,
 		ReasonPaymentPending, ReasonChainUnavailable,
@@ -105,7 +120,9 @@ func Reasons() []Reason {
 // This is the only table from reasons to codes and statuses.
 func (r Reason) Answer() (Code, int) {
 	switch r {
-	case ReasonInvalidAt, ReasonInvalidRef, ReasonInvalidQ, ReasonInvalidK, ReasonMissingToken, ReasonInvalidRequest:
+	case ReasonInvalidAt, ReasonInvalidRef, ReasonInvalidQ, ReasonInvalidK, ReasonInvalidKind, ReasonInvalidLimit, ReasonInvalidSince,
+		ReasonInvalidMin, ReasonInvalidPath, ReasonInvalidField, ReasonInvalidPoints, ReasonInvalidSpan, ReasonInvalidMembers,
+		ReasonInvalidRow, ReasonInvalidRange, ReasonInvalidEvery, ReasonMissingToken, ReasonInvalidRequest:
 		return CodeValidation, http.StatusBadRequest
 	case ReasonMalformedProof, ReasonPaymentsDisabled:
 		return CodePaymentInvalid, http.StatusBadRequest
@@ -135,7 +152,7 @@ func (r Reason) answerAbsent() (Code, int) {
 		return CodeSnapshotNotFound, http.StatusNotFound
 	case ReasonCitationNotFound:
 		return CodeCitationNotFound, http.StatusNotFound
-	case ReasonNotFound, ReasonDepositNotFound, ReasonKeyNotFound:
+	case ReasonNothingFound, ReasonNotFound, ReasonDepositNotFound, ReasonKeyNotFound:
 		return CodeValidation, http.StatusNotFound
 	case ReasonMethodNotAllowed:
 		return CodeValidation, http.StatusMethodNotAllowed

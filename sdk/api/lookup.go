@@ -93,6 +93,20 @@ type LookupRow struct {
 	Stale      bool      `json:"stale"` // the last attempt of its source failed
 }
 
+// Shown are the fields that a line about the row has room for: those that the question named, then others by importance, at most most.
+func (r LookupRow) Shown(most int) Fields {
+	var list Fields
+	for _, name := range r.Asked {
+		list = append(list, Field{name, r.Fields.Get(name)})
+	}
+	for _, f := range r.Fields {
+		if len(list) < most && list.Get(f.Name) == nil {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
 // LookupResult answers one question.
 type LookupResult struct {
 	Q    string      `json:"q"`

@@ -1,0 +1,97 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// lookupFields is how many fields a row has in text.
+const lookupFields = 5
+
+// lookupText renders the answer of lookup: a line for each row, begun by the question so that answers can be matched, and the links once.
+func lookupText(body []byte) (string, error) {
+	var r api.LookupResponse
+	if err := json.Unmarshal(body, &r); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", age(r.Freshness))
+	for _, result := range r.Results {
+		q := human.Clip(human.Line(result.Q), api.MaxLookupQuery)
+		if len(result.Rows) == 0 {
+			near := make([]string, len(result.Near))
+			for i, name := range result.Near {
+				near[i] = label(name)
+			}
+			fmt.Fprintf(&b, "%s: nothing", q)
+			if len(near) > 0 {
+				fmt.Fprintf(&b, "; near: %s", strings.Join(near, ", "))
+			}
+			b.WriteString("\n")
+		}
+		for _, row := range result.Rows {
+			fmt.Fprintf(&b, "%s: %s\n", q, rowText(row))
+		}
+	}
+	writeLinks(&b, r)
+	return b.String(), nil
+}
+
+// rowText is a row in a line.
+func rowText(r api.LookupRow) string {
+	shown := r.Shown(lookupFields)
+	values := make([]string, 0, len(shown))
+	for _, f := range shown {
+		if text, ok := f.Value.(string); ok && len(strings.Fields(text)) > 1 {
+			f.Value = quoted(text)
+		}
+		values = append(values, human.Field(f.Name, f.Value))
+	}
+	age := time.Duration(r.AgeSeconds) * time.Second
+	told := fmt.Sprintf("%d s", r.AgeSeconds)
+	if r.Stale || age >= 2*time.Minute {
+		told = human.Age(age)
+	}
+	if r.Stale {
+		told = "STALE " + told
+	}
+	name := label(r.Name)
+	if r.Symbol != "" && r.Symbol != r.Name {
+		name += " (" + label(r.Symbol) + ")"
+	}
+	if r.Kind == "stablecoin" || r.Kind == "protocol" || r.Kind == "chain" {
+		name += " " + r.Kind
+	}
+	return fmt.Sprintf("%s %s [%d] %s", name, strings.Join(values, " · "), r.Ref, told)
+}
+
+// label is a name that somebody outside chose: in quotation marks unless it is as short as names are, and could be no sentence.
+func label(name string) string {
+	const words = 3
+	if len(strings.Fields(name)) > words || len(name) > 30 || strings.ContainsAny(name, `:;!?"`) || human.Instructs(name) {
+		return quoted(name)
+	}
+	return name
+}
+
+// writeLinks lists the links of the rows, by source.
+func writeLinks(b *strings.Builder, r api.LookupResponse) {
+	links := map[int][]string{}
+	seen := map[string]bool{}
+	for _, result := range r.Results {
+		for _, row := range result.Rows {
+			if !seen[row.URL] {
+				seen[row.URL] = true
+				links[row.Ref] = append(links[row.Ref], strings.TrimPrefix(strings.TrimPrefix(row.URL, "https://"), "www."))
+			}
+		}
+	}
+	for _, c := range r.Citations {
+		fmt.Fprintf(b, "[%d] %s\n", c.Ref, strings.Join(links[c.Ref], " "))
+	}
+}
