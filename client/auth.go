@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
@@ -20,7 +21,7 @@ func sessionFields() []string { return []string{"userId", "email", "address", "t
 func newAuth(a *App) *cobra.Command {
 	status := a.Command(&cobra.Command{Use: "status", Short: "Say who is signed in", SuggestFor: []string{"whoami"}}, sessionFields(),
 		func(ctx context.Context, _ []string) error {
-			session, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.Session, error) {
+			session, err := command.Account(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.Session, error) {
 				return c.Session(ctx, opts...)
 			})
 			if err != nil {
@@ -33,7 +34,8 @@ func newAuth(a *App) *cobra.Command {
 		func(ctx context.Context, _ []string) error { return signOut(ctx, a, everywhere) })
 	logout.Flags().BoolVar(&everywhere, "all", false, "end every session of the account, wherever it is signed in")
 	token := a.Command(&cobra.Command{Use: "token", Short: "Print the secret of the session, for scripts",
-		Long: "Print the secret of the session. Who has it is signed in as you: put it into " + EnvSession + " and nowhere else."}, nil,
+		Long: "Print the secret of the session. Who has it is signed in as you: put it into " + command.EnvSession +
+			" and nowhere else."}, nil,
 		func(context.Context, []string) error {
 			console, err := a.Console(true)
 			if err != nil {
@@ -177,7 +179,7 @@ func identityFields() []string { return []string{"id", "kind", "subject", "creat
 func newIdentities(a *App) *cobra.Command {
 	return a.Command(&cobra.Command{Use: "identities", Short: "List the mail addresses and wallets you sign in by"},
 		identityFields(), func(ctx context.Context, _ []string) error {
-			list, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) ([]api.Identity, error) {
+			list, err := command.Account(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) ([]api.Identity, error) {
 				return c.Identities(ctx, opts...)
 			})
 			if err != nil {
@@ -188,7 +190,7 @@ func newIdentities(a *App) *cobra.Command {
 				rows.Rows = append(rows.Rows, []string{id.ID, string(id.Kind), id.Subject,
 					id.CreatedAt.In(a.Now().Location()).Format(time.DateTime)})
 			}
-			return show(ctx, a, list, rows)
+			return a.Show(ctx, list, rows)
 		})
 }
 
@@ -200,7 +202,7 @@ func newUnlink(a *App) *cobra.Command {
 			"It has to be within ten minutes of a sign-in; the last one cannot be removed.",
 		Example: "  ctx auth identities\n  ctx auth unlink 5f0c2d9e8b7a6413"}, nil,
 		func(ctx context.Context, args []string) error {
-			_, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (struct{}, error) {
+			_, err := command.Account(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (struct{}, error) {
 				return struct{}{}, c.Unlink(ctx, args[0], opts...)
 			})
 			if err != nil {
@@ -226,7 +228,7 @@ func signOut(ctx context.Context, a *App, everywhere bool) error {
 		end = console.SignOutEverywhere
 	}
 	ended := end(ctx)
-	if a.Env(EnvSession) == "" {
+	if a.Env(command.EnvSession) == "" {
 		if _, err := a.Keep(func(c *config.Credential) { c.Session = sdk.Key{} }); err != nil {
 			return err
 		}
@@ -255,7 +257,7 @@ func showSession(ctx context.Context, a *App, s *api.Session) error {
 		}
 		return *p
 	}
-	return show(ctx, a, s, &cli.Rows{Columns: []string{"service", "mail", "wallet", "tier", "until"}, Wide: 1, Rows: [][]string{{
+	return a.Show(ctx, s, &cli.Rows{Columns: []string{"service", "mail", "wallet", "tier", "until"}, Wide: 1, Rows: [][]string{{
 		client.BaseURL(), text(s.Email), text(s.Address), string(s.Tier), s.ExpiresAt.In(a.Now().Location()).Format(time.DateTime),
 	}}})
 }

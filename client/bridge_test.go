@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/client"
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -80,9 +81,9 @@ func (d *desk) relay(p sdk.Payer, lines string) string {
 }
 
 // app is a run with one more variable in the environment.
-func (d *desk) app(in io.Reader, out io.Writer, name, value string) *client.App {
+func (d *desk) app(in io.Reader, out io.Writer, name, value string) *command.Factory {
 	env := map[string]string{"CTX_BASE_URL": d.url, "HOME": d.t.TempDir(), name: value}
-	return client.NewApp(cli.System{In: in, Out: out, Err: &d.notes, Now: time.Now,
+	return command.New(cli.System{In: in, Out: out, Err: &d.notes, Now: time.Now,
 		LookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok }})
 }
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Browse opens an address of the web in the browser that BROWSER names, or in that of the system. What that says reaches no screen.
-func (a *App) Browse(ctx context.Context, address string) error {
+// browse opens an address of the web in the browser that BROWSER names, or in that of the system. What that says reaches no screen.
+func browse(ctx context.Context, a *App, address string) error {
 	if !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") {
 		return fmt.Errorf("open %q: it is not a web address", address)
 	}

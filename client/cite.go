@@ -145,7 +145,7 @@ func (o citeOptions) print(ctx context.Context, rows []citeRow) error {
 	}
 	if o.open {
 		for _, r := range rows {
-			if err := o.app.Browse(ctx, r.URL); err != nil {
+			if err := browse(ctx, o.app, r.URL); err != nil {
 				return err
 			}
 		}

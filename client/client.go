@@ -1,4 +1,5 @@
-// Package client is the program ctx: its commands, one file for each, and what they share.
+// Package client is the program ctx: its commands, one file for each. Those that move money are in client/pay,
+// and what all are made with is in client/command.
 //
 // The flow of a call is one way: flags, options, sdk, HTTP, output. It knows the service by the sdk alone, and the terminal UI, which it
 // starts, does not know it.
@@ -10,16 +11,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
+	"github.com/contextd/contextd/client/pay"
 	"github.com/contextd/contextd/internal/cli"
 )
 
 // Main runs ctx with args, without the program's name, in the surroundings s, and returns the exit code.
 func Main(ctx context.Context, args []string, s cli.System) int {
-	a := NewApp(s)
+	a := command.New(s)
 	defer a.Close()
 	root := newRoot(a)
 	root.SetArgs(args)
-	return report(a, args, root.ExecuteContext(ctx))
+	return a.Report(args, root.ExecuteContext(ctx))
 }
 
 // newRoot makes the command tree.
@@ -36,9 +39,10 @@ func newRoot(a *App) *cobra.Command {
 	}
 	a.Flags.Bind(root.PersistentFlags())
 	ask := slices.Concat(dataCommands(a), liveCommands(a), uiCommands(a), MCPCommands(a))
+	account := []*cobra.Command{newAuth(a), newKeys(a), pay.NewCredits(a), pay.NewWallet(a), pay.NewPay(a)}
 	cli.Assemble(root, a.System, []cli.Section{
 		{Title: "Ask the service", Commands: ask},
-		{Title: "Your account", Commands: slices.Concat(accountCommands(a), walletCommands(a))},
+		{Title: "Your account", Commands: account},
 		{Title: "About ctx", Commands: localCommands(a)},
 	}, topics()...)
 	bareUI(a, root)

@@ -215,6 +215,6 @@ func (o *configOptions) edit(c *cobra.Command, _ []string) error {
 	if err := run.Run(); err != nil {
 		return fmt.Errorf("edit configuration with %s: %w", editor[0], err)
 	}
-	_, err = o.app.Shortcuts() // which needs all the rest
+	_, err = shortcutsOf(o.app) // which needs all the rest
 	return err
 }

@@ -100,7 +100,7 @@ func (o *doctorOptions) config() *config.Config {
 	default:
 		o.add("configuration", outcomeOK, "", "%s, profile %s", c.File, c.Profile())
 	}
-	if _, err := o.app.Shortcuts(); err != nil {
+	if _, err := shortcutsOf(o.app); err != nil {
 		o.add("shortcuts", outcomeError, "ctx help shortcuts", "%v", err)
 	}
 	if info, err := os.Stat(c.Dir); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -101,7 +102,7 @@ func (o freshOptions) run(ctx context.Context) error {
 
 // passing reports whether err may be gone in the next round.
 func passing(err error) bool {
-	f := cli.ToFailure(err, ownFailure) // a payment is shown again in the next round
+	f := cli.ToFailure(err, command.OwnFailure) // a payment is shown again in the next round
 	return f != nil && f.Exit == cli.ExitUnavailable
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
@@ -114,7 +115,7 @@ func (o *keyOptions) issue(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	issued, err := call(ctx, o.app, ask)
+	issued, err := command.Account(ctx, o.app, ask)
 	if err != nil {
 		return nil, o.drop(file, err)
 	}
@@ -170,7 +171,7 @@ func (o *keyOptions) hand(ctx context.Context, file *os.File, k *api.IssuedKey) 
 	if shown.Key == "" {
 		rows = &cli.Rows{Columns: []string{"key id"}, Rows: [][]string{{k.KeyID}}}
 	}
-	if shownErr := show(ctx, o.app, shown, rows); shownErr != nil {
+	if shownErr := o.app.Show(ctx, shown, rows); shownErr != nil {
 		return shownErr
 	}
 	return err
@@ -178,12 +179,12 @@ func (o *keyOptions) hand(ctx context.Context, file *os.File, k *api.IssuedKey) 
 
 // rows asks for the keys.
 func (o *keyOptions) rows(ctx context.Context) ([]api.APIKeyRow, error) {
-	return call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) ([]api.APIKeyRow, error) { return c.Keys(ctx, opts...) })
+	return command.Account(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) ([]api.APIKeyRow, error) { return c.Keys(ctx, opts...) })
 }
 
 // list shows the keys.
 func (o *keyOptions) list(ctx context.Context, _ []string) error {
-	page, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.KeyListResponse, error) {
+	page, err := command.Account(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.KeyListResponse, error) {
 		return c.KeyPage(ctx, o.limit, o.cursor, opts...)
 	})
 	if err != nil {
@@ -198,7 +199,7 @@ func (o *keyOptions) list(ctx context.Context, _ []string) error {
 	for _, r := range rows {
 		table.Rows = append(table.Rows, o.cells(r))
 	}
-	return show(ctx, o.app, rows, table)
+	return o.app.Show(ctx, rows, table)
 }
 
 // cells are a key as a row.
@@ -251,7 +252,7 @@ func (o *keyOptions) view(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return show(ctx, o.app, struct {
+	return o.app.Show(ctx, struct {
 		api.APIKeyRow
 		Credits int64 `json:"credits"`
 	}{row, credits}, nil)
@@ -259,7 +260,7 @@ func (o *keyOptions) view(ctx context.Context, args []string) error {
 
 // credits are those on the record of a key.
 func (o *keyOptions) credits(ctx context.Context, id string) (int64, error) {
-	balance, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
+	balance, err := command.Account(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
 		return c.Balance(ctx, id, opts...)
 	})
 	if err != nil {
@@ -312,7 +313,7 @@ func (o *keyOptions) revoke(ctx context.Context, args []string) error {
 	var done []revoked
 	table := &cli.Rows{Columns: []string{"key id", "revoked", "stranded credits"}}
 	for _, id := range args {
-		r, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.RevokeResponse, error) {
+		r, err := command.Account(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.RevokeResponse, error) {
 			return c.RevokeKey(ctx, id, opts...)
 		})
 		if err != nil {
@@ -321,7 +322,7 @@ func (o *keyOptions) revoke(ctx context.Context, args []string) error {
 		done = append(done, revoked{id, *r})
 		table.Rows = append(table.Rows, []string{id, o.date(&r.RevokedAt), fmt.Sprint(r.StrandedCredits)})
 	}
-	return show(ctx, o.app, done, table)
+	return o.app.Show(ctx, done, table)
 }
 
 // use keeps a key that the user has as that of the profile.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -101,7 +102,7 @@ func (o *promptOptions) call(ctx context.Context, ask func(c *sdk.Console, pack 
 	if err != nil {
 		return err
 	}
-	prompt, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (string, error) { return ask(c, pack, opts) })
+	prompt, err := command.Account(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (string, error) { return ask(c, pack, opts) })
 	if err != nil {
 		return err
 	}

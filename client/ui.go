@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
@@ -96,7 +97,8 @@ func (o *options) run(ctx context.Context, args []string) error {
 func (o *options) config(a *App, args []string) (tui.Config, error) {
 	style := a.Style(a.OutTTY)
 	c := tui.Config{
-		ASCII: o.ascii || style.ASCII, ReadOnly: o.readOnly, Now: a.Now, Env: a.Env, In: a.In, Out: a.Out, Browse: a.Browse,
+		ASCII: o.ascii || style.ASCII, ReadOnly: o.readOnly, Now: a.Now, Env: a.Env, In: a.In, Out: a.Out,
+		Browse: func(ctx context.Context, address string) error { return browse(ctx, a, address) },
 	}
 	if o.theme != themeAuto {
 		c.Theme = view.ThemeName(o.theme)
@@ -112,7 +114,7 @@ func (o *options) config(a *App, args []string) (tui.Config, error) {
 	if c.Pack, err = a.Pack(args); err != nil {
 		return c, err
 	}
-	if c.Keys, err = a.Shortcuts(); err != nil {
+	if c.Keys, err = shortcutsOf(a); err != nil {
 		return c, err
 	}
 	if o.replay != "" {
@@ -147,7 +149,7 @@ func (o *options) other(profile string) (tui.Config, error) {
 	} {
 		origins = append(origins, settings.Get(name).Origin)
 	}
-	for _, name := range []string{sdk.EnvAPIKey, EnvSession} {
+	for _, name := range []string{sdk.EnvAPIKey, command.EnvSession} {
 		if a.Env(name) != "" {
 			origins = append(origins, "environment "+name)
 		}
@@ -204,4 +206,17 @@ func service(a *App, c tui.Config) (tui.Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// shortcutsOf are the keys of the terminal UI, by the configuration.
+func shortcutsOf(a *App) (*view.Keymap, error) {
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := view.NewKeymap(c.Keys)
+	if err != nil {
+		return nil, cli.Invalid("%w", err).WithHint("ctx help shortcuts, then ctx config edit")
+	}
+	return &keys, nil
 }

@@ -19,7 +19,9 @@ func topLevel() []string {
 // packages are the packages of the architecture, by part.
 func packages() []string {
 	return []string{
-		"cmd/contextd", "cmd/ctx", "client", "client/config", "tui", "tui/session", "tui/termguard", "tui/view",
+		"cmd/contextd", "cmd/ctx", "client", "client/config",
+		"client/command", "client/pay", // what all commands are made with, so that those that move money are a package of their own
+		"tui", "tui/session", "tui/termguard", "tui/view",
 		"sdk", "sdk/api", "sdk/diff", "sdk/wallet",
 		"internal/atomicfile", "internal/build", "internal/cli", "internal/devchain", "internal/handbook", "internal/human",
 		"internal/jsonx", "internal/policy", "internal/usdg",

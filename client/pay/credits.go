@@ -1,4 +1,4 @@
-package client
+package pay
 
 import (
 	"context"
@@ -10,14 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// newCredits makes the group of commands on credits.
-func newCredits(a *App) *cobra.Command {
+// NewCredits makes the group of commands on credits.
+func NewCredits(a *command.Factory) *cobra.Command {
 	var key, since string
 	balance := a.Command(&cobra.Command{Use: "balance", Short: "Say how many credits you have",
 		Example: "  ctx credits balance\n  ctx credits balance --jq .balance"}, []string{"balance", "keyCount", "recentDeposits"},
@@ -36,14 +37,14 @@ func newCredits(a *App) *cobra.Command {
 }
 
 // showBalance shows the balance of all keys, or of one.
-func showBalance(ctx context.Context, a *App, key string) error {
-	b, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
+func showBalance(ctx context.Context, a *command.Factory, key string) error {
+	b, err := command.Account(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
 		return c.Balance(ctx, key, opts...)
 	})
 	if err != nil {
 		return err
 	}
-	return show(ctx, a, b, &cli.Rows{Columns: []string{"credits", "active keys"}, Right: []bool{true, true},
+	return a.Show(ctx, b, &cli.Rows{Columns: []string{"credits", "active keys"}, Right: []bool{true, true},
 		Rows: [][]string{{strconv.FormatInt(b.Balance, 10), strconv.Itoa(b.KeyCount)}}})
 }
 
@@ -54,7 +55,7 @@ type offer struct {
 }
 
 // showPacks shows the packs, which are the same everywhere.
-func showPacks(ctx context.Context, a *App) error {
+func showPacks(ctx context.Context, a *command.Factory) error {
 	var list []offer
 	table := &cli.Rows{Columns: []string{"pack", "credits", "price", "discount", "tier"}, Right: []bool{false, true, true, true}}
 	for _, p := range api.CreditPacks() {
@@ -66,11 +67,11 @@ func showPacks(ctx context.Context, a *App) error {
 			strconv.Itoa(o.DiscountPercent) + "%", string(o.Tier),
 		})
 	}
-	return show(ctx, a, list, table)
+	return a.Show(ctx, list, table)
 }
 
 // showUsage shows the calls since a moment, on a terminal with a bar for each day.
-func showUsage(ctx context.Context, a *App, since string) error {
+func showUsage(ctx context.Context, a *command.Factory, since string) error {
 	from, err := human.ParseMoment(since, a.Now())
 	if err != nil {
 		return cli.Invalid("--since: %w", err)
@@ -80,7 +81,7 @@ func showUsage(ctx context.Context, a *App, since string) error {
 	if days < 1 {
 		return cli.Invalid("--since %s is in the future", since)
 	}
-	rows, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) ([]api.UsageRow, error) {
+	rows, err := command.Account(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) ([]api.UsageRow, error) {
 		return c.Usage(ctx, days, opts...)
 	})
 	if err != nil {

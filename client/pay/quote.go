@@ -1,4 +1,4 @@
-package client
+package pay
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -43,7 +44,7 @@ func quoteFields() []string {
 }
 
 // newQuote makes the command that asks what a call costs.
-func newQuote(a *App) *cobra.Command {
+func newQuote(a *command.Factory) *cobra.Command {
 	c := &cobra.Command{Use: "quote COMMAND...|URL", Short: "Say what a call costs, and whether the wallet would pay it",
 		Long: "Say what a call costs, without a key, and whether the wallet would pay it. The call is one of the data commands as " +
 			"you would type it,\nor a URL or path. Nothing is paid and no wallet is opened. The calldata is that of the " +
@@ -98,7 +99,7 @@ func runAs(ctx context.Context, c *cobra.Command, args []string) error {
 }
 
 // addPayURL has c, the group of commands on payments, take a URL in place of a command.
-func addPayURL(a *App, c *cobra.Command) {
+func addPayURL(a *command.Factory, c *cobra.Command) {
 	var dryRun bool
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "only say what it costs, and whether the wallet would pay it")
 	c.Use = "pay URL"
@@ -108,7 +109,7 @@ func addPayURL(a *App, c *cobra.Command) {
 			return group(c, args)
 		}
 		cli.SetFields(c, cli.OpenFields)
-		if err := a.check(c); err != nil {
+		if err := a.Check(c); err != nil {
 			return err
 		}
 		if dryRun {
@@ -120,7 +121,7 @@ func addPayURL(a *App, c *cobra.Command) {
 }
 
 // target is the service of a URL, and the path there with its query. A path alone is of the configured service.
-func target(a *App, text string) (service, path string, err error) {
+func target(a *command.Factory, text string) (service, path string, err error) {
 	client, err := a.Client()
 	if err != nil {
 		return "", "", err
@@ -140,7 +141,7 @@ func target(a *App, text string) (service, path string, err error) {
 }
 
 // payURL makes a request that p pays for and shows its answer or, where ask is p, what it would cost.
-func payURL(ctx context.Context, a *App, args []string, p sdk.Payer, ask *asker) error {
+func payURL(ctx context.Context, a *command.Factory, args []string, p sdk.Payer, ask *asker) error {
 	if len(args) > 1 {
 		return cli.Invalid("one URL at a time; there are %d", len(args))
 	}
@@ -194,7 +195,7 @@ type quoted struct {
 }
 
 // showQuote shows a quote.
-func showQuote(ctx context.Context, a *App, q *sdk.Quote) error {
+func showQuote(ctx context.Context, a *command.Factory, q *sdk.Quote) error {
 	if q == nil {
 		a.Note("it costs nothing")
 		return nil
@@ -234,7 +235,7 @@ func showQuote(ctx context.Context, a *App, q *sdk.Quote) error {
 }
 
 // look is what paying q would do. Where ctx knows no chain or no wallet, that is why it would not be paid.
-func look(ctx context.Context, a *App, q sdk.Quote) (wallet.Preview, error) {
+func look(ctx context.Context, a *command.Factory, q sdk.Quote) (wallet.Preview, error) {
 	address := "0x" + strings.Repeat("0", 40)
 	var refusal error
 	if a.HasWallet() {

@@ -1,4 +1,4 @@
-package client
+package pay
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/wallet"
@@ -20,8 +21,8 @@ func paymentFields() []string {
 	}
 }
 
-// newPay makes the group of commands about payments.
-func newPay(a *App) *cobra.Command {
+// NewPay makes the group of commands about payments.
+func NewPay(a *command.Factory) *cobra.Command {
 	receipts := a.Command(&cobra.Command{Use: "receipts", Aliases: []string{"list"},
 		Short: "List what was paid from your wallets, newest first",
 		Long: "List what was paid from your wallets, newest first. Signed and mined are payments that were not answered yet: the " +
@@ -39,7 +40,7 @@ func newPay(a *App) *cobra.Command {
 }
 
 // showReceipts shows the journal of payments.
-func showReceipts(ctx context.Context, a *App) error {
+func showReceipts(ctx context.Context, a *command.Factory) error {
 	list, err := wallet.Payments(a.DataDir())
 	if err != nil {
 		return err
@@ -53,11 +54,11 @@ func showReceipts(ctx context.Context, a *App) error {
 	if len(list) > 0 && a.OutTTY {
 		a.Note("%d payments, %s USDG in all", len(list), sum)
 	}
-	return show(ctx, a, newest, paymentRows(a, newest))
+	return a.Show(ctx, newest, paymentRows(a, newest))
 }
 
 // paymentRows are payments as a table.
-func paymentRows(a *App, list []wallet.Payment) *cli.Rows {
+func paymentRows(a *command.Factory, list []wallet.Payment) *cli.Rows {
 	table := &cli.Rows{Columns: []string{"at", "usdg", "for", "state", "transaction"}, Right: []bool{false, true},
 		Wide: 2, Empty: "nothing was paid yet"}
 	for _, p := range list {

@@ -1,4 +1,8 @@
-package client
+// Package command is what every command of ctx is made with: the settings, keys, clients and wallets of one run, each found when it is
+// first asked for, and the streams on which people are asked and told.
+//
+// It has no command of its own. Those on money are in client/pay, all others in client, which assembles them.
+package command
 
 import (
 	"bufio"
@@ -17,11 +21,10 @@ import (
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
-	"github.com/contextd/contextd/tui/view"
 )
 
-// App is one run of ctx. It is not safe for concurrent use.
-type App struct {
+// Factory is one run of ctx. It is not safe for concurrent use.
+type Factory struct {
 	cli.System
 	Flags Flags
 
@@ -36,9 +39,9 @@ type App struct {
 	warned      bool         // that a secret goes over plain http
 }
 
-// NewApp makes the App of a run in the surroundings s.
-func NewApp(s cli.System) *App {
-	a := &App{System: s}
+// New makes the Factory of a run in the surroundings s.
+func New(s cli.System) *Factory {
+	a := &Factory{System: s}
 	a.transport, _ = http.DefaultTransport.(*http.Transport)
 	if a.transport == nil { // a program around this one has put another in its place
 		a.transport = &http.Transport{}
@@ -48,23 +51,25 @@ func NewApp(s cli.System) *App {
 }
 
 // As is another run in the same surroundings, with a profile in place of the one that is set. It is to be closed too.
-func (a *App) As(profile string) *App {
-	other := NewApp(a.System)
+func (a *Factory) As(profile string) *Factory {
+	other := New(a.System)
 	other.Flags, other.profile = a.Flags, profile
 	return other
 }
 
 // Close notes what was paid and answered, and ends the connections that are open.
-func (a *App) Close() {
+func (a *Factory) Close() {
 	a.walletPayer.close()
 	a.transport.CloseIdleConnections()
 }
 
 // Paths are the places of the configuration.
-func (a *App) Paths() (config.Paths, error) { return config.Locate(a.LookupEnv, a.Flags.ConfigFile) }
+func (a *Factory) Paths() (config.Paths, error) {
+	return config.Locate(a.LookupEnv, a.Flags.ConfigFile)
+}
 
 // Config is the configuration that holds.
-func (a *App) Config() (*config.Config, error) {
+func (a *Factory) Config() (*config.Config, error) {
 	if a.config != nil {
 		return a.config, nil
 	}
@@ -81,7 +86,7 @@ func (a *App) Config() (*config.Config, error) {
 }
 
 // SetHere writes a setting for the profile in use: into the profile, or at the top of the file for the one that is not in it.
-func (a *App) SetHere(name, value string) error {
+func (a *Factory) SetHere(name, value string) error {
 	c, err := a.Config()
 	if err != nil {
 		return err
@@ -95,7 +100,7 @@ func (a *App) SetHere(name, value string) error {
 }
 
 // Key is the key that calls are made with, zero if there is none, and where it comes from.
-func (a *App) Key() (key sdk.Key, origin string, err error) {
+func (a *Factory) Key() (key sdk.Key, origin string, err error) {
 	c, err := a.Config()
 	if err != nil {
 		return sdk.Key{}, "", err
@@ -123,7 +128,7 @@ func (a *App) Key() (key sdk.Key, origin string, err error) {
 }
 
 // Client is the client of the service.
-func (a *App) Client() (*sdk.Client, error) {
+func (a *Factory) Client() (*sdk.Client, error) {
 	if a.client != nil {
 		return a.client, nil
 	}
@@ -145,7 +150,7 @@ func (a *App) Client() (*sdk.Client, error) {
 }
 
 // PayingClient is a client of the service at an address, which need not be the configured one: it sends no key, and p pays.
-func (a *App) PayingClient(address string, p sdk.Payer) (*sdk.Client, error) {
+func (a *Factory) PayingClient(address string, p sdk.Payer) (*sdk.Client, error) {
 	c, err := a.Config()
 	if err != nil {
 		return nil, err
@@ -154,7 +159,7 @@ func (a *App) PayingClient(address string, p sdk.Payer) (*sdk.Client, error) {
 }
 
 // warnPlain tells people, once, that a secret is about to go to another machine without encryption.
-func (a *App) warnPlain(what, address string) {
+func (a *Factory) warnPlain(what, address string) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" || a.warned {
 		return
@@ -169,7 +174,7 @@ func (a *App) warnPlain(what, address string) {
 }
 
 // newClient makes a client with what is configured for all of them.
-func (a *App) newClient(c *config.Config, address string, key sdk.Key, p sdk.Payer) (*sdk.Client, error) {
+func (a *Factory) newClient(c *config.Config, address string, key sdk.Key, p sdk.Payer) (*sdk.Client, error) {
 	if !key.IsZero() {
 		a.warnPlain("the API key", address)
 	}
@@ -183,7 +188,7 @@ func (a *App) newClient(c *config.Config, address string, key sdk.Key, p sdk.Pay
 }
 
 // HTTP is what requests are sent with. With --debug it tells each on stderr.
-func (a *App) HTTP() http.RoundTripper {
+func (a *Factory) HTTP() http.RoundTripper {
 	if a.Flags.Debug {
 		return tracer{a}
 	}
@@ -191,7 +196,7 @@ func (a *App) HTTP() http.RoundTripper {
 }
 
 // Call are the options of a call: the request id of the flags, and where its HTTP side goes.
-func (a *App) Call(meta *sdk.Response) []sdk.CallOption {
+func (a *Factory) Call(meta *sdk.Response) []sdk.CallOption {
 	opts := []sdk.CallOption{sdk.WithResponse(meta)}
 	if a.Flags.RequestID != "" {
 		opts = append(opts, sdk.WithRequestID(a.Flags.RequestID))
@@ -200,7 +205,7 @@ func (a *App) Call(meta *sdk.Response) []sdk.CallOption {
 }
 
 // Pack is the pack a command is about: the argument, if there is one, or the configured one.
-func (a *App) Pack(args []string) (string, error) {
+func (a *Factory) Pack(args []string) (string, error) {
 	if len(args) > 0 && args[0] != "" {
 		return args[0], nil
 	}
@@ -211,21 +216,8 @@ func (a *App) Pack(args []string) (string, error) {
 	return c.Get(config.Pack).Text, nil
 }
 
-// Shortcuts are the keys of the terminal UI, by the configuration.
-func (a *App) Shortcuts() (*view.Keymap, error) {
-	c, err := a.Config()
-	if err != nil {
-		return nil, err
-	}
-	keys, err := view.NewKeymap(c.Keys)
-	if err != nil {
-		return nil, cli.Invalid("%w", err).WithHint("ctx help shortcuts, then ctx config edit")
-	}
-	return &keys, nil
-}
-
 // Printer writes answers to stdout as the flags, the configuration and the terminal ask.
-func (a *App) Printer() (*cli.Printer, error) {
+func (a *Factory) Printer() (*cli.Printer, error) {
 	spec, err := a.Spec()
 	if err != nil {
 		return nil, err
@@ -234,7 +226,7 @@ func (a *App) Printer() (*cli.Printer, error) {
 }
 
 // Print writes answer to stdout.
-func (a *App) Print(ctx context.Context, answer cli.Answer) error {
+func (a *Factory) Print(ctx context.Context, answer cli.Answer) error {
 	p, err := a.Printer()
 	if err != nil {
 		return err
@@ -243,14 +235,14 @@ func (a *App) Print(ctx context.Context, answer cli.Answer) error {
 }
 
 // Note tells people something on stderr, unless they asked for quiet.
-func (a *App) Note(format string, args ...any) {
+func (a *Factory) Note(format string, args ...any) {
 	if !a.Flags.Quiet {
 		fmt.Fprintln(a.Err, human.Text(fmt.Sprintf(format, args...)))
 	}
 }
 
 // ReportMeta tells people what the HTTP side of an answer says: that its data is of the demo and, with --verbose, its request id.
-func (a *App) ReportMeta(meta *sdk.Response) {
+func (a *Factory) ReportMeta(meta *sdk.Response) {
 	spec, err := a.Spec()
 	if meta.Demo() && err == nil && (!spec.Machine() || a.ErrTTY) {
 		fmt.Fprintln(a.Err, a.Style(a.ErrTTY).Warn("demo data: recorded, synthetic values"))
@@ -277,7 +269,7 @@ func warningIn(h http.Header) string {
 }
 
 // Confirm asks a yes-or-no question, answered by --yes. Where nobody can be asked it fails at once and names the flag.
-func (a *App) Confirm(ctx context.Context, question string) error {
+func (a *Factory) Confirm(ctx context.Context, question string) error {
 	if a.Flags.Yes {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package client
+package pay
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
@@ -29,7 +30,7 @@ func depositFields() []string {
 
 // buyOptions are the flags of buy.
 type buyOptions struct {
-	app       *App
+	app       *command.Factory
 	key       string
 	maxAmount string
 	wallet    string
@@ -40,7 +41,7 @@ type buyOptions struct {
 }
 
 // newBuy makes the command that buys credits.
-func newBuy(a *App) *cobra.Command {
+func newBuy(a *command.Factory) *cobra.Command {
 	o := &buyOptions{app: a}
 	c := a.Command(&cobra.Command{
 		Use: "buy PACK", Short: "Buy a pack of credits with USDG", Args: cobra.ExactArgs(1),
@@ -123,12 +124,12 @@ func (o *buyOptions) checkMost(pack api.CreditPack, price usdg.Amount) error {
 
 // goOn finishes a purchase of the pack whose payment was begun before: it is never paid for twice. It reports whether there was one.
 func (o *buyOptions) goOn(ctx context.Context, pack api.CreditPack) (done bool, err error) {
-	begun, err := o.app.BegunPurchase(ctx, pack)
+	begun, err := begunPurchase(ctx, o.app, pack)
 	if begun == nil || err != nil {
 		return false, err
 	}
 	o.app.Note("a purchase of %s was paid for with %s before and not finished; going on with it", pack, begun.TxHash)
-	d, err := o.app.FinishPurchase(ctx, *begun)
+	d, err := finishPurchase(ctx, o.app, *begun)
 	if errors.Is(err, wallet.ErrNotBegun) { // it can never get on chain
 		return false, nil
 	}
@@ -137,7 +138,7 @@ func (o *buyOptions) goOn(ctx context.Context, pack api.CreditPack) (done bool, 
 
 // begin begins a purchase and waits for its end.
 func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
-	intent, err := call(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.DepositIntent, error) {
+	intent, err := command.Account(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.DepositIntent, error) {
 		return c.Buy(ctx, pack, o.key, opts...)
 	})
 	if err != nil {
@@ -157,7 +158,7 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 		o.tell(intent, amount)
 	}
 	if o.noWait && !o.pays() {
-		return show(ctx, o.app, intent, &cli.Rows{Columns: []string{"deposit", "amount", "to", "chain", "until"}, Rows: [][]string{{
+		return o.app.Show(ctx, intent, &cli.Rows{Columns: []string{"deposit", "amount", "to", "chain", "until"}, Rows: [][]string{{
 			intent.ID, intent.AmountUSDC, intent.Recipient, strconv.FormatInt(intent.ChainID, 10), o.until(intent),
 		}}})
 	}
@@ -242,5 +243,5 @@ func (o *buyOptions) end(ctx context.Context, d *api.Deposit, err error) error {
 			Hint: "if you have paid, tell the operator the hash of the transaction: nothing that arrived is lost"}
 	}
 	o.app.Note("%d credits are yours", d.Credits)
-	return show(ctx, o.app, d, depositRows([]api.Deposit{*d}, o.app))
+	return o.app.Show(ctx, d, depositRows([]api.Deposit{*d}, o.app))
 }

@@ -1,4 +1,4 @@
-package client_test
+package command_test
 
 import (
 	"bytes"
@@ -15,18 +15,18 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/contextd/contextd/client"
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// newApp makes an App with the flags of args and the environment of pairs; what it tells goes to the buffer.
-func newApp(t *testing.T, in string, args []string, pairs ...string) (*client.App, *bytes.Buffer) {
+// newApp makes a Factory with the flags of args and the environment of pairs; what it tells goes to the buffer.
+func newFactory(t *testing.T, in string, args []string, pairs ...string) (*command.Factory, *bytes.Buffer) {
 	t.Helper()
 	pairs = append(pairs, "CTX_CONFIG_DIR", t.TempDir())
 	var told bytes.Buffer
-	a := client.NewApp(cli.System{In: strings.NewReader(in), Out: io.Discard, Err: &told, InTTY: true, OutTTY: true, ErrTTY: true,
+	a := command.New(cli.System{In: strings.NewReader(in), Out: io.Discard, Err: &told, InTTY: true, OutTTY: true, ErrTTY: true,
 		Now: func() time.Time { return time.Time{} },
 		LookupEnv: func(name string) (string, bool) {
 			for i := 0; i < len(pairs); i += 2 {
@@ -68,12 +68,12 @@ func TestToFailure(t *testing.T) {
 		"timeout waiting":     {fmt.Errorf("%w (after %w)", context.DeadlineExceeded, api.Errorf(api.ReasonStateUnavailable, "x")), 9, "state_unavailable"},
 		"anything":            {errors.New("x"), 1, "failure"},
 	} {
-		if f := client.ToFailure(c.err); f == nil || f.Exit != c.exit || f.Reason != c.reason {
+		if f := command.ToFailure(c.err); f == nil || f.Exit != c.exit || f.Reason != c.reason {
 			t.Errorf("%s: %+v, want %d %s", name, f, c.exit, c.reason)
 		}
 	}
 	for _, err := range []error{nil, fmt.Errorf("write: %w", syscall.EPIPE)} {
-		if f := client.ToFailure(err); f != nil {
+		if f := command.ToFailure(err); f != nil {
 			t.Errorf("%v is a failure: %+v", err, f)
 		}
 	}
@@ -102,7 +102,7 @@ func TestStyle(t *testing.T) {
 		{nil, []string{"ACCESSIBLE", "0", "LANG", "de_DE.utf8"}, false, cli.Style{}},
 		{nil, []string{"LC_ALL", "POSIX", "LANG", "en_US.UTF-8"}, false, cli.Style{ASCII: true}},
 	} {
-		a, _ := newApp(t, "", c.args, c.env...)
+		a, _ := newFactory(t, "", c.args, c.env...)
 		if got := a.Style(c.tty); got != c.want {
 			t.Errorf("%v %v on a terminal %v: %+v, want %+v", c.args, c.env, c.tty, got, c.want)
 		}
@@ -124,7 +124,7 @@ func TestSpec(t *testing.T) {
 		{[]string{"-q", "."}, []string{"CTX_OUTPUT", "tsv"}, "", false},
 		{[]string{"-q", ".", "-o", "tsv"}, nil, cli.TSV, true},
 	} {
-		a, _ := newApp(t, "", c.args, c.env...)
+		a, _ := newFactory(t, "", c.args, c.env...)
 		spec, err := a.Spec()
 		if spec.Format != c.want || (err != nil) != c.bad {
 			t.Errorf("%v %v: %q, %v", c.args, c.env, spec.Format, err)
@@ -138,22 +138,22 @@ func TestSpec(t *testing.T) {
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]int{"y\n": 0, " YES \n": 0, "n\n": cli.ExitDeclined, "\n": cli.ExitDeclined, "": cli.ExitDeclined} {
-		a, told := newApp(t, in, nil)
-		if f := client.ToFailure(a.Confirm(t.Context(), "remove it")); f == nil && want != 0 || f != nil && f.Exit != want {
+		a, told := newFactory(t, in, nil)
+		if f := command.ToFailure(a.Confirm(t.Context(), "remove it")); f == nil && want != 0 || f != nil && f.Exit != want {
 			t.Errorf("answer %q: %+v", in, f)
 		}
 		if told.String() != "remove it [y/N] " {
 			t.Errorf("asked %q", told)
 		}
 	}
-	a, _ := newApp(t, "", []string{"--yes"})
+	a, _ := newFactory(t, "", []string{"--yes"})
 	if err := a.Confirm(t.Context(), "x"); err != nil {
 		t.Error(err)
 	}
 	for _, args := range [][]string{{"--no-input"}, nil} {
-		a, _ := newApp(t, "y\n", args)
+		a, _ := newFactory(t, "y\n", args)
 		a.InTTY = args != nil
-		if f := client.ToFailure(a.Confirm(t.Context(), "x")); f == nil || f.Exit != cli.ExitUsage || !strings.Contains(f.Hint, "--yes") {
+		if f := command.ToFailure(a.Confirm(t.Context(), "x")); f == nil || f.Exit != cli.ExitUsage || !strings.Contains(f.Hint, "--yes") {
 			t.Errorf("%v, nobody to ask: %+v", args, f)
 		}
 	}
@@ -162,13 +162,13 @@ func TestConfirm(t *testing.T) {
 // TestInterruptedQuestion checks that Ctrl-C at a question is a no.
 func TestInterruptedQuestion(t *testing.T) {
 	t.Parallel()
-	a, _ := newApp(t, "", nil)
+	a, _ := newFactory(t, "", nil)
 	in, typing := io.Pipe()
 	defer typing.Close()
 	a.In = in
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if f := client.ToFailure(a.Confirm(ctx, "x")); f == nil || f.Exit != cli.ExitDeclined {
+	if f := command.ToFailure(a.Confirm(ctx, "x")); f == nil || f.Exit != cli.ExitDeclined {
 		t.Errorf("got %+v", f)
 	}
 }
@@ -187,7 +187,7 @@ func TestKeyOrder(t *testing.T) {
 		{nil, []string{"CTX_API_KEY_FILE", "-"}, inStdin},
 		{nil, nil, ""},
 	} {
-		a, _ := newApp(t, inStdin+"\n", c.args, c.env...)
+		a, _ := newFactory(t, inStdin+"\n", c.args, c.env...)
 		if key, origin, err := a.Key(); err != nil || key.Secret() != c.want {
 			t.Errorf("%v %v: %v from %s, %v", c.args, c.env, key, origin, err)
 		}
@@ -197,7 +197,7 @@ func TestKeyOrder(t *testing.T) {
 // TestWalletPayerIsShared has several calls want to pay while the wallet is closed, as the terminal UI can.
 func TestWalletPayerIsShared(t *testing.T) {
 	t.Parallel()
-	a, _ := newApp(t, "", nil)
+	a, _ := newFactory(t, "", nil)
 	walletPayer := a.WalletPayer()
 	var all sync.WaitGroup
 	for range 8 {
@@ -212,27 +212,6 @@ func TestWalletPayerIsShared(t *testing.T) {
 	a.Close()
 	if _, err := walletPayer.Pay(t.Context(), sdk.Quote{}); err == nil || err.Error() != "the wallet is closed" {
 		t.Errorf("after the end: %v", err)
-	}
-}
-
-// TestPurchaseByNonce: where only the nonce names a purchase, people are told so, get the data that a wallet has to send and no link or code
-// that would send a plain transfer.
-func TestPurchaseByNonce(t *testing.T) {
-	t.Parallel()
-	i := &api.DepositIntent{
-		ID: "dep_1", Pack: api.CreditStarter, Recipient: "0x" + strings.Repeat("aB", 20), AmountUSDC: "1.000000", Nonce: "0x" + strings.Repeat("12", 32),
-		Token: "0x" + strings.Repeat("cd", 20), ChainID: 46630, NonceRequired: true,
-	}
-	a, told := newApp(t, "", nil)
-	client.TellPurchase(a, i, 1_000_000)
-	data := "0xa9059cbb" + strings.Repeat("0", 24) + strings.Repeat("ab", 20) + fmt.Sprintf("%064x", 1_000_000) + strings.Repeat("12", 32)
-	for _, want := range []string{data, "A plain transfer pays for nothing", "ctx credits buy starter --pay"} {
-		if !strings.Contains(told.String(), want) {
-			t.Errorf("%q is not told: %s", want, told)
-		}
-	}
-	if strings.Contains(told.String(), "link") || strings.Contains(told.String(), "█") {
-		t.Errorf("a link or a code: %s", told)
 	}
 }
 
@@ -258,7 +237,7 @@ func TestPlainHTTPIsTold(t *testing.T) {
 		{"http://demo.localhost", key, "", ""},
 		{"http://ctx.example", "", "", ""},
 	} {
-		a, told := newApp(t, "", []string{"--base-url", c.address, "--quiet"}, "CTX_API_KEY", c.key, client.EnvSession, c.session, "NO_COLOR", "1")
+		a, told := newFactory(t, "", []string{"--base-url", c.address, "--quiet"}, "CTX_API_KEY", c.key, command.EnvSession, c.session, "NO_COLOR", "1")
 		for range 2 {
 			if _, err := a.Client(); err != nil {
 				t.Fatal(err)

@@ -1,4 +1,4 @@
-package client
+package command
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ import (
 const EnvSession = "CTX_SESSION"
 
 // Secrets is where keys and sessions are kept.
-func (a *App) Secrets() (*config.SecretStore, error) {
+func (a *Factory) Secrets() (*config.SecretStore, error) {
 	paths, err := a.Paths()
 	if err != nil {
 		return nil, cli.Invalid("%w", err)
@@ -27,7 +27,7 @@ func (a *App) Secrets() (*config.SecretStore, error) {
 }
 
 // Stored is what is kept for the profile in use. What was given for another address than the one in use stays where it is.
-func (a *App) Stored() (config.Credential, error) {
+func (a *Factory) Stored() (config.Credential, error) {
 	c, err := a.Config()
 	if err != nil {
 		return config.Credential{}, err
@@ -55,7 +55,7 @@ func sameAddress(a, b string) bool { return strings.TrimRight(a, "/") == strings
 
 // Keep changes what is kept for the profile in use and says where it is. It does not write over what is kept for another address: that
 // may be the only place where a key is.
-func (a *App) Keep(change func(*config.Credential)) (where string, err error) {
+func (a *Factory) Keep(change func(*config.Credential)) (where string, err error) {
 	c, err := a.Config()
 	if err != nil {
 		return "", err
@@ -83,7 +83,7 @@ func (a *App) Keep(change func(*config.Credential)) (where string, err error) {
 
 // Console is the console of the service, with the session of the environment or the one that is kept. The error is for no session,
 // where one is needed.
-func (a *App) Console(signedIn bool) (*sdk.Console, error) {
+func (a *Factory) Console(signedIn bool) (*sdk.Console, error) {
 	client, err := a.Client()
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (a *App) Console(signedIn bool) (*sdk.Console, error) {
 }
 
 // Ask asks for a line on the terminal. Where nobody can be asked it fails at once and names what to give instead.
-func (a *App) Ask(ctx context.Context, question, instead string) (string, error) {
+func (a *Factory) Ask(ctx context.Context, question, instead string) (string, error) {
 	if !a.InTTY || !a.ErrTTY || a.Flags.NoInput {
 		return "", cli.Invalid("%s: there is nobody to ask", question).WithHint("%s", instead)
 	}
@@ -116,7 +116,7 @@ func (a *App) Ask(ctx context.Context, question, instead string) (string, error)
 }
 
 // AskHidden is Ask for what nobody is to read on the screen.
-func (a *App) AskHidden(ctx context.Context, question, instead string) (string, error) {
+func (a *Factory) AskHidden(ctx context.Context, question, instead string) (string, error) {
 	file, ok := a.In.(interface{ Fd() uintptr })
 	if !ok || !a.InTTY || !a.ErrTTY || a.Flags.NoInput {
 		return "", cli.Invalid("%s: there is nobody to ask", question).WithHint("%s", instead)
@@ -138,7 +138,7 @@ func (a *App) AskHidden(ctx context.Context, question, instead string) (string, 
 }
 
 // Line reads one line of standard input.
-func (a *App) Line() (string, error) {
+func (a *Factory) Line() (string, error) {
 	const longest = 8 << 10
 	text, err := bufio.NewReader(io.LimitReader(a.In, longest)).ReadString('\n')
 	if text = strings.TrimSpace(text); text != "" {
@@ -151,7 +151,7 @@ func (a *App) Line() (string, error) {
 }
 
 // interruptible waits for read, or for the user to interrupt it. A read of a terminal cannot be stopped; the process ends soon after.
-func (a *App) interruptible(ctx context.Context, read func() (string, error)) (string, error) {
+func (a *Factory) interruptible(ctx context.Context, read func() (string, error)) (string, error) {
 	type result struct {
 		text string
 		err  error

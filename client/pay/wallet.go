@@ -1,4 +1,11 @@
-package client
+// Package pay is the commands of ctx that move money or keep what moves it: wallets and their passphrases, the policy of what a wallet may
+// pay, quotes, receipts and what was begun and not answered, and purchases of credits.
+//
+// The rules of paying are those of sdk/wallet, and no command here goes round them: each payment is in the journal before it is sent, and a
+// command that was killed goes on with the payment that is there. For example, ctx pay /v1/fresh asks for a quote, checks it against
+// the policy, signs a transfer and notes it, broadcasts it, and asks again with the proof; killed after that, ctx pay resume, or the same
+// command again, presents the same proof and pays nothing more.
+package pay
 
 import (
 	"context"
@@ -9,13 +16,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/wallet"
 )
-
-func walletCommands(a *App) []*cobra.Command {
-	return []*cobra.Command{newWallet(a), newPay(a)}
-}
 
 // fileRow is a wallet as JSON shows it.
 type fileRow struct {
@@ -38,13 +42,13 @@ func walletCells(f wallet.File) []string {
 
 // walletOptions are the flags of the commands on wallets.
 type walletOptions struct {
-	app          *App
+	app          *command.Factory
 	passwordFile string
 	keyFile      string
 }
 
-// newWallet makes the group of commands on wallets.
-func newWallet(a *App) *cobra.Command {
+// NewWallet makes the group of commands on wallets.
+func NewWallet(a *command.Factory) *cobra.Command {
 	o := &walletOptions{app: a}
 	fields := fileFields()
 	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the wallets in the keystore directories"},
@@ -109,7 +113,7 @@ func (o *walletOptions) list(ctx context.Context, _ []string) error {
 		rows = append(rows, walletRow(f))
 		table.Rows = append(table.Rows, walletCells(f))
 	}
-	return show(ctx, o.app, rows, table)
+	return o.app.Show(ctx, rows, table)
 }
 
 // load makes a wallet of a key, or of a keystore, in a file.
@@ -150,7 +154,7 @@ func (o *walletOptions) adopt(ctx context.Context, text []byte, name string) err
 		return cli.Invalid("%w", err)
 	}
 	o.app.Note("the wallet is in %s, with the passphrase that it had\nto use it: ctx wallet use %s", f.Path, name)
-	return show(ctx, o.app, walletRow(f), fileTable(f))
+	return o.app.Show(ctx, walletRow(f), fileTable(f))
 }
 
 // save writes a key to a keystore file.
@@ -165,7 +169,7 @@ func (o *walletOptions) save(ctx context.Context, key *wallet.Key, name string) 
 		return cli.Invalid("%w", err)
 	}
 	o.app.Note("the wallet is in %s; without its passphrase nobody gets at it, you neither\nto use it: ctx wallet use %s", f.Path, name)
-	return show(ctx, o.app, walletRow(f), fileTable(f))
+	return o.app.Show(ctx, walletRow(f), fileTable(f))
 }
 
 // balance shows what the wallet has.
@@ -183,7 +187,7 @@ func (o *walletOptions) balance(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return show(ctx, o.app, b, &cli.Rows{Columns: []string{"wallet", "usdg", "ether", "chain"},
+	return o.app.Show(ctx, b, &cli.Rows{Columns: []string{"wallet", "usdg", "ether", "chain"},
 		Rows: [][]string{{b.Address, b.USDG.String(), wallet.Ether(b.Wei), fmt.Sprint(b.ChainID)}}})
 }
 
@@ -193,7 +197,7 @@ func (o *walletOptions) address(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return show(ctx, o.app, map[string]string{"address": address}, &cli.Rows{Columns: []string{"address"}, Rows: [][]string{{address}}})
+	return o.app.Show(ctx, map[string]string{"address": address}, &cli.Rows{Columns: []string{"address"}, Rows: [][]string{{address}}})
 }
 
 // firstOf is the first of args, "" if there are none.

@@ -1,4 +1,4 @@
-package client
+package pay
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -26,7 +27,7 @@ type resumed struct {
 }
 
 // newResume makes the command that goes on with what was begun.
-func newResume(a *App) *cobra.Command {
+func newResume(a *command.Factory) *cobra.Command {
 	return a.Command(&cobra.Command{Use: "resume", Short: "Go on with payments that were begun and not answered",
 		Long: "Go on with payments that were begun and not answered, after a crash or without a network: each is brought onto the " +
 			"chain if it can\nstill be, presented to its service, and its answer shown. None is paid anew, and no wallet is " +
@@ -36,7 +37,7 @@ func newResume(a *App) *cobra.Command {
 }
 
 // resume goes on with each payment that is not at its end.
-func resume(ctx context.Context, a *App) error {
+func resume(ctx context.Context, a *command.Factory) error {
 	list, err := wallet.Payments(a.DataDir())
 	if err != nil {
 		return err
@@ -112,9 +113,9 @@ func (r resumer) Settled(proof api.PaymentProof, refused error) error {
 }
 
 // goOn goes on with a payment and returns its answer, and what notes that it was shown.
-func goOn(ctx context.Context, a *App, p wallet.Payment) (answer json.RawMessage, settled func() error, err error) {
+func goOn(ctx context.Context, a *command.Factory, p wallet.Payment) (answer json.RawMessage, settled func() error, err error) {
 	if p.Purchase {
-		d, err := a.FinishPurchase(ctx, p)
+		d, err := finishPurchase(ctx, a, p)
 		if err != nil {
 			return nil, nil, err
 		}

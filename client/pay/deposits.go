@@ -1,4 +1,4 @@
-package client
+package pay
 
 import (
 	"context"
@@ -7,13 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // depositRows are deposits as a table.
-func depositRows(list []api.Deposit, a *App) *cli.Rows {
+func depositRows(list []api.Deposit, a *command.Factory) *cli.Rows {
 	rows := &cli.Rows{Columns: []string{"deposit", "pack", "credits", "usdg", "status", "until", "transaction"},
 		Right: []bool{false, false, true, true}, Wide: 6, Empty: "no purchase yet; ctx credits buy PACK makes one"}
 	for _, d := range list {
@@ -28,28 +29,28 @@ func depositRows(list []api.Deposit, a *App) *cli.Rows {
 }
 
 // showDeposit shows one purchase, as get finds it.
-func showDeposit(ctx context.Context, a *App, get func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error)) error {
-	d, err := call(ctx, a, get)
+func showDeposit(ctx context.Context, a *command.Factory, get func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error)) error {
+	d, err := command.Account(ctx, a, get)
 	if err != nil {
 		return err
 	}
 	if d.Reason != "" {
 		a.Note("%s: %s", d.Reason, d.Message)
 	}
-	return show(ctx, a, d, depositRows([]api.Deposit{*d}, a))
+	return a.Show(ctx, d, depositRows([]api.Deposit{*d}, a))
 }
 
 // newDeposits makes the group of commands on purchases. Alone it lists them.
-func newDeposits(a *App) *cobra.Command {
+func newDeposits(a *command.Factory) *cobra.Command {
 	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List your newest purchases of credits"}, depositFields(),
 		func(ctx context.Context, _ []string) error {
-			b, err := call(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
+			b, err := command.Account(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
 				return c.Balance(ctx, "", opts...)
 			})
 			if err != nil {
 				return err
 			}
-			return show(ctx, a, b.RecentDeposits, depositRows(b.RecentDeposits, a))
+			return a.Show(ctx, b.RecentDeposits, depositRows(b.RecentDeposits, a))
 		})
 	view := a.Command(&cobra.Command{Use: "view DEPOSIT", Short: "Say how a purchase stands", Args: cobra.ExactArgs(1)}, depositFields(),
 		func(ctx context.Context, args []string) error {
@@ -80,7 +81,7 @@ func newDeposits(a *App) *cobra.Command {
 }
 
 // newVerify makes the command that has the service look for a payment.
-func newVerify(a *App) *cobra.Command {
+func newVerify(a *command.Factory) *cobra.Command {
 	var tx string
 	c := a.Command(&cobra.Command{Use: "verify DEPOSIT --tx HASH", Short: "Have the service look for the payment of a purchase",
 		Args: cobra.ExactArgs(1)}, depositFields(),

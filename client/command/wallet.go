@@ -1,4 +1,4 @@
-package client
+package command
 
 import (
 	"context"
@@ -21,7 +21,7 @@ const (
 
 // OpenWallet opens the wallet called name, the configured one for "". passwordFile is where its passphrase is, "" for the environment
 // or the terminal.
-func (a *App) OpenWallet(ctx context.Context, name, passwordFile string) (*wallet.Key, error) {
+func (a *Factory) OpenWallet(ctx context.Context, name, passwordFile string) (*wallet.Key, error) {
 	c, err := a.Config()
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (a *App) OpenWallet(ctx context.Context, name, passwordFile string) (*walle
 }
 
 // FindWallet finds the wallet called name, without opening it.
-func (a *App) FindWallet(name string) (wallet.File, error) {
+func (a *Factory) FindWallet(name string) (wallet.File, error) {
 	file, err := wallet.Find(name, a.Keystores()...)
 	if err != nil {
 		return file, cli.Invalid("%w", err).WithHint("ctx wallet list, or name a keystore file")
@@ -59,7 +59,7 @@ func (a *App) FindWallet(name string) (wallet.File, error) {
 }
 
 // OpenFile opens a wallet. passwordFile is as for OpenWallet.
-func (a *App) OpenFile(ctx context.Context, file wallet.File, passwordFile string) (*wallet.Key, error) {
+func (a *Factory) OpenFile(ctx context.Context, file wallet.File, passwordFile string) (*wallet.Key, error) {
 	passphrase, err := a.Passphrase(ctx, file, passwordFile)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (a *App) OpenFile(ctx context.Context, file wallet.File, passwordFile strin
 }
 
 // WalletAddress is the address of the wallet called name, the configured one for "". Only a file that does not say it has to be opened.
-func (a *App) WalletAddress(ctx context.Context, name, passwordFile string) (string, error) {
+func (a *Factory) WalletAddress(ctx context.Context, name, passwordFile string) (string, error) {
 	c, err := a.Config()
 	if err != nil {
 		return "", err
@@ -103,16 +103,16 @@ func (a *App) WalletAddress(ctx context.Context, name, passwordFile string) (str
 }
 
 // UseWallet has the wallet called name, in place of the configured one, pay in this run.
-func (a *App) UseWallet(name string) { a.wallet = name }
+func (a *Factory) UseWallet(name string) { a.wallet = name }
 
 // HasWallet reports whether a wallet is configured.
-func (a *App) HasWallet() bool {
+func (a *Factory) HasWallet() bool {
 	c, err := a.Config()
 	return err == nil && (a.Env(envPrivateKey) != "" || c.Get(config.Wallet).Text != "")
 }
 
 // OpenKey is the variable that has the key of a wallet in the clear, "" if it is not set. It wins over the configuration.
-func (a *App) OpenKey() string {
+func (a *Factory) OpenKey() string {
 	if a.Env(envPrivateKey) == "" {
 		return ""
 	}
@@ -120,7 +120,7 @@ func (a *App) OpenKey() string {
 }
 
 // Keystores are the directories where wallets are looked for. New ones go into the first.
-func (a *App) Keystores() []string {
+func (a *Factory) Keystores() []string {
 	if dir := a.Env(envKeystore); dir != "" {
 		return []string{dir}
 	}
@@ -128,7 +128,7 @@ func (a *App) Keystores() []string {
 }
 
 // DataDir is where ctx keeps what is neither a setting nor a cache.
-func (a *App) DataDir() string {
+func (a *Factory) DataDir() string {
 	share := a.Env("XDG_DATA_HOME")
 	if share == "" {
 		share = filepath.Join(a.Env("HOME"), ".local", "share")
@@ -137,7 +137,7 @@ func (a *App) DataDir() string {
 }
 
 // Passphrase is that of a wallet: from a file, - for standard input, the environment or the terminal.
-func (a *App) Passphrase(ctx context.Context, file wallet.File, path string) (string, error) {
+func (a *Factory) Passphrase(ctx context.Context, file wallet.File, path string) (string, error) {
 	if path == "" {
 		path = a.Env(envPasswordFile)
 	}
@@ -151,7 +151,7 @@ func (a *App) Passphrase(ctx context.Context, file wallet.File, path string) (st
 }
 
 // readPassphrase reads one from a file, or a line of standard input for -.
-func (a *App) readPassphrase(path string) (string, error) {
+func (a *Factory) readPassphrase(path string) (string, error) {
 	if path == "-" {
 		return a.Line()
 	}
@@ -163,7 +163,7 @@ func (a *App) readPassphrase(path string) (string, error) {
 }
 
 // NewPassphrase is one for a new wallet: from a file, the environment or, twice, the terminal.
-func (a *App) NewPassphrase(ctx context.Context, path string) (string, error) {
+func (a *Factory) NewPassphrase(ctx context.Context, path string) (string, error) {
 	if path != "" || a.Env(envPasswordFile) != "" || a.Env(envPassword) != "" {
 		return a.Passphrase(ctx, wallet.File{}, path)
 	}
@@ -172,7 +172,7 @@ func (a *App) NewPassphrase(ctx context.Context, path string) (string, error) {
 
 // OtherPassphrase is one that is to hold from now on, from a file or, twice, the terminal, and never from the environment, which has the
 // one that holds already. instead is what to do where nobody can be asked.
-func (a *App) OtherPassphrase(ctx context.Context, path, instead string) (string, error) {
+func (a *Factory) OtherPassphrase(ctx context.Context, path, instead string) (string, error) {
 	if path != "" {
 		return a.readPassphrase(path)
 	}

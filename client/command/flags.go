@@ -1,4 +1,4 @@
-package client
+package command
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func (f *Flags) Bind(set *pflag.FlagSet) {
 }
 
 // Spec is how the output is wanted. It fails, before anything is called, where the flags cannot be followed.
-func (a *App) Spec() (cli.Spec, error) {
+func (a *Factory) Spec() (cli.Spec, error) {
 	c, err := a.Config()
 	if err != nil {
 		return cli.Spec{}, err
@@ -71,10 +71,10 @@ func (a *App) Spec() (cli.Spec, error) {
 
 // Command completes c: its output has the fields, and run runs once the flags are checked. Mistakes in flags and arguments end
 // before run does anything.
-func (a *App) Command(c *cobra.Command, fields []string, run func(ctx context.Context, args []string) error) *cobra.Command {
+func (a *Factory) Command(c *cobra.Command, fields []string, run func(ctx context.Context, args []string) error) *cobra.Command {
 	cli.SetFields(c, fields...)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := a.check(c); err != nil {
+		if err := a.Check(c); err != nil {
 			return err
 		}
 		return run(c.Context(), args)
@@ -82,8 +82,8 @@ func (a *App) Command(c *cobra.Command, fields []string, run func(ctx context.Co
 	return c
 }
 
-// check reports what is wrong with the global flags of a call of c.
-func (a *App) check(c *cobra.Command) error {
+// Check reports what is wrong with the global flags of a call of c.
+func (a *Factory) Check(c *cobra.Command) error {
 	if id := a.Flags.RequestID; id != "" && uuid.Validate(id) != nil {
 		return cli.Invalid("--request-id %q is not a UUID", id)
 	}
@@ -95,7 +95,7 @@ func (a *App) check(c *cobra.Command) error {
 }
 
 // Style is how text for stdout or stderr may be marked, which is a terminal or not.
-func (a *App) Style(tty bool) cli.Style {
+func (a *Factory) Style(tty bool) cli.Style {
 	style, when := a.System.Style(tty), config.Value{}
 	if c, err := a.Config(); err == nil {
 		when = c.Get(config.Color)
@@ -110,7 +110,7 @@ func (a *App) Style(tty bool) cli.Style {
 }
 
 // tracer tells every request on stderr. Secrets are in headers, which it leaves out, and in a token parameter, which it hides.
-type tracer struct{ app *App }
+type tracer struct{ app *Factory }
 
 // RoundTrip sends r and tells it.
 func (t tracer) RoundTrip(r *http.Request) (*http.Response, error) {

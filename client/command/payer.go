@@ -1,10 +1,9 @@
-package client
+package command
 
 import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/contextd/contextd/client/config"
@@ -17,19 +16,19 @@ import (
 )
 
 // Pays reports whether calls are paid for one by one: by flag, or by the setting of the profile.
-func (a *App) Pays() bool {
+func (a *Factory) Pays() bool {
 	c, err := a.Config()
 	return a.payer != nil || err == nil && c.Get(config.Pay).Text == "true"
 }
 
 // PayWith has p, in place of the wallet, pay for the calls of this run. It is called before a client is made, and before flags are parsed
 // that are those of the command around the call.
-func (a *App) PayWith(p sdk.Payer) { a.payer, a.config = p, nil }
+func (a *Factory) PayWith(p sdk.Payer) { a.payer, a.config = p, nil }
 
 // walletPayer pays for calls from the wallet, which it opens when the first has to be paid. It is safe for concurrent use: the terminal
 // UI makes several calls at once.
 type walletPayer struct {
-	app *App
+	app *Factory
 
 	mu       sync.Mutex         // guards what follows
 	payer    *wallet.Payer      // nil until then
@@ -39,7 +38,7 @@ type walletPayer struct {
 
 // WalletPayer pays from the wallet. That a call was answered is noted when the next is paid for, or when ctx ends: until then the answer
 // was not shown, and a ctx that is killed gets it again with the same payment.
-func (a *App) WalletPayer() sdk.Payer {
+func (a *Factory) WalletPayer() sdk.Payer {
 	if a.walletPayer == nil {
 		a.walletPayer = &walletPayer{app: a}
 	}
@@ -47,7 +46,7 @@ func (a *App) WalletPayer() sdk.Payer {
 }
 
 // OpenWalletPayer opens the wallet now, for who wants to know at once whether that can be done.
-func (a *App) OpenWalletPayer(ctx context.Context) error {
+func (a *Factory) OpenWalletPayer(ctx context.Context) error {
 	a.WalletPayer()
 	_, err := a.walletPayer.open(ctx)
 	return err
@@ -118,7 +117,7 @@ func (p *walletPayer) close() {
 }
 
 // payment is how payments are made by the configuration, without a wallet.
-func (a *App) payment() (wallet.Config, error) {
+func (a *Factory) payment() (wallet.Config, error) {
 	c, err := a.Config()
 	if err != nil {
 		return wallet.Config{}, err
@@ -140,7 +139,7 @@ func (a *App) payment() (wallet.Config, error) {
 }
 
 // Payer pays from the configured wallet, by the chain and the bounds of the configuration.
-func (a *App) Payer(ctx context.Context) (*wallet.Payer, error) {
+func (a *Factory) Payer(ctx context.Context) (*wallet.Payer, error) {
 	cfg, err := a.payment()
 	if err != nil {
 		return nil, err
@@ -153,71 +152,13 @@ func (a *App) Payer(ctx context.Context) (*wallet.Payer, error) {
 
 // ReadOnlyPayer is a Payer of the wallet with the given address that needs no passphrase: it looks, goes on with what was begun,
 // and pays nothing.
-func (a *App) ReadOnlyPayer(ctx context.Context, address string) (*wallet.Payer, error) {
+func (a *Factory) ReadOnlyPayer(ctx context.Context, address string) (*wallet.Payer, error) {
 	cfg, err := a.payment()
 	if err != nil {
 		return nil, err
 	}
 	cfg.Address = address
 	return newPayer(ctx, cfg)
-}
-
-// purchaseOf is what the journal calls the payment of a purchase, before its id.
-const purchaseOf = "deposit "
-
-// BegunPurchase is the payment of a purchase of the pack that was begun at the configured service and has not come to its end, nil if there
-// is none.
-func (a *App) BegunPurchase(ctx context.Context, pack api.CreditPack) (*wallet.Payment, error) {
-	list, err := wallet.Payments(a.DataDir())
-	if err != nil {
-		return nil, err
-	}
-	console, err := a.Console(true)
-	if err != nil {
-		return nil, err
-	}
-	client, err := a.Client()
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range list {
-		if !p.Live || !p.Purchase || p.Service != client.BaseURL() {
-			continue
-		}
-		d, err := console.Deposit(ctx, strings.TrimPrefix(p.Request, purchaseOf), "")
-		if errors.Is(err, &api.Error{Reason: api.ReasonDepositNotFound}) {
-			continue // of another owner
-		}
-		if err != nil {
-			return nil, err
-		}
-		if d.Pack == pack {
-			return &p, nil
-		}
-	}
-	return nil, nil
-}
-
-// FinishPurchase goes on with the payment of a purchase that was begun, waits until the service has seen it, and notes that.
-func (a *App) FinishPurchase(ctx context.Context, p wallet.Payment) (*api.Deposit, error) {
-	console, err := a.Console(true)
-	if err != nil {
-		return nil, err
-	}
-	payer, err := a.ReadOnlyPayer(ctx, p.Payer)
-	if err != nil {
-		return nil, err
-	}
-	defer payer.Close()
-	proof, err := payer.Resume(ctx, sdk.Quote{Service: p.Service, Request: p.Request})
-	if err != nil {
-		return nil, err
-	}
-	d, err := console.AwaitDeposit(ctx, strings.TrimPrefix(p.Request, purchaseOf), proof.TxHash)
-	if err != nil {
-		return nil, err
-	}
-	return d, payer.Settled(proof, nil)
 }
 
 // newPayer makes a Payer.

@@ -1,4 +1,4 @@
-package client
+package command
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // toFailure is err as a Failure: what it means for the exit code. It returns nil for nil and for a reader of stdout that has gone. That a
 // call was paid for wins over why it was not answered, of which journal knows more.
 func toFailure(err error, journal []wallet.Payment) *cli.Failure {
-	f := cli.ToFailure(err, ownFailure)
+	f := cli.ToFailure(err, OwnFailure)
 	paid, ok := errors.AsType[*sdk.PaidError](err)
 	if _, said := errors.AsType[*cli.Failure](err); ok && !said {
 		return paidFailure(paid, journal)
@@ -44,8 +44,8 @@ func paidFailure(paid *sdk.PaidError, journal []wallet.Payment) *cli.Failure {
 		Hint: "ctx pay resume, or the same command again: both show the same payment, and pay nothing more"}
 }
 
-// ownFailure is toFailure for what a wallet does not pay and for a service that is not reached, nil for all else.
-func ownFailure(err error) *cli.Failure {
+// OwnFailure is what err means for the exit code where it is a wallet does not pay and for a service that is not reached, nil for all else.
+func OwnFailure(err error) *cli.Failure {
 	lost, isLost := errors.AsType[*sdk.TransportError](err)
 	stopped, isStopped := errors.AsType[*wallet.StoppedError](err)
 	switch {
@@ -65,16 +65,16 @@ func ownFailure(err error) *cli.Failure {
 	return nil
 }
 
-// failure is toFailure with the journal of payments.
-func (a *App) failure(err error) *cli.Failure {
+// Failure is what err means for the exit code, with the journal of payments.
+func (a *Factory) Failure(err error) *cli.Failure {
 	journal, _ := wallet.Payments(a.DataDir()) // what cannot be read is not told
 	return toFailure(err, journal)
 }
 
-// report tells on stderr what went wrong, in words or, where the output was asked for as JSON, as the envelope of the API. It
+// Report tells on stderr what went wrong, in words or, where the output was asked for as JSON, as the envelope of the API. It
 // returns the exit code.
-func report(a *App, args []string, err error) int {
-	f := a.failure(err)
+func (a *Factory) Report(args []string, err error) int {
+	f := a.Failure(err)
 	if f != nil && f.Hint == "" {
 		f.Hint = hint(f)
 	}

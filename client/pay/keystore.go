@@ -1,4 +1,4 @@
-package client
+package pay
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/cli"
@@ -26,7 +27,7 @@ func fileTable(f wallet.File) *cli.Rows {
 }
 
 // newUse makes the command that chooses the wallet of a profile.
-func newUse(a *App) *cobra.Command {
+func newUse(a *command.Factory) *cobra.Command {
 	o := &walletOptions{app: a}
 	return a.Command(&cobra.Command{Use: "use NAME", Short: "Pay and sign in with this wallet from now on, in the profile in use",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: o.names, SuggestFor: []string{"switch"},
@@ -59,7 +60,7 @@ func (o *walletOptions) use(ctx context.Context, args []string) error {
 	if now, ok := strings.CutPrefix(c.Get(config.Wallet).Origin, "environment "); ok {
 		o.app.Note("%s is set and wins over it", now)
 	}
-	return show(ctx, o.app, walletRow(file), fileTable(file))
+	return o.app.Show(ctx, walletRow(file), fileTable(file))
 }
 
 // fileExists reports whether there is a file of that name here.
@@ -76,7 +77,7 @@ type exportOptions struct {
 }
 
 // newExport makes the command that hands a wallet out.
-func newExport(a *App) *cobra.Command {
+func newExport(a *command.Factory) *cobra.Command {
 	o := &exportOptions{walletOptions: walletOptions{app: a}}
 	c := a.Command(&cobra.Command{Use: "export [NAME]", Short: "Hand out a wallet: its keystore file, or with --private-key the key itself",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.names,
@@ -153,7 +154,7 @@ type passwdOptions struct {
 }
 
 // newPasswd makes the command that changes a passphrase.
-func newPasswd(a *App) *cobra.Command {
+func newPasswd(a *command.Factory) *cobra.Command {
 	o := &passwdOptions{walletOptions: walletOptions{app: a}}
 	c := a.Command(&cobra.Command{Use: "passwd NAME", Short: "Change the passphrase of a wallet",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: o.names,
@@ -189,11 +190,11 @@ func (o *passwdOptions) run(ctx context.Context, args []string) error {
 		return cli.Invalid("%w", err)
 	}
 	o.app.Note("the passphrase of %s is changed", file.Path)
-	return show(ctx, o.app, walletRow(file), fileTable(file))
+	return o.app.Show(ctx, walletRow(file), fileTable(file))
 }
 
 // newDelete makes the command that removes a wallet.
-func newDelete(a *App) *cobra.Command {
+func newDelete(a *command.Factory) *cobra.Command {
 	o := &walletOptions{app: a}
 	c := a.Command(&cobra.Command{Use: "delete NAME", Aliases: []string{"rm"}, Short: "Delete a wallet for good",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: o.names, SuggestFor: []string{"remove"},
@@ -233,5 +234,5 @@ func (o *walletOptions) remove(ctx context.Context, args []string) error {
 			o.app.Note("it is still the wallet of the configuration (%s): ctx wallet use another, or ctx config unset wallet", now.Origin)
 		}
 	}
-	return show(ctx, o.app, walletRow(file), fileTable(file))
+	return o.app.Show(ctx, walletRow(file), fileTable(file))
 }

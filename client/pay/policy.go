@@ -1,4 +1,4 @@
-package client
+package pay
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/wallet"
@@ -34,7 +35,7 @@ type policyView struct {
 }
 
 // newPolicy makes the group of commands on what the wallet may pay.
-func newPolicy(a *App) *cobra.Command {
+func newPolicy(a *command.Factory) *cobra.Command {
 	fields := []string{"perCall", "perDay", "perMonth", "paidDay", "paidMonth", "maxFeeEther", "chainId", "token", "recipients", "stopped"}
 	get := a.Command(&cobra.Command{Use: "show", Aliases: []string{"get"}, Short: "Show what the wallet may pay, and what was paid"},
 		fields, func(ctx context.Context, _ []string) error { return showPolicy(ctx, a) })
@@ -49,7 +50,7 @@ func newPolicy(a *App) *cobra.Command {
 		Args: cobra.ExactArgs(1)}, []string{"service", "recipient"},
 		func(ctx context.Context, args []string) error { return forget(ctx, a, args[0]) })
 	allow := a.Command(&cobra.Command{Use: "allow SERVICE", Short: "Pay a service again that has refused a payment",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: a.stoppedServices,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: stoppedServices(a),
 		Long: "Pay a service again that has refused a payment. Nothing more is paid to it, by ctx or an agent, until you say so here: a " +
 			"service that\ntakes money and gives no answer would go on taking it.",
 		Example: "  ctx pay policy allow https://ctx.example"}, paymentFields(),
@@ -63,7 +64,7 @@ func newPolicy(a *App) *cobra.Command {
 }
 
 // stopped are the services that are paid nothing more.
-func (a *App) stopped() ([]string, error) {
+func stopped(a *command.Factory) ([]string, error) {
 	list, err := wallet.Payments(a.DataDir())
 	services := []string{}
 	for _, p := range list {
@@ -75,15 +76,17 @@ func (a *App) stopped() ([]string, error) {
 }
 
 // stoppedServices completes the address of a service that is paid nothing more.
-func (a *App) stoppedServices(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	services, _ := a.stopped() // what cannot be listed is not offered
-	return services, cobra.ShellCompDirectiveNoFileComp
+func stoppedServices(a *command.Factory) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		services, _ := stopped(a) // what cannot be listed is not offered
+		return services, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // allow has a service be paid again.
-func allow(ctx context.Context, a *App, service string) error {
+func allow(ctx context.Context, a *command.Factory, service string) error {
 	service = strings.TrimRight(service, "/")
-	services, err := a.stopped()
+	services, err := stopped(a)
 	if err != nil {
 		return err
 	}
@@ -98,11 +101,11 @@ func allow(ctx context.Context, a *App, service string) error {
 	if err != nil {
 		return err
 	}
-	return show(ctx, a, refused, paymentRows(a, refused))
+	return a.Show(ctx, refused, paymentRows(a, refused))
 }
 
 // showPolicy shows the policy.
-func showPolicy(ctx context.Context, a *App) error {
+func showPolicy(ctx context.Context, a *command.Factory) error {
 	c, err := a.Config()
 	if err != nil {
 		return err
@@ -122,7 +125,7 @@ func showPolicy(ctx context.Context, a *App) error {
 		MaxFee: wallet.Ether(strconv.Itoa(wallet.DefaultMaxFee)), Chain: text(config.ChainID), Token: text(config.Token),
 		Recipients: append([]wallet.Pin{}, pins...),
 	}
-	if v.Stopped, err = a.stopped(); err != nil {
+	if v.Stopped, err = stopped(a); err != nil {
 		return err
 	}
 	rows := &cli.Rows{Columns: []string{"what", "bound", "paid"}, Rows: [][]string{
@@ -135,11 +138,11 @@ func showPolicy(ctx context.Context, a *App) error {
 	for _, service := range v.Stopped {
 		rows.Rows = append(rows.Rows, []string{"payments to " + service, "stopped: it has refused one", ""})
 	}
-	return show(ctx, a, v, rows)
+	return a.Show(ctx, v, rows)
 }
 
 // setPolicy changes a bound.
-func setPolicy(ctx context.Context, a *App, name, value string) error {
+func setPolicy(ctx context.Context, a *command.Factory, name, value string) error {
 	setting, ok := bounds()[name]
 	if !ok {
 		return cli.Invalid("there is no bound %q", name).WithHint("per-call, per-day or per-month")
@@ -165,7 +168,7 @@ func setPolicy(ctx context.Context, a *App, name, value string) error {
 }
 
 // trust has a service be paid elsewhere.
-func trust(ctx context.Context, a *App, service, recipient string) error {
+func trust(ctx context.Context, a *command.Factory, service, recipient string) error {
 	service = strings.TrimRight(service, "/")
 	if err := a.Confirm(ctx, "pay "+service+" at "+recipient+" from now on"); err != nil {
 		return err
@@ -173,12 +176,12 @@ func trust(ctx context.Context, a *App, service, recipient string) error {
 	if err := wallet.TrustRecipient(ctx, a.DataDir(), service, recipient); err != nil {
 		return cli.Invalid("%w", err)
 	}
-	return show(ctx, a, wallet.Pin{Service: service, Recipient: recipient},
+	return a.Show(ctx, wallet.Pin{Service: service, Recipient: recipient},
 		&cli.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, recipient}}})
 }
 
 // forget forgets where a service was paid.
-func forget(ctx context.Context, a *App, service string) error {
+func forget(ctx context.Context, a *command.Factory, service string) error {
 	service = strings.TrimRight(service, "/")
 	if err := a.Confirm(ctx, "forget where "+service+" was paid, and pay where it says next"); err != nil {
 		return err
@@ -191,6 +194,6 @@ func forget(ctx context.Context, a *App, service string) error {
 		return &cli.Failure{Exit: cli.ExitNotFound, Reason: "unknown_service",
 			Err: fmt.Errorf("%s was never paid", service), Hint: "ctx pay policy show"}
 	}
-	return show(ctx, a, wallet.Pin{Service: service, Recipient: was},
+	return a.Show(ctx, wallet.Pin{Service: service, Recipient: was},
 		&cli.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, was}}})
 }

@@ -1,0 +1,8 @@
+package command
+
+import (
+	"github.com/contextd/contextd/internal/cli"
+)
+
+// ToFailure is what an error means for the exit code of ctx.
+func ToFailure(err error) *cli.Failure { return toFailure(err, nil) }
