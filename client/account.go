@@ -12,8 +12,8 @@ import (
 type App = command.Factory
 
 // call calls the console with the session that is kept, and keeps the one that comes back.
-func call[T any](ctx context.Context, a *App, ask func(c *sdk.Console, opts []sdk.CallOption) (T, error)) (T, error) {
-	return command.Account(ctx, a, ask)
+func call[T any](_ context.Context, a *App, ask func(c *sdk.Console, opts []sdk.CallOption) (T, error)) (T, error) {
+	return command.Ask(a.Account, ask)
 }
 
 // show writes v as JSON, or rows for people and pipes.

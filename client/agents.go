@@ -95,7 +95,7 @@ func bridged(a *App, client string) (map[string]any, error) {
 	if strings.HasPrefix(base.Origin, "flag") || strings.HasPrefix(base.Origin, "environment") { // else the profile has it
 		args = append(args, "--base-url", base.Text)
 	}
-	if a.Pays() {
+	if a.Payments.On() {
 		args = append(args, "--pay")
 	}
 	server := map[string]any{"command": program, "args": args}

@@ -21,7 +21,7 @@ func sessionFields() []string { return []string{"userId", "email", "address", "t
 func newAuth(a *App) *cobra.Command {
 	status := a.Command(&cobra.Command{Use: "status", Short: "Say who is signed in", SuggestFor: []string{"whoami"}}, sessionFields(),
 		func(ctx context.Context, _ []string) error {
-			session, err := command.Account(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.Session, error) {
+			session, err := command.Ask(a.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.Session, error) {
 				return c.Session(ctx, opts...)
 			})
 			if err != nil {
@@ -37,7 +37,7 @@ func newAuth(a *App) *cobra.Command {
 		Long: "Print the secret of the session. Who has it is signed in as you: put it into " + command.EnvSession +
 			" and nowhere else."}, nil,
 		func(context.Context, []string) error {
-			console, err := a.Console(true)
+			console, err := a.Account.Console(true)
 			if err != nil {
 				return err
 			}
@@ -90,12 +90,12 @@ func newLogin(a *App) *cobra.Command {
 
 // run signs in.
 func (o *loginOptions) run(ctx context.Context) error {
-	byWallet := o.wallet != "" || o.email == "" && !o.codeStdin && o.app.HasWallet()
+	byWallet := o.wallet != "" || o.email == "" && !o.codeStdin && o.app.Wallets.Configured()
 	var session *api.Session
 	var console *sdk.Console
 	var err error
 	if o.link || o.codeStdin { // a code may be for adding an address
-		console, err = o.app.Console(o.link)
+		console, err = o.app.Account.Console(o.link)
 	} else if client, failed := o.app.Client(); failed == nil {
 		console = client.Console("")
 	} else {
@@ -114,7 +114,7 @@ func (o *loginOptions) run(ctx context.Context) error {
 	if err != nil || session == nil {
 		return err
 	}
-	where, err := o.app.Keep(func(c *config.Credential) { c.Session = sdk.NewKey(console.Secret()) })
+	where, err := o.app.Account.Keep(func(c *config.Credential) { c.Session = sdk.NewKey(console.Secret()) })
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (o *loginOptions) byMail(ctx context.Context, console *sdk.Console) (*api.S
 
 // byWallet signs in with a wallet.
 func (o *loginOptions) byWallet(ctx context.Context, console *sdk.Console) (*api.Session, error) {
-	key, err := o.app.OpenWallet(ctx, o.wallet, o.passwordFile)
+	key, err := o.app.Wallets.Open(ctx, o.wallet, o.passwordFile)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func identityFields() []string { return []string{"id", "kind", "subject", "creat
 func newIdentities(a *App) *cobra.Command {
 	return a.Command(&cobra.Command{Use: "identities", Short: "List the mail addresses and wallets you sign in by"},
 		identityFields(), func(ctx context.Context, _ []string) error {
-			list, err := command.Account(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) ([]api.Identity, error) {
+			list, err := command.Ask(a.Account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.Identity, error) {
 				return c.Identities(ctx, opts...)
 			})
 			if err != nil {
@@ -202,7 +202,7 @@ func newUnlink(a *App) *cobra.Command {
 			"It has to be within ten minutes of a sign-in; the last one cannot be removed.",
 		Example: "  ctx auth identities\n  ctx auth unlink 5f0c2d9e8b7a6413"}, nil,
 		func(ctx context.Context, args []string) error {
-			_, err := command.Account(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (struct{}, error) {
+			_, err := command.Ask(a.Account, func(c *sdk.Console, opts []sdk.CallOption) (struct{}, error) {
 				return struct{}{}, c.Unlink(ctx, args[0], opts...)
 			})
 			if err != nil {
@@ -215,7 +215,7 @@ func newUnlink(a *App) *cobra.Command {
 
 // signOut ends the session, or all of the account, and forgets it. A service that cannot be reached does not keep ctx from forgetting.
 func signOut(ctx context.Context, a *App, everywhere bool) error {
-	console, err := a.Console(false)
+	console, err := a.Account.Console(false)
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func signOut(ctx context.Context, a *App, everywhere bool) error {
 	}
 	ended := end(ctx)
 	if a.Env(command.EnvSession) == "" {
-		if _, err := a.Keep(func(c *config.Credential) { c.Session = sdk.Key{} }); err != nil {
+		if _, err := a.Account.Keep(func(c *config.Credential) { c.Session = sdk.Key{} }); err != nil {
 			return err
 		}
 	}

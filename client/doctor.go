@@ -191,7 +191,7 @@ func isLoopback(host string) bool {
 
 // service checks the key, the pack and the age of the state.
 func (o *doctorOptions) service(ctx context.Context, c *config.Config) {
-	if o.app.Pays() {
+	if o.app.Payments.On() {
 		o.add("key", outcomeOK, "", "none is sent: calls are paid for one by one (from %s)", c.Get(config.Pay).Origin)
 		return
 	}

@@ -85,8 +85,8 @@ func newEndpoint(a *App, names string) (*endpoint, error) {
 	if names != "" {
 		e.url += "?names=" + names
 	}
-	if a.Pays() {
-		e.paying.Payer = a.WalletPayer()
+	if a.Payments.On() {
+		e.paying.Payer = a.Payments.Payer()
 	}
 	return e, nil
 }

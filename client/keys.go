@@ -86,7 +86,7 @@ func (o *keyOptions) bindOut(c *cobra.Command) {
 func (o *keyOptions) complete(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(c.Context(), time.Second)
 	defer cancel()
-	console, err := o.app.Console(true)
+	console, err := o.app.Account.Console(true)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -115,7 +115,7 @@ func (o *keyOptions) issue(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	issued, err := command.Account(ctx, o.app, ask)
+	issued, err := command.Ask(o.app.Account, ask)
 	if err != nil {
 		return nil, o.drop(file, err)
 	}
@@ -159,7 +159,7 @@ func (o *keyOptions) hand(ctx context.Context, file *os.File, k *api.IssuedKey) 
 			err = closed
 		}
 	case o.save:
-		where, err = o.app.Keep(func(c *config.Credential) { c.Key = sdk.NewKey(k.Key) })
+		where, err = o.app.Account.Keep(func(c *config.Credential) { c.Key = sdk.NewKey(k.Key) })
 	}
 	if where != "" && err == nil {
 		shown.Key = ""
@@ -179,12 +179,12 @@ func (o *keyOptions) hand(ctx context.Context, file *os.File, k *api.IssuedKey) 
 
 // rows asks for the keys.
 func (o *keyOptions) rows(ctx context.Context) ([]api.APIKeyRow, error) {
-	return command.Account(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) ([]api.APIKeyRow, error) { return c.Keys(ctx, opts...) })
+	return command.Ask(o.app.Account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.APIKeyRow, error) { return c.Keys(ctx, opts...) })
 }
 
 // list shows the keys.
 func (o *keyOptions) list(ctx context.Context, _ []string) error {
-	page, err := command.Account(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.KeyListResponse, error) {
+	page, err := command.Ask(o.app.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.KeyListResponse, error) {
 		return c.KeyPage(ctx, o.limit, o.cursor, opts...)
 	})
 	if err != nil {
@@ -260,7 +260,7 @@ func (o *keyOptions) view(ctx context.Context, args []string) error {
 
 // credits are those on the record of a key.
 func (o *keyOptions) credits(ctx context.Context, id string) (int64, error) {
-	balance, err := command.Account(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
+	balance, err := command.Ask(o.app.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
 		return c.Balance(ctx, id, opts...)
 	})
 	if err != nil {
@@ -313,7 +313,7 @@ func (o *keyOptions) revoke(ctx context.Context, args []string) error {
 	var done []revoked
 	table := &cli.Rows{Columns: []string{"key id", "revoked", "stranded credits"}}
 	for _, id := range args {
-		r, err := command.Account(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.RevokeResponse, error) {
+		r, err := command.Ask(o.app.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.RevokeResponse, error) {
 			return c.RevokeKey(ctx, id, opts...)
 		})
 		if err != nil {
@@ -343,7 +343,7 @@ func (o *keyOptions) use(_ context.Context, args []string) error {
 	if key.KeyID() != args[0] {
 		return cli.Invalid("the key in %s is %s, not %s", file.Text, key.KeyID(), args[0])
 	}
-	where, err := o.app.Keep(func(c *config.Credential) { c.Key = key })
+	where, err := o.app.Account.Keep(func(c *config.Credential) { c.Key = key })
 	if err == nil {
 		o.app.Note("profile %s uses key %s, which is in %s", c.Profile(), key.KeyID(), where)
 	}
@@ -356,7 +356,7 @@ func (o *keyOptions) rotate(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	kept, err := o.app.Stored()
+	kept, err := o.app.Account.Stored()
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (o *profileOptions) list(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	secrets, err := o.app.Secrets()
+	secrets, err := o.app.Account.Secrets()
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (o *profileOptions) add(_ context.Context, args []string) error {
 
 // keep keeps the key of a profile, beside its session if that is for the same address.
 func (o *profileOptions) keep(name string, c config.Credential) (where string, err error) {
-	secrets, err := o.app.Secrets()
+	secrets, err := o.app.Account.Secrets()
 	if err != nil {
 		return "", err
 	}

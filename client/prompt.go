@@ -102,7 +102,7 @@ func (o *promptOptions) call(ctx context.Context, ask func(c *sdk.Console, pack 
 	if err != nil {
 		return err
 	}
-	prompt, err := command.Account(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (string, error) { return ask(c, pack, opts) })
+	prompt, err := command.Ask(o.app.Account, func(c *sdk.Console, opts []sdk.CallOption) (string, error) { return ask(c, pack, opts) })
 	if err != nil {
 		return err
 	}

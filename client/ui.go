@@ -190,7 +190,7 @@ func service(a *App, c tui.Config) (tui.Config, error) {
 	if c.Where == config.DefaultProfile { // which says nothing: the address does
 		_, c.Where, _ = strings.Cut(client.BaseURL(), "://")
 	}
-	console, err := a.Console(true)
+	console, err := a.Account.Console(true)
 	if err != nil {
 		var f *cli.Failure
 		if errors.As(err, &f) && f.Reason == "missing_session" {
@@ -199,8 +199,8 @@ func service(a *App, c tui.Config) (tui.Config, error) {
 		return c, err
 	}
 	c.Account, c.Seller = console, console
-	if a.HasWallet() {
-		walletPayer := a.WalletPayer()
+	if a.Wallets.Configured() {
+		walletPayer := a.Payments.Payer()
 		c.Pay = func(ctx context.Context, intent *api.DepositIntent) (*api.Deposit, error) {
 			return console.PayDeposit(ctx, intent, walletPayer)
 		}

@@ -1,38 +1,158 @@
 package command
 
 import (
-	"context"
+	"fmt"
+	"strings"
 
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 )
 
-// Account calls the console with the session that is kept, and keeps the one that comes back.
-func Account[T any](ctx context.Context, a *Factory, ask func(c *sdk.Console, opts []sdk.CallOption) (T, error)) (answer T, err error) {
+// EnvSession is the variable that holds the secret of a console session, in place of one that is stored.
+const EnvSession = "CTX_SESSION"
+
+// Account is the owner's side of the service: the key and the session that are kept for the profile in use, and the console.
+type Account struct {
+	io       *IO
+	settings *settings
+	client   func() (*sdk.Client, error)
+	stored   *config.Credential // of the profile in use, nil until it was read
+}
+
+// Secrets is where keys and sessions are kept.
+func (a *Account) Secrets() (*config.SecretStore, error) {
+	paths, err := a.settings.paths()
+	if err != nil {
+		return nil, cli.Invalid("%w", err)
+	}
+	return &config.SecretStore{Paths: paths, LookupEnv: a.io.LookupEnv, Warn: a.io.Note}, nil
+}
+
+// Stored is what is kept for the profile in use. What was given for another address than the one in use stays where it is.
+func (a *Account) Stored() (config.Credential, error) {
+	c, err := a.settings.config()
+	if err != nil {
+		return config.Credential{}, err
+	}
+	if a.stored == nil {
+		secrets, err := a.Secrets()
+		if err != nil {
+			return config.Credential{}, err
+		}
+		stored, err := secrets.Load(c.Profile())
+		if err != nil {
+			return config.Credential{}, cli.Invalid("%w", err)
+		}
+		a.stored = &stored
+	}
+	if base := c.Get(config.BaseURL).Text; !a.stored.IsZero() && !sameAddress(a.stored.BaseURL, base) {
+		a.io.Note("what profile %s keeps is for %s and is not sent to %s", c.Profile(), a.stored.BaseURL, base)
+		return config.Credential{}, nil
+	}
+	return *a.stored, nil
+}
+
+// sameAddress reports whether two base URLs are the same.
+func sameAddress(a, b string) bool { return strings.TrimRight(a, "/") == strings.TrimRight(b, "/") }
+
+// Keep changes what is kept for the profile in use and says where it is. It does not write over what is kept for another address: that
+// may be the only place where a key is.
+func (a *Account) Keep(change func(*config.Credential)) (where string, err error) {
+	c, err := a.settings.config()
+	if err != nil {
+		return "", err
+	}
+	if _, err := a.Stored(); err != nil {
+		return "", err
+	}
+	base, kept := c.Get(config.BaseURL).Text, *a.stored
+	if !kept.IsZero() && !sameAddress(kept.BaseURL, base) {
+		return "", cli.Invalid("profile %s keeps a key or session for %s already", c.Profile(), kept.BaseURL).
+			WithHint("make a profile of its own: ctx profile add NAME --base-url %s, and add -p NAME", base)
+	}
+	change(&kept)
+	kept.BaseURL = base
+	secrets, err := a.Secrets()
+	if err != nil {
+		return "", err
+	}
+	if where, err = secrets.Save(c.Profile(), kept); err != nil {
+		return "", fmt.Errorf("keep secret: %w", err)
+	}
+	a.stored = &kept
+	return where, nil
+}
+
+// Console is the console of the service, with the session of the environment or the one that is kept. The error is for no session,
+// where one is needed.
+func (a *Account) Console(signedIn bool) (*sdk.Console, error) {
+	client, err := a.client()
+	if err != nil {
+		return nil, err
+	}
+	session := a.io.Env(EnvSession)
+	if session == "" {
+		stored, err := a.Stored()
+		if err != nil {
+			return nil, err
+		}
+		session = stored.Session.Secret()
+	}
+	if session == "" && signedIn {
+		return nil, &cli.Failure{Exit: cli.ExitAuth, Reason: "missing_session",
+			Err: fmt.Errorf("you are not signed in to %s", client.BaseURL()), Hint: "ctx auth login --email you@example.com"}
+	}
+	if session != "" {
+		a.io.warnPlain("your session", client.BaseURL())
+	}
+	return client.Console(session), nil
+}
+
+// key is the key that calls are made with, zero if there is none, and where it comes from.
+func (a *Account) key() (key sdk.Key, origin string, err error) {
+	c, err := a.settings.config()
+	if err != nil {
+		return sdk.Key{}, "", err
+	}
+	file := c.Get(config.APIKeyFile)
+	if env := a.io.Env(sdk.EnvAPIKey); env != "" && !strings.HasPrefix(file.Origin, "flag") {
+		return sdk.NewKey(env), "environment " + sdk.EnvAPIKey, nil
+	}
+	if file.Text != "" {
+		if address := c.Get(config.BaseURL); file.Origin == "file" && strings.HasPrefix(address.Origin, "profile ") {
+			return sdk.Key{}, "", cli.Invalid("%s has an address of its own, and the key file of the whole configuration is for another",
+				address.Origin).WithHint("ctx config set api_key_file FILE -p %s", c.Profile())
+		}
+		key, err := config.ReadKey(file.Text, a.io.In)
+		if err != nil {
+			return sdk.Key{}, "", cli.Invalid("%w", err)
+		}
+		return key, file.Origin, nil
+	}
+	stored, err := a.Stored()
+	if err != nil || stored.Key.IsZero() {
+		return sdk.Key{}, "", err
+	}
+	return stored.Key, "profile " + c.Profile(), nil
+}
+
+// Ask calls the console with the session that is kept, and keeps the one that comes back.
+func Ask[T any](a *Account, ask func(c *sdk.Console, opts []sdk.CallOption) (T, error)) (answer T, err error) {
 	console, err := a.Console(true)
 	if err != nil {
 		return answer, err
 	}
 	before := console.Secret()
 	var meta sdk.Response
-	answer, err = ask(console, a.Call(&meta))
+	answer, err = ask(console, a.io.Call(&meta))
 	if err != nil {
 		return answer, err
 	}
 	meta.DataMode = "" // the account is real, even where the data is of a demo
-	a.ReportMeta(&meta)
-	if now := console.Secret(); now != before && a.Env(EnvSession) == "" {
+	a.io.ReportMeta(&meta)
+	if now := console.Secret(); now != before && a.io.Env(EnvSession) == "" {
 		_, err = a.Keep(func(c *config.Credential) { c.Session = sdk.NewKey(now) })
 	}
 	return answer, err
-}
-
-// Show writes v as JSON, or rows for people and pipes.
-func (a *Factory) Show(ctx context.Context, v any, rows *cli.Rows) error {
-	doc, err := cli.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return a.Print(ctx, cli.Answer{JSON: doc, Rows: rows})
 }

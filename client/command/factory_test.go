@@ -198,7 +198,7 @@ func TestKeyOrder(t *testing.T) {
 func TestWalletPayerIsShared(t *testing.T) {
 	t.Parallel()
 	a, _ := newFactory(t, "", nil)
-	walletPayer := a.WalletPayer()
+	walletPayer := a.Payments.Payer()
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -242,7 +242,7 @@ func TestPlainHTTPIsTold(t *testing.T) {
 			if _, err := a.Client(); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := a.Console(false); err != nil {
+			if _, err := a.Account.Console(false); err != nil {
 				t.Fatal(err)
 			}
 		}

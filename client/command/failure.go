@@ -44,7 +44,7 @@ func paidFailure(paid *sdk.PaidError, journal []wallet.Payment) *cli.Failure {
 		Hint: "ctx pay resume, or the same command again: both show the same payment, and pay nothing more"}
 }
 
-// OwnFailure is what err means for the exit code where it is a wallet does not pay and for a service that is not reached, nil for all else.
+// OwnFailure is what err means for the exit code where a wallet does not pay or a service is not reached, nil for all else.
 func OwnFailure(err error) *cli.Failure {
 	lost, isLost := errors.AsType[*sdk.TransportError](err)
 	stopped, isStopped := errors.AsType[*wallet.StoppedError](err)
@@ -65,21 +65,21 @@ func OwnFailure(err error) *cli.Failure {
 	return nil
 }
 
-// Failure is what err means for the exit code, with the journal of payments.
-func (a *Factory) Failure(err error) *cli.Failure {
-	journal, _ := wallet.Payments(a.DataDir()) // what cannot be read is not told
+// Failure is what err means for the exit code. Of a call that was paid for and not answered it tells what the journal knows.
+func (f *Factory) Failure(err error) *cli.Failure {
+	journal, _ := wallet.Payments(f.Wallets.DataDir()) // what cannot be read is not told
 	return toFailure(err, journal)
 }
 
 // Report tells on stderr what went wrong, in words or, where the output was asked for as JSON, as the envelope of the API. It
 // returns the exit code.
-func (a *Factory) Report(args []string, err error) int {
-	f := a.Failure(err)
-	if f != nil && f.Hint == "" {
-		f.Hint = hint(f)
+func (f *Factory) Report(args []string, err error) int {
+	failure := f.Failure(err)
+	if failure != nil && failure.Hint == "" {
+		failure.Hint = hint(failure)
 	}
-	spec, _ := a.Spec() // what is wrong with it has been found
-	return f.Report(a.Err, a.Style(a.ErrTTY), spec.Machine() || cli.AsksJSON(args))
+	spec, _ := f.Spec() // what is wrong with it has been found
+	return failure.Report(f.Err, f.Style(f.ErrTTY), spec.Machine() || cli.AsksJSON(args))
 }
 
 // hint is what to do next about an error of the service or of the connection: in ctx's own terms where it knows better.

@@ -15,20 +15,43 @@ import (
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
-// Pays reports whether calls are paid for one by one: by flag, or by the setting of the profile.
-func (a *Factory) Pays() bool {
-	c, err := a.Config()
-	return a.payer != nil || err == nil && c.Get(config.Pay).Text == "true"
+// Payments is how calls are paid for.
+type Payments struct {
+	io       *IO
+	wallets  *Wallets
+	settings *settings
+	instead  sdk.Payer    // pays in place of the wallet, nil for the wallet
+	shared   *walletPayer // pays from the wallet, nil until asked for
 }
 
-// PayWith has p, in place of the wallet, pay for the calls of this run. It is called before a client is made, and before flags are parsed
+// On reports whether calls are paid for one by one: by flag, or by the setting of the profile.
+func (p *Payments) On() bool {
+	c, err := p.settings.config()
+	return p.instead != nil || err == nil && c.Get(config.Pay).Text == "true"
+}
+
+// Use has payer, in place of the wallet, pay for the calls of this run. It is called before a client is made, and before flags are parsed
 // that are those of the command around the call.
-func (a *Factory) PayWith(p sdk.Payer) { a.payer, a.config = p, nil }
+func (p *Payments) Use(payer sdk.Payer) {
+	p.instead = payer
+	p.settings.forget()
+}
+
+// caller pays for calls, nil where they are made with the key.
+func (p *Payments) caller() sdk.Payer {
+	switch {
+	case p.instead != nil:
+		return p.instead
+	case p.On():
+		return p.Payer()
+	}
+	return nil
+}
 
 // walletPayer pays for calls from the wallet, which it opens when the first has to be paid. It is safe for concurrent use: the terminal
 // UI makes several calls at once.
 type walletPayer struct {
-	app *Factory
+	payments *Payments
 
 	mu       sync.Mutex         // guards what follows
 	payer    *wallet.Payer      // nil until then
@@ -36,20 +59,29 @@ type walletPayer struct {
 	closed   bool
 }
 
-// WalletPayer pays from the wallet. That a call was answered is noted when the next is paid for, or when ctx ends: until then the answer
-// was not shown, and a ctx that is killed gets it again with the same payment.
-func (a *Factory) WalletPayer() sdk.Payer {
-	if a.walletPayer == nil {
-		a.walletPayer = &walletPayer{app: a}
+// Payer pays from the wallet. That a call was answered is noted when the next is paid for, or when ctx ends: until then the answer
+// was not shown, and a ctx that is killed gets it again with the same payment. It is safe for concurrent use.
+func (p *Payments) Payer() sdk.Payer { return p.wallet() }
+
+// wallet is the payer that all calls share.
+func (p *Payments) wallet() *walletPayer {
+	if p.shared == nil {
+		p.shared = &walletPayer{payments: p}
 	}
-	return a.walletPayer
+	return p.shared
 }
 
-// OpenWalletPayer opens the wallet now, for who wants to know at once whether that can be done.
-func (a *Factory) OpenWalletPayer(ctx context.Context) error {
-	a.WalletPayer()
-	_, err := a.walletPayer.open(ctx)
+// Open opens the wallet now, for who wants to know at once whether that can be done.
+func (p *Payments) Open(ctx context.Context) error {
+	_, err := p.wallet().open(ctx)
 	return err
+}
+
+// close notes what is left to note and ends the connections.
+func (p *Payments) close() {
+	if p.shared != nil {
+		p.shared.close()
+	}
 }
 
 // open opens the wallet, if it is not open, and notes what was answered.
@@ -60,7 +92,7 @@ func (p *walletPayer) open(ctx context.Context) (_ *wallet.Payer, err error) {
 		return nil, errors.New("the wallet is closed")
 	}
 	if p.payer == nil {
-		if p.payer, err = p.app.Payer(ctx); err != nil {
+		if p.payer, err = p.payments.open(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -100,9 +132,6 @@ func (p *walletPayer) note() error {
 
 // close notes what is left to note and ends the connections.
 func (p *walletPayer) close() {
-	if p == nil {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || p.payer == nil {
@@ -111,14 +140,14 @@ func (p *walletPayer) close() {
 	}
 	p.closed = true
 	if err := p.note(); err != nil {
-		p.app.Note("the payment was answered, and that could not be noted: the same command gets the same answer again\n%v", err)
+		p.payments.io.Note("the payment was answered, and that could not be noted: the same command gets the same answer again\n%v", err)
 	}
 	p.payer.Close()
 }
 
-// payment is how payments are made by the configuration, without a wallet.
-func (a *Factory) payment() (wallet.Config, error) {
-	c, err := a.Config()
+// config is how payments are made by the configuration, without a wallet.
+func (p *Payments) config() (wallet.Config, error) {
+	c, err := p.settings.config()
 	if err != nil {
 		return wallet.Config{}, err
 	}
@@ -132,28 +161,28 @@ func (a *Factory) payment() (wallet.Config, error) {
 		return n
 	}
 	return wallet.Config{
-		RPCURL: c.Get(config.RPCURL).Text, ChainID: chainID, Token: c.Get(config.Token).Text, Dir: a.DataDir(), Now: a.Now,
+		RPCURL: c.Get(config.RPCURL).Text, ChainID: chainID, Token: c.Get(config.Token).Text, Dir: p.wallets.DataDir(), Now: p.io.Now,
 		Policy: wallet.Policy{PerCall: amount(config.MaxPerCall), PerDay: amount(config.MaxPerDay), PerMonth: amount(config.MaxPerMonth)},
-		Tell:   func(text string) { a.Note("%s", human.Line(text)) },
+		Tell:   func(text string) { p.io.Note("%s", human.Line(text)) },
 	}, nil
 }
 
-// Payer pays from the configured wallet, by the chain and the bounds of the configuration.
-func (a *Factory) Payer(ctx context.Context) (*wallet.Payer, error) {
-	cfg, err := a.payment()
+// open is a payer of the configured wallet, by the chain and the bounds of the configuration.
+func (p *Payments) open(ctx context.Context) (*wallet.Payer, error) {
+	cfg, err := p.config()
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Key, err = a.OpenWallet(ctx, "", ""); err != nil {
+	if cfg.Key, err = p.wallets.Open(ctx, "", ""); err != nil {
 		return nil, err
 	}
 	return newPayer(ctx, cfg)
 }
 
-// ReadOnlyPayer is a Payer of the wallet with the given address that needs no passphrase: it looks, goes on with what was begun,
+// ReadOnly is a Payer of the wallet with the given address that needs no passphrase: it looks, goes on with what was begun,
 // and pays nothing.
-func (a *Factory) ReadOnlyPayer(ctx context.Context, address string) (*wallet.Payer, error) {
-	cfg, err := a.payment()
+func (p *Payments) ReadOnly(ctx context.Context, address string) (*wallet.Payer, error) {
+	cfg, err := p.config()
 	if err != nil {
 		return nil, err
 	}

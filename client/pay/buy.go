@@ -66,9 +66,9 @@ func newBuy(a *command.Factory) *cobra.Command {
 // pays reports whether the price comes from a wallet.
 func (o *buyOptions) pays() bool {
 	if o.wallet != "" {
-		o.app.UseWallet(o.wallet)
+		o.app.Wallets.Use(o.wallet)
 	}
-	return !o.code && (o.wallet != "" || o.app.Pays())
+	return !o.code && (o.wallet != "" || o.app.Payments.On())
 }
 
 // run buys a pack.
@@ -99,7 +99,7 @@ func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 		if err := o.app.Confirm(ctx, "buy "+what+" from the wallet"); err != nil {
 			return err
 		}
-		if err := o.app.OpenWalletPayer(ctx); err != nil { // before a purchase is begun that it cannot pay
+		if err := o.app.Payments.Open(ctx); err != nil { // before a purchase is begun that it cannot pay
 			return err
 		}
 	}
@@ -138,7 +138,7 @@ func (o *buyOptions) goOn(ctx context.Context, pack api.CreditPack) (done bool, 
 
 // begin begins a purchase and waits for its end.
 func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
-	intent, err := command.Account(ctx, o.app, func(c *sdk.Console, opts []sdk.CallOption) (*api.DepositIntent, error) {
+	intent, err := command.Ask(o.app.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.DepositIntent, error) {
 		return c.Buy(ctx, pack, o.key, opts...)
 	})
 	if err != nil {
@@ -162,7 +162,7 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 			intent.ID, intent.AmountUSDC, intent.Recipient, strconv.FormatInt(intent.ChainID, 10), o.until(intent),
 		}}})
 	}
-	console, err := o.app.Console(true)
+	console, err := o.app.Account.Console(true)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 	}
 	var d *api.Deposit
 	if o.pays() {
-		d, err = console.PayDeposit(wait, intent, o.app.WalletPayer())
+		d, err = console.PayDeposit(wait, intent, o.app.Payments.Payer())
 	} else {
 		d, err = console.AwaitDeposit(wait, intent.ID, "")
 	}

@@ -38,7 +38,7 @@ func NewCredits(a *command.Factory) *cobra.Command {
 
 // showBalance shows the balance of all keys, or of one.
 func showBalance(ctx context.Context, a *command.Factory, key string) error {
-	b, err := command.Account(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
+	b, err := command.Ask(a.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
 		return c.Balance(ctx, key, opts...)
 	})
 	if err != nil {
@@ -81,7 +81,7 @@ func showUsage(ctx context.Context, a *command.Factory, since string) error {
 	if days < 1 {
 		return cli.Invalid("--since %s is in the future", since)
 	}
-	rows, err := command.Account(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) ([]api.UsageRow, error) {
+	rows, err := command.Ask(a.Account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.UsageRow, error) {
 		return c.Usage(ctx, days, opts...)
 	})
 	if err != nil {

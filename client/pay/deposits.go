@@ -30,7 +30,7 @@ func depositRows(list []api.Deposit, a *command.Factory) *cli.Rows {
 
 // showDeposit shows one purchase, as get finds it.
 func showDeposit(ctx context.Context, a *command.Factory, get func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error)) error {
-	d, err := command.Account(ctx, a, get)
+	d, err := command.Ask(a.Account, get)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func showDeposit(ctx context.Context, a *command.Factory, get func(c *sdk.Consol
 func newDeposits(a *command.Factory) *cobra.Command {
 	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List your newest purchases of credits"}, depositFields(),
 		func(ctx context.Context, _ []string) error {
-			b, err := command.Account(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
+			b, err := command.Ask(a.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
 				return c.Balance(ctx, "", opts...)
 			})
 			if err != nil {

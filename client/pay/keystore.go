@@ -36,7 +36,7 @@ func newUse(a *command.Factory) *cobra.Command {
 
 // use writes the wallet into the configuration.
 func (o *walletOptions) use(ctx context.Context, args []string) error {
-	file, err := o.app.FindWallet(args[0])
+	file, err := o.app.Wallets.Find(args[0])
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (o *walletOptions) use(ctx context.Context, args []string) error {
 		return err
 	}
 	o.app.Note("%s is the wallet of profile %s", file.Path, c.Profile())
-	if env := o.app.OpenKey(); env != "" {
+	if env := o.app.Wallets.OpenKey(); env != "" {
 		o.app.Note("%s is set and wins over it", env)
 	}
 	if now, ok := strings.CutPrefix(c.Get(config.Wallet).Origin, "environment "); ok {
@@ -103,7 +103,7 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 			return cli.Invalid("no wallet is configured").WithHint("ctx wallet export NAME; ctx wallet list")
 		}
 	}
-	file, err := o.app.FindWallet(name)
+	file, err := o.app.Wallets.Find(name)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (o *exportOptions) reveal(ctx context.Context, file wallet.File) ([]byte, e
 			return nil, err
 		}
 	}
-	key, err := o.app.OpenFile(ctx, file, o.passwordFile)
+	key, err := o.app.Wallets.OpenFile(ctx, file, o.passwordFile)
 	if err != nil {
 		return nil, err
 	}
@@ -173,15 +173,15 @@ func (o *passwdOptions) run(ctx context.Context, args []string) error {
 	if o.passwordFile == "-" && o.newFile == "-" {
 		return cli.Invalid("only one of the two passphrases can come from standard input")
 	}
-	file, err := o.app.FindWallet(args[0])
+	file, err := o.app.Wallets.Find(args[0])
 	if err != nil {
 		return err
 	}
-	from, err := o.app.Passphrase(ctx, file, o.passwordFile)
+	from, err := o.app.Wallets.Passphrase(ctx, file, o.passwordFile)
 	if err != nil {
 		return err
 	}
-	to, err := o.app.OtherPassphrase(ctx, o.newFile, "add --new-password-file FILE")
+	to, err := o.app.Wallets.OtherPassphrase(ctx, o.newFile, "add --new-password-file FILE")
 	if err != nil {
 		return err
 	}
@@ -207,12 +207,12 @@ func newDelete(a *command.Factory) *cobra.Command {
 
 // remove deletes a wallet.
 func (o *walletOptions) remove(ctx context.Context, args []string) error {
-	file, err := o.app.FindWallet(args[0])
+	file, err := o.app.Wallets.Find(args[0])
 	if err != nil {
 		return err
 	}
 	if file.Address == "" { // it has to be known for the journal
-		key, err := o.app.OpenFile(ctx, file, o.passwordFile)
+		key, err := o.app.Wallets.OpenFile(ctx, file, o.passwordFile)
 		if err != nil {
 			return err
 		}
@@ -221,7 +221,7 @@ func (o *walletOptions) remove(ctx context.Context, args []string) error {
 	if err := o.app.Confirm(ctx, fmt.Sprintf("delete %s, the wallet %s, for good", file.Path, file.Address)); err != nil {
 		return err
 	}
-	err = file.Delete(ctx, o.app.DataDir())
+	err = file.Delete(ctx, o.app.Wallets.DataDir())
 	if errors.Is(err, wallet.ErrUnfinished) {
 		return cli.Invalid("%w", err).WithHint("ctx pay resume")
 	}

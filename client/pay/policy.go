@@ -65,7 +65,7 @@ func newPolicy(a *command.Factory) *cobra.Command {
 
 // stopped are the services that are paid nothing more.
 func stopped(a *command.Factory) ([]string, error) {
-	list, err := wallet.Payments(a.DataDir())
+	list, err := wallet.Payments(a.Wallets.DataDir())
 	services := []string{}
 	for _, p := range list {
 		if p.Stops && !slices.Contains(services, p.Service) {
@@ -97,7 +97,7 @@ func allow(ctx context.Context, a *command.Factory, service string) error {
 	if err := a.Confirm(ctx, "pay "+service+" again, which has refused a payment"); err != nil {
 		return err
 	}
-	refused, err := wallet.AllowService(ctx, a.DataDir(), service)
+	refused, err := wallet.AllowService(ctx, a.Wallets.DataDir(), service)
 	if err != nil {
 		return err
 	}
@@ -110,11 +110,11 @@ func showPolicy(ctx context.Context, a *command.Factory) error {
 	if err != nil {
 		return err
 	}
-	paid, err := wallet.Spent(a.DataDir(), a.Now())
+	paid, err := wallet.Spent(a.Wallets.DataDir(), a.Now())
 	if err != nil {
 		return err
 	}
-	pins, err := wallet.Pins(a.DataDir())
+	pins, err := wallet.Pins(a.Wallets.DataDir())
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func trust(ctx context.Context, a *command.Factory, service, recipient string) e
 	if err := a.Confirm(ctx, "pay "+service+" at "+recipient+" from now on"); err != nil {
 		return err
 	}
-	if err := wallet.TrustRecipient(ctx, a.DataDir(), service, recipient); err != nil {
+	if err := wallet.TrustRecipient(ctx, a.Wallets.DataDir(), service, recipient); err != nil {
 		return cli.Invalid("%w", err)
 	}
 	return a.Show(ctx, wallet.Pin{Service: service, Recipient: recipient},
@@ -186,7 +186,7 @@ func forget(ctx context.Context, a *command.Factory, service string) error {
 	if err := a.Confirm(ctx, "forget where "+service+" was paid, and pay where it says next"); err != nil {
 		return err
 	}
-	was, err := wallet.ForgetRecipient(ctx, a.DataDir(), service)
+	was, err := wallet.ForgetRecipient(ctx, a.Wallets.DataDir(), service)
 	if err != nil {
 		return err
 	}

@@ -17,11 +17,11 @@ const purchaseOf = "deposit "
 // begunPurchase is the payment of a purchase of the pack that was begun at the configured service and has not come to its end, nil if there
 // is none.
 func begunPurchase(ctx context.Context, f *command.Factory, pack api.CreditPack) (*wallet.Payment, error) {
-	list, err := wallet.Payments(f.DataDir())
+	list, err := wallet.Payments(f.Wallets.DataDir())
 	if err != nil {
 		return nil, err
 	}
-	console, err := f.Console(true)
+	console, err := f.Account.Console(true)
 	if err != nil {
 		return nil, err
 	}
@@ -49,11 +49,11 @@ func begunPurchase(ctx context.Context, f *command.Factory, pack api.CreditPack)
 
 // finishPurchase goes on with the payment of a purchase that was begun, waits until the service has seen it, and notes that.
 func finishPurchase(ctx context.Context, f *command.Factory, p wallet.Payment) (*api.Deposit, error) {
-	console, err := f.Console(true)
+	console, err := f.Account.Console(true)
 	if err != nil {
 		return nil, err
 	}
-	payer, err := f.ReadOnlyPayer(ctx, p.Payer)
+	payer, err := f.Payments.ReadOnly(ctx, p.Payer)
 	if err != nil {
 		return nil, err
 	}

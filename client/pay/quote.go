@@ -55,7 +55,7 @@ func newQuote(a *command.Factory) *cobra.Command {
 		ask := &asker{}
 		if isAddress(args[0]) {
 			c.Flags().SetInterspersed(true)
-			a.PayWith(ask)
+			a.Payments.Use(ask)
 			if err := c.ParseFlags(args); err != nil {
 				return c.FlagErrorFunc()(c, err)
 			}
@@ -65,7 +65,7 @@ func newQuote(a *command.Factory) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		a.PayWith(ask)
+		a.Payments.Use(ask)
 		if err := runAs(ctx, asked, args[1:]); err != nil && ask.quote == nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func addPayURL(a *command.Factory, c *cobra.Command) {
 			ask := &asker{}
 			return payURL(c.Context(), a, args, ask, ask)
 		}
-		return payURL(c.Context(), a, args, a.WalletPayer(), nil)
+		return payURL(c.Context(), a, args, a.Payments.Payer(), nil)
 	}
 }
 
@@ -238,8 +238,8 @@ func showQuote(ctx context.Context, a *command.Factory, q *sdk.Quote) error {
 func look(ctx context.Context, a *command.Factory, q sdk.Quote) (wallet.Preview, error) {
 	address := "0x" + strings.Repeat("0", 40)
 	var refusal error
-	if a.HasWallet() {
-		found, err := a.WalletAddress(ctx, "", "")
+	if a.Wallets.Configured() {
+		found, err := a.Wallets.Address(ctx, "", "")
 		if err != nil {
 			return wallet.Preview{}, err
 		}
@@ -247,7 +247,7 @@ func look(ctx context.Context, a *command.Factory, q sdk.Quote) (wallet.Preview,
 	} else {
 		refusal = errors.New("no wallet is configured: ctx wallet use NAME")
 	}
-	p, err := a.ReadOnlyPayer(ctx, address)
+	p, err := a.Payments.ReadOnly(ctx, address)
 	if f, ok := errors.AsType[*cli.Failure](err); ok {
 		return wallet.Preview{Refusal: f.Error()}, nil // that something is not configured is the answer
 	}

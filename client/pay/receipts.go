@@ -41,7 +41,7 @@ func NewPay(a *command.Factory) *cobra.Command {
 
 // showReceipts shows the journal of payments.
 func showReceipts(ctx context.Context, a *command.Factory) error {
-	list, err := wallet.Payments(a.DataDir())
+	list, err := wallet.Payments(a.Wallets.DataDir())
 	if err != nil {
 		return err
 	}

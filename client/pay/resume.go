@@ -38,7 +38,7 @@ func newResume(a *command.Factory) *cobra.Command {
 
 // resume goes on with each payment that is not at its end.
 func resume(ctx context.Context, a *command.Factory) error {
-	list, err := wallet.Payments(a.DataDir())
+	list, err := wallet.Payments(a.Wallets.DataDir())
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func goOn(ctx context.Context, a *command.Factory, p wallet.Payment) (answer jso
 		answer, err = cli.Marshal(d)
 		return answer, func() error { return nil }, err
 	}
-	payer, err := a.ReadOnlyPayer(ctx, p.Payer)
+	payer, err := a.Payments.ReadOnly(ctx, p.Payer)
 	if err != nil {
 		return nil, nil, err
 	}

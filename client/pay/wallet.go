@@ -92,7 +92,7 @@ func (o *walletOptions) bindPassphrase(c *cobra.Command) {
 
 // names completes the name of a wallet.
 func (o *walletOptions) names(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	files, _ := wallet.List(o.app.Keystores()...) // what cannot be listed is not offered
+	files, _ := wallet.List(o.app.Wallets.Keystores()...) // what cannot be listed is not offered
 	var names []string
 	for _, f := range files {
 		names = append(names, filepath.Base(f.Path)+"\t"+f.Address)
@@ -102,14 +102,14 @@ func (o *walletOptions) names(*cobra.Command, []string, string) ([]string, cobra
 
 // list shows the wallets.
 func (o *walletOptions) list(ctx context.Context, _ []string) error {
-	files, err := wallet.List(o.app.Keystores()...)
+	files, err := wallet.List(o.app.Wallets.Keystores()...)
 	if err != nil {
 		return err
 	}
 	rows := []fileRow{}
 	table := &cli.Rows{Columns: []string{"name", "address", "file"}, Wide: 2, Empty: "no wallet; ctx wallet new NAME makes one"}
 	for _, f := range files {
-		f = f.Known(o.app.DataDir())
+		f = f.Known(o.app.Wallets.DataDir())
 		rows = append(rows, walletRow(f))
 		table.Rows = append(table.Rows, walletCells(f))
 	}
@@ -145,11 +145,11 @@ func (o *walletOptions) load(ctx context.Context, args []string) error {
 
 // adopt keeps a keystore of another program, with its passphrase.
 func (o *walletOptions) adopt(ctx context.Context, text []byte, name string) error {
-	passphrase, err := o.app.Passphrase(ctx, wallet.File{Path: name}, o.passwordFile)
+	passphrase, err := o.app.Wallets.Passphrase(ctx, wallet.File{Path: name}, o.passwordFile)
 	if err != nil {
 		return err
 	}
-	f, err := wallet.Import(o.app.Keystores()[0], name, text, passphrase)
+	f, err := wallet.Import(o.app.Wallets.Keystores()[0], name, text, passphrase)
 	if err != nil {
 		return cli.Invalid("%w", err)
 	}
@@ -159,12 +159,12 @@ func (o *walletOptions) adopt(ctx context.Context, text []byte, name string) err
 
 // save writes a key to a keystore file.
 func (o *walletOptions) save(ctx context.Context, key *wallet.Key, name string) error {
-	passphrase, err := o.app.NewPassphrase(ctx, o.passwordFile)
+	passphrase, err := o.app.Wallets.NewPassphrase(ctx, o.passwordFile)
 	if err != nil {
 		return err
 	}
 	o.app.Note("encrypting the key, which takes a few seconds")
-	f, err := key.Save(o.app.Keystores()[0], name, passphrase)
+	f, err := key.Save(o.app.Wallets.Keystores()[0], name, passphrase)
 	if err != nil {
 		return cli.Invalid("%w", err)
 	}
@@ -174,11 +174,11 @@ func (o *walletOptions) save(ctx context.Context, key *wallet.Key, name string) 
 
 // balance shows what the wallet has.
 func (o *walletOptions) balance(ctx context.Context, _ []string) error {
-	address, err := o.app.WalletAddress(ctx, "", o.passwordFile)
+	address, err := o.app.Wallets.Address(ctx, "", o.passwordFile)
 	if err != nil {
 		return err
 	}
-	p, err := o.app.ReadOnlyPayer(ctx, address)
+	p, err := o.app.Payments.ReadOnly(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (o *walletOptions) balance(ctx context.Context, _ []string) error {
 
 // address shows the address of a wallet.
 func (o *walletOptions) address(ctx context.Context, args []string) error {
-	address, err := o.app.WalletAddress(ctx, firstOf(args), o.passwordFile)
+	address, err := o.app.Wallets.Address(ctx, firstOf(args), o.passwordFile)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,139 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// IO is the surroundings of a run: its streams, clock and environment, its global flags, and how answers are written and people told.
+type IO struct {
+	cli.System
+	Flags *Flags
+
+	config func() (*config.Config, error) // says how answers are written
+	warned bool                           // that a secret goes over plain http
+}
+
+// Call are the options of a call: the request id of the flags, and where its HTTP side goes.
+func (s *IO) Call(meta *sdk.Response) []sdk.CallOption {
+	opts := []sdk.CallOption{sdk.WithResponse(meta)}
+	if s.Flags.RequestID != "" {
+		opts = append(opts, sdk.WithRequestID(s.Flags.RequestID))
+	}
+	return opts
+}
+
+// Spec is how the output is wanted. It fails, before anything is called, where the flags cannot be followed.
+func (s *IO) Spec() (cli.Spec, error) {
+	c, err := s.config()
+	if err != nil {
+		return cli.Spec{}, err
+	}
+	spec, err := s.Flags.output.Spec(cli.Format(c.Get(config.Output).Text))
+	if err != nil {
+		err = cli.Invalid("%w", err).WithHint("ctx help formatting")
+	}
+	return spec, err
+}
+
+// Style is how text for stdout or stderr may be marked, which is a terminal or not.
+func (s *IO) Style(tty bool) cli.Style {
+	style, when := s.System.Style(tty), config.Value{}
+	if c, err := s.config(); err == nil {
+		when = c.Get(config.Color)
+	}
+	switch {
+	case s.Flags.NoColor || when.Text == "never":
+		style.Color = false
+	case when.Text == "always" && (s.Env("NO_COLOR") == "" || strings.HasPrefix(when.Origin, "flag")):
+		style.Color = true
+	}
+	return style
+}
+
+// Printer writes answers to stdout as the flags, the configuration and the terminal ask.
+func (s *IO) Printer() (*cli.Printer, error) {
+	spec, err := s.Spec()
+	if err != nil {
+		return nil, err
+	}
+	return &cli.Printer{Spec: spec, Style: s.Style(s.OutTTY), Out: s.Out, TTY: s.OutTTY, Width: s.Columns(), Now: s.Now}, nil
+}
+
+// Print writes answer to stdout.
+func (s *IO) Print(ctx context.Context, answer cli.Answer) error {
+	p, err := s.Printer()
+	if err != nil {
+		return err
+	}
+	return p.Print(ctx, answer)
+}
+
+// Note tells people something on stderr, unless they asked for quiet.
+func (s *IO) Note(format string, args ...any) {
+	if !s.Flags.Quiet {
+		fmt.Fprintln(s.Err, human.Text(fmt.Sprintf(format, args...)))
+	}
+}
+
+// ReportMeta tells people what the HTTP side of an answer says: that its data is of the demo and, with --verbose, its request id.
+func (s *IO) ReportMeta(meta *sdk.Response) {
+	spec, err := s.Spec()
+	if meta.Demo() && err == nil && (!spec.Machine() || s.ErrTTY) {
+		fmt.Fprintln(s.Err, s.Style(s.ErrTTY).Warn("demo data: recorded, synthetic values"))
+	}
+	if meta.Replayed {
+		fmt.Fprintln(s.Err, s.Style(s.ErrTTY).Warn("this answer was paid for before and is given again, "+human.Age(meta.Age)+" later"))
+	}
+	if warning := warningIn(meta.Header); warning != "" {
+		fmt.Fprintln(s.Err, s.Style(s.ErrTTY).Warn("warning: "+warning))
+	}
+	if s.Flags.Verbose {
+		s.Note("status %d, request %s, %d request(s) sent", meta.Status, meta.RequestID, meta.Attempts)
+	}
+}
+
+// warningIn is the text of a warning of the service, "" if there is none.
+func warningIn(h http.Header) string {
+	_, quoted, _ := strings.Cut(h.Get(api.HeaderWarning), ` "`)
+	text, err := strconv.Unquote(`"` + quoted)
+	if err != nil {
+		return ""
+	}
+	return human.Line(text)
+}
+
+// Show writes v as JSON, or rows for people and pipes.
+func (s *IO) Show(ctx context.Context, v any, rows *cli.Rows) error {
+	doc, err := cli.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return s.Print(ctx, cli.Answer{JSON: doc, Rows: rows})
+}
+
+// warnPlain tells people, once, that a secret is about to go to another machine without encryption.
+func (s *IO) warnPlain(what, address string) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" || s.warned {
+		return
+	}
+	host := u.Hostname()
+	if ip := net.ParseIP(host); ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return
+	}
+	s.warned = true
+	fmt.Fprintln(s.Err, s.Style(s.ErrTTY).Warn(human.Line(
+		fmt.Sprintf("warning: %s goes to %s over plain http, where others can read it on the way; use https", what, host))))
+}
