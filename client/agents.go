@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
@@ -29,62 +30,73 @@ func places() map[string]place {
 	}
 }
 
+// mcpConfigOptions are the flags of config, below mcp.
+type mcpConfigOptions struct {
+	*command.IO
+	endpointOptions
+
+	program string // whose settings they are
+	remote  bool   // it calls the service itself
+}
+
 // newMCPConfig makes the command that prints the configuration of a client.
-func newMCPConfig(a *App) *cobra.Command {
-	var client string
-	var remote bool
-	c := a.Command(&cobra.Command{
+func newMCPConfig(f *command.Factory) *cobra.Command {
+	o := &mcpConfigOptions{IO: f.IO, endpointOptions: endpointOf(f)}
+	c := f.Command(&cobra.Command{
 		Use: "config", Short: "Print what to put into the settings of an MCP client",
 		Long: "Print what to put into the settings of an MCP client: that it runs ctx mcp stdio with the profile in use, which has the " +
 			"key; or, with\n" +
 			"--http, that it calls the service itself, with a key from the environment. No key is printed.",
 		Example: "  ctx mcp config --client claude\n  ctx mcp config --client cursor --http\n" +
 			"  ctx mcp config --client vscode --profile agent > .vscode/mcp.json",
-	}, []string{"mcpServers", "servers", "inputs"}, func(ctx context.Context, _ []string) error {
-		at, ok := places()[client]
-		if !ok {
-			return cli.Invalid("--client is %q, not claude, cursor or vscode", client)
-		}
-		server, err := bridged(a, client)
-		if remote {
-			server, err = called(a, client)
-		}
-		if err != nil {
-			return err
-		}
-		snippet := map[string]any{at.servers: map[string]any{"context": server}}
-		if remote && client == "vscode" {
-			ask := map[string]any{"type": "promptString", "id": "ctx-key",
-				"description": "API key of the context service", "password": true}
-			snippet["inputs"] = []any{ask}
-		}
-		doc, err := cli.Marshal(snippet)
-		if err != nil {
-			return err
-		}
-		a.Note("for %s", at.file)
-		return a.Print(ctx, cli.Answer{JSON: doc, Piped: cli.Text, Text: func(w io.Writer, _ int, _ cli.Style) error {
-			var b bytes.Buffer
-			if err := json.Indent(&b, doc, "", "  "); err != nil {
-				return err
-			}
-			_, err := fmt.Fprintln(w, human.Text(b.String()))
-			return err
-		}})
-	})
-	c.Flags().StringVar(&client, "client", "claude", "`program`: claude, cursor or vscode")
-	c.Flags().BoolVar(&remote, "http", false, "call the service over HTTP, without ctx")
+	}, []string{"mcpServers", "servers", "inputs"}, func(ctx context.Context, _ []string) error { return o.run(ctx) })
+	c.Flags().StringVar(&o.program, "client", "claude", "`program`: claude, cursor or vscode")
+	c.Flags().BoolVar(&o.remote, "http", false, "call the service over HTTP, without ctx")
 	return c
 }
 
+// run prints the configuration.
+func (o *mcpConfigOptions) run(ctx context.Context) error {
+	at, ok := places()[o.program]
+	if !ok {
+		return cli.Invalid("--client is %q, not claude, cursor or vscode", o.program)
+	}
+	server, err := o.bridged()
+	if o.remote {
+		server, err = o.called()
+	}
+	if err != nil {
+		return err
+	}
+	snippet := map[string]any{at.servers: map[string]any{"context": server}}
+	if o.remote && o.program == "vscode" {
+		ask := map[string]any{"type": "promptString", "id": "ctx-key",
+			"description": "API key of the context service", "password": true}
+		snippet["inputs"] = []any{ask}
+	}
+	doc, err := cli.Marshal(snippet)
+	if err != nil {
+		return err
+	}
+	o.Note("for %s", at.file)
+	return o.Print(ctx, cli.Answer{JSON: doc, Piped: cli.Text, Text: func(w io.Writer, _ int, _ cli.Style) error {
+		var b bytes.Buffer
+		if err := json.Indent(&b, doc, "", "  "); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(w, human.Text(b.String()))
+		return err
+	}})
+}
+
 // bridged is a server that is this program.
-func bridged(a *App, client string) (map[string]any, error) {
+func (o *mcpConfigOptions) bridged() (map[string]any, error) {
 	program, err := os.Executable() // programs with windows have no PATH to speak of
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
 	args := []string{"mcp", "stdio"}
-	c, err := a.Config()
+	c, err := o.config()
 	if err != nil {
 		return nil, err
 	}
@@ -95,25 +107,25 @@ func bridged(a *App, client string) (map[string]any, error) {
 	if strings.HasPrefix(base.Origin, "flag") || strings.HasPrefix(base.Origin, "environment") { // else the profile has it
 		args = append(args, "--base-url", base.Text)
 	}
-	if a.Payments.On() {
+	if o.payments.On() {
 		args = append(args, "--pay")
 	}
 	server := map[string]any{"command": program, "args": args}
-	if client == "vscode" {
+	if o.program == "vscode" {
 		server["type"] = "stdio"
 	}
 	return server, nil
 }
 
 // called is a server at an address.
-func called(a *App, client string) (map[string]any, error) {
-	e, err := newEndpoint(a, "underscore")
+func (o *mcpConfigOptions) called() (map[string]any, error) {
+	e, err := o.endpoint("underscore")
 	if err != nil {
 		return nil, err
 	}
 	keys := map[string]string{"claude": "${" + sdk.EnvAPIKey + "}", "cursor": "${env:" + sdk.EnvAPIKey + "}", "vscode": "${input:ctx-key}"}
-	server := map[string]any{"url": e.url, "headers": map[string]string{"Authorization": "Bearer " + keys[client]}}
-	if client != "cursor" {
+	server := map[string]any{"url": e.url, "headers": map[string]string{"Authorization": "Bearer " + keys[o.program]}}
+	if o.program != "cursor" {
 		server["type"] = "http"
 	}
 	return server, nil

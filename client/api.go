@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -23,7 +24,9 @@ import (
 
 // apiOptions are the flags of api.
 type apiOptions struct {
-	app          *App
+	*command.IO
+	client func() (*sdk.Client, error)
+
 	path, method string
 	input        string   // file of the body, - for stdin, empty for none
 	fields       []string // name=value, of the query or of the body
@@ -31,9 +34,9 @@ type apiOptions struct {
 }
 
 // newAPI makes the command for every call that has none of its own.
-func newAPI(a *App) *cobra.Command {
-	o := apiOptions{app: a}
-	c := a.Command(&cobra.Command{
+func newAPI(f *command.Factory) *cobra.Command {
+	o := apiOptions{IO: f.IO, client: f.Client}
+	c := f.Command(&cobra.Command{
 		Use: "api PATH", Short: "Make any call and show its answer", Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		Long: "Make any call with the key of the profile and show its answer as it came.\n\n" +
 			"-f adds query parameters, or members of a JSON body where the method is not GET.",
@@ -43,11 +46,11 @@ func newAPI(a *App) *cobra.Command {
 		o.path = args[0]
 		return o.run(ctx)
 	})
-	f := c.Flags()
-	f.StringArrayVarP(&o.fields, "field", "f", nil, "add a parameter `name=value`; in a JSON body numbers, true, false and null are such")
-	f.StringVarP(&o.method, "method", "X", "", "HTTP `method` (default GET, or POST with --input)")
-	f.StringVar(&o.input, "input", "", "send this `file` as the body, - for stdin")
-	f.BoolVarP(&o.include, "include", "i", false, "show the status line and the headers too")
+	flags := c.Flags()
+	flags.StringArrayVarP(&o.fields, "field", "f", nil, "add a parameter `name=value`; in a JSON body numbers, true, false and null are such")
+	flags.StringVarP(&o.method, "method", "X", "", "HTTP `method` (default GET, or POST with --input)")
+	flags.StringVar(&o.input, "input", "", "send this `file` as the body, - for stdin")
+	flags.BoolVarP(&o.include, "include", "i", false, "show the status line and the headers too")
 	return c
 }
 
@@ -57,20 +60,20 @@ func (o apiOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client, err := o.app.Client()
+	client, err := o.client()
 	if err != nil {
 		return err
 	}
 	var meta sdk.Response
-	resp, err := client.Do(ctx, request, o.app.Call(&meta)...)
+	resp, err := client.Do(ctx, request, o.Call(&meta)...)
 	if resp == nil {
 		return err
 	}
-	o.app.ReportMeta(&meta)
+	o.ReportMeta(&meta)
 	if o.include {
 		errPrint := o.printHead(resp)
 		if errPrint == nil && err != nil {
-			_, errPrint = fmt.Fprintf(o.app.Out, "%s\n", o.visible(resp.Body))
+			_, errPrint = fmt.Fprintf(o.Out, "%s\n", o.visible(resp.Body))
 		}
 		if errPrint != nil {
 			return errPrint
@@ -80,10 +83,10 @@ func (o apiOptions) run(ctx context.Context) error {
 		return err
 	}
 	if !json.Valid(resp.Body) {
-		_, err := o.app.Out.Write(o.visible(resp.Body))
+		_, err := o.Out.Write(o.visible(resp.Body))
 		return err
 	}
-	return o.app.Print(ctx, cli.Answer{JSON: resp.Body, Piped: cli.JSON, Text: func(w io.Writer, _ int, _ cli.Style) error {
+	return o.Print(ctx, cli.Answer{JSON: resp.Body, Piped: cli.JSON, Text: func(w io.Writer, _ int, _ cli.Style) error {
 		var b bytes.Buffer
 		if err := json.Indent(&b, resp.Body, "", "  "); err != nil {
 			return err
@@ -143,7 +146,7 @@ func typed(value string) json.RawMessage {
 
 // read is the body of --input.
 func (o apiOptions) read() ([]byte, error) {
-	in := o.app.In
+	in := o.In
 	if o.input != "-" {
 		f, err := os.Open(o.input)
 		if err != nil {
@@ -171,13 +174,13 @@ func (o apiOptions) printHead(resp *sdk.Response) error {
 			fmt.Fprintf(&b, "%s: %s\n", name, human.Line(value))
 		}
 	}
-	_, err := fmt.Fprintln(o.app.Out, b.String())
+	_, err := fmt.Fprintln(o.Out, b.String())
 	return err
 }
 
 // visible is body as it may go where stdout goes.
 func (o apiOptions) visible(body []byte) []byte {
-	if o.app.OutTTY {
+	if o.OutTTY {
 		return []byte(human.Text(string(body)))
 	}
 	return body

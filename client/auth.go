@@ -17,41 +17,42 @@ import (
 // sessionFields are the members of a session.
 func sessionFields() []string { return []string{"userId", "email", "address", "tier", "expiresAt"} }
 
+// authOptions are the flags of the commands on the session.
+type authOptions struct {
+	*command.IO
+	client  func() (*sdk.Client, error)
+	account *command.Account
+
+	everywhere bool // sign out wherever the account is signed in
+}
+
 // newAuth makes the group of commands that sign in and out.
-func newAuth(a *App) *cobra.Command {
-	status := a.Command(&cobra.Command{Use: "status", Short: "Say who is signed in", SuggestFor: []string{"whoami"}}, sessionFields(),
-		func(ctx context.Context, _ []string) error {
-			session, err := command.Ask(a.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.Session, error) {
-				return c.Session(ctx, opts...)
-			})
-			if err != nil {
-				return err
-			}
-			return showSession(ctx, a, session)
-		})
-	var everywhere bool
-	logout := a.Command(&cobra.Command{Use: "logout", Short: "Sign out and forget the session"}, nil,
-		func(ctx context.Context, _ []string) error { return signOut(ctx, a, everywhere) })
-	logout.Flags().BoolVar(&everywhere, "all", false, "end every session of the account, wherever it is signed in")
-	token := a.Command(&cobra.Command{Use: "token", Short: "Print the secret of the session, for scripts",
+func newAuth(f *command.Factory) *cobra.Command {
+	o := &authOptions{IO: f.IO, client: f.Client, account: f.Account}
+	status := f.Command(&cobra.Command{Use: "status", Short: "Say who is signed in", SuggestFor: []string{"whoami"}},
+		sessionFields(), o.status)
+	logout := f.Command(&cobra.Command{Use: "logout", Short: "Sign out and forget the session"}, nil, o.signOut)
+	logout.Flags().BoolVar(&o.everywhere, "all", false, "end every session of the account, wherever it is signed in")
+	token := f.Command(&cobra.Command{Use: "token", Short: "Print the secret of the session, for scripts",
 		Long: "Print the secret of the session. Who has it is signed in as you: put it into " + command.EnvSession +
-			" and nowhere else."}, nil,
-		func(context.Context, []string) error {
-			console, err := a.Account.Console(true)
-			if err != nil {
-				return err
-			}
-			_, err = a.Out.Write([]byte(console.Secret() + "\n"))
-			return err
-		})
+			" and nowhere else."}, nil, o.token)
+	identities := f.Command(&cobra.Command{Use: "identities", Short: "List the mail addresses and wallets you sign in by"},
+		[]string{"id", "kind", "subject", "createdAt"}, o.identities)
+	unlink := f.Command(&cobra.Command{Use: "unlink ID", Short: "Remove a mail address or wallet from your account",
+		Args: cobra.ExactArgs(1),
+		Long: "Remove a mail address or wallet from your account. Your other sessions end, and your mail addresses are told.\n" +
+			"It has to be within ten minutes of a sign-in; the last one cannot be removed.",
+		Example: "  ctx auth identities\n  ctx auth unlink 5f0c2d9e8b7a6413"}, nil, o.unlink)
 	return cli.Group(&cobra.Command{Use: "auth", Short: "Sign in to the console of the service, and out",
 		Example: "  ctx auth login --email you@example.com\n  ctx auth login --wallet 0x5aAe…\n  ctx auth status"},
-		newLogin(a), status, newIdentities(a), newUnlink(a), logout, token)
+		newLogin(f), status, identities, unlink, logout, token)
 }
 
 // loginOptions are the flags of login.
 type loginOptions struct {
-	app          *App
+	authOptions
+	wallets *command.Wallets
+
 	email        string
 	wallet       string
 	passwordFile string
@@ -63,9 +64,9 @@ type loginOptions struct {
 }
 
 // newLogin makes the command that signs in.
-func newLogin(a *App) *cobra.Command {
-	o := loginOptions{app: a}
-	c := a.Command(&cobra.Command{
+func newLogin(f *command.Factory) *cobra.Command {
+	o := &loginOptions{authOptions: authOptions{IO: f.IO, client: f.Client, account: f.Account}, wallets: f.Wallets}
+	c := f.Command(&cobra.Command{
 		Use: "login", Short: "Sign in by mail or with a wallet",
 		Long: "Sign in by mail: a link is sent to you; paste it, or the code that its page shows, when you are asked for it. Or sign in\n" +
 			"with a wallet, a keystore file of which signs a message. The session is kept where the system keeps passwords, or else in\n" +
@@ -74,15 +75,15 @@ func newLogin(a *App) *cobra.Command {
 			"  ctx auth login --code-stdin < code.txt\n  ctx auth login --wallet ~/.foundry/keystores/main --password-file pass.txt\n" +
 			"  ctx auth login --wallet main --link      add a wallet to the account you are signed in to",
 	}, sessionFields(), func(ctx context.Context, _ []string) error { return o.run(ctx) })
-	f := c.Flags()
-	f.StringVar(&o.email, "email", "", "have a link mailed to this `address`")
-	f.BoolVar(&o.codeStdin, "code-stdin", false, "read the link or code from standard input; no mail is sent")
-	f.BoolVar(&o.noWait, "no-wait", false, "only have the link mailed")
-	f.StringVar(&o.wallet, "wallet", "", "sign in with this `wallet`: a keystore file, or its name or address in a keystore directory")
-	f.StringVar(&o.passwordFile, "password-file", "", "read the wallet's passphrase from this `file`")
-	f.StringVar(&o.domain, "domain", "", "the service signs people in as this `host`, not as that of the base URL")
-	f.BoolVar(&o.link, "link", false, "add the address or wallet to the account you are signed in to")
-	f.StringVar(&o.invite, "invite", "", "hand in this invitation `code`, where new accounts need one")
+	flags := c.Flags()
+	flags.StringVar(&o.email, "email", "", "have a link mailed to this `address`")
+	flags.BoolVar(&o.codeStdin, "code-stdin", false, "read the link or code from standard input; no mail is sent")
+	flags.BoolVar(&o.noWait, "no-wait", false, "only have the link mailed")
+	flags.StringVar(&o.wallet, "wallet", "", "sign in with this `wallet`: a keystore file, or its name or address in a keystore directory")
+	flags.StringVar(&o.passwordFile, "password-file", "", "read the wallet's passphrase from this `file`")
+	flags.StringVar(&o.domain, "domain", "", "the service signs people in as this `host`, not as that of the base URL")
+	flags.BoolVar(&o.link, "link", false, "add the address or wallet to the account you are signed in to")
+	flags.StringVar(&o.invite, "invite", "", "hand in this invitation `code`, where new accounts need one")
 	c.MarkFlagsMutuallyExclusive("email", "wallet", "code-stdin")
 	c.MarkFlagsMutuallyExclusive("link", "invite")
 	return c
@@ -90,13 +91,13 @@ func newLogin(a *App) *cobra.Command {
 
 // run signs in.
 func (o *loginOptions) run(ctx context.Context) error {
-	byWallet := o.wallet != "" || o.email == "" && !o.codeStdin && o.app.Wallets.Configured()
+	byWallet := o.wallet != "" || o.email == "" && !o.codeStdin && o.wallets.Configured()
 	var session *api.Session
 	var console *sdk.Console
 	var err error
 	if o.link || o.codeStdin { // a code may be for adding an address
-		console, err = o.app.Account.Console(o.link)
-	} else if client, failed := o.app.Client(); failed == nil {
+		console, err = o.account.Console(o.link)
+	} else if client, failed := o.client(); failed == nil {
 		console = client.Console("")
 	} else {
 		err = failed
@@ -114,21 +115,21 @@ func (o *loginOptions) run(ctx context.Context) error {
 	if err != nil || session == nil {
 		return err
 	}
-	where, err := o.app.Account.Keep(func(c *config.Credential) { c.Session = sdk.NewKey(console.Secret()) })
+	where, err := o.account.Keep(func(c *config.Credential) { c.Session = sdk.NewKey(console.Secret()) })
 	if err != nil {
 		return err
 	}
-	o.app.Note("you are signed in; the session is in %s\nnext: ctx keys create NAME --save", where)
-	return showSession(ctx, o.app, session)
+	o.Note("you are signed in; the session is in %s\nnext: ctx keys create NAME --save", where)
+	return o.show(ctx, session)
 }
 
 // byMail has a link mailed, if asked to, and signs in with it. With --no-wait it returns no session.
 func (o *loginOptions) byMail(ctx context.Context, console *sdk.Console) (*api.Session, error) {
 	if o.codeStdin {
-		if o.app.InTTY {
-			o.app.Note("paste the link, or the code that its page shows:")
+		if o.InTTY {
+			o.Note("paste the link, or the code that its page shows:")
 		}
-		code, err := o.app.Line()
+		code, err := o.Line()
 		if err != nil {
 			return nil, err
 		}
@@ -137,22 +138,22 @@ func (o *loginOptions) byMail(ctx context.Context, console *sdk.Console) (*api.S
 	const instead = "ctx auth login --email ADDRESS --no-wait, and later ctx auth login --code-stdin"
 	var err error
 	if o.email == "" {
-		if o.email, err = o.app.Ask(ctx, "Your mail address", instead); err != nil {
+		if o.email, err = o.Ask(ctx, "Your mail address", instead); err != nil {
 			return nil, err
 		}
 	}
-	if !o.noWait && (!o.app.InTTY || !o.app.ErrTTY || o.app.Flags.NoInput) { // before a mail goes out for nothing
+	if !o.noWait && (!o.InTTY || !o.ErrTTY || o.Flags.NoInput) { // before a mail goes out for nothing
 		return nil, cli.Invalid("there is nobody to ask for the link that would be mailed").WithHint("%s", instead)
 	}
 	until, err := console.SendLink(ctx, o.email)
 	if err != nil {
 		return nil, err
 	}
-	o.app.Note("a link was mailed to %s; it works once, until %s", o.email, until.In(o.app.Now().Location()).Format(time.TimeOnly))
+	o.Note("a link was mailed to %s; it works once, until %s", o.email, until.In(o.Now().Location()).Format(time.TimeOnly))
 	if o.noWait {
 		return nil, nil
 	}
-	code, err := o.app.Ask(ctx, "Paste the link, or the code that its page shows", instead)
+	code, err := o.Ask(ctx, "Paste the link, or the code that its page shows", instead)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +162,7 @@ func (o *loginOptions) byMail(ctx context.Context, console *sdk.Console) (*api.S
 
 // byWallet signs in with a wallet.
 func (o *loginOptions) byWallet(ctx context.Context, console *sdk.Console) (*api.Session, error) {
-	key, err := o.app.Wallets.Open(ctx, o.wallet, o.passwordFile)
+	key, err := o.wallets.Open(ctx, o.wallet, o.passwordFile)
 	if err != nil {
 		return nil, err
 	}
@@ -172,82 +173,90 @@ func (o *loginOptions) byWallet(ctx context.Context, console *sdk.Console) (*api
 	return session, err
 }
 
-// identityFields are the members of a listed identity.
-func identityFields() []string { return []string{"id", "kind", "subject", "createdAt"} }
-
-// newIdentities makes the command that lists what the owner signs in by.
-func newIdentities(a *App) *cobra.Command {
-	return a.Command(&cobra.Command{Use: "identities", Short: "List the mail addresses and wallets you sign in by"},
-		identityFields(), func(ctx context.Context, _ []string) error {
-			list, err := command.Ask(a.Account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.Identity, error) {
-				return c.Identities(ctx, opts...)
-			})
-			if err != nil {
-				return err
-			}
-			rows := &cli.Rows{Columns: []string{"id", "kind", "subject", "added"}, Wide: 2}
-			for _, id := range list {
-				rows.Rows = append(rows.Rows, []string{id.ID, string(id.Kind), id.Subject,
-					id.CreatedAt.In(a.Now().Location()).Format(time.DateTime)})
-			}
-			return a.Show(ctx, list, rows)
-		})
+// status shows who is signed in.
+func (o *authOptions) status(ctx context.Context, _ []string) error {
+	session, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.Session, error) {
+		return c.Session(ctx, opts...)
+	})
+	if err != nil {
+		return err
+	}
+	return o.show(ctx, session)
 }
 
-// newUnlink makes the command that removes one of those.
-func newUnlink(a *App) *cobra.Command {
-	return a.Command(&cobra.Command{Use: "unlink ID", Short: "Remove a mail address or wallet from your account",
-		Args: cobra.ExactArgs(1),
-		Long: "Remove a mail address or wallet from your account. Your other sessions end, and your mail addresses are told.\n" +
-			"It has to be within ten minutes of a sign-in; the last one cannot be removed.",
-		Example: "  ctx auth identities\n  ctx auth unlink 5f0c2d9e8b7a6413"}, nil,
-		func(ctx context.Context, args []string) error {
-			_, err := command.Ask(a.Account, func(c *sdk.Console, opts []sdk.CallOption) (struct{}, error) {
-				return struct{}{}, c.Unlink(ctx, args[0], opts...)
-			})
-			if err != nil {
-				return err
-			}
-			a.Note("you do not sign in by %s any more; the other sessions of your account have ended", args[0])
-			return nil
-		})
+// token writes the secret of the session.
+func (o *authOptions) token(context.Context, []string) error {
+	console, err := o.account.Console(true)
+	if err != nil {
+		return err
+	}
+	_, err = o.Out.Write([]byte(console.Secret() + "\n"))
+	return err
+}
+
+// identities lists what the owner signs in by.
+func (o *authOptions) identities(ctx context.Context, _ []string) error {
+	list, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.Identity, error) {
+		return c.Identities(ctx, opts...)
+	})
+	if err != nil {
+		return err
+	}
+	rows := &cli.Rows{Columns: []string{"id", "kind", "subject", "added"}, Wide: 2}
+	for _, id := range list {
+		added := id.CreatedAt.In(o.Now().Location()).Format(time.DateTime)
+		rows.Rows = append(rows.Rows, []string{id.ID, string(id.Kind), id.Subject, added})
+	}
+	return o.Show(ctx, list, rows)
+}
+
+// unlink removes one of those.
+func (o *authOptions) unlink(ctx context.Context, args []string) error {
+	_, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) (struct{}, error) {
+		return struct{}{}, c.Unlink(ctx, args[0], opts...)
+	})
+	if err != nil {
+		return err
+	}
+	o.Note("you do not sign in by %s any more; the other sessions of your account have ended", args[0])
+	return nil
 }
 
 // signOut ends the session, or all of the account, and forgets it. A service that cannot be reached does not keep ctx from forgetting.
-func signOut(ctx context.Context, a *App, everywhere bool) error {
-	console, err := a.Account.Console(false)
+func (o *authOptions) signOut(ctx context.Context, _ []string) error {
+	console, err := o.account.Console(false)
 	if err != nil {
 		return err
 	}
 	if console.Secret() == "" {
-		a.Note("you are not signed in")
+		o.Note("you are not signed in")
 		return nil
 	}
 	end := console.SignOut
-	if everywhere {
+	if o.everywhere {
 		end = console.SignOutEverywhere
 	}
 	ended := end(ctx)
-	if a.Env(command.EnvSession) == "" {
-		if _, err := a.Account.Keep(func(c *config.Credential) { c.Session = sdk.Key{} }); err != nil {
+	if o.Env(command.EnvSession) == "" {
+		if _, err := o.account.Keep(func(c *config.Credential) { c.Session = sdk.Key{} }); err != nil {
 			return err
 		}
 	}
 	if ended != nil {
-		a.Note("the session is forgotten here, but the service could not be told")
+		o.Note("the session is forgotten here, but the service could not be told")
 		return ended
 	}
-	if everywhere {
-		a.Note("you are signed out everywhere")
+	if o.everywhere {
+		o.Note("you are signed out everywhere")
 		return nil
 	}
-	a.Note("you are signed out")
+	o.Note("you are signed out")
 	return nil
 }
 
-// showSession shows who is signed in.
-func showSession(ctx context.Context, a *App, s *api.Session) error {
-	client, err := a.Client()
+// show shows who is signed in.
+func (o *authOptions) show(ctx context.Context, s *api.Session) error {
+	client, err := o.client()
 	if err != nil {
 		return err
 	}
@@ -257,7 +266,7 @@ func showSession(ctx context.Context, a *App, s *api.Session) error {
 		}
 		return *p
 	}
-	return a.Show(ctx, s, &cli.Rows{Columns: []string{"service", "mail", "wallet", "tier", "until"}, Wide: 1, Rows: [][]string{{
-		client.BaseURL(), text(s.Email), text(s.Address), string(s.Tier), s.ExpiresAt.In(a.Now().Location()).Format(time.DateTime),
+	return o.Show(ctx, s, &cli.Rows{Columns: []string{"service", "mail", "wallet", "tier", "until"}, Wide: 1, Rows: [][]string{{
+		client.BaseURL(), text(s.Email), text(s.Address), string(s.Tier), s.ExpiresAt.In(o.Now().Location()).Format(time.DateTime),
 	}}})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -19,7 +20,9 @@ const proseWidth = 100
 
 // briefOptions are the flags of brief.
 type briefOptions struct {
-	app    *App
+	*command.IO
+	client func() (*sdk.Client, error)
+
 	pack   string
 	cite   string // a CiteStyle; empty means footnotes
 	render bool   // wrap and mark without a terminal too
@@ -28,28 +31,28 @@ type briefOptions struct {
 }
 
 // newBrief makes the command that shows a brief.
-func newBrief(a *App) *cobra.Command {
-	o := briefOptions{app: a}
-	c := a.Command(&cobra.Command{
+func newBrief(f *command.Factory) *cobra.Command {
+	o := briefOptions{IO: f.IO, client: f.Client}
+	c := f.Command(&cobra.Command{
 		Use: "brief [PACK]", Short: "Read the brief of a pack with its sources", Args: cobra.MaximumNArgs(1), ValidArgsFunction: packs,
 		SuggestFor: []string{"read", "summary"},
 		Long: "Read the brief of a pack. Anchors such as [1] name its sources, which are listed below it.\n\n" +
 			"On a terminal the text is wrapped and anchors are marked. Elsewhere lines stay as long as they are.",
 		Example: "  ctx brief\n  ctx brief crypto --cite inline\n  ctx brief --raw > brief.txt\n  ctx brief --json brief -q .brief",
 	}, []string{"brief", "briefAt", "briefOf", "since", "citations", "freshness"}, func(ctx context.Context, args []string) (err error) {
-		if o.pack, err = a.Pack(args); err != nil {
+		if o.pack, err = f.Pack(args); err != nil {
 			return err
 		}
 		return o.run(ctx)
 	})
-	f := c.Flags()
-	f.StringVar(&o.cite, "cite", "", "`how` to show sources: footnotes (the default), inline or none")
-	f.BoolVar(&o.render, "render", false, "wrap and mark the text where there is no terminal too")
-	f.BoolVar(&o.raw, "raw", false, "only the text, as the service sent it")
-	f.IntVar(&o.width, "width", 0, "wrap at so many `columns`")
+	flags := c.Flags()
+	flags.StringVar(&o.cite, "cite", "", "`how` to show sources: footnotes (the default), inline or none")
+	flags.BoolVar(&o.render, "render", false, "wrap and mark the text where there is no terminal too")
+	flags.BoolVar(&o.raw, "raw", false, "only the text, as the service sent it")
+	flags.IntVar(&o.width, "width", 0, "wrap at so many `columns`")
 	_ = c.RegisterFlagCompletionFunc("cite",
 		cobra.FixedCompletions([]string{"footnotes", "inline", "none"}, cobra.ShellCompDirectiveNoFileComp))
-	c.AddCommand(newPrompt(o.app))
+	c.AddCommand(newPrompt(f))
 	return c
 }
 
@@ -67,27 +70,27 @@ func (o briefOptions) run(ctx context.Context) error {
 	if o.width != 0 && o.width < 20 {
 		return cli.Invalid("--width is %d, must be 20 or more", o.width)
 	}
-	client, err := o.app.Client()
+	client, err := o.client()
 	if err != nil {
 		return err
 	}
 	var meta sdk.Response
-	brief, err := client.Brief(ctx, o.pack, o.app.Call(&meta)...)
+	brief, err := client.Brief(ctx, o.pack, o.Call(&meta)...)
 	if err != nil {
 		return err
 	}
-	o.app.ReportMeta(&meta)
+	o.ReportMeta(&meta)
 	flat, err := flatten(meta.Body, nil)
 	if err != nil {
 		return err
 	}
-	return o.app.Print(ctx, cli.Answer{JSON: meta.Body, Flat: flat, Piped: cli.Text,
+	return o.Print(ctx, cli.Answer{JSON: meta.Body, Flat: flat, Piped: cli.Text,
 		Text: func(w io.Writer, width int, style cli.Style) error { return o.draw(w, width, style, brief) }})
 }
 
 // draw writes the brief for people.
 func (o briefOptions) draw(w io.Writer, width int, style cli.Style, brief *api.BriefResponse) error {
-	tty := o.app.OutTTY
+	tty := o.OutTTY
 	if o.raw {
 		text := brief.Brief
 		if tty {
@@ -96,7 +99,7 @@ func (o briefOptions) draw(w io.Writer, width int, style cli.Style, brief *api.B
 		_, err := fmt.Fprintln(w, text)
 		return err
 	}
-	page := Page{W: w, Style: style, Now: o.app.Now()}
+	page := Page{W: w, Style: style, Now: o.Now()}
 	switch {
 	case o.width > 0:
 		page.Width = o.width

@@ -9,12 +9,12 @@ import (
 )
 
 // browse opens an address of the web in the browser that BROWSER names, or in that of the system. What that says reaches no screen.
-func browse(ctx context.Context, a *App, address string) error {
+func browse(ctx context.Context, env func(string) string, address string) error {
 	if !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") {
 		return fmt.Errorf("open %q: it is not a web address", address)
 	}
 	name, args := "xdg-open", []string{address}
-	switch browser := a.Env("BROWSER"); {
+	switch browser := env("BROWSER"); {
 	case browser != "":
 		name = browser
 	case runtime.GOOS == "darwin":

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -19,7 +20,9 @@ import (
 
 // citeOptions are the flags of cite.
 type citeOptions struct {
-	app    *App
+	*command.IO
+	client func() (*sdk.Client, error)
+
 	refs   []int // anchors, each 1 or more
 	pack   string
 	format string // of references in a text; empty means that the output flags decide
@@ -37,9 +40,9 @@ type citeRow struct {
 }
 
 // newCite makes the command that resolves anchors.
-func newCite(a *App) *cobra.Command {
-	o := citeOptions{app: a}
-	c := a.Command(&cobra.Command{
+func newCite(f *command.Factory) *cobra.Command {
+	o := citeOptions{IO: f.IO, client: f.Client}
+	c := f.Command(&cobra.Command{
 		Use: "cite REF...", Short: "Show the sources behind anchors of a brief", Args: cobra.MinimumNArgs(1),
 		SuggestFor: []string{"source"}, ValidArgsFunction: cobra.NoFileCompletions,
 		Long: "Show the sources behind anchors of a brief: 1 for [1]. Each anchor is one call.\n" +
@@ -49,15 +52,15 @@ func newCite(a *App) *cobra.Command {
 		if o.refs, err = parseRefs(args); err != nil {
 			return err
 		}
-		if o.pack, err = a.Pack([]string{o.pack}); err != nil {
+		if o.pack, err = f.Pack([]string{o.pack}); err != nil {
 			return err
 		}
 		return o.run(ctx)
 	})
-	f := c.Flags()
-	f.StringVar(&o.pack, "pack", "", "the brief is of this `pack`")
-	f.StringVar(&o.format, "format", "", "write references as `format`: text, md, bibtex or url")
-	f.BoolVar(&o.open, "open", false, "open the sources in the browser")
+	flags := c.Flags()
+	flags.StringVar(&o.pack, "pack", "", "the brief is of this `pack`")
+	flags.StringVar(&o.format, "format", "", "write references as `format`: text, md, bibtex or url")
+	flags.BoolVar(&o.open, "open", false, "open the sources in the browser")
 	_ = c.RegisterFlagCompletionFunc("pack", packs)
 	_ = c.RegisterFlagCompletionFunc("format",
 		cobra.FixedCompletions([]string{"text", "md", "bibtex", "url"}, cobra.ShellCompDirectiveNoFileComp))
@@ -82,7 +85,7 @@ func (o citeOptions) run(ctx context.Context) error {
 	if !slices.Contains([]string{"", "text", "md", "bibtex", "url"}, o.format) {
 		return cli.Invalid("--format %q is none of text, md, bibtex, url", o.format)
 	}
-	if spec, err := o.app.Spec(); err != nil {
+	if spec, err := o.Spec(); err != nil {
 		return err
 	} else if o.format != "" && spec.Machine() {
 		return cli.Invalid("--format excludes JSON output")
@@ -98,19 +101,19 @@ func (o citeOptions) run(ctx context.Context) error {
 
 // fetch asks for every anchor.
 func (o citeOptions) fetch(ctx context.Context) ([]citeRow, error) {
-	client, err := o.app.Client()
+	client, err := o.client()
 	if err != nil {
 		return nil, err
 	}
 	var rows []citeRow
 	for i, ref := range o.refs {
 		var meta sdk.Response
-		cited, err := client.Cite(ctx, o.pack, ref, o.app.Call(&meta)...)
+		cited, err := client.Cite(ctx, o.pack, ref, o.Call(&meta)...)
 		if err != nil {
 			return rows, err
 		}
 		if i == 0 {
-			o.app.ReportMeta(&meta)
+			o.ReportMeta(&meta)
 		}
 		rows = append(rows, rowOf(cited))
 	}
@@ -130,7 +133,7 @@ func rowOf(c *api.CiteResponse) citeRow {
 func (o citeOptions) print(ctx context.Context, rows []citeRow) error {
 	if o.format != "" { // references are text for a text, whatever the terminal
 		for _, r := range rows {
-			if _, err := fmt.Fprintln(o.app.Out, reference(r, o.format)); err != nil {
+			if _, err := fmt.Fprintln(o.Out, reference(r, o.format)); err != nil {
 				return err
 			}
 		}
@@ -139,13 +142,13 @@ func (o citeOptions) print(ctx context.Context, rows []citeRow) error {
 		if err != nil {
 			return err
 		}
-		if err := o.app.Print(ctx, answer); err != nil {
+		if err := o.Print(ctx, answer); err != nil {
 			return err
 		}
 	}
 	if o.open {
 		for _, r := range rows {
-			if err := browse(ctx, o.app, r.URL); err != nil {
+			if err := browse(ctx, o.Env, r.URL); err != nil {
 				return err
 			}
 		}
@@ -164,7 +167,7 @@ func (o citeOptions) answer(rows []citeRow) (cli.Answer, error) {
 	doc, err := cli.Marshal(rows)
 	return cli.Answer{JSON: doc, Rows: table, Text: func(w io.Writer, _ int, style cli.Style) error {
 		for _, r := range rows {
-			age := human.Age(o.app.Now().Sub(r.FetchedAt))
+			age := human.Age(o.Now().Sub(r.FetchedAt))
 			fmt.Fprintf(w, "%s %s  %s\n",
 				style.Link(fmt.Sprintf("[%d]", r.Ref)), style.Bold(human.Line(r.Name)), style.Dim(human.Line(r.SourceID)))
 			if _, err := fmt.Fprintf(w, "    %s\n    fetched %s ago\n", human.Line(r.URL), age); err != nil {

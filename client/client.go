@@ -18,15 +18,15 @@ import (
 
 // Main runs ctx with args, without the program's name, in the surroundings s, and returns the exit code.
 func Main(ctx context.Context, args []string, s cli.System) int {
-	a := command.New(s)
-	defer a.Close()
-	root := newRoot(a)
+	f := command.New(s)
+	defer f.Close()
+	root := newRoot(f)
 	root.SetArgs(args)
-	return a.Report(args, root.ExecuteContext(ctx))
+	return f.Report(args, root.ExecuteContext(ctx))
 }
 
 // newRoot makes the command tree.
-func newRoot(a *App) *cobra.Command {
+func newRoot(f *command.Factory) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ctx",
 		Short: "Fresh, cited context for AI agents, from a context service",
@@ -37,14 +37,14 @@ func newRoot(a *App) *cobra.Command {
 			"  ctx snapshot --at \"yesterday 14:00\"          the state of a past minute\n" +
 			"  ctx fresh --json flags -q '.flags[].message' JSON, filtered",
 	}
-	a.Flags.Bind(root.PersistentFlags())
-	ask := slices.Concat(dataCommands(a), liveCommands(a), uiCommands(a), MCPCommands(a))
-	account := []*cobra.Command{newAuth(a), newKeys(a), pay.NewCredits(a), pay.NewWallet(a), pay.NewPay(a)}
-	cli.Assemble(root, a.System, []cli.Section{
+	f.Flags.Bind(root.PersistentFlags())
+	ask := slices.Concat(dataCommands(f), liveCommands(f), uiCommands(f), MCPCommands(f))
+	account := []*cobra.Command{newAuth(f), newKeys(f), pay.NewCredits(f), pay.NewWallet(f), pay.NewPay(f)}
+	cli.Assemble(root, f.System, []cli.Section{
 		{Title: "Ask the service", Commands: ask},
 		{Title: "Your account", Commands: account},
-		{Title: "About ctx", Commands: localCommands(a)},
+		{Title: "About ctx", Commands: localCommands(f)},
 	}, topics()...)
-	bareUI(a, root)
+	bareUI(f, root)
 	return root
 }

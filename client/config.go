@@ -9,17 +9,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/sdk"
 )
 
-func localCommands(a *App) []*cobra.Command {
-	return []*cobra.Command{newConfig(a), newProfile(a), newDoctor(a), newVersion(a), cli.NewCompletion("ctx"), cli.NewManual("ctx")}
+func localCommands(f *command.Factory) []*cobra.Command {
+	return []*cobra.Command{newConfig(f), newProfile(f), newDoctor(f), newVersion(f), cli.NewCompletion("ctx"), cli.NewManual("ctx")}
 }
 
 // configOptions are the flags of the config commands.
 type configOptions struct {
-	app        *App
+	*command.IO
+	paths  func() (config.Paths, error)
+	config func() (*config.Config, error)
+	key    func() (key sdk.Key, origin string, err error)
+
 	showOrigin bool
 }
 
@@ -31,8 +37,8 @@ type configRow struct {
 }
 
 // newConfig makes the group of commands that show and change settings.
-func newConfig(a *App) *cobra.Command {
-	o := configOptions{app: a}
+func newConfig(f *command.Factory) *cobra.Command {
+	o := configOptions{IO: f.IO, paths: f.Paths, config: f.Config, key: f.Key}
 	fields := []string{"name", "value", "origin"}
 	settings := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var names []string
@@ -41,9 +47,9 @@ func newConfig(a *App) *cobra.Command {
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-	get := a.Command(&cobra.Command{Use: "get NAME", Short: "Show a setting", Args: cobra.ExactArgs(1), ValidArgsFunction: settings,
+	get := f.Command(&cobra.Command{Use: "get NAME", Short: "Show a setting", Args: cobra.ExactArgs(1), ValidArgsFunction: settings,
 		Example: "  ctx config get base_url --show-origin"}, fields, o.get)
-	list := a.Command(&cobra.Command{Use: "list", Short: "Show every setting", Aliases: []string{"ls"},
+	list := f.Command(&cobra.Command{Use: "list", Short: "Show every setting", Aliases: []string{"ls"},
 		Example: "  ctx config list --show-origin"}, fields, o.list)
 	for _, c := range []*cobra.Command{get, list} {
 		c.Flags().BoolVar(&o.showOrigin, "show-origin", false, "tell where each value comes from")
@@ -73,7 +79,7 @@ func (o *configOptions) get(ctx context.Context, args []string) error {
 	if err != nil {
 		return cli.Invalid("%w", err)
 	}
-	c, err := o.app.Config()
+	c, err := o.config()
 	if err != nil {
 		return err
 	}
@@ -86,12 +92,12 @@ func (o *configOptions) get(ctx context.Context, args []string) error {
 	if o.showOrigin {
 		rows = &cli.Rows{Columns: []string{"value", "origin"}, Rows: [][]string{{v.Text, v.Origin}}}
 	}
-	return o.app.Print(ctx, cli.Answer{JSON: doc, Rows: rows})
+	return o.Print(ctx, cli.Answer{JSON: doc, Rows: rows})
 }
 
 // list shows every setting, and the key as far as it may be shown.
 func (o *configOptions) list(ctx context.Context, _ []string) error {
-	c, err := o.app.Config()
+	c, err := o.config()
 	if err != nil {
 		return err
 	}
@@ -100,7 +106,7 @@ func (o *configOptions) list(ctx context.Context, _ []string) error {
 		v := c.Get(s.Name)
 		list = append(list, configRow{s.Name, v.Text, v.Origin})
 	}
-	key, origin, err := o.app.Key()
+	key, origin, err := o.key()
 	if err != nil {
 		return err
 	}
@@ -120,7 +126,7 @@ func (o *configOptions) list(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return o.app.Print(ctx, cli.Answer{JSON: doc, Rows: rows})
+	return o.Print(ctx, cli.Answer{JSON: doc, Rows: rows})
 }
 
 // setting is the setting called name that a profile, "" for none, may have.
@@ -160,7 +166,7 @@ func (o *configOptions) set(c *cobra.Command, args []string) error {
 	if err := s.Check(args[1]); err != nil {
 		return cli.Invalid("%w", err)
 	}
-	paths, err := o.app.Paths()
+	paths, err := o.paths()
 	if err != nil {
 		return cli.Invalid("%w", err)
 	}
@@ -177,7 +183,7 @@ func (o *configOptions) unset(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	paths, err := o.app.Paths()
+	paths, err := o.paths()
 	if err != nil {
 		return cli.Invalid("%w", err)
 	}
@@ -186,23 +192,23 @@ func (o *configOptions) unset(c *cobra.Command, args []string) error {
 
 // path shows where the file is, whether it is there or not.
 func (o *configOptions) path(*cobra.Command, []string) error {
-	paths, err := o.app.Paths()
+	paths, err := o.paths()
 	if err != nil {
 		return cli.Invalid("%w", err)
 	}
-	_, err = fmt.Fprintln(o.app.Out, paths.File)
+	_, err = fmt.Fprintln(o.Out, paths.File)
 	return err
 }
 
 // edit opens the file in an editor and reads it afterwards, so that a mistake is told at once.
-func (o *configOptions) edit(c *cobra.Command, _ []string) error {
-	paths, err := o.app.Paths()
+func (o *configOptions) edit(cmd *cobra.Command, _ []string) error {
+	paths, err := o.paths()
 	if err != nil {
 		return cli.Invalid("%w", err)
 	}
-	editor := strings.Fields(o.app.Env("VISUAL"))
+	editor := strings.Fields(o.Env("VISUAL"))
 	if len(editor) == 0 {
-		editor = strings.Fields(o.app.Env("EDITOR"))
+		editor = strings.Fields(o.Env("EDITOR"))
 	}
 	if len(editor) == 0 {
 		return cli.Invalid("neither VISUAL nor EDITOR is set").WithHint("EDITOR=vi ctx config edit, or edit %s", paths.File)
@@ -210,11 +216,14 @@ func (o *configOptions) edit(c *cobra.Command, _ []string) error {
 	if err := os.MkdirAll(paths.Dir, 0o700); err != nil {
 		return fmt.Errorf("edit configuration: %w", err)
 	}
-	run := exec.CommandContext(c.Context(), editor[0], append(editor[1:], paths.File)...)
-	run.Stdin, run.Stdout, run.Stderr = o.app.In, o.app.Out, o.app.Err
+	run := exec.CommandContext(cmd.Context(), editor[0], append(editor[1:], paths.File)...)
+	run.Stdin, run.Stdout, run.Stderr = o.In, o.Out, o.Err
 	if err := run.Run(); err != nil {
 		return fmt.Errorf("edit configuration with %s: %w", editor[0], err)
 	}
-	_, err = shortcutsOf(o.app) // which needs all the rest
+	c, err := o.config()
+	if err == nil {
+		_, err = keymap(c)
+	}
 	return err
 }

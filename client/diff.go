@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -15,15 +16,17 @@ import (
 
 // diffOptions are the flags of diff.
 type diffOptions struct {
-	app            *App
+	*command.IO
+	client func() (*sdk.Client, error)
+
 	pack, path     string
 	fromAt, toward string // as typed; package instant reads them
 }
 
 // newDiff makes the command that compares two minutes.
-func newDiff(a *App) *cobra.Command {
-	o := diffOptions{app: a}
-	c := a.Command(&cobra.Command{
+func newDiff(f *command.Factory) *cobra.Command {
+	o := diffOptions{IO: f.IO, client: f.Client}
+	c := f.Command(&cobra.Command{
 		Use: "diff [PACK] --from TIME", Short: "Show what changed between two minutes", Args: cobra.MaximumNArgs(1),
 		SuggestFor: []string{"compare", "changes"},
 		Long: "Show what changed between the states of two minutes, or between one and now.\n\nTIME is " + human.MomentForms +
@@ -31,15 +34,15 @@ func newDiff(a *App) *cobra.Command {
 		Example: "  ctx diff --from 2h\n  ctx diff --from \"yesterday 14:00\" --to \"yesterday 15:00\" --path top_movers\n" +
 			"  ctx diff --from 1h --jq '.changes[] | select(.row == \"BTC\")'",
 	}, []string{"type", "pack", "from", "ts", "changes"}, func(ctx context.Context, args []string) (err error) {
-		if o.pack, err = a.Pack(args); err != nil {
+		if o.pack, err = f.Pack(args); err != nil {
 			return err
 		}
 		return o.run(ctx)
 	})
-	f := c.Flags()
-	f.StringVar(&o.fromAt, "from", "", "the older minute, as `time` (required)")
-	f.StringVar(&o.toward, "to", "now", "the newer minute, as `time`, or now")
-	f.StringVar(&o.path, "path", "", "only what is at this `path` of the state")
+	flags := c.Flags()
+	flags.StringVar(&o.fromAt, "from", "", "the older minute, as `time` (required)")
+	flags.StringVar(&o.toward, "to", "now", "the newer minute, as `time`, or now")
+	flags.StringVar(&o.path, "path", "", "only what is at this `path` of the state")
 	return c
 }
 
@@ -48,7 +51,7 @@ func (o diffOptions) run(ctx context.Context) error {
 	if o.fromAt == "" {
 		return cli.Invalid("--from is missing: the older minute").WithHint("ctx diff --from 1h")
 	}
-	client, err := o.app.Client()
+	client, err := o.client()
 	if err != nil {
 		return err
 	}
@@ -61,7 +64,7 @@ func (o diffOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.app.ReportMeta(&meta)
+	o.ReportMeta(&meta)
 	changes, err := diff.States(older.State, newer.State)
 	if err != nil {
 		return err
@@ -72,19 +75,19 @@ func (o diffOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return o.app.Print(ctx, cli.Answer{JSON: doc, Piped: cli.JSON, Text: func(w io.Writer, width int, style cli.Style) error {
-		return r.write(w, width, style, o.app.Now().Location())
+	return o.Print(ctx, cli.Answer{JSON: doc, Piped: cli.JSON, Text: func(w io.Writer, width int, style cli.Style) error {
+		return r.write(w, width, style, o.Now().Location())
 	}})
 }
 
 // state gets the state of a minute, or the newest one.
 func (o diffOptions) state(ctx context.Context, client *sdk.Client, flag, text string, meta *sdk.Response) (*api.StateResponse, error) {
 	if text == "now" {
-		return client.Fresh(ctx, o.pack, o.app.Call(meta)...)
+		return client.Fresh(ctx, o.pack, o.Call(meta)...)
 	}
-	at, err := human.ParsePoint(text, o.app.Now())
+	at, err := human.ParsePoint(text, o.Now())
 	if err != nil {
 		return nil, cli.Invalid("%s: %w", flag, err)
 	}
-	return client.Snapshot(ctx, o.pack, at, o.app.Call(meta)...)
+	return client.Snapshot(ctx, o.pack, at, o.Call(meta)...)
 }

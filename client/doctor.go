@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
@@ -41,14 +42,22 @@ type check struct {
 
 // doctorOptions are the flags of doctor.
 type doctorOptions struct {
-	app    *App
+	*command.IO
+	config   func() (*config.Config, error)
+	key      func() (key sdk.Key, origin string, err error)
+	client   func() (*sdk.Client, error)
+	http     func() http.RoundTripper
+	wallets  *command.Wallets
+	payments *command.Payments
+
 	free   bool    // no call that is charged
 	checks []check // so far
 }
 
 // newDoctor makes the command that looks for what is wrong.
-func newDoctor(a *App) *cobra.Command {
-	o := doctorOptions{app: a}
+func newDoctor(f *command.Factory) *cobra.Command {
+	o := doctorOptions{IO: f.IO, config: f.Config, key: f.Key, client: f.Client, http: f.HTTP,
+		wallets: f.Wallets, payments: f.Payments}
 	c := lenient(&cobra.Command{Use: "doctor", Short: "Check the configuration, the service and the key", Args: cobra.NoArgs,
 		Long: "Check the configuration, the connection, the clock, the key, access to the pack and the age of its state.\n" +
 			"That costs one call; --free leaves it out. Where a wallet or a chain is configured, check them too, what the\n" +
@@ -67,7 +76,7 @@ func (o *doctorOptions) add(name, outcome, fix, found string, args ...any) {
 
 // run makes the checks in an order in which each may lean on those before, and shows them.
 func (o *doctorOptions) run(ctx context.Context) error {
-	c := o.config()
+	c := o.settings()
 	o.terminal()
 	if c != nil {
 		if o.server(ctx, c) {
@@ -84,9 +93,9 @@ func (o *doctorOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// config checks the files. It returns nil where there is no configuration to go on with.
-func (o *doctorOptions) config() *config.Config {
-	c, err := o.app.Config()
+// settings checks the files. It returns nil where there is no configuration to go on with.
+func (o *doctorOptions) settings() *config.Config {
+	c, err := o.config()
 	if err != nil {
 		o.add("configuration", outcomeError, "mend the file (ctx config path) or the variable", "%v", err)
 		return nil
@@ -100,7 +109,7 @@ func (o *doctorOptions) config() *config.Config {
 	default:
 		o.add("configuration", outcomeOK, "", "%s, profile %s", c.File, c.Profile())
 	}
-	if _, err := shortcutsOf(o.app); err != nil {
+	if _, err := keymap(c); err != nil {
 		o.add("shortcuts", outcomeError, "ctx help shortcuts", "%v", err)
 	}
 	if info, err := os.Stat(c.Dir); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
@@ -111,10 +120,10 @@ func (o *doctorOptions) config() *config.Config {
 
 // terminal tells what the terminal can do.
 func (o *doctorOptions) terminal() {
-	style := o.app.Style(o.app.OutTTY)
+	style := o.Style(o.OutTTY)
 	word := map[bool]string{true: "yes", false: "no"}
 	o.add("terminal", outcomeOK, "", "terminal %s, colour %s, UTF-8 %s, %d columns, TERM %q",
-		word[o.app.OutTTY], word[style.Color], word[!style.ASCII], o.app.Columns(), o.app.Env("TERM"))
+		word[o.OutTTY], word[style.Color], word[!style.ASCII], o.Columns(), o.Env("TERM"))
 }
 
 // server checks that something answers at the address and that the clocks agree. It reports whether to go on.
@@ -137,15 +146,15 @@ func (o *doctorOptions) server(ctx context.Context, c *config.Config) bool {
 		}
 	}
 	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(base.Text), sdk.WithRetries(0),
-		sdk.WithTimeout(min(c.Timeout(), 10*time.Second)), sdk.WithHTTPClient(&http.Client{Transport: o.app.HTTP()}))
+		sdk.WithTimeout(min(c.Timeout(), 10*time.Second)), sdk.WithHTTPClient(&http.Client{Transport: o.http()}))
 	if err != nil {
 		o.add("server", outcomeError, "ctx config set base_url https://…", "%v", err)
 		return false
 	}
-	began := o.app.Now()
+	began := o.Now()
 	var meta sdk.Response
 	_, err = client.Do(ctx, sdk.Request{Path: api.PathReady}, sdk.WithResponse(&meta))
-	took := o.app.Now().Sub(began)
+	took := o.Now().Sub(began)
 	if meta.Status == 0 {
 		o.add("server", outcomeError, "start it (contextd demo, contextd serve) or set another address", "%v", err)
 		return false
@@ -191,11 +200,11 @@ func isLoopback(host string) bool {
 
 // service checks the key, the pack and the age of the state.
 func (o *doctorOptions) service(ctx context.Context, c *config.Config) {
-	if o.app.Payments.On() {
+	if o.payments.On() {
 		o.add("key", outcomeOK, "", "none is sent: calls are paid for one by one (from %s)", c.Get(config.Pay).Origin)
 		return
 	}
-	key, origin, err := o.app.Key()
+	key, origin, err := o.key()
 	switch {
 	case err != nil:
 		o.add("key", outcomeError, "chmod 600 the file, or name another", "%v", err)
@@ -207,7 +216,7 @@ func (o *doctorOptions) service(ctx context.Context, c *config.Config) {
 		o.add("key", outcomeError, "copy it again, whole", "what %s holds is not a key", origin)
 		return
 	}
-	client, err := o.app.Client()
+	client, err := o.client()
 	if err != nil {
 		o.add("key", outcomeError, "ctx config list --show-origin", "%v", err)
 		return
@@ -238,13 +247,13 @@ func (o *doctorOptions) freshness(ctx context.Context, client *sdk.Client, pack 
 		o.add("freshness", outcomeError, api.AsError(err).Hint, "%v", err)
 		return
 	}
-	f := fresh.Freshness.At(o.app.Now())
+	f := fresh.Freshness.At(o.Now())
 	age := human.Age(time.Duration(f.AgeSeconds) * time.Second)
 	switch {
 	case f.AgeSeconds > api.MaxFreshAge:
 		o.add("freshness", outcomeWarning, "the daemon's refresh lags; look into its log", "the state of %s is %s old", pack, age)
 		return
-	case f.Stale(o.app.Now()):
+	case f.Stale(o.Now()):
 		o.add("freshness", outcomeWarning, "a source does not answer; ctx fresh --path source_status says which",
 			"the state of %s is %s old, its data up to %s", pack, age, human.Age(time.Duration(f.DataAgeSeconds)*time.Second))
 		return
@@ -263,9 +272,9 @@ func (o *doctorOptions) print(ctx context.Context) error {
 		rows.Rows = append(rows.Rows, []string{c.Outcome, c.Name, c.Found, c.Fix})
 	}
 	answer := cli.Answer{JSON: doc, Rows: rows, Piped: cli.Text, Text: o.text}
-	p, err := o.app.Printer()
+	p, err := o.Printer()
 	if err != nil {
-		return o.text(o.app.Out, o.app.Columns(), o.app.Style(o.app.OutTTY))
+		return o.text(o.Out, o.Columns(), o.Style(o.OutTTY))
 	}
 	return p.Print(ctx, answer)
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/contextd/contextd/client/command"
+	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
@@ -69,24 +71,37 @@ type endpoint struct {
 	opening sync.Mutex   // one pays for that at a time
 }
 
-// newEndpoint makes the endpoint of the settings. names is how tools are listed, "" as the service does.
-func newEndpoint(a *App, names string) (*endpoint, error) {
-	c, err := a.Config()
+// endpointOptions are what an endpoint is made of.
+type endpointOptions struct {
+	config   func() (*config.Config, error)
+	client   func() (*sdk.Client, error)
+	http     func() http.RoundTripper
+	payments *command.Payments
+}
+
+// endpointOf are the options of a run.
+func endpointOf(f *command.Factory) endpointOptions {
+	return endpointOptions{config: f.Config, client: f.Client, http: f.HTTP, payments: f.Payments}
+}
+
+// endpoint makes the endpoint of the settings. names is how tools are listed, "" as the service does.
+func (o endpointOptions) endpoint(names string) (*endpoint, error) {
+	c, err := o.config()
 	if err != nil {
 		return nil, err
 	}
-	client, err := a.Client() // checks the address and the key
+	client, err := o.client() // checks the address and the key
 	if err != nil {
 		return nil, err
 	}
 	e := &endpoint{url: client.BaseURL() + api.PathMCP, key: client.Key(), timeout: c.Timeout()}
-	e.paying = sdk.PayTransport{Service: client.BaseURL(), Base: patient{e, a.HTTP()},
+	e.paying = sdk.PayTransport{Service: client.BaseURL(), Base: patient{e, o.http()},
 		Name: nameOf, Price: priceOf, Answered: receipt, Patience: maxPending}
 	if names != "" {
 		e.url += "?names=" + names
 	}
-	if a.Payments.On() {
-		e.paying.Payer = a.Payments.Payer()
+	if o.payments.On() {
+		e.paying.Payer = o.payments.Payer()
 	}
 	return e, nil
 }

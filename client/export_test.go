@@ -9,7 +9,7 @@ import (
 
 // Ask calls a method as the commands do, with p in place of the wallet.
 func Ask(ctx context.Context, a *command.Factory, p sdk.Payer, method string, params any) error {
-	e, err := newEndpoint(a, "")
+	e, err := endpointOf(a).endpoint("")
 	if err != nil {
 		return err
 	}
@@ -20,10 +20,10 @@ func Ask(ctx context.Context, a *command.Factory, p sdk.Payer, method string, pa
 
 // Relay passes on what a client of the bridge says, with p in place of the wallet.
 func Relay(ctx context.Context, a *command.Factory, p sdk.Payer) error {
-	e, err := newEndpoint(a, "")
+	e, err := endpointOf(a).endpoint("")
 	if err != nil {
 		return err
 	}
 	e.paying.Payer = p
-	return newRelay(a, e).run(ctx, a.In)
+	return newRelay(a.IO, a.Failure, e).run(ctx, a.In)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-func dataCommands(a *App) []*cobra.Command {
-	return []*cobra.Command{newFresh(a), newBrief(a), newSearch(a), newSnapshot(a), newCite(a), newAPI(a)}
+func dataCommands(f *command.Factory) []*cobra.Command {
+	return []*cobra.Command{newFresh(f), newBrief(f), newSearch(f), newSnapshot(f), newCite(f), newAPI(f)}
 }
 
 // packs completes the name of a pack. It never asks the service: that would cost.
@@ -36,7 +36,9 @@ func stateFields() []string {
 
 // freshOptions are the flags of fresh.
 type freshOptions struct {
-	app    *App
+	*command.IO
+	client func() (*sdk.Client, error)
+
 	pack   string
 	path   string        // of the part to show; empty means all
 	maxAge time.Duration // an older state is a failure; 0 means that none is
@@ -44,9 +46,9 @@ type freshOptions struct {
 }
 
 // newFresh makes the command that shows the newest state.
-func newFresh(a *App) *cobra.Command {
-	o := freshOptions{app: a}
-	c := a.Command(&cobra.Command{
+func newFresh(f *command.Factory) *cobra.Command {
+	o := freshOptions{IO: f.IO, client: f.Client}
+	c := f.Command(&cobra.Command{
 		Use: "fresh [PACK]", Short: "Show the newest state of a pack", Args: cobra.MaximumNArgs(1), ValidArgsFunction: packs,
 		SuggestFor: []string{"get", "show", "state"},
 		Long: "Show the newest state of a pack: an overview on a terminal, the JSON of the service elsewhere.\n\n" +
@@ -55,15 +57,15 @@ func newFresh(a *App) *cobra.Command {
 		Example: "  ctx fresh\n  ctx fresh crypto --path top_movers.0.symbol\n  ctx fresh --json flags --jq '.flags[].message'\n" +
 			"  ctx fresh --max-age 5m || echo stale\n  ctx fresh --watch 5m -o ndjson",
 	}, stateFields(), func(ctx context.Context, args []string) (err error) {
-		if o.pack, err = a.Pack(args); err != nil {
+		if o.pack, err = f.Pack(args); err != nil {
 			return err
 		}
 		return o.run(ctx)
 	})
-	f := c.Flags()
-	f.StringVar(&o.path, "path", "", "show only what is at this `path` of the state, such as top_movers.0.symbol")
-	f.DurationVar(&o.maxAge, "max-age", 0, "exit 10 if the state, or data of a source that is overdue, is older than this `age`")
-	f.DurationVar(&o.watch, "watch", 0, "ask again every so `often` and show each new state")
+	flags := c.Flags()
+	flags.StringVar(&o.path, "path", "", "show only what is at this `path` of the state, such as top_movers.0.symbol")
+	flags.DurationVar(&o.maxAge, "max-age", 0, "exit 10 if the state, or data of a source that is overdue, is older than this `age`")
+	flags.DurationVar(&o.watch, "watch", 0, "ask again every so `often` and show each new state")
 	return c
 }
 
@@ -88,7 +90,7 @@ func (o freshOptions) run(ctx context.Context) error {
 		case err != nil && (!shown || !passing(err) || ctx.Err() != nil):
 			return err
 		case err != nil:
-			o.app.Note("%v; asking again in %s", err, o.watch)
+			o.Note("%v; asking again in %s", err, o.watch)
 		default:
 			last = at
 		}
@@ -108,12 +110,12 @@ func passing(err error) bool {
 
 // once asks for the state and shows it unless it is the one of last. It returns when the state was made.
 func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, error) {
-	client, err := o.app.Client()
+	client, err := o.client()
 	if err != nil {
 		return last, err
 	}
 	var meta sdk.Response
-	state, err := client.Fresh(ctx, o.pack, o.app.Call(&meta)...)
+	state, err := client.Fresh(ctx, o.pack, o.Call(&meta)...)
 	if err != nil {
 		return last, err
 	}
@@ -121,12 +123,12 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 	if !last.IsZero() && made.Equal(last) {
 		return last, nil
 	}
-	o.app.ReportMeta(&meta)
+	o.ReportMeta(&meta)
 	answer, err := o.answer(state, meta.Body)
 	if err != nil {
 		return last, err
 	}
-	if err := o.app.Print(ctx, answer); err != nil {
+	if err := o.Print(ctx, answer); err != nil {
 		return last, err
 	}
 	return made, o.tooOld(state.Freshness)
@@ -135,7 +137,7 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 // tooOld is the failure of a state that, or of which some datum of a source that is overdue, is older than was asked for. The time at
 // which it was made decides, and not the number that a cache or a replay may have kept.
 func (o freshOptions) tooOld(f api.Freshness) error {
-	f = f.At(o.app.Now())
+	f = f.At(o.Now())
 	age := time.Duration(f.DataAgeSeconds) * time.Second
 	if o.maxAge == 0 || age <= o.maxAge {
 		return nil
@@ -151,9 +153,9 @@ func (o freshOptions) tooOld(f api.Freshness) error {
 // answer is what there is to show: the whole answer, or what is at the path.
 func (o freshOptions) answer(state *api.StateResponse, body []byte) (cli.Answer, error) {
 	if o.path != "" {
-		return at(state.State, o.path, o.app.Now())
+		return at(state.State, o.path, o.Now())
 	}
-	return stateAnswer(state, body, func(p Page) error { return p.State(o.pack, state) }, o.app.Now())
+	return stateAnswer(state, body, func(p Page) error { return p.State(o.pack, state) }, o.Now())
 }
 
 // stateAnswer is an answer of fresh or snapshot; draw draws it for people.

@@ -20,7 +20,10 @@ import (
 
 // keyOptions are the flags of the commands on keys.
 type keyOptions struct {
-	app     *App
+	*command.IO
+	config  func() (*config.Config, error)
+	account *command.Account
+
 	consent string
 	save    bool
 	out     string
@@ -37,9 +40,9 @@ func rowFields() []string {
 }
 
 // newKeys makes the group of commands on keys.
-func newKeys(a *App) *cobra.Command {
-	o := &keyOptions{app: a}
-	create := a.Command(&cobra.Command{Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
+func newKeys(f *command.Factory) *cobra.Command {
+	o := &keyOptions{IO: f.IO, config: f.Config, account: f.Account}
+	create := f.Command(&cobra.Command{Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
 		Long: "Create a key for an agent or a machine, of your tier. It is shown once: on standard output, or only to a file (--out),\n" +
 			"or only to where the secrets of the profile are kept (--save).",
 		Example: "  ctx keys create my-agent --out my-agent.key\n  ctx keys create laptop --save\n  ctx keys create ci --consent none"},
@@ -47,20 +50,20 @@ func newKeys(a *App) *cobra.Command {
 		func(ctx context.Context, args []string) error { return o.create(ctx, args[0]) })
 	o.bindOut(create)
 	create.Flags().StringVar(&o.consent, "consent", "", "what may be kept of its calls: full, aggregated (the default) or none")
-	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List your keys, newest first"}, rowFields(), o.list)
+	list := f.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List your keys, newest first"}, rowFields(), o.list)
 	list.Flags().BoolVar(&o.revoked, "revoked", false, "also those that were revoked")
 	list.Flags().IntVar(&o.limit, "limit", 0, "at most so many, from the whole list (0 means all)")
 	list.Flags().StringVar(&o.cursor, "cursor", "", "the page that a list with --limit has named as the next one")
-	view := a.Command(&cobra.Command{Use: "view KEYID", Short: "Show a key and the credits on it",
+	view := f.Command(&cobra.Command{Use: "view KEYID", Short: "Show a key and the credits on it",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: o.complete}, append(rowFields(), "credits"), o.view)
-	revoke := a.Command(&cobra.Command{Use: "revoke KEYID...", Short: "Revoke keys, at once and for good", Args: cobra.MinimumNArgs(1),
+	revoke := f.Command(&cobra.Command{Use: "revoke KEYID...", Short: "Revoke keys, at once and for good", Args: cobra.MinimumNArgs(1),
 		SuggestFor: []string{"rm", "delete", "remove"}, ValidArgsFunction: o.complete,
 		Example: "  ctx keys revoke cv_test_ab12cd34\n  ctx keys revoke cv_test_ab12cd34 --yes --jq '.[].strandedCredits'"},
 		[]string{"keyId", "ok", "revokedAt", "strandedCredits"}, o.revoke)
 	revoke.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would be revoked")
-	use := a.Command(&cobra.Command{Use: "use KEYID --api-key-file FILE", Short: "Make a key that you have the one that the profile uses",
+	use := f.Command(&cobra.Command{Use: "use KEYID --api-key-file FILE", Short: "Make a key that you have the one that the profile uses",
 		Args: cobra.ExactArgs(1), Example: "  ctx keys use cv_test_ab12cd34 --api-key-file - < my-agent.key"}, nil, o.use)
-	rotate := a.Command(&cobra.Command{Use: "rotate NAME", Short: "Replace a key by a new one, which gets its credits",
+	rotate := f.Command(&cobra.Command{Use: "rotate NAME", Short: "Replace a key by a new one, which gets its credits",
 		Args: cobra.ExactArgs(1),
 		Long: "Make a key with the name and consent of the one there is. Its credits move to the new key at once. " +
 			"The service ends the old\none then, or with --grace after a while, so that who uses it can change: " +
@@ -76,9 +79,9 @@ func newKeys(a *App) *cobra.Command {
 
 // bindOut adds the flags of commands that make a key.
 func (o *keyOptions) bindOut(c *cobra.Command) {
-	f := c.Flags()
-	f.BoolVar(&o.save, "save", false, "keep it as the key of the profile and do not print it")
-	f.StringVar(&o.out, "out", "", "write it to this new `file`, for you alone, and do not print it")
+	flags := c.Flags()
+	flags.BoolVar(&o.save, "save", false, "keep it as the key of the profile and do not print it")
+	flags.StringVar(&o.out, "out", "", "write it to this new `file`, for you alone, and do not print it")
 	c.MarkFlagsMutuallyExclusive("save", "out")
 }
 
@@ -86,7 +89,7 @@ func (o *keyOptions) bindOut(c *cobra.Command) {
 func (o *keyOptions) complete(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(c.Context(), time.Second)
 	defer cancel()
-	console, err := o.app.Account.Console(true)
+	console, err := o.account.Console(true)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -115,7 +118,7 @@ func (o *keyOptions) issue(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	issued, err := command.Ask(o.app.Account, ask)
+	issued, err := command.Ask(o.account, ask)
 	if err != nil {
 		return nil, o.drop(file, err)
 	}
@@ -159,19 +162,19 @@ func (o *keyOptions) hand(ctx context.Context, file *os.File, k *api.IssuedKey) 
 			err = closed
 		}
 	case o.save:
-		where, err = o.app.Account.Keep(func(c *config.Credential) { c.Key = sdk.NewKey(k.Key) })
+		where, err = o.account.Keep(func(c *config.Credential) { c.Key = sdk.NewKey(k.Key) })
 	}
 	if where != "" && err == nil {
 		shown.Key = ""
-		o.app.Note("key %s for %q is in %s, which only you can read", k.KeyID, k.Name, where)
+		o.Note("key %s for %q is in %s, which only you can read", k.KeyID, k.Name, where)
 	} else {
-		o.app.Note("key %s for %q; it is shown this once", k.KeyID, k.Name)
+		o.Note("key %s for %q; it is shown this once", k.KeyID, k.Name)
 	}
 	rows := &cli.Rows{Columns: []string{"key"}, Rows: [][]string{{shown.Key}}}
 	if shown.Key == "" {
 		rows = &cli.Rows{Columns: []string{"key id"}, Rows: [][]string{{k.KeyID}}}
 	}
-	if shownErr := o.app.Show(ctx, shown, rows); shownErr != nil {
+	if shownErr := o.Show(ctx, shown, rows); shownErr != nil {
 		return shownErr
 	}
 	return err
@@ -179,19 +182,19 @@ func (o *keyOptions) hand(ctx context.Context, file *os.File, k *api.IssuedKey) 
 
 // rows asks for the keys.
 func (o *keyOptions) rows(ctx context.Context) ([]api.APIKeyRow, error) {
-	return command.Ask(o.app.Account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.APIKeyRow, error) { return c.Keys(ctx, opts...) })
+	return command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.APIKeyRow, error) { return c.Keys(ctx, opts...) })
 }
 
 // list shows the keys.
 func (o *keyOptions) list(ctx context.Context, _ []string) error {
-	page, err := command.Ask(o.app.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.KeyListResponse, error) {
+	page, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.KeyListResponse, error) {
 		return c.KeyPage(ctx, o.limit, o.cursor, opts...)
 	})
 	if err != nil {
 		return err
 	}
 	if page.NextCursor != "" {
-		o.app.Note("there are more: ctx keys list --limit %d --cursor %s", o.limit, human.Line(page.NextCursor))
+		o.Note("there are more: ctx keys list --limit %d --cursor %s", o.limit, human.Line(page.NextCursor))
 	}
 	rows := slices.DeleteFunc(page.Keys, func(r api.APIKeyRow) bool { return r.RevokedAt != nil && !o.revoked })
 	table := &cli.Rows{Columns: []string{"key id", "name", "tier", "created", "last used", "state"},
@@ -199,7 +202,7 @@ func (o *keyOptions) list(ctx context.Context, _ []string) error {
 	for _, r := range rows {
 		table.Rows = append(table.Rows, o.cells(r))
 	}
-	return o.app.Show(ctx, rows, table)
+	return o.Show(ctx, rows, table)
 }
 
 // cells are a key as a row.
@@ -216,7 +219,7 @@ func (o *keyOptions) cells(r api.APIKeyRow) []string {
 
 // date is a time for people.
 func (o *keyOptions) date(t *time.Time) string {
-	return t.In(o.app.Now().Location()).Format(time.DateTime)
+	return t.In(o.Now().Location()).Format(time.DateTime)
 }
 
 // used says when a key was last used.
@@ -252,7 +255,7 @@ func (o *keyOptions) view(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return o.app.Show(ctx, struct {
+	return o.Show(ctx, struct {
 		api.APIKeyRow
 		Credits int64 `json:"credits"`
 	}{row, credits}, nil)
@@ -260,7 +263,7 @@ func (o *keyOptions) view(ctx context.Context, args []string) error {
 
 // credits are those on the record of a key.
 func (o *keyOptions) credits(ctx context.Context, id string) (int64, error) {
-	balance, err := command.Ask(o.app.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
+	balance, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
 		return c.Balance(ctx, id, opts...)
 	})
 	if err != nil {
@@ -301,19 +304,19 @@ func (o *keyOptions) revoke(ctx context.Context, args []string) error {
 	}
 	question := "revoke " + strings.Join(names, ", ")
 	if lost > 0 {
-		o.app.Note("%d credits would be lost; to move them to a new key: ctx keys rotate KEYID", lost)
+		o.Note("%d credits would be lost; to move them to a new key: ctx keys rotate KEYID", lost)
 	}
 	if o.dryRun {
-		o.app.Note("would %s", question)
+		o.Note("would %s", question)
 		return nil
 	}
-	if err := o.app.Confirm(ctx, question); err != nil {
+	if err := o.Confirm(ctx, question); err != nil {
 		return err
 	}
 	var done []revoked
 	table := &cli.Rows{Columns: []string{"key id", "revoked", "stranded credits"}}
 	for _, id := range args {
-		r, err := command.Ask(o.app.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.RevokeResponse, error) {
+		r, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.RevokeResponse, error) {
 			return c.RevokeKey(ctx, id, opts...)
 		})
 		if err != nil {
@@ -322,12 +325,12 @@ func (o *keyOptions) revoke(ctx context.Context, args []string) error {
 		done = append(done, revoked{id, *r})
 		table.Rows = append(table.Rows, []string{id, o.date(&r.RevokedAt), fmt.Sprint(r.StrandedCredits)})
 	}
-	return o.app.Show(ctx, done, table)
+	return o.Show(ctx, done, table)
 }
 
 // use keeps a key that the user has as that of the profile.
 func (o *keyOptions) use(_ context.Context, args []string) error {
-	c, err := o.app.Config()
+	c, err := o.config()
 	if err != nil {
 		return err
 	}
@@ -336,16 +339,16 @@ func (o *keyOptions) use(_ context.Context, args []string) error {
 		return cli.Invalid("the service has only the hash of a key, so you have to give it").
 			WithHint("add --api-key-file FILE, or - for standard input")
 	}
-	key, err := config.ReadKey(file.Text, o.app.In)
+	key, err := config.ReadKey(file.Text, o.In)
 	if err != nil {
 		return cli.Invalid("%w", err)
 	}
 	if key.KeyID() != args[0] {
 		return cli.Invalid("the key in %s is %s, not %s", file.Text, key.KeyID(), args[0])
 	}
-	where, err := o.app.Account.Keep(func(c *config.Credential) { c.Key = key })
+	where, err := o.account.Keep(func(c *config.Credential) { c.Key = key })
 	if err == nil {
-		o.app.Note("profile %s uses key %s, which is in %s", c.Profile(), key.KeyID(), where)
+		o.Note("profile %s uses key %s, which is in %s", c.Profile(), key.KeyID(), where)
 	}
 	return err
 }
@@ -356,7 +359,7 @@ func (o *keyOptions) rotate(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	kept, err := o.app.Account.Stored()
+	kept, err := o.account.Stored()
 	if err != nil {
 		return err
 	}
@@ -369,7 +372,7 @@ func (o *keyOptions) rotate(ctx context.Context, args []string) error {
 		if o.grace > 0 {
 			end = "works until " + o.date(issued.RevokesAt)
 		}
-		o.app.Note("key %s %s; its %d credits are on %s", old.KeyID, end, *issued.CreditBalance, issued.KeyID)
+		o.Note("key %s %s; its %d credits are on %s", old.KeyID, end, *issued.CreditBalance, issued.KeyID)
 	}
 	return err
 }

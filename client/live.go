@@ -9,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/diff"
 )
 
-func liveCommands(a *App) []*cobra.Command {
-	return []*cobra.Command{newTail(a), newDiff(a)}
+func liveCommands(f *command.Factory) []*cobra.Command {
+	return []*cobra.Command{newTail(f), newDiff(f)}
 }
 
 // changeReport is what changed between two states, as programs read it.

@@ -10,32 +10,39 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // MCPCommands are the commands for agents that speak MCP.
-func MCPCommands(a *App) []*cobra.Command {
+func MCPCommands(f *command.Factory) []*cobra.Command {
 	return []*cobra.Command{cli.Group(&cobra.Command{
 		Use: "mcp", Short: "Connect agents by the Model Context Protocol",
 		Example: "  ctx mcp config --client claude              what to put into Claude's settings\n" +
 			"  ctx mcp tools                               what an agent gets to see\n" +
 			"  ctx mcp call search q=bitcoin k=3           call a tool as an agent does",
-	}, newStdio(a), newTools(a), newCall(a), newMCPConfig(a))}
+	}, newStdio(f), newTools(f), newCall(f), newMCPConfig(f))}
 }
 
 // newTools makes the command that lists the tools.
-func newTools(a *App) *cobra.Command {
-	return a.Command(&cobra.Command{Use: "tools", Aliases: []string{"list", "ls"}, Short: "List the tools that agents get to see",
+func newTools(f *command.Factory) *cobra.Command {
+	return f.Command(&cobra.Command{Use: "tools", Aliases: []string{"list", "ls"}, Short: "List the tools that agents get to see",
 		Example: "  ctx mcp tools\n  ctx mcp tools --jq '.[].name'"},
 		[]string{"name", "title", "description", "inputSchema", "outputSchema", "annotations"},
-		func(ctx context.Context, _ []string) error { return showTools(ctx, a) })
+		toolsOptions{f.IO, endpointOf(f)}.run)
 }
 
-// showTools lists the tools.
-func showTools(ctx context.Context, a *App) error {
-	e, err := newEndpoint(a, "")
+// toolsOptions are those of tools, which has no flags.
+type toolsOptions struct {
+	*command.IO
+	endpointOptions
+}
+
+// run lists the tools.
+func (o toolsOptions) run(ctx context.Context, _ []string) error {
+	e, err := o.endpoint("")
 	if err != nil {
 		return err
 	}
@@ -59,27 +66,37 @@ func showTools(ctx context.Context, a *App) error {
 	if err != nil {
 		return err
 	}
-	return a.Print(ctx, cli.Answer{JSON: doc, Rows: table})
+	return o.Print(ctx, cli.Answer{JSON: doc, Rows: table})
+}
+
+// callOptions are what call is given.
+type callOptions struct {
+	*command.IO
+	endpointOptions
+
+	tool      string
+	arguments map[string]string
 }
 
 // newCall makes the command that calls a tool.
-func newCall(a *App) *cobra.Command {
-	return a.Command(&cobra.Command{
+func newCall(f *command.Factory) *cobra.Command {
+	o := &callOptions{IO: f.IO, endpointOptions: endpointOf(f)}
+	return f.Command(&cobra.Command{
 		Use: "call TOOL [NAME=VALUE...]", Short: "Call a tool as an agent does", Args: cobra.MinimumNArgs(1),
 		Long: "Call a tool as an agent does. On a terminal it shows the text that a model gets to read, elsewhere the structured " +
 			"content.\nsearch is short for context.search. A call costs what the same call costs over HTTP; with --pay it is paid " +
 			"from the wallet.",
 		Example: "  ctx mcp call brief\n  ctx mcp call search q=bitcoin k=3 --jq '.matches[].path'\n  ctx mcp call cite ref=3 --pay",
 	}, []string{cli.OpenFields}, func(ctx context.Context, args []string) error {
-		arguments := map[string]string{}
+		o.tool, o.arguments = args[0], map[string]string{}
 		for _, arg := range args[1:] {
 			name, value, ok := strings.Cut(arg, "=")
 			if !ok || name == "" {
 				return cli.Invalid("%q is not NAME=VALUE", arg)
 			}
-			arguments[name] = value
+			o.arguments[name] = value
 		}
-		return callTool(ctx, a, args[0], arguments)
+		return o.run(ctx)
 	})
 }
 
@@ -90,19 +107,20 @@ type toolResult struct {
 	IsError           bool
 }
 
-// callTool calls a tool and shows its answer.
-func callTool(ctx context.Context, a *App, name string, arguments map[string]string) error {
-	e, err := newEndpoint(a, "")
+// run calls a tool and shows its answer.
+func (o *callOptions) run(ctx context.Context) error {
+	e, err := o.endpoint("")
 	if err != nil {
 		return err
 	}
+	name := o.tool
 	if !strings.ContainsAny(name, "._") {
 		name = "context." + name
 	}
 	if isSubscribe(name) { // which takes as long as it is asked to
 		e.timeout += time.Minute
 	}
-	raw, err := e.ask(ctx, methodCall, map[string]any{"name": name, "arguments": arguments})
+	raw, err := e.ask(ctx, methodCall, map[string]any{"name": name, "arguments": o.arguments})
 	if err != nil {
 		return err
 	}
@@ -117,7 +135,7 @@ func callTool(ctx context.Context, a *App, name string, arguments map[string]str
 	if result.IsError {
 		return refusal(text.String())
 	}
-	return a.Print(ctx, cli.Answer{JSON: result.StructuredContent, Piped: cli.JSON, Text: func(w io.Writer, _ int, _ cli.Style) error {
+	return o.Print(ctx, cli.Answer{JSON: result.StructuredContent, Piped: cli.JSON, Text: func(w io.Writer, _ int, _ cli.Style) error {
 		_, err := fmt.Fprintln(w, human.Text(strings.TrimRight(text.String(), "\n")))
 		return err
 	}})

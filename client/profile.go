@@ -6,13 +6,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 )
 
 // profileOptions are the flags of the profile commands.
 type profileOptions struct {
-	app *App
+	*command.IO
+	config  func() (*config.Config, error)
+	account *command.Account
+
 	use bool // the profile that is added
 }
 
@@ -25,25 +29,25 @@ type profileRow struct {
 }
 
 // newProfile makes the group of commands that keep profiles.
-func newProfile(a *App) *cobra.Command {
-	o := profileOptions{app: a}
+func newProfile(f *command.Factory) *cobra.Command {
+	o := profileOptions{IO: f.IO, config: f.Config, account: f.Account}
 	names := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		c, err := a.Config()
+		c, err := f.Config()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return c.Profiles, cobra.ShellCompDirectiveNoFileComp
 	}
-	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the profiles"},
+	list := f.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the profiles"},
 		[]string{"name", "active", "baseUrl", "key"}, o.list)
-	add := a.Command(&cobra.Command{Use: "add NAME", Short: "Add a profile, or change its address or key", Args: cobra.ExactArgs(1),
+	add := f.Command(&cobra.Command{Use: "add NAME", Short: "Add a profile, or change its address or key", Args: cobra.ExactArgs(1),
 		Long: "Add a profile, with the address of --base-url and the key in --api-key-file. The key is kept in a file that only you\n" +
 			"can read, and is sent to that address alone.",
 		Example: "  ctx profile add prod --base-url https://ctx.example --api-key-file - --use"}, nil, o.add)
 	add.Flags().BoolVar(&o.use, "use", false, "use the profile from now on")
-	use := a.Command(&cobra.Command{Use: "use NAME", Short: "Use a profile from now on", Args: cobra.ExactArgs(1), ValidArgsFunction: names,
+	use := f.Command(&cobra.Command{Use: "use NAME", Short: "Use a profile from now on", Args: cobra.ExactArgs(1), ValidArgsFunction: names,
 		SuggestFor: []string{"switch"}}, nil, o.switchTo)
-	remove := a.Command(&cobra.Command{Use: "remove NAME", Short: "Remove a profile and its key",
+	remove := f.Command(&cobra.Command{Use: "remove NAME", Short: "Remove a profile and its key",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: names, SuggestFor: []string{"rm", "delete"}}, nil, o.remove)
 	return cli.Group(&cobra.Command{Use: "profile", Short: "Keep addresses and keys of several services",
 		Example: "  ctx profile add prod --base-url https://ctx.example --api-key-file key.txt\n" +
@@ -53,11 +57,11 @@ func newProfile(a *App) *cobra.Command {
 
 // list shows the profiles of the file.
 func (o *profileOptions) list(ctx context.Context, _ []string) error {
-	c, err := o.app.Config()
+	c, err := o.config()
 	if err != nil {
 		return err
 	}
-	secrets, err := o.app.Account.Secrets()
+	secrets, err := o.account.Secrets()
 	if err != nil {
 		return err
 	}
@@ -80,12 +84,12 @@ func (o *profileOptions) list(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return o.app.Print(ctx, cli.Answer{JSON: doc, Rows: rows})
+	return o.Print(ctx, cli.Answer{JSON: doc, Rows: rows})
 }
 
 // add puts a profile into the file. The key comes by file or stdin alone: a flag would show it to every user of the machine.
 func (o *profileOptions) add(_ context.Context, args []string) error {
-	c, err := o.app.Config()
+	c, err := o.config()
 	if err != nil {
 		return err
 	}
@@ -103,7 +107,7 @@ func (o *profileOptions) add(_ context.Context, args []string) error {
 	}
 	var credential config.Credential
 	if file := c.Get(config.APIKeyFile); file.Origin == "flag --api-key-file" {
-		key, err := config.ReadKey(file.Text, o.app.In)
+		key, err := config.ReadKey(file.Text, o.In)
 		if err != nil {
 			return cli.Invalid("%w", err)
 		}
@@ -120,7 +124,7 @@ func (o *profileOptions) add(_ context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		o.app.Note("the key %s is in %s, which only you can read", credential.Key, where)
+		o.Note("the key %s is in %s, which only you can read", credential.Key, where)
 	}
 	if o.use {
 		return c.Set("", config.Profile, name)
@@ -130,7 +134,7 @@ func (o *profileOptions) add(_ context.Context, args []string) error {
 
 // keep keeps the key of a profile, beside its session if that is for the same address.
 func (o *profileOptions) keep(name string, c config.Credential) (where string, err error) {
-	secrets, err := o.app.Account.Secrets()
+	secrets, err := o.account.Secrets()
 	if err != nil {
 		return "", err
 	}
@@ -156,7 +160,7 @@ func known(c *config.Config, name string) error {
 
 // switchTo makes a profile the one in use.
 func (o *profileOptions) switchTo(_ context.Context, args []string) error {
-	c, err := o.app.Config()
+	c, err := o.config()
 	if err != nil {
 		return err
 	}
@@ -168,14 +172,14 @@ func (o *profileOptions) switchTo(_ context.Context, args []string) error {
 
 // remove forgets the key first: a profile without a key is better than a key without a profile.
 func (o *profileOptions) remove(ctx context.Context, args []string) error {
-	c, err := o.app.Config()
+	c, err := o.config()
 	if err != nil {
 		return err
 	}
 	if err := known(c, args[0]); err != nil {
 		return err
 	}
-	if err := o.app.Confirm(ctx, "remove profile "+args[0]+" with its key and session"); err != nil {
+	if err := o.Confirm(ctx, "remove profile "+args[0]+" with its key and session"); err != nil {
 		return err
 	}
 	if _, err := o.keep(args[0], config.Credential{}); err != nil {

@@ -18,25 +18,28 @@ import (
 
 // promptOptions are the flags of the commands on prompts.
 type promptOptions struct {
-	app  *App
+	*command.IO
+	account *command.Account
+	packOf  func(args []string) (string, error)
+
 	pack string // "" for that of the profile
 	file string // with the prompt, - for standard input
 }
 
 // newPrompt makes the group of commands on what an owner wants in their briefs. It goes below the command brief.
-func newPrompt(a *App) *cobra.Command {
-	o := &promptOptions{app: a}
+func newPrompt(f *command.Factory) *cobra.Command {
+	o := &promptOptions{IO: f.IO, account: f.Account, packOf: f.Pack}
 	fields := []string{"pack", "prompt"}
-	get := a.Command(&cobra.Command{Use: "get", Short: "Show your prompt",
+	get := f.Command(&cobra.Command{Use: "get", Short: "Show your prompt",
 		Example: "  ctx brief prompt get\n  ctx brief prompt get -q .prompt"}, fields, o.get)
-	set := a.Command(&cobra.Command{Use: "set [TEXT]", Short: "Set your prompt",
+	set := f.Command(&cobra.Command{Use: "set [TEXT]", Short: "Set your prompt",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		Long: fmt.Sprintf("Set your prompt: what you want in your briefs of a pack, and how to put it, in at most %d characters. "+
 			"It holds from the\nnext brief that you ask for with a key of yours.", api.MaxPrompt),
 		Example: "  ctx brief prompt set \"Only stablecoins, in three sentences.\"\n  ctx brief prompt set --file prompt.txt"},
 		fields, o.set)
 	set.Flags().StringVar(&o.file, "file", "", "read the prompt from this `file`, - for stdin")
-	unset := a.Command(&cobra.Command{Use: "unset", Short: "Drop your prompt: you get the brief of the pack again"}, fields, o.unset)
+	unset := f.Command(&cobra.Command{Use: "unset", Short: "Drop your prompt: you get the brief of the pack again"}, fields, o.unset)
 	for _, c := range []*cobra.Command{get, set, unset} {
 		c.Flags().StringVar(&o.pack, "pack", "", "of this `pack` (default: that of the profile)")
 	}
@@ -80,7 +83,7 @@ func (o *promptOptions) text(args []string) (string, error) {
 	if o.file == "" {
 		return args[0], nil
 	}
-	in := o.app.In
+	in := o.In
 	if o.file != "-" {
 		f, err := os.Open(o.file)
 		if err != nil {
@@ -98,11 +101,11 @@ func (o *promptOptions) text(args []string) (string, error) {
 
 // call makes a call about the prompt of a pack and shows the prompt that comes back.
 func (o *promptOptions) call(ctx context.Context, ask func(c *sdk.Console, pack string, opts []sdk.CallOption) (string, error)) error {
-	pack, err := o.app.Pack([]string{o.pack})
+	pack, err := o.packOf([]string{o.pack})
 	if err != nil {
 		return err
 	}
-	prompt, err := command.Ask(o.app.Account, func(c *sdk.Console, opts []sdk.CallOption) (string, error) { return ask(c, pack, opts) })
+	prompt, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) (string, error) { return ask(c, pack, opts) })
 	if err != nil {
 		return err
 	}
@@ -113,12 +116,12 @@ func (o *promptOptions) call(ctx context.Context, ask func(c *sdk.Console, pack 
 	if err != nil {
 		return err
 	}
-	return o.app.Print(ctx, cli.Answer{JSON: doc, Piped: cli.Text, Text: func(w io.Writer, _ int, _ cli.Style) error {
+	return o.Print(ctx, cli.Answer{JSON: doc, Piped: cli.Text, Text: func(w io.Writer, _ int, _ cli.Style) error {
 		if prompt == "" {
-			o.app.Note("you have no prompt for %s; your briefs are those of the pack", pack)
+			o.Note("you have no prompt for %s; your briefs are those of the pack", pack)
 			return nil
 		}
-		if o.app.OutTTY {
+		if o.OutTTY {
 			prompt = human.Text(prompt)
 		}
 		_, err := fmt.Fprintln(w, strings.TrimRight(prompt, "\n"))

@@ -16,6 +16,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/contextd/contextd/client/command"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -44,7 +46,8 @@ const (
 
 // relay passes messages between a client on stdin and a service.
 type relay struct {
-	app      *App
+	io       *command.IO
+	failure  func(error) *cli.Failure // what an error means
 	endpoint *endpoint
 	life     context.Context    // ends with the relay: connections outlast the calls that open them
 	hush     context.CancelFunc // ends the stream of the session; only take uses it
@@ -77,9 +80,10 @@ type openCall struct {
 	answered chan error // has one: nil when the client has the answer, or why there is none
 }
 
-// newRelay makes a relay that writes to the output of a.
-func newRelay(a *App, e *endpoint) *relay {
-	return &relay{app: a, endpoint: e, out: a.Out, hush: func() {}, calls: map[jsonrpc.ID]*openCall{}, uris: map[string]bool{}}
+// newRelay makes a relay that writes to the output of streams.
+func newRelay(streams *command.IO, failure func(error) *cli.Failure, e *endpoint) *relay {
+	return &relay{io: streams, failure: failure, endpoint: e, out: streams.Out, hush: func() {},
+		calls: map[jsonrpc.ID]*openCall{}, uris: map[string]bool{}}
 }
 
 // run passes messages until the client ends its side, and waits for the answers under way, but for those that come when the client leaves.
@@ -453,5 +457,5 @@ func (r *relay) writeLine(text []byte) {
 func (r *relay) note(format string, args ...any) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	r.app.Note("%s", human.Line(fmt.Sprintf(format, args...)))
+	r.io.Note("%s", human.Line(fmt.Sprintf(format, args...)))
 }

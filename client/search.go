@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -17,7 +18,9 @@ import (
 
 // searchOptions are the flags of search.
 type searchOptions struct {
-	app      *App
+	*command.IO
+	client func() (*sdk.Client, error)
+
 	query    string
 	pack     string
 	k        int     // matches asked for
@@ -26,9 +29,9 @@ type searchOptions struct {
 }
 
 // newSearch makes the command that searches the state.
-func newSearch(a *App) *cobra.Command {
-	o := searchOptions{app: a}
-	c := a.Command(&cobra.Command{
+func newSearch(f *command.Factory) *cobra.Command {
+	o := searchOptions{IO: f.IO, client: f.Client}
+	c := f.Command(&cobra.Command{
 		Use: "search QUERY", Short: "Find values and members in the newest state", Args: cobra.MinimumNArgs(1),
 		SuggestFor: []string{"find", "grep"}, ValidArgsFunction: cobra.NoFileCompletions,
 		Long: "Find leaves of the newest state by their value or name. A whole word scores 1, a part of one 0.5.\n" +
@@ -36,18 +39,18 @@ func newSearch(a *App) *cobra.Command {
 		Example: "  ctx search bitcoin\n  ctx search \"extreme fear\" --exact\n  ctx search eth -k 50 --json path,value",
 	}, []string{"path", "value", "score"}, func(ctx context.Context, args []string) error {
 		o.query = strings.Join(args, " ")
-		pack, err := a.Pack([]string{o.pack})
+		pack, err := f.Pack([]string{o.pack})
 		if err != nil {
 			return err
 		}
 		o.pack = pack
 		return o.run(ctx)
 	})
-	f := c.Flags()
-	f.StringVar(&o.pack, "pack", "", "search this `pack`")
-	f.IntVarP(&o.k, "limit", "k", api.SearchKDefault, "at most so `many` matches, 1 to 50")
-	f.Float64Var(&o.minScore, "min-score", 0, "only matches with this `score` or a higher one")
-	f.BoolVar(&o.exact, "exact", false, "only whole words, as --min-score 1")
+	flags := c.Flags()
+	flags.StringVar(&o.pack, "pack", "", "search this `pack`")
+	flags.IntVarP(&o.k, "limit", "k", api.SearchKDefault, "at most so `many` matches, 1 to 50")
+	flags.Float64Var(&o.minScore, "min-score", 0, "only matches with this `score` or a higher one")
+	flags.BoolVar(&o.exact, "exact", false, "only whole words, as --min-score 1")
 	_ = c.RegisterFlagCompletionFunc("pack", packs)
 	return c
 }
@@ -63,22 +66,22 @@ func (o searchOptions) run(ctx context.Context) error {
 	if o.exact {
 		o.minScore = api.ScoreWord
 	}
-	client, err := o.app.Client()
+	client, err := o.client()
 	if err != nil {
 		return err
 	}
 	var meta sdk.Response
-	found, err := client.Search(ctx, sdk.SearchRequest{Pack: o.pack, Query: o.query, K: o.k}, o.app.Call(&meta)...)
+	found, err := client.Search(ctx, sdk.SearchRequest{Pack: o.pack, Query: o.query, K: o.k}, o.Call(&meta)...)
 	if err != nil {
 		return err
 	}
-	o.app.ReportMeta(&meta)
+	o.ReportMeta(&meta)
 	matches := slices.DeleteFunc(found.Matches, func(m api.SearchMatch) bool { return m.Score < o.minScore })
 	answer, err := o.answer(matches, found)
 	if err != nil {
 		return err
 	}
-	return o.app.Print(ctx, answer)
+	return o.Print(ctx, answer)
 }
 
 // answer is the matches as JSON and as rows.
@@ -89,7 +92,7 @@ func (o searchOptions) answer(matches []api.SearchMatch, found *api.SearchRespon
 		rows.Rows = append(rows.Rows, []string{m.Path, cli.Scalar(m.Value), strconv.FormatFloat(m.Score, 'g', -1, 64)})
 	}
 	doc, err := cli.Marshal(append([]api.SearchMatch{}, matches...))
-	now := o.app.Now()
+	now := o.Now()
 	return cli.Answer{JSON: doc, Rows: rows, Text: func(w io.Writer, width int, style cli.Style) error {
 		if err := rows.Write(w, width, style); err != nil {
 			return err

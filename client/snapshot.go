@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -13,15 +14,17 @@ import (
 
 // snapshotOptions are the flags of snapshot.
 type snapshotOptions struct {
-	app  *App
+	*command.IO
+	client func() (*sdk.Client, error)
+
 	pack string
 	at   string // as typed
 }
 
 // newSnapshot makes the command that shows history.
-func newSnapshot(a *App) *cobra.Command {
-	o := snapshotOptions{app: a}
-	c := a.Command(&cobra.Command{
+func newSnapshot(f *command.Factory) *cobra.Command {
+	o := snapshotOptions{IO: f.IO, client: f.Client}
+	c := f.Command(&cobra.Command{
 		Use: "snapshot [PACK] --at TIME", Short: "Show the state of a pack as of a past minute",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: packs, SuggestFor: []string{"history"},
 		Long: "Show the state of a pack as of a past minute: an overview on a terminal, JSON elsewhere.\n\nTIME is " + human.MomentForms +
@@ -29,13 +32,13 @@ func newSnapshot(a *App) *cobra.Command {
 			"generatedAt of an answer, names the newest state of that moment.",
 		Example: "  ctx snapshot --at 2h\n  ctx snapshot crypto --at \"yesterday 14:00\"\n  ctx snapshot --at 2026-11-20T14:00:00Z -o json",
 	}, stateFields(), func(ctx context.Context, args []string) (err error) {
-		if o.pack, err = a.Pack(args); err != nil {
+		if o.pack, err = f.Pack(args); err != nil {
 			return err
 		}
 		if o.at == "" {
 			return cli.Invalid("--at is missing: the minute to show").WithHint("ctx snapshot --at 2h")
 		}
-		at, err := human.ParsePoint(o.at, a.Now())
+		at, err := human.ParsePoint(o.at, f.Now())
 		if err != nil {
 			return cli.Invalid("--at: %w", err)
 		}
@@ -47,19 +50,19 @@ func newSnapshot(a *App) *cobra.Command {
 
 // run shows the snapshot of the minute of at.
 func (o snapshotOptions) run(ctx context.Context, at time.Time) error {
-	client, err := o.app.Client()
+	client, err := o.client()
 	if err != nil {
 		return err
 	}
 	var meta sdk.Response
-	state, err := client.Snapshot(ctx, o.pack, at, o.app.Call(&meta)...)
+	state, err := client.Snapshot(ctx, o.pack, at, o.Call(&meta)...)
 	if err != nil {
 		return err
 	}
-	o.app.ReportMeta(&meta)
-	answer, err := stateAnswer(state, meta.Body, func(p Page) error { return p.Snapshot(o.pack, at, state) }, o.app.Now())
+	o.ReportMeta(&meta)
+	answer, err := stateAnswer(state, meta.Body, func(p Page) error { return p.Snapshot(o.pack, at, state) }, o.Now())
 	if err != nil {
 		return err
 	}
-	return o.app.Print(ctx, answer)
+	return o.Print(ctx, answer)
 }

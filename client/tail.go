@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -23,7 +24,9 @@ import (
 
 // tailOptions are the flags of tail.
 type tailOptions struct {
-	app         *App
+	*command.IO
+	client func() (*sdk.Client, error)
+
 	pack        string
 	path        string
 	events      []string
@@ -36,10 +39,10 @@ type tailOptions struct {
 }
 
 // newTail makes the command that follows a stream.
-func newTail(a *App) *cobra.Command {
-	o := tailOptions{app: a}
+func newTail(f *command.Factory) *cobra.Command {
+	o := tailOptions{IO: f.IO, client: f.Client}
 	fields := []string{"type", "pack", "ts", "state", "changes", "from", "message", cli.OpenFields}
-	c := a.Command(&cobra.Command{
+	c := f.Command(&cobra.Command{
 		Use: "tail [PACK]", Aliases: []string{"subscribe"}, Short: "Follow the states of a pack as they come", Args: cobra.MaximumNArgs(1),
 		SuggestFor: []string{"watch", "stream", "follow"},
 		Long: "Follow the states of a pack as they come: what changed, line by line, on a terminal; a JSON line for each event\n" +
@@ -48,21 +51,21 @@ func newTail(a *App) *cobra.Command {
 		Example: "  ctx tail\n  ctx tail --path flags\n  ctx tail -o ndjson --changes-only | jq -r '.changes[].path'\n" +
 			"  ctx tail --count 1 --json ts\n  ctx tail --changes-only --path flags --exec 'mail -s flags me@example.com'",
 	}, fields, func(ctx context.Context, args []string) (err error) {
-		if o.pack, err = a.Pack(args); err != nil {
+		if o.pack, err = f.Pack(args); err != nil {
 			return err
 		}
 		return o.run(ctx)
 	})
-	f := c.Flags()
-	f.StringVar(&o.path, "path", "", "only what is at this `path` of the state, such as flags or top_movers.0")
-	f.StringSliceVar(&o.events, "events", []string{"delta", "error"},
+	flags := c.Flags()
+	flags.StringVar(&o.path, "path", "", "only what is at this `path` of the state, such as flags or top_movers.0")
+	flags.StringSliceVar(&o.events, "events", []string{"delta", "error"},
 		"`kinds` to show: pulse, delta, error; pulse also repeats the last state")
-	f.BoolVar(&o.diff, "diff", false, "changes instead of states, also where a program reads")
-	f.BoolVar(&o.changesOnly, "changes-only", false, "only changes; nothing for the first state")
-	f.IntVar(&o.count, "count", 0, "end after this `number` of events")
-	f.DurationVar(&o.limit, "for", 0, "end after this `time`")
-	f.StringVar(&o.exec, "exec", "", "run this shell `command` for each event, with its JSON as input")
-	f.BoolVar(&o.noReconnect, "no-reconnect", false, "end with an error when the connection breaks")
+	flags.BoolVar(&o.diff, "diff", false, "changes instead of states, also where a program reads")
+	flags.BoolVar(&o.changesOnly, "changes-only", false, "only changes; nothing for the first state")
+	flags.IntVar(&o.count, "count", 0, "end after this `number` of events")
+	flags.DurationVar(&o.limit, "for", 0, "end after this `time`")
+	flags.StringVar(&o.exec, "exec", "", "run this shell `command` for each event, with its JSON as input")
+	flags.BoolVar(&o.noReconnect, "no-reconnect", false, "end with an error when the connection breaks")
 	return c
 }
 
@@ -84,7 +87,7 @@ func (o tailOptions) run(ctx context.Context) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	client, err := o.app.Client()
+	client, err := o.client()
 	if err != nil {
 		return err
 	}
@@ -128,16 +131,16 @@ type tail struct {
 func (t *tail) connection(c sdk.Connection) {
 	switch {
 	case c.Connected && c.Reconnects > 0:
-		t.app.Note("connected again")
+		t.Note("connected again")
 	case !c.Connected && t.noReconnect:
 		t.lost = c.Err
 		t.stream.Close()
 	case !c.Connected:
-		t.app.Note("connection lost: %v; trying again in %s", c.Err, human.Age(c.Wait.Round(time.Second)))
+		t.Note("connection lost: %v; trying again in %s", c.Err, human.Age(c.Wait.Round(time.Second)))
 	}
 	if c.Demo && !t.told {
 		t.told = true
-		t.app.Note("demo data: recorded, synthetic values")
+		t.Note("demo data: recorded, synthetic values")
 	}
 }
 
@@ -186,14 +189,14 @@ func (t *tail) compare(before, now api.StreamState) (changeReport, error) {
 // lines writes r for people.
 func (t *tail) lines(r changeReport) func(io.Writer, int, cli.Style) error {
 	return func(w io.Writer, width int, style cli.Style) error {
-		return r.write(w, width, style, t.app.Now().Location())
+		return r.write(w, width, style, t.Now().Location())
 	}
 }
 
 // state shows a state that there is nothing to compare with.
 func (t *tail) state(ctx context.Context, event sdk.Event) error {
 	return t.stateAnd(ctx, event, func(w io.Writer, _ int, style cli.Style) error {
-		at := event.State.TS.In(t.app.Now().Location()).Format(time.TimeOnly)
+		at := event.State.TS.In(t.Now().Location()).Format(time.TimeOnly)
 		_, err := fmt.Fprintf(w, "%s  state of %d bytes\n", style.Bold(at+"  "+event.State.Pack), len(event.State.State))
 		return err
 	})
@@ -214,7 +217,7 @@ func (t *tail) print(ctx context.Context, v any, text func(io.Writer, int, cli.S
 		return err
 	}
 	t.shown++
-	if err := t.app.Print(ctx, cli.Answer{JSON: doc, Text: text, Piped: cli.NDJSON}); err != nil {
+	if err := t.Print(ctx, cli.Answer{JSON: doc, Text: text, Piped: cli.NDJSON}); err != nil {
 		return err
 	}
 	return t.execute(ctx, doc)
@@ -226,11 +229,11 @@ func (t *tail) execute(ctx context.Context, doc json.RawMessage) error {
 		return nil
 	}
 	c := exec.CommandContext(ctx, "sh", "-c", t.exec)
-	c.Stdin, c.Stdout, c.Stderr = bytes.NewReader(append(doc, '\n')), t.app.Out, t.app.Err
+	c.Stdin, c.Stdout, c.Stderr = bytes.NewReader(append(doc, '\n')), t.Out, t.Err
 	if err := c.Run(); err != nil {
 		var ended *exec.ExitError
 		if ctx.Err() == nil && errors.As(err, &ended) {
-			t.app.Note("the command of --exec ended with %d", ended.ExitCode())
+			t.Note("the command of --exec ended with %d", ended.ExitCode())
 			return nil
 		}
 		return fmt.Errorf("run %s: %w", strings.Fields(t.exec)[0], err)

@@ -26,18 +26,18 @@ import (
 // replayPace is the time between two events of a recording.
 const replayPace = 2 * time.Second
 
-// options are the flags of ui.
-type options struct {
-	app      *App
+// uiOptions are the flags of ui.
+type uiOptions struct {
+	factory  *command.Factory // of which the UI needs nearly all
 	theme    string
 	ascii    bool
 	readOnly bool
 	replay   string
 }
 
-func uiCommands(a *App) []*cobra.Command {
-	o := &options{app: a}
-	c := a.Command(&cobra.Command{
+func uiCommands(f *command.Factory) []*cobra.Command {
+	o := &uiOptions{factory: f}
+	c := f.Command(&cobra.Command{
 		Use: "ui [PACK]", Short: "Watch a pack in the terminal, with its brief, search, history, keys and credits",
 		Args: cobra.MaximumNArgs(1), SuggestFor: []string{"tui", "dashboard", "top"},
 		Long: "Watch a pack in the terminal as it changes, read its brief, search it, step back in its history, see its sources, " +
@@ -47,58 +47,58 @@ func uiCommands(a *App) []*cobra.Command {
 			"says so before.",
 		Example: "  ctx ui\n  ctx ui --theme light\n  ctx tail -o ndjson > day.ndjson; ctx ui --replay day.ndjson",
 	}, nil, o.run)
-	f := c.Flags()
-	f.StringVar(&o.theme, "theme", themeAuto, "`colours`: auto, dark, light or mono; auto asks the terminal for its background")
-	f.BoolVar(&o.ascii, "ascii", false, "draw with ASCII characters alone")
-	f.BoolVar(&o.readOnly, "read-only", false, "neither make nor revoke keys, nor buy credits")
-	f.StringVar(&o.replay, "replay", "", "show a recording, a `file` of ctx tail -o ndjson, in place of a service")
+	flags := c.Flags()
+	flags.StringVar(&o.theme, "theme", themeAuto, "`colours`: auto, dark, light or mono; auto asks the terminal for its background")
+	flags.BoolVar(&o.ascii, "ascii", false, "draw with ASCII characters alone")
+	flags.BoolVar(&o.readOnly, "read-only", false, "neither make nor revoke keys, nor buy credits")
+	flags.StringVar(&o.replay, "replay", "", "show a recording, a `file` of ctx tail -o ndjson, in place of a service")
 	return []*cobra.Command{c}
 }
 
 // bareUI lets ctx without arguments start the UI where it can: on a terminal, with a key. Elsewhere it shows its help, as before.
-func bareUI(a *App, root *cobra.Command) {
+func bareUI(f *command.Factory, root *cobra.Command) {
 	otherwise := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
-		if len(args) > 0 || !drawable(a) {
+		if len(args) > 0 || !drawable(f.IO) {
 			return otherwise(c, args)
 		}
-		if key, _, err := a.Key(); err != nil || key.IsZero() {
+		if key, _, err := f.Key(); err != nil || key.IsZero() {
 			return otherwise(c, args)
 		}
-		o := &options{app: a, theme: themeAuto}
+		o := &uiOptions{factory: f, theme: themeAuto}
 		return o.run(c.Context(), nil)
 	}
 }
 
 // drawable reports whether there is a terminal to draw on.
-func drawable(a *App) bool { return a.InTTY && a.OutTTY && a.Env("TERM") != "dumb" }
+func drawable(s *command.IO) bool { return s.InTTY && s.OutTTY && s.Env("TERM") != "dumb" }
 
 // themeAuto is the value of --theme that goes by the background of the terminal.
 const themeAuto = "auto"
 
 // run starts the UI.
-func (o *options) run(ctx context.Context, args []string) error {
+func (o *uiOptions) run(ctx context.Context, args []string) error {
 	if !slices.Contains([]string{themeAuto, string(view.Dark), string(view.Light), string(view.Mono)}, o.theme) {
 		return cli.Invalid("--theme has %q, which is none of auto, dark, light, mono", o.theme)
 	}
-	if !drawable(o.app) {
+	if !drawable(o.factory.IO) {
 		return cli.Invalid("ui needs a terminal that can be drawn on, for input and output").
 			WithHint("ctx fresh or ctx tail, which need none")
 	}
-	c, err := o.config(o.app, args)
+	c, err := o.config(o.factory, args)
 	if err != nil {
 		return err
 	}
-	o.app.Flags.Quiet, o.app.Flags.NoInput = true, true // the terminal is the UI's: nothing else writes to it or asks on it
+	o.factory.Flags.Quiet, o.factory.Flags.NoInput = true, true // the terminal is the UI's: nothing else writes to it or asks on it
 	return tui.Run(ctx, c.Detect())
 }
 
-// config is what the UI needs for the profile of a.
-func (o *options) config(a *App, args []string) (tui.Config, error) {
-	style := a.Style(a.OutTTY)
+// config is what the UI needs for the profile of f.
+func (o *uiOptions) config(f *command.Factory, args []string) (tui.Config, error) {
+	style := f.Style(f.OutTTY)
 	c := tui.Config{
-		ASCII: o.ascii || style.ASCII, ReadOnly: o.readOnly, Now: a.Now, Env: a.Env, In: a.In, Out: a.Out,
-		Browse: func(ctx context.Context, address string) error { return browse(ctx, a, address) },
+		ASCII: o.ascii || style.ASCII, ReadOnly: o.readOnly, Now: f.Now, Env: f.Env, In: f.In, Out: f.Out,
+		Browse: func(ctx context.Context, address string) error { return browse(ctx, f.Env, address) },
 	}
 	if o.theme != themeAuto {
 		c.Theme = view.ThemeName(o.theme)
@@ -106,25 +106,25 @@ func (o *options) config(a *App, args []string) (tui.Config, error) {
 	if !style.Color {
 		c.Theme = view.Mono
 	}
-	paths, err := a.Paths()
+	paths, err := f.Paths()
 	if err != nil {
 		return c, cli.Invalid("%w", err)
 	}
 	c.CrashDir = filepath.Join(paths.Dir, "crash")
-	if c.Pack, err = a.Pack(args); err != nil {
+	if c.Pack, err = f.Pack(args); err != nil {
 		return c, err
 	}
-	if c.Keys, err = shortcutsOf(a); err != nil {
+	settings, err := f.Config()
+	if err != nil {
+		return c, err
+	}
+	if c.Keys, err = keymap(settings); err != nil {
 		return c, err
 	}
 	if o.replay != "" {
 		return o.recording(c)
 	}
-	settings, err := a.Config()
-	if err != nil {
-		return c, err
-	}
-	c.Close = a.Close
+	c.Close = f.Close
 	c.Profile, c.Profiles = settings.Profile(), settings.Profiles
 	if !slices.Contains(c.Profiles, config.DefaultProfile) { // it need not be written down
 		c.Profiles = append([]string{config.DefaultProfile}, c.Profiles...)
@@ -132,14 +132,14 @@ func (o *options) config(a *App, args []string) (tui.Config, error) {
 	if len(c.Profiles) > 1 {
 		c.Switch = o.other
 	}
-	return service(a, c)
+	return service(f, c)
 }
 
 // other is what the UI needs for another profile. It fails where flags or the environment say which service to ask, with which key, or how
 // to pay: they go before what the profile says, and are meant for the service that was asked for.
-func (o *options) other(profile string) (tui.Config, error) {
-	a := o.app.As(profile)
-	settings, err := a.Config()
+func (o *uiOptions) other(profile string) (tui.Config, error) {
+	f := o.factory.As(profile)
+	settings, err := f.Config()
 	if err != nil {
 		return tui.Config{}, err
 	}
@@ -150,7 +150,7 @@ func (o *options) other(profile string) (tui.Config, error) {
 		origins = append(origins, settings.Get(name).Origin)
 	}
 	for _, name := range []string{sdk.EnvAPIKey, command.EnvSession} {
-		if a.Env(name) != "" {
+		if f.Env(name) != "" {
 			origins = append(origins, "environment "+name)
 		}
 	}
@@ -162,16 +162,16 @@ func (o *options) other(profile string) (tui.Config, error) {
 	if settings.Get(config.APIKeyFile).Text == "-" {
 		return tui.Config{}, errors.New("its key is read from standard input, which is the terminal's now")
 	}
-	c, err := o.config(a, nil)
+	c, err := o.config(f, nil)
 	if err != nil {
-		a.Close()
+		f.Close()
 		return tui.Config{}, err
 	}
 	return c, nil
 }
 
 // recording is c for a recording.
-func (o *options) recording(c tui.Config) (tui.Config, error) {
+func (o *uiOptions) recording(c tui.Config) (tui.Config, error) {
 	if _, err := os.Stat(o.replay); err != nil {
 		return c, cli.Invalid("--replay: %w", err)
 	}
@@ -180,9 +180,9 @@ func (o *options) recording(c tui.Config) (tui.Config, error) {
 	return c, nil
 }
 
-// service is c for the service of the profile of a. Nobody has to be signed in.
-func service(a *App, c tui.Config) (tui.Config, error) {
-	client, err := a.Client()
+// service is c for the service of the profile of f. Nobody has to be signed in.
+func service(f *command.Factory, c tui.Config) (tui.Config, error) {
+	client, err := f.Client()
 	if err != nil {
 		return c, err
 	}
@@ -190,17 +190,17 @@ func service(a *App, c tui.Config) (tui.Config, error) {
 	if c.Where == config.DefaultProfile { // which says nothing: the address does
 		_, c.Where, _ = strings.Cut(client.BaseURL(), "://")
 	}
-	console, err := a.Account.Console(true)
+	console, err := f.Account.Console(true)
 	if err != nil {
-		var f *cli.Failure
-		if errors.As(err, &f) && f.Reason == "missing_session" {
+		var failure *cli.Failure
+		if errors.As(err, &failure) && failure.Reason == "missing_session" {
 			return c, nil
 		}
 		return c, err
 	}
 	c.Account, c.Seller = console, console
-	if a.Wallets.Configured() {
-		walletPayer := a.Payments.Payer()
+	if f.Wallets.Configured() {
+		walletPayer := f.Payments.Payer()
 		c.Pay = func(ctx context.Context, intent *api.DepositIntent) (*api.Deposit, error) {
 			return console.PayDeposit(ctx, intent, walletPayer)
 		}
@@ -208,12 +208,8 @@ func service(a *App, c tui.Config) (tui.Config, error) {
 	return c, nil
 }
 
-// shortcutsOf are the keys of the terminal UI, by the configuration.
-func shortcutsOf(a *App) (*view.Keymap, error) {
-	c, err := a.Config()
-	if err != nil {
-		return nil, err
-	}
+// keymap is the keys of the terminal UI, by the configuration.
+func keymap(c *config.Config) (*view.Keymap, error) {
 	keys, err := view.NewKeymap(c.Keys)
 	if err != nil {
 		return nil, cli.Invalid("%w", err).WithHint("ctx help shortcuts, then ctx config edit")

@@ -7,10 +7,10 @@ import (
 
 // Config is what ctx ui begins with.
 func Config(a *command.Factory) (tui.Config, error) {
-	return (&options{app: a, theme: themeAuto}).config(a, nil)
+	return (&uiOptions{factory: a, theme: themeAuto}).config(a, nil)
 }
 
 // Other is what ctx ui goes over to.
 func Other(a *command.Factory, profile string) (tui.Config, error) {
-	return (&options{app: a, theme: themeAuto}).other(profile)
+	return (&uiOptions{factory: a, theme: themeAuto}).other(profile)
 }

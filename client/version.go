@@ -5,17 +5,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 )
 
 // newVersion makes the command that tells the build.
-func newVersion(a *App) *cobra.Command {
+func newVersion(f *command.Factory) *cobra.Command {
 	build, answer := cli.ReadVersion("ctx")
-	return a.Command(&cobra.Command{Use: "version", Short: "Show the version of ctx"}, cli.FieldsIn(build),
+	return f.Command(&cobra.Command{Use: "version", Short: "Show the version of ctx"}, cli.FieldsIn(build),
 		func(ctx context.Context, _ []string) (err error) {
 			if answer.JSON, err = cli.Marshal(build); err != nil {
 				return err
 			}
-			return a.Print(ctx, answer)
+			return f.Print(ctx, answer)
 		})
 }

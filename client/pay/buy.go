@@ -30,7 +30,9 @@ func depositFields() []string {
 
 // buyOptions are the flags of buy.
 type buyOptions struct {
-	app       *command.Factory
+	*command.IO
+	purchases
+
 	key       string
 	maxAmount string
 	wallet    string
@@ -41,9 +43,9 @@ type buyOptions struct {
 }
 
 // newBuy makes the command that buys credits.
-func newBuy(a *command.Factory) *cobra.Command {
-	o := &buyOptions{app: a}
-	c := a.Command(&cobra.Command{
+func newBuy(f *command.Factory) *cobra.Command {
+	o := &buyOptions{IO: f.IO, purchases: purchasesOf(f)}
+	c := f.Command(&cobra.Command{
 		Use: "buy PACK", Short: "Buy a pack of credits with USDG", Args: cobra.ExactArgs(1),
 		ValidArgs: []string{string(api.CreditStarter), string(api.CreditHobby), string(api.CreditPro), string(api.CreditTeam)},
 		Long: "Buy a pack of credits. With --pay the wallet transfers the price, after you have said yes; else you are told what " +
@@ -52,23 +54,23 @@ func newBuy(a *command.Factory) *cobra.Command {
 			"for that time.",
 		Example: "  ctx credits buy starter\n  ctx credits buy hobby --pay --yes --max-amount 8.01\n  ctx credits buy starter --dry-run",
 	}, depositFields(), func(ctx context.Context, args []string) error { return o.run(ctx, api.CreditPack(args[0])) })
-	f := c.Flags()
-	f.StringVar(&o.key, "key", "", "put the credits on this key, by its `id`; else on your oldest")
-	f.StringVar(&o.wallet, "wallet", "", "pay from this wallet, by its `name`, as --pay does from the configured one")
-	f.StringVar(&o.maxAmount, "max-amount", "", "buy nothing that costs more `USDG`")
-	f.BoolVar(&o.dryRun, "dry-run", false, "only say what it costs")
-	f.BoolVar(&o.code, "qr", false, "show what to transfer as a QR code, without a terminal too, and pay from no wallet")
-	f.DurationVar(&o.wait, "wait", 0, "wait no longer than this `time`, such as 5m; else as long as the purchase is open")
-	f.BoolVar(&o.noWait, "no-wait", false, "only begin the purchase and say what to transfer")
+	flags := c.Flags()
+	flags.StringVar(&o.key, "key", "", "put the credits on this key, by its `id`; else on your oldest")
+	flags.StringVar(&o.wallet, "wallet", "", "pay from this wallet, by its `name`, as --pay does from the configured one")
+	flags.StringVar(&o.maxAmount, "max-amount", "", "buy nothing that costs more `USDG`")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "only say what it costs")
+	flags.BoolVar(&o.code, "qr", false, "show what to transfer as a QR code, without a terminal too, and pay from no wallet")
+	flags.DurationVar(&o.wait, "wait", 0, "wait no longer than this `time`, such as 5m; else as long as the purchase is open")
+	flags.BoolVar(&o.noWait, "no-wait", false, "only begin the purchase and say what to transfer")
 	return c
 }
 
 // pays reports whether the price comes from a wallet.
 func (o *buyOptions) pays() bool {
 	if o.wallet != "" {
-		o.app.Wallets.Use(o.wallet)
+		o.wallets.Use(o.wallet)
 	}
-	return !o.code && (o.wallet != "" || o.app.Payments.On())
+	return !o.code && (o.wallet != "" || o.payments.On())
 }
 
 // run buys a pack.
@@ -89,17 +91,17 @@ func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 	}
 	what := fmt.Sprintf("%d credits for %s %s", offer.Credits, price, api.AssetUSDG)
 	if o.dryRun {
-		o.app.Note("would buy %s", what)
+		o.Note("would buy %s", what)
 		return nil
 	}
 	if o.pays() {
 		if done, err := o.goOn(ctx, pack); done || err != nil {
 			return err
 		}
-		if err := o.app.Confirm(ctx, "buy "+what+" from the wallet"); err != nil {
+		if err := o.Confirm(ctx, "buy "+what+" from the wallet"); err != nil {
 			return err
 		}
-		if err := o.app.Payments.Open(ctx); err != nil { // before a purchase is begun that it cannot pay
+		if err := o.payments.Open(ctx); err != nil { // before a purchase is begun that it cannot pay
 			return err
 		}
 	}
@@ -124,12 +126,12 @@ func (o *buyOptions) checkMost(pack api.CreditPack, price usdg.Amount) error {
 
 // goOn finishes a purchase of the pack whose payment was begun before: it is never paid for twice. It reports whether there was one.
 func (o *buyOptions) goOn(ctx context.Context, pack api.CreditPack) (done bool, err error) {
-	begun, err := begunPurchase(ctx, o.app, pack)
+	begun, err := o.begun(ctx, pack)
 	if begun == nil || err != nil {
 		return false, err
 	}
-	o.app.Note("a purchase of %s was paid for with %s before and not finished; going on with it", pack, begun.TxHash)
-	d, err := finishPurchase(ctx, o.app, *begun)
+	o.Note("a purchase of %s was paid for with %s before and not finished; going on with it", pack, begun.TxHash)
+	d, err := o.finish(ctx, *begun)
 	if errors.Is(err, wallet.ErrNotBegun) { // it can never get on chain
 		return false, nil
 	}
@@ -138,7 +140,7 @@ func (o *buyOptions) goOn(ctx context.Context, pack api.CreditPack) (done bool, 
 
 // begin begins a purchase and waits for its end.
 func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
-	intent, err := command.Ask(o.app.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.DepositIntent, error) {
+	intent, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.DepositIntent, error) {
 		return c.Buy(ctx, pack, o.key, opts...)
 	})
 	if err != nil {
@@ -158,11 +160,11 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 		o.tell(intent, amount)
 	}
 	if o.noWait && !o.pays() {
-		return o.app.Show(ctx, intent, &cli.Rows{Columns: []string{"deposit", "amount", "to", "chain", "until"}, Rows: [][]string{{
+		return o.Show(ctx, intent, &cli.Rows{Columns: []string{"deposit", "amount", "to", "chain", "until"}, Rows: [][]string{{
 			intent.ID, intent.AmountUSDC, intent.Recipient, strconv.FormatInt(intent.ChainID, 10), o.until(intent),
 		}}})
 	}
-	console, err := o.app.Account.Console(true)
+	console, err := o.account.Console(true)
 	if err != nil {
 		return err
 	}
@@ -174,13 +176,13 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 	}
 	var d *api.Deposit
 	if o.pays() {
-		d, err = console.PayDeposit(wait, intent, o.app.Payments.Payer())
+		d, err = console.PayDeposit(wait, intent, o.payments.Payer())
 	} else {
 		d, err = console.AwaitDeposit(wait, intent.ID, "")
 	}
 	var paid *sdk.PaidError
 	if errors.As(err, &paid) && !errors.Is(err, &api.Error{Code: api.CodePaymentInvalid}) {
-		o.app.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits deposits verify %s --tx %s",
+		o.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits deposits verify %s --tx %s",
 			paid.Proof.TxHash, intent.ID, paid.Proof.TxHash)
 	}
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -195,16 +197,16 @@ func (o *buyOptions) heed(ctx context.Context, i *api.DepositIntent) error {
 	if i.Warning == "" {
 		return nil
 	}
-	o.app.Note("warning: %s", i.Warning)
+	o.Note("warning: %s", i.Warning)
 	if !o.pays() {
 		return nil
 	}
-	return o.app.Confirm(ctx, "buy it all the same")
+	return o.Confirm(ctx, "buy it all the same")
 }
 
 // until is the end of a purchase, for people.
 func (o *buyOptions) until(i *api.DepositIntent) string {
-	return time.Unix(i.ExpiresAt, 0).In(o.app.Now().Location()).Format(time.DateTime)
+	return time.Unix(i.ExpiresAt, 0).In(o.Now().Location()).Format(time.DateTime)
 }
 
 // tell tells people what to transfer.
@@ -213,22 +215,22 @@ func (o *buyOptions) tell(i *api.DepositIntent, amount usdg.Amount) {
 	if i.NonceRequired {
 		link = "data   " + usdg.TransferData(i.Recipient, amount, i.Nonce)
 	}
-	o.app.Note("transfer exactly %s %s\n  to     %s\n  token  %s on chain %d\n  until  %s\n  %s",
+	o.Note("transfer exactly %s %s\n  to     %s\n  token  %s on chain %d\n  until  %s\n  %s",
 		i.AmountUSDC, api.AssetUSDG, i.Recipient, i.Token, i.ChainID, o.until(i), link)
 	if i.NonceRequired {
-		o.app.Note("very many people are buying this pack: the transfer counts only if it carries the nonce of this purchase, as the\n"+
+		o.Note("very many people are buying this pack: the transfer counts only if it carries the nonce of this purchase, as the\n"+
 			"wallet of ctx does (ctx credits buy %s --pay). A wallet that sends data has to send the data above to the token.\n"+
 			"A plain transfer pays for nothing.", i.Pack)
-	} else if lines := view.QRCode(i.PaymentURI, view.QuietZone, o.app.ErrTTY); len(lines) > 0 && (o.code || o.showsCode(lines[0])) {
-		fmt.Fprintln(o.app.Err, strings.Join(lines, "\n"))
+	} else if lines := view.QRCode(i.PaymentURI, view.QuietZone, o.ErrTTY); len(lines) > 0 && (o.code || o.showsCode(lines[0])) {
+		fmt.Fprintln(o.Err, strings.Join(lines, "\n"))
 	}
-	o.app.Note("waiting for it; Ctrl-C leaves the purchase as it is. Faster, with the transaction:\n"+
+	o.Note("waiting for it; Ctrl-C leaves the purchase as it is. Faster, with the transaction:\n"+
 		"  ctx credits deposits verify %s --tx 0x…", i.ID)
 }
 
 // showsCode reports whether a code with such lines can be seen where people read.
 func (o *buyOptions) showsCode(line string) bool {
-	return o.app.ErrTTY && !o.app.Flags.Quiet && !o.app.Style(true).ASCII && ansi.StringWidth(line) <= o.app.Columns()
+	return o.ErrTTY && !o.Flags.Quiet && !o.Style(true).ASCII && ansi.StringWidth(line) <= o.Columns()
 }
 
 // end says what became of a purchase.
@@ -237,11 +239,11 @@ func (o *buyOptions) end(ctx context.Context, d *api.Deposit, err error) error {
 		return err
 	}
 	if d.Status == api.DepositExpired {
-		until := d.ExpiresAt.In(o.app.Now().Location()).Format(time.DateTime)
+		until := d.ExpiresAt.In(o.Now().Location()).Format(time.DateTime)
 		return &cli.Failure{Exit: cli.ExitChain, Reason: "expired",
 			Err:  fmt.Errorf("nothing arrived for purchase %s until %s", d.ID, until),
 			Hint: "if you have paid, tell the operator the hash of the transaction: nothing that arrived is lost"}
 	}
-	o.app.Note("%d credits are yours", d.Credits)
-	return o.app.Show(ctx, d, depositRows([]api.Deposit{*d}, o.app))
+	o.Note("%d credits are yours", d.Credits)
+	return o.Show(ctx, d, depositRows([]api.Deposit{*d}, o.Now().Location()))
 }

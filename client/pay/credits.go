@@ -17,34 +17,43 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// NewCredits makes the group of commands on credits.
-func NewCredits(a *command.Factory) *cobra.Command {
-	var key, since string
-	balance := a.Command(&cobra.Command{Use: "balance", Short: "Say how many credits you have",
-		Example: "  ctx credits balance\n  ctx credits balance --jq .balance"}, []string{"balance", "keyCount", "recentDeposits"},
-		func(ctx context.Context, _ []string) error { return showBalance(ctx, a, key) })
-	balance.Flags().StringVar(&key, "key", "", "only those on the record of this key, by its `id`")
-	packs := a.Command(&cobra.Command{Use: "packs", Short: "List what credits cost"},
-		[]string{"pack", "credits", "price", "discountPercent", "tier"},
-		func(ctx context.Context, _ []string) error { return showPacks(ctx, a) })
-	usage := a.Command(&cobra.Command{Use: "usage", Short: "Show your calls by day, key and operation",
-		Example: "  ctx credits usage\n  ctx credits usage --since 7d --json day,calls"}, []string{"day", "keyId", "op", "calls"},
-		func(ctx context.Context, _ []string) error { return showUsage(ctx, a, since) })
-	usage.Flags().StringVar(&since, "since", "30d", "from so `long` ago (7d) or from a date")
-	return cli.Group(&cobra.Command{Use: "credits", Short: "Buy credits, and see what they were spent on",
-		Example: "  ctx credits buy starter\n  ctx credits balance\n  ctx credits usage --since 7d"},
-		balance, packs, newBuy(a), newDeposits(a), usage)
+// creditOptions are the flags of the commands on credits.
+type creditOptions struct {
+	*command.IO
+	account *command.Account
+
+	key   string // whose balance, "" for that of all
+	since string // as typed
 }
 
-// showBalance shows the balance of all keys, or of one.
-func showBalance(ctx context.Context, a *command.Factory, key string) error {
-	b, err := command.Ask(a.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
-		return c.Balance(ctx, key, opts...)
+// NewCredits makes the group of commands on credits.
+func NewCredits(f *command.Factory) *cobra.Command {
+	o := &creditOptions{IO: f.IO, account: f.Account}
+	balance := f.Command(&cobra.Command{Use: "balance", Short: "Say how many credits you have",
+		Example: "  ctx credits balance\n  ctx credits balance --jq .balance"}, []string{"balance", "keyCount", "recentDeposits"},
+		o.balance)
+	balance.Flags().StringVar(&o.key, "key", "", "only those on the record of this key, by its `id`")
+	packs := f.Command(&cobra.Command{Use: "packs", Short: "List what credits cost"},
+		[]string{"pack", "credits", "price", "discountPercent", "tier"},
+		o.packs)
+	usage := f.Command(&cobra.Command{Use: "usage", Short: "Show your calls by day, key and operation",
+		Example: "  ctx credits usage\n  ctx credits usage --since 7d --json day,calls"}, []string{"day", "keyId", "op", "calls"},
+		o.usage)
+	usage.Flags().StringVar(&o.since, "since", "30d", "from so `long` ago (7d) or from a date")
+	return cli.Group(&cobra.Command{Use: "credits", Short: "Buy credits, and see what they were spent on",
+		Example: "  ctx credits buy starter\n  ctx credits balance\n  ctx credits usage --since 7d"},
+		balance, packs, newBuy(f), newDeposits(f), usage)
+}
+
+// balance shows the balance of all keys, or of one.
+func (o *creditOptions) balance(ctx context.Context, _ []string) error {
+	b, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
+		return c.Balance(ctx, o.key, opts...)
 	})
 	if err != nil {
 		return err
 	}
-	return a.Show(ctx, b, &cli.Rows{Columns: []string{"credits", "active keys"}, Right: []bool{true, true},
+	return o.Show(ctx, b, &cli.Rows{Columns: []string{"credits", "active keys"}, Right: []bool{true, true},
 		Rows: [][]string{{strconv.FormatInt(b.Balance, 10), strconv.Itoa(b.KeyCount)}}})
 }
 
@@ -54,34 +63,34 @@ type offer struct {
 	Price string `json:"price"` // USDG
 }
 
-// showPacks shows the packs, which are the same everywhere.
-func showPacks(ctx context.Context, a *command.Factory) error {
+// packs shows the packs, which are the same everywhere.
+func (o *creditOptions) packs(ctx context.Context, _ []string) error {
 	var list []offer
 	table := &cli.Rows{Columns: []string{"pack", "credits", "price", "discount", "tier"}, Right: []bool{false, true, true, true}}
 	for _, p := range api.CreditPacks() {
-		o, _ := p.Offer() // there is one for each
-		price := strconv.FormatInt(o.PriceMicros/1_000_000, 10)
-		list = append(list, offer{o, price})
+		credits, _ := p.Offer() // there is one for each
+		price := strconv.FormatInt(credits.PriceMicros/1_000_000, 10)
+		list = append(list, offer{credits, price})
 		table.Rows = append(table.Rows, []string{
-			string(p), strconv.FormatInt(o.Credits, 10), price + " " + api.AssetUSDG,
-			strconv.Itoa(o.DiscountPercent) + "%", string(o.Tier),
+			string(p), strconv.FormatInt(credits.Credits, 10), price + " " + api.AssetUSDG,
+			strconv.Itoa(credits.DiscountPercent) + "%", string(credits.Tier),
 		})
 	}
-	return a.Show(ctx, list, table)
+	return o.Show(ctx, list, table)
 }
 
-// showUsage shows the calls since a moment, on a terminal with a bar for each day.
-func showUsage(ctx context.Context, a *command.Factory, since string) error {
-	from, err := human.ParseMoment(since, a.Now())
+// usage shows the calls since a moment, on a terminal with a bar for each day.
+func (o *creditOptions) usage(ctx context.Context, _ []string) error {
+	from, err := human.ParseMoment(o.since, o.Now())
 	if err != nil {
 		return cli.Invalid("--since: %w", err)
 	}
 	const day = 24 * time.Hour
-	days := int(a.Now().UTC().Truncate(day).Sub(from.UTC().Truncate(day))/day) + 1
+	days := int(o.Now().UTC().Truncate(day).Sub(from.UTC().Truncate(day))/day) + 1
 	if days < 1 {
-		return cli.Invalid("--since %s is in the future", since)
+		return cli.Invalid("--since %s is in the future", o.since)
 	}
-	rows, err := command.Ask(a.Account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.UsageRow, error) {
+	rows, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) ([]api.UsageRow, error) {
 		return c.Usage(ctx, days, opts...)
 	})
 	if err != nil {
@@ -96,7 +105,7 @@ func showUsage(ctx context.Context, a *command.Factory, since string) error {
 	if err != nil {
 		return err
 	}
-	return a.Print(ctx, cli.Answer{JSON: doc, Rows: table, Text: func(w io.Writer, width int, style cli.Style) error {
+	return o.Print(ctx, cli.Answer{JSON: doc, Rows: table, Text: func(w io.Writer, width int, style cli.Style) error {
 		if err := table.Write(w, width, style); err != nil || len(rows) == 0 {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // depositRows are deposits as a table.
-func depositRows(list []api.Deposit, a *command.Factory) *cli.Rows {
+func depositRows(list []api.Deposit, zone *time.Location) *cli.Rows {
 	rows := &cli.Rows{Columns: []string{"deposit", "pack", "credits", "usdg", "status", "until", "transaction"},
 		Right: []bool{false, false, true, true}, Wide: 6, Empty: "no purchase yet; ctx credits buy PACK makes one"}
 	for _, d := range list {
@@ -23,52 +23,34 @@ func depositRows(list []api.Deposit, a *command.Factory) *cli.Rows {
 			tx = *d.TxHash
 		}
 		rows.Rows = append(rows.Rows, []string{d.ID, string(d.Pack), strconv.FormatInt(d.Credits, 10), d.AmountUSDC, string(d.Status),
-			d.ExpiresAt.In(a.Now().Location()).Format(time.DateTime), tx})
+			d.ExpiresAt.In(zone).Format(time.DateTime), tx})
 	}
 	return rows
 }
 
-// showDeposit shows one purchase, as get finds it.
-func showDeposit(ctx context.Context, a *command.Factory, get func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error)) error {
-	d, err := command.Ask(a.Account, get)
-	if err != nil {
-		return err
-	}
-	if d.Reason != "" {
-		a.Note("%s: %s", d.Reason, d.Message)
-	}
-	return a.Show(ctx, d, depositRows([]api.Deposit{*d}, a))
+// depositOptions are the flags of the commands on purchases.
+type depositOptions struct {
+	*command.IO
+	account *command.Account
+
+	tx string // the transaction to look in
 }
 
 // newDeposits makes the group of commands on purchases. Alone it lists them.
-func newDeposits(a *command.Factory) *cobra.Command {
-	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List your newest purchases of credits"}, depositFields(),
-		func(ctx context.Context, _ []string) error {
-			b, err := command.Ask(a.Account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
-				return c.Balance(ctx, "", opts...)
-			})
-			if err != nil {
-				return err
-			}
-			return a.Show(ctx, b.RecentDeposits, depositRows(b.RecentDeposits, a))
-		})
-	view := a.Command(&cobra.Command{Use: "view DEPOSIT", Short: "Say how a purchase stands", Args: cobra.ExactArgs(1)}, depositFields(),
-		func(ctx context.Context, args []string) error {
-			return showDeposit(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error) {
-				return c.Deposit(ctx, args[0], "", opts...)
-			})
-		})
-	wait := a.Command(&cobra.Command{Use: "wait DEPOSIT", Short: "Wait until a purchase is verified or has expired",
-		Args: cobra.ExactArgs(1)}, depositFields(),
-		func(ctx context.Context, args []string) error {
-			a.Note("waiting for the payment; Ctrl-C leaves the purchase as it is")
-			return showDeposit(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error) {
-				return c.AwaitDeposit(ctx, args[0], "", opts...)
-			})
-		})
+func newDeposits(f *command.Factory) *cobra.Command {
+	o := &depositOptions{IO: f.IO, account: f.Account}
+	list := f.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List your newest purchases of credits"},
+		depositFields(), o.list)
+	view := f.Command(&cobra.Command{Use: "view DEPOSIT", Short: "Say how a purchase stands", Args: cobra.ExactArgs(1)},
+		depositFields(), o.view)
+	wait := f.Command(&cobra.Command{Use: "wait DEPOSIT", Short: "Wait until a purchase is verified or has expired",
+		Args: cobra.ExactArgs(1)}, depositFields(), o.wait)
+	verify := f.Command(&cobra.Command{Use: "verify DEPOSIT --tx HASH", Short: "Have the service look for the payment of a purchase",
+		Args: cobra.ExactArgs(1)}, depositFields(), o.verify)
+	verify.Flags().StringVar(&o.tx, "tx", "", "look in the transaction with this `hash`")
 	c := cli.Group(&cobra.Command{Use: "deposits", Short: "List your purchases of credits, and look after one",
 		Example: "  ctx credits deposits\n  ctx credits deposits verify 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11 --tx 0x…"},
-		list, view, wait, newVerify(a))
+		list, view, wait, verify)
 	cli.SetFields(c, depositFields()...)
 	group := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -80,21 +62,51 @@ func newDeposits(a *command.Factory) *cobra.Command {
 	return c
 }
 
-// newVerify makes the command that has the service look for a payment.
-func newVerify(a *command.Factory) *cobra.Command {
-	var tx string
-	c := a.Command(&cobra.Command{Use: "verify DEPOSIT --tx HASH", Short: "Have the service look for the payment of a purchase",
-		Args: cobra.ExactArgs(1)}, depositFields(),
-		func(ctx context.Context, args []string) error {
-			if tx == "" {
-				return cli.Invalid("--tx is missing").
-					WithHint("ctx credits deposits verify %s --tx 0x…, or without a transaction: ctx credits deposits view %s",
-						args[0], args[0])
-			}
-			return showDeposit(ctx, a, func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error) {
-				return c.Deposit(ctx, args[0], tx, opts...)
-			})
-		})
-	c.Flags().StringVar(&tx, "tx", "", "look in the transaction with this `hash`")
-	return c
+// list shows the newest purchases.
+func (o *depositOptions) list(ctx context.Context, _ []string) error {
+	b, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
+		return c.Balance(ctx, "", opts...)
+	})
+	if err != nil {
+		return err
+	}
+	return o.Show(ctx, b.RecentDeposits, depositRows(b.RecentDeposits, o.Now().Location()))
+}
+
+// view shows one purchase.
+func (o *depositOptions) view(ctx context.Context, args []string) error {
+	return o.show(ctx, func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error) {
+		return c.Deposit(ctx, args[0], "", opts...)
+	})
+}
+
+// wait shows one purchase once it is at its end.
+func (o *depositOptions) wait(ctx context.Context, args []string) error {
+	o.Note("waiting for the payment; Ctrl-C leaves the purchase as it is")
+	return o.show(ctx, func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error) {
+		return c.AwaitDeposit(ctx, args[0], "", opts...)
+	})
+}
+
+// verify has the service look for the payment.
+func (o *depositOptions) verify(ctx context.Context, args []string) error {
+	if o.tx == "" {
+		return cli.Invalid("--tx is missing").
+			WithHint("ctx credits deposits verify %s --tx 0x…, or without a transaction: ctx credits deposits view %s", args[0], args[0])
+	}
+	return o.show(ctx, func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error) {
+		return c.Deposit(ctx, args[0], o.tx, opts...)
+	})
+}
+
+// show shows the purchase that get finds.
+func (o *depositOptions) show(ctx context.Context, get func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error)) error {
+	d, err := command.Ask(o.account, get)
+	if err != nil {
+		return err
+	}
+	if d.Reason != "" {
+		o.Note("%s: %s", d.Reason, d.Message)
+	}
+	return o.Show(ctx, d, depositRows([]api.Deposit{*d}, o.Now().Location()))
 }

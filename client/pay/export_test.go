@@ -8,5 +8,5 @@ import (
 
 // TellPurchase tells what to transfer for a purchase, as ctx credits buy does without a wallet.
 func TellPurchase(a *command.Factory, i *api.DepositIntent, amount usdg.Amount) {
-	(&buyOptions{app: a, code: true}).tell(i, amount)
+	(&buyOptions{IO: a.IO, code: true}).tell(i, amount)
 }

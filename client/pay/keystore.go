@@ -27,20 +27,20 @@ func fileTable(f wallet.File) *cli.Rows {
 }
 
 // newUse makes the command that chooses the wallet of a profile.
-func newUse(a *command.Factory) *cobra.Command {
-	o := &walletOptions{app: a}
-	return a.Command(&cobra.Command{Use: "use NAME", Short: "Pay and sign in with this wallet from now on, in the profile in use",
+func newUse(f *command.Factory) *cobra.Command {
+	o := walletOptionsOf(f)
+	return f.Command(&cobra.Command{Use: "use NAME", Short: "Pay and sign in with this wallet from now on, in the profile in use",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: o.names, SuggestFor: []string{"switch"},
 		Example: "  ctx wallet use agent\n  ctx wallet use ./keys/agent -p prod"}, fileFields(), o.use)
 }
 
 // use writes the wallet into the configuration.
 func (o *walletOptions) use(ctx context.Context, args []string) error {
-	file, err := o.app.Wallets.Find(args[0])
+	file, err := o.wallets.Find(args[0])
 	if err != nil {
 		return err
 	}
-	c, err := o.app.Config()
+	c, err := o.config()
 	if err != nil {
 		return err
 	}
@@ -50,17 +50,17 @@ func (o *walletOptions) use(ctx context.Context, args []string) error {
 			return cli.Invalid("%w", err)
 		}
 	}
-	if err := o.app.SetHere(config.Wallet, name); err != nil {
+	if err := o.setHere(config.Wallet, name); err != nil {
 		return err
 	}
-	o.app.Note("%s is the wallet of profile %s", file.Path, c.Profile())
-	if env := o.app.Wallets.OpenKey(); env != "" {
-		o.app.Note("%s is set and wins over it", env)
+	o.Note("%s is the wallet of profile %s", file.Path, c.Profile())
+	if env := o.wallets.OpenKey(); env != "" {
+		o.Note("%s is set and wins over it", env)
 	}
 	if now, ok := strings.CutPrefix(c.Get(config.Wallet).Origin, "environment "); ok {
-		o.app.Note("%s is set and wins over it", now)
+		o.Note("%s is set and wins over it", now)
 	}
-	return o.app.Show(ctx, walletRow(file), fileTable(file))
+	return o.Show(ctx, walletRow(file), fileTable(file))
 }
 
 // fileExists reports whether there is a file of that name here.
@@ -77,9 +77,9 @@ type exportOptions struct {
 }
 
 // newExport makes the command that hands a wallet out.
-func newExport(a *command.Factory) *cobra.Command {
-	o := &exportOptions{walletOptions: walletOptions{app: a}}
-	c := a.Command(&cobra.Command{Use: "export [NAME]", Short: "Hand out a wallet: its keystore file, or with --private-key the key itself",
+func newExport(f *command.Factory) *cobra.Command {
+	o := &exportOptions{walletOptions: *walletOptionsOf(f)}
+	c := f.Command(&cobra.Command{Use: "export [NAME]", Short: "Hand out a wallet: its keystore file, or with --private-key the key itself",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.names,
 		Long: "Hand out a wallet, the configured one without NAME. What is handed out is the keystore file, which is of use only " +
 			"with the\npassphrase; every other wallet program reads it. With --private-key it is the key itself: whoever sees it " +
@@ -95,7 +95,7 @@ func newExport(a *command.Factory) *cobra.Command {
 func (o *exportOptions) run(ctx context.Context, args []string) error {
 	name := firstOf(args)
 	if name == "" {
-		c, err := o.app.Config()
+		c, err := o.config()
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 			return cli.Invalid("no wallet is configured").WithHint("ctx wallet export NAME; ctx wallet list")
 		}
 	}
-	file, err := o.app.Wallets.Find(name)
+	file, err := o.wallets.Find(name)
 	if err != nil {
 		return err
 	}
@@ -115,24 +115,24 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if o.out == "" {
-		_, err = o.app.Out.Write(text)
+		_, err = o.Out.Write(text)
 		return err
 	}
 	if err := writeNew(o.out, text); err != nil {
 		return cli.Invalid("export wallet: %w", err)
 	}
-	o.app.Note("%s is in %s", file.Address, o.out)
+	o.Note("%s is in %s", file.Address, o.out)
 	return nil
 }
 
 // reveal is the key of a wallet, after the user has agreed to it being shown.
 func (o *exportOptions) reveal(ctx context.Context, file wallet.File) ([]byte, error) {
 	if o.out == "" {
-		if err := o.app.Confirm(ctx, "show the private key of "+file.Address+", unencrypted, to whoever reads this output"); err != nil {
+		if err := o.Confirm(ctx, "show the private key of "+file.Address+", unencrypted, to whoever reads this output"); err != nil {
 			return nil, err
 		}
 	}
-	key, err := o.app.Wallets.OpenFile(ctx, file, o.passwordFile)
+	key, err := o.wallets.OpenFile(ctx, file, o.passwordFile)
 	if err != nil {
 		return nil, err
 	}
@@ -154,9 +154,9 @@ type passwdOptions struct {
 }
 
 // newPasswd makes the command that changes a passphrase.
-func newPasswd(a *command.Factory) *cobra.Command {
-	o := &passwdOptions{walletOptions: walletOptions{app: a}}
-	c := a.Command(&cobra.Command{Use: "passwd NAME", Short: "Change the passphrase of a wallet",
+func newPasswd(f *command.Factory) *cobra.Command {
+	o := &passwdOptions{walletOptions: *walletOptionsOf(f)}
+	c := f.Command(&cobra.Command{Use: "passwd NAME", Short: "Change the passphrase of a wallet",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: o.names,
 		Long: "Change the passphrase of a wallet. The key stays the same, and so do copies of the file with the old passphrase. " +
 			"Whatever fails, the\nfile is as it was: the new one takes its place when it is whole and was opened once.",
@@ -173,30 +173,30 @@ func (o *passwdOptions) run(ctx context.Context, args []string) error {
 	if o.passwordFile == "-" && o.newFile == "-" {
 		return cli.Invalid("only one of the two passphrases can come from standard input")
 	}
-	file, err := o.app.Wallets.Find(args[0])
+	file, err := o.wallets.Find(args[0])
 	if err != nil {
 		return err
 	}
-	from, err := o.app.Wallets.Passphrase(ctx, file, o.passwordFile)
+	from, err := o.wallets.Passphrase(ctx, file, o.passwordFile)
 	if err != nil {
 		return err
 	}
-	to, err := o.app.Wallets.OtherPassphrase(ctx, o.newFile, "add --new-password-file FILE")
+	to, err := o.wallets.OtherPassphrase(ctx, o.newFile, "add --new-password-file FILE")
 	if err != nil {
 		return err
 	}
-	o.app.Note("encrypting the key anew, which takes a few seconds")
+	o.Note("encrypting the key anew, which takes a few seconds")
 	if err := file.ChangePassphrase(from, to); err != nil {
 		return cli.Invalid("%w", err)
 	}
-	o.app.Note("the passphrase of %s is changed", file.Path)
-	return o.app.Show(ctx, walletRow(file), fileTable(file))
+	o.Note("the passphrase of %s is changed", file.Path)
+	return o.Show(ctx, walletRow(file), fileTable(file))
 }
 
 // newDelete makes the command that removes a wallet.
-func newDelete(a *command.Factory) *cobra.Command {
-	o := &walletOptions{app: a}
-	c := a.Command(&cobra.Command{Use: "delete NAME", Aliases: []string{"rm"}, Short: "Delete a wallet for good",
+func newDelete(f *command.Factory) *cobra.Command {
+	o := walletOptionsOf(f)
+	c := f.Command(&cobra.Command{Use: "delete NAME", Aliases: []string{"rm"}, Short: "Delete a wallet for good",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: o.names, SuggestFor: []string{"remove"},
 		Long: "Delete a wallet for good. Without a copy of the file, what the wallet has is lost. A wallet with payments that " +
 			"have not come to\nan end is not deleted.",
@@ -207,32 +207,32 @@ func newDelete(a *command.Factory) *cobra.Command {
 
 // remove deletes a wallet.
 func (o *walletOptions) remove(ctx context.Context, args []string) error {
-	file, err := o.app.Wallets.Find(args[0])
+	file, err := o.wallets.Find(args[0])
 	if err != nil {
 		return err
 	}
 	if file.Address == "" { // it has to be known for the journal
-		key, err := o.app.Wallets.OpenFile(ctx, file, o.passwordFile)
+		key, err := o.wallets.OpenFile(ctx, file, o.passwordFile)
 		if err != nil {
 			return err
 		}
 		file.Address = key.Address()
 	}
-	if err := o.app.Confirm(ctx, fmt.Sprintf("delete %s, the wallet %s, for good", file.Path, file.Address)); err != nil {
+	if err := o.Confirm(ctx, fmt.Sprintf("delete %s, the wallet %s, for good", file.Path, file.Address)); err != nil {
 		return err
 	}
-	err = file.Delete(ctx, o.app.Wallets.DataDir())
+	err = file.Delete(ctx, o.wallets.DataDir())
 	if errors.Is(err, wallet.ErrUnfinished) {
 		return cli.Invalid("%w", err).WithHint("ctx pay resume")
 	}
 	if err != nil {
 		return err
 	}
-	o.app.Note("%s is deleted", file.Path)
-	if c, err := o.app.Config(); err == nil {
+	o.Note("%s is deleted", file.Path)
+	if c, err := o.config(); err == nil {
 		if now := c.Get(config.Wallet); now.Text == args[0] || now.Text == file.Path {
-			o.app.Note("it is still the wallet of the configuration (%s): ctx wallet use another, or ctx config unset wallet", now.Origin)
+			o.Note("it is still the wallet of the configuration (%s): ctx wallet use another, or ctx config unset wallet", now.Origin)
 		}
 	}
-	return o.app.Show(ctx, walletRow(file), fileTable(file))
+	return o.Show(ctx, walletRow(file), fileTable(file))
 }

@@ -34,27 +34,32 @@ type policyView struct {
 	Stopped    []string     `json:"stopped"` // services that are paid nothing more
 }
 
+// policyOptions are those of the commands on the policy, which have no flags.
+type policyOptions struct {
+	*command.IO
+	config  func() (*config.Config, error)
+	setHere func(name, value string) error
+	wallets *command.Wallets
+}
+
 // newPolicy makes the group of commands on what the wallet may pay.
-func newPolicy(a *command.Factory) *cobra.Command {
+func newPolicy(f *command.Factory) *cobra.Command {
+	o := &policyOptions{IO: f.IO, config: f.Config, setHere: f.SetHere, wallets: f.Wallets}
 	fields := []string{"perCall", "perDay", "perMonth", "paidDay", "paidMonth", "maxFeeEther", "chainId", "token", "recipients", "stopped"}
-	get := a.Command(&cobra.Command{Use: "show", Aliases: []string{"get"}, Short: "Show what the wallet may pay, and what was paid"},
-		fields, func(ctx context.Context, _ []string) error { return showPolicy(ctx, a) })
-	set := a.Command(&cobra.Command{Use: "set per-call|per-day|per-month AMOUNT", Short: "Change a bound, of the profile in use",
+	get := f.Command(&cobra.Command{Use: "show", Aliases: []string{"get"}, Short: "Show what the wallet may pay, and what was paid"},
+		fields, o.show)
+	set := f.Command(&cobra.Command{Use: "set per-call|per-day|per-month AMOUNT", Short: "Change a bound, of the profile in use",
 		Args: cobra.ExactArgs(2), ValidArgs: []string{"per-call", "per-day", "per-month"},
-		Example: "  ctx pay policy set per-day 0.5\n  ctx pay policy set per-call published"}, fields,
-		func(ctx context.Context, args []string) error { return setPolicy(ctx, a, args[0], args[1]) })
-	trust := a.Command(&cobra.Command{Use: "trust SERVICE ADDRESS", Short: "Have a service be paid at another address than before",
-		Args: cobra.ExactArgs(2), Example: "  ctx pay policy trust https://ctx.example 0x…"}, []string{"service", "recipient"},
-		func(ctx context.Context, args []string) error { return trust(ctx, a, args[0], args[1]) })
-	forget := a.Command(&cobra.Command{Use: "forget SERVICE", Short: "Forget the address that a service was paid at",
-		Args: cobra.ExactArgs(1)}, []string{"service", "recipient"},
-		func(ctx context.Context, args []string) error { return forget(ctx, a, args[0]) })
-	allow := a.Command(&cobra.Command{Use: "allow SERVICE", Short: "Pay a service again that has refused a payment",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: stoppedServices(a),
+		Example: "  ctx pay policy set per-day 0.5\n  ctx pay policy set per-call published"}, fields, o.set)
+	trust := f.Command(&cobra.Command{Use: "trust SERVICE ADDRESS", Short: "Have a service be paid at another address than before",
+		Args: cobra.ExactArgs(2), Example: "  ctx pay policy trust https://ctx.example 0x…"}, []string{"service", "recipient"}, o.trust)
+	forget := f.Command(&cobra.Command{Use: "forget SERVICE", Short: "Forget the address that a service was paid at",
+		Args: cobra.ExactArgs(1)}, []string{"service", "recipient"}, o.forget)
+	allow := f.Command(&cobra.Command{Use: "allow SERVICE", Short: "Pay a service again that has refused a payment",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: o.complete,
 		Long: "Pay a service again that has refused a payment. Nothing more is paid to it, by ctx or an agent, until you say so here: a " +
 			"service that\ntakes money and gives no answer would go on taking it.",
-		Example: "  ctx pay policy allow https://ctx.example"}, paymentFields(),
-		func(ctx context.Context, args []string) error { return allow(ctx, a, args[0]) })
+		Example: "  ctx pay policy allow https://ctx.example"}, paymentFields(), o.allow)
 	return cli.Group(&cobra.Command{Use: "policy", Short: "Show and change what the wallet may pay",
 		Long: "Show and change what the wallet may pay: bounds on a call, a day and a month, on the fee of the chain, and the " +
 			"addresses at which services\nwere first paid. A call may cost its published price and no more, unless you set another " +
@@ -64,8 +69,8 @@ func newPolicy(a *command.Factory) *cobra.Command {
 }
 
 // stopped are the services that are paid nothing more.
-func stopped(a *command.Factory) ([]string, error) {
-	list, err := wallet.Payments(a.Wallets.DataDir())
+func (o *policyOptions) stopped() ([]string, error) {
+	list, err := wallet.Payments(o.wallets.DataDir())
 	services := []string{}
 	for _, p := range list {
 		if p.Stops && !slices.Contains(services, p.Service) {
@@ -75,18 +80,16 @@ func stopped(a *command.Factory) ([]string, error) {
 	return services, err
 }
 
-// stoppedServices completes the address of a service that is paid nothing more.
-func stoppedServices(a *command.Factory) cobra.CompletionFunc {
-	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		services, _ := stopped(a) // what cannot be listed is not offered
-		return services, cobra.ShellCompDirectiveNoFileComp
-	}
+// complete offers the address of a service that is paid nothing more.
+func (o *policyOptions) complete(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	services, _ := o.stopped() // what cannot be listed is not offered
+	return services, cobra.ShellCompDirectiveNoFileComp
 }
 
 // allow has a service be paid again.
-func allow(ctx context.Context, a *command.Factory, service string) error {
-	service = strings.TrimRight(service, "/")
-	services, err := stopped(a)
+func (o *policyOptions) allow(ctx context.Context, args []string) error {
+	service := strings.TrimRight(args[0], "/")
+	services, err := o.stopped()
 	if err != nil {
 		return err
 	}
@@ -94,27 +97,27 @@ func allow(ctx context.Context, a *command.Factory, service string) error {
 		return &cli.Failure{Exit: cli.ExitNotFound, Reason: "unknown_service",
 			Err: fmt.Errorf("%s has refused no payment since it was last allowed", service), Hint: "ctx pay policy show"}
 	}
-	if err := a.Confirm(ctx, "pay "+service+" again, which has refused a payment"); err != nil {
+	if err := o.Confirm(ctx, "pay "+service+" again, which has refused a payment"); err != nil {
 		return err
 	}
-	refused, err := wallet.AllowService(ctx, a.Wallets.DataDir(), service)
+	refused, err := wallet.AllowService(ctx, o.wallets.DataDir(), service)
 	if err != nil {
 		return err
 	}
-	return a.Show(ctx, refused, paymentRows(a, refused))
+	return o.Show(ctx, refused, paymentRows(refused, o.Now().Location()))
 }
 
-// showPolicy shows the policy.
-func showPolicy(ctx context.Context, a *command.Factory) error {
-	c, err := a.Config()
+// show shows the policy.
+func (o *policyOptions) show(ctx context.Context, _ []string) error {
+	c, err := o.config()
 	if err != nil {
 		return err
 	}
-	paid, err := wallet.Spent(a.Wallets.DataDir(), a.Now())
+	paid, err := wallet.Spent(o.wallets.DataDir(), o.Now())
 	if err != nil {
 		return err
 	}
-	pins, err := wallet.Pins(a.Wallets.DataDir())
+	pins, err := wallet.Pins(o.wallets.DataDir())
 	if err != nil {
 		return err
 	}
@@ -125,7 +128,7 @@ func showPolicy(ctx context.Context, a *command.Factory) error {
 		MaxFee: wallet.Ether(strconv.Itoa(wallet.DefaultMaxFee)), Chain: text(config.ChainID), Token: text(config.Token),
 		Recipients: append([]wallet.Pin{}, pins...),
 	}
-	if v.Stopped, err = stopped(a); err != nil {
+	if v.Stopped, err = o.stopped(); err != nil {
 		return err
 	}
 	rows := &cli.Rows{Columns: []string{"what", "bound", "paid"}, Rows: [][]string{
@@ -138,11 +141,12 @@ func showPolicy(ctx context.Context, a *command.Factory) error {
 	for _, service := range v.Stopped {
 		rows.Rows = append(rows.Rows, []string{"payments to " + service, "stopped: it has refused one", ""})
 	}
-	return a.Show(ctx, v, rows)
+	return o.Show(ctx, v, rows)
 }
 
-// setPolicy changes a bound.
-func setPolicy(ctx context.Context, a *command.Factory, name, value string) error {
+// set changes a bound.
+func (o *policyOptions) set(ctx context.Context, args []string) error {
+	name, value := args[0], args[1]
 	setting, ok := bounds()[name]
 	if !ok {
 		return cli.Invalid("there is no bound %q", name).WithHint("per-call, per-day or per-month")
@@ -154,39 +158,39 @@ func setPolicy(ctx context.Context, a *command.Factory, name, value string) erro
 	if err := bound.Check(value); err != nil {
 		return cli.Invalid("%w", err)
 	}
-	c, err := a.Config()
+	c, err := o.config()
 	if err != nil {
 		return err
 	}
-	if err := a.SetHere(setting, value); err != nil {
+	if err := o.setHere(setting, value); err != nil {
 		return err
 	}
 	if now := c.Get(setting); strings.HasPrefix(now.Origin, "environment") {
-		a.Note("%s is set, %s, and wins over it", strings.TrimPrefix(now.Origin, "environment "), now.Text)
+		o.Note("%s is set, %s, and wins over it", strings.TrimPrefix(now.Origin, "environment "), now.Text)
 	}
-	return showPolicy(ctx, a)
+	return o.show(ctx, nil)
 }
 
 // trust has a service be paid elsewhere.
-func trust(ctx context.Context, a *command.Factory, service, recipient string) error {
-	service = strings.TrimRight(service, "/")
-	if err := a.Confirm(ctx, "pay "+service+" at "+recipient+" from now on"); err != nil {
+func (o *policyOptions) trust(ctx context.Context, args []string) error {
+	service, recipient := strings.TrimRight(args[0], "/"), args[1]
+	if err := o.Confirm(ctx, "pay "+service+" at "+recipient+" from now on"); err != nil {
 		return err
 	}
-	if err := wallet.TrustRecipient(ctx, a.Wallets.DataDir(), service, recipient); err != nil {
+	if err := wallet.TrustRecipient(ctx, o.wallets.DataDir(), service, recipient); err != nil {
 		return cli.Invalid("%w", err)
 	}
-	return a.Show(ctx, wallet.Pin{Service: service, Recipient: recipient},
+	return o.Show(ctx, wallet.Pin{Service: service, Recipient: recipient},
 		&cli.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, recipient}}})
 }
 
 // forget forgets where a service was paid.
-func forget(ctx context.Context, a *command.Factory, service string) error {
-	service = strings.TrimRight(service, "/")
-	if err := a.Confirm(ctx, "forget where "+service+" was paid, and pay where it says next"); err != nil {
+func (o *policyOptions) forget(ctx context.Context, args []string) error {
+	service := strings.TrimRight(args[0], "/")
+	if err := o.Confirm(ctx, "forget where "+service+" was paid, and pay where it says next"); err != nil {
 		return err
 	}
-	was, err := wallet.ForgetRecipient(ctx, a.Wallets.DataDir(), service)
+	was, err := wallet.ForgetRecipient(ctx, o.wallets.DataDir(), service)
 	if err != nil {
 		return err
 	}
@@ -194,6 +198,6 @@ func forget(ctx context.Context, a *command.Factory, service string) error {
 		return &cli.Failure{Exit: cli.ExitNotFound, Reason: "unknown_service",
 			Err: fmt.Errorf("%s was never paid", service), Hint: "ctx pay policy show"}
 	}
-	return a.Show(ctx, wallet.Pin{Service: service, Recipient: was},
+	return o.Show(ctx, wallet.Pin{Service: service, Recipient: was},
 		&cli.Rows{Columns: []string{"service", "recipient"}, Rows: [][]string{{service, was}}})
 }

@@ -14,26 +14,39 @@ import (
 // purchaseOf is what the journal calls the payment of a purchase, before its id.
 const purchaseOf = "deposit "
 
-// begunPurchase is the payment of a purchase of the pack that was begun at the configured service and has not come to its end, nil if there
+// purchases are what was bought from the wallet and has not come to its end.
+type purchases struct {
+	client   func() (*sdk.Client, error)
+	account  *command.Account
+	wallets  *command.Wallets
+	payments *command.Payments
+}
+
+// purchasesOf are those of a run.
+func purchasesOf(f *command.Factory) purchases {
+	return purchases{client: f.Client, account: f.Account, wallets: f.Wallets, payments: f.Payments}
+}
+
+// begun is the payment of a purchase of the pack that was begun at the configured service and has not come to its end, nil if there
 // is none.
-func begunPurchase(ctx context.Context, f *command.Factory, pack api.CreditPack) (*wallet.Payment, error) {
-	list, err := wallet.Payments(f.Wallets.DataDir())
+func (p purchases) begun(ctx context.Context, pack api.CreditPack) (*wallet.Payment, error) {
+	list, err := wallet.Payments(p.wallets.DataDir())
 	if err != nil {
 		return nil, err
 	}
-	console, err := f.Account.Console(true)
+	console, err := p.account.Console(true)
 	if err != nil {
 		return nil, err
 	}
-	client, err := f.Client()
+	client, err := p.client()
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range list {
-		if !p.Live || !p.Purchase || p.Service != client.BaseURL() {
+	for _, paid := range list {
+		if !paid.Live || !paid.Purchase || paid.Service != client.BaseURL() {
 			continue
 		}
-		d, err := console.Deposit(ctx, strings.TrimPrefix(p.Request, purchaseOf), "")
+		d, err := console.Deposit(ctx, strings.TrimPrefix(paid.Request, purchaseOf), "")
 		if errors.Is(err, &api.Error{Reason: api.ReasonDepositNotFound}) {
 			continue // of another owner
 		}
@@ -41,28 +54,28 @@ func begunPurchase(ctx context.Context, f *command.Factory, pack api.CreditPack)
 			return nil, err
 		}
 		if d.Pack == pack {
-			return &p, nil
+			return &paid, nil
 		}
 	}
 	return nil, nil
 }
 
-// finishPurchase goes on with the payment of a purchase that was begun, waits until the service has seen it, and notes that.
-func finishPurchase(ctx context.Context, f *command.Factory, p wallet.Payment) (*api.Deposit, error) {
-	console, err := f.Account.Console(true)
+// finish goes on with the payment of a purchase that was begun, waits until the service has seen it, and notes that.
+func (p purchases) finish(ctx context.Context, begun wallet.Payment) (*api.Deposit, error) {
+	console, err := p.account.Console(true)
 	if err != nil {
 		return nil, err
 	}
-	payer, err := f.Payments.ReadOnly(ctx, p.Payer)
+	payer, err := p.payments.ReadOnly(ctx, begun.Payer)
 	if err != nil {
 		return nil, err
 	}
 	defer payer.Close()
-	proof, err := payer.Resume(ctx, sdk.Quote{Service: p.Service, Request: p.Request})
+	proof, err := payer.Resume(ctx, sdk.Quote{Service: begun.Service, Request: begun.Request})
 	if err != nil {
 		return nil, err
 	}
-	d, err := console.AwaitDeposit(ctx, strings.TrimPrefix(p.Request, purchaseOf), proof.TxHash)
+	d, err := console.AwaitDeposit(ctx, strings.TrimPrefix(begun.Request, purchaseOf), proof.TxHash)
 	if err != nil {
 		return nil, err
 	}

@@ -43,36 +43,56 @@ func quoteFields() []string {
 		"calldata", "maxFeeWei", "refusal"}
 }
 
+// urlOptions are the flags of the commands that take a URL.
+type urlOptions struct {
+	*command.IO
+	client       func() (*sdk.Client, error)
+	payingClient func(address string, p sdk.Payer) (*sdk.Client, error)
+	wallets      *command.Wallets
+	payments     *command.Payments
+
+	dryRun bool // only say what it costs
+}
+
+// urlOptionsOf are those of a run.
+func urlOptionsOf(f *command.Factory) *urlOptions {
+	return &urlOptions{IO: f.IO, client: f.Client, payingClient: f.PayingClient, wallets: f.Wallets, payments: f.Payments}
+}
+
 // newQuote makes the command that asks what a call costs.
-func newQuote(a *command.Factory) *cobra.Command {
+func newQuote(f *command.Factory) *cobra.Command {
+	o := urlOptionsOf(f)
 	c := &cobra.Command{Use: "quote COMMAND...|URL", Short: "Say what a call costs, and whether the wallet would pay it",
 		Long: "Say what a call costs, without a key, and whether the wallet would pay it. The call is one of the data commands as " +
 			"you would type it,\nor a URL or path. Nothing is paid and no wallet is opened. The calldata is that of the " +
 			"transaction to the token, for wallets that\nsend it by themselves. Flags for ctx pay quote come before the command.",
 		Example: "  ctx pay quote brief\n  ctx pay quote --json amount,refusal search bitcoin -k 3\n  ctx pay quote /v1/fresh"}
 	c.Args = cobra.MinimumNArgs(1)
-	c = a.Command(c, quoteFields(), func(ctx context.Context, args []string) error {
-		ask := &asker{}
-		if isAddress(args[0]) {
-			c.Flags().SetInterspersed(true)
-			a.Payments.Use(ask)
-			if err := c.ParseFlags(args); err != nil {
-				return c.FlagErrorFunc()(c, err)
-			}
-			return payURL(ctx, a, c.Flags().Args(), ask, ask)
-		}
-		asked, err := dataCommand(c.Root(), args[0])
-		if err != nil {
-			return err
-		}
-		a.Payments.Use(ask)
-		if err := runAs(ctx, asked, args[1:]); err != nil && ask.quote == nil {
-			return err
-		}
-		return showQuote(ctx, a, ask.quote)
-	})
+	c = f.Command(c, quoteFields(), func(ctx context.Context, args []string) error { return o.quote(ctx, c, args) })
 	c.Flags().SetInterspersed(false) // the flags behind the command are the command's
 	return c
+}
+
+// quote asks what a call costs: that of a URL, or of another command, which is run with a payer that only asks.
+func (o *urlOptions) quote(ctx context.Context, c *cobra.Command, args []string) error {
+	ask := &asker{}
+	if isAddress(args[0]) {
+		c.Flags().SetInterspersed(true)
+		o.payments.Use(ask)
+		if err := c.ParseFlags(args); err != nil {
+			return c.FlagErrorFunc()(c, err)
+		}
+		return o.get(ctx, c.Flags().Args(), ask, ask)
+	}
+	asked, err := dataCommand(c.Root(), args[0])
+	if err != nil {
+		return err
+	}
+	o.payments.Use(ask)
+	if err := runAs(ctx, asked, args[1:]); err != nil && ask.quote == nil {
+		return err
+	}
+	return o.show(ctx, ask.quote)
 }
 
 // dataCommand is the command called name of those that can be paid for.
@@ -99,9 +119,9 @@ func runAs(ctx context.Context, c *cobra.Command, args []string) error {
 }
 
 // addPayURL has c, the group of commands on payments, take a URL in place of a command.
-func addPayURL(a *command.Factory, c *cobra.Command) {
-	var dryRun bool
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "only say what it costs, and whether the wallet would pay it")
+func addPayURL(f *command.Factory, c *cobra.Command) {
+	o := urlOptionsOf(f)
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what it costs, and whether the wallet would pay it")
 	c.Use = "pay URL"
 	group := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -109,20 +129,25 @@ func addPayURL(a *command.Factory, c *cobra.Command) {
 			return group(c, args)
 		}
 		cli.SetFields(c, cli.OpenFields)
-		if err := a.Check(c); err != nil {
+		if err := f.Check(c); err != nil {
 			return err
 		}
-		if dryRun {
-			ask := &asker{}
-			return payURL(c.Context(), a, args, ask, ask)
-		}
-		return payURL(c.Context(), a, args, a.Payments.Payer(), nil)
+		return o.pay(c.Context(), args)
 	}
 }
 
+// pay makes a request and pays for it, or says what that costs.
+func (o *urlOptions) pay(ctx context.Context, args []string) error {
+	if o.dryRun {
+		ask := &asker{}
+		return o.get(ctx, args, ask, ask)
+	}
+	return o.get(ctx, args, o.payments.Payer(), nil)
+}
+
 // target is the service of a URL, and the path there with its query. A path alone is of the configured service.
-func target(a *command.Factory, text string) (service, path string, err error) {
-	client, err := a.Client()
+func (o *urlOptions) target(text string) (service, path string, err error) {
+	client, err := o.client()
 	if err != nil {
 		return "", "", err
 	}
@@ -140,41 +165,41 @@ func target(a *command.Factory, text string) (service, path string, err error) {
 	return u.Scheme + "://" + u.Host, u.RequestURI(), nil
 }
 
-// payURL makes a request that p pays for and shows its answer or, where ask is p, what it would cost.
-func payURL(ctx context.Context, a *command.Factory, args []string, p sdk.Payer, ask *asker) error {
+// get makes a request that p pays for and shows its answer or, where ask is p, what it would cost.
+func (o *urlOptions) get(ctx context.Context, args []string, p sdk.Payer, ask *asker) error {
 	if len(args) > 1 {
 		return cli.Invalid("one URL at a time; there are %d", len(args))
 	}
-	service, path, err := target(a, args[0])
+	service, path, err := o.target(args[0])
 	if err != nil {
 		return err
 	}
-	client, err := a.PayingClient(service, p)
+	client, err := o.payingClient(service, p)
 	if err != nil {
 		return err
 	}
 	var meta sdk.Response
-	resp, err := client.Do(ctx, sdk.Request{Path: path}, a.Call(&meta)...)
+	resp, err := client.Do(ctx, sdk.Request{Path: path}, o.Call(&meta)...)
 	if ask != nil && ask.quote != nil {
-		return showQuote(ctx, a, ask.quote)
+		return o.show(ctx, ask.quote)
 	}
 	if err != nil {
 		return err
 	}
-	a.ReportMeta(&meta)
+	o.ReportMeta(&meta)
 	if ask != nil {
-		a.Note("it costs nothing")
+		o.Note("it costs nothing")
 		return nil
 	}
 	if !json.Valid(resp.Body) { // it was paid for, whatever it is
 		text := resp.Body
-		if a.OutTTY {
+		if o.OutTTY {
 			text = []byte(human.Text(string(text)))
 		}
-		_, err := a.Out.Write(text)
+		_, err := o.Out.Write(text)
 		return err
 	}
-	return a.Print(ctx, cli.Answer{JSON: resp.Body, Piped: cli.JSON})
+	return o.Print(ctx, cli.Answer{JSON: resp.Body, Piped: cli.JSON})
 }
 
 // quoted is a quote as JSON shows it, with what paying it would do.
@@ -194,13 +219,13 @@ type quoted struct {
 	Refusal    string    `json:"refusal"`
 }
 
-// showQuote shows a quote.
-func showQuote(ctx context.Context, a *command.Factory, q *sdk.Quote) error {
+// show shows a quote.
+func (o *urlOptions) show(ctx context.Context, q *sdk.Quote) error {
 	if q == nil {
-		a.Note("it costs nothing")
+		o.Note("it costs nothing")
 		return nil
 	}
-	v, err := look(ctx, a, *q)
+	v, err := o.look(ctx, *q)
 	if err != nil {
 		return err
 	}
@@ -222,8 +247,8 @@ func showQuote(ctx context.Context, a *command.Factory, q *sdk.Quote) error {
 	if q.Token != "" {
 		token = fmt.Sprintf("\n  token  %s on chain %d, %d decimals", human.Line(q.Token), q.ChainID, q.Decimals)
 	}
-	left := strconv.Itoa(int(time.Unix(q.ValidUntil, 0).Sub(a.Now()).Seconds()))
-	return a.Print(ctx, cli.Answer{JSON: doc, Text: func(w io.Writer, _ int, style cli.Style) error {
+	left := strconv.Itoa(int(time.Unix(q.ValidUntil, 0).Sub(o.Now()).Seconds()))
+	return o.Print(ctx, cli.Answer{JSON: doc, Text: func(w io.Writer, _ int, style cli.Style) error {
 		verdict := style.Good("the wallet would pay it")
 		if v.Refusal != "" {
 			verdict = style.Bad("the wallet would not pay it: " + human.Line(v.Refusal))
@@ -235,11 +260,11 @@ func showQuote(ctx context.Context, a *command.Factory, q *sdk.Quote) error {
 }
 
 // look is what paying q would do. Where ctx knows no chain or no wallet, that is why it would not be paid.
-func look(ctx context.Context, a *command.Factory, q sdk.Quote) (wallet.Preview, error) {
+func (o *urlOptions) look(ctx context.Context, q sdk.Quote) (wallet.Preview, error) {
 	address := "0x" + strings.Repeat("0", 40)
 	var refusal error
-	if a.Wallets.Configured() {
-		found, err := a.Wallets.Address(ctx, "", "")
+	if o.wallets.Configured() {
+		found, err := o.wallets.Address(ctx, "", "")
 		if err != nil {
 			return wallet.Preview{}, err
 		}
@@ -247,9 +272,9 @@ func look(ctx context.Context, a *command.Factory, q sdk.Quote) (wallet.Preview,
 	} else {
 		refusal = errors.New("no wallet is configured: ctx wallet use NAME")
 	}
-	p, err := a.Payments.ReadOnly(ctx, address)
-	if f, ok := errors.AsType[*cli.Failure](err); ok {
-		return wallet.Preview{Refusal: f.Error()}, nil // that something is not configured is the answer
+	p, err := o.payments.ReadOnly(ctx, address)
+	if failure, ok := errors.AsType[*cli.Failure](err); ok {
+		return wallet.Preview{Refusal: failure.Error()}, nil // that something is not configured is the answer
 	}
 	if err != nil {
 		return wallet.Preview{}, err

@@ -21,27 +21,34 @@ func paymentFields() []string {
 	}
 }
 
+// receiptOptions are those of receipts, which has no flags.
+type receiptOptions struct {
+	*command.IO
+	wallets *command.Wallets
+}
+
 // NewPay makes the group of commands about payments.
-func NewPay(a *command.Factory) *cobra.Command {
-	receipts := a.Command(&cobra.Command{Use: "receipts", Aliases: []string{"list"},
+func NewPay(f *command.Factory) *cobra.Command {
+	o := &receiptOptions{IO: f.IO, wallets: f.Wallets}
+	receipts := f.Command(&cobra.Command{Use: "receipts", Aliases: []string{"list"},
 		Short: "List what was paid from your wallets, newest first",
 		Long: "List what was paid from your wallets, newest first. Signed and mined are payments that were not answered yet: the " +
 			"same command as\nbefore, or ctx pay resume, goes on with them.",
 		Example: "  ctx pay receipts\n  ctx pay receipts --jq 'map(.amountMicros) | add / 1e6'"},
-		paymentFields(), func(ctx context.Context, _ []string) error { return showReceipts(ctx, a) })
+		paymentFields(), o.run)
 	c := cli.Group(&cobra.Command{Use: "pay", Short: "Pay for any call, and see what was paid",
 		Long: "Pay for any call from the wallet, and see what was paid. ctx pay URL makes a GET request, pays what is asked for " +
 			"it within the policy\nof the wallet, and shows the answer as it came. The other data commands do the same with " +
 			"--pay, or always where the setting pay is true.",
 		Example: "  ctx pay quote search bitcoin -k 3\n  ctx pay '/v1/search?q=bitcoin&k=3' --max-amount 0.002\n  ctx pay resume"},
-		newQuote(a), receipts, newResume(a), newPolicy(a))
-	addPayURL(a, c)
+		newQuote(f), receipts, newResume(f), newPolicy(f))
+	addPayURL(f, c)
 	return c
 }
 
-// showReceipts shows the journal of payments.
-func showReceipts(ctx context.Context, a *command.Factory) error {
-	list, err := wallet.Payments(a.Wallets.DataDir())
+// run shows the journal of payments.
+func (o *receiptOptions) run(ctx context.Context, _ []string) error {
+	list, err := wallet.Payments(o.wallets.DataDir())
 	if err != nil {
 		return err
 	}
@@ -51,19 +58,19 @@ func showReceipts(ctx context.Context, a *command.Factory) error {
 	for _, p := range list {
 		sum += p.Amount
 	}
-	if len(list) > 0 && a.OutTTY {
-		a.Note("%d payments, %s USDG in all", len(list), sum)
+	if len(list) > 0 && o.OutTTY {
+		o.Note("%d payments, %s USDG in all", len(list), sum)
 	}
-	return a.Show(ctx, newest, paymentRows(a, newest))
+	return o.Show(ctx, newest, paymentRows(newest, o.Now().Location()))
 }
 
 // paymentRows are payments as a table.
-func paymentRows(a *command.Factory, list []wallet.Payment) *cli.Rows {
+func paymentRows(list []wallet.Payment, zone *time.Location) *cli.Rows {
 	table := &cli.Rows{Columns: []string{"at", "usdg", "for", "state", "transaction"}, Right: []bool{false, true},
 		Wide: 2, Empty: "nothing was paid yet"}
 	for _, p := range list {
 		table.Rows = append(table.Rows, []string{
-			p.At.In(a.Now().Location()).Format(time.DateTime), p.Amount.String(), p.Request, string(p.State), p.TxHash,
+			p.At.In(zone).Format(time.DateTime), p.Amount.String(), p.Request, string(p.State), p.TxHash,
 		})
 	}
 	return table

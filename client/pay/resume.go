@@ -26,19 +26,27 @@ type resumed struct {
 	Error  string          `json:"error"`  // why not; empty if there is one
 }
 
+// resumeOptions are those of resume, which has no flags.
+type resumeOptions struct {
+	*command.IO
+	payingClient func(address string, p sdk.Payer) (*sdk.Client, error)
+	purchases
+}
+
 // newResume makes the command that goes on with what was begun.
-func newResume(a *command.Factory) *cobra.Command {
-	return a.Command(&cobra.Command{Use: "resume", Short: "Go on with payments that were begun and not answered",
+func newResume(f *command.Factory) *cobra.Command {
+	o := &resumeOptions{IO: f.IO, payingClient: f.PayingClient, purchases: purchasesOf(f)}
+	return f.Command(&cobra.Command{Use: "resume", Short: "Go on with payments that were begun and not answered",
 		Long: "Go on with payments that were begun and not answered, after a crash or without a network: each is brought onto the " +
 			"chain if it can\nstill be, presented to its service, and its answer shown. None is paid anew, and no wallet is " +
 			"opened. The same command as before does that\nfor its own call.",
 		Example: "  ctx pay resume\n  ctx pay resume --jq '.[].answer'"},
-		append(paymentFields(), "answer", "error"), func(ctx context.Context, _ []string) error { return resume(ctx, a) })
+		append(paymentFields(), "answer", "error"), o.run)
 }
 
-// resume goes on with each payment that is not at its end.
-func resume(ctx context.Context, a *command.Factory) error {
-	list, err := wallet.Payments(a.Wallets.DataDir())
+// run goes on with each payment that is not at its end.
+func (o *resumeOptions) run(ctx context.Context, _ []string) error {
+	list, err := wallet.Payments(o.wallets.DataDir())
 	if err != nil {
 		return err
 	}
@@ -49,7 +57,7 @@ func resume(ctx context.Context, a *command.Factory) error {
 		if !p.Live {
 			continue
 		}
-		answer, settled, err := goOn(ctx, a, p)
+		answer, settled, err := o.goOn(ctx, p)
 		r := resumed{Payment: p, Answer: answer}
 		if err != nil {
 			failed, r.Error = errors.Join(failed, fmt.Errorf("%s: %w", p.Request, err)), err.Error()
@@ -59,11 +67,11 @@ func resume(ctx context.Context, a *command.Factory) error {
 		done = append(done, r)
 	}
 	if len(done) == 0 {
-		a.Note("no payment waits to be gone on with")
+		o.Note("no payment waits to be gone on with")
 	}
 	doc, err := cli.Marshal(done)
 	if err == nil {
-		err = a.Print(ctx, cli.Answer{JSON: doc, Piped: cli.JSON, Text: func(w io.Writer, _ int, style cli.Style) error {
+		err = o.Print(ctx, cli.Answer{JSON: doc, Piped: cli.JSON, Text: func(w io.Writer, _ int, style cli.Style) error {
 			return writeResumed(w, style, done)
 		}})
 	}
@@ -113,16 +121,16 @@ func (r resumer) Settled(proof api.PaymentProof, refused error) error {
 }
 
 // goOn goes on with a payment and returns its answer, and what notes that it was shown.
-func goOn(ctx context.Context, a *command.Factory, p wallet.Payment) (answer json.RawMessage, settled func() error, err error) {
+func (o *resumeOptions) goOn(ctx context.Context, p wallet.Payment) (answer json.RawMessage, settled func() error, err error) {
 	if p.Purchase {
-		d, err := finishPurchase(ctx, a, p)
+		d, err := o.finish(ctx, p)
 		if err != nil {
 			return nil, nil, err
 		}
 		answer, err = cli.Marshal(d)
 		return answer, func() error { return nil }, err
 	}
-	payer, err := a.Payments.ReadOnly(ctx, p.Payer)
+	payer, err := o.payments.ReadOnly(ctx, p.Payer)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -134,7 +142,7 @@ func goOn(ctx context.Context, a *command.Factory, p wallet.Payment) (answer jso
 		return nil, nil, errors.New("it is on chain; the same call of the agent gets its answer with it: " +
 			"ctx mcp call --pay, or the agent itself")
 	}
-	client, err := a.PayingClient(p.Service, resumer{payer})
+	client, err := o.payingClient(p.Service, resumer{payer})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/command"
+	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/wallet"
 )
@@ -42,20 +43,30 @@ func walletCells(f wallet.File) []string {
 
 // walletOptions are the flags of the commands on wallets.
 type walletOptions struct {
-	app          *command.Factory
+	*command.IO
+	config   func() (*config.Config, error)
+	setHere  func(name, value string) error
+	wallets  *command.Wallets
+	payments *command.Payments
+
 	passwordFile string
 	keyFile      string
 }
 
+// walletOptionsOf are those of a run.
+func walletOptionsOf(f *command.Factory) *walletOptions {
+	return &walletOptions{IO: f.IO, config: f.Config, setHere: f.SetHere, wallets: f.Wallets, payments: f.Payments}
+}
+
 // NewWallet makes the group of commands on wallets.
-func NewWallet(a *command.Factory) *cobra.Command {
-	o := &walletOptions{app: a}
+func NewWallet(f *command.Factory) *cobra.Command {
+	o := walletOptionsOf(f)
 	fields := fileFields()
-	list := a.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the wallets in the keystore directories"},
+	list := f.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the wallets in the keystore directories"},
 		fields, o.list)
-	create := a.Command(&cobra.Command{Use: "new NAME", Short: "Make a wallet: a new key in a keystore file", Args: cobra.ExactArgs(1),
+	create := f.Command(&cobra.Command{Use: "new NAME", Short: "Make a wallet: a new key in a keystore file", Args: cobra.ExactArgs(1),
 		Example: "  ctx wallet new agent\n  ctx wallet new agent --password-file pass.txt"}, fields, o.create)
-	load := a.Command(&cobra.Command{Use: "import NAME --key-file FILE", Short: "Make a wallet of a private key, or of a keystore file",
+	load := f.Command(&cobra.Command{Use: "import NAME --key-file FILE", Short: "Make a wallet of a private key, or of a keystore file",
 		Args: cobra.ExactArgs(1),
 		Long: "Make a wallet of a private key in hexadecimal, or of a keystore file of version 3, as ethers, geth and cast write them. " +
 			"A keystore\nfile keeps its passphrase, which has to open it.",
@@ -63,16 +74,16 @@ func NewWallet(a *command.Factory) *cobra.Command {
 			"  jq -r .wallet.privateKey demo.json | ctx wallet import demo --key-file - --password-file pass.txt",
 	}, fields, o.load)
 	load.Flags().StringVar(&o.keyFile, "key-file", "", "read the private key or the keystore from `file`, - for standard input")
-	balance := a.Command(&cobra.Command{Use: "balance", Short: "Say what the configured wallet has"},
+	balance := f.Command(&cobra.Command{Use: "balance", Short: "Say what the configured wallet has"},
 		[]string{"address", "usdg", "wei", "chainId"}, o.balance)
-	address := a.Command(&cobra.Command{Use: "address [NAME]", Short: "Say the address of a wallet, the configured one without NAME",
+	address := f.Command(&cobra.Command{Use: "address [NAME]", Short: "Say the address of a wallet, the configured one without NAME",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.names}, []string{"address"}, o.address)
 	for _, c := range []*cobra.Command{create, load, balance, address} {
 		o.bindPassphrase(c)
 	}
 	return cli.Group(&cobra.Command{Use: "wallet", Short: "Keep wallets to pay and sign in with",
 		Example: "  ctx wallet new agent\n  ctx wallet use agent\n  ctx wallet balance"},
-		list, create, load, newUse(a), address, balance, newExport(a), newPasswd(a), newDelete(a))
+		list, create, load, newUse(f), address, balance, newExport(f), newPasswd(f), newDelete(f))
 }
 
 // create makes a new wallet.
@@ -92,7 +103,7 @@ func (o *walletOptions) bindPassphrase(c *cobra.Command) {
 
 // names completes the name of a wallet.
 func (o *walletOptions) names(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	files, _ := wallet.List(o.app.Wallets.Keystores()...) // what cannot be listed is not offered
+	files, _ := wallet.List(o.wallets.Keystores()...) // what cannot be listed is not offered
 	var names []string
 	for _, f := range files {
 		names = append(names, filepath.Base(f.Path)+"\t"+f.Address)
@@ -102,18 +113,18 @@ func (o *walletOptions) names(*cobra.Command, []string, string) ([]string, cobra
 
 // list shows the wallets.
 func (o *walletOptions) list(ctx context.Context, _ []string) error {
-	files, err := wallet.List(o.app.Wallets.Keystores()...)
+	files, err := wallet.List(o.wallets.Keystores()...)
 	if err != nil {
 		return err
 	}
 	rows := []fileRow{}
 	table := &cli.Rows{Columns: []string{"name", "address", "file"}, Wide: 2, Empty: "no wallet; ctx wallet new NAME makes one"}
 	for _, f := range files {
-		f = f.Known(o.app.Wallets.DataDir())
+		f = f.Known(o.wallets.DataDir())
 		rows = append(rows, walletRow(f))
 		table.Rows = append(table.Rows, walletCells(f))
 	}
-	return o.app.Show(ctx, rows, table)
+	return o.Show(ctx, rows, table)
 }
 
 // load makes a wallet of a key, or of a keystore, in a file.
@@ -122,9 +133,9 @@ func (o *walletOptions) load(ctx context.Context, args []string) error {
 	var err error
 	switch o.keyFile {
 	case "":
-		text, err = o.app.AskHidden(ctx, "Private key", "add --key-file FILE, or - for standard input")
+		text, err = o.AskHidden(ctx, "Private key", "add --key-file FILE, or - for standard input")
 	case "-":
-		text, err = o.app.Line()
+		text, err = o.Line()
 	default:
 		var raw []byte
 		raw, err = os.ReadFile(o.keyFile)
@@ -145,40 +156,40 @@ func (o *walletOptions) load(ctx context.Context, args []string) error {
 
 // adopt keeps a keystore of another program, with its passphrase.
 func (o *walletOptions) adopt(ctx context.Context, text []byte, name string) error {
-	passphrase, err := o.app.Wallets.Passphrase(ctx, wallet.File{Path: name}, o.passwordFile)
+	passphrase, err := o.wallets.Passphrase(ctx, wallet.File{Path: name}, o.passwordFile)
 	if err != nil {
 		return err
 	}
-	f, err := wallet.Import(o.app.Wallets.Keystores()[0], name, text, passphrase)
+	f, err := wallet.Import(o.wallets.Keystores()[0], name, text, passphrase)
 	if err != nil {
 		return cli.Invalid("%w", err)
 	}
-	o.app.Note("the wallet is in %s, with the passphrase that it had\nto use it: ctx wallet use %s", f.Path, name)
-	return o.app.Show(ctx, walletRow(f), fileTable(f))
+	o.Note("the wallet is in %s, with the passphrase that it had\nto use it: ctx wallet use %s", f.Path, name)
+	return o.Show(ctx, walletRow(f), fileTable(f))
 }
 
 // save writes a key to a keystore file.
 func (o *walletOptions) save(ctx context.Context, key *wallet.Key, name string) error {
-	passphrase, err := o.app.Wallets.NewPassphrase(ctx, o.passwordFile)
+	passphrase, err := o.wallets.NewPassphrase(ctx, o.passwordFile)
 	if err != nil {
 		return err
 	}
-	o.app.Note("encrypting the key, which takes a few seconds")
-	f, err := key.Save(o.app.Wallets.Keystores()[0], name, passphrase)
+	o.Note("encrypting the key, which takes a few seconds")
+	f, err := key.Save(o.wallets.Keystores()[0], name, passphrase)
 	if err != nil {
 		return cli.Invalid("%w", err)
 	}
-	o.app.Note("the wallet is in %s; without its passphrase nobody gets at it, you neither\nto use it: ctx wallet use %s", f.Path, name)
-	return o.app.Show(ctx, walletRow(f), fileTable(f))
+	o.Note("the wallet is in %s; without its passphrase nobody gets at it, you neither\nto use it: ctx wallet use %s", f.Path, name)
+	return o.Show(ctx, walletRow(f), fileTable(f))
 }
 
 // balance shows what the wallet has.
 func (o *walletOptions) balance(ctx context.Context, _ []string) error {
-	address, err := o.app.Wallets.Address(ctx, "", o.passwordFile)
+	address, err := o.wallets.Address(ctx, "", o.passwordFile)
 	if err != nil {
 		return err
 	}
-	p, err := o.app.Payments.ReadOnly(ctx, address)
+	p, err := o.payments.ReadOnly(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -187,17 +198,17 @@ func (o *walletOptions) balance(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return o.app.Show(ctx, b, &cli.Rows{Columns: []string{"wallet", "usdg", "ether", "chain"},
+	return o.Show(ctx, b, &cli.Rows{Columns: []string{"wallet", "usdg", "ether", "chain"},
 		Rows: [][]string{{b.Address, b.USDG.String(), wallet.Ether(b.Wei), fmt.Sprint(b.ChainID)}}})
 }
 
 // address shows the address of a wallet.
 func (o *walletOptions) address(ctx context.Context, args []string) error {
-	address, err := o.app.Wallets.Address(ctx, firstOf(args), o.passwordFile)
+	address, err := o.wallets.Address(ctx, firstOf(args), o.passwordFile)
 	if err != nil {
 		return err
 	}
-	return o.app.Show(ctx, map[string]string{"address": address}, &cli.Rows{Columns: []string{"address"}, Rows: [][]string{{address}}})
+	return o.Show(ctx, map[string]string{"address": address}, &cli.Rows{Columns: []string{"address"}, Rows: [][]string{{address}}})
 }
 
 // firstOf is the first of args, "" if there are none.
