@@ -15,8 +15,9 @@ const maxQuotedName = 80
 // names sees, for each source, the names and headlines that read as instructions. There is one flag for all of a source, so that nobody who
 // makes many of them fills the places of other flags.
 func (v *view) names() (seen []observation) {
+	orders := make(map[string]bool) // whether a name reads as one; several publishers carry the same headline
 	for ref := range len(v.pack.Sources) {
-		s := v.suspicious(ref + 1)
+		s := v.suspicious(ref+1, orders)
 		if s.Value != nil {
 			seen = append(seen, s)
 		}
@@ -24,8 +25,8 @@ func (v *view) names() (seen []observation) {
 	return seen
 }
 
-// suspicious sees those of the source [ref]. It has no value without any.
-func (v *view) suspicious(ref int) observation {
+// suspicious sees those of the source [ref]; orders is what is known of names. It has no value without any.
+func (v *view) suspicious(ref int, orders map[string]bool) observation {
 	named := v.pack.Sources[ref-1]
 	s := v.observe(rule{api.FlagSuspiciousName, "names:", "names", 1, ref}, named.ID, named.Name)
 	if v.status[ref-1].Status == api.SourceError {
@@ -34,7 +35,15 @@ func (v *view) suspicious(ref int) observation {
 	counted := map[string]bool{}
 	first := ""
 	for name := range namesIn(v.reading(ref).Doc) {
-		if counted[name] || !human.Instructs(name) {
+		if counted[name] {
+			continue
+		}
+		order, known := orders[name]
+		if !known {
+			order = human.Instructs(name)
+			orders[name] = order
+		}
+		if !order {
 			continue
 		}
 		if counted[name] = true; first == "" {

@@ -42,6 +42,9 @@ func (v *view) observe(r rule, id, subject string) observation {
 	}
 }
 
+// shows reports whether s may stand, so that it needs a message. To write one of every name that is quiet would take long.
+func (s *observation) shows() bool { return s.Raise || s.Hold }
+
 // depegs sees how far the stablecoins pegged to the dollar are off their peg. Other pegs have no fixed price in dollars.
 func (v *view) depegs() (seen []observation) {
 	doc := look[*source.StablecoinsDoc](v, refStablecoins)
@@ -65,8 +68,10 @@ func (v *view) depegs() (seen []observation) {
 			size := math.Abs(off)
 			s.Value, s.Raise, s.Hold = &off, size >= 0.5 && c.Supply >= 50e6, size >= 0.35
 			s.Severity = severityOf(size, 1, 2)
-			s.Message = fmt.Sprintf("%s trades %.2f%% %s its peg, at $%s", human.Named(c.Symbol), size, side(off),
-				human.Plain(human.Round(*c.Price, 4)))
+			if s.shows() {
+				s.Message = fmt.Sprintf("%s trades %.2f%% %s its peg, at $%s", human.Named(c.Symbol), size, side(off),
+					human.Plain(human.Round(*c.Price, 4)))
+			}
 		}
 		seen = append(seen, s)
 	}
@@ -89,7 +94,9 @@ func (v *view) moves() (seen []observation) {
 			size := math.Abs(*change)
 			s.Value, s.Raise, s.Hold = change, size >= 20 && *c.MarketCap >= 100e6, size >= 17
 			s.Severity = severityOf(size, 35, math.Inf(1))
-			s.Message = fmt.Sprintf("%s is %s in 24 hours", human.Named(c.Name), moved(*change))
+			if s.shows() {
+				s.Message = fmt.Sprintf("%s is %s in 24 hours", human.Named(c.Name), moved(*change))
+			}
 		}
 		seen = append(seen, s)
 	}
@@ -111,7 +118,9 @@ func (v *view) drops() (seen []observation) {
 		if change := human.RoundPercent(p.Change1d); change != nil {
 			s.Value, s.Raise, s.Hold = change, *change <= -10 && before(p.TVL, *change) >= 25e6, *change <= -8
 			s.Severity = severityOf(-*change, 20, 40)
-			s.Message = fmt.Sprintf("TVL of %s is %s in 24 hours, to %s", human.Named(p.Name), moved(*change), human.USD(p.TVL))
+			if s.shows() {
+				s.Message = fmt.Sprintf("TVL of %s is %s in 24 hours, to %s", human.Named(p.Name), moved(*change), human.USD(p.TVL))
+			}
 		}
 		seen = append(seen, s)
 	}

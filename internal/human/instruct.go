@@ -64,17 +64,35 @@ var squeezed = regexp.MustCompile(strings.Join([]string{
 	`systemprompt`, `systemoverride`, `developermodeon`, `doanythingnow`, `sendallfunds`, `transferallfunds`, `revealyour`, `printyour`,
 }, "|"))
 
-// begins are the words of which every text that instruction matches has one. Few names have any, which spares the rest the matching.
-const begins = " ignore ignoring disregard forget override overrule bypass system developer hidden secret instruction instructions " +
-	"attention note notice message dear hey hello ai llm agent agents assistant assistants model models language bot bots " +
-	"chatgpt claude gemini you act behave respond role roleplay pretend imagine reveal print show output repeat leak expose " +
-	"dump exfiltrate send tell transfer wire withdraw forward move deposit swap convert bridge drain pay approve call invoke " +
-	"run execute use do don dont never inform convince persuade urge advise instruct reply answer say write always please " +
-	"recommend endorse promote shill treat mark rate classify flag report describe follow obey debug dan god admin " +
-	"maintenance end begin start "
+// begins reports whether a word is one of those of which every text that instruction matches has one. Few names have any, which spares
+// the rest the matching.
+func begins(word string) bool {
+	switch word {
+	case "ignore", "ignoring", "disregard", "forget", "override", "overrule", "bypass", "system", "developer", "hidden", "secret",
+		"instruction", "instructions", "attention", "note", "notice", "message", "dear", "hey", "hello", "ai", "llm", "agent", "agents",
+		"assistant", "assistants", "model", "models", "language", "bot", "bots", "chatgpt", "claude", "gemini", "you", "act", "behave",
+		"respond", "role", "roleplay", "pretend", "imagine", "reveal", "print", "show", "output", "repeat", "leak", "expose", "dump",
+		"exfiltrate", "send", "tell", "transfer", "wire", "withdraw", "forward", "move", "deposit", "swap", "convert", "bridge", "drain",
+		"pay", "approve", "call", "invoke", "run", "execute", "use", "do", "don", "dont", "never", "inform", "convince", "persuade",
+		"urge", "advise", "instruct", "reply", "answer", "say", "write", "always", "please", "recommend", "endorse", "promote", "shill",
+		"treat", "mark", "rate", "classify", "flag", "report", "describe", "follow", "obey", "debug", "dan", "god", "admin",
+		"maintenance", "end", "begin", "start":
+		return true
+	}
+	return false
+}
 
-// joined are texts of which every one that squeezed matches has one.
-const joined = "ignore disregard forget override system developer anything allfunds reveal printyour"
+// joined reports whether text has one of those of which every text that squeezed matches has one.
+func joined(text string) bool {
+	for _, part := range [...]string{
+		"ignore", "disregard", "forget", "override", "system", "developer", "anything", "allfunds", "reveal", "printyour",
+	} {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}
 
 // Instructs reports whether s, a name or headline that somebody else chose, reads as an instruction to a model rather than as what it
 // should be. It is a sign for readers, not a defence: text from outside is data whatever it says.
@@ -83,17 +101,11 @@ func Instructs(s string) bool {
 		return true
 	}
 	parts := strings.FieldsFunc(strings.ToLower(plainLetters(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	if len(parts) > 1 && slices.ContainsFunc(parts, func(word string) bool { return strings.Contains(begins, " "+word+" ") }) &&
-		instruction.MatchString(strings.Join(parts, " ")) {
+	if len(parts) > 1 && slices.ContainsFunc(parts, begins) && instruction.MatchString(strings.Join(parts, " ")) {
 		return true
 	}
 	together := strings.Join(parts, "")
-	for part := range strings.FieldsSeq(joined) {
-		if strings.Contains(together, part) {
-			return squeezed.MatchString(together)
-		}
-	}
-	return false
+	return joined(together) && squeezed.MatchString(together)
 }
 
 // plainLetters is s with letters that only look different as plain ones: of full width, mathematical, and of Cyrillic and Greek that are
