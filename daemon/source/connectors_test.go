@@ -299,13 +299,17 @@ func TestNewsLinksAndOrder(t *testing.T) {
 func TestPredictions(t *testing.T) {
 	t.Parallel()
 	market := func(id, outcomes, prices string, volume any) map[string]any {
-		return map[string]any{"id": id, "question": "Q" + id, "outcomes": outcomes, "outcomePrices": prices, "volume24hr": volume}
+		return map[string]any{
+			"id": id, "question": "Q" + id, "outcomes": outcomes, "outcomePrices": prices, "volume24hr": volume, "endDate": "2026-12-31T13:00:00+01:00",
+		}
 	}
 	yes := `["No", "Yes"]`
 	body, err := json.Marshal([]any{
 		map[string]any{"markets": []any{market("1", yes, `["0.9","0.1"]`, 5), market("2", yes, `["0.7","0.3"]`, 50), market("3", yes, `["0.2"]`, 500)}},
-		map[string]any{"markets": []any{market("4", `["Up","Down"]`, `["0.6","0.4"]`, 60)}},
-		map[string]any{"markets": []any{market("5", yes, `["0.5","0.5"]`, nil)}},
+		map[string]any{"slug": "up-or.down", "markets": []any{market("4", `["Up","Down"]`, `["0.6","0.4"]`, 60)}},
+		map[string]any{"slug": "a/../b?c", "markets": []any{market("5", yes, `["0.5","0.5"]`, nil)}},
+		map[string]any{"markets": []any{market("8", `[]`, `["0.5"]`, nil)}},
+		map[string]any{"markets": []any{market("9", `["[1]\u0007"]`, `["0.25"]`, nil)}},
 		map[string]any{"markets": []any{market("6", yes, `["-4","5"]`, 1)}},
 		map[string]any{"markets": []any{map[string]any{"id": "7", "question": "Q7", "closed": true, "outcomes": yes, "outcomePrices": `["0","1"]`}}},
 		map[string]any{"markets": nil},
@@ -314,18 +318,67 @@ func TestPredictions(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc, out := decode[*source.PredictionsDoc](t, source.Polymarket(), string(body))
-	if out.Dropped != 3 || doc.Len() != 3 {
+	if out.Dropped != 4 || doc.Len() != 4 {
 		t.Fatalf("%d dropped, %+v", out.Dropped, doc)
 	}
-	for i, want := range []source.Prediction{{ID: "4", Question: "Q4", Probability: 0.6}, {ID: "2", Question: "Q2", Probability: 0.3}, {ID: "5", Question: "Q5", Probability: 0.5}} {
+	for i, want := range []source.Prediction{
+		{ID: "4", Question: "Q4", Outcome: "Up", URL: "https://polymarket.com/event/up-or.down", Probability: 0.6},
+		{ID: "2", Question: "Q2", Outcome: "Yes", Probability: 0.3}, {ID: "5", Question: "Q5", Outcome: "Yes", Probability: 0.5},
+		{ID: "9", Question: "Q9", Outcome: "(1)", Probability: 0.25},
+	} {
 		got := doc.Markets[i]
-		got.Volume24h = nil
+		if got.EndsAt == nil || !got.EndsAt.Equal(time.Date(2026, 12, 31, 12, 0, 0, 0, time.UTC)) {
+			t.Errorf("%s ends %v", got.ID, got.EndsAt)
+		}
+		got.Volume24h, got.EndsAt = nil, nil
 		if got != want {
 			t.Errorf("%d: %+v, want %+v", i, got, want)
 		}
 	}
 	if number(doc.Markets[0].Volume24h) != 60 || doc.Markets[2].Volume24h != nil {
 		t.Errorf("volumes %+v", doc.Markets)
+	}
+}
+
+// TestPredictionsOfTheRecording: the end of a market moves with the replay, and a time that cannot be read is unknown.
+func TestPredictionsOfTheRecording(t *testing.T) {
+	t.Parallel()
+	first := recordedDoc(t, source.Polymarket()).(*source.PredictionsDoc).Markets[0]
+	if first.Outcome != "Yes" || first.EndsAt == nil || first.EndsAt.Format(time.DateOnly) != "2026-12-31" ||
+		first.URL != "https://polymarket.com/event/synthetic-will-the-fed-cut-rates-at-the-december-2026-meeting" {
+		t.Errorf("%+v", first)
+	}
+	doc, _ := decode[*source.PredictionsDoc](t, source.Polymarket(),
+		`[{"markets":[{"id":"1","question":"Q","outcomes":"[\"Yes\"]","outcomePrices":"[\"1\"]","endDate":"soon"}]}]`)
+	if doc == nil || doc.Markets[0].EndsAt != nil {
+		t.Errorf("%+v", doc)
+	}
+}
+
+// TestIdentifiers: rows bear the ids by which other documents name the same thing; an odd one costs no row.
+func TestIdentifiers(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		`"aave"`: "aave", `3379`: "3379", `null`: "", `true`: "", `{"a":1}`: "", `["x"]`: "", `"a b"`: "", `"\u001b[31m"`: "", `"[1]"`: "",
+		`-1`: "", `"` + strings.Repeat("x", 161) + `"`: "", `"a_b-c.d"`: "a_b-c.d",
+	} {
+		protocols, _ := decode[*source.ProtocolsDoc](t, source.DefiLlamaProtocols(),
+			`[{"slug":"a","name":"A","tvl":1,"category":"C","id":`+given+`,"gecko_id":`+given+`}]`)
+		if p := protocols.Protocols[0]; p.LlamaID != want || p.CoinID != want {
+			t.Errorf("%s: protocol %+v, want %q", given, p, want)
+		}
+		hacks, _ := decode[*source.HacksDoc](t, source.DefiLlamaHacks(), `[{"date":1628553600,"name":"H","defillamaId":`+given+`}]`)
+		if h := hacks.Hacks[0]; h.LlamaID != want {
+			t.Errorf("%s: hack %+v, want %q", given, h, want)
+		}
+		pools, _ := decode[*source.PoolsDoc](t, source.GeckoTerminalTrending(), `{"data":[{"id":"p","attributes":{"base_token_price_usd":"1"},
+			"relationships":{"base_token":{"data":{"id":"t"}}}}],"included":[7,{"id":"t","attributes":{"coingecko_coin_id":`+given+`}},{"id":"u"}]}`)
+		if p := pools.Pools[0]; p.CoinID != want {
+			t.Errorf("%s: pool %+v, want %q", given, p, want)
+		}
+	}
+	if c := recordedDoc(t, source.DefiLlamaChains()).(*source.ChainsDoc).Chains[0]; c.CoinID != "ethereum" {
+		t.Errorf("chain %+v", c)
 	}
 }
 

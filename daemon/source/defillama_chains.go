@@ -35,8 +35,9 @@ func DefiLlamaChains() Connector {
 }
 
 type chainRow struct {
-	Name string
-	TVL  number
+	Name   string
+	CoinID identifier `json:"gecko_id"`
+	TVL    number
 }
 
 func (r chainRow) chain() (c Chain, id string, wanted bool) {
@@ -44,7 +45,7 @@ func (r chainRow) chain() (c Chain, id string, wanted bool) {
 	if tvl == nil {
 		return Chain{}, "", false
 	}
-	c = Chain{Name: human.Label(r.Name, CapName), TVL: *tvl}
+	c = Chain{Name: human.Label(r.Name, CapName), CoinID: string(r.CoinID), TVL: *tvl}
 	return c, c.Name, true
 }
 

@@ -19,6 +19,7 @@ func DefiLlamaHacks() Connector {
 type hackRow struct {
 	Date, Amount    number
 	Name, Technique string
+	LlamaID         identifier `json:"defillamaId"`
 }
 
 // hack drops rows without a name or a date. A date ahead of today is today.
@@ -30,6 +31,7 @@ func (r hackRow) hack(today time.Time) (h Hack, id string, wanted bool) {
 	h = Hack{
 		Name:      name,
 		Technique: human.Label(r.Technique, CapName),
+		LlamaID:   string(r.LlamaID),
 		Amount:    r.Amount.Amount(),
 		Date:      clampTime(date.Truncate(day), today),
 	}

@@ -29,6 +29,8 @@ func excludedCategory(category string) bool {
 }
 
 type protocolRow struct {
+	ID                   identifier
+	CoinID               identifier `json:"gecko_id"`
 	Slug, Name, Category string
 	TVL                  number
 	Chains               []string
@@ -48,6 +50,8 @@ func (r protocolRow) protocol() (p Protocol, id string, wanted bool) {
 		Slug:     human.Label(r.Slug, capID),
 		Name:     human.Label(r.Name, CapName),
 		Category: human.Label(r.Category, CapName),
+		LlamaID:  string(r.ID),
+		CoinID:   string(r.CoinID),
 		TVL:      *tvl,
 		Change1d: r.Change1d.Percent(),
 		Change7d: r.Change7d.Percent(),

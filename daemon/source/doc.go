@@ -58,9 +58,11 @@ type Category struct {
 // CategoriesDoc is coingecko-categories.
 type CategoriesDoc struct{ Categories []Category }
 
-// Protocol is a row of ProtocolsDoc.
+// Protocol is a row of ProtocolsDoc. LlamaID is the one by which other documents of DefiLlama name it, CoinID CoinGecko's of its token;
+// each may be "".
 type Protocol struct {
 	Slug, Name, Category string
+	LlamaID, CoinID      string
 	TVL                  float64
 	Change1d, Change7d   *float64
 	Chains               int
@@ -70,9 +72,10 @@ type Protocol struct {
 // ProtocolsDoc is defillama-protocols: the largest protocols of the categories that hold users' value.
 type ProtocolsDoc struct{ Protocols []Protocol }
 
-// Chain is a row of ChainsDoc. Changes come from the chain's own daily history, nil until that is known.
+// Chain is a row of ChainsDoc. Changes come from the chain's own daily history, nil until that is known. CoinID is CoinGecko's of its
+// coin, "" if it has none.
 type Chain struct {
-	Name               string
+	Name, CoinID       string
 	TVL                float64
 	Change1d, Change7d *float64
 }
@@ -94,19 +97,19 @@ type Stablecoin struct {
 // StablecoinsDoc is defillama-stablecoins.
 type StablecoinsDoc struct{ Coins []Stablecoin }
 
-// Hack is a row of HacksDoc. Date has the precision of a day.
+// Hack is a row of HacksDoc. Date has the precision of a day. LlamaID is that of the protocol, "" if it is none of DefiLlama's.
 type Hack struct {
-	Name, Technique string
-	Amount          *float64 // USD
-	Date            time.Time
+	Name, Technique, LlamaID string
+	Amount                   *float64 // USD
+	Date                     time.Time
 }
 
 // HacksDoc is defillama-hacks, newest first.
 type HacksDoc struct{ Hacks []Hack }
 
-// Pool is a row of PoolsDoc.
+// Pool is a row of PoolsDoc. CoinID is CoinGecko's of the token whose price it is, known by its contract; "" if it is not listed.
 type Pool struct {
-	ID, Pair, Network, Dex                           string
+	ID, Pair, Network, Dex, CoinID                   string
 	Price, Change1h, Change24h, Volume24h, Liquidity *float64
 	Txns24h                                          *int64
 	CreatedAt                                        *time.Time
@@ -137,11 +140,13 @@ type Headline struct {
 // NewsDoc is one publisher's feed, newest first.
 type NewsDoc struct{ Items []Headline }
 
-// Prediction is a row of PredictionsDoc. Probability is that of yes, 0 to 1.
+// Prediction is a row of PredictionsDoc. Probability, 0 to 1, is that of Outcome: yes, or the first where that is none of them.
 type Prediction struct {
-	ID, Question string
-	Probability  float64
-	Volume24h    *float64
+	ID, Question, Outcome string
+	URL                   string // of its page, "" if unknown
+	Probability           float64
+	Volume24h             *float64
+	EndsAt                *time.Time
 }
 
 // PredictionsDoc is polymarket-crypto, most traded first.

@@ -32,11 +32,32 @@ type poolRow struct {
 	}
 	Relationships struct {
 		Network, Dex struct{ Data struct{ ID string } }
+		Token        struct{ Data struct{ ID identifier } } `json:"base_token"`
 	}
 }
 
+// tokenRow is one of what the rows refer to.
+type tokenRow struct {
+	ID         identifier
+	Attributes struct {
+		CoinID identifier `json:"coingecko_coin_id"`
+	}
+}
+
+// coinsOf are CoinGecko's ids of the tokens among what the rows refer to, by the ids by which they do. Entries that make no sense have none.
+func coinsOf(included []json.RawMessage) map[identifier]identifier {
+	coins := make(map[identifier]identifier)
+	for _, raw := range included[:min(len(included), maxDecoded)] {
+		var t tokenRow
+		if json.Unmarshal(raw, &t) == nil && t.ID != "" && t.Attributes.CoinID != "" {
+			coins[t.ID] = t.Attributes.CoinID
+		}
+	}
+	return coins
+}
+
 // pool drops rows without an id or a price and rows whose change is out of this world.
-func (r poolRow) pool(at time.Time) (p Pool, id string, wanted bool) {
+func (r poolRow) pool(at time.Time, coins map[identifier]identifier) (p Pool, id string, wanted bool) {
 	in := r.Attributes
 	price, ok := in.Price.Price()
 	if !ok || in.Changes.H24.Wild() {
@@ -47,6 +68,7 @@ func (r poolRow) pool(at time.Time) (p Pool, id string, wanted bool) {
 		Pair:      human.Label(in.Name, CapName),
 		Network:   human.Label(r.Relationships.Network.Data.ID, CapName),
 		Dex:       human.Label(r.Relationships.Dex.Data.ID, CapName),
+		CoinID:    string(coins[r.Relationships.Token.Data.ID]),
 		Price:     &price,
 		Change1h:  in.Changes.H1.Percent(),
 		Change24h: in.Changes.H24.Percent(),
@@ -68,10 +90,11 @@ func (r poolRow) pool(at time.Time) (p Pool, id string, wanted bool) {
 }
 
 func decodePools(body io.Reader, at time.Time) (*PoolsDoc, int, error) {
-	var in struct{ Data []json.RawMessage }
+	var in struct{ Data, Included []json.RawMessage }
 	if err := decodeObject(body, &in); err != nil {
 		return nil, 0, err
 	}
-	kept, dropped, err := convertRows(in.Data, func(r poolRow) (Pool, string, bool) { return r.pool(at) })
+	coins := coinsOf(in.Included)
+	kept, dropped, err := convertRows(in.Data, func(r poolRow) (Pool, string, bool) { return r.pool(at, coins) })
 	return &PoolsDoc{Pools: capRows(kept)}, dropped, err
 }

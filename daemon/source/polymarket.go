@@ -19,11 +19,14 @@ func Polymarket() Connector {
 }
 
 // eventRow is a row as upstream writes it: a topic with one or more markets.
-type eventRow struct{ Markets []marketOfEvent }
+type eventRow struct {
+	Slug    identifier
+	Markets []marketOfEvent
+}
 
 // marketOfEvent is a question. Its outcomes and their prices are JSON lists inside strings.
 type marketOfEvent struct {
-	ID, Question            string
+	ID, Question, EndDate   string
 	Outcomes, OutcomePrices string
 	Closed                  bool
 	Volume24h               number `json:"volume24hr"`
@@ -37,6 +40,9 @@ func (r eventRow) prediction() (p Prediction, id string, wanted bool) {
 			p = candidate
 		}
 	}
+	if r.Slug != "" && p.ID != "" {
+		p.URL = "https://polymarket.com/event/" + string(r.Slug)
+	}
 	return p, p.ID, true
 }
 
@@ -49,32 +55,37 @@ func (p Prediction) traded() float64 {
 }
 
 func (m marketOfEvent) prediction() (p Prediction, ok bool) {
-	probability, ok := m.probability()
+	outcome, probability, ok := m.probability()
 	p = Prediction{
 		ID:          human.Label(m.ID, capID),
 		Question:    human.Label(m.Question, CapHeadline),
+		Outcome:     human.Label(outcome, CapName),
 		Probability: probability,
 		Volume24h:   m.Volume24h.Amount(),
 	}
-	return p, ok && !m.Closed && p.ID != "" && p.Question != ""
+	if t, err := time.Parse(time.RFC3339, m.EndDate); err == nil {
+		t = t.UTC()
+		p.EndsAt = &t
+	}
+	return p, ok && !m.Closed && p.ID != "" && p.Question != "" && p.Outcome != ""
 }
 
-// probability is the price of "Yes", or of the first outcome of a market without one.
-func (m marketOfEvent) probability() (float64, bool) {
+// probability is the price of "Yes", or of the first outcome of a market without one, and which it is.
+func (m marketOfEvent) probability() (outcome string, p float64, ok bool) {
 	var outcomes []string
 	var prices []number
 	if json.Unmarshal([]byte(m.Outcomes), &outcomes) != nil || json.Unmarshal([]byte(m.OutcomePrices), &prices) != nil {
-		return 0, false
+		return "", 0, false
 	}
 	yes := max(0, slices.IndexFunc(outcomes, func(o string) bool { return strings.EqualFold(o, "yes") }))
-	if yes >= len(prices) {
-		return 0, false
+	if yes >= min(len(prices), len(outcomes)) {
+		return "", 0, false
 	}
 	price := prices[yes].Amount()
 	if price == nil || *price > 1 {
-		return 0, false
+		return "", 0, false
 	}
-	return *price, true
+	return outcomes[yes], *price, true
 }
 
 func decodePredictions(body io.Reader, _ time.Time) (*PredictionsDoc, int, error) {

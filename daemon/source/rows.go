@@ -3,7 +3,28 @@ package source
 import (
 	"encoding/json"
 	"io"
+	"strings"
 )
+
+// identifier is an id by which another document names a thing. Upstreams write it as a text or a number; anything else, and one that is
+// too long or has odd characters, is "", so that a link that makes no sense costs no row.
+type identifier string
+
+// UnmarshalJSON decodes data.
+func (i *identifier) UnmarshalJSON(data []byte) error {
+	*i = ""
+	var text string
+	if json.Unmarshal(data, &text) != nil && data[0] >= '0' && data[0] <= '9' {
+		text = string(data)
+	}
+	odd := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.'
+	}
+	if len(text) <= 2*capID && !strings.ContainsFunc(text, odd) {
+		*i = identifier(text)
+	}
+	return nil
+}
 
 // maxDecoded bounds what a hostile list can make us hold. The longest real list has under half as many rows.
 const maxDecoded = 20_000

@@ -88,8 +88,12 @@ func (d *NewsDoc) Shift(by time.Duration) {
 // Len is the number of markets.
 func (d *PredictionsDoc) Len() int { return len(d.Markets) }
 
-// Shift does nothing: no time of the document is kept.
-func (d *PredictionsDoc) Shift(time.Duration) {}
+// Shift moves the times at which markets end.
+func (d *PredictionsDoc) Shift(by time.Duration) {
+	for i := range d.Markets {
+		shiftPointer(d.Markets[i].EndsAt, by)
+	}
+}
 
 // Len is the number of pairs.
 func (d *TickerDoc) Len() int { return len(d.Pairs) }
