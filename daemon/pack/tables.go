@@ -1,8 +1,6 @@
 package pack
 
 import (
-	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -75,8 +73,11 @@ func cryptoKinds() []state.Kind {
 		}},
 		{
 			Name: kindPrediction, Own: true,
-			Words:  []string{"prediction", "predictions", "odds", "bet", "bets", "probability", "chance", "polymarket"},
-			Fields: []state.Field{field("probabilityPct", "odds", "probability", "chance"), volume},
+			Words: []string{"prediction", "predictions", "odds", "bet", "bets", "probability", "chance", "polymarket"},
+			Fields: []state.Field{
+				field("probabilityPct", "odds", "probability", "chance"), field("outcome", "outcome"), volume,
+				field("endsAt", "end", "ends", "ending", "deadline", "expires", "expiry", "resolves"),
+			},
 		},
 		{Name: kindHeadline, Words: []string{"news", "headline", "headlines"}, Own: true, Fields: []state.Field{
 			field("publishedAt", "when", "published"), field("publisher", "publisher"),
@@ -92,7 +93,7 @@ func cryptoKinds() []state.Kind {
 
 // tablesOfCrypto is Tables of the crypto pack: every row that its sources gave, with what they last said, however old.
 func (p *Pack) tablesOfCrypto(in Input) *state.Tables {
-	b := tables{p: p, in: in, entities: make(map[string]string)}
+	b := tables{p: p, in: in, links: p.linksOf(in)}
 	b.assets()
 	b.stablecoins()
 	b.locked()
@@ -107,16 +108,10 @@ func (p *Pack) tablesOfCrypto(in Input) *state.Tables {
 
 // tables makes rows of readings.
 type tables struct {
-	p        *Pack
-	in       Input
-	rows     []state.Row
-	entities map[string]string // of assets, by id, by name as it is written, and by symbol, with one of several the largest
-}
-
-// read is what the source [ref] last said.
-func read[D source.Doc](b *tables, ref int) (doc D, ok bool) {
-	doc, ok = b.in.Readings[b.p.Sources[ref-1].ID].Doc.(D)
-	return doc, ok
+	p     *Pack
+	in    Input
+	rows  []state.Row
+	links *links
 }
 
 // add adds a row of the source [ref]. One without an entity is its own.
@@ -174,9 +169,9 @@ func size(v *float64) float64 {
 	return *v
 }
 
-// assets are the coins by market cap, and the entities that the other rows are linked to.
+// assets are the coins by market cap.
 func (b *tables) assets() {
-	doc, ok := read[*source.MarketsDoc](b, refMarkets)
+	doc, ok := read[*source.MarketsDoc](b.p, b.in, refMarkets)
 	if !ok {
 		return
 	}
@@ -188,17 +183,12 @@ func (b *tables) assets() {
 				"priceUsd", row.PriceUSD, "change1hPct", row.Change1hPct, "change24hPct", row.Change24hPct, "change7dPct", row.Change7dPct,
 				"marketCapUsd", row.MarketCapUSD, "volume24hUsd", row.Volume24hUSD, "rank", row.Rank),
 		})
-		for _, name := range [...]string{c.ID, c.Name, c.Symbol} {
-			if b.entities[name] == "" {
-				b.entities[name] = c.ID
-			}
-		}
 	}
 }
 
 // stablecoins are their prices and supplies.
 func (b *tables) stablecoins() {
-	doc, ok := read[*source.StablecoinsDoc](b, refStablecoins)
+	doc, ok := read[*source.StablecoinsDoc](b.p, b.in, refStablecoins)
 	if !ok {
 		return
 	}
@@ -228,31 +218,23 @@ func (b *tables) stablecoins() {
 	}
 }
 
-// release is the number at the end of a protocol's slug, as in aave-v3.
-var release = regexp.MustCompile(`-v[0-9]+$`)
-
 // locked are the protocols and chains by the value that is locked in them.
 func (b *tables) locked() {
-	if doc, ok := read[*source.ProtocolsDoc](b, refProtocols); ok {
+	if doc, ok := read[*source.ProtocolsDoc](b.p, b.in, refProtocols); ok {
 		for _, p := range distinct(doc.Protocols, func(p source.Protocol) string { return p.Slug }) {
 			row := protocolRow(p, "")
 			b.add(refProtocols, state.Row{
-				Kind: kindProtocol, Key: p.Slug, Entity: b.entities[release.ReplaceAllString(p.Slug, "")], Name: p.Name, Size: p.TVL,
+				Kind: kindProtocol, Key: p.Slug, Entity: b.links.protocol(p), Name: p.Name, Size: p.TVL,
 				URL: "https://defillama.com/protocol/" + p.Slug, Fields: fields(
 					"tvlUsd", row.TVLUSD, "change24hPct", row.Change1dPct, "change7dPct", row.Change7dPct,
 					"category", p.Category, "chains", p.Chains, "topChain", p.TopChain),
 			})
 		}
 	}
-	if doc, ok := read[*source.ChainsDoc](b, refChains); ok {
+	if doc, ok := read[*source.ChainsDoc](b.p, b.in, refChains); ok {
 		for _, c := range doc.Chains {
-			key := strings.ToLower(strings.ReplaceAll(c.Name, " ", "-"))
-			entity := cmp.Or(b.entities[c.Name], b.entities[key])
-			if c.Name == "BSC" {
-				entity = "binancecoin"
-			}
 			b.add(refChains, state.Row{
-				Kind: kindChain, Key: key, Entity: entity, Name: c.Name, Size: c.TVL,
+				Kind: kindChain, Key: chainKey(c.Name), Entity: b.links.chain(c), Name: c.Name, Size: c.TVL,
 				URL: "https://defillama.com/chain/" + strings.ReplaceAll(c.Name, " ", "%20"), Fields: fields(
 					"tvlUsd", human.RoundWhole(&c.TVL), "change24hPct", human.RoundPercent(c.Change1d),
 					"change7dPct", human.RoundPercent(c.Change7d)),
@@ -263,7 +245,7 @@ func (b *tables) locked() {
 
 // market are the readings of the whole market.
 func (b *tables) market() {
-	if doc, ok := read[*source.GlobalDoc](b, refGlobal); ok {
+	if doc, ok := read[*source.GlobalDoc](b.p, b.in, refGlobal); ok {
 		b.add(refGlobal, state.Row{
 			Kind: kindMarket, Key: "crypto", Name: "Crypto market",
 			Aliases: []string{
@@ -275,7 +257,7 @@ func (b *tables) market() {
 				"ethDominancePct", human.RoundPercent(doc.ETHDominance)),
 		})
 	}
-	if doc, ok := read[*source.FearGreedDoc](b, refFearGreed); ok {
+	if doc, ok := read[*source.FearGreedDoc](b.p, b.in, refFearGreed); ok {
 		if f := fearGreed(doc); f != nil {
 			b.add(refFearGreed, state.Row{
 				Kind: kindIndex, Key: "fear-greed", Name: "Crypto Fear & Greed Index",
@@ -283,14 +265,14 @@ func (b *tables) market() {
 			})
 		}
 	}
-	if doc, ok := read[*source.FeesDoc](b, refFees); ok {
+	if doc, ok := read[*source.FeesDoc](b.p, b.in, refFees); ok {
 		b.add(refFees, state.Row{
 			Kind: kindFee, Key: "bitcoin", Entity: "bitcoin", Name: "Bitcoin fees",
 			Fields: fields("fastestSatVb", doc.Fastest, "halfHourSatVb", doc.HalfHour, "hourSatVb", doc.Hour,
 				"economySatVb", doc.Economy, "minimumSatVb", doc.Minimum),
 		})
 	}
-	if doc, ok := read[*source.CategoriesDoc](b, refCategories); ok {
+	if doc, ok := read[*source.CategoriesDoc](b.p, b.in, refCategories); ok {
 		for _, c := range distinct(doc.Categories, func(c source.Category) string { return c.ID }) {
 			b.add(refCategories, state.Row{
 				Kind: kindCategory, Key: c.ID, Name: c.Name, Size: size(c.MarketCap),
@@ -301,16 +283,17 @@ func (b *tables) market() {
 	}
 }
 
-// pools are those that trend. A pool says nothing of the coin whose symbol it bears: anybody may name one so.
+// pools are those that trend. A pool is of the coin whose contract its token is, and not of one whose symbol it bears: anybody may name
+// one so.
 func (b *tables) pools() {
-	doc, ok := read[*source.PoolsDoc](b, refPools)
+	doc, ok := read[*source.PoolsDoc](b.p, b.in, refPools)
 	if !ok {
 		return
 	}
 	for _, p := range doc.Pools {
 		network, address, _ := strings.Cut(p.ID, "_")
 		b.add(refPools, state.Row{
-			Kind: kindPool, Key: p.ID, Name: p.Pair, Aliases: []string{address}, Size: size(p.Volume24h),
+			Kind: kindPool, Key: p.ID, Entity: p.CoinID, Name: p.Pair, Aliases: []string{address}, Size: size(p.Volume24h),
 			URL: "https://www.geckoterminal.com/" + network + "/pools/" + address, Fields: fields(
 				"priceUsd", human.RoundPrice(p.Price), "change1hPct", human.RoundPercent(p.Change1h),
 				"change24hPct", human.RoundPercent(p.Change24h), "volume24hUsd", human.RoundWhole(p.Volume24h),
@@ -322,15 +305,16 @@ func (b *tables) pools() {
 
 // predictions are the markets of bets.
 func (b *tables) predictions() {
-	doc, ok := read[*source.PredictionsDoc](b, refPredictions)
+	doc, ok := read[*source.PredictionsDoc](b.p, b.in, refPredictions)
 	if !ok {
 		return
 	}
 	for _, m := range doc.Markets {
 		percent := m.Probability * 100
 		b.add(refPredictions, state.Row{
-			Kind: kindPrediction, Key: m.ID, Entity: b.entityIn(m.Question), Name: m.Question, Size: size(m.Volume24h),
-			Fields: fields("probabilityPct", human.RoundPercent(&percent), "volume24hUsd", human.RoundWhole(m.Volume24h)),
+			Kind: kindPrediction, Key: m.ID, Entity: b.links.in(m.Question), Name: m.Question, Size: size(m.Volume24h), URL: m.URL,
+			Fields: fields("probabilityPct", human.RoundPercent(&percent), "outcome", m.Outcome,
+				"volume24hUsd", human.RoundWhole(m.Volume24h), "endsAt", m.EndsAt),
 		})
 	}
 }
@@ -338,13 +322,13 @@ func (b *tables) predictions() {
 // headlines are all that were fetched, the newest first.
 func (b *tables) headlines() {
 	for _, ref := range [...]int{refCoinDesk, refCointelegraph, refDecrypt} {
-		doc, ok := read[*source.NewsDoc](b, ref)
+		doc, ok := read[*source.NewsDoc](b.p, b.in, ref)
 		if !ok {
 			continue
 		}
 		for _, h := range distinct(doc.Items, func(h source.Headline) string { return h.URL }) {
 			b.add(ref, state.Row{
-				Kind: kindHeadline, Key: h.URL, Entity: b.entityIn(h.Title), Name: h.Title, URL: h.URL,
+				Kind: kindHeadline, Key: h.URL, Entity: b.links.in(h.Title), Name: h.Title, URL: h.URL,
 				Size:   float64(h.PublishedAt.Unix()),
 				Fields: fields("publishedAt", &h.PublishedAt, "publisher", b.p.Sources[ref-1].Name),
 			})
@@ -354,13 +338,13 @@ func (b *tables) headlines() {
 
 // hacks are the known exploits, the newest first.
 func (b *tables) hacks() {
-	doc, ok := read[*source.HacksDoc](b, refHacks)
+	doc, ok := read[*source.HacksDoc](b.p, b.in, refHacks)
 	if !ok {
 		return
 	}
 	for _, h := range doc.Hacks {
 		b.add(refHacks, state.Row{
-			Kind: kindHack, Key: h.Date.Format(time.DateOnly) + " " + h.Name, Name: h.Name, Size: float64(h.Date.Unix()),
+			Kind: kindHack, Key: hackKey(h), Entity: b.links.hack(h), Name: h.Name, Size: float64(h.Date.Unix()),
 			Fields: fields("amountUsd", human.RoundWhole(h.Amount), "technique", h.Technique, "date", h.Date.Format(time.DateOnly)),
 		})
 	}
@@ -374,7 +358,7 @@ func (b *tables) venues() {
 		}
 		return id
 	}
-	if doc, ok := read[*source.TickerDoc](b, refKraken); ok {
+	if doc, ok := read[*source.TickerDoc](b.p, b.in, refKraken); ok {
 		for _, t := range doc.Pairs {
 			b.add(refKraken, state.Row{
 				Kind: kindVenue, Key: "kraken/" + t.CoinID, Entity: t.CoinID, Name: name(t.CoinID) + " at Kraken",
@@ -382,7 +366,7 @@ func (b *tables) venues() {
 			})
 		}
 	}
-	if doc, ok := read[*source.ExchangeDoc](b, refCoinbase); ok {
+	if doc, ok := read[*source.ExchangeDoc](b.p, b.in, refCoinbase); ok {
 		for _, c := range doc.Coins {
 			b.add(refCoinbase, state.Row{
 				Kind: kindVenue, Key: "coinbase/" + c.CoinID, Entity: c.CoinID, Name: name(c.CoinID) + " at Coinbase",
@@ -391,20 +375,4 @@ func (b *tables) venues() {
 			})
 		}
 	}
-}
-
-// entityIn is the asset that a text speaks of first, "" for none. Names count as they are written, symbols from three capitals on, so
-// that a word that happens to be a name is none.
-func (b *tables) entityIn(text string) string {
-	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,.:;!?'’\"()/$", r) })
-	for i := range words {
-		for n := min(3, len(words)-i); n > 0; n-- {
-			name := strings.Join(words[i:i+n], " ")
-			id := b.entities[name]
-			if id != "" && len(name) >= 3 && name != id && strings.ToLower(name) != name {
-				return id
-			}
-		}
-	}
-	return ""
 }
