@@ -44,7 +44,7 @@ type tokenRow struct {
 	}
 }
 
-// coinsOf are CoinGecko's ids of the tokens among what the rows refer to, by the ids by which they do. Entries that make no sense have none.
+// coinsOf are CoinGecko's ids of the tokens among what the rows refer to, by the ids by which they do. What makes no sense has none.
 func coinsOf(included []json.RawMessage) map[identifier]identifier {
 	coins := make(map[identifier]identifier)
 	for _, raw := range included[:min(len(included), maxDecoded)] {
