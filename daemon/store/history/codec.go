@@ -174,16 +174,26 @@ func (c *codec) forget(pack string) {
 
 // pulse checks the content of r and makes it a pulse.
 func (r *row) pulse(content []byte) (state.Pulse, error) {
-	if !bytes.Equal(r.sum, r.checksum(content)) {
-		return state.Pulse{}, ErrDamaged
-	}
-	doc, citations, err := split(content)
+	doc, citations, err := r.parts(content)
 	if err != nil {
 		return state.Pulse{}, err
 	}
-	p := state.Pulse{Pack: r.pack, Version: r.version, GeneratedAt: sqlite.FromMillis(valid(r.generatedAt)), State: doc}
+	p := r.of(doc)
 	if err := json.Unmarshal(citations, &p.Citations); err != nil {
 		return state.Pulse{}, fmt.Errorf("%w: citations: %w", ErrDamaged, err)
 	}
 	return p, nil
+}
+
+// parts checks the content of r and splits it.
+func (r *row) parts(content []byte) (state, citations []byte, err error) {
+	if !bytes.Equal(r.sum, r.checksum(content)) {
+		return nil, nil, ErrDamaged
+	}
+	return split(content)
+}
+
+// of is the pulse of r with the given state, without citations.
+func (r *row) of(doc []byte) state.Pulse {
+	return state.Pulse{Pack: r.pack, Version: r.version, GeneratedAt: sqlite.FromMillis(valid(r.generatedAt)), State: doc}
 }

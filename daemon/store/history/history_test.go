@@ -56,7 +56,7 @@ func newest(t *testing.T, s *history.History) state.Pulse {
 }
 
 // same compares two pulses.
-func same(t *testing.T, got, want state.Pulse) {
+func same(t testing.TB, got, want state.Pulse) {
 	t.Helper()
 	a, b := got, want
 	if !bytes.Equal(a.State, b.State) || !a.GeneratedAt.Equal(b.GeneratedAt) || a.Pack != b.Pack || a.Version != b.Version ||
