@@ -56,6 +56,7 @@ func Crypto() *Pack {
 	p.Compact = p.compactCrypto
 	p.Excerpts = p.excerptsOfCrypto
 	p.Tables = p.tablesOfCrypto
+	p.Shown = cryptoShown()
 	return p
 }
 

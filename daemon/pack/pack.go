@@ -31,6 +31,8 @@ type Pack struct {
 	Excerpts func(state []byte) map[string]string
 	// Tables are all rows that the sources gave, of which the state is a selection. It is pure as well.
 	Tables func(Input) *state.Tables
+	// Shown says where in the state which of these rows stand, and so what has a past.
+	Shown []state.Shown
 }
 
 // Reading is what is known of one source at compaction.

@@ -76,10 +76,13 @@ func chainRows(chains []source.Chain) []api.ProtocolTVL {
 	return rows
 }
 
+// chainPrefix begins the ids of chains.
+const chainPrefix = "chain:"
+
 // chainID makes the id of a chain of its name, which is all that upstream has. No name, no id.
 func chainID(name string) string {
 	if name == "" {
 		return ""
 	}
-	return "chain:" + strings.ReplaceAll(strings.ToLower(name), " ", "-")
+	return chainPrefix + strings.ReplaceAll(strings.ToLower(name), " ", "-")
 }

@@ -234,3 +234,66 @@ func Object(members []*Value) (json.RawMessage, error) {
 	}
 	return append(b, '}'), nil
 }
+
+// Find is the text of what is at the path of names in doc, which is known to be valid JSON, or empty; nil if nothing is. It only looks
+// over what stands before that, so that finding one part of many documents costs little.
+func Find(doc []byte, names ...string) json.RawMessage {
+	if len(doc) == 0 {
+		return nil
+	}
+	w := walker{doc: doc}
+	w.space()
+	for _, name := range names {
+		if doc[w.at] != '{' || !w.enter(name) {
+			return nil
+		}
+	}
+	begin := w.at
+	w.skip()
+	return doc[begin:w.at:w.at]
+}
+
+// enter goes from the opening bracket of an object to the first member of a name, and reports whether there is one.
+func (w *walker) enter(name string) bool {
+	for w.at++; ; {
+		w.space()
+		switch w.doc[w.at] {
+		case '}':
+			return false
+		case ',':
+			w.at++
+			w.space()
+		}
+		begin := w.at
+		w.leaf()
+		found := unquote(w.doc[begin:w.at]) == name
+		w.space()
+		w.at++ // the colon
+		w.space()
+		if found {
+			return true
+		}
+		w.skip()
+	}
+}
+
+// skip goes behind the value that begins here.
+func (w *walker) skip() {
+	for depth := 0; ; {
+		switch w.doc[w.at] {
+		case '{', '[':
+			depth++
+			w.at++
+		case '}', ']':
+			depth--
+			w.at++
+		case ',', ':', ' ', '\t', '\r', '\n':
+			w.at++
+		default:
+			w.leaf()
+		}
+		if depth == 0 {
+			return
+		}
+	}
+}

@@ -185,3 +185,52 @@ func FuzzWalk(f *testing.F) {
 		}
 	})
 }
+
+// TestFind finds in each document what Parse finds there.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	doc := ` { "a" : [ {"b":1}, "}" , [] ] ,"b":{"a":{"c":"\"}","d":-1.5e3,"":null},"b":{}},"é":true , "n":null,"a":2}`
+	for path, want := range map[string]string{
+		"a": `[ {"b":1}, "}" , [] ]`, "b.a.c": `"\"}"`, "b.a.d": `-1.5e3`, "b.b": `{}`, "b.a.": `null`, "é": `true`, "n": `null`,
+		"b": `{"a":{"c":"\"}","d":-1.5e3,"":null},"b":{}}`,
+		"c": "", "a.b": "", "b.c": "", "b.b.a": "", "n.a": "", "é.a": "", "": "",
+	} {
+		got := jsonx.Find([]byte(doc), strings.Split(path, ".")...)
+		if string(got) != want || (got == nil) != (want == "") {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+	if got := jsonx.Find(nil, "a"); got != nil {
+		t.Errorf("in nothing: %s", got)
+	}
+}
+
+// FuzzFind: every member of every object of a document is found by its path, as far as its name is the first of that kind.
+func FuzzFind(f *testing.F) {
+	for _, doc := range []string{`{"a":[1,{"b":2}],"b":{"a":{"c":"\"}"}}}`, `{"":{"":0}}`, ` {"a\"}" : "\\" , "\u00e9":"<&>"} `, `1`, `[{}]`} {
+		f.Add([]byte(doc))
+	}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		root, err := jsonx.Parse(doc)
+		if err != nil {
+			return
+		}
+		var look func(v *jsonx.Value, path []string)
+		look = func(v *jsonx.Value, path []string) {
+			if !v.IsObject() {
+				return
+			}
+			for _, m := range v.Members {
+				if v.Member(m.Name) != m {
+					continue
+				}
+				here := append(path[:len(path):len(path)], m.Name)
+				if got := jsonx.Find(doc, here...); string(got) != string(m.Raw) {
+					t.Errorf("%q in %s is %s, want %s", here, doc, got, m.Raw)
+				}
+				look(m, here)
+			}
+		}
+		look(root, nil)
+	})
+}

@@ -1,0 +1,223 @@
+package state
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Shown says where in the states of a pack rows of one kind stand. What stands nowhere has no past.
+type Shown struct {
+	Kind   string
+	Path   string       // of the list of them, or of the only one: top_movers, sentiment.market
+	Key    string       // of the only one; "" for a list, whose rows have ids
+	Prefix string       // of the ids in the list, and not of the keys
+	Groups []string     // of the rows in the list that are of this kind; nil means all
+	Label  string       // what the only one is called, or the member of the rows in the list that names them
+	Fields []ShownField // their numbers, the most important first
+}
+
+// ShownField is a number of rows.
+type ShownField struct {
+	Name  string // as in lookup
+	In    string // its member in a state; "" means Name
+	Share bool   // which is a share of 1 there; a percent is told
+}
+
+// field is the field of a name, the first for none.
+func (s Shown) field(name string) (ShownField, bool) {
+	i := slices.IndexFunc(s.Fields, func(f ShownField) bool { return name == "" || f.Name == name || f.In == name })
+	if i < 0 {
+		return ShownField{}, false
+	}
+	return s.Fields[i], true
+}
+
+// each visits the rows in doc with their keys.
+func (s Shown) each(doc []byte, visit func(key string, row *jsonx.Value)) {
+	found := jsonx.Find(doc, strings.Split(s.Path, ".")...)
+	if found == nil {
+		return
+	}
+	root, err := jsonx.Parse(found)
+	if err != nil {
+		return // a state is valid
+	}
+	if s.Key != "" {
+		if root.IsObject() {
+			visit(s.Key, root)
+		}
+		return
+	}
+	for _, row := range root.Members {
+		id, ok := strings.CutPrefix(memberText(row, "id"), s.Prefix)
+		if ok && id != "" && (s.Groups == nil || slices.Contains(s.Groups, memberText(row, "group"))) {
+			visit(id, row)
+		}
+	}
+}
+
+// label is what row is called.
+func (s Shown) label(row *jsonx.Value) string {
+	if s.Key != "" {
+		return s.Label
+	}
+	return memberText(row, s.Label)
+}
+
+// memberText is what a member of an object says, "" for what is no string.
+func memberText(v *jsonx.Value, name string) string {
+	if m := v.Member(name); m != nil && m.IsString() {
+		return m.Text()
+	}
+	return ""
+}
+
+// value is the number of row, nil where it is not known.
+func (f ShownField) value(row *jsonx.Value) *float64 {
+	name := f.In
+	if name == "" {
+		name = f.Name
+	}
+	m := row.Member(name)
+	if m == nil || !m.IsLeaf() {
+		return nil
+	}
+	n, err := strconv.ParseFloat(string(m.Raw), 64)
+	if err != nil {
+		return nil // null, or no number
+	}
+	if f.Share {
+		n *= 100
+		return human.RoundPercent(&n)
+	}
+	return &n
+}
+
+// Series are numbers of rows over states. Make one with NewSeries.
+type Series struct {
+	places []seriesPlace
+	rows   []api.SeriesRow
+	last   []*float64 // the values of the last state, by row
+}
+
+// seriesPlace is where some of the rows stand.
+type seriesPlace struct {
+	Shown
+	field ShownField
+	rows  map[string]int // by their keys
+}
+
+// CheckSeries returns the *api.Error for a path or a field that no series of a pack has.
+func CheckSeries(shown []Shown, path, field string) error {
+	var paths, fields []string
+	known := false
+	for _, s := range shown {
+		member, _, _ := strings.Cut(s.Path, ".")
+		for _, p := range []string{member, s.Kind + "/…"} {
+			if !slices.Contains(paths, p) {
+				paths = append(paths, p)
+			}
+		}
+		if !s.holds(path) {
+			continue
+		}
+		known = true
+		if _, ok := s.field(field); ok {
+			return nil
+		}
+		for _, f := range s.Fields {
+			if !slices.Contains(fields, f.Name) {
+				fields = append(fields, f.Name)
+			}
+		}
+	}
+	if !known {
+		return api.Errorf(api.ReasonInvalidPath, "path is %q, no member or row that has a past", human.Short(path, human.Quoted)).
+			WithHint("use a member, for the rows now in it, or a row as kind/key: %s", strings.Join(paths, ", "))
+	}
+	return api.Errorf(api.ReasonInvalidField, "field is %q, which is no number of %s", human.Short(field, human.Quoted), human.Short(path, human.Quoted)).
+		WithHint("fields with a past: %s", strings.Join(fields, ", "))
+}
+
+// holds reports whether path is of rows that stand here: a row of the kind, or a member that the rows are in.
+func (s Shown) holds(path string) bool {
+	kind, key, row := strings.Cut(path, "/")
+	if row {
+		return s.Kind == kind && key != "" && (s.Key == "" || s.Key == key)
+	}
+	return s.Path == path || strings.HasPrefix(s.Path, path+".")
+}
+
+// NewSeries makes the Series of path, which CheckSeries has let pass: of a row, kind/key, or of the rows that are in a member of the newest
+// state, at most api.MaxSeriesRows. Without a field it is the most important one of each kind.
+func NewSeries(shown []Shown, path, field string, newest []byte) *Series {
+	s := new(Series)
+	_, key, single := strings.Cut(path, "/")
+	for _, here := range shown {
+		f, ok := here.field(field)
+		if !ok || !here.holds(path) {
+			continue
+		}
+		place := seriesPlace{Shown: here, field: f, rows: make(map[string]int)}
+		add := func(key string) {
+			if _, twice := place.rows[key]; !twice && len(s.rows) < api.MaxSeriesRows {
+				place.rows[key] = len(s.rows)
+				s.rows = append(s.rows, api.SeriesRow{Kind: here.Kind, Key: key, Name: key, Field: f.Name})
+			}
+		}
+		if single {
+			add(key)
+		} else {
+			here.each(newest, func(key string, _ *jsonx.Value) { add(key) })
+		}
+		s.places = append(s.places, place)
+	}
+	s.last = make([]*float64, len(s.rows))
+	return s
+}
+
+// Add adds the values of a state, which are unknown where doc is empty. States come in the order in which they were made.
+func (s *Series) Add(doc []byte) {
+	clear(s.last)
+	for _, p := range s.places {
+		seen := make(map[string]bool, len(p.rows))
+		p.each(doc, func(key string, row *jsonx.Value) {
+			i, wanted := p.rows[key]
+			if !wanted || seen[key] {
+				return
+			}
+			seen[key] = true
+			s.last[i] = p.field.value(row)
+			if name := p.label(row); name != "" {
+				s.rows[i].Name = name
+			}
+		})
+	}
+	s.Again()
+}
+
+// Again adds the values of the last state once more.
+func (s *Series) Again() {
+	for i := range s.rows {
+		s.rows[i].Values = append(s.rows[i].Values, s.last[i])
+	}
+}
+
+// Rows are the rows with the values that were added.
+func (s *Series) Rows() []api.SeriesRow { return s.rows }
+
+// Times are points moments, as far apart from each other as whole milliseconds allow, that end at end and cover span.
+func Times(end time.Time, span time.Duration, points int) []time.Time {
+	times := make([]time.Time, points)
+	for i := range times {
+		back := span.Milliseconds() * int64(points-1-i) / int64(points-1)
+		times[i] = end.Add(-time.Duration(back) * time.Millisecond)
+	}
+	return times
+}
