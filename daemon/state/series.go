@@ -141,7 +141,8 @@ func CheckSeries(shown []Shown, path, field string) error {
 		return api.Errorf(api.ReasonInvalidPath, "path is %q, no member or row that has a past", human.Short(path, human.Quoted)).
 			WithHint("use a member, for the rows now in it, or a row as kind/key: %s", strings.Join(paths, ", "))
 	}
-	return api.Errorf(api.ReasonInvalidField, "field is %q, which is no number of %s", human.Short(field, human.Quoted), human.Short(path, human.Quoted)).
+	field, path = human.Short(field, human.Quoted), human.Short(path, human.Quoted)
+	return api.Errorf(api.ReasonInvalidField, "field is %q, which is no number of %s", field, path).
 		WithHint("fields with a past: %s", strings.Join(fields, ", "))
 }
 

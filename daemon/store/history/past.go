@@ -43,8 +43,8 @@ type walk struct {
 // to goes on to the newest readable state at or before limit, in milliseconds.
 func (w *walk) to(ctx context.Context, limit int64) error {
 	for range unreadable {
-		r, err := scan(w.db.Read.QueryRowContext(ctx, "SELECT "+columns+" FROM pulses WHERE pack = ? AND generated_at > ? AND generated_at <= ?"+
-			" ORDER BY generated_at DESC LIMIT 1", w.pack, w.at, limit))
+		r, err := scan(w.db.Read.QueryRowContext(ctx, "SELECT "+columns+" FROM pulses"+
+			" WHERE pack = ? AND generated_at > ? AND generated_at <= ? ORDER BY generated_at DESC LIMIT 1", w.pack, w.at, limit))
 		if errors.Is(err, state.ErrNoPulse) {
 			return nil
 		}
