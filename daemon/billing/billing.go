@@ -60,12 +60,16 @@ type Call struct {
 	Window  string   // whose free window it counts in, an owner's id or a key's; "" means the owner
 	Client  string   // the address it came from, which has a free window too; "" means none that counts
 
-	Unmetered bool // it is counted and not charged
+	Unmetered bool  // it is counted and not charged
+	Units     int64 // what it costs: so many credits or so many free calls, all or none; 0 means 1
 
 	Consent api.TraceConsent
 	Op      api.Op
 	Pack    string
 }
+
+// cost is what c costs in credits or free calls.
+func (c Call) cost() int64 { return max(1, c.Units) }
 
 // Record is the credits on one key that was not revoked.
 type Record struct {

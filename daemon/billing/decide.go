@@ -25,19 +25,25 @@ func (m *Meter) decide(ctx context.Context, c Call, now time.Time, b *batch) (le
 	count := b.Usage[usage]
 	switch {
 	case c.Unmetered:
-		count.Free++
+		count.Free += c.cost()
 	case account.pool > 0:
+		if account.pool < c.cost() {
+			return left, api.Errorf(api.ReasonInsufficient, "the call costs %d credits, and %d are left", c.cost(), account.pool).
+				WithHint("ask for less, or %s", m.askForCredits(c))
+		}
 		if err := m.takeVolume(ctx, c, now); err != nil {
 			return left, err
 		}
-		b.Debits[account.debit(own)]++
-		count.Paid++
+		for range c.cost() {
+			b.Debits[account.debit(own)]++
+		}
+		count.Paid += c.cost()
 		left = Left{Known: true, Calls: account.pool}
 	default:
 		if left, err = m.takeFree(ctx, c, now, b); err != nil {
 			return left, err
 		}
-		count.Free++
+		count.Free += c.cost()
 	}
 	b.Usage[usage] = count
 	if c.Consent == api.ConsentFull {
@@ -55,12 +61,12 @@ func (m *Meter) takeVolume(ctx context.Context, c Call, now time.Time) error {
 		return fmt.Errorf("read paid calls of key %s: %w", c.KeyID, err)
 	}
 	if limit := m.cfg.Plans[c.Tier].Volume; limit > 0 {
-		if wait := w.wait(now, int64(limit)); wait > 0 {
-			return exhausted(wait, "wait for Retry-After; a higher tier has a larger volume",
+		if wait, ok := w.wait(now, int64(limit), c.cost()); wait > 0 || !ok {
+			return exhausted(wait, ok, "get a higher tier, whose volume is larger",
 				"key %s has used the volume of tier %s, %d calls in 30 days", c.KeyID, c.Tier, limit)
 		}
 	}
-	w.add(now)
+	w.add(now, c.cost())
 	return nil
 }
 
@@ -73,21 +79,21 @@ func (m *Meter) takeFree(ctx context.Context, c Call, now time.Time, b *batch) (
 	if err != nil {
 		return left, fmt.Errorf("read free calls of %s: %w", whose, err)
 	}
-	if wait := w.wait(now, int64(m.cfg.FreeCalls)); wait > 0 {
-		return left, exhausted(wait, "wait for Retry-After, or "+m.askForCredits(c),
+	if wait, ok := w.wait(now, int64(m.cfg.FreeCalls), c.cost()); wait > 0 || !ok {
+		return left, exhausted(wait, ok, m.askForCredits(c),
 			"key %s has no credits and has used its %d free calls of 24 hours", c.KeyID, m.cfg.FreeCalls)
 	}
 	client := m.client(c.Client, now)
 	if client != nil {
-		if wait := client.wait(now, int64(m.cfg.PerClient)); wait > 0 {
-			return left, exhausted(wait, "wait for Retry-After, or "+m.askForCredits(c),
+		if wait, ok := client.wait(now, int64(m.cfg.PerClient), c.cost()); wait > 0 || !ok {
+			return left, exhausted(wait, ok, m.askForCredits(c),
 				"keys without credits have used the %d free calls of 24 hours from your address", m.cfg.PerClient)
 		}
-		client.add(now)
-		b.clients[c.Client]++
+		client.add(now, c.cost())
+		b.clients[c.Client] += c.cost()
 	}
 	stamp := b.Free[c.KeyID]
-	b.Free[c.KeyID] = Stamp{At: w.add(now), Calls: stamp.Calls + 1}
+	b.Free[c.KeyID] = Stamp{At: w.add(now, c.cost()), Calls: stamp.Calls + c.cost()}
 	left = Left{Known: true, Free: true, Calls: int64(m.cfg.FreeCalls) - w.sum, Reset: w.reset(now)}
 	if client != nil && int64(m.cfg.PerClient)-client.sum < left.Calls {
 		left.Calls, left.Reset = int64(m.cfg.PerClient)-client.sum, client.reset(now)
@@ -184,9 +190,13 @@ func (m *Meter) askForCredits(c Call) string {
 	return "ask the operator for credits: contextd admin credits grant KEYID CREDITS --reason TEXT"
 }
 
-// exhausted is the answer to a call that has to wait.
-func exhausted(wait time.Duration, hint, format string, args ...any) error {
-	return api.Errorf(api.ReasonQuotaExhausted, format, args...).WithHint("%s", hint).WithRetryAfter(wait)
+// exhausted is the answer to a call that has to wait, or that costs more than there ever is; hint is what else its caller can do.
+func exhausted(wait time.Duration, ever bool, hint, format string, args ...any) error {
+	e := api.Errorf(api.ReasonQuotaExhausted, format, args...)
+	if !ever {
+		return e.WithHint("the call costs more than that; ask for less")
+	}
+	return e.WithHint("wait for Retry-After, or %s", hint).WithRetryAfter(wait)
 }
 
 // find returns the book of c's owner and the place of c's key in it. A key that is not there was revoked.

@@ -147,8 +147,8 @@ func (m *model) pool() (sum int64) {
 	return sum
 }
 
-// charge is what charging a call of k at now should come to, and what is left then.
-func (m *model) charge(k *modelKey, pack, client string, now time.Time) (api.Reason, time.Duration, billing.Left) {
+// charge is what charging a call of k for so many credits at now should come to, and what is left then.
+func (m *model) charge(k *modelKey, cost int, pack, client string, now time.Time) (api.Reason, time.Duration, billing.Left) {
 	if k.revoked {
 		return api.ReasonKeyRevoked, 0, billing.Left{}
 	}
@@ -159,37 +159,55 @@ func (m *model) charge(k *modelKey, pack, client string, now time.Time) (api.Rea
 		case pack != api.PackCrypto:
 			return api.ReasonInsufficient, 0, billing.Left{}
 		}
-		return m.chargeFree(client, now)
+		return m.chargeFree(cost, client, now)
+	}
+	if m.pool() < int64(cost) {
+		return api.ReasonInsufficient, 0, billing.Left{}
 	}
 	if k.call.Tier == api.TierHobby {
-		if within := since(k.paid, now, 30*24*time.Hour); len(within) >= volume {
-			return api.ReasonQuotaExhausted, within[len(within)-volume].Add(30 * 24 * time.Hour).Sub(now), billing.Left{}
+		if wait, full := room(since(k.paid, now, 30*24*time.Hour), cost, volume, 30*24*time.Hour, now); full {
+			return api.ReasonQuotaExhausted, wait, billing.Left{}
 		}
 	}
-	payer := k
-	if payer.credits == 0 {
-		payer = m.keys[slices.IndexFunc(m.keys, func(o *modelKey) bool { return !o.revoked && o.credits > 0 })]
+	for range cost {
+		payer := k
+		if payer.credits == 0 {
+			payer = m.keys[slices.IndexFunc(m.keys, func(o *modelKey) bool { return !o.revoked && o.credits > 0 })]
+		}
+		payer.credits--
+		k.paid = append(k.paid, now.Truncate(time.Hour))
 	}
-	payer.credits--
-	k.paid = append(k.paid, now.Truncate(time.Hour))
 	return "", 0, billing.Left{Known: true, Calls: m.pool()}
 }
 
+// room tells whether cost more are too many for a window with a limit, and how long to wait for them; 0 if that is of no use.
+func room(within []time.Time, cost, limit int, length time.Duration, now time.Time) (wait time.Duration, full bool) {
+	switch over := len(within) + cost - limit; {
+	case over <= 0:
+		return 0, false
+	case cost > limit:
+		return 0, true
+	default:
+		return within[over-1].Add(length).Sub(now), true
+	}
+}
+
 // chargeFree is charge for who has no credits.
-func (m *model) chargeFree(client string, now time.Time) (api.Reason, time.Duration, billing.Left) {
+func (m *model) chargeFree(cost int, client string, now time.Time) (api.Reason, time.Duration, billing.Left) {
 	const day = 24 * time.Hour
 	within := since(m.free, now, day)
-	if len(within) >= freeCalls {
-		return api.ReasonQuotaExhausted, within[len(within)-freeCalls].Add(day).Sub(now), billing.Left{}
+	if wait, full := room(within, cost, freeCalls, day, now); full {
+		return api.ReasonQuotaExhausted, wait, billing.Left{}
 	}
 	near := since(m.clients[client], now, day)
-	if client != "" && len(near) >= perClient {
-		return api.ReasonQuotaExhausted, near[len(near)-perClient].Add(day).Sub(now), billing.Left{}
+	if wait, full := room(near, cost, perClient, day, now); full && client != "" {
+		return api.ReasonQuotaExhausted, wait, billing.Left{}
 	}
-	m.free, within = append(m.free, now), append(within, now)
+	times := slices.Repeat([]time.Time{now}, cost)
+	m.free, within = append(m.free, times...), append(within, times...)
 	left := billing.Left{Known: true, Free: true, Calls: int64(freeCalls - len(within)), Reset: within[0].Add(day).Sub(now)}
 	if client != "" {
-		m.clients[client], near = append(m.clients[client], now), append(near, now)
+		m.clients[client], near = append(m.clients[client], times...), append(near, times...)
 		if n := int64(perClient - len(near)); n < left.Calls {
 			left.Calls, left.Reset = n, near[0].Add(day).Sub(now)
 		}
@@ -238,7 +256,7 @@ func TestBooksAreAsTheModelSays(t *testing.T) {
 			"new key": newKey,
 			"call":    func(r *rapid.T) { o.expect(r, m, key(r), 1) },
 			"burst":   func(r *rapid.T) { o.expect(r, m, key(r), rapid.IntRange(2, 8).Draw(r, "calls")) },
-			"grant":   func(r *rapid.T) { o.move(r, m, key(r), rapid.Int64Range(1, 5).Draw(r, "credits"), billing.KindGrant) },
+			"grant":   func(r *rapid.T) { o.move(r, m, key(r), rapid.Int64Range(1, 9).Draw(r, "credits"), billing.KindGrant) },
 			"adjust": func(r *rapid.T) {
 				o.move(r, m, key(r), rapid.Int64Range(-4, -1).Draw(r, "credits"), billing.KindAdjust)
 			},
@@ -278,9 +296,13 @@ func (o *office) expect(r *rapid.T, m *model, k *modelKey, n int) {
 	call := k.call
 	call.Pack = rapid.SampledFrom([]string{api.PackCrypto, api.PackCrypto, "ai"}).Draw(r, "pack")
 	call.Client = rapid.SampledFrom([]string{"", "near", "far"}).Draw(r, "client")
+	cost := rapid.SampledFrom([]int{1, 1, 1, 2, freeCalls, freeCalls + 1, perClient, volume, volume + 1}).Draw(r, "cost")
+	if call.Units = int64(cost); cost == 1 {
+		call.Units = rapid.Int64Range(0, 1).Draw(r, "units")
+	}
 	want, got := map[string]int{}, map[string]int{}
 	for range n {
-		reason, wait, left := m.charge(k, call.Pack, call.Client, o.clock())
+		reason, wait, left := m.charge(k, cost, call.Pack, call.Client, o.clock())
 		want[fmt.Sprint(reason, wait, left)]++
 	}
 	var mu sync.Mutex

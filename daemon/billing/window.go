@@ -29,16 +29,16 @@ func (w *window) expire(now time.Time) {
 	w.stamps = w.stamps[n:]
 }
 
-// add counts a call at now and returns the moment from which it counts.
-func (w *window) add(now time.Time) time.Time {
-	w.sum++
+// add counts n calls at now and returns the moment from which they count.
+func (w *window) add(now time.Time, n int64) time.Time {
+	w.sum += n
 	at := now.Truncate(w.grain)
 	// The clock may have been set back; the window never runs backwards.
 	if last := len(w.stamps) - 1; last >= 0 && !w.stamps[last].At.Before(at) {
-		w.stamps[last].Calls++
+		w.stamps[last].Calls += n
 		return w.stamps[last].At
 	}
-	w.stamps = append(w.stamps, Stamp{At: at, Calls: 1})
+	w.stamps = append(w.stamps, Stamp{At: at, Calls: n})
 	return at
 }
 
@@ -62,18 +62,16 @@ func (w *window) reset(now time.Time) time.Duration {
 	return w.stamps[0].At.Add(w.length).Sub(now)
 }
 
-// wait is how long it takes from now until fewer than limit calls are in the window, 0 if that is so already.
-func (w *window) wait(now time.Time, limit int64) time.Duration {
+// wait is how long it takes from now until there is room for n more calls below limit, 0 if there is now. ok is false if there never is.
+func (w *window) wait(now time.Time, limit, n int64) (wait time.Duration, ok bool) {
 	w.expire(now)
 	left := w.sum
 	for _, s := range w.stamps {
-		if left < limit {
+		if left+n <= limit {
 			break
 		}
 		left -= s.Calls
-		if left < limit {
-			return s.At.Add(w.length).Sub(now)
-		}
+		wait = s.At.Add(w.length).Sub(now)
 	}
-	return 0
+	return wait, left+n <= limit
 }
