@@ -1,8 +1,8 @@
 // Package diff says what changed between two states of a pack.
 //
 // It knows no pack: rows of an array are recognised by their id, with their group where they have one, so that a row that
-// only moved is not a change. ctx tail, ctx diff and the terminal UI show
-// what it finds.
+// only moved is not a change. ctx tail, ctx diff and the terminal UI show what it finds, and the service pairs rows by Match for the
+// operation changes.
 package diff
 
 import (
@@ -109,39 +109,64 @@ func (d *differ) objects(path, row string, old, new *jsonx.Value) {
 
 // arrays compares two arrays: rows by their keys, anything else by place.
 func (d *differ) arrays(path, row string, old, new *jsonx.Value) {
-	places, rows := keys(old)
-	if _, ok := keys(new); !ok || !rows {
+	if !keyed(old) || !keyed(new) {
 		d.lists(path, row, old, new)
 		return
 	}
-	found := make(map[string]bool, len(new.Members))
-	for i, n := range new.Members {
-		at := path + "[" + strconv.Itoa(i) + "]"
-		found[key(n)] = true
-		if was, ok := places[key(n)]; ok {
-			d.compare(at, row, old.Members[was], n)
-		} else {
-			d.add(at, label(n), nil, n)
-		}
-	}
-	for i, n := range old.Members {
-		if !found[key(n)] {
-			d.add(path+"["+strconv.Itoa(i)+"]", label(n), n, nil)
+	for _, p := range Match(old.Members, new.Members, key) {
+		switch {
+		case p.Old == nil:
+			d.add(at(path, *p.New), label(*p.New), nil, *p.New)
+		case p.New == nil:
+			d.add(at(path, *p.Old), label(*p.Old), *p.Old, nil)
+		default:
+			d.compare(at(path, *p.New), row, *p.Old, *p.New)
 		}
 	}
 }
 
-// keys returns the place of each row of an array by its key, and whether all elements are rows with keys of their own.
-func keys(array *jsonx.Value) (map[string]int, bool) {
-	places := make(map[string]int, len(array.Members))
-	for i, n := range array.Members {
+// at is the path of an element of the array at path.
+func at(path string, n *jsonx.Value) string { return path + "[" + strconv.Itoa(n.Index) + "]" }
+
+// keyed reports whether all elements of an array are rows with keys of their own.
+func keyed(array *jsonx.Value) bool {
+	seen := make(map[string]bool, len(array.Members))
+	for _, n := range array.Members {
 		key := key(n)
-		if _, twice := places[key]; key == "" || twice {
-			return nil, false
+		if key == "" || seen[key] {
+			return false
 		}
-		places[key] = i
+		seen[key] = true
 	}
-	return places, true
+	return true
+}
+
+// Pair is a row of two lists. Old or New is nil where that list does not have it.
+type Pair[T any] struct{ Old, New *T }
+
+// Match pairs the rows of two lists by their keys, in the order of new; those that only old has follow in theirs. Of several rows of a
+// list with one key the first counts.
+func Match[T any](old, new []T, key func(T) string) []Pair[T] {
+	was := make(map[string]*T, len(old))
+	for i, r := range old {
+		if was[key(r)] == nil {
+			was[key(r)] = &old[i]
+		}
+	}
+	pairs, seen := make([]Pair[T], 0, len(new)), make(map[string]bool, len(new))
+	for i, r := range new {
+		if k := key(r); !seen[k] {
+			seen[k] = true
+			pairs = append(pairs, Pair[T]{was[k], &new[i]})
+		}
+	}
+	for i, r := range old {
+		if k := key(r); !seen[k] {
+			seen[k] = true
+			pairs = append(pairs, Pair[T]{&old[i], nil})
+		}
+	}
+	return pairs
 }
 
 // lists compares two arrays place by place.

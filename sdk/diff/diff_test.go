@@ -63,3 +63,30 @@ func FuzzStates(f *testing.F) {
 		}
 	})
 }
+
+// TestMatch pairs what two lists have in common, in the order of the newer one, whatever is there twice.
+func TestMatch(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ old, new, want string }{
+		"nothing":       {"", "", ""},
+		"order of new":  {"a1 b1 c1", "c2 a2", "c1>c2 a1>a2 b1>"},
+		"came and went": {"a1 b1", "b2 d2", "b1>b2 >d2 a1>"},
+		"twice":         {"a1 a2 b1 b2", "a3 a4", "a1>a3 b1>"},
+	} {
+		pairs := diff.Match(strings.Fields(test.old), strings.Fields(test.new), func(s string) string { return s[:1] })
+		got := make([]string, len(pairs))
+		for i, p := range pairs {
+			for j, side := range []*string{p.Old, p.New} {
+				if j == 1 {
+					got[i] += ">"
+				}
+				if side != nil {
+					got[i] += *side
+				}
+			}
+		}
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("%s: %s, want %s", name, strings.Join(got, " "), test.want)
+		}
+	}
+}
