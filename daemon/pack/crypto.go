@@ -57,6 +57,7 @@ func Crypto() *Pack {
 	p.Excerpts = p.excerptsOfCrypto
 	p.Tables = p.tablesOfCrypto
 	p.Shown = cryptoShown()
+	p.Rows = rowsOfCrypto
 	return p
 }
 

@@ -1,0 +1,254 @@
+package state
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/diff"
+)
+
+// Ask is what a comparison is to tell of the rows. Flags and sources are told always.
+type Ask struct {
+	Min   float64  // percent, or points of a figure in percent, that a figure has to move
+	Kinds []string // of rows; none means all
+}
+
+// wants reports whether rows of a kind are told.
+func (a Ask) wants(kind string) bool { return len(a.Kinds) == 0 || slices.Contains(a.Kinds, kind) }
+
+// Compare tells what is different in the pulse to since the pulse from of the same pack, whose rows are given by rows. tables have what
+// the state does not say of a row, its entity and link; nil means that nobody knows. Since and Freshness of the answer are left to the
+// caller.
+//
+// A row is told by its first field: by how much that moved where it is a number, and as new, in place of a headline, where it is a time.
+func Compare(from, to Pulse, rows func(state []byte) []Row, tables *Tables, ask Ask) api.ChangesResponse {
+	c := comparison{to: to, tables: tables, ask: ask, refs: make(map[int]bool), answer: api.ChangesResponse{
+		From: from.GeneratedAt.UTC(), To: to.GeneratedAt.UTC(), Flags: []api.ChangedFlag{}, Rows: []api.ChangedRow{},
+		Headlines: []api.NewHeadline{}, Sources: []api.ChangedSource{}, Citations: []api.Citation{},
+	}}
+	var old, now shown
+	// What a damaged state says otherwise still counts.
+	_ = json.Unmarshal(from.State, &old)
+	_ = json.Unmarshal(to.State, &now)
+	c.flags(old.Flags, now.Flags)
+	c.sources(old.Sources, now.Sources)
+	c.rows(rows(from.State), rows(to.State))
+	c.answer.Clear = c.answer.SourcesAnswered == c.answer.SourcesAsked && !slices.ContainsFunc(c.answer.Flags, Worse)
+	for _, citation := range to.Citations {
+		if c.refs[citation.Ref] {
+			c.answer.Citations = append(c.answer.Citations, citation)
+		}
+	}
+	return c.answer
+}
+
+// Worse reports whether a flag is one to be told of at once: it appeared or rose.
+func Worse(f api.ChangedFlag) bool { return f.Change == api.FlagAppeared || f.Change == api.FlagRose }
+
+// shown is what the states of all packs show.
+type shown struct {
+	Flags   []flag             `json:"flags"`
+	Sources []api.SourceStatus `json:"source_status"`
+}
+
+// flag is a flag with what newer states say of it.
+type flag struct {
+	api.Flag
+	Entity  string     `json:"entity"`
+	EventAt *time.Time `json:"eventAt"`
+}
+
+// comparison gathers an answer.
+type comparison struct {
+	to     Pulse
+	tables *Tables
+	ask    Ask
+	answer api.ChangesResponse
+	refs   map[int]bool // that are told
+}
+
+// flags compares the flags that stood with those that stand.
+func (c *comparison) flags(old, now []flag) {
+	for _, p := range diff.Match(old, now, func(f flag) string { return cmp.Or(f.ID, f.Kind+" "+f.Subject) }) {
+		change := changeOf(p)
+		if change == "" {
+			continue
+		}
+		f := cmp.Or(p.New, p.Old)
+		told := api.ChangedFlag{
+			ID: f.ID, Kind: f.Kind, Severity: f.Severity, Change: change, Message: f.Message, Entity: f.Entity, Ref: f.Ref,
+			Since: f.Since, EventAt: f.EventAt,
+		}
+		if p.Old != nil {
+			told.Was = p.Old.Severity
+		}
+		if p.New == nil {
+			told.EndedAt = &c.answer.To
+		}
+		c.refs[f.Ref] = true
+		c.answer.Flags = append(c.answer.Flags, told)
+	}
+	slices.SortStableFunc(c.answer.Flags, func(a, b api.ChangedFlag) int {
+		order := api.FlagChanges()
+		return cmp.Or(slices.Index(order, a.Change)-slices.Index(order, b.Change), gravity(b.Severity)-gravity(a.Severity))
+	})
+}
+
+// quarter is by which part the value of a flag moves at least that is told, its severity being the same.
+const quarter = 0.25
+
+// changeOf is what became of a flag, "" for nothing worth telling.
+func changeOf(p diff.Pair[flag]) api.FlagChange {
+	switch {
+	case p.Old == nil:
+		return api.FlagAppeared
+	case p.New == nil:
+		return api.FlagEnded
+	}
+	up := gravity(p.New.Severity) - gravity(p.Old.Severity)
+	// Other units count up while a flag stands, or are worse the lower they are.
+	if up == 0 && p.New.Unit == p.Old.Unit && (p.New.Unit == "usd" || p.New.Unit == "pct") {
+		switch before, after := math.Abs(p.Old.Value), math.Abs(p.New.Value); {
+		case after >= before*(1+quarter) && after > before:
+			up = 1
+		case after <= before/(1+quarter) && after < before:
+			up = -1
+		}
+	}
+	switch {
+	case up > 0:
+		return api.FlagRose
+	case up < 0:
+		return api.FlagFell
+	}
+	return ""
+}
+
+// gravity ranks severities, the gravest highest.
+func gravity(s api.Severity) int {
+	return slices.Index([]api.Severity{api.SeverityNotice, api.SeverityWarning, api.SeverityCritical}, s)
+}
+
+// AtLeast reports whether severity s is as grave as least, or graver.
+func AtLeast(s, least api.Severity) bool { return gravity(s) >= gravity(least) }
+
+// sources compares how the sources did with how they do, and tells those that failed, recovered or do not answer still.
+func (c *comparison) sources(old, now []api.SourceStatus) {
+	for _, p := range diff.Match(old, now, func(s api.SourceStatus) string { return s.ID }) {
+		if p.New == nil {
+			continue
+		}
+		from, to := health(p.Old), health(p.New)
+		c.answer.SourcesAsked++
+		if to == api.HealthOK {
+			c.answer.SourcesAnswered++
+		}
+		if from == api.HealthOK && to == api.HealthOK {
+			continue
+		}
+		c.refs[p.New.Ref] = true
+		c.answer.Sources = append(c.answer.Sources, api.ChangedSource{ID: p.New.ID, Ref: p.New.Ref, From: from, To: to})
+	}
+}
+
+// health is how a source does. One that was not asked before did well.
+func health(s *api.SourceStatus) api.SourceHealth {
+	switch {
+	case s == nil || s.Status == api.SourceOK:
+		return api.HealthOK
+	case s.Status == api.SourceStale:
+		return api.HealthStale
+	}
+	return api.HealthFailed
+}
+
+// rows compares the rows that were shown with those that are. One that came or went did not move: the state is a selection.
+func (c *comparison) rows(old, now []Row) {
+	type move struct {
+		api.ChangedRow
+		size float64
+	}
+	var moves []move
+	for _, p := range diff.Match(old, now, func(r Row) string { return r.Kind + "/" + r.Key }) {
+		if p.New == nil || len(p.New.Fields) == 0 || !c.ask.wants(p.New.Kind) {
+			continue
+		}
+		r := c.known(*p.New)
+		field := r.Fields[0]
+		if at, ok := field.Value.(time.Time); ok {
+			if p.Old == nil {
+				c.refs[r.Ref] = true
+				c.answer.Headlines = append(c.answer.Headlines, api.NewHeadline{Key: r.Key, Title: r.Name, URL: r.URL, Ref: r.Ref, At: at})
+			}
+			continue
+		}
+		to, ok := number(field.Value)
+		if p.Old == nil || !ok {
+			continue
+		}
+		if from, ok := number(p.Old.Fields.Get(field.Name)); ok && from != to {
+			percent, size := moved(field.Name, from, to)
+			if size < c.ask.Min {
+				continue
+			}
+			moves = append(moves, move{api.ChangedRow{
+				Kind: r.Kind, Key: r.Key, Entity: r.Entity, Name: r.Name, Symbol: r.Symbol, Field: field.Name, From: from, To: to,
+				ChangePct: percent, Ref: r.Ref, URL: r.URL, Stale: r.Stale,
+			}, size})
+		}
+	}
+	slices.SortStableFunc(c.answer.Headlines, func(a, b api.NewHeadline) int { return b.At.Compare(a.At) })
+	slices.SortStableFunc(moves, func(a, b move) int { return cmp.Compare(b.size, a.size) })
+	for _, m := range moves[:min(len(moves), api.MaxChangedRows)] {
+		c.refs[m.Ref] = true
+		c.answer.Rows = append(c.answer.Rows, m.ChangedRow)
+	}
+}
+
+// known is r with what the tables know of it and the state does not say.
+func (c *comparison) known(r Row) Row {
+	if c.tables != nil {
+		if t := c.tables.Row(r.Kind, r.Key); t != nil {
+			r.Entity, r.URL = t.Entity, t.URL
+		}
+	}
+	r.Entity = cmp.Or(r.Entity, r.Kind+"/"+r.Key)
+	if r.URL == "" && r.Ref > 0 && r.Ref <= len(c.to.Citations) {
+		r.URL = c.to.Citations[r.Ref-1].URL
+	}
+	return r
+}
+
+// moved is by how much a figure moved, as readers see it: in percent, nil where there is no such number, and the size of that. A figure
+// that is in percent itself moves by points, and one that was nothing moves by more than all others.
+func moved(field string, from, to float64) (percent *float64, size float64) {
+	if strings.HasSuffix(field, "Pct") {
+		return nil, human.Round(math.Abs(to-from), 2)
+	}
+	by := (to - from) / math.Abs(from) * 100
+	if percent = human.RoundPercent(&by); percent == nil || from == 0 {
+		return nil, math.Inf(1)
+	}
+	return percent, math.Abs(*percent)
+}
+
+// number is the value of a field as a number, if it is a finite one.
+func number(value any) (n float64, ok bool) {
+	switch v := value.(type) {
+	case float64:
+		n = v
+	case int:
+		n = float64(v)
+	case int64:
+		n = float64(v)
+	default:
+		return 0, false
+	}
+	return n, !math.IsNaN(n) && !math.IsInf(n, 0)
+}

@@ -1,0 +1,99 @@
+package api
+
+import "time"
+
+// MaxChangedRows is the most rows that an answer of changes holds.
+const MaxChangedRows = 50
+
+// FlagChange is what became of a flag between two states.
+type FlagChange string
+
+// The changes of flags. One rose or fell whose severity did, or whose value moved by a quarter or more.
+const (
+	FlagAppeared FlagChange = "appeared"
+	FlagRose     FlagChange = "rose"
+	FlagFell     FlagChange = "fell"
+	FlagEnded    FlagChange = "ended"
+)
+
+// FlagChanges returns every change of a flag, in the order in which they are told.
+func FlagChanges() []FlagChange { return []FlagChange{FlagAppeared, FlagRose, FlagFell, FlagEnded} }
+
+// ChangedFlag is a flag that is not as it was.
+type ChangedFlag struct {
+	ID       string     `json:"id"`
+	Kind     string     `json:"kind"`
+	Severity Severity   `json:"severity"`      // as it is; of one that ended, as it was
+	Was      Severity   `json:"was,omitempty"` // before; "" for one that appeared
+	Change   FlagChange `json:"change"`
+	Message  string     `json:"message"`
+	Entity   string     `json:"entity,omitempty"` // of the thing that it speaks of
+	Ref      int        `json:"ref"`
+	Since    time.Time  `json:"since"`             // when it went up
+	EventAt  *time.Time `json:"eventAt,omitempty"` // when what it tells of happened, where that has a time of its own
+	EndedAt  *time.Time `json:"endedAt,omitempty"` // of one that ended: the first state known to be without it
+}
+
+// ChangedRow is a row of the state whose figure moved. Rows have the kind, key and entity by which lookup knows them.
+type ChangedRow struct {
+	Kind      string   `json:"kind"`
+	Key       string   `json:"key"`
+	Entity    string   `json:"entity"`
+	Name      string   `json:"name"`
+	Symbol    string   `json:"symbol,omitempty"`
+	Field     string   `json:"field"` // what moved, with its unit
+	From      float64  `json:"from"`
+	To        float64  `json:"to"`
+	ChangePct *float64 `json:"changePct,omitempty"` // left out where From is 0, and where Field is in percent: To - From says it then
+	Ref       int      `json:"ref"`
+	URL       string   `json:"url"`   // of the row itself, not of its source, where there is such a page
+	Stale     bool     `json:"stale"` // the last attempt of its source failed
+}
+
+// NewHeadline is a headline that was not in the older state.
+type NewHeadline struct {
+	Key   string    `json:"key"`
+	Title string    `json:"title"`
+	URL   string    `json:"url"`
+	Ref   int       `json:"ref"`
+	At    time.Time `json:"at"` // when it was published
+}
+
+// SourceHealth is how a source does, in an answer of changes.
+type SourceHealth string
+
+// The healths of sources: see SourceState.
+const (
+	HealthOK     SourceHealth = "ok"
+	HealthStale  SourceHealth = "stale"
+	HealthFailed SourceHealth = "failed"
+)
+
+// SourceHealths returns every health of a source, best first.
+func SourceHealths() []SourceHealth { return []SourceHealth{HealthOK, HealthStale, HealthFailed} }
+
+// ChangedSource is a source that failed, recovered or does not answer still.
+type ChangedSource struct {
+	ID   string       `json:"id"`
+	Ref  int          `json:"ref"`
+	From SourceHealth `json:"from"`
+	To   SourceHealth `json:"to"`
+}
+
+// ChangesResponse is the answer of changes: what is different between two states of a pack.
+type ChangesResponse struct {
+	Since     time.Time       `json:"since"`     // what was asked for
+	From      time.Time       `json:"from"`      // generatedAt of the older state, the newest as of Since
+	To        time.Time       `json:"to"`        // generatedAt of the newer one, the newest of all
+	Flags     []ChangedFlag   `json:"flags"`     // by what became of them, the gravest first
+	Rows      []ChangedRow    `json:"rows"`      // the MaxChangedRows that moved most, those first
+	Headlines []NewHeadline   `json:"headlines"` // the newest first
+	Sources   []ChangedSource `json:"sources"`
+	Clear     bool            `json:"clear"` // no flag appeared or rose, and every source of the newer state answered
+
+	SourcesAnswered int `json:"sourcesAnswered"` // when they should have, as the newer state has it
+	SourcesAsked    int `json:"sourcesAsked"`    // all of them
+
+	Citations []Citation `json:"citations"`
+	Freshness Freshness  `json:"freshness"` // of the newer state
+}
