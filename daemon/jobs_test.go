@@ -137,7 +137,7 @@ func start(t *testing.T, d *daemontest.Daemon, key []byte, name string) int {
 		t.Fatal(err)
 	}
 	r.Header.Set(api.HeaderJobTimestamp, fmt.Sprint(now.Unix()))
-	r.Header.Set(api.HeaderJobSignature, web.SignHook(key, now, r.Method, path, nil))
+	r.Header.Set(api.HeaderJobSignature, api.SignRequest(key, now, r.Method, path, nil))
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)

@@ -2,9 +2,6 @@ package web
 
 import (
 	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
-	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -46,16 +43,6 @@ func HookRoutes(c HookConfig) Routes {
 	return Routes{api.PathInternalJobs + "/{name}": {http.MethodPost: h.start}}
 }
 
-// SignHook is the signature of a request at a time, for those who make one.
-func SignHook(key []byte, at time.Time, method, path string, body []byte) string {
-	mac := hmac.New(sha256.New, key)
-	for _, part := range []string{strconv.FormatInt(at.Unix(), 10), method, path} {
-		_, _ = io.WriteString(mac, part+"\n") // which never fails
-	}
-	_, _ = mac.Write(body)
-	return hex.EncodeToString(mac.Sum(nil))
-}
-
 // start starts the job of the path.
 func (h *hook) start(w http.ResponseWriter, r *http.Request) error {
 	body, err := ReadText(w, r, maxHookBody)
@@ -87,7 +74,7 @@ func (h *hook) check(r *http.Request, body []byte) error {
 		return refused("its time is not within five minutes of now")
 	}
 	signature := r.Header.Get(api.HeaderJobSignature)
-	if !hmac.Equal([]byte(signature), []byte(SignHook(h.Key, at, r.Method, r.URL.Path, body))) {
+	if !hmac.Equal([]byte(signature), []byte(api.SignRequest(h.Key, at, r.Method, r.URL.Path, body))) {
 		return refused("another signature")
 	}
 	if at.Before(h.began) {

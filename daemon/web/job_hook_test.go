@@ -102,7 +102,7 @@ func TestSignatureIsUsedOnce(t *testing.T) {
 		post := func(at time.Time) error {
 			r := httptest.NewRequest(http.MethodPost, api.PathInternalJobs+"/refresh", http.NoBody)
 			r.Header.Set(api.HeaderJobTimestamp, fmt.Sprint(at.Unix()))
-			r.Header.Set(api.HeaderJobSignature, web.SignHook(key, at, r.Method, r.URL.Path, nil))
+			r.Header.Set(api.HeaderJobSignature, api.SignRequest(key, at, r.Method, r.URL.Path, nil))
 			return routes[api.PathInternalJobs+"/{name}"][http.MethodPost](httptest.NewRecorder(), r)
 		}
 		now = first

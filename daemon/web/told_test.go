@@ -8,7 +8,6 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
-	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -103,7 +102,7 @@ func TestHookTakesNoLargeBody(t *testing.T) {
 		body := strings.Repeat("x", size)
 		now := d.Clock.Now()
 		a := call(t, http.MethodPost, d.URL()+path, sending(body), with(api.HeaderJobTimestamp, strconv.FormatInt(now.Unix(), 10)),
-			with(api.HeaderJobSignature, web.SignHook(key, now, http.MethodPost, path, []byte(body))))
+			with(api.HeaderJobSignature, api.SignRequest(key, now, http.MethodPost, path, []byte(body))))
 		if a.Status != want {
 			t.Errorf("%d bytes: %d %s", size, a.Status, a.Body)
 		}

@@ -1,0 +1,67 @@
+package alert
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Flags finds the flags of a state that are of at least a severity, "" for any, and of one of kinds, none for all.
+func Flags(least api.Severity, kinds []string) func(context.Context, State) ([]Finding, error) {
+	return func(_ context.Context, s State) ([]Finding, error) {
+		var doc struct {
+			Flags *[]json.RawMessage `json:"flags"`
+		}
+		if err := json.Unmarshal(s.Doc, &doc); err != nil {
+			return nil, fmt.Errorf("read state: %w", err)
+		}
+		if doc.Flags == nil {
+			return nil, errors.New("the state has no flags")
+		}
+		var found []Finding
+		for _, text := range *doc.Flags {
+			var f api.Flag
+			if err := json.Unmarshal(text, &f); err != nil {
+				return nil, fmt.Errorf("read flag: %w", err)
+			}
+			if level(f.Severity) < level(least) || len(kinds) > 0 && !slices.Contains(kinds, f.Kind) {
+				continue
+			}
+			found = append(found, Finding{
+				Key: cmp.Or(f.ID, f.Kind+":"+f.Subject), Onset: onset(f.Since), Level: level(f.Severity),
+				Event: Event{
+					Kind: human.Line(f.Kind), Severity: f.Severity, Subject: human.Line(f.Subject), Message: human.Line(f.Message), Value: text,
+				},
+			})
+		}
+		return found, nil
+	}
+}
+
+// onset is a time as a Finding has it.
+func onset(since time.Time) string {
+	if since.IsZero() {
+		return ""
+	}
+	return since.UTC().Format(time.RFC3339Nano)
+}
+
+// level ranks severities, the gravest highest. One that is not known is as grave as none.
+func level(s api.Severity) int {
+	switch s {
+	case api.SeverityCritical:
+		return 3
+	case api.SeverityWarning:
+		return 2
+	case api.SeverityNotice:
+		return 1
+	}
+	return 0
+}
