@@ -2,9 +2,11 @@
 // tests.
 //
 // Every value in it is invented: the payloads have the shapes of the real interfaces and bear the names of real coins,
-// protocols and publishers as labels, but prices, amounts and headlines are not real, and whoever shows them has to say so. There
-// are three ticks, five minutes apart. A Recording is an http.RoundTripper, so the connectors run unchanged; it decides nothing
-// about when to move on.
+// protocols and publishers as labels, but prices, amounts and headlines are not real, and whoever shows them has to say so.
+//
+// A Recording plays three ticks, five minutes apart, for tests that need exact data. A Market moves the values of the first one on from
+// tick to tick by a seed, with events that are planted in it, and can tell what every payload said: what answers are measured against.
+// Both are an http.RoundTripper, so the connectors run unchanged; they decide nothing about when to move on.
 package replay
 
 import (

@@ -1,0 +1,345 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// keptTicks is how many of the newest ticks a Market can still tell the payloads of: over a day of five-minute ticks.
+const keptTicks = 400
+
+// MarketConfig is what a Market needs.
+type MarketConfig struct {
+	Seed   uint64
+	Start  time.Time        // of the first tick, on upstream's clock; zero is that of the first recording
+	Every  time.Duration    // of upstream's time from tick to tick; 0 is five minutes
+	Now    func() time.Time // the clock that Shift works against; nil is time.Now
+	Events []Event          // what happens beside the ordinary course of things
+}
+
+// Market answers in the shapes of the first recorded tick with values that move on with every tick. The same seed gives the same payloads.
+//
+// Prices wander by a volatility of their own, together with Bitcoin's and back towards where they began; locked value, volumes, sentiment
+// and headlines go with them. Events are planted on top. It knows what each payload of each tick says, so that whoever reads them another
+// way can be held against it. It is safe for concurrent use.
+type Market struct {
+	cfg  MarketConfig
+	base *base
+
+	mu      sync.Mutex // guards the rest
+	first   int        // tick of moments[0]
+	moments []*moment
+	said    map[string][]byte // by key, payloads of the newest tick that are made already
+}
+
+var _ http.RoundTripper = (*Market)(nil)
+
+// base is what a Market begins with: recorded pages, and what in them moves.
+type base struct {
+	pages  map[string]page // by key, of the first tick
+	docs   map[string]any  // decoded JSON by file
+	feeds  [3]feedShape
+	things []thing
+	place  map[string]int // in things, by id
+
+	recorded time.Time
+}
+
+// NewMarket returns a Market at its first tick.
+func NewMarket(cfg MarketConfig) (*Market, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Every == 0 {
+		cfg.Every = 5 * time.Minute
+	}
+	var manifest struct {
+		Ticks   []time.Time
+		Entries []page
+	}
+	if err := readManifest(&manifest); err != nil {
+		return nil, err
+	}
+	if cfg.Start.IsZero() {
+		cfg.Start = manifest.Ticks[0]
+	}
+	m := &Market{cfg: cfg, said: map[string][]byte{}}
+	m.base = &base{pages: map[string]page{}, docs: map[string]any{}, place: map[string]int{}, recorded: manifest.Ticks[0]}
+	for _, p := range manifest.Entries {
+		if p.Tick == 1 {
+			if err := m.base.add(p); err != nil {
+				return nil, err
+			}
+		}
+	}
+	m.base.findThings()
+	m.moments = []*moment{m.firstMoment()}
+	return m, nil
+}
+
+// add takes a recorded page.
+func (b *base) add(p page) error {
+	u, err := url.Parse(p.URL)
+	if err != nil {
+		return fmt.Errorf("read URL of a recorded page: %w", err)
+	}
+	text, err := recorded.ReadFile(path.Join("recorded", p.File))
+	if err != nil {
+		return fmt.Errorf("read recorded payload: %w", err)
+	}
+	b.pages[key(p.Method, u)] = p
+	if i := slices.Index(publishers(), sourceOf(u)); i >= 0 {
+		b.feeds[i], err = readFeed(string(text))
+		return err
+	}
+	var doc any
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return fmt.Errorf("decode %s: %w", p.File, err)
+	}
+	b.docs[p.File] = doc
+	return nil
+}
+
+// Tick is the current tick, the first of which is 0.
+func (m *Market) Tick() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.tick()
+}
+
+func (m *Market) tick() int { return m.first + len(m.moments) - 1 }
+
+// Advance moves to the next tick.
+func (m *Market) Advance() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.moments = append(m.moments, m.next(m.moments[len(m.moments)-1]))
+	if drop := len(m.moments) - keptTicks; drop > 0 {
+		m.first += drop
+		m.moments = slices.Delete(m.moments, 0, drop)
+	}
+	clear(m.said)
+}
+
+// At is when a tick is, on upstream's clock.
+func (m *Market) At(tick int) time.Time { return m.cfg.Start.Add(time.Duration(tick) * m.cfg.Every) }
+
+// Shift is the time from the current tick to now, in whole seconds as upstream times are.
+func (m *Market) Shift() time.Duration { return m.cfg.Now().Sub(m.At(m.Tick())).Truncate(time.Second) }
+
+// Pages are the URLs that a Market answers, sorted.
+func (m *Market) Pages() []string {
+	var list []string
+	for _, p := range m.base.pages {
+		list = append(list, p.URL)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Payload is what upstream says under address at a tick, also while an event keeps it from answering.
+func (m *Market) Payload(tick int, address string) ([]byte, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("read address: %w", err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name := key(http.MethodGet, u)
+	p, known := m.base.pages[name]
+	if !known {
+		return nil, fmt.Errorf("no page %s", address)
+	}
+	return m.payload(tick, name, p, u)
+}
+
+// payload makes the payload of a page at a tick. The caller holds mu.
+func (m *Market) payload(tick int, name string, p page, u *url.URL) ([]byte, error) {
+	newest := tick == m.tick()
+	if text, made := m.said[name]; made && newest {
+		return text, nil
+	}
+	if tick < m.first || tick > m.tick() {
+		return nil, fmt.Errorf("tick %d is not among the %d kept", tick, len(m.moments))
+	}
+	s := &scene{m: m, moment: m.moments[tick-m.first], tick: tick, doc: m.base.docs[p.File]}
+	source := sourceOf(u)
+	var text []byte
+	var err error
+	if i := slices.Index(publishers(), source); i >= 0 {
+		text = s.feed(i)
+	} else {
+		text, err = encode(s.page(source, u.Path))
+	}
+	if newest && err == nil {
+		m.said[name] = text
+	}
+	return text, err
+}
+
+func encode(doc any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(doc); err != nil {
+		return nil, fmt.Errorf("encode payload: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// page is the document of a source under a path.
+func (s *scene) page(source, address string) any {
+	switch source {
+	case "coingecko-markets":
+		return s.markets()
+	case "coingecko-trending":
+		return s.trending()
+	case "coingecko-global":
+		return s.global()
+	case "coingecko-categories":
+		return s.categories()
+	case "defillama-protocols":
+		return s.protocols()
+	case "defillama-chains":
+		if last := path.Base(address); last != "chains" {
+			return s.history(last)
+		}
+		return s.chains()
+	case "defillama-stablecoins":
+		return s.stablecoins()
+	case "defillama-hacks":
+		return s.hacks()
+	case "geckoterminal-trending":
+		return s.pools()
+	case "alternativeme-fng":
+		return s.fearGreed()
+	case "polymarket-crypto":
+		return s.odds()
+	case "kraken-ticker":
+		return s.kraken()
+	case "mempool-fees":
+		return s.fees()
+	}
+	return s.coinbase(path.Base(path.Dir(address)))
+}
+
+// RoundTrip answers req with the payload of the current tick, 404 if there is none, or as an event has it.
+func (m *Market) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := req.Context().Err(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name := key(req.Method, req.URL)
+	p, known := m.base.pages[name]
+	if !known {
+		return response(req, http.StatusNotFound, nil), nil
+	}
+	tick, source := m.tick(), sourceOf(req.URL)
+	if e := m.event(Outage, source, tick); e != nil {
+		return brokenAs(req, int(hash(source)%3))
+	}
+	if e := m.event(Frozen, source, tick); e != nil {
+		tick = max(e.From-1, m.first)
+	}
+	text, err := m.payload(tick, name, p, req.URL)
+	if err != nil {
+		return nil, err
+	}
+	resp := response(req, p.Status, text)
+	for name, value := range p.Headers {
+		if name != "ETag" {
+			resp.Header.Set(name, value)
+		}
+	}
+	return resp, nil
+}
+
+// brokenAs is how a dead source answers, in one of three ways.
+func brokenAs(req *http.Request, way int) (*http.Response, error) {
+	switch way {
+	case 0:
+		return refuse(req)
+	case 1:
+		return response(req, http.StatusServiceUnavailable, []byte("upstream connect error")), nil
+	}
+	return response(req, http.StatusOK, []byte("<html><body>Checking your browser</body></html>")), nil
+}
+
+// publishers are the sources of news.
+func publishers() []string { return []string{"news-coindesk", "news-cointelegraph", "news-decrypt"} }
+
+// sourceOf is the id of the source that reads a page.
+func sourceOf(u *url.URL) string {
+	last := path.Base(u.Path)
+	switch u.Host {
+	case "api.coingecko.com":
+		return "coingecko-" + last
+	case "api.llama.fi":
+		if last == "protocols" || last == "hacks" {
+			return "defillama-" + last
+		}
+		return "defillama-chains"
+	case "stablecoins.llama.fi":
+		return "defillama-stablecoins"
+	case "api.geckoterminal.com":
+		return "geckoterminal-trending"
+	case "api.alternative.me":
+		return "alternativeme-fng"
+	case "api.kraken.com":
+		return "kraken-ticker"
+	case "mempool.space":
+		return "mempool-fees"
+	case "gamma-api.polymarket.com":
+		return "polymarket-crypto"
+	case "api.exchange.coinbase.com":
+		return "coinbase-exchange"
+	}
+	host := strings.TrimPrefix(u.Host, "www.")
+	name, _, _ := strings.Cut(host, ".")
+	return "news-" + name
+}
+
+// hash is a number of a text, the same in every run.
+func hash(text string) uint64 {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, text) // never fails
+	return h.Sum64()
+}
+
+// random is a source of chance for a purpose at a tick.
+func (m *Market) random(purpose string, tick int) *rand.Rand {
+	return rand.New(rand.NewPCG(m.cfg.Seed, hash(purpose)+uint64(tick)))
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+// with is o with other values of some members, by name and value in turn.
+func with(o object, pairs ...any) object {
+	o = maps.Clone(o)
+	for i := 0; i < len(pairs); i += 2 {
+		o[pairs[i].(string)] = pairs[i+1]
+	}
+	return o
+}
+
+func obj(v any) object { o, _ := v.(object); return o }
+
+func list(v any) []any { l, _ := v.([]any); return l }
+
+func num(v any) float64 { x, _ := v.(float64); return x }
+
+func text(v any) string { s, _ := v.(string); return s }
