@@ -153,7 +153,7 @@ func (p Page) sentiment(s api.Sentiment) {
 	}
 	for _, q := range s.Predictions {
 		if q.Probability != nil {
-			p.cited(fmt.Sprintf("  %3.0f%% yes      ", *q.Probability*100), q.Question, q.Ref)
+			p.cited(fmt.Sprintf("  %3.0f%% %s ", *q.Probability*100, p.Style.Fit(human.Line(q.Says()), 8)), q.Question, q.Ref)
 		}
 	}
 }

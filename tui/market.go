@@ -66,8 +66,8 @@ func (p painter) sentiment(s *api.Sentiment) ([]view.Column, []CryptoRow) {
 	for i, q := range s.Predictions {
 		if q.Probability != nil {
 			path := fmt.Sprintf("sentiment.predictions[%d].probability", i)
-			yes := fmt.Sprintf("%.0f%% yes", *q.Probability*100)
-			list = append(list, reading{path, yes, view.Line(q.Question), exact(q.Probability), "", q.Ref})
+			said := fmt.Sprintf("%.0f%% %s", *q.Probability*100, view.Line(q.Says()))
+			list = append(list, reading{path, said, view.Line(q.Question), exact(q.Probability), "", q.Ref})
 		}
 	}
 	out := make([]CryptoRow, 0, len(list))

@@ -113,7 +113,7 @@ func (n *news) keepTellable() {
 // keepReadings drops the market-wide readings that lack what their sentence needs.
 func keepReadings(s *api.Sentiment) {
 	s.Predictions = keep(s.Predictions, func(p api.Prediction) bool {
-		return sayable(p.Question, maxHeadline) && between(p.Probability, 0, 1)
+		return sayable(p.Question, maxHeadline) && sayable(p.Says(), maxName) && between(p.Probability, 0, 1)
 	})
 	if s.Breadth != nil && (min(s.Breadth.Advancing, s.Breadth.Declining) < 0 || s.Breadth.Advancing+s.Breadth.Declining == 0) {
 		s.Breadth = nil

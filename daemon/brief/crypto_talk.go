@@ -90,7 +90,11 @@ func (n *news) odds() (p paragraph) {
 		if p := *m.Probability * 100; !flat(p) {
 			chance = human.PercentInWords(p)
 		}
-		items = append(items, fmt.Sprintf("“%s” at %s", m.Question, chance))
+		said := fmt.Sprintf("“%s” at %s", m.Question, chance)
+		if m.Says() != "yes" {
+			said += " for " + m.Outcome
+		}
+		items = append(items, said)
 		refs = append(refs, m.Ref)
 	}
 	if len(items) > 0 {

@@ -1,10 +1,10 @@
 package pack
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -131,11 +131,23 @@ type view struct {
 	in     Input
 	status []api.SourceStatus
 	pegged map[string]bool // ids of the stablecoins that are known by name
+	links  *links
+	prev   []api.Flag        // flags of the state before
+	owners map[string]string // entities of flags that stand or are remembered, by their ids
 }
 
 // newView looks at in as pack p sees it.
 func newView(p *Pack, in Input) *view {
-	v := &view{pack: p, in: in, status: p.Status(in), pegged: make(map[string]bool)}
+	v := &view{
+		pack: p, in: in, status: p.Status(in), pegged: make(map[string]bool), links: p.linksOf(in), prev: state.FlagsOf(in.Prev),
+		owners: make(map[string]string),
+	}
+	for _, f := range in.Ended {
+		v.owners[f.ID] = f.Entity
+	}
+	for _, f := range v.prev {
+		v.owners[f.ID] = f.Entity
+	}
 	// What a coin is pegged to does not age, so that even an answer too old to be shown tells it.
 	if doc, ok := v.reading(refStablecoins).Doc.(*source.StablecoinsDoc); ok {
 		for _, c := range doc.Coins {
@@ -190,15 +202,8 @@ func (v *view) narratives() []api.Narrative {
 	return rankThemes(in)
 }
 
-// flags tells which flags are up. A state before that cannot be read, or is of another version of the pack, counts as none: at
-// worst a flag forgets since when it is up.
+// flags tells which flags are up.
 func (v *view) flags() []api.Flag {
-	var prev struct {
-		Flags []api.Flag `json:"flags"`
-	}
-	if json.Unmarshal(v.in.Prev, &prev) != nil {
-		prev.Flags = nil
-	}
 	now := v.in.Now.UTC().Truncate(time.Millisecond)
 	seen := sourceTroubles(v.status, func(ref int) string { return v.pack.Sources[ref-1].Name }, now)
 	for _, see := range [...]func() []observation{
@@ -206,5 +211,5 @@ func (v *view) flags() []api.Flag {
 	} {
 		seen = append(seen, see()...)
 	}
-	return raiseFlags(seen, prev.Flags, now)
+	return raiseFlags(seen, v.prev, v.in.Ended, now)
 }

@@ -79,7 +79,7 @@ func (f facts) addSentiment(s *api.Sentiment) {
 	}
 	for _, p := range s.Predictions {
 		if p.Probability != nil {
-			f.add(p.Ref, "%s %g%%", p.Question, human.Round(*p.Probability*100, 1))
+			f.add(p.Ref, "%s %g%% %s", p.Question, human.Round(*p.Probability*100, 1), p.Says())
 		}
 	}
 }

@@ -3,6 +3,7 @@ package pack
 import (
 	"time"
 
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -23,8 +24,8 @@ const (
 
 func RankThemes(in NarrativeInput) []api.Narrative { return rankThemes(in) }
 
-func RaiseFlags(seen []Observation, prev []api.Flag, now time.Time) []api.Flag {
-	return raiseFlags(seen, prev, now)
+func RaiseFlags(seen []Observation, prev []api.Flag, ended []state.Ended, now time.Time) []api.Flag {
+	return raiseFlags(seen, prev, ended, now)
 }
 
 func SeverityOf(size, warning, critical float64) api.Severity {

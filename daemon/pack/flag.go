@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -23,7 +24,9 @@ type observation struct {
 	Ref                     int  // anchor of the source
 	Fresh                   bool // the source's last attempt was good; rows that are only carried keep a flag up but raise none
 	Threshold               float64
-	Value                   *float64 // rounded as readers see it; nil if unknown, which neither raises a flag nor takes it down
+	Entity                  string     // of the subject, "" if it has none
+	EventAt                 *time.Time // when it happened, nil if that is unknown
+	Value                   *float64   // rounded as readers see it; nil if unknown, which neither raises a flag nor takes it down
 
 	// What follows is unset without a Value.
 	Raise, Hold bool
@@ -32,14 +35,21 @@ type observation struct {
 }
 
 // raiseFlags returns the flags that are up at now: at most maxFlags, the gravest first, then by kind and id. prev are the flags that were
-// up before; their ids decide, so an id must belong to one subject of one rule. Of observations with the same id the first counts.
+// up before, ended those that are remembered; their ids decide, so an id must belong to one subject of one rule. Of observations with the
+// same id the first counts.
 //
-// A flag that stays keeps its Since. One whose value became unknown keeps its last figures too. One that no rule sees any more
+// A flag that stays, or comes back while it is remembered, keeps its Since. One whose value became unknown keeps its last figures too. One that no rule sees any more
 // goes down: its row has vanished from an answer that is usable, or its source has nothing usable, which is a flag of its own.
-func raiseFlags(seen []observation, prev []api.Flag, now time.Time) []api.Flag {
+func raiseFlags(seen []observation, prev []api.Flag, ended []state.Ended, now time.Time) []api.Flag {
 	before := make(map[string]api.Flag, len(prev))
 	for _, f := range prev {
 		before[f.ID] = f
+	}
+	ago := make(map[string]api.Flag, len(ended))
+	for _, f := range ended {
+		if f.Remembered(now) {
+			ago[f.ID] = f.Flag
+		}
 	}
 	flags, done := []api.Flag{}, make(map[string]bool, len(seen))
 	for _, s := range seen {
@@ -49,9 +59,17 @@ func raiseFlags(seen []observation, prev []api.Flag, now time.Time) []api.Flag {
 		}
 		done[s.ID] = true
 		last, was := before[s.ID]
-		if f, up := s.flag(last, was, now); up {
-			flags = append(flags, f)
+		f, up := s.flag(last, was, now)
+		if !up {
+			continue
 		}
+		if !was {
+			last = ago[s.ID]
+		}
+		if last.Since.Before(now) && last.Since.After(time.Unix(0, 0)) { // else it makes no sense
+			f.Since = last.Since.UTC()
+		}
+		flags = append(flags, f)
 	}
 	slices.SortFunc(flags, func(a, b api.Flag) int {
 		return cmp.Or(cmp.Compare(gravity(a.Severity), gravity(b.Severity)), strings.Compare(a.Kind, b.Kind), strings.Compare(a.ID, b.ID))
@@ -63,10 +81,10 @@ func raiseFlags(seen []observation, prev []api.Flag, now time.Time) []api.Flag {
 func (s observation) flag(last api.Flag, was bool, now time.Time) (f api.Flag, up bool) {
 	f = api.Flag{
 		ID: s.ID, Kind: s.Kind, Severity: s.Severity, Subject: cut(s.Subject, maxSubject), Threshold: s.Threshold, Unit: s.Unit,
-		Since: now, Message: cut(s.Message, maxMessage), Ref: s.Ref,
+		Since: now, EventAt: s.EventAt, Message: cut(s.Message, maxMessage), Ref: s.Ref,
 	}
-	if was && last.Since.Before(now) && last.Since.After(time.Unix(0, 0)) { // else it makes no sense
-		f.Since = last.Since.UTC()
+	if len(s.Entity) <= maxID { // cut, it would be that of something else
+		f.Entity = s.Entity
 	}
 	switch {
 	case s.Value == nil:

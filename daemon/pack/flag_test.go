@@ -62,7 +62,7 @@ func TestUpRaisesHoldsAndClears(t *testing.T) {
 		if !c.known { // its figures are the last that were known
 			want.Value, want.Severity, want.Message = 12.34, api.SeverityWarning, "as it was"
 		}
-		got := pack.RaiseFlags([]pack.Observation{s}, prev, alertNow)
+		got := pack.RaiseFlags([]pack.Observation{s}, prev, nil, alertNow)
 		if len(got) == 1 != c.up {
 			t.Errorf("%s: %+v", c.name, got)
 		}
@@ -74,7 +74,7 @@ func TestUpRaisesHoldsAndClears(t *testing.T) {
 
 func TestUpTakesDownWhatNobodySees(t *testing.T) {
 	t.Parallel()
-	got := pack.RaiseFlags(nil, alertWasUp("a:b"), alertNow)
+	got := pack.RaiseFlags(nil, alertWasUp("a:b"), nil, alertNow)
 	if got == nil || len(got) != 0 {
 		t.Errorf("%#v, want an empty list", got)
 	}
@@ -86,20 +86,20 @@ func TestUpDoesNotTrustOldFlags(t *testing.T) {
 	for name, since := range map[string]time.Time{"zero": {}, "ahead": alertNow.Add(time.Second), "before Christ": time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC)} {
 		prev := alertWasUp("a:b")
 		prev[0].Since = since
-		if got := pack.RaiseFlags(unknown, prev, alertNow); len(got) != 1 || !got[0].Since.Equal(alertNow) {
+		if got := pack.RaiseFlags(unknown, prev, nil, alertNow); len(got) != 1 || !got[0].Since.Equal(alertNow) {
 			t.Errorf("%s: %+v, want since now", name, got)
 		}
 	}
 	prev := alertWasUp("a:b")
 	prev[0].Severity, prev[0].Message = "fatal", "see [3]\n"+strings.Repeat("é", 5000)
-	f := pack.RaiseFlags(unknown, prev, alertNow)[0]
+	f := pack.RaiseFlags(unknown, prev, nil, alertNow)[0]
 	if f.Severity != api.SeverityNotice || !strings.HasPrefix(f.Message, "see (3) é") || len(f.Message) > 200 || !utf8.ValidString(f.Message) {
 		t.Errorf("%s, %d bytes: %q", f.Severity, len(f.Message), f.Message)
 	}
 	zone := time.FixedZone("", 3600)
 	prev = alertWasUp("a:b")
 	prev[0].Since = earlier.In(zone)
-	if got := pack.RaiseFlags(unknown, prev, alertNow)[0].Since; got != earlier {
+	if got := pack.RaiseFlags(unknown, prev, nil, alertNow)[0].Since; got != earlier {
 		t.Errorf("since %v, want %v", got, earlier)
 	}
 }
@@ -117,7 +117,7 @@ func TestUpSortsByGravityKindAndID(t *testing.T) {
 		seen = append(seen, pack.Observation{ID: f.id, Kind: f.kind, Severity: f.severity, Value: alertPtr(1.0), Raise: true, Hold: true, Fresh: true})
 	}
 	var order string
-	for _, f := range pack.RaiseFlags(seen, nil, alertNow) {
+	for _, f := range pack.RaiseFlags(seen, nil, nil, alertNow) {
 		order += f.ID
 	}
 	if order != "213405" {
@@ -135,7 +135,7 @@ func TestUpCutsTheLeastGrave(t *testing.T) {
 		}
 		seen = append(seen, pack.Observation{ID: fmt.Sprintf("%02d", i), Kind: "k", Severity: severity, Value: alertPtr(1.0), Raise: true, Fresh: true})
 	}
-	got := pack.RaiseFlags(seen, nil, alertNow)
+	got := pack.RaiseFlags(seen, nil, nil, alertNow)
 	if len(got) != pack.MaxFlags || got[0].ID != "15" || got[14].ID != "29" || got[15].ID != "00" || got[19].ID != "04" {
 		t.Errorf("%d flags: %+v", len(got), got)
 	}
@@ -149,7 +149,7 @@ func TestUpKeepsIDsUniqueAndTextsShort(t *testing.T) {
 		{ID: long + "x", Kind: "other", Value: alertPtr(1.0), Raise: true, Fresh: true},
 		{ID: long, Kind: "same", Value: alertPtr(1.0), Raise: true, Fresh: true},
 	}
-	got := pack.RaiseFlags(seen, nil, alertNow)
+	got := pack.RaiseFlags(seen, nil, nil, alertNow)
 	if len(got) != 2 || got[0].Kind != "first" || got[1].Kind != "other" || got[0].ID == got[1].ID {
 		t.Fatalf("%+v, want the first flag of each id", got)
 	}
@@ -160,7 +160,7 @@ func TestUpKeepsIDsUniqueAndTextsShort(t *testing.T) {
 	}
 	seen[0].Value, seen[0].Raise = alertPtr(2.0), false
 	seen[0].Hold = true
-	if again := pack.RaiseFlags(seen, got, alertNow.Add(time.Minute)); len(again) != 1 || !again[0].Since.Equal(alertNow) {
+	if again := pack.RaiseFlags(seen, got, nil, alertNow.Add(time.Minute)); len(again) != 1 || !again[0].Since.Equal(alertNow) {
 		t.Errorf("%+v: a flag whose id was cut must be found again", again)
 	}
 }

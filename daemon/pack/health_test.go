@@ -33,7 +33,7 @@ func TestHealth(t *testing.T) {
 			row.FetchedAt = alertPtr(alertNow.Add(-c.age))
 		}
 		name := func(ref int) string { return map[int]string{3: "The Source"}[ref] }
-		flags := pack.RaiseFlags(pack.SourceTroubles([]api.SourceStatus{row}, name, alertNow), alertWasUp("source:s"), alertNow)
+		flags := pack.RaiseFlags(pack.SourceTroubles([]api.SourceStatus{row}, name, alertNow), alertWasUp("source:s"), nil, alertNow)
 		got := ""
 		for _, f := range flags {
 			got = fmt.Sprintf("%s %v/%v %s: %s", f.Kind, f.Value, f.Threshold, f.Unit, f.Message)
@@ -44,7 +44,7 @@ func TestHealth(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-		if again := pack.RaiseFlags(pack.SourceTroubles([]api.SourceStatus{row}, name, alertNow), nil, alertNow); len(again) != len(flags) {
+		if again := pack.RaiseFlags(pack.SourceTroubles([]api.SourceStatus{row}, name, alertNow), nil, nil, alertNow); len(again) != len(flags) {
 			t.Errorf("%s: %d flags if it was up, %d if not", c.name, len(flags), len(again))
 		}
 	}

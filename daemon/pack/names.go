@@ -3,6 +3,7 @@ package pack
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/internal/human"
@@ -28,7 +29,7 @@ func (v *view) names() (seen []observation) {
 // suspicious sees those of the source [ref]; orders is what is known of names. It has no value without any.
 func (v *view) suspicious(ref int, orders map[string]bool) observation {
 	named := v.pack.Sources[ref-1]
-	s := v.observe(rule{api.FlagSuspiciousName, "names:", "names", 1, ref}, named.ID, named.Name)
+	s := v.observe(rule{api.FlagSuspiciousName, "names:", "names", 1, ref}, named.ID, named.Name, "")
 	if v.status[ref-1].Status == api.SourceError {
 		return s
 	}
@@ -52,6 +53,11 @@ func (v *view) suspicious(ref int, orders map[string]bool) observation {
 	}
 	if first == "" {
 		return s
+	}
+	if doc, ok := v.reading(ref).Doc.(*source.NewsDoc); ok {
+		i := slices.IndexFunc(doc.Items, func(h source.Headline) bool { return h.Title == first })
+		at := doc.Items[i].PublishedAt.UTC()
+		s.EventAt = &at
 	}
 	count, quoted := float64(len(counted)), human.Quote(human.Clip(first, maxQuotedName))
 	s.Value, s.Raise, s.Hold, s.Severity = &count, true, true, api.SeverityWarning
@@ -85,7 +91,7 @@ func namesIn(doc source.Doc) iter.Seq[string] {
 		case *source.NewsDoc:
 			each(yield, doc.Items, func(h source.Headline) []string { return []string{h.Title} })
 		case *source.PredictionsDoc:
-			each(yield, doc.Markets, func(p source.Prediction) []string { return []string{p.Question} })
+			each(yield, doc.Markets, func(p source.Prediction) []string { return []string{p.Question, p.Outcome} })
 		}
 	}
 }

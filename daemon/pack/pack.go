@@ -50,6 +50,7 @@ type Reading struct {
 type Input struct {
 	Readings map[string]Reading // by source id; an absent one was never fetched
 	Prev     []byte             // the previous state, nil for the first
+	Ended    []state.Ended      // flags that ended before it and are remembered
 	Every    time.Duration      // from refresh to refresh: no source is asked more often
 	Now      time.Time
 }

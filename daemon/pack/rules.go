@@ -35,11 +35,25 @@ type rule struct {
 	ref                int     // anchor of the source
 }
 
-// observe begins what rule r saw of a subject.
-func (v *view) observe(r rule, id, subject string) observation {
+// observe begins what rule r saw of a subject, which is an entity.
+func (v *view) observe(r rule, id, subject, entity string) observation {
 	return observation{
-		ID: r.prefix + id, Kind: r.kind, Subject: subject, Unit: r.unit, Ref: r.ref, Fresh: v.fresh(r.ref), Threshold: r.threshold,
+		ID: r.prefix + id, Kind: r.kind, Subject: subject, Unit: r.unit, Entity: entity, Ref: r.ref, Fresh: v.fresh(r.ref),
+		Threshold: r.threshold,
 	}
+}
+
+// pegID is the id of a flag on the coin c: by its symbol. Symbols are not unique. The largest coin has the short id, unless another one
+// already has: a flag keeps its id when coins change their places.
+func (v *view) pegID(prefix string, c source.Stablecoin, taken map[string]bool) string {
+	short := strings.ToLower(c.Symbol)
+	long := short + ":" + c.ID
+	owner := v.owners[shorten(prefix+short)]
+	if taken[short] || owner != "" && owner != c.ID || v.owners[shorten(prefix+long)] == c.ID {
+		return long
+	}
+	taken[short] = true
+	return short
 }
 
 // shows reports whether s may stand, so that it needs a message. To write one of every name that is quiet would take long.
@@ -57,12 +71,7 @@ func (v *view) depegs() (seen []observation) {
 		if c.PegType != pegUSD || c.Symbol == "" {
 			continue
 		}
-		id := strings.ToLower(c.Symbol)
-		if taken[id] { // symbols are not unique: the largest coin has the short id
-			id += ":" + c.ID
-		}
-		taken[id] = true
-		s := v.observe(r, id, c.Symbol)
+		s := v.observe(r, v.pegID(r.prefix, c, taken), c.Symbol, c.ID)
 		if c.Price != nil {
 			off := human.Round((*c.Price-1)*100, 2)
 			size := math.Abs(off)
@@ -89,7 +98,7 @@ func (v *view) moves() (seen []observation) {
 		if c.ID == "" || v.stable(c.ID) || derivative(c.ID) {
 			continue
 		}
-		s := v.observe(r, c.ID, c.Name)
+		s := v.observe(r, c.ID, c.Name, c.ID)
 		if change := human.RoundPercent(c.Change24h); change != nil && c.MarketCap != nil {
 			size := math.Abs(*change)
 			s.Value, s.Raise, s.Hold = change, size >= 20 && *c.MarketCap >= 100e6, size >= 17
@@ -114,7 +123,7 @@ func (v *view) drops() (seen []observation) {
 		if p.Slug == "" {
 			continue
 		}
-		s := v.observe(r, p.Slug, p.Name)
+		s := v.observe(r, p.Slug, p.Name, v.links.protocol(p))
 		if change := human.RoundPercent(p.Change1d); change != nil {
 			s.Value, s.Raise, s.Hold = change, *change <= -10 && before(p.TVL, *change) >= 25e6, *change <= -8
 			s.Severity = severityOf(-*change, 20, 40)
@@ -150,7 +159,9 @@ func (v *view) exploits() (seen []observation) {
 		if v.in.Now.Sub(h.Date) > maxExploitAge {
 			continue
 		}
-		s := v.observe(r, slug(h.Name)+":"+h.Date.UTC().Format(time.DateOnly), h.Name)
+		s := v.observe(r, slug(h.Name)+":"+h.Date.UTC().Format(time.DateOnly), h.Name, v.links.hack(h))
+		date := h.Date.UTC()
+		s.EventAt = &date
 		if whole := human.RoundWhole(h.Amount); whole != nil {
 			amount := float64(*whole)
 			s.Value, s.Raise, s.Hold = &amount, amount >= 1e6, amount >= 1e6
@@ -169,7 +180,7 @@ func (v *view) extremes() []observation {
 	if doc == nil {
 		return nil
 	}
-	s := v.observe(rule{api.FlagSentiment, "sentiment:", "index", 24, refFearGreed}, "fng", "Fear & Greed")
+	s := v.observe(rule{api.FlagSentiment, "sentiment:", "index", 24, refFearGreed}, "fng", "Fear & Greed", kindIndex+"/"+indexFearGreed)
 	if len(doc.Days) > 0 {
 		value := float64(doc.Days[0].Value)
 		if value > 50 {
@@ -191,7 +202,7 @@ func (v *view) divergences() (seen []observation) {
 	}
 	r := rule{api.FlagDivergence, "divergence:", "pct", 1, refKraken}
 	for _, m := range majors()[:3] {
-		s := v.observe(r, m.id, m.name)
+		s := v.observe(r, m.id, m.name, m.id)
 		s.Fresh = s.Fresh && v.fresh(refMarkets)
 		if gap := divergence(m.id, exchange, markets); gap != nil {
 			size := math.Abs(*gap)
@@ -225,7 +236,7 @@ func (v *view) feeSpikes() []observation {
 	if doc == nil {
 		return nil
 	}
-	s := v.observe(rule{api.FlagFeeSpike, "fees:", "sat/vB", 50, refFees}, "btc", "Bitcoin fees")
+	s := v.observe(rule{api.FlagFeeSpike, "fees:", "sat/vB", 50, refFees}, "btc", "Bitcoin fees", "bitcoin")
 	if doc.Fastest != nil {
 		fee := human.Round(*doc.Fastest, 2)
 		s.Value, s.Raise, s.Hold, s.Severity = &fee, fee >= 50, fee >= 35, api.SeverityNotice

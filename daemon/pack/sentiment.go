@@ -144,7 +144,10 @@ func predictions(doc *source.PredictionsDoc) []api.Prediction {
 		return rows
 	}
 	for _, m := range distinct(doc.Markets, func(m source.Prediction) string { return m.ID }) {
-		row := api.Prediction{ID: m.ID, Question: m.Question, Volume24hUSD: human.RoundWhole(m.Volume24h), Ref: refPredictions}
+		row := api.Prediction{
+			ID: m.ID, Question: m.Question, Outcome: m.Outcome, Volume24hUSD: human.RoundWhole(m.Volume24h), EndsAt: m.EndsAt, URL: m.URL,
+			Ref: refPredictions,
+		}
 		if m.Probability >= 0 && m.Probability <= 1 { // else it is no probability, and unknown
 			probability := human.Round(m.Probability, 3)
 			row.Probability = &probability

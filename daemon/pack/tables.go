@@ -28,6 +28,9 @@ const (
 	kindVenue      = "venue" // the price of an asset at one exchange
 )
 
+// indexFearGreed is the key of the one row of its kind.
+const indexFearGreed = "fear-greed"
+
 // cryptoKinds are the kinds of rows of the crypto pack.
 func cryptoKinds() []state.Kind {
 	field := func(name string, words ...string) state.Field { return state.Field{Name: name, Words: words} }
@@ -260,7 +263,7 @@ func (b *tables) market() {
 	if doc, ok := read[*source.FearGreedDoc](b.p, b.in, refFearGreed); ok {
 		if f := fearGreed(doc); f != nil {
 			b.add(refFearGreed, state.Row{
-				Kind: kindIndex, Key: "fear-greed", Name: "Crypto Fear & Greed Index",
+				Kind: kindIndex, Key: indexFearGreed, Name: "Crypto Fear & Greed Index",
 				Fields: fields("value", f.Value, "label", f.Label, "previousDay", f.PreviousDay, "weekAgo", f.WeekAgo),
 			})
 		}

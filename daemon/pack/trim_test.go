@@ -104,6 +104,7 @@ func TestTrimOrder(t *testing.T) {
 		"1 headlines, 8 pools, 6+6 movers, 8 top, 19 flags, 3 critical",
 		"1 headlines, 8 pools, 6+6 movers, 8 top, 12 flags, 3 critical",
 		"0 headlines, 8 pools, 6+6 movers, 8 top, 12 flags, 3 critical",
+		"0 headlines, 0 pools, 6+6 movers, 8 top, 12 flags, 3 critical",
 	}
 	if got, want := strings.Join(shapes, "\n"), strings.Join(want, "\n"); got != want {
 		t.Errorf("with ever longer texts:\n%s\nwant\n%s", got, want)

@@ -197,6 +197,7 @@ func (p *Pipeline) restore(ctx context.Context) error {
 		return nil
 	}
 	p.newest, p.tried = *saved.Pulse, saved.Tried
+	p.newest.Ended = p.ended(ctx)
 	if saved.Brief.Text != "" {
 		p.told = told{brief: saved.Brief, daily: saved.Brief.Writer != p.cfg.Writer.Name()}
 		if saved.Told != nil {
@@ -232,7 +233,8 @@ func (p *Pipeline) Status() []api.SourceStatus {
 
 // input is what the pack compacts. The caller holds mu.
 func (p *Pipeline) input() pack.Input {
-	in := pack.Input{Readings: make(map[string]pack.Reading, len(p.tracks)), Prev: p.newest.State, Every: p.cfg.Every, Now: p.cfg.Now()}
+	in := pack.Input{Readings: make(map[string]pack.Reading, len(p.tracks)), Prev: p.newest.State, Ended: p.newest.Ended,
+		Every: p.cfg.Every, Now: p.cfg.Now()}
 	for _, t := range p.tracks {
 		in.Readings[t.connector.ID] = t.reading
 	}
@@ -357,6 +359,7 @@ func (p *Pipeline) compact() (state.Pulse, *state.Tables, error) {
 	return state.Pulse{
 		Pack: p.cfg.Pack.ID, Version: p.cfg.Pack.Version, GeneratedAt: in.Now, State: doc,
 		Citations: p.cfg.Pack.Citations(doc, p.cfg.Pack.Status(in), p.start),
+		Ended:     state.EndedAt(p.newest.Ended, state.FlagsOf(p.newest.State), state.FlagsOf(doc), in.Now),
 	}, p.rows(in), nil
 }
 

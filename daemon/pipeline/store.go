@@ -17,6 +17,8 @@ type Store interface {
 	SaveSources(ctx context.Context, pack string, changed []state.SourceRecord) error
 	// SaveBrief adds b, which was not written with its state.
 	SaveBrief(ctx context.Context, pack string, b state.Brief) error
+	// PulseBefore returns the newest state of pack from before t, or state.ErrNoPulse.
+	PulseBefore(ctx context.Context, pack string, t time.Time) (state.Pulse, error)
 	// Prune drops the states and briefs of pack that are older than before and says how many states those were.
 	Prune(ctx context.Context, pack string, before time.Time) (int64, error)
 }

@@ -17,6 +17,7 @@ type Pulse struct {
 	GeneratedAt time.Time // UTC, whole milliseconds, strictly rising per pack
 	State       []byte    // compact JSON, never changed
 	Citations   []api.Citation
+	Ended       []Ended // flags that ended in the hour before; they are not kept with it, for the states before it tell of them
 }
 
 // Brief is one narrated brief of a pack. The zero Brief is "none yet".

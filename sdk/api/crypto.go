@@ -1,6 +1,9 @@
 package api
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // CryptoState is the state of the crypto pack. Amounts in USD are whole dollars, percents have two decimals, prices six
 // significant digits; what is unknown is null, never 0. Every row names its source by Ref, and the ID of a row is unique
@@ -141,14 +144,25 @@ type Fees struct {
 	Stale           bool     `json:"stale,omitempty"`
 }
 
-// Prediction is a prediction market: its question and the probability of yes, 0 to 1.
+// Prediction is a prediction market: its question and the probability of an outcome, 0 to 1.
 type Prediction struct {
-	ID           string   `json:"id"`
-	Question     string   `json:"question"`
-	Probability  *float64 `json:"probability"`
-	Volume24hUSD *int64   `json:"volume24hUsd"`
-	Ref          int      `json:"ref"`
-	Stale        bool     `json:"stale,omitempty"`
+	ID           string     `json:"id"`
+	Question     string     `json:"question"`
+	Outcome      string     `json:"outcome,omitempty"` // the one that Probability is of; yes where it is absent
+	Probability  *float64   `json:"probability"`
+	Volume24hUSD *int64     `json:"volume24hUsd"`
+	EndsAt       *time.Time `json:"endsAt,omitempty"`
+	URL          string     `json:"url,omitempty"`
+	Ref          int        `json:"ref"`
+	Stale        bool       `json:"stale,omitempty"`
+}
+
+// Says is the outcome that Probability is of, in lower case where it is yes.
+func (p Prediction) Says() string {
+	if p.Outcome == "" || strings.EqualFold(p.Outcome, "yes") {
+		return "yes"
+	}
+	return p.Outcome
 }
 
 // Directions of a Narrative.
@@ -206,19 +220,22 @@ const (
 	FlagSourceError    = "source_error"
 )
 
-// Flag is something that a reader should not miss. Since is when it went up.
+// Flag is something that a reader should not miss. Its ID is the same from when it went up, Since, until it is gone. One that comes back
+// within an hour keeps its Since.
 type Flag struct {
-	ID        string    `json:"id"`
-	Kind      string    `json:"kind"`
-	Severity  Severity  `json:"severity"`
-	Subject   string    `json:"subject"`
-	Value     float64   `json:"value"`
-	Threshold float64   `json:"threshold"`
-	Unit      string    `json:"unit"` // pct, usd, index, sat/vB, failures or seconds
-	Since     time.Time `json:"since"`
-	Message   string    `json:"message"`
-	Ref       int       `json:"ref"`
-	Stale     bool      `json:"stale,omitempty"`
+	ID        string     `json:"id"`
+	Kind      string     `json:"kind"`
+	Severity  Severity   `json:"severity"`
+	Subject   string     `json:"subject"`
+	Value     float64    `json:"value"`
+	Threshold float64    `json:"threshold"`
+	Unit      string     `json:"unit"` // pct, usd, index, sat/vB, names, failures or seconds
+	Since     time.Time  `json:"since"`
+	EventAt   *time.Time `json:"eventAt,omitempty"` // when it happened, where that is known: the day of a loss, the time of a headline
+	Message   string     `json:"message"`
+	Entity    string     `json:"entity,omitempty"` // of what it is about, as rows of a lookup have it
+	Ref       int        `json:"ref"`
+	Stale     bool       `json:"stale,omitempty"`
 }
 
 // SourceState is how a source of a pack does.

@@ -20,10 +20,10 @@ func TestCryptoMembers(t *testing.T) {
 		{api.Breadth{}, "advancing declining advancingPct0 ref stale?"},
 		{api.Stablecoins{}, "supplyUsd0 change1dPct0 ref stale?"},
 		{api.Fees{}, "btcFastestSatVb0 ref stale?"},
-		{api.Prediction{}, "id question probability0 volume24hUsd0 ref stale?"},
+		{api.Prediction{}, "id question outcome? probability0 volume24hUsd0 endsAt? url? ref stale?"},
 		{api.Narrative{}, "id name score direction marketCapUsd0 change24hPct0 trendingSymbols headlines ref stale?"},
 		{api.Headline{}, "title url publishedAt ref sources stale?"},
-		{api.Flag{}, "id kind severity subject value threshold unit since message ref stale?"},
+		{api.Flag{}, "id kind severity subject value threshold unit since eventAt? message entity? ref stale?"},
 		{api.SourceStatus{}, "ref id status fetchedAt0 items failures intervalSeconds staleAfterSeconds error0"},
 	} {
 		s.check(t)

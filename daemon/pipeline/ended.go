@@ -1,0 +1,35 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/contextd/contextd/daemon/state"
+)
+
+// mostPast is how many states Open reads at most to find out which flags ended. It is ten hours of them at the usual pace.
+const mostPast = 120
+
+// ended are the flags that ended in the hour before the newest state. History tells: nothing else is kept of them, so that there is
+// nothing that a kill could lose.
+func (p *Pipeline) ended(ctx context.Context) (list []state.Ended) {
+	past := []state.Pulse{p.newest} // newest first
+	for len(past) < mostPast && p.newest.GeneratedAt.Sub(past[len(past)-1].GeneratedAt) <= state.FlagMemory {
+		before, err := p.cfg.Store.PulseBefore(ctx, p.cfg.Pack.ID, past[len(past)-1].GeneratedAt)
+		if err != nil {
+			if !errors.Is(err, state.ErrNoPulse) {
+				p.cfg.Logger.Warn("flags that ended are forgotten: an older state does not read back", "error", err)
+			}
+			break
+		}
+		past = append(past, before)
+	}
+	flags := state.FlagsOf(past[len(past)-1].State)
+	for _, pulse := range slices.Backward(past[:len(past)-1]) {
+		next := state.FlagsOf(pulse.State)
+		list = state.EndedAt(list, flags, next, pulse.GeneratedAt)
+		flags = next
+	}
+	return list
+}
