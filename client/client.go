@@ -33,7 +33,7 @@ func newRoot(f *command.Factory) *cobra.Command {
 		Long:  "ctx asks a context service for the state of a data pack, its brief, its history and its sources.",
 		Example: "  ctx fresh                                    the newest state\n" +
 			"  ctx brief                                    the brief, with its sources\n" +
-			"  ctx search bitcoin                           find values in the state\n" +
+			"  ctx lookup \"ada price\" \"tether supply\"        numbers by name\n" +
 			"  ctx snapshot --at \"yesterday 14:00\"          the state of a past minute\n" +
 			"  ctx fresh --json flags -q '.flags[].message' JSON, filtered",
 	}

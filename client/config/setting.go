@@ -27,6 +27,7 @@ const (
 	Color      = "color"
 	Timeout    = "timeout"
 	Retries    = "retries"
+	Watchlist  = "watchlist"
 
 	Wallet      = "wallet"
 	RPCURL      = "rpc_url"
@@ -65,6 +66,7 @@ func Settings() []Setting {
 		{Color, "CTX_COLOR", "color", "auto", "auto, always or never", checkColor},
 		{Timeout, "CTX_TIMEOUT", "timeout", sdk.DefaultTimeout.String(), "time limit of a call, retries included", checkDuration},
 		{Retries, "CTX_RETRIES", "retries", strconv.Itoa(sdk.DefaultRetries), "attempts after the first", checkCount},
+		{Watchlist, "CTX_WATCHLIST", "", "", "names that @ stands for in lookup and price, with commas between", nil},
 		{Wallet, "CTX_WALLET", "", "", "wallet to pay and sign in with: a keystore file, or its name or address", nil},
 		{RPCURL, "CTX_RPC_URL", "", "", "JSON-RPC of the chain to pay on", checkOptional(checkURL)},
 		{ChainID, "CTX_CHAIN_ID", "", strconv.Itoa(api.ChainIDMain), "id of that chain", checkChain},

@@ -1,0 +1,228 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/command"
+	"github.com/contextd/contextd/client/config"
+	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// lookupOptions are the flags of lookup and price.
+type lookupOptions struct {
+	*command.IO
+	client func() (*sdk.Client, error)
+	config func() (*config.Config, error)
+
+	pack  string
+	kind  string // of rows; empty for all
+	limit int    // rows per question
+	price bool   // the questions are names, whose price is asked for and has to be known
+}
+
+// newLookup makes the command that answers questions by name.
+func newLookup(f *command.Factory) *cobra.Command {
+	return lookupCommand(f, &cobra.Command{
+		Use: "lookup QUESTION...", Short: "Look up numbers and facts by name",
+		Long: "Look up numbers and facts by name: a name, symbol or contract address, and what you want of it. Each argument is a question,\n" +
+			"and so is each part between commas. It knows all that was fetched, not only what the state shows. @ stands for the names in\n" +
+			"the watchlist. Elsewhere than on a terminal each figure is a line: question, kind, key, name, field, value, age, stale and\n" +
+			"url, with tabs between. What is not found costs nothing.",
+		Example: "  ctx lookup \"ADA price\" \"tether supply\"\n  ctx lookup solana --kind headline\n  ctx lookup @\n" +
+			"  ctx lookup ada -q '.results[0].rows[0].fields.priceUsd'",
+	}, false)
+}
+
+// newPrice makes the short form of lookup for prices.
+func newPrice(f *command.Factory) *cobra.Command {
+	return lookupCommand(f, &cobra.Command{
+		Use: "price NAME...", Short: "Tell prices and their changes",
+		Long: "Tell the price of coins and how it moved, by name or symbol. @ stands for the names in the watchlist. A name that is not\n" +
+			"known is an error.",
+		Example: "  ctx price ada btc\n  ctx price @\n  ctx price btc -q '.results[0].rows[0].fields.priceUsd'",
+	}, true)
+}
+
+// lookupCommand completes c.
+func lookupCommand(f *command.Factory, c *cobra.Command, price bool) *cobra.Command {
+	o := lookupOptions{IO: f.IO, client: f.Client, config: f.Config, price: price}
+	c.Args, c.ValidArgsFunction = cobra.MinimumNArgs(1), watched(f.Config)
+	c = f.Command(c, []string{"results", "citations", "freshness"}, func(ctx context.Context, args []string) error {
+		pack, err := f.Pack([]string{o.pack})
+		if err != nil {
+			return err
+		}
+		o.pack = pack
+		return o.run(ctx, args)
+	})
+	flags := c.Flags()
+	flags.StringVar(&o.pack, "pack", "", "look in this `pack`")
+	_ = c.RegisterFlagCompletionFunc("pack", packs)
+	o.limit = 1
+	if !price {
+		flags.IntVarP(&o.limit, "limit", "k", api.DefaultLookupLimit, fmt.Sprintf("at most so `many` rows per question, 1 to %d", api.MaxLookupRows))
+		flags.StringVar(&o.kind, "kind", "", "only rows of this `kind`, such as asset, stablecoin, protocol, chain, pool, headline or fee")
+	}
+	return c
+}
+
+// run asks and shows the rows.
+func (o lookupOptions) run(ctx context.Context, args []string) error {
+	questions, err := o.questions(args)
+	if err != nil {
+		return err
+	}
+	client, err := o.client()
+	if err != nil {
+		return err
+	}
+	var meta sdk.Response
+	found, err := client.Lookup(ctx, sdk.LookupRequest{Pack: o.pack, Questions: questions, Kind: o.kind, Limit: o.limit}, o.Call(&meta)...)
+	if err != nil {
+		return err
+	}
+	o.ReportMeta(&meta)
+	doc, err := cli.Marshal(found)
+	if err != nil {
+		return err
+	}
+	if err := o.Print(ctx, cli.Answer{JSON: doc, Rows: figures(found), Text: o.text(found)}); err != nil {
+		return err
+	}
+	return o.unknown(found)
+}
+
+// questions are those that args ask.
+func (o lookupOptions) questions(args []string) (list []string, err error) {
+	for text := range strings.SplitSeq(strings.Join(args, ","), ",") {
+		names := []string{strings.TrimSpace(text)}
+		if names[0] == "@" {
+			c, err := o.config()
+			if err != nil {
+				return nil, err
+			}
+			if names = watchlist(c); len(names) == 0 {
+				return nil, cli.Invalid("the watchlist is empty").WithHint("ctx watchlist add ada btc")
+			}
+		}
+		for _, name := range names {
+			switch {
+			case name == "":
+			case o.price:
+				list = append(list, name+" price")
+			default:
+				list = append(list, name)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil, cli.Invalid("no question is asked")
+	}
+	if n := len(list); n > api.MaxQuestions {
+		return nil, cli.Invalid("%d questions are asked, at most %d", n, api.MaxQuestions)
+	}
+	return list, nil
+}
+
+// unknown reports names without a price.
+func (o lookupOptions) unknown(found *api.LookupResponse) error {
+	for _, r := range found.Results {
+		if !o.price || len(r.Rows) > 0 {
+			continue
+		}
+		name := strings.TrimSuffix(r.Q, " price")
+		err := &cli.Failure{Exit: cli.ExitNotFound, Reason: string(api.ReasonNothingFound), Err: fmt.Errorf("%q is not known", name)}
+		if len(r.Near) > 0 {
+			return err.WithHint("near: %s", human.Line(strings.Join(r.Near, ", ")))
+		}
+		return err.WithHint("ctx lookup %q", name)
+	}
+	return nil
+}
+
+// figures are the figures that were asked for, a row for each.
+func figures(found *api.LookupResponse) *cli.Rows {
+	rows := &cli.Rows{Columns: []string{"question", "kind", "key", "name", "field", "value", "age", "stale", "url"}, Wide: 3}
+	for _, result := range found.Results {
+		for _, r := range result.Rows {
+			for _, field := range r.Asked {
+				rows.Rows = append(rows.Rows, []string{result.Q, r.Kind, r.Key, r.Name, field, plainValue(r.Fields.Get(field)),
+					strconv.FormatInt(r.AgeSeconds, 10), strconv.FormatBool(r.Stale), r.URL})
+			}
+		}
+	}
+	return rows
+}
+
+// plainValue is a value of a row for programs.
+func plainValue(v any) string {
+	if x, ok := v.(float64); ok {
+		return human.Plain(x)
+	}
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+const (
+	shownFields = 5  // figures of a row that people get to see
+	leastName   = 16 // columns that a name has on the narrowest terminal
+)
+
+// text shows the rows for people: a line each, and the nearest names of what was not found.
+func (o lookupOptions) text(found *api.LookupResponse) func(w io.Writer, width int, style cli.Style) error {
+	now := o.Now()
+	return func(w io.Writer, width int, style cli.Style) error {
+		table := &cli.Rows{Columns: []string{"question", "name", "figures", "age", "ref"}, Right: []bool{false, false, false, true, true}, Wide: 2}
+		for _, result := range found.Results {
+			for _, r := range result.Rows {
+				name := r.Name
+				if r.Symbol != "" && r.Symbol != r.Name {
+					name += " (" + r.Symbol + ")"
+				}
+				values := make([]string, 0, shownFields)
+				for _, f := range r.Shown(shownFields) {
+					values = append(values, human.Field(f.Name, f.Value))
+				}
+				age := human.Age(time.Duration(r.AgeSeconds) * time.Second)
+				if r.Stale {
+					age = "STALE " + age
+				}
+				table.Rows = append(table.Rows, []string{strings.TrimSuffix(result.Q, o.suffix()), human.Label(name, max(width*3/10, leastName)),
+					human.Label(strings.Join(values, " · "), 200), age, fmt.Sprintf("[%d]", r.Ref)})
+			}
+			if len(result.Rows) == 0 {
+				near := "nothing"
+				if len(result.Near) > 0 {
+					near += "; near: " + strings.Join(result.Near, ", ")
+				}
+				table.Rows = append(table.Rows, []string{strings.TrimSuffix(result.Q, o.suffix()), "-", human.Label(near, 200), "", ""})
+			}
+		}
+		if err := table.Write(w, width, style); err != nil {
+			return err
+		}
+		page := Page{W: w, Width: width, Style: style, Now: now}
+		_, err := fmt.Fprintf(w, "\n%s\n", style.Dim(page.age(found.Freshness)))
+		return err
+	}
+}
+
+// suffix is what the questions have behind what the user wrote.
+func (o lookupOptions) suffix() string {
+	if o.price {
+		return " price"
+	}
+	return ""
+}
