@@ -442,3 +442,43 @@ func TestFees(t *testing.T) {
 		t.Errorf("no fee: %s", out.Class)
 	}
 }
+
+func TestGas(t *testing.T) {
+	t.Parallel()
+	doc := recordedDoc(t, source.BlockscoutGas()).(*source.GasDoc)
+	if number(doc.Slow) != 0.31 || number(doc.Average) != 0.42 || number(doc.Fast) != 0.77 || !doc.AsOf.Equal(recordedAt.Add(-9*time.Second)) {
+		t.Errorf("%+v", doc)
+	}
+	const unknown = -12345
+	for _, c := range []struct {
+		name, body          string
+		class               source.Class
+		slow, average, fast float64
+		age                 time.Duration // of AsOf; less than nothing for none
+	}{
+		{"whole", `{"gas_prices":{"slow":1,"average":"2.5","fast":3},"gas_price_updated_at":"2026-11-20T19:59:00Z"}`, source.ClassOK, 1, 2.5, 3, time.Minute},
+		{"parts", `{"gas_prices":{"slow":null,"average":0,"fast":"much"}}`, source.ClassOK, unknown, 0, unknown, -1},
+		{"most that can be", `{"gas_prices":{"slow":1000000.1,"average":1000000,"fast":-1},"gas_price_updated_at":"soon"}`, source.ClassOK, unknown, 1e6, unknown, -1},
+		{"too much", `{"gas_prices":{"slow":1,"average":1000001,"fast":3}}`, source.ClassEmpty, 0, 0, 0, 0},
+		{"without", `{"gas_prices":null}`, source.ClassEmpty, 0, 0, 0, 0},
+		{"of another kind", `{"gas_prices":[1,2,3]}`, source.ClassBadContent, 0, 0, 0, 0},
+		{"an hour old", `{"gas_prices":{"average":2},"gas_price_updated_at":"2026-11-20T19:00:00Z"}`, source.ClassOK, unknown, 2, unknown, time.Hour},
+		{"frozen", `{"gas_prices":{"average":2},"gas_price_updated_at":"2026-11-20T18:59:59Z"}`, source.ClassStale, 0, 0, 0, 0},
+		{"ahead", `{"gas_prices":{"average":2},"gas_price_updated_at":"2026-11-20T20:30:00Z"}`, source.ClassOK, unknown, 2, unknown, 0},
+	} {
+		doc, out := decode[*source.GasDoc](t, source.BlockscoutGas(), c.body)
+		if out.Class != c.class || (doc == nil) != (c.class != source.ClassOK) {
+			t.Errorf("%s: %s (%v), %+v, want %s", c.name, out.Class, out.Err, doc, c.class)
+			continue
+		}
+		if doc == nil {
+			continue
+		}
+		if number(doc.Slow) != c.slow || number(doc.Average) != c.average || number(doc.Fast) != c.fast {
+			t.Errorf("%s: %v, %v, %v", c.name, number(doc.Slow), number(doc.Average), number(doc.Fast))
+		}
+		if age := recordedAt.Sub(doc.AsOf); doc.AsOf.IsZero() != (c.age < 0) || c.age >= 0 && age != c.age {
+			t.Errorf("%s: as of %v", c.name, doc.AsOf)
+		}
+	}
+}

@@ -173,3 +173,9 @@ type ExchangeDoc struct{ Coins []ExchangeCoin }
 
 // FeesDoc is mempool-fees, in sat/vB.
 type FeesDoc struct{ Fastest, HalfHour, Hour, Economy, Minimum *float64 }
+
+// GasDoc is blockscout-gas, in gwei. AsOf is when upstream made the prices.
+type GasDoc struct {
+	Slow, Average, Fast *float64
+	AsOf                time.Time
+}

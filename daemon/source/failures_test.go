@@ -70,6 +70,12 @@ func connectorFor(t *testing.T, id string) source.Connector {
 // play serves a case over real HTTP and fetches it.
 func (c failureCase) play(t *testing.T) source.Outcome {
 	t.Helper()
+	return c.playTo(t, connectorFor(t, c.SourceID))
+}
+
+// playTo is play to a connector that may be another one.
+func (c failureCase) playTo(t *testing.T, connector source.Connector) source.Outcome {
+	t.Helper()
 	body, err := os.ReadFile(filepath.Join("testdata", c.File))
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +87,7 @@ func (c failureCase) play(t *testing.T) source.Outcome {
 		w.WriteHeader(c.Status)
 		_, _ = w.Write(body) // the truncated one is shorter than its Content-Length says
 	})
-	return fetch(t, transport, connectorFor(t, c.SourceID), nil)
+	return fetch(t, transport, connector, nil)
 }
 
 // retryAfter is what a case expects to be told to wait.
@@ -128,6 +134,23 @@ func TestFailures(t *testing.T) {
 				checkErrorText(t, out)
 			}
 		})
+	}
+}
+
+// TestNoFailureIsAGasPrice plays every case to the connector of gas: the classes of transport and body are the same, and whatever else
+// upstream sends is no price.
+func TestNoFailureIsAGasPrice(t *testing.T) {
+	t.Parallel()
+	for _, c := range failureCases(t) {
+		out := c.playTo(t, source.BlockscoutGas())
+		if out.Doc != nil || out.Err == nil {
+			t.Errorf("%s: %+v", c.File, out.Doc)
+			continue
+		}
+		checkErrorText(t, out)
+		if c.Status != http.StatusOK && out.Class != c.Expect.Class || out.RetryAfter != c.retryAfter() {
+			t.Errorf("%s: %s, retry after %v, want %s, %v", c.File, out.Class, out.RetryAfter, c.Expect.Class, c.retryAfter())
+		}
 	}
 }
 

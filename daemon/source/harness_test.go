@@ -25,6 +25,7 @@ func connectors() []source.Connector {
 		source.GeckoTerminalTrending(), source.FearGreed(),
 		source.NewsCoinDesk(), source.NewsCointelegraph(), source.NewsDecrypt(),
 		source.Polymarket(), source.Kraken(), source.MempoolFees(), source.CoinbaseExchange(),
+		source.BlockscoutGas(),
 	}
 }
 

@@ -38,7 +38,7 @@ func rowsOf(id string) int {
 		return 11
 	case "coinbase-exchange":
 		return 5
-	case "coingecko-global", "mempool-fees":
+	case "coingecko-global", "mempool-fees", "blockscout-gas":
 		return 1
 	}
 	return -1 // grows from tick to tick
@@ -185,7 +185,7 @@ func TestShiftMovesEveryTime(t *testing.T) {
 func hasTimes(id string) bool {
 	switch id {
 	case "coingecko-markets", "coingecko-global", "defillama-hacks", "geckoterminal-trending", "alternativeme-fng",
-		"news-coindesk", "news-cointelegraph", "news-decrypt", "polymarket-crypto":
+		"news-coindesk", "news-cointelegraph", "news-decrypt", "polymarket-crypto", "blockscout-gas":
 		return true
 	}
 	return false

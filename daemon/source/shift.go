@@ -113,6 +113,12 @@ func (d *FeesDoc) Len() int { return 1 }
 // Shift does nothing: no time of the document is kept.
 func (d *FeesDoc) Shift(time.Duration) {}
 
+// Len is 1: the document is one row.
+func (d *GasDoc) Len() int { return 1 }
+
+// Shift moves AsOf.
+func (d *GasDoc) Shift(by time.Duration) { d.AsOf = shifted(d.AsOf, by) }
+
 // shifted moves t by d; an unknown time stays unknown.
 func shifted(t time.Time, d time.Duration) time.Time {
 	if t.IsZero() {
