@@ -129,7 +129,7 @@ func (p Page) pools(rows []api.TrendingPool) {
 
 // sentiment draws the market-wide readings, each where it is known.
 func (p Page) sentiment(s api.Sentiment) {
-	if s.FearGreed == nil && s.Market == nil && s.Breadth == nil && s.Stablecoins == nil && s.Fees == nil && len(s.Predictions) == 0 {
+	if s.FearGreed == nil && s.Market == nil && s.Breadth == nil && s.Stablecoins == nil && s.Fees == nil && s.Gas == nil && len(s.Predictions) == 0 {
 		return
 	}
 	p.heading("SENTIMENT")
@@ -150,6 +150,9 @@ func (p Page) sentiment(s api.Sentiment) {
 	}
 	if f := s.Fees; f != nil && f.BTCFastestSatVb != nil {
 		p.line("  BTC fee       %g sat/vB %s", *f.BTCFastestSatVb, p.ref(f.Ref))
+	}
+	if g := s.Gas; g != nil && g.ETHAverageGwei != nil {
+		p.line("  ETH gas       %g gwei %s", *g.ETHAverageGwei, p.ref(g.Ref))
 	}
 	for _, q := range s.Predictions {
 		if q.Probability != nil {

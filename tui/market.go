@@ -113,6 +113,10 @@ func (p painter) readings(s *api.Sentiment) []reading {
 		value := exact(f.BTCFastestSatVb)
 		list = append(list, reading{"sentiment.fees.btcFastestSatVb", "Bitcoin fee", value + " sat/vB", value, "", f.Ref})
 	}
+	if g := s.Gas; g != nil && g.ETHAverageGwei != nil {
+		value := exact(g.ETHAverageGwei)
+		list = append(list, reading{"sentiment.gas.ethAverageGwei", "Ethereum gas", value + " gwei", value, "", g.Ref})
+	}
 	return list
 }
 

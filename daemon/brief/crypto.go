@@ -121,6 +121,9 @@ func keepReadings(s *api.Sentiment) {
 	if s.Fees != nil && !between(s.Fees.BTCFastestSatVb, 0.01, 1e6) {
 		s.Fees = nil
 	}
+	if s.Gas != nil && !between(s.Gas.ETHAverageGwei, 0.001, 1e6) {
+		s.Gas = nil
+	}
 	if s.Market != nil && s.Market.TotalMarketCapUSD == nil && s.Market.Change24hPct == nil {
 		s.Market = nil
 	}

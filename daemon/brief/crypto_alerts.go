@@ -129,7 +129,7 @@ func (n *news) incidents(flags []api.Flag) []string {
 
 // ofCoin reports whether f is on the coin with the given id.
 func ofCoin(f api.Flag, id string) bool {
-	return (f.Kind == api.FlagPriceMove || f.Kind == api.FlagDivergence) && strings.HasSuffix(f.ID, ":"+id)
+	return (f.Kind == api.FlagPriceMove || f.Kind == api.FlagFastMove || f.Kind == api.FlagDivergence) && strings.HasSuffix(f.ID, ":"+id)
 }
 
 // incident puts one flag into a clause. again says that the clause before has named its subject.
@@ -152,11 +152,17 @@ func incident(f api.Flag, again bool) string {
 		return fmt.Sprintf("%s trades %s%% %s its peg", who, human.Decimals(math.Abs(f.Value), 2), side)
 	case api.FlagPriceMove:
 		return fmt.Sprintf("%s is %s in 24 hours", who, change)
+	case api.FlagFastMove:
+		return fmt.Sprintf("%s is %s within an hour", who, change)
 	case api.FlagDivergence:
 		return fmt.Sprintf("venues quote %s %s%% apart", who, human.Decimals(math.Abs(f.Value), 2))
 	case api.FlagFeeSpike:
 		if f.Value > 0 {
 			return fees(who) + " have reached " + human.Plain(human.Round(f.Value, 1)) + " sat/vB"
+		}
+	case api.FlagGasSpike:
+		if f.Value > 0 {
+			return "a fast transaction on Ethereum pays " + human.Plain(human.Round(f.Value, 1)) + " gwei"
 		}
 	case api.FlagSuspiciousName:
 		return "names from " + who + " read as instructions and are left out here"

@@ -14,7 +14,7 @@ import (
 func (n *news) coins() (p paragraph) {
 	of := func(m api.Mover) string { return m.Group }
 	if majors := group(n.TopMovers, api.GroupMajor, of); len(majors) > 0 {
-		tellMajors(&p, majors)
+		n.tellMajors(&p, majors)
 	}
 	gainers := strongest(group(n.TopMovers, api.GroupGainer, of), 1)
 	losers := strongest(group(n.TopMovers, api.GroupLoser, of), -1)
@@ -71,7 +71,7 @@ func refsOfMovers(rows []api.Mover) []int {
 
 // tellMajors tells the majors: all in one sentence if they go one way, else the first two with their prices and the others by
 // direction.
-func tellMajors(p *paragraph, rows []api.Mover) {
+func (n *news) tellMajors(p *paragraph, rows []api.Mover) {
 	up, down, still := sides(rows)
 	count := inWords(len(rows))
 	switch all := len(rows); {
@@ -88,6 +88,7 @@ func tellMajors(p *paragraph, rows []api.Mover) {
 		p.say(vital, others(rows[min(all, 2):], len(up) == 1, len(down) == 1))
 	}
 	tellWeek(p, rows[:min(len(rows), 2)])
+	p.say(spare, n.venues(rows[0]))
 	if !slices.ContainsFunc(rows, func(m api.Mover) bool { return m.Rank != nil || m.MarketCapUSD != nil }) {
 		p.say(useful, "These prices come from a fallback source, which gives neither rank nor market value"+cite(rows[0].Ref)+".")
 	}
@@ -173,6 +174,24 @@ func others(rows []api.Mover, loneUp, loneDown bool) string {
 		text = sentenceCase(text)
 	}
 	return text + cite(refsOfMovers(slices.Concat(up, down, still))...) + "."
+}
+
+// venues tells the prices of a coin at exchanges.
+func (n *news) venues(m api.Mover) string {
+	var items []string
+	for _, q := range m.Venues {
+		if q.PriceUSD == nil || !citable(n.in, q.Ref) {
+			continue
+		}
+		name := map[string]string{"kraken-ticker": "Kraken", "coinbase-exchange": "Coinbase"}[n.in.Citations[q.Ref-1].SourceID]
+		if name != "" {
+			items = append(items, "at "+human.PriceInWords(*q.PriceUSD)+" on "+name+cite(q.Ref))
+		}
+	}
+	if len(items) == 0 {
+		return ""
+	}
+	return m.Name + " last traded " + and(items) + "."
 }
 
 func tellWeek(p *paragraph, rows []api.Mover) {

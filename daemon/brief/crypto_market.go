@@ -26,6 +26,9 @@ func (n *news) tone(alarmed bool) (p paragraph) {
 	if f := n.Sentiment.Fees; f != nil {
 		p.say(spare, fmt.Sprintf("A Bitcoin transaction in the next block pays %s sat/vB%s.", human.Plain(*f.BTCFastestSatVb), cite(f.Ref)))
 	}
+	if g := n.Sentiment.Gas; g != nil {
+		p.say(spare, fmt.Sprintf("Gas on Ethereum costs %s gwei%s.", human.Plain(*g.ETHAverageGwei), cite(g.Ref)))
+	}
 	p.say(useful, n.notices())
 	return p
 }

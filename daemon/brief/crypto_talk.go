@@ -164,6 +164,7 @@ func (n *news) absent() []absence {
 	lacks(len(n.Narratives) == 0, "narratives", "coingecko-categories")
 	lacks(len(s.Predictions) == 0, "prediction markets", "polymarket-crypto")
 	lacks(s.Fees == nil, "Bitcoin fees", "mempool-fees")
+	lacks(s.Gas == nil, "gas prices", "blockscout-gas")
 	return list
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// cryptoVersion is the version of the crypto pack. Another order of its sources needs the next one.
-const cryptoVersion = 1
+// cryptoVersion is the version of the crypto pack. Another order of its sources, or one more at their end, needs the next one.
+const cryptoVersion = 2
 
 // Anchors of the crypto pack's sources, in the order of Crypto. Every row bears the one of its source.
 const (
@@ -30,9 +30,10 @@ const (
 	refKraken
 	refFees
 	refCoinbase
+	refGas // since version 2
 )
 
-// Crypto returns the crypto pack. Its sources bear the anchors [1] to [17], and its states are api.CryptoState.
+// Crypto returns the crypto pack. Its sources bear the anchors [1] to [18], and its states are api.CryptoState.
 func Crypto() *Pack {
 	p := &Pack{ID: api.PackCrypto, Version: cryptoVersion, Sources: []Source{
 		{source.CoinGeckoMarkets(), "CoinGecko Markets", "https://www.coingecko.com/"},
@@ -52,6 +53,7 @@ func Crypto() *Pack {
 		{source.Kraken(), "Kraken Ticker", "https://www.kraken.com/prices"},
 		{source.MempoolFees(), "mempool.space", "https://mempool.space/"},
 		{source.CoinbaseExchange(), "Coinbase Exchange", "https://www.coinbase.com/explore"},
+		{source.BlockscoutGas(), "Blockscout Ethereum Gas", "https://eth.blockscout.com/gas-tracker"},
 	}}
 	p.Compact = p.compactCrypto
 	p.Excerpts = p.excerptsOfCrypto
@@ -82,6 +84,9 @@ func (p *Pack) compactCrypto(in Input) ([]byte, error) {
 func (v *view) mark(s *api.CryptoState) {
 	for i := range s.TopMovers {
 		s.TopMovers[i].Stale = v.carried(s.TopMovers[i].Ref)
+		for j := range s.TopMovers[i].Venues {
+			s.TopMovers[i].Venues[j].Stale = v.carried(s.TopMovers[i].Venues[j].Ref)
+		}
 	}
 	for i := range s.ProtocolTVL {
 		s.ProtocolTVL[i].Stale = v.carried(s.ProtocolTVL[i].Ref)
@@ -119,6 +124,9 @@ func (v *view) markReadings(s *api.Sentiment) {
 	}
 	if s.Fees != nil {
 		s.Fees.Stale = v.carried(s.Fees.Ref)
+	}
+	if s.Gas != nil {
+		s.Gas.Stale = v.carried(s.Gas.Ref)
 	}
 	for i := range s.Predictions {
 		s.Predictions[i].Stale = v.carried(s.Predictions[i].Ref)
@@ -207,7 +215,7 @@ func (v *view) flags() []api.Flag {
 	now := v.in.Now.UTC().Truncate(time.Millisecond)
 	seen := sourceTroubles(v.status, func(ref int) string { return v.pack.Sources[ref-1].Name }, now)
 	for _, see := range [...]func() []observation{
-		v.moves, v.drops, v.depegs, v.exploits, v.extremes, v.divergences, v.feeSpikes, v.names,
+		v.moves, v.fastMoves, v.drops, v.depegs, v.exploits, v.extremes, v.divergences, v.feeSpikes, v.gasSpikes, v.names,
 	} {
 		seen = append(seen, see()...)
 	}

@@ -35,6 +35,7 @@ func (p *Pack) excerptsOfCrypto(state []byte) map[string]string {
 			f.add(flag.Ref, "%s", flag.Message)
 		}
 	}
+	f.addVenues(s.TopMovers)
 	excerpts := make(map[string]string, len(f))
 	for i, source := range p.Sources {
 		if text, ok := f[i+1]; ok {
@@ -63,6 +64,17 @@ func (f facts) addRows(s *api.CryptoState) {
 	}
 }
 
+// addVenues notes the first price at each exchange.
+func (f facts) addVenues(rows []api.Mover) {
+	for _, m := range rows {
+		for _, q := range m.Venues {
+			if q.PriceUSD != nil {
+				f.add(q.Ref, "%s %s", m.Symbol, human.USD(*q.PriceUSD))
+			}
+		}
+	}
+}
+
 // addSentiment notes the readings whose main figure is known.
 func (f facts) addSentiment(s *api.Sentiment) {
 	if s.FearGreed != nil {
@@ -76,6 +88,9 @@ func (f facts) addSentiment(s *api.Sentiment) {
 	}
 	if s.Fees != nil && s.Fees.BTCFastestSatVb != nil {
 		f.add(s.Fees.Ref, "Fastest Bitcoin fee %g sat/vB", *s.Fees.BTCFastestSatVb)
+	}
+	if s.Gas != nil && s.Gas.ETHAverageGwei != nil {
+		f.add(s.Gas.Ref, "Ethereum gas %g gwei", *s.Gas.ETHAverageGwei)
 	}
 	for _, p := range s.Predictions {
 		if p.Probability != nil {

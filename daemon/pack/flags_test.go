@@ -23,6 +23,7 @@ func alarming(alarm bool) pack.Input {
 		return &quiet
 	}
 	a := coin("a", *pick(-25, 1))
+	a.Change1h = pick(9, 1)
 	btc := coin("bitcoin", 0)
 	btc.Price = 100
 	return only(map[string]source.Doc{
@@ -33,6 +34,7 @@ func alarming(alarm bool) pack.Input {
 		"defillama-hacks":       &source.HacksDoc{Hacks: []source.Hack{{Name: "H", Amount: pick(3e6, 1), Date: now.Truncate(24 * time.Hour)}}},
 		"alternativeme-fng":     &source.FearGreedDoc{Days: []source.FearGreedDay{{Value: int(*pick(10, 50)), At: now}}},
 		"mempool-fees":          &source.FeesDoc{Fastest: pick(80, 5)},
+		"blockscout-gas":        &source.GasDoc{Average: pick(30, 1), Fast: pick(40, 2)},
 	})
 }
 
@@ -47,7 +49,7 @@ func ids(s api.CryptoState) []string {
 
 // allFlags are the flags of alarming: the critical one, the warnings by kind, the notices by kind.
 func allFlags() []string {
-	return []string{"depeg:usdx", "exploit:h:2026-11-20", "divergence:bitcoin", "fees:btc", "move:a", "sentiment:fng", "tvl:p"}
+	return []string{"depeg:usdx", "exploit:h:2026-11-20", "divergence:bitcoin", "fast:a", "fees:btc", "gas:eth", "move:a", "sentiment:fng", "tvl:p"}
 }
 
 func TestFlagsLifeOfAFlag(t *testing.T) {
@@ -90,7 +92,7 @@ func TestFlagsTellTimeAsStatesDo(t *testing.T) {
 func flagOf(id string) []string {
 	switch id {
 	case "coingecko-markets":
-		return []string{"divergence:bitcoin", "move:a"}
+		return []string{"divergence:bitcoin", "fast:a", "move:a"}
 	case "kraken-ticker":
 		return []string{"divergence:bitcoin"}
 	case "defillama-protocols":
@@ -101,6 +103,8 @@ func flagOf(id string) []string {
 		return []string{"exploit:h:2026-11-20"}
 	case "alternativeme-fng":
 		return []string{"sentiment:fng"}
+	case "blockscout-gas":
+		return []string{"gas:eth"}
 	}
 	return []string{"fees:btc"}
 }
@@ -295,7 +299,7 @@ func TestFlagsSayWhatAndWhen(t *testing.T) {
 	}
 	want := map[string]string{
 		"depeg:usdx": "usdx", "divergence:bitcoin": "bitcoin", "exploit:h:2026-11-20": "hack/2026-11-20 H at 2026-11-20T00:00:00Z",
-		"fees:btc": "bitcoin", "move:a": "a", "names:news-decrypt": " at 2026-11-20T19:00:00Z", "sentiment:fng": "index/fear-greed",
+		"fast:a": "a", "fees:btc": "bitcoin", "gas:eth": "ethereum", "move:a": "a", "names:news-decrypt": " at 2026-11-20T19:00:00Z", "sentiment:fng": "index/fear-greed",
 		"source:coinbase-exchange": "", "tvl:p": "protocol/p",
 	}
 	if !maps.Equal(got, want) {

@@ -96,7 +96,7 @@ func TestStateWithoutAnySource(t *testing.T) {
 	t.Parallel()
 	data, s := compact(t, pack.Input{Now: now})
 	const want = `{"top_movers":[],"protocol_tvl":[],"trending_pools":[],"sentiment":{"fearGreed":null,"market":null,"breadth":null,` +
-		`"stablecoins":null,"fees":null,"predictions":[]},"narratives":[],"flags":[],"source_status":[{"ref":1,`
+		`"stablecoins":null,"fees":null,"gas":null,"predictions":[]},"narratives":[],"flags":[],"source_status":[{"ref":1,`
 	if !bytes.HasPrefix(data, []byte(want)) {
 		t.Errorf("%s\nwant\n%s", data, want)
 	}

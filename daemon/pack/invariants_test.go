@@ -92,14 +92,14 @@ func checkCounts(t failer, s api.CryptoState) {
 	}
 	limits := map[string]int{
 		api.GroupMajor: 5, api.GroupGainer: 8, api.GroupLoser: 8, "protocol " + api.GroupTop: 12, "protocol " + api.GroupMover: 6,
-		"protocol " + api.GroupChain: 6, "pools": 12, "predictions": 4, "narratives": 8, "headlines": 2, "flags": 20, "status": 17,
+		"protocol " + api.GroupChain: 6, "pools": 12, "predictions": 4, "narratives": 8, "headlines": 2, "flags": 20, "status": 18,
 	}
 	for name, n := range count {
 		if limit, ok := limits[name]; !ok || n > limit {
 			t.Errorf("%s: %d rows, at most %d", name, n, limit)
 		}
 	}
-	if len(s.SourceStatus) != 17 {
+	if len(s.SourceStatus) != 18 {
 		t.Errorf("%d sources", len(s.SourceStatus))
 	}
 }
@@ -121,12 +121,13 @@ func checkNumbers(t failer, path, name string, v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() {
+			f := v.Type().Field(i)
+			if absent := v.Field(i).IsZero() && strings.HasSuffix(f.Tag.Get("json"), ",omitempty"); f.IsExported() && !absent {
 				checkNumbers(t, path+"."+f.Name, f.Name, v.Field(i))
 			}
 		}
 	case reflect.Int:
-		if (name == "Ref" || name == "Sources") && (v.Int() < 1 || v.Int() > 17) {
+		if (name == "Ref" || name == "Sources") && (v.Int() < 1 || v.Int() > 18) {
 			t.Errorf("%s is %d", path, v.Int())
 		}
 	case reflect.Float64:
@@ -141,6 +142,8 @@ func rounded(name string, x float64) bool {
 		return false
 	}
 	switch {
+	case strings.HasSuffix(name, "Gwei"):
+		return human.Round(x, 3) == x
 	case strings.HasSuffix(name, "Pct"), name == "Value", name == "BTCFastestSatVb":
 		return human.Round(x, 2) == x || x == math.Trunc(x)
 	case name == "PriceUSD":

@@ -35,6 +35,7 @@ func (v *view) movers() []api.Mover {
 	for _, m := range majors() {
 		shown[m.id] = true
 		if row, ok := v.major(m); ok {
+			row.Venues = v.venues(m, row.Ref)
 			rows = append(rows, row)
 		}
 	}
@@ -64,6 +65,16 @@ func (v *view) major(m major) (row api.Mover, ok bool) {
 		}
 	}
 	return row, ok
+}
+
+// venues are the prices of m at the exchanges but for the source [ref], which its row has them from.
+func (v *view) venues(m major, ref int) (quotes []api.Quote) {
+	for _, venue := range [...]int{refKraken, refCoinbase} {
+		if row, ok := v.quote(m, venue); ok && venue != ref {
+			quotes = append(quotes, api.Quote{PriceUSD: row.PriceUSD, Ref: venue})
+		}
+	}
+	return quotes
 }
 
 // quote makes the row of m from the source [ref]. An exchange knows no more than its price, and that of Coinbase 24 hours ago.

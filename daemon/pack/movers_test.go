@@ -200,3 +200,53 @@ func TestMajorMissingFromTheMarketList(t *testing.T) {
 		t.Errorf("%+v, want a major under its own name", m)
 	}
 }
+
+// TestVenues: each major bears the last prices at the exchanges beside that of its row, with the anchors of both.
+func TestVenues(t *testing.T) {
+	t.Parallel()
+	btc := coin("bitcoin", 1)
+	btc.Price = 100
+	in := only(map[string]source.Doc{
+		"coingecko-markets": &source.MarketsDoc{Coins: []source.Coin{btc, coin("zcash", 30)}},
+		"kraken-ticker":     &source.TickerDoc{Pairs: []source.Ticker{{CoinID: "bitcoin", Price: 100.5}, {CoinID: "zcash", Price: 7}}},
+		"coinbase-exchange": &source.ExchangeDoc{Coins: []source.ExchangeCoin{{CoinID: "bitcoin", Price: 99.5}}},
+	})
+	told := func(in pack.Input) (text string) {
+		_, s := compact(t, in)
+		for _, m := range s.TopMovers {
+			text += fmt.Sprintf("%s [%d]", m.ID, m.Ref)
+			for _, q := range m.Venues {
+				text += fmt.Sprintf(" %g [%d] %v", *q.PriceUSD, q.Ref, q.Stale)
+			}
+			text += ";"
+		}
+		return text
+	}
+	failed := func(in pack.Input, id string) pack.Input {
+		return with(in, id, func(r *pack.Reading) { r.Failures = 1 })
+	}
+	for name, c := range map[string]struct {
+		in   pack.Input
+		want string
+	}{
+		"all answer":          {in, "bitcoin [1] 100.5 [15] false 99.5 [17] false;zcash [1];"},
+		"one is carried":      {failed(in, "kraken-ticker"), "bitcoin [1] 100.5 [15] true 99.5 [17] false;zcash [1];"},
+		"one is the fallback": {failed(in, "coingecko-markets"), "bitcoin [17] 100.5 [15] false;zcash [1];"},
+		"one is too old":      {aged(in, "kraken-ticker", 46*time.Minute), "bitcoin [1] 99.5 [17] false;zcash [1];"},
+	} {
+		if got := told(c.in); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+	excerpts := pack.Crypto().Excerpts(must(pack.Crypto().Compact(in)))
+	if excerpts["kraken-ticker"] != "BTC $100.50" || excerpts["coinbase-exchange"] != "BTC $99.50" {
+		t.Errorf("%q", excerpts)
+	}
+}
+
+func must(data []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return data
+}

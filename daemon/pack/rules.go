@@ -3,6 +3,7 @@ package pack
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -17,11 +18,13 @@ import (
 //
 //	stablecoin_depeg   0.5 % off the peg, $50M of supply   under 0.35 %       warning 1 %, critical 2 %
 //	price_move         20 % in 24 h, $100M of market cap   under 17 %         warning 35 %
+//	fast_move          8 % in an hour, a major 4 %, $100M  under 6 %, 3 %     warning 15 %, a major 8 %
 //	tvl_drop           -10 % in 24 h, $25M before          over -8 %          warning -20 %, critical -40 %
 //	exploit_reported   $1M, at most seven days ago         older              warning, critical $25M
 //	sentiment_extreme  24 and under, 76 and over           inside             notice
 //	price_divergence   1 % between Kraken and CoinGecko    under 0.6 %        warning
 //	fee_spike          50 sat/vB                           under 35 sat/vB    notice
+//	gas_spike          30 gwei for a fast one              under 20 gwei      warning 100 gwei
 //	suspicious_name    a name that reads as an instruction none               warning
 //
 // The bounds of size decide only whether a flag rises: a coin that falls out of them because it crashes keeps its flag. The flags
@@ -105,6 +108,34 @@ func (v *view) moves() (seen []observation) {
 			s.Severity = severityOf(size, 35, math.Inf(1))
 			if s.shows() {
 				s.Message = fmt.Sprintf("%s is %s in 24 hours", human.Named(c.Name), moved(*change))
+			}
+		}
+		seen = append(seen, s)
+	}
+	return seen
+}
+
+// fastMoves sees the coins' changes of an hour. The majors move less, so that less of it is news.
+func (v *view) fastMoves() (seen []observation) {
+	doc := look[*source.MarketsDoc](v, refMarkets)
+	if doc == nil {
+		return nil
+	}
+	for _, c := range doc.Coins {
+		if c.ID == "" || v.stable(c.ID) || derivative(c.ID) {
+			continue
+		}
+		raise, hold, warning := 8.0, 6.0, 15.0
+		if slices.ContainsFunc(majors(), func(m major) bool { return m.id == c.ID }) {
+			raise, hold, warning = 4, 3, 8
+		}
+		s := v.observe(rule{api.FlagFastMove, "fast:", "pct", raise, refMarkets}, c.ID, c.Name, c.ID)
+		if change := human.RoundPercent(c.Change1h); change != nil && c.MarketCap != nil {
+			size := math.Abs(*change)
+			s.Value, s.Raise, s.Hold = change, size >= raise && *c.MarketCap >= 100e6, size >= hold
+			s.Severity = severityOf(size, warning, math.Inf(1))
+			if s.shows() {
+				s.Message = fmt.Sprintf("%s is %s within an hour", human.Named(c.Name), moved(*change))
 			}
 		}
 		seen = append(seen, s)
@@ -241,6 +272,21 @@ func (v *view) feeSpikes() []observation {
 		fee := human.Round(*doc.Fastest, 2)
 		s.Value, s.Raise, s.Hold, s.Severity = &fee, fee >= 50, fee >= 35, api.SeverityNotice
 		s.Message = "The next Bitcoin block costs " + human.Plain(fee) + " sat/vB"
+	}
+	return []observation{s}
+}
+
+// gasSpikes sees what gas costs on Ethereum for a transaction that is in a hurry.
+func (v *view) gasSpikes() []observation {
+	doc := look[*source.GasDoc](v, refGas)
+	if doc == nil {
+		return nil
+	}
+	s := v.observe(rule{api.FlagGasSpike, "gas:", "gwei", 30, refGas}, "eth", "Ethereum gas", "ethereum")
+	if doc.Fast != nil {
+		price := human.Round(*doc.Fast, 2)
+		s.Value, s.Raise, s.Hold, s.Severity = &price, price >= 30, price >= 20, severityOf(price, 100, math.Inf(1))
+		s.Message = "A fast transaction on Ethereum pays " + human.Plain(price) + " gwei for gas"
 	}
 	return []observation{s}
 }

@@ -146,6 +146,53 @@ func TestMoveFlags(t *testing.T) {
 	})
 }
 
+func TestFastMoveFlags(t *testing.T) {
+	t.Parallel()
+	at := func(id string, change, marketCap *float64) source.Doc {
+		doc := &source.MarketsDoc{}
+		for _, never := range []string{"tether", "wrapped-bitcoin", ""} { // looked at
+			doc.Coins = append(doc.Coins, source.Coin{ID: never, Name: never, Price: 1, Change1h: ptr(99.0), MarketCap: ptr(1e12)})
+		}
+		doc.Coins = append(doc.Coins, source.Coin{ID: id, Name: "A", Price: 1, Change1h: change, MarketCap: marketCap})
+		return doc
+	}
+	large := ptr(1e9)
+	flagTable{"fast:a-coin", api.FlagFastMove, "pct", "coingecko-markets", 1}.check(t, []flagCase{
+		{"under the lower threshold", at("a-coin", ptr(5.994), large), false, false, "", 0, ""},
+		{"at the lower threshold", at("a-coin", ptr(-6.0), large), false, true, api.SeverityNotice, -6, ""},
+		{"between", at("a-coin", ptr(7.994), large), false, true, api.SeverityNotice, 7.99, ""},
+		{"at the threshold", at("a-coin", ptr(8.0), large), true, true, api.SeverityNotice, 8, "A is up 8.00% within an hour"},
+		{"falling", at("a-coin", ptr(-14.99), large), true, true, api.SeverityNotice, -14.99, "A is down 15.0% within an hour"},
+		{"a warning", at("a-coin", ptr(-15.0), large), true, true, api.SeverityWarning, -15, ""},
+		{"never critical", at("a-coin", ptr(900.0), large), true, true, api.SeverityWarning, 900, ""},
+		{"large enough", at("a-coin", ptr(9.0), ptr(100e6)), true, true, api.SeverityNotice, 9, ""},
+		{"too small to rise", at("a-coin", ptr(9.0), ptr(99.9e6)), false, true, api.SeverityNotice, 9, ""},
+		unknownCase("unknown change", at("a-coin", nil, large)),
+		unknownCase("unknown market cap", at("a-coin", ptr(50.0), nil)),
+	})
+	flagTable{"fast:solana", api.FlagFastMove, "pct", "coingecko-markets", 1}.check(t, []flagCase{
+		{"a major under the lower threshold", at("solana", ptr(2.994), large), false, false, "", 0, ""},
+		{"a major at the lower threshold", at("solana", ptr(3.0), large), false, true, api.SeverityNotice, 3, ""},
+		{"a major at the threshold", at("solana", ptr(-4.0), large), true, true, api.SeverityNotice, -4, ""},
+		{"a major, a warning", at("solana", ptr(-8.0), large), true, true, api.SeverityWarning, -8, ""},
+		{"a major, almost", at("solana", ptr(-7.99), large), true, true, api.SeverityNotice, -7.99, ""},
+	})
+}
+
+func TestGasFlags(t *testing.T) {
+	t.Parallel()
+	at := func(fast *float64) source.Doc { return &source.GasDoc{Fast: fast, Average: ptr(1.0)} }
+	flagTable{"gas:eth", api.FlagGasSpike, "gwei", "blockscout-gas", 18}.check(t, []flagCase{
+		{"low", at(ptr(19.99)), false, false, "", 0, ""},
+		{"at the lower threshold", at(ptr(20.0)), false, true, api.SeverityNotice, 20, ""},
+		{"between", at(ptr(29.99)), false, true, api.SeverityNotice, 29.99, ""},
+		{"at the threshold", at(ptr(30.0)), true, true, api.SeverityNotice, 30, "A fast transaction on Ethereum pays 30 gwei for gas"},
+		{"almost a warning", at(ptr(99.99)), true, true, api.SeverityNotice, 99.99, ""},
+		{"a warning", at(ptr(100.0)), true, true, api.SeverityWarning, 100, ""},
+		unknownCase("unknown", at(nil)),
+	})
+}
+
 func TestDropFlags(t *testing.T) {
 	t.Parallel()
 	at := func(change *float64, tvl float64) source.Doc {

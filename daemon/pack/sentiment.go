@@ -25,6 +25,7 @@ func (v *view) sentiment() api.Sentiment {
 		Breadth:     v.breadth(look[*source.MarketsDoc](v, refMarkets)),
 		Stablecoins: stablecoins(look[*source.StablecoinsDoc](v, refStablecoins)),
 		Fees:        fees(look[*source.FeesDoc](v, refFees)),
+		Gas:         gas(look[*source.GasDoc](v, refGas)),
 		Predictions: predictions(look[*source.PredictionsDoc](v, refPredictions)),
 	}
 }
@@ -135,6 +136,23 @@ func fees(doc *source.FeesDoc) *api.Fees {
 	}
 	fee := human.Round(*doc.Fastest, 2)
 	return &api.Fees{BTCFastestSatVb: &fee, Ref: refFees}
+}
+
+// gas is what gas costs, nil if that is unknown.
+func gas(doc *source.GasDoc) *api.Gas {
+	if doc == nil || doc.Average == nil {
+		return nil
+	}
+	return &api.Gas{ETHAverageGwei: gwei(doc.Average), ETHFastGwei: gwei(doc.Fast), ETHSlowGwei: gwei(doc.Slow), Ref: refGas}
+}
+
+// gwei is a price of gas as readers see it.
+func gwei(x *float64) *float64 {
+	if x == nil {
+		return nil
+	}
+	rounded := human.Round(*x, 3)
+	return &rounded
 }
 
 // predictions is the questions that most is traded on. Those of unknown volume come last.

@@ -66,9 +66,10 @@ func cryptoKinds() []state.Kind {
 		{Name: kindIndex, Words: []string{"fear and greed", "fear greed", "sentiment"}, Fields: []state.Field{
 			field("value", "value", "index"), field("label", "label"), field("previousDay", "yesterday"), field("weekAgo", "week"),
 		}},
-		{Name: kindFee, Words: []string{"fee", "fees", "gas fee", "gas fees", "gas price", "gas", "sats"}, Fields: []state.Field{
+		{Name: kindFee, Words: []string{"fee", "fees", "sats"}, Fields: []state.Field{
 			field("fastestSatVb", "fast", "fastest"), field("halfHourSatVb"), field("hourSatVb", "hour"),
 			field("economySatVb", "economy", "slow"), field("minimumSatVb", "minimum"),
+			field("averageGwei", "average", "gas", "gwei", "price"), field("fastGwei", "fast", "fastest"), field("slowGwei", "slow"),
 		}},
 		{Name: kindPool, Words: []string{"pool", "pools", "pair", "pairs"}, Own: true, Fields: []state.Field{
 			price, hour, day, volume, field("liquidityUsd", "liquidity", "depth"), field("txns24h", "transactions", "txns"),
@@ -273,6 +274,13 @@ func (b *tables) market() {
 			Kind: kindFee, Key: "bitcoin", Entity: "bitcoin", Name: "Bitcoin fees",
 			Fields: fields("fastestSatVb", doc.Fastest, "halfHourSatVb", doc.HalfHour, "hourSatVb", doc.Hour,
 				"economySatVb", doc.Economy, "minimumSatVb", doc.Minimum),
+		})
+	}
+	if doc, ok := read[*source.GasDoc](b.p, b.in, refGas); ok {
+		b.add(refGas, state.Row{
+			Kind: kindFee, Key: "ethereum", Entity: "ethereum", Name: "Ethereum gas",
+			Aliases: []string{"gas", "gas price", "gas fee", "gas fees", "eth gas"},
+			Fields:  fields("averageGwei", gwei(doc.Average), "fastGwei", gwei(doc.Fast), "slowGwei", gwei(doc.Slow)),
 		})
 	}
 	if doc, ok := read[*source.CategoriesDoc](b.p, b.in, refCategories); ok {

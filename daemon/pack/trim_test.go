@@ -24,7 +24,7 @@ func crowded(letter string, length float64, critical, notices int) pack.Input {
 		change := float64(i-20) * 0.7
 		big := float64(1e12 + i)
 		c := source.Coin{
-			ID: text(80, i), Symbol: text(16, i), Name: text(48, i), Price: big, Change24h: &change, Change1h: &change, Change7d: &change,
+			ID: text(80, i), Symbol: text(16, i), Name: text(48, i), Price: big, Change24h: &change, Change1h: ptr(0.55), Change7d: &change,
 			MarketCap: &big, Volume24h: &big, Rank: ptr(int(1e9)),
 		}
 		if i < notices {
@@ -89,7 +89,7 @@ func TestTrimOrder(t *testing.T) {
 		if len(data) > pack.MaxState {
 			t.Errorf("%d bytes", len(data))
 		}
-		if len(s.SourceStatus) != 17 {
+		if len(s.SourceStatus) != 18 {
 			t.Errorf("%d sources", len(s.SourceStatus))
 		}
 		if got := shape(s); len(shapes) == 0 || got != shapes[len(shapes)-1] {
@@ -135,7 +135,7 @@ func TestEveryStateFits(t *testing.T) {
 					up++
 				}
 			}
-			if want := min(critical*15, 20); up != want || len(s.SourceStatus) != 17 {
+			if want := min(critical*15, 20); up != want || len(s.SourceStatus) != 18 {
 				t.Errorf("%s, %d critical: %d are left, %d sources", letter, want, up, len(s.SourceStatus))
 			}
 		}

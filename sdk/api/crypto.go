@@ -29,7 +29,8 @@ const (
 	GroupChain  = "chain"
 )
 
-// Mover is a coin: one of the majors, or one that moved most in 24 hours.
+// Mover is a coin: one of the majors, or one that moved most in 24 hours. Venues are the last prices of a major at exchanges,
+// beside the source of the row.
 type Mover struct {
 	Group        string   `json:"group"`
 	ID           string   `json:"id"`
@@ -42,8 +43,16 @@ type Mover struct {
 	MarketCapUSD *int64   `json:"marketCapUsd"`
 	Volume24hUSD *int64   `json:"volume24hUsd"`
 	Rank         *int     `json:"rank"`
+	Venues       []Quote  `json:"venues,omitempty"`
 	Ref          int      `json:"ref"`
 	Stale        bool     `json:"stale,omitempty"`
+}
+
+// Quote is the price of a major at one exchange.
+type Quote struct {
+	PriceUSD *float64 `json:"priceUsd"`
+	Ref      int      `json:"ref"`
+	Stale    bool     `json:"stale,omitempty"`
 }
 
 // ProtocolTVL is the value locked in a protocol or on a chain. Chain rows have neither Chains nor TopChain.
@@ -95,6 +104,7 @@ type Sentiment struct {
 	Breadth     *Breadth     `json:"breadth"`
 	Stablecoins *Stablecoins `json:"stablecoins"`
 	Fees        *Fees        `json:"fees"`
+	Gas         *Gas         `json:"gas"`
 	Predictions []Prediction `json:"predictions"`
 }
 
@@ -142,6 +152,15 @@ type Fees struct {
 	BTCFastestSatVb *float64 `json:"btcFastestSatVb"`
 	Ref             int      `json:"ref"`
 	Stale           bool     `json:"stale,omitempty"`
+}
+
+// Gas is what a transaction on Ethereum pays for its gas, in gwei.
+type Gas struct {
+	ETHAverageGwei *float64 `json:"ethAverageGwei"`
+	ETHFastGwei    *float64 `json:"ethFastGwei"`
+	ETHSlowGwei    *float64 `json:"ethSlowGwei"`
+	Ref            int      `json:"ref"`
+	Stale          bool     `json:"stale,omitempty"`
 }
 
 // Prediction is a prediction market: its question and the probability of an outcome, 0 to 1.
@@ -210,11 +229,13 @@ const (
 const (
 	FlagDepeg          = "stablecoin_depeg"
 	FlagPriceMove      = "price_move"
+	FlagFastMove       = "fast_move" // of a price within an hour
 	FlagTVLDrop        = "tvl_drop"
 	FlagExploit        = "exploit_reported"
 	FlagSentiment      = "sentiment_extreme"
 	FlagDivergence     = "price_divergence"
 	FlagFeeSpike       = "fee_spike"
+	FlagGasSpike       = "gas_spike"
 	FlagSuspiciousName = "suspicious_name" // a name or headline of a source reads as an instruction
 	FlagSourceStale    = "source_stale"
 	FlagSourceError    = "source_error"
@@ -229,7 +250,7 @@ type Flag struct {
 	Subject   string     `json:"subject"`
 	Value     float64    `json:"value"`
 	Threshold float64    `json:"threshold"`
-	Unit      string     `json:"unit"` // pct, usd, index, sat/vB, names, failures or seconds
+	Unit      string     `json:"unit"` // pct, usd, index, sat/vB, gwei, names, failures or seconds
 	Since     time.Time  `json:"since"`
 	EventAt   *time.Time `json:"eventAt,omitempty"` // when it happened, where that is known: the day of a loss, the time of a headline
 	Message   string     `json:"message"`

@@ -11,15 +11,17 @@ func TestCryptoMembers(t *testing.T) {
 	t.Parallel()
 	for _, s := range []shape{
 		{api.CryptoState{}, "top_movers protocol_tvl trending_pools sentiment narratives flags source_status"},
-		{api.Mover{}, "group id symbol name priceUsd0 change1hPct0 change24hPct0 change7dPct0 marketCapUsd0 volume24hUsd0 rank0 ref stale?"},
+		{api.Mover{}, "group id symbol name priceUsd0 change1hPct0 change24hPct0 change7dPct0 marketCapUsd0 volume24hUsd0 rank0 venues? ref stale?"},
+		{api.Quote{}, "priceUsd0 ref stale?"},
 		{api.ProtocolTVL{}, "group id name category chains? topChain? tvlUsd0 change1dPct0 change7dPct0 ref stale?"},
 		{api.TrendingPool{}, "position id pair network dex priceUsd0 change1hPct0 change24hPct0 volume24hUsd0 liquidityUsd0 txns24h0 ageHours0 risk ref stale?"},
-		{api.Sentiment{}, "fearGreed0 market0 breadth0 stablecoins0 fees0 predictions"},
+		{api.Sentiment{}, "fearGreed0 market0 breadth0 stablecoins0 fees0 gas0 predictions"},
 		{api.FearGreed{}, "value label previousDay0 weekAgo0 nextUpdateAt0 ref stale?"},
 		{api.Market{}, "totalMarketCapUsd0 change24hPct0 volume24hUsd0 btcDominancePct0 ethDominancePct0 ref stale?"},
 		{api.Breadth{}, "advancing declining advancingPct0 ref stale?"},
 		{api.Stablecoins{}, "supplyUsd0 change1dPct0 ref stale?"},
 		{api.Fees{}, "btcFastestSatVb0 ref stale?"},
+		{api.Gas{}, "ethAverageGwei0 ethFastGwei0 ethSlowGwei0 ref stale?"},
 		{api.Prediction{}, "id question outcome? probability0 volume24hUsd0 endsAt? url? ref stale?"},
 		{api.Narrative{}, "id name score direction marketCapUsd0 change24hPct0 trendingSymbols headlines ref stale?"},
 		{api.Headline{}, "title url publishedAt ref sources stale?"},
@@ -41,10 +43,10 @@ func TestCryptoValues(t *testing.T) {
 		[]api.Severity{"critical", "warning", "notice"})
 	same(t, "source states", []api.SourceState{api.SourceOK, api.SourceStale, api.SourceError}, []api.SourceState{"ok", "stale", "error"})
 	same(t, "flags", []string{
-		api.FlagDepeg, api.FlagPriceMove, api.FlagTVLDrop, api.FlagExploit, api.FlagSentiment, api.FlagDivergence, api.FlagFeeSpike,
+		api.FlagDepeg, api.FlagPriceMove, api.FlagFastMove, api.FlagTVLDrop, api.FlagExploit, api.FlagSentiment, api.FlagDivergence, api.FlagFeeSpike, api.FlagGasSpike,
 		api.FlagSuspiciousName, api.FlagSourceStale, api.FlagSourceError,
 	}, []string{
-		"stablecoin_depeg", "price_move", "tvl_drop", "exploit_reported", "sentiment_extreme", "price_divergence", "fee_spike",
+		"stablecoin_depeg", "price_move", "fast_move", "tvl_drop", "exploit_reported", "sentiment_extreme", "price_divergence", "fee_spike", "gas_spike",
 		"suspicious_name", "source_stale", "source_error",
 	})
 }
