@@ -11,6 +11,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -68,4 +69,44 @@ func failing(list []api.SourceStatus) int {
 		}
 	}
 	return n
+}
+
+// TestRowsAreStaleWhenAllSourcesFail: there is no newer state to say it, so the rows have to, until a source answers again.
+func TestRowsAreStaleWhenAllSourcesFail(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t)
+	c := client(t, d, d.Key(t, api.TierPro))
+	ask := func() []api.LookupRow {
+		t.Helper()
+		found, err := c.Lookup(t.Context(), sdk.LookupRequest{Questions: []string{"cardano price", "tether supply"}})
+		if err != nil || len(found.Results) != 2 || len(found.Results[0].Rows)*len(found.Results[1].Rows) == 0 {
+			t.Fatalf("lookup: %+v, %v", found, err)
+		}
+		return []api.LookupRow{found.Results[0].Rows[0], found.Results[1].Rows[0]}
+	}
+	stale := func(want bool, ages ...int64) {
+		t.Helper()
+		for i, row := range ask() {
+			if row.Stale != want || row.AgeSeconds != ages[i] {
+				t.Errorf("%s: stale %v, %d s old; want %v, %d", row.Name, row.Stale, row.AgeSeconds, want, ages[i])
+			}
+		}
+	}
+	stale(false, 0, 0)
+	d.Clock.Advance(2 * time.Minute)
+	d.Recording.Break("", nil)
+	if err := d.Refresh(t.Context(), api.PackCrypto); err == nil {
+		t.Fatal("a refresh without a source does not fail")
+	}
+	stale(true, 120, 120)
+	d.Recording.Mend()
+	d.Recording.Break("api.coingecko.com", nil)
+	d.Clock.Advance(time.Minute)
+	if err := d.Refresh(t.Context(), api.PackCrypto); err != nil {
+		t.Fatal(err)
+	}
+	rows := ask()
+	if !rows[0].Stale || rows[0].AgeSeconds != 180 || rows[1].Stale || rows[1].AgeSeconds != 0 {
+		t.Errorf("with CoinGecko dead: %+v", rows)
+	}
 }

@@ -95,6 +95,19 @@ func (f *Feed) PublishBrief(pack string, b state.Narration) error {
 	})
 }
 
+// PublishRows puts rows in place of those of the newest edition of pack: its sources were asked again, and gave no newer state.
+func (f *Feed) PublishRows(pack string, rows *state.Tables) {
+	f.publish.Lock()
+	defer f.publish.Unlock()
+	s := f.slots[pack]
+	if s == nil || s.edition.Load() == nil || rows == nil {
+		return
+	}
+	next := *s.edition.Load()
+	next.Rows = rows
+	s.edition.Store(&next)
+}
+
 // update replaces the edition of pack by what change makes of it, with its bodies encoded.
 func (f *Feed) update(pack string, change func(old *Edition) (*Edition, error)) error {
 	f.publish.Lock()

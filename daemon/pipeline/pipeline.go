@@ -61,7 +61,8 @@ type Fetcher interface {
 type Publisher interface {
 	Publish(p state.Pulse, b state.Narration, rows *state.Tables) error
 	PublishBrief(pack string, b state.Narration) error
-	Fail(pack, message string) // a refresh brought no new state
+	PublishRows(pack string, rows *state.Tables) // no newer state was made of them
+	Fail(pack, message string)                   // a refresh brought no new state
 }
 
 // Observer is told what a pipeline did; *metrics.Metrics is one.
@@ -333,6 +334,9 @@ func (p *Pipeline) endWithoutState(ctx context.Context, report Report, changed [
 	if report.Asked == 0 {
 		return nil
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cfg.Feed.PublishRows(p.cfg.Pack.ID, p.rows(p.input())) // they are stale from now on
 	return ErrAllFailed
 }
 
