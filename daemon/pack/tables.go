@@ -35,8 +35,9 @@ const indexFearGreed = "fear-greed"
 func cryptoKinds() []state.Kind {
 	field := func(name string, words ...string) state.Field { return state.Field{Name: name, Words: words} }
 	price := field("priceUsd", "price", "cost", "costs", "worth", "value", "quote", "trading", "trade", "trades")
-	hour := field("change1hPct", "1h", "hour", "hourly", "change", "changes", "move", "moves", "moved")
-	day := field("change24hPct", "24h", "1d", "day", "daily", "change", "changes", "move", "moves", "moved", "performance", "up", "down")
+	hour := field("change1hPct", "1h", "hour", "hourly", "change", "changes", "move", "moves", "moved", "moving")
+	day := field("change24hPct", "24h", "1d", "day", "daily", "change", "changes", "move", "moves", "moved", "moving", "performance", "up",
+		"down")
 	week := field("change7dPct", "7d", "week", "weekly", "change", "changes", "performance")
 	volume := field("volume24hUsd", "volume", "volumes", "traded", "turnover")
 	tvl := field("tvlUsd", "tvl", "locked", "deposits", "value")
@@ -44,6 +45,9 @@ func cryptoKinds() []state.Kind {
 		{Name: kindAsset, Words: []string{"asset", "assets", "coins"}, Fields: []state.Field{
 			price, hour, day, week, field("marketCapUsd", "cap", "market", "marketcap", "mcap", "capitalization"), volume,
 			field("rank", "rank", "ranking", "ranked"),
+		}, Orders: []state.Order{
+			{Words: []string{"gainers", "gainer", "winners"}, Field: day.Name},
+			{Words: []string{"losers", "loser"}, Field: day.Name, Least: true},
 		}},
 		{Name: kindStablecoin, Words: []string{"stablecoin", "stablecoins"}, Fields: []state.Field{
 			field("priceUsd", "price", "peg", "pegged", "depeg", "depegged", "quote", "value"),
@@ -55,7 +59,7 @@ func cryptoKinds() []state.Kind {
 		{Name: kindProtocol, Words: []string{"protocol", "protocols"}, Fields: []state.Field{
 			tvl, day, week, field("category", "category", "type"), field("chains", "chains"), field("topChain", "chain"),
 		}},
-		{Name: kindChain, Words: []string{"chain", "blockchain", "network"}, Fields: []state.Field{tvl, day, week}},
+		{Name: kindChain, Words: []string{"chain", "blockchain", "network", "top chains", "largest chains", "biggest chains"}, Fields: []state.Field{tvl, day, week}},
 		{Name: kindCategory, Words: []string{"category", "sector", "theme", "narrative"}, Fields: []state.Field{
 			field("marketCapUsd", "cap", "market", "marketcap", "mcap"), day,
 		}},
@@ -66,12 +70,13 @@ func cryptoKinds() []state.Kind {
 		{Name: kindIndex, Words: []string{"fear and greed", "fear greed", "sentiment"}, Fields: []state.Field{
 			field("value", "value", "index"), field("label", "label"), field("previousDay", "yesterday"), field("weekAgo", "week"),
 		}},
-		{Name: kindFee, Words: []string{"fee", "fees", "sats"}, Fields: []state.Field{
+		{Name: kindFee, Words: []string{"fee", "fees", "sats", "sat vb", "transaction fee", "transaction fees", "network fee", "network fees",
+			"tx fee"}, Fields: []state.Field{
 			field("fastestSatVb", "fast", "fastest"), field("halfHourSatVb"), field("hourSatVb", "hour"),
 			field("economySatVb", "economy", "slow"), field("minimumSatVb", "minimum"),
 			field("averageGwei", "average", "gas", "gwei", "price"), field("fastGwei", "fast", "fastest"), field("slowGwei", "slow"),
 		}},
-		{Name: kindPool, Words: []string{"pool", "pools", "pair", "pairs"}, Own: true, Fields: []state.Field{
+		{Name: kindPool, Words: []string{"pool", "pools", "pair", "pairs", "trending pools"}, Own: true, Fields: []state.Field{
 			price, hour, day, volume, field("liquidityUsd", "liquidity", "depth"), field("txns24h", "transactions", "txns"),
 			field("network"), field("dex", "dex"), field("createdAt", "created", "old", "new"),
 		}},
@@ -182,7 +187,7 @@ func (b *tables) assets() {
 	for _, c := range distinct(doc.Coins, func(c source.Coin) string { return c.ID }) {
 		row := coinRow(c, "")
 		b.add(refMarkets, state.Row{
-			Kind: kindAsset, Key: c.ID, Entity: c.ID, Name: c.Name, Symbol: c.Symbol, Size: size(c.MarketCap),
+			Kind: kindAsset, Key: c.ID, Entity: c.ID, Name: c.Name, Symbol: c.Symbol, Size: size(c.MarketCap), Echo: derivative(c.ID),
 			URL: "https://www.coingecko.com/en/coins/" + c.ID, Fields: fields(
 				"priceUsd", row.PriceUSD, "change1hPct", row.Change1hPct, "change24hPct", row.Change24hPct, "change7dPct", row.Change7dPct,
 				"marketCapUsd", row.MarketCapUSD, "volume24hUsd", row.Volume24hUSD, "rank", row.Rank),
@@ -254,7 +259,7 @@ func (b *tables) market() {
 			Kind: kindMarket, Key: "crypto", Name: "Crypto market",
 			Aliases: []string{
 				"market", "total market", "market cap", "total market cap", "btc dominance", "bitcoin dominance", "eth dominance",
-				"dominance",
+				"ethereum dominance", "dominance",
 			},
 			Fields: fields("marketCapUsd", human.RoundWhole(doc.MarketCap), "change24hPct", human.RoundPercent(doc.Change24h),
 				"volume24hUsd", human.RoundWhole(doc.Volume24h), "btcDominancePct", human.RoundPercent(doc.BTCDominance),
@@ -265,7 +270,8 @@ func (b *tables) market() {
 		if f := fearGreed(doc); f != nil {
 			b.add(refFearGreed, state.Row{
 				Kind: kindIndex, Key: indexFearGreed, Name: "Crypto Fear & Greed Index",
-				Fields: fields("value", f.Value, "label", f.Label, "previousDay", f.PreviousDay, "weekAgo", f.WeekAgo),
+				Aliases: []string{"fear and greed a week ago", "fear and greed week ago", "fear and greed last week"},
+				Fields:  fields("value", f.Value, "label", f.Label, "previousDay", f.PreviousDay, "weekAgo", f.WeekAgo),
 			})
 		}
 	}

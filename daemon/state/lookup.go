@@ -23,6 +23,7 @@ const maxKindWords = 3
 type wanted struct {
 	kinds []int    // places of the kinds that were named
 	words []string // that may name fields
+	order *Order   // of the rows; nil is by size
 }
 
 // Lookup finds the rows that a question is about. kind, unless empty, is the only kind that counts.
@@ -30,17 +31,18 @@ type wanted struct {
 // A question is a name and words about it in any order: "ADA price", "what is the supply of tether", "solana news". The longest run
 // of words that is a name wins, for as long as every other word means something: what means nothing is never left out in silence.
 // An exact name comes before the beginning of one, and that before words of one, unless only a row of the latter has what is asked.
-// Rows of kinds that are their own, such as headlines, answer last.
+// Rows of kinds that are their own, such as headlines, answer last. Where no run of words is a name, all words that mean nothing may be
+// words of one, wherever they stand.
 func (t *Tables) Lookup(q, kind string, limit int) Found {
 	words := wordsOf(q)
 	if said, ok := t.meaning(words, nil); ok && len(said.kinds) > 0 && !t.symbol(words) {
-		rows := t.counting(t.all, kind, said)
+		rows := t.inOrder(t.counting(t.all, kind, said), said.order)
 		if has := t.having(rows, said); len(has) > 0 {
 			rows = has
 		}
 		return t.answer(rows, said, limit)
 	}
-	readings := t.readings(words)
+	readings := append(t.readings(words), t.scattered(words)...)
 	var first *reading // the best one whose rows lack what is asked
 	var rows []int
 	for _, match := range [...]func(name, kind string, said wanted) []int{t.exact, t.beginning, t.withWords, t.anywhere} {
@@ -69,19 +71,62 @@ type reading struct {
 
 // whole is what is wanted if the words of the name say something too, as in btc dominance.
 func (r *reading) whole() wanted {
-	return wanted{r.said.kinds, append(slices.Clip(r.said.words), strings.Fields(r.name)...)}
+	return wanted{kinds: r.said.kinds, words: append(slices.Clip(r.said.words), strings.Fields(r.name)...)}
 }
 
 // readings are the ways to read a question, those with the longest names first.
 func (t *Tables) readings(words []string) (list []reading) {
 	for size := len(words); size > 0; size-- {
 		for from := 0; from+size <= len(words); from++ {
-			if said, ok := t.meaning(words[:from], words[from+size:]); ok {
+			if said, ok := t.meaning(words[:from], words[from+size:]); ok && said.order == nil {
 				list = append(list, reading{strings.Join(words[from:from+size], " "), said})
 			}
 		}
 	}
 	return list
+}
+
+// scattered is the reading whose name is all words that mean nothing else, if there are others between them, none otherwise.
+func (t *Tables) scattered(words []string) []reading {
+	var name, rest []string
+	for i := 0; i < len(words); i++ {
+		switch n := t.kindAt(words[i:]); {
+		case n > 0:
+			rest = append(rest, words[i:i+n]...)
+			i += n - 1
+		case t.fields[words[i]] || filler(words[i]):
+			rest = append(rest, words[i])
+		default:
+			name = append(name, words[i])
+		}
+	}
+	said, ok := t.meaning(rest, nil)
+	if len(name) < 2 || !ok || said.order != nil {
+		return nil
+	}
+	return []reading{{strings.Join(name, " "), said}}
+}
+
+// inOrder are the rows in another order than by size. Those that have no place in it are left out.
+func (t *Tables) inOrder(rows []int, o *Order) []int {
+	if o == nil {
+		return rows
+	}
+	value := func(i int) *float64 {
+		x, is := t.rows[i].Fields.Get(o.Field).(float64)
+		if !is || t.rows[i].Echo {
+			return nil
+		}
+		return &x
+	}
+	rows = slices.DeleteFunc(slices.Clone(rows), func(i int) bool { return value(i) == nil })
+	slices.SortStableFunc(rows, func(a, b int) int {
+		if o.Least {
+			return cmp.Compare(*value(a), *value(b))
+		}
+		return cmp.Compare(*value(b), *value(a))
+	})
+	return rows
 }
 
 // symbol reports whether the words are the symbol of something.
@@ -98,6 +143,9 @@ func (t *Tables) answer(rows []int, said wanted, limit int) (f Found) {
 			continue
 		}
 		asked := t.asked(r, said)
+		if o := said.order; o != nil {
+			asked = []string{o.Field}
+		}
 		if asked == nil && len(r.Fields) > 0 {
 			asked = []string{r.Fields[0].Name}
 		}
@@ -219,7 +267,11 @@ func (t *Tables) meaning(before, behind []string) (said wanted, ok bool) {
 		for i := 0; i < len(words); i++ {
 			switch n := t.kindAt(words[i:]); {
 			case n > 0:
-				said.kinds = append(said.kinds, t.asks[strings.Join(words[i:i+n], " ")])
+				name := strings.Join(words[i:i+n], " ")
+				said.kinds = append(said.kinds, t.asks[name])
+				if o, ordered := t.orders[name]; ordered {
+					said.order = &o
+				}
 				said.words = append(said.words, words[i:i+n]...)
 				i += n - 1
 			case t.fields[words[i]]:
@@ -248,7 +300,8 @@ func filler(w string) bool {
 	case "a", "an", "the", "what", "whats", "s", "is", "are", "of", "for", "at", "in", "on", "to", "me", "show", "tell", "give", "get",
 		"how", "much",
 		"many", "now", "today", "current", "currently", "latest", "right", "does", "do", "has", "have", "its", "it", "and", "please",
-		"why", "about", "usd", "dollar", "dollars", "token", "coin", "crypto", "going", "been":
+		"why", "about", "usd", "dollar", "dollars", "token", "coin", "crypto", "going", "been", "did", "doing", "this", "by", "with", "any",
+		"top", "largest", "biggest", "most", "total", "all", "live", "usdt":
 		return true
 	}
 	return false

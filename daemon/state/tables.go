@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +15,15 @@ type Kind struct {
 	Name   string
 	Words  []string // that ask for rows of this kind: news, headlines
 	Fields []Field  // in the order of importance; the first is shown where a question names none
+	Orders []Order  // other than by size
 	Own    bool     // a row is of this kind alone, as a headline is: it answers only where its kind is asked for or nothing else fits
+}
+
+// Order is how rows stand where one of the words asks for them.
+type Order struct {
+	Words []string // such as gainers
+	Field string   // a number
+	Least bool     // the least comes first
 }
 
 // Field is one that rows of a kind may have.
@@ -35,6 +44,7 @@ type Row struct {
 	URL       string
 	FetchedAt time.Time
 	Stale     bool    // the last attempt of its source failed
+	Echo      bool    // it moves with another thing, as a wrapped coin does: it stands in no Order
 	Size      float64 // of the thing; the larger wins among equals
 }
 
@@ -46,6 +56,7 @@ type Tables struct {
 
 	place    map[string]int   // in kinds, by name
 	asks     map[string]int   // kinds, by the folded words that ask for them
+	orders   map[string]Order // by the words that ask for them
 	fields   map[string]bool  // words that ask for a field of any kind
 	names    map[string][]hit // by the folded name
 	order    []string         // the folded names, sorted
@@ -75,13 +86,18 @@ const (
 // NewTables indexes rows. Rows of a kind that is not among kinds are left out, and so is the second of the same kind and key.
 func NewTables(kinds []Kind, rows []Row) *Tables {
 	t := &Tables{
-		kinds: kinds, place: make(map[string]int), asks: make(map[string]int), fields: make(map[string]bool),
+		kinds: kinds, place: make(map[string]int), asks: make(map[string]int), orders: make(map[string]Order), fields: make(map[string]bool),
 		names: make(map[string][]hit), words: make(map[string][]int), entities: make(map[string][]int),
 	}
 	for i, k := range kinds {
 		t.place[k.Name] = i
 		for _, w := range k.Words {
 			t.asks[w] = i
+		}
+		for _, o := range k.Orders {
+			for _, w := range o.Words {
+				t.asks[w], t.orders[w] = i, o
+			}
 		}
 		for _, f := range k.Fields {
 			for _, w := range f.Words {
@@ -163,7 +179,19 @@ func (t *Tables) Kinds() []string {
 	return list
 }
 
-// wordsOf splits a text into folded words.
+// wordsOf splits a text into folded words. A number is one word however it is written: 100,000 and 100k.
 func wordsOf(text string) []string {
-	return strings.FieldsFunc(fold(text), func(r rune) bool { return !wordRune(r) })
+	if strings.Contains(text, ",") {
+		text = thousands.ReplaceAllString(text, "$1$2")
+	}
+	words := strings.FieldsFunc(fold(text), func(r rune) bool { return !wordRune(r) })
+	for i, w := range words {
+		if n := strings.TrimSuffix(w, "k"); n != w && n != "" && strings.Trim(n, "0123456789") == "" {
+			words[i] = n + "000"
+		}
+	}
+	return words
 }
+
+// thousands is a comma inside of a number.
+var thousands = regexp.MustCompile(`(\d),(\d{3})\b`)
