@@ -16,7 +16,7 @@ import (
 )
 
 func liveCommands(f *command.Factory) []*cobra.Command {
-	return []*cobra.Command{newTail(f), newDiff(f)}
+	return []*cobra.Command{newTail(f), newWatch(f), newDiff(f)}
 }
 
 // changeReport is what changed between two states, as programs read it.

@@ -44,7 +44,7 @@ func newTail(f *command.Factory) *cobra.Command {
 	fields := []string{"type", "pack", "ts", "state", "changes", "from", "message", cli.OpenFields}
 	c := f.Command(&cobra.Command{
 		Use: "tail [PACK]", Aliases: []string{"subscribe"}, Short: "Follow the states of a pack as they come", Args: cobra.MaximumNArgs(1),
-		SuggestFor: []string{"watch", "stream", "follow"},
+		SuggestFor: []string{"stream", "follow"},
 		Long: "Follow the states of a pack as they come: what changed, line by line, on a terminal; a JSON line for each event\n" +
 			"elsewhere, {\"type\",\"pack\",\"ts\",\"state\"}. With --diff or --changes-only it has \"changes\" instead of \"state\".\n" +
 			"A broken connection is made anew. Opening the stream costs one credit, what comes over it nothing.",

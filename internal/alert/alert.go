@@ -54,7 +54,7 @@ type Event struct {
 	Severity api.Severity    `json:"severity,omitempty"` // of a flag
 	Subject  string          `json:"subject,omitempty"`  // what it is about, such as BTC
 	Message  string          `json:"message"`            // for people, a line
-	Value    json.RawMessage `json:"value,omitempty"`    // what the state says of it: the flag, the row, or what the filter gave
+	Value    json.RawMessage `json:"value,omitempty"`    // flag, row or result of a filter, as it is
 	Demo     bool            `json:"demo,omitempty"`     // the state is recorded, synthetic data
 }
 

@@ -61,11 +61,9 @@ func (r Rule) step(edges map[string]*edge, found []Finding, s State) (changed ma
 func (e edge) found(f Finding, at time.Time, cooldown time.Duration) (next edge, change Change) {
 	next = e
 	next.Up, next.Onset = true, f.Onset
-	told := e.Last != nil
-	over := !told || !at.Before(e.Last.At.Add(cooldown))
-	graver := told && f.Level > e.Level
-	same := f.Onset != "" && f.Onset == e.Onset && told && e.Last.Change != Ended
-	begins := e.Owed || !e.Up && !same || e.Up && f.Onset != e.Onset
+	over := e.Last == nil || !at.Before(e.Last.At.Add(cooldown))
+	graver := e.Last != nil && f.Level > e.Level
+	begins := e.begins(f)
 	switch {
 	case begins && !over && !graver:
 		next.Owed = true
@@ -81,6 +79,14 @@ func (e edge) found(f Finding, at time.Time, cooldown time.Duration) (next edge,
 	}
 	next.Owed, next.Level = false, f.Level
 	return next, change
+}
+
+// begins reports whether f was not there before. What returns with the same onset was, unless its end was told.
+func (e edge) begins(f Finding) bool {
+	if e.Up {
+		return e.Owed || f.Onset != e.Onset
+	}
+	return e.Last == nil || e.Last.Change == Ended || f.Onset == "" || f.Onset != e.Onset
 }
 
 // differs reports whether next says something that the journal has to know.

@@ -37,7 +37,8 @@ func Flags(least api.Severity, kinds []string) func(context.Context, State) ([]F
 			found = append(found, Finding{
 				Key: cmp.Or(f.ID, f.Kind+":"+f.Subject), Onset: onset(f.Since), Level: level(f.Severity),
 				Event: Event{
-					Kind: human.Line(f.Kind), Severity: f.Severity, Subject: human.Line(f.Subject), Message: human.Line(f.Message), Value: text,
+					Kind: human.Line(f.Kind), Severity: f.Severity, Subject: human.Line(f.Subject),
+					Message: human.Line(f.Message), Value: text,
 				},
 			})
 		}

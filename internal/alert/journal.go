@@ -48,15 +48,19 @@ type journal struct {
 	file  *os.File // nil until it is written
 	size  int64
 	least int64 // size when it was written anew last
+	room  func(f *os.File, line []byte) error
 }
 
 // openJournal takes the journal at path, and reads it into apply. What a kill or a lost disk has left of a line is left out, and damaged
 // says how many lines of the middle could not be read.
-func openJournal(path string, apply func(record)) (j *journal, damaged int, err error) {
+func openJournal(path string, room func(*os.File, []byte) error, apply func(record)) (j *journal, damaged int, err error) {
+	if room == nil {
+		room = func(*os.File, []byte) error { return nil }
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, 0, fmt.Errorf("make directory of journal: %w", err)
 	}
-	j = &journal{path: path, lock: flock.New(path + ".lock")}
+	j = &journal{path: path, lock: flock.New(path + ".lock"), room: room}
 	if ok, err := j.lock.TryLock(); err != nil {
 		return nil, 0, fmt.Errorf("lock journal: %w", err)
 	} else if !ok {
@@ -113,11 +117,13 @@ func (j *journal) append(r record) error {
 	if j.file == nil {
 		return errors.New("the journal is not open")
 	}
-	n, err := j.file.Write(line)
-	j.size += int64(n)
+	if err = j.room(j.file, line); err == nil {
+		_, err = j.file.Write(line)
+	}
 	if err == nil {
 		err = j.file.Sync()
 	}
+	j.size += int64(len(line))
 	if err != nil {
 		return fmt.Errorf("write journal: %w", errors.Join(err, j.shut()))
 	}
@@ -135,7 +141,13 @@ func (j *journal) rewrite(records []record) error {
 			if err != nil {
 				return err
 			}
-			if _, err := w.Write(line); err != nil {
+			if f, ok := w.(*os.File); ok {
+				err = j.room(f, line)
+			}
+			if err == nil {
+				_, err = w.Write(line)
+			}
+			if err != nil {
 				return fmt.Errorf("write journal: %w", err)
 			}
 		}

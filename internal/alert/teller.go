@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -38,6 +39,8 @@ type Config struct {
 
 	FirstWait time.Duration // after a target failed; 0 means a second
 	Grace     time.Duration // for a delivery under way at a stop; 0 means half a second
+
+	room func(f *os.File, line []byte) error // asked before a line is written to f; nil means that there is always room
 }
 
 // Teller finds events and has them delivered. Make one with Open; it is safe for concurrent use.
@@ -72,7 +75,7 @@ func Open(cfg Config) (*Teller, error) {
 	}
 	var damaged int
 	var err error
-	if t.log, damaged, err = openJournal(cfg.Path, t.apply); err != nil {
+	if t.log, damaged, err = openJournal(cfg.Path, cfg.room, t.apply); err != nil {
 		return nil, err
 	}
 	if damaged > 0 {

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itchyny/gojq"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/contextd/contextd/internal/human"
@@ -183,34 +182,19 @@ func yamlNode(v *jsonx.Value) *yaml.Node {
 
 // filter writes what the jq filter makes of doc: strings as they are, all else as JSON.
 func (p *Printer) filter(ctx context.Context, doc json.RawMessage) error {
-	code, err := compile(p.JQ)
+	f, err := ParseFilter(p.JQ)
 	if err != nil {
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(doc))
-	d.UseNumber()
-	var input any
-	if err := d.Decode(&input); err != nil {
-		return fmt.Errorf("jq filter: %w", err)
-	}
-	for results := code.RunWithContext(ctx, input); ; {
-		v, ok := results.Next()
-		if !ok {
-			return nil
-		}
-		if err, failed := v.(error); failed {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if halt, ok := errors.AsType[*gojq.HaltError](err); ok && halt.Value() == nil {
-				return nil
-			}
-			return Invalid("jq filter: %w", err)
+	for v, err := range f.Results(ctx, doc) {
+		if err != nil {
+			return err
 		}
 		if err := p.writeResult(v); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // writeResult writes one result of a filter.
@@ -221,9 +205,9 @@ func (p *Printer) writeResult(v any) error {
 		}
 		return p.writeln([]byte(s))
 	}
-	text, err := gojq.Marshal(v)
+	text, err := ResultJSON(v)
 	if err != nil {
-		return fmt.Errorf("jq filter: %w", err)
+		return err
 	}
 	return p.writeJSON(text)
 }

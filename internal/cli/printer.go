@@ -10,8 +10,6 @@ import (
 	"strings"
 	"text/template"
 	"time"
-
-	"github.com/itchyny/gojq"
 )
 
 // Format is how an answer is written.
@@ -56,7 +54,7 @@ func (s Spec) Check() error {
 		return fmt.Errorf("--json, --jq and --template are about JSON and exclude --output %s", s.Format)
 	}
 	if s.JQ != "" {
-		if _, err := compile(s.JQ); err != nil {
+		if _, err := ParseFilter(s.JQ); err != nil {
 			return err
 		}
 	}
@@ -156,17 +154,4 @@ func (p *Printer) writeHuman(a Answer) error {
 		return err
 	}
 	return rows.Write(p.Out, p.Width, p.Style)
-}
-
-// compile parses a jq filter.
-func compile(filter string) (*gojq.Code, error) {
-	query, err := gojq.Parse(filter)
-	if err != nil {
-		return nil, fmt.Errorf("jq filter: %w", err)
-	}
-	code, err := gojq.Compile(query)
-	if err != nil {
-		return nil, fmt.Errorf("jq filter: %w", err)
-	}
-	return code, nil
 }

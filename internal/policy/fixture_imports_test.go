@@ -52,6 +52,7 @@ func forbidden() map[string][][2]string {
 			{"internal/human", "github.com/charmbracelet/x/ansi"},
 			{"internal/human", "sdk/api"},
 		},
+		"alert knows no program":            {{"internal/alert", "daemon/mail"}, {"internal/alert", "client"}, {"internal/alert", cobra}},
 		"sdk knows no daemon":               {{"sdk", "daemon"}, {"sdk/wallet", "daemon/x402"}},
 		"sdk knows no chain":                {{"sdk", goEthereum + "/core"}},
 		"tui knows no client and no daemon": {{"tui", "client"}, {"tui/screen", "daemon/state"}},

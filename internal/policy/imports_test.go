@@ -89,6 +89,11 @@ func directionImports() []importRule {
 		why:     "sdk cleans with it what servers say, so every program that speaks to the service carries what it imports",
 		instead: "keep what needs columns in the terminal UI's kit",
 	}, {
+		name: "alert knows no program", from: []string{"internal/alert"}, reach: true,
+		never:   []string{"client", "cmd", "daemon", "tui", cobra},
+		why:     "ctx watch and the daemon's alerts keep one promise by one code, so it can know neither of them",
+		instead: "take a Rule and a Target, which the program makes",
+	}, {
 		name: "sdk knows no daemon", from: []string{"sdk"}, reach: true,
 		never:   []string{"daemon"},
 		why:     "a program that imports the sdk must not carry the server",

@@ -23,7 +23,7 @@ func packages() []string {
 		"client/command", "client/pay", // what all commands are made with, so that those that move money are a package of their own
 		"tui", "tui/session", "tui/termguard", "tui/view",
 		"sdk", "sdk/api", "sdk/diff", "sdk/wallet",
-		"internal/atomicfile", "internal/build", "internal/cli", "internal/devchain", "internal/handbook", "internal/human",
+		"internal/alert", "internal/atomicfile", "internal/build", "internal/cli", "internal/devchain", "internal/handbook", "internal/human",
 		"internal/jsonx", "internal/policy", "internal/usdg",
 		"daemon", "daemon/admin", "daemon/backup", "daemon/chain", "daemon/daemontest", "daemon/datadir", "daemon/doctor", "daemon/mail",
 		"daemon/mcp", "daemon/metrics", "daemon/store", "daemon/store/history", "daemon/store/sqlite", "daemon/web",
