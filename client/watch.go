@@ -322,6 +322,9 @@ func (w *watch) look(ctx context.Context, s alert.State) error {
 		if w.exec == "" && w.webhook+w.webhookFile == "" {
 			w.enough()
 		}
+		if ctx.Err() != nil {
+			return nil
+		}
 	}
 	return nil
 }

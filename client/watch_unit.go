@@ -50,7 +50,7 @@ func (o *watchOptions) printUnit(c *cobra.Command, args []string) error {
 		}
 	}
 	if o.Env(sdk.EnvAPIKey) != "" {
-		environment.WriteString("# The key is in the environment here, not in that of this unit: add --api-key-file, or see ctx keys use.\n")
+		environment.WriteString("# The key is in the environment here, not in this unit's: add --api-key-file, or see ctx keys use.\n")
 	}
 	_, err = fmt.Fprintf(o.Out, `# For one user: into ~/.config/systemd/user, then systemctl --user enable --now NAME.service,
 # and loginctl enable-linger to have it run without a session.

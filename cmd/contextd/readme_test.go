@@ -141,6 +141,7 @@ func expect(recipe string) string {
 		".severity":                        `stdout '^(critical|warning|notice): .* \[[0-9]+\]$'`,
 		"brief.txt":                        `grep 'https://www.coingecko.com/' brief.txt`,
 		"echo \"BTC":                       `stdout '^BTC was 9[0-9.]+, is 9[0-9.]+$'`,
+		"ctx watch --price":                `grep '^Bitcoin is at .*: BTC > 1000$' watched.txt` + "\n" + `stdout '"subject":"(BTC|ETH|BNB|SOL|XRP)"'`,
 		"ctx tail":                         `stdout '^BTC top_movers\[0\]\.priceUsd'`,
 		"--format md":                      `stdout '\(https://defillama.com/stablecoins\)'`,
 		"curl -s -H @- \"$CTX_BASE_URL/v1": `stdout '"total":[1-9]'`,

@@ -60,7 +60,8 @@ type Event struct {
 
 // identify gives e its id.
 func (e *Event) identify(key string) {
-	sum := sha256.Sum256([]byte(strings.Join([]string{e.Alert, e.Pack, key, string(e.Change), e.At.UTC().Format(time.RFC3339Nano)}, "\x00")))
+	of := []string{e.Alert, e.Pack, key, string(e.Change), e.At.UTC().Format(time.RFC3339Nano)}
+	sum := sha256.Sum256([]byte(strings.Join(of, "\x00")))
 	e.ID = hex.EncodeToString(sum[:16])
 }
 
