@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -51,6 +52,9 @@ func (s *Server) toolOrder(rq *request, op api.Op, arguments json.RawMessage) (o
 		return o, err
 	}
 	asked := moment(values, s.cfg.Now())
+	if op == api.OpChanges {
+		asked = sinceMoment(values, s.cfg.Now())
+	}
 	q, _, err := reader.ParseQuery(op, values)
 	if err != nil {
 		return o, withForms(err)
@@ -75,8 +79,11 @@ func (s *Server) order(rq *request, method string, q reader.Query) (o gate.Order
 		at = q.At.Key()
 	}
 	canonical := fmt.Sprintf("pack=%q q=%q k=%d at=%s ref=%d", q.Pack, q.Text, q.K, at, q.Ref)
-	if q.Op == api.OpLookup {
+	switch q.Op {
+	case api.OpLookup:
 		canonical = fmt.Sprintf("pack=%q q=%q kind=%q limit=%d", q.Pack, q.Text, q.Kind, q.Limit)
+	case api.OpChanges:
+		canonical = fmt.Sprintf("pack=%q since=%s min=%v kinds=%s", q.Pack, cmp.Or(q.Asked, q.SinceKey()), q.Min, q.Kinds)
 	}
 	o.Subject = x402.Subject{Op: q.Op, Fingerprint: x402.Fingerprint(method, string(q.Op), canonical)}
 	return o, nil

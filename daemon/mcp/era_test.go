@@ -121,11 +121,11 @@ func (s *studio) resources(c *sdk.ClientSession, updates <-chan string) {
 	}
 }
 
-// subscribeTool watches for a second.
+// subscribeTool waits for a state.
 func (s *studio) subscribeTool(c *sdk.ClientSession, progress <-chan string) {
 	t := s.t
 	t.Helper()
-	params := &sdk.CallToolParams{Name: "context.subscribe", Arguments: map[string]any{"seconds": 2}}
+	params := &sdk.CallToolParams{Name: "context.subscribe", Arguments: map[string]any{"seconds": 55}}
 	params.SetProgressToken("p")
 	results := make(chan *sdk.CallToolResult, 1)
 	go func() {
@@ -140,7 +140,7 @@ func (s *studio) subscribeTool(c *sdk.ClientSession, progress <-chan string) {
 		t.Errorf("first progress: %+v, %v", first, err)
 	}
 	s.publish()
-	if second := <-progress; !strings.Contains(second, `"delta"`) || !strings.Contains(second, "bitcoin") {
+	if second := <-progress; !strings.Contains(second, `"delta"`) || strings.Contains(second, "bitcoin") {
 		t.Errorf("second progress: %s", second)
 	}
 	res := <-results
@@ -148,7 +148,7 @@ func (s *studio) subscribeTool(c *sdk.ClientSession, progress <-chan string) {
 		t.Fatalf("subscribe: %+v", res)
 	}
 	got := res.StructuredContent.(map[string]any)
-	if events := got["events"].([]any); got["reason"] != "elapsed" || len(events) != 2 {
+	if events := got["events"].([]any); got["reason"] != "news" || len(events) != 1 || got["changes"] == nil {
 		t.Errorf("subscribe: %+v", got)
 	}
 }

@@ -57,6 +57,9 @@ func ToolArguments(op api.Op, raw json.RawMessage) (url.Values, error) { return 
 // Moment is moment.
 func Moment(values url.Values, now time.Time) string { return moment(values, now) }
 
+// SinceMoment is sinceMoment.
+func SinceMoment(values url.Values, now time.Time) string { return sinceMoment(values, now) }
+
 // ToolText is toolText.
 func ToolText(op api.Op, pack string, body []byte) string { return toolText(op, pack, body) }
 

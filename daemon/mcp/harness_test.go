@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -23,6 +24,7 @@ import (
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/mcp"
+	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store"
@@ -48,9 +50,12 @@ type studio struct {
 	config  mcp.Config
 	web     func(m *mcp.Server) http.Handler // serves m
 	feed    *feed.Feed
+	past    *history.History
 	keys    *account.Keys
 	books   *billing.Credits
 	log     daemontest.Log
+
+	price float64 // of the newest state
 
 	mu  sync.Mutex // guards now
 	now time.Time
@@ -59,7 +64,7 @@ type studio struct {
 // newStudio opens a studio with one state and one brief, which ends with the test.
 func newStudio(t testing.TB, changes ...func(*mcp.Config)) *studio {
 	t.Helper()
-	s := &studio{t: t, now: time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)}
+	s := &studio{t: t, price: 91240.5, now: time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)}
 	db, err := store.Open(t.Context(), t.TempDir(), s.now)
 	if err != nil {
 		t.Fatal(err)
@@ -75,12 +80,15 @@ func newStudio(t testing.TB, changes ...func(*mcp.Config)) *studio {
 	if s.keys, err = account.OpenKeys(t.Context(), account.Config{Store: db, WithLock: meter.WithLock, Now: s.clock}); err != nil {
 		t.Fatal(err)
 	}
-	s.feed = feed.New(api.PackCrypto)
+	s.feed, s.past = feed.New(api.PackCrypto), past
+	if _, err := past.OpenPack(t.Context(), api.PackCrypto, s.now); err != nil {
+		t.Fatal(err)
+	}
 	s.publish()
 	s.narrate("Quiet [1].")
 	log := slog.New(slog.NewTextHandler(&s.log, nil))
 	admission := gate.New(gate.Config{Keys: s.keys, Meter: meter})
-	read := reader.New(reader.Config{Packs: []reader.Pack{{ID: api.PackCrypto, Names: map[string]string{"one": "One"}}}, Feed: s.feed, History: past, Now: s.clock})
+	read := reader.New(reader.Config{Packs: []reader.Pack{{ID: api.PackCrypto, Names: map[string]string{"one": "One"}, Rows: pack.Crypto().Rows}}, Feed: s.feed, History: past, Now: s.clock})
 	payers := web.NewPayers(nil, s.clock)
 	public, _ := url.Parse("https://context.example.org")
 	cfg := mcp.Config{Reader: read, Gate: admission, Streams: s.feed, Payers: payers, Packs: []string{api.PackCrypto},
@@ -122,15 +130,26 @@ func (s *studio) clock() time.Time {
 	return s.now
 }
 
-// publish makes a new state, a second after the one before.
+// publish makes a new state, a second after the one before, in which a price has risen by one percent.
 func (s *studio) publish() {
+	s.t.Helper()
+	s.price += s.price / 100
+	s.publishState(fmt.Sprintf(`{"top_movers":[{"id":"bitcoin","name":"The first coin","priceUsd":%g,"up":true,"n":null,"ref":1}],"flags":[]}`, s.price))
+}
+
+// publishState makes a new state, a second after the one before, stored as the daemon does before it is published.
+func (s *studio) publishState(text string) {
 	s.t.Helper()
 	s.mu.Lock()
 	s.now = s.now.Add(time.Second)
 	at := s.now
 	s.mu.Unlock()
-	err := s.feed.Publish(state.Pulse{Pack: api.PackCrypto, GeneratedAt: at, State: []byte(`{"top_movers":[{"id":"bitcoin","priceUsd":91240.5,"up":true,"n":null}],"flags":[]}`),
-		Citations: []api.Citation{{Ref: 1, SourceID: "one", URL: "https://one.test/", FetchedAt: at}}}, state.Narration{}, nil)
+	p := state.Pulse{Pack: api.PackCrypto, GeneratedAt: at, State: []byte(text),
+		Citations: []api.Citation{{Ref: 1, SourceID: "one", URL: "https://one.test/", FetchedAt: at}}}
+	err := s.past.SavePulse(s.t.Context(), p, state.Brief{}, nil)
+	if err == nil {
+		err = s.feed.Publish(p, state.Narration{}, nil)
+	}
 	if err != nil {
 		s.t.Fatal(err)
 	}

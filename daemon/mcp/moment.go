@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -41,9 +42,24 @@ func moment(values url.Values, now time.Time) (asked string) {
 	return ""
 }
 
+// sinceMoment is moment for the argument since. A span is left as it is: the operation reads it.
+func sinceMoment(values url.Values, now time.Time) (asked string) {
+	if _, span := human.ParseAgo(values.Get("since")); span {
+		return ""
+	}
+	at := url.Values{"at": {values.Get("since")}}
+	asked = moment(at, now)
+	values.Set("since", at.Get("at"))
+	return asked
+}
+
 // withForms adds to the hint of a moment that cannot be read what may be written besides.
 func withForms(err error) error {
-	if e := (*api.Error)(nil); errors.As(err, &e) && e.Reason == api.ReasonInvalidAt {
+	e := (*api.Error)(nil)
+	switch {
+	case errors.As(err, &e) && e.Reason == api.ReasonInvalidSince:
+		return e.WithHint("%s; or 14:05 for today", e.Hint)
+	case e != nil && e.Reason == api.ReasonInvalidAt:
 		return e.WithHint("%s; or -20m, -3h, -2d, or 14:05 for today", e.Hint)
 	}
 	return err

@@ -137,7 +137,7 @@ func (s *Server) subscribe(rq *request, uri string) error {
 		return sdk.ResourceNotFoundError(uri)
 	}
 	r.query.Op = api.OpSubscribe
-	watch, err := s.open(rq, r.query)
+	watch, _, err := s.open(rq, r.query, nil)
 	if err != nil {
 		return s.refusedRead(rq, err)
 	}

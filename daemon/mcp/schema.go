@@ -16,8 +16,13 @@ import (
 const (
 	minSeconds     = 1
 	maxSeconds     = 55
-	defaultSeconds = 30
+	defaultSeconds = 55
 )
+
+// severities are those that subscribe may wait for.
+func severities() []api.Severity {
+	return []api.Severity{api.SeverityNotice, api.SeverityWarning, api.SeverityCritical}
+}
 
 // argumentSchema is the schema of an argument where packs are served, nil for one that is not told of. What has no default has to be given.
 func argumentSchema(op api.Op, name string, packs []string) *jsonschema.Schema {
@@ -34,7 +39,7 @@ func argumentSchema(op api.Op, name string, packs []string) *jsonschema.Schema {
 	}
 	switch name {
 	case "pack":
-		s := &jsonschema.Schema{Type: "string", Description: "Data pack", Default: json.RawMessage(strconv.Quote(api.DefaultPack))}
+		s := &jsonschema.Schema{Type: "string", Default: json.RawMessage(strconv.Quote(api.DefaultPack))}
 		for _, id := range packs {
 			s.Enum = append(s.Enum, id)
 		}
@@ -55,11 +60,30 @@ func argumentSchema(op api.Op, name string, packs []string) *jsonschema.Schema {
 	case "limit":
 		return number(1, api.MaxLookupRows, api.DefaultLookupLimit, "Rows per question")
 	case "at":
-		return text("A minute in UTC, such as 2026-11-20T14:05, 14:05 for today or -20m; a generatedAt names its own state")
+		return text("A minute in UTC, 14:05, -20m, or a generatedAt")
 	case "seconds":
-		return number(minSeconds, maxSeconds, defaultSeconds, "How long to watch")
+		return number(minSeconds, maxSeconds, defaultSeconds, "At most")
 	case "ref":
 		return number(1, 0, 0, "The N of [N]")
+	}
+	return changeSchema(name)
+}
+
+// changeSchema is argumentSchema for what changes and subscribe alone take.
+func changeSchema(name string) *jsonschema.Schema {
+	switch name {
+	case "since":
+		return &jsonschema.Schema{Type: "string", MinLength: jsonschema.Ptr(1), Description: "-20m, 14:05, a minute in UTC or a generatedAt"}
+	case "min":
+		return &jsonschema.Schema{Type: "number", Minimum: jsonschema.Ptr(0.0), Default: json.RawMessage("0"),
+			Description: "Least move in percent"}
+	case "kinds":
+		return &jsonschema.Schema{Type: "string", Description: "Of rows, with commas"}
+	case "severity":
+		return &jsonschema.Schema{Type: "string", Enum: []any{api.SeverityNotice, api.SeverityWarning, api.SeverityCritical},
+			Description: "Least of the flags"}
+	case "full":
+		return &jsonschema.Schema{Type: "boolean", Default: json.RawMessage("false"), Description: "Add the whole state"}
 	}
 	return nil
 }
@@ -75,11 +99,16 @@ func inputSchema(op api.Op, packs []string) *jsonschema.Schema {
 		}
 		s.Properties[name] = a
 		s.PropertyOrder = append(s.PropertyOrder, name)
-		if a.Default == nil {
+		if a.Default == nil && !optional(op, name) {
 			s.Required = append(s.Required, name)
 		}
 	}
 	return s
+}
+
+// optional reports whether op does without an argument that has no default.
+func optional(op api.Op, name string) bool {
+	return name == "kinds" || op == api.OpSubscribe && (name == "since" || name == "severity")
 }
 
 // outputSchema is the schema of answers of a type of the API: its members, without what is in them, which would cost every conversation
@@ -102,10 +131,6 @@ func outputSchema(answer reflect.Type) (*jsonschema.Schema, error) {
 			}
 		}
 		s.Properties[name] = &jsonschema.Schema{Type: kind}
-	}
-	if f := s.Properties["freshness"]; f != nil {
-		f.Description = fmt.Sprintf("ageSeconds since this state was made, dataAgeSeconds with overdue sources; over %d means late",
-			api.MaxFreshAge)
 	}
 	return s, nil
 }

@@ -165,8 +165,20 @@ func TestSchemasTake(t *testing.T) {
 		{api.OpCite,
 			cases{`{"ref":1}`: true, `{"ref":1000000}`: true, `{"ref":0}`: false, `{"ref":"1"}`: false, `{}`: false},
 			cases{`{"citation":` + citation + `,"source":` + source + `,` + fresh + `}`: true, `{"citation":` + citation + `,` + fresh + `}`: false, `{}`: false}},
+		{api.OpChanges,
+			cases{
+				`{"since":"-20m"}`: true, `{"since":"-20m","min":0.5,"kinds":"asset,pool","pack":"crypto"}`: true, `{}`: false, `{"since":""}`: false,
+				`{"since":"-20m","min":-1}`: false, `{"since":"-20m","min":"x"}`: false, `{"since":"-20m","k":3}`: false,
+			},
+			cases{
+				`{"since":"2026-11-20T20:00:00Z","flags":[],"rows":[{}],"clear":true,` + fresh + `}`: true, `{"flags":null,"rows":[],"clear":true,` + fresh + `}`: false,
+				`{"flags":[],"rows":[],"clear":1,` + fresh + `}`: false, `{}`: false,
+			}},
 		{api.OpSubscribe,
-			cases{`{}`: true, `{"seconds":55}`: true, `{"seconds":0}`: false, `{"seconds":56}`: false, `{"token":"x"}`: false},
+			cases{
+				`{}`: true, `{"seconds":55}`: true, `{"seconds":0}`: false, `{"seconds":56}`: false, `{"token":"x"}`: false,
+				`{"since":"-20m","severity":"warning","min":0.5,"full":true}`: true, `{"severity":"grave"}`: false, `{"full":"yes"}`: false,
+			},
 			cases{
 				`{"events":[{"event":"pulse","pack":"crypto","ts":"2026-11-20T20:00:00Z","state":{}}],"reason":"elapsed","freshness":{"generatedAt":"2026-11-20T20:00:00Z","ageSeconds":1}}`:                        true,
 				`{"events":[{"event":"error","pack":"crypto","ts":"2026-11-20T20:00:00Z","message":"x"}],"reason":"shutdown","freshness":{"generatedAt":"2026-11-20T20:00:00Z","ageSeconds":1,"dataAgeSeconds":1}}`: true,

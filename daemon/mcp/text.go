@@ -27,6 +27,8 @@ func toolText(op api.Op, pack string, body []byte) string {
 		text, err = citeText(body)
 	case api.OpLookup:
 		text, err = lookupText(body)
+	case api.OpChanges:
+		text, err = changesText(pack, body)
 	}
 	if err != nil || text == "" {
 		return string(body)

@@ -38,6 +38,14 @@ type definition struct {
 	once               bool // calling it again with the same arguments gives the same
 }
 
+// changed is what the list of tools says of the answers of changes: an api.ChangesResponse has more.
+type changed struct {
+	Flags     []api.ChangedFlag `json:"flags"`
+	Rows      []api.ChangedRow  `json:"rows"`
+	Clear     bool              `json:"clear"`
+	Freshness api.Freshness     `json:"freshness"`
+}
+
 // definitions are the tools, as a model reads them: what each is for, and which other to take.
 func definitions() []definition {
 	return []definition{
@@ -63,7 +71,11 @@ func definitions() []definition {
 			description: "The state as it was at a past minute (large, no brief). " +
 				"at=2026-11-20T14:05 (UTC), at=14:05 (today) or at=-20m. How far back: 24 hours, 30 or 365 days by tier."},
 		{op: api.OpSubscribe, title: "Watch for changes", output: reflect.TypeFor[watched](),
-			description: "Wait and report each new state of a pack as it lands, then return all events. Needs an API key; costs one call."},
+			description: "Wait up to 55 s for news and return AT ONCE when it lands, with what changed only. reason=elapsed: nothing new, " +
+				"call again. since=<generatedAt> of the last answer misses nothing. For waking on danger set severity=warning."},
+		{op: api.OpChanges, title: "What changed", output: reflect.TypeFor[changed](),
+			description: "What is different since a moment: flags that appeared, rose or ended first, then rows by size of move, " +
+				"headlines, sources that failed; each old → new with [N]. About 200 tokens when calm."},
 		{op: api.OpCite, title: "Source of an anchor", output: reflect.TypeFor[api.CiteResponse](),
 			description: "Proof of one figure: source, link, moment of fetching and the excerpt that holds it. ref=3 for [3]."},
 	}
@@ -96,7 +108,7 @@ func toolList(prefix string, packs []string) ([]*sdk.Tool, error) {
 func argumentNames(op api.Op) []string {
 	names := op.Parameters()
 	if op == api.OpSubscribe {
-		names = append(names, "seconds")
+		names = append(names, "since", "severity", "min", "full", "seconds")
 	}
 	return names
 }
@@ -135,8 +147,13 @@ func toolArguments(op api.Op, raw json.RawMessage) (url.Values, error) {
 
 // kind says what an argument is.
 func kind(op api.Op, name string) string {
-	if s := argumentSchema(op, name, nil); s != nil && s.Type == "integer" {
-		return "whole number"
+	if s := argumentSchema(op, name, nil); s != nil {
+		switch s.Type {
+		case "integer":
+			return "whole number"
+		case "number", "boolean":
+			return s.Type
+		}
 	}
 	return "string"
 }

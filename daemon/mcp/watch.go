@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,27 +15,30 @@ import (
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// event is an event of a subscription. State is left out where it is that of the event before.
+// event is an event of a subscription.
 type event struct {
 	Event   api.EventType   `json:"event"`
 	Pack    string          `json:"pack"`
 	TS      time.Time       `json:"ts"`
-	State   json.RawMessage `json:"state,omitempty" jsonschema:"Left out where ts is that of the event before"`
+	State   json.RawMessage `json:"state,omitempty" jsonschema:"With full=true"`
 	Message string          `json:"message,omitempty"` // of an error
 }
 
 // watched is the answer of subscribe.
 type watched struct {
-	Events    []event       `json:"events"`
-	Reason    string        `json:"reason"`    // why it ended
-	Freshness api.Freshness `json:"freshness"` // of the newest state, at the end
+	Events    []event         `json:"events"`
+	Reason    string          `json:"reason"` // why it ended
+	Changes   json.RawMessage `json:"changes,omitempty" jsonschema:"With reason news, as the tool changes answers"`
+	Freshness api.Freshness   `json:"freshness"` // of the newest state, at the end
 }
 
 // Reasons why a subscription ends.
 const (
+	endNews      = "news"
 	endElapsed   = "elapsed"
 	endRevoked   = "revoked"
 	endShutdown  = "shutdown"
@@ -44,16 +48,22 @@ const (
 // errNoWatch says that there is nothing to watch where there should be.
 var errNoWatch = errors.New("pack cannot be watched")
 
-// open makes the free checks of a subscription, has it charged and returns what watches. It is for keys alone.
-func (s *Server) open(rq *request, q reader.Query) (*feed.Watcher, error) {
+// open makes the free checks of a subscription and check, if there is one, has it charged and returns what watches, and how far back the
+// caller may look. It is for keys alone.
+func (s *Server) open(rq *request, q reader.Query, check func(window time.Duration) error) (*feed.Watcher, time.Duration, error) {
 	if _, err := s.cfg.Reader.Ready(q); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if rq.payer() {
-		return nil, keyMissing()
+		return nil, 0, keyMissing()
 	}
 	served, err := gate.Serve(rq.ctx, s.cfg.Gate, gate.Order[*feed.Watcher]{Credentials: rq.who, Op: q.Op, Pack: q.Pack,
-		Answer: func(context.Context, gate.Caller) (*feed.Watcher, error) {
+		Answer: func(_ context.Context, caller gate.Caller) (*feed.Watcher, error) {
+			if check != nil {
+				if err := check(caller.Snapshot); err != nil {
+					return nil, err
+				}
+			}
 			if w := s.cfg.Streams.Watch(q.Pack); w != nil {
 				return w, nil
 			}
@@ -62,7 +72,7 @@ func (s *Server) open(rq *request, q reader.Query) (*feed.Watcher, error) {
 	if err != nil && served.Answer != nil {
 		served.Answer.Close() // it was opened and could not be charged
 	}
-	return served.Answer, err
+	return served.Answer, served.Caller.Snapshot, err
 }
 
 // keyMissing is the answer to who would subscribe without a key.
@@ -73,16 +83,33 @@ func keyMissing() *api.Error {
 
 // watch is the tool subscribe.
 func (s *Server) watch(ctx context.Context, rq *request, op api.Op, req *sdk.CallToolRequest) *sdk.CallToolResult {
-	q, seconds, err := watchQuery(op, req.Params.Arguments)
+	x, err := s.watching(op, req.Params.Arguments)
 	if err != nil {
 		return s.failed(rq, err)
 	}
-	w, err := s.open(rq, q)
+	var check func(window time.Duration) error
+	if x.asked {
+		check = func(window time.Duration) error {
+			view, err := s.cfg.Reader.Ready(x.since)
+			if err == nil {
+				err = s.cfg.Reader.Deliverable(rq.ctx, view, window)
+			}
+			return err
+		}
+	}
+	w, window, err := s.open(rq, reader.Query{Op: op, Pack: x.since.Pack}, check)
 	if err != nil {
 		return s.failed(rq, err)
 	}
 	defer w.Close()
-	x := &watching{pack: q.Pack, watcher: w}
+	x.watcher = w
+	x.compare = func() (reader.Answer, error) {
+		view, err := s.cfg.Reader.Ready(x.since)
+		if err != nil {
+			return reader.Answer{}, err
+		}
+		return s.cfg.Reader.Answer(rq.ctx, view, window)
+	}
 	if token := req.Params.GetProgressToken(); token != nil {
 		x.tell = func(n int, message string) {
 			// A client that has gone is found out by its request's context.
@@ -91,7 +118,9 @@ func (s *Server) watch(ctx context.Context, rq *request, op api.Op, req *sdk.Cal
 			})
 		}
 	}
-	x.run(ctx, time.Duration(seconds)*time.Second, rq, s.stopping)
+	if err := x.run(ctx, rq, s.stopping); err != nil {
+		return s.failed(rq, err)
+	}
 	now := s.cfg.Now()
 	x.Freshness = x.newest.Freshness(now)
 	body, err := json.Marshal(x.watched)
@@ -101,48 +130,70 @@ func (s *Server) watch(ctx context.Context, rq *request, op api.Op, req *sdk.Cal
 	return result(body, x.text(now))
 }
 
-// watchQuery reads the arguments of subscribe.
-func watchQuery(op api.Op, arguments json.RawMessage) (q reader.Query, seconds int, err error) {
+// watching reads the arguments of subscribe.
+func (s *Server) watching(op api.Op, arguments json.RawMessage) (*watching, error) {
 	values, err := toolArguments(op, arguments)
 	if err != nil {
-		return q, 0, err
+		return nil, err
 	}
-	seconds = defaultSeconds
+	x := &watching{watched: watched{Events: []event{}}, lasts: defaultSeconds * time.Second, asked: values.Has("since")}
 	if values.Has("seconds") {
-		seconds, err = strconv.Atoi(values.Get("seconds"))
+		seconds, err := strconv.Atoi(values.Get("seconds"))
 		if err != nil || seconds < minSeconds || seconds > maxSeconds {
-			return q, 0, api.Errorf(api.ReasonInvalidRequest, "seconds is not a whole number from %d to %d", minSeconds, maxSeconds).
+			return nil, api.Errorf(api.ReasonInvalidRequest, "seconds is not a whole number from %d to %d", minSeconds, maxSeconds).
 				WithHint("leave it out for %d", defaultSeconds)
 		}
+		x.lasts = time.Duration(seconds) * time.Second
 	}
-	q = reader.Query{Op: op, Pack: api.DefaultPack}
-	if values.Has("pack") {
-		q.Pack = values.Get("pack")
+	x.least = api.Severity(values.Get("severity"))
+	if values.Has("severity") && !slices.Contains(severities(), x.least) {
+		return nil, api.Errorf(api.ReasonInvalidRequest, "severity is none of %s", api.List(severities())).WithHint("leave it out for all news")
 	}
-	return q, seconds, nil
+	if values.Has("full") {
+		if x.full, err = strconv.ParseBool(values.Get("full")); err != nil {
+			return nil, api.Errorf(api.ReasonInvalidRequest, "full is neither true nor false").WithHint("leave it out for the changes alone")
+		}
+	}
+	now := s.cfg.Now()
+	if x.asked {
+		sinceMoment(values, now)
+	} else {
+		values.Set("since", "-1s") // until the newest state is known
+	}
+	if x.since, _, err = reader.ParseQuery(api.OpChanges, values); err != nil {
+		return nil, withForms(err)
+	}
+	if x.asked && x.since.Ago > 0 { // of now, however long it takes
+		x.since.At, x.since.Ago = state.Moment{At: now.Add(-x.since.Ago).UTC().Truncate(time.Millisecond), Exact: true}, 0
+	}
+	return x, nil
 }
 
 // watching is one run of subscribe.
 type watching struct {
 	watched
-	pack    string
+	since   reader.Query  // for what is different; of changes
+	asked   bool          // since was given
+	least   api.Severity  // of the flags that are news; "" means that all changes are
+	full    bool          // the state is told too
+	lasts   time.Duration // at most
 	watcher *feed.Watcher
-	tell    func(n int, message string) // of progress; nil if nobody asked for it
+	compare func() (reader.Answer, error) // answers since
+	tell    func(n int, message string)   // of progress; nil if nobody asked for it
+	told    int                           // progress
 
 	newest          *feed.Edition
-	serial, failure int64 // of the last ones noted
+	serial, failure int64 // of the last ones looked at
 }
 
-// run notes events until the time is over, the key ends, the server stops or the client leaves.
-func (x *watching) run(ctx context.Context, lasts time.Duration, rq *request, stopping <-chan struct{}) {
-	end, pulse := time.NewTimer(lasts), time.NewTicker(api.PulseInterval)
+// run waits until there is news, the time is over, the key ends, the server stops or the client leaves.
+func (x *watching) run(ctx context.Context, rq *request, stopping <-chan struct{}) error {
+	end, pulse := time.NewTimer(x.lasts), time.NewTicker(api.PulseInterval)
 	defer end.Stop()
 	defer pulse.Stop()
-	edition, failed := x.watcher.Latest()
-	if failed != nil {
-		x.failure = failed.Serial
+	if err := x.begin(); err != nil {
+		return err
 	}
-	x.note(api.EventPulse, edition)
 	for x.Reason == "" {
 		select {
 		case <-end.C:
@@ -156,56 +207,109 @@ func (x *watching) run(ctx context.Context, lasts time.Duration, rq *request, st
 		case <-rq.ctx.Done():
 			x.Reason = endCancelled
 		case <-pulse.C:
-			edition, _ := x.watcher.Latest()
-			x.note(api.EventPulse, edition)
+			x.progress(event{Event: api.EventPulse, Pack: x.since.Pack, TS: x.newest.GeneratedAt.UTC()})
 		case <-x.watcher.Wake():
-			x.news()
+			if err := x.look(); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
-// news notes what is new.
-func (x *watching) news() {
+// begin looks at what there is already, which is news to who asks since a moment before it.
+func (x *watching) begin() error {
 	edition, failed := x.watcher.Latest()
-	if edition.Serial != x.serial {
-		x.note(api.EventDelta, edition)
+	if failed != nil {
+		x.failure = failed.Serial
 	}
+	x.newest = edition
+	x.progress(event{Event: api.EventPulse, Pack: x.since.Pack, TS: edition.GeneratedAt.UTC()})
+	if x.asked {
+		return x.look()
+	}
+	x.since.At, x.since.Ago = state.Moment{At: edition.GeneratedAt, Exact: true}, 0
+	x.serial = edition.Serial
+	return nil
+}
+
+// look looks whether what is new is news.
+func (x *watching) look() error {
+	edition, failed := x.watcher.Latest()
+	x.newest = edition
 	if failed != nil && failed.Serial != x.failure {
 		x.failure = failed.Serial
-		x.add(event{Event: api.EventError, Pack: x.pack, TS: edition.GeneratedAt.UTC(), Message: failed.Message})
+		e := event{Event: api.EventError, Pack: x.since.Pack, TS: edition.GeneratedAt.UTC(), Message: failed.Message}
+		x.Events = append(x.Events, e)
+		x.progress(e)
 	}
+	if edition.Serial == x.serial {
+		return nil
+	}
+	x.serial = edition.Serial
+	answer, err := x.compare()
+	if err != nil {
+		return err
+	}
+	var c api.ChangesResponse
+	if err := json.Unmarshal(answer.JSON, &c); err != nil {
+		return fmt.Errorf("read changes: %w", err)
+	}
+	if !x.news(c) {
+		return nil
+	}
+	if edition, _ = x.watcher.Latest(); edition.GeneratedAt.Equal(c.To) {
+		x.newest = edition
+	}
+	e := event{Event: api.EventDelta, Pack: x.since.Pack, TS: c.To.UTC()}
+	x.progress(e)
+	if x.full && x.newest.GeneratedAt.Equal(c.To) {
+		e.State = x.newest.State
+	}
+	x.Events, x.Reason, x.Changes = append(x.Events, e), endNews, answer.JSON
+	return nil
 }
 
-// note adds the event of a state.
-func (x *watching) note(kind api.EventType, edition *feed.Edition) {
-	e := event{Event: kind, Pack: x.pack, TS: edition.GeneratedAt.UTC()}
-	if x.serial != edition.Serial {
-		e.State = edition.State
+// news reports whether c is what the caller waits for.
+func (x *watching) news(c api.ChangesResponse) bool {
+	if x.least != "" {
+		return slices.ContainsFunc(c.Flags, func(f api.ChangedFlag) bool { return state.Worse(f) && state.AtLeast(f.Severity, x.least) })
 	}
-	x.newest, x.serial = edition, edition.Serial
-	x.add(e)
+	turned := slices.ContainsFunc(c.Sources, func(s api.ChangedSource) bool { return s.From != s.To })
+	return len(c.Flags)+len(c.Rows) > 0 || turned || len(c.Headlines) > 0 && x.since.Min == 0
 }
 
-// add adds e and tells of it.
-func (x *watching) add(e event) {
-	x.Events = append(x.Events, e)
+// progress tells of e, if anybody asked to be told.
+func (x *watching) progress(e event) {
 	if x.tell == nil {
 		return
 	}
 	if message, err := json.Marshal(e); err == nil {
-		x.tell(len(x.Events), string(message))
+		x.told++
+		x.tell(x.told, string(message))
 	}
 }
 
-// text is the answer as a model reads it best at now: what happened, and the newest state once.
+// text is the answer as a model reads it best at now.
 func (x *watching) text(now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Watched pack %s; %s.\n", x.pack, x.Reason)
 	for _, e := range x.Events {
-		fmt.Fprintf(&b, "%s %s %s\n", e.Event, e.TS.Format(time.RFC3339), e.Message)
+		if e.Event == api.EventError {
+			fmt.Fprintf(&b, "error: %s\n", e.Message)
+		}
 	}
-	b.WriteString("\nNewest ")
-	b.WriteString(toolText(api.OpFresh, x.pack, x.newest.Fresh().Bytes(now)))
+	if x.Changes == nil {
+		since := ""
+		if x.Reason == endElapsed {
+			since = fmt.Sprintf(" Call again with since=%s.", x.since.At.Key())
+		}
+		fmt.Fprintf(&b, "Nothing new in pack %s, %s; %s.%s\n", x.since.Pack, x.Reason, age(x.newest.Freshness(now)), since)
+		return b.String()
+	}
+	b.WriteString(toolText(api.OpChanges, x.since.Pack, x.Changes))
+	if x.full {
+		b.WriteString("\n" + toolText(api.OpFresh, x.since.Pack, x.newest.Fresh().Bytes(now)))
+	}
 	return b.String()
 }
 

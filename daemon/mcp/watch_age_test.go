@@ -37,7 +37,7 @@ func TestErrorsSpeakMCP(t *testing.T) {
 		`context.cite {"ref":0}`:                           "ref=3",
 		`context.snapshot {"at":"soon"}`:                   "-20m",
 		`context.snapshot {"at":"2026-11-20T20:00:00 01"}`: "-20m",
-		`context.snapshot {"at":"1999-01-01T00:00"}`:       "earlier",
+		`context.snapshot {"at":"1999-01-01T00:00"}`:       "earliest",
 		`context.snapshot {"at":"9999-01-01T00:00:00.5Z"}`: "earl",
 	} {
 		name, raw, _ := strings.Cut(arguments, " ")

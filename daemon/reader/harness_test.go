@@ -55,7 +55,7 @@ func pulse(id string, at time.Time, doc string) state.Pulse {
 
 // newPack is a pack of two sources.
 func newPack(id string) reader.Pack {
-	return reader.Pack{ID: id, Names: map[string]string{"one": "One & Only", "two": "Two"}}
+	return reader.Pack{ID: id, Names: map[string]string{"one": "One & Only", "two": "Two"}, Rows: coins}
 }
 
 // world is a Reader with its parts: the pack crypto has a state, ai has none.

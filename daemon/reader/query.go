@@ -32,6 +32,8 @@ func ParseQuery(op api.Op, values url.Values) (q Query, canonical string, err er
 		err = parseRef(&q, values.Get("ref"))
 	case api.OpLookup:
 		err = parseLookup(&q, values)
+	case api.OpChanges:
+		err = parseChanges(&q, values)
 	}
 	names := op.Parameters()
 	maps.DeleteFunc(values, func(name string, _ []string) bool { return !slices.Contains(names, name) })
@@ -62,6 +64,8 @@ func (q Query) tell(values url.Values) {
 		if q.Limit == api.DefaultLookupLimit {
 			values.Del("limit")
 		}
+	case api.OpChanges:
+		q.tellChanges(values)
 	}
 }
 

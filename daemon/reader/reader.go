@@ -40,13 +40,17 @@ type Query struct {
 	Pack string
 	Text string       // search: not empty, white space trimmed; lookup: one or several of that with commas between
 	K    int          // search
-	At   state.Moment // snapshot
+	At   state.Moment // snapshot, and changes since then
 	Ref  int          // cite: at least 1
 
 	Kind  string // lookup: of rows, "" for all
 	Limit int    // lookup: rows per question
 
-	Asked string // At as it was written, where it goes by the clock: -20m. It, and not At, is what a payment is for.
+	Ago   time.Duration // changes: since so long before the answer; At counts where it is 0
+	Min   float64       // changes: percent that a row has to move
+	Kinds string        // changes: kinds of the rows that are told, sorted, with commas between; "" means all
+
+	Asked string // At as it was written, where it goes by the clock: 14:05. It, and not At, is what a payment is for.
 }
 
 // Answer is what an operation answers: a body whose age is measured when it is written, or finished JSON.
@@ -79,6 +83,8 @@ func (a Answer) Text(now time.Time) []byte {
 type Pack struct {
 	ID    string
 	Names map[string]string // of its sources, by their ids
+
+	Rows func(state []byte) []state.Row // that a state shows; nil means that it has none
 }
 
 // Config is what a Reader needs.
@@ -152,11 +158,26 @@ func (r *Reader) Ready(q Query) (View, error) {
 		return View{}, api.Errorf(api.ReasonBriefUnavailable, "pack %s has no brief yet", p.ID).
 			WithHint("try again in a few seconds; fresh has the state already").WithRetryAfter(api.StateUnavailableRetry * time.Second)
 	}
-	if q.Op == api.OpLookup && q.Kind != "" && !slices.Contains(edition.Rows.Kinds(), q.Kind) {
-		return View{}, api.Errorf(api.ReasonInvalidKind, "pack %s has no rows of kind %q", p.ID, human.Clip(q.Kind, human.Quoted)).
-			WithHint("kinds: %s", strings.Join(edition.Rows.Kinds(), ", "))
+	switch kinds := edition.Rows.Kinds(); {
+	case q.Op == api.OpLookup && q.Kind != "" && !slices.Contains(kinds, q.Kind):
+		return View{}, unknownKind(p.ID, q.Kind, kinds)
+	case q.Op == api.OpChanges && q.Kinds != "":
+		for kind := range strings.SplitSeq(q.Kinds, ",") {
+			if !slices.Contains(kinds, kind) {
+				return View{}, unknownKind(p.ID, kind, kinds)
+			}
+		}
+	}
+	if q.Ago > 0 {
+		q.At = state.Moment{At: r.cfg.Now().Add(-q.Ago).UTC().Truncate(time.Millisecond), Exact: true}
 	}
 	return View{Query: q, pack: p, edition: edition}, nil
+}
+
+// unknownKind is the answer to a kind of rows that a pack has not.
+func unknownKind(pack, kind string, kinds []string) error {
+	return api.Errorf(api.ReasonInvalidKind, "pack %s has no rows of kind %q", pack, human.Clip(kind, human.Quoted)).
+		WithHint("kinds: %s", strings.Join(kinds, ", "))
 }
 
 // Packs returns the ids of the packs served, in the order they were configured.
@@ -183,6 +204,8 @@ func (r *Reader) Answer(ctx context.Context, v View, window time.Duration) (Answ
 		return r.cite(v)
 	case api.OpLookup:
 		return r.lookup(v)
+	case api.OpChanges:
+		return r.changes(ctx, v, window)
 	}
 	return Answer{}, fmt.Errorf("operation %q has no answer", v.Op)
 }
@@ -191,7 +214,7 @@ func (r *Reader) Answer(ctx context.Context, v View, window time.Duration) (Answ
 // shows in Answer alone.
 func (r *Reader) Deliverable(ctx context.Context, v View, window time.Duration) error {
 	switch v.Op {
-	case api.OpSnapshot:
+	case api.OpSnapshot, api.OpChanges:
 		if err := r.reach(ctx, v, window); err != nil {
 			return err
 		}
@@ -255,22 +278,56 @@ func (v View) anchored() error {
 // snapshot looks up the state as of v.At, within the window of the caller. The answer depends on that moment alone, so that it is the same
 // for ever.
 func (r *Reader) snapshot(ctx context.Context, v View, window time.Duration) (Answer, error) {
-	if err := r.reach(ctx, v, window); err != nil {
-		return Answer{}, err
-	}
-	end := v.At.End()
-	pulse, err := r.cfg.History.PulseBefore(ctx, v.pack.ID, end)
-	if errors.Is(err, state.ErrNoPulse) {
-		return Answer{}, r.noneYet(ctx, v, window)
-	}
+	pulse, err := r.past(ctx, v, window)
 	if err != nil {
-		return Answer{}, fmt.Errorf("look up %s as of %s: %w", v.pack.ID, v.At.Key(), err)
+		return Answer{}, err
 	}
 	body, err := feed.FreshBody(pulse, state.Narration{}, api.AgesOf(pulse.State))
 	if err != nil {
 		return Answer{}, fmt.Errorf("encode %s as of %s: %w", v.pack.ID, v.At.Key(), err)
 	}
-	return Answer{Body: body, At: end, Immutable: true}, nil
+	return Answer{Body: body, At: v.At.End(), Immutable: true}, nil
+}
+
+// past is the newest state as of v.At, if that is over and within the window of the caller.
+func (r *Reader) past(ctx context.Context, v View, window time.Duration) (state.Pulse, error) {
+	if err := r.reach(ctx, v, window); err != nil {
+		return state.Pulse{}, err
+	}
+	pulse, err := r.cfg.History.PulseBefore(ctx, v.pack.ID, v.At.End())
+	if errors.Is(err, state.ErrNoPulse) {
+		return state.Pulse{}, r.noneYet(ctx, v, window)
+	}
+	if err != nil {
+		return state.Pulse{}, fmt.Errorf("look up %s as of %s: %w", v.pack.ID, v.At.Key(), err)
+	}
+	return pulse, nil
+}
+
+// changes compares the newest state with the one as of v.At.
+func (r *Reader) changes(ctx context.Context, v View, window time.Duration) (Answer, error) {
+	pulse, err := r.past(ctx, v, window)
+	if err != nil {
+		return Answer{}, err
+	}
+	if pulse.GeneratedAt.After(v.edition.GeneratedAt) { // it was published while v was asked
+		pulse = v.edition.Pulse
+	}
+	ask := state.Ask{Min: v.Min}
+	if v.Kinds != "" {
+		ask.Kinds = strings.Split(v.Kinds, ",")
+	}
+	answer := state.Compare(pulse, v.edition.Pulse, v.pack.rows, v.edition.Rows, ask)
+	answer.Since, answer.Freshness = v.At.At, v.edition.Freshness(r.cfg.Now())
+	return encode(answer)
+}
+
+// rows are those that a state of p shows.
+func (p Pack) rows(text []byte) []state.Row {
+	if p.Rows == nil {
+		return nil
+	}
+	return p.Rows(text)
 }
 
 // reach returns the error for a moment that is not over, or lies beyond the window of the caller.
@@ -287,7 +344,7 @@ func (r *Reader) reach(ctx context.Context, v View, window time.Duration) error 
 	if !v.asOf.IsZero() {
 		now = v.asOf
 	}
-	if v.At.At.Before(now.Add(-window)) {
+	if v.At.At.Before(now.Add(-window)) && (v.Ago == 0 || v.Ago > window) { // a span was counted a moment before now
 		return api.Errorf(api.ReasonSnapshotNotFound, "%s is more than %s ago, beyond the window of this caller", what, days(window)).
 			WithHint("%s", r.earliest(ctx, v, window))
 	}

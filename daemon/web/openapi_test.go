@@ -72,8 +72,12 @@ func TestWords(t *testing.T) {
 	for path, want := range map[string][]string{
 		"Error.code": texts(api.Codes()), "Error.reason": texts(api.Reasons()), "Tier": texts(api.Tiers()), "Op": texts(api.Ops()),
 		"CreditPack": texts(api.CreditPacks()), "TraceConsent": texts([]api.TraceConsent{api.ConsentFull, api.ConsentAggregated, api.ConsentNone}),
-		"Deposit.status":      texts([]api.DepositStatus{api.DepositPending, api.DepositVerified, api.DepositExpired}),
-		"Flag.severity":       texts([]api.Severity{api.SeverityCritical, api.SeverityWarning, api.SeverityNotice}),
+		"Deposit.status":       texts([]api.DepositStatus{api.DepositPending, api.DepositVerified, api.DepositExpired}),
+		"Flag.severity":        texts([]api.Severity{api.SeverityCritical, api.SeverityWarning, api.SeverityNotice}),
+		"ChangedFlag.change":   texts(api.FlagChanges()),
+		"ChangedFlag.severity": texts([]api.Severity{api.SeverityCritical, api.SeverityWarning, api.SeverityNotice}),
+		"ChangedFlag.was":      texts([]api.Severity{api.SeverityCritical, api.SeverityWarning, api.SeverityNotice}),
+		"ChangedSource.from":   texts(api.SourceHealths()), "ChangedSource.to": texts(api.SourceHealths()),
 		"SourceStatus.status": texts([]api.SourceState{api.SourceOK, api.SourceStale, api.SourceError}),
 		"Mover.group":         {api.GroupMajor, api.GroupGainer, api.GroupLoser}, "ProtocolTVL.group": {api.GroupTop, api.GroupMover, api.GroupChain},
 		"Narrative.direction": {api.DirectionUp, api.DirectionDown, api.DirectionFlat},
@@ -88,7 +92,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s is %q, want %q", path, got, want)
 		}
 	}
-	for path, want := range map[string]int64{"SearchResponse.matches": api.SearchKMax, "CreditBalanceResponse.recentDeposits": api.RecentDeposits} {
+	for path, want := range map[string]int64{"SearchResponse.matches": api.SearchKMax, "ChangesResponse.rows": api.MaxChangedRows, "CreditBalanceResponse.recentDeposits": api.RecentDeposits} {
 		if got := schema(path).MaxItems; got == nil || *got != want {
 			t.Errorf("%s has at most %v items, want %d", path, got, want)
 		}

@@ -126,6 +126,7 @@ func (s *Server) routes() Routes {
 		api.PathBrief:    {http.MethodGet: s.operation(api.OpBrief)},
 		api.PathSearch:   {http.MethodGet: s.operation(api.OpSearch)},
 		api.PathSnapshot: {http.MethodGet: s.operation(api.OpSnapshot)},
+		api.PathChanges:  {http.MethodGet: s.operation(api.OpChanges)},
 		api.PathCite:     {http.MethodGet: s.operation(api.OpCite), http.MethodPost: s.operation(api.OpCite)},
 		api.PathLookup:   {http.MethodGet: s.operation(api.OpLookup)},
 		api.PathHealth:   {http.MethodGet: s.health},

@@ -326,7 +326,8 @@ func (s *stage) paid() map[string]string {
 	return map[string]string{
 		"GET " + api.PathFresh: "?query=stablecoins", "GET " + api.PathBrief: "?", "GET " + api.PathSearch: "?q=bitcoin&k=2",
 		"GET " + api.PathSnapshot: "?at=" + s.past, "GET " + api.PathCite: "?ref=3", "POST " + api.PathCite: "?ref=3",
-		"GET " + api.PathLookup: "?q=bitcoin+price,foo&limit=1",
+		"GET " + api.PathLookup:  "?q=bitcoin+price,foo&limit=1",
+		"GET " + api.PathChanges: "?since=" + s.past + "&min=0.5&kinds=asset,headline",
 	}
 }
 
@@ -366,6 +367,9 @@ func (s *stage) read() {
 	s.do(404, "GET", api.PathCite+"?ref=999", "", openapiBearer(s.key))
 	s.do(404, "GET", api.PathLookup+"?q=foo", "")
 	s.do(404, "GET", api.PathSnapshot+"?at=2001-01-01T00:00:00Z", "", openapiBearer(s.key))
+	s.do(404, "GET", api.PathChanges+"?since=-999d", "", openapiBearer(s.key))
+	s.do(200, "GET", api.PathChanges+"?since=-1m", "", openapiBearer(s.key))
+	s.do(400, "GET", api.PathChanges+"?since=soon", "", openapiBearer(s.key))
 
 	event, data, _ := strings.Cut(string(s.do(200, "GET", stream(s.key, ""), "").Body), "\ndata: ")
 	if event != "event: pulse" {

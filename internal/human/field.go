@@ -40,6 +40,16 @@ func Field(name string, value any) string {
 	return label + Plain(x) + unit
 }
 
+// FieldMove writes how a field moved, with what it is of once: $418.60 → $429.48, TVL $1.54B → $1.50B.
+func FieldMove(name string, from, to float64) string {
+	was, is := Field(name, from), Field(name, to)
+	same := 0
+	for same < min(len(was), len(is)) && was[same] == is[same] {
+		same++
+	}
+	return was + " → " + is[strings.LastIndexByte(is[:same], ' ')+1:]
+}
+
 // fieldUnit splits the name of a field into what it is of and its unit, as it is written behind a number.
 func fieldUnit(name string) (of, unit string) {
 	for _, u := range [...]struct{ suffix, unit string }{

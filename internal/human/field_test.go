@@ -29,3 +29,20 @@ func TestField(t *testing.T) {
 		}
 	}
 }
+
+func TestFieldMove(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		from, to float64
+		want     string
+	}{
+		{"priceUsd", 418.6, 429.484, "$418.60 → $429.48"}, {"tvlUsd", 1.54e9, 1.5e9, "TVL $1.54B → $1.50B"}, {"value", 24, 27, "24 → 27"},
+		{"probabilityPct", 28.8, 31, "probability 28.8% → 31%"}, {"fastestSatVb", 12, 12.5, "fastest 12 sat/vB → 12.5 sat/vB"},
+		{"marketCapUsd", 0, -5, "market cap $0 → -$5.00"}, {"value", 2, 25, "2 → 25"}, {"tvlUsd", 1, 1, "TVL $1.00 → $1.00"},
+	} {
+		if got := human.FieldMove(c.name, c.from, c.to); got != c.want {
+			t.Errorf("%s from %v to %v is written %q, want %q", c.name, c.from, c.to, got, c.want)
+		}
+	}
+}

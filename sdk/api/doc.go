@@ -23,6 +23,7 @@ const (
 	PathSubscribe = "/v1/subscribe"
 	PathCite      = "/v1/cite"
 	PathLookup    = "/v1/lookup"
+	PathChanges   = "/v1/changes"
 
 	PathMCP         = "/api/mcp"
 	PathOpenAPI     = "/api/openapi"

@@ -76,11 +76,12 @@ const (
 	OpSubscribe Op = "subscribe"
 	OpCite      Op = "cite"
 	OpLookup    Op = "lookup"
+	OpChanges   Op = "changes"
 )
 
 // Ops returns the operations in the order of the specification.
 func Ops() []Op {
-	return []Op{OpFresh, OpBrief, OpSearch, OpSnapshot, OpSubscribe, OpCite, OpLookup}
+	return []Op{OpFresh, OpBrief, OpSearch, OpSnapshot, OpSubscribe, OpCite, OpLookup, OpChanges}
 }
 
 // Path is the data endpoint of o.
@@ -105,6 +106,8 @@ func (o Op) Parameters() []string {
 		return []string{"pack", "ref"}
 	case OpLookup:
 		return []string{"pack", "q", "kind", "limit"}
+	case OpChanges:
+		return []string{"pack", "since", "min", "kinds"}
 	}
 	return []string{"pack"}
 }
@@ -116,7 +119,7 @@ func (o Op) PriceMicros() int64 {
 		return 1_000
 	case OpBrief:
 		return 5_000
-	case OpSearch:
+	case OpSearch, OpChanges:
 		return 2_000
 	case OpSnapshot:
 		return 10_000

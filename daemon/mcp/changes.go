@@ -1,0 +1,161 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// How much of what is calm the text of changes tells: rows at least, rows that moved by largeMove at most, and headlines.
+const (
+	calmRows     = 5
+	maxMoves     = 12
+	largeMove    = 1.0 // percent, or points
+	maxHeadlines = 3
+)
+
+// changesText renders the answer of changes.
+func changesText(pack string, body []byte) (string, error) {
+	var r api.ChangesResponse
+	if err := json.Unmarshal(body, &r); err != nil {
+		return "", err
+	}
+	c := changesWriter{r: r, read: r.Freshness.GeneratedAt.Add(time.Duration(r.Freshness.AgeSeconds) * time.Second)}
+	from, to := r.From.UTC().Format(time.RFC3339Nano), r.To.UTC().Format(time.RFC3339Nano)
+	c.line("Pack %s from %s to %s, %s.", pack, from, to, old(r.Freshness))
+	for _, f := range r.Flags {
+		c.line("%s", flagLine(f))
+	}
+	c.rows()
+	for i, h := range r.Headlines {
+		if i == maxHeadlines {
+			c.line("and %s", human.Plural(len(r.Headlines)-i, "more headline"))
+			break
+		}
+		c.line("new: %s [%d] %s", quoted(h.Title), h.Ref, h.At.UTC().Format("15:04"))
+	}
+	c.closing()
+	var links []string
+	for _, s := range r.Citations {
+		links = append(links, fmt.Sprintf("[%d] %s", s.Ref, strings.Trim(strings.TrimPrefix(strings.TrimPrefix(s.URL, "https://"), "www."), "/")))
+	}
+	if len(links) > 0 {
+		c.line("%s", strings.Join(links, "  "))
+	}
+	return c.b.String(), nil
+}
+
+// old says how old a state is, and its data where a source is overdue.
+func old(f api.Freshness) string {
+	_, text, _ := strings.Cut(age(f), ", ")
+	return text
+}
+
+// changesWriter writes what is different.
+type changesWriter struct {
+	b    strings.Builder
+	r    api.ChangesResponse
+	read time.Time // when the answer is read
+}
+
+func (c *changesWriter) line(format string, args ...any) { fmt.Fprintf(&c.b, format+"\n", args...) }
+
+// flagLine tells what became of a flag.
+func flagLine(f api.ChangedFlag) string {
+	severity := strings.ToUpper(string(f.Severity))
+	if f.Was != "" && f.Was != f.Severity {
+		severity = strings.ToUpper(string(f.Was)) + " → " + severity
+	}
+	text := fmt.Sprintf("%s %s: %s [%d], since %s", severity, f.Change, f.Message, f.Ref, f.Since.UTC().Format(time.RFC3339))
+	if f.EventAt != nil {
+		text += ", happened " + f.EventAt.UTC().Format(time.RFC3339)
+	}
+	if f.EndedAt != nil {
+		text += ", over by " + f.EndedAt.UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+// rows tells the rows that moved most.
+func (c *changesWriter) rows() {
+	for i, r := range c.r.Rows {
+		if large := move(r) >= largeMove; i == maxMoves || i >= calmRows && !large {
+			c.line("and %s that moved by no more than %s", human.Plural(len(c.r.Rows)-i, "row"), moveText(r))
+			return
+		}
+		text := label(r.Name)
+		if r.Symbol != "" && r.Symbol != r.Name {
+			text += " (" + label(r.Symbol) + ")"
+		}
+		text += " " + human.FieldMove(r.Field, r.From, r.To)
+		if r.ChangePct != nil {
+			text += " " + human.Percent(*r.ChangePct)
+		}
+		text += fmt.Sprintf(" [%d]", r.Ref)
+		if r.Stale {
+			text += " STALE" + c.staleFor(r.Ref)
+		}
+		c.line("%s", text)
+	}
+}
+
+// move is the size of a row's move.
+func move(r api.ChangedRow) float64 {
+	if r.ChangePct != nil {
+		return max(*r.ChangePct, -*r.ChangePct)
+	}
+	return max(r.To-r.From, r.From-r.To)
+}
+
+// moveText is the size of a row's move in words.
+func moveText(r api.ChangedRow) string {
+	return strings.TrimPrefix(human.Percent(move(r)), "+")
+}
+
+// staleFor says since when the source [ref] did not answer.
+func (c *changesWriter) staleFor(ref int) string {
+	for _, s := range c.r.Citations {
+		if s.Ref == ref {
+			return " " + human.Age(c.read.Sub(s.FetchedAt))
+		}
+	}
+	return ""
+}
+
+// closing says whether all is well, and who did not answer.
+func (c *changesWriter) closing() {
+	worse := 0
+	for _, f := range c.r.Flags {
+		if f.Change == api.FlagAppeared || f.Change == api.FlagRose {
+			worse++
+		}
+	}
+	var parts []string
+	switch {
+	case !c.r.To.After(c.r.From):
+		parts = append(parts, "no newer state")
+	case c.r.Clear:
+		parts = append(parts, "all clear")
+	case worse > 0:
+		parts = append(parts, human.Plural(worse, "flag")+" appeared or rose")
+	}
+	if c.r.SourcesAsked > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d sources answered", c.r.SourcesAnswered, c.r.SourcesAsked))
+	}
+	text := strings.Join(parts, ", ")
+	for _, s := range c.r.Sources {
+		switch {
+		case s.From == s.To:
+			text += fmt.Sprintf("; %s still %s", s.ID, s.To)
+		case s.To == api.HealthOK:
+			text += fmt.Sprintf("; %s answers again", s.ID)
+		default:
+			text += fmt.Sprintf("; %s %s", s.ID, s.To)
+		}
+	}
+	c.line("%s", text)
+}

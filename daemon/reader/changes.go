@@ -1,0 +1,62 @@
+package reader
+
+import (
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// sinceForms says how a since is written.
+const sinceForms = "write how long ago, such as -20m, a minute in UTC, such as 2026-11-20T20:05, or the generatedAt of an answer"
+
+// parseChanges reads since, min and kinds.
+func parseChanges(q *Query, values url.Values) (err error) {
+	since := strings.TrimSpace(values.Get("since"))
+	ago, span := human.ParseAgo(since)
+	switch q.At, err = state.ParseMoment(since); {
+	case since == "":
+		return api.Errorf(api.ReasonInvalidSince, "since is missing").WithHint(sinceForms)
+	case span && ago > 0:
+		q.Ago = ago
+	case err != nil:
+		return api.Errorf(api.ReasonInvalidSince, "since is %q, not a moment of the past", human.Short(since, human.Quoted)).WithHint(sinceForms)
+	}
+	if values.Has("min") {
+		q.Min, err = strconv.ParseFloat(values.Get("min"), 64)
+		if err != nil || math.IsNaN(q.Min) || math.IsInf(q.Min, 0) || q.Min < 0 {
+			return api.Errorf(api.ReasonInvalidMin, "min is %q, not a number of 0 or more", human.Short(values.Get("min"), human.Quoted)).
+				WithHint("min=0.5 leaves out what moved by less than 0.5 percent")
+		}
+	}
+	kinds := strings.FieldsFunc(strings.ToLower(values.Get("kinds")), func(r rune) bool { return r == ',' || r == ' ' })
+	slices.Sort(kinds)
+	q.Kinds = strings.Join(slices.Compact(kinds), ",")
+	return nil
+}
+
+// tellChanges is tell for changes.
+func (q Query) tellChanges(told url.Values) {
+	told.Set("since", q.SinceKey())
+	told.Del("min")
+	if q.Min > 0 {
+		told.Set("min", strconv.FormatFloat(q.Min, 'g', -1, 64))
+	}
+	told.Del("kinds")
+	if q.Kinds != "" {
+		told.Set("kinds", q.Kinds)
+	}
+}
+
+// SinceKey names what changes is asked for since, the same however it was written: a moment, or a span, which goes by the clock.
+func (q Query) SinceKey() string {
+	if q.Ago > 0 {
+		return "-" + q.Ago.String()
+	}
+	return q.At.Key()
+}
