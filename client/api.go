@@ -47,7 +47,8 @@ func newAPI(f *command.Factory) *cobra.Command {
 		return o.run(ctx)
 	})
 	flags := c.Flags()
-	flags.StringArrayVarP(&o.fields, "field", "f", nil, "add a parameter `name=value`; in a JSON body numbers, true, false and null are such")
+	flags.StringArrayVarP(&o.fields, "field", "f", nil,
+		"add a parameter `name=value`; in a JSON body numbers, true, false and null are such")
 	flags.StringVarP(&o.method, "method", "X", "", "HTTP `method` (default GET, or POST with --input)")
 	flags.StringVar(&o.input, "input", "", "send this `file` as the body, - for stdin")
 	flags.BoolVarP(&o.include, "include", "i", false, "show the status line and the headers too")

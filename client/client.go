@@ -1,8 +1,9 @@
-// Package client is the program ctx: its commands, one file for each. Those that move money are in client/pay,
-// and what all are made with is in client/command.
+// Package client is the program ctx: its commands, one file for each. Those that move money are in client/pay, and what all are made
+// with is in client/command.
 //
-// The flow of a call is one way: flags, options, sdk, HTTP, output. It knows the service by the sdk alone, and the terminal UI, which it
-// starts, does not know it.
+// The flow of a call is one way: flags, options, sdk, HTTP, output. A command is a constructor, which defines its flags and takes what it
+// needs of the factory, and a run of its options, which parses nothing. It knows the service by the sdk alone, and the terminal UI, which
+// it starts, does not know it.
 package client
 
 import (
