@@ -19,6 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ethereum/go-ethereum/accounts/keystore"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/google/uuid"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/contextd/contextd/client"
@@ -74,7 +77,7 @@ func params(dir string) testscript.Params {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"await": await, "exits": exits, "mode": mode, "usedemo": useDemo, "get": get, "model": serveModel,
+			"await": await, "exits": exits, "mode": mode, "usedemo": useDemo, "get": get, "model": serveModel, "keystore": sealKey,
 		},
 	}
 }
@@ -157,6 +160,18 @@ func useDemo(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Setenv("CTX_TOKEN", info.Chain.Token)
 		ts.Setenv("CTX_WALLET_PRIVATE_KEY", info.Wallet.PrivateKey)
 	}
+}
+
+// sealKey writes the wallet of the demo in use as a keystore that opens at once, with the passphrase of a file: keystore FILE PASS. What
+// ctx seals takes a second of processor time to open, by design.
+func sealKey(ts *testscript.TestScript, _ bool, args []string) {
+	secret, err := crypto.HexToECDSA(strings.TrimPrefix(ts.Getenv("CTX_WALLET_PRIVATE_KEY"), "0x"))
+	ts.Check(err)
+	key := &keystore.Key{Id: uuid.New(), Address: crypto.PubkeyToAddress(secret.PublicKey), PrivateKey: secret}
+	const n, p = 16, 1
+	text, err := keystore.EncryptKey(key, strings.TrimRight(ts.ReadFile(args[1]), "\n"), n, p)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o600))
 }
 
 // readDemo reads the demo file of dir.
