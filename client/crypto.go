@@ -129,7 +129,8 @@ func (p Page) pools(rows []api.TrendingPool) {
 
 // sentiment draws the market-wide readings, each where it is known.
 func (p Page) sentiment(s api.Sentiment) {
-	if s.FearGreed == nil && s.Market == nil && s.Breadth == nil && s.Stablecoins == nil && s.Fees == nil && s.Gas == nil && len(s.Predictions) == 0 {
+	if s.FearGreed == nil && s.Market == nil && s.Breadth == nil && s.Stablecoins == nil && s.Fees == nil && s.Gas == nil &&
+		len(s.Predictions) == 0 {
 		return
 	}
 	p.heading("SENTIMENT")
@@ -148,16 +149,21 @@ func (p Page) sentiment(s api.Sentiment) {
 	if c := s.Stablecoins; c != nil {
 		p.line("  Stablecoins   %s %s in 1d %s", human.CompactUSD(c.SupplyUSD), p.change(c.Change1dPct), p.ref(c.Ref))
 	}
-	if f := s.Fees; f != nil && f.BTCFastestSatVb != nil {
-		p.line("  BTC fee       %g sat/vB %s", *f.BTCFastestSatVb, p.ref(f.Ref))
-	}
-	if g := s.Gas; g != nil && g.ETHAverageGwei != nil {
-		p.line("  ETH gas       %g gwei %s", *g.ETHAverageGwei, p.ref(g.Ref))
-	}
+	p.fees(s.Fees, s.Gas)
 	for _, q := range s.Predictions {
 		if q.Probability != nil {
 			p.cited(fmt.Sprintf("  %3.0f%% %s ", *q.Probability*100, p.Style.Fit(human.Line(q.Says()), 8)), q.Question, q.Ref)
 		}
+	}
+}
+
+// fees draws what transactions cost.
+func (p Page) fees(f *api.Fees, g *api.Gas) {
+	if f != nil && f.BTCFastestSatVb != nil {
+		p.line("  BTC fee       %g sat/vB %s", *f.BTCFastestSatVb, p.ref(f.Ref))
+	}
+	if g != nil && g.ETHAverageGwei != nil {
+		p.line("  ETH gas       %g gwei %s", *g.ETHAverageGwei, p.ref(g.Ref))
 	}
 }
 

@@ -150,19 +150,14 @@ func incident(f api.Flag, again bool) string {
 	case api.FlagDepeg:
 		side := map[bool]string{true: "below", false: "above"}[f.Value < 0]
 		return fmt.Sprintf("%s trades %s%% %s its peg", who, human.Decimals(math.Abs(f.Value), 2), side)
-	case api.FlagPriceMove:
-		return fmt.Sprintf("%s is %s in 24 hours", who, change)
-	case api.FlagFastMove:
-		return fmt.Sprintf("%s is %s within an hour", who, change)
+	case api.FlagPriceMove, api.FlagFastMove:
+		span := map[bool]string{true: "in 24 hours", false: "within an hour"}[f.Kind == api.FlagPriceMove]
+		return fmt.Sprintf("%s is %s %s", who, change, span)
 	case api.FlagDivergence:
 		return fmt.Sprintf("venues quote %s %s%% apart", who, human.Decimals(math.Abs(f.Value), 2))
-	case api.FlagFeeSpike:
+	case api.FlagFeeSpike, api.FlagGasSpike:
 		if f.Value > 0 {
-			return fees(who) + " have reached " + human.Plain(human.Round(f.Value, 1)) + " sat/vB"
-		}
-	case api.FlagGasSpike:
-		if f.Value > 0 {
-			return "a fast transaction on Ethereum pays " + human.Plain(human.Round(f.Value, 1)) + " gwei"
+			return spike(who, f)
 		}
 	case api.FlagSuspiciousName:
 		return "names from " + who + " read as instructions and are left out here"
@@ -183,6 +178,15 @@ func exploit(who string, loss float64) string {
 		return "a loss is reported at " + who
 	}
 	return who + " has a reported loss of " + human.USDInWords(int64(math.Round(loss)))
+}
+
+// spike tells what transactions cost.
+func spike(who string, f api.Flag) string {
+	cost := human.Plain(human.Round(f.Value, 1))
+	if f.Kind == api.FlagGasSpike {
+		return who + " has reached " + cost + " gwei"
+	}
+	return fees(who) + " have reached " + cost + " sat/vB"
 }
 
 // fees names the fees of a subject that may be called so itself.

@@ -38,8 +38,9 @@ type observation struct {
 // up before, ended those that are remembered; their ids decide, so an id must belong to one subject of one rule. Of observations with the
 // same id the first counts.
 //
-// A flag that stays, or comes back while it is remembered, keeps its Since. One whose value became unknown keeps its last figures too. One that no rule sees any more
-// goes down: its row has vanished from an answer that is usable, or its source has nothing usable, which is a flag of its own.
+// A flag that stays, or comes back while it is remembered, keeps its Since. One whose value became unknown keeps its last figures too. One
+// that no rule sees any more goes down: its row has vanished from an answer that is usable, or its source has nothing usable, which is a
+// flag of its own.
 func raiseFlags(seen []observation, prev []api.Flag, ended []state.Ended, now time.Time) []api.Flag {
 	before := make(map[string]api.Flag, len(prev))
 	for _, f := range prev {

@@ -25,8 +25,8 @@ func (e Ended) Remembered(at time.Time) bool {
 	return age >= 0 && age <= FlagMemory
 }
 
-// FlagsOf are the flags of a state. One that cannot be read, or is of another kind, counts as one without any: at worst a flag forgets since
-// when it stands.
+// FlagsOf are the flags of a state. One that cannot be read, or is of another kind, counts as one without any: at worst a flag forgets
+// since when it stands.
 func FlagsOf(state []byte) []api.Flag {
 	var s struct {
 		Flags []api.Flag `json:"flags"`
