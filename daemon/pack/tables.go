@@ -59,7 +59,10 @@ func cryptoKinds() []state.Kind {
 		{Name: kindProtocol, Words: []string{"protocol", "protocols"}, Fields: []state.Field{
 			tvl, day, week, field("category", "category", "type"), field("chains", "chains"), field("topChain", "chain"),
 		}},
-		{Name: kindChain, Words: []string{"chain", "blockchain", "network", "top chains", "largest chains", "biggest chains"}, Fields: []state.Field{tvl, day, week}},
+		{
+			Name: kindChain, Words: []string{"chain", "blockchain", "network", "top chains", "largest chains", "biggest chains"},
+			Fields: []state.Field{tvl, day, week},
+		},
 		{Name: kindCategory, Words: []string{"category", "sector", "theme", "narrative"}, Fields: []state.Field{
 			field("marketCapUsd", "cap", "market", "marketcap", "mcap"), day,
 		}},
@@ -70,8 +73,8 @@ func cryptoKinds() []state.Kind {
 		{Name: kindIndex, Words: []string{"fear and greed", "fear greed", "sentiment"}, Fields: []state.Field{
 			field("value", "value", "index"), field("label", "label"), field("previousDay", "yesterday"), field("weekAgo", "week"),
 		}},
-		{Name: kindFee, Words: []string{"fee", "fees", "sats", "sat vb", "transaction fee", "transaction fees", "network fee", "network fees",
-			"tx fee"}, Fields: []state.Field{
+		{Name: kindFee, Words: []string{"fee", "fees", "sats", "sat vb", "transaction fee", "transaction fees", "network fee",
+			"network fees", "tx fee"}, Fields: []state.Field{
 			field("fastestSatVb", "fast", "fastest"), field("halfHourSatVb"), field("hourSatVb", "hour"),
 			field("economySatVb", "economy", "slow"), field("minimumSatVb", "minimum"),
 			field("averageGwei", "average", "gas", "gwei", "price"), field("fastGwei", "fast", "fastest"), field("slowGwei", "slow"),

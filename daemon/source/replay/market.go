@@ -201,38 +201,28 @@ func encode(doc any) ([]byte, error) {
 
 // page is the document of a source under a path.
 func (s *scene) page(source, address string) any {
-	switch source {
-	case "coingecko-markets":
-		return s.markets()
-	case "coingecko-trending":
-		return s.trending()
-	case "coingecko-global":
-		return s.global()
-	case "coingecko-categories":
-		return s.categories()
-	case "defillama-protocols":
-		return s.protocols()
-	case "defillama-chains":
-		if last := path.Base(address); last != "chains" {
-			return s.history(last)
-		}
-		return s.chains()
-	case "defillama-stablecoins":
-		return s.stablecoins()
-	case "defillama-hacks":
-		return s.hacks()
-	case "geckoterminal-trending":
-		return s.pools()
-	case "alternativeme-fng":
-		return s.fearGreed()
-	case "polymarket-crypto":
-		return s.odds()
-	case "kraken-ticker":
-		return s.kraken()
-	case "mempool-fees":
-		return s.fees()
+	switch last := path.Base(address); {
+	case source == "coinbase-exchange":
+		return s.coinbase(path.Base(path.Dir(address)))
+	case source == "defillama-chains" && last != "chains":
+		return s.history(last)
 	}
-	return s.coinbase(path.Base(path.Dir(address)))
+	return map[string]func() any{
+		"coingecko-markets":      s.markets,
+		"coingecko-trending":     s.trending,
+		"coingecko-global":       s.global,
+		"coingecko-categories":   s.categories,
+		"defillama-protocols":    s.protocols,
+		"defillama-stablecoins":  s.stablecoins,
+		"defillama-hacks":        s.hacks,
+		"geckoterminal-trending": s.pools,
+		"alternativeme-fng":      s.fearGreed,
+		"polymarket-crypto":      s.odds,
+		"kraken-ticker":          s.kraken,
+		"mempool-fees":           s.fees,
+		"blockscout-gas":         s.gas,
+		"defillama-chains":       s.chains,
+	}[source]()
 }
 
 // RoundTrip answers req with the payload of the current tick, 404 if there is none, or as an event has it.
@@ -302,6 +292,8 @@ func sourceOf(u *url.URL) string {
 		return "kraken-ticker"
 	case "mempool.space":
 		return "mempool-fees"
+	case "eth.blockscout.com":
+		return "blockscout-gas"
 	case "gamma-api.polymarket.com":
 		return "polymarket-crypto"
 	case "api.exchange.coinbase.com":

@@ -207,3 +207,13 @@ func (s *scene) fees() any {
 		"fastestFee": fastest, "halfHourFee": part(0.8), "hourFee": part(0.6), "economyFee": part(0.3), "minimumFee": part(0.15),
 	}
 }
+
+// gas is what a transaction on Ethereum costs.
+func (s *scene) gas() any {
+	fast := max(0.05, 0.8*s.standing("fees").factor*max(0.5, s.sway("gas", 0.05)))
+	if spike := s.m.size(GasSpike, "", s.tick); spike > 0 {
+		fast = spike
+	}
+	return with(obj(s.doc), "gas_price_updated_at", s.at.Add(-9*time.Second).Format(isoMilli),
+		"gas_prices", object{"slow": round(fast*0.4, 3), "average": round(fast*0.55, 3), "fast": round(fast, 3)})
+}

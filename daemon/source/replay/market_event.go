@@ -14,6 +14,7 @@ const (
 	Depeg        EventKind = "depeg"        // CoinGecko's id of a stablecoin; -0.04 is 4 % below its peg
 	Hack         EventKind = "hack"         // slug of a protocol, which loses Size US dollars; half of its other value leaves
 	FeeSpike     EventKind = "fee spike"    // Bitcoin's fees are Size sat/vB
+	GasSpike     EventKind = "gas spike"    // a fast transaction on Ethereum pays Size gwei for its gas
 	Move         EventKind = "move"         // CoinGecko's id of a coin, whose price is 1 + Size times what it would be
 	Disagreement EventKind = "disagreement" // CoinGecko's id of a coin, which Kraken quotes at 1 + Size times the price elsewhere
 	Outage       EventKind = "outage"       // id of a source, which does not answer

@@ -208,6 +208,33 @@ func TestShocksMovePricesAndRamp(t *testing.T) {
 	}
 }
 
+// TestGasWalks: gas moves from tick to tick at the time of the tick, and a spike is what it is said to be.
+func TestGasWalks(t *testing.T) {
+	t.Parallel()
+	m := market(t, 7, 0, replay.Event{Kind: replay.GasSpike, From: 3, Until: 4, Size: 120})
+	said := map[float64]bool{}
+	for tick := range 6 {
+		var gas struct {
+			At     time.Time                             `json:"gas_price_updated_at"`
+			Prices struct{ Slow, Average, Fast float64 } `json:"gas_prices"`
+		}
+		if err := json.Unmarshal(payload(t, m, tick, "https://eth.blockscout.com/api/v2/stats"), &gas); err != nil {
+			t.Fatal(err)
+		}
+		said[gas.Prices.Fast] = true
+		if age := m.At(tick).Sub(gas.At); age < 0 || age > time.Minute || gas.Prices.Slow > gas.Prices.Average || gas.Prices.Average > gas.Prices.Fast {
+			t.Errorf("tick %d: %+v, %v old", tick, gas, age)
+		}
+		if spike := gas.Prices.Fast == 120; spike != (tick == 3) {
+			t.Errorf("tick %d: %v gwei", tick, gas.Prices.Fast)
+		}
+		m.Advance()
+	}
+	if len(said) < 4 {
+		t.Errorf("gas stands still: %v", said)
+	}
+}
+
 func TestDeadAndFrozenSources(t *testing.T) {
 	t.Parallel()
 	m := market(t, 7, 0,
