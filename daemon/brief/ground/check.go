@@ -59,15 +59,9 @@ func (f Finding) String() string {
 // Numbers in words are not checked, nor is prose without figures: Check keeps false numbers out, not false opinions.
 func Check(text string, state []byte, citations []api.Citation) []Finding {
 	findings := checkForm(text)
-	x, err := readIndex(state, citations)
+	c, err := read(text, state, citations)
 	if err != nil {
 		return append(findings, Finding{Kind: KindState, Detail: err.Error()})
-	}
-	t := fold.Replace(strings.ToValidUTF8(text, "\uFFFD"))
-	c := checker{index: x, citations: citations, text: t, spans: x.spans(t)}
-	c.links()
-	for _, s := range splitSentences(t, c.spans) {
-		c.check(s)
 	}
 	return append(findings, c.findings...)
 }
@@ -95,6 +89,7 @@ type checker struct {
 	text      string
 	spans     []span
 	findings  []Finding
+	claims    []Claim
 	previous  names // of the sentence before in the same paragraph
 }
 

@@ -21,53 +21,75 @@ func (c *checker) figures(s sentence, anchors []int, known names) {
 				readings = append(readings, g)
 			}
 		}
-		if f.usualSpan() || c.inPhrase(s.start+f.start, s.start+f.end, anchors) || c.counted(f, anchors) {
+		if f.usualSpan() {
 			continue
 		}
-		c.figure(s, masked, readings, anchors, known)
+		backing, ok := c.inPhrase(s.start+f.start, s.start+f.end, anchors)
+		if !ok {
+			backing, ok = c.counted(f, anchors)
+		}
+		if !ok {
+			backing, ok = c.figure(s, masked, readings, anchors, known)
+		}
+		if ok {
+			c.claim(s, f, backing, anchors)
+		}
 	}
 }
 
-// inPhrase reports whether t[start:end] lies within a phrase of a row under the anchors.
-func (c *checker) inPhrase(start, end int, anchors []int) bool {
-	return slices.ContainsFunc(c.spans, func(p span) bool {
-		return p.start <= start && end <= p.end && p.phrase.row.under(anchors)
-	})
+// inPhrase finds the phrase of a row under the anchors that t[start:end] lies within.
+func (c *checker) inPhrase(start, end int, anchors []int) (backing, bool) {
+	for _, p := range c.spans {
+		if p.start <= start && end <= p.end && p.phrase.row.under(anchors) {
+			return backing{p.phrase.row, p.phrase.path}, true
+		}
+	}
+	return backing{}, false
 }
 
-// counted reports whether f is the length of a list or of a group in it.
-func (c *checker) counted(f figure, anchors []int) bool {
+// counted finds the list whose length f is, or that of a group in it.
+func (c *checker) counted(f figure, anchors []int) (backing, bool) {
 	if f.kind != figureNumber || f.unit != unitPlain || f.sign != 0 || f.half != 0.5 {
-		return false
+		return backing{}, false
 	}
-	return slices.ContainsFunc(c.index.counts, func(n count) bool {
-		return float64(n.n) == f.value && slices.ContainsFunc(n.rows, func(r *row) bool { return r.under(anchors) })
-	})
+	for _, n := range c.index.counts {
+		at := slices.IndexFunc(n.rows, func(r *row) bool { return r.under(anchors) })
+		if float64(n.n) == f.value && at >= 0 {
+			return backing{n.rows[at], n.path}, true
+		}
+	}
+	return backing{}, false
 }
 
-// figure checks one figure; any of its readings may hold.
-func (c *checker) figure(s sentence, masked string, readings []figure, anchors []int, known names) {
+// figure checks one figure; any of its readings may hold. It returns what backs the figure, and false where it has found nothing.
+func (c *checker) figure(s sentence, masked string, readings []figure, anchors []int, known names) (backing, bool) {
 	f := readings[0]
 	counted := func(r *row) bool { return len(matches(r, readings)) > 0 }
-	written := func(r *row) bool { return r.figures[f.raw] || c.timed(r, f, masked) }
+	written := func(r *row) bool { return c.writtenAt(r, f, masked) != nil }
 	cited := slices.DeleteFunc(slices.Clone(c.index.rows), func(r *row) bool { return !r.under(anchors) })
 	quoted := slices.ContainsFunc(cited, written)
-	rows := slices.DeleteFunc(cited, func(r *row) bool { return !counted(r) })
+	rows := slices.DeleteFunc(slices.Clone(cited), func(r *row) bool { return !counted(r) })
 	if len(rows) == 0 {
 		if !quoted {
 			c.unfounded(s, f, func(r *row) bool { return written(r) || counted(r) })
 		}
-		return
+		return c.quote(cited, f, masked)
 	}
 	rows, sure := subjects(rows, known)
 	lost := !sure && (f.bare() || anyUnder(known.sure, anchors)) // the sentence names other rows than these
 	if !quoted && (lost || !c.belongs(s, f, rows, anchors)) {
 		c.add(KindSubject, s, f.raw, "the figure belongs to another row than the one that the sentence names")
-		return
+		return backing{}, false
 	}
 	if want := direction(c.nameless(s, masked), f); want != 0 && (sure || !quoted) && opposes(rows, readings, want) {
 		c.add(KindDirection, s, f.raw, "the figure moves the other way")
+		return backing{}, false
 	}
+	if lost {
+		return c.quote(cited, f, masked)
+	}
+	r := c.nearest(s, f, rows)
+	return backing{r, matches(r, readings)[0].path}, true
 }
 
 // unfounded adds the finding for a figure that no row under the anchors has.
@@ -165,10 +187,10 @@ var (
 	monthAfter  = regexp.MustCompile(`^(?:st|nd|rd|th)? (?:of )?` + months + `\b`)
 )
 
-// timed reports whether f is the clock time, the date, the year or, beside its month, the day of a time of r.
-func (c *checker) timed(r *row, f figure, masked string) bool {
-	return slices.ContainsFunc(r.times, func(t time.Time) bool {
-		t = t.UTC()
+// timed finds the time of r of which f is the clock time, the date, the year or, beside its month, the day; -1 for none.
+func (c *checker) timed(r *row, f figure, masked string) int {
+	return slices.IndexFunc(r.times, func(m moment) bool {
+		t := m.UTC()
 		switch f.kind {
 		case figureClock:
 			return f.raw == t.Format("15:04") || f.raw == t.Format("15:04:05")
@@ -181,10 +203,10 @@ func (c *checker) timed(r *row, f figure, masked string) bool {
 		if f.value == float64(t.Year()) {
 			return true
 		}
-		m := monthBefore.FindStringSubmatch(lastBytes(masked[:f.start], 12))
-		if m == nil {
-			m = monthAfter.FindStringSubmatch(masked[f.end:])
+		beside := monthBefore.FindStringSubmatch(lastBytes(masked[:f.start], 12))
+		if beside == nil {
+			beside = monthAfter.FindStringSubmatch(masked[f.end:])
 		}
-		return m != nil && m[1] == t.Month().String() && f.value == float64(t.Day())
+		return beside != nil && beside[1] == t.Month().String() && f.value == float64(t.Day())
 	})
 }

@@ -27,6 +27,7 @@ const (
 
 // number is a numeric leaf of a state.
 type number struct {
+	path  string
 	value float64
 	unit  unit
 	share bool // a part of one, so that 0.288 may be written 28.8%
@@ -34,12 +35,19 @@ type number struct {
 
 // row is an object of the state that names its source by ref, with everything in it that has no nearer row.
 type row struct {
+	path    string // of the object, "" for the state itself and for citations
 	refs    []int
 	numbers []number
-	figures map[string]bool // the figures that its texts contain, as written there
-	times   []time.Time
+	figures map[string]string // paths of the texts that contain a figure, by the figure as it is written there
+	times   []moment
 	typed   map[unit]bool // the units that its members declare
 	named   bool          // a name tells it from the rows beside it
+}
+
+// moment is a time in a state.
+type moment struct {
+	time.Time
+	path string
 }
 
 // under reports whether one of the anchors points to r.
@@ -49,6 +57,7 @@ func (r *row) under(anchors []int) bool {
 
 // phrase is a text of the state as a brief may contain it.
 type phrase struct {
+	path   string
 	text   string
 	row    *row
 	name   bool // it names its row
@@ -57,6 +66,7 @@ type phrase struct {
 
 // count is how many elements a member has, or how many of them share a group.
 type count struct {
+	path string // of the list
 	n    int
 	rows []*row
 }
@@ -77,44 +87,58 @@ func readIndex(state []byte, citations []api.Citation) (*index, error) {
 		return nil, fmt.Errorf("decode state: %w", err)
 	}
 	x := &index{}
-	x.walk(tree, "", &row{typed: map[unit]bool{}, figures: map[string]bool{}}, unitPlain)
+	x.walk(tree, place{}, &row{typed: map[unit]bool{}, figures: map[string]string{}}, unitPlain)
 	for i, c := range citations {
-		r := x.open([]int{i + 1})
+		r := x.open("", []int{i + 1})
 		r.named = true
-		r.times = append(r.times, c.FetchedAt)
-		x.text("sourceId", c.SourceID, r)
+		r.times = append(r.times, moment{Time: c.FetchedAt})
+		x.text(place{key: "sourceId"}, c.SourceID, r)
 	}
 	return x, nil
 }
 
-func (x *index) open(refs []int) *row {
-	r := &row{refs: refs, typed: map[unit]bool{}, figures: map[string]bool{}}
+// place is where a value stands in a state: its path and the name of the member that it is, or is an element of.
+type place struct{ path, key string }
+
+// member is the place of a member of an object at p.
+func (p place) member(name string) place {
+	if p.path == "" {
+		return place{name, name}
+	}
+	return place{p.path + "." + name, name}
+}
+
+// element is the place of an element of a list at p.
+func (p place) element(i int) place { return place{fmt.Sprintf("%s[%d]", p.path, i), p.key} }
+
+func (x *index) open(path string, refs []int) *row {
+	r := &row{path: path, refs: refs, typed: map[unit]bool{}, figures: map[string]string{}}
 	x.rows = append(x.rows, r)
 	return r
 }
 
-// walk indexes v, the value of member key, as part of r. declared is the unit that a member beside it declares.
-func (x *index) walk(v any, key string, r *row, declared unit) {
+// walk indexes v, the value at p, as part of r. declared is the unit that a member beside it declares.
+func (x *index) walk(v any, p place, r *row, declared unit) {
 	switch v := v.(type) {
 	case map[string]any:
 		if refs := refsOf(v); refs != nil {
-			r = x.open(refs)
+			r = x.open(p.path, refs)
 		}
 		declared = unitOf(fmt.Sprint(v["unit"]))
 		for _, k := range slices.Sorted(maps.Keys(v)) {
 			if k != "ref" && k != "sources" {
-				x.walk(v[k], k, r, declared)
+				x.walk(v[k], p.member(k), r, declared)
 			}
 		}
 	case []any:
-		x.count(v, r)
-		for _, element := range v {
-			x.walk(element, key, r, declared)
+		x.count(v, p.path, r)
+		for i, element := range v {
+			x.walk(element, p.element(i), r, declared)
 		}
 	case string:
-		x.text(key, v, r)
+		x.text(p, v, r)
 	case json.Number:
-		x.number(key, v, r, declared)
+		x.number(p, v, r, declared)
 	}
 }
 
@@ -136,16 +160,16 @@ func refsOf(object map[string]any) []int {
 	return refs
 }
 
-// count notes the length of a list, and of every group of objects in it that have the same text in the same member.
-func (x *index) count(list []any, r *row) {
+// count notes the length of a list at path, and of every group of objects in it that have the same text in the same member.
+func (x *index) count(list []any, path string, r *row) {
 	groups := map[string]*count{}
-	all := count{n: len(list)}
-	for _, v := range list {
+	all := count{path: path, n: len(list)}
+	for i, v := range list {
 		object, ok := v.(map[string]any)
 		if !ok {
 			continue
 		}
-		member := &row{refs: refsOf(object)}
+		member := &row{path: fmt.Sprintf("%s[%d]", path, i), refs: refsOf(object)}
 		all.rows = append(all.rows, member)
 		for k, v := range object {
 			s, ok := v.(string)
@@ -154,7 +178,7 @@ func (x *index) count(list []any, r *row) {
 			}
 			g := groups[k+"\x00"+s]
 			if g == nil {
-				g = &count{}
+				g = &count{path: path}
 				groups[k+"\x00"+s] = g
 			}
 			g.n++
@@ -172,42 +196,42 @@ func (x *index) count(list []any, r *row) {
 	}
 }
 
-func (x *index) text(key, s string, r *row) {
+func (x *index) text(p place, s string, r *row) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
-		r.times = append(r.times, t)
+		r.times = append(r.times, moment{t, p.path})
 		return
 	}
 	if strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") {
 		return
 	}
-	name := slices.Contains([]string{"name", "symbol", "pair", "title", "question", "subject", "id", "sourceId"}, key)
+	name := slices.Contains([]string{"name", "symbol", "pair", "title", "question", "subject", "id", "sourceId"}, p.key)
 	r.named = r.named || name
 	variants := []string{parenthesize(fold.Replace(s)), fold.Replace(Inline(s))}
 	for _, v := range slices.Compact(variants) {
 		if strings.ContainsFunc(v, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsNumber(c) }) {
-			x.phrases = append(x.phrases, phrase{v, r, name, key == "sourceId"})
+			x.phrases = append(x.phrases, phrase{p.path, v, r, name, p.key == "sourceId"})
 		}
 		for _, f := range scanFigures(v) {
-			r.figures[f.raw] = true
+			r.figures[f.raw] = p.path
 		}
 	}
 }
 
 // number indexes a numeric leaf. A number too large for a float is unknown.
-func (x *index) number(key string, n json.Number, r *row, declared unit) {
+func (x *index) number(p place, n json.Number, r *row, declared unit) {
 	v, err := n.Float64()
 	if err != nil {
 		return
 	}
-	u := unitOf(key)
-	if u == unitPlain && (key == "value" || key == "threshold") {
+	u := unitOf(p.key)
+	if u == unitPlain && (p.key == "value" || p.key == "threshold") {
 		u = declared
 	}
 	if u != unitPlain {
 		r.typed[u] = true
 	}
 	share := v >= 0 && v <= 1 && u == unitPlain
-	r.numbers = append(r.numbers, number{v, u, share && !strings.Contains(strings.ToLower(key), "score")})
+	r.numbers = append(r.numbers, number{p.path, v, u, share && !strings.Contains(strings.ToLower(p.key), "score")})
 }
 
 // unitOf reads a unit from the end of a member's name or from a unit member.

@@ -1,0 +1,94 @@
+package ground
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Claim is a figure of a brief and where the state has it.
+type Claim struct {
+	Start, End int    // in code points of the text
+	Text       string // of the figure, as written
+	Ref        int    // the anchor that it is told under
+	Row        string // path of the object that holds it
+	Path       string // of the value, or of the list whose length it is
+}
+
+// Claims lists the figures of a brief that hold, in the order of the text, but for the usual spans such as 24 hours. In a text that Check has
+// nothing against these are all figures.
+func Claims(text string, state json.RawMessage, citations []api.Citation) ([]Claim, error) {
+	c, err := read(text, state, citations)
+	if err != nil {
+		return nil, err
+	}
+	return c.claims, nil
+}
+
+// read checks every sentence of a text.
+func read(text string, state []byte, citations []api.Citation) (*checker, error) {
+	x, err := readIndex(state, citations)
+	if err != nil {
+		return nil, err
+	}
+	t := fold.Replace(strings.ToValidUTF8(text, "\uFFFD"))
+	c := &checker{index: x, citations: citations, text: t, spans: x.spans(t)}
+	c.links()
+	for _, s := range splitSentences(t, c.spans) {
+		c.check(s)
+	}
+	return c, nil
+}
+
+// backing is what backs a figure: a row, and the value in it.
+type backing struct {
+	row  *row
+	path string
+}
+
+// claim notes that b backs f. What backs it outside of the state, as the time at which a source was asked, is no claim about it.
+func (c *checker) claim(s sentence, f figure, b backing, anchors []int) {
+	ref := slices.IndexFunc(anchors, func(n int) bool { return slices.Contains(b.row.refs, n) })
+	if b.path == "" || ref < 0 {
+		return
+	}
+	start := utf8.RuneCountInString(c.text[:s.start+f.start])
+	c.claims = append(c.claims, Claim{
+		Start: start, End: start + utf8.RuneCountInString(f.raw), Text: f.raw, Ref: anchors[ref], Row: b.row.path, Path: b.path,
+	})
+}
+
+// writtenAt is where a text or a time of r has f as it is written, nil for nowhere.
+func (c *checker) writtenAt(r *row, f figure, masked string) *backing {
+	if path, ok := r.figures[f.raw]; ok {
+		return &backing{r, path}
+	}
+	if i := c.timed(r, f, masked); i >= 0 {
+		return &backing{r, r.times[i].path}
+	}
+	return nil
+}
+
+// quote finds the first of rows that has f as it is written.
+func (c *checker) quote(rows []*row, f figure, masked string) (backing, bool) {
+	for _, r := range rows {
+		if b := c.writtenAt(r, f, masked); b != nil {
+			return *b, true
+		}
+	}
+	return backing{}, false
+}
+
+// nearest is the row of rows whose name stands last before f in the sentence, else the first.
+func (c *checker) nearest(s sentence, f figure, rows []*row) *row {
+	best, last := rows[0], -1
+	for _, p := range c.spans {
+		if p.phrase.name && p.start >= s.start && p.end <= s.start+f.start && p.end > last && slices.Contains(rows, p.phrase.row) {
+			best, last = p.phrase.row, p.end
+		}
+	}
+	return best
+}
