@@ -266,7 +266,7 @@ func TestOldBriefTellsWhatCameSince(t *testing.T) {
 		!strings.Contains(fresh.Since.Text, s.Flags[0].Message) {
 		t.Errorf("fresh: brief of %v, written %v, since %+v", fresh.BriefOf, fresh.BriefAt, fresh.Since)
 	}
-	if len(fresh.BriefCitations) != 17 || fresh.BriefCitations[0] != before.Citations[0] || fresh.Citations[0] == before.Citations[0] {
+	if len(fresh.BriefCitations) != 18 || fresh.BriefCitations[0] != before.Citations[0] || fresh.Citations[0] == before.Citations[0] {
 		t.Errorf("citations %+v and %+v", fresh.Citations[:1], fresh.BriefCitations)
 	}
 	text, err := w.client.Brief(t.Context(), "")

@@ -39,7 +39,7 @@ func TestNetworkCut(t *testing.T) {
 		}
 		return failing(down.SourceStatus) == len(down.SourceStatus)
 	})
-	if len(down.SourceStatus) != 17 || !strings.Contains(*down.SourceStatus[0].Error, "refused") {
+	if len(down.SourceStatus) != 18 || !strings.Contains(*down.SourceStatus[0].Error, "refused") {
 		text, _ := json.Marshal(down.SourceStatus)
 		t.Errorf("the answer does not say why sources fail: %s", text)
 	}

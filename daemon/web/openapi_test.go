@@ -81,8 +81,8 @@ func TestWords(t *testing.T) {
 		"SourceStatus.status": texts([]api.SourceState{api.SourceOK, api.SourceStale, api.SourceError}),
 		"Mover.group":         {api.GroupMajor, api.GroupGainer, api.GroupLoser}, "ProtocolTVL.group": {api.GroupTop, api.GroupMover, api.GroupChain},
 		"Narrative.direction": {api.DirectionUp, api.DirectionDown, api.DirectionFlat},
-		"Flag.kind": {api.FlagDepeg, api.FlagPriceMove, api.FlagTVLDrop, api.FlagExploit, api.FlagSentiment, api.FlagDivergence, api.FlagFeeSpike,
-			api.FlagSuspiciousName, api.FlagSourceStale, api.FlagSourceError},
+		"Flag.kind": {api.FlagDepeg, api.FlagPriceMove, api.FlagFastMove, api.FlagTVLDrop, api.FlagExploit, api.FlagSentiment, api.FlagDivergence,
+			api.FlagFeeSpike, api.FlagGasSpike, api.FlagSuspiciousName, api.FlagSourceStale, api.FlagSourceError},
 	} {
 		var got []string
 		for _, value := range schema(path).Enum {
