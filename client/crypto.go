@@ -3,6 +3,7 @@ package client
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/contextd/contextd/internal/human"
@@ -53,7 +54,11 @@ func (p Page) flags(flags []api.Flag) {
 		case api.SeverityWarning:
 			mark = p.Style.Warn(mark)
 		}
-		p.cited("  "+p.Style.Fit(mark, 11)+" ", f.Message, f.Ref)
+		said := p
+		if f.Kind == api.FlagSourceStale || f.Kind == api.FlagSourceError {
+			said.ages = api.Ages{} // a warning about a source is no data of it
+		}
+		said.cited("  "+p.Style.Fit(mark, 11)+" ", human.Line(f.Message), f.Ref)
 	}
 	p.more(len(flags), flagsShown)
 }
@@ -70,6 +75,9 @@ func (p Page) movers(rows []api.Mover) {
 	if p.narrow() {
 		name = 0
 	}
+	if slices.ContainsFunc(rows, func(m api.Mover) bool { return p.late(m.Ref) != "" }) {
+		name = 15
+	}
 	p.heading(p.columns("MOVERS", 11+name, "price", "1h", "24h", "7d", "volume"))
 	for _, group := range []string{api.GroupMajor, api.GroupGainer, api.GroupLoser} {
 		shown := 0
@@ -80,7 +88,7 @@ func (p Page) movers(rows []api.Mover) {
 			if shown++; shown == 1 && group != api.GroupMajor {
 				p.line("  %s", p.Style.Dim(group+"s"))
 			}
-			p.line("  %s %s%s %s %s %s %s", p.Style.Fit(human.Line(m.Symbol), 8), p.Style.Fit(human.Line(m.Name), name),
+			p.line("  %s %s%s %s %s %s %s", p.Style.Fit(human.Line(m.Symbol), 8), p.named(human.Line(m.Name), name, m.Ref),
 				p.Style.FitRight(human.Price(m.PriceUSD), 13), p.column(m.Change1hPct), p.column(m.Change24hPct), p.column(m.Change7dPct),
 				p.Style.FitRight(human.CompactUSD(m.Volume24hUSD), 8))
 		}
@@ -107,7 +115,7 @@ func (p Page) protocols(rows []api.ProtocolTVL) {
 		if limit[r.Group]--; limit[r.Group] < 0 {
 			continue
 		}
-		p.line("  %s%s %s %s", p.Style.Fit(human.Line(r.Name), 24), p.Style.FitRight(human.CompactUSD(r.TVLUSD), 13),
+		p.line("  %s%s %s %s", p.named(human.Line(r.Name), 24, r.Ref), p.Style.FitRight(human.CompactUSD(r.TVLUSD), 13),
 			p.column(r.Change1dPct), p.column(r.Change7dPct))
 	}
 }
@@ -120,7 +128,7 @@ func (p Page) pools(rows []api.TrendingPool) {
 	p.heading(p.columns("TRENDING POOLS", 26, "volume", "1h", "24h", "liquid"))
 	for _, r := range rows[:min(len(rows), poolsShown)] {
 		name := human.Line(r.Pair) + " " + p.Style.Dim(human.Line(r.Network))
-		p.line("  %s%s %s %s %s %s", p.Style.Fit(name, 24), p.Style.FitRight(human.CompactUSD(r.Volume24hUSD), 13),
+		p.line("  %s%s %s %s %s %s", p.named(name, 24, r.Ref), p.Style.FitRight(human.CompactUSD(r.Volume24hUSD), 13),
 			p.column(r.Change1hPct), p.column(r.Change24hPct),
 			p.Style.FitRight(human.CompactUSD(r.LiquidityUSD), 9), p.Style.Warn(human.Line(strings.Join(r.Risk, ","))))
 	}
@@ -135,24 +143,24 @@ func (p Page) sentiment(s api.Sentiment) {
 	}
 	p.heading("SENTIMENT")
 	if g := s.FearGreed; g != nil {
-		p.line("  Fear & Greed  %d %s, yesterday %s, a week ago %s %s", g.Value, human.Line(g.Label),
-			orDash(g.PreviousDay), orDash(g.WeekAgo), p.ref(g.Ref))
+		p.reading("Fear & Greed", fmt.Sprintf("%d %s, yesterday %s, a week ago %s",
+			g.Value, human.Line(g.Label), orDash(g.PreviousDay), orDash(g.WeekAgo)), g.Ref)
 	}
 	if m := s.Market; m != nil {
-		p.line("  Market cap    %s %s in 24h, volume %s %s", human.CompactUSD(m.TotalMarketCapUSD), p.change(m.Change24hPct),
-			human.CompactUSD(m.Volume24hUSD), p.ref(m.Ref))
-		p.line("  Dominance     BTC %s, ETH %s %s", human.Share(m.BTCDominancePct), human.Share(m.ETHDominancePct), p.ref(m.Ref))
+		p.reading("Market cap", fmt.Sprintf("%s %s in 24h, volume %s",
+			human.CompactUSD(m.TotalMarketCapUSD), p.change(m.Change24hPct), human.CompactUSD(m.Volume24hUSD)), m.Ref)
+		p.reading("Dominance", fmt.Sprintf("BTC %s, ETH %s", human.Share(m.BTCDominancePct), human.Share(m.ETHDominancePct)), m.Ref)
 	}
 	if b := s.Breadth; b != nil {
-		p.line("  Breadth       %d up, %d down (%s up) %s", b.Advancing, b.Declining, human.Share(b.AdvancingPct), p.ref(b.Ref))
+		p.reading("Breadth", fmt.Sprintf("%d up, %d down (%s up)", b.Advancing, b.Declining, human.Share(b.AdvancingPct)), b.Ref)
 	}
 	if c := s.Stablecoins; c != nil {
-		p.line("  Stablecoins   %s %s in 1d %s", human.CompactUSD(c.SupplyUSD), p.change(c.Change1dPct), p.ref(c.Ref))
+		p.reading("Stablecoins", fmt.Sprintf("%s %s in 1d", human.CompactUSD(c.SupplyUSD), p.change(c.Change1dPct)), c.Ref)
 	}
 	p.fees(s.Fees, s.Gas)
 	for _, q := range s.Predictions {
 		if q.Probability != nil {
-			p.cited(fmt.Sprintf("  %3.0f%% %s ", *q.Probability*100, p.Style.Fit(human.Line(q.Says()), 8)), q.Question, q.Ref)
+			p.cited(fmt.Sprintf("  %3.0f%% %s ", *q.Probability*100, p.Style.Fit(human.Line(q.Says()), 8)), human.Line(q.Question), q.Ref)
 		}
 	}
 }
@@ -160,12 +168,15 @@ func (p Page) sentiment(s api.Sentiment) {
 // fees draws what transactions cost.
 func (p Page) fees(f *api.Fees, g *api.Gas) {
 	if f != nil && f.BTCFastestSatVb != nil {
-		p.line("  BTC fee       %g sat/vB %s", *f.BTCFastestSatVb, p.ref(f.Ref))
+		p.reading("BTC fee", fmt.Sprintf("%g sat/vB", *f.BTCFastestSatVb), f.Ref)
 	}
 	if g != nil && g.ETHAverageGwei != nil {
-		p.line("  ETH gas       %g gwei %s", *g.ETHAverageGwei, p.ref(g.Ref))
+		p.reading("ETH gas", fmt.Sprintf("%g gwei", *g.ETHAverageGwei), g.Ref)
 	}
 }
+
+// reading draws a reading of the market.
+func (p Page) reading(name, text string, ref int) { p.cited("  "+p.Style.Fit(name, 14), text, ref) }
 
 // narratives draws the themes with the newest headline of each.
 func (p Page) narratives(rows []api.Narrative) {
@@ -174,12 +185,12 @@ func (p Page) narratives(rows []api.Narrative) {
 	}
 	p.heading("NARRATIVES")
 	for _, n := range rows[:min(len(rows), narrativesShown)] {
-		theme := fmt.Sprintf("  %s %4.2f %s  ", p.Style.Fit(human.Line(n.Name), 20), n.Score, p.column(n.Change24hPct))
+		theme := fmt.Sprintf("  %s %4.2f %s  ", p.named(human.Line(n.Name), 20, n.Ref), n.Score, p.column(n.Change24hPct))
 		if len(n.Headlines) == 0 {
 			p.line("%s", theme)
 			continue
 		}
-		p.cited(theme, n.Headlines[0].Title, n.Headlines[0].Ref)
+		p.cited(theme, human.Line(n.Headlines[0].Title), n.Headlines[0].Ref)
 	}
 	p.more(len(rows), narrativesShown)
 }

@@ -76,7 +76,7 @@ func (o diffOptions) run(ctx context.Context) error {
 		return err
 	}
 	return o.Print(ctx, cli.Answer{JSON: doc, Piped: cli.JSON, Text: func(w io.Writer, width int, style cli.Style) error {
-		return r.write(w, width, style, o.Now().Location())
+		return r.write(Page{W: w, Width: width, Style: style, Now: o.Now()})
 	}})
 }
 

@@ -3,15 +3,16 @@ package client
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/diff"
 )
 
@@ -26,6 +27,10 @@ type changeReport struct {
 	From    time.Time     `json:"from"` // of the older state
 	TS      time.Time     `json:"ts"`   // of the newer state
 	Changes []diff.Change `json:"changes"`
+
+	Freshness api.Freshness `json:"freshness,omitzero"` // of the newer state, where that came over a stream
+
+	state json.RawMessage // the newer one where it is of now, else nil
 }
 
 // within are the changes at a path of the state or below it; all for "". Both top_movers[0] and top_movers.0 name an element.
@@ -45,14 +50,20 @@ func plain(path string) string {
 	return strings.Trim(strings.NewReplacer("[", ".", "]", "").Replace(path), ".")
 }
 
-// write writes the changes for people, a line each.
-func (r changeReport) write(w io.Writer, width int, style cli.Style, zone *time.Location) error {
-	head := fmt.Sprintf("%s  %s  %s", r.TS.In(zone).Format(time.TimeOnly), r.Pack, counted(len(r.Changes)))
-	if _, err := fmt.Fprintln(w, style.Bold(head)); err != nil {
+// write writes the changes for people, a line each. What is of now says how old the data is that is overdue.
+func (r changeReport) write(p Page) error {
+	p = p.of(r.state)
+	head := fmt.Sprintf("%s  %s  %s", r.TS.In(p.Now.Location()).Format(time.TimeOnly), r.Pack, counted(len(r.Changes)))
+	if _, err := fmt.Fprintln(p.W, p.Style.Bold(head)+p.overdue(r.TS)); err != nil {
 		return err
 	}
 	for _, c := range r.Changes {
-		if _, err := fmt.Fprintln(w, style.Cut("  "+line(c, style), width)); err != nil {
+		late := p.late(c.Ref)
+		if late != "" {
+			late = "  " + late
+		}
+		text := p.Style.Cut("  "+line(c, p.Style), p.Width-ansi.StringWidth(late))
+		if _, err := fmt.Fprintln(p.W, text+late); err != nil {
 			return err
 		}
 	}

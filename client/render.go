@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -20,6 +21,9 @@ type Page struct {
 	Width int // columns
 	Style cli.Style
 	Now   time.Time // its location is that of the times shown
+
+	ages api.Ages  // of the state that is drawn
+	read time.Time // when that was as it is drawn, by the clock of the service
 }
 
 // line writes a line, cut to the width.
@@ -27,11 +31,33 @@ func (p Page) line(format string, args ...any) {
 	fmt.Fprintln(p.W, strings.TrimRight(p.Style.Cut(fmt.Sprintf(format, args...), p.Width), " "))
 }
 
-// cited writes a line of a mark, text and the anchor of its source. Where it is too long the text gives way.
+// cited writes a line of a mark, text, and the anchor of its source with how old that is where it is overdue. Where it is too long the
+// text gives way.
 func (p Page) cited(mark, text string, ref int) {
-	anchor := fmt.Sprintf("[%d]", ref)
-	room := p.Width - ansi.StringWidth(mark) - ansi.StringWidth(anchor) - 1
-	p.line("%s%s %s", mark, p.Style.Cut(human.Line(text), room), p.Style.Link(anchor))
+	source := fmt.Sprintf(" %s", p.Style.Link(fmt.Sprintf("[%d]", ref)))
+	if late := p.late(ref); late != "" {
+		source += " " + late
+	}
+	p.line("%s%s%s", mark, p.Style.Cut(text, p.Width-ansi.StringWidth(mark+source)), source)
+}
+
+// late is how old what the source [ref] said is, where that is overdue, else "".
+func (p Page) late(ref int) string {
+	age, late := p.ages.Late(ref, p.read)
+	if !late {
+		return ""
+	}
+	return p.Style.Warn(human.Stale(age))
+}
+
+// named fits the name of a row in width columns, before what late says of its source. The name gives way.
+func (p Page) named(name string, width, ref int) string {
+	late := p.late(ref)
+	if late == "" || width == 0 {
+		return p.Style.Fit(name, width)
+	}
+	room := max(width-ansi.StringWidth(late)-1, 0)
+	return p.Style.Fit(p.Style.Fit(name, room)+" "+late, width)
 }
 
 // heading writes the heading of a section, after an empty line.
@@ -73,8 +99,27 @@ func (p Page) age(f api.Freshness, overdue ...string) string {
 
 // State draws an answer of fresh: the overview of a crypto state, or the tree of any other.
 func (p Page) State(pack string, m *api.StateResponse) error {
-	age := p.age(m.Freshness, api.AgesOf(m.State).Overdue(p.Now)...)
+	p = p.of(m.State)
+	if told := m.Freshness.Told(); told.After(p.Now) { // by a clock that is ahead of this one
+		p.read = told
+	}
+	age := p.age(m.Freshness, p.ages.Overdue(p.read)...)
 	return p.state(fmt.Sprintf("%s  %s  %s", p.Style.Bold(human.Line(pack)), age, p.clock(m.Freshness.GeneratedAt)), pack, m)
+}
+
+// of is p for a state of now.
+func (p Page) of(state json.RawMessage) Page {
+	p.ages, p.read = api.AgesOf(state), p.Now
+	return p
+}
+
+// overdue is what age says of a state that was made at ts, after a gap, where data in it is overdue, else "".
+func (p Page) overdue(ts time.Time) string {
+	sources := p.ages.Overdue(p.read)
+	if len(sources) == 0 {
+		return ""
+	}
+	return "  " + p.age(p.ages.Freshness(ts, p.read), sources...)
 }
 
 // Snapshot draws an answer of snapshot as of at, a whole minute or a moment.
@@ -83,6 +128,7 @@ func (p Page) Snapshot(pack string, at time.Time, m *api.StateResponse) error {
 	if !at.Equal(at.Truncate(time.Minute)) {
 		layout = "2006-01-02 15:04:05.000 MST"
 	}
+	p.ages, p.read = api.AgesOf(m.State), m.Freshness.Told()
 	minute := at.In(p.Now.Location()).Format(layout)
 	header := fmt.Sprintf("%s  as of %s  from the state of %s", p.Style.Bold(human.Line(pack)), minute, p.clock(m.Freshness.GeneratedAt))
 	return p.state(header, pack, m)

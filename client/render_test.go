@@ -101,6 +101,50 @@ func TestSources(t *testing.T) {
 	}
 }
 
+// TestLateRows: what is of a source that is overdue says so, by the clock of the service and, of a snapshot, as of its moment. A warning
+// about a source is no data of it.
+func TestLateRows(t *testing.T) {
+	t.Parallel()
+	const state = `{"top_movers":[{"group":"major","symbol":"BTC","name":"Bitcoin","ref":1},{"group":"major","symbol":"ETH","name":"Ether","ref":2}],` +
+		`"flags":[{"kind":"source_stale","message":"late","ref":1},{"kind":"price_move","message":"fell","ref":1},{"kind":"price_move","message":"rose","ref":2}],` +
+		`"source_status":[{"ref":1,"id":"a","status":"ok","fetchedAt":"2026-11-20T20:00:00Z","intervalSeconds":300},` +
+		`{"ref":2,"id":"b","status":"ok","fetchedAt":"2026-11-20T20:00:00Z","intervalSeconds":900}]}`
+	made := time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		after time.Duration // that the clock of this machine shows
+		told  int64         // ageSeconds
+		past  bool
+		want  string // of [1]
+	}{
+		"at its bound":           {6 * time.Minute, 0, false, ""},
+		"beyond":                 {6*time.Minute + time.Second, 0, false, "STALE 6m"},
+		"a clock that is slow":   {time.Minute, 840, false, "STALE 14m"},
+		"a snapshot":             {time.Hour, 17, true, ""},
+		"a snapshot of old":      {time.Hour, 840, true, "STALE 14m"},
+		"a snapshot, clock slow": {0, 840, true, "STALE 14m"},
+	} {
+		for _, width := range []int{50, 80} {
+			p, b := page()
+			p.Now, p.Width = made.Add(c.after), width
+			m := &api.StateResponse{State: json.RawMessage(state), Freshness: api.Freshness{GeneratedAt: made, AgeSeconds: c.told, DataAgeSeconds: c.told}}
+			draw := func() error { return p.State(api.PackCrypto, m) }
+			if c.past {
+				draw = func() error { return p.Snapshot(api.PackCrypto, made, m) }
+			}
+			if err := draw(); err != nil {
+				t.Fatal(err)
+			}
+			_, rows, _ := strings.Cut(b.String(), "\n")
+			for line := range strings.Lines(rows) {
+				late := c.want != "" && (strings.Contains(line, "BTC") || strings.Contains(line, "fell"))
+				if strings.Contains(line, "STALE") != late || late && !strings.Contains(line, c.want) {
+					t.Errorf("%s, %d columns: want %q, got %q", name, width, c.want, line)
+				}
+			}
+		}
+	}
+}
+
 // TestNeverTooWide draws hostile text in narrow terminals: no line may be wider, and nothing may panic.
 func TestNeverTooWide(t *testing.T) {
 	t.Parallel()

@@ -41,12 +41,13 @@ type tailOptions struct {
 // newTail makes the command that follows a stream.
 func newTail(f *command.Factory) *cobra.Command {
 	o := tailOptions{IO: f.IO, client: f.Client}
-	fields := []string{"type", "pack", "ts", "state", "changes", "from", "message", cli.OpenFields}
+	fields := []string{"type", "pack", "ts", "state", "changes", "from", "freshness", "message", cli.OpenFields}
 	c := f.Command(&cobra.Command{
 		Use: "tail [PACK]", Aliases: []string{"subscribe"}, Short: "Follow the states of a pack as they come", Args: cobra.MaximumNArgs(1),
 		SuggestFor: []string{"stream", "follow"},
 		Long: "Follow the states of a pack as they come: what changed, line by line, on a terminal; a JSON line for each event\n" +
-			"elsewhere, {\"type\",\"pack\",\"ts\",\"state\"}. With --diff or --changes-only it has \"changes\" instead of \"state\".\n" +
+			"elsewhere, {\"type\",\"pack\",\"ts\",\"state\",\"freshness\"}. With --diff or --changes-only it has \"changes\" in\n" +
+			"place of \"state\". What is of a source that is overdue says STALE and how old it is.\n" +
 			"A broken connection is made anew. Opening the stream costs one credit, what comes over it nothing.",
 		Example: "  ctx tail\n  ctx tail --path flags\n  ctx tail -o ndjson --changes-only | jq -r '.changes[].path'\n" +
 			"  ctx tail --count 1 --json ts\n  ctx tail --changes-only --path flags --exec 'mail -s flags me@example.com'",
@@ -183,13 +184,14 @@ func (t *tail) compare(before, now api.StreamState) (changeReport, error) {
 	if err != nil {
 		return changeReport{}, err
 	}
-	return changeReport{Type: "changes", Pack: now.Pack, From: before.TS, TS: now.TS, Changes: within(changes, t.path)}, nil
+	return changeReport{Type: "changes", Pack: now.Pack, From: before.TS, TS: now.TS, Changes: within(changes, t.path),
+		Freshness: now.FreshnessAt(t.Now()), state: now.State}, nil
 }
 
 // lines writes r for people.
 func (t *tail) lines(r changeReport) func(io.Writer, int, cli.Style) error {
 	return func(w io.Writer, width int, style cli.Style) error {
-		return r.write(w, width, style, t.Now().Location())
+		return r.write(Page{W: w, Width: width, Style: style, Now: t.Now()})
 	}
 }
 
@@ -197,7 +199,8 @@ func (t *tail) lines(r changeReport) func(io.Writer, int, cli.Style) error {
 func (t *tail) state(ctx context.Context, event sdk.Event) error {
 	return t.stateAnd(ctx, event, func(w io.Writer, _ int, style cli.Style) error {
 		at := event.State.TS.In(t.Now().Location()).Format(time.TimeOnly)
-		_, err := fmt.Fprintf(w, "%s  state of %d bytes\n", style.Bold(at+"  "+event.State.Pack), len(event.State.State))
+		overdue := Page{Style: style, Now: t.Now()}.of(event.State.State).overdue(event.State.TS)
+		_, err := fmt.Fprintf(w, "%s  state of %d bytes%s\n", style.Bold(at+"  "+event.State.Pack), len(event.State.State), overdue)
 		return err
 	})
 }
@@ -207,7 +210,8 @@ func (t *tail) stateAnd(ctx context.Context, event sdk.Event, text func(io.Write
 	return t.print(ctx, struct {
 		Type api.EventType `json:"type"`
 		api.StreamState
-	}{event.Type, event.State}, text)
+		Freshness api.Freshness `json:"freshness"`
+	}{event.Type, event.State, event.State.FreshnessAt(t.Now())}, text)
 }
 
 // print writes an event and runs the command for it.

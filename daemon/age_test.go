@@ -17,92 +17,26 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// walk is a daemon that is walked through outages, and the truth of its upstream: when each source last answered, and whether it answers.
+// walk is a daemon that is walked through outages, and who asks it.
 type walk struct {
-	*daemontest.Daemon
-	t        *testing.T
-	key      string
-	client   *sdk.Client
-	answered map[string]time.Time
-	made     time.Time // when the state was made
-	dead     func(source string) bool
+	*daemontest.Walk
+	t      *testing.T
+	key    string
+	client *sdk.Client
 }
 
-// newWalk starts a daemon that refreshes every five minutes, whose first state was made of sources that all answered.
 func newWalk(t *testing.T, changes ...func(*daemon.Config)) *walk {
 	t.Helper()
-	d := daemontest.Open(t, append(changes, func(c *daemon.Config) { c.Every = 5 * time.Minute })...)
-	w := &walk{Daemon: d, t: t, answered: map[string]time.Time{}, dead: func(string) bool { return false }}
-	d.Clock.Advance(time.Minute + 250*time.Millisecond) // the schedule's next refresh is minutes away
-	w.refresh()
-	w.key = d.Key(t, api.TierPro)
-	d.Run(t)
-	w.client = client(t, d, w.key)
+	w := &walk{Walk: daemontest.NewWalk(t, changes...), t: t}
+	w.key = w.Key(t, api.TierPro)
+	w.client = client(t, w.Daemon, w.key)
 	return w
-}
-
-// refresh refreshes and notes the truth.
-func (w *walk) refresh() {
-	w.t.Helper()
-	err := w.Refresh(w.t.Context(), api.PackCrypto)
-	all := true
-	for _, id := range sources() {
-		if !w.dead(id) {
-			w.answered[id], all = w.Clock.Now(), false
-		}
-	}
-	if !all {
-		w.made = w.Clock.Now()
-	}
-	if all != (err != nil) {
-		w.t.Fatalf("refresh: %v", err)
-	}
-}
-
-// sources are the ids of the crypto pack, [1] first.
-func sources() []string {
-	return strings.Fields(`coingecko-markets coingecko-trending coingecko-global coingecko-categories defillama-protocols defillama-chains
-		defillama-stablecoins defillama-hacks geckoterminal-trending alternativeme-fng news-coindesk news-cointelegraph news-decrypt
-		polymarket-crypto kraken-ticker mempool-fees coinbase-exchange`)
-}
-
-// truth is the freshness that every form has to tell now. Sources whose answer is no longer shown do not count.
-func (w *walk) truth() api.Freshness {
-	now := w.Clock.Now()
-	f := api.Freshness{GeneratedAt: w.made, AgeSeconds: int64(now.Sub(w.made) / time.Second)}
-	f.DataAgeSeconds = f.AgeSeconds
-	for i, id := range sources() {
-		age := now.Sub(w.answered[id])
-		failed := w.answered[id].Before(w.made) && w.made.Sub(w.answered[id]) <= 45*time.Minute
-		if i+1 == 15 || i+1 == 2 { // Kraken is shown by no row here, nor is what was searched
-			continue
-		}
-		if overdue := failed || age > interval(id)+time.Minute; overdue {
-			f.DataAgeSeconds = max(f.DataAgeSeconds, int64(age/time.Second))
-		}
-	}
-	return f
-}
-
-// interval is how often a source is asked.
-func interval(id string) time.Duration {
-	switch id {
-	case "alternativeme-fng":
-		return time.Hour
-	case "coingecko-trending", "defillama-protocols":
-		return 30 * time.Minute
-	case "coingecko-global", "coingecko-categories", "defillama-hacks":
-		return 15 * time.Minute
-	case "defillama-stablecoins", "news-coindesk", "news-cointelegraph", "news-decrypt", "polymarket-crypto":
-		return 10 * time.Minute
-	}
-	return 5 * time.Minute
 }
 
 // check compares what each form says with the truth.
 func (w *walk) check(step string) {
 	w.t.Helper()
-	want := w.truth()
+	want := w.Truth()
 	same := func(form string, got api.Freshness) {
 		w.t.Helper()
 		if got != want {
@@ -124,7 +58,7 @@ func (w *walk) check(step string) {
 	}
 	if cited, err := w.client.Cite(ctx, "", 1); err == nil {
 		same("cite", cited.Freshness)
-		if !cited.Citation.FetchedAt.Equal(w.answered["coingecko-markets"].Truncate(time.Millisecond)) {
+		if !cited.Citation.FetchedAt.Equal(w.Answered(1).Truncate(time.Millisecond)) {
 			w.t.Errorf("%s, cite: fetched %v", step, cited.Citation.FetchedAt)
 		}
 	}
@@ -133,7 +67,7 @@ func (w *walk) check(step string) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		same("stream", api.AgesOf(e.State.State).Freshness(e.State.TS, w.Clock.Now()))
+		same("stream", e.State.FreshnessAt(w.Clock.Now()))
 		break
 	}
 	stream.Close()
@@ -159,10 +93,9 @@ func (w *walk) rows(step string, text json.RawMessage, citations []api.Citation)
 		w.t.Fatal(err)
 	}
 	for _, m := range s.TopMovers {
-		id := sources()[m.Ref-1]
-		at := w.answered[id]
-		if got := citations[m.Ref-1].FetchedAt; !got.Equal(at.Truncate(time.Millisecond)) || m.Stale != at.Before(w.made) {
-			w.t.Errorf("%s, %s of %s: fetched %v, stale %v; the truth is %v of a state of %v", step, m.ID, id, got, m.Stale, at, w.made)
+		at := w.Answered(m.Ref)
+		if got := citations[m.Ref-1].FetchedAt; !got.Equal(at.Truncate(time.Millisecond)) || m.Stale != at.Before(w.Made) {
+			w.t.Errorf("%s, %s of %s: fetched %v, stale %v; the truth is %v of a state of %v", step, m.ID, w.Sources()[m.Ref-1], got, m.Stale, at, w.Made)
 		}
 		if m.Group == api.GroupMajor && m.ID == "bitcoin" && m.Stale {
 			w.t.Errorf("%s: bitcoin is carried although an exchange answered", step)
@@ -210,32 +143,7 @@ func (w *walk) tool(name, arguments string) (string, api.Freshness) {
 func TestAgeIsNeverALie(t *testing.T) {
 	t.Parallel()
 	w := newWalk(t)
-	w.check("all well")
-	w.Clock.Advance(3 * time.Second)
-	w.check("all well, 3 s later")
-	w.dead = func(id string) bool { return strings.HasPrefix(id, "coingecko-") }
-	w.Recording.Break("api.coingecko.com", nil)
-	var gone time.Duration
-	for _, d := range []time.Duration{time.Minute, 14 * time.Minute, 40 * time.Minute, 46 * time.Minute} {
-		w.Clock.Advance(d - gone)
-		gone = d
-		w.refresh()
-		w.Clock.Advance(2 * time.Second)
-		w.check(fmt.Sprintf("CoinGecko dead for %v", d))
-		w.Clock.Advance(-2 * time.Second)
-	}
-	w.Recording.Mend()
-	w.dead = func(string) bool { return false }
-	w.Clock.Advance(5 * time.Minute)
-	w.refresh()
-	w.check("all back")
-	w.Recording.Break("", nil)
-	w.dead = func(string) bool { return true }
-	for range 3 {
-		w.Clock.Advance(5 * time.Minute)
-		w.refresh()
-		w.check("all dead")
-	}
+	w.Outages(w.check)
 }
 
 // TestOldBriefTellsWhatCameSince: a model's brief of three hours ago says so in every form, with the flag that was raised since.
@@ -246,14 +154,14 @@ func TestOldBriefTellsWhatCameSince(t *testing.T) {
 	if err := w.Narrate(t.Context(), api.PackCrypto); err != nil {
 		t.Fatal(err)
 	}
-	of := w.made
+	of := w.Made
 	before, err := w.client.Fresh(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.Clock.Advance(3 * time.Hour)
 	w.Recording.Advance()
-	w.refresh()
+	w.Again()
 	fresh, err := w.client.Fresh(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -271,7 +179,7 @@ func TestOldBriefTellsWhatCameSince(t *testing.T) {
 	}
 	text, err := w.client.Brief(t.Context(), "")
 	if err != nil || !text.BriefOf.Equal(of) || text.Since == nil || text.Since.Text != fresh.Since.Text || text.Citations[0] != before.Citations[0] ||
-		!text.Freshness.GeneratedAt.Equal(w.made) {
+		!text.Freshness.GeneratedAt.Equal(w.Made) {
 		t.Errorf("brief %+v, %v", text, err)
 	}
 	for tool, arguments := range map[string]string{"fresh": `{}`, "brief": `{}`, "subscribe": `{"seconds":1}`} {

@@ -142,6 +142,9 @@ func (e *Env) SourceLine(c api.Citation, width int) string {
 	tail := e.Theme.Glyphs.Ellipsis
 	at := c.FetchedAt.In(e.Session.Now.Location()).Format("15:04")
 	line := view.AlignRight(fmt.Sprintf("[%d]", c.Ref), 4, tail) + " " + view.Fit(view.Line(c.SourceID), 22, tail) + " " + at
+	if e.Session.Late(c.Ref) != "" {
+		line += " " + e.Theme.Warn.On(human.Stale(e.Session.ServiceNow().Sub(c.FetchedAt)))
+	}
 	if room := width - view.Width(line) - 2; room > 12 {
 		line += "  " + e.Theme.Dim.On(view.Cut(view.Line(c.URL), room, tail))
 	}

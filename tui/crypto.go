@@ -56,6 +56,7 @@ type CryptoRow struct {
 	Series string // key of its numbers over time, "" for none
 	URL    string // of its own, "" for that of its source
 	Ref    int    // of its source
+	Late   string // how old it is where its source is overdue, else ""
 	Facts  [][2]string
 
 	cells []string
@@ -101,6 +102,9 @@ func (t *CryptoTable) Filter(filter string) {
 
 // Draw is row i as a line.
 func (t *CryptoTable) Draw(th view.Theme, i int) string {
+	if late := t.Rows[i].Late; late != "" {
+		return view.Marked(th, t.Columns, t.Rows[i].cells, th.Warn.On(late))
+	}
 	return view.Row(th, t.Columns, t.Rows[i].cells)
 }
 
@@ -125,8 +129,16 @@ func NewCryptoTable(m CryptoMember, s *session.Session, th view.Theme, width int
 	case Flags:
 		t.Columns, t.Rows = p.flags(s.Crypto.Flags)
 	}
+	for i, r := range t.Rows {
+		if m != Flags || !aboutSource(s.Crypto.Flags[i].Kind) {
+			t.Rows[i].Late = s.Late(r.Ref)
+		}
+	}
 	return t
 }
+
+// aboutSource reports whether a kind of flag is a warning about a source and no data of it.
+func aboutSource(kind string) bool { return kind == api.FlagSourceStale || kind == api.FlagSourceError }
 
 type painter struct {
 	s     *session.Session

@@ -320,8 +320,12 @@ func (s *Live) facts(row *CryptoRow, width int) []string {
 		lines = append(lines, line)
 	}
 	lines = append(lines, " "+t.Dim.On("path        ")+row.Main)
+	source := fmt.Sprintf("[%d]", row.Ref)
 	if c := s.env.Session.Citation(row.Ref); c != nil {
-		return append(lines, " "+t.Dim.On("source      ")+fmt.Sprintf("[%d] %s", row.Ref, view.Line(c.SourceID)))
+		source += " " + view.Line(c.SourceID)
 	}
-	return append(lines, " "+t.Dim.On("source      ")+fmt.Sprintf("[%d]", row.Ref))
+	if row.Late != "" {
+		source += " " + t.Warn.On(row.Late)
+	}
+	return append(lines, " "+t.Dim.On("source      ")+source)
 }

@@ -59,7 +59,7 @@ func stateText(pack string, body []byte) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	read := m.Freshness.GeneratedAt.Add(time.Duration(m.Freshness.AgeSeconds+1)*time.Second - 1)
+	read := m.Freshness.Told().Add(time.Second - 1)
 	fmt.Fprintf(&b, "Pack %s: %s. ref and [N] name a source below.\n", pack, age(m.Freshness, api.AgesOf(m.State).Overdue(read)...))
 	if m.Brief != "" {
 		fmt.Fprintf(&b, "\n%s\n%s", m.Brief, dated(m.BriefAt, m.BriefOf, m.Since))

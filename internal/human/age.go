@@ -21,6 +21,16 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
 }
 
+// Stale marks what a source said so long ago that it is overdue, in minutes from the first on: STALE 45s, STALE 14m, STALE 2h05m.
+func Stale(age time.Duration) string {
+	told := Age(age)
+	if age >= time.Minute && age < time.Hour {
+		told, _, _ = strings.Cut(told, "m")
+		told += "m"
+	}
+	return "STALE " + told
+}
+
 // Clock is d as a clock shows it: 0:03, 1:42, 2:14:09. A negative d is 0:00.
 func Clock(d time.Duration) string {
 	d = max(d, 0).Truncate(time.Second)

@@ -14,6 +14,7 @@ type Ages struct{ shown []datum }
 
 // datum is what a source last said, as far as the state shows any of it.
 type datum struct {
+	ref     int
 	source  string
 	fetched time.Time
 	due     time.Time // overdue after that
@@ -37,7 +38,7 @@ func AgesOf(state json.RawMessage) Ages {
 		if s.FetchedAt == nil || !shown[s.Ref] {
 			continue
 		}
-		d := datum{source: s.ID, fetched: *s.FetchedAt, due: *s.FetchedAt}
+		d := datum{ref: s.Ref, source: s.ID, fetched: *s.FetchedAt, due: *s.FetchedAt}
 		if s.Failures == 0 && s.Status != SourceError {
 			d.due = s.FetchedAt.Add(s.interval() + overdueAfter)
 		}
@@ -96,6 +97,15 @@ func (a Ages) Overdue(now time.Time) (sources []string) {
 		}
 	}
 	return sources
+}
+
+// Late reports whether what the source [ref] said last, of which the state shows something, is overdue at now, and how old it is then.
+func (a Ages) Late(ref int, now time.Time) (age time.Duration, late bool) {
+	i := slices.IndexFunc(a.shown, func(d datum) bool { return d.ref == ref })
+	if i < 0 || !now.After(a.shown[i].due) {
+		return 0, false
+	}
+	return now.Sub(a.shown[i].fetched), true
 }
 
 // wholeSeconds is d, never negative.

@@ -66,6 +66,33 @@ func TestDataAge(t *testing.T) {
 	}
 }
 
+// TestLate has both sides of the moment from which on a row says how old it is.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	const s, both = time.Second, `[{"ref":1},{"x":[{"ref":2}]}]`
+	for _, c := range []struct {
+		state json.RawMessage
+		ref   int
+		later time.Duration // than made
+		age   time.Duration
+		late  bool
+	}{
+		{stateOf(2*s, "ok", 0, 300, both), 1, 358 * s, 0, false},
+		{stateOf(2*s, "ok", 0, 300, both), 1, 358*s + 1, 360*s + 1, true},
+		{stateOf(2*s, "ok", 0, 300, both), 2, 3660 * s, 0, false},
+		{stateOf(2*s, "ok", 0, 300, both), 2, 3660*s + 1, 3660*s + 1, true},
+		{stateOf(4*s, "stale", 1, 300, both), 1, 0, 4 * s, true},
+		{stateOf(4*s, "stale", 1, 300, both), 1, -4 * s, 0, false}, // a clock that is behind
+		{stateOf(4*s, "stale", 1, 300, `[{"ref":2}]`), 1, 0, 0, false},
+		{stateOf(4*s, "stale", 1, 300, both), 0, 0, 0, false},
+		{json.RawMessage(`[`), 1, 0, 0, false},
+	} {
+		if age, late := api.AgesOf(c.state).Late(c.ref, made().Add(c.later)); age != c.age || late != c.late {
+			t.Errorf("[%d] %v after %s: %v, %v; want %v, %v", c.ref, c.later, c.state, age, late, c.age, c.late)
+		}
+	}
+}
+
 // TestFreshnessCountedOn: an old number is no fresh state.
 func TestFreshnessCountedOn(t *testing.T) {
 	t.Parallel()

@@ -26,6 +26,11 @@ func (f Freshness) At(now time.Time) Freshness {
 	return f
 }
 
+// Told is when an answer was given, by the clock of the service; of a snapshot, the end of its moment.
+func (f Freshness) Told() time.Time {
+	return f.GeneratedAt.Add(time.Duration(f.AgeSeconds) * time.Second)
+}
+
 // Stale reports whether at now the refresh pipeline lags, or a source so much that what it said last is that old.
 func (f Freshness) Stale(now time.Time) bool { return f.At(now).DataAgeSeconds > MaxFreshAge }
 
@@ -129,6 +134,11 @@ type StreamState struct {
 	Pack  string          `json:"pack"`
 	State json.RawMessage `json:"state"`
 	TS    time.Time       `json:"ts"`
+}
+
+// FreshnessAt is that of the state at now.
+func (s StreamState) FreshnessAt(now time.Time) Freshness {
+	return AgesOf(s.State).Freshness(s.TS, now)
 }
 
 // StreamError is the data of error frames.

@@ -20,6 +20,13 @@ type Change struct {
 	Row  string          `json:"row,omitempty"` // symbol, name or id of the row that it is in, "" outside of rows
 	Old  json.RawMessage `json:"old,omitempty"`
 	New  json.RawMessage `json:"new,omitempty"`
+	Ref  int             `json:"-"` // the source of the row in the newer state, as far as one is named there, else 0
+}
+
+// row is what a change is in.
+type row struct {
+	name string
+	ref  int
 }
 
 // States returns the changes from old to new in the order of new; what was removed stands at the end of what it was removed from.
@@ -33,7 +40,7 @@ func States(old, new json.RawMessage) ([]Change, error) {
 		return nil, fmt.Errorf("read newer state: %w", err)
 	}
 	var d differ
-	d.compare("", "", a, b)
+	d.compare("", row{}, a, b)
 	return d.changes, nil
 }
 
@@ -64,63 +71,74 @@ func label(n *jsonx.Value) string {
 	return ""
 }
 
+// refOf is the source that v names, or else what v is in.
+func refOf(v *jsonx.Value, in int) int {
+	if ref := v.Member("ref"); ref != nil {
+		if n, err := strconv.Atoi(string(ref.Raw)); err == nil {
+			return n
+		}
+	}
+	return in
+}
+
 type differ struct{ changes []Change }
 
-func (d *differ) compare(path, row string, old, new *jsonx.Value) {
+func (d *differ) compare(path string, in row, old, new *jsonx.Value) {
 	switch {
 	case old.IsObject() && new.IsObject():
-		d.objects(path, row, old, new)
+		d.objects(path, in, old, new)
 	case old.IsArray() && new.IsArray():
-		d.arrays(path, row, old, new)
+		d.arrays(path, in, old, new)
 	case !bytes.Equal(old.Raw, new.Raw):
-		d.add(path, row, old, new)
+		d.add(path, in, old, new)
 	}
 }
 
 // add notes a change. A nil value is one that is not there.
-func (d *differ) add(path, row string, old, new *jsonx.Value) {
-	c := Change{Path: path, Row: row}
+func (d *differ) add(path string, in row, old, new *jsonx.Value) {
+	c := Change{Path: path, Row: in.name}
 	if old != nil {
 		c.Old = old.Raw
 	}
 	if new != nil {
-		c.New = new.Raw
+		c.New, c.Ref = new.Raw, refOf(new, in.ref)
 	}
 	d.changes = append(d.changes, c)
 }
 
-func (d *differ) objects(path, row string, old, new *jsonx.Value) {
+func (d *differ) objects(path string, in row, old, new *jsonx.Value) {
 	if name := label(new); key(new) != "" && name != "" {
-		row = name
+		in.name = name
 	}
+	in.ref = refOf(new, in.ref)
 	for _, n := range new.Members {
 		if was := old.Member(n.Name); was != nil {
-			d.compare(join(path, n.Name), row, was, n)
+			d.compare(join(path, n.Name), in, was, n)
 		} else {
-			d.add(join(path, n.Name), row, nil, n)
+			d.add(join(path, n.Name), in, nil, n)
 		}
 	}
 	for _, was := range old.Members {
 		if new.Member(was.Name) == nil {
-			d.add(join(path, was.Name), row, was, nil)
+			d.add(join(path, was.Name), in, was, nil)
 		}
 	}
 }
 
 // arrays compares two arrays: rows by their keys, anything else by place.
-func (d *differ) arrays(path, row string, old, new *jsonx.Value) {
+func (d *differ) arrays(path string, in row, old, new *jsonx.Value) {
 	if !keyed(old) || !keyed(new) {
-		d.lists(path, row, old, new)
+		d.lists(path, in, old, new)
 		return
 	}
 	for _, p := range Match(old.Members, new.Members, key) {
 		switch {
 		case p.Old == nil:
-			d.add(at(path, *p.New), label(*p.New), nil, *p.New)
+			d.add(at(path, *p.New), row{name: label(*p.New)}, nil, *p.New)
 		case p.New == nil:
-			d.add(at(path, *p.Old), label(*p.Old), *p.Old, nil)
+			d.add(at(path, *p.Old), row{name: label(*p.Old)}, *p.Old, nil)
 		default:
-			d.compare(at(path, *p.New), row, *p.Old, *p.New)
+			d.compare(at(path, *p.New), in, *p.Old, *p.New)
 		}
 	}
 }
@@ -170,16 +188,16 @@ func Match[T any](old, new []T, key func(T) string) []Pair[T] {
 }
 
 // lists compares two arrays place by place.
-func (d *differ) lists(path, row string, old, new *jsonx.Value) {
+func (d *differ) lists(path string, in row, old, new *jsonx.Value) {
 	for i := range max(len(old.Members), len(new.Members)) {
 		at := path + "[" + strconv.Itoa(i) + "]"
 		switch {
 		case i >= len(old.Members):
-			d.add(at, row, nil, new.Members[i])
+			d.add(at, in, nil, new.Members[i])
 		case i >= len(new.Members):
-			d.add(at, row, old.Members[i], nil)
+			d.add(at, in, old.Members[i], nil)
 		default:
-			d.compare(at, row, old.Members[i], new.Members[i])
+			d.compare(at, in, old.Members[i], new.Members[i])
 		}
 	}
 }

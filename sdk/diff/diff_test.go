@@ -3,6 +3,7 @@ package diff_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -88,5 +89,23 @@ func TestMatch(t *testing.T) {
 		if strings.Join(got, " ") != test.want {
 			t.Errorf("%s: %s, want %s", name, strings.Join(got, " "), test.want)
 		}
+	}
+}
+
+// TestRef: a change is of the source that the innermost row around it names in the newer state; what is gone is of none.
+func TestRef(t *testing.T) {
+	t.Parallel()
+	changes, err := diff.States(json.RawMessage(`{"r":[{"id":"x","ref":1,"v":1,"h":[{"ref":3,"w":1}]},{"id":"y","ref":1}],"s":{"f":{"ref":4,"v":1}},"n":1}`),
+		json.RawMessage(`{"r":[{"id":"x","ref":2,"v":2,"h":[{"ref":5,"w":2}]},{"id":"z","ref":6}],"s":{"f":{"ref":4,"v":2}},"n":2}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for _, c := range changes {
+		got[fmt.Sprint(c.Path, c.New == nil)] = c.Ref
+	}
+	want := map[string]int{"r[0].reffalse": 2, "r[0].vfalse": 2, "r[0].h[0].reffalse": 5, "r[0].h[0].wfalse": 5, "r[1]false": 6, "r[1]true": 0, "s.f.vfalse": 4, "nfalse": 0}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -219,6 +219,19 @@ func (s *Session) DataAge() time.Duration {
 	return max(time.Duration(s.ages.Freshness(s.TS, s.ServiceNow()).DataAgeSeconds)*time.Second, s.Age())
 }
 
+// Late says how old what the source [ref] said is, where that is overdue, else "". Of a recording it is that when the state was made.
+func (s *Session) Late(ref int) string {
+	now := s.ServiceNow()
+	if s.Recorded {
+		now = s.TS
+	}
+	age, late := s.ages.Late(ref, now)
+	if !late {
+		return ""
+	}
+	return human.Stale(age)
+}
+
 // Stale reports whether the state, or data in it of a source that is overdue, is older than the service promises.
 func (s *Session) Stale() bool {
 	return s.State != nil && !s.Recorded && s.DataAge() > api.MaxFreshAge*time.Second
@@ -246,7 +259,7 @@ func (s *Session) learn(f api.Freshness) {
 	if f.GeneratedAt.IsZero() {
 		return
 	}
-	skew := f.GeneratedAt.Add(time.Duration(f.AgeSeconds) * time.Second).Sub(s.Now).Truncate(time.Second)
+	skew := f.Told().Sub(s.Now).Truncate(time.Second)
 	if math.Abs(skew.Seconds()) < 2 {
 		skew = 0
 	}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -37,4 +38,34 @@ func Row(t Theme, columns []Column, cells []string) string {
 		}
 	}
 	return b.String()
+}
+
+// nameWidth is what a mark leaves of the name that a row begins with.
+const nameWidth = 10
+
+// Marked is Row with a mark at its end. The text of the last column gives way to it, then the name in the first, then numbers, whole.
+func Marked(t Theme, columns []Column, cells []string, mark string) string {
+	kept, width, last := slices.Clone(columns), rowWidth(columns), len(columns)-1
+	over := func() int { return rowWidth(kept) + 1 + Width(mark) - width }
+	shrink := func(i, least int) { kept[i].Width -= max(min(over(), kept[i].Width-least), 0) }
+	if !kept[last].Right {
+		shrink(last, 0)
+	}
+	shrink(0, nameWidth)
+	for i := last; i > 0 && over() > 0; i-- {
+		kept[i].Width = 0
+	}
+	shrink(0, 0)
+	return Sides(Row(t, kept, cells), mark, width, t.Glyphs.Ellipsis)
+}
+
+// rowWidth is how wide a Row is.
+func rowWidth(columns []Column) int {
+	width := -1
+	for _, c := range columns {
+		if c.Width > 0 {
+			width += c.Width + 1
+		}
+	}
+	return width
 }
