@@ -51,7 +51,7 @@ func (s *Server) toolOrder(rq *request, op api.Op, arguments json.RawMessage) (o
 	if err != nil {
 		return o, err
 	}
-	asked := moment(values, s.cfg.Now())
+	asked := moment(values, "at", s.cfg.Now())
 	if op == api.OpChanges {
 		asked = sinceMoment(values, s.cfg.Now())
 	}

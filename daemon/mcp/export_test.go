@@ -55,7 +55,7 @@ func ToolList(prefix string, packs ...string) ([]*sdk.Tool, error) { return tool
 func ToolArguments(op api.Op, raw json.RawMessage) (url.Values, error) { return toolArguments(op, raw) }
 
 // Moment is moment.
-func Moment(values url.Values, now time.Time) string { return moment(values, now) }
+func Moment(values url.Values, now time.Time) string { return moment(values, "at", now) }
 
 // SinceMoment is sinceMoment.
 func SinceMoment(values url.Values, now time.Time) string { return sinceMoment(values, now) }

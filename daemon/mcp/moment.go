@@ -2,9 +2,8 @@ package mcp
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,33 +12,31 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-var (
-	agoForm   = regexp.MustCompile(`^-?(\d{1,6})(m|h|d)(?: ago)?$`)
-	todayForm = regexp.MustCompile(`^([01]\d|2[0-3]):[0-5]\d$`)
-	spaceForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d`)
-)
-
-// moment writes the argument at, as models like to give it, as the operation reads it: -20m, 14:05 of today in UTC, a date and a time
-// with a space between. asked is how it was given if it goes by the clock, else "".
-func moment(values url.Values, now time.Time) (asked string) {
-	at := strings.TrimSpace(values.Get("at"))
-	now = now.UTC()
-	switch ago := agoForm.FindStringSubmatch(at); {
-	case ago != nil:
-		n, _ := strconv.Atoi(ago[1]) // six digits
-		unit := map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}[ago[2]]
-		if n > int(100*365*24*time.Hour/unit) {
-			return ""
-		}
-		values.Set("at", state.Minute(now.Add(-time.Duration(n)*unit)).Key())
-		return "-" + ago[1] + ago[2]
-	case todayForm.MatchString(at):
-		values.Set("at", now.Format(time.DateOnly)+"T"+at)
-		return at
-	case spaceForm.MatchString(at):
-		values.Set("at", strings.Replace(at, " ", "T", 1))
+// moment writes the argument of a name, as models like to give moments, as operations read it: -20m, 14:05 of today in UTC, a date and a
+// time with a space between, and what else human.ParsePoint knows. What it does not is left to the operation. asked is how it was given if
+// it goes by the clock, however that was spelled, else "".
+func moment(values url.Values, name string, now time.Time) (asked string) {
+	text := values.Get(name)
+	if _, err := state.ParseMoment(text); err == nil {
+		return ""
 	}
-	return ""
+	point := func(now time.Time) (time.Time, bool) {
+		t, err := human.ParsePoint(text, now)
+		return t, err == nil || errors.Is(err, human.ErrFuture) // of which the operation says more
+	}
+	t, ok := point(now.UTC())
+	if !ok {
+		return ""
+	}
+	values.Set(name, state.Moment{At: t, Exact: !t.Equal(t.Truncate(time.Minute))}.Key())
+	const later = 36 * time.Hour // no whole days
+	switch then, _ := point(now.UTC().Add(later)); then.Sub(t) {
+	case 0:
+		return ""
+	case later:
+		return fmt.Sprintf("-%dm", now.UTC().Truncate(time.Minute).Sub(t)/time.Minute)
+	}
+	return strings.Join(strings.Fields(strings.ToLower(text)), " ")
 }
 
 // sinceMoment is moment for the argument since. A span is left as it is: the operation reads it.
@@ -47,10 +44,7 @@ func sinceMoment(values url.Values, now time.Time) (asked string) {
 	if _, span := human.ParseAgo(values.Get("since")); span {
 		return ""
 	}
-	at := url.Values{"at": {values.Get("since")}}
-	asked = moment(at, now)
-	values.Set("since", at.Get("at"))
-	return asked
+	return moment(values, "since", now)
 }
 
 // withForms adds to the hint of a moment that cannot be read what may be written besides.

@@ -1,6 +1,7 @@
 package human
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -17,6 +18,9 @@ var (
 	wallForm = regexp.MustCompile(`^(?:(today|yesterday|\d{4}-\d{2}-\d{2})(?:[ t]+))?(\d{1,2}):(\d{2})(?::(\d{2}))?$`)
 )
 
+// ErrFuture says that a time is after now. It comes with that time.
+var ErrFuture = errors.New("is in the future")
+
 // ParseMoment reads text as a time that is not after now. A time with a zone is RFC 3339, without seconds if one likes; a time without
 // one is in now's location; a span such as 1d6h is so long before now, a day being 24 hours. A local time that clocks skipped
 // is an error, and of one that they showed twice it is the first.
@@ -26,7 +30,7 @@ func ParseMoment(text string, now time.Time) (time.Time, error) {
 		return time.Time{}, err
 	}
 	if t.After(now) {
-		return time.Time{}, fmt.Errorf("%q is in the future (%s)", text, t.Format("2006-01-02 15:04 MST"))
+		return t, fmt.Errorf("%q %w (%s)", text, ErrFuture, t.Format("2006-01-02 15:04 MST"))
 	}
 	return t, nil
 }
