@@ -100,6 +100,7 @@ type Reloadable struct {
 	Limits         web.ConsoleLimits // of requests to the console
 	Signup         account.Signup    // who may become an owner; "" means account.SignupOpen
 	Disabled       []string          // ids of sources that are switched off
+	Alerts         []Alert           // what the operator is told of
 
 	// TLS says where the certificate comes from; nil means plain HTTP. Its clock, log and cache are set by Open. Apply reads the
 	// certificate again, but only from files with the names that the daemon was opened with.
@@ -167,6 +168,9 @@ func (cfg Config) chainID() int64 {
 // Check says what would end a start with c, as far as that can be told without starting anything.
 func (c Config) Check() error {
 	if err := checkSources(c.packs(), c.Disabled); err != nil {
+		return err
+	}
+	if err := checkAlerts(c.packIDs(), c.Alerts); err != nil {
 		return err
 	}
 	if _, unix := web.UnixPath(c.Listen); unix && c.Listener == nil && c.PublicURL == "" {

@@ -27,14 +27,16 @@ var (
 const OutboxDir = "outbox"
 
 func (d *Daemon) openConsole(packs []string, public *url.URL) (_ *web.Console, err error) {
-	var mailer account.Mailer = &mail.Outbox{Dir: filepath.Join(d.cfg.DataDir, OutboxDir), Now: d.cfg.Now, Logger: d.cfg.Logger}
+	outbox := &mail.Outbox{Dir: filepath.Join(d.cfg.DataDir, OutboxDir), Now: d.cfg.Now, Logger: d.cfg.Logger}
+	var mailer account.Mailer = outbox
+	d.mailer = outbox
 	if d.cfg.SMTP != nil {
 		smtp := *d.cfg.SMTP
 		smtp.Now, smtp.Logger = d.cfg.Now, d.cfg.Logger
 		if d.smtp, err = mail.NewSMTP(smtp); err != nil {
 			return nil, err
 		}
-		mailer = d.smtp
+		mailer, d.mailer = d.smtp, d.smtp
 	}
 	d.signIn, err = account.NewSignIn(account.SignInConfig{
 		Store: d.store, Mailer: mailer, Signup: d.cfg.Signup, PublicURL: public, ChainID: d.cfg.chainID(),

@@ -54,6 +54,7 @@ import (
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -107,6 +108,7 @@ type admission struct {
 	payments *x402.Payments // nil without a chain
 	gate     *gate.Gate
 	smtp     *mail.SMTP // nil without a server
+	mailer   mailer
 }
 
 // data is what makes states and briefs, and keeps the newest at hand.
@@ -114,6 +116,7 @@ type data struct {
 	pipelines map[string]*pipeline.Pipeline
 	feed      *feed.Feed
 	editor    *brief.Editor
+	alerts    *alert.Teller
 }
 
 // endpoints are what is listened on, and what answers there.
@@ -149,7 +152,9 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 		cfg: cfg, data: data{pipelines: map[string]*pipeline.Pipeline{}}, metrics: metrics.New(cfg.Now),
 		jobs: &Board{Now: cfg.Now, Logger: cfg.Logger},
 	}
-	for _, step := range []func(context.Context) error{d.openStore, d.openPublic, d.openChain, d.openPacks, d.openEndpoints, d.openWatch} {
+	for _, step := range []func(context.Context) error{
+		d.openStore, d.openPublic, d.openChain, d.openPacks, d.openAlerts, d.openEndpoints, d.openWatch,
+	} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, d.Close())
 		}
@@ -368,6 +373,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if d.cfg.Backup.Every > 0 {
 		all.Go(func() { d.backUpOnSchedule(jobs) })
 	}
+	all.Go(func() { d.runAlerts(jobs) })
 	if d.smtp != nil {
 		all.Go(func() { d.smtp.Run(jobs) })
 	}
@@ -432,6 +438,9 @@ func (d *Daemon) Close() error {
 	}
 	if d.editor != nil {
 		d.editor.Close()
+	}
+	if d.alerts != nil {
+		errs = append(errs, d.alerts.Close())
 	}
 	if d.history != nil {
 		errs = append(errs, d.history.Close())

@@ -101,21 +101,21 @@ func TestCertificateElsewhere(t *testing.T) {
 	renewed, _ := testCertificate(t)
 	d := daemontest.Start(t, func(c *daemon.Config) { c.TLS = &certificate })
 	live := d.Config.Reloadable
-	if err := d.Apply(live); err != nil {
+	if err := d.Apply(t.Context(), live); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(os.Remove(certificate.CertFile), os.Remove(certificate.KeyFile)); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Apply(live); !errors.Is(err, os.ErrNotExist) {
+	if err := d.Apply(t.Context(), live); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a certificate that is gone: %v", err)
 	}
 	live.TLS = &renewed
-	if err := d.Apply(live); err != nil {
+	if err := d.Apply(t.Context(), live); err != nil {
 		t.Errorf("a certificate elsewhere: %v", err)
 	}
 	live.TLS = nil
-	if err := d.Apply(live); err != nil {
+	if err := d.Apply(t.Context(), live); err != nil {
 		t.Errorf("no certificate any more: %v", err)
 	}
 }
@@ -215,13 +215,13 @@ func TestApply(t *testing.T) {
 	}
 	wrong := live
 	wrong.Disabled = []string{"kraken-ticker", "no-such-source"}
-	if err := d.Apply(wrong); err == nil || !strings.Contains(err.Error(), "no-such-source") {
+	if err := d.Apply(t.Context(), wrong); err == nil || !strings.Contains(err.Error(), "no-such-source") {
 		t.Errorf("a source that is not there: %v", err)
 	}
 	if got := try("198.51.100.2"); got != http.StatusTooManyRequests {
 		t.Errorf("what was refused is in effect: %d", got)
 	}
-	if err := d.Apply(live); err != nil {
+	if err := d.Apply(t.Context(), live); err != nil {
 		t.Fatal(err)
 	}
 	for _, from := range []string{"198.51.100.3", "198.51.100.4"} {
@@ -240,7 +240,7 @@ func TestApply(t *testing.T) {
 	if _, err = c.Fresh(t.Context(), ""); !errors.Is(err, &api.Error{Reason: api.ReasonQuotaExhausted}) {
 		t.Errorf("a third call: %v", err)
 	}
-	if err := d.Apply(daemon.Reloadable{}); err != nil { // back to the defaults
+	if err := d.Apply(t.Context(), daemon.Reloadable{}); err != nil { // back to the defaults
 		t.Fatal(err)
 	}
 	if err := d.Refresh(t.Context(), api.PackCrypto); err != nil {

@@ -8,8 +8,11 @@ import (
 
 // Apply puts next in effect and reads the certificate again, or says what is wrong and changes nothing. What is under way ends as it began.
 // A certificate in other files needs a restart: those it came from may be gone by now.
-func (d *Daemon) Apply(next Reloadable) error {
+func (d *Daemon) Apply(ctx context.Context, next Reloadable) error {
 	if err := checkSources(d.cfg.packs(), next.Disabled); err != nil {
+		return err
+	}
+	if err := checkAlerts(d.cfg.packIDs(), next.Alerts); err != nil {
 		return err
 	}
 	if was, now := d.cfg.TLS, next.TLS; d.tls != nil && now != nil && was.CertFile == now.CertFile && was.KeyFile == now.KeyFile {
@@ -23,6 +26,7 @@ func (d *Daemon) Apply(next Reloadable) error {
 	d.keys.SetMaxKeys(next.MaxKeys)
 	d.console.SetLimits(next.Limits)
 	d.signIn.SetSignup(next.Signup)
+	d.setAlerts(ctx, next.Alerts)
 	for _, line := range d.pipelines {
 		line.SetDisabled(next.Disabled)
 	}

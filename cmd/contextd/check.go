@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -75,9 +76,11 @@ func (s *settings) warnings() []string {
 			continue
 		}
 		known = append(known, row.Env())
-		file, ok := secrets[row.Key]
-		if info, err := os.Stat(file); ok && err == nil && info.Mode().Perm()&0o007 != 0 {
-			list = append(list, fmt.Sprintf("%s: everybody can read %s (mode %04o); chmod o= it", row.Key, file, info.Mode().Perm()))
+	}
+	for _, setting := range slices.Sorted(maps.Keys(secrets)) {
+		file := secrets[setting]
+		if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o007 != 0 {
+			list = append(list, fmt.Sprintf("%s: everybody can read %s (mode %04o); chmod o= it", setting, file, info.Mode().Perm()))
 		}
 	}
 	for _, pair := range os.Environ() {
@@ -96,6 +99,13 @@ func (s *settings) secretFiles() map[string]string {
 	for _, row := range Table() {
 		if file := s.v.GetString(row.Key); row.Credential() != "" && row.Key != certFile && file != "" {
 			files[row.Key] = file
+		}
+	}
+	for _, a := range s.alerts {
+		for name, file := range map[string]string{"url_file": a.URLFile, "secret_file": a.SecretFile} {
+			if file != "" {
+				files["alerts "+a.Name+": "+name] = file
+			}
 		}
 	}
 	return files

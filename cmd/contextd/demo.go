@@ -25,6 +25,7 @@ type demoOptions struct {
 	refresh             time.Duration
 	once                bool
 	mcp                 daemon.MCP
+	alerts              []daemon.Alert
 }
 
 // newDemo makes the command that runs everything on recorded data.
@@ -36,7 +37,7 @@ func newDemo(s *settings) *cobra.Command {
 			"built-in brief writer, an hour of history, a chain with test money and a key. It prints the commands to try. " +
 			"With --once it walks through\nthe whole story by itself and ends.\n\n" +
 			"Without --data-dir it works in a directory of its own that it removes at the end. Of a file named by --config or\n" +
-			"CONTEXTD_CONFIG it takes mcp and no other setting: the rest of a demo is its own.",
+			"CONTEXTD_CONFIG it takes mcp and alerts and no other setting: the rest of a demo is its own.",
 		Example: "  contextd demo\n  contextd demo --once\n  contextd demo --listen 127.0.0.1:0 --data-dir ./demo",
 	}
 	f := c.Flags()
@@ -69,6 +70,9 @@ func newDemo(s *settings) *cobra.Command {
 			}
 			if named {
 				o.mcp = daemon.MCP(cfg.MCP)
+				if o.alerts, err = cfg.alerts(); err != nil {
+					return err
+				}
 			}
 		}
 		dir, _ := c.Flags().GetString("data-dir")
@@ -117,7 +121,7 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 	}
 	d, info, err := daemon.OpenDemo(ctx, daemon.Config{
 		DataDir: dir, Serve: daemon.Serve{Listen: o.listen, MCP: o.mcp}, Data: daemon.Data{Every: o.refresh},
-		Operate: daemon.Operate{AdminListen: "127.0.0.1:0"}, Logger: log,
+		Operate: daemon.Operate{AdminListen: "127.0.0.1:0"}, Reloadable: daemon.Reloadable{Alerts: o.alerts}, Logger: log,
 	}, o.chainListen)
 	if err != nil {
 		return err

@@ -85,7 +85,7 @@ func (r *reloader) run(ctx context.Context, hangUps <-chan os.Signal) error {
 }
 
 // reload reads the settings again and puts in effect what can change now. Where something is wrong with them, all stay as they were.
-func (r *reloader) reload(context.Context) (done admin.ReloadResponse, err error) {
+func (r *reloader) reload(ctx context.Context) (done admin.ReloadResponse, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.systemd.Reloading()
@@ -97,7 +97,7 @@ func (r *reloader) reload(context.Context) (done admin.ReloadResponse, err error
 		next, err = cfg.daemon(log)
 	}
 	if err == nil {
-		err = r.daemon.Apply(next.Reloadable)
+		err = r.daemon.Apply(ctx, next.Reloadable)
 	}
 	if err == nil {
 		err = r.setLevel(cfg)
@@ -143,6 +143,9 @@ func (s *settings) values() map[string]value {
 				v.sum = sha256.Sum256(text)
 			}
 		}
+		if row.Members != nil {
+			v.sum = s.alertFiles()
+		}
 		values[row.Key] = v
 	}
 	return values
@@ -153,8 +156,8 @@ func newReload(s *settings) *cobra.Command {
 	return &cobra.Command{
 		Use: "reload", Short: "Have the running daemon read its settings again", Args: cobra.NoArgs,
 		Long: "Have the running daemon read its settings again, as SIGHUP does, and print which have changed. Where something is wrong\n" +
-			"with them, all stay as they were. Log level, limits, tiers, switched-off sources, trusted proxies and the certificate\n" +
-			"change at once; others need a restart, and are named.",
+			"with them, all stay as they were. Log level, limits, tiers, alerts, switched-off sources, trusted proxies and the\n" +
+			"certificate change at once; others need a restart, and are named.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return s.operate(c, func(o *admin.Operator) error {
 				done, err := o.Reload(c.Context())

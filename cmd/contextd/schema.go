@@ -37,6 +37,12 @@ func (s Setting) schema() map[string]any {
 		entry["description"] = text
 	}
 	switch s.Default.(type) {
+	case []map[string]any:
+		item := object("")
+		for _, m := range s.Members {
+			item["properties"].(map[string]any)[m.Key] = m.schema()
+		}
+		entry["type"], entry["items"] = "array", item
 	case []string:
 		entry["type"], entry["items"] = "array", map[string]any{"type": "string"}
 	case int, int64:

@@ -22,10 +22,12 @@ import (
 type Setting struct {
 	Key     string   // its place in the file, such as log.level
 	Doc     string   // what it is for, in sentences; lines are broken where they are written
-	Default any      // a string, a bool, an int, an int64 or a []string, which is also its kind; nil for a section
+	Default any      // a string, a bool, an int, an int64, a []string or a []map[string]any, which is also its kind; nil for a section
 	Enum    []string // the values it may have; nil means any
 	Secret  bool     // the value itself may be one, and is not shown
 	Live    bool     // a reload changes it; others need a restart
+
+	Members []Setting // of each entry of a []map[string]any; nil for others. Their keys are names alone
 }
 
 // Section reports whether s is a section of settings.
@@ -64,7 +66,7 @@ func (s Setting) CredentialFile() string {
 // Table lists every setting in the order of the file, each section before what is in it.
 func Table() []Setting {
 	return slices.Concat(placeSettings(), tlsSettings(), dataSettings(), briefSettings(), agentSettings(),
-		moneySettings(), ownerSettings(), tierSettings())
+		moneySettings(), ownerSettings(), tierSettings(), alertSettings())
 }
 
 // DefaultDataDir is where data goes unless told otherwise: the XDG data directory. It is "" without a home.

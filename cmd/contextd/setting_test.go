@@ -106,10 +106,18 @@ func TestParseIsStrict(t *testing.T) {
 		"listen: {a: b}":                 "listen is not a text",
 		"trusted_proxies: 10.0.0.0/8":    "trusted_proxies is not a list",
 		"trusted_proxies: [{a: b}]":      "trusted_proxies is not a list",
-		"listen: a\nlisten: b":           "line 2: listen is set in line 1 already",
-		"- listen":                       "the file is not a list of settings",
-		"listen: [":                      "yaml: ",
-		"listn: x\nlimits: {mail: x}":    "line 2: there is no setting limits.mail; did you mean limits.mails?",
+		"alerts: []":                     "",
+		"alerts: [{name: a, ended: true, kinds: [b], mail: [c]}]": "",
+		"alerts: {name: a}":                "line 1: alerts is not a list of entries",
+		"alerts: [a]":                      "line 1: alerts[0] is not a list of settings",
+		"alerts:\n- {name: a}\n- {nam: b}": "line 3: there is no setting alerts[1].nam; it has name, pack, severity, kinds, url",
+		"alerts: [{ended: maybe}]":         "line 1: alerts[0].ended is not true or false",
+		"alerts: [{mail: a@b.c}]":          "line 1: alerts[0].mail is not a list",
+		"alerts:\n- name: a\n  name: b":    "line 3: alerts[0].name is set in line 2 already",
+		"listen: a\nlisten: b":             "line 2: listen is set in line 1 already",
+		"- listen":                         "the file is not a list of settings",
+		"listen: [":                        "yaml: ",
+		"listn: x\nlimits: {mail: x}":      "line 2: there is no setting limits.mail; did you mean limits.mails?",
 	} {
 		_, err := Parse([]byte(text))
 		switch {

@@ -68,7 +68,8 @@ type config struct {
 		Every string `mapstructure:"every"` // such as 24h or 7d; "" is never
 		Keep  int    `mapstructure:"keep"`
 	} `mapstructure:"backup"`
-	Litestream  bool `mapstructure:"litestream"`
+	Litestream  bool          `mapstructure:"litestream"`
+	Alerts      []alertConfig `mapstructure:"alerts"`
 	ownerConfig `mapstructure:",squash"`
 }
 
@@ -78,6 +79,8 @@ type settings struct {
 	flags map[string]*pflag.Flag // by the setting they are for
 	file  *pflag.Flag            // names the configuration file
 	lines Lines                  // of the file that was read last
+
+	alerts []alertConfig // that were read last
 }
 
 // newSettings adds the global flags to flags.
@@ -129,7 +132,7 @@ func (s *settings) read() (config, string, error) {
 	if err := s.v.UnmarshalExact(&c, viper.DecodeHook(decodeList)); err != nil {
 		return config{}, file, cli.Invalid("read configuration %s: %s", file, strings.Join(strings.Fields(err.Error()), " "))
 	}
-	c.DataDir = cmp.Or(c.DataDir, DefaultDataDir())
+	c.DataDir, s.alerts = cmp.Or(c.DataDir, DefaultDataDir()), c.Alerts
 	return c, file, c.check()
 }
 
@@ -198,8 +201,11 @@ func (s *settings) effective() []Value {
 			continue
 		}
 		value, from := s.v.Get(row.Key), "default"
-		if _, many := row.Default.([]string); many {
+		switch row.Default.(type) {
+		case []string:
 			value = list(value)
+		case []map[string]any:
+			value = s.alertNames() // what else is in them may be secret
 		}
 		flag := s.flags[row.Key]
 		switch line := s.lines[row.Key]; {
@@ -268,6 +274,9 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 		Operate: daemon.Operate{AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls}, Logger: log,
 	}
 	d.Disabled = c.Sources.Disabled
+	if d.Alerts, err = c.alerts(); err != nil {
+		return daemon.Config{}, err
+	}
 	if err = c.backUp(&d); err != nil {
 		return daemon.Config{}, err
 	}

@@ -105,6 +105,11 @@ func (p *parser) value(s Setting, n *yaml.Node) {
 	}
 	what, ok := "", false
 	switch s.Default.(type) {
+	case []map[string]any:
+		if ok = n.Kind == yaml.SequenceNode; ok {
+			p.entries(s, n)
+		}
+		what = "a list of entries, each with name: value"
 	case []string:
 		what = "a list such as [a, b]"
 		ok = n.Kind == yaml.SequenceNode &&
@@ -119,6 +124,44 @@ func (p *parser) value(s Setting, n *yaml.Node) {
 	if !ok {
 		p.fail(n.Line, "%s is not %s", s.Key, what)
 	}
+}
+
+// entries checks the entries of a list.
+func (p *parser) entries(s Setting, list *yaml.Node) {
+	for i, n := range list.Content {
+		if n.Kind == yaml.AliasNode {
+			n = n.Alias
+		}
+		entry := fmt.Sprintf("%s[%d]", s.Key, i)
+		if n.Kind != yaml.MappingNode {
+			p.fail(n.Line, "%s is not a list of settings, each name: value", entry)
+			continue
+		}
+		seen := map[string]int{}
+		for j := 0; j+1 < len(n.Content); j += 2 {
+			key, value := n.Content[j], n.Content[j+1]
+			at := slices.IndexFunc(s.Members, func(m Setting) bool { return m.Key == key.Value })
+			switch {
+			case at < 0:
+				p.fail(key.Line, "there is no setting %s.%s; it has %s", entry, key.Value, strings.Join(s.memberNames(), ", "))
+			case seen[key.Value] > 0:
+				p.fail(key.Line, "%s.%s is set in line %d already", entry, key.Value, seen[key.Value])
+			case !null(value):
+				m := s.Members[at]
+				m.Key = entry + "." + m.Key
+				p.value(m, value)
+			}
+			seen[key.Value] = key.Line
+		}
+	}
+}
+
+// memberNames are those of the settings of an entry.
+func (s Setting) memberNames() (names []string) {
+	for _, m := range s.Members {
+		names = append(names, m.Key)
+	}
+	return names
 }
 
 // null reports whether n is empty, as a section is whose settings are all commented out.

@@ -109,6 +109,20 @@ func (s *SMTP) Send(_ context.Context, to, subject, text string) error {
 	}
 }
 
+// Deliver sends a message now and returns when the server has taken it, for who has to know. It is tried once.
+func (s *SMTP) Deliver(ctx context.Context, to, subject, text string) error {
+	m, err := message(s.cfg.From, to, subject, text, gomail.EncodingQP, s.cfg.Now())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	if err := s.client.DialAndSendWithContext(ctx, m); err != nil {
+		return fmt.Errorf("send mail by %s: %s", s.cfg.Host, withoutRecipients(err, m))
+	}
+	return nil
+}
+
 // Run sends until ctx is done, and then, once, what is still queued.
 func (s *SMTP) Run(ctx context.Context) {
 	var all sync.WaitGroup

@@ -43,6 +43,7 @@ type Metrics struct {
 	rpc       *prometheus.CounterVec
 	bought    *prometheus.CounterVec
 	vanished  prometheus.Counter
+	alerts    *prometheus.CounterVec
 }
 
 // New makes Metrics that have been told of nothing yet. A nil now means time.Now.
@@ -73,6 +74,8 @@ func New(now func() time.Time) *Metrics {
 		proofs:   counters("proofs_total", "Proofs of payment, by outcome: paid, replayed, or why one was refused.", "outcome"),
 		rpc:      counters("chain_calls_total", "Calls of the chain's node, by method and outcome: ok or error.", "method", "outcome"),
 		bought:   counters("deposits_verified_total", "Purchases of credits that were paid, by pack of credits.", "pack"),
+		alerts: counters("alert_deliveries_total", "Deliveries of the operator's alerts, by alert, way and outcome: ok or error.",
+			"alert", "by", "outcome"),
 		vanished: counter("payments_vanished_total", "Payments that vanished from the chain after their call was answered."),
 	}
 	build := build.Read()
@@ -82,7 +85,7 @@ func New(now func() time.Time) *Metrics {
 	}, func() float64 { return 1 })
 	m.registry.MustRegister(
 		m.requests, m.took, m.refreshes, m.refresh, m.fetches, m.briefs, m.refused, m.charged, m.credits, m.group, m.quotes, m.proofs,
-		m.rpc, m.bought, m.vanished, info,
+		m.rpc, m.bought, m.vanished, m.alerts, info,
 	)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()
@@ -200,6 +203,13 @@ func (m *Metrics) Bought(pack string) { m.bought.WithLabelValues(pack).Inc() }
 
 // Vanished counts a payment that vanished from the chain after its call was answered.
 func (m *Metrics) Vanished() { m.vanished.Inc() }
+
+// Alerted counts an attempt to deliver an event of an alert.
+func (m *Metrics) Alerted(alert, by string, err error) {
+	m.alerts.WithLabelValues(alert, by, outcome(err)).Inc()
+	m.alerts.WithLabelValues(alert, by, outcome(nil)) // both stand at zero then
+	m.alerts.WithLabelValues(alert, by, "error")
+}
 
 // outcome is the word for err.
 func outcome(err error) string {

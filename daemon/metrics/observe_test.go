@@ -33,6 +33,7 @@ func everything(t *testing.T) *metrics.Metrics {
 	m.Asked("eth_call", errors.New("down"))
 	m.Bought("starter")
 	m.Vanished()
+	m.Alerted("ops", "webhook", errors.New("500"))
 	m.Quoted()
 	m.Claimed(&x402.Claim{Replay: &x402.StoredAnswer{}}, nil)
 	m.Calls(http.NotFoundHandler(), nil, nil, nil).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
@@ -46,6 +47,7 @@ func everything(t *testing.T) *metrics.Metrics {
 		Jobs:     func() map[string]metrics.Job { return map[string]metrics.Job{"prune": {Failures: 2}} },
 		Ready:    func(context.Context) error { return nil },
 		Sessions: func() int { return 3 },
+		Alerts:   func() int { return 6 },
 	})
 	return m
 }
@@ -94,6 +96,7 @@ func TestMetrics(t *testing.T) {
 		`contextd_state_age_seconds{pack="crypto"} 90`, `contextd_streams_open 2`, `contextd_streams_opened_total 5`, `contextd_stream_states_dropped_total 1`,
 		`contextd_streams_stalled_total 1`, `contextd_deposits{status="pending"} 4`, `contextd_scanner_lag_blocks 10`, `contextd_sqlite_wal_bytes{database="books"} 4096`,
 		`contextd_sqlite_busy_total 1`, `contextd_job_failures_total{job_name="prune"} 2`, `contextd_ready 1`, `contextd_mcp_sessions 3`, `contextd_payments_vanished_total 1`,
+		`contextd_alert_deliveries_total{alert="ops",by="webhook",outcome="error"} 1`, `contextd_alert_deliveries_total{alert="ops",by="webhook",outcome="ok"} 0`, `contextd_alert_events_waiting 6`,
 		"go_goroutines ", "go_info{", "go_gc_duration_seconds{", "go_memstats_heap_inuse_bytes ", "go_memstats_alloc_bytes_total ", "go_threads ",
 		"process_cpu_seconds_total ", "process_resident_memory_bytes ", "process_open_fds ", "process_max_fds ", "process_start_time_seconds ",
 		"contextd_build_info{",

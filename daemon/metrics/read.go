@@ -19,6 +19,7 @@ type Readings struct {
 	Jobs     func() map[string]Job                               // by name
 	Ready    func(ctx context.Context) error                     // why calls cannot be answered
 	Sessions func() int                                          // of MCP, open now
+	Alerts   func() int                                          // events that wait to be delivered to the operator
 }
 
 // Streams counts streams.
@@ -72,6 +73,7 @@ func values() map[string]value {
 		{"job_success_timestamp_seconds", "When a job last ended well; 0 for never since the start.", g, "job_name"},
 		{"job_failures_total", "Runs of a job that failed.", c, "job_name"},
 		{"mcp_sessions", "Sessions of MCP open now.", g, ""},
+		{"alert_events_waiting", "Events that wait to be delivered to the operator.", g, ""},
 		{"ready", "1 while calls can be answered.", g, ""},
 	} {
 		list[v.name] = v
@@ -110,6 +112,9 @@ func (r *reader) Collect(out chan<- prometheus.Metric) {
 	}
 	if r.Sessions != nil {
 		emit("mcp_sessions", float64(r.Sessions()))
+	}
+	if r.Alerts != nil {
+		emit("alert_events_waiting", float64(r.Alerts()))
 	}
 	if r.Jobs != nil {
 		for name, j := range r.Jobs() {

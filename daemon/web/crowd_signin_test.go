@@ -297,7 +297,7 @@ func signup(t *testing.T, d *daemontest.Daemon, to account.Signup) {
 	t.Helper()
 	next := d.Config.Reloadable
 	next.Signup = to
-	if err := d.Apply(next); err != nil {
+	if err := d.Apply(t.Context(), next); err != nil {
 		t.Fatal(err)
 	}
 }

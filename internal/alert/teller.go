@@ -199,6 +199,7 @@ func (t *Teller) SetRules(rules []Rule) {
 	if err := t.write(); err != nil {
 		t.cfg.Tell(Report{Err: err})
 	}
+	clear(t.seen) // the others have not looked at the newest state
 	close(t.ruled)
 	t.ruled = make(chan struct{})
 	t.wake()

@@ -36,6 +36,9 @@ func NewWebhook(address string, secret []byte, now func() time.Time) (*Webhook, 
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Fragment != "" {
 		return nil, errors.New("the address of the webhook is not like https://example.org/path")
 	}
+	if u.Path == "" {
+		u.Path = "/" // which is what the server sees, and what is signed
+	}
 	if now == nil {
 		now = time.Now
 	}

@@ -59,6 +59,26 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
+// TestWebhookWithoutPath is signed with the path that the server sees.
+func TestWebhookWithoutPath(t *testing.T) {
+	t.Parallel()
+	secret := []byte("sixteen bytes or more")
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.Header.Get(api.HeaderJobSignature) != api.SignRequest(secret, began(), r.Method, r.URL.Path, body) {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	defer srv.Close()
+	hook, err := alert.NewWebhook(srv.URL, secret, began)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := hook.Deliver(t.Context(), event()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestWebhookRefusals: what is no 2xx is a failure, a redirect is not followed, and no error shows the address.
 func TestWebhookRefusals(t *testing.T) {
 	t.Parallel()

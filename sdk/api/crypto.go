@@ -241,6 +241,14 @@ const (
 	FlagSourceError    = "source_error"
 )
 
+// FlagKinds are the kinds of flags.
+func FlagKinds() []string {
+	return []string{
+		FlagDepeg, FlagPriceMove, FlagFastMove, FlagTVLDrop, FlagExploit, FlagSentiment, FlagDivergence, FlagFeeSpike, FlagGasSpike,
+		FlagSuspiciousName, FlagSourceStale, FlagSourceError,
+	}
+}
+
 // Flag is something that a reader should not miss. Its ID is the same from when it went up, Since, until it is gone. One that comes back
 // within an hour keeps its Since.
 type Flag struct {

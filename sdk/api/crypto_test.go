@@ -1,6 +1,9 @@
 package api_test
 
 import (
+	"os"
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/contextd/contextd/sdk/api"
@@ -49,4 +52,23 @@ func TestCryptoValues(t *testing.T) {
 		"stablecoin_depeg", "price_move", "fast_move", "tvl_drop", "exploit_reported", "sentiment_extreme", "price_divergence", "fee_spike", "gas_spike",
 		"suspicious_name", "source_stale", "source_error",
 	})
+}
+
+// TestFlagKinds: every kind that is declared is among them.
+func TestFlagKinds(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("crypto.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := api.FlagKinds()
+	declared := regexp.MustCompile(`(?m)^\tFlag[A-Za-z]+ += "([a-z_]+)"`).FindAllSubmatch(source, -1)
+	if len(declared) != len(kinds) {
+		t.Errorf("%d kinds are declared, %d listed", len(declared), len(kinds))
+	}
+	for _, d := range declared {
+		if !slices.Contains(kinds, string(d[1])) {
+			t.Errorf("%s is not listed", d[1])
+		}
+	}
 }
