@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"reflect"
 	"sync"
 	"time"
 
@@ -46,9 +47,10 @@ type client struct {
 	cfg  Config
 	http *http.Client
 
-	mu     sync.Mutex // guards limits, their unused, and etags
+	mu     sync.Mutex // guards limits, their unused, etags and moved
 	limits map[string]*limit
-	etags  map[string]string // by URL, of documents that were accepted
+	etags  map[string]string    // by URL, of documents that were accepted
+	moved  map[string]time.Time // by source, when it was first heard to say what it says now
 }
 
 func newClient(cfg Config) *client {
@@ -66,6 +68,7 @@ func newClient(cfg Config) *client {
 		http:   &http.Client{Transport: cfg.Transport, CheckRedirect: checkRedirect},
 		limits: make(map[string]*limit),
 		etags:  make(map[string]string),
+		moved:  make(map[string]time.Time),
 	}
 }
 
@@ -118,6 +121,17 @@ func (a *attempt) Accept() {
 	a.c.mu.Lock()
 	defer a.c.mu.Unlock()
 	maps.Copy(a.c.etags, a.etags)
+}
+
+// unchanged is for how long the source c has said doc, as far as was heard; last is what it said before.
+func (a *attempt) unchanged(c Connector, doc, last Doc) time.Duration {
+	a.c.mu.Lock()
+	defer a.c.mu.Unlock()
+	if since, known := a.c.moved[c.ID]; known && last != nil && reflect.DeepEqual(doc, last) {
+		return a.Now.Sub(since)
+	}
+	a.c.moved[c.ID] = a.Now
+	return 0
 }
 
 // etag returns the ETag of the version of url that was last accepted, "" if none is known.

@@ -8,7 +8,7 @@ import (
 
 // CoinbaseExchange is coinbase-exchange: the majors on one exchange, for when coingecko-markets fails.
 func CoinbaseExchange() Connector {
-	c := Connector{ID: "coinbase-exchange", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute}
+	c := Connector{ID: "coinbase-exchange", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute, moves: true}
 	c.New = func() Doc { return &ExchangeDoc{} }
 	c.read = readExchange
 	return c

@@ -73,7 +73,7 @@ func decodeMarkets(body io.Reader, at time.Time) (*MarketsDoc, int, error) {
 }
 
 // maxMarketsAge is how old the newest price may be. Upstream moves every minute, so an older answer is a frozen one.
-const maxMarketsAge = time.Hour
+const maxMarketsAge = 15 * time.Minute
 
 // marketsFresh fails if every price is old. A document without times cannot tell.
 func marketsFresh(doc Doc, at time.Time) error {

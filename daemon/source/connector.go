@@ -18,6 +18,8 @@ type Connector struct {
 	read func(ctx context.Context, a *attempt, last Doc) (doc Doc, dropped int, err error)
 	// fresh fails if doc is too old at a time; nil for sources whose documents bear no time that could tell.
 	fresh func(doc Doc, at time.Time) error
+	// moves is for sources that never say the same twice while they live: one that does for longer than StaleAfter is frozen.
+	moves bool
 	// limit bounds the body in bytes; 0 is what request says.
 	limit int64
 	// wholeDays is for dates without a time of day, which stay at midnight when recorded data is shifted.

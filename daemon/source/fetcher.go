@@ -57,6 +57,11 @@ func (c Connector) judge(a *attempt, last, doc Doc, err error) Outcome {
 			return failed(err)
 		}
 	}
+	if c.moves {
+		if age := a.unchanged(c, doc, last); age > c.StaleAfter {
+			return failed(fail(ClassStale, "the answer has been the same for %d minutes", int(age.Minutes())))
+		}
+	}
 	if confirmed {
 		return Outcome{Class: ClassOK, NotModified: true}
 	}

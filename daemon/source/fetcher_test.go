@@ -85,9 +85,9 @@ func TestRejectedAnswerIsNeverConfirmed(t *testing.T) {
 
 func TestFrozenUpstreamIsNotConfirmed(t *testing.T) {
 	t.Parallel()
-	last := &source.MarketsDoc{Coins: []source.Coin{{ID: "bitcoin", Price: 1}}, AsOf: recordedAt.Add(-30 * time.Minute)}
+	last := &source.MarketsDoc{Coins: []source.Coin{{ID: "bitcoin", Price: 1}}, AsOf: recordedAt.Add(-5 * time.Minute)}
 	now := recordedAt
-	row := `[{"id":"bitcoin","current_price":1,"last_updated":"2026-11-20T19:30:00Z"}]`
+	row := `[{"id":"bitcoin","current_price":1,"last_updated":"2026-11-20T19:55:00Z"}]`
 	transport := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"a"`)
 		if r.Header.Get("If-None-Match") != "" {
@@ -100,10 +100,59 @@ func TestFrozenUpstreamIsNotConfirmed(t *testing.T) {
 	for _, tt := range []struct {
 		age  time.Duration
 		want source.Class
-	}{{0, source.ClassOK}, {29 * time.Minute, source.ClassOK}, {31 * time.Minute, source.ClassStale}} {
+	}{{0, source.ClassOK}, {10 * time.Minute, source.ClassOK}, {10*time.Minute + time.Second, source.ClassStale}} {
 		now = recordedAt.Add(tt.age)
 		if out := f.Fetch(t.Context(), source.CoinGeckoMarkets(), last); out.Class != tt.want {
 			t.Errorf("after %v: %s, %v, want %s", tt.age, out.Class, out.Err, tt.want)
+		}
+	}
+}
+
+// TestUpstreamThatSaysTheSameIsFrozen: prices of an exchange that do not move for over 15 minutes are not those of now. Where nothing may
+// happen for hours, as with fees, the same answer is a good one.
+func TestUpstreamThatSaysTheSameIsFrozen(t *testing.T) {
+	t.Parallel()
+	now, price := recordedAt, 91_000
+	transport := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.Contains(r.URL.Path, "Ticker"):
+			_, _ = fmt.Fprintf(w, `{"error":[],"result":{"XXBTZUSD":{"c":["%d","1"]}}}`, price)
+		case strings.Contains(r.URL.Path, "stats"):
+			_, _ = fmt.Fprintf(w, `{"open":"90000","last":"%d"}`, price)
+		case strings.Contains(r.URL.Path, "trending_pools"):
+			_, _ = fmt.Fprintf(w, `{"data":[{"id":"eth_1","attributes":{"name":"A / B","base_token_price_usd":"%d"}}]}`, price)
+		default:
+			_, _ = io.WriteString(w, `{"fastestFee":1}`)
+		}
+	})
+	for connector, freezes := range map[string]bool{"kraken": true, "coinbase": true, "pools": true, "fees": false} {
+		c := map[string]source.Connector{
+			"kraken": source.Kraken(), "coinbase": source.CoinbaseExchange(), "pools": source.GeckoTerminalTrending(), "fees": source.MempoolFees(),
+		}[connector]
+		f := source.NewFetcher(source.Config{Transport: transport, Now: func() time.Time { return now }})
+		var last source.Doc
+		price = 91_000
+		for _, tt := range []struct {
+			at    time.Duration
+			moves int
+			want  source.Class
+		}{
+			{0, 0, source.ClassOK}, {15 * time.Minute, 0, source.ClassOK}, {15*time.Minute + time.Second, 0, source.ClassStale},
+			{20 * time.Minute, 0, source.ClassStale}, {21 * time.Minute, 1, source.ClassOK}, {36 * time.Minute, 0, source.ClassOK},
+			{37 * time.Minute, 0, source.ClassStale},
+		} {
+			now, price = recordedAt.Add(tt.at), price+tt.moves
+			out := f.Fetch(t.Context(), c, last)
+			want := tt.want
+			if !freezes {
+				want = source.ClassOK
+			}
+			if out.Class != want {
+				t.Errorf("%s after %v: %s, %v, want %s", connector, tt.at, out.Class, out.Err, want)
+			}
+			if out.Doc != nil {
+				last = out.Doc
+			}
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // Kraken is kraken-ticker: the last prices on one exchange, to hold others against.
 func Kraken() Connector {
-	c := Connector{ID: "kraken-ticker", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute}
+	c := Connector{ID: "kraken-ticker", Interval: 5 * time.Minute, StaleAfter: 15 * time.Minute, moves: true}
 	return document(c, "https://api.kraken.com/0/public/Ticker?pair=XBTUSD,ETHUSD,SOLUSD,XRPUSD,USDTUSD,USDCUSD,XDGUSD,ADAUSD,"+
 		"ZECUSD,LINKUSD", decodeTicker)
 }

@@ -271,7 +271,16 @@ func brokenAs(req *http.Request, way int) (*http.Response, error) {
 // publishers are the sources of news.
 func publishers() []string { return []string{"news-coindesk", "news-cointelegraph", "news-decrypt"} }
 
-// sourceOf is the id of the source that reads a page.
+// SourceOf is the id of the source that reads a page of a Market.
+func SourceOf(page string) string {
+	u, err := url.Parse(page)
+	if err != nil {
+		return ""
+	}
+	return sourceOf(u)
+}
+
+// sourceOf is SourceOf for an address that is read already.
 func sourceOf(u *url.URL) string {
 	last := path.Base(u.Path)
 	switch u.Host {
