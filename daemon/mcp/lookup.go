@@ -10,8 +10,11 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// lookupFields is how many fields a row has in text.
-const lookupFields = 5
+// Fields of a row in text: of the only row of an answer, and of one among many, which are compared by few.
+const (
+	mostLookupFields  = 5
+	leastLookupFields = 3
+)
 
 // lookupText renders the answer of lookup: a line for each row, begun by the question so that answers can be matched, and the links once.
 func lookupText(body []byte) (string, error) {
@@ -19,6 +22,11 @@ func lookupText(body []byte) (string, error) {
 	if err := json.Unmarshal(body, &r); err != nil {
 		return "", err
 	}
+	rows := 0
+	for _, result := range r.Results {
+		rows += len(result.Rows)
+	}
+	fields := max(leastLookupFields, mostLookupFields+1-rows)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", age(r.Freshness))
 	for _, result := range r.Results {
@@ -35,16 +43,16 @@ func lookupText(body []byte) (string, error) {
 			b.WriteString("\n")
 		}
 		for _, row := range result.Rows {
-			fmt.Fprintf(&b, "%s: %s\n", q, rowText(row))
+			fmt.Fprintf(&b, "%s: %s\n", q, rowText(row, fields))
 		}
 	}
 	writeLinks(&b, r)
 	return b.String(), nil
 }
 
-// rowText is a row in a line.
-func rowText(r api.LookupRow) string {
-	shown := r.Shown(lookupFields)
+// rowText is a row in a line, with some fields at most beside those that were asked for.
+func rowText(r api.LookupRow, fields int) string {
+	shown := r.Shown(fields)
 	values := make([]string, 0, len(shown))
 	for _, f := range shown {
 		if text, ok := f.Value.(string); ok && len(strings.Fields(text)) > 1 {

@@ -79,10 +79,10 @@ func cryptoKinds() []state.Kind {
 			field("economySatVb", "economy", "slow"), field("minimumSatVb", "minimum"),
 			field("averageGwei", "average", "gas", "gwei", "price"), field("fastGwei", "fast", "fastest"), field("slowGwei", "slow"),
 		}},
-		{Name: kindPool, Words: []string{"pool", "pools", "pair", "pairs", "trending pools"}, Own: true, Fields: []state.Field{
+		{Name: kindPool, Words: []string{"pool", "pools", "pair", "pairs"}, Own: true, Fields: []state.Field{
 			price, hour, day, volume, field("liquidityUsd", "liquidity", "depth"), field("txns24h", "transactions", "txns"),
-			field("network"), field("dex", "dex"), field("createdAt", "created", "old", "new"),
-		}},
+			field("network"), field("dex", "dex"), field("createdAt", "created", "old", "new"), field("position"),
+		}, Orders: []state.Order{{Words: []string{"trending pools"}, Field: "position", Least: true}}},
 		{
 			Name: kindPrediction, Own: true,
 			Words: []string{"prediction", "predictions", "odds", "bet", "bets", "probability", "chance", "polymarket"},
@@ -310,7 +310,7 @@ func (b *tables) pools() {
 	if !ok {
 		return
 	}
-	for _, p := range doc.Pools {
+	for i, p := range doc.Pools {
 		network, address, _ := strings.Cut(p.ID, "_")
 		b.add(refPools, state.Row{
 			Kind: kindPool, Key: p.ID, Entity: p.CoinID, Name: p.Pair, Aliases: []string{address}, Size: size(p.Volume24h),
@@ -318,7 +318,7 @@ func (b *tables) pools() {
 				"priceUsd", human.RoundPrice(p.Price), "change1hPct", human.RoundPercent(p.Change1h),
 				"change24hPct", human.RoundPercent(p.Change24h), "volume24hUsd", human.RoundWhole(p.Volume24h),
 				"liquidityUsd", human.RoundWhole(p.Liquidity), "txns24h", p.Txns24h,
-				"network", p.Network, "dex", p.Dex, "createdAt", p.CreatedAt),
+				"network", p.Network, "dex", p.Dex, "createdAt", p.CreatedAt, "position", i+1),
 		})
 	}
 }

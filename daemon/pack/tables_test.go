@@ -51,8 +51,10 @@ func TestQuestions(t *testing.T) {
 		"biggest protocols by tvl": "protocol/aave-v3 tvlUsd; protocol/lido tvlUsd; protocol/eigencloud tvlUsd",
 		"top chains by tvl":        "chain/ethereum tvlUsd; chain/solana tvlUsd; chain/bsc tvlUsd",
 		"top gainers":              "asset/zcash change24hPct; asset/virtual-protocol change24hPct; asset/jito-governance-token change24hPct",
-		"losers":                   "asset/official-trump change24hPct; asset/celestia change24hPct; asset/raydium change24hPct",
-		"solana gainers":           "near Solana, Solana Ecosystem, Solana Meme", "aave chains": "protocol/aave-v3 chains",
+		"trending pools": "pool/base_0x8c2c87636343e228537e2019aa20c62afc32df8c211628dfc805baa5181e45fb position; " +
+			"pool/base_0xcd7faf5e6c2ed53f2370dc84139faae1dccb6d74 position; pool/solana_FxUX9q1nPWqyQhoMXCRUU6Uo3iC2RbhMJUuKcGyeA9q1 position",
+		"losers":         "asset/official-trump change24hPct; asset/celestia change24hPct; asset/raydium change24hPct",
+		"solana gainers": "near Solana, Solana Ecosystem, Solana Meme", "aave chains": "protocol/aave-v3 chains",
 		"cordano": "near Cardano", "foo": "near ", "eth btc": "near ETH, Ethereum, Ethena USDe", "lido apy": "near Lido Staked Ether, LDO, Lido DAO",
 	} {
 		if got := answers(tables, q); got != want {

@@ -113,11 +113,16 @@ func (t *Tables) inOrder(rows []int, o *Order) []int {
 		return rows
 	}
 	value := func(i int) *float64 {
-		x, is := t.rows[i].Fields.Get(o.Field).(float64)
-		if !is || t.rows[i].Echo {
-			return nil
+		switch x := t.rows[i].Fields.Get(o.Field).(type) {
+		case float64:
+			if !t.rows[i].Echo {
+				return &x
+			}
+		case int:
+			place := float64(x)
+			return &place
 		}
-		return &x
+		return nil
 	}
 	rows = slices.DeleteFunc(slices.Clone(rows), func(i int) bool { return value(i) == nil })
 	slices.SortStableFunc(rows, func(a, b int) int {
