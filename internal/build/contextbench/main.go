@@ -1,0 +1,106 @@
+// Command contextbench measures what the answers of a context service are worth, against what its upstreams said.
+//
+//	go run ./internal/build/contextbench
+//
+// It boots a real daemon over a market that lives by a seed (daemon/source/replay), with planted incidents, dead and frozen upstreams
+// and hostile names, and walks it through 200 refreshes by a clock of its own. At every step it asks through the public doors, HTTP and
+// MCP, and judges the answers by the raw payloads that upstream sent, never by the service's own state. Seven tests are scored: T1 look
+// up, T2 the past, T3 what changed, T4 honesty about dead and frozen upstreams, T5 the brief, T6 what a right answer costs, T7 hostile
+// text. Two baselines answer the same questions in the same run: all raw payloads one after another, and an adapter that forwards one
+// upstream per tool, both read by a reader who makes no mistake.
+//
+// There is no network, no language model and no chance but the seed's: the same seed gives the same scores. What a door that the daemon
+// does not have would answer is "not measured". A test below its aim ends the program with status 1, after the table.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+)
+
+// config is what is measured.
+type config struct {
+	seed      uint64
+	ticks     int // refreshes of five minutes
+	questions int // of T1
+	wrong     int // of each class, how many wrong answers are shown
+}
+
+func main() {
+	cfg := config{}
+	flag.Uint64Var(&cfg.seed, "seed", 16, "`number` that the market lives by")
+	flag.IntVar(&cfg.ticks, "ticks", 200, "refreshes of five minutes, at least 8")
+	flag.IntVar(&cfg.questions, "questions", 500, "questions of T1")
+	flag.IntVar(&cfg.wrong, "wrong", 3, "wrong answers shown of each class")
+	dir := flag.String("o", "", "write contextbench.md and contextbench.json to this `directory` too")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	r, err := run(ctx, cfg)
+	if err == nil {
+		err = write(r, *dir, os.Stdout)
+	}
+	if err == nil {
+		err = r.missed()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "contextbench:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures.
+func run(ctx context.Context, cfg config) (r *report, err error) {
+	if cfg.ticks < minTicks {
+		return nil, fmt.Errorf("%d ticks are too few, at least %d", cfg.ticks, minTicks)
+	}
+	w, err := newWorld(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if closed := w.close(); err == nil {
+			err = closed
+		}
+	}()
+	b := newBench(w)
+	for {
+		if err := b.tick(ctx); err != nil {
+			return nil, fmt.Errorf("tick %d: %w", w.tick, err)
+		}
+		if w.tick+1 == cfg.ticks {
+			break
+		}
+		if err := w.advance(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.end(ctx); err != nil {
+		return nil, err
+	}
+	return b.report(), nil
+}
+
+// write prints the table and, where there is a directory, puts both forms there.
+func write(r *report, dir string, out io.Writer) error {
+	table := r.markdown()
+	if _, err := io.WriteString(out, table); err != nil || dir == "" {
+		return err
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode report: %w", err)
+	}
+	for name, content := range map[string][]byte{"contextbench.md": []byte(table), "contextbench.json": append(text, '\n')} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
