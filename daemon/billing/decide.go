@@ -192,11 +192,10 @@ func (m *Meter) askForCredits(c Call) string {
 
 // exhausted is the answer to a call that has to wait, or that costs more than there ever is; hint is what else its caller can do.
 func exhausted(wait time.Duration, ever bool, hint, format string, args ...any) error {
-	e := api.Errorf(api.ReasonQuotaExhausted, format, args...)
 	if !ever {
-		return e.WithHint("the call costs more than that; ask for less")
+		return api.Errorf(api.ReasonInsufficient, "the call costs more than there ever are").WithHint("ask for less, or %s", hint)
 	}
-	return e.WithHint("wait for Retry-After, or %s", hint).WithRetryAfter(wait)
+	return api.Errorf(api.ReasonQuotaExhausted, format, args...).WithHint("wait for Retry-After, or %s", hint).WithRetryAfter(wait)
 }
 
 // find returns the book of c's owner and the place of c's key in it. A key that is not there was revoked.

@@ -165,8 +165,8 @@ func (m *model) charge(k *modelKey, cost int, pack, client string, now time.Time
 		return api.ReasonInsufficient, 0, billing.Left{}
 	}
 	if k.call.Tier == api.TierHobby {
-		if wait, full := room(since(k.paid, now, 30*24*time.Hour), cost, volume, 30*24*time.Hour, now); full {
-			return api.ReasonQuotaExhausted, wait, billing.Left{}
+		if reason, wait := room(since(k.paid, now, 30*24*time.Hour), cost, volume, 30*24*time.Hour, now); reason != "" {
+			return reason, wait, billing.Left{}
 		}
 	}
 	for range cost {
@@ -180,15 +180,15 @@ func (m *model) charge(k *modelKey, cost int, pack, client string, now time.Time
 	return "", 0, billing.Left{Known: true, Calls: m.pool()}
 }
 
-// room tells whether cost more are too many for a window with a limit, and how long to wait for them; 0 if that is of no use.
-func room(within []time.Time, cost, limit int, length time.Duration, now time.Time) (wait time.Duration, full bool) {
+// room is what a call comes to that costs so many more in a window with a limit, "" if they fit.
+func room(within []time.Time, cost, limit int, length time.Duration, now time.Time) (api.Reason, time.Duration) {
 	switch over := len(within) + cost - limit; {
 	case over <= 0:
-		return 0, false
+		return "", 0
 	case cost > limit:
-		return 0, true
+		return api.ReasonInsufficient, 0
 	default:
-		return within[over-1].Add(length).Sub(now), true
+		return api.ReasonQuotaExhausted, within[over-1].Add(length).Sub(now)
 	}
 }
 
@@ -196,12 +196,12 @@ func room(within []time.Time, cost, limit int, length time.Duration, now time.Ti
 func (m *model) chargeFree(cost int, client string, now time.Time) (api.Reason, time.Duration, billing.Left) {
 	const day = 24 * time.Hour
 	within := since(m.free, now, day)
-	if wait, full := room(within, cost, freeCalls, day, now); full {
-		return api.ReasonQuotaExhausted, wait, billing.Left{}
+	if reason, wait := room(within, cost, freeCalls, day, now); reason != "" {
+		return reason, wait, billing.Left{}
 	}
 	near := since(m.clients[client], now, day)
-	if wait, full := room(near, cost, perClient, day, now); full && client != "" {
-		return api.ReasonQuotaExhausted, wait, billing.Left{}
+	if reason, wait := room(near, cost, perClient, day, now); reason != "" && client != "" {
+		return reason, wait, billing.Left{}
 	}
 	times := slices.Repeat([]time.Time{now}, cost)
 	m.free, within = append(m.free, times...), append(within, times...)

@@ -26,6 +26,7 @@ type Order[A any] struct {
 	Answer func(ctx context.Context, caller Caller) (A, error) // resolves the answer for the caller, before they are charged
 	Check  func(ctx context.Context, caller Caller) error      // why Answer would fail, at a fraction of its cost; nil where it never does
 	Text   func(A) []byte                                      // the JSON that a payment by call buys
+	Units  int64                                               // credits or free calls that it costs a key; 0 means 1
 	First  bool                                                // Answer has others work for the caller: keys are charged before it
 	Free   bool                                                // the answer is described alone, not given: nobody is charged
 	None   func(A) bool                                        // the answer is that there is nothing: keys are not charged; nil means never
@@ -62,6 +63,7 @@ func Serve[A any](ctx context.Context, g Admission, o Order[A]) (s Served[A], er
 		return s, err
 	}
 	if s.Caller.Payment == nil {
+		s.Caller.Units = o.Units
 		return o.byKey(ctx, g, s)
 	}
 	return o.byPayment(ctx, g, s)

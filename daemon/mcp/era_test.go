@@ -42,7 +42,7 @@ func TestSDKClient(t *testing.T) {
 				t.Errorf("initialize: %+v", got)
 			}
 			tools, err := c.ListTools(ctx, nil)
-			if err != nil || len(tools.Tools) != len(api.Ops()) || tools.CacheScope != "private" && era == "modern" {
+			if err != nil || len(tools.Tools) != len(api.Tools()) || tools.CacheScope != "private" && era == "modern" {
 				t.Fatalf("tools: %+v, %v", tools, err)
 			}
 			for _, x := range tools.Tools {
@@ -219,7 +219,7 @@ func TestUnderscores(t *testing.T) {
 		return names
 	}
 	dots, plain := list("/api/mcp"), list("/api/mcp?names=underscore")
-	if len(dots) != len(api.Ops()) || len(plain) != len(dots) {
+	if len(dots) != len(api.Tools()) || len(plain) != len(dots) {
 		t.Fatalf("%v, %v", dots, plain)
 	}
 	for i, name := range plain {

@@ -70,7 +70,7 @@ func TestSchemas(t *testing.T) {
 			}
 		}
 	}
-	if len(known) != len(api.Ops()) {
+	if len(known) != len(api.Tools()) {
 		t.Errorf("%d tools are known", len(known))
 	}
 }

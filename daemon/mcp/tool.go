@@ -27,7 +27,7 @@ func toolOp(prefix, name string) (op api.Op, ok bool) {
 		return "", false
 	}
 	op = api.Op(rest[1:])
-	return op, slices.Contains(api.Ops(), op)
+	return op, slices.Contains(api.Tools(), op)
 }
 
 // definition is what is particular to a tool.

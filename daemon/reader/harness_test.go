@@ -3,6 +3,7 @@ package reader_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -33,6 +34,20 @@ func (m *memory) PulseBefore(ctx context.Context, pack string, t time.Time) (sta
 	return state.Pulse{}, state.ErrNoPulse
 }
 
+func (m *memory) Past(ctx context.Context, pack string, times iter.Seq[time.Time]) iter.Seq2[state.Pulse, error] {
+	return func(yield func(state.Pulse, error) bool) {
+		for t := range times {
+			p, err := m.PulseBefore(ctx, pack, t.Add(1))
+			if errors.Is(err, state.ErrNoPulse) {
+				p, err = state.Pulse{}, nil
+			}
+			if p.Citations = nil; !yield(p, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 func (m *memory) Earliest(_ context.Context, pack string) (time.Time, error) {
 	for _, p := range m.pulses {
 		if p.Pack == pack {
@@ -55,7 +70,9 @@ func pulse(id string, at time.Time, doc string) state.Pulse {
 
 // newPack is a pack of two sources.
 func newPack(id string) reader.Pack {
-	return reader.Pack{ID: id, Names: map[string]string{"one": "One & Only", "two": "Two"}, Rows: coins}
+	return reader.Pack{ID: id, Names: map[string]string{"one": "One & Only", "two": "Two"}, Rows: coins, Shown: []state.Shown{
+		{Kind: "coin", Path: "coins", Label: "name", Fields: []state.ShownField{{Name: "price"}, {Name: "day"}}},
+	}}
 }
 
 // world is a Reader with its parts: the pack crypto has a state, ai has none.

@@ -34,6 +34,10 @@ func ParseQuery(op api.Op, values url.Values) (q Query, canonical string, err er
 		err = parseLookup(&q, values)
 	case api.OpChanges:
 		err = parseChanges(&q, values)
+	case api.OpSeries:
+		err = parseSeries(&q, values)
+	case api.OpHistory:
+		err = parseHistory(&q, values)
 	}
 	names := op.Parameters()
 	maps.DeleteFunc(values, func(name string, _ []string) bool { return !slices.Contains(names, name) })
@@ -66,6 +70,8 @@ func (q Query) tell(values url.Values) {
 		}
 	case api.OpChanges:
 		q.tellChanges(values)
+	case api.OpSeries:
+		q.tellSeries(values)
 	}
 }
 

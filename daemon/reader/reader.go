@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,9 @@ type History interface {
 	PulseBefore(ctx context.Context, pack string, t time.Time) (state.Pulse, error)
 	// Earliest returns when the oldest pulse of pack was made, or state.ErrNoPulse.
 	Earliest(ctx context.Context, pack string) (time.Time, error)
+	// Past yields for each of times, which rise, the newest pulse of pack at or before it, without citations, zero where there is none.
+	// An error ends it.
+	Past(ctx context.Context, pack string, times iter.Seq[time.Time]) iter.Seq2[state.Pulse, error]
 }
 
 // Briefs has the briefs that owners get by prompts of their own.
@@ -43,8 +47,15 @@ type Query struct {
 	At   state.Moment // snapshot, and changes since then
 	Ref  int          // cite: at least 1
 
-	Kind  string // lookup: of rows, "" for all
-	Limit int    // lookup: rows per question
+	Kind        string        // lookup: of rows, "" for all
+	Limit       int           // lookup: rows per question
+	Path, Field string        // series: of what; an empty Field is the first
+	Points      int           // series
+	Span        time.Duration // series
+
+	Member   string        // history
+	From, To time.Time     // history; a zero To is now, or as far as a call may reach
+	Every    time.Duration // history
 
 	Ago   time.Duration // changes: since so long before the answer; At counts where it is 0
 	Min   float64       // changes: percent that a row has to move
@@ -83,6 +94,7 @@ func (a Answer) Text(now time.Time) []byte {
 type Pack struct {
 	ID    string
 	Names map[string]string // of its sources, by their ids
+	Shown []state.Shown     // what of it has a past
 
 	Rows func(state []byte) []state.Row // that a state shows; nil means that it has none
 }
@@ -145,6 +157,11 @@ func (r *Reader) Ready(q Query) (View, error) {
 		return View{}, api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", q.Pack).
 			WithHint("packs served: %s", strings.Join(r.Packs(), ", "))
 	}
+	if q.Op == api.OpSeries {
+		if err := state.CheckSeries(p.Shown, q.Path, q.Field); err != nil {
+			return View{}, err
+		}
+	}
 	edition, _ := r.cfg.Feed.Latest(p.ID)
 	if edition == nil {
 		err := api.Errorf(api.ReasonStateUnavailable, "pack %s has no state yet", p.ID).
@@ -171,7 +188,11 @@ func (r *Reader) Ready(q Query) (View, error) {
 	if q.Ago > 0 {
 		q.At = state.Moment{At: r.cfg.Now().Add(-q.Ago).UTC().Truncate(time.Millisecond), Exact: true}
 	}
-	return View{Query: q, pack: p, edition: edition}, nil
+	view := View{Query: q, pack: p, edition: edition}
+	if q.Op == api.OpHistory {
+		return r.ranged(view)
+	}
+	return view, nil
 }
 
 // unknownKind is the answer to a kind of rows that a pack has not.
@@ -206,6 +227,8 @@ func (r *Reader) Answer(ctx context.Context, v View, window time.Duration) (Answ
 		return r.lookup(v)
 	case api.OpChanges:
 		return r.changes(ctx, v, window)
+	case api.OpSeries:
+		return r.series(ctx, v, window)
 	}
 	return Answer{}, fmt.Errorf("operation %q has no answer", v.Op)
 }
@@ -228,6 +251,8 @@ func (r *Reader) Deliverable(ctx context.Context, v View, window time.Duration) 
 		return v.anchored()
 	case api.OpLookup:
 		return v.findable()
+	case api.OpSeries:
+		return r.spanned(ctx, v, window)
 	}
 	return nil
 }

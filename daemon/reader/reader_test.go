@@ -25,13 +25,16 @@ func TestReadyRefuses(t *testing.T) {
 	stateless := api.Error{Code: api.CodeUpstreamError, Reason: api.ReasonStateUnavailable, Status: http.StatusServiceUnavailable,
 		Message: "pack ai has no state yet", Hint: "try again in a few seconds", RetryAfter: 5 * time.Second, SourceStatus: make([]api.SourceStatus, 1)}
 	for _, op := range api.Ops() {
+		ask := func(id string) reader.Query {
+			return reader.Query{Op: op, Pack: id, Path: "coins", Member: "coins", From: newest(), To: newest()}
+		}
 		for _, id := range []string{"markets", "", "Crypto", "crypto "} {
-			_, err := w.Ready(reader.Query{Op: op, Pack: id})
+			_, err := w.Ready(ask(id))
 			refused(t, string(op)+" of "+id, err, unknown(id))
 		}
-		_, err := w.Ready(reader.Query{Op: op, Pack: "ai"})
+		_, err := w.Ready(ask("ai"))
 		refused(t, string(op)+" without a state", err, stateless)
-		_, err = w.Ready(reader.Query{Op: op, Pack: "crypto"})
+		_, err = w.Ready(ask("crypto"))
 		if op == api.OpBrief {
 			refused(t, "brief without a brief", err, api.Error{Code: api.CodeUpstreamError, Reason: api.ReasonBriefUnavailable,
 				Status: http.StatusServiceUnavailable, Message: "pack crypto has no brief yet",

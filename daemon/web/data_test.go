@@ -178,7 +178,7 @@ func TestSnapshotWindows(t *testing.T) {
 }
 
 // noHistory is a history in which nothing was kept.
-type noHistory struct{}
+type noHistory struct{ reader.History }
 
 func (noHistory) PulseBefore(context.Context, string, time.Time) (state.Pulse, error) {
 	return state.Pulse{}, errors.New("not kept")

@@ -87,6 +87,20 @@ func TestErrorTable(t *testing.T) {
 		{"live GET /v1/lookup?q=btc&limit=0", "400 VALIDATION_ERROR invalid_limit", "", []change{key}},
 		{"live GET /v1/lookup?q=btc&limit=11", "400 VALIDATION_ERROR invalid_limit", "", []change{key}},
 		{"live GET /v1/lookup?q=btc&kind=coin", "400 VALIDATION_ERROR invalid_kind", "", []change{key}},
+		{"live GET /v1/series", "400 VALIDATION_ERROR invalid_path", "", []change{key}},
+		{"live GET /v1/series?path=flags", "400 VALIDATION_ERROR invalid_path", "", []change{key}},
+		{"live GET /v1/series?path=asset/bitcoin&field=tvlUsd", "400 VALIDATION_ERROR invalid_field", "", []change{key}},
+		{"live GET /v1/series?path=asset/bitcoin&points=289", "400 VALIDATION_ERROR invalid_points", "", []change{key}},
+		{"live GET /v1/series?path=asset/bitcoin&span=59m", "400 VALIDATION_ERROR invalid_span", "", []change{key}},
+		{"live GET /v1/series?path=asset/bitcoin&span=25h", "404 SNAPSHOT_NOT_FOUND snapshot_not_found", "", []change{key}},
+		{"live GET /v1/history?from=2026-11-20T20:00", "400 VALIDATION_ERROR invalid_members", "", []change{key}},
+		{"live GET /v1/history?member=movers&from=2026-11-20T20:00", "400 VALIDATION_ERROR invalid_members", "", []change{key}},
+		{"live GET /v1/history?member=flags", "400 VALIDATION_ERROR invalid_range", "", []change{key}},
+		{"live GET /v1/history?member=flags&from=2026-11-20T20:00&to=2026-11-20T19:59", "400 VALIDATION_ERROR invalid_range", "", []change{key}},
+		{"live GET /v1/history?member=flags&from=2026-10-20T20:00&to=2026-11-20T20:00:00.001Z", "400 VALIDATION_ERROR invalid_range", "", []change{key}},
+		{"live GET /v1/history?member=flags&from=2026-11-20T20:00&every=299s", "400 VALIDATION_ERROR invalid_every", "", []change{key}},
+		{"live GET /v1/history?member=flags&from=2026-11-19T19:59", "404 SNAPSHOT_NOT_FOUND snapshot_not_found", "", []change{key}},
+		{"live GET /v1/history?member=flags&from=2026-11-20T20:00&to=2026-11-20T20:01", "404 SNAPSHOT_NOT_FOUND snapshot_not_found", "", []change{key}},
 		{"live GET /v1/fresh?pack=crypto&pack=crypto", "400 VALIDATION_ERROR invalid_request", "", []change{key}},
 		{"live GET /v1/brief?pack=%zz", "400 VALIDATION_ERROR invalid_request", "", []change{key}},
 		{"live POST /v1/cite?ref=1", "400 VALIDATION_ERROR invalid_request", "", []change{key, sending("{")}},
@@ -107,7 +121,8 @@ func TestErrorTable(t *testing.T) {
 		{"live DELETE /v1/cite?ref=1", "405 VALIDATION_ERROR method_not_allowed", "Allow: GET, POST, HEAD, OPTIONS", []change{key}},
 		{"live BREW /healthz", "405 VALIDATION_ERROR method_not_allowed", "Allow: GET, HEAD, OPTIONS", nil},
 	}
-	for _, path := range []string{"/v1/fresh", "/v1/brief", "/v1/search?q=btc", early, "/v1/cite?ref=1", "/v1/lookup?q=btc"} {
+	for _, path := range []string{"/v1/fresh", "/v1/brief", "/v1/search?q=btc", early, "/v1/cite?ref=1", "/v1/lookup?q=btc", "/v1/series?path=asset/btc",
+		"/v1/history?member=flags&from=2026-11-20T20:00"} {
 		join := "?"
 		if strings.Contains(path, "?") {
 			join = "&"

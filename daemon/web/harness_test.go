@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"io"
 	"log/slog"
@@ -166,6 +167,10 @@ func (s script) Anonymous() (time.Duration, bool) { return 0, false }
 func (s script) Quoted(err error, _ x402.Subject) error { return err }
 
 func (s script) Deliverable(context.Context, reader.View, time.Duration) error { return nil }
+
+func (s script) History(context.Context, reader.View, time.Duration) (*reader.Lines, error) {
+	return nil, errors.New("no history")
+}
 
 func (s script) Charge(context.Context, gate.Caller) (left billing.Left, err error) {
 	if s.charge == nil {

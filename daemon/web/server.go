@@ -24,6 +24,7 @@ type Reader interface {
 	Ready(q reader.Query) (reader.View, error)
 	Answer(ctx context.Context, v reader.View, window time.Duration) (reader.Answer, error)
 	Deliverable(ctx context.Context, v reader.View, window time.Duration) error
+	History(ctx context.Context, v reader.View, window time.Duration) (*reader.Lines, error)
 }
 
 // Gate admits callers; *gate.Gate is one.
@@ -53,7 +54,7 @@ type Server struct {
 	table Routes
 	mux   *http.ServeMux
 
-	open, live, immutable, stream lines // headers of /v1, of answers that age, of snapshots, of streams
+	open, live, immutable, stream, lines lines // headers of /v1, of answers that age, of snapshots, of streams, of history
 
 	places     Places
 	heads      *Limiter // of answers that are described and cost nothing, per client
@@ -80,7 +81,7 @@ func NewAt(cfg Config, routes func(s *Server) Routes) *Server {
 	}
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), open: openHeaders(), live: liveHeaders(), immutable: immutableHeaders(),
-		stream: streamHeaders(), heads: NewLimiter(maxHeads, time.Minute/maxHeads, cfg.Now),
+		stream: streamHeaders(), lines: linesHeaders(), heads: NewLimiter(maxHeads, time.Minute/maxHeads, cfg.Now),
 	}
 	s.stopping, s.endStreams = stopper()
 	s.table = routes(s)
@@ -129,6 +130,8 @@ func (s *Server) routes() Routes {
 		api.PathChanges:  {http.MethodGet: s.operation(api.OpChanges)},
 		api.PathCite:     {http.MethodGet: s.operation(api.OpCite), http.MethodPost: s.operation(api.OpCite)},
 		api.PathLookup:   {http.MethodGet: s.operation(api.OpLookup)},
+		api.PathSeries:   {http.MethodGet: s.operation(api.OpSeries)},
+		api.PathHistory:  {http.MethodGet: s.history},
 		api.PathHealth:   {http.MethodGet: s.health},
 		api.PathReady:    {http.MethodGet: s.ready},
 		"/":              {},

@@ -35,8 +35,9 @@ type stage struct {
 	c     *contract
 	chain *devchain.Chain
 	d     *daemontest.Daemon
-	past  string // a minute with a state
-	jar   string // the session's secret
+	past  string    // a minute with a state
+	made  time.Time // when the newest state was made
+	jar   string    // the session's secret
 	owner api.Session
 	key   string // of the owner
 }
@@ -328,6 +329,7 @@ func (s *stage) paid() map[string]string {
 		"GET " + api.PathSnapshot: "?at=" + s.past, "GET " + api.PathCite: "?ref=3", "POST " + api.PathCite: "?ref=3",
 		"GET " + api.PathLookup:  "?q=bitcoin+price,foo&limit=1",
 		"GET " + api.PathChanges: "?since=" + s.past + "&min=0.5&kinds=asset,headline",
+		"GET " + api.PathSeries:  "?path=top_movers&points=4&span=1h",
 	}
 }
 
@@ -335,7 +337,9 @@ func (s *stage) paid() map[string]string {
 func (s *stage) read() {
 	unknown := "cv_test_" + strings.Repeat("Zq", api.KeySecretChars/2)
 	spent, free, hobby := s.d.Key(s.t, api.TierFree), s.d.Key(s.t, api.TierFree), s.d.Key(s.t, api.TierHobby)
-	s.do(200, "GET", api.PathFresh, "", openapiBearer(spent))
+	var fresh api.StateResponse
+	s.decode(s.do(200, "GET", api.PathFresh, "", openapiBearer(spent)), &fresh)
+	s.made = fresh.Freshness.GeneratedAt
 	stream := func(key, more string) string { return api.PathSubscribe + "?token=" + key + more }
 	for _, ready := range []bool{false, true} {
 		if ready {
@@ -360,6 +364,7 @@ func (s *stage) read() {
 		}
 		if !ready {
 			s.do(503, "GET", stream(s.key, "&pack=ai"), "")
+			s.do(503, "GET", s.history("&pack=ai"), "", openapiBearer(s.key))
 		}
 	}
 	s.do(413, "POST", api.PathCite, large(), openapiBearer(s.key))
@@ -370,6 +375,9 @@ func (s *stage) read() {
 	s.do(404, "GET", api.PathChanges+"?since=-999d", "", openapiBearer(s.key))
 	s.do(200, "GET", api.PathChanges+"?since=-1m", "", openapiBearer(s.key))
 	s.do(400, "GET", api.PathChanges+"?since=soon", "", openapiBearer(s.key))
+
+	s.do(404, "GET", api.PathSeries+"?path=top_movers&span=366d", "", openapiBearer(s.key))
+	s.keep(free, hobby, spent, unknown)
 
 	event, data, _ := strings.Cut(string(s.do(200, "GET", stream(s.key, ""), "").Body), "\ndata: ")
 	if event != "event: pulse" {
@@ -382,6 +390,25 @@ func (s *stage) read() {
 	s.do(403, "GET", stream(hobby, "&pack=ai"), "") // it cannot be paid for by call, so this is no 402
 	s.do(404, "GET", stream(s.key, "&pack=none"), "")
 	s.do(429, "GET", stream(spent, ""), "")
+}
+
+// history is a call of history from the newest state on.
+func (s *stage) history(more string) string {
+	return api.PathHistory + "?member=top_movers&every=5m&from=" + s.made.Format(time.RFC3339Nano) + more
+}
+
+// keep calls history.
+func (s *stage) keep(free, hobby, spent, unknown string) {
+	lines := s.do(200, "GET", s.history(""), "", openapiBearer(s.key)).Body
+	for line := range strings.Lines(string(lines)) {
+		s.c.fits(s.t, "HistoryLine", []byte(line))
+	}
+	s.do(400, "GET", s.history("&pack=ai&pack=ai"), "", openapiBearer(s.key))
+	s.do(401, "GET", s.history(""), "", openapiBearer(unknown))
+	s.do(402, "GET", s.history("&pack=ai"), "", openapiBearer(hobby))
+	s.do(403, "GET", s.history("&pack=ai"), "", openapiBearer(free))
+	s.do(404, "GET", s.history("&pack=none"), "", openapiBearer(s.key))
+	s.do(429, "GET", s.history(""), "", openapiBearer(spent))
 }
 
 // pay pays for a call on chain, and sends the proof twice.
@@ -457,6 +484,7 @@ func (s *stage) fail() {
 		s.do(500, method, path+query, "", openapiBearer(s.key))
 	}
 	s.do(500, "GET", api.PathSubscribe+"?token="+s.key, "")
+	s.do(500, "GET", s.history(""), "", openapiBearer(s.key))
 	if s.speaksMCP() {
 		s.do(500, "POST", api.PathMCP, callFresh, unseen())
 	}

@@ -24,6 +24,8 @@ const (
 	PathCite      = "/v1/cite"
 	PathLookup    = "/v1/lookup"
 	PathChanges   = "/v1/changes"
+	PathSeries    = "/v1/series"
+	PathHistory   = "/v1/history"
 
 	PathMCP         = "/api/mcp"
 	PathOpenAPI     = "/api/openapi"

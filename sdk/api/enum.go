@@ -77,11 +77,18 @@ const (
 	OpCite      Op = "cite"
 	OpLookup    Op = "lookup"
 	OpChanges   Op = "changes"
+	OpSeries    Op = "series"
+	OpHistory   Op = "history"
 )
 
 // Ops returns the operations in the order of the specification.
 func Ops() []Op {
-	return []Op{OpFresh, OpBrief, OpSearch, OpSnapshot, OpSubscribe, OpCite, OpLookup, OpChanges}
+	return []Op{OpFresh, OpBrief, OpSearch, OpSnapshot, OpSubscribe, OpCite, OpLookup, OpChanges, OpSeries, OpHistory}
+}
+
+// Tools returns the operations that are tools of MCP, too.
+func Tools() []Op {
+	return slices.DeleteFunc(Ops(), func(o Op) bool { return o == OpSeries || o == OpHistory })
 }
 
 // Path is the data endpoint of o.
@@ -108,6 +115,10 @@ func (o Op) Parameters() []string {
 		return []string{"pack", "q", "kind", "limit"}
 	case OpChanges:
 		return []string{"pack", "since", "min", "kinds"}
+	case OpSeries:
+		return []string{"pack", "path", "field", "points", "span"}
+	case OpHistory:
+		return []string{"pack", "member", "from", "to", "every"}
 	}
 	return []string{"pack"}
 }
@@ -119,7 +130,7 @@ func (o Op) PriceMicros() int64 {
 		return 1_000
 	case OpBrief:
 		return 5_000
-	case OpSearch, OpChanges:
+	case OpSearch, OpChanges, OpSeries:
 		return 2_000
 	case OpSnapshot:
 		return 10_000
