@@ -175,15 +175,8 @@ func (r *Reader) Ready(q Query) (View, error) {
 		return View{}, api.Errorf(api.ReasonBriefUnavailable, "pack %s has no brief yet", p.ID).
 			WithHint("try again in a few seconds; fresh has the state already").WithRetryAfter(api.StateUnavailableRetry * time.Second)
 	}
-	switch kinds := edition.Rows.Kinds(); {
-	case q.Op == api.OpLookup && q.Kind != "" && !slices.Contains(kinds, q.Kind):
-		return View{}, unknownKind(p.ID, q.Kind, kinds)
-	case q.Op == api.OpChanges && q.Kinds != "":
-		for kind := range strings.SplitSeq(q.Kinds, ",") {
-			if !slices.Contains(kinds, kind) {
-				return View{}, unknownKind(p.ID, kind, kinds)
-			}
-		}
+	if err := suits(q, edition.Rows.Kinds()); err != nil {
+		return View{}, err
 	}
 	if q.Ago > 0 {
 		q.At = state.Moment{At: r.cfg.Now().Add(-q.Ago).UTC().Truncate(time.Millisecond), Exact: true}
@@ -193,6 +186,21 @@ func (r *Reader) Ready(q Query) (View, error) {
 		return r.ranged(view)
 	}
 	return view, nil
+}
+
+// suits returns the error for a kind of rows that q names and that is not among kinds.
+func suits(q Query, kinds []string) error {
+	switch {
+	case q.Op == api.OpLookup && q.Kind != "" && !slices.Contains(kinds, q.Kind):
+		return unknownKind(q.Pack, q.Kind, kinds)
+	case q.Op == api.OpChanges && q.Kinds != "":
+		for kind := range strings.SplitSeq(q.Kinds, ",") {
+			if !slices.Contains(kinds, kind) {
+				return unknownKind(q.Pack, kind, kinds)
+			}
+		}
+	}
+	return nil
 }
 
 // unknownKind is the answer to a kind of rows that a pack has not.
