@@ -41,7 +41,8 @@ func changesText(pack string, body []byte) (string, error) {
 	c.closing()
 	var links []string
 	for _, s := range r.Citations {
-		links = append(links, fmt.Sprintf("[%d] %s", s.Ref, strings.Trim(strings.TrimPrefix(strings.TrimPrefix(s.URL, "https://"), "www."), "/")))
+		url := strings.TrimPrefix(strings.TrimPrefix(s.URL, "https://"), "www.")
+		links = append(links, fmt.Sprintf("[%d] %s", s.Ref, strings.TrimSuffix(url, "/")))
 	}
 	if len(links) > 0 {
 		c.line("%s", strings.Join(links, "  "))

@@ -73,7 +73,8 @@ func argumentSchema(op api.Op, name string, packs []string) *jsonschema.Schema {
 func changeSchema(name string) *jsonschema.Schema {
 	switch name {
 	case "since":
-		return &jsonschema.Schema{Type: "string", MinLength: jsonschema.Ptr(1), Description: "-20m, 14:05, a minute in UTC or a generatedAt"}
+		return &jsonschema.Schema{Type: "string", MinLength: jsonschema.Ptr(1),
+			Description: "-20m, 14:05, a minute in UTC or a generatedAt"}
 	case "min":
 		return &jsonschema.Schema{Type: "number", Minimum: jsonschema.Ptr(0.0), Default: json.RawMessage("0"),
 			Description: "Least move in percent"}

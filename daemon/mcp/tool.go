@@ -71,8 +71,9 @@ func definitions() []definition {
 			description: "The state as it was at a past minute (large, no brief). " +
 				"at=2026-11-20T14:05 (UTC), at=14:05 (today) or at=-20m. How far back: 24 hours, 30 or 365 days by tier."},
 		{op: api.OpSubscribe, title: "Watch for changes", output: reflect.TypeFor[watched](),
-			description: "Wait up to 55 s for news and return AT ONCE when it lands, with what changed only. reason=elapsed: nothing new, " +
-				"call again. since=<generatedAt> of the last answer misses nothing. For waking on danger set severity=warning."},
+			description: "Wait up to 55 s for news and return AT ONCE when it lands, with what changed only. " +
+				"reason=elapsed: nothing new, call again. " +
+				"since=<generatedAt> of the last answer misses nothing. For waking on danger set severity=warning."},
 		{op: api.OpChanges, title: "What changed", output: reflect.TypeFor[changed](),
 			description: "What is different since a moment: flags that appeared, rose or ended first, then rows by size of move, " +
 				"headlines, sources that failed; each old → new with [N]. About 200 tokens when calm."},

@@ -147,11 +147,13 @@ func (s *Server) watching(op api.Op, arguments json.RawMessage) (*watching, erro
 	}
 	x.least = api.Severity(values.Get("severity"))
 	if values.Has("severity") && !slices.Contains(severities(), x.least) {
-		return nil, api.Errorf(api.ReasonInvalidRequest, "severity is none of %s", api.List(severities())).WithHint("leave it out for all news")
+		return nil, api.Errorf(api.ReasonInvalidRequest, "severity is none of %s", api.List(severities())).
+			WithHint("leave it out for all news")
 	}
 	if values.Has("full") {
 		if x.full, err = strconv.ParseBool(values.Get("full")); err != nil {
-			return nil, api.Errorf(api.ReasonInvalidRequest, "full is neither true nor false").WithHint("leave it out for the changes alone")
+			return nil, api.Errorf(api.ReasonInvalidRequest, "full is neither true nor false").
+				WithHint("leave it out for the changes alone")
 		}
 	}
 	now := s.cfg.Now()

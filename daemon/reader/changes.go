@@ -25,7 +25,8 @@ func parseChanges(q *Query, values url.Values) (err error) {
 	case span && ago > 0:
 		q.Ago = ago
 	case err != nil:
-		return api.Errorf(api.ReasonInvalidSince, "since is %q, not a moment of the past", human.Short(since, human.Quoted)).WithHint(sinceForms)
+		return api.Errorf(api.ReasonInvalidSince, "since is %q, not a moment of the past", human.Short(since, human.Quoted)).
+			WithHint(sinceForms)
 	}
 	if values.Has("min") {
 		q.Min, err = strconv.ParseFloat(values.Get("min"), 64)

@@ -53,15 +53,8 @@ func Worse(f api.ChangedFlag) bool { return f.Change == api.FlagAppeared || f.Ch
 
 // shown is what the states of all packs show.
 type shown struct {
-	Flags   []flag             `json:"flags"`
+	Flags   []api.Flag         `json:"flags"`
 	Sources []api.SourceStatus `json:"source_status"`
-}
-
-// flag is a flag with what newer states say of it.
-type flag struct {
-	api.Flag
-	Entity  string     `json:"entity"`
-	EventAt *time.Time `json:"eventAt"`
 }
 
 // comparison gathers an answer.
@@ -73,9 +66,17 @@ type comparison struct {
 	refs   map[int]bool // that are told
 }
 
-// flags compares the flags that stood with those that stand.
-func (c *comparison) flags(old, now []flag) {
-	for _, p := range diff.Match(old, now, func(f flag) string { return cmp.Or(f.ID, f.Kind+" "+f.Subject) }) {
+// flags compares the flags that stood with those that stand. Those that came and went in between have ended, as far as they are remembered.
+func (c *comparison) flags(old, now []api.Flag) {
+	ended := make(map[string]time.Time, len(c.to.Ended))
+	for _, e := range c.to.Ended {
+		ended[e.ID] = e.EndedAt.UTC()
+		stands := slices.ContainsFunc(now, func(f api.Flag) bool { return f.ID == e.ID })
+		if e.EndedAt.After(c.answer.From) && !stands {
+			old = append(old, e.Flag)
+		}
+	}
+	for _, p := range diff.Match(old, now, func(f api.Flag) string { return cmp.Or(f.ID, f.Kind+" "+f.Subject) }) {
 		change := changeOf(p)
 		if change == "" {
 			continue
@@ -89,7 +90,11 @@ func (c *comparison) flags(old, now []flag) {
 			told.Was = p.Old.Severity
 		}
 		if p.New == nil {
-			told.EndedAt = &c.answer.To
+			at, known := ended[f.ID]
+			if !known {
+				at = c.answer.To // at the latest
+			}
+			told.EndedAt = &at
 		}
 		c.refs[f.Ref] = true
 		c.answer.Flags = append(c.answer.Flags, told)
@@ -104,7 +109,7 @@ func (c *comparison) flags(old, now []flag) {
 const quarter = 0.25
 
 // changeOf is what became of a flag, "" for nothing worth telling.
-func changeOf(p diff.Pair[flag]) api.FlagChange {
+func changeOf(p diff.Pair[api.Flag]) api.FlagChange {
 	switch {
 	case p.Old == nil:
 		return api.FlagAppeared

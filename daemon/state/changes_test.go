@@ -180,9 +180,39 @@ func TestCompareFlags(t *testing.T) {
 			t.Errorf("%s: %s, want %s; clear %v", name, strings.Join(got, "; "), c.want, answer.Clear)
 		}
 	}
-	var more = `{"flags":[{"id":"x","entity":"bitcoin","eventAt":"2026-11-19T00:00:00Z","severity":"notice","ref":9}]}`
+	more := `{"flags":[{"id":"x","entity":"bitcoin","eventAt":"2026-11-19T00:00:00Z","severity":"notice","ref":9}]}`
 	if f := compared(`{}`, more, state.Ask{}).Flags; len(f) != 1 || f[0].Entity != "bitcoin" || f[0].EventAt == nil {
 		t.Errorf("%+v", f)
+	}
+}
+
+// TestCompareEnded: one that is remembered ended when it is said to have, also where neither state has it, but not where it ended before.
+func TestCompareEnded(t *testing.T) {
+	t.Parallel()
+	from := state.Pulse{GeneratedAt: time.Date(2026, 11, 20, 20, 0, 0, 1e6, time.UTC), State: []byte(`{"flags":[{"id":"stood","severity":"notice"}]}`)}
+	to := state.Pulse{GeneratedAt: from.GeneratedAt.Add(time.Hour), State: []byte(`{"flags":[{"id":"back","severity":"notice"}]}`)}
+	for _, e := range []struct {
+		id           string
+		since, ended time.Duration
+	}{
+		{"stood", -time.Hour, time.Minute}, {"between", time.Minute, 2 * time.Minute}, {"back", time.Minute, 2 * time.Minute},
+		{"before", -2 * time.Minute, 0}, {"in an older gap", -time.Minute, time.Minute},
+	} {
+		to.Ended = append(to.Ended, state.Ended{
+			Flag: api.Flag{ID: e.id, Severity: api.SeverityWarning, Since: from.GeneratedAt.Add(e.since)}, EndedAt: from.GeneratedAt.Add(e.ended),
+		})
+	}
+	var got []string
+	for _, f := range state.Compare(from, to, plainRows, nil, state.Ask{}).Flags {
+		line := fmt.Sprintf("%s %s %s", f.ID, f.Change, f.Severity)
+		if f.EndedAt != nil {
+			line += " " + f.EndedAt.Sub(from.GeneratedAt).String()
+		}
+		got = append(got, line)
+	}
+	want := "back appeared notice, between ended warning 2m0s, in an older gap ended warning 1m0s, stood ended notice 1m0s"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
 	}
 }
 
