@@ -111,6 +111,8 @@ func (f *fake) answer(r *http.Request, body []byte) (string, *api.Error) {
 		return fmt.Sprintf(`{"brief":%s,"briefAt":"2026-11-20T18:00:00.000Z","citations":%s,"freshness":%s}`, briefText(), citations(), fresh(42)), nil
 	case api.PathSearch:
 		return search(q.Get("q")), nil
+	case api.PathChanges:
+		return changesJSON(), nil
 	case api.PathCite:
 		if ref > 17 {
 			return "", api.Errorf(api.ReasonCitationNotFound, "pack crypto has sources 1 to 17, not %d", ref)
@@ -119,6 +121,18 @@ func (f *fake) answer(r *http.Request, body []byte) (string, *api.Error) {
 			`"source":{"id":"source-%[1]d","name":"Source [%[1]d]","publicUrl":"https://example.com/%[1]d"},"freshness":%s}`, ref, fresh(42)), nil
 	}
 	return "", api.Errorf(api.ReasonNotFound, "there is nothing at %s", r.URL.Path)
+}
+
+// changesJSON is an answer of changes.
+func changesJSON() string {
+	return `{"since":"2026-11-20T19:45:00Z","from":"2026-11-20T19:40:43Z","to":"2026-11-20T20:05:43Z","flags":[` +
+		`{"id":"x","kind":"exploit_reported","severity":"critical","was":"warning","change":"rose","message":"X: $44.5M loss\u001b[31m reported","ref":8,` +
+		`"since":"2026-11-20T19:00:00Z","eventAt":"2026-11-19T00:00:00Z"}],"rows":[{"kind":"asset","key":"zcash","entity":"zcash","name":"Zcash","symbol":"ZEC",` +
+		`"field":"priceUsd","from":418.6,"to":429.484,"changePct":2.6,"ref":1,"url":"https://example.com/zcash","stale":true},` +
+		`{"kind":"prediction","key":"p","entity":"p","name":"Will it?","field":"probabilityPct","from":28.8,"to":31,"ref":2,"url":"","stale":false}],` +
+		`"headlines":[{"key":"k","title":"News\u202e of the day","url":"https://example.com/k","ref":3,"at":"2026-11-20T19:58:00Z"}],` +
+		`"sources":[{"id":"s1","ref":1,"from":"ok","to":"stale"},{"id":"s2","ref":2,"from":"failed","to":"ok"}],"clear":false,` +
+		`"sourcesAnswered":16,"sourcesAsked":17,"citations":` + citations() + `,"freshness":` + fresh(42) + `}`
 }
 
 // refuse is why a call of pack with key gets no answer, nil if it gets one.

@@ -16,7 +16,9 @@ import (
 )
 
 func dataCommands(f *command.Factory) []*cobra.Command {
-	return []*cobra.Command{newFresh(f), newBrief(f), newLookup(f), newPrice(f), newWatchlist(f), newSearch(f), newSnapshot(f), newCite(f), newAPI(f)}
+	return []*cobra.Command{
+		newFresh(f), newBrief(f), newLookup(f), newPrice(f), newWatchlist(f), newSearch(f), newSnapshot(f), newChanges(f), newCite(f), newAPI(f),
+	}
 }
 
 // packs completes the name of a pack. It never asks the service: that would cost.

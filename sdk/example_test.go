@@ -22,7 +22,9 @@ func service() *httptest.Server {
 		api.PathBrief:    `{"brief":"BTC fell 1.62% [1].","citations":[{"ref":1,"sourceId":"coingecko-markets","url":"https://www.coingecko.com/"}],` + freshness + `}`,
 		api.PathSearch:   `{"matches":[{"path":"top_movers[0].symbol","value":"BTC","score":1}],"total":1,` + freshness + `}`,
 		api.PathSnapshot: `{"state":` + state + `,"brief":"","citations":[],` + freshness + `}`,
-		api.PathCite:     `{"citation":{"ref":1,"sourceId":"coingecko-markets"},"source":{"id":"coingecko-markets","name":"CoinGecko Markets","publicUrl":"https://www.coingecko.com/"},` + freshness + `}`,
+		api.PathChanges: `{"flags":[{"change":"appeared","severity":"critical","message":"X: $31.0M loss reported","ref":8}],` +
+			`"rows":[{"name":"Zcash","field":"priceUsd","from":418.6,"to":429.484,"changePct":2.6}],"to":"2026-11-20T20:05:00.123Z",` + freshness + `}`,
+		api.PathCite: `{"citation":{"ref":1,"sourceId":"coingecko-markets"},"source":{"id":"coingecko-markets","name":"CoinGecko Markets","publicUrl":"https://www.coingecko.com/"},` + freshness + `}`,
 	}
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(api.HeaderDataMode, api.DataModeDemo)
@@ -91,6 +93,27 @@ func ExampleClient_Search() {
 		fmt.Println(m.Path, string(m.Value), m.Score)
 	}
 	// Output: top_movers[0].symbol "BTC" 1
+}
+
+func ExampleClient_Changes() {
+	srv := service()
+	defer srv.Close()
+	changes, err := dial(srv).Changes(context.Background(), sdk.ChangesRequest{Ago: 20 * time.Minute, Min: 0.5})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, f := range changes.Flags {
+		fmt.Println(f.Change, f.Severity, f.Message)
+	}
+	for _, r := range changes.Rows {
+		fmt.Println(r.Name, r.Field, r.From, r.To)
+	}
+	next := sdk.ChangesRequest{Since: changes.To} // nothing is missed in between
+	fmt.Println(next.Since.Format(time.RFC3339Nano))
+	// Output:
+	// appeared critical X: $31.0M loss reported
+	// Zcash priceUsd 418.6 429.484
+	// 2026-11-20T20:05:00.123Z
 }
 
 func ExampleClient_Snapshot() {

@@ -66,12 +66,42 @@ func (c *Client) Lookup(ctx context.Context, r LookupRequest, opts ...CallOption
 // GeneratedAt names its own state. It must be over. The brief is empty, and the freshness is measured at the end of that moment.
 func (c *Client) Snapshot(ctx context.Context, pack string, at time.Time, opts ...CallOption) (*api.StateResponse, error) {
 	query := inPack(pack)
+	query.Set("at", moment(at))
+	return answer[api.StateResponse](ctx, c, api.OpSnapshot, query, opts)
+}
+
+// moment is a moment of the past as the service reads it: a minute, or a millisecond.
+func moment(at time.Time) string {
 	layout := time.RFC3339
 	if !at.Equal(at.Truncate(time.Minute)) {
 		layout = "2006-01-02T15:04:05.000Z07:00"
 	}
-	query.Set("at", at.UTC().Format(layout))
-	return answer[api.StateResponse](ctx, c, api.OpSnapshot, query, opts)
+	return at.UTC().Format(layout)
+}
+
+// ChangesRequest says what to compare the newest state with.
+type ChangesRequest struct {
+	Pack  string        // empty means api.DefaultPack
+	Since time.Time     // read as that of Snapshot; the GeneratedAt of an answer names its own state
+	Ago   time.Duration // in place of Since: so long before the service answers, in whole seconds
+	Min   float64       // only rows that moved by so many percent, 0 or more
+	Kinds []string      // only rows of these kinds; none means all
+}
+
+// Changes tells what is different since a moment: flags that appeared, rose, fell or ended, rows by the size of their moves, new headlines
+// and sources that do not answer.
+func (c *Client) Changes(ctx context.Context, r ChangesRequest, opts ...CallOption) (*api.ChangesResponse, error) {
+	query := inPack(r.Pack)
+	if query.Set("since", moment(r.Since)); r.Ago > 0 {
+		query.Set("since", fmt.Sprintf("-%ds", int64(r.Ago/time.Second)))
+	}
+	if r.Min != 0 {
+		query.Set("min", strconv.FormatFloat(r.Min, 'f', -1, 64))
+	}
+	if len(r.Kinds) > 0 {
+		query.Set("kinds", strings.Join(r.Kinds, ","))
+	}
+	return answer[api.ChangesResponse](ctx, c, api.OpChanges, query, opts)
 }
 
 // Cite returns the source behind anchor [ref] of pack's briefs, counted from 1.

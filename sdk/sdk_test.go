@@ -68,6 +68,14 @@ func TestRequests(t *testing.T) {
 			_, err := c.Search(ctx, sdk.SearchRequest{Query: "x"})
 			return err
 		}, "GET /v1/search?q=x"},
+		"changes": {func(c *sdk.Client) error {
+			_, err := c.Changes(ctx, sdk.ChangesRequest{Pack: "ai", Since: at, Min: 0.5, Kinds: []string{"asset", "pool"}})
+			return err
+		}, "GET /v1/changes?kinds=asset%2Cpool&min=0.5&pack=ai&since=2026-11-20T19%3A05%3A42.000Z"},
+		"changes, a span": {func(c *sdk.Client) error {
+			_, err := c.Changes(ctx, sdk.ChangesRequest{Since: at, Ago: 20*time.Minute + 500*time.Millisecond})
+			return err
+		}, "GET /v1/changes?since=-1200s"},
 		"raw": {func(c *sdk.Client) error {
 			_, err := c.Do(ctx, sdk.Request{Method: "POST", Path: "/api/keys?a=1", Query: map[string][]string{"b": {"2"}}, Body: []byte(`{}`)})
 			return err

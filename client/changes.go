@@ -1,0 +1,153 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/command"
+	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// changesOptions are the flags of changes.
+type changesOptions struct {
+	*command.IO
+	client func() (*sdk.Client, error)
+
+	ask   sdk.ChangesRequest
+	since string // as typed
+}
+
+// newChanges makes the command that tells what is different since a moment.
+func newChanges(f *command.Factory) *cobra.Command {
+	o := changesOptions{IO: f.IO, client: f.Client}
+	c := f.Command(&cobra.Command{
+		Use: "changes [PACK] --since TIME", Short: "Show what is different since a moment", Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: packs, SuggestFor: []string{"news"},
+		Long: "Show what is different since a moment: flags that appeared, rose, fell or ended, rows by the size of their moves, new\n" +
+			"headlines, and sources that do not answer. The service compares, in one call.\n\nTIME is " + human.MomentForms +
+			".\nTimes without a zone are local. The generatedAt of an answer names its own state, so that nothing is missed between\n" +
+			"two calls.",
+		Example: "  ctx changes --since 20m\n  ctx changes --since 14:00 --min 0.5 --kinds asset,headline\n" +
+			"  ctx changes --since 1h --jq '.flags[] | select(.change == \"appeared\") | .message'",
+	}, []string{
+		"since", "from", "to", "flags", "rows", "headlines", "sources", "clear", "sourcesAnswered", "sourcesAsked", "citations",
+		"freshness",
+	}, func(ctx context.Context, args []string) (err error) {
+		if o.ask.Pack, err = f.Pack(args); err != nil {
+			return err
+		}
+		return o.run(ctx)
+	})
+	flags := c.Flags()
+	flags.StringVar(&o.since, "since", "", "what is different since this `time` (required)")
+	flags.Float64Var(&o.ask.Min, "min", 0, "leave out rows that moved by less than so many `percent`")
+	flags.StringSliceVar(&o.ask.Kinds, "kinds", nil, "only rows of these `kinds`, with commas between, such as asset,headline")
+	return c
+}
+
+// run asks and shows what changed.
+func (o changesOptions) run(ctx context.Context) (err error) {
+	if o.since == "" {
+		return cli.Invalid("--since is missing: the moment to compare with").WithHint("ctx changes --since 20m")
+	}
+	if ago, span := human.ParseAgo(o.since); span {
+		o.ask.Ago = ago
+	} else if o.ask.Since, err = human.ParsePoint(o.since, o.Now()); err != nil {
+		return cli.Invalid("--since: %w", err)
+	}
+	if o.ask.Min < 0 {
+		return cli.Invalid("--min is %v, must be 0 or more", o.ask.Min)
+	}
+	client, err := o.client()
+	if err != nil {
+		return err
+	}
+	var meta sdk.Response
+	changes, err := client.Changes(ctx, o.ask, o.Call(&meta)...)
+	if err != nil {
+		return err
+	}
+	o.ReportMeta(&meta)
+	now := o.Now()
+	return o.Print(ctx, cli.Answer{JSON: meta.Body, Piped: cli.JSON, Text: func(w io.Writer, width int, style cli.Style) error {
+		return Page{W: w, Width: width, Style: style, Now: now}.Changes(o.ask.Pack, changes)
+	}})
+}
+
+// Changes draws an answer of changes.
+func (p Page) Changes(pack string, c *api.ChangesResponse) error {
+	var b bytes.Buffer
+	w := p.W
+	p.W = &b
+	arrow := "→"
+	if p.Style.ASCII {
+		arrow = "->"
+	}
+	p.line("%s  %s %s %s  %s", p.Style.Bold(human.Line(pack)), p.clock(c.From), arrow, p.clock(c.To), p.age(c.Freshness))
+	for _, f := range c.Flags {
+		p.cited("  ", p.flagChange(f), f.Ref)
+	}
+	for _, r := range c.Rows {
+		text := human.Line(r.Name)
+		if r.Symbol != "" && r.Symbol != r.Name {
+			text += " (" + human.Line(r.Symbol) + ")"
+		}
+		text += "  " + strings.Replace(human.FieldMove(r.Field, r.From, r.To), "→", arrow, 1)
+		if r.ChangePct != nil {
+			text += "  " + human.Percent(*r.ChangePct)
+		}
+		if r.Stale {
+			text += "  STALE"
+		}
+		p.cited("  ", text, r.Ref)
+	}
+	for _, h := range c.Headlines {
+		p.cited("  new  ", h.At.In(p.Now.Location()).Format("15:04")+"  "+h.Title, h.Ref)
+	}
+	p.line("%s", p.closing(c))
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// flagChange is a line about a flag.
+func (p Page) flagChange(f api.ChangedFlag) string {
+	severity := strings.ToUpper(string(f.Severity))
+	if f.Was != "" && f.Was != f.Severity {
+		severity += ", was " + string(f.Was)
+	}
+	text := fmt.Sprintf("%s (%s)  %s", f.Change, severity, f.Message)
+	if f.EventAt != nil {
+		text += ", happened " + p.clock(*f.EventAt)
+	}
+	return text
+}
+
+// closing is the last line: whether all is well, and which sources did not answer.
+func (p Page) closing(c *api.ChangesResponse) string {
+	var parts []string
+	switch {
+	case !c.To.After(c.From):
+		parts = append(parts, "no newer state")
+	case c.Clear:
+		parts = append(parts, p.Style.Good("all clear"))
+	}
+	if c.SourcesAsked > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d sources answered", c.SourcesAnswered, c.SourcesAsked))
+	}
+	for _, s := range c.Sources {
+		if s.To == api.HealthOK {
+			parts = append(parts, human.Line(s.ID)+" answers again")
+		} else {
+			parts = append(parts, p.Style.Warn(human.Line(s.ID)+" "+string(s.To)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
