@@ -24,10 +24,11 @@ func changesText(pack string, body []byte) (string, error) {
 	if err := json.Unmarshal(body, &r); err != nil {
 		return "", err
 	}
-	c := changesWriter{r: r, read: r.Freshness.GeneratedAt.Add(time.Duration(r.Freshness.AgeSeconds) * time.Second)}
+	c := changesWriter{r: r, refs: make(map[int]bool), read: r.Freshness.GeneratedAt.Add(time.Duration(r.Freshness.AgeSeconds) * time.Second)}
 	from, to := r.From.UTC().Format(time.RFC3339Nano), r.To.UTC().Format(time.RFC3339Nano)
 	c.line("Pack %s from %s to %s, %s.", pack, from, to, old(r.Freshness))
 	for _, f := range r.Flags {
+		c.refs[f.Ref] = true
 		c.line("%s", flagLine(f))
 	}
 	c.rows()
@@ -36,11 +37,15 @@ func changesText(pack string, body []byte) (string, error) {
 			c.line("and %s", human.Plural(len(r.Headlines)-i, "more headline"))
 			break
 		}
+		c.refs[h.Ref] = true
 		c.line("new: %s [%d] %s", quoted(h.Title), h.Ref, h.At.UTC().Format("15:04"))
 	}
 	c.closing()
 	var links []string
 	for _, s := range r.Citations {
+		if !c.refs[s.Ref] { // of a row that the text leaves out
+			continue
+		}
 		url := strings.TrimPrefix(strings.TrimPrefix(s.URL, "https://"), "www.")
 		links = append(links, fmt.Sprintf("[%d] %s", s.Ref, strings.TrimSuffix(url, "/")))
 	}
@@ -60,6 +65,7 @@ func old(f api.Freshness) string {
 type changesWriter struct {
 	b    strings.Builder
 	r    api.ChangesResponse
+	refs map[int]bool // that were told
 	read time.Time // when the answer is read
 }
 
@@ -100,6 +106,7 @@ func (c *changesWriter) rows() {
 		if r.Stale {
 			text += " STALE" + c.staleFor(r.Ref)
 		}
+		c.refs[r.Ref] = true
 		c.line("%s", text)
 	}
 }

@@ -92,12 +92,12 @@ func TestText(t *testing.T) {
 		moved(3, 0.3, "") + `],"headlines":[{"title":"A \"b\" | c","ref":2,"at":"2026-11-20T19:58:00Z"}],` +
 		`"sources":[{"id":"one","ref":1,"from":"ok","to":"stale"},{"id":"two","ref":2,"from":"failed","to":"ok"},{"id":"three","ref":3,"from":"failed","to":"failed"}],` +
 		`"clear":false,"sourcesAnswered":15,"sourcesAsked":17,"citations":[{"ref":1,"sourceId":"one","url":"https://www.one.test/","fetchedAt":"2026-11-20T19:46:03Z"},` +
-		`{"ref":2,"sourceId":"two","url":"https://two.test/news","fetchedAt":"2026-11-20T20:00:00Z"}],` + overdue + `}`
+		`{"ref":2,"sourceId":"two","url":"https://two.test/news","fetchedAt":"2026-11-20T20:00:00Z"},{"ref":3,"sourceId":"three","url":"https://three.test/","fetchedAt":"2026-11-20T20:00:00Z"}],` + overdue + `}`
 	calm := `{"from":"2026-11-20T19:55:00.5Z","to":"2026-11-20T20:00:00Z","rows":[`
 	for n := range api.MaxChangedRows {
 		calm += moved(n, 0.9-float64(n)/100, "") + ","
 	}
-	calm = strings.TrimSuffix(calm, ",") + `],"headlines":[` + strings.TrimSuffix(strings.Repeat(`{"title":"A headline of the usual length about a coin that moved","ref":11,"at":"2026-11-20T19:58:00Z"},`, 5), ",") +
+	calm = strings.TrimSuffix(calm, ",") + `],"headlines":[` + strings.TrimSuffix(strings.Repeat(`{"title":"A headline of the usual length about a coin that moved","ref":1,"at":"2026-11-20T19:58:00Z"},`, 5), ",") +
 		`],"clear":true,"sourcesAnswered":17,"sourcesAsked":17,` + citations + fmt.Sprintf(fresh, 34) + `}`
 	if text := mcp.ToolText(api.OpChanges, "crypto", []byte(calm)); len(text) > 800 {
 		t.Errorf("what is calm costs %d bytes: %s", len(text), text)

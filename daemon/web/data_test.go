@@ -76,7 +76,10 @@ func TestFreshShape(t *testing.T) {
 		"/v1/snapshot?at=" + at: {"state", "brief", "citations", "freshness"},
 		"/v1/search?q=none":     {"matches", "total", "freshness"},
 		"/v1/lookup?q=btc":      {"results", "citations", "freshness"},
-		"/v1/cite?ref=1":        {"citation", "source", "freshness"},
+		"/v1/changes?since=" + at: {
+			"since", "from", "to", "flags", "rows", "headlines", "sources", "clear", "sourcesAnswered", "sourcesAsked", "citations", "freshness",
+		},
+		"/v1/cite?ref=1": {"citation", "source", "freshness"},
 	} {
 		got := decode[map[string]json.RawMessage](t, get(t, d.URL()+path, key))
 		for _, name := range want {
