@@ -345,6 +345,18 @@ func TestDepegKeepsItsID(t *testing.T) {
 	if _, s = compact(t, in); flags(s) != "depeg:usdx:small of small;" {
 		t.Errorf("one has ended: %s", flags(s))
 	}
+	prev, _ = compact(t, at(coin("large", 9e9, 0.95), coin("small", 8e9, 1))) // only the first is off its peg
+	in = at(coin("small", 9e9, 0.9), coin("large", 8e9, 0.95))
+	in.Prev = prev
+	if _, s = compact(t, in); flags(s) != both {
+		t.Errorf("the second rises once it is the larger: %s, want %s", flags(s), both)
+	}
+	prev, _ = compact(t, at(coin("large", 9e9, 1), coin("small", 8e9, 0.9))) // only the second is
+	in = at(coin("small", 9e9, 0.9), coin("large", 8e9, 1))
+	in.Prev = prev
+	if _, s = compact(t, in); flags(s) != "depeg:usdx:small of small;" {
+		t.Errorf("it becomes the larger: %s", flags(s))
+	}
 	in = at(coin("small", 9e9, 0.9), coin("large", 8e9, 0.95))
 	if _, s = compact(t, in); flags(s) != "depeg:usdx of small;depeg:usdx:large of large;" {
 		t.Errorf("nothing is known: %s", flags(s))
