@@ -131,6 +131,27 @@ func TestEveryCommandSaysHowItIsUsed(t *testing.T) {
 	}
 }
 
+// TestHelpReadsNothing has what needs no settings read none: commands are made without a configuration, a key or a connection.
+func TestHelpReadsNothing(t *testing.T) {
+	t.Parallel()
+	settings := []string{"CTX_CONFIG", "CTX_CONFIG_DIR", "CTX_API_KEY", "CTX_BASE_URL", "CTX_SESSION", "CTX_WALLET_PRIVATE_KEY"}
+	for args, reads := range map[string]bool{
+		"--help": false, "fresh --help": false, "wallet new --help": false, "help environment": false, "completion bash": false, "fresh": true,
+	} {
+		var read []string
+		client.Main(t.Context(), strings.Fields(args), cli.System{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Now: fakeNow,
+			LookupEnv: func(name string) (string, bool) {
+				if slices.Contains(settings, name) {
+					read = append(read, name)
+				}
+				return map[string]string{"CTX_CONFIG_DIR": t.TempDir(), "CTX_BASE_URL": "nonsense"}[name], name == "CTX_CONFIG_DIR" || name == "CTX_BASE_URL"
+			}})
+		if (len(read) > 0) != reads {
+			t.Errorf("ctx %s reads %q", args, read)
+		}
+	}
+}
+
 // TestDebugHidesKeys checks the most talkative call for the key.
 func TestDebugHidesKeys(t *testing.T) {
 	t.Parallel()

@@ -74,6 +74,9 @@ func (f *Factory) Failure(err error) *cli.Failure {
 // Report tells on stderr what went wrong, in words or, where the output was asked for as JSON, as the envelope of the API. It
 // returns the exit code.
 func (f *Factory) Report(args []string, err error) int {
+	if err == nil { // which needs neither journal nor settings
+		return cli.ExitOK
+	}
 	failure := f.Failure(err)
 	if failure != nil && failure.Hint == "" {
 		failure.Hint = hint(failure)
