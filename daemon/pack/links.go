@@ -2,7 +2,6 @@ package pack
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -80,8 +79,14 @@ func telling(name string) bool {
 	return false
 }
 
-// release is the number at the end of a protocol's slug, as in aave-v3.
-var release = regexp.MustCompile(`-v[0-9]+$`)
+// family is the slug of a protocol without the number of its release: aave of aave-v3.
+func family(slug string) string {
+	at := strings.LastIndex(slug, "-v")
+	if at < 0 || at+2 == len(slug) || strings.Trim(slug[at+2:], "0123456789") != "" {
+		return slug
+	}
+	return slug[:at]
+}
 
 // coin is id if there is a coin of that id, else "".
 func (l *links) coin(id string) string {
@@ -93,7 +98,7 @@ func (l *links) coin(id string) string {
 
 // protocol is what p is: its token, if that is a coin.
 func (l *links) protocol(p source.Protocol) string {
-	return cmp.Or(l.coin(p.CoinID), l.coin(l.named[release.ReplaceAllString(p.Slug, "")]), kindProtocol+"/"+p.Slug)
+	return cmp.Or(l.coin(p.CoinID), l.coin(l.named[family(p.Slug)]), kindProtocol+"/"+p.Slug)
 }
 
 // chainKey is the key of a chain: its name is all that upstream has.
