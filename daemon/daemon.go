@@ -313,8 +313,8 @@ func (d *Daemon) openEndpoints(context.Context) error {
 		return err
 	}
 	d.admin = newEndpoint(l, admin.Server{
-		DataDir: d.cfg.DataDir, Keys: d.keys, Invites: d.Invites(), Credits: d.credits, Deposits: d.deposits, Briefs: d.editor, Daemon: d,
-		Now: d.cfg.Now, Logger: d.cfg.Logger,
+		DataDir: d.cfg.DataDir, Keys: d.keys, Invites: d.Invites(), SignIn: d.signIn, Credits: d.credits, Deposits: d.deposits,
+		Briefs: d.editor, Daemon: d, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	}.Handler(), d.cfg.Logger)
 	d.admin.server.WriteTimeout = 0 // a refresh may take a minute, a backup longer; only the operator's user is here
 	return nil

@@ -149,6 +149,19 @@ func (s *SignIn) Unlink(ctx context.Context, id string, v Visitor) error {
 	return unlinked(id, s.cfg.Store.RemoveIdentity(ctx, v.owner(), gone, v.Session.Hash))
 }
 
+// TellRemoval tells the addresses of an account that the operator removes the identity with the given id from it. It comes before that.
+func (s *SignIn) TellRemoval(ctx context.Context, ownerID, id string) error {
+	list, err := s.Identities(ctx, ownerID)
+	if err != nil {
+		return err
+	}
+	gone, err := pick(list, id)
+	if err != nil {
+		return err
+	}
+	return s.tell(ctx, list, gone, "is being removed by the operator from", Visitor{})
+}
+
 // pick is the identity of a list with the given id, where it may be removed.
 func pick(list []api.Identity, id string) (Identity, error) {
 	for _, one := range list {

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/contextd/contextd/daemon/account"
@@ -9,8 +10,16 @@ import (
 )
 
 func (s Server) unlink(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Keys.Unlink(r.Context(), r.PathValue("ownerId"), r.PathValue("identityId")); err != nil {
+	owner, id := r.PathValue("ownerId"), r.PathValue("identityId")
+	var untold error
+	if s.SignIn != nil {
+		untold = s.SignIn.TellRemoval(r.Context(), owner, id)
+	}
+	if err := s.Keys.Unlink(r.Context(), owner, id); err != nil {
 		return err
+	}
+	if untold != nil { // whose mail cannot be sent is not kept for that
+		return fmt.Errorf("identity %s is removed, but its owner could not be told: %w", id, untold)
 	}
 	return web.WriteJSON(w, http.StatusOK, struct{}{})
 }

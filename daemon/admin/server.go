@@ -32,6 +32,7 @@ type Server struct {
 	DataDir  string
 	Keys     *account.Keys
 	Invites  account.Invites
+	SignIn   *account.SignIn // nil means that owners are not told when what they sign in by is removed
 	Credits  *billing.Credits
 	Deposits *billing.Deposits
 	Briefs   *brief.Editor    // nil means that nobody asks about briefs

@@ -6,10 +6,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -101,6 +104,43 @@ func TestIdentities(t *testing.T) {
 	if other.Email != nil {
 		t.Error("a wallet that was removed still signs in to the account")
 	}
+}
+
+// TestOperatorUnlinks: what the operator removes ends the account's sessions, and its addresses are told, that which goes too. Nobody is told
+// of what is not removed.
+func TestOperatorUnlinks(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t, free)
+	ada, w := newUser(t, d), newWallet(t)
+	ada.signIn("ada@example.org")
+	d.Clock.Advance(time.Second)
+	ada.into(ada.byWallet(w), http.StatusOK, nil)
+	d.Clock.Advance(time.Second)
+	ada.into(ada.addEmail("second@example.org"), http.StatusOK, nil)
+	list := ada.identities()
+	owners, err := d.Keys().Owners(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := owners[slices.IndexFunc(owners, func(o account.Owner) bool { return len(o.Identities) == 3 })].ID
+	o, err := admin.Open(t.Context(), admin.Config{DataDir: d.Config.DataDir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	before := len(d.Mails(t))
+	for _, id := range []string{"none", ""} {
+		if err := o.Unlink(t.Context(), owner, id); err == nil || len(d.Mails(t)) != before {
+			t.Errorf("unlink %q: %v, %d mails", id, err, len(d.Mails(t))-before)
+		}
+	}
+	if err := o.Unlink(t.Context(), owner, list[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if to := mailed(t, d, before, "ada@example.org is being removed by the operator", "ctx auth identities"); fmt.Sprint(to) != "[ada@example.org second@example.org]" {
+		t.Errorf("told %v", to)
+	}
+	ada.refused(ada.call(http.MethodGet, api.PathAuthSession, nil), api.ReasonInvalidSession)
 }
 
 // TestFreshProof is both sides of the ten minutes after a sign-in, for everything that changes what an account signs in by.
