@@ -12,22 +12,10 @@ import (
 	"time"
 
 	mcp "github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/oauth2"
 
 	"github.com/contextd/contextd/sdk/api"
 )
-
-// keyed adds a key to every request.
-type keyed struct {
-	key  string
-	next http.RoundTripper
-}
-
-// RoundTrip sends r with the key.
-func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+k.key)
-	return k.next.RoundTrip(r)
-}
 
 // agents call tools over MCP, one in a session that is opened anew after every kill, one without any.
 func (s *soak) agents(ctx context.Context, all *sync.WaitGroup) {
@@ -46,8 +34,9 @@ func (s *soak) agents(ctx context.Context, all *sync.WaitGroup) {
 func (s *soak) session(ctx context.Context, key string) error {
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
+	withKey := &oauth2.Transport{Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: key}), Base: transport}
 	c, err := mcp.NewClient(&mcp.Implementation{Name: "soak", Version: "1"}, nil).Connect(ctx, &mcp.StreamableClientTransport{
-		Endpoint: "http://" + s.listen + api.PathMCP, HTTPClient: &http.Client{Transport: keyed{key, transport}},
+		Endpoint: "http://" + s.listen + api.PathMCP, HTTPClient: &http.Client{Transport: withKey},
 	}, nil)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
@@ -83,8 +72,9 @@ func (s *soak) callTool(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
+	r.Header.Set("Authorization", "Bearer "+key)
 	r.Header.Set("Content-Type", "application/json")
-	res, err := keyed{key, http.DefaultTransport}.RoundTrip(r)
+	res, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {
 		return err
 	}

@@ -338,3 +338,27 @@ func TestVerifyTellsWhy(t *testing.T) {
 		}
 	}
 }
+
+// TestDepositsGoToKeysThatStay: a key that is being replaced gets no credits any more, not even those of a deposit that names it.
+func TestDepositsGoToKeysThatStay(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	old := s.issue("buyer", api.TierFree)
+	d, err := s.Open(t.Context(), "buyer", api.CreditStarter, old.KeyID, func() error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := s.rotate(old, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.pay(d.Amount, nil)
+	if s.scan(); s.status(d) != api.DepositVerified {
+		t.Fatal(s.status(d))
+	}
+	for id, want := range map[string]int64{old.KeyID: 0, next.KeyID: d.Credits} {
+		if b, err := s.books.Balance(t.Context(), "buyer", id); err != nil || b.Balance != want {
+			t.Errorf("key %s has %d credits, %v; want %d", id, b.Balance, err, want)
+		}
+	}
+}

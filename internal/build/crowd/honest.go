@@ -10,6 +10,7 @@ import (
 	"time"
 
 	mcp "github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/oauth2"
 
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -131,25 +132,13 @@ func (h *honest) stream(ctx context.Context, key sdk.Option) error {
 	return errors.New("the stream ended without a state")
 }
 
-// keyed adds a key to every request.
-type keyed struct {
-	key  string
-	next http.RoundTripper
-}
-
-// RoundTrip sends r with the key.
-func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+k.key)
-	return k.next.RoundTrip(r)
-}
-
 // tool opens a session of MCP, calls a tool in it and closes it.
 func (h *honest) tool(ctx context.Context) error {
 	client := h.http()
 	defer client.CloseIdleConnections()
+	withKey := &oauth2.Transport{Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: h.demo.APIKey}), Base: client.Transport}
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "honest", Version: "1"}, nil).Connect(ctx, &mcp.StreamableClientTransport{
-		Endpoint: h.demo.BaseURL + api.PathMCP, HTTPClient: &http.Client{Transport: keyed{h.demo.APIKey, client.Transport}},
+		Endpoint: h.demo.BaseURL + api.PathMCP, HTTPClient: &http.Client{Transport: withKey},
 		DisableStandaloneSSE: true,
 	}, nil)
 	if err != nil {
