@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +17,7 @@ const (
 	leastLookupFields = 3
 )
 
-// lookupText renders the answer of lookup: a line for each row, begun by the question so that answers can be matched, and the links once.
+// lookupText renders the answer of lookup: a line for each row, the first begun by its question so that answers can be matched, and the links once.
 func lookupText(body []byte) (string, error) {
 	var r api.LookupResponse
 	if err := json.Unmarshal(body, &r); err != nil {
@@ -42,19 +43,26 @@ func lookupText(body []byte) (string, error) {
 			}
 			b.WriteString("\n")
 		}
-		for _, row := range result.Rows {
-			fmt.Fprintf(&b, "%s: %s\n", q, rowText(row, fields))
+		for i, row := range result.Rows {
+			asked := q + ": "
+			if i > 0 {
+				asked = "- "
+			}
+			fmt.Fprintf(&b, "%s%s\n", asked, rowText(q, row, fields))
 		}
 	}
 	writeLinks(&b, r)
 	return b.String(), nil
 }
 
-// rowText is a row in a line, with some fields at most beside those that were asked for.
-func rowText(r api.LookupRow, fields int) string {
+// rowText is a row in a line, with some fields at most beside those that q asked for, and without what q or the link says already.
+func rowText(q string, r api.LookupRow, fields int) string {
 	shown := r.Shown(fields)
 	values := make([]string, 0, len(shown))
 	for _, f := range shown {
+		if f.Name == "publisher" && !slices.Contains(r.Asked, f.Name) {
+			continue
+		}
 		if text, ok := f.Value.(string); ok && len(strings.Fields(text)) > 1 {
 			f.Value = quoted(text)
 		}
@@ -72,7 +80,7 @@ func rowText(r api.LookupRow, fields int) string {
 	if r.Symbol != "" && r.Symbol != r.Name {
 		name += " (" + label(r.Symbol) + ")"
 	}
-	if r.Kind == "stablecoin" || r.Kind == "protocol" || r.Kind == "chain" {
+	if (r.Kind == "stablecoin" || r.Kind == "protocol" || r.Kind == "chain") && !strings.Contains(strings.ToLower(q), r.Kind) {
 		name += " " + r.Kind
 	}
 	return fmt.Sprintf("%s %s [%d] %s", name, strings.Join(values, " · "), r.Ref, told)

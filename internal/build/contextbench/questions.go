@@ -78,7 +78,7 @@ func restWays() []ways {
 		{"fee", "fastestSatVb", []string{
 			"bitcoin fees", "btc fee", "fastest bitcoin fee", "bitcoin transaction fee", "btc network fee sat/vB",
 		}},
-		{"fee", "averageGwei", []string{"ethereum gas price", "eth gas", "gas price", "average gas price on ethereum in gwei", "gwei"}},
+		{"fee", "averageGwei", []string{"ethereum gas price", "eth gas", "gas price", "average gas price on ethereum in gwei"}},
 	}
 }
 
