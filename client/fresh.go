@@ -17,7 +17,8 @@ import (
 
 func dataCommands(f *command.Factory) []*cobra.Command {
 	return []*cobra.Command{
-		newFresh(f), newBrief(f), newLookup(f), newPrice(f), newWatchlist(f), newSearch(f), newSnapshot(f), newChanges(f), newCite(f), newAPI(f),
+		newFresh(f), newBrief(f), newLookup(f), newPrice(f), newWatchlist(f), newSearch(f), newSnapshot(f), newChanges(f), newSeries(f),
+		newExport(f), newCite(f), newAPI(f),
 	}
 }
 
@@ -45,6 +46,7 @@ type freshOptions struct {
 	path   string        // of the part to show; empty means all
 	maxAge time.Duration // an older state is a failure; 0 means that none is
 	watch  time.Duration // from one call to the next; 0 means one call
+	trend  bool          // how the movers went
 }
 
 // newFresh makes the command that shows the newest state.
@@ -57,7 +59,7 @@ func newFresh(f *command.Factory) *cobra.Command {
 			"--path picks a part of the state and writes text as it is. Fields of --json are the members of the\n" +
 			"answer and those of the state. Each call costs one credit, so each round of --watch does.",
 		Example: "  ctx fresh\n  ctx fresh crypto --path top_movers.0.symbol\n  ctx fresh --json flags --jq '.flags[].message'\n" +
-			"  ctx fresh --max-age 5m || echo stale\n  ctx fresh --watch 5m -o ndjson",
+			"  ctx fresh --max-age 5m || echo stale\n  ctx fresh --watch 5m -o ndjson\n  ctx fresh --trend",
 	}, stateFields(), func(ctx context.Context, args []string) (err error) {
 		if o.pack, err = f.Pack(args); err != nil {
 			return err
@@ -67,12 +69,19 @@ func newFresh(f *command.Factory) *cobra.Command {
 	flags := c.Flags()
 	flags.StringVar(&o.path, "path", "", "show only what is at this `path` of the state, such as top_movers.0.symbol")
 	flags.DurationVar(&o.maxAge, "max-age", 0, "exit 10 if the state, or data of a source that is overdue, is older than this `age`")
+	flags.BoolVar(&o.trend, "trend", false, "show how the movers went in 24 hours, too, which is another call")
 	flags.DurationVar(&o.watch, "watch", 0, "ask again every so `often` and show each new state")
 	return c
 }
 
 // run shows the state once, or again and again.
 func (o freshOptions) run(ctx context.Context) error {
+	if o.trend && o.path != "" {
+		return cli.Invalid("--trend and --path exclude each other")
+	}
+	if spec, err := o.Spec(); err == nil && (spec.Machine() || !o.OutTTY && spec.Format == "") {
+		o.trend = false // it is for people
+	}
 	if o.watch == 0 {
 		_, err := o.once(ctx, time.Time{})
 		return err
@@ -130,10 +139,32 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 	if err != nil {
 		return last, err
 	}
+	if o.trend {
+		if err := o.addTrend(ctx, client, &answer); err != nil {
+			return last, err
+		}
+	}
 	if err := o.Print(ctx, answer); err != nil {
 		return last, err
 	}
 	return made, o.tooOld(state.Freshness)
+}
+
+// addTrend adds to what people are shown how the movers went.
+func (o freshOptions) addTrend(ctx context.Context, client *sdk.Client, answer *cli.Answer) error {
+	var meta sdk.Response
+	series, err := client.Series(ctx, sdk.SeriesRequest{Pack: o.pack, Path: "top_movers"}, o.Call(&meta)...)
+	if err != nil {
+		return err
+	}
+	text := answer.Text
+	answer.Text = func(w io.Writer, width int, style cli.Style) error {
+		if err := text(w, width, style); err != nil {
+			return err
+		}
+		return Page{W: w, Width: width, Style: style, Now: o.Now()}.trend(series)
+	}
+	return nil
 }
 
 // tooOld is the failure of a state that, or of which some datum of a source that is overdue, is older than was asked for. The time at

@@ -1,0 +1,283 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Formats of an export.
+const (
+	formatCSV    = "csv"
+	formatNDJSON = "ndjson"
+)
+
+// columnTime is the column of a CSV file that says of which state a row is.
+const columnTime = "generatedAt"
+
+// exportFile is where an export goes. Each state is written at once.
+type exportFile struct {
+	name    string
+	file    *os.File // nil for stdout
+	out     io.Writer
+	csv     bool
+	columns []string  // of CSV, without that of the time; nil until they are known
+	header  bool      // it has one
+	last    time.Time // of the last state that is in it whole; zero for none
+	states  int       // that were written
+	left    bool      // rows had fields that are no columns
+}
+
+// openExport opens the file at path, "" for stdout, to go on behind the last state that is in it whole. What follows that is cut off.
+func openExport(path, format string, stdout io.Writer) (*exportFile, error) {
+	x := &exportFile{name: "stdout", out: stdout, csv: format == formatCSV}
+	if path == "" || path == "-" {
+		return x, nil
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, cli.Invalid("%w", err)
+	}
+	x.name, x.file, x.out = path, f, f
+	end, err := x.resume()
+	if err == nil {
+		err = f.Truncate(end)
+	}
+	if err == nil {
+		_, err = f.Seek(end, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(cli.Invalid("%s is no export as %s that can be gone on with: %w", path, format, err), f.Close())
+	}
+	return x, nil
+}
+
+// close closes the file.
+func (x *exportFile) close() error {
+	if x.file == nil {
+		return nil
+	}
+	return x.file.Close()
+}
+
+// resume reads what is in the file, and returns where it ends that is whole.
+func (x *exportFile) resume() (end int64, err error) {
+	if x.csv {
+		return x.resumeRows()
+	}
+	var line api.HistoryLine
+	for lines := bufio.NewReaderSize(x.file, 64<<10); ; {
+		text, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) { // what has no end was cut off
+			x.last = line.GeneratedAt
+			return end, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		line = api.HistoryLine{}
+		if err := json.Unmarshal(text, &line); err != nil || line.GeneratedAt.IsZero() {
+			return 0, fmt.Errorf("the line at byte %d is no state", end)
+		}
+		end += int64(len(text))
+	}
+}
+
+// resumeRows is resume for CSV. Whether all rows of the last state are there cannot be seen, so it does not count.
+func (x *exportFile) resumeRows() (end int64, err error) {
+	rows := csv.NewReader(bufio.NewReader(x.file))
+	rows.ReuseRecord = true
+	header, err := rows.Read()
+	switch {
+	case errors.Is(err, io.EOF):
+		return 0, nil
+	case err != nil:
+		return 0, err
+	}
+	cut, err := x.cutAt(rows.InputOffset())
+	switch {
+	case err != nil:
+		return 0, err
+	case header[0] != columnTime && !(cut && strings.HasPrefix(columnTime, header[0])):
+		return 0, errors.New("it has no header")
+	case cut:
+		return 0, nil
+	}
+	x.columns, x.header, end = slices.Clone(header[1:]), true, rows.InputOffset()
+	var newest time.Time
+	for begin := end; ; begin = rows.InputOffset() {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			return end, nil
+		}
+		var at time.Time
+		if err == nil {
+			at, err = time.Parse(time.RFC3339Nano, row[0])
+		}
+		if err != nil {
+			if _, after := rows.Read(); errors.Is(after, io.EOF) { // the last one, which was cut off
+				return end, nil
+			}
+			return 0, fmt.Errorf("the row at byte %d is damaged: %w", begin, err)
+		}
+		if !at.Equal(newest) {
+			x.last, newest, end = newest, at, begin
+		}
+	}
+}
+
+// cutAt reports whether what ends at an offset has no line feed at its end.
+func (x *exportFile) cutAt(offset int64) (bool, error) {
+	var last [1]byte
+	_, err := x.file.ReadAt(last[:], offset-1)
+	return last[0] != '\n', err
+}
+
+// write writes a state.
+func (x *exportFile) write(line api.HistoryLine) error {
+	var text []byte
+	var err error
+	if x.csv {
+		text, err = x.rows(line)
+	} else {
+		text = line.GeneratedAt.UTC().AppendFormat([]byte(`{"generatedAt":"`), time.RFC3339Nano)
+		text = append(append(append(text, `","value":`...), line.Value...), '}', '\n')
+	}
+	if err == nil {
+		_, err = x.out.Write(text)
+	}
+	if err == nil {
+		x.last = line.GeneratedAt
+		x.states++
+	}
+	return err
+}
+
+// rows are the rows of a state as CSV.
+func (x *exportFile) rows(line api.HistoryLine) ([]byte, error) {
+	root, err := jsonx.Parse(line.Value)
+	if err != nil {
+		return nil, err
+	}
+	list := []*jsonx.Value{root}
+	if root.IsArray() {
+		list = root.Members
+	}
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	cells := make([]map[string]string, len(list))
+	for i, row := range list {
+		cells[i] = map[string]string{}
+		flattenRow("", row, func(name, text string) {
+			if cells[i][name] = text; !x.header && !slices.Contains(x.columns, name) {
+				x.columns = append(x.columns, name)
+			}
+			x.left = x.left || text != "" && !slices.Contains(x.columns, name)
+		})
+	}
+	if !x.header && len(list) > 0 {
+		x.header = true
+		_ = w.Write(append([]string{columnTime}, x.columns...)) // to memory
+	}
+	at := line.GeneratedAt.UTC().Format(time.RFC3339Nano)
+	for _, row := range cells {
+		record := []string{at}
+		for _, name := range x.columns {
+			record = append(record, row[name])
+		}
+		_ = w.Write(record)
+	}
+	w.Flush()
+	return b.Bytes(), nil
+}
+
+// flattenRow visits the cells of a row: members of members by their path, lists as JSON, and what is no object under value. A text that a
+// spreadsheet takes for a formula is quoted: anybody may choose a name for a coin.
+func flattenRow(name string, v *jsonx.Value, visit func(name, text string)) {
+	if v.IsObject() {
+		for _, m := range v.Members {
+			path := m.Name
+			if name != "" {
+				path = name + "." + path
+			}
+			flattenRow(path, m, visit)
+		}
+		return
+	}
+	if name == "" {
+		name = "value"
+	}
+	switch text := v.Text(); {
+	case string(v.Raw) == "null":
+		visit(name, "")
+	case v.IsString() && text != "" && strings.Contains("=+-@\t\r", text[:1]):
+		visit(name, "'"+text)
+	default:
+		visit(name, text)
+	}
+}
+
+// exportColumns are the columns of a member: those that the file has, or those that its rows may have as far as that is known of the pack.
+func exportColumns(pack, member string, have []string) []string {
+	if have != nil || pack != api.PackCrypto {
+		return have
+	}
+	t := reflect.TypeFor[api.CryptoState]()
+	for _, name := range strings.Split(member, ".") {
+		for t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct {
+			return nil
+		}
+		i := slices.IndexFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return jsonName(f) == name })
+		if i < 0 {
+			return nil
+		}
+		t = t.Field(i).Type
+	}
+	if t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	return columnsOf("", t)
+}
+
+// jsonName is the name of a field in JSON.
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+// columnsOf are the columns of values of t under a name.
+func columnsOf(name string, t reflect.Type) (columns []string) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t == reflect.TypeFor[time.Time]() {
+		if name == "" {
+			name = "value"
+		}
+		return []string{name}
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		path := jsonName(f)
+		if name != "" {
+			path = name + "." + path
+		}
+		columns = append(columns, columnsOf(path, f.Type)...)
+	}
+	return columns
+}
