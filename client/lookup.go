@@ -34,10 +34,10 @@ type lookupOptions struct {
 func newLookup(f *command.Factory) *cobra.Command {
 	return lookupCommand(f, &cobra.Command{
 		Use: "lookup QUESTION...", Short: "Look up numbers and facts by name",
-		Long: "Look up numbers and facts by name: a name, symbol or contract address, and what you want of it. Each argument is a question,\n" +
-			"and so is each part between commas. It knows all that was fetched, not only what the state shows. @ stands for the names in\n" +
-			"the watchlist. Elsewhere than on a terminal each figure is a line: question, kind, key, name, field, value, age, stale and\n" +
-			"url, with tabs between. What is not found costs nothing.",
+		Long: "Look up numbers and facts by name: a name, symbol or contract address, and what you want of it. Each argument is\n" +
+			"a question, and so is each part between commas. It knows all that was fetched, not only what the state shows. @ stands\n" +
+			"for the names in the watchlist. Elsewhere than on a terminal each figure is a line: question, kind, key, name, field,\n" +
+			"value, age, stale and url, with tabs between. What is not found costs nothing.",
 		Example: "  ctx lookup \"ADA price\" \"tether supply\"\n  ctx lookup solana --kind headline\n  ctx lookup @\n" +
 			"  ctx lookup ada -q '.results[0].rows[0].fields.priceUsd'",
 	}, false)
@@ -70,7 +70,8 @@ func lookupCommand(f *command.Factory, c *cobra.Command, price bool) *cobra.Comm
 	_ = c.RegisterFlagCompletionFunc("pack", packs)
 	o.limit = 1
 	if !price {
-		flags.IntVarP(&o.limit, "limit", "k", api.DefaultLookupLimit, fmt.Sprintf("at most so `many` rows per question, 1 to %d", api.MaxLookupRows))
+		most := fmt.Sprintf("at most so `many` rows per question, 1 to %d", api.MaxLookupRows)
+		flags.IntVarP(&o.limit, "limit", "k", api.DefaultLookupLimit, most)
 		flags.StringVar(&o.kind, "kind", "", "only rows of this `kind`, such as asset, stablecoin, protocol, chain, pool, headline or fee")
 	}
 	return c
@@ -184,7 +185,9 @@ const (
 func (o lookupOptions) text(found *api.LookupResponse) func(w io.Writer, width int, style cli.Style) error {
 	now := o.Now()
 	return func(w io.Writer, width int, style cli.Style) error {
-		table := &cli.Rows{Columns: []string{"question", "name", "figures", "age", "ref"}, Right: []bool{false, false, false, true, true}, Wide: 2}
+		table := &cli.Rows{
+			Columns: []string{"question", "name", "figures", "age", "ref"}, Right: []bool{false, false, false, true, true}, Wide: 2,
+		}
 		for _, result := range found.Results {
 			for _, r := range result.Rows {
 				name := r.Name
@@ -199,8 +202,10 @@ func (o lookupOptions) text(found *api.LookupResponse) func(w io.Writer, width i
 				if r.Stale {
 					age = "STALE " + age
 				}
-				table.Rows = append(table.Rows, []string{strings.TrimSuffix(result.Q, o.suffix()), human.Label(name, max(width*3/10, leastName)),
-					human.Label(strings.Join(values, " · "), 200), age, fmt.Sprintf("[%d]", r.Ref)})
+				table.Rows = append(table.Rows, []string{
+					strings.TrimSuffix(result.Q, o.suffix()), human.Label(name, max(width*3/10, leastName)),
+					human.Label(strings.Join(values, " · "), 200), age, fmt.Sprintf("[%d]", r.Ref),
+				})
 			}
 			if len(result.Rows) == 0 {
 				near := "nothing"

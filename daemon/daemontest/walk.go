@@ -85,7 +85,7 @@ func (w *Walk) Outages(check func(step string)) {
 func (w *Walk) Sources() []string {
 	return strings.Fields(`coingecko-markets coingecko-trending coingecko-global coingecko-categories defillama-protocols defillama-chains
 		defillama-stablecoins defillama-hacks geckoterminal-trending alternativeme-fng news-coindesk news-cointelegraph news-decrypt
-		polymarket-crypto kraken-ticker mempool-fees coinbase-exchange`)
+		polymarket-crypto kraken-ticker mempool-fees coinbase-exchange blockscout-gas`)
 }
 
 // Answered is when the source [ref] last answered.

@@ -24,7 +24,8 @@ func changesText(pack string, body []byte) (string, error) {
 	if err := json.Unmarshal(body, &r); err != nil {
 		return "", err
 	}
-	c := changesWriter{r: r, refs: make(map[int]bool), read: r.Freshness.GeneratedAt.Add(time.Duration(r.Freshness.AgeSeconds) * time.Second)}
+	read := r.Freshness.GeneratedAt.Add(time.Duration(r.Freshness.AgeSeconds) * time.Second)
+	c := changesWriter{r: r, refs: make(map[int]bool), read: read}
 	from, to := r.From.UTC().Format(time.RFC3339Nano), r.To.UTC().Format(time.RFC3339Nano)
 	c.line("Pack %s from %s to %s, %s.", pack, from, to, old(r.Freshness))
 	for _, f := range r.Flags {
@@ -66,7 +67,7 @@ type changesWriter struct {
 	b    strings.Builder
 	r    api.ChangesResponse
 	refs map[int]bool // that were told
-	read time.Time // when the answer is read
+	read time.Time    // when the answer is read
 }
 
 func (c *changesWriter) line(format string, args ...any) { fmt.Fprintf(&c.b, format+"\n", args...) }

@@ -86,8 +86,9 @@ const (
 // NewTables indexes rows. Rows of a kind that is not among kinds are left out, and so is the second of the same kind and key.
 func NewTables(kinds []Kind, rows []Row) *Tables {
 	t := &Tables{
-		kinds: kinds, place: make(map[string]int), asks: make(map[string]int), orders: make(map[string]Order), fields: make(map[string]bool),
-		names: make(map[string][]hit), words: make(map[string][]int), entities: make(map[string][]int),
+		kinds: kinds, place: make(map[string]int), asks: make(map[string]int), orders: make(map[string]Order),
+		fields: make(map[string]bool),
+		names:  make(map[string][]hit), words: make(map[string][]int), entities: make(map[string][]int),
 	}
 	for i, k := range kinds {
 		t.place[k.Name] = i

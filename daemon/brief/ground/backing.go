@@ -18,8 +18,8 @@ type Claim struct {
 	Path       string // of the value, or of the list whose length it is
 }
 
-// Claims lists the figures of a brief that hold, in the order of the text, but for the usual spans such as 24 hours. In a text that Check has
-// nothing against these are all figures.
+// Claims lists the figures of a brief that hold, in the order of the text, but for the usual spans such as 24 hours. In a text that Check
+// has nothing against these are all figures.
 func Claims(text string, state json.RawMessage, citations []api.Citation) ([]Claim, error) {
 	c, err := read(text, state, citations)
 	if err != nil {
