@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,9 +34,25 @@ func packs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellComp
 
 // stateFields are the fields of an answer of fresh and snapshot. The members of the state are fields too.
 func stateFields() []string {
-	return []string{"state", "brief", "briefAt", "briefOf", "since", "citations", "briefCitations", "freshness", "attestation",
-		"top_movers", "protocol_tvl",
-		"trending_pools", "sentiment", "narratives", "flags", "source_status", cli.OpenFields}
+	names := []string{"state", "brief", "briefAt", "briefOf", "since", "citations", "briefCitations", "freshness", "attestation"}
+	return append(append(names, cryptoMembers()...), cli.OpenFields)
+}
+
+// cryptoMembers are the members of the crypto pack's state.
+func cryptoMembers() []string {
+	return []string{"top_movers", "protocol_tvl", "trending_pools", "sentiment", "narratives", "flags", "source_status"}
+}
+
+// memberNames completes a list of members of the crypto pack's state.
+func memberNames(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	before := typed[:strings.LastIndexByte(typed, ',')+1]
+	var list []string
+	for _, name := range cryptoMembers() {
+		if !slices.Contains(strings.Split(before, ","), name) {
+			list = append(list, before+name)
+		}
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // freshOptions are the flags of fresh.
@@ -42,11 +60,12 @@ type freshOptions struct {
 	*command.IO
 	client func() (*sdk.Client, error)
 
-	pack   string
-	path   string        // of the part to show; empty means all
-	maxAge time.Duration // an older state is a failure; 0 means that none is
-	watch  time.Duration // from one call to the next; 0 means one call
-	trend  bool          // how the movers went
+	pack    string
+	members []string      // of the state that are asked for; none means all
+	path    string        // of the part to show; empty means all
+	maxAge  time.Duration // an older state is a failure; 0 means that none is
+	watch   time.Duration // from one call to the next; 0 means one call
+	trend   bool          // how the movers went
 }
 
 // newFresh makes the command that shows the newest state.
@@ -58,8 +77,9 @@ func newFresh(f *command.Factory) *cobra.Command {
 		Long: "Show the newest state of a pack: an overview on a terminal, the JSON of the service elsewhere.\n\n" +
 			"--path picks a part of the state and writes text as it is. Fields of --json are the members of the\n" +
 			"answer and those of the state. Each call costs one credit, so each round of --watch does.",
-		Example: "  ctx fresh\n  ctx fresh crypto --path top_movers.0.symbol\n  ctx fresh --json flags --jq '.flags[].message'\n" +
-			"  ctx fresh --max-age 5m || echo stale\n  ctx fresh --watch 5m -o ndjson\n  ctx fresh --trend",
+		Example: "  ctx fresh\n  ctx fresh --members flags,sentiment -o yaml\n  ctx fresh crypto --path top_movers.0.symbol\n" +
+			"  ctx fresh --json flags --jq '.flags[].message'\n  ctx fresh --max-age 5m || echo stale\n" +
+			"  ctx fresh --watch 5m -o ndjson\n  ctx fresh --trend",
 	}, stateFields(), func(ctx context.Context, args []string) (err error) {
 		if o.pack, err = f.Pack(args); err != nil {
 			return err
@@ -67,6 +87,8 @@ func newFresh(f *command.Factory) *cobra.Command {
 		return o.run(ctx)
 	})
 	flags := c.Flags()
+	flags.StringSliceVar(&o.members, "members", nil, "ask for these `names` of members of the state alone, with commas between")
+	_ = c.RegisterFlagCompletionFunc("members", memberNames) // it fails for a flag that is not there
 	flags.StringVar(&o.path, "path", "", "show only what is at this `path` of the state, such as top_movers.0.symbol")
 	flags.DurationVar(&o.maxAge, "max-age", 0, "exit 10 if the state, or data of a source that is overdue, is older than this `age`")
 	flags.BoolVar(&o.trend, "trend", false, "show how the movers went in 24 hours, too, which is another call")
@@ -126,7 +148,11 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 		return last, err
 	}
 	var meta sdk.Response
-	state, err := client.Fresh(ctx, o.pack, o.Call(&meta)...)
+	options := o.Call(&meta)
+	if len(o.members) > 0 {
+		options = append(options, sdk.WithMembers(o.members...))
+	}
+	state, err := client.Fresh(ctx, o.pack, options...)
 	if err != nil {
 		return last, err
 	}

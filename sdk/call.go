@@ -26,6 +26,12 @@ type CallOption func(*call)
 type call struct {
 	requestID string
 	response  *Response
+	query     url.Values // added to that of the request
+}
+
+// WithMembers asks Fresh for the named members of the state alone, in the order of the state. Citations and brief stay whole.
+func WithMembers(names ...string) CallOption {
+	return func(c *call) { c.query = url.Values{"members": {strings.Join(names, ",")}} }
 }
 
 // WithRequestID sends id, a UUID, as the request id. The service answers and logs under it; it ignores what is not a UUID.
@@ -76,7 +82,7 @@ func (c *Client) Do(ctx context.Context, r Request, opts ...CallOption) (*Respon
 	if r.Method == "" {
 		r.Method = http.MethodGet
 	}
-	target, err := c.target(r)
+	target, err := c.target(r, o.query)
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +106,8 @@ func (c *Client) Do(ctx context.Context, r Request, opts ...CallOption) (*Respon
 	return resp, err
 }
 
-// target is the URL of r. A path with a host in it is refused: the key would go there.
-func (c *Client) target(r Request) (*url.URL, error) {
+// target is the URL of r with more in its query. A path with a host in it is refused: the key would go there.
+func (c *Client) target(r Request, more url.Values) (*url.URL, error) {
 	if !strings.HasPrefix(r.Path, "/") || strings.HasPrefix(r.Path, "//") {
 		return nil, fmt.Errorf("call: path %q does not begin with one slash", human.Short(r.Path, 80))
 	}
@@ -116,8 +122,10 @@ func (c *Client) target(r Request) (*url.URL, error) {
 		u.RawPath = c.base.EscapedPath() + ref.RawPath
 	}
 	query := ref.Query()
-	for name, values := range r.Query {
-		query[name] = append(query[name], values...)
+	for _, part := range []url.Values{r.Query, more} {
+		for name, values := range part {
+			query[name] = append(query[name], values...)
+		}
 	}
 	u.RawQuery = query.Encode()
 	return &u, nil

@@ -133,7 +133,7 @@ func (c *Client) openHistory(ctx context.Context, r HistoryRequest, opts []CallO
 		opt(&o)
 	}
 	request := Request{Method: http.MethodGet, Path: api.PathHistory, Query: r.query()}
-	target, err := c.target(request)
+	target, err := c.target(request, o.query)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,11 @@ func TestRequests(t *testing.T) {
 		call func(*sdk.Client) error
 		want string
 	}{
-		"fresh":    {func(c *sdk.Client) error { _, err := c.Fresh(ctx, ""); return err }, "GET /v1/fresh"},
+		"fresh": {func(c *sdk.Client) error { _, err := c.Fresh(ctx, ""); return err }, "GET /v1/fresh"},
+		"fresh, members": {func(c *sdk.Client) error {
+			_, err := c.Fresh(ctx, "ai", sdk.WithMembers("flags", "sentiment"))
+			return err
+		}, "GET /v1/fresh?members=flags%2Csentiment&pack=ai"},
 		"brief":    {func(c *sdk.Client) error { _, err := c.Brief(ctx, "ai"); return err }, "GET /v1/brief?pack=ai"},
 		"snapshot": {func(c *sdk.Client) error { _, err := c.Snapshot(ctx, "ai", at); return err }, "GET /v1/snapshot?at=2026-11-20T19%3A05%3A42.000Z&pack=ai"},
 		"cite":     {func(c *sdk.Client) error { _, err := c.Cite(ctx, "", 3); return err }, "GET /v1/cite?ref=3"},

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,6 +50,7 @@ type Connection struct {
 // SubscribeRequest says what to stream.
 type SubscribeRequest struct {
 	Pack     string           // empty means api.DefaultPack
+	Members  []string         // of the states that are told; none means all
 	Repeats  bool             // also yield the pulses that only repeat the last state
 	OnChange func(Connection) // told when the connection comes and goes, from the goroutine that reads the events; nil means nobody
 }
@@ -216,7 +218,10 @@ func (l *listener) open(ctx context.Context) (*http.Response, error) {
 	c := l.stream.client
 	query := inPack(l.stream.req.Pack)
 	query.Set("token", c.key.Secret())
-	target, err := c.target(Request{Path: api.PathSubscribe, Query: query})
+	if len(l.stream.req.Members) > 0 {
+		query.Set("members", strings.Join(l.stream.req.Members, ","))
+	}
+	target, err := c.target(Request{Path: api.PathSubscribe, Query: query}, nil)
 	if err != nil {
 		return nil, err
 	}

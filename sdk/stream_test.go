@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -328,3 +329,31 @@ func TestStreamForgetsFailures(t *testing.T) {
 		}
 	})
 }
+
+// TestStreamOfMembers: a stream asks for the members of the state that are wanted, in one parameter, and for none where all are.
+func TestStreamOfMembers(t *testing.T) {
+	t.Parallel()
+	for want, members := range map[string][]string{"": nil, "flags,sentiment": {"flags", "sentiment"}} {
+		var asked []string
+		c, err := sdk.New(sdk.WithoutEnv(), sdk.WithAPIKey(sdk.NewKey(streamKey)), sdk.WithHTTPClient(&http.Client{Transport: ask(func(r *http.Request) (*http.Response, error) {
+			asked = append(asked, r.URL.Query().Get("members"))
+			return status(http.StatusUnauthorized, "")(r)
+		})}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range c.Subscribe(sdk.SubscribeRequest{Members: members}).Events(t.Context()) {
+			if err == nil {
+				t.Error("a refused stream has events")
+			}
+		}
+		if !slices.Equal(asked, []string{want}) {
+			t.Errorf("it asks for %q, want %q", asked, want)
+		}
+	}
+}
+
+// ask is a network of a function.
+type ask func(*http.Request) (*http.Response, error)
+
+func (f ask) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -26,6 +26,7 @@ type Edition struct {
 
 	fresh, brief *Body
 	frames       *frames // shared by the editions of one pulse
+	parts        *parts
 }
 
 // Fresh is the body of the fresh operation.
@@ -127,6 +128,7 @@ func (f *Feed) update(pack string, change func(old *Edition) (*Edition, error)) 
 	if next.brief, err = BriefBody(next.Pulse, next.Brief, next.Ages); err != nil {
 		return fmt.Errorf("encode brief of %s: %w", pack, err)
 	}
+	next.parts = new(parts)
 	s.edition.Store(next)
 	s.wake()
 	return nil

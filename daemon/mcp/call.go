@@ -80,6 +80,10 @@ func (s *Server) order(rq *request, method string, q reader.Query) (o gate.Order
 	}
 	canonical := fmt.Sprintf("pack=%q q=%q k=%d at=%s ref=%d", q.Pack, q.Text, q.K, at, q.Ref)
 	switch q.Op {
+	case api.OpFresh:
+		if q.Members != "" {
+			canonical += fmt.Sprintf(" members=%q", q.Members)
+		}
 	case api.OpLookup:
 		canonical = fmt.Sprintf("pack=%q q=%q kind=%q limit=%d", q.Pack, q.Text, q.Kind, q.Limit)
 	case api.OpChanges:

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -39,6 +40,9 @@ func argumentSchema(op api.Op, name string, packs []string) *jsonschema.Schema {
 	}
 	switch name {
 	case "pack":
+		if len(packs) == 1 && packs[0] == api.DefaultPack {
+			return nil // there is nothing to choose
+		}
 		s := &jsonschema.Schema{Type: "string", Default: json.RawMessage(strconv.Quote(api.DefaultPack))}
 		for _, id := range packs {
 			s.Enum = append(s.Enum, id)
@@ -78,6 +82,8 @@ func changeSchema(name string) *jsonschema.Schema {
 	case "min":
 		return &jsonschema.Schema{Type: "number", Minimum: jsonschema.Ptr(0.0), Default: json.RawMessage("0"),
 			Description: "Least move in percent"}
+	case "members":
+		return &jsonschema.Schema{Type: "string", Description: "With commas; all if left out"}
 	case "kinds":
 		return &jsonschema.Schema{Type: "string", Description: "Of rows, with commas"}
 	case "severity":
@@ -109,11 +115,11 @@ func inputSchema(op api.Op, packs []string) *jsonschema.Schema {
 
 // optional reports whether op does without an argument that has no default.
 func optional(op api.Op, name string) bool {
-	return name == "kinds" || op == api.OpSubscribe && (name == "since" || name == "severity")
+	return name == "kinds" || name == "members" || op == api.OpSubscribe && (name == "since" || name == "severity")
 }
 
-// outputSchema is the schema of answers of a type of the API: its members, without what is in them, which would cost every conversation
-// more than it tells a model. Members that come later are none that a client may refuse.
+// outputSchema is the schema of answers of a type of the API: the members that each has, without what is in them, which would cost every
+// conversation more than it tells a model. Members that some have, or that come later, are none that a client may refuse.
 func outputSchema(answer reflect.Type) (*jsonschema.Schema, error) {
 	s, err := jsonschema.ForType(answer, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Time]():       {Type: "string"},
@@ -125,6 +131,10 @@ func outputSchema(answer reflect.Type) (*jsonschema.Schema, error) {
 	}
 	s.AdditionalProperties = nil
 	for name, member := range s.Properties {
+		if !slices.Contains(s.Required, name) {
+			delete(s.Properties, name)
+			continue
+		}
 		kind := member.Type
 		for _, k := range member.Types {
 			if k != "null" { // no pointer or slice is

@@ -129,13 +129,15 @@ func TestSchemasTake(t *testing.T) {
 		input, output cases
 	}{
 		{api.OpFresh,
-			cases{`{}`: true, `{"pack":"ai"}`: true, `{"pack":"other"}`: false, `{"pack":null}`: false, `{"query":"x"}`: false, `[]`: false},
+			cases{
+				`{}`: true, `{"pack":"ai"}`: true, `{"pack":"other"}`: false, `{"pack":null}`: false, `{"query":"x"}`: false, `[]`: false,
+				`{"members":"flags,sentiment"}`: true, `{"members":["flags"]}`: false,
+			},
 			cases{
 				`{"state":{},"brief":"b","citations":[` + citation + `],` + fresh + `}`:                                                                true,
 				`{"state":{},"brief":"b","briefAt":"2026-11-20T20:00:00Z","citations":[],"attestation":{"type":"x","ref":"y"},"more":1,` + fresh + `}`: true,
 				`{"state":[],"brief":"b","citations":[],` + fresh + `}`:                                                                                false,
 				`{"state":{},"brief":"b","citations":null,` + fresh + `}`:                                                                              false,
-				`{"state":{},"brief":"b","briefAt":null,"citations":[],` + fresh + `}`:                                                                 false,
 				`{"state":{},"brief":"b","citations":[]}`:                                                                                              false,
 				`{}`: false,
 			}},
@@ -224,4 +226,20 @@ func resolved(t *testing.T, schema any) *jsonschema.Resolved {
 		t.Fatalf("%v in %s", err, text)
 	}
 	return r
+}
+
+// TestOnePack: where the default pack alone is served there is nothing to choose, and no tool says so.
+func TestOnePack(t *testing.T) {
+	t.Parallel()
+	for want, packs := range map[bool][]string{false: {api.DefaultPack}, true: {api.PackAI}} {
+		list, err := mcp.ToolList("context", packs...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range list {
+			if _, told := tool.InputSchema.(*jsonschema.Schema).Properties["pack"]; told != want {
+				t.Errorf("of the packs %v %s tells: %t", packs, tool.Name, told)
+			}
+		}
+	}
 }

@@ -62,7 +62,8 @@ func definitions() []definition {
 		{op: api.OpFresh, title: "Fresh state", output: reflect.TypeFor[api.StateResponse](),
 			description: "The whole newest state as tables (large): 21 of the 100 coins (5 majors, 8 up, 8 down), " +
 				"24 protocols and chains, 12 pools, sentiment, narratives, flags, health of each source. " +
-				"Use it for comparing many rows or to see which sources fail; else lookup or brief."},
+				"Use it for comparing many rows or to see which sources fail; else lookup or brief. " +
+				"members=flags,sentiment returns only these."},
 		{op: api.OpSearch, title: "Search the state", output: reflect.TypeFor[api.SearchResponse](),
 			description: "Find where a WORD occurs in the newest state (names, headlines, flag texts, field names). " +
 				"Matches words, not questions: q=zcash, not q=\"why is zcash up\". q=message lists all flags, q=title all headlines. " +
@@ -91,11 +92,6 @@ func toolList(prefix string, packs []string) ([]*sdk.Tool, error) {
 		if err != nil {
 			return nil, err
 		}
-		if d.op == api.OpSnapshot { // which has no brief
-			for _, name := range []string{"briefAt", "briefOf", "since", "briefCitations"} {
-				delete(output.Properties, name)
-			}
-		}
 		list = append(list, &sdk.Tool{
 			Name: toolName(prefix, d.op), Title: d.title, Description: d.description,
 			InputSchema: inputSchema(d.op, packs), OutputSchema: output,
@@ -107,11 +103,10 @@ func toolList(prefix string, packs []string) ([]*sdk.Tool, error) {
 
 // argumentNames are the names that the tool of op takes.
 func argumentNames(op api.Op) []string {
-	names := op.Parameters()
 	if op == api.OpSubscribe {
-		names = append(names, "since", "severity", "min", "full", "seconds")
+		return []string{"pack", "since", "severity", "min", "full", "seconds"}
 	}
-	return names
+	return op.Parameters()
 }
 
 // toolArguments are the arguments of a call of op as parameters of the HTTP operation. Numbers may come as strings, which some models

@@ -3,7 +3,6 @@ package reader
 import (
 	"math"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -35,9 +34,7 @@ func parseChanges(q *Query, values url.Values) (err error) {
 				WithHint("min=0.5 leaves out what moved by less than 0.5 percent")
 		}
 	}
-	kinds := strings.FieldsFunc(strings.ToLower(values.Get("kinds")), func(r rune) bool { return r == ',' || r == ' ' })
-	slices.Sort(kinds)
-	q.Kinds = strings.Join(slices.Compact(kinds), ",")
+	q.Kinds = listed(strings.ToLower(values.Get("kinds")))
 	return nil
 }
 

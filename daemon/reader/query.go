@@ -22,6 +22,8 @@ func ParseQuery(op api.Op, values url.Values) (q Query, canonical string, err er
 		q.Pack = api.DefaultPack
 	}
 	switch op {
+	case api.OpFresh, api.OpSubscribe:
+		q.Members = listed(values.Get("members"))
 	case api.OpSearch:
 		err = parseSearch(&q, values)
 	case api.OpSnapshot:
@@ -54,6 +56,11 @@ func ParseQuery(op api.Op, values url.Values) (q Query, canonical string, err er
 // tell writes into values what q comes down to: one payment and one answer, however it was written.
 func (q Query) tell(values url.Values) {
 	switch q.Op {
+	case api.OpFresh, api.OpSubscribe:
+		values.Del("members")
+		if q.Members != "" {
+			values.Set("members", q.Members)
+		}
 	case api.OpSearch:
 		if q.K == api.SearchKDefault {
 			values.Del("k")
@@ -73,6 +80,13 @@ func (q Query) tell(values url.Values) {
 	case api.OpSeries:
 		q.tellSeries(values)
 	}
+}
+
+// listed are the names in a text with commas between, sorted and each once.
+func listed(text string) string {
+	names := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ",")
 }
 
 // parseSearch reads q and k.

@@ -47,6 +47,8 @@ type Query struct {
 	At   state.Moment // snapshot, and changes since then
 	Ref  int          // cite: at least 1
 
+	Members string // fresh and subscribe: of the state that are told, sorted, with commas between; "" means all
+
 	Kind        string        // lookup: of rows, "" for all
 	Limit       int           // lookup: rows per question
 	Path, Field string        // series: of what; an empty Field is the first
@@ -175,6 +177,9 @@ func (r *Reader) Ready(q Query) (View, error) {
 		return View{}, api.Errorf(api.ReasonBriefUnavailable, "pack %s has no brief yet", p.ID).
 			WithHint("try again in a few seconds; fresh has the state already").WithRetryAfter(api.StateUnavailableRetry * time.Second)
 	}
+	if err := hasMembers(edition, q); err != nil {
+		return View{}, err
+	}
 	if err := suits(q, edition.Rows.Kinds()); err != nil {
 		return View{}, err
 	}
@@ -203,6 +208,21 @@ func suits(q Query, kinds []string) error {
 	return nil
 }
 
+// hasMembers reports a member that q names and the state of edition has not.
+func hasMembers(edition *feed.Edition, q Query) error {
+	if q.Members == "" {
+		return nil
+	}
+	there := edition.Members()
+	for name := range strings.SplitSeq(q.Members, ",") {
+		if !slices.Contains(there, name) {
+			return api.Errorf(api.ReasonInvalidMembers, "the state of pack %s has no member %q", q.Pack, human.Clip(name, human.Quoted)).
+				WithHint("members: %s; leave it out for all", strings.Join(there, ", "))
+		}
+	}
+	return nil
+}
+
 // unknownKind is the answer to a kind of rows that a pack has not.
 func unknownKind(pack, kind string, kinds []string) error {
 	return api.Errorf(api.ReasonInvalidKind, "pack %s has no rows of kind %q", pack, human.Clip(kind, human.Quoted)).
@@ -222,7 +242,7 @@ func (r *Reader) Packs() []string {
 func (r *Reader) Answer(ctx context.Context, v View, window time.Duration) (Answer, error) {
 	switch v.Op {
 	case api.OpFresh:
-		return Answer{Body: v.edition.Fresh()}, nil
+		return Answer{Body: v.edition.Part(v.Members).Fresh()}, nil
 	case api.OpBrief:
 		return r.brief(ctx, v)
 	case api.OpSearch:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"testing"
@@ -205,5 +206,38 @@ func TestClockDefault(t *testing.T) {
 	a, err := r.Answer(context.Background(), view, 24*time.Hour)
 	if err != nil || decode[api.CiteResponse](t, a.JSON).Freshness.AgeSeconds < 1e9 {
 		t.Errorf("%s, %v", a.JSON, err)
+	}
+}
+
+// TestMembersAreOneRequest: members are one request however they are written, none are the request that fresh always was, and what the state
+// has not is refused.
+func TestMembersAreOneRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, op := range []api.Op{api.OpFresh, api.OpSubscribe} {
+		for parameters, want := range map[string]string{
+			"": "", "pack=crypto": "", "members=": "", "members=,+,": "", "members=b,a": "members=a%2Cb", "members=+a,b,,a": "members=a%2Cb", "pack=ai&members=a": "members=a&pack=ai",
+		} {
+			values, _ := url.ParseQuery(parameters)
+			_, canonical, err := reader.ParseQuery(op, values)
+			if err != nil || canonical != want {
+				t.Errorf("%s %q is %q, %v", op, parameters, canonical, err)
+			}
+		}
+		for members, want := range map[string]string{"coins": "", "": "", "coin": `"coin"`, "coins,x": `"x"`, "Coins": `"Coins"`, "coins[0]": `"coins[0]"`} {
+			_, err := w.Ready(reader.Query{Op: op, Pack: "crypto", Members: members})
+			if want == "" {
+				if err != nil {
+					t.Errorf("%s: %v", members, err)
+				}
+				continue
+			}
+			refused(t, members, err, api.Error{Code: api.CodeValidation, Reason: api.ReasonInvalidMembers, Status: http.StatusBadRequest,
+				Message: "the state of pack crypto has no member " + want, Hint: "members: coins; leave it out for all"})
+		}
+	}
+	values, _ := url.ParseQuery("members=a")
+	if _, canonical, _ := reader.ParseQuery(api.OpBrief, values); canonical != "" {
+		t.Errorf("brief has no members, and asks %q", canonical)
 	}
 }

@@ -325,7 +325,7 @@ func (s *stage) trade() {
 // paid are the data operations and what they need, but for subscribe.
 func (s *stage) paid() map[string]string {
 	return map[string]string{
-		"GET " + api.PathFresh: "?query=stablecoins", "GET " + api.PathBrief: "?", "GET " + api.PathSearch: "?q=bitcoin&k=2",
+		"GET " + api.PathFresh: "?query=stablecoins&members=flags,sentiment", "GET " + api.PathBrief: "?", "GET " + api.PathSearch: "?q=bitcoin&k=2",
 		"GET " + api.PathSnapshot: "?at=" + s.past, "GET " + api.PathCite: "?ref=3", "POST " + api.PathCite: "?ref=3",
 		"GET " + api.PathLookup:  "?q=bitcoin+price,foo&limit=1",
 		"GET " + api.PathChanges: "?since=" + s.past + "&min=0.5&kinds=asset,headline",
@@ -385,6 +385,10 @@ func (s *stage) read() {
 	}
 	s.c.fits(s.t, "StreamState", []byte(data))
 	s.do(400, "GET", stream("x", ""), "")
+	_, data, _ = strings.Cut(string(s.do(200, "GET", stream(s.key, "&members=flags"), "").Body), "\ndata: ")
+	s.c.fits(s.t, "StreamState", []byte(data))
+	s.do(400, "GET", stream(s.key, "&members=prices"), "")
+	s.do(400, "GET", api.PathFresh+"?members=flags,prices", "", openapiBearer(s.key))
 	s.do(401, "GET", stream(unknown, ""), "")
 	s.do(403, "GET", stream(free, "&pack=ai"), "")
 	s.do(403, "GET", stream(hobby, "&pack=ai"), "") // it cannot be paid for by call, so this is no 402

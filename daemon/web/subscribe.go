@@ -80,7 +80,10 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) error {
 	s.stream.set(w.Header())
 	tellLeft(w.Header(), served.Left)
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the server's bound is for calls
-	st := &stream{server: s, w: NewTimedWriter(w, api.StalledReader), watch: served.Answer.watch, revoked: s.cfg.Gate.Ended(served.Caller)}
+	st := &stream{
+		server: s, w: NewTimedWriter(w, api.StalledReader), watch: served.Answer.watch, members: q.Members,
+		revoked: s.cfg.Gate.Ended(served.Caller),
+	}
 	if acceptsGzip(r.Header["Accept-Encoding"]) {
 		w.Header().Set("Content-Encoding", "gzip")
 		st.zip = new(feed.Zip)
@@ -132,6 +135,7 @@ type stream struct {
 	w       *TimedWriter
 	zip     *feed.Zip // nil for a reader who takes no gzip
 	watch   *feed.Watcher
+	members string // of the state that are told, "" for all
 	revoked <-chan struct{}
 
 	state, failure int64 // serials of the last ones sent or passed over
@@ -147,7 +151,7 @@ func (st *stream) run(ctx context.Context) {
 	if failed != nil {
 		st.failure = failed.Serial
 	}
-	for ok := st.begin() && st.send(edition.PulseFrame()); ok; {
+	for ok := st.begin() && st.send(edition.Part(st.members).PulseFrame()); ok; {
 		select {
 		case <-ctx.Done():
 			return
@@ -159,7 +163,7 @@ func (st *stream) run(ctx context.Context) {
 			return
 		case <-pulse.C:
 			edition, _ := st.watch.Latest()
-			ok = st.send(edition.PulseFrame())
+			ok = st.send(edition.Part(st.members).PulseFrame())
 		case <-keepalive.C:
 			ok = st.send(feed.NewComment(fmt.Sprintf("keepalive %d", st.server.cfg.Now().UnixMilli())))
 		case <-st.watch.Wake():
@@ -174,7 +178,7 @@ func (st *stream) news() bool {
 	if edition.Serial != st.state {
 		st.server.stats.Dropped.Add(edition.Serial - st.state - 1)
 		st.state = edition.Serial
-		if !st.send(edition.DeltaFrame()) {
+		if !st.send(edition.Part(st.members).DeltaFrame()) {
 			return false
 		}
 	}

@@ -100,11 +100,14 @@ func OpAt(path string) (o Op, ok bool) {
 	return o, slices.Contains(Ops(), o) && o.Path() == path
 }
 
-// Parameters are the names of what o takes, over HTTP and as a tool. Over HTTP subscribe takes a token, too, and as a tool seconds.
+// Parameters are the names of what o takes, over HTTP and as a tool. Over HTTP subscribe takes a token, too; as a tool it
+// takes other things than members.
 func (o Op) Parameters() []string {
 	switch o {
 	case OpFresh:
-		return []string{"pack", "query"} // query is for later: accepted and not used
+		return []string{"pack", "query", "members"} // query is for later: accepted and not used
+	case OpSubscribe:
+		return []string{"pack", "members"}
 	case OpSearch:
 		return []string{"pack", "q", "k"}
 	case OpSnapshot:

@@ -1,0 +1,65 @@
+package feed_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
+)
+
+// TestPart has parts of a state, byte by byte, made once while there is room, and anew for a new brief.
+func TestPart(t *testing.T) {
+	t.Parallel()
+	f := feed.New("crypto")
+	p := pulse("crypto", born())
+	var text strings.Builder
+	for i := range 70 {
+		fmt.Fprintf(&text, `,"m%d":[%d.50]`, i, i)
+	}
+	p.State = []byte(`{"b":{"x":"<&>"},"a":1.50` + text.String() + `}`)
+	must(t, f.Publish(p, state.Narration{}, nil))
+	e := latest(t, f, "crypto")
+	if names := e.Members(); len(names) != 72 || !slices.Equal(names[:3], []string{"b", "a", "m0"}) {
+		t.Errorf("members %v", names)
+	}
+	for names, want := range map[string]string{"a": `{"a":1.50}`, "a,b": `{"b":{"x":"<&>"},"a":1.50}`, "x": `{}`, "a,x": `{"a":1.50}`} {
+		part := e.Part(names)
+		if string(part.State) != want || part != e.Part(names) || part.Fresh() != e.Part(names).Fresh() {
+			t.Errorf("%s is %s", names, part.State)
+		}
+		whole := string(e.Fresh().Bytes(born()))
+		if got := string(part.Fresh().Bytes(born())); got != strings.Replace(whole, string(e.State), want, 1) {
+			t.Errorf("%s answers %s", names, got)
+		}
+		if got := string(part.DeltaFrame().Text()); !strings.Contains(got, `"state":`+want+`,"ts"`) {
+			t.Errorf("%s streams %s", names, got)
+		}
+	}
+	if e.Part("") != e {
+		t.Error("all is not the edition itself")
+	}
+	for i := range 70 {
+		if part := e.Part(fmt.Sprintf("m%d", i)); string(part.State) != fmt.Sprintf(`{"m%d":[%[1]d.50]}`, i) {
+			t.Errorf("%d is %s", i, part.State)
+		}
+	}
+	if e.Part("m0") != e.Part("m0") || e.Part("m69") == e.Part("m69") {
+		t.Error("not as many parts are kept as there is room for")
+	}
+	must(t, f.PublishBrief("crypto", state.Narration{Brief: state.Brief{Text: "Told [1].", At: born()}}))
+	if got := string(latest(t, f, "crypto").Part("a").Fresh().Bytes(born())); !strings.Contains(got, `{"state":{"a":1.50},"brief":"Told [1]."`) {
+		t.Errorf("with a brief it is %s", got)
+	}
+	p.GeneratedAt, p.State = born().Add(1e9), []byte(`[1]`)
+	must(t, f.Publish(p, state.Narration{}, nil))
+	if e = latest(t, f, "crypto"); e.Members() != nil || string(e.Part("a").State) != "{}" {
+		t.Errorf("of no object there is %v, %s", e.Members(), e.Part("a").State)
+	}
+	f.PublishRows("crypto", state.NewTables(nil, nil))
+	if got := latest(t, f, "crypto").Part("a").Freshness(born().Add(3e9)); got.AgeSeconds != 2 {
+		t.Errorf("freshness %+v", got)
+	}
+}
