@@ -68,6 +68,15 @@ func examined(d daemon.Config, secrets map[string]string, offline bool) doctor.C
 		DataDir: d.DataDir, SecretFiles: secrets, SMTP: d.SMTP,
 		Disabled: d.Disabled, CoinGeckoKey: d.CoinGeckoKey, Transport: d.Transport, Offline: offline,
 	}
+	for _, a := range d.Alerts {
+		e.Journal = daemon.AlertJournal
+		if a.URL != "" {
+			if e.Hooks == nil {
+				e.Hooks = map[string]string{}
+			}
+			e.Hooks[a.Name] = a.URL
+		}
+	}
 	if d.Chain != nil {
 		e.Chain = &chain.Config{URL: d.Chain.RPCURL, ChainID: d.ChainID, Token: d.Chain.Token, Treasury: d.Chain.Treasury}
 	}

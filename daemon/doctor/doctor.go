@@ -60,6 +60,9 @@ type Config struct {
 	Chain *chain.Config    // nil where nothing is paid on a chain
 	SMTP  *mail.SMTPConfig // nil where mail goes into files
 
+	Journal string            // of alerts, in DataDir; "" means that there is none
+	Hooks   map[string]string // webhooks of alerts, by the alert; the addresses are secret
+
 	Now func() time.Time // nil means time.Now
 }
 
@@ -86,12 +89,14 @@ func Examine(ctx context.Context, cfg Config, tell func(Finding)) {
 	e.secrets()
 	e.disk()
 	e.databases(ctx)
+	e.waiting()
 	if cfg.Offline {
 		return
 	}
 	e.sources(ctx)
 	e.chain(ctx)
 	e.mail(ctx)
+	e.hooks(ctx)
 }
 
 func (e examiner) ok(check, format string, args ...any) {

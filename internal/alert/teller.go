@@ -272,6 +272,16 @@ func (t *Teller) Pending() (n int, oldest time.Time) {
 	return len(t.queue), oldest
 }
 
+// Waiting is how many events wait in the journal at path, and since when the oldest does; somebody else may be writing it.
+func Waiting(path string) (n int, oldest time.Time, err error) {
+	t := &Teller{edges: map[string]map[string]*edge{}}
+	if _, err := readJournal(path, t.apply); err != nil {
+		return 0, time.Time{}, err
+	}
+	n, oldest = t.Pending()
+	return n, oldest, nil
+}
+
 // Run delivers until ctx is done. A delivery under way then has the grace of the Config to end.
 func (t *Teller) Run(ctx context.Context) {
 	for ctx.Err() == nil {

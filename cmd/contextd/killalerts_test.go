@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/internal/alert"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// inbox is a webhook that counts what it takes, and is down now and then.
+type inbox struct {
+	mu    sync.Mutex // guards what follows
+	down  int        // of the next posts, how many fail
+	times map[string]int
+	flags map[string]map[string]bool // ids of events by flag, change and state
+	up    map[string]bool            // whether a flag stands, by the newest event of it that came
+	last  string                     // id that was taken last
+}
+
+// ServeHTTP takes an event.
+func (b *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var e alert.Event
+	if json.NewDecoder(r.Body).Decode(&e) != nil || e.ID != r.Header.Get("Idempotency-Key") {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.down--; b.down >= 0 {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	b.times[e.ID]++
+	b.last = e.ID
+	of := e.Kind + " " + e.Subject + " " + string(e.Change) + " " + e.At.Format(time.RFC3339Nano)
+	if b.flags[of] == nil {
+		b.flags[of] = map[string]bool{}
+	}
+	b.flags[of][e.ID] = true
+	b.up[e.Kind+" "+e.Subject] = e.Change != alert.Ended
+}
+
+// TestKillAlerts kills the program with SIGKILL while it posts alerts to a webhook that is down now and then: no change of a flag has two events,
+// and no event comes twice but those under way at a kill. What stands in the end was told.
+func TestKillAlerts(t *testing.T) {
+	t.Parallel()
+	b := &inbox{times: map[string]int{}, flags: map[string]map[string]bool{}, up: map[string]bool{}}
+	srv := httptest.NewServer(b)
+	defer srv.Close()
+	dir := filepath.Join(t.TempDir(), "data")
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	text := fmt.Sprintf("alerts:\n- {name: all, severity: notice, ended: true, url: %q}\n", srv.URL)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	listen, err := deadAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(3, uint64(rounds())))
+	underWay := map[string]int{}
+	count := func() int { b.mu.Lock(); defer b.mu.Unlock(); return len(b.times) }
+	for life := range rounds() {
+		b.mu.Lock()
+		b.down = random.IntN(3)
+		b.mu.Unlock()
+		c := program(t, "demo", "--config", file, "--listen", listen, "--chain-listen", "127.0.0.1:0", "--data-dir", dir, "--refresh", "100ms")
+		var said bytes.Buffer
+		c.Stdout, c.Stderr = &said, &said
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		aim := count() + 1 + random.IntN(3)
+		soon(t, "events", func() bool { return count() >= aim })
+		time.Sleep(time.Duration(random.Int64N(int64(100 * time.Millisecond))))
+		if life == rounds()-1 {
+			soon(t, "all that stands", func() bool { return standing(t, dir, b) })
+		}
+		if err := c.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Wait(); err == nil || bytes.Contains(said.Bytes(), []byte("✗ ")) {
+			t.Fatalf("the program ended by itself: %v\n%s", err, said.Bytes())
+		}
+		b.mu.Lock()
+		underWay[b.last]++
+		b.mu.Unlock()
+	}
+	twice := 0
+	for id, n := range b.times {
+		if n > 1+underWay[id] {
+			t.Errorf("event %s was delivered %d times", id, n)
+		}
+		twice += n - 1
+	}
+	for flag, ids := range b.flags {
+		if len(ids) > 1 {
+			t.Errorf("%s has the events %v", flag, ids)
+		}
+	}
+	t.Logf("%d kills, %d events, %d twice", rounds(), len(b.times), twice)
+}
+
+// standing reports whether all flags of the newest state were told.
+func standing(t *testing.T, dir string, b *inbox) bool {
+	t.Helper()
+	info, err := readDemo(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(info.BaseURL), sdk.WithAPIKey(sdk.NewKey(info.APIKey)),
+		sdk.WithHTTPClient(&http.Client{Transport: transport}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := client.Fresh(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state api.CryptoState
+	if err := json.Unmarshal(answer.State, &state); err != nil {
+		t.Fatal(err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, f := range state.Flags {
+		if !b.up[f.Kind+" "+f.Subject] {
+			return false
+		}
+	}
+	return len(state.Flags) > 0
+}
