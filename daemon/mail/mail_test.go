@@ -273,3 +273,33 @@ func TestUsualPorts(t *testing.T) {
 		}
 	}
 }
+
+// TestDeliver knows whether the server has taken a message, and says why not without the recipient.
+func TestDeliver(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(s *server) {
+		s.refuse = func(line string) string {
+			if strings.Contains(line, "nobody@") {
+				return "550 no such user " + line
+			}
+			return ""
+		}
+	})
+	m, err := mail.NewSMTP(mail.SMTPConfig{Host: "127.0.0.1", Port: s.port(), From: "contextd@example.org", RootCAs: s.pool, Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Deliver(t.Context(), to, "Sign in", text()); err != nil || len(s.mails) != 1 {
+		t.Errorf("%d mails were sent, %v", len(s.mails), err)
+	}
+	err = m.Deliver(t.Context(), "nobody@example.org", "Sign in", text())
+	if err == nil || !strings.Contains(err.Error(), "550") || strings.Contains(err.Error(), "nobody@") || len(s.mails) != 1 {
+		t.Errorf("%d mails were sent, %v", len(s.mails), err)
+	}
+	if err := s.listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Deliver(t.Context(), to, "Sign in", text()); err == nil {
+		t.Error("nobody is there, and it is sent")
+	}
+}
