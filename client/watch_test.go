@@ -26,10 +26,10 @@ type planted struct {
 	at      int        // the newest state
 	next    chan struct{}
 	posts   int
-	down    int            // of these posts, how many more fail
-	took    map[string]int // by id
-	subject map[string]int // by what was planted
-	last    string         // id that was taken last
+	down    int               // of these posts, how many more fail
+	took    map[string]int    // by id
+	subject map[string]int    // by what was planted
+	last    map[string]string // by connection: id that was taken last; a kill ends one, and what is on it may be handled after
 }
 
 // ServeHTTP is the service and the webhook.
@@ -78,14 +78,14 @@ func (p *planted) take(w http.ResponseWriter, r *http.Request) {
 	if p.took[e.ID] == 1 {
 		p.subject[e.Subject]++
 	}
-	p.last = e.ID
+	p.last[r.RemoteAddr] = e.ID
 }
 
 // TestWatchKill kills ctx watch with SIGKILL again and again, while its webhook is down now and then: each of 1,000 planted events is
 // delivered, by one id, and only what was under way at a kill comes twice.
 func TestWatchKill(t *testing.T) {
 	t.Parallel()
-	p := &planted{states: 100, next: make(chan struct{}), took: map[string]int{}, subject: map[string]int{}}
+	p := &planted{states: 100, next: make(chan struct{}), took: map[string]int{}, last: map[string]string{}, subject: map[string]int{}}
 	if testing.Short() {
 		p.states = 20
 	}
@@ -97,7 +97,6 @@ func TestWatchKill(t *testing.T) {
 	}
 	dir := t.TempDir()
 	random := rand.New(rand.NewPCG(1, 2))
-	underWay := map[string]int{} // kills that came after it and before all others
 	kills := 0
 	for done := false; !done; {
 		c := exec.Command(self)
@@ -138,9 +137,11 @@ func TestWatchKill(t *testing.T) {
 			t.Fatalf("it ended by itself: %v\n%s", err, &said)
 		}
 		kills++
-		p.mu.Lock()
-		underWay[p.last]++
-		p.mu.Unlock()
+	}
+	underWay := map[string]int{} // kills that came after it and before all others
+	srv.Close()                  // when all that came is handled
+	for _, id := range p.last {
+		underWay[id]++
 	}
 	twice := 0
 	for id, n := range p.took {

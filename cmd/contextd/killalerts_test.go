@@ -25,7 +25,7 @@ type inbox struct {
 	times map[string]int
 	flags map[string]map[string]bool // ids of events by flag, change and state
 	up    map[string]bool            // whether a flag stands, by the newest event of it that came
-	last  string                     // id that was taken last
+	last  map[string]string          // by connection: id that was taken last; a kill ends one, and what is on it may be handled after
 }
 
 // ServeHTTP takes an event.
@@ -42,7 +42,7 @@ func (b *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	b.times[e.ID]++
-	b.last = e.ID
+	b.last[r.RemoteAddr] = e.ID
 	of := e.Kind + " " + e.Subject + " " + string(e.Change) + " " + e.At.Format(time.RFC3339Nano)
 	if b.flags[of] == nil {
 		b.flags[of] = map[string]bool{}
@@ -55,7 +55,7 @@ func (b *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // and no event comes twice but those under way at a kill. What stands in the end was told.
 func TestKillAlerts(t *testing.T) {
 	t.Parallel()
-	b := &inbox{times: map[string]int{}, flags: map[string]map[string]bool{}, up: map[string]bool{}}
+	b := &inbox{times: map[string]int{}, last: map[string]string{}, flags: map[string]map[string]bool{}, up: map[string]bool{}}
 	srv := httptest.NewServer(b)
 	defer srv.Close()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -69,7 +69,6 @@ func TestKillAlerts(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(3, uint64(rounds())))
-	underWay := map[string]int{}
 	count := func() int { b.mu.Lock(); defer b.mu.Unlock(); return len(b.times) }
 	for life := range rounds() {
 		b.mu.Lock()
@@ -93,9 +92,11 @@ func TestKillAlerts(t *testing.T) {
 		if err := c.Wait(); err == nil || bytes.Contains(said.Bytes(), []byte("✗ ")) {
 			t.Fatalf("the program ended by itself: %v\n%s", err, said.Bytes())
 		}
-		b.mu.Lock()
-		underWay[b.last]++
-		b.mu.Unlock()
+	}
+	underWay := map[string]int{} // kills that came after it and before all others
+	srv.Close()                  // when all that came is handled
+	for _, id := range b.last {
+		underWay[id]++
 	}
 	twice := 0
 	for id, n := range b.times {
