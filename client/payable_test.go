@@ -3,8 +3,10 @@ package client_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -252,14 +254,24 @@ func TestBoundsOfTheBridge(t *testing.T) {
 // TestHeardIsNotSentAgain has a message that the service has read, and not answered, be sent once.
 func TestHeardIsNotSentAgain(t *testing.T) {
 	t.Parallel()
-	var heard atomic.Int64
-	d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.ReadAll(r.Body)
-		heard.Add(1)
-		panic(http.ErrAbortHandler)
-	})
-	out, err := d.run(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"context_brief"}}`), "stdio")
-	if err != nil || heard.Load() != 1 || !strings.Contains(out, `"id":1,"error"`) || strings.Contains(d.notes.String(), "trying again") {
-		t.Errorf("heard %d times: %s, %v; %s", heard.Load(), out, err, d.notes.String())
+	for name, cut := range map[string]func(*net.TCPConn) error{
+		"closed": (*net.TCPConn).Close, "reset": func(c *net.TCPConn) error { return errors.Join(c.SetLinger(0), c.Close()) },
+	} {
+		var heard atomic.Int64
+		d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadAll(r.Body)
+			heard.Add(1)
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				err = cut(conn.(*net.TCPConn))
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		out, err := d.run(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"context_brief"}}`), "stdio")
+		if err != nil || heard.Load() != 1 || !strings.Contains(out, `"id":1,"error"`) || strings.Contains(d.notes.String(), "trying again") {
+			t.Errorf("%s: heard %d times: %s, %v; %s", name, heard.Load(), out, err, d.notes.String())
+		}
 	}
 }

@@ -197,3 +197,25 @@ func TestPublishersAndReaders(t *testing.T) {
 		t.Errorf("a publication is lost: state %s, brief %q", e.State, e.Brief.Text)
 	}
 }
+
+// TestAllAreWoken: a state is told to every watcher of its pack, to those that have not looked at the last one yet with one wake.
+func TestAllAreWoken(t *testing.T) {
+	t.Parallel()
+	f := feed.New(api.PackCrypto)
+	var watchers []*feed.Watcher
+	for range 5 {
+		w := f.Watch(api.PackCrypto)
+		defer w.Close()
+		watchers = append(watchers, w)
+	}
+	for n := range 2 {
+		if err := f.Publish(pulse(api.PackCrypto, born().Add(time.Duration(n)*time.Second)), brief()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, w := range watchers {
+		if len(w.Wake()) != 1 {
+			t.Errorf("watcher %d was woken %d times", i, len(w.Wake()))
+		}
+	}
+}
