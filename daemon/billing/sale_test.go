@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -360,5 +361,27 @@ func TestDepositsGoToKeysThatStay(t *testing.T) {
 		if b, err := s.books.Balance(t.Context(), "buyer", id); err != nil || b.Balance != want {
 			t.Errorf("key %s has %d credits, %v; want %d", id, b.Balance, err, want)
 		}
+	}
+}
+
+// TestSpentOnADeposit: a transfer that has paid for a deposit pays for no call; one that has paid for nothing does, once.
+func TestSpentOnADeposit(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	d := s.buy(s.issue("spends", api.TierFree).OwnerID, api.CreditStarter)
+	paid, stray := s.pay(d.Amount, nil), s.pay(7, nil)
+	s.scan()
+	for n, c := range []struct {
+		of   billing.Transfer
+		want error
+	}{{paid, x402.ErrSpent}, {stray, nil}, {stray, x402.ErrSpent}} {
+		r := x402.Receipt{Transfer: x402.Transfer{LogIndex: c.of.LogIndex, From: c.of.Sender, Amount: uint64(c.of.Amount)}, Op: api.OpFresh}
+		r.Hash, r.At, r.Payment.Block, r.Payment.BlockHash, r.Payment.At = c.of.TxHash, s.clock(), c.of.Block, c.of.BlockHash, c.of.At
+		if err := s.store.SpendOnCall(t.Context(), r); !errors.Is(err, c.want) {
+			t.Errorf("%d: %v, want %v", n, err, c.want)
+		}
+	}
+	if r, err := s.store.Totals(t.Context()); err != nil || r.Deposits != d.Amount || r.Calls != 7 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
