@@ -35,7 +35,7 @@ type wanted struct {
 // words of one, wherever they stand.
 func (t *Tables) Lookup(q, kind string, limit int) Found {
 	words := wordsOf(q)
-	if said, ok := t.meaning(words, nil); ok && len(said.kinds) > 0 && !t.symbol(words) {
+	if said, ok := t.meaning(words); ok && len(said.kinds) > 0 && !t.symbol(words) {
 		rows := t.inOrder(t.counting(t.all, kind, said), said.order)
 		if has := t.having(rows, said); len(has) > 0 {
 			rows = has
@@ -76,11 +76,23 @@ func (r *reading) whole() wanted {
 
 // readings are the ways to read a question, those with the longest names first.
 func (t *Tables) readings(words []string) (list []reading) {
+	type part struct {
+		said wanted
+		ok   bool
+	}
+	before, behind := make([]part, len(words)+1), make([]part, len(words)+1) // what stands before each word, and from it on
+	for i := range before {
+		before[i].said, before[i].ok = t.meaning(words[:i])
+		behind[i].said, behind[i].ok = t.meaning(words[i:])
+	}
 	for size := len(words); size > 0; size-- {
 		for from := 0; from+size <= len(words); from++ {
-			if said, ok := t.meaning(words[:from], words[from+size:]); ok && said.order == nil {
-				list = append(list, reading{strings.Join(words[from:from+size], " "), said})
+			a, b := before[from], behind[from+size]
+			if !a.ok || !b.ok || a.said.order != nil || b.said.order != nil {
+				continue
 			}
+			said := wanted{kinds: slices.Concat(a.said.kinds, b.said.kinds), words: slices.Concat(a.said.words, b.said.words)}
+			list = append(list, reading{strings.Join(words[from:from+size], " "), said})
 		}
 	}
 	return list
@@ -100,7 +112,7 @@ func (t *Tables) scattered(words []string) []reading {
 			name = append(name, words[i])
 		}
 	}
-	said, ok := t.meaning(rest, nil)
+	said, ok := t.meaning(rest)
 	if len(name) < 2 || !ok || said.order != nil {
 		return nil
 	}
@@ -266,24 +278,22 @@ func (t *Tables) matching(words []string) (rows []int) {
 	return rows
 }
 
-// meaning reads the words before and behind a name. It is not ok if one of them means nothing.
-func (t *Tables) meaning(before, behind []string) (said wanted, ok bool) {
-	for _, words := range [...][]string{before, behind} {
-		for i := 0; i < len(words); i++ {
-			switch n := t.kindAt(words[i:]); {
-			case n > 0:
-				name := strings.Join(words[i:i+n], " ")
-				said.kinds = append(said.kinds, t.asks[name])
-				if o, ordered := t.orders[name]; ordered {
-					said.order = &o
-				}
-				said.words = append(said.words, words[i:i+n]...)
-				i += n - 1
-			case t.fields[words[i]]:
-				said.words = append(said.words, words[i])
-			case !filler(words[i]):
-				return said, false
+// meaning reads the words beside a name. It is not ok if one of them means nothing.
+func (t *Tables) meaning(words []string) (said wanted, ok bool) {
+	for i := 0; i < len(words); i++ {
+		switch n := t.kindAt(words[i:]); {
+		case n > 0:
+			name := strings.Join(words[i:i+n], " ")
+			said.kinds = append(said.kinds, t.asks[name])
+			if o, ordered := t.orders[name]; ordered {
+				said.order = &o
 			}
+			said.words = append(said.words, words[i:i+n]...)
+			i += n - 1
+		case t.fields[words[i]]:
+			said.words = append(said.words, words[i])
+		case !filler(words[i]):
+			return said, false
 		}
 	}
 	return said, true
@@ -291,6 +301,9 @@ func (t *Tables) meaning(before, behind []string) (said wanted, ok bool) {
 
 // kindAt is how many words at the start of words ask for a kind, 0 for none.
 func (t *Tables) kindAt(words []string) int {
+	if !t.begins[words[0]] {
+		return 0
+	}
 	for n := min(maxKindWords, len(words)); n > 0; n-- {
 		if _, asks := t.asks[strings.Join(words[:n], " ")]; asks {
 			return n

@@ -56,6 +56,7 @@ type Tables struct {
 
 	place    map[string]int   // in kinds, by name
 	asks     map[string]int   // kinds, by the folded words that ask for them
+	begins   map[string]bool  // the first of the words that ask for a kind
 	orders   map[string]Order // by the words that ask for them
 	fields   map[string]bool  // words that ask for a field of any kind
 	names    map[string][]hit // by the folded name
@@ -86,9 +87,8 @@ const (
 // NewTables indexes rows. Rows of a kind that is not among kinds are left out, and so is the second of the same kind and key.
 func NewTables(kinds []Kind, rows []Row) *Tables {
 	t := &Tables{
-		kinds: kinds, place: make(map[string]int), asks: make(map[string]int), orders: make(map[string]Order),
-		fields: make(map[string]bool),
-		names:  make(map[string][]hit), words: make(map[string][]int), entities: make(map[string][]int),
+		kinds: kinds, place: make(map[string]int), asks: make(map[string]int), begins: make(map[string]bool), orders: make(map[string]Order), fields: make(map[string]bool),
+		names: make(map[string][]hit), words: make(map[string][]int), entities: make(map[string][]int),
 	}
 	for i, k := range kinds {
 		t.place[k.Name] = i
@@ -105,6 +105,10 @@ func NewTables(kinds []Kind, rows []Row) *Tables {
 				t.fields[w] = true
 			}
 		}
+	}
+	for name := range t.asks {
+		first, _, _ := strings.Cut(name, " ")
+		t.begins[first] = true
 	}
 	seen := make(map[string]bool, len(rows))
 	for _, r := range rows {
