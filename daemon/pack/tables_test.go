@@ -55,6 +55,7 @@ func TestQuestions(t *testing.T) {
 			"pool/base_0xcd7faf5e6c2ed53f2370dc84139faae1dccb6d74 position; pool/solana_FxUX9q1nPWqyQhoMXCRUU6Uo3iC2RbhMJUuKcGyeA9q1 position",
 		"losers":         "asset/official-trump change24hPct; asset/celestia change24hPct; asset/raydium change24hPct",
 		"solana gainers": "near Solana, Solana Ecosystem, Solana Meme", "aave chains": "protocol/aave-v3 chains",
+		"average gas price on ethereum in gwei": "fee/ethereum averageGwei", "ethereum price": "asset/ethereum priceUsd",
 		"cordano": "near Cardano", "foo": "near ", "eth btc": "near ETH, Ethereum, Ethena USDe", "lido apy": "near Lido Staked Ether, LDO, Lido DAO",
 	} {
 		if got := answers(tables, q); got != want {

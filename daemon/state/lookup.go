@@ -171,14 +171,25 @@ func (t *Tables) answer(rows []int, said wanted, limit int) (f Found) {
 	return f
 }
 
-// having are the rows that have a field that is asked for; all of them where none is.
+// having are the rows that have most of the fields that are asked for; all of them where none is. So the gas price on Ethereum is not the
+// price of ether.
 func (t *Tables) having(rows []int, said wanted) []int {
 	if !slices.ContainsFunc(said.words, func(w string) bool { return t.fields[w] }) {
 		return rows
 	}
 	var has []int
+	most := 1
 	for _, i := range rows {
-		if len(t.asked(&t.rows[i], said)) > 0 {
+		n := 0
+		for _, w := range said.words {
+			if len(t.asked(&t.rows[i], wanted{words: []string{w}})) > 0 {
+				n++
+			}
+		}
+		if n > most {
+			has, most = has[:0], n
+		}
+		if n == most {
 			has = append(has, i)
 		}
 	}

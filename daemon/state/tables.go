@@ -87,7 +87,8 @@ const (
 // NewTables indexes rows. Rows of a kind that is not among kinds are left out, and so is the second of the same kind and key.
 func NewTables(kinds []Kind, rows []Row) *Tables {
 	t := &Tables{
-		kinds: kinds, place: make(map[string]int), asks: make(map[string]int), begins: make(map[string]bool), orders: make(map[string]Order), fields: make(map[string]bool),
+		kinds: kinds, place: make(map[string]int), asks: make(map[string]int), begins: make(map[string]bool),
+		orders: make(map[string]Order), fields: make(map[string]bool),
 		names: make(map[string][]hit), words: make(map[string][]int), entities: make(map[string][]int),
 	}
 	for i, k := range kinds {

@@ -121,12 +121,9 @@ func (b *bench) judgeFlags() error {
 			continue // it has no time to be seen
 		}
 		for name, f := range b.flags {
-			if strings.HasPrefix(name, id) && first < 0 {
-				for _, tick := range f.ticks {
-					if tick >= e.From {
-						first = tick
-						break
-					}
+			for _, tick := range f.ticks {
+				if strings.HasPrefix(name, id) && tick >= e.From && (first < 0 || tick < first) {
+					first = tick
 				}
 			}
 		}
