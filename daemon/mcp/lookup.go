@@ -17,7 +17,8 @@ const (
 	leastLookupFields = 3
 )
 
-// lookupText renders the answer of lookup: a line for each row, the first begun by its question so that answers can be matched, and the links once.
+// lookupText renders the answer of lookup: a line for each row, the first of a question begun by it so that answers can be matched, and the
+// links once.
 func lookupText(body []byte) (string, error) {
 	var r api.LookupResponse
 	if err := json.Unmarshal(body, &r); err != nil {
