@@ -109,6 +109,12 @@ func (f *fake) answer(r *http.Request, body []byte) (string, *api.Error) {
 		return stateJSON(q.Get("pack"), "", "", 17), nil
 	case api.PathBrief:
 		return fmt.Sprintf(`{"brief":%s,"briefAt":"2026-11-20T18:00:00.000Z","citations":%s,"freshness":%s}`, briefText(), citations(), fresh(42)), nil
+	case api.PathLookup:
+		return fmt.Sprintf(`{"results":[{"q":%q,"rows":[{"kind":"asset","key":"cardano","entity":"cardano","name":"Cardano","symbol":"ADA",`+
+			`"fields":{"priceUsd":0.4182},"asked":["priceUsd"],"ref":1,"url":"https://one.test/","fetchedAt":"2026-11-20T20:05:43.340Z",`+
+			`"ageSeconds":17,"stale":false}]}],"citations":[],"freshness":%s}`, q.Get("q"), fresh(42)), nil
+	case api.PathSeries:
+		return seriesOf(q.Get("path"), q.Get("field")), nil
 	case api.PathSearch:
 		return search(q.Get("q")), nil
 	case api.PathChanges:
@@ -209,4 +215,21 @@ func search(q string) string {
 	}
 	return `{"matches":[{"path":"top_movers[0].id","value":"bitcoin","score":1},{"path":"top_movers[0].priceUsd","value":91442.90,"score":1},` +
 		`{"path":"trending_pools[3].pair","value":"WBITCOIN / <USDC>","score":0.5}],"total":5,"freshness":` + fresh(42) + `}`
+}
+
+// seriesOf is a series of four values, of two rows for a member.
+func seriesOf(path, field string) string {
+	kind, key, single := strings.Cut(path, "/")
+	if field == "" {
+		field = "priceUsd"
+	}
+	row := func(kind, key, name, values string) string {
+		return fmt.Sprintf(`{"kind":%q,"key":%q,"name":%q,"field":%q,"values":%s}`, kind, key, name, field, values)
+	}
+	rows := row(kind, key, "Bit\u202ecoin", "[null,90000,91000.5,92250]")
+	if !single {
+		rows = row("asset", "bitcoin", "Bitcoin", "[null,90000,91000.5,92250]") + "," + row("asset", "gone", "gone", "[null,null,null,null]")
+	}
+	return fmt.Sprintf(`{"path":%q,"span":"24h","times":["2026-11-19T20:06:00Z","2026-11-20T04:06:00Z","2026-11-20T12:06:00Z","2026-11-20T20:06:00Z"],"rows":[%s],"freshness":%s}`,
+		path, rows, fresh(42))
 }
