@@ -78,13 +78,9 @@ func (r *Reader) series(ctx context.Context, v View, window time.Duration) (Answ
 		last = p.GeneratedAt
 	}
 	rows := append([]api.SeriesRow{}, s.Rows()...) // never null
-	a, err := encode(api.SeriesResponse{
+	return encode(api.SeriesResponse{
 		Path: v.Path, Span: api.FormatSpan(v.Span), Times: times, Rows: rows, Freshness: v.edition.Freshness(r.cfg.Now()),
 	})
-	a.Nothing = !slices.ContainsFunc(rows, func(r api.SeriesRow) bool {
-		return slices.ContainsFunc(r.Values, func(v *float64) bool { return v != nil })
-	})
-	return a, err
 }
 
 // spanned returns the error for a span that goes beyond the window of the caller.

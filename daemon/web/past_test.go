@@ -83,7 +83,8 @@ func TestSeries(t *testing.T) {
 			t.Errorf("%s has %d rows at %d times over %s", path, len(r.Rows), len(r.Times), r.Span)
 		}
 	}
-	if a := get(t, d.URL()+"/v1/series?path=asset/nothing", key); a.Status != http.StatusOK || a.Header.Get(api.HeaderFreeLeft) != "" {
+	if a := get(t, d.URL()+"/v1/series?path=asset/nothing", key); a.Status != http.StatusOK || a.Header.Get(api.HeaderFreeLeft) != "93" ||
+		decode[api.SeriesResponse](t, a).Rows[0].Values[0] != nil {
 		t.Errorf("of what was in no state: %d %v", a.Status, a.Header)
 	}
 }
