@@ -61,7 +61,8 @@ func newExport(f *command.Factory) *cobra.Command {
 	flags.StringVar(&o.everyText, "every", api.FormatSpan(api.HistoryEveryMin), "a state every so `often`, 5m or more")
 	flags.StringVarP(&o.format, "output", "o", "", "`format`: csv or ndjson (default by the name of FILE, else ndjson)")
 	_ = c.RegisterFlagCompletionFunc("pack", packs)
-	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{formatCSV, formatNDJSON}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions([]string{formatCSV, formatNDJSON}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("member", cobra.FixedCompletions(
 		[]string{"top_movers", "protocol_tvl", "trending_pools", "sentiment", "narratives", "flags", "source_status"},
 		cobra.ShellCompDirectiveNoFileComp))
@@ -166,7 +167,7 @@ func (o exportOptions) days(ctx context.Context, client *sdk.Client, out *export
 			credits += api.HistoryCredits(start, end)
 		}
 		start = start.Add(end.Sub(start) / o.every * o.every).Add(o.every)
-		o.progress("\r%s of %s, %d states", api.FormatSpan(end.Sub(first).Truncate(time.Minute)), api.FormatSpan(o.to.Sub(first).Truncate(time.Minute)), out.states)
+		o.progress("\r%s of %s, %d states", wholeSpan(end.Sub(first)), wholeSpan(o.to.Sub(first)), out.states)
 	}
 	if o.progress("\n"); out.states == 0 {
 		o.Note("there is nothing new to export")
@@ -176,6 +177,9 @@ func (o exportOptions) days(ctx context.Context, client *sdk.Client, out *export
 		out.last.UTC().Format(time.RFC3339), human.Plural(int(credits), "credit"))
 	return nil
 }
+
+// wholeSpan is d in whole hours.
+func wholeSpan(d time.Duration) string { return api.FormatSpan(d.Truncate(time.Hour)) }
 
 // beyond is where to go on when the service has nothing from the start of a day that ends at end: where it says that it begins.
 func (o exportOptions) beyond(refused *api.Error, end time.Time) time.Time {

@@ -98,19 +98,22 @@ func newFresh(f *command.Factory) *cobra.Command {
 
 // run shows the state once, or again and again.
 func (o freshOptions) run(ctx context.Context) error {
-	if o.trend && o.path != "" {
+	switch {
+	case o.trend && o.path != "":
 		return cli.Invalid("--trend and --path exclude each other")
+	case o.watch != 0 && o.watch < time.Second: // each round costs a credit
+		return cli.Invalid("--watch is %s, must be 1s or more", o.watch)
 	}
-	if spec, err := o.Spec(); err == nil && (spec.Machine() || !o.OutTTY && spec.Format == "") {
-		o.trend = false // it is for people
-	}
+	o.trend = o.trend && o.forPeople()
 	if o.watch == 0 {
 		_, err := o.once(ctx, time.Time{})
 		return err
 	}
-	if o.watch < time.Second { // each round costs a credit
-		return cli.Invalid("--watch is %s, must be 1s or more", o.watch)
-	}
+	return o.rounds(ctx)
+}
+
+// rounds shows each new state until somebody ends it.
+func (o freshOptions) rounds(ctx context.Context) error {
 	tick := time.NewTicker(o.watch)
 	defer tick.Stop()
 	for last := (time.Time{}); ; {
@@ -133,6 +136,12 @@ func (o freshOptions) run(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// forPeople reports whether the state is drawn.
+func (o freshOptions) forPeople() bool {
+	spec, err := o.Spec()
+	return err == nil && !spec.Machine() && (o.OutTTY || spec.Format != "")
 }
 
 // passing reports whether err may be gone in the next round.

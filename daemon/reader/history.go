@@ -36,8 +36,9 @@ func parseHistory(q *Query, values url.Values) (err error) {
 	}
 	text := values.Get("every")
 	if q.Every, err = api.ParseSpan(text); err != nil || q.Every < api.HistoryEveryMin {
-		return api.Errorf(api.ReasonInvalidEvery, "every is %q, not a time of %s or more", human.Clip(text, human.Quoted),
-			api.FormatSpan(api.HistoryEveryMin)).WithHint("write it as 5m, 1h or 1d; leave it out for %s", api.FormatSpan(api.HistoryEveryMin))
+		least := api.FormatSpan(api.HistoryEveryMin)
+		return api.Errorf(api.ReasonInvalidEvery, "every is %q, not a time of %s or more", human.Clip(text, human.Quoted), least).
+			WithHint("write it as 5m, 1h or 1d; leave it out for %s", least)
 	}
 	return nil
 }
@@ -73,8 +74,8 @@ func (r *Reader) ranged(v View) (View, error) {
 			WithHint("ask for %s at a time, and go on from where it ends", longest)
 	}
 	if jsonx.Find(v.edition.State, v.path()...) == nil {
-		return v, api.Errorf(api.ReasonInvalidMembers, "member is %q, which the states of pack %s do not have", human.Short(v.Member, human.Quoted), v.Pack).
-			WithHint("members: %s", strings.Join(members(v.edition.State), ", "))
+		return v, api.Errorf(api.ReasonInvalidMembers, "member is %q, which the states of pack %s do not have",
+			human.Short(v.Member, human.Quoted), v.Pack).WithHint("members: %s", strings.Join(members(v.edition.State), ", "))
 	}
 	return v, nil
 }
@@ -108,7 +109,8 @@ type Lines struct {
 func (r *Reader) History(ctx context.Context, v View, window time.Duration) (*Lines, error) {
 	now := r.cfg.Now()
 	if v.To.After(now) {
-		return nil, api.Errorf(api.ReasonSnapshotNotFound, "to is in the future").WithHint("leave to out for now; %s", r.earliest(ctx, v, window))
+		return nil, api.Errorf(api.ReasonSnapshotNotFound, "to is in the future").
+			WithHint("leave to out for now; %s", r.earliest(ctx, v, window))
 	}
 	if v.From.Before(now.Add(-window)) {
 		return nil, api.Errorf(api.ReasonSnapshotNotFound, "from is more than %s ago, beyond the window of this caller", days(window)).
