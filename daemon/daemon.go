@@ -288,7 +288,7 @@ func (d *Daemon) moreRoutes(owners *web.Console) web.Routes {
 func served(packs []*pack.Pack) []reader.Pack {
 	list := make([]reader.Pack, len(packs))
 	for i, p := range packs {
-		list[i] = reader.Pack{ID: p.ID, Names: make(map[string]string, len(p.Sources)), Rows: p.Rows, Shown: p.Shown}
+		list[i] = reader.Pack{ID: p.ID, Names: make(map[string]string, len(p.Sources)), Shown: p.Shown}
 		for _, s := range p.Sources {
 			list[i].Names[s.ID] = s.Name
 		}

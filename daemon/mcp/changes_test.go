@@ -45,7 +45,7 @@ func TestChangesTool(t *testing.T) {
 		"-31s": true, "2026-11-20T20:00:01Z": true, "2026-11-20 20:00:01Z": true, "30s ago": false, "2026-11-20T20:00:02Z": false,
 	} {
 		text, structured := told(t, s.call(key, "context.changes", `{"since":"`+since+`"}`))
-		if strings.Contains(text, "The first coin $92,152.90 → $93,074.43 +1.00% [1]") != moved || strings.Contains(structured, `"entity":"bitcoin"`) != moved ||
+		if strings.Contains(text, "The first coin $92,152.90 → $93,074.43 +1.00% [1]") != moved || strings.Contains(structured, `"key":"bitcoin"`) != moved ||
 			!strings.Contains(text, "30 s old") || !strings.Contains(text, "2026-11-20T20:00:02Z") {
 			t.Errorf("since %s: %s %s", since, text, structured)
 		}
@@ -72,7 +72,7 @@ func TestSinceOfModels(t *testing.T) {
 	now := time.Date(2026, 11, 22, 2, 34, 56, 0, time.UTC)
 	for in, want := range map[string][2]string{
 		"-20m": {"-20m", ""}, "1d 6h ago": {"1d 6h ago", ""}, "02:05": {"2026-11-22T02:05", "02:05"},
-		"2026-11-22 02:12:07.5Z": {"2026-11-22T02:12:07.5Z", ""}, "soon": {"soon", ""},
+		"2026-11-22 02:12:07.5Z": {"2026-11-22T02:12:07.500Z", ""}, "soon": {"soon", ""},
 	} {
 		values := url.Values{"since": {in}}
 		if asked := mcp.SinceMoment(values, now); values.Get("since") != want[0] || asked != want[1] {

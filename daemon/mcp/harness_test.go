@@ -88,7 +88,7 @@ func newStudio(t testing.TB, changes ...func(*mcp.Config)) *studio {
 	s.narrate("Quiet [1].")
 	log := slog.New(slog.NewTextHandler(&s.log, nil))
 	admission := gate.New(gate.Config{Keys: s.keys, Meter: meter})
-	read := reader.New(reader.Config{Packs: []reader.Pack{{ID: api.PackCrypto, Names: map[string]string{"one": "One"}, Rows: pack.Crypto().Rows}}, Feed: s.feed, History: past, Now: s.clock})
+	read := reader.New(reader.Config{Packs: []reader.Pack{{ID: api.PackCrypto, Names: map[string]string{"one": "One"}, Shown: pack.Crypto().Shown}}, Feed: s.feed, History: past, Now: s.clock})
 	payers := web.NewPayers(nil, s.clock)
 	public, _ := url.Parse("https://context.example.org")
 	cfg := mcp.Config{Reader: read, Gate: admission, Streams: s.feed, Payers: payers, Packs: []string{api.PackCrypto},

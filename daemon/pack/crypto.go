@@ -59,7 +59,6 @@ func Crypto() *Pack {
 	p.Excerpts = p.excerptsOfCrypto
 	p.Tables = p.tablesOfCrypto
 	p.Shown = cryptoShown()
-	p.Rows = rowsOfCrypto
 	return p
 }
 

@@ -33,9 +33,6 @@ type Pack struct {
 	Tables func(Input) *state.Tables
 	// Shown says where in the state which of these rows stand, and so what has a past.
 	Shown []state.Shown
-	// Rows are those that a state shows, as they are in the tables, but for what a state does not say: aliases, times, most links and
-	// entities. The figure that matters most is the first of each. What is damaged is left out.
-	Rows func(state []byte) []state.Row
 }
 
 // Reading is what is known of one source at compaction.

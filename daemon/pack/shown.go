@@ -35,6 +35,9 @@ func cryptoShown() []state.Shown {
 		{Kind: kindPool, Path: "trending_pools", Label: "pair", Fields: []state.ShownField{
 			price, hour, day, volume, number("liquidityUsd"), number("txns24h"),
 		}},
+		{
+			Kind: kindHeadline, Path: "narratives", Within: "headlines", ID: "url", Label: "title", Time: "publishedAt",
+		},
 		{Kind: kindPrediction, Path: "sentiment.predictions", Label: "question", Fields: []state.ShownField{
 			{Name: "probabilityPct", In: "probability", Share: true}, volume,
 		}},

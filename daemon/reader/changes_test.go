@@ -1,7 +1,6 @@
 package reader_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,28 +12,13 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// coins are the rows of a state of tests: {"coins":[{"name":…,"price":…}]}.
-func coins(text []byte) (rows []state.Row) {
-	var s struct {
-		Coins []struct {
-			Name  string
-			Price float64
-		}
-	}
-	_ = json.Unmarshal(text, &s)
-	for _, c := range s.Coins {
-		rows = append(rows, state.Row{Kind: "asset", Key: c.Name, Name: c.Name, Ref: 2, Fields: api.Fields{{Name: "priceUsd", Value: c.Price}}})
-	}
-	return rows
-}
-
 // changing is a world with a state of noon and one of newest, in which a price rose by two percent.
 func changing(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
 	w.history.pulses = []state.Pulse{
-		pulse("crypto", noon().Add(7*time.Second), `{"coins":[{"name":"a","price":100},{"name":"b","price":10}]}`),
-		pulse("crypto", newest().Add(time.Second), `{"coins":[{"name":"a","price":102},{"name":"b","price":10.01}],"source_status":[{"ref":1,"id":"one","status":"ok"}]}`),
+		pulse("crypto", noon().Add(7*time.Second), `{"assets":[{"id":"a","ref":2,"priceUsd":100},{"id":"b","ref":2,"priceUsd":10}]}`),
+		pulse("crypto", newest().Add(time.Second), `{"assets":[{"id":"a","ref":2,"priceUsd":102},{"id":"b","ref":2,"priceUsd":10.01}],"source_status":[{"ref":1,"id":"one","status":"ok"}]}`),
 	}
 	if err := w.feed.Publish(w.history.pulses[1], state.Narration{}, state.NewTables([]state.Kind{{Name: "asset"}, {Name: "pool"}}, nil)); err != nil {
 		t.Fatal(err)
@@ -83,7 +67,7 @@ func TestChanges(t *testing.T) {
 func TestChangesWhileAStateLands(t *testing.T) {
 	t.Parallel()
 	w := changing(t)
-	w.history.pulses = append(w.history.pulses, pulse("crypto", newest().Add(30*time.Second), `{"coins":[{"name":"a","price":200}]}`))
+	w.history.pulses = append(w.history.pulses, pulse("crypto", newest().Add(30*time.Second), `{"assets":[{"id":"a","priceUsd":200}]}`))
 	got := decode[api.ChangesResponse](t, w.get(t, parsed(t, "since=-10s"), api.TierFree).JSON)
 	if len(got.Rows) > 0 || !got.From.Equal(got.To) {
 		t.Errorf("%+v", got)

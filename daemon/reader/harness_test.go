@@ -70,8 +70,9 @@ func pulse(id string, at time.Time, doc string) state.Pulse {
 
 // newPack is a pack of two sources.
 func newPack(id string) reader.Pack {
-	return reader.Pack{ID: id, Names: map[string]string{"one": "One & Only", "two": "Two"}, Rows: coins, Shown: []state.Shown{
+	return reader.Pack{ID: id, Names: map[string]string{"one": "One & Only", "two": "Two"}, Shown: []state.Shown{
 		{Kind: "coin", Path: "coins", Label: "name", Fields: []state.ShownField{{Name: "price"}, {Name: "day"}}},
+		{Kind: "asset", Path: "assets", Label: "id", Fields: []state.ShownField{{Name: "priceUsd"}}},
 	}}
 }
 

@@ -96,9 +96,7 @@ func (a Answer) Text(now time.Time) []byte {
 type Pack struct {
 	ID    string
 	Names map[string]string // of its sources, by their ids
-	Shown []state.Shown     // what of it has a past
-
-	Rows func(state []byte) []state.Row // that a state shows; nil means that it has none
+	Shown []state.Shown     // what of it has a past, and can change
 }
 
 // Config is what a Reader needs.
@@ -370,17 +368,9 @@ func (r *Reader) changes(ctx context.Context, v View, window time.Duration) (Ans
 	if v.Kinds != "" {
 		ask.Kinds = strings.Split(v.Kinds, ",")
 	}
-	answer := state.Compare(pulse, v.edition.Pulse, v.pack.rows, v.edition.Rows, ask)
+	answer := state.Compare(pulse, v.edition.Pulse, v.pack.Shown, v.edition.Rows, ask)
 	answer.Since, answer.Freshness = v.At.At, v.edition.Freshness(r.cfg.Now())
 	return encode(answer)
-}
-
-// rows are those that a state of p shows.
-func (p Pack) rows(text []byte) []state.Row {
-	if p.Rows == nil {
-		return nil
-	}
-	return p.Rows(text)
 }
 
 // reach returns the error for a moment that is not over, or lies beyond the window of the caller.

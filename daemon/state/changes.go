@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/diff"
 )
@@ -22,23 +23,23 @@ type Ask struct {
 // wants reports whether rows of a kind are told.
 func (a Ask) wants(kind string) bool { return len(a.Kinds) == 0 || slices.Contains(a.Kinds, kind) }
 
-// Compare tells what is different in the pulse to since the pulse from of the same pack, whose rows are given by rows. tables have what
-// the state does not say of a row, its entity and link; nil means that nobody knows. Since and Freshness of the answer are left to the
-// caller.
+// Compare tells what is different in the pulse to since the pulse from of the same pack, whose rows stand where shown says. tables have
+// what the state does not say of a row, its entity and link; nil means that nobody knows. Since and Freshness of the answer are left to
+// the caller.
 //
 // A row is told by its first field: by how much that moved where it is a number, and as new, in place of a headline, where it is a time.
-func Compare(from, to Pulse, rows func(state []byte) []Row, tables *Tables, ask Ask) api.ChangesResponse {
+func Compare(from, to Pulse, shown []Shown, tables *Tables, ask Ask) api.ChangesResponse {
 	c := comparison{to: to, tables: tables, ask: ask, refs: make(map[int]bool), answer: api.ChangesResponse{
 		From: from.GeneratedAt.UTC(), To: to.GeneratedAt.UTC(), Flags: []api.ChangedFlag{}, Rows: []api.ChangedRow{},
 		Headlines: []api.NewHeadline{}, Sources: []api.ChangedSource{}, Citations: []api.Citation{},
 	}}
-	var old, now shown
+	var old, now told
 	// What a damaged state says otherwise still counts.
 	_ = json.Unmarshal(from.State, &old)
 	_ = json.Unmarshal(to.State, &now)
 	c.flags(old.Flags, now.Flags)
 	c.sources(old.Sources, now.Sources)
-	c.rows(rows(from.State), rows(to.State))
+	c.rows(ShownRows(shown, from.State), ShownRows(shown, to.State))
 	c.answer.Clear = c.answer.SourcesAnswered == c.answer.SourcesAsked && !slices.ContainsFunc(c.answer.Flags, Worse)
 	for _, citation := range to.Citations {
 		if c.refs[citation.Ref] {
@@ -51,10 +52,39 @@ func Compare(from, to Pulse, rows func(state []byte) []Row, tables *Tables, ask 
 // Worse reports whether a flag is one to be told of at once: it appeared or rose.
 func Worse(f api.ChangedFlag) bool { return f.Change == api.FlagAppeared || f.Change == api.FlagRose }
 
-// shown is what the states of all packs show.
-type shown struct {
+// told is what the states of all packs tell.
+type told struct {
 	Flags   []api.Flag         `json:"flags"`
 	Sources []api.SourceStatus `json:"source_status"`
+}
+
+// ShownRows are the rows that a state shows, as they are in the tables, but for what a state does not say: entities, aliases, times of
+// fetching and most links. What is damaged has none.
+func ShownRows(shown []Shown, doc []byte) (rows []Row) {
+	if !json.Valid(doc) {
+		return nil
+	}
+	for _, s := range shown {
+		s.each(doc, func(key string, v *jsonx.Value) {
+			r := Row{Kind: s.Kind, Key: key, Name: s.label(v), Symbol: memberText(v, "symbol"), URL: memberText(v, "url")}
+			if ref := (ShownField{Name: "ref"}).value(v); ref != nil {
+				r.Ref = int(*ref)
+			}
+			if stale := v.Member("stale"); stale != nil {
+				r.Stale = string(stale.Raw) == "true"
+			}
+			if at, err := time.Parse(time.RFC3339, memberText(v, s.Time)); err == nil {
+				r.Fields = api.Fields{{Name: s.Time, Value: at}}
+			}
+			for _, f := range s.Fields {
+				if n := f.value(v); n != nil {
+					r.Fields = append(r.Fields, api.Field{Name: f.Name, Value: *n})
+				}
+			}
+			rows = append(rows, r)
+		})
+	}
+	return rows
 }
 
 // comparison gathers an answer.

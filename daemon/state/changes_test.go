@@ -12,28 +12,15 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// plainRows are the rows of a state of tests: {"rows":[{"k":kind,"id":key,"f":field,"v":figure,"ref":1}]}, a "t" for a time.
-func plainRows(text []byte) (rows []state.Row) {
-	var s struct {
-		Rows []struct {
-			K, ID, F string
-			V        *float64
-			T        *time.Time
-			Ref      int
-		}
+// plainShown says where the states of tests show rows: {"rows":[{"group":kind,"id":key,field:figure,"ref":1}]}, and news in the rows of
+// themes.
+func plainShown() []state.Shown {
+	fields := []state.ShownField{{Name: "usd"}, {Name: "eur"}, {Name: "oddsPct"}}
+	return []state.Shown{
+		{Kind: "a", Path: "rows", Groups: []string{"a"}, Label: "id", Fields: fields},
+		{Kind: "b", Path: "rows", Groups: []string{"b"}, Label: "id", Fields: fields},
+		{Kind: "headline", Path: "themes", Within: "headlines", ID: "url", Label: "title", Time: "publishedAt"},
 	}
-	_ = json.Unmarshal(text, &s)
-	for _, r := range s.Rows {
-		row := state.Row{Kind: r.K, Key: r.ID, Name: strings.ToUpper(r.ID), Ref: r.Ref}
-		switch {
-		case r.T != nil:
-			row.Fields = api.Fields{{Name: r.F, Value: *r.T}}
-		case r.V != nil:
-			row.Fields = api.Fields{{Name: r.F, Value: *r.V}}
-		}
-		rows = append(rows, row)
-	}
-	return rows
 }
 
 // compared is what Compare says of two states a minute apart, with citations of five sources.
@@ -46,12 +33,12 @@ func compared(from, to string, ask state.Ask) api.ChangesResponse {
 		}
 		return p
 	}
-	return state.Compare(pulse(0, from), pulse(time.Minute, to), plainRows, nil, ask)
+	return state.Compare(pulse(0, from), pulse(time.Minute, to), plainShown(), nil, ask)
 }
 
-// row writes a row of plainRows.
+// row writes a row as plainShown has it.
 func row(kind, key, field string, v float64, ref int) string {
-	return fmt.Sprintf(`{"k":%q,"id":%q,"f":%q,"v":%v,"ref":%d}`, kind, key, field, v, ref)
+	return fmt.Sprintf(`{"group":%q,"id":%q,%q:%v,"ref":%d}`, kind, key, field, v, ref)
 }
 
 func rowsState(rows ...string) string { return `{"rows":[` + strings.Join(rows, ",") + `]}` }
@@ -121,10 +108,11 @@ func TestCompareCuts(t *testing.T) {
 func TestCompareHeadlines(t *testing.T) {
 	t.Parallel()
 	news := func(key, at string) string {
-		return fmt.Sprintf(`{"k":"headline","id":%q,"f":"publishedAt","t":"2026-11-20T%sZ","ref":4}`, key, at)
+		return fmt.Sprintf(`{"url":%q,"title":"T","publishedAt":"2026-11-20T%sZ","ref":4}`, key, at)
 	}
-	from := rowsState(news("old", "19:00:00"))
-	to := rowsState(news("a", "19:30:00"), news("old", "19:00:00"), news("b", "19:45:00"), news("a", "19:30:00"))
+	from := `{"themes":[{"headlines":[` + news("old", "19:00:00") + `]}]}`
+	to := `{"themes":[{"headlines":[` + news("a", "19:30:00") + "," + news("old", "19:00:00") + `]},{"id":"x"},{"headlines":[` + news("b", "19:45:00") + "," +
+		news("a", "19:30:00") + `]}]}`
 	for kinds, want := range map[string]string{"": "b a", "headline": "b a", "asset": ""} {
 		ask := state.Ask{Min: 50}
 		if kinds != "" {
@@ -203,7 +191,7 @@ func TestCompareEnded(t *testing.T) {
 		})
 	}
 	var got []string
-	for _, f := range state.Compare(from, to, plainRows, nil, state.Ask{}).Flags {
+	for _, f := range state.Compare(from, to, plainShown(), nil, state.Ask{}).Flags {
 		line := fmt.Sprintf("%s %s %s", f.ID, f.Change, f.Severity)
 		if f.EndedAt != nil {
 			line += " " + f.EndedAt.Sub(from.GeneratedAt).String()
@@ -257,8 +245,9 @@ func TestCompareSources(t *testing.T) {
 // and itself.
 func FuzzCompare(f *testing.F) {
 	f.Add([]byte(rowsState(row("a", "x", "usd", 1, 1))), []byte(rowsState(row("a", "x", "usd", 2, 1))), 0.5)
+	f.Add([]byte(`{"themes":[{"headlines":[{"url":"u","publishedAt":"9999-12-31T23:59:59-10:00"}]},1]}`), []byte(`{"rows":{"id":"x"},"themes":[[]]}`), 0.0)
 	f.Add([]byte(`{"flags":[{"id":"x","severity":"notice","since":"9999-12-31T23:59:59-10:00"}]}`), []byte(`{"flags":1,"source_status":[{"id":"s","status":"error"}]}`), 0.0)
-	f.Add([]byte(`{"rows":[{"k":"a","id":"x","f":"usd","v":-1e308}]}`), []byte(`{"rows":[{"k":"a","id":"x","f":"usd","v":1e308}]}`), 0.0)
+	f.Add([]byte(`{"rows":[{"group":"a","id":"x","usd":-1e308}]}`), []byte(`{"rows":[{"group":"a","id":"x","usd":1e308}]}`), 0.0)
 	f.Fuzz(func(t *testing.T, from, to []byte, least float64) {
 		ask := state.Ask{Min: least}
 		answer := compared(string(from), string(to), ask)

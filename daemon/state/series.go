@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,9 +18,12 @@ type Shown struct {
 	Path   string       // of the list of them, or of the only one: top_movers, sentiment.market
 	Key    string       // of the only one; "" for a list, whose rows have ids
 	Prefix string       // of the ids in the list, and not of the keys
+	Within string       // of a list in each row of the list, whose rows these are, such as headlines; "" means none
+	ID     string       // the member of the rows in the list that is their key; "" means id
 	Groups []string     // of the rows in the list that are of this kind; nil means all
 	Label  string       // what the only one is called, or the member of the rows in the list that names them
-	Fields []ShownField // their numbers, the most important first
+	Time   string       // the member that says when they came, of rows that are news; "" means that they are none
+	Fields []ShownField // their numbers, the most important first; what has none has no past
 }
 
 // ShownField is a number of rows.
@@ -54,8 +58,17 @@ func (s Shown) each(doc []byte, visit func(key string, row *jsonx.Value)) {
 		}
 		return
 	}
-	for _, row := range root.Members {
-		id, ok := strings.CutPrefix(memberText(row, "id"), s.Prefix)
+	list := root.Members
+	if s.Within != "" {
+		list = nil
+		for _, row := range root.Members {
+			if inner := row.Member(s.Within); inner != nil {
+				list = append(list, inner.Members...)
+			}
+		}
+	}
+	for _, row := range list {
+		id, ok := strings.CutPrefix(memberText(row, cmp.Or(s.ID, "id")), s.Prefix)
 		if ok && id != "" && (s.Groups == nil || slices.Contains(s.Groups, memberText(row, "group"))) {
 			visit(id, row)
 		}
@@ -118,6 +131,9 @@ func CheckSeries(shown []Shown, path, field string) error {
 	var paths, fields []string
 	known := false
 	for _, s := range shown {
+		if len(s.Fields) == 0 {
+			continue
+		}
 		member, _, _ := strings.Cut(s.Path, ".")
 		for _, p := range []string{member, s.Kind + "/…"} {
 			if !slices.Contains(paths, p) {
