@@ -61,11 +61,21 @@ type told struct {
 // ShownRows are the rows that a state shows, as they are in the tables, but for what a state does not say: entities, aliases, times of
 // fetching and most links. What is damaged has none.
 func ShownRows(shown []Shown, doc []byte) (rows []Row) {
-	if !json.Valid(doc) {
+	root, err := jsonx.Parse(doc) // once, for they are of all kinds
+	if err != nil {
 		return nil
 	}
 	for _, s := range shown {
-		s.each(doc, func(key string, v *jsonx.Value) {
+		at := root
+		for name := range strings.SplitSeq(s.Path, ".") {
+			if at = at.Member(name); at == nil {
+				break
+			}
+		}
+		if at == nil {
+			continue
+		}
+		s.eachAt(at, func(key string, v *jsonx.Value) {
 			r := Row{Kind: s.Kind, Key: key, Name: s.label(v), Symbol: memberText(v, "symbol"), URL: memberText(v, "url")}
 			if ref := (ShownField{Name: "ref"}).value(v); ref != nil {
 				r.Ref = int(*ref)

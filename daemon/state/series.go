@@ -48,10 +48,13 @@ func (s Shown) each(doc []byte, visit func(key string, row *jsonx.Value)) {
 	if found == nil {
 		return
 	}
-	root, err := jsonx.Parse(found)
-	if err != nil {
-		return // a state is valid
+	if root, err := jsonx.Parse(found); err == nil { // a state is valid
+		s.eachAt(root, visit)
 	}
+}
+
+// eachAt is each where root is what stands at the path.
+func (s Shown) eachAt(root *jsonx.Value, visit func(key string, row *jsonx.Value)) {
 	if s.Key != "" {
 		if root.IsObject() {
 			visit(s.Key, root)
