@@ -194,7 +194,7 @@ func kinds() []kind {
 		look("What does gas on Ethereum cost?", "ethereum gas price", among(rest, "averageGwei", "")),
 		look("What does USDC yield on Aave?", "USDC yield on aave", unfetched),
 		look("What fees does Uniswap earn?", "uniswap protocol revenue", unfetched),
-		{"What was Bitcoin half an hour ago?", "snapshot", map[string]any{"at": "-30m", "members": "top_movers"}, yesterday},
+		{"What was Bitcoin half an hour ago?", "snapshot", map[string]any{"at": "-30m"}, yesterday},
 	}
 }
 
