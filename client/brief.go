@@ -28,6 +28,7 @@ type briefOptions struct {
 	render bool   // wrap and mark without a terminal too
 	raw    bool   // the text alone, as it came
 	width  int    // columns; 0 means those of the terminal, or no limit
+	check  bool   // with what backs each figure
 }
 
 // newBrief makes the command that shows a brief.
@@ -39,7 +40,7 @@ func newBrief(f *command.Factory) *cobra.Command {
 		Long: "Read the brief of a pack. Anchors such as [1] name its sources, which are listed below it.\n\n" +
 			"On a terminal the text is wrapped and anchors are marked. Elsewhere lines stay as long as they are.",
 		Example: "  ctx brief\n  ctx brief crypto --cite inline\n  ctx brief --raw > brief.txt\n  ctx brief --json brief -q .brief",
-	}, []string{"brief", "briefAt", "briefOf", "since", "citations", "freshness"}, func(ctx context.Context, args []string) (err error) {
+	}, briefFields(), func(ctx context.Context, args []string) (err error) {
 		if o.pack, err = f.Pack(args); err != nil {
 			return err
 		}
@@ -49,6 +50,7 @@ func newBrief(f *command.Factory) *cobra.Command {
 	flags.StringVar(&o.cite, "cite", "", "`how` to show sources: footnotes (the default), inline or none")
 	flags.BoolVar(&o.render, "render", false, "wrap and mark the text where there is no terminal too")
 	flags.BoolVar(&o.raw, "raw", false, "only the text, as the service sent it")
+	flags.BoolVar(&o.check, "check", false, "show which row of the state holds each figure")
 	flags.IntVar(&o.width, "width", 0, "wrap at so many `columns`")
 	_ = c.RegisterFlagCompletionFunc("cite",
 		cobra.FixedCompletions([]string{"footnotes", "inline", "none"}, cobra.ShellCompDirectiveNoFileComp))
@@ -56,10 +58,15 @@ func newBrief(f *command.Factory) *cobra.Command {
 	return c
 }
 
+// briefFields are the members of a brief.
+func briefFields() []string {
+	return []string{"brief", "briefAt", "briefOf", "since", "citations", "claims", "freshness"}
+}
+
 // run shows the brief.
 func (o briefOptions) run(ctx context.Context) error {
-	if o.raw && (o.render || o.width != 0 || o.cite != "") {
-		return cli.Invalid("--raw excludes --render, --width and --cite")
+	if o.raw && (o.render || o.check || o.width != 0 || o.cite != "") {
+		return cli.Invalid("--raw excludes --render, --check, --width and --cite")
 	}
 	if o.cite == "" {
 		o.cite = string(CiteFootnotes)
@@ -75,7 +82,11 @@ func (o briefOptions) run(ctx context.Context) error {
 		return err
 	}
 	var meta sdk.Response
-	brief, err := client.Brief(ctx, o.pack, o.Call(&meta)...)
+	opts := o.Call(&meta)
+	if o.check {
+		opts = append(opts, sdk.WithClaims())
+	}
+	brief, err := client.Brief(ctx, o.pack, opts...)
 	if err != nil {
 		return err
 	}
@@ -106,5 +117,25 @@ func (o briefOptions) draw(w io.Writer, width int, style cli.Style, brief *api.B
 	case tty || o.render:
 		page.Width = min(width, proseWidth)
 	}
-	return page.Brief(o.pack, brief, CiteStyle(o.cite))
+	if err := page.Brief(o.pack, brief, CiteStyle(o.cite)); err != nil || !o.check {
+		return err
+	}
+	return page.claims(brief.Claims)
 }
+
+// claims lists what backs the figures of a brief.
+func (p Page) claims(list []api.Claim) error {
+	rows := &cli.Rows{Columns: []string{"figure", "row", "field", "ref"}, Right: []bool{true, false, false, true}, Wide: 1,
+		Empty: "the brief has no figures"}
+	for _, c := range list {
+		rows.Rows = append(rows.Rows, []string{human.Line(c.Text), human.Line(c.Row), human.Line(c.Field), fmt.Sprintf("[%d]", c.Ref)})
+	}
+	backed := fmt.Sprintf("%s, each in a row of the state", human.Plural(len(list), "figure"))
+	if _, err := fmt.Fprintf(p.W, "\n%s\n", p.Style.Bold(backed)); err != nil {
+		return err
+	}
+	return rows.Write(p.W, max(p.Width, leastTable), p.Style)
+}
+
+// leastTable is how wide a table is at least.
+const leastTable = 60

@@ -25,6 +25,8 @@ type citeOptions struct {
 
 	refs   []int // anchors, each 1 or more
 	pack   string
+	row    string // kind/key of the row that is meant; empty for the source
+	at     string // the moment whose state it is of; empty for the newest
 	format string // of references in a text; empty means that the output flags decide
 	open   bool   // in the browser
 }
@@ -45,9 +47,10 @@ func newCite(f *command.Factory) *cobra.Command {
 	c := f.Command(&cobra.Command{
 		Use: "cite REF...", Short: "Show the sources behind anchors of a brief", Args: cobra.MinimumNArgs(1),
 		SuggestFor: []string{"source"}, ValidArgsFunction: cobra.NoFileCompletions,
-		Long: "Show the sources behind anchors of a brief: 1 for [1]. Each anchor is one call.\n" +
+		Long: "Show the sources behind anchors of a brief: 1 for [1]. Each anchor is one call. With --row it is a row under the\n" +
+			"anchor, with a page and figures of its own, and with --at as it stood then.\n" +
 			"--format writes references for a text: text, md, bibtex or url.",
-		Example: "  ctx cite 1\n  ctx cite 1 3 --format md\n  ctx cite 2 --open",
+		Example: "  ctx cite 1\n  ctx cite 1 3 --format md\n  ctx cite 2 --open\n  ctx cite 1 --row asset/zcash --at 20m",
 	}, []string{"ref", "sourceId", "name", "url", "fetchedAt", "excerpt"}, func(ctx context.Context, args []string) (err error) {
 		if o.refs, err = parseRefs(args); err != nil {
 			return err
@@ -59,6 +62,8 @@ func newCite(f *command.Factory) *cobra.Command {
 	})
 	flags := c.Flags()
 	flags.StringVar(&o.pack, "pack", "", "the brief is of this `pack`")
+	flags.StringVar(&o.row, "row", "", "show this row under the anchor, `kind/key` as lookup tells it")
+	flags.StringVar(&o.at, "at", "", "show it as of this `moment`, such as 20m or the generatedAt of an answer")
 	flags.StringVar(&o.format, "format", "", "write references as `format`: text, md, bibtex or url")
 	flags.BoolVar(&o.open, "open", false, "open the sources in the browser")
 	_ = c.RegisterFlagCompletionFunc("pack", packs)
@@ -105,10 +110,16 @@ func (o citeOptions) fetch(ctx context.Context) ([]citeRow, error) {
 	if err != nil {
 		return nil, err
 	}
+	var at time.Time
+	if o.at != "" {
+		if at, err = human.ParsePoint(o.at, o.Now()); err != nil {
+			return nil, cli.Invalid("--at: %w", err)
+		}
+	}
 	var rows []citeRow
 	for i, ref := range o.refs {
 		var meta sdk.Response
-		cited, err := client.Cite(ctx, o.pack, ref, o.Call(&meta)...)
+		cited, err := client.CiteRow(ctx, o.pack, ref, o.row, at, o.Call(&meta)...)
 		if err != nil {
 			return rows, err
 		}
@@ -123,7 +134,7 @@ func (o citeOptions) fetch(ctx context.Context) ([]citeRow, error) {
 // rowOf is the row of an answer.
 func rowOf(c *api.CiteResponse) citeRow {
 	url := c.Source.PublicURL
-	if url == "" {
+	if url == "" || c.Citation.Row != "" {
 		url = c.Citation.URL
 	}
 	return citeRow{c.Citation.Ref, c.Source.ID, c.Source.Name, url, c.Citation.FetchedAt, c.Citation.Excerpt}

@@ -31,7 +31,20 @@ type call struct {
 
 // WithMembers asks Fresh for the named members of the state alone, in the order of the state. Citations and brief stay whole.
 func WithMembers(names ...string) CallOption {
-	return func(c *call) { c.query = url.Values{"members": {strings.Join(names, ",")}} }
+	return with("members", strings.Join(names, ","))
+}
+
+// WithClaims asks Fresh and Brief for what backs each figure of the brief.
+func WithClaims() CallOption { return with("claims", "true") }
+
+// with adds a parameter to the query of a call.
+func with(name, value string) CallOption {
+	return func(c *call) {
+		if c.query == nil {
+			c.query = url.Values{}
+		}
+		c.query.Set(name, value)
+	}
 }
 
 // WithRequestID sends id, a UUID, as the request id. The service answers and logs under it; it ignores what is not a UUID.

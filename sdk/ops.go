@@ -111,6 +111,22 @@ func (c *Client) Cite(ctx context.Context, pack string, ref int, opts ...CallOpt
 	return answer[api.CiteResponse](ctx, c, api.OpCite, query, opts)
 }
 
+// CiteRow is Cite of a row under the anchor, kind/key as Lookup and claims tell it, with the row's own page and figures. An at that is not
+// zero asks for the row, or for an empty one for the source, as it stood then.
+func (c *Client) CiteRow(
+	ctx context.Context, pack string, ref int, row string, at time.Time, opts ...CallOption,
+) (*api.CiteResponse, error) {
+	query := inPack(pack)
+	query.Set("ref", strconv.Itoa(ref))
+	if row != "" {
+		query.Set("row", row)
+	}
+	if !at.IsZero() {
+		query.Set("at", moment(at))
+	}
+	return answer[api.CiteResponse](ctx, c, api.OpCite, query, opts)
+}
+
 // DecodeState decodes the state of an answer into a struct, for example an api.CryptoState.
 func DecodeState(state json.RawMessage, into any) error {
 	if err := json.Unmarshal(state, into); err != nil {

@@ -66,11 +66,12 @@ type shared struct {
 	Since          *api.Since     `json:"since,omitempty"`
 	Citations      []api.Citation `json:"citations"`
 	BriefCitations []api.Citation `json:"briefCitations,omitempty"`
+	Claims         []api.Claim    `json:"claims,omitempty"`
 }
 
 // told is b without citations.
 func told(b state.Narration) (s shared) {
-	s.Brief, s.Since = b.Text, b.Since
+	s.Brief, s.Since, s.Claims = b.Text, b.Since, b.Claims
 	if !b.At.IsZero() {
 		s.BriefAt = &b.At
 	}

@@ -84,10 +84,17 @@ func (s *Server) order(rq *request, method string, q reader.Query) (o gate.Order
 		if q.Members != "" {
 			canonical += fmt.Sprintf(" members=%q", q.Members)
 		}
+	case api.OpCite:
+		if q.Row != "" || !q.At.At.IsZero() {
+			canonical += fmt.Sprintf(" row=%q of=%s", q.Row, at)
+		}
 	case api.OpLookup:
 		canonical = fmt.Sprintf("pack=%q q=%q kind=%q limit=%d", q.Pack, q.Text, q.Kind, q.Limit)
 	case api.OpChanges:
 		canonical = fmt.Sprintf("pack=%q since=%s min=%v kinds=%s", q.Pack, cmp.Or(q.Asked, q.SinceKey()), q.Min, q.Kinds)
+	}
+	if q.Claims {
+		canonical += " claims"
 	}
 	o.Subject = x402.Subject{Op: q.Op, Fingerprint: x402.Fingerprint(method, string(q.Op), canonical)}
 	return o, nil

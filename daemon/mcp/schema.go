@@ -57,10 +57,7 @@ func argumentSchema(op api.Op, name string, packs []string) *jsonschema.Schema {
 	case "k":
 		return number(api.SearchKMin, api.SearchKMax, api.SearchKDefault, "Rows at most")
 	case "kind":
-		s := text("Only rows of this kind, such as asset, stablecoin, protocol, chain, pool, prediction, headline, fee; all if left out")
-		s.Default = json.RawMessage(`""`)
-		s.MinLength = nil
-		return s
+		return text("Only rows of this kind: asset, stablecoin, protocol, chain, pool, prediction, headline, fee")
 	case "limit":
 		return number(1, api.MaxLookupRows, api.DefaultLookupLimit, "Rows per question")
 	case "at":
@@ -69,6 +66,8 @@ func argumentSchema(op api.Op, name string, packs []string) *jsonschema.Schema {
 		return number(minSeconds, maxSeconds, defaultSeconds, "At most")
 	case "ref":
 		return number(1, 0, 0, "The N of [N]")
+	case "row":
+		return text("Row under it, such as asset/zcash, for its own link and figures")
 	}
 	return changeSchema(name)
 }
@@ -115,7 +114,13 @@ func inputSchema(op api.Op, packs []string) *jsonschema.Schema {
 
 // optional reports whether op does without an argument that has no default.
 func optional(op api.Op, name string) bool {
-	return name == "kinds" || name == "members" || op == api.OpSubscribe && (name == "since" || name == "severity")
+	switch name {
+	case "kind", "kinds", "members", "row":
+		return true
+	case "since", "severity":
+		return op == api.OpSubscribe
+	}
+	return op == api.OpCite && name == "at"
 }
 
 // outputSchema is the schema of answers of a type of the API: the members that each has, without what is in them, which would cost every

@@ -24,6 +24,9 @@ func ParseQuery(op api.Op, values url.Values) (q Query, canonical string, err er
 	switch op {
 	case api.OpFresh, api.OpSubscribe:
 		q.Members = listed(values.Get("members"))
+		q.Claims, err = parseSwitch(values, "claims")
+	case api.OpBrief:
+		q.Claims, err = parseSwitch(values, "claims")
 	case api.OpSearch:
 		err = parseSearch(&q, values)
 	case api.OpSnapshot:
@@ -31,7 +34,7 @@ func ParseQuery(op api.Op, values url.Values) (q Query, canonical string, err er
 			values.Set("at", q.At.Key()) // one payment and one answer, however it is written
 		}
 	case api.OpCite:
-		err = parseRef(&q, values.Get("ref"))
+		err = parseCite(&q, values)
 	case api.OpLookup:
 		err = parseLookup(&q, values)
 	case api.OpChanges:
@@ -55,11 +58,21 @@ func ParseQuery(op api.Op, values url.Values) (q Query, canonical string, err er
 
 // tell writes into values what q comes down to: one payment and one answer, however it was written.
 func (q Query) tell(values url.Values) {
+	set := func(name, text string) { // "" is what counts anyhow
+		if values.Del(name); text != "" {
+			values.Set(name, text)
+		}
+	}
+	if !q.Claims {
+		values.Del("claims")
+	}
 	switch q.Op {
 	case api.OpFresh, api.OpSubscribe:
-		values.Del("members")
-		if q.Members != "" {
-			values.Set("members", q.Members)
+		set("members", q.Members)
+	case api.OpCite:
+		set("row", q.Row)
+		if values.Del("at"); !q.At.At.IsZero() {
+			values.Set("at", q.At.Key())
 		}
 	case api.OpSearch:
 		if q.K == api.SearchKDefault {
@@ -68,10 +81,8 @@ func (q Query) tell(values url.Values) {
 	case api.OpSnapshot:
 		values.Set("at", q.At.Key())
 	case api.OpLookup:
-		values.Set("q", q.Text)
-		if q.Kind == "" {
-			values.Del("kind")
-		}
+		set("q", q.Text)
+		set("kind", q.Kind)
 		if q.Limit == api.DefaultLookupLimit {
 			values.Del("limit")
 		}
@@ -79,6 +90,20 @@ func (q Query) tell(values url.Values) {
 		q.tellChanges(values)
 	case api.OpSeries:
 		q.tellSeries(values)
+	}
+}
+
+// parseSwitch reads a parameter that is true or false, or not there.
+func parseSwitch(values url.Values, name string) (on bool, err error) {
+	switch text := values.Get(name); text {
+	case "true", "1":
+		values.Set(name, "true")
+		return true, nil
+	case "", "false", "0":
+		return false, nil
+	default:
+		return false, api.Errorf(api.ReasonInvalidRequest, "%s is %q, not true or false", name, human.Clip(text, human.Quoted)).
+			WithHint("leave it out for false")
 	}
 }
 

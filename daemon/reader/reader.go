@@ -12,6 +12,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/contextd/contextd/daemon/feed"
@@ -44,9 +45,11 @@ type Query struct {
 	Pack string
 	Text string       // search: not empty, white space trimmed; lookup: one or several of that with commas between
 	K    int          // search
-	At   state.Moment // snapshot, and changes since then
+	At   state.Moment // snapshot, cite where it is not zero, and changes since then
 	Ref  int          // cite: at least 1
+	Row  string       // cite: kind/key of the row that is meant, "" for the source
 
+	Claims  bool   // fresh and brief: with what backs the figures of the brief
 	Members string // fresh and subscribe: of the state that are told, sorted, with commas between; "" means all
 
 	Kind        string        // lookup: of rows, "" for all
@@ -111,8 +114,9 @@ type Config struct {
 
 // Reader answers operations. Make one with New; it is safe for concurrent use.
 type Reader struct {
-	cfg   Config
-	packs map[string]Pack
+	cfg     Config
+	packs   map[string]Pack
+	checked atomic.Pointer[checked] // the last
 }
 
 // New makes a Reader.
@@ -240,7 +244,7 @@ func (r *Reader) Packs() []string {
 func (r *Reader) Answer(ctx context.Context, v View, window time.Duration) (Answer, error) {
 	switch v.Op {
 	case api.OpFresh:
-		return Answer{Body: v.edition.Part(v.Members).Fresh()}, nil
+		return r.fresh(ctx, v)
 	case api.OpBrief:
 		return r.brief(ctx, v)
 	case api.OpSearch:
@@ -248,7 +252,7 @@ func (r *Reader) Answer(ctx context.Context, v View, window time.Duration) (Answ
 	case api.OpSnapshot:
 		return r.snapshot(ctx, v, window)
 	case api.OpCite:
-		return r.cite(v)
+		return r.cite(ctx, v, window)
 	case api.OpLookup:
 		return r.lookup(v)
 	case api.OpChanges:
@@ -274,7 +278,8 @@ func (r *Reader) Deliverable(ctx context.Context, v View, window time.Duration) 
 			return fmt.Errorf("look for %s as of %s: %w", v.pack.ID, v.At.Key(), err)
 		}
 	case api.OpCite:
-		return v.anchored()
+		_, err := r.citation(ctx, v, window)
+		return err
 	case api.OpLookup:
 		return v.findable()
 	case api.OpSeries:
@@ -283,47 +288,12 @@ func (r *Reader) Deliverable(ctx context.Context, v View, window time.Duration) 
 	return nil
 }
 
-// brief answers with the brief of the caller, or that of the pack.
-func (r *Reader) brief(ctx context.Context, v View) (Answer, error) {
-	if r.cfg.Briefs == nil || v.ownerID == "" {
-		return Answer{Body: v.edition.BriefBody()}, nil
-	}
-	own, warning := r.cfg.Briefs.Of(ctx, v.ownerID, v.tier, v.edition)
-	if own.Brief == v.edition.Brief.Brief {
-		return Answer{Body: v.edition.BriefBody(), Warning: warning}, nil
-	}
-	body, err := feed.BriefBody(v.edition.Pulse, own, v.edition.Ages)
-	if err != nil {
-		return Answer{}, fmt.Errorf("encode brief of %s: %w", v.pack.ID, err)
-	}
-	return Answer{Body: body}, nil
-}
-
 // search looks for v.Text in the leaves of the newest state.
 func (r *Reader) search(v View) (Answer, error) {
 	found := v.edition.Table.Search(v.Text, v.K)
 	return encode(api.SearchResponse{
 		Matches: found.Matches, Total: found.Total, Freshness: v.edition.Freshness(r.cfg.Now()),
 	})
-}
-
-// cite resolves an anchor of the newest state.
-func (r *Reader) cite(v View) (Answer, error) {
-	if err := v.anchored(); err != nil {
-		return Answer{}, err
-	}
-	c := v.edition.Citations[v.Ref-1]
-	source := api.Source{ID: c.SourceID, Name: v.pack.Names[c.SourceID], PublicURL: c.URL}
-	return encode(api.CiteResponse{Citation: c, Source: source, Freshness: v.edition.Freshness(r.cfg.Now())})
-}
-
-// anchored reports a ref that no source has.
-func (v View) anchored() error {
-	if n := len(v.edition.Citations); v.Ref < 1 || v.Ref > n {
-		return api.Errorf(api.ReasonCitationNotFound, "pack %s has %d sources, there is no [%d]", v.Pack, n, v.Ref).
-			WithHint("use a ref from 1 to %d", n)
-	}
-	return nil
 }
 
 // snapshot looks up the state as of v.At, within the window of the caller. The answer depends on that moment alone, so that it is the same

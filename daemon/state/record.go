@@ -34,6 +34,7 @@ type Narration struct {
 	Brief
 	Citations []api.Citation // of the state that it was written from; nil where that is the one it is told with
 	Since     *api.Since     // what came after; nil likewise
+	Claims    []api.Claim    // what backs its figures, where that is asked for
 }
 
 // SourceRecord is what is kept of one source over a restart.

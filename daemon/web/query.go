@@ -163,11 +163,11 @@ func members(object []byte) (url.Values, error) {
 		case string(m.Raw) == "null":
 		case m.Name == "ref":
 			values.Add("ref", string(m.Raw))
-		case m.Name == "pack":
+		case m.Name == "pack" || m.Name == "row" || m.Name == "at":
 			if !m.IsString() {
-				return nil, api.Errorf(api.ReasonInvalidRequest, "pack in the body is not a string").WithHint(bodyHint)
+				return nil, api.Errorf(api.ReasonInvalidRequest, "%s in the body is not a string", m.Name).WithHint(bodyHint)
 			}
-			values.Add("pack", m.Text())
+			values.Add(m.Name, m.Text())
 		}
 	}
 	return values, nil

@@ -105,7 +105,7 @@ func OpAt(path string) (o Op, ok bool) {
 func (o Op) Parameters() []string {
 	switch o {
 	case OpFresh:
-		return []string{"pack", "query", "members"} // query is for later: accepted and not used
+		return []string{"pack", "query", "members", "claims"} // query is for later: accepted and not used
 	case OpSubscribe:
 		return []string{"pack", "members"}
 	case OpSearch:
@@ -113,7 +113,9 @@ func (o Op) Parameters() []string {
 	case OpSnapshot:
 		return []string{"pack", "at"}
 	case OpCite:
-		return []string{"pack", "ref"}
+		return []string{"pack", "ref", "row", "at"}
+	case OpBrief:
+		return []string{"pack", "claims"}
 	case OpLookup:
 		return []string{"pack", "q", "kind", "limit"}
 	case OpChanges:

@@ -41,6 +41,18 @@ type Citation struct {
 	URL       string    `json:"url"`
 	FetchedAt time.Time `json:"fetchedAt"` // when the source last answered well
 	Excerpt   string    `json:"excerpt,omitempty"`
+	Row       string    `json:"row,omitempty"` // kind/key of the row that URL and Excerpt are of; "" for those of the source
+}
+
+// Claim is a figure of a brief and what backs it.
+type Claim struct {
+	Start int    `json:"start"` // in Unicode code points of the brief
+	End   int    `json:"end"`   // behind the figure
+	Text  string `json:"text"`  // the figure as it is written
+	Ref   int    `json:"ref"`   // the anchor that it is told under
+	Row   string `json:"row"`   // kind/key of the row that holds it, as cite takes it
+	Field string `json:"field"` // its member there
+	Path  string `json:"path"`  // in the state of BriefOf, as search writes paths
 }
 
 // Attestation is provenance in an on-chain registry (a later phase).
@@ -61,6 +73,7 @@ type StateResponse struct {
 	Attestation *Attestation    `json:"attestation,omitempty"`
 
 	BriefCitations []Citation `json:"briefCitations,omitempty"` // those of the state of BriefOf, where State is newer
+	Claims         []Claim    `json:"claims,omitempty"`         // where they are asked for
 }
 
 // Since tells what came after a brief was written: the flags that rose, changed or ended, and the moves.
@@ -76,6 +89,7 @@ type BriefResponse struct {
 	BriefOf   *time.Time `json:"briefOf,omitempty"` // GeneratedAt of the state that it was written from
 	Since     *Since     `json:"since,omitempty"`   // what came after BriefOf, where the newest state is newer
 	Citations []Citation `json:"citations"`         // of the state of BriefOf
+	Claims    []Claim    `json:"claims,omitempty"`  // where they are asked for
 	Freshness Freshness  `json:"freshness"`         // of the newest state
 }
 

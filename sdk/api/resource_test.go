@@ -23,10 +23,10 @@ type shape struct {
 func shapes() []shape {
 	return []shape{
 		{api.Freshness{}, "generatedAt ageSeconds dataAgeSeconds"},
-		{api.Citation{}, "ref sourceId url fetchedAt excerpt?"},
+		{api.Citation{}, "ref sourceId url fetchedAt excerpt? row?"},
 		{api.Attestation{}, "type ref"},
-		{api.StateResponse{}, "state brief briefAt? briefOf? since? citations freshness attestation? briefCitations?"},
-		{api.BriefResponse{}, "brief briefAt? briefOf? since? citations freshness"},
+		{api.StateResponse{}, "state brief briefAt? briefOf? since? citations freshness attestation? briefCitations? claims?"},
+		{api.BriefResponse{}, "brief briefAt? briefOf? since? citations claims? freshness"},
 		{api.Since{}, "text citations"},
 		{api.SearchMatch{}, "path value score"},
 		{api.SearchResponse{}, "matches total freshness"},

@@ -25,6 +25,10 @@ func Claims(text string, state json.RawMessage, citations []api.Citation) ([]Cla
 	if err != nil {
 		return nil, err
 	}
+	runes := []rune(text)
+	for i, claim := range c.claims { // with the signs and spaces that the text has
+		c.claims[i].Text = string(runes[claim.Start:min(claim.End, len(runes))])
+	}
 	return c.claims, nil
 }
 

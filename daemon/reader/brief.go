@@ -1,0 +1,96 @@
+package reader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/brief/ground"
+	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// fresh answers with the newest state, and with what backs the figures of its brief where that is asked for.
+func (r *Reader) fresh(ctx context.Context, v View) (Answer, error) {
+	edition := v.edition.Part(v.Members)
+	if !v.Claims {
+		return Answer{Body: edition.Fresh()}, nil
+	}
+	told, err := r.claimed(ctx, v, edition.Brief)
+	if err != nil {
+		return Answer{}, err
+	}
+	body, err := feed.FreshBody(edition.Pulse, told, edition.Ages)
+	if err != nil {
+		return Answer{}, fmt.Errorf("encode fresh of %s: %w", v.pack.ID, err)
+	}
+	return Answer{Body: body}, nil
+}
+
+// brief answers with the brief of the caller, or that of the pack.
+func (r *Reader) brief(ctx context.Context, v View) (Answer, error) {
+	told, warning := v.edition.Brief, ""
+	if r.cfg.Briefs != nil && v.ownerID != "" {
+		told, warning = r.cfg.Briefs.Of(ctx, v.ownerID, v.tier, v.edition)
+	}
+	if told.Brief == v.edition.Brief.Brief && !v.Claims {
+		return Answer{Body: v.edition.BriefBody(), Warning: warning}, nil
+	}
+	if v.Claims {
+		var err error
+		if told, err = r.claimed(ctx, v, told); err != nil {
+			return Answer{}, err
+		}
+	}
+	body, err := feed.BriefBody(v.edition.Pulse, told, v.edition.Ages)
+	if err != nil {
+		return Answer{}, fmt.Errorf("encode brief of %s: %w", v.pack.ID, err)
+	}
+	return Answer{Body: body, Warning: warning}, nil
+}
+
+// checked are the claims of a text about a state, which are read once for all who ask.
+type checked struct {
+	text   string
+	of     time.Time
+	claims []api.Claim
+}
+
+// claimed is told with its claims, read from the state that it was written from.
+func (r *Reader) claimed(ctx context.Context, v View, told state.Narration) (state.Narration, error) {
+	if c := r.checked.Load(); c != nil && c.text == told.Text && c.of.Equal(told.Of) {
+		told.Claims = c.claims
+		return told, nil
+	}
+	pulse := v.edition.Pulse
+	if !told.Of.IsZero() && !told.Of.Equal(pulse.GeneratedAt) {
+		var err error
+		pulse, err = r.cfg.History.PulseBefore(ctx, v.pack.ID, told.Of.Add(time.Millisecond))
+		if errors.Is(err, state.ErrNoPulse) {
+			return told, nil // pruned: what backed it is not known any more
+		}
+		if err != nil {
+			return told, fmt.Errorf("look up %s as of %s: %w", v.pack.ID, told.Of, err)
+		}
+	}
+	list, err := ground.Claims(told.Text, pulse.State, pulse.Citations)
+	if err != nil {
+		return told, fmt.Errorf("check brief of %s: %w", v.pack.ID, err)
+	}
+	places := state.PlacesOf(v.pack.Shown, pulse.State)
+	told.Claims = make([]api.Claim, 0, len(list))
+	for _, c := range list {
+		row := ""
+		if place := state.Around(places, c.Row); place != nil {
+			row = place.Row
+		}
+		told.Claims = append(told.Claims, api.Claim{
+			Start: c.Start, End: c.End, Text: c.Text, Ref: c.Ref, Row: row, Path: c.Path, Field: c.Path[strings.LastIndex(c.Path, ".")+1:],
+		})
+	}
+	r.checked.Store(&checked{told.Text, told.Of, told.Claims})
+	return told, nil
+}
