@@ -93,7 +93,7 @@ func (p Page) Changes(pack string, c *api.ChangesResponse) error {
 	}
 	p.line("%s  %s %s %s  %s", p.Style.Bold(human.Line(pack)), p.clock(c.From), arrow, p.clock(c.To), p.age(c.Freshness))
 	for _, f := range c.Flags {
-		p.cited("  ", p.flagChange(f), f.Ref)
+		p.cited("  ", human.Line(p.flagChange(f)), f.Ref)
 	}
 	for _, r := range c.Rows {
 		text := human.Line(r.Name)
@@ -107,10 +107,10 @@ func (p Page) Changes(pack string, c *api.ChangesResponse) error {
 		if r.Stale {
 			text += "  STALE"
 		}
-		p.cited("  ", text, r.Ref)
+		p.cited("  ", human.Line(text), r.Ref)
 	}
 	for _, h := range c.Headlines {
-		p.cited("  new  ", h.At.In(p.Now.Location()).Format("15:04")+"  "+h.Title, h.Ref)
+		p.cited("  new  ", h.At.In(p.Now.Location()).Format("15:04")+"  "+human.Line(h.Title), h.Ref)
 	}
 	p.line("%s", p.closing(c))
 	_, err := w.Write(b.Bytes())
