@@ -45,22 +45,22 @@ func (s *Server) addTools() error {
 // text is an answer as it reads now.
 func (s *Server) text(a reader.Answer) []byte { return a.Text(s.cfg.Now()) }
 
-// toolOrder is the order of a call of the tool of op.
-func (s *Server) toolOrder(rq *request, op api.Op, arguments json.RawMessage) (o gate.Order[reader.Answer], err error) {
+// toolOrder is what a call of the tool of op asks, and the order of it.
+func (s *Server) toolOrder(rq *request, op api.Op, arguments json.RawMessage) (q reader.Query, o gate.Order[reader.Answer], err error) {
 	values, err := toolArguments(op, arguments)
 	if err != nil {
-		return o, err
+		return q, o, err
 	}
 	asked := moment(values, "at", s.cfg.Now())
 	if op == api.OpChanges {
 		asked = sinceMoment(values, s.cfg.Now())
 	}
-	q, _, err := reader.ParseQuery(op, values)
-	if err != nil {
-		return o, withForms(err)
+	if q, _, err = reader.ParseQuery(op, values); err != nil {
+		return q, o, withForms(err)
 	}
 	q.Asked = asked
-	return s.order(rq, methodCall, q)
+	o, err = s.order(rq, methodCall, q)
+	return q, o, err
 }
 
 // order makes the free checks of q, which a call of method asks, and returns the order of it. A payment of it is bound to the method and
@@ -112,7 +112,7 @@ func (s *Server) priced(rq *request, m message) (o gate.Order[reader.Answer], pr
 		if op.PriceMicros() == 0 {
 			return o, false, keyMissing()
 		}
-		o, err = s.toolOrder(rq, op, m.Arguments())
+		_, o, err = s.toolOrder(rq, op, m.Arguments())
 		return o, true, err
 	case methodRead:
 		r, ok := s.parseURI(m.Text("uri"))
@@ -129,15 +129,21 @@ func (s *Server) priced(rq *request, m message) (o gate.Order[reader.Answer], pr
 
 // answer answers the tools that return at once.
 func (s *Server) answer(_ context.Context, rq *request, op api.Op, req *sdk.CallToolRequest) *sdk.CallToolResult {
-	o, err := s.toolOrder(rq, op, req.Params.Arguments)
+	q, o, err := s.toolOrder(rq, op, req.Params.Arguments)
 	if err != nil {
 		return s.failed(rq, err)
+	}
+	var found reader.Answer
+	find := o.Answer
+	o.Answer = func(ctx context.Context, caller gate.Caller) (a reader.Answer, err error) {
+		found, err = find(ctx, caller)
+		return found, err
 	}
 	body, meta, err := s.serve(rq, o)
 	if err != nil {
 		return s.failed(rq, err)
 	}
-	res := result(body, toolText(op, o.Pack, body))
+	res := result(body, textOf(q, found, body))
 	res.Meta = meta
 	return res
 }

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/contextd/contextd/daemon/gate"
+	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -79,3 +80,6 @@ func (s *Server) Kept() (n int) {
 	s.requests.Range(func(any, any) bool { n++; return true })
 	return n
 }
+
+// TextOf is textOf.
+func TextOf(q reader.Query, a reader.Answer, body []byte) string { return textOf(q, a, body) }

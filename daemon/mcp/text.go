@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/internal/human"
-	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -18,7 +19,7 @@ func toolText(op api.Op, pack string, body []byte) string {
 	var err error
 	switch op {
 	case api.OpFresh, api.OpSnapshot:
-		text, err = stateText(pack, body)
+		text, err = stateText(pack, "", false, body)
 	case api.OpBrief:
 		text, err = briefText(pack, body)
 	case api.OpSearch:
@@ -32,6 +33,24 @@ func toolText(op api.Op, pack string, body []byte) string {
 	}
 	if err != nil || text == "" {
 		return string(body)
+	}
+	return text
+}
+
+// textOf is toolText for what q asks, whose answer was found as a.
+func textOf(q reader.Query, a reader.Answer, body []byte) string {
+	var text string
+	var err error
+	switch {
+	case q.Op == api.OpSnapshot:
+		text, err = stateText(q.Pack, asOf(q.At), false, body)
+	case q.Op == api.OpFresh && q.Members != "":
+		text, err = stateText(q.Pack, "", true, body)
+	case q.Op == api.OpSearch && a.State != nil:
+		text, err = foundText(q, a.State, body)
+	}
+	if err != nil || text == "" {
+		return toolText(q.Op, q.Pack, body)
 	}
 	return text
 }
@@ -52,23 +71,33 @@ func age(f api.Freshness, overdue ...string) string {
 	return text
 }
 
-// stateText renders the answer of fresh and snapshot.
-func stateText(pack string, body []byte) (string, error) {
+// stateText renders the answer of fresh and snapshot. of says, in the heading, of which moment it is, and part that some members were asked
+// for, which are told alone.
+func stateText(pack, of string, part bool, body []byte) (string, error) {
 	var m api.StateResponse
 	if err := json.Unmarshal(body, &m); err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	read := m.Freshness.Told().Add(time.Second - 1)
-	fmt.Fprintf(&b, "Pack %s: %s. ref and [N] name a source below.\n", pack, age(m.Freshness, api.AgesOf(m.State).Overdue(read)...))
-	if m.Brief != "" {
+	w := stateWriter{b: &b, read: m.Freshness.GeneratedAt.Add(time.Duration(m.Freshness.AgeSeconds+1)*time.Second - 1), refs: map[string]bool{}}
+	fmt.Fprintf(&b, "Pack %s%s: %s. ref and [N] name a source below; an id left out is the name in small letters with -, chain: before a chain.\n", pack, of, age(m.Freshness, api.AgesOf(m.State).Overdue(w.read)...))
+	if m.Brief != "" && !part {
 		fmt.Fprintf(&b, "\n%s\n%s", m.Brief, dated(m.BriefAt, m.BriefOf, m.Since))
+		w.cited(m.Brief)
 	}
-	if err := writeState(&b, m.State); err != nil {
+	if err := w.state(m.State); err != nil {
 		return "", err
 	}
-	writeSources(&b, m.Citations)
+	w.sources(m.Citations)
 	return b.String(), nil
+}
+
+// asOf says of which moment a snapshot is.
+func asOf(at state.Moment) string {
+	if at.Exact {
+		return " as of " + at.Key()
+	}
+	return " as of the minute " + at.Key() + " UTC, its age taken at the end of that"
 }
 
 // briefText renders the answer of brief.
@@ -79,7 +108,11 @@ func briefText(pack string, body []byte) (string, error) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\nPack %s: %s.\n", r.Brief, dated(r.BriefAt, r.BriefOf, r.Since), pack, age(r.Freshness))
-	writeSources(&b, r.Citations)
+	w := stateWriter{b: &b, refs: map[string]bool{}}
+	if w.cited(r.Brief); r.Since != nil {
+		w.cited(r.Since.Text)
+	}
+	w.sources(r.Citations)
 	return b.String(), nil
 }
 
@@ -113,6 +146,28 @@ func searchText(pack string, body []byte) (string, error) {
 	return b.String(), nil
 }
 
+// foundText renders the answer of search to q with the rows of state in which its words are.
+func foundText(q reader.Query, found, body []byte) (string, error) {
+	var r api.SearchResponse
+	if err := json.Unmarshal(body, &r); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	w := stateWriter{b: &b, read: r.Freshness.GeneratedAt, refs: map[string]bool{}}
+	rows, total := state.Find(found, q.Text, q.K)
+	if total == 0 {
+		word := human.Short(q.Text, human.Quoted)
+		fmt.Fprintf(&b, "No row of the state of pack %s has the word %q (%s). It shows a part of all rows: ask lookup with q=%q, or search for one "+
+			"word.\n", q.Pack, word, age(r.Freshness), word)
+		return b.String(), nil
+	}
+	fmt.Fprintf(&b, "%d of %s in pack %s (%s):\n", len(rows), human.Plural(total, "row"), q.Pack, age(r.Freshness))
+	for _, row := range rows {
+		w.row(row)
+	}
+	return b.String(), nil
+}
+
 // citeText renders the answer of cite.
 func citeText(body []byte) (string, error) {
 	var r api.CiteResponse
@@ -125,79 +180,6 @@ func citeText(body []byte) (string, error) {
 		text += ": " + quoted(r.Citation.Excerpt)
 	}
 	return text + " (" + age(r.Freshness) + ")", nil
-}
-
-// writeSources lists citations.
-func writeSources(b *strings.Builder, list []api.Citation) {
-	b.WriteString("\n## sources\n")
-	for _, c := range list {
-		fmt.Fprintf(b, "[%d] %s %s\n", c.Ref, c.SourceID, c.URL)
-	}
-}
-
-// writeState writes a section for every member of a state: a table of an array of objects, a line for each member of an object.
-func writeState(b *strings.Builder, state []byte) error {
-	list, err := jsonx.Members(state)
-	if err != nil {
-		return err
-	}
-	for _, m := range list {
-		fmt.Fprintf(b, "\n## %s\n", m.Name)
-		var rows []json.RawMessage
-		switch {
-		case json.Unmarshal(m.Raw, &rows) == nil && len(rows) == 0:
-			b.WriteString("none\n")
-		case rows != nil && rows[0][0] == '{':
-			if err := writeTable(b, rows); err != nil {
-				return err
-			}
-		default:
-			writeObject(b, m.Raw)
-		}
-	}
-	return nil
-}
-
-// writeTable writes rows under the names that any of them has.
-func writeTable(b *strings.Builder, rows []json.RawMessage) error {
-	var names []string
-	known := map[string]bool{}
-	cells := make([]map[string]string, len(rows))
-	for i, row := range rows {
-		list, err := jsonx.Members(row)
-		if err != nil {
-			return err
-		}
-		cells[i] = map[string]string{}
-		for _, m := range list {
-			if !known[m.Name] {
-				known[m.Name] = true
-				names = append(names, m.Name)
-			}
-			cells[i][m.Name] = cell(m.Name, m.Raw)
-		}
-	}
-	b.WriteString(strings.Join(names, " | ") + "\n")
-	for _, row := range cells {
-		line := make([]string, len(names))
-		for i, name := range names {
-			line[i] = row[name]
-		}
-		b.WriteString(strings.Join(line, " | ") + "\n")
-	}
-	return nil
-}
-
-// writeObject writes a line for each member of an object, and any other value as it is.
-func writeObject(b *strings.Builder, value json.RawMessage) {
-	list, err := jsonx.Members(value)
-	if err != nil {
-		b.WriteString(plain(value) + "\n")
-		return
-	}
-	for _, m := range list {
-		fmt.Fprintf(b, "%s: %s\n", m.Name, cell(m.Name, m.Raw))
-	}
 }
 
 // foreign reports whether a member holds text that somebody outside chose, such as the name of a coin.

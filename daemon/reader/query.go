@@ -176,7 +176,7 @@ func parseRef(q *Query, text string) error {
 	ref, err := strconv.Atoi(text)
 	if errors.Is(err, strconv.ErrRange) && !strings.HasPrefix(text, "-") {
 		return api.Errorf(api.ReasonInvalidRef, "ref is %q, more than any pack has sources", human.Clip(text, human.Quoted)).
-			WithHint("use the number of an anchor: [3] in a brief is ?ref=3")
+			WithHint("use the number of an anchor: [3] in a brief is ref=3")
 	}
 	if err != nil || ref < 1 {
 		return api.Errorf(api.ReasonInvalidRef, "ref is %q, not a whole number of 1 or more", human.Clip(text, human.Quoted)).

@@ -77,6 +77,7 @@ type Answer struct {
 	Immutable bool       // the same for ever
 	Warning   string     // why it is not all that the caller could expect, "" if it is
 	Nothing   bool       // nothing was found, which costs a key nothing
+	State     []byte     // search: in which it looked
 }
 
 // ReadAt is the moment at which the age in a is measured, for who reads it now.
@@ -291,9 +292,11 @@ func (r *Reader) Deliverable(ctx context.Context, v View, window time.Duration) 
 // search looks for v.Text in the leaves of the newest state.
 func (r *Reader) search(v View) (Answer, error) {
 	found := v.edition.Table.Search(v.Text, v.K)
-	return encode(api.SearchResponse{
+	a, err := encode(api.SearchResponse{
 		Matches: found.Matches, Total: found.Total, Freshness: v.edition.Freshness(r.cfg.Now()),
 	})
+	a.State = v.edition.State
+	return a, err
 }
 
 // snapshot looks up the state as of v.At, within the window of the caller. The answer depends on that moment alone, so that it is the same

@@ -1,0 +1,297 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// stateWriter writes a state, or rows of it, as a model reads it best. Nothing is told twice, and no address that lookup gives.
+type stateWriter struct {
+	b      *strings.Builder
+	read   time.Time          // when the state is read, or was made
+	health []api.SourceStatus // of the sources, where the state tells
+	refs   map[string]bool    // that were written
+}
+
+var anchorForm = regexp.MustCompile(`\[(\d+)\]`)
+
+// cited notes the anchors in text.
+func (w *stateWriter) cited(text string) {
+	for _, m := range anchorForm.FindAllStringSubmatch(text, -1) {
+		w.refs[m[1]] = true
+	}
+}
+
+// state writes a section for every member: a table of an array of objects, a line for each member of an object. The health of the sources
+// is left for where these are listed.
+func (w *stateWriter) state(text []byte) error {
+	list, err := jsonx.Members(text)
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		if m.Name == "source_status" && json.Unmarshal(m.Raw, &w.health) == nil && len(w.health) > 0 {
+			continue
+		}
+		w.section(m.Name, m)
+	}
+	return nil
+}
+
+// section writes a value under its name, and lists of objects in it in sections of their own.
+func (w *stateWriter) section(name string, v *jsonx.Value) {
+	fmt.Fprintf(w.b, "\n## %s%s\n", name, sharedRef(v))
+	switch {
+	case v.IsArray() && len(v.Members) == 0:
+		w.b.WriteString("none\n")
+	case isTable(v):
+		w.table(v.Members)
+	case !v.IsObject():
+		w.b.WriteString(plain(v.Raw) + "\n")
+	default:
+		var tables []*jsonx.Value
+		for _, m := range v.Members {
+			if isTable(m) {
+				tables = append(tables, m)
+				continue
+			}
+			fmt.Fprintf(w.b, "%s: %s\n", m.Name, w.cell(m))
+		}
+		for _, m := range tables {
+			w.section(name+"."+m.Name, m)
+		}
+	}
+}
+
+// isTable reports whether v is an array of objects.
+func isTable(v *jsonx.Value) bool {
+	return v.IsArray() && len(v.Members) > 0 && !slices.ContainsFunc(v.Members, func(m *jsonx.Value) bool { return !m.IsObject() })
+}
+
+// sharedRef is the source of all rows of a table, " [N]", or "" where they have several.
+func sharedRef(v *jsonx.Value) string {
+	if !isTable(v) {
+		return ""
+	}
+	first := v.Members[0].Member("ref")
+	if first == nil || slices.ContainsFunc(v.Members, func(row *jsonx.Value) bool {
+		ref := row.Member("ref")
+		return ref == nil || string(ref.Raw) != string(first.Raw)
+	}) {
+		return ""
+	}
+	return " [" + string(first.Raw) + "]"
+}
+
+// table writes rows under the names of what any of them says.
+func (w *stateWriter) table(rows []*jsonx.Value) {
+	var names []string
+	shared := sharedRef(rows[0].Parent) != ""
+	cells := make([]map[string]string, len(rows))
+	for i, row := range rows {
+		cells[i] = map[string]string{}
+		for _, m := range row.Members {
+			text := w.cell(m)
+			if said(row, m) || m.Name == "ref" && shared {
+				text = ""
+			}
+			if cells[i][m.Name] = text; text != "" && text != "-" && !slices.Contains(names, m.Name) {
+				names = append(names, m.Name)
+			}
+		}
+	}
+	w.b.WriteString(strings.Join(names, "|") + "\n")
+	for _, row := range cells {
+		line := make([]string, len(names))
+		for i, name := range names {
+			line[i] = row[name]
+		}
+		w.b.WriteString(strings.TrimRight(strings.Join(line, "|"), "|") + "\n")
+	}
+}
+
+// said reports whether a row says elsewhere what its member m does: an id that is its name in small letters, and the parts of a message.
+func said(row, m *jsonx.Value) bool {
+	switch m.Name {
+	case "id", "subject", "value", "threshold", "unit":
+		if row.Member("message") != nil {
+			return true
+		}
+	}
+	name := row.Member("name")
+	if m.Name != "id" || name == nil {
+		return false
+	}
+	return strings.TrimPrefix(m.Text(), "chain:") == strings.ReplaceAll(strings.ToLower(name.Text()), " ", "-")
+}
+
+// address is the least length of an id that nobody reads.
+const address = 36
+
+// cell is a value as text, "" for what lookup gives: links, and ids that are addresses.
+func (w *stateWriter) cell(v *jsonx.Value) string {
+	switch {
+	case v.Name == "url" || v.Name == "id" && len(v.Text()) >= address && !strings.Contains(v.Text(), ":"):
+		return ""
+	case v.Name == "ref":
+		w.refs[string(v.Raw)] = true
+	case isTable(v):
+		parts := make([]string, len(v.Members))
+		for i, m := range v.Members {
+			parts[i] = w.part(m)
+		}
+		return strings.Join(parts, "; ")
+	case v.IsObject():
+		return w.fields(v)
+	case v.IsArray() && !slices.ContainsFunc(v.Members, func(m *jsonx.Value) bool { return !m.IsLeaf() }):
+		parts := make([]string, len(v.Members))
+		for i, m := range v.Members {
+			parts[i] = cell(v.Name, m.Raw)
+		}
+		return strings.Join(parts, ",")
+	case strings.HasSuffix(v.Name, "Usd") && v.Name != "priceUsd":
+		if x, err := strconv.ParseFloat(string(v.Raw), 64); err == nil && (x >= 10_000 || x <= -10_000) {
+			return human.USD(x)
+		}
+	case v.IsString():
+		if at, err := time.Parse(time.RFC3339, v.Text()); err == nil {
+			return w.moment(at)
+		}
+		if foreign(v.Name) {
+			return label(plain(v.Raw))
+		}
+	}
+	return cell(v.Name, v.Raw)
+}
+
+// moment is a time to the minute, without the day where that is the one of the state.
+func (w *stateWriter) moment(at time.Time) string {
+	layout := "2006-01-02T15:04Z"
+	if at = at.UTC(); at.Truncate(24 * time.Hour).Equal(w.read.UTC().Truncate(24 * time.Hour)) {
+		layout = "15:04Z"
+	}
+	return at.Format(layout)
+}
+
+// part is an object in a cell: what it says, without names, and its source.
+func (w *stateWriter) part(v *jsonx.Value) string {
+	var list []string
+	refs := ""
+	for _, m := range v.Members {
+		switch text := w.cell(m); {
+		case text == "" || text == "-" || m.Name == "ref" && refs != "":
+		case m.Name == "ref" || m.Name == "sources" && m.IsArray():
+			refs = " [" + text + "]"
+			for ref := range strings.SplitSeq(text, ",") {
+				w.refs[ref] = true
+			}
+		case m.Name == "stale":
+			list = append(list, "STALE")
+		default:
+			list = append(list, text)
+		}
+	}
+	return strings.Join(list, " ") + refs
+}
+
+// fields is an object in a line: what it says, with names, and its source.
+func (w *stateWriter) fields(v *jsonx.Value) string {
+	var list []string
+	refs := ""
+	for _, m := range v.Members {
+		switch text := w.cell(m); {
+		case text == "":
+		case m.Name == "ref":
+			refs = " [" + text + "]"
+		case m.Name == "stale" && text == "true":
+			list = append(list, "STALE")
+		default:
+			list = append(list, m.Name+" "+text)
+		}
+	}
+	return strings.Join(list, ", ") + refs
+}
+
+// row writes a row of any member in a line: where it is, what it is called, its figures and its source.
+func (w *stateWriter) row(v *jsonx.Value) {
+	where, called := v, ""
+	for where.Depth > 1 {
+		where = where.Parent
+	}
+	for _, name := range state.RowNames() {
+		if m := v.Member(name); called == "" && m != nil && m.IsString() && m.Text() != "" {
+			called = label(plain(m.Raw))
+		}
+	}
+	if called == "" {
+		called = v.Name
+	}
+	if m := v.Member("symbol"); m != nil && m.IsString() && label(plain(m.Raw)) != called {
+		called += " (" + label(plain(m.Raw)) + ")"
+	}
+	var list []string
+	refs := ""
+	for _, m := range v.Members {
+		text := w.cell(m)
+		switch {
+		case text == "" || text == "-" || said(v, m) || slices.Contains(state.RowNames(), m.Name):
+		case m.Name == "ref":
+			refs = " [" + text + "]"
+		case m.Name == "stale" && text == "true":
+			list = append(list, "STALE")
+		case m.IsLeaf() && !m.IsString():
+			var value any
+			_ = json.Unmarshal(m.Raw, &value) // it was read
+			list = append(list, human.Field(m.Name, value))
+		default:
+			list = append(list, human.Field(m.Name, text))
+		}
+	}
+	fmt.Fprintf(w.b, "%s: %s %s%s\n", where.Name, called, strings.Join(list, " · "), refs)
+}
+
+// sources lists the sources, once: how each does, where that is known, and its link. Where it is not, those that nothing refers to are left
+// out.
+func (w *stateWriter) sources(list []api.Citation) {
+	w.b.WriteString("\n## sources\n")
+	for _, c := range list {
+		if len(w.health) == 0 && len(w.refs) > 0 && !w.refs[strconv.Itoa(c.Ref)] {
+			continue
+		}
+		fmt.Fprintf(w.b, "[%d] %s", c.Ref, c.SourceID)
+		for _, s := range w.health {
+			if s.Ref == c.Ref {
+				w.b.WriteString(" " + w.healthText(s))
+			}
+		}
+		fmt.Fprintf(w.b, " %s\n", strings.Trim(strings.TrimPrefix(strings.TrimPrefix(c.URL, "https://"), "www."), "/"))
+	}
+}
+
+// healthText says how a source does and how old is what it last said.
+func (w *stateWriter) healthText(s api.SourceStatus) string {
+	text := string(s.Status)
+	if s.Status != api.SourceOK {
+		text = strings.ToUpper(text)
+	}
+	if s.FetchedAt != nil {
+		text += " " + human.Age(max(w.read.Sub(*s.FetchedAt), 0))
+	}
+	if s.Failures > 0 {
+		text += ", " + human.Plural(s.Failures, "failure")
+	}
+	if s.Error != nil {
+		text += ", " + quoted(human.Line(*s.Error))
+	}
+	return text
+}
