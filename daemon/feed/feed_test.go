@@ -209,7 +209,7 @@ func TestAllAreWoken(t *testing.T) {
 		watchers = append(watchers, w)
 	}
 	for n := range 2 {
-		if err := f.Publish(pulse(api.PackCrypto, born().Add(time.Duration(n)*time.Second)), brief()); err != nil {
+		if err := f.Publish(pulse(api.PackCrypto, born().Add(time.Duration(n)*time.Second)), brief(), nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -58,7 +58,7 @@ func (r *Reader) citation(ctx context.Context, v View, window time.Duration) (c 
 	}
 	kind, key, _ := strings.Cut(v.Row, "/")
 	row := v.edition.Rows.Row(kind, key) // whose page is the same at all times
-	place := state.Find(state.PlacesOf(v.pack.Shown, pulse.State), v.Row)
+	place := state.PlaceOf(state.PlacesOf(v.pack.Shown, pulse.State), v.Row)
 	switch {
 	case v.At.At.IsZero() && row != nil && row.Ref == v.Ref:
 		c.Excerpt, c.FetchedAt = state.Excerpt(row.Name, row.Symbol, row.Fields), row.FetchedAt

@@ -72,8 +72,8 @@ func unlisted(v *jsonx.Value, member string) string {
 	return strings.TrimSuffix(member, "s") + "/" + key
 }
 
-// Find is the place of the row kind/key, nil if there is none.
-func Find(places []Place, row string) *Place {
+// PlaceOf is the place of the row kind/key, nil if there is none.
+func PlaceOf(places []Place, row string) *Place {
 	i := slices.IndexFunc(places, func(p Place) bool { return p.Row == row })
 	if i < 0 {
 		return nil
