@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,6 +23,11 @@ type stateWriter struct {
 	read   time.Time          // when the state is read, or was made
 	health []api.SourceStatus // of the sources, where the state tells
 	refs   map[string]bool    // that were written
+}
+
+// newStateWriter makes a writer of what is as fresh as f.
+func newStateWriter(b *strings.Builder, f api.Freshness) *stateWriter {
+	return &stateWriter{b: b, read: f.GeneratedAt.Add(time.Duration(f.AgeSeconds+1)*time.Second - 1), refs: map[string]bool{}}
 }
 
 var anchorForm = regexp.MustCompile(`\[(\d+)\]`)
@@ -143,33 +150,50 @@ func (w *stateWriter) cell(v *jsonx.Value) string {
 	switch {
 	case v.Name == "url" || v.Name == "id" && len(v.Text()) >= address && !strings.Contains(v.Text(), ":"):
 		return ""
-	case v.Name == "ref":
-		w.refs[string(v.Raw)] = true
+	case v.IsLeaf():
+		return w.leaf(v)
 	case isTable(v):
-		parts := make([]string, len(v.Members))
-		for i, m := range v.Members {
-			parts[i] = w.part(m)
-		}
-		return strings.Join(parts, "; ")
+		return joined(v, "; ", w.part)
 	case v.IsObject():
 		return w.fields(v)
-	case v.IsArray() && !slices.ContainsFunc(v.Members, func(m *jsonx.Value) bool { return !m.IsLeaf() }):
-		parts := make([]string, len(v.Members))
-		for i, m := range v.Members {
-			parts[i] = cell(v.Name, m.Raw)
-		}
-		return strings.Join(parts, ",")
-	case strings.HasSuffix(v.Name, "Usd") && v.Name != "priceUsd":
-		if x, err := strconv.ParseFloat(string(v.Raw), 64); err == nil && (x >= 10_000 || x <= -10_000) {
-			return human.USD(x)
-		}
+	case !slices.ContainsFunc(v.Members, func(m *jsonx.Value) bool { return !m.IsLeaf() }):
+		return joined(v, ",", func(m *jsonx.Value) string { return cell(v.Name, m.Raw) })
+	}
+	return plain(v.Raw)
+}
+
+// joined are the members of v as text, with a separator between.
+func joined(v *jsonx.Value, separator string, text func(*jsonx.Value) string) string {
+	parts := make([]string, len(v.Members))
+	for i, m := range v.Members {
+		parts[i] = text(m)
+	}
+	return strings.Join(parts, separator)
+}
+
+// leaf is a value without parts as text: amounts of USD short, times to the minute.
+func (w *stateWriter) leaf(v *jsonx.Value) string {
+	switch {
+	case v.Name == "ref":
+		w.refs[string(v.Raw)] = true
 	case v.IsString():
 		if at, err := time.Parse(time.RFC3339, v.Text()); err == nil {
 			return w.moment(at)
 		}
-		if foreign(v.Name) {
-			return label(plain(v.Raw))
+		return nameText(v)
+	case strings.HasSuffix(v.Name, "Usd") && v.Name != "priceUsd":
+		if x, err := strconv.ParseFloat(string(v.Raw), 64); err == nil && math.Abs(x) >= 10_000 {
+			return human.USD(x)
 		}
+	}
+	return cell(v.Name, v.Raw)
+}
+
+// nameText is a text as it stands in a row. A name that is as short as names are needs no quotation marks; a sentence has them always.
+func nameText(v *jsonx.Value) string {
+	switch v.Name {
+	case "name", "pair", "subject", "category":
+		return label(plain(v.Raw))
 	}
 	return cell(v.Name, v.Raw)
 }
@@ -224,20 +248,9 @@ func (w *stateWriter) fields(v *jsonx.Value) string {
 
 // row writes a row of any member in a line: where it is, what it is called, its figures and its source.
 func (w *stateWriter) row(v *jsonx.Value) {
-	where, called := v, ""
+	where := v
 	for where.Depth > 1 {
 		where = where.Parent
-	}
-	for _, name := range state.RowNames() {
-		if m := v.Member(name); called == "" && m != nil && m.IsString() && m.Text() != "" {
-			called = label(plain(m.Raw))
-		}
-	}
-	if called == "" {
-		called = v.Name
-	}
-	if m := v.Member("symbol"); m != nil && m.IsString() && label(plain(m.Raw)) != called {
-		called += " (" + label(plain(m.Raw)) + ")"
 	}
 	var list []string
 	refs := ""
@@ -247,17 +260,40 @@ func (w *stateWriter) row(v *jsonx.Value) {
 		case text == "" || text == "-" || said(v, m) || slices.Contains(state.RowNames(), m.Name):
 		case m.Name == "ref":
 			refs = " [" + text + "]"
-		case m.Name == "stale" && text == "true":
+		case m.Name == "stale":
 			list = append(list, "STALE")
-		case m.IsLeaf() && !m.IsString():
-			var value any
-			_ = json.Unmarshal(m.Raw, &value) // it was read
-			list = append(list, human.Field(m.Name, value))
 		default:
-			list = append(list, human.Field(m.Name, text))
+			list = append(list, figure(m, text))
 		}
 	}
-	fmt.Fprintf(w.b, "%s: %s %s%s\n", where.Name, called, strings.Join(list, " · "), refs)
+	fmt.Fprintf(w.b, "%s: %s %s%s\n", where.Name, called(v), strings.Join(list, " · "), refs)
+}
+
+// figure is a member of a row, of which text tells, in a line.
+func figure(m *jsonx.Value, text string) string {
+	var value any = text
+	if m.IsLeaf() && !m.IsString() {
+		_ = json.Unmarshal(m.Raw, &value) // it was read
+	}
+	return human.Field(m.Name, value)
+}
+
+// called is what a row is called, with its symbol.
+func called(v *jsonx.Value) string {
+	text := func(name string) string {
+		if m := v.Member(name); m != nil && m.IsString() {
+			return nameText(m)
+		}
+		return ""
+	}
+	name := v.Name
+	for _, n := range slices.Backward(state.RowNames()) {
+		name = cmp.Or(text(n), name)
+	}
+	if symbol := text("symbol"); symbol != "" && symbol != name {
+		return name + " (" + symbol + ")"
+	}
+	return name
 }
 
 // sources lists the sources, once: how each does, where that is known, and its link. Where it is not, those that nothing refers to are left

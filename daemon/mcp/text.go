@@ -71,6 +71,9 @@ func age(f api.Freshness, overdue ...string) string {
 	return text
 }
 
+// stateKey tells how to read a state.
+const stateKey = "ref and [N] name a source below; an id left out is the name in small letters with -, chain: before a chain."
+
 // stateText renders the answer of fresh and snapshot. of says, in the heading, of which moment it is, and part that some members were asked
 // for, which are told alone.
 func stateText(pack, of string, part bool, body []byte) (string, error) {
@@ -79,8 +82,8 @@ func stateText(pack, of string, part bool, body []byte) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	w := stateWriter{b: &b, read: m.Freshness.GeneratedAt.Add(time.Duration(m.Freshness.AgeSeconds+1)*time.Second - 1), refs: map[string]bool{}}
-	fmt.Fprintf(&b, "Pack %s%s: %s. ref and [N] name a source below; an id left out is the name in small letters with -, chain: before a chain.\n", pack, of, age(m.Freshness, api.AgesOf(m.State).Overdue(w.read)...))
+	w := newStateWriter(&b, m.Freshness)
+	fmt.Fprintf(&b, "Pack %s%s: %s. %s\n", pack, of, age(m.Freshness, api.AgesOf(m.State).Overdue(w.read)...), stateKey)
 	if m.Brief != "" && !part {
 		fmt.Fprintf(&b, "\n%s\n%s", m.Brief, dated(m.BriefAt, m.BriefOf, m.Since))
 		w.cited(m.Brief)
@@ -108,7 +111,7 @@ func briefText(pack string, body []byte) (string, error) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\nPack %s: %s.\n", r.Brief, dated(r.BriefAt, r.BriefOf, r.Since), pack, age(r.Freshness))
-	w := stateWriter{b: &b, refs: map[string]bool{}}
+	w := newStateWriter(&b, r.Freshness)
 	if w.cited(r.Brief); r.Since != nil {
 		w.cited(r.Since.Text)
 	}
@@ -153,12 +156,12 @@ func foundText(q reader.Query, found, body []byte) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	w := stateWriter{b: &b, read: r.Freshness.GeneratedAt, refs: map[string]bool{}}
+	w := newStateWriter(&b, r.Freshness)
 	rows, total := state.Find(found, q.Text, q.K)
 	if total == 0 {
 		word := human.Short(q.Text, human.Quoted)
-		fmt.Fprintf(&b, "No row of the state of pack %s has the word %q (%s). It shows a part of all rows: ask lookup with q=%q, or search for one "+
-			"word.\n", q.Pack, word, age(r.Freshness), word)
+		fmt.Fprintf(&b, "No row of the state of pack %s has the word %q (%s). ", q.Pack, word, age(r.Freshness))
+		fmt.Fprintf(&b, "The state shows a part of all rows: ask lookup with q=%q, or search for one word.\n", word)
 		return b.String(), nil
 	}
 	fmt.Fprintf(&b, "%d of %s in pack %s (%s):\n", len(rows), human.Plural(total, "row"), q.Pack, age(r.Freshness))
