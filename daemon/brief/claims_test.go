@@ -67,7 +67,7 @@ func TestEveryFigureIsBacked(t *testing.T) {
 // TestClaimNamesItsRow: of several rows with one figure the one that is named backs it.
 func TestClaimNamesItsRow(t *testing.T) {
 	t.Parallel()
-	state := json.RawMessage(`{"rows":[{"id":"a","name":"Alpha","pct":4.2,"ref":1},{"id":"b","name":"Beta","pct":4.2,"ref":1}],
+	state := json.RawMessage(`{"aflags":[{"id":"h","subject":"Beta","value":4.2,"threshold":4,"unit":"pct","ref":1}],"rows":[{"id":"a","name":"Alpha","pct":4.2,"ref":1},{"id":"b","name":"Beta","pct":4.2,"ref":1}],
 		"flags":[{"id":"f","message":"Gamma lost $31.0M","ref":2},{"id":"g","message":"more","ref":2}]}`)
 	text := "Beta (4.2%) and Alpha (4.2%) rose [1]. Gamma lost $31.0M [2]. There are 2 flags [2]."
 	claims, err := ground.Claims(text, state, citations())

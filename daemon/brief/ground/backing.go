@@ -86,8 +86,12 @@ func (c *checker) quote(rows []*row, f figure, masked string) (backing, bool) {
 	return backing{}, false
 }
 
-// nearest is the row of rows whose name stands last before f in the sentence, else the first.
+// nearest is the row of rows whose name stands last before f in the sentence, else the first. A figure is of what it measures, and only
+// then of what was judged by it.
 func (c *checker) nearest(s sentence, f figure, rows []*row) *row {
+	if measured := slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return r.judges }); len(measured) > 0 {
+		rows = measured
+	}
 	best, last := rows[0], -1
 	for _, p := range c.spans {
 		if p.phrase.name && p.start >= s.start && p.end <= s.start+f.start && p.end > last && slices.Contains(rows, p.phrase.row) {

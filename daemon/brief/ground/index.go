@@ -42,6 +42,7 @@ type row struct {
 	times   []moment
 	typed   map[unit]bool // the units that its members declare
 	named   bool          // a name tells it from the rows beside it
+	judges  bool          // it holds a figure of another row against a threshold
 }
 
 // moment is a time in a state.
@@ -224,6 +225,7 @@ func (x *index) number(p place, n json.Number, r *row, declared unit) {
 		return
 	}
 	u := unitOf(p.key)
+	r.judges = r.judges || p.key == "threshold"
 	if u == unitPlain && (p.key == "value" || p.key == "threshold") {
 		u = declared
 	}
