@@ -182,7 +182,7 @@ func TestOldBriefTellsWhatCameSince(t *testing.T) {
 		!text.Freshness.GeneratedAt.Equal(w.Made) {
 		t.Errorf("brief %+v, %v", text, err)
 	}
-	for tool, arguments := range map[string]string{"fresh": `{}`, "brief": `{}`, "subscribe": `{"seconds":1}`} {
+	for tool, arguments := range map[string]string{"fresh": `{}`, "brief": `{}`} {
 		said, _ := w.tool(tool, arguments)
 		if !strings.Contains(said, "Brief written "+fresh.BriefAt.UTC().Format(time.RFC3339)) || !strings.Contains(said, "Since then: "+fresh.Since.Text) {
 			t.Errorf("MCP %s: %.600s", tool, said)

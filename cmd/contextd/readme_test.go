@@ -145,7 +145,7 @@ func expect(recipe string) string {
 		"ctx tail":                         `stdout '^BTC top_movers\[0\]\.priceUsd'`,
 		"--format md":                      `stdout '\(https://defillama.com/stablecoins\)'`,
 		"curl -s -H @- \"$CTX_BASE_URL/v1": `stdout '"total":[1-9]'`,
-		"ctx mcp call":                     `stdout '^1 of [0-9]+ matches in pack crypto'`,
+		"ctx mcp call":                     `stdout '^1 of [0-9]+ rows in pack crypto'`,
 		"tools/call":                       `stdout '"structuredContent":\{"citation":\{"ref":1'`,
 		"--no-wait":                        `stdout '^cv_test_........$'`,
 		"-k 1 --pay":                       `stdout bitcoin`,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/contextd/contextd/daemon/brief/ground"
@@ -83,13 +82,11 @@ func (r *Reader) claimed(ctx context.Context, v View, told state.Narration) (sta
 	places := state.PlacesOf(v.pack.Shown, pulse.State)
 	told.Claims = make([]api.Claim, 0, len(list))
 	for _, c := range list {
-		row := ""
+		claim := api.Claim{Start: c.Start, End: c.End, Text: c.Text, Ref: c.Ref, Path: c.Path}
 		if place := state.Around(places, c.Row); place != nil {
-			row = place.Row
+			claim.Row, claim.Field = place.Row, place.Field(c.Path)
 		}
-		told.Claims = append(told.Claims, api.Claim{
-			Start: c.Start, End: c.End, Text: c.Text, Ref: c.Ref, Row: row, Path: c.Path, Field: c.Path[strings.LastIndex(c.Path, ".")+1:],
-		})
+		told.Claims = append(told.Claims, claim)
 	}
 	r.checked.Store(&checked{told.Text, told.Of, told.Claims})
 	return told, nil

@@ -16,14 +16,15 @@ type Place struct {
 	Row    string // kind/key
 	Path   string // as search writes it
 	object *jsonx.Value
+	shown  *Shown // how it stands there; nil for what is in no table
 }
 
 // PlacesOf lists where the rows of a state stand: those that are shown of a pack's tables, and whatever else names its source, such as
 // flags and readings of the whole market.
 func PlacesOf(shown []Shown, doc []byte) []Place {
-	known := map[string]string{} // rows by path
-	for _, s := range shown {
-		s.each(doc, func(key string, row *jsonx.Value) { known[s.Path+row.Path()] = s.Kind + "/" + key })
+	known := map[string]Place{} // by path
+	for i, s := range shown {
+		s.each(doc, func(key string, row *jsonx.Value) { known[s.Path+row.Path()] = Place{Row: s.Kind + "/" + key, shown: &shown[i]} })
 	}
 	root, err := jsonx.Parse(doc)
 	if err != nil {
@@ -33,13 +34,12 @@ func PlacesOf(shown []Shown, doc []byte) []Place {
 	var visit func(v *jsonx.Value, member string)
 	visit = func(v *jsonx.Value, member string) {
 		if v.IsObject() {
-			path := v.Path()
-			row := known[path]
-			if row == "" {
-				row = unlisted(v, member)
+			place := known[v.Path()]
+			if place.Path, place.object = v.Path(), v; place.Row == "" {
+				place.Row = unlisted(v, member)
 			}
-			if row != "" {
-				places = append(places, Place{row, path, v})
+			if place.Row != "" {
+				places = append(places, place)
 			}
 		}
 		for _, m := range v.Members {
@@ -92,6 +92,19 @@ func Around(places []Place, path string) (found *Place) {
 	return found
 }
 
+// Field is what the member of the row at path, a path that it is around, is called in its table.
+func (p *Place) Field(path string) string {
+	name := path[strings.LastIndex(path, ".")+1:]
+	if p.shown != nil {
+		for _, f := range p.shown.Fields {
+			if f.In == name {
+				return f.Name
+			}
+		}
+	}
+	return name
+}
+
 // Ref is the source that the row names.
 func (p *Place) Ref() int {
 	n, _ := strconv.Atoi(string(p.object.Member("ref").Raw)) // a row without one is no place
@@ -108,6 +121,14 @@ func (p *Place) Excerpt() string {
 	}
 	var fields api.Fields
 	name := ""
+	if p.shown != nil {
+		for _, f := range p.shown.Fields {
+			if v := f.value(p.object); v != nil {
+				fields = append(fields, api.Field{Name: f.Name, Value: *v})
+			}
+		}
+		return Excerpt(p.shown.label(p.object), memberText(p.object, "symbol"), fields)
+	}
 	for _, m := range p.object.Members {
 		switch {
 		case m.Name == "ref" || m.Name == "id" || m.Name == "url" || !m.IsLeaf() || string(m.Raw) == "null":

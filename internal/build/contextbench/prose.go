@@ -31,7 +31,7 @@ type claim struct {
 }
 
 var (
-	amounts = regexp.MustCompile(`[−+-]?\$\d[\d,]*(?:\.\d+)?[KMBT]?(?: (?:million|billion|trillion))?|[−+-]?\d[\d,]*(?:\.\d+)?%`)
+	amounts = regexp.MustCompile(`[−+-]?\$\d+(?:,\d{3})*(?:\.\d+)?[KMBT]?(?: (?:million|billion|trillion))?|[−+-]?\d+(?:,\d{3})*(?:\.\d+)?%`)
 	anchors = regexp.MustCompile(`\[(\d+)\]`)
 )
 
