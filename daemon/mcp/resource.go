@@ -173,7 +173,7 @@ func (s *Server) dailyBrief(_ context.Context, req *sdk.GetPromptRequest) (*sdk.
 		"Keep every [N] anchor next to the fact it supports and list the cited sources at the end; " +
 		name(api.OpCite) + " resolves an anchor. " +
 		"If freshness.dataAgeSeconds is over 300, begin by saying how old the data is. " +
-		"State nothing that the brief does not; look up a single value with " + name(api.OpSearch) + "."
+		"State nothing that the brief does not; look up a single value with " + name(api.OpLookup) + "."
 	return &sdk.GetPromptResult{
 		Description: "Daily brief of " + pack,
 		Messages:    []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}},
