@@ -24,7 +24,9 @@ type Place struct {
 func PlacesOf(shown []Shown, doc []byte) []Place {
 	known := map[string]Place{} // by path
 	for i, s := range shown {
-		s.each(doc, func(key string, row *jsonx.Value) { known[s.Path+row.Path()] = Place{Row: s.Kind + "/" + key, shown: &shown[i]} })
+		s.each(doc, func(key string, row *jsonx.Value) {
+			known[s.Path+row.Path()] = Place{Row: s.Kind + "/" + key, shown: &shown[i]}
+		})
 	}
 	root, err := jsonx.Parse(doc)
 	if err != nil {
