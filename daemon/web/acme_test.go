@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/contextd/contextd/daemon/web"
 )
@@ -171,9 +172,15 @@ func TestACME(t *testing.T) {
 	if n := a.orders.Load(); n != 1 {
 		t.Errorf("%d certificates were ordered, want 1", n)
 	}
-	entries, err := os.ReadDir(c.Cache)
-	if err != nil || len(entries) != 2 { // the account's key and the certificate with its key
-		t.Fatalf("the cache has %v, %v", entries, err)
+	var entries []os.DirEntry
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) { // the token of the order is removed behind its back
+		var err error
+		if entries, err = os.ReadDir(c.Cache); err != nil || time.Now().After(deadline) {
+			t.Fatalf("the cache has %v, %v", entries, err)
+		}
+		if len(entries) == 2 { // the account's key and the certificate with its key
+			break
+		}
 	}
 	for _, e := range entries {
 		if info, err := e.Info(); err != nil || info.Mode().Perm() != 0o600 {
