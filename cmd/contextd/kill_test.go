@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"math/rand/v2"
 	"net"
@@ -224,6 +225,10 @@ func load(t *testing.T, dir, listen, key string, workers int, d time.Duration, k
 			}
 			for {
 				_, err := client.Cite(t.Context(), "", 1)
+				if errors.Is(err, &api.Error{Reason: api.ReasonStateUnavailable}) {
+					time.Sleep(time.Millisecond)
+					continue // of the first life
+				}
 				if err != nil {
 					return // killed
 				}
@@ -231,6 +236,7 @@ func load(t *testing.T, dir, listen, key string, workers int, d time.Duration, k
 			}
 		})
 	}
+	soon(t, "an answer", func() bool { return answered.Load() > 0 })
 	time.Sleep(d)
 	if err := kill(); err != nil {
 		t.Error(err)

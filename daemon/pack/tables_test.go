@@ -116,6 +116,39 @@ func TestTablesSayWhatIsStale(t *testing.T) {
 	}
 }
 
+// FuzzLookup asks anything: nothing breaks, no more rows come than are asked for, each has what it is said to be asked of, and the same
+// question has the same answer.
+func FuzzLookup(f *testing.F) {
+	tables := pack.Crypto().Tables(tick(f, 1))
+	for _, q := range []string{
+		"ADA price", "what is the supply of tether?", "ONE", "NEAR", "\u0410DA price", "0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599", "tron tether",
+		"price price price", "\xff\x00", "ІЅТ 价格 سعر", strings.Repeat("ada ", 50), "largest tvl", "100k odds", "-", "",
+	} {
+		f.Add(q, "", 3)
+		f.Add(q, "asset", 1)
+	}
+	f.Fuzz(func(t *testing.T, q, kind string, limit int) {
+		limit = 1 + (limit&0x7fffffff)%10
+		found := tables.Lookup(q, kind, limit)
+		if len(found.Rows) > limit || len(found.Rows) != len(found.Asked) || len(found.Rows) > 0 && len(found.Near) > 0 {
+			t.Fatalf("%q: %d rows, %d asked, near %q", q, len(found.Rows), len(found.Asked), found.Near)
+		}
+		for i, r := range found.Rows {
+			if kind != "" && r.Kind != kind {
+				t.Errorf("%q of kind %q finds %s/%s", q, kind, r.Kind, r.Key)
+			}
+			for _, name := range found.Asked[i] {
+				if r.Fields.Get(name) == nil {
+					t.Errorf("%q asks %s of %s/%s, which has none", q, name, r.Kind, r.Key)
+				}
+			}
+		}
+		if again := tables.Lookup(q, kind, limit); fmt.Sprint(again) != fmt.Sprint(found) {
+			t.Errorf("%q is answered in two ways", q)
+		}
+	})
+}
+
 func BenchmarkLookup(b *testing.B) {
 	tables := pack.Crypto().Tables(tick(b, 1))
 	for _, q := range []string{"ADA price", "what is the supply of tether?", "solana news", "uniswap tvl", "cordano"} {

@@ -197,8 +197,24 @@ func BenchmarkFreshToBare(b *testing.B) {
 }
 
 // freshRequest is a call of fresh with a key.
-func freshRequest(key, coding string) []byte {
-	return []byte("GET /v1/fresh HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + key + "\r\nAccept-Encoding: " + coding + "\r\n\r\n")
+func freshRequest(key, coding string) []byte { return request("/v1/fresh", key, coding) }
+
+// request is a GET of path with a key.
+func request(path, key, coding string) []byte {
+	return []byte("GET " + path + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + key + "\r\nAccept-Encoding: " + coding + "\r\n\r\n")
+}
+
+// BenchmarkLookupToFresh calls lookup with one and with three questions, and fresh in place of the bare handler, both charged.
+func BenchmarkLookupToFresh(b *testing.B) {
+	d := daemontest.Start(b)
+	key := d.Key(b, api.TierEnterprise)
+	d.Grant(b, key, 1_000_000_000)
+	for name, query := range map[string]string{"one": "ADA+price", "three": "ADA+price,tether+supply,solana+news"} {
+		b.Run(name+"/conns=64", func(b *testing.B) {
+			lookup := newLoad(b, d.URL(), [][]byte{request("/v1/lookup?q="+query, key, "identity")}, 64)
+			compare(b, lookup, newLoad(b, d.URL(), [][]byte{freshRequest(key, "identity")}, 64))
+		})
+	}
 }
 
 // keys is how many keys BenchmarkFreshOfManyKeys has.
@@ -234,7 +250,7 @@ func compare(b *testing.B, whole, bare *load) {
 	const turn = 1000
 	whole.run(b, turn)
 	bare.run(b, turn)
-	whole.times = nil
+	whole.times, bare.times = nil, nil
 	var ratios []float64
 	var spent [2]time.Duration
 	calls := 0
@@ -252,9 +268,11 @@ func compare(b *testing.B, whole, bare *load) {
 		ratios = append(ratios, float64(took[1])/float64(took[0]))
 	}
 	slices.Sort(ratios)
-	slices.Sort(whole.times)
-	b.ReportMetric(whole.times[len(whole.times)/2].Seconds()*1e3, "p50-ms")
-	b.ReportMetric(whole.times[len(whole.times)*99/100].Seconds()*1e3, "p99-ms")
+	for name, l := range map[string]*load{"": whole, "bare-": bare} {
+		slices.Sort(l.times)
+		b.ReportMetric(l.times[len(l.times)/2].Seconds()*1e3, name+"p50-ms")
+		b.ReportMetric(l.times[len(l.times)*99/100].Seconds()*1e3, name+"p99-ms")
+	}
 	b.ReportMetric(ratios[len(ratios)/2], "ratio")
 	b.ReportMetric(float64(calls)/spent[0].Seconds(), "fresh/s")
 	b.ReportMetric(float64(calls)/spent[1].Seconds(), "bare/s")
