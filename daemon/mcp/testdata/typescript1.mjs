@@ -17,7 +17,7 @@ for (const [headers, code] of [[{}, 402], [{ Authorization: 'Bearer cv_test_0000
 }
 const { client, transport } = await connect({ Authorization: `Bearer ${key}` });
 const { tools } = await client.listTools();
-assert.equal(tools.length, 6);
+assert.equal(tools.length, 8);
 const found = await client.callTool({ name: 'context.search', arguments: { q: 'bitcoin', k: 2 } });
 assert.equal(found.structuredContent.matches.length, 2);
 const refused = await client.callTool({ name: 'context.cite', arguments: { ref: 99 } }); // it checks results against the schema
@@ -30,7 +30,11 @@ assert.equal(await updated, uri);
 let progress = 0;
 const watched = await client.callTool({ name: 'context.subscribe', arguments: { seconds: 4 } }, undefined,
   { onprogress: () => progress++, resetTimeoutOnProgress: true, timeout: 3000 });
-assert.ok(progress > 1 && watched.structuredContent.events.length === progress && watched.structuredContent.reason === 'elapsed');
+assert.ok(progress > 0 && (watched.structuredContent.reason === 'news' ? watched.structuredContent.changes : watched.structuredContent.reason === 'elapsed'));
+const looked = await client.callTool({ name: 'context.lookup', arguments: { q: 'bitcoin price, tether supply' } });
+assert.equal(looked.structuredContent.results[0].rows[0].key, 'bitcoin');
+const changed = await client.callTool({ name: 'context.changes', arguments: { since: '-1m' } });
+assert.ok(changed.isError || Array.isArray(changed.structuredContent.rows));
 const brief = await client.readResource({ uri: 'context://packs/crypto/brief' });
 assert.match(brief.contents[0].text, /\[1\]/);
 await transport.terminateSession();
