@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -36,24 +39,43 @@ func (f Fields) Get(name string) any {
 
 // MarshalJSON writes the fields as an object, in their order.
 func (f Fields) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	b.WriteByte('{')
+	b := append(make([]byte, 0, 32*len(f)+2), '{')
 	for i, field := range f {
 		if i > 0 {
-			b.WriteByte(',')
+			b = append(b, ',')
 		}
-		if err := encoder.Encode(field.Name); err != nil {
+		var err error
+		if b, err = appendValue(b, field.Name); err != nil {
 			return nil, err
 		}
-		b.WriteByte(':')
-		if err := encoder.Encode(field.Value); err != nil {
+		if b, err = appendValue(append(b, ':'), field.Value); err != nil {
 			return nil, fmt.Errorf("field %s: %w", field.Name, err)
 		}
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return append(b, '}'), nil
+}
+
+// appendValue appends v as JSON. What most rows have is written here, as encoding/json would: a lookup writes many.
+func appendValue(b []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case int64:
+		return strconv.AppendInt(b, v, 10), nil
+	case int:
+		return strconv.AppendInt(b, int64(v), 10), nil
+	case float64:
+		if size := math.Abs(v); v == 0 || size >= 1e-6 && size < 1e21 { // others have an exponent, or no JSON
+			return strconv.AppendFloat(b, v, 'f', -1, 64), nil
+		}
+	case string:
+		if !strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+			return append(append(append(b, '"'), v...), '"'), nil
+		}
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(v)
+	return append(b, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...), err
 }
 
 // UnmarshalJSON reads an object, in the order of its members.
