@@ -11,7 +11,7 @@ import (
 
 // FuzzFields: each value is written as encoding/json writes it, but for characters that are special in HTML alone, and reads back.
 func FuzzFields(f *testing.F) {
-	for _, x := range []float64{0, -0.0, 1, -1.5, 1e-7, 1e-6, 9.99e20, 1e21, math.MaxFloat64, 91240.5} {
+	for _, x := range []float64{0, math.Copysign(0, -1), 1, -1.5, 1e-7, 1e-6, 9.99e20, 1e21, math.MaxFloat64, 91240.5} {
 		f.Add("priceUsd", x, int64(x), "text")
 	}
 	f.Add("a\"b", 1.0, int64(-1), "<&> \\ \" \u2028 \xff é\n")
