@@ -236,11 +236,12 @@ func TestMetricsOfADaemon(t *testing.T) {
 	if _, err := c.Brief(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
+	d.Clock.Advance(90 * time.Second)
 	admin := d.AdminURL()
 	text := read(t, admin+"/metrics")
 	for _, want := range []string{
 		`contextd_requests_total{authentication="key",operation="fresh",status="200"} 1`, `contextd_requests_total{authentication="key",operation="fresh",status="401"} 1`,
-		`contextd_charges_total 3`, `contextd_credits_debited_total 1`, `contextd_streams_opened_total 1`, `contextd_ready 1`, `contextd_state_age_seconds{pack="crypto"}`,
+		`contextd_charges_total 3`, `contextd_credits_debited_total 1`, `contextd_streams_opened_total 1`, `contextd_ready 1`, `contextd_state_age_seconds{pack="crypto"} 89.999`,
 		`contextd_refreshes_total{outcome="ok",pack="crypto"}`, `contextd_source_fetches_total{class="ok",pack="crypto",source="coingecko-markets"}`,
 		`contextd_briefs_total{outcome="ok",pack="crypto",writer=`, `contextd_deposits{status="pending"} 0`, `contextd_sqlite_wal_bytes{database="books"}`,
 		`contextd_job_success_timestamp_seconds{job_name="refresh/crypto"}`,
