@@ -28,17 +28,17 @@ func RoundPercent(x *float64) *float64 {
 	return &r
 }
 
-// Round rounds x to places decimals, halves away from zero. The result is never a negative zero.
+// Round rounds x to places decimals, halves away from zero. The result is never a negative zero, and rounding it again changes nothing.
 func Round(x float64, places int) float64 {
+	const exact = 1 << 51 // from here on a float tells no more than halves, which would be rounded on
 	f := math.Pow10(places)
-	r := math.Round(x*f) / f
-	if r == 0 {
-		return 0
+	if math.Abs(x)*f >= exact {
+		return x // too large to have so many decimals
 	}
-	if math.IsInf(r, 0) {
-		return x // too large to have decimals
+	if r := math.Round(x*f) / f; r != 0 {
+		return r
 	}
-	return r
+	return 0
 }
 
 // RoundWhole rounds an amount to whole units. Nil stays nil, and what does not fit an integer exactly enough is unknown.

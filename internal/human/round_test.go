@@ -84,6 +84,11 @@ func TestRoundPercent(t *testing.T) {
 			t.Errorf("RoundPercent(%v) = %v, want %v", c.in, got, c.want)
 		}
 	}
+	for _, x := range []float64{43615395353280.875, -37261601933441.266, 1<<44 + 0.126, 1e13 + 0.006} {
+		if once := human.Round(x, 2); human.Round(once, 2) != once {
+			t.Errorf("%v is rounded to %v, and that to %v", x, once, human.Round(once, 2))
+		}
+	}
 	if got := human.Round(math.NaN(), 2); !math.IsNaN(got) {
 		t.Errorf("Round(NaN) = %v", got)
 	}
