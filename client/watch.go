@@ -110,7 +110,11 @@ func (o *watchOptions) bind(c *cobra.Command) {
 
 // severities are those of flags.
 func severities() []string {
-	return []string{string(api.SeverityNotice), string(api.SeverityWarning), string(api.SeverityCritical)}
+	var names []string
+	for _, s := range api.Severities() {
+		names = append(names, string(s))
+	}
+	return names
 }
 
 // check reports what is wrong with the flags.
@@ -118,7 +122,7 @@ func (o *watchOptions) check() error {
 	switch {
 	case o.count < 0 || o.limit < 0 || o.cooldown < 0:
 		return cli.Invalid("--count, --for and --cooldown must not be negative")
-	case o.severity != "" && !slices.Contains(severities(), o.severity):
+	case o.severity != "" && api.Severity(o.severity).Rank() == 0:
 		return cli.Invalid("--severity is %q, which is none of %s", o.severity, strings.Join(severities(), ", "))
 	case strings.ContainsAny(o.name, `/\`) || strings.HasPrefix(o.name, ".") || human.Line(o.name) != o.name:
 		return cli.Invalid("--name %q cannot be the name of a file", o.name)

@@ -71,7 +71,7 @@ func (a Alert) check(packs []string) error {
 	if a.Pack != "" && !slices.Contains(packs, a.Pack) {
 		return fmt.Errorf("pack %q is not served; there are %s", a.Pack, strings.Join(packs, ", "))
 	}
-	if !slices.Contains([]api.Severity{"", api.SeverityNotice, api.SeverityWarning, api.SeverityCritical}, a.Severity) {
+	if a.Severity != "" && a.Severity.Rank() == 0 {
 		return fmt.Errorf("severity %q is none of notice, warning, critical", a.Severity)
 	}
 	for _, kind := range a.Kinds {

@@ -89,17 +89,11 @@ func (w *since) raised(old, now []api.Flag, of time.Time, known bool) (items []s
 		switch {
 		case i < 0 && known || f.Since.After(of):
 			items = append(items, w.flag(string(f.Severity), f))
-		case i >= 0 && graver(f.Severity, old[i].Severity):
+		case i >= 0 && f.Severity.Rank() > old[i].Severity.Rank():
 			items = append(items, w.flag("now "+string(f.Severity), f))
 		}
 	}
 	return items
-}
-
-// graver reports whether a is worse than b.
-func graver(a, b api.Severity) bool {
-	order := []api.Severity{api.SeverityNotice, api.SeverityWarning, api.SeverityCritical}
-	return slices.Index(order, a) > slices.Index(order, b)
 }
 
 // flag tells one flag.

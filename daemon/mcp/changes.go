@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -47,8 +48,7 @@ func changesText(pack string, body []byte) (string, error) {
 		if !c.refs[s.Ref] { // of a row that the text leaves out
 			continue
 		}
-		url := strings.TrimPrefix(strings.TrimPrefix(s.URL, "https://"), "www.")
-		links = append(links, fmt.Sprintf("[%d] %s", s.Ref, strings.TrimSuffix(url, "/")))
+		links = append(links, fmt.Sprintf("[%d] %s", s.Ref, shortLink(s.URL)))
 	}
 	if len(links) > 0 {
 		c.line("%s", strings.Join(links, "  "))
@@ -139,7 +139,7 @@ func (c *changesWriter) staleFor(ref int) string {
 func (c *changesWriter) closing() {
 	worse := 0
 	for _, f := range c.r.Flags {
-		if f.Change == api.FlagAppeared || f.Change == api.FlagRose {
+		if state.Worse(f) {
 			worse++
 		}
 	}

@@ -96,6 +96,11 @@ func label(name string) string {
 	return name
 }
 
+// shortLink is an address as people write it.
+func shortLink(url string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(url, "https://"), "www."), "/")
+}
+
 // writeLinks lists the links of the rows, by source.
 func writeLinks(b *strings.Builder, r api.LookupResponse) {
 	links := map[int][]string{}
@@ -104,7 +109,7 @@ func writeLinks(b *strings.Builder, r api.LookupResponse) {
 		for _, row := range result.Rows {
 			if !seen[row.URL] {
 				seen[row.URL] = true
-				links[row.Ref] = append(links[row.Ref], strings.TrimPrefix(strings.TrimPrefix(row.URL, "https://"), "www."))
+				links[row.Ref] = append(links[row.Ref], shortLink(row.URL))
 			}
 		}
 	}

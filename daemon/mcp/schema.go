@@ -20,11 +20,6 @@ const (
 	defaultSeconds = 55
 )
 
-// severities are those that subscribe may wait for.
-func severities() []api.Severity {
-	return []api.Severity{api.SeverityNotice, api.SeverityWarning, api.SeverityCritical}
-}
-
 // argumentSchema is the schema of an argument where packs are served, nil for one that is not told of. What has no default has to be given.
 func argumentSchema(op api.Op, name string, packs []string) *jsonschema.Schema {
 	text := func(description string) *jsonschema.Schema {

@@ -310,7 +310,7 @@ func (w *stateWriter) sources(list []api.Citation) {
 				w.b.WriteString(" " + w.healthText(s))
 			}
 		}
-		fmt.Fprintf(w.b, " %s\n", strings.Trim(strings.TrimPrefix(strings.TrimPrefix(c.URL, "https://"), "www."), "/"))
+		fmt.Fprintf(w.b, " %s\n", shortLink(c.URL))
 	}
 }
 

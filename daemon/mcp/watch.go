@@ -146,8 +146,8 @@ func (s *Server) watching(op api.Op, arguments json.RawMessage) (*watching, erro
 		x.lasts = time.Duration(seconds) * time.Second
 	}
 	x.least = api.Severity(values.Get("severity"))
-	if values.Has("severity") && !slices.Contains(severities(), x.least) {
-		return nil, api.Errorf(api.ReasonInvalidRequest, "severity is none of %s", api.List(severities())).
+	if values.Has("severity") && x.least.Rank() == 0 {
+		return nil, api.Errorf(api.ReasonInvalidRequest, "severity is none of %s", api.List(api.Severities())).
 			WithHint("leave it out for all news")
 	}
 	if values.Has("full") {
@@ -275,7 +275,7 @@ func (x *watching) look() error {
 // news reports whether c is what the caller waits for.
 func (x *watching) news(c api.ChangesResponse) bool {
 	if x.least != "" {
-		return slices.ContainsFunc(c.Flags, func(f api.ChangedFlag) bool { return state.Worse(f) && state.AtLeast(f.Severity, x.least) })
+		return slices.ContainsFunc(c.Flags, func(f api.ChangedFlag) bool { return state.Worse(f) && f.Severity.Rank() >= x.least.Rank() })
 	}
 	turned := slices.ContainsFunc(c.Sources, func(s api.ChangedSource) bool { return s.From != s.To })
 	return len(c.Flags)+len(c.Rows) > 0 || turned || len(c.Headlines) > 0 && x.since.Min == 0

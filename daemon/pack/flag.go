@@ -73,7 +73,7 @@ func raiseFlags(seen []observation, prev []api.Flag, ended []state.Ended, now ti
 		flags = append(flags, f)
 	}
 	slices.SortFunc(flags, func(a, b api.Flag) int {
-		return cmp.Or(cmp.Compare(gravity(a.Severity), gravity(b.Severity)), strings.Compare(a.Kind, b.Kind), strings.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(b.Severity.Rank(), a.Severity.Rank()), strings.Compare(a.Kind, b.Kind), strings.Compare(a.ID, b.ID))
 	})
 	return flags[:min(len(flags), maxFlags)]
 }
@@ -129,20 +129,9 @@ func shorten(id string) string {
 	return cut(id, maxID-17) + fmt.Sprintf("~%016x", hash.Sum64())
 }
 
-// gravity ranks severities, the gravest first.
-func gravity(s api.Severity) int {
-	switch s {
-	case api.SeverityCritical:
-		return 0
-	case api.SeverityWarning:
-		return 1
-	}
-	return 2
-}
-
 // known is s, or the least severity if there is no such one.
 func known(s api.Severity) api.Severity {
-	if gravity(s) < 2 {
+	if s.Rank() > 0 {
 		return s
 	}
 	return api.SeverityNotice

@@ -53,6 +53,7 @@ func (r *Reader) brief(ctx context.Context, v View) (Answer, error) {
 
 // checked are the claims of a text about a state, which are read once for all who ask.
 type checked struct {
+	pack   string
 	text   string
 	of     time.Time
 	claims []api.Claim
@@ -60,7 +61,7 @@ type checked struct {
 
 // claimed is told with its claims, read from the state that it was written from.
 func (r *Reader) claimed(ctx context.Context, v View, told state.Narration) (state.Narration, error) {
-	if c := r.checked.Load(); c != nil && c.text == told.Text && c.of.Equal(told.Of) {
+	if c := r.checked.Load(); c != nil && c.pack == v.pack.ID && c.text == told.Text && c.of.Equal(told.Of) {
 		told.Claims = c.claims
 		return told, nil
 	}
@@ -68,11 +69,11 @@ func (r *Reader) claimed(ctx context.Context, v View, told state.Narration) (sta
 	if !told.Of.IsZero() && !told.Of.Equal(pulse.GeneratedAt) {
 		var err error
 		pulse, err = r.cfg.History.PulseBefore(ctx, v.pack.ID, told.Of.Add(time.Millisecond))
-		if errors.Is(err, state.ErrNoPulse) {
-			return told, nil // pruned: what backed it is not known any more
-		}
-		if err != nil {
+		if err != nil && !errors.Is(err, state.ErrNoPulse) {
 			return told, fmt.Errorf("look up %s as of %s: %w", v.pack.ID, told.Of, err)
+		}
+		if !pulse.GeneratedAt.Equal(told.Of) {
+			return told, nil // it was pruned: what backed the brief is not known any more, and another state does not
 		}
 	}
 	list, err := ground.Claims(told.Text, pulse.State, pulse.Citations)
@@ -88,6 +89,6 @@ func (r *Reader) claimed(ctx context.Context, v View, told state.Narration) (sta
 		}
 		told.Claims = append(told.Claims, claim)
 	}
-	r.checked.Store(&checked{told.Text, told.Of, told.Claims})
+	r.checked.Store(&checked{v.pack.ID, told.Text, told.Of, told.Claims})
 	return told, nil
 }

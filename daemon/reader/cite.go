@@ -31,23 +31,24 @@ func parseCite(q *Query, values url.Values) (err error) {
 
 // cite resolves an anchor, of the newest state or of an earlier one.
 func (r *Reader) cite(ctx context.Context, v View, window time.Duration) (Answer, error) {
-	c, err := r.citation(ctx, v, window)
+	pulse, ages := v.edition.Pulse, v.edition.Ages
+	if !v.At.At.IsZero() {
+		var err error
+		if pulse, err = r.past(ctx, v, window); err != nil {
+			return Answer{}, err
+		}
+		ages = api.AgesOf(pulse.State)
+	}
+	c, err := v.citation(pulse)
 	if err != nil {
 		return Answer{}, err
 	}
-	of := v.edition.Citations[min(v.Ref, len(v.edition.Citations))-1]
-	source := api.Source{ID: c.SourceID, Name: v.pack.Names[c.SourceID], PublicURL: of.URL}
-	return encode(api.CiteResponse{Citation: c, Source: source, Freshness: v.edition.Freshness(r.cfg.Now())})
+	source := api.Source{ID: c.SourceID, Name: v.pack.Names[c.SourceID], PublicURL: pulse.Citations[v.Ref-1].URL}
+	return encode(api.CiteResponse{Citation: c, Source: source, Freshness: ages.Freshness(pulse.GeneratedAt, r.cfg.Now())})
 }
 
-// citation is what stands behind the anchor, or the row under it, that v asks for.
-func (r *Reader) citation(ctx context.Context, v View, window time.Duration) (c api.Citation, err error) {
-	pulse := v.edition.Pulse
-	if !v.At.At.IsZero() {
-		if pulse, err = r.past(ctx, v, window); err != nil {
-			return c, err
-		}
-	}
+// citation is what stands in pulse behind the anchor, or the row under it, that v asks for.
+func (v View) citation(pulse state.Pulse) (c api.Citation, err error) {
 	if n := len(pulse.Citations); v.Ref < 1 || v.Ref > n {
 		return c, api.Errorf(api.ReasonCitationNotFound, "pack %s has %d sources, there is no [%d]", v.Pack, n, v.Ref).
 			WithHint("use a ref from 1 to %d", n)

@@ -24,7 +24,7 @@ func (r *Reader) lookup(v View) (Answer, error) {
 		result := api.LookupResult{Q: q, Rows: make([]api.LookupRow, len(found.Rows)), Near: found.Near}
 		for j, row := range found.Rows {
 			result.Rows[j] = rowOf(row, found.Asked[j], now)
-			if row.Ref < len(used) {
+			if row.Ref > 0 && row.Ref < len(used) {
 				used[row.Ref] = true
 				result.Rows[j].Stale = row.Stale || slices.Contains(overdue, v.edition.Citations[row.Ref-1].SourceID)
 			}

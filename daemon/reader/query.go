@@ -21,29 +21,7 @@ func ParseQuery(op api.Op, values url.Values) (q Query, canonical string, err er
 	if !values.Has("pack") {
 		q.Pack = api.DefaultPack
 	}
-	switch op {
-	case api.OpFresh, api.OpSubscribe:
-		q.Members = listed(values.Get("members"))
-		q.Claims, err = parseSwitch(values, "claims")
-	case api.OpBrief:
-		q.Claims, err = parseSwitch(values, "claims")
-	case api.OpSearch:
-		err = parseSearch(&q, values)
-	case api.OpSnapshot:
-		if q.At, err = state.ParseMoment(values.Get("at")); err == nil && q.At.Exact {
-			values.Set("at", q.At.Key()) // one payment and one answer, however it is written
-		}
-	case api.OpCite:
-		err = parseCite(&q, values)
-	case api.OpLookup:
-		err = parseLookup(&q, values)
-	case api.OpChanges:
-		err = parseChanges(&q, values)
-	case api.OpSeries:
-		err = parseSeries(&q, values)
-	case api.OpHistory:
-		err = parseHistory(&q, values)
-	}
+	err = q.read(values)
 	names := op.Parameters()
 	maps.DeleteFunc(values, func(name string, _ []string) bool { return !slices.Contains(names, name) })
 	told := maps.Clone(values)
@@ -54,6 +32,36 @@ func ParseQuery(op api.Op, values url.Values) (q Query, canonical string, err er
 		told.Del("pack")
 	}
 	return q, told.Encode(), err
+}
+
+// read reads what the operation takes beside the pack.
+func (q *Query) read(values url.Values) (err error) {
+	switch q.Op {
+	case api.OpSubscribe:
+		q.Members = listed(values.Get("members"))
+	case api.OpFresh:
+		q.Members = listed(values.Get("members"))
+		q.Claims, err = parseSwitch(values, "claims")
+	case api.OpBrief:
+		q.Claims, err = parseSwitch(values, "claims")
+	case api.OpSearch:
+		err = parseSearch(q, values)
+	case api.OpSnapshot:
+		if q.At, err = state.ParseMoment(values.Get("at")); err == nil && q.At.Exact {
+			values.Set("at", q.At.Key()) // one payment and one answer, however it is written
+		}
+	case api.OpCite:
+		err = parseCite(q, values)
+	case api.OpLookup:
+		err = parseLookup(q, values)
+	case api.OpChanges:
+		err = parseChanges(q, values)
+	case api.OpSeries:
+		err = parseSeries(q, values)
+	case api.OpHistory:
+		err = parseHistory(q, values)
+	}
+	return err
 }
 
 // tell writes into values what q comes down to: one payment and one answer, however it was written.

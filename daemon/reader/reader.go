@@ -279,7 +279,7 @@ func (r *Reader) Deliverable(ctx context.Context, v View, window time.Duration) 
 			return fmt.Errorf("look for %s as of %s: %w", v.pack.ID, v.At.Key(), err)
 		}
 	case api.OpCite:
-		_, err := r.citation(ctx, v, window)
+		_, err := r.cite(ctx, v, window)
 		return err
 	case api.OpLookup:
 		return v.findable()

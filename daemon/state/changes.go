@@ -65,36 +65,25 @@ func ShownRows(shown []Shown, doc []byte) (rows []Row) {
 	if err != nil {
 		return nil
 	}
-	for _, s := range shown {
-		at := root
-		for name := range strings.SplitSeq(s.Path, ".") {
-			if at = at.Member(name); at == nil {
-				break
-			}
-		}
-		if at == nil {
-			continue
-		}
-		s.eachAt(at, func(key string, v *jsonx.Value) {
-			r := Row{Kind: s.Kind, Key: key, Name: s.label(v), Symbol: memberText(v, "symbol"), URL: memberText(v, "url")}
-			if ref := (ShownField{Name: "ref"}).value(v); ref != nil {
-				r.Ref = int(*ref)
-			}
-			if stale := v.Member("stale"); stale != nil {
-				r.Stale = string(stale.Raw) == "true"
-			}
-			if at, err := time.Parse(time.RFC3339, memberText(v, s.Time)); err == nil {
-				r.Fields = api.Fields{{Name: s.Time, Value: at}}
-			}
-			for _, f := range s.Fields {
-				if n := f.value(v); n != nil {
-					r.Fields = append(r.Fields, api.Field{Name: f.Name, Value: *n})
-				}
-			}
-			rows = append(rows, r)
-		})
-	}
+	eachShown(shown, root, func(s *Shown, key string, v *jsonx.Value) { rows = append(rows, s.row(key, v)) })
 	return rows
+}
+
+// row is v, which stands where s says, as a row of the tables.
+func (s *Shown) row(key string, v *jsonx.Value) Row {
+	r := Row{Kind: s.Kind, Key: key, Name: s.label(v), Symbol: memberText(v, "symbol"), URL: memberText(v, "url"), Ref: refOf(v)}
+	if stale := v.Member("stale"); stale != nil {
+		r.Stale = string(stale.Raw) == "true"
+	}
+	if at, err := time.Parse(time.RFC3339, memberText(v, s.Time)); err == nil {
+		r.Fields = api.Fields{{Name: s.Time, Value: at}}
+	}
+	for _, f := range s.Fields {
+		if n := f.value(v); n != nil {
+			r.Fields = append(r.Fields, api.Field{Name: f.Name, Value: *n})
+		}
+	}
+	return r
 }
 
 // comparison gathers an answer.
@@ -141,7 +130,7 @@ func (c *comparison) flags(old, now []api.Flag) {
 	}
 	slices.SortStableFunc(c.answer.Flags, func(a, b api.ChangedFlag) int {
 		order := api.FlagChanges()
-		return cmp.Or(slices.Index(order, a.Change)-slices.Index(order, b.Change), gravity(b.Severity)-gravity(a.Severity))
+		return cmp.Or(slices.Index(order, a.Change)-slices.Index(order, b.Change), b.Severity.Rank()-a.Severity.Rank())
 	})
 }
 
@@ -156,7 +145,7 @@ func changeOf(p diff.Pair[api.Flag]) api.FlagChange {
 	case p.New == nil:
 		return api.FlagEnded
 	}
-	up := gravity(p.New.Severity) - gravity(p.Old.Severity)
+	up := p.New.Severity.Rank() - p.Old.Severity.Rank()
 	// Other units count up while a flag stands, or are worse the lower they are.
 	if up == 0 && p.New.Unit == p.Old.Unit && (p.New.Unit == "usd" || p.New.Unit == "pct") {
 		switch before, after := math.Abs(p.Old.Value), math.Abs(p.New.Value); {
@@ -174,14 +163,6 @@ func changeOf(p diff.Pair[api.Flag]) api.FlagChange {
 	}
 	return ""
 }
-
-// gravity ranks severities, the gravest highest.
-func gravity(s api.Severity) int {
-	return slices.Index([]api.Severity{api.SeverityNotice, api.SeverityWarning, api.SeverityCritical}, s)
-}
-
-// AtLeast reports whether severity s is as grave as least, or graver.
-func AtLeast(s, least api.Severity) bool { return gravity(s) >= gravity(least) }
 
 // sources compares how the sources did with how they do, and tells those that failed, recovered or do not answer still.
 func (c *comparison) sources(old, now []api.SourceStatus) {

@@ -1,9 +1,7 @@
 package state
 
 import (
-	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/contextd/contextd/internal/human"
@@ -15,6 +13,7 @@ import (
 type Place struct {
 	Row    string // kind/key
 	Path   string // as search writes it
+	key    string
 	object *jsonx.Value
 	shown  *Shown // how it stands there; nil for what is in no table
 }
@@ -22,21 +21,19 @@ type Place struct {
 // PlacesOf lists where the rows of a state stand: those that are shown of a pack's tables, and whatever else names its source, such as
 // flags and readings of the whole market.
 func PlacesOf(shown []Shown, doc []byte) []Place {
-	known := map[string]Place{} // by path
-	for i, s := range shown {
-		s.each(doc, func(key string, row *jsonx.Value) {
-			known[s.Path+row.Path()] = Place{Row: s.Kind + "/" + key, shown: &shown[i]}
-		})
-	}
 	root, err := jsonx.Parse(doc)
 	if err != nil {
 		return nil // a state is valid
 	}
+	known := map[*jsonx.Value]Place{}
+	eachShown(shown, root, func(s *Shown, key string, v *jsonx.Value) {
+		known[v] = Place{Row: s.Kind + "/" + key, key: key, shown: s}
+	})
 	var places []Place
 	var visit func(v *jsonx.Value, member string)
 	visit = func(v *jsonx.Value, member string) {
 		if v.IsObject() {
-			place := known[v.Path()]
+			place := known[v]
 			if place.Path, place.object = v.Path(), v; place.Row == "" {
 				place.Row = unlisted(v, member)
 			}
@@ -58,7 +55,7 @@ func PlacesOf(shown []Shown, doc []byte) []Place {
 
 // unlisted names an object that stands in no table by the list that it is in, or by itself; "" for what has no source.
 func unlisted(v *jsonx.Value, member string) string {
-	if v.Member("ref") == nil {
+	if refOf(v) == 0 {
 		return ""
 	}
 	key := memberText(v, "id")
@@ -107,44 +104,34 @@ func (p *Place) Field(path string) string {
 	return name
 }
 
-// Ref is the source that the row names.
-func (p *Place) Ref() int {
-	n, _ := strconv.Atoi(string(p.object.Member("ref").Raw)) // a row without one is no place
-	return n
-}
+// Ref is the source that the row names, 0 where it names none.
+func (p *Place) Ref() int { return refOf(p.object) }
 
 // URL is the page of the row, "" where the state has none.
 func (p *Place) URL() string { return memberText(p.object, "url") }
 
 // Excerpt tells what the row says, in a line.
 func (p *Place) Excerpt() string {
+	if p.shown != nil {
+		row := p.shown.row(p.key, p.object)
+		return Excerpt(row.Name, row.Symbol, row.Fields)
+	}
 	if text := memberText(p.object, "message"); text != "" {
 		return text
 	}
-	var fields api.Fields
 	name := ""
-	if p.shown != nil {
-		for _, f := range p.shown.Fields {
-			if v := f.value(p.object); v != nil {
-				fields = append(fields, api.Field{Name: f.Name, Value: *v})
-			}
+	for _, member := range RowNames() {
+		if name == "" && member != "id" {
+			name = memberText(p.object, member)
 		}
-		return Excerpt(p.shown.label(p.object), memberText(p.object, "symbol"), fields)
 	}
+	var fields api.Fields
 	for _, m := range p.object.Members {
-		switch {
-		case m.Name == "ref" || m.Name == "id" || m.Name == "url" || !m.IsLeaf() || string(m.Raw) == "null":
-		case slices.Contains([]string{"name", "title", "question", "pair"}, m.Name):
-			name = m.Text()
-		case m.IsString():
-		default:
-			var v any
-			if json.Unmarshal(m.Raw, &v) == nil {
-				fields = append(fields, api.Field{Name: m.Name, Value: v})
-			}
+		if n := (ShownField{Name: m.Name}).value(m.Parent); n != nil && m.Name != "ref" {
+			fields = append(fields, api.Field{Name: m.Name, Value: *n})
 		}
 	}
-	return Excerpt(name, memberText(p.object, "symbol"), fields)
+	return Excerpt(name, "", fields)
 }
 
 // excerptFields is how many figures an excerpt has.

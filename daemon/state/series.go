@@ -42,6 +42,29 @@ func (s Shown) field(name string) (ShownField, bool) {
 	return s.Fields[i], true
 }
 
+// eachShown visits the rows of all kinds in a state that was read, with their keys.
+func eachShown(shown []Shown, root *jsonx.Value, visit func(s *Shown, key string, row *jsonx.Value)) {
+	for i := range shown {
+		at := root
+		for name := range strings.SplitSeq(shown[i].Path, ".") {
+			if at = at.Member(name); at == nil {
+				break
+			}
+		}
+		if at != nil {
+			shown[i].eachAt(at, func(key string, row *jsonx.Value) { visit(&shown[i], key, row) })
+		}
+	}
+}
+
+// refOf is the source that a row names, 0 where it names none.
+func refOf(row *jsonx.Value) int {
+	if ref := (ShownField{Name: "ref"}).value(row); ref != nil {
+		return int(*ref)
+	}
+	return 0
+}
+
 // each visits the rows in doc with their keys.
 func (s Shown) each(doc []byte, visit func(key string, row *jsonx.Value)) {
 	found := jsonx.Find(doc, strings.Split(s.Path, ".")...)

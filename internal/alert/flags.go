@@ -31,11 +31,11 @@ func Flags(least api.Severity, kinds []string) func(context.Context, State) ([]F
 			if err := json.Unmarshal(text, &f); err != nil {
 				return nil, fmt.Errorf("read flag: %w", err)
 			}
-			if level(f.Severity) < level(least) || len(kinds) > 0 && !slices.Contains(kinds, f.Kind) {
+			if f.Severity.Rank() < least.Rank() || len(kinds) > 0 && !slices.Contains(kinds, f.Kind) {
 				continue
 			}
 			found = append(found, Finding{
-				Key: cmp.Or(f.ID, f.Kind+":"+f.Subject), Onset: onset(f.Since), Level: level(f.Severity),
+				Key: cmp.Or(f.ID, f.Kind+":"+f.Subject), Onset: onset(f.Since), Level: f.Severity.Rank(),
 				Event: Event{
 					Kind: human.Line(f.Kind), Severity: f.Severity, Subject: human.Line(f.Subject),
 					Message: human.Line(f.Message), Value: text,
@@ -52,17 +52,4 @@ func onset(since time.Time) string {
 		return ""
 	}
 	return since.UTC().Format(time.RFC3339Nano)
-}
-
-// level ranks severities, the gravest highest. One that is not known is as grave as none.
-func level(s api.Severity) int {
-	switch s {
-	case api.SeverityCritical:
-		return 3
-	case api.SeverityWarning:
-		return 2
-	case api.SeverityNotice:
-		return 1
-	}
-	return 0
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -224,6 +225,12 @@ const (
 	SeverityWarning  Severity = "warning"
 	SeverityNotice   Severity = "notice"
 )
+
+// Severities returns the severities, the least first.
+func Severities() []Severity { return []Severity{SeverityNotice, SeverityWarning, SeverityCritical} }
+
+// Rank is how grave s is: 1 for a notice, more for what is graver, and 0 for what is no severity.
+func (s Severity) Rank() int { return slices.Index(Severities(), s) + 1 }
 
 // Kinds of flags.
 const (
