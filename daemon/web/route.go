@@ -39,7 +39,7 @@ func (s *Server) dispatch(methods map[string]Handler) http.Handler {
 			}
 		case len(methods) == 0:
 			s.fail(w, r, api.Errorf(api.ReasonNotFound, "there is nothing at %s", r.URL.Path).
-				WithHint("the data endpoints are /v1/fresh, /v1/brief, /v1/search, /v1/snapshot, /v1/changes, /v1/lookup and /v1/cite"))
+				WithHint("the data endpoints are /v1/ and one of %s", api.List(api.Ops())))
 		case method == http.MethodOptions:
 			preflight(w, r, allow)
 		default:
