@@ -33,28 +33,41 @@ const (
 	refGas // since version 2
 )
 
+// Terms under which the sources of the crypto pack are used.
+const (
+	coinGeckoTerms = "CoinGecko API terms, with attribution"
+	defiLlamaTerms = "DefiLlama public API, with attribution"
+	attributed     = "free with attribution"
+	headlineTerms  = "headlines and links alone, with attribution"
+	publicTerms    = "public API, with attribution"
+)
+
 // Crypto returns the crypto pack. Its sources bear the anchors [1] to [18], and its states are api.CryptoState.
 func Crypto() *Pack {
-	p := &Pack{ID: api.PackCrypto, Version: cryptoVersion, Sources: []Source{
-		{source.CoinGeckoMarkets(), "CoinGecko Markets", "https://www.coingecko.com/"},
-		{source.CoinGeckoTrending(), "CoinGecko Trending", "https://www.coingecko.com/en/highlights/trending-crypto"},
-		{source.CoinGeckoGlobal(), "CoinGecko Global", "https://www.coingecko.com/en/global-charts"},
-		{source.CoinGeckoCategories(), "CoinGecko Categories", "https://www.coingecko.com/en/categories"},
-		{source.DefiLlamaProtocols(), "DefiLlama Protocols", "https://defillama.com/"},
-		{source.DefiLlamaChains(), "DefiLlama Chains", "https://defillama.com/chains"},
-		{source.DefiLlamaStablecoins(), "DefiLlama Stablecoins", "https://defillama.com/stablecoins"},
-		{source.DefiLlamaHacks(), "DefiLlama Hacks", "https://defillama.com/hacks"},
-		{source.GeckoTerminalTrending(), "GeckoTerminal Trending Pools", "https://www.geckoterminal.com/"},
-		{source.FearGreed(), "Crypto Fear & Greed Index", "https://alternative.me/crypto/fear-and-greed-index/"},
-		{source.NewsCoinDesk(), "CoinDesk", "https://www.coindesk.com/"},
-		{source.NewsCointelegraph(), "Cointelegraph", "https://cointelegraph.com/"},
-		{source.NewsDecrypt(), "Decrypt", "https://decrypt.co/"},
-		{source.Polymarket(), "Polymarket Crypto", "https://polymarket.com/crypto"},
-		{source.Kraken(), "Kraken Ticker", "https://www.kraken.com/prices"},
-		{source.MempoolFees(), "mempool.space", "https://mempool.space/"},
-		{source.CoinbaseExchange(), "Coinbase Exchange", "https://www.coinbase.com/explore"},
-		{source.BlockscoutGas(), "Blockscout Ethereum Gas", "https://eth.blockscout.com/gas-tracker"},
-	}}
+	p := &Pack{
+		ID: api.PackCrypto, Title: "Crypto", Version: cryptoVersion,
+		Description: "Prices, value locked, pools, sentiment, narratives and flags of the crypto market.",
+	}
+	p.Sources = []Source{
+		{source.CoinGeckoMarkets(), "CoinGecko Markets", "https://www.coingecko.com/", coinGeckoTerms},
+		{source.CoinGeckoTrending(), "CoinGecko Trending", "https://www.coingecko.com/en/highlights/trending-crypto", coinGeckoTerms},
+		{source.CoinGeckoGlobal(), "CoinGecko Global", "https://www.coingecko.com/en/global-charts", coinGeckoTerms},
+		{source.CoinGeckoCategories(), "CoinGecko Categories", "https://www.coingecko.com/en/categories", coinGeckoTerms},
+		{source.DefiLlamaProtocols(), "DefiLlama Protocols", "https://defillama.com/", defiLlamaTerms},
+		{source.DefiLlamaChains(), "DefiLlama Chains", "https://defillama.com/chains", defiLlamaTerms},
+		{source.DefiLlamaStablecoins(), "DefiLlama Stablecoins", "https://defillama.com/stablecoins", defiLlamaTerms},
+		{source.DefiLlamaHacks(), "DefiLlama Hacks", "https://defillama.com/hacks", defiLlamaTerms},
+		{source.GeckoTerminalTrending(), "GeckoTerminal Trending Pools", "https://www.geckoterminal.com/", coinGeckoTerms},
+		{source.FearGreed(), "Crypto Fear & Greed Index", "https://alternative.me/crypto/fear-and-greed-index/", attributed},
+		{source.NewsCoinDesk(), "CoinDesk", "https://www.coindesk.com/", headlineTerms},
+		{source.NewsCointelegraph(), "Cointelegraph", "https://cointelegraph.com/", headlineTerms},
+		{source.NewsDecrypt(), "Decrypt", "https://decrypt.co/", headlineTerms},
+		{source.Polymarket(), "Polymarket Crypto", "https://polymarket.com/crypto", publicTerms},
+		{source.Kraken(), "Kraken Ticker", "https://www.kraken.com/prices", publicTerms},
+		{source.MempoolFees(), "mempool.space", "https://mempool.space/", publicTerms},
+		{source.CoinbaseExchange(), "Coinbase Exchange", "https://www.coinbase.com/explore", publicTerms},
+		{source.BlockscoutGas(), "Blockscout Ethereum Gas", "https://eth.blockscout.com/gas-tracker", publicTerms},
+	}
 	p.Compact = p.compactCrypto
 	p.Excerpts = p.excerptsOfCrypto
 	p.Tables = p.tablesOfCrypto

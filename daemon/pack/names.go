@@ -90,6 +90,8 @@ func namesIn(doc source.Doc) iter.Seq[string] {
 			each(yield, doc.Pools, func(p source.Pool) []string { return []string{p.Pair} })
 		case *source.NewsDoc:
 			each(yield, doc.Items, func(h source.Headline) []string { return []string{h.Title} })
+		case *source.RowsDoc:
+			each(yield, doc.Rows, declaredNames)
 		case *source.PredictionsDoc:
 			each(yield, doc.Markets, func(p source.Prediction) []string { return []string{p.Question, p.Outcome} })
 		}
@@ -105,4 +107,15 @@ func each[R any](yield func(string) bool, rows []R, names func(R) []string) {
 			}
 		}
 	}
+}
+
+// declaredNames are the texts of a declared row.
+func declaredNames(r source.DeclaredRow) []string {
+	names := []string{r.Name, r.Symbol}
+	for _, v := range r.Values {
+		if v.Text != "" {
+			names = append(names, v.Text)
+		}
+	}
+	return names
 }

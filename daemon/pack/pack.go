@@ -17,13 +17,16 @@ type Source struct {
 	source.Connector
 	Name      string
 	PublicURL string
+	Licence   string // the terms under which its data may be used
 }
 
 // Pack is a data pack. Packs are made by functions such as Crypto and never change while the daemon runs.
 type Pack struct {
-	ID      string
-	Version int // a new order of sources needs a new version
-	Sources []Source
+	ID          string
+	Title       string
+	Description string
+	Version     int // a new order of sources needs a new version
+	Sources     []Source
 
 	// Compact makes the state, compact JSON. It is pure: the same input gives the same bytes.
 	Compact func(Input) ([]byte, error)

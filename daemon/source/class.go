@@ -41,6 +41,10 @@ func fail(class Class, format string, args ...any) *failure {
 	return &failure{Class: class, Text: fmt.Sprintf(format, args...)}
 }
 
+// Refuse is the failure of an attempt whose answer does not hold, for decoders outside of this package. Text of upstream in args has to be
+// clean already.
+func Refuse(class Class, format string, args ...any) error { return fail(class, format, args...) }
+
 // maxErrorRunes caps the text of a failure: it is shown in the state of a pack.
 const maxErrorRunes = 120
 

@@ -31,6 +31,9 @@ type Config struct {
 	Timeout      time.Duration     // of one request with its body; 0 is 10 s
 	CoinGeckoKey string            // demo key, used only after a 429 without it; "" is none. Never in a URL, a log or an error
 
+	// PrivateHosts are those on private addresses that declared sources may ask.
+	PrivateHosts []string
+
 	// Shift is for the replay of recorded data: what to add to upstream times. It also takes limits per host and pauses away,
 	// because a recording needs no politeness. Nil is none.
 	Shift func() time.Duration
@@ -46,6 +49,7 @@ const (
 type client struct {
 	cfg  Config
 	http *http.Client
+	safe *http.Client // reaches no private address that is not allowed
 
 	mu     sync.Mutex // guards limits, their unused, etags and moved
 	limits map[string]*limit
@@ -66,6 +70,7 @@ func newClient(cfg Config) *client {
 	return &client{
 		cfg:    cfg,
 		http:   &http.Client{Transport: cfg.Transport, CheckRedirect: checkRedirect},
+		safe:   &http.Client{Transport: guard(cfg.Transport, cfg.PrivateHosts), CheckRedirect: checkRedirect},
 		limits: make(map[string]*limit),
 		etags:  make(map[string]string),
 		moved:  make(map[string]time.Time),
@@ -91,6 +96,8 @@ type request struct {
 	URL       string
 	Limit     int64 // bound of the body in bytes, after decompression; 0 is 4 MiB
 	IfChanged bool  // ask only for a version other than the one that was last accepted
+
+	declared *declaration // nil for a connector of ours
 }
 
 // attempt is one try at a source, of one or more requests. It retries once in all. It is not safe for concurrent use.
@@ -183,17 +190,20 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 func (a *attempt) once(ctx context.Context, r request, use func(io.Reader) error) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.URL, nil)
+	req, err := r.declared.request(ctx, r.URL)
 	if err != nil {
 		return fmt.Errorf("make request: %w", err)
 	}
-	if err := a.wait(ctx, req.URL.Host); err != nil {
+	if err := a.wait(ctx, req.URL.Host, r.declared.perMinute()); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.c.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.declared.timeout(a.c.cfg.Timeout))
 	defer cancel()
 	a.setHeader(req.Header, r)
-	resp, err := a.c.http.Do(req.WithContext(ctx))
+	if err := r.declared.setHeader(req.Header); err != nil {
+		return err
+	}
+	resp, err := r.declared.client(a.c).Do(req.WithContext(ctx))
 	if err != nil {
 		if !a.keyed && unreachable(err) {
 			a.c.unsent(req.URL.Host)
@@ -202,6 +212,8 @@ func (a *attempt) once(ctx context.Context, r request, use func(io.Reader) error
 	}
 	defer resp.Body.Close()
 	switch {
+	case resp.StatusCode == http.StatusOK && req.Method != http.MethodGet:
+		return read(resp, cmp.Or(r.Limit, 4<<20), use)
 	case resp.StatusCode == http.StatusOK:
 		a.etags[r.URL] = resp.Header.Get("ETag")
 		return read(resp, cmp.Or(r.Limit, 4<<20), use)
@@ -262,11 +274,11 @@ func (b *body) Read(p []byte) (int, error) {
 
 // wait waits until the limit of host allows a request, or fails at once if that is after the deadline of ctx. A request with
 // the key counts on another quota.
-func (a *attempt) wait(ctx context.Context, host string) error {
+func (a *attempt) wait(ctx context.Context, host string, perMinute int) error {
 	if a.c.cfg.Shift != nil || a.keyed {
 		return nil
 	}
-	l := a.c.limit(host)
+	l := a.c.limit(host, perMinute)
 	if l == nil {
 		return nil
 	}
@@ -282,7 +294,7 @@ type limit struct {
 }
 
 // limit returns the limit of host to wait for, nil if a place is left from a request that could not be sent.
-func (c *client) limit(host string) *limit {
+func (c *client) limit(host string, atMost int) *limit {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := c.limits[host]
@@ -290,6 +302,9 @@ func (c *client) limit(host string) *limit {
 		perMinute, burst := limitOf(host)
 		l = &limit{Limiter: rate.NewLimiter(rate.Every(time.Minute/time.Duration(perMinute)), burst)}
 		c.limits[host] = l
+	}
+	if slower := rate.Every(time.Minute / time.Duration(max(atMost, 1))); atMost > 0 && slower < l.Limit() {
+		l.SetLimit(slower) // a declaration may be more careful than we are, and never less
 	}
 	if l.unused > 0 {
 		l.unused--

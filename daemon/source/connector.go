@@ -22,6 +22,8 @@ type Connector struct {
 	moves bool
 	// limit bounds the body in bytes; 0 is what request says.
 	limit int64
+	// varies is for lists that grow and shrink by nature: one with less than half of the rows is good too.
+	varies bool
 	// wholeDays is for dates without a time of day, which stay at midnight when recorded data is shifted.
 	wholeDays bool
 }

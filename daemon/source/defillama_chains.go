@@ -85,7 +85,7 @@ func readHistories(ctx context.Context, a *attempt, chains []Chain) time.Time {
 	for i := range chains {
 		c := &chains[i]
 		r := request{URL: "https://api.llama.fi/v2/historicalChainTvl/" + url.PathEscape(c.Name)}
-		var points []sample
+		var points []Sample
 		err := a.Get(ctx, r, func(body io.Reader) (err error) {
 			points, err = decodeHistory(body)
 			return err
@@ -102,15 +102,15 @@ func readHistories(ctx context.Context, a *attempt, chains []Chain) time.Time {
 }
 
 // decodeHistory returns the points of a history, oldest first.
-func decodeHistory(body io.Reader) ([]sample, error) {
+func decodeHistory(body io.Reader) ([]Sample, error) {
 	type row struct{ Date, TVL number }
-	points, _, err := decodeRows(body, func(r row) (sample, string, bool) {
+	points, _, err := decodeRows(body, func(r row) (Sample, string, bool) {
 		at, tvl := r.Date.Time(), r.TVL.Amount()
 		if at == nil || tvl == nil {
-			return sample{}, "", false
+			return Sample{}, "", false
 		}
-		return sample{At: *at, Value: *tvl}, at.String(), true
+		return Sample{At: *at, Value: *tvl}, at.String(), true
 	})
-	slices.SortFunc(points, func(a, b sample) int { return a.At.Compare(b.At) })
+	slices.SortFunc(points, func(a, b Sample) int { return a.At.Compare(b.At) })
 	return points, err
 }

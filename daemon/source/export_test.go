@@ -9,7 +9,6 @@ import (
 type (
 	Request   = request
 	FeedEntry = feedEntry
-	Sample    = sample
 	Number    = number
 )
 

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-type sample struct {
+// Sample is a value and since when it was so.
+type Sample struct {
 	At    time.Time
 	Value float64
 }
 
 // changeSince is the change of the last of points, oldest first, against the point at a time before it, in percent. It is nil if
 // there is no point within half a day of then.
-func changeSince(points []sample, before time.Duration) *float64 {
+func changeSince(points []Sample, before time.Duration) *float64 {
 	if len(points) == 0 {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package human
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"time"
@@ -10,34 +11,47 @@ import (
 // Field writes the field of a row in a line, in the unit that ends its name and after what it is of: $0.4182, 24h +0.30%, TVL $1.54B,
 // #10, fastest 12 sat/vB. A value is what JSON makes of it. What others chose is to be cleaned by who shows it.
 func Field(name string, value any) string {
-	of, unit := fieldUnit(name)
-	label := fieldLabel(of)
-	if label != "" {
-		label += " "
+	of, _ := fieldUnit(name)
+	if label := fieldLabel(of); label != "" {
+		return label + " " + Value(name, value)
 	}
+	return Value(name, value)
+}
+
+// FieldName is what a field is called, without its unit: open interest for openInterestUsd.
+func FieldName(name string) string {
+	of, _ := fieldUnit(name)
+	return cmp.Or(fieldLabel(of), of)
+}
+
+// Value writes the value of a field as Field does, without what it is of.
+func Value(name string, value any) string {
+	of, unit := fieldUnit(name)
 	x, isNumber := numeric(value)
 	switch text, isText := value.(string); {
 	case isText:
-		return label + shortTime(text)
+		return shortTime(text)
 	case !isNumber || !finite(x):
 		if b, is := value.(bool); is {
-			return label + map[bool]string{true: "yes", false: "no"}[b]
+			return map[bool]string{true: "yes", false: "no"}[b]
 		}
-		return label + Unknown
+		return Unknown
 	case of == "price":
 		return "$" + Price(&x)
 	case of == "rank":
 		return "#" + Plain(x)
 	case unit == "Usd":
-		return label + USD(x)
+		return USD(x)
+	case unit == "Pct" && math.Abs(x) < 0.1 && Round(x, 2) != x: // a rate of funding, of which two decimals say nothing
+		return sign(x, group(Round(math.Abs(x), 4), 4), map[bool]string{true: "+"}[moves(of)]) + "%"
 	case unit == "Pct" && moves(of):
-		return label + Percent(x)
+		return Percent(x)
 	case unit == "Pct":
-		return label + Plain(Round(x, 2)) + "%"
+		return Plain(Round(x, 2)) + "%"
 	case math.Abs(x) >= 10_000 && x == math.Trunc(x):
-		return label + strings.TrimPrefix(USD(x), "$") + unit
+		return strings.TrimPrefix(USD(x), "$") + unit
 	}
-	return label + Plain(x) + unit
+	return Plain(x) + unit
 }
 
 // FieldMove writes how a field moved, with what it is of once: $418.60 → $429.48, TVL $1.54B → $1.50B.
