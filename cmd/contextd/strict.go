@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/contextd/contextd/internal/human"
 )
 
 // Lines are the line numbers, from 1, of the settings that a file has.
@@ -169,20 +171,24 @@ func null(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!n
 
 // Nearest is the setting whose name is most like path, "" if none is like it. A name without its section is as good as the whole.
 func Nearest(path string) string {
-	best, least := "", min(max(len(path)/3, 1), 3)+1
+	whole := map[string]string{} // keys, by what they may be called
+	var names []string
 	for _, s := range Table() {
 		_, last, _ := cut(s.Key)
 		for _, name := range []string{s.Key, last} {
-			if d := distance(strings.ToLower(path), name); d < least {
-				best, least = s.Key, d
+			if whole[name] == "" {
+				whole[name] = s.Key
+				names = append(names, name)
 			}
 		}
 	}
-	_, last, ok := cut(path)
-	if best == "" && ok { // in the wrong section
+	if near := human.Nearest(path, names); near != "" {
+		return whole[near]
+	}
+	if _, last, ok := cut(path); ok { // in the wrong section
 		return Nearest(last)
 	}
-	return best
+	return ""
 }
 
 // cut splits path into its section and its last name.
@@ -192,25 +198,4 @@ func cut(path string) (section, last string, ok bool) {
 		return "", path, false
 	}
 	return path[:i], path[i+1:], true
-}
-
-// distance is how many letters have to be put in, taken out or changed to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

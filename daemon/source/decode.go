@@ -174,7 +174,7 @@ func decodeEntries(body []byte) (any, error) {
 	}
 	rows := make([]any, len(feed.Items))
 	for i, item := range feed.Items {
-		row := map[string]any{"title": plainText(item.Title), "url": cleanLink(item.Link), "id": item.GUID}
+		row := map[string]any{"title": plainText(item.Title), "url": CleanLink(item.Link), "id": item.GUID}
 		if at := item.PublishedParsed; at != nil {
 			row["at"] = at.UTC().Format(time.RFC3339)
 		} else if at := item.UpdatedParsed; at != nil {

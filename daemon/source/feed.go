@@ -32,7 +32,7 @@ func parseFeed(body io.Reader) ([]feedEntry, error) {
 	}
 	items := make([]feedEntry, len(feed.Items))
 	for i, item := range feed.Items {
-		items[i] = feedEntry{Title: plainText(item.Title), Link: cleanLink(item.Link), Published: item.PublishedParsed}
+		items[i] = feedEntry{Title: plainText(item.Title), Link: CleanLink(item.Link), Published: item.PublishedParsed}
 	}
 	return items, nil
 }
@@ -45,8 +45,8 @@ func plainText(title string) string { return html.UnescapeString(tag.ReplaceAllS
 
 const maxLink = 500
 
-// cleanLink returns a link to the web without tracking parameters, "" for every other one.
-func cleanLink(link string) string {
+// CleanLink returns a link to the web without tracking parameters, "" for every other one.
+func CleanLink(link string) string {
 	u, err := url.Parse(strings.TrimSpace(link))
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		return ""

@@ -47,6 +47,20 @@ func (n *number) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// ParseNumber reads a value of JSON, a number or a text, as servers write numbers; nil if it is none, or beyond 1e18 either way.
+func ParseNumber(v any) *float64 {
+	switch v.(type) {
+	case nil, bool, []any, map[string]any:
+		return nil
+	}
+	var n number
+	data, err := json.Marshal(v)
+	if err != nil || n.UnmarshalJSON(data) != nil || n.value == nil || math.Abs(*n.value) > maxAmount {
+		return nil
+	}
+	return n.value
+}
+
 // Value is the number, nil if unknown.
 func (n number) Value() *float64 { return n.value }
 

@@ -12,7 +12,9 @@ type RowsDoc struct {
 	Rows  []DeclaredRow
 	Picks map[string][]string        `json:",omitempty"` // keys of rows that were chosen, in their order, by what they are chosen for
 	Marks map[string]map[string]Mark `json:",omitempty"` // what flags make of rows, by the kind of flag and the key
-	Past  map[string][]Sample        `json:",omitempty"` // values that are remembered, oldest first, by key and field; our own times
+	Past  map[string][]Sample        `json:",omitempty"` // values that are remembered, oldest first, by key and field
+	At    time.Time                  // when it came, by our clock as the times of Past
+	Since time.Time                  // since when the source has been asked without a gap
 }
 
 // DeclaredRow is a row of RowsDoc.

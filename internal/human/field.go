@@ -43,7 +43,8 @@ func Value(name string, value any) string {
 	case unit == "Usd":
 		return USD(x)
 	case unit == "Pct" && math.Abs(x) < 0.1 && Round(x, 2) != x: // a rate of funding, of which two decimals say nothing
-		return sign(x, group(Round(math.Abs(x), 4), 4), map[bool]string{true: "+"}[moves(of)]) + "%"
+		text := group(Round(math.Abs(x), 4), 4)
+		return sign(x, text, map[bool]string{true: "+"}[moves(of)]) + text + "%"
 	case unit == "Pct" && moves(of):
 		return Percent(x)
 	case unit == "Pct":

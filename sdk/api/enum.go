@@ -167,11 +167,12 @@ const (
 	AttestationEAS     AttestationType = "eas"
 )
 
-// Pack ids of the specification. Only PackCrypto is live; the others are announced.
+// Ids of the packs that are part of the program. All but PackCrypto are served where the operator enables them.
 const (
 	PackCrypto  = "crypto"
 	PackAI      = "ai"
 	PackMarkets = "markets"
+	PackPerps   = "perps"
 
 	DefaultPack = PackCrypto
 )

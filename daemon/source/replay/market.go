@@ -65,11 +65,8 @@ func NewMarket(cfg MarketConfig) (*Market, error) {
 	if cfg.Every == 0 {
 		cfg.Every = 5 * time.Minute
 	}
-	var manifest struct {
-		Ticks   []time.Time
-		Entries []page
-	}
-	if err := readManifest(&manifest); err != nil {
+	manifest, err := readManifest(crypto)
+	if err != nil {
 		return nil, err
 	}
 	if cfg.Start.IsZero() {
@@ -99,7 +96,7 @@ func (b *base) add(p page) error {
 	if err != nil {
 		return fmt.Errorf("read recorded payload: %w", err)
 	}
-	b.pages[key(p.Method, u)] = p
+	b.pages[key(p.Method, u, p.Body)] = p
 	if i := slices.Index(publishers(), sourceOf(u)); i >= 0 {
 		b.feeds[i], err = readFeed(string(text))
 		return err
@@ -157,7 +154,7 @@ func (m *Market) Payload(tick int, address string) ([]byte, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	name := key(http.MethodGet, u)
+	name := key(http.MethodGet, u, "")
 	p, known := m.base.pages[name]
 	if !known {
 		return nil, fmt.Errorf("no page %s", address)
@@ -232,7 +229,7 @@ func (m *Market) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	name := key(req.Method, req.URL)
+	name := key(req.Method, req.URL, "")
 	p, known := m.base.pages[name]
 	if !known {
 		return response(req, http.StatusNotFound, nil), nil

@@ -47,6 +47,7 @@ type Answer func(*http.Request) (*http.Response, error)
 type page struct {
 	Tick        int
 	Method, URL string
+	Body        string // of a POST; "" for none
 	Status      int
 	Headers     map[string]string
 	File        string
@@ -57,11 +58,8 @@ func New(now func() time.Time) *Recording {
 	if now == nil {
 		now = time.Now
 	}
-	var manifest struct {
-		Ticks   []time.Time
-		Entries []page
-	}
-	if err := readManifest(&manifest); err != nil {
+	manifest, err := readManifests()
+	if err != nil {
 		panic(fmt.Sprintf("replay: %v", err)) // it is part of the program
 	}
 	r := &Recording{now: now, ticks: manifest.Ticks, broken: make(map[string]Answer)}
@@ -73,25 +71,66 @@ func New(now func() time.Time) *Recording {
 		if err != nil {
 			panic(fmt.Sprintf("replay: %v", err))
 		}
-		r.pages[p.Tick-1][key(p.Method, u)] = p
+		r.pages[p.Tick-1][key(p.Method, u, p.Body)] = p
 	}
 	return r
 }
 
-func readManifest(v any) error {
-	data, err := recorded.ReadFile("recorded/manifest.json")
+// crypto is the file that lists what was recorded of the crypto pack, and when. Those of other packs lie beside it.
+const crypto = "manifest.json"
+
+// manifest lists what was recorded.
+type manifest struct {
+	Ticks   []time.Time
+	Entries []page
+}
+
+func readManifest(name string) (m manifest, err error) {
+	data, err := recorded.ReadFile(path.Join("recorded", name))
 	if err != nil {
-		return fmt.Errorf("read manifest: %w", err)
+		return m, fmt.Errorf("read manifest: %w", err)
 	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("decode manifest: %w", err)
+	if err := json.Unmarshal(data, &m); err != nil {
+		return m, fmt.Errorf("decode %s: %w", name, err)
 	}
-	return nil
+	return m, nil
+}
+
+// readManifests reads those of all packs as one.
+func readManifests() (all manifest, err error) {
+	files, err := recorded.ReadDir("recorded")
+	if err != nil {
+		return all, fmt.Errorf("list manifests: %w", err)
+	}
+	for _, f := range files {
+		if f.IsDir() {
+			continue
+		}
+		m, err := readManifest(f.Name())
+		if err != nil {
+			return all, err
+		}
+		all.Ticks, all.Entries = append(all.Ticks, m.Ticks...), append(all.Entries, m.Entries...)
+	}
+	return all, nil
 }
 
 // key is the same for URLs that differ in the order of their query and in what they percent-encode.
-func key(method string, u *url.URL) string {
-	return method + " " + u.Host + u.Path + "?" + u.Query().Encode()
+func key(method string, u *url.URL, body string) string {
+	return method + " " + u.Host + u.Path + "?" + u.Query().Encode() + " " + body
+}
+
+// bodyOf is the body of a request, which stays readable.
+func bodyOf(req *http.Request) (string, error) {
+	if req.Body == nil {
+		return "", nil
+	}
+	text, err := io.ReadAll(req.Body)
+	req.Body = io.NopCloser(bytes.NewReader(text))
+	if err != nil {
+		return "", fmt.Errorf("read request: %w", err)
+	}
+	return string(text), nil
 }
 
 // Tick is the current tick: 1, 2 or 3.
@@ -142,7 +181,11 @@ func (r *Recording) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := req.Context().Err(); err != nil {
 		return nil, err
 	}
-	p, answer := r.find(req)
+	body, err := bodyOf(req)
+	if err != nil {
+		return nil, err
+	}
+	p, answer := r.find(req, body)
 	if answer != nil {
 		return answer(req)
 	}
@@ -161,14 +204,14 @@ func (r *Recording) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // find returns what answers req: a page, the zero page if there is none, or an Answer.
-func (r *Recording) find(req *http.Request) (page, Answer) {
+func (r *Recording) find(req *http.Request, body string) (page, Answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	answer := r.broken[req.URL.Host]
 	if answer == nil {
 		answer = r.broken[""]
 	}
-	return r.pages[r.tick][key(req.Method, req.URL)], answer
+	return r.pages[r.tick][key(req.Method, req.URL, body)], answer
 }
 
 func response(req *http.Request, status int, body []byte) *http.Response {

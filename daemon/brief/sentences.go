@@ -1,0 +1,174 @@
+package brief
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/contextd/contextd/daemon/brief/ground"
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Sentence is one that a manifest has: about the rows of a member of the state. A row that lacks one of its fields is not told.
+type Sentence struct {
+	Over         string   // the member
+	By           string   // the number that bounds and sorting go by
+	Sorted       bool     // the largest first; else as the member has them
+	Least        bool     // the least first
+	Above, Below *float64 // bounds that the number has to be beyond; nil for none
+	Rows         int      // that are told at most
+
+	Before, After human.Template // around the list
+	Item          human.Template // of the list
+	Listed        bool           // there is a list; else Before is about the first row
+}
+
+// BySentences returns the writer of the sentences of a manifest. The same state gives the same text, which passes Check.
+func BySentences(title string, list []Sentence) Writer { return bySentences{title, list} }
+
+type bySentences struct {
+	title string
+	list  []Sentence
+}
+
+var _ Writer = bySentences{}
+
+// Name implements Writer. It is the writer by rules, as BuiltIn is.
+func (bySentences) Name() string { return BuiltIn().Name() }
+
+// Write implements Writer.
+func (w bySentences) Write(_ context.Context, in Input) (Draft, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(in.State, &members); err != nil {
+		return Draft{}, fmt.Errorf("decode state: %w", err)
+	}
+	var flags []api.Flag
+	var status []api.SourceStatus
+	_ = json.Unmarshal(members["flags"], &flags) // what a damaged state says otherwise still counts
+	_ = json.Unmarshal(members["source_status"], &status)
+	paragraphs := []paragraph{raised(in, flags)}
+	over := ""
+	for _, s := range w.list {
+		var rows []api.Fields
+		_ = json.Unmarshal(members[s.Over], &rows)
+		if s.Over != over {
+			paragraphs, over = append(paragraphs, nil), s.Over
+		}
+		paragraphs[len(paragraphs)-1].say(useful, s.tell(in, rows))
+	}
+	if len(paragraphs) > 1 && len(slices.Concat(paragraphs[1:]...)) == 0 {
+		paragraphs = append(paragraphs, holdings(in, members))
+	}
+	text := compose(append(paragraphs, troubles(in, status)))
+	if text == "" {
+		return Draft{}, errNothing
+	}
+	return Draft{Text: text}, nil
+}
+
+// tell writes the sentence about rows, "" where there is nothing to tell.
+func (s Sentence) tell(in Input, rows []api.Fields) string {
+	var items []string
+	var refs []int
+	for _, row := range s.choose(rows) {
+		ref, _ := row.Get("ref").(float64)
+		if !citable(in, int(ref)) || len(items) == max(s.Rows, 1) {
+			continue
+		}
+		t := s.Item
+		if !s.Listed {
+			t = s.Before
+		}
+		if text, ok := t.Fill("", func(field string) any { return sentenceValue(row, field) }); ok {
+			items, refs = append(items, text), append(refs, int(ref))
+		}
+	}
+	if len(items) == 0 {
+		return ""
+	}
+	text := items[0]
+	if s.Listed {
+		nothing := func(string) any { return nil }
+		before, _ := s.Before.Fill("", nothing)
+		after, _ := s.After.Fill("", nothing)
+		text = before + and(items) + after
+	}
+	end := "."
+	if trimmed := strings.TrimRight(text, ".!"); trimmed != text {
+		text = trimmed
+	}
+	return sentenceCase(text) + cite(refs...) + end
+}
+
+// choose are the rows in the order of the sentence, without those beyond its bounds.
+func (s Sentence) choose(rows []api.Fields) []api.Fields {
+	if s.By == "" {
+		return rows
+	}
+	number := func(row api.Fields) float64 { x, _ := row.Get(s.By).(float64); return x }
+	rows = slices.DeleteFunc(slices.Clone(rows), func(row api.Fields) bool {
+		x, known := row.Get(s.By).(float64)
+		return !known || s.Above != nil && x <= *s.Above || s.Below != nil && x >= *s.Below
+	})
+	if s.Sorted || s.Least {
+		slices.SortStableFunc(rows, func(a, b api.Fields) int {
+			order := cmp.Compare(number(b), number(a))
+			if s.Least {
+				order = -order
+			}
+			return order
+		})
+	}
+	return rows
+}
+
+// sentenceValue is a field of a row as a sentence has it, nil if it is not known or cannot be said.
+func sentenceValue(row api.Fields, field string) any {
+	value := row.Get(field)
+	if field == "key" {
+		value = row.Get("id")
+	}
+	if field == "symbol" && value == nil {
+		value = row.Get("name")
+	}
+	text, is := value.(string)
+	if !is {
+		return value
+	}
+	if text = human.Named(ground.Inline(text)); !sayable(text, maxTold) {
+		return nil
+	}
+	return text
+}
+
+// maxTold is the longest text of a row in a sentence, in runes: titles are longer than names.
+const maxTold = 160
+
+// raised tells the gravest flags.
+func raised(in Input, flags []api.Flag) (p paragraph) {
+	told := 0
+	for _, f := range flags {
+		if text := ground.Inline(f.Message); !sourceFlag(f) && citable(in, f.Ref) && sayable(text, maxTold) && told < 2*oneSentence {
+			told++
+			p.say(vital, sentenceCase(strings.TrimRight(text, "."))+cite(f.Ref)+".")
+		}
+	}
+	return p
+}
+
+// troubles tells the sources that do not answer, and that all others do.
+func troubles(in Input, status []api.SourceStatus) (p paragraph) {
+	for _, s := range health(in, status) {
+		if !strings.HasPrefix(s.text, "Up to date: ") {
+			p.say(vital, s.text)
+		}
+	}
+	if len(p) == 0 && len(status) > 0 {
+		return health(in, status)
+	}
+	return p
+}

@@ -1,0 +1,385 @@
+package manifest
+
+import (
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Forms of names.
+var (
+	packID     = regexp.MustCompile(`^[a-z][a-z0-9-]{1,31}$`)
+	sourceID   = regexp.MustCompile(`^[a-z][a-z0-9-]{1,63}$`)
+	wordName   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+	headerName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,63}$`)
+)
+
+// reserved are the packs that are part of the program.
+func reserved() []string { return []string{api.PackCrypto, api.PackAI, api.PackMarkets, api.PackPerps} }
+
+// checker finds what is wrong with a manifest that was read.
+type checker struct {
+	m       *Manifest
+	shipped bool
+	errs    []errorAt
+}
+
+// fail notes what is wrong at a path.
+func (c *checker) fail(path, format string, args ...any) {
+	line := 0
+	for at := path; line == 0 && at != ""; {
+		line = c.m.lines[at]
+		at = at[:max(strings.LastIndexAny(at, ".["), 0)]
+	}
+	c.errs = append(c.errs, errorAt{line, fmt.Sprintf("%s: "+format, append([]any{path}, args...)...)})
+}
+
+// need notes that something is missing or has not the form that it must have.
+func (c *checker) need(path, text string, form *regexp.Regexp, example string) {
+	switch {
+	case text == "":
+		c.fail(path, "is missing; such as %s", example)
+	case form != nil && !form.MatchString(text):
+		c.fail(path, "%q is not like %s", text, example)
+	case human.Label(text, 200) != text:
+		c.fail(path, "is longer than 200 characters, or has some that cannot be shown")
+	}
+}
+
+func (c *checker) check() {
+	m := c.m
+	c.need("pack", m.Pack, packID, "my-pack")
+	if !c.shipped && slices.Contains(reserved(), m.Pack) {
+		c.fail("pack", "%s is the name of a pack of the program; choose another, such as my-%[1]s", m.Pack)
+	}
+	if m.Version < 1 || m.Version > 1<<20 {
+		c.fail("version", "must be a whole number from 1; it grows with every other order of sources")
+	}
+	c.need("title", m.Title, nil, "title: My numbers")
+	between(c, "limits.state_bytes", m.Limits.StateBytes, 1024, maxState)
+	between(c, "limits.rows", m.Limits.Rows, 1, maxRows)
+	between(c, "sources", len(m.Sources), 1, MaxSources)
+	between(c, "members", len(m.Members), 1, MaxMembers)
+	between(c, "flags", len(m.Flags), 0, MaxFlags)
+	between(c, "brief", len(m.Brief), 0, MaxSay)
+	seen := make(map[string]bool)
+	for i, s := range m.Sources {
+		path := fmt.Sprintf("sources[%d]", i)
+		if seen[s.ID] {
+			c.fail(path+".id", "%s is the id of another source", s.ID)
+		}
+		seen[s.ID] = true
+		c.source(path, s)
+	}
+	c.kinds()
+	for _, member := range m.Members {
+		c.member("members."+member.Name, member)
+	}
+	for i, f := range m.Flags {
+		c.flag(fmt.Sprintf("flags[%d]", i), f)
+	}
+	for i, s := range m.Brief {
+		c.say(fmt.Sprintf("brief[%d]", i), s)
+	}
+}
+
+// between notes a number, or a span, that is out of bounds.
+func between[N int | time.Duration | Size](c *checker, path string, n, least, most N) {
+	if n < least || n > most {
+		c.fail(path, "is %v, must be from %v to %v", n, least, most)
+	}
+}
+
+func (c *checker) source(path string, s Source) {
+	c.need(path+".id", s.ID, sourceID, "acme-prices")
+	c.need(path+".name", s.Name, nil, "name: Acme")
+	c.need(path+".licence", s.Licence, nil, "licence: public API, with attribution")
+	c.need(path+".kind", s.Kind, wordName, "kind: price")
+	c.address(path+".public_url", s.PublicURL)
+	c.request(path+".request", s.Request)
+	between(c, path+".every", s.Every, leastEvery, longestSpan)
+	between(c, path+".stale_after", s.StaleAfter, s.Every, 10*longestSpan)
+	between(c, path+".per_minute", s.PerMinute, 1, 120)
+	if !slices.Contains(source.Formats(), source.Format(s.Format)) {
+		c.fail(path+".format", "%q is none of %v", s.Format, source.Formats())
+	}
+	if s.Format != string(source.FormatCSV) && (s.CSV.Comma != "" || s.CSV.Skip != 0 || s.CSV.Header != nil) {
+		c.fail(path+".csv", "counts with format: csv alone")
+	}
+	if n := len([]rune(s.CSV.Comma)); n > 1 || strings.ContainsAny(s.CSV.Comma, "\"\r\n\uFFFD") {
+		c.fail(path+".csv.comma", "must be one character, and no quotation mark")
+	}
+	between(c, path+".csv.skip", s.CSV.Skip, 0, 1000)
+	if s.Link != "" {
+		c.address(path+".link", strings.ReplaceAll(s.Link, "{key}", "key"))
+	}
+	if s.Rows == "" {
+		c.fail(path+".rows", "is missing; such as '.[] | {key: .name, price: .price}'")
+	}
+	c.jq(path+".expect", s.Expect)
+	c.jq(path+".rows", s.Rows)
+	between(c, path+".fields", len(s.Fields), 1, MaxFields)
+	wire := make(map[string]string)
+	for _, f := range s.Fields {
+		c.field(path+".fields."+f.Name, f, wire)
+	}
+	if f := s.field(s.Time); s.Time != "" && (f == nil || f.Type != typeTime) {
+		c.fail(path+".time", "%q is no field of type time", s.Time)
+	}
+}
+
+// address checks a link to the web.
+func (c *checker) address(path, link string) {
+	u, err := url.Parse(link)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || strings.ContainsAny(u.Host, "{}") {
+		c.fail(path, "%q is no address such as https://example.org/", link)
+	}
+}
+
+func (c *checker) request(path string, r Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodPost {
+		c.fail(path+".method", "%q is neither GET nor POST", r.Method)
+	}
+	if r.Method == http.MethodGet && r.JSON != nil {
+		c.fail(path+".json", "a GET has no body; say method: POST")
+	}
+	c.address(path+".url", source.ExpandURL(r.URL, time.Unix(0, 0)))
+	if name := source.UnknownMoment(r.URL); name != "" {
+		c.fail(path+".url", "%s is none of {date}, {month}, {year}, {unix}, {unix_ms}, each perhaps less a span as in {date-7d}", name)
+	}
+	for _, h := range r.Headers {
+		switch name := textproto.CanonicalMIMEHeaderKey(h.Name); {
+		case !headerName.MatchString(h.Name) || strings.ContainsAny(h.Value, "\r\n"):
+			c.fail(path+".headers."+h.Name, "is no header")
+		case slices.Contains([]string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Accept-Encoding", "If-None-Match"}, name):
+			c.fail(path+".headers."+h.Name, "is set by the daemon")
+		case slices.Contains([]string{"Authorization", "Cookie", "X-Api-Key"}, name):
+			c.fail(path+".headers."+h.Name, "a secret has no place in a manifest; use key_file and key_header")
+		}
+	}
+	if (r.KeyFile == "") != (r.KeyHeader == "") {
+		c.fail(path+".key_file", "and key_header go together")
+	}
+	if r.KeyHeader != "" && !headerName.MatchString(r.KeyHeader) {
+		c.fail(path+".key_header", "%q is no header", r.KeyHeader)
+	}
+	between(c, path+".max_bytes", r.MaxBytes, 1, maxBody)
+	between(c, path+".timeout", r.Timeout, time.Second, maxTimeout)
+}
+
+// field checks a field; wire are the names on the wire that are taken.
+func (c *checker) field(path string, f Field, wire map[string]string) {
+	if !wordName.MatchString(f.Name) {
+		c.fail(path, "%q is not like open_interest", f.Name)
+	}
+	if slices.Contains([]string{"key", "name", "symbol", "entity", "group", "url", "aliases", "id", "ref", "stale"}, f.Name) {
+		c.fail(path, "%s is a member of every row; call the field otherwise", f.Name)
+	}
+	if !slices.Contains(fieldTypes(), f.Type) {
+		c.fail(path+".type", "%q is none of %s", f.Type, strings.Join(fieldTypes(), ", "))
+		return
+	}
+	if !f.number() && (len(f.Change) > 0 || f.Changed > 0) {
+		c.fail(path, "only numbers change")
+	}
+	for _, span := range append(slices.Clone(f.Change), f.Changed) {
+		if span != 0 && (span < 5*time.Minute || span > 7*24*time.Hour) {
+			c.fail(path, "the span %s is not from 5m to 7d", span)
+		}
+	}
+	for _, d := range f.derived() {
+		if other, taken := wire[d.wire]; taken {
+			c.fail(path, "is called %s on the wire, as %s", d.wire, other)
+		}
+		wire[d.wire] = f.Name
+	}
+}
+
+func (c *checker) kinds() {
+	for _, k := range c.m.Kinds {
+		path := "kinds." + k.Name
+		if !slices.ContainsFunc(c.m.Sources, func(s Source) bool { return s.Kind == k.Name }) {
+			c.fail(path, "no source has rows of this kind")
+			continue
+		}
+		for _, w := range k.Words {
+			if len(strings.Fields(w)) > 3 {
+				c.fail(path+".words", "%q has more than three words", w)
+			}
+		}
+		c.numberOf(path+".order", k.Name, k.Order)
+		for i, o := range k.Orders {
+			c.numberOf(fmt.Sprintf("%s.orders[%d].field", path, i), k.Name, o.Field)
+		}
+	}
+}
+
+// numberOf notes that rows of a kind have no number of a name.
+func (c *checker) numberOf(path, kind, name string) {
+	if name == "" {
+		return
+	}
+	for _, s := range c.m.Sources {
+		if d := s.derived(name); s.Kind == kind && d != nil && d.number {
+			return
+		}
+	}
+	c.fail(path, "%q is no number of rows of kind %s", name, kind)
+}
+
+func (c *checker) member(path string, m Member) {
+	if !wordName.MatchString(m.Name) || m.Name == "flags" || m.Name == "source_status" {
+		c.fail(path, "is no name for a member")
+	}
+	if len(m.From) == 0 {
+		c.fail(path+".from", "is missing; the id of a source")
+		return
+	}
+	kind := ""
+	for _, id := range m.From {
+		s, _ := c.m.source(id)
+		switch {
+		case s == nil:
+			c.unknownSource(path+".from", id)
+			return
+		case kind != "" && kind != s.Kind:
+			c.fail(path+".from", "rows of %s are of another kind: %s and not %s", id, s.Kind, kind)
+		}
+		kind = s.Kind
+		for _, name := range m.Fields {
+			if s.derived(name) == nil {
+				c.unknownField(path+".fields", s, name)
+			}
+		}
+	}
+	if m.Select != "" && m.Rows != 0 {
+		c.fail(path, "has both select and rows")
+	}
+	if m.Select == "" {
+		between(c, path+".rows", m.Rows, 1, mostShown)
+	}
+	c.jq(path+".select", m.Select)
+}
+
+// unknownSource notes a source that there is none of.
+func (c *checker) unknownSource(path, id string) {
+	var ids []string
+	for _, s := range c.m.Sources {
+		ids = append(ids, s.ID)
+	}
+	if near := human.Nearest(id, ids); near != "" {
+		c.fail(path, "there is no source %q; did you mean %s?", id, near)
+		return
+	}
+	c.fail(path, "there is no source %q; there are %s", id, strings.Join(ids, ", "))
+}
+
+// unknownField notes a field that rows of s do not have.
+func (c *checker) unknownField(path string, s *Source, name string) {
+	names := s.names()
+	if near := human.Nearest(name, names); near != "" {
+		c.fail(path, "%s has no field %q; did you mean %s?", s.ID, name, near)
+		return
+	}
+	c.fail(path, "%s has no field %q; it has %s", s.ID, name, strings.Join(names, ", "))
+}
+
+func (c *checker) flag(path string, f Flag) {
+	c.need(path+".kind", f.Kind, wordName, "load_high")
+	if slices.Contains(api.FlagKinds(), f.Kind) && !c.shipped {
+		c.fail(path+".kind", "%s is a kind of the program; choose another", f.Kind)
+	}
+	s, _ := c.m.source(f.Over)
+	if s == nil {
+		c.unknownSource(path+".over", f.Over)
+		return
+	}
+	if api.Severity(f.Severity).Rank() == 0 {
+		c.fail(path+".severity", "%q is none of notice, warning and critical", f.Severity)
+	}
+	if f.When == "" {
+		c.fail(path+".when", "is missing; such as '.load > 90'")
+	}
+	for name, text := range map[string]string{"when": f.When, "clear": f.Clear, "warning": f.Warning, "critical": f.Critical} {
+		c.jq(path+"."+name, text)
+	}
+	value := s.derived(s.valueOf(f))
+	if value == nil || !value.number {
+		c.fail(path+".value", "is no number of %s", s.ID)
+	}
+	if at := s.derived(f.At); f.At != "" && (at == nil || at.kind != typeTime && at.kind != typeDate) {
+		c.fail(path+".at", "%q is no time of %s", f.At, s.ID)
+	}
+	c.template(path+".message", f.Message, s)
+}
+
+// template checks a text with places.
+func (c *checker) template(path, text string, s *Source) {
+	if text == "" {
+		c.fail(path, "is missing; such as '{name} is at {%s}'", s.Fields[0].Name)
+		return
+	}
+	if _, err := s.template(text); err != nil {
+		c.fail(path, "%v", err)
+	}
+}
+
+func (c *checker) say(path string, s Say) {
+	i := slices.IndexFunc(c.m.Members, func(m Member) bool { return m.Name == s.Over })
+	if i < 0 || len(c.m.Members[i].From) == 0 {
+		var names []string
+		for _, m := range c.m.Members {
+			names = append(names, m.Name)
+		}
+		c.fail(path+".over", "there is no member %q; there are %s", s.Over, strings.Join(names, ", "))
+		return
+	}
+	of, _ := c.m.source(c.m.Members[i].From[0])
+	if of == nil {
+		return // told of the member
+	}
+	between(c, path+".rows", s.Rows, 1, 10)
+	if d := of.derived(s.by(of)); (s.By != "" || s.Above != nil || s.Below != nil) && (d == nil || !d.number) {
+		c.fail(path+".by", "%q is no number of %s", s.by(of), of.ID)
+	}
+	listed := strings.Contains(s.Say, "{list}")
+	switch {
+	case listed && s.Item == "":
+		c.fail(path+".item", "is missing: what stands in the list for a row")
+	case !listed && s.Item != "":
+		c.fail(path+".say", "has no {list} for the items")
+	case !listed && s.Rows > 1:
+		c.fail(path+".rows", "more than one row needs {list} and item")
+	}
+	if s.Item != "" {
+		c.template(path+".item", s.Item, of)
+	}
+	c.template(path+".say", strings.ReplaceAll(s.Say, "{list}", "{name}"), of)
+}
+
+// by is the number that rows are told by, their first where none is named.
+func (s Say) by(of *Source) string {
+	if s.By != "" {
+		return s.By
+	}
+	return of.firstNumber()
+}
+
+// jq compiles a program to see whether it can be.
+func (c *checker) jq(path, text string) {
+	if text == "" {
+		return
+	}
+	if _, err := compile(text); err != nil {
+		c.fail(path, "%v", err)
+	}
+}

@@ -1,0 +1,268 @@
+package manifest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/itchyny/gojq"
+
+	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// EvaluateWithin is how long a manifest may take for one step of an answer.
+const EvaluateWithin = time.Second
+
+// mostRaw is how many rows jq may give of one answer.
+const mostRaw = 20_000
+
+// An Evaluator runs what a manifest has of jq. Its methods return soon after ctx is done.
+type Evaluator interface {
+	// Rows decodes an answer of a source and returns what its rows are.
+	Rows(ctx context.Context, source string, answer []byte, at time.Time) ([]any, error)
+	// Judge runs selections and conditions on the cleaned rows of a source.
+	Judge(ctx context.Context, source string, rows []any, at time.Time) (Judgement, error)
+}
+
+// Judgement is what selections and conditions make of rows.
+type Judgement struct {
+	Picks map[string][]string               `json:"picks"`
+	Marks map[string]map[string]source.Mark `json:"marks"`
+}
+
+// program is a jq program.
+type program struct{ code *gojq.Code }
+
+// compile compiles a program. It has no way out: neither files nor the environment, and now is when the answer came.
+func compile(text string) (program, error) {
+	query, err := gojq.Parse("def now: $now; " + text)
+	if err != nil {
+		return program{}, fmt.Errorf("jq: %s", human.Label(err.Error(), 160))
+	}
+	code, err := gojq.Compile(query, gojq.WithVariables([]string{"$now"}))
+	if err != nil {
+		return program{}, fmt.Errorf("jq: %s", human.Label(err.Error(), 160))
+	}
+	return program{code}, nil
+}
+
+// errFailed is that a program failed on an answer.
+var errFailed = errors.New("failed")
+
+// run gives all values of the program on input to each, which may stop it by an error.
+func (p program) run(ctx context.Context, input any, at time.Time, each func(any) error) error {
+	iter := p.code.RunWithContext(ctx, input, float64(at.UnixMilli())/1000)
+	for {
+		v, more := iter.Next()
+		if !more {
+			return nil
+		}
+		if err, is := v.(error); is {
+			var halt *gojq.HaltError
+			switch {
+			case ctx.Err() != nil:
+				return fmt.Errorf("took longer than %s", EvaluateWithin)
+			case errors.As(err, &halt):
+				return fmt.Errorf("%w: halt has no place here", errFailed)
+			}
+			return fmt.Errorf("%w: %s", errFailed, human.Label(err.Error(), 80))
+		}
+		if err := each(v); err != nil {
+			return err
+		}
+	}
+}
+
+// truth is whether the first value of the program is true; a program that fails on a row says nothing of it.
+func (p program) truth(ctx context.Context, row any, at time.Time) bool {
+	found := false
+	err := p.run(ctx, row, at, func(v any) error {
+		found = v == true
+		return errStop
+	})
+	return found && (err == nil || errors.Is(err, errStop))
+}
+
+// errStop ends a program early.
+var errStop = errors.New("stop")
+
+// programs are those of one source.
+type programs struct {
+	source       *Source
+	expect, rows *program
+	picks        []pick
+	marks        []mark
+}
+
+// pick is a selection.
+type pick struct {
+	name   string
+	choose *program // nil for the first rows
+	rows   int
+}
+
+// mark is a flag.
+type mark struct {
+	kind                           string
+	severity                       api.Severity
+	when, clear, warning, critical *program
+}
+
+// local is an Evaluator in this process.
+type local struct{ sources map[string]*programs }
+
+// NewLocal compiles a manifest that was read, for evaluation in this process.
+func NewLocal(m *Manifest) (Evaluator, error) {
+	l := local{sources: make(map[string]*programs)}
+	var failed error
+	made := func(text string) *program {
+		if text == "" {
+			return nil
+		}
+		p, err := compile(text)
+		if err != nil && failed == nil {
+			failed = err
+		}
+		return &p
+	}
+	for i := range m.Sources {
+		s := &m.Sources[i]
+		p := &programs{source: s, expect: made(s.Expect), rows: made(s.Rows)}
+		for _, member := range m.Members {
+			for _, id := range member.From {
+				if id == s.ID {
+					p.picks = append(p.picks, pick{member.Name, made(member.Select), member.Rows})
+				}
+			}
+		}
+		for _, f := range m.Flags {
+			if f.Over == s.ID {
+				p.marks = append(p.marks, mark{
+					f.Kind, api.Severity(f.Severity), made(f.When), made(f.Clear), made(f.Warning), made(f.Critical),
+				})
+			}
+		}
+		l.sources[s.ID] = p
+	}
+	return l, failed
+}
+
+// Rows implements Evaluator.
+func (l local) Rows(ctx context.Context, id string, answer []byte, at time.Time) ([]any, error) {
+	ctx, cancel := context.WithTimeout(ctx, EvaluateWithin)
+	defer cancel()
+	p := l.sources[id]
+	input, err := source.Decode(source.Format(p.source.Format), source.CSV(p.source.CSV), answer)
+	if err != nil {
+		return nil, err
+	}
+	if p.expect != nil && !p.expect.truth(ctx, input, at) {
+		return nil, source.Refuse(source.ClassBadContent, "the answer is not as expected")
+	}
+	var rows []any
+	err = p.rows.run(ctx, input, at, func(v any) error {
+		if rows = append(rows, v); len(rows) > mostRaw {
+			return fmt.Errorf("gives over %d rows", mostRaw)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, source.Refuse(source.ClassBadContent, "rows: %v", err)
+	}
+	return rows, nil
+}
+
+// Judge implements Evaluator.
+func (l local) Judge(ctx context.Context, id string, rows []any, at time.Time) (Judgement, error) {
+	ctx, cancel := context.WithTimeout(ctx, EvaluateWithin)
+	defer cancel()
+	j := Judgement{Picks: make(map[string][]string), Marks: make(map[string]map[string]source.Mark)}
+	for _, p := range l.sources[id].picks {
+		keys, err := p.keys(ctx, rows, at)
+		if err != nil {
+			return j, source.Refuse(source.ClassBadContent, "select of %s: %v", p.name, err)
+		}
+		j.Picks[p.name] = keys
+	}
+	for _, m := range l.sources[id].marks {
+		marks := make(map[string]source.Mark)
+		for _, row := range rows {
+			if made := m.of(ctx, row, at); made.Raise || made.Hold {
+				marks[keyOf(row)] = made
+			}
+		}
+		j.Marks[m.kind] = marks
+	}
+	if ctx.Err() != nil {
+		return j, source.Refuse(source.ClassBadContent, "its conditions took longer than %s", EvaluateWithin)
+	}
+	return j, nil
+}
+
+// keyOf is the key of a cleaned row.
+func keyOf(row any) string {
+	object, _ := row.(map[string]any)
+	key, _ := object["key"].(string)
+	return key
+}
+
+// keys are those of the rows that are chosen.
+func (p pick) keys(ctx context.Context, rows []any, at time.Time) ([]string, error) {
+	keys := []string{}
+	add := func(row any) {
+		if key := keyOf(row); key != "" && len(keys) < mostShown {
+			keys = append(keys, key)
+		}
+	}
+	if p.choose == nil {
+		for _, row := range rows[:min(len(rows), p.rows)] {
+			add(row)
+		}
+		return keys, nil
+	}
+	err := p.choose.run(ctx, rows, at, func(v any) error {
+		if list, is := v.([]any); is {
+			for _, row := range list {
+				add(row)
+			}
+			return nil
+		}
+		add(v)
+		return nil
+	})
+	return keys, err
+}
+
+// of is what the flag makes of a row.
+func (m mark) of(ctx context.Context, row any, at time.Time) source.Mark {
+	made := source.Mark{Severity: m.severity}
+	made.Raise = m.when.truth(ctx, row, at)
+	made.Hold = made.Raise || !m.clear.truth(ctx, row, at)
+	for severity, p := range map[api.Severity]*program{api.SeverityWarning: m.warning, api.SeverityCritical: m.critical} {
+		if p != nil && severity.Rank() > made.Severity.Rank() && p.truth(ctx, row, at) {
+			made.Severity = severity
+		}
+	}
+	return made
+}
+
+// timely reports whether what is made of an answer of s depends on when it is made.
+func (m *Manifest) timely(s *Source) bool {
+	text := s.Expect + " " + s.Rows
+	for _, member := range m.Members {
+		text += " " + member.Select
+	}
+	for _, f := range m.Flags {
+		text += " " + f.When + " " + f.Clear + " " + f.Warning + " " + f.Critical
+	}
+	for _, f := range s.Fields {
+		if len(f.Change) > 0 || f.Changed > 0 {
+			return true
+		}
+	}
+	return strings.Contains(text, "now")
+}

@@ -1,0 +1,274 @@
+// Package manifest makes packs of manifests: YAML that names sources, maps their answers to rows with jq, and says which rows a state shows,
+// what raises a flag and what a brief tells.
+//
+// # From text to answers
+//
+// Take a manifest with a source whose rows are '.items[] | {key: .name, load: .cpu}' with the field load: percent, a member busiest that
+// selects 'sort_by(-.load)[:3]', and a flag when '.load > 90'.
+//
+//  1. Read refuses what is misspelled, out of bounds or does not compile, with its line.
+//  2. When an answer comes, an Evaluator decodes it and runs rows: {"key":"db-1","load":"97.31"}. It runs in this process for manifests that
+//     are part of the program. Those of others run in a child, which has no more than MaxMemory and EvaluateWithin: a jq program of a
+//     few letters can ask for gigabytes.
+//  3. Each row is cleaned here: 97.31 is taken as a number, rounded as its type says and called loadPct. What does not fit is left out.
+//  4. The Evaluator runs selections and conditions on the cleaned rows. busiest is [db-1 …], the flag marks db-1.
+//  5. Rows, selections and marks are the source's document. It is stored, and the pack (pack.Tabular) is compacted of it without jq.
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/contextd/contextd/daemon/source"
+)
+
+// Manifest is what a manifest says. The tags are its words: name is the key of the entry that a value stands under, short the member that a
+// single text means.
+type Manifest struct {
+	Pack        string   `key:"pack" doc:"id: lower-case letters, digits and -, from 2 to 32"`
+	Version     int      `key:"version" doc:"of the order of sources; another order needs the next one"`
+	Title       string   `key:"title" doc:"what the pack is called"`
+	Description string   `key:"description" doc:"what it tells, in a line"`
+	Limits      Limits   `key:"limits" doc:"bounds of a state"`
+	Kinds       []Kind   `key:"kinds" doc:"what asks for rows of a kind"`
+	Sources     []Source `key:"sources" doc:"where data comes from; [N] is the place in this list"`
+	Members     []Member `key:"members" doc:"lists in the state, in this order"`
+	Flags       []Flag   `key:"flags" doc:"what is out of the ordinary"`
+	Brief       []Say    `key:"brief" doc:"sentences of the brief; anchors are added"`
+
+	lines map[string]int // of what was read, by its path
+}
+
+// Limits bound a state.
+type Limits struct {
+	StateBytes int `key:"state_bytes" doc:"of a state as JSON, at most 24576, which is the default"`
+	Rows       int `key:"rows" doc:"kept of a source, at most 200, which is the default"`
+}
+
+// Kind says how rows of one kind are asked for.
+type Kind struct {
+	Name   string   `key:",name"`
+	Words  []string `key:"words" doc:"that ask for rows of the kind; its name does, too"`
+	Own    bool     `key:"own" doc:"a row answers only where its kind is asked for, as a headline does"`
+	Order  string   `key:"order" doc:"the number by which the larger of two rows wins"`
+	Orders []Order  `key:"orders" doc:"words that ask for rows in an order"`
+}
+
+// Order is how rows stand where one of the words asks for them.
+type Order struct {
+	Words []string `key:"words" doc:"such as highest funding"`
+	Field string   `key:"field" doc:"a number"`
+	Least bool     `key:"least" doc:"the least comes first"`
+}
+
+// Source is one source.
+type Source struct {
+	ID         string        `key:"id" doc:"lower-case letters, digits and -"`
+	Name       string        `key:"name" doc:"what people call it"`
+	PublicURL  string        `key:"public_url" doc:"a page where people can look"`
+	Licence    string        `key:"licence" doc:"the terms under which its data may be used"`
+	Request    Request       `key:"request" doc:"how it is asked"`
+	Every      time.Duration `key:"every" doc:"from one answer to the next, at least 1m; 5m is the default"`
+	StaleAfter time.Duration `key:"stale_after" doc:"the age from which on its data is old; three times every is the default"`
+	PerMinute  int           `key:"per_minute" doc:"requests to its host, at most 120; 30 is the default"`
+	Format     string        `key:"format" doc:"json, ndjson, csv, rss, atom, xml or text; json is the default"`
+	CSV        CSV           `key:"csv" doc:"how CSV is written"`
+	Expect     string        `key:"expect" doc:"jq: true for an answer that may be used; else the old rows stay"`
+	Rows       string        `key:"rows" doc:"jq: objects with key, fields and perhaps name, symbol, entity, group, url and aliases"`
+	Kind       string        `key:"kind" doc:"of the rows"`
+	Link       string        `key:"link" doc:"a row's page, with {key}"`
+	Time       string        `key:"time" doc:"the field that says when a row came, for rows that are news"`
+	Fields     []Field       `key:"fields" doc:"in the order of importance"`
+}
+
+// Request is how a source is asked.
+type Request struct {
+	Method    string        `key:"method" doc:"GET or POST; GET is the default"`
+	URL       string        `key:"url" doc:"it may hold {date}, {month}, {year}, {unix} and {unix_ms}, less a span as in {date-7d}"`
+	JSON      any           `key:"json" doc:"the body of a POST"`
+	Headers   []Header      `key:"headers" doc:"beside those of every request"`
+	KeyFile   string        `key:"key_file" doc:"the file that holds a key, such as /etc/contextd/acme.key"`
+	KeyHeader string        `key:"key_header" doc:"the header that the key is sent in"`
+	KeyPrefix string        `key:"key_prefix" doc:"what stands before the key there, such as Bearer"`
+	MaxBytes  Size          `key:"max_bytes" doc:"of an answer, at most 16MiB; 4MiB is the default"`
+	Timeout   time.Duration `key:"timeout" doc:"of a request, at most 30s; 10s is the default"`
+}
+
+// Header is a header of a request.
+type Header struct {
+	Name  string `key:",name"`
+	Value string `key:",short"`
+}
+
+// CSV is how CSV is written.
+type CSV struct {
+	Comma  string   `key:"comma" doc:"between cells; a comma is the default"`
+	Skip   int      `key:"skip" doc:"lines before the header"`
+	Header []string `key:"header" doc:"names of the columns, where no line has them"`
+}
+
+// Size is a number of bytes.
+type Size int64
+
+// Field is a field of rows.
+type Field struct {
+	Name    string          `key:",name"`
+	Type    string          `key:"type,short" doc:"price, usd, percent, percent4, number, count, text, time, date or bool"`
+	Words   []string        `key:"words" doc:"that ask for it, beside those of its name"`
+	Change  []time.Duration `key:"change" doc:"spans over which its change in percent is told as well"`
+	Changed time.Duration   `key:"changed" doc:"for how long the value before the last change is told"`
+}
+
+// Member is a list in the state.
+type Member struct {
+	Name   string   `key:",name"`
+	From   []string `key:"from" doc:"ids of sources, all with rows of one kind"`
+	Select string   `key:"select" doc:"jq: of the array of a source's rows those that are shown"`
+	Rows   int      `key:"rows" doc:"the first rows instead of a selection, at most 40; 12 is the default"`
+	Fields []string `key:"fields" doc:"that are shown; all is the default"`
+}
+
+// Flag raises a flag for every row of a source that meets a condition.
+type Flag struct {
+	Kind      string  `key:"kind" doc:"lower-case letters, digits and _"`
+	Over      string  `key:"over" doc:"id of a source"`
+	When      string  `key:"when" doc:"jq: true for a row that raises it"`
+	Clear     string  `key:"clear" doc:"jq: true for a row that lets it go down; not when is the default"`
+	Severity  string  `key:"severity" doc:"notice, warning or critical; warning is the default"`
+	Warning   string  `key:"warning" doc:"jq: true for a row that makes it a warning"`
+	Critical  string  `key:"critical" doc:"jq: true for a row that makes it critical"`
+	Value     string  `key:"value" doc:"the number that is its value; the first is the default"`
+	Threshold float64 `key:"threshold" doc:"of the value, for readers"`
+	At        string  `key:"at" doc:"the time field that says when it happened"`
+	Message   string  `key:"message" doc:"with {name}, {symbol}, {key} and fields in braces"`
+}
+
+// Say is a sentence of the brief.
+type Say struct {
+	Over  string   `key:"over" doc:"a member"`
+	By    string   `key:"by" doc:"the number by which its rows stand, the largest first; their order in the member is the default"`
+	Least bool     `key:"least" doc:"the least comes first"`
+	Above *float64 `key:"above" doc:"rows whose number is above this alone"`
+	Below *float64 `key:"below" doc:"rows whose number is below this alone"`
+	Rows  int      `key:"rows" doc:"that are told; 1 is the default"`
+	Say   string   `key:"say" doc:"the sentence, with {list}, or with fields of the first row in braces"`
+	Item  string   `key:"item" doc:"what stands in the list for a row"`
+}
+
+// Bounds of manifests.
+const (
+	MaxSources  = 40
+	MaxMembers  = 12
+	MaxFlags    = 20
+	MaxSay      = 24
+	MaxFields   = 24
+	maxState    = 24 << 10
+	maxRows     = 200
+	memberRows  = 12
+	mostShown   = 40
+	maxBody     = 16 << 20
+	maxTimeout  = 30 * time.Second
+	leastEvery  = time.Minute
+	usualEvery  = 5 * time.Minute
+	longestSpan = 31 * 24 * time.Hour
+	maxText     = 256 << 10 // bytes of a manifest
+)
+
+// errorAt is what is wrong with a manifest, at its line.
+type errorAt struct {
+	line int
+	text string
+}
+
+func (e errorAt) Error() string {
+	if e.line == 0 {
+		return e.text
+	}
+	return fmt.Sprintf("line %d: %s", e.line, e.text)
+}
+
+// Read reads a manifest and checks all of it. The error lists everything that is wrong, each on a line of its own. The ids of the packs that
+// are part of the program are for these alone.
+func Read(text []byte, shipped bool) (*Manifest, error) {
+	if len(text) > maxText {
+		return nil, fmt.Errorf("the manifest is over %d bytes", maxText)
+	}
+	m := &Manifest{lines: make(map[string]int)}
+	r := reader{lines: m.lines}
+	r.document(text, m)
+	if len(r.errs) == 0 {
+		m.fill()
+		c := checker{m: m, shipped: shipped}
+		c.check()
+		r.errs = c.errs
+	}
+	slices.SortStableFunc(r.errs, func(a, b errorAt) int { return a.line - b.line })
+	errs := make([]error, len(r.errs))
+	for i, e := range r.errs {
+		errs[i] = e
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// fill sets what is left out to its default.
+func (m *Manifest) fill() {
+	orInt(&m.Limits.StateBytes, maxState)
+	orInt(&m.Limits.Rows, maxRows)
+	for i := range m.Sources {
+		s := &m.Sources[i]
+		orDuration(&s.Every, usualEvery)
+		orDuration(&s.StaleAfter, 3*s.Every)
+		orInt(&s.PerMinute, 30)
+		orText(&s.Format, string(source.FormatJSON))
+		orText(&s.Request.Method, map[bool]string{true: "POST", false: "GET"}[s.Request.JSON != nil])
+		orDuration(&s.Request.Timeout, 10*time.Second)
+		if s.Request.MaxBytes == 0 {
+			s.Request.MaxBytes = 4 << 20
+		}
+	}
+	for i := range m.Members {
+		if m.Members[i].Select == "" {
+			orInt(&m.Members[i].Rows, memberRows)
+		}
+	}
+	for i := range m.Flags {
+		f := &m.Flags[i]
+		orText(&f.Severity, "warning")
+		orText(&f.Clear, "("+f.When+")|not")
+	}
+	for i := range m.Brief {
+		orInt(&m.Brief[i].Rows, 1)
+	}
+}
+
+func orInt(v *int, usual int) {
+	if *v == 0 {
+		*v = usual
+	}
+}
+
+func orText(v *string, usual string) {
+	if *v == "" {
+		*v = usual
+	}
+}
+
+func orDuration(v *time.Duration, usual time.Duration) {
+	if *v == 0 {
+		*v = usual
+	}
+}
+
+// source is the source of an id and its anchor, 0 if there is none.
+func (m *Manifest) source(id string) (s *Source, ref int) {
+	i := slices.IndexFunc(m.Sources, func(s Source) bool { return s.ID == id })
+	if i < 0 {
+		return nil, 0
+	}
+	return &m.Sources[i], i + 1
+}

@@ -1,0 +1,277 @@
+package manifest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
+)
+
+// Make makes the pack of a manifest that was read, and the writer of its briefs.
+func (m *Manifest) Make(e Evaluator) (*pack.Pack, brief.Writer, error) {
+	t := pack.Tabular{ID: m.Pack, Title: m.Title, Description: m.Description, Version: m.Version, Kinds: m.stateKinds(),
+		MaxState: m.Limits.StateBytes}
+	for i := range m.Sources {
+		s := &m.Sources[i]
+		connector, err := m.declared(s, e)
+		if err != nil {
+			return nil, nil, err
+		}
+		t.Sources = append(t.Sources, pack.Source{Connector: connector, Name: s.Name, PublicURL: s.PublicURL, Licence: s.Licence})
+		t.Tables = append(t.Tables, m.table(s))
+	}
+	for _, member := range m.Members {
+		made := pack.Member{Name: member.Name}
+		for _, id := range member.From {
+			s, ref := m.source(id)
+			made.From = append(made.From, ref)
+			for _, name := range member.Fields {
+				if wire := s.derived(name).wire; !slices.Contains(made.Fields, wire) {
+					made.Fields = append(made.Fields, wire)
+				}
+			}
+		}
+		t.Members = append(t.Members, made)
+	}
+	for _, f := range m.Flags {
+		rule, err := m.rule(f)
+		if err != nil {
+			return nil, nil, err
+		}
+		t.Flags = append(t.Flags, rule)
+	}
+	writer, err := m.writer()
+	return t.Pack(), writer, err
+}
+
+// table is what the rows of s are.
+func (m *Manifest) table(s *Source) pack.Table {
+	t := pack.Table{Kind: s.Kind, Link: s.Link}
+	if s.Time != "" {
+		t.News = s.derived(s.Time).wire
+	}
+	for _, d := range s.all() {
+		if d.number {
+			t.Numbers = append(t.Numbers, d.wire)
+		}
+	}
+	for _, k := range m.Kinds {
+		if d := s.derived(k.Order); k.Name == s.Kind && d != nil {
+			t.Size = d.wire
+		}
+	}
+	return t
+}
+
+// rule is the rule of a flag.
+func (m *Manifest) rule(f Flag) (pack.FlagRule, error) {
+	s, ref := m.source(f.Over)
+	message, err := s.template(f.Message)
+	value := s.derived(s.valueOf(f))
+	rule := pack.FlagRule{Kind: f.Kind, Ref: ref, Value: value.wire, Unit: unitOf(value.kind), Threshold: f.Threshold, Message: message}
+	if f.At != "" {
+		rule.EventAt = s.derived(f.At).wire
+	}
+	return rule, err
+}
+
+// unitOf is the unit of a flag by the type of its value.
+func unitOf(kind string) string {
+	switch kind {
+	case typePrice, typeUSD:
+		return "usd"
+	case typePercent, typePercent4:
+		return "pct"
+	}
+	return "index"
+}
+
+// stateKinds are the kinds of rows in the order of their sources.
+func (m *Manifest) stateKinds() (list []state.Kind) {
+	for i := range m.Sources {
+		s := &m.Sources[i]
+		at := slices.IndexFunc(list, func(k state.Kind) bool { return k.Name == s.Kind })
+		if at < 0 {
+			at = len(list)
+			list = append(list, m.stateKind(s.Kind))
+		}
+		for _, f := range s.Fields {
+			for _, d := range f.derived() {
+				if !slices.ContainsFunc(list[at].Fields, func(f state.Field) bool { return f.Name == d.wire }) {
+					list[at].Fields = append(list[at].Fields, state.Field{Name: d.wire, Words: wordsOf(f, d)})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// stateKind is the kind of a name without its fields.
+func (m *Manifest) stateKind(name string) state.Kind {
+	plain := strings.ReplaceAll(name, "_", " ")
+	k := state.Kind{Name: name, Words: []string{plain, plain + "s"}}
+	i := slices.IndexFunc(m.Kinds, func(k Kind) bool { return k.Name == name })
+	if i < 0 {
+		return k
+	}
+	k.Own = m.Kinds[i].Own
+	k.Words = append(k.Words, lower(m.Kinds[i].Words)...)
+	for _, o := range m.Kinds[i].Orders {
+		for j := range m.Sources {
+			if d := m.Sources[j].derived(o.Field); m.Sources[j].Kind == name && d != nil {
+				k.Orders = append(k.Orders, state.Order{Words: lower(o.Words), Field: d.wire, Least: o.Least})
+				break
+			}
+		}
+	}
+	return k
+}
+
+func lower(words []string) []string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = strings.ToLower(w)
+	}
+	return list
+}
+
+// wordsOf are the words that ask for a field.
+func wordsOf(f Field, d derived) []string {
+	words := strings.Split(d.name, "_")
+	if d.name == f.Name {
+		words = append(words, lower(f.Words)...)
+	}
+	switch d.kind {
+	case typePrice:
+		words = append(words, "price", "cost", "costs")
+	case typeTime, typeDate:
+		words = append(words, "when")
+	}
+	return words
+}
+
+// declared is the connector of s.
+func (m *Manifest) declared(s *Source, e Evaluator) (source.Connector, error) {
+	d := source.Declared{
+		ID: s.ID, Interval: s.Every, StaleAfter: s.StaleAfter, Method: s.Request.Method, URL: s.Request.URL,
+		MaxBytes: int64(s.Request.MaxBytes), Timeout: s.Request.Timeout, PerMinute: s.PerMinute, Timely: m.timely(s),
+	}
+	if s.Request.JSON != nil {
+		body, err := json.Marshal(s.Request.JSON)
+		if err != nil {
+			return source.Connector{}, fmt.Errorf("encode request of %s: %w", s.ID, err)
+		}
+		d.Body = body
+	}
+	for _, h := range s.Request.Headers {
+		if d.Header == nil {
+			d.Header = make(map[string]string)
+		}
+		d.Header[h.Name] = h.Value
+	}
+	if file := s.Request.KeyFile; file != "" {
+		d.KeyHeader, d.Key = s.Request.KeyHeader, func() (string, error) { return readKey(file, s.Request.KeyPrefix) }
+	}
+	d.Decode = func(ctx context.Context, answer source.Answer, last *source.RowsDoc) (*source.RowsDoc, int, error) {
+		return m.decode(ctx, s, e, answer, last)
+	}
+	return d.Connector(), nil
+}
+
+// readKey reads a key, which may have a word before it in its header.
+func readKey(file, prefix string) (string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	key := strings.TrimSpace(string(text))
+	if key == "" || len(key) > 4096 || strings.ContainsAny(key, "\r\n\x00") {
+		return "", errors.New("the file holds no key")
+	}
+	return strings.TrimSpace(prefix + " " + key), nil
+}
+
+// decode makes the document of an answer.
+func (m *Manifest) decode(ctx context.Context, s *Source, e Evaluator, answer source.Answer, last *source.RowsDoc) (*source.RowsDoc, int, error) {
+	raw, err := e.Rows(ctx, s.ID, answer.Body, answer.At)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(raw) == 0 {
+		return nil, 0, source.Refuse(source.ClassEmpty, "the answer has no rows")
+	}
+	doc, dropped := &source.RowsDoc{}, 0
+	seen := make(map[string]bool, len(raw))
+	for _, value := range raw {
+		row, ok := s.clean(value)
+		if !ok || seen[row.Key] || len(row.Values) == 0 {
+			dropped++
+			continue
+		}
+		seen[row.Key] = true
+		if len(doc.Rows) < m.Limits.Rows {
+			doc.Rows = append(doc.Rows, row)
+		}
+	}
+	if s.Time != "" {
+		wire := s.derived(s.Time).wire
+		slices.SortStableFunc(doc.Rows, func(a, b source.DeclaredRow) int { return cmp.Compare(unix(&b, wire), unix(&a, wire)) })
+	}
+	s.remember(doc, last, answer.Now)
+	rows := make([]any, len(doc.Rows))
+	for i := range doc.Rows {
+		rows[i] = s.forJQ(&doc.Rows[i])
+	}
+	judgement, err := e.Judge(ctx, s.ID, rows, answer.At)
+	if err != nil {
+		return nil, dropped, err
+	}
+	doc.Picks, doc.Marks = make(map[string][]string, len(judgement.Picks)), judgement.Marks
+	for name, keys := range judgement.Picks {
+		doc.Picks[pack.PickOf(name)] = keys
+	}
+	return doc, dropped, nil
+}
+
+// unix is the time of a row in seconds, 0 where it has none.
+func unix(r *source.DeclaredRow, wire string) int64 {
+	if v := r.Value(wire); v != nil && v.Time != nil {
+		return v.Time.Unix()
+	}
+	return 0
+}
+
+// writer is the writer of the pack's briefs.
+func (m *Manifest) writer() (brief.Writer, error) {
+	var list []brief.Sentence
+	for _, say := range m.Brief {
+		i := slices.IndexFunc(m.Members, func(member Member) bool { return member.Name == say.Over })
+		s, _ := m.source(m.Members[i].From[0])
+		made := brief.Sentence{Over: say.Over, Least: say.Least, Above: say.Above, Below: say.Below, Rows: say.Rows}
+		if d := s.derived(say.by(s)); d != nil && (say.By != "" || say.Above != nil || say.Below != nil) {
+			made.By, made.Sorted = d.wire, say.By != ""
+		}
+		before, after, listed := strings.Cut(say.Say, "{list}")
+		parts := []*human.Template{&made.Before, &made.After, &made.Item}
+		for j, text := range []string{before, after, say.Item} {
+			t, err := s.template(text)
+			if err != nil {
+				return nil, err
+			}
+			*parts[j] = t
+		}
+		made.Listed = listed
+		list = append(list, made)
+	}
+	return brief.BySentences(m.Title, list), nil
+}
