@@ -79,7 +79,7 @@ func fieldUnit(name string) (of, unit string) {
 
 // moves reports whether a percentage may be below zero, so that it has a sign.
 func moves(of string) bool {
-	for _, word := range [...]string{"change", "Change", "eviation", "unding", "remium", "yield"} {
+	for _, word := range [...]string{"change", "Change", "eviation", "unding", "remium"} {
 		if strings.Contains(of, word) {
 			return true
 		}
