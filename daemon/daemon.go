@@ -25,6 +25,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -278,10 +279,19 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 func (d *Daemon) moreRoutes(owners *web.Console) web.Routes {
 	routes := owners.Routes()
 	routes.Add(web.DescriptionRoutes())
+	routes.Add(web.PackRoutes(d.packInfo))
 	if d.cfg.JobsKey != nil {
 		routes.Add(web.HookRoutes(web.HookConfig{Key: d.cfg.JobsKey, Start: d.jobs.Start, Now: d.cfg.Now}))
 	}
 	return routes
+}
+
+// packInfo says what is served.
+func (d *Daemon) packInfo() (list []api.PackInfo) {
+	for _, p := range d.cfg.packs() {
+		list = append(list, p.Info(cmp.Or(d.cfg.Every, api.RefreshInterval)))
+	}
+	return list
 }
 
 // served are packs as the reader knows them.

@@ -80,6 +80,7 @@ func TestRequests(t *testing.T) {
 			_, err := c.Changes(ctx, sdk.ChangesRequest{Since: at, Ago: 20*time.Minute + 500*time.Millisecond})
 			return err
 		}, "GET /v1/changes?since=-1200s"},
+		"packs": {func(c *sdk.Client) error { _, err := c.Packs(ctx); return err }, "GET /api/packs"},
 		"raw": {func(c *sdk.Client) error {
 			_, err := c.Do(ctx, sdk.Request{Method: "POST", Path: "/api/keys?a=1", Query: map[string][]string{"b": {"2"}}, Body: []byte(`{}`)})
 			return err

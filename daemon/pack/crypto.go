@@ -33,45 +33,50 @@ const (
 	refGas // since version 2
 )
 
-// Terms under which the sources of the crypto pack are used.
+// What the sources ask of those who use their data, where several ask the same.
 const (
-	coinGeckoTerms = "CoinGecko API terms, with attribution"
-	defiLlamaTerms = "DefiLlama public API, with attribution"
-	attributed     = "free with attribution"
-	headlineTerms  = "headlines and links alone, with attribution"
-	publicTerms    = "public API, with attribution"
+	licenceCoinGecko = `show "Data by CoinGecko" with a link`
+	licenceLlama     = "show a link to DefiLlama"
+	licenceNews      = "headlines and links alone"
+	licenceLink      = "public API, show a link"
 )
 
 // Crypto returns the crypto pack. Its sources bear the anchors [1] to [18], and its states are api.CryptoState.
 func Crypto() *Pack {
-	p := &Pack{
-		ID: api.PackCrypto, Title: "Crypto", Version: cryptoVersion,
-		Description: "Prices, value locked, pools, sentiment, narratives and flags of the crypto market.",
-	}
-	p.Sources = []Source{
-		{source.CoinGeckoMarkets(), "CoinGecko Markets", "https://www.coingecko.com/", coinGeckoTerms},
-		{source.CoinGeckoTrending(), "CoinGecko Trending", "https://www.coingecko.com/en/highlights/trending-crypto", coinGeckoTerms},
-		{source.CoinGeckoGlobal(), "CoinGecko Global", "https://www.coingecko.com/en/global-charts", coinGeckoTerms},
-		{source.CoinGeckoCategories(), "CoinGecko Categories", "https://www.coingecko.com/en/categories", coinGeckoTerms},
-		{source.DefiLlamaProtocols(), "DefiLlama Protocols", "https://defillama.com/", defiLlamaTerms},
-		{source.DefiLlamaChains(), "DefiLlama Chains", "https://defillama.com/chains", defiLlamaTerms},
-		{source.DefiLlamaStablecoins(), "DefiLlama Stablecoins", "https://defillama.com/stablecoins", defiLlamaTerms},
-		{source.DefiLlamaHacks(), "DefiLlama Hacks", "https://defillama.com/hacks", defiLlamaTerms},
-		{source.GeckoTerminalTrending(), "GeckoTerminal Trending Pools", "https://www.geckoterminal.com/", coinGeckoTerms},
-		{source.FearGreed(), "Crypto Fear & Greed Index", "https://alternative.me/crypto/fear-and-greed-index/", attributed},
-		{source.NewsCoinDesk(), "CoinDesk", "https://www.coindesk.com/", headlineTerms},
-		{source.NewsCointelegraph(), "Cointelegraph", "https://cointelegraph.com/", headlineTerms},
-		{source.NewsDecrypt(), "Decrypt", "https://decrypt.co/", headlineTerms},
-		{source.Polymarket(), "Polymarket Crypto", "https://polymarket.com/crypto", publicTerms},
-		{source.Kraken(), "Kraken Ticker", "https://www.kraken.com/prices", publicTerms},
-		{source.MempoolFees(), "mempool.space", "https://mempool.space/", publicTerms},
-		{source.CoinbaseExchange(), "Coinbase Exchange", "https://www.coinbase.com/explore", publicTerms},
-		{source.BlockscoutGas(), "Blockscout Ethereum Gas", "https://eth.blockscout.com/gas-tracker", publicTerms},
-	}
+	p := &Pack{ID: api.PackCrypto, Version: cryptoVersion, Sources: []Source{
+		{source.CoinGeckoMarkets(), "CoinGecko Markets", "https://www.coingecko.com/", licenceCoinGecko},
+		{source.CoinGeckoTrending(), "CoinGecko Trending", "https://www.coingecko.com/en/highlights/trending-crypto", licenceCoinGecko},
+		{source.CoinGeckoGlobal(), "CoinGecko Global", "https://www.coingecko.com/en/global-charts", licenceCoinGecko},
+		{source.CoinGeckoCategories(), "CoinGecko Categories", "https://www.coingecko.com/en/categories", licenceCoinGecko},
+		{source.DefiLlamaProtocols(), "DefiLlama Protocols", "https://defillama.com/", licenceLlama},
+		{source.DefiLlamaChains(), "DefiLlama Chains", "https://defillama.com/chains", licenceLlama},
+		{source.DefiLlamaStablecoins(), "DefiLlama Stablecoins", "https://defillama.com/stablecoins", licenceLlama},
+		{source.DefiLlamaHacks(), "DefiLlama Hacks", "https://defillama.com/hacks", licenceLlama},
+		{source.GeckoTerminalTrending(), "GeckoTerminal Trending Pools", "https://www.geckoterminal.com/", licenceLink},
+		{
+			source.FearGreed(), "Crypto Fear & Greed Index", "https://alternative.me/crypto/fear-and-greed-index/",
+			"show the source next to the value",
+		},
+		{source.NewsCoinDesk(), "CoinDesk", "https://www.coindesk.com/", licenceNews},
+		{source.NewsCointelegraph(), "Cointelegraph", "https://cointelegraph.com/", licenceNews},
+		{source.NewsDecrypt(), "Decrypt", "https://decrypt.co/", licenceNews},
+		{source.Polymarket(), "Polymarket Crypto", "https://polymarket.com/crypto", licenceLink},
+		{source.Kraken(), "Kraken Ticker", "https://www.kraken.com/prices", licenceLink},
+		{source.MempoolFees(), "mempool.space", "https://mempool.space/", licenceLink},
+		{source.CoinbaseExchange(), "Coinbase Exchange", "https://www.coinbase.com/explore", licenceLink},
+		{source.BlockscoutGas(), "Blockscout Ethereum Gas", "https://eth.blockscout.com/gas-tracker", licenceLink},
+	}}
+	p.Title = "Crypto"
+	p.Description = "Prices and movers, value locked, trending pools, sentiment, stablecoins, fees, themes in the news, and what is out " +
+		"of the ordinary."
 	p.Compact = p.compactCrypto
 	p.Excerpts = p.excerptsOfCrypto
 	p.Tables = p.tablesOfCrypto
 	p.Shown = cryptoShown()
+	p.Members = MembersOf(p.Shown)
+	for _, k := range cryptoKinds() {
+		p.Kinds = append(p.Kinds, k.Name)
+	}
 	return p
 }
 

@@ -17,16 +17,18 @@ type Source struct {
 	source.Connector
 	Name      string
 	PublicURL string
-	Licence   string // the terms under which its data may be used
+	Licence   string // what it asks of those who use its data, in a few words
 }
 
 // Pack is a data pack. Packs are made by functions such as Crypto and never change while the daemon runs.
 type Pack struct {
 	ID          string
+	Version     int // a new order of sources needs a new version
 	Title       string
 	Description string
-	Version     int // a new order of sources needs a new version
 	Sources     []Source
+	Members     []api.PackMember // where rows stand in the state
+	Kinds       []string         // of rows
 
 	// Compact makes the state, compact JSON. It is pure: the same input gives the same bytes.
 	Compact func(Input) ([]byte, error)
@@ -36,6 +38,39 @@ type Pack struct {
 	Tables func(Input) *state.Tables
 	// Shown says where in the state which of these rows stand, and so what has a past.
 	Shown []state.Shown
+}
+
+// Info says what p is, where its sources are not asked more often than each of every.
+func (p *Pack) Info(every time.Duration) api.PackInfo {
+	info := api.PackInfo{
+		ID: p.ID, Title: p.Title, Description: p.Description, Version: p.Version,
+		Members: append([]api.PackMember{}, p.Members...), Kinds: append([]string{}, p.Kinds...),
+		Sources: make([]api.PackSource, len(p.Sources)),
+	}
+	for i, s := range p.Sources {
+		info.Sources[i] = api.PackSource{
+			Ref: i + 1, ID: s.ID, Name: s.Name, URL: s.PublicURL, Licence: s.Licence, IntervalSeconds: s.seconds(every),
+		}
+	}
+	return info
+}
+
+// seconds is how many lie between two attempts to ask s, where it is not asked more often than each of every.
+func (s Source) seconds(every time.Duration) int { return int(max(s.Interval, every) / time.Second) }
+
+// MembersOf are the members of a state that show rows so: their numbers are their fields.
+func MembersOf(shown []state.Shown) []api.PackMember {
+	list := make([]api.PackMember, len(shown))
+	for i, s := range shown {
+		list[i] = api.PackMember{Name: s.Path, Kind: s.Kind, Fields: make([]string, len(s.Fields))}
+		if s.Within != "" {
+			list[i].Name += "." + s.Within
+		}
+		for j, f := range s.Fields {
+			list[i].Fields[j] = f.Name
+		}
+	}
+	return list
 }
 
 // Reading is what is known of one source at compaction.

@@ -21,7 +21,7 @@ func (p *Pack) Status(in Input) []api.SourceStatus {
 	list := make([]api.SourceStatus, len(p.Sources))
 	for i, s := range p.Sources {
 		list[i] = s.status(in.Readings[s.ID], in.Now)
-		list[i].IntervalSeconds = int(max(s.Interval, in.Every) / time.Second)
+		list[i].IntervalSeconds = s.seconds(in.Every)
 		list[i].Ref = i + 1
 	}
 	return list

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed" // openapi.yaml and the style of its page
 	"encoding/hex"
@@ -82,16 +83,17 @@ func once(open func() (document, error)) Handler {
 
 // newPage is a page in the style of the description.
 func newPage(text []byte) document {
-	d := document{contentHTML, text, http.Header{}}
+	d := document{contentType: contentHTML, text: text, header: http.Header{}}
 	pageHeaders(d.header, docsStyle)
 	return d
 }
 
-// document is a text that is part of the program.
+// document is a text that is free, and seldom changes.
 type document struct {
 	contentType string
 	text        []byte
 	header      http.Header // more of them; nil means none
+	cache       string      // Cache-Control; "" means api.CacheHour
 }
 
 // handler serves d, or says that the client's copy is still good.
@@ -102,7 +104,7 @@ func (d document) handler() Handler {
 		h := w.Header()
 		maps.Copy(h, d.header)
 		h.Set("ETag", tag)
-		h.Set("Cache-Control", api.CacheHour)
+		h.Set("Cache-Control", cmp.Or(d.cache, api.CacheHour))
 		h.Set("Access-Control-Allow-Origin", "*") // tools in browsers read descriptions
 		if has(r.Header["If-None-Match"], tag) {
 			w.WriteHeader(http.StatusNotModified)

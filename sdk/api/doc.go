@@ -27,6 +27,7 @@ const (
 	PathSeries    = "/v1/series"
 	PathHistory   = "/v1/history"
 
+	PathPacks       = "/api/packs"
 	PathMCP         = "/api/mcp"
 	PathOpenAPI     = "/api/openapi"
 	PathOpenAPIYAML = "/api/openapi.yaml"
@@ -75,6 +76,9 @@ const SessionCookie = "contextd_session"
 
 // CacheImmutable is the Cache-Control of every snapshot answer.
 const CacheImmutable = "public, max-age=86400, immutable"
+
+// CacheRevalidate is the Cache-Control of the list of packs, which may change at any time.
+const CacheRevalidate = "public, no-cache"
 
 // CacheHour is the Cache-Control of the description.
 const CacheHour = "public, max-age=3600"

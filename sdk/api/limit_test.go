@@ -67,6 +67,7 @@ func TestNames(t *testing.T) {
 	for got, want := range map[string]string{
 		api.Version:            "0.3.0",
 		api.PathMCP:            "/api/mcp",
+		api.PathPacks:          "/api/packs",
 		api.PathOpenAPI:        "/api/openapi",
 		api.PathOpenAPIYAML:    "/api/openapi.yaml",
 		api.PathDocs:           "/docs",

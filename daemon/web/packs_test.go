@@ -1,0 +1,54 @@
+package web_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// TestPacks: the list is of the packs that are served, it is free, and it says of a state what is so.
+func TestPacks(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t, func(c *daemon.Config) { c.Packs = []*pack.Pack{pack.Crypto(), second()} })
+	a := get(t, d.URL()+api.PathPacks)
+	list := decode[api.PacksResponse](t, a).Packs
+	if len(list) != 2 || list[0].ID != api.PackCrypto || list[1].ID != api.PackAI {
+		t.Fatalf("listed are %+v", list)
+	}
+	if got := a.Header.Get("Cache-Control"); got != api.CacheRevalidate {
+		t.Errorf("Cache-Control is %q", got)
+	}
+	key := bearer(d.Key(t, api.TierFree))
+	p, fresh := list[0], decode[api.StateResponse](t, get(t, d.URL()+"/v1/fresh", key))
+	if len(p.Sources) != len(fresh.Citations) || p.Title == "" || p.Description == "" {
+		t.Errorf("%q, %q has %d sources and %d citations", p.Title, p.Description, len(p.Sources), len(fresh.Citations))
+	}
+	for i, s := range p.Sources {
+		if c := fresh.Citations[i]; s.Ref != c.Ref || s.ID != c.SourceID || s.URL != c.URL || s.Name == "" || s.Licence == "" || s.IntervalSeconds < 60 {
+			t.Errorf("source %+v is cited as %+v", s, c)
+		}
+	}
+	for _, m := range p.Members {
+		at := fresh.State
+		for name := range strings.SplitSeq(m.Name, ".") {
+			var rows []json.RawMessage
+			if json.Unmarshal(at, &rows) == nil { // of which each has what stands deeper
+				at = rows[0]
+			}
+			var members map[string]json.RawMessage
+			if err := json.Unmarshal(at, &members); err != nil || members[name] == nil {
+				t.Errorf("the state has no %s: %v", m.Name, err)
+				break
+			}
+			at = members[name]
+		}
+	}
+	for _, kind := range p.Kinds {
+		decode[api.LookupResponse](t, get(t, d.URL()+"/v1/lookup?q=bitcoin&kind="+kind, key))
+	}
+}

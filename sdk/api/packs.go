@@ -1,0 +1,34 @@
+package api
+
+// PacksResponse is the list of the packs that are served.
+type PacksResponse struct {
+	Packs []PackInfo `json:"packs"`
+}
+
+// PackInfo says what a pack is, whatever its sources say now.
+type PackInfo struct {
+	ID          string       `json:"id"`
+	Title       string       `json:"title"`
+	Description string       `json:"description"`
+	Version     int          `json:"version"` // anchors mean the same source as long as it does not change
+	Members     []PackMember `json:"members"` // where rows stand in the state
+	Kinds       []string     `json:"kinds"`   // of rows, as lookup and changes take them
+	Sources     []PackSource `json:"sources"` // in the order of their anchors
+}
+
+// PackMember is a place in the state of a pack where rows of one kind stand.
+type PackMember struct {
+	Name   string   `json:"name"`   // with dots in it where the rows stand deeper, such as sentiment.market
+	Kind   string   `json:"kind"`   // of the rows
+	Fields []string `json:"fields"` // of the rows, as lookup names them, the most important first; empty where they have none
+}
+
+// PackSource is a source of a pack.
+type PackSource struct {
+	Ref             int    `json:"ref"` // its anchor
+	ID              string `json:"id"`
+	Name            string `json:"name"`
+	URL             string `json:"url"`     // for people
+	Licence         string `json:"licence"` // what it asks of those who use its data, in a few words
+	IntervalSeconds int    `json:"intervalSeconds"`
+}
