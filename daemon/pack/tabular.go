@@ -62,6 +62,12 @@ func PickOf(member string) string { return "member/" + member }
 // Pack makes the pack.
 func (t Tabular) Pack() *Pack {
 	p := &Pack{ID: t.ID, Title: t.Title, Description: t.Description, Version: t.Version, Sources: t.Sources, Shown: t.shown()}
+	for i, m := range t.Members {
+		p.Members = append(p.Members, api.PackMember{Name: m.Name, Kind: p.Shown[i].Kind, Fields: t.fields(m)})
+	}
+	for _, k := range t.Kinds {
+		p.Kinds = append(p.Kinds, k.Name)
+	}
 	p.Compact = func(in Input) ([]byte, error) { return t.compact(p, in) }
 	p.Excerpts = func(doc []byte) map[string]string { return t.excerpts(p, doc) }
 	p.Tables = func(in Input) *state.Tables { return t.tables(p, in) }
@@ -77,14 +83,24 @@ func (t Tabular) kind(name string) *state.Kind {
 	return &t.Kinds[i]
 }
 
+// fields are those of the rows of a member.
+func (t Tabular) fields(m Member) (names []string) {
+	for _, f := range t.kind(t.Tables[m.From[0]-1].Kind).Fields {
+		if m.Fields == nil || slices.Contains(m.Fields, f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
 // shown says where in a state which rows stand.
 func (t Tabular) shown() (list []state.Shown) {
 	for _, m := range t.Members {
 		table := t.Tables[m.From[0]-1]
 		s := state.Shown{Kind: table.Kind, Path: m.Name, Label: "name", Time: table.News}
-		for _, f := range t.kind(table.Kind).Fields {
-			if slices.Contains(table.Numbers, f.Name) && (m.Fields == nil || slices.Contains(m.Fields, f.Name)) {
-				s.Fields = append(s.Fields, state.ShownField{Name: f.Name})
+		for _, name := range t.fields(m) {
+			if slices.Contains(table.Numbers, name) {
+				s.Fields = append(s.Fields, state.ShownField{Name: name})
 			}
 		}
 		list = append(list, s)
