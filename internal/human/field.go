@@ -1,8 +1,8 @@
 package human
 
 import (
-	"cmp"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -11,22 +11,76 @@ import (
 // Field writes the field of a row in a line, in the unit that ends its name and after what it is of: $0.4182, 24h +0.30%, TVL $1.54B,
 // #10, fastest 12 sat/vB. A value is what JSON makes of it. What others chose is to be cleaned by who shows it.
 func Field(name string, value any) string {
-	of, _ := fieldUnit(name)
-	if label := fieldLabel(of); label != "" {
-		return label + " " + Value(name, value)
-	}
-	return Value(name, value)
-}
-
-// FieldName is what a field is called, without its unit: open interest for openInterestUsd.
-func FieldName(name string) string {
-	of, _ := fieldUnit(name)
-	return cmp.Or(fieldLabel(of), of)
+	of, unit := fieldUnit(name)
+	return labelled(of) + fieldValue(of, unit, value, fine(unit, value))
 }
 
 // Value writes the value of a field as Field does, without what it is of.
 func Value(name string, value any) string {
 	of, unit := fieldUnit(name)
+	return fieldValue(of, unit, value, fine(unit, value))
+}
+
+// FieldMove writes how a field moved, with what it is of once: $418.60 → $429.48, TVL $1.54B → $1.50B.
+func FieldMove(name string, from, to float64) string {
+	of, unit := fieldUnit(name)
+	exact := fine(unit, from, to)
+	return labelled(of) + fieldValue(of, unit, from, exact) + " → " + fieldValue(of, unit, to, exact)
+}
+
+// FieldColumn writes values of a field that stand below each other, without what they are of: percentages with as many decimals as one of
+// them has.
+func FieldColumn(name string, values []any) []string {
+	of, unit := fieldUnit(name)
+	exact, places := fine(unit, values...), 0
+	if moves(of) {
+		places = 2
+	}
+	most := 2
+	if exact {
+		most = 4
+	}
+	for _, value := range values {
+		for x, is := numeric(value); is && places < most && Round(x, places) != Round(x, most); {
+			places++
+		}
+	}
+	list := make([]string, len(values))
+	for i, value := range values {
+		if x, is := numeric(value); is && finite(x) && unit == "Pct" {
+			list[i] = fixedPercent(of, x, places)
+		} else {
+			list[i] = fieldValue(of, unit, value, exact)
+		}
+	}
+	return list
+}
+
+// fixedPercent writes a percentage with so many decimals, and a sign where it can have one.
+func fixedPercent(of string, x float64, places int) string {
+	text, plus := group(math.Abs(x), places), ""
+	if moves(of) {
+		plus = "+"
+	}
+	return sign(x, text, plus) + text + "%"
+}
+
+// fine reports whether one of values needs more decimals than most do: cents in the thousands, and percents four.
+func fine(unit string, values ...any) bool {
+	return slices.ContainsFunc(values, func(value any) bool {
+		x, is := numeric(value)
+		switch {
+		case !is || !finite(x):
+			return false
+		case unit == "Usd":
+			return math.Abs(x) >= 1000 && Round(x, 2) != math.Trunc(x)
+		}
+		return unit == "Pct" && math.Abs(x) < 1 && Round(x, 4) != Round(x, 2)
+	})
+}
+
+// fieldValue writes a value, a fine one with more decimals.
+func fieldValue(of, unit string, value any, fine bool) string {
 	x, isNumber := numeric(value)
 	switch text, isText := value.(string); {
 	case isText:
@@ -40,11 +94,13 @@ func Value(name string, value any) string {
 		return "$" + Price(&x)
 	case of == "rank":
 		return "#" + Plain(x)
+	case unit == "Usd" && fine && math.Abs(x) >= 1:
+		text := group(math.Abs(x), 2)
+		return sign(x, text, "") + "$" + text
 	case unit == "Usd":
 		return USD(x)
-	case unit == "Pct" && math.Abs(x) < 0.1 && Round(x, 2) != x: // a rate of funding, of which two decimals say nothing
-		text := group(Round(math.Abs(x), 4), 4)
-		return sign(x, text, map[bool]string{true: "+"}[moves(of)]) + text + "%"
+	case unit == "Pct" && fine:
+		return fixedPercent(of, x, 4)
 	case unit == "Pct" && moves(of):
 		return Percent(x)
 	case unit == "Pct":
@@ -55,18 +111,55 @@ func Value(name string, value any) string {
 	return Plain(x) + unit
 }
 
-// FieldMove writes how a field moved, with what it is of once: $418.60 → $429.48, TVL $1.54B → $1.50B.
-func FieldMove(name string, from, to float64) string {
-	was, is := Field(name, from), Field(name, to)
-	same := 0
-	for same < min(len(was), len(is)) && was[same] == is[same] {
-		same++
+// labelled is what the values of a field stand behind.
+func labelled(of string) string {
+	if label := fieldLabel(of); label != "" {
+		return label + " "
 	}
-	return was + " → " + is[strings.LastIndexByte(is[:same], ' ')+1:]
+	return ""
 }
 
-// fieldUnit splits the name of a field into what it is of and its unit, as it is written behind a number.
+// FieldMoves reports whether a field is a percentage that may be below zero.
+func FieldMoves(name string) bool {
+	of, unit := fieldUnit(name)
+	return unit == "Pct" && moves(of)
+}
+
+// FieldHead is the heading of a column. What was made of the field of the column before it, "" for none, is called by what that does not
+// say: 1h after open interest, was after prompt.
+func FieldHead(name, before string) string {
+	of, _ := fieldUnit(name)
+	base, _ := fieldUnit(before)
+	base, _ = cutDerived(base)
+	if first, rest := cutDerived(of); base != "" && first == base && rest != "" {
+		of = strings.ToLower(rest[:1]) + rest[1:]
+	}
+	label := fieldLabel(of)
+	if label == "" {
+		return of
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(label, " at"), " change ", " ")
+}
+
+// cutDerived splits what a field is of where it was made of another one.
+func cutDerived(of string) (base, rest string) {
+	for _, word := range [...]string{"Change", "Was"} {
+		if i := strings.Index(of, word); i > 0 {
+			return of[:i], of[i:]
+		}
+	}
+	return of, ""
+}
+
+// fieldUnit splits the name of a field into what it is of and its unit, as it is written behind a number. In that of an old value, as
+// promptUsdWas, the unit stands before what says so.
 func fieldUnit(name string) (of, unit string) {
+	for _, old := range [...]string{"Was", "ChangedAt"} {
+		if base, ok := strings.CutSuffix(name, old); ok {
+			of, unit := fieldUnit(base)
+			return of + old, unit
+		}
+	}
 	for _, u := range [...]struct{ suffix, unit string }{
 		{"Usd", "Usd"}, {"Pct", "Pct"}, {"SatVb", " sat/vB"}, {"Gwei", " gwei"},
 	} {
@@ -95,7 +188,7 @@ func fieldLabel(of string) string {
 	case "tvl":
 		return "TVL"
 	}
-	if span, ok := strings.CutPrefix(of, "change"); ok && span != "" {
+	if span, ok := strings.CutPrefix(of, "change"); ok && span != "" && !unicode.IsLower(rune(span[0])) {
 		return span
 	}
 	var b strings.Builder

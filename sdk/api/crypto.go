@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,12 @@ type CryptoState struct {
 	Narratives    []Narrative    `json:"narratives"`
 	Flags         []Flag         `json:"flags"`
 	SourceStatus  []SourceStatus `json:"source_status"`
+}
+
+// ReadCrypto reads the state of the crypto pack. It is false for any other, and for what has not its shape.
+func ReadCrypto(pack string, state json.RawMessage) (*CryptoState, bool) {
+	s := new(CryptoState)
+	return s, pack == PackCrypto && json.Unmarshal(state, s) == nil && (len(s.TopMovers) > 0 || len(s.SourceStatus) > 0)
 }
 
 // Groups of Mover and ProtocolTVL rows.

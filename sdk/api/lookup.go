@@ -80,23 +80,15 @@ func appendValue(b []byte, v any) ([]byte, error) {
 
 // UnmarshalJSON reads an object, in the order of its members.
 func (f *Fields) UnmarshalJSON(text []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	if t, err := decoder.Token(); err != nil || t != json.Delim('{') {
-		return fmt.Errorf("fields are no object: %w", err)
-	}
 	*f = Fields{}
-	for decoder.More() {
-		name, err := decoder.Token()
-		if err != nil {
-			return err
-		}
+	return eachMember(text, func(name string, d *json.Decoder) error {
 		var value any
-		if err := decoder.Decode(&value); err != nil {
+		if err := d.Decode(&value); err != nil {
 			return err
 		}
-		*f = append(*f, Field{name.(string), value}) // the name of a member is a string
-	}
-	return nil
+		*f = append(*f, Field{name, value})
+		return nil
+	})
 }
 
 // LookupRow is one row of a pack's tables: what a source last said of one thing.
