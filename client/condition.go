@@ -13,6 +13,7 @@ import (
 	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -86,13 +87,14 @@ func (p price) find(_ context.Context, s alert.State) ([]alert.Finding, error) {
 
 // row is the row of the coin in a state, and its JSON.
 func (p price) row(doc json.RawMessage) (row api.Mover, text json.RawMessage, err error) {
-	var state struct {
-		Rows []json.RawMessage `json:"top_movers"`
-	}
-	if err := json.Unmarshal(doc, &state); err != nil {
+	rows, err := pricedRows(doc)
+	if err != nil {
 		return row, nil, fmt.Errorf("read state: %w", err)
 	}
-	for _, one := range state.Rows {
+	if len(rows) == 0 {
+		return row, nil, errors.New("no row of the state has a priceUsd; --when compares any field")
+	}
+	for _, one := range rows {
 		var m api.Mover
 		if err := json.Unmarshal(one, &m); err != nil {
 			return row, nil, fmt.Errorf("read row: %w", err)
@@ -109,6 +111,22 @@ func (p price) row(doc json.RawMessage) (row api.Mover, text json.RawMessage, er
 		return row, nil, fmt.Errorf("%s is not among the coins of the state now", p.coin)
 	}
 	return row, text, nil
+}
+
+// pricedRows are the rows of a state that have a price, whichever member they are in.
+func pricedRows(doc json.RawMessage) (list []json.RawMessage, err error) {
+	state, err := jsonx.Parse(doc)
+	if err != nil {
+		return nil, err
+	}
+	for _, member := range state.Members {
+		for _, row := range member.Members {
+			if row.Member("priceUsd") != nil {
+				list = append(list, row.Raw)
+			}
+		}
+	}
+	return list, nil
 }
 
 // when finds what a jq filter makes of the state: each result that is neither false nor null is a condition.

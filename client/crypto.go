@@ -1,7 +1,6 @@
 package client
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,13 +19,15 @@ const (
 	flagsShown      = 8
 )
 
-// decodeCrypto reads the state of the crypto pack; ok is false for any other and for what has not its shape.
-func decodeCrypto(pack string, state json.RawMessage) (s *api.CryptoState, ok bool) {
-	if pack != api.PackCrypto {
-		return nil, false
+// shapeOf is a state of a pack as far as ctx knows its type: that of the crypto pack is whole, of others it is what all packs have.
+func shapeOf(pack string) (state any, whole bool) {
+	if pack == api.PackCrypto {
+		return api.CryptoState{}, true
 	}
-	s = new(api.CryptoState)
-	return s, json.Unmarshal(state, s) == nil && (len(s.TopMovers) > 0 || len(s.SourceStatus) > 0)
+	return struct {
+		Flags        []api.Flag         `json:"flags"`
+		SourceStatus []api.SourceStatus `json:"source_status"`
+	}{}, false
 }
 
 // crypto draws the overview.
@@ -88,7 +89,7 @@ func (p Page) movers(rows []api.Mover) {
 			if shown++; shown == 1 && group != api.GroupMajor {
 				p.line("  %s", p.Style.Dim(group+"s"))
 			}
-			p.line("  %s %s%s %s %s %s %s", p.Style.Fit(human.Line(m.Symbol), 8), p.named(human.Line(m.Name), name, m.Ref),
+			p.line("  %s %s%s %s %s %s %s", p.Style.Fit(human.Line(m.Symbol), 8), p.named(human.Line(m.Name), name, p.late(m.Ref)),
 				p.Style.FitRight(human.Price(m.PriceUSD), 13), p.column(m.Change1hPct), p.column(m.Change24hPct), p.column(m.Change7dPct),
 				p.Style.FitRight(human.CompactUSD(m.Volume24hUSD), 8))
 		}
@@ -115,7 +116,7 @@ func (p Page) protocols(rows []api.ProtocolTVL) {
 		if limit[r.Group]--; limit[r.Group] < 0 {
 			continue
 		}
-		p.line("  %s%s %s %s", p.named(human.Line(r.Name), 24, r.Ref), p.Style.FitRight(human.CompactUSD(r.TVLUSD), 13),
+		p.line("  %s%s %s %s", p.named(human.Line(r.Name), 24, p.late(r.Ref)), p.Style.FitRight(human.CompactUSD(r.TVLUSD), 13),
 			p.column(r.Change1dPct), p.column(r.Change7dPct))
 	}
 }
@@ -128,7 +129,7 @@ func (p Page) pools(rows []api.TrendingPool) {
 	p.heading(p.columns("TRENDING POOLS", 26, "volume", "1h", "24h", "liquid"))
 	for _, r := range rows[:min(len(rows), poolsShown)] {
 		name := human.Line(r.Pair) + " " + p.Style.Dim(human.Line(r.Network))
-		p.line("  %s%s %s %s %s %s", p.named(name, 24, r.Ref), p.Style.FitRight(human.CompactUSD(r.Volume24hUSD), 13),
+		p.line("  %s%s %s %s %s %s", p.named(name, 24, p.late(r.Ref)), p.Style.FitRight(human.CompactUSD(r.Volume24hUSD), 13),
 			p.column(r.Change1hPct), p.column(r.Change24hPct),
 			p.Style.FitRight(human.CompactUSD(r.LiquidityUSD), 9), p.Style.Warn(human.Line(strings.Join(r.Risk, ","))))
 	}
@@ -185,7 +186,7 @@ func (p Page) narratives(rows []api.Narrative) {
 	}
 	p.heading("NARRATIVES")
 	for _, n := range rows[:min(len(rows), narrativesShown)] {
-		theme := fmt.Sprintf("  %s %4.2f %s  ", p.named(human.Line(n.Name), 20, n.Ref), n.Score, p.column(n.Change24hPct))
+		theme := fmt.Sprintf("  %s %4.2f %s  ", p.named(human.Line(n.Name), 20, p.late(n.Ref)), n.Score, p.column(n.Change24hPct))
 		if len(n.Headlines) == 0 {
 			p.line("%s", theme)
 			continue

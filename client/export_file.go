@@ -3,6 +3,7 @@ package client
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -230,12 +231,25 @@ func flattenRow(name string, v *jsonx.Value, visit func(name, text string)) {
 	}
 }
 
-// exportColumns are the columns of a member: those that the file has, or those that its rows may have as far as that is known of the pack.
-func exportColumns(pack, member string, have []string) []string {
-	if have != nil || pack != api.PackCrypto {
-		return have
+// columns are those that the rows of the member may have, nil where that is not known.
+func (o exportOptions) columns(ctx context.Context) []string {
+	shape, whole := shapeOf(o.pack)
+	if columns := columnsAt(reflect.TypeOf(shape), o.member); columns != nil || whole {
+		return columns
 	}
-	t := reflect.TypeFor[api.CryptoState]()
+	info := o.packs.find(ctx, o.pack)
+	if info == nil {
+		return nil
+	}
+	i := slices.IndexFunc(info.Members, func(m api.PackMember) bool { return m.Name == o.member })
+	if i < 0 {
+		return nil
+	}
+	return slices.Concat([]string{"id", "name", "symbol"}, info.Members[i].Fields, []string{"url", "ref", "stale"})
+}
+
+// columnsAt are the columns of the member of a state of type t, nil where it has none of that name.
+func columnsAt(t reflect.Type, member string) []string {
 	for _, name := range strings.Split(member, ".") {
 		for t.Kind() == reflect.Pointer {
 			t = t.Elem()

@@ -32,6 +32,12 @@ func fakeNow() time.Time { return time.Date(2026, 11, 20, 20, 6, 0, 0, time.UTC)
 //go:embed testdata/crypto_state.json
 var cryptoState []byte
 
+//go:embed testdata/perps_state.json
+var perpsState string // of a pack that no code knows
+
+//go:embed testdata/packs.json
+var packsAnswer string
+
 // fake is a service with the wire format of the specification and answers that never change.
 type fake struct {
 	*httptest.Server
@@ -86,6 +92,8 @@ func (f *fake) answer(r *http.Request, body []byte) (string, *api.Error) {
 	switch {
 	case r.URL.Path == api.PathReady:
 		return `{"status":"ready"}`, nil
+	case r.URL.Path == api.PathPacks:
+		return packsAnswer, nil
 	case r.URL.Path == "/echo":
 		return string(body), nil
 	case r.URL.Path == "/empty":
@@ -144,7 +152,7 @@ func changesJSON() string {
 // refuse is why a call of pack with key gets no answer, nil if it gets one.
 func (f *fake) refuse(pack, key string) *api.Error {
 	switch pack {
-	case "", "crypto", "ai", "markets":
+	case "", "crypto", "ai", "markets", "perps":
 	case "late":
 		return api.Errorf(api.ReasonStateUnavailable, "no state of pack late yet").WithRetryAfter(5 * time.Second)
 	case "buggy":
@@ -184,6 +192,8 @@ func stateJSON(pack, key, brief string, age int64) string {
 	switch {
 	case pack == "markets":
 		state = `{"fx":[{"pair":"EUR/USD","rate":1.0712345678901234567},{"pair":"USD/JPY","rate":null}],"note":"a: \u001b[31mb","open":true,"none":[]}`
+	case pack == "perps":
+		state = perpsState
 	case key == wildKey:
 		state = strings.ReplaceAll(state, "Bitcoin", "Bit\u202e\\u001b]0;owned\\u0007coin")
 	case key == oldKey:

@@ -2,10 +2,9 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +12,7 @@ import (
 	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -20,39 +20,14 @@ import (
 func dataCommands(f *command.Factory) []*cobra.Command {
 	return []*cobra.Command{
 		newFresh(f), newBrief(f), newLookup(f), newPrice(f), newWatchlist(f), newSearch(f), newSnapshot(f), newChanges(f), newSeries(f),
-		newExport(f), newCite(f), newAPI(f),
+		newExport(f), newCite(f), newPacks(f), newAPI(f),
 	}
-}
-
-// packs completes the name of a pack. It never asks the service: that would cost.
-func packs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return []string{api.PackCrypto}, cobra.ShellCompDirectiveNoFileComp
 }
 
 // stateFields are the fields of an answer of fresh and snapshot. The members of the state are fields too.
 func stateFields() []string {
 	names := []string{"state", "brief", "briefAt", "briefOf", "since", "citations", "briefCitations", "freshness", "attestation"}
-	return append(append(names, cryptoMembers()...), cli.OpenFields)
-}
-
-// cryptoMembers are the members of the crypto pack's state.
-func cryptoMembers() []string {
-	return []string{"top_movers", "protocol_tvl", "trending_pools", "sentiment", "narratives", "flags", "source_status"}
-}
-
-// memberNames completes a list of members of the crypto pack's state.
-func memberNames(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	before := typed[:strings.LastIndexByte(typed, ',')+1]
-	var list []string
-	for _, name := range cryptoMembers() {
-		if !slices.Contains(strings.Split(before, ","), name) {
-			list = append(list, before+name)
-		}
-	}
-	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	return append(append(names, cli.FieldsIn(api.CryptoState{})...), cli.OpenFields)
 }
 
 // freshOptions are the flags of fresh.
@@ -65,14 +40,14 @@ type freshOptions struct {
 	path    string        // of the part to show; empty means all
 	maxAge  time.Duration // an older state is a failure; 0 means that none is
 	watch   time.Duration // from one call to the next; 0 means one call
-	trend   bool          // how the movers went
+	trend   bool          // how the rows of the first table went
 }
 
 // newFresh makes the command that shows the newest state.
 func newFresh(f *command.Factory) *cobra.Command {
 	o := freshOptions{IO: f.IO, client: f.Client}
 	c := f.Command(&cobra.Command{
-		Use: "fresh [PACK]", Short: "Show the newest state of a pack", Args: cobra.MaximumNArgs(1), ValidArgsFunction: packs,
+		Use: "fresh [PACK]", Short: "Show the newest state of a pack", Args: cobra.MaximumNArgs(1), ValidArgsFunction: packArgument(f),
 		SuggestFor: []string{"get", "show", "state"},
 		Long: "Show the newest state of a pack: an overview on a terminal, the JSON of the service elsewhere.\n\n" +
 			"--path picks a part of the state and writes text as it is. Fields of --json are the members of the\n" +
@@ -88,10 +63,10 @@ func newFresh(f *command.Factory) *cobra.Command {
 	})
 	flags := c.Flags()
 	flags.StringSliceVar(&o.members, "members", nil, "ask for these `names` of members of the state alone, with commas between")
-	_ = c.RegisterFlagCompletionFunc("members", memberNames) // it fails for a flag that is not there
+	_ = c.RegisterFlagCompletionFunc("members", memberNames(f)) // it fails for a flag that is not there
 	flags.StringVar(&o.path, "path", "", "show only what is at this `path` of the state, such as top_movers.0.symbol")
 	flags.DurationVar(&o.maxAge, "max-age", 0, "exit 10 if the state, or data of a source that is overdue, is older than this `age`")
-	flags.BoolVar(&o.trend, "trend", false, "show how the movers went in 24 hours, too, which is another call")
+	flags.BoolVar(&o.trend, "trend", false, "show how the rows of the first table went in 24 hours, too, which is another call")
 	flags.DurationVar(&o.watch, "watch", 0, "ask again every so `often` and show each new state")
 	return c
 }
@@ -175,7 +150,7 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 		return last, err
 	}
 	if o.trend {
-		if err := o.addTrend(ctx, client, &answer); err != nil {
+		if err := o.addTrend(ctx, client, state.State, &answer); err != nil {
 			return last, err
 		}
 	}
@@ -185,10 +160,15 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 	return made, o.tooOld(state.Freshness)
 }
 
-// addTrend adds to what people are shown how the movers went.
-func (o freshOptions) addTrend(ctx context.Context, client *sdk.Client, answer *cli.Answer) error {
+// addTrend adds to what people are shown how the rows of the first table of the state went.
+func (o freshOptions) addTrend(ctx context.Context, client *sdk.Client, state json.RawMessage, answer *cli.Answer) error {
+	path := firstTable(state)
+	if path == "" {
+		o.Note("there are no rows whose trend could be shown")
+		return nil
+	}
 	var meta sdk.Response
-	series, err := client.Series(ctx, sdk.SeriesRequest{Pack: o.pack, Path: "top_movers"}, o.Call(&meta)...)
+	series, err := client.Series(ctx, sdk.SeriesRequest{Pack: o.pack, Path: path}, o.Call(&meta)...)
 	if err != nil {
 		return err
 	}
@@ -200,6 +180,19 @@ func (o freshOptions) addTrend(ctx context.Context, client *sdk.Client, answer *
 		return Page{W: w, Width: width, Style: style, Now: o.Now()}.trend(series)
 	}
 	return nil
+}
+
+// firstTable is the first member of a state that has rows of data, "" where none has.
+func firstTable(state json.RawMessage) string {
+	members, _ := jsonx.Members(state) // what is no object has none
+	for _, m := range members {
+		rows, err := jsonx.Parse(m.Raw)
+		if m.Name != api.MemberFlags && m.Name != api.MemberSourceStatus &&
+			err == nil && rows.IsArray() && len(rows.Members) > 0 && rows.Members[0].Member("id") != nil {
+			return m.Name
+		}
+	}
+	return ""
 }
 
 // tooOld is the failure of a state that, or of which some datum of a source that is overdue, is older than was asked for. The time at

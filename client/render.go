@@ -51,8 +51,7 @@ func (p Page) late(ref int) string {
 }
 
 // named fits the name of a row in width columns, before what late says of its source. The name gives way.
-func (p Page) named(name string, width, ref int) string {
-	late := p.late(ref)
+func (p Page) named(name string, width int, late string) string {
 	if late == "" || width == 0 {
 		return p.Style.Fit(name, width)
 	}
@@ -97,7 +96,7 @@ func (p Page) age(f api.Freshness, overdue ...string) string {
 	return told
 }
 
-// State draws an answer of fresh: the overview of a crypto state, or the tree of any other.
+// State draws an answer of fresh: the overview of a crypto state, the tables of any other, or the tree of what is neither.
 func (p Page) State(pack string, m *api.StateResponse) error {
 	p = p.of(m.State)
 	if told := m.Freshness.Told(); told.After(p.Now) { // by a clock that is ahead of this one
@@ -140,8 +139,10 @@ func (p Page) state(header, pack string, m *api.StateResponse) error {
 	w := p.W
 	p.W = &b
 	p.line("%s", header)
-	if crypto, ok := decodeCrypto(pack, m.State); ok {
+	if crypto, ok := api.ReadCrypto(pack, m.State); ok {
 		p.crypto(crypto)
+	} else if tables, ok := api.ReadTables(m.State); ok {
+		p.tables(tables)
 	} else if err := p.Tree(m.State); err != nil {
 		return err
 	}

@@ -195,6 +195,49 @@ func TestBrief(t *testing.T) {
 	}
 }
 
+// TestTablesNeverTooWide draws hostile rows of a pack that no code knows in every terminal.
+func TestTablesNeverTooWide(t *testing.T) {
+	t.Parallel()
+	long, _ := json.Marshal(strings.Repeat("漢字 \u202e\x1b[31mwide ", 30))
+	state := fmt.Sprintf(`{"a_b":[{"id":%[1]s,"name":%[1]s,"symbol":"X","fundingPct":-0.5,"%[2]s":%[1]s,"at":"2026-11-20T19:00:00Z","markUsd":1e300,"open":true,"ref":1},`+
+		`{"id":"y","ref":99,"stale":true}],"none":[],"flags":[{"message":%[1]s,"severity":%[1]s}],"source_status":[{"id":%[1]s,"status":"error"}]}`, long, strings.Repeat("long", 40))
+	for width := range 121 {
+		p, b := page()
+		p.Width = width
+		if err := p.State("perps", &api.StateResponse{State: json.RawMessage(state)}); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			line = strings.TrimSuffix(line, "\n")
+			if got := (cli.Style{}).Fit(line, width); len(line) > len(got) || strings.ContainsAny(line, "\x1b\u202e") {
+				t.Fatalf("at %d columns: %q", width, line)
+			}
+		}
+		if width > 30 && (!strings.Contains(b.String(), "-0.50%") || !strings.Contains(b.String(), "STALE")) {
+			t.Errorf("at %d columns:\n%s", width, b)
+		}
+	}
+}
+
+// TestTableRowsShown: what is asked for alone gets the room of all, and what is left out is told.
+func TestTableRowsShown(t *testing.T) {
+	t.Parallel()
+	var rows []string
+	for i := range 30 {
+		rows = append(rows, fmt.Sprintf(`{"id":"row%d.","scoreUsd":1,"ref":1}`, i))
+	}
+	list := "[" + strings.Join(rows, ",") + "]"
+	for state, want := range map[string]int{`{"a":` + list + `}`: 24, `{"a":` + list + `,"b":` + list + `}`: 24, `{"a":` + list + `,"b":[],"c":[],"d":` + list + `}`: 16} {
+		p, b := page()
+		if err := p.State("perps", &api.StateResponse{State: json.RawMessage(state)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(b.String(), "  row"); got != want || !strings.Contains(b.String(), "more in -o json") {
+			t.Errorf("%d rows, want %d:\n%s", got, want, b)
+		}
+	}
+}
+
 // broken fails every write.
 type broken struct{}
 
@@ -209,6 +252,7 @@ func TestWriteErrors(t *testing.T) {
 	crypto := &api.StateResponse{State: json.RawMessage(`{"source_status":[{"ref":1}]}`)}
 	for name, err := range map[string]error{
 		"state": p.State(api.PackCrypto, crypto), "snapshot": p.Snapshot(api.PackCrypto, p.Now, crypto), "tree": p.Tree([]byte(`{}`)),
+		"tables": p.State("perps", &api.StateResponse{State: json.RawMessage(`{"a":[]}`)}), "pack": p.Pack(&api.PackInfo{}),
 		"brief": p.Brief("x", &api.BriefResponse{}, client.CiteNone),
 	} {
 		if !errors.Is(err, errBroken) {

@@ -24,6 +24,7 @@ import (
 type seriesOptions struct {
 	*command.IO
 	client func() (*sdk.Client, error)
+	packs  packList
 
 	pack, field, span string
 	points            int
@@ -31,7 +32,7 @@ type seriesOptions struct {
 
 // newSeries makes the command that shows numbers over time.
 func newSeries(f *command.Factory) *cobra.Command {
-	o := seriesOptions{IO: f.IO, client: f.Client}
+	o := seriesOptions{IO: f.IO, client: f.Client, packs: packsOf(f)}
 	c := f.Command(&cobra.Command{
 		Use: "series NAME", Short: "Show a number over time", Args: cobra.MinimumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		SuggestFor: []string{"chart", "trend"},
@@ -55,7 +56,7 @@ func newSeries(f *command.Factory) *cobra.Command {
 	flags.StringVar(&o.span, "span", api.FormatSpan(api.SeriesSpanDefault), "how far back, as `time`, 1h or more: 24h, 7d")
 	flags.IntVar(&o.points, "points", api.SeriesPointsDefault,
 		fmt.Sprintf("so `many` values, %d to %d", api.SeriesPointsMin, api.SeriesPointsMax))
-	_ = c.RegisterFlagCompletionFunc("pack", packs)
+	_ = c.RegisterFlagCompletionFunc("pack", packNames(f))
 	return c
 }
 
@@ -73,7 +74,7 @@ func (o seriesOptions) run(ctx context.Context, what string) error {
 		return err
 	}
 	r := sdk.SeriesRequest{Pack: o.pack, Path: what, Field: o.field, Points: o.points, Span: span}
-	if !strings.Contains(what, "/") && !isMember(what) {
+	if !strings.Contains(what, "/") && !o.isMember(ctx, what) {
 		if err := o.resolve(ctx, client, &r); err != nil {
 			return err
 		}
@@ -94,8 +95,13 @@ func (o seriesOptions) run(ctx context.Context, what string) error {
 }
 
 // isMember reports whether a name is that of a member of a state, or of a part of one, and not of a thing.
-func isMember(name string) bool {
-	return strings.ContainsAny(name, "_.") || slices.Contains([]string{"sentiment", "narratives", "flags"}, name)
+func (o seriesOptions) isMember(ctx context.Context, name string) bool {
+	members, whole := o.packs.members(ctx, o.pack)
+	top := name
+	if i := strings.IndexAny(name, ".["); i >= 0 {
+		top = name[:i]
+	}
+	return slices.Contains(members, top) || strings.Contains(name, "_") || !whole && strings.Contains(name, ".")
 }
 
 // resolve looks up what r asks for by name.

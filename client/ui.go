@@ -39,7 +39,7 @@ func uiCommands(f *command.Factory) []*cobra.Command {
 	o := &uiOptions{factory: f}
 	c := f.Command(&cobra.Command{
 		Use: "ui [PACK]", Short: "Watch a pack in the terminal, with its brief, search, history, keys and credits",
-		Args: cobra.MaximumNArgs(1), SuggestFor: []string{"tui", "dashboard", "top"},
+		Args: cobra.MaximumNArgs(1), SuggestFor: []string{"tui", "dashboard", "top"}, ValidArgsFunction: packArgument(f),
 		Long: "Watch a pack in the terminal as it changes, read its brief, search it, step back in its history, see its sources, " +
 			"and look after\nyour keys and credits. ctx alone does the same on a terminal, where there is a key. ? shows what to " +
 			"press; ctx help shortcuts says how\nto have it otherwise.\n\n" +

@@ -179,6 +179,8 @@ func TestWatchConditions(t *testing.T) {
 		"stale between":    {[]string{"--price", "BTC < 2"}, []string{at("1", ""), at("3", `,"stale":true`), at("1", "")}, "Bitcoin is at $1.00: BTC < 2", "is stale"},
 		"unknown":          {[]string{"--price", "BTC < 2"}, []string{at("null", "")}, "", "the price of Bitcoin is not known now"},
 		"not there":        {[]string{"--price", "ADA < 2"}, []string{at("1", "")}, "", "ADA is not among the coins of the state now"},
+		"another pack":     {[]string{"--price", "BTC < 2"}, []string{`{"spot":[{"id":"b","symbol":"BTC","name":"Bitcoin","priceUsd":1,"ref":1}]}`}, "Bitcoin is at $1.00: BTC < 2", ""},
+		"no prices":        {[]string{"--price", "BTC < 2"}, []string{`{"funding":[{"id":"b","symbol":"BTC","markUsd":1}],"note":"n"}`}, "", "no row of the state has a priceUsd; --when compares any field"},
 		"in two groups":    {[]string{"--price", "A < 2"}, []string{coin(`{"group":"major","id":"a","symbol":"A","name":"Aa","priceUsd":1},{"group":"gainer","id":"a","symbol":"A","name":"Aa","priceUsd":1}`)}, "Aa is at $1.00: A < 2", ""},
 		"two of a symbol":  {[]string{"--price", "A < 2"}, []string{coin(`{"id":"a","symbol":"A","priceUsd":1},{"id":"b","symbol":"A","priceUsd":1}`)}, "", "A is both a and b: use the id"},
 		"true and false":   {[]string{"--when", ".n > 1"}, []string{`{"n":1}`, `{"n":2}`, `{"n":3}`, `{"n":1}`, `{"n":4}`}, "true | true", ""},
