@@ -100,7 +100,11 @@ func fieldValue(of, unit string, value any, fine bool) string {
 	case unit == "Usd":
 		return USD(x)
 	case unit == "Pct" && fine:
-		return fixedPercent(of, x, 4)
+		places := 4
+		for places > 2 && Round(x, places-1) == Round(x, 4) {
+			places--
+		}
+		return fixedPercent(of, Round(x, places), places)
 	case unit == "Pct" && moves(of):
 		return Percent(x)
 	case unit == "Pct":

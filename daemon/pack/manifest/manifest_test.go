@@ -52,7 +52,7 @@ func TestFromAnswerToState(t *testing.T) {
 		`"flags":[{"id":"funding_extreme:XRP","kind":"funding_extreme","severity":"critical","subject":"XRP","value":-1.25,"threshold":0.05,` +
 		`"unit":"pct","since":"2026-11-20T20:00:00Z","message":"XRP pays -1.25% an hour","entity":"perp/XRP","ref":1},` +
 		`{"id":"funding_extreme:ETH","kind":"funding_extreme","severity":"warning","subject":"ETH","value":0.125,"threshold":0.05,` +
-		`"unit":"pct","since":"2026-11-20T20:00:00Z","message":"ETH pays +0.13% an hour","entity":"perp/ETH","ref":1}],` +
+		`"unit":"pct","since":"2026-11-20T20:00:00Z","message":"ETH pays +0.125% an hour","entity":"perp/ETH","ref":1}],` +
 		`"source_status":[{"ref":1,"id":"hyperliquid-contexts","status":"ok","fetchedAt":"2026-11-20T20:00:00Z","items":3,"failures":0,` +
 		`"intervalSeconds":300,"staleAfterSeconds":900,"error":null}]}`
 	if string(state) != want {
@@ -60,8 +60,8 @@ func TestFromAnswerToState(t *testing.T) {
 	}
 	cites := p.Citations(state, p.Status(in), now)
 	draft, err := writer.Write(t.Context(), brief.Input{Pack: p.ID, State: state, Citations: cites})
-	const told = "XRP pays -1.25% an hour [1]. ETH pays +0.13% an hour [1].\n\n" +
-		"Longs pay most on ETH, +0.13% an hour and BTC, +0.0013% an hour [1]. Open interest is largest in BTC, at $62.6M [1].\n\n" +
+	const told = "XRP pays -1.25% an hour [1]. ETH pays +0.125% an hour [1].\n\n" +
+		"Longs pay most on ETH, +0.125% an hour and BTC, +0.0013% an hour [1]. Open interest is largest in BTC, at $62.6M [1].\n\n" +
 		"Up to date: hyperliquid-contexts [1]."
 	if draft.Text != told || err != nil {
 		t.Errorf("brief:\n%s\n%v", draft.Text, err)
