@@ -65,7 +65,10 @@ func newWatch(f *command.Factory) *cobra.Command {
 			"after a restart, and none is sent again once its delivery is recorded. One that was under way when ctx was killed\n" +
 			"is sent again with the same id: CTX_EVENT_ID, or Idempotency-Key. A command gets the event as JSON on its input and\n" +
 			"as CTX_EVENT_… in its environment, and has taken it when it ends with 0.\n\n" +
-			"Opening the stream costs one credit, what comes over it nothing. --unit prints a unit of systemd.",
+			"Opening the stream costs one credit, what comes over it nothing. After a while in which ctx did not run, or had no\n" +
+			"stream, what came and went meanwhile is asked for, up to a day back: one credit for flags, and one for prices. It is\n" +
+			"told as late, with its own time. What a filter would have given then is not known.\n\n" +
+			"--unit prints a unit of systemd.",
 		Example: "  ctx watch --severity critical --exec 'mail -s \"$CTX_EVENT_MESSAGE\" me@example.com'\n" +
 			"  ctx watch --price 'BTC < 90000' --price 'BTC > 100000' --webhook-file ntfy.url --cooldown 1h\n" +
 			"  ctx watch --when '.top_movers[] | select(.change24hPct > 20) | .symbol'\n" +
@@ -144,7 +147,7 @@ func (o *watchOptions) rules() ([]alert.Rule, error) {
 		if err != nil {
 			return nil, err
 		}
-		rules = append(rules, alert.Rule{Name: p.String(), Find: p.find})
+		rules = append(rules, alert.Rule{Name: p.String(), Find: p.find, Member: "top_movers"})
 	}
 	for _, text := range o.when {
 		filter, err := cli.ParseFilter(text)
@@ -159,7 +162,7 @@ func (o *watchOptions) rules() ([]alert.Rule, error) {
 			kinds = nil
 		}
 		name := strings.Join(strings.Fields("flag "+strings.Join(kinds, ",")+" "+o.severity), " ")
-		rules = append(rules, alert.Rule{Name: name, Find: alert.Flags(api.Severity(o.severity), kinds)})
+		rules = append(rules, alert.Rule{Name: name, Find: alert.Flags(api.Severity(o.severity), kinds), Member: "flags"})
 	}
 	slices.SortStableFunc(rules, func(a, b alert.Rule) int { return strings.Compare(a.Name, b.Name) })
 	rules = slices.CompactFunc(rules, func(a, b alert.Rule) bool { return a.Name == b.Name })
@@ -244,7 +247,7 @@ func (o *watchOptions) run(ctx context.Context, rules []alert.Rule) error {
 		ctx, stop = context.WithTimeout(ctx, o.limit)
 		defer stop()
 	}
-	w := &watch{watchOptions: o, stop: stop}
+	w := &watch{watchOptions: o, rules: rules, stop: stop}
 	w.teller, err = alert.Open(alert.Config{Path: path, Rules: rules, Tell: w.report, Grace: execGrace})
 	if errors.Is(err, alert.ErrInUse) {
 		return cli.Invalid("another ctx watches for this already").WithHint("give this one a --name of its own")
@@ -253,8 +256,7 @@ func (o *watchOptions) run(ctx context.Context, rules []alert.Rule) error {
 		return err
 	}
 	if n, oldest := w.teller.Pending(); n > 0 {
-		since := oldest.In(o.Now().Location()).Format(time.DateTime)
-		w.note("%s of before, the oldest of %s, to be delivered", human.Plural(n, "event"), since)
+		w.note("%s of before, the oldest of %s, to be delivered", human.Plural(n, "event"), w.clock(oldest))
 	}
 	var delivering sync.WaitGroup
 	delivering.Go(func() { w.teller.Run(ctx) })
@@ -267,8 +269,10 @@ func (o *watchOptions) run(ctx context.Context, rules []alert.Rule) error {
 // watch is one watching.
 type watch struct {
 	*watchOptions
+	rules  []alert.Rule
 	teller *alert.Teller
 	stop   func()
+	gap    bool // states may have been missed since the last one
 
 	mu      sync.Mutex // guards what follows, and stderr
 	told    int        // events that need nobody any more
@@ -297,8 +301,14 @@ func (w *watch) follow(ctx context.Context, client *sdk.Client) error {
 			w.note("the service: %s", event.Message)
 			continue
 		}
-		s := event.State
-		if err := w.look(ctx, alert.State{Pack: w.pack, At: s.TS, Doc: s.State, Demo: stream.Connection().Demo}); err != nil {
+		s := alert.State{Pack: w.pack, At: event.State.TS, Doc: event.State.State, Demo: stream.Connection().Demo}
+		if w.gap {
+			w.gap = false
+			if err := w.missed(ctx, client, s); err != nil {
+				return err
+			}
+		}
+		if err := w.look(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -311,14 +321,9 @@ func (w *watch) look(ctx context.Context, s alert.State) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	trouble := ""
-	if err != nil {
-		trouble = err.Error()
+	if s.Member == "" { // what a past state does not tell is no trouble of now
+		w.tell(err)
 	}
-	if trouble != "" && trouble != w.trouble { // and not with each state
-		w.note("%s", trouble)
-	}
-	w.trouble = trouble
 	for _, e := range events {
 		if err := w.print(ctx, e); err != nil {
 			return err
@@ -331,6 +336,18 @@ func (w *watch) look(ctx context.Context, s alert.State) error {
 		}
 	}
 	return nil
+}
+
+// tell tells people of trouble with a state, and not with each one.
+func (w *watch) tell(err error) {
+	trouble := ""
+	if err != nil {
+		trouble = err.Error()
+	}
+	if trouble != "" && trouble != w.trouble {
+		w.note("%s", trouble)
+	}
+	w.trouble = trouble
 }
 
 // enough counts an event that needs nobody any more, and ends the watching after the last.
@@ -357,6 +374,9 @@ func (w *watch) print(ctx context.Context, e alert.Event) error {
 			severity = style.Warn(severity)
 		}
 		at := e.At.In(w.Now().Location()).Format(time.TimeOnly)
+		if e.Late {
+			at = w.clock(e.At)
+		}
 		line := []string{style.Bold(at), string(e.Change), severity, e.Kind, e.Message}
 		_, err := fmt.Fprintln(out, strings.Join(slices.DeleteFunc(line, func(part string) bool { return part == "" }), "  "))
 		return err
@@ -365,6 +385,7 @@ func (w *watch) print(ctx context.Context, e alert.Event) error {
 
 // connection tells people that the connection comes and goes.
 func (w *watch) connection(c sdk.Connection) {
+	w.gap = w.gap || c.Connected
 	switch {
 	case c.Connected && c.Reconnects > 0:
 		w.note("connected again")

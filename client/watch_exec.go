@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,7 +39,8 @@ func (c eventCommand) deliver(ctx context.Context, e alert.Event) error {
 	run.WaitDelay = time.Second                                                          // for what it has left behind
 	run.Env = append(os.Environ(), "CTX_EVENT_ID="+e.ID, "CTX_EVENT_ALERT="+e.Alert, "CTX_EVENT_PACK="+e.Pack,
 		"CTX_EVENT_AT="+e.At.Format(time.RFC3339Nano), "CTX_EVENT_CHANGE="+string(e.Change), "CTX_EVENT_KIND="+e.Kind,
-		"CTX_EVENT_SEVERITY="+string(e.Severity), "CTX_EVENT_SUBJECT="+e.Subject, "CTX_EVENT_MESSAGE="+e.Message)
+		"CTX_EVENT_SEVERITY="+string(e.Severity), "CTX_EVENT_SUBJECT="+e.Subject, "CTX_EVENT_MESSAGE="+e.Message,
+		"CTX_EVENT_LATE="+strconv.FormatBool(e.Late))
 	if err := run.Run(); err != nil {
 		if ctx.Err() == context.DeadlineExceeded {
 			return fmt.Errorf("the command took more than %s", execTime)

@@ -56,6 +56,7 @@ type Event struct {
 	Message  string          `json:"message"`            // for people, a line
 	Value    json.RawMessage `json:"value,omitempty"`    // flag, row or result of a filter, as it is
 	Demo     bool            `json:"demo,omitempty"`     // the state is recorded, synthetic data
+	Late     bool            `json:"late,omitempty"`     // it was so at At, while nobody looked, and may be so no longer
 }
 
 // identify gives e its id.
@@ -71,6 +72,8 @@ type State struct {
 	At   time.Time // its generatedAt
 	Doc  json.RawMessage
 	Demo bool // recorded, synthetic data
+
+	Member string // the only one that Doc has, where the state is a past one that nobody looked at; "" for a whole one, of now
 }
 
 // Finding is a condition that holds in a state.
@@ -89,6 +92,9 @@ type Rule struct {
 
 	// Find returns the conditions that hold in a state. After an error they count as they were.
 	Find func(ctx context.Context, s State) ([]Finding, error)
+
+	// Member of a state that Find looks at and at no other, so that it can be shown past ones of that alone. "" means all of a state.
+	Member string
 
 	Targets  []Target
 	Cooldown time.Duration // between two events of a condition; those after it are told even if it stands. 0: one event for each edge

@@ -29,7 +29,7 @@ func (r Rule) step(edges map[string]*edge, found []Finding, s State) (changed ma
 		if !known {
 			was = &edge{}
 		}
-		now, change := was.found(f, s.At, r.Cooldown)
+		now, change := was.found(f, s, r.Cooldown)
 		if change != "" {
 			events = append(events, r.event(f, change, s))
 			now.Last = events[len(events)-1].bare()
@@ -56,12 +56,12 @@ func (r Rule) step(edges map[string]*edge, found []Finding, s State) (changed ma
 	return changed, events
 }
 
-// found is the edge once its condition was found at a moment, and what is to be told of it, "" for nothing. An edge without an event is
-// one that is not known yet.
-func (e edge) found(f Finding, at time.Time, cooldown time.Duration) (next edge, change Change) {
+// found is the edge once its condition was found in a state, and what is to be told of it, "" for nothing. An edge without an event is
+// one that is not known yet. That it stood in the past reminds nobody.
+func (e edge) found(f Finding, s State, cooldown time.Duration) (next edge, change Change) {
 	next = e
 	next.Up, next.Onset = true, f.Onset
-	over := e.Last == nil || !at.Before(e.Last.At.Add(cooldown))
+	over := e.Last == nil || !s.At.Before(e.Last.At.Add(cooldown))
 	graver := e.Last != nil && f.Level > e.Level
 	begins := e.begins(f)
 	switch {
@@ -72,7 +72,7 @@ func (e edge) found(f Finding, at time.Time, cooldown time.Duration) (next edge,
 		change = Appeared
 	case graver:
 		change = Rose
-	case cooldown > 0 && over:
+	case cooldown > 0 && over && s.Member == "":
 		return next, Stands
 	default:
 		return next, ""
@@ -97,7 +97,7 @@ func (e *edge) differs(next edge) bool {
 // event is what is told of a finding.
 func (r Rule) event(f Finding, change Change, s State) Event {
 	e := f.Event
-	e.Alert, e.Pack, e.At, e.Change, e.Demo = r.Name, s.Pack, s.At.UTC(), change, s.Demo
+	e.Alert, e.Pack, e.At, e.Change, e.Demo, e.Late = r.Name, s.Pack, s.At.UTC(), change, s.Demo, s.Member != ""
 	e.identify(f.Key)
 	return e
 }

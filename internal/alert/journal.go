@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -26,6 +27,7 @@ type record struct {
 	Edges  map[string]map[string]*edge `json:"edges,omitempty"` // by rule and key; null for one that is forgotten
 	Events []*queued                   `json:"events,omitempty"`
 	Done   []delivery                  `json:"done,omitempty"`
+	Last   map[string]time.Time        `json:"last,omitempty"` // of the state that a rule of one member looked at last, by rule
 }
 
 // queued is an event and the targets that have not taken it yet.

@@ -51,7 +51,8 @@ type Teller struct {
 	rules   []Rule
 	edges   map[string]map[string]*edge // by rule and key
 	queue   []*queued                   // oldest first
-	seen    map[string]time.Time        // At of the newest state, by pack
+	seen    map[string]time.Time        // At of the newest state, by rule
+	last    map[string]time.Time        // the same for rules of one member, also from before a restart
 	log     *journal
 	dirty   bool          // the journal says less than is known here
 	changed chan struct{} // closed and made anew when there may be something to do
@@ -70,7 +71,7 @@ func Open(cfg Config) (*Teller, error) {
 		cfg.Grace = grace
 	}
 	t := &Teller{
-		cfg: cfg, edges: map[string]map[string]*edge{}, seen: map[string]time.Time{},
+		cfg: cfg, edges: map[string]map[string]*edge{}, seen: map[string]time.Time{}, last: map[string]time.Time{},
 		changed: make(chan struct{}), ruled: make(chan struct{}),
 	}
 	var damaged int
@@ -100,6 +101,7 @@ func (t *Teller) apply(r record) {
 			}
 		}
 	}
+	maps.Copy(t.last, r.Last)
 	t.queue = append(t.queue, r.Events...)
 	for _, d := range r.Done {
 		t.strike(d)
@@ -152,7 +154,7 @@ func (t *Teller) write() error {
 
 // snapshot is all that is known. The caller holds mu.
 func (t *Teller) snapshot() []record {
-	records := []record{{Edges: t.edges}}
+	records := []record{{Edges: t.edges, Last: t.last}}
 	for _, q := range t.queue {
 		records = append(records, record{Events: []*queued{q}})
 	}
@@ -177,8 +179,12 @@ func (t *Teller) SetRules(rules []Rule) {
 			known = append(known, target.Name)
 		}
 	}
+	gone := func(rule string) bool {
+		return !slices.ContainsFunc(rules, func(r Rule) bool { return r.Name == rule })
+	}
+	maps.DeleteFunc(t.last, func(rule string, _ time.Time) bool { return gone(rule) })
 	for rule, edges := range t.edges {
-		if slices.ContainsFunc(rules, func(r Rule) bool { return r.Name == rule }) {
+		if !gone(rule) {
 			continue
 		}
 		forgotten := map[string]*edge{}
@@ -212,23 +218,32 @@ func (t *Teller) keep(r record) {
 	}
 }
 
-// Observe looks at a state and returns the events in it, which Run delivers. A state that is not newer than the last one of its pack has
-// none. The error says why a rule could not look, or why the journal could not be written: the events hold all the same.
+// Last is when the state was made that the rule of a name looked at last, before a restart too. It is zero for one that has looked at none,
+// or looks at more than one member.
+func (t *Teller) Last(rule string) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last[rule]
+}
+
+// Observe looks at a state and returns the events in it, which Run delivers. For a rule that has looked at one that is as new it has none,
+// and a past one is for the rules of its member alone. The error says why a rule could not look, or why the journal could not be written:
+// the events hold all the same.
 func (t *Teller) Observe(ctx context.Context, s State) ([]Event, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if last, ok := t.seen[s.Pack]; ok && !s.At.After(last) {
-		return nil, nil
-	}
 	if t.dirty && len(t.queue) >= maxQueued {
 		return nil, errors.Join(fmt.Errorf("%d events wait for the journal, and states are not looked at", len(t.queue)), t.write())
 	}
 	var errs []error
 	var events []Event
-	r := record{Edges: map[string]map[string]*edge{}}
+	r := record{Edges: map[string]map[string]*edge{}, Last: map[string]time.Time{}}
 	for _, rule := range t.rules {
-		if rule.Pack != s.Pack {
+		if !t.isNew(s, rule) {
 			continue
+		}
+		if t.seen[rule.Name] = s.At; rule.Member != "" {
+			r.Last[rule.Name] = s.At
 		}
 		found, err := rule.Find(ctx, s)
 		if err != nil {
@@ -246,12 +261,20 @@ func (t *Teller) Observe(ctx context.Context, s State) ([]Event, error) {
 			}
 		}
 	}
-	t.seen[s.Pack] = s.At
-	if len(r.Edges) > 0 {
+	if len(r.Edges)+len(r.Last) > 0 {
 		errs = append(errs, t.record(r))
 		t.wake()
 	}
 	return events, errors.Join(errs...)
+}
+
+// isNew reports whether a rule is to look at s. The caller holds mu.
+func (t *Teller) isNew(s State, rule Rule) bool {
+	if rule.Pack != s.Pack || s.Member != "" && (s.Member != rule.Member || !s.At.After(t.last[rule.Name])) {
+		return false
+	}
+	last, ok := t.seen[rule.Name]
+	return !ok || s.At.After(last)
 }
 
 // targets are the names of those of r.
@@ -274,7 +297,7 @@ func (t *Teller) Pending() (n int, oldest time.Time) {
 
 // Waiting is how many events wait in the journal at path, and since when the oldest does; somebody else may be writing it.
 func Waiting(path string) (n int, oldest time.Time, err error) {
-	t := &Teller{edges: map[string]map[string]*edge{}}
+	t := &Teller{edges: map[string]map[string]*edge{}, last: map[string]time.Time{}}
 	if _, err := readJournal(path, t.apply); err != nil {
 		return 0, time.Time{}, err
 	}
