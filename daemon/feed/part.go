@@ -32,6 +32,28 @@ func (p *parts) read(e *Edition) {
 	}
 }
 
+// pick is an object of those of members that are named.
+func pick(members []*jsonx.Value, names string) []byte {
+	asked := strings.Split(names, ",")
+	var told []*jsonx.Value
+	for _, m := range members {
+		if slices.Contains(asked, m.Name) {
+			told = append(told, m)
+		}
+	}
+	doc, _ := jsonx.Object(told) // names and texts that were read can be written
+	return doc
+}
+
+// Part is the state doc with the named members alone, as Edition.Part has them.
+func Part(doc []byte, names string) []byte {
+	if names == "" {
+		return doc
+	}
+	members, _ := jsonx.Members(doc) // a state that is no object has none
+	return pick(members, names)
+}
+
 // Members are the names of the members of e's state, in their order.
 func (e *Edition) Members() []string {
 	e.parts.mu.Lock()
@@ -53,16 +75,9 @@ func (e *Edition) Part(names string) *Edition {
 	if part := p.made[names]; part != nil {
 		return part
 	}
-	asked := strings.Split(names, ",")
-	var told []*jsonx.Value
-	for _, m := range p.members {
-		if slices.Contains(asked, m.Name) {
-			told = append(told, m)
-		}
-	}
 	part := *e
 	part.frames, part.parts = new(frames), new(parts)
-	part.State, _ = jsonx.Object(told) // names and texts that were read can be written
+	part.State = pick(p.members, names)
 	if part.fresh, _ = FreshBody(part.Pulse, part.Brief, part.Ages); len(p.made) < maxParts {
 		p.made[names] = &part
 	}

@@ -55,10 +55,14 @@ func (s *Server) toolOrder(rq *request, op api.Op, arguments json.RawMessage) (q
 	if op == api.OpChanges {
 		asked = sinceMoment(values, s.cfg.Now())
 	}
+	members := values.Get("members")
 	if q, _, err = reader.ParseQuery(op, values); err != nil {
 		return q, o, withForms(err)
 	}
 	q.Asked = asked
+	if op == api.OpSnapshot { // over HTTP it has none
+		q.Members = reader.Listed(members)
+	}
 	o, err = s.order(rq, methodCall, q)
 	return q, o, err
 }
@@ -80,7 +84,7 @@ func (s *Server) order(rq *request, method string, q reader.Query) (o gate.Order
 	}
 	canonical := fmt.Sprintf("pack=%q q=%q k=%d at=%s ref=%d", q.Pack, q.Text, q.K, at, q.Ref)
 	switch q.Op {
-	case api.OpFresh:
+	case api.OpFresh, api.OpSnapshot:
 		if q.Members != "" {
 			canonical += fmt.Sprintf(" members=%q", q.Members)
 		}

@@ -77,7 +77,7 @@ func changeSchema(name string) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "number", Minimum: jsonschema.Ptr(0.0), Default: json.RawMessage("0"),
 			Description: "Least move in percent"}
 	case "members":
-		return &jsonschema.Schema{Type: "string", Description: "With commas; all if left out"}
+		return &jsonschema.Schema{Type: "string", Description: "With commas"}
 	case "kinds":
 		return &jsonschema.Schema{Type: "string", Description: "Of rows, with commas"}
 	case "severity":

@@ -142,7 +142,7 @@ func TestSchemasTake(t *testing.T) {
 				`{}`: false,
 			}},
 		{api.OpSnapshot,
-			cases{`{"at":"2026-11-20T14:05"}`: true, `{"at":""}`: false, `{"at":5}`: false, `{}`: false, `{"at":"x","pack":"crypto"}`: true},
+			cases{`{"at":"2026-11-20T14:05"}`: true, `{"at":""}`: false, `{"at":5}`: false, `{}`: false, `{"at":"x","pack":"crypto"}`: true, `{"at":"x","members":"flags"}`: true, `{"members":"flags"}`: false},
 			cases{`{"state":{"a":1},"brief":"","citations":[],` + fresh + `}`: true, `{}`: false}},
 		{api.OpBrief,
 			cases{`{}`: true, `{"pack":"markets"}`: true, `{"q":"x"}`: false},

@@ -51,26 +51,26 @@ func definitions() []definition {
 	return []definition{
 		{op: api.OpLookup, title: "Look up by name", output: reflect.TypeFor[api.LookupResponse](),
 			description: "Look up numbers and facts by name: prices, changes (1h, 24h, 7d), volume, market cap, supply, peg, TVL, pools, " +
-				"fees, predictions, headlines. Up to 20 questions in one call, with commas: " +
-				"q=\"ADA price, tether supply, aave tvl, solana news\". Knows every row fetched, not only those in fresh. " +
-				"Each row comes with value, source [N], link and age. START HERE for any question with a name in it. " +
+				"fees, predictions, headlines. Up to 20 questions a call, with commas: " +
+				"q=\"ADA price, tether supply, aave tvl, solana news\". Knows every row fetched, not only those of fresh. " +
+				"Each row has value, source [N], link and age. START HERE for any question with a name in it. " +
 				"Unknown names are answered with the nearest ones; nothing is guessed."},
 		{op: api.OpBrief, title: "Brief", output: reflect.TypeFor[api.BriefResponse](),
 			description: "What matters now, in about 300 words: flags first, then market, majors, movers, DeFi, narratives, odds; " +
 				"each figure with an [N] and the sources listed below. Cheapest overview. Quote with the [N]. " +
-				"For a single number use lookup; for a coin that is not named here, lookup too (absence here means nothing)."},
+				"For a single number, or a coin not named here, use lookup (absence here means nothing)."},
 		{op: api.OpFresh, title: "Fresh state", output: reflect.TypeFor[api.StateResponse](),
 			description: "The whole newest state as tables (large): 21 of the 100 coins (5 majors, 8 up, 8 down), " +
 				"24 protocols and chains, 12 pools, sentiment, narratives, flags, health of each source. " +
-				"Use it for comparing many rows or to see which sources fail; else lookup or brief. " +
+				"For comparing many rows or seeing which sources fail; else lookup or brief. " +
 				"members=flags,sentiment returns only these."},
 		{op: api.OpSearch, title: "Search the state", output: reflect.TypeFor[api.SearchResponse](),
 			description: "Find where a WORD occurs in the newest state (names, headlines, flag texts, field names). " +
 				"Matches words, not questions: q=zcash, not q=\"why is zcash up\". q=message lists all flags, q=title all headlines. " +
 				"For numbers of a named thing use lookup."},
 		{op: api.OpSnapshot, title: "Past state", once: true, output: reflect.TypeFor[api.StateResponse](),
-			description: "The state as it was at a past minute (large, no brief). " +
-				"at=2026-11-20T14:05 (UTC), at=14:05 (today) or at=-20m. How far back: 24 hours, 30 or 365 days by tier."},
+			description: "The state as it was at a past minute (large; members=top_movers for part of it). No brief. " +
+				"at=2026-11-20T14:05, 14:05 or -20m. Reach: 24 hours, 30 or 365 days by tier."},
 		{op: api.OpSubscribe, title: "Watch for changes", output: reflect.TypeFor[watched](),
 			description: "Wait up to 55 s for news and return AT ONCE when it lands, with what changed only. " +
 				"reason=elapsed: nothing new, call again. " +
@@ -103,8 +103,11 @@ func toolList(prefix string, packs []string) ([]*sdk.Tool, error) {
 
 // argumentNames are the names that the tool of op takes.
 func argumentNames(op api.Op) []string {
-	if op == api.OpSubscribe {
+	switch op {
+	case api.OpSubscribe:
 		return []string{"pack", "since", "severity", "min", "full", "seconds"}
+	case api.OpSnapshot:
+		return append(op.Parameters(), "members")
 	}
 	return op.Parameters()
 }

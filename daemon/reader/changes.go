@@ -34,7 +34,7 @@ func parseChanges(q *Query, values url.Values) (err error) {
 				WithHint("min=0.5 leaves out what moved by less than 0.5 percent")
 		}
 	}
-	q.Kinds = listed(strings.ToLower(values.Get("kinds")))
+	q.Kinds = Listed(strings.ToLower(values.Get("kinds")))
 	return nil
 }
 

@@ -38,9 +38,9 @@ func ParseQuery(op api.Op, values url.Values) (q Query, canonical string, err er
 func (q *Query) read(values url.Values) (err error) {
 	switch q.Op {
 	case api.OpSubscribe:
-		q.Members = listed(values.Get("members"))
+		q.Members = Listed(values.Get("members"))
 	case api.OpFresh:
-		q.Members = listed(values.Get("members"))
+		q.Members = Listed(values.Get("members"))
 		q.Claims, err = parseSwitch(values, "claims")
 	case api.OpBrief:
 		q.Claims, err = parseSwitch(values, "claims")
@@ -115,8 +115,8 @@ func parseSwitch(values url.Values, name string) (on bool, err error) {
 	}
 }
 
-// listed are the names in a text with commas between, sorted and each once.
-func listed(text string) string {
+// Listed are the names in a text with commas between, sorted and each once.
+func Listed(text string) string {
 	names := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 	slices.Sort(names)
 	return strings.Join(slices.Compact(names), ",")

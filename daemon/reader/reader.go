@@ -50,7 +50,7 @@ type Query struct {
 	Row  string       // cite: kind/key of the row that is meant, "" for the source
 
 	Claims  bool   // fresh and brief: with what backs the figures of the brief
-	Members string // fresh and subscribe: of the state that are told, sorted, with commas between; "" means all
+	Members string // fresh, subscribe and, over MCP, snapshot: of the state that are told, sorted, with commas between; "" means all
 
 	Kind        string        // lookup: of rows, "" for all
 	Limit       int           // lookup: rows per question
@@ -299,14 +299,16 @@ func (r *Reader) search(v View) (Answer, error) {
 	return a, err
 }
 
-// snapshot looks up the state as of v.At, within the window of the caller. The answer depends on that moment alone, so that it is the same
-// for ever.
+// snapshot looks up the state as of v.At, within the window of the caller. The answer depends on that moment and the members alone, so that
+// it is the same for ever.
 func (r *Reader) snapshot(ctx context.Context, v View, window time.Duration) (Answer, error) {
 	pulse, err := r.past(ctx, v, window)
 	if err != nil {
 		return Answer{}, err
 	}
-	body, err := feed.FreshBody(pulse, state.Narration{}, api.AgesOf(pulse.State))
+	ages := api.AgesOf(pulse.State)
+	pulse.State = feed.Part(pulse.State, v.Members)
+	body, err := feed.FreshBody(pulse, state.Narration{}, ages)
 	if err != nil {
 		return Answer{}, fmt.Errorf("encode %s as of %s: %w", v.pack.ID, v.At.Key(), err)
 	}
