@@ -11,9 +11,12 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/jsonx"
@@ -33,6 +36,7 @@ const columnTime = "generatedAt"
 type exportFile struct {
 	name    string
 	file    *os.File // nil for stdout
+	lock    *flock.Flock
 	out     io.Writer
 	csv     bool
 	columns []string  // of CSV, without that of the time; nil until they are known
@@ -53,6 +57,9 @@ func openExport(path, format string, stdout io.Writer) (*exportFile, error) {
 		return nil, cli.Invalid("%w", err)
 	}
 	x.name, x.file, x.out = path, f, f
+	if x.lock, err = lockExport(path); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	end, err := x.resume()
 	if err == nil {
 		err = f.Truncate(end)
@@ -61,9 +68,23 @@ func openExport(path, format string, stdout io.Writer) (*exportFile, error) {
 		_, err = f.Seek(end, io.SeekStart)
 	}
 	if err != nil {
-		return nil, errors.Join(cli.Invalid("%s is no export as %s that can be gone on with: %w", path, format, err), f.Close())
+		return nil, errors.Join(cli.Invalid("%s is no export as %s that can be gone on with: %w", path, format, err), x.close())
 	}
 	return x, nil
+}
+
+// lockExport takes the file at path, in which two exports would write over each other.
+func lockExport(path string) (*flock.Flock, error) {
+	if runtime.GOOS == "windows" { // where what is locked cannot be read
+		path += ".lock"
+	}
+	lock := flock.New(path)
+	if ok, err := lock.TryLock(); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	} else if !ok {
+		return nil, cli.Invalid("another ctx export is writing %s", path).WithHint("let it end, or write to a file of its own")
+	}
+	return lock, nil
 }
 
 // close closes the file.
@@ -71,7 +92,7 @@ func (x *exportFile) close() error {
 	if x.file == nil {
 		return nil
 	}
-	return x.file.Close()
+	return errors.Join(x.file.Close(), x.lock.Unlock())
 }
 
 // resume reads what is in the file, and returns where it ends that is whole.

@@ -21,7 +21,9 @@ import (
 type archive struct {
 	*httptest.Server
 	credits atomic.Int64
-	cut     atomic.Int64 // lines after which an answer breaks off; 0 means never
+	cut     atomic.Int64  // lines after which an answer breaks off; 0 means never
+	hold    chan struct{} // nil, or where answers wait; told to asked
+	asked   chan struct{}
 }
 
 func newArchive(t *testing.T) *archive {
@@ -50,6 +52,10 @@ func (a *archive) serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		fmt.Fprintf(w, `{"error":{"code":"SNAPSHOT_NOT_FOUND","reason":"snapshot_not_found","message":"too long ago","hint":"the earliest minute for this caller is %s","requestId":"r-1"}}`, first.Format("2006-01-02T15:04"))
 		return
+	}
+	if a.hold != nil {
+		a.asked <- struct{}{}
+		<-a.hold
 	}
 	a.credits.Add(api.HistoryCredits(from, to))
 	last, sent := time.Time{}, int64(0)
@@ -139,6 +145,37 @@ func TestExportIsCutOff(t *testing.T) {
 		if calls != 4 || content(t, path) != content(t, reference) {
 			t.Errorf("%s: %d calls, %d bytes of %d", format, calls, len(content(t, path)), len(content(t, reference)))
 		}
+	}
+}
+
+// TestExportTwice: who exports into a file that another export is writing is told so and writes and asks nothing, whatever its name, and
+// the file is whole.
+func TestExportTwice(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t)
+	path := filepath.Join(t.TempDir(), "x.ndjson")
+	other := filepath.Join(filepath.Dir(path), "y.ndjson")
+	if err := os.Symlink(path, other); err != nil {
+		t.Fatal(err)
+	}
+	a.hold, a.asked = make(chan struct{}), make(chan struct{})
+	first := make(chan string)
+	go func() {
+		code, stderr := export(t, a, path, "--from", "10h")
+		first <- fmt.Sprint(code, stderr)
+	}()
+	<-a.asked
+	for _, name := range []string{path, other} {
+		if code, stderr := export(t, a, name); code != cli.ExitUsage || !strings.Contains(stderr, "another ctx export is writing "+name) {
+			t.Errorf("exit %d\n%s", code, stderr)
+		}
+	}
+	close(a.hold)
+	if said := <-first; !strings.HasPrefix(said, "0") || strings.Count(content(t, path), "\n") != 61 {
+		t.Errorf("%s: %s", said, content(t, path))
+	}
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 2 {
+		t.Errorf("%v, %v", entries, err)
 	}
 }
 
