@@ -54,6 +54,17 @@ func (q Query) tellSeries(values url.Values) {
 	}
 }
 
+// Canonical is canonical, of q by ParseQuery, without what counts anyhow in the pack that q asks: the field of a series that it has
+// without one.
+func (r *Reader) Canonical(q Query, canonical string) string {
+	if q.Op != api.OpSeries || q.Field == "" || !state.IsFirst(r.packs[q.Pack].Shown, q.Path, q.Field) {
+		return canonical
+	}
+	values, _ := url.ParseQuery(canonical) // it was encoded
+	values.Del("field")
+	return values.Encode()
+}
+
 // series answers with numbers of rows over the last states, the newest of which is the last.
 func (r *Reader) series(ctx context.Context, v View, window time.Duration) (Answer, error) {
 	if err := r.spanned(ctx, v, window); err != nil {

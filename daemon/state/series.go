@@ -188,6 +188,21 @@ func CheckSeries(shown []Shown, path, field string) error {
 		WithHint("fields with a past: %s", strings.Join(fields, ", "))
 }
 
+// IsFirst reports whether the series of path has the same rows and numbers with a field as without one.
+func IsFirst(shown []Shown, path, field string) bool {
+	first := false
+	for _, s := range shown {
+		if len(s.Fields) == 0 || !s.holds(path) {
+			continue
+		}
+		if f, _ := s.field(field); f != s.Fields[0] {
+			return false
+		}
+		first = true
+	}
+	return first
+}
+
 // holds reports whether path is of rows that stand here: a row of the kind, or a member that the rows are in.
 func (s Shown) holds(path string) bool {
 	kind, key, row := strings.Cut(path, "/")

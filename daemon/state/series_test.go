@@ -120,6 +120,20 @@ func TestCheckSeries(t *testing.T) {
 	}
 }
 
+// TestIsFirst: a field says nothing where each kind of rows has it first.
+func TestIsFirst(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]bool{
+		"coin/x price": true, "coin/x day": false, "list price": false, "list tvl": false, "whole/all cap": true, "mood.market cap": true, "coin/x tvl": false,
+		"lis price": false, "coin/x ": true,
+	} {
+		p, f, _ := strings.Cut(path, " ")
+		if got := state.IsFirst(shown(), p, f); got != want {
+			t.Errorf("%q: %v", path, got)
+		}
+	}
+}
+
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	end := time.Date(2026, 11, 20, 20, 5, 2, 340e6, time.UTC)

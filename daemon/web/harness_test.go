@@ -166,6 +166,8 @@ func (s script) Anonymous() (time.Duration, bool) { return 0, false }
 
 func (s script) Quoted(err error, _ x402.Subject) error { return err }
 
+func (s script) Canonical(_ reader.Query, canonical string) string { return canonical }
+
 func (s script) Deliverable(context.Context, reader.View, time.Duration) error { return nil }
 
 func (s script) History(context.Context, reader.View, time.Duration) (*reader.Lines, error) {

@@ -97,6 +97,10 @@ func TestSeriesIsSold(t *testing.T) {
 	p := m.pay(m.quote(path))
 	m.paid(path+"&span=24h&pack=crypto", p, false)
 	m.paid("/v1/series?points=02&span=1440m&path=asset%2Fbitcoin", p, true)
+	m.paid(path+"&field=priceUsd", p, true)
+	if failure := refusal(t, get(t, m.d.URL()+path+"&field=change24hPct", proving(p)), http.MethodGet); failure.Error.Reason != api.ReasonAlreadyUsed {
+		t.Errorf("another field is %+v", failure)
+	}
 	if failure := refusal(t, get(t, m.d.URL()+path+"&span=25h"), http.MethodGet); failure.Error.Reason != api.ReasonSnapshotNotFound || failure.Payment != nil {
 		t.Errorf("a span beyond the window is quoted: %+v", failure)
 	}

@@ -21,6 +21,7 @@ import (
 
 // Reader answers operations; *reader.Reader is one.
 type Reader interface {
+	Canonical(q reader.Query, canonical string) string
 	Ready(q reader.Query) (reader.View, error)
 	Answer(ctx context.Context, v reader.View, window time.Duration) (reader.Answer, error)
 	Deliverable(ctx context.Context, v reader.View, window time.Duration) error
@@ -180,6 +181,7 @@ func (s *Server) operation(op api.Op) Handler {
 		if err != nil {
 			return err
 		}
+		asked.canonical = s.cfg.Reader.Canonical(q, asked.canonical)
 		who, err := s.cfg.Payers.Credentials(r, subject(r, op, asked))
 		o, unready := OrderOf(s.cfg.Reader, q)
 		if unready != nil && (err != nil || who.Proof == nil) { // with a proof the answer may be one that is kept
