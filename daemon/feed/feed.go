@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -25,7 +26,9 @@ type Edition struct {
 	Serial int64 // counts the pulses of the pack since the start
 
 	fresh, brief *Body
-	frames       *frames // shared by the editions of one pulse
+	cites        [][]byte // Citations in JSON, each on its own
+	looked       *looked  // shared by the editions with the same rows
+	frames       *frames  // shared by the editions of one pulse
 	parts        *parts
 }
 
@@ -34,6 +37,9 @@ func (e *Edition) Fresh() *Body { return e.fresh }
 
 // BriefBody is the body of the brief operation. It is only meaningful where Brief is not zero.
 func (e *Edition) BriefBody() *Body { return e.brief }
+
+// Citation is the citation at place i as JSON. The caller must not change it.
+func (e *Edition) Citation(i int) []byte { return e.cites[i] }
 
 // Freshness is that of the state at now.
 func (e *Edition) Freshness(now time.Time) api.Freshness { return e.Ages.Freshness(e.GeneratedAt, now) }
@@ -72,8 +78,17 @@ func (f *Feed) Publish(p state.Pulse, b state.Narration, rows *state.Tables) err
 	if err != nil {
 		return fmt.Errorf("read state of %s: %w", p.Pack, err)
 	}
+	cites := make([][]byte, len(p.Citations))
+	for i, c := range p.Citations {
+		if cites[i], err = jsonx.Encode(c); err != nil {
+			return fmt.Errorf("encode citation [%d] of %s: %w", c.Ref, p.Pack, err)
+		}
+	}
 	return f.update(p.Pack, func(old *Edition) (*Edition, error) {
-		next := &Edition{Pulse: p, Brief: b, Table: table, Ages: api.AgesOf(p.State), Rows: rows, Serial: 1, frames: new(frames)}
+		next := &Edition{
+			Pulse: p, Brief: b, Table: table, Ages: api.AgesOf(p.State), Rows: rows, Serial: 1, cites: cites,
+			looked: new(looked), frames: new(frames),
+		}
 		if old != nil {
 			if !p.GeneratedAt.After(old.GeneratedAt) {
 				return nil, fmt.Errorf("pulse of %s at %s is not newer than %s", p.Pack, p.GeneratedAt, old.GeneratedAt)
@@ -105,7 +120,7 @@ func (f *Feed) PublishRows(pack string, rows *state.Tables) {
 		return
 	}
 	next := *s.edition.Load()
-	next.Rows = rows
+	next.Rows, next.looked = rows, new(looked)
 	s.edition.Store(&next)
 }
 

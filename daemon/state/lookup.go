@@ -91,7 +91,9 @@ func (t *Tables) readings(words []string) (list []reading) {
 			if !a.ok || !b.ok || a.said.order != nil || b.said.order != nil {
 				continue
 			}
-			said := wanted{kinds: slices.Concat(a.said.kinds, b.said.kinds), words: slices.Concat(a.said.words, b.said.words)}
+			said := wanted{
+				kinds: append(slices.Clip(a.said.kinds), b.said.kinds...), words: append(slices.Clip(a.said.words), b.said.words...),
+			}
 			list = append(list, reading{strings.Join(words[from:from+size], " "), said})
 		}
 	}
@@ -229,18 +231,18 @@ func (t *Tables) counting(rows []int, kind string, said wanted) []int {
 // exact are the rows with a name. Where they are not of the kind that is asked for, they are those of that kind about the same things,
 // and those whose names have it among their words.
 func (t *Tables) exact(name, kind string, said wanted) []int {
-	hits := slices.SortedStableFunc(slices.Values(t.names[name]), func(a, b hit) int {
-		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.row, b.row))
-	})
-	var rows, about []int
-	for _, h := range hits {
-		rows = append(rows, h.row)
-		about = append(about, t.entities[t.rows[h.row].Entity]...)
+	hits := t.names[name]
+	rows := make([]int, len(hits))
+	for i, h := range hits {
+		rows[i] = h.row
 	}
 	if rows = t.counting(rows, kind, said); len(rows) > 0 || len(hits) == 0 {
 		return rows
 	}
-	about = append(about, t.withWords(name, kind, said)...)
+	about := t.withWords(name, kind, said)
+	for _, h := range hits {
+		about = append(about, t.entities[t.rows[h.row].Entity]...)
+	}
 	slices.Sort(about)
 	return t.counting(slices.Compact(about), kind, said)
 }

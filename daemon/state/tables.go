@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/contextd/contextd/sdk/api"
@@ -59,11 +60,13 @@ type Tables struct {
 	begins   map[string]bool  // the first of the words that ask for a kind
 	orders   map[string]Order // by the words that ask for them
 	fields   map[string]bool  // words that ask for a field of any kind
-	names    map[string][]hit // by the folded name
+	names    map[string][]hit // by the folded name, the best first
 	order    []string         // the folded names, sorted
 	words    map[string][]int // rows, by each folded word of their names
 	entities map[string][]int // rows, by the thing that they speak of
 	known    []known          // names that a question may have meant
+
+	encoded sync.Map // encoded by *Row, for the rows that were asked for
 }
 
 // known is a name as it is shown and as it is compared.
@@ -126,7 +129,8 @@ func NewTables(kinds []Kind, rows []Row) *Tables {
 		t.all = append(t.all, i)
 		t.index(i, r)
 	}
-	for name := range t.names {
+	for name, hits := range t.names {
+		slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.row, b.row)) })
 		t.order = append(t.order, name)
 	}
 	slices.Sort(t.order)

@@ -1,0 +1,108 @@
+package reader_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// rows are three assets, one of them with all that JSON has to escape, and a headline of a source that nothing cites.
+func rows(price float64) *state.Tables {
+	kinds := []state.Kind{
+		{Name: "asset", Words: []string{"assets"}, Fields: []state.Field{{Name: "priceUsd", Words: []string{"price"}}, {Name: "note"}}},
+		{Name: "headline", Words: []string{"news"}, Own: true},
+	}
+	return state.NewTables(kinds, []state.Row{
+		{Kind: "asset", Key: "bitcoin", Entity: "bitcoin", Name: "Bitcoin", Symbol: "BTC", Ref: 1, URL: "https://one.test/?a=1&b=2",
+			FetchedAt: newest().Add(-time.Second), Fields: api.Fields{{Name: "priceUsd", Value: price}, {Name: "note", Value: `"asked":[] \ <é>`}}},
+		{Kind: "asset", Key: `a"b`, Entity: "odd", Name: `Odd "asked":[] <&>`, Ref: 2, FetchedAt: newest().Add(-time.Minute), Stale: true},
+		{Kind: "asset", Key: "fund", Entity: "fund", Name: "BTC", Ref: 2, FetchedAt: newest(), Size: 5},
+		{Kind: "headline", Key: "h", Entity: "h", Name: "Bitcoin rises", Ref: 9, FetchedAt: newest(), Fields: api.Fields{{Name: "n", Value: 1e-9}}},
+	})
+}
+
+// looked is the answer to a lookup, which has to be on the wire as encoding/json writes it.
+func (w *world) looked(t *testing.T, q reader.Query) (r api.LookupResponse) {
+	t.Helper()
+	a := w.get(t, q, api.TierFree)
+	decoder := json.NewDecoder(bytes.NewReader(a.JSON))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&r); err != nil {
+		t.Fatalf("%q: %v in %s", q.Text, err, a.JSON)
+	}
+	if again, err := jsonx.Encode(r); err != nil || !bytes.Equal(again, a.JSON) {
+		t.Errorf("%q is answered\n     %s\nnot %s", q.Text, a.JSON, again)
+	}
+	if found := bytes.Contains(a.JSON, []byte(`"kind"`)); a.Nothing == found {
+		t.Errorf("%q: nothing is %t in %s", q.Text, a.Nothing, a.JSON)
+	}
+	return r
+}
+
+// TestLookupOnTheWire asks everything twice: for the second who asks, less is made.
+func TestLookupOnTheWire(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.feed.PublishRows("crypto", rows(91240))
+	for _, text := range []string{"btc price", "BTC", "btc price note", "news", "assets", "odd", "bitcoim", `wh"at <é>\`, "btc,odd,nothing,news,btc"} {
+		for _, limit := range []int{1, 3} {
+			for _, wait := range []time.Duration{61 * time.Second, 62 * time.Second, 0} {
+				w.clock(newest().Add(wait))
+				r := w.looked(t, reader.Query{Op: api.OpLookup, Pack: "crypto", Text: text, Limit: limit})
+				if n := len(r.Results[0].Rows); n > limit || text == "assets" && n != limit {
+					t.Errorf("%q has %d rows, limit %d", text, n, limit)
+				}
+			}
+		}
+	}
+}
+
+// TestLookupAges: of a row that is kept, its age alone goes on.
+func TestLookupAges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.feed.PublishRows("crypto", rows(91240))
+	ask := reader.Query{Op: api.OpLookup, Pack: "crypto", Text: "btc price,odd", Limit: 3}
+	for _, c := range []struct{ after, btc, odd int64 }{{61, 62, 121}, {0, 1, 60}, {-30, 0, 30}, {3600, 3601, 3660}} {
+		w.clock(newest().Add(time.Duration(c.after) * time.Second))
+		r := w.looked(t, ask)
+		btc, odd := r.Results[0].Rows[0], r.Results[1].Rows[0]
+		if btc.AgeSeconds != c.btc || odd.AgeSeconds != c.odd || btc.Stale || !odd.Stale || btc.Fields.Get("priceUsd") != 91240.0 {
+			t.Errorf("after %d s: %+v, %+v", c.after, btc, odd)
+		}
+		if len(r.Citations) != 2 || r.Citations[0].Excerpt != "BTC at $91,240" || fmt.Sprint(btc.Asked) != "[priceUsd]" {
+			t.Errorf("after %d s: citations %+v, asked %v", c.after, r.Citations, btc.Asked)
+		}
+	}
+	if both := w.looked(t, reader.Query{Op: api.OpLookup, Pack: "crypto", Text: "btc", Limit: 2}).Results[0].Rows; both[0].Key != "bitcoin" {
+		t.Errorf("a symbol stands behind a name: %+v", both)
+	}
+	w.feed.PublishRows("crypto", rows(90000))
+	if price := w.looked(t, ask).Results[0].Rows[0].Fields.Get("priceUsd"); price != 90000.0 {
+		t.Errorf("after new rows the price is %v", price)
+	}
+}
+
+// TestLookupsOfMany: of more questions than are kept, each has its own answer.
+func TestLookupsOfMany(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.feed.PublishRows("crypto", rows(91240))
+	for i := range 1200 {
+		text := fmt.Sprintf("n%d", i)
+		if i%2 > 0 {
+			text = fmt.Sprintf("bitcoin,n%d", i)
+		}
+		a := w.get(t, reader.Query{Op: api.OpLookup, Pack: "crypto", Text: text, Limit: 1 + i%3}, api.TierFree)
+		if a.Nothing != (i%2 == 0) || !bytes.Contains(a.JSON, fmt.Appendf(nil, `"q":"n%d"`, i)) {
+			t.Fatalf("%q is answered %s", text, a.JSON)
+		}
+	}
+}
