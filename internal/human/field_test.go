@@ -44,7 +44,7 @@ func TestFieldMove(t *testing.T) {
 	}{
 		{"priceUsd", 418.6, 429.484, "$418.60 → $429.48"}, {"tvlUsd", 1.54e9, 1.5e9, "TVL $1.54B → $1.50B"}, {"value", 24, 27, "24 → 27"},
 		{"probabilityPct", 28.8, 31, "probability 28.8% → 31%"}, {"fastestSatVb", 12, 12.5, "fastest 12 sat/vB → 12.5 sat/vB"},
-		{"markUsd", 3192.96, 3200, "mark $3,192.96 → $3,200.00"}, {"fundingPct", 0.0125, -0.5, "funding +0.0125% → -0.5000%"},
+		{"markUsd", 3192.96, 3200, "mark $3,192.96 → $3,200.00"}, {"fundingPct", 0.0125, -0.5, "funding +0.0125% → -0.50%"},
 		{"marketCapUsd", 0, -5, "market cap $0 → -$5.00"}, {"value", 2, 25, "2 → 25"}, {"tvlUsd", 1, 1, "TVL $1.00 → $1.00"},
 	} {
 		if got := human.FieldMove(c.name, c.from, c.to); got != c.want {
