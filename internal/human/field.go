@@ -86,10 +86,7 @@ func fieldValue(of, unit string, value any, fine bool) string {
 	case isText:
 		return shortTime(text)
 	case !isNumber || !finite(x):
-		if b, is := value.(bool); is {
-			return map[bool]string{true: "yes", false: "no"}[b]
-		}
-		return Unknown
+		return otherValue(value)
 	case of == "price":
 		return "$" + Price(&x)
 	case of == "rank":
@@ -205,6 +202,17 @@ func fieldLabel(of string) string {
 		last = r
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// otherValue writes what is neither a text nor a number.
+func otherValue(value any) string {
+	switch v := value.(type) {
+	case bool:
+		return map[bool]string{true: "yes", false: "no"}[v]
+	case time.Time:
+		return shortTime(v.Format(time.RFC3339))
+	}
+	return Unknown
 }
 
 // shortTime is a time to the minute, and any other text as it is.

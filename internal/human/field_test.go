@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/contextd/contextd/internal/human"
 )
@@ -22,6 +23,7 @@ func TestField(t *testing.T) {
 		{"marketCapUsd", 1.54e9, "market cap $1.54B"}, {"tvlUsd", int64(31_000_000), "TVL $31.0M"}, {"volume24hUsd", 999_999.0, "volume 24h $999,999"},
 		{"rank", 10.0, "#10"}, {"rank", 10, "#10"}, {"fastestSatVb", 12.0, "fastest 12 sat/vB"}, {"slowGwei", 0.25, "slow 0.25 gwei"},
 		{"value", 72.0, "72"}, {"label", "Greed", "Greed"}, {"category", "Dexs", "category Dexs"}, {"txns24h", 12345.0, "txns 24h 12,345"},
+		{"publishedAt", time.Date(2026, 11, 20, 21, 5, 11, 0, time.FixedZone("", 3600)), "published at 2026-11-20 20:05Z"},
 		{"publishedAt", "2026-11-20T20:05:11Z", "published at 2026-11-20 20:05Z"}, {"open", true, "open yes"}, {"open", false, "open no"},
 		{"markUsd", 3192.96, "mark $3,192.96"}, {"markUsd", -3192.96, "mark -$3,192.96"}, {"markUsd", 91443.0, "mark $91,443"}, {"markUsd", 0.0046, "mark $0.00460"},
 		{"fundingPct", 0.0125, "funding +0.0125%"}, {"fundingPct", -0.00001, "funding 0.00%"}, {"fundingPct", 0.01, "funding +0.01%"},
