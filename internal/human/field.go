@@ -162,7 +162,7 @@ func fieldUnit(name string) (of, unit string) {
 		}
 	}
 	for _, u := range [...]struct{ suffix, unit string }{
-		{"Usd", "Usd"}, {"Pct", "Pct"}, {"SatVb", " sat/vB"}, {"Gwei", " gwei"},
+		{"Usd", "Usd"}, {"Pct", "Pct"}, {"SatVb", " sat/vB"}, {"Gwei", " gwei"}, {"Bp", " bp"},
 	} {
 		if of, ok := strings.CutSuffix(name, u.suffix); ok && of != "" {
 			return of, u.unit

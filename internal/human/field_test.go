@@ -22,6 +22,7 @@ func TestField(t *testing.T) {
 		{"btcDominancePct", 57.123, "btc dominance 57.12%"}, {"probabilityPct", 43.0, "probability 43%"},
 		{"marketCapUsd", 1.54e9, "market cap $1.54B"}, {"tvlUsd", int64(31_000_000), "TVL $31.0M"}, {"volume24hUsd", 999_999.0, "volume 24h $999,999"},
 		{"rank", 10.0, "#10"}, {"rank", 10, "#10"}, {"fastestSatVb", 12.0, "fastest 12 sat/vB"}, {"slowGwei", 0.25, "slow 0.25 gwei"},
+		{"spreadBp", -6.0, "spread -6 bp"}, {"yieldPct", 4.22, "yield 4.22%"},
 		{"value", 72.0, "72"}, {"label", "Greed", "Greed"}, {"category", "Dexs", "category Dexs"}, {"txns24h", 12345.0, "txns 24h 12,345"},
 		{"publishedAt", time.Date(2026, 11, 20, 21, 5, 11, 0, time.FixedZone("", 3600)), "published at 2026-11-20 20:05Z"},
 		{"publishedAt", "2026-11-20T20:05:11Z", "published at 2026-11-20 20:05Z"}, {"open", true, "open yes"}, {"open", false, "open no"},

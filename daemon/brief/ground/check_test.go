@@ -26,6 +26,7 @@ const sample = `{
  "narratives": [{"name":"Layer 2 (L2)","score":0.867,"change24hPct":-4.67,"headlines":[
    {"title":"Zcash tops 20% daily gain. Shorts unwind?","url":"https://example.com/2026/77","publishedAt":"2026-11-20T20:03:10Z","ref":7,"sources":[7,8]}],"ref":4}],
  "flags": [{"kind":"exploit","subject":"Driftwood","value":44500000,"threshold":1000000,"unit":"usd","message":"Driftwood: $44.5M loss reported","ref":9}],
+ "bond": {"name":"Long bond","movedBp":-12,"ref":2},
  "fees": {"btcFastestSatVb":9.4,"ref":2},
  "unowned": 777.25
 }`
@@ -52,6 +53,8 @@ func TestCheckPassesWhatIsTrue(t *testing.T) {
 		"Bitcoin is at −1.8% [1].",
 		"Bitcoin slipped 179 bps [1].",
 		"Majors fell by 1.8 percent to 2.9 percent [1].",
+		"The Long bond is down 12 bp, or 12 basis points [2].",
+		"The Long bond fell 0.12% [2].",
 		"Majors fell 1.8–2.9% [1].",
 		"The two hold $27 to 31 billion [5].",
 		"1inch costs $0.000123 [1].",
@@ -100,6 +103,9 @@ func TestCheckFindsWhatIsFalse(t *testing.T) {
 		{"Bitcoin trades at $92,286 [1].", ground.KindFigure, "$92,286"},
 		{"Bitcoin trades at $91,000 [1].", ground.KindFigure, "$91,000"},
 		{"Bitcoin is down 1.9% [1].", ground.KindFigure, "1.9%"},
+		{"The Long bond is down 13 bp [2].", ground.KindFigure, "13 bp"},
+		{"The Long bond is up 12 bp [2].", ground.KindDirection, "12 bp"},
+		{"The Long bond is down 12% [2].", ground.KindFigure, "12%"},
 		{"The market is worth $3.32 billion [3].", ground.KindFigure, "$3.32 billion"},
 		{"The market is worth $3.3B [3].", ground.KindFigure, "$3.3B"},
 		{"The market is worth $3 trillion [3].", ground.KindFigure, "$3 trillion"},

@@ -21,7 +21,7 @@ const (
 	unitPlain unit = iota // not said
 	unitUSD
 	unitPercent
-	unitBasis // only in texts: hundredths of a percent
+	unitBasis // only in texts: hundredths of a percent, which a state's are counted in
 	unitOther // only in texts: another currency
 )
 
@@ -225,6 +225,9 @@ func (x *index) number(p place, n json.Number, r *row, declared unit) {
 		return
 	}
 	u := unitOf(p.key)
+	if u == unitBasis {
+		v, u = v/100, unitPercent
+	}
 	r.judges = r.judges || p.key == "threshold"
 	if u == unitPlain && (p.key == "value" || p.key == "threshold") {
 		u = declared
@@ -238,12 +241,14 @@ func (x *index) number(p place, n json.Number, r *row, declared unit) {
 
 // unitOf reads a unit from the end of a member's name or from a unit member.
 func unitOf(name string) unit {
-	name = strings.ToLower(name)
+	lower := strings.ToLower(name)
 	switch {
-	case strings.HasSuffix(name, "usd"):
+	case strings.HasSuffix(lower, "usd"):
 		return unitUSD
-	case strings.HasSuffix(name, "pct"), strings.HasSuffix(name, "percent"):
+	case strings.HasSuffix(lower, "pct"), strings.HasSuffix(lower, "percent"):
 		return unitPercent
+	case strings.HasSuffix(name, "Bp"):
+		return unitBasis
 	}
 	return unitPlain
 }
