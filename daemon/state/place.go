@@ -3,6 +3,7 @@ package state
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
@@ -144,7 +145,11 @@ func Excerpt(name, symbol string, fields api.Fields) string {
 	}
 	var values []string
 	for _, f := range fields[:min(len(fields), excerptFields)] {
-		values = append(values, human.Field(f.Name, f.Value))
+		value := f.Value
+		if at, is := value.(time.Time); is {
+			value = at.Format(time.RFC3339)
+		}
+		values = append(values, human.Field(f.Name, value))
 	}
 	return strings.TrimSpace(human.Label(name, 120) + " " + strings.Join(values, " · "))
 }
