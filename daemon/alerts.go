@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/sdk/api"
@@ -38,9 +39,6 @@ type Alert struct {
 	Cooldown time.Duration // between two events of a flag; one that stands after it is told again. 0 means once
 	Ended    bool          // ends are told too
 }
-
-// AlertJournal is the name, in the data directory, of the journal of what the operator was told of.
-const AlertJournal = "alerts.journal"
 
 // minAlertSecret is the least length of what posts are signed with, in bytes.
 const minAlertSecret = 16
@@ -108,7 +106,7 @@ func (a Alert) checkWays() error {
 // openAlerts takes the journal of what the operator was told of.
 func (d *Daemon) openAlerts(context.Context) (err error) {
 	d.alerts, err = alert.Open(alert.Config{
-		Path: filepath.Join(d.cfg.DataDir, AlertJournal), Rules: d.alertRules(d.cfg.Alerts), Tell: d.tellAlert, Grace: alertGrace,
+		Path: filepath.Join(d.cfg.DataDir, backup.AlertJournal), Rules: d.alertRules(d.cfg.Alerts), Tell: d.tellAlert, Grace: alertGrace,
 	})
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/sdk/api"
@@ -177,7 +178,7 @@ func TestAlerts(t *testing.T) {
 		t.Errorf("a wrong alert: %v", err)
 	}
 	d.Stop(t)
-	journal, err := os.ReadFile(filepath.Join(dir, daemon.AlertJournal))
+	journal, err := os.ReadFile(filepath.Join(dir, backup.AlertJournal))
 	if err != nil || strings.Contains(string(journal), "SECRET") {
 		t.Errorf("journal: %s, %v", journal, err)
 	}

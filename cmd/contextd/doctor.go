@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/doctor"
 	"github.com/contextd/contextd/daemon/metrics"
@@ -69,7 +70,7 @@ func examined(d daemon.Config, secrets map[string]string, offline bool) doctor.C
 		Disabled: d.Disabled, CoinGeckoKey: d.CoinGeckoKey, Transport: d.Transport, Offline: offline,
 	}
 	for _, a := range d.Alerts {
-		e.Journal = daemon.AlertJournal
+		e.Journal = backup.AlertJournal
 		if a.URL != "" {
 			if e.Hooks == nil {
 				e.Hooks = map[string]string{}

@@ -68,7 +68,7 @@ func BackUp(ctx context.Context, dir string, now time.Time, w io.Writer) (m Mani
 	if err := check(ctx, scratch, &m); err != nil {
 		return m, err
 	}
-	if err := copyKeys(dir, scratch); err != nil {
+	if err := copyOthers(dir, scratch); err != nil {
 		return m, err
 	}
 	if err := m.list(ctx, scratch); err != nil {
@@ -126,17 +126,21 @@ func check(ctx context.Context, dir string, m *Manifest) error {
 	return nil
 }
 
-// keyFiles matches the names of files with secret keys that a daemon has made or was given in its data directory.
-var keyFiles = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*\.keys?$`)
+// AlertJournal is the name, in the data directory, of the journal of what the operator was told of.
+const AlertJournal = "alerts.journal"
 
-// copyKeys copies the files with secret keys from dir into the directory to.
-func copyKeys(dir, to string) error {
+// others matches the names of files that belong to the data beside the databases: with secret keys that a daemon has made or was given, and
+// the journal of alerts, whose last line may be cut off in a copy, as by a kill.
+var others = regexp.MustCompile(`^(?:[a-z0-9][a-z0-9._-]*\.keys?|` + regexp.QuoteMeta(AlertJournal) + `)$`)
+
+// copyOthers copies the files beside the databases from dir into the directory to.
+func copyOthers(dir, to string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("list data directory: %w", err)
 	}
 	for _, e := range entries {
-		if !keyFiles.MatchString(e.Name()) || !e.Type().IsRegular() {
+		if !others.MatchString(e.Name()) || !e.Type().IsRegular() {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
@@ -144,7 +148,7 @@ func copyKeys(dir, to string) error {
 			err = os.WriteFile(filepath.Join(to, e.Name()), text, 0o600)
 		}
 		if err != nil {
-			return fmt.Errorf("copy keys: %w", err)
+			return fmt.Errorf("copy %s: %w", e.Name(), err)
 		}
 	}
 	return nil
@@ -164,7 +168,7 @@ func (m *Manifest) list(ctx context.Context, dir string) error {
 		return fmt.Errorf("list copy: %w", err)
 	}
 	for _, e := range entries {
-		if keyFiles.MatchString(e.Name()) {
+		if others.MatchString(e.Name()) {
 			m.Files = append(m.Files, Entry{Name: e.Name()})
 		}
 	}

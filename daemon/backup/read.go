@@ -125,7 +125,7 @@ func readManifest(archive *tar.Reader) (m Manifest, err error) {
 	}
 	seen := map[string]bool{}
 	for _, f := range m.Files {
-		if !slices.Contains(Files(), f.Name) && !keyFiles.MatchString(f.Name) || seen[f.Name] || f.Size < 0 {
+		if !slices.Contains(Files(), f.Name) && !others.MatchString(f.Name) || seen[f.Name] || f.Size < 0 {
 			return m, fmt.Errorf("%w: there is no place for %q", ErrDamaged, f.Name)
 		}
 		seen[f.Name] = true

@@ -83,8 +83,8 @@ func tidy(dir string) error {
 }
 
 // Restore replaces the data in dir, whose lock the caller holds, by that of a backup: all of it or nothing, whenever the process is killed.
-// agree is asked when everything is verified and nothing was touched yet; its error ends it. kept is the directory that the old data is
-// in then, "" where there was none.
+// A journal of alerts that is there stays: it knows what was told since, and what is still to be. agree is asked when everything is
+// verified and nothing was touched yet; its error ends it. kept is the directory that the old data is in then, "" where there was none.
 func Restore(ctx context.Context, r io.Reader, dir string, now time.Time, agree func(Unpacked) error) (kept string, err error) {
 	incoming, err := datadir.Incoming(dir)
 	if err != nil {
@@ -93,6 +93,9 @@ func Restore(ctx context.Context, r io.Reader, dir string, now time.Time, agree 
 	u, err := Unpack(ctx, r, incoming, now)
 	if err == nil {
 		err = agree(u)
+	}
+	if _, there := os.Stat(filepath.Join(dir, AlertJournal)); err == nil && there == nil {
+		err = os.RemoveAll(filepath.Join(incoming, AlertJournal))
 	}
 	if err != nil {
 		return "", errors.Join(err, os.RemoveAll(incoming))

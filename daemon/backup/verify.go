@@ -1,8 +1,9 @@
 // Package backup looks after a data directory as a whole: it copies it while its daemon serves, puts copies back, and says how large its
 // databases are, whether they are sound and whether what is in them agrees.
 //
-// A backup is one file: a tar archive compressed with zstd, which begins with a manifest. It holds both databases and the files with
-// secret keys, which is all that a daemon needs to go on; mail that was not sent and what a demo keeps are not in it.
+// A backup is one file: a tar archive compressed with zstd, which begins with a manifest. It holds both databases, the files with
+// secret keys and the journal of alerts, which is all that a daemon needs to go on; mail that was not sent and what a demo keeps are not in
+// it.
 //
 // The two databases refer to each other nowhere, so any two copies of them fit. Both are copied as of one moment all the same: snapshots
 // of both are taken before a page of either is copied, the books first. So every state that a charged call of the copy was answered
