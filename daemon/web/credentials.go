@@ -51,10 +51,11 @@ func subject(r *http.Request, op api.Op, asked parameters) x402.Subject {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	return x402.Subject{
-		Op: op, Fingerprint: x402.Fingerprint(method, r.URL.Path, asked.canonical),
-		Spelled: x402.Fingerprint(method, r.URL.Path, asked.spelled),
+	s := x402.Subject{Op: op, Fingerprint: x402.Fingerprint(method, r.URL.Path, asked.canonical)}
+	if asked.spelled != asked.canonical {
+		s.Spelled = x402.Fingerprint(method, r.URL.Path, asked.spelled)
 	}
+	return s
 }
 
 // Credentials are those that r carries, for a call of subject.

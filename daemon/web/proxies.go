@@ -59,8 +59,10 @@ func (p *Proxies) have(addr netip.Addr) bool {
 func (p *Proxies) ClientOf(r *http.Request) string { return p.clientsOf(r)[0] }
 
 // clientsOf says who sent r, as subjects of a Limiter: that of ClientOf and, for IPv6, the site, since who has a site has 65,536 networks.
-func (p *Proxies) clientsOf(r *http.Request) []string {
-	client := p.Client(r)
+func (p *Proxies) clientsOf(r *http.Request) []string { return subjectsOf(p.Client(r)) }
+
+// subjectsOf are the subjects of a Limiter that client is.
+func subjectsOf(client netip.Addr) []string {
 	switch {
 	case !client.IsValid():
 		return []string{"local"}
@@ -74,10 +76,14 @@ func (p *Proxies) clientsOf(r *http.Request) []string {
 
 // FreeClientOf says whose free calls r counts against, as ClientOf does; "" for calls of this machine and where nobody said who called.
 func (p *Proxies) FreeClientOf(r *http.Request) string {
-	if fromHere(r) || !p.Client(r).IsValid() {
+	if fromHere(r) {
 		return ""
 	}
-	return p.ClientOf(r)
+	client := p.Client(r)
+	if !client.IsValid() {
+		return ""
+	}
+	return subjectsOf(client)[0]
 }
 
 // fromHere reports whether r was made on this machine: no proxy was on the way, which could have brought it from anywhere.

@@ -197,7 +197,10 @@ func (s *Server) operation(op api.Op) Handler {
 			}
 		}
 		served, err := gate.Serve(r.Context(), s.cfg.Gate, o)
-		if err := s.cfg.Payers.Missed(s.cfg.Payers.Trusted.ClientOf(r), served, err); err != nil {
+		if err != nil || served.Answer.Nothing {
+			err = s.cfg.Payers.Missed(s.cfg.Payers.Trusted.ClientOf(r), served, err)
+		}
+		if err != nil {
 			return err
 		}
 		s.write(w, r, op, served)
