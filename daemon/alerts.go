@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/contextd/contextd/daemon/backup"
@@ -114,7 +113,7 @@ func (d *Daemon) openAlerts(context.Context) (err error) {
 // setAlerts puts other alerts, which were checked, in effect.
 func (d *Daemon) setAlerts(ctx context.Context, alerts []Alert) {
 	d.alerts.SetRules(d.alertRules(alerts))
-	for id := range d.pipelines {
+	for _, id := range d.served.ids() {
 		d.lookForAlerts(ctx, id)
 	}
 }
@@ -176,25 +175,18 @@ func (d *Daemon) tellAlert(r alert.Report) {
 	}
 }
 
-// runAlerts looks at every state and delivers what is in it, until ctx is done.
-func (d *Daemon) runAlerts(ctx context.Context) {
-	var all sync.WaitGroup
-	all.Go(func() { d.alerts.Run(ctx) })
-	for id := range d.pipelines {
-		all.Go(func() {
-			w := d.feed.Watch(id)
-			defer w.Close()
-			for {
-				d.lookForAlerts(ctx, id)
-				select {
-				case <-ctx.Done():
-					return
-				case <-w.Wake():
-				}
-			}
-		})
+// watchForAlerts looks at every state of a pack until ctx is done.
+func (d *Daemon) watchForAlerts(ctx context.Context, id string) {
+	w := d.feed.Watch(id)
+	defer w.Close()
+	for {
+		d.lookForAlerts(ctx, id)
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.Wake():
+		}
 	}
-	all.Wait()
 }
 
 // lookForAlerts looks at the newest state of a pack.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,8 +24,8 @@ type Board struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 
-	mu   sync.Mutex // guards the status of those in list
-	list []*job     // in the order in which they were added; never changed once the daemon runs
+	mu   sync.Mutex // guards list and the status of those in it
+	list []*job     // in the order in which they were added, those of packs first
 
 	ctx  context.Context // of runs in the background, set by Schedule
 	runs sync.WaitGroup  // in the background
@@ -32,12 +33,27 @@ type Board struct {
 
 // Add adds a job. pack is "" for one that concerns all.
 func (j *Board) Add(name, pack, does string, every time.Duration, run func(ctx context.Context) error) {
-	j.list = append(j.list,
-		&job{every: every, run: run, status: admin.Job{Name: name, Pack: pack, Does: does, EverySeconds: int64(every / time.Second)}})
+	added := &job{every: every, run: run, status: admin.Job{Name: name, Pack: pack, Does: does, EverySeconds: int64(every / time.Second)}}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	at := slices.IndexFunc(j.list, func(one *job) bool { return one.status.Pack == "" })
+	if pack == "" || at < 0 {
+		at = len(j.list)
+	}
+	j.list = slices.Insert(j.list, at, added)
+}
+
+// Remove removes the jobs of a pack.
+func (j *Board) Remove(pack string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.list = slices.DeleteFunc(j.list, func(one *job) bool { return one.status.Pack == pack })
 }
 
 // named are the jobs of a name, one for each pack where they concern packs.
 func (j *Board) named(name string) []*job {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	var found []*job
 	for _, one := range j.list {
 		if one.status.Name == name {
@@ -51,7 +67,10 @@ func (j *Board) named(name string) []*job {
 // the machine slept, one run makes up for all.
 func (j *Board) Schedule(ctx context.Context, all *sync.WaitGroup) {
 	j.ctx = ctx
-	for _, one := range j.list {
+	j.mu.Lock()
+	list := slices.Clone(j.list)
+	j.mu.Unlock()
+	for _, one := range list {
 		if one.every == 0 {
 			continue
 		}
@@ -73,12 +92,20 @@ func (j *Board) Schedule(ctx context.Context, all *sync.WaitGroup) {
 // Track notes the run of a job that a pipeline does on a schedule of its own: done is called at its end. ok is false while one is under
 // way, and then there is to be no other.
 func (j *Board) Track(pack, name string) (done func(error), ok bool) {
-	for _, one := range j.named(name) {
-		if one.status.Pack == pack {
-			return j.begin(one)
-		}
+	if one := j.of(name, pack); one != nil {
+		return j.begin(one)
 	}
 	return func(error) {}, true
+}
+
+// of is the job of a name for a pack, nil where there is none.
+func (j *Board) of(name, pack string) *job {
+	for _, one := range j.named(name) {
+		if one.status.Pack == pack {
+			return one
+		}
+	}
+	return nil
 }
 
 // begin notes that a job begins, unless it is under way.
@@ -142,6 +169,15 @@ func (j *Board) Run(ctx context.Context, name string) error {
 		errs = append(errs, j.do(ctx, one))
 	}
 	return errors.Join(errs...)
+}
+
+// RunFor is Run for one pack.
+func (j *Board) RunFor(ctx context.Context, name, pack string) error {
+	one := j.of(name, pack)
+	if one == nil {
+		return api.Errorf(api.ReasonNotFound, "pack %s has no job %q", pack, name).WithHint("contextd jobs list")
+	}
+	return j.do(ctx, one)
 }
 
 // Start runs a job in the background. One that is under way is left alone.

@@ -31,7 +31,7 @@ func OpenEditor(cfg Config) func(ctx context.Context, s *store.Store) (*brief.Ed
 		if err != nil {
 			return nil, nil, err
 		}
-		e, err := newEditor(ctx, cfg, s, h, nil)
+		e, err := newEditor(ctx, cfg, cfg.packList, s, h, nil)
 		if err != nil {
 			return nil, nil, errors.Join(err, h.Close())
 		}
@@ -39,10 +39,14 @@ func OpenEditor(cfg Config) func(ctx context.Context, s *store.Store) (*brief.Ed
 	}
 }
 
-// newEditor makes the editor that writes as cfg says and tells m, unless that is nil.
-func newEditor(ctx context.Context, cfg Config, s *store.Store, h *history.History, m *metrics.Metrics) (*brief.Editor, error) {
-	settings := brief.EditorConfig{Packs: cfg.packIDs(), Store: s, History: h, TextWithin: cfg.Briefs.TextWithin, Now: cfg.Now,
-		Logger: cfg.Logger}
+// newEditor makes the editor that writes about packs as cfg says and tells m, unless that is nil.
+func newEditor(
+	ctx context.Context, cfg Config, packs func() []Pack, s *store.Store, h *history.History, m *metrics.Metrics,
+) (*brief.Editor, error) {
+	settings := brief.EditorConfig{
+		Packs: func() []string { return idsOf(packs()) }, ByRules: func(id string) brief.Writer { return writerOf(packs(), id) },
+		Store: s, History: h, TextWithin: cfg.Briefs.TextWithin, Now: cfg.Now, Logger: cfg.Logger,
+	}
 	if m != nil {
 		settings.Refused = m.Refused
 	}

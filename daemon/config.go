@@ -16,7 +16,6 @@ import (
 	"github.com/contextd/contextd/daemon/brief/llm"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/mail"
-	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -63,9 +62,8 @@ type Pay struct {
 	Metered bool   // new keys of the operator are charged, as those of owners are
 }
 
-// Data says what a daemon serves, and from where.
+// Data says how a daemon comes by what it serves.
 type Data struct {
-	Packs  []*pack.Pack  // that are served; nil means the crypto pack
 	Every  time.Duration // from refresh to refresh; 0 means api.RefreshInterval
 	Briefs Briefs
 
@@ -92,6 +90,7 @@ type Operate struct {
 
 // Reloadable is what can change while a daemon runs: Apply takes it.
 type Reloadable struct {
+	Packs          []Pack            // that are served; none means the crypto pack
 	TrustedProxies []netip.Prefix    // whose X-Forwarded-For is believed
 	Plans          billing.Plans     // what tiers allow; nil means billing.DefaultPlans
 	FreeCalls      int               // per owner without credits and 24 hours; 0 means api.FreeCallsPerDay
@@ -144,20 +143,6 @@ type Recording interface {
 	Shift() time.Duration // from the recorded moment to now
 }
 
-func (cfg Config) packs() []*pack.Pack {
-	if cfg.Packs == nil {
-		return []*pack.Pack{pack.Crypto()}
-	}
-	return cfg.Packs
-}
-
-func (cfg Config) packIDs() (ids []string) {
-	for _, p := range cfg.packs() {
-		ids = append(ids, p.ID)
-	}
-	return ids
-}
-
 func (cfg Config) chainID() int64 {
 	if cfg.ChainID == 0 {
 		return api.ChainIDTest
@@ -167,10 +152,7 @@ func (cfg Config) chainID() int64 {
 
 // Check says what would end a start with c, as far as that can be told without starting anything.
 func (c Config) Check() error {
-	if err := checkSources(c.packs(), c.Disabled); err != nil {
-		return err
-	}
-	if err := checkAlerts(c.packIDs(), c.Alerts); err != nil {
+	if err := c.Reloadable.check(); err != nil {
 		return err
 	}
 	if _, unix := web.UnixPath(c.Listen); unix && c.Listener == nil && c.PublicURL == "" {
@@ -182,8 +164,20 @@ func (c Config) Check() error {
 	return nil
 }
 
+// check says what is wrong with r, as far as that can be told without doing it.
+func (r Reloadable) check() error {
+	packs := r.packList()
+	if err := checkPacks(packs); err != nil {
+		return err
+	}
+	if err := checkSources(packs, r.Disabled); err != nil {
+		return err
+	}
+	return checkAlerts(idsOf(packs), r.Alerts)
+}
+
 // checkSources reports a switched-off source that no pack has.
-func checkSources(packs []*pack.Pack, disabled []string) error {
+func checkSources(packs []Pack, disabled []string) error {
 	known := map[string]bool{}
 	for _, p := range packs {
 		for _, s := range p.Sources {

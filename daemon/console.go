@@ -26,7 +26,7 @@ var (
 // OutboxDir is the name, in the data directory, of the directory for mail where no SMTP server is configured.
 const OutboxDir = "outbox"
 
-func (d *Daemon) openConsole(packs []string, public *url.URL) (_ *web.Console, err error) {
+func (d *Daemon) openConsole(public *url.URL) (_ *web.Console, err error) {
 	outbox := &mail.Outbox{Dir: filepath.Join(d.cfg.DataDir, OutboxDir), Now: d.cfg.Now, Logger: d.cfg.Logger}
 	var mailer account.Mailer = outbox
 	d.mailer = outbox
@@ -51,7 +51,7 @@ func (d *Daemon) openConsole(packs []string, public *url.URL) (_ *web.Console, e
 	}
 	return web.NewConsole(web.ConsoleConfig{
 		Sale:   sale,
-		SignIn: d.signIn, Keys: d.keys, Books: d.credits, Packs: packs,
+		SignIn: d.signIn, Keys: d.keys, Books: d.credits, Packs: d.served.ids,
 		Prompts:   &account.Prompts{Store: d.store, NoModel: d.cfg.Briefs.Model == nil, Now: d.cfg.Now},
 		PublicURL: public, Hosts: d.origins(public), TrustedProxies: d.proxies, Limits: d.cfg.Limits, Now: d.cfg.Now,
 	})

@@ -25,7 +25,6 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -47,7 +46,6 @@ import (
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/mcp"
 	"github.com/contextd/contextd/daemon/metrics"
-	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/pipeline"
 	"github.com/contextd/contextd/daemon/reader"
 	"github.com/contextd/contextd/daemon/source"
@@ -114,10 +112,13 @@ type admission struct {
 
 // data is what makes states and briefs, and keeps the newest at hand.
 type data struct {
-	pipelines map[string]*pipeline.Pipeline
-	feed      *feed.Feed
-	editor    *brief.Editor
-	alerts    *alert.Teller
+	served  packSet
+	feed    *feed.Feed
+	fetcher *source.Fetcher
+	advance func() // before every refresh, nil for none: to the next moment of a recording
+	reader  *reader.Reader
+	editor  *brief.Editor
+	alerts  *alert.Teller
 }
 
 // endpoints are what is listened on, and what answers there.
@@ -150,8 +151,7 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 		return nil, err
 	}
 	d := &Daemon{
-		cfg: cfg, data: data{pipelines: map[string]*pipeline.Pipeline{}}, metrics: metrics.New(cfg.Now),
-		jobs: &Board{Now: cfg.Now, Logger: cfg.Logger},
+		cfg: cfg, metrics: metrics.New(cfg.Now), jobs: &Board{Now: cfg.Now, Logger: cfg.Logger},
 	}
 	for _, step := range []func(context.Context) error{
 		d.openStore, d.openPublic, d.openChain, d.openPacks, d.openAlerts, d.openEndpoints, d.openWatch,
@@ -177,7 +177,7 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	if err := d.openDatabases(ctx); err != nil {
 		return err
 	}
-	if d.editor, err = newEditor(ctx, d.cfg, d.store, d.history, d.metrics); err != nil {
+	if d.editor, err = newEditor(ctx, d.cfg, d.served.packs, d.store, d.history, d.metrics); err != nil {
 		return err
 	}
 	d.meter = billing.New(billing.Config{
@@ -220,43 +220,22 @@ func (d *Daemon) openDatabases(ctx context.Context) error {
 
 // openPacks restores every pack, so that its newest stored state is served at once.
 func (d *Daemon) openPacks(ctx context.Context) error {
-	packs, ids := d.cfg.packs(), d.cfg.packIDs()
-	d.feed = feed.New(ids...)
-	fetch := source.Config{Transport: d.cfg.Transport, CoinGeckoKey: d.cfg.CoinGeckoKey, Now: d.cfg.Now}
-	advance := func() {}
-	if rec := d.cfg.Recording; rec != nil {
-		fetch.Transport, fetch.Shift = rec, rec.Shift
-		var started bool // the first refresh plays the moment the recording stands at
-		advance = func() {
-			if started {
-				rec.Advance()
-			}
-			started = true
-		}
+	d.feed = feed.New()
+	d.openFetcher()
+	first, err := d.prepare(ctx, d.cfg.packList(), d.cfg.Disabled)
+	if err != nil {
+		return err
 	}
-	fetcher := source.NewFetcher(fetch)
-	for _, p := range packs {
-		line, err := pipeline.Open(ctx, pipeline.Config{
-			Pack: p, Fetcher: fetcher, Store: d.history, Feed: d.feed, Models: d.editor.Models(),
-			Every: d.cfg.Every, BriefAt: d.cfg.Briefs.At, TextWithin: d.cfg.Briefs.TextWithin, Disabled: d.cfg.Disabled,
-			AlwaysDue: d.cfg.Recording != nil, Before: advance, Observer: d.metrics,
-			Track: d.jobs.Track, Now: d.cfg.Now, Logger: d.cfg.Logger,
-		})
-		if err != nil {
-			return err
-		}
-		d.pipelines[p.ID] = line
-	}
+	d.commit(ctx, first)
 	d.addJobs()
-	read := reader.New(reader.Config{
-		Packs: served(packs), Feed: d.feed, History: d.history, Briefs: d.editor, Now: d.cfg.Now,
-		Trouble: func(pack string) []api.SourceStatus { return d.pipelines[pack].Status() },
+	d.reader = reader.New(reader.Config{
+		Packs: d.readable(), Feed: d.feed, History: d.history, Briefs: d.editor, Now: d.cfg.Now, Trouble: d.trouble,
 	})
 	public, err := d.publicURL()
 	if err != nil {
 		return err
 	}
-	if d.console, err = d.openConsole(ids, public); err != nil {
+	if d.console, err = d.openConsole(public); err != nil {
 		return err
 	}
 	rules := gate.Config{Keys: d.keys, Meter: d.meter, Plans: d.cfg.Plans, Observer: d.metrics}
@@ -265,10 +244,10 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	}
 	d.gate = gate.New(rules)
 	server := web.Config{
-		Reader: read, Gate: d.gate, Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.proxies, d.cfg.Now),
+		Reader: d.reader, Gate: d.gate, Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.proxies, d.cfg.Now),
 		HTTPS: public.Scheme == "https", More: d.moreRoutes(d.console), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	}
-	if err := d.openMCP(&server, d.gate, ids, public); err != nil {
+	if err := d.openMCP(&server, d.gate, public); err != nil {
 		return err
 	}
 	d.web = web.New(server)
@@ -284,26 +263,6 @@ func (d *Daemon) moreRoutes(owners *web.Console) web.Routes {
 		routes.Add(web.HookRoutes(web.HookConfig{Key: d.cfg.JobsKey, Start: d.jobs.Start, Now: d.cfg.Now}))
 	}
 	return routes
-}
-
-// packInfo says what is served.
-func (d *Daemon) packInfo() (list []api.PackInfo) {
-	for _, p := range d.cfg.packs() {
-		list = append(list, p.Info(cmp.Or(d.cfg.Every, api.RefreshInterval)))
-	}
-	return list
-}
-
-// served are packs as the reader knows them.
-func served(packs []*pack.Pack) []reader.Pack {
-	list := make([]reader.Pack, len(packs))
-	for i, p := range packs {
-		list[i] = reader.Pack{ID: p.ID, Names: make(map[string]string, len(p.Sources)), Shown: p.Shown}
-		for _, s := range p.Sources {
-			list[i].Names[s.ID] = s.Name
-		}
-	}
-	return list
 }
 
 // openEndpoints makes the endpoints of the public address and the admin socket.
@@ -343,30 +302,19 @@ func (d *Daemon) Invites() account.Invites { return account.Invites{Store: d.sto
 func (d *Daemon) Credits() *billing.Credits { return d.credits }
 
 // Refresh refreshes pack now, beside the schedule.
-func (d *Daemon) Refresh(ctx context.Context, pack string) error {
-	line, err := d.pipeline(pack)
-	if err != nil {
+func (d *Daemon) Refresh(ctx context.Context, pack string) error { return d.refresh(ctx, pack, true) }
+
+// refresh is Refresh, which with force asks those sources too that are not due.
+func (d *Daemon) refresh(ctx context.Context, pack string, force bool) error {
+	return d.inPack(ctx, pack, func(ctx context.Context, line *pipeline.Pipeline) error {
+		_, err := line.Refresh(ctx, force)
 		return err
-	}
-	_, err = line.Refresh(ctx, true)
-	return err
+	})
 }
 
 // Narrate writes a brief of pack now, beside the schedule.
 func (d *Daemon) Narrate(ctx context.Context, pack string) error {
-	line, err := d.pipeline(pack)
-	if err != nil {
-		return err
-	}
-	return line.Narrate(ctx)
-}
-
-func (d *Daemon) pipeline(pack string) (*pipeline.Pipeline, error) {
-	line := d.pipelines[pack]
-	if line == nil {
-		return nil, api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", pack)
-	}
-	return line, nil
+	return d.inPack(ctx, pack, func(ctx context.Context, line *pipeline.Pipeline) error { return line.Narrate(ctx) })
 }
 
 // Run answers and refreshes until ctx is done, then stops: no longer ready, no new calls, streams ended, calls under way answered, jobs
@@ -375,15 +323,13 @@ func (d *Daemon) Run(ctx context.Context) error {
 	jobs, stopJobs := context.WithCancel(context.WithoutCancel(ctx)) // calls under way may need them
 	defer stopJobs()
 	var all sync.WaitGroup
-	for _, line := range d.pipelines {
-		all.Go(func() { line.Run(jobs) })
-	}
+	d.runPacks()
 	d.jobs.Schedule(jobs, &all)
 	all.Go(func() { d.mcp.Run(jobs) })
 	if d.cfg.Backup.Every > 0 {
 		all.Go(func() { d.backUpOnSchedule(jobs) })
 	}
-	all.Go(func() { d.runAlerts(jobs) })
+	all.Go(func() { d.alerts.Run(jobs) })
 	if d.smtp != nil {
 		all.Go(func() { d.smtp.Run(jobs) })
 	}
@@ -410,6 +356,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	stops.Wait()
 	stopJobs()
+	d.endPacks()
 	all.Wait()
 	d.jobs.Wait()
 	return errors.Join(err, d.keys.Flush(context.WithoutCancel(ctx)))

@@ -139,7 +139,7 @@ func (d *Daemon) startDemo(ctx context.Context, clock *demoClock) (Demo, error) 
 	if edition, _ := d.feed.Latest(api.PackCrypto); edition == nil {
 		for back := demoPast; back > 0; back -= demoStep {
 			clock.back.Store(int64(back))
-			if _, err := d.pipelines[api.PackCrypto].Refresh(ctx, false); err != nil {
+			if err := d.refresh(ctx, api.PackCrypto, false); err != nil {
 				return Demo{}, fmt.Errorf("make history: %w", err)
 			}
 		}

@@ -4,19 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
 
-// Ready says why the daemon cannot answer calls now, nil if it can.
+// Ready says why the daemon cannot answer calls now, nil if it can. Calls on a pack without a state are refused, and hinder no others: one
+// whose sources have never answered must not take the rest out of service.
 func (d *Daemon) Ready(ctx context.Context) error {
 	if d.stopping.Load() {
 		return errors.New("stopping")
 	}
-	for id := range d.pipelines {
-		if edition, _ := d.feed.Latest(id); edition == nil {
-			return fmt.Errorf("pack %s has no state yet", id)
-		}
+	ids := d.served.ids()
+	if !slices.ContainsFunc(ids, d.hasState) {
+		return fmt.Errorf("no pack has a state yet; there are %s", strings.Join(ids, ", "))
 	}
 	if err := d.meter.Check(); err != nil {
 		return err
@@ -26,6 +28,12 @@ func (d *Daemon) Ready(ctx context.Context) error {
 		defer cancel()
 		return d.Alive(ctx)
 	}))
+}
+
+// hasState reports whether calls on a pack can be answered.
+func (d *Daemon) hasState(id string) bool {
+	edition, _ := d.feed.Latest(id)
+	return edition != nil
 }
 
 // writable remembers whether the databases could be written to: to try costs a write, and anybody may ask.

@@ -3,8 +3,6 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/contextd/contextd/daemon/admin"
@@ -28,12 +26,6 @@ func (d *Daemon) Jobs() []admin.Job { return d.jobs.List() }
 func (d *Daemon) RunJob(ctx context.Context, name string) error { return d.jobs.Run(ctx, name) }
 
 func (d *Daemon) addJobs() {
-	for _, id := range slices.Sorted(maps.Keys(d.pipelines)) {
-		d.jobs.Add(pipeline.JobRefresh, id, "ask the sources that are due and make a state", 0,
-			func(ctx context.Context) error { return d.Refresh(ctx, id) })
-		d.jobs.Add(pipeline.JobBrief, id, "write a brief of the newest state", 0,
-			func(ctx context.Context) error { return d.Narrate(ctx, id) })
-	}
 	d.jobs.Add("deposits", "", "look for payments of purchases on the chain", scanEvery, d.Scan)
 	d.jobs.Add("expire", "", "end purchases that nobody paid", scanEvery, d.expire)
 	d.jobs.Add("prune", "", "drop single calls, revoked keys, sessions and sign-ins that have ended", pruneEvery, d.prune)
@@ -41,6 +33,14 @@ func (d *Daemon) addJobs() {
 	d.jobs.Add("flush", "", "write down when keys were last used", flushEvery, d.keys.Flush)
 	d.jobs.Add("retire", "", "end keys that others have replaced", retireEvery, d.keys.Retire)
 	d.jobs.Add(jobBackup, "", "back up the databases and keys", 0, d.BackUp)
+}
+
+// addPackJobs adds those of a pack.
+func (d *Daemon) addPackJobs(id string) {
+	d.jobs.Add(pipeline.JobRefresh, id, "ask the sources that are due and make a state", 0,
+		func(ctx context.Context) error { return d.Refresh(ctx, id) })
+	d.jobs.Add(pipeline.JobBrief, id, "write a brief of the newest state", 0,
+		func(ctx context.Context) error { return d.Narrate(ctx, id) })
 }
 
 // prune drops what is kept no longer: single calls, revoked keys, sessions and sign-ins that have ended.

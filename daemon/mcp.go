@@ -21,9 +21,9 @@ func (d *Daemon) origins(public *url.URL) web.OriginCheck {
 }
 
 // openMCP makes the MCP transport beside an HTTP server that is configured by web, and adds its routes to that.
-func (d *Daemon) openMCP(cfg *web.Config, admission *gate.Gate, packs []string, public *url.URL) (err error) {
+func (d *Daemon) openMCP(cfg *web.Config, admission *gate.Gate, public *url.URL) (err error) {
 	d.mcp, err = mcp.New(mcp.Config{
-		Reader: cfg.Reader, Gate: admission, Streams: cfg.Streams, Payers: cfg.Payers, Packs: packs, Every: d.cfg.Every,
+		Reader: cfg.Reader, Gate: admission, Streams: cfg.Streams, Payers: cfg.Payers, Packs: d.served.ids(), Every: d.cfg.Every,
 		Prefix: d.cfg.MCP.Prefix, PublicDiscovery: d.cfg.MCP.PublicDiscovery,
 		Origin: d.origins(public),
 		Now:    d.cfg.Now, Logger: d.cfg.Logger,

@@ -6,17 +6,22 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 )
 
-// Apply puts next in effect and reads the certificate again, or says what is wrong and changes nothing. What is under way ends as it began.
+// Apply puts next in effect and reads the certificate again, or says what is wrong and changes nothing. What is under way ends as it began,
+// but for what concerns a pack that is removed or replaced. A pack that is the Same as before is not touched.
 // A certificate in other files needs a restart: those it came from may be gone by now.
 func (d *Daemon) Apply(ctx context.Context, next Reloadable) error {
-	if err := checkSources(d.cfg.packs(), next.Disabled); err != nil {
+	if err := next.check(); err != nil {
 		return err
 	}
-	if err := checkAlerts(d.cfg.packIDs(), next.Alerts); err != nil {
+	d.served.changing.Lock()
+	defer d.served.changing.Unlock()
+	packs, err := d.prepare(ctx, next.packList(), next.Disabled)
+	if err != nil {
 		return err
 	}
 	if was, now := d.cfg.TLS, next.TLS; d.tls != nil && now != nil && was.CertFile == now.CertFile && was.KeyFile == now.KeyFile {
 		if err := d.tls.Reload(); err != nil {
+			d.abandon(ctx, packs)
 			return err
 		}
 	}
@@ -26,9 +31,10 @@ func (d *Daemon) Apply(ctx context.Context, next Reloadable) error {
 	d.keys.SetMaxKeys(next.MaxKeys)
 	d.console.SetLimits(next.Limits)
 	d.signIn.SetSignup(next.Signup)
+	d.commit(ctx, packs)
 	d.setAlerts(ctx, next.Alerts)
-	for _, line := range d.pipelines {
-		line.SetDisabled(next.Disabled)
+	for _, p := range d.served.all() {
+		p.line.SetDisabled(next.Disabled)
 	}
 	return nil
 }

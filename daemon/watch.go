@@ -3,9 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net"
-	"slices"
 	"time"
 
 	"github.com/contextd/contextd/daemon/metrics"
@@ -16,7 +14,7 @@ var _ pipeline.Observer = (*metrics.Metrics)(nil)
 
 // openWatch lets the metrics read what they are not told, and begins to listen on the address that shows them.
 func (d *Daemon) openWatch(ctx context.Context) error {
-	readings := metrics.Readings{Packs: slices.Sorted(maps.Keys(d.pipelines)), Ages: d.ages, Streams: d.streams, Logs: d.logs, Busy: d.busy,
+	readings := metrics.Readings{Ages: d.ages, Streams: d.streams, Logs: d.logs, Busy: d.busy,
 		Jobs: d.jobReadings, Ready: d.Ready, Sessions: d.mcp.Sessions, Alerts: d.waitingAlerts, Deposits: d.store.CountDeposits}
 	if d.chain != nil {
 		readings.Chain = func() (newest, looked uint64, ok bool) {
@@ -50,7 +48,7 @@ func (d *Daemon) AdminURL() string {
 
 func (d *Daemon) ages() map[string]time.Duration {
 	ages := map[string]time.Duration{}
-	for id := range d.pipelines {
+	for _, id := range d.served.ids() {
 		if edition, _ := d.feed.Latest(id); edition != nil {
 			ages[id] = d.cfg.Now().Sub(edition.GeneratedAt)
 		}

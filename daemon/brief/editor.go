@@ -35,8 +35,9 @@ type EditorHistory interface {
 
 // EditorConfig is what an Editor needs.
 type EditorConfig struct {
-	Packs   []string // ids of those that are served
-	Models  []Writer // that heed prompts, in order of preference; none means that there are only built-in briefs
+	Packs   func() []string          // ids of those that are served
+	ByRules func(pack string) Writer // that of a pack that is served; nil means BuiltIn, as a nil function does
+	Models  []Writer                 // that heed prompts, in order of preference; none means that there are only built-in briefs
 	Store   EditorStore
 	History EditorHistory
 	Limit   Limit // of what models take in a day, to report it
@@ -91,8 +92,16 @@ func (e *Editor) Close() {
 // Models write the pack's daily brief, in order of preference.
 func (e *Editor) Models() []Writer { return slices.Clone(e.cfg.Models) }
 
-// Writers are those of the pack's own brief, in order: the models, then the built-in writer.
-func (e *Editor) Writers() []Writer { return append(slices.Clone(e.cfg.Models), BuiltIn()) }
+// Writers are those of a pack's own brief, in order: the models, then the writer by rules.
+func (e *Editor) Writers(pack string) []Writer {
+	byRules := BuiltIn()
+	if e.cfg.ByRules != nil {
+		if own := e.cfg.ByRules(pack); own != nil {
+			byRules = own
+		}
+	}
+	return append(slices.Clone(e.cfg.Models), byRules)
+}
 
 // Preview is a brief that was tried out.
 type Preview struct {
@@ -118,7 +127,7 @@ func (e *Editor) Preview(ctx context.Context, pack, writer string) (Preview, err
 	if err := e.served(pack); err != nil {
 		return Preview{}, err
 	}
-	writers := e.Writers()
+	writers := e.Writers(pack)
 	if writer != "" {
 		var names []string
 		writers = slices.DeleteFunc(writers, func(w Writer) bool {
@@ -153,10 +162,11 @@ func (e *Editor) Preview(ctx context.Context, pack, writer string) (Preview, err
 }
 
 func (e *Editor) served(pack string) error {
-	if slices.Contains(e.cfg.Packs, pack) {
+	packs := e.cfg.Packs()
+	if slices.Contains(packs, pack) {
 		return nil
 	}
-	return api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", pack).WithHint("one of %q", e.cfg.Packs)
+	return api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", pack).WithHint("one of %q", packs)
 }
 
 // lines are findings, each on a line.

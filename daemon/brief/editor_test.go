@@ -104,7 +104,7 @@ func build(t *testing.T, changes ...func(*brief.EditorConfig)) *office {
 		t.Fatal(err)
 	}
 	o.cfg = brief.EditorConfig{
-		Packs: []string{api.PackCrypto}, Models: []brief.Writer{o.model}, Store: o.store, History: o.history, Wait: time.Hour, Now: born,
+		Packs: func() []string { return []string{api.PackCrypto} }, Models: []brief.Writer{o.model}, Store: o.store, History: o.history, Wait: time.Hour, Now: born,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 	for _, change := range changes {

@@ -44,7 +44,7 @@ func (e *Editor) Check(ctx context.Context, pack string) (Report, error) {
 		return Report{}, err
 	}
 	r := Report{Pack: pack, Briefs: []Published{}, Findings: []string{}, Day: Day(e.cfg.Now()), Limit: e.cfg.Limit}
-	for _, w := range e.Writers() {
+	for _, w := range e.Writers(pack) {
 		r.Writers = append(r.Writers, w.Name())
 	}
 	var err error

@@ -47,25 +47,55 @@ func (e *Edition) Freshness(now time.Time) api.Freshness { return e.Ages.Freshne
 // Feed is the newest edition of every pack. Make one with New.
 type Feed struct {
 	publish sync.Mutex // orders publishers; readers never take it
-	slots   map[string]*slot
+	slots   sync.Map   // *slot by pack
 }
 
-// New makes a Feed for the given pack ids. Packs cannot be added later.
+// New makes a Feed for the given pack ids.
 func New(packs ...string) *Feed {
-	f := &Feed{slots: make(map[string]*slot, len(packs))}
+	f := &Feed{}
 	for _, id := range packs {
-		f.slots[id] = &slot{watchers: map[*Watcher]struct{}{}}
+		f.Add(id)
 	}
 	return f
 }
 
-// Latest returns the newest edition of pack, nil while there is none. ok is false for a pack the feed was not made for.
-func (f *Feed) Latest(pack string) (edition *Edition, ok bool) {
-	s, ok := f.slots[pack]
+// Add makes room for the editions of pack, which is not there yet.
+func (f *Feed) Add(pack string) {
+	f.slots.Store(pack, &slot{watchers: map[*Watcher]struct{}{}, ended: make(chan struct{})})
+}
+
+// Remove forgets pack. Its watchers find message as the last failure, for them to read, and then that nothing follows.
+func (f *Feed) Remove(pack, message string) {
+	f.Fail(pack, message)
+	if s, ok := f.slots.LoadAndDelete(pack); ok {
+		close(s.(*slot).ended)
+	}
+}
+
+// slot is that of pack, nil where there is none.
+func (f *Feed) slot(pack string) *slot {
+	s, ok := f.slots.Load(pack)
 	if !ok {
+		return nil
+	}
+	return s.(*slot)
+}
+
+// Latest returns the newest edition of pack, nil while there is none. ok is false for a pack the feed does not know.
+func (f *Feed) Latest(pack string) (edition *Edition, ok bool) {
+	s := f.slot(pack)
+	if s == nil {
 		return nil, false
 	}
 	return s.edition.Load(), true
+}
+
+// Restore is Publish of a state that was stored. A pack that has an edition keeps it: it is that, or a newer one.
+func (f *Feed) Restore(p state.Pulse, b state.Narration, rows *state.Tables) error {
+	if old, _ := f.Latest(p.Pack); old != nil {
+		return nil
+	}
+	return f.Publish(p, b, rows)
 }
 
 // Publish makes p the newest pulse of its pack, told with b, made of rows; nil means none. It fails on a pulse that is not newer than the
@@ -115,7 +145,7 @@ func (f *Feed) PublishBrief(pack string, b state.Narration) error {
 func (f *Feed) PublishRows(pack string, rows *state.Tables) {
 	f.publish.Lock()
 	defer f.publish.Unlock()
-	s := f.slots[pack]
+	s := f.slot(pack)
 	if s == nil || s.edition.Load() == nil || rows == nil {
 		return
 	}
@@ -128,8 +158,8 @@ func (f *Feed) PublishRows(pack string, rows *state.Tables) {
 func (f *Feed) update(pack string, change func(old *Edition) (*Edition, error)) error {
 	f.publish.Lock()
 	defer f.publish.Unlock()
-	s, ok := f.slots[pack]
-	if !ok {
+	s := f.slot(pack)
+	if s == nil {
 		return fmt.Errorf("pack %q is not registered", pack)
 	}
 	old := s.edition.Load()

@@ -48,6 +48,8 @@ type slot struct {
 
 	mu       sync.Mutex // guards watchers; no reader of the edition needs it
 	watchers map[*Watcher]struct{}
+
+	ended chan struct{} // closed when the pack is removed
 }
 
 // wake tells every watcher that there is something new. It waits for none.
@@ -68,9 +70,9 @@ type Watcher struct {
 	wake chan struct{} // holds one
 }
 
-// Watch returns a Watcher of pack, which must be closed; nil for a pack the feed was not made for.
+// Watch returns a Watcher of pack, which must be closed; nil for a pack the feed does not know.
 func (f *Feed) Watch(pack string) *Watcher {
-	s := f.slots[pack]
+	s := f.slot(pack)
 	if s == nil {
 		return nil
 	}
@@ -83,6 +85,9 @@ func (f *Feed) Watch(pack string) *Watcher {
 
 // Wake receives when there may be something new.
 func (w *Watcher) Wake() <-chan struct{} { return w.wake }
+
+// Ended closes when the pack is removed: Latest tells the last that there was.
+func (w *Watcher) Ended() <-chan struct{} { return w.slot.ended }
 
 // Latest returns the newest edition, nil while there is none, and the newest failure, nil if there was none.
 func (w *Watcher) Latest() (*Edition, *Failure) { return w.slot.edition.Load(), w.slot.failure.Load() }
@@ -98,7 +103,7 @@ func (w *Watcher) Close() {
 func (f *Feed) Fail(pack, message string) {
 	f.publish.Lock()
 	defer f.publish.Unlock()
-	s := f.slots[pack]
+	s := f.slot(pack)
 	if s == nil {
 		return
 	}

@@ -19,12 +19,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// addTools makes the tools of the operations.
-func (s *Server) addTools() error {
-	list, err := toolList(s.cfg.Prefix, s.cfg.Packs)
-	if err != nil {
-		return err
-	}
+// addTools makes the tools of the operations, in place of those that there are.
+func (s *Server) addTools(list []*sdk.Tool) {
 	for _, t := range list {
 		op, _ := toolOp(s.cfg.Prefix, t.Name)
 		handle := s.answer
@@ -39,7 +35,6 @@ func (s *Server) addTools() error {
 			return handle(ctx, rq, op, req), nil
 		})
 	}
-	return nil
 }
 
 // text is an answer as it reads now.

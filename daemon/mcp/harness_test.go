@@ -112,7 +112,9 @@ func (s *studio) serve(handler http.Handler) {
 	s.handler = handler
 	ctx, stop := context.WithCancel(context.Background())
 	ran := make(chan struct{})
-	go func() { defer close(ran); s.mcp.Run(ctx) }()
+	told := make(chan struct{})
+	go func() { defer close(told); s.mcp.Tell(ctx, api.PackCrypto) }()
+	go func() { defer close(ran); s.mcp.Run(ctx); <-told }()
 	server := httptest.NewServer(handler)
 	s.base, s.url = server.URL, server.URL+api.PathMCP
 	s.t.Cleanup(func() {

@@ -38,7 +38,10 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
@@ -85,6 +88,7 @@ const DefaultPrefix = "context"
 // Server answers MCP. Make one with New; it is safe for concurrent use.
 type Server struct {
 	cfg   Config
+	packs atomic.Pointer[[]string] // ids of the packs served
 	sdk   *sdk.Server
 	table *sessionTable
 
@@ -106,9 +110,10 @@ func New(cfg Config) (*Server, error) {
 	s := newServer(cfg)
 	program := &sdk.Implementation{Name: "contextd", Title: "Continuous context", Version: build.Read().Version}
 	s.sdk = sdk.NewServer(program, &sdk.ServerOptions{
-		Instructions: instructions,
+		Instructions: howTo, // what it begins with changes with the packs
 		Capabilities: &sdk.ServerCapabilities{
-			Tools: &sdk.ToolCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Resources: &sdk.ResourceCapabilities{Subscribe: true},
+			Tools: &sdk.ToolCapabilities{ListChanged: true}, Prompts: &sdk.PromptCapabilities{},
+			Resources: &sdk.ResourceCapabilities{Subscribe: true, ListChanged: true},
 		},
 		SupportedProtocolVersions: []string{modernVersion, "2025-11-25", "2025-06-18", "2025-03-26"},
 		CompletionHandler:         s.complete,
@@ -116,17 +121,53 @@ func New(cfg Config) (*Server, error) {
 		UnsubscribeHandler:        func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 		SetCacheable:              s.cacheable,
 	})
-	if err := s.addTools(); err != nil {
+	if err := s.SetPacks(cfg.Packs); err != nil {
 		return nil, err
 	}
-	s.addResources()
+	s.addTemplate()
 	s.addPrompts()
 	s.mount()
 	return s, nil
 }
 
-// instructions tell a model what the server is for.
-const instructions = "Live, cited facts about one pack (crypto), renewed every 5 minutes. One number or name: lookup. " +
+// SetPacks changes the packs that are served. Clients are told that the lists are others.
+func (s *Server) SetPacks(ids []string) error {
+	var before []string
+	if old := s.packs.Load(); old != nil {
+		before = *old
+	}
+	if before != nil && slices.Equal(before, ids) {
+		return nil
+	}
+	tools, err := toolList(s.cfg.Prefix, ids)
+	if err != nil {
+		return err
+	}
+	s.packs.Store(&ids)
+	s.addTools(tools)
+	for _, pack := range ids {
+		if !slices.Contains(before, pack) {
+			s.addResources(pack)
+		}
+	}
+	for _, pack := range before {
+		if !slices.Contains(ids, pack) {
+			s.sdk.RemoveResources(s.uri(pack, "state"), s.uri(pack, "brief"))
+		}
+	}
+	return nil
+}
+
+// instructions tell a model what the server is for, where packs are served.
+func instructions(packs []string) string {
+	if defaultAlone(packs) {
+		return "Live, cited facts about one pack (crypto)" + howTo
+	}
+	return "Live, cited facts about the packs " + strings.Join(packs, ", ") + " (argument pack; " + api.DefaultPack + " if left out)" +
+		howTo
+}
+
+const howTo = ", renewed every 5 minutes. One number or name: lookup. " +
 	"What matters now: brief. What is new since you last asked: changes. " +
 	"Whole state (large): fresh. A past minute: snapshot. Proof: cite. " +
 	"Every answer says when the state was made (ageSeconds; over 300 = lagging, say so). " +
@@ -198,13 +239,9 @@ func (s *Server) Routes() web.Routes {
 	}}
 }
 
-// Run tells subscribers of new states and briefs until ctx is done, then closes what is open.
+// Run closes what is open once ctx is done.
 func (s *Server) Run(ctx context.Context) {
-	var all sync.WaitGroup
-	for _, pack := range s.cfg.Packs {
-		all.Go(func() { s.tell(ctx, pack) })
-	}
-	all.Wait()
+	<-ctx.Done()
 	s.End()
 	s.table.Close()
 }

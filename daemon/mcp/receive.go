@@ -65,7 +65,22 @@ func (s *Server) dispatch(ctx context.Context, rq *request, method string, req s
 	if err == nil && method == methodInitialize && rq.session {
 		s.note(rq, req)
 	}
+	s.introduce(res)
 	return res, err
+}
+
+// introduce says in res, if it is the place for that, what the server is for.
+func (s *Server) introduce(res sdk.Result) {
+	switch res := res.(type) {
+	case *sdk.InitializeResult:
+		if res != nil {
+			res.Instructions = instructions(*s.packs.Load())
+		}
+	case *sdk.DiscoverResult:
+		if res != nil {
+			res.Instructions = instructions(*s.packs.Load())
+		}
+	}
 }
 
 // initialized reports whether req is in a session that has had its initialize.

@@ -44,7 +44,7 @@ func (s *Server) parseURI(uri string) (r resource, ok bool) {
 			return r, false
 		}
 	}
-	served := slices.Contains(s.cfg.Packs, parts[0])
+	served := slices.Contains(*s.packs.Load(), parts[0])
 	r.query.Pack = parts[0]
 	switch {
 	case !served || len(parts) < 2:
@@ -65,18 +65,20 @@ func (s *Server) parseURI(uri string) (r resource, ok bool) {
 	return r, !r.live || uri == s.uri(parts[0], parts[1])
 }
 
-// addResources lists what can be read.
-func (s *Server) addResources() {
-	for _, pack := range s.cfg.Packs {
-		s.sdk.AddResource(&sdk.Resource{
-			URI: s.uri(pack, "state"), Name: pack + "-state", Title: "State of " + pack, MIMEType: typeJSON,
-			Description: "The newest state of the pack with its citations, as the tool fresh returns it. Reading it costs as much as that.",
-		}, s.read)
-		s.sdk.AddResource(&sdk.Resource{
-			URI: s.uri(pack, "brief"), Name: pack + "-brief", Title: "Brief of " + pack, MIMEType: typeMarkdown,
-			Description: "The newest brief of the pack with its sources. Reading it costs as much as the tool brief.",
-		}, s.read)
-	}
+// addResources lists what can be read of a pack.
+func (s *Server) addResources(pack string) {
+	s.sdk.AddResource(&sdk.Resource{
+		URI: s.uri(pack, "state"), Name: pack + "-state", Title: "State of " + pack, MIMEType: typeJSON,
+		Description: "The newest state of the pack with its citations, as the tool fresh returns it. Reading it costs as much as that.",
+	}, s.read)
+	s.sdk.AddResource(&sdk.Resource{
+		URI: s.uri(pack, "brief"), Name: pack + "-brief", Title: "Brief of " + pack, MIMEType: typeMarkdown,
+		Description: "The newest brief of the pack with its sources. Reading it costs as much as the tool brief.",
+	}, s.read)
+}
+
+// addTemplate lists what can be read of the past of every pack.
+func (s *Server) addTemplate() {
 	s.sdk.AddResourceTemplate(&sdk.ResourceTemplate{
 		URITemplate: s.cfg.Prefix + "://packs/{pack}/snapshot/{minute}", Name: "snapshot", Title: "Past state", MIMEType: typeJSON,
 		Description: "The state of a pack as of a past minute, such as 2026-11-20T14:05. Reading it costs as much as the tool snapshot.",
@@ -187,7 +189,7 @@ func (s *Server) complete(_ context.Context, req *sdk.CompleteRequest) (*sdk.Com
 	if req.Params.Argument.Name != "pack" {
 		return res, nil
 	}
-	for _, pack := range s.cfg.Packs {
+	for _, pack := range *s.packs.Load() {
 		if strings.HasPrefix(pack, strings.ToLower(req.Params.Argument.Value)) {
 			res.Completion.Values = append(res.Completion.Values, pack)
 		}

@@ -35,7 +35,7 @@ func argumentSchema(op api.Op, name string, packs []string) *jsonschema.Schema {
 	}
 	switch name {
 	case "pack":
-		if len(packs) == 1 && packs[0] == api.DefaultPack {
+		if defaultAlone(packs) {
 			return nil // there is nothing to choose
 		}
 		s := &jsonschema.Schema{Type: "string", Default: json.RawMessage(strconv.Quote(api.DefaultPack))}
@@ -52,6 +52,9 @@ func argumentSchema(op api.Op, name string, packs []string) *jsonschema.Schema {
 	case "k":
 		return number(api.SearchKMin, api.SearchKMax, api.SearchKDefault, "Rows at most")
 	case "kind":
+		if packs != nil && !defaultAlone(packs) {
+			return text("Only rows of this kind, such as headline; each pack has its own")
+		}
 		return text("Only rows of this kind: asset, stablecoin, protocol, chain, pool, prediction, headline, fee")
 	case "limit":
 		return number(1, api.MaxLookupRows, api.DefaultLookupLimit, "Rows per question")
@@ -66,6 +69,9 @@ func argumentSchema(op api.Op, name string, packs []string) *jsonschema.Schema {
 	}
 	return changeSchema(name)
 }
+
+// defaultAlone reports whether the default pack is the only one that is served.
+func defaultAlone(packs []string) bool { return len(packs) == 1 && packs[0] == api.DefaultPack }
 
 // changeSchema is argumentSchema for what changes and subscribe alone take.
 func changeSchema(name string) *jsonschema.Schema {

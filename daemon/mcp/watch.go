@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -42,11 +41,9 @@ const (
 	endElapsed   = "elapsed"
 	endRevoked   = "revoked"
 	endShutdown  = "shutdown"
+	endRemoved   = "removed" // the pack is not served any more
 	endCancelled = "cancelled"
 )
-
-// errNoWatch says that there is nothing to watch where there should be.
-var errNoWatch = errors.New("pack cannot be watched")
 
 // open makes the free checks of a subscription and check, if there is one, has it charged and returns what watches, and how far back the
 // caller may look. It is for keys alone.
@@ -67,7 +64,8 @@ func (s *Server) open(rq *request, q reader.Query, check func(window time.Durati
 			if w := s.cfg.Streams.Watch(q.Pack); w != nil {
 				return w, nil
 			}
-			return nil, fmt.Errorf("watch %s: %w", q.Pack, errNoWatch)
+			return nil, api.Errorf(api.ReasonPackNotFound, "pack %q is not served any more", q.Pack).
+				WithHint("packs served: %s", strings.Join(*s.packs.Load(), ", "))
 		}})
 	if err != nil && served.Answer != nil {
 		served.Answer.Close() // it was opened and could not be charged
@@ -188,7 +186,7 @@ type watching struct {
 	serial, failure int64 // of the last ones looked at
 }
 
-// run waits until there is news, the time is over, the key ends, the server stops or the client leaves.
+// run waits until there is news, the time is over, the key ends, the pack is removed, the server stops or the client leaves.
 func (x *watching) run(ctx context.Context, rq *request, stopping <-chan struct{}) error {
 	end, pulse := time.NewTimer(x.lasts), time.NewTicker(api.PulseInterval)
 	defer end.Stop()
@@ -204,6 +202,9 @@ func (x *watching) run(ctx context.Context, rq *request, stopping <-chan struct{
 			x.Reason = endRevoked
 		case <-stopping:
 			x.Reason = endShutdown
+		case <-x.watcher.Ended():
+			x.fails(x.watcher.Latest())
+			x.Reason = endRemoved
 		case <-ctx.Done():
 			x.Reason = endCancelled
 		case <-rq.ctx.Done():
@@ -239,12 +240,7 @@ func (x *watching) begin() error {
 func (x *watching) look() error {
 	edition, failed := x.watcher.Latest()
 	x.newest = edition
-	if failed != nil && failed.Serial != x.failure {
-		x.failure = failed.Serial
-		e := event{Event: api.EventError, Pack: x.since.Pack, TS: edition.GeneratedAt.UTC(), Message: failed.Message}
-		x.Events = append(x.Events, e)
-		x.progress(e)
-	}
+	x.fails(edition, failed)
 	if edition.Serial == x.serial {
 		return nil
 	}
@@ -270,6 +266,17 @@ func (x *watching) look() error {
 	}
 	x.Events, x.Reason, x.Changes = append(x.Events, e), endNews, answer.JSON
 	return nil
+}
+
+// fails tells of failed, unless that was told.
+func (x *watching) fails(edition *feed.Edition, failed *feed.Failure) {
+	if failed == nil || failed.Serial == x.failure {
+		return
+	}
+	x.failure = failed.Serial
+	e := event{Event: api.EventError, Pack: x.since.Pack, TS: edition.GeneratedAt.UTC(), Message: failed.Message}
+	x.Events = append(x.Events, e)
+	x.progress(e)
 }
 
 // news reports whether c is what the caller waits for.
@@ -315,8 +322,8 @@ func (x *watching) text(now time.Time) string {
 	return b.String()
 }
 
-// tell tells subscribers of pack of each new state and brief.
-func (s *Server) tell(ctx context.Context, pack string) {
+// Tell tells subscribers of pack of each new state and brief, until ctx is done.
+func (s *Server) Tell(ctx context.Context, pack string) {
 	w := s.cfg.Streams.Watch(pack)
 	if w == nil {
 		return

@@ -164,6 +164,20 @@ func (m *Metrics) requested(c call, took time.Duration, stream bool) {
 	}
 }
 
+// Served has the refreshes of a pack stand at zero.
+func (m *Metrics) Served(pack string) {
+	for _, outcome := range []string{"ok", "unchanged", "failed", "error"} {
+		m.refreshes.WithLabelValues(pack, outcome)
+	}
+}
+
+// Removed forgets a pack that is served no longer.
+func (m *Metrics) Removed(pack string) {
+	for _, v := range []*prometheus.CounterVec{m.refreshes, m.fetches, m.briefs, m.refused} {
+		v.DeletePartialMatch(prometheus.Labels{"pack": pack})
+	}
+}
+
 // Refreshed counts a refresh of a pack.
 func (m *Metrics) Refreshed(pack, outcome string, took time.Duration) {
 	m.refreshes.WithLabelValues(pack, outcome).Inc()

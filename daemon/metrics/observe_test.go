@@ -111,7 +111,8 @@ func TestMetrics(t *testing.T) {
 func TestNothingHappenedYet(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(nil)
-	m.Read(t.Context(), metrics.Readings{Packs: []string{"crypto"}})
+	m.Read(t.Context(), metrics.Readings{})
+	m.Served("crypto")
 	_, text := scrape(t, m.Handler())
 	for _, want := range []string{
 		`contextd_requests_total{authentication="key",operation="fresh",status="200"}`, `contextd_requests_total{authentication="key",operation="cite",status="500"}`,

@@ -9,7 +9,6 @@ import (
 
 // Readings are what is read when the metrics are asked for. A function that is nil is left out.
 type Readings struct {
-	Packs    []string                                            // that are refreshed
 	Ages     func() map[string]time.Duration                     // of the newest state, by pack
 	Streams  func() Streams                                      // that were and are open
 	Deposits func(ctx context.Context) (map[string]int64, error) // purchases by status
@@ -36,11 +35,6 @@ const scrapeTimeout = 2 * time.Second
 
 // Read adds r, which is read with ctx, to what is shown. It is called once.
 func (m *Metrics) Read(ctx context.Context, r Readings) {
-	for _, pack := range r.Packs {
-		for _, outcome := range []string{"ok", "unchanged", "failed", "error"} {
-			m.refreshes.WithLabelValues(pack, outcome)
-		}
-	}
 	m.registry.MustRegister(&reader{r, ctx})
 }
 

@@ -66,7 +66,7 @@ func Crypto() *Pack {
 		{source.CoinbaseExchange(), "Coinbase Exchange", "https://www.coinbase.com/explore", licenceLink},
 		{source.BlockscoutGas(), "Blockscout Ethereum Gas", "https://eth.blockscout.com/gas-tracker", licenceLink},
 	}}
-	p.Title = "Crypto"
+	p.Title, p.Digest = "Crypto", "built in"
 	p.Description = "Prices and movers, value locked, trending pools, sentiment, stablecoins, fees, themes in the news, and what is out " +
 		"of the ordinary."
 	p.Compact = p.compactCrypto

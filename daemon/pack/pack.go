@@ -5,6 +5,8 @@
 package pack
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/contextd/contextd/daemon/source"
@@ -26,6 +28,7 @@ type Pack struct {
 	Version     int // a new order of sources needs a new version
 	Title       string
 	Description string
+	Digest      string // of what it was made of; "" for a pack that is like no other
 	Sources     []Source
 	Members     []api.PackMember // where rows stand in the state
 	Kinds       []string         // of rows
@@ -38,6 +41,41 @@ type Pack struct {
 	Tables func(Input) *state.Tables
 	// Shown says where in the state which of these rows stand, and so what has a past.
 	Shown []state.Shown
+}
+
+// Same reports whether p and other do the same: whether one was made as the other was.
+func (p *Pack) Same(other *Pack) bool {
+	return p == other || p.ID == other.ID && p.Version == other.Version && p.Digest != "" && p.Digest == other.Digest
+}
+
+// CheckAnchors reports that the sources of p are not those that a state of the same version cites, in their order: an anchor must not
+// change its meaning within a version.
+func (p *Pack) CheckAnchors(of state.Pulse) error {
+	if p.Version != of.Version || len(p.Sources) == len(of.Citations) && p.Continues(of.Citations) {
+		return nil
+	}
+	return fmt.Errorf("pack %s: version %d has states whose sources are %s; now they are %s: raise its version",
+		p.ID, p.Version, named(of.Citations, func(c api.Citation) string { return c.SourceID }),
+		named(p.Sources, func(s Source) string { return s.ID }))
+}
+
+// named are the ids of sources with their anchors.
+func named[T any](list []T, id func(T) string) string {
+	names := make([]string, len(list))
+	for i, one := range list {
+		names[i] = fmt.Sprintf("[%d] %s", i+1, id(one))
+	}
+	return strings.Join(names, " ")
+}
+
+// Continues reports whether the sources of p begin with those that are cited, so that their anchors mean what they mean there.
+func (p *Pack) Continues(cited []api.Citation) bool {
+	for i, c := range cited {
+		if i >= len(p.Sources) || p.Sources[i].ID != c.SourceID {
+			return false
+		}
+	}
+	return true
 }
 
 // Info says what p is, where its sources are not asked more often than each of every.

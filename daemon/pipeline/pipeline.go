@@ -60,6 +60,7 @@ type Fetcher interface {
 // Publisher takes what is new; *feed.Feed is one.
 type Publisher interface {
 	Publish(p state.Pulse, b state.Narration, rows *state.Tables) error
+	Restore(p state.Pulse, b state.Narration, rows *state.Tables) error // p was stored; it may be told already
 	PublishBrief(pack string, b state.Narration) error
 	PublishRows(pack string, rows *state.Tables) // no newer state was made of them
 	Fail(pack, message string)                   // a refresh brought no new state
@@ -197,6 +198,9 @@ func (p *Pipeline) restore(ctx context.Context) error {
 	if saved.Pulse == nil {
 		return nil
 	}
+	if err := p.cfg.Pack.CheckAnchors(*saved.Pulse); err != nil {
+		return err
+	}
 	p.newest, p.tried = *saved.Pulse, saved.Tried
 	p.newest.Ended = p.ended(ctx)
 	if saved.Brief.Text != "" {
@@ -207,7 +211,7 @@ func (p *Pipeline) restore(ctx context.Context) error {
 	}
 	in := p.input()
 	in.Now = p.newest.GeneratedAt
-	if err := p.cfg.Feed.Publish(p.newest, p.told.with(p.newest), p.rows(in)); err != nil {
+	if err := p.cfg.Feed.Restore(p.newest, p.told.with(p.newest), p.rowsOf(p.newest, in)); err != nil {
 		return fmt.Errorf("publish stored state: %w", err)
 	}
 	return nil
@@ -336,7 +340,7 @@ func (p *Pipeline) endWithoutState(ctx context.Context, report Report, changed [
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cfg.Feed.PublishRows(p.cfg.Pack.ID, p.rows(p.input())) // they are stale from now on
+	p.cfg.Feed.PublishRows(p.cfg.Pack.ID, p.rowsOf(p.newest, p.input())) // they are stale from now on
 	return ErrAllFailed
 }
 
@@ -365,6 +369,14 @@ func (p *Pipeline) compact() (state.Pulse, *state.Tables, error) {
 		Citations: p.cfg.Pack.Citations(doc, p.cfg.Pack.Status(in), p.start),
 		Ended:     state.EndedAt(p.newest.Ended, state.FlagsOf(p.newest.State), state.FlagsOf(doc), in.Now),
 	}, p.rows(in), nil
+}
+
+// rowsOf are the rows to tell a stored state with; none where its citations give other meanings to their anchors.
+func (p *Pipeline) rowsOf(pulse state.Pulse, in pack.Input) *state.Tables {
+	if !p.cfg.Pack.Continues(pulse.Citations) {
+		return nil
+	}
+	return p.rows(in)
 }
 
 // rows are all that the sources last said; nil for a pack without tables.

@@ -116,7 +116,7 @@ type Config struct {
 // Reader answers operations. Make one with New; it is safe for concurrent use.
 type Reader struct {
 	cfg     Config
-	packs   map[string]Pack
+	packs   atomic.Pointer[[]Pack]
 	checked atomic.Pointer[checked] // the last
 }
 
@@ -125,12 +125,13 @@ func New(cfg Config) *Reader {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	r := &Reader{cfg: cfg, packs: make(map[string]Pack, len(cfg.Packs))}
-	for _, p := range cfg.Packs {
-		r.packs[p.ID] = p
-	}
+	r := &Reader{cfg: cfg}
+	r.SetPacks(cfg.Packs)
 	return r
 }
+
+// SetPacks changes the packs that are served, from the next call on.
+func (r *Reader) SetPacks(packs []Pack) { r.packs.Store(&packs) }
 
 // View is a query that passed the free checks, tied to the edition it will be answered from.
 type View struct {
@@ -157,11 +158,13 @@ func (v View) AsOf(t time.Time) View {
 
 // Ready makes the checks that cost nothing: the pack is registered, its state is there, and so is what the operation needs.
 func (r *Reader) Ready(q Query) (View, error) {
-	p, ok := r.packs[q.Pack]
-	if !ok {
+	packs := *r.packs.Load()
+	i := slices.IndexFunc(packs, func(p Pack) bool { return p.ID == q.Pack })
+	if i < 0 {
 		return View{}, api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", q.Pack).
 			WithHint("packs served: %s", strings.Join(r.Packs(), ", "))
 	}
+	p := packs[i]
 	if q.Op == api.OpSeries {
 		if err := state.CheckSeries(p.Shown, q.Path, q.Field); err != nil {
 			return View{}, err
@@ -234,9 +237,9 @@ func unknownKind(pack, kind string, kinds []string) error {
 
 // Packs returns the ids of the packs served, in the order they were configured.
 func (r *Reader) Packs() []string {
-	ids := make([]string, len(r.cfg.Packs))
-	for i, p := range r.cfg.Packs {
-		ids[i] = p.ID
+	var ids []string
+	for _, p := range *r.packs.Load() {
+		ids = append(ids, p.ID)
 	}
 	return ids
 }

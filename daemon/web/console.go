@@ -26,11 +26,11 @@ type ConsoleConfig struct {
 	Keys           *account.Keys
 	Books          Books
 	Prompts        *account.Prompts
-	Sale           *Sale       // nil means that no credits are sold
-	Packs          []string    // ids of the packs that are served
-	PublicURL      *url.URL    // of the service; with https, cookies are sent over that alone
-	Hosts          OriginCheck // what browsers may call the service
-	TrustedProxies *Proxies    // nil means none
+	Sale           *Sale           // nil means that no credits are sold
+	Packs          func() []string // ids of the packs that are served
+	PublicURL      *url.URL        // of the service; with https, cookies are sent over that alone
+	Hosts          OriginCheck     // what browsers may call the service
+	TrustedProxies *Proxies        // nil means none
 	Limits         ConsoleLimits
 	Now            func() time.Time // nil means time.Now
 }

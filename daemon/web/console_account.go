@@ -137,9 +137,9 @@ func (c *Console) usage(w http.ResponseWriter, r *http.Request, s api.Session) e
 // pack is the pack in the path of r, if it is served here.
 func (c *Console) pack(r *http.Request) (string, error) {
 	id := r.PathValue("pack")
-	if !slices.Contains(c.cfg.Packs, id) {
+	if packs := c.cfg.Packs(); !slices.Contains(packs, id) {
 		return "", api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", id).
-			WithHint("served: %s", strings.Join(c.cfg.Packs, ", "))
+			WithHint("served: %s", strings.Join(packs, ", "))
 	}
 	return id, nil
 }

@@ -14,7 +14,7 @@ import (
 // TestPacks: the list is of the packs that are served, it is free, and it says of a state what is so.
 func TestPacks(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t, func(c *daemon.Config) { c.Packs = []*pack.Pack{pack.Crypto(), second()} })
+	d := daemontest.Start(t, func(c *daemon.Config) { c.Packs = []daemon.Pack{{Pack: pack.Crypto()}, {Pack: second()}} })
 	a := get(t, d.URL()+api.PathPacks)
 	list := decode[api.PacksResponse](t, a).Packs
 	if len(list) != 2 || list[0].ID != api.PackCrypto || list[1].ID != api.PackAI {

@@ -50,7 +50,7 @@ func newStage(t *testing.T, c *contract) *stage {
 	back.Store(int64(2 * time.Minute))
 	s.d = daemontest.Open(t, daemontest.On(s.chain), func(cfg *daemon.Config) {
 		cfg.Now = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
-		cfg.Packs = []*pack.Pack{pack.Crypto(), second()}
+		cfg.Packs = []daemon.Pack{{Pack: pack.Crypto()}, {Pack: second()}}
 		cfg.FreeCalls = 1
 		cfg.Limits = web.ConsoleLimits{SignIns: 1_000_000, Mails: 1_000_000, Requests: 1_000_000}
 	})

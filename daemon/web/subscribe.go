@@ -114,7 +114,7 @@ func (s *Server) seat(ctx context.Context, caller gate.Caller, pack string) (*se
 	watch := s.cfg.Streams.Watch(pack)
 	if watch == nil {
 		leave()
-		return nil, fmt.Errorf("pack %s cannot be watched", pack)
+		return nil, api.Errorf(api.ReasonPackNotFound, "pack %q is not served any more", pack).WithHint("packs served: %s", api.PathPacks)
 	}
 	return &seat{watch, func() { watch.Close(); leave() }}, nil
 }
@@ -141,7 +141,7 @@ type stream struct {
 	state, failure int64 // serials of the last ones sent or passed over
 }
 
-// run sends frames until the client leaves, the key ends or the server stops.
+// run sends frames until the client leaves, the key ends, the pack is removed or the server stops.
 func (st *stream) run(ctx context.Context) {
 	pulse, keepalive := time.NewTicker(api.PulseInterval), time.NewTicker(api.KeepaliveInterval)
 	defer pulse.Stop()
@@ -160,6 +160,11 @@ func (st *stream) run(ctx context.Context) {
 			return
 		case <-st.server.stopping:
 			st.end()
+			return
+		case <-st.watch.Ended():
+			if st.news() {
+				st.end()
+			}
 			return
 		case <-pulse.C:
 			edition, _ := st.watch.Latest()
