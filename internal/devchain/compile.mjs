@@ -1,5 +1,5 @@
 // Compiles TestUSDG.sol to TestUSDG.bin and TestUSDG.abi.json. It is needed only after a change of the source:
-//   npm install --no-save solc@0.8.37 && node compile.mjs
+//   npm install --no-save solc@0.8.37 @openzeppelin/contracts@5.7 && node compile.mjs
 import { readFileSync, writeFileSync } from "node:fs";
 import solc from "solc";
 
@@ -7,13 +7,14 @@ const input = {
   language: "Solidity",
   sources: { "TestUSDG.sol": { content: readFileSync("TestUSDG.sol", "utf8") } },
   settings: {
-    evmVersion: "paris",
+    evmVersion: "cancun",
     optimizer: { enabled: true, runs: 200 },
     metadata: { bytecodeHash: "none", appendCBOR: false },
     outputSelection: { "*": { "*": ["abi", "evm.bytecode.object"] } },
   },
 };
-const output = JSON.parse(solc.compile(JSON.stringify(input)));
+const imports = (path) => ({ contents: readFileSync("node_modules/" + path, "utf8") });
+const output = JSON.parse(solc.compile(JSON.stringify(input), { import: imports }));
 for (const e of output.errors ?? []) console.error(e.formattedMessage);
 const contract = output.contracts["TestUSDG.sol"].TestUSDG;
 writeFileSync("TestUSDG.bin", contract.evm.bytecode.object + "\n");
