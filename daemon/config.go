@@ -71,6 +71,9 @@ type Data struct {
 	// not for several behind one address.
 	CoinGeckoKey string
 
+	// PrivateHosts are those on private addresses that packs of manifests may ask; they reach no others.
+	PrivateHosts []string
+
 	Transport http.RoundTripper // to the sources; nil means the real network
 	Recording Recording         // recorded sources in place of real ones; nil means none
 }

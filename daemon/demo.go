@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -136,17 +137,8 @@ func refuseReal(ctx context.Context, dir string) error {
 
 // startDemo makes the history and the key of a demo and writes DemoFile.
 func (d *Daemon) startDemo(ctx context.Context, clock *demoClock) (Demo, error) {
-	if edition, _ := d.feed.Latest(api.PackCrypto); edition == nil {
-		for back := demoPast; back > 0; back -= demoStep {
-			clock.back.Store(int64(back))
-			if err := d.refresh(ctx, api.PackCrypto, false); err != nil {
-				return Demo{}, fmt.Errorf("make history: %w", err)
-			}
-		}
-		clock.back.Store(0)
-		if err := d.Refresh(ctx, api.PackCrypto); err != nil {
-			return Demo{}, fmt.Errorf("make first state: %w", err)
-		}
+	if err := d.makePast(ctx, clock); err != nil {
+		return Demo{}, err
 	}
 	path := filepath.Join(d.cfg.DataDir, DemoFile)
 	outbox, err := filepath.Abs(filepath.Join(d.cfg.DataDir, OutboxDir))
@@ -169,6 +161,24 @@ func (d *Daemon) startDemo(ctx context.Context, clock *demoClock) (Demo, error) 
 		return Demo{}, err
 	}
 	return info, writePrivate(path, info)
+}
+
+// makePast makes the history of the packs that have none.
+func (d *Daemon) makePast(ctx context.Context, clock *demoClock) error {
+	fresh := slices.DeleteFunc(d.served.ids(), func(id string) bool {
+		edition, _ := d.feed.Latest(id)
+		return edition != nil
+	})
+	defer clock.back.Store(0)
+	for back := demoPast; back >= 0; back -= demoStep {
+		clock.back.Store(int64(back))
+		for _, id := range fresh {
+			if err := d.refresh(ctx, id, back == 0); err != nil {
+				return fmt.Errorf("make history of %s: %w", id, err)
+			}
+		}
+	}
+	return nil
 }
 
 // topUp gives the demo's key its credits back, so that nobody waits in the middle of a demo.

@@ -157,11 +157,15 @@ func (d *Daemon) prepareOne(ctx context.Context, t *turn, p Pack, disabled []str
 		t.added = append(t.added, next)
 		d.feed.Add(p.ID)
 	}
+	advance := d.advance
+	if len(t.next) > 0 {
+		advance = nil // the first pack plays on for all
+	}
 	var err error
 	if next.line, err = pipeline.Open(ctx, pipeline.Config{
 		Pack: p.Pack, Writer: p.Writer, Fetcher: d.fetcher, Store: d.history, Feed: d.feed, Models: d.editor.Models(),
 		Every: d.cfg.Every, BriefAt: d.cfg.Briefs.At, TextWithin: d.cfg.Briefs.TextWithin, Disabled: disabled,
-		AlwaysDue: d.cfg.Recording != nil, Before: d.advance, Observer: d.metrics,
+		AlwaysDue: d.cfg.Recording != nil, Before: advance, Observer: d.metrics,
 		Track: d.jobs.Track, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	}); err != nil {
 		return err
@@ -252,7 +256,7 @@ func (d *Daemon) endPacks() {
 
 // openFetcher makes what asks the sources of all packs, so that it knows all calls of a host.
 func (d *Daemon) openFetcher() {
-	fetch := source.Config{Transport: d.cfg.Transport, CoinGeckoKey: d.cfg.CoinGeckoKey, Now: d.cfg.Now}
+	fetch := source.Config{Transport: d.cfg.Transport, CoinGeckoKey: d.cfg.CoinGeckoKey, PrivateHosts: d.cfg.PrivateHosts, Now: d.cfg.Now}
 	if rec := d.cfg.Recording; rec != nil {
 		fetch.Transport, fetch.Shift = rec, rec.Shift
 		var started atomic.Bool // the first refresh plays the moment the recording stands at

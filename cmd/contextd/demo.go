@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -119,9 +120,13 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 		place = dir + " (removed at the end)"
 	}
+	packs, err := packSettings{Enabled: manifest.Shipped()}.load()
+	if err != nil {
+		return err
+	}
 	d, info, err := daemon.OpenDemo(ctx, daemon.Config{
 		DataDir: dir, Serve: daemon.Serve{Listen: o.listen, MCP: o.mcp}, Data: daemon.Data{Every: o.refresh},
-		Operate: daemon.Operate{AdminListen: "127.0.0.1:0"}, Reloadable: daemon.Reloadable{Alerts: o.alerts}, Logger: log,
+		Operate: daemon.Operate{AdminListen: "127.0.0.1:0"}, Reloadable: daemon.Reloadable{Packs: packs, Alerts: o.alerts}, Logger: log,
 	}, o.chainListen)
 	if err != nil {
 		return err

@@ -146,6 +146,12 @@ func tlsSettings() []Setting {
 // dataSettings are about the packs.
 func dataSettings() []Setting {
 	return []Setting{
+		{Key: "packs", Doc: "What is served beside the crypto pack: see contextd help packs."},
+		{Key: "packs.enabled", Default: []string{}, Live: true,
+			Doc: "Ids of packs, such as perps, markets, ai, or those of manifests in packs.dir. All of them need credits."},
+		{Key: "packs.dir", Default: "", Doc: "Directory of manifests, each ID.yaml. Empty means packs, beside this file."},
+		{Key: "packs.private_hosts", Default: []string{},
+			Doc: "Hosts on private addresses that manifests may ask, such as metrics.lan. All others are refused."},
 		{Key: "sources", Doc: "Where the data of the packs comes from."},
 		{Key: "sources.disabled", Default: []string{}, Live: true,
 			Doc: "Ids of sources that are switched off, such as news-decrypt. They keep their numbers; their rows are gone."},

@@ -53,6 +53,7 @@ type config struct {
 	Jobs struct {
 		KeyFile string `mapstructure:"key_file"`
 	} `mapstructure:"jobs"`
+	Packs   packSettings `mapstructure:"packs"`
 	Sources struct {
 		Disabled         []string `mapstructure:"disabled"`
 		CoinGeckoKeyFile string   `mapstructure:"coingecko_key_file"`
@@ -133,6 +134,7 @@ func (s *settings) read() (config, string, error) {
 		return config{}, file, cli.Invalid("read configuration %s: %s", file, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	c.DataDir, s.alerts = cmp.Or(c.DataDir, DefaultDataDir()), c.Alerts
+	c.Packs.Dir = cmp.Or(c.Packs.Dir, filepath.Join(filepath.Dir(cmp.Or(file, DefaultFile())), "packs"))
 	return c, file, c.check()
 }
 
@@ -273,7 +275,10 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 		DataDir: c.DataDir, Serve: daemon.Serve{Listen: c.Listen, MCP: daemon.MCP(c.MCP)}, Data: daemon.Data{Briefs: written},
 		Operate: daemon.Operate{AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls}, Logger: log,
 	}
-	d.Disabled = c.Sources.Disabled
+	d.Disabled, d.PrivateHosts = c.Sources.Disabled, c.Packs.PrivateHosts
+	if d.Packs, err = c.Packs.load(); err != nil {
+		return daemon.Config{}, err
+	}
 	if d.Alerts, err = c.alerts(); err != nil {
 		return daemon.Config{}, err
 	}

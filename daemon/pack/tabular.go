@@ -20,6 +20,7 @@ import (
 // source.RowsDoc; here is what follows from it.
 type Tabular struct {
 	ID, Title, Description string
+	Digest                 string // of the declaration
 	Version                int
 	Sources                []Source
 	Tables                 []Table // of the sources, in their order
@@ -61,7 +62,9 @@ func PickOf(member string) string { return "member/" + member }
 
 // Pack makes the pack.
 func (t Tabular) Pack() *Pack {
-	p := &Pack{ID: t.ID, Title: t.Title, Description: t.Description, Version: t.Version, Sources: t.Sources, Shown: t.shown()}
+	p := &Pack{
+		ID: t.ID, Title: t.Title, Description: t.Description, Digest: t.Digest, Version: t.Version, Sources: t.Sources, Shown: t.shown(),
+	}
 	for i, m := range t.Members {
 		p.Members = append(p.Members, api.PackMember{Name: m.Name, Kind: p.Shown[i].Kind, Fields: t.fields(m)})
 	}

@@ -133,6 +133,16 @@ func New(cfg Config) *Reader {
 // SetPacks changes the packs that are served, from the next call on.
 func (r *Reader) SetPacks(packs []Pack) { r.packs.Store(&packs) }
 
+// pack is the pack of an id, if it is served.
+func (r *Reader) pack(id string) (p Pack, served bool) {
+	packs := *r.packs.Load()
+	i := slices.IndexFunc(packs, func(p Pack) bool { return p.ID == id })
+	if i < 0 {
+		return Pack{}, false
+	}
+	return packs[i], true
+}
+
 // View is a query that passed the free checks, tied to the edition it will be answered from.
 type View struct {
 	Query
@@ -158,13 +168,11 @@ func (v View) AsOf(t time.Time) View {
 
 // Ready makes the checks that cost nothing: the pack is registered, its state is there, and so is what the operation needs.
 func (r *Reader) Ready(q Query) (View, error) {
-	packs := *r.packs.Load()
-	i := slices.IndexFunc(packs, func(p Pack) bool { return p.ID == q.Pack })
-	if i < 0 {
+	p, served := r.pack(q.Pack)
+	if !served {
 		return View{}, api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", q.Pack).
 			WithHint("packs served: %s", strings.Join(r.Packs(), ", "))
 	}
-	p := packs[i]
 	if q.Op == api.OpSeries {
 		if err := state.CheckSeries(p.Shown, q.Path, q.Field); err != nil {
 			return View{}, err

@@ -57,7 +57,8 @@ func (q Query) tellSeries(values url.Values) {
 // Canonical is canonical, of q by ParseQuery, without what counts anyhow in the pack that q asks: the field of a series that it has
 // without one.
 func (r *Reader) Canonical(q Query, canonical string) string {
-	if q.Op != api.OpSeries || q.Field == "" || !state.IsFirst(r.packs[q.Pack].Shown, q.Path, q.Field) {
+	p, _ := r.pack(q.Pack)
+	if q.Op != api.OpSeries || q.Field == "" || !state.IsFirst(p.Shown, q.Path, q.Field) {
 		return canonical
 	}
 	values, _ := url.ParseQuery(canonical) // it was encoded

@@ -16,6 +16,7 @@
 package manifest
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,7 +39,8 @@ type Manifest struct {
 	Flags       []Flag   `key:"flags" doc:"what is out of the ordinary"`
 	Brief       []Say    `key:"brief" doc:"sentences of the brief; anchors are added"`
 
-	lines map[string]int // of what was read, by its path
+	lines  map[string]int // of what was read, by its path
+	digest string         // of the text
 }
 
 // Limits bound a state.
@@ -195,7 +197,7 @@ func Read(text []byte, shipped bool) (*Manifest, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("the manifest is over %d bytes", maxText)
 	}
-	m := &Manifest{lines: make(map[string]int)}
+	m := &Manifest{lines: make(map[string]int), digest: fmt.Sprintf("%x", sha256.Sum256(text))}
 	r := reader{lines: m.lines}
 	r.document(text, m)
 	if len(r.errs) == 0 {

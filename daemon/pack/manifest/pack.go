@@ -19,8 +19,10 @@ import (
 
 // Make makes the pack of a manifest that was read, and the writer of its briefs.
 func (m *Manifest) Make(e Evaluator) (*pack.Pack, brief.Writer, error) {
-	t := pack.Tabular{ID: m.Pack, Title: m.Title, Description: m.Description, Version: m.Version, Kinds: m.stateKinds(),
-		MaxState: m.Limits.StateBytes}
+	t := pack.Tabular{
+		ID: m.Pack, Title: m.Title, Description: m.Description, Digest: m.digest, Version: m.Version, Kinds: m.stateKinds(),
+		MaxState: m.Limits.StateBytes,
+	}
 	for i := range m.Sources {
 		s := &m.Sources[i]
 		connector, err := m.declared(s, e)
