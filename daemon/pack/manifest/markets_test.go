@@ -1,70 +1,16 @@
 package manifest_test
 
 import (
-	"encoding/json"
-	"fmt"
-	"slices"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/contextd/contextd/daemon/brief"
-	"github.com/contextd/contextd/daemon/brief/ground"
-	"github.com/contextd/contextd/daemon/pack"
-	"github.com/contextd/contextd/daemon/pack/manifest"
-	"github.com/contextd/contextd/daemon/source"
-	"github.com/contextd/contextd/daemon/source/replay"
-	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
-
-// recordedMarkets refreshes the markets pack at each recorded tick.
-func recordedMarkets(t *testing.T, each func(tick int, p *pack.Pack, w brief.Writer, in pack.Input)) {
-	t.Helper()
-	text, _ := manifest.ShippedText(api.PackMarkets)
-	m, err := manifest.Read(text, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := manifest.NewLocal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, w, err := m.Make(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := pack.Input{Now: time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC), Readings: map[string]pack.Reading{}}
-	recording := replay.New(func() time.Time { return in.Now })
-	f := source.NewFetcher(source.Config{Now: func() time.Time { return in.Now }, Transport: recording, Shift: recording.Shift})
-	for tick := 1; tick <= 3; tick++ {
-		for _, s := range p.Sources {
-			out := f.Fetch(t.Context(), s.Connector, in.Readings[s.ID].Doc)
-			if out.Err != nil || out.Dropped > 0 {
-				t.Fatalf("tick %d: %s: %v, dropped %d", tick, s.ID, out.Err, out.Dropped)
-			}
-			in.Readings[s.ID] = pack.Reading{Doc: out.Doc, FetchedAt: in.Now}
-		}
-		each(tick, p, w, in)
-		if in.Prev, err = p.Compact(in); err != nil {
-			t.Fatal(err)
-		}
-		in.Now = in.Now.Add(5 * time.Minute)
-		recording.Advance()
-	}
-}
 
 // TestMarketsQuestions asks the recorded data what agents and people ask of markets.
 func TestMarketsQuestions(t *testing.T) {
 	t.Parallel()
-	var tables *state.Tables
-	recordedMarkets(t, func(tick int, p *pack.Pack, _ brief.Writer, in pack.Input) {
-		if tick == 1 {
-			tables = p.Tables(in)
-		}
-	})
 	const jobs, fomc = "release/2026-12-04-employment-situation dueAt", "release/2026-12-09-fomc-meeting dueAt"
-	for q, want := range map[string]string{
+	ask(t, api.PackMarkets, map[string]string{
 		"10 year yield": "yield/10y yieldPct", "what is the 10-year treasury yield?": "yield/10y yieldPct",
 		"30 year treasury": "yield/30y yieldPct",
 		"3 month bill":     "yield/3m yieldPct", "how much did the 2 year move": "yield/2y movedBp", "2s10s": "yield/2s10s spreadBp",
@@ -87,27 +33,13 @@ func TestMarketsQuestions(t *testing.T) {
 		"quillon 8-K":    "filing/0001193125-26-041962 filedAt; filing/0001901902-26-041222 filedAt", "mortgage rate": "near ",
 		"fed news": "headline/synthetic-other20261119a publishedAt; headline/synthetic-monetary20261118a publishedAt; " +
 			"headline/synthetic-bcreg20261117a publishedAt",
-	} {
-		found := tables.Lookup(q, "", 3)
-		var got []string
-		for i, r := range found.Rows {
-			got = append(got, r.Kind+"/"+r.Key+" "+strings.Join(found.Asked[i], " "))
-		}
-		if len(got) == 0 {
-			got = []string{"near " + strings.Join(found.Near, ", ")}
-		}
-		if strings.Join(got, "; ") != want {
-			t.Errorf("%q finds %s, want %s", q, strings.Join(got, "; "), want)
-		}
-	}
+	})
 }
 
 // TestMarketsValues: what the sources write in their own ways is understood, and what is missing is left out.
 func TestMarketsValues(t *testing.T) {
 	t.Parallel()
-	var tables *state.Tables
-	recordedMarkets(t, func(_ int, p *pack.Pack, _ brief.Writer, in pack.Input) { tables = p.Tables(in) })
-	for at, want := range map[string]string{
+	values(t, api.PackMarkets, 3, map[string]string{
 		"yield/10y yieldPct": "4.22", "yield/10y movedBp": "12", "yield/2s10s spreadBp": "16", "yield/10y date": "2026-11-20",
 		"reference_rate/EFFR targetHighPct": "4.25", "reference_rate/SOFR volumeUsd": "3.187e+12",
 		"reference_rate/OBFR ratePct": "4.08", "reference_rate/OBFR volumeUsd": "<nil>", // NA
@@ -121,55 +53,15 @@ func TestMarketsValues(t *testing.T) {
 		"release/2026-12-09-fomc-meeting dueAt":                              "2026-12-09 19:00:00 +0000 UTC",
 		"release/2026-11-20-fomc-minutes dueAt":                              "no row", // they are out
 		"release/2026-12-30-fomc-minutes dueAt":                              "2026-12-30 19:00:00 +0000 UTC",
-	} {
-		if got := told(tables, at); got != want {
-			t.Errorf("%s is %s, want %s", at, got, want)
-		}
-	}
-}
-
-// told is the field of a row, "kind/key field".
-func told(tables *state.Tables, at string) string {
-	row, field, _ := strings.Cut(at, " ")
-	kind, key, _ := strings.Cut(row, "/")
-	r := tables.Row(kind, key)
-	if r == nil {
-		return "no row"
-	}
-	return fmt.Sprint(r.Fields.Get(field))
+	})
 }
 
 // TestMarketsFlags: flags rise and fall, the state stays within its bound, and the brief tells nothing that is not in it.
 func TestMarketsFlags(t *testing.T) {
 	t.Parallel()
-	want := [][]string{
+	raises(t, api.PackMarkets, [][]string{
 		{"curve_inverted:3m10y", "release_today:2026-11-20-fomc-minutes"},
 		{"vix_jump:VIX", "fx_move:USDJPY", "yield_move:10y", "yield_move:30y"},
 		{"yield_move:10y", "yield_move:30y"},
-	}
-	recordedMarkets(t, func(tick int, p *pack.Pack, w brief.Writer, in pack.Input) {
-		text, err := p.Compact(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var doc struct{ Flags []api.Flag }
-		if err := json.Unmarshal(text, &doc); err != nil || len(text) > 16<<10 {
-			t.Errorf("tick %d: a state of %d bytes, %v", tick, len(text), err)
-		}
-		var ids []string
-		for _, f := range doc.Flags {
-			ids = append(ids, f.ID)
-		}
-		if !slices.Equal(ids, want[tick-1]) {
-			t.Errorf("tick %d raises %q, want %q", tick, ids, want[tick-1])
-		}
-		citations := p.Citations(text, p.Status(in), in.Now)
-		draft, err := w.Write(t.Context(), brief.Input{Pack: p.ID, State: text, Citations: citations})
-		if err != nil || strings.Count(draft.Text, ".") < 15 {
-			t.Errorf("tick %d: the brief is %q, %v", tick, draft.Text, err)
-		}
-		if wrong := ground.Check(draft.Text, text, citations); len(wrong) > 0 {
-			t.Errorf("tick %d: %v", tick, wrong)
-		}
 	})
 }

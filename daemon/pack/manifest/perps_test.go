@@ -1,0 +1,87 @@
+package manifest_test
+
+import (
+	"testing"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// TestPerpsQuestions asks the recorded data what agents and people ask.
+func TestPerpsQuestions(t *testing.T) {
+	t.Parallel()
+	ask(t, api.PackPerps, map[string]string{
+		"btc funding": "funding/BTC/Hyperliquid funding8hPct fundingAnnualPct; " +
+			"funding/BTC/Bybit funding8hPct fundingAnnualPct; " +
+			"funding/BTC/Binance funding8hPct fundingAnnualPct",
+		"what is bitcoin's funding rate?": "funding/BTC/Hyperliquid funding8hPct fundingAnnualPct; " +
+			"funding/BTC/Bybit funding8hPct fundingAnnualPct; " +
+			"funding/BTC/Binance funding8hPct fundingAnnualPct",
+		"btc funding on binance":  "funding/BTC/Binance funding8hPct fundingAnnualPct",
+		"solana funding at bybit": "funding/SOL/Bybit funding8hPct fundingAnnualPct",
+		"highest funding": "funding/MORPHO/Hyperliquid funding8hPct; " +
+			"funding/MORPHO/Bybit funding8hPct; " +
+			"funding/ZEC/Hyperliquid funding8hPct",
+		"lowest funding": "funding/TRUMP/Hyperliquid funding8hPct; " +
+			"funding/PUMP/Hyperliquid funding8hPct; " +
+			"funding/PUMP/Bybit funding8hPct",
+		"when is the next eth funding": "funding/ETH/Hyperliquid funding8hPct fundingAnnualPct settlesAt; " +
+			"funding/ETH/Bybit funding8hPct fundingAnnualPct settlesAt; " +
+			"funding/ETH/Binance funding8hPct fundingAnnualPct settlesAt",
+		"ETH open interest":         "perp/ETH openInterestUsd",
+		"SOL oi":                    "perp/SOL openInterestUsd",
+		"total open interest":       "venue/total openInterestUsd",
+		"largest open interest":     "perp/BTC openInterestUsd; perp/ETH openInterestUsd; perp/SOL openInterestUsd",
+		"hyperliquid open interest": "venue/hyperliquid-perps openInterestUsd",
+		"largest perp exchanges": "venue/hyperliquid-perps openInterestUsd; " +
+			"venue/aster-perps openInterestUsd; " +
+			"venue/lighter-perps openInterestUsd",
+		"implied volatility":                    "volatility/BTC dvolPct; volatility/ETH dvolPct",
+		"btc implied volatility":                "volatility/BTC dvolPct",
+		"eth dvol":                              "volatility/ETH dvolPct",
+		"how much has bitcoin volatility moved": "volatility/BTC dvolPct change24hPct",
+		"eth put call ratio":                    "options/ETH putCall",
+		"btc options open interest":             "options/BTC openInterestUsd",
+		"bitcoin strikes":                       "options/BTC strikeCallsUsd strikePutsUsd",
+		"who pays on zcash":                     "perp/ZEC payer",
+		"pepe price":                            "perp/kPEPE markUsd",
+		"xrp":                                   "perp/XRP funding1hPct",
+		"doge premium":                          "perp/DOGE premiumPct",
+		"ethereum volume":                       "perp/ETH volume24hUsd",
+		"how much is zcash up today":            "perp/ZEC change24hPct",
+		"avalanche apr": "funding/AVAX/Binance fundingAnnualPct; " +
+			"funding/AVAX/Bybit fundingAnnualPct; " +
+			"funding/AVAX/Hyperliquid fundingAnnualPct",
+		"top gainers": "perp/ZEC change24hPct; perp/VIRTUAL change24hPct; perp/JTO change24hPct",
+		"aster":       "venue/aster-perps openInterestUsd",
+		"matic":       "near ",
+	})
+}
+
+// TestPerpsValues: the units of the sources become one, and what is missing is left out.
+func TestPerpsValues(t *testing.T) {
+	t.Parallel()
+	values(t, api.PackPerps, 1, map[string]string{
+		"perp/BTC funding1hPct": "0.0013", "perp/BTC payer": "longs", "perp/BTC openInterestUsd": "2.873569969e+09", "perp/BTC markUsd": "91220",
+		"perp/kPEPE markUsd":               "4.621e-06", // the contract is over 1,000
+		"perp/GALA premiumPct":             "<nil>",     // null
+		"perp/MATIC markUsd":               "no row",    // delisted
+		"funding/BTC/Binance funding8hPct": "0.0084", "funding/BTC/Hyperliquid funding8hPct": "0.0105",
+		"funding/ZEC/Bybit funding8hPct": "0.0592", "funding/ZEC/Bybit intervalHours": "4",
+		"funding/HYPE/Binance funding8hPct": "no row", // null
+		"funding/BTC/Binance settlesAt":     "2026-11-21 00:00:00 +0000 UTC",
+		"volatility/BTC dvolPct":            "49.82", "volatility/BTC change24hPct": "8.54",
+		"options/BTC putCall": "0.68", "options/BTC strikeCallsUsd": "100000",
+		"options/ETH strikePutsUsd": "2800", "venue/total openInterestUsd": "1.264e+10", "venue/paradex change24hPct": "<nil>",
+		"venue/unknown-oi openInterestUsd": "no row", "venue/sunset-perps openInterestUsd": "no row",
+	})
+}
+
+// TestPerpsFlags: flags rise and fall.
+func TestPerpsFlags(t *testing.T) {
+	t.Parallel()
+	raises(t, api.PackPerps, [][]string{
+		nil,
+		{"funding_extreme:ZEC", "oi_jump:VIRTUAL", "volatility_jump:BTC"},
+		{"funding_extreme:TRUMP"},
+	})
+}

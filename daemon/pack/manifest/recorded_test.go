@@ -1,0 +1,137 @@
+package manifest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/brief/ground"
+	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/daemon/pack/manifest"
+	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// recorded refreshes a pack that is part of the program at each recorded tick.
+func recorded(t *testing.T, id string, each func(tick int, p *pack.Pack, w brief.Writer, in pack.Input)) {
+	t.Helper()
+	text, _ := manifest.ShippedText(id)
+	m, err := manifest.Read(text, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := manifest.NewLocal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, w, err := m.Make(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := pack.Input{Now: time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC), Readings: map[string]pack.Reading{}}
+	recording := replay.New(func() time.Time { return in.Now })
+	f := source.NewFetcher(source.Config{Now: func() time.Time { return in.Now }, Transport: recording, Shift: recording.Shift})
+	for tick := 1; tick <= 3; tick++ {
+		for _, s := range p.Sources {
+			out := f.Fetch(t.Context(), s.Connector, in.Readings[s.ID].Doc)
+			if out.Err != nil || out.Dropped > 0 {
+				t.Fatalf("tick %d: %s: %v, dropped %d", tick, s.ID, out.Err, out.Dropped)
+			}
+			in.Readings[s.ID] = pack.Reading{Doc: out.Doc, FetchedAt: in.Now}
+		}
+		each(tick, p, w, in)
+		if in.Prev, err = p.Compact(in); err != nil {
+			t.Fatal(err)
+		}
+		in.Now = in.Now.Add(5 * time.Minute)
+		recording.Advance()
+	}
+}
+
+// tablesAt are the tables of a pack at a recorded tick.
+func tablesAt(t *testing.T, id string, at int) (tables *state.Tables) {
+	t.Helper()
+	recorded(t, id, func(tick int, p *pack.Pack, _ brief.Writer, in pack.Input) {
+		if tick == at {
+			tables = p.Tables(in)
+		}
+	})
+	return tables
+}
+
+// ask asks the first tick of a pack questions: kind/key of each row, and the fields that are asked.
+func ask(t *testing.T, id string, questions map[string]string) {
+	t.Helper()
+	tables := tablesAt(t, id, 1)
+	for q, want := range questions {
+		found := tables.Lookup(q, "", 3)
+		var got []string
+		for i, r := range found.Rows {
+			got = append(got, r.Kind+"/"+r.Key+" "+strings.Join(found.Asked[i], " "))
+		}
+		if len(got) == 0 {
+			got = []string{"near " + strings.Join(found.Near, ", ")}
+		}
+		if strings.Join(got, "; ") != want {
+			t.Errorf("%q finds %s, want %s", q, strings.Join(got, "; "), want)
+		}
+	}
+}
+
+// values checks fields of rows at a recorded tick, by "kind/key field".
+func values(t *testing.T, id string, tick int, want map[string]string) {
+	t.Helper()
+	tables := tablesAt(t, id, tick)
+	for at, want := range want {
+		if got := told(tables, at); got != want {
+			t.Errorf("%s is %s, want %s", at, got, want)
+		}
+	}
+}
+
+// told is the field of a row, "kind/key field".
+func told(tables *state.Tables, at string) string {
+	row, field, _ := strings.Cut(at, " ")
+	kind, key, _ := strings.Cut(row, "/")
+	r := tables.Row(kind, key)
+	if r == nil {
+		return "no row"
+	}
+	return fmt.Sprint(r.Fields.Get(field))
+}
+
+// raises checks the flags of each tick, that the state stays within its bound, and that the brief tells nothing that is not in it.
+func raises(t *testing.T, id string, want [][]string) {
+	t.Helper()
+	recorded(t, id, func(tick int, p *pack.Pack, w brief.Writer, in pack.Input) {
+		text, err := p.Compact(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var doc struct{ Flags []api.Flag }
+		if err := json.Unmarshal(text, &doc); err != nil || len(text) > 16<<10 {
+			t.Errorf("tick %d: a state of %d bytes, %v", tick, len(text), err)
+		}
+		var ids []string
+		for _, f := range doc.Flags {
+			ids = append(ids, f.ID)
+		}
+		if !slices.Equal(ids, want[tick-1]) {
+			t.Errorf("tick %d raises %q, want %q", tick, ids, want[tick-1])
+		}
+		citations := p.Citations(text, p.Status(in), in.Now)
+		draft, err := w.Write(t.Context(), brief.Input{Pack: p.ID, State: text, Citations: citations})
+		if err != nil || strings.Count(draft.Text, ".") < 15 {
+			t.Errorf("tick %d: the brief is %q, %v", tick, draft.Text, err)
+		}
+		if wrong := ground.Check(draft.Text, text, citations); len(wrong) > 0 {
+			t.Errorf("tick %d: %v", tick, wrong)
+		}
+	})
+}
