@@ -33,7 +33,9 @@ type Topic struct {
 // Topics are all topics, in the order in which a newcomer needs them.
 func Topics() []Topic {
 	var topics []Topic
-	for _, name := range []string{"run", "configure", "sell", "payments", "agents", "operate", "backups", "secure", "limits", "develop"} {
+	for _, name := range []string{
+		"run", "configure", "sell", "payments", "agents", "packs", "operate", "backups", "secure", "limits", "develop",
+	} {
 		text, err := files.ReadFile(name + ".md")
 		if err != nil {
 			continue // a test finds every file among the topics, and every topic among the files
