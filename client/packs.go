@@ -29,16 +29,17 @@ type packsOptions struct {
 func newPacks(f *command.Factory) *cobra.Command {
 	o := packsOptions{f.IO, packsOf(f)}
 	fields := cli.FieldsIn(api.PackInfo{})
-	list := f.Command(&cobra.Command{Use: "list", Short: "List the packs", Aliases: []string{"ls"}, Args: cobra.NoArgs}, fields,
-		func(ctx context.Context, _ []string) error { return o.all(ctx) })
-	view := f.Command(&cobra.Command{Use: "view PACK", Short: "Show the sources of a pack and what its state has", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: packArgument(f), Example: "  ctx packs view crypto\n  ctx packs view crypto -q '.sources[].licence'"}, fields,
-		func(ctx context.Context, args []string) error { return o.view(ctx, args[0]) })
+	all := func(ctx context.Context, _ []string) error { return o.all(ctx) }
+	list := f.Command(&cobra.Command{Use: "list", Short: "List the packs", Aliases: []string{"ls"}, Args: cobra.NoArgs}, fields, all)
+	view := f.Command(&cobra.Command{Use: "view PACK", Short: "Show the sources of a pack and what its state has",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: packArgument(f),
+		Example: "  ctx packs view crypto\n  ctx packs view crypto -q '.sources[].licence'",
+	}, fields, func(ctx context.Context, args []string) error { return o.view(ctx, args[0]) })
 	c := f.Command(&cobra.Command{
 		Use: "packs", Short: "Show which packs there are, with their sources and licences",
 		Long:    "Show which packs the service has. That is free and takes no key. A key without credits reads " + api.PackCrypto + " alone.",
 		Example: "  ctx packs\n  ctx packs view crypto", Args: cobra.NoArgs,
-	}, fields, func(ctx context.Context, _ []string) error { return o.all(ctx) })
+	}, fields, all)
 	c.AddCommand(list, view)
 	return c
 }

@@ -52,11 +52,7 @@ func (p Page) table(t api.Table, most int) {
 	room := p.Width - 2 - anchorRoom
 	grid := view.Grid{Fields: t.Fields(), Rows: len(rows), Now: p.Now, Gap: tableGap,
 		Value: func(row int, field string) any { return rows[row].Fields.Get(field) }}
-	columns := grid.Columns(room - min(longest, least))
-	if len(columns) == 0 || columns[0].Field != grid.Fields[0] { // the first field goes before the name
-		columns = grid.Columns(room - min(longest, least, room/2))
-	}
-	width := max(min(longest, room-view.GridWidth(columns, tableGap)), 0)
+	width, columns := grid.Beside(room, longest, least)
 	heads := p.cells(columns, func(c view.GridColumn) string { return c.Title })
 	p.heading(strings.TrimRight(p.Style.Fit(title, width+2)+heads, " "))
 	for i, r := range rows {

@@ -124,6 +124,12 @@ func (o *uiOptions) config(f *command.Factory, args []string) (tui.Config, error
 	if o.replay != "" {
 		return o.recording(c)
 	}
+	c.Packs = func(ctx context.Context) (ids []string) {
+		for _, p := range packsOf(f).known(ctx) {
+			ids = append(ids, p.ID)
+		}
+		return ids
+	}
 	c.Close = f.Close
 	c.Profile, c.Profiles = settings.Profile(), settings.Profiles
 	if !slices.Contains(c.Profiles, config.DefaultProfile) { // it need not be written down

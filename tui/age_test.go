@@ -113,8 +113,8 @@ func TestLateRows(t *testing.T) {
 	th := view.NewTheme(view.Plain, view.NoColor, false)
 	for _, m := range tui.CryptoMembers() {
 		for _, width := range []int{27, 47, 60, 111, 200} {
-			table := tui.NewCryptoTable(m, s, th, width)
-			usual := tui.NewCryptoTable(m, known(t), th, width)
+			table := tui.NewTable(m, s, th, width)
+			usual := tui.NewTable(m, known(t), th, width)
 			for i, r := range table.Rows[:len(usual.Rows)] {
 				want, row := !slices.Contains(fine, r.Ref), table.Draw(th, i)
 				if strings.HasSuffix(row, " STALE 14m") != want || (r.Late != "") != want || !want && strings.Contains(row, "STALE") {
@@ -129,12 +129,12 @@ func TestLateRows(t *testing.T) {
 			}
 		}
 	}
-	warning := tui.NewCryptoTable(tui.Flags, s, th, 200)
+	warning := tui.NewTable(tui.Flags, s, th, 200)
 	if last := len(warning.Rows) - 1; strings.Contains(warning.Draw(th, last), "STALE") || s.Crypto.Flags[last].Kind != api.FlagSourceStale {
 		t.Errorf("a warning: %q", warning.Draw(th, last))
 	}
 	s.Recorded, s.Now = true, s.Now.AddDate(0, 0, 1)
-	if row := tui.NewCryptoTable(tui.Movers, s, th, 60).Rows[0]; row.Late != "STALE 14m" {
+	if row := tui.NewTable(tui.Movers, s, th, 60).Rows[0]; row.Late != "STALE 14m" {
 		t.Errorf("of a recording: %q", row.Late)
 	}
 }

@@ -36,7 +36,7 @@ func TestRows(t *testing.T) {
 	th := view.NewTheme(view.Dark, view.Colors256, false)
 	for _, m := range tui.CryptoMembers() {
 		for _, width := range []int{20, 27, 47, 60, 111, 200} {
-			table := tui.NewCryptoTable(m, s, th, width)
+			table := tui.NewTable(m, s, th, width)
 			if len(table.Rows) == 0 || m.Title() == "" {
 				t.Fatalf("%s has no rows", m)
 			}
@@ -57,12 +57,12 @@ func TestValues(t *testing.T) {
 	t.Parallel()
 	s := known(t)
 	th := view.NewTheme(view.Plain, view.NoColor, false)
-	for m, want := range map[tui.CryptoMember][3]string{
+	for m, want := range map[tui.Member][3]string{
 		tui.Movers:    {"BTC", "top_movers[0].priceUsd", "91442.9"},
 		tui.Protocols: {"Aave V3", "protocol_tvl[0].tvlUsd", "31266924252"},
 		tui.Sentiment: {"Fear & Greed", "sentiment.fearGreed.value", "24"},
 	} {
-		r := tui.NewCryptoTable(m, s, th, 80).Rows[0]
+		r := tui.NewTable(m, s, th, 80).Rows[0]
 		if r.Label != want[0] || r.Main != want[1] || r.Value != want[2] {
 			t.Errorf("%s: %s %s %s, want %v", m, r.Label, r.Main, r.Value, want)
 		}
@@ -75,20 +75,20 @@ func TestSortsUnknownLast(t *testing.T) {
 	s := known(t)
 	th := view.NewTheme(view.Plain, view.NoColor, false)
 	for by := 1; by < len(tui.CryptoSorts()); by++ {
-		table := tui.NewCryptoTable(tui.Movers, s, th, 80)
+		table := tui.NewTable(tui.Movers, s, th, 80)
 		table.Sort(by)
 		if first := table.Rows[0].Label; first == "XRP" {
 			t.Errorf("by %s the first is XRP, whose hour is not known", tui.CryptoSorts()[by])
 		}
 	}
-	table := tui.NewCryptoTable(tui.Movers, s, th, 80)
+	table := tui.NewTable(tui.Movers, s, th, 80)
 	table.Sort(1)
 	if last := table.Rows[len(table.Rows)-1].Label; last != "XRP" {
 		t.Errorf("by the hour the last is %s, want XRP", last)
 	}
 	table.Sort(0)
 	table.Sort(99)
-	flags := tui.NewCryptoTable(tui.Flags, s, th, 80)
+	flags := tui.NewTable(tui.Flags, s, th, 80)
 	flags.Sort(2)
 }
 
@@ -116,7 +116,7 @@ func TestMarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Event(sdk.Event{Type: api.EventDelta, State: api.StreamState{State: state, TS: later}})
-	table := tui.NewCryptoTable(tui.Movers, s, th, 60)
+	table := tui.NewTable(tui.Movers, s, th, 60)
 	if row := table.Draw(th, 0); !strings.Contains(row, "90,000.00 ▼") || !strings.Contains(row, "█▁") {
 		t.Errorf("a fall is %q", row)
 	}
@@ -124,7 +124,7 @@ func TestMarks(t *testing.T) {
 	if len(table.Rows) != 1 || table.Rows[0].Label != "ZEC" {
 		t.Errorf("filter zcash: %d rows", len(table.Rows))
 	}
-	if empty := tui.NewCryptoTable(tui.Movers, session.New("ai", later, 0), th, 60); len(empty.Rows) != 0 {
+	if empty := tui.NewTable(tui.Movers, session.New("ai", later, 0), th, 60); len(empty.Rows) != 0 {
 		t.Error("rows without a state")
 	}
 }

@@ -4,16 +4,16 @@ import (
 	"slices"
 )
 
-// pane is something that is shown in a box. Members of the crypto pack are panes by their names.
+// pane is something that is shown in a box. Members of the state are panes by their names.
 type pane string
 
-// The panes that are no members of the crypto pack.
+// The panes that are no members of the state, whose names no member has.
 const (
-	paneTree     pane = "tree"
-	paneBrief    pane = "brief"
-	paneDetail   pane = "detail"
-	paneHealth   pane = "health"
-	paneActivity pane = "activity"
+	paneTree     pane = "(tree)"
+	paneBrief    pane = "(brief)"
+	paneDetail   pane = "(detail)"
+	paneHealth   pane = "(health)"
+	paneActivity pane = "(activity)"
 )
 
 // cell is a place of the screen. Of its panes the one that was in focus last is shown.
@@ -36,63 +36,101 @@ const (
 	bandsHeight = 16
 )
 
-func members() []pane {
-	var list []pane
-	for _, m := range CryptoMembers() {
-		list = append(list, pane(m))
+// parts are where the members of a state stand: the main one, two kinds beside each other, and those that share a place where there is
+// little. The zero parts are those of a state that is shown as a tree.
+type parts struct {
+	main              pane
+	left, right, side []pane
+}
+
+// all are the members in their order.
+func (p parts) all() []pane { return slices.Concat([]pane{p.main}, p.left, p.right, p.side) }
+
+func cryptoParts() parts {
+	return parts{pane(Movers), []pane{pane(Protocols)}, []pane{pane(Pools)}, []pane{pane(Sentiment), pane(Narratives), pane(Flags)}}
+}
+
+// tableParts are those of members of which the last are the flags.
+func tableParts(members []pane) parts {
+	switch n := len(members); n {
+	case 0:
+		return parts{}
+	case 1, 2:
+		return parts{main: members[0], left: members[1:]}
+	default:
+		half := n / 2
+		return parts{members[0], members[1:half], members[half : n-1], members[n-1:]}
 	}
-	return list
 }
 
-// side are the members that share a place where there is little.
-func side() []pane {
-	return []pane{pane(Sentiment), pane(Narratives), pane(Flags)}
-}
-
-// layout says what is where in width and height. tree is set for a state that is not of the crypto pack.
-func layout(width, height int, tree bool) []band {
+// layout says what is where in width and height.
+func layout(width, height int, p parts) []band {
+	tree := p.main == ""
 	switch {
 	case width < twoColumns || height < bandsHeight:
-		all := append(members(), paneBrief, paneHealth)
-		if tree {
-			all = []pane{paneTree, paneBrief, paneHealth}
+		all := []pane{paneTree}
+		if !tree {
+			all = p.all()
 		}
-		return []band{{height, []cell{{all, width}}}}
+		return []band{{height, []cell{{append(all, paneBrief, paneHealth), width}}}}
 	case tree:
 		return treeLayout(width, height)
 	case width >= allWidth && height >= allHeight:
-		return fullLayout(width, height)
+		return fullLayout(width, height, p)
 	}
-	return compactLayout(width, height)
+	return compactLayout(width, height, p)
 }
 
 // compactLayout is that of a usual terminal; where it is wider there is the detail too.
-func compactLayout(width, height int) []band {
+func compactLayout(width, height int, p parts) []band {
 	brief := min(max(height/4, 6), 12)
 	second := max((height-brief)*3/7, 5)
 	left := width * 5 / 8
-	first := []cell{{[]pane{pane(Movers)}, left}, {[]pane{paneHealth}, width - left}}
-	lower := []cell{{[]pane{pane(Protocols), pane(Pools)}, left}, {side(), width - left}}
+	both := slices.Concat(p.left, p.right)
+	first := []cell{{[]pane{p.main}, left}, {[]pane{paneHealth}, width - left}}
+	lower := []cell{{both, left}, {p.side, width - left}}
 	if width >= detailWidth {
-		first = []cell{{[]pane{pane(Movers)}, left}, {[]pane{paneDetail}, width - left}}
+		first = []cell{{[]pane{p.main}, left}, {[]pane{paneDetail}, width - left}}
 		third := width / 3
-		lower = []cell{{[]pane{pane(Protocols), pane(Pools)}, width - 2*third}, {side(), third}, {[]pane{paneHealth}, third}}
+		lower = []cell{{both, width - 2*third}, {p.side, third}, {[]pane{paneHealth}, third}}
 	}
-	return []band{{height - brief - second, first}, {second, lower}, {brief, []cell{{[]pane{paneBrief}, width}}}}
+	return filled([]band{{height - brief - second, first}, {second, lower}, {brief, []cell{{[]pane{paneBrief}, width}}}})
 }
 
-func fullLayout(width, height int) []band {
+func fullLayout(width, height int, p parts) []band {
 	first := height * 32 / 100
 	second := height * 25 / 100
 	third := height * 25 / 100
 	left, part := width*58/100, width/3
 	wide := width - part
-	return []band{
-		{first, []cell{{[]pane{pane(Movers)}, left}, {[]pane{paneDetail}, width - left}}},
-		{second, []cell{{[]pane{pane(Protocols)}, width - 2*part}, {[]pane{pane(Pools)}, part}, {[]pane{paneHealth}, part}}},
-		{third, []cell{{[]pane{paneBrief}, wide}, {side(), part}}},
+	return filled([]band{
+		{first, []cell{{[]pane{p.main}, left}, {[]pane{paneDetail}, width - left}}},
+		{second, []cell{{p.left, width - 2*part}, {p.right, part}, {[]pane{paneHealth}, part}}},
+		{third, []cell{{[]pane{paneBrief}, wide}, {p.side, part}}},
 		{height - first - second - third, []cell{{[]pane{paneActivity}, width}}},
+	})
+}
+
+// filled are bands in which what has no panes gives its room to the first of its band that has, and a band without any to the first band.
+func filled(bands []band) (list []band) {
+	for _, b := range bands {
+		var cells []cell
+		room := 0
+		for _, c := range b.cells {
+			if len(c.panes) == 0 {
+				room += c.width
+				continue
+			}
+			cells = append(cells, c)
+		}
+		if len(cells) == 0 {
+			list[0].height += b.height
+			continue
+		}
+		cells[0].width += room
+		list = append(list, band{b.height, cells})
 	}
+	return list
 }
 
 func treeLayout(width, height int) []band {

@@ -50,17 +50,31 @@ func (s *Live) Bindings() []key.Binding {
 		return []key.Binding{k.Open, k.Cite, k.Brief, k.NextPane, k.Pause}
 	case paneHealth:
 		return []key.Binding{k.NextPane, k.Pause, k.Reconnect}
-	case pane(Movers), pane(Protocols), pane(Pools):
+	}
+	if len(s.table(s.focus(), s.width).Sorts) > 0 {
 		return []key.Binding{k.NextPane, k.Enter, k.Filter, k.Sort, k.Copy, k.Open, k.Pause, k.Trend, k.Cite}
 	}
 	return []key.Binding{k.NextPane, k.Enter, k.Filter, k.Copy, k.Open, k.Pause, k.Cite}
 }
 
-// other reports whether the state is not of the crypto pack, and so is shown as a tree.
-func (s *Live) other() bool { return s.env.Session.State != nil && s.env.Session.Crypto == nil }
+// members are those of the state that have panes.
+func (s *Live) members() (list []pane) {
+	for _, m := range Members(s.env.Session) {
+		list = append(list, pane(m))
+	}
+	return list
+}
+
+// other reports whether the state is of no form that has tables, and so is shown as a tree.
+func (s *Live) other() bool { return s.env.Session.State != nil && len(s.members()) == 0 }
 
 // bands is the layout at the size that was drawn last.
-func (s *Live) bands() []band { return layout(s.width, s.height, s.other()) }
+func (s *Live) bands() []band {
+	if s.env.Session.Crypto != nil || s.env.Session.State == nil {
+		return layout(s.width, s.height, cryptoParts())
+	}
+	return layout(s.width, s.height, tableParts(s.members()))
+}
 
 // focus is the pane that keys go to.
 func (s *Live) focus() pane {
@@ -93,15 +107,15 @@ func (s *Live) filter(p pane) *view.Filter {
 }
 
 // table is the table of a pane in width columns, filtered and sorted.
-func (s *Live) table(p pane, width int) CryptoTable {
-	t := NewCryptoTable(CryptoMember(p), s.env.Session, *s.env.Theme, width)
+func (s *Live) table(p pane, width int) Table {
+	t := NewTable(Member(p), s.env.Session, *s.env.Theme, width)
 	t.Filter(s.filter(p).Value())
 	t.Sort(s.sorts[p])
 	return t
 }
 
-func (s *Live) row(p pane) *CryptoRow {
-	if !slices.Contains(members(), p) {
+func (s *Live) row(p pane) *Row {
+	if !slices.Contains(s.members(), p) {
 		return nil
 	}
 	t := s.table(p, s.width)
@@ -191,7 +205,7 @@ func (s *Live) firstLine(p pane, height int) int {
 	case paneBrief:
 		return height - 1 - min(s.rows(p), briefSources(height))
 	}
-	if !headed(p) {
+	if s.table(p, s.width).Bare {
 		return 1
 	}
 	return 2
@@ -213,10 +227,8 @@ func (s *Live) press(msg tea.KeyMsg) tea.Cmd {
 		return s.askTrend()
 	case key.Matches(msg, k.Brief):
 		return tea.Batch(Tell("asking for the brief"+s.env.Session.Cost(1)), s.env.AskBrief())
-	case key.Matches(msg, k.Sort) && slices.Contains(members()[:3], p):
-		s.sorts[p] = (s.sorts[p] + 1) % len(CryptoSorts())
-		s.list(p).Cursor = 0
-		return Tell("sorted: " + CryptoSorts()[s.sorts[p]])
+	case key.Matches(msg, k.Sort) && len(s.table(p, s.width).Sorts) > 0:
+		return s.sort(p)
 	case p == paneTree:
 		return s.pressTree(msg)
 	case p == paneBrief:
@@ -227,12 +239,20 @@ func (s *Live) press(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
+// sort puts the rows of a pane in their next order.
+func (s *Live) sort(p pane) tea.Cmd {
+	orders := s.table(p, s.width).Sorts
+	s.sorts[p] = (s.sorts[p] + 1) % len(orders)
+	s.list(p).Cursor = 0
+	return Tell("sorted: " + orders[s.sorts[p]])
+}
+
 func (s *Live) turn(by int) {
 	able := focusable(s.bands())
 	s.see(able[(slices.Index(able, s.focus())+by+len(able))%len(able)])
 }
 
-func (s *Live) pressRow(msg tea.KeyMsg, row *CryptoRow) tea.Cmd {
+func (s *Live) pressRow(msg tea.KeyMsg, row *Row) tea.Cmd {
 	k := s.env.Keys
 	switch {
 	case row == nil:

@@ -10,7 +10,7 @@ import (
 	"github.com/contextd/contextd/tui/view"
 )
 
-func (p painter) pools(rows []api.TrendingPool) ([]view.Column, []CryptoRow) {
+func (p painter) pools(rows []api.TrendingPool) ([]view.Column, []Row) {
 	columns := []view.Column{{Title: "POOL"}, {Title: "NETWORK"}, {Title: "24h %", Width: 7, Right: true}, {Width: 1},
 		{Title: "VOLUME", Width: 6, Right: true}, {Title: "RISK"}}
 	rest := p.width - 7 - 1 - 6 - 3
@@ -23,7 +23,7 @@ func (p painter) pools(rows []api.TrendingPool) ([]view.Column, []CryptoRow) {
 	if rest > 6 {
 		columns[5].Width = min(rest-1, 30)
 	}
-	out := make([]CryptoRow, 0, len(rows))
+	out := make([]Row, 0, len(rows))
 	for i, r := range rows {
 		path, key := at(Pools, i), session.Key(string(Pools), r.ID)
 		main, risk := path+".priceUsd", strings.ReplaceAll(view.Line(strings.Join(r.Risk, ", ")), "_", " ")
@@ -39,7 +39,7 @@ func (p painter) pools(rows []api.TrendingPool) ([]view.Column, []CryptoRow) {
 		if risk != "" {
 			facts = append(facts, [2]string{"risk", risk})
 		}
-		out = append(out, CryptoRow{Path: path, Main: main, Label: view.Line(r.Pair), Value: exact(r.PriceUSD), Series: key, Ref: r.Ref,
+		out = append(out, Row{Path: path, Main: main, Label: view.Line(r.Pair), Value: exact(r.PriceUSD), Series: key, Ref: r.Ref,
 			Find: view.Line(r.Network+" "+r.Dex) + " " + risk, Facts: facts,
 			sort: []float64{known(r.Change1hPct), known(r.Change24hPct), known(r.Volume24hUSD), known(r.LiquidityUSD)},
 			cells: []string{
@@ -59,7 +59,7 @@ type reading struct {
 	ref                               int
 }
 
-func (p painter) sentiment(s *api.Sentiment) ([]view.Column, []CryptoRow) {
+func (p painter) sentiment(s *api.Sentiment) ([]view.Column, []Row) {
 	columns := []view.Column{{Title: "READING", Width: min(max(p.width*2/5, 12), 16)}, {Title: "VALUE"}}
 	columns[1].Width = max(p.width-columns[0].Width-1, 4)
 	list := p.readings(s)
@@ -70,14 +70,14 @@ func (p painter) sentiment(s *api.Sentiment) ([]view.Column, []CryptoRow) {
 			list = append(list, reading{path, said, view.Line(q.Question), exact(q.Probability), "", q.Ref})
 		}
 	}
-	out := make([]CryptoRow, 0, len(list))
+	out := make([]Row, 0, len(list))
 	for _, r := range list {
 		value := p.flashed(r.path, r.value)
 		room := columns[1].Width - view.Width(r.value) - 2
 		if line := p.trend(r.series, min(room, 12)); r.series != "" && room > 3 && line != "" {
 			value += " " + line
 		}
-		out = append(out, CryptoRow{Path: parent(r.path), Main: r.path, Label: r.label, Value: r.exact, Series: r.series, Ref: r.ref,
+		out = append(out, Row{Path: parent(r.path), Main: r.path, Label: r.label, Value: r.exact, Series: r.series, Ref: r.ref,
 			Facts: [][2]string{{"reading", r.label}, {"value", r.value}}, cells: []string{r.label, value}})
 	}
 	return columns, out
@@ -135,13 +135,13 @@ func parent(path string) string {
 	return path
 }
 
-func (p painter) narratives(rows []api.Narrative) ([]view.Column, []CryptoRow) {
+func (p painter) narratives(rows []api.Narrative) ([]view.Column, []Row) {
 	columns := []view.Column{{Title: "THEME", Width: min(max(p.width-22, 8), 18)}, {Title: "SCORE", Width: 5, Right: true}, {Width: 1},
 		{Title: "24h %", Width: 6, Right: true}, {Title: ""}}
 	if rest := p.width - columns[0].Width - 16; rest > 4 {
 		columns[4].Width = min(rest, 12)
 	}
-	out := make([]CryptoRow, 0, len(rows))
+	out := make([]Row, 0, len(rows))
 	for i, n := range rows {
 		path := at(Narratives, i)
 		facts := [][2]string{
@@ -157,7 +157,7 @@ func (p painter) narratives(rows []api.Narrative) ([]view.Column, []CryptoRow) {
 			}
 		}
 		bar := strings.TrimRight(view.Bar(n.Score, columns[4].Width, p.t.Glyphs), p.t.Glyphs.Empty)
-		out = append(out, CryptoRow{Path: path, Main: path + ".score", Label: view.Line(n.Name), Value: exact(&n.Score),
+		out = append(out, Row{Path: path, Main: path + ".score", Label: view.Line(n.Name), Value: exact(&n.Score),
 			Series: session.Key(string(Narratives), n.ID), Ref: n.Ref, URL: url, Find: find, Facts: facts,
 			cells: []string{
 				view.Line(n.Name), p.flashed(path+".score", fmt.Sprintf("%.2f", n.Score)), p.direction(n.Direction),
@@ -177,13 +177,13 @@ func (p painter) direction(d string) string {
 	return " "
 }
 
-func (p painter) flags(rows []api.Flag) ([]view.Column, []CryptoRow) {
+func (p painter) flags(rows []api.Flag) ([]view.Column, []Row) {
 	columns := []view.Column{{Title: "", Width: 1}, {Title: "SINCE", Width: 6, Right: true}, {Title: "WHAT", Width: max(p.width-9, 8)}}
-	out := make([]CryptoRow, 0, len(rows))
+	out := make([]Row, 0, len(rows))
 	for i, f := range rows {
 		path := at(Flags, i)
 		said := view.Line(f.Message)
-		out = append(out, CryptoRow{Path: path, Main: path + ".message", Label: view.Line(f.Subject), Value: said, Ref: f.Ref,
+		out = append(out, Row{Path: path, Main: path + ".message", Label: view.Line(f.Subject), Value: said, Ref: f.Ref,
 			Find: view.Line(string(f.Severity) + " " + f.Kind + " " + f.Message),
 			Facts: [][2]string{
 				{"flag", said}, {"severity", view.Line(string(f.Severity))},

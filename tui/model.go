@@ -42,6 +42,7 @@ type Model struct {
 	toldAt        time.Time
 	problem       *session.Problem // shown until it is sent away
 	notice        []string         // the last error in full, nil while it is not asked for
+	packs         []string         // that the service has, as far as they are known
 	briefOf       string           // pack whose brief was asked for
 	crashed       string           // file that tells of a crash
 	goingTo       string           // profile that is being asked for, "" for none
@@ -68,7 +69,29 @@ func New(ctx context.Context, c Config) *Model {
 
 // Init opens the stream and asks for the balance.
 func (m *Model) Init() tea.Cmd {
-	return tea.Batch(m.feed.open(m.cfg.Pack), nextTick(), tea.SetWindowTitle("ctx "+m.cfg.Pack), m.askBalance())
+	return tea.Batch(m.feed.open(m.cfg.Pack), nextTick(), tea.SetWindowTitle("ctx "+m.cfg.Pack), m.askBalance(), m.askPacks())
+}
+
+// learn takes what was asked for in the background.
+func (m *Model) learn(msg tea.Msg) {
+	switch msg := msg.(type) {
+	case packsMsg:
+		m.packs = msg
+	case BalanceMsg:
+		m.env.Session.Balance, m.env.Session.Foreign = &msg.Credits, msg.Foreign
+	}
+}
+
+// packsMsg are the packs of the service.
+type packsMsg []string
+
+// askPacks asks which packs there are, for the palette.
+func (m *Model) askPacks() tea.Cmd {
+	if m.cfg.Packs == nil {
+		return nil
+	}
+	list, ctx := m.cfg.Packs, m.env.Ctx
+	return func() tea.Msg { return packsMsg(list(ctx)) }
 }
 
 func nextTick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{} }) }
@@ -104,8 +127,8 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 		m.briefed(msg)
 	case goOverMsg, profileMsg:
 		cmd = m.updateProfile(msg)
-	case BalanceMsg:
-		m.env.Session.Balance, m.env.Session.Foreign = &msg.Credits, msg.Foreign
+	case packsMsg, BalanceMsg:
+		m.learn(msg)
 	default:
 		cmd = m.broadcast(msg)
 	}

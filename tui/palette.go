@@ -40,6 +40,10 @@ func (m *Model) commands() []command {
 	}
 	list = append(list, m.profileCommands()...)
 	cost := m.env.Session.Cost
+	for _, pack := range m.packs {
+		show := func(m *Model, _ string) tea.Cmd { return m.switchPack(pack) }
+		list = append(list, command{"pack " + view.Line(pack), "show it" + cost(2), show})
+	}
 	return append(list,
 		command{"pack NAME", "show another pack" + cost(2), func(m *Model, pack string) tea.Cmd { return m.switchPack(pack) }},
 		command{"refresh brief", "ask for the brief again" + cost(1), func(m *Model, _ string) tea.Cmd { return m.env.AskBrief() }},
@@ -68,6 +72,10 @@ func (p *palette) matching(all []command) (list []command, argument string) {
 		typed, argument = "pack", strings.TrimSpace(rest)
 	}
 	for _, c := range all {
+		_, pack, _ := strings.Cut(c.name, " ")
+		if argument != "" && !strings.HasPrefix(pack, argument) && pack != "NAME" {
+			continue
+		}
 		if view.Matches(typed, c.name) {
 			list = append(list, c)
 		}

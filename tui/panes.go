@@ -16,7 +16,7 @@ func (s *Live) View(width, height int) []string {
 	if s.env.Session.State == nil {
 		return s.waiting(width, height)
 	}
-	if s.detail && slices.Contains(members(), s.focus()) {
+	if s.detail && slices.Contains(s.members(), s.focus()) {
 		return s.drawDetail(s.focus(), width, height, true)
 	}
 	s.detail = false
@@ -60,8 +60,8 @@ func (s *Live) draw(c cell, height int) []string {
 		box.Title, lines = "Health", s.health(c.width-2)
 	case paneDetail:
 		from := s.focus()
-		if !slices.Contains(members(), from) {
-			from = pane(Movers)
+		if members := s.members(); !slices.Contains(members, from) {
+			from = members[0]
 		}
 		return s.drawDetail(from, c.width, height, false)
 	case paneActivity:
@@ -69,7 +69,7 @@ func (s *Live) draw(c cell, height int) []string {
 		box.Note = view.KeyLabel(s.env.Keys.Tab[7]) + " all"
 		lines = s.activity(height - 2)
 	default:
-		box.Title, lines = CryptoMember(p).Title(), s.tableLines(p, c.width-2, height-2, box.Focus)
+		box.Title, lines = Member(p).Title(), s.tableLines(p, c.width-2, height-2, box.Focus)
 		box.Note = join(box.Note, s.note(p, c, box.Focus))
 	}
 	return box.Draw(t, lines, c.width, height)
@@ -78,8 +78,8 @@ func (s *Live) draw(c cell, height int) []string {
 // note is what the upper edge of a member's pane says: its order, which rows are shown, and that others share its place.
 func (s *Live) note(p pane, c cell, focus bool) string {
 	note := ""
-	if by := s.sorts[p]; by > 0 {
-		note = "by " + CryptoSorts()[by]
+	if by, orders := s.sorts[p], s.table(p, c.width).Sorts; by > 0 && by < len(orders) {
+		note = "by " + orders[by]
 	}
 	if len(c.panes) > 1 && focus {
 		return join(note, fmt.Sprintf("%s: %d of %d", view.KeyLabel(s.env.Keys.NextPane), slices.Index(c.panes, p)+1, len(c.panes)))
@@ -94,9 +94,6 @@ func join(a, b string) string {
 	return a + b
 }
 
-// headed reports whether the columns of a pane need names.
-func headed(p pane) bool { return p != pane(Sentiment) && p != pane(Flags) }
-
 // tableLines are the rows of a member under their header.
 func (s *Live) tableLines(p pane, width, height int, focus bool) []string {
 	th := *s.env.Theme
@@ -110,7 +107,7 @@ func (s *Live) tableLines(p pane, width, height int, focus bool) []string {
 		return []string{"", " nothing at the moment"}
 	}
 	draw := func(i int) string { return t.Draw(th, i) }
-	if !headed(p) {
+	if t.Bare {
 		return s.list(p).Rows(th, len(t.Rows), width, height, focus, draw)
 	}
 	return append([]string{view.Header(th, t.Columns)}, s.list(p).Rows(th, len(t.Rows), width, height-1, focus, draw)...)
@@ -209,29 +206,29 @@ func (s *Live) health(width int) []string {
 
 // sources say how the sources do and which flags are up.
 func (s *Live) sources(fact func(name, value string) string) []string {
-	t, c := *s.env.Theme, s.env.Session.Crypto
-	if c == nil {
+	t, now := *s.env.Theme, s.env.Session
+	if len(now.Sources) == 0 {
 		return nil
 	}
 	ok := 0
 	bad := ""
-	for _, st := range c.SourceStatus {
+	for _, st := range now.Sources {
 		if st.Status == api.SourceOK {
 			ok++
 		} else if bad == "" {
 			bad = view.Line(st.ID)
 		}
 	}
-	line := fmt.Sprintf("%s %d of %d ok", t.Good.On(t.Glyphs.OK), ok, len(c.SourceStatus))
+	line := fmt.Sprintf("%s %d of %d ok", t.Good.On(t.Glyphs.OK), ok, len(now.Sources))
 	if bad != "" {
-		line = fmt.Sprintf("%s %d of %d ok: %s", t.Warn.On(t.Glyphs.Warn), ok, len(c.SourceStatus), bad)
+		line = fmt.Sprintf("%s %d of %d ok: %s", t.Warn.On(t.Glyphs.Warn), ok, len(now.Sources), bad)
 	}
 	lines := []string{fact("sources", line)}
-	if len(c.Flags) == 0 {
+	if len(now.Flags) == 0 {
 		return append(lines, fact("flags", "none"))
 	}
-	sign := Severity(t, c.Flags[0].Severity) // the gravest is the first
-	return append(lines, fact("flags", fmt.Sprintf("%s %d, %s", sign, len(c.Flags), view.Line(c.Flags[0].Message))))
+	sign := Severity(t, now.Flags[0].Severity) // the gravest is the first
+	return append(lines, fact("flags", fmt.Sprintf("%s %d, %s", sign, len(now.Flags), view.Line(now.Flags[0].Message))))
 }
 
 func (s *Live) activity(height int) []string {
@@ -261,12 +258,13 @@ func (s *Live) drawDetail(from pane, width, height int, whole bool) []string {
 		keep := max(len(facts)-(4-room), 3)
 		facts, room = facts[:min(keep, len(facts))], max(room, 4)
 	}
-	chart := s.chart(values, width-2, min(room, 16))
+	chart := s.chart(values, row.field, width-2, min(room, 16))
 	return view.Box{Title: row.Label, Note: note, Focus: whole}.Draw(t, append(chart, facts...), width, height)
 }
 
-// chart draws a series with the scale at its left. Where there are too few numbers it says how to get more.
-func (s *Live) chart(values []float64, width, height int) []string {
+// chart draws a series with the scale at its left, in the unit of a field where that is known. Where there are too few numbers it says how
+// to get more.
+func (s *Live) chart(values []float64, field string, width, height int) []string {
 	t := *s.env.Theme
 	if height < 2 {
 		return nil
@@ -279,16 +277,20 @@ func (s *Live) chart(values []float64, width, height int) []string {
 		return append(lines, make([]string, max(height-2, 0))...)[:height]
 	}
 	low, high := slices.Min(values), slices.Max(values)
-	scale := max(view.Width(number(low)), view.Width(number(high)))
+	labels := []string{number(low), number(high)}
+	if field != "" {
+		labels = human.FieldColumn(field, []any{low, high})
+	}
+	scale := max(view.Width(labels[0]), view.Width(labels[1]))
 	curve := view.Chart(values, min(width-scale-3, 120), height, t.Glyphs)
 	lines := make([]string, len(curve))
 	for i, c := range curve {
 		label := ""
 		switch i {
 		case 0:
-			label = number(high)
+			label = labels[1]
 		case len(curve) - 1:
-			label = number(low)
+			label = labels[0]
 		}
 		lines[i] = " " + t.Dim.On(view.AlignRight(label, scale, "")) + " " + t.Accent.On(c)
 	}
@@ -304,22 +306,25 @@ func number(v float64) string {
 }
 
 // facts are what is known of a row, in two columns where there is room, and where it comes from.
-func (s *Live) facts(row *CryptoRow, width int) []string {
+func (s *Live) facts(row *Row, width int) []string {
 	t := *s.env.Theme
 	var lines []string
-	half := width / 2
-	long := func(f [2]string) bool { return view.Width(f[1])+14 > half }
+	half, label := width/2, 11
+	for _, f := range row.Facts {
+		label = max(label, min(view.Width(f[0]), 20))
+	}
+	long := func(f [2]string) bool { return view.Width(f[1])+label+3 > half }
 	for i := 0; i < len(row.Facts); i++ {
 		f := row.Facts[i]
-		line := " " + t.Dim.On(view.Fit(f[0], 11, "")) + " " + f[1]
+		line := " " + t.Dim.On(view.Fit(f[0], label, "")) + " " + f[1]
 		if width >= 40 && !long(f) && i+1 < len(row.Facts) && !long(row.Facts[i+1]) {
 			i++
 			next := row.Facts[i]
-			line = view.Fit(line, half, t.Glyphs.Ellipsis) + " " + t.Dim.On(view.Fit(next[0], 11, "")) + " " + next[1]
+			line = view.Fit(line, half, t.Glyphs.Ellipsis) + " " + t.Dim.On(view.Fit(next[0], label, "")) + " " + next[1]
 		}
 		lines = append(lines, line)
 	}
-	lines = append(lines, " "+t.Dim.On("path        ")+row.Main)
+	lines = append(lines, " "+t.Dim.On(view.Fit("path", label+1, ""))+view.Line(row.Main))
 	source := fmt.Sprintf("[%d]", row.Ref)
 	if c := s.env.Session.Citation(row.Ref); c != nil {
 		source += " " + view.Line(c.SourceID)
@@ -327,5 +332,5 @@ func (s *Live) facts(row *CryptoRow, width int) []string {
 	if row.Late != "" {
 		source += " " + t.Warn.On(row.Late)
 	}
-	return append(lines, " "+t.Dim.On("source      ")+source)
+	return append(lines, " "+t.Dim.On(view.Fit("source", label+1, ""))+source)
 }

@@ -74,9 +74,9 @@ func (s *Sources) Update(msg tea.Msg) tea.Cmd {
 
 func (s *Sources) rows() []source {
 	var rows []source
-	if c := s.env.Session.Crypto; c != nil {
-		for i := range c.SourceStatus {
-			st := &c.SourceStatus[i]
+	if all := s.env.Session.Sources; len(all) > 0 {
+		for i := range all {
+			st := &all[i]
 			row := source{ref: st.Ref, id: st.ID, status: st, at: st.FetchedAt}
 			if cite := s.env.Session.Citation(st.Ref); cite != nil {
 				row.url = cite.URL

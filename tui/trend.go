@@ -32,7 +32,7 @@ func (s *Live) askTrend() tea.Cmd {
 	case s.env.Service == nil:
 		return Tell("a recording has no service to ask")
 	case s.other():
-		return Tell("only the crypto pack has trends")
+		return Tell("this state has no rows with trends")
 	case s.loading > 0:
 		return Tell("the trend is being loaded")
 	}

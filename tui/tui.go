@@ -56,6 +56,9 @@ type Config struct {
 	// Switch makes the Config of another of the Profiles. It may be called while this one is shown. nil where there is no other.
 	Switch func(profile string) (Config, error)
 
+	// Packs are those that the service has, which costs nothing to ask. nil where nobody is asked.
+	Packs func(ctx context.Context) []string
+
 	Now      func() time.Time                            // nil means time.Now; its zone is that of the times shown
 	Env      func(name string) string                    // nil means os.Getenv
 	In       io.Reader                                   // nil means os.Stdin

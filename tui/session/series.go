@@ -9,7 +9,7 @@ import (
 
 const maxPoints = 240
 
-// Series are the numbers of the crypto pack over time. All have the same times; what was not known at one is left out.
+// Series are the numbers of the rows of a pack over time. All have the same times; what was not known at one is left out.
 type Series struct {
 	times  []time.Time
 	points []map[string]float64
@@ -24,9 +24,9 @@ const (
 	KeyMarket    = "sentiment/market"
 )
 
-// add adds the numbers of a state, if it is one of the crypto pack and not there yet.
-func (s *Series) add(at time.Time, c *api.CryptoState) {
-	if c == nil {
+// add adds the numbers of a state, if it has any and is not there yet.
+func (s *Series) add(at time.Time, numbers map[string]float64) {
+	if numbers == nil {
 		return
 	}
 	i, found := slices.BinarySearchFunc(s.times, at, time.Time.Compare)
@@ -34,14 +34,34 @@ func (s *Series) add(at time.Time, c *api.CryptoState) {
 		return
 	}
 	s.times = slices.Insert(s.times, i, at)
-	s.points = slices.Insert(s.points, i, numbers(c))
+	s.points = slices.Insert(s.points, i, numbers)
 	if over := len(s.times) - maxPoints; over > 0 {
 		s.times, s.points = slices.Delete(s.times, 0, over), slices.Delete(s.points, 0, over)
 	}
 }
 
-// numbers are the values of a state that are worth a series.
-func numbers(c *api.CryptoState) map[string]float64 {
+// numbers are the values of a state that are worth a series, nil where there are none.
+func (c content) numbers() map[string]float64 {
+	if c.crypto != nil {
+		return cryptoNumbers(c.crypto)
+	}
+	if c.tables == nil {
+		return nil
+	}
+	n := map[string]float64{}
+	for _, m := range c.tables.Members {
+		main := m.Main()
+		for _, r := range m.Rows {
+			if x, is := r.Fields.Get(main).(float64); is {
+				n[Key(m.Name, r.ID)] = x
+			}
+		}
+	}
+	return n
+}
+
+// cryptoNumbers are those of the crypto pack.
+func cryptoNumbers(c *api.CryptoState) map[string]float64 {
 	n := map[string]float64{}
 	for _, m := range c.TopMovers {
 		put(n, Key("top_movers", m.ID), m.PriceUSD)

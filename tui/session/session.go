@@ -32,10 +32,13 @@ type Session struct {
 	Mouse    bool
 	Recorded bool // what is shown is a recording: its age says nothing
 
-	State   json.RawMessage // nil before the first
-	TS      time.Time       // when it was made
-	Crypto  *api.CryptoState
-	Deltas  int // states after the first
+	State   json.RawMessage    // nil before the first
+	TS      time.Time          // when it was made
+	Crypto  *api.CryptoState   // of the crypto pack, else nil
+	Tables  *api.Tables        // of any other pack, nil for what is no tables
+	Flags   []api.Flag         // of either
+	Sources []api.SourceStatus // of either
+	Deltas  int                // states after the first
 	Changes []diff.Change
 
 	Brief     *api.BriefResponse // nil before it was asked for
@@ -128,20 +131,31 @@ func (s *Session) show(state api.StreamState) {
 		s.Log.Add(s.Now, Delta, told(s.Deltas, changes))
 	}
 	s.State, s.TS, s.ages = state.State, state.TS, api.AgesOf(state.State)
-	s.Crypto = decodeCrypto(s.Pack, state.State)
-	s.series.add(state.TS, s.Crypto)
+	is := read(s.Pack, state.State)
+	s.Crypto, s.Tables, s.Flags, s.Sources = is.crypto, is.tables, is.flags, is.sources
+	s.series.add(state.TS, is.numbers())
 	if first {
 		s.Log.Add(s.Now, Info, fmt.Sprintf("first state, made %s", state.TS.In(s.Now.Location()).Format(time.TimeOnly)))
 	}
 }
 
-// decodeCrypto reads the state of the crypto pack, nil for any other and for what has not its shape.
-func decodeCrypto(pack string, state json.RawMessage) *api.CryptoState {
-	var c api.CryptoState
-	if pack != api.PackCrypto || json.Unmarshal(state, &c) != nil || len(c.TopMovers) == 0 && len(c.SourceStatus) == 0 {
-		return nil
+// content is a state as it was read.
+type content struct {
+	crypto  *api.CryptoState
+	tables  *api.Tables
+	flags   []api.Flag
+	sources []api.SourceStatus
+}
+
+// read reads the state of a pack. One of no known form has nothing.
+func read(pack string, state json.RawMessage) content {
+	if c, ok := api.ReadCrypto(pack, state); ok {
+		return content{crypto: c, flags: c.Flags, sources: c.SourceStatus}
 	}
-	return &c
+	if t, ok := api.ReadTables(state); ok {
+		return content{tables: &t, flags: t.Flags, sources: t.SourceStatus}
+	}
+	return content{}
 }
 
 // told says what a delta changed, in one line.
@@ -290,7 +304,7 @@ func (s *Session) Series(key string) []float64 { return s.series.values(key) }
 
 // Past adds a state of the past to the series.
 func (s *Session) Past(state json.RawMessage, ts time.Time) {
-	s.series.add(ts, decodeCrypto(s.Pack, state))
+	s.series.add(ts, read(s.Pack, state).numbers())
 }
 
 // Points is how many states the series hold.

@@ -31,8 +31,22 @@ type GridColumn struct {
 	Moves bool // the values are changes
 }
 
-// Columns are those that fit in width, the most important ones. Numbers are not cut.
-func (g Grid) Columns(width int) (list []GridColumn) {
+// Beside are the columns that fit in width columns beside the names of the rows, the most important ones, and how wide those may be. They
+// are as wide as names, and least is what they keep; the first field goes before that. Numbers are not cut.
+func (g Grid) Beside(width, names, least int) (name int, list []GridColumn) {
+	least = min(names, least)
+	list = g.columns(width - least)
+	if len(g.Fields) > 0 && (len(list) == 0 || list[0].Field != g.Fields[0]) {
+		list = g.columns(width - min(least, width/2))
+	}
+	for _, c := range list {
+		width -= g.Gap + c.Width
+	}
+	return max(min(names, width), 0), list
+}
+
+// columns are those that fit in width.
+func (g Grid) columns(width int) (list []GridColumn) {
 	before := ""
 	for _, field := range g.Fields {
 		c := g.column(field, before)
@@ -71,14 +85,6 @@ func (g Grid) column(field, before string) GridColumn {
 		c.Width = min(c.Width, max(widestText, Width(c.Title)))
 	}
 	return c
-}
-
-// GridWidth is how wide columns are with gaps of so many before each.
-func GridWidth(columns []GridColumn, gap int) (width int) {
-	for _, c := range columns {
-		width += gap + c.Width
-	}
-	return width
 }
 
 // When is text, where it is a time, as short as it is clear beside now, in the location of that: 15:04, Nov 24 15:04, 2027-01-05.

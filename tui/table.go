@@ -1,0 +1,225 @@
+package tui
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/session"
+	"github.com/contextd/contextd/tui/view"
+)
+
+// Member is a member of the state that has a table, by its name there.
+type Member string
+
+// Flags is the member that the states of all packs have.
+const Flags Member = api.MemberFlags
+
+// Members are those of the state that is shown, in the order in which they are visited; none where it is shown as a tree.
+func Members(s *session.Session) (list []Member) {
+	switch {
+	case s.Crypto != nil:
+		return CryptoMembers()
+	case s.Tables == nil:
+		return nil
+	}
+	for _, m := range s.Tables.Members {
+		list = append(list, Member(m.Name))
+	}
+	return append(list, Flags)
+}
+
+// Title is the name of a member for people.
+func (m Member) Title() string {
+	if m == Protocols {
+		return "Value locked"
+	}
+	words := view.Line(strings.ReplaceAll(string(m), "_", " "))
+	for i, first := range words {
+		return words[:i] + strings.ToUpper(string(first)) + words[i+len(string(first)):]
+	}
+	return ""
+}
+
+// asSent is the order of the service.
+const asSent = "as sent"
+
+// Row is a row of a table.
+type Row struct {
+	Path   string // of the row
+	Main   string // of its main value
+	Label  string // what it is called
+	Value  string // the main value, exact, as it is copied
+	Find   string // what filters look in, besides Label
+	Series string // key of its numbers over time, "" for none
+	URL    string // of its own, "" for that of its source
+	Ref    int    // of its source
+	Late   string // how old it is where its source is overdue, else ""
+	Facts  [][2]string
+
+	field string // of the main value where its name has a unit, else ""
+	cells []string
+	sort  []float64 // by the orders of the table but the first
+}
+
+// Table is the rows of a member.
+type Table struct {
+	Member  Member
+	Columns []view.Column
+	Rows    []Row
+	Bare    bool     // the columns need no names
+	Sorts   []string // orders that the rows can be put in, the first of which is that of the service; none where there is no other
+}
+
+// Sort puts the rows in one of the orders of Sorts, largest first. Unknown values come last.
+func (t *Table) Sort(by int) {
+	if by <= 0 {
+		return
+	}
+	slices.SortStableFunc(t.Rows, func(a, b Row) int {
+		if by > len(a.sort) || by > len(b.sort) {
+			return 0
+		}
+		x, y := a.sort[by-1], b.sort[by-1]
+		switch {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+}
+
+// Filter keeps the rows that match.
+func (t *Table) Filter(filter string) {
+	if filter != "" {
+		t.Rows = slices.DeleteFunc(t.Rows, func(r Row) bool { return !view.Matches(filter, r.Label+" "+r.Find) })
+	}
+}
+
+// Draw is row i as a line.
+func (t *Table) Draw(th view.Theme, i int) string {
+	if late := t.Rows[i].Late; late != "" {
+		return view.Marked(th, t.Columns, t.Rows[i].cells, th.Warn.On(late))
+	}
+	return view.Row(th, t.Columns, t.Rows[i].cells)
+}
+
+// NewTable makes the table of a member in width columns.
+func NewTable(m Member, s *session.Session, th view.Theme, width int) Table {
+	p := painter{s: s, t: th, width: width - 1}
+	t := Table{Member: m}
+	switch {
+	case m == Flags:
+		t.Columns, t.Rows = p.flags(s.Flags)
+		t.Bare = true
+	case s.Crypto != nil:
+		p.crypto(&t, s.Crypto)
+	case s.Tables != nil:
+		p.tabular(&t, s.Tables)
+	}
+	for i, r := range t.Rows {
+		if m != Flags || !aboutSource(s.Flags[i].Kind) {
+			t.Rows[i].Late = s.Late(r.Ref)
+		}
+	}
+	return t
+}
+
+// aboutSource reports whether a kind of flag is a warning about a source and no data of it.
+func aboutSource(kind string) bool { return kind == api.FlagSourceStale || kind == api.FlagSourceError }
+
+type painter struct {
+	s     *session.Session
+	t     view.Theme
+	width int
+}
+
+// mark is the sign of a value that changed in the last seconds, and a space else.
+func (p painter) mark(path string) string {
+	switch changed, up, down := p.s.Flash(path); {
+	case up:
+		return p.t.Good.On(p.t.Glyphs.Up)
+	case down:
+		return p.t.Bad.On(p.t.Glyphs.Down)
+	case changed:
+		return p.t.Flash.On("*")
+	}
+	return " "
+}
+
+// flashed is value, bold if it changed in the last seconds.
+func (p painter) flashed(path, value string) string {
+	if changed, _, _ := p.s.Flash(path); changed {
+		return p.t.Flash.On(value)
+	}
+	return value
+}
+
+// change is a percent with its sign, coloured by it, bold if it changed in the last seconds.
+func (p painter) change(path string, v *float64) string {
+	s := human.Change(v)
+	if v != nil && *v > 0 {
+		s = p.t.Good.On(s)
+	} else if v != nil && *v < 0 {
+		s = p.t.Bad.On(s)
+	}
+	return p.flashed(path, s)
+}
+
+func (p painter) trend(key string, width int) string {
+	values := p.s.Series(key)
+	line := view.Sparkline(values, width, p.t.Glyphs)
+	if line == "" {
+		return ""
+	}
+	style := p.t.Dim
+	if first, last := values[max(0, len(values)-width)], values[len(values)-1]; last > first {
+		style = p.t.Good
+	} else if last < first {
+		style = p.t.Bad
+	}
+	return style.On(line)
+}
+
+func at(m Member, i int) string { return string(m) + "[" + strconv.Itoa(i) + "]" }
+
+// known is v, or less than every number where it is not known.
+func known[T int64 | float64](v *T) float64 {
+	if v == nil {
+		return -1e300
+	}
+	return float64(*v)
+}
+
+// exact is v in its shortest form, as it stands in the state.
+func exact(v *float64) string {
+	if v == nil {
+		return "null"
+	}
+	return human.Plain(*v)
+}
+
+func whole(n *int64) string {
+	if n == nil {
+		return "null"
+	}
+	return strconv.FormatInt(*n, 10)
+}
+
+func signed(v *float64) string {
+	if v == nil {
+		return "not known"
+	}
+	return human.Change(v) + "%"
+}
+
+func dollars(n *int64) string {
+	if n == nil {
+		return "not known"
+	}
+	return "$" + human.Compact(n)
+}

@@ -1,0 +1,122 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/session"
+	"github.com/contextd/contextd/tui/view"
+)
+
+// Widths in the tables of a pack that has no views of its own.
+const (
+	leastName  = 12
+	widestName = 40
+	leastTrend = 5
+	mostTrend  = 40
+)
+
+// tabular fills the table of a member of a state that is made of tables.
+func (p painter) tabular(t *Table, state *api.Tables) {
+	i := slices.IndexFunc(state.Members, func(m api.Table) bool { return m.Name == string(t.Member) })
+	if i < 0 {
+		return
+	}
+	table := state.Members[i]
+	names, longest := make([]string, len(table.Rows)), 0
+	for i, r := range table.Rows {
+		if names[i] = view.Line(r.Name); r.Symbol != "" && !strings.EqualFold(r.Symbol, r.Name) {
+			names[i] += " (" + view.Line(r.Symbol) + ")"
+		}
+		longest = max(longest, view.Width(names[i]))
+	}
+	grid := view.Grid{Fields: table.Fields(), Rows: len(table.Rows), Now: p.s.Now, Gap: 1,
+		Value: func(row int, field string) any { return table.Rows[row].Fields.Get(field) }}
+	const mark = 2 // a sign behind the first column
+	name, columns := grid.Beside(p.width-mark, min(longest, widestName), leastName)
+	left := p.width - mark - name
+	t.Columns = []view.Column{{Width: name}, {Width: 1}}
+	for _, c := range columns {
+		left -= 1 + c.Width
+		c.Title = view.Heading(c.Title)
+		t.Columns = append(t.Columns, c.Column)
+	}
+	trend := view.Column{Title: "TREND"}
+	if left > leastTrend {
+		trend.Width = min(left-1, mostTrend)
+	}
+	t.Columns = append(t.Columns, trend)
+	t.Sorts = sorts(columns)
+	main := table.Main()
+	for i, r := range table.Rows {
+		row := p.rowOf(t.Member, i, r, grid.Fields, main)
+		row.Label = names[i]
+		row.cells = append(row.cells, names[i], p.mark(row.Main))
+		for _, c := range columns {
+			row.cells = append(row.cells, p.valued(row.Path+"."+c.Field, c, i, r))
+			if c.Right {
+				x, is := r.Fields.Get(c.Field).(float64)
+				if !is {
+					x = known[float64](nil)
+				}
+				row.sort = append(row.sort, x)
+			}
+		}
+		row.cells = append(row.cells, p.trend(row.Series, trend.Width))
+		t.Rows = append(t.Rows, row)
+	}
+}
+
+// sorts are the orders by the columns of numbers.
+func sorts(columns []view.GridColumn) []string {
+	list := []string{asSent}
+	for _, c := range columns {
+		if c.Right {
+			list = append(list, c.Title)
+		}
+	}
+	if len(list) == 1 {
+		return nil
+	}
+	return list
+}
+
+// rowOf is the i-th row of a member without its cells. Its main value is that of the field main, and its name where there is none.
+func (p painter) rowOf(m Member, i int, r api.TableRow, fields []string, main string) Row {
+	path := at(m, i)
+	row := Row{Path: path, Main: path + ".name", Value: view.Line(r.Name), URL: r.URL, Ref: r.Ref, Find: view.Line(r.ID),
+		Facts: [][2]string{{"name", view.Line(r.Name)}}}
+	if main != "" {
+		row.Main, row.Series = path+"."+main, session.Key(string(m), r.ID)
+		row.field, row.Value = main, "null"
+		if x, is := r.Fields.Get(main).(float64); is {
+			row.Value = exact(&x)
+		}
+	}
+	for _, field := range fields {
+		value := r.Fields.Get(field)
+		if value == nil {
+			continue
+		}
+		told := human.FieldColumn(field, []any{value})[0]
+		if text, is := value.(string); is {
+			told = view.Line(view.When(text, p.s.Now))
+			row.Find += " " + told
+		}
+		row.Facts = append(row.Facts, [2]string{view.Line(human.FieldHead(field, "")), told})
+	}
+	return row
+}
+
+// valued is the cell of a row, coloured by its sign where it is a change, bold if it changed in the last seconds.
+func (p painter) valued(path string, c view.GridColumn, i int, r api.TableRow) string {
+	text := c.Cells[i]
+	if x, _ := r.Fields.Get(c.Field).(float64); c.Moves && x > 0 {
+		text = p.t.Good.On(text)
+	} else if c.Moves && x < 0 {
+		text = p.t.Bad.On(text)
+	}
+	return p.flashed(path, view.Cut(text, c.Width, p.t.Glyphs.Ellipsis))
+}
