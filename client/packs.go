@@ -37,7 +37,8 @@ func newPacks(f *command.Factory) *cobra.Command {
 	}, fields, func(ctx context.Context, args []string) error { return o.view(ctx, args[0]) })
 	c := f.Command(&cobra.Command{
 		Use: "packs", Short: "Show which packs there are, with their sources and licences",
-		Long:    "Show which packs the service has. That is free and takes no key. A key without credits reads " + api.PackCrypto + " alone.",
+		Long: "Show which packs the service has. That is free and takes no key. A key without credits reads " + api.DefaultPack +
+			" alone.",
 		Example: "  ctx packs\n  ctx packs view crypto", Args: cobra.NoArgs,
 	}, fields, all)
 	c.AddCommand(list, view)
