@@ -56,7 +56,13 @@ func TestQuestions(t *testing.T) {
 		"losers":         "asset/official-trump change24hPct; asset/celestia change24hPct; asset/raydium change24hPct",
 		"solana gainers": "near Solana, Solana Ecosystem, Solana Meme", "aave chains": "protocol/aave-v3 chains",
 		"average gas price on ethereum in gwei": "fee/ethereum averageGwei", "ethereum price": "asset/ethereum priceUsd",
-		"cordano": "near Cardano", "foo": "near ", "eth btc": "near ETH, Ethereum, Ethena USDe", "lido apy": "near Lido Staked Ether, LDO, Lido DAO",
+		"cordano": "near Cardano", "foo": "near ", "eth btc": "near ETH, BTC, Ethereum", "lido apy": "near Lido, Lido Staked Ether, LDO",
+		"news about Ethena": "near Ethena, Ethena USDe, THETA", "KMNO news": "near KMNO", // of which there are none
+		"Polymarket deposits": "protocol/polymarket tvlUsd", "polymarket tvl": "protocol/polymarket tvlUsd",
+		"polymarket":         "prediction/610002 probabilityPct; prediction/610000 probabilityPct; prediction/610004 probabilityPct",
+		"uniswap tvl change": "protocol/uniswap-v3 tvlUsd change24hPct change7dPct; protocol/uniswap-v2 tvlUsd change24hPct change7dPct; protocol/uniswap-v4 tvlUsd change24hPct change7dPct",
+		"uniswap change":     "asset/uniswap change1hPct change24hPct change7dPct", "uniswap": "asset/uniswap priceUsd",
+		"protocol volume": "protocol/aave-v3 tvlUsd; protocol/lido tvlUsd; protocol/eigencloud tvlUsd", // and not Virtuals Protocol
 	} {
 		if got := answers(tables, q); got != want {
 			t.Errorf("%q finds %s, want %s", q, got, want)

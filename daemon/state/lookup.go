@@ -35,17 +35,18 @@ type wanted struct {
 // words of one, wherever they stand.
 func (t *Tables) Lookup(q, kind string, limit int) Found {
 	words := wordsOf(q)
-	if said, ok := t.meaning(words); ok && len(said.kinds) > 0 && !t.symbol(words) {
-		rows := t.inOrder(t.counting(t.all, kind, said), said.order)
-		if has := t.having(rows, said); len(has) > 0 {
-			rows = has
-		}
-		return t.answer(rows, said, limit)
-	}
-	readings := append(t.readings(words), t.scattered(words)...)
+	matches := []func(name, kind string, said wanted) []int{t.exact, t.beginning, t.withWords, t.anywhere}
 	var first *reading // the best one whose rows lack what is asked
 	var rows []int
-	for _, match := range [...]func(name, kind string, said wanted) []int{t.exact, t.beginning, t.withWords, t.anywhere} {
+	if said, ok := t.meaning(words); ok && len(said.kinds) > 0 && !t.symbol(words) {
+		rows = t.inOrder(t.counting(t.all, kind, said), said.order)
+		if has := t.having(rows, said); len(has) > 0 {
+			return t.answer(has, said, limit)
+		}
+		first, matches = &reading{said: said}, matches[:1] // a word for a kind may be a name too, as polymarket is
+	}
+	readings := append(t.readings(words), t.scattered(words)...)
+	for _, match := range matches {
 		for i := range readings {
 			r := &readings[i]
 			found := match(r.name, kind, r.said)
@@ -71,7 +72,7 @@ type reading struct {
 
 // whole is what is wanted if the words of the name say something too, as in btc dominance.
 func (r *reading) whole() wanted {
-	return wanted{kinds: r.said.kinds, words: append(slices.Clip(r.said.words), strings.Fields(r.name)...)}
+	return wanted{kinds: r.said.kinds, words: append(slices.Clip(r.said.words), strings.Fields(r.name)...), order: r.said.order}
 }
 
 // readings are the ways to read a question, those with the longest names first.
@@ -228,23 +229,36 @@ func (t *Tables) counting(rows []int, kind string, said wanted) []int {
 	return count
 }
 
-// exact are the rows with a name. Where they are not of the kind that is asked for, they are those of that kind about the same things,
-// and those whose names have it among their words.
+// exact are the rows with a name, and behind them the others about the same things. Where none is of the kind that is asked for, those
+// count whose names have it, or the name of what has it as a symbol, among their words.
 func (t *Tables) exact(name, kind string, said wanted) []int {
 	hits := t.names[name]
 	rows := make([]int, len(hits))
+	var about []int
 	for i, h := range hits {
 		rows[i] = h.row
-	}
-	if rows = t.counting(rows, kind, said); len(rows) > 0 || len(hits) == 0 {
-		return rows
-	}
-	about := t.withWords(name, kind, said)
-	for _, h := range hits {
 		about = append(about, t.entities[t.rows[h.row].Entity]...)
 	}
 	slices.Sort(about)
+	if list := t.counting(rows, kind, said); len(list) > 0 || len(hits) == 0 {
+		for _, i := range t.counting(slices.Compact(about), kind, said) {
+			if !slices.Contains(list, i) {
+				list = append(list, i)
+			}
+		}
+		return list
+	}
+	about = append(about, t.withWords(name, kind, said)...)
+	for _, i := range rows {
+		about = append(about, t.naming(t.rows[i].Name)...)
+	}
+	slices.Sort(about)
 	return t.counting(slices.Compact(about), kind, said)
+}
+
+// naming are the rows whose names have a name in them, written as it is: one that is a word too is none in small letters.
+func (t *Tables) naming(name string) []int {
+	return slices.DeleteFunc(t.matching(wordsOf(name)), func(i int) bool { return !strings.Contains(t.rows[i].Name, name) })
 }
 
 // beginning are the rows with a name that begins with the given one.
@@ -366,6 +380,9 @@ const maxTypos = 3
 
 // distance is how many letters have to be added, left out or replaced to make b of a, or more than most. A beginning of b is near too.
 func distance(a, b string, most int) int {
+	if a == b {
+		return 0
+	}
 	if len(a) >= 3 && strings.HasPrefix(b, a) {
 		return 1
 	}

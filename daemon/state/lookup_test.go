@@ -1,0 +1,32 @@
+package state_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/contextd/contextd/daemon/state"
+)
+
+// TestNewsOfSymbol: news asked for by a symbol are those that name the thing too, written as its name is.
+func TestNewsOfSymbol(t *testing.T) {
+	t.Parallel()
+	news := func(key, entity, title string) state.Row {
+		return state.Row{Kind: "headline", Key: key, Entity: entity, Name: title}
+	}
+	tables := state.NewTables([]state.Kind{{Name: "asset", Words: []string{"coins"}}, {Name: "headline", Words: []string{"news"}, Own: true}}, []state.Row{
+		{Kind: "asset", Key: "kamino", Entity: "kamino", Name: "Kamino", Symbol: "KMNO"},
+		{Kind: "asset", Key: "move", Entity: "move", Name: "Movement", Symbol: "MOVE"},
+		{Kind: "asset", Key: "quiet", Entity: "quiet", Name: "Quiet", Symbol: "QT"},
+		news("1", "solana", "Solana lender Kamino opens"), news("2", "kamino", "KMNO is listed"), news("3", "kamino", "It lends"),
+		news("4", "", "A movement of funds"), news("5", "", "Is the Movement over?"),
+	})
+	for q, want := range map[string]string{"KMNO news": "1 2 3", "news of kamino": "1 2 3", "MOVE news": "5", "QT news": ""} {
+		var keys []string
+		for _, r := range tables.Lookup(q, "", 10).Rows {
+			keys = append(keys, r.Key)
+		}
+		if got := strings.Join(keys, " "); got != want {
+			t.Errorf("%q finds %q, want %q", q, got, want)
+		}
+	}
+}
