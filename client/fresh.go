@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/command"
+	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/jsonx"
@@ -34,6 +35,7 @@ func stateFields() []string {
 type freshOptions struct {
 	*command.IO
 	client func() (*sdk.Client, error)
+	config func() (*config.Config, error)
 
 	pack    string
 	members []string      // of the state that are asked for; none means all
@@ -45,7 +47,7 @@ type freshOptions struct {
 
 // newFresh makes the command that shows the newest state.
 func newFresh(f *command.Factory) *cobra.Command {
-	o := freshOptions{IO: f.IO, client: f.Client}
+	o := freshOptions{IO: f.IO, client: f.Client, config: f.Config}
 	c := f.Command(&cobra.Command{
 		Use: "fresh [PACK]", Short: "Show the newest state of a pack", Args: cobra.MaximumNArgs(1), ValidArgsFunction: packArgument(f),
 		SuggestFor: []string{"get", "show", "state"},
@@ -145,6 +147,7 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 		return last, nil
 	}
 	o.ReportMeta(&meta)
+	learn(o.config, namesOfState(state.State))
 	answer, err := o.answer(state, meta.Body)
 	if err != nil {
 		return last, err

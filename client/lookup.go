@@ -56,7 +56,7 @@ func newPrice(f *command.Factory) *cobra.Command {
 // lookupCommand completes c.
 func lookupCommand(f *command.Factory, c *cobra.Command, price bool) *cobra.Command {
 	o := lookupOptions{IO: f.IO, client: f.Client, config: f.Config, price: price}
-	c.Args, c.ValidArgsFunction = cobra.MinimumNArgs(1), watched(f.Config)
+	c.Args, c.ValidArgsFunction = cobra.MinimumNArgs(1), anyName(f.Config, "@\tall of the watchlist")
 	c = f.Command(c, []string{"results", "citations", "freshness"}, func(ctx context.Context, args []string) error {
 		pack, err := f.Pack([]string{o.pack})
 		if err != nil {
@@ -94,6 +94,7 @@ func (o lookupOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	o.ReportMeta(&meta)
+	learn(o.config, namesOfRows(found))
 	doc, err := cli.Marshal(found)
 	if err != nil {
 		return err

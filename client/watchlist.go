@@ -25,7 +25,7 @@ func watched(configured func() (*config.Config, error)) cobra.CompletionFunc {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return append(watchlist(c), "@\tall of the watchlist"), cobra.ShellCompDirectiveNoFileComp
+		return watchlist(c), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
@@ -43,7 +43,7 @@ func newWatchlist(f *command.Factory) *cobra.Command {
 	list := f.Command(&cobra.Command{Use: "list", Short: "Show the names", Aliases: []string{"ls"}, Args: cobra.NoArgs}, fields,
 		func(ctx context.Context, _ []string) error { return o.list(ctx) })
 	add := f.Command(&cobra.Command{Use: "add NAME...", Short: "Add names", Args: cobra.MinimumNArgs(1),
-		ValidArgsFunction: cobra.NoFileCompletions, Example: "  ctx watchlist add ada aave"}, fields,
+		ValidArgsFunction: anyName(f.Config), Example: "  ctx watchlist add ada aave"}, fields,
 		func(ctx context.Context, args []string) error { return o.change(ctx, args, true) })
 	remove := f.Command(&cobra.Command{Use: "remove NAME...", Short: "Remove names", Aliases: []string{"rm"}, Args: cobra.MinimumNArgs(1),
 		ValidArgsFunction: watched(f.Config), Example: "  ctx watchlist remove aave"}, fields,
