@@ -219,8 +219,8 @@ func (d *Daemon) commit(ctx context.Context, t *turn) {
 	}
 }
 
-// runPack keeps p fresh, and tells of its states, for as long as it is served. One that has come while the daemon runs is refreshed at once,
-// all of it: what is stored was made by another of its id, or long ago.
+// runPack keeps p fresh, and tells of its states, for as long as it is served. One that has come while the daemon runs is refreshed at
+// once, all of it: what is stored was made by another of its id, or long ago.
 func (d *Daemon) runPack(p *servedPack, came bool) {
 	p.life.spend(func(ctx context.Context) {
 		if came {

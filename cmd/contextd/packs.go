@@ -40,8 +40,8 @@ func (p packSettings) load() ([]daemon.Pack, error) {
 	return list, nil
 }
 
-// open makes the pack of an id: one that is part of the program, or of a manifest in the directory of packs. Those of others are evaluated in
-// a child process.
+// open makes the pack of an id: one that is part of the program, or of a manifest in the directory of packs. Those of others are evaluated
+// in a child process.
 func (p packSettings) open(id string) (daemon.Pack, error) {
 	text, file, err := p.text(id)
 	if err != nil {

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"fmt"
-	"net/http"
 	"net/textproto"
 	"net/url"
 	"regexp"
@@ -23,14 +22,19 @@ var (
 	headerName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,63}$`)
 )
 
+// Methods that a source may be asked by.
+const (
+	methodGet  = "GET"
+	methodPost = "POST"
+)
+
 // reserved are the packs that are part of the program.
 func reserved() []string { return []string{api.PackCrypto, api.PackAI, api.PackMarkets, api.PackPerps} }
 
 // checker finds what is wrong with a manifest that was read.
 type checker struct {
-	m       *Manifest
-	shipped bool
-	errs    []errorAt
+	m    *Manifest
+	errs []errorAt
 }
 
 // fail notes what is wrong at a path.
@@ -58,7 +62,7 @@ func (c *checker) need(path, text string, form *regexp.Regexp, example string) {
 func (c *checker) check() {
 	m := c.m
 	c.need("pack", m.Pack, packID, "my-pack")
-	if !c.shipped && slices.Contains(reserved(), m.Pack) {
+	if !c.m.shipped && slices.Contains(reserved(), m.Pack) {
 		c.fail("pack", "%s is the name of a pack of the program; choose another, such as my-%[1]s", m.Pack)
 	}
 	if m.Version < 1 || m.Version > 1<<20 {
@@ -146,10 +150,10 @@ func (c *checker) address(path, link string) {
 }
 
 func (c *checker) request(path string, r Request) {
-	if r.Method != http.MethodGet && r.Method != http.MethodPost {
+	if r.Method != methodGet && r.Method != methodPost {
 		c.fail(path+".method", "%q is neither GET nor POST", r.Method)
 	}
-	if r.Method == http.MethodGet && r.JSON != nil {
+	if r.Method == methodGet && r.JSON != nil {
 		c.fail(path+".json", "a GET has no body; say method: POST")
 	}
 	c.address(path+".url", source.ExpandURL(r.URL, time.Unix(0, 0)))
@@ -160,7 +164,7 @@ func (c *checker) request(path string, r Request) {
 		switch name := textproto.CanonicalMIMEHeaderKey(h.Name); {
 		case !headerName.MatchString(h.Name) || strings.ContainsAny(h.Value, "\r\n"):
 			c.fail(path+".headers."+h.Name, "is no header")
-		case slices.Contains([]string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Accept-Encoding", "If-None-Match"}, name):
+		case slices.Contains(strings.Fields("Host Content-Length Transfer-Encoding Connection Accept-Encoding If-None-Match"), name):
 			c.fail(path+".headers."+h.Name, "is set by the daemon")
 		case slices.Contains([]string{"Authorization", "Cookie", "X-Api-Key"}, name):
 			c.fail(path+".headers."+h.Name, "a secret has no place in a manifest; use key_file and key_header")
@@ -295,7 +299,7 @@ func (c *checker) unknownField(path string, s *Source, name string) {
 
 func (c *checker) flag(path string, f Flag) {
 	c.need(path+".kind", f.Kind, wordName, "load_high")
-	if slices.Contains(api.FlagKinds(), f.Kind) && !c.shipped {
+	if slices.Contains(api.FlagKinds(), f.Kind) && !c.m.shipped {
 		c.fail(path+".kind", "%s is a kind of the program; choose another", f.Kind)
 	}
 	s, _ := c.m.source(f.Over)
@@ -348,9 +352,21 @@ func (c *checker) say(path string, s Say) {
 		return // told of the member
 	}
 	between(c, path+".rows", s.Rows, 1, 10)
-	if d := of.derived(s.by(of)); (s.By != "" || s.Above != nil || s.Below != nil) && (d == nil || !d.number) {
+	if d := of.derived(s.by(of)); s.bounded() && (d == nil || !d.number) {
 		c.fail(path+".by", "%q is no number of %s", s.by(of), of.ID)
 	}
+	c.list(path, s)
+	if s.Item != "" {
+		c.template(path+".item", s.Item, of)
+	}
+	c.template(path+".say", strings.ReplaceAll(s.Say, "{list}", "{name}"), of)
+}
+
+// bounded reports whether a number decides which rows are told, or in which order.
+func (s Say) bounded() bool { return s.By != "" || s.Above != nil || s.Below != nil }
+
+// list checks that a sentence has a list where it needs one.
+func (c *checker) list(path string, s Say) {
 	listed := strings.Contains(s.Say, "{list}")
 	switch {
 	case listed && s.Item == "":
@@ -360,10 +376,6 @@ func (c *checker) say(path string, s Say) {
 	case !listed && s.Rows > 1:
 		c.fail(path+".rows", "more than one row needs {list} and item")
 	}
-	if s.Item != "" {
-		c.template(path+".item", s.Item, of)
-	}
-	c.template(path+".say", strings.ReplaceAll(s.Say, "{list}", "{name}"), of)
 }
 
 // by is the number that rows are told by, their first where none is named.

@@ -14,8 +14,12 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// EvaluateWithin is how long a manifest may take for one step of an answer.
-const EvaluateWithin = time.Second
+// EvaluateWithin is how long a manifest of others may take for one step of an answer. Those that are part of the program are known to end,
+// and a machine may be busy.
+const (
+	EvaluateWithin = time.Second
+	shippedWithin  = 20 * time.Second
+)
 
 // mostRaw is how many rows jq may give of one answer.
 const mostRaw = 20_000
@@ -50,8 +54,11 @@ func compile(text string) (program, error) {
 	return program{code}, nil
 }
 
-// errFailed is that a program failed on an answer.
-var errFailed = errors.New("failed")
+// Why a program ended early.
+var (
+	errFailed  = errors.New("failed")
+	errTooLong = errors.New("took too long")
+)
 
 // run gives all values of the program on input to each, which may stop it by an error.
 func (p program) run(ctx context.Context, input any, at time.Time, each func(any) error) error {
@@ -65,7 +72,7 @@ func (p program) run(ctx context.Context, input any, at time.Time, each func(any
 			var halt *gojq.HaltError
 			switch {
 			case ctx.Err() != nil:
-				return fmt.Errorf("took longer than %s", EvaluateWithin)
+				return errTooLong
 			case errors.As(err, &halt):
 				return fmt.Errorf("%w: halt has no place here", errFailed)
 			}
@@ -113,11 +120,17 @@ type mark struct {
 }
 
 // local is an Evaluator in this process.
-type local struct{ sources map[string]*programs }
+type local struct {
+	sources map[string]*programs
+	within  time.Duration // for one step of an answer
+}
 
 // NewLocal compiles a manifest that was read, for evaluation in this process.
 func NewLocal(m *Manifest) (Evaluator, error) {
-	l := local{sources: make(map[string]*programs)}
+	l := local{sources: make(map[string]*programs), within: EvaluateWithin}
+	if m.shipped {
+		l.within = shippedWithin
+	}
 	var failed error
 	made := func(text string) *program {
 		if text == "" {
@@ -153,7 +166,7 @@ func NewLocal(m *Manifest) (Evaluator, error) {
 
 // Rows implements Evaluator.
 func (l local) Rows(ctx context.Context, id string, answer []byte, at time.Time) ([]any, error) {
-	ctx, cancel := context.WithTimeout(ctx, EvaluateWithin)
+	ctx, cancel := context.WithTimeout(ctx, l.within)
 	defer cancel()
 	p := l.sources[id]
 	input, err := source.Decode(source.Format(p.source.Format), source.CSV(p.source.CSV), answer)
@@ -178,7 +191,7 @@ func (l local) Rows(ctx context.Context, id string, answer []byte, at time.Time)
 
 // Judge implements Evaluator.
 func (l local) Judge(ctx context.Context, id string, rows []any, at time.Time) (Judgement, error) {
-	ctx, cancel := context.WithTimeout(ctx, EvaluateWithin)
+	ctx, cancel := context.WithTimeout(ctx, l.within)
 	defer cancel()
 	j := Judgement{Picks: make(map[string][]string), Marks: make(map[string]map[string]source.Mark)}
 	for _, p := range l.sources[id].picks {
@@ -198,7 +211,7 @@ func (l local) Judge(ctx context.Context, id string, rows []any, at time.Time) (
 		j.Marks[m.kind] = marks
 	}
 	if ctx.Err() != nil {
-		return j, source.Refuse(source.ClassBadContent, "its conditions took longer than %s", EvaluateWithin)
+		return j, source.Refuse(source.ClassBadContent, "its conditions took longer than %s", l.within)
 	}
 	return j, nil
 }

@@ -150,7 +150,8 @@ func (s *Source) template(text string) (human.Template, error) {
 		if near := human.Nearest(name, s.names()); near != "" {
 			return "", fmt.Errorf("{%s}: %s has no such field; did you mean {%s}?", name, s.ID, near)
 		}
-		return "", fmt.Errorf("{%s}: %s has no such field; there are {name}, {symbol}, {key}, {%s}", name, s.ID, strings.Join(s.names(), "}, {"))
+		return "", fmt.Errorf("{%s}: %s has no such field; there are {name}, {symbol}, {key}, {%s}", name, s.ID,
+			strings.Join(s.names(), "}, {"))
 	})
 }
 
@@ -243,17 +244,19 @@ func (f Field) round(x *float64) *float64 {
 	return human.RoundPrice(x)
 }
 
-// Times that a source can mean.
-var (
-	firstMoment = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
-	lastMoment  = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+// Years that a source can mean.
+const (
+	firstYear = 1900
+	lastYear  = 2200
 )
 
 // moment reads a time: RFC 3339, a date, or seconds or milliseconds since 1970. What is none is nil.
 func moment(raw any) *time.Time {
 	var t time.Time
 	if text, is := raw.(string); is {
-		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly, time.RFC1123Z, time.RFC1123} {
+		for _, layout := range []string{
+			time.RFC3339, "2006-01-02T15:04:05", time.DateTime, time.DateOnly, time.RFC1123Z, time.RFC1123,
+		} {
 			at, err := time.Parse(layout, strings.TrimSpace(text))
 			if err == nil {
 				t = at
@@ -273,7 +276,7 @@ func moment(raw any) *time.Time {
 		}
 	}
 	t = t.UTC().Truncate(time.Millisecond)
-	if t.Before(firstMoment) || t.After(lastMoment) {
+	if t.Year() < firstYear || t.Year() > lastYear {
 		return nil
 	}
 	return &t

@@ -1,5 +1,5 @@
-// Package manifest makes packs of manifests: YAML that names sources, maps their answers to rows with jq, and says which rows a state shows,
-// what raises a flag and what a brief tells.
+// Package manifest makes packs of manifests: YAML that names sources, maps their answers to rows with jq, and says which rows a state
+// shows, what raises a flag and what a brief tells.
 //
 // # From text to answers
 //
@@ -7,9 +7,9 @@
 // selects 'sort_by(-.load)[:3]', and a flag when '.load > 90'.
 //
 //  1. Read refuses what is misspelled, out of bounds or does not compile, with its line.
-//  2. When an answer comes, an Evaluator decodes it and runs rows: {"key":"db-1","load":"97.31"}. It runs in this process for manifests that
-//     are part of the program. Those of others run in a child, which has no more than MaxMemory and EvaluateWithin: a jq program of a
-//     few letters can ask for gigabytes.
+//  2. When an answer comes, an Evaluator decodes it and runs rows: {"key":"db-1","load":"97.31"}. It runs in this process for manifests
+//     that are part of the program. Those of others run in a child, which has no more than MaxMemory and EvaluateWithin: a jq program of
+//     a few letters can ask for gigabytes.
 //  3. Each row is cleaned here: 97.31 is taken as a number, rounded as its type says and called loadPct. What does not fit is left out.
 //  4. The Evaluator runs selections and conditions on the cleaned rows. busiest is [db-1 …], the flag marks db-1.
 //  5. Rows, selections and marks are the source's document. It is stored, and the pack (pack.Tabular) is compacted of it without jq.
@@ -41,6 +41,8 @@ type Manifest struct {
 
 	lines  map[string]int // of what was read, by its path
 	digest string         // of the text
+
+	shipped bool // it is part of the program
 }
 
 // Limits bound a state.
@@ -197,12 +199,12 @@ func Read(text []byte, shipped bool) (*Manifest, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("the manifest is over %d bytes", maxText)
 	}
-	m := &Manifest{lines: make(map[string]int), digest: fmt.Sprintf("%x", sha256.Sum256(text))}
+	m := &Manifest{lines: make(map[string]int), digest: fmt.Sprintf("%x", sha256.Sum256(text)), shipped: shipped}
 	r := reader{lines: m.lines}
 	r.document(text, m)
 	if len(r.errs) == 0 {
 		m.fill()
-		c := checker{m: m, shipped: shipped}
+		c := checker{m: m}
 		c.check()
 		r.errs = c.errs
 	}

@@ -204,7 +204,9 @@ func readKey(file, prefix string) (string, error) {
 }
 
 // decode makes the document of an answer.
-func (m *Manifest) decode(ctx context.Context, s *Source, e Evaluator, answer source.Answer, last *source.RowsDoc) (*source.RowsDoc, int, error) {
+func (m *Manifest) decode(
+	ctx context.Context, s *Source, e Evaluator, answer source.Answer, last *source.RowsDoc,
+) (*source.RowsDoc, int, error) {
 	raw, err := e.Rows(ctx, s.ID, answer.Body, answer.At)
 	if err != nil {
 		return nil, 0, err
@@ -260,7 +262,7 @@ func (m *Manifest) writer() (brief.Writer, error) {
 		i := slices.IndexFunc(m.Members, func(member Member) bool { return member.Name == say.Over })
 		s, _ := m.source(m.Members[i].From[0])
 		made := brief.Sentence{Over: say.Over, Least: say.Least, Above: say.Above, Below: say.Below, Rows: say.Rows}
-		if d := s.derived(say.by(s)); d != nil && (say.By != "" || say.Above != nil || say.Below != nil) {
+		if d := s.derived(say.by(s)); d != nil && say.bounded() {
 			made.By, made.Sorted = d.wire, say.By != ""
 		}
 		before, after, listed := strings.Cut(say.Say, "{list}")
