@@ -96,20 +96,27 @@ func fieldValue(of, unit string, value any, fine bool) string {
 		return sign(x, text, "") + "$" + text
 	case unit == "Usd":
 		return USD(x)
-	case unit == "Pct" && fine:
+	case unit == "Pct":
+		return percentage(of, x, fine)
+	case math.Abs(x) >= 10_000 && x == math.Trunc(x):
+		return strings.TrimPrefix(USD(x), "$") + unit
+	}
+	return Plain(x) + unit
+}
+
+// percentage writes a percentage, with a sign where it can have one; a fine one has as many decimals as it needs, at most four.
+func percentage(of string, x float64, fine bool) string {
+	switch {
+	case fine:
 		places := 4
 		for places > 2 && Round(x, places-1) == Round(x, 4) {
 			places--
 		}
 		return fixedPercent(of, Round(x, places), places)
-	case unit == "Pct" && moves(of):
+	case moves(of):
 		return Percent(x)
-	case unit == "Pct":
-		return Plain(Round(x, 2)) + "%"
-	case math.Abs(x) >= 10_000 && x == math.Trunc(x):
-		return strings.TrimPrefix(USD(x), "$") + unit
 	}
-	return Plain(x) + unit
+	return Plain(Round(x, 2)) + "%"
 }
 
 // labelled is what the values of a field stand behind.

@@ -28,8 +28,8 @@ func packages() []string {
 		"daemon", "daemon/admin", "daemon/backup", "daemon/chain", "daemon/daemontest", "daemon/datadir", "daemon/doctor", "daemon/mail",
 		"daemon/mcp", "daemon/metrics", "daemon/store", "daemon/store/history", "daemon/store/sqlite", "daemon/web",
 		"daemon/account", "daemon/billing", "daemon/gate", "daemon/x402",
-		"daemon/brief", "daemon/brief/ground", "daemon/brief/llm", "daemon/feed", "daemon/pack", "daemon/pipeline", "daemon/reader",
-		"daemon/source", "daemon/source/replay", "daemon/state",
+		"daemon/brief", "daemon/brief/ground", "daemon/brief/llm", "daemon/feed", "daemon/pack", "daemon/pack/manifest", "daemon/pipeline",
+		"daemon/reader", "daemon/source", "daemon/source/replay", "daemon/state",
 	}
 }
 

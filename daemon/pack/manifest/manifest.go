@@ -193,8 +193,8 @@ func (e errorAt) Error() string {
 	return fmt.Sprintf("line %d: %s", e.line, e.text)
 }
 
-// Read reads a manifest and checks all of it. The error lists everything that is wrong, each on a line of its own. The ids of the packs that
-// are part of the program are for these alone.
+// Read reads a manifest and checks all of it. The error lists everything that is wrong, each on a line of its own. The ids of the packs
+// that are part of the program are for these alone.
 func Read(text []byte, shipped bool) (*Manifest, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("the manifest is over %d bytes", maxText)
