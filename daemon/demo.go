@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -172,10 +173,17 @@ func (d *Daemon) makePast(ctx context.Context, clock *demoClock) error {
 	defer clock.back.Store(0)
 	for back := demoPast; back >= 0; back -= demoStep {
 		clock.back.Store(int64(back))
-		for _, id := range fresh {
-			if err := d.refresh(ctx, id, back == 0); err != nil {
-				return fmt.Errorf("make history of %s: %w", id, err)
+		var all sync.WaitGroup
+		errs := make([]error, len(fresh))
+		for i, id := range fresh {
+			all.Go(func() { errs[i] = d.refresh(ctx, id, back == 0) })
+			if i == 0 {
+				all.Wait() // it plays the recording on
 			}
+		}
+		all.Wait()
+		if err := errors.Join(errs...); err != nil {
+			return fmt.Errorf("make history: %w", err)
 		}
 	}
 	return nil
