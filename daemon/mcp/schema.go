@@ -52,10 +52,7 @@ func argumentSchema(op api.Op, name string, packs []string) *jsonschema.Schema {
 	case "k":
 		return number(api.SearchKMin, api.SearchKMax, api.SearchKDefault, "Rows at most")
 	case "kind":
-		if packs != nil && !defaultAlone(packs) {
-			return text("Only rows of this kind, such as headline; each pack has its own")
-		}
-		return text("Only rows of this kind: asset, stablecoin, protocol, chain, pool, prediction, headline, fee")
+		return text("Only rows of this kind" + kindsOf(packs))
 	case "limit":
 		return number(1, api.MaxLookupRows, api.DefaultLookupLimit, "Rows per question")
 	case "at":
@@ -68,6 +65,14 @@ func argumentSchema(op api.Op, name string, packs []string) *jsonschema.Schema {
 		return text("Row under it, such as asset/zcash, for its own link and figures")
 	}
 	return changeSchema(name)
+}
+
+// kindsOf says what kinds of rows there are where packs are served.
+func kindsOf(packs []string) string {
+	if defaultAlone(packs) {
+		return ": asset, stablecoin, protocol, chain, pool, prediction, headline, fee"
+	}
+	return ", such as headline; each pack has its own"
 }
 
 // defaultAlone reports whether the default pack is the only one that is served.
