@@ -45,6 +45,12 @@ func fail(class Class, format string, args ...any) *failure {
 // clean already.
 func Refuse(class Class, format string, args ...any) error { return fail(class, format, args...) }
 
+// Judged is the class and the text of a failure, for those who have to tell another process of it. What is none is one of the network.
+func Judged(err error) (Class, string) {
+	f := asFailure(err)
+	return f.Class, f.Text
+}
+
 // maxErrorRunes caps the text of a failure: it is shown in the state of a pack.
 const maxErrorRunes = 120
 

@@ -21,8 +21,11 @@ const (
 	shippedWithin  = 20 * time.Second
 )
 
-// mostRaw is how many rows jq may give of one answer.
-const mostRaw = 20_000
+// Bounds of what jq may give of one answer.
+const (
+	mostRaw   = 20_000  // rows
+	mostBytes = 4 << 20 // of what is read of them
+)
 
 // An Evaluator runs what a manifest has of jq. Its methods return soon after ctx is done.
 type Evaluator interface {
@@ -177,9 +180,15 @@ func (l local) Rows(ctx context.Context, id string, answer []byte, at time.Time)
 		return nil, source.Refuse(source.ClassBadContent, "the answer is not as expected")
 	}
 	var rows []any
+	bytes := 0
 	err = p.rows.run(ctx, input, at, func(v any) error {
-		if rows = append(rows, v); len(rows) > mostRaw {
+		row, size := p.source.prune(v)
+		rows, bytes = append(rows, row), bytes+size
+		switch {
+		case len(rows) > mostRaw:
 			return fmt.Errorf("gives over %d rows", mostRaw)
+		case bytes > mostBytes:
+			return fmt.Errorf("gives over %d MB of rows", mostBytes>>20)
 		}
 		return nil
 	})
@@ -194,8 +203,12 @@ func (l local) Judge(ctx context.Context, id string, rows []any, at time.Time) (
 	ctx, cancel := context.WithTimeout(ctx, l.within)
 	defer cancel()
 	j := Judgement{Picks: make(map[string][]string), Marks: make(map[string]map[string]source.Mark)}
+	known := make(map[string]bool, len(rows))
+	for _, row := range rows {
+		known[keyOf(row)] = true
+	}
 	for _, p := range l.sources[id].picks {
-		keys, err := p.keys(ctx, rows, at)
+		keys, err := p.keys(ctx, rows, known, at)
 		if err != nil {
 			return j, source.Refuse(source.ClassBadContent, "select of %s: %v", p.name, err)
 		}
@@ -223,11 +236,11 @@ func keyOf(row any) string {
 	return key
 }
 
-// keys are those of the rows that are chosen.
-func (p pick) keys(ctx context.Context, rows []any, at time.Time) ([]string, error) {
+// keys are those of the rows that are chosen, of known keys alone: jq can make others.
+func (p pick) keys(ctx context.Context, rows []any, known map[string]bool, at time.Time) ([]string, error) {
 	keys := []string{}
 	add := func(row any) {
-		if key := keyOf(row); key != "" && len(keys) < mostShown {
+		if key := keyOf(row); known[key] && len(keys) < mostShown {
 			keys = append(keys, key)
 		}
 	}

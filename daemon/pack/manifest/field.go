@@ -1,10 +1,14 @@
 package manifest
 
 import (
+	"encoding/json"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/itchyny/gojq"
 
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/internal/human"
@@ -153,6 +157,61 @@ func (s *Source) template(text string) (human.Template, error) {
 		return "", fmt.Errorf("{%s}: %s has no such field; there are {name}, {symbol}, {key}, {%s}", name, s.ID,
 			strings.Join(s.names(), "}, {"))
 	})
+}
+
+// texts are the members of a row that are no fields, but its aliases.
+func texts() []string { return []string{"key", "name", "symbol", "entity", "group", "url"} }
+
+// prune leaves of what jq gave what clean reads, as values of JSON: nil, bool, string, json.Number, and texts for aliases. size is about what
+// it takes. What is no object is nil.
+func (s *Source) prune(raw any) (row any, size int) {
+	object, is := raw.(map[string]any)
+	if !is {
+		return nil, 1
+	}
+	kept := make(map[string]any)
+	keep := func(name string) {
+		if v := scalar(object[name]); v != nil {
+			kept[name] = v
+			size += len(name) + 16
+			if text, is := v.(string); is {
+				size += len(text)
+			}
+		}
+	}
+	for _, name := range texts() {
+		keep(name)
+	}
+	for i := range s.Fields {
+		keep(s.Fields[i].Name)
+	}
+	aliases, _ := object["aliases"].([]any)
+	var names []any
+	for _, a := range aliases[:min(len(aliases), mostAliases)] {
+		if text, is := a.(string); is {
+			names = append(names, strings.ToValidUTF8(text, "\uFFFD"))
+			size += len(text) + 16
+		}
+	}
+	if names != nil {
+		kept["aliases"] = names
+	}
+	return kept, size
+}
+
+// scalar is a text, a number or a truth that jq gave, else nil. A number is as JSON has it.
+func scalar(raw any) any {
+	switch v := raw.(type) {
+	case bool, json.Number:
+		return v
+	case string:
+		return strings.ToValidUTF8(v, "\uFFFD")
+	case int, float64, *big.Int:
+		if text, err := gojq.Marshal(v); err == nil && string(text) != "null" {
+			return json.Number(text)
+		}
+	}
+	return nil
 }
 
 // clean makes a row of what jq gave. It is not ok if it has no key.
