@@ -3,6 +3,7 @@ package source
 import (
 	"encoding/json"
 	"io"
+	"net/netip"
 	"time"
 )
 
@@ -39,3 +40,7 @@ func ConvertRows[T, R any](list []json.RawMessage, convert func(T) (R, string, b
 func ChangeSince(points []Sample, before time.Duration) *float64 { return changeSince(points, before) }
 
 func ClampTime(t, at time.Time) time.Time { return clampTime(t, at) }
+
+func Special(ip netip.Addr) bool { return special(ip) }
+
+func Local(host string) bool { return local(host) }
