@@ -1,27 +1,41 @@
 package main
 
 import (
-	"fmt"
-	"os/exec"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/pack/manifest"
+	"github.com/contextd/contextd/daemon/source"
 )
 
-// TestPackEval: the program is the process that runs a manifest of somebody else.
+// answered is a source that always says the same.
+type answered string
+
+func (a answered) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(a))), Request: r}, nil
+}
+
+// TestPackEval: the manifest of somebody else is run by the program in another process, which its mapping cannot exhaust.
 func TestPackEval(t *testing.T) {
 	t.Parallel()
-	program, err := exec.LookPath("contextd") // of the scripts
+	dir := t.TempDir()
+	text := `{pack: mine, version: 1, title: Mine, members: {all: {from: one}}, sources: [{id: one, name: One, licence: public, kind: thing,
+  public_url: "https://example.org/", request: {url: "https://example.org/one"}, fields: {x: number}, rows: '("x" * 900000000) | {key: ., x: 1}'}]}`
+	if err := os.WriteFile(filepath.Join(dir, "mine.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := packSettings{Dir: dir}.open("mine")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := manifest.NewChild([]byte(`{pack: mine, version: 1, title: Mine, members: {all: {from: one}}, sources: [{id: one, name: One, licence: public,
-  public_url: "https://example.org/", request: {url: "https://example.org/one"}, kind: thing, fields: {x: number}, rows: '.[] | {key: ., x: 1}'}]}`),
-		program, "pack", "eval")
-	defer c.Close()
-	rows, err := c.Rows(t.Context(), "one", []byte(`["a"]`), time.Time{})
-	if fmt.Sprint(rows) != "[map[key:a x:1]]" || err != nil {
-		t.Errorf("%v, %v", rows, err)
+	now := func() time.Time { return time.Date(2026, 11, 22, 20, 0, 0, 0, time.UTC) }
+	f := source.NewFetcher(source.Config{Transport: answered("[1]"), Now: now})
+	out := f.Fetch(t.Context(), p.Sources[0].Connector, nil)
+	if out.Err == nil || out.Err.Error() != "bad_content: its mapping took more than 256 MB" {
+		t.Errorf("%v", out.Err)
 	}
 }

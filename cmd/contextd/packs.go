@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -54,12 +55,27 @@ func (p packSettings) open(id string) (daemon.Pack, error) {
 	if m.Pack != id {
 		return daemon.Pack{}, fmt.Errorf("%s is the manifest of %s; call the file %[2]s.yaml", file, m.Pack)
 	}
-	evaluator, err := manifest.NewLocal(m)
+	evaluator, err := evaluatorOf(m, text, file)
 	if err != nil {
 		return daemon.Pack{}, err
 	}
 	made, writer, err := m.Make(evaluator)
 	return daemon.Pack{Pack: made, Writer: writer}, err
+}
+
+// evaluatorOf runs a manifest: here if it is part of the program, else in a process of its own.
+func evaluatorOf(m *manifest.Manifest, text []byte, file string) (manifest.Evaluator, error) {
+	if file == "" {
+		return manifest.NewLocal(m)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	if runtime.GOOS == "linux" {
+		program = "/proc/self/exe" // this one still when another version has been installed
+	}
+	return manifest.NewChild(text, program, "pack", "eval"), nil
 }
 
 // text is the manifest of an id and the file that it is in, "" where it is part of the program.

@@ -28,12 +28,12 @@ const (
 	maxFrame    = 16 << 20               // bytes of JSON on the pipe
 )
 
-// Child is an Evaluator that runs a manifest in a process of its own, which is started by the first call and again after it has died. The
-// process has neither more than MaxMemory nor longer than EvaluateWithin; it takes down nothing but itself.
+// Child is an Evaluator that runs a manifest in a process of its own, which is started by the first call and again after it has died.
+// The process has neither more than MaxMemory nor longer than EvaluateWithin; it takes down nothing but itself.
 //
 // It bounds its own data segment before it reads anything. Where that is refused, as by a filter of system calls, or not to be had, as on
-// other systems than Linux, two bounds are left: on Linux its memory is looked at from here while it works; elsewhere its collector is told,
-// and it is killed when its time is up.
+// other systems than Linux, two bounds are left: on Linux its memory is looked at from here while it works; elsewhere its collector is
+// told, and it is killed when its time is up.
 type Child struct {
 	text    []byte
 	argv    []string
@@ -159,6 +159,7 @@ type process struct {
 // start starts a program, which inherits nothing but its two pipes.
 func start(argv []string) (*process, error) {
 	p := &process{cmd: exec.Command(argv[0], argv[1:]...), done: make(chan struct{})}
+	p.cmd.Args[0] = "contextd" // whatever it was found as
 	p.cmd.Env = []string{"GOMEMLIMIT=" + softMemory, "GOTRACEBACK=none", "GOMAXPROCS=2"}
 	p.cmd.Dir = "/"
 	p.cmd.Stderr = &p.said
@@ -359,6 +360,7 @@ func evaluatorOf(text []byte) (Evaluator, error) {
 	if err != nil {
 		return nil, source.Refuse(source.ClassBadContent, "its manifest cannot be read")
 	}
+	m.shipped = false // whose names it may use was for the parent to say; it has no more time than others
 	return NewLocal(m)
 }
 

@@ -193,9 +193,17 @@ func (l local) Rows(ctx context.Context, id string, answer []byte, at time.Time)
 		return nil
 	})
 	if err != nil {
-		return nil, source.Refuse(source.ClassBadContent, "rows: %v", err)
+		return nil, l.refuse("rows", err)
 	}
 	return rows, nil
+}
+
+// refuse is the failure of what a manifest does with an answer.
+func (l local) refuse(what string, err error) error {
+	if errors.Is(err, errTooLong) {
+		return source.Refuse(source.ClassBadContent, "%s: took longer than %s", what, l.within)
+	}
+	return source.Refuse(source.ClassBadContent, "%s: %v", what, err)
 }
 
 // Judge implements Evaluator.
@@ -210,7 +218,7 @@ func (l local) Judge(ctx context.Context, id string, rows []any, at time.Time) (
 	for _, p := range l.sources[id].picks {
 		keys, err := p.keys(ctx, rows, known, at)
 		if err != nil {
-			return j, source.Refuse(source.ClassBadContent, "select of %s: %v", p.name, err)
+			return j, l.refuse("select of "+p.name, err)
 		}
 		j.Picks[p.name] = keys
 	}

@@ -162,8 +162,8 @@ func (s *Source) template(text string) (human.Template, error) {
 // texts are the members of a row that are no fields, but its aliases.
 func texts() []string { return []string{"key", "name", "symbol", "entity", "group", "url"} }
 
-// prune leaves of what jq gave what clean reads, as values of JSON: nil, bool, string, json.Number, and texts for aliases. size is about what
-// it takes. What is no object is nil.
+// prune leaves of what jq gave what clean reads, as values of JSON: nil, bool, string, json.Number, and texts for aliases. size is about
+// what it takes. What is no object is nil.
 func (s *Source) prune(raw any) (row any, size int) {
 	object, is := raw.(map[string]any)
 	if !is {
