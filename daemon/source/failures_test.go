@@ -33,7 +33,7 @@ type failureCase struct {
 // failureCases reads the manifest.
 func failureCases(t testing.TB) []failureCase {
 	t.Helper()
-	data, err := os.ReadFile("testdata/failures/manifest.json")
+	data, err := os.ReadFile("replay/failures/manifest.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func (c failureCase) play(t *testing.T) source.Outcome {
 // playTo is play to a connector that may be another one.
 func (c failureCase) playTo(t *testing.T, connector source.Connector) source.Outcome {
 	t.Helper()
-	body, err := os.ReadFile(filepath.Join("testdata", c.File))
+	body, err := os.ReadFile(filepath.Join("replay", c.File))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 // seeds adds every payload of the recording and of the failures whose name ends in one of suffixes.
 func seeds(f *testing.F, add func([]byte), suffixes ...string) {
 	f.Helper()
-	for _, root := range []string{"testdata/failures", "replay/recorded/tick1", "replay/recorded/tick3", "replay/recorded/shared"} {
+	for _, root := range []string{"replay/failures", "replay/recorded/tick1", "replay/recorded/tick3", "replay/recorded/shared"} {
 		err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err

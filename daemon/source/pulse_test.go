@@ -121,7 +121,7 @@ func TestFailuresCarryOver(t *testing.T) {
 		if !c.Expect.CarryOver {
 			continue
 		}
-		body, err := os.ReadFile(filepath.Join("testdata", c.File))
+		body, err := os.ReadFile(filepath.Join("replay", c.File))
 		if err != nil {
 			t.Fatal(err)
 		}

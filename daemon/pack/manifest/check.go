@@ -185,7 +185,7 @@ func (c *checker) field(path string, f Field, wire map[string]string) {
 	if !wordName.MatchString(f.Name) {
 		c.fail(path, "%q is not like open_interest", f.Name)
 	}
-	if slices.Contains([]string{"key", "name", "symbol", "entity", "group", "url", "aliases", "id", "ref", "stale"}, f.Name) {
+	if slices.Contains(append(rowMembers(), "id", "ref", "stale"), f.Name) {
 		c.fail(path, "%s is a member of every row; call the field otherwise", f.Name)
 	}
 	if !slices.Contains(fieldTypes(), f.Type) {

@@ -42,6 +42,11 @@ const (
 // mostAliases is how many other names a row has.
 const mostAliases = 8
 
+// rowMembers are what jq may give of a row beside its fields.
+func rowMembers() []string {
+	return []string{"key", "name", "symbol", "entity", "group", "url", "aliases"}
+}
+
 // number reports whether values of f are numbers.
 func (f Field) number() bool {
 	return slices.Contains([]string{typePrice, typeUSD, typePercent, typePercent4, typeNumber, typeCount}, f.Type)
