@@ -1,16 +1,29 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/internal/cli"
 )
 
-// newPack makes the commands for packs from manifests.
-func newPack() *cobra.Command {
-	c := &cobra.Command{Use: "pack", Short: "Packs from manifests", Hidden: true}
-	return cli.Group(c, newPackEval())
+// newPack makes the commands by which packs of manifests are written, tried and served.
+func newPack(s *settings) *cobra.Command {
+	c := &cobra.Command{
+		Use: "pack", Short: "Write, try and serve packs of your own sources",
+		Long: "Write, try and serve packs of your own sources. A pack is a manifest: YAML that names sources and maps their answers to\n" +
+			"rows with jq. It lies in packs.dir, beside the configuration file unless told otherwise, as NAME.yaml.",
+		Example: "  contextd pack init my-coins --url https://api.example.org/coins\n  contextd pack try my-coins\n" +
+			"  contextd pack enable my-coins",
+	}
+	return cli.Group(c, newPackInit(s), newPackLint(s), newPackTry(s), newPackRecord(s), newPackTest(s), newPackList(s), newPackView(s),
+		newPackEnable(s, true), newPackEnable(s, false), newPackEval())
 }
 
 // newPackEval makes the command that the daemon calls for every manifest of somebody else.
@@ -21,4 +34,102 @@ func newPackEval() *cobra.Command {
 			return manifest.Serve(c.Context(), c.InOrStdin(), c.OutOrStdout())
 		},
 	}
+}
+
+// packText is a manifest that a command is about.
+type packText struct {
+	text []byte
+	file string // "" for one that is part of the program
+	name string // what it was called
+	dir  string // of packs
+}
+
+// manifestOf finds the manifest that an argument means: a file, or a pack by its name.
+func (s *settings) manifestOf(arg string) (packText, config, error) {
+	cfg, _, err := s.read()
+	if err != nil {
+		return packText{}, cfg, err
+	}
+	p := packText{name: arg, dir: cfg.Packs.Dir}
+	if isFile(arg) {
+		p.file = arg
+		if p.text, err = os.ReadFile(arg); err != nil {
+			return p, cfg, cli.Invalid("read manifest: %w", err)
+		}
+		return p, cfg, nil
+	}
+	if p.text, p.file, err = cfg.Packs.text(arg); err != nil {
+		return p, cfg, cli.Invalid("%w", err).WithHint("contextd pack list, or contextd pack init %s", quoted(arg))
+	}
+	return p, cfg, nil
+}
+
+// isFile reports whether an argument is the name of a file and not of a pack.
+func isFile(arg string) bool {
+	return strings.ContainsRune(arg, filepath.Separator) || strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml")
+}
+
+// where is what people call p.
+func (p packText) where() string {
+	if p.file == "" {
+		return p.name + " (part of the program)"
+	}
+	return p.file
+}
+
+// recording is the directory with what was recorded for p.
+func (p packText) recording() string {
+	return strings.TrimSuffix(p.file, filepath.Ext(p.file)) + ".test"
+}
+
+// mistakes are what is wrong with p.
+func (p packText) mistakes() []manifest.Mistake {
+	m, err := manifest.Read(p.text, p.file == "")
+	if err != nil {
+		return manifest.Mistakes(err)
+	}
+	if name := filepath.Base(p.file); p.file != "" && filepath.Dir(p.file) == filepath.Clean(p.dir) && name != m.Pack+".yaml" {
+		return []manifest.Mistake{{Line: 1, Text: fmt.Sprintf("the file is called %s, and must be %s.yaml", name, m.Pack)}}
+	}
+	return nil
+}
+
+// read reads p for a command that needs it to be right.
+func (p packText) read() (*manifest.Manifest, manifest.Evaluator, error) {
+	if wrong := p.mistakes(); len(wrong) > 0 {
+		var errs []error
+		for _, m := range wrong {
+			errs = append(errs, errors.New(lineOf(m)))
+		}
+		return nil, nil, cli.Invalid("%s:\n%w", p.where(), errors.Join(errs...)).WithHint("contextd help packs")
+	}
+	m, err := manifest.Read(p.text, p.file == "")
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := manifest.NewLocal(m)
+	return m, e, err
+}
+
+// lineOf is a mistake for people.
+func lineOf(m manifest.Mistake) string {
+	if m.Line == 0 {
+		return m.Text
+	}
+	return fmt.Sprintf("line %d: %s", m.Line, m.Text)
+}
+
+// completePacks completes the names of packs, and files.
+func (s *settings) completePacks(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	cfg, _, err := s.read()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return cfg.Packs.known(), cobra.ShellCompDirectiveDefault
+}
+
+// completeNames completes the names of packs alone.
+func (s *settings) completeNames(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	names, _ := s.completePacks(c, args, word)
+	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -110,14 +110,10 @@ func (d *drawer) number(recorded any) float64 {
 	case n < 2 && len(d.numbers) > 0:
 		factors := [...]float64{-2, -1.01, -1, -0.9, 0, 0.5, 0.9, 1, 1.01, 1.2, 2}
 		return d.numbers[d.IntN(len(d.numbers))] * factors[d.IntN(len(factors))]
-	case n == 3:
-		return (d.Float64() - 0.5) * 200
+	case n == 3 && near != 0:
+		return -near * d.Float64()
 	case n == 4:
-		x := math.Exp((d.Float64()*16 - 4) * math.Ln10)
-		if d.IntN(3) == 0 {
-			return -x
-		}
-		return x
+		return near * math.Exp((d.Float64()*4-2)*math.Ln10)
 	}
 	return near * math.Exp(d.NormFloat64())
 }

@@ -49,9 +49,8 @@ func (t *trial) drawAll() map[string][]any {
 		rows := t.stage.rows(s.ID)
 		d := newDrawer(t.rand, t.cfg.Manifest, s.ID, t.line.now().Add(-t.line.shift()))
 		d.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-		rows = rows[:min(len(rows), 1+d.IntN(drawnRows))]
-		drawn := make([]any, len(rows))
-		for j := range rows {
+		drawn := make([]any, min(len(rows), 1+d.IntN(drawnRows)))
+		for j := range drawn {
 			row := d.draw(s, rows, j)
 			if d.IntN(4) == 0 {
 				row["name"] = names[d.IntN(len(names))]

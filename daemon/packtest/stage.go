@@ -186,6 +186,11 @@ func (d *desk) Publish(p state.Pulse, b state.Narration, rows *state.Tables) err
 	return nil
 }
 
+// Restore implements pipeline.Publisher.
+func (d *desk) Restore(p state.Pulse, b state.Narration, rows *state.Tables) error {
+	return d.Publish(p, b, rows)
+}
+
 // PublishBrief implements pipeline.Publisher.
 func (d *desk) PublishBrief(_ string, b state.Narration) error {
 	d.narration = b

@@ -19,7 +19,7 @@ func TestDraft(t *testing.T) {
 		"deep":      {`{"status":{"ok":1},"data":{"list":[{"symbol":"X","stats":{"usd":5,"pct":"1"}},{"symbol":"Y","stats":{"usd":6,"pct":"2"}}]}}`, "X X: statsUsd statsPct"},
 		"by keys":   {`{"bitcoin":{"usd":90000.5,"usd_24h_change":1.5},"ethereum":{"usd":3000,"usd_24h_change":2}}`, "bitcoin bitcoin: priceUsd usd24hChangePct"},
 		"one":       {`{"fastestFee":3,"hourFee":1}`, "my-pack my-pack: fastestFee hourFee"},
-		"odd names": {`[{"a b":"k1","24h %":1.5,"key":{"x":2},"ref":7},{"a b":"k2","24h %":2,"key":{"x":3},"ref":8}]`, "k1 k1: keyX n24h"},
+		"odd names": {`[{"a b":"k1","24h %":1.5,"key":{"x":2},"ref":7},{"a b":"k2","24h %":2,"key":{"x":3},"ref":8}]`, "k1 k1: n24h keyX refOfRow"},
 		"no key":    {`[{"v":1,"w":1},{"v":1,"w":2.5}]`, "eyJ2IjoxLCJ3IjoxfQ== eyJ2IjoxLCJ3IjoxfQ==: w v"},
 		"feed": {`<?xml version="1.0"?><rss version="2.0"><channel><title>t</title><item><title>One</title><link>https://example.org/1</link>` +
 			`<pubDate>Fri, 20 Nov 2026 19:00:00 GMT</pubDate></item></channel></rss>`, "https://example.org/1 One: publishedAt"},

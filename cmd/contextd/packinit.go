@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/daemon/pack/manifest"
+	"github.com/contextd/contextd/daemon/source"
+	"github.com/contextd/contextd/internal/cli"
+)
+
+// packInitOptions are the flags of contextd pack init.
+type packInitOptions struct {
+	url, file string
+	offline   bool
+	private   []string
+}
+
+// newPackInit makes the command that writes a manifest.
+func newPackInit(s *settings) *cobra.Command {
+	var o packInitOptions
+	c := &cobra.Command{
+		Use: "init NAME", Short: "Write a manifest to start from", Args: cobra.ExactArgs(1),
+		Long: "Write a manifest to start from, with comments, as NAME.yaml in packs.dir. With --url it asks that address once and guesses\n" +
+			"where the rows are in its JSON or feed, what their key is and which fields they have. It overwrites nothing.",
+		Example: "  contextd pack init my-coins --url 'https://api.example.org/coins?limit=100'\n" +
+			"  contextd pack init sensors --url http://10.0.0.7/metrics.json --allow-private 10.0.0.7\n  contextd pack init my-pack --file my-pack.yaml",
+	}
+	c.Flags().StringVar(&o.url, "url", "", "the `address` of a source that answers with JSON or a feed")
+	c.Flags().StringVar(&o.file, "file", "", "write this `file` instead")
+	c.Flags().BoolVar(&o.offline, "offline", false, "ask nobody: only put the address into the example")
+	addPrivate(c, &o.private)
+	c.RunE = func(c *cobra.Command, args []string) error { return s.initPack(c, o, args[0]) }
+	return c
+}
+
+// addPrivate defines the flag for hosts on private addresses.
+func addPrivate(c *cobra.Command, hosts *[]string) {
+	c.Flags().StringSliceVar(hosts, "allow-private", nil, "a `host` on a private address that may be asked; packs.private_hosts is for the daemon")
+}
+
+// initPack writes the manifest of a pack.
+func (s *settings) initPack(c *cobra.Command, o packInitOptions, name string) error {
+	cfg, _, err := s.read()
+	if err != nil {
+		return err
+	}
+	file := o.file
+	if file == "" {
+		file = filepath.Join(cfg.Packs.Dir, name+".yaml")
+	}
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		return cli.Invalid("%s is there already, and stays as it is", file).WithHint("contextd pack lint %s", quoted(file))
+	}
+	address, answer := manifest.Example, []byte(nil)
+	if o.url != "" {
+		address = o.url
+	}
+	if o.url != "" && !o.offline {
+		fmt.Fprintf(c.ErrOrStderr(), "asking %s\n", o.url)
+		if answer, err = look(c.Context(), o.url, slices.Concat(cfg.Packs.PrivateHosts, o.private)); err != nil {
+			return fmt.Errorf("ask %s: %w\n  try: --offline, which writes an example with the address", o.url, err)
+		}
+	}
+	text, err := manifest.Draft(name, address, answer)
+	if err != nil {
+		return cli.Invalid("%w", err).WithHint("--offline, which writes an example to change by hand")
+	}
+	if err := create(file, text); err != nil {
+		return err
+	}
+	arg := quoted(file)
+	if o.file == "" {
+		arg = quoted(name)
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "wrote %s\n\n  contextd pack lint %[2]s\n  contextd pack try %[2]s\n", file, arg)
+	return err
+}
+
+// look asks an address once, as a source of a manifest would.
+func look(ctx context.Context, address string, private []string) (body []byte, err error) {
+	d := source.Declared{ID: "look", Interval: time.Hour, StaleAfter: time.Hour, URL: address}
+	d.Decode = func(_ context.Context, a source.Answer, _ *source.RowsDoc) (*source.RowsDoc, int, error) {
+		body = a.Body
+		return &source.RowsDoc{Rows: make([]source.DeclaredRow, 1)}, 0, nil
+	}
+	out := source.NewFetcher(source.Config{PrivateHosts: private}).Fetch(ctx, d.Connector(), nil)
+	return body, out.Err
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/daemon/pack/manifest"
+	"github.com/contextd/contextd/internal/cli"
+)
+
+// Linted is what was found in a manifest.
+type Linted struct {
+	File     string             `json:"file"` // or the name of a pack of the program
+	Good     bool               `json:"good"`
+	Findings []manifest.Mistake `json:"findings"`
+}
+
+// newPackLint makes the command that checks manifests.
+func newPackLint(s *settings) *cobra.Command {
+	c := &cobra.Command{
+		Use: "lint FILE|NAME...", Short: "Check manifests: names, bounds, jq and templates", ValidArgsFunction: s.completePacks,
+		Long: "Check manifests without asking any source: names, bounds, jq and templates. All that is wrong is told, each with its line;\n" +
+			"then it ends with 3.",
+		Example: "  contextd pack lint my-coins\n  contextd pack lint packs/*.yaml -o json\n" +
+			"  contextd pack lint --schema > pack.schema.json   # with, in the first line of a manifest:\n" +
+			"  # yaml-language-server: $schema=pack.schema.json",
+	}
+	schema := c.Flags().Bool("schema", false, "print the JSON schema of manifests, for editors")
+	c.Args = func(c *cobra.Command, args []string) error {
+		if *schema {
+			return cobra.NoArgs(c, args)
+		}
+		return cobra.MinimumNArgs(1)(c, args)
+	}
+	out := cli.AddOutput(c, cli.FieldsIn(Linted{})...)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if *schema {
+			enc := json.NewEncoder(c.OutOrStdout())
+			enc.SetIndent("", "  ")
+			enc.SetEscapeHTML(false)
+			return enc.Encode(manifest.Schema())
+		}
+		list, wrong := []Linted{}, 0
+		for _, arg := range args {
+			p, _, err := s.manifestOf(arg)
+			if err != nil {
+				return err
+			}
+			found := p.mistakes()
+			wrong += len(found)
+			list = append(list, Linted{p.where(), len(found) == 0, append([]manifest.Mistake{}, found...)})
+		}
+		if err := out.Print(list, prose(func(w io.Writer) error { return printLinted(w, list) })); err != nil {
+			return err
+		}
+		if wrong > 0 {
+			return cli.Invalid("%d mistakes", wrong).WithHint("contextd help packs")
+		}
+		return nil
+	}
+	return c
+}
+
+func printLinted(w io.Writer, list []Linted) error {
+	for _, l := range list {
+		if l.Good {
+			if _, err := fmt.Fprintf(w, "%s: good\n", l.File); err != nil {
+				return err
+			}
+		}
+		for _, m := range l.Findings {
+			if _, err := fmt.Fprintf(w, "%s: %s\n", l.File, lineOf(m)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
