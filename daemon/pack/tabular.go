@@ -2,6 +2,7 @@ package pack
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -301,12 +302,18 @@ func (t Table) link(r *source.DeclaredRow) string {
 	return strings.ReplaceAll(t.Link, "{key}", url.PathEscape(r.Key))
 }
 
-// excerpts is Excerpts of the pack p: the first row of each source in a state.
+// excerpts is Excerpts of the pack p: the first row of each source in a state, with all that it says there.
 func (t Tabular) excerpts(p *Pack, doc []byte) map[string]string {
 	f := facts{}
-	for _, row := range state.ShownRows(p.Shown, doc) {
-		if row.Ref > 0 && row.Ref <= len(p.Sources) {
-			f.add(row.Ref, "%s", state.Excerpt(row.Name, row.Symbol, row.Fields))
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(doc, &members) // what cannot be read has no excerpt
+	for _, m := range t.Members {
+		var rows []api.Fields
+		_ = json.Unmarshal(members[m.Name], &rows)
+		for _, row := range rows {
+			if ref, _ := row.Get("ref").(float64); ref > 0 && int(ref) <= len(p.Sources) {
+				f.add(int(ref), "%s", excerpt(row))
+			}
 		}
 	}
 	excerpts := make(map[string]string, len(f))
@@ -314,4 +321,17 @@ func (t Tabular) excerpts(p *Pack, doc []byte) map[string]string {
 		excerpts[p.Sources[ref-1].ID] = text
 	}
 	return excerpts
+}
+
+// excerpt tells what a row of a state says.
+func excerpt(row api.Fields) string {
+	name, _ := row.Get("name").(string)
+	symbol, _ := row.Get("symbol").(string)
+	var told api.Fields
+	for _, f := range row {
+		if !slices.Contains([]string{"id", "name", "symbol", "group", "url", "ref", "stale"}, f.Name) {
+			told = append(told, f)
+		}
+	}
+	return state.Excerpt(name, symbol, told)
 }

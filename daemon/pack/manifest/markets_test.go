@@ -3,6 +3,8 @@ package manifest_test
 import (
 	"testing"
 
+	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -63,5 +65,27 @@ func TestMarketsFlags(t *testing.T) {
 		{"curve_inverted:3m10y", "release_today:2026-11-20-fomc-minutes"},
 		{"vix_jump:VIX", "fx_move:USDJPY", "yield_move:10y", "yield_move:30y"},
 		{"yield_move:10y", "yield_move:30y"},
+	})
+}
+
+// TestMarketsExcerpts: a citation tells what its source says, with texts and times.
+func TestMarketsExcerpts(t *testing.T) {
+	t.Parallel()
+	recorded(t, api.PackMarkets, func(tick int, p *pack.Pack, _ brief.Writer, in pack.Input) {
+		text, err := p.Compact(in)
+		if err != nil || tick > 1 {
+			return
+		}
+		excerpts := p.Excerpts(text)
+		for id, want := range map[string]string{
+			"treasury-yields": "2-year Treasury (US2Y) yield 3.98% · moved 1 bp · tenor 2 years · date 2026-11-19",
+			"bls-indicators":  "Consumer Price Index (CPI) 12m +3.17% · 1m +0.28% · period October 2026",
+			"fed-calendar":    "FOMC Minutes due at 2026-11-20 20:05Z · importance 2",
+			"fed-press":       "Federal Reserve Board announces results of its payments survey published at 2026-11-19 15:00Z",
+		} {
+			if excerpts[id] != want {
+				t.Errorf("%s: %q, want %q", id, excerpts[id], want)
+			}
+		}
 	})
 }
