@@ -147,6 +147,7 @@ func expect(recipe string) string {
 		"curl -s -H @- \"$CTX_BASE_URL/v1": `stdout '"total":[1-9]'`,
 		"ctx mcp call":                     `stdout '^1 of [0-9]+ rows in pack crypto'`,
 		"tools/call":                       `stdout '"structuredContent":\{"citation":\{"ref":1'`,
+		"next fomc meeting":                `stdout 'release\t.*\tFOMC Meeting'`,
 		"--no-wait":                        `stdout '^cv_test_........$'`,
 		"-k 1 --pay":                       `stdout bitcoin`,
 		"keys rotate":                      `stdout '^[0-9]+$'`,
