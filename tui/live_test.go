@@ -52,6 +52,10 @@ func press(s *tui.Live, text string) tea.Cmd {
 // TestFillsEverySize draws states of every kind, hostile ones among them, in every size: each line is exactly as wide as it should be.
 func TestFillsEverySize(t *testing.T) {
 	t.Parallel()
+	wider, higher := 7, 5
+	if testing.Short() {
+		wider, higher = 17, 11
+	}
 	wide := strings.NewReplacer("Bitcoin", "漢字漢字漢字漢字漢字", "BTC", `\u001b[2J漢字漢字漢字漢字`, "Lido", "é\\u0301\\u202e").Replace(string(crypto(t)))
 	for name, e := range map[string]*tui.Env{
 		"waiting": env(t, api.PackCrypto, nil),
@@ -63,8 +67,8 @@ func TestFillsEverySize(t *testing.T) {
 		"scalar":  env(t, "ai", json.RawMessage(`7`)),
 	} {
 		s := tui.NewLive(e)
-		for width := 60; width <= 210; width += 7 {
-			for height := 12; height <= 60; height += 5 {
+		for width := 60; width <= 210; width += wider {
+			for height := 12; height <= 60; height += higher {
 				for range 4 {
 					lines := s.View(width, height)
 					if len(lines) != height {
