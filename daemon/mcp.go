@@ -24,6 +24,12 @@ func (d *Daemon) origins(public *url.URL) web.OriginCheck {
 func (d *Daemon) openMCP(cfg *web.Config, admission *gate.Gate, public *url.URL) (err error) {
 	d.mcp, err = mcp.New(mcp.Config{
 		Reader: cfg.Reader, Gate: admission, Streams: cfg.Streams, Payers: cfg.Payers, Packs: d.served.ids(), Every: d.cfg.Every,
+		Tells: func(id string) string {
+			if p := d.served.of(id); p != nil {
+				return p.Description
+			}
+			return ""
+		},
 		Prefix: d.cfg.MCP.Prefix, PublicDiscovery: d.cfg.MCP.PublicDiscovery,
 		Origin: d.origins(public),
 		Now:    d.cfg.Now, Logger: d.cfg.Logger,

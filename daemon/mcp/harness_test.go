@@ -92,6 +92,7 @@ func newStudio(t testing.TB, changes ...func(*mcp.Config)) *studio {
 	payers := web.NewPayers(nil, s.clock)
 	public, _ := url.Parse("https://context.example.org")
 	cfg := mcp.Config{Reader: read, Gate: admission, Streams: s.feed, Payers: payers, Packs: []string{api.PackCrypto},
+		Tells:  func(pack string) string { return map[string]string{"perps": "Funding by venue."}[pack] },
 		Origin: web.OriginCheck{PublicURL: public, Origins: []string{"https://studio.example"}}, Now: s.clock, Logger: log}
 	for _, change := range changes {
 		change(&cfg)

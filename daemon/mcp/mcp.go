@@ -50,6 +50,7 @@ import (
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/build"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -69,6 +70,9 @@ type Config struct {
 	Payers  *web.Payers
 	Packs   []string      // ids of the packs served
 	Every   time.Duration // between refreshes; 0 means api.RefreshInterval
+
+	// Tells says what a pack holds, in a line; nil means nothing.
+	Tells func(pack string) string
 
 	Prefix          string          // of tools and resources; "" means DefaultPrefix
 	Origin          web.OriginCheck // who may call at all
@@ -158,14 +162,28 @@ func (s *Server) SetPacks(ids []string) error {
 	return nil
 }
 
-// instructions tell a model what the server is for, where packs are served.
-func instructions(packs []string) string {
+// instructions tell a model what the server is for.
+func (s *Server) instructions() string {
+	packs := *s.packs.Load()
 	if defaultAlone(packs) {
 		return "Live, cited facts about one pack (crypto)" + howTo
 	}
-	return "Live, cited facts about the packs " + strings.Join(packs, ", ") + " (argument pack; " + api.DefaultPack + " if left out)" +
+	said := make([]string, len(packs))
+	for i, id := range packs {
+		said[i] = id
+		if s.cfg.Tells == nil {
+			continue
+		}
+		if told := strings.TrimSuffix(human.Label(s.cfg.Tells(id), maxTold), "."); told != "" {
+			said[i] += " (" + told + ")"
+		}
+	}
+	return "Live, cited facts about the packs " + strings.Join(said, ", ") + " (argument pack; " + api.DefaultPack + " if left out)" +
 		howTo
 }
+
+// maxTold is how much is told of a pack, in runes.
+const maxTold = 140
 
 const howTo = ", renewed every 5 minutes. One number or name: lookup. " +
 	"What matters now: brief. What is new since you last asked: changes. " +

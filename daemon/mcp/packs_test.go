@@ -59,8 +59,8 @@ func TestPacksChange(t *testing.T) {
 		as      string
 		changed int
 	}{
-		{[]string{api.PackCrypto, "perps"}, true, "Live, cited facts about the packs crypto, perps (argument pack; crypto if left out), renewed", 2},
-		{[]string{api.PackCrypto, "perps"}, true, "Live, cited facts about the packs crypto, perps", 0},
+		{[]string{api.PackCrypto, "perps"}, true, "Live, cited facts about the packs crypto, perps (Funding by venue) (argument pack; crypto if left out), renewed", 2},
+		{[]string{api.PackCrypto, "perps"}, true, "Live, cited facts about the packs crypto, perps (Funding", 0},
 		{[]string{api.PackCrypto}, false, "Live, cited facts about one pack", 2},
 	} {
 		if err := s.mcp.SetPacks(step.packs); err != nil {

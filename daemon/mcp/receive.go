@@ -74,11 +74,11 @@ func (s *Server) introduce(res sdk.Result) {
 	switch res := res.(type) {
 	case *sdk.InitializeResult:
 		if res != nil {
-			res.Instructions = instructions(*s.packs.Load())
+			res.Instructions = s.instructions()
 		}
 	case *sdk.DiscoverResult:
 		if res != nil {
-			res.Instructions = instructions(*s.packs.Load())
+			res.Instructions = s.instructions()
 		}
 	}
 }

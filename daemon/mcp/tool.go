@@ -77,7 +77,7 @@ func definitions() []definition {
 				"since=<generatedAt> of the last answer misses nothing. For waking on danger set severity=warning."},
 		{op: api.OpChanges, title: "What changed", output: reflect.TypeFor[changed](),
 			description: "What is different since a moment: flags that appeared, rose or ended first, then rows by size of move, " +
-				"headlines, sources that failed; each old → new with [N]. About 200 tokens when calm."},
+				"headlines, sources that failed; each old → new with [N]."},
 		{op: api.OpCite, title: "Source of an anchor", output: reflect.TypeFor[api.CiteResponse](),
 			description: "Proof of one figure: source, link, moment of fetching and the excerpt that holds it. ref=3 for [3]."},
 	}

@@ -33,7 +33,7 @@ func TestListIsShort(t *testing.T) {
 // tools are the tools.
 func tools(t *testing.T) []*sdk.Tool {
 	t.Helper()
-	list, err := mcp.ToolList("context", "crypto", "ai", "markets")
+	list, err := mcp.ToolList("context", "crypto", "ai", "markets", "perps")
 	if err != nil {
 		t.Fatal(err)
 	}
