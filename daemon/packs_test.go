@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/daemontest"
@@ -168,6 +169,16 @@ func (s *scene) mark(pack string) string {
 	return mark(answer.State)
 }
 
+// credits are what is left.
+func (s *scene) credits() int64 {
+	s.t.Helper()
+	have, err := s.d.Credits().Balance(s.t.Context(), account.OperatorID, s.key[:api.KeyIDLength])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return have.Balance
+}
+
 // served checks whether all ways to a pack are there, or none.
 func (s *scene) served(id string, want bool) {
 	s.t.Helper()
@@ -204,7 +215,7 @@ func TestPacksComeAndGo(t *testing.T) {
 	if err := apply(t, s.d, marked("perps", "one")); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the new pack has a state", func() bool { return s.mark("perps") == "one" })
+	until(t, "the new pack has a state", func() bool { return s.mark("perps") == "one" && jobsOf(s.d, "perps")[0].Runs > 0 })
 	s.served("perps", true)
 	watcher := hear(t, s.c, "perps")
 
@@ -221,14 +232,11 @@ func TestPacksComeAndGo(t *testing.T) {
 		t.Errorf("the stream heard %q, then %q, %v", h.marks, h.errors, h.err)
 	}
 
-	waiting := make(chan string, 1)
+	waiting, before := make(chan string, 1), s.credits()
 	go func() {
 		waiting <- mcpCall(t, s.d, s.key, "tools/call", `{"name":"context.subscribe","arguments":{"pack":"perps"}}`)
 	}()
-	until(t, "the tool watches", func() bool {
-		return strings.Contains(read(t, s.d.AdminURL()+"/metrics"), `operation="subscribe"`) || len(waiting) > 0
-	})
-	time.Sleep(100 * time.Millisecond)
+	until(t, "the tool watches, which was charged", func() bool { return s.credits() < before })
 	if err := apply(t, s.d); err != nil {
 		t.Fatal(err)
 	}
