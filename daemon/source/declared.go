@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -134,7 +135,7 @@ func (d *declaration) client(c *client) *http.Client {
 }
 
 // moments are the times that a URL may hold.
-var moments = regexp.MustCompile(`\{(date|month|year|unix|unix_ms)(?:-(\d+)([mhd]))?\}`)
+var moments = regexp.MustCompile(`\{(date|month|year|unix|unix_ms)(?:-(\d{1,4})([mhd]))?\}`)
 
 // ExpandURL writes times into a URL: {date}, {month} as 202611, {year}, {unix} and {unix_ms}, each less a span as in {unix_ms-24h}. They
 // are cut to the minute, so that a request that is tried again is the same.
@@ -144,8 +145,7 @@ func ExpandURL(url string, at time.Time) string {
 		m := moments.FindStringSubmatch(text)
 		t := at
 		if m[2] != "" {
-			var n int64
-			_, _ = fmt.Sscan(m[2], &n) // digits; more of them than fit are none
+			n, _ := strconv.Atoi(m[2]) // digits
 			t = t.Add(-time.Duration(n) * map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": day}[m[3]])
 		}
 		switch m[1] {

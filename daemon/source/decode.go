@@ -7,11 +7,13 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/mmcdole/gofeed"
+	"golang.org/x/net/html/charset"
 )
 
 // Format is what the body of an answer is.
@@ -95,6 +97,13 @@ func decodeLines(body []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	begins, err := br.ReadByte()
+	if err == nil {
+		err = br.UnreadByte()
+	}
+	if err != nil {
+		return nil, err
+	}
 	dec := json.NewDecoder(br)
 	dec.UseNumber()
 	var rows []any
@@ -103,6 +112,9 @@ func decodeLines(body []byte) (any, error) {
 		err := dec.Decode(&v)
 		if errors.Is(err, io.EOF) {
 			return rows, nil
+		}
+		if err != nil && rows == nil && begins != '[' && begins != '{' {
+			return nil, judgeText(bytes.NewReader(body), "JSON") // words may begin as a value does
 		}
 		if err != nil {
 			return nil, malformed(err)
@@ -128,34 +140,37 @@ func decodeCSV(layout CSV, body []byte) (any, error) {
 	if layout.Comma != "" {
 		r.Comma, _ = utf8.DecodeRuneInString(layout.Comma)
 	}
-	header := layout.Header
-	rows := []any{}
+	header, rows, err := readTable(r, layout.Header)
+	switch {
+	case err != nil:
+		return nil, fail(ClassBadContent, "malformed CSV")
+	case len(rows) == 0 && len(header) < 2:
+		return nil, judgeText(strings.NewReader(text), "CSV")
+	case len(rows) == 0:
+		return nil, fail(ClassEmpty, "the answer has no rows")
+	}
+	return rows, nil
+}
+
+// readTable reads the lines of a table, the first of which is the header unless one is given.
+func readTable(r *csv.Reader, given []string) (header []string, rows []any, err error) {
+	header = given
 	for {
 		record, err := r.Read()
 		switch {
-		case errors.Is(err, io.EOF) && header == nil:
-			return nil, fail(ClassEmpty, "the answer has no header")
-		case errors.Is(err, io.EOF) && len(rows) == 0 && len(header) < 2:
-			return nil, judgeText(strings.NewReader(text), "CSV")
-		case errors.Is(err, io.EOF) && len(rows) == 0:
-			return nil, fail(ClassEmpty, "the answer has no rows")
 		case errors.Is(err, io.EOF):
-			return rows, nil
+			return header, rows, nil
 		case err != nil:
-			return nil, fail(ClassBadContent, "malformed CSV")
+			return header, rows, err
+		case header == nil:
+			header = slices.Clone(record)
+		case len(record) == len(header):
+			row := make(map[string]any, len(header))
+			for i, name := range header {
+				row[strings.TrimSpace(name)] = strings.TrimSpace(record[i])
+			}
+			rows = append(rows, row)
 		}
-		if header == nil {
-			header = append([]string{}, record...)
-			continue
-		}
-		if len(record) != len(header) {
-			continue
-		}
-		row := make(map[string]any, len(header))
-		for i, name := range header {
-			row[strings.TrimSpace(name)] = strings.TrimSpace(record[i])
-		}
-		rows = append(rows, row)
 	}
 }
 
@@ -207,6 +222,7 @@ func decodeXML(body []byte) (any, error) {
 		return nil, err
 	}
 	dec := xml.NewDecoder(br)
+	dec.CharsetReader = charset.NewReaderLabel
 	for {
 		token, err := dec.Token()
 		switch start, is := token.(xml.StartElement); {
@@ -218,7 +234,10 @@ func decodeXML(body []byte) (any, error) {
 			return nil, fail(ClassBadContent, "HTML where XML was expected")
 		case is:
 			v, err := decodeElement(dec, start, 0)
-			return map[string]any{start.Name.Local: v}, err
+			if err != nil {
+				return nil, err
+			}
+			return map[string]any{start.Name.Local: v}, nil
 		}
 	}
 }
