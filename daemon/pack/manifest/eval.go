@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"regexp"
+	"slices"
 	"time"
 
 	"github.com/itchyny/gojq"
@@ -288,15 +289,18 @@ func (m mark) of(ctx context.Context, row any, at time.Time) source.Mark {
 func (m *Manifest) timely(s *Source) bool {
 	text := s.Expect + " " + s.Rows
 	for _, member := range m.Members {
-		text += " " + member.Select
-	}
-	for _, f := range m.Flags {
-		text += " " + f.When + " " + f.Clear + " " + f.Warning + " " + f.Critical
-	}
-	for _, f := range s.Fields {
-		if len(f.Change) > 0 || f.Changed > 0 {
-			return true
+		if slices.Contains(member.From, s.ID) {
+			text += " " + member.Select
 		}
 	}
-	return strings.Contains(text, "now")
+	for _, f := range m.Flags {
+		if f.Over == s.ID {
+			text += " " + f.When + " " + f.Clear + " " + f.Warning + " " + f.Critical
+		}
+	}
+	remembers := func(f Field) bool { return len(f.Change) > 0 || f.Changed > 0 }
+	return asksWhen.MatchString(text) || slices.ContainsFunc(s.Fields, remembers)
 }
+
+// asksWhen finds now where it is no part of another word, no variable and no member.
+var asksWhen = regexp.MustCompile(`(?:^|[^$.\w])now\b`)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,3 +117,80 @@ brief:
 {"funding":"0.0000125","openInterest":"688.11","markPx":"91000.123"},{"funding":"0.00125","openInterest":"6880.11","markPx":"3100.123"},
 {"funding":"-0.0125","openInterest":"6880.11","markPx":"2.123"},{"funding":"0","openInterest":"0","markPx":"1"}]]`
 )
+
+// TestAsksForWhatChanged: an answer that has not changed is not sent again, but where what is made of it depends on when.
+func TestAsksForWhatChanged(t *testing.T) {
+	t.Parallel()
+	for part, again := range map[string]bool{
+		"when: '.mark > 1'":                            false,
+		"when: '.mark > 1 and .now != 2 and $known'":   false,
+		"when: '.mark > 1 and now > 2'":                true,
+		"when: '.mark > 1'\n    clear: '(now|todate)'": true,
+	} {
+		part = strings.ReplaceAll(part, "$known", "({known: 1} as {$known} | $known)")
+		m, err := manifest.Read([]byte(strings.Replace(plain, "when: '.mark > 1'", part, 1)), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := manifest.NewLocal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _, err := m.Make(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := ""
+		f := source.NewFetcher(source.Config{Transport: tagged(func(r *http.Request) { known = r.Header.Get("If-None-Match") })})
+		first := f.Fetch(t.Context(), p.Sources[0].Connector, nil)
+		if first.Err != nil {
+			t.Fatal(first.Err)
+		}
+		f.Fetch(t.Context(), p.Sources[0].Connector, first.Doc)
+		if again != (known == "") {
+			t.Errorf("%s: asked again with If-None-Match %q", part, known)
+		}
+	}
+}
+
+// tagged answers with a version of the same rows.
+type tagged func(*http.Request)
+
+func (f tagged) RoundTrip(r *http.Request) (*http.Response, error) {
+	f(r)
+	answer := io.NopCloser(strings.NewReader(`[{"name":"A","mark":2}]`))
+	return &http.Response{StatusCode: 200, Header: http.Header{"Etag": {`"1"`}}, Body: answer, Request: r}, nil
+}
+
+const plain = `pack: my-marks
+version: 1
+title: Marks
+sources:
+  - id: marks
+    name: Marks
+    public_url: https://example.org/
+    licence: public
+    request: {url: 'https://example.org/marks.json'}
+    rows: '.[] | {key: .name, mark}'
+    kind: mark
+    fields: {mark: price}
+  - id: others
+    name: Others
+    public_url: https://example.org/
+    licence: public
+    request: {url: 'https://example.org/others.json'}
+    rows: '.[] | {key: .name, seen: now}'
+    kind: other
+    fields: {seen: number}
+members:
+  marks: {from: marks, rows: 3}
+flags:
+  - kind: high
+    over: marks
+    when: '.mark > 1'
+    message: '{name} is at {mark}'
+  - kind: late
+    over: others
+    when: 'now > .seen'
+    message: '{name} was seen at {seen}'
+`
