@@ -111,17 +111,26 @@ func tableRow(members Fields) (row TableRow, err error) {
 // Fields are the names of the fields that rows of t have, in the order of the rows.
 func (t Table) Fields() (names []string) {
 	for _, row := range t.Rows {
-		at := 0
-		for _, f := range row.Fields {
-			if i := slices.Index(names, f.Name); i >= 0 {
-				at = i + 1
-				continue
+		for i, f := range row.Fields {
+			if !slices.Contains(names, f.Name) {
+				names = slices.Insert(names, place(names, row.Fields, i), f.Name)
 			}
-			names = slices.Insert(names, at, f.Name)
-			at++
 		}
 	}
 	return names
+}
+
+// place is where the i-th of fields belongs among names: behind the one before it, or else before the first behind it that is there.
+func place(names []string, fields Fields, i int) int {
+	if i > 0 { // which is there by now
+		return slices.Index(names, fields[i-1].Name) + 1
+	}
+	for _, f := range fields[1:] {
+		if at := slices.Index(names, f.Name); at >= 0 {
+			return at
+		}
+	}
+	return len(names)
 }
 
 // Main is the first field that is a number, "" where none is.

@@ -34,6 +34,10 @@ func TestReadTables(t *testing.T) {
 	if main := got.Members[0].Main(); main != "fundingPct" {
 		t.Errorf("the main field is %s", main)
 	}
+	mixed, _ := api.ReadTables(json.RawMessage(`{"a":[{"id":"x","rate":1,"volume":2},{"id":"y","average":1},{"id":"z","spread":1,"volume":2},{"id":"v","rate":1,"target":2}]}`))
+	if got := strings.Join(mixed.Members[0].Fields(), " "); got != "rate target spread volume average" {
+		t.Errorf("fields %s", got)
+	}
 	text, _ := api.ReadTables(json.RawMessage(`{"a":[{"id":"x","venue":"v","openUsd":null},{"id":"y","venue":"w","openUsd":2,"volume":3}]}`))
 	if main := text.Members[0].Main(); main != "openUsd" {
 		t.Errorf("the main field is %s", main)

@@ -29,51 +29,108 @@ type GridColumn struct {
 	Field string
 	Cells []string
 	Moves bool // the values are changes
+
+	known int  // rows that have a value
+	leads bool // one of them has none in a column before
 }
 
 // Beside are the columns that fit in width columns beside the names of the rows, the most important ones, and how wide those may be. They
-// are as wide as names, and least is what they keep; the first field goes before that. Numbers are not cut.
+// are as wide as names, and least is what they keep; the first column goes before that. Numbers are not cut.
 func (g Grid) Beside(width, names, least int) (name int, list []GridColumn) {
+	all := make([]GridColumn, len(g.Fields))
+	led := make([]bool, g.Rows)
+	for i, field := range g.Fields {
+		all[i] = g.column(field)
+		for row := range led {
+			if has := g.Value(row, field) != nil; has && !led[row] {
+				led[row], all[i].leads = true, true
+			}
+		}
+	}
 	least = min(names, least)
-	list = g.columns(width - least)
-	if len(g.Fields) > 0 && (len(list) == 0 || list[0].Field != g.Fields[0]) {
-		list = g.columns(width - min(least, width/2))
+	list = g.fitting(all, width-least)
+	first := slices.IndexFunc(all, func(c GridColumn) bool { return c.leads })
+	if first < 0 || !slices.ContainsFunc(list, func(c GridColumn) bool { return c.Field == all[first].Field }) {
+		list = g.fitting(all, width-min(least, width/2))
 	}
-	for _, c := range list {
-		width -= g.Gap + c.Width
-	}
-	return max(min(names, width), 0), list
+	return max(min(names, width-g.width(list)), 0), list
 }
 
-// columns are those that fit in width.
-func (g Grid) columns(width int) (list []GridColumn) {
-	before := ""
-	for _, field := range g.Fields {
-		c := g.column(field, before)
-		if room := width - g.Gap; c.Width > room {
-			if c.Right || room < max(narrowestCut, Width(c.Title)) {
+// fitting are those of all that fit in width: what some row has as its first, so that none is without a value, then what most rows have,
+// and then what there is room for.
+func (g Grid) fitting(all []GridColumn, width int) (list []GridColumn) {
+	chosen := make([]bool, len(all))
+	for _, wanted := range []func(c GridColumn) bool{
+		func(c GridColumn) bool { return c.leads },
+		func(c GridColumn) bool { return c.known*2 >= g.Rows },
+		func(GridColumn) bool { return true },
+	} {
+		for i, c := range all {
+			if chosen[i] || !wanted(c) {
 				continue
 			}
-			c.Width = room
+			chosen[i] = true
+			if next := headed(all, chosen); g.cut(next, width) {
+				list = next
+			} else {
+				chosen[i] = false
+			}
 		}
-		width -= g.Gap + c.Width
-		before = field
+	}
+	return list
+}
+
+// headed are the chosen ones of all, each headed after the one before it.
+func headed(all []GridColumn, chosen []bool) (list []GridColumn) {
+	before := ""
+	for i, c := range all {
+		if !chosen[i] {
+			continue
+		}
+		c.Title = Line(human.FieldHead(c.Field, before))
+		c.Width = max(c.Width, Width(c.Title))
+		before = c.Field
 		list = append(list, c)
 	}
 	return list
 }
 
-// column is the whole column of a field after the one of another.
-func (g Grid) column(field, before string) GridColumn {
-	c := GridColumn{Column: Column{Title: Line(human.FieldHead(field, before))}, Field: field, Moves: human.FieldMoves(field)}
+// cut makes columns fit in width, if that can be done by cutting texts.
+func (g Grid) cut(list []GridColumn, width int) bool {
+	over := g.width(list) - width
+	for i := len(list) - 1; i >= 0 && over > 0; i-- {
+		if c := &list[i]; !c.Right {
+			by := min(over, c.Width-max(narrowestCut, Width(c.Title)))
+			if by > 0 {
+				c.Width -= by
+				over -= by
+			}
+		}
+	}
+	return over <= 0
+}
+
+// width is that of columns with the gaps before them.
+func (g Grid) width(list []GridColumn) (width int) {
+	for _, c := range list {
+		width += g.Gap + c.Width
+	}
+	return width
+}
+
+// column is that of a field, without its heading.
+func (g Grid) column(field string) GridColumn {
+	c := GridColumn{Field: field, Moves: human.FieldMoves(field)}
 	values := make([]any, g.Rows)
 	for i := range values {
 		values[i] = g.Value(i, field)
 		_, number := values[i].(float64)
 		c.Right = c.Right || number
+		if values[i] != nil {
+			c.known++
+		}
 	}
 	c.Cells = human.FieldColumn(field, values)
-	c.Width = Width(c.Title)
 	for i, cell := range c.Cells {
 		if at, is := values[i].(string); is {
 			cell = Line(When(at, g.Now))
@@ -82,7 +139,7 @@ func (g Grid) column(field, before string) GridColumn {
 		c.Width = max(c.Width, Width(cell))
 	}
 	if !c.Right {
-		c.Width = min(c.Width, max(widestText, Width(c.Title)))
+		c.Width = min(c.Width, widestText)
 	}
 	return c
 }
