@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	netmail "net/mail"
@@ -45,8 +46,8 @@ const minAlertSecret = 16
 // alertGrace is for a delivery under way at a stop, which is to take less than a second.
 const alertGrace = 200 * time.Millisecond
 
-// checkAlerts reports what is wrong with alerts on the packs of the given ids.
-func checkAlerts(packs []string, alerts []Alert) error {
+// checkAlerts reports what is wrong with alerts on packs.
+func checkAlerts(packs []Pack, alerts []Alert) error {
 	names := map[string]bool{}
 	for i, a := range alerts {
 		if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,31}$`).MatchString(a.Name) {
@@ -64,15 +65,17 @@ func checkAlerts(packs []string, alerts []Alert) error {
 }
 
 // check reports what is wrong with a.
-func (a Alert) check(packs []string) error {
-	if a.Pack != "" && !slices.Contains(packs, a.Pack) {
-		return fmt.Errorf("pack %q is not served; there are %s", a.Pack, strings.Join(packs, ", "))
+func (a Alert) check(packs []Pack) error {
+	id := cmp.Or(a.Pack, api.DefaultPack)
+	i := slices.IndexFunc(packs, func(p Pack) bool { return p.ID == id })
+	if i < 0 {
+		return fmt.Errorf("pack %q is not served; there are %s", id, strings.Join(idsOf(packs), ", "))
 	}
 	if a.Severity != "" && a.Severity.Rank() == 0 {
 		return fmt.Errorf("severity %q is none of notice, warning, critical", a.Severity)
 	}
 	for _, kind := range a.Kinds {
-		if known := api.FlagKinds(); (a.Pack == "" || a.Pack == api.PackCrypto) && !slices.Contains(known, kind) {
+		if known := packs[i].FlagKinds; known != nil && !slices.Contains(known, kind) {
 			return fmt.Errorf("no flag is of kind %q; there are %s", kind, strings.Join(known, ", "))
 		}
 	}

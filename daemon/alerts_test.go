@@ -17,6 +17,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/internal/alert"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -220,6 +221,21 @@ func TestAlertsAreChecked(t *testing.T) {
 		err := daemon.Config{Reloadable: daemon.Reloadable{Alerts: []daemon.Alert{a}}}.Check()
 		if (err == nil) != (want == "") || err != nil && (!strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "SECRET")) {
 			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	other := daemon.Pack{Pack: &pack.Pack{ID: "other", FlagKinds: []string{"funding_extreme"}}}
+	open := daemon.Pack{Pack: &pack.Pack{ID: "open"}}
+	for of, want := range map[[2]string]string{
+		{"other", "funding_extreme"}:  "",
+		{"other", "stablecoin_depeg"}: `alert a: no flag is of kind "stablecoin_depeg"; there are funding_extreme`,
+		{"open", "anything"}:          "",
+		{"", "funding_extreme"}:       `alert a: pack "crypto" is not served; there are other, open`,
+	} {
+		a := good
+		a.Pack, a.Kinds = of[0], []string{of[1]}
+		err := daemon.Config{Reloadable: daemon.Reloadable{Packs: []daemon.Pack{other, open}, Alerts: []daemon.Alert{a}}}.Check()
+		if err == nil && want != "" || err != nil && err.Error() != want {
+			t.Errorf("%v: %v, want %s", of, err, want)
 		}
 	}
 	err := daemon.Config{Reloadable: daemon.Reloadable{Alerts: []daemon.Alert{good, good}}}.Check()

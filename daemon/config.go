@@ -176,7 +176,7 @@ func (r Reloadable) check() error {
 	if err := checkSources(packs, r.Disabled); err != nil {
 		return err
 	}
-	return checkAlerts(idsOf(packs), r.Alerts)
+	return checkAlerts(packs, r.Alerts)
 }
 
 // checkSources reports a switched-off source that no pack has.

@@ -21,7 +21,7 @@ func alertSettings() []Setting {
 			"[{name: peg, severity: critical, url: \"https://hooks.example.org/peg\", mail: [ops@example.org]}].",
 		Members: []Setting{
 			{Key: "name", Default: "", Doc: "By this it is known in journal, log and metrics; one of its own."},
-			{Key: "pack", Default: api.PackCrypto, Doc: "Whose flags."},
+			{Key: "pack", Default: api.DefaultPack, Doc: "Whose flags."},
 			{Key: "severity", Default: string(api.SeverityWarning), Doc: "The least severity.",
 				Enum: []string{string(api.SeverityNotice), string(api.SeverityWarning), string(api.SeverityCritical)}},
 			{Key: "kinds", Default: []string{}, Doc: "Kinds of flags. Empty means all."},

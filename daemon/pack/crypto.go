@@ -69,6 +69,7 @@ func Crypto() *Pack {
 	p.Title, p.Digest = "Crypto", "built in"
 	p.Description = "Prices and movers, value locked, trending pools, sentiment, stablecoins, fees, themes in the news, and what is out " +
 		"of the ordinary."
+	p.FlagKinds = api.FlagKinds()
 	p.Compact = p.compactCrypto
 	p.Excerpts = p.excerptsOfCrypto
 	p.Tables = p.tablesOfCrypto

@@ -32,6 +32,7 @@ type Pack struct {
 	Sources     []Source
 	Members     []api.PackMember // where rows stand in the state
 	Kinds       []string         // of rows
+	FlagKinds   []string         // of flags that it may raise; nil means any
 
 	// Compact makes the state, compact JSON. It is pure: the same input gives the same bytes.
 	Compact func(Input) ([]byte, error)

@@ -72,6 +72,10 @@ func (t Tabular) Pack() *Pack {
 	for _, k := range t.Kinds {
 		p.Kinds = append(p.Kinds, k.Name)
 	}
+	p.FlagKinds = []string{api.FlagSuspiciousName, api.FlagSourceStale, api.FlagSourceError}
+	for _, rule := range t.Flags {
+		p.FlagKinds = append(p.FlagKinds, rule.Kind)
+	}
 	p.Compact = func(in Input) ([]byte, error) { return t.compact(p, in) }
 	p.Excerpts = func(doc []byte) map[string]string { return t.excerpts(p, doc) }
 	p.Tables = func(in Input) *state.Tables { return t.tables(p, in) }

@@ -121,6 +121,9 @@ func raises(t *testing.T, id string, want [][]string) {
 		var ids []string
 		for _, f := range doc.Flags {
 			ids = append(ids, f.ID)
+			if !slices.Contains(p.FlagKinds, f.Kind) {
+				t.Errorf("tick %d raises %s, of which nobody can be told", tick, f.Kind)
+			}
 		}
 		if !slices.Equal(ids, want[tick-1]) {
 			t.Errorf("tick %d raises %q, want %q", tick, ids, want[tick-1])
