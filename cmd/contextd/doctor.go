@@ -67,7 +67,10 @@ func newDoctor(s *settings) *cobra.Command {
 func examined(d daemon.Config, secrets map[string]string, offline bool) doctor.Config {
 	e := doctor.Config{
 		DataDir: d.DataDir, SecretFiles: secrets, SMTP: d.SMTP,
-		Disabled: d.Disabled, CoinGeckoKey: d.CoinGeckoKey, Transport: d.Transport, Offline: offline,
+		Disabled: d.Disabled, PrivateHosts: d.PrivateHosts, CoinGeckoKey: d.CoinGeckoKey, Transport: d.Transport, Offline: offline,
+	}
+	for _, p := range d.Packs {
+		e.Packs = append(e.Packs, p.Pack)
 	}
 	for _, a := range d.Alerts {
 		e.Journal = backup.AlertJournal

@@ -51,6 +51,8 @@ type Config struct {
 	DataDir     string
 	SecretFiles map[string]string // that only the daemon's user and group should be able to read, by the setting that names them
 
+	Packs        []*pack.Pack // whose sources are asked; none means the crypto pack
+	PrivateHosts []string     // that sources may be at
 	Disabled     []string
 	CoinGeckoKey string
 	Transport    http.RoundTripper    // to the sources; nil means the real network
@@ -199,12 +201,11 @@ func (e examiner) disk() {
 
 // sources asks every source once, politely, and compares its clock with ours.
 func (e examiner) sources(ctx context.Context) {
-	clock := &dated{next: e.Transport, now: e.Now}
-	if clock.next == nil {
-		clock.next = http.DefaultTransport
-	}
-	fetcher := source.NewFetcher(source.Config{Transport: clock, CoinGeckoKey: e.CoinGeckoKey, Shift: e.Shift, Now: e.Now})
-	list := pack.Crypto().Sources
+	clock := &dated{now: e.Now}
+	fetcher := source.NewFetcher(source.Config{
+		Transport: e.Transport, Answered: clock.note, CoinGeckoKey: e.CoinGeckoKey, PrivateHosts: e.PrivateHosts, Shift: e.Shift, Now: e.Now,
+	})
+	list := e.sourceList()
 	outcomes := make([]source.Outcome, len(list))
 	places := make(chan struct{}, sourcesOnce)
 	var all sync.WaitGroup
@@ -239,10 +240,21 @@ func (e examiner) sources(ctx context.Context) {
 	}
 }
 
+// sourceList are the sources of all packs.
+func (e examiner) sourceList() (list []pack.Source) {
+	if len(e.Packs) == 0 {
+		return pack.Crypto().Sources
+	}
+	for _, p := range e.Packs {
+		list = append(list, p.Sources...)
+	}
+	return list
+}
+
 func sourceFix(c source.Class) string {
 	switch c {
 	case source.ClassAuth, source.ClassForbidden:
-		return "get a key for it (sources.coingecko_key_file), or switch it off: sources.disabled"
+		return "give it a key (sources.coingecko_key_file, or key_file in its manifest), or switch it off: sources.disabled"
 	case source.ClassRegionBlocked:
 		return "it does not serve this region: switch it off with sources.disabled"
 	case source.ClassRateLimited:
@@ -253,25 +265,19 @@ func sourceFix(c source.Class) string {
 
 // dated compares the clocks of those who answer with ours.
 type dated struct {
-	next http.RoundTripper
-	now  func() time.Time
+	now func() time.Time
 
 	mu    sync.Mutex // guards skews
 	skews []time.Duration
 }
 
-// RoundTrip asks, and notes the time of the answer.
-func (d *dated) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := d.next.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	if at, err := http.ParseTime(res.Header.Get("Date")); err == nil {
+// note notes the time of an answer.
+func (d *dated) note(h http.Header) {
+	if at, err := http.ParseTime(h.Get("Date")); err == nil {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.skews = append(d.skews, d.now().Sub(at))
 	}
-	return res, nil
 }
 
 // skew is how far our clock is ahead, by the answer in the middle; known is false without an answer.

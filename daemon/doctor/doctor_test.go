@@ -1,12 +1,15 @@
 package doctor_test
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +17,8 @@ import (
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/doctor"
 	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/source/replay"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
@@ -125,6 +130,38 @@ func TestUnwell(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "nothing")); err == nil {
 		t.Error("the doctor made the directory")
+	}
+}
+
+// TestSourcesOfAllPacks: those of every pack are asked, and what one declares at a private address is not, unless that is allowed.
+func TestSourcesOfAllPacks(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked.Add(1) }))
+	defer server.Close()
+	at := func(id string) *pack.Pack {
+		declared := source.Declared{ID: id, URL: server.URL + "/" + id, Decode: func(context.Context, source.Answer, *source.RowsDoc) (*source.RowsDoc, int, error) {
+			return &source.RowsDoc{Rows: []source.DeclaredRow{{Key: "a", Name: "A"}}}, 0, nil
+		}}
+		return &pack.Pack{ID: id, Sources: []pack.Source{{Connector: declared.Connector(), Name: id}}}
+	}
+	cfg := doctor.Config{DataDir: t.TempDir(), Packs: []*pack.Pack{at("one"), at("two")}, Disabled: []string{"two"}}
+	found := examine(t, cfg)
+	if f := found["source one"]; f.Outcome != doctor.Warning || !strings.Contains(f.Found, "127.0.0.1 is a private address: allow it in packs.private_hosts") || asked.Load() != 0 {
+		t.Errorf("%+v, asked %d times", f, asked.Load())
+	}
+	if f := found["source two"]; f.Outcome != doctor.OK || f.Found != "switched off" {
+		t.Errorf("%+v", f)
+	}
+	if _, ok := found["source coingecko-markets"]; ok {
+		t.Error("a pack that is not served is examined")
+	}
+	cfg.PrivateHosts, cfg.Disabled = []string{"127.0.0.1"}, nil
+	found = examine(t, cfg)
+	for _, check := range []string{"source one", "source two", "clock"} {
+		if f := found[check]; f.Outcome != doctor.OK {
+			t.Errorf("%s: %+v", check, f)
+		}
 	}
 }
 

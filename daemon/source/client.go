@@ -31,6 +31,10 @@ type Config struct {
 	Timeout      time.Duration     // of one request with its body; 0 is 10 s
 	CoinGeckoKey string            // demo key, used only after a 429 without it; "" is none. Never in a URL, a log or an error
 
+	// Answered hears the header of every answer, from any goroutine; nil is nobody. It is no part of Transport, for that of a declared
+	// source is one of its own.
+	Answered func(http.Header)
+
 	// PrivateHosts are those on private addresses that declared sources may ask.
 	PrivateHosts []string
 
@@ -69,12 +73,37 @@ func newClient(cfg Config) *client {
 	}
 	return &client{
 		cfg:    cfg,
-		http:   &http.Client{Transport: cfg.Transport, CheckRedirect: checkRedirect},
-		safe:   &http.Client{Transport: guard(cfg.Transport, cfg.PrivateHosts), CheckRedirect: checkRedirect},
+		http:   &http.Client{Transport: cfg.heard(cfg.Transport), CheckRedirect: checkRedirect},
+		safe:   &http.Client{Transport: cfg.heard(guard(cfg.Transport, cfg.PrivateHosts)), CheckRedirect: checkRedirect},
 		limits: make(map[string]*limit),
 		etags:  make(map[string]string),
 		moved:  make(map[string]time.Time),
 	}
+}
+
+// heard is next with Answered, nil being the usual one.
+func (cfg Config) heard(next http.RoundTripper) http.RoundTripper {
+	if cfg.Answered == nil {
+		return next
+	}
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	return listener{next, cfg.Answered}
+}
+
+// listener is a transport whose answers are heard.
+type listener struct {
+	next     http.RoundTripper
+	answered func(http.Header)
+}
+
+func (l listener) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := l.next.RoundTrip(r)
+	if err == nil {
+		l.answered(res.Header)
+	}
+	return res, err
 }
 
 // checkRedirect bounds redirects, keeps them on the web and never weakens https, and takes the key off before another host
