@@ -64,7 +64,7 @@ func takeTour(ctx context.Context, out io.Writer, cfg tourConfig) error {
 	t := &tour{out: out, tourConfig: cfg, client: c, owner: c.Console("")}
 	fmt.Fprintf(out, "A walk through contextd at %s, on recorded, synthetic data: no price here is real.\n", cfg.BaseURL)
 	for _, step := range []func(context.Context) error{
-		t.fresh, t.brief, t.cite, t.search, t.snapshot, t.live, t.cost, t.noKey, t.pay, t.signIn, t.buy, t.keys,
+		t.fresh, t.brief, t.cite, t.search, t.snapshot, t.live, t.packs, t.cost, t.noKey, t.pay, t.signIn, t.buy, t.keys,
 	} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("step %d of the tour: %w", t.steps, err)
@@ -213,6 +213,18 @@ func (t *tour) next(ctx context.Context) (after api.CryptoState, err error) {
 		}
 	}
 	return after, errors.New("the stream ended without a new state")
+}
+
+func (t *tour) packs(ctx context.Context) error {
+	t.title("Other packs are read in the same ways; to list them is free", "ctx packs")
+	answer, err := t.client.Packs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range answer.Packs {
+		t.say("%-8s %s: %s", p.ID, p.Title, human.Plural(len(p.Sources), "source"))
+	}
+	return nil
 }
 
 func (t *tour) cost(ctx context.Context) error {
