@@ -67,11 +67,14 @@ func (s *settings) initPack(c *cobra.Command, o packInitOptions, name string) er
 	if o.url != "" && !o.offline {
 		fmt.Fprintf(c.ErrOrStderr(), "asking %s\n", o.url)
 		if answer, err = look(c.Context(), o.url, slices.Concat(cfg.Packs.PrivateHosts, o.private)); err != nil {
-			return fmt.Errorf("ask %s: %w\n  try: --offline, which writes an example with the address", o.url, err)
+			return sourceFailure(o.url, err.Error())
 		}
 	}
 	text, err := manifest.Draft(name, address, answer)
-	if err != nil {
+	switch {
+	case err != nil && answer == nil:
+		return cli.Invalid("%w", err)
+	case err != nil:
 		return cli.Invalid("%w", err).WithHint("--offline, which writes an example to change by hand")
 	}
 	if err := create(file, text); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/daemon/packtest"
+	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 )
@@ -84,17 +85,25 @@ func (s *settings) tryPack(c *cobra.Command, o packTryOptions, arg string) (pack
 func verdictOf(done packtest.Tried) error {
 	for _, s := range done.Sources {
 		if s.Error != "" {
-			f := cli.Failure{Exit: cli.ExitFailure, Reason: "source", Err: fmt.Errorf("%s: %s", s.ID, s.Error)}
-			if strings.Contains(s.Error, "private address") {
-				return f.WithHint("--allow-private HOST, and packs.private_hosts for the daemon")
-			}
-			return f.WithHint("mend its request, expect or rows; contextd help packs")
+			return sourceFailure(s.ID, s.Error)
 		}
 	}
 	if len(done.Findings) > 0 {
 		return fmt.Errorf("the brief does not pass its check: %s", done.Findings[0])
 	}
 	return nil
+}
+
+// sourceFailure is that a source failed, with what to do.
+func sourceFailure(who, text string) *cli.Failure {
+	f := &cli.Failure{Exit: cli.ExitFailure, Reason: "source", Err: fmt.Errorf("%s: %s", who, text)}
+	switch {
+	case strings.Contains(text, "private address"):
+		return f.WithHint("--allow-private with its host; the daemon has packs.private_hosts for that")
+	case strings.HasPrefix(text, string(source.ClassBadContent)), strings.HasPrefix(text, string(source.ClassEmpty)):
+		return f.WithHint("mend format, expect or rows; contextd help packs")
+	}
+	return f.WithHint("mend its request; contextd help packs")
 }
 
 // printTried prints what sources said.
@@ -186,7 +195,7 @@ func newPackRecord(s *settings) *cobra.Command {
 		}
 		for _, s := range done.Sources {
 			if s.Error != "" {
-				return fmt.Errorf("nothing is recorded: %w", verdictOf(done))
+				return sourceFailure("nothing is recorded: "+s.ID, s.Error)
 			}
 		}
 		if err := secretsIn(m, done.Answers); err != nil {

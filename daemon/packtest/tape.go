@@ -128,6 +128,15 @@ func Record(dir string, m *manifest.Manifest, at time.Time, answers map[string][
 		}
 	}
 	t := recordedTick{At: at.UTC().Truncate(time.Second), Answers: make(map[string]string)}
+	if tick > 1 {
+		before, err := readTick(dir, tick-1)
+		if err != nil {
+			return 0, err
+		}
+		if !t.At.After(before.At) {
+			t.At = before.At.Add(time.Second)
+		}
+	}
 	if err := os.MkdirAll(filepath.Join(dir, fmt.Sprintf("tick%d", tick)), 0o755); err != nil {
 		return 0, fmt.Errorf("record: %w", err)
 	}

@@ -21,6 +21,9 @@ const Example = "https://api.example.org/prices"
 // Draft writes a manifest for an address that answers with JSON or a feed: it looks for rows in answer and guesses what their members are.
 // Without an answer it is an example that can be changed by hand. It passes Read.
 func Draft(pack, address string, answer []byte) ([]byte, error) {
+	if !packID.MatchString(pack) {
+		return nil, fmt.Errorf("%q is no name of a pack, such as my-pack", pack)
+	}
 	d := draft{pack: pack, url: address}
 	if answer == nil {
 		answer = []byte(`[{"id":"acme","name":"Acme","price":1.5,"change_24h":-2.5}]`)
@@ -370,24 +373,25 @@ func (d *draft) text() []byte {
 	kind := strings.ReplaceAll(d.pack, "-", "_")
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# A pack of contextd: %s. Next: contextd pack lint %[1]s, contextd pack try %[1]s", d.pack)
+	line("# A pack of contextd; contextd help packs tells all that can stand here.")
 	line("pack: %s", d.pack)
-	line("version: 1                        # grows when the order of sources changes")
-	line("title: %s", strings.ReplaceAll(d.pack, "-", " "))
+	line("version: 1 # grows when the order of sources changes")
+	line("title: %s", strings.ToUpper(d.pack[:1])+strings.ReplaceAll(d.pack[1:], "-", " "))
 	line("description: What %s says.", host)
 	line("")
 	line("sources:")
 	line("  - id: %s", id)
 	line("    name: %s", host)
-	line("    public_url: %s://%s/         # a page where people can look", u.Scheme, u.Host)
-	line("    licence: not looked up yet    # the terms under which its data may be used")
-	line("    request: {url: %s}            # a key goes into a file: key_file, key_header", quoteYAML(d.url))
-	line("    every: 5m                     # how often it is asked; at least 1m")
-	line("    stale_after: 15m              # the age from which on its data is old")
-	line("    format: %s                    # json, ndjson, csv, rss, atom, xml or text", d.format)
-	line("    # jq, true for an answer that may be used. Else the rows of the last one stay, marked as stale.")
+	line("    public_url: %s://%s/ # a page where people can look", u.Scheme, u.Host)
+	line("    licence: not looked up yet # the terms under which its data may be used")
+	line("    # A key goes into a file: key_file and key_header.")
+	line("    request: {url: %s}", quoteYAML(d.url))
+	line("    every: 5m # at least 1m")
+	line("    stale_after: 15m # the age from which on its data is old")
+	line("    format: %s", d.format)
+	line("    # jq: true for an answer that may be used. Else the rows of the last one stay, marked as stale.")
 	line("    expect: %s", quoteYAML(d.expect))
-	line("    # jq, objects with a key, fields, and perhaps name, symbol, url and aliases.")
+	line("    # jq: objects with a key, fields, and perhaps name, symbol, url and aliases.")
 	line("    rows: >-")
 	line("      %s | {%s,", d.rows, d.members)
 	for i, g := range d.fields {
@@ -397,7 +401,7 @@ func (d *draft) text() []byte {
 	if d.time != "" {
 		line("    time: %s", d.time)
 	}
-	line("    # price and usd are US dollars, percent is 2.5 for 2.5 %%; others: percent4, number, count, text, time, date, bool.")
+	line("    # Types: price, usd, percent, percent4, number, count, text, time, date, bool. The first field is shown first.")
 	line("    fields:")
 	for _, g := range d.fields {
 		line("      %s: %s", g.name, g.kind)
