@@ -9,6 +9,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/pack/manifest"
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // Linted is what was found in a manifest.
@@ -57,7 +58,7 @@ func newPackLint(s *settings) *cobra.Command {
 			return err
 		}
 		if wrong > 0 {
-			return cli.Invalid("%d mistakes", wrong).WithHint("contextd help packs")
+			return cli.Invalid("%s", human.Plural(wrong, "mistake")).WithHint("contextd help packs")
 		}
 		return nil
 	}

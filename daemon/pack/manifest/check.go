@@ -63,7 +63,7 @@ func (c *checker) check() {
 	m := c.m
 	c.need("pack", m.Pack, packID, "my-pack")
 	if !c.m.shipped && slices.Contains(reserved(), m.Pack) {
-		c.fail("pack", "%s is the name of a pack of the program; choose another, such as my-%[1]s", m.Pack)
+		c.fail("pack", "%s is the name of a pack of the program; choose another, such as my-%s", m.Pack, m.Pack)
 	}
 	if m.Version < 1 || m.Version > 1<<20 {
 		c.fail("version", "must be a whole number from 1; it grows with every other order of sources")

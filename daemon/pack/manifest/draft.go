@@ -24,6 +24,9 @@ func Draft(pack, address string, answer []byte) ([]byte, error) {
 	if !packID.MatchString(pack) {
 		return nil, fmt.Errorf("%q is no name of a pack, such as my-pack", pack)
 	}
+	if slices.Contains(reserved(), pack) {
+		return nil, fmt.Errorf("%s is the name of a pack of the program; choose another, such as my-%[1]s", pack)
+	}
 	d := draft{pack: pack, url: address}
 	if answer == nil {
 		answer = []byte(`[{"id":"acme","name":"Acme","price":1.5,"change_24h":-2.5}]`)
