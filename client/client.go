@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextd/contextd/client/bridge"
 	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/pay"
 	"github.com/contextd/contextd/internal/cli"
@@ -39,7 +40,7 @@ func newRoot(f *command.Factory) *cobra.Command {
 			"  ctx fresh --json flags -q '.flags[].message' JSON, filtered",
 	}
 	f.Flags.Bind(root.PersistentFlags())
-	ask := slices.Concat(dataCommands(f), liveCommands(f), uiCommands(f), MCPCommands(f))
+	ask := slices.Concat(dataCommands(f), liveCommands(f), uiCommands(f), bridge.Commands(f))
 	account := []*cobra.Command{newAuth(f), newKeys(f), pay.NewCredits(f), pay.NewWallet(f), pay.NewPay(f)}
 	cli.Assemble(root, f.System, []cli.Section{
 		{Title: "Ask the service", Commands: ask},

@@ -19,7 +19,7 @@ func topLevel() []string {
 // packages are the packages of the architecture, by part.
 func packages() []string {
 	return []string{
-		"cmd/contextd", "cmd/ctx", "client", "client/config",
+		"cmd/contextd", "cmd/ctx", "client", "client/bridge", "client/config",
 		"client/command", "client/pay", // what all commands are made with, so that those that move money are a package of their own
 		"tui", "tui/session", "tui/termguard", "tui/view",
 		"sdk", "sdk/api", "sdk/diff", "sdk/wallet",
@@ -28,7 +28,8 @@ func packages() []string {
 		"daemon", "daemon/admin", "daemon/backup", "daemon/chain", "daemon/daemontest", "daemon/datadir", "daemon/doctor", "daemon/mail",
 		"daemon/mcp", "daemon/metrics", "daemon/store", "daemon/store/history", "daemon/store/sqlite", "daemon/web",
 		"daemon/account", "daemon/billing", "daemon/gate", "daemon/x402",
-		"daemon/brief", "daemon/brief/ground", "daemon/brief/llm", "daemon/feed", "daemon/pack", "daemon/pack/manifest", "daemon/pipeline",
+		"daemon/brief", "daemon/brief/ground", "daemon/brief/llm", "daemon/feed", "daemon/pack", "daemon/pack/manifest",
+		"daemon/packtest", "daemon/pipeline",
 		"daemon/reader", "daemon/source", "daemon/source/replay", "daemon/state",
 	}
 }

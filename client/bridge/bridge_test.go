@@ -1,4 +1,4 @@
-package client_test
+package bridge_test
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/client"
+	"github.com/contextd/contextd/client/bridge"
 	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
@@ -54,7 +54,7 @@ func (d *desk) start(ctx context.Context, in io.Reader, out io.Writer, args ...s
 	d.t.Helper()
 	a := d.app(in, out, "CTX_API_KEY", "cv_test_ab12cd34SECRETSECRETSECRETSECRET")
 	defer a.Close()
-	c := client.MCPCommands(a)[0]
+	c := bridge.Commands(a)[0]
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetArgs(args)
 	return c.ExecuteContext(ctx)
@@ -65,7 +65,7 @@ func (d *desk) pay(p sdk.Payer, method string, params any) error {
 	d.t.Helper()
 	a := d.app(strings.NewReader(""), io.Discard, "CTX_PAY", "true")
 	defer a.Close()
-	return client.Ask(d.t.Context(), a, p, method, params)
+	return bridge.Ask(d.t.Context(), a, p, method, params)
 }
 
 // relay has the bridge pass lines on, which p pays for, and returns what it has written.
@@ -74,7 +74,7 @@ func (d *desk) relay(p sdk.Payer, lines string) string {
 	var out buffer
 	a := d.app(strings.NewReader(lines), &out, "CTX_PAY", "true")
 	defer a.Close()
-	if err := client.Relay(d.t.Context(), a, p); err != nil {
+	if err := bridge.Relay(d.t.Context(), a, p); err != nil {
 		d.t.Error(err)
 	}
 	return out.String()

@@ -1,4 +1,4 @@
-package client_test
+package bridge_test
 
 import (
 	"context"

@@ -1,4 +1,6 @@
-package client
+// Package bridge is ctx mcp: it brings a service and the programs of this machine that speak MCP together, by stdin and stdout or by the
+// configuration of such a program, and calls tools for scripts.
+package bridge
 
 import (
 	"context"
@@ -16,8 +18,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// MCPCommands are the commands for agents that speak MCP.
-func MCPCommands(f *command.Factory) []*cobra.Command {
+// Commands are the commands for agents that speak MCP.
+func Commands(f *command.Factory) []*cobra.Command {
 	return []*cobra.Command{cli.Group(&cobra.Command{
 		Use: "mcp", Short: "Connect agents by the Model Context Protocol",
 		Example: "  ctx mcp config --client claude              what to put into Claude's settings\n" +
