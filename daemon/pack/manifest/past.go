@@ -2,14 +2,17 @@ package manifest
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/internal/human"
 )
 
-// samplesPerSpan is how many values of a span are kept at most.
-const samplesPerSpan = 24
+const (
+	samplesPerSpan = 24  // about how many values of a span are kept
+	wildChange     = 1e5 // percent, beyond which one of the two values is a mistake of upstream
+)
 
 // remember adds to the rows of doc how their values changed, by those of last, and keeps what the next answer needs for that. Values before
 // a time in which nobody asked tell no change over a span: what happened in it is not known.
@@ -19,11 +22,7 @@ func (s *Source) remember(doc, last *source.RowsDoc, now time.Time) {
 		doc.Since = last.Since
 	}
 	for _, f := range s.Fields {
-		longest := f.Changed
-		for _, span := range f.Change {
-			longest = max(longest, span)
-		}
-		if longest == 0 {
+		if f.Changed == 0 && len(f.Change) == 0 {
 			continue
 		}
 		for i := range doc.Rows {
@@ -36,7 +35,7 @@ func (s *Source) remember(doc, last *source.RowsDoc, now time.Time) {
 			if last != nil {
 				before = last.Past[r.Key+"/"+f.Name]
 			}
-			samples := kept(before, source.Sample{At: now, Value: *v.Number}, longest)
+			samples := f.kept(before, source.Sample{At: now, Value: *v.Number})
 			if doc.Past == nil {
 				doc.Past = make(map[string][]source.Sample)
 			}
@@ -46,26 +45,53 @@ func (s *Source) remember(doc, last *source.RowsDoc, now time.Time) {
 	}
 }
 
-// kept adds a value to those before it, if it is another one, and drops what nobody asks for.
-func kept(before []source.Sample, value source.Sample, span time.Duration) []source.Sample {
+// kept adds a value to those before it, if it is another one, and drops what f does not need: all but the two newest are thinned out, those
+// that the shortest span has left behind more than the others.
+func (f Field) kept(before []source.Sample, value source.Sample) []source.Sample {
 	var list []source.Sample
 	for _, old := range before {
 		if old.At.Before(value.At) { // else the clock was set back
 			list = append(list, old)
 		}
 	}
-	n := len(list)
-	switch {
-	case n > 0 && list[n-1].Value == value.Value:
-	case n > 1 && value.At.Sub(list[n-2].At) < span/samplesPerSpan:
-		list[n-1] = value
-	default:
+	if n := len(list); n == 0 || list[n-1].Value != value.Value {
 		list = append(list, value)
 	}
-	for len(list) > 1 && value.At.Sub(list[1].At) >= span {
+	for i := len(list) - 3; i > 0; i-- {
+		if list[i+1].At.Sub(list[i-1].At) < f.spanOf(value.At.Sub(list[i].At))/samplesPerSpan {
+			list = slices.Delete(list, i, i+1)
+		}
+	}
+	for len(list) > 1 {
+		needed := f.longest()
+		if len(list) == 2 { // what is told of a change that was seen
+			needed = max(needed, f.Changed)
+		}
+		if value.At.Sub(list[1].At) < needed {
+			break
+		}
 		list = list[1:]
 	}
 	return list
+}
+
+// longest is the longest span over which a change is told, 0 for none.
+func (f Field) longest() (longest time.Duration) {
+	for _, span := range f.Change {
+		longest = max(longest, span)
+	}
+	return longest
+}
+
+// spanOf is the shortest span that values of an age are still needed for. The one to compare with may be somewhat older than the span.
+func (f Field) spanOf(age time.Duration) time.Duration {
+	found := f.longest()
+	for _, span := range f.Change {
+		if span+span/4 >= age {
+			found = min(found, span)
+		}
+	}
+	return found
 }
 
 // tell adds to r how f changed.
@@ -86,6 +112,9 @@ func (s *Source) tell(r *source.DeclaredRow, f Field, samples []source.Sample, s
 			continue
 		}
 		change := human.Round((value.Value-base.Value)/math.Abs(base.Value)*100, 2)
+		if math.Abs(change) > wildChange {
+			continue
+		}
 		r.Values = append(r.Values, source.Value{Name: wireName(f.Name+"_change_"+spanName(span), typePercent), Number: &change})
 	}
 	if n := len(samples); f.Changed > 0 && n > 1 && now.Sub(value.At) < f.Changed {
