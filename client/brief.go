@@ -36,7 +36,7 @@ func newBrief(f *command.Factory) *cobra.Command {
 	o := briefOptions{IO: f.IO, client: f.Client}
 	c := f.Command(&cobra.Command{
 		Use: "brief [PACK]", Short: "Read the brief of a pack with its sources", Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: packArgument(f), SuggestFor: []string{"read", "summary"},
+		ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"read", "summary"},
 		Long: "Read the brief of a pack. Anchors such as [1] name its sources, which are listed below it.\n\n" +
 			"On a terminal the text is wrapped and anchors are marked. Elsewhere lines stay as long as they are.",
 		Example: "  ctx brief\n  ctx brief crypto --cite inline\n  ctx brief --raw > brief.txt\n  ctx brief --json brief -q .brief",

@@ -30,7 +30,7 @@ func newChanges(f *command.Factory) *cobra.Command {
 	o := changesOptions{IO: f.IO, client: f.Client}
 	c := f.Command(&cobra.Command{
 		Use: "changes [PACK] --since TIME", Short: "Show what is different since a moment", Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: packArgument(f), SuggestFor: []string{"news"},
+		ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"news"},
 		Long: "Show what is different since a moment: flags that appeared, rose, fell or ended, rows by the size of their moves, new\n" +
 			"headlines, and sources that do not answer. The service compares, in one call.\n\nTIME is " + human.MomentForms +
 			".\nTimes without a zone are local. The generatedAt of an answer names its own state, so that nothing is missed between\n" +
@@ -50,7 +50,7 @@ func newChanges(f *command.Factory) *cobra.Command {
 	flags.StringVar(&o.since, "since", "", "what is different since this `time` (required)")
 	flags.Float64Var(&o.ask.Min, "min", 0, "leave out rows that moved by less than so many `percent`")
 	flags.StringSliceVar(&o.ask.Kinds, "kinds", nil, "only rows of these `kinds`, with commas between, such as asset,headline")
-	_ = c.RegisterFlagCompletionFunc("kinds", kindNames(f))
+	_ = c.RegisterFlagCompletionFunc("kinds", f.CompleteKinds())
 	return c
 }
 

@@ -66,7 +66,7 @@ func newCite(f *command.Factory) *cobra.Command {
 	flags.StringVar(&o.at, "at", "", "show it as of this `moment`, such as 20m or the generatedAt of an answer")
 	flags.StringVar(&o.format, "format", "", "write references as `format`: text, md, bibtex or url")
 	flags.BoolVar(&o.open, "open", false, "open the sources in the browser")
-	_ = c.RegisterFlagCompletionFunc("pack", packNames(f))
+	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
 	_ = c.RegisterFlagCompletionFunc("format",
 		cobra.FixedCompletions([]string{"text", "md", "bibtex", "url"}, cobra.ShellCompDirectiveNoFileComp))
 	return c

@@ -19,17 +19,6 @@ const (
 	flagsShown      = 8
 )
 
-// shapeOf is a state of a pack as far as ctx knows its type: that of the crypto pack is whole, of others it is what all packs have.
-func shapeOf(pack string) (state any, whole bool) {
-	if pack == api.PackCrypto {
-		return api.CryptoState{}, true
-	}
-	return struct {
-		Flags        []api.Flag         `json:"flags"`
-		SourceStatus []api.SourceStatus `json:"source_status"`
-	}{}, false
-}
-
 // crypto draws the overview.
 func (p Page) crypto(s *api.CryptoState) {
 	p.flags(s.Flags)

@@ -28,7 +28,7 @@ func newDiff(f *command.Factory) *cobra.Command {
 	o := diffOptions{IO: f.IO, client: f.Client}
 	c := f.Command(&cobra.Command{
 		Use: "diff [PACK] --from TIME", Short: "Show what changed between two minutes", Args: cobra.MaximumNArgs(1),
-		SuggestFor: []string{"compare"}, ValidArgsFunction: packArgument(f),
+		SuggestFor: []string{"compare"}, ValidArgsFunction: f.CompletePackArgument(),
 		Long: "Show what changed between the states of two minutes, or between one and now.\n\nTIME is " + human.MomentForms +
 			".\nTimes without a zone are local. Each of the two states is one call.",
 		Example: "  ctx diff --from 2h\n  ctx diff --from \"yesterday 14:00\" --to \"yesterday 15:00\" --path top_movers\n" +

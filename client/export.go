@@ -22,7 +22,7 @@ import (
 type exportOptions struct {
 	*command.IO
 	client func() (*sdk.Client, error)
-	packs  packList
+	packs  command.PackList
 
 	pack, member   string
 	fromAt, toward string // as typed
@@ -35,7 +35,7 @@ type exportOptions struct {
 
 // newExport makes the command that writes history to a file.
 func newExport(f *command.Factory) *cobra.Command {
-	o := exportOptions{IO: f.IO, client: f.Client, packs: packsOf(f)}
+	o := exportOptions{IO: f.IO, client: f.Client, packs: f.Packs}
 	c := f.Command(&cobra.Command{
 		Use: "export [FILE] --member MEMBER --from TIME", Short: "Write a member of past states to a file", Args: cobra.MaximumNArgs(1),
 		Long: "Write a member of past states to FILE, or to stdout, one line for each state, or in CSV one for each of its rows.\n\n" +
@@ -61,10 +61,10 @@ func newExport(f *command.Factory) *cobra.Command {
 	flags.StringVar(&o.toward, "to", "now", "the last moment, as `time`")
 	flags.StringVar(&o.everyText, "every", api.FormatSpan(api.HistoryEveryMin), "a state every so `often`, 5m or more")
 	flags.StringVarP(&o.format, "output", "o", "", "`format`: csv or ndjson (default by the name of FILE, else ndjson)")
-	_ = c.RegisterFlagCompletionFunc("pack", packNames(f))
+	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
 	_ = c.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions([]string{formatCSV, formatNDJSON}, cobra.ShellCompDirectiveNoFileComp))
-	_ = c.RegisterFlagCompletionFunc("member", memberNames(f))
+	_ = c.RegisterFlagCompletionFunc("member", f.CompleteMembers())
 	return c
 }
 

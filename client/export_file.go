@@ -18,6 +18,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/sdk/api"
@@ -254,11 +255,11 @@ func flattenRow(name string, v *jsonx.Value, visit func(name, text string)) {
 
 // columns are those that the rows of the member may have, nil where that is not known.
 func (o exportOptions) columns(ctx context.Context) []string {
-	shape, whole := shapeOf(o.pack)
+	shape, whole := command.StateOf(o.pack)
 	if columns := columnsAt(reflect.TypeOf(shape), o.member); columns != nil || whole {
 		return columns
 	}
-	info := o.packs.find(ctx, o.pack)
+	info := o.packs.Find(ctx, o.pack)
 	if info == nil {
 		return nil
 	}

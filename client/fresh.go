@@ -49,8 +49,8 @@ type freshOptions struct {
 func newFresh(f *command.Factory) *cobra.Command {
 	o := freshOptions{IO: f.IO, client: f.Client, config: f.Config}
 	c := f.Command(&cobra.Command{
-		Use: "fresh [PACK]", Short: "Show the newest state of a pack", Args: cobra.MaximumNArgs(1), ValidArgsFunction: packArgument(f),
-		SuggestFor: []string{"get", "show", "state"},
+		Use: "fresh [PACK]", Short: "Show the newest state of a pack", Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"get", "show", "state"},
 		Long: "Show the newest state of a pack: an overview on a terminal, the JSON of the service elsewhere.\n\n" +
 			"--path picks a part of the state and writes text as it is. Fields of --json are the members of the\n" +
 			"answer and those of the state. Each call costs one credit, so each round of --watch does.",
@@ -65,7 +65,7 @@ func newFresh(f *command.Factory) *cobra.Command {
 	})
 	flags := c.Flags()
 	flags.StringSliceVar(&o.members, "members", nil, "ask for these `names` of members of the state alone, with commas between")
-	_ = c.RegisterFlagCompletionFunc("members", memberNames(f)) // it fails for a flag that is not there
+	_ = c.RegisterFlagCompletionFunc("members", f.CompleteMembers()) // it fails for a flag that is not there
 	flags.StringVar(&o.path, "path", "", "show only what is at this `path` of the state, such as top_movers.0.symbol")
 	flags.DurationVar(&o.maxAge, "max-age", 0, "exit 10 if the state, or data of a source that is overdue, is older than this `age`")
 	flags.BoolVar(&o.trend, "trend", false, "show how the rows of the first table went in 24 hours, too, which is another call")

@@ -67,13 +67,13 @@ func lookupCommand(f *command.Factory, c *cobra.Command, price bool) *cobra.Comm
 	})
 	flags := c.Flags()
 	flags.StringVar(&o.pack, "pack", "", "look in this `pack`")
-	_ = c.RegisterFlagCompletionFunc("pack", packNames(f))
+	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
 	o.limit = 1
 	if !price {
 		most := fmt.Sprintf("at most so `many` rows per question, 1 to %d", api.MaxLookupRows)
 		flags.IntVarP(&o.limit, "limit", "k", api.DefaultLookupLimit, most)
 		flags.StringVar(&o.kind, "kind", "", "only rows of this `kind`, such as asset, stablecoin, protocol, chain, pool, headline or fee")
-		_ = c.RegisterFlagCompletionFunc("kind", kindNames(f))
+		_ = c.RegisterFlagCompletionFunc("kind", f.CompleteKinds())
 	}
 	return c
 }

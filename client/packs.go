@@ -22,17 +22,17 @@ import (
 // packsOptions are what the commands on packs need.
 type packsOptions struct {
 	*command.IO
-	list packList
+	list command.PackList
 }
 
 // newPacks makes the group of commands that show which packs there are.
 func newPacks(f *command.Factory) *cobra.Command {
-	o := packsOptions{f.IO, packsOf(f)}
+	o := packsOptions{f.IO, f.Packs}
 	fields := cli.FieldsIn(api.PackInfo{})
 	all := func(ctx context.Context, _ []string) error { return o.all(ctx) }
 	list := f.Command(&cobra.Command{Use: "list", Short: "List the packs", Aliases: []string{"ls"}, Args: cobra.NoArgs}, fields, all)
 	view := f.Command(&cobra.Command{Use: "view PACK", Short: "Show the sources of a pack and what its state has",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: packArgument(f),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: f.CompletePackArgument(),
 		Example: "  ctx packs view crypto\n  ctx packs view crypto -q '.sources[].licence'",
 	}, fields, func(ctx context.Context, args []string) error { return o.view(ctx, args[0]) })
 	c := f.Command(&cobra.Command{
@@ -48,7 +48,7 @@ func newPacks(f *command.Factory) *cobra.Command {
 // ask asks the service.
 func (o packsOptions) ask(ctx context.Context) ([]api.PackInfo, error) {
 	var meta sdk.Response
-	packs, err := o.list.ask(ctx, o.Call(&meta)...)
+	packs, err := o.list.Ask(ctx, o.Call(&meta)...)
 	if err == nil {
 		o.ReportMeta(&meta)
 	}
@@ -65,7 +65,7 @@ func (o packsOptions) all(ctx context.Context) error {
 		Empty: "the service has no packs"}
 	for _, p := range packs {
 		rows.Rows = append(rows.Rows, []string{
-			p.ID, p.Title, strings.Join(topMembers(&p), ", "), fmt.Sprint(len(p.Sources)), shortest(p.Sources),
+			p.ID, p.Title, strings.Join(command.TopMembers(&p), ", "), fmt.Sprint(len(p.Sources)), shortest(p.Sources),
 		})
 	}
 	return o.Show(ctx, packs, rows)

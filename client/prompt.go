@@ -42,7 +42,7 @@ func newPrompt(f *command.Factory) *cobra.Command {
 	unset := f.Command(&cobra.Command{Use: "unset", Short: "Drop your prompt: you get the brief of the pack again"}, fields, o.unset)
 	for _, c := range []*cobra.Command{get, set, unset} {
 		c.Flags().StringVar(&o.pack, "pack", "", "of this `pack` (default: that of the profile)")
-		_ = c.RegisterFlagCompletionFunc("pack", packNames(f))
+		_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
 	}
 	return cli.Group(&cobra.Command{Use: "prompt", Short: "Say what you want in your briefs",
 		Long: "Say what you want in your briefs of a pack. The service writes them when you ask, once per state; if it cannot, you get\n" +

@@ -51,7 +51,7 @@ func newSearch(f *command.Factory) *cobra.Command {
 	flags.IntVarP(&o.k, "limit", "k", api.SearchKDefault, "at most so `many` matches, 1 to 50")
 	flags.Float64Var(&o.minScore, "min-score", 0, "only matches with this `score` or a higher one")
 	flags.BoolVar(&o.exact, "exact", false, "only whole words, as --min-score 1")
-	_ = c.RegisterFlagCompletionFunc("pack", packNames(f))
+	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
 	return c
 }
 

@@ -24,7 +24,7 @@ import (
 type seriesOptions struct {
 	*command.IO
 	client func() (*sdk.Client, error)
-	packs  packList
+	packs  command.PackList
 
 	pack, field, span string
 	points            int
@@ -32,7 +32,7 @@ type seriesOptions struct {
 
 // newSeries makes the command that shows numbers over time.
 func newSeries(f *command.Factory) *cobra.Command {
-	o := seriesOptions{IO: f.IO, client: f.Client, packs: packsOf(f)}
+	o := seriesOptions{IO: f.IO, client: f.Client, packs: f.Packs}
 	c := f.Command(&cobra.Command{
 		Use: "series NAME", Short: "Show a number over time", Args: cobra.MinimumNArgs(1),
 		ValidArgsFunction: anyName(f.Config, "top_movers"), SuggestFor: []string{"chart", "trend"},
@@ -56,7 +56,7 @@ func newSeries(f *command.Factory) *cobra.Command {
 	flags.StringVar(&o.span, "span", api.FormatSpan(api.SeriesSpanDefault), "how far back, as `time`, 1h or more: 24h, 7d")
 	flags.IntVar(&o.points, "points", api.SeriesPointsDefault,
 		fmt.Sprintf("so `many` values, %d to %d", api.SeriesPointsMin, api.SeriesPointsMax))
-	_ = c.RegisterFlagCompletionFunc("pack", packNames(f))
+	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
 	return c
 }
 
@@ -96,7 +96,7 @@ func (o seriesOptions) run(ctx context.Context, what string) error {
 
 // isMember reports whether a name is that of a member of a state, or of a part of one, and not of a thing.
 func (o seriesOptions) isMember(ctx context.Context, name string) bool {
-	members, whole := o.packs.members(ctx, o.pack)
+	members, whole := o.packs.Members(ctx, o.pack)
 	top := name
 	if i := strings.IndexAny(name, ".["); i >= 0 {
 		top = name[:i]

@@ -26,7 +26,7 @@ func newSnapshot(f *command.Factory) *cobra.Command {
 	o := snapshotOptions{IO: f.IO, client: f.Client}
 	c := f.Command(&cobra.Command{
 		Use: "snapshot [PACK] --at TIME", Short: "Show the state of a pack as of a past minute",
-		Args: cobra.MaximumNArgs(1), ValidArgsFunction: packArgument(f), SuggestFor: []string{"history"},
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"history"},
 		Long: "Show the state of a pack as of a past minute: an overview on a terminal, JSON elsewhere.\n\nTIME is " + human.MomentForms +
 			".\nTimes without a zone are local. How far back a key reaches depends on its tier. A time with seconds, such as the\n" +
 			"generatedAt of an answer, names the newest state of that moment.",

@@ -44,7 +44,7 @@ func newTail(f *command.Factory) *cobra.Command {
 	fields := []string{"type", "pack", "ts", "state", "changes", "from", "freshness", "message", cli.OpenFields}
 	c := f.Command(&cobra.Command{
 		Use: "tail [PACK]", Aliases: []string{"subscribe"}, Short: "Follow the states of a pack as they come", Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: packArgument(f),
+		ValidArgsFunction: f.CompletePackArgument(),
 		SuggestFor:        []string{"stream", "follow"},
 		Long: "Follow the states of a pack as they come: what changed, line by line, on a terminal; a JSON line for each event\n" +
 			"elsewhere, {\"type\",\"pack\",\"ts\",\"state\",\"freshness\"}. With --diff or --changes-only it has \"changes\" in\n" +

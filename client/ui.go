@@ -39,7 +39,7 @@ func uiCommands(f *command.Factory) []*cobra.Command {
 	o := &uiOptions{factory: f}
 	c := f.Command(&cobra.Command{
 		Use: "ui [PACK]", Short: "Watch a pack in the terminal, with its brief, search, history, keys and credits",
-		Args: cobra.MaximumNArgs(1), SuggestFor: []string{"tui", "dashboard", "top"}, ValidArgsFunction: packArgument(f),
+		Args: cobra.MaximumNArgs(1), SuggestFor: []string{"tui", "dashboard", "top"}, ValidArgsFunction: f.CompletePackArgument(),
 		Long: "Watch a pack in the terminal as it changes, read its brief, search it, step back in its history, see its sources, " +
 			"and look after\nyour keys and credits. ctx alone does the same on a terminal, where there is a key. ? shows what to " +
 			"press; ctx help shortcuts says how\nto have it otherwise.\n\n" +
@@ -125,7 +125,7 @@ func (o *uiOptions) config(f *command.Factory, args []string) (tui.Config, error
 		return o.recording(c)
 	}
 	c.Packs = func(ctx context.Context) (ids []string) {
-		for _, p := range packsOf(f).known(ctx) {
+		for _, p := range f.Packs.Known(ctx) {
 			ids = append(ids, p.ID)
 		}
 		return ids

@@ -56,7 +56,7 @@ func newWatch(f *command.Factory) *cobra.Command {
 	var c *cobra.Command
 	c = f.Command(&cobra.Command{
 		Use: "watch [PACK]", Short: "Wait for something to happen, and tell it", Args: cobra.MaximumNArgs(1),
-		SuggestFor: []string{"alert", "alerts", "notify", "monitor"}, ValidArgsFunction: packArgument(f),
+		SuggestFor: []string{"alert", "alerts", "notify", "monitor"}, ValidArgsFunction: f.CompletePackArgument(),
 		Long: "Wait for something to happen in a pack and tell each time that it does: a flag goes up, a price passes a bound, a jq\n" +
 			"filter over the state gives something. --exec runs a command for each event, --webhook posts it; without either it is\n" +
 			"shown alone.\n\n" +

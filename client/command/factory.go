@@ -38,6 +38,8 @@ type Factory struct {
 	Client func() (*sdk.Client, error)
 	// PayingClient is a client of the service at an address, which need not be the configured one: it sends no key, and p pays.
 	PayingClient func(address string, p sdk.Payer) (*sdk.Client, error)
+	// Packs is what packs the configured service has.
+	Packs PackList
 	// HTTP is what requests are sent with. With --debug it tells each on stderr.
 	HTTP func() http.RoundTripper
 
@@ -62,7 +64,7 @@ func newFactory(s cli.System, flags *Flags, profile string) *Factory {
 	account.client = calls.configured
 	return &Factory{
 		IO: streams, Paths: set.paths, Config: set.config, SetHere: set.setHere, Pack: set.pack, Key: account.key,
-		Client: calls.configured, HTTP: calls.http, PayingClient: calls.paying,
+		Client: calls.configured, HTTP: calls.http, PayingClient: calls.paying, Packs: PackList{set.config, calls.paying, s.Now},
 		Account: account, Wallets: wallets, Payments: payments, service: calls,
 	}
 }

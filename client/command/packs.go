@@ -1,17 +1,17 @@
-package client
+package command
 
 import (
 	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/cli"
@@ -28,8 +28,8 @@ const (
 	packsWait  = time.Second
 )
 
-// packList is what packs the configured service has. No key is sent, nothing is paid and nobody is asked for anything.
-type packList struct {
+// PackList is what packs the configured service has. No key is sent, nothing is paid and nobody is asked for anything.
+type PackList struct {
 	config func() (*config.Config, error)
 	open   func(address string, p sdk.Payer) (*sdk.Client, error)
 	now    func() time.Time
@@ -41,10 +41,8 @@ type keptPacks struct {
 	Packs []api.PackInfo `json:"packs"`
 }
 
-func packsOf(f *command.Factory) packList { return packList{f.Config, f.PayingClient, f.Now} }
-
-// ask asks the service.
-func (l packList) ask(ctx context.Context, opts ...sdk.CallOption) ([]api.PackInfo, error) {
+// Ask asks the service.
+func (l PackList) Ask(ctx context.Context, opts ...sdk.CallOption) ([]api.PackInfo, error) {
 	c, err := l.config()
 	if err != nil {
 		return nil, err
@@ -62,8 +60,8 @@ func (l packList) ask(ctx context.Context, opts ...sdk.CallOption) ([]api.PackIn
 	return answer.Packs, nil
 }
 
-// known are the packs as the service told them last, or as it tells them within a second where that is long ago.
-func (l packList) known(ctx context.Context) []api.PackInfo {
+// Known are the packs as the service told them last, or as it tells them within a second where that is long ago.
+func (l PackList) Known(ctx context.Context) []api.PackInfo {
 	c, err := l.config()
 	if err != nil {
 		return nil
@@ -75,7 +73,7 @@ func (l packList) known(ctx context.Context) []api.PackInfo {
 	}
 	ctx, cancel := context.WithTimeout(ctx, packsWait)
 	defer cancel()
-	packs, err := l.ask(ctx)
+	packs, err := l.Ask(ctx)
 	if err != nil {
 		l.keep(c, address, keptPacks{l.now().Add(packsAgain), last.Packs})
 		return last.Packs
@@ -83,42 +81,57 @@ func (l packList) known(ctx context.Context) []api.PackInfo {
 	return packs
 }
 
-// find is what is known of a pack, nil if that is nothing.
-func (l packList) find(ctx context.Context, id string) *api.PackInfo {
-	list := l.known(ctx)
+// Find is what is known of a pack, nil if that is nothing.
+func (l PackList) Find(ctx context.Context, id string) *api.PackInfo {
+	list := l.Known(ctx)
 	if i := slices.IndexFunc(list, func(p api.PackInfo) bool { return p.ID == id }); i >= 0 {
 		return &list[i]
 	}
 	return nil
 }
 
-// members are those of the states of a pack. They are all of them if whole.
-func (l packList) members(ctx context.Context, pack string) (names []string, whole bool) {
-	shape, whole := shapeOf(pack)
+// Members are those of the states of a pack. They are all of them if whole.
+func (l PackList) Members(ctx context.Context, pack string) (names []string, whole bool) {
+	shape, whole := StateOf(pack)
 	if !whole {
-		if info := l.find(ctx, pack); info != nil {
-			names, whole = topMembers(info), true
+		if info := l.Find(ctx, pack); info != nil {
+			names, whole = TopMembers(info), true
 		}
 	}
 	return append(names, cli.FieldsIn(shape)...), whole
 }
 
-// topMembers are the members of the state in which those of a pack are.
-func topMembers(p *api.PackInfo) (names []string) {
+// plain reports whether a name means nothing to a shell: completion puts it on a command line.
+func plain(name string) bool {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`).MatchString(name)
+}
+
+// TopMembers are the members of the state in which those of a pack are.
+func TopMembers(p *api.PackInfo) (names []string) {
 	for _, m := range p.Members {
-		top, _, _ := strings.Cut(m.Name, ".")
-		if top = human.Line(top); !slices.Contains(names, top) {
+		if top, _, _ := strings.Cut(m.Name, "."); !slices.Contains(names, top) {
 			names = append(names, top)
 		}
 	}
 	return names
 }
 
+// StateOf is a state of a pack as far as ctx knows its type: that of the crypto pack is whole, of others it is what all packs have.
+func StateOf(pack string) (state any, whole bool) {
+	if pack == api.PackCrypto {
+		return api.CryptoState{}, true
+	}
+	return struct {
+		Flags        []api.Flag         `json:"flags"`
+		SourceStatus []api.SourceStatus `json:"source_status"`
+	}{}, false
+}
+
 // packsFile is where the packs of all services are kept.
 func packsFile(c *config.Config) string { return filepath.Join(c.Dir, "packs.json") }
 
 // kept are the packs of all services, by their addresses. A file that is not there, or damaged, has none.
-func (l packList) kept(c *config.Config) map[string]keptPacks {
+func (l PackList) kept(c *config.Config) map[string]keptPacks {
 	kept := map[string]keptPacks{}
 	if text, err := os.ReadFile(packsFile(c)); err != nil || json.Unmarshal(text, &kept) != nil {
 		return map[string]keptPacks{}
@@ -127,7 +140,7 @@ func (l packList) kept(c *config.Config) map[string]keptPacks {
 }
 
 // keep keeps what a service told. Where that fails it is asked again.
-func (l packList) keep(c *config.Config, address string, k keptPacks) {
+func (l PackList) keep(c *config.Config, address string, k keptPacks) {
 	all := l.kept(c)
 	for other, kept := range all {
 		if l.now().Sub(kept.Until) > 30*24*time.Hour {
@@ -140,11 +153,13 @@ func (l packList) keep(c *config.Config, address string, k keptPacks) {
 	}
 }
 
-// packNames completes the name of a pack.
-func packNames(f *command.Factory) cobra.CompletionFunc {
+// CompletePack completes the name of a pack.
+func (f *Factory) CompletePack() cobra.CompletionFunc {
 	return func(c *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-		for _, p := range packsOf(f).known(c.Context()) {
-			names = append(names, human.Line(p.ID)+"\t"+human.Line(p.Title))
+		for _, p := range f.Packs.Known(c.Context()) {
+			if plain(p.ID) {
+				names = append(names, p.ID+"\t"+human.Line(p.Title))
+			}
 		}
 		if len(names) == 0 {
 			names = []string{api.DefaultPack}
@@ -153,9 +168,9 @@ func packNames(f *command.Factory) cobra.CompletionFunc {
 	}
 }
 
-// packArgument completes the name of a pack as the first argument.
-func packArgument(f *command.Factory) cobra.CompletionFunc {
-	names := packNames(f)
+// CompletePackArgument completes the name of a pack as the first argument.
+func (f *Factory) CompletePackArgument() cobra.CompletionFunc {
+	names := f.CompletePack()
 	return func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -165,7 +180,7 @@ func packArgument(f *command.Factory) cobra.CompletionFunc {
 }
 
 // completed is the pack that a command line is about which is being typed.
-func completed(f *command.Factory, c *cobra.Command, args []string) string {
+func (f *Factory) completed(c *cobra.Command, args []string) string {
 	if flag := c.Flags().Lookup("pack"); flag != nil {
 		args = []string{flag.Value.String()}
 	}
@@ -176,12 +191,12 @@ func completed(f *command.Factory, c *cobra.Command, args []string) string {
 	return pack
 }
 
-// listed completes a list with commas of names that depend on the pack.
-func listed(f *command.Factory, names func(ctx context.Context, l packList, pack string) []string) cobra.CompletionFunc {
+// completeList completes a list with commas of names that depend on the pack.
+func (f *Factory) completeList(names func(ctx context.Context, l PackList, pack string) []string) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, typed string) (list []string, _ cobra.ShellCompDirective) {
 		before := typed[:strings.LastIndexByte(typed, ',')+1]
-		for _, name := range names(c.Context(), packsOf(f), completed(f, c, args)) {
-			if !slices.Contains(strings.Split(before, ","), name) {
+		for _, name := range names(c.Context(), f.Packs, f.completed(c, args)) {
+			if plain(name) && !slices.Contains(strings.Split(before, ","), name) {
 				list = append(list, before+name)
 			}
 		}
@@ -189,21 +204,19 @@ func listed(f *command.Factory, names func(ctx context.Context, l packList, pack
 	}
 }
 
-// memberNames completes a list of members of the state.
-func memberNames(f *command.Factory) cobra.CompletionFunc {
-	return listed(f, func(ctx context.Context, l packList, pack string) []string {
-		names, _ := l.members(ctx, pack)
+// CompleteMembers completes a list of members of the state.
+func (f *Factory) CompleteMembers() cobra.CompletionFunc {
+	return f.completeList(func(ctx context.Context, l PackList, pack string) []string {
+		names, _ := l.Members(ctx, pack)
 		return names
 	})
 }
 
-// kindNames completes a list of kinds of rows.
-func kindNames(f *command.Factory) cobra.CompletionFunc {
-	return listed(f, func(ctx context.Context, l packList, pack string) (names []string) {
-		if info := l.find(ctx, pack); info != nil {
-			for _, kind := range info.Kinds {
-				names = append(names, human.Line(kind))
-			}
+// CompleteKinds completes a list of kinds of rows.
+func (f *Factory) CompleteKinds() cobra.CompletionFunc {
+	return f.completeList(func(ctx context.Context, l PackList, pack string) (names []string) {
+		if info := l.Find(ctx, pack); info != nil {
+			names = info.Kinds
 		}
 		return names
 	})
