@@ -203,7 +203,8 @@ func (e examiner) disk() {
 func (e examiner) sources(ctx context.Context) {
 	clock := &dated{now: e.Now}
 	fetcher := source.NewFetcher(source.Config{
-		Transport: e.Transport, Answered: clock.note, CoinGeckoKey: e.CoinGeckoKey, PrivateHosts: e.PrivateHosts, Shift: e.Shift, Now: e.Now,
+		Transport: e.Transport, Answered: clock.note, CoinGeckoKey: e.CoinGeckoKey, PrivateHosts: e.PrivateHosts,
+		Shift: e.Shift, Now: e.Now,
 	})
 	list := e.sourceList()
 	outcomes := make([]source.Outcome, len(list))
