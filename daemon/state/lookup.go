@@ -177,18 +177,13 @@ func (t *Tables) answer(rows []int, said wanted, limit int) (f Found) {
 // having are the rows that have most of the fields that are asked for; all of them where none is. So the gas price on Ethereum is not the
 // price of ether.
 func (t *Tables) having(rows []int, said wanted) []int {
-	if !slices.ContainsFunc(said.words, func(w string) bool { return t.fields[w] }) {
+	if t.fieldsIn(said) == 0 {
 		return rows
 	}
 	var has []int
 	most := 1
 	for _, i := range rows {
-		n := 0
-		for _, w := range said.words {
-			if len(t.asked(&t.rows[i], wanted{words: []string{w}})) > 0 {
-				n++
-			}
-		}
+		n := t.has(i, said)
 		if n > most {
 			has, most = has[:0], n
 		}
@@ -197,6 +192,26 @@ func (t *Tables) having(rows []int, said wanted) []int {
 		}
 	}
 	return has
+}
+
+// fieldsIn is how many words ask for a field.
+func (t *Tables) fieldsIn(said wanted) (n int) {
+	for _, w := range said.words {
+		if t.fields[w] {
+			n++
+		}
+	}
+	return n
+}
+
+// has is how many words ask for a field that row i has.
+func (t *Tables) has(i int, said wanted) (n int) {
+	for _, w := range said.words {
+		if len(t.asked(&t.rows[i], wanted{words: []string{w}})) > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // asked are the fields of r that the words name.
@@ -229,8 +244,8 @@ func (t *Tables) counting(rows []int, kind string, said wanted) []int {
 	return count
 }
 
-// exact are the rows with a name, and behind them the others about the same things. Where none is of the kind that is asked for, those
-// count whose names have it, or the name of what has it as a symbol, among their words.
+// exact are the rows with a name, and where none of these has all that is asked for, the others about the same things behind them. Where
+// none is of the kind that is asked for, those count whose names have it, or the name of what has it as a symbol, among their words.
 func (t *Tables) exact(name, kind string, said wanted) []int {
 	hits := t.names[name]
 	rows := make([]int, len(hits))
@@ -241,6 +256,9 @@ func (t *Tables) exact(name, kind string, said wanted) []int {
 	}
 	slices.Sort(about)
 	if list := t.counting(rows, kind, said); len(list) > 0 || len(hits) == 0 {
+		if slices.ContainsFunc(list, func(i int) bool { return t.has(i, said) == t.fieldsIn(said) }) {
+			return list
+		}
 		for _, i := range t.counting(slices.Compact(about), kind, said) {
 			if !slices.Contains(list, i) {
 				list = append(list, i)
