@@ -107,8 +107,15 @@ func (p packText) read() (*manifest.Manifest, manifest.Evaluator, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := manifest.NewLocal(m)
+	e, err := evaluatorOf(m, p.text, p.file)
 	return m, e, err
+}
+
+// endEvaluator ends the process of an Evaluator that has one.
+func endEvaluator(e manifest.Evaluator) {
+	if child, is := e.(*manifest.Child); is {
+		child.Close()
+	}
 }
 
 // lineOf is a mistake for people.

@@ -27,14 +27,14 @@ const enabledPacks = "packs.enabled"
 func newPackEnable(s *settings, on bool) *cobra.Command {
 	c := &cobra.Command{
 		Use: "enable NAME", Short: "Have the daemon serve a pack", Args: cobra.ExactArgs(1), ValidArgsFunction: s.completeNames,
-		Long: "Put a pack into packs.enabled of the configuration file, after a check of its manifest, and have a running daemon read its\n" +
-			"settings again. Where that refuses, the file stays as it was.",
+		Long: "Put a pack into packs.enabled of the configuration file, after a check of its manifest, and have a running daemon read\n" +
+			"its settings again. Where that refuses, the file stays as it was.",
 		Example: "  contextd pack enable my-coins",
 	}
 	if !on {
 		c.Use, c.Short = "disable NAME", "Have the daemon serve a pack no more"
-		c.Long = "Take a pack out of packs.enabled of the configuration file and have a running daemon read its settings again. What it has\n" +
-			"of the pack's history stays."
+		c.Long = "Take a pack out of packs.enabled of the configuration file and have a running daemon read its settings again. What it\n" +
+			"has of the pack's history stays."
 		c.Example = "  contextd pack disable my-coins"
 	}
 	out := cli.AddOutput(c, cli.FieldsIn(Enabled{})...)
@@ -192,7 +192,7 @@ func SetEnabled(text []byte, packs []string) ([]byte, error) {
 	case section == nil:
 		lines = append(lines, "\npacks:\n", "  "+line)
 	case section.Style&yaml.FlowStyle != 0:
-		return nil, cli.Invalid("packs is written in braces in the configuration file; write packs.enabled: [%s] there yourself", strings.Join(packs, ", "))
+		return nil, byHand(packs)
 	case value != nil:
 		first, last := keyLine(section, "enabled")-1, lastLine(value)
 		indent := lines[first][:len(lines[first])-len(strings.TrimLeft(lines[first], " "))]
@@ -215,12 +215,18 @@ func SetEnabled(text []byte, packs []string) ([]byte, error) {
 	}
 	_, err := Parse(after)
 	if err := errors.Join(err, yaml.Unmarshal(after, &read)); err != nil || !slices.Equal(read.Packs.Enabled, packs) {
-		return nil, cli.Invalid("the configuration file cannot be changed line by line; write packs.enabled: [%s] there yourself", strings.Join(packs, ", "))
+		return nil, byHand(packs)
 	}
 	if bytes.Equal(after, text) {
 		return text, nil
 	}
 	return after, nil
+}
+
+// byHand is that a file is written in a way that is not changed here, such as in braces.
+func byHand(packs []string) error {
+	return cli.Invalid("packs cannot be changed in the configuration file line by line").
+		WithHint("write packs.enabled: [%s] there yourself", strings.Join(packs, ", "))
 }
 
 // entry is the value of a name in a mapping, nil if there is none.

@@ -29,10 +29,11 @@ func newPackInit(s *settings) *cobra.Command {
 	var o packInitOptions
 	c := &cobra.Command{
 		Use: "init NAME", Short: "Write a manifest to start from", Args: cobra.ExactArgs(1),
-		Long: "Write a manifest to start from, with comments, as NAME.yaml in packs.dir. With --url it asks that address once and guesses\n" +
-			"where the rows are in its JSON or feed, what their key is and which fields they have. It overwrites nothing.",
+		Long: "Write a manifest to start from, with comments, as NAME.yaml in packs.dir. With --url it asks that address once and\n" +
+			"guesses where the rows are in its JSON or feed, what their key is and which fields they have. It overwrites nothing.",
 		Example: "  contextd pack init my-coins --url 'https://api.example.org/coins?limit=100'\n" +
-			"  contextd pack init sensors --url http://10.0.0.7/metrics.json --allow-private 10.0.0.7\n  contextd pack init my-pack --file my-pack.yaml",
+			"  contextd pack init sensors --url http://10.0.0.7/metrics.json --allow-private 10.0.0.7\n" +
+			"  contextd pack init my-pack --file my-pack.yaml",
 	}
 	c.Flags().StringVar(&o.url, "url", "", "the `address` of a source that answers with JSON or a feed")
 	c.Flags().StringVar(&o.file, "file", "", "write this `file` instead")
@@ -44,7 +45,7 @@ func newPackInit(s *settings) *cobra.Command {
 
 // addPrivate defines the flag for hosts on private addresses.
 func addPrivate(c *cobra.Command, hosts *[]string) {
-	c.Flags().StringSliceVar(hosts, "allow-private", nil, "a `host` on a private address that may be asked; packs.private_hosts is for the daemon")
+	c.Flags().StringSliceVar(hosts, "allow-private", nil, "a `host` on a private address that may be asked, beside packs.private_hosts")
 }
 
 // initPack writes the manifest of a pack.

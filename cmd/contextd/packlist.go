@@ -33,7 +33,8 @@ const fromProgram = "program"
 // newPackList makes the command that lists packs.
 func newPackList(s *settings) *cobra.Command {
 	c := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the packs of the program and your own, and which are enabled", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs,
+		Short:   "List the packs of the program and your own, and which are enabled",
 		Example: "  contextd pack list\n  contextd pack list -q '.[] | select(.enabled) | .pack'",
 	}
 	out := cli.AddOutput(c, cli.FieldsIn(PackRow{})...)

@@ -28,9 +28,9 @@ func newPackTest(s *settings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "test FILE|NAME", Short: "Run a pack on recorded answers, failures and hostile ones", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: s.completePacks,
-		Long: "Run a pack on what contextd pack record kept, as the daemon would and without the network. Then every source fails in every\n" +
-			"way that is known, gives hostile texts and ten thousand rows, and every flag goes up and down. What the recorded ticks\n" +
-			"make is compared with that of the last time; --update keeps what they make now. It ends with 1 if anything is wrong.",
+		Long: "Run a pack on what contextd pack record kept, as the daemon would and without the network. Then every source fails in\n" +
+			"every way that is known, gives hostile texts and ten thousand rows, and every flag goes up and down. What the recorded\n" +
+			"ticks make is compared with that of the last time; --update keeps what they make now. It ends with 1 if anything is wrong.",
 		Example: "  contextd pack test my-coins\n  contextd pack test my-coins --update\n  contextd pack test markets",
 	}
 	update := c.Flags().Bool("update", false, "keep what the recorded ticks make now, to be compared with from now on")
@@ -62,6 +62,7 @@ func (p packText) test(ctx context.Context, update bool, seed uint64, told func(
 	if err != nil {
 		return done, err
 	}
+	defer endEvaluator(e)
 	tape := packtest.Shipped()
 	if p.file != "" {
 		tape, err = packtest.Directory(p.recording())

@@ -31,8 +31,8 @@ func newPackTry(s *settings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "try FILE|NAME", Short: "Ask the sources once and show what is made of it", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: s.completePacks,
-		Long: "Ask every source of a manifest once, as the daemon would, and show its rows, what is left out and why, the flags that would\n" +
-			"be up and the brief. Private addresses are not asked unless --allow-private names their host. It ends with 1 if a\n" +
+		Long: "Ask every source of a manifest once, as the daemon would, and show its rows, what is left out and why, the flags that\n" +
+			"would be up and the brief. Private addresses are not asked unless --allow-private names their host. It ends with 1 if a\n" +
 			"source fails or the brief does not pass its check.",
 		Example: "  contextd pack try my-coins\n  contextd pack try my-coins --source my-coins-source --rows 50\n" +
 			"  contextd pack try my-coins -q '.sources[].dropped'",
@@ -67,6 +67,7 @@ func (s *settings) tryPack(c *cobra.Command, o packTryOptions, arg string) (pack
 	if err != nil {
 		return packtest.Tried{}, p, nil, err
 	}
+	defer endEvaluator(e)
 	var ids []string
 	for _, s := range m.Sources {
 		ids = append(ids, s.ID)
@@ -179,8 +180,8 @@ func newPackRecord(s *settings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "record FILE|NAME", Short: "Ask the sources once and keep their answers for contextd pack test", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: s.completePacks,
-		Long: "Ask every source of a manifest once and keep the answers as the next tick, in NAME.test beside the manifest. Three ticks with\n" +
-			"some minutes between show most. Keys are not in them: an answer that repeats one is not kept.",
+		Long: "Ask every source of a manifest once and keep the answers as the next tick, in NAME.test beside the manifest. Three ticks\n" +
+			"with some minutes between show most. Keys are not in them: an answer that repeats one is not kept.",
 		Example: "  contextd pack record my-coins\n  contextd pack test my-coins",
 	}
 	addPrivate(c, &o.private)

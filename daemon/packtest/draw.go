@@ -121,7 +121,8 @@ func (d *drawer) number(recorded any) float64 {
 // awkwardNames have broken checks of briefs: anchors, digits, units, quotes and stops in names.
 func awkwardNames() []string {
 	return []string{
-		"1inch", "[3]", "[1, 2] Coin", "Yahoo! Finance", "Mr. Who? / SOL", "U.S. Dollar Inc.", "$100,000 Club", "5", "24h Fund", "up 20%", "“Quoted”",
+		"1inch", "[3]", "[1, 2] Coin", "Yahoo! Finance", "Mr. Who? / SOL", "U.S. Dollar Inc.", "$100,000 Club", "5",
+		"24h Fund", "up 20%", "“Quoted”",
 		`Say "when"`, "Ünïcödé", "币安人生", "٣ Sisters", "½ Moon", "A.", "...", "x", "No. 7", "to 5%", "-3 Degrees", "Foo-2024", "12:00 Coin",
 		"2026-11-20", "100%", "Moon 9", "…and more. And more", "{name}", "K", "gpt-4.1-mini", "GPT‑5 (high)", "Llama 3.3 70B",
 	}

@@ -93,8 +93,13 @@ func (t *trial) checkState(check string, text []byte, citations []api.Citation) 
 			}
 		}
 	}
+	t.checkAnchors(check, p, citations)
+}
+
+// checkAnchors checks that flags, states of sources and citations lead to the sources.
+func (t *trial) checkAnchors(check string, p published, citations []api.Citation) {
 	for _, f := range p.flags {
-		if f.Ref < 1 || f.Ref > len(t.pack.Sources) || f.Message == "" || !clean(f.Message) || !clean(f.Subject) || f.Severity.Rank() == 0 {
+		if f.Ref < 1 || f.Ref > len(t.pack.Sources) || f.Message == "" || !clean(f.Message+f.Subject) || f.Severity.Rank() == 0 {
 			t.fail(check, "", "the flag %s does not hold: %+v", f.ID, f)
 		}
 	}
@@ -103,9 +108,9 @@ func (t *trial) checkState(check string, text []byte, citations []api.Citation) 
 		return
 	}
 	for i, s := range t.pack.Sources {
-		if p.status[i].ID != s.ID || p.status[i].Ref != i+1 || citations[i].Ref != i+1 || citations[i].URL != s.PublicURL ||
-			!clean(citations[i].Excerpt) {
-			t.fail(check, s.ID, "its anchor [%d] does not resolve: %+v", i+1, citations[i])
+		status, cited := p.status[i], citations[i]
+		if status.ID != s.ID || status.Ref != i+1 || cited.Ref != i+1 || cited.URL != s.PublicURL || !clean(cited.Excerpt) {
+			t.fail(check, s.ID, "its anchor [%d] does not resolve: %+v", i+1, cited)
 		}
 	}
 }

@@ -90,8 +90,7 @@ func (t *trial) upAndDown(ctx context.Context, f manifest.Flag, s *manifest.Sour
 	rows = rows[:min(len(rows), searched)]
 	up, key := t.find(ctx, f, s, rows, "", func(mark source.Mark, marked bool) bool { return marked && mark.Raise })
 	if up == nil {
-		t.note(Finding{Check: "flags", Source: s.ID, Note: true,
-			Text: fmt.Sprintf("no row was found that raises %s, of %d drawn at random", f.Kind, searches*len(rows))})
+		t.remark("flags", s.ID, "no row was found that raises %s, of %d drawn at random", f.Kind, searches*len(rows))
 		return nil
 	}
 	t.stage.give(map[string][]any{s.ID: asAny(up)})
@@ -106,8 +105,7 @@ func (t *trial) upAndDown(ctx context.Context, f manifest.Flag, s *manifest.Sour
 		t.fail("flags", s.ID, "%s does not go up for %s", f.Kind, key)
 		return nil
 	case strings.Contains(flag.Message, "unknown"):
-		t.note(Finding{Check: "flags", Source: s.ID, Note: true,
-			Text: fmt.Sprintf("the message of %s has a field that may be missing: %s", f.Kind, flag.Message)})
+		t.remark("flags", s.ID, "the message of %s has a field that may be missing: %s", f.Kind, flag.Message)
 	}
 	return t.down(ctx, f, s, up, key)
 }
@@ -135,14 +133,15 @@ func (t *trial) down(ctx context.Context, f manifest.Flag, s *manifest.Source, u
 			return nil
 		}
 	}
-	t.note(Finding{Check: "flags", Source: s.ID, Note: true, Text: fmt.Sprintf("%s went up for %s, and nothing was found that lets it fall", f.Kind, key)})
+	t.remark("flags", s.ID, "%s went up for %s, and nothing was found that lets it fall", f.Kind, key)
 	return nil
 }
 
 // find draws rows until those of an answer have one whose mark is fit, and returns rows with that one in its place, and its key. With a key
 // it draws that row alone. It returns nil if it finds none.
 func (t *trial) find(
-	ctx context.Context, f manifest.Flag, s *manifest.Source, rows []map[string]any, key string, fit func(mark source.Mark, marked bool) bool,
+	ctx context.Context, f manifest.Flag, s *manifest.Source, rows []map[string]any, key string,
+	fit func(mark source.Mark, marked bool) bool,
 ) ([]map[string]any, string) {
 	d := newDrawer(t.rand, t.cfg.Manifest, s.ID, t.line.now().Add(-t.line.shift()))
 	for try := range searches {

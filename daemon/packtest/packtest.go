@@ -198,6 +198,11 @@ func (t *trial) fail(check, source, format string, args ...any) {
 	t.note(Finding{Check: check, Tick: t.tick, Source: source, Text: fmt.Sprintf(format, args...)})
 }
 
+// remark notes what may be meant so.
+func (t *trial) remark(check, source, format string, args ...any) {
+	t.note(Finding{Check: check, Tick: t.tick, Source: source, Text: fmt.Sprintf(format, args...), Note: true})
+}
+
 func (t *trial) note(f Finding) {
 	if !slices.Contains(t.report.Findings, f) {
 		t.report.Findings = append(t.report.Findings, f)
@@ -211,7 +216,7 @@ func (t *trial) answers() {
 		case out.Err != nil:
 			t.fail("answers", s.ID, "%v", out.Err)
 		case out.Dropped > 0:
-			t.note(Finding{Check: "answers", Tick: t.tick, Source: s.ID, Note: true, Text: fmt.Sprintf("%d rows were dropped", out.Dropped)})
+			t.remark("answers", s.ID, "%d rows were dropped", out.Dropped)
 		}
 	}
 }

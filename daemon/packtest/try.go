@@ -100,7 +100,8 @@ func (d *Tried) conclude(ctx context.Context, p *pack.Pack, writer brief.Writer,
 	for _, row := range p.Tables(in).Rows() {
 		for i := range d.Sources {
 			if d.Sources[i].ID == p.Sources[row.Ref-1].ID {
-				d.Sources[i].Rows = append(d.Sources[i].Rows, append(api.Fields{{Name: "key", Value: row.Key}, {Name: "name", Value: row.Name}}, row.Fields...))
+				named := api.Fields{{Name: "key", Value: row.Key}, {Name: "name", Value: row.Name}}
+				d.Sources[i].Rows = append(d.Sources[i].Rows, append(named, row.Fields...))
 			}
 		}
 	}

@@ -244,9 +244,8 @@ func (d *draft) guess(rows []map[string]any, keyed bool) {
 
 // order puts what is told first: numbers, prices before others.
 func (d *draft) order() {
-	rank := func(g guess) int {
-		return slices.Index([]string{typePrice, typeUSD, typePercent, typeNumber, typeCount, typeTime, typeDate, typeText, typeBool}, g.kind)
-	}
+	kinds := []string{typePrice, typeUSD, typePercent, typeNumber, typeCount, typeTime, typeDate, typeText, typeBool}
+	rank := func(g guess) int { return slices.Index(kinds, g.kind) }
 	slices.SortStableFunc(d.fields, func(a, b guess) int { return cmp.Compare(rank(a), rank(b)) })
 	if len(d.fields) > 0 {
 		d.first = d.fields[0].name
@@ -301,27 +300,36 @@ func (l leaf) kind() string {
 			times++
 		}
 	}
-	name := "_" + snake(l.name) + "_"
-	says := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(name, w) })
-	}
 	switch n := len(l.values); {
 	case truths == n:
 		return typeBool
-	case times == n, numbers == n && whole && says("_at_", "_time_", "timestamp", "_date_", "_updated_", "_created_") && l.values[0] != nil:
+	case times == n:
 		return typeTime
-	case numbers < n:
-		if l.text() {
-			return typeText
+	case numbers == n:
+		return numberKind(l.name, whole)
+	case l.text():
+		return typeText
+	}
+	return ""
+}
+
+// numberKind guesses the type of numbers by their name.
+func numberKind(name string, whole bool) string {
+	for _, known := range []struct {
+		kind  string
+		words []string
+	}{
+		{typeTime, []string{"_at_", "_time_", "timestamp", "_date_", "_updated_", "_created_"}},
+		{typePercent, []string{"pct", "percent", "change", "_apy_", "_apr_"}},
+		{typeUSD, []string{"volume", "cap", "tvl", "turnover", "revenue"}},
+		{typePrice, []string{"price", "usd", "cost", "_close_", "_last_"}},
+	} {
+		says := func(word string) bool { return strings.Contains("_"+snake(name)+"_", word) }
+		if slices.ContainsFunc(known.words, says) && (whole || known.kind != typeTime) {
+			return known.kind
 		}
-		return ""
-	case says("pct", "percent", "change", "_apy_", "_apr_"):
-		return typePercent
-	case says("volume", "cap", "tvl", "turnover", "revenue"):
-		return typeUSD
-	case says("price", "usd", "cost", "_close_", "_last_"):
-		return typePrice
-	case whole:
+	}
+	if whole {
 		return typeCount
 	}
 	return typeNumber

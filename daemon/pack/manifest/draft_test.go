@@ -94,6 +94,7 @@ func TestDropped(t *testing.T) {
 	want := []string{
 		"row 1 is no object", "row 2, as 1 others, has no key", "row 4 (A) has the key of row 3", "row 5 (B) has no field with a value that fits",
 		`row 6 (C) has a value of funding that is no percent4: "n/a"`, "row 6 (C) has fundng, which is no field; did you mean funding?",
+		"no row has open_interest",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -35,6 +35,12 @@ func (m *Manifest) Dropped(id string, raw []any) []string {
 			s.unfit(&d, i, row.Key, value.(map[string]any))
 		}
 	}
+	for _, f := range s.Fields {
+		has := func(value any) bool { row, _ := value.(map[string]any); return row[f.Name] != nil }
+		if len(raw) > 0 && !slices.ContainsFunc(raw, has) {
+			d.texts = append(d.texts, "no row has "+f.Name)
+		}
+	}
 	if over := kept - m.Limits.Rows; over > 0 {
 		d.texts = append(d.texts, fmt.Sprintf("%d rows are beyond limits.rows: %d", over, m.Limits.Rows))
 	}
@@ -46,7 +52,8 @@ func (s *Source) unfit(d *dropped, i int, key string, row map[string]any) {
 	for _, f := range s.Fields {
 		value := row[f.Name]
 		if _, known := f.clean(value); value != nil && !known && value != "" {
-			d.add(i, key, fmt.Sprintf("has a value of %s that is no %s: %s", f.Name, f.Type, human.Short(fmt.Sprintf("%#v", value), human.Quoted)))
+			text := human.Short(fmt.Sprintf("%#v", value), human.Quoted)
+			d.add(i, key, fmt.Sprintf("has a value of %s that is no %s: %s", f.Name, f.Type, text))
 		}
 	}
 	known := append(rowMembers(), s.names()...)
