@@ -135,6 +135,20 @@ func (s *settings) completePacks(_ *cobra.Command, args []string, _ string) ([]s
 	return cfg.Packs.known(), cobra.ShellCompDirectiveDefault
 }
 
+// completeSources completes the ids of the sources of the pack that is named before.
+func (s *settings) completeSources(_ *cobra.Command, args []string, _ string) (ids []string, _ cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		if p, _, err := s.manifestOf(args[0]); err == nil {
+			if m, err := manifest.Read(p.text, p.file == ""); err == nil {
+				for _, source := range m.Sources {
+					ids = append(ids, source.ID)
+				}
+			}
+		}
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}
+
 // completeNames completes the names of packs alone.
 func (s *settings) completeNames(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	names, _ := s.completePacks(c, args, word)

@@ -125,7 +125,11 @@ func (s *settings) putEnabled(c *cobra.Command, cfg config, done *Enabled) error
 	}
 	reloaded, err := s.reloadIfRunning(c, cfg)
 	if err != nil {
-		return errors.Join(fmt.Errorf("%w\n  %s is as it was", err, done.File), rewrite(done.File, before))
+		if back := rewrite(done.File, before); back != nil {
+			return errors.Join(err, back)
+		}
+		fmt.Fprintf(c.ErrOrStderr(), "%s is as it was\n", done.File)
+		return err
 	}
 	if reloaded {
 		done.Daemon = "reloaded"

@@ -40,6 +40,7 @@ func newPackTry(s *settings) *cobra.Command {
 	c.Flags().StringVar(&o.source, "source", "", "ask only the source with this `id`")
 	c.Flags().IntVar(&o.rows, "rows", 8, "show at most so many rows of a source")
 	addPrivate(c, &o.private)
+	_ = c.RegisterFlagCompletionFunc("source", s.completeSources) // fails only for a flag that is not there
 	out := cli.AddOutput(c, cli.FieldsIn(packtest.Tried{})...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		done, _, _, err := s.tryPack(c, o, args[0])

@@ -232,9 +232,13 @@ func (t *trial) size(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for id, out := range t.desk.outcomes {
-		if given[id] != nil && out.Err != nil {
-			t.fail("size", id, "it refuses %d rows, of which it should keep %d: %v", manyRows, t.cfg.Manifest.Limits.Rows, out.Err)
+	for id := range given {
+		out, most := t.desk.outcomes[id], t.cfg.Manifest.Limits.Rows
+		switch {
+		case out.Err != nil:
+			t.fail("size", id, "it refuses %d rows, of which it should keep %d: %v", manyRows, most, out.Err)
+		case out.Doc.Len() > most:
+			t.fail("size", id, "it keeps %d rows, over limits.rows: %d", out.Doc.Len(), most)
 		}
 	}
 	return t.refresh(ctx, "size")
