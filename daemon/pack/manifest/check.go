@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/internal/human"
@@ -71,10 +72,13 @@ func (c *checker) check() {
 	c.need("title", m.Title, nil, "title: My numbers")
 	between(c, "limits.state_bytes", m.Limits.StateBytes, 1024, maxState)
 	between(c, "limits.rows", m.Limits.Rows, 1, maxRows)
-	between(c, "sources", len(m.Sources), 1, MaxSources)
-	between(c, "members", len(m.Members), 1, MaxMembers)
-	between(c, "flags", len(m.Flags), 0, MaxFlags)
-	between(c, "brief", len(m.Brief), 0, MaxSay)
+	if m.Description != "" {
+		c.need("description", m.Description, nil, "")
+	}
+	c.count("sources", len(m.Sources), 1, MaxSources)
+	c.count("members", len(m.Members), 1, MaxMembers)
+	c.count("flags", len(m.Flags), 0, MaxFlags)
+	c.count("brief", len(m.Brief), 0, MaxSay)
 	seen := make(map[string]bool)
 	for i, s := range m.Sources {
 		path := fmt.Sprintf("sources[%d]", i)
@@ -89,18 +93,45 @@ func (c *checker) check() {
 		c.member("members."+member.Name, member)
 	}
 	for i, f := range m.Flags {
-		c.flag(fmt.Sprintf("flags[%d]", i), f)
+		path := fmt.Sprintf("flags[%d]", i)
+		if j := slices.IndexFunc(m.Flags, func(g Flag) bool { return g.Kind == f.Kind && g.Over == f.Over }); j < i {
+			c.fail(path+".kind", "%s is the kind of flags[%d] over the same source", f.Kind, j)
+		}
+		c.flag(path, f)
 	}
 	for i, s := range m.Brief {
 		c.say(fmt.Sprintf("brief[%d]", i), s)
 	}
 }
 
+// count notes that there are too few or too many of something.
+func (c *checker) count(path string, n, least, most int) {
+	switch {
+	case n < least:
+		c.fail(path, "has nothing in it; there must be at least one")
+	case n > most:
+		c.fail(path, "has %d entries, must have at most %d", n, most)
+	}
+}
+
 // between notes a number, or a span, that is out of bounds.
 func between[N int | time.Duration | Size](c *checker, path string, n, least, most N) {
 	if n < least || n > most {
-		c.fail(path, "is %v, must be from %v to %v", n, least, most)
+		c.fail(path, "is %v, must be from %v to %v", shown(n), shown(least), shown(most))
 	}
+}
+
+// shown is a number, or a span, as a manifest has it.
+func shown(n any) any {
+	switch d, is := n.(time.Duration); {
+	case !is:
+		return n
+	case d >= 24*time.Hour && d%(24*time.Hour) == 0:
+		return fmt.Sprintf("%dd", d/(24*time.Hour))
+	case d >= time.Minute && d%time.Minute == 0:
+		return spanName(d)
+	}
+	return n
 }
 
 func (c *checker) source(path string, s Source) {
@@ -117,21 +148,19 @@ func (c *checker) source(path string, s Source) {
 		c.fail(path+".format", "%q is none of %v", s.Format, source.Formats())
 	}
 	if s.Format != string(source.FormatCSV) && (s.CSV.Comma != "" || s.CSV.Skip != 0 || s.CSV.Header != nil) {
-		c.fail(path+".csv", "counts with format: csv alone")
+		c.fail(path+".csv", "is for format: csv alone")
 	}
 	if n := len([]rune(s.CSV.Comma)); n > 1 || strings.ContainsAny(s.CSV.Comma, "\"\r\n\uFFFD") {
 		c.fail(path+".csv.comma", "must be one character, and no quotation mark")
 	}
 	between(c, path+".csv.skip", s.CSV.Skip, 0, 1000)
-	if s.Link != "" {
-		c.address(path+".link", strings.ReplaceAll(s.Link, "{key}", "key"))
-	}
+	c.link(path+".link", s.Link)
 	if s.Rows == "" {
 		c.fail(path+".rows", "is missing; such as '.[] | {key: .name, price: .price}'")
 	}
 	c.jq(path+".expect", s.Expect)
 	c.jq(path+".rows", s.Rows)
-	between(c, path+".fields", len(s.Fields), 1, MaxFields)
+	c.count(path+".fields", len(s.Fields), 1, MaxFields)
 	wire := make(map[string]string)
 	for _, f := range s.Fields {
 		c.field(path+".fields."+f.Name, f, wire)
@@ -149,6 +178,30 @@ func (c *checker) address(path, link string) {
 	}
 }
 
+// link checks the form of a row's page. What upstream calls a row never decides on whose site that is.
+func (c *checker) link(path, link string) {
+	if link == "" {
+		return
+	}
+	before, _, _ := strings.Cut(link, "{key}")
+	switch u, err := url.Parse(before); {
+	case strings.ContainsAny(strings.ReplaceAll(link, "{key}", ""), "{}"):
+		c.fail(path, "knows no place but {key}")
+	case before != link && err == nil && (u.Host == "" || u.Path == "" && u.RawQuery == "" && u.Fragment == ""):
+		c.fail(path, "must have {key} after the host, as in https://example.org/{key}")
+	default:
+		c.address(path, strings.ReplaceAll(link, "{key}", "key"))
+	}
+}
+
+// Names of what holds a secret.
+var (
+	secretHeader = regexp.MustCompile(`(?i)auth|cookie|secret|token|passw|key`)
+	secretQuery  = regexp.MustCompile(`(?i)^(api|access|auth|client)?[-_]?(token|secret|password)$|^(api|access)[-_]?key$`)
+)
+
+const secretHint = "a secret has no place in a manifest; use key_file and key_header"
+
 func (c *checker) request(path string, r Request) {
 	if r.Method != methodGet && r.Method != methodPost {
 		c.fail(path+".method", "%q is neither GET nor POST", r.Method)
@@ -160,24 +213,40 @@ func (c *checker) request(path string, r Request) {
 	if name := source.UnknownMoment(r.URL); name != "" {
 		c.fail(path+".url", "%s is none of {date}, {month}, {year}, {unix}, {unix_ms}, each perhaps less a span as in {date-7d}", name)
 	}
+	if u, err := url.Parse(r.URL); err == nil {
+		for name := range u.Query() {
+			if secretQuery.MatchString(name) {
+				c.fail(path+".url", "%s: %s", name, secretHint)
+			}
+		}
+	}
 	for _, h := range r.Headers {
-		switch name := textproto.CanonicalMIMEHeaderKey(h.Name); {
-		case !headerName.MatchString(h.Name) || strings.ContainsAny(h.Value, "\r\n"):
-			c.fail(path+".headers."+h.Name, "is no header")
-		case slices.Contains(strings.Fields("Host Content-Length Transfer-Encoding Connection Accept-Encoding If-None-Match"), name):
-			c.fail(path+".headers."+h.Name, "is set by the daemon")
-		case slices.Contains([]string{"Authorization", "Cookie", "X-Api-Key"}, name):
-			c.fail(path+".headers."+h.Name, "a secret has no place in a manifest; use key_file and key_header")
+		c.header(path+".headers."+h.Name, h.Name, h.Value)
+		if secretHeader.MatchString(h.Name) {
+			c.fail(path+".headers."+h.Name, secretHint)
 		}
 	}
 	if (r.KeyFile == "") != (r.KeyHeader == "") {
 		c.fail(path+".key_file", "and key_header go together")
 	}
-	if r.KeyHeader != "" && !headerName.MatchString(r.KeyHeader) {
-		c.fail(path+".key_header", "%q is no header", r.KeyHeader)
+	if r.KeyHeader != "" {
+		c.header(path+".key_header", r.KeyHeader, r.KeyPrefix)
 	}
 	between(c, path+".max_bytes", r.MaxBytes, 1, maxBody)
 	between(c, path+".timeout", r.Timeout, time.Second, maxTimeout)
+}
+
+// header checks a header that the daemon adds.
+func (c *checker) header(path, name, value string) {
+	switch {
+	case !headerName.MatchString(name):
+		c.fail(path, "%q is no name of a header", name)
+	case strings.ContainsFunc(value, unicode.IsControl):
+		c.fail(path, "has characters that no header can have")
+	case slices.Contains(strings.Fields("Host Content-Length Transfer-Encoding Connection Accept-Encoding If-None-Match"),
+		textproto.CanonicalMIMEHeaderKey(name)):
+		c.fail(path, "%s is set by the daemon", name)
+	}
 }
 
 // field checks a field; wire are the names on the wire that are taken.
@@ -186,23 +255,24 @@ func (c *checker) field(path string, f Field, wire map[string]string) {
 		c.fail(path, "%q is not like open_interest", f.Name)
 	}
 	if slices.Contains(append(rowMembers(), "id", "ref", "stale"), f.Name) {
-		c.fail(path, "%s is a member of every row; call the field otherwise", f.Name)
+		c.fail(path, "%s is a member of every row; give the field another name", f.Name)
 	}
 	if !slices.Contains(fieldTypes(), f.Type) {
 		c.fail(path+".type", "%q is none of %s", f.Type, strings.Join(fieldTypes(), ", "))
 		return
 	}
 	if !f.number() && (len(f.Change) > 0 || f.Changed > 0) {
-		c.fail(path, "only numbers change")
+		c.fail(path, "change and changed are for numbers, not for type %s", f.Type)
 	}
+	c.count(path+".change", len(f.Change), 0, 4)
 	for _, span := range append(slices.Clone(f.Change), f.Changed) {
 		if span != 0 && (span < 5*time.Minute || span > 7*24*time.Hour) {
-			c.fail(path, "the span %s is not from 5m to 7d", span)
+			c.fail(path, "the span %v is not from 5m to 7d", shown(span))
 		}
 	}
 	for _, d := range f.derived() {
 		if other, taken := wire[d.wire]; taken {
-			c.fail(path, "is called %s on the wire, as %s", d.wire, other)
+			c.fail(path, "its %s would stand beside that of %s; give the field another name", d.wire, other)
 		}
 		wire[d.wire] = f.Name
 	}
@@ -242,10 +312,10 @@ func (c *checker) numberOf(path, kind, name string) {
 
 func (c *checker) member(path string, m Member) {
 	if !wordName.MatchString(m.Name) || m.Name == "flags" || m.Name == "source_status" {
-		c.fail(path, "is no name for a member")
+		c.fail(path, "%q cannot be the name of a member; it is like most_funded, and neither flags nor source_status", m.Name)
 	}
 	if len(m.From) == 0 {
-		c.fail(path+".from", "is missing; the id of a source")
+		c.fail(path+".from", "is missing; it is the id of a source")
 		return
 	}
 	kind := ""
@@ -256,7 +326,7 @@ func (c *checker) member(path string, m Member) {
 			c.unknownSource(path+".from", id)
 			return
 		case kind != "" && kind != s.Kind:
-			c.fail(path+".from", "rows of %s are of another kind: %s and not %s", id, s.Kind, kind)
+			c.fail(path+".from", "rows of %s are of kind %s, those before of kind %s; a member has one kind", id, s.Kind, kind)
 		}
 		kind = s.Kind
 		for _, name := range m.Fields {
@@ -266,7 +336,7 @@ func (c *checker) member(path string, m Member) {
 		}
 	}
 	if m.Select != "" && m.Rows != 0 {
-		c.fail(path, "has both select and rows")
+		c.fail(path, "has both select and rows; keep one of them")
 	}
 	if m.Select == "" {
 		between(c, path+".rows", m.Rows, 1, mostShown)
@@ -313,12 +383,19 @@ func (c *checker) flag(path string, f Flag) {
 	if f.When == "" {
 		c.fail(path+".when", "is missing; such as '.load > 90'")
 	}
-	for name, text := range map[string]string{"when": f.When, "clear": f.Clear, "warning": f.Warning, "critical": f.Critical} {
-		c.jq(path+"."+name, text)
+	c.jq(path+".when", f.When)
+	if f.Clear != f.clearUsually() { // else it is told of when
+		c.jq(path+".clear", f.Clear)
 	}
-	value := s.derived(s.valueOf(f))
-	if value == nil || !value.number {
-		c.fail(path+".value", "is no number of %s", s.ID)
+	c.jq(path+".warning", f.Warning)
+	c.jq(path+".critical", f.Critical)
+	switch value := s.derived(s.valueOf(f)); {
+	case f.Value == "" && value == nil:
+		c.fail(path+".value", "%s has no number that a flag could show", s.ID)
+	case value == nil:
+		c.unknownField(path+".value", s, f.Value)
+	case !value.number:
+		c.fail(path+".value", "%s is no number", f.Value)
 	}
 	if at := s.derived(f.At); f.At != "" && (at == nil || at.kind != typeTime && at.kind != typeDate) {
 		c.fail(path+".at", "%q is no time of %s", f.At, s.ID)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/itchyny/gojq"
@@ -47,7 +48,13 @@ type program struct{ code *gojq.Code }
 
 // compile compiles a program. It has no way out: neither files nor the environment, and now is when the answer came.
 func compile(text string) (program, error) {
-	query, err := gojq.Parse("def now: $now; " + text)
+	const before = "def now: $now; "
+	query, err := gojq.Parse(before + text)
+	var wrong *gojq.ParseError
+	if errors.As(err, &wrong) && strings.Contains(strings.TrimSpace(text), "\n") {
+		at := min(max(wrong.Offset-len(before), 0), len(text))
+		return program{}, fmt.Errorf("jq: %s in line %d of it", human.Label(err.Error(), 160), 1+strings.Count(text[:at], "\n"))
+	}
 	if err != nil {
 		return program{}, fmt.Errorf("jq: %s", human.Label(err.Error(), 160))
 	}

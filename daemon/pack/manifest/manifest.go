@@ -116,6 +116,17 @@ type CSV struct {
 // Size is a number of bytes.
 type Size int64
 
+// String writes s as a manifest does.
+func (s Size) String() string {
+	switch {
+	case s > 0 && s%(1<<20) == 0:
+		return fmt.Sprintf("%dMiB", s>>20)
+	case s > 0 && s%(1<<10) == 0:
+		return fmt.Sprintf("%dKiB", s>>10)
+	}
+	return fmt.Sprint(int64(s))
+}
+
 // Field is a field of rows.
 type Field struct {
 	Name    string          `key:",name"`
@@ -194,7 +205,8 @@ func (e errorAt) Error() string {
 }
 
 // Read reads a manifest and checks all of it. The error lists everything that is wrong, each on a line of its own. The ids of the packs
-// that are part of the program are for these alone.
+// that are part of the program are for these alone. Nothing in a manifest can refer in a circle: sentences refer to members, members and flags
+// to sources, and these to nothing.
 func Read(text []byte, shipped bool) (*Manifest, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("the manifest is over %d bytes", maxText)
@@ -243,12 +255,15 @@ func (m *Manifest) fill() {
 	for i := range m.Flags {
 		f := &m.Flags[i]
 		orText(&f.Severity, "warning")
-		orText(&f.Clear, "("+f.When+")|not")
+		orText(&f.Clear, f.clearUsually())
 	}
 	for i := range m.Brief {
 		orInt(&m.Brief[i].Rows, 1)
 	}
 }
+
+// clearUsually is what lets a flag fall that does not say.
+func (f Flag) clearUsually() string { return "(" + f.When + ")|not" }
 
 func orInt(v *int, usual int) {
 	if *v == 0 {

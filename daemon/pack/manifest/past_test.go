@@ -128,7 +128,7 @@ func TestChange(t *testing.T) {
 
 		"no change":   {"{type: number, changed: 1h}", steady(0, 120, 15, "5", "")},
 		"a change":    {"{type: number, changed: 1h}", []step{{0, "5", ""}, {15, "6", "xWas=5 xChangedAt=15"}, {30, "6", "xWas=5 xChangedAt=15"}, {45, "6", "xWas=5 xChangedAt=15"}, {60, "6", "xWas=5 xChangedAt=15"}, {74.9, "6", "xWas=5 xChangedAt=15"}, {75, "6", ""}}},
-		"the last":    {"{type: number, changed: 24h}", []step{{0, "5", ""}, {5, "6", "xWas=5 xChangedAt=5"}, {10, "7", "xWas=6 xChangedAt=10"}, {15, "8", "xWas=7 xChangedAt=15"}, {20, "9", "xWas=8 xChangedAt=20"}}},
+		"the last":    {"{type: number, change: [24h], changed: 24h}", []step{{0, "5", ""}, {5, "6", "xWas=5 xChangedAt=5"}, {10, "7", "xWas=6 xChangedAt=10"}, {15, "8", "xWas=7 xChangedAt=15"}, {20, "9", "xWas=8 xChangedAt=20"}}},
 		"and back":    {"{type: number, changed: 24h}", []step{{0, "5", ""}, {5, "6", "xWas=5 xChangedAt=5"}, {10, "5", "xWas=6 xChangedAt=10"}, {15, "5", "xWas=6 xChangedAt=10"}}},
 		"over a gap":  {"{type: number, changed: 24h}", []step{{0, "5", ""}, {600, "6", "xWas=5 xChangedAt=600"}, {1200, "6", "xWas=5 xChangedAt=600"}}},
 		"set back":    {"{type: number, changed: 24h}", []step{{0, "5", ""}, {60, "6", "xWas=5 xChangedAt=60"}, {30, "6", "xWas=5 xChangedAt=30"}, {20, "7", "xWas=5 xChangedAt=20"}, {-10, "8", ""}}},

@@ -144,6 +144,7 @@ func (r *reader) object(path string, n *yaml.Node, v reflect.Value) {
 			r.fail(key.Line, "there is no setting %s; there are %s", join(path, key.Value), strings.Join(names, ", "))
 		default:
 			r.value(join(path, key.Value), value, v.Field(at))
+			r.lines[join(path, key.Value)] = key.Line
 		}
 		seen[key.Value] = key.Line
 	}
@@ -206,14 +207,43 @@ func (r *reader) list(path string, n *yaml.Node, v reflect.Value) {
 
 // open reads any value of JSON.
 func (r *reader) open(path string, n *yaml.Node, v reflect.Value) {
-	var any any
-	if err := n.Decode(&any); err != nil {
-		r.fail(n.Line, "%s: %s", path, yamlLine.ReplaceAllString(err.Error(), ""))
-		return
+	if value := r.json(path, n); value != nil {
+		v.Set(reflect.ValueOf(value))
 	}
-	if any != nil {
-		v.Set(reflect.ValueOf(any))
+}
+
+// json is a node as a value of JSON. A time stays the text that it is written as.
+func (r *reader) json(path string, n *yaml.Node) any {
+	switch n.Kind {
+	case yaml.MappingNode:
+		object := make(map[string]any, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i]
+			if _, twice := object[key.Value]; twice || key.Kind != yaml.ScalarNode {
+				r.fail(key.Line, "%s: a name that is no text, or stands twice", path)
+			}
+			object[key.Value] = r.json(join(path, key.Value), n.Content[i+1])
+		}
+		return object
+	case yaml.SequenceNode:
+		list := make([]any, len(n.Content))
+		for i, e := range n.Content {
+			list[i] = r.json(fmt.Sprintf("%s[%d]", path, i), e)
+		}
+		return list
+	case yaml.AliasNode:
+		r.fail(n.Line, "%s: aliases are not taken; write it out", path)
+		return nil
 	}
+	if tag := n.ShortTag(); tag != "!!int" && tag != "!!float" && tag != "!!bool" && tag != "!!null" {
+		return n.Value
+	}
+	var value any
+	err := n.Decode(&value)
+	if x, is := value.(float64); err != nil || is && (math.IsNaN(x) || math.IsInf(x, 0)) {
+		r.fail(n.Line, "%s: JSON has no %s", path, human.Label(n.Value, 40))
+	}
+	return value
 }
 
 func (r *reader) scalar(path string, n *yaml.Node, v reflect.Value) {
