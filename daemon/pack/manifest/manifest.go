@@ -20,7 +20,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/contextd/contextd/daemon/source"
 )
@@ -197,16 +199,23 @@ type errorAt struct {
 	text string
 }
 
+// Error is the line and the text, in which what a manifest calls its settings shows nothing but itself.
 func (e errorAt) Error() string {
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, e.text)
 	if e.line == 0 {
-		return e.text
+		return text
 	}
-	return fmt.Sprintf("line %d: %s", e.line, e.text)
+	return fmt.Sprintf("line %d: %s", e.line, text)
 }
 
 // Read reads a manifest and checks all of it. The error lists everything that is wrong, each on a line of its own. The ids of the packs
-// that are part of the program are for these alone. Nothing in a manifest can refer in a circle: sentences refer to members, members and flags
-// to sources, and these to nothing.
+// that are part of the program are for these alone. Nothing in a manifest can refer in a circle: sentences refer to members, members and
+// flags to sources, and these to nothing.
 func Read(text []byte, shipped bool) (*Manifest, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("the manifest is over %d bytes", maxText)

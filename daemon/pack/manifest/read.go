@@ -8,6 +8,7 @@ import (
 	"math"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -235,13 +236,18 @@ func (r *reader) json(path string, n *yaml.Node) any {
 		r.fail(n.Line, "%s: aliases are not taken; write it out", path)
 		return nil
 	}
-	if tag := n.ShortTag(); tag != "!!int" && tag != "!!float" && tag != "!!bool" && tag != "!!null" {
+	return r.jsonScalar(path, n)
+}
+
+// jsonScalar is a number, a truth, nil or a text.
+func (r *reader) jsonScalar(path string, n *yaml.Node) any {
+	if !slices.Contains([]string{"!!int", "!!float", "!!bool", "!!null"}, n.ShortTag()) {
 		return n.Value
 	}
 	var value any
 	err := n.Decode(&value)
 	if x, is := value.(float64); err != nil || is && (math.IsNaN(x) || math.IsInf(x, 0)) {
-		r.fail(n.Line, "%s: JSON has no %s", path, human.Label(n.Value, 40))
+		r.fail(n.Line, "%s: JSON has no %s", path, n.Value)
 	}
 	return value
 }

@@ -89,6 +89,7 @@ func TestRead(t *testing.T) {
 		{sound, strings.Repeat("#", 256<<10) + "\n", "the manifest is over 262144 bytes"},
 		// Names.
 		{"pack: mine", "pak: mine", "line 1: there is no setting pak; did you mean pack?"},
+		{"pack: mine", "\"co\\tlo\\e[1mur\": red", "line 1: there is no setting co\uFFFDlo\uFFFD[1mur; there are pack,"},
 		{"pack: mine", "colour: red", "line 1: there is no setting colour; there are pack, version, title, description, limits, kinds, sources, members, flags, brief"},
 		{"    every: 5m", "    evry: 5m", "line 23: there is no setting sources[0].evry; did you mean every?"},
 		{"title: Mine", "version: 1", "line 3: version is set in line 2 already"},
