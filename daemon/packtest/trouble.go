@@ -48,13 +48,20 @@ func (t *trial) half(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// failures has every source fail in every way: each second one at a time, so that there is a state where there are several.
+// failures has every source fail in every way. The first way of a class goes through the pipeline, with each second source at a time, so
+// that there is a state where there are several; what a failure is to the fetcher, and nothing else, differs with the others.
 func (t *trial) failures(ctx context.Context) error {
+	classes := make(map[string]bool)
 	var groups [2][]string
 	for i, s := range t.pack.Sources {
 		groups[i%2] = append(groups[i%2], s.ID)
 	}
 	for _, what := range t.troubles() {
+		if classes[what.Class] {
+			t.fetchAll(ctx, what)
+			continue
+		}
+		classes[what.Class] = true
 		for _, broken := range groups {
 			before := t.rowsOf()
 			t.line.setBroken(broken, what.answer)
@@ -72,6 +79,18 @@ func (t *trial) failures(ctx context.Context) error {
 	}
 	t.line.setBroken(nil, nil)
 	return t.refresh(ctx, "failures")
+}
+
+// fetchAll asks every source while it fails.
+func (t *trial) fetchAll(ctx context.Context, what trouble) {
+	var all []string
+	for _, s := range t.pack.Sources {
+		all = append(all, s.ID)
+	}
+	t.line.setBroken(all, what.answer)
+	for _, s := range t.pack.Sources {
+		t.judgeOutcome(what, s.ID, t.desk.Fetch(ctx, s.Connector, t.desk.docs[s.ID]))
+	}
 }
 
 // name is what people call f.
@@ -98,14 +117,8 @@ func (t *trial) rowsOf() map[int]int {
 // judge checks what became of a source that failed, which had so many rows before.
 func (t *trial) judge(what trouble, id string, ref, rows int) {
 	out := t.desk.outcomes[id]
-	if out.Doc != nil {
-		if what.refuses(declared(t.cfg.Manifest, id).Format) {
-			t.fail("failures", id, "takes %s for data; say in expect what an answer must have", what.name())
-		}
+	if t.judgeOutcome(what, id, out); out.Doc != nil {
 		return
-	}
-	if what.Status != 0 && what.Status != http.StatusOK && string(out.Class) != what.Class {
-		t.fail("failures", id, "takes %s for %s, not %s", what.name(), out.Class, what.Class)
 	}
 	status := t.pipe.Status()[ref-1]
 	if status.Status != api.SourceStale || status.Error == nil || !strings.HasPrefix(*status.Error, string(out.Class)+": ") {
@@ -124,6 +137,16 @@ func (t *trial) judge(what trouble, id string, ref, rows int) {
 		t.fail("failures", id, "after %s it has %d rows, not the %d from before", what.name(), kept, rows)
 	}
 	t.checkCarried(what, id, ref)
+}
+
+// judgeOutcome checks what a source that failed was taken for.
+func (t *trial) judgeOutcome(what trouble, id string, out source.Outcome) {
+	switch {
+	case out.Doc != nil && what.refuses(declared(t.cfg.Manifest, id).Format):
+		t.fail("failures", id, "takes %s for data; say in expect what an answer must have", what.name())
+	case out.Doc == nil && what.Status != 0 && what.Status != http.StatusOK && string(out.Class) != what.Class:
+		t.fail("failures", id, "takes %s for %s, not %s", what.name(), out.Class, what.Class)
+	}
 }
 
 // checkCarried checks that the rows of a source which failed are marked stale in the state, if one was made of what others said.

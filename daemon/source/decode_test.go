@@ -163,7 +163,7 @@ func TestDecodeFailures(t *testing.T) {
 		"empty_data_array.json": true, "object_instead_of_array.json": true, "frozen_upstream.json": true,
 	}
 	for _, c := range failureCases(t) {
-		body, err := os.ReadFile(filepath.Join("testdata", c.File))
+		body, err := os.ReadFile(filepath.Join("replay", c.File))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func TestDecodeFailures(t *testing.T) {
 // TestBombsStaySmall: entities are not expanded.
 func TestBombsStaySmall(t *testing.T) {
 	t.Parallel()
-	body, err := os.ReadFile("testdata/failures/xml_entity_bomb.xml")
+	body, err := os.ReadFile("replay/failures/xml_entity_bomb.xml")
 	if err != nil {
 		t.Fatal(err)
 	}

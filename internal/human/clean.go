@@ -74,7 +74,11 @@ func Short(s string, limit int) string { return Clip(words(s), limit) }
 
 // Label is Short for text that is to stand among anchors: [n] becomes (n), so that it cannot pass for one.
 func Label(s string, limit int) string {
-	return Clip(fakeAnchor.ReplaceAllString(words(s), "($1)"), limit)
+	s = words(s)
+	if strings.ContainsRune(s, '[') {
+		s = fakeAnchor.ReplaceAllString(s, "($1)")
+	}
+	return Clip(s, limit)
 }
 
 func words(s string) string { return strings.Join(strings.Fields(Text(s)), " ") }

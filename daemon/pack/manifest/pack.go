@@ -214,23 +214,8 @@ func (m *Manifest) decode(
 	if len(raw) == 0 {
 		return nil, 0, source.Refuse(source.ClassEmpty, "the answer has no rows")
 	}
-	doc, dropped := &source.RowsDoc{}, 0
-	seen := make(map[string]bool, len(raw))
-	for _, value := range raw {
-		row, ok := s.clean(value)
-		if !ok || seen[row.Key] || len(row.Values) == 0 {
-			dropped++
-			continue
-		}
-		seen[row.Key] = true
-		if len(doc.Rows) < m.Limits.Rows {
-			doc.Rows = append(doc.Rows, row)
-		}
-	}
-	if s.Time != "" {
-		wire := s.derived(s.Time).wire
-		slices.SortStableFunc(doc.Rows, func(a, b source.DeclaredRow) int { return cmp.Compare(unix(&b, wire), unix(&a, wire)) })
-	}
+	doc, dropped := new(source.RowsDoc), 0
+	doc.Rows, dropped = s.keep(raw, m.Limits.Rows)
 	s.remember(doc, last, answer.Now)
 	rows := make([]any, len(doc.Rows))
 	for i := range doc.Rows {
@@ -245,6 +230,29 @@ func (m *Manifest) decode(
 		doc.Picks[pack.PickOf(name)] = keys
 	}
 	return doc, dropped, nil
+}
+
+// keep cleans rows and keeps as many as limit of them: the first, and of news the newest. dropped are those that made no sense or came
+// twice.
+func (s *Source) keep(raw []any, limit int) (rows []source.DeclaredRow, dropped int) {
+	seen := make(map[string]bool, min(len(raw), limit))
+	for _, value := range raw {
+		if len(rows) >= limit && s.Time == "" {
+			break
+		}
+		row, ok := s.clean(value)
+		if !ok || seen[row.Key] || len(row.Values) == 0 {
+			dropped++
+			continue
+		}
+		seen[row.Key] = true
+		rows = append(rows, row)
+	}
+	if s.Time != "" {
+		wire := s.derived(s.Time).wire
+		slices.SortStableFunc(rows, func(a, b source.DeclaredRow) int { return cmp.Compare(unix(&b, wire), unix(&a, wire)) })
+	}
+	return rows[:min(len(rows), limit)], dropped
 }
 
 // unix is the time of a row in seconds, 0 where it has none.
