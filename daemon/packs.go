@@ -21,6 +21,7 @@ import (
 type Pack struct {
 	*pack.Pack
 	Writer brief.Writer // of its brief by rules, with every state; nil means brief.BuiltIn
+	Close  func()       // frees what the pack has, once it is served no more; nil means nothing
 }
 
 // packList are the packs that r asks for.
@@ -202,8 +203,12 @@ func (d *Daemon) commit(ctx context.Context, t *turn) {
 			d.cfg.Logger.Error("the lists of MCP are not those of the packs", "error", err)
 		}
 	}
+	for _, p := range t.stopped {
+		p.free()
+	}
 	for _, p := range t.gone {
 		p.life.stop()
+		p.free()
 		d.jobs.Remove(p.ID)
 		d.metrics.Removed(p.ID)
 		d.feed.Remove(p.ID, fmt.Sprintf("pack %s is not served any more", p.ID))
@@ -216,6 +221,13 @@ func (d *Daemon) commit(ctx context.Context, t *turn) {
 		for _, p := range slices.Concat(t.added, t.changed) {
 			d.runPack(p, true)
 		}
+	}
+}
+
+// free frees what p has.
+func (p *servedPack) free() {
+	if p.Close != nil {
+		p.Close()
 	}
 }
 
@@ -249,7 +261,10 @@ func (d *Daemon) endPacks() {
 	d.served.over = true
 	var all sync.WaitGroup
 	for _, p := range d.served.all() {
-		all.Go(p.life.stop)
+		all.Go(func() {
+			p.life.stop()
+			p.free()
+		})
 	}
 	all.Wait()
 }

@@ -107,6 +107,7 @@ func (p packText) read() (*manifest.Manifest, manifest.Evaluator, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	m.KeysIn(filepath.Dir(p.file))
 	e, err := evaluatorOf(m, p.text, p.file)
 	return m, e, err
 }

@@ -55,12 +55,17 @@ func (p packSettings) open(id string) (daemon.Pack, error) {
 	if m.Pack != id {
 		return daemon.Pack{}, fmt.Errorf("%s is the manifest of %s; call the file %[2]s.yaml", file, m.Pack)
 	}
+	m.KeysIn(p.Dir)
 	evaluator, err := evaluatorOf(m, text, file)
 	if err != nil {
 		return daemon.Pack{}, err
 	}
-	made, writer, err := m.Make(evaluator)
-	return daemon.Pack{Pack: made, Writer: writer}, err
+	made := daemon.Pack{}
+	if child, is := evaluator.(*manifest.Child); is {
+		made.Close = child.Close
+	}
+	made.Pack, made.Writer, err = m.Make(evaluator)
+	return made, err
 }
 
 // evaluatorOf runs a manifest: here if it is part of the program, else in a process of its own.

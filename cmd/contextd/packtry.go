@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -224,15 +223,16 @@ type Recorded struct {
 
 // secretsIn fails if an answer holds a key that was sent.
 func secretsIn(m *manifest.Manifest, answers map[string][]byte) error {
-	for _, s := range m.Sources {
+	for i := range m.Sources {
+		s := &m.Sources[i]
 		if s.Request.KeyFile == "" {
 			continue
 		}
-		key, err := os.ReadFile(s.Request.KeyFile)
+		key, err := m.Key(s)
 		if err != nil {
 			return fmt.Errorf("read key of %s: %w", s.ID, err)
 		}
-		if key = bytes.TrimSpace(key); len(key) > 0 && bytes.Contains(answers[s.ID], key) {
+		if bytes.Contains(answers[s.ID], []byte(key)) {
 			return fmt.Errorf("nothing is recorded: the answer of %s repeats the key", s.ID)
 		}
 	}

@@ -20,6 +20,7 @@ var (
 	packID     = regexp.MustCompile(`^[a-z][a-z0-9-]{1,31}$`)
 	sourceID   = regexp.MustCompile(`^[a-z][a-z0-9-]{1,63}$`)
 	wordName   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+	keyName    = regexp.MustCompile(`^\.[a-z0-9_-]{1,40}\.key$`)
 	headerName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,63}$`)
 )
 
@@ -226,12 +227,7 @@ func (c *checker) request(path string, r Request) {
 			c.fail(path+".headers."+h.Name, secretHint)
 		}
 	}
-	if (r.KeyFile == "") != (r.KeyHeader == "") {
-		c.fail(path+".key_file", "and key_header go together")
-	}
-	if r.KeyHeader != "" {
-		c.header(path+".key_header", r.KeyHeader, r.KeyPrefix)
-	}
+	c.key(path, r)
 	between(c, path+".max_bytes", r.MaxBytes, 1, maxBody)
 	between(c, path+".timeout", r.Timeout, time.Second, maxTimeout)
 }
@@ -246,6 +242,21 @@ func (c *checker) header(path, name, value string) {
 	case slices.Contains(strings.Fields("Host Content-Length Transfer-Encoding Connection Accept-Encoding If-None-Match"),
 		textproto.CanonicalMIMEHeaderKey(name)):
 		c.fail(path, "%s is set by the daemon", name)
+	}
+}
+
+// key checks which file a key is read from, and where it goes.
+func (c *checker) key(path string, r Request) {
+	if (r.KeyFile == "") != (r.KeyHeader == "") {
+		c.fail(path+".key_file", "and key_header go together")
+	}
+	// Any other file would go to whatever host the manifest names.
+	own, f := c.m.Pack+".key", r.KeyFile
+	if rest, of := strings.CutPrefix(f, c.m.Pack); f != "" && f != own && (!of || !keyName.MatchString(rest)) {
+		c.fail(path+".key_file", "%q is no key file of this pack: call it %s, beside the manifest, or %s.NAME.key", f, own, c.m.Pack)
+	}
+	if r.KeyHeader != "" {
+		c.header(path+".key_header", r.KeyHeader, r.KeyPrefix)
 	}
 }
 

@@ -44,7 +44,8 @@ type Manifest struct {
 	lines  map[string]int // of what was read, by its path
 	digest string         // of the text
 
-	shipped bool // it is part of the program
+	shipped bool   // it is part of the program
+	dir     string // of its key files
 }
 
 // Limits bound a state.
@@ -95,7 +96,7 @@ type Request struct {
 	URL       string        `key:"url" doc:"it may hold {date}, {month}, {year}, {unix} and {unix_ms}, less a span as in {date-7d}"`
 	JSON      any           `key:"json" doc:"the body of a POST"`
 	Headers   []Header      `key:"headers" doc:"beside those of every request"`
-	KeyFile   string        `key:"key_file" doc:"the file that holds a key, such as /etc/contextd/acme.key"`
+	KeyFile   string        `key:"key_file" doc:"the file beside the manifest that holds a key: PACK.key or PACK.NAME.key"`
 	KeyHeader string        `key:"key_header" doc:"the header that the key is sent in"`
 	KeyPrefix string        `key:"key_prefix" doc:"what stands before the key there, such as Bearer"`
 	MaxBytes  Size          `key:"max_bytes" doc:"of an answer, at most 16MiB; 4MiB is the default"`

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -181,8 +182,11 @@ func (m *Manifest) declared(s *Source, e Evaluator) (source.Connector, error) {
 		}
 		d.Header[h.Name] = h.Value
 	}
-	if file := s.Request.KeyFile; file != "" {
-		d.KeyHeader, d.Key = s.Request.KeyHeader, func() (string, error) { return readKey(file, s.Request.KeyPrefix) }
+	if s.Request.KeyFile != "" {
+		d.KeyHeader, d.Key = s.Request.KeyHeader, func() (string, error) {
+			key, err := m.Key(s)
+			return strings.TrimSpace(s.Request.KeyPrefix + " " + key), err
+		}
 	}
 	d.Decode = func(ctx context.Context, answer source.Answer, last *source.RowsDoc) (*source.RowsDoc, int, error) {
 		return m.decode(ctx, s, e, answer, last)
@@ -190,9 +194,12 @@ func (m *Manifest) declared(s *Source, e Evaluator) (source.Connector, error) {
 	return d.Connector(), nil
 }
 
-// readKey reads a key, which may have a word before it in its header.
-func readKey(file, prefix string) (string, error) {
-	text, err := os.ReadFile(file)
+// KeysIn says where the key files of the manifest lie.
+func (m *Manifest) KeysIn(dir string) { m.dir = dir }
+
+// Key reads the key that a source is sent.
+func (m *Manifest) Key(s *Source) (string, error) {
+	text, err := os.ReadFile(filepath.Join(m.dir, s.Request.KeyFile))
 	if err != nil {
 		return "", err
 	}
@@ -200,7 +207,7 @@ func readKey(file, prefix string) (string, error) {
 	if key == "" || len(key) > 4096 || strings.ContainsAny(key, "\r\n\x00") {
 		return "", errors.New("the file holds no key")
 	}
-	return strings.TrimSpace(prefix + " " + key), nil
+	return key, nil
 }
 
 // decode makes the document of an answer.

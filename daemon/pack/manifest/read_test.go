@@ -28,7 +28,7 @@ sources:
       method: POST
       json: {a: [1, 2.5, true, null, text, 2026-11-20]}
       headers: {Accept: application/json}
-      key_file: /etc/contextd/acme.key
+      key_file: mine.key
       key_header: Authorization
       key_prefix: Bearer
       max_bytes: 1MiB
@@ -175,7 +175,11 @@ func TestRead(t *testing.T) {
 		{"{Accept: application/json}", "{host: other.example}", "line 17: sources[0].request.headers.host: host is set by the daemon"},
 		{"{Accept: application/json}", `{Accept: "a\r\nHost: b"}`, "line 17: sources[0].request.headers.Accept: has characters that no header can have"},
 		{"{Accept: application/json}", "{'a b': c}", `line 17: sources[0].request.headers.a b: "a b" is no name of a header`},
-		{"      key_file: /etc/contextd/acme.key\n", "", "line 13: sources[0].request.key_file: and key_header go together"},
+		{"key_file: mine.key", "key_file: /etc/contextd/jobs.key", `line 18: sources[0].request.key_file: "/etc/contextd/jobs.key" is no key file of this pack: call it mine.key, beside the manifest, or mine.NAME.key`},
+		{"key_file: mine.key", "key_file: ../mine.key", `"../mine.key" is no key file of this pack`},
+		{"key_file: mine.key", "key_file: mine-other.key", `"mine-other.key" is no key file of this pack`},
+		{"key_file: mine.key", "key_file: mine./x.key", `"mine./x.key" is no key file of this pack`},
+		{"      key_file: mine.key\n", "", "line 13: sources[0].request.key_file: and key_header go together"},
 		{"key_header: Authorization", "key_header: Host", "line 19: sources[0].request.key_header: Host is set by the daemon"},
 		{"key_prefix: Bearer", `key_prefix: "a\n"`, "line 19: sources[0].request.key_header: has characters that no header can have"},
 		{"max_bytes: 1MiB", "max_bytes: 17MiB", "line 21: sources[0].request.max_bytes: is 17MiB, must be from 1 to 16MiB"},
