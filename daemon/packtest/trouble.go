@@ -244,7 +244,10 @@ func (t *trial) size(ctx context.Context) error {
 			for name, value := range rows[i%len(rows)] {
 				row[name] = value
 			}
-			row["key"], row["name"] = fmt.Sprintf("%v %d", row["key"], i), strings.Repeat("Длинное имя ", 20)
+			row["key"] = fmt.Sprintf("%v %d", row["key"], i)
+			if i <= t.cfg.Manifest.Limits.Rows { // of those that may be kept
+				row["name"] = strings.Repeat("Длинное имя ", 20)
+			}
 			many[i] = row
 		}
 		given[s.ID] = many

@@ -190,11 +190,20 @@ func leaves(rows []map[string]any) (list []leaf) {
 				add(name, pathOf(name), row[name])
 			}
 			for _, below := range slices.Sorted(maps.Keys(inner)) {
-				add(name+"_"+below, pathOf(name)+pathOf(below), inner[below])
+				as := name + "_" + below
+				if wraps(name) {
+					as = below
+				}
+				add(as, pathOf(name)+pathOf(below), inner[below])
 			}
 		}
 	}
 	return list
+}
+
+// wraps reports whether a member is called as one that holds what a row has, and says nothing itself.
+func wraps(name string) bool {
+	return slices.Contains([]string{"properties", "attributes", "data", "fields", "item", "node", "value"}, name)
 }
 
 // mostGuessed is how many fields are guessed.
@@ -227,7 +236,7 @@ func (d *draft) guess(rows []map[string]any, keyed bool) {
 		d.members = "key: " + d.key(all, len(rows))
 		taken[strings.TrimPrefix(d.members, "key: ")] = true
 	}
-	set("name", named("name", "title", "full_name", "label", "display_name"))
+	set("name", named("name", "title", "full_name", "label", "display_name", "place"))
 	set("symbol", named("symbol", "ticker"))
 	set("url", named("url", "link", "html_url", "permalink"))
 	wire := make(map[string]bool)
@@ -307,7 +316,7 @@ func (l leaf) kind() string {
 		return typeTime
 	case numbers == n:
 		return numberKind(l.name, whole)
-	case l.text():
+	case l.text() && (n == 1 || slices.ContainsFunc(l.values, func(v any) bool { return v != l.values[0] })): // else it tells nothing
 		return typeText
 	}
 	return ""
