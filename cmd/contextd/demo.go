@@ -25,6 +25,7 @@ type demoOptions struct {
 	listen, chainListen string
 	refresh             time.Duration
 	once                bool
+	packs               []string
 	mcp                 daemon.MCP
 	alerts              []daemon.Alert
 }
@@ -46,6 +47,8 @@ func newDemo(s *settings) *cobra.Command {
 	f.StringVar(&o.chainListen, "chain-listen", "127.0.0.1:8545",
 		"address of the embedded chain; a free port where that is taken, or where --listen takes one")
 	f.DurationVar(&o.refresh, "refresh", 15*time.Second, "time from one state to the next")
+	all := append([]string{api.PackCrypto}, manifest.Shipped()...)
+	f.StringSliceVar(&o.packs, "packs", all, "`names` of the packs to serve, with commas between; crypto is always one of them")
 	f.BoolVar(&o.once, "once", false, "walk through the whole story and end")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := o.check(); err != nil {
@@ -120,9 +123,9 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 		place = dir + " (removed at the end)"
 	}
-	packs, err := packSettings{Enabled: manifest.Shipped()}.load()
+	packs, err := packSettings{Enabled: o.packs}.load()
 	if err != nil {
-		return err
+		return fmt.Errorf("--packs: %w", err)
 	}
 	d, info, err := daemon.OpenDemo(ctx, daemon.Config{
 		DataDir: dir, Serve: daemon.Serve{Listen: o.listen, MCP: o.mcp}, Data: daemon.Data{Every: o.refresh},

@@ -34,7 +34,7 @@ func (p packSettings) load() ([]daemon.Pack, error) {
 		}
 		made, err := p.open(id)
 		if err != nil {
-			return nil, cli.Invalid("packs.enabled: %w", err)
+			return nil, cli.Invalid("%w", err)
 		}
 		list = append(list, made)
 	}

@@ -277,7 +277,7 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 	}
 	d.Disabled, d.PrivateHosts = c.Sources.Disabled, c.Packs.PrivateHosts
 	if d.Packs, err = c.Packs.load(); err != nil {
-		return daemon.Config{}, err
+		return daemon.Config{}, fmt.Errorf("packs.enabled: %w", err)
 	}
 	if d.Alerts, err = c.alerts(); err != nil {
 		return daemon.Config{}, err
