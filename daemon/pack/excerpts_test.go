@@ -42,7 +42,7 @@ func TestExcerptsOfOtherStates(t *testing.T) {
 	if want := "Kraken quotes Bitcoin 2.00% above CoinGecko"; got["kraken-ticker"] != want {
 		t.Errorf("%q, want %q", got["kraken-ticker"], want)
 	}
-	if want := "H: $3.0M loss reported"; got["defillama-hacks"] != want {
+	if want := "H: $3.00M loss reported"; got["defillama-hacks"] != want {
 		t.Errorf("%q, want %q", got["defillama-hacks"], want)
 	}
 	for _, id := range []string{"coinbase-exchange", "news-decrypt"} {

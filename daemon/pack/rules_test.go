@@ -225,7 +225,7 @@ func TestExploitFlags(t *testing.T) {
 	today := flagTable{"exploit:a-b-lend:2026-11-20", api.FlagExploit, "usd", "defillama-hacks", 8}
 	today.check(t, []flagCase{
 		{"too small", at(ptr(999_999.4), 0), false, false, "", 0, ""},
-		{"a warning", at(ptr(1e6), 0), true, true, api.SeverityWarning, 1e6, "A & B (Lend): $1.0M loss reported (rounding error)"},
+		{"a warning", at(ptr(1e6), 0), true, true, api.SeverityWarning, 1e6, "A & B (Lend): $1.00M loss reported (rounding error)"},
 		{"almost critical", at(ptr(24.9e6), 0), true, true, api.SeverityWarning, 24.9e6, ""},
 		{"critical", at(ptr(25e6), 0), true, true, api.SeverityCritical, 25e6, ""},
 		unknownCase("unknown amount", at(nil, 0)),

@@ -10,7 +10,7 @@ import (
 // Unknown stands for a number that is not known, in a column.
 const Unknown = "-"
 
-// USD writes an amount in a sentence: $3.33T, $1.54B, $31.0M, $1,234, $18.02, $0.0000746. Amounts under a dollar have three
+// USD writes an amount in a sentence: $3.33T, $1.54B, $31.0M, $4.24M, $1,234, $18.02, $0.0000746. Amounts under a dollar have three
 // significant digits. What is not finite is "unknown".
 func USD(x float64) string {
 	if !finite(x) {
@@ -30,7 +30,7 @@ func formatAmount(x float64) string {
 		size   float64
 		places int
 		limit  float64
-	}{{"", 1, 0, 1e6}, {"M", 1e6, 1, 1e3}, {"B", 1e9, 2, 1e3}} {
+	}{{"", 1, 0, 1e6}, {"M", 1e6, 2, 10}, {"M", 1e6, 1, 1e3}, {"B", 1e9, 2, 1e3}} {
 		if r := Round(x/unit.size, unit.places); r < unit.limit {
 			return group(r, unit.places) + unit.name
 		}
