@@ -107,8 +107,11 @@ func (t Tabular) shown() (list []state.Shown) {
 		table := t.Tables[m.From[0]-1]
 		s := state.Shown{Kind: table.Kind, Path: m.Name, Label: "name", Time: table.News}
 		for _, name := range t.fields(m) {
-			if slices.Contains(table.Numbers, name) {
+			switch {
+			case slices.Contains(table.Numbers, name):
 				s.Fields = append(s.Fields, state.ShownField{Name: name})
+			case name != table.News:
+				s.Told = append(s.Told, name)
 			}
 		}
 		list = append(list, s)

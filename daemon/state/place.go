@@ -115,6 +115,11 @@ func (p *Place) URL() string { return memberText(p.object, "url") }
 func (p *Place) Excerpt() string {
 	if p.shown != nil {
 		row := p.shown.row(p.key, p.object)
+		for _, name := range p.shown.Told {
+			if text := memberText(p.object, name); text != "" {
+				row.Fields = append(row.Fields, api.Field{Name: name, Value: text})
+			}
+		}
 		return Excerpt(row.Name, row.Symbol, row.Fields)
 	}
 	if text := memberText(p.object, "message"); text != "" {

@@ -24,6 +24,7 @@ type Shown struct {
 	Label  string       // what the only one is called, or the member of the rows in the list that names them
 	Time   string       // the member that says when they came, of rows that are news; "" means that they are none
 	Fields []ShownField // their numbers, the most important first; what has none has no past
+	Told   []string     // further members of theirs, texts and times, that an excerpt has
 }
 
 // ShownField is a number of rows.
