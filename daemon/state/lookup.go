@@ -364,7 +364,8 @@ func filler(w string) bool {
 		"how", "much",
 		"many", "now", "today", "current", "currently", "latest", "right", "does", "do", "has", "have", "its", "it", "and", "please",
 		"why", "about", "usd", "dollar", "dollars", "token", "coin", "crypto", "going", "been", "did", "doing", "this", "by", "with", "any",
-		"top", "largest", "biggest", "most", "total", "all", "live", "usdt":
+		"top", "largest", "biggest", "most", "total", "all", "live", "usdt",
+		"newest", "where", "was", "were":
 		return true
 	}
 	return false

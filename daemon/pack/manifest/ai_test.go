@@ -10,6 +10,7 @@ import (
 func TestAIQuestions(t *testing.T) {
 	t.Parallel()
 	ask(t, api.PackAI, map[string]string{
+		"open incidents at openai": "service/openai incidents",
 		"gpt price": "model/openai/gpt-5.1 promptPerMillionUsd completionPerMillionUsd; " +
 			"model/openai/gpt-5.1-codex promptPerMillionUsd completionPerMillionUsd; " +
 			"model/openai/gpt-5-pro promptPerMillionUsd completionPerMillionUsd",

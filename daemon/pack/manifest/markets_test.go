@@ -13,7 +13,12 @@ func TestMarketsQuestions(t *testing.T) {
 	t.Parallel()
 	const jobs, fomc = "release/2026-12-04-employment-situation dueAt", "release/2026-12-09-fomc-meeting dueAt"
 	ask(t, api.PackMarkets, map[string]string{
-		"10 year yield": "yield/10y yieldPct", "what is the 10-year treasury yield?": "yield/10y yieldPct",
+		"how many jobs were added": "indicator/payrolls added",
+		"where is the VIX":         "volatility/VIX level",
+		"newest fed press release": "headline/synthetic-other20261119a publishedAt; headline/synthetic-monetary20261118a publishedAt; " +
+			"headline/synthetic-bcreg20261117a publishedAt",
+		"ppi year over year": "indicator/ppi change12mPct",
+		"10 year yield":      "yield/10y yieldPct", "what is the 10-year treasury yield?": "yield/10y yieldPct",
 		"30 year treasury": "yield/30y yieldPct",
 		"3 month bill":     "yield/3m yieldPct", "how much did the 2 year move": "yield/2y movedBp", "2s10s": "yield/2s10s spreadBp",
 		"yield spread":    "yield/2s10s spreadBp; yield/3m10y spreadBp",

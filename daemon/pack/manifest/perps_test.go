@@ -10,6 +10,9 @@ import (
 func TestPerpsQuestions(t *testing.T) {
 	t.Parallel()
 	ask(t, api.PackPerps, map[string]string{
+		"bybit funding rate of bitcoin": "funding/BTC/Bybit funding8hPct fundingAnnualPct",
+		"btc hourly funding":            "perp/BTC funding1hPct",
+		"eth options puts to calls":     "options/ETH putCall strikeCallsUsd strikePutsUsd",
 		"btc funding": "funding/BTC/Hyperliquid funding8hPct fundingAnnualPct; " +
 			"funding/BTC/Bybit funding8hPct fundingAnnualPct; " +
 			"funding/BTC/Binance funding8hPct fundingAnnualPct",
