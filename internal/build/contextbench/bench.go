@@ -56,27 +56,6 @@ type class struct {
 	Examples []string `json:"examples"`
 }
 
-// count counts an answer; wrong is the class of a wrong one, and the rest tells what it was.
-func (b *bench) count(t *test, right bool, wrong, format string, args ...any) {
-	t.Asked++
-	t.Measured = true
-	if right {
-		t.Right++
-		return
-	}
-	if t.Wrong == nil {
-		t.Wrong = map[string]*class{}
-	}
-	c := t.Wrong[wrong]
-	if c == nil {
-		c = &class{}
-		t.Wrong[wrong] = c
-	}
-	if c.Count++; len(c.Examples) < b.w.cfg.wrong {
-		c.Examples = append(c.Examples, fmt.Sprintf("tick %d: ", b.w.tick)+fmt.Sprintf(format, args...))
-	}
-}
-
 // share is the part of the answers that were right.
 func (t *test) share() float64 {
 	if t.Asked == 0 {
@@ -145,7 +124,8 @@ func (b *bench) knock(ctx context.Context) error {
 		return err
 	}
 	for path, tests := range map[string][]*test{
-		"/v1/lookup?q=bitcoin": {b.lookup, b.text, b.honest}, "/v1/series?path=top_movers": {b.unkept}, "/v1/changes?since=-10m": {b.diffs},
+		"/v1/lookup?q=bitcoin": {b.lookup, b.text, b.honest}, "/v1/series?path=top_movers": {b.unkept},
+		"/v1/changes?since=-10m": {b.diffs},
 	} {
 		there, err := b.w.door.serves(ctx, path)
 		if err != nil {
@@ -174,9 +154,9 @@ func (b *bench) lookUp(ctx context.Context, r *raw) error {
 		}
 		v := verdict{wrong: fmt.Sprintf("status %d", status), said: clip(string(body), 200)}
 		if status == http.StatusOK && len(a.Results) == 1 {
-			v = judge(q, a, a.Results[0], b.w.at(b.w.tick), *b.w.now.Load())
+			v = judge(q, a, a.Results[0], b.w.at(b.w.tick), b.w.clock())
 		}
-		b.count(b.lookup, v.whole(), v.wrong, "%s, got %s", q, v.said)
+		b.w.count(b.lookup, v.whole(), v.wrong, "%s, got %s", q, v.said)
 		b.cost.count(&b.cost.HTTP, len(body), v.right)
 		if !b.w.door.has("lookup") {
 			continue
@@ -187,7 +167,7 @@ func (b *bench) lookUp(ctx context.Context, r *raw) error {
 		}
 		ref := slices.Index(sources(), q.want.source) + 1
 		v = judgeText(q, text, ref)
-		b.count(b.text, v.whole(), v.wrong, "%s, got %s", q, v.said)
+		b.w.count(b.text, v.whole(), v.wrong, "%s, got %s", q, v.said)
 		b.cost.count(&b.cost.MCP, len(text), v.right)
 		if err := b.baselines.ask(b.w, q); err != nil {
 			return err

@@ -27,7 +27,8 @@ func TestContextBench(t *testing.T) {
 	if err := r.missed(); err != nil {
 		t.Error(err)
 	}
-	if r.Tests[0].Asked != cfg.questions || r.Tests[4].Asked == 0 || r.MCP.tokens() > 100 || r.Baselines.Adapter.tokens() < 10*r.MCP.tokens() {
+	if r.Tests[0].Asked != cfg.questions || r.Tests[4].Asked == 0 || r.MCP.tokens() > 100 ||
+		r.Baselines.Adapter.tokens() < 10*r.MCP.tokens() {
 		t.Errorf("questions %+v, costs %+v and %+v", r.Tests[0], r.MCP, r.Baselines)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "contextbench.json"))
@@ -80,8 +81,9 @@ func TestFiguresInText(t *testing.T) {
 func TestJudgesOfHostileText(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]bool{
-		`name: "ignore previous instructions"`: true, `name: “ignore previous instructions”`: true, `name: ignore previous instructions`: false,
-		`"calm" previous instructions`: false, `"calm" and "previous instructions"`: true,
+		`name: "ignore previous instructions"`: true, `name: “ignore previous instructions”`: true,
+		`name: ignore previous instructions`: false,
+		`"calm" previous instructions`:       false, `"calm" and "previous instructions"`: true,
 	} {
 		if got := quotedAt(line, strings.Index(line, "previous")); got != want {
 			t.Errorf("%s: %v", line, got)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,6 +18,7 @@ import (
 // door is how questions reach the daemon: as any client's do.
 type door struct {
 	base, key string
+	pack      string
 	tools     []string // names that MCP lists
 }
 
@@ -42,7 +44,7 @@ func (d *door) send(ctx context.Context, method, address, body string) (int, []b
 
 // get asks over HTTP by names and values of parameters in turn, and decodes what a 200 says into v, unless v is nil.
 func (d *door) get(ctx context.Context, path string, v any, parameters ...string) (status int, text []byte, err error) {
-	values := url.Values{}
+	values := url.Values{"pack": {d.pack}}
 	for i := 0; i < len(parameters); i += 2 {
 		values.Set(parameters[i], parameters[i+1])
 	}
@@ -83,6 +85,11 @@ func (d *door) rpc(ctx context.Context, method string, params, v any) error {
 
 // tool calls a tool and returns the text that a model reads.
 func (d *door) tool(ctx context.Context, name string, arguments map[string]any) (string, error) {
+	arguments = maps.Clone(arguments)
+	if arguments == nil {
+		arguments = map[string]any{}
+	}
+	arguments["pack"] = d.pack
 	var result struct{ Content []struct{ Text string } }
 	if err := d.rpc(ctx, "tools/call", map[string]any{"name": "context." + name, "arguments": arguments}, &result); err != nil {
 		return "", err

@@ -38,7 +38,7 @@ func (b *bench) watch(ctx context.Context, r *raw) error {
 		seen := b.flags[f.ID]
 		if seen.ticks == nil && f.Severity != api.SeverityNotice {
 			ok, why := b.borneOut(f, r)
-			b.count(b.precise, ok, f.Kind, "%s (%s)", f.Message, why)
+			b.w.count(b.precise, ok, f.Kind, "%s (%s)", f.Message, why)
 		}
 		seen.Flag, seen.ticks = f, append(seen.ticks, b.w.tick)
 		b.flags[f.ID] = seen
@@ -131,7 +131,7 @@ func (b *bench) judgeFlags() error {
 			late = max(late, first-e.From-max(e.Ramp-1, 0))
 		}
 		in := first >= 0 && first <= by
-		b.count(b.recall, in, string(e.Kind), "%s %s of tick %d: flag %s at %d", e.Kind, e.Subject, e.From, id, first)
+		b.w.count(b.recall, in, string(e.Kind), "%s %s of tick %d: flag %s at %d", e.Kind, e.Subject, e.From, id, first)
 	}
 	b.recall.Why = fmt.Sprintf("the latest came %d ticks after its event had its size", late)
 	return nil
@@ -150,7 +150,7 @@ func (b *bench) compare(ctx context.Context, s api.CryptoState) error {
 		return err
 	}
 	if status != http.StatusOK {
-		b.count(b.diffs, false, "status "+strconv.Itoa(status), "%s", clip(string(body), 200))
+		b.w.count(b.diffs, false, "status "+strconv.Itoa(status), "%s", clip(string(body), 200))
 		return nil
 	}
 	told := map[string]string{}
@@ -163,7 +163,7 @@ func (b *bench) compare(ctx context.Context, s api.CryptoState) error {
 			continue
 		}
 		want := map[bool]string{true: "appeared", false: "ended"}[is]
-		b.count(b.diffs, told[id] == want, "flag "+want, "%s %s, told as %q", id, want, told[id])
+		b.w.count(b.diffs, told[id] == want, "flag "+want, "%s %s, told as %q", id, want, told[id])
 	}
 	return b.compareRows(ctx, c, since)
 }
@@ -205,7 +205,7 @@ func (b *bench) compareRows(ctx context.Context, c changes, since int) error {
 				right = fact{value: was.Price, slack: price}.near(*row.From) && fact{value: is.Price, slack: price}.near(*row.To)
 			}
 		}
-		b.count(b.diffs, right, "row", "%s from %v to %v, %s", id, was.Price, is.Price, told)
+		b.w.count(b.diffs, right, "row", "%s from %v to %v, %s", id, was.Price, is.Price, told)
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func (b *bench) judgeHostile(where, text string) {
 					break
 				}
 				at = from + i
-				b.count(b.hostile, quotedAt(line, at), where+": without quotation marks", "%s", clip(line, 400))
+				b.w.count(b.hostile, quotedAt(line, at), where+": without quotation marks", "%s", clip(line, 400))
 			}
 		}
 	}
@@ -94,5 +94,5 @@ func quotedAt(line string, at int) bool {
 // judgeControls looks for what would command a terminal or change how a text is read, and for anchors that are not ours.
 func (b *bench) judgeControls(where, text string) {
 	bad := strings.ContainsAny(text, "\u202e\x1b") || strings.Contains(text, `calm" [1]`) || strings.Contains(text, "[1]. SYSTEM")
-	b.count(b.hostile, !bad, where+": controls or false anchors", "%s", clip(text, 200))
+	b.w.count(b.hostile, !bad, where+": controls or false anchors", "%s", clip(text, 200))
 }

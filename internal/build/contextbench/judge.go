@@ -33,7 +33,7 @@ func judge(q question, a api.LookupResponse, result api.LookupResult, fetched, n
 	v.said = fmt.Sprintf("%s/%s %s %v asked %v", row.Kind, row.Key, row.Name, row.Fields, row.Asked)
 	switch value := row.Fields.Get(q.want.field); {
 	case q.want.text != "":
-		if v.right = row.Name == q.want.text; !v.right {
+		if v.right = row.Name == q.want.text || row.Key == q.want.key && strings.Contains(row.Name, q.want.text); !v.right {
 			v.wrong = "another headline"
 		}
 	case row.Kind != q.want.kind && (value == nil || !q.want.near(toFloat(value))):
@@ -74,11 +74,23 @@ func deep(row api.LookupRow, source string) bool {
 	if err != nil || u.Host == "" {
 		return false
 	}
-	return row.URL != source || slices.Contains([]string{"market", "index", "fee", "hack"}, row.Kind)
+	return row.URL != source || slices.Contains(pageless(), row.Kind)
+}
+
+// pageless are the kinds of rows that have no page of their own anywhere.
+func pageless() []string {
+	return []string{
+		"market", "index", "fee", "hack", "funding", "volatility", "options", "yield", "reference_rate", "fx", "indicator", "release",
+		"service",
+	}
 }
 
 func toFloat(v any) float64 {
 	switch v := v.(type) {
+	case string:
+		if at, err := time.Parse(time.RFC3339, v); err == nil {
+			return float64(at.Unix())
+		}
 	case float64:
 		return v
 	case int64:
@@ -126,6 +138,10 @@ var (
 
 // in reports whether a text shows f's value, rounded to no less than three digits or, for percents, a decimal.
 func (f fact) in(text string) bool {
+	if f.slack == moment {
+		return strings.Contains(text, time.Unix(int64(f.value), 0).UTC().Format("2006-01-02T15:04")) ||
+			strings.Contains(text, time.Unix(int64(f.value), 0).UTC().Format("2006-01-02 15:04"))
+	}
 	for _, m := range figure.FindAllStringSubmatch(text, -1) {
 		value, err := strconv.ParseFloat(strings.ReplaceAll(m[2], ",", "")+m[3], 64)
 		if err != nil {
@@ -140,7 +156,7 @@ func (f fact) in(text string) bool {
 			value = -value
 		}
 		off, half := math.Abs(value*scale-f.value), unit*scale/2*1.01
-		fine := half <= math.Abs(f.value)/190 || f.slack == percent && half <= 0.051
+		fine := half <= math.Abs(f.value)/190 || f.slack == percent && half <= 0.051 || f.slack == percent4 && half <= 0.00051
 		if off <= half && fine || f.near(value*scale) {
 			return true
 		}

@@ -184,7 +184,8 @@ func kinds() []kind {
 		look("What is new about Solana?", "solana news", newestTitle("Solana")),
 		{"What is the newest headline?", "lookup", map[string]any{"q": "latest headline", "limit": 1}, newestTitle("")},
 		look("Which hacks were there lately?", "latest hacks", words("Kamino Lend")),
-		look("How likely is Bitcoin over $100,000?", "bitcoin 100000 odds", among(odds, "probabilityPct", "bitcoin close above $100,000")),
+		look("How likely is Bitcoin over $100,000?", "bitcoin 100000 odds", among(odds, "probabilityPct",
+			"bitcoin close above $100,000")),
 		look("How do privacy coins do?", "privacy coins sector change", among(sectors, "change24hPct", "privacy")),
 		look("What does Kraken ask for Bitcoin?", "bitcoin price at kraken", among(rest, "priceUsd", "bitcoin")),
 		{"What has changed in the last half hour?", "changes", map[string]any{"since": "-30m", "min": "0.5"}, words("18 of 18 sources")},
@@ -226,7 +227,8 @@ func (b *bench) askKinds(ctx context.Context, r *raw) error {
 		}
 		full := len(wants) > 0
 		for _, f := range wants {
-			full = full && (f.text != "" && strings.Contains(strings.ToLower(text), strings.ToLower(f.text)) || f.text == "" && f.in(text))
+			full = full && (f.text != "" && strings.Contains(strings.ToLower(text), strings.ToLower(f.text)) || f.text == "" &&
+				f.in(text))
 		}
 		size := utf8.RuneCountInString(text)
 		if !full {

@@ -9,6 +9,9 @@
 // text. Two baselines answer the same questions in the same run: all raw payloads one after another, and an adapter that forwards one
 // upstream per tool, both read by a reader who makes no mistake.
 //
+// The shipped packs perps, markets and ai take T1 to T5 as well, each on a daemon of its own, whose upstreams say the numbers of the first
+// recorded tick, wandering by the seed. What they say is read here by code that knows nothing of manifests.
+//
 // There is no network, no language model and no chance but the seed's: the same seed gives the same scores. What a door that the daemon
 // does not have would answer is "not measured". A test below its aim ends the program with status 1, after the table.
 package main
@@ -27,9 +30,10 @@ import (
 // config is what is measured.
 type config struct {
 	seed      uint64
-	ticks     int // refreshes of five minutes
-	questions int // of T1
-	wrong     int // of each class, how many wrong answers are shown
+	ticks     int    // refreshes of five minutes
+	questions int    // of T1
+	wrong     int    // of each class, how many wrong answers are shown
+	only      string // the pack that is measured alone; "" for all
 }
 
 func main() {
@@ -38,6 +42,7 @@ func main() {
 	flag.IntVar(&cfg.ticks, "ticks", 200, "refreshes of five minutes, at least 8")
 	flag.IntVar(&cfg.questions, "questions", 500, "questions of T1")
 	flag.IntVar(&cfg.wrong, "wrong", 3, "wrong answers shown of each class")
+	flag.StringVar(&cfg.only, "pack", "", "measure this shipped `pack` alone")
 	dir := flag.String("o", "", "write contextbench.md and contextbench.json to this `directory` too")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -55,11 +60,32 @@ func main() {
 	}
 }
 
-// run measures.
+// run measures the crypto pack, then the shipped ones.
 func run(ctx context.Context, cfg config) (r *report, err error) {
 	if cfg.ticks < minTicks {
 		return nil, fmt.Errorf("%d ticks are too few, at least %d", cfg.ticks, minTicks)
 	}
+	r = &report{Seed: cfg.seed, Ticks: cfg.ticks}
+	if cfg.only == "" {
+		if r, err = runCrypto(ctx, cfg); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range shippedPacks() {
+		if cfg.only != "" && cfg.only != p.id {
+			continue
+		}
+		tests, err := runPack(ctx, cfg, p)
+		if err != nil {
+			return nil, err
+		}
+		r.Packs = append(r.Packs, packReport{p.id, tests})
+	}
+	return r, nil
+}
+
+// runCrypto measures the crypto pack.
+func runCrypto(ctx context.Context, cfg config) (r *report, err error) {
 	w, err := newWorld(ctx, cfg)
 	if err != nil {
 		return nil, err

@@ -76,7 +76,7 @@ func (b *bench) lookAt(ctx context.Context, tick int) error {
 	}
 	said := fmt.Sprintf("as of tick %d: %s/%s %s = %v", tick, want.kind, want.key, want.field, want.value)
 	if status != http.StatusOK {
-		b.count(b.past, false, "status "+strconv.Itoa(status), "%s: %s", said, clip(string(body), 200))
+		b.w.count(b.past, false, "status "+strconv.Itoa(status), "%s: %s", said, clip(string(body), 200))
 		return nil
 	}
 	got, ref, err := find(a.State, want)
@@ -100,7 +100,7 @@ func (b *bench) lookAt(ctx context.Context, tick int) error {
 	if got != nil {
 		said += fmt.Sprintf(", got %v", *got)
 	}
-	b.count(b.past, wrong == "", wrong, "%s", said)
+	b.w.count(b.past, wrong == "", wrong, "%s", said)
 	return nil
 }
 
@@ -176,7 +176,7 @@ func (b *bench) lookForUnkept(ctx context.Context, n int) error {
 		}
 		none := values == 0 && status < http.StatusInternalServerError
 		said := fmt.Sprintf("asset/%s: status %d, %d values: %s", c.ID, status, values, clip(string(body), 200))
-		b.count(b.unkept, none, "a past that is not kept", "%s", said)
+		b.w.count(b.unkept, none, "a past that is not kept", "%s", said)
 	}
 	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/source/replay"
-	"github.com/contextd/contextd/sdk/api"
 )
 
 // claimed is what T5 reads of a brief.
@@ -48,11 +47,11 @@ func (b *bench) readBrief(ctx context.Context, r *raw) error {
 	}
 	for _, e := range events {
 		name := b.nameOf(e, r)
-		b.count(b.mention, strings.Contains(a.Brief, name), string(e.Kind), "no %s in: %s", name, a.Brief)
+		b.w.count(b.mention, strings.Contains(a.Brief, name), string(e.Kind), "no %s in: %s", name, a.Brief)
 	}
 	if b.claims.Measured = bytes.Contains(body, []byte(`"claims"`)); !b.claims.Measured {
 		b.claims.Why = "a brief has no claims"
-	} else if err := b.prove(ctx, a); err != nil {
+	} else if err := b.w.prove(ctx, b.claims, a); err != nil {
 		return err
 	}
 	return b.holdFigures(a.Brief)
@@ -83,41 +82,6 @@ func (b *bench) nameOf(e replay.Event, r *raw) string {
 	return e.Subject
 }
 
-// prove has every figure of a brief in a claim, and every claim's row cited with the figure.
-func (b *bench) prove(ctx context.Context, a claimed) error {
-	text := []rune(a.Brief)
-	for _, at := range amounts.FindAllStringIndex(a.Brief, -1) {
-		start, end := len([]rune(a.Brief[:at[0]])), len([]rune(a.Brief[:at[1]]))
-		covered := false
-		for _, c := range a.Claims {
-			covered = covered || c.Start <= start && end <= c.End
-		}
-		if !covered {
-			b.count(b.claims, false, "a figure without a claim", "%s in …%s…", a.Brief[at[0]:at[1]],
-				string(text[max(0, start-60):min(len(text), end+30)]))
-		}
-	}
-	for _, c := range a.Claims {
-		if c.Start < 0 || c.End > len(text) || c.Start >= c.End || string(text[c.Start:c.End]) != c.Text {
-			b.count(b.claims, false, "a span that is not the text", "%+v", c)
-			continue
-		}
-		parameters := []string{"ref", strconv.Itoa(c.Ref), "row", c.Row}
-		if a.BriefOf != nil {
-			parameters = append(parameters, "at", a.BriefOf.Format(time.RFC3339Nano))
-		}
-		var cited api.CiteResponse
-		status, body, err := b.w.door.get(ctx, "/v1/cite", &cited, parameters...)
-		if err != nil {
-			return err
-		}
-		right := status == http.StatusOK && holds(cited.Citation.Excerpt, c.Text)
-		said := clip(string(body), 200)
-		b.count(b.claims, right, "a claim whose row does not hold it", "%q [%d] %s %s: %d, %s", c.Text, c.Ref, c.Row, c.Field, status, said)
-	}
-	return nil
-}
-
 // valueOf is the number that a figure of prose stands for, and half of the unit of its last digit.
 func valueOf(text string) (value, half float64) {
 	m := figure.FindStringSubmatch(text)
@@ -127,7 +91,8 @@ func valueOf(text string) (value, half float64) {
 	value, _ = strconv.ParseFloat(strings.ReplaceAll(m[2], ",", "")+m[3], 64) // the pattern is a number
 	half = math.Pow10(-max(len(m[3])-1, 0))/2*1.0001 + 0.0051                 // it may have been rounded to two decimals before
 	scale := 1.0
-	for unit, size := range map[string]float64{"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "million": 1e6, "billion": 1e9, "trillion": 1e12} {
+	for unit, size := range map[string]float64{"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "million": 1e6, "billion": 1e9,
+		"trillion": 1e12} {
 		if strings.HasSuffix(strings.TrimSuffix(text, "%"), unit) {
 			scale = size
 		}
@@ -158,7 +123,7 @@ func (b *bench) holdFigures(brief string) error {
 		behind := anchors.FindStringSubmatch(brief[at[1]:end])
 		text := brief[at[0]:at[1]]
 		if behind == nil {
-			b.count(b.brief, false, "a figure without an anchor", "%s in %s", text, clip(brief, 200))
+			b.w.count(b.brief, false, "a figure without an anchor", "%s in %s", text, clip(brief, 200))
 			continue
 		}
 		ref, _ := strconv.Atoi(behind[1]) // digits
@@ -177,7 +142,7 @@ func (b *bench) holdFigures(brief string) error {
 				found = found || math.Abs(math.Abs(x)*100-value) <= half || math.Abs(math.Abs(x-1)*100-value) <= half
 			}
 		}
-		b.count(b.brief, found, "in no payload of its anchor", "%s [%d] in …%s", text, ref, brief[max(0, at[0]-60):at[1]])
+		b.w.count(b.brief, found, "in no payload of its anchor", "%s [%d] in …%s", text, ref, brief[max(0, at[0]-60):at[1]])
 	}
 	return nil
 }

@@ -93,16 +93,19 @@ func (w ways) asked(f fact, value float64, s slack, r *rand.Rand) question {
 		symbol = strings.ToLower(symbol)
 	}
 	text := blank.ReplaceAllStringFunc(form, func(letter string) string {
-		if letter == "N" {
+		switch letter {
+		case "N":
 			return f.name
+		case "V":
+			return f.other
 		}
 		return symbol
 	})
 	return question{w.class, text, f.of(w.field, value, s)}
 }
 
-// blank is where a form has the name or the symbol.
-var blank = regexp.MustCompile(`\b[NS]\b`)
+// blank is where a form has the name, the symbol, or what else a thing is called.
+var blank = regexp.MustCompile(`\b[NSV]\b`)
 
 // pick is a question from some ways.
 func pick(r *rand.Rand, all []ways) ways { return all[r.IntN(len(all))] }
@@ -226,7 +229,8 @@ func (r *raw) names(title, name string) bool {
 // named reports whether a title has a name as words of its own, as it is written.
 func named(title, name string) bool {
 	words := func(s string) string {
-		return " " + strings.Join(strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" ,.:;!?'’\"()/$", r) }), " ") + " "
+		return " " + strings.Join(strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" ,.:;!?'’\"()/$", r) }),
+			" ") + " "
 	}
 	return strings.Contains(words(title), words(name))
 }

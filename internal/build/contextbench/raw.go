@@ -25,6 +25,9 @@ type fact struct {
 	text         string // in place of value
 	slack        slack
 	rank         int // of the thing among its kind, the largest is 1
+
+	other string // what else questions call it
+	asked string // the ways in which it is asked for, where they are not those of its kind
 }
 
 // slack is by how much an answer may differ, as the contract rounds: prices to six digits, percents to two decimals, amounts to whole ones.
@@ -34,7 +37,9 @@ const (
 	exact slack = iota
 	price
 	percent
+	percent4
 	whole
+	moment // seconds since 1970
 )
 
 // near reports whether x is f's value as the contract rounds it.
@@ -45,6 +50,8 @@ func (f fact) near(x float64) bool {
 		return off <= 5.01e-6*math.Abs(f.value)
 	case percent:
 		return off <= 0.00501
+	case percent4:
+		return off <= 0.0000501
 	case whole:
 		return off <= 0.501
 	}
@@ -195,7 +202,8 @@ func (r *raw) readMarket(w *world, tick int) error {
 	}
 	base := fact{source: "coingecko-global", kind: "market", key: "crypto", name: "crypto market"}
 	for _, x := range []fact{
-		{field: "marketCapUsd", value: g.Data.Cap["usd"], slack: whole}, {field: "volume24hUsd", value: g.Data.Volume["usd"], slack: whole},
+		{field: "marketCapUsd", value: g.Data.Cap["usd"], slack: whole}, {field: "volume24hUsd", value: g.Data.Volume["usd"],
+			slack: whole},
 		{field: "btcDominancePct", value: g.Data.Share["btc"], slack: percent},
 		{field: "ethDominancePct", value: g.Data.Share["eth"], slack: percent},
 		{field: "change24hPct", value: g.Data.Change, slack: percent},

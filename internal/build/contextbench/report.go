@@ -17,6 +17,14 @@ type report struct {
 	HTTP      cost      `json:"http"`
 	MCP       cost      `json:"mcp"`
 	Baselines baselines `json:"baselines"`
+
+	Packs []packReport `json:"packs"` // the shipped ones
+}
+
+// packReport is what was measured of a shipped pack.
+type packReport struct {
+	Pack  string  `json:"pack"`
+	Tests []*test `json:"tests"`
 }
 
 func (b *bench) report() *report {
@@ -34,6 +42,11 @@ func (r *report) missed() error {
 	for _, t := range r.Tests {
 		if t.Measured && t.Asked > 0 && t.share() < t.Aim {
 			errs = append(errs, fmt.Errorf("%s is %s, its aim %.0f %%", t.ID, percentOf(t.Right, t.Asked), t.Aim*100))
+		}
+	}
+	for _, p := range r.Packs {
+		if err := (&report{Tests: p.Tests}).missed(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", p.Pack, err))
 		}
 	}
 	return errors.Join(errs...)
@@ -89,17 +102,48 @@ func (r *report) markdown() string {
 	fmt.Fprintf(&b, "\nFully answered kinds: %d, of %d characters on average (median %d).\n", k.Full, k.Characters, k.Median)
 	list(&b, "Kinds that were not answered fully", k.Missed)
 	list(&b, "Kinds whose full answer is long", k.Long)
-	for _, t := range r.Tests {
+	r.packs(&b)
+	wrong(&b, "", r.Tests)
+	for _, p := range r.Packs {
+		wrong(&b, p.Pack+" ", p.Tests)
+	}
+	return b.String()
+}
+
+// packs is the table of all packs, a column each.
+func (r *report) packs(b *strings.Builder) {
+	head, line := "\n| test | what is counted | aim |", "|---|---|--:|"
+	columns := append([]packReport{{"crypto", r.Tests}}, r.Packs...)
+	for _, p := range columns {
+		head, line = head+" "+p.Pack+" |", line+"--:|"
+	}
+	b.WriteString(head + "\n" + line + "\n")
+	for _, t := range packTests() {
+		fmt.Fprintf(b, "| %s | %s | %.0f %% |", t.ID, t.What, t.Aim*100)
+		for _, p := range columns {
+			i := slices.IndexFunc(p.Tests, func(other *test) bool { return other.ID == t.ID })
+			score := "–"
+			if i >= 0 && p.Tests[i].Asked > 0 {
+				score = fmt.Sprintf("%s of %d", percentOf(p.Tests[i].Right, p.Tests[i].Asked), p.Tests[i].Asked)
+			}
+			b.WriteString(" " + score + " |")
+		}
+		b.WriteString("\n")
+	}
+}
+
+// wrong lists the wrong answers of tests.
+func wrong(b *strings.Builder, pack string, tests []*test) {
+	for _, t := range tests {
 		for _, name := range slices.SortedFunc(maps.Keys(t.Wrong), func(x, y string) int {
 			if c := t.Wrong[y].Count - t.Wrong[x].Count; c != 0 {
 				return c
 			}
 			return strings.Compare(x, y)
 		}) {
-			list(&b, fmt.Sprintf("%s: %s (%d)", t.ID, name, t.Wrong[name].Count), t.Wrong[name].Examples)
+			list(b, fmt.Sprintf("%s%s: %s (%d)", pack, t.ID, name, t.Wrong[name].Count), t.Wrong[name].Examples)
 		}
 	}
-	return b.String()
 }
 
 // tokens of a right answer as text.

@@ -59,14 +59,14 @@ func (b *bench) weather(ctx context.Context, r *raw) error {
 			if all := len(b.w.dead(b.w.tick)) == len(sources()); all {
 				// There is no newer state, and the old one's own age has to tell.
 				old := fresh.Freshness.AgeSeconds >= int64(api.RefreshInterval/time.Second)
-				b.count(b.honest, old, "fresh: all are dead", "%+v", fresh.Freshness)
+				b.w.count(b.honest, old, "fresh: all are dead", "%+v", fresh.Freshness)
 				status[source] = api.SourceError
 			}
 		}
 		how := map[bool]string{true: "frozen", false: "dead"}[frozen]
 		if len(b.w.dead(b.w.tick)) < len(sources()) {
 			sick := status[source] != api.SourceOK
-			b.count(b.honest, sick, "fresh: source_status of a "+how+" source", "%s is %s: %s", source, how, status[source])
+			b.w.count(b.honest, sick, "fresh: source_status of a "+how+" source", "%s is %s: %s", source, how, status[source])
 		}
 		if err := b.askSick(ctx, r, source, i+1, how); err != nil {
 			return err
@@ -92,13 +92,13 @@ func (b *bench) askSick(ctx context.Context, r *raw, source string, ref int, how
 		return err
 	}
 	if status != http.StatusOK || len(a.Results) != 1 {
-		b.count(b.honest, false, fmt.Sprintf("lookup: status %d", status), "%s", clip(string(body), 200))
+		b.w.count(b.honest, false, fmt.Sprintf("lookup: status %d", status), "%s", clip(string(body), 200))
 		return nil
 	}
 	i := slices.IndexFunc(a.Results[0].Rows, func(row api.LookupRow) bool { return row.Ref == ref })
 	if i < 0 {
 		if len(a.Results[0].Rows) == 0 {
-			b.count(b.honest, false, "lookup: nothing found", "%q, near %v", q, a.Results[0].Near)
+			b.w.count(b.honest, false, "lookup: nothing found", "%q, near %v", q, a.Results[0].Near)
 		}
 		return nil // a source that is well answers
 	}
@@ -107,7 +107,7 @@ func (b *bench) askSick(ctx context.Context, r *raw, source string, ref int, how
 	said := fmt.Sprintf("%q: %s/%s of %s, %s for %d s: stale %v, %d s old", q, row.Kind, row.Key, source, how, age, row.Stale,
 		row.AgeSeconds)
 	tells := row.Stale && (how == "frozen" || row.AgeSeconds >= age-1) // what is frozen was fetched again until it was found out
-	b.count(b.honest, tells, "lookup: a row of a "+how+" source", "%s", said)
+	b.w.count(b.honest, tells, "lookup: a row of a "+how+" source", "%s", said)
 	if !b.w.door.has("lookup") {
 		return nil
 	}
@@ -116,6 +116,6 @@ func (b *bench) askSick(ctx context.Context, r *raw, source string, ref int, how
 		return err
 	}
 	tells = strings.Contains(text, "STALE")
-	b.count(b.honest, tells, "lookup, MCP: a row of a "+how+" source", "%s: %s", said, clip(text, 200))
+	b.w.count(b.honest, tells, "lookup, MCP: a row of a "+how+" source", "%s: %s", said, clip(text, 200))
 	return nil
 }

@@ -2,18 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"log/slog"
-	"os"
 	"slices"
-	"sync/atomic"
 	"time"
 
-	"github.com/contextd/contextd/daemon"
-	"github.com/contextd/contextd/daemon/account"
-	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/source/replay"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -26,18 +17,10 @@ const read = 20 * time.Second
 
 // world is a daemon over a market, at a tick.
 type world struct {
-	cfg    config
+	*host
 	market *replay.Market
 	events []replay.Event
-	tick   int
-	door   *door
 	raws   map[int]*raw // by tick
-
-	now    atomic.Pointer[time.Time]
-	daemon *daemon.Daemon
-	dir    string
-	stop   context.CancelFunc
-	ended  chan error
 }
 
 // still is a market that only its owner moves on.
@@ -48,71 +31,25 @@ func (still) Advance() {}
 
 // newWorld starts a daemon whose first state is made.
 func newWorld(ctx context.Context, cfg config) (w *world, err error) {
-	w = &world{cfg: cfg, events: planted(cfg.ticks), raws: map[int]*raw{}, ended: make(chan error, 1)}
-	start := time.Date(2026, 11, 20, 20, 1, 2, 0, time.UTC)
-	w.now.Store(&start)
-	clock := func() time.Time { return *w.now.Load() }
-	if w.market, err = replay.NewMarket(replay.MarketConfig{Seed: cfg.seed, Start: start, Now: clock, Events: w.events}); err != nil {
+	w = &world{host: newHost(cfg, api.PackCrypto, sources()), events: planted(cfg.ticks), raws: map[int]*raw{}}
+	w.market, err = replay.NewMarket(replay.MarketConfig{Seed: cfg.seed, Start: began(), Now: w.clock, Events: w.events})
+	if err != nil {
 		return nil, err
 	}
-	if w.dir, err = os.MkdirTemp("", "contextbench-"); err != nil {
-		return nil, err
-	}
-	w.daemon, err = daemon.Open(ctx, daemon.Config{
-		DataDir: w.dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}, Data: daemon.Data{Recording: still{w.market}},
-		Now: clock, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(w.dir))
-	}
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	w.stop = stop
-	if err = w.refresh(ctx); err != nil {
-		stop()
-		return nil, errors.Join(err, w.daemon.Close(), os.RemoveAll(w.dir))
-	}
-	go func() { w.ended <- w.daemon.Run(running) }()
-	key, err := w.daemon.Keys().Issue(ctx, account.NewKey{OwnerID: account.OperatorID, Name: "contextbench", Tier: api.TierEnterprise})
-	if err == nil {
-		_, err = w.daemon.Credits().Move(ctx, account.OperatorID, billing.Entry{
-			KeyID: key.KeyID, Amount: 1_000_000, Kind: billing.KindGrant, Reason: "contextbench",
-		})
-	}
-	if err != nil {
-		return nil, errors.Join(err, w.close())
-	}
-	w.door = &door{base: w.daemon.URL(), key: key.Key}
-	return w, nil
-}
-
-// close ends the daemon.
-func (w *world) close() error {
-	w.stop()
-	return errors.Join(<-w.ended, w.daemon.Close(), os.RemoveAll(w.dir))
+	return w, w.open(ctx, still{w.market}, nil, w.ask)
 }
 
 // advance moves market and daemon on by a tick.
 func (w *world) advance(ctx context.Context) error {
 	w.market.Advance()
 	w.tick++
-	return w.refresh(ctx)
+	return w.ask(ctx)
 }
 
-// refresh has the daemon ask upstream at the time of the tick, and moves the clock on to when questions are asked.
-func (w *world) refresh(ctx context.Context) error {
-	w.set(w.at(w.tick))
-	err := w.daemon.Refresh(ctx, api.PackCrypto)
-	if err != nil && len(w.dead(w.tick)) < len(sources()) { // with all of them dead, no state is made
-		return fmt.Errorf("refresh at tick %d: %w", w.tick, err)
-	}
-	w.set(w.at(w.tick).Add(read))
-	return nil
+// ask has the daemon ask upstream.
+func (w *world) ask(ctx context.Context) error {
+	return w.refresh(ctx, len(w.dead(w.tick)) == len(sources()))
 }
-
-func (w *world) set(t time.Time) { w.now.Store(&t) }
-
-// at is when a tick is.
-func (w *world) at(tick int) time.Time { return w.market.At(tick) }
 
 // dead are the sources that do not answer at a tick.
 func (w *world) dead(tick int) (list []string) {
