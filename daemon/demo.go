@@ -50,6 +50,8 @@ const (
 	demoPast  = time.Hour       // of history that a new demo begins with
 	demoStep  = 5 * time.Minute // between the states of that history
 
+	othersStep = 15 * time.Minute // between those of packs other than the first
+
 	demoCredits = 10_000 // on the demo's key at every start
 )
 
@@ -176,6 +178,9 @@ func (d *Daemon) makePast(ctx context.Context, clock *demoClock) error {
 		var all sync.WaitGroup
 		errs := make([]error, len(fresh))
 		for i, id := range fresh {
+			if i > 0 && back%othersStep != 0 {
+				continue
+			}
 			all.Go(func() { errs[i] = d.refresh(ctx, id, back == 0) })
 			if i == 0 {
 				all.Wait() // it plays the recording on

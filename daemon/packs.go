@@ -319,6 +319,9 @@ func (d *Daemon) inPack(ctx context.Context, id string, do func(ctx context.Cont
 		return api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", id)
 	}
 	err := p.life.join(ctx, func(ctx context.Context) error { return do(ctx, p.line) })
+	if errors.Is(err, errOver) && d.stopping.Load() {
+		return context.Canceled
+	}
 	if errors.Is(err, errOver) {
 		return api.Errorf(api.ReasonPackNotFound, "pack %q was removed or replaced meanwhile", id).WithHint("try again")
 	}

@@ -47,7 +47,7 @@ func TestKill(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, uint64(rounds())))
 	for life := range rounds() {
-		c := program(t, "demo", "--listen", listen, "--chain-listen", "127.0.0.1:0", "--data-dir", dir, "--refresh", "100ms")
+		c := program(t, "demo", "--packs", "crypto", "--listen", listen, "--chain-listen", "127.0.0.1:0", "--data-dir", dir, "--refresh", "100ms")
 		var said bytes.Buffer
 		c.Stdout, c.Stderr = &said, &said
 		if err := c.Start(); err != nil {
@@ -156,7 +156,7 @@ func TestKillUnderLoad(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, uint64(rounds())))
 	var answered int64
 	for life := range rounds() {
-		c := program(t, "demo", "--listen", listen, "--chain-listen", "127.0.0.1:0", "--data-dir", dir, "--refresh", "1h")
+		c := program(t, "demo", "--packs", "crypto", "--listen", listen, "--chain-listen", "127.0.0.1:0", "--data-dir", dir, "--refresh", "1h")
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}

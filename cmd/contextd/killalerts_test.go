@@ -74,7 +74,7 @@ func TestKillAlerts(t *testing.T) {
 		b.mu.Lock()
 		b.down = random.IntN(3)
 		b.mu.Unlock()
-		c := program(t, "demo", "--config", file, "--listen", listen, "--chain-listen", "127.0.0.1:0", "--data-dir", dir, "--refresh", "100ms")
+		c := program(t, "demo", "--packs", "crypto", "--config", file, "--listen", listen, "--chain-listen", "127.0.0.1:0", "--data-dir", dir, "--refresh", "100ms")
 		var said bytes.Buffer
 		c.Stdout, c.Stderr = &said, &said
 		if err := c.Start(); err != nil {

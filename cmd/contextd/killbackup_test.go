@@ -199,7 +199,7 @@ func TestKillWhileBackingUp(t *testing.T) {
 	lives := max(rounds()/2, 2)
 	var cut, made int
 	for range lives {
-		c := program(t, "demo", "--listen", listen, "--chain-listen", "127.0.0.1:0", "--data-dir", dir, "--refresh", "100ms")
+		c := program(t, "demo", "--packs", "crypto", "--listen", listen, "--chain-listen", "127.0.0.1:0", "--data-dir", dir, "--refresh", "100ms")
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ type buyer struct {
 func (b *buyer) start() (c *exec.Cmd, info daemon.Demo, said *bytes.Buffer) {
 	b.t.Helper()
 	said = new(bytes.Buffer)
-	c = program(b.t, "demo", "--listen", b.listen, "--chain-listen", "127.0.0.1:0", "--data-dir", b.dir, "--refresh", "1h")
+	c = program(b.t, "demo", "--packs", "crypto", "--listen", b.listen, "--chain-listen", "127.0.0.1:0", "--data-dir", b.dir, "--refresh", "1h")
 	c.Stdout, c.Stderr = said, said
 	_ = os.Remove(filepath.Join(b.dir, daemon.DemoFile)) // it is of the life before
 	if err := c.Start(); err != nil {

@@ -250,9 +250,9 @@ func errMemory() error {
 	return source.Refuse(source.ClassBadContent, "its mapping took more than %d MB", MaxMemory>>20)
 }
 
-// outOfMemory is what the runtime says when it is refused memory. Its collector does not look whether it was.
+// outOfMemory is what the runtime, or the race detector's, says when it is refused memory. Its collector does not look whether it was.
 var outOfMemory = regexp.MustCompile(
-	`out of memory|cannot allocate|cannot map pages|pthread_create failed|newosproc|stack overflow|segmentation violation`)
+	`out of memory|cannot allocate|cannot map pages|pthread_create failed|newosproc|stack overflow|segmentation violation|ThreadSanitizer`)
 
 // obituary says why a process has ended that nobody here killed.
 func (p *process) obituary() error {
