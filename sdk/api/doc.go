@@ -55,6 +55,9 @@ const (
 	HeaderRequestID    = "X-Request-Id"         // on every response; equal to requestId of an error envelope
 	HeaderPayment      = "X-402-Payment"        // base64 of a PaymentProof
 	HeaderPaymentAlias = "X-Payment"            // accepted for HeaderPayment
+	HeaderRequired     = "PAYMENT-REQUIRED"     // base64 of a StandardRequired, beside a 402
+	HeaderSignature    = "PAYMENT-SIGNATURE"    // base64 of a payment of standard x402; it wins over HeaderPayment
+	HeaderSettlement   = "PAYMENT-RESPONSE"     // base64 of a StandardReceipt
 	HeaderPayerHint    = "X-402-Payer-Hint"     // accepted and ignored
 	HeaderDataMode     = "X-Data-Mode"          // DataModeDemo when answers are made from recorded data
 	HeaderReplayed     = "Idempotency-Replayed" // "true" on the stored answer to a proof sent again

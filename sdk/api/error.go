@@ -78,6 +78,13 @@ const (
 	ReasonTxFailed         Reason = "tx_failed"
 	ReasonQuoteExpired     Reason = "quote_expired"
 	ReasonAlreadyUsed      Reason = "already_used"
+	ReasonBadSignature     Reason = "invalid_signature" // from here on of standard x402
+	ReasonNotYetValid      Reason = "not_yet_valid"
+	ReasonExpired          Reason = "expired"
+	ReasonNoFunds          Reason = "insufficient_funds"
+	ReasonAuthUsed         Reason = "authorization_used"
+	ReasonUnsettled        Reason = "settlement_failed"
+	ReasonIDConflict       Reason = "identifier_conflict"
 	ReasonPackAccessDenied Reason = "pack_access_denied"
 	ReasonCrossOrigin      Reason = "cross_origin"
 	ReasonReauthentication Reason = "reauthentication_required"
@@ -96,6 +103,7 @@ const (
 	ReasonStateUnavailable Reason = "state_unavailable"
 	ReasonBriefUnavailable Reason = "brief_unavailable"
 	ReasonPaymentPending   Reason = "payment_pending"
+	ReasonSettling         Reason = "settlement_pending"
 	ReasonChainUnavailable Reason = "chain_unavailable"
 )
 
@@ -108,11 +116,12 @@ func Reasons() []Reason {
 		ReasonMalformedProof, ReasonPaymentsDisabled, ReasonMissingSession, ReasonInvalidToken, ReasonInvalidSession, ReasonKeyRevoked,
 		ReasonInvalidSignIn, ReasonPaymentRequired, ReasonInsufficient, ReasonAmountMismatch, ReasonWrongRecipient,
 		ReasonWrongToken, ReasonWrongNetwork, ReasonPayerMismatch, ReasonNonceMismatch, ReasonTxFailed, ReasonQuoteExpired,
-		ReasonAlreadyUsed, ReasonPackAccessDenied, ReasonCrossOrigin, ReasonReauthentication, ReasonSignupClosed,
+		ReasonAlreadyUsed, ReasonBadSignature, ReasonNotYetValid, ReasonExpired, ReasonNoFunds, ReasonAuthUsed,
+		ReasonUnsettled, ReasonIDConflict, ReasonPackAccessDenied, ReasonCrossOrigin, ReasonReauthentication, ReasonSignupClosed,
 		ReasonPackNotFound, ReasonSnapshotNotFound, ReasonCitationNotFound, ReasonNothingFound, ReasonNotFound, ReasonDepositNotFound,
 		ReasonKeyNotFound, ReasonMethodNotAllowed,
 		ReasonQuotaExhausted, ReasonRateLimited, ReasonInternal, ReasonStateUnavailable, ReasonBriefUnavailable,
-		ReasonPaymentPending, ReasonChainUnavailable,
+		ReasonPaymentPending, ReasonSettling, ReasonChainUnavailable,
 	}
 }
 
@@ -133,7 +142,8 @@ func (r Reason) Answer() (Code, int) {
 	case ReasonPaymentRequired, ReasonInsufficient:
 		return CodePaymentRequired, http.StatusPaymentRequired
 	case ReasonAmountMismatch, ReasonWrongRecipient, ReasonWrongToken, ReasonWrongNetwork, ReasonPayerMismatch,
-		ReasonNonceMismatch, ReasonTxFailed, ReasonQuoteExpired, ReasonAlreadyUsed:
+		ReasonNonceMismatch, ReasonTxFailed, ReasonQuoteExpired, ReasonAlreadyUsed, ReasonBadSignature, ReasonNotYetValid,
+		ReasonExpired, ReasonNoFunds, ReasonAuthUsed, ReasonUnsettled:
 		return CodePaymentInvalid, http.StatusPaymentRequired
 	case ReasonPackAccessDenied:
 		return CodePackNotSubscribed, http.StatusForbidden
@@ -154,6 +164,8 @@ func (r Reason) answerAbsent() (Code, int) {
 		return CodeCitationNotFound, http.StatusNotFound
 	case ReasonNothingFound, ReasonNotFound, ReasonDepositNotFound, ReasonKeyNotFound:
 		return CodeValidation, http.StatusNotFound
+	case ReasonIDConflict:
+		return CodePaymentInvalid, http.StatusConflict
 	case ReasonMethodNotAllowed:
 		return CodeValidation, http.StatusMethodNotAllowed
 	case ReasonQuotaExhausted:
@@ -162,7 +174,7 @@ func (r Reason) answerAbsent() (Code, int) {
 		return CodeRateLimited, http.StatusTooManyRequests
 	case ReasonStateUnavailable, ReasonBriefUnavailable:
 		return CodeUpstreamError, http.StatusServiceUnavailable
-	case ReasonPaymentPending, ReasonChainUnavailable:
+	case ReasonPaymentPending, ReasonSettling, ReasonChainUnavailable:
 		return CodeUpstreamTimeout, http.StatusServiceUnavailable
 	}
 	return CodeInternal, http.StatusInternalServerError

@@ -32,6 +32,8 @@ const answers = `
 402 PAYMENT_REQUIRED    insufficient_credits
 402 PAYMENT_INVALID     amount_mismatch wrong_recipient wrong_token wrong_network payer_mismatch nonce_mismatch
 402 PAYMENT_INVALID     tx_failed quote_expired already_used
+402 PAYMENT_INVALID     invalid_signature not_yet_valid expired insufficient_funds authorization_used settlement_failed
+409 PAYMENT_INVALID     identifier_conflict
 403 PACK_NOT_SUBSCRIBED pack_access_denied
 403 AUTH_INVALID        cross_origin
 403 AUTH_INVALID        reauthentication_required signup_closed
@@ -44,7 +46,7 @@ const answers = `
 429 RATE_LIMITED        rate_limited
 500 INTERNAL_ERROR      internal_error
 503 UPSTREAM_ERROR      state_unavailable brief_unavailable
-503 UPSTREAM_TIMEOUT    payment_pending chain_unavailable
+503 UPSTREAM_TIMEOUT    payment_pending settlement_pending chain_unavailable
 `
 
 // codes is the enumeration of the specification, §7.
