@@ -59,6 +59,9 @@ type Transfer struct {
 	BlockHash [32]byte
 	At        time.Time // of the block
 	Note      []byte    // calldata behind the parameters of a direct transfer, where wallets can put a nonce
+
+	Authorized    bool     // by EIP-3009, with the nonce Authorization: it pays for what that was presented for, or for nothing
+	Authorization [32]byte // which is not of a deposit
 }
 
 // Match says which of the deposits a is for: the one whose nonce it has, else the one whose amount it is. In both cases the amount has to

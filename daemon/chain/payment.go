@@ -77,6 +77,11 @@ func (c *Client) Payment(ctx context.Context, hash [32]byte) (x402.Payment, erro
 	if err != nil {
 		return x402.Payment{}, err
 	}
+	return c.payment(found), nil
+}
+
+// payment is what a transaction in a block shows.
+func (c *Client) payment(found mined) x402.Payment {
 	tx, r, at := found.tx, found.receipt, found.at
 	p := x402.Payment{
 		From: tx.From.Hex(), Input: tx.Input, Succeeded: r.Status == 1, Block: at.Number, BlockHash: at.Hash, At: at.At,
@@ -87,12 +92,29 @@ func (c *Client) Payment(ctx context.Context, hash [32]byte) (x402.Payment, erro
 	if id := (*big.Int)(tx.ChainID); id != nil && id.IsInt64() {
 		p.ChainID = id.Int64()
 	}
+	p.Transfers = c.transfersOf(r)
+	return p
+}
+
+// transfersOf are the Transfer logs of a transaction. One of the token right behind an AuthorizationUsed of the same account was made by it.
+func (c *Client) transfersOf(r *receipt) (list []x402.Transfer) {
+	var used *rawLog // by which the next log of the token is a transfer
 	for i, l := range r.Logs {
-		if t, ok := transferOf(l, i); ok {
-			p.Transfers = append(p.Transfers, t)
+		t, ok := transferOf(l, i)
+		if ok {
+			if used != nil && l.Address == c.token && used.Topics[1] == l.Topics[1] {
+				t.Authorized, t.Authorization = true, used.Topics[2]
+			}
+			list = append(list, t)
+		}
+		if l.Address == c.token {
+			used = nil
+			if isUse(l) {
+				used = &r.Logs[i]
+			}
 		}
 	}
-	return p, nil
+	return list
 }
 
 // fetch asks for a transaction and its receipt, in one batch, so that a node that moves on meanwhile does not tell two stories. Both are of

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -78,12 +79,15 @@ func (c *Client) between(ctx context.Context, first, last uint64) ([]billing.Tra
 	return list, nil
 }
 
+// transferSelector is how calldata of transfer(address,uint256) begins. Behind that of other functions nobody puts a nonce of ours.
+func transferSelector() []byte { return []byte{0xa9, 0x05, 0x9c, 0xbb} }
+
 func (c *Client) transfer(hash common.Hash, t x402.Transfer, at Head, to *common.Address, input []byte) billing.Transfer {
 	a := billing.Transfer{
 		TxHash: hash, LogIndex: t.LogIndex, Sender: t.From, Amount: usdg.Amount(min(t.Amount, math.MaxInt64)),
-		Block: at.Number, BlockHash: at.Hash, At: at.At,
+		Block: at.Number, BlockHash: at.Hash, At: at.At, Authorized: t.Authorized, Authorization: t.Authorization,
 	}
-	if to != nil && *to == c.token && len(input) > paramsEnd {
+	if to != nil && *to == c.token && len(input) > paramsEnd && bytes.HasPrefix(input, transferSelector()) {
 		a.Note = input[paramsEnd:min(len(input), paramsEnd+maxNote)]
 	}
 	return a
@@ -107,9 +111,8 @@ func (c *Client) arrived(found mined, err error) (list []billing.Transfer, _ err
 	case err != nil:
 		return nil, err
 	}
-	for i, l := range found.receipt.Logs {
-		t, ok := transferOf(l, i)
-		if ok && found.receipt.Status == 1 && l.Address == c.token && common.HexToAddress(t.To) == c.treasury {
+	for _, t := range c.transfersOf(found.receipt) {
+		if found.receipt.Status == 1 && common.HexToAddress(t.Contract) == c.token && common.HexToAddress(t.To) == c.treasury {
 			list = append(list, c.transfer(found.hash, t, found.at, found.tx.To, found.tx.Input))
 		}
 	}

@@ -28,6 +28,9 @@ type Transfer struct {
 	From, To string
 	Amount   uint64 // of the token's smallest unit; the greatest number stands for all that are greater
 	LogIndex uint64 // place among the logs of its transaction; that in the block changes when the chain changes its mind
+
+	Authorized    bool     // by EIP-3009: whoever sent the transaction, From has signed it
+	Authorization [32]byte // its nonce then
 }
 
 // Parts of the calldata of transfer(address,uint256).

@@ -30,6 +30,12 @@ const ChainID = api.ChainIDTest
 // ErrLeftOut is what Open fails with in a program that was built without the chain.
 var ErrLeftOut = errors.New("this program was built without the embedded chain (build tag nodevchain)")
 
+// TokenName and TokenVersion are those that signatures for the token are made with, by EIP-712.
+const (
+	TokenName    = "Global Dollar"
+	TokenVersion = "1"
+)
+
 // Config says how a chain runs.
 type Config struct {
 	Dir    string // where it is kept; "" keeps it in memory
@@ -42,4 +48,12 @@ type Config struct {
 type Account struct {
 	Address    string `json:"address"`    // in the spelling of EIP-55
 	PrivateKey string `json:"privateKey"` // 0x and 64 hexadecimal digits
+}
+
+// Authorization is what an account allows by EIP-3009: whoever has it can have the token move the value. Times are seconds since 1970.
+type Authorization struct {
+	To            string
+	Value         uint64
+	After, Before int64
+	Nonce         [32]byte
 }

@@ -149,5 +149,8 @@ func (c *Chain) Treasury() string { return c.keys.treasury.account().Address }
 // Wallet is the account that has money to pay with: ether and USDG.
 func (c *Chain) Wallet() Account { return c.keys.wallet.account() }
 
+// Gas is an account that has ether and nothing else, to settle with what others allow.
+func (c *Chain) Gas() Account { return c.keys.gas().account() }
+
 // keyFile is the name of the file with the keys, in the directory of the chain.
 func keyFile(dir string) string { return filepath.Join(dir, "accounts.json") }

@@ -27,3 +27,6 @@ func (c *Chain) Treasury() string { return "" }
 
 // Wallet is empty.
 func (c *Chain) Wallet() Account { return Account{} }
+
+// Gas is nobody.
+func (c *Chain) Gas() Account { return Account{} }

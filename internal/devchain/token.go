@@ -46,12 +46,76 @@ func (c *Chain) found(ctx context.Context) error {
 		}
 		hashes = append(hashes, hash)
 	}
+	gas := c.keys.gas().address()
+	balance, err := c.client.BalanceAt(ctx, gas, nil)
+	if err != nil {
+		return err
+	}
+	if balance.Sign() == 0 {
+		hash, err := c.send(ctx, owner, &gas, nil, max(nonce, uint64(len(steps))), params.TxGas, big.NewInt(params.Ether))
+		if err != nil {
+			return err
+		}
+		hashes = append(hashes, hash)
+	}
 	for _, hash := range hashes {
 		if _, err := c.wait(ctx, hash); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Authorize signs what an account allows, as a wallet does.
+func (c *Chain) Authorize(from Account, a Authorization) (signature [65]byte, err error) {
+	return c.signTyped(from, "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)",
+		addressWord(from.Address), addressWord(a.To), numberWord(a.Value), numberWord(uint64(a.After)), numberWord(uint64(a.Before)), a.Nonce[:])
+}
+
+// signTyped signs a message for the token by EIP-712.
+func (c *Chain) signTyped(from Account, kind string, words ...[]byte) (signature [65]byte, err error) {
+	secret, err := crypto.ToECDSA(common.FromHex(from.PrivateKey))
+	if err != nil {
+		return signature, errors.New("the account has no key")
+	}
+	hash := func(s string) []byte { return crypto.Keccak256([]byte(s)) }
+	domain := crypto.Keccak256(hash("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
+		hash(TokenName), hash(TokenVersion), numberWord(ChainID), addressWord(c.Token()))
+	message := crypto.Keccak256(append([][]byte{hash(kind)}, words...)...)
+	signed, err := crypto.Sign(crypto.Keccak256([]byte{0x19, 1}, domain, message), secret)
+	if err != nil {
+		return signature, err
+	}
+	copy(signature[:], signed)
+	signature[64] += 27 // as wallets spell it
+	return signature, nil
+}
+
+func numberWord(n uint64) []byte { return common.BigToHash(new(big.Int).SetUint64(n)).Bytes() }
+
+func addressWord(text string) []byte {
+	return common.BytesToHash(common.HexToAddress(text).Bytes()).Bytes()
+}
+
+// Settle submits what an account allows, in a transaction of another, and waits for the block.
+func (c *Chain) Settle(ctx context.Context, by, from Account, a Authorization) (hash [32]byte, err error) {
+	s, err := c.Authorize(from, a)
+	if err != nil {
+		return hash, err
+	}
+	return c.Call(ctx, by, c.Token(), c.usdg.PackTransferWithAuthorization(common.HexToAddress(from.Address), common.HexToAddress(a.To),
+		new(big.Int).SetUint64(a.Value), big.NewInt(a.After), big.NewInt(a.Before), a.Nonce, s[64], [32]byte(s[:32]), [32]byte(s[32:64])))
+}
+
+// Cancel has an account take back what it has allowed.
+func (c *Chain) Cancel(ctx context.Context, from Account, nonce [32]byte) error {
+	s, err := c.signTyped(from, "CancelAuthorization(address authorizer,bytes32 nonce)", addressWord(from.Address), nonce[:])
+	if err != nil {
+		return err
+	}
+	_, err = c.Call(ctx, from, c.Token(), c.usdg.PackCancelAuthorization(common.HexToAddress(from.Address), nonce, s[64],
+		[32]byte(s[:32]), [32]byte(s[32:64])))
+	return err
 }
 
 // Transfer sends amount micro-USDG from an account to an address, with more behind the parameters, and waits for the block. It returns

@@ -1,0 +1,246 @@
+package chain
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/ecdsa"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/internal/usdg"
+)
+
+var _ x402.Sender = (*Sender)(nil)
+
+// Sender settles authorizations with a key that pays the gas and has no other money. Make one with NewSender; it is safe for concurrent use.
+type Sender struct {
+	*Client
+	key  *ecdsa.PrivateKey
+	from common.Address
+}
+
+// NewSender makes a Sender of the chain of c. key is 0x and 64 hexadecimal digits; it is in no error.
+func NewSender(c *Client, key string) (*Sender, error) {
+	secret, err := crypto.HexToECDSA(strings.TrimPrefix(strings.TrimSpace(key), "0x"))
+	if err != nil {
+		return nil, errors.New("chain: the key that pays the gas is not 0x and 64 hexadecimal digits")
+	}
+	s := &Sender{c, secret, crypto.PubkeyToAddress(secret.PublicKey)}
+	if s.from == c.treasury {
+		return nil, errors.New("chain: the key that pays the gas is the treasury's: make one of its own, with a little ether and nothing else")
+	}
+	return s, nil
+}
+
+// Address is that of the key.
+func (s *Sender) Address() string { return s.from.Hex() }
+
+// Simulate says how much gas the settlement of a takes, as if it were in the next block. It fails with x402.ErrUsed or x402.ErrPoor, or
+// with x402.ErrReverts and why the token refuses; any other error says that the chain does not answer.
+func (s *Sender) Simulate(ctx context.Context, a x402.Authorization) (gas uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	const method = "eth_estimateGas"
+	var n hexutil.Uint64
+	err = s.rpc.CallContext(ctx, &n, method, map[string]any{"from": s.from, "to": s.token, "data": hexutil.Bytes(settlement(a))}, "pending")
+	if err == nil || !reverted(err) {
+		err = s.redact(err)
+		s.observe(method, err)
+		return uint64(n), err
+	}
+	s.observe(method, nil)
+	used, failed := s.isUsed(ctx, a.Key())
+	if failed != nil {
+		return 0, failed
+	}
+	if used {
+		return 0, x402.ErrUsed
+	}
+	balance, failed := s.read(ctx, hexutil.Encode(append(selector("balanceOf(address)"), address(a.From)...)))
+	if failed != nil {
+		return 0, failed
+	}
+	if balance.Cmp(new(big.Int).SetUint64(a.Value)) < 0 {
+		return 0, x402.ErrPoor
+	}
+	const most = 200 // bytes of what a contract says
+	why := usdg.RedactRPC(err, s.cfg.URL)
+	return 0, fmt.Errorf("%w: %.*q", x402.ErrReverts, most, why)
+}
+
+// reverted reports whether a node has tried a transaction, and the contract refuses it.
+func reverted(err error) bool {
+	const code = 3
+	var refused rpc.Error
+	return errors.As(err, &refused) && (refused.ErrorCode() == code || strings.Contains(refused.Error(), "revert"))
+}
+
+// isUsed reports whether an authorization was used or cancelled.
+func (s *Sender) isUsed(ctx context.Context, k x402.Key) (bool, error) {
+	data := append(append(selector("authorizationState(address,bytes32)"), address(k.Payer)...), k.Nonce[:]...)
+	state, err := s.read(ctx, hexutil.Encode(data))
+	return err == nil && state.Sign() != 0, err
+}
+
+// terms are what the node says about a transaction that is to be signed.
+type terms struct {
+	count, tip hexutil.Big
+	head       struct {
+		Number  hexutil.Uint64 `json:"number"`
+		BaseFee *hexutil.Big   `json:"baseFeePerGas"`
+	}
+	balance hexutil.Big
+}
+
+// ask asks for them in one batch.
+func (s *Sender) ask(ctx context.Context) (t terms, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	batch := []rpc.BatchElem{
+		{Method: "eth_getTransactionCount", Args: []any{s.from, "latest"}, Result: &t.count},
+		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &t.head},
+		{Method: "eth_maxPriorityFeePerGas", Result: &t.tip},
+		{Method: "eth_getBalance", Args: []any{s.from, "latest"}, Result: &t.balance},
+	}
+	err = s.rpc.BatchCallContext(ctx, batch)
+	for _, e := range batch {
+		s.observe(e.Method, cmp.Or(err, e.Error))
+	}
+	for _, e := range batch {
+		err = cmp.Or(err, e.Error)
+	}
+	if err == nil && t.head.BaseFee == nil {
+		err = errNoBlock
+	}
+	return t, s.redact(err)
+}
+
+// Prepare signs the settlement of a, to be sent by Send. Its account nonce is that which the chain has next, and not below floor: those
+// below are signed for. With a transaction to replace, it takes that one's place at a higher price, or, where the place is taken by now,
+// the next. It fails with x402.ErrDry where the key has not the ether for it.
+func (s *Sender) Prepare(ctx context.Context, a x402.Authorization, gas, floor uint64, replaces []byte) (signed x402.SignedTx, err error) {
+	t, err := s.ask(ctx)
+	if err != nil {
+		return signed, err
+	}
+	count := (*big.Int)(&t.count).Uint64()
+	const reserve = 5 // of gas, a fraction: how dear the data is changes
+	tip := (*big.Int)(&t.tip)
+	tx := &types.DynamicFeeTx{
+		ChainID: big.NewInt(s.cfg.ChainID), Nonce: max(count, floor), To: &s.token, Value: new(big.Int), Data: settlement(a),
+		Gas: gas + gas/reserve, GasTipCap: tip, GasFeeCap: new(big.Int).Add(tip, new(big.Int).Lsh((*big.Int)(t.head.BaseFee), 1)),
+	}
+	if old := new(types.Transaction); len(replaces) > 0 {
+		if err := old.UnmarshalBinary(replaces); err != nil {
+			return signed, fmt.Errorf("read transaction: %w", err)
+		}
+		outbid(tx, old, count)
+	}
+	if cost := new(big.Int).Mul(tx.GasFeeCap, new(big.Int).SetUint64(tx.Gas)); cost.Cmp((*big.Int)(&t.balance)) > 0 {
+		return signed, x402.ErrDry
+	}
+	whole, err := types.SignNewTx(s.key, types.LatestSignerForChainID(tx.ChainID), tx)
+	if err != nil {
+		return signed, fmt.Errorf("sign settlement: %w", err)
+	}
+	raw, err := whole.MarshalBinary()
+	if err != nil {
+		return signed, fmt.Errorf("sign settlement: %w", err)
+	}
+	return x402.SignedTx{Raw: raw, Hash: whole.Hash(), Sender: s.Address(), AccountNonce: tx.Nonce, Block: uint64(t.head.Number)}, nil
+}
+
+// outbid has tx take the place of old, if the chain, which has count transactions of the account, has not given it away.
+func outbid(tx *types.DynamicFeeTx, old *types.Transaction, count uint64) {
+	tx.Gas = max(tx.Gas, old.Gas())
+	if old.Nonce() < count {
+		return
+	}
+	tx.Nonce = old.Nonce()
+	dearer := func(n, than *big.Int) *big.Int { // by a quarter and one, or a pool keeps what it has
+		least := new(big.Int).Add(than, new(big.Int).Rsh(than, 2))
+		least.Add(least, big.NewInt(1))
+		if n.Cmp(least) > 0 {
+			return n
+		}
+		return least
+	}
+	tx.GasTipCap, tx.GasFeeCap = dearer(tx.GasTipCap, old.GasTipCap()), dearer(tx.GasFeeCap, old.GasFeeCap())
+}
+
+// Send broadcasts what Prepare has signed, however often. A node that has it already, or has it in a block, is content.
+func (s *Sender) Send(ctx context.Context, raw []byte) error {
+	var hash common.Hash
+	err := s.call(ctx, &hash, "eth_sendRawTransaction", hexutil.Bytes(raw))
+	for _, known := range []string{"already known", "known transaction", "already imported", "nonce too low"} {
+		if err != nil && strings.Contains(strings.ToLower(err.Error()), known) {
+			return nil
+		}
+	}
+	return err
+}
+
+// Settled returns what the chain shows of a transaction that was sent, after waiting so long for it to be in a block, else
+// x402.ErrNotVisible.
+func (s *Sender) Settled(ctx context.Context, hash [32]byte, wait time.Duration) (x402.Payment, error) {
+	const longest = time.Second // between two looks
+	for pause := firstPoll; ; pause = min(longest, 2*pause) {
+		wait -= pause
+		found, err := s.mined(ctx, hash, nil)
+		if err == nil {
+			return s.payment(found), nil
+		}
+		if !errors.Is(err, x402.ErrNotVisible) || wait < 0 {
+			return x402.Payment{}, err
+		}
+		select {
+		case <-ctx.Done():
+			return x402.Payment{}, ctx.Err()
+		case <-s.lookups.closed:
+			return x402.Payment{}, ErrNoAnswer
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Fate returns the transaction by which an authorization was used, from the given block on, whoever sent it. It fails with x402.ErrUnused,
+// x402.ErrCanceled, or x402.ErrNotVisible where it was used or cancelled and the node does not show by what.
+func (s *Sender) Fate(ctx context.Context, k x402.Key, first uint64) (hash [32]byte, err error) {
+	head, err := s.Head(ctx)
+	if err != nil {
+		return hash, err
+	}
+	if used, err := s.isUsed(ctx, k); err != nil || !used {
+		return hash, cmp.Or(err, error(x402.ErrUnused))
+	}
+	for ; first <= head.Number; first += span {
+		var logs []rawLog
+		if err := s.call(ctx, &logs, "eth_getLogs", map[string]any{
+			"fromBlock": hexutil.EncodeUint64(first), "toBlock": hexutil.EncodeUint64(min(head.Number, first+span-1)), "address": s.token,
+			"topics": []any{[]common.Hash{useTopic(), cancelTopic()}, common.BytesToHash(address(k.Payer)), common.Hash(k.Nonce)},
+		}); err != nil {
+			return hash, err
+		}
+		for _, l := range logs {
+			switch {
+			case l.Removed || l.Address != s.token || len(l.Topics) == 0:
+			case l.Topics[0] == cancelTopic():
+				return hash, x402.ErrCanceled
+			case isUse(l) && bytes.Equal(l.Topics[2][:], k.Nonce[:]):
+				return l.TxHash, nil
+			}
+		}
+	}
+	return hash, x402.ErrNotVisible
+}

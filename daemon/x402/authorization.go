@@ -1,0 +1,202 @@
+package x402
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/internal/usdg"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Authorization is an EIP-3009 authorization: whoever has it can have the token move the value, once, until it ends.
+type Authorization struct {
+	From, To                string // addresses
+	Value                   uint64 // of the token's smallest unit
+	ValidAfter, ValidBefore int64  // seconds since 1970
+	Nonce                   [32]byte
+	Signature               [65]byte
+}
+
+// Exact is a payment by the scheme exact of x402, version 2, as it was sent in the header PAYMENT-SIGNATURE, checked as far as that is
+// possible without the chain.
+type Exact struct {
+	Authorization
+	Network    string // as accepted by the client, eip155:4663; "" where it does not say
+	Asset      string // likewise, the token
+	Identifier string // of the payment, "" if the client chose none
+	Payload    string // digest of what was sent: the same payment again has the same
+}
+
+// Bounds of what is sent.
+const (
+	MaxExactBytes = 16 << 10
+	maxIdentifier = 128
+)
+
+// wireExact is the header as it is sent. Members that are not here are the client's.
+type wireExact struct {
+	X402Version int `json:"x402Version"`
+	Payload     struct {
+		Signature     string `json:"signature"`
+		Authorization struct {
+			From        string `json:"from"`
+			To          string `json:"to"`
+			Value       string `json:"value"`
+			ValidAfter  string `json:"validAfter"`
+			ValidBefore string `json:"validBefore"`
+			Nonce       string `json:"nonce"`
+		} `json:"authorization"`
+	} `json:"payload"`
+	Accepted struct {
+		Scheme  string `json:"scheme"`
+		Network string `json:"network"`
+		Asset   string `json:"asset"`
+	} `json:"accepted"`
+	Extensions struct {
+		Identifier struct {
+			Info struct {
+				ID string `json:"id"`
+			} `json:"info"`
+			ID string `json:"id"`
+		} `json:"payment-identifier"`
+	} `json:"extensions"`
+}
+
+// IsExact reports whether a header or member that both dialects of payment use is one of standard x402: a proof of ours has no version.
+func IsExact(raw []byte) bool {
+	var v struct {
+		X402Version *json.Number `json:"x402Version"`
+	}
+	return json.Unmarshal(raw, &v) == nil && v.X402Version != nil
+}
+
+// ParseExactHeader reads the header PAYMENT-SIGNATURE.
+func ParseExactHeader(values []string) (Exact, error) {
+	switch {
+	case len(values) != 1:
+		return Exact{}, badExact("there are %d payment headers", len(values))
+	case len(values[0]) > MaxExactBytes:
+		return Exact{}, badExact("the payment header is over %d bytes", MaxExactBytes)
+	}
+	raw, err := decode64(strings.TrimSpace(values[0]))
+	if err != nil {
+		return Exact{}, badExact("the payment header is not base64")
+	}
+	return ParseExact(raw)
+}
+
+// ParseExact reads a payment by the scheme exact.
+func ParseExact(raw []byte) (Exact, error) {
+	var wire wireExact
+	if len(raw) > MaxExactBytes || json.Unmarshal(raw, &wire) != nil {
+		return Exact{}, badExact("the payment is no JSON object of x402")
+	}
+	if err := onceEach(raw, "payload", "authorization"); err != nil {
+		return Exact{}, badExact("the payment says something twice")
+	}
+	if wire.X402Version != 2 {
+		return Exact{}, badExact("x402Version is %d; this service speaks version 2", wire.X402Version)
+	}
+	if s := wire.Accepted.Scheme; s != "" && s != api.SchemeExact {
+		return Exact{}, badExact("the scheme %s is not offered", strconv.Quote(s))
+	}
+	a, e := wire.Payload.Authorization, Exact{Network: wire.Accepted.Network, Asset: wire.Accepted.Asset}
+	var from, to [20]byte
+	if !usdg.ReadHex(a.From, from[:]) || !usdg.ReadHex(a.To, to[:]) {
+		return Exact{}, badExact("from or to is no address")
+	}
+	if !usdg.ReadHex(a.Nonce, e.Nonce[:]) {
+		return Exact{}, badExact("the nonce is not 32 bytes in hexadecimal")
+	}
+	if !usdg.ReadHex(wire.Payload.Signature, e.Signature[:]) {
+		return Exact{}, refusedExact(api.ReasonBadSignature, "the signature is not of 65 bytes: only wallets with a key can pay, not contracts")
+	}
+	if err := e.readNumbers(a.Value, a.ValidAfter, a.ValidBefore); err != nil {
+		return Exact{}, err
+	}
+	e.From, e.To = a.From, a.To
+	e.Identifier = cmp.Or(wire.Extensions.Identifier.Info.ID, wire.Extensions.Identifier.ID)
+	if n := len(e.Identifier); n > maxIdentifier {
+		return Exact{}, badExact("the payment identifier is over %d bytes", maxIdentifier)
+	}
+	e.Payload = e.digest()
+	return e, nil
+}
+
+// readNumbers reads those of an authorization. They are signed as they are, so none may be rounded.
+func (a *Authorization) readNumbers(value, after, before string) error {
+	var err error
+	if a.Value, err = strconv.ParseUint(value, 10, 64); err != nil {
+		return badExact("value is no whole number of 64 bits")
+	}
+	for _, n := range []struct {
+		name, text string
+		into       *int64
+	}{{"validAfter", after, &a.ValidAfter}, {"validBefore", before, &a.ValidBefore}} {
+		seconds, err := strconv.ParseUint(n.text, 10, 63)
+		if err != nil {
+			return badExact("%s is no number of seconds", n.name)
+		}
+		*n.into = int64(seconds)
+	}
+	return nil
+}
+
+// digest tells the authorization and its signature from all others.
+func (a *Authorization) digest() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d %d %d %x %x", strings.ToLower(a.From), strings.ToLower(a.To), a.Value, a.ValidAfter,
+		a.ValidBefore, a.Nonce, a.Signature))
+	return hex.EncodeToString(sum[:])
+}
+
+// onceEach reports what a payment says twice, which would mean two things at once.
+func onceEach(raw []byte, inner ...string) error {
+	members, err := jsonx.Members(raw)
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, m := range members {
+		name := strings.ToLower(m.Name) // as the decoder matches it
+		if seen[name] {
+			return fmt.Errorf("%q is there twice", name)
+		}
+		seen[name] = true
+		if len(inner) > 0 && name == inner[0] {
+			if err := onceEach(m.Raw, inner[1:]...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Key names the authorization among all on its chain and token.
+type Key struct {
+	Payer string // in lower case
+	Nonce [32]byte
+}
+
+// Key is that of the authorization.
+func (a Authorization) Key() Key { return Key{strings.ToLower(a.From), a.Nonce} }
+
+// badExact is the answer to what is no payment.
+func badExact(format string, args ...any) *api.Error {
+	return api.Errorf(api.ReasonMalformedProof, format, args...).
+		WithHint("send %s: base64 of an x402 payment of version 2, as its clients make it", api.HeaderSignature)
+}
+
+// refusedExact is the answer to a payment that is refused, and was not settled.
+func refusedExact(reason api.Reason, format string, args ...any) *api.Error {
+	return api.Errorf(reason, format, args...).WithHint("nothing was taken; pay what %s offers", api.HeaderRequired)
+}
+
+// leastLife is how long an authorization has to hold still when it is presented: until it is in a block.
+const leastLife = 6 * time.Second
