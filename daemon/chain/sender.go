@@ -60,7 +60,7 @@ func (s *Sender) Simulate(ctx context.Context, a x402.Authorization) (gas uint64
 		return uint64(n), err
 	}
 	s.observe(method, nil)
-	used, failed := s.isUsed(ctx, a.Key())
+	_, used, failed := s.state(ctx, a.Key())
 	if failed != nil {
 		return 0, failed
 	}
@@ -86,11 +86,32 @@ func reverted(err error) bool {
 	return errors.As(err, &refused) && (refused.ErrorCode() == code || strings.Contains(refused.Error(), "revert"))
 }
 
-// isUsed reports whether an authorization was used or cancelled.
-func (s *Sender) isUsed(ctx context.Context, k x402.Key) (bool, error) {
+// state reports whether an authorization was used or cancelled, and how far the node that says so has come.
+func (s *Sender) state(ctx context.Context, k x402.Key) (head uint64, used bool, err error) {
+	var number hexutil.Uint64
+	var word hexutil.Bytes
 	data := append(append(selector("authorizationState(address,bytes32)"), address(k.Payer)...), k.Nonce[:]...)
-	state, err := s.read(ctx, hexutil.Encode(data))
-	return err == nil && state.Sign() != 0, err
+	err = s.batch(ctx, []rpc.BatchElem{
+		{Method: "eth_blockNumber", Result: &number},
+		{Method: "eth_call", Args: []any{map[string]any{"to": s.token, "data": hexutil.Bytes(data)}, "latest"}, Result: &word},
+	})
+	if err == nil && len(word) != common.HashLength {
+		err = fmt.Errorf("the contract at %s knows no authorizations", s.token)
+	}
+	return uint64(number), new(big.Int).SetBytes(word).Sign() != 0, err
+}
+
+// batch asks several things at once, of one node. It fails where one of them does.
+func (s *Sender) batch(ctx context.Context, list []rpc.BatchElem) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	failed := s.rpc.BatchCallContext(ctx, list)
+	first := failed
+	for _, e := range list {
+		s.observe(e.Method, cmp.Or(failed, e.Error))
+		first = cmp.Or(first, e.Error)
+	}
+	return s.redact(first)
 }
 
 // terms are what the node says about a transaction that is to be signed.
@@ -103,27 +124,38 @@ type terms struct {
 	balance hexutil.Big
 }
 
-// ask asks for them in one batch.
+// ask asks for them.
 func (s *Sender) ask(ctx context.Context) (t terms, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	batch := []rpc.BatchElem{
+	err = s.batch(ctx, []rpc.BatchElem{
 		{Method: "eth_getTransactionCount", Args: []any{s.from, "latest"}, Result: &t.count},
 		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &t.head},
 		{Method: "eth_maxPriorityFeePerGas", Result: &t.tip},
 		{Method: "eth_getBalance", Args: []any{s.from, "latest"}, Result: &t.balance},
-	}
-	err = s.rpc.BatchCallContext(ctx, batch)
-	for _, e := range batch {
-		s.observe(e.Method, cmp.Or(err, e.Error))
-	}
-	for _, e := range batch {
-		err = cmp.Or(err, e.Error)
-	}
+	})
 	if err == nil && t.head.BaseFee == nil {
-		err = errNoBlock
+		err = fmt.Errorf("%w: blocks have no base fee", ErrNoAnswer)
 	}
-	return t, s.redact(err)
+	return t, err
+}
+
+// price is what a unit of gas may cost.
+func (t terms) price() *big.Int {
+	return new(big.Int).Add((*big.Int)(&t.tip), new(big.Int).Lsh((*big.Int)(t.head.BaseFee), 1))
+}
+
+// affords reports whether the key has the ether for so much gas.
+func (t terms) affords(gas uint64, price *big.Int) bool {
+	return new(big.Int).Mul(price, new(big.Int).SetUint64(gas)).Cmp((*big.Int)(&t.balance)) <= 0
+}
+
+// Ready reports x402.ErrDry where the key has too little ether for a settlement.
+func (s *Sender) Ready(ctx context.Context) error {
+	const gas = 100_000 // that a settlement takes at most, on a chain without data to pay for
+	t, err := s.ask(ctx)
+	if err == nil && !t.affords(gas, t.price()) {
+		err = x402.ErrDry
+	}
+	return err
 }
 
 // Prepare signs the settlement of a, to be sent by Send. Its account nonce is that which the chain has next, and not below floor: those
@@ -136,10 +168,9 @@ func (s *Sender) Prepare(ctx context.Context, a x402.Authorization, gas, floor u
 	}
 	count := (*big.Int)(&t.count).Uint64()
 	const reserve = 5 // of gas, a fraction: how dear the data is changes
-	tip := (*big.Int)(&t.tip)
 	tx := &types.DynamicFeeTx{
 		ChainID: big.NewInt(s.cfg.ChainID), Nonce: max(count, floor), To: &s.token, Value: new(big.Int), Data: settlement(a),
-		Gas: gas + gas/reserve, GasTipCap: tip, GasFeeCap: new(big.Int).Add(tip, new(big.Int).Lsh((*big.Int)(t.head.BaseFee), 1)),
+		Gas: gas + gas/reserve, GasTipCap: (*big.Int)(&t.tip), GasFeeCap: t.price(),
 	}
 	if old := new(types.Transaction); len(replaces) > 0 {
 		if err := old.UnmarshalBinary(replaces); err != nil {
@@ -147,7 +178,7 @@ func (s *Sender) Prepare(ctx context.Context, a x402.Authorization, gas, floor u
 		}
 		outbid(tx, old, count)
 	}
-	if cost := new(big.Int).Mul(tx.GasFeeCap, new(big.Int).SetUint64(tx.Gas)); cost.Cmp((*big.Int)(&t.balance)) > 0 {
+	if !t.affords(tx.Gas, tx.GasFeeCap) {
 		return signed, x402.ErrDry
 	}
 	whole, err := types.SignNewTx(s.key, types.LatestSignerForChainID(tx.ChainID), tx)
@@ -158,7 +189,7 @@ func (s *Sender) Prepare(ctx context.Context, a x402.Authorization, gas, floor u
 	if err != nil {
 		return signed, fmt.Errorf("sign settlement: %w", err)
 	}
-	return x402.SignedTx{Raw: raw, Hash: whole.Hash(), Sender: s.Address(), AccountNonce: tx.Nonce, Block: uint64(t.head.Number)}, nil
+	return x402.SignedTx{Raw: raw, Hash: whole.Hash(), Sender: s.Address(), AccountNonce: tx.Nonce, Block: uint64(t.head.Number), At: s.cfg.Now()}, nil
 }
 
 // outbid has tx take the place of old, if the chain, which has count transactions of the account, has not given it away.
@@ -214,20 +245,23 @@ func (s *Sender) Settled(ctx context.Context, hash [32]byte, wait time.Duration)
 	}
 }
 
-// Fate returns the transaction by which an authorization was used, from the given block on, whoever sent it. It fails with x402.ErrUnused,
-// x402.ErrCanceled, or x402.ErrNotVisible where it was used or cancelled and the node does not show by what.
-func (s *Sender) Fate(ctx context.Context, k x402.Key, first uint64) (hash [32]byte, err error) {
-	head, err := s.Head(ctx)
-	if err != nil {
+// Fate returns the transaction by which an authorization was used, from the block first on, whoever sent it. It fails with x402.ErrUnused,
+// x402.ErrCanceled, or x402.ErrNotVisible where it was used or cancelled and the node does not show by what, or has not come to the block
+// seen.
+func (s *Sender) Fate(ctx context.Context, k x402.Key, first, seen uint64) (hash [32]byte, err error) {
+	head, used, err := s.state(ctx, k)
+	switch {
+	case err != nil:
 		return hash, err
+	case head < seen:
+		return hash, x402.ErrNotVisible
+	case !used:
+		return hash, x402.ErrUnused
 	}
-	if used, err := s.isUsed(ctx, k); err != nil || !used {
-		return hash, cmp.Or(err, error(x402.ErrUnused))
-	}
-	for ; first <= head.Number; first += span {
+	for ; first <= head; first += span {
 		var logs []rawLog
 		if err := s.call(ctx, &logs, "eth_getLogs", map[string]any{
-			"fromBlock": hexutil.EncodeUint64(first), "toBlock": hexutil.EncodeUint64(min(head.Number, first+span-1)), "address": s.token,
+			"fromBlock": hexutil.EncodeUint64(first), "toBlock": hexutil.EncodeUint64(min(head, first+span-1)), "address": s.token,
 			"topics": []any{[]common.Hash{useTopic(), cancelTopic()}, common.BytesToHash(address(k.Payer)), common.Hash(k.Nonce)},
 		}); err != nil {
 			return hash, err

@@ -92,7 +92,7 @@ func TestSettle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Fate(t.Context(), a.Key(), 0); !errors.Is(err, x402.ErrUnused) {
+	if _, err := s.Fate(t.Context(), a.Key(), 0, 0); !errors.Is(err, x402.ErrUnused) {
 		t.Errorf("before it is used: %v", err)
 	}
 	tx, err := s.Prepare(t.Context(), a, gas, 0, nil)
@@ -117,8 +117,11 @@ func TestSettle(t *testing.T) {
 	if err := s.Send(t.Context(), tx.Raw); err != nil {
 		t.Errorf("sent once it is in a block: %v", err)
 	}
-	if hash, err := s.Fate(t.Context(), a.Key(), 0); err != nil || hash != tx.Hash {
+	if hash, err := s.Fate(t.Context(), a.Key(), 0, 0); err != nil || hash != tx.Hash {
 		t.Errorf("it was used by %x, %v", hash, err)
+	}
+	if _, err := s.Fate(t.Context(), a.Key(), 0, p.Block+1); !errors.Is(err, x402.ErrNotVisible) {
+		t.Errorf("at a node that is behind: %v", err)
 	}
 	list, err := client.Between(t.Context(), 0, p.Block)
 	if err != nil || len(list) != 1 || !list[0].Authorized || list[0].Authorization != a.Nonce || list[0].Note != nil {
@@ -163,7 +166,7 @@ func TestSimulate(t *testing.T) {
 			t.Errorf("%s: %v, want %v", one.name, err, one.want)
 		}
 	}
-	if _, err := s.Fate(t.Context(), x402.Key{Payer: c.Wallet().Address, Nonce: [32]byte{4}}, 0); !errors.Is(err, x402.ErrCanceled) {
+	if _, err := s.Fate(t.Context(), x402.Key{Payer: c.Wallet().Address, Nonce: [32]byte{4}}, 0, 0); !errors.Is(err, x402.ErrCanceled) {
 		t.Errorf("what became of the cancelled one: %v", err)
 	}
 	n.set(func([]byte, []byte) []byte { return nil })

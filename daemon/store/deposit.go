@@ -148,6 +148,9 @@ func arrive(ctx context.Context, tx *sql.Tx, a billing.Transfer, waits func(api.
 	if isNew, err := keep(ctx, tx, a, now); err != nil || !isNew {
 		return d, err
 	}
+	if a.Authorized {
+		return d, authorized(ctx, tx, a, now)
+	}
 	open, err := sqlite.Query(ctx, tx, scanDeposit,
 		"SELECT "+depositColumns+` FROM deposits WHERE held = 1 AND amount = ?1 OR status = 'pending' AND (nonce_required = 0 OR ?2)
 			OR nonce_required = 1 AND expires_at >= ?3 AND ?2 ORDER BY created_at`,

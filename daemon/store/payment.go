@@ -30,16 +30,8 @@ func (s *Store) PaidCall(ctx context.Context, hash [32]byte) (kept x402.StoredAn
 // transfer was spent already.
 func (s *Store) SpendOnCall(ctx context.Context, r x402.Receipt) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, `INSERT INTO transfers
-				(tx_hash, log_index, sender, amount, block, block_hash, at, spent_on, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (tx_hash, log_index) DO UPDATE SET spent_on = excluded.spent_on, note = '' WHERE spent_on = ''`,
-			r.Hash[:], r.Transfer.LogIndex, r.Transfer.From, int64(r.Transfer.Amount), r.Payment.Block, r.Payment.BlockHash[:],
-			r.Payment.At.UnixMilli(), spentOnCall, r.At.UnixMilli())
-		if err != nil {
-			return fmt.Errorf("spend transfer: %w", err)
-		}
-		if n, err := res.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(err, x402.ErrSpent)
+		if err := spend(ctx, tx, r); err != nil {
+			return err
 		}
 		if _, err := tx.ExecContext(ctx,
 			"INSERT INTO paid_calls (tx_hash, log_index, fingerprint, op, payer, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -50,9 +42,34 @@ func (s *Store) SpendOnCall(ctx context.Context, r x402.Receipt) error {
 	})
 }
 
-// PruneAnswers drops the answers of paid calls given before the given time. That they were paid for stays.
+// spend notes that the transfer of r is spent on a call.
+func spend(ctx context.Context, tx *sql.Tx, r x402.Receipt) error {
+	res, err := tx.ExecContext(ctx, `INSERT INTO transfers
+			(tx_hash, log_index, sender, amount, block, block_hash, at, spent_on, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (tx_hash, log_index) DO UPDATE SET spent_on = excluded.spent_on, note = '' WHERE spent_on = ''`,
+		r.Hash[:], r.Transfer.LogIndex, r.Transfer.From, int64(r.Transfer.Amount), r.Payment.Block, r.Payment.BlockHash[:],
+		r.Payment.At.UnixMilli(), spentOnCall, r.At.UnixMilli())
+	if err != nil {
+		return fmt.Errorf("spend transfer: %w", err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(err, x402.ErrSpent)
+	}
+	return nil
+}
+
+// PruneAnswers drops the answers of paid calls given before the given time, and of settlements that were done before it, once nobody can
+// submit their authorization any more. That they were paid for stays.
 func (s *Store) PruneAnswers(ctx context.Context, before time.Time) error {
-	return s.db.Exec(ctx, "UPDATE paid_calls SET body = NULL WHERE at < ? AND body IS NOT NULL", before.UnixMilli())
+	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "UPDATE paid_calls SET body = NULL WHERE at < ? AND body IS NOT NULL", before.UnixMilli())
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE settlements SET body = NULL
+			WHERE done_at < ? AND body IS NOT NULL AND (state = 'settled' OR valid_before < ?)`, before.UnixMilli(), before.Unix())
+		return err
+	})
 }
 
 // Unsettled returns the transfers, of at most limit transactions, that may still vanish from the chain, lowest block first.

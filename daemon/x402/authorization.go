@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/contextd/contextd/internal/jsonx"
 	"github.com/contextd/contextd/internal/usdg"
@@ -197,6 +196,3 @@ func badExact(format string, args ...any) *api.Error {
 func refusedExact(reason api.Reason, format string, args ...any) *api.Error {
 	return api.Errorf(reason, format, args...).WithHint("nothing was taken; pay what %s offers", api.HeaderRequired)
 }
-
-// leastLife is how long an authorization has to hold still when it is presented: until it is in a block.
-const leastLife = 6 * time.Second

@@ -63,9 +63,7 @@ type Payments struct {
 	Quoter
 	chain Chain
 	store Store
-
-	mu   sync.Mutex // guards busy
-	busy map[[32]byte]chan struct{}
+	turns turns[[32]byte] // by the hash of the transaction
 }
 
 // NewPayments makes a Payments. A nil Now of q means time.Now.
@@ -76,26 +74,29 @@ func NewPayments(q Quoter, chain Chain, store Store) (*Payments, error) {
 	if q.Now == nil {
 		q.Now = time.Now
 	}
-	return &Payments{Quoter: q, chain: chain, store: store, busy: map[[32]byte]chan struct{}{}}, nil
+	return &Payments{Quoter: q, chain: chain, store: store}, nil
 }
 
 // Claim is a payment that was found good for a request. Nobody else gets it until Close. Settle spends it.
 type Claim struct {
 	Replay *StoredAnswer // the answer that it was spent on before, which is to be given again; nil if it was not spent yet
-	Quoted time.Time     // when the request was quoted: what was offered then is owed; zero for a Replay
+	Quoted time.Time     // when the request was quoted: what was offered then is owed; zero for a Replay and in standard x402
 
-	payments *Payments
-	receipt  Receipt
+	// Receipt is what standard x402 tells the payer once it is spent; nil in our own dialect.
+	Receipt *api.StandardReceipt
+
+	settle func(ctx context.Context, body []byte) error
+	close  func()
 }
 
 // Claim takes the payment that proof names for a request. While another request has it, Claim waits.
 func (p *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim, err error) {
-	if err := p.seize(ctx, proof.Hash); err != nil {
+	if err := p.turns.seize(ctx, proof.Hash); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			p.release(proof.Hash)
+			p.turns.release(proof.Hash)
 		}
 	}()
 	kept, spent, err := p.store.PaidCall(ctx, proof.Hash)
@@ -110,7 +111,7 @@ func (p *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim,
 		return nil, refused(api.ReasonAlreadyUsed, "the payment was used at %s; its answer is kept for %s",
 			kept.At.UTC().Format(time.RFC3339), api.ProofIdempotency)
 	case spent:
-		return &Claim{Replay: &kept, payments: p, receipt: Receipt{Hash: proof.Hash}}, nil
+		return &Claim{Replay: &kept, close: func() { p.turns.release(proof.Hash) }}, nil
 	}
 	payment, err := p.chain.Payment(ctx, proof.Hash)
 	switch {
@@ -126,10 +127,14 @@ func (p *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim,
 	if err != nil {
 		return nil, err
 	}
-	return &Claim{Quoted: quoted, payments: p, receipt: Receipt{
+	r := Receipt{
 		Hash: proof.Hash, Payment: payment, Transfer: transfer, Op: s.Op,
 		StoredAnswer: StoredAnswer{Fingerprint: s.Fingerprint, Payer: proof.Payer},
-	}}, nil
+	}
+	return &Claim{
+		Quoted: quoted, close: func() { p.turns.release(proof.Hash) },
+		settle: func(ctx context.Context, body []byte) error { return p.settle(ctx, r, body) },
+	}, nil
 }
 
 // When to ask again.
@@ -139,9 +144,15 @@ const (
 )
 
 // Settle spends the payment on an answer, which is on disk when Settle returns nil.
-func (c *Claim) Settle(ctx context.Context, body []byte) error {
-	c.receipt.At, c.receipt.Body = c.payments.Now().UTC(), body
-	err := c.payments.store.SpendOnCall(ctx, c.receipt)
+func (c *Claim) Settle(ctx context.Context, body []byte) error { return c.settle(ctx, body) }
+
+// Close gives the payment back, unless it was spent.
+func (c *Claim) Close() { c.close() }
+
+// settle spends a payment on an answer.
+func (p *Payments) settle(ctx context.Context, r Receipt, body []byte) error {
+	r.At, r.Body = p.Now().UTC(), body
+	err := p.store.SpendOnCall(ctx, r)
 	if errors.Is(err, ErrSpent) {
 		return refused(api.ReasonAlreadyUsed, "the transfer has bought credits already")
 	}
@@ -151,20 +162,26 @@ func (c *Claim) Settle(ctx context.Context, body []byte) error {
 	return nil
 }
 
-// Close gives the payment back, unless it was spent.
-func (c *Claim) Close() { c.payments.release(c.receipt.Hash) }
+// turns lets one at a time have what a key names. The zero turns is ready.
+type turns[K comparable] struct {
+	mu   sync.Mutex // guards busy
+	busy map[K]chan struct{}
+}
 
-// seize waits until nobody has the payment and takes it.
-func (p *Payments) seize(ctx context.Context, hash [32]byte) error {
+// seize waits until nobody has what k names and takes it.
+func (t *turns[K]) seize(ctx context.Context, k K) error {
 	for {
-		p.mu.Lock()
-		other := p.busy[hash]
+		t.mu.Lock()
+		other := t.busy[k]
 		if other == nil {
-			p.busy[hash] = make(chan struct{})
-			p.mu.Unlock()
+			if t.busy == nil {
+				t.busy = map[K]chan struct{}{}
+			}
+			t.busy[k] = make(chan struct{})
+			t.mu.Unlock()
 			return nil
 		}
-		p.mu.Unlock()
+		t.mu.Unlock()
 		select {
 		case <-other:
 		case <-ctx.Done():
@@ -173,10 +190,10 @@ func (p *Payments) seize(ctx context.Context, hash [32]byte) error {
 	}
 }
 
-// release lets the next one have the payment.
-func (p *Payments) release(hash [32]byte) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	close(p.busy[hash])
-	delete(p.busy, hash)
+// release lets the next one have it.
+func (t *turns[K]) release(k K) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(t.busy[k])
+	delete(t.busy, k)
 }

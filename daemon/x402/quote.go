@@ -21,6 +21,20 @@
 // cannot get another: for another request the MAC differs, and the hash is spent. Should the chain be reorganised before the block is
 // final, Sweep finds the transaction in another block, or reports that it has vanished: the answer was given, and the operator should
 // know.
+//
+// # A payment by standard x402
+//
+// There the program pays nothing itself: it signs an authorization (EIP-3009), with which anybody can have the token move the price to the
+// treasury, once. Settler is who does. ClaimExact checks the signature and all that it is of, then has the node try it. The answer is made,
+// and Settle signs the transaction, writes a row (the authorization, the request, the signed bytes, the answer), broadcasts the bytes, waits
+// for the block, finds in it the transfer that the authorization allows, and spends that transfer on the row, in one transaction.
+//
+// A kill before the row leaves nothing: the authorization is still good. A kill behind it, before or after the broadcast, leaves a row
+// that is pending: Resume sends the same bytes again, which the chain takes once, and finishes the row. A kill behind the block is the
+// same. The program, which has heard nothing, sends the same payment again and finds the row: it is told to wait, or gets the answer. It
+// is never asked for another payment, unless the row has failed: the chain has refused the transaction, and nobody else has used the
+// authorization, which is public once it was broadcast. Somebody else may: whose transaction it was does not matter, and where it comes to
+// light late, the scanner of deposits settles the row even then.
 package x402
 
 import (

@@ -1,0 +1,203 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/x402"
+)
+
+// settlementColumns are those that scanSettlement reads.
+const settlementColumns = "payer, nonce, recipient, value, valid_after, valid_before, signature, identifier, payload, op, fingerprint, " +
+	"state, why, at, tx_hash, body"
+
+// scanSettlement reads one row.
+func scanSettlement(rows *sql.Rows) (s x402.Settlement, err error) {
+	var nonce, signature, hash []byte
+	var at sql.NullInt64
+	err = rows.Scan(&s.From, &nonce, &s.To, &s.Value, &s.ValidAfter, &s.ValidBefore, &signature, &s.Identifier, &s.Payload, &s.Op,
+		&s.Fingerprint, &s.State, &s.Why, &at, &hash, &s.Body)
+	copy(s.Nonce[:], nonce)
+	copy(s.Signature[:], signature)
+	copy(s.TxHash[:], hash)
+	s.At = sqlite.FromMillis(at)
+	return s, err
+}
+
+// settlements reads the rows that a condition names, each with its transactions.
+func settlements(ctx context.Context, db sqlite.Querier, condition string, args ...any) ([]x402.Settlement, error) {
+	list, err := sqlite.Query(ctx, db, scanSettlement, "SELECT "+settlementColumns+" FROM settlements WHERE "+condition, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read settlements: %w", err)
+	}
+	for i, s := range list {
+		list[i].Txs, err = sqlite.Query(ctx, db, func(rows *sql.Rows) (tx x402.SignedTx, err error) {
+			var hash []byte
+			var at sql.NullInt64
+			err = rows.Scan(&hash, &tx.Sender, &tx.AccountNonce, &tx.Raw, &tx.Block, &at)
+			copy(tx.Hash[:], hash)
+			tx.At = sqlite.FromMillis(at)
+			return tx, err
+		}, "SELECT hash, sender, account_nonce, raw, block, at FROM settlement_txs WHERE payer = ? AND nonce = ? ORDER BY at, account_nonce",
+			s.From, s.Nonce[:])
+		if err != nil {
+			return nil, fmt.Errorf("read transactions of settlement: %w", err)
+		}
+	}
+	return list, nil
+}
+
+// Settlements returns that of an authorization and that of its payer with an identifier, as far as they are there.
+func (s *Store) Settlements(ctx context.Context, k x402.Key, identifier string) ([]x402.Settlement, error) {
+	return settlements(ctx, s.db.Read, "payer = ?1 AND (nonce = ?2 OR identifier = ?3 AND identifier <> '')", k.Payer, k.Nonce[:], identifier)
+}
+
+// PendingSettlements returns those that are pending, oldest first, at most limit.
+func (s *Store) PendingSettlements(ctx context.Context, limit int) ([]x402.Settlement, error) {
+	return settlements(ctx, s.db.Read, "state = 'pending' ORDER BY at, payer, nonce LIMIT ?", limit)
+}
+
+// BeginSettlement keeps one with its first transaction, or fails with x402.ErrTaken or x402.ErrIdentified.
+func (s *Store) BeginSettlement(ctx context.Context, row x402.Settlement) error {
+	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+		k := row.Key()
+		others, err := settlements(ctx, tx, "payer = ?1 AND (nonce = ?2 OR identifier = ?3 AND identifier <> '')", k.Payer, k.Nonce[:],
+			row.Identifier)
+		switch {
+		case err != nil:
+			return err
+		case len(others) > 0 && others[0].Nonce == k.Nonce:
+			return x402.ErrTaken
+		case len(others) > 0:
+			return x402.ErrIdentified
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO settlements (payer, nonce, recipient, value, valid_after, valid_before, signature,
+			identifier, payload, op, fingerprint, state, at, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			k.Payer, k.Nonce[:], row.To, int64(row.Value), row.ValidAfter, row.ValidBefore, row.Signature[:], row.Identifier, row.Payload,
+			row.Op, row.Fingerprint, row.State, row.At.UnixMilli(), row.Body); err != nil {
+			return fmt.Errorf("keep settlement: %w", err)
+		}
+		for _, signed := range row.Txs {
+			if err := keepTx(ctx, tx, k, signed); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// AddSettlementTx keeps a further transaction of one that is pending.
+func (s *Store) AddSettlementTx(ctx context.Context, k x402.Key, signed x402.SignedTx) error {
+	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+		var state x402.SettlementState
+		err := tx.QueryRowContext(ctx, "SELECT state FROM settlements WHERE payer = ? AND nonce = ?", k.Payer, k.Nonce[:]).Scan(&state)
+		if err == nil && state != x402.SettlementPending {
+			err = fmt.Errorf("the settlement is %s", state)
+		}
+		if err != nil {
+			return fmt.Errorf("keep transaction: %w", err)
+		}
+		return keepTx(ctx, tx, k, signed)
+	})
+}
+
+// keepTx keeps a transaction of a settlement.
+func keepTx(ctx context.Context, tx *sql.Tx, k x402.Key, signed x402.SignedTx) error {
+	if _, err := tx.ExecContext(ctx,
+		"INSERT INTO settlement_txs (hash, payer, nonce, sender, account_nonce, raw, block, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		signed.Hash[:], k.Payer, k.Nonce[:], signed.Sender, signed.AccountNonce, signed.Raw, signed.Block, signed.At.UnixMilli()); err != nil {
+		return fmt.Errorf("keep transaction of settlement: %w", err)
+	}
+	return nil
+}
+
+// NextAccountNonce is that behind all which transactions of a sender have.
+func (s *Store) NextAccountNonce(ctx context.Context, sender string) (next uint64, err error) {
+	err = s.db.Read.QueryRowContext(ctx, "SELECT coalesce(max(account_nonce) + 1, 0) FROM settlement_txs WHERE sender = ?", sender).Scan(&next)
+	return next, err
+}
+
+// FailedSettlements counts those of a payer that have failed since a time.
+func (s *Store) FailedSettlements(ctx context.Context, payer string, since time.Time) (n int, err error) {
+	err = s.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM settlements WHERE payer = ? AND state = 'failed' AND done_at > ?", payer,
+		since.UnixMilli()).Scan(&n)
+	return n, err
+}
+
+// FinishSettlement notes that one was settled by the transfer of r, and spends that, once. It fails with x402.ErrSpent, and changes nothing,
+// where the transfer was spent on something else.
+func (s *Store) FinishSettlement(ctx context.Context, k x402.Key, r x402.Receipt) error {
+	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+		done, err := isSettled(ctx, tx, k)
+		if err != nil || done { // by the scanner, or by who asked at the same time
+			return err
+		}
+		if err := spend(ctx, tx, r); err != nil {
+			return err
+		}
+		return settled(ctx, tx, k, r.Hash, r.Transfer.LogIndex, r.At)
+	})
+}
+
+// isSettled reports whether a settlement is.
+func isSettled(ctx context.Context, tx *sql.Tx, k x402.Key) (done bool, err error) {
+	err = tx.QueryRowContext(ctx, "SELECT state = 'settled' FROM settlements WHERE payer = ? AND nonce = ?", k.Payer, k.Nonce[:]).Scan(&done)
+	if err != nil {
+		err = fmt.Errorf("read settlement: %w", err)
+	}
+	return done, err
+}
+
+// settled notes which transfer has settled a settlement.
+func settled(ctx context.Context, tx *sql.Tx, k x402.Key, hash [32]byte, log uint64, at time.Time) error {
+	if _, err := tx.ExecContext(ctx, `UPDATE settlements SET state = 'settled', why = '', tx_hash = ?, log_index = ?, done_at = ?
+		WHERE payer = ? AND nonce = ?`, hash[:], log, at.UnixMilli(), k.Payer, k.Nonce[:]); err != nil {
+		return fmt.Errorf("note settlement: %w", err)
+	}
+	return nil
+}
+
+// FailSettlement notes that a pending one has moved nothing, and returns it as it is then.
+func (s *Store) FailSettlement(ctx context.Context, k x402.Key, why string, at time.Time) (row x402.Settlement, err error) {
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `UPDATE settlements SET state = 'failed', why = ?, done_at = ?
+			WHERE payer = ? AND nonce = ? AND state = 'pending'`, why, at.UnixMilli(), k.Payer, k.Nonce[:]); err != nil {
+			return fmt.Errorf("fail settlement: %w", err)
+		}
+		list, err := settlements(ctx, tx, "payer = ? AND nonce = ?", k.Payer, k.Nonce[:])
+		if err == nil && len(list) != 1 {
+			err = fmt.Errorf("there are %d settlements of it", len(list))
+		}
+		if err == nil {
+			row = list[0]
+		}
+		return err
+	})
+	return row, err
+}
+
+// authorized gives a transfer that was made by an authorization to the settlement of that, whoever has submitted it and however the
+// settlement stands; it pays for nothing else. One that was not presented here, or that moved another amount, waits for the operator.
+func authorized(ctx context.Context, tx *sql.Tx, a billing.Transfer, now time.Time) error {
+	k := x402.Key{Payer: strings.ToLower(a.Sender), Nonce: a.Authorization}
+	list, err := settlements(ctx, tx, "payer = ? AND nonce = ?", k.Payer, k.Nonce[:])
+	switch {
+	case err != nil:
+		return err
+	case len(list) == 0:
+		return note(ctx, tx, a, "", "it was made by an authorization that nobody has presented")
+	case list[0].Value != uint64(a.Amount):
+		return note(ctx, tx, a, "", "it was made by an authorization of another amount than the one that was presented")
+	}
+	if _, err := tx.ExecContext(ctx, "UPDATE transfers SET spent_on = ?, note = '' WHERE tx_hash = ? AND log_index = ?", spentOnCall,
+		a.TxHash[:], a.LogIndex); err != nil {
+		return fmt.Errorf("spend transfer: %w", err)
+	}
+	// Where it was settled before, that transaction has vanished: the token moves the money once.
+	return settled(ctx, tx, k, a.TxHash, a.LogIndex, now)
+}

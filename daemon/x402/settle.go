@@ -1,0 +1,401 @@
+package x402
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// SettlerConfig is what a Settler needs.
+type SettlerConfig struct {
+	ChainID         int64
+	Token, Treasury string // addresses
+	Name, Version   string // with which wallets sign for the token
+	SignerOf        func(a Authorization) (address string, err error)
+	Sender          Sender
+	Store           SettlementStore
+	Wait            time.Duration    // for a settlement to be in a block
+	Now             func() time.Time // nil means time.Now
+}
+
+// Settler takes payments by the scheme exact of standard x402, which it settles itself. Make one with NewSettler; it is safe for concurrent
+// use, and there is at most one for a SettlementStore.
+type Settler struct {
+	cfg   SettlerConfig
+	turns turns[Key]
+	nonce chan struct{} // has an item while somebody signs with the next account nonce
+	dry   atomic.Bool   // there is too little ether to settle
+}
+
+// NewSettler makes a Settler.
+func NewSettler(cfg SettlerConfig) *Settler {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Settler{cfg: cfg, nonce: make(chan struct{}, 1)}
+}
+
+// Bounds of a Settler.
+const (
+	leastLife    = 6 * time.Second // that an authorization has to hold still when it is presented: until it is in a block
+	offeredLife  = 2 * time.Minute // that it should hold
+	maxReverts   = 3               // of a payer within revertWindow, before others are refused
+	revertWindow = time.Hour
+	retrySettle  = 5 * time.Second
+)
+
+// network is how standard x402 names the chain.
+func (s *Settler) network() string { return "eip155:" + strconv.FormatInt(s.cfg.ChainID, 10) }
+
+// Offer is how standard x402 is asked to pay for a call of op, without the URL of the resource. ok is false where nothing can be settled.
+func (s *Settler) Offer(op api.Op) (offer api.StandardRequired, ok bool) {
+	price := op.PriceMicros()
+	if price == 0 || s.dry.Load() {
+		return offer, false
+	}
+	return api.StandardRequired{
+		X402Version: api.X402Version, Error: "Payment required",
+		Resource: api.StandardResource{Description: string(op), MimeType: "application/json", ServiceName: "contextd"},
+		Accepts: []api.StandardAccept{{
+			Scheme: api.SchemeExact, Network: s.network(), Amount: strconv.FormatInt(price, 10), Asset: s.cfg.Token, PayTo: s.cfg.Treasury,
+			MaxTimeoutSeconds: int(offeredLife / time.Second),
+			Extra:             api.StandardExtra{Name: s.cfg.Name, Version: s.cfg.Version, AssetTransferMethod: "eip3009"},
+		}},
+		Extensions: map[string]api.StandardExtension{"payment-identifier": {Info: map[string]any{"required": false}, Schema: map[string]any{}}},
+	}, true
+}
+
+// Refusal is what standard x402 tells a payer whose payment was refused for reason.
+func (s *Settler) Refusal(e Exact, reason api.Reason) api.StandardReceipt {
+	return api.StandardReceipt{ErrorReason: reason, Network: s.network(), Payer: e.From}
+}
+
+// receipt is what it tells one whose payment was settled by a transaction.
+func (s *Settler) receipt(payer string, hash [32]byte) *api.StandardReceipt {
+	return &api.StandardReceipt{Success: true, Transaction: "0x" + hex.EncodeToString(hash[:]), Network: s.network(), Payer: payer}
+}
+
+// ClaimExact takes a payment for a request. While another request has it, ClaimExact waits.
+func (s *Settler) ClaimExact(ctx context.Context, e Exact, sub Subject) (c *Claim, err error) {
+	if err := s.turns.seize(ctx, e.Key()); err != nil {
+		return nil, err
+	}
+	release := func() { s.turns.release(e.Key()) }
+	defer func() {
+		if err != nil {
+			release()
+		}
+	}()
+	known, err := s.cfg.Store.Settlements(ctx, e.Key(), e.Identifier)
+	if err != nil {
+		return nil, fmt.Errorf("look up settlement: %w", err)
+	}
+	for _, row := range known {
+		if row.Identifier == e.Identifier && e.Identifier != "" && row.Payload != e.Payload {
+			return nil, identified()
+		}
+	}
+	for _, row := range known {
+		if row.Key() == e.Key() {
+			return s.again(ctx, row, e, sub, release)
+		}
+	}
+	gas, err := s.verify(ctx, e, sub)
+	if err != nil {
+		return nil, err
+	}
+	c = &Claim{close: release}
+	c.settle = func(ctx context.Context, body []byte) error { return s.settle(ctx, c, e, sub, gas, body) }
+	return c, nil
+}
+
+// identified is the answer to a second payment with the identifier of another.
+func identified() error {
+	return api.Errorf(api.ReasonIDConflict, "the payment identifier was used with another payment").
+		WithHint("nothing was taken; send the first payment again, or choose a new identifier")
+}
+
+// again is a payment that was taken before.
+func (s *Settler) again(ctx context.Context, row Settlement, e Exact, sub Subject, release func()) (*Claim, error) {
+	switch {
+	case !sub.is(row.Fingerprint):
+		return nil, refusedExact(api.ReasonAlreadyUsed, "the authorization was used for another request")
+	case row.Payload != e.Payload:
+		return nil, refusedExact(api.ReasonAlreadyUsed, "another authorization with this nonce was used")
+	}
+	var failed error
+	if row.State == SettlementPending {
+		row, failed = s.conclude(ctx, row, s.cfg.Wait)
+	}
+	if err := s.outcome(row, failed); err != nil {
+		return nil, err
+	}
+	if row.Body == nil {
+		return nil, refusedExact(api.ReasonAlreadyUsed, "the authorization was used at %s; its answer is kept for %s",
+			row.At.UTC().Format(time.RFC3339), api.ProofIdempotency)
+	}
+	return &Claim{
+		Replay:  &StoredAnswer{Fingerprint: row.Fingerprint, Payer: row.From, At: row.At, Body: row.Body},
+		Receipt: s.receipt(row.From, row.TxHash), close: release,
+	}, nil
+}
+
+// outcome is nil for a payment that was settled, else the answer to it. cause is why it could not be looked at, if it could not.
+func (s *Settler) outcome(row Settlement, cause error) error {
+	switch row.State {
+	case SettlementSettled:
+		return nil
+	case SettlementFailed:
+		return api.Errorf(api.ReasonUnsettled, "the authorization was not settled: %s", row.Why).
+			WithHint("nothing was taken; sign a new authorization")
+	}
+	pending := api.Errorf(api.ReasonSettling, "the payment is being settled").
+		WithHint("send the same request with the same payment again; do not pay again").WithRetryAfter(retrySettle)
+	if cause != nil {
+		return errors.Join(pending, cause)
+	}
+	return pending
+}
+
+// verify checks a payment that was not seen before, first without the chain and then on it.
+func (s *Settler) verify(ctx context.Context, e Exact, sub Subject) (gas uint64, err error) {
+	if err := s.check(e, sub); err != nil {
+		return 0, err
+	}
+	if s.dry.Load() {
+		return 0, s.unable(ErrDry)
+	}
+	reverts, err := s.cfg.Store.FailedSettlements(ctx, e.Key().Payer, s.cfg.Now().Add(-revertWindow))
+	if err != nil {
+		return 0, fmt.Errorf("count settlements: %w", err)
+	}
+	if reverts >= maxReverts {
+		return 0, api.Errorf(api.ReasonRateLimited, "%d payments of this payer could not be settled within an hour", reverts).
+			WithHint("nothing was taken; have the balance there when you pay, and try again later").WithRetryAfter(revertWindow)
+	}
+	gas, err = s.cfg.Sender.Simulate(ctx, e.Authorization)
+	switch {
+	case errors.Is(err, ErrUsed):
+		return 0, refusedExact(api.ReasonAuthUsed, "the authorization was used or cancelled already")
+	case errors.Is(err, ErrPoor):
+		return 0, refusedExact(api.ReasonNoFunds, "the payer has less than the authorization allows")
+	case errors.Is(err, ErrReverts):
+		return 0, refusedExact(api.ReasonUnsettled, "%s", err)
+	case err != nil:
+		return 0, s.unable(err)
+	}
+	return gas, nil
+}
+
+// unable is the answer where nothing was tried, because of us or the chain.
+func (s *Settler) unable(cause error) error {
+	return errors.Join(api.Errorf(api.ReasonChainUnavailable, "payments cannot be settled now").
+		WithHint("nothing was taken; send the same payment again later, or use an API key").WithRetryAfter(retryChain), cause)
+}
+
+// check checks what can be checked without the chain. The signature comes last: what it is of, the other reasons say better.
+func (s *Settler) check(e Exact, sub Subject) error {
+	price := uint64(sub.Op.PriceMicros())
+	switch {
+	case e.Network != "" && e.Network != s.network():
+		return refusedExact(api.ReasonWrongNetwork, "the payment is for %q, not %s", e.Network, s.network())
+	case e.Asset != "" && !sameAddress(e.Asset, s.cfg.Token):
+		return refusedExact(api.ReasonWrongToken, "the payment is in another token than %s", s.cfg.Token)
+	case !sameAddress(e.To, s.cfg.Treasury):
+		return refusedExact(api.ReasonWrongRecipient, "the authorization is for another recipient than %s", s.cfg.Treasury)
+	case sameAddress(e.From, s.cfg.Treasury):
+		return refusedExact(api.ReasonPayerMismatch, "the recipient cannot be the payer")
+	case e.Value != price:
+		return refusedExact(api.ReasonAmountMismatch, "the authorization is of %d, the price is %d", e.Value, price)
+	}
+	if err := s.timely(e); err != nil {
+		return err
+	}
+	if signer, err := s.cfg.SignerOf(e.Authorization); err != nil || !sameAddress(signer, e.From) {
+		return refusedExact(api.ReasonBadSignature, "the signature is not the payer's, for token %s on %s by the name %q, version %q",
+			s.cfg.Token, s.network(), s.cfg.Name, s.cfg.Version)
+	}
+	return nil
+}
+
+// timely checks that an authorization holds now, and until it is in a block.
+func (s *Settler) timely(e Exact) error {
+	now := s.cfg.Now()
+	switch {
+	case e.ValidAfter > now.Unix():
+		return refusedExact(api.ReasonNotYetValid, "the authorization does not hold before %d; it is %d", e.ValidAfter, now.Unix())
+	case time.Unix(min(e.ValidBefore, farFuture), 0).Before(now.Add(leastLife)):
+		return refusedExact(api.ReasonExpired, "the authorization has to hold for %s more; it ends at %d, and it is %d", leastLife, e.ValidBefore,
+			now.Unix())
+	}
+	return nil
+}
+
+// farFuture is a moment in seconds with which one can reckon.
+const farFuture = 1 << 40
+
+// settle has the chain move what e allows, and spends it on an answer, which is on disk when settle returns nil.
+func (s *Settler) settle(ctx context.Context, c *Claim, e Exact, sub Subject, gas uint64, body []byte) error {
+	if err := s.timely(e); err != nil { // to answer has taken its time
+		return err
+	}
+	row := Settlement{
+		Authorization: e.Authorization, Identifier: e.Identifier, Payload: e.Payload, Op: sub.Op, Fingerprint: sub.Fingerprint,
+		State: SettlementPending, At: s.cfg.Now().UTC(), Body: body,
+	}
+	broadcast, err := s.begin(ctx, &row, gas)
+	if err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx) // whoever asked may be gone, but the money moves
+	row, err = s.conclude(ctx, row, s.cfg.Wait)
+	if err := s.outcome(row, errors.Join(err, broadcast)); err != nil {
+		return err
+	}
+	c.Receipt = s.receipt(row.From, row.TxHash)
+	return nil
+}
+
+// begin signs a settlement, writes it down and then broadcasts it. Where err is not nil, nothing was broadcast; broadcast says why the node
+// has not taken it, if it has not: the same bytes are sent again.
+func (s *Settler) begin(ctx context.Context, row *Settlement, gas uint64) (broadcast, err error) {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	tx, err := s.sign(ctx, row.Authorization, gas, nil)
+	if err != nil {
+		return nil, err
+	}
+	row.Txs = []SignedTx{tx}
+	ctx = context.WithoutCancel(ctx)
+	switch err := s.cfg.Store.BeginSettlement(ctx, *row); {
+	case errors.Is(err, ErrIdentified):
+		return nil, identified()
+	case err != nil:
+		return nil, fmt.Errorf("write down settlement: %w", err)
+	}
+	return s.cfg.Sender.Send(ctx, tx.Raw), nil
+}
+
+// lock has nobody else sign with an account nonce until unlock is called.
+func (s *Settler) lock(ctx context.Context) (unlock func(), err error) {
+	select {
+	case s.nonce <- struct{}{}:
+		return func() { <-s.nonce }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// sign signs a settlement, or one that replaces another. It is called with the lock.
+func (s *Settler) sign(ctx context.Context, a Authorization, gas uint64, replaces []byte) (tx SignedTx, err error) {
+	floor, err := s.cfg.Store.NextAccountNonce(ctx, s.cfg.Sender.Address())
+	if err != nil {
+		return tx, fmt.Errorf("look up account nonce: %w", err)
+	}
+	tx, err = s.cfg.Sender.Prepare(ctx, a, gas, floor, replaces)
+	if errors.Is(err, ErrDry) {
+		s.dry.Store(true)
+	}
+	if err != nil {
+		return tx, s.unable(err)
+	}
+	return tx, nil
+}
+
+// conclude looks for the transactions of a settlement, waiting so long for the last, and finishes it if one is in a block. A settlement of
+// which none is stays as it is.
+func (s *Settler) conclude(ctx context.Context, row Settlement, wait time.Duration) (Settlement, error) {
+	var reverted *Payment
+	for i, tx := range row.Txs {
+		if i < len(row.Txs)-1 {
+			wait = 0
+		}
+		p, err := s.cfg.Sender.Settled(ctx, tx.Hash, wait)
+		switch {
+		case errors.Is(err, ErrNotVisible):
+			continue
+		case err != nil:
+			return row, fmt.Errorf("look for settlement: %w", err)
+		case p.Succeeded:
+			return s.finish(ctx, row, tx.Hash, p)
+		}
+		reverted = &p
+	}
+	if reverted == nil {
+		return row, nil
+	}
+	return s.reverted(ctx, row, *reverted)
+}
+
+// reverted finishes a settlement of ours that has moved nothing: somebody else may have been first with the same authorization.
+func (s *Settler) reverted(ctx context.Context, row Settlement, p Payment) (Settlement, error) {
+	row, err := s.byOthers(ctx, row, p.Block)
+	if errors.Is(err, ErrUnused) {
+		return s.fail(ctx, row, "the token refused it once it was in a block; the payer's balance may have changed")
+	}
+	return row, err
+}
+
+// byOthers finishes a settlement whose authorization was used or cancelled in a transaction of somebody else. It fails with ErrUnused where
+// it was neither, as the chain is at the block seen or later.
+func (s *Settler) byOthers(ctx context.Context, row Settlement, seen uint64) (Settlement, error) {
+	const margin = 64 // blocks by which a node may have been behind when ours was signed
+	first := row.Txs[0].Block
+	hash, err := s.cfg.Sender.Fate(ctx, row.Key(), first-min(first, margin), seen)
+	switch {
+	case errors.Is(err, ErrNotVisible):
+		return row, nil
+	case errors.Is(err, ErrCanceled):
+		return s.fail(ctx, row, "the payer has cancelled the authorization")
+	case err != nil:
+		return row, err
+	}
+	p, err := s.cfg.Sender.Settled(ctx, hash, 0)
+	if errors.Is(err, ErrNotVisible) {
+		return row, nil
+	}
+	if err != nil {
+		return row, fmt.Errorf("look for settlement: %w", err)
+	}
+	return s.finish(ctx, row, hash, p)
+}
+
+// finish spends what a transaction has moved on the answer of row, in whichever way the authorization came to be used.
+func (s *Settler) finish(ctx context.Context, row Settlement, hash [32]byte, p Payment) (Settlement, error) {
+	for _, t := range p.Transfers {
+		if !p.Succeeded || !row.paidBy(t) || !sameAddress(t.Contract, s.cfg.Token) {
+			continue
+		}
+		at := s.cfg.Now().UTC()
+		err := s.cfg.Store.FinishSettlement(ctx, row.Key(), Receipt{
+			Hash: hash, Payment: p, Transfer: t, Op: row.Op, StoredAnswer: StoredAnswer{Fingerprint: row.Fingerprint, Payer: row.From, At: at},
+		})
+		if errors.Is(err, ErrSpent) {
+			return s.fail(ctx, row, "the operator has used the transfer otherwise")
+		}
+		if err != nil {
+			return row, fmt.Errorf("spend settlement: %w", err)
+		}
+		row.State, row.TxHash = SettlementSettled, hash
+		return row, nil
+	}
+	return s.fail(ctx, row, "the authorization was used for another transfer")
+}
+
+// fail notes that a settlement has moved nothing, and why.
+func (s *Settler) fail(ctx context.Context, row Settlement, why string) (Settlement, error) {
+	now, err := s.cfg.Store.FailSettlement(ctx, row.Key(), why, s.cfg.Now().UTC())
+	if err != nil {
+		return row, fmt.Errorf("note settlement: %w", err)
+	}
+	return now, nil
+}

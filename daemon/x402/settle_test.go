@@ -1,0 +1,665 @@
+package x402_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+const gasKey = "0x4000000000000000000000000000000000000004"
+
+// bank is a chain with a token that knows authorizations, and the key that settles on it.
+type bank struct {
+	t     *testing.T
+	store *store.Store
+
+	mu       sync.Mutex
+	poor     bool // the payer has nothing once it comes to paying
+	held     bool // what is sent waits
+	hidden   bool // the node shows nothing that is in a block
+	dry      bool
+	deaf     error // of the node
+	count    uint64
+	used     map[x402.Key][32]byte
+	canceled map[x402.Key]bool
+	blocks   map[[32]byte]x402.Payment
+	sent     [][]byte
+	tried    int
+}
+
+// draft is a transaction of the bank.
+type draft struct {
+	Authorization x402.Authorization
+	Nonce         uint64
+	Price         int
+	By            string
+}
+
+func (b *bank) Address() string { return gasKey }
+
+func (b *bank) Ready(context.Context) error {
+	if b.dry {
+		return x402.ErrDry
+	}
+	return b.deaf
+}
+
+func (b *bank) Simulate(_ context.Context, a x402.Authorization) (uint64, error) {
+	b.tried++
+	if _, used := b.used[a.Key()]; used || b.canceled[a.Key()] {
+		return 0, x402.ErrUsed
+	}
+	return 65_000, b.deaf
+}
+
+func (b *bank) Prepare(_ context.Context, a x402.Authorization, _, floor uint64, replaces []byte) (x402.SignedTx, error) {
+	if b.dry {
+		return x402.SignedTx{}, x402.ErrDry
+	}
+	d := draft{Authorization: a, Nonce: max(b.count, floor)}
+	if old := (draft{}); len(replaces) > 0 && json.Unmarshal(replaces, &old) == nil {
+		if old.Nonce >= b.count {
+			d.Nonce = old.Nonce
+		}
+		d.Price = old.Price + 1
+	}
+	raw, err := json.Marshal(d)
+	return x402.SignedTx{Raw: raw, Hash: sha256.Sum256(raw), Sender: gasKey, AccountNonce: d.Nonce, At: now()}, err
+}
+
+// Send takes a transaction. It must have been written down.
+func (b *bank) Send(ctx context.Context, raw []byte) error {
+	rows, err := b.store.PendingSettlements(ctx, 100)
+	if err != nil {
+		return err
+	}
+	written := false
+	for _, row := range rows {
+		for _, tx := range row.Txs {
+			written = written || string(tx.Raw) == string(raw) && row.Body != nil
+		}
+	}
+	if !written {
+		b.t.Error("it is broadcast before it is on disk")
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.deaf != nil {
+		return b.deaf
+	}
+	b.sent = append(b.sent, raw)
+	if !b.held {
+		b.mine(raw)
+	}
+	return nil
+}
+
+// mine puts a transaction into a block, if its place is not taken.
+func (b *bank) mine(raw []byte) {
+	var d draft
+	if err := json.Unmarshal(raw, &d); err != nil {
+		b.t.Fatal(err)
+	}
+	if d.By == "" {
+		if d.Nonce != b.count {
+			return
+		}
+		b.count++
+	}
+	hash, k := sha256.Sum256(raw), d.Authorization.Key()
+	p := x402.Payment{From: gasKey, To: token, Block: 7, BlockHash: [32]byte{7}, At: now()}
+	if _, used := b.used[k]; !used && !b.poor && !b.canceled[k] {
+		p.Succeeded = true
+		p.Transfers = []x402.Transfer{{Contract: token, From: d.Authorization.From, To: d.Authorization.To, Amount: d.Authorization.Value,
+			LogIndex: 1, Authorized: true, Authorization: d.Authorization.Nonce}}
+		b.used[k] = hash
+	}
+	b.blocks[hash] = p
+}
+
+// byOthers has somebody else submit an authorization.
+func (b *bank) byOthers(a x402.Authorization) (hash [32]byte) {
+	raw, err := json.Marshal(draft{Authorization: a, By: "another"})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.mine(raw)
+	return sha256.Sum256(raw)
+}
+
+func (b *bank) Settled(_ context.Context, hash [32]byte, _ time.Duration) (x402.Payment, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p, ok := b.blocks[hash]
+	if !ok || b.hidden {
+		return p, errors.Join(b.deaf, x402.ErrNotVisible)
+	}
+	return p, b.deaf
+}
+
+func (b *bank) Fate(_ context.Context, k x402.Key, _, _ uint64) ([32]byte, error) {
+	switch hash, used := b.used[k]; {
+	case b.deaf != nil:
+		return hash, b.deaf
+	case b.canceled[k]:
+		return hash, x402.ErrCanceled
+	case !used:
+		return hash, x402.ErrUnused
+	case b.hidden:
+		return hash, x402.ErrNotVisible
+	default:
+		return hash, nil
+	}
+}
+
+// settler is a settler on a real store and a bank.
+type settler struct {
+	*x402.Settler
+	bank  *bank
+	store *store.Store
+	now   time.Time
+	t     *testing.T
+}
+
+func newSettler(t *testing.T) *settler {
+	t.Helper()
+	kept, err := store.Open(t.Context(), t.TempDir(), now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = kept.Close() })
+	s := &settler{store: kept, now: now(), t: t, bank: &bank{t: t, store: kept, used: map[x402.Key][32]byte{}, canceled: map[x402.Key]bool{},
+		blocks: map[[32]byte]x402.Payment{}}}
+	s.restart()
+	return s
+}
+
+// restart makes the settler anew, as after a kill.
+func (s *settler) restart() {
+	s.Settler = x402.NewSettler(x402.SettlerConfig{
+		ChainID: api.ChainIDTest, Token: token, Treasury: treasury, Name: "Global Dollar", Version: "1", Sender: s.bank, Store: s.store,
+		Now: func() time.Time { return s.now },
+		SignerOf: func(a x402.Authorization) (string, error) {
+			if a.Signature[0] != 1 {
+				return gasKey, nil
+			}
+			return a.From, nil
+		},
+	})
+}
+
+// exact is a payment for fresh that its payer has signed.
+func exact(nonce byte) x402.Exact {
+	e := x402.Exact{Authorization: x402.Authorization{From: payer, To: treasury, Value: 1_000, ValidBefore: now().Unix() + 60, Nonce: [32]byte{nonce}}}
+	e.Signature[0], e.Payload = 1, fmt.Sprint("payload ", nonce)
+	return e
+}
+
+// pay presents a payment and has it settled for an answer, or returns the answer that is kept.
+func (s *settler) pay(e x402.Exact, sub x402.Subject, body string) (string, *x402.Claim, error) {
+	s.t.Helper()
+	c, err := s.ClaimExact(s.t.Context(), e, sub)
+	if err != nil {
+		return "", nil, err
+	}
+	defer c.Close()
+	if c.Replay != nil {
+		return string(c.Replay.Body), c, nil
+	}
+	return body, c, c.Settle(s.t.Context(), []byte(body))
+}
+
+// is checks why a payment was refused.
+func is(t *testing.T, err error, reason api.Reason) {
+	t.Helper()
+	if !errors.Is(err, &api.Error{Reason: reason}) {
+		t.Errorf("%v, want %s", err, reason)
+	}
+}
+
+// booked checks how much the books say was paid for calls.
+func (s *settler) booked(micros int64) {
+	s.t.Helper()
+	if sum, err := s.store.Totals(s.t.Context()); err != nil || int64(sum.Calls) != micros || sum.Arrived != sum.Calls {
+		s.t.Errorf("the books say %+v, %v", sum, err)
+	}
+}
+
+// TestExactOnce settles a payment, once, and gives the same answer to whoever sends it again, also after a restart.
+func TestExactOnce(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	e := exact(1)
+	for i := range 4 {
+		if i == 2 {
+			s.restart()
+		}
+		body, c, err := s.pay(e, fresh(), fmt.Sprint("answer ", i))
+		if err != nil || body != "answer 0" {
+			t.Fatalf("%d: %q, %v", i, body, err)
+		}
+		if r := c.Receipt; r == nil || !r.Success || r.Payer != payer || r.Network != "eip155:46630" || r.Transaction != fmt.Sprintf("0x%x", s.bank.used[e.Key()]) {
+			t.Errorf("the receipt is %+v", r)
+		}
+	}
+	other := fresh()
+	other.Fingerprint = "another"
+	_, _, err := s.pay(e, other, "x")
+	is(t, err, api.ReasonAlreadyUsed)
+	forged := e
+	forged.Payload = "another"
+	_, _, err = s.pay(forged, fresh(), "x")
+	is(t, err, api.ReasonAlreadyUsed)
+	if err := s.store.PruneAnswers(t.Context(), now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = s.pay(e, fresh(), "x")
+	is(t, err, api.ReasonAlreadyUsed)
+	if len(s.bank.sent) != 1 {
+		t.Errorf("%d transactions were sent", len(s.bank.sent))
+	}
+	s.booked(1_000)
+}
+
+// TestExactAtOnce presents one payment many times at once, and others beside it.
+func TestExactAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	var all sync.WaitGroup
+	for i := range 30 {
+		all.Go(func() {
+			e := exact(byte(i % 3))
+			if body, _, err := s.pay(e, fresh(), e.Payload); err != nil || body != e.Payload {
+				t.Errorf("%q, %v", body, err)
+			}
+		})
+	}
+	all.Wait()
+	if len(s.bank.sent) != 3 || s.bank.count != 3 {
+		t.Errorf("%d transactions were sent, %d are in blocks", len(s.bank.sent), s.bank.count)
+	}
+	s.booked(3_000)
+}
+
+// TestExactChecks has each thing that is wrong refused for its reason, before the chain is asked and with nothing kept, and both sides of
+// each bound of time.
+func TestExactChecks(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	at := now().Unix()
+	for name, one := range map[string]struct {
+		change func(*x402.Exact)
+		want   api.Reason
+	}{
+		"network":         {func(e *x402.Exact) { e.Network = "eip155:4663" }, api.ReasonWrongNetwork},
+		"token":           {func(e *x402.Exact) { e.Asset = treasury }, api.ReasonWrongToken},
+		"recipient":       {func(e *x402.Exact) { e.To = payer }, api.ReasonWrongRecipient},
+		"payer":           {func(e *x402.Exact) { e.From = treasury }, api.ReasonPayerMismatch},
+		"more":            {func(e *x402.Exact) { e.Value++ }, api.ReasonAmountMismatch},
+		"less":            {func(e *x402.Exact) { e.Value-- }, api.ReasonAmountMismatch},
+		"ahead":           {func(e *x402.Exact) { e.ValidAfter = at + 1 }, api.ReasonNotYetValid},
+		"as it begins":    {func(e *x402.Exact) { e.ValidAfter = at }, ""},
+		"too near an end": {func(e *x402.Exact) { e.ValidBefore = at + 5 }, api.ReasonExpired},
+		"near an end":     {func(e *x402.Exact) { e.ValidBefore = at + 6 }, ""},
+		"over":            {func(e *x402.Exact) { e.ValidBefore = 0 }, api.ReasonExpired},
+		"for ever":        {func(e *x402.Exact) { e.ValidBefore = 1<<63 - 1 }, ""},
+		"signature":       {func(e *x402.Exact) { e.Signature[0] = 2 }, api.ReasonBadSignature},
+	} {
+		e, tried := exact(9), s.bank.tried
+		change := one.change
+		change(&e)
+		c, err := s.ClaimExact(t.Context(), e, fresh())
+		if one.want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			c.Close()
+			continue
+		}
+		is(t, err, one.want)
+		if s.bank.tried != tried {
+			t.Errorf("%s: the chain was asked", name)
+		}
+	}
+	c, err := s.ClaimExact(t.Context(), exact(9), fresh())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s.now = s.now.Add(55 * time.Second) // while the answer was made
+	is(t, c.Settle(t.Context(), []byte("late")), api.ReasonExpired)
+	if rows, err := s.store.PendingSettlements(t.Context(), 1); err != nil || len(rows) > 0 || len(s.bank.sent) > 0 {
+		t.Errorf("%v was kept, %v", rows, err)
+	}
+}
+
+// TestExactFrontRun has somebody else submit the authorization before ours is in a block: the money came, and the answer is given.
+func TestExactFrontRun(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	e := exact(1)
+	c, err := s.ClaimExact(t.Context(), e, fresh())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	hash := s.bank.byOthers(e.Authorization)
+	if err := c.Settle(t.Context(), []byte("answer")); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Receipt.Transaction; got != fmt.Sprintf("0x%x", hash) {
+		t.Errorf("the receipt names %s", got)
+	}
+	s.booked(1_000)
+	used := exact(2)
+	s.bank.byOthers(used.Authorization)
+	_, _, err = s.pay(used, fresh(), "x")
+	is(t, err, api.ReasonAuthUsed)
+}
+
+// TestExactReverted has the balance move, or the payer cancel, between the simulation and the block, until the payer is refused beforehand.
+// What failed can still be settled by anybody, and has its answer then.
+func TestExactReverted(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	s.bank.poor = true
+	for i := range byte(2) {
+		_, _, err := s.pay(exact(i), fresh(), "answer")
+		is(t, err, api.ReasonUnsettled)
+		_, _, err = s.pay(exact(i), fresh(), "answer")
+		is(t, err, api.ReasonUnsettled)
+	}
+	c, err := s.ClaimExact(t.Context(), exact(2), fresh())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.bank.canceled[exact(2).Key()] = true
+	is(t, c.Settle(t.Context(), []byte("answer")), api.ReasonUnsettled)
+	c.Close()
+	if len(s.bank.sent) != 3 {
+		t.Errorf("%d were sent", len(s.bank.sent))
+	}
+	_, _, err = s.pay(exact(3), fresh(), "answer")
+	is(t, err, api.ReasonRateLimited)
+	s.booked(0)
+	s.bank.poor = false
+	other := exact(4)
+	other.From = gasKey
+	if _, _, err := s.pay(other, fresh(), "answer"); err != nil {
+		t.Errorf("another payer: %v", err)
+	}
+	s.now = s.now.Add(time.Hour + time.Second)
+	later := exact(5)
+	later.ValidBefore += 4_000
+	if _, _, err := s.pay(later, fresh(), "answer"); err != nil {
+		t.Errorf("an hour later: %v", err)
+	}
+	late := billing.Transfer{TxHash: s.bank.byOthers(exact(0).Authorization), LogIndex: 1, Sender: payer, Amount: 1_000, Block: 8, At: now(),
+		Authorized: true, Authorization: exact(0).Nonce}
+	if _, err := s.store.Arrive(t.Context(), []billing.Transfer{late}, billing.ScanCursor{}, nil, now()); err != nil {
+		t.Fatal(err)
+	}
+	if body, _, err := s.pay(exact(0), fresh(), "x"); err != nil || body != "answer" {
+		t.Errorf("settled after all: %q, %v", body, err)
+	}
+	s.booked(3_000)
+}
+
+// TestExactPending has the chain take its time: the same payment is never asked for again, and is answered once it is settled.
+func TestExactPending(t *testing.T) {
+	t.Parallel()
+	for name, hide := range map[string]func(*bank, bool){
+		"waits for a block": func(b *bank, yes bool) {
+			if b.held = yes; !yes {
+				b.mine(b.sent[0])
+			}
+		},
+		"is not shown":    func(b *bank, yes bool) { b.hidden = yes },
+		"nothing answers": func(b *bank, yes bool) { b.deaf = map[bool]error{true: errors.New("no node")}[yes] },
+	} {
+		s := newSettler(t)
+		c, err := s.ClaimExact(t.Context(), exact(1), fresh())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "nothing answers" { // once it was signed
+			s.bank.hidden = true
+			is(t, c.Settle(t.Context(), []byte("answer")), api.ReasonSettling)
+			s.bank.hidden = false
+		} else {
+			hide(s.bank, true)
+			is(t, c.Settle(t.Context(), []byte("answer")), api.ReasonSettling)
+		}
+		c.Close()
+		hide(s.bank, true)
+		for range 2 {
+			_, _, err := s.pay(exact(1), fresh(), "another")
+			is(t, err, api.ReasonSettling)
+		}
+		hide(s.bank, false)
+		if body, c, err := s.pay(exact(1), fresh(), "another"); err != nil || body != "answer" || !c.Receipt.Success {
+			t.Errorf("%s: %q, %v", name, body, err)
+		}
+		if len(s.bank.sent) != 1 {
+			t.Errorf("%s: %d were sent", name, len(s.bank.sent))
+		}
+		s.booked(1_000)
+	}
+}
+
+// TestResume kills the daemon once the row is written and nothing was broadcast: the same bytes are sent, replaced at a higher price when
+// they wait too long, and whichever comes into a block settles it.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	for first := range 2 {
+		s := newSettler(t)
+		s.bank.held = true
+		_, _, err := s.pay(exact(1), fresh(), "answer")
+		is(t, err, api.ReasonSettling)
+		for range 2 {
+			s.restart()
+			if err := s.Resume(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, raw := range s.bank.sent {
+			if string(raw) != string(s.bank.sent[0]) {
+				t.Fatal("other bytes were sent")
+			}
+		}
+		n := len(s.bank.sent)
+		if n != 3 {
+			t.Errorf("it was broadcast %d times", n)
+		}
+		s.now = s.now.Add(2 * time.Minute)
+		if err := s.Resume(t.Context()); err != nil || len(s.bank.sent) != n+1 || string(s.bank.sent[n]) == string(s.bank.sent[0]) {
+			t.Fatalf("it is not replaced: %v", err)
+		}
+		for i := range 2 { // the pool has both, and the account one place for them
+			s.bank.mine(s.bank.sent[(first+i)%2*n])
+		}
+		if err := s.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if body, _, err := s.pay(exact(1), fresh(), "x"); err != nil || body != "answer" {
+			t.Errorf("%q, %v", body, err)
+		}
+		if s.bank.count != 1 {
+			t.Errorf("%d transactions are in blocks", s.bank.count)
+		}
+		s.booked(1_000)
+	}
+}
+
+// TestResumeEnds has what never comes into a block end with its authorization, and not before.
+func TestResumeEnds(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	s.bank.held = true
+	_, _, err := s.pay(exact(1), fresh(), "answer")
+	is(t, err, api.ReasonSettling)
+	s.now = s.now.Add(time.Minute)
+	for _, want := range []api.Reason{api.ReasonSettling, api.ReasonUnsettled} {
+		if err := s.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := s.pay(exact(1), fresh(), "x")
+		is(t, err, want)
+		s.now = s.now.Add(11 * time.Minute)
+	}
+	stolen := exact(2)
+	stolen.ValidBefore += 3_600
+	_, _, err = s.pay(stolen, fresh(), "answer")
+	is(t, err, api.ReasonSettling)
+	s.bank.byOthers(stolen.Authorization)
+	if err := s.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if body, _, err := s.pay(stolen, fresh(), "x"); err != nil || body != "answer" {
+		t.Errorf("what others have submitted: %q, %v", body, err)
+	}
+	s.booked(1_000)
+}
+
+// TestExactIdentifier is the extension payment-identifier: one names one payment of its payer.
+func TestExactIdentifier(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	one, two, other := exact(1), exact(2), exact(3)
+	one.Identifier, two.Identifier, other.Identifier = "pay_7d5d747be160e280", "pay_7d5d747be160e280", "pay_7d5d747be160e280"
+	other.From = gasKey
+	two.Signature[0] = 9 // it is looked up before anything is verified
+	for range 2 {
+		if body, _, err := s.pay(one, fresh(), "answer"); err != nil || body != "answer" {
+			t.Errorf("%q, %v", body, err)
+		}
+	}
+	_, _, err := s.pay(two, fresh(), "x")
+	is(t, err, api.ReasonIDConflict)
+	if _, _, err := s.pay(other, fresh(), "answer"); err != nil {
+		t.Errorf("another payer: %v", err)
+	}
+}
+
+// TestExactDry has no ether to settle with: nothing is offered or taken, and what was taken is answered.
+func TestExactDry(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	if _, _, err := s.pay(exact(1), fresh(), "answer"); err != nil {
+		t.Fatal(err)
+	}
+	s.bank.dry = true
+	_, _, err := s.pay(exact(2), fresh(), "x")
+	is(t, err, api.ReasonChainUnavailable)
+	if _, ok := s.Offer(api.OpFresh); ok {
+		t.Error("it is offered without ether")
+	}
+	if body, _, err := s.pay(exact(1), fresh(), "x"); err != nil || body != "answer" {
+		t.Errorf("%q, %v", body, err)
+	}
+	if err := s.Resume(t.Context()); !errors.Is(err, x402.ErrDry) {
+		t.Error(err)
+	}
+	s.bank.dry = false
+	if err := s.Resume(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if offer, ok := s.Offer(api.OpFresh); !ok || offer.Accepts[0].Amount != "1000" {
+		t.Errorf("%+v, %v", offer, ok)
+	}
+	if _, _, err := s.pay(exact(2), fresh(), "answer"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAuthorizedArrivals has the scanner come first: a transfer by an authorization belongs to the row of that, else to nothing, also where
+// a deposit waits for its very amount.
+func TestAuthorizedArrivals(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	s.bank.held = true
+	_, _, err := s.pay(exact(1), fresh(), "answer")
+	is(t, err, api.ReasonSettling)
+	_, _, err = s.pay(exact(2), fresh(), "answer")
+	is(t, err, api.ReasonSettling)
+	list := []billing.Transfer{
+		{TxHash: [32]byte{1}, Sender: strings.ToUpper(payer[2:]), Amount: 1_000, At: now(), Authorized: true, Authorization: [32]byte{1}},
+		{TxHash: [32]byte{1}, LogIndex: 3, Sender: payer, Amount: 999, At: now(), Authorized: true, Authorization: [32]byte{2}},
+		{TxHash: [32]byte{2}, Sender: payer, Amount: 1_000, At: now(), Authorized: true, Authorization: [32]byte{3}},
+	}
+	list[0].Sender = "0x" + list[0].Sender
+	for range 2 {
+		if verified, err := s.store.Arrive(t.Context(), list, billing.ScanCursor{}, nil, now()); err != nil || len(verified) > 0 {
+			t.Fatalf("%v, %v", verified, err)
+		}
+	}
+	if body, _, err := s.pay(exact(1), fresh(), "x"); err != nil || body != "answer" {
+		t.Errorf("%q, %v", body, err)
+	}
+	stray, err := s.store.Unmatched(t.Context(), 10)
+	if err != nil || len(stray) != 2 {
+		t.Fatalf("%+v, %v", stray, err)
+	}
+	for _, u := range stray {
+		if !strings.Contains(u.Note, "authorization") {
+			t.Errorf("%+v", u)
+		}
+	}
+}
+
+// TestParseExact reads the header, and nothing that is not as it should be.
+func TestParseExact(t *testing.T) {
+	t.Parallel()
+	good := `{"x402Version":2,"accepted":{"scheme":"exact","network":"eip155:46630","asset":"` + token + `"},"payload":{"signature":"0x` +
+		strings.Repeat("01", 65) + `","authorization":{"from":"` + payer + `","to":"` + treasury + `","value":"1000","validAfter":"0","validBefore":"9",
+		"nonce":"0x` + strings.Repeat("0f", 32) + `"}},"extensions":{"payment-identifier":{"info":{"id":"pay_7d5d747be160e280"}}}}`
+	e, err := x402.ParseExact([]byte(good))
+	if err != nil || e.From != payer || e.Value != 1_000 || e.ValidBefore != 9 || e.Identifier != "pay_7d5d747be160e280" || e.Nonce[31] != 15 {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	for _, other := range []string{strings.Replace(good, `"1000"`, `"1001"`, 1), strings.Replace(good, `"9"`, `"10"`, 1), strings.Replace(good, "0x01", "0x02", 1)} {
+		if o, err := x402.ParseExact([]byte(other)); err != nil || o.Payload == e.Payload {
+			t.Errorf("%s has the same digest, %v", other, err)
+		}
+	}
+	if o, err := x402.ParseExact([]byte(strings.Replace(good, `"0x0f0f`, `"0x0F0F`, 1))); err != nil || o.Payload != e.Payload {
+		t.Errorf("spelled in another way: %v", err)
+	}
+	for from, to := range map[string]string{
+		`"x402Version":2`: `"x402Version":1`, `"exact"`: `"upto"`, payer: "0x12", treasury: "", `"1000"`: `"1e3"`, `"0",`: `"-1",`, `"9",`: `"9.5",`,
+		`"1000",`: `1000,`, `"9"`: `"99999999999999999999"`, `0x0f`: `0x`, `"from"`: `"from":"0x","From"`, `{"x402Version"`: `[{"x402Version"`,
+		"pay_": strings.Repeat("x", 200),
+	} {
+		_, err := x402.ParseExact([]byte(strings.Replace(good, from, to, 1)))
+		if !errors.Is(err, &api.Error{Reason: api.ReasonMalformedProof}) {
+			t.Errorf("%s for %s: %v", to, from, err)
+		}
+	}
+	_, err = x402.ParseExact([]byte(strings.Replace(good, "0x01", "0x0101", 1)))
+	is(t, err, api.ReasonBadSignature)
+	for _, header := range [][]string{nil, {"", ""}, {"%"}, {strings.Repeat("A", 17<<10)}} {
+		_, err := x402.ParseExactHeader(header)
+		is(t, err, api.ReasonMalformedProof)
+	}
+	if !x402.IsExact([]byte(`{"x402Version":1}`)) || x402.IsExact([]byte(`{"scheme":"x402"}`)) || x402.IsExact([]byte("x")) {
+		t.Error("IsExact")
+	}
+}
+
+// FuzzParseExact reads whatever is sent without falling over.
+func FuzzParseExact(f *testing.F) {
+	f.Add([]byte(`{"x402Version":2,"payload":{"signature":"0x","authorization":{"value":"1"}}}`))
+	f.Fuzz(func(_ *testing.T, raw []byte) { _, _ = x402.ParseExact(raw) })
+}

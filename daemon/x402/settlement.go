@@ -1,0 +1,65 @@
+package x402
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// SettlementState is how far a settlement is.
+type SettlementState string
+
+// The states. One that has failed can still be settled: its authorization may hold on, and anybody can submit it.
+const (
+	SettlementPending SettlementState = "pending"
+	SettlementSettled SettlementState = "settled"
+	SettlementFailed  SettlementState = "failed"
+)
+
+// Settlement is an authorization that was taken for a request, with all that it takes to settle it and to answer.
+type Settlement struct {
+	Authorization
+	Identifier  string // of the payment, "" for none
+	Payload     string // digest of what was sent
+	Op          api.Op
+	Fingerprint string // of the request
+	State       SettlementState
+	Why         string     // it has failed
+	At          time.Time  // when the answer was made
+	Body        []byte     // of the answer; nil when it is kept no longer
+	Txs         []SignedTx // that were to settle it, oldest first
+	TxHash      [32]byte   // of the one that did, whoever sent it
+}
+
+// paidBy reports whether t is the transfer that the authorization allows.
+func (s Settlement) paidBy(t Transfer) bool {
+	return t.Authorized && t.Authorization == s.Nonce && sameAddress(t.From, s.From) && sameAddress(t.To, s.To) && t.Amount == s.Value
+}
+
+// Errors of SettlementStore.
+var (
+	ErrTaken      = errors.New("the authorization was taken already")
+	ErrIdentified = errors.New("the payer has used the identifier already")
+)
+
+// SettlementStore keeps settlements. Each method is one transaction.
+type SettlementStore interface {
+	// Settlements returns that of an authorization and that of its payer with an identifier, as far as they are there.
+	Settlements(ctx context.Context, k Key, identifier string) ([]Settlement, error)
+	// BeginSettlement keeps one with its first transaction, or fails with ErrTaken or ErrIdentified.
+	BeginSettlement(ctx context.Context, s Settlement) error
+	// AddSettlementTx keeps a further transaction of one that is pending.
+	AddSettlementTx(ctx context.Context, k Key, tx SignedTx) error
+	// FinishSettlement notes that one was settled by the transfer of r, which is spent on it, once; or fails with ErrSpent.
+	FinishSettlement(ctx context.Context, k Key, r Receipt) error
+	// FailSettlement notes that a pending one has moved nothing, and returns it as it is then: it may have been settled meanwhile.
+	FailSettlement(ctx context.Context, k Key, why string, at time.Time) (Settlement, error)
+	// PendingSettlements returns those that are, oldest first, at most limit.
+	PendingSettlements(ctx context.Context, limit int) ([]Settlement, error)
+	// FailedSettlements counts those of a payer that have failed since a time.
+	FailedSettlements(ctx context.Context, payer string, since time.Time) (int, error)
+	// NextAccountNonce is that behind all which transactions of a sender have.
+	NextAccountNonce(ctx context.Context, sender string) (uint64, error)
+}
