@@ -116,7 +116,17 @@ type Chain struct {
 	Treasury string        // address that is paid to
 	Wait     time.Duration // for a payment to be in a block; 0 means chain.DefaultWait
 	AtOnce   bool          // deposits for big packs are verified without waiting until their block is safe
+
+	// SettleKey pays the gas of settlements, in hexadecimal; "" means that no payments of standard x402 are taken.
+	SettleKey               string
+	TokenName, TokenVersion string // with which wallets sign for Token; "" means DefaultTokenName and DefaultTokenVersion
 }
+
+// DefaultTokenName and DefaultTokenVersion are those that wallets sign with for USDG.
+const (
+	DefaultTokenName    = "Global Dollar"
+	DefaultTokenVersion = "1"
+)
 
 // MCP says how the Model Context Protocol is served.
 type MCP struct {

@@ -105,6 +105,7 @@ type admission struct {
 	deposits *billing.Deposits
 	chain    *chain.Client  // nil without a chain
 	payments *x402.Payments // nil without a chain
+	settler  *x402.Settler  // nil without a key that pays the gas
 	gate     *gate.Gate
 	smtp     *mail.SMTP // nil without a server
 	mailer   mailer
@@ -242,10 +243,16 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	if d.payments != nil {
 		rules.Payments = d.payments
 	}
+	if d.settler != nil {
+		rules.Settler = d.settler
+	}
 	d.gate = gate.New(rules)
 	server := web.Config{
 		Reader: d.reader, Gate: d.gate, Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.proxies, d.cfg.Now),
 		HTTPS: public.Scheme == "https", More: d.moreRoutes(d.console), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+	}
+	if d.settler != nil {
+		server.Exact = d.settler
 	}
 	if err := d.openMCP(&server, d.gate, public); err != nil {
 		return err

@@ -76,7 +76,10 @@ func startChain(ctx context.Context, cfg *Config, listen string) (*devchain.Chai
 	if err != nil {
 		return nil, err
 	}
-	cfg.ChainID, cfg.Chain = devchain.ChainID, &Chain{RPCURL: c.URL(), Token: c.Token(), Treasury: c.Treasury()}
+	cfg.ChainID, cfg.Chain = devchain.ChainID, &Chain{
+		RPCURL: c.URL(), Token: c.Token(), Treasury: c.Treasury(), SettleKey: c.Gas().PrivateKey,
+		TokenName: devchain.TokenName, TokenVersion: devchain.TokenVersion,
+	}
 	return c, nil
 }
 

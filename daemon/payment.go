@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -18,6 +19,7 @@ import (
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/sdk/api"
@@ -27,6 +29,9 @@ var (
 	_ x402.Store           = (*store.Store)(nil)
 	_ x402.Chain           = (*chain.Client)(nil)
 	_ gate.Payments        = (*x402.Payments)(nil)
+	_ gate.Settler         = (*x402.Settler)(nil)
+	_ web.Exact            = (*x402.Settler)(nil)
+	_ x402.SettlementStore = (*store.Store)(nil)
 	_ gate.Observer        = (*metrics.Metrics)(nil)
 	_ billing.DepositStore = (*store.Store)(nil)
 	_ billing.Chain        = (*chain.Client)(nil)
@@ -70,11 +75,45 @@ func (d *Daemon) openChain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := d.openSettler(ctx); err != nil {
+		return err
+	}
 	d.deposits = billing.NewDeposits(billing.DepositsConfig{
 		Store: d.store, Chain: d.chain, Meter: d.meter, TierRaised: d.keys.TierRaised, NewID: uuid.NewString, AtOnce: d.cfg.Chain.AtOnce,
 		Now: d.cfg.Now,
 	})
 	return nil
+}
+
+// openSettler makes what takes payments of standard x402, if there is a key to settle them with, and goes on with those that were begun.
+func (d *Daemon) openSettler(ctx context.Context) error {
+	c := d.cfg.Chain
+	if c.SettleKey == "" {
+		return nil
+	}
+	sender, err := chain.NewSender(d.chain, c.SettleKey)
+	if err != nil {
+		return err
+	}
+	domain := chain.Domain{
+		Name: cmp.Or(c.TokenName, DefaultTokenName), Version: cmp.Or(c.TokenVersion, DefaultTokenVersion), ChainID: d.cfg.chainID(), Token: c.Token,
+	}
+	d.settler = x402.NewSettler(x402.SettlerConfig{
+		ChainID: domain.ChainID, Token: c.Token, Treasury: c.Treasury, Name: domain.Name, Version: domain.Version, SignerOf: domain.SignerOf,
+		Sender: sender, Store: d.store, Wait: cmp.Or(c.Wait, chain.DefaultWait), Now: d.cfg.Now,
+	})
+	if err := d.settler.Resume(ctx); err != nil {
+		d.cfg.Logger.Error("payments by standard x402 cannot be settled; those that were begun wait", "gas_key", sender.Address(), "error", err)
+	}
+	return nil
+}
+
+// settle goes on with settlements that were begun.
+func (d *Daemon) settle(ctx context.Context) error {
+	if d.settler == nil {
+		return nil
+	}
+	return d.settler.Resume(ctx)
 }
 
 // Scan looks for payments of deposits now, beside the schedule.

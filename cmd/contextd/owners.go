@@ -15,6 +15,7 @@ import (
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -30,6 +31,7 @@ type ownerConfig struct {
 		Token      string `mapstructure:"token"`
 		Treasury   string `mapstructure:"treasury"`
 		Finality   string `mapstructure:"deposit_finality"` // safe or latest
+		SettleKey  string `mapstructure:"settle_key_file"`  // pays the gas of standard x402
 	} `mapstructure:"chain"`
 	Billing struct {
 		Operator string `mapstructure:"operator"` // unmetered or metered
@@ -143,7 +145,7 @@ func (c ownerConfig) chain() (*daemon.Chain, error) {
 		rpc = strings.TrimSpace(string(text))
 	}
 	switch {
-	case rpc == "" && c.Chain.Token == "" && c.Chain.Treasury == "":
+	case rpc == "" && c.Chain.Token == "" && c.Chain.Treasury == "" && c.Chain.SettleKey == "":
 		return nil, nil
 	case rpc == "" || c.Chain.Token == "" || c.Chain.Treasury == "":
 		return nil, cli.Invalid("to be paid on a chain, chain.rpc_url (or chain.rpc_url_file), chain.token and chain.treasury are needed")
@@ -156,7 +158,18 @@ func (c ownerConfig) chain() (*daemon.Chain, error) {
 	if c.Chain.Finality != "safe" && c.Chain.Finality != "latest" {
 		return nil, cli.Invalid("chain.deposit_finality is %q, neither safe nor latest", c.Chain.Finality)
 	}
-	return &daemon.Chain{RPCURL: rpc, Token: c.Chain.Token, Treasury: c.Chain.Treasury, AtOnce: c.Chain.Finality == "latest"}, nil
+	d := &daemon.Chain{RPCURL: rpc, Token: c.Chain.Token, Treasury: c.Chain.Treasury, AtOnce: c.Chain.Finality == "latest"}
+	if c.Chain.SettleKey != "" {
+		text, err := os.ReadFile(c.Chain.SettleKey)
+		if err != nil {
+			return nil, fmt.Errorf("read chain.settle_key_file: %w", err)
+		}
+		d.SettleKey = strings.TrimSpace(string(text))
+		if !usdg.ReadHex(d.SettleKey, new([32]byte)[:]) {
+			return nil, cli.Invalid("chain.settle_key_file %s holds no key: 0x and 64 hexadecimal digits", c.Chain.SettleKey)
+		}
+	}
+	return d, nil
 }
 
 // parseNetwork reads a network, or an address as the network of that alone.

@@ -24,6 +24,7 @@ type Credentials struct {
 	Client    string // the address it came from, whose free calls are bounded; "" means none that counts
 
 	Proof   *x402.Proof  // nil if none was sent; a bearer wins over it
+	Exact   *x402.Exact  // a payment of standard x402, nil if none was sent; it wins over a proof, and a bearer over both
 	Refused error        // why what was sent can be no proof of this daemon's; nil if it can
 	Subject x402.Subject // what a proof has to have paid for
 }
@@ -66,6 +67,11 @@ type Payments interface {
 	Claim(ctx context.Context, proof x402.Proof, s x402.Subject) (*x402.Claim, error)
 }
 
+// Settler takes payments of standard x402; *x402.Settler is one.
+type Settler interface {
+	ClaimExact(ctx context.Context, e x402.Exact, s x402.Subject) (*x402.Claim, error)
+}
+
 // Observer is told what becomes of payments by call; *metrics.Metrics is one.
 type Observer interface {
 	Quoted()
@@ -77,6 +83,7 @@ type Config struct {
 	Keys     Keys
 	Meter    Meter
 	Payments Payments      // nil means that calls are paid with keys alone
+	Settler  Settler       // nil means that no payments of standard x402 are taken
 	Plans    billing.Plans // nil means billing.DefaultPlans
 	Observer Observer      // of payments; nil means nobody
 }
@@ -166,7 +173,7 @@ func (g *Gate) byKey(ctx context.Context, c Credentials, op api.Op, pack string)
 
 // byProof admits who has paid for the call.
 func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack string) (Caller, error) {
-	presented := c.Proof != nil || c.Refused != nil
+	presented := c.presented() || c.Refused != nil
 	switch {
 	case g.cfg.Payments == nil && presented:
 		return Caller{}, api.Errorf(api.ReasonPaymentsDisabled, "this service takes no payments by call").WithHint(sendKey)
@@ -174,11 +181,11 @@ func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack strin
 		return Caller{}, api.KeyMissing("%s on pack %s needs an API key", op, pack).WithHint(sendKey)
 	case c.Refused != nil:
 		return Caller{}, c.Refused
-	case c.Proof == nil:
+	case !c.presented():
 		return Caller{}, api.Errorf(api.ReasonPaymentRequired, "%s on pack %s needs an API key or a payment", op, pack).
 			WithHint("send Authorization: Bearer <API_KEY>, or pay the quote and send the proof as %s", api.HeaderPayment)
 	}
-	claim, err := g.cfg.Payments.Claim(ctx, *c.Proof, c.Subject)
+	claim, err := g.claim(ctx, c)
 	if g.cfg.Observer != nil {
 		g.cfg.Observer.Claimed(claim, err)
 	}
@@ -188,6 +195,20 @@ func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack strin
 	window, _ := g.Anonymous()
 	return Caller{Snapshot: window, AsOf: claim.Quoted, Call: billing.Call{Op: op, Pack: pack}, Payment: claim}, nil
 }
+
+// claim takes the payment that was presented.
+func (g *Gate) claim(ctx context.Context, c Credentials) (*x402.Claim, error) {
+	if c.Exact == nil {
+		return g.cfg.Payments.Claim(ctx, *c.Proof, c.Subject)
+	}
+	if g.cfg.Settler == nil {
+		return nil, api.Errorf(api.ReasonPaymentsDisabled, "this service settles no payments").WithHint(sendKey)
+	}
+	return g.cfg.Settler.ClaimExact(ctx, *c.Exact, c.Subject)
+}
+
+// presented reports whether c has a payment, in either dialect.
+func (c Credentials) presented() bool { return c.Proof != nil || c.Exact != nil }
 
 // sendKey is what callers can do who have to have a key.
 const sendKey = "send Authorization: Bearer <API_KEY>; owners make keys with: ctx keys create NAME, " +

@@ -67,7 +67,7 @@ func authentication(r *http.Request) string {
 	switch {
 	case len(h["Authorization"]) > 0 || r.Pattern == api.PathSubscribe:
 		return "key"
-	case h.Get(api.HeaderPayment) != "" || h.Get(api.HeaderPaymentAlias) != "":
+	case h.Get(api.HeaderSignature) != "" || h.Get(api.HeaderPayment) != "" || h.Get(api.HeaderPaymentAlias) != "":
 		return "proof"
 	case strings.Contains(h.Get("Cookie"), api.SessionCookie+"="):
 		return "session"

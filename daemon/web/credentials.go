@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,7 +62,7 @@ func subject(r *http.Request, op api.Op, asked parameters) x402.Subject {
 // Credentials are those that r carries, for a call of subject.
 func (p *Payers) Credentials(r *http.Request, subject x402.Subject) (gate.Credentials, error) {
 	who := gate.Credentials{Subject: subject}
-	if values, ok := r.Header["Authorization"]; ok {
+	if values, ok := r.Header["Authorization"]; ok && !isPayment(values) {
 		who.HasBearer, who.Client = true, p.Trusted.FreeClientOf(r)
 		// A header of no known form is of no key.
 		if scheme, key, _ := strings.Cut(values[0], " "); len(values) == 1 && strings.EqualFold(scheme, "Bearer") {
@@ -69,7 +70,7 @@ func (p *Payers) Credentials(r *http.Request, subject x402.Subject) (gate.Creden
 		}
 		return who, nil
 	}
-	header, alias := r.Header.Values(api.HeaderPayment), r.Header.Values(api.HeaderPaymentAlias)
+	header, alias := r.Header.Values(api.HeaderPayment), ours(r.Header.Values(api.HeaderPaymentAlias))
 	if len(header)+len(alias) == 0 {
 		return who, nil
 	}
@@ -83,4 +84,15 @@ func (p *Payers) Credentials(r *http.Request, subject x402.Subject) (gate.Creden
 	}
 	who.Proof = &proof
 	return who, err
+}
+
+// isPayment reports whether values of Authorization are of the scheme Payment, by which other services are paid: it names no key.
+func isPayment(values []string) bool {
+	scheme, _, _ := strings.Cut(values[0], " ")
+	return len(values) == 1 && strings.EqualFold(scheme, "Payment")
+}
+
+// ours are those of values that are not of version 1 of standard x402, which has the same header.
+func ours(values []string) []string {
+	return slices.DeleteFunc(slices.Clone(values), x402.IsExactHeader)
 }

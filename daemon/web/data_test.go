@@ -118,7 +118,7 @@ func TestSnapshotIsTheSameForEver(t *testing.T) {
 			t.Errorf("%s: other bytes when compressed", when)
 		}
 		if cache, vary := again.Header.Get("Cache-Control"), again.Header.Get("Vary"); cache != "public, max-age=86400, immutable" ||
-			vary != "Accept-Encoding, Authorization, X-402-Payment, X-Payment" {
+			vary != "Accept-Encoding, Authorization, X-402-Payment, X-Payment, PAYMENT-SIGNATURE" {
 			t.Errorf("%s: Cache-Control %q, Vary %q", when, cache, vary)
 		}
 	}

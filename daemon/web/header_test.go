@@ -95,7 +95,7 @@ func TestCORS(t *testing.T) {
 	t.Parallel()
 	url, _ := serveTroubled(t)
 	const exposed = "X-Request-Id, X-Data-Mode, Idempotency-Replayed, Age, Retry-After, Warning, " +
-		"X-Free-Calls-Remaining, X-Free-Calls-Reset, X-Credits-Remaining"
+		"X-Free-Calls-Remaining, X-Free-Calls-Reset, X-Credits-Remaining, PAYMENT-REQUIRED, PAYMENT-RESPONSE"
 	for line := range every() {
 		method, path, _ := strings.Cut(line, " ")
 		a := call(t, method, url+path, with("Origin", "https://example.org"))
@@ -105,7 +105,7 @@ func TestCORS(t *testing.T) {
 			want = map[string]string{"Origin": "*", "Expose": exposed}
 			if method == http.MethodOptions {
 				want["Methods"], want["Max"] = a.Header.Get("Allow"), "86400"
-				want["Headers"] = "Authorization, Content-Type, X-402-Payment, X-Payment, X-402-Payer-Hint, X-Request-Id"
+				want["Headers"] = "Authorization, Content-Type, X-402-Payment, X-Payment, X-402-Payer-Hint, X-Request-Id, PAYMENT-SIGNATURE, Access-Control-Expose-Headers"
 			}
 		}
 		if !maps.Equal(got, want) {

@@ -54,9 +54,9 @@ func (s *Server) dispatch(methods map[string]Handler) http.Handler {
 const (
 	exposed = api.HeaderRequestID + ", " + api.HeaderDataMode + ", " + api.HeaderReplayed + ", " + api.HeaderAge + ", " +
 		api.HeaderRetryAfter + ", " + api.HeaderWarning + ", " + api.HeaderFreeLeft + ", " + api.HeaderFreeReset + ", " +
-		api.HeaderCreditsLeft
+		api.HeaderCreditsLeft + ", " + api.HeaderRequired + ", " + api.HeaderSettlement
 	accepted = "Authorization, Content-Type, " + api.HeaderPayment + ", " + api.HeaderPaymentAlias + ", " + api.HeaderPayerHint +
-		", " + api.HeaderRequestID
+		", " + api.HeaderRequestID + ", " + api.HeaderSignature + ", Access-Control-Expose-Headers" // which some clients send
 )
 
 // openHeaders let scripts of every origin read an answer.

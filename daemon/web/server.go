@@ -41,6 +41,7 @@ type Config struct {
 	Gate    Gate
 	Streams Streams                         // nil means that nothing can be subscribed to
 	Payers  *Payers                         // nil means some that trust no proxy
+	Exact   Exact                           // nil means that no payments of standard x402 are taken
 	Ready   func(ctx context.Context) error // why the daemon is not ready, nil when it is; nil means always ready
 	More    Routes                          // beside those of the package
 	HTTPS   bool                            // users come by HTTPS, and browsers are told to keep to it
@@ -182,12 +183,13 @@ func (s *Server) operation(op api.Op) Handler {
 			return err
 		}
 		asked.canonical = s.cfg.Reader.Canonical(q, asked.canonical)
-		who, err := s.cfg.Payers.Credentials(r, subject(r, op, asked))
+		who, err := s.credentials(r, subject(r, op, asked))
 		o, unready := OrderOf(s.cfg.Reader, q)
-		if unready != nil && (err != nil || who.Proof == nil) { // with a proof the answer may be one that is kept
+		if unready != nil && (err != nil || who.Proof == nil && who.Exact == nil) { // with a proof the answer may be one that is kept
 			return unready
 		}
 		if err != nil {
+			s.tellStandard(w, r, op, who, nil, err)
 			return err
 		}
 		o.Credentials, o.Text, o.Free = who, s.text, r.Method == http.MethodHead
@@ -200,6 +202,7 @@ func (s *Server) operation(op api.Op) Handler {
 		if err != nil || served.Answer.Nothing {
 			err = s.cfg.Payers.Missed(s.cfg.Payers.Trusted.ClientOf(r), served, err)
 		}
+		s.tellStandard(w, r, op, who, served.Caller.Payment, err)
 		if err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func newStage(t *testing.T, c *contract) *stage {
 	s.d = daemontest.Open(t, daemontest.On(s.chain), func(cfg *daemon.Config) {
 		cfg.Now = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
 		cfg.Packs = []daemon.Pack{{Pack: pack.Crypto()}, {Pack: second()}}
-		cfg.FreeCalls = 1
+		cfg.FreeCalls, cfg.Chain.SettleKey = 1, s.chain.Gas().PrivateKey
 		cfg.Limits = web.ConsoleLimits{SignIns: 1_000_000, Mails: 1_000_000, Requests: 1_000_000}
 	})
 	s.make(api.PackCrypto)
@@ -361,6 +361,7 @@ func (s *stage) read() {
 			s.do(404, method, path+query+"&pack=none", "", openapiBearer(s.key))
 			s.do(429, method, path+query, "", openapiBearer(spent))
 			s.pay(method, path+query)
+			s.identify(method, path+query)
 		}
 		if !ready {
 			s.do(503, "GET", stream(s.key, "&pack=ai"), "")
@@ -394,6 +395,26 @@ func (s *stage) read() {
 	s.do(403, "GET", stream(hobby, "&pack=ai"), "") // it cannot be paid for by call, so this is no 402
 	s.do(404, "GET", stream(s.key, "&pack=none"), "")
 	s.do(429, "GET", stream(spent, ""), "")
+}
+
+// identify pays for a call by standard x402, and once more with the identifier of that payment.
+func (s *stage) identify(method, path string) {
+	m := &market{t: s.t, chain: s.chain, d: s.d}
+	offer := unwrap[api.StandardRequired](s.t, s.do(402, method, path, ""), api.HeaderRequired)
+	for i := range 2 {
+		paid := m.sign(s.chain.Wallet(), offer)
+		paid.Extensions = map[string]any{"payment-identifier": map[string]any{"info": map[string]any{"id": "pay_" + method + path}}}
+		text, err := json.Marshal(paid)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		send := openapiWith(api.HeaderSignature, base64.StdEncoding.EncodeToString(text))
+		if i > 0 {
+			s.do(409, method, path, "", send)
+		} else if a := call(s.t, method, s.d.URL()+path, send); a.Status != 200 && a.Status != 503 { // it may be settled later
+			s.t.Errorf("%s: %d %s", path, a.Status, a.Body)
+		}
+	}
 }
 
 // history is a call of history from the newest state on.

@@ -37,7 +37,8 @@ func liveHeaders() lines {
 func immutableHeaders() lines {
 	return lines{
 		{"Cache-Control", []string{api.CacheImmutable}},
-		{"Vary", []string{"Accept-Encoding, Authorization, " + api.HeaderPayment + ", " + api.HeaderPaymentAlias}},
+		{"Vary", []string{"Accept-Encoding, Authorization, " + api.HeaderPayment + ", " + api.HeaderPaymentAlias + ", " +
+			api.HeaderSignature}},
 	}
 }
 

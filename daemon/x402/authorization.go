@@ -76,6 +76,15 @@ func IsExact(raw []byte) bool {
 	return json.Unmarshal(raw, &v) == nil && v.X402Version != nil
 }
 
+// IsExactHeader is IsExact for the value of a header.
+func IsExactHeader(value string) bool {
+	if len(value) > MaxExactBytes {
+		return false
+	}
+	raw, err := decode64(strings.TrimSpace(value))
+	return err == nil && IsExact(raw)
+}
+
 // ParseExactHeader reads the header PAYMENT-SIGNATURE.
 func ParseExactHeader(values []string) (Exact, error) {
 	switch {

@@ -17,6 +17,11 @@ const (
 // Resume goes on with what is pending, at the start and from time to time: it finishes what is in a block by now, whoever brought it there,
 // and broadcasts the same bytes of all else again. It also looks whether there is ether to settle with, and fails with ErrDry if not.
 func (s *Settler) Resume(ctx context.Context) error {
+	ready := s.cfg.Sender.Ready(ctx)
+	if ready != nil && !errors.Is(ready, ErrDry) {
+		return ready // so are the others
+	}
+	s.dry.Store(ready != nil)
 	list, err := s.cfg.Store.PendingSettlements(ctx, resumeLimit)
 	if err != nil {
 		return fmt.Errorf("read settlements: %w", err)
@@ -26,10 +31,6 @@ func (s *Settler) Resume(ctx context.Context) error {
 		if err := s.resume(ctx, row); err != nil && failed == nil {
 			failed = fmt.Errorf("go on with the settlement for %s: %w", row.From, err)
 		}
-	}
-	ready := s.cfg.Sender.Ready(ctx)
-	if ready == nil || errors.Is(ready, ErrDry) {
-		s.dry.Store(ready != nil)
 	}
 	return errors.Join(failed, ready)
 }
