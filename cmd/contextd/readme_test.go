@@ -78,7 +78,7 @@ func TestSettingsShown(t *testing.T) {
 	for _, secret := range []string{"anthropic.key", "smtp.password"} {
 		archive += "-- " + secret + " --\nsecret\n"
 	}
-	archive += "-- rpc.url --\nhttps://rpc.example.org/secret\n"
+	archive += "-- rpc.url --\nhttps://rpc.example.org/secret\n-- gas.key --\n0x" + strings.Repeat("01", 32) + "\n"
 	for i, file := range files {
 		if strings.Contains(file, "cert_file") {
 			if _, err := Parse([]byte(file)); err != nil { // there is no certificate

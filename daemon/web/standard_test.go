@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -327,5 +330,41 @@ func TestStandardPreflight(t *testing.T) {
 		if !slices.Contains(exposed, name) {
 			t.Errorf("%s may not be read: %v", name, exposed)
 		}
+	}
+}
+
+// TestStockClient has an unmodified client of x402 pay for every operation. .ci/run names the directory of its npm packages where npm can
+// install them.
+func TestStockClient(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("CONTEXTD_X402_CLIENTS")
+	if dir == "" {
+		t.Skip("CONTEXTD_X402_CLIENTS names no directory with the npm packages of x402 clients")
+	}
+	m := newSettlingMarket(t)
+	source, err := os.ReadFile("testdata/standard.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, fmt.Sprintf("standard-%d.mjs", time.Now().UnixNano())) // beside its packages
+	if err := os.WriteFile(name, source, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(name)
+	calls := []string{"/v1/fresh", "/v1/brief", "/v1/search?q=bitcoin&k=3", "/v1/lookup?q=bitcoin", "/v1/cite?ref=1", "POST /v1/cite?ref=2"}
+	before, err := m.chain.Balance(t.Context(), m.chain.Treasury())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), "node", append([]string{name, m.d.URL(), m.chain.Wallet().PrivateKey, m.chain.Token()}, calls...)...)
+	c.Dir = dir
+	out, err := c.CombinedOutput()
+	if err != nil || !strings.HasSuffix(string(out), "ok\n") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+	const price = 1_000 + 5_000 + 2_000 + 1_000 + 1_000 + 1_000
+	if after, err := m.chain.Balance(t.Context(), m.chain.Treasury()); err != nil || after-before != price {
+		t.Errorf("the treasury has %d more, not %d, %v", after-before, price, err)
 	}
 }

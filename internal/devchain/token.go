@@ -68,19 +68,25 @@ func (c *Chain) found(ctx context.Context) error {
 
 // Authorize signs what an account allows, as a wallet does.
 func (c *Chain) Authorize(from Account, a Authorization) (signature [65]byte, err error) {
-	return c.signTyped(from, "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)",
-		addressWord(from.Address), addressWord(a.To), numberWord(a.Value), numberWord(uint64(a.After)), numberWord(uint64(a.Before)), a.Nonce[:])
+	return Authorize(c.Token(), from, a)
 }
 
-// signTyped signs a message for the token by EIP-712.
-func (c *Chain) signTyped(from Account, kind string, words ...[]byte) (signature [65]byte, err error) {
+// Authorize signs what an account allows a token of a chain of this package.
+func Authorize(token string, from Account, a Authorization) (signature [65]byte, err error) {
+	const kind = "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
+	return signTyped(token, from, kind, addressWord(from.Address), addressWord(a.To), numberWord(a.Value), numberWord(uint64(a.After)),
+		numberWord(uint64(a.Before)), a.Nonce[:])
+}
+
+// signTyped signs a message for a token by EIP-712.
+func signTyped(token string, from Account, kind string, words ...[]byte) (signature [65]byte, err error) {
 	secret, err := crypto.ToECDSA(common.FromHex(from.PrivateKey))
 	if err != nil {
 		return signature, errors.New("the account has no key")
 	}
 	hash := func(s string) []byte { return crypto.Keccak256([]byte(s)) }
 	domain := crypto.Keccak256(hash("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
-		hash(TokenName), hash(TokenVersion), numberWord(ChainID), addressWord(c.Token()))
+		hash(TokenName), hash(TokenVersion), numberWord(ChainID), addressWord(token))
 	message := crypto.Keccak256(append([][]byte{hash(kind)}, words...)...)
 	signed, err := crypto.Sign(crypto.Keccak256([]byte{0x19, 1}, domain, message), secret)
 	if err != nil {
@@ -109,7 +115,7 @@ func (c *Chain) Settle(ctx context.Context, by, from Account, a Authorization) (
 
 // Cancel has an account take back what it has allowed.
 func (c *Chain) Cancel(ctx context.Context, from Account, nonce [32]byte) error {
-	s, err := c.signTyped(from, "CancelAuthorization(address authorizer,bytes32 nonce)", addressWord(from.Address), nonce[:])
+	s, err := signTyped(c.Token(), from, "CancelAuthorization(address authorizer,bytes32 nonce)", addressWord(from.Address), nonce[:])
 	if err != nil {
 		return err
 	}
