@@ -96,14 +96,17 @@ func (d *Daemon) openSettler(ctx context.Context) error {
 		return err
 	}
 	domain := chain.Domain{
-		Name: cmp.Or(c.TokenName, DefaultTokenName), Version: cmp.Or(c.TokenVersion, DefaultTokenVersion), ChainID: d.cfg.chainID(), Token: c.Token,
+		Name: cmp.Or(c.TokenName, DefaultTokenName), Version: cmp.Or(c.TokenVersion, DefaultTokenVersion),
+		ChainID: d.cfg.chainID(), Token: c.Token,
 	}
 	d.settler = x402.NewSettler(x402.SettlerConfig{
-		ChainID: domain.ChainID, Token: c.Token, Treasury: c.Treasury, Name: domain.Name, Version: domain.Version, SignerOf: domain.SignerOf,
-		Sender: sender, Store: d.store, Wait: cmp.Or(c.Wait, chain.DefaultWait), Now: d.cfg.Now,
+		ChainID: domain.ChainID, Token: c.Token, Treasury: c.Treasury, Name: domain.Name, Version: domain.Version,
+		SignerOf: domain.SignerOf,
+		Sender:   sender, Store: d.store, Wait: cmp.Or(c.Wait, chain.DefaultWait), Now: d.cfg.Now,
 	})
 	if err := d.settler.Resume(ctx); err != nil {
-		d.cfg.Logger.Error("payments by standard x402 cannot be settled; those that were begun wait", "gas_key", sender.Address(), "error", err)
+		d.cfg.Logger.Error("payments by standard x402 cannot be settled; those that were begun wait",
+			"gas_key", sender.Address(), "error", err)
 	}
 	return nil
 }

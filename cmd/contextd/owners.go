@@ -132,17 +132,9 @@ func (c ownerConfig) apply(d *daemon.Config) error {
 
 // chain is where payments are made, nil for nowhere.
 func (c ownerConfig) chain() (*daemon.Chain, error) {
-	rpc := c.Chain.RPCURL
-	if c.Chain.RPCURLFile != "" {
-		if rpc != "" {
-			return nil, cli.Invalid("chain.rpc_url and chain.rpc_url_file (%s) both say where the chain is: use one of them",
-				c.Chain.RPCURLFile)
-		}
-		text, err := os.ReadFile(c.Chain.RPCURLFile)
-		if err != nil {
-			return nil, fmt.Errorf("read chain.rpc_url_file: %w", err)
-		}
-		rpc = strings.TrimSpace(string(text))
+	rpc, err := c.rpcURL()
+	if err != nil {
+		return nil, err
 	}
 	switch {
 	case rpc == "" && c.Chain.Token == "" && c.Chain.Treasury == "" && c.Chain.SettleKey == "":
@@ -158,18 +150,41 @@ func (c ownerConfig) chain() (*daemon.Chain, error) {
 	if c.Chain.Finality != "safe" && c.Chain.Finality != "latest" {
 		return nil, cli.Invalid("chain.deposit_finality is %q, neither safe nor latest", c.Chain.Finality)
 	}
-	d := &daemon.Chain{RPCURL: rpc, Token: c.Chain.Token, Treasury: c.Chain.Treasury, AtOnce: c.Chain.Finality == "latest"}
-	if c.Chain.SettleKey != "" {
-		text, err := os.ReadFile(c.Chain.SettleKey)
-		if err != nil {
-			return nil, fmt.Errorf("read chain.settle_key_file: %w", err)
-		}
-		d.SettleKey = strings.TrimSpace(string(text))
-		if !usdg.ReadHex(d.SettleKey, new([32]byte)[:]) {
-			return nil, cli.Invalid("chain.settle_key_file %s holds no key: 0x and 64 hexadecimal digits", c.Chain.SettleKey)
-		}
+	key, err := c.settleKey()
+	return &daemon.Chain{
+		RPCURL: rpc, Token: c.Chain.Token, Treasury: c.Chain.Treasury, AtOnce: c.Chain.Finality == "latest", SettleKey: key,
+	}, err
+}
+
+// settleKey is the key that pays the gas of standard x402, "" for none.
+func (c ownerConfig) settleKey() (string, error) {
+	if c.Chain.SettleKey == "" {
+		return "", nil
 	}
-	return d, nil
+	text, err := os.ReadFile(c.Chain.SettleKey)
+	if err != nil {
+		return "", fmt.Errorf("read chain.settle_key_file: %w", err)
+	}
+	key := strings.TrimSpace(string(text))
+	if !usdg.ReadHex(key, new([32]byte)[:]) {
+		return "", cli.Invalid("chain.settle_key_file %s holds no key: 0x and 64 hexadecimal digits", c.Chain.SettleKey)
+	}
+	return key, nil
+}
+
+// rpcURL is where the chain is, "" for nowhere.
+func (c ownerConfig) rpcURL() (string, error) {
+	if c.Chain.RPCURLFile == "" {
+		return c.Chain.RPCURL, nil
+	}
+	if c.Chain.RPCURL != "" {
+		return "", cli.Invalid("chain.rpc_url and chain.rpc_url_file (%s) both say where the chain is: use one of them", c.Chain.RPCURLFile)
+	}
+	text, err := os.ReadFile(c.Chain.RPCURLFile)
+	if err != nil {
+		return "", fmt.Errorf("read chain.rpc_url_file: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
 }
 
 // parseNetwork reads a network, or an address as the network of that alone.

@@ -201,8 +201,8 @@ func moneySettings() []Setting {
 			Doc: fmt.Sprintf("Chain id: %d is the main chain, %d the test chain.", api.ChainIDMain, api.ChainIDTest)},
 		{Key: "chain.rpc_url", Default: "", Secret: true, Doc: "JSON-RPC over HTTP, where the URL holds no secret."},
 		{Key: "chain.rpc_url_file", Default: "", Doc: "File with that URL, where it holds one; instead of rpc_url."},
-		{Key: "chain.settle_key_file", Default: "", Doc: "File with a private key that has ether alone, to settle payments of standard x402; " +
-			"without one, none are taken."},
+		{Key: "chain.settle_key_file", Default: "",
+			Doc: "File with a private key that has ether alone, to settle payments of standard x402; without one, none are taken."},
 		{Key: "chain.token", Default: "", Doc: "Address of the USDG contract."},
 		{Key: "chain.treasury", Default: "", Doc: "Address that payments go to. The daemon needs no key to it."},
 		{Key: "chain.deposit_finality", Default: "safe", Enum: []string{"safe", "latest"},

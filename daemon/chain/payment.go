@@ -96,7 +96,8 @@ func (c *Client) payment(found mined) x402.Payment {
 	return p
 }
 
-// transfersOf are the Transfer logs of a transaction. One of the token right behind an AuthorizationUsed of the same account was made by it.
+// transfersOf are the Transfer logs of a transaction. One of the token right behind an AuthorizationUsed of the same account was made by
+// that.
 func (c *Client) transfersOf(r *receipt) (list []x402.Transfer) {
 	var used *rawLog // by which the next log of the token is a transfer
 	for i, l := range r.Logs {

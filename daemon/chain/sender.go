@@ -23,7 +23,8 @@ import (
 
 var _ x402.Sender = (*Sender)(nil)
 
-// Sender settles authorizations with a key that pays the gas and has no other money. Make one with NewSender; it is safe for concurrent use.
+// Sender settles authorizations with a key that pays the gas and has no other money. Make one with NewSender; it is safe for concurrent
+// use.
 type Sender struct {
 	*Client
 	key  *ecdsa.PrivateKey
@@ -38,7 +39,8 @@ func NewSender(c *Client, key string) (*Sender, error) {
 	}
 	s := &Sender{c, secret, crypto.PubkeyToAddress(secret.PublicKey)}
 	if s.from == c.treasury {
-		return nil, errors.New("chain: the key that pays the gas is the treasury's: make one of its own, with a little ether and nothing else")
+		return nil, errors.New("chain: the key that pays the gas is the treasury's: " +
+			"make one of its own, with a little ether and nothing else")
 	}
 	return s, nil
 }
@@ -161,7 +163,9 @@ func (s *Sender) Ready(ctx context.Context) error {
 // Prepare signs the settlement of a, to be sent by Send. Its account nonce is that which the chain has next, and not below floor: those
 // below are signed for. With a transaction to replace, it takes that one's place at a higher price, or, where the place is taken by now,
 // the next. It fails with x402.ErrDry where the key has not the ether for it.
-func (s *Sender) Prepare(ctx context.Context, a x402.Authorization, gas, floor uint64, replaces []byte) (signed x402.SignedTx, err error) {
+func (s *Sender) Prepare(
+	ctx context.Context, a x402.Authorization, gas, floor uint64, replaces []byte,
+) (signed x402.SignedTx, err error) {
 	t, err := s.ask(ctx)
 	if err != nil {
 		return signed, err
@@ -189,7 +193,10 @@ func (s *Sender) Prepare(ctx context.Context, a x402.Authorization, gas, floor u
 	if err != nil {
 		return signed, fmt.Errorf("sign settlement: %w", err)
 	}
-	return x402.SignedTx{Raw: raw, Hash: whole.Hash(), Sender: s.Address(), AccountNonce: tx.Nonce, Block: uint64(t.head.Number), At: s.cfg.Now()}, nil
+	return x402.SignedTx{
+		Raw: raw, Hash: whole.Hash(), Sender: s.Address(),
+		AccountNonce: tx.Nonce, Block: uint64(t.head.Number), At: s.cfg.Now(),
+	}, nil
 }
 
 // outbid has tx take the place of old, if the chain, which has count transactions of the account, has not given it away.

@@ -43,8 +43,8 @@ func settlements(ctx context.Context, db sqlite.Querier, condition string, args 
 			copy(tx.Hash[:], hash)
 			tx.At = sqlite.FromMillis(at)
 			return tx, err
-		}, "SELECT hash, sender, account_nonce, raw, block, at FROM settlement_txs WHERE payer = ? AND nonce = ? ORDER BY at, account_nonce",
-			s.From, s.Nonce[:])
+		}, `SELECT hash, sender, account_nonce, raw, block, at FROM settlement_txs WHERE payer = ? AND nonce = ?
+			ORDER BY id`, s.From, s.Nonce[:])
 		if err != nil {
 			return nil, fmt.Errorf("read transactions of settlement: %w", err)
 		}
@@ -52,9 +52,11 @@ func settlements(ctx context.Context, db sqlite.Querier, condition string, args 
 	return list, nil
 }
 
+const byKeyOrIdentifier = "payer = ?1 AND (nonce = ?2 OR identifier = ?3 AND identifier <> '')"
+
 // Settlements returns that of an authorization and that of its payer with an identifier, as far as they are there.
 func (s *Store) Settlements(ctx context.Context, k x402.Key, identifier string) ([]x402.Settlement, error) {
-	return settlements(ctx, s.db.Read, "payer = ?1 AND (nonce = ?2 OR identifier = ?3 AND identifier <> '')", k.Payer, k.Nonce[:], identifier)
+	return settlements(ctx, s.db.Read, byKeyOrIdentifier, k.Payer, k.Nonce[:], identifier)
 }
 
 // PendingSettlements returns those that are pending, oldest first, at most limit.
@@ -66,8 +68,7 @@ func (s *Store) PendingSettlements(ctx context.Context, limit int) ([]x402.Settl
 func (s *Store) BeginSettlement(ctx context.Context, row x402.Settlement) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
 		k := row.Key()
-		others, err := settlements(ctx, tx, "payer = ?1 AND (nonce = ?2 OR identifier = ?3 AND identifier <> '')", k.Payer, k.Nonce[:],
-			row.Identifier)
+		others, err := settlements(ctx, tx, byKeyOrIdentifier, k.Payer, k.Nonce[:], row.Identifier)
 		switch {
 		case err != nil:
 			return err
@@ -110,7 +111,8 @@ func (s *Store) AddSettlementTx(ctx context.Context, k x402.Key, signed x402.Sig
 func keepTx(ctx context.Context, tx *sql.Tx, k x402.Key, signed x402.SignedTx) error {
 	if _, err := tx.ExecContext(ctx,
 		"INSERT INTO settlement_txs (hash, payer, nonce, sender, account_nonce, raw, block, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		signed.Hash[:], k.Payer, k.Nonce[:], signed.Sender, signed.AccountNonce, signed.Raw, signed.Block, signed.At.UnixMilli()); err != nil {
+		signed.Hash[:], k.Payer, k.Nonce[:], signed.Sender, signed.AccountNonce, signed.Raw, signed.Block,
+		signed.At.UnixMilli()); err != nil {
 		return fmt.Errorf("keep transaction of settlement: %w", err)
 	}
 	return nil
@@ -118,19 +120,20 @@ func keepTx(ctx context.Context, tx *sql.Tx, k x402.Key, signed x402.SignedTx) e
 
 // NextAccountNonce is that behind all which transactions of a sender have.
 func (s *Store) NextAccountNonce(ctx context.Context, sender string) (next uint64, err error) {
-	err = s.db.Read.QueryRowContext(ctx, "SELECT coalesce(max(account_nonce) + 1, 0) FROM settlement_txs WHERE sender = ?", sender).Scan(&next)
+	err = s.db.Read.QueryRowContext(ctx, "SELECT coalesce(max(account_nonce) + 1, 0) FROM settlement_txs WHERE sender = ?", sender).
+		Scan(&next)
 	return next, err
 }
 
 // FailedSettlements counts those of a payer that have failed since a time.
 func (s *Store) FailedSettlements(ctx context.Context, payer string, since time.Time) (n int, err error) {
-	err = s.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM settlements WHERE payer = ? AND state = 'failed' AND done_at > ?", payer,
-		since.UnixMilli()).Scan(&n)
+	err = s.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM settlements WHERE payer = ? AND state = 'failed' AND done_at > ?",
+		payer, since.UnixMilli()).Scan(&n)
 	return n, err
 }
 
-// FinishSettlement notes that one was settled by the transfer of r, and spends that, once. It fails with x402.ErrSpent, and changes nothing,
-// where the transfer was spent on something else.
+// FinishSettlement notes that one was settled by the transfer of r, and spends that, once. It fails with x402.ErrSpent, and changes
+// nothing, where the transfer was spent on something else.
 func (s *Store) FinishSettlement(ctx context.Context, k x402.Key, r x402.Receipt) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
 		done, err := isSettled(ctx, tx, k)
@@ -146,7 +149,8 @@ func (s *Store) FinishSettlement(ctx context.Context, k x402.Key, r x402.Receipt
 
 // isSettled reports whether a settlement is.
 func isSettled(ctx context.Context, tx *sql.Tx, k x402.Key) (done bool, err error) {
-	err = tx.QueryRowContext(ctx, "SELECT state = 'settled' FROM settlements WHERE payer = ? AND nonce = ?", k.Payer, k.Nonce[:]).Scan(&done)
+	err = tx.QueryRowContext(ctx, "SELECT state = 'settled' FROM settlements WHERE payer = ? AND nonce = ?", k.Payer, k.Nonce[:]).
+		Scan(&done)
 	if err != nil {
 		err = fmt.Errorf("read settlement: %w", err)
 	}

@@ -124,7 +124,8 @@ func ParseExact(raw []byte) (Exact, error) {
 		return Exact{}, badExact("the nonce is not 32 bytes in hexadecimal")
 	}
 	if !usdg.ReadHex(wire.Payload.Signature, e.Signature[:]) {
-		return Exact{}, refusedExact(api.ReasonBadSignature, "the signature is not of 65 bytes: only wallets with a key can pay, not contracts")
+		return Exact{}, refusedExact(api.ReasonBadSignature,
+			"the signature is not of 65 bytes: only wallets with a key can pay, not contracts")
 	}
 	if err := e.readNumbers(a.Value, a.ValidAfter, a.ValidBefore); err != nil {
 		return Exact{}, err

@@ -26,8 +26,8 @@
 //
 // There the program pays nothing itself: it signs an authorization (EIP-3009), with which anybody can have the token move the price to the
 // treasury, once. Settler is who does. ClaimExact checks the signature and all that it is of, then has the node try it. The answer is made,
-// and Settle signs the transaction, writes a row (the authorization, the request, the signed bytes, the answer), broadcasts the bytes, waits
-// for the block, finds in it the transfer that the authorization allows, and spends that transfer on the row, in one transaction.
+// and Settle signs the transaction, writes a row (the authorization, the request, the signed bytes, the answer), broadcasts the bytes,
+// waits for the block, finds in it the transfer that the authorization allows, and spends that transfer on the row, in one transaction.
 //
 // A kill before the row leaves nothing: the authorization is still good. A kill behind it, before or after the broadcast, leaves a row
 // that is pending: Resume sends the same bytes again, which the chain takes once, and finishes the row. A kill behind the block is the

@@ -11,6 +11,7 @@ import (
 const (
 	resumeLimit  = 500
 	replaceAfter = 2 * time.Minute // that a transaction waits for its block before it is sent again at a higher price
+	mostTxs      = 5               // of a settlement, each a quarter dearer than the one before
 	surelyOver   = 10 * time.Minute
 )
 
@@ -50,7 +51,7 @@ func (s *Settler) resume(ctx context.Context, row Settlement) error {
 	case now.Add(-surelyOver).After(time.Unix(min(row.ValidBefore, farFuture), 0)):
 		_, err := s.fail(ctx, row, "the authorization has ended before it was in a block")
 		return err
-	case now.Sub(last.At) >= replaceAfter:
+	case now.Sub(last.At) >= replaceAfter && len(row.Txs) < mostTxs:
 		return s.replace(ctx, row, last)
 	}
 	return s.cfg.Sender.Send(ctx, last.Raw)

@@ -67,7 +67,9 @@ func (s *Settler) Offer(op api.Op) (offer api.StandardRequired, ok bool) {
 			MaxTimeoutSeconds: int(offeredLife / time.Second),
 			Extra:             api.StandardExtra{Name: s.cfg.Name, Version: s.cfg.Version, AssetTransferMethod: "eip3009"},
 		}},
-		Extensions: map[string]api.StandardExtension{"payment-identifier": {Info: map[string]any{"required": false}, Schema: map[string]any{}}},
+		Extensions: map[string]api.StandardExtension{
+			"payment-identifier": {Info: map[string]any{"required": false}, Schema: map[string]any{}},
+		},
 	}, true
 }
 
@@ -231,8 +233,8 @@ func (s *Settler) timely(e Exact) error {
 	case e.ValidAfter > now.Unix():
 		return refusedExact(api.ReasonNotYetValid, "the authorization does not hold before %d; it is %d", e.ValidAfter, now.Unix())
 	case time.Unix(min(e.ValidBefore, farFuture), 0).Before(now.Add(leastLife)):
-		return refusedExact(api.ReasonExpired, "the authorization has to hold for %s more; it ends at %d, and it is %d", leastLife, e.ValidBefore,
-			now.Unix())
+		return refusedExact(api.ReasonExpired, "the authorization has to hold for %s more; it ends at %d, and it is %d", leastLife,
+			e.ValidBefore, now.Unix())
 	}
 	return nil
 }
@@ -377,7 +379,8 @@ func (s *Settler) finish(ctx context.Context, row Settlement, hash [32]byte, p P
 		}
 		at := s.cfg.Now().UTC()
 		err := s.cfg.Store.FinishSettlement(ctx, row.Key(), Receipt{
-			Hash: hash, Payment: p, Transfer: t, Op: row.Op, StoredAnswer: StoredAnswer{Fingerprint: row.Fingerprint, Payer: row.From, At: at},
+			Hash: hash, Payment: p, Transfer: t, Op: row.Op,
+			StoredAnswer: StoredAnswer{Fingerprint: row.Fingerprint, Payer: row.From, At: at},
 		})
 		if errors.Is(err, ErrSpent) {
 			return s.fail(ctx, row, "the operator has used the transfer otherwise")

@@ -503,6 +503,30 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// TestResumeBounds has a settlement wait for ever: it is not made dearer without end.
+func TestResumeBounds(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	s.bank.held = true
+	e := exact(1)
+	e.ValidBefore = 1<<63 - 1
+	_, _, err := s.pay(e, fresh(), "answer")
+	is(t, err, api.ReasonSettling)
+	for range 20 {
+		s.now = s.now.Add(time.Hour)
+		if err := s.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	different := map[string]bool{}
+	for _, raw := range s.bank.sent {
+		different[string(raw)] = true
+	}
+	if len(different) != 5 || len(s.bank.sent) != 21 {
+		t.Errorf("%d transactions were signed, %d sent", len(different), len(s.bank.sent))
+	}
+}
+
 // TestResumeEnds has what never comes into a block end with its authorization, and not before.
 func TestResumeEnds(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,8 @@ CREATE INDEX settlements_kept ON settlements (done_at) WHERE body IS NOT NULL;
 
 -- The transactions that were signed for a settlement, as they are broadcast.
 CREATE TABLE settlement_txs (
-    hash          BLOB PRIMARY KEY,
+    id            INTEGER PRIMARY KEY, -- in the order in which they were signed
+    hash          BLOB NOT NULL UNIQUE,
     payer         TEXT NOT NULL,
     nonce         BLOB NOT NULL,
     sender        TEXT NOT NULL,    -- address of the key that pays the gas
@@ -38,7 +39,7 @@ CREATE TABLE settlement_txs (
     block         INTEGER NOT NULL, -- the newest one when it was signed
     at            INTEGER NOT NULL,
     FOREIGN KEY (payer, nonce) REFERENCES settlements (payer, nonce)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX settlement_txs_by_settlement ON settlement_txs (payer, nonce);
 CREATE INDEX settlement_txs_by_sender ON settlement_txs (sender, account_nonce);
