@@ -98,7 +98,7 @@ func TestWatchEnds(t *testing.T) {
 // TestEveryFailureHasAnExit checks the exit code of every reason of the service, and that its words come through.
 func TestEveryFailureHasAnExit(t *testing.T) {
 	t.Parallel()
-	exits := map[int]int{400: 3, 401: 4, 402: 5, 403: 6, 404: 7, 405: 3, 429: 8, 500: 1, 503: 9}
+	exits := map[int]int{400: 3, 401: 4, 402: 5, 403: 6, 404: 7, 405: 3, 409: 3, 429: 8, 500: 1, 503: 9}
 	for _, reason := range api.Reasons() {
 		e := api.Errorf(reason, "words of the service")
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

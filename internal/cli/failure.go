@@ -98,7 +98,7 @@ func readerGone(err error) bool {
 // exitOf is the exit code for an HTTP status.
 func exitOf(status int) int {
 	switch status {
-	case http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge:
+	case http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusConflict, http.StatusRequestEntityTooLarge:
 		return ExitUsage
 	case http.StatusUnauthorized:
 		return ExitAuth
