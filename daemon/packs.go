@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/pack"
@@ -320,7 +321,8 @@ func (d *Daemon) inPack(ctx context.Context, id string, do func(ctx context.Cont
 	}
 	err := p.life.join(ctx, func(ctx context.Context) error { return do(ctx, p.line) })
 	if errors.Is(err, errOver) && d.stopping.Load() {
-		return context.Canceled
+		return api.Errorf(api.ReasonStateUnavailable, "the daemon is stopping").WithHint("try again").
+			WithRetryAfter(api.StateUnavailableRetry * time.Second)
 	}
 	if errors.Is(err, errOver) {
 		return api.Errorf(api.ReasonPackNotFound, "pack %q was removed or replaced meanwhile", id).WithHint("try again")

@@ -519,7 +519,7 @@ func (s *soak) rest(idle sample) {
 }
 
 // explained are the errors of the log that the faults explain.
-var explained = regexp.MustCompile(`ask chain|the chain does not answer|every source failed|503 Service Unavailable`)
+var explained = regexp.MustCompile(`ask chain|the chain does not answer|every source failed|503 Service Unavailable|the daemon is stopping`)
 
 // readLog reads what was logged in all lives.
 func (s *soak) readLog() {
