@@ -92,7 +92,10 @@ func (p packSettings) text(id string) (text []byte, file string, err error) {
 	if id != filepath.Base(id) {
 		return nil, "", fmt.Errorf("%q is no name of a pack", id)
 	}
-	text, err = os.ReadFile(file)
+	err = fs.ErrNotExist
+	if p.Dir != "" { // as a demo's, which takes no files of the directory that it happens to be started in
+		text, err = os.ReadFile(file)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		known := p.known()
 		if near := human.Nearest(id, known); near != "" {

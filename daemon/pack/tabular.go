@@ -227,12 +227,12 @@ func (rule FlagRule) observe(v *view, r *source.DeclaredRow, mark source.Mark, e
 	if value := r.Value(rule.Value); value != nil {
 		s.Value = value.Number
 	}
-	s.Message, _ = rule.Message.Fill("unknown", func(field string) any { return ToldValue(r, field) })
+	s.Message, _ = rule.Message.Fill("unknown", func(field string) any { return toldValue(r, field) })
 	return s
 }
 
-// ToldValue is a field of a row, its name or its symbol, as a sentence has it; nil if it is not known.
-func ToldValue(r *source.DeclaredRow, field string) any {
+// toldValue is a field of a row, its name or its symbol, as a sentence has it; nil if it is not known.
+func toldValue(r *source.DeclaredRow, field string) any {
 	text := ""
 	switch field {
 	case "name":
@@ -247,7 +247,7 @@ func ToldValue(r *source.DeclaredRow, field string) any {
 			return nil
 		}
 		if v.Text == "" {
-			return Plain(*v)
+			return plain(*v)
 		}
 		text = human.Named(v.Text)
 	}
@@ -257,8 +257,8 @@ func ToldValue(r *source.DeclaredRow, field string) any {
 	return text
 }
 
-// Plain is a value as internal/human writes it.
-func Plain(v source.Value) any {
+// plain is a value as internal/human writes it.
+func plain(v source.Value) any {
 	if at, is := v.Any().(time.Time); is {
 		return at.Format(time.RFC3339)
 	}

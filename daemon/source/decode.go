@@ -12,7 +12,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/mmcdole/gofeed"
 	"golang.org/x/net/html/charset"
 )
 
@@ -176,19 +175,12 @@ func readTable(r *csv.Reader, given []string) (header []string, rows []any, err 
 
 // decodeEntries reads a feed.
 func decodeEntries(body []byte) (any, error) {
-	br, err := openBody(bytes.NewReader(body), "<", "a feed")
+	items, err := parseItems(bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	feed, err := gofeed.NewParser().Parse(br)
-	if err != nil {
-		return nil, fail(ClassBadContent, "not a feed, or a broken one")
-	}
-	if len(feed.Items) == 0 {
-		return nil, fail(ClassEmpty, "the feed has no items")
-	}
-	rows := make([]any, len(feed.Items))
-	for i, item := range feed.Items {
+	rows := make([]any, len(items))
+	for i, item := range items {
 		row := map[string]any{"title": plainText(item.Title), "url": CleanLink(item.Link), "id": item.GUID}
 		if at := item.PublishedParsed; at != nil {
 			row["at"] = at.UTC().Format(time.RFC3339)

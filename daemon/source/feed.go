@@ -17,8 +17,8 @@ type feedEntry struct {
 	Published *time.Time // nil if unknown
 }
 
-// parseFeed decodes a body that is RSS or Atom. A feed without items is a failure of class empty.
-func parseFeed(body io.Reader) ([]feedEntry, error) {
+// parseItems decodes a body that is RSS or Atom. A feed without items is a failure of class empty.
+func parseItems(body io.Reader) ([]*gofeed.Item, error) {
 	br, err := openBody(body, "<", "a feed")
 	if err != nil {
 		return nil, err
@@ -30,8 +30,17 @@ func parseFeed(body io.Reader) ([]feedEntry, error) {
 	if len(feed.Items) == 0 {
 		return nil, fail(ClassEmpty, "the feed has no items")
 	}
-	items := make([]feedEntry, len(feed.Items))
-	for i, item := range feed.Items {
+	return feed.Items, nil
+}
+
+// parseFeed is parseItems with what a headline needs of each.
+func parseFeed(body io.Reader) ([]feedEntry, error) {
+	found, err := parseItems(body)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]feedEntry, len(found))
+	for i, item := range found {
 		items[i] = feedEntry{Title: plainText(item.Title), Link: CleanLink(item.Link), Published: item.PublishedParsed}
 	}
 	return items, nil

@@ -2,6 +2,7 @@ package manifest_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -73,6 +74,42 @@ func TestFromAnswerToState(t *testing.T) {
 	found := p.Tables(in).Lookup("btc oi", "", 1)
 	if len(found.Rows) != 1 || found.Rows[0].Key != "BTC" || found.Rows[0].URL != "https://app.hyperliquid.xyz/trade/BTC" {
 		t.Errorf("btc oi: %+v", found)
+	}
+}
+
+// TestNewestOfNews: of news, the newest are kept wherever they stand in an answer; of other rows, the first.
+func TestNewestOfNews(t *testing.T) {
+	t.Parallel()
+	const news = "limits: {rows: 2}\npack: mine\nversion: 1\ntitle: Mine\nmembers: {all: {from: one}}\nsources:\n" +
+		"  - {id: one, name: One, licence: public, kind: story, public_url: 'https://example.org/', " +
+		"request: {url: 'https://example.org/one'}, fields: {seen: time}, rows: '.[]', time: seen}\n"
+	for text, want := range map[string]string{news: "[c b]", strings.Replace(news, ", time: seen", "", 1): "[a b]"} {
+		m, err := manifest.Read([]byte(text), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := manifest.NewLocal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _, err := m.Make(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := source.NewFetcher(source.Config{Transport: answers(func(*http.Request) string {
+			return `[{"key":"a","seen":1795000000},{"key":"b","seen":1795000001},{"key":"c","seen":1795000002}]`
+		})})
+		out := f.Fetch(t.Context(), p.Sources[0].Connector, nil)
+		if out.Err != nil {
+			t.Fatal(out.Err)
+		}
+		var keys []string
+		for _, r := range out.Doc.(*source.RowsDoc).Rows {
+			keys = append(keys, r.Key)
+		}
+		if got := fmt.Sprint(keys); got != want {
+			t.Errorf("kept %s, want %s", got, want)
+		}
 	}
 }
 
