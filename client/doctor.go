@@ -171,7 +171,7 @@ func (o *doctorOptions) server(ctx context.Context, c *config.Config) bool {
 		o.add("server", outcomeOK, "", "ready, answered in %d ms", took.Milliseconds())
 	}
 	if meta.Demo() {
-		o.add("data", outcomeWarning, "contextd serve takes real sources", "demo data: recorded, synthetic values")
+		o.add("data", outcomeWarning, "contextd serve takes real sources", "demo data: synthetic values")
 	}
 	o.clock(meta.Header, began.Add(took/2))
 	return true

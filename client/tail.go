@@ -142,7 +142,7 @@ func (t *tail) connection(c sdk.Connection) {
 	}
 	if c.Demo && !t.told {
 		t.told = true
-		t.Note("demo data: recorded, synthetic values")
+		t.Note("demo data: synthetic values")
 	}
 }
 

@@ -394,7 +394,7 @@ func (w *watch) connection(c sdk.Connection) {
 	}
 	if c.Demo && !w.demo {
 		w.demo = true
-		w.note("demo data: recorded, synthetic values")
+		w.note("demo data: synthetic values")
 	}
 }
 

@@ -154,7 +154,7 @@ func (d *Daemon) mailAlert(ctx context.Context, to string, e alert.Event) error 
 	text := fmt.Sprintf("%s\n\npack      %s\nkind      %s\nseverity  %s\nchange    %s\nstate of  %s\nalert     %s\nevent     %s\n",
 		e.Message, e.Pack, e.Kind, e.Severity, e.Change, e.At.Format(time.RFC3339), e.Alert, e.ID)
 	if e.Demo {
-		text += "\nThis is recorded, synthetic data.\n"
+		text += "\nThis is synthetic data.\n"
 	}
 	return d.mailer.Deliver(ctx, to, fmt.Sprintf("[%s] %s", what, e.Message), text)
 }

@@ -192,7 +192,7 @@ func TestAlerts(t *testing.T) {
 		t.Errorf("posts: %q", h.bad)
 	}
 	mail, err := os.ReadFile(mails()[0])
-	if err != nil || !strings.Contains(string(mail), "Subject: [") || !strings.Contains(string(mail), "recorded, synthetic data") {
+	if err != nil || !strings.Contains(string(mail), "Subject: [") || !strings.Contains(string(mail), "synthetic data") {
 		t.Errorf("mail: %s, %v", mail, err)
 	}
 }

@@ -152,8 +152,8 @@ type Backup struct {
 // Recording is recorded source data that is played back; *replay.Recording is one.
 type Recording interface {
 	http.RoundTripper
-	Advance()             // to the next recorded moment
-	Shift() time.Duration // from the recorded moment to now
+	Advance()                          // to the next recorded moment
+	Shift(source string) time.Duration // from the moment that a source was recorded at to now
 }
 
 func (cfg Config) chainID() int64 {

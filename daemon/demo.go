@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,10 +48,12 @@ type DemoChain struct {
 
 const (
 	demoEvery = 15 * time.Second
-	demoPast  = time.Hour       // of history that a new demo begins with
-	demoStep  = 5 * time.Minute // between the states of that history
+	demoSeed  = 1
 
-	othersStep = 15 * time.Minute // between those of packs other than the first
+	demoPast   = 24 * time.Hour // of history that a new demo begins with, an hour from state to state
+	demoNear   = time.Hour      // of it with a state every demoStep, and the first of packs other than crypto
+	demoStep   = 5 * time.Minute
+	othersStep = 15 * time.Minute // between those of the other packs
 
 	demoCredits = 10_000 // on the demo's key at every start
 )
@@ -83,18 +86,21 @@ func startChain(ctx context.Context, cfg *Config, listen string) (*devchain.Chai
 	return c, nil
 }
 
-// OpenDemo opens a daemon that plays recorded sources through the real connectors, and pays on a chain of its own, which answers on
-// chainListen. A new data directory gets an hour of history first, made by the same pipeline, so that every operation has something to
+// OpenDemo opens a daemon that plays a synthetic market through the real connectors, and pays on a chain of its own, which answers on
+// chainListen. A new data directory gets a day of history first, made by the same pipeline, so that every operation has something to
 // answer at once.
 func OpenDemo(ctx context.Context, cfg Config, chainListen string) (*Daemon, Demo, error) {
 	clock := &demoClock{now: cfg.Now}
 	if clock.now == nil {
 		clock.now = time.Now
 	}
-	cfg.Now, cfg.Recording, cfg.demo = clock.Now, replay.New(clock.Now), true
-	if cfg.Every == 0 {
-		cfg.Every = demoEvery
+	cfg.Now, cfg.demo = clock.Now, true
+	cfg.Every = cmp.Or(cfg.Every, demoEvery)
+	living, err := replay.NewLiving(replay.LivingConfig{Seed: demoSeed, Past: demoPast, Every: cfg.Every, Now: clock.Now})
+	if err != nil {
+		return nil, Demo{}, err
 	}
+	cfg.Recording = living
 	held, err := datadir.Lock(cfg.DataDir) // before anything is made in it
 	if err != nil {
 		return nil, Demo{}, err
@@ -177,11 +183,14 @@ func (d *Daemon) makePast(ctx context.Context, clock *demoClock) error {
 	})
 	defer clock.back.Store(0)
 	for back := demoPast; back >= 0; back -= demoStep {
+		if back > demoNear && back%time.Hour != 0 {
+			continue
+		}
 		clock.back.Store(int64(back))
 		var all sync.WaitGroup
 		errs := make([]error, len(fresh))
 		for i, id := range fresh {
-			if i > 0 && back%othersStep != 0 {
+			if i > 0 && (back > demoNear || back%othersStep != 0) {
 				continue
 			}
 			all.Go(func() { errs[i] = d.refresh(ctx, id, back == 0) })

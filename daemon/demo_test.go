@@ -1,14 +1,21 @@
 package daemon_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // TestDemoDataStaysApart: what a demo has made is marked for good, serve refuses it, and a demo refuses what is real; neither leaves
@@ -80,5 +87,76 @@ func TestDemoDataStaysApart(t *testing.T) {
 	}
 	if err := demo(empty); err != nil {
 		t.Errorf("a demo where serve has made no state: %v", err)
+	}
+}
+
+// TestDemoLives: a demo begins with a day of history; then its prices move with every state, and an incident becomes a critical flag step by
+// step and passes.
+func TestDemoLives(t *testing.T) {
+	t.Parallel()
+	var passed atomic.Int64
+	began := time.Now()
+	const every = 15 * time.Second
+	d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{
+		DataDir: t.TempDir(), Serve: daemon.Serve{Listen: "127.0.0.1:0"}, Data: daemon.Data{Every: every},
+		Now: func() time.Time { return began.Add(time.Duration(passed.Load())) },
+	}, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(<-ended, d.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	client, err := sdk.New(sdk.WithBaseURL(info.BaseURL), sdk.WithAPIKey(sdk.NewKey(info.APIKey)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	past, err := client.Series(ctx, sdk.SeriesRequest{Pack: api.PackCrypto, Path: "asset/bitcoin", Span: 24 * time.Hour, Points: 24})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hours, prices := map[float64]bool{}, map[float64]bool{}
+	for _, price := range past.Rows[0].Values {
+		if price != nil {
+			hours[*price] = true
+		}
+	}
+	if len(hours) < 20 {
+		t.Errorf("%d prices of Bitcoin in the day before", len(hours))
+	}
+	var course []string
+	for range int(8 * time.Minute / every) {
+		passed.Add(int64(every))
+		if err := d.Refresh(ctx, api.PackCrypto); err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := client.Fresh(ctx, api.PackCrypto)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, ok := api.ReadCrypto(api.PackCrypto, fresh.State)
+		if !ok {
+			t.Fatalf("the state is %s", fresh.State)
+		}
+		prices[*state.TopMovers[0].PriceUSD] = true
+		severity := "none"
+		for _, f := range state.Flags {
+			if f.Kind == api.FlagDepeg && f.Subject == "USD0" {
+				severity = string(f.Severity)
+			}
+		}
+		course = append(course, severity)
+	}
+	if got := strings.Join(slices.Compact(course), " "); got != "none notice warning critical warning notice none" {
+		t.Errorf("the incident goes %s", got)
+	}
+	if len(prices) < 30 {
+		t.Errorf("%d prices of Bitcoin in 32 states", len(prices))
 	}
 }

@@ -91,7 +91,7 @@ func (s *IO) Note(format string, args ...any) {
 func (s *IO) ReportMeta(meta *sdk.Response) {
 	spec, err := s.Spec()
 	if meta.Demo() && err == nil && (!spec.Machine() || s.ErrTTY) {
-		fmt.Fprintln(s.Err, s.Style(s.ErrTTY).Warn("demo data: recorded, synthetic values"))
+		fmt.Fprintln(s.Err, s.Style(s.ErrTTY).Warn("demo data: synthetic values"))
 	}
 	if meta.Replayed {
 		fmt.Fprintln(s.Err, s.Style(s.ErrTTY).Warn("this answer was paid for before and is given again, "+human.Age(meta.Age)+" later"))

@@ -30,13 +30,13 @@ type demoOptions struct {
 	alerts              []daemon.Alert
 }
 
-// newDemo makes the command that runs everything on recorded data.
+// newDemo makes the command that runs everything on a synthetic market.
 func newDemo(s *settings) *cobra.Command {
 	var o demoOptions
 	c := &cobra.Command{
-		Use: "demo", Short: "Run everything on this machine, with recorded data and no network", Args: cobra.NoArgs,
-		Long: "Run everything on this machine: recorded sources that move every few seconds through the real connectors, the\n" +
-			"built-in brief writer, an hour of history, a chain with test money and a key. It prints the commands to try. " +
+		Use: "demo", Short: "Run everything on this machine, on a synthetic market", Args: cobra.NoArgs,
+		Long: "Run everything on this machine: a synthetic market that moves every few seconds through the real connectors, the\n" +
+			"built-in brief writer, a day of history, a chain with test money and a key. It prints the commands to try. " +
 			"With --once it walks through\nthe whole story by itself and ends.\n\n" +
 			"Without --data-dir it works in a directory of its own that it removes at the end. Of a file named by --config or\n" +
 			"CONTEXTD_CONFIG it takes mcp and alerts and no other setting: the rest of a demo is its own.",
@@ -137,7 +137,7 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 	if o.once {
 		return walk(ctx, out, d, info)
 	}
-	fmt.Fprintf(out, "contextd demo is ready after %.1f s. It plays recorded, synthetic data: no price here is real.\n\n"+
+	fmt.Fprintf(out, "contextd demo is ready after %.1f s. It plays a synthetic market: no price here is real.\n\n"+
 		"  address  %s\n  metrics  %s/metrics\n  key      %s\n  data     %s\n  mail     %s\n  scripts  %s\n\nIn another terminal:\n\n",
 		time.Since(began).Seconds(), info.BaseURL, info.AdminURL, info.APIKey, place, info.Outbox, filepath.Join(dir, daemon.DemoFile))
 	for _, line := range commands(info, ctxCommand()) {

@@ -129,7 +129,7 @@ func (o *outside) sources() http.Handler {
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
-		shift := recording.Shift()
+		shift := recording.Shift("")
 		body = stamp.ReplaceAllFunc(body, func(text []byte) []byte {
 			at, err := time.Parse(time.RFC3339, string(text))
 			if err != nil {

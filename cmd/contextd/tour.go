@@ -62,7 +62,7 @@ func takeTour(ctx context.Context, out io.Writer, cfg tourConfig) error {
 		return err
 	}
 	t := &tour{out: out, tourConfig: cfg, client: c, owner: c.Console("")}
-	fmt.Fprintf(out, "A walk through contextd at %s, on recorded, synthetic data: no price here is real.\n", cfg.BaseURL)
+	fmt.Fprintf(out, "A walk through contextd at %s, on synthetic data: no price here is real.\n", cfg.BaseURL)
 	for _, step := range []func(context.Context) error{
 		t.fresh, t.brief, t.cite, t.search, t.snapshot, t.live, t.packs, t.cost, t.noKey, t.pay, t.signIn, t.buy, t.keys,
 	} {

@@ -55,9 +55,9 @@ type Config struct {
 	PrivateHosts []string     // that sources may be at
 	Disabled     []string
 	CoinGeckoKey string
-	Transport    http.RoundTripper    // to the sources; nil means the real network
-	Shift        func() time.Duration // from the moment of a recording to now; nil for real sources
-	Offline      bool                 // nothing outside is asked
+	Transport    http.RoundTripper                 // to the sources; nil means the real network
+	Shift        func(source string) time.Duration // from the moment of a recording to now; nil for real sources
+	Offline      bool                              // nothing outside is asked
 
 	Chain *chain.Config    // nil where nothing is paid on a chain
 	SMTP  *mail.SMTPConfig // nil where mail goes into files

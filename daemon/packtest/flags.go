@@ -143,7 +143,7 @@ func (t *trial) find(
 	ctx context.Context, f manifest.Flag, s *manifest.Source, rows []map[string]any, key string,
 	fit func(mark source.Mark, marked bool) bool,
 ) ([]map[string]any, string) {
-	d := newDrawer(t.rand, t.cfg.Manifest, s.ID, t.line.now().Add(-t.line.shift()))
+	d := newDrawer(t.rand, t.cfg.Manifest, s.ID, t.line.now().Add(-t.line.shift("")))
 	for try := range searches {
 		drawn := slices.Clone(rows)
 		for i := range rows {

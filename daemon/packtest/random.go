@@ -47,7 +47,7 @@ func (t *trial) drawAll() map[string][]any {
 	for i := range t.cfg.Manifest.Sources {
 		s := &t.cfg.Manifest.Sources[i]
 		rows := t.stage.rows(s.ID)
-		d := newDrawer(t.rand, t.cfg.Manifest, s.ID, t.line.now().Add(-t.line.shift()))
+		d := newDrawer(t.rand, t.cfg.Manifest, s.ID, t.line.now().Add(-t.line.shift("")))
 		d.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		drawn := make([]any, min(len(rows), 1+d.IntN(drawnRows)))
 		for j := range drawn {

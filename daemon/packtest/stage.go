@@ -116,8 +116,8 @@ func (l *line) now() time.Time {
 	return l.clock
 }
 
-// shift is the time since what is played was recorded.
-func (l *line) shift() time.Duration {
+// shift is the time since what is played was recorded, of any source.
+func (l *line) shift(string) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.clock.Sub(l.recorded)

@@ -36,7 +36,7 @@ func (s shipped) Turn(tick int) (at time.Time, ok bool) {
 	for s.Tick() != tick {
 		s.Advance()
 	}
-	return time.Unix(0, 0).Add(-s.Shift()).UTC(), true
+	return time.Unix(0, 0).Add(-s.Shift("")).UTC(), true
 }
 
 // recordedTick is what the file of a recorded tick says.

@@ -39,7 +39,7 @@ func TestOneRetryForAllRequestsOfAnAttempt(t *testing.T) {
 				w.WriteHeader(http.StatusBadGateway)
 			}
 		})})
-		a := c.Attempt()
+		a := c.Attempt("")
 		for _, path := range []string{"/bad", "/worse", "/good"} {
 			err := a.Get(t.Context(), source.Request{URL: "https://a.example" + path}, discard)
 			if (err == nil) != (path == "/good") {
@@ -64,9 +64,9 @@ func TestOnlyAcceptedVersionsAreConfirmed(t *testing.T) {
 			w.WriteHeader(http.StatusNotModified)
 		}
 	})
-	c := source.NewClient(source.Config{Transport: server, Shift: func() time.Duration { return 0 }}) // without limits
+	c := source.NewClient(source.Config{Transport: server, Shift: func(string) time.Duration { return 0 }}) // without limits
 	get := func(ifChanged, accept bool) bool {
-		a := c.Attempt()
+		a := c.Attempt("")
 		err := a.Get(t.Context(), source.Request{URL: "https://a.example/x", IfChanged: ifChanged}, discard)
 		if err != nil && !errors.Is(err, source.ErrNotModified()) {
 			t.Fatal(err)
@@ -111,7 +111,7 @@ func TestLimitsAreByHost(t *testing.T) {
 					if took := time.Since(begin); took != 0 {
 						t.Fatalf("request %d of the burst waited %v", i, took)
 					}
-					if err := c.Attempt().Get(t.Context(), source.Request{URL: "https://" + host}, discard); err != nil {
+					if err := c.Attempt("").Get(t.Context(), source.Request{URL: "https://" + host}, discard); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -132,7 +132,7 @@ func TestRetryReadsTheBodyAgain(t *testing.T) {
 			_, _ = io.WriteString(w, strings.Repeat("x", asked))
 		})})
 		var bodies []string
-		err := c.Attempt().Get(t.Context(), source.Request{URL: "https://a.example"}, func(body io.Reader) error {
+		err := c.Attempt("").Get(t.Context(), source.Request{URL: "https://a.example"}, func(body io.Reader) error {
 			data, err := io.ReadAll(body)
 			if bodies = append(bodies, string(data)); len(bodies) == 1 {
 				return errors.New("the connection broke")

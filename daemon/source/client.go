@@ -38,9 +38,9 @@ type Config struct {
 	// PrivateHosts are those on private addresses that declared sources may ask.
 	PrivateHosts []string
 
-	// Shift is for the replay of recorded data: what to add to upstream times. It also takes limits per host and pauses away,
-	// because a recording needs no politeness. Nil is none.
-	Shift func() time.Duration
+	// Shift is for the replay of recorded data: what to add to the upstream times of a source. It also takes limits per host and pauses
+	// away, because a recording needs no politeness. Nil is none.
+	Shift func(source string) time.Duration
 }
 
 // The one host that is given a key. Its quota with the key is scarcer than without, so the key is for emergencies.
@@ -140,11 +140,11 @@ type attempt struct {
 	etags   map[string]string // by URL, of what was read
 }
 
-func (c *client) Attempt() *attempt {
+func (c *client) Attempt(source string) *attempt {
 	now := c.cfg.Now()
 	a := &attempt{Now: now, At: now, c: c, etags: make(map[string]string)}
 	if c.cfg.Shift != nil {
-		a.At = now.Add(-c.cfg.Shift())
+		a.At = now.Add(-c.cfg.Shift(source))
 	}
 	return a
 }

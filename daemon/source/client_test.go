@@ -26,7 +26,7 @@ func get(t *testing.T, handler http.HandlerFunc) (string, error) {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	var body []byte
-	err := source.NewClient(source.Config{}).Attempt().Get(t.Context(), source.Request{URL: server.URL, Limit: 100}, func(r io.Reader) (err error) {
+	err := source.NewClient(source.Config{}).Attempt("").Get(t.Context(), source.Request{URL: server.URL, Limit: 100}, func(r io.Reader) (err error) {
 		body, err = io.ReadAll(r)
 		return err
 	})
@@ -129,7 +129,7 @@ func TestBrokenBodyOutranksItsSymptom(t *testing.T) {
 		_, _ = io.WriteString(w, "[")
 	}))
 	defer server.Close()
-	err := source.NewClient(source.Config{}).Attempt().Get(t.Context(), source.Request{URL: server.URL}, func(r io.Reader) error {
+	err := source.NewClient(source.Config{}).Attempt("").Get(t.Context(), source.Request{URL: server.URL}, func(r io.Reader) error {
 		_, _ = io.ReadAll(r)
 		return source.Fail(source.ClassEmpty, "nothing in it")
 	})
@@ -173,8 +173,8 @@ func TestRealNetworkFailures(t *testing.T) {
 		"https://[::1":     "network: cannot connect",
 		"nonsense://a.b/c": "network: cannot connect",
 	} {
-		cfg := source.Config{Shift: func() time.Duration { return 0 }} // no pause before the retry
-		err := source.NewClient(cfg).Attempt().Get(t.Context(), source.Request{URL: url}, func(io.Reader) error { return nil })
+		cfg := source.Config{Shift: func(string) time.Duration { return 0 }} // no pause before the retry
+		err := source.NewClient(cfg).Attempt("").Get(t.Context(), source.Request{URL: url}, func(io.Reader) error { return nil })
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", url, err, want)
 		}
@@ -193,8 +193,8 @@ func TestFailureTextIsShort(t *testing.T) {
 func TestAttemptOnTwoClocks(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)
-	cfg := source.Config{Now: func() time.Time { return now }, Shift: func() time.Duration { return 48 * time.Hour }}
-	a := source.NewClient(cfg).Attempt()
+	cfg := source.Config{Now: func() time.Time { return now }, Shift: func(string) time.Duration { return 48 * time.Hour }}
+	a := source.NewClient(cfg).Attempt("")
 	began := now
 	now = now.Add(7 * time.Second)
 	if !a.Now.Equal(began) || !a.At.Equal(began.Add(-48*time.Hour)) || a.Latency() != 7*time.Second {

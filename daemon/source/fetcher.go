@@ -28,7 +28,7 @@ func NewFetcher(cfg Config) *Fetcher { return &Fetcher{client: newClient(cfg)} }
 // returned if it returned any, nil if there is none: it is never changed, only compared, confirmed, and asked for what need not
 // be read again.
 func (f *Fetcher) Fetch(ctx context.Context, c Connector, last Doc) Outcome {
-	a := f.client.Attempt()
+	a := f.client.Attempt(c.ID)
 	doc, dropped, err := c.read(ctx, a, last)
 	out := c.judge(a, last, doc, err)
 	out.Dropped = dropped

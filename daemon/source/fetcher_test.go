@@ -129,7 +129,7 @@ func TestUpstreamThatSaysTheSameIsFrozen(t *testing.T) {
 		c := map[string]source.Connector{
 			"kraken": source.Kraken(), "coinbase": source.CoinbaseExchange(), "pools": source.GeckoTerminalTrending(), "fees": source.MempoolFees(),
 		}[connector]
-		noWait := func() time.Duration { return 0 } // for the limit of the host, which real time counts
+		noWait := func(string) time.Duration { return 0 } // for the limit of the host, which real time counts
 		f := source.NewFetcher(source.Config{Transport: transport, Now: func() time.Time { return now }, Shift: noWait})
 		var last source.Doc
 		price = 91_000

@@ -47,7 +47,7 @@ func judge(t *testing.T, c source.Connector, data []byte) {
 	transport := roundTrip(func(req *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Header: make(http.Header), Body: io.NopCloser(bytes.NewReader(data)), Request: req}, nil
 	})
-	cfg := source.Config{Transport: transport, Now: atRecording, Shift: func() time.Duration { return 0 }}
+	cfg := source.Config{Transport: transport, Now: atRecording, Shift: func(string) time.Duration { return 0 }}
 	out := source.NewFetcher(cfg).Fetch(t.Context(), c, nil)
 	if (out.Doc == nil) != (out.Err != nil) {
 		t.Fatalf("%s: error %v with Doc %v", c.ID, out.Err, out.Doc)

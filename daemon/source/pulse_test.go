@@ -72,7 +72,7 @@ func TestWhatIsNeverAskedFor(t *testing.T) {
 	t.Parallel()
 	const key = "CG-secret"
 	l := &listener{next: replay.New(atRecording)}
-	f := source.NewFetcher(source.Config{Transport: l, Now: atRecording, CoinGeckoKey: key, Shift: func() time.Duration { return 0 }})
+	f := source.NewFetcher(source.Config{Transport: l, Now: atRecording, CoinGeckoKey: key, Shift: func(string) time.Duration { return 0 }})
 	pulse(t, f, nil)
 	slices.Sort(l.urls)
 	if unique := len(slices.Compact(slices.Clone(l.urls))); unique != len(l.urls) {
@@ -94,7 +94,7 @@ func TestLastDocIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	r := replay.New(atRecording)
 	later := func() time.Time { return recordedAt.Add(25 * time.Hour) } // the histories are due, and every time is shifted
-	f := source.NewFetcher(source.Config{Transport: r, Now: later, Shift: func() time.Duration { return 25 * time.Hour }})
+	f := source.NewFetcher(source.Config{Transport: r, Now: later, Shift: func(string) time.Duration { return 25 * time.Hour }})
 	last, before := make(map[string]source.Doc), make(map[string]string)
 	for _, c := range connectors() {
 		last[c.ID] = recordedDoc(t, c)

@@ -29,7 +29,7 @@ func TestCutNetworkUsesUpNoLimit(t *testing.T) {
 		network := &switched{cut: true}
 		c := source.NewClient(source.Config{Transport: network})
 		ask := func() error {
-			return c.Attempt().Get(t.Context(), source.Request{URL: "https://api.coingecko.com/api/v3/global"},
+			return c.Attempt("").Get(t.Context(), source.Request{URL: "https://api.coingecko.com/api/v3/global"},
 				func(r io.Reader) error { _, err := io.ReadAll(r); return err })
 		}
 		for range 20 {

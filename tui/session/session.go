@@ -28,7 +28,7 @@ type Session struct {
 	Pack     string
 	Now      time.Time // as of the last tick, in the user's time zone
 	Paused   bool
-	Demo     bool // the data is recorded, synthetic
+	Demo     bool // the data is synthetic
 	Mouse    bool
 	Recorded bool // what is shown is a recording: its age says nothing
 

@@ -42,7 +42,7 @@ func newPast(t *testing.T, field string) *past {
 	p := &past{t: t, connector: made.Sources[0].Connector}
 	p.fetcher = source.NewFetcher(source.Config{
 		Now: func() time.Time { return p.now }, Transport: answers(func(*http.Request) string { return p.body }),
-		Shift: func() time.Duration { return 0 }, // for no limits of hosts
+		Shift: func(string) time.Duration { return 0 }, // for no limits of hosts
 	})
 	return p
 }

@@ -119,10 +119,13 @@ func (m *Market) Tick() int {
 func (m *Market) tick() int { return m.first + len(m.moments) - 1 }
 
 // Advance moves to the next tick.
-func (m *Market) Advance() {
+func (m *Market) Advance() { m.moveTo(m.At(m.Tick()).Add(m.cfg.Every), 1) }
+
+// moveTo moves to the next tick, which is at a time: values move as far as they do in so many times the time that it takes.
+func (m *Market) moveTo(at time.Time, pace float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.moments = append(m.moments, m.next(m.moments[len(m.moments)-1]))
+	m.moments = append(m.moments, m.next(m.moments[len(m.moments)-1], at.Truncate(time.Second), pace))
 	if drop := len(m.moments) - keptTicks; drop > 0 {
 		m.first += drop
 		m.moments = slices.Delete(m.moments, 0, drop)
@@ -130,11 +133,32 @@ func (m *Market) Advance() {
 	clear(m.said)
 }
 
+// plan adds events to come.
+func (m *Market) plan(events ...Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cfg.Events = slices.DeleteFunc(m.cfg.Events, func(e Event) bool { return e.Kind != Hack && e.Until < m.first })
+	m.cfg.Events = append(m.cfg.Events, events...)
+}
+
 // At is when a tick is, on upstream's clock.
-func (m *Market) At(tick int) time.Time { return m.cfg.Start.Add(time.Duration(tick) * m.cfg.Every) }
+func (m *Market) At(tick int) time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.at(tick)
+}
+
+func (m *Market) at(tick int) time.Time {
+	if m.first <= tick && tick <= m.tick() {
+		return m.moments[tick-m.first].at
+	}
+	return m.cfg.Start.Add(time.Duration(tick) * m.cfg.Every)
+}
 
 // Shift is the time from the current tick to now, in whole seconds as upstream times are.
-func (m *Market) Shift() time.Duration { return m.cfg.Now().Sub(m.At(m.Tick())).Truncate(time.Second) }
+func (m *Market) Shift(string) time.Duration {
+	return m.cfg.Now().Sub(m.At(m.Tick())).Truncate(time.Second)
+}
 
 // Pages are the URLs that a Market answers, sorted.
 func (m *Market) Pages() []string {
@@ -144,6 +168,17 @@ func (m *Market) Pages() []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// has reports whether a Market answers req.
+func (m *Market) has(req *http.Request) bool {
+	_, known := m.base.pages[key(req.Method, req.URL, "")]
+	return known
+}
+
+// tells reports whether a source reads pages of a Market.
+func (m *Market) tells(source string) bool {
+	return slices.ContainsFunc(m.Pages(), func(page string) bool { return SourceOf(page) == source })
 }
 
 // Payload is what upstream says under address at a tick, also while an event keeps it from answering.

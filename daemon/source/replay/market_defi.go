@@ -98,7 +98,7 @@ func (s *scene) hacks() any {
 			}
 		}
 		rows = append(rows, object{
-			"date": midnight(s.m.At(e.From)).Unix(), "name": name,
+			"date": midnight(s.m.at(e.From)).Unix(), "name": name,
 			"classification": "Protocol Logic", "technique": "Access Control Exploit",
 			"amount": e.Size, "chain": []any{"Ethereum"}, "bridgeHack": false, "targetType": "DeFi Protocol",
 			"source": "https://rekt.news/" + e.Subject, "returnedFunds": nil, "defillamaId": nil, "language": "Solidity",

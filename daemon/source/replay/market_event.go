@@ -31,6 +31,7 @@ type Event struct {
 	Subject     string
 	From, Until int
 	Ramp        int // ticks until it has its whole size; 0 is at once
+	Fall        int // ticks in which it passes, the last ones; 0 is at once
 	Size        float64
 	Text        string
 }
@@ -40,10 +41,16 @@ func (e *Event) strength(tick int) float64 {
 	switch {
 	case tick < e.From || tick >= e.Until:
 		return 0
-	case e.Ramp > 0:
-		return min(1, float64(tick-e.From+1)/float64(e.Ramp))
 	}
-	return 1
+	return min(1, part(tick-e.From+1, e.Ramp), part(e.Until-tick, e.Fall+1))
+}
+
+// part is how much n is of a whole, 1 if that is none.
+func part(n, whole int) float64 {
+	if whole <= 0 {
+		return 1
+	}
+	return float64(n) / float64(whole)
 }
 
 // event is the event of a kind and subject that happens at a tick, nil if there is none.

@@ -109,6 +109,9 @@ func (m *Market) tell(at *moment, tick int) {
 	}
 	for i := range m.cfg.Events {
 		e := &m.cfg.Events[i]
+		if e.Kind == Depeg && e.Fall > 0 && e.Until == tick {
+			add(2, s.name(e.Subject)+" is back at its dollar peg as redemptions clear", 30*time.Second)
+		}
 		if e.From != tick {
 			continue
 		}

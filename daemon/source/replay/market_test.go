@@ -156,8 +156,8 @@ func TestMarketTellsItsLastTicksAlone(t *testing.T) {
 		t.Error("another page is told")
 	}
 	payload(t, m, 51, marketsPage)
-	if at := m.At(450); !at.Equal(time.Date(2026, 11, 22, 9, 30, 0, 0, time.UTC)) || m.Shift() != clock().Sub(at) {
-		t.Errorf("tick 450 is at %v, %v ago", at, m.Shift())
+	if at := m.At(450); !at.Equal(time.Date(2026, 11, 22, 9, 30, 0, 0, time.UTC)) || m.Shift("") != clock().Sub(at) {
+		t.Errorf("tick 450 is at %v, %v ago", at, m.Shift(""))
 	}
 }
 

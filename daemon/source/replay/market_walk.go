@@ -142,14 +142,14 @@ func (m *Market) firstMoment() *moment {
 }
 
 // next is where everything stands a tick after prev.
-func (m *Market) next(prev *moment) *moment {
+func (m *Market) next(prev *moment, at time.Time, pace float64) *moment {
 	tick := m.tick() + 1
 	r := m.random("walk", tick)
-	days := m.cfg.Every.Hours() / 24
+	days := max(at.Sub(prev.at), time.Second).Hours() / 24
 	market := r.NormFloat64()
-	next := &moment{at: prev.at.Add(m.cfg.Every), courses: make([]course, len(prev.courses))}
+	next := &moment{at: at, courses: make([]course, len(prev.courses))}
 	for i, t := range m.base.things {
-		next.courses[i] = t.step(prev.courses[i], days, market, r)
+		next.courses[i] = t.step(prev.courses[i], days*pace, market, r).settle(days)
 		if t.follows >= 0 {
 			next.courses[i].follow(prev.courses[t.follows], next.courses[t.follows])
 		}
@@ -165,14 +165,14 @@ func (m *Market) next(prev *moment) *moment {
 	return next
 }
 
-// step is the course of t some days after c.
+// step is c after the moves of some days; its means are those of before.
 func (t *thing) step(c course, days, market float64, r *rand.Rand) course {
 	own, jump, size := r.NormFloat64(), r.Float64(), r.NormFloat64()
 	next := c.now - t.revert*c.now*days + t.vol*math.Sqrt(days)*(t.beta*market+math.Sqrt(1-t.beta*t.beta)*own)
 	if jump < t.jumps*days {
 		next += size * 2 * t.vol
 	}
-	return course{next, c.hour, c.day, c.week}.settle(days)
+	return course{next, c.hour, c.day, c.week}
 }
 
 // follow moves c as another course moved.

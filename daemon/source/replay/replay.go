@@ -6,7 +6,8 @@
 //
 // A Recording plays three ticks, five minutes apart, for tests that need exact data. A Market moves the values of the first one on from
 // tick to tick by a seed, with events that are planted in it, and can tell what every payload said: what answers are measured against.
-// Both are an http.RoundTripper, so the connectors run unchanged; they decide nothing about when to move on.
+// A Living, which the demo plays, is a Market on the clock of the wall beside a Recording. Each is an http.RoundTripper, so the connectors
+// run unchanged; they decide nothing about when to move on.
 package replay
 
 import (
@@ -149,7 +150,7 @@ func (r *Recording) Advance() {
 
 // Shift is the time since the current tick was recorded, in whole seconds as upstream times are: what source.Config.Shift needs
 // to make the recording look current.
-func (r *Recording) Shift() time.Duration {
+func (r *Recording) Shift(string) time.Duration {
 	return r.now().Sub(r.ticks[r.Tick()-1]).Truncate(time.Second)
 }
 

@@ -103,14 +103,14 @@ func TestShiftIsTheAgeOfTheTick(t *testing.T) {
 	t.Parallel()
 	r := replay.New(clock)
 	want := clock().Sub(time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC))
-	if got := r.Shift(); got != want {
+	if got := r.Shift(""); got != want {
 		t.Errorf("shift %v, want %v", got, want)
 	}
 	r.Advance()
-	if got := r.Shift(); got != want-5*time.Minute {
+	if got := r.Shift(""); got != want-5*time.Minute {
 		t.Errorf("shift of the second tick %v, want %v", got, want-5*time.Minute)
 	}
-	if age := replay.New(nil).Shift(); age == 0 {
+	if age := replay.New(nil).Shift(""); age == 0 {
 		t.Error("without a clock there is no shift")
 	}
 }
@@ -163,7 +163,7 @@ func TestConcurrentUse(t *testing.T) {
 				t.Errorf("%d, %v", status, err)
 			}
 			r.Mend()
-			_ = r.Shift()
+			_ = r.Shift("")
 		})
 	}
 	group.Wait()

@@ -1,0 +1,99 @@
+package replay
+
+import (
+	"net/http"
+	"time"
+)
+
+// LivingConfig is what a Living needs.
+type LivingConfig struct {
+	Seed  uint64
+	Past  time.Duration    // what there is before now
+	Every time.Duration    // from one Advance to the next
+	Now   func() time.Time // nil is time.Now
+}
+
+// Living is what a demo plays: the crypto pack's sources as a Market on the clock of the wall, with an incident every ten minutes or so,
+// and those of the other packs as they were recorded. It is safe for concurrent use.
+type Living struct {
+	cfg    LivingConfig
+	market *Market
+	others *Recording
+	due    time.Time // when the next incident begins; Advance alone uses it
+	number int       // of incidents so far
+}
+
+var _ http.RoundTripper = (*Living)(nil)
+
+const (
+	// livelier is how much faster than in truth a Living moves once it is watched: prices of 15 seconds move as those of five minutes do.
+	livelier = 20
+
+	firstIncident    = 90 * time.Second // from the start
+	betweenIncidents = 10 * time.Minute
+)
+
+// NewLiving returns a Living at the beginning of its past.
+func NewLiving(cfg LivingConfig) (*Living, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	start := cfg.Now()
+	market, err := NewMarket(MarketConfig{
+		Seed: cfg.Seed, Start: start.Add(-cfg.Past).Truncate(time.Second), Every: cfg.Every, Now: cfg.Now,
+		Events: []Event{{Kind: Hack, Subject: "driftwood-lend-synthetic", Until: 12, Size: 18e6}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Living{cfg: cfg, market: market, others: New(cfg.Now), due: start.Add(firstIncident)}, nil
+}
+
+// Advance moves everything on to now, and the recordings to their next tick.
+func (l *Living) Advance() {
+	now := l.cfg.Now()
+	pace := 1.0
+	if now.After(l.due.Add(-firstIncident)) { // or it is the past still
+		pace = livelier
+	}
+	if !now.Before(l.due) {
+		l.market.plan(l.incident()...)
+		l.due, l.number = now.Add(betweenIncidents), l.number+1
+	}
+	l.market.moveTo(now, pace)
+	l.others.Advance()
+}
+
+// incident is what happens next: each grows for some minutes, stays, and passes.
+func (l *Living) incident() []Event {
+	ticks := func(d time.Duration) int { return max(1, int(d/l.cfg.Every)) }
+	coins := [...]string{"usual-usd", "falcon-finance", "first-digital-usd", "ethena-usde"}
+	first := l.market.Tick() + 1
+	lasting := func(e Event) Event {
+		e.From, e.Until, e.Ramp, e.Fall = first, first+ticks(6*time.Minute), ticks(3*time.Minute), ticks(90*time.Second)
+		return e
+	}
+	if l.number%3 == 1 {
+		return []Event{lasting(Event{Kind: Move, Subject: "zcash", Size: 0.18}), lasting(Event{Kind: FeeSpike, Size: 70})}
+	}
+	return []Event{
+		lasting(Event{Kind: Depeg, Subject: coins[l.number%len(coins)], Size: -0.042}),
+		lasting(Event{Kind: GasSpike, Size: 120}), lasting(Event{Kind: Move, Subject: "bitcoin", Size: -0.025}),
+	}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (l *Living) RoundTrip(req *http.Request) (*http.Response, error) {
+	if l.market.has(req) {
+		return l.market.RoundTrip(req)
+	}
+	return l.others.RoundTrip(req)
+}
+
+// Shift is what to add to the times of a source: the Market's are those of the wall.
+func (l *Living) Shift(source string) time.Duration {
+	if l.market.tells(source) {
+		return 0
+	}
+	return l.others.Shift(source)
+}
