@@ -77,7 +77,7 @@ func (l *Living) incident() []Event {
 		return []Event{lasting(Event{Kind: Move, Subject: "zcash", Size: 0.18}), lasting(Event{Kind: FeeSpike, Size: 70})}
 	}
 	return []Event{
-		lasting(Event{Kind: Depeg, Subject: coins[l.number%len(coins)], Size: -0.042}),
+		lasting(Event{Kind: Depeg, Subject: coins[l.number%len(coins)], Size: -0.03}),
 		lasting(Event{Kind: GasSpike, Size: 120}), lasting(Event{Kind: Move, Subject: "bitcoin", Size: -0.025}),
 	}
 }
