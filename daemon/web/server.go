@@ -189,7 +189,7 @@ func (s *Server) operation(op api.Op) Handler {
 			return unready
 		}
 		if err != nil {
-			s.tellStandard(w, r, op, who, nil, err)
+			s.tellStandard(w, r, who, nil, err)
 			return err
 		}
 		o.Credentials, o.Text, o.Free = who, s.text, r.Method == http.MethodHead
@@ -202,7 +202,7 @@ func (s *Server) operation(op api.Op) Handler {
 		if err != nil || served.Answer.Nothing {
 			err = s.cfg.Payers.Missed(s.cfg.Payers.Trusted.ClientOf(r), served, err)
 		}
-		s.tellStandard(w, r, op, who, served.Caller.Payment, err)
+		s.tellStandard(w, r, who, served.Caller.Payment, err)
 		if err != nil {
 			return err
 		}

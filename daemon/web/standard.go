@@ -13,7 +13,7 @@ import (
 
 // Exact is what answers say to clients of standard x402; *x402.Settler is one.
 type Exact interface {
-	Offer(op api.Op) (offer api.StandardRequired, ok bool)
+	Offer(s x402.Subject) (offer api.StandardRequired, ok bool)
 	Refusal(e x402.Exact, reason api.Reason) api.StandardReceipt
 }
 
@@ -38,7 +38,7 @@ func (s *Server) credentials(r *http.Request, subject x402.Subject) (gate.Creden
 }
 
 // tellStandard says beside an answer or an error what clients of standard x402 look for: how to pay, and what became of the payment.
-func (s *Server) tellStandard(w http.ResponseWriter, r *http.Request, op api.Op, who gate.Credentials, paid *x402.Claim, err error) {
+func (s *Server) tellStandard(w http.ResponseWriter, r *http.Request, who gate.Credentials, paid *x402.Claim, err error) {
 	if s.cfg.Exact == nil {
 		return
 	}
@@ -59,7 +59,7 @@ func (s *Server) tellStandard(w http.ResponseWriter, r *http.Request, op api.Op,
 	if failure.Status != http.StatusPaymentRequired {
 		return
 	}
-	if offer, ok := s.cfg.Exact.Offer(op); ok {
+	if offer, ok := s.cfg.Exact.Offer(who.Subject); ok {
 		offer.Resource.URL = s.resource(r)
 		setStandard(w, api.HeaderRequired, offer)
 	}

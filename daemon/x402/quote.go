@@ -65,11 +65,29 @@ const (
 	minKeySize = 32
 )
 
-// Subject is what a quote is for.
+// Subject is what a payment is for: a call of an operation, or a pack of credits.
 type Subject struct {
 	Op          api.Op
+	Pack        api.CreditPack // that is bought; "" for a call
 	Fingerprint string // of the request: what of it decides about the answer
 	Spelled     string // the fingerprint that the same request had while defaults counted as it spelled them; "" means the same
+}
+
+// Price is what s costs in micro-USDG; 0 means that it cannot be paid for.
+func (s Subject) Price() int64 {
+	if s.Pack == "" {
+		return s.Op.PriceMicros()
+	}
+	offer, _ := s.Pack.Offer()
+	return offer.PriceMicros
+}
+
+// name is what s is called where it is offered.
+func (s Subject) name() string {
+	if s.Pack == "" {
+		return string(s.Op)
+	}
+	return "credits, pack " + string(s.Pack)
 }
 
 // is reports whether a fingerprint that was noted is of s.
@@ -110,7 +128,7 @@ func (q *Quoter) Check() error {
 
 // Quote makes the quote of a call, which holds for api.QuoteWindow.
 func (q *Quoter) Quote(s Subject) (api.PaymentRequirements, error) {
-	price := s.Op.PriceMicros()
+	price := s.Price()
 	if price == 0 {
 		return api.PaymentRequirements{}, fmt.Errorf("operation %s has no price", s.Op)
 	}
@@ -137,7 +155,7 @@ func (q *Quoter) mac(key []byte, nonce [NonceSize]byte, s Subject) []byte {
 	h := hmac.New(sha256.New, key)
 	fmt.Fprintf(h, "contextd quote\n%x\n%d\n%s\n%s\n%d\n%s\n%s", nonce[:macAt], q.ChainID, strings.ToLower(q.Token),
 		strings.ToLower(q.Treasury),
-		s.Op.PriceMicros(), s.Op, s.Fingerprint)
+		s.Price(), s.Op, s.Fingerprint)
 	return h.Sum(nil)[:macSize]
 }
 

@@ -53,15 +53,15 @@ const (
 // network is how standard x402 names the chain.
 func (s *Settler) network() string { return "eip155:" + strconv.FormatInt(s.cfg.ChainID, 10) }
 
-// Offer is how standard x402 is asked to pay for a call of op, without the URL of the resource. ok is false where nothing can be settled.
-func (s *Settler) Offer(op api.Op) (offer api.StandardRequired, ok bool) {
-	price := op.PriceMicros()
+// Offer is how standard x402 is asked to pay for sub, without the URL of the resource. ok is false where nothing can be settled.
+func (s *Settler) Offer(sub Subject) (offer api.StandardRequired, ok bool) {
+	price := sub.Price()
 	if price == 0 || s.dry.Load() {
 		return offer, false
 	}
 	return api.StandardRequired{
 		X402Version: api.X402Version, Error: "Payment required",
-		Resource: api.StandardResource{Description: string(op), MimeType: "application/json", ServiceName: "contextd"},
+		Resource: api.StandardResource{Description: sub.name(), MimeType: "application/json", ServiceName: "contextd"},
 		Accepts: []api.StandardAccept{{
 			Scheme: api.SchemeExact, Network: s.network(), Amount: strconv.FormatInt(price, 10), Asset: s.cfg.Token, PayTo: s.cfg.Treasury,
 			MaxTimeoutSeconds: int(offeredLife / time.Second),
@@ -203,7 +203,7 @@ func (s *Settler) unable(cause error) error {
 
 // check checks what can be checked without the chain. The signature comes last: what it is of, the other reasons say better.
 func (s *Settler) check(e Exact, sub Subject) error {
-	price := uint64(sub.Op.PriceMicros())
+	price := uint64(sub.Price())
 	switch {
 	case e.Network != "" && e.Network != s.network():
 		return refusedExact(api.ReasonWrongNetwork, "the payment is for %q, not %s", e.Network, s.network())
@@ -213,7 +213,7 @@ func (s *Settler) check(e Exact, sub Subject) error {
 		return refusedExact(api.ReasonWrongRecipient, "the authorization is for another recipient than %s", s.cfg.Treasury)
 	case sameAddress(e.From, s.cfg.Treasury):
 		return refusedExact(api.ReasonPayerMismatch, "the recipient cannot be the payer")
-	case e.Value != price:
+	case e.Value != price, price == 0:
 		return refusedExact(api.ReasonAmountMismatch, "the authorization is of %d, the price is %d", e.Value, price)
 	}
 	if err := s.timely(e); err != nil {

@@ -345,6 +345,45 @@ func TestExactChecks(t *testing.T) {
 	}
 }
 
+// TestExactPrices has what is asked for decide about the price, of calls and of packs of credits: what is offered, and both sides of what is
+// taken.
+func TestExactPrices(t *testing.T) {
+	t.Parallel()
+	s := newSettler(t)
+	for _, one := range []struct {
+		x402.Subject
+		price uint64
+		named string
+	}{
+		{x402.Subject{Op: api.OpFresh}, 1_000, "fresh"},
+		{x402.Subject{Op: api.OpSnapshot}, 10_000, "snapshot"},
+		{x402.Subject{Pack: api.CreditStarter}, 1_000_000, "credits, pack starter"},
+		{x402.Subject{Pack: api.CreditHobby}, 8_000_000, "credits, pack hobby"},
+		{x402.Subject{Pack: api.CreditPro}, 70_000_000, "credits, pack pro"},
+		{x402.Subject{Pack: api.CreditTeam}, 600_000_000, "credits, pack team"},
+		{x402.Subject{Op: api.OpSubscribe}, 0, ""},
+		{x402.Subject{Op: api.OpFresh, Pack: "none"}, 0, ""},
+	} {
+		offer, ok := s.Offer(one.Subject)
+		if ok != (one.price > 0) || ok && (offer.Accepts[0].Amount != fmt.Sprint(one.price) || offer.Resource.Description != one.named) {
+			t.Errorf("%+v is offered as %+v, %v", one.Subject, offer, ok)
+		}
+		for _, value := range []uint64{one.price - 1, one.price, one.price + 1} {
+			e := exact(1)
+			e.Value = value
+			c, err := s.ClaimExact(t.Context(), e, one.Subject)
+			if err == nil {
+				c.Close()
+			}
+			if value != one.price || value == 0 {
+				is(t, err, api.ReasonAmountMismatch)
+			} else if err != nil {
+				t.Errorf("%+v for %d: %v", one.Subject, value, err)
+			}
+		}
+	}
+}
+
 // TestExactFrontRun has somebody else submit the authorization before ours is in a block: the money came, and the answer is given.
 func TestExactFrontRun(t *testing.T) {
 	t.Parallel()
@@ -587,7 +626,7 @@ func TestExactDry(t *testing.T) {
 	s.bank.dry = true
 	_, _, err := s.pay(exact(2), fresh(), "x")
 	is(t, err, api.ReasonChainUnavailable)
-	if _, ok := s.Offer(api.OpFresh); ok {
+	if _, ok := s.Offer(fresh()); ok {
 		t.Error("it is offered without ether")
 	}
 	if body, _, err := s.pay(exact(1), fresh(), "x"); err != nil || body != "answer" {
@@ -600,7 +639,7 @@ func TestExactDry(t *testing.T) {
 	if err := s.Resume(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if offer, ok := s.Offer(api.OpFresh); !ok || offer.Accepts[0].Amount != "1000" {
+	if offer, ok := s.Offer(fresh()); !ok || offer.Accepts[0].Amount != "1000" {
 		t.Errorf("%+v, %v", offer, ok)
 	}
 	if _, _, err := s.pay(exact(2), fresh(), "answer"); err != nil {

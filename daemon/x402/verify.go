@@ -45,7 +45,7 @@ const (
 
 // verify compares what the chain shows with what was quoted for s, and returns the log that pays for it and when that was quoted.
 func (q *Quoter) verify(p Payment, proof Proof, s Subject) (paid Transfer, quoted time.Time, err error) {
-	price := uint64(s.Op.PriceMicros())
+	price := uint64(s.Price())
 	if err := q.verifyCall(p, proof); err != nil {
 		return paid, quoted, err
 	}
