@@ -25,6 +25,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -257,6 +258,10 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	if err := d.openMCP(&server, d.gate, public); err != nil {
 		return err
 	}
+	server.More.Add(web.Discovery{
+		PublicURL: public, Packs: d.packInfo, Tools: cmp.Or(d.cfg.MCP.Prefix, mcp.DefaultPrefix), Sells: d.payments != nil,
+		Standard: server.Exact != nil,
+	}.Routes())
 	d.web = web.New(server)
 	return nil
 }

@@ -58,8 +58,10 @@ func DescriptionRoutes() Routes {
 		text, err := DescriptionJSON()
 		return document{contentType: "application/json", text: text}, err
 	}
+	inJSON := once(asJSON)
 	return Routes{
-		api.PathOpenAPI:     {http.MethodGet: once(asJSON)},
+		api.PathOpenAPI:     {http.MethodGet: inJSON},
+		api.PathOpenAPIRoot: {http.MethodGet: inJSON},
 		api.PathOpenAPIYAML: {http.MethodGet: document{contentType: "application/yaml", text: yamlText}.handler()},
 		api.PathDocs:        {http.MethodGet: once(docs)},
 		pathTopic:           {http.MethodGet: topic()},

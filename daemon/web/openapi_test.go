@@ -242,7 +242,7 @@ func fetch(t *testing.T, method, path string, header ...string) *httptest.Respon
 func TestCaching(t *testing.T) {
 	t.Parallel()
 	for path, kind := range map[string]string{
-		api.PathOpenAPI: "application/json", api.PathOpenAPIYAML: "application/yaml", api.PathDocs: "text/html; charset=utf-8",
+		api.PathOpenAPI: "application/json", api.PathOpenAPIRoot: "application/json", api.PathOpenAPIYAML: "application/yaml", api.PathDocs: "text/html; charset=utf-8",
 		api.PathDocs + "/run": "text/html; charset=utf-8",
 	} {
 		full := fetch(t, http.MethodGet, path)

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -137,7 +138,9 @@ func large() string { return `{"name":"` + strings.Repeat("x", api.MaxBodyBytes)
 // describe calls the description.
 func (s *stage) describe() {
 	s.do(404, "GET", api.PathDocs+"/x", "")
-	for _, path := range []string{api.PathPacks, api.PathOpenAPI, api.PathOpenAPIYAML, api.PathDocs, api.PathDocs + "/run"} {
+	for _, path := range []string{
+		api.PathPacks, api.PathOpenAPI, api.PathOpenAPIYAML, api.PathDocs, api.PathDocs + "/run", api.PathOpenAPIRoot, api.PathX402, api.PathLLMs,
+	} {
 		a := s.do(200, "GET", path, "")
 		s.do(304, "GET", path, "", openapiWith("If-None-Match", a.Header.Get("ETag")))
 	}
@@ -469,10 +472,10 @@ func (s *stage) pay(method, path string) {
 // console are the operations of the console that are bounded in their rate, with the path that is described.
 func (s *stage) console() [][2]string {
 	var list [][2]string
-	for name := range s.c.operations() {
+	for name, op := range s.c.operations() {
 		method, path, _ := strings.Cut(name, " ")
 		switch {
-		case path == api.PathMCP, path == api.PathPacks, path == api.PathOpenAPI || path == api.PathOpenAPIYAML || strings.HasPrefix(path, api.PathDocs):
+		case path == api.PathMCP, slices.Contains(op.Tags, "Description"):
 		case strings.HasPrefix(path, "/v1/") || name == "GET "+api.PathAuthEmailLanding:
 		default:
 			list = append(list, [2]string{method, strings.NewReplacer("{pack}", "crypto", "{keyId}", s.key[:api.KeyIDLength], "{depositId}", "none", "{identityId}", "none").Replace(path)})

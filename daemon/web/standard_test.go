@@ -26,12 +26,12 @@ import (
 )
 
 // newSettlingMarket is newMarket with a daemon that settles payments of standard x402 itself.
-func newSettlingMarket(t *testing.T) *market {
+func newSettlingMarket(t *testing.T, changes ...func(*daemon.Config)) *market {
 	t.Helper()
 	m := &market{t: t, chain: daemontest.Chain(t)}
-	m.d = daemontest.Start(t, daemontest.On(m.chain), func(c *daemon.Config) {
+	m.d = daemontest.Start(t, append([]func(*daemon.Config){daemontest.On(m.chain), func(c *daemon.Config) {
 		c.Chain.SettleKey, c.Chain.Wait, c.Logger = m.chain.Gas().PrivateKey, 20*time.Second, m.log.Logger()
-	})
+	}}, changes...)...)
 	return m
 }
 

@@ -33,6 +33,11 @@ const (
 	PathOpenAPIYAML = "/api/openapi.yaml"
 	PathDocs        = "/docs"
 
+	// Where catalogues and agents look, unasked.
+	PathOpenAPIRoot = "/openapi.json"
+	PathX402        = "/.well-known/x402"
+	PathLLMs        = "/llms.txt"
+
 	PathAuthEmail        = "/api/auth/email"
 	PathAuthEmailVerify  = "/api/auth/email/verify"
 	PathAuthEmailLanding = "/auth/email"

@@ -1,0 +1,127 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// paidBy are the operations of the description that can be paid for by call, with their prices.
+func paidBy(t *testing.T) map[string]string {
+	t.Helper()
+	var told struct {
+		Paths map[string]map[string]struct {
+			Payment *struct {
+				Price     struct{ Mode, Currency, Amount string }
+				Protocols []map[string]struct{}
+			} `yaml:"x-payment-info"`
+		}
+	}
+	var whole struct {
+		Paths map[string]map[string]yaml.Node
+	}
+	if err := yaml.Unmarshal(web.DescriptionYAML(), &whole); err != nil {
+		t.Fatal(err)
+	}
+	list := map[string]string{}
+	for path, methods := range whole.Paths {
+		for method, op := range methods {
+			one := told.Paths[path][method]
+			if method == "parameters" || op.Decode(&one) != nil || one.Payment == nil {
+				continue
+			}
+			if _, x402 := one.Payment.Protocols[0]["x402"]; !x402 || one.Payment.Price.Currency != "USD" {
+				t.Errorf("%s %s: %+v", method, path, one.Payment)
+			}
+			list[strings.ToUpper(method)+" "+path] = one.Payment.Price.Amount
+		}
+	}
+	return list
+}
+
+// TestPaymentInfo: the description has the price of every operation that can be paid for, and of no other.
+func TestPaymentInfo(t *testing.T) {
+	t.Parallel()
+	list := paidBy(t)
+	for _, op := range api.Ops() {
+		want := ""
+		if price := op.PriceMicros(); price > 0 {
+			want = strings.TrimRight(fmt.Sprintf("%.6f", float64(price)/1e6), "0")
+		}
+		if got := list["GET "+op.Path()]; got != want {
+			t.Errorf("%s costs %q, and is described with %q", op, want, got)
+		}
+	}
+	if got := list["POST "+api.PathCite]; got != "0.001" {
+		t.Errorf("POST cite is described with %q", got)
+	}
+}
+
+// TestDiscovery: what catalogues and agents look for at the root says what is sold and how, by the public URL, and nothing of standard x402
+// where that is not taken. They are read by scripts of every origin, kept for as long as they hold, and described to HEAD.
+func TestDiscovery(t *testing.T) {
+	t.Parallel()
+	selling := newSettlingMarket(t, func(c *daemon.Config) { c.PublicURL = "https://example.org/context" }).d
+	plain := daemontest.Start(t)
+	var want []string
+	for name := range paidBy(t) {
+		want = append(want, strings.Replace(name, " ", " /context", 1))
+	}
+	slices.Sort(want)
+	for d, resources := range map[*daemontest.Daemon][]string{selling: want, plain: {}} {
+		a := get(t, d.URL()+"/.well-known/x402")
+		var told struct {
+			Version   int
+			Resources []string
+		}
+		if err := json.Unmarshal(a.Body, &told); err != nil || a.Header.Get("Content-Type") != "application/json" || told.Resources == nil {
+			t.Errorf("%v: %s", err, a.Body)
+		}
+		slices.Sort(told.Resources)
+		if told.Version != 1 || !slices.Equal(told.Resources, resources) {
+			t.Errorf("told of %+v, want %q", told, resources)
+		}
+	}
+	if a, b := get(t, plain.URL()+"/openapi.json"), get(t, plain.URL()+api.PathOpenAPI); string(a.Body) != string(b.Body) {
+		t.Error("there are two descriptions")
+	}
+	text := string(get(t, selling.URL()+"/llms.txt").Body)
+	for _, said := range []string{
+		"# contextd\n", "`crypto`", "Authorization: Bearer", "X-402-Payment", "x402", "https://example.org/context/api/mcp", "`context.lookup`",
+		"[GET /v1/brief](https://example.org/context/v1/brief)", "0.005 USDG", "https://example.org/context/openapi.json",
+	} {
+		if !strings.Contains(text, said) {
+			t.Errorf("llms.txt does not say %q:\n%s", said, text)
+		}
+	}
+	if len(text) > 4<<10 || regexp.MustCompile(`%!|%\[`).MatchString(text) {
+		t.Errorf("llms.txt has %d bytes:\n%s", len(text), text)
+	}
+	if text := string(get(t, plain.URL()+"/llms.txt").Body); strings.Contains(text, "402") || strings.Contains(text, "USDG") || !strings.Contains(text, plain.URL()+"/v1/fresh") {
+		t.Errorf("llms.txt of a daemon that settles nothing:\n%s", text)
+	}
+	for _, path := range []string{"/.well-known/x402", "/openapi.json", "/llms.txt"} {
+		full := get(t, selling.URL()+path)
+		if full.Header.Get("Access-Control-Allow-Origin") != "*" || !strings.HasPrefix(full.Header.Get("Cache-Control"), "public") {
+			t.Errorf("%s: %v", path, full.Header)
+		}
+		if a := get(t, selling.URL()+path, with("If-None-Match", full.Header.Get("ETag"))); a.Status != http.StatusNotModified {
+			t.Errorf("%s again: %d", path, a.Status)
+		}
+		head := call(t, http.MethodHead, selling.URL()+path)
+		if head.Status != http.StatusOK || len(head.Body) > 0 || head.Header.Get("Content-Length") != fmt.Sprint(len(full.Body)) {
+			t.Errorf("HEAD %s: %d %v", path, head.Status, head.Header)
+		}
+	}
+}
