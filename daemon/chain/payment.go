@@ -30,10 +30,27 @@ type transaction struct {
 }
 
 type receipt struct {
-	Status    hexutil.Uint64 `json:"status"`
-	Block     *hexutil.Big   `json:"blockNumber"`
-	BlockHash common.Hash    `json:"blockHash"`
-	Logs      []rawLog       `json:"logs"`
+	Status    hexutil.Uint64  `json:"status"`
+	From      common.Address  `json:"from"`
+	To        *common.Address `json:"to"`
+	Block     *hexutil.Big    `json:"blockNumber"`
+	BlockHash common.Hash     `json:"blockHash"`
+	Logs      []rawLog        `json:"logs"`
+	GasUsed   hexutil.Uint64  `json:"gasUsed"`
+	GasPrice  *hexutil.Big    `json:"effectiveGasPrice"`
+	L1Fee     *hexutil.Big    `json:"l1Fee"` // that some rollups take for the data, beside the gas
+}
+
+// fee is what the transaction has cost, in wei; nil where the node does not say.
+func (r *receipt) fee() *big.Int {
+	if r.GasPrice == nil {
+		return nil
+	}
+	fee := new(big.Int).Mul((*big.Int)(r.GasPrice), new(big.Int).SetUint64(uint64(r.GasUsed)))
+	if r.L1Fee != nil {
+		fee.Add(fee, (*big.Int)(r.L1Fee))
+	}
+	return fee
 }
 
 func transferTopic() common.Hash {
@@ -85,6 +102,7 @@ func (c *Client) payment(found mined) x402.Payment {
 	tx, r, at := found.tx, found.receipt, found.at
 	p := x402.Payment{
 		From: tx.From.Hex(), Input: tx.Input, Succeeded: r.Status == 1, Block: at.Number, BlockHash: at.Hash, At: at.At,
+		GasUsed: uint64(r.GasUsed), Fee: r.fee(),
 	}
 	if tx.To != nil {
 		p.To = tx.To.Hex()

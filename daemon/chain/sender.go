@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -29,6 +30,9 @@ type Sender struct {
 	*Client
 	key  *ecdsa.PrivateKey
 	from common.Address
+
+	mu    sync.Mutex // guards known
+	known terms      // as the node said last
 }
 
 // NewSender makes a Sender of the chain of c. key is 0x and 64 hexadecimal digits; it is in no error.
@@ -37,7 +41,7 @@ func NewSender(c *Client, key string) (*Sender, error) {
 	if err != nil {
 		return nil, errors.New("chain: the key that pays the gas is not 0x and 64 hexadecimal digits")
 	}
-	s := &Sender{c, secret, crypto.PubkeyToAddress(secret.PublicKey)}
+	s := &Sender{Client: c, key: secret, from: crypto.PubkeyToAddress(secret.PublicKey)}
 	if s.from == c.treasury {
 		return nil, errors.New("chain: the key that pays the gas is the treasury's: " +
 			"make one of its own, with a little ether and nothing else")
@@ -118,6 +122,7 @@ func (s *Sender) batch(ctx context.Context, list []rpc.BatchElem) error {
 
 // terms are what the node says about a transaction that is to be signed.
 type terms struct {
+	at         time.Time // when it said so
 	count, tip hexutil.Big
 	head       struct {
 		Number  hexutil.Uint64 `json:"number"`
@@ -126,8 +131,29 @@ type terms struct {
 	balance hexutil.Big
 }
 
+// termsLast is for how long terms are taken to be as they were. A block raises the base fee by an eighth at most, on rollups by far less,
+// and twice of it is offered.
+const termsLast = 20 * time.Second
+
+// lately are the terms as the node said them a moment ago; Ready asks for them all the time.
+func (s *Sender) lately() (t terms, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	since := s.cfg.Now().Sub(s.known.at)
+	return s.known, !s.known.at.IsZero() && since >= 0 && since < termsLast
+}
+
+// spent takes what a transaction may cost from what the key is known to have.
+func (s *Sender) spent(tx *types.DynamicFeeTx) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cost := new(big.Int).Mul(tx.GasFeeCap, new(big.Int).SetUint64(tx.Gas))
+	s.known.balance = hexutil.Big(*new(big.Int).Sub((*big.Int)(&s.known.balance), cost))
+}
+
 // ask asks for them.
 func (s *Sender) ask(ctx context.Context) (t terms, err error) {
+	t.at = s.cfg.Now()
 	err = s.batch(ctx, []rpc.BatchElem{
 		{Method: "eth_getTransactionCount", Args: []any{s.from, "latest"}, Result: &t.count},
 		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &t.head},
@@ -136,6 +162,11 @@ func (s *Sender) ask(ctx context.Context) (t terms, err error) {
 	})
 	if err == nil && t.head.BaseFee == nil {
 		err = fmt.Errorf("%w: blocks have no base fee", ErrNoAnswer)
+	}
+	if err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.known = t
 	}
 	return t, err
 }
@@ -166,12 +197,14 @@ func (s *Sender) Ready(ctx context.Context) error {
 func (s *Sender) Prepare(
 	ctx context.Context, a x402.Authorization, gas, floor uint64, replaces []byte,
 ) (signed x402.SignedTx, err error) {
-	t, err := s.ask(ctx)
-	if err != nil {
-		return signed, err
+	const reserve = 5 // of gas, a fraction: how dear the data is changes
+	t, ok := s.lately()
+	if !ok || len(replaces) > 0 || !t.affords(gas+gas/reserve, t.price()) {
+		if t, err = s.ask(ctx); err != nil {
+			return signed, err
+		}
 	}
 	count := (*big.Int)(&t.count).Uint64()
-	const reserve = 5 // of gas, a fraction: how dear the data is changes
 	tx := &types.DynamicFeeTx{
 		ChainID: big.NewInt(s.cfg.ChainID), Nonce: max(count, floor), To: &s.token, Value: new(big.Int), Data: settlement(a),
 		Gas: gas + gas/reserve, GasTipCap: (*big.Int)(&t.tip), GasFeeCap: t.price(),
@@ -193,6 +226,7 @@ func (s *Sender) Prepare(
 	if err != nil {
 		return signed, fmt.Errorf("sign settlement: %w", err)
 	}
+	s.spent(tx)
 	return x402.SignedTx{
 		Raw: raw, Hash: whole.Hash(), Sender: s.Address(),
 		AccountNonce: tx.Nonce, Block: uint64(t.head.Number), At: s.cfg.Now(),
@@ -230,26 +264,44 @@ func (s *Sender) Send(ctx context.Context, raw []byte) error {
 }
 
 // Settled returns what the chain shows of a transaction that was sent, after waiting so long for it to be in a block, else
-// x402.ErrNotVisible.
+// x402.ErrNotVisible. It asks as little as it can: nobody else names the transaction, and what it says was signed here.
 func (s *Sender) Settled(ctx context.Context, hash [32]byte, wait time.Duration) (x402.Payment, error) {
-	const longest = time.Second // between two looks
-	for pause := firstPoll; ; pause = min(longest, 2*pause) {
+	const first, longest = 150 * time.Millisecond, time.Second // between two looks
+	for pause := first; ; pause = min(longest, 2*pause) {
+		if wait > 0 {
+			select {
+			case <-ctx.Done():
+				return x402.Payment{}, ctx.Err()
+			case <-s.lookups.closed:
+				return x402.Payment{}, ErrNoAnswer
+			case <-time.After(min(pause, wait)):
+			}
+		}
 		wait -= pause
-		found, err := s.mined(ctx, hash, nil)
+		found, err := s.received(ctx, hash)
 		if err == nil {
 			return s.payment(found), nil
 		}
-		if !errors.Is(err, x402.ErrNotVisible) || wait < 0 {
+		if !errors.Is(err, x402.ErrNotVisible) || wait <= 0 {
 			return x402.Payment{}, err
 		}
-		select {
-		case <-ctx.Done():
-			return x402.Payment{}, ctx.Err()
-		case <-s.lookups.closed:
-			return x402.Payment{}, ErrNoAnswer
-		case <-time.After(pause):
-		}
 	}
+}
+
+// received asks for a transaction by its receipt alone, which the block that it names has to confirm.
+func (s *Sender) received(ctx context.Context, hash common.Hash) (mined, error) {
+	var r *receipt
+	switch err := s.call(ctx, &r, "eth_getTransactionReceipt", hash); {
+	case indexing(err), err == nil && (r == nil || r.Block == nil):
+		return mined{}, x402.ErrNotVisible
+	case err != nil:
+		return mined{}, err
+	}
+	at, err := s.block(ctx, hexutil.EncodeBig((*big.Int)(r.Block)))
+	if errors.Is(err, errNoBlock) || err == nil && at.Hash != r.BlockHash {
+		err = x402.ErrNotVisible
+	}
+	return mined{hash, &transaction{From: r.From, To: r.To}, r, at}, err
 }
 
 // Fate returns the transaction by which an authorization was used, from the block first on, whoever sent it. It fails with x402.ErrUnused,

@@ -2,9 +2,12 @@ package chain_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"math/big"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -110,6 +113,9 @@ func TestSettle(t *testing.T) {
 	p, err := s.Settled(t.Context(), tx.Hash, 20*time.Second)
 	if err != nil || !p.Succeeded || len(p.Transfers) != 1 {
 		t.Fatalf("%+v, %v", p, err)
+	}
+	if p.GasUsed == 0 || p.GasUsed > gas || p.Fee == nil || new(big.Int).Mod(p.Fee, new(big.Int).SetUint64(p.GasUsed)).Sign() != 0 || p.Fee.Sign() <= 0 {
+		t.Errorf("it took %d gas of %d and cost %v", p.GasUsed, gas, p.Fee)
 	}
 	if got := p.Transfers[0]; !got.Authorized || got.Authorization != a.Nonce || got.From != c.Wallet().Address || got.To != c.Treasury() || got.Amount != 1_000 {
 		t.Errorf("the transfer is %+v", got)
@@ -254,12 +260,138 @@ func TestSettledWaits(t *testing.T) {
 	n.set(func(request, answer []byte) []byte {
 		if bytes.Contains(request, []byte("eth_getTransactionReceipt")) {
 			if asked++; asked < 3 {
-				return reply(request, `"result":null`, `"result":null`)
+				return none(request)
 			}
 		}
 		return answer
 	})
 	if p, err := s.Settled(t.Context(), hash, 5*time.Second); err != nil || p.Transfers[0].Authorized {
 		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// none says that there is no such thing.
+func none(request []byte) []byte {
+	var call struct{ ID json.RawMessage }
+	if json.Unmarshal(request, &call) != nil {
+		return nil
+	}
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":null}`, call.ID)
+}
+
+// TestSettlementCalls counts what a settlement asks of the node, which its operator may have to pay for, and how old what it goes by may be.
+func TestSettlementCalls(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	calls, ahead := map[string]int{}, time.Duration(0)
+	start := time.Now()
+	c, n, client := open(t, func(cfg *chain.Config) {
+		cfg.OnCall = func(method string, _ error) { mu.Lock(); calls[method]++; mu.Unlock() }
+		cfg.Now = func() time.Time { return start.Add(ahead) }
+	})
+	s, other := sender(t, client, c.Gas()), sender(t, dial(t, c, n), c.Gas()) // which waits
+	if err := s.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	clear(calls)
+	for i := range byte(2) {
+		a := allow(t, c, c.Wallet(), 1_000, i)
+		gas, err := s.Simulate(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tx, err := s.Prepare(t.Context(), a, gas, uint64(i), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Send(t.Context(), tx.Raw); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Settled(t.Context(), tx.Hash, 20*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Settled(t.Context(), tx.Hash, 0); err != nil {
+			t.Fatal(err)
+		}
+		sum := 0
+		for _, n := range calls {
+			sum += n
+		}
+		if sum > 5 {
+			t.Errorf("a settlement has asked %d things: %v", sum, calls)
+		}
+		clear(calls)
+	}
+	for _, one := range []struct {
+		ahead    time.Duration
+		replaces bool
+		asked    bool
+	}{
+		{20*time.Second - 1, false, false}, {20 * time.Second, false, true}, {10 * time.Second, false, true}, {10*time.Second + 1, false, false},
+		{10*time.Second + 2, true, true},
+	} {
+		ahead = one.ahead
+		clear(calls)
+		var old []byte
+		if one.replaces {
+			tx, err := s.Prepare(t.Context(), allow(t, c, c.Wallet(), 1_000, 9), 70_000, 2, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			old = tx.Raw
+		}
+		if _, err := s.Prepare(t.Context(), allow(t, c, c.Wallet(), 1_000, 9), 70_000, 2, old); err != nil {
+			t.Fatal(err)
+		}
+		if got := calls["eth_getBalance"] > 0; got != one.asked {
+			t.Errorf("%s later, replacing %v, the node is asked again: %v", one.ahead, one.replaces, got)
+		}
+	}
+}
+
+// TestSenderSpends signs for more than the key has, between two looks at what that is: the last is refused.
+func TestSenderSpends(t *testing.T) {
+	t.Parallel()
+	c, n, client := open(t)
+	s := sender(t, client, c.Gas())
+	a := allow(t, c, c.Wallet(), 1_000, 1)
+	tx, err := s.Prepare(t.Context(), a, 100_000, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed := new(types.Transaction)
+	if err := signed.UnmarshalBinary(tx.Raw); err != nil {
+		t.Fatal(err)
+	}
+	has := new(big.Int).Mul(signed.Cost(), big.NewInt(5))
+	has.Div(has, big.NewInt(2))
+	n.set(func(request, answer []byte) []byte { // it has enough for two and a half
+		var calls []struct {
+			ID     json.RawMessage
+			Method string
+		}
+		var list []map[string]json.RawMessage
+		if json.Unmarshal(request, &calls) != nil || json.Unmarshal(answer, &list) != nil {
+			return answer
+		}
+		for i, one := range calls {
+			if one.Method == "eth_getBalance" {
+				list[i]["result"] = json.RawMessage(`"` + hexutil.EncodeBig(has) + `"`)
+			}
+		}
+		text, _ := json.Marshal(list)
+		return text
+	})
+	if err := s.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := s.Prepare(t.Context(), a, 100_000, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	has.Div(has, big.NewInt(5)) // both are in a block by now, as the node says when it is asked again
+	if _, err := s.Prepare(t.Context(), a, 100_000, 0, nil); !errors.Is(err, x402.ErrDry) {
+		t.Errorf("the third: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"math/big"
 	"time"
 
 	"github.com/contextd/contextd/internal/usdg"
@@ -20,6 +21,8 @@ type Payment struct {
 	BlockHash [32]byte
 	At        time.Time // of the block
 	Transfers []Transfer
+	GasUsed   uint64
+	Fee       *big.Int // that the sender has paid for it, in wei; nil where the chain does not say
 }
 
 // Transfer is a Transfer log of an ERC-20 token, of any contract.
