@@ -17,8 +17,8 @@ const (
 	writeTimeout  = 30 * time.Second       // to take an answer
 	idleTimeout   = 2 * time.Minute        // between the requests of a connection
 	drainTimeout  = 700 * time.Millisecond // for calls under way at a stop, so that a stop takes less than a second
-	maxHeader     = 32 << 10
-	sendBuffer    = 64 << 10 // bytes that the kernel holds for a reader
+	maxHeader     = 96 << 10               // more than any payment: one of 64 KiB is told what is wrong with it
+	sendBuffer    = 64 << 10               // bytes that the kernel holds for a reader
 )
 
 // endpoint is one address that is listened on.

@@ -721,8 +721,27 @@ func TestParseExact(t *testing.T) {
 	}
 }
 
-// FuzzParseExact reads whatever is sent without falling over.
+// FuzzParseExact reads whatever is sent. What it takes for a payment has addresses, holds for some time, and is the same payment however it
+// is spelled.
 func FuzzParseExact(f *testing.F) {
+	good := `{"x402Version":2,"accepted":{"scheme":"exact"},"payload":{"signature":"0x` + strings.Repeat("01", 65) + `","authorization":{
+		"from":"` + payer + `","to":"0x` + strings.Repeat("aB", 20) + `","value":"1000","validAfter":"0","validBefore":"9","nonce":"0x` + strings.Repeat("0f", 32) + `"}}}`
+	f.Add([]byte(good))
 	f.Add([]byte(`{"x402Version":2,"payload":{"signature":"0x","authorization":{"value":"1"}}}`))
-	f.Fuzz(func(_ *testing.T, raw []byte) { _, _ = x402.ParseExact(raw) })
+	f.Add([]byte(strings.Replace(good, `"payload"`, `"payload":{},"Payload"`, 1)))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		e, err := x402.ParseExact(raw)
+		if err != nil {
+			return
+		}
+		if len(e.From) != len(payer) || len(e.To) != len(payer) || e.ValidAfter < 0 || e.ValidBefore < 0 {
+			t.Errorf("%s is %+v", raw, e)
+		}
+		again, err := x402.ParseExact(fmt.Appendf(nil, `{"x402Version":2,"payload":{"signature":"0x%x","authorization":{
+			"from":%q,"to":%q,"value":"%d","validAfter":"%d","validBefore":"%d","nonce":"0x%x"}}}`,
+			e.Signature, strings.ToLower(e.From), "0x"+strings.ToUpper(e.To[2:]), e.Value, e.ValidAfter, e.ValidBefore, e.Nonce))
+		if err != nil || again.Payload != e.Payload {
+			t.Errorf("%s is another payment when it is spelled otherwise: %v", raw, err)
+		}
+	})
 }

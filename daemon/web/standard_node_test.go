@@ -1,0 +1,189 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/internal/devchain"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// meddler is a node before that of a chain. It does what it likes with transactions that are broadcast.
+type meddler struct {
+	url       string
+	broadcast atomic.Pointer[func() (forward bool)] // nil forwards
+	seen      atomic.Int64                          // broadcasts
+}
+
+func (m *meddler) set(f func() bool) { m.broadcast.Store(&f) }
+
+// newMeddledMarket is newSettlingMarket at such a node.
+func newMeddledMarket(t *testing.T, changes ...func(*daemon.Config)) (*market, *meddler) {
+	t.Helper()
+	m, node := &market{t: t, chain: daemontest.Chain(t)}, &meddler{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		if bytes.Contains(request, []byte("eth_sendRawTransaction")) {
+			node.seen.Add(1)
+			if f := node.broadcast.Load(); f != nil && !(*f)() {
+				var call struct{ ID json.RawMessage }
+				_ = json.Unmarshal(request, &call)
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":"0x%064d"}`, call.ID, 0)
+				return
+			}
+		}
+		res, err := http.Post(m.chain.URL(), "application/json", bytes.NewReader(request))
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		defer res.Body.Close()
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.Copy(w, res.Body)
+	}))
+	t.Cleanup(server.Close)
+	node.url = server.URL
+	m.d = daemontest.Start(t, append([]func(*daemon.Config){daemontest.On(m.chain), func(c *daemon.Config) {
+		c.Chain.RPCURL, c.Chain.SettleKey, c.Chain.Wait, c.Logger = node.url, m.chain.Gas().PrivateKey, 20*time.Second, m.log.Logger()
+	}}, changes...)...)
+	return m, node
+}
+
+// sold checks how much the books say was paid for calls, and that they agree with the chain.
+func (m *market) sold(micros int64) {
+	m.t.Helper()
+	if err := m.d.Scan(m.t.Context()); err != nil {
+		m.t.Error(err)
+	}
+	o, err := admin.Open(m.t.Context(), admin.Config{DataDir: m.d.Config.DataDir, Now: time.Now})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer o.Close()
+	r, err := o.Reconcile(m.t.Context())
+	if err != nil || len(r.Findings) > 0 || int64(r.Calls) != micros || r.Unmatched != 0 {
+		m.t.Errorf("the books say %+v, %v, want %d for calls", r, err, micros)
+	}
+}
+
+// TestStandardFrontRun has somebody see the broadcast and submit the authorization first: ours reverts, the money came, and the answer is
+// given with the transaction that brought it.
+func TestStandardFrontRun(t *testing.T) {
+	t.Parallel()
+	m, node := newMeddledMarket(t)
+	var allowed devchain.Authorization
+	wallet := m.chain.Wallet()
+	s := m.sign(wallet, m.offer("/v1/fresh"), func(a *devchain.Authorization) { allowed = *a })
+	var first [32]byte
+	node.set(func() bool {
+		var err error
+		if first, err = m.chain.Settle(t.Context(), wallet, wallet, allowed); err != nil {
+			t.Error(err)
+		}
+		return true
+	})
+	a := m.settled("/v1/fresh", s, false)
+	if r := unwrap[api.StandardReceipt](t, a, api.HeaderSettlement); r.Transaction != fmt.Sprintf("0x%x", first) {
+		t.Errorf("the receipt names %s, not %x", r.Transaction, first)
+	}
+	m.settled("/v1/fresh", s, true)
+	if n := node.seen.Load(); n != 1 {
+		t.Errorf("%d transactions were broadcast", n)
+	}
+	m.sold(1_000)
+}
+
+// TestStandardForgotten has the node take what is broadcast and forget it: the payer is told to wait and to pay nothing again, the same bytes
+// are broadcast later, and the payment has its answer.
+func TestStandardForgotten(t *testing.T) {
+	t.Parallel()
+	m, node := newMeddledMarket(t, func(c *daemon.Config) { c.Chain.Wait = 200 * time.Millisecond })
+	s := m.sign(m.chain.Wallet(), m.offer("/v1/fresh"))
+	node.set(func() bool { return false })
+	for range 2 {
+		m.declined("forgotten", "/v1/fresh", s, api.ReasonSettling)
+	}
+	m.sold(0)
+	node.set(func() bool { return true })
+	if err := m.d.RunJob(t.Context(), "settle"); err != nil {
+		t.Fatal(err)
+	}
+	answered := false
+	for range 100 {
+		a := get(t, m.d.URL()+"/v1/fresh", authorizing(s))
+		if answered = a.Status == http.StatusOK; answered {
+			break
+		}
+		if refusal(t, a, http.MethodGet).Error.Reason != api.ReasonSettling {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+	}
+	if !answered {
+		t.Error("it has no answer")
+	}
+	m.sold(1_000)
+}
+
+// TestStandardClocksApart has the chain's clock differ from the daemon's: what the token would refuse is refused before anything is kept,
+// and what holds by both is settled.
+func TestStandardClocksApart(t *testing.T) {
+	t.Parallel()
+	for _, one := range []struct {
+		name   string
+		ahead  time.Duration // of the chain, of the daemon's clock
+		change func(*devchain.Authorization, int64)
+	}{
+		{"ahead", 5 * time.Minute, func(a *devchain.Authorization, now int64) { a.After, a.Before = now+200, now+900 }},
+		{"behind", -5 * time.Minute, func(a *devchain.Authorization, now int64) { a.Before = now - 100 }},
+	} {
+		m, node := newMeddledMarket(t, func(c *daemon.Config) { c.Now = func() time.Time { return time.Now().Add(one.ahead) } })
+		offer, now := m.offer("/v1/fresh"), time.Now().Unix()
+		m.declined(one.name, "/v1/fresh", m.sign(m.chain.Wallet(), offer, func(a *devchain.Authorization) { one.change(a, now) }),
+			api.ReasonUnsettled)
+		if n := node.seen.Load(); n != 0 {
+			t.Errorf("%s: %d transactions were broadcast", one.name, n)
+		}
+		m.settled("/v1/fresh", m.sign(m.chain.Wallet(), offer, func(a *devchain.Authorization) { a.Before = now + 900 }), false)
+		m.sold(1_000)
+	}
+}
+
+// TestStandardBesideOwn sends payments of both dialects at once: that of standard x402 is taken, and the other buys another call.
+func TestStandardBesideOwn(t *testing.T) {
+	t.Parallel()
+	m := newSettlingMarket(t)
+	own := m.pay(m.quote("/v1/fresh"))
+	s := m.sign(m.chain.Wallet(), m.offer("/v1/fresh"))
+	m.settled("/v1/fresh", s, false, proving(own))
+	m.paid("/v1/fresh", own, false)
+	m.settled("/v1/fresh", s, true, proving(own))
+	m.sold(2_000)
+}
+
+// TestStandardHugeHeaders sends payment headers of 64 KiB, whole and broken: none is taken for a payment, nor as none.
+func TestStandardHugeHeaders(t *testing.T) {
+	t.Parallel()
+	m := newSettlingMarket(t)
+	s := m.sign(m.chain.Wallet(), m.offer("/v1/fresh"))
+	s.Extensions = map[string]any{"padding": strings.Repeat("x", 48<<10)}
+	for name, header := range map[string]change{"of a payment": authorizing(s), "of nothing": with(api.HeaderSignature, strings.Repeat("A", 64<<10))} {
+		a := get(t, m.d.URL()+"/v1/fresh", header)
+		if failure := refusal(t, a, http.MethodGet); a.Status != http.StatusBadRequest || failure.Error.Reason != api.ReasonMalformedProof {
+			t.Errorf("%s: %d %s", name, a.Status, a.Body)
+		}
+	}
+	m.sold(0)
+}
