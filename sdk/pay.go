@@ -134,7 +134,7 @@ func (t *PayTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // show sends r with a proof until it is answered, and tells the Payer.
 func (t *PayTransport) show(r *http.Request, proof api.PaymentProof, header string) (*http.Response, error) {
 	for n := 0; ; n++ {
-		resp, text, err := t.showOnce(r, header)
+		resp, text, err := resend(t.base(), r, api.HeaderPayment, header)
 		if err != nil {
 			return nil, &PaidError{Proof: proof, Err: err}
 		}
@@ -166,10 +166,10 @@ func (t *PayTransport) show(r *http.Request, proof api.PaymentProof, header stri
 // firstShown is how soon a proof is shown again where the service does not say.
 const firstShown = 100 * time.Millisecond
 
-// showOnce sends r with a proof and reads the whole answer.
-func (t *PayTransport) showOnce(r *http.Request, header string) (*http.Response, []byte, error) {
+// resend sends r again with a header more, and reads the whole answer.
+func resend(base http.RoundTripper, r *http.Request, name, value string) (*http.Response, []byte, error) {
 	paid := r.Clone(r.Context())
-	paid.Header.Set(api.HeaderPayment, header)
+	paid.Header.Set(name, value)
 	if r.GetBody != nil {
 		body, err := r.GetBody()
 		if err != nil {
@@ -177,7 +177,7 @@ func (t *PayTransport) showOnce(r *http.Request, header string) (*http.Response,
 		}
 		paid.Body = body
 	}
-	resp, err := t.base().RoundTrip(paid)
+	resp, err := base.RoundTrip(paid)
 	if err != nil {
 		return nil, nil, transportError(paid, 1, err)
 	}

@@ -28,6 +28,7 @@ const (
 	stateReverted State = "reverted" // is on chain and has moved nothing
 	stateRefused  State = "refused"  // the service refuses it for good
 	stateDropped  State = "dropped"  // was never on chain, and is not sent any more
+	stateLapsed   State = "lapsed"   // an authorization that is over and was not answered; whether it was settled is not known
 )
 
 type entry struct {
@@ -48,6 +49,15 @@ type entry struct {
 	State     State       `json:"state"`
 	Note      string      `json:"note,omitempty"`
 	Stops     bool        `json:"stops,omitempty"` // it was refused, and nobody has allowed the service to be paid since
+	Exact     *exact      `json:"exact,omitempty"` // nil for a transaction
+}
+
+// exact is what an entry has of an authorization of x402, in place of a transaction.
+type exact struct {
+	Asset   string `json:"asset"`   // its name, for people
+	Nonce   string `json:"nonce"`   // 0x and 64 digits; names the authorization
+	Payload []byte `json:"payload"` // as it is sent, signed; sending it again pays nothing more
+	Bare    bool   `json:"bare"`    // the request has no body and no headers of its own
 }
 
 // live reports whether e may still be presented.
@@ -181,4 +191,27 @@ func (j journal) pin(ctx context.Context, service string, change func(known stri
 		return "", fmt.Errorf("write known recipients: %w", err)
 	}
 	return next, nil
+}
+
+// recipient notes where a service is paid when it is first paid, and refuses another later.
+func (j journal) recipient(ctx context.Context, service, recipient string) (string, error) {
+	pinned, err := j.pin(ctx, service, func(known string) string {
+		if known == "" {
+			return recipient
+		}
+		return known
+	})
+	if err != nil {
+		return "", err
+	}
+	return recipient, checkRecipient(service, pinned, recipient)
+}
+
+// checkRecipient refuses a recipient that is another than the one that a service was paid at before, "" for none.
+func checkRecipient(service, pinned, recipient string) error {
+	if pinned == "" || pinned == recipient {
+		return nil
+	}
+	return fmt.Errorf("%w: %s was paid at %s, now wants %s; if that is right: ctx pay policy trust %s %s",
+		ErrRecipient, service, pinned, recipient, service, recipient)
 }

@@ -33,6 +33,7 @@ type Config struct {
 	Token   string           // address of the USDG contract
 	Dir     string           // of the journal, for the user alone
 	Policy  Policy           // what may be paid
+	Assets  []Asset          // what an Authorizer pays with
 	Now     func() time.Time // nil means time.Now
 	Tell    func(string)     // is told what happens, for people; nil tells nobody
 }
@@ -61,17 +62,8 @@ func NewPayer(ctx context.Context, cfg Config) (*Payer, error) {
 	if !common.IsHexAddress(cfg.Token) {
 		return nil, fmt.Errorf("make payer: the token %q is no address", cfg.Token)
 	}
-	if cfg.Key != nil {
-		cfg.Address = cfg.Key.Address()
-	}
-	if !common.IsHexAddress(cfg.Address) {
-		return nil, fmt.Errorf("make payer: the wallet %q is no address", cfg.Address)
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.Tell == nil {
-		cfg.Tell = func(string) {}
+	if err := cfg.complete(); err != nil {
+		return nil, err
 	}
 	client, err := rpc.DialContext(ctx, cfg.RPCURL)
 	if err != nil {
@@ -84,6 +76,23 @@ func NewPayer(ctx context.Context, cfg Config) (*Payer, error) {
 		chain:   ethclient.NewClient(client),
 		journal: journal{filepath.Join(cfg.Dir, journalDir)},
 	}, nil
+}
+
+// complete fills in what cfg leaves out.
+func (cfg *Config) complete() error {
+	if cfg.Key != nil {
+		cfg.Address = cfg.Key.Address()
+	}
+	if !common.IsHexAddress(cfg.Address) {
+		return fmt.Errorf("make payer: the wallet %q is no address", cfg.Address)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Tell == nil {
+		cfg.Tell = func(string) {}
+	}
+	return nil
 }
 
 // Close ends the connections.
@@ -135,11 +144,14 @@ func (p *Payer) begin(ctx context.Context, q sdk.Quote) (_ *entry, begun bool, e
 	if e := p.begun(past, q); e != nil {
 		return e, true, nil
 	}
+	if e := heldFor(past, q.Service, q.Request, p.cfg.Now()); e != nil {
+		return nil, false, fmt.Errorf("authorization %s pays for the same request, and was not answered yet: ctx pay resume", e.Exact.Nonce)
+	}
 	amount, nonce, err := p.judge(q, past)
 	if err != nil {
 		return nil, false, err
 	}
-	recipient, err := p.recipient(ctx, q)
+	recipient, err := p.journal.recipient(ctx, q.Service, common.HexToAddress(q.Recipient).Hex())
 	if err != nil {
 		return nil, false, err
 	}
@@ -231,7 +243,7 @@ func (p *Payer) judge(q sdk.Quote, past []entry) (amount usdg.Amount, nonce []by
 // something or still may, from whichever wallet.
 func (p *Payer) begun(past []entry, q sdk.Quote) *entry {
 	for _, e := range past {
-		if e.Service != q.Service || e.Request != q.Request {
+		if e.Service != q.Service || e.Request != q.Request || e.Exact != nil {
 			continue
 		}
 		if e.live() && e.Payer == p.address || q.Purchase != nil && e.State != stateDropped && e.State != stateReverted {
@@ -239,30 +251,6 @@ func (p *Payer) begun(past []entry, q sdk.Quote) *entry {
 		}
 	}
 	return nil
-}
-
-// recipient is where q is paid: where the service was paid the first time.
-func (p *Payer) recipient(ctx context.Context, q sdk.Quote) (string, error) {
-	recipient := common.HexToAddress(q.Recipient).Hex()
-	pinned, err := p.journal.pin(ctx, q.Service, func(known string) string {
-		if known == "" {
-			return recipient
-		}
-		return known
-	})
-	if err != nil {
-		return "", err
-	}
-	return recipient, checkRecipient(q.Service, pinned, recipient)
-}
-
-// checkRecipient refuses a recipient that is another than the one that a service was paid at before, "" for none.
-func checkRecipient(service, pinned, recipient string) error {
-	if pinned == "" || pinned == recipient {
-		return nil
-	}
-	return fmt.Errorf("%w: %s was paid at %s, now wants %s; if that is right: ctx pay policy trust %s %s",
-		ErrRecipient, service, pinned, recipient, service, recipient)
 }
 
 func (p *Payer) proof(e entry) api.PaymentProof {
@@ -349,17 +337,6 @@ func (p *Payer) price(ctx context.Context, amount usdg.Amount, data []byte) (*ty
 	return tx, nil
 }
 
-// maxFee is the most that the chain may take for a transaction, in wei.
-func maxFee(tx *types.DynamicFeeTx) *big.Int {
-	return new(big.Int).Mul(tx.GasFeeCap, new(big.Int).SetUint64(tx.Gas))
-}
-
-func transferData(to common.Address, amount usdg.Amount) []byte {
-	data := []byte{0xa9, 0x05, 0x9c, 0xbb}
-	data = append(data, common.LeftPadBytes(to[:], common.HashLength)...)
-	return append(data, common.LeftPadBytes(big.NewInt(int64(amount)).Bytes(), common.HashLength)...)
-}
-
 // afford says what the wallet lacks, and returns its wei: what the fee is is not known yet.
 func (p *Payer) afford(ctx context.Context, from common.Address, amount usdg.Amount) (ether *big.Int, err error) {
 	if ether, err = p.chain.BalanceAt(ctx, from, nil); err != nil {
@@ -368,7 +345,7 @@ func (p *Payer) afford(ctx context.Context, from common.Address, amount usdg.Amo
 	if ether.Sign() == 0 {
 		return nil, fmt.Errorf("%w: send some to %s", ErrNoGas, from)
 	}
-	have, err := p.tokens(ctx, from)
+	have, err := p.tokens(ctx, p.token, from)
 	if err != nil {
 		return nil, err
 	}

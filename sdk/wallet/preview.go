@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
@@ -56,7 +57,7 @@ func (p *Payer) Balance(ctx context.Context) (Balance, error) {
 	if err != nil {
 		return Balance{}, p.ask(ctx, "ask chain", err)
 	}
-	have, err := p.tokens(ctx, address)
+	have, err := p.tokens(ctx, p.token, address)
 	if err == nil && !have.IsInt64() {
 		err = errors.New("the wallet has more than can be counted")
 	}
@@ -66,14 +67,25 @@ func (p *Payer) Balance(ctx context.Context) (Balance, error) {
 	return Balance{p.address, usdg.Amount(have.Int64()), ether.String(), p.cfg.ChainID}, nil
 }
 
-// tokens is what an address has, in micro-USDG.
-func (p *Payer) tokens(ctx context.Context, of common.Address) (*big.Int, error) {
+// tokens is what an address has of a token, in its smallest unit.
+func (p *Payer) tokens(ctx context.Context, token, of common.Address) (*big.Int, error) {
 	balanceOf := append([]byte{0x70, 0xa0, 0x82, 0x31}, common.LeftPadBytes(of[:], common.HashLength)...)
-	word, err := p.chain.CallContract(ctx, ethereum.CallMsg{To: &p.token, Data: balanceOf}, nil)
+	word, err := p.chain.CallContract(ctx, ethereum.CallMsg{To: &token, Data: balanceOf}, nil)
 	if err != nil {
 		return nil, p.ask(ctx, "ask chain", err)
 	}
 	return new(big.Int).SetBytes(word), nil
+}
+
+// maxFee is the most that the chain may take for a transaction, in wei.
+func maxFee(tx *types.DynamicFeeTx) *big.Int {
+	return new(big.Int).Mul(tx.GasFeeCap, new(big.Int).SetUint64(tx.Gas))
+}
+
+func transferData(to common.Address, amount usdg.Amount) []byte {
+	data := []byte{0xa9, 0x05, 0x9c, 0xbb}
+	data = append(data, common.LeftPadBytes(to[:], common.HashLength)...)
+	return append(data, common.LeftPadBytes(big.NewInt(int64(amount)).Bytes(), common.HashLength)...)
 }
 
 // Preview is what paying a quote would do now. Nothing was signed.

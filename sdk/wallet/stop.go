@@ -1,9 +1,12 @@
 package wallet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
+
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // StoppedError says that a service has refused a payment that was made to it, so that nothing more is paid to it until AllowService says
@@ -14,8 +17,9 @@ type StoppedError struct {
 
 // Error tells of the payment that was refused.
 func (e *StoppedError) Error() string {
-	return fmt.Sprintf("nothing more is paid to %s: it was paid %s USDG for %s with transaction %s, and refused that: %s",
-		e.Refused.Service, e.Refused.Amount, e.Refused.Request, e.Refused.TxHash, e.Refused.Note)
+	asset := cmp.Or(e.Refused.Asset, api.AssetUSDG)
+	return fmt.Sprintf("nothing more is paid to %s: it was paid %s %s for %s with %s, and refused that: %s",
+		e.Refused.Service, e.Refused.Amount, asset, e.Refused.Request, e.Refused.By(), e.Refused.Note)
 }
 
 // checkStopped refuses a service that has refused a payment. Which one comes after it is not looked at: a service that takes money for

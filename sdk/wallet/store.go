@@ -190,7 +190,7 @@ func (f File) Delete(ctx context.Context, dir string) error {
 	}
 	for _, e := range past {
 		if e.live() && e.Payer == f.Address {
-			return fmt.Errorf("%w: %s for %s, transaction %s", ErrUnfinished, e.Amount, e.Request, e.TxHash)
+			return fmt.Errorf("%w: %s for %s, %s", ErrUnfinished, e.Amount, e.Request, e.payment().By())
 		}
 	}
 	if err := os.Remove(f.Path); err != nil {
@@ -233,6 +233,21 @@ type Payment struct {
 	Purchase  bool        `json:"purchase,omitempty"` // of credits: Request names the deposit
 	Live      bool        `json:"unfinished"`         // may still be presented
 	Stops     bool        `json:"stops,omitempty"`    // was refused: nothing more is paid to Service before AllowService
+
+	// Of an authorization of standard x402, whose TxHash is known once the service has said it.
+	Authorization string    `json:"authorization,omitempty"` // its nonce
+	Asset         string    `json:"asset,omitempty"`
+	Network       string    `json:"network,omitempty"`
+	Until         time.Time `json:"validUntil,omitzero"` // until then it can be settled
+	Bare          bool      `json:"-"`                   // Request says all of the request
+}
+
+// By names what pays.
+func (p Payment) By() string {
+	if p.TxHash == "" {
+		return "authorization " + p.Authorization
+	}
+	return "transaction " + p.TxHash
 }
 
 // Payments returns what the journal in dir, the Dir of a Config, has, oldest first.
@@ -247,7 +262,11 @@ func Payments(dir string) ([]Payment, error) {
 
 // payment is e as others see it.
 func (e entry) payment() Payment {
-	return Payment{
-		e.At, e.Service, e.Request, e.Amount, e.Recipient, e.Payer, e.TxHash, e.State, e.Note, e.Purchase, e.live(), e.Stops,
+	p := Payment{At: e.At, Service: e.Service, Request: e.Request, Amount: e.Amount, Recipient: e.Recipient, Payer: e.Payer, TxHash: e.TxHash,
+		State: e.State, Note: e.Note, Purchase: e.Purchase, Live: e.live(), Stops: e.Stops}
+	if e.Exact != nil {
+		p.Authorization, p.Asset, p.Bare = e.Exact.Nonce, e.Exact.Asset, e.Exact.Bare
+		p.Network, p.Until = Asset{ChainID: e.ChainID}.Network(), time.Unix(e.Until, 0).UTC()
 	}
+	return p
 }

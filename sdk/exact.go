@@ -1,0 +1,143 @@
+package sdk
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Required is what a service says of how it is paid by x402, version 2. Nothing of it has been checked.
+type Required struct {
+	Accepts    []Accept
+	Resource   json.RawMessage            // as it came; nil where it says none
+	Extensions map[string]json.RawMessage // as they came
+}
+
+// Accept is one way to pay.
+type Accept struct {
+	Scheme            string
+	Network           string // CAIP-2
+	Amount            string // of the token's smallest unit
+	Asset             string // address of the token
+	PayTo             string
+	MaxTimeoutSeconds int64
+	Extra             AcceptExtra
+
+	Raw json.RawMessage `json:"-"` // as it came: a payment repeats it
+}
+
+// AcceptExtra is what a service says of the token.
+type AcceptExtra struct {
+	Name                string
+	Version             string
+	AssetTransferMethod string
+}
+
+// Bounds of what a service says of how it is paid.
+const (
+	MaxRequiredBytes = 64 << 10
+	maxAccepts       = 32
+)
+
+// ErrRequired says that how a service wants to be paid cannot be read, or is not by x402, version 2.
+var ErrRequired = errors.New("how the service wants to be paid cannot be read")
+
+// ParseRequired reads what stands, as JSON, in the header PAYMENT-REQUIRED or in the result of a tool.
+func ParseRequired(text []byte) (Required, error) {
+	var wire struct {
+		X402Version int
+		Resource    json.RawMessage
+		Accepts     []json.RawMessage
+		Extensions  map[string]json.RawMessage
+	}
+	switch err := json.Unmarshal(text, &wire); {
+	case len(text) > MaxRequiredBytes:
+		return Required{}, fmt.Errorf("%w: it is over %d KiB", ErrRequired, MaxRequiredBytes>>10)
+	case err != nil:
+		return Required{}, fmt.Errorf("%w: it is not the JSON of x402", ErrRequired)
+	case wire.X402Version != api.X402Version:
+		return Required{}, fmt.Errorf("%w: it speaks version %d of x402, and version %d alone is paid",
+			ErrRequired, wire.X402Version, api.X402Version)
+	case len(wire.Accepts) == 0 || len(wire.Accepts) > maxAccepts:
+		return Required{}, fmt.Errorf("%w: it names %d ways to pay, not 1 to %d", ErrRequired, len(wire.Accepts), maxAccepts)
+	}
+	required := Required{Resource: wire.Resource, Extensions: wire.Extensions}
+	for _, raw := range wire.Accepts {
+		a := Accept{Raw: raw}
+		if err := json.Unmarshal(raw, &a); err != nil { // of another scheme, with members of other types
+			a = Accept{Raw: raw, Scheme: schemeOf(raw)}
+		}
+		required.Accepts = append(required.Accepts, a)
+	}
+	return required, nil
+}
+
+// schemeOf is the scheme of a way to pay whose other members are not those of the scheme exact.
+func schemeOf(raw []byte) string {
+	var named struct{ Scheme string }
+	if json.Unmarshal(raw, &named) != nil || named.Scheme == api.SchemeExact {
+		return "unreadable"
+	}
+	return named.Scheme
+}
+
+// requiredBy is how an answer with 402 wants to be paid by x402; nil if it does not say. It leaves the body to be read again.
+func requiredBy(r *http.Request, resp *http.Response) (*Required, error) {
+	values := resp.Header.Values(api.HeaderRequired)
+	if len(values) == 0 {
+		body, err := readAnswer(r, resp)
+		if err != nil {
+			return nil, err
+		}
+		var old struct{ X402Version int }
+		if json.Unmarshal(body, &old) == nil && old.X402Version != 0 {
+			return nil, fmt.Errorf("%w: it speaks version %d of x402 in the body; %s, which version %d has, is missing",
+				ErrRequired, old.X402Version, api.HeaderRequired, api.X402Version)
+		}
+		return nil, nil
+	}
+	if len(values) > 1 || len(values[0]) > base64.StdEncoding.EncodedLen(MaxRequiredBytes) {
+		return nil, fmt.Errorf("%w: %s is there %d times, with %d bytes", ErrRequired, api.HeaderRequired, len(values), len(values[0]))
+	}
+	text, err := decode64(values[0])
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s is not base64", ErrRequired, api.HeaderRequired)
+	}
+	required, err := ParseRequired(text)
+	return &required, err
+}
+
+// decode64 reads base64 of either alphabet, with padding or without.
+func decode64(text string) ([]byte, error) {
+	text = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(strings.TrimSpace(text), "="))
+	return base64.RawStdEncoding.DecodeString(text)
+}
+
+// receiptOf is what an answer says became of a payment by x402; nil if it says nothing that can be read.
+func receiptOf(h http.Header) *api.StandardReceipt {
+	text, err := decode64(h.Get(api.HeaderSettlement))
+	if err != nil || len(text) == 0 {
+		return nil
+	}
+	return ParseReceipt(text)
+}
+
+// ParseReceipt reads a receipt of x402; nil if it is none. What is not a hash, or no plain text, it leaves out.
+func ParseReceipt(text []byte) *api.StandardReceipt {
+	var r api.StandardReceipt
+	if json.Unmarshal(text, &r) != nil {
+		return nil
+	}
+	if digits, ok := strings.CutPrefix(r.Transaction, "0x"); !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdefABCDEF") != "" {
+		r.Transaction = ""
+	}
+	r.Network, r.Payer = human.Short(r.Network, human.Quoted), human.Short(r.Payer, human.Quoted)
+	r.ErrorReason = api.Reason(human.Short(string(r.ErrorReason), human.Quoted))
+	return &r
+}
