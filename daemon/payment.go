@@ -46,13 +46,14 @@ const quoteKeySize = 32
 // openChain connects to the chain, if there is one, and makes what takes payments and sells credits on it.
 func (d *Daemon) openChain(ctx context.Context) error {
 	if d.cfg.Chain == nil {
-		d.deposits = billing.NewDeposits(billing.DepositsConfig{Store: d.store, Now: d.cfg.Now}) // for what arrived while there was one
+		// For what arrived while there was one.
+		d.deposits = billing.NewDeposits(billing.DepositsConfig{Rail: api.NetworkL2, Store: d.store, Now: d.cfg.Now})
 		return nil
 	}
 	var err error
 	if d.chain, err = chain.New(ctx, chain.Config{
-		URL: d.cfg.Chain.RPCURL, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury, Wait: d.cfg.Chain.Wait,
-		OnCall: d.metrics.Asked,
+		Rail: api.NetworkL2, URL: d.cfg.Chain.RPCURL, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury,
+		Wait: d.cfg.Chain.Wait, OnCall: d.metrics.Asked,
 	}); err != nil {
 		return err
 	}
@@ -69,8 +70,8 @@ func (d *Daemon) openChain(ctx context.Context) error {
 		return err
 	}
 	d.payments, err = x402.NewPayments(x402.Quoter{
-		Keys: keys, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury, Recover: chain.Recover,
-		Now: d.cfg.Now,
+		Rail: api.NetworkL2, Keys: keys, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury,
+		Recover: chain.Recover, Now: d.cfg.Now,
 	}, d.chain, d.store)
 	if err != nil {
 		return err
@@ -79,8 +80,8 @@ func (d *Daemon) openChain(ctx context.Context) error {
 		return err
 	}
 	d.deposits = billing.NewDeposits(billing.DepositsConfig{
-		Store: d.store, Chain: d.chain, Meter: d.meter, TierRaised: d.keys.TierRaised, NewID: uuid.NewString, AtOnce: d.cfg.Chain.AtOnce,
-		Now: d.cfg.Now,
+		Rail: api.NetworkL2, Store: d.store, Chain: d.chain, Meter: d.meter, TierRaised: d.keys.TierRaised, NewID: uuid.NewString,
+		AtOnce: d.cfg.Chain.AtOnce, Now: d.cfg.Now,
 	})
 	return nil
 }
@@ -100,7 +101,7 @@ func (d *Daemon) openSettler(ctx context.Context) error {
 		ChainID: d.cfg.chainID(), Token: c.Token,
 	}
 	d.settler = x402.NewSettler(x402.SettlerConfig{
-		ChainID: domain.ChainID, Token: c.Token, Treasury: c.Treasury, Name: domain.Name, Version: domain.Version,
+		Rail: api.NetworkL2, ChainID: domain.ChainID, Token: c.Token, Treasury: c.Treasury, Name: domain.Name, Version: domain.Version,
 		SignerOf: domain.SignerOf,
 		Sender:   sender, Store: d.store, Wait: cmp.Or(c.Wait, chain.DefaultWait), Now: d.cfg.Now,
 	})
@@ -141,7 +142,7 @@ func (d *Daemon) knowChain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	known, err := d.store.RememberChain(ctx, genesis)
+	known, err := d.store.RememberChain(ctx, api.NetworkL2, genesis)
 	if err == nil && known != genesis {
 		err = fmt.Errorf("the books in %s are of the chain that begins with block %x, not %x: use its node, or another data directory",
 			d.cfg.DataDir, known, genesis)

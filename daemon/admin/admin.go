@@ -137,6 +137,7 @@ type UnmatchedResponse struct {
 
 // UnmatchedRequest is the body of a POST to PathAssign or PathWriteOff.
 type UnmatchedRequest struct {
+	Rail      string `json:"rail,omitempty"` // absent means the first
 	TxHash    string `json:"txHash"`
 	LogIndex  uint64 `json:"logIndex"`
 	DepositID string `json:"depositId,omitempty"` // to assign

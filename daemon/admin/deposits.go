@@ -65,7 +65,7 @@ func (s Server) assign(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d, err := s.Deposits.Assign(r.Context(), hash, ask.LogIndex, ask.DepositID)
+	d, err := s.Deposits.Assign(r.Context(), ask.Rail, hash, ask.LogIndex, ask.DepositID)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (s Server) writeOff(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Deposits.WriteOff(r.Context(), hash, ask.LogIndex, ask.Reason); err != nil {
+	if err := s.Deposits.WriteOff(r.Context(), ask.Rail, hash, ask.LogIndex, ask.Reason); err != nil {
 		return err
 	}
 	return web.WriteJSON(w, http.StatusOK, ask)

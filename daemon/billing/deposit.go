@@ -16,6 +16,7 @@ import (
 // Deposit is one purchase of credits.
 type Deposit struct {
 	ID, OwnerID string
+	Rail        string // on which it is to be paid, or was
 	KeyID       string // that is to get the credits; "" means the owner's oldest
 	Pack        api.CreditPack
 	Credits     int64
@@ -51,6 +52,7 @@ func hexText(b [32]byte) string { return "0x" + hex.EncodeToString(b[:]) }
 
 // Transfer is a transfer of the token to the treasury, as the chain shows it.
 type Transfer struct {
+	Rail      string
 	TxHash    [32]byte
 	LogIndex  uint64
 	Sender    string
@@ -182,8 +184,9 @@ func (b DepositBounds) Admit(unpaid []Deposit, now time.Time) error {
 // ErrNoActiveKey is of DepositStore.
 var ErrNoActiveKey = errors.New("the owner has no active key")
 
-// ScanCursor is how far the chain was looked at.
+// ScanCursor is how far the chain of a rail was looked at.
 type ScanCursor struct {
+	Rail string
 	Next uint64    // the next block to look at; 0 if none was yet
 	At   time.Time // of the last one
 }
@@ -197,27 +200,27 @@ type DepositStore interface {
 	// Deposits returns those of an owner, or of all for "", newest first, at most limit, or that with the given id alone where it is not
 	// "".
 	Deposits(ctx context.Context, ownerID, id string, limit int) ([]Deposit, error)
-	// ScanCursor returns how far the chain was looked at.
-	ScanCursor(ctx context.Context) (ScanCursor, error)
+	// ScanCursor returns how far the chain of a rail was looked at.
+	ScanCursor(ctx context.Context, rail string) (ScanCursor, error)
 	// Arrive keeps transfers that are new, gives those that match to their deposits, with all that follows from it unless their pack waits,
 	// and notes how far the chain was looked at unless seen is zero. It returns the deposits that were verified.
 	Arrive(ctx context.Context, list []Transfer, seen ScanCursor, waits func(api.CreditPack) bool, now time.Time) ([]Deposit, error)
 	// Used says what the transfers in one transaction that were kept have been spent on, by their place in it.
-	Used(ctx context.Context, hash [32]byte) (map[uint64]Use, error)
-	// ExpireDeposits lets pending deposits that nothing waits for expire that ended before the given time, up to which the chain was
-	// looked at, and frees the amounts of those that ended before free.
-	ExpireDeposits(ctx context.Context, ended, free time.Time) error
-	// Waiting returns the transactions that wait, for a deposit that they match, until their block is safe, each with that block.
-	Waiting(ctx context.Context) (map[[32]byte]uint64, error)
+	Used(ctx context.Context, rail string, hash [32]byte) (map[uint64]Use, error)
+	// ExpireDeposits lets pending deposits on a rail that nothing waits for expire that ended before the given time, up to which its chain
+	// was looked at, and frees the amounts of those that ended before free.
+	ExpireDeposits(ctx context.Context, rail string, ended, free time.Time) error
+	// Waiting returns the transactions on a rail that wait, for a deposit that they match, until their block is safe, each with that block.
+	Waiting(ctx context.Context, rail string) (map[[32]byte]uint64, error)
 	// Ripen verifies the deposits that wait for the given transfers, with all that follows from it, and returns them.
 	Ripen(ctx context.Context, list []Transfer, now time.Time) ([]Deposit, error)
 
 	// Unmatched returns the transfers that have paid for nothing, newest first, at most limit.
 	Unmatched(ctx context.Context, limit int) ([]Unmatched, error)
 	// Assign lets one of them pay for a deposit that was not paid yet, whatever its amount and time, with all that follows from it.
-	Assign(ctx context.Context, hash [32]byte, log uint64, depositID string, now time.Time) (Deposit, error)
+	Assign(ctx context.Context, rail string, hash [32]byte, log uint64, depositID string, now time.Time) (Deposit, error)
 	// WriteOff notes that one of them will pay for nothing, and why. It is on the list no more.
-	WriteOff(ctx context.Context, hash [32]byte, log uint64, reason string) error
-	// Totals sums up what arrived and what it was spent on.
-	Totals(ctx context.Context) (Totals, error)
+	WriteOff(ctx context.Context, rail string, hash [32]byte, log uint64, reason string) error
+	// Totals sums up what arrived on a rail, or on all for "", and what it was spent on.
+	Totals(ctx context.Context, rail string) (Totals, error)
 }

@@ -33,6 +33,7 @@ var ErrNotShown = errors.New("the transaction is in no block yet")
 
 // DepositsConfig is what a Deposits needs.
 type DepositsConfig struct {
+	Rail       string
 	Store      DepositStore
 	Chain      Chain
 	Meter      *Meter
@@ -77,8 +78,8 @@ func (d *Deposits) Open(ctx context.Context, ownerID string, pack api.CreditPack
 	}
 	now := d.now()
 	opened := Deposit{
-		ID: d.cfg.NewID(), OwnerID: ownerID, KeyID: keyID, Pack: pack, Credits: offer.Credits, Amount: usdg.Amount(offer.PriceMicros),
-		Status: api.DepositPending, CreatedAt: now, ExpiresAt: now.Add(api.DepositWindow).Truncate(time.Second),
+		ID: d.cfg.NewID(), Rail: d.cfg.Rail, OwnerID: ownerID, KeyID: keyID, Pack: pack, Credits: offer.Credits,
+		Amount: usdg.Amount(offer.PriceMicros), Status: api.DepositPending, CreatedAt: now, ExpiresAt: now.Add(api.DepositWindow).Truncate(time.Second),
 	}
 	if _, err := rand.Read(opened.Nonce[:]); err != nil {
 		return Deposit{}, fmt.Errorf("read randomness: %w", err)
@@ -137,7 +138,7 @@ func (d *Deposits) Verify(ctx context.Context, ownerID, id string, hash [32]byte
 	if now, err = d.Deposit(ctx, ownerID, id); err != nil || now.Status == api.DepositVerified {
 		return now, nil, err
 	}
-	used, err := d.cfg.Store.Used(ctx, hash)
+	used, err := d.cfg.Store.Used(ctx, pending.Rail, hash)
 	if err != nil {
 		return now, nil, fmt.Errorf("look up transaction: %w", err)
 	}
@@ -150,7 +151,7 @@ func (d *Deposits) Verify(ctx context.Context, ownerID, id string, hash [32]byte
 // Scan looks at what has arrived since it last did, however long that is ago, and then lets deposits expire. It returns those that were
 // verified.
 func (d *Deposits) Scan(ctx context.Context) ([]Deposit, error) {
-	seen, err := d.cfg.Store.ScanCursor(ctx)
+	seen, err := d.cfg.Store.ScanCursor(ctx, d.cfg.Rail)
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
 	}
@@ -170,7 +171,7 @@ func (d *Deposits) Scan(ctx context.Context) ([]Deposit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
 	}
-	verified, err := d.arrive(ctx, list, ScanCursor{Next: max(newest+1, seen.Next), At: at})
+	verified, err := d.arrive(ctx, list, ScanCursor{Rail: seen.Rail, Next: max(newest+1, seen.Next), At: at})
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +183,7 @@ func (d *Deposits) Scan(ctx context.Context) ([]Deposit, error) {
 	if surely := d.now().Add(-maxDrift); surely.After(ended) {
 		ended = surely
 	}
-	if err := d.cfg.Store.ExpireDeposits(ctx, ended, d.now().Add(-api.DepositGrace)); err != nil {
+	if err := d.cfg.Store.ExpireDeposits(ctx, d.cfg.Rail, ended, d.now().Add(-api.DepositGrace)); err != nil {
 		return verified, errors.Join(fmt.Errorf("expire deposits: %w", err), errRipen)
 	}
 	return verified, errRipen
@@ -190,11 +191,11 @@ func (d *Deposits) Scan(ctx context.Context) ([]Deposit, error) {
 
 // Expire ends purchases whose time was over when the chain was last looked at. Scan does it too; this needs no chain.
 func (d *Deposits) Expire(ctx context.Context) error {
-	seen, err := d.cfg.Store.ScanCursor(ctx)
+	seen, err := d.cfg.Store.ScanCursor(ctx, d.cfg.Rail)
 	if err != nil || seen.At.IsZero() {
 		return err
 	}
-	return d.cfg.Store.ExpireDeposits(ctx, seen.At, d.now().Add(-api.DepositGrace))
+	return d.cfg.Store.ExpireDeposits(ctx, d.cfg.Rail, seen.At, d.now().Add(-api.DepositGrace))
 }
 
 // Progress is the newest block that Scan has seen and the last in which it has looked for deposits, 0 before it has run.
@@ -247,7 +248,7 @@ func (d *Deposits) ripen(ctx context.Context) ([]Deposit, error) {
 	if d.cfg.AtOnce {
 		return nil, nil
 	}
-	waiting, err := d.cfg.Store.Waiting(ctx)
+	waiting, err := d.cfg.Store.Waiting(ctx, d.cfg.Rail)
 	if err != nil || len(waiting) == 0 {
 		return nil, err
 	}

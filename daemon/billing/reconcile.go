@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 // Unmatched is a transfer to the treasury that has paid for nothing, or has paid for something and has vanished from the chain.
 type Unmatched struct {
+	Rail     string      `json:"rail"`
 	TxHash   string      `json:"txHash"`
 	LogIndex uint64      `json:"logIndex"`
 	Sender   string      `json:"sender"`
@@ -55,13 +57,13 @@ func (d *Deposits) Newest(ctx context.Context, limit int) ([]Deposit, error) {
 	return d.cfg.Store.Deposits(ctx, "", "", limit)
 }
 
-// Assign lets an unmatched transfer pay for a deposit of whatever owner that was not paid yet.
-func (d *Deposits) Assign(ctx context.Context, hash [32]byte, log uint64, depositID string) (Deposit, error) {
+// Assign lets an unmatched transfer on a rail, "" for the first, pay for a deposit of whatever owner that was not paid yet.
+func (d *Deposits) Assign(ctx context.Context, rail string, hash [32]byte, log uint64, depositID string) (Deposit, error) {
 	if d.cfg.Chain == nil {
 		return Deposit{}, noChain()
 	}
 	list, err := d.credit(ctx, func() ([]Deposit, error) {
-		paid, err := d.cfg.Store.Assign(ctx, hash, log, depositID, d.now())
+		paid, err := d.cfg.Store.Assign(ctx, cmp.Or(rail, d.cfg.Rail), hash, log, depositID, d.now())
 		return []Deposit{paid}, err
 	})
 	if err != nil {
@@ -75,13 +77,13 @@ func noChain() *api.Error {
 }
 
 // WriteOff notes that an unmatched transfer will pay for nothing, and why.
-func (d *Deposits) WriteOff(ctx context.Context, hash [32]byte, log uint64, reason string) error {
+func (d *Deposits) WriteOff(ctx context.Context, rail string, hash [32]byte, log uint64, reason string) error {
 	reason = strings.TrimSpace(reason)
 	if reason == "" || utf8.RuneCountInString(reason) > maxReason {
 		return api.Errorf(api.ReasonInvalidRequest, "writing money off needs a reason of 1 to %d characters", maxReason).
 			WithHint("say why, for whoever reads it: --reason \"sent back by hand\"")
 	}
-	return d.cfg.Store.WriteOff(ctx, hash, log, reason)
+	return d.cfg.Store.WriteOff(ctx, cmp.Or(rail, d.cfg.Rail), hash, log, reason)
 }
 
 // looks is how often Reconcile looks at most.
@@ -109,7 +111,7 @@ func (d *Deposits) compare(ctx context.Context) (r Reconciliation, err error) {
 	if err != nil {
 		return r, fmt.Errorf("reconcile: %w", err)
 	}
-	if r.Totals, err = d.cfg.Store.Totals(ctx); err != nil {
+	if r.Totals, err = d.cfg.Store.Totals(ctx, d.cfg.Rail); err != nil {
 		return r, fmt.Errorf("reconcile: %w", err)
 	}
 	accounted := r.Deposits + r.Calls + r.Unmatched + r.Waiting + r.WrittenOff

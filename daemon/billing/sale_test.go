@@ -14,6 +14,9 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
+// rail is the one that is sold on.
+const rail = "l2chain"
+
 // node is a chain that shows what it is told to.
 type node struct {
 	newest, safe uint64
@@ -63,7 +66,7 @@ func newSale(t *testing.T) *sale {
 	s := &sale{office: newOffice(t), node: &node{newest: 100}}
 	s.node.at = s.clock()
 	s.Deposits = billing.NewDeposits(billing.DepositsConfig{
-		Store: s.store, Chain: s.node, Meter: s.meter, TierRaised: func(string, api.Tier) {}, Now: s.clock,
+		Rail: rail, Store: s.store, Chain: s.node, Meter: s.meter, TierRaised: func(string, api.Tier) {}, Now: s.clock,
 		NewID: func() string { return fmt.Sprintf("deposit-%d", serial.Add(1)) },
 	})
 	s.scan()
@@ -92,7 +95,7 @@ func (s *sale) pay(amount usdg.Amount, note []byte) billing.Transfer {
 	n := s.node
 	n.newest++
 	n.at = s.clock()
-	a := billing.Transfer{TxHash: [32]byte{0xaa, byte(serial.Add(1))}, Sender: "0x1", Amount: amount, Block: n.newest, BlockHash: [32]byte{byte(n.newest)}, At: n.at, Note: note}
+	a := billing.Transfer{Rail: rail, TxHash: [32]byte{0xaa, byte(serial.Add(1))}, Sender: "0x1", Amount: amount, Block: n.newest, BlockHash: [32]byte{byte(n.newest)}, At: n.at, Note: note}
 	n.list = append(n.list, a)
 	n.treasury += int64(amount)
 	return a
@@ -184,7 +187,7 @@ func TestBackAgainIsMatchedOnce(t *testing.T) {
 	s.scan()
 	vanish := func(a billing.Transfer) {
 		t.Helper()
-		if err := s.store.Settle(t.Context(), a.TxHash, true); err != nil {
+		if err := s.store.Settle(t.Context(), rail, a.TxHash, true); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -196,7 +199,7 @@ func TestBackAgainIsMatchedOnce(t *testing.T) {
 	if s.status(second) != api.DepositPending || s.balance(c) != 1_000 {
 		t.Errorf("one transfer has paid for two deposits: %d credits", s.balance(c))
 	}
-	if r, err := s.store.Totals(t.Context()); err != nil || r.Vanished != 0 || r.Deposits != first.Amount {
+	if r, err := s.store.Totals(t.Context(), ""); err != nil || r.Vanished != 0 || r.Deposits != first.Amount {
 		t.Errorf("%+v, %v", r, err)
 	}
 	// One that fitted nothing, and whose deposit is there when the chain shows it again in the same block.
@@ -225,7 +228,7 @@ func TestHalfOfTheSlots(t *testing.T) {
 		t.Helper()
 		n := serial.Add(1)
 		d, err := s.store.OpenDeposit(t.Context(), billing.Deposit{
-			ID: fmt.Sprintf("deposit-%d", n), OwnerID: c.OwnerID, Pack: api.CreditStarter, Credits: 1_000, Amount: 1_000_000, Nonce: [32]byte{9, byte(n >> 8), byte(n)},
+			ID: fmt.Sprintf("deposit-%d", n), Rail: rail, OwnerID: c.OwnerID, Pack: api.CreditStarter, Credits: 1_000, Amount: 1_000_000, Nonce: [32]byte{9, byte(n >> 8), byte(n)},
 			Status: api.DepositPending, CreatedAt: s.clock(), ExpiresAt: s.clock().Add(api.DepositWindow),
 		}, billing.DepositBounds{Slots: 6, Pending: 99, Unpaid: 99})
 		if err != nil || d.Amount != want || d.Named != named {
@@ -375,13 +378,13 @@ func TestSpentOnADeposit(t *testing.T) {
 		of   billing.Transfer
 		want error
 	}{{paid, x402.ErrSpent}, {stray, nil}, {stray, x402.ErrSpent}} {
-		r := x402.Receipt{Transfer: x402.Transfer{LogIndex: c.of.LogIndex, From: c.of.Sender, Amount: uint64(c.of.Amount)}, Op: api.OpFresh}
+		r := x402.Receipt{Rail: rail, Transfer: x402.Transfer{LogIndex: c.of.LogIndex, From: c.of.Sender, Amount: uint64(c.of.Amount)}, Op: api.OpFresh}
 		r.Hash, r.At, r.Payment.Block, r.Payment.BlockHash, r.Payment.At = c.of.TxHash, s.clock(), c.of.Block, c.of.BlockHash, c.of.At
 		if err := s.store.SpendOnCall(t.Context(), r); !errors.Is(err, c.want) {
 			t.Errorf("%d: %v, want %v", n, err, c.want)
 		}
 	}
-	if r, err := s.store.Totals(t.Context()); err != nil || r.Deposits != d.Amount || r.Calls != 7 {
+	if r, err := s.store.Totals(t.Context(), ""); err != nil || r.Deposits != d.Amount || r.Calls != 7 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

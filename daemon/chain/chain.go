@@ -18,6 +18,7 @@ import (
 
 // Config is what a Client needs.
 type Config struct {
+	Rail     string // that its transfers are noted with
 	URL      string // JSON-RPC over HTTP; it may hold a secret, so it reaches no log and no error
 	ChainID  int64
 	Token    string                         // address of the USDG contract

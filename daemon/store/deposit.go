@@ -26,7 +26,7 @@ func (s *Store) OpenDeposit(ctx context.Context, d billing.Deposit, bounds billi
 			return err
 		}
 		taken, err := sqlite.Query(ctx, tx, func(rows *sql.Rows) (a usdg.Amount, err error) { return a, rows.Scan(&a) },
-			"SELECT amount FROM deposits WHERE held = 1 AND amount >= ? AND amount < ? ORDER BY amount", d.Amount,
+			"SELECT amount FROM deposits WHERE rail = ? AND held = 1 AND amount >= ? AND amount < ? ORDER BY amount", d.Rail, d.Amount,
 			d.Amount+usdg.Amount(bounds.Slots))
 		if err != nil {
 			return fmt.Errorf("look for a free amount: %w", err)
@@ -39,8 +39,8 @@ func (s *Store) OpenDeposit(ctx context.Context, d billing.Deposit, bounds billi
 			}
 		}
 		_, err = tx.ExecContext(ctx,
-			`INSERT INTO deposits (id, owner_id, key_id, pack, credits, amount, nonce, status, created_at, expires_at, held, nonce_required)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, d.ID, d.OwnerID, sql.NullString{String: d.KeyID, Valid: d.KeyID != ""},
+			`INSERT INTO deposits (id, rail, owner_id, key_id, pack, credits, amount, nonce, status, created_at, expires_at, held,
+			nonce_required) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, d.ID, d.Rail, d.OwnerID, sql.NullString{String: d.KeyID, Valid: d.KeyID != ""},
 			d.Pack, d.Credits, d.Amount, d.Nonce[:], d.Status, d.CreatedAt.UnixMilli(), d.ExpiresAt.UnixMilli(), !d.Named, d.Named)
 		return err
 	})
@@ -82,15 +82,15 @@ func admitDeposit(ctx context.Context, tx *sql.Tx, d billing.Deposit, bounds bil
 }
 
 // depositColumns are those that scanDeposit reads.
-const depositColumns = "id, owner_id, coalesce(key_id, ''), pack, credits, amount, nonce, status, created_at, expires_at, " +
+const depositColumns = "id, rail, owner_id, coalesce(key_id, ''), pack, credits, amount, nonce, status, created_at, expires_at, " +
 	"nonce_required, tx_hash, coalesce(payer, ''), verified_at, coalesce(credited, '')"
 
 // scanDeposit reads one row.
 func scanDeposit(rows *sql.Rows) (d billing.Deposit, err error) {
 	var nonce, hash []byte
 	var created, expires, verified sql.NullInt64
-	err = rows.Scan(&d.ID, &d.OwnerID, &d.KeyID, &d.Pack, &d.Credits, &d.Amount, &nonce, &d.Status, &created, &expires, &d.Named, &hash,
-		&d.Payer, &verified, &d.Credited)
+	err = rows.Scan(&d.ID, &d.Rail, &d.OwnerID, &d.KeyID, &d.Pack, &d.Credits, &d.Amount, &nonce, &d.Status, &created, &expires, &d.Named,
+		&hash, &d.Payer, &verified, &d.Credited)
 	copy(d.Nonce[:], nonce)
 	copy(d.TxHash[:], hash)
 	d.CreatedAt, d.ExpiresAt, d.VerifiedAt = sqlite.FromMillis(created), sqlite.FromMillis(expires), sqlite.FromMillis(verified)
@@ -104,10 +104,11 @@ func (s *Store) Deposits(ctx context.Context, ownerID, id string, limit int) ([]
 		ORDER BY created_at DESC, id LIMIT ?3`, ownerID, id, limit)
 }
 
-// ScanCursor returns how far the chain was looked at, zero if it never was.
-func (s *Store) ScanCursor(ctx context.Context) (seen billing.ScanCursor, err error) {
+// ScanCursor returns how far the chain of a rail was looked at; Next is zero if it never was.
+func (s *Store) ScanCursor(ctx context.Context, rail string) (seen billing.ScanCursor, err error) {
+	seen.Rail = rail
 	var at sql.NullInt64
-	err = s.db.Read.QueryRowContext(ctx, "SELECT next, seen_at FROM scan").Scan(&seen.Next, &at)
+	err = s.db.Read.QueryRowContext(ctx, "SELECT next, seen_at FROM scan WHERE rail = ?", rail).Scan(&seen.Next, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return seen, nil
 	}
@@ -116,7 +117,7 @@ func (s *Store) ScanCursor(ctx context.Context) (seen billing.ScanCursor, err er
 }
 
 // Arrive keeps arrivals that are new, gives those that match to their deposits, with all that follows from it, and notes how far the chain
-// was looked at unless seen is zero. Where the pack of a deposit waits, its arrival does. It returns the deposits that were verified.
+// was looked at unless seen says nothing. Where the pack of a deposit waits, its arrival does. It returns the deposits that were verified.
 func (s *Store) Arrive(ctx context.Context, list []billing.Transfer, seen billing.ScanCursor, waits func(api.CreditPack) bool,
 	now time.Time) (verified []billing.Deposit, err error) {
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
@@ -132,8 +133,8 @@ func (s *Store) Arrive(ctx context.Context, list []billing.Transfer, seen billin
 		if seen.Next == 0 {
 			return nil
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO scan (only_row, next, seen_at) VALUES (1, ?, ?)
-			ON CONFLICT DO UPDATE SET next = excluded.next, seen_at = excluded.seen_at`, seen.Next, seen.At.UnixMilli())
+		_, err := tx.ExecContext(ctx, `INSERT INTO scan (rail, next, seen_at) VALUES (?, ?, ?)
+			ON CONFLICT DO UPDATE SET next = excluded.next, seen_at = excluded.seen_at`, seen.Rail, seen.Next, seen.At.UnixMilli())
 		return err
 	})
 	if err != nil {
@@ -152,9 +153,9 @@ func arrive(ctx context.Context, tx *sql.Tx, a billing.Transfer, waits func(api.
 		return d, authorized(ctx, tx, a, now)
 	}
 	open, err := sqlite.Query(ctx, tx, scanDeposit,
-		"SELECT "+depositColumns+` FROM deposits WHERE held = 1 AND amount = ?1 OR status = 'pending' AND (nonce_required = 0 OR ?2)
-			OR nonce_required = 1 AND expires_at >= ?3 AND ?2 ORDER BY created_at`,
-		a.Amount, len(a.Note) > 0, a.At.Add(-api.DepositGrace).UnixMilli())
+		"SELECT "+depositColumns+` FROM deposits WHERE rail = ?4 AND (held = 1 AND amount = ?1 OR status = 'pending' AND (nonce_required = 0 OR ?2)
+			OR nonce_required = 1 AND expires_at >= ?3 AND ?2) ORDER BY created_at`,
+		a.Amount, len(a.Note) > 0, a.At.Add(-api.DepositGrace).UnixMilli(), a.Rail)
 	if err != nil {
 		return d, fmt.Errorf("read deposits: %w", err)
 	}
@@ -185,8 +186,8 @@ func arrive(ctx context.Context, tx *sql.Tx, a billing.Transfer, waits func(api.
 func note(ctx context.Context, tx *sql.Tx, a billing.Transfer, waitsFor, why string) error {
 	_, err := tx.ExecContext(ctx,
 		`UPDATE transfers SET note = ?1, spent_on = iif(?2 = '', '', 'waiting'), deposit_id = nullif(?2, '')
-		WHERE tx_hash = ?3 AND log_index = ?4`,
-		why, waitsFor, a.TxHash[:], a.LogIndex)
+		WHERE rail = ?3 AND tx_hash = ?4 AND log_index = ?5`,
+		why, waitsFor, a.Rail, a.TxHash[:], a.LogIndex)
 	if err != nil {
 		return fmt.Errorf("note transfer: %w", err)
 	}
@@ -198,19 +199,19 @@ func note(ctx context.Context, tx *sql.Tx, a billing.Transfer, waitsFor, why str
 func keep(ctx context.Context, tx *sql.Tx, a billing.Transfer, now time.Time) (isNew bool, err error) {
 	var block []byte
 	var spent, settled string
-	err = tx.QueryRowContext(ctx, "SELECT block_hash, spent_on, settled FROM transfers WHERE tx_hash = ? AND log_index = ?",
-		a.TxHash[:], a.LogIndex).Scan(&block, &spent, &settled)
+	err = tx.QueryRowContext(ctx, "SELECT block_hash, spent_on, settled FROM transfers WHERE "+byLog, a.Rail, a.TxHash[:],
+		a.LogIndex).Scan(&block, &spent, &settled)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		isNew = true
-		_, err = tx.ExecContext(ctx, `INSERT INTO transfers (tx_hash, log_index, sender, amount, block, block_hash, at, spent_on, seen_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, '', ?)`,
-			a.TxHash[:], a.LogIndex, a.Sender, a.Amount, a.Block, a.BlockHash[:], a.At.UnixMilli(), now.UnixMilli())
+		_, err = tx.ExecContext(ctx, `INSERT INTO transfers (rail, tx_hash, log_index, sender, amount, block, block_hash, at, spent_on, seen_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?)`,
+			a.Rail, a.TxHash[:], a.LogIndex, a.Sender, a.Amount, a.Block, a.BlockHash[:], a.At.UnixMilli(), now.UnixMilli())
 	case err == nil && (!bytes.Equal(block, a.BlockHash[:]) || settled == "vanished"):
 		isNew = settled == "vanished" && spent == ""
 		_, err = tx.ExecContext(ctx,
-			"UPDATE transfers SET block = ?, block_hash = ?, at = ?, settled = 'no' WHERE tx_hash = ? AND log_index = ?",
-			a.Block, a.BlockHash[:], a.At.UnixMilli(), a.TxHash[:], a.LogIndex)
+			"UPDATE transfers SET block = ?, block_hash = ?, at = ?, settled = 'no' WHERE "+byLog,
+			a.Block, a.BlockHash[:], a.At.UnixMilli(), a.Rail, a.TxHash[:], a.LogIndex)
 	}
 	if err != nil {
 		return false, fmt.Errorf("keep transfer: %w", err)
@@ -219,7 +220,7 @@ func keep(ctx context.Context, tx *sql.Tx, a billing.Transfer, now time.Time) (i
 }
 
 // Used says what the transfers in one transaction that were kept have been spent on, by their place in it.
-func (s *Store) Used(ctx context.Context, hash [32]byte) (map[uint64]billing.Use, error) {
+func (s *Store) Used(ctx context.Context, rail string, hash [32]byte) (map[uint64]billing.Use, error) {
 	used := map[uint64]billing.Use{}
 	_, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (place uint64, err error) {
 		var spent, deposit string
@@ -232,12 +233,12 @@ func (s *Store) Used(ctx context.Context, hash [32]byte) (map[uint64]billing.Use
 			used[place] = billing.Use{Spent: true, DepositID: deposit}
 		}
 		return place, err
-	}, "SELECT log_index, spent_on, coalesce(deposit_id, '') FROM transfers WHERE tx_hash = ?", hash[:])
+	}, "SELECT log_index, spent_on, coalesce(deposit_id, '') FROM transfers WHERE rail = ? AND tx_hash = ?", rail, hash[:])
 	return used, err
 }
 
-// Waiting returns the transactions of arrivals that wait for their block to be safe, each with its block.
-func (s *Store) Waiting(ctx context.Context) (map[[32]byte]uint64, error) {
+// Waiting returns the transactions of arrivals on a rail that wait for their block to be safe, each with its block.
+func (s *Store) Waiting(ctx context.Context, rail string) (map[[32]byte]uint64, error) {
 	type place struct {
 		hash  [32]byte
 		block uint64
@@ -247,7 +248,7 @@ func (s *Store) Waiting(ctx context.Context) (map[[32]byte]uint64, error) {
 		err = rows.Scan(&hash, &p.block)
 		copy(p.hash[:], hash)
 		return p, err
-	}, "SELECT tx_hash, block FROM transfers WHERE spent_on = 'waiting'")
+	}, "SELECT tx_hash, block FROM transfers WHERE +rail = ? AND spent_on = 'waiting'", rail) // of all, few wait
 	if err != nil {
 		return nil, fmt.Errorf("read waiting transfers: %w", err)
 	}
@@ -263,8 +264,8 @@ func (s *Store) Ripen(ctx context.Context, list []billing.Transfer, now time.Tim
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		for _, a := range list {
 			open, err := sqlite.Query(ctx, tx, scanDeposit, "SELECT "+depositColumns+` FROM deposits WHERE status <> ? AND id =
-				(SELECT deposit_id FROM transfers WHERE tx_hash = ? AND log_index = ? AND spent_on = 'waiting')`,
-				api.DepositVerified, a.TxHash[:], a.LogIndex)
+				(SELECT deposit_id FROM transfers WHERE spent_on = 'waiting' AND `+byLog+")",
+				api.DepositVerified, a.Rail, a.TxHash[:], a.LogIndex)
 			if err != nil {
 				return fmt.Errorf("read deposits: %w", err)
 			}
@@ -297,10 +298,11 @@ func settle(ctx context.Context, tx *sql.Tx, d *billing.Deposit, a billing.Trans
 		d.OwnerID, d.KeyID).Scan(&d.Credited); err != nil {
 		return fmt.Errorf("find key for deposit %s: %w", d.ID, err)
 	}
-	d.Status, d.TxHash, d.Payer, d.VerifiedAt = api.DepositVerified, a.TxHash, a.Sender, now
+	d.Status, d.Rail, d.TxHash, d.Payer, d.VerifiedAt = api.DepositVerified, a.Rail, a.TxHash, a.Sender, now
 	res, err := tx.ExecContext(ctx,
-		"UPDATE deposits SET status = ?, tx_hash = ?, payer = ?, verified_at = ?, credited = ? WHERE id = ? AND status <> ?",
-		d.Status, d.TxHash[:], d.Payer, d.VerifiedAt.UnixMilli(), d.Credited, d.ID, api.DepositVerified)
+		`UPDATE deposits SET status = ?1, tx_hash = ?2, payer = ?3, verified_at = ?4, credited = ?5, held = iif(rail = ?6, held, 0), rail = ?6
+			WHERE id = ?7 AND status <> ?1`,
+		d.Status, d.TxHash[:], d.Payer, d.VerifiedAt.UnixMilli(), d.Credited, d.Rail, d.ID)
 	if err != nil {
 		return fmt.Errorf("verify deposit %s: %w", d.ID, err)
 	}
@@ -311,8 +313,8 @@ func settle(ctx context.Context, tx *sql.Tx, d *billing.Deposit, a billing.Trans
 		text string
 		args []any
 	}{
-		{"UPDATE transfers SET spent_on = 'deposit', note = '', deposit_id = ? WHERE tx_hash = ? AND log_index = ?",
-			[]any{d.ID, a.TxHash[:], a.LogIndex}},
+		{"UPDATE transfers SET spent_on = 'deposit', note = '', deposit_id = ? WHERE " + byLog,
+			[]any{d.ID, a.Rail, a.TxHash[:], a.LogIndex}},
 		{"UPDATE transfers SET spent_on = '', deposit_id = NULL, note = ? WHERE spent_on = 'waiting' AND deposit_id = ?",
 			[]any{"deposit " + d.ID + " was paid already", d.ID}},
 		{"UPDATE keys SET credits = credits + ? WHERE id = ?", []any{d.Credits, d.Credited}},
@@ -347,16 +349,17 @@ func raise(ctx context.Context, tx *sql.Tx, owner string, pack api.CreditPack) e
 	return nil
 }
 
-// ExpireDeposits lets pending deposits that nothing waits for expire that ended before the given time, up to which the chain was looked at,
-// and frees the amounts of those that ended before free.
-func (s *Store) ExpireDeposits(ctx context.Context, ended, free time.Time) error {
+// ExpireDeposits lets pending deposits on a rail that nothing waits for expire that ended before the given time, up to which its chain was
+// looked at, and frees the amounts of those that ended before free.
+func (s *Store) ExpireDeposits(ctx context.Context, rail string, ended, free time.Time) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `UPDATE deposits SET status = ? WHERE status = ? AND expires_at < ?
+		if _, err := tx.ExecContext(ctx, `UPDATE deposits SET status = ? WHERE rail = ? AND status = ? AND expires_at < ?
 			AND id NOT IN (SELECT deposit_id FROM transfers WHERE spent_on = 'waiting')`,
-			api.DepositExpired, api.DepositPending, ended.UnixMilli()); err != nil {
+			api.DepositExpired, rail, api.DepositPending, ended.UnixMilli()); err != nil {
 			return fmt.Errorf("expire deposits: %w", err)
 		}
-		if _, err := tx.ExecContext(ctx, "UPDATE deposits SET held = 0 WHERE held = 1 AND expires_at < ?", free.UnixMilli()); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE deposits SET held = 0 WHERE rail = ? AND held = 1 AND expires_at < ?", rail,
+			free.UnixMilli()); err != nil {
 			return fmt.Errorf("free amounts: %w", err)
 		}
 		return nil

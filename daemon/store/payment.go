@@ -14,11 +14,14 @@ import (
 // spentOnCall is what transfers.spent_on says of one that has paid for a call.
 const spentOnCall = "call"
 
+// byLog names one transfer.
+const byLog = "rail = ? AND tx_hash = ? AND log_index = ?"
+
 // PaidCall returns the answer that the payment with the given hash was spent on; ok is false if there is none.
-func (s *Store) PaidCall(ctx context.Context, hash [32]byte) (kept x402.StoredAnswer, ok bool, err error) {
+func (s *Store) PaidCall(ctx context.Context, rail string, hash [32]byte) (kept x402.StoredAnswer, ok bool, err error) {
 	var at sql.NullInt64
-	err = s.db.Read.QueryRowContext(ctx, "SELECT fingerprint, payer, at, body FROM paid_calls WHERE tx_hash = ?", hash[:]).
-		Scan(&kept.Fingerprint, &kept.Payer, &at, &kept.Body)
+	err = s.db.Read.QueryRowContext(ctx, "SELECT fingerprint, payer, at, body FROM paid_calls WHERE rail = ? AND tx_hash = ?", rail,
+		hash[:]).Scan(&kept.Fingerprint, &kept.Payer, &at, &kept.Body)
 	if errors.Is(err, sql.ErrNoRows) {
 		return kept, false, nil
 	}
@@ -34,8 +37,8 @@ func (s *Store) SpendOnCall(ctx context.Context, r x402.Receipt) error {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx,
-			"INSERT INTO paid_calls (tx_hash, log_index, fingerprint, op, payer, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			r.Hash[:], r.Transfer.LogIndex, r.Fingerprint, r.Op, r.Payer, r.At.UnixMilli(), r.Body); err != nil {
+			"INSERT INTO paid_calls (rail, tx_hash, log_index, fingerprint, op, payer, at, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			r.Rail, r.Hash[:], r.Transfer.LogIndex, r.Fingerprint, r.Op, r.Payer, r.At.UnixMilli(), r.Body); err != nil {
 			return fmt.Errorf("keep paid answer: %w", err)
 		}
 		return nil
@@ -45,9 +48,9 @@ func (s *Store) SpendOnCall(ctx context.Context, r x402.Receipt) error {
 // spend notes that the transfer of r is spent on a call.
 func spend(ctx context.Context, tx *sql.Tx, r x402.Receipt) error {
 	res, err := tx.ExecContext(ctx, `INSERT INTO transfers
-			(tx_hash, log_index, sender, amount, block, block_hash, at, spent_on, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (tx_hash, log_index) DO UPDATE SET spent_on = excluded.spent_on, note = '' WHERE spent_on = ''`,
-		r.Hash[:], r.Transfer.LogIndex, r.Transfer.From, int64(r.Transfer.Amount), r.Payment.Block, r.Payment.BlockHash[:],
+			(rail, tx_hash, log_index, sender, amount, block, block_hash, at, spent_on, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (rail, tx_hash, log_index) DO UPDATE SET spent_on = excluded.spent_on, note = '' WHERE spent_on = ''`,
+		r.Rail, r.Hash[:], r.Transfer.LogIndex, r.Transfer.From, int64(r.Transfer.Amount), r.Payment.Block, r.Payment.BlockHash[:],
 		r.Payment.At.UnixMilli(), spentOnCall, r.At.UnixMilli())
 	if err != nil {
 		return fmt.Errorf("spend transfer: %w", err)
@@ -72,39 +75,41 @@ func (s *Store) PruneAnswers(ctx context.Context, before time.Time) error {
 	})
 }
 
-// Unsettled returns the transfers, of at most limit transactions, that may still vanish from the chain, lowest block first.
-func (s *Store) Unsettled(ctx context.Context, limit int) ([]x402.MinedTx, error) {
+// Unsettled returns the transfers, of at most limit transactions, that may still vanish from the chain of a rail, lowest block first.
+func (s *Store) Unsettled(ctx context.Context, rail string, limit int) ([]x402.MinedTx, error) {
 	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (p x402.MinedTx, err error) {
 		var hash, block []byte
 		err = rows.Scan(&hash, &p.Block, &block)
 		copy(p.Hash[:], hash)
 		copy(p.BlockHash[:], block)
 		return p, err
-	}, "SELECT DISTINCT tx_hash, block, block_hash FROM transfers WHERE settled = 'no' ORDER BY block, tx_hash LIMIT ?", limit)
+	}, "SELECT DISTINCT tx_hash, block, block_hash FROM transfers WHERE rail = ? AND settled = 'no' ORDER BY block, tx_hash LIMIT ?",
+		rail, limit)
 }
 
 // Moved notes that the transfers of a transaction are in another block now.
-func (s *Store) Moved(ctx context.Context, p x402.MinedTx) error {
-	return s.db.Exec(ctx, "UPDATE transfers SET block = ?, block_hash = ? WHERE tx_hash = ?", p.Block, p.BlockHash[:], p.Hash[:])
+func (s *Store) Moved(ctx context.Context, rail string, p x402.MinedTx) error {
+	return s.db.Exec(ctx, "UPDATE transfers SET block = ?, block_hash = ? WHERE rail = ? AND tx_hash = ?", p.Block, p.BlockHash[:], rail,
+		p.Hash[:])
 }
 
 // Settle notes that the transfers of a transaction are final, or have vanished. A deposit that waited for one that has vanished waits for
 // another.
-func (s *Store) Settle(ctx context.Context, hash [32]byte, vanished bool) error {
+func (s *Store) Settle(ctx context.Context, rail string, hash [32]byte, vanished bool) error {
 	if !vanished {
-		return s.db.Exec(ctx, "UPDATE transfers SET settled = 'final' WHERE tx_hash = ?", hash[:])
+		return s.db.Exec(ctx, "UPDATE transfers SET settled = 'final' WHERE rail = ? AND tx_hash = ?", rail, hash[:])
 	}
 	return s.db.Exec(ctx, `UPDATE transfers SET settled = 'vanished', deposit_id = iif(spent_on = 'waiting', NULL, deposit_id),
-		spent_on = iif(spent_on = 'waiting', '', spent_on) WHERE tx_hash = ?`, hash[:])
+		spent_on = iif(spent_on = 'waiting', '', spent_on) WHERE rail = ? AND tx_hash = ?`, rail, hash[:])
 }
 
-// RememberChain notes the first block of the chain, if none is noted yet, and returns the one that is.
-func (s *Store) RememberChain(ctx context.Context, genesis [32]byte) (known [32]byte, err error) {
+// RememberChain notes the first block of the chain of a rail, if none is noted yet, and returns the one that is.
+func (s *Store) RememberChain(ctx context.Context, rail string, genesis [32]byte) (known [32]byte, err error) {
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		var hash []byte
 		err := tx.QueryRowContext(ctx,
-			"INSERT INTO chain (only_row, genesis) VALUES (1, ?) ON CONFLICT DO UPDATE SET genesis = genesis RETURNING genesis",
-			genesis[:]).Scan(&hash)
+			"INSERT INTO chain (rail, genesis) VALUES (?, ?) ON CONFLICT DO UPDATE SET genesis = genesis RETURNING genesis",
+			rail, genesis[:]).Scan(&hash)
 		copy(known[:], hash)
 		return err
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,14 +14,14 @@ import (
 )
 
 // settlementColumns are those that scanSettlement reads.
-const settlementColumns = "payer, nonce, recipient, value, valid_after, valid_before, signature, identifier, payload, op, fingerprint, " +
-	"state, why, at, tx_hash, body"
+const settlementColumns = "rail, payer, nonce, recipient, value, valid_after, valid_before, signature, identifier, payload, op, " +
+	"fingerprint, state, why, at, tx_hash, body"
 
 // scanSettlement reads one row.
 func scanSettlement(rows *sql.Rows) (s x402.Settlement, err error) {
 	var nonce, signature, hash []byte
 	var at sql.NullInt64
-	err = rows.Scan(&s.From, &nonce, &s.To, &s.Value, &s.ValidAfter, &s.ValidBefore, &signature, &s.Identifier, &s.Payload, &s.Op,
+	err = rows.Scan(&s.Rail, &s.From, &nonce, &s.To, &s.Value, &s.ValidAfter, &s.ValidBefore, &signature, &s.Identifier, &s.Payload, &s.Op,
 		&s.Fingerprint, &s.State, &s.Why, &at, &hash, &s.Body)
 	copy(s.Nonce[:], nonce)
 	copy(s.Signature[:], signature)
@@ -43,8 +44,8 @@ func settlements(ctx context.Context, db sqlite.Querier, condition string, args 
 			copy(tx.Hash[:], hash)
 			tx.At = sqlite.FromMillis(at)
 			return tx, err
-		}, `SELECT hash, sender, account_nonce, raw, block, at FROM settlement_txs WHERE payer = ? AND nonce = ?
-			ORDER BY id`, s.From, s.Nonce[:])
+		}, `SELECT hash, sender, account_nonce, raw, block, at FROM settlement_txs
+			WHERE rail = ? AND payer = ? AND nonce = ? ORDER BY id`, s.Rail, s.From, s.Nonce[:])
 		if err != nil {
 			return nil, fmt.Errorf("read transactions of settlement: %w", err)
 		}
@@ -52,35 +53,39 @@ func settlements(ctx context.Context, db sqlite.Querier, condition string, args 
 	return list, nil
 }
 
-const byKeyOrIdentifier = "payer = ?1 AND (nonce = ?2 OR identifier = ?3 AND identifier <> '')"
+// byKey names one settlement. Who has used an identifier on one rail means the same payment by it on all others.
+const (
+	byKey             = "rail = ? AND payer = ? AND nonce = ?"
+	byKeyOrIdentifier = "rail = ?1 AND payer = ?2 AND nonce = ?3 OR payer = ?2 AND identifier = ?4 AND identifier <> ''"
+)
 
-// Settlements returns that of an authorization and that of its payer with an identifier, as far as they are there.
+// Settlements returns that of an authorization and those of its payer with an identifier, on whatever rail, as far as they are there.
 func (s *Store) Settlements(ctx context.Context, k x402.Key, identifier string) ([]x402.Settlement, error) {
-	return settlements(ctx, s.db.Read, byKeyOrIdentifier, k.Payer, k.Nonce[:], identifier)
+	return settlements(ctx, s.db.Read, byKeyOrIdentifier, k.Rail, k.Payer, k.Nonce[:], identifier)
 }
 
-// PendingSettlements returns those that are pending, oldest first, at most limit.
-func (s *Store) PendingSettlements(ctx context.Context, limit int) ([]x402.Settlement, error) {
-	return settlements(ctx, s.db.Read, "state = 'pending' ORDER BY at, payer, nonce LIMIT ?", limit)
+// PendingSettlements returns those of a rail that are pending, oldest first, at most limit.
+func (s *Store) PendingSettlements(ctx context.Context, rail string, limit int) ([]x402.Settlement, error) {
+	return settlements(ctx, s.db.Read, "rail = ? AND state = 'pending' ORDER BY at, payer, nonce LIMIT ?", rail, limit)
 }
 
 // BeginSettlement keeps one with its first transaction, or fails with x402.ErrTaken or x402.ErrIdentified.
 func (s *Store) BeginSettlement(ctx context.Context, row x402.Settlement) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
 		k := row.Key()
-		others, err := settlements(ctx, tx, byKeyOrIdentifier, k.Payer, k.Nonce[:], row.Identifier)
+		others, err := settlements(ctx, tx, byKeyOrIdentifier, k.Rail, k.Payer, k.Nonce[:], row.Identifier)
 		switch {
 		case err != nil:
 			return err
-		case len(others) > 0 && others[0].Nonce == k.Nonce:
+		case slices.ContainsFunc(others, func(other x402.Settlement) bool { return other.Key() == k }):
 			return x402.ErrTaken
 		case len(others) > 0:
 			return x402.ErrIdentified
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO settlements (payer, nonce, recipient, value, valid_after, valid_before, signature,
-			identifier, payload, op, fingerprint, state, at, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			k.Payer, k.Nonce[:], row.To, int64(row.Value), row.ValidAfter, row.ValidBefore, row.Signature[:], row.Identifier, row.Payload,
-			row.Op, row.Fingerprint, row.State, row.At.UnixMilli(), row.Body); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO settlements (rail, payer, nonce, recipient, value, valid_after, valid_before,
+			signature, identifier, payload, op, fingerprint, state, at, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			k.Rail, k.Payer, k.Nonce[:], row.To, int64(row.Value), row.ValidAfter, row.ValidBefore, row.Signature[:], row.Identifier,
+			row.Payload, row.Op, row.Fingerprint, row.State, row.At.UnixMilli(), row.Body); err != nil {
 			return fmt.Errorf("keep settlement: %w", err)
 		}
 		for _, signed := range row.Txs {
@@ -96,7 +101,7 @@ func (s *Store) BeginSettlement(ctx context.Context, row x402.Settlement) error 
 func (s *Store) AddSettlementTx(ctx context.Context, k x402.Key, signed x402.SignedTx) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
 		var state x402.SettlementState
-		err := tx.QueryRowContext(ctx, "SELECT state FROM settlements WHERE payer = ? AND nonce = ?", k.Payer, k.Nonce[:]).Scan(&state)
+		err := tx.QueryRowContext(ctx, "SELECT state FROM settlements WHERE "+byKey, k.Rail, k.Payer, k.Nonce[:]).Scan(&state)
 		if err == nil && state != x402.SettlementPending {
 			err = fmt.Errorf("the settlement is %s", state)
 		}
@@ -110,25 +115,26 @@ func (s *Store) AddSettlementTx(ctx context.Context, k x402.Key, signed x402.Sig
 // keepTx keeps a transaction of a settlement.
 func keepTx(ctx context.Context, tx *sql.Tx, k x402.Key, signed x402.SignedTx) error {
 	if _, err := tx.ExecContext(ctx,
-		"INSERT INTO settlement_txs (hash, payer, nonce, sender, account_nonce, raw, block, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		signed.Hash[:], k.Payer, k.Nonce[:], signed.Sender, signed.AccountNonce, signed.Raw, signed.Block,
+		"INSERT INTO settlement_txs (rail, hash, payer, nonce, sender, account_nonce, raw, block, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		k.Rail, signed.Hash[:], k.Payer, k.Nonce[:], signed.Sender, signed.AccountNonce, signed.Raw, signed.Block,
 		signed.At.UnixMilli()); err != nil {
 		return fmt.Errorf("keep transaction of settlement: %w", err)
 	}
 	return nil
 }
 
-// NextAccountNonce is that behind all which transactions of a sender have.
-func (s *Store) NextAccountNonce(ctx context.Context, sender string) (next uint64, err error) {
-	err = s.db.Read.QueryRowContext(ctx, "SELECT coalesce(max(account_nonce) + 1, 0) FROM settlement_txs WHERE sender = ?", sender).
-		Scan(&next)
+// NextAccountNonce is that behind all which transactions of a sender on a rail have.
+func (s *Store) NextAccountNonce(ctx context.Context, rail, sender string) (next uint64, err error) {
+	err = s.db.Read.QueryRowContext(ctx, "SELECT coalesce(max(account_nonce) + 1, 0) FROM settlement_txs WHERE rail = ? AND sender = ?",
+		rail, sender).Scan(&next)
 	return next, err
 }
 
-// FailedSettlements counts those of a payer that have failed since a time.
-func (s *Store) FailedSettlements(ctx context.Context, payer string, since time.Time) (n int, err error) {
-	err = s.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM settlements WHERE payer = ? AND state = 'failed' AND done_at > ?",
-		payer, since.UnixMilli()).Scan(&n)
+// FailedSettlements counts those of a payer on a rail that have failed since a time.
+func (s *Store) FailedSettlements(ctx context.Context, rail, payer string, since time.Time) (n int, err error) {
+	err = s.db.Read.QueryRowContext(ctx,
+		"SELECT count(*) FROM settlements WHERE rail = ? AND payer = ? AND state = 'failed' AND done_at > ?", rail, payer,
+		since.UnixMilli()).Scan(&n)
 	return n, err
 }
 
@@ -149,8 +155,7 @@ func (s *Store) FinishSettlement(ctx context.Context, k x402.Key, r x402.Receipt
 
 // isSettled reports whether a settlement is.
 func isSettled(ctx context.Context, tx *sql.Tx, k x402.Key) (done bool, err error) {
-	err = tx.QueryRowContext(ctx, "SELECT state = 'settled' FROM settlements WHERE payer = ? AND nonce = ?", k.Payer, k.Nonce[:]).
-		Scan(&done)
+	err = tx.QueryRowContext(ctx, "SELECT state = 'settled' FROM settlements WHERE "+byKey, k.Rail, k.Payer, k.Nonce[:]).Scan(&done)
 	if err != nil {
 		err = fmt.Errorf("read settlement: %w", err)
 	}
@@ -160,7 +165,7 @@ func isSettled(ctx context.Context, tx *sql.Tx, k x402.Key) (done bool, err erro
 // settled notes which transfer has settled a settlement.
 func settled(ctx context.Context, tx *sql.Tx, k x402.Key, hash [32]byte, log uint64, at time.Time) error {
 	if _, err := tx.ExecContext(ctx, `UPDATE settlements SET state = 'settled', why = '', tx_hash = ?, log_index = ?, done_at = ?
-		WHERE payer = ? AND nonce = ?`, hash[:], log, at.UnixMilli(), k.Payer, k.Nonce[:]); err != nil {
+		WHERE `+byKey, hash[:], log, at.UnixMilli(), k.Rail, k.Payer, k.Nonce[:]); err != nil {
 		return fmt.Errorf("note settlement: %w", err)
 	}
 	return nil
@@ -170,10 +175,10 @@ func settled(ctx context.Context, tx *sql.Tx, k x402.Key, hash [32]byte, log uin
 func (s *Store) FailSettlement(ctx context.Context, k x402.Key, why string, at time.Time) (row x402.Settlement, err error) {
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE settlements SET state = 'failed', why = ?, done_at = ?
-			WHERE payer = ? AND nonce = ? AND state = 'pending'`, why, at.UnixMilli(), k.Payer, k.Nonce[:]); err != nil {
+			WHERE state = 'pending' AND `+byKey, why, at.UnixMilli(), k.Rail, k.Payer, k.Nonce[:]); err != nil {
 			return fmt.Errorf("fail settlement: %w", err)
 		}
-		list, err := settlements(ctx, tx, "payer = ? AND nonce = ?", k.Payer, k.Nonce[:])
+		list, err := settlements(ctx, tx, byKey, k.Rail, k.Payer, k.Nonce[:])
 		if err == nil && len(list) != 1 {
 			err = fmt.Errorf("there are %d settlements of it", len(list))
 		}
@@ -188,8 +193,8 @@ func (s *Store) FailSettlement(ctx context.Context, k x402.Key, why string, at t
 // authorized gives a transfer that was made by an authorization to the settlement of that, whoever has submitted it and however the
 // settlement stands; it pays for nothing else. One that was not presented here, or that moved another amount, waits for the operator.
 func authorized(ctx context.Context, tx *sql.Tx, a billing.Transfer, now time.Time) error {
-	k := x402.Key{Payer: strings.ToLower(a.Sender), Nonce: a.Authorization}
-	list, err := settlements(ctx, tx, "payer = ? AND nonce = ?", k.Payer, k.Nonce[:])
+	k := x402.Key{Rail: a.Rail, Payer: strings.ToLower(a.Sender), Nonce: a.Authorization}
+	list, err := settlements(ctx, tx, byKey, k.Rail, k.Payer, k.Nonce[:])
 	switch {
 	case err != nil:
 		return err
@@ -198,8 +203,8 @@ func authorized(ctx context.Context, tx *sql.Tx, a billing.Transfer, now time.Ti
 	case list[0].Value != uint64(a.Amount):
 		return note(ctx, tx, a, "", "it was made by an authorization of another amount than the one that was presented")
 	}
-	if _, err := tx.ExecContext(ctx, "UPDATE transfers SET spent_on = ?, note = '' WHERE tx_hash = ? AND log_index = ?", spentOnCall,
-		a.TxHash[:], a.LogIndex); err != nil {
+	if _, err := tx.ExecContext(ctx, "UPDATE transfers SET spent_on = ?, note = '' WHERE "+byLog, spentOnCall, a.Rail, a.TxHash[:],
+		a.LogIndex); err != nil {
 		return fmt.Errorf("spend transfer: %w", err)
 	}
 	// Where it was settled before, that transaction has vanished: the token moves the money once.

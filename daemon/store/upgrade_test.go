@@ -13,6 +13,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // newest is the newest schema.
@@ -45,7 +46,7 @@ func TestUpgrade(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			restore(t, dir, fmt.Sprintf("testdata/schema%d.sql", n))
-			columns := schema(t, dir)
+			columns := common(schema(t, dir), want)
 			before := rows(t, dir, columns)
 			if before["ledger"] == nil || before["usage"] == nil || before["schema_migrations"] == nil {
 				t.Fatal("the dump has no books")
@@ -66,6 +67,7 @@ func TestUpgrade(t *testing.T) {
 					t.Errorf("rows of %s after the upgrade:\n%v\nbefore it:\n%v", table, strings.Join(kept, "\n"), strings.Join(list, "\n"))
 				}
 			}
+			onTheFirstRail(t, dir)
 			charge(t, dir)
 		})
 	}
@@ -125,12 +127,21 @@ func schema(t *testing.T, dir string) map[string][]string {
 	return tables
 }
 
+// common are the columns that both schemas have, by table.
+func common(of, with map[string][]string) map[string][]string {
+	both := map[string][]string{}
+	for table, names := range of {
+		both[table] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(with[table], name) })
+	}
+	return both
+}
+
 // rows are those of each table, as text and in order, in the given columns.
 func rows(t *testing.T, dir string, columns map[string][]string) map[string][]string {
 	t.Helper()
 	list := map[string][]string{}
 	for table, names := range columns {
-		if names[0] == "" { // an index
+		if len(names) == 0 || names[0] == "" { // an index
 			continue
 		}
 		text := "quote(" + strings.Join(names, ") || ' ' || quote(") + ")"
@@ -166,6 +177,21 @@ func checkBooks(t *testing.T, dir string) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// onTheFirstRail checks that all that the chain names is of the first rail, which is where whoever looks for it finds it.
+func onTheFirstRail(t *testing.T, dir string) {
+	t.Helper()
+	for _, table := range []string{"transfers", "paid_calls", "deposits", "settlements", "settlement_txs", "scan", "chain"} {
+		query(t, dir, "SELECT rail FROM "+table, func(r *sql.Rows) error {
+			var rail string
+			err := r.Scan(&rail)
+			if rail != api.NetworkL2 {
+				t.Errorf("a row of %s is of the rail %q", table, rail)
+			}
+			return err
+		})
 	}
 }
 

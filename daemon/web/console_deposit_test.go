@@ -389,8 +389,8 @@ func TestCrowdDoesNotStopTheSale(t *testing.T) {
 	}
 	defer db.Close()
 	if _, err := db.ExecContext(t.Context(), `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1 / 2)
-		INSERT INTO deposits (id, owner_id, pack, credits, amount, nonce, status, created_at, expires_at)
-		SELECT 'crowd-' || i, (SELECT id FROM owners LIMIT 1), 'starter', 1000, 1000000 + i, randomblob(32), 'expired', 1, ?2 FROM n`,
+		INSERT INTO deposits (id, rail, owner_id, pack, credits, amount, nonce, status, created_at, expires_at)
+		SELECT 'crowd-' || i, 'l2chain', (SELECT id FROM owners LIMIT 1), 'starter', 1000, 1000000 + i, randomblob(32), 'expired', 1, ?2 FROM n`,
 		api.DepositSlots, time.Now().UnixMilli()); err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 // Authorization is an EIP-3009 authorization: whoever has it can have the token move the value, once, until it ends.
 type Authorization struct {
+	Rail                    string // whose chain and token it is signed for
 	From, To                string // addresses
 	Value                   uint64 // of the token's smallest unit
 	ValidAfter, ValidBefore int64  // seconds since 1970
@@ -187,14 +188,15 @@ func onceEach(raw []byte, inner ...string) error {
 	return nil
 }
 
-// Key names the authorization among all on its chain and token.
+// Key names an authorization among all.
 type Key struct {
+	Rail  string
 	Payer string // in lower case
 	Nonce [32]byte
 }
 
 // Key is that of the authorization.
-func (a Authorization) Key() Key { return Key{strings.ToLower(a.From), a.Nonce} }
+func (a Authorization) Key() Key { return Key{a.Rail, strings.ToLower(a.From), a.Nonce} }
 
 // badExact is the answer to what is no payment.
 func badExact(format string, args ...any) *api.Error {

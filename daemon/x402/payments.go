@@ -37,6 +37,7 @@ type StoredAnswer struct {
 
 // Receipt is a payment that was spent on an answer.
 type Receipt struct {
+	Rail     string
 	Hash     [32]byte
 	Payment  Payment
 	Transfer Transfer
@@ -47,15 +48,15 @@ type Receipt struct {
 // Store keeps what was paid by call. Each method is one transaction.
 type Store interface {
 	// PaidCall returns the answer that the payment with the given hash was spent on; ok is false if there is none.
-	PaidCall(ctx context.Context, hash [32]byte) (kept StoredAnswer, ok bool, err error)
+	PaidCall(ctx context.Context, rail string, hash [32]byte) (kept StoredAnswer, ok bool, err error)
 	// SpendOnCall notes that the transfer of r is spent, and keeps the answer, or fails with ErrSpent and changes nothing.
 	SpendOnCall(ctx context.Context, r Receipt) error
-	// Unsettled returns transactions that may still vanish from the chain, lowest block first, at most limit.
-	Unsettled(ctx context.Context, limit int) ([]MinedTx, error)
+	// Unsettled returns transactions that may still vanish from the chain of a rail, lowest block first, at most limit.
+	Unsettled(ctx context.Context, rail string, limit int) ([]MinedTx, error)
 	// Moved notes that a transaction is in another block now.
-	Moved(ctx context.Context, tx MinedTx) error
+	Moved(ctx context.Context, rail string, tx MinedTx) error
 	// Settle notes that a transaction is final, or has vanished.
-	Settle(ctx context.Context, hash [32]byte, vanished bool) error
+	Settle(ctx context.Context, rail string, hash [32]byte, vanished bool) error
 }
 
 // Payments takes payments by call. Make one with NewPayments; it is safe for concurrent use, and there is at most one for a Store.
@@ -99,7 +100,7 @@ func (p *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim,
 			p.turns.release(proof.Hash)
 		}
 	}()
-	kept, spent, err := p.store.PaidCall(ctx, proof.Hash)
+	kept, spent, err := p.store.PaidCall(ctx, p.Rail, proof.Hash)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("look up payment: %w", err)
@@ -128,7 +129,7 @@ func (p *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim,
 		return nil, err
 	}
 	r := Receipt{
-		Hash: proof.Hash, Payment: payment, Transfer: transfer, Op: s.Op,
+		Rail: p.Rail, Hash: proof.Hash, Payment: payment, Transfer: transfer, Op: s.Op,
 		StoredAnswer: StoredAnswer{Fingerprint: s.Fingerprint, Payer: proof.Payer},
 	}
 	return &Claim{

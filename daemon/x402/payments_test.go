@@ -23,6 +23,7 @@ import (
 )
 
 const (
+	rail     = "l2chain"
 	token    = "0x1000000000000000000000000000000000000001"
 	treasury = "0x2000000000000000000000000000000000000002"
 	payer    = "0x3000000000000000000000000000000000000003"
@@ -79,7 +80,7 @@ func newPayments(t testing.TB) *payments {
 
 // quoter makes quotes with the given keys.
 func quoter(keys ...byte) x402.Quoter {
-	q := x402.Quoter{ChainID: api.ChainIDTest, Token: token, Treasury: treasury, Now: now}
+	q := x402.Quoter{Rail: rail, ChainID: api.ChainIDTest, Token: token, Treasury: treasury, Now: now}
 	for _, k := range keys {
 		q.Keys = append(q.Keys, bytes.Repeat([]byte{k}, 32))
 	}
@@ -300,7 +301,7 @@ func TestSpentOnADeposit(t *testing.T) {
 		proof := d.paid(t, 1)
 		p := d.chain.payments[proof.Hash]
 		if _, err := d.store.Arrive(t.Context(), []billing.Transfer{{
-			TxHash: proof.Hash, LogIndex: p.Transfers[0].LogIndex, Sender: payer, Amount: 1_000, Block: p.Block, BlockHash: p.BlockHash, At: p.At,
+			Rail: rail, TxHash: proof.Hash, LogIndex: p.Transfers[0].LogIndex, Sender: payer, Amount: 1_000, Block: p.Block, BlockHash: p.BlockHash, At: p.At,
 		}}, billing.ScanCursor{}, nil, now()); err != nil {
 			t.Fatal(err)
 		}
@@ -321,7 +322,7 @@ func TestSpentOnADeposit(t *testing.T) {
 		if want == "" && err != nil || want != "" && !errors.Is(err, &api.Error{Reason: want}) {
 			t.Errorf("spent on %q: %v, want %q", spent, err, want)
 		}
-		if _, kept, err := d.store.PaidCall(t.Context(), proof.Hash); err != nil || kept != (want == "") {
+		if _, kept, err := d.store.PaidCall(t.Context(), rail, proof.Hash); err != nil || kept != (want == "") {
 			t.Errorf("spent on %q: an answer is kept: %v, %v", spent, kept, err)
 		}
 	}
@@ -414,7 +415,7 @@ func TestSweep(t *testing.T) {
 	}
 	open := func() (list []byte) {
 		t.Helper()
-		placed, err := d.store.Unsettled(t.Context(), 100)
+		placed, err := d.store.Unsettled(t.Context(), rail, 100)
 		if err != nil {
 			t.Fatal(err)
 		}

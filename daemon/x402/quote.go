@@ -103,6 +103,7 @@ func Fingerprint(method, path, parameters string) string {
 
 // Quoter makes quotes and knows them again.
 type Quoter struct {
+	Rail     string   // its id
 	Keys     [][]byte // MAC keys of 32 bytes or more: the one that is used, then such as were used before
 	ChainID  int64
 	Token    string // address

@@ -23,7 +23,7 @@ func (s *Settler) Resume(ctx context.Context) error {
 		return ready // so are the others
 	}
 	s.dry.Store(ready != nil)
-	list, err := s.cfg.Store.PendingSettlements(ctx, resumeLimit)
+	list, err := s.cfg.Store.PendingSettlements(ctx, s.cfg.Rail, resumeLimit)
 	if err != nil {
 		return fmt.Errorf("read settlements: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 // SettlerConfig is what a Settler needs.
 type SettlerConfig struct {
+	Rail            string // its id
 	ChainID         int64
 	Token, Treasury string // addresses
 	Name, Version   string // with which wallets sign for the token
@@ -24,8 +25,8 @@ type SettlerConfig struct {
 	Now             func() time.Time // nil means time.Now
 }
 
-// Settler takes payments by the scheme exact of standard x402, which it settles itself. Make one with NewSettler; it is safe for concurrent
-// use, and there is at most one for a SettlementStore.
+// Settler takes payments by the scheme exact of standard x402 on one rail, which it settles itself. Make one with NewSettler; it is safe
+// for concurrent use, and there is at most one for a rail of a SettlementStore.
 type Settler struct {
 	cfg   SettlerConfig
 	turns turns[Key]
@@ -85,6 +86,7 @@ func (s *Settler) receipt(payer string, hash [32]byte) *api.StandardReceipt {
 
 // ClaimExact takes a payment for a request. While another request has it, ClaimExact waits.
 func (s *Settler) ClaimExact(ctx context.Context, e Exact, sub Subject) (c *Claim, err error) {
+	e.Rail = s.cfg.Rail
 	if err := s.turns.seize(ctx, e.Key()); err != nil {
 		return nil, err
 	}
@@ -173,7 +175,7 @@ func (s *Settler) verify(ctx context.Context, e Exact, sub Subject) (gas uint64,
 	if s.dry.Load() {
 		return 0, s.unable(ErrDry)
 	}
-	reverts, err := s.cfg.Store.FailedSettlements(ctx, e.Key().Payer, s.cfg.Now().Add(-revertWindow))
+	reverts, err := s.cfg.Store.FailedSettlements(ctx, e.Rail, e.Key().Payer, s.cfg.Now().Add(-revertWindow))
 	if err != nil {
 		return 0, fmt.Errorf("count settlements: %w", err)
 	}
@@ -299,7 +301,7 @@ func (s *Settler) lock(ctx context.Context) (unlock func(), err error) {
 
 // sign signs a settlement, or one that replaces another. It is called with the lock.
 func (s *Settler) sign(ctx context.Context, a Authorization, gas uint64, replaces []byte) (tx SignedTx, err error) {
-	floor, err := s.cfg.Store.NextAccountNonce(ctx, s.cfg.Sender.Address())
+	floor, err := s.cfg.Store.NextAccountNonce(ctx, a.Rail, s.cfg.Sender.Address())
 	if err != nil {
 		return tx, fmt.Errorf("look up account nonce: %w", err)
 	}
@@ -379,7 +381,7 @@ func (s *Settler) finish(ctx context.Context, row Settlement, hash [32]byte, p P
 		}
 		at := s.cfg.Now().UTC()
 		err := s.cfg.Store.FinishSettlement(ctx, row.Key(), Receipt{
-			Hash: hash, Payment: p, Transfer: t, Op: row.Op,
+			Rail: row.Rail, Hash: hash, Payment: p, Transfer: t, Op: row.Op,
 			StoredAnswer: StoredAnswer{Fingerprint: row.Fingerprint, Payer: row.From, At: at},
 		})
 		if errors.Is(err, ErrSpent) {

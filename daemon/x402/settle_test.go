@@ -80,7 +80,7 @@ func (b *bank) Prepare(_ context.Context, a x402.Authorization, _, floor uint64,
 
 // Send takes a transaction. It must have been written down.
 func (b *bank) Send(ctx context.Context, raw []byte) error {
-	rows, err := b.store.PendingSettlements(ctx, 100)
+	rows, err := b.store.PendingSettlements(ctx, rail, 100)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func newSettler(t *testing.T) *settler {
 // restart makes the settler anew, as after a kill.
 func (s *settler) restart() {
 	s.Settler = x402.NewSettler(x402.SettlerConfig{
-		ChainID: api.ChainIDTest, Token: token, Treasury: treasury, Name: "Global Dollar", Version: "1", Sender: s.bank, Store: s.store,
+		Rail: rail, ChainID: api.ChainIDTest, Token: token, Treasury: treasury, Name: "Global Dollar", Version: "1", Sender: s.bank, Store: s.store,
 		Now: func() time.Time { return s.now },
 		SignerOf: func(a x402.Authorization) (string, error) {
 			if a.Signature[0] != 1 {
@@ -201,7 +201,7 @@ func (s *settler) restart() {
 
 // exact is a payment for fresh that its payer has signed.
 func exact(nonce byte) x402.Exact {
-	e := x402.Exact{Authorization: x402.Authorization{From: payer, To: treasury, Value: 1_000, ValidBefore: now().Unix() + 60, Nonce: [32]byte{nonce}}}
+	e := x402.Exact{Authorization: x402.Authorization{Rail: rail, From: payer, To: treasury, Value: 1_000, ValidBefore: now().Unix() + 60, Nonce: [32]byte{nonce}}}
 	e.Signature[0], e.Payload = 1, fmt.Sprint("payload ", nonce)
 	return e
 }
@@ -231,7 +231,7 @@ func is(t *testing.T, err error, reason api.Reason) {
 // booked checks how much the books say was paid for calls.
 func (s *settler) booked(micros int64) {
 	s.t.Helper()
-	if sum, err := s.store.Totals(s.t.Context()); err != nil || int64(sum.Calls) != micros || sum.Arrived != sum.Calls {
+	if sum, err := s.store.Totals(s.t.Context(), ""); err != nil || int64(sum.Calls) != micros || sum.Arrived != sum.Calls {
 		s.t.Errorf("the books say %+v, %v", sum, err)
 	}
 }
@@ -340,7 +340,7 @@ func TestExactChecks(t *testing.T) {
 	defer c.Close()
 	s.now = s.now.Add(55 * time.Second) // while the answer was made
 	is(t, c.Settle(t.Context(), []byte("late")), api.ReasonExpired)
-	if rows, err := s.store.PendingSettlements(t.Context(), 1); err != nil || len(rows) > 0 || len(s.bank.sent) > 0 {
+	if rows, err := s.store.PendingSettlements(t.Context(), rail, 1); err != nil || len(rows) > 0 || len(s.bank.sent) > 0 {
 		t.Errorf("%v was kept, %v", rows, err)
 	}
 }
@@ -445,7 +445,7 @@ func TestExactReverted(t *testing.T) {
 	if _, _, err := s.pay(later, fresh(), "answer"); err != nil {
 		t.Errorf("an hour later: %v", err)
 	}
-	late := billing.Transfer{TxHash: s.bank.byOthers(exact(0).Authorization), LogIndex: 1, Sender: payer, Amount: 1_000, Block: 8, At: now(),
+	late := billing.Transfer{Rail: rail, TxHash: s.bank.byOthers(exact(0).Authorization), LogIndex: 1, Sender: payer, Amount: 1_000, Block: 8, At: now(),
 		Authorized: true, Authorization: exact(0).Nonce}
 	if _, err := s.store.Arrive(t.Context(), []billing.Transfer{late}, billing.ScanCursor{}, nil, now()); err != nil {
 		t.Fatal(err)
@@ -658,9 +658,9 @@ func TestAuthorizedArrivals(t *testing.T) {
 	_, _, err = s.pay(exact(2), fresh(), "answer")
 	is(t, err, api.ReasonSettling)
 	list := []billing.Transfer{
-		{TxHash: [32]byte{1}, Sender: strings.ToUpper(payer[2:]), Amount: 1_000, At: now(), Authorized: true, Authorization: [32]byte{1}},
-		{TxHash: [32]byte{1}, LogIndex: 3, Sender: payer, Amount: 999, At: now(), Authorized: true, Authorization: [32]byte{2}},
-		{TxHash: [32]byte{2}, Sender: payer, Amount: 1_000, At: now(), Authorized: true, Authorization: [32]byte{3}},
+		{Rail: rail, TxHash: [32]byte{1}, Sender: strings.ToUpper(payer[2:]), Amount: 1_000, At: now(), Authorized: true, Authorization: [32]byte{1}},
+		{Rail: rail, TxHash: [32]byte{1}, LogIndex: 3, Sender: payer, Amount: 999, At: now(), Authorized: true, Authorization: [32]byte{2}},
+		{Rail: rail, TxHash: [32]byte{2}, Sender: payer, Amount: 1_000, At: now(), Authorized: true, Authorization: [32]byte{3}},
 	}
 	list[0].Sender = "0x" + list[0].Sender
 	for range 2 {

@@ -46,7 +46,7 @@ var (
 
 // SettlementStore keeps settlements. Each method is one transaction.
 type SettlementStore interface {
-	// Settlements returns that of an authorization and that of its payer with an identifier, as far as they are there.
+	// Settlements returns that of an authorization and those of its payer with an identifier, on whatever rail, as far as they are there.
 	Settlements(ctx context.Context, k Key, identifier string) ([]Settlement, error)
 	// BeginSettlement keeps one with its first transaction, or fails with ErrTaken or ErrIdentified.
 	BeginSettlement(ctx context.Context, s Settlement) error
@@ -56,10 +56,10 @@ type SettlementStore interface {
 	FinishSettlement(ctx context.Context, k Key, r Receipt) error
 	// FailSettlement notes that a pending one has moved nothing, and returns it as it is then: it may have been settled meanwhile.
 	FailSettlement(ctx context.Context, k Key, why string, at time.Time) (Settlement, error)
-	// PendingSettlements returns those that are, oldest first, at most limit.
-	PendingSettlements(ctx context.Context, limit int) ([]Settlement, error)
-	// FailedSettlements counts those of a payer that have failed since a time.
-	FailedSettlements(ctx context.Context, payer string, since time.Time) (int, error)
-	// NextAccountNonce is that behind all which transactions of a sender have.
-	NextAccountNonce(ctx context.Context, sender string) (uint64, error)
+	// PendingSettlements returns those of a rail that are, oldest first, at most limit.
+	PendingSettlements(ctx context.Context, rail string, limit int) ([]Settlement, error)
+	// FailedSettlements counts those of a payer on a rail that have failed since a time.
+	FailedSettlements(ctx context.Context, rail, payer string, since time.Time) (int, error)
+	// NextAccountNonce is that behind all which transactions of a sender on a rail have.
+	NextAccountNonce(ctx context.Context, rail, sender string) (uint64, error)
 }

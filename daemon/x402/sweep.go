@@ -19,7 +19,7 @@ const sweepLimit = 500
 // One whose transaction is in no block any more, or failed this time, has vanished: report is told of it, because what was bought with
 // it is given. A node that does not answer leaves everything as it is.
 func (p *Payments) Sweep(ctx context.Context, report func(MinedTx)) error {
-	open, err := p.store.Unsettled(ctx, sweepLimit)
+	open, err := p.store.Unsettled(ctx, p.Rail, sweepLimit)
 	if err != nil || len(open) == 0 {
 		return err
 	}
@@ -45,7 +45,7 @@ func (p *Payments) Sweep(ctx context.Context, report func(MinedTx)) error {
 				continue
 			}
 		}
-		if err := p.store.Settle(ctx, tx.Hash, vanished); err != nil {
+		if err := p.store.Settle(ctx, p.Rail, tx.Hash, vanished); err != nil {
 			return err
 		}
 		if vanished {
@@ -65,5 +65,5 @@ func (p *Payments) moved(ctx context.Context, tx MinedTx, final uint64) (open, v
 	if err != nil {
 		return false, false, fmt.Errorf("sweep payments: %w", err)
 	}
-	return now.Block > final, false, p.store.Moved(ctx, MinedTx{Hash: tx.Hash, Block: now.Block, BlockHash: now.BlockHash})
+	return now.Block > final, false, p.store.Moved(ctx, p.Rail, MinedTx{Hash: tx.Hash, Block: now.Block, BlockHash: now.BlockHash})
 }
