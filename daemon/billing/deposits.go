@@ -79,7 +79,8 @@ func (d *Deposits) Open(ctx context.Context, ownerID string, pack api.CreditPack
 	now := d.now()
 	opened := Deposit{
 		ID: d.cfg.NewID(), Rail: d.cfg.Rail, OwnerID: ownerID, KeyID: keyID, Pack: pack, Credits: offer.Credits,
-		Amount: usdg.Amount(offer.PriceMicros), Status: api.DepositPending, CreatedAt: now, ExpiresAt: now.Add(api.DepositWindow).Truncate(time.Second),
+		Amount: usdg.Amount(offer.PriceMicros), Status: api.DepositPending,
+		CreatedAt: now, ExpiresAt: now.Add(api.DepositWindow).Truncate(time.Second),
 	}
 	if _, err := rand.Read(opened.Nonce[:]); err != nil {
 		return Deposit{}, fmt.Errorf("read randomness: %w", err)

@@ -69,8 +69,8 @@ const (
 type Subject struct {
 	Op          api.Op
 	Pack        api.CreditPack // that is bought; "" for a call
-	Fingerprint string // of the request: what of it decides about the answer
-	Spelled     string // the fingerprint that the same request had while defaults counted as it spelled them; "" means the same
+	Fingerprint string         // of the request: what of it decides about the answer
+	Spelled     string         // the fingerprint that the same request had while defaults counted as it spelled them; "" means the same
 }
 
 // Price is what s costs in micro-USDG; 0 means that it cannot be paid for.
