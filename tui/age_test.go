@@ -20,7 +20,7 @@ import (
 // paneLine is the line of a view at whose left edge a box has a row that begins so, as far as the box goes; "" where there is none.
 func paneLine(v, prefix string) string {
 	for line := range strings.Lines(v) {
-		if cells := strings.Split(line, "│"); len(cells) > 1 && strings.HasPrefix(strings.TrimLeft(cells[1], " >"), prefix+" ") {
+		if cells := strings.Split(line, "│"); len(cells) > 1 && strings.HasPrefix(strings.TrimLeft(cells[1], " ▌"), prefix+" ") {
 			return cells[1]
 		}
 	}
@@ -50,9 +50,9 @@ func TestAgeIsNeverALie(t *testing.T) {
 		ui.shows("[1] coingecko-markets")
 		v, want := ui.view(), w.Truth()
 		header, _, _ := strings.Cut(v, "\n")
-		says := "state age " + human.Clock(time.Duration(want.AgeSeconds)*time.Second)
+		says := " " + human.Age(time.Duration(want.AgeSeconds)*time.Second)
 		if want.DataAgeSeconds > want.AgeSeconds {
-			says += ", data " + human.Clock(time.Duration(want.DataAgeSeconds)*time.Second)
+			says += ", data " + human.Age(time.Duration(want.DataAgeSeconds)*time.Second)
 		}
 		if !strings.Contains(header, says+" ") || strings.Contains(header, "STALE") != (want.DataAgeSeconds > api.MaxFreshAge) {
 			t.Errorf("%s: the header does not say %q: %s", step, says, header)
@@ -114,7 +114,9 @@ func TestLateRows(t *testing.T) {
 	for _, m := range tui.CryptoMembers() {
 		for _, width := range []int{27, 47, 60, 111, 200} {
 			table := tui.NewTable(m, s, th, width)
-			usual := tui.NewTable(m, known(t), th, width)
+			before := known(t)
+			before.Event(sdk.Event{Type: api.EventDelta, State: api.StreamState{State: before.State, TS: before.Now.Add(time.Millisecond)}})
+			usual := tui.NewTable(m, before, th, width)
 			for i, r := range table.Rows[:len(usual.Rows)] {
 				want, row := !slices.Contains(fine, r.Ref), table.Draw(th, i)
 				if strings.HasSuffix(row, " STALE 14m") != want || (r.Late != "") != want || !want && strings.Contains(row, "STALE") {

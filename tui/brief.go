@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -103,11 +104,7 @@ func (s *Brief) View(width, height int) []string {
 		return view.Box{Title: "Brief", Focus: true}.Draw(t, []string{"", none}, width, height)
 	}
 	cited := Cited(b)
-	title := "Brief"
-	if b.BriefAt != nil {
-		title = "Brief of " + b.BriefAt.In(now.Now.Location()).Format("Jan 2, 15:04") + ", " +
-			human.Age(now.ServiceNow().Sub(*b.BriefAt)) + " ago"
-	}
+	title := s.env.briefTitle()
 	below := min(len(cited)+2, max(height/2, 4))
 	lines := Prose(t, told(b), min(width-4, 100))
 	room := height - below - 2
@@ -127,6 +124,23 @@ func (s *Brief) View(width, height int) []string {
 	return slices.Concat(
 		view.Box{Title: title, Note: note}.Draw(t, body, width, height-below),
 		view.Box{Title: "Sources it cites", Note: copies, Focus: true}.Draw(t, list, width, below))
+}
+
+// briefTitle is the heading of the brief: when it was written, and whether that was of the state that is shown.
+func (e *Env) briefTitle() string {
+	s := e.Session
+	if s.Brief == nil || s.Brief.BriefAt == nil {
+		return "Brief"
+	}
+	at := *s.Brief.BriefAt
+	title := "Brief " + view.When(at.Format(time.RFC3339), s.Now) + ", "
+	switch {
+	case s.Brief.Since == nil && !at.Before(s.TS):
+		return title + "of this state"
+	case s.Unmetered:
+		return title + human.Age(s.ServiceNow().Sub(at)) + " old"
+	}
+	return title + human.Age(s.ServiceNow().Sub(at)) + " old: " + view.KeyLabel(e.Keys.Brief) + " asks again" + s.Cost(1)
 }
 
 // told is the text of a brief with what came since.

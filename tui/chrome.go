@@ -2,11 +2,12 @@ package tui
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/help"
 	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/contextd/contextd/internal/human"
@@ -28,7 +29,8 @@ func (m *Model) View() string {
 			return strings.Join(lines, "\n")
 		}
 	}
-	body := m.screens[m.at].View(m.width, m.height-chromeTop-chromeBottom)
+	strip := m.strip()
+	body := m.screens[m.at].View(m.width, m.height-m.top()-chromeBottom)
 	if m.at == 0 && m.lost() {
 		body = grey(m.theme, body)
 	}
@@ -45,6 +47,9 @@ func (m *Model) View() string {
 	tail := m.theme.Glyphs.Ellipsis
 	lines := make([]string, 0, m.height)
 	lines = append(lines, m.header(), view.Fit(strings.Join(m.tabs(), ""), m.width, tail))
+	if strip != "" {
+		lines = append(lines, strip)
+	}
 	lines = append(lines, body...)
 	lines = append(lines, m.status(), view.Fit(" "+m.footer(), m.width, tail))
 	if m.theme.Glyphs.ASCII {
@@ -105,11 +110,67 @@ func (m *Model) mark() string {
 // header is the first line: what is shown, how the stream does, how old the state is, what is left, where it comes from.
 func (m *Model) header() string {
 	t, s := m.theme, m.env.Session
-	left := " " + t.Bold.On("ctx") + "  " + t.Accent.On(view.Line(s.Pack)) + "  " + m.mark()
+	left := " " + t.Bold.On("ctx") + "  " + strings.Join(m.packLabels(), "") + m.gap() + m.mark()
 	if s.State != nil {
-		left += "  " + m.age()
+		left += m.gap() + m.age() + m.answering()
 	}
 	return view.Sides(left, m.headerRight()+" ", m.width, t.Glyphs.Ellipsis)
+}
+
+// gap stands between the parts of the header.
+func (m *Model) gap() string {
+	if m.width < wideHeader {
+		return "  "
+	}
+	return "   "
+}
+
+// Widths from which on the header says more.
+const (
+	wideHeader  = 100
+	wholeHeader = 110
+	mostOthers  = 4 // packs beside the one that is shown
+)
+
+// packLabels are the pack that is shown and, where there is room, those that a key or a click goes over to.
+func (m *Model) packLabels() []string {
+	t, now := m.theme, m.env.Session.Pack
+	labels := []string{t.Accent.On(t.Bold.On(view.Line(now)))}
+	if m.width < wideHeader {
+		return labels
+	}
+	for _, pack := range m.others() {
+		label := " " + t.Dim.On(view.Line(pack))
+		if len(labels) == 1 {
+			label = " " + t.Accent.On(t.Glyphs.Next) + t.Dim.On(view.Line(pack))
+		}
+		labels = append(labels, label)
+	}
+	return labels
+}
+
+// others are the packs beside the one that is shown.
+func (m *Model) others() (list []string) {
+	for _, pack := range m.packs {
+		if pack != m.env.Session.Pack && len(list) < mostOthers {
+			list = append(list, pack)
+		}
+	}
+	return list
+}
+
+// clickHeader goes over to the pack whose name is at column x.
+func (m *Model) clickHeader(x int) tea.Cmd {
+	at := len(" ctx  ")
+	for i, label := range m.packLabels() {
+		if at += view.Width(label); x < at {
+			if i == 0 {
+				return nil
+			}
+			return m.switchPack(m.others()[i-1])
+		}
+	}
+	return nil
 }
 
 // age is how old the state is, as a bar of what the service promises where there is room.
@@ -118,21 +179,46 @@ func (m *Model) age() string {
 	if s.Recorded {
 		return "made " + s.TS.In(s.Now.Location()).Format(time.DateTime)
 	}
-	age := human.Clock(s.Age())
+	age, style, cells := human.Age(s.Age()), t.Good, 10
 	if data := s.DataAge(); data > s.Age() {
-		age += ", data " + human.Clock(data)
+		age += ", data " + human.Age(data)
 	}
-	bar, style := view.Bar(s.Age().Seconds()/api.MaxFreshAge, 6, t.Glyphs), t.Dim
-	if s.Stale() {
-		age, style = t.Warn.On(t.Bold.On(age)), t.Warn
+	switch share := s.DataAge().Seconds() / api.MaxFreshAge; {
+	case s.Stale():
+		age, style = t.Warn.On(t.Bold.On(age)), t.Bad
+	case share > 0.6:
+		style = t.Warn
 	}
 	switch {
 	case m.width < usualWidth:
-		return "age " + age
-	case m.width < 100:
-		return "state age " + age + " " + style.On(bar)
+		return age
+	case m.width < wideHeader:
+		cells = 6
 	}
-	return "state age " + age + " " + style.On(bar) + t.Dim.On(" of "+human.Clock(api.MaxFreshAge*time.Second))
+	full := min(max(int(math.Ceil(s.Age().Seconds()/api.MaxFreshAge*float64(cells))), 0), cells)
+	return age + " " + style.On(strings.Repeat(t.Glyphs.Full, full)) + t.Border.On(strings.Repeat(t.Glyphs.Empty, cells-full))
+}
+
+// answering is how many sources answer.
+func (m *Model) answering() string {
+	t, s := m.theme, m.env.Session
+	if len(s.Sources) == 0 || m.width < usualWidth {
+		return ""
+	}
+	ok := 0
+	for _, source := range s.Sources {
+		if source.Status == api.SourceOK {
+			ok++
+		}
+	}
+	said := fmt.Sprintf("%d/%d", ok, len(s.Sources))
+	if m.width > usualWidth || s.DataAge() == s.Age() {
+		said += " sources"
+	}
+	if ok < len(s.Sources) {
+		said = t.Warn.On(said)
+	}
+	return m.gap() + said
 }
 
 // headerRight are the parts of the header that stand at its right, as many as there is room for.
@@ -142,18 +228,24 @@ func (m *Model) headerRight() string {
 	if s.Demo {
 		parts = append(parts, t.Warn.On(t.Bold.On("DEMO DATA")))
 	}
-	if s.Balance != nil && !s.Foreign {
+	switch {
+	case s.Unmetered, m.width < usualWidth:
+	case s.Balance != nil && !s.Foreign:
 		parts = append(parts, human.Count(*s.Balance)+" cr")
-	} else if m.width >= 100 && !s.Unmetered {
+	case s.Left.Credits != nil:
+		parts = append(parts, human.Count(*s.Left.Credits)+" cr")
+	case s.Left.FreeCalls != nil:
+		parts = append(parts, human.Count(*s.Left.FreeCalls)+" free calls")
+	case m.width >= wideHeader:
 		parts = append(parts, fmt.Sprintf("%d cr spent", s.Spent.Total()))
 	}
-	if where := view.Line(m.cfg.Where); where != "" && (m.width >= 100 || s.Balance == nil && m.width >= usualWidth) {
+	if where := view.Line(m.cfg.Where); where != "" && m.width >= wholeHeader {
 		parts = append(parts, view.Cut(where, 18, t.Glyphs.Ellipsis))
 	}
-	if m.width >= 110 {
+	if m.width >= wholeHeader {
 		parts = append(parts, t.Dim.On(s.Now.Format(time.TimeOnly)))
 	}
-	return strings.Join(parts, "  ")
+	return strings.Join(parts, m.gap())
 }
 
 // tabs are the names of the screens, that which is shown in brackets. In little room they are short.
@@ -167,9 +259,12 @@ func (m *Model) tabs() []string {
 		case i == m.at:
 			labels = append(labels, m.theme.Tab.On("["+key+" "+name+"]"))
 		case m.width < usualWidth:
-			labels = append(labels, " "+key+" "+name[:3])
+			labels = append(labels, " "+m.theme.Key.On(key)+" "+name[:3])
 		default:
-			labels = append(labels, " "+key+" "+name+" ")
+			labels = append(labels, " "+m.theme.Key.On(key)+" "+name+" ")
+		}
+		if i == 0 {
+			labels[0] += m.raised()
 		}
 	}
 	return labels
@@ -205,62 +300,23 @@ func (m *Model) footer() string {
 	case m.help, m.notice != nil:
 		keys = []key.Binding{view.KeyGroup("any key", "close")}
 	}
-	line := m.helper()
-	line.Width = m.width - 2
+	width := m.width - 2
 	if m.confirmation == nil && m.palette == nil && !m.help && m.notice == nil && !m.screens[m.at].Typing() {
-		always := line.ShortHelpView([]key.Binding{k.Help, k.Quit}) // never what gives way
-		line.Width -= view.Width(always) + 2
-		return view.Fit(line.ShortHelpView(keys), line.Width, "") + "  " + always
+		always := view.KeyLine(m.theme, []key.Binding{k.Help, k.Quit}, width) // never what gives way
+		return view.Fit(view.KeyLine(m.theme, keys, width-view.Width(always)-2), width-view.Width(always), "") + always
 	}
-	return line.ShortHelpView(keys)
-}
-
-// helper draws keys, without colours of its own.
-func (m *Model) helper() help.Model {
-	h := help.New()
-	h.Styles = help.Styles{}
-	h.ShortSeparator, h.FullSeparator, h.Ellipsis = "  ", "   ", m.theme.Glyphs.Ellipsis
-	return h
+	return view.KeyLine(m.theme, keys, width)
 }
 
 func (m *Model) drawHelp(width, height int) []string {
 	titles, groups := m.env.Keys.Global()
 	titles = append([]string{"This screen: " + view.ScreenNames()[m.at]}, titles...)
 	groups = append([][]key.Binding{m.screens[m.at].Bindings()}, groups...)
-	h := m.helper()
-	var columns [][]string
+	var blocks [][]string
 	for i, group := range groups {
-		column := []string{m.theme.Bold.On(titles[i])}
-		if len(group) > 0 {
-			column = append(column, strings.Split(h.FullHelpView([][]key.Binding{group}), "\n")...)
-		}
-		columns = append(columns, append(column, ""))
+		blocks = append(blocks, view.KeyBlock(m.theme, titles[i], group))
 	}
+	const narrowest = 30
 	box := view.Box{Title: "Keys", Note: "any key closes", Focus: true}
-	return box.Draw(m.theme, flow(columns, width-4, height-2), width, height)
-}
-
-// flow puts blocks of lines under one another, and beside one another where the height is used up.
-func flow(blocks [][]string, width, height int) []string {
-	var stacks [][]string
-	for _, b := range blocks {
-		last := len(stacks) - 1
-		if last >= 0 && len(stacks[last])+len(b)-1 <= height {
-			stacks[last] = append(stacks[last], b...)
-			continue
-		}
-		stacks = append(stacks, append([]string(nil), b...))
-	}
-	lines := make([]string, height)
-	each := width / max(len(stacks), 1)
-	for y := range lines {
-		for _, s := range stacks {
-			part := ""
-			if y < len(s) {
-				part = s[y]
-			}
-			lines[y] += " " + view.Fit(part, each-1, "")
-		}
-	}
-	return lines
+	return box.Draw(m.theme, view.Flow(blocks, width-3, narrowest, height-2), width, height)
 }

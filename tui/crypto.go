@@ -47,47 +47,57 @@ func (p painter) crypto(t *Table, c *api.CryptoState) {
 }
 
 func (p painter) movers(rows []api.Mover) ([]view.Column, []Row) {
-	columns := []view.Column{{Title: "ASSET", Width: 8}, {Title: "PRICE", Width: 12, Right: true}, {Width: 1},
+	price := 9
+	for _, m := range rows {
+		price = max(price, view.Width(human.Price(m.PriceUSD)))
+	}
+	columns := []view.Column{{Title: "ASSET", Width: 8}, {Title: "PRICE", Width: price, Right: true}, {Width: 1},
 		{Title: "1h %", Width: 7, Right: true}, {Title: "24h %", Width: 7, Right: true}, {Title: "7d %", Right: true},
-		{Title: "VOLUME", Right: true}, {Title: "TREND"}}
-	rest := p.width - 8 - 12 - 1 - 7 - 7 - 5
-	if rest > 16 {
+		{Title: "VOLUME", Right: true}, {Title: p.trendTitle()}}
+	rest := p.width - 8 - price - 1 - 7 - 7 - 5
+	const wideTrend = 24 // which goes before more columns
+	if rest > wideTrend+7 {
 		columns[6].Width, rest = 6, rest-7
 	}
-	if rest > 18 {
+	if rest > wideTrend+8 {
 		columns[5].Width, rest = 7, rest-8
 	}
-	if rest > 4 {
-		columns[7].Width = min(rest, 60)
+	if rest > 8 {
+		columns[7].Width = min(rest, 72)
 	}
 	out := make([]Row, 0, len(rows))
 	for i, m := range rows {
 		path, key := at(Movers, i), session.Key(string(Movers), m.ID)
-		price := path + ".priceUsd"
-		out = append(out, Row{Path: path, Main: price, Label: view.Line(m.Symbol), Value: exact(m.PriceUSD), Series: key, Ref: m.Ref,
+		main := path + ".priceUsd"
+		out = append(out, Row{Path: path, Main: main, Label: view.Line(m.Symbol), Value: exact(m.PriceUSD),
+			Series: key, field: "priceUsd", Ref: m.Ref,
 			Find: view.Line(m.Name + " " + m.Group),
 			Facts: [][2]string{
-				{"name", view.Line(m.Name)}, {"group", view.Line(m.Group)}, {"price", "$" + human.Price(m.PriceUSD)},
-				{"1 hour", signed(m.Change1hPct)}, {"24 hours", signed(m.Change24hPct)}, {"7 days", signed(m.Change7dPct)},
-				{"volume", dollars(m.Volume24hUSD)}, {"market cap", dollars(m.MarketCapUSD)},
+				{"name", view.Line(m.Name)}, {"rank", ranked(m.Rank)}, {"volume", dollars(m.Volume24hUSD)},
+				{"market cap", dollars(m.MarketCapUSD)}, {"1 hour", signed(m.Change1hPct)}, {"24 hours", signed(m.Change24hPct)},
+				{"7 days", signed(m.Change7dPct)}, {"price", "$" + human.Price(m.PriceUSD)}, {"group", view.Line(m.Group)},
 			},
 			sort: []float64{known(m.Change1hPct), known(m.Change24hPct), known(m.Volume24hUSD), known(m.PriceUSD)},
 			cells: []string{
 				p.t.Bold.On(view.Cut(view.Line(m.Symbol), 8, p.t.Glyphs.Ellipsis)),
-				p.flashed(price, human.Price(m.PriceUSD)), p.mark(price),
+				p.flashed(main, human.Price(m.PriceUSD)), p.mark(main),
 				p.change(path+".change1hPct", m.Change1hPct), p.change(path+".change24hPct", m.Change24hPct),
-				p.change(path+".change7dPct", m.Change7dPct), human.Compact(m.Volume24hUSD), p.trend(key, columns[7].Width),
+				p.change(path+".change7dPct", m.Change7dPct), human.Compact(m.Volume24hUSD), p.trend(key, m.Ref, columns[7].Width),
 			}})
 	}
+	p.trended(columns, out)
 	return columns, out
 }
 
 func (p painter) protocols(rows []api.ProtocolTVL) ([]view.Column, []Row) {
 	columns := []view.Column{{Title: "PROTOCOL"}, {Title: "LOCKED", Width: 6, Right: true}, {Width: 1},
-		{Title: "1d %", Width: 6, Right: true}, {Title: "7d %", Width: 6, Right: true}, {Title: "TREND"}}
+		{Title: "1d %", Width: 6, Right: true}, {Title: "7d %", Width: 6, Right: true}, {Title: p.trendTitle()}}
 	rest := p.width - 6 - 1 - 6 - 6 - 4
+	if rest < 14 { // the name goes before the week
+		columns[4].Width, rest = 0, rest+7
+	}
 	columns[0].Width = min(max(rest, 8), 18)
-	if rest -= columns[0].Width; rest > 5 {
+	if rest -= columns[0].Width; rest > 8 {
 		columns[5].Width = min(rest-1, 40)
 	}
 	out := make([]Row, 0, len(rows))
@@ -99,13 +109,23 @@ func (p painter) protocols(rows []api.ProtocolTVL) ([]view.Column, []Row) {
 		if r.TopChain != "" {
 			facts = append(facts, [2]string{"chains", fmt.Sprintf("%d, most on %s", r.Chains, view.Line(r.TopChain))})
 		}
-		out = append(out, Row{Path: path, Main: main, Label: view.Line(r.Name), Value: whole(r.TVLUSD), Series: key, Ref: r.Ref,
+		out = append(out, Row{Path: path, Main: main, Label: view.Line(r.Name), Value: whole(r.TVLUSD),
+			Series: key, field: "tvlUsd", Ref: r.Ref,
 			Find: view.Line(r.Category + " " + r.Group), Facts: facts,
 			sort: []float64{known(r.Change1dPct), known(r.Change1dPct), known(r.TVLUSD), known(r.TVLUSD)},
 			cells: []string{
 				view.Line(r.Name), p.flashed(main, human.Compact(r.TVLUSD)), p.mark(main),
-				p.change(path+".change1dPct", r.Change1dPct), p.change(path+".change7dPct", r.Change7dPct), p.trend(key, columns[5].Width),
+				p.change(path+".change1dPct", r.Change1dPct), p.change(path+".change7dPct", r.Change7dPct),
+				p.trend(key, r.Ref, columns[5].Width),
 			}})
 	}
+	p.trended(columns, out)
 	return columns, out
+}
+
+func ranked(n *int) string {
+	if n == nil {
+		return "not known"
+	}
+	return fmt.Sprintf("#%d", *n)
 }

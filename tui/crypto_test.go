@@ -117,7 +117,7 @@ func TestMarks(t *testing.T) {
 	}
 	s.Event(sdk.Event{Type: api.EventDelta, State: api.StreamState{State: state, TS: later}})
 	table := tui.NewTable(tui.Movers, s, th, 60)
-	if row := table.Draw(th, 0); !strings.Contains(row, "90,000.00 ▼") || !strings.Contains(row, "█▁") {
+	if row := table.Draw(th, 0); !strings.Contains(row, "90,000.00 ▼") || !strings.Contains(row, "⠉") {
 		t.Errorf("a fall is %q", row)
 	}
 	table.Filter("zcash")

@@ -97,7 +97,7 @@ func TestDaemonRestarts(t *testing.T) {
 	clock.Advance(time.Minute)
 	daemontest.Start(t, func(c *daemon.Config) { c.DataDir, c.Listen, c.Now = dir, address, clock.Now })
 	ui.shows("● LIVE")
-	ui.shows("1 break")
+	ui.shows("connection lost")
 	ui.press("8")
 	ui.shows("connected again")
 }

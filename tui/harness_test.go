@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"os"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 	"go.uber.org/goleak"
 
 	"github.com/contextd/contextd/sdk"
@@ -73,8 +75,9 @@ type fake struct {
 	brief    *api.BriefResponse
 	snapshot func(at time.Time) (*api.StateResponse, error)
 	fail     error
-	named    bool              // purchases are named by their nonce alone
-	deposits chan *api.Deposit // how purchases end
+	past     map[string]*api.SeriesResponse // of members
+	named    bool                           // purchases are named by their nonce alone
+	deposits chan *api.Deposit              // how purchases end
 }
 
 // newFake makes a service that has a brief and two keys.
@@ -141,6 +144,19 @@ func (f *fake) Snapshot(_ context.Context, pack string, at time.Time, _ ...sdk.C
 		return nil, err
 	}
 	return f.snapshot(at)
+}
+
+// Series is an hour before began in which everything rose by a hundredth and fell back by half of it.
+func (f *fake) Series(_ context.Context, r sdk.SeriesRequest, _ ...sdk.CallOption) (*api.SeriesResponse, error) {
+	if err := f.note("series %s %s %s", r.Pack, r.Path, r.Span); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.past[r.Path] == nil {
+		return nil, &api.Error{Status: 400, Code: api.CodeValidation, Reason: api.ReasonInvalidPath}
+	}
+	return f.past[r.Path], nil
 }
 
 func (f *fake) Keys(context.Context, ...sdk.CallOption) ([]api.APIKeyRow, error) {
@@ -255,6 +271,48 @@ func delta(state json.RawMessage, before time.Duration) sdk.Event {
 	return sdk.Event{Type: api.EventDelta, State: api.StreamState{Pack: api.PackCrypto, State: state, TS: began().Add(-before)}}
 }
 
+// pasts are the last day of the members of a state: each row as a wave of its own that ends where the state has it.
+func pasts(t testing.TB, doc json.RawMessage, mains map[string]string) map[string]*api.SeriesResponse {
+	t.Helper()
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(doc, &members); err != nil {
+		t.Fatal(err)
+	}
+	list := map[string]*api.SeriesResponse{}
+	const points = 49
+	for member, field := range mains {
+		var rows []map[string]any
+		if err := json.Unmarshal(members[member], &rows); err != nil {
+			t.Fatal(err)
+		}
+		past := &api.SeriesResponse{Path: member, Span: "24h"}
+		for i := range points {
+			past.Times = append(past.Times, began().Add(-time.Minute-time.Duration(points-1-i)*30*time.Minute))
+		}
+		for n, row := range rows {
+			last, is := row[field].(float64)
+			if !is {
+				continue
+			}
+			r := api.SeriesRow{Kind: "kind", Key: fmt.Sprint(row["id"]), Field: field}
+			for i := range points {
+				x := float64(points - 1 - i)
+				v := last * (1 + 0.02*math.Sin(x/(4+float64(n)))*float64(n%3-1) + 0.0004*x*float64(n%2*2-1))
+				r.Values = append(r.Values, &v)
+			}
+			past.Rows = append(past.Rows, r)
+		}
+		list[member] = past
+	}
+	return list
+}
+
+// cryptoPasts are those of the crypto pack.
+func cryptoPasts(t testing.TB) map[string]*api.SeriesResponse {
+	t.Helper()
+	return pasts(t, state(t), map[string]string{"top_movers": "priceUsd", "protocol_tvl": "tvlUsd", "trending_pools": "priceUsd", "narratives": "marketCapUsd"})
+}
+
 // clock is a clock that a test moves.
 type clock struct {
 	mu  sync.Mutex // guards now
@@ -330,6 +388,9 @@ func start(t testing.TB, width, height int, changes ...func(*tui.Config)) *progr
 func live(t testing.TB, width, height int, changes ...func(*tui.Config)) *program {
 	t.Helper()
 	d := start(t, 120, 40, changes...)
+	d.fake.mu.Lock()
+	d.fake.past = cryptoPasts(t)
+	d.fake.mu.Unlock()
 	d.fake.events <- sdk.Connection{Connected: true, Demo: true}
 	d.press("8")
 	d.shows("1 credit for brief")
@@ -337,11 +398,20 @@ func live(t testing.TB, width, height int, changes ...func(*tui.Config)) *progra
 	d.fake.events <- delta(state(t), 42*time.Second)
 	d.shows("91,442.90")
 	d.shows("Bitcoin trades at")
+	d.trends()
 	if d.owner {
 		d.shows("84,201 cr")
 	}
 	d.apply(tea.WindowSizeMsg{Width: width, Height: height})
 	return d
+}
+
+// trends waits until the past that is asked for at the start has come.
+func (d *program) trends() {
+	d.t.Helper()
+	d.press("8")
+	d.until("all trends", func(v string) bool { return strings.Count(ansi.Strip(v), "credit for series") == len(d.fake.past) })
+	d.press("1")
 }
 
 // run runs a command and takes what it finds.

@@ -2,6 +2,8 @@ package tui
 
 import (
 	"slices"
+
+	"github.com/contextd/contextd/tui/view"
 )
 
 // pane is something that is shown in a box. Members of the state are panes by their names.
@@ -9,148 +11,268 @@ type pane string
 
 // The panes that are no members of the state, whose names no member has.
 const (
-	paneTree     pane = "(tree)"
-	paneBrief    pane = "(brief)"
-	paneDetail   pane = "(detail)"
-	paneHealth   pane = "(health)"
-	paneActivity pane = "(activity)"
+	paneTree    pane = "(tree)"
+	paneBrief   pane = "(brief)"
+	paneDetail  pane = "(detail)"
+	paneHealth  pane = "(health)"
+	paneNews    pane = "(news)"
+	paneSources pane = "(sources)"
 )
 
-// cell is a place of the screen. Of its panes the one that was in focus last is shown.
-type cell struct {
-	panes []pane
-	width int
-}
-
-type band struct {
-	height int
-	cells  []cell
-}
-
-// Sizes at which more is shown, of the whole terminal less the lines of header and footer.
+// Sizes of the screen from which on more is shown. The terminal has the lines of header and footer besides.
 const (
 	twoColumns  = 80
 	detailWidth = 100
 	allWidth    = 120
 	allHeight   = 30
-	bandsHeight = 16
+	wideWidth   = 180
+	bandsHeight = 14
 )
 
-// parts are where the members of a state stand: the main one, two kinds beside each other, and those that share a place where there is
-// little. The zero parts are those of a state that is shown as a tree.
+// cell is a place of the screen. Of its panes the one that was in focus last is shown.
+type cell struct {
+	panes               []pane
+	x, y, width, height int
+}
+
+// want is how high something has to be and how high it would be.
+type want struct{ least, wish int }
+
+// parts are what there is to lay out: the main member, other tables in their order, what tells of the whole, and the flags. The zero parts
+// are those of a state that is shown as a tree.
 type parts struct {
-	main              pane
-	left, right, side []pane
+	main   pane
+	tables []pane
+	side   pane // "" where there is none
+	flags  pane
+	rows   func(p pane) int // lines that a pane would fill
 }
 
 // all are the members in their order.
-func (p parts) all() []pane { return slices.Concat([]pane{p.main}, p.left, p.right, p.side) }
-
-func cryptoParts() parts {
-	return parts{pane(Movers), []pane{pane(Protocols)}, []pane{pane(Pools)}, []pane{pane(Sentiment), pane(Narratives), pane(Flags)}}
+func (p parts) all() []pane {
+	return some(slices.Concat([]pane{p.main}, p.tables, []pane{p.side, p.flags})...)
 }
 
-// tableParts are those of members of which the last are the flags.
-func tableParts(members []pane) parts {
-	switch n := len(members); n {
-	case 0:
-		return parts{}
-	case 1, 2:
-		return parts{main: members[0], left: members[1:]}
-	default:
-		half := n / 2
-		return parts{members[0], members[1:half], members[half : n-1], members[n-1:]}
+// some are those of panes that there are.
+func some(panes ...pane) []pane {
+	return slices.DeleteFunc(panes, func(p pane) bool { return p == "" })
+}
+
+// wish is how high a box with the longest of panes would be.
+func (p parts) wish(panes ...pane) int {
+	most := 1
+	for _, one := range panes {
+		most = max(most, p.rows(one))
 	}
+	return most + 2
 }
 
 // layout says what is where in width and height.
-func layout(width, height int, p parts) []band {
-	tree := p.main == ""
-	switch {
+func layout(width, height int, p parts) []cell {
+	switch tree := p.main == ""; {
 	case width < twoColumns || height < bandsHeight:
 		all := []pane{paneTree}
 		if !tree {
 			all = p.all()
 		}
-		return []band{{height, []cell{{append(all, paneBrief, paneHealth), width}}}}
+		return []cell{{append(all, paneNews, paneBrief, paneHealth), 0, 0, width, height}}
 	case tree:
 		return treeLayout(width, height)
 	case width >= allWidth && height >= allHeight:
 		return fullLayout(width, height, p)
+	case width >= detailWidth && height >= allHeight-6:
+		return middleLayout(width, height, p)
 	}
 	return compactLayout(width, height, p)
 }
 
-// compactLayout is that of a usual terminal; where it is wider there is the detail too.
-func compactLayout(width, height int, p parts) []band {
-	brief := min(max(height/4, 6), 12)
-	second := max((height-brief)*3/7, 5)
-	left := width * 5 / 8
-	both := slices.Concat(p.left, p.right)
-	first := []cell{{[]pane{p.main}, left}, {[]pane{paneHealth}, width - left}}
-	lower := []cell{{both, left}, {p.side, width - left}}
-	if width >= detailWidth {
-		first = []cell{{[]pane{p.main}, left}, {[]pane{paneDetail}, width - left}}
-		third := width / 3
-		lower = []cell{{both, width - 2*third}, {p.side, third}, {[]pane{paneHealth}, third}}
+// compactLayout is that of a usual terminal: the tables in one place, what tells of the whole and the health beside them, and some of the
+// brief.
+func compactLayout(width, height int, p parts) []cell {
+	below := min(max(height/5, 4), 8)
+	left, top := width*5/8, height-below
+	beside := some(p.side, p.flags, paneNews)
+	heights := divide(top, []want{{5, p.wish(beside[0])}, {6, 6}})
+	right := stacked(left, 0, width-left, heights, []pane{paneHealth})
+	right[0].panes = beside
+	tables := cell{append([]pane{p.main}, p.tables...), 0, 0, left, top}
+	return slices.Concat([]cell{tables}, right, []cell{{[]pane{paneBrief}, 0, top, width, below}})
+}
+
+// middleLayout has the curve of the row at the cursor too.
+func middleLayout(width, height int, p parts) []cell {
+	below := min(max(height/5, 5), 8)
+	left, top := width*6/10, height-below
+	heights := divide(top, []want{{8, p.wish(p.main)}, {6, p.wish(p.tables...)}})
+	cells := []cell{{[]pane{p.main}, 0, 0, left, top}}
+	if len(p.tables) > 0 {
+		cells = []cell{{[]pane{p.main}, 0, 0, left, heights[0]}, {p.tables, 0, heights[0], left, heights[1]}}
 	}
-	return filled([]band{{height - brief - second, first}, {second, lower}, {brief, []cell{{[]pane{paneBrief}, width}}}})
+	beside := some(p.side, p.flags, paneNews, paneHealth)
+	curve := top * 55 / 100
+	return append(cells, cell{[]pane{paneDetail}, left, 0, width - left, curve}, cell{beside, left, curve, width - left, top - curve},
+		cell{[]pane{paneBrief}, 0, top, width, below})
 }
 
-func fullLayout(width, height int, p parts) []band {
-	first := height * 32 / 100
-	second := height * 25 / 100
-	third := height * 25 / 100
-	left, part := width*58/100, width/3
-	wide := width - part
-	return filled([]band{
-		{first, []cell{{[]pane{p.main}, left}, {[]pane{paneDetail}, width - left}}},
-		{second, []cell{{p.left, width - 2*part}, {p.right, part}, {[]pane{paneHealth}, part}}},
-		{third, []cell{{[]pane{paneBrief}, wide}, {p.side, part}}},
-		{height - first - second - third, []cell{{[]pane{paneActivity}, width}}},
-	})
+// fullLayout shows everything: what it holds decides how high each part is.
+func fullLayout(width, height int, p parts) []cell {
+	left := width * 55 / 100
+	lower, beside := p.arranged(width >= wideWidth)
+	leftWants, rightWants := []want{{8, p.wish(p.main)}}, []want{{12, 16}}
+	for _, row := range lower {
+		leftWants = append(leftWants, want{6, p.wish(slices.Concat(row...)...)})
+	}
+	rightWants = append(rightWants, want{6, p.wish(slices.Concat(beside...)...)})
+	const leastBelow = 9
+	top := min(height-max(leastBelow, height*28/100), max(sum(leftWants), sum(rightWants), height*6/10))
+	rights := divide(top, []want{rightWants[1], rightWants[0]}) // the curve takes what is left over
+	cells := []cell{{[]pane{p.main}, 0, 0, left, 0}}
+	const lowerLeast = 9
+	leftWants[0].least = max(min(leftWants[0].wish, top-lowerLeast*len(lower)), leftWants[0].least)
+	lefts := divide(top, leftWants)
+	cells[0].height = lefts[0]
+	y := lefts[0]
+	for i, row := range lower {
+		cells = append(cells, besides(0, y, left, lefts[i+1], row)...)
+		y += lefts[i+1]
+	}
+	cells = append(cells, cell{[]pane{paneDetail}, left, 0, width - left, rights[1]})
+	cells = append(cells, besides(left, rights[1], width-left, rights[0], beside)...)
+	if width < wideWidth {
+		brief := width * 64 / 100
+		return append(cells, cell{[]pane{paneBrief}, 0, top, brief, height - top},
+			cell{[]pane{paneNews}, brief, top, width - brief, height - top})
+	}
+	brief, sources := width*43/100, width/4
+	return append(cells, cell{[]pane{paneBrief}, 0, top, brief, height - top},
+		cell{[]pane{paneNews}, brief, top, width - brief - sources, height - top},
+		cell{[]pane{paneSources}, width - sources, top, sources, height - top})
 }
 
-// filled are bands in which what has no panes gives its room to the first of its band that has, and a band without any to the first band.
-func filled(bands []band) (list []band) {
-	for _, b := range bands {
-		var cells []cell
-		room := 0
-		for _, c := range b.cells {
-			if len(c.panes) == 0 {
-				room += c.width
-				continue
+// arranged are the places below the main member, in rows, and those below the curve: as many as there is room for, and what is left over
+// shares the last ones.
+func (p parts) arranged(wide bool) (lower [][][]pane, beside [][]pane) {
+	tables, last := slices.Clone(p.tables), some(p.flags, paneHealth)
+	switch {
+	case p.side != "" && wide:
+		beside = [][]pane{{p.side}}
+	case p.side != "":
+		beside = [][]pane{{p.side, paneHealth}}
+		last = some(p.flags)
+	}
+	if wide && len(tables) > 2 { // the last table stands before the flags
+		last = slices.Insert(last, 0, tables[len(tables)-1])
+		tables = tables[:len(tables)-1]
+	}
+	if wide || p.side == "" {
+		beside = append(beside, last)
+	} else {
+		tables = append(tables, last...)
+	}
+	rows := 1
+	if wide && len(tables) > 2 {
+		rows = 2
+	}
+	places := min(2*rows, len(tables))
+	cells := make([][]pane, places)
+	for i, table := range tables {
+		cells[i*places/len(tables)] = append(cells[i*places/len(tables)], table)
+	}
+	for row := range slices.Chunk(cells, 2) {
+		lower = append(lower, row)
+	}
+	return lower, beside
+}
+
+func treeLayout(width, height int) []cell {
+	brief := min(max(height/4, 6), 12)
+	left, top := width*5/8, height-brief
+	health := divide(top, []want{{8, 8}, {4, top}})
+	return []cell{{[]pane{paneTree}, 0, 0, left, top}, {[]pane{paneHealth}, left, 0, width - left, health[0]},
+		{[]pane{paneNews}, left, health[0], width - left, health[1]}, {[]pane{paneBrief}, 0, top, width, brief}}
+}
+
+// divide gives parts of total: to each what it needs at least, then what they would have, the first ones first, and what is left over to
+// the last.
+func divide(total int, wants []want) []int {
+	sizes := make([]int, len(wants))
+	left := total
+	for i, w := range wants {
+		sizes[i] = min(w.least, left)
+		left -= sizes[i]
+	}
+	for left > 0 {
+		given := 0
+		for i, w := range wants { // a line each in turn, so that none is whole while another is cut to nothing
+			if sizes[i] < w.wish && left > 0 {
+				sizes[i]++
+				left--
+				given++
 			}
-			cells = append(cells, c)
 		}
-		if len(cells) == 0 {
-			list[0].height += b.height
-			continue
+		if given == 0 {
+			sizes[len(sizes)-1] += left
+			break
 		}
-		cells[0].width += room
-		list = append(list, band{b.height, cells})
 	}
-	return list
+	return sizes
 }
 
-func treeLayout(width, height int) []band {
-	brief := min(max(height/4, 6), 12)
-	left := width * 5 / 8
-	return []band{
-		{height - brief, []cell{{[]pane{paneTree}, left}, {[]pane{paneHealth}, width - left}}},
-		{brief, []cell{{[]pane{paneBrief}, width}}},
+func sum(wants []want) (n int) {
+	for _, w := range wants {
+		n += w.wish
 	}
+	return n
+}
+
+// stacked are cells under one another, the last ones of the given panes.
+func stacked(x, y, width int, heights []int, last []pane) []cell {
+	cells := make([]cell, len(heights))
+	for i, h := range heights {
+		cells[i] = cell{nil, x, y, width, h}
+		y += h
+	}
+	cells[len(cells)-1].panes = last
+	return cells
+}
+
+// besides are cells beside one another, as wide as each other.
+func besides(x, y, width, height int, places [][]pane) []cell {
+	cells := make([]cell, len(places))
+	for i, panes := range places {
+		from, to := width*i/len(places), width*(i+1)/len(places)
+		cells[i] = cell{panes, x + from, y, to - from, height}
+	}
+	return cells
+}
+
+// compose puts what was drawn of cells together.
+func compose(cells []cell, drawn [][]string, height int) []string {
+	order := make([]int, len(cells))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cells[a].x - cells[b].x })
+	out := make([]string, height)
+	for y := range out {
+		var blocks [][]string
+		for _, i := range order {
+			if c := cells[i]; y >= c.y && y < c.y+c.height {
+				blocks = append(blocks, drawn[i][y-c.y:y-c.y+1])
+			}
+		}
+		out[y] = view.Beside(blocks...)[0]
+	}
+	return out
 }
 
 // focusable are the panes of a layout that one can go to, in order.
-func focusable(bands []band) []pane {
+func focusable(cells []cell) []pane {
 	var list []pane
-	for _, b := range bands {
-		for _, c := range b.cells {
-			for _, p := range c.panes {
-				if p != paneDetail && p != paneActivity && (p != paneHealth || len(c.panes) > 1) {
-					list = append(list, p)
-				}
+	for _, c := range cells {
+		for _, p := range c.panes {
+			if p != paneDetail && p != paneSources && (p != paneHealth || len(c.panes) > 1) {
+				list = append(list, p)
 			}
 		}
 	}

@@ -26,7 +26,6 @@ type Live struct {
 	treeTS  time.Time
 	treeErr string
 	folds   view.Folding
-	loading int // minutes of history that are still to come
 }
 
 // NewLive makes the screen.
@@ -48,11 +47,13 @@ func (s *Live) Bindings() []key.Binding {
 		return []key.Binding{view.KeyPair(k.Left, "/", k.Right, "fold"), k.Filter, k.Copy, k.CopyPath, k.NextPane, k.Pause}
 	case paneBrief:
 		return []key.Binding{k.Open, k.Cite, k.Brief, k.NextPane, k.Pause}
+	case paneNews:
+		return []key.Binding{k.NextPane, k.Open, k.Cite, k.Copy, k.Pause}
 	case paneHealth:
 		return []key.Binding{k.NextPane, k.Pause, k.Reconnect}
 	}
 	if len(s.table(s.focus(), s.width).Sorts) > 0 {
-		return []key.Binding{k.NextPane, k.Enter, k.Filter, k.Sort, k.Copy, k.Open, k.Pause, k.Trend, k.Cite}
+		return []key.Binding{k.NextPane, k.Enter, k.Filter, k.Sort, k.Copy, k.Open, k.Cite, k.Pack, k.Pause, k.Trend}
 	}
 	return []key.Binding{k.NextPane, k.Enter, k.Filter, k.Copy, k.Open, k.Pause, k.Cite}
 }
@@ -68,17 +69,43 @@ func (s *Live) members() (list []pane) {
 // other reports whether the state is of no form that has tables, and so is shown as a tree.
 func (s *Live) other() bool { return s.env.Session.State != nil && len(s.members()) == 0 }
 
-// bands is the layout at the size that was drawn last.
-func (s *Live) bands() []band {
+// cells is the layout at the size that was drawn last.
+func (s *Live) cells() []cell { return layout(s.width, s.height, s.parts()) }
+
+// parts are what there is to lay out.
+func (s *Live) parts() parts {
+	rows := func(p pane) int { return s.lines(p) }
 	if s.env.Session.Crypto != nil || s.env.Session.State == nil {
-		return layout(s.width, s.height, cryptoParts())
+		return parts{pane(Movers), []pane{pane(Protocols), pane(Pools), pane(Narratives)}, pane(Sentiment), pane(Flags), rows}
 	}
-	return layout(s.width, s.height, tableParts(s.members()))
+	members := s.members()
+	switch len(members) {
+	case 0:
+		return parts{rows: rows}
+	case 1:
+		return parts{main: members[0], rows: rows}
+	}
+	return parts{members[0], members[1 : len(members)-1], "", members[len(members)-1], rows}
+}
+
+// lines is how many lines a pane would fill without a filter.
+func (s *Live) lines(p pane) int {
+	switch p {
+	case paneHealth:
+		return 6
+	case paneNews:
+		return len(s.env.Session.Log.News())
+	}
+	n, heading := len(NewTable(Member(p), s.env.Session, *s.env.Theme, s.width).Rows), 1
+	if p == pane(Flags) || p == pane(Sentiment) {
+		heading = 0
+	}
+	return n + heading
 }
 
 // focus is the pane that keys go to.
 func (s *Live) focus() pane {
-	able := focusable(s.bands())
+	able := focusable(s.cells())
 	for i := len(s.seen) - 1; i >= 0; i-- {
 		if slices.Contains(able, s.seen[i]) {
 			return s.seen[i]
@@ -145,23 +172,29 @@ func (s *Live) rows(p pane) int {
 		return len(s.branches())
 	case paneBrief:
 		return len(Cited(s.env.Session.Brief))
-	case paneHealth, paneDetail, paneActivity:
+	case paneNews:
+		return len(s.env.Session.Log.News())
+	case paneHealth, paneDetail, paneSources:
 		return 0
 	}
 	return len(s.table(p, s.width).Rows)
 }
 
-// Update applies keys, clicks and minutes of history.
+// Update applies keys and clicks.
 func (s *Live) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case pastMsg:
-		return s.takePast(msg)
+	case loadTrendsMsg:
+		if msg.pack == s.env.Session.Pack {
+			return s.env.askTrends(s.env.Session.Pasts())
+		}
 	case SwitchedMsg:
 		fresh := NewLive(s.env)
 		fresh.width = s.width
 		fresh.height = s.height
 		fresh.sorts = s.sorts
 		*s = *fresh
+	case FlagsMsg:
+		s.see(pane(Flags))
 	case ClickMsg:
 		s.click(msg)
 	case WheelMsg:
@@ -179,28 +212,22 @@ func (s *Live) click(c ClickMsg) {
 		s.detail = false
 		return
 	}
-	y := 0
-	for _, b := range s.bands() {
-		x := 0
-		for _, cell := range b.cells {
-			if c.Y >= y && c.Y < y+b.height && c.X >= x && c.X < x+cell.width {
-				p := cell.shown(s.seen)
-				if slices.Contains(focusable(s.bands()), p) {
-					s.see(p)
-					s.list(p).Click(c.Y-y-s.firstLine(p, b.height), s.rows(p))
-				}
-				return
-			}
-			x += cell.width
+	for _, cell := range s.cells() {
+		if c.Y < cell.y || c.Y >= cell.y+cell.height || c.X < cell.x || c.X >= cell.x+cell.width {
+			continue
 		}
-		y += b.height
+		if p := cell.shown(s.seen); slices.Contains(focusable(s.cells()), p) {
+			s.see(p)
+			s.list(p).Click(c.Y-cell.y-s.firstLine(p, cell.height), s.rows(p))
+		}
+		return
 	}
 }
 
 // firstLine is the line of a pane's box at which its rows begin.
 func (s *Live) firstLine(p pane, height int) int {
 	switch p {
-	case paneTree:
+	case paneTree, paneNews:
 		return 1
 	case paneBrief:
 		return height - 1 - min(s.rows(p), briefSources(height))
@@ -214,7 +241,7 @@ func (s *Live) firstLine(p pane, height int) int {
 func (s *Live) press(msg tea.KeyMsg) tea.Cmd {
 	k, p := s.env.Keys, s.focus()
 	switch {
-	case p != paneBrief && p != paneHealth && s.filter(p).Update(msg):
+	case p != paneBrief && p != paneHealth && p != paneNews && s.filter(p).Update(msg):
 		return nil
 	case key.Matches(msg, k.NextPane):
 		s.turn(1)
@@ -229,14 +256,23 @@ func (s *Live) press(msg tea.KeyMsg) tea.Cmd {
 		return tea.Batch(Tell("asking for the brief"+s.env.Session.Cost(1)), s.env.AskBrief())
 	case key.Matches(msg, k.Sort) && len(s.table(p, s.width).Sorts) > 0:
 		return s.sort(p)
-	case p == paneTree:
-		return s.pressTree(msg)
-	case p == paneBrief:
-		return s.pressBrief(msg)
 	default:
-		return s.pressRow(msg, s.row(p))
+		return s.pressIn(p, msg)
 	}
 	return nil
+}
+
+// pressIn applies a key to what the cursor of a pane is at.
+func (s *Live) pressIn(p pane, msg tea.KeyMsg) tea.Cmd {
+	switch p {
+	case paneTree:
+		return s.pressTree(msg)
+	case paneBrief:
+		return s.pressBrief(msg)
+	case paneNews:
+		return s.pressNews(msg)
+	}
+	return s.pressRow(msg, s.row(p))
 }
 
 // sort puts the rows of a pane in their next order.
@@ -248,7 +284,7 @@ func (s *Live) sort(p pane) tea.Cmd {
 }
 
 func (s *Live) turn(by int) {
-	able := focusable(s.bands())
+	able := focusable(s.cells())
 	s.see(able[(slices.Index(able, s.focus())+by+len(able))%len(able)])
 }
 
@@ -307,6 +343,23 @@ func (s *Live) pressBrief(msg tea.KeyMsg) tea.Cmd {
 		return s.env.CopyCite(cited[at].Ref)
 	case key.Matches(msg, k.Copy):
 		return CopyText(view.Line(cited[at].URL), "the address of "+view.Line(cited[at].SourceID))
+	}
+	return nil
+}
+
+func (s *Live) pressNews(msg tea.KeyMsg) tea.Cmd {
+	news, k := s.env.Session.Log.News(), s.env.Keys
+	at := s.list(paneNews).Cursor
+	switch {
+	case at >= len(news):
+	case key.Matches(msg, k.Open, k.Enter) && news[at].URL != "":
+		return Send(OpenMsg{URL: news[at].URL})
+	case key.Matches(msg, k.Open, k.Enter) && news[at].Ref > 0:
+		return s.env.OpenCite(news[at].Ref)
+	case key.Matches(msg, k.Cite) && news[at].Ref > 0:
+		return s.env.CopyCite(news[at].Ref)
+	case key.Matches(msg, k.Copy):
+		return CopyText(news[at].Text, "the line")
 	}
 	return nil
 }

@@ -80,6 +80,8 @@ func (s *Log) View(width, height int) []string {
 func LogLine(t view.Theme, e session.Entry, zone *time.Location) string {
 	word := view.Fit(string(e.Level), 7, "")
 	switch e.Level {
+	case session.News:
+		word = Marked(t, e) + view.Spaces(6)
 	case session.Warning:
 		word = t.Warn.On(word)
 	case session.Failure:
@@ -88,4 +90,29 @@ func LogLine(t view.Theme, e session.Entry, zone *time.Location) string {
 		word = t.Accent.On(word)
 	}
 	return t.Dim.On(e.At.In(zone).Format(time.TimeOnly)) + " " + word + " " + e.Text
+}
+
+// Marked is the sign of an entry.
+func Marked(t view.Theme, e session.Entry) string {
+	g := t.Glyphs
+	switch e.Mark {
+	case session.Critical:
+		return t.Bad.On(g.Bad)
+	case session.Warned:
+		return t.Warn.On(g.Warn)
+	case session.Noticed:
+		return t.Accent.On("i")
+	case session.Over:
+		return t.Good.On(g.OK)
+	case session.Rose:
+		return t.Good.On(g.Up)
+	case session.Fell:
+		return t.Bad.On(g.Down)
+	case session.Headline:
+		return t.Accent.On("+")
+	}
+	if e.Level == session.Warning {
+		return t.Warn.On(g.Warn)
+	}
+	return " "
 }

@@ -39,7 +39,8 @@ func (p painter) pools(rows []api.TrendingPool) ([]view.Column, []Row) {
 		if risk != "" {
 			facts = append(facts, [2]string{"risk", risk})
 		}
-		out = append(out, Row{Path: path, Main: main, Label: view.Line(r.Pair), Value: exact(r.PriceUSD), Series: key, Ref: r.Ref,
+		out = append(out, Row{Path: path, Main: main, Label: view.Line(r.Pair), Value: exact(r.PriceUSD),
+			Series: key, field: "priceUsd", Ref: r.Ref,
 			Find: view.Line(r.Network+" "+r.Dex) + " " + risk, Facts: facts,
 			sort: []float64{known(r.Change1hPct), known(r.Change24hPct), known(r.Volume24hUSD), known(r.LiquidityUSD)},
 			cells: []string{
@@ -74,7 +75,7 @@ func (p painter) sentiment(s *api.Sentiment) ([]view.Column, []Row) {
 	for _, r := range list {
 		value := p.flashed(r.path, r.value)
 		room := columns[1].Width - view.Width(r.value) - 2
-		if line := p.trend(r.series, min(room, 12)); r.series != "" && room > 3 && line != "" {
+		if line := p.trend(r.series, 0, min(room, 12)); r.series != "" && room > 3 && line != "" {
 			value += " " + line
 		}
 		out = append(out, Row{Path: parent(r.path), Main: r.path, Label: r.label, Value: r.exact, Series: r.series, Ref: r.ref,
@@ -111,7 +112,7 @@ func (p painter) readings(s *api.Sentiment) []reading {
 	}
 	if f := s.Fees; f != nil && f.BTCFastestSatVb != nil {
 		value := exact(f.BTCFastestSatVb)
-		list = append(list, reading{"sentiment.fees.btcFastestSatVb", "Bitcoin fee", value + " sat/vB", value, "", f.Ref})
+		list = append(list, reading{"sentiment.fees.btcFastestSatVb", "Bitcoin fee", value + " sat/vB", value, session.KeyFee, f.Ref})
 	}
 	if g := s.Gas; g != nil && g.ETHAverageGwei != nil {
 		value := exact(g.ETHAverageGwei)
@@ -136,9 +137,14 @@ func parent(path string) string {
 }
 
 func (p painter) narratives(rows []api.Narrative) ([]view.Column, []Row) {
-	columns := []view.Column{{Title: "THEME", Width: min(max(p.width-22, 8), 18)}, {Title: "SCORE", Width: 5, Right: true}, {Width: 1},
+	columns := []view.Column{{Title: "THEME"}, {Title: "SCORE", Width: 5, Right: true}, {Width: 1},
 		{Title: "24h %", Width: 6, Right: true}, {Title: ""}}
-	if rest := p.width - columns[0].Width - 16; rest > 4 {
+	rest := p.width - 16
+	if p.width < 36 { // the bar says the score too
+		columns[1].Width, rest = 0, rest+6
+	}
+	columns[0].Width = min(max(rest-8, 8), 18)
+	if rest -= columns[0].Width; rest > 4 {
 		columns[4].Width = min(rest, 12)
 	}
 	out := make([]Row, 0, len(rows))
@@ -158,7 +164,7 @@ func (p painter) narratives(rows []api.Narrative) ([]view.Column, []Row) {
 		}
 		bar := strings.TrimRight(view.Bar(n.Score, columns[4].Width, p.t.Glyphs), p.t.Glyphs.Empty)
 		out = append(out, Row{Path: path, Main: path + ".score", Label: view.Line(n.Name), Value: exact(&n.Score),
-			Series: session.Key(string(Narratives), n.ID), Ref: n.Ref, URL: url, Find: find, Facts: facts,
+			Series: session.Key(string(Narratives), n.ID), field: "marketCapUsd", Ref: n.Ref, URL: url, Find: find, Facts: facts,
 			cells: []string{
 				view.Line(n.Name), p.flashed(path+".score", fmt.Sprintf("%.2f", n.Score)), p.direction(n.Direction),
 				p.change(path+".change24hPct", n.Change24hPct), p.t.Accent.On(bar),

@@ -44,6 +44,8 @@ type Model struct {
 	notice        []string         // the last error in full, nil while it is not asked for
 	packs         []string         // that the service has, as far as they are known
 	briefOf       string           // pack whose brief was asked for
+	briefAt       time.Time        // when it was asked for last
+	trendsOf      string           // pack whose past was asked for
 	crashed       string           // file that tells of a crash
 	goingTo       string           // profile that is being asked for, "" for none
 	next          *Config          // to go on with after the end, nil for nothing
@@ -73,13 +75,16 @@ func (m *Model) Init() tea.Cmd {
 }
 
 // learn takes what was asked for in the background.
-func (m *Model) learn(msg tea.Msg) {
+func (m *Model) learn(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
+	case TrendMsg:
+		return m.takeTrend(msg)
 	case packsMsg:
 		m.packs = msg
 	case BalanceMsg:
 		m.env.Session.Balance, m.env.Session.Foreign = &msg.Credits, msg.Foreign
 	}
+	return nil
 }
 
 // packsMsg are the packs of the service.
@@ -127,8 +132,8 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 		m.briefed(msg)
 	case goOverMsg, profileMsg:
 		cmd = m.updateProfile(msg)
-	case packsMsg, BalanceMsg:
-		m.learn(msg)
+	case packsMsg, BalanceMsg, TrendMsg:
+		cmd = m.learn(msg)
 	default:
 		cmd = m.broadcast(msg)
 	}
@@ -167,7 +172,7 @@ func (m *Model) take(msg arrivedMsg) tea.Cmd {
 			return nil
 		}
 	}
-	return tea.Batch(append(cmds, m.feed.again(msg.turn))...)
+	return tea.Batch(append(cmds, m.firstTrends(), m.laterBrief(), m.feed.again(msg.turn))...)
 }
 
 // firstBrief asks for the brief of a pack when the service is there for the first time.
@@ -176,8 +181,23 @@ func (m *Model) firstBrief() tea.Cmd {
 	if m.cfg.Service == nil || !m.env.Session.Line.Connected || m.briefOf == pack {
 		return nil
 	}
-	m.briefOf = pack
+	m.briefOf, m.briefAt = pack, m.env.Session.Now
 	return m.env.AskBrief()
+}
+
+// briefEvery is the least time between two questions for a brief that nobody asked for.
+const briefEvery = time.Minute
+
+// laterBrief asks for the brief again when the state is newer than it, where that costs nothing. Elsewhere its heading says how old it is.
+func (m *Model) laterBrief() tea.Cmd {
+	s := m.env.Session
+	b := s.Brief
+	old := b != nil && b.BriefAt != nil && b.BriefAt.Before(s.TS)
+	if m.cfg.Service == nil || !s.Unmetered || !old || s.Now.Sub(m.briefAt) < briefEvery {
+		return nil
+	}
+	m.briefAt = s.Now
+	return m.env.renewBrief()
 }
 
 // end takes the end of the stream: a refusal that will not pass, or nil at the end of a recording.
@@ -197,6 +217,7 @@ func (m *Model) briefed(msg BriefMsg) {
 		s.Brief = msg.Brief
 	}
 	s.Pay(api.OpBrief, msg.Brief.Freshness)
+	s.Left = msg.Left
 }
 
 func (m *Model) quit() tea.Cmd { return m.leave("Quit while a purchase waits?", tea.Quit) }

@@ -140,10 +140,10 @@ func withOtherKeys(d *program) {
 	}
 	d.fake.events <- sdk.Connection{Connected: true}
 	d.fake.events <- delta(state(d.t), 42*time.Second)
-	d.shows("Top movers")
+	d.shows("Movers")
 	d.shows("Bitcoin trades at")
 	d.press("p", "q", "?", "@", "5")
-	if strings.Contains(d.view(), "PAUSED") || d.quit || !strings.Contains(d.view(), "Top movers") {
+	if strings.Contains(d.view(), "PAUSED") || d.quit || !strings.Contains(d.view(), "Movers") {
 		d.t.Errorf("usual keys do something:\n%s", d.view())
 	}
 	alt('p')
@@ -229,15 +229,15 @@ func TestMouse(t *testing.T) {
 	click := func(x, y int) {
 		d.apply(tea.MouseMsg{X: x, Y: y, Button: tea.MouseButtonLeft, Action: tea.MouseActionPress})
 	}
-	click(3, 6)
-	d.shows(">SOL")
-	d.apply(tea.MouseMsg{X: 3, Y: 6, Button: tea.MouseButtonWheelDown})
-	d.shows(">ZEC")
-	click(60, 13)
+	click(3, 7)
+	d.shows("▌SOL")
+	d.apply(tea.MouseMsg{X: 3, Y: 7, Button: tea.MouseButtonWheelDown})
+	d.shows("▌ZEC")
+	click(60, 6)
 	d.shows("tab: 1 of 3")
 	d.press("y")
 	d.shows("copied BTC share")
-	click(strings.Index("[1 Live] 2 Brief  3 Search  4 History", "3 S"), 1)
+	click(strings.Index("[1 Live]*1  2 Brief  3 Search  4 History", "3 S"), 1)
 	d.shows("[3 Search]")
 	d.press("esc", "1", "m")
 	d.shows("the mouse selects text")

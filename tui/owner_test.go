@@ -148,7 +148,7 @@ func TestCredits(t *testing.T) {
 		t.Errorf("tells the program %v", got)
 	}
 	for _, want := range []string{"12,345 credits", "on 2 active keys", "waiting for payment: 1 purchase", "team    1,000,000  600 -40%",
-		">2026-11-20      100 ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓ fresh 40, brief 60", " 2026-11-18       50 ▓▓▓▓▓▓▓▓▓▓▓▓░░░░░░░░░░░░ fresh 50"} {
+		"▌2026-11-20      100 ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓ fresh 40, brief 60", " 2026-11-18       50 ▓▓▓▓▓▓▓▓▓▓▓▓░░░░░░░░░░░░ fresh 50"} {
 		if !strings.Contains(shown(s), want) {
 			t.Errorf("lacks %q:\n%s", want, shown(s))
 		}

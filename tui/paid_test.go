@@ -32,7 +32,7 @@ func TestSearchIsSparing(t *testing.T) {
 		t.Errorf("%d searches, a repeated one is one of them", n)
 	}
 	d.fake.events <- delta(moved(t), time.Second)
-	d.shows("#1: 2 values")
+	d.shows("#1: 2")
 	d.press("/", "x", "backspace", "enter")
 	d.shows("0 of 3 left")
 	d.press("/", "more", "enter")
@@ -79,26 +79,30 @@ func TestSearchFails(t *testing.T) {
 	d.hides("✗ 100 calls")
 }
 
-// TestNothingIsSaidOfCosts where calls are not charged: the trend loads without a question, and no screen names a credit.
+// TestNothingIsSaidOfCosts where calls are not charged: the trends come by themselves, and no screen names a credit.
 func TestNothingIsSaidOfCosts(t *testing.T) {
 	t.Parallel()
 	d := start(t, 120, 40)
-	d.fake.snapshot = func(at time.Time) (*api.StateResponse, error) {
-		return &api.StateResponse{State: state(t), Freshness: api.Freshness{GeneratedAt: at}}, nil
-	}
-	d.fake.events <- sdk.Connection{Connected: true, Demo: true, Unmetered: true}
+	d.fake.mu.Lock()
+	d.fake.past = cryptoPasts(t)
+	d.fake.mu.Unlock()
+	d.fake.events <- sdk.Connection{Connected: true, Unmetered: true}
 	d.fake.events <- delta(state(t), 42*time.Second)
 	d.shows("91,442.90")
-	d.press("H")
-	d.shows("the trend of the last hour is loaded")
-	if n := d.fake.calls("snapshot"); n != 12 {
-		t.Errorf("%d minutes were loaded without a question, want 12", n)
-	}
-	d.hides("Load the trend")
+	d.shows("─ 24h ")
+	d.until("trends of all members", func(string) bool { return d.fake.calls("series crypto") == 5 })
+	d.until("trends again, once those have come", func(v string) bool {
+		if strings.Contains(v, "Load the trends") {
+			t.Fatal("a question is asked")
+		}
+		d.press("H")
+		return d.fake.calls("series crypto") == 10
+	})
 	for _, screen := range []string{"1", "2", "3", "8"} {
 		d.press(screen)
 		d.hides("1 credit")
 		d.hides("cr spent")
+		d.hides("84,201 cr")
 	}
 }
 
@@ -148,31 +152,94 @@ func TestHistoryIsSparing(t *testing.T) {
 	d.shows("✗ no state of crypto then")
 }
 
-// TestTrend checks that the trend of an hour is loaded when the user agrees to its price, and ends where history does.
-func TestTrend(t *testing.T) {
+// TestTrends: where calls are charged those of the first table come at once, and the others when the user agrees to their price.
+func TestTrends(t *testing.T) {
 	t.Parallel()
-	d := live(t, 120, 40)
-	d.fake.snapshot = func(at time.Time) (*api.StateResponse, error) {
-		if at.Before(began().Add(-30 * time.Minute)) {
-			return nil, &api.Error{Status: 404, Reason: api.ReasonSnapshotNotFound, Message: "no state then"}
-		}
-		return &api.StateResponse{State: moved(t), Freshness: api.Freshness{GeneratedAt: at}}, nil
+	d := start(t, 120, 40)
+	d.fake.mu.Lock()
+	d.fake.past = cryptoPasts(t)
+	d.fake.mu.Unlock()
+	d.fake.events <- sdk.Connection{Connected: true}
+	d.fake.events <- delta(state(t), 42*time.Second)
+	d.shows("91,442.90")
+	d.shows("─ 24h ")
+	d.shows("TREND 24h")
+	if n := d.fake.calls("series"); n != 1 || d.fake.calls("series crypto top_movers 24h") != 1 {
+		t.Errorf("asked %q, want the movers alone", d.fake.asked)
 	}
 	d.press("H")
-	d.shows("It costs 12 credits.")
+	d.shows("It costs 5 credits.")
 	d.press("n")
 	d.shows("nothing was done")
+	if n := d.fake.calls("series"); n != 1 {
+		t.Errorf("%d series without consent", n)
+	}
 	d.press("H")
-	d.shows("It costs 12 credits.")
+	d.shows("It costs 5 credits.")
 	d.press("y")
-	d.shows("history begins after 19:35")
-	if n := d.fake.calls("snapshot"); n != 7 {
-		t.Errorf("%d snapshots, want 6 and the one that was refused", n)
+	d.until("trends of all members", func(string) bool { return d.fake.calls("series crypto") == 6 })
+	d.fake.events <- sdk.Connection{Err: errors.New("gone"), Wait: time.Second}
+	d.shows("RETRY")
+	d.fake.events <- sdk.Connection{Connected: true, Reconnects: 1}
+	d.shows("● LIVE")
+	if n := d.fake.calls("series"); n != 6 {
+		t.Errorf("%d series after a break, want no more", n)
 	}
-	if v := d.view(); !strings.Contains(v, "██████▁") {
-		t.Errorf("no trend of six equal minutes and a fall:\n%s", v)
+}
+
+// TestYoungService: one that knows too little of a day is asked for the last hour, minute by minute.
+func TestYoungService(t *testing.T) {
+	t.Parallel()
+	d := start(t, 120, 40)
+	young := cryptoPasts(t)["top_movers"]
+	for i := range young.Rows {
+		clear(young.Rows[i].Values[:len(young.Times)-20])
 	}
-	d.shows("8 credits here")
+	d.fake.mu.Lock()
+	d.fake.past = map[string]*api.SeriesResponse{"top_movers": young}
+	d.fake.mu.Unlock()
+	d.fake.events <- sdk.Connection{Connected: true, Unmetered: true}
+	d.fake.events <- delta(state(t), 42*time.Second)
+	d.until("the last hour", func(string) bool { return d.fake.calls("series crypto top_movers 1h0m0s") == 1 })
+	d.shows("TREND 10h")
+}
+
+// TestBriefIsRenewed: a brief that is older than the state is asked for again where that costs nothing, once a minute at most, and says
+// its age where it costs.
+func TestBriefIsRenewed(t *testing.T) {
+	t.Parallel()
+	for _, unmetered := range []bool{true, false} {
+		d := start(t, 120, 40)
+		d.fake.events <- sdk.Connection{Connected: true, Unmetered: unmetered}
+		d.fake.events <- delta(state(t), 42*time.Second)
+		d.shows("Brief 17:06, 3h00m old")
+		d.clock.pass(30 * time.Second)
+		d.fake.events <- delta(moved(t), 20*time.Second)
+		d.shows("91,500.10")
+		if n := d.fake.calls("brief"); n != 1 {
+			t.Errorf("unmetered %v: %d briefs within a minute", unmetered, n)
+		}
+		now := began().Add(time.Hour)
+		d.fake.mu.Lock()
+		fresh := *d.fake.brief
+		fresh.BriefAt = &now
+		d.fake.brief = &fresh
+		d.fake.mu.Unlock()
+		d.clock.pass(31 * time.Second)
+		d.fake.events <- delta(state(t), 10*time.Second)
+		d.shows("91,442.90")
+		if !unmetered {
+			d.shows("b asks again (1 credit)")
+			if n := d.fake.calls("brief"); n != 1 {
+				t.Errorf("%d briefs were paid for unasked", n)
+			}
+			continue
+		}
+		d.shows("of this state")
+		if n := d.fake.calls("brief"); n != 2 {
+			t.Errorf("%d briefs, want 2", n)
+		}
+	}
 }
 
 // TestKeysFail checks that a failure on the screens of the account is told there, and can be tried again.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/session"
 	"github.com/contextd/contextd/tui/view"
 )
 
@@ -20,59 +21,45 @@ func (s *Live) View(width, height int) []string {
 		return s.drawDetail(s.focus(), width, height, true)
 	}
 	s.detail = false
-	var out []string
-	for _, b := range s.bands() {
-		var blocks [][]string
-		for _, c := range b.cells {
-			blocks = append(blocks, s.draw(c, b.height))
-		}
-		out = append(out, view.Beside(blocks...)...)
+	cells := s.cells()
+	drawn := make([][]string, len(cells))
+	for i, c := range cells {
+		drawn[i] = s.draw(c)
 	}
-	return out
+	return compose(cells, drawn, height)
 }
 
-func (s *Live) waiting(width, height int) []string {
-	t, now := *s.env.Theme, s.env.Session
-	lines := []string{"", " Waiting for the first state of pack " + view.Line(now.Pack) + "."}
-	if p := now.Line.Problem; p != nil {
-		lines = []string{"", " " + t.Bad.On(t.Glyphs.Bad+" "+p.What)}
-		if p.Next != "" {
-			lines = append(lines, " "+p.Next)
-		}
-		if p.RequestID != "" {
-			lines = append(lines, " request "+p.RequestID)
-		}
-	}
-	return view.Box{Title: "Live", Focus: true}.Draw(t, lines, width, height)
-}
-
-func (s *Live) draw(c cell, height int) []string {
+func (s *Live) draw(c cell) []string {
 	t, p := *s.env.Theme, c.shown(s.seen)
+	width, height := c.width-2, c.height-2
 	box := view.Box{Focus: p == s.focus(), Note: s.filter(p).Note()}
 	var lines []string
 	switch p {
 	case paneTree:
-		box.Title, lines = "State of "+view.Line(s.env.Session.Pack), s.treeLines(c.width-2, height-2, box.Focus)
+		box.Title, lines = "State of "+view.Line(s.env.Session.Pack), s.treeLines(width, height, box.Focus)
 		box.Note = join(box.Note, s.list(p).Place(len(s.branches())))
 	case paneBrief:
-		return s.drawBrief(box, c.width, height)
+		return s.drawBrief(box, c)
 	case paneHealth:
-		box.Title, lines = "Health", s.health(c.width-2)
+		box.Title, lines = "Health", s.health(width)
+		box.Note = join(box.Note, s.shared(p, c, box.Focus))
+	case paneSources:
+		box.Title, lines = "Sources", s.sourceLines(width, height)
+		box.Note = view.KeyLabel(s.env.Keys.Tab[4]) + " all"
 	case paneDetail:
 		from := s.focus()
 		if members := s.members(); !slices.Contains(members, from) {
 			from = members[0]
 		}
-		return s.drawDetail(from, c.width, height, false)
-	case paneActivity:
-		box.Title = "Activity"
-		box.Note = view.KeyLabel(s.env.Keys.Tab[7]) + " all"
-		lines = s.activity(height - 2)
+		return s.drawDetail(from, c.width, c.height, false)
+	case paneNews:
+		box.Title, lines = "News", s.newsLines(width, height, box.Focus)
+		box.Note = firstOf(s.shared(p, c, box.Focus), s.list(p).Place(len(s.env.Session.Log.News())))
 	default:
-		box.Title, lines = Member(p).Title(), s.tableLines(p, c.width-2, height-2, box.Focus)
+		box.Title, lines = Member(p).Title(), s.tableLines(p, width, height, box.Focus)
 		box.Note = join(box.Note, s.note(p, c, box.Focus))
 	}
-	return box.Draw(t, lines, c.width, height)
+	return box.Draw(t, lines, c.width, c.height)
 }
 
 // note is what the upper edge of a member's pane says: its order, which rows are shown, and that others share its place.
@@ -81,10 +68,22 @@ func (s *Live) note(p pane, c cell, focus bool) string {
 	if by, orders := s.sorts[p], s.table(p, c.width).Sorts; by > 0 && by < len(orders) {
 		note = "by " + orders[by]
 	}
-	if len(c.panes) > 1 && focus {
-		return join(note, fmt.Sprintf("%s: %d of %d", view.KeyLabel(s.env.Keys.NextPane), slices.Index(c.panes, p)+1, len(c.panes)))
+	shared, place := s.shared(p, c, focus), s.list(p).Place(s.rows(p))
+	room := c.width - view.Width(Member(p).Title()) - 8
+	for _, all := range []string{join(join(note, shared), place), join(note, shared), shared} {
+		if view.Width(all) <= room && all != "" {
+			return all
+		}
 	}
-	return join(note, s.list(p).Place(s.rows(p)))
+	return place
+}
+
+// shared says in the focus that others share a place.
+func (s *Live) shared(p pane, c cell, focus bool) string {
+	if len(c.panes) < 2 || !focus {
+		return ""
+	}
+	return fmt.Sprintf("%s: %d of %d", view.KeyLabel(s.env.Keys.NextPane), slices.Index(c.panes, p)+1, len(c.panes))
 }
 
 func join(a, b string) string {
@@ -140,25 +139,30 @@ func (s *Live) mark(b view.Branch) string {
 }
 
 // briefSources is how many of its lines a pane of the brief gives to the sources.
-func briefSources(height int) int { return max((height-2)/4, 1) }
+func briefSources(height int) int {
+	if height < 8 {
+		return 0
+	}
+	return max((height-2)/4, 1)
+}
 
 // drawBrief draws the brief over the sources that it cites.
-func (s *Live) drawBrief(box view.Box, width, height int) []string {
-	t, b := *s.env.Theme, s.env.Session.Brief
-	box.Title = "Brief"
+func (s *Live) drawBrief(box view.Box, c cell) []string {
+	t, b, width, height := *s.env.Theme, s.env.Session.Brief, c.width, c.height
+	box.Title = s.env.briefTitle()
 	if b == nil {
 		none := " No brief yet; " + view.KeyLabel(s.env.Keys.Brief) + " asks for it" + s.env.Session.Cost(1) + "."
 		return box.Draw(t, []string{none}, width, height)
 	}
-	if b.BriefAt != nil {
-		box.Title += " " + b.BriefAt.In(s.env.Session.Now.Location()).Format("15:04")
-	}
 	box.Note = view.KeyLabel(s.env.Keys.Tab[1]) + " all"
 	if box.Focus {
-		box.Note = "enter opens the source"
+		box.Note = firstOf(s.shared(paneBrief, c, box.Focus), "enter opens the source")
 	}
 	cited := Cited(b)
 	below := min(len(cited), briefSources(height))
+	if box.Focus {
+		below = min(len(cited), max(below, 1))
+	}
 	prose := Prose(t, told(b), width-4)
 	room := height - 2 - below
 	lines := make([]string, 0, height)
@@ -179,6 +183,7 @@ func (s *Live) drawBrief(box view.Box, width, height int) []string {
 func (s *Live) health(width int) []string {
 	t, now := *s.env.Theme, s.env.Session
 	fact := func(name, value string) string { return " " + t.Dim.On(view.Fit(name, 8, "")) + " " + value }
+	lines := s.sources(fact)
 	pulse := "none yet"
 	if now.Line.Pulses > 0 {
 		pulse = human.Age(now.PulseAge()) + " ago"
@@ -186,8 +191,6 @@ func (s *Live) health(width int) []string {
 			pulse += fmt.Sprintf(", every %d s", api.PulseInterval/time.Second)
 		}
 	}
-	lines := []string{fact("pulse", pulse), fact("state", fmt.Sprintf("%s old, #%d", human.Age(now.Age()), now.Deltas))}
-	lines = append(lines, s.sources(fact)...)
 	up := "lost"
 	if now.Line.Connected {
 		up = human.Age(now.Up())
@@ -198,9 +201,7 @@ func (s *Live) health(width int) []string {
 	} else {
 		lines = append(lines, fact("spent", human.Plural(now.Spent.Total(), "credit")+" here"))
 	}
-	if s.loading > 0 {
-		lines = append(lines, fact("loading", human.Plural(s.loading, "minute")+" to come"))
-	}
+	lines = append(lines, fact("pulse", pulse), fact("state", fmt.Sprintf("%s old, #%d", human.Age(now.Age()), now.Deltas)))
 	return lines
 }
 
@@ -210,18 +211,20 @@ func (s *Live) sources(fact func(name, value string) string) []string {
 	if len(now.Sources) == 0 {
 		return nil
 	}
-	ok := 0
-	bad := ""
-	for _, st := range now.Sources {
-		if st.Status == api.SourceOK {
+	ok, late := 0, ""
+	for i := range now.Sources {
+		switch st := &now.Sources[i]; {
+		case st.Status == api.SourceOK:
 			ok++
-		} else if bad == "" {
-			bad = view.Line(st.ID)
+		case late == "":
+			late = view.Line(st.ID)
 		}
 	}
-	line := fmt.Sprintf("%s %d of %d ok", t.Good.On(t.Glyphs.OK), ok, len(now.Sources))
-	if bad != "" {
-		line = fmt.Sprintf("%s %d of %d ok: %s", t.Warn.On(t.Glyphs.Warn), ok, len(now.Sources), bad)
+	line := fmt.Sprintf("%d of %d ok", ok, len(now.Sources))
+	if ok == len(now.Sources) {
+		line = t.Good.On(t.Glyphs.OK) + " " + line
+	} else {
+		line = t.Warn.On(t.Glyphs.Warn) + " " + line + ": " + late
 	}
 	lines := []string{fact("sources", line)}
 	if len(now.Flags) == 0 {
@@ -231,106 +234,72 @@ func (s *Live) sources(fact func(name, value string) string) []string {
 	return append(lines, fact("flags", fmt.Sprintf("%s %d, %s", sign, len(now.Flags), view.Line(now.Flags[0].Message))))
 }
 
-func (s *Live) activity(height int) []string {
-	all := s.env.Session.Log.Entries()
+// sourceLines are the sources, those that do not answer first.
+func (s *Live) sourceLines(width, height int) []string {
+	t := *s.env.Theme
+	list := slices.Clone(s.env.Session.Sources)
+	slices.SortStableFunc(list, func(a, b api.SourceStatus) int {
+		return sign(a.Status == api.SourceOK) - sign(b.Status == api.SourceOK)
+	})
 	var lines []string
-	for i := len(all) - 1; i >= 0 && len(lines) < height; i-- {
-		lines = append(lines, " "+LogLine(*s.env.Theme, all[i], s.env.Session.Now.Location()))
+	for i, st := range list {
+		if i == height-1 && len(list) > height {
+			return append(lines, t.Dim.On(fmt.Sprintf(" and %d more", len(list)-i)))
+		}
+		age := human.Unknown
+		if st.FetchedAt != nil {
+			age = human.Age(s.env.Session.ServiceNow().Sub(*st.FetchedAt))
+		}
+		name := " " + HealthMark(t, st.Status) + fmt.Sprintf(" %4s ", fmt.Sprintf("[%d]", st.Ref)) + view.Line(st.ID)
+		lines = append(lines, view.Sides(name, t.Dim.On(age)+" ", width, t.Glyphs.Ellipsis))
+	}
+	if len(list) == 0 {
+		return []string{"", " This state does not say."}
 	}
 	return lines
 }
 
-// drawDetail draws all that is known of the row at the cursor of a pane, on the whole screen or beside it.
-func (s *Live) drawDetail(from pane, width, height int, whole bool) []string {
-	t := *s.env.Theme
-	row := s.row(from)
-	if row == nil {
-		return view.Box{Title: "Detail", Focus: whole}.Draw(t, nil, width, height)
+func sign(yes bool) int {
+	if yes {
+		return 1
 	}
-	note := ""
-	if whole {
-		note = "esc back"
-	}
-	facts := s.facts(row, width-2)
-	values := s.env.Session.Series(row.Series)
-	room := height - 2 - len(facts)
-	if !whole && room < 4 { // the curve says more than the last facts
-		keep := max(len(facts)-(4-room), 3)
-		facts, room = facts[:min(keep, len(facts))], max(room, 4)
-	}
-	chart := s.chart(values, row.field, width-2, min(room, 16))
-	return view.Box{Title: row.Label, Note: note, Focus: whole}.Draw(t, append(chart, facts...), width, height)
+	return 0
 }
 
-// chart draws a series with the scale at its left, in the unit of a field where that is known. Where there are too few numbers it says how
-// to get more.
-func (s *Live) chart(values []float64, field string, width, height int) []string {
-	t := *s.env.Theme
-	if height < 2 {
-		return nil
+// newsLines are what happened, newest first.
+func (s *Live) newsLines(width, height int, focus bool) []string {
+	t, news := *s.env.Theme, s.env.Session.Log.News()
+	if len(news) == 0 {
+		return []string{"", t.Dim.On(" What happens stands here: flags, moves of 1%,"), t.Dim.On(" headlines, sources that fail.")}
 	}
-	if len(values) < 2 {
-		lines := []string{
-			t.Dim.On(" The curve begins with the second state."),
-			t.Dim.On(" " + view.KeyLabel(s.env.Keys.Trend) + " loads the last hour" + s.env.Session.Cost(trendPoints) + "."),
+	return s.list(paneNews).Rows(t, len(news), width, height, focus, func(i int) string {
+		e := news[i]
+		at := view.When(e.At.Format(time.RFC3339), s.env.Session.Now)
+		if e.At.Unix() <= 0 {
+			at = "     "
 		}
-		return append(lines, make([]string, max(height-2, 0))...)[:height]
+		return t.Dim.On(at) + " " + Marked(t, e) + " " + e.Text
+	})
+}
+
+// waiting is what is shown before the first state.
+func (s *Live) waiting(width, height int) []string {
+	t, now := *s.env.Theme, s.env.Session
+	lines := []string{"", " Waiting for the first state of pack " + view.Line(now.Pack) + "."}
+	if p := now.Line.Problem; p != nil {
+		lines = problemLines(t, *p)
 	}
-	low, high := slices.Min(values), slices.Max(values)
-	labels := []string{number(low), number(high)}
-	if field != "" {
-		labels = human.FieldColumn(field, []any{low, high})
+	return view.Box{Title: "Live", Focus: true}.Draw(t, lines, width, height)
+}
+
+// problemLines are a problem in full.
+func problemLines(t view.Theme, p session.Problem) []string {
+	lines := []string{"", " " + t.Bad.On(t.Glyphs.Bad+" "+p.What)}
+	if p.Next != "" {
+		lines = append(lines, " "+p.Next)
 	}
-	scale := max(view.Width(labels[0]), view.Width(labels[1]))
-	curve := view.Chart(values, min(width-scale-3, 120), height, t.Glyphs)
-	lines := make([]string, len(curve))
-	for i, c := range curve {
-		label := ""
-		switch i {
-		case 0:
-			label = labels[1]
-		case len(curve) - 1:
-			label = labels[0]
-		}
-		lines[i] = " " + t.Dim.On(view.AlignRight(label, scale, "")) + " " + t.Accent.On(c)
+	if p.RequestID != "" {
+		lines = append(lines, " request "+p.RequestID)
 	}
 	return lines
-}
-
-func number(v float64) string {
-	if v >= 1e6 {
-		n := int64(v)
-		return human.Compact(&n)
-	}
-	return human.Price(&v)
-}
-
-// facts are what is known of a row, in two columns where there is room, and where it comes from.
-func (s *Live) facts(row *Row, width int) []string {
-	t := *s.env.Theme
-	var lines []string
-	half, label := width/2, 11
-	for _, f := range row.Facts {
-		label = max(label, min(view.Width(f[0]), 20))
-	}
-	long := func(f [2]string) bool { return view.Width(f[1])+label+3 > half }
-	for i := 0; i < len(row.Facts); i++ {
-		f := row.Facts[i]
-		line := " " + t.Dim.On(view.Fit(f[0], label, "")) + " " + f[1]
-		if width >= 40 && !long(f) && i+1 < len(row.Facts) && !long(row.Facts[i+1]) {
-			i++
-			next := row.Facts[i]
-			line = view.Fit(line, half, t.Glyphs.Ellipsis) + " " + t.Dim.On(view.Fit(next[0], label, "")) + " " + next[1]
-		}
-		lines = append(lines, line)
-	}
-	lines = append(lines, " "+t.Dim.On(view.Fit("path", label+1, ""))+view.Line(row.Main))
-	source := fmt.Sprintf("[%d]", row.Ref)
-	if c := s.env.Session.Citation(row.Ref); c != nil {
-		source += " " + view.Line(c.SourceID)
-	}
-	if row.Late != "" {
-		source += " " + t.Warn.On(row.Late)
-	}
-	return append(lines, " "+t.Dim.On(view.Fit("source", label+1, ""))+source)
 }

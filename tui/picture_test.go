@@ -40,7 +40,7 @@ func TestPicture(t *testing.T) {
 		d.shows(fmt.Sprintf("#%d: ", i+1))
 	}
 	d.clock.pass(time.Second)
-	d.shows("state age 0:05")
+	d.shows("   5s ")
 	got := picture(d.view(), width, height)
 	if updating() {
 		if err := os.WriteFile(pictureFile, got, 0o644); err != nil {
@@ -114,7 +114,7 @@ const cellWidth, cellHeight, baseline, margin = 8.4, 18.0, 13.0, 14.0
 
 // style is how a cell is marked.
 type style struct {
-	fore                  string // colour, "" for the usual
+	fore, back            string // colours, "" for the usual
 	bold, under, reversed bool
 }
 
@@ -157,6 +157,9 @@ func drawLine(b *bytes.Buffer, line string, y float64) {
 		line = line[len(string(r)):]
 		if shape := shapeOf(r, margin+float64(x)*cellWidth, y, now.ink()); shape != "" {
 			flush()
+			if now.back != "" {
+				fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%g" height="%g" fill="%s"/>`+"\n", margin+float64(x)*cellWidth, y, cellWidth, cellHeight, now.back)
+			}
 			b.WriteString(shape)
 			x++
 			start = x
@@ -171,8 +174,8 @@ func drawLine(b *bytes.Buffer, line string, y float64) {
 // drawText draws letters of one style.
 func drawText(b *bytes.Buffer, text string, s style, x, y float64) {
 	length := float64(len([]rune(text))) * cellWidth
-	if s.reversed && text != "" {
-		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%g" fill="%s"/>`+"\n", x, y, length, cellHeight, s.ink())
+	if ground := s.ground(); ground != "" && text != "" {
+		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%g" fill="%s"/>`+"\n", x, y, length, cellHeight, ground)
 	}
 	trimmed := strings.TrimLeft(text, " ")
 	x += float64(len(text)-len(trimmed)) * cellWidth
@@ -203,6 +206,14 @@ func (s style) ink() string {
 	return s.fore
 }
 
+// ground is the colour behind, "" for the usual.
+func (s style) ground() string {
+	if s.reversed {
+		return s.ink()
+	}
+	return s.back
+}
+
 // apply is s after the parameters of a sequence that selects how things are marked.
 func (s style) apply(parameters []string) style {
 	for i := 0; i < len(parameters); i++ {
@@ -218,6 +229,10 @@ func (s style) apply(parameters []string) style {
 		case "38": // of the 256, which is all that a theme has
 			n, _ := strconv.Atoi(parameters[i+2])
 			s.fore = colour(n)
+			i += 2
+		case "48":
+			n, _ := strconv.Atoi(parameters[i+2])
+			s.back = colour(n)
 			i += 2
 		}
 	}
@@ -255,6 +270,8 @@ func shapeOf(r rune, x, y float64, ink string) string {
 		return path("M%.1f %.1fh%g", x, cy, w)
 	case r == '│':
 		return path("M%.1f %.1fv%g", cx, y, h)
+	case r == '▌':
+		return fmt.Sprintf(`<rect x="%.1f" y="%.1f" width="%g" height="%g" fill="%s"/>`+"\n", x, y, w/2, h, ink)
 	case r == '╭':
 		return path("M%.1f %.1fv%gq0 %g %g %gh%g", cx, y+h, -(h/2 - radius), -radius, radius, -radius, w/2-radius+0.1)
 	case r == '╮':

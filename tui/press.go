@@ -83,7 +83,7 @@ func (m *Model) global() []globalKey {
 	here := func(does func()) func() tea.Cmd { return func() tea.Cmd { does(); return nil } }
 	return []globalKey{
 		{k.Quit, m.quit}, {k.Help, here(func() { m.help = true })}, {k.Palette, here(func() { m.palette = newPalette("") })},
-		{k.Pack, here(func() { m.palette = newPalette("pack ") })}, {k.Profile, here(m.profiles)},
+		{k.Flags, m.showFlags}, {k.Pack, here(func() { m.palette = newPalette("pack ") })}, {k.Profile, here(m.profiles)},
 		{k.Pause, here(m.pause)}, {k.Reconnect, m.reconnect}, {k.Theme, here(m.nextTheme)}, {k.Mouse, m.switchMouse}, {k.Save, m.save},
 		{k.Redraw, func() tea.Cmd { return tea.ClearScreen }}, {k.LastError, here(m.lastError)},
 		{k.Suspend, func() tea.Cmd { return tea.Suspend }},
@@ -160,10 +160,14 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 	case m.help, m.notice != nil:
 		m.help, m.notice = false, nil
 		return nil
+	case msg.Y == 0:
+		return m.clickHeader(msg.X)
 	case msg.Y == 1:
 		return m.clickTab(msg.X)
-	case msg.Y >= chromeTop && msg.Y < m.height-chromeBottom:
-		return m.screens[m.at].Update(ClickMsg{X: msg.X, Y: msg.Y - chromeTop})
+	case msg.Y < m.top():
+		return m.showFlags()
+	case msg.Y < m.height-chromeBottom:
+		return m.screens[m.at].Update(ClickMsg{X: msg.X, Y: msg.Y - m.top()})
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ type Service interface {
 	Brief(ctx context.Context, pack string, opts ...sdk.CallOption) (*api.BriefResponse, error)
 	Search(ctx context.Context, r sdk.SearchRequest, opts ...sdk.CallOption) (*api.SearchResponse, error)
 	Snapshot(ctx context.Context, pack string, at time.Time, opts ...sdk.CallOption) (*api.StateResponse, error)
+	Series(ctx context.Context, r sdk.SeriesRequest, opts ...sdk.CallOption) (*api.SeriesResponse, error)
 }
 
 // Account is what the screens ask for as the owner of keys. *sdk.Console is one. Its calls cost nothing.
@@ -106,6 +107,7 @@ type (
 	BriefMsg struct {
 		Pack  string
 		Brief *api.BriefResponse
+		Left  sdk.Left // that the key can still call
 	}
 	// BalanceMsg is the balance of the account that came. Foreign says that the key in use is none of its keys.
 	BalanceMsg struct {
@@ -171,12 +173,30 @@ func (e *Env) AskBrief() tea.Cmd {
 		return Tell("a recording has no service to ask")
 	}
 	return func() tea.Msg {
-		b, err := service.Brief(ctx, pack)
+		msg, err := askBrief(ctx, service, pack)
 		if err != nil {
 			return Fail(err)
 		}
-		return BriefMsg{pack, b}
+		return msg
 	}
+}
+
+// renewBrief makes the command that asks for the brief where nobody waits for it: a failure is not told.
+func (e *Env) renewBrief() tea.Cmd {
+	pack, service, ctx := e.Session.Pack, e.Service, e.Ctx
+	return func() tea.Msg {
+		msg, err := askBrief(ctx, service, pack)
+		if err != nil {
+			return nil
+		}
+		return msg
+	}
+}
+
+func askBrief(ctx context.Context, service Service, pack string) (BriefMsg, error) {
+	var meta sdk.Response
+	b, err := service.Brief(ctx, pack, sdk.WithResponse(&meta))
+	return BriefMsg{pack, b, meta.Left()}, err
 }
 
 // Move applies the keys that move in a list of so many rows, and reports whether msg was one of them.

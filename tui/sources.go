@@ -160,15 +160,32 @@ func (s *Sources) draw(r source, columns []view.Column) string {
 
 // Health is the state of a source as a glyph and a word.
 func Health(e *Env, state api.SourceState) string {
-	t := *e.Theme
-	word := view.Line(string(state))
+	return healthStyle(*e.Theme, state).On(healthGlyph(*e.Theme, state) + " " + view.Line(string(state)))
+}
+
+// HealthMark is the state of a source as a glyph.
+func HealthMark(t view.Theme, state api.SourceState) string {
+	return healthStyle(t, state).On(healthGlyph(t, state))
+}
+
+func healthStyle(t view.Theme, state api.SourceState) view.Style {
 	switch state {
 	case api.SourceOK:
-		return t.Good.On(t.Glyphs.OK + " " + word)
+		return t.Good
 	case api.SourceStale:
-		return t.Warn.On(t.Glyphs.Warn + " " + word)
+		return t.Warn
 	}
-	return t.Bad.On(t.Glyphs.Bad + " " + word)
+	return t.Bad
+}
+
+func healthGlyph(t view.Theme, state api.SourceState) string {
+	switch state {
+	case api.SourceOK:
+		return t.Glyphs.OK
+	case api.SourceStale:
+		return t.Glyphs.Warn
+	}
+	return t.Glyphs.Bad
 }
 
 func (s *Sources) detail(r source, width int) []string {

@@ -1,9 +1,11 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
@@ -33,7 +35,10 @@ func Members(s *session.Session) (list []Member) {
 
 // Title is the name of a member for people.
 func (m Member) Title() string {
-	if m == Protocols {
+	switch m {
+	case Movers:
+		return "Movers"
+	case Protocols:
 		return "Value locked"
 	}
 	words := view.Line(strings.ReplaceAll(string(m), "_", " "))
@@ -170,19 +175,44 @@ func (p painter) change(path string, v *float64) string {
 	return p.flashed(path, s)
 }
 
-func (p painter) trend(key string, width int) string {
-	values := p.s.Series(key)
-	line := view.Sparkline(values, width, p.t.Glyphs)
-	if line == "" {
+// trend is the curve of a row over the span of the session. It leaves room for the mark of a source that is overdue.
+func (p painter) trend(key string, ref, width int) string {
+	if late := p.s.Late(ref); late != "" {
+		width -= view.Width(late) + 1
+	}
+	if width < 2 || key == "" {
 		return ""
 	}
-	style := p.t.Dim
-	if first, last := values[max(0, len(values)-width)], values[len(values)-1]; last > first {
-		style = p.t.Good
-	} else if last < first {
-		style = p.t.Bad
+	return view.Trend(p.s.Window(key, 2*width), width, p.t)
+}
+
+// trended are columns without that of the curves where no row has one yet.
+func (p painter) trended(columns []view.Column, rows []Row) {
+	for _, r := range rows {
+		if len(p.s.Points(r.Series)) > 1 {
+			return
+		}
 	}
-	return style.On(line)
+	columns[len(columns)-1].Width = 0
+}
+
+// trendTitle heads the column of the curves with the time that they span.
+func (p painter) trendTitle() string {
+	if span := p.s.Span(); span > 0 {
+		return "TREND " + shortSpan(span)
+	}
+	return "TREND"
+}
+
+// shortSpan is a span as one number: 24h, 63m, 45s.
+func shortSpan(span time.Duration) string {
+	switch {
+	case span >= 2*time.Hour:
+		return fmt.Sprintf("%dh", int(span.Round(time.Hour).Hours()))
+	case span >= 2*time.Minute:
+		return fmt.Sprintf("%dm", int(span.Round(time.Minute).Minutes()))
+	}
+	return fmt.Sprintf("%ds", int(span.Seconds()))
 }
 
 func at(m Member, i int) string { return string(m) + "[" + strconv.Itoa(i) + "]" }

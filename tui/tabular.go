@@ -14,8 +14,9 @@ import (
 const (
 	leastName  = 12
 	widestName = 40
-	leastTrend = 5
+	leastTrend = 9
 	mostTrend  = 40
+	roomyTable = 44
 )
 
 // tabular fills the table of a member of a state that is made of tables.
@@ -35,7 +36,11 @@ func (p painter) tabular(t *Table, state *api.Tables) {
 	grid := view.Grid{Fields: table.Fields(), Rows: len(table.Rows), Now: p.s.Now, Gap: 1,
 		Value: func(row int, field string) any { return table.Rows[row].Fields.Get(field) }}
 	const mark = 2 // a sign behind the first column
-	name, columns := grid.Beside(p.width-mark, min(longest, widestName), leastName)
+	room := p.width - mark
+	if p.width >= roomyTable && p.curved(t.Member, table.Rows) {
+		room -= leastTrend + 1 // which goes before more columns
+	}
+	name, columns := grid.Beside(room, min(longest, max(widestName, p.width*6/10)), leastName)
 	left := p.width - mark - name
 	t.Columns = []view.Column{{Width: name}, {Width: 1}}
 	for _, c := range columns {
@@ -43,7 +48,7 @@ func (p painter) tabular(t *Table, state *api.Tables) {
 		c.Title = view.Heading(c.Title)
 		t.Columns = append(t.Columns, c.Column)
 	}
-	trend := view.Column{Title: "TREND"}
+	trend := view.Column{Title: p.trendTitle()}
 	if left > leastTrend {
 		trend.Width = min(left-1, mostTrend)
 	}
@@ -64,9 +69,15 @@ func (p painter) tabular(t *Table, state *api.Tables) {
 				row.sort = append(row.sort, x)
 			}
 		}
-		row.cells = append(row.cells, p.trend(row.Series, trend.Width))
+		row.cells = append(row.cells, p.trend(row.Series, row.Ref, trend.Width))
 		t.Rows = append(t.Rows, row)
 	}
+	p.trended(t.Columns, t.Rows)
+}
+
+// curved reports whether a row of a member has a curve.
+func (p painter) curved(m Member, rows []api.TableRow) bool {
+	return slices.ContainsFunc(rows, func(r api.TableRow) bool { return len(p.s.Points(session.Key(string(m), r.ID))) > 1 })
 }
 
 // sorts are the orders by the columns of numbers.

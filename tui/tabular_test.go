@@ -33,6 +33,9 @@ func perps(t testing.TB) json.RawMessage {
 func livePerps(t testing.TB, width, height int, changes ...func(*tui.Config)) *program {
 	t.Helper()
 	d := start(t, 120, 40, append(changes, func(c *tui.Config) { c.Pack = "perps" })...)
+	d.fake.mu.Lock()
+	d.fake.past = pasts(t, perps(t), map[string]string{"funding": "fundingPct"})
+	d.fake.mu.Unlock()
 	d.fake.events <- sdk.Connection{Connected: true, Demo: true}
 	d.press("8")
 	d.shows("1 credit for brief")
@@ -40,6 +43,7 @@ func livePerps(t testing.TB, width, height int, changes ...func(*tui.Config)) *p
 	d.fake.events <- delta(perps(t), 42*time.Second)
 	d.shows("+0.0825%")
 	d.shows("84,201 cr")
+	d.trends()
 	d.apply(tea.WindowSizeMsg{Width: width, Height: height})
 	return d
 }
@@ -114,7 +118,8 @@ func TestTabularKeys(t *testing.T) {
 	d.shows("sorted: funding")
 	d.press("s")
 	d.shows("sorted: open interest")
-	if row := first(d.view(), "Bitcoin", "Meridian"); row != "Bitcoin" {
+	_, table, _ := strings.Cut(d.view(), "OPEN INTEREST")
+	if row := first(table, "Bitcoin", "Meridian"); row != "Bitcoin" {
 		t.Errorf("%s comes first:\n%s", row, d.view())
 	}
 	d.press("/", "zcash", "enter")
@@ -154,20 +159,17 @@ func first(text string, words ...string) (found string) {
 	return found
 }
 
-// TestTabularTrend: the numbers of past states are the curve of a row.
+// TestTabularTrend: the past of a table of a pack that no code knows is the curve of its rows.
 func TestTabularTrend(t *testing.T) {
 	t.Parallel()
 	d := livePerps(t, 120, 40)
-	n := 0
-	d.fake.snapshot = func(at time.Time) (*api.StateResponse, error) {
-		n++
-		text := strings.Replace(string(perps(t)), `"fundingPct":0.0825`, fmt.Sprintf(`"fundingPct":0.0%d`, 10+n), 1)
-		return &api.StateResponse{State: json.RawMessage(text), Freshness: api.Freshness{GeneratedAt: at.Add(43 * time.Second), AgeSeconds: 17}}, nil
-	}
-	d.press("H")
-	d.shows("Load the trend")
-	d.press("y")
-	d.shows("the trend of the last hour is loaded")
+	d.shows("─ 24h ")
+	d.shows("TREND 24h")
+	d.until("a question, once those have come", func(v string) bool {
+		d.press("H")
+		return strings.Contains(v, "Load the trends of all 3 tables? It costs 3 credits.")
+	})
+	d.press("n")
 	golden(t, "perps-trend-120x40", d.view(), 120, 40)
 }
 

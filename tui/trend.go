@@ -7,79 +7,118 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/tui/session"
 )
 
-// The trend that is loaded from history: so many minutes, so far apart.
+// How the past is asked for: a value each ten minutes of a day, and where the service knows too little for that, each minute of an hour.
 const (
-	trendPoints = 12
-	trendStep   = 5 * time.Minute
+	dayPoints   = 145
+	hourPoints  = 61
+	leastPoints = 24 // of a curve that says something
 )
 
-// pastMsg is a minute of history that came, and those still to be asked for.
-type pastMsg struct {
-	at     time.Time
-	rest   []time.Time
-	pack   string
-	answer *api.StateResponse
-	err    error
+// TrendMsg is the past of a member that came.
+type TrendMsg struct {
+	request sdk.SeriesRequest
+	answer  *api.SeriesResponse
+	left    sdk.Left
+	err     error
 }
 
-// askTrend asks whether the trend of the last hour is to be loaded from history, which costs a credit a minute.
+// firstTrends asks for the past when the first state of a pack has come: of all members where calls cost no money, else of the first.
+func (m *Model) firstTrends() tea.Cmd {
+	s := m.env.Session
+	if m.env.Service == nil || s.State == nil || !s.Line.Connected || m.trendsOf == s.Pack {
+		return nil
+	}
+	m.trendsOf = s.Pack
+	members := s.Pasts()
+	if !s.Unmetered && !s.Demo {
+		members = members[:min(1, len(members))]
+	}
+	m.env.Keys.Trend.SetHelp(m.env.Keys.Trend.Help().Key, "trends"+s.Cost(len(s.Pasts())))
+	return m.env.askTrends(members)
+}
+
+// askTrends makes the command that asks for the past of members, a call for each.
+func (e *Env) askTrends(members []string) tea.Cmd {
+	var cmds []tea.Cmd
+	for _, member := range members {
+		cmds = append(cmds, e.askTrend(sdk.SeriesRequest{Pack: e.Session.Pack, Path: member, Points: dayPoints, Span: session.MostSpan}))
+	}
+	e.Session.Loading += len(cmds)
+	return tea.Batch(cmds...)
+}
+
+func (e *Env) askTrend(r sdk.SeriesRequest) tea.Cmd {
+	service, ctx := e.Service, e.Ctx
+	return func() tea.Msg {
+		var meta sdk.Response
+		answer, err := service.Series(ctx, r, sdk.WithResponse(&meta))
+		return TrendMsg{r, answer, meta.Left(), err}
+	}
+}
+
+// takeTrend takes the past of a member. That it cannot be had is no reason to disturb: it is told in the log.
+func (m *Model) takeTrend(msg TrendMsg) tea.Cmd {
+	s := m.env.Session
+	if msg.request.Pack != s.Pack {
+		return nil
+	}
+	s.Loading = max(s.Loading-1, 0)
+	if msg.err != nil {
+		if !errors.Is(msg.err, sdk.ErrInvalidRequest) { // a member of this pack that has no past
+			s.Log.Add(s.Now, session.Info, "no past of "+msg.request.Path+": "+Explain(m.env.Keys, msg.err).What)
+		}
+		return nil
+	}
+	s.Pay(api.OpSeries, api.Freshness{})
+	s.Left = msg.left
+	s.Load(msg.request.Path, msg.answer)
+	if msg.request.Points != dayPoints || !s.Unmetered && !s.Demo || longest(msg.answer) >= leastPoints {
+		return nil
+	}
+	s.Loading++
+	msg.request.Points, msg.request.Span = hourPoints, time.Hour
+	return m.env.askTrend(msg.request)
+}
+
+// longest is how many values the row has that has most.
+func longest(past *api.SeriesResponse) (most int) {
+	for _, r := range past.Rows {
+		n := 0
+		for _, v := range r.Values {
+			if v != nil {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// askTrend asks for the past of all members again, after a question where that is charged.
 func (s *Live) askTrend() tea.Cmd {
+	members := s.env.Session.Pasts()
 	switch {
 	case s.env.Service == nil:
 		return Tell("a recording has no service to ask")
-	case s.other():
+	case len(members) == 0:
 		return Tell("this state has no rows with trends")
-	case s.loading > 0:
-		return Tell("the trend is being loaded")
-	}
-	newest := s.env.Session.ServiceNow().Truncate(time.Minute).Add(-time.Minute)
-	var minutes []time.Time
-	for i := range trendPoints {
-		minutes = append(minutes, newest.Add(-time.Duration(i)*trendStep))
-	}
-	if s.env.Session.Unmetered {
-		return s.askPast(minutes)
+	case s.env.Session.Loading > 0:
+		return Tell("the trends are being loaded")
+	case s.env.Session.Unmetered:
+		return tea.Batch(Tell("loading the trends"), s.env.askTrends(members))
 	}
 	return Send(ConfirmMsg{
-		Question: fmt.Sprintf("Load the trend of the last hour? It costs %d credits.", len(minutes)),
-		Lines: []string{
-			fmt.Sprintf("%d states of the past, %d minutes apart, a credit each.", len(minutes), trendStep/time.Minute),
-			"It ends at the first that is refused.",
-		},
-		Yes: s.askPast(minutes),
+		Question: fmt.Sprintf("Load the trends of all %d tables? It costs %s.", len(members), human.Plural(len(members), "credit")),
+		Lines:    []string{"A call for each table, for the last 24 hours. New states go on with them for nothing."},
+		Yes:      func() tea.Msg { return loadTrendsMsg{s.env.Session.Pack} },
 	})
 }
 
-func (s *Live) askPast(minutes []time.Time) tea.Cmd {
-	service, ctx, pack := s.env.Service, s.env.Ctx, s.env.Session.Pack
-	return func() tea.Msg {
-		answer, err := service.Snapshot(ctx, pack, minutes[0])
-		return pastMsg{minutes[0], minutes[1:], pack, answer, err}
-	}
-}
-
-// takePast applies a minute of history and asks for the next.
-func (s *Live) takePast(msg pastMsg) tea.Cmd {
-	s.loading = len(msg.rest)
-	if msg.pack != s.env.Session.Pack {
-		s.loading = 0
-		return nil
-	}
-	if msg.err != nil {
-		s.loading = 0
-		if errors.Is(msg.err, sdk.ErrSnapshotNotFound) {
-			return Tell("history begins after " + msg.at.In(s.env.Session.Now.Location()).Format("15:04"))
-		}
-		return Send(Fail(msg.err))
-	}
-	s.env.Session.Pay(api.OpSnapshot, api.Freshness{})
-	s.env.Session.Past(msg.answer.State, msg.answer.Freshness.GeneratedAt)
-	if s.loading == 0 {
-		return Tell("the trend of the last hour is loaded")
-	}
-	return s.askPast(msg.rest)
-}
+// loadTrendsMsg says that the user agreed to load the trends of a pack.
+type loadTrendsMsg struct{ pack string }

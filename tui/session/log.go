@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"time"
 
 	"github.com/contextd/contextd/sdk/api"
@@ -12,7 +13,7 @@ type Level string
 
 // The levels.
 const (
-	Delta   Level = "change"
+	News    Level = "news"
 	Info    Level = "info"
 	Paid    Level = "paid"
 	Warning Level = "warn"
@@ -24,6 +25,9 @@ type Entry struct {
 	At    time.Time
 	Level Level
 	Text  string
+	Mark  Mark
+	Ref   int    // of the source that said it, 0 for none
+	URL   string // of its own, "" for that of its source
 }
 
 const maxEntries = 500
@@ -33,7 +37,16 @@ type Log struct{ entries []Entry }
 
 // Add notes something.
 func (l *Log) Add(at time.Time, level Level, what string) {
-	l.entries = append(l.entries, Entry{at, level, view.Line(what)})
+	l.put(Entry{At: at, Level: level, Text: view.Line(what)})
+}
+
+// put notes an entry behind those that are not later: what stands already when one comes has its own time.
+func (l *Log) put(e Entry) {
+	i := len(l.entries)
+	for i > 0 && l.entries[i-1].At.After(e.At) {
+		i--
+	}
+	l.entries = slices.Insert(l.entries, i, e)
 	if len(l.entries) > maxEntries {
 		l.entries = append([]Entry(nil), l.entries[len(l.entries)-maxEntries:]...)
 	}
@@ -41,6 +54,16 @@ func (l *Log) Add(at time.Time, level Level, what string) {
 
 // Entries are all entries, oldest first.
 func (l *Log) Entries() []Entry { return l.entries }
+
+// News are the entries that say what happened to the data, and warnings, newest first.
+func (l *Log) News() (list []Entry) {
+	for _, e := range slices.Backward(l.entries) {
+		if e.Level == News || e.Level == Warning {
+			list = append(list, e)
+		}
+	}
+	return list
+}
 
 // Spending counts the calls that were answered, each of which costs one credit.
 type Spending struct {

@@ -1,19 +1,27 @@
 package session
 
 import (
+	"math"
 	"slices"
 	"time"
 
 	"github.com/contextd/contextd/sdk/api"
 )
 
-const maxPoints = 240
+// maxPoints bounds a series. The older half of one that is longer is thinned out.
+const maxPoints = 480
 
-// Series are the numbers of the rows of a pack over time. All have the same times; what was not known at one is left out.
-type Series struct {
-	times  []time.Time
-	points []map[string]float64
+// MostSpan is how far back trends reach.
+const MostSpan = api.SeriesSpanDefault
+
+// Point is a number at a time.
+type Point struct {
+	At time.Time
+	V  float64
 }
+
+// Series are the numbers of the rows of a pack over time, oldest first, by Key. What was not known at a time is left out.
+type Series map[string][]Point
 
 // Key is the key of the series of a row: the member of the state that it is in, and its id.
 func Key(member, id string) string { return member + "/" + id }
@@ -22,21 +30,32 @@ func Key(member, id string) string { return member + "/" + id }
 const (
 	KeyFearGreed = "sentiment/fearGreed"
 	KeyMarket    = "sentiment/market"
+	KeyFee       = "sentiment/fee"
 )
 
-// add adds the numbers of a state, if it has any and is not there yet.
-func (s *Series) add(at time.Time, numbers map[string]float64) {
-	if numbers == nil {
-		return
-	}
-	i, found := slices.BinarySearchFunc(s.times, at, time.Time.Compare)
+const memberSentiment = "sentiment"
+
+// add adds a number of a row, unless one of that time is there.
+func (s Series) add(key string, p Point) {
+	list := s[key]
+	i, found := slices.BinarySearchFunc(list, p.At, func(p Point, at time.Time) int { return p.At.Compare(at) })
 	if found {
 		return
 	}
-	s.times = slices.Insert(s.times, i, at)
-	s.points = slices.Insert(s.points, i, numbers)
-	if over := len(s.times) - maxPoints; over > 0 {
-		s.times, s.points = slices.Delete(s.times, 0, over), slices.Delete(s.points, 0, over)
+	if list = slices.Insert(list, i, p); len(list) > maxPoints {
+		half, n := len(list)/2, 0
+		list = slices.DeleteFunc(list, func(Point) bool {
+			n++
+			return n <= half && n%2 == 0
+		})
+	}
+	s[key] = list
+}
+
+// addAll adds the numbers of a state.
+func (s Series) addAll(at time.Time, numbers map[string]float64) {
+	for key, v := range numbers {
+		s.add(key, Point{at, v})
 	}
 }
 
@@ -73,13 +92,16 @@ func cryptoNumbers(c *api.CryptoState) map[string]float64 {
 		put(n, Key("trending_pools", p.ID), p.PriceUSD)
 	}
 	for i := range c.Narratives {
-		put(n, Key("narratives", c.Narratives[i].ID), &c.Narratives[i].Score)
+		put(n, Key("narratives", c.Narratives[i].ID), float(c.Narratives[i].MarketCapUSD))
 	}
 	if g := c.Sentiment.FearGreed; g != nil {
 		n[KeyFearGreed] = float64(g.Value)
 	}
 	if m := c.Sentiment.Market; m != nil {
 		put(n, KeyMarket, float(m.TotalMarketCapUSD))
+	}
+	if f := c.Sentiment.Fees; f != nil {
+		put(n, KeyFee, f.BTCFastestSatVb)
 	}
 	return n
 }
@@ -99,21 +121,97 @@ func float(n *int64) *float64 {
 	return &v
 }
 
-// values are those of a key, oldest first.
-func (s *Series) values(key string) []float64 {
-	var list []float64
-	for _, p := range s.points {
-		if v, ok := p[key]; ok {
-			list = append(list, v)
+// Points are the numbers of a row of the state within MostSpan of the newest state, oldest first; see Key for the key.
+func (s *Session) Points(key string) []Point {
+	list, from := s.series[key], s.TS.Add(-MostSpan)
+	i, _ := slices.BinarySearchFunc(list, from, func(p Point, at time.Time) int { return p.At.Compare(at) })
+	return list[i:]
+}
+
+// Span is the time from the oldest number of any series to the newest state, at most MostSpan.
+func (s *Session) Span() time.Duration {
+	oldest := s.TS
+	for _, list := range s.series {
+		if len(list) > 0 && list[0].At.Before(oldest) {
+			oldest = list[0].At
+		}
+	}
+	return min(s.TS.Sub(oldest), MostSpan)
+}
+
+// Window are n values of a row at even times of the Span that ends with the newest state: each lies on the line between the numbers beside
+// it. Before the first there is none.
+func (s *Session) Window(key string, n int) []float64 {
+	points, span := s.Points(key), s.span
+	if len(points) < 2 || n < 2 || span <= 0 {
+		return nil
+	}
+	values, at := make([]float64, n), 0
+	for i := range values {
+		t := s.TS.Add(-span + span*time.Duration(i)/time.Duration(n-1))
+		for at < len(points)-1 && !points[at+1].At.After(t) {
+			at++
+		}
+		p := points[at]
+		switch {
+		case t.Before(p.At):
+			values[i] = math.NaN()
+		case at == len(points)-1:
+			values[i] = p.V
+		default:
+			next := points[at+1]
+			values[i] = p.V + (next.V-p.V)*float64(t.Sub(p.At))/float64(next.At.Sub(p.At))
+		}
+	}
+	return values
+}
+
+// Load adds what the service knows of the past of a member.
+func (s *Session) Load(member string, past *api.SeriesResponse) {
+	main := s.mains()
+	for _, r := range past.Rows {
+		key := Key(member, r.Key)
+		if member == memberSentiment {
+			key = map[string]string{"index/fear-greed": KeyFearGreed, "market/crypto": KeyMarket, "fee/bitcoin": KeyFee}[r.Kind+"/"+r.Key]
+		} else if main[member] != r.Field {
+			continue
+		}
+		for i, v := range r.Values {
+			if v != nil && key != "" && i < len(past.Times) {
+				s.series.add(key, Point{past.Times[i], *v})
+			}
+		}
+	}
+	s.span = s.Span()
+}
+
+// mains are the fields that the series of members are of.
+func (s *Session) mains() map[string]string {
+	if s.Crypto != nil {
+		return map[string]string{
+			"top_movers": "priceUsd", "protocol_tvl": "tvlUsd", "trending_pools": "priceUsd", "narratives": "marketCapUsd",
+		}
+	}
+	m := map[string]string{}
+	if s.Tables != nil {
+		for _, t := range s.Tables.Members {
+			m[t.Name] = t.Main()
+		}
+	}
+	return m
+}
+
+// Pasts are the members whose past can be loaded, the most important first.
+func (s *Session) Pasts() (list []string) {
+	if s.Crypto != nil {
+		return []string{"top_movers", memberSentiment, "protocol_tvl", "narratives", "trending_pools"}
+	}
+	if s.Tables != nil {
+		for _, t := range s.Tables.Members {
+			if t.Main() != "" && len(t.Rows) > 0 {
+				list = append(list, t.Name)
+			}
 		}
 	}
 	return list
-}
-
-// Span is the time from the first state of the series to the last.
-func (s *Session) Span() time.Duration {
-	if len(s.series.times) < 2 {
-		return 0
-	}
-	return s.series.times[len(s.series.times)-1].Sub(s.series.times[0])
 }

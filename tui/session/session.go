@@ -45,15 +45,19 @@ type Session struct {
 	Balance   *int64             // credits of the account, nil where not known
 	Foreign   bool               // the key in use is none of that account
 	Unmetered bool               // calls with the key are not charged
+	Left      sdk.Left           // what the key can still call, as its last answer said
 	Spent     Spending
 	Purchase  string // of credits that waits for its payment, in words, "" for none
 	Log       Log
 	Line      Link // how the stream is connected
+	Loading   int  // members whose past is on its way
 
 	ages    api.Ages // of State
 	series  Series
+	span    time.Duration // that trends are drawn over
 	flashes map[string]flash
-	skew    time.Duration // clock of the service minus that of this machine
+	moved   map[string]time.Time // when a move of a series was told last
+	skew    time.Duration        // clock of the service minus that of this machine
 	held    *api.StreamState
 	kept    []sdk.Event
 	problem *Problem // the newest, nil before the first
@@ -67,7 +71,7 @@ type flash struct {
 
 // New makes the session of a pack. now is the time of the start.
 func New(pack string, now time.Time, searchCap int) *Session {
-	return &Session{Pack: pack, Now: now, Spent: Spending{SearchCap: searchCap}, Line: Link{since: now}}
+	return &Session{Pack: pack, Now: now, Spent: Spending{SearchCap: searchCap}, Line: Link{since: now}, series: Series{}}
 }
 
 // Switch begins anew with another pack. What was spent, what happened and the account stay.
@@ -128,15 +132,16 @@ func (s *Session) show(state api.StreamState) {
 		s.Deltas++
 		s.Changes = changes
 		s.flash(changes)
-		s.Log.Add(s.Now, Delta, told(s.Deltas, changes))
 	}
+	was, is := content{s.Crypto, s.Tables, s.Flags, s.Sources}, read(s.Pack, state.State)
 	s.State, s.TS, s.ages = state.State, state.TS, api.AgesOf(state.State)
-	is := read(s.Pack, state.State)
 	s.Crypto, s.Tables, s.Flags, s.Sources = is.crypto, is.tables, is.flags, is.sources
-	s.series.add(state.TS, is.numbers())
+	s.series.addAll(state.TS, is.numbers())
+	s.span = s.Span()
 	if first {
 		s.Log.Add(s.Now, Info, fmt.Sprintf("first state, made %s", state.TS.In(s.Now.Location()).Format(time.TimeOnly)))
 	}
+	s.news(was, is, first)
 }
 
 // content is a state as it was read.
@@ -145,29 +150,6 @@ type content struct {
 	tables  *api.Tables
 	flags   []api.Flag
 	sources []api.SourceStatus
-}
-
-// read reads the state of a pack. One of no known form has nothing.
-func read(pack string, state json.RawMessage) content {
-	if c, ok := api.ReadCrypto(pack, state); ok {
-		return content{crypto: c, flags: c.Flags, sources: c.SourceStatus}
-	}
-	if t, ok := api.ReadTables(state); ok {
-		return content{tables: &t, flags: t.Flags, sources: t.SourceStatus}
-	}
-	return content{}
-}
-
-// told says what a delta changed, in one line.
-func told(n int, changes []diff.Change) string {
-	line := fmt.Sprintf("#%d  %s", n, Counted(len(changes)))
-	for i, c := range changes {
-		if i == 4 {
-			return line + ", …"
-		}
-		line += []string{": ", ", "}[min(i, 1)] + c.Path
-	}
-	return line
 }
 
 // Counted says how many values changed.
@@ -299,13 +281,8 @@ func (s *Session) Citation(ref int) *api.Citation {
 	return nil
 }
 
-// Series are the values of a row of the state over time, oldest first; see Key for the key.
-func (s *Session) Series(key string) []float64 { return s.series.values(key) }
-
 // Past adds a state of the past to the series.
 func (s *Session) Past(state json.RawMessage, ts time.Time) {
-	s.series.add(ts, read(s.Pack, state).numbers())
+	s.series.addAll(ts, read(s.Pack, state).numbers())
+	s.span = s.Span()
 }
-
-// Points is how many states the series hold.
-func (s *Session) Points() int { return len(s.series.times) }

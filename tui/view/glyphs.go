@@ -6,7 +6,7 @@ type Glyphs struct {
 
 	Live, Retry, Offline, Paused, Stale string // states of the connection
 	OK, Bad, Warn, Up, Down             string
-	Cursor, Ellipsis, Arrow             string
+	Cursor, Ellipsis, Arrow, Next       string
 	Full, Empty                         string // of bars
 	Spark                               []string
 
@@ -18,7 +18,7 @@ type Glyphs struct {
 func unicodeGlyphs() Glyphs {
 	return Glyphs{
 		Live: "●", Retry: "◐", Offline: "○", Paused: "‖", Stale: "▲", OK: "✓", Bad: "✗", Warn: "!", Up: "▲", Down: "▼",
-		Cursor: ">", Ellipsis: "…", Arrow: "→", Full: "▓", Empty: "░",
+		Cursor: "▌", Ellipsis: "…", Arrow: "→", Next: "▸", Full: "▓", Empty: "░",
 		Spark:      []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 		Horizontal: "─", Vertical: "│", TopLeft: "╭", TopRight: "╮", BottomLeft: "╰", BottomRight: "╯",
 		Open: "▾", Closed: "▸", Leaf: " ",
@@ -29,7 +29,7 @@ func asciiGlyphs() Glyphs {
 	return Glyphs{
 		ASCII: true,
 		Live:  "*", Retry: "~", Offline: "o", Paused: "=", Stale: "^", OK: "+", Bad: "x", Warn: "!", Up: "^", Down: "v",
-		Cursor: ">", Ellipsis: "~", Arrow: "->", Full: "#", Empty: ".", Spark: []string{"_", ".", ",", "-", "=", "+", "*", "#"},
+		Cursor: ">", Ellipsis: "~", Arrow: "->", Next: ">", Full: "#", Empty: ".", Spark: []string{"_", "_", ".", ".", "-", "-", "'", "'"},
 		Horizontal: "-", Vertical: "|", TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
 		Open: "-", Closed: "+", Leaf: " ",
 	}

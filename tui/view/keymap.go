@@ -21,7 +21,7 @@ type Keymap struct {
 	Quit, Kill, Suspend                                  key.Binding
 	Pause, Reconnect, Pack, Profile, Theme, Mouse, Save  key.Binding
 	Copy, CopyPath, Open, Cite, Sort, Trend, Redraw      key.Binding
-	LastError, Brief, Query                              key.Binding
+	LastError, Brief, Query, Flags                       key.Binding
 	MinuteBack, MinuteOn, HourBack, HourOn, Compare, Now key.Binding
 	NewKey, Revoke, Reload                               key.Binding
 	Buy, Paid, Code, Wallet                              key.Binding
@@ -72,8 +72,9 @@ func (m *Keymap) actions() []action {
 		{"open", &m.Open, "source", "o", ""},
 		{"cite", &m.Cite, "cite", "c", ""},
 		{"sort", &m.Sort, "sort", "s", "Live"},
-		{"trend", &m.Trend, "trend (12 credits)", "H", "Live"},
+		{"trend", &m.Trend, "trends", "H", "Live"},
 		{"redraw", &m.Redraw, "redraw", "ctrl+l", ""},
+		{"flags", &m.Flags, "flags", "f", ""},
 		{"last-error", &m.LastError, "last error", "!", ""},
 		{"brief", &m.Brief, "new brief (1 credit)", "b", "Live Brief"},
 		{"query", &m.Query, "type a query", "i", "Search"},
@@ -248,7 +249,7 @@ func (m Keymap) Global() (titles []string, groups [][]key.Binding) {
 		{KeyGroup(m.tabs(), "screens"), KeyPair(m.Down, "/", m.Up, "up and down"), m.Left, m.Right,
 			KeyPair(m.Top, "/", m.Bottom, "first, last"), KeyPair(m.PageDown, "/", m.PageUp, "page"),
 			KeyPair(m.NextPane, "/", m.PrevPane, "pane")},
-		{m.Enter, m.Back, m.Filter, m.Palette, m.Help, m.Pause, m.LastError},
+		{m.Enter, m.Back, m.Filter, m.Palette, m.Help, m.Pause, m.Flags, m.LastError},
 		{m.Copy, m.CopyPath, m.Cite, m.Open, m.Save},
 		{m.Reconnect, m.Pack, m.Profile, m.Theme, m.Mouse, m.Redraw, m.Quit, KeyGroup("^c", "quit at once")},
 	}

@@ -66,7 +66,7 @@ func (l *List) Rows(t Theme, rows, width, height int, focus bool, draw func(i in
 	for i := from; i < to; i++ {
 		mark := " "
 		if i == l.Cursor && focus {
-			mark = t.Glyphs.Cursor
+			mark = t.Focus.On(t.Glyphs.Cursor)
 		}
 		line := Fit(mark+draw(i), width, t.Glyphs.Ellipsis)
 		if i == l.Cursor && focus {

@@ -31,7 +31,7 @@ func TestLine(t *testing.T) {
 			t.Errorf("%v in %d: %q, want %q", test.values, test.width, got, test.want)
 		}
 	}
-	if got := view.Sparkline([]float64{0, 7}, 2, glyphs(true)); got != "_#" {
+	if got := view.Sparkline([]float64{0, 7}, 2, glyphs(true)); got != "_'" {
 		t.Errorf("ascii: %q", got)
 	}
 }

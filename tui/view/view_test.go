@@ -78,26 +78,26 @@ func TestList(t *testing.T) {
 	draw := func(rows, height int) string {
 		return strings.Join(l.Rows(plain(), rows, 5, height, true, func(i int) string { return fmt.Sprint(i) }), "|")
 	}
-	if got := draw(3, 5); got != ">0   | 1   | 2   " || l.Place(3) != "" {
+	if got := draw(3, 5); got != "▌0   | 1   | 2   " || l.Place(3) != "" {
 		t.Errorf("all rows: %q, place %q", got, l.Place(3))
 	}
 	l.Move(1, 10)
 	l.Page(1, 10)
-	if got := draw(10, 3); got != " 3   | 4   |>5   " || l.Place(10) != "4-6 of 10" {
+	if got := draw(10, 3); got != " 3   | 4   |▌5   " || l.Place(10) != "4-6 of 10" {
 		t.Errorf("after a page: %q, place %q", got, l.Place(10))
 	}
 	l.Page(-1, 10)
-	if got := draw(10, 3); got != ">3   | 4   | 5   " {
+	if got := draw(10, 3); got != "▌3   | 4   | 5   " {
 		t.Errorf("a page back: %q", got)
 	}
 	if !l.Click(2, 10) || l.Cursor != 5 || l.Click(3, 10) || l.Click(-1, 10) {
 		t.Errorf("clicks: cursor %d", l.Cursor)
 	}
 	l.Move(100, 10)
-	if got := draw(10, 3); got != " 7   | 8   |>9   " {
+	if got := draw(10, 3); got != " 7   | 8   |▌9   " {
 		t.Errorf("at the end: %q", got)
 	}
-	if got := draw(2, 3); got != " 0   |>1   " {
+	if got := draw(2, 3); got != " 0   |▌1   " {
 		t.Errorf("fewer rows than before: %q", got)
 	}
 	l.Move(-100, 0)
