@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -19,6 +20,7 @@ const (
 	drainTimeout  = 700 * time.Millisecond // for calls under way at a stop, so that a stop takes less than a second
 	maxHeader     = 96 << 10               // more than any payment: one of 64 KiB is told what is wrong with it
 	sendBuffer    = 64 << 10               // bytes that the kernel holds for a reader
+	maxUnread     = 256 << 10              // bytes of a request that are read away after its answer
 )
 
 // endpoint is one address that is listened on.
@@ -31,8 +33,9 @@ type endpoint struct {
 // serve must end it all the same.
 func newEndpoint(l net.Listener, handler http.Handler, logger *slog.Logger) *endpoint {
 	return &endpoint{listener: l, server: &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeader, ConnContext: boundBuffer, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+		Handler: readAway(handler), MaxHeaderBytes: maxHeader,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		ConnContext: boundBuffer, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}}
 }
 
@@ -45,6 +48,24 @@ func boundBuffer(ctx context.Context, conn net.Conn) context.Context {
 		_ = c.SetWriteBuffer(sendBuffer) // a connection that is gone already is found out soon enough
 	}
 	return ctx
+}
+
+// readAway reads what handler leaves of a request's body, so that who is still sending it gets the answer. net/http does so only where
+// the connection is kept: that of a client which says Connection: close, or speaks HTTP/1.0 as some proxies do, it closes on unread bytes,
+// and the kernel then resets it and with it the answer. Behind a longer rest it is closed in two steps.
+func readAway(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := r.Body // handlers put others in its place
+		handler.ServeHTTP(w, r)
+		if body == http.NoBody || r.ProtoMajor > 1 || r.Header.Get("Expect") != "" { // who asks before sending may now not send at all
+			return
+		}
+		late := time.AfterFunc(readTimeout, func() { // streams have no bound of their own
+			_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // long past; a connection that is gone needs none
+		})
+		defer late.Stop()
+		_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, body, maxUnread)) // the answer is sent whatever becomes of the rest
+	})
 }
 
 // serve answers on the listener until stop.

@@ -84,7 +84,7 @@ const bodyHint = `send {"pack":"crypto","ref":3}, or the same as query parameter
 
 // ReadText reads r's body whole, if it has no more than limit bytes.
 func ReadText(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	// Not http.MaxBytesReader: where it can, it has the connection closed while the rest is still being sent.
+	// Not http.MaxBytesReader: where it can, it has the connection closed, though a rest that is not long is read away.
 	text, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if int64(len(text)) > limit {
 		return nil, api.Errorf(api.ReasonInvalidRequest, "the body is over %d bytes", limit).
