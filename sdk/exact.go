@@ -134,7 +134,8 @@ func ParseReceipt(text []byte) *api.StandardReceipt {
 	if json.Unmarshal(text, &r) != nil {
 		return nil
 	}
-	if digits, ok := strings.CutPrefix(r.Transaction, "0x"); !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdefABCDEF") != "" {
+	const hex = "0123456789abcdefABCDEF"
+	if digits, ok := strings.CutPrefix(r.Transaction, "0x"); !ok || len(digits) != 64 || strings.Trim(digits, hex) != "" {
 		r.Transaction = ""
 	}
 	r.Network, r.Payer = human.Short(r.Network, human.Quoted), human.Short(r.Payer, human.Quoted)

@@ -21,7 +21,7 @@ type ExactPayer interface {
 	// made before, as long as that may be settled: it never signs two for one request meanwhile.
 	Authorize(ctx context.Context, q ExactQuote) (ExactPayment, error)
 	// Concluded is told what became of a payment. What it is told nothing of may be sent again.
-	Concluded(p ExactPayment, o ExactOutcome) error
+	Concluded(ctx context.Context, p ExactPayment, o ExactOutcome) error
 }
 
 // ExactQuote is what a service asks for a request.
@@ -60,8 +60,8 @@ type ExactOutcome struct {
 	Settled bool                 // settled, and not answered
 }
 
-// AuthorizedError says that an authorization was sent for a call that was not answered. The same call again with the same ExactPayer sends
-// the same authorization.
+// AuthorizedError says that an authorization was sent for a call that was not answered. The same call again with the same ExactPayer
+// sends the same authorization.
 type AuthorizedError struct {
 	Payment ExactPayment
 	Receipt *api.StandardReceipt // what the service says of it; nil if nothing
@@ -77,9 +77,9 @@ func (e *AuthorizedError) Error() string {
 // Unwrap returns the cause.
 func (e *AuthorizedError) Unwrap() error { return e.Err }
 
-// ExactTransport is an http.RoundTripper that pays by x402, version 2, scheme exact. Where Service answers 402 with PAYMENT-REQUIRED, it has
-// the Payer authorize the payment and sends the same request again with PAYMENT-SIGNATURE. Everything else passes through it untouched: it
-// pays for nothing outside Service, for no body without GetBody, and for no request that carries a payment already.
+// ExactTransport is an http.RoundTripper that pays by x402, version 2, scheme exact. Where Service answers 402 with PAYMENT-REQUIRED, it
+// has the Payer authorize the payment and sends the same request again with PAYMENT-SIGNATURE. Everything else passes through it untouched:
+// it pays for nothing outside Service, for no body without GetBody, and for no request that carries a payment already.
 //
 // The answer to a paid request is read whole before the Payer is told of it. What is no 2xx is an *AuthorizedError.
 //
@@ -133,10 +133,11 @@ func PayExact[T any](ctx context.Context, payer ExactPayer, q ExactQuote, show f
 
 // show sends r with a payment until it is answered, and tells the Payer.
 func (t *ExactTransport) show(r *http.Request, p ExactPayment) (*http.Response, error) {
+	done := context.WithoutCancel(r.Context()) // what is known is noted
 	for n := 0; ; n++ {
 		resp, text, err := resend(t.Base, r, api.HeaderSignature, base64.StdEncoding.EncodeToString(p.Payload))
 		if err != nil {
-			return nil, t.lost(p, resp, err)
+			return nil, t.lost(done, p, resp, err)
 		}
 		wait := max(retryAfter(resp.Header), firstShown)
 		if resp.StatusCode == http.StatusServiceUnavailable && n < t.Patience && wait <= longestHeeded && sleep(r.Context(), wait) == nil {
@@ -145,7 +146,7 @@ func (t *ExactTransport) show(r *http.Request, p ExactPayment) (*http.Response, 
 		o := ExactOutcome{Receipt: receiptOf(resp.Header)}
 		switch {
 		case resp.StatusCode/100 == 2:
-			err = t.Payer.Concluded(p, o)
+			err = t.Payer.Concluded(done, p, o)
 			if err == nil && t.Tell != nil {
 				t.Tell(p, o.Receipt)
 			}
@@ -154,10 +155,10 @@ func (t *ExactTransport) show(r *http.Request, p ExactPayment) (*http.Response, 
 			}
 		case resp.StatusCode == http.StatusPaymentRequired, p.Lapsed && resp.StatusCode/100 == 4:
 			o.Refused = p.refusal(resp, text, o.Receipt)
-			err = errors.Join(o.Refused, t.Payer.Concluded(p, o))
+			err = errors.Join(o.Refused, t.Payer.Concluded(done, p, o))
 		case o.Receipt != nil && o.Receipt.Success:
 			o.Settled = true
-			err = errors.Join(decodeError(resp, text), t.Payer.Concluded(p, o))
+			err = errors.Join(decodeError(resp, text), t.Payer.Concluded(done, p, o))
 		default:
 			err = decodeError(resp, text)
 		}
@@ -166,13 +167,13 @@ func (t *ExactTransport) show(r *http.Request, p ExactPayment) (*http.Response, 
 }
 
 // lost says that err has kept the answer to p away, of which resp is the beginning, if it has come.
-func (t *ExactTransport) lost(p ExactPayment, resp *http.Response, err error) error {
+func (t *ExactTransport) lost(ctx context.Context, p ExactPayment, resp *http.Response, err error) error {
 	not := &AuthorizedError{Payment: p, Err: err}
 	if resp == nil {
 		return not
 	}
 	if not.Receipt = receiptOf(resp.Header); not.Receipt != nil && not.Receipt.Success {
-		not.Err = errors.Join(err, t.Payer.Concluded(p, ExactOutcome{Receipt: not.Receipt, Settled: true}))
+		not.Err = errors.Join(err, t.Payer.Concluded(ctx, p, ExactOutcome{Receipt: not.Receipt, Settled: true}))
 	}
 	return not
 }
@@ -199,7 +200,8 @@ func (p ExactPayment) Refusal(required []byte) error {
 	}
 	for _, a := range asked.Accepts {
 		was := paid.Accepted
-		if a.Network == was.Network && strings.EqualFold(a.Asset, was.Asset) && (a.Amount != was.Amount || !strings.EqualFold(a.PayTo, was.PayTo)) {
+		same := a.Network == was.Network && strings.EqualFold(a.Asset, was.Asset)
+		if same && (a.Amount != was.Amount || !strings.EqualFold(a.PayTo, was.PayTo)) {
 			return fmt.Errorf("it now wants %s at %s, and wanted %s at %s", human.Short(a.Amount, human.Quoted),
 				human.Short(a.PayTo, human.Quoted), was.Amount, was.PayTo)
 		}

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,6 +65,7 @@ type endpoint struct {
 	key     sdk.Key
 	timeout time.Duration       // of a call of ask
 	paying  sdk.PayTransport    // without a Payer if there is a key
+	foreign *foreign            // how a service that is not the configured one is paid; nil for that
 	waits   func(time.Duration) // tells that nobody listens and that it waits so long; nil does not wait
 
 	version atomic.Value // string, of the session
@@ -146,12 +148,17 @@ func nameOf(r *http.Request) string {
 	if !priced(m) {
 		return "POST " + api.PathMCP
 	}
+	return nameAt(api.PathMCP, m)
+}
+
+// nameAt is what m asks for at a path.
+func nameAt(path string, m *jsonrpc.Request) string {
 	p := paramsOf(m)
 	var arguments bytes.Buffer
 	if json.Compact(&arguments, p.Arguments) != nil { // there are none
 		arguments.Reset()
 	}
-	return strings.TrimSpace("POST " + api.PathMCP + " " + m.Method + " " + p.Name + p.URI + " " + arguments.String())
+	return strings.TrimSpace("POST " + path + " " + m.Method + " " + p.Name + p.URI + " " + arguments.String())
 }
 
 // RoundTrip sends a request of the SDK. It goes where the settings say and nowhere else: the key and the proof are for that service.
@@ -197,6 +204,8 @@ func (e *endpoint) dress(r *http.Request, m *jsonrpc.Request) *http.Request {
 // send sends r and pays for it. What has no price of its own is opened by one payment for all.
 func (e *endpoint) send(r *http.Request, m *jsonrpc.Request) (*http.Response, error) {
 	switch {
+	case e.foreign != nil:
+		return e.foreign.send(r)
 	case e.paying.Payer == nil:
 		return e.paying.RoundTrip(r)
 	case m.Method == methodSubscribe || m.Method == methodUnsubscribe || m.Method == methodListen:
@@ -312,7 +321,7 @@ func digestible(res *http.Response, m *jsonrpc.Request) (*http.Response, error) 
 	case good && (err == nil || len(text) == 0):
 		return nil, lost(res.Request, errUnanswered)
 	}
-	return nil, sdk.ErrorOf(res)
+	return nil, cmp.Or(unpaid(res), sdk.ErrorOf(res))
 }
 
 // faultIn is the error in an answer about a message that the service could not read, nil if there is none.

@@ -19,6 +19,7 @@ import (
 	"github.com/contextd/contextd/client/command"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -77,7 +78,8 @@ type link struct {
 type openCall struct {
 	*jsonrpc.Request
 	cancel   context.CancelFunc
-	answered chan error // has one: nil when the client has the answer, or why there is none
+	answered chan error        // has one: nil when the client has the answer, or why there is none
+	payment  *sdk.ExactPayment // in its parameters, nil for none
 }
 
 // newRelay makes a relay that writes to the output of streams.
@@ -203,7 +205,11 @@ func (r *relay) begin(ctx context.Context, request *jsonrpc.Request) (context.Co
 
 // pass has the service answer a call of the client, and answers in its place where it does not.
 func (r *relay) pass(ctx context.Context, c *openCall) {
-	if err := r.await(ctx, c); err != nil && ctx.Err() == nil {
+	err := r.await(ctx, c)
+	if asked, ok := errors.AsType[*askedError](err); ok {
+		err = r.pay(ctx, c, asked)
+	}
+	if err != nil && ctx.Err() == nil {
 		r.write(r.failed(c, err))
 	}
 	c.cancel()
@@ -414,6 +420,9 @@ func (r *relay) settle(answer *jsonrpc.Response) {
 	}
 	r.mu.Unlock()
 	err := r.endpoint.refusal(answer)
+	if err == nil {
+		err = r.endpoint.foreign.judge(r.life, c, answer)
+	}
 	if _, said := errors.AsType[*jsonrpc.Error](err); said || err == nil {
 		r.write(answer)
 		err = nil

@@ -17,6 +17,7 @@ type stdioOptions struct {
 	failure func(error) *cli.Failure
 
 	names string // how tools are listed
+	url   string // of another service, "" for the configured one
 }
 
 // newStdio makes the command that is a bridge.
@@ -27,9 +28,14 @@ func newStdio(f *command.Factory) *cobra.Command {
 		Long: "Be an MCP server on stdin and stdout, for clients on this machine. What a client says is passed on to the service with " +
 			"the key of\n" +
 			"the profile, or paid from the wallet within its bounds (--pay). A session that has ended, because the service was started\n" +
-			"again, is opened anew without the client's noticing. Tools are listed as context_fresh and so on: some clients refuse dots.",
-		Example: "  ctx mcp config --client claude    what to put into Claude's settings\n  ctx mcp stdio --profile agent",
+			"again, is opened anew without the client's noticing. Tools are listed as context_fresh and so on: some clients refuse " +
+			"dots.\n\n" +
+			"With --url it is the bridge to any MCP server that is paid by x402, version 2, over HTTP or in the results of tools. No key " +
+			"is sent\nthere. A call costs what the server says, up to --max-amount or the bound per call.",
+		Example: "  ctx mcp config --client claude    what to put into Claude's settings\n  ctx mcp stdio --profile agent\n" +
+			"  ctx mcp stdio --url https://api.example.com/mcp --pay --max-amount 0.01",
 	}, nil, func(ctx context.Context, _ []string) error { return o.run(ctx) })
+	c.Flags().StringVar(&o.url, "url", "", "bridge the MCP server at this `address`, of any service; with --pay it is paid by x402")
 	c.Flags().StringVar(&o.names, "names", "underscore", "how tools are listed: `underscore` or dots")
 	return c
 }
@@ -44,7 +50,11 @@ func (o *stdioOptions) run(ctx context.Context) error {
 	default:
 		return cli.Invalid("--names is %q, not underscore or dots", names)
 	}
-	e, err := o.endpoint(names)
+	connect := func() (*endpoint, error) { return o.endpoint(names) }
+	if o.url != "" {
+		connect = func() (*endpoint, error) { return o.foreign(o.url) }
+	}
+	e, err := connect()
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,44 @@ import (
 func toFailure(err error, journal []wallet.Payment) *cli.Failure {
 	f := cli.ToFailure(err, OwnFailure)
 	paid, ok := errors.AsType[*sdk.PaidError](err)
-	if _, said := errors.AsType[*cli.Failure](err); ok && !said {
+	_, said := errors.AsType[*cli.Failure](err)
+	if ok && !said {
 		return paidFailure(paid, journal)
+	}
+	if sent, ok := errors.AsType[*sdk.AuthorizedError](err); ok && !said {
+		return authorizedFailure(sent, journal)
+	}
+	return f
+}
+
+// authorizedFailure says what was authorized for a call without an answer, and what to do next.
+func authorizedFailure(sent *sdk.AuthorizedError, journal []wallet.Payment) *cli.Failure {
+	p := wallet.Payment{Request: "the call", Service: "SERVICE"}
+	for _, one := range journal {
+		if one.Authorization == sent.Payment.ID {
+			p = one
+		}
+	}
+	until := sent.Payment.Until.UTC().Format("15:04:05") + " UTC"
+	what := fmt.Sprintf("authorized %s %s on %s for %s (authorization %s, until %s)",
+		sent.Payment.Amount, sent.Payment.Asset, sent.Payment.Network, p.Request, sent.Payment.ID, until)
+	settled := sent.Receipt != nil && sent.Receipt.Success
+	if settled {
+		what += ", which the service says is settled by transaction " + cmp.Or(sent.Receipt.Transaction, "(none said)")
+	}
+	f := &cli.Failure{Exit: cli.ExitPaid, Reason: cli.ReasonPaidUnanswered, Err: fmt.Errorf("%s, and not answered: %v", what, sent.Err),
+		Hint: "the same command again, which sends the same authorization and pays nothing more"}
+	if !sent.Refused {
+		return f
+	}
+	f.Reason, f.Err = cli.ReasonPaidRefused, fmt.Errorf("%s, and the service refuses that: %v; nothing more is paid to it", what, sent.Err)
+	f.Hint = "ctx pay policy allow " + p.Service + ", to send the same again until then, and another after that"
+	if sent.Receipt != nil && !settled {
+		f.Exit, f.Reason = cli.ExitChain, "payment_failed"
+	}
+	if sent.Receipt != nil && sent.Receipt.ErrorReason == api.ReasonNoFunds {
+		f.Hint = fmt.Sprintf("send %s on %s to %s; then ctx pay policy allow %s", sent.Payment.Asset, sent.Payment.Network,
+			sent.Payment.Payer, p.Service)
 	}
 	return f
 }
@@ -55,7 +92,10 @@ func OwnFailure(err error) *cli.Failure {
 	case errors.Is(err, wallet.ErrPolicy) || errors.Is(err, wallet.ErrRecipient) || errors.Is(err, wallet.ErrWrongChain):
 		return &cli.Failure{Exit: cli.ExitCap, Reason: "payment_refused", Err: err,
 			Hint: "ctx pay policy show, for what the wallet may pay"}
-	case errors.Is(err, wallet.ErrNoGas) || errors.Is(err, wallet.ErrNoUSDG) || errors.Is(err, wallet.ErrReverted):
+	case errors.Is(err, sdk.ErrRequired):
+		return &cli.Failure{Exit: cli.ExitPayment, Reason: string(api.ReasonPaymentRequired), Err: err,
+			Hint: "nothing was paid; its operator, for what it is paid with"}
+	case chainRefuses(err):
 		return &cli.Failure{Exit: cli.ExitChain, Reason: "payment_failed", Err: err}
 	case isLost && (lost.Timeout() || errors.Is(err, context.DeadlineExceeded)):
 		return &cli.Failure{Exit: cli.ExitUnavailable, Reason: "timeout", Err: err}
@@ -63,6 +103,12 @@ func OwnFailure(err error) *cli.Failure {
 		return &cli.Failure{Exit: cli.ExitUnavailable, Reason: "unreachable", Err: err}
 	}
 	return nil
+}
+
+// chainRefuses reports whether err says that the chain or the token would refuse a payment.
+func chainRefuses(err error) bool {
+	return errors.Is(err, wallet.ErrNoFunds) || errors.Is(err, wallet.ErrNoGas) || errors.Is(err, wallet.ErrNoUSDG) ||
+		errors.Is(err, wallet.ErrReverted)
 }
 
 // Failure is what err means for the exit code. Of a call that was paid for and not answered it tells what the journal knows.

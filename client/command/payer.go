@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/contextd/contextd/client/config"
@@ -48,20 +49,30 @@ func (p *Payments) caller() sdk.Payer {
 	return nil
 }
 
-// walletPayer pays for calls from the wallet, which it opens when the first has to be paid. It is safe for concurrent use: the terminal
-// UI makes several calls at once.
+// walletPayer pays for calls from the wallet, which it opens when the first has to be paid: by transactions, and by authorizations of
+// standard x402. It is safe for concurrent use: the terminal UI makes several calls at once.
 type walletPayer struct {
 	payments *Payments
 
 	mu       sync.Mutex         // guards what follows
-	payer    *wallet.Payer      // nil until then
-	answered []api.PaymentProof // not noted yet
+	key      *wallet.Key        // nil until then
+	payer    *wallet.Payer      // likewise
+	exact    *wallet.Authorizer // likewise
+	answered []func() error     // note that a call was answered
 	closed   bool
 }
 
 // Payer pays from the wallet. That a call was answered is noted when the next is paid for, or when ctx ends: until then the answer
 // was not shown, and a ctx that is killed gets it again with the same payment. It is safe for concurrent use.
 func (p *Payments) Payer() sdk.Payer { return p.wallet() }
+
+// Exact pays from the wallet by standard x402, in the same way.
+func (p *Payments) Exact() sdk.ExactPayer {
+	if instead, ok := p.instead.(sdk.ExactPayer); ok {
+		return instead
+	}
+	return p.wallet()
+}
 
 // wallet is the payer that all calls share.
 func (p *Payments) wallet() *walletPayer {
@@ -84,19 +95,60 @@ func (p *Payments) close() {
 	}
 }
 
-// open opens the wallet, if it is not open, and notes what was answered.
-func (p *walletPayer) open(ctx context.Context) (_ *wallet.Payer, err error) {
+// errClosed is why nothing is paid once ctx ends.
+var errClosed = errors.New("the wallet is closed")
+
+// unlock opens the wallet by cfg, if it is not open. It is called with mu held.
+func (p *walletPayer) unlock(ctx context.Context, cfg *wallet.Config) (err error) {
+	if p.key == nil {
+		p.key, err = p.payments.wallets.Open(ctx, "", "")
+	}
+	cfg.Key = p.key
+	return err
+}
+
+// open makes what pays by transactions, if need be, and notes what was answered.
+func (p *walletPayer) open(ctx context.Context) (*wallet.Payer, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, errors.New("the wallet is closed")
+		return nil, errClosed
 	}
 	if p.payer == nil {
-		if p.payer, err = p.payments.open(ctx); err != nil {
+		cfg, err := p.payments.config()
+		if err == nil {
+			err = p.unlock(ctx, &cfg)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if p.payer, err = newPayer(ctx, cfg); err != nil {
 			return nil, err
 		}
 	}
 	return p.payer, p.note()
+}
+
+// authorizer makes what pays by authorizations, likewise. That takes no chain.
+func (p *walletPayer) authorizer(ctx context.Context) (*wallet.Authorizer, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, errClosed
+	}
+	if p.exact == nil {
+		cfg, err := p.payments.bounds()
+		if err == nil {
+			err = p.unlock(ctx, &cfg)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if p.exact, err = newAuthorizer(ctx, cfg); err != nil {
+			return nil, err
+		}
+	}
+	return p.exact, p.note()
 }
 
 // Pay pays q.
@@ -110,19 +162,39 @@ func (p *walletPayer) Pay(ctx context.Context, q sdk.Quote) (api.PaymentProof, e
 
 // Settled notes what became of a payment.
 func (p *walletPayer) Settled(proof api.PaymentProof, refused error) error {
+	return p.later(refused == nil, func() error { return p.payer.Settled(proof, refused) })
+}
+
+// Authorize pays q.
+func (p *walletPayer) Authorize(ctx context.Context, q sdk.ExactQuote) (sdk.ExactPayment, error) {
+	exact, err := p.authorizer(ctx)
+	if err != nil {
+		return sdk.ExactPayment{}, err
+	}
+	return exact.Authorize(ctx, q)
+}
+
+// Concluded notes what became of a payment.
+func (p *walletPayer) Concluded(ctx context.Context, payment sdk.ExactPayment, o sdk.ExactOutcome) error {
+	ctx = context.WithoutCancel(ctx)
+	return p.later(o.Refused == nil && !o.Settled, func() error { return p.exact.Concluded(ctx, payment, o) })
+}
+
+// later has note called: now or, for the answer to a call, once that was shown.
+func (p *walletPayer) later(answer bool, note func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if refused == nil && !p.closed {
-		p.answered = append(p.answered, proof)
+	if answer && !p.closed {
+		p.answered = append(p.answered, note)
 		return nil
 	}
-	return p.payer.Settled(proof, refused)
+	return note()
 }
 
 // note notes the payments whose calls were answered. It is called with mu held.
 func (p *walletPayer) note() error {
 	for len(p.answered) > 0 {
-		if err := p.payer.Settled(p.answered[0], nil); err != nil {
+		if err := p.answered[0](); err != nil {
 			return err
 		}
 		p.answered = p.answered[1:]
@@ -134,49 +206,76 @@ func (p *walletPayer) note() error {
 func (p *walletPayer) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.payer == nil {
-		p.closed = true
+	if p.closed {
 		return
 	}
 	p.closed = true
 	if err := p.note(); err != nil {
 		p.payments.io.Note("the payment was answered, and that could not be noted: the same command gets the same answer again\n%v", err)
 	}
-	p.payer.Close()
+	if p.payer != nil {
+		p.payer.Close()
+	}
+	if p.exact != nil {
+		p.exact.Close()
+	}
 }
 
-// config is how payments are made by the configuration, without a wallet.
+// config is how payments are made by the configuration on its chain, without a wallet.
 func (p *Payments) config() (wallet.Config, error) {
+	cfg, err := p.bounds()
+	if err == nil && (cfg.RPCURL == "" || cfg.Token == "") {
+		err = cli.Invalid("to pay, ctx has to know the chain").
+			WithHint("ctx config set rpc_url URL; ctx config set token ADDRESS; ctx config set chain_id ID")
+	}
+	return cfg, err
+}
+
+// bounds is how payments are made by the configuration, on its chain where it names one, without a wallet.
+func (p *Payments) bounds() (wallet.Config, error) {
 	c, err := p.settings.config()
 	if err != nil {
 		return wallet.Config{}, err
 	}
-	if c.Get(config.RPCURL).Text == "" || c.Get(config.Token).Text == "" {
-		return wallet.Config{}, cli.Invalid("to pay, ctx has to know the chain").
-			WithHint("ctx config set rpc_url URL; ctx config set token ADDRESS; ctx config set chain_id ID")
-	}
-	chainID, _ := strconv.ParseInt(c.Get(config.ChainID).Text, 10, 64) // Load has checked it, as the amounts
+	chainID, _ := strconv.ParseInt(c.Get(config.ChainID).Text, 10, 64) // Load has checked it, as the amounts and assets
 	amount := func(name string) usdg.Amount {
 		n, _ := usdg.ParseAmount(c.Get(name).Text)
 		return n
 	}
+	token := c.Get(config.Token).Text
+	var assets []wallet.Asset
+	if token != "" {
+		assets = append(assets, wallet.AssetAt(chainID, token))
+	}
+	for name := range strings.SplitSeq(c.Get(config.Assets).Text, ",") {
+		if asset, err := wallet.ParseAsset(strings.TrimSpace(name)); err == nil {
+			assets = append(assets, asset)
+		}
+	}
 	return wallet.Config{
-		RPCURL: c.Get(config.RPCURL).Text, ChainID: chainID, Token: c.Get(config.Token).Text, Dir: p.wallets.DataDir(), Now: p.io.Now,
+		RPCURL: c.Get(config.RPCURL).Text, ChainID: chainID, Token: token, Assets: assets, Dir: p.wallets.DataDir(), Now: p.io.Now,
 		Policy: wallet.Policy{PerCall: amount(config.MaxPerCall), PerDay: amount(config.MaxPerDay), PerMonth: amount(config.MaxPerMonth)},
 		Tell:   func(text string) { p.io.Note("%s", human.Line(text)) },
 	}, nil
 }
 
-// open is a payer of the configured wallet, by the chain and the bounds of the configuration.
-func (p *Payments) open(ctx context.Context) (*wallet.Payer, error) {
-	cfg, err := p.config()
+// ReadOnlyExact is an Authorizer of the wallet with the given address that needs no passphrase, as ReadOnly is a Payer.
+func (p *Payments) ReadOnlyExact(ctx context.Context, address string) (*wallet.Authorizer, error) {
+	cfg, err := p.bounds()
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Key, err = p.wallets.Open(ctx, "", ""); err != nil {
-		return nil, err
+	cfg.Address = address
+	return newAuthorizer(ctx, cfg)
+}
+
+// newAuthorizer makes an Authorizer.
+func newAuthorizer(ctx context.Context, cfg wallet.Config) (*wallet.Authorizer, error) {
+	a, err := wallet.NewAuthorizer(ctx, cfg)
+	if err != nil {
+		return nil, cli.Invalid("%w", err)
 	}
-	return newPayer(ctx, cfg)
+	return a, nil
 }
 
 // ReadOnly is a Payer of the wallet with the given address that needs no passphrase: it looks, goes on with what was begun,

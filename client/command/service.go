@@ -69,13 +69,16 @@ func (s *service) at(c *config.Config, address string, key sdk.Key, p sdk.Payer)
 		s.io.warnPlain("the API key", address)
 	}
 	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(address), sdk.WithAPIKey(key), sdk.WithPayer(p),
-		sdk.WithTimeout(c.Timeout()), sdk.WithRetries(c.Retries()), sdk.WithUserAgent("ctx/"+build.Read().Version),
+		sdk.WithTimeout(c.Timeout()), sdk.WithRetries(c.Retries()), sdk.WithUserAgent(UserAgent()),
 		sdk.WithHTTPClient(&http.Client{Transport: s.http()}))
 	if err != nil {
 		return nil, cli.Invalid("%w", err)
 	}
 	return client, nil
 }
+
+// UserAgent is how ctx names itself to services.
+func UserAgent() string { return "ctx/" + build.Read().Version }
 
 // http is what requests are sent with. With --debug it tells each on stderr.
 func (s *service) http() http.RoundTripper {

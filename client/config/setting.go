@@ -15,6 +15,7 @@ import (
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/wallet"
 )
 
 // Names of the settings.
@@ -33,6 +34,7 @@ const (
 	RPCURL      = "rpc_url"
 	ChainID     = "chain_id"
 	Token       = "token"
+	Assets      = "assets"
 	Pay         = "pay"
 	MaxPerCall  = "max_per_call"
 	MaxPerDay   = "max_per_day"
@@ -71,6 +73,7 @@ func Settings() []Setting {
 		{RPCURL, "CTX_RPC_URL", "", "", "JSON-RPC of the chain to pay on", checkOptional(checkURL)},
 		{ChainID, "CTX_CHAIN_ID", "", strconv.Itoa(api.ChainIDMain), "id of that chain", checkChain},
 		{Token, "CTX_TOKEN", "", "", "address of the USDG contract there", checkOptional(checkAddress)},
+		{Assets, "CTX_ASSETS", "", "usdg,usdc-base", "dollars that other services may be paid with, beside that token", checkAssets},
 		{Pay, "CTX_PAY", "pay", "false", "true pays for calls from the wallet, one by one, and sends no key", checkSwitch},
 		{MaxPerCall, "CTX_MAX_PER_CALL", "max-amount", Published, "most that is paid for a call, in USDG; published for what is its price",
 			checkMost},
@@ -193,6 +196,16 @@ func checkChain(text string) error {
 func checkAddress(text string) error {
 	if digits, ok := strings.CutPrefix(text, "0x"); !ok || len(digits) != 40 || strings.Trim(digits, "0123456789abcdefABCDEF") != "" {
 		return fmt.Errorf("%q is not 0x and 40 hexadecimal digits", text)
+	}
+	return nil
+}
+
+// checkAssets takes a list of tokens, with commas between.
+func checkAssets(text string) error {
+	for name := range strings.SplitSeq(text, ",") {
+		if _, err := wallet.ParseAsset(strings.TrimSpace(name)); err != nil && text != "" {
+			return err
+		}
 	}
 	return nil
 }

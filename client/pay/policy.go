@@ -30,6 +30,7 @@ type policyView struct {
 	MaxFee     string       `json:"maxFeeEther"`
 	Chain      string       `json:"chainId"`
 	Token      string       `json:"token"`
+	Assets     string       `json:"assets"` // that services of others are paid with, beside the token
 	Recipients []wallet.Pin `json:"recipients"`
 	Stopped    []string     `json:"stopped"` // services that are paid nothing more
 }
@@ -45,7 +46,8 @@ type policyOptions struct {
 // newPolicy makes the group of commands on what the wallet may pay.
 func newPolicy(f *command.Factory) *cobra.Command {
 	o := &policyOptions{IO: f.IO, config: f.Config, setHere: f.SetHere, wallets: f.Wallets}
-	fields := []string{"perCall", "perDay", "perMonth", "paidDay", "paidMonth", "maxFeeEther", "chainId", "token", "recipients", "stopped"}
+	fields := []string{"perCall", "perDay", "perMonth", "paidDay", "paidMonth", "maxFeeEther", "chainId", "token", "assets",
+		"recipients", "stopped"}
 	get := f.Command(&cobra.Command{Use: "show", Aliases: []string{"get"}, Short: "Show what the wallet may pay, and what was paid"},
 		fields, o.show)
 	set := f.Command(&cobra.Command{Use: "set per-call|per-day|per-month AMOUNT", Short: "Change a bound, of the profile in use",
@@ -126,6 +128,7 @@ func (o *policyOptions) show(ctx context.Context, _ []string) error {
 		PerCall: text(config.MaxPerCall), PerDay: text(config.MaxPerDay), PerMonth: text(config.MaxPerMonth),
 		PaidDay: paid.Day.String(), PaidMonth: paid.Month.String(),
 		MaxFee: wallet.Ether(strconv.Itoa(wallet.DefaultMaxFee)), Chain: text(config.ChainID), Token: text(config.Token),
+		Assets:     text(config.Assets),
 		Recipients: append([]wallet.Pin{}, pins...),
 	}
 	if v.Stopped, err = o.stopped(); err != nil {
@@ -133,7 +136,7 @@ func (o *policyOptions) show(ctx context.Context, _ []string) error {
 	}
 	rows := &cli.Rows{Columns: []string{"what", "bound", "paid"}, Rows: [][]string{
 		{"per call", v.PerCall, ""}, {"per day", v.PerDay, v.PaidDay}, {"per month", v.PerMonth, v.PaidMonth},
-		{"fee of the chain", v.MaxFee + " ether", ""}, {"chain", v.Chain, ""}, {"token", v.Token, ""},
+		{"fee of the chain", v.MaxFee + " ether", ""}, {"chain", v.Chain, ""}, {"token", v.Token, ""}, {"assets", v.Assets, ""},
 	}}
 	for _, pin := range pins {
 		rows.Rows = append(rows.Rows, []string{"recipient of " + pin.Service, pin.Recipient, ""})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/client/command"
+	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -23,7 +25,22 @@ import (
 )
 
 // asker takes a quote and pays nothing.
-type asker struct{ quote *sdk.Quote }
+type asker struct {
+	quote *sdk.Quote
+	exact *sdk.ExactQuote // by standard x402
+}
+
+// asked reports whether there is a quote.
+func (a *asker) asked() bool { return a != nil && (a.quote != nil || a.exact != nil) }
+
+// Authorize notes q.
+func (a *asker) Authorize(_ context.Context, q sdk.ExactQuote) (sdk.ExactPayment, error) {
+	a.exact = &q
+	return sdk.ExactPayment{}, errAsked
+}
+
+// Concluded is for what was paid, which is nothing.
+func (a *asker) Concluded(context.Context, sdk.ExactPayment, sdk.ExactOutcome) error { return nil }
 
 // errAsked ends a call whose quote is known.
 var errAsked = errors.New("nothing was paid")
@@ -46,17 +63,21 @@ func quoteFields() []string {
 // urlOptions are the flags of the commands that take a URL.
 type urlOptions struct {
 	*command.IO
+	config       func() (*config.Config, error)
+	http         func() http.RoundTripper
 	client       func() (*sdk.Client, error)
 	payingClient func(address string, p sdk.Payer) (*sdk.Client, error)
 	wallets      *command.Wallets
 	payments     *command.Payments
 
+	requestFlags
 	dryRun bool // only say what it costs
 }
 
 // urlOptionsOf are those of a run.
 func urlOptionsOf(f *command.Factory) *urlOptions {
-	return &urlOptions{IO: f.IO, client: f.Client, payingClient: f.PayingClient, wallets: f.Wallets, payments: f.Payments}
+	return &urlOptions{IO: f.IO, config: f.Config, http: f.HTTP, client: f.Client, payingClient: f.PayingClient, wallets: f.Wallets,
+		payments: f.Payments}
 }
 
 // newQuote makes the command that asks what a call costs.
@@ -89,10 +110,10 @@ func (o *urlOptions) quote(ctx context.Context, c *cobra.Command, args []string)
 		return err
 	}
 	o.payments.Use(ask)
-	if err := runAs(ctx, asked, args[1:]); err != nil && ask.quote == nil {
+	if err := runAs(ctx, asked, args[1:]); err != nil && !ask.asked() {
 		return err
 	}
-	return o.show(ctx, ask.quote)
+	return o.show(ctx, ask)
 }
 
 // dataCommand is the command called name of those that can be paid for.
@@ -122,6 +143,7 @@ func runAs(ctx context.Context, c *cobra.Command, args []string) error {
 func addPayURL(f *command.Factory, c *cobra.Command) {
 	o := urlOptionsOf(f)
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what it costs, and whether the wallet would pay it")
+	o.bind(c)
 	c.Use = "pay URL"
 	group := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -129,6 +151,9 @@ func addPayURL(f *command.Factory, c *cobra.Command) {
 			return group(c, args)
 		}
 		cli.SetFields(c, cli.OpenFields)
+		if err := o.apply(c); err != nil {
+			return err
+		}
 		if err := f.Check(c); err != nil {
 			return err
 		}
@@ -159,6 +184,9 @@ func (o *urlOptions) target(text string) (service, path string, err error) {
 		return base, rest, nil
 	}
 	u, err := url.Parse(text)
+	if err == nil {
+		u.Host = strings.ToLower(u.Host) // by which the journal knows it
+	}
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return "", "", cli.Invalid("%q is neither a path nor http://… or https://…", text)
 	}
@@ -174,14 +202,17 @@ func (o *urlOptions) get(ctx context.Context, args []string, p sdk.Payer, ask *a
 	if err != nil {
 		return err
 	}
+	if !o.own(service) || !o.plain() {
+		return o.call(ctx, service, service+path, p, ask)
+	}
 	client, err := o.payingClient(service, p)
 	if err != nil {
 		return err
 	}
 	var meta sdk.Response
 	resp, err := client.Do(ctx, sdk.Request{Path: path}, o.Call(&meta)...)
-	if ask != nil && ask.quote != nil {
-		return o.show(ctx, ask.quote)
+	if ask.asked() {
+		return o.show(ctx, ask)
 	}
 	if err != nil {
 		return err
@@ -191,36 +222,50 @@ func (o *urlOptions) get(ctx context.Context, args []string, p sdk.Payer, ask *a
 		o.Note("it costs nothing")
 		return nil
 	}
-	if !json.Valid(resp.Body) { // it was paid for, whatever it is
-		text := resp.Body
-		if o.OutTTY {
-			text = []byte(human.Text(string(text)))
-		}
-		_, err := o.Out.Write(text)
-		return err
+	return o.write(ctx, resp.Body)
+}
+
+// own reports whether a service is the configured one, which is paid in our own dialect.
+func (o *urlOptions) own(service string) bool {
+	client, err := o.client()
+	return err == nil && client.BaseURL() == service
+}
+
+// write writes the body of an answer. It was paid for, whatever it is.
+func (o *urlOptions) write(ctx context.Context, text []byte) error {
+	if json.Valid(text) {
+		return o.Print(ctx, cli.Answer{JSON: text, Piped: cli.JSON})
 	}
-	return o.Print(ctx, cli.Answer{JSON: resp.Body, Piped: cli.JSON})
+	if o.OutTTY {
+		text = []byte(human.Text(string(text)))
+	}
+	_, err := o.Out.Write(text)
+	return err
 }
 
 // quoted is a quote as JSON shows it, with what paying it would do.
 type quoted struct {
-	Request    string    `json:"request"`
-	Service    string    `json:"service"`
-	Amount     string    `json:"amount"`
-	Asset      string    `json:"asset"`
-	Recipient  string    `json:"recipient"`
-	ValidUntil time.Time `json:"validUntil"`
-	Nonce      string    `json:"nonce"`
-	ChainID    int64     `json:"chainId"` // this and the token are those of the service, 0 and "" where it does not say them
-	Token      string    `json:"token"`
-	Decimals   int       `json:"decimals"`
-	Calldata   string    `json:"calldata"`
-	MaxFeeWei  string    `json:"maxFeeWei"`
-	Refusal    string    `json:"refusal"`
+	Request    string     `json:"request"`
+	Service    string     `json:"service"`
+	Amount     string     `json:"amount"`
+	Asset      string     `json:"asset"`
+	Recipient  string     `json:"recipient"`
+	ValidUntil *time.Time `json:"validUntil"` // nil by standard x402, as the nonce is the wallet's
+	Nonce      string     `json:"nonce"`
+	ChainID    int64      `json:"chainId"` // this and the token are those of the service, 0 and "" where it does not say them
+	Token      string     `json:"token"`
+	Decimals   int        `json:"decimals"`
+	Calldata   string     `json:"calldata"`
+	MaxFeeWei  string     `json:"maxFeeWei"`
+	Refusal    string     `json:"refusal"`
 }
 
 // show shows a quote.
-func (o *urlOptions) show(ctx context.Context, q *sdk.Quote) error {
+func (o *urlOptions) show(ctx context.Context, ask *asker) error {
+	q := ask.quote
+	if ask.exact != nil {
+		return o.showExact(ctx, *ask.exact)
+	}
 	if q == nil {
 		o.Note("it costs nothing")
 		return nil
@@ -229,9 +274,10 @@ func (o *urlOptions) show(ctx context.Context, q *sdk.Quote) error {
 	if err != nil {
 		return err
 	}
+	until := time.Unix(q.ValidUntil, 0).UTC()
 	out := quoted{
 		Request: q.Request, Service: q.Service, Amount: q.Amount, Asset: q.Asset, Recipient: q.Recipient,
-		ValidUntil: time.Unix(q.ValidUntil, 0).UTC(), Nonce: q.Nonce,
+		ValidUntil: &until, Nonce: q.Nonce,
 		ChainID: q.ChainID, Token: q.Token, Decimals: q.Decimals,
 		Calldata: v.Calldata, MaxFeeWei: v.MaxFee, Refusal: v.Refusal,
 	}

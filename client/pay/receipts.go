@@ -1,6 +1,7 @@
 package pay
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 func paymentFields() []string {
 	return []string{
 		"at", "service", "request", "amountMicros", "recipient", "payer", "txHash", "state", "note", "purchase", "unfinished", "stops",
+		"authorization", "asset", "network", "validUntil",
 	}
 }
 
@@ -33,14 +35,18 @@ func NewPay(f *command.Factory) *cobra.Command {
 	receipts := f.Command(&cobra.Command{Use: "receipts", Aliases: []string{"list"},
 		Short: "List what was paid from your wallets, newest first",
 		Long: "List what was paid from your wallets, newest first. Signed and mined are payments that were not answered yet: the " +
-			"same command as\nbefore, or ctx pay resume, goes on with them.",
+			"same command as\nbefore, or ctx pay resume, goes on with them. Lapsed are authorizations that can be settled no more and " +
+			"may have been; they count\nagainst the bounds, as everything here but what was dropped.",
 		Example: "  ctx pay receipts\n  ctx pay receipts --jq 'map(.amountMicros) | add / 1e6'"},
 		paymentFields(), o.run)
-	c := cli.Group(&cobra.Command{Use: "pay", Short: "Pay for any call, and see what was paid",
-		Long: "Pay for any call from the wallet, and see what was paid. ctx pay URL makes a GET request, pays what is asked for " +
-			"it within the policy\nof the wallet, and shows the answer as it came. The other data commands do the same with " +
-			"--pay, or always where the setting pay is true.",
-		Example: "  ctx pay quote search bitcoin -k 3\n  ctx pay '/v1/search?q=bitcoin&k=3' --max-amount 0.002\n  ctx pay resume"},
+	c := cli.Group(&cobra.Command{Use: "pay", Short: "Pay for any call of any service, and see what was paid",
+		Long: "Pay for any call from the wallet, and see what was paid. ctx pay URL makes a request of any service, pays what is " +
+			"asked for it\nwithin the policy of the wallet, and shows the answer as it came; the receipt is told on stderr. Services " +
+			"of others are paid by x402,\nversion 2: with a signed authorization of a dollar among the assets of the settings, which " +
+			"takes no ether and no node. The other data\ncommands pay the configured service with --pay, or always where the setting " +
+			"pay is true.",
+		Example: "  ctx pay quote search bitcoin -k 3\n  ctx pay '/v1/search?q=bitcoin&k=3' --max-amount 0.002\n" +
+			"  ctx pay https://api.example.com/report -d @query.json --max-usd 0.05 > report.pdf\n  ctx pay resume"},
 		newQuote(f), receipts, newResume(f), newPolicy(f))
 	addPayURL(f, c)
 	return c
@@ -59,18 +65,19 @@ func (o *receiptOptions) run(ctx context.Context, _ []string) error {
 		sum += p.Amount
 	}
 	if len(list) > 0 && o.OutTTY {
-		o.Note("%d payments, %s USDG in all", len(list), sum)
+		o.Note("%d payments, %s dollars in all", len(list), sum)
 	}
 	return o.Show(ctx, newest, paymentRows(newest, o.Now().Location()))
 }
 
 // paymentRows are payments as a table.
 func paymentRows(list []wallet.Payment, zone *time.Location) *cli.Rows {
-	table := &cli.Rows{Columns: []string{"at", "usdg", "for", "state", "transaction"}, Right: []bool{false, true},
+	table := &cli.Rows{Columns: []string{"at", "amount", "for", "state", "transaction", "service"}, Right: []bool{false, true},
 		Wide: 2, Empty: "nothing was paid yet"}
 	for _, p := range list {
 		table.Rows = append(table.Rows, []string{
-			p.At.In(zone).Format(time.DateTime), p.Amount.String(), p.Request, string(p.State), p.TxHash,
+			p.At.In(zone).Format(time.DateTime), p.Amount.String(), p.Request, string(p.State), cmp.Or(p.TxHash, p.Authorization),
+			p.Service,
 		})
 	}
 	return table

@@ -1,11 +1,13 @@
 package pay
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -29,13 +31,14 @@ type resumed struct {
 // resumeOptions are those of resume, which has no flags.
 type resumeOptions struct {
 	*command.IO
+	http         func() http.RoundTripper
 	payingClient func(address string, p sdk.Payer) (*sdk.Client, error)
 	purchases
 }
 
 // newResume makes the command that goes on with what was begun.
 func newResume(f *command.Factory) *cobra.Command {
-	o := &resumeOptions{IO: f.IO, payingClient: f.PayingClient, purchases: purchasesOf(f)}
+	o := &resumeOptions{IO: f.IO, http: f.HTTP, payingClient: f.PayingClient, purchases: purchasesOf(f)}
 	return f.Command(&cobra.Command{Use: "resume", Short: "Go on with payments that were begun and not answered",
 		Long: "Go on with payments that were begun and not answered, after a crash or without a network: each is brought onto the " +
 			"chain if it can\nstill be, presented to its service, and its answer shown. None is paid anew, and no wallet is " +
@@ -95,8 +98,8 @@ func writeResumed(w io.Writer, style cli.Style, list []resumed) error {
 		if r.Answer != nil {
 			text = string(r.Answer)
 		}
-		_, err := fmt.Fprintf(w, "%s %s USDG for %s, transaction %s\n%s\n",
-			outcome, r.Amount, human.Line(r.Request), r.TxHash, human.Text(text))
+		_, err := fmt.Fprintf(w, "%s %s %s for %s, %s\n%s\n",
+			outcome, r.Amount, cmp.Or(r.Asset, api.AssetUSDG), human.Line(r.Request), r.By(), human.Text(text))
 		if err != nil {
 			return err
 		}
@@ -130,6 +133,9 @@ func (o *resumeOptions) goOn(ctx context.Context, p wallet.Payment) (answer json
 		answer, err = cli.Marshal(d)
 		return answer, func() error { return nil }, err
 	}
+	if p.Authorization != "" {
+		return o.goOnExact(ctx, p)
+	}
 	payer, err := o.payments.ReadOnly(ctx, p.Payer)
 	if err != nil {
 		return nil, nil, err
@@ -162,4 +168,70 @@ func (o *resumeOptions) goOn(ctx context.Context, p wallet.Payment) (answer json
 		return nil, nil, errors.New("the answer is not JSON")
 	}
 	return resp.Body, func() error { return payer.Settled(api.PaymentProof{TxHash: p.TxHash}, nil) }, nil
+}
+
+// exactResumer sends authorizations that were signed before, and signs none.
+type exactResumer struct{ *wallet.Authorizer }
+
+// Concluded notes refusals, and what was settled without an answer: that there is an answer is noted once it was shown.
+func (r exactResumer) Concluded(ctx context.Context, p sdk.ExactPayment, o sdk.ExactOutcome) error {
+	if o.Refused == nil && !o.Settled {
+		return nil
+	}
+	return r.Authorizer.Concluded(ctx, p, o)
+}
+
+// goOnExact sends an authorization again and returns the answer, and what notes that it was shown. One that is over, and is not answered,
+// is abandoned: nothing can be settled any more.
+func (o *resumeOptions) goOnExact(ctx context.Context, p wallet.Payment) (answer json.RawMessage, settled func() error, err error) {
+	payer, err := o.payments.ReadOnlyExact(ctx, p.Payer)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer payer.Close()
+	held, err := payer.Authorize(ctx, sdk.ExactQuote{Service: p.Service, Request: p.Request})
+	if errors.Is(err, wallet.ErrNotBegun) {
+		return nil, nil, errors.New("the chain says that it was not settled, and it can be no more")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	text, receipt, err := o.again(ctx, p, payer)
+	if err != nil && held.Lapsed {
+		return nil, nil, errors.Join(fmt.Errorf("%w; it can be settled no more", err), payer.Abandon(ctx, held))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if !json.Valid(text) {
+		text, _ = cli.Marshal(string(text)) // a text can be written
+	}
+	return text, func() error { return payer.Concluded(ctx, held, sdk.ExactOutcome{Receipt: receipt}) }, nil
+}
+
+// again makes a request that the journal has, and pays with what was authorized for it.
+func (o *resumeOptions) again(
+	ctx context.Context, p wallet.Payment, payer *wallet.Authorizer,
+) (text []byte, r *api.StandardReceipt, err error) {
+	method, path, ok := strings.Cut(p.Request, " ")
+	if !p.Bare || !ok {
+		return nil, nil, errors.New("not all of the request is in the journal; the same command as before, or the agent, gets its answer")
+	}
+	req, err := http.NewRequestWithContext(ctx, method, p.Service+path, http.NoBody)
+	if err != nil {
+		return nil, nil, errors.New("the journal does not say what it is for")
+	}
+	transport := &sdk.ExactTransport{Payer: exactResumer{payer}, Service: p.Service, Base: o.http(), Patience: patience,
+		Name: func(*http.Request) (string, bool) { return p.Request, true },
+		Tell: func(_ sdk.ExactPayment, said *api.StandardReceipt) { r = said }}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return nil, nil, unsent(req, err)
+	}
+	if resp.StatusCode/100 != 2 {
+		return nil, nil, refused(resp)
+	}
+	defer resp.Body.Close()
+	text, err = io.ReadAll(resp.Body)
+	return text, r, err
 }

@@ -124,7 +124,7 @@ func (p *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	says := r.Method + " " + r.URL.Path + " " + string(body)
-	if r.Header.Get(api.HeaderPayment) != "" {
+	if r.Header.Get(api.HeaderPayment) != "" || r.Header.Get(api.HeaderSignature) != "" {
 		says += " paid"
 	}
 	if _, ok := p.hit(says, "", false); ok {
@@ -188,6 +188,7 @@ type payer struct {
 	session       string // of the console; "" for none
 	service, node *tap
 	chain         string // its URL
+	abroad        bool   // the service is not the configured one, and there is no node
 }
 
 // command is ctx with args.
@@ -196,6 +197,9 @@ func (p *payer) command(args ...string) *exec.Cmd {
 	c.Env = append(c.Env, "HOME="+p.home, "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "CTX_CONFIG_DIR="+p.home, "CTX_BASE_URL="+p.service.URL, "CTX_RPC_URL="+p.node.URL,
 		fmt.Sprintf("CTX_CHAIN_ID=%d", devchain.ChainID), "CTX_TOKEN="+p.token, "CTX_WALLET_PRIVATE_KEY="+p.account.PrivateKey, "CTX_SESSION="+p.session,
 		"CTX_RETRIES=0", "CTX_TIMEOUT=2m", "CTX_API_KEY=", "CTX_SECRET_STORE=env", "GORACE=atexit_sleep_ms=0")
+	if p.abroad {
+		c.Env = append(c.Env, "CTX_BASE_URL=http://127.0.0.1:1", "CTX_RPC_URL=", "CTX_MAX_PER_CALL=0.01", "CTX_MAX_PER_DAY=100", "CTX_MAX_PER_MONTH=100")
+	}
 	return c
 }
 

@@ -14,9 +14,9 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Asset is a token that services may be paid with by authorization (EIP-3009): a dollar with six decimals. Name and Version are those of its
-// signing domain. They are known here or come from the user, never from the service: whoever chooses the domain of a signature chooses what
-// it is good for, and may choose another token, or another kind of contract, than the one that the bounds are about.
+// Asset is a token that services may be paid with by authorization (EIP-3009): a dollar with six decimals. Name and Version are those of
+// its signing domain. They are known here or come from the user, never from the service: whoever chooses the domain of a signature chooses
+// what it is good for, and may choose another token, or another kind of contract, than the one that the bounds are about.
 type Asset struct {
 	Symbol  string
 	ChainID int64
@@ -98,8 +98,9 @@ func (a Asset) digest(m authorization) []byte {
 	hash := func(text string) []byte { return crypto.Keccak256([]byte(text)) }
 	domain := crypto.Keccak256(hash("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
 		hash(a.Name), hash(a.Version), word(a.ChainID), addressWord(a.Token))
-	message := crypto.Keccak256(hash("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,"+
-		"uint256 validBefore,bytes32 nonce)"), addressWord(m.From), addressWord(m.To), word(int64(m.Value)), word(0), word(m.Before), m.Nonce[:])
+	kind := "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
+	message := crypto.Keccak256(hash(kind),
+		addressWord(m.From), addressWord(m.To), word(int64(m.Value)), word(0), word(m.Before), m.Nonce[:])
 	return crypto.Keccak256([]byte("\x19\x01"), domain, message)
 }
 

@@ -151,9 +151,10 @@ func begunBy(past []entry, q sdk.ExactQuote) *entry {
 
 // payment is e as it is sent.
 func (a *Authorizer) payment(e entry) sdk.ExactPayment {
-	return sdk.ExactPayment{ID: e.Exact.Nonce, Payer: e.Payer, Asset: e.Exact.Asset, Amount: e.Amount.String(),
-		Network: Asset{ChainID: e.ChainID}.Network(), Until: time.Unix(e.Until, 0), Lapsed: e.State == stateSigned && e.lapsed(a.cfg.Now()),
-		Payload: e.Exact.Payload}
+	return sdk.ExactPayment{
+		ID: e.Exact.Nonce, Payer: e.Payer, Asset: e.Exact.Asset, Amount: e.Amount.String(), Network: Asset{ChainID: e.ChainID}.Network(),
+		Until: time.Unix(e.Until, 0), Lapsed: e.State == stateSigned && e.lapsed(a.cfg.Now()), Payload: e.Exact.Payload,
+	}
 }
 
 // How long an authorization holds: as long as the service asks for, within these.
@@ -184,8 +185,9 @@ func (a *Authorizer) sign(q sdk.ExactQuote, w way) (entry, error) {
 		return entry{}, errors.New("sign authorization: what the service says cannot be repeated to it")
 	}
 	return entry{
-		ID: fmt.Sprintf("%020d-%x", now.UnixNano(), m.Nonce[:4]), At: now.UTC(), Service: q.Service, Request: q.Request, Amount: w.amount, Recipient: w.payTo,
-		Payer: a.address, ChainID: w.asset.ChainID, Token: w.asset.Token, Until: m.Before, State: stateSigned,
+		ID: fmt.Sprintf("%020d-%x", now.UnixNano(), m.Nonce[:4]), At: now.UTC(), Service: q.Service, Request: q.Request,
+		Amount: w.amount, Recipient: w.payTo, Payer: a.address, ChainID: w.asset.ChainID, Token: w.asset.Token, Until: m.Before,
+		State: stateSigned,
 		Exact: &exact{Asset: w.asset.Symbol, Nonce: nonce, Payload: payload, Bare: q.Bare},
 	}, nil
 }
@@ -212,8 +214,8 @@ type wireAuthorization struct {
 	Nonce       string `json:"nonce"`
 }
 
-// identified are the extensions that a payment repeats: a name for it alone, which is not on the chain, where the service takes one. By that
-// a service knows who asks again.
+// identified are the extensions that a payment repeats: a name for it alone, which is not on the chain, where the service takes one. By
+// that a service knows who asks again.
 func identified(offered map[string]json.RawMessage) map[string]any {
 	const name = "payment-identifier"
 	var e struct {
@@ -228,8 +230,8 @@ func identified(offered map[string]json.RawMessage) map[string]any {
 }
 
 // Concluded notes what became of a payment.
-func (a *Authorizer) Concluded(p sdk.ExactPayment, o sdk.ExactOutcome) error {
-	release, err := a.journal.hold(context.Background(), "journal") // it is held for moments
+func (a *Authorizer) Concluded(ctx context.Context, p sdk.ExactPayment, o sdk.ExactOutcome) error {
+	release, err := a.journal.hold(ctx, "journal")
 	if err != nil {
 		return err
 	}
@@ -264,8 +266,8 @@ func (a *Authorizer) Concluded(p sdk.ExactPayment, o sdk.ExactOutcome) error {
 const maxNote = 120
 
 // Abandon ends a payment that has lapsed, which nobody will answer any more.
-func (a *Authorizer) Abandon(p sdk.ExactPayment) error {
-	return a.Concluded(p, sdk.ExactOutcome{Refused: errors.New("it has lapsed")})
+func (a *Authorizer) Abandon(ctx context.Context, p sdk.ExactPayment) error {
+	return a.Concluded(ctx, p, sdk.ExactOutcome{Refused: errors.New("it has lapsed")})
 }
 
 // used reports whether the token says that e was settled, where there is a node that can tell.

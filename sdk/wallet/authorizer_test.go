@@ -418,7 +418,7 @@ func TestAuthorizerAsksTheChain(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, s := open(poor.PrivateKey)
-	if _, err := p.post(s, "/", ""); !errors.Is(err, wallet.ErrNoUSDG) || len(p.states()) != 0 {
+	if _, err := p.post(s, "/", ""); !errors.Is(err, wallet.ErrNoFunds) || len(p.states()) != 0 {
 		t.Errorf("a poor wallet: %v, %v", err, p.states())
 	}
 	p.cfg = func(c *wallet.Config) {

@@ -51,6 +51,7 @@ type Payer struct {
 var (
 	ErrNoGas      = errors.New("the wallet has no ether for the chain's fee")
 	ErrNoUSDG     = errors.New("the wallet has not enough USDG")
+	ErrNoFunds    = errors.New("the wallet has not enough of what is to be paid with")
 	ErrReverted   = errors.New("the token refuses the transfer")
 	ErrRecipient  = errors.New("the service wants to be paid at another address than before")
 	ErrWrongChain = errors.New("the node serves another chain")

@@ -262,8 +262,8 @@ func Payments(dir string) ([]Payment, error) {
 
 // payment is e as others see it.
 func (e entry) payment() Payment {
-	p := Payment{At: e.At, Service: e.Service, Request: e.Request, Amount: e.Amount, Recipient: e.Recipient, Payer: e.Payer, TxHash: e.TxHash,
-		State: e.State, Note: e.Note, Purchase: e.Purchase, Live: e.live(), Stops: e.Stops}
+	p := Payment{At: e.At, Service: e.Service, Request: e.Request, Amount: e.Amount, Recipient: e.Recipient, Payer: e.Payer,
+		TxHash: e.TxHash, State: e.State, Note: e.Note, Purchase: e.Purchase, Live: e.live(), Stops: e.Stops}
 	if e.Exact != nil {
 		p.Authorization, p.Asset, p.Bare = e.Exact.Nonce, e.Exact.Asset, e.Exact.Bare
 		p.Network, p.Until = Asset{ChainID: e.ChainID}.Network(), time.Unix(e.Until, 0).UTC()

@@ -64,7 +64,6 @@ func (a *Authorizer) choose(q sdk.ExactQuote) (way, error) {
 // read is a way to pay, or why the wallet does not go it.
 func (a *Authorizer) read(accept sdk.Accept) (way, error) {
 	w := way{accept: accept}
-	quote := func(text string) string { return fmt.Sprintf("%q", human.Short(text, human.Quoted)) }
 	chain, ok := chainOf(accept.Network)
 	if accept.Scheme != api.SchemeExact {
 		return w, fmt.Errorf("the scheme %s is not paid by, exact is", quote(accept.Scheme))
@@ -77,26 +76,41 @@ func (a *Authorizer) read(accept sdk.Accept) (way, error) {
 		return w, fmt.Errorf("%s on %s is not among the assets of the settings", quote(accept.Asset), accept.Network)
 	}
 	w.asset = a.cfg.Assets[i]
-	x := accept.Extra
-	switch {
-	case x.AssetTransferMethod != "" && x.AssetTransferMethod != "eip3009":
-		return w, fmt.Errorf("it is to be paid by %s, not by authorization (eip3009)", quote(x.AssetTransferMethod))
-	case x.Name != "" && x.Name != w.asset.Name || x.Version != "" && x.Version != w.asset.Version:
-		return w, fmt.Errorf("it names the signing domain %s, version %s, and that of %s is %q, version %q",
-			quote(x.Name), quote(x.Version), w.asset.Symbol, w.asset.Name, w.asset.Version)
-	case accept.MaxTimeoutSeconds < 0:
-		return w, fmt.Errorf("it gives the payment %d seconds", accept.MaxTimeoutSeconds)
-	case !isAddress(accept.PayTo):
-		return w, fmt.Errorf("the recipient %s is no address", quote(accept.PayTo))
-	}
-	w.payTo = common.HexToAddress(accept.PayTo).Hex()
-	if to := common.HexToAddress(w.payTo); to == (common.Address{}) || to == common.HexToAddress(w.asset.Token) || w.payTo == a.address {
-		return w, fmt.Errorf("the recipient %s is the zero address, the token or the wallet itself", w.payTo)
+	var err error
+	if w.payTo, err = a.checkRest(accept, w.asset); err != nil {
+		return w, err
 	}
 	if w.amount, ok = micro(accept.Amount); !ok {
 		return w, fmt.Errorf("the amount %s is not a whole number above 0 of the token's smallest unit", quote(accept.Amount))
 	}
 	return w, nil
+}
+
+// quote is somebody else's text in an error.
+func quote(text string) string {
+	const address = 42
+	return fmt.Sprintf("%q", human.Short(text, address))
+}
+
+// checkRest looks at what a way to pay says besides amount and asset, and returns where it is paid.
+func (a *Authorizer) checkRest(accept sdk.Accept, asset Asset) (payTo string, err error) {
+	x := accept.Extra
+	switch {
+	case x.AssetTransferMethod != "" && x.AssetTransferMethod != "eip3009":
+		return "", fmt.Errorf("it is to be paid by %s, not by authorization (eip3009)", quote(x.AssetTransferMethod))
+	case x.Name != "" && x.Name != asset.Name || x.Version != "" && x.Version != asset.Version:
+		return "", fmt.Errorf("it names the signing domain %s, version %s, and that of %s is %q, version %q",
+			quote(x.Name), quote(x.Version), asset.Symbol, asset.Name, asset.Version)
+	case accept.MaxTimeoutSeconds < 0:
+		return "", fmt.Errorf("it gives the payment %d seconds", accept.MaxTimeoutSeconds)
+	case !isAddress(accept.PayTo):
+		return "", fmt.Errorf("the recipient %s is no address", quote(accept.PayTo))
+	}
+	payTo = common.HexToAddress(accept.PayTo).Hex()
+	if to := common.HexToAddress(payTo); to == (common.Address{}) || to == common.HexToAddress(asset.Token) || payTo == a.address {
+		return "", fmt.Errorf("the recipient %s is the zero address, the token or the wallet itself", payTo)
+	}
+	return payTo, nil
 }
 
 // patience is how long a node is asked that nothing depends on.
@@ -113,7 +127,7 @@ func (a *Authorizer) afford(ctx context.Context, w way) error {
 	if err != nil || have.Cmp(big.NewInt(int64(w.amount))) >= 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %s has %s of the smallest unit of %s on %s, the call costs %d", ErrNoUSDG, a.address, have, w.asset.Symbol,
+	return fmt.Errorf("%w: %s has %s %s on %s, the call costs %s", ErrNoFunds, a.address, usdg.Amount(have.Int64()), w.asset.Symbol,
 		w.asset.Network(), w.amount)
 }
 

@@ -1,0 +1,180 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// metaPayment is where the parameters of a tool carry a payment.
+const metaPayment = "x402/payment"
+
+// foreign is how a service of somebody else is paid, by x402: over HTTP, where it answers 402, or in the parameters of a tool, where its
+// result says how.
+type foreign struct {
+	payer   sdk.ExactPayer // nil pays nothing
+	service string         // scheme and host
+	path    string         // of the endpoint, as the journal names requests
+	http    *sdk.ExactTransport
+}
+
+// foreign makes the endpoint of a service at an address, which is not the configured one: no key goes there, and tools are listed as it
+// lists them.
+func (o endpointOptions) foreign(address string) (*endpoint, error) {
+	c, err := o.config()
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return nil, cli.Invalid("--url is not http://… or https://…")
+	}
+	u.Host, u.Fragment = strings.ToLower(u.Host), "" // as the journal knows it
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	e := &endpoint{url: u.String(), timeout: c.Timeout()}
+	e.paying = sdk.PayTransport{Base: patient{e, o.http()}}
+	f := &foreign{service: u.Scheme + "://" + u.Host, path: u.RequestURI()}
+	if o.payments.On() {
+		f.payer = o.payments.Exact()
+	}
+	f.http = &sdk.ExactTransport{Payer: f.payer, Service: f.service, Base: e.paying.Base, Patience: maxPending,
+		Name: func(r *http.Request) (string, bool) { return nameAt(f.path, sent(r)), false }}
+	e.foreign = f
+	return e, nil
+}
+
+// send sends r and pays for it, but for the stream of a session, which has no end.
+func (f *foreign) send(r *http.Request) (*http.Response, error) {
+	if f.payer == nil || r.Method != http.MethodPost {
+		return f.http.Base.RoundTrip(r)
+	}
+	return f.http.RoundTrip(r)
+}
+
+// askedError says that the result of a tool is how it is paid.
+type askedError struct{ required []byte }
+
+// Error says so.
+func (*askedError) Error() string { return "the tool is to be paid" }
+
+// result is what is looked at in the result of a tool that may be paid.
+type result struct {
+	IsError           bool                       `json:"isError"`
+	StructuredContent json.RawMessage            `json:"structuredContent"`
+	Content           []struct{ Text string }    `json:"content"`
+	Meta              map[string]json.RawMessage `json:"_meta"`
+}
+
+// asks returns how a result says that its tool is paid; nil if it does not.
+func (r *result) asks() []byte {
+	if !r.IsError {
+		return nil
+	}
+	said := []json.RawMessage{r.StructuredContent}
+	if len(r.Content) > 0 {
+		said = append(said, json.RawMessage(r.Content[0].Text))
+	}
+	for _, text := range said {
+		var head struct {
+			X402Version int
+			Accepts     json.RawMessage
+		}
+		if json.Unmarshal(text, &head) == nil && head.X402Version != 0 && head.Accepts != nil {
+			return text
+		}
+	}
+	return nil
+}
+
+// judge looks at the answer to a call of a tool, which p was sent with, if anything. An *askedError is in place of an answer.
+func (f *foreign) judge(ctx context.Context, c *openCall, answer *jsonrpc.Response) error {
+	var r result
+	if f == nil || f.payer == nil || c.Method != methodCall || answer.Error != nil || json.Unmarshal(answer.Result, &r) != nil {
+		return nil
+	}
+	if text := r.asks(); text != nil {
+		return &askedError{text}
+	}
+	if c.payment == nil {
+		return nil
+	}
+	o := sdk.ExactOutcome{}
+	if text := r.Meta[metaReceipt]; text != nil {
+		o.Receipt = sdk.ParseReceipt(text)
+	}
+	if r.IsError && (o.Receipt == nil || !o.Receipt.Success) { // who has failed settles nothing: the same call sends the same
+		return nil
+	}
+	return f.payer.Concluded(ctx, *c.payment, o)
+}
+
+// pay has the tool of c called again with a payment.
+func (r *relay) pay(ctx context.Context, c *openCall, asked *askedError) error {
+	f := r.endpoint.foreign
+	required, err := sdk.ParseRequired(asked.required)
+	if err != nil {
+		return err
+	}
+	q := sdk.ExactQuote{Required: required, Service: f.service, Request: nameAt(f.path, c.Request)}
+	_, err = sdk.PayExact(ctx, f.payer, q, func(p sdk.ExactPayment) (none struct{}, err error) {
+		paid, err := withPayment(c.Request, p)
+		if err != nil {
+			return none, err
+		}
+		ctx, again := r.begin(ctx, paid)
+		again.payment = &p
+		defer again.cancel()
+		err = r.await(ctx, again)
+		not := &sdk.AuthorizedError{Payment: p, Err: err}
+		if asked, ok := errors.AsType[*askedError](err); ok {
+			refused := p.Refusal(asked.required)
+			not.Refused = true
+			o := sdk.ExactOutcome{Refused: refused}
+			not.Err = errors.Join(refused, f.payer.Concluded(context.WithoutCancel(ctx), p, o))
+		}
+		if _, within := errors.AsType[*sdk.AuthorizedError](err); err == nil || within {
+			return none, err
+		}
+		return none, not
+	})
+	return err
+}
+
+// withPayment is a call with a payment in its parameters.
+func withPayment(m *jsonrpc.Request, p sdk.ExactPayment) (*jsonrpc.Request, error) {
+	var members, meta map[string]json.RawMessage
+	if err := json.Unmarshal(m.Params, &members); err != nil {
+		return nil, err
+	}
+	_ = json.Unmarshal(members["_meta"], &meta) // which a client need not send
+	if meta == nil {
+		meta = map[string]json.RawMessage{}
+	}
+	meta[metaPayment] = p.Payload
+	var err error
+	if members["_meta"], err = cli.Marshal(meta); err != nil {
+		return nil, err
+	}
+	text, err := cli.Marshal(members)
+	return &jsonrpc.Request{ID: m.ID, Method: m.Method, Params: text}, err
+}
+
+// unpaid is an answer with 402 that nothing was paid for: why, where it is by x402.
+func unpaid(res *http.Response) error {
+	if res.StatusCode != http.StatusPaymentRequired || res.Header.Get(api.HeaderRequired) == "" {
+		return nil
+	}
+	return &cli.Failure{Exit: cli.ExitPayment, Reason: string(api.ReasonPaymentRequired),
+		Err: errors.New("the service wants to be paid, by x402"), Hint: "ctx mcp stdio --url URL --pay"}
+}
