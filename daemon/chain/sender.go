@@ -55,25 +55,30 @@ func (s *Sender) Address() string { return s.from.Hex() }
 // Simulate says how much gas the settlement of a takes, as if it were in the next block. It fails with x402.ErrUsed or x402.ErrPoor, or
 // with x402.ErrReverts and why the token refuses; any other error says that the chain does not answer.
 func (s *Sender) Simulate(ctx context.Context, a x402.Authorization) (gas uint64, err error) {
+	return s.simulate(ctx, s.from, a)
+}
+
+// simulate is Simulate for a transaction from whomever.
+func (c *Client) simulate(ctx context.Context, from common.Address, a x402.Authorization) (gas uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	const method = "eth_estimateGas"
 	var n hexutil.Uint64
-	err = s.rpc.CallContext(ctx, &n, method, map[string]any{"from": s.from, "to": s.token, "data": hexutil.Bytes(settlement(a))}, "pending")
+	err = c.rpc.CallContext(ctx, &n, method, map[string]any{"from": from, "to": c.token, "data": hexutil.Bytes(settlement(a))}, "pending")
 	if err == nil || !reverted(err) {
-		err = s.redact(err)
-		s.observe(method, err)
+		err = c.redact(err)
+		c.observe(method, err)
 		return uint64(n), err
 	}
-	s.observe(method, nil)
-	_, used, failed := s.state(ctx, a.Key())
+	c.observe(method, nil)
+	_, used, failed := c.state(ctx, a.Key())
 	if failed != nil {
 		return 0, failed
 	}
 	if used {
 		return 0, x402.ErrUsed
 	}
-	balance, failed := s.read(ctx, hexutil.Encode(append(selector("balanceOf(address)"), address(a.From)...)))
+	balance, failed := c.read(ctx, hexutil.Encode(append(selector("balanceOf(address)"), address(a.From)...)))
 	if failed != nil {
 		return 0, failed
 	}
@@ -81,7 +86,7 @@ func (s *Sender) Simulate(ctx context.Context, a x402.Authorization) (gas uint64
 		return 0, x402.ErrPoor
 	}
 	const most = 200 // bytes of what a contract says
-	why := usdg.RedactRPC(err, s.cfg.URL)
+	why := usdg.RedactRPC(err, c.cfg.URL)
 	return 0, fmt.Errorf("%w: %.*q", x402.ErrReverts, most, why)
 }
 
@@ -93,31 +98,31 @@ func reverted(err error) bool {
 }
 
 // state reports whether an authorization was used or cancelled, and how far the node that says so has come.
-func (s *Sender) state(ctx context.Context, k x402.Key) (head uint64, used bool, err error) {
+func (c *Client) state(ctx context.Context, k x402.Key) (head uint64, used bool, err error) {
 	var number hexutil.Uint64
 	var word hexutil.Bytes
 	data := append(append(selector("authorizationState(address,bytes32)"), address(k.Payer)...), k.Nonce[:]...)
-	err = s.batch(ctx, []rpc.BatchElem{
+	err = c.batch(ctx, []rpc.BatchElem{
 		{Method: "eth_blockNumber", Result: &number},
-		{Method: "eth_call", Args: []any{map[string]any{"to": s.token, "data": hexutil.Bytes(data)}, "latest"}, Result: &word},
+		{Method: "eth_call", Args: []any{map[string]any{"to": c.token, "data": hexutil.Bytes(data)}, "latest"}, Result: &word},
 	})
 	if err == nil && len(word) != common.HashLength {
-		err = fmt.Errorf("the contract at %s knows no authorizations", s.token)
+		err = fmt.Errorf("the contract at %s knows no authorizations", c.token)
 	}
 	return uint64(number), new(big.Int).SetBytes(word).Sign() != 0, err
 }
 
 // batch asks several things at once, of one node. It fails where one of them does.
-func (s *Sender) batch(ctx context.Context, list []rpc.BatchElem) error {
+func (c *Client) batch(ctx context.Context, list []rpc.BatchElem) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	failed := s.rpc.BatchCallContext(ctx, list)
+	failed := c.rpc.BatchCallContext(ctx, list)
 	first := failed
 	for _, e := range list {
-		s.observe(e.Method, cmp.Or(failed, e.Error))
+		c.observe(e.Method, cmp.Or(failed, e.Error))
 		first = cmp.Or(first, e.Error)
 	}
-	return s.redact(first)
+	return c.redact(first)
 }
 
 // terms are what the node says about a transaction that is to be signed.
@@ -181,14 +186,18 @@ func (t terms) affords(gas uint64, price *big.Int) bool {
 	return new(big.Int).Mul(price, new(big.Int).SetUint64(gas)).Cmp((*big.Int)(&t.balance)) <= 0
 }
 
-// Ready reports x402.ErrDry where the key has too little ether for a settlement.
-func (s *Sender) Ready(ctx context.Context) error {
+// Ready says what the key has, and reports x402.ErrDry where that is too little for a settlement.
+func (s *Sender) Ready(ctx context.Context) (x402.Purse, error) {
 	const gas = 100_000 // that a settlement takes at most, on a chain without data to pay for
 	t, err := s.ask(ctx)
-	if err == nil && !t.affords(gas, t.price()) {
+	if err != nil {
+		return x402.Purse{}, err
+	}
+	if !t.affords(gas, t.price()) {
 		err = x402.ErrDry
 	}
-	return err
+	has := new(big.Int).Set((*big.Int)(&t.balance))
+	return x402.Purse{Balance: has, GasPrice: new(big.Int).Add((*big.Int)(&t.tip), (*big.Int)(t.head.BaseFee))}, err
 }
 
 // Prepare signs the settlement of a, to be sent by Send. Its account nonce is that which the chain has next, and not below floor: those
@@ -265,22 +274,22 @@ func (s *Sender) Send(ctx context.Context, raw []byte) error {
 
 // Settled returns what the chain shows of a transaction that was sent, after waiting so long for it to be in a block, else
 // x402.ErrNotVisible. It asks as little as it can: nobody else names the transaction, and what it says was signed here.
-func (s *Sender) Settled(ctx context.Context, hash [32]byte, wait time.Duration) (x402.Payment, error) {
+func (c *Client) Settled(ctx context.Context, hash [32]byte, wait time.Duration) (x402.Payment, error) {
 	const first, longest = 150 * time.Millisecond, time.Second // between two looks
 	for pause := first; ; pause = min(longest, 2*pause) {
 		if wait > 0 {
 			select {
 			case <-ctx.Done():
 				return x402.Payment{}, ctx.Err()
-			case <-s.lookups.closed:
+			case <-c.lookups.closed:
 				return x402.Payment{}, ErrNoAnswer
 			case <-time.After(min(pause, wait)):
 			}
 		}
 		wait -= pause
-		found, err := s.received(ctx, hash)
+		found, err := c.received(ctx, hash)
 		if err == nil {
-			return s.payment(found), nil
+			return c.payment(found), nil
 		}
 		if !errors.Is(err, x402.ErrNotVisible) || wait <= 0 {
 			return x402.Payment{}, err
@@ -289,15 +298,15 @@ func (s *Sender) Settled(ctx context.Context, hash [32]byte, wait time.Duration)
 }
 
 // received asks for a transaction by its receipt alone, which the block that it names has to confirm.
-func (s *Sender) received(ctx context.Context, hash common.Hash) (mined, error) {
+func (c *Client) received(ctx context.Context, hash common.Hash) (mined, error) {
 	var r *receipt
-	switch err := s.call(ctx, &r, "eth_getTransactionReceipt", hash); {
+	switch err := c.call(ctx, &r, "eth_getTransactionReceipt", hash); {
 	case indexing(err), err == nil && (r == nil || r.Block == nil):
 		return mined{}, x402.ErrNotVisible
 	case err != nil:
 		return mined{}, err
 	}
-	at, err := s.block(ctx, hexutil.EncodeBig((*big.Int)(r.Block)))
+	at, err := c.block(ctx, hexutil.EncodeBig((*big.Int)(r.Block)))
 	if errors.Is(err, errNoBlock) || err == nil && at.Hash != r.BlockHash {
 		err = x402.ErrNotVisible
 	}
@@ -307,8 +316,8 @@ func (s *Sender) received(ctx context.Context, hash common.Hash) (mined, error) 
 // Fate returns the transaction by which an authorization was used, from the block first on, whoever sent it. It fails with x402.ErrUnused,
 // x402.ErrCanceled, or x402.ErrNotVisible where it was used or cancelled and the node does not show by what, or has not come to the block
 // seen.
-func (s *Sender) Fate(ctx context.Context, k x402.Key, first, seen uint64) (hash [32]byte, err error) {
-	head, used, err := s.state(ctx, k)
+func (c *Client) Fate(ctx context.Context, k x402.Key, first, seen uint64) (hash [32]byte, err error) {
+	head, used, err := c.state(ctx, k)
 	switch {
 	case err != nil:
 		return hash, err
@@ -319,15 +328,15 @@ func (s *Sender) Fate(ctx context.Context, k x402.Key, first, seen uint64) (hash
 	}
 	for ; first <= head; first += span {
 		var logs []rawLog
-		if err := s.call(ctx, &logs, "eth_getLogs", map[string]any{
-			"fromBlock": hexutil.EncodeUint64(first), "toBlock": hexutil.EncodeUint64(min(head, first+span-1)), "address": s.token,
+		if err := c.call(ctx, &logs, "eth_getLogs", map[string]any{
+			"fromBlock": hexutil.EncodeUint64(first), "toBlock": hexutil.EncodeUint64(min(head, first+span-1)), "address": c.token,
 			"topics": []any{[]common.Hash{useTopic(), cancelTopic()}, common.BytesToHash(address(k.Payer)), common.Hash(k.Nonce)},
 		}); err != nil {
 			return hash, err
 		}
 		for _, l := range logs {
 			switch {
-			case l.Removed || l.Address != s.token || len(l.Topics) == 0:
+			case l.Removed || l.Address != c.token || len(l.Topics) == 0:
 			case l.Topics[0] == cancelTopic():
 				return hash, x402.ErrCanceled
 			case isUse(l) && bytes.Equal(l.Topics[2][:], k.Nonce[:]):

@@ -290,7 +290,7 @@ func TestSettlementCalls(t *testing.T) {
 		cfg.Now = func() time.Time { return start.Add(ahead) }
 	})
 	s, other := sender(t, client, c.Gas()), sender(t, dial(t, c, n), c.Gas()) // which waits
-	if err := s.Ready(t.Context()); err != nil {
+	if _, err := s.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	clear(calls)
@@ -382,7 +382,7 @@ func TestSenderSpends(t *testing.T) {
 		text, _ := json.Marshal(list)
 		return text
 	})
-	if err := s.Ready(t.Context()); err != nil {
+	if _, err := s.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -15,18 +16,18 @@ import (
 
 // settlementColumns are those that scanSettlement reads.
 const settlementColumns = "rail, payer, nonce, recipient, value, valid_after, valid_before, signature, identifier, payload, op, " +
-	"fingerprint, state, why, at, tx_hash, body"
+	"fingerprint, state, why, at, done_at, tx_hash, facilitator, body"
 
 // scanSettlement reads one row.
 func scanSettlement(rows *sql.Rows) (s x402.Settlement, err error) {
 	var nonce, signature, hash []byte
-	var at sql.NullInt64
+	var at, done sql.NullInt64
 	err = rows.Scan(&s.Rail, &s.From, &nonce, &s.To, &s.Value, &s.ValidAfter, &s.ValidBefore, &signature, &s.Identifier, &s.Payload, &s.Op,
-		&s.Fingerprint, &s.State, &s.Why, &at, &hash, &s.Body)
+		&s.Fingerprint, &s.State, &s.Why, &at, &done, &hash, &s.Facilitator, &s.Body)
 	copy(s.Nonce[:], nonce)
 	copy(s.Signature[:], signature)
 	copy(s.TxHash[:], hash)
-	s.At = sqlite.FromMillis(at)
+	s.At, s.DoneAt = sqlite.FromMillis(at), sqlite.FromMillis(done)
 	return s, err
 }
 
@@ -37,20 +38,28 @@ func settlements(ctx context.Context, db sqlite.Querier, condition string, args 
 		return nil, fmt.Errorf("read settlements: %w", err)
 	}
 	for i, s := range list {
-		list[i].Txs, err = sqlite.Query(ctx, db, func(rows *sql.Rows) (tx x402.SignedTx, err error) {
-			var hash []byte
-			var at sql.NullInt64
-			err = rows.Scan(&hash, &tx.Sender, &tx.AccountNonce, &tx.Raw, &tx.Block, &at)
-			copy(tx.Hash[:], hash)
-			tx.At = sqlite.FromMillis(at)
-			return tx, err
-		}, `SELECT hash, sender, account_nonce, raw, block, at FROM settlement_txs
+		list[i].Txs, err = sqlite.Query(ctx, db, scanTx,
+			`SELECT hash, sender, account_nonce, raw, block, at, gas_used, fee, reverted FROM settlement_txs
 			WHERE rail = ? AND payer = ? AND nonce = ? ORDER BY id`, s.Rail, s.From, s.Nonce[:])
 		if err != nil {
 			return nil, fmt.Errorf("read transactions of settlement: %w", err)
 		}
 	}
 	return list, nil
+}
+
+// scanTx reads a transaction of a settlement.
+func scanTx(rows *sql.Rows) (tx x402.SignedTx, err error) {
+	var hash []byte
+	var at, gas sql.NullInt64
+	var fee sql.NullString
+	err = rows.Scan(&hash, &tx.Sender, &tx.AccountNonce, &tx.Raw, &tx.Block, &at, &gas, &fee, &tx.Reverted)
+	copy(tx.Hash[:], hash)
+	tx.At, tx.GasUsed = sqlite.FromMillis(at), uint64(gas.Int64)
+	if fee.Valid {
+		tx.Fee, _ = new(big.Int).SetString(fee.String, 10)
+	}
+	return tx, err
 }
 
 // byKey names one settlement. Who has used an identifier on one rail means the same payment by it on all others.
@@ -83,9 +92,10 @@ func (s *Store) BeginSettlement(ctx context.Context, row x402.Settlement) error 
 			return x402.ErrIdentified
 		}
 		if _, err := tx.ExecContext(ctx, `INSERT INTO settlements (rail, payer, nonce, recipient, value, valid_after, valid_before,
-			signature, identifier, payload, op, fingerprint, state, at, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			signature, identifier, payload, op, fingerprint, state, at, facilitator, body)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			k.Rail, k.Payer, k.Nonce[:], row.To, int64(row.Value), row.ValidAfter, row.ValidBefore, row.Signature[:], row.Identifier,
-			row.Payload, row.Op, row.Fingerprint, row.State, row.At.UnixMilli(), row.Body); err != nil {
+			row.Payload, row.Op, row.Fingerprint, row.State, row.At.UnixMilli(), row.Facilitator, row.Body); err != nil {
 			return fmt.Errorf("keep settlement: %w", err)
 		}
 		for _, signed := range row.Txs {

@@ -16,28 +16,64 @@ const (
 )
 
 // Resume goes on with what is pending, at the start and from time to time: it finishes what is in a block by now, whoever brought it there,
-// and broadcasts the same bytes of all else again. It also looks whether there is ether to settle with, and fails with ErrDry if not.
+// and broadcasts the same bytes of all else again. It also looks whether anything can be settled, and fails with ErrDry, ErrUnserved or
+// ErrLost if not.
 func (s *Settler) Resume(ctx context.Context) error {
-	ready := s.cfg.Sender.Ready(ctx)
-	if ready != nil && !errors.Is(ready, ErrDry) {
-		return ready // so are the others
+	has, off := s.cfg.Sender.Ready(ctx)
+	if off != nil && !errors.Is(off, ErrDry) && !errors.Is(off, ErrUnserved) {
+		return off // so are the others
 	}
-	s.dry.Store(ready != nil)
+	s.know(func(p *purse) { p.Purse, p.off = has, off })
 	list, err := s.cfg.Store.PendingSettlements(ctx, s.cfg.Rail, resumeLimit)
 	if err != nil {
 		return fmt.Errorf("read settlements: %w", err)
 	}
 	var failed error
 	for _, row := range list {
-		if err := s.resume(ctx, row); err != nil && failed == nil {
+		if err := s.resume(ctx, row, replaceAfter); err != nil && failed == nil {
 			failed = fmt.Errorf("go on with the settlement for %s: %w", row.From, err)
 		}
 	}
-	return errors.Join(failed, ready)
+	if err := s.account(ctx); err != nil {
+		failed = errors.Join(failed, err)
+	}
+	if off = s.closed(anyPrice); off != nil {
+		failed = errors.Join(failed, off)
+	}
+	return failed
 }
 
-// resume goes on with one.
-func (s *Settler) resume(ctx context.Context, row Settlement) error {
+// Retry goes on with one that is pending now, and has it replaced at a higher price at once where it is in no block. It returns it as it is
+// then.
+func (s *Settler) Retry(ctx context.Context, k Key) (Settlement, error) {
+	if err := s.turns.seize(ctx, k); err != nil {
+		return Settlement{}, err
+	}
+	defer s.turns.release(k)
+	row, err := s.one(ctx, k)
+	if err != nil || row.State != SettlementPending {
+		return row, err
+	}
+	if err := s.resume(ctx, row, 0); err != nil {
+		return row, err
+	}
+	return s.one(ctx, k)
+}
+
+// one reads the settlement of an authorization.
+func (s *Settler) one(ctx context.Context, k Key) (Settlement, error) {
+	list, err := s.cfg.Store.Settlements(ctx, k, "")
+	if err == nil && len(list) != 1 {
+		err = fmt.Errorf("there are %d settlements of it", len(list))
+	}
+	if err != nil {
+		return Settlement{}, fmt.Errorf("read settlement: %w", err)
+	}
+	return list[0], nil
+}
+
+// resume goes on with one, and replaces a transaction that has waited so long for its block.
+func (s *Settler) resume(ctx context.Context, row Settlement, patience time.Duration) error {
 	row, err := s.conclude(ctx, row, 0)
 	if err != nil || row.State != SettlementPending {
 		return err
@@ -46,12 +82,14 @@ func (s *Settler) resume(ctx context.Context, row Settlement) error {
 	if !errors.Is(err, ErrUnused) || row.State != SettlementPending {
 		return err
 	}
-	now, last := s.cfg.Now(), row.Txs[len(row.Txs)-1]
+	now, last, ends := s.cfg.Now(), row.Txs[len(row.Txs)-1], time.Unix(min(row.ValidBefore, farFuture), 0)
 	switch {
-	case now.Add(-surelyOver).After(time.Unix(min(row.ValidBefore, farFuture), 0)):
+	case now.Add(-surelyOver).After(ends):
 		_, err := s.fail(ctx, row, "the authorization has ended before it was in a block")
 		return err
-	case now.Sub(last.At) >= replaceAfter && len(row.Txs) < mostTxs:
+	case row.Facilitator != s.cfg.Facilitator, row.Facilitator != "" && now.After(ends):
+		return nil // who has the authorization may settle it yet, and until it has surely ended it is looked for
+	case row.Facilitator == "" && now.Sub(last.At) >= patience && len(row.Txs) < mostTxs:
 		return s.replace(ctx, row, last)
 	}
 	return s.cfg.Sender.Send(ctx, last.Raw)

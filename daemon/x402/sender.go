@@ -3,6 +3,7 @@ package x402
 import (
 	"context"
 	"errors"
+	"math/big"
 	"time"
 )
 
@@ -12,6 +13,7 @@ var (
 	ErrPoor     = errors.New("the payer has less than the authorization allows")
 	ErrReverts  = errors.New("the token refuses the authorization")
 	ErrDry      = errors.New("the key that pays the gas has too little ether")
+	ErrUnserved = errors.New("the facilitator does not settle now")
 	ErrUnused   = errors.New("the authorization was not used")
 	ErrCanceled = errors.New("the authorization was cancelled")
 )
@@ -24,14 +26,23 @@ type SignedTx struct {
 	AccountNonce uint64
 	Block        uint64 // the newest one when it was signed
 	At           time.Time
+
+	GasUsed  uint64   // 0 until it is in a block, as far as is known
+	Fee      *big.Int // what that has cost, in wei; nil while it is not known
+	Reverted bool     // it has moved nothing
 }
 
-// Sender settles authorizations on a chain; *chain.Sender is one. What is no error above or ErrNotVisible says that the chain does not
-// answer.
+// Purse is what the key that pays the gas has, and what a unit of gas costs now, in wei. A facilitator has a purse of its own: both are
+// nil.
+type Purse struct{ Balance, GasPrice *big.Int }
+
+// Sender settles authorizations on a chain; *chain.Sender is one that signs with a key, *chain.Facilitator one that asks others. What is no
+// error above or ErrNotVisible says that the chain, or the facilitator, does not answer.
 type Sender interface {
+	// Address is that of the key that pays the gas, or the host of the facilitator.
 	Address() string
-	// Ready reports ErrDry where there is too little ether for a settlement.
-	Ready(ctx context.Context) error
+	// Ready reports ErrDry where there is too little ether for a settlement, ErrUnserved where the facilitator settles none.
+	Ready(ctx context.Context) (Purse, error)
 	// Simulate says how much gas a settlement takes now, or ErrUsed, ErrPoor, ErrReverts.
 	Simulate(ctx context.Context, a Authorization) (gas uint64, err error)
 	// Prepare signs a settlement with an account nonce that is not below floor, or one that replaces another at a higher price; or ErrDry.

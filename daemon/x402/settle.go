@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/contextd/contextd/sdk/api"
@@ -20,7 +20,10 @@ type SettlerConfig struct {
 	Name, Version   string // with which wallets sign for the token
 	SignerOf        func(a Authorization) (address string, err error)
 	Sender          Sender
+	Facilitator     string // host, where Sender asks one; "" where it signs itself
 	Store           SettlementStore
+	Gas             GasPolicy
+	Observer        GasObserver      // nil means nobody
 	Wait            time.Duration    // for a settlement to be in a block
 	Now             func() time.Time // nil means time.Now
 }
@@ -31,7 +34,9 @@ type Settler struct {
 	cfg   SettlerConfig
 	turns turns[Key]
 	nonce chan struct{} // has an item while somebody signs with the next account nonce
-	dry   atomic.Bool   // there is too little ether to settle
+
+	mu    sync.Mutex // guards purse
+	purse purse
 }
 
 // NewSettler makes a Settler.
@@ -57,7 +62,7 @@ func (s *Settler) network() string { return "eip155:" + strconv.FormatInt(s.cfg.
 // Offer is how standard x402 is asked to pay for sub, without the URL of the resource. ok is false where nothing can be settled.
 func (s *Settler) Offer(sub Subject) (offer api.StandardRequired, ok bool) {
 	price := sub.Price()
-	if price == 0 || s.dry.Load() {
+	if price == 0 || s.closed(price) != nil {
 		return offer, false
 	}
 	return api.StandardRequired{
@@ -172,8 +177,8 @@ func (s *Settler) verify(ctx context.Context, e Exact, sub Subject) (gas uint64,
 	if err := s.check(e, sub); err != nil {
 		return 0, err
 	}
-	if s.dry.Load() {
-		return 0, s.unable(ErrDry)
+	if err := s.closed(sub.Price()); err != nil {
+		return 0, s.unable(err)
 	}
 	reverts, err := s.cfg.Store.FailedSettlements(ctx, e.Rail, e.Key().Payer, s.cfg.Now().Add(-revertWindow))
 	if err != nil {
@@ -251,7 +256,7 @@ func (s *Settler) settle(ctx context.Context, c *Claim, e Exact, sub Subject, ga
 	}
 	row := Settlement{
 		Authorization: e.Authorization, Identifier: e.Identifier, Payload: e.Payload, Op: sub.Op, Fingerprint: sub.Fingerprint,
-		State: SettlementPending, At: s.cfg.Now().UTC(), Body: body,
+		State: SettlementPending, At: s.cfg.Now().UTC(), Body: body, Facilitator: s.cfg.Facilitator,
 	}
 	broadcast, err := s.begin(ctx, &row, gas)
 	if err != nil {
@@ -289,8 +294,11 @@ func (s *Settler) begin(ctx context.Context, row *Settlement, gas uint64) (broad
 	return s.cfg.Sender.Send(ctx, tx.Raw), nil
 }
 
-// lock has nobody else sign with an account nonce until unlock is called.
+// lock has nobody else sign with an account nonce until unlock is called. A facilitator sees to its own, and may take long to answer.
 func (s *Settler) lock(ctx context.Context) (unlock func(), err error) {
+	if s.cfg.Facilitator != "" {
+		return func() {}, nil
+	}
 	select {
 	case s.nonce <- struct{}{}:
 		return func() { <-s.nonce }, nil
@@ -307,7 +315,7 @@ func (s *Settler) sign(ctx context.Context, a Authorization, gas uint64, replace
 	}
 	tx, err = s.cfg.Sender.Prepare(ctx, a, gas, floor, replaces)
 	if errors.Is(err, ErrDry) {
-		s.dry.Store(true)
+		s.know(func(p *purse) { p.off = ErrDry })
 	}
 	if err != nil {
 		return tx, s.unable(err)
@@ -318,6 +326,9 @@ func (s *Settler) sign(ctx context.Context, a Authorization, gas uint64, replace
 // conclude looks for the transactions of a settlement, waiting so long for the last, and finishes it if one is in a block. A settlement of
 // which none is stays as it is.
 func (s *Settler) conclude(ctx context.Context, row Settlement, wait time.Duration) (Settlement, error) {
+	if row.Facilitator != "" {
+		return s.awaited(ctx, row, wait)
+	}
 	var reverted *Payment
 	for i, tx := range row.Txs {
 		if i < len(row.Txs)-1 {
@@ -332,12 +343,35 @@ func (s *Settler) conclude(ctx context.Context, row Settlement, wait time.Durati
 		case p.Succeeded:
 			return s.finish(ctx, row, tx.Hash, p)
 		}
+		if err := s.burnt(ctx, tx.Hash, p); err != nil {
+			return row, err
+		}
 		reverted = &p
 	}
 	if reverted == nil {
 		return row, nil
 	}
 	return s.reverted(ctx, row, *reverted)
+}
+
+// awaited is conclude for a settlement by a facilitator: by which transaction it is made, if any, the chain alone says.
+func (s *Settler) awaited(ctx context.Context, row Settlement, wait time.Duration) (Settlement, error) {
+	const first, longest = 250 * time.Millisecond, time.Second // between two looks
+	for pause := first; ; pause = min(longest, 2*pause) {
+		now, err := s.byOthers(ctx, row, 0)
+		if errors.Is(err, ErrUnused) {
+			err = nil
+		}
+		if err != nil || now.State != SettlementPending || wait <= 0 {
+			return now, err
+		}
+		select {
+		case <-ctx.Done():
+			return now, ctx.Err()
+		case <-time.After(min(pause, wait)):
+		}
+		wait -= pause
+	}
 }
 
 // reverted finishes a settlement of ours that has moved nothing: somebody else may have been first with the same authorization.
@@ -391,6 +425,8 @@ func (s *Settler) finish(ctx context.Context, row Settlement, hash [32]byte, p P
 			return row, fmt.Errorf("spend settlement: %w", err)
 		}
 		row.State, row.TxHash = SettlementSettled, hash
+		_ = s.burnt(ctx, hash, p) // what it costs is no matter of the payer's, and Resume looks for what is not noted
+		s.over(row)
 		return row, nil
 	}
 	return s.fail(ctx, row, "the authorization was used for another transfer")
@@ -402,5 +438,13 @@ func (s *Settler) fail(ctx context.Context, row Settlement, why string) (Settlem
 	if err != nil {
 		return row, fmt.Errorf("note settlement: %w", err)
 	}
+	s.over(now)
 	return now, nil
+}
+
+// over tells of a settlement that is.
+func (s *Settler) over(row Settlement) {
+	if s.cfg.Observer != nil {
+		s.cfg.Observer.Settled(s.cfg.Rail, row.State)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +30,11 @@ type bank struct {
 	held     bool // what is sent waits
 	hidden   bool // the node shows nothing that is in a block
 	dry      bool
-	deaf     error // of the node
+	price    *big.Int // of gas
+	unserved bool
+	served   bool                      // it is a facilitator, which settles by transactions of its own
+	says     func(settle func()) error // what it says of that; nil means that it does it
+	deaf     error                     // of the node
 	count    uint64
 	used     map[x402.Key][32]byte
 	canceled map[x402.Key]bool
@@ -48,11 +53,15 @@ type draft struct {
 
 func (b *bank) Address() string { return gasKey }
 
-func (b *bank) Ready(context.Context) error {
+func (b *bank) Ready(context.Context) (x402.Purse, error) {
+	has := x402.Purse{Balance: big.NewInt(1e15), GasPrice: b.price}
 	if b.dry {
-		return x402.ErrDry
+		return has, x402.ErrDry
 	}
-	return b.deaf
+	if b.unserved {
+		return has, x402.ErrUnserved
+	}
+	return has, b.deaf
 }
 
 func (b *bank) Simulate(_ context.Context, a x402.Authorization) (uint64, error) {
@@ -99,6 +108,16 @@ func (b *bank) Send(ctx context.Context, raw []byte) error {
 		return b.deaf
 	}
 	b.sent = append(b.sent, raw)
+	if b.served {
+		var d draft
+		if err := json.Unmarshal(raw, &d); err != nil {
+			return err
+		}
+		if b.says == nil {
+			b.says = func(settle func()) error { settle(); return nil }
+		}
+		return b.says(func() { b.byOthers(d.Authorization) })
+	}
 	if !b.held {
 		b.mine(raw)
 	}
@@ -118,7 +137,7 @@ func (b *bank) mine(raw []byte) {
 		b.count++
 	}
 	hash, k := sha256.Sum256(raw), d.Authorization.Key()
-	p := x402.Payment{From: gasKey, To: token, Block: 7, BlockHash: [32]byte{7}, At: now()}
+	p := x402.Payment{From: gasKey, To: token, Block: 7, BlockHash: [32]byte{7}, At: now(), GasUsed: 50_000, Fee: big.NewInt(50_000e9)}
 	if _, used := b.used[k]; !used && !b.poor && !b.canceled[k] {
 		p.Succeeded = true
 		p.Transfers = []x402.Transfer{{Contract: token, From: d.Authorization.From, To: d.Authorization.To, Amount: d.Authorization.Value,
@@ -170,6 +189,18 @@ type settler struct {
 	store *store.Store
 	now   time.Time
 	t     *testing.T
+
+	facilitator string
+	gas         x402.GasPolicy
+	told        []string
+}
+
+func (s *settler) Settled(rail string, state x402.SettlementState) {
+	s.told = append(s.told, fmt.Sprint(rail, " ", state))
+}
+
+func (s *settler) Burnt(rail string, gas uint64, fee *big.Int, reverted bool) {
+	s.told = append(s.told, fmt.Sprint(rail, " ", gas, " ", fee, " ", reverted))
 }
 
 func newSettler(t *testing.T) *settler {
@@ -185,11 +216,19 @@ func newSettler(t *testing.T) *settler {
 	return s
 }
 
+// observer is told what becomes of settlements, where somebody looks.
+func (s *settler) observer() x402.GasObserver {
+	if s.told == nil {
+		return nil
+	}
+	return s
+}
+
 // restart makes the settler anew, as after a kill.
 func (s *settler) restart() {
 	s.Settler = x402.NewSettler(x402.SettlerConfig{
 		Rail: rail, ChainID: api.ChainIDTest, Token: token, Treasury: treasury, Name: "Global Dollar", Version: "1", Sender: s.bank, Store: s.store,
-		Now: func() time.Time { return s.now },
+		Now: func() time.Time { return s.now }, Facilitator: s.facilitator, Gas: s.gas, Observer: s.observer(),
 		SignerOf: func(a x402.Authorization) (string, error) {
 			if a.Signature[0] != 1 {
 				return gasKey, nil

@@ -28,9 +28,11 @@ type Settlement struct {
 	State       SettlementState
 	Why         string     // it has failed
 	At          time.Time  // when the answer was made
+	DoneAt      time.Time  // when it was settled or failed; zero before
 	Body        []byte     // of the answer; nil when it is kept no longer
 	Txs         []SignedTx // that were to settle it, oldest first
 	TxHash      [32]byte   // of the one that did, whoever sent it
+	Facilitator string     // host of who settles it, "" where Txs do
 }
 
 // paidBy reports whether t is the transfer that the authorization allows.
@@ -46,6 +48,7 @@ var (
 
 // SettlementStore keeps settlements. Each method is one transaction.
 type SettlementStore interface {
+	GasStore
 	// Settlements returns that of an authorization and those of its payer with an identifier, on whatever rail, as far as they are there.
 	Settlements(ctx context.Context, k Key, identifier string) ([]Settlement, error)
 	// BeginSettlement keeps one with its first transaction, or fails with ErrTaken or ErrIdentified.
