@@ -191,7 +191,7 @@ func TestTailMarksRows(t *testing.T) {
 	out, in := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		exit := c.start(ctx, in, "tail", "--count", "2")
+		exit := c.start(ctx, in, "tail", "--all", "--count", "2")
 		_ = in.Close()
 		ended <- exit
 	}()

@@ -19,6 +19,7 @@ type diffOptions struct {
 	*command.IO
 	client func() (*sdk.Client, error)
 
+	digestOptions
 	pack, path     string
 	fromAt, toward string // as typed; package instant reads them
 }
@@ -30,7 +31,9 @@ func newDiff(f *command.Factory) *cobra.Command {
 		Use: "diff [PACK] --from TIME", Short: "Show what changed between two minutes", Args: cobra.MaximumNArgs(1),
 		SuggestFor: []string{"compare"}, ValidArgsFunction: f.CompletePackArgument(),
 		Long: "Show what changed between the states of two minutes, or between one and now.\n\nTIME is " + human.MomentForms +
-			".\nTimes without a zone are local. Each of the two states is one call.",
+			".\nTimes without a zone are local. Each of the two states is one call.\n\n" +
+			"A terminal shows what the changes come to: flags, headlines, sources, then a line for each row that moved. --all has every\n" +
+			"value; so has JSON.",
 		Example: "  ctx diff --from 2h\n  ctx diff --from \"yesterday 14:00\" --to \"yesterday 15:00\" --path top_movers\n" +
 			"  ctx diff --from 1h --jq '.changes[] | select(.row == \"BTC\")'",
 	}, []string{"type", "pack", "from", "ts", "changes"}, func(ctx context.Context, args []string) (err error) {
@@ -43,6 +46,7 @@ func newDiff(f *command.Factory) *cobra.Command {
 	flags.StringVar(&o.fromAt, "from", "", "the older minute, as `time` (required)")
 	flags.StringVar(&o.toward, "to", "now", "the newer minute, as `time`, or now")
 	flags.StringVar(&o.path, "path", "", "only what is at this `path` of the state")
+	o.register(flags)
 	return c
 }
 
@@ -50,6 +54,9 @@ func newDiff(f *command.Factory) *cobra.Command {
 func (o diffOptions) run(ctx context.Context) error {
 	if o.fromAt == "" {
 		return cli.Invalid("--from is missing: the older minute").WithHint("ctx diff --from 1h")
+	}
+	if err := o.check(); err != nil {
+		return err
 	}
 	client, err := o.client()
 	if err != nil {
@@ -76,7 +83,7 @@ func (o diffOptions) run(ctx context.Context) error {
 		return err
 	}
 	return o.Print(ctx, cli.Answer{JSON: doc, Piped: cli.JSON, Text: func(w io.Writer, width int, style cli.Style) error {
-		return r.write(Page{W: w, Width: width, Style: style, Now: o.Now()})
+		return r.write(Page{W: w, Width: width, Style: style, Now: o.Now()}, o.digestOptions)
 	}})
 }
 

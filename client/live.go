@@ -50,19 +50,28 @@ func plain(path string) string {
 	return strings.Trim(strings.NewReplacer("[", ".", "]", "").Replace(path), ".")
 }
 
-// write writes the changes for people, a line each. What is of now says how old the data is that is overdue.
-func (r changeReport) write(p Page) error {
+// write writes for people what the changes come to, or all of them, a line each. What is of now says how old the data is that is overdue.
+func (r changeReport) write(p Page, o digestOptions) error {
 	p = p.of(r.state)
-	head := fmt.Sprintf("%s  %s  %s", r.TS.In(p.Now.Location()).Format(time.TimeOnly), r.Pack, counted(len(r.Changes)))
+	var list []news
+	told := counted(len(r.Changes))
+	if o.all {
+		for _, c := range r.Changes {
+			list = append(list, news{text: line(c, p.Style), ref: c.Ref})
+		}
+	} else if list = digest(r.Changes, o.min, p.Style); len(r.Changes) > 0 {
+		told = human.Plural(len(list), "line") + " of " + told
+	}
+	head := fmt.Sprintf("%s  %s  %s", r.TS.In(p.Now.Location()).Format(time.TimeOnly), r.Pack, told)
 	if _, err := fmt.Fprintln(p.W, p.Style.Bold(head)+p.overdue(r.TS)); err != nil {
 		return err
 	}
-	for _, c := range r.Changes {
-		late := p.late(c.Ref)
+	for _, n := range list {
+		late := p.late(n.ref)
 		if late != "" {
 			late = "  " + late
 		}
-		text := p.Style.Cut("  "+line(c, p.Style), p.Width-ansi.StringWidth(late))
+		text := p.Style.Cut("  "+n.text, p.Width-ansi.StringWidth(late))
 		if _, err := fmt.Fprintln(p.W, text+late); err != nil {
 			return err
 		}
@@ -84,17 +93,13 @@ func line(c diff.Change, style cli.Style) string {
 	if c.Row != "" {
 		where = human.Line(c.Row) + "  " + style.Dim(where)
 	}
-	arrow := "→"
-	if style.ASCII {
-		arrow = "->"
-	}
 	switch {
 	case c.Old == nil:
 		return style.Good("+ ") + where + "  " + value(c.New)
 	case c.New == nil:
 		return style.Bad("- ") + where + "  " + value(c.Old)
 	}
-	return "  " + where + "  " + value(c.Old) + " " + arrow + " " + style.Bold(value(c.New))
+	return "  " + where + "  " + value(c.Old) + arrow(style) + style.Bold(value(c.New))
 }
 
 // value is a JSON text as one line for people.

@@ -27,6 +27,7 @@ type tailOptions struct {
 	*command.IO
 	client func() (*sdk.Client, error)
 
+	digestOptions
 	pack        string
 	path        string
 	events      []string
@@ -46,10 +47,10 @@ func newTail(f *command.Factory) *cobra.Command {
 		Use: "tail [PACK]", Aliases: []string{"subscribe"}, Short: "Follow the states of a pack as they come", Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: f.CompletePackArgument(),
 		SuggestFor:        []string{"stream", "follow"},
-		Long: "Follow the states of a pack as they come: what changed, line by line, on a terminal; a JSON line for each event\n" +
+		Long: "Follow the states of a pack as they come: what changed, row by row, on a terminal; a JSON line for each event\n" +
 			"elsewhere, {\"type\",\"pack\",\"ts\",\"state\",\"freshness\"}. With --diff or --changes-only it has \"changes\" in\n" +
 			"place of \"state\". What is of a source that is overdue says STALE and how old it is.\n" +
-			"A broken connection is made anew. Opening the stream costs one credit, what comes over it nothing.",
+			"A broken connection is opened again. Opening the stream costs one credit, what comes over it nothing.",
 		Example: "  ctx tail\n  ctx tail --path flags\n  ctx tail -o ndjson --changes-only | jq -r '.changes[].path'\n" +
 			"  ctx tail --count 1 --json ts\n  ctx tail --changes-only --path flags --exec 'mail -s flags me@example.com'",
 	}, fields, func(ctx context.Context, args []string) (err error) {
@@ -67,6 +68,7 @@ func newTail(f *command.Factory) *cobra.Command {
 	flags.IntVar(&o.count, "count", 0, "end after this `number` of events")
 	flags.DurationVar(&o.limit, "for", 0, "end after this `time`")
 	flags.StringVar(&o.exec, "exec", "", "run this shell `command` for each event, with its JSON as input")
+	o.register(flags)
 	flags.BoolVar(&o.noReconnect, "no-reconnect", false, "end with an error when the connection breaks")
 	return c
 }
@@ -81,7 +83,7 @@ func (o tailOptions) check() error {
 	if o.count < 0 || o.limit < 0 {
 		return cli.Invalid("--count and --for must not be negative")
 	}
-	return nil
+	return o.digestOptions.check()
 }
 
 // run follows the stream until it ends, or it has shown enough.
@@ -192,7 +194,7 @@ func (t *tail) compare(before, now api.StreamState) (changeReport, error) {
 // lines writes r for people.
 func (t *tail) lines(r changeReport) func(io.Writer, int, cli.Style) error {
 	return func(w io.Writer, width int, style cli.Style) error {
-		return r.write(Page{W: w, Width: width, Style: style, Now: t.Now()})
+		return r.write(Page{W: w, Width: width, Style: style, Now: t.Now()}, t.digestOptions)
 	}
 }
 

@@ -25,6 +25,7 @@ const (
 	streamSilence   = 60 * time.Second // without a state, the connection counts as broken
 	streamFirstWait = time.Second      // before the first attempt to connect again; doubles up to streamLastWait
 	streamLastWait  = 30 * time.Second
+	streamPatience  = 5 * time.Minute // a service that wants to be left alone for longer has refused
 )
 
 // errSilence is why a connection was given up that sent no state for streamSilence.
@@ -146,6 +147,9 @@ func (l *listener) pause(err error) (wait time.Duration, again bool) {
 	if errors.As(err, &refused) {
 		switch refused.Status {
 		case http.StatusBadRequest, http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound:
+			return 0, false
+		}
+		if refused.RetryAfter > streamPatience {
 			return 0, false
 		}
 		wait = max(wait, refused.RetryAfter)

@@ -155,7 +155,7 @@ func TestStreamWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &streamScript{answers: []func(*http.Request) (*http.Response, error){
-			frames(nil, pulse("pulse", 1), ": keepalive 1\n\n"), status(503, "7"), status(429, "100"), refuse, refuse, refuse, refuse, refuse,
+			frames(nil, pulse("pulse", 1), ": keepalive 1\n\n"), status(503, "7"), status(429, "300"), refuse, refuse, refuse, refuse, refuse,
 			frames(nil, pulse("pulse", 2)),
 		}}
 		log, err := listen(t, s, 2, false)
@@ -164,7 +164,7 @@ func TestStreamWaits(t *testing.T) {
 		}
 		begin := 0 * time.Second
 		// The shortest and the longest wait before each connection but the first, in seconds.
-		bounds := [][2]float64{{60.4, 61.1}, {7, 7}, {100, 100}, {4, 8}, {8, 16}, {15, 30}, {15, 30}, {15, 30}}
+		bounds := [][2]float64{{60.4, 61.1}, {7, 7}, {300, 300}, {4, 8}, {8, 16}, {15, 30}, {15, 30}, {15, 30}}
 		for i, asked := range s.asked[1:] {
 			at, err := time.ParseDuration(asked)
 			if err != nil {
@@ -183,9 +183,13 @@ func TestStreamWaits(t *testing.T) {
 
 func TestStreamEndsForGood(t *testing.T) {
 	t.Parallel()
-	for _, code := range []int{400, 401, 402, 403, 404} {
+	for _, refusal := range []struct {
+		code  int
+		after string // seconds to be left alone for
+	}{{400, ""}, {401, ""}, {402, ""}, {403, ""}, {404, ""}, {429, "301"}, {503, "301"}} {
+		code := refusal.code
 		synctest.Test(t, func(t *testing.T) {
-			s := &streamScript{answers: []func(*http.Request) (*http.Response, error){status(code, "")}}
+			s := &streamScript{answers: []func(*http.Request) (*http.Response, error){status(code, refusal.after)}}
 			_, err := listen(t, s, 1, false)
 			if !errors.Is(err, sdk.ErrKeyRevoked) || len(s.asked) != 1 || strings.Contains(err.Error(), "SECRET") {
 				t.Errorf("status %d: %v after %d connections", code, err, len(s.asked))
