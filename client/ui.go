@@ -186,12 +186,34 @@ func (o *uiOptions) recording(c tui.Config) (tui.Config, error) {
 	return c, nil
 }
 
-// service is c for the service of the profile of f. Nobody has to be signed in.
+// service is c for the service of the profile of f. Where there is neither a key nor a payer the user is asked before anything is sent.
 func service(f *command.Factory, c tui.Config) (tui.Config, error) {
 	client, err := f.Client()
 	if err != nil {
 		return c, err
 	}
+	if client.Key().IsZero() && !f.Payments.On() {
+		keyless := c
+		c.Close = nil // nothing is held before there is a key
+		c.UseKey = func(text string) (tui.Config, error) { return withKey(f, keyless, sdk.NewKey(text)) }
+	}
+	return with(f, c, client)
+}
+
+// withKey is c for the service of the profile of f, with a key that is kept nowhere.
+func withKey(f *command.Factory, c tui.Config, key sdk.Key) (tui.Config, error) {
+	if key.KeyID() == "" {
+		return c, errors.New("that is no key: one begins with cv_ and has no spaces in it")
+	}
+	client, err := f.KeyedClient(key)
+	if err != nil {
+		return c, err
+	}
+	return with(f, c, client)
+}
+
+// with is c for a client of the service of the profile of f. Nobody has to be signed in.
+func with(f *command.Factory, c tui.Config, client *sdk.Client) (tui.Config, error) {
 	c.Stream, c.Service, c.KeyID, c.Where = tui.Subscribe(client), client, client.Key().KeyID(), c.Profile
 	if c.Where == config.DefaultProfile { // which says nothing: the address does
 		_, c.Where, _ = strings.Cut(client.BaseURL(), "://")

@@ -30,7 +30,7 @@ func (m *Model) View() string {
 		}
 	}
 	strip := m.strip()
-	body := m.screens[m.at].View(m.width, m.height-m.top()-chromeBottom)
+	body := m.body()
 	if m.at == 0 && m.lost() {
 		body = grey(m.theme, body)
 	}
@@ -58,6 +58,15 @@ func (m *Model) View() string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// body is what stands between header and footer.
+func (m *Model) body() []string {
+	height := m.height - m.top() - chromeBottom
+	if m.door != nil {
+		return m.drawDoor(m.width, height)
+	}
+	return m.screens[m.at].View(m.width, height)
 }
 
 // lost reports whether what is shown is old because there is no connection.
@@ -293,6 +302,8 @@ func (m *Model) footer() string {
 	k := m.env.Keys
 	keys := m.screens[m.at].Bindings()
 	switch {
+	case m.door != nil:
+		return view.KeyLine(m.theme, m.doorKeys(), m.width-2)
 	case m.confirmation != nil:
 		keys = m.confirmation.bindings()
 	case m.palette != nil:

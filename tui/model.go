@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +38,7 @@ type Model struct {
 	width, height int
 	help          bool
 	palette       *palette      // nil while it is closed
+	door          *door         // nil where there is a key
 	confirmation  *confirmation // nil while nothing is asked
 	told          string
 	toldAt        time.Time
@@ -63,6 +65,10 @@ func New(ctx context.Context, c Config) *Model {
 	m.env = &Env{Ctx: ctx, Session: session.New(c.Pack, c.Now(), c.SearchCap), Theme: &m.theme, Keys: *c.Keys,
 		Service: c.Service, Account: c.Account, Seller: c.Seller, Pay: c.Pay, KeyID: c.KeyID, ReadOnly: c.ReadOnly}
 	m.env.Session.Mouse, m.env.Session.Recorded = !c.mouseOff, c.Recording
+	if c.UseKey != nil {
+		m.door = newDoor()
+		m.env.Session.Idle()
+	}
 	e := m.env
 	m.screens = [8]Screen{NewLive(e), NewBrief(e), NewSearch(e), NewHistory(e), NewSources(e),
 		NewKeys(e), NewCredits(e), NewLog(e)}
@@ -71,6 +77,9 @@ func New(ctx context.Context, c Config) *Model {
 
 // Init opens the stream and asks for the balance.
 func (m *Model) Init() tea.Cmd {
+	if m.door != nil {
+		return tea.Batch(nextTick(), tea.SetWindowTitle("ctx"))
+	}
 	return tea.Batch(m.feed.open(m.cfg.Pack), nextTick(), tea.SetWindowTitle("ctx "+m.cfg.Pack), m.askBalance(), m.askPacks())
 }
 
@@ -165,6 +174,7 @@ func (m *Model) take(msg arrivedMsg) tea.Cmd {
 			m.env.Session.Event(item)
 		case sdk.Connection:
 			m.env.Session.Connection(item, Explain(m.env.Keys, item.Err))
+			m.learnReasons(item.Err)
 			m.env.Keys.Brief.SetHelp(m.env.Keys.Brief.Help().Key, "new brief"+m.env.Session.Cost(1))
 			cmds = append(cmds, m.firstBrief())
 		case ended:
@@ -173,6 +183,13 @@ func (m *Model) take(msg arrivedMsg) tea.Cmd {
 		}
 	}
 	return tea.Batch(append(cmds, m.firstTrends(), m.laterBrief(), m.feed.again(msg.turn))...)
+}
+
+// learnReasons takes from the refusal of a service without a state why its sources have none.
+func (m *Model) learnReasons(err error) {
+	if e, ok := errors.AsType[*api.Error](err); ok && m.env.Session.State == nil && len(e.SourceStatus) > 0 {
+		m.env.Session.Sources = e.SourceStatus
+	}
 }
 
 // firstBrief asks for the brief of a pack when the service is there for the first time.

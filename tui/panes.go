@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/contextd/contextd/internal/human"
@@ -282,14 +283,63 @@ func (s *Live) newsLines(width, height int, focus bool) []string {
 	})
 }
 
-// waiting is what is shown before the first state.
+// waiting is what is shown before the first state: why there is none, as far as the service says.
 func (s *Live) waiting(width, height int) []string {
 	t, now := *s.env.Theme, s.env.Session
 	lines := []string{"", " Waiting for the first state of pack " + view.Line(now.Pack) + "."}
 	if p := now.Line.Problem; p != nil {
 		lines = problemLines(t, *p)
 	}
+	if len(now.Sources) > 0 {
+		lines = append(lines, "", " "+t.Bold.On("Why: what its sources say"))
+		network := true
+		for _, r := range reasons(now.Sources) {
+			lines = append(lines, fmt.Sprintf("  %s %s: %s", HealthMark(t, r.state), r.of(), r.why))
+			network = network && strings.HasPrefix(r.why, "network")
+		}
+		lines = append(lines, "")
+		if network {
+			lines = append(lines, " Is there a network where the service runs? Names have to resolve, and HTTPS has to get out.")
+		}
+		lines = append(lines, " "+view.KeyLabel(s.env.Keys.Tab[4])+" shows each source. The first state comes by itself when one answers.")
+	}
 	return view.Box{Title: "Live", Focus: true}.Draw(t, lines, width, height)
+}
+
+// reason is what sources have in common that have no data.
+type reason struct {
+	why   string
+	state api.SourceState
+	ids   []string
+}
+
+// of names the sources of a reason.
+func (r reason) of() string {
+	if len(r.ids) == 1 {
+		return r.ids[0]
+	}
+	return human.Plural(len(r.ids), "source")
+}
+
+// reasons are why sources have no data, the most frequent first.
+func reasons(sources []api.SourceStatus) (list []reason) {
+	for _, s := range sources {
+		why := "not asked yet"
+		switch {
+		case s.Error != nil:
+			why = view.Line(*s.Error)
+		case s.Status == api.SourceOK:
+			why = "answers"
+		}
+		i := slices.IndexFunc(list, func(r reason) bool { return r.why == why })
+		if i < 0 {
+			i = len(list)
+			list = append(list, reason{why: why, state: s.Status})
+		}
+		list[i].ids = append(list[i].ids, view.Line(s.ID))
+	}
+	slices.SortStableFunc(list, func(a, b reason) int { return len(b.ids) - len(a.ids) })
+	return list
 }
 
 // problemLines are a problem in full.

@@ -13,6 +13,8 @@ import (
 // in one piece, and does nothing where no text is typed.
 func (m *Model) pressEach(msg tea.KeyMsg) tea.Cmd {
 	switch {
+	case m.door != nil && m.door.input.Focused():
+		return m.typeKey(msg)
 	case msg.Paste && !m.typing():
 		return nil
 	case msg.Paste || len(msg.Runes) < 2:
@@ -37,6 +39,8 @@ func (m *Model) press(msg tea.KeyMsg) tea.Cmd {
 		return tea.Quit
 	case m.goingTo != "":
 		return nil
+	case m.door != nil:
+		return m.pressDoor(msg)
 	case m.confirmation != nil:
 		return m.pressConfirmation(msg)
 	case m.palette != nil:
@@ -147,7 +151,7 @@ func (m *Model) lastError() {
 
 // mouse gives a click or a turn of the wheel to tabs or screen.
 func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
-	if m.confirmation != nil || m.palette != nil || m.goingTo != "" || m.tooSmall() {
+	if m.confirmation != nil || m.palette != nil || m.goingTo != "" || m.door != nil || m.tooSmall() {
 		return nil
 	}
 	switch {

@@ -75,6 +75,9 @@ func (m *Model) goOver(profile string) tea.Cmd {
 // cannot be had, and where something came meanwhile that would not be seen: a new key, a purchase.
 func (m *Model) takeProfile(msg profileMsg) tea.Cmd {
 	m.goingTo = ""
+	if m.door != nil {
+		m.door.opening = false
+	}
 	if msg.err != nil {
 		return Send(Fail(msg.err))
 	}

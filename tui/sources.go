@@ -109,7 +109,7 @@ func (s *Sources) View(width, height int) []string {
 	t, rows := *s.env.Theme, s.rows()
 	box := view.Box{Title: "Sources", Note: s.filter.Note(), Focus: true}
 	if len(rows) == 0 {
-		why := " The sources are known when the first state has come."
+		why := " No state has come, and the service has not said how its sources do."
 		if s.filter.Value() != "" {
 			why = " No source matches the filter."
 		}

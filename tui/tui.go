@@ -5,8 +5,8 @@
 // daemon: who starts it hands it the service, the account and the surroundings in a Config. The flow is one way: a command does
 // input or output and returns a message, Update changes the model, View draws it.
 //
-// What it costs: opening the stream is a call, and so are the first brief and every connection that is made anew. Everything
-// else that costs is asked for by a key that says so.
+// What it costs: opening the stream is a call, and so are the first brief, the trends of the first table and every connection that is made
+// anew. Everything else that costs is asked for by a key that says so. Where calls are not charged, and on a demo, all trends come at once.
 //
 // The picture of it in the README is drawn by a test, from its own view: go test ./tui -run TestPicture -update.
 package tui
@@ -55,6 +55,10 @@ type Config struct {
 
 	// Switch makes the Config of another of the Profiles. It may be called while this one is shown. nil where there is no other.
 	Switch func(profile string) (Config, error)
+
+	// UseKey makes the Config of a key that the user pastes. Where it is not nil there is none to begin with, and the user is asked how
+	// to go on before anything is sent.
+	UseKey func(key string) (Config, error)
 
 	// Packs are those that the service has, which costs nothing to ask. nil where nobody is asked.
 	Packs func(ctx context.Context) []string

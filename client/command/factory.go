@@ -36,6 +36,8 @@ type Factory struct {
 	Key func() (key sdk.Key, origin string, err error)
 	// Client is the client of the configured service, with the key or with who pays in its place.
 	Client func() (*sdk.Client, error)
+	// KeyedClient is a client of the configured service with a key that is kept nowhere.
+	KeyedClient func(key sdk.Key) (*sdk.Client, error)
 	// PayingClient is a client of the service at an address, which need not be the configured one: it sends no key, and p pays.
 	PayingClient func(address string, p sdk.Payer) (*sdk.Client, error)
 	// Packs is what packs the configured service has.
@@ -64,7 +66,8 @@ func newFactory(s cli.System, flags *Flags, profile string) *Factory {
 	account.client = calls.configured
 	return &Factory{
 		IO: streams, Paths: set.paths, Config: set.config, SetHere: set.setHere, Pack: set.pack, Key: account.key,
-		Client: calls.configured, HTTP: calls.http, PayingClient: calls.paying, Packs: PackList{set.config, calls.paying, s.Now},
+		Client: calls.configured, HTTP: calls.http, PayingClient: calls.paying, KeyedClient: calls.keyed,
+		Packs: PackList{set.config, calls.paying, s.Now},
 		Account: account, Wallets: wallets, Payments: payments, service: calls,
 	}
 }

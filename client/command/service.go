@@ -63,6 +63,15 @@ func (s *service) paying(address string, p sdk.Payer) (*sdk.Client, error) {
 	return s.at(c, address, sdk.Key{}, p)
 }
 
+// keyed is a client of the configured service with a key that is kept nowhere.
+func (s *service) keyed(key sdk.Key) (*sdk.Client, error) {
+	c, err := s.settings.config()
+	if err != nil {
+		return nil, err
+	}
+	return s.at(c, c.Get(config.BaseURL).Text, key, nil)
+}
+
 // at makes a client with what is configured for all of them.
 func (s *service) at(c *config.Config, address string, key sdk.Key, p sdk.Payer) (*sdk.Client, error) {
 	if !key.IsZero() {

@@ -93,6 +93,9 @@ func (s *Session) Opening() {
 	s.Line.since = s.Now
 }
 
+// Idle applies that nothing is sent before the user has said so.
+func (s *Session) Idle() { s.Line.ended = true }
+
 // Status is how one stands with the service now.
 func (s *Session) Status() Status {
 	l := &s.Line
