@@ -264,6 +264,52 @@ func TestPacksComeAndGo(t *testing.T) {
 	}
 }
 
+// TestPacksAreClosed: what a pack has is freed once, when another has its place, when it goes and when the daemon ends; not while it is
+// served, though it was asked for anew.
+func TestPacksAreClosed(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	var mu sync.Mutex // guards closed
+	var closed []string
+	closing := func(id, mark string) daemon.Pack {
+		p := marked(id, mark)
+		p.Close = func() {
+			mu.Lock()
+			defer mu.Unlock()
+			closed = append(closed, id+" "+mark)
+		}
+		return p
+	}
+	for _, step := range []struct {
+		what  string
+		packs []daemon.Pack
+		want  []string
+	}{
+		{"they come", []daemon.Pack{closing("perps", "one"), closing("rates", "one")}, nil},
+		{"they are asked for again", []daemon.Pack{closing("perps", "one"), closing("rates", "one")}, nil},
+		{"one is refused", []daemon.Pack{closing("perps", "two"), reordered(closing("rates", "one"))}, nil},
+		{"one is another", []daemon.Pack{closing("perps", "two"), closing("rates", "one")}, []string{"perps one"}},
+		{"one goes", []daemon.Pack{closing("perps", "two")}, []string{"perps one", "rates one"}},
+	} {
+		err := apply(t, s.d, step.packs...)
+		if refused := step.what == "one is refused"; (err != nil) != refused {
+			t.Fatalf("%s: %v", step.what, err)
+		}
+		for _, p := range step.packs {
+			if err == nil {
+				until(t, p.ID+" has a state", func() bool { return s.mark(p.ID) == strings.Fields(p.Digest)[0] })
+			}
+		}
+		if !slices.Equal(closed, step.want) {
+			t.Errorf("%s: closed are %q, want %q", step.what, closed, step.want)
+		}
+	}
+	s.d.Stop(t)
+	if want := []string{"perps one", "rates one", "perps two"}; !slices.Equal(closed, want) {
+		t.Errorf("at the end closed are %q, want %q", closed, want)
+	}
+}
+
 // TestBrokenPackChangesNothing: where one pack of several is wrong, all stay as they were and go on.
 func TestBrokenPackChangesNothing(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,8 +26,9 @@ type reloader struct {
 	level    slog.LevelVar
 	systemd  *Notifier
 
-	mu    sync.Mutex       // guards inUse, and settings while the daemon runs
+	mu    sync.Mutex       // guards inUse and packs, and settings while the daemon runs
 	inUse map[string]value // by setting
+	packs []daemon.Pack    // that are served
 }
 
 // value is that of a setting, and what is in the file that it names.
@@ -48,7 +51,7 @@ func newReloader(s *settings, logTo io.Writer) (*reloader, error) {
 	if r.cfg, err = cfg.daemon(log); err != nil {
 		return nil, err
 	}
-	r.cfg.Reload, r.systemd, r.inUse = r.reload, NewNotifier(log), s.values()
+	r.cfg.Reload, r.systemd, r.inUse, r.packs = r.reload, NewNotifier(log), s.values(), r.cfg.Packs
 	return r, nil
 }
 
@@ -107,7 +110,8 @@ func (r *reloader) reload(ctx context.Context) (done admin.ReloadResponse, err e
 		return done, err
 	}
 	done = r.changes(r.settings.values())
-	log.Info("the settings were read again", "file", file, "changed", done.Changed, "after_restart", done.Restart)
+	done.Packs, r.packs = changedPacks(r.packs, next.Packs), next.Packs
+	log.Info("the settings were read again", "file", file, "changed", done.Changed, "after_restart", done.Restart, "packs", done.Packs)
 	return done, nil
 }
 
@@ -128,6 +132,24 @@ func (r *reloader) changes(now map[string]value) admin.ReloadResponse {
 		}
 	}
 	return done
+}
+
+// changedPacks are the ids, sorted, of the packs that only one of was and now has, or that they have in two makes.
+func changedPacks(was, now []daemon.Pack) []string {
+	made := map[string]daemon.Pack{}
+	for _, p := range was {
+		made[p.ID] = p
+	}
+	changed := []string{}
+	for _, p := range now {
+		if old, is := made[p.ID]; !is || !old.Same(p.Pack) {
+			changed = append(changed, p.ID)
+		}
+		delete(made, p.ID)
+	}
+	changed = slices.AppendSeq(changed, maps.Keys(made))
+	slices.Sort(changed)
+	return changed
 }
 
 // values are those in effect, after read.
@@ -156,8 +178,8 @@ func newReload(s *settings) *cobra.Command {
 	return &cobra.Command{
 		Use: "reload", Short: "Have the running daemon read its settings again", Args: cobra.NoArgs,
 		Long: "Have the running daemon read its settings again, as SIGHUP does, and print which have changed. Where something is wrong\n" +
-			"with them, all stay as they were. Log level, limits, tiers, alerts, switched-off sources, trusted proxies and the\n" +
-			"certificate change at once; others need a restart, and are named.",
+			"with them, all stay as they were. Packs and their manifests, log level, limits, tiers, alerts, switched-off sources,\n" +
+			"trusted proxies and the certificate change at once; other settings need a restart, and are named.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return s.operate(c, func(o *admin.Operator) error {
 				done, err := o.Reload(c.Context())
@@ -165,14 +187,16 @@ func newReload(s *settings) *cobra.Command {
 					return err
 				}
 				text := "nothing has changed\n"
-				if len(done.Changed)+len(done.Restart) > 0 {
+				if len(done.Changed)+len(done.Packs)+len(done.Restart) > 0 {
 					text = ""
 				}
-				if len(done.Changed) > 0 {
-					text += "changed: " + strings.Join(done.Changed, ", ") + "\n"
-				}
-				if len(done.Restart) > 0 {
-					text += "after a restart: " + strings.Join(done.Restart, ", ") + "\n"
+				for _, part := range []struct {
+					title string
+					names []string
+				}{{"changed", done.Changed}, {"packs", done.Packs}, {"after a restart", done.Restart}} {
+					if len(part.names) > 0 {
+						text += part.title + ": " + strings.Join(part.names, ", ") + "\n"
+					}
 				}
 				_, err = io.WriteString(c.OutOrStdout(), text)
 				return err

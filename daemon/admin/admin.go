@@ -119,9 +119,10 @@ type AuditResponse struct {
 	Findings []billing.Finding `json:"findings"`
 }
 
-// ReloadResponse answers a POST to PathReload with the names of the settings that are others now.
+// ReloadResponse answers a POST to PathReload with the names of the settings and the packs that are others now.
 type ReloadResponse struct {
 	Changed []string `json:"changed"` // in effect
+	Packs   []string `json:"packs"`   // that came, went, or are made of another manifest: in effect
 	Restart []string `json:"restart"` // in effect after a restart
 }
 
