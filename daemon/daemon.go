@@ -252,15 +252,19 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 		Reader: d.reader, Gate: d.gate, Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.proxies, d.cfg.Now),
 		HTTPS: public.Scheme == "https", More: d.moreRoutes(d.console), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	}
+	server.Standard.HTTPS = server.HTTPS
+	if d.cfg.PublicURL != "" {
+		server.Standard.PublicURL = public
+	}
 	if d.settler != nil {
-		server.Exact = d.settler
+		server.Standard.Exact, server.Payers.Standard = d.settler, true
 	}
 	if err := d.openMCP(&server, d.gate, public); err != nil {
 		return err
 	}
 	server.More.Add(web.Discovery{
 		PublicURL: public, Packs: d.packInfo, Tools: cmp.Or(d.cfg.MCP.Prefix, mcp.DefaultPrefix), Sells: d.payments != nil,
-		Standard: server.Exact != nil,
+		Standard: server.Standard.Exact != nil,
 	}.Routes())
 	d.web = web.New(server)
 	return nil

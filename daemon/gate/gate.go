@@ -173,7 +173,7 @@ func (g *Gate) byKey(ctx context.Context, c Credentials, op api.Op, pack string)
 
 // byProof admits who has paid for the call.
 func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack string) (Caller, error) {
-	presented := c.presented() || c.Refused != nil
+	presented := c.Presented() || c.Refused != nil
 	switch {
 	case g.cfg.Payments == nil && presented:
 		return Caller{}, api.Errorf(api.ReasonPaymentsDisabled, "this service takes no payments by call").WithHint(sendKey)
@@ -181,7 +181,7 @@ func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack strin
 		return Caller{}, api.KeyMissing("%s on pack %s needs an API key", op, pack).WithHint(sendKey)
 	case c.Refused != nil:
 		return Caller{}, c.Refused
-	case !c.presented():
+	case !c.Presented():
 		return Caller{}, api.Errorf(api.ReasonPaymentRequired, "%s on pack %s needs an API key or a payment", op, pack).
 			WithHint("send Authorization: Bearer <API_KEY>, or pay the quote and send the proof as %s", api.HeaderPayment)
 	}
@@ -207,8 +207,8 @@ func (g *Gate) claim(ctx context.Context, c Credentials) (*x402.Claim, error) {
 	return g.cfg.Settler.ClaimExact(ctx, *c.Exact, c.Subject)
 }
 
-// presented reports whether c has a payment, in either dialect.
-func (c Credentials) presented() bool { return c.Proof != nil || c.Exact != nil }
+// Presented reports whether c has a payment, in either dialect.
+func (c Credentials) Presented() bool { return c.Proof != nil || c.Exact != nil }
 
 // sendKey is what callers can do who have to have a key.
 const sendKey = "send Authorization: Bearer <API_KEY>; owners make keys with: ctx keys create NAME, " +

@@ -49,13 +49,13 @@ type Served[A any] struct {
 // What was sold is owed: an answer that is kept for a payment comes before all checks of what could be sold now, and a payment that is
 // presented first is judged as of its quote.
 func Serve[A any](ctx context.Context, g Admission, o Order[A]) (s Served[A], err error) {
-	if _, sells := g.Anonymous(); sells && !o.HasBearer && !o.presented() { // what cannot be delivered is not quoted
+	if _, sells := g.Anonymous(); sells && !o.HasBearer && !o.Presented() { // what cannot be delivered is not quoted
 		if err := o.deliverable(ctx, g); err != nil {
 			return s, err
 		}
 	}
 	if s.Caller, err = g.Admit(ctx, o.Credentials, o.Op, o.Pack); err != nil {
-		if refused := new(api.Error); o.presented() && errors.As(err, &refused) && refused.Payment != nil {
+		if refused := new(api.Error); o.Presented() && errors.As(err, &refused) && refused.Payment != nil {
 			if undeliverable := o.deliverable(ctx, g); undeliverable != nil {
 				return s, undeliverable
 			}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -19,6 +20,15 @@ func (o paidOperation) Name() string { return o.Method + " " + o.Path }
 
 // catalogue are the operations that can be paid for, in the order of the description.
 type catalogue []paidOperation
+
+// of is the one of a method at a path; ok is false where that cannot be paid for.
+func (c catalogue) of(method, path string) (o paidOperation, ok bool) {
+	i := slices.IndexFunc(c, func(o paidOperation) bool { return o.Method == method && o.Path == path })
+	if i < 0 {
+		return o, false
+	}
+	return c[i], true
+}
 
 // newCatalogue returns what reads the catalogue when it is first asked for.
 func newCatalogue() func() (catalogue, error) { return sync.OnceValues(readCatalogue) }

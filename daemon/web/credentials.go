@@ -16,9 +16,10 @@ import (
 
 // Payers reads the credentials of requests. Proofs are counted per client, since each may cost a call to the chain.
 type Payers struct {
-	Proofs  *Limiter
-	Misses  *Limiter // of lookups that find nothing and cost nothing
-	Trusted *Proxies // whose X-Forwarded-For is believed; nil means nobody's
+	Proofs   *Limiter
+	Misses   *Limiter // of lookups that find nothing and cost nothing
+	Trusted  *Proxies // whose X-Forwarded-For is believed; nil means nobody's
+	Standard bool     // payments of standard x402 are taken
 }
 
 // NewPayers makes Payers with the usual bound.
@@ -70,6 +71,9 @@ func (p *Payers) Credentials(r *http.Request, subject x402.Subject) (gate.Creden
 		}
 		return who, nil
 	}
+	if values := r.Header.Values(api.HeaderSignature); p.Standard && len(values) > 0 { // wallets that send both dialects mean this one
+		return p.exact(r, who, values)
+	}
 	header, alias := r.Header.Values(api.HeaderPayment), ours(r.Header.Values(api.HeaderPaymentAlias))
 	if len(header)+len(alias) == 0 {
 		return who, nil
@@ -83,6 +87,21 @@ func (p *Payers) Credentials(r *http.Request, subject x402.Subject) (gate.Creden
 		return who, nil
 	}
 	who.Proof = &proof
+	return who, err
+}
+
+// exact is who with the payment of standard x402 that r carries. One that is refused for what it says is there too, for the answer.
+func (p *Payers) exact(r *http.Request, who gate.Credentials, values []string) (gate.Credentials, error) {
+	who.Exact = &x402.Exact{}
+	if err := p.Proofs.Allow(p.Trusted.ClientOf(r)); err != nil {
+		return who, err
+	}
+	e, err := x402.ParseExactHeader(values)
+	who.Exact = &e
+	if refused := new(api.Error); errors.As(err, &refused) && refused.Status == http.StatusPaymentRequired {
+		who.Refused = err // it can be read, and is answered with a quote
+		return who, nil
+	}
 	return who, err
 }
 

@@ -7,8 +7,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/contextd/contextd/daemon"
@@ -123,5 +126,79 @@ func TestDiscovery(t *testing.T) {
 		if head.Status != http.StatusOK || len(head.Body) > 0 || head.Header.Get("Content-Length") != fmt.Sprint(len(full.Body)) {
 			t.Errorf("HEAD %s: %d %v", path, head.Status, head.Header)
 		}
+	}
+}
+
+// TestOfferTellsCatalogues: the offer of every operation says how it is called, with an example of an answer, in a header that no proxy cuts,
+// and in the words of the schema that is beside it.
+func TestOfferTellsCatalogues(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64
+	m := newSettlingMarket(t, func(c *daemon.Config) {
+		c.PublicURL = "https://example.org/context"
+		c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	})
+	ahead.Store(int64(3 * time.Minute)) // the first state is of the past
+	minute := time.Now().Add(2 * time.Minute).UTC().Format("2006-01-02T15:04")
+	queries := map[string]string{
+		"GET /v1/fresh": "", "GET /v1/brief": "", "GET /v1/search": "q=bitcoin", "GET /v1/lookup": "q=ADA+price,tether+supply", "GET /v1/cite": "ref=3",
+		"POST /v1/cite": "ref=3", "GET /v1/changes": "since=-1m", "GET /v1/series": "path=asset/bitcoin", "GET /v1/snapshot": "at=" + minute,
+	}
+	for name := range paidBy(t) {
+		query, ok := queries[name]
+		if !ok {
+			t.Errorf("%s is not tested", name)
+			continue
+		}
+		method, path, _ := strings.Cut(name, " ")
+		a := call(t, method, m.d.URL()+path+"?pack=crypto&"+query)
+		offer := unwrap[api.StandardRequired](t, a, api.HeaderRequired)
+		if n := len(a.Header.Get(api.HeaderRequired)); a.Status != http.StatusPaymentRequired || n > 3<<10 {
+			t.Errorf("%s: %d, an offer of %d bytes", name, a.Status, n)
+		}
+		if r := offer.Resource; r.URL != "https://example.org/context"+path+"?pack=crypto&"+query || r.ServiceName != "contextd" ||
+			!slices.Equal(r.Tags, []string{"crypto"}) || !strings.Contains(r.Description, ": ") {
+			t.Errorf("%s: %+v", name, r)
+		}
+		tellsHow(t, name, query, offer.Extensions["bazaar"])
+	}
+	a := get(t, m.d.URL()+"/v1/fresh?unknown="+strings.Repeat("x", 950))
+	offer := unwrap[api.StandardRequired](t, a, api.HeaderRequired)
+	if n := len(a.Header.Get(api.HeaderRequired)); n > 3<<10 || offer.Extensions["payment-identifier"].Info == nil || offer.Extensions["bazaar"].Info != nil {
+		t.Errorf("what is long is offered with %d bytes: %+v", n, offer)
+	}
+	if a := get(t, m.d.URL()+"/v1/search?q="+strings.Repeat("x", 2000)); unwrap[api.StandardRequired](t, a, api.HeaderRequired).Resource.URL !=
+		"https://example.org/context/v1/search" {
+		t.Errorf("%v", a.Header)
+	}
+}
+
+// tellsHow holds the extension bazaar of an offer to its own schema, and to how the operation was called.
+func tellsHow(t *testing.T, name, query string, e api.StandardExtension) {
+	t.Helper()
+	text, err := json.Marshal(e.Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	if check, err := schema.Resolve(nil); err != nil {
+		t.Errorf("%s: %v", name, err)
+	} else if err := check.Validate(e.Info); err != nil {
+		t.Errorf("%s is not told as its schema has it: %v", name, err)
+	}
+	method, _, _ := strings.Cut(name, " ")
+	input, _ := e.Info["input"].(map[string]any)
+	sent, _ := input["queryParams"].(map[string]any)
+	parameter, _, _ := strings.Cut(query, "=")
+	if input["type"] != "http" || input["method"] != method || sent["pack"] != "crypto" || parameter != "" && method == http.MethodGet && sent[parameter] == nil {
+		t.Errorf("%s is told as %v", name, input)
+	}
+	output, _ := e.Info["output"].(map[string]any)
+	example, err := json.Marshal(output["example"])
+	if err != nil || output["example"] == nil || len(example) > 512 {
+		t.Errorf("%s has an example of %d bytes, %v", name, len(example), err)
 	}
 }

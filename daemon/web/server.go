@@ -37,24 +37,25 @@ type Gate interface {
 
 // Config is what a Server needs.
 type Config struct {
-	Reader  Reader
-	Gate    Gate
-	Streams Streams                         // nil means that nothing can be subscribed to
-	Payers  *Payers                         // nil means some that trust no proxy
-	Exact   Exact                           // nil means that no payments of standard x402 are taken
-	Ready   func(ctx context.Context) error // why the daemon is not ready, nil when it is; nil means always ready
-	More    Routes                          // beside those of the package
-	HTTPS   bool                            // users come by HTTPS, and browsers are told to keep to it
-	Demo    bool                            // answers are made from recorded data, and say so
-	Now     func() time.Time                // nil means time.Now
-	Logger  *slog.Logger                    // nil means slog.Default
+	Reader   Reader
+	Gate     Gate
+	Streams  Streams                         // nil means that nothing can be subscribed to
+	Payers   *Payers                         // nil means some that trust no proxy
+	Standard Standard                        // what is said to clients of standard x402
+	Ready    func(ctx context.Context) error // why the daemon is not ready, nil when it is; nil means always ready
+	More     Routes                          // beside those of the package
+	HTTPS    bool                            // users come by HTTPS, and browsers are told to keep to it
+	Demo     bool                            // answers are made from recorded data, and say so
+	Now      func() time.Time                // nil means time.Now
+	Logger   *slog.Logger                    // nil means slog.Default
 }
 
 // Server answers HTTP. Make one with New; it is safe for concurrent use.
 type Server struct {
-	cfg   Config
-	table Routes
-	mux   *http.ServeMux
+	cfg       Config
+	table     Routes
+	mux       *http.ServeMux
+	catalogue func() (catalogue, error)
 
 	open, live, immutable, stream, lines lines // headers of /v1, of answers that age, of snapshots, of streams, of history
 
@@ -82,7 +83,7 @@ func NewAt(cfg Config, routes func(s *Server) Routes) *Server {
 		cfg.Payers = NewPayers(nil, cfg.Now)
 	}
 	s := &Server{
-		cfg: cfg, mux: http.NewServeMux(), open: openHeaders(), live: liveHeaders(), immutable: immutableHeaders(),
+		cfg: cfg, mux: http.NewServeMux(), catalogue: newCatalogue(), open: openHeaders(), live: liveHeaders(), immutable: immutableHeaders(),
 		stream: streamHeaders(), lines: linesHeaders(), heads: NewLimiter(maxHeads, time.Minute/maxHeads, cfg.Now),
 	}
 	s.stopping, s.endStreams = stopper()
@@ -183,7 +184,7 @@ func (s *Server) operation(op api.Op) Handler {
 			return err
 		}
 		asked.canonical = s.cfg.Reader.Canonical(q, asked.canonical)
-		who, err := s.credentials(r, subject(r, op, asked))
+		who, err := s.cfg.Payers.Credentials(r, subject(r, op, asked))
 		o, unready := OrderOf(s.cfg.Reader, q)
 		if unready != nil && (err != nil || who.Proof == nil && who.Exact == nil) { // with a proof the answer may be one that is kept
 			return unready

@@ -1,9 +1,10 @@
 package web
 
 import (
+	"cmp"
 	"encoding/base64"
-	"errors"
 	"net/http"
+	"net/url"
 
 	"github.com/contextd/contextd/daemon/gate"
 	"github.com/contextd/contextd/daemon/x402"
@@ -17,75 +18,125 @@ type Exact interface {
 	Refusal(e x402.Exact, reason api.Reason) api.StandardReceipt
 }
 
-// credentials are those that r carries for a call of subject. Wallets that speak both dialects send both, and mean the standard one.
-func (s *Server) credentials(r *http.Request, subject x402.Subject) (gate.Credentials, error) {
-	values := r.Header.Values(api.HeaderSignature)
-	bearer := r.Header["Authorization"]
-	if s.cfg.Exact == nil || len(values) == 0 || len(bearer) > 0 && !isPayment(bearer) {
-		return s.cfg.Payers.Credentials(r, subject)
-	}
-	who := gate.Credentials{Subject: subject}
-	if err := s.cfg.Payers.Proofs.Allow(s.cfg.Payers.Trusted.ClientOf(r)); err != nil {
-		return who, err
-	}
-	e, err := x402.ParseExactHeader(values)
-	if refused := new(api.Error); errors.As(err, &refused) && refused.Status == http.StatusPaymentRequired {
-		who.Refused = err // it can be read, and is answered with a quote
-		return who, nil
-	}
-	who.Exact = &e
-	return who, err
+// Standard says beside answers and errors what clients of standard x402 look for: how to pay, and what became of a payment. The zero
+// Standard says nothing.
+type Standard struct {
+	Exact     Exact    // nil means that no payments of standard x402 are taken
+	PublicURL *url.URL // where users reach the service; nil means where their requests say
+	HTTPS     bool     // they come by HTTPS
 }
 
-// tellStandard says beside an answer or an error what clients of standard x402 look for: how to pay, and what became of the payment.
-func (s *Server) tellStandard(w http.ResponseWriter, r *http.Request, who gate.Credentials, paid *x402.Claim, err error) {
-	if s.cfg.Exact == nil {
+// Asked is what somebody has asked for, as it is offered to clients of standard x402.
+type Asked struct {
+	x402.Subject
+	Resource api.StandardResource   // its Description is put behind that of the subject
+	Bazaar   *api.StandardExtension // for catalogues; nil for none
+}
+
+// Offer is how standard x402 is asked to pay for a. ok is false where nothing can be settled.
+func (s Standard) Offer(a Asked) (offer api.StandardRequired, ok bool) {
+	if s.Exact == nil {
+		return offer, false
+	}
+	if offer, ok = s.Exact.Offer(a.Subject); !ok {
+		return offer, false
+	}
+	r := &offer.Resource
+	r.URL, r.Tags = a.Resource.URL, a.Resource.Tags
+	if a.Resource.Description != "" {
+		r.Description += ": " + a.Resource.Description
+	}
+	if a.Bazaar != nil {
+		offer.Extensions[extensionBazaar] = *a.Bazaar
+	}
+	return offer, true
+}
+
+// Tell sets the headers of an answer, or of err, to who has asked; paid is the payment of the answer, nil where there is none, and asked says
+// what was asked for.
+func (s Standard) Tell(h http.Header, who gate.Credentials, paid *x402.Claim, err error, asked func() Asked) {
+	if s.Exact == nil {
 		return
 	}
 	if err == nil {
 		if paid != nil && paid.Receipt != nil {
-			setStandard(w, api.HeaderSettlement, paid.Receipt)
+			setStandard(h, api.HeaderSettlement, paid.Receipt)
 		}
 		return
 	}
 	failure := api.AsError(err)
-	if r.Header[http.CanonicalHeaderKey(api.HeaderSignature)] != nil && !who.HasBearer {
-		e := x402.Exact{}
-		if who.Exact != nil {
-			e = *who.Exact
-		}
-		setStandard(w, api.HeaderSettlement, s.cfg.Exact.Refusal(e, failure.Reason))
+	if who.Exact != nil {
+		setStandard(h, api.HeaderSettlement, s.Exact.Refusal(*who.Exact, failure.Reason))
 	}
 	if failure.Status != http.StatusPaymentRequired {
 		return
 	}
-	if offer, ok := s.cfg.Exact.Offer(who.Subject); ok {
-		offer.Resource.URL = s.resource(r)
-		setStandard(w, api.HeaderRequired, offer)
+	offer, ok := s.Offer(asked())
+	if !ok {
+		return
+	}
+	setStandard(h, api.HeaderRequired, offer)
+	if len(h.Get(api.HeaderRequired)) > maxRequired {
+		delete(offer.Extensions, extensionBazaar)
+		setStandard(h, api.HeaderRequired, offer)
 	}
 }
 
-// resource is the URL that r asks for, without its parameters where they are long: proxies cut headers of several KB.
-func (s *Server) resource(r *http.Request) string {
+const (
+	extensionBazaar = "bazaar"
+	maxRequired     = 3 << 10 // bytes of the header that asks for a payment: proxies cut larger ones
+)
+
+// tellStandard is Tell for an answer, or an error, to r.
+func (s *Server) tellStandard(w http.ResponseWriter, r *http.Request, who gate.Credentials, paid *x402.Claim, err error) {
+	s.cfg.Standard.Tell(w.Header(), who, paid, err, func() Asked {
+		a := Asked{Subject: who.Subject, Resource: api.StandardResource{URL: s.cfg.Standard.URL(r), Tags: tags(r, who.Subject)}}
+		method := r.Method
+		if method == http.MethodHead {
+			method = http.MethodGet
+		}
+		list, err := s.catalogue()
+		if err != nil { // of which a test would tell
+			return a
+		}
+		if o, ok := list.of(method, r.URL.Path); ok {
+			a.Resource.Description, a.Bazaar = o.Get("summary").Text(), &o.Bazaar
+		}
+		return a
+	})
+}
+
+// tags are the words by which catalogues find what r asks for: the pack.
+func tags(r *http.Request, subject x402.Subject) []string {
+	if subject.Pack != "" {
+		return []string{"credits"}
+	}
+	return []string{cmp.Or(r.URL.Query().Get("pack"), api.DefaultPack)}
+}
+
+// URL is that which r asks for, without its parameters where they are long.
+func (s Standard) URL(r *http.Request) string {
 	const most = 1 << 10
-	scheme, path := "http://", r.URL.RequestURI()
-	if s.cfg.HTTPS {
-		scheme = "https://"
+	base := "http://" + r.Host
+	switch {
+	case s.PublicURL != nil:
+		base = s.PublicURL.String()
+	case s.HTTPS:
+		base = "https://" + r.Host
 	}
-	if len(path) > most {
-		path = r.URL.Path
+	for _, text := range []string{base + r.URL.RequestURI(), base + r.URL.Path} {
+		if len(text) <= most {
+			return text
+		}
 	}
-	if len(r.Host)+len(path) > most {
-		return path[:min(len(path), most)]
-	}
-	return scheme + r.Host + path
+	return r.URL.Path
 }
 
 // setStandard sets a header to base64 of v as JSON.
-func setStandard(w http.ResponseWriter, name string, v any) {
+func setStandard(h http.Header, name string, v any) {
 	text, err := jsonx.Encode(v)
 	if err != nil { // which has texts and numbers alone
 		return
 	}
-	w.Header().Set(name, base64.StdEncoding.EncodeToString(text))
+	h.Set(name, base64.StdEncoding.EncodeToString(text))
 }

@@ -17,10 +17,11 @@ type StandardRequired struct {
 
 // StandardResource is what is paid for.
 type StandardResource struct {
-	URL         string `json:"url"`
-	Description string `json:"description,omitempty"`
-	MimeType    string `json:"mimeType,omitempty"`
-	ServiceName string `json:"serviceName,omitempty"`
+	URL         string   `json:"url"`
+	Description string   `json:"description,omitempty"`
+	MimeType    string   `json:"mimeType,omitempty"`
+	ServiceName string   `json:"serviceName,omitempty"`
+	Tags        []string `json:"tags,omitempty"` // words to find it by
 }
 
 // StandardAccept is one way to pay.
