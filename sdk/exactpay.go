@@ -89,7 +89,7 @@ type ExactTransport struct {
 	Service  string                                       // scheme and host, as the journal of the Payer names the service
 	Base     http.RoundTripper                            // sends the requests
 	Name     func(*http.Request) (name string, bare bool) // what a request is called in an ExactQuote, and whether that is all of it
-	Patience int                                          // how often a payment is sent again after a 503
+	Patience int                                          // how often a payment is sent again after a 503 or 429
 	Tell     func(ExactPayment, *api.StandardReceipt)     // is told of each paid answer; nil tells nobody
 }
 
@@ -140,7 +140,8 @@ func (t *ExactTransport) show(r *http.Request, p ExactPayment) (*http.Response, 
 			return nil, t.lost(done, p, resp, err)
 		}
 		wait := max(retryAfter(resp.Header), firstShown)
-		if resp.StatusCode == http.StatusServiceUnavailable && n < t.Patience && wait <= longestHeeded && sleep(r.Context(), wait) == nil {
+		later := resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusTooManyRequests
+		if later && n < t.Patience && wait <= longestHeeded && sleep(r.Context(), wait) == nil {
 			continue
 		}
 		o := ExactOutcome{Receipt: receiptOf(resp.Header)}

@@ -112,6 +112,9 @@ func killByChance(t *testing.T, p *payer) {
 		}
 		began := time.Now()
 		out, err := p.command(pay...).CombinedOutput()
+		for err != nil && bytes.Contains(out, []byte("rate_limited")) {
+			out, err = p.command(pay...).CombinedOutput()
+		}
 		takes = time.Since(began)
 		if err != nil || !bytes.Contains(out, []byte(`"citation"`)) {
 			t.Fatalf("after kill %d: %v\n%s", killed, err, out)

@@ -274,6 +274,7 @@ func TestAuthorizationAnswers(t *testing.T) {
 		times int    // that the payment was sent
 	}{
 		"pending":          {func(w http.ResponseWriter) { w.Header().Set("Retry-After", "0"); w.WriteHeader(503) }, "[answered]", 2},
+		"too many":         {func(w http.ResponseWriter) { w.Header().Set("Retry-After", "0"); w.WriteHeader(429) }, "[answered]", 2},
 		"pending for long": {func(w http.ResponseWriter) { w.Header().Set("Retry-After", "3600"); w.WriteHeader(503) }, "[signed]", 1},
 		"lost":             {func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, "[signed]", 1},
 		"half": {func(w http.ResponseWriter) {
