@@ -80,7 +80,11 @@ func newDemo(s *settings) *cobra.Command {
 			}
 		}
 		dir, _ := c.Flags().GetString("data-dir")
-		return o.run(c.Context(), c.OutOrStdout(), dir, newLogger(c.ErrOrStderr(), "text", level))
+		format := "text"
+		if cli.IsTerminal(c.ErrOrStderr()) {
+			format = "auto"
+		}
+		return o.run(c.Context(), c.OutOrStdout(), dir, newLogger(c.ErrOrStderr(), format, level))
 	}
 	return c
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/datadir"
@@ -169,7 +168,7 @@ func (r restoring) agree(dir string) error {
 		return fmt.Errorf("ask whether the data may go: %w", err)
 	}
 	for _, stream := range []any{r.in, r.out} {
-		if f, ok := stream.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		if !cli.IsTerminal(stream) {
 			return cli.Invalid("the data in %s would be replaced, and nobody can be asked; nothing was touched", dir).WithHint("--yes")
 		}
 	}

@@ -3,13 +3,19 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/internal/build"
+	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // newServe makes the command that runs the daemon.
@@ -35,9 +41,36 @@ func newServe(s *settings) *cobra.Command {
 		if r.daemon, err = daemon.Open(c.Context(), r.cfg); err != nil {
 			return err
 		}
+		if cli.IsTerminal(c.OutOrStdout()) {
+			in := ""
+			if c.Flags().Changed("data-dir") {
+				in = " --data-dir " + r.cfg.DataDir
+			}
+			r.greet(c.OutOrStdout(), in)
+		}
 		return r.run(c.Context(), hangUps)
 	}
 	return c
+}
+
+// greet tells whoever has started the daemon on a terminal what runs, and what to do next. in says to other commands on
+// which data directory.
+func (r *reloader) greet(w io.Writer, in string) {
+	packs := []string{api.PackCrypto}
+	for _, p := range r.cfg.Packs {
+		if p.ID != api.PackCrypto {
+			packs = append(packs, p.ID)
+		}
+	}
+	fmt.Fprintf(w, "contextd %s\n\n  address  %s\n  packs    %s\n  data     %s\n\nIn another terminal:\n\n", build.Read().Version,
+		r.daemon.URL(), strings.Join(packs, ", "), r.cfg.DataDir)
+	for _, line := range []string{
+		"contextd keys create my-agent" + in, "export CTX_BASE_URL=" + r.daemon.URL(), "export CTX_API_KEY=the key", ctxCommand() + " fresh",
+		ctxCommand() + " ui", "contextd doctor" + in,
+	} {
+		fmt.Fprintln(w, "  "+line)
+	}
+	fmt.Fprint(w, "\nA new state every five minutes. Ctrl-C ends it.\n\n")
 }
 
 // run runs d until ctx is done and closes it.

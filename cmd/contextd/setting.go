@@ -110,7 +110,7 @@ func placeSettings() []Setting {
 			Doc: "At a stop, how long calls are still taken while /readyz already says that they should go elsewhere."},
 		{Key: "log", Doc: "The log, on standard error."},
 		{Key: "log.level", Default: "info", Enum: []string{"debug", "info", "warn", "error"}, Live: true, Doc: "How much is logged."},
-		{Key: "log.format", Default: "auto", Enum: []string{"auto", "text", "json"}, Doc: "auto is text on a terminal and JSON elsewhere."},
+		{Key: "log.format", Default: "auto", Enum: []string{"auto", "text", "json"}, Doc: "auto is short lines on a terminal and JSON elsewhere."},
 		{Key: "log.calls", Default: false,
 			Doc: "A line for every call: method, path, status, time, client and the public part of the key."},
 		{Key: "backup", Doc: "Backups by the daemon itself. contextd backup makes one at any time."},

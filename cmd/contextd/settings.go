@@ -19,7 +19,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
-	"golang.org/x/term"
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
@@ -91,7 +90,7 @@ func newSettings(flags *pflag.FlagSet) *settings {
 	flags.String("data-dir", "",
 		"directory for databases and keys, for one daemon alone (default "+filepath.Join("~", ".local", "share", "contextd")+")")
 	flags.String("log-level", "info", "debug, info, warn or error")
-	flags.String("log-format", "auto", "text, json, or auto: text on a terminal")
+	flags.String("log-format", "auto", "text, json, or auto: short lines on a terminal")
 	s.file = flags.Lookup("config")
 	s.v.SetEnvPrefix("CONTEXTD")
 	s.v.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
@@ -350,12 +349,14 @@ func (s *settings) data() (dataConfig, error) {
 	return dataConfig{Dir: cfg.DataDir, BackupDir: cfg.Backup.Dir, Keep: cfg.Backup.Keep, Now: time.Now}, err
 }
 
-// newLogger makes the log on w: text for people, JSON for machines, unless format says which.
+// newLogger makes the log on w: short lines on a terminal, JSON elsewhere, unless format says which.
 func newLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
-	f, ok := w.(*os.File)
-	if format == "text" || format == "auto" && ok && term.IsTerminal(int(f.Fd())) {
+	switch {
+	case format == "text":
 		return slog.New(slog.NewTextHandler(w, options))
+	case format == "auto" && cli.IsTerminal(w):
+		return slog.New(newShortLog(w, level, cli.OS().Style(true)))
 	}
 	return slog.New(slog.NewJSONHandler(w, options))
 }

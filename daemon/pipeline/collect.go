@@ -152,6 +152,9 @@ func (p *Pipeline) collect(ctx context.Context, force bool) ([]state.SourceRecor
 			p.news = true
 		} else {
 			report.Failed++
+			if answers[i].Class == source.ClassNetwork {
+				report.Unreachable++
+			}
 		}
 		t.unsaved = true
 		p.log(t, before, answers[i].Outcome)

@@ -136,6 +136,7 @@ type Report struct {
 	GeneratedAt time.Time // of the new state; zero if there is none
 	Asked       int       // sources asked
 	Failed      int       // of those
+	Unreachable int       // of those: no connection came about
 }
 
 // Open restores what the store keeps of the pack and publishes its newest state and brief at once.

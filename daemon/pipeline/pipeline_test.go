@@ -153,7 +153,7 @@ func TestAllFailed(t *testing.T) {
 		r.desk.tell(failing(source.ClassNetwork, 0), "s2")
 		time.Sleep(5 * time.Minute)
 		report, err := r.Refresh(t.Context(), false)
-		if !errors.Is(err, pipeline.ErrAllFailed) || report != (pipeline.Report{Asked: 2, Failed: 2}) {
+		if !errors.Is(err, pipeline.ErrAllFailed) || report != (pipeline.Report{Asked: 2, Failed: 2, Unreachable: 1}) {
 			t.Fatalf("Refresh = %+v, %v; want ErrAllFailed", report, err)
 		}
 		if r.edition() != body || !r.saved().Pulse.GeneratedAt.Equal(first.GeneratedAt) {

@@ -39,7 +39,11 @@ func (p *Pipeline) runRefresh(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, ErrAllFailed):
-			p.cfg.Logger.Error("refresh failed: every source failed", "asked", report.Asked, "newest_state", p.generatedAt())
+			log := p.cfg.Logger
+			if report.Unreachable == report.Asked {
+				log = log.With("hint", "no source can be reached: is there a network?")
+			}
+			log.Error("refresh failed: every source failed", "asked", report.Asked, "newest_state", p.generatedAt())
 		case err != nil:
 			p.cfg.Logger.Error("refresh failed", "error", err)
 		default:

@@ -30,14 +30,15 @@ func OS() System {
 // systemOf is the System of this process, with other streams.
 func systemOf(in io.Reader, out, errOut io.Writer) System {
 	s := System{In: in, Out: out, Err: errOut, LookupEnv: os.LookupEnv, Now: time.Now}
-	s.InTTY, s.OutTTY, s.ErrTTY = isTerminal(in), isTerminal(out), isTerminal(errOut)
+	s.InTTY, s.OutTTY, s.ErrTTY = IsTerminal(in), IsTerminal(out), IsTerminal(errOut)
 	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
 		s.Width = width
 	}
 	return s
 }
 
-func isTerminal(stream any) bool {
+// IsTerminal reports whether people see what is written to a stream.
+func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
