@@ -24,7 +24,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// ChainID is the id of every chain of this package, that of the test chain.
+// ChainID is the id of a chain of this package, that of the test chain, unless it is opened with another.
 const ChainID = api.ChainIDTest
 
 // ErrLeftOut is what Open fails with in a program that was built without the chain.
@@ -41,7 +41,8 @@ type Config struct {
 	Dir    string // where it is kept; "" keeps it in memory
 	Listen string // address of JSON-RPC, on a loopback address; port 0 takes a free one
 
-	Now func() time.Time // nil means time.Now
+	ChainID int64            // 0 means the constant ChainID
+	Now     func() time.Time // nil means time.Now
 }
 
 // Account is an account on the chain with the key to it.

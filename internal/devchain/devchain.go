@@ -3,6 +3,7 @@
 package devchain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func Open(ctx context.Context, cfg Config) (*Chain, error) {
 
 // start opens the ledger and answers for it. What it made is in c, also when it fails.
 func (c *Chain) start(ctx context.Context, cfg Config) (err error) {
-	if c.ledger, err = openLedger(cfg.Dir, genesisOf(c.keys)); err != nil {
+	if c.ledger, err = openLedger(cfg.Dir, genesisOf(c.keys, cmp.Or(cfg.ChainID, ChainID))); err != nil {
 		return err
 	}
 	if c.server, err = newServer(c.ledger); err != nil {
@@ -133,6 +134,9 @@ func (c *Chain) stop() error {
 	}
 	return err
 }
+
+// ID is the id of the chain.
+func (c *Chain) ID() int64 { return c.ledger.id() }
 
 // URL is where the chain answers JSON-RPC.
 func (c *Chain) URL() string { return c.url }

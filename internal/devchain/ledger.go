@@ -102,10 +102,13 @@ func openDatabase(dir string) (ethdb.Database, error) {
 	return db, nil
 }
 
+// id is the id of the chain.
+func (l *ledger) id() int64 { return l.chain.Config().ChainID.Int64() }
+
 // genesisOf is the first block of a chain whose accounts are those of k.
-func genesisOf(k keys) *core.Genesis {
+func genesisOf(k keys, id int64) *core.Genesis {
 	chain := *params.AllDevChainProtocolChanges // shared by all who use it
-	chain.ChainID = big.NewInt(ChainID)
+	chain.ChainID = big.NewInt(id)
 	chain.OsakaTime = nil // of which the second prices gas as no chain of today does
 	chain.BogotaTime = nil
 	rich := new(big.Int).Mul(big.NewInt(1_000), big.NewInt(params.Ether))

@@ -16,6 +16,9 @@ func (c *Chain) Close() error { return nil }
 // URL is empty.
 func (c *Chain) URL() string { return "" }
 
+// ID is zero.
+func (c *Chain) ID() int64 { return 0 }
+
 // Genesis is empty.
 func (c *Chain) Genesis() string { return "" }
 

@@ -29,14 +29,14 @@ func newServer(l *ledger) (*rpc.Server, error) {
 		MaxPrice: gasprice.DefaultMaxPrice, IgnorePrice: gasprice.DefaultIgnorePrice,
 	}, big.NewInt(1))
 	return server, errors.Join(
-		server.RegisterName("eth", &ethAPI{l, prices}), server.RegisterName("net", netAPI{}), server.RegisterName("web3", web3API{}),
+		server.RegisterName("eth", &ethAPI{l, prices}), server.RegisterName("net", netAPI{l}), server.RegisterName("web3", web3API{}),
 	)
 }
 
-type netAPI struct{}
+type netAPI struct{ ledger *ledger }
 
 // Version is the id of the network.
-func (netAPI) Version() string { return strconv.Itoa(ChainID) }
+func (a netAPI) Version() string { return strconv.FormatInt(a.ledger.id(), 10) }
 
 type web3API struct{}
 
@@ -51,7 +51,7 @@ type ethAPI struct {
 }
 
 // ChainId is the id of the chain.
-func (a *ethAPI) ChainId() hexutil.Uint64 { return ChainID }
+func (a *ethAPI) ChainId() hexutil.Uint64 { return hexutil.Uint64(a.ledger.id()) }
 
 // BlockNumber is the number of the newest block.
 func (a *ethAPI) BlockNumber() hexutil.Uint64 {

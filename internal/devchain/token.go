@@ -68,25 +68,29 @@ func (c *Chain) found(ctx context.Context) error {
 
 // Authorize signs what an account allows, as a wallet does.
 func (c *Chain) Authorize(from Account, a Authorization) (signature [65]byte, err error) {
-	return Authorize(c.Token(), from, a)
+	return authorize(c.ID(), c.Token(), from, a)
 }
 
-// Authorize signs what an account allows a token of a chain of this package.
+// Authorize signs what an account allows a token of a chain of this package with the id ChainID.
 func Authorize(token string, from Account, a Authorization) (signature [65]byte, err error) {
+	return authorize(ChainID, token, from, a)
+}
+
+func authorize(chain int64, token string, from Account, a Authorization) (signature [65]byte, err error) {
 	const kind = "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
-	return signTyped(token, from, kind, addressWord(from.Address), addressWord(a.To), numberWord(a.Value), numberWord(uint64(a.After)),
-		numberWord(uint64(a.Before)), a.Nonce[:])
+	return signTyped(chain, token, from, kind, addressWord(from.Address), addressWord(a.To), numberWord(a.Value),
+		numberWord(uint64(a.After)), numberWord(uint64(a.Before)), a.Nonce[:])
 }
 
 // signTyped signs a message for a token by EIP-712.
-func signTyped(token string, from Account, kind string, words ...[]byte) (signature [65]byte, err error) {
+func signTyped(chain int64, token string, from Account, kind string, words ...[]byte) (signature [65]byte, err error) {
 	secret, err := crypto.ToECDSA(common.FromHex(from.PrivateKey))
 	if err != nil {
 		return signature, errors.New("the account has no key")
 	}
 	hash := func(s string) []byte { return crypto.Keccak256([]byte(s)) }
 	domain := crypto.Keccak256(hash("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
-		hash(TokenName), hash(TokenVersion), numberWord(ChainID), addressWord(token))
+		hash(TokenName), hash(TokenVersion), numberWord(uint64(chain)), addressWord(token))
 	message := crypto.Keccak256(append([][]byte{hash(kind)}, words...)...)
 	signed, err := crypto.Sign(crypto.Keccak256([]byte{0x19, 1}, domain, message), secret)
 	if err != nil {
@@ -115,7 +119,8 @@ func (c *Chain) Settle(ctx context.Context, by, from Account, a Authorization) (
 
 // Cancel has an account take back what it has allowed.
 func (c *Chain) Cancel(ctx context.Context, from Account, nonce [32]byte) error {
-	s, err := signTyped(c.Token(), from, "CancelAuthorization(address authorizer,bytes32 nonce)", addressWord(from.Address), nonce[:])
+	s, err := signTyped(c.ID(), c.Token(), from, "CancelAuthorization(address authorizer,bytes32 nonce)", addressWord(from.Address),
+		nonce[:])
 	if err != nil {
 		return err
 	}
@@ -219,8 +224,8 @@ func (c *Chain) send(
 	if err != nil {
 		return common.Hash{}, err
 	}
-	tx, err := types.SignNewTx(from.secret, types.LatestSignerForChainID(big.NewInt(ChainID)), &types.DynamicFeeTx{
-		ChainID: big.NewInt(ChainID), Nonce: nonce, To: to, Value: value, Data: data,
+	tx, err := types.SignNewTx(from.secret, types.LatestSignerForChainID(big.NewInt(c.ID())), &types.DynamicFeeTx{
+		ChainID: big.NewInt(c.ID()), Nonce: nonce, To: to, Value: value, Data: data,
 		Gas: gas, GasTipCap: big.NewInt(1), GasFeeCap: new(big.Int).Lsh(head.BaseFee, 1),
 	})
 	if err != nil {
