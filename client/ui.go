@@ -38,13 +38,14 @@ type uiOptions struct {
 func uiCommands(f *command.Factory) []*cobra.Command {
 	o := &uiOptions{factory: f}
 	c := f.Command(&cobra.Command{
-		Use: "ui [PACK]", Short: "Watch a pack in the terminal, with its brief, search, history, keys and credits",
+		Use: "ui [PACK]", Short: "Watch a pack in the terminal",
 		Args: cobra.MaximumNArgs(1), SuggestFor: []string{"tui", "dashboard", "top"}, ValidArgsFunction: f.CompletePackArgument(),
 		Long: "Watch a pack in the terminal as it changes, read its brief, search it, step back in its history, see its sources, " +
 			"and look after\nyour keys and credits. ctx alone does the same on a terminal, where there is a key. ? shows what to " +
 			"press; ctx help shortcuts says how\nto have it otherwise.\n\n" +
-			"Opening the stream costs a credit, and so do the first brief and every connection made anew. All else that costs " +
-			"says so before.",
+			"Opening the stream costs a credit, and so do the first brief, the trends of the first table and every connection made " +
+			"anew. All else\nthat costs says so before. Where calls are not charged, and on a demo, all trends come at once, and the " +
+			"brief and the watchlist follow\nthe state. Without a key nothing is sent before you have said how to begin.",
 		Example: "  ctx ui\n  ctx ui --theme light\n  ctx tail -o ndjson > day.ndjson; ctx ui --replay day.ndjson",
 	}, nil, o.run)
 	flags := c.Flags()
@@ -121,6 +122,7 @@ func (o *uiOptions) config(f *command.Factory, args []string) (tui.Config, error
 	if c.Keys, err = keymap(settings); err != nil {
 		return c, err
 	}
+	c.Watchlist = watchlist(settings)
 	if o.replay != "" {
 		return o.recording(c)
 	}

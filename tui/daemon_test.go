@@ -56,7 +56,10 @@ func TestDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	ui.shows("#1: ")
-	ui.press("3", "bitcoin")
+	ui.press("3", "ada, nonesuch", "enter")
+	ui.shows("Cardano (ADA)")
+	ui.shows("not known")
+	ui.press("s", "bitcoin")
 	ui.shows(`matches for "bitcoin"`)
 	ui.shows("199 of 200 left")
 	ui.press("enter", "4", "enter")

@@ -51,16 +51,13 @@ func eachScreen(d *program, look func(screen string)) {
 	d.fake.snapshot = func(at time.Time) (*api.StateResponse, error) {
 		return &api.StateResponse{State: moved(d.t), Freshness: api.Freshness{GeneratedAt: at.Add(43 * time.Second), AgeSeconds: 17}}, nil
 	}
-	ready := map[string][]string{"Search": {"bitcoin"}, "History": {"enter"}}
-	text := map[string]string{"Search": "of 5 matches", "History": "differences from now", "Keys": "my-agent", "Credits": "2026-11-19"}
+	ready := map[string][]string{"Lookup": {"bitcoin, ada", "enter"}, "History": {"enter"}}
+	text := map[string]string{"Lookup": "2 answers", "History": "differences from now", "Keys": "my-agent", "Credits": "2026-11-19"}
 	for i, name := range view.ScreenNames() {
 		d.press(fmt.Sprint(i + 1))
 		d.press(ready[name]...)
 		if text[name] != "" {
 			d.shows(text[name])
-		}
-		if name == "Search" {
-			d.press("esc")
 		}
 		look(strings.ToLower(name))
 	}

@@ -146,6 +146,26 @@ func (f *fake) Snapshot(_ context.Context, pack string, at time.Time, _ ...sdk.C
 	return f.snapshot(at)
 }
 
+// Lookup knows Bitcoin, and something that is near of what it does not know.
+func (f *fake) Lookup(_ context.Context, r sdk.LookupRequest, _ ...sdk.CallOption) (*api.LookupResponse, error) {
+	if err := f.note("lookup %s %s", r.Pack, strings.Join(r.Questions, ",")); err != nil {
+		return nil, err
+	}
+	found := &api.LookupResponse{Freshness: api.Freshness{GeneratedAt: began().Add(-42 * time.Second), AgeSeconds: 42},
+		Citations: []api.Citation{{Ref: 1, SourceID: "coingecko-markets", URL: "https://www.coingecko.com/"}}}
+	for _, q := range r.Questions {
+		result := api.LookupResult{Q: q}
+		if strings.HasPrefix(q, "b") {
+			result.Rows = []api.LookupRow{{Kind: "asset", Key: "bitcoin", Name: "Bitcoin\x1b[31m", Symbol: "BTC", Asked: []string{"priceUsd"}, Ref: 1, URL: "https://www.coingecko.com/en/coins/bitcoin",
+				FetchedAt: began().Add(-time.Minute), Fields: api.Fields{{Name: "priceUsd", Value: 91442.9}, {Name: "change1hPct", Value: 0.54}, {Name: "change24hPct", Value: -1.62}, {Name: "rank", Value: 1.0}}}}
+		} else {
+			result.Near = []string{"near", "nearer"}
+		}
+		found.Results = append(found.Results, result)
+	}
+	return found, nil
+}
+
 // Series is an hour before began in which everything rose by a hundredth and fell back by half of it.
 func (f *fake) Series(_ context.Context, r sdk.SeriesRequest, _ ...sdk.CallOption) (*api.SeriesResponse, error) {
 	if err := f.note("series %s %s %s", r.Pack, r.Path, r.Span); err != nil {

@@ -17,6 +17,7 @@ const (
 	paneHealth  pane = "(health)"
 	paneNews    pane = "(news)"
 	paneSources pane = "(sources)"
+	paneWatch   pane = "(watch)"
 )
 
 // Sizes of the screen from which on more is shown. The terminal has the lines of header and footer besides.

@@ -49,6 +49,8 @@ func (s *Live) Bindings() []key.Binding {
 		return []key.Binding{k.Open, k.Cite, k.Brief, k.NextPane, k.Pause}
 	case paneNews:
 		return []key.Binding{k.NextPane, k.Open, k.Cite, k.Copy, k.Pause}
+	case paneWatch:
+		return []key.Binding{k.NextPane, k.Open, k.Cite, k.Copy, k.Reload, k.Pause}
 	case paneHealth:
 		return []key.Binding{k.NextPane, k.Pause, k.Reconnect}
 	}
@@ -76,7 +78,8 @@ func (s *Live) cells() []cell { return layout(s.width, s.height, s.parts()) }
 func (s *Live) parts() parts {
 	rows := func(p pane) int { return s.lines(p) }
 	if s.env.Session.Crypto != nil || s.env.Session.State == nil {
-		return parts{pane(Movers), []pane{pane(Protocols), pane(Pools), pane(Narratives)}, pane(Sentiment), pane(Flags), rows}
+		tables := append(s.watch(), pane(Protocols), pane(Pools), pane(Narratives))
+		return parts{pane(Movers), tables, pane(Sentiment), pane(Flags), rows}
 	}
 	members := s.members()
 	switch len(members) {
@@ -85,7 +88,15 @@ func (s *Live) parts() parts {
 	case 1:
 		return parts{main: members[0], rows: rows}
 	}
-	return parts{members[0], members[1 : len(members)-1], "", members[len(members)-1], rows}
+	return parts{members[0], append(s.watch(), members[1:len(members)-1]...), "", members[len(members)-1], rows}
+}
+
+// watch is the pane of the watchlist, if there is one.
+func (s *Live) watch() []pane {
+	if len(s.env.Watchlist) == 0 {
+		return nil
+	}
+	return []pane{paneWatch}
 }
 
 // lines is how many lines a pane would fill without a filter.
@@ -95,6 +106,8 @@ func (s *Live) lines(p pane) int {
 		return 6
 	case paneNews:
 		return len(s.env.Session.Log.News())
+	case paneWatch:
+		return len(s.env.Watchlist) + 1
 	}
 	n, heading := len(NewTable(Member(p), s.env.Session, *s.env.Theme, s.width).Rows), 1
 	if p == pane(Flags) || p == pane(Sentiment) {
@@ -174,6 +187,8 @@ func (s *Live) rows(p pane) int {
 		return len(Cited(s.env.Session.Brief))
 	case paneNews:
 		return len(s.env.Session.Log.News())
+	case paneWatch:
+		return len(answers(s.env.Session.Watch))
 	case paneHealth, paneDetail, paneSources:
 		return 0
 	}
@@ -241,7 +256,7 @@ func (s *Live) firstLine(p pane, height int) int {
 func (s *Live) press(msg tea.KeyMsg) tea.Cmd {
 	k, p := s.env.Keys, s.focus()
 	switch {
-	case p != paneBrief && p != paneHealth && p != paneNews && s.filter(p).Update(msg):
+	case p != paneBrief && p != paneHealth && p != paneNews && p != paneWatch && s.filter(p).Update(msg):
 		return nil
 	case key.Matches(msg, k.NextPane):
 		s.turn(1)
@@ -271,6 +286,8 @@ func (s *Live) pressIn(p pane, msg tea.KeyMsg) tea.Cmd {
 		return s.pressBrief(msg)
 	case paneNews:
 		return s.pressNews(msg)
+	case paneWatch:
+		return s.pressWatch(msg)
 	}
 	return s.pressRow(msg, s.row(p))
 }
@@ -343,6 +360,17 @@ func (s *Live) pressBrief(msg tea.KeyMsg) tea.Cmd {
 		return s.env.CopyCite(cited[at].Ref)
 	case key.Matches(msg, k.Copy):
 		return CopyText(view.Line(cited[at].URL), "the address of "+view.Line(cited[at].SourceID))
+	}
+	return nil
+}
+
+func (s *Live) pressWatch(msg tea.KeyMsg) tea.Cmd {
+	rows, at := answers(s.env.Session.Watch), s.list(paneWatch).Cursor
+	switch {
+	case key.Matches(msg, s.env.Keys.Reload) && s.env.Service != nil:
+		return tea.Batch(Tell("asking for the watchlist"+s.env.Session.Cost(1)), s.env.askWatch())
+	case at < len(rows):
+		return s.env.pressAnswer(msg, s.env.Session.Watch, rows[at])
 	}
 	return nil
 }

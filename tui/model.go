@@ -47,6 +47,8 @@ type Model struct {
 	packs         []string         // that the service has, as far as they are known
 	briefOf       string           // pack whose brief was asked for
 	briefAt       time.Time        // when it was asked for last
+	watchOf       string           // pack of which the watchlist was asked for
+	watchAt       time.Time        // when it was asked for last
 	trendsOf      string           // pack whose past was asked for
 	crashed       string           // file that tells of a crash
 	goingTo       string           // profile that is being asked for, "" for none
@@ -63,14 +65,15 @@ func New(ctx context.Context, c Config) *Model {
 	m := &Model{cfg: c, theme: view.NewTheme(c.Theme, c.Depth, c.ASCII), feed: newFeed(ctx, c.Stream),
 		clip: Clipboard{Terminal: c.Out, Env: c.Env}, width: usualWidth, height: usualHeight}
 	m.env = &Env{Ctx: ctx, Session: session.New(c.Pack, c.Now(), c.SearchCap), Theme: &m.theme, Keys: *c.Keys,
-		Service: c.Service, Account: c.Account, Seller: c.Seller, Pay: c.Pay, KeyID: c.KeyID, ReadOnly: c.ReadOnly}
+		Service: c.Service, Account: c.Account, Seller: c.Seller, Pay: c.Pay, KeyID: c.KeyID, ReadOnly: c.ReadOnly,
+		Watchlist: c.Watchlist}
 	m.env.Session.Mouse, m.env.Session.Recorded = !c.mouseOff, c.Recording
 	if c.UseKey != nil {
 		m.door = newDoor()
 		m.env.Session.Idle()
 	}
 	e := m.env
-	m.screens = [8]Screen{NewLive(e), NewBrief(e), NewSearch(e), NewHistory(e), NewSources(e),
+	m.screens = [8]Screen{NewLive(e), NewBrief(e), NewLookup(e), NewHistory(e), NewSources(e),
 		NewKeys(e), NewCredits(e), NewLog(e)}
 	return m
 }
@@ -149,8 +152,12 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	return m, cmd
 }
 
-// broadcast gives a message to all screens: each knows its own.
+// broadcast gives a message to all screens: each knows its own. The watchlist is of none.
 func (m *Model) broadcast(msg tea.Msg) tea.Cmd {
+	if found, ok := msg.(foundMsg); ok && found.watch {
+		m.takeWatch(found)
+		return nil
+	}
 	var cmds []tea.Cmd
 	for _, s := range m.screens {
 		cmds = append(cmds, s.Update(msg))
@@ -182,7 +189,7 @@ func (m *Model) take(msg arrivedMsg) tea.Cmd {
 			return nil
 		}
 	}
-	return tea.Batch(append(cmds, m.firstTrends(), m.laterBrief(), m.feed.again(msg.turn))...)
+	return tea.Batch(append(cmds, m.firstTrends(), m.laterBrief(), m.laterWatch(), m.feed.again(msg.turn))...)
 }
 
 // learnReasons takes from the refusal of a service without a state why its sources have none.

@@ -155,7 +155,10 @@ func withOtherKeys(d *program) {
 		d.shows("[alt+" + string(rune('1'+i)) + " " + name + "]")
 		clean(name)
 		switch name {
-		case "Search":
+		case "Lookup":
+			d.press("bitcoin", "enter")
+			d.shows("1 answer")
+			alt('s')
 			d.press("bitcoin")
 			d.shows("of 5 matches")
 			d.press("esc")
@@ -237,8 +240,8 @@ func TestMouse(t *testing.T) {
 	d.shows("tab: 1 of 3")
 	d.press("y")
 	d.shows("copied BTC share")
-	click(strings.Index("[1 Live]*1  2 Brief  3 Search  4 History", "3 S"), 1)
-	d.shows("[3 Search]")
+	click(strings.Index("[1 Live]*1  2 Brief  3 Lookup  4 History", "3 L"), 1)
+	d.shows("[3 Lookup]")
 	d.press("esc", "1", "m")
 	d.shows("the mouse selects text")
 	click(79, 1)
@@ -456,7 +459,10 @@ func TestSaveAndReplay(t *testing.T) {
 	again.shows("a source failed")
 	again.shows("the recording is at its end")
 	again.press("b", "H", "3")
-	again.press("abc")
+	again.shows("[3 Lookup]")
+	again.press("abc", "enter")
+	again.shows("a recording has no service to ask")
+	again.press("s", "abc")
 	again.shows("a recording has no service to search")
 }
 

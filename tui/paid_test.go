@@ -17,7 +17,7 @@ import (
 func TestSearchIsSparing(t *testing.T) {
 	t.Parallel()
 	d := live(t, 100, 30, func(c *tui.Config) { c.SearchCap = 3 })
-	d.press("3", "b")
+	d.press("3", "esc", "s", "b")
 	d.press("i", "t", "c", "o", "i", "n")
 	d.shows(`matches for "bitcoin"`)
 	if n := d.fake.calls("search"); n != 1 {
@@ -54,8 +54,8 @@ func TestLettersBeginAQuery(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := start(t, 100, 30, func(c *tui.Config) { c.Keys = &keys })
-	d.press("3", "bitcoin")
-	d.shows(`matches for "bitcoin"`)
+	d.press("3", "bitcoin", "enter")
+	d.shows("1 answer")
 	d = start(t, 100, 30, func(c *tui.Config) { c.Keys = &keys })
 	d.press("3", "1")
 	d.shows("[b Live]")
@@ -68,7 +68,7 @@ func TestSearchFails(t *testing.T) {
 	d.fake.mu.Lock()
 	d.fake.fail = &api.Error{Status: 429, Reason: api.ReasonQuotaExhausted, Message: "100 calls a day are used up", RetryAfter: 3 * time.Hour, RequestID: "r-9"}
 	d.fake.mu.Unlock()
-	d.press("3", "bit", "enter")
+	d.press("3", "esc", "s", "bit", "enter")
 	d.shows("✗ 100 calls a day are used up - try again in 3h00m (request r-9)")
 	d.clock.pass(time.Minute)
 	d.shows("✗ 100 calls")
@@ -99,7 +99,7 @@ func TestNothingIsSaidOfCosts(t *testing.T) {
 		return d.fake.calls("series crypto") == 10
 	})
 	for _, screen := range []string{"1", "2", "3", "8"} {
-		d.press(screen)
+		d.press("esc", screen)
 		d.hides("1 credit")
 		d.hides("cr spent")
 		d.hides("84,201 cr")

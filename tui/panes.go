@@ -53,6 +53,9 @@ func (s *Live) draw(c cell) []string {
 			from = members[0]
 		}
 		return s.drawDetail(from, c.width, c.height, false)
+	case paneWatch:
+		box.Title, lines = "Watchlist", s.watchLines(width, height, box.Focus)
+		box.Note = firstOf(s.shared(p, c, box.Focus), s.list(p).Place(s.rows(p)))
 	case paneNews:
 		box.Title, lines = "News", s.newsLines(width, height, box.Focus)
 		box.Note = firstOf(s.shared(p, c, box.Focus), s.list(p).Place(len(s.env.Session.Log.News())))
@@ -265,6 +268,15 @@ func sign(yes bool) int {
 		return 1
 	}
 	return 0
+}
+
+// watchLines are what the names of the watchlist are at.
+func (s *Live) watchLines(width, height int, focus bool) []string {
+	if s.env.Session.Watch == nil {
+		again := view.KeyLabel(s.env.Keys.Reload) + " asks for it" + s.env.Session.Cost(1) + "."
+		return []string{"", " " + view.Line(strings.Join(s.env.Watchlist, ", ")), " " + again}
+	}
+	return s.env.answerLines(s.list(paneWatch), s.env.Session.Watch, width, height, focus)
 }
 
 // newsLines are what happened, newest first.

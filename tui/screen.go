@@ -18,6 +18,7 @@ type Service interface {
 	Brief(ctx context.Context, pack string, opts ...sdk.CallOption) (*api.BriefResponse, error)
 	Search(ctx context.Context, r sdk.SearchRequest, opts ...sdk.CallOption) (*api.SearchResponse, error)
 	Snapshot(ctx context.Context, pack string, at time.Time, opts ...sdk.CallOption) (*api.StateResponse, error)
+	Lookup(ctx context.Context, r sdk.LookupRequest, opts ...sdk.CallOption) (*api.LookupResponse, error)
 	Series(ctx context.Context, r sdk.SeriesRequest, opts ...sdk.CallOption) (*api.SeriesResponse, error)
 }
 
@@ -48,16 +49,17 @@ var (
 
 // Env is what every screen is given.
 type Env struct {
-	Ctx      context.Context // ends with the program
-	Session  *session.Session
-	Theme    *view.Theme // changes when the user changes it
-	Keys     view.Keymap
-	Service  Service
-	Account  Account // nil while nobody is signed in
-	Seller   Seller  // nil where nothing can be bought
-	Pay      Pay     // nil where there is no wallet
-	KeyID    string  // of the key in use, "" for none
-	ReadOnly bool    // keys are neither made nor revoked, and nothing is bought
+	Ctx       context.Context // ends with the program
+	Session   *session.Session
+	Theme     *view.Theme // changes when the user changes it
+	Keys      view.Keymap
+	Service   Service
+	Account   Account  // nil while nobody is signed in
+	Seller    Seller   // nil where nothing can be bought
+	Pay       Pay      // nil where there is no wallet
+	KeyID     string   // of the key in use, "" for none
+	Watchlist []string // names that the user keeps an eye on
+	ReadOnly  bool     // keys are neither made nor revoked, and nothing is bought
 }
 
 // Screen is one of the screens.

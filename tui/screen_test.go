@@ -37,7 +37,7 @@ func brief() *api.BriefResponse {
 
 // all are the screens of the package.
 func all(e *tui.Env) map[string]tui.Screen {
-	return map[string]tui.Screen{"brief": tui.NewBrief(e), "search": tui.NewSearch(e), "history": tui.NewHistory(e), "sources": tui.NewSources(e), "log": tui.NewLog(e)}
+	return map[string]tui.Screen{"brief": tui.NewBrief(e), "search": tui.NewSearch(e), "lookup": tui.NewLookup(e), "history": tui.NewHistory(e), "sources": tui.NewSources(e), "log": tui.NewLog(e)}
 }
 
 // TestFillEverySize draws every screen in every size, before anything has come and after.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-	"unicode"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -112,11 +111,8 @@ func (s *Search) typeKey(msg tea.KeyMsg) tea.Cmd {
 		s.typed++
 		return nil
 	}
-	for i := range s.env.Keys.Tab {
-		letter := msg.Type == tea.KeyRunes && !unicode.IsDigit(msg.Runes[0]) // which begins a query
-		if s.offered && s.input.Value() == "" && !letter && key.Matches(msg, s.env.Keys.Tab[i]) {
-			return Send(GotoMsg{i})
-		}
+	if at := s.env.leaves(msg, s.offered && s.input.Value() == ""); at >= 0 {
+		return Send(GotoMsg{at})
 	}
 	if !s.input.Update(msg) {
 		return nil

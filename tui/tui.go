@@ -51,6 +51,7 @@ type Config struct {
 	ASCII     bool            // draw with ASCII alone
 	ReadOnly  bool            // keys are neither made nor revoked, and nothing is bought
 	Keys      *view.Keymap    // nil means the usual ones
+	Watchlist []string        // names that the user keeps an eye on
 	SearchCap int             // searches that may be made, 0 means DefaultSearchCap
 
 	// Switch makes the Config of another of the Profiles. It may be called while this one is shown. nil where there is no other.

@@ -67,7 +67,7 @@ func newFactory(s cli.System, flags *Flags, profile string) *Factory {
 	return &Factory{
 		IO: streams, Paths: set.paths, Config: set.config, SetHere: set.setHere, Pack: set.pack, Key: account.key,
 		Client: calls.configured, HTTP: calls.http, PayingClient: calls.paying, KeyedClient: calls.keyed,
-		Packs: PackList{set.config, calls.paying, s.Now},
+		Packs:   PackList{set.config, calls.paying, s.Now},
 		Account: account, Wallets: wallets, Payments: payments, service: calls,
 	}
 }

@@ -41,11 +41,12 @@ type Session struct {
 	Deltas  int                // states after the first
 	Changes []diff.Change
 
-	Brief     *api.BriefResponse // nil before it was asked for
-	Balance   *int64             // credits of the account, nil where not known
-	Foreign   bool               // the key in use is none of that account
-	Unmetered bool               // calls with the key are not charged
-	Left      sdk.Left           // what the key can still call, as its last answer said
+	Brief     *api.BriefResponse  // nil before it was asked for
+	Watch     *api.LookupResponse // what the names of the watchlist are at, nil before it was asked for
+	Balance   *int64              // credits of the account, nil where not known
+	Foreign   bool                // the key in use is none of that account
+	Unmetered bool                // calls with the key are not charged
+	Left      sdk.Left            // what the key can still call, as its last answer said
 	Spent     Spending
 	Purchase  string // of credits that waits for its payment, in words, "" for none
 	Log       Log

@@ -29,7 +29,7 @@ type Keymap struct {
 
 // ScreenNames are the names of the screens in the order of their keys.
 func ScreenNames() []string {
-	return []string{"Live", "Brief", "Search", "History", "Sources", "Keys", "Credits", "Log"}
+	return []string{"Live", "Brief", "Lookup", "History", "Sources", "Keys", "Credits", "Log"}
 }
 
 type action struct {
@@ -71,13 +71,13 @@ func (m *Keymap) actions() []action {
 		{"copy-path", &m.CopyPath, "copy path", "Y", ""},
 		{"open", &m.Open, "source", "o", ""},
 		{"cite", &m.Cite, "cite", "c", ""},
-		{"sort", &m.Sort, "sort", "s", "Live"},
+		{"sort", &m.Sort, "sort", "s", "Live Lookup"},
 		{"trend", &m.Trend, "trends", "H", "Live"},
 		{"redraw", &m.Redraw, "redraw", "ctrl+l", ""},
 		{"flags", &m.Flags, "flags", "f", ""},
 		{"last-error", &m.LastError, "last error", "!", ""},
 		{"brief", &m.Brief, "new brief (1 credit)", "b", "Live Brief"},
-		{"query", &m.Query, "type a query", "i", "Search"},
+		{"query", &m.Query, "type a query", "i", "Lookup"},
 		{"minute-back", &m.MinuteBack, "minute back", "[", "History"},
 		{"minute-on", &m.MinuteOn, "minute on", "]", "History"},
 		{"hour-back", &m.HourBack, "hour back", "{", "History"},
@@ -86,7 +86,7 @@ func (m *Keymap) actions() []action {
 		{"newest", &m.Now, "newest minute", "n", "History"},
 		{"new-key", &m.NewKey, "new key", "n", "Keys"},
 		{"revoke", &m.Revoke, "revoke", "x", "Keys"},
-		{"reload", &m.Reload, "load again", "R", "Keys Credits"},
+		{"reload", &m.Reload, "load again", "R", "Live Keys Credits"},
 		{"buy", &m.Buy, "buy credits", "b", "Credits"},
 		{"paid", &m.Paid, "it is paid in…", "v", "Credits"},
 		{"code", &m.Code, "QR code", "Q", "Credits"},
