@@ -30,3 +30,6 @@ func Interrupted(dir, stamp string, n int) (bool, error) {
 func ReplaceWatched(dir string, now time.Time, tell func(path string) error) (kept string, err error) {
 	return flusher(tell).replace(dir, now)
 }
+
+// Flush is flush.
+func Flush(path string) error { return flush(path) }

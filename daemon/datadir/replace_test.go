@@ -1,11 +1,14 @@
 package datadir_test
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -259,3 +262,17 @@ func TestFlushes(t *testing.T) {
 }
 
 const kept20 = "20261120T200000.000Z.pre-restore"
+
+// TestFlushIsOfTheDisk: what is flushed is brought to the disk, which Linux refuses for a file that is on none.
+func TestFlushIsOfTheDisk(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems flush what is on no disk")
+	}
+	if err := datadir.Flush(os.DevNull); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("flushing %s ends with %v", os.DevNull, err)
+	}
+	if err := datadir.Flush(t.TempDir()); err != nil {
+		t.Error(err)
+	}
+}

@@ -157,6 +157,43 @@ func TestStuckReader(t *testing.T) {
 	})
 }
 
+// timed is an answer that remembers when it has to be written by.
+type timed struct {
+	*httptest.ResponseRecorder
+	by time.Time
+}
+
+func (w *timed) SetWriteDeadline(at time.Time) error {
+	w.by = at
+	return nil
+}
+
+// TestEndIsBounded: what the server still holds of an answer that was begun has as long as a reader has; one that was not begun keeps the
+// server's own bound.
+func TestEndIsBounded(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	for _, begun := range []bool{true, false} {
+		w := &timed{ResponseRecorder: httptest.NewRecorder()}
+		s := mcp.NewStreamWriter(w, mcp.StreamConfig{Every: time.Hour, Stall: time.Minute, Now: func() time.Time { return now }})
+		if begun {
+			s.Header().Set("Content-Type", "text/event-stream")
+			if _, err := s.Write([]byte("event: message\ndata: 1\n\n")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now = now.Add(10 * time.Second)
+		s.End()
+		want := time.Time{}
+		if begun {
+			want = now.Add(time.Minute)
+		}
+		if !w.by.Equal(want) {
+			t.Errorf("begun %v: to be written by %v, want %v", begun, w.by, want)
+		}
+	}
+}
+
 // watched is a feed that remembers who watches it.
 type watched struct {
 	*feed.Feed

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -187,5 +188,21 @@ func TestNoDirectory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none", "file")
 	if err := atomicfile.Write(path, nil, 0o600); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), path) {
 		t.Errorf("err = %v", err)
+	}
+}
+
+// TestFlushIsOfTheDisk: without a hook a file is brought to the disk, which Linux refuses for one that is on none.
+func TestFlushIsOfTheDisk(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems flush what is on no disk")
+	}
+	f, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := (atomicfile.File{}).Flush(f); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("flushing %s ends with %v", os.DevNull, err)
 	}
 }

@@ -18,3 +18,6 @@ func (f File) Watched(tell func(what, path string) error) File {
 	}
 	return f
 }
+
+// Flush is what writing does before it renames.
+func (f File) Flush(of *os.File) error { return f.flush(of) }
