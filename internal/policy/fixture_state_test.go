@@ -7,7 +7,7 @@ func stateFixtures() []fixture {
 
 		{"package state", "what Go has no constants for", map[string]string{
 			"sdk/a.go": `package sdk
-import ("embed"; "errors"; "fmt"; re "regexp"; "strings")
+import ("embed"; "errors"; "fmt"; re "regexp"; "strings"; "sync")
 const Limit = 1
 var _ I = T{}
 var _ = f()
@@ -18,6 +18,7 @@ var (
 	number, word = re.MustCompile("[0-9]"), re.MustCompilePOSIX("a")
 	escape = strings.NewReplacer("a", "b")
 	errOdd = fmt.Errorf("odd")
+	late = sync.OnceValue(func() *re.Regexp { return re.MustCompile("a") })
 )
 //go:embed page.html
 var page string
@@ -37,13 +38,16 @@ var (
 	table = []string{"a"}
 	a, b = 1, errors.New("b")
 	now = time.Now
+	first = sync.OnceValue(func() map[string]int { return map[string]int{} })
+	second = sync.OnceValue(func() time.Time { return time.Now() })
 )
 var version string
 var x, y = f()
 `), []string{
 			"feed.go:2: package-level variable count", "feed.go:3: package-level variable cache", "feed.go:5: package-level variable mu",
 			"feed.go:6: package-level variable table", "feed.go:7: package-level variable a", "feed.go:7: package-level variable b",
-			"feed.go:8: package-level variable now", "feed.go:10: package-level variable version", "variable x", "variable y",
+			"feed.go:8: package-level variable now", "feed.go:9: package-level variable first",
+			"feed.go:10: package-level variable second", "feed.go:12: package-level variable version", "variable x", "variable y",
 		}},
 		{"package state", "the linker sets text only", map[string]string{"internal/build/build.go": "package build\nvar count int\n"},
 			[]string{"variable count"}},

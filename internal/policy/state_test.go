@@ -72,10 +72,29 @@ func (f *file) constant(p *pkg, v *ast.ValueSpec, i int) bool {
 	if !ok {
 		return false
 	}
+	if path, fn := f.selected(call.Fun); path == "sync" && fn == "OnceValue" && len(call.Args) == 1 { // it is made when it is first needed
+		if call = returned(call.Args[0]); call == nil {
+			return false
+		}
+	}
 	path, fn := f.selected(call.Fun)
 	return slices.Contains([]string{
 		"errors.New", "fmt.Errorf", "regexp.MustCompile", "regexp.MustCompilePOSIX", "strings.NewReplacer",
 	}, path+"."+fn)
+}
+
+// returned is the call that a function literal returns, if it does nothing else, else nil.
+func returned(e ast.Expr) *ast.CallExpr {
+	fn, ok := e.(*ast.FuncLit)
+	if !ok || len(fn.Body.List) != 1 {
+		return nil
+	}
+	ret, ok := fn.Body.List[0].(*ast.ReturnStmt)
+	if !ok || len(ret.Results) != 1 {
+		return nil
+	}
+	call, _ := ret.Results[0].(*ast.CallExpr)
+	return call
 }
 
 // ambient are the functions that take something from the surroundings of the process, by what to do instead.
