@@ -30,7 +30,7 @@ func f() int { var x = 1; return x }
 `,
 			"internal/build/build.go": "package build\nvar version string\n",
 		}, nil},
-		{"package state", "variables", sources(`package feed
+		{"package state", "variables", sources(`package feed; import "sync"
 var count int
 var cache = map[string]int{}
 var (
