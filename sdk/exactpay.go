@@ -139,9 +139,7 @@ func (t *ExactTransport) show(r *http.Request, p ExactPayment) (*http.Response, 
 		if err != nil {
 			return nil, t.lost(done, p, resp, err)
 		}
-		wait := max(retryAfter(resp.Header), firstShown)
-		later := resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusTooManyRequests
-		if later && n < t.Patience && wait <= longestHeeded && sleep(r.Context(), wait) == nil {
+		if n < t.Patience && passes(r.Context(), resp) {
 			continue
 		}
 		o := ExactOutcome{Receipt: receiptOf(resp.Header)}
@@ -165,6 +163,13 @@ func (t *ExactTransport) show(r *http.Request, p ExactPayment) (*http.Response, 
 		}
 		return nil, &AuthorizedError{Payment: p, Receipt: o.Receipt, Refused: o.Refused != nil, Err: err}
 	}
+}
+
+// passes waits as long as a service asks for that is still settling, or busy, and reports whether it is to be asked again.
+func passes(ctx context.Context, resp *http.Response) bool {
+	wait := max(retryAfter(resp.Header), firstShown)
+	later := resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusTooManyRequests
+	return later && wait <= longestHeeded && sleep(ctx, wait) == nil
 }
 
 // lost says that err has kept the answer to p away, of which resp is the beginning, if it has come.

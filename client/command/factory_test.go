@@ -19,6 +19,7 @@ import (
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
+	"github.com/contextd/contextd/sdk/wallet"
 )
 
 // newApp makes a Factory with the flags of args and the environment of pairs; what it tells goes to the buffer.
@@ -47,6 +48,9 @@ func newFactory(t *testing.T, in string, args []string, pairs ...string) (*comma
 func TestToFailure(t *testing.T) {
 	t.Parallel()
 	lost := func(err error) error { return fmt.Errorf("call: %w", &sdk.TransportError{Method: "GET", Err: err}) }
+	sent := func(refused bool, r *api.StandardReceipt) error {
+		return fmt.Errorf("w: %w", &sdk.AuthorizedError{Refused: refused, Receipt: r, Err: api.Errorf(api.ReasonKeyRevoked, "x")})
+	}
 	for name, c := range map[string]struct {
 		err    error
 		exit   int
@@ -67,6 +71,13 @@ func TestToFailure(t *testing.T) {
 		"interrupted waiting": {fmt.Errorf("%w (after %w)", context.Canceled, api.Errorf(api.ReasonStateUnavailable, "x")), 130, "interrupted"},
 		"timeout waiting":     {fmt.Errorf("%w (after %w)", context.DeadlineExceeded, api.Errorf(api.ReasonStateUnavailable, "x")), 9, "state_unavailable"},
 		"anything":            {errors.New("x"), 1, "failure"},
+		"not x402":            {fmt.Errorf("w: %w", sdk.ErrRequired), 5, "payment_required"},
+		"no funds":            {fmt.Errorf("w: %w", wallet.ErrNoFunds), 12, "payment_failed"},
+		"authorized":          {sent(false, nil), 13, "paid_unanswered"},
+		"settled":             {sent(false, &api.StandardReceipt{Success: true}), 13, "paid_unanswered"},
+		"refused":             {sent(true, nil), 13, "paid_refused"},
+		"settled and refused": {sent(true, &api.StandardReceipt{Success: true}), 13, "paid_refused"},
+		"not settled":         {sent(true, &api.StandardReceipt{}), 12, "payment_failed"},
 	} {
 		if f := command.ToFailure(c.err); f == nil || f.Exit != c.exit || f.Reason != c.reason {
 			t.Errorf("%s: %+v, want %d %s", name, f, c.exit, c.reason)

@@ -133,7 +133,7 @@ func setHeaders(h http.Header, given []string) error {
 		name, value, ok := strings.Cut(text, ":")
 		name, value = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name)), strings.TrimSpace(value)
 		if !ok || name == "" || strings.ContainsAny(name, " \t\r\n") || strings.ContainsAny(value, "\r\n") { // it may be a secret
-			return cli.Invalid("the %d. -H is not \"Name: value\"", i+1)
+			return cli.Invalid("-H number %d is not \"Name: value\"", i+1)
 		}
 		for _, ours := range []string{"Host", api.HeaderPayment, api.HeaderPaymentAlias, api.HeaderSignature, api.HeaderRequired} {
 			if name == textproto.CanonicalMIMEHeaderKey(ours) {

@@ -158,7 +158,8 @@ func expect(recipe string) string {
 		"man man":                          "exists man/contextd-run.7 man/contextd-keys-create.1 man/ctx-payments.7 man/ctx-fresh.1",
 		"bash >":                           `grep '__start_contextd' contextd.bash`,
 		"db stats":                         `stdout 'states read back'`,
-		"receipts":                         `stdout 'search'`,
+		"ctx pay receipts\n":               `stdout 'search'`,
+		"> answer.json":                    `stdout '^\["http://127.0.0.1:[0-9]+",1000,"USDG","answered"\]$'` + "\n" + `grep '"rows"' answer.json`,
 		"contextd rec":                     `stdout .`,
 	} {
 		if strings.Contains(recipe, command) {

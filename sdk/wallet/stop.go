@@ -18,8 +18,12 @@ type StoppedError struct {
 // Error tells of the payment that was refused.
 func (e *StoppedError) Error() string {
 	asset := cmp.Or(e.Refused.Asset, api.AssetUSDG)
-	return fmt.Sprintf("nothing more is paid to %s: it was paid %s %s for %s with %s, and refused that: %s",
-		e.Refused.Service, e.Refused.Amount, asset, e.Refused.Request, e.Refused.By(), e.Refused.Note)
+	did := "paid"
+	if e.Refused.TxHash == "" {
+		did = "allowed to take"
+	}
+	return fmt.Sprintf("nothing more is paid to %s: it was %s %s %s for %s with %s, and refused that: %s",
+		e.Refused.Service, did, e.Refused.Amount, asset, e.Refused.Request, e.Refused.By(), e.Refused.Note)
 }
 
 // checkStopped refuses a service that has refused a payment. Which one comes after it is not looked at: a service that takes money for
