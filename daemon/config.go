@@ -51,6 +51,8 @@ type Serve struct {
 	// Drain is how long, at a stop, calls are still taken while Ready already fails: whoever balances the load needs that time to notice.
 	Drain time.Duration
 
+	Page web.PageMode // who sees the state on the pages; "" means web.PageOn
+
 	SMTP *mail.SMTPConfig // where mail goes out; nil means into files of OutboxDir
 	MCP  MCP
 }

@@ -72,6 +72,7 @@ var (
 	_ web.Reader         = (*reader.Reader)(nil)
 	_ web.Gate           = (*gate.Gate)(nil)
 	_ web.Streams        = (*feed.Feed)(nil)
+	_ web.Sheets         = (*reader.Reader)(nil)
 )
 
 // Daemon is a running contextd. Make one with Open, then Run it, then Close it.
@@ -130,6 +131,7 @@ type endpoints struct {
 	proxies  *web.Proxies
 	web      *web.Server
 	console  *web.Console
+	page     *web.Page
 	mcp      *mcp.Server
 
 	public *endpoint
@@ -248,6 +250,10 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 		rules.Settler = d.settler
 	}
 	d.gate = gate.New(rules)
+	d.page = web.NewPage(web.PageConfig{
+		Mode: d.cfg.Page, Sheets: d.reader, Streams: d.feed, Console: d.console, Packs: d.packInfo, Ready: d.Ready,
+		Sells: d.payments != nil, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+	})
 	server := web.Config{
 		Reader: d.reader, Gate: d.gate, Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.proxies, d.cfg.Now),
 		HTTPS: public.Scheme == "https", More: d.moreRoutes(d.console), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
@@ -275,6 +281,7 @@ func (d *Daemon) moreRoutes(owners *web.Console) web.Routes {
 	routes := owners.Routes()
 	routes.Add(web.DescriptionRoutes())
 	routes.Add(web.PackRoutes(d.packInfo))
+	routes.Add(d.page.Routes())
 	if d.cfg.JobsKey != nil {
 		routes.Add(web.HookRoutes(web.HookConfig{Key: d.cfg.JobsKey, Start: d.jobs.Start, Now: d.cfg.Now}))
 	}
@@ -292,6 +299,7 @@ func (d *Daemon) openEndpoints(context.Context) error {
 		d.public.server.TLSConfig = d.tls.Config
 	}
 	d.public.server.RegisterOnShutdown(d.web.EndStreams)
+	d.public.server.RegisterOnShutdown(d.page.End)
 	d.public.server.RegisterOnShutdown(d.mcp.End)
 	l, err := datadir.Listen(d.cfg.DataDir)
 	if err != nil {

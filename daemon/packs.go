@@ -243,6 +243,7 @@ func (d *Daemon) runPack(p *servedPack, came bool) {
 	})
 	p.life.spend(func(ctx context.Context) { d.watchForAlerts(ctx, p.ID) })
 	p.life.spend(func(ctx context.Context) { d.mcp.Tell(ctx, p.ID) })
+	p.life.spend(func(ctx context.Context) { d.page.Follow(ctx, p.ID) })
 }
 
 // runPacks runs every pack, and those that come later.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/pack/manifest"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -132,8 +133,10 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 		return fmt.Errorf("--packs: %w", err)
 	}
 	d, info, err := daemon.OpenDemo(ctx, daemon.Config{
-		DataDir: dir, Serve: daemon.Serve{Listen: o.listen, MCP: o.mcp}, Data: daemon.Data{Every: o.refresh},
-		Operate: daemon.Operate{AdminListen: "127.0.0.1:0"}, Reloadable: daemon.Reloadable{Packs: packs, Alerts: o.alerts}, Logger: log,
+		DataDir: dir, Serve: daemon.Serve{Listen: o.listen, Page: web.PagePublic, MCP: o.mcp},
+		Data:    daemon.Data{Every: o.refresh},
+		Operate: daemon.Operate{AdminListen: "127.0.0.1:0"}, Logger: log,
+		Reloadable: daemon.Reloadable{Packs: packs, Alerts: o.alerts},
 	}, o.chainListen)
 	if err != nil {
 		return err
@@ -142,8 +145,10 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 		return walk(ctx, out, d, info)
 	}
 	fmt.Fprintf(out, "contextd demo is ready after %.1f s. It plays a synthetic market: no price here is real.\n\n"+
-		"  address  %s\n  metrics  %s/metrics\n  key      %s\n  data     %s\n  mail     %s\n  scripts  %s\n\nIn another terminal:\n\n",
-		time.Since(began).Seconds(), info.BaseURL, info.AdminURL, info.APIKey, place, info.Outbox, filepath.Join(dir, daemon.DemoFile))
+		"  page     %s/\n  address  %s\n  metrics  %s/metrics\n  key      %s\n  data     %s\n  mail     %s\n  scripts  %s\n\n"+
+		"In another terminal:\n\n",
+		time.Since(began).Seconds(), info.BaseURL, info.BaseURL, info.AdminURL, info.APIKey,
+		place, info.Outbox, filepath.Join(dir, daemon.DemoFile))
 	for _, line := range commands(info, ctxCommand()) {
 		fmt.Fprintln(out, "  "+line)
 	}

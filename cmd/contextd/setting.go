@@ -120,6 +120,10 @@ func placeSettings() []Setting {
 				"Empty means backups, in the data directory."},
 		{Key: "backup.keep", Default: 7, Doc: "How many are kept, the newest; 0 keeps all."},
 		{Key: "litestream", Default: false, Doc: "Leave checkpoints of the databases to Litestream."},
+		{Key: "web", Doc: "The pages for browsers, at / and /packs/PACK."},
+		{Key: "web.page", Default: string(web.PageOn), Enum: []string{string(web.PageOff), string(web.PageOn), string(web.PagePublic)},
+			Doc: "Who sees the state there: off has no pages; on shows it to signed-in owners, of the packs that their keys may read, " +
+				"and to browsers on this machine, and prices, health and sign-in to everybody; public shows everything to everybody."},
 		{Key: "admin", Doc: "What only the operator should reach."},
 		{Key: "admin.listen", Default: "", Doc: "Where metrics and profiles are served, such as 127.0.0.1:8403. Empty means nowhere."},
 		{Key: "jobs", Doc: "Jobs that a scheduler outside may start."},

@@ -52,6 +52,9 @@ type config struct {
 	Jobs struct {
 		KeyFile string `mapstructure:"key_file"`
 	} `mapstructure:"jobs"`
+	Web struct {
+		Page string `mapstructure:"page"`
+	} `mapstructure:"web"`
 	Packs   packSettings `mapstructure:"packs"`
 	Sources struct {
 		Disabled         []string `mapstructure:"disabled"`
@@ -271,7 +274,8 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 		return daemon.Config{}, err
 	}
 	d := daemon.Config{
-		DataDir: c.DataDir, Serve: daemon.Serve{Listen: c.Listen, MCP: daemon.MCP(c.MCP)}, Data: daemon.Data{Briefs: written},
+		DataDir: c.DataDir, Serve: daemon.Serve{Listen: c.Listen, Page: web.PageMode(c.Web.Page), MCP: daemon.MCP(c.MCP)},
+		Data:    daemon.Data{Briefs: written},
 		Operate: daemon.Operate{AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls}, Logger: log,
 	}
 	d.Disabled, d.PrivateHosts = c.Sources.Disabled, c.Packs.PrivateHosts

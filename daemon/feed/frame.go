@@ -26,6 +26,14 @@ func NewFrame(event api.EventType, data []byte) *Frame {
 	return &Frame{text: fmt.Appendf(make([]byte, 0, len(data)+32), "event: %s\ndata: %s\n\n", event, bytes.TrimSpace(data))}
 }
 
+// NewEvent is the frame of an event without a type. A reader who comes back names the id of the last one that it saw.
+func NewEvent(id int64, data []byte) *Frame {
+	return &Frame{text: fmt.Appendf(make([]byte, 0, len(data)+32), "id: %d\ndata: %s\n\n", id, bytes.TrimSpace(data))}
+}
+
+// NewText is a piece of a text that is put together of pieces.
+func NewText(text []byte) *Frame { return &Frame{text: text} }
+
 // NewComment is the frame of a comment, which readers pass over.
 func NewComment(text string) *Frame { return &Frame{text: fmt.Appendf(nil, ": %s\n\n", text)} }
 

@@ -174,7 +174,8 @@ func holds(t *testing.T, what string, schema *base.Schema, value any) {
 func routed(routes []string) []string {
 	return slices.DeleteFunc(slices.Clone(routes), func(route string) bool {
 		method, path, _ := strings.Cut(route, " ")
-		return method == http.MethodOptions || path == api.PathHealth || path == api.PathReady || strings.HasPrefix(path, api.PathInternalJobs)
+		page := path == "/{$}" || strings.HasPrefix(path, "/packs/") || path == "/page.js" || strings.HasPrefix(path, "/account") // for browsers
+		return page || method == http.MethodOptions || path == api.PathHealth || path == api.PathReady || strings.HasPrefix(path, api.PathInternalJobs)
 	})
 }
 

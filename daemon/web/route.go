@@ -38,8 +38,7 @@ func (s *Server) dispatch(methods map[string]Handler) http.Handler {
 				s.fail(w, r, err)
 			}
 		case len(methods) == 0:
-			s.fail(w, r, api.Errorf(api.ReasonNotFound, "there is nothing at %s", r.URL.Path).
-				WithHint("the data endpoints are /v1/ and one of %s", api.List(api.Ops())))
+			s.fail(w, r, nothingAt(r))
 		case method == http.MethodOptions:
 			preflight(w, r, allow)
 		default:
@@ -48,6 +47,12 @@ func (s *Server) dispatch(methods map[string]Handler) http.Handler {
 				WithHint("it answers %s", allow))
 		}
 	})
+}
+
+// nothingAt is the answer to a path that is none.
+func nothingAt(r *http.Request) error {
+	return api.Errorf(api.ReasonNotFound, "there is nothing at %s", r.URL.Path).
+		WithHint("the data endpoints are /v1/ and one of %s; %s describes them", api.List(api.Ops()), api.PathDocs)
 }
 
 // exposed are the response headers that scripts of other origins may read, accepted the request headers they may send.

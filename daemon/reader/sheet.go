@@ -1,0 +1,289 @@
+package reader
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Sheet is the newest edition of a pack as people read it: text that is cleaned, rounded and in the units of its fields. It never changes.
+type Sheet struct {
+	Pack        string
+	GeneratedAt time.Time
+	Flags       []api.Flag // the worst first, those of one severity as they came
+	Brief       [][]Span   // paragraphs
+	BriefAt     time.Time  // when it was written, zero for none
+	BriefOf     time.Time  // of another state than this, zero for this one
+	Since       [][]Span   // what came after the brief, by rules
+	Tables      []SheetTable
+	Sources     []SheetSource
+
+	edition *feed.Edition
+	trends  map[string][]*float64 // by kind/key
+	drawn   time.Time             // when trends were read
+}
+
+// Span is a piece of a brief: text, an anchor, or a figure that a row holds.
+type Span struct {
+	Text string
+	Ref  int    // the source of an anchor or a figure; 0 for text
+	Tip  string // what holds a figure, "" for an anchor
+}
+
+// SheetTable is a list of rows, or the readings that stand in no list.
+type SheetTable struct {
+	Title    string
+	Readings bool
+	News     bool
+	Heads    []SheetHead
+	Rows     []SheetRow
+}
+
+// SheetHead is the heading of a column.
+type SheetHead struct {
+	Text  string
+	Words bool // it holds text, not numbers
+	Minor int  // the higher, the sooner it goes where there is little room
+}
+
+// What SheetHead.Minor is of columns that go.
+const (
+	minor = 1
+	least = 2 // the first to go
+)
+
+// Room is the class of a column that goes where there is little room.
+func (h SheetHead) Room() string { return [...]string{"", " m", " l"}[h.Minor] }
+
+// SheetRow is one row.
+type SheetRow struct {
+	ID           string // kind/key
+	Name, Symbol string
+	Note         string // a word on it, such as the network of a pool
+	URL          string // of its page, "" where none is known
+	Ref          int
+	Stale        bool        // what its source said last is overdue
+	At           time.Time   // when that was
+	Cells        []SheetCell // one per heading; of readings as many as they have
+	Trend        []*float64  // of the last day; nil for none
+}
+
+// SheetCell is a value.
+type SheetCell struct {
+	Label string // of readings: what it is of
+	Text  string
+	Sign  int       // of what may be below zero: -1, 0 or 1
+	At    time.Time // of a cell that is a time
+}
+
+// SheetSource is a source and how it does.
+type SheetSource struct {
+	Ref           int
+	ID, Name, URL string
+	Status        api.SourceState
+	At            time.Time // of its last good answer
+	Error         string
+}
+
+const (
+	sheetPoints  = 48 // of a trend
+	sheetSpan    = 24 * time.Hour
+	sheetTrends  = 10 * time.Minute // for how long trends that were read are shown
+	sheetColumns = 4                // of numbers in a table
+	sheetRows    = 30               // of a table
+	sheetText    = 80               // runes of a name or a text in a cell
+)
+
+// Sheet is the newest edition of pack as people read it: last, if that is it still.
+func (r *Reader) Sheet(ctx context.Context, pack string, last *Sheet) (*Sheet, error) {
+	v, err := r.Ready(Query{Op: api.OpFresh, Pack: pack})
+	if err != nil {
+		return nil, err
+	}
+	e := v.edition
+	if last != nil && last.edition.Serial == e.Serial && last.edition.Brief.Brief == e.Brief.Brief {
+		return last, nil
+	}
+	s := &Sheet{Pack: pack, GeneratedAt: e.GeneratedAt, edition: e, BriefAt: e.Brief.At}
+	if !e.Brief.Of.IsZero() && !e.Brief.Of.Equal(e.GeneratedAt) {
+		s.BriefOf = e.Brief.Of
+	}
+	if last != nil && r.cfg.Now().Sub(last.drawn) < sheetTrends {
+		s.trends, s.drawn = last.trends, last.drawn
+	} else if err := r.draw(ctx, v, s); err != nil {
+		return nil, err
+	}
+	var told struct {
+		Flags   []api.Flag         `json:"flags"`
+		Sources []api.SourceStatus `json:"source_status"`
+	}
+	if err := json.Unmarshal(e.State, &told); err != nil {
+		return nil, fmt.Errorf("read state of %s: %w", pack, err)
+	}
+	s.tellFlags(told.Flags)
+	s.tellSources(told.Sources, v.pack.Names)
+	rows := s.tellTables(state.Sections(v.pack.Shown, e.State))
+	narration, err := r.claimed(ctx, v, e.Brief)
+	if err != nil {
+		return nil, err
+	}
+	s.Brief = s.spans(narration.Text, narration.Claims, rows)
+	if e.Brief.Since != nil {
+		s.Since = s.spans(e.Brief.Since.Text, nil, nil)
+	}
+	return s, nil
+}
+
+// Freshness is that of s at now.
+func (s *Sheet) Freshness(now time.Time) api.Freshness { return s.edition.Freshness(now) }
+
+// SheetAge is how long ago something was, as people read it.
+func SheetAge(d time.Duration) string { return human.Age(d) }
+
+// draw reads how the rows of s moved in the last day.
+func (r *Reader) draw(ctx context.Context, v View, s *Sheet) error {
+	var members []string
+	var all []*state.Series
+	for _, shown := range v.pack.Shown {
+		member, _, _ := strings.Cut(shown.Path, ".")
+		if len(shown.Fields) > 0 && shown.Key == "" && !slices.Contains(members, member) {
+			members = append(members, member)
+			all = append(all, state.NewSeries(v.pack.Shown, member, "", v.edition.State))
+		}
+	}
+	s.trends, s.drawn = map[string][]*float64{}, r.cfg.Now()
+	end, last := s.drawn.UTC(), time.Unix(0, 0)
+	if s.GeneratedAt.After(end) {
+		end = s.GeneratedAt
+	}
+	for p, err := range r.cfg.History.Past(ctx, v.pack.ID, slices.Values(state.Times(end, sheetSpan, sheetPoints))) {
+		if err != nil {
+			return fmt.Errorf("trends of %s: %w", v.pack.ID, err)
+		}
+		again := p.GeneratedAt.Equal(last)
+		for _, one := range all {
+			if again {
+				one.Again()
+			} else {
+				one.Add(p.State)
+			}
+		}
+		last = p.GeneratedAt
+	}
+	for _, one := range all {
+		for _, row := range one.Rows() {
+			s.trends[row.Kind+"/"+row.Key] = row.Values
+		}
+	}
+	return nil
+}
+
+// tellFlags sorts flags by how bad they are.
+func (s *Sheet) tellFlags(flags []api.Flag) {
+	for i := range flags {
+		flags[i].Message = human.Line(flags[i].Message)
+	}
+	slices.SortStableFunc(flags, func(a, b api.Flag) int {
+		return cmp.Compare(slices.Index(api.Severities(), b.Severity), slices.Index(api.Severities(), a.Severity))
+	})
+	s.Flags = flags
+}
+
+// tellSources notes how the sources do.
+func (s *Sheet) tellSources(list []api.SourceStatus, names map[string]string) {
+	for _, one := range list {
+		told := SheetSource{Ref: one.Ref, ID: one.ID, Name: cmp.Or(names[one.ID], one.ID), Status: one.Status}
+		if one.FetchedAt != nil {
+			told.At = *one.FetchedAt
+		}
+		if one.Error != nil {
+			told.Error = human.Line(*one.Error)
+		}
+		if i := one.Ref - 1; i >= 0 && i < len(s.edition.Citations) {
+			told.URL = s.edition.Citations[i].URL
+		}
+		s.Sources = append(s.Sources, told)
+	}
+}
+
+// source is that of an anchor, nil for an unknown one.
+func (s *Sheet) source(ref int) *SheetSource {
+	i := slices.IndexFunc(s.Sources, func(one SheetSource) bool { return one.Ref == ref })
+	if i < 0 {
+		return nil
+	}
+	return &s.Sources[i]
+}
+
+// anchors are the anchors of prose.
+var anchors = regexp.MustCompile(`\[(\d+)\]`)
+
+// spans splits prose into paragraphs of text, anchors and figures. rows are those that figures may be of, by kind/key.
+func (s *Sheet) spans(text string, claims []api.Claim, rows map[string]state.Row) (list [][]Span) {
+	runes := []rune(text)
+	var whole []Span
+	at := 0
+	plain := func(end int) {
+		piece := string(runes[at:end])
+		from := 0
+		for _, m := range anchors.FindAllStringSubmatchIndex(piece, -1) {
+			ref, _ := strconv.Atoi(piece[m[2]:m[3]])
+			whole = append(whole, Span{Text: piece[from:m[0]]}, Span{Text: piece[m[2]:m[3]], Ref: ref})
+			from = m[1]
+		}
+		whole = append(whole, Span{Text: piece[from:]})
+		at = end
+	}
+	for _, c := range claims {
+		if c.Start < at || c.End > len(runes) || c.Start > c.End {
+			continue
+		}
+		plain(c.Start)
+		whole = append(whole, Span{Text: string(runes[c.Start:c.End]), Ref: c.Ref, Tip: s.tip(c, rows)})
+		at = c.End
+	}
+	plain(len(runes))
+	var paragraph []Span
+	for _, span := range whole {
+		if span.Ref > 0 {
+			paragraph = append(paragraph, span)
+			continue
+		}
+		for i, piece := range strings.Split(span.Text, "\n\n") {
+			if i > 0 {
+				list, paragraph = append(list, paragraph), nil
+			}
+			if piece != "" {
+				paragraph = append(paragraph, Span{Text: human.Text(piece)})
+			}
+		}
+	}
+	return slices.DeleteFunc(append(list, paragraph), func(p []Span) bool { return len(p) == 0 })
+}
+
+// tip says what holds the figure of c.
+func (s *Sheet) tip(c api.Claim, rows map[string]state.Row) string {
+	text := ""
+	if row, ok := rows[c.Row]; ok {
+		text = titled(row)
+		if value := row.Fields.Get(c.Field); value != nil {
+			text += ": " + human.Field(c.Field, value)
+		}
+		text += " · "
+	}
+	if source := s.source(c.Ref); source != nil {
+		text += source.Name
+	}
+	return text
+}

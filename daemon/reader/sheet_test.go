@@ -1,0 +1,68 @@
+package reader_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// TestSheet: what people read of a state is cleaned, rounded and told with its source; the same edition gives the same sheet.
+func TestSheet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const doc = `{"assets":[{"id":"btc","name":"Bit\u202ecoin","symbol":"BTC","priceUsd":91240,"change24hPct":-1.84,"dueAt":"2026-12-01T10:00:00Z","network":"base","ref":1},` +
+		`{"id":"new","priceUsd":0.5,"ref":2,"stale":true}],"mood":{"value":24,"word":"Fear","ref":2},` +
+		`"flags":[{"id":"a","severity":"notice","message":"a"},{"id":"b","severity":"critical","message":"b\u202e"},{"id":"c","severity":"warning","message":"c"}],` +
+		`"source_status":[{"ref":1,"id":"one","status":"ok","fetchedAt":"2026-11-20T20:05:00Z","intervalSeconds":300},{"ref":2,"id":"two","status":"error","fetchedAt":null,"error":"down"}]}`
+	p := pulse("crypto", newest().Add(time.Minute), doc)
+	w.history.pulses = []state.Pulse{pulse("crypto", newest().Add(-2*time.Hour), `{"assets":[{"id":"btc","priceUsd":90000,"ref":1}]}`), p}
+	told := state.Narration{Brief: state.Brief{Text: "Price is $91,240 [1].\n\nFear [2] <i>.", At: newest(), Of: p.GeneratedAt}}
+	if err := w.feed.Publish(p, told, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.clock(newest().Add(3 * time.Minute))
+	s, err := w.Sheet(t.Context(), "crypto", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := w.Sheet(t.Context(), "crypto", s); err != nil || again != s {
+		t.Errorf("the same edition gives another sheet: %v", err)
+	}
+	if len(s.Flags) != 3 || s.Flags[0].Message != "b" || s.Flags[1].ID != "c" {
+		t.Errorf("flags %+v", s.Flags)
+	}
+	if len(s.Tables) != 2 || !s.Tables[0].Readings || s.Tables[1].Title != "Assets" {
+		t.Fatalf("tables %+v", s.Tables)
+	}
+	if mood := s.Tables[0].Rows[0]; mood.Name != "Mood" || mood.Cells[0].Text != "24" || mood.Cells[1].Text != "Fear" || mood.Ref != 2 {
+		t.Errorf("the reading is %+v", mood)
+	}
+	table := s.Tables[1]
+	if len(table.Heads) != 2 || table.Heads[0].Text != "Price" || !table.Heads[1].Words {
+		t.Fatalf("columns %+v", table.Heads)
+	}
+	btc, other := table.Rows[0], table.Rows[1]
+	if btc.Name != "btc" || btc.Symbol != "" || btc.Cells[0].Text != "$91,240.00" || btc.Cells[1].At.IsZero() || btc.Note != "base" || len(btc.Trend) != 48 {
+		t.Errorf("the first row is %+v", btc)
+	}
+	if !other.Stale || other.Cells[0].Text != "$0.5000" || other.Cells[1].Text != "-" || other.Trend != nil {
+		t.Errorf("the second row is %+v", other)
+	}
+	if len(s.Brief) != 2 || s.Brief[0][1].Ref != 1 || s.Brief[0][1].Text != "$91,240" || s.Brief[0][1].Tip != "btc: $91,240.00 · One & Only" || s.Brief[1][1].Text != "2" {
+		t.Errorf("the brief is %+v", s.Brief)
+	}
+	if s.Sources[1].Status != api.SourceError || s.Sources[1].Error != "down" || !s.Sources[1].At.IsZero() || s.Sources[0].Name != "One & Only" {
+		t.Errorf("sources %+v", s.Sources)
+	}
+	if _, err := w.Sheet(t.Context(), "ai", nil); err == nil {
+		t.Error("a pack without a state has a sheet")
+	}
+	if found, err := w.Find("crypto", "91240"); err != nil || len(found.Matches) != 1 || found.Matches[0].Path != "assets[0].priceUsd" {
+		t.Errorf("found %+v, %v", found, err)
+	}
+	if _, err := w.Find("crypto", " "); err == nil {
+		t.Error("an empty question is answered")
+	}
+}

@@ -1,0 +1,128 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// pageAsk is the form of a page and what was found.
+type pageAsk struct {
+	Q, Example, Problem string
+	Asked               bool
+	Rows                []pageRow
+	Near                []string
+	Matches             []reader.Match
+}
+
+// ask is the form of the page of pack, with what r asks there.
+func (p *Page) ask(r *http.Request, pack string) (*feed.Frame, error) {
+	a := pageAsk{Q: strings.TrimSpace(r.URL.Query().Get("q")), Example: "a name, a price, a figure"}
+	if pack == api.PackCrypto {
+		a.Example = "ADA price, tether supply, solana tvl"
+	}
+	if a.Q != "" {
+		if err := p.find(&a, r, pack); err != nil {
+			e := api.AsError(err)
+			a.Problem = strings.TrimSuffix(e.Message+". "+e.Hint, ". ")
+		}
+	}
+	text, err := p.text("ask", a)
+	return feed.NewText([]byte(text)), err
+}
+
+// find notes in a what is found.
+func (p *Page) find(a *pageAsk, r *http.Request, pack string) error {
+	if err := p.asks.Allow(p.cfg.Console.cfg.TrustedProxies.ClientOf(r)); err != nil {
+		return err
+	}
+	found, err := p.cfg.Sheets.Find(pack, a.Q)
+	if err != nil {
+		return err
+	}
+	a.Asked, a.Near, a.Matches = true, found.Near, found.Matches
+	for _, row := range found.Rows {
+		made := pageRow{Cells: []pageCell{headCell(row), readingCell(row.Cells), {Class: "rf", HTML: refLink(row.Ref)}}}
+		made.Cells[1].HTML += ` <small>` + agoTime(row.At) + `</small>`
+		a.Rows = append(a.Rows, made)
+	}
+	return nil
+}
+
+// pagePrice is what a call costs.
+type pagePrice struct{ Path, Credits, USDG string }
+
+// packHealth is how a pack does.
+type packHealth struct {
+	ID, Title, Age string
+	Good, Of       int
+}
+
+// pageClosed is what everybody may see.
+type pageClosed struct {
+	place
+	Problem         string
+	SignedIn, Sells bool
+	Ready           bool
+	Free            int
+	Health          []packHealth
+	Prices          []pagePrice
+}
+
+// closed answers with what everybody may see: health, how to sign in, prices, and why there is no more, nil for no right to it.
+func (p *Page) closed(w http.ResponseWriter, r *http.Request, at place, v pageVisitor, why *api.Error) error {
+	data := pageClosed{
+		place: at, SignedIn: v.signedIn, Sells: p.cfg.Sells, Free: api.FreeCallsPerDay, Prices: prices(),
+		Ready: p.cfg.Ready == nil || p.cfg.Ready(r.Context()) == nil, Health: p.health(r.Context()),
+	}
+	status := http.StatusOK
+	if why != nil {
+		status, data.Problem = why.Status, strings.ToUpper(why.Message[:1])+why.Message[1:]+"."
+		if why.RetryAfter > 0 {
+			w.Header().Set(api.HeaderRetryAfter, Seconds(why.RetryAfter))
+		}
+	}
+	head, err := p.text("head", p.headOf(nil, at, p.cfg.Now()))
+	if err != nil {
+		return err
+	}
+	body, err := p.text("closed", data)
+	if err != nil {
+		return err
+	}
+	p.write(w, r, status, p.style, feed.NewText([]byte(head)), feed.NewText([]byte(body)))
+	return nil
+}
+
+// health is how the packs do.
+func (p *Page) health(ctx context.Context) (list []packHealth) {
+	for _, pack := range p.cfg.Packs() {
+		one := packHealth{ID: pack.ID, Title: pack.Title}
+		if made, err := p.set(pack.ID).newest(ctx); err == nil {
+			h := p.headOf(made.sheet, place{}, p.cfg.Now())
+			one.Age, one.Good, one.Of = h.Age, h.Good, len(made.sheet.Sources)
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// prices are those of all calls.
+func prices() (list []pagePrice) {
+	for _, op := range api.Ops() {
+		one := pagePrice{Path: op.Path(), Credits: "1 credit", USDG: "with a key only"}
+		if op == api.OpHistory {
+			one.Credits = "1 credit a day"
+		}
+		if micros := op.PriceMicros(); micros > 0 {
+			one.USDG = strings.TrimRight(fmt.Sprintf("%d.%06d", micros/1e6, micros%1e6), "0") + " USDG"
+		}
+		list = append(list, one)
+	}
+	return list
+}

@@ -1,0 +1,215 @@
+package web
+
+import (
+	"fmt"
+	"hash/fnv"
+	"html"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// pageTable is a table as a page has it.
+type pageTable struct {
+	ID string
+	reader.SheetTable
+	Rows  []pageRow
+	Trend bool // one of the columns is a picture
+}
+
+// pageRow is a row: its cells, the first of which is its heading.
+type pageRow struct {
+	ID, Class string
+	Cells     []pageCell
+}
+
+// pageCell is what stands in a cell, with its classes.
+type pageCell struct {
+	Class string
+	HTML  template.HTML
+	Still bool // it is a picture of the past, which alone is not worth an event
+}
+
+// tablesOf are the tables of a sheet.
+func tablesOf(s *reader.Sheet) []pageTable {
+	var list []pageTable
+	for i, from := range s.Tables {
+		t := pageTable{ID: "t" + strconv.Itoa(i), SheetTable: from}
+		for _, row := range from.Rows {
+			t.Trend = t.Trend || row.Trend != nil
+		}
+		for _, row := range from.Rows {
+			made := pageRow{ID: rowID(t.ID, row.ID), Cells: []pageCell{headCell(row)}}
+			if row.Stale {
+				made.Class = "stale"
+			}
+			if from.Readings {
+				made.Cells = append(made.Cells, readingCell(row.Cells))
+			}
+			for j, cell := range row.Cells {
+				if !from.Readings {
+					made.Cells = append(made.Cells, valueCell(cell, from.Heads[j]))
+				}
+			}
+			if t.Trend {
+				made.Cells = append(made.Cells, pageCell{Class: "tr", HTML: trendSVG(row.Trend), Still: true})
+			}
+			made.Cells = append(made.Cells, pageCell{Class: "rf", HTML: refLink(row.Ref)})
+			t.Rows = append(t.Rows, made)
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// rowID is the id of a row's element: short, and the same as long as the row is there.
+func rowID(table, row string) string {
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(row)) // never fails
+	return table + "-" + strconv.FormatUint(uint64(sum.Sum32()), 36)
+}
+
+// headCell is what a row is called.
+func headCell(row reader.SheetRow) pageCell {
+	name := "<b>" + html.EscapeString(row.Name) + "</b>"
+	if row.Symbol != "" {
+		name = "<b>" + html.EscapeString(row.Symbol) + "</b> <span class=\"nm\">" + html.EscapeString(row.Name) + "</span>"
+	}
+	if strings.HasPrefix(row.URL, "https://") || strings.HasPrefix(row.URL, "http://") {
+		name = `<a href="` + html.EscapeString(row.URL) + `" rel="noreferrer nofollow">` + name + "</a>"
+	}
+	if row.Note != "" {
+		name += ` <span class="nm">` + html.EscapeString(row.Note) + "</span>"
+	}
+	if row.Stale && !row.At.IsZero() {
+		name += ` <span class="old">stale, ` + string(agoTime(row.At)) + "</span>"
+	}
+	return pageCell{HTML: template.HTML(name)}
+}
+
+// valueCell is a value of a column.
+func valueCell(cell reader.SheetCell, head reader.SheetHead) pageCell {
+	made := pageCell{Class: "n", HTML: cellText(cell)}
+	if head.Words {
+		made.Class = "w"
+	}
+	made.Class += head.Room() + signClass(cell.Sign)
+	return made
+}
+
+// readingCell is all that a reading says, the first value before the others.
+func readingCell(cells []reader.SheetCell) pageCell {
+	var b strings.Builder
+	for i, cell := range cells {
+		label := ""
+		if cell.Label != "" {
+			label = html.EscapeString(cell.Label) + " "
+		}
+		value := `<span class="v` + signClass(cell.Sign) + `">` + string(cellText(cell)) + "</span>"
+		switch {
+		case i == 0:
+			b.WriteString(`<span class="lb">` + label + "</span><b>" + value + `</b>`)
+		case i == 1:
+			b.WriteString(`<small>` + label + value)
+		default:
+			b.WriteString(" · " + label + value)
+		}
+	}
+	if len(cells) > 1 {
+		b.WriteString("</small>")
+	}
+	return pageCell{Class: "n", HTML: template.HTML(b.String())}
+}
+
+// signClass is the class of what is above or below zero.
+func signClass(sign int) string {
+	switch sign {
+	case 1:
+		return " up"
+	case -1:
+		return " dn"
+	}
+	return ""
+}
+
+// cellText is a value as HTML.
+func cellText(cell reader.SheetCell) template.HTML {
+	if cell.At.IsZero() {
+		return template.HTML(html.EscapeString(cell.Text))
+	}
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, cell.At.UTC().Format(time.RFC3339), cell.At.UTC().Format("2 Jan 15:04")))
+}
+
+// agoTime is a moment that a script turns into an age; without one it is told by the clock.
+func agoTime(at time.Time) template.HTML {
+	return template.HTML(fmt.Sprintf(`<time class="ago" datetime="%s">%s</time>`, at.UTC().Format(time.RFC3339), clock(at)))
+}
+
+// clock is a time of the day.
+func clock(at time.Time) string { return at.UTC().Format("15:04:05Z") }
+
+// severityMark is the sign of a severity, beside its colour.
+func severityMark(s api.Severity) string {
+	switch s {
+	case api.SeverityCritical:
+		return "✗"
+	case api.SeverityWarning:
+		return "!"
+	}
+	return "·"
+}
+
+// refLink is the anchor of a source.
+func refLink(ref int) template.HTML {
+	if ref == 0 {
+		return ""
+	}
+	return template.HTML(fmt.Sprintf(`<a class="rf" href="#s%d" aria-label="source %d">%d</a>`, ref, ref, ref))
+}
+
+// Size of the picture of a trend, and of its margin.
+const (
+	trendWide = 96
+	trendHigh = 22
+	trendEdge = 2
+)
+
+// trendSVG is the line of values, from the oldest to the newest, as far as they are known.
+func trendSVG(values []*float64) template.HTML {
+	var first, last *float64
+	low, high := 0.0, 0.0
+	for _, v := range values {
+		if v == nil {
+			continue
+		}
+		if first == nil {
+			first, low, high = v, *v, *v
+		}
+		last, low, high = v, min(low, *v), max(high, *v)
+	}
+	if first == nil || low == high {
+		return ""
+	}
+	var b strings.Builder
+	for i, v := range values {
+		if v == nil {
+			continue
+		}
+		x := float64(i) * trendWide / float64(len(values)-1)
+		y := trendEdge + (high-*v)/(high-low)*(trendHigh-2*trendEdge)
+		fmt.Fprintf(&b, "%.0f,%.0f ", x, y)
+	}
+	class := "sp"
+	switch {
+	case *last > *first:
+		class += " u"
+	case *last < *first:
+		class += " d"
+	}
+	return template.HTML(fmt.Sprintf(`<svg class="%s" viewBox="0 0 %d %d" aria-hidden="true"><polyline points="%s"/></svg>`,
+		class, trendWide, trendHigh, strings.TrimSpace(b.String())))
+}

@@ -1,0 +1,250 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	_ "embed" // the page's files
+	"errors"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/contextd/contextd/daemon/feed"
+	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+var (
+	//go:embed page.html
+	pageHTML string
+	//go:embed page.css
+	pageCSS string
+	//go:embed page.js
+	pageJS string
+)
+
+// PageMode says who sees the state on the pages.
+type PageMode string
+
+// The modes: there are no pages; owners and this machine; everybody.
+const (
+	PageOff    PageMode = "off"
+	PageOn     PageMode = "on"
+	PagePublic PageMode = "public"
+)
+
+// Sheets are packs as people read them; *reader.Reader has them.
+type Sheets interface {
+	Sheet(ctx context.Context, pack string, last *reader.Sheet) (*reader.Sheet, error)
+	Find(pack, text string) (reader.Found, error)
+}
+
+// PageConfig is what a Page needs.
+type PageConfig struct {
+	Mode    PageMode // "" means PageOn
+	Sheets  Sheets
+	Streams Streams
+	Console *Console                        // whose sessions and names of this service count
+	Packs   func() []api.PackInfo           // that are served
+	Ready   func(ctx context.Context) error // nil means always ready
+	Sells   bool                            // calls can be paid one by one
+	Demo    bool                            // what is shown is recorded
+	Now     func() time.Time                // nil means time.Now
+	Logger  *slog.Logger                    // nil means slog.Default
+}
+
+// Page answers browsers. Make one with NewPage; it is safe for concurrent use.
+type Page struct {
+	cfg      PageConfig
+	html     *template.Template
+	style    *feed.Frame // how every page begins
+	asks     *Limiter    // lookups and searches, per client
+	rooms    pageRooms
+	stopping <-chan struct{}
+	end      func()
+
+	mu   sync.Mutex // guards sets
+	sets map[string]*pageSet
+}
+
+// maxAsks is how many lookups and searches a client may make on pages in a minute.
+const maxAsks = 30
+
+// Paths of the pages and of their scripts.
+const (
+	pathFront      = "/{$}"
+	pathPack       = "/packs/{pack}"
+	pathPackEvents = "/packs/{pack}/events"
+	pathPageScript = "/page.js"
+)
+
+// NewPage makes a Page.
+func NewPage(cfg PageConfig) *Page {
+	cfg.Mode = cmp.Or(cfg.Mode, PageOn)
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	p := &Page{
+		cfg: cfg, asks: NewLimiter(maxAsks, time.Minute/maxAsks, cfg.Now), sets: map[string]*pageSet{},
+		html: template.Must(template.New("page").Funcs(template.FuncMap{"clock": clock, "mark": severityMark,
+			"age": func(now, at time.Time) string { return reader.SheetAge(now.Sub(at)) }}).Parse(pageHTML)),
+	}
+	p.stopping, p.end = stopper()
+	p.style = feed.NewText([]byte("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n" +
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<style>" + pageCSS + "</style>\n"))
+	return p
+}
+
+// End ends every stream of events, cleanly and at once. It is for a stop.
+func (p *Page) End() { p.end() }
+
+// Routes are those of the pages, for Config; none where they are off.
+func (p *Page) Routes() Routes {
+	if p.cfg.Mode == PageOff {
+		return nil
+	}
+	named := p.cfg.Console.named
+	return Routes{
+		pathFront:      {http.MethodGet: p.front(named(p.show))},
+		pathPack:       {http.MethodGet: p.front(named(p.show))},
+		pathPackEvents: {http.MethodGet: named(p.events)},
+		pathPageScript: {http.MethodGet: script(pageJS)},
+	}
+}
+
+// script serves a script of the pages.
+func script(text string) Handler {
+	return document{contentType: "text/javascript; charset=utf-8", text: []byte(text), cache: "no-cache",
+		header: http.Header{"X-Content-Type-Options": {"nosniff"}}}.handler()
+}
+
+// front has h answer browsers; to others there is nothing here.
+func (p *Page) front(h Handler) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		w.Header().Add("Vary", "Accept")
+		if acceptsHTML(r.Header["Accept"]) {
+			return h(w, r)
+		}
+		return nothingAt(r)
+	}
+}
+
+// acceptsHTML reports whether the values of an Accept header name pages. What takes anything is no browser.
+func acceptsHTML(values []string) bool {
+	for _, v := range values {
+		for part := range strings.SplitSeq(v, ",") {
+			kind, params, _ := strings.Cut(part, ";")
+			if strings.EqualFold(strings.TrimSpace(kind), "text/html") {
+				return !slices.ContainsFunc(strings.Split(params, ";"), refused)
+			}
+		}
+	}
+	return false
+}
+
+// pageVisitor is what a reader of the pages may see.
+type pageVisitor struct {
+	all, crypto bool // every pack, the crypto pack
+	signedIn    bool
+}
+
+// sees reports whether v may see pack.
+func (v pageVisitor) sees(pack string) bool { return v.all || v.crypto && pack == api.PackCrypto }
+
+// visitor says what who sent r may see, and renews their session.
+func (p *Page) visitor(w http.ResponseWriter, r *http.Request) (v pageVisitor, err error) {
+	v.all = p.cfg.Mode == PagePublic || fromHere(r)
+	cookie, err := r.Cookie(api.SessionCookie)
+	if err != nil || cookie.Value == "" || v.all {
+		return v, nil
+	}
+	c := p.cfg.Console
+	if err := c.requests.allow(c.cfg.TrustedProxies.clientsOf(r)); err != nil {
+		return v, err
+	}
+	session, renewed, err := c.cfg.SignIn.Session(r.Context(), cookie.Value)
+	if errors.Is(err, &api.Error{Reason: api.ReasonInvalidSession}) {
+		return v, nil
+	}
+	if err != nil {
+		return v, err
+	}
+	if renewed && w != nil {
+		c.setCookie(w, cookie.Value, session.ExpiresAt)
+	}
+	balance, err := c.cfg.Books.Balance(r.Context(), session.OwnerID, "")
+	return pageVisitor{signedIn: true, crypto: true, all: balance.Balance > 0}, err
+}
+
+// place is where a page stands: how links to others begin, and the pack that it is of.
+type place struct{ Root, Pack string }
+
+// placeOf is that of r. The front page is of the first pack.
+func (p *Page) placeOf(r *http.Request) (at place, known bool) {
+	packs := p.cfg.Packs()
+	at = place{"../", r.PathValue("pack")}
+	if at.Pack == "" && len(packs) > 0 {
+		at = place{"", packs[0].ID}
+	}
+	return at, slices.ContainsFunc(packs, func(one api.PackInfo) bool { return one.ID == at.Pack })
+}
+
+// show answers with the page of a pack, or with what everybody may see of it.
+func (p *Page) show(w http.ResponseWriter, r *http.Request) error {
+	at, known := p.placeOf(r)
+	v, err := p.visitor(w, r)
+	switch {
+	case err != nil:
+		return p.closed(w, r, at, v, api.AsError(err))
+	case !known:
+		return p.closed(w, r, at, v, api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", at.Pack))
+	case !v.sees(at.Pack):
+		return p.closed(w, r, at, v, nil)
+	}
+	made, err := p.set(at.Pack).newest(r.Context())
+	if err != nil {
+		return p.closed(w, r, at, v, api.AsError(err))
+	}
+	ask, err := p.ask(r, at.Pack)
+	if err != nil {
+		return err
+	}
+	second, err := made.at(p.cfg.Now(), at.Root)
+	if err != nil {
+		return err
+	}
+	p.write(w, r, http.StatusOK, p.style, second.head, made.flags, ask, made.main, second.foot)
+	return nil
+}
+
+// write sends a page made of pieces, which were compressed once.
+func (p *Page) write(w http.ResponseWriter, r *http.Request, status int, pieces ...*feed.Frame) {
+	h := w.Header()
+	pageHeaders(h, pageCSS)
+	h.Set("Content-Security-Policy", h.Get("Content-Security-Policy")+"; script-src 'self'; connect-src 'self'")
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Add("Vary", "Accept-Encoding, Cookie")
+	var text []byte
+	if !acceptsGzip(r.Header["Accept-Encoding"]) {
+		for _, piece := range pieces {
+			text = append(text, piece.Text()...)
+		}
+		Send(w, status, contentHTML, text)
+		return
+	}
+	var zip feed.Zip
+	text = append(text, zip.Head()...)
+	for _, piece := range pieces {
+		text = append(text, zip.Next(piece)...)
+	}
+	h.Set("Content-Encoding", "gzip")
+	Send(w, status, contentHTML, append(text, zip.Tail()...))
+}
