@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -14,7 +15,6 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief/llm"
-	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
@@ -59,9 +59,10 @@ type Serve struct {
 
 // Pay says how a daemon is paid.
 type Pay struct {
-	ChainID int64  // of the chain that pays; 0 means api.ChainIDTest
-	Chain   *Chain // nil means that calls are paid with keys alone
-	Metered bool   // new keys of the operator are charged, as those of owners are
+	ChainID int64   // of the chain that pays; 0 means api.ChainIDTest
+	Chain   *Chain  // the first rail; nil means that calls are paid with keys alone
+	More    []Chain // the other rails: deposits and payments of standard x402 are taken there too
+	Metered bool    // new keys of the operator are charged, as those of owners are
 }
 
 // Data says how a daemon comes by what it serves.
@@ -111,13 +112,22 @@ type Reloadable struct {
 	TLS *web.Certificates
 }
 
-// Chain is where payments are made.
+// Chain is a rail: a chain and token that payments are made with.
 type Chain struct {
+	ID      string // names it in the books, for good; "" means api.NetworkL2, which is for the first
+	Section string // of the settings that it is from, which errors name; "" means chain
+	ChainID int64  // 0 means, for the first, that of Pay
+
 	RPCURL   string        // JSON-RPC over HTTP; it may hold a secret, so it reaches no log
 	Token    string        // address of the USDG contract
 	Treasury string        // address that is paid to
 	Wait     time.Duration // for a payment to be in a block; 0 means chain.DefaultWait
 	AtOnce   bool          // deposits for big packs are verified without waiting until their block is safe
+
+	// Confirmations are the blocks, its own among them, that a transaction takes to count, and to be safe; 0 means one, and what the chain
+	// calls safe.
+	Confirmations uint64
+	StartBlock    uint64 // that the first look for deposits begins at; 0 means the newest then
 
 	// SettleKey pays the gas of settlements, in hexadecimal; "" means that no payments of standard x402 are taken.
 	SettleKey               string
@@ -158,11 +168,12 @@ type Recording interface {
 	Shift(source string) time.Duration // from the moment that a source was recorded at to now
 }
 
-func (cfg Config) chainID() int64 {
-	if cfg.ChainID == 0 {
-		return api.ChainIDTest
+// chainID is that of the first rail, or what it would be: keys and sign-in messages go by it.
+func (p Pay) chainID() int64 {
+	if list := p.Rails(); len(list) > 0 {
+		return list[0].ChainID
 	}
-	return cfg.ChainID
+	return cmp.Or(p.ChainID, api.ChainIDTest)
 }
 
 // Check says what would end a start with c, as far as that can be told without starting anything.
@@ -173,10 +184,7 @@ func (c Config) Check() error {
 	if _, unix := web.UnixPath(c.Listen); unix && c.Listener == nil && c.PublicURL == "" {
 		return noPublicURL(c.Listen)
 	}
-	if c.Chain != nil {
-		return chain.CheckURL(c.Chain.RPCURL)
-	}
-	return nil
+	return c.checkRails()
 }
 
 // check says what is wrong with r, as far as that can be told without doing it.

@@ -45,12 +45,8 @@ func (d *Daemon) openConsole(public *url.URL) (_ *web.Console, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var sale *web.Sale
-	if d.chain != nil {
-		sale = &web.Sale{Deposits: d.deposits, ChainID: d.cfg.chainID(), Token: d.cfg.Chain.Token, Treasury: d.cfg.Chain.Treasury}
-	}
 	return web.NewConsole(web.ConsoleConfig{
-		Sale:   sale,
+		Sale:   d.sale(),
 		SignIn: d.signIn, Keys: d.keys, Books: d.credits, Packs: d.served.ids,
 		Prompts:   &account.Prompts{Store: d.store, NoModel: d.cfg.Briefs.Model == nil, Now: d.cfg.Now},
 		PublicURL: public, Hosts: d.origins(public), TrustedProxies: d.proxies, Limits: d.cfg.Limits, Now: d.cfg.Now,

@@ -40,7 +40,6 @@ import (
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief"
-	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/gate"
@@ -105,9 +104,8 @@ type admission struct {
 	meter    *billing.Meter
 	credits  *billing.Credits
 	deposits *billing.Deposits
-	chain    *chain.Client  // nil without a chain
+	rails    []*rail        // the first one first; none without a chain
 	payments *x402.Payments // nil without a chain
-	settler  *x402.Settler  // nil without a key that pays the gas
 	gate     *gate.Gate
 	smtp     *mail.SMTP // nil without a server
 	mailer   mailer
@@ -246,8 +244,9 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	if d.payments != nil {
 		rules.Payments = d.payments
 	}
-	if d.settler != nil {
-		rules.Settler = d.settler
+	settlers := d.settlers()
+	if len(settlers) > 0 {
+		rules.Settler = settlers
 	}
 	d.gate = gate.New(rules)
 	d.page = web.NewPage(web.PageConfig{
@@ -262,8 +261,8 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	if d.cfg.PublicURL != "" {
 		server.Standard.PublicURL = public
 	}
-	if d.settler != nil {
-		server.Standard.Exact, server.Payers.Standard = d.settler, true
+	if len(settlers) > 0 {
+		server.Standard.Exact, server.Payers.Standard = settlers, true
 	}
 	if err := d.openMCP(&server, d.gate, public); err != nil {
 		return err
@@ -411,8 +410,8 @@ func (d *Daemon) Close() error {
 			}
 		}
 	}
-	if d.chain != nil {
-		d.chain.Close()
+	for _, r := range d.rails {
+		r.client.Close()
 	}
 	if d.demoChain != nil {
 		errs = append(errs, d.demoChain.Close())

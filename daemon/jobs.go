@@ -26,11 +26,9 @@ func (d *Daemon) Jobs() []admin.Job { return d.jobs.List() }
 func (d *Daemon) RunJob(ctx context.Context, name string) error { return d.jobs.Run(ctx, name) }
 
 func (d *Daemon) addJobs() {
-	d.jobs.Add("deposits", "", "look for payments of purchases on the chain", scanEvery, d.Scan)
+	d.addRailJobs()
 	d.jobs.Add("expire", "", "end purchases that nobody paid", scanEvery, d.expire)
 	d.jobs.Add("prune", "", "drop single calls, revoked keys, sessions and sign-ins that have ended", pruneEvery, d.prune)
-	d.jobs.Add("sweep", "", "look again at payments by call that may have vanished from the chain", sweepEvery, d.Sweep)
-	d.jobs.Add("settle", "", "go on with payments of standard x402 that are being settled", scanEvery, d.settle)
 	d.jobs.Add("flush", "", "write down when keys were last used", flushEvery, d.keys.Flush)
 	d.jobs.Add("retire", "", "end keys that others have replaced", retireEvery, d.keys.Retire)
 	d.jobs.Add(jobBackup, "", "back up the databases and keys", 0, d.BackUp)
@@ -57,9 +55,6 @@ func (d *Daemon) prune(ctx context.Context) error {
 
 // expire ends purchases that nobody paid.
 func (d *Daemon) expire(ctx context.Context) error {
-	if d.chain == nil {
-		return nil
-	}
 	if err := d.deposits.Expire(ctx); err != nil {
 		return fmt.Errorf("expire purchases: %w", err)
 	}

@@ -15,13 +15,8 @@ var _ pipeline.Observer = (*metrics.Metrics)(nil)
 // openWatch lets the metrics read what they are not told, and begins to listen on the address that shows them.
 func (d *Daemon) openWatch(ctx context.Context) error {
 	readings := metrics.Readings{Ages: d.ages, Streams: d.streams, Logs: d.logs, Busy: d.busy,
-		Jobs: d.jobReadings, Ready: d.Ready, Sessions: d.mcp.Sessions, Alerts: d.waitingAlerts, Deposits: d.store.CountDeposits}
-	if d.chain != nil {
-		readings.Chain = func() (newest, looked uint64, ok bool) {
-			newest, looked = d.deposits.Progress()
-			return newest, looked, newest > 0
-		}
-	}
+		Jobs: d.jobReadings, Ready: d.Ready, Sessions: d.mcp.Sessions, Alerts: d.waitingAlerts,
+		Deposits: d.store.CountDeposits, Chains: d.chainReadings}
 	d.metrics.Read(context.WithoutCancel(ctx), readings)
 	if d.cfg.AdminListen == "" {
 		return nil

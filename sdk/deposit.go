@@ -12,7 +12,14 @@ import (
 // Buy begins a purchase of credits for the key with the given id or, for "", the owner's oldest. The answer says what to transfer, where
 // and until when.
 func (s *Console) Buy(ctx context.Context, pack api.CreditPack, keyID string, opts ...CallOption) (*api.DepositIntent, error) {
-	ask := api.CreateDepositRequest{Pack: pack}
+	return s.BuyOn(ctx, "", pack, keyID, opts...)
+}
+
+// BuyOn is Buy for a purchase that is to be paid on the rail with the given id, one of the chains and tokens that the service takes.
+func (s *Console) BuyOn(
+	ctx context.Context, rail string, pack api.CreditPack, keyID string, opts ...CallOption,
+) (*api.DepositIntent, error) {
+	ask := api.CreateDepositRequest{Pack: pack, Rail: rail}
 	if keyID != "" {
 		ask.KeyID = &keyID
 	}

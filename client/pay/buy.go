@@ -34,6 +34,7 @@ type buyOptions struct {
 	purchases
 
 	key       string
+	rail      string
 	maxAmount string
 	wallet    string
 	dryRun    bool
@@ -55,6 +56,7 @@ func newBuy(f *command.Factory) *cobra.Command {
 		Example: "  ctx credits buy starter\n  ctx credits buy hobby --pay --yes --max-amount 8.01\n  ctx credits buy starter --dry-run",
 	}, depositFields(), func(ctx context.Context, args []string) error { return o.run(ctx, api.CreditPack(args[0])) })
 	flags := c.Flags()
+	flags.StringVar(&o.rail, "rail", "", "pay on this `rail` of the service, a chain and token; else on its first")
 	flags.StringVar(&o.key, "key", "", "put the credits on this key, by its `id`; else on your oldest")
 	flags.StringVar(&o.wallet, "wallet", "", "pay from this wallet, by its `name`, as --pay does from the configured one")
 	flags.StringVar(&o.maxAmount, "max-amount", "", "buy nothing that costs more `USDG`")
@@ -141,7 +143,7 @@ func (o *buyOptions) goOn(ctx context.Context, pack api.CreditPack) (done bool, 
 // begin begins a purchase and waits for its end.
 func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 	intent, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.DepositIntent, error) {
-		return c.Buy(ctx, pack, o.key, opts...)
+		return c.BuyOn(ctx, o.rail, pack, o.key, opts...)
 	})
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package pay
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,13 +18,21 @@ import (
 func depositRows(list []api.Deposit, zone *time.Location) *cli.Rows {
 	rows := &cli.Rows{Columns: []string{"deposit", "pack", "credits", "usdg", "status", "until", "transaction"},
 		Right: []bool{false, false, true, true}, Wide: 6, Empty: "no purchase yet; ctx credits buy PACK makes one"}
+	rails := slices.ContainsFunc(list, func(d api.Deposit) bool { return d.Rail != "" && d.Rail != api.NetworkL2 })
+	if rails {
+		rows.Columns = append(rows.Columns, "rail")
+	}
 	for _, d := range list {
 		tx := ""
 		if d.TxHash != nil {
 			tx = *d.TxHash
 		}
-		rows.Rows = append(rows.Rows, []string{d.ID, string(d.Pack), strconv.FormatInt(d.Credits, 10), d.AmountUSDC, string(d.Status),
-			d.ExpiresAt.In(zone).Format(time.DateTime), tx})
+		row := []string{d.ID, string(d.Pack), strconv.FormatInt(d.Credits, 10), d.AmountUSDC, string(d.Status),
+			d.ExpiresAt.In(zone).Format(time.DateTime), tx}
+		if rails {
+			row = append(row, d.Rail)
+		}
+		rows.Rows = append(rows.Rows, row)
 	}
 	return rows
 }

@@ -86,23 +86,37 @@ func (c config) alerts() (list []daemon.Alert, err error) {
 	return list, nil
 }
 
-// alertNames are the names of the alerts, after read.
-func (s *settings) alertNames() []string {
+// names are those of the entries of a list of settings, after read.
+func (s *settings) names(key string) []string {
 	names := []string{}
+	if key == railsKey {
+		for _, r := range s.rails {
+			names = append(names, r.String())
+		}
+		return names
+	}
 	for _, a := range s.alerts {
 		names = append(names, a.Name)
 	}
 	return names
 }
 
-// alertFiles sums up what is in the files of the alerts, after read.
-func (s *settings) alertFiles() (sum [sha256.Size]byte) {
-	h := sha256.New()
-	for _, a := range s.alerts {
-		for _, file := range []string{a.URLFile, a.SecretFile} {
-			text, _ := os.ReadFile(file) // read has said what is wrong with it
-			fmt.Fprintf(h, "%d %s", len(text), text)
+// filesSum sums up what is in the files that the entries of a list of settings name, after read.
+func (s *settings) filesSum(key string) (sum [sha256.Size]byte) {
+	var files []string
+	if key == railsKey {
+		for _, r := range s.rails {
+			files = append(files, r.RPCURLFile, r.Settle.KeyFile)
 		}
+	} else {
+		for _, a := range s.alerts {
+			files = append(files, a.URLFile, a.SecretFile)
+		}
+	}
+	h := sha256.New()
+	for _, file := range files {
+		text, _ := os.ReadFile(file) // read has said what is wrong with it
+		fmt.Fprintf(h, "%d %s", len(text), text)
 	}
 	return [sha256.Size]byte(h.Sum(nil))
 }

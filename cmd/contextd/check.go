@@ -108,6 +108,13 @@ func (s *settings) secretFiles() map[string]string {
 			}
 		}
 	}
+	for _, r := range s.rails {
+		for name, file := range map[string]string{"rpc_url_file": r.RPCURLFile, "settle.key_file": r.Settle.KeyFile} {
+			if file != "" {
+				files["rails "+r.ID+": "+name] = file
+			}
+		}
+	}
 	return files
 }
 

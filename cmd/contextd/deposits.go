@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,17 +24,29 @@ func NewDeposits(operate Operate) *cobra.Command {
 	return c
 }
 
+// several reports whether a list is of more than the first rail.
+func several[T any](list []T, rail func(T) string) bool {
+	return slices.ContainsFunc(list, func(one T) bool { return rail(one) != api.NetworkL2 })
+}
+
 func depositsTable(list []api.Deposit) cli.Answer {
 	rows := &cli.Rows{
 		Columns: []string{"deposit", "owner", "pack", "usdg", "status", "created", "transaction"}, Right: []bool{3: true}, Wide: 6,
+	}
+	rails := several(list, func(d api.Deposit) string { return d.Rail })
+	if rails {
+		rows.Columns = append(rows.Columns, "rail")
 	}
 	for _, d := range list {
 		tx := ""
 		if d.TxHash != nil {
 			tx = *d.TxHash
 		}
-		rows.Rows = append(rows.Rows, []string{d.ID, d.UserID, string(d.Pack), d.AmountUSDC, string(d.Status),
-			d.CreatedAt.Format(time.DateTime), tx})
+		row := []string{d.ID, d.UserID, string(d.Pack), d.AmountUSDC, string(d.Status), d.CreatedAt.Format(time.DateTime), tx}
+		if rails {
+			row = append(row, d.Rail)
+		}
+		rows.Rows = append(rows.Rows, row)
 	}
 	return table(rows)
 }
@@ -49,6 +62,7 @@ func newDepositsList(operate Operate) *cobra.Command {
 // newRescan makes the command that looks at the chain again.
 func newRescan(operate Operate) *cobra.Command {
 	var from uint64
+	var rail string
 	c := &cobra.Command{
 		Use: "rescan --from BLOCK", Args: cobra.NoArgs,
 		Short: "Look again at all that has arrived from a block on, and list what that verified",
@@ -56,8 +70,9 @@ func newRescan(operate Operate) *cobra.Command {
 			"It is for a node that has hidden\nsomething, or a treasury that was paid before the daemon looked at it.",
 	}
 	c.Flags().Uint64Var(&from, "from", 0, "first block to look at")
+	railFlag(c, &rail)
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]api.Deposit, error) {
-		return o.Rescan(ctx, from)
+		return o.Rescan(ctx, rail, from)
 	}, depositsTable)
 }
 
@@ -78,8 +93,16 @@ func newUnmatched(operate Operate) *cobra.Command {
 
 func unmatchedTable(list []billing.Unmatched) cli.Answer {
 	rows := &cli.Rows{Columns: []string{"at", "usdg", "from", "transaction", "why"}, Right: []bool{1: true}, Wide: 4}
+	rails := several(list, func(t billing.Unmatched) string { return t.Rail })
+	if rails {
+		rows.Columns = append(rows.Columns, "rail")
+	}
 	for _, t := range list {
-		rows.Rows = append(rows.Rows, []string{t.At.Format(time.DateTime), t.Amount.Fixed(), t.Sender, transferName(t), t.Note})
+		row := []string{t.At.Format(time.DateTime), t.Amount.Fixed(), t.Sender, transferName(t), t.Note}
+		if rails {
+			row = append(row, t.Rail)
+		}
+		rows.Rows = append(rows.Rows, row)
 	}
 	return table(rows)
 }
@@ -104,9 +127,15 @@ func parseTransfer(text string) (admin.UnmatchedRequest, error) {
 	return ask, nil
 }
 
+// railFlag adds the flag that names a rail.
+func railFlag(c *cobra.Command, rail *string) {
+	c.Flags().StringVar(rail, "rail", "", "rail that it is on (default the first)")
+}
+
 // newAssign makes the command that lets a transfer pay for a deposit.
 func newAssign(operate Operate) *cobra.Command {
-	return &cobra.Command{
+	var rail string
+	c := &cobra.Command{
 		Use: "assign TRANSACTION:LOG DEPOSIT", Args: cobra.ExactArgs(2),
 		Short:   "Let a transfer pay for a deposit, whatever its amount and time",
 		Example: "  contextd deposits assign 0x5c…:0 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11",
@@ -115,7 +144,7 @@ func newAssign(operate Operate) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ask.DepositID = args[1]
+			ask.DepositID, ask.Rail = args[1], rail
 			return operate(c, func(o *admin.Operator) error {
 				d, err := o.Assign(c.Context(), ask)
 				if err != nil {
@@ -126,23 +155,26 @@ func newAssign(operate Operate) *cobra.Command {
 			})
 		},
 	}
+	railFlag(c, &rail)
+	return c
 }
 
 // newWriteOff makes the command that writes a transfer off.
 func newWriteOff(operate Operate) *cobra.Command {
-	var reason string
+	var reason, rail string
 	c := &cobra.Command{
 		Use: "write-off TRANSACTION:LOG --reason TEXT", Args: cobra.ExactArgs(1),
 		Short:   "Note that a transfer will pay for nothing, and why",
 		Example: "  contextd deposits write-off 0x5c…:0 --reason \"sent back by hand\"",
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, for whoever reads it (required)")
+	railFlag(c, &rail)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		ask, err := parseTransfer(args[0])
 		if err != nil {
 			return err
 		}
-		ask.Reason = reason
+		ask.Reason, ask.Rail = reason, rail
 		return operate(c, func(o *admin.Operator) error {
 			if err := o.WriteOff(c.Context(), ask); err != nil {
 				return err
@@ -181,9 +213,16 @@ func NewReconcile(operate Operate) *cobra.Command {
 }
 
 func reconciliationTable(r billing.Reconciliation) cli.Answer {
-	return table(&cli.Rows{Columns: []string{"usdg", "what"}, Right: []bool{true}, Bare: true, Wide: 1, Rows: [][]string{
+	rows := &cli.Rows{Columns: []string{"usdg", "what"}, Right: []bool{true}, Bare: true, Wide: 1, Rows: [][]string{
 		{r.Arrived.Fixed(), "arrived"}, {r.Deposits.Fixed(), fmt.Sprintf("for deposits (%d credits)", r.Sold)},
 		{r.Calls.Fixed(), "for calls"}, {r.Unmatched.Fixed(), "unmatched"}, {r.Waiting.Fixed(), "waiting for a safe block"},
 		{r.WrittenOff.Fixed(), "written off"}, {r.Treasury.Fixed(), "in the treasury"},
-	}})
+	}}
+	if len(r.Rails) > 1 {
+		for _, one := range r.Rails {
+			rows.Rows = append(rows.Rows, []string{one.Arrived.Fixed(), "arrived on rail " + one.Rail},
+				[]string{one.Treasury.Fixed(), "in the treasury there"})
+		}
+	}
+	return table(rows)
 }

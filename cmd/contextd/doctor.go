@@ -81,8 +81,10 @@ func examined(d daemon.Config, secrets map[string]string, offline bool) doctor.C
 			e.Hooks[a.Name] = a.URL
 		}
 	}
-	if d.Chain != nil {
-		e.Chain = &chain.Config{URL: d.Chain.RPCURL, ChainID: d.ChainID, Token: d.Chain.Token, Treasury: d.Chain.Treasury}
+	for _, r := range d.Rails() {
+		e.Rails = append(e.Rails, chain.Config{
+			Rail: r.ID, URL: r.RPCURL, ChainID: r.ChainID, Section: r.Section, Token: r.Token, Treasury: r.Treasury,
+		})
 	}
 	return e
 }

@@ -11,11 +11,9 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/cli"
-	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -24,16 +22,8 @@ type ownerConfig struct {
 	PublicURL      string   `mapstructure:"public_url"`
 	Hosts          []string `mapstructure:"hosts"`
 	TrustedProxies []string `mapstructure:"trusted_proxies"`
-	Chain          struct {
-		ID         int64  `mapstructure:"id"`
-		RPCURL     string `mapstructure:"rpc_url"`
-		RPCURLFile string `mapstructure:"rpc_url_file"` // where the URL holds a secret
-		Token      string `mapstructure:"token"`
-		Treasury   string `mapstructure:"treasury"`
-		Finality   string `mapstructure:"deposit_finality"` // safe or latest
-		SettleKey  string `mapstructure:"settle_key_file"`  // pays the gas of standard x402
-	} `mapstructure:"chain"`
-	Billing struct {
+	chainConfig    `mapstructure:",squash"`
+	Billing        struct {
 		Operator string `mapstructure:"operator"` // unmetered or metered
 	} `mapstructure:"billing"`
 	SMTP struct {
@@ -85,7 +75,7 @@ func parseSpan(text string) (time.Duration, error) {
 // apply puts c into d, with secrets read from their files. What is wrong with c is a usageError.
 func (c ownerConfig) apply(d *daemon.Config) error {
 	d.Hosts = c.Hosts
-	d.PublicURL, d.ChainID, d.MaxKeys = c.PublicURL, c.Chain.ID, c.Limits.ActiveKeys
+	d.PublicURL, d.ChainID, d.MaxKeys = c.PublicURL, c.chainID(), c.Limits.ActiveKeys
 	d.Metered = c.Billing.Operator == operatorMetered
 	d.FreeCalls, d.PerClient = c.Limits.FreeCalls, c.Limits.PerClient
 	d.Limits = web.ConsoleLimits{
@@ -123,68 +113,11 @@ func (c ownerConfig) apply(d *daemon.Config) error {
 	if d.Plans, err = c.plans(); err != nil {
 		return err
 	}
-	if d.Chain, err = c.chain(); err != nil {
+	if d.Chain, d.More, err = c.places(); err != nil {
 		return err
 	}
 	d.SMTP, err = c.smtp()
 	return err
-}
-
-// chain is where payments are made, nil for nowhere.
-func (c ownerConfig) chain() (*daemon.Chain, error) {
-	rpc, err := c.rpcURL()
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case rpc == "" && c.Chain.Token == "" && c.Chain.Treasury == "" && c.Chain.SettleKey == "":
-		return nil, nil
-	case rpc == "" || c.Chain.Token == "" || c.Chain.Treasury == "":
-		return nil, cli.Invalid("to be paid on a chain, chain.rpc_url (or chain.rpc_url_file), chain.token and chain.treasury are needed")
-	}
-	for name, address := range map[string]string{"chain.token": c.Chain.Token, "chain.treasury": c.Chain.Treasury} {
-		if _, err := chain.Checksum(address); err != nil {
-			return nil, cli.Invalid("%s: %w", name, err)
-		}
-	}
-	if c.Chain.Finality != "safe" && c.Chain.Finality != "latest" {
-		return nil, cli.Invalid("chain.deposit_finality is %q, neither safe nor latest", c.Chain.Finality)
-	}
-	key, err := c.settleKey()
-	return &daemon.Chain{
-		RPCURL: rpc, Token: c.Chain.Token, Treasury: c.Chain.Treasury, AtOnce: c.Chain.Finality == "latest", SettleKey: key,
-	}, err
-}
-
-// settleKey is the key that pays the gas of standard x402, "" for none.
-func (c ownerConfig) settleKey() (string, error) {
-	if c.Chain.SettleKey == "" {
-		return "", nil
-	}
-	text, err := os.ReadFile(c.Chain.SettleKey)
-	if err != nil {
-		return "", fmt.Errorf("read chain.settle_key_file: %w", err)
-	}
-	key := strings.TrimSpace(string(text))
-	if !usdg.ReadHex(key, new([32]byte)[:]) {
-		return "", cli.Invalid("chain.settle_key_file %s holds no key: 0x and 64 hexadecimal digits", c.Chain.SettleKey)
-	}
-	return key, nil
-}
-
-// rpcURL is where the chain is, "" for nowhere.
-func (c ownerConfig) rpcURL() (string, error) {
-	if c.Chain.RPCURLFile == "" {
-		return c.Chain.RPCURL, nil
-	}
-	if c.Chain.RPCURL != "" {
-		return "", cli.Invalid("chain.rpc_url and chain.rpc_url_file (%s) both say where the chain is: use one of them", c.Chain.RPCURLFile)
-	}
-	text, err := os.ReadFile(c.Chain.RPCURLFile)
-	if err != nil {
-		return "", fmt.Errorf("read chain.rpc_url_file: %w", err)
-	}
-	return strings.TrimSpace(string(text)), nil
 }
 
 // parseNetwork reads a network, or an address as the network of that alone.

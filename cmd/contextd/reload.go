@@ -166,7 +166,7 @@ func (s *settings) values() map[string]value {
 			}
 		}
 		if row.Members != nil {
-			v.sum = s.alertFiles()
+			v.sum = s.filesSum(row.Key)
 		}
 		values[row.Key] = v
 	}

@@ -30,19 +30,27 @@ func object(doc string) map[string]any {
 	return o
 }
 
+// members is the schema of an entry of a list, or of a section in one.
+func (s Setting) members() map[string]any {
+	item := object(s.Doc)
+	for _, m := range s.Members {
+		item["properties"].(map[string]any)[m.Key] = m.schema()
+	}
+	return item
+}
+
 // schema is the schema of a setting's value.
 func (s Setting) schema() map[string]any {
+	if s.Section() {
+		return s.members()
+	}
 	entry := map[string]any{"default": s.Default}
 	if text := s.text(); text != "" {
 		entry["description"] = text
 	}
 	switch s.Default.(type) {
 	case []map[string]any:
-		item := object("")
-		for _, m := range s.Members {
-			item["properties"].(map[string]any)[m.Key] = m.schema()
-		}
-		entry["type"], entry["items"] = "array", item
+		entry["type"], entry["items"] = "array", Setting{Members: s.Members}.members()
 	case []string:
 		entry["type"], entry["items"] = "array", map[string]any{"type": "string"}
 	case int, int64:

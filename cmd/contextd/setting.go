@@ -27,7 +27,7 @@ type Setting struct {
 	Secret  bool     // the value itself may be one, and is not shown
 	Live    bool     // a reload changes it; others need a restart
 
-	Members []Setting // of each entry of a []map[string]any; nil for others. Their keys are names alone
+	Members []Setting // of each entry of a []map[string]any, or of a section in one; nil for others. Their keys are names alone
 }
 
 // Section reports whether s is a section of settings.
@@ -211,6 +211,7 @@ func moneySettings() []Setting {
 		{Key: "chain.treasury", Default: "", Doc: "Address that payments go to. The daemon needs no key to it."},
 		{Key: "chain.deposit_finality", Default: "safe", Enum: []string{"safe", "latest"},
 			Doc: "When the packs of 70 and 600 USDG are verified: once the chain calls their block safe, or at once."},
+		railSettings(),
 	}
 }
 

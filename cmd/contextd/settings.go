@@ -83,7 +83,8 @@ type settings struct {
 	file  *pflag.Flag            // names the configuration file
 	lines Lines                  // of the file that was read last
 
-	alerts []alertConfig // that were read last
+	alerts []alertConfig // that were read last, as the next
+	rails  []railConfig
 }
 
 // newSettings adds the global flags to flags.
@@ -136,8 +137,12 @@ func (s *settings) read() (config, string, error) {
 		return config{}, file, cli.Invalid("read configuration %s: %s", file, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	c.DataDir, s.alerts = cmp.Or(c.DataDir, DefaultDataDir()), c.Alerts
+	s.rails = c.Rails
 	c.Packs.Dir = cmp.Or(c.Packs.Dir, filepath.Join(filepath.Dir(cmp.Or(file, DefaultFile())), "packs"))
-	return c, file, c.check()
+	if err := c.check(); err != nil {
+		return c, file, err
+	}
+	return c, file, s.oneForm()
 }
 
 // load reads the configuration file, "" for none.
@@ -209,7 +214,7 @@ func (s *settings) effective() []Value {
 		case []string:
 			value = list(value)
 		case []map[string]any:
-			value = s.alertNames() // what else is in them may be secret
+			value = s.names(row.Key) // what else is in them may be secret
 		}
 		flag := s.flags[row.Key]
 		switch line := s.lines[row.Key]; {
@@ -396,7 +401,7 @@ func newBrief(s *settings) *cobra.Command {
 
 // operate opens the data directory of c for act.
 func (c config) operate(command *cobra.Command, settings admin.Config, act func(o *admin.Operator) error) (err error) {
-	settings.DataDir, settings.Env, settings.MaxKeys = c.DataDir, api.EnvOfChain(c.Chain.ID), c.Limits.ActiveKeys
+	settings.DataDir, settings.Env, settings.MaxKeys = c.DataDir, api.EnvOfChain(c.chainID()), c.Limits.ActiveKeys
 	settings.Metered = c.Billing.Operator == operatorMetered
 	o, err := admin.Open(command.Context(), settings)
 	if err != nil {

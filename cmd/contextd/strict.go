@@ -107,6 +107,11 @@ func (p *parser) value(s Setting, n *yaml.Node) {
 	}
 	what, ok := "", false
 	switch s.Default.(type) {
+	case nil:
+		if ok = n.Kind == yaml.MappingNode; ok {
+			p.entry(s.Key, s, n)
+		}
+		what = "a section, such as {name: value}"
 	case []map[string]any:
 		if ok = n.Kind == yaml.SequenceNode; ok {
 			p.entries(s, n)
@@ -139,22 +144,27 @@ func (p *parser) entries(s Setting, list *yaml.Node) {
 			p.fail(n.Line, "%s is not a list of settings, each name: value", entry)
 			continue
 		}
-		seen := map[string]int{}
-		for j := 0; j+1 < len(n.Content); j += 2 {
-			key, value := n.Content[j], n.Content[j+1]
-			at := slices.IndexFunc(s.Members, func(m Setting) bool { return m.Key == key.Value })
-			switch {
-			case at < 0:
-				p.fail(key.Line, "there is no setting %s.%s; it has %s", entry, key.Value, strings.Join(s.memberNames(), ", "))
-			case seen[key.Value] > 0:
-				p.fail(key.Line, "%s.%s is set in line %d already", entry, key.Value, seen[key.Value])
-			case !null(value):
-				m := s.Members[at]
-				m.Key = entry + "." + m.Key
-				p.value(m, value)
-			}
-			seen[key.Value] = key.Line
+		p.entry(entry, s, n)
+	}
+}
+
+// entry checks an entry of a list, or a section in one, whose settings are the members of s.
+func (p *parser) entry(entry string, s Setting, n *yaml.Node) {
+	seen := map[string]int{}
+	for j := 0; j+1 < len(n.Content); j += 2 {
+		key, value := n.Content[j], n.Content[j+1]
+		at := slices.IndexFunc(s.Members, func(m Setting) bool { return m.Key == key.Value })
+		switch {
+		case at < 0:
+			p.fail(key.Line, "there is no setting %s.%s; it has %s", entry, key.Value, strings.Join(s.memberNames(), ", "))
+		case seen[key.Value] > 0:
+			p.fail(key.Line, "%s.%s is set in line %d already", entry, key.Value, seen[key.Value])
+		case !null(value):
+			m := s.Members[at]
+			m.Key = entry + "." + m.Key
+			p.value(m, value)
 		}
+		seen[key.Value] = key.Line
 	}
 }
 

@@ -153,6 +153,7 @@ type DepositsResponse struct {
 
 // RescanRequest is the body of a POST to PathDeposits.
 type RescanRequest struct {
+	Rail string `json:"rail,omitempty"` // absent means the first
 	From uint64 `json:"from"`
 }
 

@@ -214,9 +214,10 @@ func (o *Operator) Deposits(ctx context.Context) ([]api.Deposit, error) {
 	return list.Deposits, err
 }
 
-// Rescan looks at the chain again from the given block on, and returns the deposits that were verified by that.
-func (o *Operator) Rescan(ctx context.Context, from uint64) ([]api.Deposit, error) {
-	list, err := ask[DepositsResponse](ctx, o, http.MethodPost, PathDeposits, RescanRequest{From: from})
+// Rescan looks at the chain of a rail, "" for the first, again from the given block on, and returns the deposits that were verified by
+// that.
+func (o *Operator) Rescan(ctx context.Context, rail string, from uint64) ([]api.Deposit, error) {
+	list, err := ask[DepositsResponse](ctx, o, http.MethodPost, PathDeposits, RescanRequest{Rail: rail, From: from})
 	return list.Deposits, err
 }
 

@@ -33,7 +33,7 @@ func (s Server) rescan(w http.ResponseWriter, r *http.Request) error {
 	if err := web.ReadJSON(w, r, &ask, `{"from":0}`); err != nil {
 		return err
 	}
-	list, err := s.Deposits.Rescan(r.Context(), ask.From)
+	list, err := s.Deposits.Rescan(r.Context(), ask.Rail, ask.From)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ type Deposit struct {
 // ToAPI is d as the console shows it.
 func (d Deposit) ToAPI() api.Deposit {
 	a := api.Deposit{
-		ID: d.ID, UserID: d.OwnerID, Pack: d.Pack, Credits: d.Credits, AmountUSDC: d.Amount.Fixed(), Status: d.Status,
+		ID: d.ID, UserID: d.OwnerID, Rail: d.Rail, Pack: d.Pack, Credits: d.Credits, AmountUSDC: d.Amount.Fixed(), Status: d.Status,
 		Nonce: hexText(d.Nonce), NonceRequired: d.Named, CreatedAt: d.CreatedAt, ExpiresAt: d.ExpiresAt,
 	}
 	if d.KeyID != "" {

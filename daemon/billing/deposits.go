@@ -1,10 +1,12 @@
 package billing
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -31,32 +33,60 @@ type Chain interface {
 // ErrNotShown says that the chain shows a transaction in no block.
 var ErrNotShown = errors.New("the transaction is in no block yet")
 
+// Rail is a chain and token that purchases are paid with.
+type Rail struct {
+	ID     string
+	Chain  Chain
+	Start  uint64 // block that the first look begins at; 0 means the newest there is then
+	Late   bool   // Chain shows blocks only a while after they were made
+	AtOnce bool   // purchases of pro and team do not wait until their block is safe
+}
+
 // DepositsConfig is what a Deposits needs.
 type DepositsConfig struct {
-	Rail       string
 	Store      DepositStore
-	Chain      Chain
+	Rails      []Rail // the first is where purchases are paid unless another is asked for; none means that nothing is sold
 	Meter      *Meter
 	TierRaised func(ownerID string, tier api.Tier) // is told of a tier that is on disk, before anybody is charged again
 	NewID      func() string                       // a UUID
 	Now        func() time.Time                    // nil means time.Now
-
-	AtOnce bool // purchases of pro and team do not wait until their block is safe
 }
 
 // Deposits sells credits for transfers to the treasury, and is where the operator looks after those that matched nothing. Make one with
 // NewDeposits; it is safe for concurrent use.
 type Deposits struct {
-	cfg            DepositsConfig
-	newest, looked atomic.Uint64 // blocks
+	cfg  DepositsConfig
+	seen map[string]*progress // by rail
 }
+
+// progress is how far a rail was looked at, in blocks.
+type progress struct{ newest, looked atomic.Uint64 }
 
 // NewDeposits makes a Deposits.
 func NewDeposits(cfg DepositsConfig) *Deposits {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Deposits{cfg: cfg}
+	d := &Deposits{cfg: cfg, seen: map[string]*progress{}}
+	for _, r := range cfg.Rails {
+		d.seen[r.ID] = new(progress)
+	}
+	return d
+}
+
+// rail is the one with the given id, the first for "", or the *api.Error that there is none.
+func (d *Deposits) rail(id string) (Rail, error) {
+	var ids []string
+	for _, r := range d.cfg.Rails {
+		if id == "" || r.ID == id {
+			return r, nil
+		}
+		ids = append(ids, r.ID)
+	}
+	if len(ids) == 0 {
+		return Rail{}, noChain()
+	}
+	return Rail{}, api.Errorf(api.ReasonInvalidRequest, "there is no rail %q", id).WithHint("rails: %s", strings.Join(ids, ", "))
 }
 
 // overlap is how many blocks are looked at again, because they may be others by now.
@@ -68,24 +98,35 @@ const maxDrift = 2 * time.Minute
 // now is the time, as precise as it is stored.
 func (d *Deposits) now() time.Time { return d.cfg.Now().UTC().Truncate(time.Millisecond) }
 
-// Open begins the purchase of a pack for an owner, for the key with the given id or, for "", their oldest. stranger is asked before one who
-// never paid begins it; what it returns refuses that, and nil refuses none.
-func (d *Deposits) Open(ctx context.Context, ownerID string, pack api.CreditPack, keyID string, stranger func() error) (Deposit, error) {
-	offer, ok := pack.Offer()
+// Order is what an owner asks for.
+type Order struct {
+	Pack  api.CreditPack
+	KeyID string // that is to get the credits; "" means their oldest
+	Rail  string // on which it is to be paid; "" means the first
+}
+
+// Open begins a purchase of an owner. stranger is asked before one who never paid begins it; what it returns refuses that, and nil refuses
+// none.
+func (d *Deposits) Open(ctx context.Context, ownerID string, o Order, stranger func() error) (Deposit, error) {
+	offer, ok := o.Pack.Offer()
 	if !ok {
-		return Deposit{}, api.Errorf(api.ReasonInvalidRequest, "there is no credit pack %q", pack).
+		return Deposit{}, api.Errorf(api.ReasonInvalidRequest, "there is no credit pack %q", o.Pack).
 			WithHint("packs: %s", api.List(api.CreditPacks()))
+	}
+	rail, err := d.rail(o.Rail)
+	if err != nil {
+		return Deposit{}, err
 	}
 	now := d.now()
 	opened := Deposit{
-		ID: d.cfg.NewID(), Rail: d.cfg.Rail, OwnerID: ownerID, KeyID: keyID, Pack: pack, Credits: offer.Credits,
+		ID: d.cfg.NewID(), Rail: rail.ID, OwnerID: ownerID, KeyID: o.KeyID, Pack: o.Pack, Credits: offer.Credits,
 		Amount: usdg.Amount(offer.PriceMicros), Status: api.DepositPending,
 		CreatedAt: now, ExpiresAt: now.Add(api.DepositWindow).Truncate(time.Second),
 	}
 	if _, err := rand.Read(opened.Nonce[:]); err != nil {
 		return Deposit{}, fmt.Errorf("read randomness: %w", err)
 	}
-	opened, err := d.cfg.Store.OpenDeposit(ctx, opened, DepositBounds{
+	opened, err = d.cfg.Store.OpenDeposit(ctx, opened, DepositBounds{
 		Slots: api.DepositSlots, Pending: api.MaxPendingDeposit, Unpaid: api.MaxUnpaidDeposits, Stranger: stranger,
 	})
 	switch {
@@ -122,7 +163,11 @@ func (d *Deposits) Verify(ctx context.Context, ownerID, id string, hash [32]byte
 	if err != nil || pending.Status != api.DepositPending {
 		return pending, nil, err
 	}
-	list, err := d.cfg.Chain.Claimed(ctx, hash)
+	rail, err := d.rail(pending.Rail)
+	if err != nil {
+		return pending, nil, err
+	}
+	list, err := rail.Chain.Claimed(ctx, hash)
 	if errors.Is(err, ErrNotShown) {
 		return pending, nil, nil
 	}
@@ -130,10 +175,10 @@ func (d *Deposits) Verify(ctx context.Context, ownerID, id string, hash [32]byte
 		return pending, nil, errors.Join(api.Errorf(api.ReasonChainUnavailable, "the chain does not answer").
 			WithHint("the purchase goes on by itself; do not pay again").WithRetryAfter(10*time.Second), err)
 	}
-	if _, err := d.arrive(ctx, list, ScanCursor{}); err != nil {
+	if _, err := d.arrive(ctx, rail, list, ScanCursor{}); err != nil {
 		return pending, nil, err
 	}
-	if _, err := d.ripen(ctx); err != nil {
+	if _, err := d.ripen(ctx, rail); err != nil {
 		return pending, nil, err
 	}
 	if now, err = d.Deposit(ctx, ownerID, id); err != nil || now.Status == api.DepositVerified {
@@ -149,42 +194,46 @@ func (d *Deposits) Verify(ctx context.Context, ownerID, id string, hash [32]byte
 	return now, refused, nil
 }
 
-// Scan looks at what has arrived since it last did, however long that is ago, and then lets deposits expire. It returns those that were
-// verified.
-func (d *Deposits) Scan(ctx context.Context) ([]Deposit, error) {
-	seen, err := d.cfg.Store.ScanCursor(ctx, d.cfg.Rail)
+// Scan looks at what has arrived on a rail since it last did, however long that is ago, and then lets deposits expire. It returns those
+// that were verified.
+func (d *Deposits) Scan(ctx context.Context, id string) ([]Deposit, error) {
+	rail, err := d.rail(id)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := d.cfg.Store.ScanCursor(ctx, rail.ID)
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
 	}
-	newest, at, err := d.cfg.Chain.Newest(ctx)
+	newest, at, err := rail.Chain.Newest(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
 	}
-	d.newest.Store(newest)
-	first := newest // on the first day nobody can have paid before
+	d.seen[rail.ID].newest.Store(newest)
+	first := cmp.Or(rail.Start, newest) // on the first day nobody can have paid before
 	if seen.Next > 0 {
 		first = max(seen.Next, overlap) - overlap
 	}
 	if first > newest {
 		return nil, nil // another node, which is behind
 	}
-	list, err := d.cfg.Chain.Between(ctx, first, newest)
+	list, err := rail.Chain.Between(ctx, first, newest)
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
 	}
-	verified, err := d.arrive(ctx, list, ScanCursor{Rail: seen.Rail, Next: max(newest+1, seen.Next), At: at})
+	verified, err := d.arrive(ctx, rail, list, ScanCursor{Rail: seen.Rail, Next: max(newest+1, seen.Next), At: at})
 	if err != nil {
 		return nil, err
 	}
-	d.looked.Store(newest)
-	ripe, errRipen := d.ripen(ctx)
+	d.seen[rail.ID].looked.Store(newest)
+	ripe, errRipen := d.ripen(ctx, rail)
 	verified = append(verified, ripe...)
 	// Where nothing happens there are no blocks. The next will not be of a time that is long over.
 	ended := at
-	if surely := d.now().Add(-maxDrift); surely.After(ended) {
+	if surely := d.now().Add(-maxDrift); !rail.Late && surely.After(ended) {
 		ended = surely
 	}
-	if err := d.cfg.Store.ExpireDeposits(ctx, d.cfg.Rail, ended, d.now().Add(-api.DepositGrace)); err != nil {
+	if err := d.cfg.Store.ExpireDeposits(ctx, rail.ID, ended, d.now().Add(-api.DepositGrace)); err != nil {
 		return verified, errors.Join(fmt.Errorf("expire deposits: %w", err), errRipen)
 	}
 	return verified, errRipen
@@ -192,45 +241,54 @@ func (d *Deposits) Scan(ctx context.Context) ([]Deposit, error) {
 
 // Expire ends purchases whose time was over when the chain was last looked at. Scan does it too; this needs no chain.
 func (d *Deposits) Expire(ctx context.Context) error {
-	seen, err := d.cfg.Store.ScanCursor(ctx, d.cfg.Rail)
-	if err != nil || seen.At.IsZero() {
-		return err
+	for _, rail := range d.cfg.Rails {
+		seen, err := d.cfg.Store.ScanCursor(ctx, rail.ID)
+		if err == nil && !seen.At.IsZero() {
+			err = d.cfg.Store.ExpireDeposits(ctx, rail.ID, seen.At, d.now().Add(-api.DepositGrace))
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return d.cfg.Store.ExpireDeposits(ctx, d.cfg.Rail, seen.At, d.now().Add(-api.DepositGrace))
+	return nil
 }
 
-// Progress is the newest block that Scan has seen and the last in which it has looked for deposits, 0 before it has run.
-func (d *Deposits) Progress() (newest, looked uint64) { return d.newest.Load(), d.looked.Load() }
+// Progress is the newest block that Scan has seen of a rail and the last in which it has looked for deposits, 0 before it has run.
+func (d *Deposits) Progress(id string) (newest, looked uint64) {
+	p := d.seen[id]
+	return p.newest.Load(), p.looked.Load()
+}
 
-// Rescan looks again at all that has arrived from the given block on. What was kept before is not kept twice.
-func (d *Deposits) Rescan(ctx context.Context, first uint64) ([]Deposit, error) {
-	if d.cfg.Chain == nil {
-		return nil, noChain()
-	}
-	newest, _, err := d.cfg.Chain.Newest(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("scan deposits: %w", err)
-	}
-	list, err := d.cfg.Chain.Between(ctx, first, newest)
-	if err != nil {
-		return nil, fmt.Errorf("scan deposits: %w", err)
-	}
-	verified, err := d.arrive(ctx, list, ScanCursor{})
+// Rescan looks again at all that has arrived on a rail, "" for the first, from the given block on. What was kept before is not kept twice.
+func (d *Deposits) Rescan(ctx context.Context, id string, first uint64) ([]Deposit, error) {
+	rail, err := d.rail(id)
 	if err != nil {
 		return nil, err
 	}
-	ripe, err := d.ripen(ctx)
+	newest, _, err := rail.Chain.Newest(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("scan deposits: %w", err)
+	}
+	list, err := rail.Chain.Between(ctx, first, newest)
+	if err != nil {
+		return nil, fmt.Errorf("scan deposits: %w", err)
+	}
+	verified, err := d.arrive(ctx, rail, list, ScanCursor{})
+	if err != nil {
+		return nil, err
+	}
+	ripe, err := d.ripen(ctx, rail)
 	return append(verified, ripe...), err
 }
 
 // arrive keeps what arrived.
-func (d *Deposits) arrive(ctx context.Context, list []Transfer, seen ScanCursor) ([]Deposit, error) {
+func (d *Deposits) arrive(ctx context.Context, rail Rail, list []Transfer, seen ScanCursor) ([]Deposit, error) {
 	if len(list) == 0 {
 		_, err := d.cfg.Store.Arrive(ctx, nil, seen, nil, d.now())
 		return nil, err
 	}
 	return d.credit(ctx, func() ([]Deposit, error) {
-		verified, err := d.cfg.Store.Arrive(ctx, list, seen, d.waits, d.now())
+		verified, err := d.cfg.Store.Arrive(ctx, list, seen, rail.waits, d.now())
 		if err != nil {
 			return nil, fmt.Errorf("keep what arrived: %w", err)
 		}
@@ -239,21 +297,21 @@ func (d *Deposits) arrive(ctx context.Context, list []Transfer, seen ScanCursor)
 }
 
 // waits reports whether purchases of a pack are verified only when their block is safe: those that cost much.
-func (d *Deposits) waits(pack api.CreditPack) bool {
+func (r Rail) waits(pack api.CreditPack) bool {
 	offer, _ := pack.Offer() // it was sold
-	return !d.cfg.AtOnce && offer.Tier.AtLeast(api.TierPro)
+	return !r.AtOnce && offer.Tier.AtLeast(api.TierPro)
 }
 
 // ripen verifies the deposits that have waited for their block to be safe, if it is, and the transfer is still on chain.
-func (d *Deposits) ripen(ctx context.Context) ([]Deposit, error) {
-	if d.cfg.AtOnce {
+func (d *Deposits) ripen(ctx context.Context, rail Rail) ([]Deposit, error) {
+	if rail.AtOnce {
 		return nil, nil
 	}
-	waiting, err := d.cfg.Store.Waiting(ctx, d.cfg.Rail)
+	waiting, err := d.cfg.Store.Waiting(ctx, rail.ID)
 	if err != nil || len(waiting) == 0 {
 		return nil, err
 	}
-	safe, err := d.cfg.Chain.Safe(ctx)
+	safe, err := rail.Chain.Safe(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +320,7 @@ func (d *Deposits) ripen(ctx context.Context) ([]Deposit, error) {
 		if block > safe {
 			continue
 		}
-		now, err := d.cfg.Chain.In(ctx, hash)
+		now, err := rail.Chain.In(ctx, hash)
 		if err != nil && !errors.Is(err, ErrNotShown) {
 			return nil, fmt.Errorf("look at waiting deposit: %w", err)
 		}

@@ -37,11 +37,21 @@ type Totals struct {
 	Credited   int64       `json:"credited"`   // credits that the ledger has for them
 }
 
-// Reconciliation compares Totals with the chain.
+// Reconciliation compares Totals with what is on chain, in sum and for each rail.
 type Reconciliation struct {
 	Totals
 	Treasury usdg.Amount `json:"treasury"` // what the treasury has on chain
 	Findings []string    `json:"findings"` // what does not agree
+
+	Rails []RailReconciliation `json:"rails"`
+}
+
+// RailReconciliation compares the Totals of one rail with its chain.
+type RailReconciliation struct {
+	Rail string `json:"rail"`
+	Totals
+	Treasury usdg.Amount `json:"treasury"`
+	Findings []string    `json:"findings"`
 }
 
 // Unmatched returns the transfers that have paid for nothing, newest first, at most limit.
@@ -51,7 +61,7 @@ func (d *Deposits) Unmatched(ctx context.Context, limit int) ([]Unmatched, error
 
 // Newest returns the newest deposits of all owners, at most limit.
 func (d *Deposits) Newest(ctx context.Context, limit int) ([]Deposit, error) {
-	if d.cfg.Chain == nil {
+	if len(d.cfg.Rails) == 0 {
 		return nil, noChain()
 	}
 	return d.cfg.Store.Deposits(ctx, "", "", limit)
@@ -59,11 +69,12 @@ func (d *Deposits) Newest(ctx context.Context, limit int) ([]Deposit, error) {
 
 // Assign lets an unmatched transfer on a rail, "" for the first, pay for a deposit of whatever owner that was not paid yet.
 func (d *Deposits) Assign(ctx context.Context, rail string, hash [32]byte, log uint64, depositID string) (Deposit, error) {
-	if d.cfg.Chain == nil {
-		return Deposit{}, noChain()
+	on, err := d.rail(rail)
+	if err != nil {
+		return Deposit{}, err
 	}
 	list, err := d.credit(ctx, func() ([]Deposit, error) {
-		paid, err := d.cfg.Store.Assign(ctx, cmp.Or(rail, d.cfg.Rail), hash, log, depositID, d.now())
+		paid, err := d.cfg.Store.Assign(ctx, on.ID, hash, log, depositID, d.now())
 		return []Deposit{paid}, err
 	})
 	if err != nil {
@@ -83,7 +94,10 @@ func (d *Deposits) WriteOff(ctx context.Context, rail string, hash [32]byte, log
 		return api.Errorf(api.ReasonInvalidRequest, "writing money off needs a reason of 1 to %d characters", maxReason).
 			WithHint("say why, for whoever reads it: --reason \"sent back by hand\"")
 	}
-	return d.cfg.Store.WriteOff(ctx, cmp.Or(rail, d.cfg.Rail), hash, log, reason)
+	if on, err := d.rail(rail); rail == "" && err == nil {
+		rail = on.ID
+	}
+	return d.cfg.Store.WriteOff(ctx, cmp.Or(rail, api.NetworkL2), hash, log, reason)
 }
 
 // looks is how often Reconcile looks at most.
@@ -92,27 +106,49 @@ const looks = 5
 // Reconcile compares what arrived, what it was spent on, the credits that were sold for it and what the treasury has. What does not agree
 // is looked at again: a transfer that comes in between the looks at the books and at the treasury agrees the next time.
 func (d *Deposits) Reconcile(ctx context.Context) (r Reconciliation, err error) {
-	if d.cfg.Chain == nil {
+	if len(d.cfg.Rails) == 0 {
 		return r, noChain()
 	}
-	for range looks {
-		if r, err = d.compare(ctx); err != nil || len(r.Findings) == 0 {
-			break
+	r.Rails, r.Findings = []RailReconciliation{}, []string{}
+	for _, rail := range d.cfg.Rails {
+		var one RailReconciliation
+		for range looks {
+			if one, err = d.compare(ctx, rail); err != nil || len(one.Findings) == 0 {
+				break
+			}
+		}
+		if err != nil {
+			return r, fmt.Errorf("reconcile rail %s: %w", rail.ID, err)
+		}
+		r.Rails = append(r.Rails, one)
+		r.Treasury += one.Treasury
+		for _, text := range one.Findings {
+			if len(d.cfg.Rails) > 1 {
+				text = "rail " + rail.ID + ": " + text
+			}
+			r.Findings = append(r.Findings, text)
 		}
 	}
-	return r, err
+	if r.Totals, err = d.cfg.Store.Totals(ctx, ""); err != nil {
+		return r, fmt.Errorf("reconcile: %w", err)
+	}
+	if len(r.Findings) == 0 && r.Sold != r.Credited {
+		r.Findings = append(r.Findings, fmt.Sprintf("deposits sold %d credits, the ledger has %d", r.Sold, r.Credited))
+	}
+	return r, nil
 }
 
-func (d *Deposits) compare(ctx context.Context) (r Reconciliation, err error) {
-	if _, err := d.Scan(ctx); err != nil { // up to this moment
+func (d *Deposits) compare(ctx context.Context, rail Rail) (r RailReconciliation, err error) {
+	r.Rail = rail.ID
+	if _, err := d.Scan(ctx, rail.ID); err != nil { // up to this moment
 		return r, err
 	}
-	have, err := d.cfg.Chain.Balance(ctx)
+	have, err := rail.Chain.Balance(ctx)
 	if err != nil {
-		return r, fmt.Errorf("reconcile: %w", err)
+		return r, err
 	}
-	if r.Totals, err = d.cfg.Store.Totals(ctx, d.cfg.Rail); err != nil {
-		return r, fmt.Errorf("reconcile: %w", err)
+	if r.Totals, err = d.cfg.Store.Totals(ctx, rail.ID); err != nil {
+		return r, err
 	}
 	accounted := r.Deposits + r.Calls + r.Unmatched + r.Waiting + r.WrittenOff
 	r.Treasury, r.Findings = usdg.Amount(have), []string{}

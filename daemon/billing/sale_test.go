@@ -66,7 +66,7 @@ func newSale(t *testing.T) *sale {
 	s := &sale{office: newOffice(t), node: &node{newest: 100}}
 	s.node.at = s.clock()
 	s.Deposits = billing.NewDeposits(billing.DepositsConfig{
-		Rail: rail, Store: s.store, Chain: s.node, Meter: s.meter, TierRaised: func(string, api.Tier) {}, Now: s.clock,
+		Store: s.store, Rails: []billing.Rail{{ID: rail, Chain: s.node}}, Meter: s.meter, TierRaised: func(string, api.Tier) {}, Now: s.clock,
 		NewID: func() string { return fmt.Sprintf("deposit-%d", serial.Add(1)) },
 	})
 	s.scan()
@@ -75,7 +75,7 @@ func newSale(t *testing.T) *sale {
 
 func (s *sale) scan() {
 	s.t.Helper()
-	if _, err := s.Scan(s.t.Context()); err != nil {
+	if _, err := s.Scan(s.t.Context(), rail); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -83,7 +83,7 @@ func (s *sale) scan() {
 // buy begins a purchase.
 func (s *sale) buy(owner string, pack api.CreditPack) billing.Deposit {
 	s.t.Helper()
-	d, err := s.Open(s.t.Context(), owner, pack, "", nil)
+	d, err := s.Open(s.t.Context(), owner, billing.Order{Pack: pack}, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestUnpaidDepositsAreBounded(t *testing.T) {
 	}
 	begun := 0
 	for range 60 {
-		if _, err := s.Open(t.Context(), c.OwnerID, api.CreditStarter, "", nil); err == nil {
+		if _, err := s.Open(t.Context(), c.OwnerID, billing.Order{Pack: api.CreditStarter}, nil); err == nil {
 			begun++
 		} else if !errors.Is(err, &api.Error{Reason: api.ReasonRateLimited}) {
 			t.Fatal(err)
@@ -310,10 +310,10 @@ func TestUnpaidDepositsAreBounded(t *testing.T) {
 		t.Errorf("in %s %d unpaid purchases were begun", 15*time.Hour, begun)
 	}
 	closed := errors.New("the door is closed")
-	if _, err := s.Open(t.Context(), s.issue("new", api.TierFree).OwnerID, api.CreditStarter, "", func() error { return closed }); !errors.Is(err, closed) {
+	if _, err := s.Open(t.Context(), s.issue("new", api.TierFree).OwnerID, billing.Order{Pack: api.CreditStarter}, func() error { return closed }); !errors.Is(err, closed) {
 		t.Errorf("who never paid: %v", err)
 	}
-	if _, err := s.Open(t.Context(), honest.OwnerID, api.CreditStarter, "", func() error { return closed }); err != nil {
+	if _, err := s.Open(t.Context(), honest.OwnerID, billing.Order{Pack: api.CreditStarter}, func() error { return closed }); err != nil {
 		t.Errorf("who has paid: %v", err)
 	}
 }
@@ -348,7 +348,7 @@ func TestDepositsGoToKeysThatStay(t *testing.T) {
 	t.Parallel()
 	s := newSale(t)
 	old := s.issue("buyer", api.TierFree)
-	d, err := s.Open(t.Context(), "buyer", api.CreditStarter, old.KeyID, func() error { return nil })
+	d, err := s.Open(t.Context(), "buyer", billing.Order{Pack: api.CreditStarter, KeyID: old.KeyID}, func() error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

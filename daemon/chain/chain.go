@@ -7,12 +7,14 @@ import (
 	"math/big"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
 
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/usdg"
 )
 
@@ -21,12 +23,17 @@ type Config struct {
 	Rail     string // that its transfers are noted with
 	URL      string // JSON-RPC over HTTP; it may hold a secret, so it reaches no log and no error
 	ChainID  int64
-	Token    string                         // address of the USDG contract
+	Section  string                         // of the settings, which errors name; "" means chain
+	Token    string                         // address of the contract
 	Treasury string                         // address that is paid to
 	Wait     time.Duration                  // for a transaction to be in a block; 0 means DefaultWait
 	HTTP     *http.Client                   // nil means one of its own with bounded time
 	OnCall   func(method string, err error) // is told of every call of the node; nil means nobody
 	Now      func() time.Time               // nil means time.Now
+
+	// Confirmations are how many blocks, its own among them, a transaction takes to count; 0 means one, and that deposits which wait for a
+	// safe block wait for one that the chain calls so.
+	Confirmations uint64
 }
 
 // Bounds of a Client.
@@ -46,6 +53,8 @@ type Client struct {
 	treasury common.Address
 	rpc      *rpc.Client
 	lookups  *lookups
+
+	confirmed atomic.Uint64 // the newest block that is known to have its confirmations
 }
 
 // New makes a Client. It asks the node for nothing: Check does that.
@@ -129,25 +138,25 @@ func (c *Client) Check(ctx context.Context) error {
 		return err
 	}
 	if have := (*big.Int)(&id); !have.IsInt64() || have.Int64() != c.cfg.ChainID {
-		return fmt.Errorf("the node serves chain %s, the configuration says %d: mend chain.id or chain.rpc_url", have, c.cfg.ChainID)
+		return fmt.Errorf("the node serves chain %s, the configuration says %d: mend %s or %s", have, c.cfg.ChainID,
+			c.setting("id"), c.setting("rpc_url"))
 	}
 	if c.treasury == (common.Address{}) || c.treasury == c.token {
-		return errors.New("the treasury is nobody or the token itself: mend chain.treasury")
+		return fmt.Errorf("the treasury is nobody or the token itself: mend %s", c.setting("treasury"))
 	}
 	var code hexutil.Bytes
 	if err := c.call(ctx, &code, "eth_getCode", c.token, "latest"); err != nil {
 		return err
 	}
 	if len(code) == 0 {
-		return fmt.Errorf("there is no contract at %s on chain %d: mend chain.token", c.token, c.cfg.ChainID)
+		return fmt.Errorf("there is no contract at %s on chain %d: mend %s", c.token, c.cfg.ChainID, c.setting("token"))
 	}
-	decimals, err := c.read(ctx, "0x313ce567")
+	decimals, err := c.read(ctx, "0x313ce567", latest)
 	if err != nil {
 		return err
 	}
-	const want = 6
-	if !decimals.IsInt64() || decimals.Int64() != want {
-		return fmt.Errorf("the token at %s has %s decimals, USDG has %d: mend chain.token", c.token, decimals, want)
+	if !decimals.IsInt64() || decimals.Int64() != usdg.Decimals {
+		return fmt.Errorf("the token at %s has %s decimals, not %d: mend %s", c.token, decimals, usdg.Decimals, c.setting("token"))
 	}
 	head, err := c.Head(ctx)
 	if err != nil {
@@ -160,21 +169,43 @@ func (c *Client) Check(ctx context.Context) error {
 	return nil
 }
 
-// read calls a function of the token that takes nothing or words and returns a number.
-func (c *Client) read(ctx context.Context, data string) (*big.Int, error) {
+// setting is how the settings name something.
+func (c *Client) setting(name string) string {
+	if c.cfg.Section == "" {
+		return "chain." + name
+	}
+	if name == "id" { // which is that of the rail there
+		name = "chain_id"
+	}
+	return c.cfg.Section + "." + name
+}
+
+// latest names the newest block.
+const latest = "latest"
+
+// read calls a function of the token that takes nothing or words and returns a number, as of a block.
+func (c *Client) read(ctx context.Context, data, block string) (*big.Int, error) {
 	var word hexutil.Bytes
-	if err := c.call(ctx, &word, "eth_call", map[string]string{"to": c.token.Hex(), "data": data}, "latest"); err != nil {
+	if err := c.call(ctx, &word, "eth_call", map[string]string{"to": c.token.Hex(), "data": data}, block); err != nil {
 		return nil, err
 	}
 	if len(word) != common.HashLength {
-		return nil, fmt.Errorf("the contract at %s is no token: mend chain.token", c.token)
+		return nil, fmt.Errorf("the contract at %s is no token: mend %s", c.token, c.setting("token"))
 	}
 	return new(big.Int).SetBytes(word), nil
 }
 
-// Balance is what the treasury has, in micro-USDG.
+// Balance is what the treasury has by the newest block that counts, in the smallest unit of the token.
 func (c *Client) Balance(ctx context.Context) (int64, error) {
-	n, err := c.read(ctx, "0x70a08231"+common.Bytes2Hex(common.LeftPadBytes(c.treasury[:], common.HashLength)))
+	block := latest
+	if c.cfg.Confirmations > 1 {
+		newest, _, err := c.Newest(ctx)
+		if err != nil {
+			return 0, err
+		}
+		block = hexutil.EncodeUint64(newest)
+	}
+	n, err := c.read(ctx, "0x70a08231"+common.Bytes2Hex(common.LeftPadBytes(c.treasury[:], common.HashLength)), block)
 	if err != nil {
 		return 0, err
 	}
@@ -217,7 +248,31 @@ func (c *Client) block(ctx context.Context, which string) (Head, error) {
 }
 
 // Head is the newest block.
-func (c *Client) Head(ctx context.Context) (Head, error) { return c.block(ctx, "latest") }
+func (c *Client) Head(ctx context.Context) (Head, error) { return c.block(ctx, latest) }
+
+// Newest returns the number and the time of the newest block that counts: it has its confirmations.
+func (c *Client) Newest(ctx context.Context) (uint64, time.Time, error) {
+	head, err := c.Head(ctx)
+	if depth := c.cfg.Confirmations; err == nil && depth > 1 {
+		head, err = c.block(ctx, hexutil.EncodeUint64(head.Number-min(head.Number, depth-1)))
+		if err == nil && head.Number > c.confirmed.Load() {
+			c.confirmed.Store(head.Number)
+		}
+	}
+	return head.Number, head.At, err
+}
+
+// counts fails with x402.ErrNotVisible for a block that has not its confirmations yet.
+func (c *Client) counts(ctx context.Context, number uint64) error {
+	if c.cfg.Confirmations <= 1 || number <= c.confirmed.Load() {
+		return nil
+	}
+	newest, _, err := c.Newest(ctx)
+	if err == nil && number > newest {
+		err = x402.ErrNotVisible
+	}
+	return err
+}
 
 type rawLog struct {
 	Address   common.Address `json:"address"`
@@ -229,13 +284,26 @@ type rawLog struct {
 	Removed   bool           `json:"removed"`
 }
 
-// Safe is the number of the newest block that the chain's own rules call safe: on a rollup, one whose batch is on the chain below.
+// Safe is the number of the newest block that has the confirmations which are asked for, or, where none are, that the chain's own rules
+// call safe: on a rollup, one whose batch is on the chain below.
 func (c *Client) Safe(ctx context.Context) (uint64, error) {
+	if c.cfg.Confirmations > 0 {
+		newest, _, err := c.Newest(ctx)
+		return newest, err
+	}
 	head, err := c.block(ctx, "safe")
 	if err != nil {
-		return 0, fmt.Errorf("ask for the safe block (chain.deposit_finality: latest does without): %w", err)
+		return 0, fmt.Errorf("ask for the safe block (%s does without): %w", c.unsafely(), err)
 	}
 	return head.Number, nil
+}
+
+// unsafely is the setting with which no block is asked for that the chain calls safe.
+func (c *Client) unsafely() string {
+	if c.cfg.Section == "" {
+		return "chain.deposit_finality: latest"
+	}
+	return c.setting("confirmations")
 }
 
 // FinalBlock is the number of the newest block that cannot vanish.

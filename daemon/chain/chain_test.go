@@ -295,3 +295,70 @@ func TestBetween(t *testing.T) {
 		t.Errorf("without an answer: %v", err)
 	}
 }
+
+// TestConfirmations: a payment counts once its block and so many others are there, on both sides of the bound, also for the scan, for what is
+// safe and for what the treasury has.
+func TestConfirmations(t *testing.T) {
+	t.Parallel()
+	c, _, _ := open(t)
+	for _, depth := range []uint64{0, 1, 2, 4} {
+		client, err := chain.New(t.Context(), chain.Config{
+			URL: c.URL(), ChainID: devchain.ChainID, Token: c.Token(), Treasury: c.Treasury(), Wait: time.Millisecond, Confirmations: depth,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(client.Close)
+		sender, err := chain.NewSender(client, c.Gas().PrivateKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range depth { // what came before counts
+			if err := c.Mint(t.Context(), c.Wallet().Address, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before, err := c.Balance(t.Context(), c.Treasury())
+		if err != nil {
+			t.Fatal(err)
+		}
+		hash, err := c.Transfer(t.Context(), c.Wallet(), c.Treasury(), 5, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for blocks := uint64(1); blocks <= max(depth, 1); blocks++ {
+			if blocks > 1 {
+				if err := c.Mint(t.Context(), c.Wallet().Address, 1); err != nil { // a further block
+					t.Fatal(err)
+				}
+			}
+			counts := blocks >= depth
+			list, err := client.In(t.Context(), hash)
+			if counts && (err != nil || len(list) != 1) || !counts && !errors.Is(err, billing.ErrNotShown) {
+				t.Errorf("with %d of %d blocks in the transaction is %+v, %v", blocks, depth, list, err)
+			}
+			p, err := sender.Settled(t.Context(), hash, 0)
+			if counts && (err != nil || !p.Succeeded) || !counts && !errors.Is(err, x402.ErrNotVisible) {
+				t.Errorf("with %d of %d blocks the receipt is %+v, %v", blocks, depth, p, err)
+			}
+			head, err := client.Head(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			newest, _, err := client.Newest(t.Context())
+			if want := head.Number + 1 - max(depth, 1); err != nil || newest != want {
+				t.Errorf("the newest block that counts is %d, %v, want %d", newest, err, want)
+			}
+			if safe, err := client.Safe(t.Context()); err != nil || depth > 0 && safe != newest {
+				t.Errorf("the safe block is %d, %v, want %d", safe, err, newest)
+			}
+			want := before
+			if counts {
+				want += 5
+			}
+			if have, err := client.Balance(t.Context()); err != nil || have != want {
+				t.Errorf("with %d of %d blocks the treasury has %d, %v, want %d", blocks, depth, have, err, want)
+			}
+		}
+	}
+}

@@ -84,7 +84,7 @@ func (c *Client) mined(ctx context.Context, hash common.Hash, blocks map[uint64]
 	case blocks != nil:
 		blocks[number] = at
 	}
-	return mined{hash, tx, r, at}, nil
+	return mined{hash, tx, r, at}, c.counts(ctx, number)
 }
 
 // Payment returns what the chain shows of a transaction. It waits a bounded time for it to be in a block, and fails with

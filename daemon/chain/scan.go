@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -25,12 +24,6 @@ const paramsEnd = 4 + 2*common.HashLength
 
 // maxNote bounds the calldata in which a nonce is looked for. Each deposit that is pending looks there.
 const maxNote = 4 << 10
-
-// Newest returns the number and the time of the newest block.
-func (c *Client) Newest(ctx context.Context) (uint64, time.Time, error) {
-	head, err := c.Head(ctx)
-	return head.Number, head.At, err
-}
 
 // Between returns the transfers to the treasury in the blocks from first to last.
 func (c *Client) Between(ctx context.Context, first, last uint64) ([]billing.Transfer, error) {

@@ -78,7 +78,7 @@ func (c *Client) simulate(ctx context.Context, from common.Address, a x402.Autho
 	if used {
 		return 0, x402.ErrUsed
 	}
-	balance, failed := c.read(ctx, hexutil.Encode(append(selector("balanceOf(address)"), address(a.From)...)))
+	balance, failed := c.read(ctx, hexutil.Encode(append(selector("balanceOf(address)"), address(a.From)...)), latest)
 	if failed != nil {
 		return 0, failed
 	}
@@ -309,6 +309,9 @@ func (c *Client) received(ctx context.Context, hash common.Hash) (mined, error) 
 	at, err := c.block(ctx, hexutil.EncodeBig((*big.Int)(r.Block)))
 	if errors.Is(err, errNoBlock) || err == nil && at.Hash != r.BlockHash {
 		err = x402.ErrNotVisible
+	}
+	if err == nil {
+		err = c.counts(ctx, at.Number)
 	}
 	return mined{hash, &transaction{From: r.From, To: r.To}, r, at}, err
 }

@@ -6,6 +6,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ type Config struct {
 	Shift        func(source string) time.Duration // from the moment of a recording to now; nil for real sources
 	Offline      bool                              // nothing outside is asked
 
-	Chain *chain.Config    // nil where nothing is paid on a chain
+	Rails []chain.Config   // none where nothing is paid on a chain
 	SMTP  *mail.SMTPConfig // nil where mail goes into files
 
 	Journal string            // of alerts, in DataDir; "" means that there is none
@@ -96,7 +97,7 @@ func Examine(ctx context.Context, cfg Config, tell func(Finding)) {
 		return
 	}
 	e.sources(ctx)
-	e.chain(ctx)
+	e.chains(ctx)
 	e.mail(ctx)
 	e.hooks(ctx)
 }
@@ -292,37 +293,48 @@ func (d *dated) skew() (skew time.Duration, known bool) {
 	return d.skews[len(d.skews)/2], true
 }
 
-// chain looks at the chain that is paid on.
-func (e examiner) chain(ctx context.Context) {
-	if e.Chain == nil {
+// chains looks at the chains that are paid on.
+func (e examiner) chains(ctx context.Context) {
+	if len(e.Rails) == 0 {
 		e.ok("chain", "none is configured: calls are paid with keys alone")
-		return
 	}
-	c, err := chain.New(ctx, *e.Chain)
+	for _, cfg := range e.Rails {
+		name := "chain"
+		if len(e.Rails) > 1 {
+			name += " " + cfg.Rail
+		}
+		e.chain(ctx, name, cfg)
+	}
+}
+
+// chain looks at one.
+func (e examiner) chain(ctx context.Context, name string, cfg chain.Config) {
+	section := cmp.Or(cfg.Section, "chain")
+	c, err := chain.New(ctx, cfg)
 	if err != nil {
-		e.fail("chain", "mend the settings chain.*", "%v", err)
+		e.fail(name, "mend the settings "+section+".*", "%v", err)
 		return
 	}
 	defer c.Close()
 	err = c.Check(ctx)
 	switch {
 	case errors.Is(err, chain.ErrNoAnswer):
-		e.fail("chain", "is chain.rpc_url right, and does the node answer? Nothing that arrives meanwhile is lost", "%v", err)
+		e.fail(name, "is "+section+".rpc_url right, and does the node answer? Nothing that arrives meanwhile is lost", "%v", err)
 	case err != nil:
-		e.fail("chain", "mend what it says; payments are refused until then", "%v", err)
+		e.fail(name, "mend what it says; payments are refused until then", "%v", err)
 	default:
-		e.chainFound(ctx, c)
+		e.chainFound(ctx, name, cfg, c)
 	}
 }
 
 // chainFound tells of a chain that is right.
-func (e examiner) chainFound(ctx context.Context, c *chain.Client) {
+func (e examiner) chainFound(ctx context.Context, name string, cfg chain.Config, c *chain.Client) {
 	head, err := c.Head(ctx)
 	if err != nil {
-		e.warn("chain", "ask again", "%v", err)
+		e.warn(name, "ask again", "%v", err)
 		return
 	}
-	e.ok("chain", "id %d, token and treasury are right, newest block %d", e.Chain.ChainID, head.Number)
+	e.ok(name, "id %d, token and treasury are right, newest block %d", cfg.ChainID, head.Number)
 }
 
 // mail connects to the mail server and signs in, without sending anything.

@@ -65,7 +65,7 @@ func TestWell(t *testing.T) {
 	now := time.Now // the time of the chain
 	rec := replay.New(now)
 	found := examine(t, doctor.Config{DataDir: d.Config.DataDir, Transport: dating{next: rec, now: now}, Shift: rec.Shift, Now: now,
-		Chain: &chain.Config{URL: d.Config.Chain.RPCURL, ChainID: d.Config.ChainID, Token: d.Config.Chain.Token, Treasury: d.Config.Chain.Treasury, Now: now}})
+		Rails: []chain.Config{{URL: d.Config.Chain.RPCURL, ChainID: d.Config.ChainID, Token: d.Config.Chain.Token, Treasury: d.Config.Chain.Treasury, Now: now}}})
 	for _, check := range []string{"data directory", "daemon", "disk", "contextd.db", "history.db", "chain", "clock", "source coingecko-markets", "source defillama-hacks"} {
 		if f := found[check]; f.Outcome != doctor.OK {
 			t.Errorf("%s: %+v", check, f)
@@ -107,7 +107,7 @@ func TestUnwell(t *testing.T) {
 	late := func() time.Time { return now().Add(-time.Hour) }
 	found := examine(t, doctor.Config{DataDir: dir, SecretFiles: map[string]string{"jobs.key_file": secret, "smtp.password_file": secret + ".gone", "tls.key_file": secret + ".group"}, Disabled: []string{"defillama-hacks"},
 		Transport: dating{next: rec, now: late}, Shift: rec.Shift, Now: now,
-		Chain: &chain.Config{URL: "http://127.0.0.1:1", ChainID: 1, Token: "0x" + strings.Repeat("1", 40), Treasury: "0x" + strings.Repeat("2", 40)},
+		Rails: []chain.Config{{URL: "http://127.0.0.1:1", ChainID: 1, Token: "0x" + strings.Repeat("1", 40), Treasury: "0x" + strings.Repeat("2", 40)}},
 		SMTP:  &mail.SMTPConfig{Host: "127.0.0.1", Port: dead, Security: mail.Plain, From: "us@example.org"}})
 	for check, want := range map[string]doctor.Finding{
 		"data directory": {Outcome: doctor.Failure, Found: "open to other users (0755)"}, "files": {Outcome: doctor.Failure, Found: "history.db is open to other users (0644)"},

@@ -67,7 +67,7 @@ type Payments interface {
 	Claim(ctx context.Context, proof x402.Proof, s x402.Subject) (*x402.Claim, error)
 }
 
-// Settler takes payments of standard x402; *x402.Settler is one.
+// Settler takes payments of standard x402; x402.Rails is one.
 type Settler interface {
 	ClaimExact(ctx context.Context, e x402.Exact, s x402.Subject) (*x402.Claim, error)
 }

@@ -12,7 +12,7 @@ type Readings struct {
 	Ages     func() map[string]time.Duration                     // of the newest state, by pack
 	Streams  func() Streams                                      // that were and are open
 	Deposits func(ctx context.Context) (map[string]int64, error) // purchases by status
-	Chain    func() (newest, looked uint64, ok bool)             // blocks: the newest known, and up to which deposits were looked for
+	Chains   func() map[string]Chain                             // by rail
 	Logs     func() map[string]int64                             // bytes of the write-ahead logs, by database
 	Busy     func() int64                                        // times that a database was busy for too long
 	Jobs     func() map[string]Job                               // by name
@@ -23,6 +23,9 @@ type Readings struct {
 
 // Streams counts streams.
 type Streams struct{ Open, Opened, Dropped, Stalled int64 }
+
+// Chain is how far a chain was looked at, in blocks: the newest known, and up to which deposits were looked for.
+type Chain struct{ Newest, Looked uint64 }
 
 // Job is how a job stands.
 type Job struct {
@@ -60,8 +63,8 @@ func values() map[string]value {
 		{"stream_states_dropped_total", "States that slow readers did not get, because a newer one was there.", c, ""},
 		{"streams_stalled_total", "Streams closed because their readers took nothing.", c, ""},
 		{"deposits", "Purchases of credits, by status.", g, "status"},
-		{"chain_block", "Newest block of the chain that is known.", g, ""},
-		{"scanner_lag_blocks", "Blocks in which deposits were not looked for yet.", g, ""},
+		{"chain_block", "Newest block of the chain that is known.", g, "rail"},
+		{"scanner_lag_blocks", "Blocks in which deposits were not looked for yet.", g, "rail"},
 		{"sqlite_wal_bytes", "Size of the write-ahead log.", g, "database"},
 		{"sqlite_busy_total", "Transactions that found the database busy for too long.", c, ""},
 		{"job_success_timestamp_seconds", "When a job last ended well; 0 for never since the start.", g, "job_name"},
@@ -138,10 +141,10 @@ func (r *reader) money(ctx context.Context, emit func(name string, n float64, la
 			}
 		}
 	}
-	if r.Chain != nil {
-		if newest, looked, ok := r.Chain(); ok {
-			emit("chain_block", float64(newest))
-			emit("scanner_lag_blocks", float64(newest-min(looked, newest)))
+	if r.Chains != nil {
+		for rail, c := range r.Chains() {
+			emit("chain_block", float64(c.Newest), rail)
+			emit("scanner_lag_blocks", float64(c.Newest-min(c.Looked, c.Newest)), rail)
 		}
 	}
 	if r.Logs != nil {

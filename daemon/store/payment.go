@@ -103,6 +103,18 @@ func (s *Store) Settle(ctx context.Context, rail string, hash [32]byte, vanished
 		spent_on = iif(spent_on = 'waiting', '', spent_on) WHERE rail = ? AND tx_hash = ?`, rail, hash[:])
 }
 
+// Chains are the first blocks of the chains that are noted, by rail.
+func (s *Store) Chains(ctx context.Context) (map[string][32]byte, error) {
+	known := map[string][32]byte{}
+	_, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (rail string, err error) {
+		var hash []byte
+		err = rows.Scan(&rail, &hash)
+		known[rail] = [32]byte(append(hash, make([]byte, 32)...))
+		return rail, err
+	}, "SELECT rail, genesis FROM chain")
+	return known, err
+}
+
 // RememberChain notes the first block of the chain of a rail, if none is noted yet, and returns the one that is.
 func (s *Store) RememberChain(ctx context.Context, rail string, genesis [32]byte) (known [32]byte, err error) {
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {

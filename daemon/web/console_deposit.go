@@ -11,8 +11,13 @@ import (
 // Sale is where credits are bought.
 type Sale struct {
 	Deposits *billing.Deposits
+	Places   map[string]Place // by rail
+}
+
+// Place is where purchases are paid.
+type Place struct {
 	ChainID  int64
-	Token    string // address of the USDG contract
+	Token    string // address of its contract
 	Treasury string // address that is paid to
 }
 
@@ -22,22 +27,23 @@ func (c *Console) buy(w http.ResponseWriter, r *http.Request, s api.Session) err
 	if err := ReadJSON(w, r, &ask, `{"pack":"starter"}`); err != nil {
 		return err
 	}
-	key := ""
+	order := billing.Order{Pack: ask.Pack, Rail: ask.Rail}
 	if ask.KeyID != nil {
-		key = *ask.KeyID
+		order.KeyID = *ask.KeyID
 	}
-	d, err := c.cfg.Sale.Deposits.Open(r.Context(), s.UserID, ask.Pack, key, func() error {
+	d, err := c.cfg.Sale.Deposits.Open(r.Context(), s.UserID, order, func() error {
 		return c.purchases.Allow(c.cfg.TrustedProxies.ClientOf(r))
 	})
 	if err != nil {
 		return err
 	}
+	at := c.cfg.Sale.Places[d.Rail]
 	intent := api.DepositIntent{
-		ID: d.ID, Recipient: c.cfg.Sale.Treasury, AmountUSDC: d.Amount.Fixed(), Nonce: d.ToAPI().Nonce, ExpiresAt: d.ExpiresAt.Unix(),
-		ChainID: c.cfg.Sale.ChainID, Token: c.cfg.Sale.Token, NonceRequired: d.Named,
+		ID: d.ID, Rail: d.Rail, Recipient: at.Treasury, AmountUSDC: d.Amount.Fixed(), Nonce: d.ToAPI().Nonce, ExpiresAt: d.ExpiresAt.Unix(),
+		ChainID: at.ChainID, Token: at.Token, NonceRequired: d.Named,
 	}
 	if !d.Named { // the link can carry no nonce: money sent by it would pay for nothing
-		intent.PaymentURI = usdg.PaymentURI(c.cfg.Sale.Token, c.cfg.Sale.ChainID, c.cfg.Sale.Treasury, d.Amount)
+		intent.PaymentURI = usdg.PaymentURI(at.Token, at.ChainID, at.Treasury, d.Amount)
 	}
 	if offer, _ := ask.Pack.Offer(); offer.Tier.AtLeast(api.TierPro) { // which has prompts
 		intent.Warning = c.cfg.Prompts.Warning()

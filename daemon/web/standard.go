@@ -12,7 +12,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Exact is what answers say to clients of standard x402; *x402.Settler is one.
+// Exact is what answers say to clients of standard x402; x402.Rails is one.
 type Exact interface {
 	Offer(s x402.Subject) (offer api.StandardRequired, ok bool)
 	Refusal(e x402.Exact, reason api.Reason) api.StandardReceipt
@@ -78,6 +78,10 @@ func (s Standard) Tell(h http.Header, who gate.Credentials, paid *x402.Claim, er
 	setStandard(h, api.HeaderRequired, offer)
 	if len(h.Get(api.HeaderRequired)) > maxRequired {
 		delete(offer.Extensions, extensionBazaar)
+		setStandard(h, api.HeaderRequired, offer)
+	}
+	for len(h.Get(api.HeaderRequired)) > maxRequired && len(offer.Accepts) > 1 {
+		offer.Accepts = offer.Accepts[:len(offer.Accepts)-1]
 		setStandard(h, api.HeaderRequired, offer)
 	}
 }

@@ -408,7 +408,7 @@ func TestSweep(t *testing.T) {
 	}
 	sweep := func() (vanished []byte) {
 		t.Helper()
-		if err := d.Sweep(t.Context(), func(tx x402.MinedTx) { vanished = append(vanished, tx.Hash[0]) }); err != nil {
+		if err := x402.Sweep(t.Context(), rail, d.chain, d.store, func(tx x402.MinedTx) { vanished = append(vanished, tx.Hash[0]) }); err != nil {
 			t.Fatal(err)
 		}
 		return vanished
@@ -441,7 +441,7 @@ func TestSweep(t *testing.T) {
 	failed.Succeeded = false
 	d.chain.payments[[32]byte{4}] = failed
 	d.chain.err = errors.New("no answer")
-	if err := d.Sweep(t.Context(), func(x402.MinedTx) { t.Error("vanished while nobody answers") }); err == nil {
+	if err := x402.Sweep(t.Context(), rail, d.chain, d.store, func(x402.MinedTx) { t.Error("vanished while nobody answers") }); err == nil {
 		t.Error("a chain that does not answer is no error")
 	}
 	d.chain.err = nil

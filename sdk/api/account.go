@@ -125,6 +125,7 @@ type Deposit struct {
 	ID           string        `json:"id"`
 	UserID       string        `json:"userId"`
 	KeyID        *string       `json:"keyId"` // nil means the owner's default key
+	Rail         string        `json:"rail"`  // chain and token on which it is to be paid, or was
 	Pack         CreditPack    `json:"pack"`
 	Credits      int64         `json:"credits"`
 	AmountUSDC   string        `json:"amountUsdc"` // USDG, exactly six decimals
@@ -148,11 +149,13 @@ type Deposit struct {
 type CreateDepositRequest struct {
 	Pack  CreditPack `json:"pack"`
 	KeyID *string    `json:"keyId,omitempty"`
+	Rail  string     `json:"rail,omitempty"` // on which it is to be paid; "" means the first of the service
 }
 
 // DepositIntent tells the buyer what to transfer, where and until when.
 type DepositIntent struct {
 	ID         string `json:"id"`
+	Rail       string `json:"rail"` // id of the chain and token that it is to be paid with
 	Recipient  string `json:"recipient"`
 	AmountUSDC string `json:"amountUsdc"` // exactly six decimals
 	Nonce      string `json:"nonce"`

@@ -1,0 +1,257 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/chain"
+	"github.com/contextd/contextd/daemon/metrics"
+	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// rail is a chain and token that is paid with, and what works there.
+type rail struct {
+	Chain
+	client  *chain.Client
+	settler *x402.Settler // nil without a key that pays the gas
+}
+
+// Rails are where payments are made, with their defaults filled in, the first one first.
+func (p Pay) Rails() []Chain {
+	if p.Chain == nil {
+		return nil
+	}
+	list := append([]Chain{*p.Chain}, p.More...)
+	list[0].ID, list[0].ChainID = cmp.Or(list[0].ID, api.NetworkL2), cmp.Or(list[0].ChainID, p.ChainID)
+	for i, c := range list {
+		list[i].ChainID = cmp.Or(c.ChainID, api.ChainIDTest)
+		list[i].TokenName, list[i].TokenVersion = cmp.Or(c.TokenName, DefaultTokenName), cmp.Or(c.TokenVersion, DefaultTokenVersion)
+	}
+	return list
+}
+
+// checkRails says which rails cannot stand beside each other.
+func (p Pay) checkRails() error {
+	list := p.Rails()
+	for i, c := range list {
+		if err := chain.CheckURL(c.RPCURL); err != nil {
+			return fmt.Errorf("rail %s: %w", c.ID, err)
+		}
+		for _, other := range list[:i] {
+			sameChain := other.ChainID == c.ChainID
+			switch {
+			case other.ID == c.ID:
+				return fmt.Errorf("there are two rails %q: give each an id of its own", c.ID)
+			case sameChain && sameAddress(other.Token, c.Token):
+				return fmt.Errorf("the rails %s and %s are the same token on the same chain: take one away", other.ID, c.ID)
+			case sameChain && c.SettleKey != "" && c.SettleKey == other.SettleKey:
+				return fmt.Errorf("the rails %s and %s settle on the same chain with the same key: give each its own", other.ID, c.ID)
+			}
+		}
+	}
+	return nil
+}
+
+// sameAddress reports whether two texts are the same address.
+func sameAddress(a, b string) bool {
+	x, errX := chain.Checksum(a)
+	y, errY := chain.Checksum(b)
+	return errX == nil && errY == nil && x == y
+}
+
+// openRail connects to the chain of a rail, and makes what settles payments there.
+func (d *Daemon) openRail(ctx context.Context, c Chain) error {
+	client, err := chain.New(ctx, chain.Config{
+		Rail: c.ID, URL: c.RPCURL, ChainID: c.ChainID, Section: c.Section, Token: c.Token, Treasury: c.Treasury,
+		Wait: c.Wait, Confirmations: c.Confirmations, OnCall: d.metrics.Asked,
+	})
+	if err != nil {
+		return err
+	}
+	r := &rail{Chain: c, client: client}
+	d.rails = append(d.rails, r) // Close ends it
+	if err := client.Check(ctx); errors.Is(err, chain.ErrNoAnswer) {
+		d.cfg.Logger.Error("the chain does not answer; payments wait until it does", "rail", c.ID, "error", err)
+	} else if err != nil {
+		return fmt.Errorf("rail %s: %w", c.ID, err)
+	}
+	if err := d.knowChain(ctx, r); err != nil {
+		return err
+	}
+	return d.openSettler(ctx, r)
+}
+
+// openSettler makes what takes payments of standard x402, if there is a key to settle them with, and goes on with those that were begun.
+func (d *Daemon) openSettler(ctx context.Context, r *rail) error {
+	if r.SettleKey == "" {
+		return nil
+	}
+	sender, err := chain.NewSender(r.client, r.SettleKey)
+	if err != nil {
+		return err
+	}
+	domain := chain.Domain{Name: r.TokenName, Version: r.TokenVersion, ChainID: r.ChainID, Token: r.Token}
+	r.settler = x402.NewSettler(x402.SettlerConfig{
+		Rail: r.ID, ChainID: r.ChainID, Token: r.Token, Treasury: r.Treasury, Name: domain.Name, Version: domain.Version,
+		SignerOf: domain.SignerOf, Sender: sender, Store: d.store, Wait: cmp.Or(r.Wait, chain.DefaultWait), Now: d.cfg.Now,
+	})
+	if err := r.settler.Resume(ctx); err != nil {
+		d.cfg.Logger.Error("payments by standard x402 cannot be settled; those that were begun wait",
+			"rail", r.ID, "gas_key", sender.Address(), "error", err)
+	}
+	return nil
+}
+
+// knowChain refuses a chain that is another than the one that the books of a rail are of, whose transfers would be mixed up with those, and
+// a rail that has another name than the books have for it: all that has paid for something there could do so again.
+func (d *Daemon) knowChain(ctx context.Context, r *rail) error {
+	genesis, err := r.client.BlockHash(ctx, 0)
+	if errors.Is(err, chain.ErrNoAnswer) {
+		return nil // Check has logged that
+	}
+	if err != nil {
+		return err
+	}
+	known, err := d.store.Chains(ctx)
+	if err != nil {
+		return err
+	}
+	configured := d.cfg.Rails()
+	for id, first := range known {
+		isRail := func(c Chain) bool { return c.ID == id }
+		if _, old := known[r.ID]; !old && first == genesis && !slices.ContainsFunc(configured, isRail) {
+			return fmt.Errorf("the books in %s know the chain of rail %s as %s: call it so, or use another data directory",
+				d.cfg.DataDir, r.ID, id)
+		}
+	}
+	of, err := d.store.RememberChain(ctx, r.ID, genesis)
+	if err == nil && of != genesis {
+		err = fmt.Errorf("the books of rail %s in %s are of the chain that begins with block %x, not %x: "+
+			"use its node, or another data directory", r.ID, d.cfg.DataDir, of, genesis)
+	}
+	return err
+}
+
+// settlers are those of the rails where payments of standard x402 are settled.
+func (d *Daemon) settlers() (list x402.Rails) {
+	for _, r := range d.rails {
+		if r.settler != nil {
+			list = append(list, r.settler)
+		}
+	}
+	return list
+}
+
+// purchases are the rails as purchases are paid on them.
+func (d *Daemon) purchases() (list []billing.Rail) {
+	for _, r := range d.rails {
+		list = append(list, billing.Rail{
+			ID: r.ID, Chain: r.client, Start: r.StartBlock, Late: r.Confirmations > 1, AtOnce: r.AtOnce,
+		})
+	}
+	return list
+}
+
+// sale is where credits are bought, nil for nowhere.
+func (d *Daemon) sale() *web.Sale {
+	if len(d.rails) == 0 {
+		return nil
+	}
+	s := &web.Sale{Deposits: d.deposits, Places: map[string]web.Place{}}
+	for _, r := range d.rails {
+		s.Places[r.ID] = web.Place{ChainID: r.ChainID, Token: r.Token, Treasury: r.Treasury}
+	}
+	return s
+}
+
+// onRails calls act for each rail. What fails on one stops none of the others.
+func (d *Daemon) onRails(ctx context.Context, act func(ctx context.Context, r *rail) error) error {
+	var failed []error
+	for _, r := range d.rails {
+		err := act(ctx, r)
+		if err != nil && len(d.rails) > 1 {
+			err = fmt.Errorf("rail %s: %w", r.ID, err)
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+// addRailJobs adds those that ask a chain, each rail's own, so that a node that does not answer holds up no other. The first rail's have
+// the bare names.
+func (d *Daemon) addRailJobs() {
+	add := func(name, about string, each func(ctx context.Context, r *rail) error) {
+		every := scanEvery
+		if name == jobSweep {
+			every = sweepEvery
+		}
+		d.jobs.Add(name, "", about, every, func(ctx context.Context) error {
+			if len(d.rails) == 0 {
+				return nil
+			}
+			return each(ctx, d.rails[0])
+		})
+		for _, r := range d.rails[min(1, len(d.rails)):] {
+			d.jobs.Add(name+"-"+r.ID, "", about+", on the rail "+r.ID, every,
+				func(ctx context.Context) error { return each(ctx, r) })
+		}
+	}
+	add("deposits", "look for payments of purchases on the chain", d.scan)
+	add(jobSweep, "look again at payments by call that may have vanished from the chain", d.sweep)
+	add("settle", "go on with payments of standard x402 that are being settled", settle)
+}
+
+const jobSweep = "sweep"
+
+// settle goes on with settlements that were begun.
+func settle(ctx context.Context, r *rail) error {
+	if r.settler == nil {
+		return nil
+	}
+	return r.settler.Resume(ctx)
+}
+
+// Scan looks for payments of deposits now, on all rails, beside the schedule.
+func (d *Daemon) Scan(ctx context.Context) error { return d.onRails(ctx, d.scan) }
+
+func (d *Daemon) scan(ctx context.Context, r *rail) error {
+	verified, err := d.deposits.Scan(ctx, r.ID)
+	for _, v := range verified {
+		d.metrics.Bought(string(v.Pack))
+		d.cfg.Logger.Info("credits were bought", "deposit", v.ID, "rail", v.Rail, "pack", v.Pack, "credits", v.Credits,
+			"key_id", v.Credited)
+	}
+	return err
+}
+
+// Sweep looks again, on all rails and beside the schedule, at payments that may have vanished, and drops answers that are kept no longer.
+func (d *Daemon) Sweep(ctx context.Context) error { return d.onRails(ctx, d.sweep) }
+
+func (d *Daemon) sweep(ctx context.Context, r *rail) error {
+	if err := d.store.PruneAnswers(ctx, d.cfg.Now().Add(-api.ProofIdempotency)); err != nil {
+		return err
+	}
+	return x402.Sweep(ctx, r.ID, r.client, d.store, func(tx x402.MinedTx) {
+		d.metrics.Vanished()
+		d.cfg.Logger.Error("a payment has vanished from the chain; what it paid for is given: contextd deposits unmatched",
+			"rail", r.ID, "tx", "0x"+hex.EncodeToString(tx.Hash[:]), "block", tx.Block)
+	})
+}
+
+// chainReadings are how far each rail was looked at, for the metrics.
+func (d *Daemon) chainReadings() map[string]metrics.Chain {
+	list := map[string]metrics.Chain{}
+	for _, r := range d.rails {
+		if newest, looked := d.deposits.Progress(r.ID); newest > 0 {
+			list[r.ID] = metrics.Chain{Newest: newest, Looked: looked}
+		}
+	}
+	return list
+}

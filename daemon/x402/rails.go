@@ -1,0 +1,65 @@
+package x402
+
+import (
+	"context"
+	"strings"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Rails are the settlers of a service, one for each chain and token that it is paid on by standard x402, in the order in which they are
+// offered. There is at least one.
+type Rails []*Settler
+
+// Offer is how standard x402 is asked to pay for sub on all rails that can settle now, without the URL of the resource. ok is false where
+// none can.
+func (r Rails) Offer(sub Subject) (offer api.StandardRequired, ok bool) {
+	for _, s := range r {
+		one, settles := s.Offer(sub)
+		switch {
+		case !settles:
+		case !ok:
+			offer, ok = one, true
+		default:
+			offer.Accepts = append(offer.Accepts, one.Accepts...)
+		}
+	}
+	return offer, ok
+}
+
+// Refusal is what standard x402 tells a payer whose payment was refused for reason.
+func (r Rails) Refusal(e Exact, reason api.Reason) api.StandardReceipt {
+	s := r.of(e)
+	if s == nil {
+		s = r[0]
+	}
+	return s.Refusal(e, reason)
+}
+
+// ClaimExact takes a payment for a request, on the rail whose network and token the payer has accepted. While another request has it,
+// ClaimExact waits.
+func (r Rails) ClaimExact(ctx context.Context, e Exact, sub Subject) (*Claim, error) {
+	if s := r.of(e); s != nil {
+		return s.ClaimExact(ctx, e, sub)
+	}
+	var networks []string
+	for _, s := range r {
+		networks = append(networks, s.network())
+	}
+	return nil, refusedExact(api.ReasonWrongNetwork, "the payment is for %q, not %s", e.Network, strings.Join(networks, " or "))
+}
+
+// of is the rail that a payment is for: the first of its network with its token, else the first of its network, which says that the token
+// is another. A payment that names no network may be for any.
+func (r Rails) of(e Exact) (near *Settler) {
+	for _, s := range r {
+		switch {
+		case e.Network != "" && e.Network != s.network():
+		case e.Asset == "" || sameAddress(e.Asset, s.cfg.Token):
+			return s
+		case near == nil:
+			near = s
+		}
+	}
+	return near
+}
