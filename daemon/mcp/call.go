@@ -66,7 +66,7 @@ func (s *Server) toolOrder(rq *request, op api.Op, arguments json.RawMessage) (q
 // to what the arguments come down to, however they were spelled; one that is presented may have an answer that is kept.
 func (s *Server) order(rq *request, method string, q reader.Query) (o gate.Order[reader.Answer], err error) {
 	o, unready := web.OrderOf(s.cfg.Reader, q)
-	if unready != nil && (rq.who.HasBearer || rq.who.Proof == nil) {
+	if unready != nil && (rq.who.HasBearer || !rq.who.Presented()) {
 		return o, unready
 	}
 	o.Credentials, o.Text = rq.who, s.text
@@ -96,6 +96,7 @@ func (s *Server) order(rq *request, method string, q reader.Query) (o gate.Order
 		canonical += " claims"
 	}
 	o.Subject = x402.Subject{Op: q.Op, Fingerprint: x402.Fingerprint(method, string(q.Op), canonical)}
+	rq.paysFor = o.Subject
 	return o, nil
 }
 
@@ -166,7 +167,11 @@ func (s *Server) serve(rq *request, o gate.Order[reader.Answer]) (body []byte, m
 		return s.text(served.Answer), meta, nil
 	}
 	rq.sold = http.Header{}
-	return web.Sold(rq.sold, o.Op, served, s.cfg.Now()), sdk.Meta{metaReceipt: map[string]any{
+	body = web.Sold(rq.sold, o.Op, served, s.cfg.Now())
+	if s.settled(rq, served.Caller.Payment); rq.receipt != nil {
+		return body, nil, nil
+	}
+	return body, sdk.Meta{metaReceipt: map[string]any{
 		"success": true, "transaction": "0x" + hex.EncodeToString(rq.who.Proof.Hash[:]), "network": api.NetworkL2,
 		"payer": rq.who.Proof.Payer, "replayed": !served.Replayed.IsZero(),
 	}}, nil

@@ -50,7 +50,9 @@ func ToolAlias(prefix string, op api.Op) string { return toolAlias(prefix, op) }
 func ToolOp(prefix, name string) (api.Op, bool) { return toolOp(prefix, name) }
 
 // ToolList is toolList.
-func ToolList(prefix string, packs ...string) ([]*sdk.Tool, error) { return toolList(prefix, packs) }
+func ToolList(prefix string, packs ...string) ([]*sdk.Tool, error) {
+	return toolList(prefix, packs, false)
+}
 
 // ToolArguments is toolArguments.
 func ToolArguments(op api.Op, raw json.RawMessage) (url.Values, error) { return toolArguments(op, raw) }

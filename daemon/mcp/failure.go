@@ -174,7 +174,7 @@ func refusalText(err error, requestID string) (text []byte, e *api.Error) {
 // the error as the answer of the request instead.
 func (s *Server) refuse(rq *request, err error) (e *api.Error, text []byte) {
 	text, e = refusalText(err, rq.id)
-	if rq.payer() {
+	if rq.payer() && !rq.inBand {
 		rq.refused = err
 	} else if _, whole := err.(*api.Error); !whole && e.Status >= http.StatusInternalServerError && rq.ctx.Err() == nil {
 		s.cfg.Logger.Error("call failed", "request_id", rq.id, "path", api.PathMCP, "error", err)
@@ -184,7 +184,10 @@ func (s *Server) refuse(rq *request, err error) (e *api.Error, text []byte) {
 
 // failed is err as the result of a tool: a text that a model can act on, and nothing that a client could take for an answer.
 func (s *Server) failed(rq *request, err error) *sdk.CallToolResult {
-	_, text := s.refuse(rq, err)
+	e, text := s.refuse(rq, err)
+	if rq.inBand {
+		return s.refusedInBand(rq, e, text)
+	}
 	return refusedResult(text)
 }
 

@@ -68,8 +68,10 @@ type Config struct {
 	Gate    Gate
 	Streams web.Streams
 	Payers  *web.Payers
-	Packs   []string      // ids of the packs served
-	Every   time.Duration // between refreshes; 0 means api.RefreshInterval
+	// Standard is what clients of standard x402 are told. With PublicDiscovery tools are paid for in the messages themselves.
+	Standard web.Standard
+	Packs    []string      // ids of the packs served
+	Every    time.Duration // between refreshes; 0 means api.RefreshInterval
 
 	// Tells says what a pack holds, in a line; nil means nothing.
 	Tells func(pack string) string
@@ -143,7 +145,7 @@ func (s *Server) SetPacks(ids []string) error {
 	if before != nil && slices.Equal(before, ids) {
 		return nil
 	}
-	tools, err := toolList(s.cfg.Prefix, ids)
+	tools, err := toolList(s.cfg.Prefix, ids, s.inBand())
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,13 @@ package mcp
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/jsonx"
 )
 
@@ -53,16 +55,17 @@ func (m message) Text(name string) string {
 // Arguments returns the arguments of a call of a tool, nil where there are none.
 func (m message) Arguments() json.RawMessage { return member(m.Params, "arguments") }
 
-// Object returns the object at a path of the params, nil where there is none.
-func (m message) Object(path ...string) json.RawMessage {
-	at := m.Params
-	for _, name := range path {
-		at = member(at, name)
+// Payment is what pays for m, as a header has it: base64 of a proof, or of a payment of standard x402 where exact is set; "" if there is
+// none. There are clients that write base64 into the message, too.
+func (m message) Payment() (value string, exact bool) {
+	at := member(member(m.Params, "_meta"), metaPayment)
+	switch {
+	case isObject(at):
+		return base64.StdEncoding.EncodeToString(at), x402.IsExact(at)
+	case json.Unmarshal(at, &value) == nil:
+		return value, x402.IsExactHeader(value)
 	}
-	if !isObject(at) {
-		return nil
-	}
-	return at
+	return "", false
 }
 
 // member is a member of an object, nil where there is none.

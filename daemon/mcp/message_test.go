@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -30,8 +31,21 @@ func TestParse(t *testing.T) {
 		}
 	}
 	m, err := mcp.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"n","uri":5,"arguments":{"a":1},"_meta":{"x":{"y":1},"z":"t"}}}`))
-	if err != nil || m.Text("name") != "n" || m.Text("uri") != "" || m.Text("none") != "" || string(m.Arguments()) != `{"a":1}` || string(m.Object("_meta", "x")) != `{"y":1}` || m.Object("_meta", "z") != nil || m.Object("none", "x") != nil {
+	if err != nil || m.Text("name") != "n" || m.Text("uri") != "" || m.Text("none") != "" || string(m.Arguments()) != `{"a":1}` {
 		t.Errorf("%+v, %v", m, err)
+	}
+	coded := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+	for payment, want := range map[string]struct {
+		value string
+		exact bool
+	}{
+		`{"scheme":"x402"}`: {coded(`{"scheme":"x402"}`), false}, `{"x402Version":2}`: {coded(`{"x402Version":2}`), true}, `5`: {}, `null`: {},
+		`"` + coded(`{"x402Version":2}`) + `"`: {coded(`{"x402Version":2}`), true}, `"` + coded(`{}`) + `"`: {coded(`{}`), false}, `"!"`: {"!", false},
+	} {
+		m, err := mcp.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"x402/payment":` + payment + `}}}`))
+		if value, exact := m.Payment(); err != nil || value != want.value || exact != want.exact {
+			t.Errorf("%s: %q, %v, %v", payment, value, exact, err)
+		}
 	}
 }
 

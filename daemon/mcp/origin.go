@@ -29,9 +29,10 @@ func (s *Server) checkOrigin(next web.Handler) web.Handler {
 // Headers that scripts may read and send.
 const (
 	exposed = headerSession + ", " + api.HeaderRequestID + ", " + api.HeaderDataMode + ", " + api.HeaderReplayed + ", " +
-		api.HeaderAge + ", " + api.HeaderRetryAfter + ", WWW-Authenticate"
+		api.HeaderAge + ", " + api.HeaderRetryAfter + ", " + api.HeaderRequired + ", " + api.HeaderSettlement + ", WWW-Authenticate"
 	sent = "Authorization, Content-Type, Accept, " + headerSession + ", " + headerVersion + ", Mcp-Method, Mcp-Name, Last-Event-ID, " +
-		api.HeaderPayment + ", " + api.HeaderPaymentAlias + ", " + api.HeaderPayerHint + ", " + api.HeaderRequestID
+		api.HeaderPayment + ", " + api.HeaderPaymentAlias + ", " + api.HeaderPayerHint + ", " + api.HeaderRequestID +
+		", " + api.HeaderSignature + ", Access-Control-Expose-Headers"
 )
 
 // preflight answers OPTIONS.

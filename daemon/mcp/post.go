@@ -3,7 +3,6 @@ package mcp
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"errors"
 	"io"
 	"maps"
@@ -26,14 +25,24 @@ const (
 	metaWarning = "contextd/warning" // what an answer lacks, such as a brief of the caller's own that is not written yet
 )
 
-// post answers one message.
+// post answers one message, and says to clients of standard x402 what they look for in headers.
 func (s *Server) post(w http.ResponseWriter, r *http.Request) error {
+	rq := &request{ctx: r.Context(), client: s.cfg.Payers.Trusted.ClientOf(r), underscore: r.URL.Query().Get("names") == "underscore"}
+	err := s.postMessage(w, r, rq)
+	if err != nil {
+		s.cfg.Standard.Tell(w.Header(), rq.who, nil, err, rq.asked)
+	}
+	return err
+}
+
+// postMessage answers one message, which comes with rq.
+func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, rq *request) error {
 	body, err := web.ReadText(w, r, maxBody)
 	if err != nil {
 		return err
 	}
 	m, fault := parseMessage(body)
-	rq, err := s.enter(r, m, fault)
+	err = s.enter(r, rq, m, fault)
 	if wire := new(jsonrpc.Error); errors.As(err, &wire) {
 		if m.ID == nil { // nobody waits for an answer
 			w.WriteHeader(http.StatusAccepted)
@@ -98,8 +107,8 @@ func (s *Server) inSession(w http.ResponseWriter, r *http.Request) error {
 		return api.KeyMissing("%s needs an API key: sessions belong to keys", r.Method).
 			WithHint("send Authorization: Bearer <API_KEY>; calls without a session are paid one by one with POST")
 	}
-	rq, err := s.enter(r, message{}, nil)
-	if err != nil {
+	rq := &request{ctx: r.Context(), client: s.cfg.Payers.Trusted.ClientOf(r)}
+	if err := s.enter(r, rq, message{}, nil); err != nil {
 		return unknownKey(w, err)
 	}
 	rq.session = true
@@ -118,22 +127,23 @@ func unknownKey(w http.ResponseWriter, err error) error {
 }
 
 // enter lets in who has a key, or who pays for what m asks, and returns the error to answer with for all others.
-func (s *Server) enter(r *http.Request, m message, fault error) (*request, error) {
-	rq := &request{ctx: r.Context(), client: s.cfg.Payers.Trusted.ClientOf(r), underscore: r.URL.Query().Get("names") == "underscore"}
-	if proof := m.Object("_meta", metaPayment); proof != nil {
-		r.Header.Add(api.HeaderPayment, base64.StdEncoding.EncodeToString(proof)) // from here on it is as if it had come in the header
+func (s *Server) enter(r *http.Request, rq *request, m message, fault error) (err error) {
+	if value, exact := m.Payment(); exact { // from here on it is as if it had come in the header
+		r.Header.Set(api.HeaderSignature, value)
+	} else if value != "" {
+		r.Header.Add(api.HeaderPayment, value)
 	}
-	var err error
+	rq.about = func() web.Asked { return s.asked(r, m) }
 	if rq.who, err = s.cfg.Payers.Credentials(r, x402.Subject{}); err != nil {
-		return nil, err
+		return err
 	}
 	if rq.who.HasBearer {
 		if rq.caller, err = s.cfg.Gate.Known(rq.who.Bearer); err == nil {
 			rq.ended = s.cfg.Gate.Ended(rq.caller)
 		}
-		return rq, err
+		return err
 	}
-	return rq, s.enterUnknown(rq, m, fault)
+	return s.enterUnknown(rq, m, fault)
 }
 
 // enterUnknown decides about who has no key. A call of an operation that is not paid for yet is quoted; with a proof it is let through,
@@ -141,11 +151,15 @@ func (s *Server) enter(r *http.Request, m message, fault error) (*request, error
 // payment's answer is kept.
 func (s *Server) enterUnknown(rq *request, m message, fault error) error {
 	if fault == nil {
+		if s.paysInBand(rq, m) {
+			rq.inBand = true
+			return nil
+		}
 		o, priced, err := s.priced(rq, m)
 		switch {
 		case err != nil:
 			return err
-		case priced && rq.who.Proof != nil:
+		case priced && rq.who.Presented():
 			return nil
 		case priced:
 			served, err := gate.Serve(rq.ctx, s.cfg.Gate, o)
@@ -158,8 +172,13 @@ func (s *Server) enterUnknown(rq *request, m message, fault error) error {
 		Answer: func(context.Context, gate.Caller) (reader.Answer, error) {
 			return reader.Answer{JSON: []byte("{}")}, nil
 		}}
-	o.Subject = x402.Subject{Op: o.Op, Fingerprint: x402.Fingerprint("MCP", "handshake", "")}
-	_, err := gate.Serve(rq.ctx, s.cfg.Gate, o)
+	o.Subject = x402.Subject{Op: o.Op, Fingerprint: x402.Fingerprint("MCP", "handshake", ""), Daily: true}
+	rq.paysFor = o.Subject
+	served, err := gate.Serve(rq.ctx, s.cfg.Gate, o)
+	if err == nil && served.Caller.Payment != nil {
+		rq.sold = http.Header{}
+		s.settled(rq, served.Caller.Payment)
+	}
 	if e := new(api.Error); errors.As(err, &e) {
 		switch e.Reason {
 		case api.ReasonPaymentRequired:

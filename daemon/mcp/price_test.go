@@ -139,7 +139,13 @@ type shop struct {
 // newShop opens a shop that ends with the test.
 func newShop(t *testing.T, changes ...func(*daemon.Config)) *shop {
 	t.Helper()
-	p := &shop{chain: daemontest.Chain(t)}
+	return newShopOn(t, daemontest.Chain(t), changes...)
+}
+
+// newShopOn is newShop on a chain.
+func newShopOn(t *testing.T, chain *devchain.Chain, changes ...func(*daemon.Config)) *shop {
+	t.Helper()
+	p := &shop{chain: chain}
 	p.d = daemontest.Start(t, append([]func(*daemon.Config){daemontest.On(p.chain)}, changes...)...)
 	p.studio = &studio{t: t, base: p.d.URL(), url: p.d.URL() + api.PathMCP}
 	return p

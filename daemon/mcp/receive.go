@@ -30,6 +30,7 @@ func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 		if err != nil {
 			return nil, s.wireError(rq, method, err)
 		}
+		tellReceipt(res, rq.receipt)
 		return res, nil
 	}
 }

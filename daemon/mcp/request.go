@@ -9,6 +9,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/contextd/contextd/daemon/gate"
+	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // headerRequest carries the reference of a request through the SDK. What a client sends under this name is dropped.
@@ -22,14 +25,18 @@ type request struct {
 	id         string          // of the request
 	client     string          // the address that it came from
 	who        gate.Credentials
-	caller     gate.Caller     // with a key; zero without
-	ended      <-chan struct{} // closes when the key ends; nil without
-	session    bool            // it goes to the handler with sessions
-	slow       bool            // it is answered with a stream that may have nothing to say for long
-	underscore bool            // tools are listed without dots
+	caller     gate.Caller      // with a key; zero without
+	ended      <-chan struct{}  // closes when the key ends; nil without
+	session    bool             // it goes to the handler with sessions
+	slow       bool             // it is answered with a stream that may have nothing to say for long
+	underscore bool             // tools are listed without dots
+	inBand     bool             // it is a call of a tool, whose payment is asked for and refused in the result
+	paysFor    x402.Subject     // what a payment of it is for
+	about      func() web.Asked // what it asks for, but for that; nil where the body could not be read
 
-	sold    http.Header // what the transport adds to an answer that was paid by call; set before the SDK answers
-	refused error       // what the transport answers in place of the SDK, for who pays by call; set before the SDK answers
+	receipt *api.StandardReceipt // of standard x402, which the result tells; set before it is written
+	sold    http.Header          // what the transport adds to an answer that was paid by call; set before the SDK answers
+	refused error                // what the transport answers in place of the SDK, for who pays by call; set before the SDK answers
 }
 
 // keep makes rq findable by the headers of r until forget is called.
@@ -58,6 +65,15 @@ func (s *Server) requestOf(req sdk.Request) *request {
 
 // payer reports whether rq is of someone who pays by call.
 func (rq *request) payer() bool { return !rq.who.HasBearer }
+
+// asked is what rq asks for, as it is offered to clients of standard x402.
+func (rq *request) asked() (a web.Asked) {
+	if rq.about != nil {
+		a = rq.about()
+	}
+	a.Subject = rq.paysFor
+	return a
+}
 
 // subject names who rq is of, for limits.
 func (rq *request) subject(client string) string {

@@ -83,14 +83,18 @@ func definitions() []definition {
 	}
 }
 
-// toolList describes the tools, named with prefix, where packs are served.
-func toolList(prefix string, packs []string) ([]*sdk.Tool, error) {
+// toolList describes the tools, named with prefix, where packs are served. With loose, an answer may lack what else it always has: it may be
+// an offer, to which clients hold the same schema.
+func toolList(prefix string, packs []string, loose bool) ([]*sdk.Tool, error) {
 	var list []*sdk.Tool
 	no := false
 	for _, d := range definitions() {
 		output, err := outputSchema(d.output)
 		if err != nil {
 			return nil, err
+		}
+		if loose {
+			output.Required = nil
 		}
 		list = append(list, &sdk.Tool{
 			Name: toolName(prefix, d.op), Title: d.title, Description: d.description,

@@ -73,6 +73,12 @@ func (s *Store) Settlements(ctx context.Context, k x402.Key, identifier string) 
 	return settlements(ctx, s.db.Read, byKeyOrIdentifier, k.Rail, k.Payer, k.Nonce[:], identifier)
 }
 
+// SettledFor returns the newest of those of a payer on a rail for a request that were settled since a time, or none.
+func (s *Store) SettledFor(ctx context.Context, rail, payer, fingerprint string, since time.Time) ([]x402.Settlement, error) {
+	return settlements(ctx, s.db.Read, `rail = ? AND payer = ? AND fingerprint = ? AND state = 'settled' AND done_at > ?
+		ORDER BY done_at DESC LIMIT 1`, rail, payer, fingerprint, since.UnixMilli())
+}
+
 // PendingSettlements returns those of a rail that are pending, oldest first, at most limit.
 func (s *Store) PendingSettlements(ctx context.Context, rail string, limit int) ([]x402.Settlement, error) {
 	return settlements(ctx, s.db.Read, "rail = ? AND state = 'pending' ORDER BY at, payer, nonce LIMIT ?", rail, limit)

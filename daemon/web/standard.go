@@ -52,8 +52,8 @@ func (s Standard) Offer(a Asked) (offer api.StandardRequired, ok bool) {
 	return offer, true
 }
 
-// Tell sets the headers of an answer, or of err, to who has asked; paid is the payment of the answer, nil where there is none, and asked says
-// what was asked for.
+// Tell sets the headers of an answer, or of err, to who has asked. paid is the payment of the answer, nil where there is none, and asked
+// says what was asked for.
 func (s Standard) Tell(h http.Header, who gate.Credentials, paid *x402.Claim, err error, asked func() Asked) {
 	if s.Exact == nil {
 		return

@@ -71,6 +71,7 @@ type Subject struct {
 	Pack        api.CreditPack // that is bought; "" for a call
 	Fingerprint string         // of the request: what of it decides about the answer
 	Spelled     string         // the fingerprint that the same request had while defaults counted as it spelled them; "" means the same
+	Daily       bool           // who has paid for it by standard x402 may have all with its fingerprint for api.ProofIdempotency
 }
 
 // Price is what s costs in micro-USDG; 0 means that it cannot be paid for.

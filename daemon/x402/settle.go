@@ -115,6 +115,11 @@ func (s *Settler) ClaimExact(ctx context.Context, e Exact, sub Subject) (c *Clai
 			return s.again(ctx, row, e, sub, release)
 		}
 	}
+	if sub.Daily {
+		if c, err := s.opened(ctx, e, sub, release); c != nil || err != nil {
+			return c, err
+		}
+	}
 	gas, err := s.verify(ctx, e, sub)
 	if err != nil {
 		return nil, err
@@ -122,6 +127,26 @@ func (s *Settler) ClaimExact(ctx context.Context, e Exact, sub Subject) (c *Clai
 	c = &Claim{close: release}
 	c.settle = func(ctx context.Context, body []byte) error { return s.settle(ctx, c, e, sub, gas, body) }
 	return c, nil
+}
+
+// opened is the claim of a payer who has paid for what sub is of within a day: e is checked, kept nowhere and not settled. It is nil for
+// one who has not.
+func (s *Settler) opened(ctx context.Context, e Exact, sub Subject, release func()) (*Claim, error) {
+	if err := s.check(e, sub); err != nil {
+		return nil, err
+	}
+	paid, err := s.cfg.Store.SettledFor(ctx, e.Rail, e.Key().Payer, sub.Fingerprint, s.cfg.Now().Add(-api.ProofIdempotency))
+	if err != nil {
+		return nil, fmt.Errorf("look up settlement: %w", err)
+	}
+	if len(paid) == 0 {
+		return nil, nil
+	}
+	row := paid[0]
+	return &Claim{
+		Replay:  &StoredAnswer{Fingerprint: row.Fingerprint, Payer: row.From, At: row.At, Body: row.Body},
+		Receipt: s.receipt(e.From, row.TxHash), close: release,
+	}, nil
 }
 
 // identified is the answer to a second payment with the identifier of another.
@@ -151,7 +176,7 @@ func (s *Settler) again(ctx context.Context, row Settlement, e Exact, sub Subjec
 	}
 	return &Claim{
 		Replay:  &StoredAnswer{Fingerprint: row.Fingerprint, Payer: row.From, At: row.At, Body: row.Body},
-		Receipt: s.receipt(row.From, row.TxHash), close: release,
+		Receipt: s.receipt(e.From, row.TxHash), close: release,
 	}, nil
 }
 

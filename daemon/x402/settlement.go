@@ -51,6 +51,8 @@ type SettlementStore interface {
 	GasStore
 	// Settlements returns that of an authorization and those of its payer with an identifier, on whatever rail, as far as they are there.
 	Settlements(ctx context.Context, k Key, identifier string) ([]Settlement, error)
+	// SettledFor returns the newest of those of a payer on a rail for a request that were settled since a time, or none.
+	SettledFor(ctx context.Context, rail, payer, fingerprint string, since time.Time) ([]Settlement, error)
 	// BeginSettlement keeps one with its first transaction, or fails with ErrTaken or ErrIdentified.
 	BeginSettlement(ctx context.Context, s Settlement) error
 	// AddSettlementTx keeps a further transaction of one that is pending.
