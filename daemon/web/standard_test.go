@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -333,15 +334,20 @@ func TestStandardPreflight(t *testing.T) {
 	}
 }
 
-// TestStockClient has an unmodified client of x402 pay for every operation. .ci/run names the directory of its npm packages where npm can
-// install them.
-func TestStockClient(t *testing.T) {
+// TestStockClients has unmodified clients of x402 pay for operations. .ci/run names the directory of their npm packages where npm
+// can install them.
+func TestStockClients(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("CONTEXTD_X402_CLIENTS")
 	if dir == "" {
 		t.Skip("CONTEXTD_X402_CLIENTS names no directory with the npm packages of x402 clients")
 	}
-	m := newSettlingMarket(t)
+	var back atomic.Int64 // by which the clock is behind, so that there is a past to read
+	back.Store(int64(3 * time.Minute))
+	m := newSettlingMarket(t, func(c *daemon.Config) {
+		c.Now = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
+	})
+	back.Store(0)
 	source, err := os.ReadFile("testdata/standard.mjs")
 	if err != nil {
 		t.Fatal(err)
@@ -351,20 +357,34 @@ func TestStockClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Remove(name)
-	calls := []string{"/v1/fresh", "/v1/brief", "/v1/search?q=bitcoin&k=3", "/v1/lookup?q=bitcoin", "/v1/cite?ref=1", "POST /v1/cite?ref=2"}
-	before, err := m.chain.Balance(t.Context(), m.chain.Treasury())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := exec.CommandContext(t.Context(), "node", append([]string{name, m.d.URL(), m.chain.Wallet().PrivateKey, m.chain.Token()}, calls...)...)
-	c.Dir = dir
-	out, err := c.CombinedOutput()
-	if err != nil || !strings.HasSuffix(string(out), "ok\n") {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	t.Logf("%s", out)
-	const price = 1_000 + 5_000 + 2_000 + 1_000 + 1_000 + 1_000
-	if after, err := m.chain.Balance(t.Context(), m.chain.Treasury()); err != nil || after-before != price {
-		t.Errorf("the treasury has %d more, not %d, %v", after-before, price, err)
+	past := "/v1/snapshot?at=" + time.Now().Add(-2*time.Minute).UTC().Format("2006-01-02T15:04")
+	for _, one := range []struct {
+		client string
+		price  int64
+		calls  []string
+	}{
+		{"fetch", 1_000 + 5_000 + 2_000 + 1_000 + 1_000 + 1_000 + 10_000, []string{
+			"/v1/fresh", "/v1/brief", "/v1/search?q=bitcoin&k=3", "/v1/lookup?q=bitcoin", "/v1/cite?ref=1", "POST /v1/cite?ref=2", past,
+		}},
+		{"axios", 1_000 + 5_000, []string{"/v1/fresh?members=flags", "/v1/brief"}},
+		{"mppx", 1_000 + 5_000 + 2_000 + 1_000 + 1_000 + 10_000, []string{
+			"/v1/fresh?members=flags", "/v1/brief", "/v1/search?q=ether", "/v1/lookup?q=ether", "/v1/cite?ref=1", past,
+		}},
+	} {
+		before, err := m.chain.Balance(t.Context(), m.chain.Treasury())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := exec.CommandContext(t.Context(), "node", append([]string{name, m.d.URL(), m.chain.Wallet().PrivateKey, m.chain.Token(), one.client}, one.calls...)...)
+		c.Dir = dir
+		out, err := c.CombinedOutput()
+		if err != nil || !strings.HasSuffix(string(out), "ok\n") {
+			t.Errorf("%s: %v\n%s", one.client, err, out)
+			continue
+		}
+		t.Logf("%s", out)
+		if after, err := m.chain.Balance(t.Context(), m.chain.Treasury()); err != nil || after-before != one.price {
+			t.Errorf("%s: the treasury has %d more, not %d, %v", one.client, after-before, one.price, err)
+		}
 	}
 }
