@@ -82,7 +82,7 @@ func (p painter) movers(rows []api.Mover) ([]view.Column, []Row) {
 				p.t.Bold.On(view.Cut(view.Line(m.Symbol), 8, p.t.Glyphs.Ellipsis)),
 				p.flashed(main, human.Price(m.PriceUSD)), p.mark(main),
 				p.change(path+".change1hPct", m.Change1hPct), p.change(path+".change24hPct", m.Change24hPct),
-				p.change(path+".change7dPct", m.Change7dPct), human.Compact(m.Volume24hUSD), p.trend(key, m.Ref, columns[7].Width),
+				p.change(path+".change7dPct", m.Change7dPct), human.Compact(m.Volume24hUSD), "",
 			}})
 	}
 	p.trended(columns, out)
@@ -116,7 +116,7 @@ func (p painter) protocols(rows []api.ProtocolTVL) ([]view.Column, []Row) {
 			cells: []string{
 				view.Line(r.Name), p.flashed(main, human.Compact(r.TVLUSD)), p.mark(main),
 				p.change(path+".change1dPct", r.Change1dPct), p.change(path+".change7dPct", r.Change7dPct),
-				p.trend(key, r.Ref, columns[5].Width),
+				"",
 			}})
 	}
 	p.trended(columns, out)

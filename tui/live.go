@@ -20,7 +20,9 @@ type Live struct {
 	lists   map[pane]*view.List
 	filters map[pane]*view.Filter
 	sorts   map[pane]int
-	detail  bool // the row at the cursor is shown on the whole screen
+	laid    []cell             // where panes are, nil before it was found out
+	tables  map[tableKey]Table // that were made
+	detail  bool               // the row at the cursor is shown on the whole screen
 
 	tree    []view.Branch // of the state at treeTS
 	treeTS  time.Time
@@ -72,7 +74,21 @@ func (s *Live) members() (list []pane) {
 func (s *Live) other() bool { return s.env.Session.State != nil && len(s.members()) == 0 }
 
 // cells is the layout at the size that was drawn last.
-func (s *Live) cells() []cell { return layout(s.width, s.height, s.parts()) }
+func (s *Live) cells() []cell {
+	if s.laid == nil {
+		s.laid = layout(s.width, s.height, s.parts())
+	}
+	return s.laid
+}
+
+// forget forgets what was found out for one view or one message.
+func (s *Live) forget() { s.laid, s.tables = nil, map[tableKey]Table{} }
+
+// tableKey is what a table is of.
+type tableKey struct {
+	p     pane
+	width int
+}
 
 // parts are what there is to lay out.
 func (s *Live) parts() parts {
@@ -109,11 +125,7 @@ func (s *Live) lines(p pane) int {
 	case paneWatch:
 		return len(s.env.Watchlist) + 1
 	}
-	n, heading := len(NewTable(Member(p), s.env.Session, *s.env.Theme, s.width).Rows), 1
-	if p == pane(Flags) || p == pane(Sentiment) {
-		heading = 0
-	}
-	return n + heading
+	return s.env.Session.Rows(string(p)) + 1
 }
 
 // focus is the pane that keys go to.
@@ -148,9 +160,15 @@ func (s *Live) filter(p pane) *view.Filter {
 
 // table is the table of a pane in width columns, filtered and sorted.
 func (s *Live) table(p pane, width int) Table {
+	if t, made := s.tables[tableKey{p, width}]; made {
+		return t
+	}
 	t := NewTable(Member(p), s.env.Session, *s.env.Theme, width)
 	t.Filter(s.filter(p).Value())
 	t.Sort(s.sorts[p])
+	if s.tables != nil {
+		s.tables[tableKey{p, width}] = t
+	}
 	return t
 }
 
@@ -197,6 +215,8 @@ func (s *Live) rows(p pane) int {
 
 // Update applies keys and clicks.
 func (s *Live) Update(msg tea.Msg) tea.Cmd {
+	s.forget()
+	defer s.forget()
 	switch msg := msg.(type) {
 	case loadTrendsMsg:
 		if msg.pack == s.env.Session.Pack {

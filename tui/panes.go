@@ -15,6 +15,7 @@ import (
 // View draws the panes.
 func (s *Live) View(width, height int) []string {
 	s.width, s.height = width, height
+	s.forget()
 	if s.env.Session.State == nil {
 		return s.waiting(width, height)
 	}
@@ -69,7 +70,7 @@ func (s *Live) draw(c cell) []string {
 // note is what the upper edge of a member's pane says: its order, which rows are shown, and that others share its place.
 func (s *Live) note(p pane, c cell, focus bool) string {
 	note := ""
-	if by, orders := s.sorts[p], s.table(p, c.width).Sorts; by > 0 && by < len(orders) {
+	if by, orders := s.sorts[p], s.table(p, s.width).Sorts; by > 0 && by < len(orders) {
 		note = "by " + orders[by]
 	}
 	shared, place := s.shared(p, c, focus), s.list(p).Place(s.rows(p))

@@ -74,8 +74,9 @@ type Table struct {
 	Member  Member
 	Columns []view.Column
 	Rows    []Row
-	Bare    bool     // the columns need no names
-	Sorts   []string // orders that the rows can be put in, the first of which is that of the service; none where there is no other
+	Bare    bool               // the columns need no names
+	curve   func(r Row) string // draws the last column, nil where that is none of curves
+	Sorts   []string           // orders that the rows can be put in, the first of which is that of the service; none where there is no other
 }
 
 // Sort puts the rows in one of the orders of Sorts, largest first. Unknown values come last.
@@ -107,10 +108,14 @@ func (t *Table) Filter(filter string) {
 
 // Draw is row i as a line.
 func (t *Table) Draw(th view.Theme, i int) string {
-	if late := t.Rows[i].Late; late != "" {
-		return view.Marked(th, t.Columns, t.Rows[i].cells, th.Warn.On(late))
+	cells := t.Rows[i].cells
+	if t.curve != nil { // drawn for the rows that are seen alone
+		cells = append(slices.Clone(cells[:len(cells)-1]), t.curve(t.Rows[i]))
 	}
-	return view.Row(th, t.Columns, t.Rows[i].cells)
+	if late := t.Rows[i].Late; late != "" {
+		return view.Marked(th, t.Columns, cells, th.Warn.On(late))
+	}
+	return view.Row(th, t.Columns, cells)
 }
 
 // NewTable makes the table of a member in width columns.
@@ -125,6 +130,9 @@ func NewTable(m Member, s *session.Session, th view.Theme, width int) Table {
 		p.crypto(&t, s.Crypto)
 	case s.Tables != nil:
 		p.tabular(&t, s.Tables)
+	}
+	if n := len(t.Columns); n > 0 && strings.HasPrefix(t.Columns[n-1].Title, "TREND") && t.Columns[n-1].Width > 0 {
+		t.curve = func(r Row) string { return p.trend(r.Series, r.Ref, t.Columns[n-1].Width) }
 	}
 	for i, r := range t.Rows {
 		if m != Flags || !aboutSource(s.Flags[i].Kind) {

@@ -69,7 +69,7 @@ func (p painter) tabular(t *Table, state *api.Tables) {
 				row.sort = append(row.sort, x)
 			}
 		}
-		row.cells = append(row.cells, p.trend(row.Series, row.Ref, trend.Width))
+		row.cells = append(row.cells, "")
 		t.Rows = append(t.Rows, row)
 	}
 	p.trended(t.Columns, t.Rows)

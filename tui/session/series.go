@@ -129,7 +129,10 @@ func (s *Session) Points(key string) []Point {
 }
 
 // Span is the time from the oldest number of any series to the newest state, at most MostSpan.
-func (s *Session) Span() time.Duration {
+func (s *Session) Span() time.Duration { return s.span }
+
+// measure finds the Span.
+func (s *Session) measure() time.Duration {
 	oldest := s.TS
 	for _, list := range s.series {
 		if len(list) > 0 && list[0].At.Before(oldest) {
@@ -182,7 +185,7 @@ func (s *Session) Load(member string, past *api.SeriesResponse) {
 			}
 		}
 	}
-	s.span = s.Span()
+	s.span = s.measure()
 }
 
 // mains are the fields that the series of members are of.
@@ -214,4 +217,25 @@ func (s *Session) Pasts() (list []string) {
 		}
 	}
 	return list
+}
+
+// Rows is how many rows a member of the state has.
+func (s *Session) Rows(member string) int {
+	switch c := s.Crypto; {
+	case member == api.MemberFlags:
+		return len(s.Flags)
+	case c != nil && member == memberSentiment:
+		const readings = 8 // beside the predictions
+		return readings + len(c.Sentiment.Predictions)
+	case c != nil:
+		return map[string]int{"top_movers": len(c.TopMovers), "protocol_tvl": len(c.ProtocolTVL), "trending_pools": len(c.TrendingPools),
+			"narratives": len(c.Narratives)}[member]
+	case s.Tables != nil:
+		for _, t := range s.Tables.Members {
+			if t.Name == member {
+				return len(t.Rows)
+			}
+		}
+	}
+	return 0
 }

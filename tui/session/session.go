@@ -138,7 +138,7 @@ func (s *Session) show(state api.StreamState) {
 	s.State, s.TS, s.ages = state.State, state.TS, api.AgesOf(state.State)
 	s.Crypto, s.Tables, s.Flags, s.Sources = is.crypto, is.tables, is.flags, is.sources
 	s.series.addAll(state.TS, is.numbers())
-	s.span = s.Span()
+	s.span = s.measure()
 	if first {
 		s.Log.Add(s.Now, Info, fmt.Sprintf("first state, made %s", state.TS.In(s.Now.Location()).Format(time.TimeOnly)))
 	}
@@ -285,5 +285,5 @@ func (s *Session) Citation(ref int) *api.Citation {
 // Past adds a state of the past to the series.
 func (s *Session) Past(state json.RawMessage, ts time.Time) {
 	s.series.addAll(ts, read(s.Pack, state).numbers())
-	s.span = s.Span()
+	s.span = s.measure()
 }

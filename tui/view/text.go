@@ -90,10 +90,40 @@ func isASCII(s string) bool {
 
 // Width is how many columns s takes, marks not counted.
 func Width(s string) int {
-	if plain(s) {
-		return len(s)
+	if n, ok := narrow(s); ok {
+		return n
 	}
 	return ansi.StringWidth(s)
+}
+
+// narrow is the width of text of which every character takes one column by itself, marks not counted: nearly all that is drawn. ok is
+// false for any other.
+func narrow(s string) (n int, ok bool) {
+	for i := 0; i < len(s); {
+		c := s[i]
+		switch {
+		case c >= ' ' && c <= '~':
+			n++
+			i++
+			continue
+		case c == '\x1b':
+			end := strings.IndexByte(s[i:], 'm')
+			if end < 0 || i+1 >= len(s) || s[i+1] != '[' || strings.Trim(s[i+2:i+end], "0123456789;") != "" {
+				return 0, false
+			}
+			i += end + 1
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r >= 0x2500 && r <= 0x25cf, r >= 0x2800 && r <= 0x28ff, r == '…', r == '→', r == '✓', r == '✗', r == '−', r == '‖':
+		default:
+			return 0, false
+		}
+		n++
+		i += size
+	}
+	return n, true
 }
 
 // Cut cuts s to width columns, with tail where it cuts.
@@ -117,8 +147,12 @@ func CutLeft(s string, width int, head string) string {
 
 // Fit is Cut, and filled with spaces up to width.
 func Fit(s string, width int, tail string) string {
-	s = Cut(s, width, tail)
-	return s + Spaces(width-Width(s))
+	n := Width(s)
+	if n > width {
+		s = Cut(s, width, tail)
+		n = Width(s)
+	}
+	return s + Spaces(width-n)
 }
 
 // AlignRight is Fit with the spaces before s.

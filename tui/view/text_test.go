@@ -89,3 +89,20 @@ func TestCuts(t *testing.T) {
 		}
 	}
 }
+
+// TestWidth: the short way and the long one agree, whatever the text.
+func TestWidth(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"", "plain", "\x1b[38;5;81m╭─ ⠉⠑ ●▌\x1b[0m", "✓ … → −1", "漢字", "é", "e\u0301", "●\ufe0f", "\x1b[2J", "\x1b]0;x\x07", "\x1b[", "a\x1b", "▲\u0301", "\x1b[1"} {
+		if got, want := view.Width(s), ansi.StringWidth(s); got != want {
+			t.Errorf("%q is %d columns, want %d", s, got, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		part := rapid.SampledFrom([]string{"a", "─", "⠉", "●", "\x1b[1;31m", "\x1b[0m", "漢", "\u0301", "\ufe0f", "…", "✓", "🙂", "\u200d", "\x1b", "[", "m"})
+		s := strings.Join(rapid.SliceOf(part).Draw(t, "parts"), "")
+		if got, want := view.Width(s), ansi.StringWidth(s); got != want {
+			t.Fatalf("%q is %d columns, want %d", s, got, want)
+		}
+	})
+}
