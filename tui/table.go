@@ -76,7 +76,8 @@ type Table struct {
 	Rows    []Row
 	Bare    bool               // the columns need no names
 	curve   func(r Row) string // draws the last column, nil where that is none of curves
-	Sorts   []string           // orders that the rows can be put in, the first of which is that of the service; none where there is no other
+	// Sorts are orders that the rows can be put in, the first that of the service; none where there is no other.
+	Sorts []string
 }
 
 // Sort puts the rows in one of the orders of Sorts, largest first. Unknown values come last.
