@@ -80,3 +80,34 @@ func TestChart(t *testing.T) {
 		}
 	}
 }
+
+// TestTrend: a curve is as wide as it should be, in the colours of its sign, and empty where nothing is known.
+func TestTrend(t *testing.T) {
+	t.Parallel()
+	th := view.NewTheme(view.Dark, view.Colors256, false)
+	for _, test := range []struct {
+		values []float64
+		shades [3]view.Style
+	}{{[]float64{1, 2, 3, 4}, th.Rise}, {[]float64{4, 5, 1}, th.Fall}, {[]float64{2, 9, 2}, th.Still}, {[]float64{math.NaN(), math.NaN(), 1, 2}, th.Rise}} {
+		got := view.Trend(test.values, 9, th)
+		if w := ansi.StringWidth(got); w != 9 {
+			t.Errorf("%v has %d columns", test.values, w)
+		}
+		for _, shade := range test.shades {
+			if !strings.Contains(got, "["+string(shade)+"m") {
+				t.Errorf("%v lacks %s: %q", test.values, shade, got)
+			}
+		}
+		if math.IsNaN(test.values[0]) != strings.HasPrefix(ansi.Strip(got), "  ") {
+			t.Errorf("%v begins %q", test.values, ansi.Strip(got))
+		}
+	}
+	for _, none := range [][]float64{nil, {1}, {math.NaN(), 1}, {math.NaN(), math.NaN()}} {
+		if got := view.Trend(none, 9, th); got != "" {
+			t.Errorf("%v is %q", none, got)
+		}
+	}
+	if got := view.Trend([]float64{1, 2, 3, 4}, 4, view.NewTheme(view.Plain, view.NoColor, true)); got != "_.-'" {
+		t.Errorf("ascii: %q", got)
+	}
+}
