@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -84,7 +86,7 @@ func (f *Failure) Code() api.Code {
 
 // words is f for people: what happened, what to do next, and the request id.
 func (f *Failure) words(style Style) string {
-	message, request, retry, label := f.Error(), "", "", "try: "
+	message, request, retry, label, sources := f.Error(), "", "", "try: ", ""
 	if e, ok := errors.AsType[*api.Error](f.Err); ok {
 		message, request = e.Message, e.RequestID
 		if e.Reason != "" {
@@ -96,15 +98,43 @@ func (f *Failure) words(style Style) string {
 		if e.RetryAfter > 0 {
 			retry = human.Age(e.RetryAfter)
 		}
+		sources = whyNot(e.SourceStatus)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", style.Bad(style.Mark("error")), human.Text(message))
 	for _, line := range []struct{ label, text string }{
-		{"usage: ", f.Usage}, {label, f.Hint}, {"retry after ", retry}, {"request ", request},
+		{"usage: ", f.Usage}, {"", sources}, {label, f.Hint}, {"retry after ", retry}, {"request ", request},
 	} {
 		if line.text != "" {
 			fmt.Fprintf(&b, "  %s%s\n", line.label, human.Line(line.text))
 		}
 	}
 	return b.String()
+}
+
+// whyNot says in a line why sources give nothing, the most frequent reason first, "" where none fails.
+func whyNot(list []api.SourceStatus) string {
+	of := map[string][]string{} // ids by reason
+	failing := 0
+	for _, s := range list {
+		if s.Error != nil {
+			failing++
+			of[*s.Error] = append(of[*s.Error], s.ID)
+		}
+	}
+	if failing == 0 {
+		return ""
+	}
+	reasons := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(of[b]), len(of[a])), cmp.Compare(a, b))
+	})
+	const most = 3 // reasons that are told
+	for i, reason := range reasons[:min(len(reasons), most)] {
+		who := of[reason][0]
+		if n := len(of[reason]); n > 1 {
+			who = fmt.Sprintf("%d sources", n)
+		}
+		reasons[i] = who + ": " + reason
+	}
+	return fmt.Sprintf("%d of %d sources fail: %s", failing, len(list), strings.Join(reasons[:min(len(reasons), most)], "; "))
 }
