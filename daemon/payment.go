@@ -39,7 +39,7 @@ var (
 // first. To rotate, put a new line before the others; quotes hold for five minutes and payments for a day, then the last line can go.
 const quoteKeyFile = "quote.keys"
 
-const quoteKeySize = 32
+const secretKeySize = 32
 
 // openChain connects to the chains, if there are any, and makes what takes payments and sells credits on them.
 func (d *Daemon) openChain(ctx context.Context) error {
@@ -49,12 +49,13 @@ func (d *Daemon) openChain(ctx context.Context) error {
 		}
 	}
 	d.deposits = billing.NewDeposits(billing.DepositsConfig{ // without a rail, for what arrived while there was one
-		Store: d.store, Rails: d.purchases(), Meter: d.meter, TierRaised: d.keys.TierRaised, NewID: uuid.NewString, Now: d.cfg.Now,
+		Store: d.store, Rails: d.purchases(), Meter: d.meter, TierRaised: d.keys.TierRaised, KeyMade: d.keyMade, NewID: uuid.NewString,
+		Now: d.cfg.Now,
 	})
 	if len(d.rails) == 0 {
 		return nil
 	}
-	keys, err := quoteKeys(d.cfg.DataDir)
+	keys, err := secretKeys(d.cfg.DataDir, quoteKeyFile, "quotes")
 	if err != nil {
 		return err
 	}
@@ -63,29 +64,32 @@ func (d *Daemon) openChain(ctx context.Context) error {
 		Rail: first.ID, Keys: keys, ChainID: first.ChainID, Token: first.Token, Treasury: first.Treasury, Recover: chain.Recover,
 		Now: d.cfg.Now,
 	}, first.client, d.store)
-	return err
+	if err != nil {
+		return err
+	}
+	return d.openSettlers(ctx)
 }
 
-// quoteKeys reads the keys of quotes, and makes one where there is none.
-func quoteKeys(dir string) ([][]byte, error) {
-	path := filepath.Join(dir, quoteKeyFile)
+// secretKeys reads the keys of what is named, and makes one where there is none.
+func secretKeys(dir, name, of string) ([][]byte, error) {
+	path := filepath.Join(dir, name)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		key := make([]byte, quoteKeySize)
+		key := make([]byte, secretKeySize)
 		if _, err := rand.Read(key); err != nil {
-			return nil, fmt.Errorf("make key of quotes: %w", err)
+			return nil, fmt.Errorf("make key of %s: %w", of, err)
 		}
 		text = []byte(hex.EncodeToString(key) + "\n")
 		err = atomicfile.Write(path, text, 0o600)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read keys of quotes: %w", err)
+		return nil, fmt.Errorf("read keys of %s: %w", of, err)
 	}
 	var keys [][]byte
 	for line := range strings.Lines(string(text)) {
 		key, err := hex.DecodeString(strings.TrimSpace(line))
 		if err != nil {
-			return nil, fmt.Errorf("read keys of quotes: %s has a line that is not hexadecimal", path)
+			return nil, fmt.Errorf("read keys of %s: %s has a line that is not hexadecimal", of, path)
 		}
 		if len(key) > 0 {
 			keys = append(keys, key)

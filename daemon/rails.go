@@ -66,7 +66,7 @@ func sameAddress(a, b string) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-// openRail connects to the chain of a rail, and makes what settles payments there.
+// openRail connects to the chain of a rail.
 func (d *Daemon) openRail(ctx context.Context, c Chain) error {
 	client, err := chain.New(ctx, chain.Config{
 		Rail: c.ID, URL: c.RPCURL, ChainID: c.ChainID, Section: c.Section, Token: c.Token, Treasury: c.Treasury,
@@ -82,17 +82,32 @@ func (d *Daemon) openRail(ctx context.Context, c Chain) error {
 	} else if err != nil {
 		return fmt.Errorf("rail %s: %w", c.ID, err)
 	}
-	if err := d.knowChain(ctx, r); err != nil {
-		return err
-	}
-	return d.openSettler(ctx, r)
+	return d.knowChain(ctx, r)
 }
 
-// openSettler makes what takes payments of standard x402, if there is a key to settle them with, and goes on with those that were begun.
-func (d *Daemon) openSettler(ctx context.Context, r *rail) error {
-	if r.SettleKey == "" {
-		return nil
+// openSettlers makes what takes payments of standard x402 on the rails that have a key to settle them with, and goes on with those that
+// were begun.
+func (d *Daemon) openSettlers(ctx context.Context) error {
+	var sells *x402.Shop
+	for _, r := range d.rails {
+		if r.SettleKey == "" {
+			continue
+		}
+		var err error
+		if sells == nil {
+			sells, err = d.shop()
+		}
+		if err == nil {
+			err = d.openSettler(ctx, r, sells)
+		}
+		if err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (d *Daemon) openSettler(ctx context.Context, r *rail, sells *x402.Shop) error {
 	sender, err := chain.NewSender(r.client, r.SettleKey)
 	if err != nil {
 		return err
@@ -100,7 +115,7 @@ func (d *Daemon) openSettler(ctx context.Context, r *rail) error {
 	domain := chain.Domain{Name: r.TokenName, Version: r.TokenVersion, ChainID: r.ChainID, Token: r.Token}
 	r.settler = x402.NewSettler(x402.SettlerConfig{
 		Rail: r.ID, ChainID: r.ChainID, Token: r.Token, Treasury: r.Treasury, Name: domain.Name, Version: domain.Version,
-		SignerOf: domain.SignerOf, Sender: sender, Store: d.store, Wait: cmp.Or(r.Wait, chain.DefaultWait), Now: d.cfg.Now,
+		SignerOf: domain.SignerOf, Sender: sender, Store: d.store, Shop: sells, Wait: cmp.Or(r.Wait, chain.DefaultWait), Now: d.cfg.Now,
 	})
 	if err := r.settler.Resume(ctx); err != nil {
 		d.cfg.Logger.Error("payments by standard x402 cannot be settled; those that were begun wait",
@@ -223,11 +238,7 @@ func (d *Daemon) Scan(ctx context.Context) error { return d.onRails(ctx, d.scan)
 
 func (d *Daemon) scan(ctx context.Context, r *rail) error {
 	verified, err := d.deposits.Scan(ctx, r.ID)
-	for _, v := range verified {
-		d.metrics.Bought(string(v.Pack))
-		d.cfg.Logger.Info("credits were bought", "deposit", v.ID, "rail", v.Rail, "pack", v.Pack, "credits", v.Credits,
-			"key_id", v.Credited)
-	}
+	d.tellBought(verified)
 	return err
 }
 

@@ -31,6 +31,10 @@ func (crowd) CreateKey(context.Context, account.Key) error { return errors.ErrUn
 func (crowd) RotateKey(context.Context, string, account.Key, time.Time) (int64, error) {
 	return 0, errors.ErrUnsupported
 }
+func (crowd) BeingBought(context.Context, string, time.Time) (int, error) {
+	return 0, errors.ErrUnsupported
+}
+
 func (crowd) EndKeys(context.Context, time.Time) error { return errors.ErrUnsupported }
 func (crowd) PruneKeys(context.Context, time.Time, time.Time) ([]string, error) {
 	return nil, errors.ErrUnsupported

@@ -32,6 +32,8 @@ type Store interface {
 	// returns how many they were. A key that ended or is replaced already is an *api.Error, with nothing changed; a taken id of next is
 	// ErrDuplicate.
 	RotateKey(ctx context.Context, id string, next Key, revokesAt time.Time) (moved int64, err error)
+	// BeingBought counts the keys that purchases of an owner are to make, or may yet.
+	BeingBought(ctx context.Context, ownerID string, now time.Time) (int, error)
 	// EndKeys revokes the keys that were replaced and whose time is over at now, as of when it was over.
 	EndKeys(ctx context.Context, now time.Time) error
 	// PruneKeys drops the keys without credits that were revoked before the given time, and returns their ids.
@@ -165,7 +167,7 @@ func (k *Keys) Issue(ctx context.Context, n NewKey) (issued api.IssuedKey, err e
 		return api.IssuedKey{}, err
 	}
 	err = k.cfg.WithLock(ctx, n.OwnerID, func() (err error) {
-		if err := k.mayMake(n.OwnerID); err != nil {
+		if err := k.mayMake(ctx, n.OwnerID); err != nil {
 			return err
 		}
 		switch {
@@ -182,9 +184,13 @@ func (k *Keys) Issue(ctx context.Context, n NewKey) (issued api.IssuedKey, err e
 }
 
 // mayMake says why an owner may not have one key more, nil if they may. The caller is alone with the owner.
-func (k *Keys) mayMake(ownerID string) error {
+func (k *Keys) mayMake(ctx context.Context, ownerID string) error {
 	if ownerID == OperatorID {
 		return nil
+	}
+	bought, err := k.cfg.Store.BeingBought(ctx, ownerID, k.cfg.Now())
+	if err != nil {
+		return fmt.Errorf("count keys: %w", err)
 	}
 	most, active := int(k.maxKeys.Load()), 0
 	for _, key := range k.List(ownerID) {
@@ -192,7 +198,7 @@ func (k *Keys) mayMake(ownerID string) error {
 			active++
 		}
 	}
-	if active >= most {
+	if active += bought; active >= most {
 		return api.Errorf(api.ReasonInvalidRequest, "you have %d active keys, and one may have %d", active, most).
 			WithHint("revoke one that is not used any more")
 	}

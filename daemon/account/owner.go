@@ -29,6 +29,11 @@ type standing struct {
 func (k *Keys) tierOf(ownerID string) api.Tier {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
+	return k.tier(ownerID)
+}
+
+// tier is that of an owner. The caller holds mu.
+func (k *Keys) tier(ownerID string) api.Tier {
 	if tier := k.owners[ownerID].tier; tier != "" {
 		return tier
 	}

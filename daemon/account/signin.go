@@ -151,6 +151,9 @@ func (s *SignIn) SetSignup(to Signup) {
 	s.signup.Store(to)
 }
 
+// Open reports whether everybody may become an owner.
+func (s *SignIn) Open() bool { return s.signup.Load() == SignupOpen }
+
 // now is the time, as precise as it is stored.
 func (s *SignIn) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 

@@ -30,6 +30,14 @@ type Deposit struct {
 	Payer       string
 	VerifiedAt  time.Time
 	Credited    string // the key that got the credits
+
+	NewKey *NewKey // Credited, where it was made just now, with a purchase by standard x402; nil for one that was there
+}
+
+// NewKey is a key that was made with a purchase.
+type NewKey struct {
+	Hash [32]byte // SHA-256 of its plaintext
+	Name string
 }
 
 // ToAPI is d as the console shows it.

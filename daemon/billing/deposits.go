@@ -48,6 +48,7 @@ type DepositsConfig struct {
 	Rails      []Rail // the first is where purchases are paid unless another is asked for; none means that nothing is sold
 	Meter      *Meter
 	TierRaised func(ownerID string, tier api.Tier) // is told of a tier that is on disk, before anybody is charged again
+	KeyMade    func(d Deposit)                     // is told of a key that is on disk, likewise
 	NewID      func() string                       // a UUID
 	Now        func() time.Time                    // nil means time.Now
 }
@@ -287,7 +288,7 @@ func (d *Deposits) arrive(ctx context.Context, rail Rail, list []Transfer, seen 
 		_, err := d.cfg.Store.Arrive(ctx, nil, seen, nil, d.now())
 		return nil, err
 	}
-	return d.credit(ctx, func() ([]Deposit, error) {
+	return d.Credit(ctx, func() ([]Deposit, error) {
 		verified, err := d.cfg.Store.Arrive(ctx, list, seen, rail.waits, d.now())
 		if err != nil {
 			return nil, fmt.Errorf("keep what arrived: %w", err)
@@ -333,7 +334,7 @@ func (d *Deposits) ripen(ctx context.Context, rail Rail) ([]Deposit, error) {
 	if len(ripe) == 0 {
 		return nil, nil
 	}
-	return d.credit(ctx, func() ([]Deposit, error) {
+	return d.Credit(ctx, func() ([]Deposit, error) {
 		verified, err := d.cfg.Store.Ripen(ctx, ripe, d.now())
 		if err != nil {
 			return nil, fmt.Errorf("verify waiting deposits: %w", err)
@@ -342,8 +343,8 @@ func (d *Deposits) ripen(ctx context.Context, rail Rail) ([]Deposit, error) {
 	})
 }
 
-// credit verifies deposits while nobody is charged whose credits that may change.
-func (d *Deposits) credit(ctx context.Context, verify func() ([]Deposit, error)) (verified []Deposit, err error) {
+// Credit runs verify, which verifies deposits, while nobody is charged whose credits that may change.
+func (d *Deposits) Credit(ctx context.Context, verify func() ([]Deposit, error)) (verified []Deposit, err error) {
 	err = d.cfg.Meter.WithLockOnAll(ctx, func() ([]string, error) {
 		if verified, err = verify(); err != nil {
 			return nil, err
@@ -351,6 +352,9 @@ func (d *Deposits) credit(ctx context.Context, verify func() ([]Deposit, error))
 		var owners []string
 		for _, v := range verified {
 			offer, _ := v.Pack.Offer() // it was sold
+			if v.NewKey != nil {
+				d.cfg.KeyMade(v)
+			}
 			d.cfg.TierRaised(v.OwnerID, offer.Tier)
 			owners = append(owners, v.OwnerID)
 		}

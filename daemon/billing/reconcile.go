@@ -73,7 +73,7 @@ func (d *Deposits) Assign(ctx context.Context, rail string, hash [32]byte, log u
 	if err != nil {
 		return Deposit{}, err
 	}
-	list, err := d.credit(ctx, func() ([]Deposit, error) {
+	list, err := d.Credit(ctx, func() ([]Deposit, error) {
 		paid, err := d.cfg.Store.Assign(ctx, on.ID, hash, log, depositID, d.now())
 		return []Deposit{paid}, err
 	})

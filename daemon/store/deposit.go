@@ -150,7 +150,7 @@ func arrive(ctx context.Context, tx *sql.Tx, a billing.Transfer, waits func(api.
 		return d, err
 	}
 	if a.Authorized {
-		return d, authorized(ctx, tx, a, now)
+		return authorized(ctx, tx, a, now)
 	}
 	open, err := sqlite.Query(ctx, tx, scanDeposit,
 		"SELECT "+depositColumns+` FROM deposits WHERE rail = ?4 AND (held = 1 AND amount = ?1 OR status = 'pending' AND (nonce_required = 0 OR ?2)

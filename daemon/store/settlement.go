@@ -16,14 +16,14 @@ import (
 
 // settlementColumns are those that scanSettlement reads.
 const settlementColumns = "rail, payer, nonce, recipient, value, valid_after, valid_before, signature, identifier, payload, op, " +
-	"fingerprint, state, why, at, done_at, tx_hash, facilitator, body"
+	"fingerprint, pack, state, why, at, done_at, tx_hash, facilitator, body"
 
 // scanSettlement reads one row.
 func scanSettlement(rows *sql.Rows) (s x402.Settlement, err error) {
 	var nonce, signature, hash []byte
 	var at, done sql.NullInt64
 	err = rows.Scan(&s.Rail, &s.From, &nonce, &s.To, &s.Value, &s.ValidAfter, &s.ValidBefore, &signature, &s.Identifier, &s.Payload, &s.Op,
-		&s.Fingerprint, &s.State, &s.Why, &at, &done, &hash, &s.Facilitator, &s.Body)
+		&s.Fingerprint, &s.Pack, &s.State, &s.Why, &at, &done, &hash, &s.Facilitator, &s.Body)
 	copy(s.Nonce[:], nonce)
 	copy(s.Signature[:], signature)
 	copy(s.TxHash[:], hash)
@@ -97,12 +97,19 @@ func (s *Store) BeginSettlement(ctx context.Context, row x402.Settlement) error 
 		case len(others) > 0:
 			return x402.ErrIdentified
 		}
+		offer, _ := row.Pack.Offer() // none for a call
 		if _, err := tx.ExecContext(ctx, `INSERT INTO settlements (rail, payer, nonce, recipient, value, valid_after, valid_before,
-			signature, identifier, payload, op, fingerprint, state, at, facilitator, body)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			signature, identifier, payload, op, fingerprint, pack, credits, state, at, facilitator, body)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			k.Rail, k.Payer, k.Nonce[:], row.To, int64(row.Value), row.ValidAfter, row.ValidBefore, row.Signature[:], row.Identifier,
-			row.Payload, row.Op, row.Fingerprint, row.State, row.At.UnixMilli(), row.Facilitator, row.Body); err != nil {
+			row.Payload, row.Op, row.Fingerprint, row.Pack, offer.Credits, row.State, row.At.UnixMilli(), row.Facilitator,
+			row.Body); err != nil {
 			return fmt.Errorf("keep settlement: %w", err)
+		}
+		if row.Purchase != nil {
+			if err := beginPurchase(ctx, tx, row); err != nil {
+				return err
+			}
 		}
 		for _, signed := range row.Txs {
 			if err := keepTx(ctx, tx, k, signed); err != nil {
@@ -155,9 +162,9 @@ func (s *Store) FailedSettlements(ctx context.Context, rail, payer string, since
 }
 
 // FinishSettlement notes that one was settled by the transfer of r, and spends that, once. It fails with x402.ErrSpent, and changes
-// nothing, where the transfer was spent on something else.
-func (s *Store) FinishSettlement(ctx context.Context, k x402.Key, r x402.Receipt) error {
-	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+// nothing, where the transfer was spent on something else. Of a purchase it returns the deposit.
+func (s *Store) FinishSettlement(ctx context.Context, k x402.Key, r x402.Receipt) (d billing.Deposit, err error) {
+	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		done, err := isSettled(ctx, tx, k)
 		if err != nil || done { // by the scanner, or by who asked at the same time
 			return err
@@ -165,8 +172,10 @@ func (s *Store) FinishSettlement(ctx context.Context, k x402.Key, r x402.Receipt
 		if err := spend(ctx, tx, r); err != nil {
 			return err
 		}
-		return settled(ctx, tx, k, r.Hash, r.Transfer.LogIndex, r.At)
+		d, err = settled(ctx, tx, k, r.Hash, r.Transfer.LogIndex, r.At)
+		return err
 	})
+	return d, err
 }
 
 // isSettled reports whether a settlement is.
@@ -178,13 +187,14 @@ func isSettled(ctx context.Context, tx *sql.Tx, k x402.Key) (done bool, err erro
 	return done, err
 }
 
-// settled notes which transfer has settled a settlement.
-func settled(ctx context.Context, tx *sql.Tx, k x402.Key, hash [32]byte, log uint64, at time.Time) error {
-	if _, err := tx.ExecContext(ctx, `UPDATE settlements SET state = 'settled', why = '', tx_hash = ?, log_index = ?, done_at = ?
-		WHERE `+byKey, hash[:], log, at.UnixMilli(), k.Rail, k.Payer, k.Nonce[:]); err != nil {
-		return fmt.Errorf("note settlement: %w", err)
+// settled notes which transfer has settled a settlement, and gives what it buys, once. Whoever finishes it comes here.
+func settled(ctx context.Context, tx *sql.Tx, k x402.Key, hash [32]byte, log uint64, at time.Time) (d billing.Deposit, err error) {
+	if _, err := tx.ExecContext(ctx, `UPDATE settlements SET why = '', tx_hash = ?, log_index = ?,
+		done_at = iif(state = 'settled', done_at, ?), state = 'settled' WHERE `+byKey, hash[:], log, at.UnixMilli(), k.Rail, k.Payer,
+		k.Nonce[:]); err != nil {
+		return d, fmt.Errorf("note settlement: %w", err)
 	}
-	return nil
+	return finishPurchase(ctx, tx, k, hash, log, at)
 }
 
 // FailSettlement notes that a pending one has moved nothing, and returns it as it is then.
@@ -207,21 +217,22 @@ func (s *Store) FailSettlement(ctx context.Context, k x402.Key, why string, at t
 }
 
 // authorized gives a transfer that was made by an authorization to the settlement of that, whoever has submitted it and however the
-// settlement stands; it pays for nothing else. One that was not presented here, or that moved another amount, waits for the operator.
-func authorized(ctx context.Context, tx *sql.Tx, a billing.Transfer, now time.Time) error {
+// settlement stands; it pays for nothing else. Of a purchase that it finishes, the deposit is returned. A transfer by one that was not
+// presented here, or that moved another amount, waits for the operator.
+func authorized(ctx context.Context, tx *sql.Tx, a billing.Transfer, now time.Time) (d billing.Deposit, err error) {
 	k := x402.Key{Rail: a.Rail, Payer: strings.ToLower(a.Sender), Nonce: a.Authorization}
 	list, err := settlements(ctx, tx, byKey, k.Rail, k.Payer, k.Nonce[:])
 	switch {
 	case err != nil:
-		return err
+		return d, err
 	case len(list) == 0:
-		return note(ctx, tx, a, "", "it was made by an authorization that nobody has presented")
+		return d, note(ctx, tx, a, "", "it was made by an authorization that nobody has presented")
 	case list[0].Value != uint64(a.Amount):
-		return note(ctx, tx, a, "", "it was made by an authorization of another amount than the one that was presented")
+		return d, note(ctx, tx, a, "", "it was made by an authorization of another amount than the one that was presented")
 	}
 	if _, err := tx.ExecContext(ctx, "UPDATE transfers SET spent_on = ?, note = '' WHERE "+byLog, spentOnCall, a.Rail, a.TxHash[:],
 		a.LogIndex); err != nil {
-		return fmt.Errorf("spend transfer: %w", err)
+		return d, fmt.Errorf("spend transfer: %w", err)
 	}
 	// Where it was settled before, that transaction has vanished: the token moves the money once.
 	return settled(ctx, tx, k, a.TxHash, a.LogIndex, now)

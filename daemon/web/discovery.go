@@ -85,6 +85,9 @@ func (d Discovery) text(list catalogue) string {
 		"instructions.\n")
 	line("## Operations\n")
 	for _, o := range list {
+		if o.Path == api.PathPurchase && !d.Standard {
+			continue
+		}
 		price := ""
 		if d.Sells && o.Price != "" {
 			price = ", " + o.Price + " USDG"

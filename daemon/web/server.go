@@ -92,6 +92,9 @@ func NewAt(cfg Config, routes func(s *Server) Routes) *Server {
 	if cfg.Streams != nil {
 		s.table[api.PathSubscribe] = map[string]Handler{http.MethodGet: s.subscribe}
 	}
+	if cfg.Standard.Exact != nil {
+		s.table[api.PathPurchase] = map[string]Handler{http.MethodPost: s.sellCredits}
+	}
 	for path, methods := range s.table {
 		s.mux.Handle(path, s.dispatch(methods))
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Exact is what answers say to clients of standard x402; x402.Rails is one.
+// Exact takes payments of standard x402, and is what answers say to its clients; x402.Rails is one.
 type Exact interface {
+	gate.Settler
 	Offer(s x402.Subject) (offer api.StandardRequired, ok bool)
 	Refusal(e x402.Exact, reason api.Reason) api.StandardReceipt
 }

@@ -85,6 +85,8 @@ type Claim struct {
 
 	// Receipt is what standard x402 tells the payer once it is spent; nil in our own dialect.
 	Receipt *api.StandardReceipt
+	// Bought is the key that it has bought, if that is what it was for: with its plaintext where this is the answer to tell it in.
+	Bought *api.IssuedKey
 
 	settle func(ctx context.Context, body []byte) error
 	close  func()

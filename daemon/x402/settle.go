@@ -24,6 +24,7 @@ type SettlerConfig struct {
 	Store           SettlementStore
 	Gas             GasPolicy
 	Observer        GasObserver      // nil means nobody
+	Shop            *Shop            // nil means that no packs of credits are sold
 	Wait            time.Duration    // for a settlement to be in a block
 	Now             func() time.Time // nil means time.Now
 }
@@ -62,11 +63,15 @@ func (s *Settler) network() string { return "eip155:" + strconv.FormatInt(s.cfg.
 // Offer is how standard x402 is asked to pay for sub, without the URL of the resource. ok is false where nothing can be settled.
 func (s *Settler) Offer(sub Subject) (offer api.StandardRequired, ok bool) {
 	price := sub.Price()
-	if price == 0 || s.closed(price) != nil {
+	if price == 0 || s.closed(price) != nil || sub.Pack != "" && s.cfg.Shop == nil {
 		return offer, false
 	}
+	why := "Payment required"
+	if sub.Pack != "" && !s.cfg.Shop.SignupOpen() {
+		why = "Payment required, from a wallet that signs in to an account here: sign-up is not open"
+	}
 	return api.StandardRequired{
-		X402Version: api.X402Version, Error: "Payment required",
+		X402Version: api.X402Version, Error: why,
 		Resource: api.StandardResource{Description: sub.name(), MimeType: "application/json", ServiceName: "contextd"},
 		Accepts: []api.StandardAccept{{
 			Scheme: api.SchemeExact, Network: s.network(), Amount: strconv.FormatInt(price, 10), Asset: s.cfg.Token, PayTo: s.cfg.Treasury,
@@ -120,12 +125,21 @@ func (s *Settler) ClaimExact(ctx context.Context, e Exact, sub Subject) (c *Clai
 			return c, err
 		}
 	}
-	gas, err := s.verify(ctx, e, sub)
+	if err := s.verify(ctx, e, sub); err != nil {
+		return nil, err
+	}
+	buys, err := s.purchase(ctx, e, sub)
+	if err != nil {
+		return nil, err
+	}
+	gas, err := s.simulate(ctx, e)
 	if err != nil {
 		return nil, err
 	}
 	c = &Claim{close: release}
-	c.settle = func(ctx context.Context, body []byte) error { return s.settle(ctx, c, e, sub, gas, body) }
+	c.settle = func(ctx context.Context, body []byte) error {
+		return s.settle(ctx, c, e, gas, Settlement{Op: sub.Op, Pack: sub.Pack, Purchase: buys, Fingerprint: sub.Fingerprint, Body: body})
+	}
 	return c, nil
 }
 
@@ -170,6 +184,13 @@ func (s *Settler) again(ctx context.Context, row Settlement, e Exact, sub Subjec
 	if err := s.outcome(row, failed); err != nil {
 		return nil, err
 	}
+	if row.Pack != "" {
+		key, err := s.bought(ctx, row, s.tells(row, e))
+		return &Claim{
+			Replay: &StoredAnswer{Fingerprint: row.Fingerprint, Payer: row.From, At: row.At}, Bought: key,
+			Receipt: s.receipt(row.From, row.TxHash), close: release,
+		}, err
+	}
 	if row.Body == nil {
 		return nil, refusedExact(api.ReasonAlreadyUsed, "the authorization was used at %s; its answer is kept for %s",
 			row.At.UTC().Format(time.RFC3339), api.ProofIdempotency)
@@ -197,22 +218,27 @@ func (s *Settler) outcome(row Settlement, cause error) error {
 	return pending
 }
 
-// verify checks a payment that was not seen before, first without the chain and then on it.
-func (s *Settler) verify(ctx context.Context, e Exact, sub Subject) (gas uint64, err error) {
+// verify checks a payment that was not seen before, without the chain.
+func (s *Settler) verify(ctx context.Context, e Exact, sub Subject) error {
 	if err := s.check(e, sub); err != nil {
-		return 0, err
+		return err
 	}
 	if err := s.closed(sub.Price()); err != nil {
-		return 0, s.unable(err)
+		return s.unable(err)
 	}
 	reverts, err := s.cfg.Store.FailedSettlements(ctx, e.Rail, e.Key().Payer, s.cfg.Now().Add(-revertWindow))
 	if err != nil {
-		return 0, fmt.Errorf("count settlements: %w", err)
+		return fmt.Errorf("count settlements: %w", err)
 	}
 	if reverts >= maxReverts {
-		return 0, api.Errorf(api.ReasonRateLimited, "%d payments of this payer could not be settled within an hour", reverts).
+		return api.Errorf(api.ReasonRateLimited, "%d payments of this payer could not be settled within an hour", reverts).
 			WithHint("nothing was taken; have the balance there when you pay, and try again later").WithRetryAfter(revertWindow)
 	}
+	return nil
+}
+
+// simulate has the node try a payment, and says how much gas it takes.
+func (s *Settler) simulate(ctx context.Context, e Exact) (gas uint64, err error) {
 	gas, err = s.cfg.Sender.Simulate(ctx, e.Authorization)
 	switch {
 	case errors.Is(err, ErrUsed):
@@ -274,15 +300,13 @@ func (s *Settler) timely(e Exact) error {
 // farFuture is a moment in seconds with which one can reckon.
 const farFuture = 1 << 40
 
-// settle has the chain move what e allows, and spends it on an answer, which is on disk when settle returns nil.
-func (s *Settler) settle(ctx context.Context, c *Claim, e Exact, sub Subject, gas uint64, body []byte) error {
+// settle has the chain move what e allows, and spends it on what row says, which is on disk when settle returns nil.
+func (s *Settler) settle(ctx context.Context, c *Claim, e Exact, gas uint64, row Settlement) error {
 	if err := s.timely(e); err != nil { // to answer has taken its time
 		return err
 	}
-	row := Settlement{
-		Authorization: e.Authorization, Identifier: e.Identifier, Payload: e.Payload, Op: sub.Op, Fingerprint: sub.Fingerprint,
-		State: SettlementPending, At: s.cfg.Now().UTC(), Body: body, Facilitator: s.cfg.Facilitator,
-	}
+	row.Authorization, row.Identifier, row.Payload = e.Authorization, e.Identifier, e.Payload
+	row.State, row.At, row.Facilitator = SettlementPending, s.cfg.Now().UTC(), s.cfg.Facilitator
 	broadcast, err := s.begin(ctx, &row, gas)
 	if err != nil {
 		return err
@@ -293,7 +317,10 @@ func (s *Settler) settle(ctx context.Context, c *Claim, e Exact, sub Subject, ga
 		return err
 	}
 	c.Receipt = s.receipt(row.From, row.TxHash)
-	return nil
+	if row.Pack != "" {
+		c.Bought, err = s.bought(ctx, row, true)
+	}
+	return err
 }
 
 // begin signs a settlement, writes it down and then broadcasts it. Where err is not nil, nothing was broadcast; broadcast says why the node
@@ -310,7 +337,7 @@ func (s *Settler) begin(ctx context.Context, row *Settlement, gas uint64) (broad
 	}
 	row.Txs = []SignedTx{tx}
 	ctx = context.WithoutCancel(ctx)
-	switch err := s.cfg.Store.BeginSettlement(ctx, *row); {
+	switch err := s.keep(ctx, *row); {
 	case errors.Is(err, ErrIdentified):
 		return nil, identified()
 	case err != nil:
@@ -439,7 +466,7 @@ func (s *Settler) finish(ctx context.Context, row Settlement, hash [32]byte, p P
 			continue
 		}
 		at := s.cfg.Now().UTC()
-		err := s.cfg.Store.FinishSettlement(ctx, row.Key(), Receipt{
+		err := s.spend(ctx, row, Receipt{
 			Rail: row.Rail, Hash: hash, Payment: p, Transfer: t, Op: row.Op,
 			StoredAnswer: StoredAnswer{Fingerprint: row.Fingerprint, Payer: row.From, At: at},
 		})
@@ -449,7 +476,7 @@ func (s *Settler) finish(ctx context.Context, row Settlement, hash [32]byte, p P
 		if err != nil {
 			return row, fmt.Errorf("spend settlement: %w", err)
 		}
-		row.State, row.TxHash = SettlementSettled, hash
+		row.State, row.TxHash, row.DoneAt = SettlementSettled, hash, at
 		_ = s.burnt(ctx, hash, p) // what it costs is no matter of the payer's, and Resume looks for what is not noted
 		s.over(row)
 		return row, nil

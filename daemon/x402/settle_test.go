@@ -41,6 +41,8 @@ type bank struct {
 	blocks   map[[32]byte]x402.Payment
 	sent     [][]byte
 	tried    int
+
+	onSettled func() // is called before the chain is looked at
 }
 
 // draft is a transaction of the bank.
@@ -96,7 +98,7 @@ func (b *bank) Send(ctx context.Context, raw []byte) error {
 	written := false
 	for _, row := range rows {
 		for _, tx := range row.Txs {
-			written = written || string(tx.Raw) == string(raw) && row.Body != nil
+			written = written || string(tx.Raw) == string(raw) && (row.Body != nil || row.Pack != "")
 		}
 	}
 	if !written {
@@ -158,6 +160,9 @@ func (b *bank) byOthers(a x402.Authorization) (hash [32]byte) {
 }
 
 func (b *bank) Settled(_ context.Context, hash [32]byte, _ time.Duration) (x402.Payment, error) {
+	if b.onSettled != nil {
+		b.onSettled()
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p, ok := b.blocks[hash]
@@ -187,6 +192,7 @@ type settler struct {
 	*x402.Settler
 	bank  *bank
 	store *store.Store
+	sells *x402.Shop // nil for none
 	now   time.Time
 	t     *testing.T
 
@@ -228,7 +234,7 @@ func (s *settler) observer() x402.GasObserver {
 func (s *settler) restart() {
 	s.Settler = x402.NewSettler(x402.SettlerConfig{
 		Rail: rail, ChainID: api.ChainIDTest, Token: token, Treasury: treasury, Name: "Global Dollar", Version: "1", Sender: s.bank, Store: s.store,
-		Now: func() time.Time { return s.now }, Facilitator: s.facilitator, Gas: s.gas, Observer: s.observer(),
+		Now: func() time.Time { return s.now }, Facilitator: s.facilitator, Gas: s.gas, Observer: s.observer(), Shop: s.sells,
 		SignerOf: func(a x402.Authorization) (string, error) {
 			if a.Signature[0] != 1 {
 				return gasKey, nil
@@ -388,7 +394,7 @@ func TestExactChecks(t *testing.T) {
 // taken.
 func TestExactPrices(t *testing.T) {
 	t.Parallel()
-	s := newSettler(t)
+	s := newMarket(t)
 	for _, one := range []struct {
 		x402.Subject
 		price uint64

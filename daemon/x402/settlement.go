@@ -2,9 +2,12 @@ package x402
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"time"
 
+	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -21,10 +24,12 @@ const (
 // Settlement is an authorization that was taken for a request, with all that it takes to settle it and to answer.
 type Settlement struct {
 	Authorization
-	Identifier  string // of the payment, "" for none
-	Payload     string // digest of what was sent
-	Op          api.Op
-	Fingerprint string // of the request
+	Identifier  string            // of the payment, "" for none
+	Payload     string            // digest of what was sent
+	Op          api.Op            // "" where it buys credits
+	Pack        api.CreditPack    // of credits that it buys, "" for a call
+	Purchase    *account.Purchase // the key that it buys with them; only of one that begins
+	Fingerprint string            // of the request
 	State       SettlementState
 	Why         string     // it has failed
 	At          time.Time  // when the answer was made
@@ -57,8 +62,13 @@ type SettlementStore interface {
 	BeginSettlement(ctx context.Context, s Settlement) error
 	// AddSettlementTx keeps a further transaction of one that is pending.
 	AddSettlementTx(ctx context.Context, k Key, tx SignedTx) error
-	// FinishSettlement notes that one was settled by the transfer of r, which is spent on it, once; or fails with ErrSpent.
-	FinishSettlement(ctx context.Context, k Key, r Receipt) error
+	// FinishSettlement notes that one was settled by the transfer of r, which is spent on it, once; or fails with ErrSpent. Where it buys
+	// credits, they are given with their key, to an owner who is made if need be, and it returns the deposit that stands for that.
+	FinishSettlement(ctx context.Context, k Key, r Receipt) (billing.Deposit, error)
+	// AdmitPurchase says why a purchase may not be begun now, nil if it may. BeginSettlement asks again.
+	AdmitPurchase(ctx context.Context, p account.Purchase, now time.Time) error
+	// BoughtKey returns the key that a settlement has made, as it is now and without its plaintext, and the hash of that.
+	BoughtKey(ctx context.Context, k Key) (api.IssuedKey, [sha256.Size]byte, error)
 	// FailSettlement notes that a pending one has moved nothing, and returns it as it is then: it may have been settled meanwhile.
 	FailSettlement(ctx context.Context, k Key, why string, at time.Time) (Settlement, error)
 	// PendingSettlements returns those of a rail that are, oldest first, at most limit.

@@ -32,8 +32,18 @@ type IssuedKey struct {
 	CreatedAt time.Time `json:"createdAt"`
 	Unmetered bool      `json:"unmetered,omitempty"` // its calls are counted and not charged
 
-	CreditBalance *int64     `json:"creditBalance,omitempty"` // of a key that replaces another: the credits that moved to it
+	CreditBalance *int64     `json:"creditBalance,omitempty"` // credits on a key that was bought with them, or that replaces another
 	RevokesAt     *time.Time `json:"revokesAt,omitempty"`     // and when the other one ends
+}
+
+// BoughtKey is the answer to a payment that has bought credits before, without the key: that was told to who paid first.
+type BoughtKey struct {
+	KeyID         string    `json:"keyId"`
+	Name          string    `json:"name"`
+	Tier          Tier      `json:"tier"`
+	CreatedAt     time.Time `json:"createdAt"`
+	CreditBalance int64     `json:"creditBalance"` // on the key now
+	Hint          string    `json:"hint"`          // what to do where the key is lost
 }
 
 // RotateKeyRequest is the body of POST /api/keys/{keyId}/rotate, which may be empty.

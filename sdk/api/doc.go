@@ -26,6 +26,7 @@ const (
 	PathChanges   = "/v1/changes"
 	PathSeries    = "/v1/series"
 	PathHistory   = "/v1/history"
+	PathPurchase  = "/v1/credits" // POST; paid by standard x402 alone
 
 	PathPacks       = "/api/packs"
 	PathMCP         = "/api/mcp"

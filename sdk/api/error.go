@@ -89,6 +89,7 @@ const (
 	ReasonCrossOrigin      Reason = "cross_origin"
 	ReasonReauthentication Reason = "reauthentication_required"
 	ReasonSignupClosed     Reason = "signup_closed"
+	ReasonOwnerDisabled    Reason = "owner_disabled" // a disabled owner who would buy; their keys are key_revoked
 	ReasonPackNotFound     Reason = "pack_not_found"
 	ReasonSnapshotNotFound Reason = "snapshot_not_found"
 	ReasonCitationNotFound Reason = "citation_not_found"
@@ -118,6 +119,7 @@ func Reasons() []Reason {
 		ReasonWrongToken, ReasonWrongNetwork, ReasonPayerMismatch, ReasonNonceMismatch, ReasonTxFailed, ReasonQuoteExpired,
 		ReasonAlreadyUsed, ReasonBadSignature, ReasonNotYetValid, ReasonExpired, ReasonNoFunds, ReasonAuthUsed,
 		ReasonUnsettled, ReasonIDConflict, ReasonPackAccessDenied, ReasonCrossOrigin, ReasonReauthentication, ReasonSignupClosed,
+		ReasonOwnerDisabled,
 		ReasonPackNotFound, ReasonSnapshotNotFound, ReasonCitationNotFound, ReasonNothingFound, ReasonNotFound, ReasonDepositNotFound,
 		ReasonKeyNotFound, ReasonMethodNotAllowed,
 		ReasonQuotaExhausted, ReasonRateLimited, ReasonInternal, ReasonStateUnavailable, ReasonBriefUnavailable,
@@ -147,7 +149,7 @@ func (r Reason) Answer() (Code, int) {
 		return CodePaymentInvalid, http.StatusPaymentRequired
 	case ReasonPackAccessDenied:
 		return CodePackNotSubscribed, http.StatusForbidden
-	case ReasonCrossOrigin, ReasonReauthentication, ReasonSignupClosed:
+	case ReasonCrossOrigin, ReasonReauthentication, ReasonSignupClosed, ReasonOwnerDisabled:
 		return CodeAuthInvalid, http.StatusForbidden
 	}
 	return r.answerAbsent()
