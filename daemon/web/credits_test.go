@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -397,5 +398,26 @@ func TestBoughtKeysAreNowhere(t *testing.T) {
 	})
 	if err != nil || files < 4 {
 		t.Errorf("%d files, %v", files, err)
+	}
+}
+
+// TestSellCreditsCollisions sends what others mean by the same headers: none of it is a payment here, and none keeps one from counting.
+func TestSellCreditsCollisions(t *testing.T) {
+	t.Parallel()
+	m := newSettlingMarket(t)
+	v1 := with(api.HeaderPaymentAlias, base64.StdEncoding.EncodeToString([]byte(`{"x402Version":1,"scheme":"exact"}`)))
+	for _, path := range []string{pathOf(api.CreditStarter), "/v1/cite?ref=1"} {
+		for name, change := range map[string]change{"version 1": v1, "MPP": with("Authorization", "Payment abc"), "both": func(r *http.Request) { v1(r); r.Header.Set("Authorization", "Payment abc") }} {
+			if a := call(t, http.MethodPost, m.d.URL()+path, change); a.Status != http.StatusPaymentRequired || a.Header.Get(api.HeaderRequired) == "" {
+				t.Errorf("%s, %s: %d %s", path, name, a.Status, a.Body)
+			}
+		}
+	}
+	s := m.sign(m.chain.Wallet(), m.forSale(api.CreditStarter))
+	m.buy(api.CreditStarter, s, true, v1, with("Authorization", "Payment abc"))
+	a := call(t, http.MethodOptions, m.d.URL()+pathOf(api.CreditStarter), with("Origin", "https://example.org"))
+	if allowed := a.Header.Get("Access-Control-Allow-Headers"); a.Header.Get("Access-Control-Allow-Methods") != "POST, OPTIONS" ||
+		!strings.Contains(allowed, api.HeaderSignature) || !strings.Contains(allowed, "Access-Control-Expose-Headers") {
+		t.Errorf("%d %v", a.Status, a.Header)
 	}
 }
