@@ -62,6 +62,7 @@ type Pay struct {
 	ChainID int64   // of the chain that pays; 0 means api.ChainIDTest
 	Chain   *Chain  // the first rail; nil means that calls are paid with keys alone
 	More    []Chain // the other rails: deposits and payments of standard x402 are taken there too
+	Gas     Gas     // of all rails
 	Metered bool    // new keys of the operator are charged, as those of owners are
 }
 
@@ -131,6 +132,7 @@ type Chain struct {
 
 	// SettleKey pays the gas of settlements, in hexadecimal; "" means that no payments of standard x402 are taken.
 	SettleKey               string
+	FacilitatorURL          string // of who settles in place of the key; it may hold a secret. "" means nobody
 	TokenName, TokenVersion string // with which wallets sign for Token; "" means DefaultTokenName and DefaultTokenVersion
 }
 

@@ -106,6 +106,7 @@ type admission struct {
 	deposits *billing.Deposits
 	rails    []*rail        // the first one first; none without a chain
 	payments *x402.Payments // nil without a chain
+	ether    atomic.Int64   // what one costs in micro-USDG, by the state; 0 while that is not known
 	gate     *gate.Gate
 	smtp     *mail.SMTP // nil without a server
 	mailer   mailer
@@ -305,7 +306,8 @@ func (d *Daemon) openEndpoints(context.Context) error {
 		return err
 	}
 	d.admin = newEndpoint(l, admin.Server{
-		DataDir: d.cfg.DataDir, Keys: d.keys, Invites: d.Invites(), SignIn: d.signIn, Credits: d.credits, Deposits: d.deposits,
+		DataDir: d.cfg.DataDir, Store: d.store, Keys: d.keys, Invites: d.Invites(), SignIn: d.signIn,
+		Credits: d.credits, Deposits: d.deposits,
 		Briefs: d.editor, Daemon: d, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	}.Handler(), d.cfg.Logger)
 	d.admin.server.WriteTimeout = 0 // a refresh may take a minute, a backup longer; only the operator's user is here

@@ -20,7 +20,7 @@ import (
 type rail struct {
 	Chain
 	client  *chain.Client
-	settler *x402.Settler // nil without a key that pays the gas
+	settler *x402.Settler // nil without a key that pays the gas, or a facilitator
 }
 
 // Rails are where payments are made, with their defaults filled in, the first one first.
@@ -85,12 +85,12 @@ func (d *Daemon) openRail(ctx context.Context, c Chain) error {
 	return d.knowChain(ctx, r)
 }
 
-// openSettlers makes what takes payments of standard x402 on the rails that have a key to settle them with, and goes on with those that
-// were begun.
+// openSettlers makes what takes payments of standard x402 on the rails that have a key or a facilitator to settle them with, and goes on
+// with those that were begun.
 func (d *Daemon) openSettlers(ctx context.Context) error {
 	var sells *x402.Shop
 	for _, r := range d.rails {
-		if r.SettleKey == "" {
+		if r.SettleKey == "" && r.FacilitatorURL == "" {
 			continue
 		}
 		var err error
@@ -108,18 +108,20 @@ func (d *Daemon) openSettlers(ctx context.Context) error {
 }
 
 func (d *Daemon) openSettler(ctx context.Context, r *rail, sells *x402.Shop) error {
-	sender, err := chain.NewSender(r.client, r.SettleKey)
+	domain := chain.Domain{Name: r.TokenName, Version: r.TokenVersion, ChainID: r.ChainID, Token: r.Token}
+	sender, host, err := newSender(r.client, r.SettleKey, r.FacilitatorURL, domain)
 	if err != nil {
 		return err
 	}
-	domain := chain.Domain{Name: r.TokenName, Version: r.TokenVersion, ChainID: r.ChainID, Token: r.Token}
 	r.settler = x402.NewSettler(x402.SettlerConfig{
 		Rail: r.ID, ChainID: r.ChainID, Token: r.Token, Treasury: r.Treasury, Name: domain.Name, Version: domain.Version,
-		SignerOf: domain.SignerOf, Sender: sender, Store: d.store, Shop: sells, Wait: cmp.Or(r.Wait, chain.DefaultWait), Now: d.cfg.Now,
+		SignerOf: domain.SignerOf, Sender: sender, Facilitator: host, Gas: d.cfg.Gas.policy(&d.ether), Observer: d.metrics,
+		Store: d.store, Shop: sells, Wait: cmp.Or(r.Wait, chain.DefaultWait), Now: d.cfg.Now,
 	})
+	d.metrics.Settles(r.ID)
 	if err := r.settler.Resume(ctx); err != nil {
 		d.cfg.Logger.Error("payments by standard x402 cannot be settled; those that were begun wait",
-			"rail", r.ID, "gas_key", sender.Address(), "error", err)
+			"rail", r.ID, "by", sender.Address(), "error", err)
 	}
 	return nil
 }
@@ -220,18 +222,10 @@ func (d *Daemon) addRailJobs() {
 	}
 	add("deposits", "look for payments of purchases on the chain", d.scan)
 	add(jobSweep, "look again at payments by call that may have vanished from the chain", d.sweep)
-	add("settle", "go on with payments of standard x402 that are being settled", settle)
+	add("settle", "go on with payments of standard x402 that are being settled", d.settle)
 }
 
 const jobSweep = "sweep"
-
-// settle goes on with settlements that were begun.
-func settle(ctx context.Context, r *rail) error {
-	if r.settler == nil {
-		return nil
-	}
-	return r.settler.Resume(ctx)
-}
 
 // Scan looks for payments of deposits now, on all rails, beside the schedule.
 func (d *Daemon) Scan(ctx context.Context) error { return d.onRails(ctx, d.scan) }

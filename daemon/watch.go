@@ -16,7 +16,7 @@ var _ pipeline.Observer = (*metrics.Metrics)(nil)
 func (d *Daemon) openWatch(ctx context.Context) error {
 	readings := metrics.Readings{Ages: d.ages, Streams: d.streams, Logs: d.logs, Busy: d.busy,
 		Jobs: d.jobReadings, Ready: d.Ready, Sessions: d.mcp.Sessions, Alerts: d.waitingAlerts,
-		Deposits: d.store.CountDeposits, Chains: d.chainReadings}
+		Deposits: d.store.CountDeposits, Chains: d.chainReadings, Settling: d.Settling}
 	d.metrics.Read(context.WithoutCancel(ctx), readings)
 	if d.cfg.AdminListen == "" {
 		return nil

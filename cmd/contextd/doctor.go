@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/doctor"
@@ -55,6 +56,11 @@ func newDoctor(s *settings) *cobra.Command {
 		}
 		tell(doctor.Finding{Check: "configuration", Outcome: doctor.OK, Found: file})
 		doctor.Examine(c.Context(), examined(d, s.secretFiles(), *offline), tell)
+		if standing, err := admin.Settling(c.Context(), d.DataDir); err == nil { // else none runs, and nothing is settled
+			for _, f := range settlingFindings(standing, time.Now()) {
+				tell(f)
+			}
+		}
 		if out.Chosen() {
 			err = out.Print(list, findingsTable(list))
 		}

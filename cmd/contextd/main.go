@@ -56,7 +56,7 @@ func newRoot(system cli.System) *cobra.Command {
 			NewInit(), newCheckConfig(s), NewConfig(), newSystemd()}},
 		{Title: "Packs", Commands: []*cobra.Command{newPack(s)}},
 		{Title: "Keys and owners", Commands: []*cobra.Command{NewKeys(s.operate), NewAdmin(s.operate)}},
-		{Title: "Money", Commands: []*cobra.Command{NewDeposits(s.operate), NewReconcile(s.operate)}},
+		{Title: "Money", Commands: []*cobra.Command{NewDeposits(s.operate), NewSettlements(s.operate), NewReconcile(s.operate)}},
 		{Title: "Look after", Commands: []*cobra.Command{newDoctor(s), newHealthcheck(s), newMonitoring(), NewJobs(s.operate), newBrief(s),
 			NewBackup(s.data), NewRestore(s.data), NewDB(s.data)}},
 		{Title: "About", Commands: []*cobra.Command{newOpenAPI(), newVersion(), cli.NewCompletion("contextd"), cli.NewManual("contextd")}},

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"math/big"
 	"net/netip"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -23,7 +26,12 @@ type ownerConfig struct {
 	Hosts          []string `mapstructure:"hosts"`
 	TrustedProxies []string `mapstructure:"trusted_proxies"`
 	chainConfig    `mapstructure:",squash"`
-	Billing        struct {
+	Gas            struct {
+		MaxPercent int64  `mapstructure:"max_percent"`
+		Reverts    string `mapstructure:"revert_budget"` // ether a day
+		Ether      string `mapstructure:"ether_usd"`     // state, a number, or ""
+	} `mapstructure:"gas"`
+	Billing struct {
 		Operator string `mapstructure:"operator"` // unmetered or metered
 	} `mapstructure:"billing"`
 	SMTP struct {
@@ -116,8 +124,50 @@ func (c ownerConfig) apply(d *daemon.Config) error {
 	if d.Chain, d.More, err = c.places(); err != nil {
 		return err
 	}
+	if d.Gas, err = c.gas(); err != nil {
+		return err
+	}
 	d.SMTP, err = c.smtp()
 	return err
+}
+
+// etherOfState is the value of gas.ether_usd with which the price of ether is read in the state of the crypto pack.
+const etherOfState = "state"
+
+// gas is what the gas of settlements may cost.
+func (c ownerConfig) gas() (g daemon.Gas, err error) {
+	if g.MaxPercent = c.Gas.MaxPercent; g.MaxPercent < 0 {
+		return g, cli.Invalid("gas.max_percent is %d, not 0 (any) or more", c.Gas.MaxPercent)
+	}
+	const places = 18 // of an ether: a wei
+	if g.Reverts, err = decimal(c.Gas.Reverts, places); err != nil {
+		return g, cli.Invalid("gas.revert_budget is %q, not an amount of ether such as 0.002, or 0 for any", c.Gas.Reverts)
+	}
+	if g.Reverts.Sign() == 0 {
+		g.Reverts = nil
+	}
+	switch c.Gas.Ether {
+	case "":
+	case etherOfState:
+		g.ByState = true
+	default:
+		price, err := usdg.ParseAmount(c.Gas.Ether)
+		if err != nil || price <= 0 {
+			return g, cli.Invalid("gas.ether_usd is %q, not a price such as 3000, state, or empty", c.Gas.Ether)
+		}
+		g.EtherMicros = int64(price)
+	}
+	return g, nil
+}
+
+// decimal reads a decimal number that is not negative as a whole number of its last place.
+func decimal(text string, places int) (*big.Int, error) {
+	whole, part, _ := strings.Cut(text, ".")
+	if len(part) > places || !regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]+)?$`).MatchString(text) {
+		return nil, fmt.Errorf("%q is no decimal number", text)
+	}
+	n, _ := new(big.Int).SetString(whole+part+strings.Repeat("0", places-len(part)), 10)
+	return n, nil
 }
 
 // parseNetwork reads a network, or an address as the network of that alone.

@@ -164,9 +164,14 @@ func (r railConfig) place(at string) (daemon.Chain, error) {
 			return daemon.Chain{}, cli.Invalid("%s.%s: %w", at, name, err)
 		}
 	}
+	if r.Settle.FacilitatorURL != "" {
+		if _, err := chain.ParseFacilitator(r.Settle.FacilitatorURL); err != nil {
+			return daemon.Chain{}, cli.Invalid("%s.settle.facilitator_url: %w", at, err)
+		}
+	}
 	key, err := settleKey(at+".settle.key_file", r.Settle.KeyFile)
 	return daemon.Chain{
-		ID: r.ID, Section: at, ChainID: r.ChainID, RPCURL: rpc, Token: r.Token, Treasury: r.Treasury, SettleKey: key,
+		ID: r.ID, Section: at, ChainID: r.ChainID, RPCURL: rpc, Token: r.Token, Treasury: r.Treasury, SettleKey: key, FacilitatorURL: r.Settle.FacilitatorURL,
 		TokenName: r.Domain.Name, TokenVersion: r.Domain.Version,
 		Confirmations: uint64(r.Confirmations), StartBlock: uint64(r.StartBlock),
 	}, err
@@ -185,9 +190,8 @@ func (r railConfig) check(at string) error {
 		return cli.Invalid("%s.confirmations or start_block is less than 0", at)
 	case r.Settle.KeyFile != "" && r.Settle.FacilitatorURL != "":
 		return cli.Invalid("%s.settle has key_file and facilitator_url: use one of them", at)
-	case r.Settle.FacilitatorURL != "":
-		return cli.Invalid("%s.settle.facilitator_url: this version settles by itself alone; use key_file", at)
-	case (r.Domain.Name == "") != (r.Domain.Version == ""), r.Settle.KeyFile != "" && r.Domain.Name == "" && !usdgChain:
+	case (r.Domain.Name == "") != (r.Domain.Version == ""),
+		r.Settle.KeyFile+r.Settle.FacilitatorURL != "" && r.Domain.Name == "" && !usdgChain:
 		return cli.Invalid("%s.domain needs name and version, as the token's contract has them: wallets sign with them", at)
 	}
 	return nil

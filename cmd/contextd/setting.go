@@ -212,6 +212,16 @@ func moneySettings() []Setting {
 		{Key: "chain.deposit_finality", Default: "safe", Enum: []string{"safe", "latest"},
 			Doc: "When the packs of 70 and 600 USDG are verified: once the chain calls their block safe, or at once."},
 		railSettings(),
+		{Key: "gas", Doc: "What the gas may cost by which payments of standard x402 are settled."},
+		{Key: "gas.max_percent", Default: int64(100),
+			Doc: "Of a price, that settling its payment may cost. Calls for which it costs more are not offered by standard x402, " +
+				"credits are. 0 is any."},
+		{Key: "gas.ether_usd", Default: etherOfState,
+			Doc: "What an ether costs, to compare: a number, or state for what the crypto pack's newest state says. " +
+				"Empty means that nothing is compared."},
+		{Key: "gas.revert_budget", Default: "0.002",
+			Doc: "Ether that transactions which moved nothing may cost in 24 hours, on each chain. " +
+				"Above it nothing is offered by standard x402. 0 is any."},
 	}
 }
 

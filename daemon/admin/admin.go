@@ -43,6 +43,10 @@ const (
 	PathWriteOff  = "/unmatched/write-off"
 	PathReconcile = "/reconcile"
 
+	PathSettlements = "/settlements"
+	PathSettlement  = "/settlements/{settlement}"
+	PathSettling    = "/settling"
+
 	PathBrief   = "/packs/{pack}/brief"
 	PathPreview = "/packs/{pack}/preview"
 

@@ -123,7 +123,7 @@ func openDirect(ctx context.Context, cfg Config, unlock func() error) (*Operator
 		return nil, errors.Join(err, free())
 	}
 	server := Server{
-		DataDir: cfg.DataDir, Keys: keys, Invites: account.Invites{Store: s, Now: cfg.Now},
+		DataDir: cfg.DataDir, Store: s, Keys: keys, Invites: account.Invites{Store: s, Now: cfg.Now},
 		Credits:  &billing.Credits{Ledger: s, Now: cfg.Now},
 		Deposits: billing.NewDeposits(billing.DepositsConfig{Store: s, Now: cfg.Now}), Now: cfg.Now,
 	}

@@ -11,7 +11,9 @@ import (
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -25,11 +27,16 @@ type Daemon interface {
 	Jobs() []Job
 	// RunJob runs a job and waits for its end.
 	RunJob(ctx context.Context, name string) error
+	// Settling says how the rails stand on which payments are settled.
+	Settling(ctx context.Context) ([]x402.Standing, error)
+	// RetrySettlement goes on with a settlement that is pending, and returns it as it is then.
+	RetrySettlement(ctx context.Context, k x402.Key) (x402.Settlement, error)
 }
 
 // Server is what the handlers work on.
 type Server struct {
 	DataDir  string
+	Store    *store.Store
 	Keys     *account.Keys
 	Invites  account.Invites
 	SignIn   *account.SignIn // nil means that owners are not told when what they sign in by is removed
@@ -71,6 +78,8 @@ func (s Server) Handler() *web.Server {
 		PathWriteOff:  {http.MethodPost: s.writeOff},
 		PathReconcile: {http.MethodGet: s.reconcile},
 
+		PathSettlements: {http.MethodGet: s.settlements},
+
 		PathDatabases: {http.MethodGet: s.databases},
 		PathVerify:    {http.MethodPost: s.verify},
 		PathBackup:    {http.MethodPost: s.backUp},
@@ -78,6 +87,8 @@ func (s Server) Handler() *web.Server {
 		PathReload: {http.MethodPost: s.reload},
 		"/":        {},
 	}
+	settlement := map[string]web.Handler{http.MethodGet: s.settlement}
+	routes[PathSettlement] = settlement
 	if s.Briefs != nil {
 		routes[PathBrief] = map[string]web.Handler{http.MethodGet: s.checkBriefs}
 		routes[PathPreview] = map[string]web.Handler{http.MethodPost: s.previewBrief}
@@ -85,6 +96,8 @@ func (s Server) Handler() *web.Server {
 	if s.Daemon != nil {
 		routes[PathAlive] = map[string]web.Handler{http.MethodGet: s.alive}
 		routes[PathJobs] = map[string]web.Handler{http.MethodGet: s.jobs}
+		routes[PathSettling] = map[string]web.Handler{http.MethodGet: s.settling}
+		settlement[http.MethodPost] = s.retrySettlement
 		routes[PathRunJob] = map[string]web.Handler{http.MethodPost: s.runJob}
 	}
 	return web.NewAt(web.Config{Now: s.Now, Logger: s.Logger}, func(*web.Server) web.Routes { return routes })
@@ -95,6 +108,20 @@ const (
 	maxLedger     = 10_000
 	defaultLedger = 50
 )
+
+// limitOf is how many rows a request asks for.
+func limitOf(r *http.Request) (int, error) {
+	text := r.FormValue("limit")
+	if text == "" {
+		return defaultLedger, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxLedger {
+		return 0, api.Errorf(api.ReasonInvalidRequest, "limit is %q, not a number from 1 to %d", text, maxLedger).
+			WithHint("leave it out for %d rows", defaultLedger)
+	}
+	return n, nil
+}
 
 func (s Server) owners(w http.ResponseWriter, r *http.Request) error {
 	list, err := s.Keys.Owners(r.Context())
@@ -160,14 +187,9 @@ func (s Server) move(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s Server) ledger(w http.ResponseWriter, r *http.Request) error {
-	limit := defaultLedger
-	if text := r.FormValue("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > maxLedger {
-			return api.Errorf(api.ReasonInvalidRequest, "limit is %q, not a number from 1 to %d", text, maxLedger).
-				WithHint("leave it out for %d rows", defaultLedger)
-		}
-		limit = n
+	limit, err := limitOf(r)
+	if err != nil {
+		return err
 	}
 	entries, err := s.Credits.Entries(r.Context(), r.FormValue("owner"), limit)
 	if err != nil {

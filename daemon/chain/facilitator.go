@@ -49,14 +49,23 @@ const (
 
 // NewFacilitator makes a Facilitator at a URL, which may hold a secret: it is in no error. Wallets sign for domain.
 func NewFacilitator(c *Client, at string, domain Domain) (*Facilitator, error) {
-	u, err := url.Parse(at)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, errors.New("chain: the URL of the facilitator is not like https://facilitator.example.org")
+	u, err := ParseFacilitator(at)
+	if err != nil {
+		return nil, err
 	}
 	return &Facilitator{Client: c, domain: domain, url: u, http: &http.Client{
 		Timeout:       facilitates,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
+}
+
+// ParseFacilitator reads where a facilitator is. The URL may hold a secret, and is in no error.
+func ParseFacilitator(at string) (*url.URL, error) {
+	u, err := url.Parse(at)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, errors.New("the URL of the facilitator is not like https://facilitator.example.org")
+	}
+	return u, nil
 }
 
 // Address is the host of the facilitator.
@@ -88,8 +97,8 @@ func (f *Facilitator) Ready(ctx context.Context) (x402.Purse, error) {
 			return x402.Purse{}, nil
 		}
 	}
-	return x402.Purse{}, fmt.Errorf("%w: %s does not settle %s of x402 version %d on %s", x402.ErrUnserved, f.url.Host, api.SchemeExact, api.X402Version,
-		f.network())
+	return x402.Purse{}, fmt.Errorf("%w: %s does not settle %s of x402 version %d on %s", x402.ErrUnserved, f.url.Host, api.SchemeExact,
+		api.X402Version, f.network())
 }
 
 func (f *Facilitator) network() string { return "eip155:" + strconv.FormatInt(f.domain.ChainID, 10) }
@@ -152,9 +161,9 @@ func (f *Facilitator) request(a x402.Authorization) ([]byte, error) {
 	}
 	const seconds = 120 // for which it is offered
 	terms := api.StandardAccept{
-		Scheme: api.SchemeExact, Network: f.network(), Amount: strconv.FormatUint(a.Value, 10), Asset: f.token.Hex(), PayTo: f.treasury.Hex(),
-		MaxTimeoutSeconds: seconds,
-		Extra:             api.StandardExtra{Name: f.domain.Name, Version: f.domain.Version, AssetTransferMethod: "eip3009"},
+		Scheme: api.SchemeExact, Network: f.network(), Amount: strconv.FormatUint(a.Value, 10), Asset: f.token.Hex(),
+		PayTo: f.treasury.Hex(), MaxTimeoutSeconds: seconds,
+		Extra: api.StandardExtra{Name: f.domain.Name, Version: f.domain.Version, AssetTransferMethod: "eip3009"},
 	}
 	return json.Marshal(struct {
 		X402Version  int                `json:"x402Version"`

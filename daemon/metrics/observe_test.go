@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -33,6 +34,8 @@ func everything(t *testing.T) *metrics.Metrics {
 	m.Asked("eth_call", errors.New("down"))
 	m.Bought("starter")
 	m.Vanished()
+	m.Settles("l2chain")
+	m.Burnt("l2chain", 65_000, big.NewInt(65_000), true)
 	m.Alerted("ops", "webhook", errors.New("500"))
 	m.Quoted()
 	m.Claimed(&x402.Claim{Replay: &x402.StoredAnswer{}}, nil)
@@ -48,6 +51,9 @@ func everything(t *testing.T) *metrics.Metrics {
 		Ready:    func(context.Context) error { return nil },
 		Sessions: func() int { return 3 },
 		Alerts:   func() int { return 6 },
+		Settling: func(context.Context) ([]x402.Standing, error) {
+			return []x402.Standing{{Rail: "l2chain", Balance: "7", GasPrice: "8", Lost: "9"}}, nil
+		},
 	})
 	return m
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/contextd/contextd/daemon/x402"
 )
 
 // Readings are what is read when the metrics are asked for. A function that is nil is left out.
@@ -13,6 +15,7 @@ type Readings struct {
 	Streams  func() Streams                                      // that were and are open
 	Deposits func(ctx context.Context) (map[string]int64, error) // purchases by status
 	Chains   func() map[string]Chain                             // by rail
+	Settling func(ctx context.Context) ([]x402.Standing, error)  // how the rails stand on which payments are settled
 	Logs     func() map[string]int64                             // bytes of the write-ahead logs, by database
 	Busy     func() int64                                        // times that a database was busy for too long
 	Jobs     func() map[string]Job                               // by name
@@ -38,13 +41,14 @@ const scrapeTimeout = 2 * time.Second
 
 // Read adds r, which is read with ctx, to what is shown. It is called once.
 func (m *Metrics) Read(ctx context.Context, r Readings) {
-	m.registry.MustRegister(&reader{r, ctx})
+	m.registry.MustRegister(&reader{r, ctx, m.now})
 }
 
 // reader reads Readings for each answer.
 type reader struct {
 	Readings
 	ctx context.Context
+	now func() time.Time
 }
 
 type value struct {
@@ -65,6 +69,12 @@ func values() map[string]value {
 		{"deposits", "Purchases of credits, by status.", g, "status"},
 		{"chain_block", "Newest block of the chain that is known.", g, "rail"},
 		{"scanner_lag_blocks", "Blocks in which deposits were not looked for yet.", g, "rail"},
+		{"standard_offered", "1 while payments by standard x402 are offered.", g, "rail"},
+		{"settlements_pending", "Payments by standard x402 that are being settled.", g, "rail"},
+		{"settlement_pending_age_seconds", "Age of the oldest of those, 0 without one.", g, "rail"},
+		{"gas_key_balance_wei", "What the key has that pays the gas.", g, "rail"},
+		{"gas_price_wei", "What a unit of gas costs.", g, "rail"},
+		{"gas_lost_wei", "What transactions that moved nothing have cost in the last day.", g, "rail"},
 		{"sqlite_wal_bytes", "Size of the write-ahead log.", g, "database"},
 		{"sqlite_busy_total", "Transactions that found the database busy for too long.", c, ""},
 		{"job_success_timestamp_seconds", "When a job last ended well; 0 for never since the start.", g, "job_name"},
@@ -95,6 +105,9 @@ func (r *reader) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(prometheus.NewDesc(prefix+v.name, v.help, labels, nil), v.kind, n, label...)
 	}
 	r.money(ctx, emit)
+	if r.Settling != nil {
+		r.settling(ctx, emit)
+	}
 	if r.Ages != nil {
 		for pack, age := range r.Ages() {
 			emit("state_age_seconds", age.Seconds(), pack)

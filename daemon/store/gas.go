@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"strings"
 	"time"
 
 	"github.com/contextd/contextd/daemon/store/sqlite"
@@ -36,8 +37,8 @@ func noteGas(ctx context.Context, tx *sql.Tx, rail string, hash [32]byte, p x402
 	return n > 0, err
 }
 
-// UnknownGas returns the transactions signed since a time that may be in a block without our knowing what they cost, at most limit. Of several
-// with one account nonce, one alone comes into a block.
+// UnknownGas returns the transactions signed since a time that may be in a block without our knowing what they cost, at most limit. Of
+// several with one account nonce, one alone comes into a block.
 func (s *Store) UnknownGas(ctx context.Context, rail string, since time.Time, limit int) ([][32]byte, error) {
 	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (hash [32]byte, err error) {
 		var raw []byte
@@ -76,4 +77,23 @@ func (s *Store) CountPending(ctx context.Context, rail string) (n int, oldest ti
 	err = s.db.Read.QueryRowContext(ctx, "SELECT count(*), min(at) FROM settlements WHERE rail = ? AND state = 'pending'", rail).
 		Scan(&n, &at)
 	return n, sqlite.FromMillis(at), err
+}
+
+// newest names the settlements whose last transaction is among the newest, from which a state can be picked.
+const newest = `(rail, payer, nonce) IN (SELECT t.rail, t.payer, t.nonce FROM settlement_txs t JOIN settlements s USING (rail, payer, nonce)
+	WHERE (?1 = '' OR s.state = ?1) AND NOT EXISTS (SELECT 1 FROM settlement_txs o
+		WHERE o.rail = t.rail AND o.payer = t.payer AND o.nonce = t.nonce AND o.id > t.id)
+	ORDER BY t.id DESC LIMIT ?2) ORDER BY at DESC, payer, nonce`
+
+// NewestSettlements returns the settlements that are in a state, or all for "", newest first, at most limit.
+func (s *Store) NewestSettlements(ctx context.Context, state x402.SettlementState, limit int) ([]x402.Settlement, error) {
+	return settlements(ctx, s.db.Read, newest, state, limit)
+}
+
+// FindSettlements returns those whose nonce begins with hexadecimal digits, or that a transaction with such a hash was to settle or did, at
+// most limit.
+func (s *Store) FindSettlements(ctx context.Context, digits string, limit int) ([]x402.Settlement, error) {
+	return settlements(ctx, s.db.Read, `substr(hex(nonce), 1, length(?1)) = ?1 OR substr(hex(tx_hash), 1, length(?1)) = ?1
+		OR (rail, payer, nonce) IN (SELECT rail, payer, nonce FROM settlement_txs WHERE substr(hex(hash), 1, length(?1)) = ?1)
+		ORDER BY at DESC, payer, nonce LIMIT ?2`, strings.ToUpper(digits), limit)
 }

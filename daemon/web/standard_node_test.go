@@ -79,6 +79,22 @@ func (m *market) sold(micros int64) {
 	}
 }
 
+// arrived waits until the treasury has so much.
+func (m *market) arrived(micros int64) {
+	m.t.Helper()
+	for range 1_500 {
+		has, err := m.chain.Balance(m.t.Context(), m.chain.Treasury())
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		if has >= micros {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	m.t.Fatal("it does not arrive")
+}
+
 // TestStandardFrontRun has somebody see the broadcast and submit the authorization first: ours reverts, the money came, and the answer is
 // given with the transaction that brought it.
 func TestStandardFrontRun(t *testing.T) {
@@ -121,19 +137,8 @@ func TestStandardForgotten(t *testing.T) {
 	if err := m.d.RunJob(t.Context(), "settle"); err != nil {
 		t.Fatal(err)
 	}
-	answered := false
-	for range 100 {
-		a := get(t, m.d.URL()+"/v1/fresh", authorizing(s))
-		if answered = a.Status == http.StatusOK; answered {
-			break
-		}
-		if refusal(t, a, http.MethodGet).Error.Reason != api.ReasonSettling {
-			t.Fatalf("%d %s", a.Status, a.Body)
-		}
-	}
-	if !answered {
-		t.Error("it has no answer")
-	}
+	m.arrived(1_000)
+	m.settled("/v1/fresh", s, true)
 	m.sold(1_000)
 }
 
@@ -186,4 +191,93 @@ func TestStandardHugeHeaders(t *testing.T) {
 		}
 	}
 	m.sold(0)
+}
+
+// TestStandardBooks shows the operator what is settled and what that has cost, from the first broadcast on, and lets them try again what
+// waits. A payment with a signature that is not its payer's leaves nothing.
+func TestStandardBooks(t *testing.T) {
+	t.Parallel()
+	m, node := newMeddledMarket(t, func(c *daemon.Config) {
+		c.Chain.Wait, c.AdminListen = 200*time.Millisecond, "127.0.0.1:0"
+		c.Gas = daemon.Gas{ByState: true}
+	})
+	o, err := admin.Open(t.Context(), admin.Config{DataDir: m.d.Config.DataDir, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	list := func(state string, want int) []admin.Settlement {
+		t.Helper()
+		rows, err := o.Settlements(t.Context(), state, 10)
+		if err != nil || len(rows) != want {
+			t.Fatalf("there are %+v, %v, want %d", rows, err, want)
+		}
+		return rows
+	}
+	offer := m.offer("/v1/fresh")
+	forged := m.sign(m.chain.Wallet(), offer)
+	forged.Payload.Authorization["nonce"] = "0x" + strings.Repeat("17", 32)
+	m.declined("forged", "/v1/fresh", forged, api.ReasonBadSignature)
+	poor, err := m.chain.NewAccount(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.declined("poor", "/v1/fresh", m.sign(poor, offer), api.ReasonNoFunds)
+	list("", 0)
+	s := m.sign(m.chain.Wallet(), offer)
+	node.set(func() bool { return false })
+	m.declined("forgotten", "/v1/fresh", s, api.ReasonSettling)
+	row := list("pending", 1)[0]
+	if row.ID != s.Payload.Authorization["nonce"] || row.FeeWei != "" || row.DoneAt != nil || len(row.Tries) != 1 || row.By != m.chain.Gas().Address {
+		t.Errorf("%+v", row)
+	}
+	st, err := admin.Settling(t.Context(), m.d.Config.DataDir)
+	if err != nil || len(st) != 1 || st[0].Pending != 1 || st[0].Off != "" || st[0].Balance == "" {
+		t.Errorf("%+v, %v", st, err)
+	}
+	node.set(func() bool { return true })
+	if got, err := o.RetrySettlement(t.Context(), row.ID[:10]); err != nil || len(got.Tries) != 2 || node.seen.Load() != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	m.arrived(1_000)
+	m.settled("/v1/fresh", s, true)
+	list("pending", 0)
+	row = list("settled", 1)[0]
+	if row.GasUsed == 0 || len(row.FeeWei) < 9 || row.DoneAt == nil || row.Transaction != row.Tries[1].Hash || row.Tries[0].GasUsed != 0 {
+		t.Errorf("%+v", row)
+	}
+	for _, name := range []string{row.ID, strings.ToUpper(row.ID[2:12]), row.Transaction, row.Tries[0].Hash[:12]} {
+		if one, err := o.Settlement(t.Context(), name); err != nil || one.ID != row.ID {
+			t.Errorf("%s is %+v, %v", name, one, err)
+		}
+	}
+	for _, name := range []string{row.ID[:9], row.ID + "0", "0x00000000", "xyz", "%"} {
+		if one, err := o.Settlement(t.Context(), name); err == nil {
+			t.Errorf("%s is %+v", name, one)
+		}
+	}
+	if got, err := o.RetrySettlement(t.Context(), row.ID); err != nil || got.State != "settled" || node.seen.Load() != 2 {
+		t.Errorf("once it is settled: %+v, %v", got, err)
+	}
+	if _, err := o.Settlements(t.Context(), "done", 10); err == nil {
+		t.Error("there is a state done")
+	}
+	if err := m.d.RunJob(t.Context(), "settle"); err != nil {
+		t.Fatal(err)
+	}
+	text := string(get(t, m.d.AdminURL()+"/metrics").Body)
+	for _, line := range []string{
+		`contextd_settlements_total{rail="l2chain",state="settled"} 1`, `contextd_settlements_total{rail="l2chain",state="failed"} 0`,
+		fmt.Sprintf(`contextd_settlement_gas_total{rail="l2chain"} %d`, row.GasUsed), `contextd_settlement_reverts_total{rail="l2chain"} 0`,
+		`contextd_settlements_pending{rail="l2chain"} 0`, `contextd_standard_offered{rail="l2chain"} 1`,
+		`contextd_settlement_pending_age_seconds{rail="l2chain"} 0`, `contextd_gas_key_balance_wei{rail="l2chain"} `,
+		`contextd_settlement_fee_wei_total{rail="l2chain"} `, `contextd_gas_price_wei{rail="l2chain"} `, `contextd_gas_lost_wei{rail="l2chain"} 0`,
+	} {
+		if !strings.Contains(text, line) {
+			t.Errorf("the metrics do not say %s", line)
+		}
+	}
+	if st, err = admin.Settling(t.Context(), m.d.Config.DataDir); err != nil || st[0].CostMicros == nil || *st[0].CostMicros < 1 || st[0].Gas != row.GasUsed {
+		t.Errorf("%+v, %v", st, err)
+	}
 }

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon/doctor"
+	"github.com/contextd/contextd/daemon/x402"
+)
+
+// TestGasSettings reads what gas may cost, on both sides of each bound.
+func TestGasSettings(t *testing.T) {
+	t.Parallel()
+	for _, one := range []struct {
+		percent              int64
+		reverts, ether, want string // of the error
+	}{
+		{100, "0.002", "state", ""}, {0, "0", "", ""}, {-1, "0", "", "gas.max_percent"}, {1, "0.000000000000000001", "3000.5", ""},
+		{1, "0.0000000000000000001", "", "gas.revert_budget"}, {1, "-1", "", "gas.revert_budget"}, {1, "", "", "gas.revert_budget"},
+		{1, "1e3", "", "gas.revert_budget"}, {1, ".5", "", "gas.revert_budget"}, {1, "1.", "", "gas.revert_budget"},
+		{1, "1", "0", "gas.ether_usd"}, {1, "1", "-3", "gas.ether_usd"}, {1, "1", "0.0000001", "gas.ether_usd"}, {1, "1", "0.000001", ""},
+	} {
+		var c ownerConfig
+		c.Gas.MaxPercent, c.Gas.Reverts, c.Gas.Ether = one.percent, one.reverts, one.ether
+		_, err := c.gas()
+		if (err == nil) != (one.want == "") || err != nil && !strings.Contains(err.Error(), one.want) {
+			t.Errorf("%+v: %v", one, err)
+		}
+	}
+	var c ownerConfig
+	c.Gas.Reverts, c.Gas.Ether = "0.002", "3184.25"
+	if g, err := c.gas(); err != nil || g.Reverts.Cmp(big.NewInt(2e15)) != 0 || g.EtherMicros != 3_184_250_000 || g.ByState {
+		t.Errorf("%+v, %v", g, err)
+	}
+}
+
+// TestSettlingFindings has doctor say what stands badly, with what to do about it, on both sides of each bound.
+func TestSettlingFindings(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	micros := func(n int64) *int64 { return &n }
+	ago := func(d time.Duration) *time.Time { at := now.Add(-d); return &at }
+	good := x402.Standing{
+		Rail: "l2chain", By: "0x4", Balance: "1000000000000000", GasPrice: "100000000", Gas: 100_000, CostMicros: micros(1_000), MaxPercent: 100, Lost: "0",
+	}
+	for name, one := range map[string]struct {
+		change  func(*x402.Standing)
+		outcome doctor.Outcome
+		says    string
+	}{
+		"well":           {func(*x402.Standing) {}, doctor.OK, "0.001000 ether, for some 100 settlements"},
+		"costs":          {func(*x402.Standing) {}, doctor.OK, "a settlement costs 0.001 USDG of gas, the cheapest call 0.001 USDG"},
+		"dear":           {func(s *x402.Standing) { s.CostMicros = micros(1_001) }, doctor.Warning, "only from 0.001001 USDG on"},
+		"half":           {func(s *x402.Standing) { s.MaxPercent = 50 }, doctor.Warning, "only from 0.002 USDG on"},
+		"any":            {func(s *x402.Standing) { s.MaxPercent = 0; s.CostMicros = micros(9_000) }, doctor.OK, "costs 0.009 USDG"},
+		"unknown":        {func(s *x402.Standing) { s.CostMicros = nil }, doctor.OK, "costs 10000 gwei; what that is in USDG is not known"},
+		"few":            {func(s *x402.Standing) { s.Balance = "999999999999999" }, doctor.Warning, "for some 99 settlements"},
+		"off":            {func(s *x402.Standing) { s.Off = "the key is dry" }, doctor.Failure, "not offered: the key is dry"},
+		"lost":           {func(s *x402.Standing) { s.Lost, s.Budget = "5000000000", "9000000000" }, doctor.OK, "5 gwei were lost to reverts in a day of 9"},
+		"pending":        {func(s *x402.Standing) { s.Pending, s.OldestAt = 2, ago(5*time.Minute) }, doctor.OK, "2 payments being settled"},
+		"pending long":   {func(s *x402.Standing) { s.Pending, s.OldestAt = 1, ago(5*time.Minute+1) }, doctor.Warning, "1 payment being settled"},
+		"of facilitator": {func(s *x402.Standing) { s.Balance, s.GasPrice, s.CostMicros = "", "", nil }, doctor.OK, "by 0x4"},
+	} {
+		s := good
+		change := one.change
+		change(&s)
+		said := false
+		for _, f := range settlingFindings([]x402.Standing{s}, now) {
+			if strings.Contains(f.Found, one.says) {
+				said = true
+				if f.Outcome != one.outcome || (f.Fix == "") != (f.Outcome == doctor.OK) {
+					t.Errorf("%s: %+v", name, f)
+				}
+			} else if f.Outcome != doctor.OK {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+		if !said {
+			t.Errorf("%s: none says %q: %+v", name, one.says, settlingFindings([]x402.Standing{s}, now))
+		}
+	}
+}

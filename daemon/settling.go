@@ -1,0 +1,113 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"sync/atomic"
+
+	"github.com/contextd/contextd/daemon/chain"
+	"github.com/contextd/contextd/daemon/metrics"
+	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+var _ x402.GasObserver = (*metrics.Metrics)(nil)
+
+// Gas says what the gas of settlements may cost. The zero Gas lets it cost anything.
+type Gas struct {
+	MaxPercent  int64    // of a price that settling its payment may cost; 0 means any
+	Reverts     *big.Int // wei that transactions which moved nothing may cost in a day, on each rail; nil means any
+	EtherMicros int64    // what an ether costs, in micro-USDG; 0 means that it is not known
+	ByState     bool     // that is read in the newest state of the crypto pack, in place of EtherMicros
+}
+
+// policy is g as settlers take it. ether is what an ether costs by the state, 0 while that is not known.
+func (g Gas) policy(ether *atomic.Int64) x402.GasPolicy {
+	return x402.GasPolicy{MaxPercent: g.MaxPercent, Reverts: g.Reverts, Ether: func() *int64 {
+		micros := g.EtherMicros
+		if g.ByState {
+			micros = ether.Load()
+		}
+		if micros == 0 {
+			return nil
+		}
+		return &micros
+	}}
+}
+
+// newSender makes what settles on a chain: a key, or a facilitator, whose host is returned.
+func newSender(c *chain.Client, key, facilitator string, domain chain.Domain) (s x402.Sender, host string, err error) {
+	if facilitator == "" {
+		s, err = chain.NewSender(c, key)
+		return s, "", err
+	}
+	f, err := chain.NewFacilitator(c, facilitator, domain)
+	if err != nil {
+		return nil, "", err
+	}
+	return f, f.Address(), nil
+}
+
+// priceEther notes what an ether costs by the newest state of the crypto pack, which every daemon has. A source that says it no longer has
+// its row dropped, and the price is not known then.
+func (d *Daemon) priceEther() {
+	edition, _ := d.feed.Latest(api.PackCrypto)
+	if edition == nil {
+		return
+	}
+	var state struct {
+		Movers []struct {
+			ID    string  `json:"id"`
+			Price float64 `json:"priceUsd"`
+		} `json:"top_movers"`
+	}
+	price := int64(0)
+	if json.Unmarshal(edition.State, &state) == nil {
+		for _, coin := range state.Movers {
+			if coin.ID == "ethereum" {
+				const micros = 1_000_000
+				price = int64(coin.Price * micros)
+			}
+		}
+	}
+	d.ether.Store(price)
+}
+
+// settle goes on with settlements that were begun.
+func (d *Daemon) settle(ctx context.Context, r *rail) error {
+	if r.settler == nil {
+		return nil
+	}
+	d.priceEther()
+	return r.settler.Resume(ctx)
+}
+
+// Settling says how the rails stand on which payments are settled.
+func (d *Daemon) Settling(ctx context.Context) (list []x402.Standing, err error) {
+	for _, s := range d.settlers() {
+		one, err := s.Standing(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// RetrySettlement goes on with a settlement that is pending, and returns it as it is then.
+func (d *Daemon) RetrySettlement(ctx context.Context, k x402.Key) (x402.Settlement, error) {
+	for _, r := range d.rails {
+		if r.ID != k.Rail || r.settler == nil {
+			continue
+		}
+		row, err := r.settler.Retry(ctx, k)
+		if err != nil {
+			err = fmt.Errorf("retry settlement: %w", err)
+		}
+		return row, err
+	}
+	return x402.Settlement{}, api.Errorf(api.ReasonInvalidRequest, "nothing settles payments on rail %s", k.Rail).
+		WithHint("set chain.settle_key_file, or settle of the rail")
+}
