@@ -23,7 +23,7 @@ import (
 
 // market is a daemon that is paid on a chain, and somebody with money.
 type market struct {
-	t     *testing.T
+	t     testing.TB
 	d     *daemontest.Daemon
 	chain *devchain.Chain
 	back  atomic.Int64 // nanoseconds by which the daemon's clock is behind

@@ -24,12 +24,13 @@ type meddler struct {
 	url       string
 	broadcast atomic.Pointer[func() (forward bool)] // nil forwards
 	seen      atomic.Int64                          // broadcasts
+	asked     atomic.Int64                          // calls, each of a batch
 }
 
 func (m *meddler) set(f func() bool) { m.broadcast.Store(&f) }
 
 // newMeddledMarket is newSettlingMarket at such a node.
-func newMeddledMarket(t *testing.T, changes ...func(*daemon.Config)) (*market, *meddler) {
+func newMeddledMarket(t testing.TB, changes ...func(*daemon.Config)) (*market, *meddler) {
 	t.Helper()
 	m, node := &market{t: t, chain: daemontest.Chain(t)}, &meddler{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -37,6 +38,7 @@ func newMeddledMarket(t *testing.T, changes ...func(*daemon.Config)) (*market, *
 		if err != nil {
 			return
 		}
+		node.asked.Add(int64(bytes.Count(request, []byte(`"method"`))))
 		if bytes.Contains(request, []byte("eth_sendRawTransaction")) {
 			node.seen.Add(1)
 			if f := node.broadcast.Load(); f != nil && !(*f)() {

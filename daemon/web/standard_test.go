@@ -37,7 +37,7 @@ func newSettlingMarket(t *testing.T, changes ...func(*daemon.Config)) *market {
 }
 
 // unwrap reads a header of standard x402.
-func unwrap[T any](t *testing.T, a answer, name string) (v T) {
+func unwrap[T any](t testing.TB, a answer, name string) (v T) {
 	t.Helper()
 	text, err := base64.StdEncoding.DecodeString(a.Header.Get(name))
 	if err == nil {
