@@ -25,6 +25,9 @@ func TestNoKey(t *testing.T) {
 			return tui.Config{}, wrong
 		}
 	})
+	if batch, ok := d.model.Init()().(tea.BatchMsg); !ok || len(batch) != 2 {
+		t.Errorf("the program begins with %d commands, want the clock and the title", len(batch))
+	}
 	golden(t, "door-80x24", d.view(), 80, 24)
 	d.press("1")
 	d.shows("ctx auth login --email you@example.com")

@@ -227,11 +227,13 @@ func TestBriefIsRenewed(t *testing.T) {
 		d.fake.mu.Unlock()
 		d.clock.pass(31 * time.Second)
 		d.fake.events <- delta(state(t), 10*time.Second)
-		d.shows("91,442.90")
+		d.shows("#2: ")
 		if !unmetered {
 			d.shows("b asks again (1 credit)")
-			if n := d.fake.calls("brief"); n != 1 {
-				t.Errorf("%d briefs were paid for unasked", n)
+			d.press("b")
+			d.shows("of this state")
+			if n := d.fake.calls("brief"); n != 2 {
+				t.Errorf("%d briefs were paid for, want the first and the one that was asked for", n)
 			}
 			continue
 		}
