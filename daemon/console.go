@@ -46,7 +46,7 @@ func (d *Daemon) openConsole(public *url.URL) (_ *web.Console, err error) {
 		return nil, err
 	}
 	return web.NewConsole(web.ConsoleConfig{
-		Sale:   d.sale(),
+		Sale: d.sale(), Pages: d.cfg.Page != web.PageOff,
 		SignIn: d.signIn, Keys: d.keys, Books: d.credits, Packs: d.served.ids,
 		Prompts:   &account.Prompts{Store: d.store, NoModel: d.cfg.Briefs.Model == nil, Now: d.cfg.Now},
 		PublicURL: public, Hosts: d.origins(public), TrustedProxies: d.proxies, Limits: d.cfg.Limits, Now: d.cfg.Now,

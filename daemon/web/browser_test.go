@@ -17,15 +17,15 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// browser is a real browser without scripts, driven by WebDriver.
+// browser is a real browser, driven by WebDriver.
 type browser struct {
 	t    *testing.T
 	base string // of the driver's session
 }
 
-// newBrowser starts the driver that CONTEXTD_CHROMEDRIVER names, and a browser with it. Without one the test ends: the same way is
-// walked over HTTP by TestPage.
-func newBrowser(t *testing.T) *browser {
+// newBrowser starts the driver that CONTEXTD_CHROMEDRIVER names, and a browser with it, which runs scripts or not. Without one the test ends:
+// the same way is walked over HTTP by TestPage.
+func newBrowser(t *testing.T, scripts bool) *browser {
 	t.Helper()
 	driver := os.Getenv("CONTEXTD_CHROMEDRIVER")
 	if driver == "" {
@@ -54,14 +54,14 @@ func newBrowser(t *testing.T) *browser {
 			t.Fatal("the driver does not answer")
 		}
 	}
-	const noScripts = 2
+	allowed := map[bool]int{true: 1, false: 2}[scripts]
 	var session struct{ SessionID string }
 	b.do(http.MethodPost, "/session", map[string]any{"capabilities": map[string]any{"alwaysMatch": map[string]any{
 		"browserName": "chrome",
 		"goog:chromeOptions": map[string]any{
 			"args": []string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
 				"--disable-component-update", "--disable-sync", "--user-data-dir=" + t.TempDir()},
-			"prefs": map[string]any{"profile.managed_default_content_settings.javascript": noScripts},
+			"prefs": map[string]any{"profile.managed_default_content_settings.javascript": allowed},
 		},
 		"goog:loggingPrefs": map[string]string{"browser": "ALL"},
 	}}}, &session)
@@ -124,7 +124,7 @@ func (b *browser) find(selector string) string {
 // TestPageInABrowser follows a mailed link in a real browser without scripts, presses the button and goes on in the terminal.
 func TestPageInABrowser(t *testing.T) {
 	t.Parallel()
-	b := newBrowser(t)
+	b := newBrowser(t, false)
 	d := daemontest.Start(t)
 	const email = "browser@example.org"
 	u := newUser(t, d)
@@ -154,11 +154,17 @@ func TestPageInABrowser(t *testing.T) {
 	if width == "none" {
 		t.Error("the browser does not use the style of the page")
 	}
+	b.quiet()
+}
+
+// quiet fails if the browser complains of anything, as of a breach of a policy.
+func (b *browser) quiet() {
+	b.t.Helper()
 	var log []struct{ Level, Message string }
 	b.do(http.MethodPost, "/se/log", map[string]string{"type": "browser"}, &log)
 	for _, line := range log {
 		if !strings.Contains(line.Message, "favicon") {
-			t.Errorf("the browser says %s: %s", line.Level, line.Message)
+			b.t.Errorf("the browser says %s: %s", line.Level, line.Message)
 		}
 	}
 }

@@ -28,6 +28,7 @@ type ConsoleConfig struct {
 	Prompts        *account.Prompts
 	Sale           *Sale           // nil means that no credits are sold
 	Packs          func() []string // ids of the packs that are served
+	Pages          bool            // there is a page of the account
 	PublicURL      *url.URL        // of the service; with https, cookies are sent over that alone
 	Hosts          OriginCheck     // what browsers may call the service
 	TrustedProxies *Proxies        // nil means none

@@ -22,6 +22,7 @@ var landingCSS string
 // view is what a page shows: a Token to post and what that would do, a Code to go on with, or a Problem.
 type view struct {
 	Title, Host, URL, Action string
+	Account                  string // where the account's page is, "" for none
 	Style                    template.CSS
 	Token                    string
 	Landing                  account.Landing
@@ -38,6 +39,9 @@ func (c *Console) show(w http.ResponseWriter, status int, v view) error {
 	v.Style = template.CSS(landingCSS)
 	v.Minutes = int(api.SignInLifetime.Minutes())
 	v.Action = c.cfg.PublicURL.Path + api.PathAuthEmailLanding
+	if c.cfg.Pages {
+		v.Account = c.cfg.PublicURL.Path + pathAccount
+	}
 	var text bytes.Buffer
 	if err := c.landed.Execute(&text, v); err != nil {
 		return err

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -120,7 +119,7 @@ func prices() (list []pagePrice) {
 			one.Credits = "1 credit a day"
 		}
 		if micros := op.PriceMicros(); micros > 0 {
-			one.USDG = strings.TrimRight(fmt.Sprintf("%d.%06d", micros/1e6, micros%1e6), "0") + " USDG"
+			one.USDG = usdgText(micros) + " USDG"
 		}
 		list = append(list, one)
 	}

@@ -51,7 +51,7 @@ type PageConfig struct {
 	Console *Console                        // whose sessions and names of this service count
 	Packs   func() []api.PackInfo           // that are served
 	Ready   func(ctx context.Context) error // nil means always ready
-	Sells   bool                            // calls can be paid one by one
+	Sells   bool                            // calls can be paid one by one, and credits bought
 	Demo    bool                            // what is shown is recorded
 	Now     func() time.Time                // nil means time.Now
 	Logger  *slog.Logger                    // nil means slog.Default
@@ -61,6 +61,7 @@ type PageConfig struct {
 type Page struct {
 	cfg      PageConfig
 	html     *template.Template
+	accounts *template.Template
 	style    *feed.Frame // how every page begins
 	asks     *Limiter    // lookups and searches, per client
 	rooms    pageRooms
@@ -80,6 +81,10 @@ const (
 	pathPack       = "/packs/{pack}"
 	pathPackEvents = "/packs/{pack}/events"
 	pathPageScript = "/page.js"
+
+	pathAccount       = "/account"
+	pathAccountScript = "/account.js"
+	pathAccountCode   = "/account/qr"
 )
 
 // NewPage makes a Page.
@@ -95,11 +100,17 @@ func NewPage(cfg PageConfig) *Page {
 		cfg: cfg, asks: NewLimiter(maxAsks, time.Minute/maxAsks, cfg.Now), sets: map[string]*pageSet{},
 		html: template.Must(template.New("page").Funcs(template.FuncMap{"clock": clock, "mark": severityMark,
 			"age": func(now, at time.Time) string { return reader.SheetAge(now.Sub(at)) }}).Parse(pageHTML)),
+		accounts: template.Must(template.New("account").Parse(accountHTML)),
 	}
 	p.stopping, p.end = stopper()
-	p.style = feed.NewText([]byte("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n" +
-		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<style>" + pageCSS + "</style>\n"))
+	p.style = feed.NewText([]byte(pageBegin(pageCSS)))
 	return p
+}
+
+// pageBegin is how pages begin, with their style.
+func pageBegin(css string) string {
+	return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n" +
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<style>" + css + "</style>\n"
 }
 
 // End ends every stream of events, cleanly and at once. It is for a stop.
@@ -112,10 +123,13 @@ func (p *Page) Routes() Routes {
 	}
 	named := p.cfg.Console.named
 	return Routes{
-		pathFront:      {http.MethodGet: p.front(named(p.show))},
-		pathPack:       {http.MethodGet: p.front(named(p.show))},
-		pathPackEvents: {http.MethodGet: named(p.events)},
-		pathPageScript: {http.MethodGet: script(pageJS)},
+		pathAccount:       {http.MethodGet: p.front(named(p.account))},
+		pathAccountCode:   {http.MethodGet: named(p.cfg.Console.guard(p.cfg.Console.requests, p.cfg.Console.owner(paymentCode)))},
+		pathAccountScript: {http.MethodGet: script(accountJS)},
+		pathFront:         {http.MethodGet: p.front(named(p.show))},
+		pathPack:          {http.MethodGet: p.front(named(p.show))},
+		pathPackEvents:    {http.MethodGet: named(p.events)},
+		pathPageScript:    {http.MethodGet: script(pageJS)},
 	}
 }
 
@@ -224,13 +238,18 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// scriptHeaders sets the headers of a page with a script of ours and css in its one style element.
+func scriptHeaders(h http.Header, css string) {
+	pageHeaders(h, css)
+	h.Set("Content-Security-Policy", h.Get("Content-Security-Policy")+"; script-src 'self'; connect-src 'self'; img-src 'self'")
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("Referrer-Policy", "no-referrer")
+}
+
 // write sends a page made of pieces, which were compressed once.
 func (p *Page) write(w http.ResponseWriter, r *http.Request, status int, pieces ...*feed.Frame) {
 	h := w.Header()
-	pageHeaders(h, pageCSS)
-	h.Set("Content-Security-Policy", h.Get("Content-Security-Policy")+"; script-src 'self'; connect-src 'self'")
-	h.Set("Cache-Control", "private, no-cache")
-	h.Set("Referrer-Policy", "no-referrer")
+	scriptHeaders(h, pageCSS)
 	h.Add("Vary", "Accept-Encoding, Cookie")
 	var text []byte
 	if !acceptsGzip(r.Header["Accept-Encoding"]) {

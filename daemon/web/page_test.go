@@ -287,7 +287,7 @@ func TestPageIsKept(t *testing.T) {
 	for _, c := range []struct {
 		path  string
 		bound int
-	}{{"/page.js", 6 << 10}} {
+	}{{"/page.js", 6 << 10}, {"/account.js", 20 << 10}} {
 		if n := p.get(t, c.path, "192.0.2.7:1", "context.example.org").Body.Len(); n == 0 || n > c.bound {
 			t.Errorf("%s has %d bytes, at most %d", c.path, n, c.bound)
 		}
@@ -506,4 +506,58 @@ func followed(t *testing.T, url string, changes ...change) int {
 	}
 	_ = res.Body.Close()
 	return res.StatusCode
+}
+
+// TestAccountPage: the page of the account is the same for everybody, has nothing of the owner in it, and may be framed by nobody. Codes of
+// transfers are drawn for owners alone, and of transfers alone.
+func TestAccountPage(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Start(t)
+	u := newUser(t, d)
+	stranger := get(t, d.URL()+"/account", asBrowser)
+	u.refused(u.call(http.MethodGet, "/account/qr?text=ethereum:0x1", nil), api.ReasonMissingSession)
+	u.signIn("owner@example.org")
+	own := get(t, d.URL()+"/account", asBrowser, with("Cookie", api.SessionCookie+"="+u.secret))
+	if stranger.Status != http.StatusOK || !bytes.Equal(stranger.Body, own.Body) || bytes.Contains(own.Body, []byte("owner@")) {
+		t.Errorf("the account's page: %d", stranger.Status)
+	}
+	policy := own.Header.Get("Content-Security-Policy")
+	for _, want := range []string{"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "img-src 'self'"} {
+		if !strings.Contains(policy, want) {
+			t.Errorf("the policy %q has no %s", policy, want)
+		}
+	}
+	if strings.Contains(policy, "unsafe") || own.Header.Get("X-Frame-Options") != "DENY" || own.Header.Get("Referrer-Policy") != "no-referrer" {
+		t.Errorf("the headers are %v", own.Header)
+	}
+	if got := get(t, d.URL()+"/account"); got.Status != http.StatusNotFound {
+		t.Errorf("for no browser: %d", got.Status)
+	}
+	if got := get(t, d.URL()+"/account", asBrowser, func(r *http.Request) { r.Host = "evil.example" }); got.Status != http.StatusForbidden {
+		t.Errorf("under another's name: %d", got.Status)
+	}
+	got := u.call(http.MethodGet, "/account/qr?text=ethereum:0x1", nil)
+	if got.Status != http.StatusOK || got.Header.Get("Content-Type") != "image/svg+xml" || !bytes.HasPrefix(got.Body, []byte("<svg")) {
+		t.Errorf("a code: %d %s", got.Status, got.Body)
+	}
+	for _, text := range []string{"", "javascript:alert(1)", "https://example.org", "ethereum:" + strings.Repeat("0", 400)} {
+		u.refused(u.call(http.MethodGet, "/account/qr?text="+url.QueryEscape(text), nil), api.ReasonInvalidRequest)
+	}
+}
+
+// TestAccountBehindTheLink: the page of a used link leads to the account, where there is one.
+func TestAccountBehindTheLink(t *testing.T) {
+	t.Parallel()
+	for mode, leads := range map[web.PageMode]bool{web.PageOn: true, web.PageOff: false} {
+		d := daemontest.Start(t, func(cfg *daemon.Config) { cfg.Page = mode })
+		u := newUser(t, d)
+		u.into(u.call(http.MethodPost, api.PathAuthEmail, api.EmailSignInRequest{Email: "owner@example.org"}), http.StatusAccepted, nil)
+		got := u.post(url.Values{"token": {d.MailedToken(t, "owner@example.org")}})
+		if got.Status != http.StatusOK || bytes.Contains(got.Body, []byte(`href="/account"`)) != leads {
+			t.Errorf("with pages %s: %d %s", mode, got.Status, got.Body)
+		}
+		if got := get(t, d.URL()+"/account", asBrowser); (got.Status == http.StatusOK) != leads {
+			t.Errorf("the account with pages %s: %d", mode, got.Status)
+		}
+	}
 }

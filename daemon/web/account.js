@@ -1,0 +1,277 @@
+'use strict';
+(() => {
+  const byId = id => document.getElementById(id);
+  const wallet = () => window.ethereum;
+  const store = 'contextd-deposits';
+
+  // el makes an element with properties and children; text is text.
+  const el = (name, props, ...children) => {
+    const made = Object.assign(document.createElement(name), props);
+    made.append(...children.filter(c => c !== null));
+    return made;
+  };
+  const svg = (name, attributes) => {
+    const made = document.createElementNS('http://www.w3.org/2000/svg', name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  };
+  const day = text => text ? new Date(text).toISOString().slice(0, 10) : 'never';
+
+  const say = (text, bad) => {
+    byId('say').textContent = text;
+    byId('say').className = bad ? 'say problem' : 'say';
+  };
+
+  // call asks the service. What it refuses is thrown as it says it, with what to do.
+  const call = async (method, path, body) => {
+    let res;
+    try {
+      res = await fetch(path, {method, credentials: 'same-origin', cache: 'no-store',
+        headers: body ? {'Content-Type': 'application/json'} : {}, body: body ? JSON.stringify(body) : undefined});
+    } catch {
+      throw new Error('The service cannot be reached. Try again.');
+    }
+    const answer = res.status === 204 ? null : await res.json().catch(() => null);
+    if (res.ok) return answer;
+    const e = (answer && answer.error) || {message: 'the service answered ' + res.status};
+    const wait = res.headers.get('Retry-After');
+    const text = e.message[0].toUpperCase() + e.message.slice(1) + '.' + (e.hint ? ' What to do: ' + e.hint + '.' : '') +
+      (wait ? ' Wait ' + wait + ' s.' : '') + (e.requestId ? ' (request ' + e.requestId + ')' : '');
+    throw Object.assign(new Error(text), {reason: e.reason, status: res.status});
+  };
+
+  // act does something at a press of a button, which waits meanwhile.
+  const act = async (button, work) => {
+    if (button) button.disabled = true;
+    say('');
+    try {
+      await work();
+    } catch (e) {
+      if (e.status === 401 && (e.reason === 'missing_session' || e.reason === 'invalid_session')) show(false);
+      const again = e.reason === 'reauthentication_required' ? ' Sign out, sign in, and do it within ten minutes.' : '';
+      say((e.code === 4001 ? 'The wallet refused.' : e.message || 'The wallet failed.') + again, true);
+    } finally {
+      if (button) button.disabled = false;
+    }
+  };
+  const press = (id, work) => byId(id) && byId(id).addEventListener('click', e => act(e.currentTarget, work));
+  const submit = (id, work) => byId(id).addEventListener('submit', e => {
+    e.preventDefault();
+    act(e.submitter, work);
+  });
+
+  const show = signedIn => {
+    byId('signin').hidden = signedIn;
+    byId('mine').hidden = byId('out').hidden = !signedIn;
+    byId('nowallet').hidden = !!wallet();
+    byId('wallet').disabled = byId('addwallet').disabled = !wallet();
+    if (!signedIn) byId('who').textContent = '';
+  };
+  const invite = () => byId('invite').value.trim() ? {invite: byId('invite').value.trim()} : {};
+
+  // byWallet signs in, or adds a wallet to the account that is signed in.
+  const byWallet = async () => {
+    const [address] = await wallet().request({method: 'eth_requestAccounts'});
+    const asked = await call('POST', 'api/auth/wallet', {address});
+    const text = '0x' + Array.from(new TextEncoder().encode(asked.message), b => b.toString(16).padStart(2, '0')).join('');
+    const signature = await wallet().request({method: 'personal_sign', params: [text, address]});
+    await call('POST', 'api/auth/wallet/verify', {message: asked.message, signature, ...invite()});
+    await load();
+  };
+
+  submit('mail', async () => {
+    await call('POST', 'api/auth/email', {email: byId('email').value});
+    byId('token').hidden = false;
+    say('A link is on its way to ' + byId('email').value + '. It works once, for 15 minutes.');
+  });
+  submit('token', async () => {
+    const text = byId('code').value.trim(), at = text.indexOf('token=');
+    await call('POST', 'api/auth/email/verify', {token: at < 0 ? text : decodeURIComponent(text.slice(at + 6).split('&')[0]), ...invite()});
+    byId('code').value = '';
+    await load();
+  });
+  press('wallet', byWallet);
+  press('addwallet', byWallet);
+  submit('addmail', async () => {
+    await call('POST', 'api/auth/email', {email: byId('another').value});
+    say('A link is on its way to ' + byId('another').value + '. It adds the address when it is opened in this browser.');
+  });
+  press('out', async () => { await call('DELETE', 'api/auth/session'); leave('You are signed out.'); });
+  press('outall', async () => {
+    if (!confirm('Sign out in every browser and terminal?')) return;
+    await call('DELETE', 'api/auth/session?all=true');
+    leave('You are signed out everywhere.');
+  });
+  const leave = text => {
+    forget();
+    localStorage.removeItem(store);
+    show(false);
+    say(text);
+  };
+
+  // The plaintext of a key stays on the page until its owner has it, and nowhere else.
+  const forget = () => { byId('plain').textContent = ''; byId('secret').hidden = true; };
+  const reveal = key => {
+    byId('plain').textContent = key;
+    byId('secret').hidden = false;
+    byId('copykey').focus();
+  };
+  press('copykey', async () => { await navigator.clipboard.writeText(byId('plain').textContent); say('Copied.'); });
+  press('hide', async () => forget());
+  submit('make', async () => {
+    const issued = await call('POST', 'api/keys', {name: byId('keyname').value});
+    byId('keyname').value = '';
+    reveal(issued.key);
+    await keys();
+  });
+
+  const button = (text, of, work) => {
+    const made = el('button', {type: 'button'}, text, el('span', {className: 'sr'}, ' ' + of));
+    made.addEventListener('click', () => act(made, work));
+    return made;
+  };
+  const row = (head, ...cells) => el('tr', {}, el('th', {scope: 'row'}, head), ...cells);
+  const cell = (className, ...children) => el('td', {className}, ...children);
+
+  const keys = async () => {
+    const list = (await call('GET', 'api/keys')).keys;
+    byId('keys').replaceChildren(...list.map(k => row(k.name, cell('', el('code', {}, k.keyId)), cell('n m', day(k.lastUsedAt)),
+      k.revokedAt || k.revokesAt ? cell('n', (k.revokedAt ? 'revoked ' : 'ends ') + day(k.revokedAt || k.revokesAt)) : cell('n',
+        button('Rotate', k.name, async () => {
+          if (!confirm('Make a new key in place of ' + k.name + '? The old one works on for an hour.')) return;
+          const made = await call('POST', 'api/keys/' + k.keyId + '/rotate', {graceSeconds: 3600});
+          reveal(made.key);
+          await keys();
+        }), ' ',
+        button('Revoke', k.name, async () => {
+          const held = (await call('GET', 'api/console/credits?keyId=' + k.keyId)).balance;
+          if (!confirm('Revoke ' + k.name + ' at once?' + (held ? ' Its ' + held + ' credits are lost: rotate it to keep them.' : ''))) return;
+          await call('DELETE', 'api/keys/' + k.keyId);
+          await keys();
+        })))));
+    const credits = await call('GET', 'api/console/credits');
+    if (byId('recent')) {
+      byId('recent').replaceChildren(...(credits.recentDeposits || []).map(d =>
+        row(d.pack, cell('n', d.amountUsdc), cell('', d.status), cell('n m', day(d.createdAt)))));
+      byId('recent').closest('table').hidden = !byId('recent').children.length;
+    }
+    byId('balance').textContent = credits.balance.toLocaleString('en');
+  };
+
+  const identities = async () => {
+    const list = (await call('GET', 'api/auth/identities')).identities;
+    byId('ids').replaceChildren(...list.map(i => row(i.kind, cell('', el('span', {className: 'id'}, i.subject)), cell('n m', day(i.createdAt)),
+      cell('n', list.length < 2 ? '' : button('Remove', i.subject, async () => {
+        if (!confirm('Remove ' + i.subject + ' from the account?')) return;
+        await call('DELETE', 'api/auth/identities/' + i.id);
+        await identities();
+      })))));
+  };
+
+  const usage = async () => {
+    const calls = new Map();
+    for (let i = 29; i >= 0; i--) calls.set(new Date(Date.now() - i * 864e5).toISOString().slice(0, 10), 0);
+    for (const u of (await call('GET', 'api/console/usage?days=30')).days) calls.set(u.day, (calls.get(u.day) || 0) + u.calls);
+    const days = Array.from(calls).sort(), most = Math.max(1, ...days.map(d => d[1]));
+    const chart = svg('svg', {viewBox: '0 0 600 110', class: 'bars', role: 'img', 'aria-label': 'Calls a day, at most ' + most});
+    days.forEach(([when, n], i) => {
+      const high = n ? Math.max(2, n / most * 84) : 1, bar = svg('rect', {x: i * 600 / days.length + 1, y: 92 - high, width: 600 / days.length - 3, height: high});
+      const title = svg('title', {});
+      title.textContent = when + ': ' + n;
+      bar.append(title);
+      chart.append(bar);
+    });
+    [[0, 'start', days[0][0]], [598, 'end', 'today, at most ' + most + ' a day']].forEach(([x, anchor, text]) => {
+      const label = svg('text', {x, y: 108, 'text-anchor': anchor});
+      label.textContent = text;
+      chart.append(label);
+    });
+    byId('chart').replaceChildren(chart);
+    byId('usage').replaceChildren(...days.map(([when, n]) => row(when, cell('', String(n)))));
+  };
+
+  // Deposits: what is to be paid is remembered in this browser, and asked after until it is decided.
+  const intents = () => { try { return JSON.parse(localStorage.getItem(store)) || []; } catch { return []; } };
+  const remember = list => localStorage.setItem(store, JSON.stringify(list.slice(-5)));
+  const timers = new Map();
+
+  const pay = async intent => {
+    const [from] = await wallet().request({method: 'eth_requestAccounts'});
+    await wallet().request({method: 'wallet_switchEthereumChain', params: [{chainId: '0x' + intent.chainId.toString(16)}]});
+    const word = hex => hex.replace(/^0x/, '').toLowerCase().padStart(64, '0');
+    const amount = BigInt(intent.amountUsdc.replace('.', '')); // it has six decimals
+    const data = '0xa9059cbb' + word(intent.recipient) + word(amount.toString(16)) + word(intent.nonce);
+    const txHash = await wallet().request({method: 'eth_sendTransaction', params: [{from, to: intent.token, data}]});
+    await call('POST', 'api/console/credits/' + intent.id + '/verify', {txHash});
+    say('Sent. It counts as soon as the chain has it.');
+  };
+
+  const line = (name, text) => {
+    const copy = el('button', {type: 'button'}, 'Copy', el('span', {className: 'sr'}, ' the ' + name));
+    copy.addEventListener('click', () => act(copy, async () => { await navigator.clipboard.writeText(text); say('Copied: ' + text); }));
+    return [el('dt', {}, name), el('dd', {}, el('code', {}, text), ' ', copy)];
+  };
+
+  const drawDeposit = intent => {
+    const state = el('p', {className: 'state'}, 'waiting for the transfer');
+    const box = el('div', {className: 'deposit'}, el('h3', {}, 'Pay for ' + intent.pack), state,
+      intent.nonceRequired ? el('p', {className: 'problem'}, 'This transfer counts only with the note below in its data: pay with a wallet here, or with ctx.') : null,
+      el('dl', {}, ...line('amount of USDG', intent.amountUsdc), ...line('recipient', intent.recipient), ...line('token', intent.token),
+        ...line('chain', String(intent.chainId)), ...(intent.nonceRequired ? line('note', intent.nonce) : [])));
+    if (intent.paymentUri) {
+      box.append(el('p', {}, el('a', {href: intent.paymentUri}, 'Open in a wallet')),
+        el('img', {src: 'account/qr?text=' + encodeURIComponent(intent.paymentUri), alt: 'The transfer as a QR code', width: 200, height: 200}));
+    }
+    const send = wallet() ? button('Pay with the wallet', intent.pack, () => pay(intent)) : null;
+    if (send) box.append(el('p', {}, send));
+    const ask = async () => {
+      let d;
+      try {
+        d = await call('GET', 'api/console/credits/' + intent.id);
+      } catch (e) {
+        if (e.status === 404) remember(intents().filter(i => i.id !== intent.id));
+        if (e.status === 404 || e.status === 401) return;
+      }
+      if (d) state.textContent = d.status + (d.message ? ': ' + d.message : '');
+      if (!d || d.status === 'pending') return timers.set(intent.id, setTimeout(ask, 4000));
+      remember(intents().filter(i => i.id !== intent.id));
+      box.classList.add('done');
+      if (d.status === 'verified') {
+        state.textContent = 'verified: ' + d.credits.toLocaleString('en') + ' credits are there';
+        say('The payment is verified.');
+        await keys();
+      }
+    };
+    ask();
+    return box;
+  };
+  const deposits = () => {
+    if (!byId('deposits')) return;
+    timers.forEach(clearTimeout);
+    byId('deposits').replaceChildren(...intents().map(drawDeposit));
+  };
+  for (const b of document.querySelectorAll('.buy')) {
+    b.addEventListener('click', () => act(b, async () => {
+      const intent = await call('POST', 'api/console/credits', {pack: b.dataset.pack});
+      remember([...intents(), {...intent, pack: b.dataset.pack}]);
+      deposits();
+      if (intent.warning) say(intent.warning, true);
+    }));
+  }
+
+  const load = async () => {
+    const s = await call('GET', 'api/auth/session');
+    byId('who').textContent = s.email || s.address;
+    byId('session').textContent = 'Tier ' + s.tier + '. This session ends on ' + day(s.expiresAt) + ' unless it is used.';
+    show(true);
+    await Promise.all([keys(), identities(), usage()]);
+    deposits();
+  };
+
+  show(false);
+  byId('signin').hidden = true;
+  load().catch(e => {
+    show(false);
+    if (e.status !== 401) say(e.message, true);
+  });
+})();

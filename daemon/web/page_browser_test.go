@@ -1,0 +1,231 @@
+package web_test
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/internal/usdg"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// visit goes to url.
+func (b *browser) visit(url string) {
+	b.t.Helper()
+	b.do(http.MethodPost, "/url", map[string]string{"url": url}, nil)
+}
+
+// click presses the element that a selector means.
+func (b *browser) click(selector string) {
+	b.t.Helper()
+	b.do(http.MethodPost, "/element/"+b.find(selector)+"/click", nil, nil)
+}
+
+// fill types text into a field.
+func (b *browser) fill(selector, text string) {
+	b.t.Helper()
+	b.do(http.MethodPost, "/element/"+b.find(selector)+"/value", map[string]string{"text": text}, nil)
+}
+
+// run runs a script and decodes what it returns.
+func (b *browser) run(script string, value any) {
+	b.t.Helper()
+	b.do(http.MethodPost, "/execute/sync", map[string]any{"script": script, "args": []any{}}, value)
+}
+
+// until waits until a script returns true.
+func (b *browser) until(what, script string) {
+	b.t.Helper()
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		var done bool
+		if b.run("return !!("+script+")", &done); done {
+			return
+		}
+		if time.Now().After(end) {
+			b.t.Fatalf("not so: %s; the page reads %q", what, b.text())
+		}
+	}
+}
+
+// width makes the page so wide.
+func (b *browser) width(wide int) {
+	b.t.Helper()
+	b.do(http.MethodPost, "/goog/cdp/execute", map[string]any{"cmd": "Emulation.setDeviceMetricsOverride",
+		"params": map[string]any{"width": wide, "height": 900, "deviceScaleFactor": 1, "mobile": false}}, nil)
+}
+
+// fits fails if the page scrolls sideways, and has axe look at it where CONTEXTD_AXE names its script.
+func (b *browser) fits(what string) {
+	b.t.Helper()
+	var over []string
+	b.run(`const w = document.documentElement.clientWidth; return document.documentElement.scrollWidth <= w ? [] : [...document.querySelectorAll("body *")]`+
+		`.filter(e => e.getBoundingClientRect().right > w + 1).slice(0, 5).map(e => e.tagName + "." + e.className + " " + e.textContent.slice(0, 40))`, &over)
+	if len(over) > 0 {
+		b.t.Errorf("%s scrolls sideways: %q", what, over)
+	}
+	path := os.Getenv("CONTEXTD_AXE")
+	if path == "" {
+		return
+	}
+	axe, err := os.ReadFile(path)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.run(string(axe), nil)
+	var found []struct {
+		ID, Impact, Help string
+		Nodes            []struct{ HTML string }
+	}
+	b.do(http.MethodPost, "/execute/async", map[string]any{
+		"script": "const done = arguments[0]; axe.run(document).then(r => done(r.violations.map(v => ({id: v.id, impact: v.impact, help: v.help, " +
+			"nodes: v.nodes.slice(0, 3).map(n => ({html: n.html}))}))))", "args": []any{},
+	}, &found)
+	for _, v := range found {
+		b.t.Errorf("%s breaks %s (%s): %s: %v", what, v.ID, v.Impact, v.Help, v.Nodes)
+	}
+}
+
+// TestPagesInABrowser walks through the pages in a real browser, as wide as a telephone and as a desk has it.
+func TestPagesInABrowser(t *testing.T) {
+	t.Parallel()
+	for _, wide := range []int{360, 390, 1280} {
+		b := newBrowser(t, true)
+		d := daemontest.Start(t, func(cfg *daemon.Config) { cfg.Page = web.PagePublic })
+		b.width(wide)
+		b.visit(d.URL() + "/")
+		b.until("the page is live", `document.querySelector(".live time") && document.title.includes("old")`)
+		b.fits("the front page")
+		b.click(`.brief a.fig`)
+		b.until("a figure leads to its source", `document.querySelector(".sources li:target")`)
+		d.Recording.Advance()
+		d.Clock.Advance(5 * time.Minute)
+		b.run(`window.same = document.querySelector("#t1 tbody"); window.before = document.querySelector("main").textContent; return true`, nil)
+		if err := d.Refresh(t.Context(), api.PackCrypto); err != nil {
+			t.Fatal(err)
+		}
+		b.until("a new state is put in place", `document.querySelector("main").textContent !== window.before && document.body.dataset.version`)
+		b.fits("the page of a new state")
+		b.fill("#q", "ADA price")
+		b.click("form[role=search] button")
+		b.until("the answer is there", `document.querySelector(".ask table") && document.querySelector(".ask").textContent.includes("Cardano")`)
+		b.fits("an answer")
+		b.visit(d.URL() + "/account")
+		b.until("one can sign in", `!document.getElementById("signin").hidden`)
+		b.fits("the account of nobody")
+		b.quietBut("401") // of the session that there is not
+		b.visit(d.URL() + "/")
+		b.until("the page is live", `document.querySelector(".live .state").textContent === "live"`)
+		d.Stop(t)
+		b.until("the page says that it is cut off", `document.body.classList.contains("gone") && document.getElementById("lost").textContent.includes("figures stand still")`)
+	}
+}
+
+// quietBut is quiet but for lines with text in them.
+func (b *browser) quietBut(text string) {
+	b.t.Helper()
+	var log []struct{ Level, Message string }
+	b.do(http.MethodPost, "/se/log", map[string]string{"type": "browser"}, &log)
+	for _, line := range log {
+		if !strings.Contains(line.Message, text) && !strings.Contains(line.Message, "favicon") {
+			b.t.Errorf("the browser says %s: %s", line.Level, line.Message)
+		}
+	}
+}
+
+// TestAccountInABrowser: an owner comes by a mailed link, makes a key, buys credits, adds a wallet and signs in with that.
+func TestAccountInABrowser(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, true)
+	c := daemontest.Chain(t)
+	d := daemontest.Start(t, daemontest.On(c), func(cfg *daemon.Config) { cfg.Chain.AtOnce = true })
+	w := newWallet(t)
+	b.do(http.MethodPost, "/goog/cdp/execute", map[string]any{"cmd": "Page.addScriptToEvaluateOnNewDocument", "params": map[string]any{
+		"source": `window.ethereum = {request: ({method, params}) => method === "eth_requestAccounts" ? Promise.resolve(["` + w.address + `"]) :
+			new Promise(done => { window.asked = {method, params}; window.answer = done; })}`}}, nil)
+	b.width(1280)
+	const email = "browser@example.org"
+	b.visit(d.URL() + "/account")
+	b.until("one can sign in", `!document.getElementById("signin").hidden`)
+	b.fill("#email", email)
+	b.click("#mail button")
+	b.until("the link is on its way", `document.getElementById("say").textContent.includes("on its way")`)
+	b.visit(d.MailedLink(t, email))
+	b.click("button")
+	b.click(`a[href$="/account"]`)
+	b.until("the account is there", `document.getElementById("who").textContent === "`+email+`" && document.querySelector("#chart svg")`)
+	b.fits("the account")
+	b.fill("#keyname", "my <agent>")
+	b.click("#make button")
+	b.until("the key is shown", `document.getElementById("plain").textContent.startsWith("cv_")`)
+	var key string
+	b.run(`return document.getElementById("plain").textContent`, &key)
+	u := newUser(t, d)
+	if got := u.fresh(key); got.Status != http.StatusOK {
+		t.Errorf("the new key: %d", got.Status)
+	}
+	b.click("#hide")
+	b.until("the key is gone", `!document.documentElement.outerHTML.includes("`+key+`")`)
+	b.click(`.buy[data-pack="starter"]`)
+	b.until("the code is drawn", `document.querySelector(".deposit img") && document.querySelector(".deposit img").naturalWidth > 0`)
+	b.fits("a purchase")
+	var intent api.DepositIntent
+	b.run(`return JSON.parse(localStorage.getItem("contextd-deposits"))[0]`, &intent)
+	amount, err := usdg.ParseAmount(intent.AmountUSDC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nonce, err := hex.DecodeString(strings.TrimPrefix(intent.Nonce, "0x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Transfer(t.Context(), c.Wallet(), intent.Recipient, int64(amount), nonce); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.RunJob(t.Context(), "deposits"); err != nil && !strings.Contains(err.Error(), "running already") {
+		t.Fatal(err)
+	}
+	b.until("the credits are there", `document.getElementById("balance").textContent === "1,000"`)
+	b.click("#addwallet")
+	b.signs(w)
+	b.until("the wallet is added", `document.querySelectorAll("#ids tr").length === 2`)
+	b.click("#out")
+	b.until("nobody is signed in", `!document.getElementById("signin").hidden && document.getElementById("mine").hidden`)
+	b.click("#wallet")
+	b.signs(w)
+	b.until("the wallet signs in", `!document.getElementById("mine").hidden && document.querySelectorAll("#ids tr").length === 2`)
+	b.click("#keys tr button:last-child")
+	b.do(http.MethodPost, "/alert/accept", nil, nil)
+	b.until("the key is revoked", `document.getElementById("keys").textContent.includes("revoked")`)
+	if got := u.fresh(key); got.Status != http.StatusUnauthorized {
+		t.Errorf("the revoked key: %d", got.Status)
+	}
+	b.width(360)
+	b.fits("the account on a telephone")
+	b.quietBut("401")
+}
+
+// signs signs with w what the page asks its wallet for.
+func (b *browser) signs(w wallet) {
+	b.t.Helper()
+	b.until("the wallet is asked", `window.asked && window.asked.method === "personal_sign"`)
+	var asked string
+	b.run(`const text = window.asked.params[0]; delete window.asked; return text`, &asked)
+	text, err := hexutil.Decode(asked)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	answer, err := json.Marshal(w.sign(b.t, string(text)))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.run("window.answer("+string(answer)+"); return true", nil)
+}
