@@ -54,7 +54,8 @@ const (
 // bookkeeping are fields that change with every state and say nothing by that, or nothing to people.
 func bookkeeping(field string) bool {
 	switch field {
-	case "fetchedAt", "since", "position", "rank", "ageHours", "nextUpdateAt", "asOf", "items", "ref", "eventAt", "intervalSeconds", "score":
+	case "fetchedAt", "since", "position", "rank", "ageHours", "nextUpdateAt", "asOf", "items", "ref", "eventAt", "intervalSeconds",
+		"score":
 		return true
 	}
 	return false

@@ -43,7 +43,8 @@ func (d *Daemon) shop() (*x402.Shop, error) {
 func (d *Daemon) tellBought(list []billing.Deposit) {
 	for _, v := range list {
 		d.metrics.Bought(string(v.Pack))
-		d.cfg.Logger.Info("credits were bought", "deposit", v.ID, "rail", v.Rail, "pack", v.Pack, "credits", v.Credits, "key_id", v.Credited)
+		d.cfg.Logger.Info("credits were bought", "deposit", v.ID, "rail", v.Rail, "pack", v.Pack, "credits", v.Credits,
+			"key_id", v.Credited)
 	}
 }
 

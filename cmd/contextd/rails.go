@@ -171,7 +171,8 @@ func (r railConfig) place(at string) (daemon.Chain, error) {
 	}
 	key, err := settleKey(at+".settle.key_file", r.Settle.KeyFile)
 	return daemon.Chain{
-		ID: r.ID, Section: at, ChainID: r.ChainID, RPCURL: rpc, Token: r.Token, Treasury: r.Treasury, SettleKey: key, FacilitatorURL: r.Settle.FacilitatorURL,
+		ID: r.ID, Section: at, ChainID: r.ChainID, RPCURL: rpc, Token: r.Token, Treasury: r.Treasury,
+		SettleKey: key, FacilitatorURL: r.Settle.FacilitatorURL,
 		TokenName: r.Domain.Name, TokenVersion: r.Domain.Version,
 		Confirmations: uint64(r.Confirmations), StartBlock: uint64(r.StartBlock),
 	}, err

@@ -65,8 +65,8 @@ func (r *reloader) greet(w io.Writer, in string) {
 	fmt.Fprintf(w, "contextd %s\n\n  address  %s\n  packs    %s\n  data     %s\n\nIn another terminal:\n\n", build.Read().Version,
 		r.daemon.URL(), strings.Join(packs, ", "), r.cfg.DataDir)
 	for _, line := range []string{
-		"contextd keys create my-agent" + in, "export CTX_BASE_URL=" + r.daemon.URL(), "export CTX_API_KEY=the key", ctxCommand() + " fresh",
-		ctxCommand() + " ui", "contextd doctor" + in,
+		"contextd keys create my-agent" + in, "export CTX_BASE_URL=" + r.daemon.URL(), "export CTX_API_KEY=the key",
+		ctxCommand() + " fresh", ctxCommand() + " ui", "contextd doctor" + in,
 	} {
 		fmt.Fprintln(w, "  "+line)
 	}

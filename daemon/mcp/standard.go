@@ -34,7 +34,9 @@ func (s *Server) paysInBand(rq *request, m message) bool {
 
 // asked is what m, which came with r, asks for, but for its subject.
 func (s *Server) asked(r *http.Request, m message) (a web.Asked) {
-	a.Resource = api.StandardResource{URL: s.cfg.Standard.URL(r), Description: "handshake and lists of MCP, for a day", Tags: []string{"mcp"}}
+	a.Resource = api.StandardResource{
+		URL: s.cfg.Standard.URL(r), Description: "handshake and lists of MCP, for a day", Tags: []string{"mcp"},
+	}
 	switch m.Method {
 	case methodRead:
 		a.Resource.Description = m.Text("uri")

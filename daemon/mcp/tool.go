@@ -83,8 +83,8 @@ func definitions() []definition {
 	}
 }
 
-// toolList describes the tools, named with prefix, where packs are served. With loose, an answer may lack what else it always has: it may be
-// an offer, to which clients hold the same schema.
+// toolList describes the tools, named with prefix, where packs are served. With loose, an answer may lack what else it always has: it may
+// be an offer, to which clients hold the same schema.
 func toolList(prefix string, packs []string, loose bool) ([]*sdk.Tool, error) {
 	var list []*sdk.Tool
 	no := false

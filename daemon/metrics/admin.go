@@ -15,10 +15,17 @@ type Detail struct {
 	Reason string `json:"reason,omitempty"` // why not
 }
 
-// Admin answers on the admin address: metrics, profiles, and why the daemon is not ready. It knows no secret, and answers only who names it
+// Admin answers on the admin address: a page to read, metrics, profiles, and why the daemon is not ready. It knows no secret, and answers only who names it
 // as an address or as this machine, so that a page in a browser cannot read it.
 func (m *Metrics) Admin(ready func(ctx context.Context) error) http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		reason := ""
+		if err := ready(r.Context()); err != nil {
+			reason = err.Error()
+		}
+		m.board(w, reason)
+	})
 	mux.Handle("GET /metrics", m.Handler())
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", func(w http.ResponseWriter, _ *http.Request) {

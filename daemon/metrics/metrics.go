@@ -26,6 +26,7 @@ const prefix = "contextd_"
 type Metrics struct {
 	registry *prometheus.Registry
 	now      func() time.Time
+	readings Readings // set before anything is asked
 
 	known     sync.Map // call to counted: the counters of calls, which the vectors take longer to find
 	requests  *prometheus.CounterVec

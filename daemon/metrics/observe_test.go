@@ -203,7 +203,8 @@ func TestAdminIsLocal(t *testing.T) {
 	for url, want := range map[string]int{
 		"http://127.0.0.1:8403/healthz": 200, "http://localhost:8403/healthz": 200, "http://[::1]:8403/healthz": 200, "http://10.0.0.7/healthz": 200,
 		"http://evil.example/healthz": 403, "http://localhost.evil.example/metrics": 403, "http://127.0.0.1/readyz": 503,
-		"http://127.0.0.1/debug/pprof/": 200, "http://127.0.0.1/debug/pprof/goroutine?debug=1": 200, "http://127.0.0.1/debug/pprof/cmdline": 403, "http://127.0.0.1/": 404,
+		"http://127.0.0.1/debug/pprof/": 200, "http://127.0.0.1/debug/pprof/goroutine?debug=1": 200, "http://127.0.0.1/debug/pprof/cmdline": 403,
+		"http://127.0.0.1/": 200, "http://127.0.0.1/nope": 404,
 	} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, url, nil))

@@ -41,6 +41,7 @@ const scrapeTimeout = 2 * time.Second
 
 // Read adds r, which is read with ctx, to what is shown. It is called once.
 func (m *Metrics) Read(ctx context.Context, r Readings) {
+	m.readings = r
 	m.registry.MustRegister(&reader{r, ctx, m.now})
 }
 

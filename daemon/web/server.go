@@ -83,7 +83,8 @@ func NewAt(cfg Config, routes func(s *Server) Routes) *Server {
 		cfg.Payers = NewPayers(nil, cfg.Now)
 	}
 	s := &Server{
-		cfg: cfg, mux: http.NewServeMux(), catalogue: newCatalogue(), open: openHeaders(), live: liveHeaders(), immutable: immutableHeaders(),
+		cfg: cfg, mux: http.NewServeMux(), catalogue: newCatalogue(),
+		open: openHeaders(), live: liveHeaders(), immutable: immutableHeaders(),
 		stream: streamHeaders(), lines: linesHeaders(), heads: NewLimiter(maxHeads, time.Minute/maxHeads, cfg.Now),
 	}
 	s.stopping, s.endStreams = stopper()

@@ -1,0 +1,88 @@
+package metrics
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// boardHTML is the page of the admin address: how the daemon and its jobs do, to be read alone.
+const boardHTML = `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="refresh" content="10">
+<title>{{if .Reason}}not ready{{else}}ready{{end}} · contextd</title>
+<style>{{.Style}}</style>
+</head>
+<body>
+<main>
+<h1>contextd</h1>
+<p>{{with .Reason}}<strong>Not ready:</strong> {{.}}{{else}}<strong>Ready.</strong>{{end}} Seen at {{.Now}}.
+<a href="metrics">Metrics</a> · <a href="debug/pprof/">profiles</a></p>
+<table><caption>States</caption><thead><tr><th scope="col">Pack</th><th scope="col">Age</th></tr></thead><tbody>
+{{range .Ages}}<tr><th scope="row">{{.Name}}</th><td>{{.Text}}</td></tr>
+{{end}}</tbody></table>
+<table><caption>Jobs</caption><thead><tr><th scope="col">Job</th><th scope="col">Last good run</th><th scope="col">Failed runs since the start</th></tr></thead><tbody>
+{{range .Jobs}}<tr><th scope="row">{{.Name}}</th><td>{{.Text}}</td><td>{{.Failures}}</td></tr>
+{{end}}</tbody></table>
+</main>
+</body>
+</html>
+`
+
+// boardCSS is its style.
+const boardCSS = `:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:0}main{max-width:48rem;margin:0 auto;padding:1rem}` +
+	`table{border-collapse:collapse;width:100%;margin:1rem 0;font-variant-numeric:tabular-nums}caption{text-align:left;font-weight:600}` +
+	`th,td{text-align:left;font-weight:400;padding:.25rem .5rem;border-top:1px solid #8884}`
+
+// boardRow is a line of the page.
+type boardRow struct {
+	Name, Text string
+	Failures   int64
+}
+
+// board answers with that page.
+func (m *Metrics) board(w http.ResponseWriter, reason string) {
+	data := struct {
+		Style       template.CSS
+		Reason, Now string
+		Ages, Jobs  []boardRow
+	}{Style: boardCSS, Reason: reason, Now: m.now().UTC().Format(time.RFC3339)}
+	if m.readings.Ages != nil {
+		ages := m.readings.Ages()
+		for _, pack := range slices.Sorted(maps.Keys(ages)) {
+			data.Ages = append(data.Ages, boardRow{Name: pack, Text: fmt.Sprint(ages[pack].Truncate(time.Second))})
+		}
+	}
+	if m.readings.Jobs != nil {
+		jobs := m.readings.Jobs()
+		for _, name := range slices.Sorted(maps.Keys(jobs)) {
+			row := boardRow{Name: name, Text: "never", Failures: jobs[name].Failures}
+			if at := jobs[name].Succeeded; !at.IsZero() {
+				row.Text = fmt.Sprint(m.now().Sub(at).Truncate(time.Second)) + " ago"
+			}
+			data.Jobs = append(data.Jobs, row)
+		}
+	}
+	var b bytes.Buffer
+	if err := template.Must(template.New("board").Parse(boardHTML)).Execute(&b, data); err != nil {
+		http.Error(w, "the page could not be made", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	sum := sha256.Sum256([]byte(boardCSS))
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+
+		"'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(b.Bytes()) // a client that has left is no error of ours
+}
