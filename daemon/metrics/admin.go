@@ -15,8 +15,8 @@ type Detail struct {
 	Reason string `json:"reason,omitempty"` // why not
 }
 
-// Admin answers on the admin address: a page to read, metrics, profiles, and why the daemon is not ready. It knows no secret, and answers only who names it
-// as an address or as this machine, so that a page in a browser cannot read it.
+// Admin answers on the admin address: a page to read, metrics, profiles, and why the daemon is not ready. It knows no secret, and answers
+// only who names it as an address or as this machine, so that a page in a browser cannot read it.
 func (m *Metrics) Admin(ready func(ctx context.Context) error) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
