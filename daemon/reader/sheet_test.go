@@ -13,7 +13,7 @@ func TestSheet(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const doc = `{"assets":[{"id":"btc","name":"Bit\u202ecoin","symbol":"BTC","priceUsd":91240,"change24hPct":-1.84,"dueAt":"2026-12-01T10:00:00Z","network":"base","ref":1},` +
-		`{"id":"new","priceUsd":0.5,"ref":2,"stale":true}],"mood":{"value":24,"word":"Fear","ref":2},` +
+		`{"id":"new","priceUsd":0.5,"ref":2,"stale":true}],"mood":{"name":"Mo\u202eod","value":24,"word":"Fear","ref":2},` +
 		`"flags":[{"id":"a","severity":"notice","message":"a"},{"id":"b","severity":"critical","message":"b\u202e"},{"id":"c","severity":"warning","message":"c"}],` +
 		`"source_status":[{"ref":1,"id":"one","status":"ok","fetchedAt":"2026-11-20T20:05:00Z","intervalSeconds":300},{"ref":2,"id":"two","status":"error","fetchedAt":null,"error":"down"}]}`
 	p := pulse("crypto", newest().Add(time.Minute), doc)
