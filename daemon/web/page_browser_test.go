@@ -120,6 +120,7 @@ func TestPagesInABrowser(t *testing.T) {
 		b.fits("an answer")
 		b.visit(d.URL() + "/account")
 		b.until("one can sign in", `!document.getElementById("signin").hidden`)
+		b.until("what is hidden is not seen", `document.getElementById("token").offsetParent === null`)
 		b.fits("the account of nobody")
 		b.quietBut("401") // of the session that there is not
 		b.visit(d.URL() + "/")
