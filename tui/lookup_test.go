@@ -56,6 +56,7 @@ func TestWatchlist(t *testing.T) {
 		d.shows("Bitcoin (BTC)")
 		if unmetered {
 			d.until("all that is asked for at the start", func(string) bool { return d.fake.calls("series") == 5 })
+			d.shows("Brief 17:06")
 			golden(t, "watchlist-80x24", d.view(), 80, 24)
 		}
 		d.fake.events <- delta(moved(t), 20*time.Second)

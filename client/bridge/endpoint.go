@@ -175,7 +175,7 @@ func (e *endpoint) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	res.Request = r
-	return digestible(res, m)
+	return e.digestible(res, m)
 }
 
 // dress is r with the headers that the SDK leaves out. The stream of a session, which the SDK opens for its own client alone, is a call
@@ -290,7 +290,7 @@ func lost(r *http.Request, err error) error {
 
 // digestible is res as the SDK takes it: a stream, a message in JSON, or nothing where nobody waits for an answer. The error is for all
 // else, at which the SDK would give up the connection.
-func digestible(res *http.Response, m *jsonrpc.Request) (*http.Response, error) {
+func (e *endpoint) digestible(res *http.Response, m *jsonrpc.Request) (*http.Response, error) {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	good := res.StatusCode/100 == 2
 	gone := res.StatusCode == http.StatusNotFound && res.Request.Header.Get(headerSession) != "" // whatever it says besides
@@ -321,7 +321,10 @@ func digestible(res *http.Response, m *jsonrpc.Request) (*http.Response, error) 
 	case good && (err == nil || len(text) == 0):
 		return nil, lost(res.Request, errUnanswered)
 	}
-	return nil, cmp.Or(unpaid(res), sdk.ErrorOf(res))
+	if e.foreign != nil {
+		return nil, cmp.Or(unpaid(res), sdk.ErrorOf(res))
+	}
+	return nil, sdk.ErrorOf(res)
 }
 
 // faultIn is the error in an answer about a message that the service could not read, nil if there is none.

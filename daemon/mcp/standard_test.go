@@ -122,6 +122,16 @@ func (p *shop) treasury() int64 {
 	return n
 }
 
+// matchesOf is what an answer of search has found, without the age of the state, which is counted on.
+func matchesOf(t *testing.T, a answer) string {
+	t.Helper()
+	var found struct{ Matches json.RawMessage }
+	if err := json.Unmarshal(a.read(t).Result.StructuredContent, &found); err != nil || len(found.Matches) == 0 {
+		t.Fatalf("%d %s: %v", a.Status, a.Body, err)
+	}
+	return string(found.Matches)
+}
+
 // TestPayByStandardX402 is the whole way of a stock client over MCP: the offer beside the 402, the payment in the message, in base64 there, or
 // in the header, the receipt, the same again, another call, a resource.
 func TestPayByStandardX402(t *testing.T) {
@@ -140,7 +150,7 @@ func TestPayByStandardX402(t *testing.T) {
 		p.post(paying(body, payment, true)), p.post(body, signature(payment)...), p.post(paying(body, payment, false), signature(payment)...),
 		p.post(paying(call("context_search", `{"k":"2","q":"bitcoin"}`), payment, false)),
 	} {
-		if got := again.read(t); !bytes.Equal(got.Result.StructuredContent, first.read(t).Result.StructuredContent) || p.receipt(again) != receipt ||
+		if matchesOf(t, again) != matchesOf(t, first) || p.receipt(again) != receipt ||
 			again.Header.Get(api.HeaderReplayed) != "true" {
 			t.Errorf("%d %s, replayed %q, at first %s", again.Status, again.Body, again.Header.Get(api.HeaderReplayed), first.Body)
 		}

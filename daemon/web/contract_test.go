@@ -196,6 +196,7 @@ func TestContract(t *testing.T) {
 	s.signIn()
 	s.own()
 	s.trade()
+	s.sell()
 	s.read()
 	if s.speaksMCP() {
 		s.mcp()

@@ -143,6 +143,7 @@ func TestOfferTellsCatalogues(t *testing.T) {
 	queries := map[string]string{
 		"GET /v1/fresh": "", "GET /v1/brief": "", "GET /v1/search": "q=bitcoin", "GET /v1/lookup": "q=ADA+price,tether+supply", "GET /v1/cite": "ref=3",
 		"POST /v1/cite": "ref=3", "GET /v1/changes": "since=-1m", "GET /v1/series": "path=asset/bitcoin", "GET /v1/snapshot": "at=" + minute,
+		"POST /v1/credits": "pack=starter",
 	}
 	for name := range paidBy(t) {
 		query, ok := queries[name]
@@ -151,13 +152,19 @@ func TestOfferTellsCatalogues(t *testing.T) {
 			continue
 		}
 		method, path, _ := strings.Cut(name, " ")
-		a := call(t, method, m.d.URL()+path+"?pack=crypto&"+query)
+		pack := api.PackCrypto
+		if path == api.PathPurchase { // whose packs are others
+			pack = "credits"
+		} else {
+			query = "pack=crypto&" + query
+		}
+		a := call(t, method, m.d.URL()+path+"?"+query)
 		offer := unwrap[api.StandardRequired](t, a, api.HeaderRequired)
 		if n := len(a.Header.Get(api.HeaderRequired)); a.Status != http.StatusPaymentRequired || n > 3<<10 {
 			t.Errorf("%s: %d, an offer of %d bytes", name, a.Status, n)
 		}
-		if r := offer.Resource; r.URL != "https://example.org/context"+path+"?pack=crypto&"+query || r.ServiceName != "contextd" ||
-			!slices.Equal(r.Tags, []string{"crypto"}) || !strings.Contains(r.Description, ": ") {
+		if r := offer.Resource; r.URL != "https://example.org/context"+path+"?"+query || r.ServiceName != "contextd" ||
+			!slices.Equal(r.Tags, []string{pack}) || !strings.Contains(r.Description, ": ") {
 			t.Errorf("%s: %+v", name, r)
 		}
 		tellsHow(t, name, query, offer.Extensions["bazaar"])
@@ -192,9 +199,12 @@ func tellsHow(t *testing.T, name, query string, e api.StandardExtension) {
 	method, _, _ := strings.Cut(name, " ")
 	input, _ := e.Info["input"].(map[string]any)
 	sent, _ := input["queryParams"].(map[string]any)
-	parameter, _, _ := strings.Cut(query, "=")
-	if input["type"] != "http" || input["method"] != method || sent["pack"] != "crypto" || parameter != "" && method == http.MethodGet && sent[parameter] == nil {
-		t.Errorf("%s is told as %v", name, input)
+	for part := range strings.SplitSeq(strings.TrimSuffix(query, "&"), "&") {
+		parameter, value, _ := strings.Cut(part, "=")
+		told := sent[parameter] != nil || method == http.MethodPost && parameter == "ref" // which the body has
+		if input["type"] != "http" || input["method"] != method || !told || parameter == "pack" && sent["pack"] != value {
+			t.Errorf("%s is told as %v", name, input)
+		}
 	}
 	output, _ := e.Info["output"].(map[string]any)
 	example, err := json.Marshal(output["example"])

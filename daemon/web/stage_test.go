@@ -402,16 +402,9 @@ func (s *stage) read() {
 
 // identify pays for a call by standard x402, and once more with the identifier of that payment.
 func (s *stage) identify(method, path string) {
-	m := &market{t: s.t, chain: s.chain, d: s.d}
 	offer := unwrap[api.StandardRequired](s.t, s.do(402, method, path, ""), api.HeaderRequired)
 	for i := range 2 {
-		paid := m.sign(s.chain.Wallet(), offer)
-		paid.Extensions = map[string]any{"payment-identifier": map[string]any{"info": map[string]any{"id": "pay_" + method + path}}}
-		text, err := json.Marshal(paid)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		send := openapiWith(api.HeaderSignature, base64.StdEncoding.EncodeToString(text))
+		send := s.paying(offer, "pay_"+method+path)
 		if i > 0 {
 			s.do(409, method, path, "", send)
 		} else if a := call(s.t, method, s.d.URL()+path, send); a.Status != 200 && a.Status != 503 { // it may be settled later
@@ -501,12 +494,16 @@ func (s *stage) fail() {
 	me := session(s.jar)
 	var intent api.DepositIntent
 	s.decode(s.do(201, "POST", api.PathCredits, `{"pack":"starter"}`, me), &intent)
+	purchase := pathOf(api.CreditStarter)
+	offer := unwrap[api.StandardRequired](s.t, s.do(402, "POST", purchase, ""), api.HeaderRequired)
 	if err := s.chain.Close(); err != nil {
 		s.t.Fatal(err)
 	}
+	s.do(503, "POST", purchase, "", s.paying(offer, ""))
 	s.do(503, "POST", api.PathCredits+"/"+intent.ID+"/verify", `{"txHash":"0x`+strings.Repeat("cd", 32)+`"}`, me) // of which nobody has asked yet
 
-	s.drop("usage", "sessions", "challenges", "paid_calls")
+	s.drop("usage", "sessions", "challenges", "paid_calls", "settlement_txs", "purchases", "settlements")
+	s.do(500, "POST", purchase, "", s.paying(offer, ""))
 	for name, query := range s.paid() {
 		method, path, _ := strings.Cut(name, " ")
 		s.do(500, method, path+query, "", openapiBearer(s.key))

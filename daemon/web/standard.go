@@ -66,7 +66,7 @@ func (s Standard) Tell(h http.Header, who gate.Credentials, paid *x402.Claim, er
 		return
 	}
 	failure := api.AsError(err)
-	if who.Exact != nil {
+	if who.Exact != nil && failure.Status != http.StatusInternalServerError { // of which nobody knows what it did
 		setStandard(h, api.HeaderSettlement, s.Exact.Refusal(*who.Exact, failure.Reason))
 	}
 	if failure.Status != http.StatusPaymentRequired {

@@ -198,7 +198,7 @@ func (s *Settler) again(ctx context.Context, row Settlement, e Exact, sub Subjec
 		key, err := s.bought(ctx, row, s.tells(row, e))
 		return &Claim{
 			Replay: &StoredAnswer{Fingerprint: row.Fingerprint, Payer: row.From, At: row.At}, Bought: key,
-			Receipt: s.receipt(row.From, row.TxHash), close: release,
+			Receipt: s.receipt(e.From, row.TxHash), close: release,
 		}, err
 	}
 	if row.Body == nil {

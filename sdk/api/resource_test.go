@@ -52,9 +52,9 @@ func shapes() []shape {
 		{api.Identity{}, "id kind subject createdAt"},
 		{api.IdentityListResponse{}, "identities"},
 
-		{api.Deposit{}, "id userId keyId0 pack credits amountUsdc status txHash0 payerAddress0 nonce createdAt verifiedAt0 expiresAt nonceRequired? reason? message?"},
-		{api.CreateDepositRequest{}, "pack keyId?"},
-		{api.DepositIntent{}, "id recipient amountUsdc nonce expiresAt paymentUri chainId token nonceRequired? warning?"},
+		{api.Deposit{}, "id rail userId keyId0 pack credits amountUsdc status txHash0 payerAddress0 nonce createdAt verifiedAt0 expiresAt nonceRequired? reason? message?"},
+		{api.CreateDepositRequest{}, "pack keyId? rail?"},
+		{api.DepositIntent{}, "id rail recipient amountUsdc nonce expiresAt paymentUri chainId token nonceRequired? warning?"},
 		{api.VerifyDepositRequest{}, "txHash"},
 		{api.CreditBalanceResponse{}, "balance keyCount recentDeposits"},
 		{api.UsageRow{}, "day keyId op calls"},
