@@ -334,7 +334,7 @@ func TestStandardPreflight(t *testing.T) {
 	}
 }
 
-// TestStockClients has unmodified clients of x402 pay for operations. .ci/run names the directory of their npm packages where npm
+// TestStockClients has unmodified clients of x402 pay for operations, and buy credits. .ci/run names the directory of their npm packages where npm
 // can install them.
 func TestStockClients(t *testing.T) {
 	t.Parallel()
@@ -357,18 +357,19 @@ func TestStockClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Remove(name)
+	const credits = "POST " + api.PathPurchase + "?pack=" + string(api.CreditStarter)
 	past := "/v1/snapshot?at=" + time.Now().Add(-2*time.Minute).UTC().Format("2006-01-02T15:04")
 	for _, one := range []struct {
 		client string
 		price  int64
 		calls  []string
 	}{
-		{"fetch", 1_000 + 5_000 + 2_000 + 1_000 + 1_000 + 1_000 + 10_000, []string{
-			"/v1/fresh", "/v1/brief", "/v1/search?q=bitcoin&k=3", "/v1/lookup?q=bitcoin", "/v1/cite?ref=1", "POST /v1/cite?ref=2", past,
+		{"fetch", 1_000 + 5_000 + 2_000 + 1_000 + 1_000 + 1_000 + 10_000 + 1_000_000, []string{
+			"/v1/fresh", "/v1/brief", "/v1/search?q=bitcoin&k=3", "/v1/lookup?q=bitcoin", "/v1/cite?ref=1", "POST /v1/cite?ref=2", past, credits,
 		}},
-		{"axios", 1_000 + 5_000, []string{"/v1/fresh?members=flags", "/v1/brief"}},
-		{"mppx", 1_000 + 5_000 + 2_000 + 1_000 + 1_000 + 10_000, []string{
-			"/v1/fresh?members=flags", "/v1/brief", "/v1/search?q=ether", "/v1/lookup?q=ether", "/v1/cite?ref=1", past,
+		{"axios", 1_000 + 5_000 + 1_000_000, []string{"/v1/fresh?members=flags", "/v1/brief", credits}},
+		{"mppx", 1_000 + 5_000 + 2_000 + 1_000 + 1_000 + 10_000 + 1_000_000, []string{
+			"/v1/fresh?members=flags", "/v1/brief", "/v1/search?q=ether", "/v1/lookup?q=ether", "/v1/cite?ref=1", past, credits,
 		}},
 	} {
 		before, err := m.chain.Balance(t.Context(), m.chain.Treasury())
