@@ -116,9 +116,9 @@ func (r *twoRails) exact(i int, network, asset, identifier string) string {
 }
 
 // pays sends a payment of standard x402 and returns the reason of its refusal, "" if it is answered.
-func (r *twoRails) pays(header string) (reason api.Reason, receipt api.StandardReceipt) {
-	r.t.Helper()
-	res, body := r.get(api.PathFresh, api.HeaderSignature, header)
+func (u *upgraded) pays(header string) (reason api.Reason, receipt api.StandardReceipt) {
+	u.t.Helper()
+	res, body := u.get(api.PathFresh, api.HeaderSignature, header)
 	text, _ := base64.StdEncoding.DecodeString(res.Header.Get(api.HeaderSettlement))
 	_ = json.Unmarshal(text, &receipt)
 	if res.StatusCode == http.StatusOK {
@@ -126,7 +126,7 @@ func (r *twoRails) pays(header string) (reason api.Reason, receipt api.StandardR
 	}
 	var failure api.ErrorBody
 	if err := json.Unmarshal(body, &failure); err != nil {
-		r.t.Fatalf("%d %s: %v", res.StatusCode, body, err)
+		u.t.Fatalf("%d %s: %v", res.StatusCode, body, err)
 	}
 	return failure.Error.Reason, receipt
 }

@@ -37,7 +37,7 @@ type Facilitator struct {
 	http   *http.Client
 
 	mu    sync.Mutex // guards asked
-	asked time.Time  // when it last said that it settles here
+	asked time.Time  // when it last said that it settles here; zero once it has failed since
 }
 
 // Bounds of a Facilitator.
@@ -176,9 +176,13 @@ func (f *Facilitator) request(a x402.Authorization) ([]byte, error) {
 	}}}, terms})
 }
 
-// ask asks the facilitator. Its refusals have a body too, with a status that its makers chose.
+// ask asks the facilitator. Its refusals have a body too, with a status that its makers chose. After a failure, Ready believes nothing that
+// it has said before.
 func (f *Facilitator) ask(ctx context.Context, method, path string, body []byte, answer any) error {
 	fail := func(why error) error {
+		f.mu.Lock()
+		f.asked = time.Time{}
+		f.mu.Unlock()
 		if address := new(url.Error); errors.As(why, &address) {
 			why = address.Err // without the URL
 		}
