@@ -321,10 +321,7 @@ func (e *endpoint) digestible(res *http.Response, m *jsonrpc.Request) (*http.Res
 	case good && (err == nil || len(text) == 0):
 		return nil, lost(res.Request, errUnanswered)
 	}
-	if e.foreign != nil {
-		return nil, cmp.Or(unpaid(res), sdk.ErrorOf(res))
-	}
-	return nil, sdk.ErrorOf(res)
+	return nil, cmp.Or(e.unpaid(res), sdk.ErrorOf(res))
 }
 
 // faultIn is the error in an answer about a message that the service could not read, nil if there is none.

@@ -170,9 +170,9 @@ func withPayment(m *jsonrpc.Request, p sdk.ExactPayment) (*jsonrpc.Request, erro
 	return &jsonrpc.Request{ID: m.ID, Method: m.Method, Params: text}, err
 }
 
-// unpaid is an answer with 402 that nothing was paid for: why, where it is by x402.
-func unpaid(res *http.Response) error {
-	if res.StatusCode != http.StatusPaymentRequired || res.Header.Get(api.HeaderRequired) == "" {
+// unpaid is an answer of a foreign service with 402 that nothing was paid for: why, where it is by x402.
+func (e *endpoint) unpaid(res *http.Response) error {
+	if e.foreign == nil || res.StatusCode != http.StatusPaymentRequired || res.Header.Get(api.HeaderRequired) == "" {
 		return nil
 	}
 	return &cli.Failure{Exit: cli.ExitPayment, Reason: string(api.ReasonPaymentRequired),

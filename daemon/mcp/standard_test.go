@@ -1,7 +1,6 @@
 package mcp_test
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/hex"
