@@ -70,9 +70,6 @@ func (s *Live) members() (list []pane) {
 	return list
 }
 
-// other reports whether the state is of no form that has tables, and so is shown as a tree.
-func (s *Live) other() bool { return s.env.Session.State != nil && len(s.members()) == 0 }
-
 // cells is the layout at the size that was drawn last.
 func (s *Live) cells() []cell {
 	if s.laid == nil {
