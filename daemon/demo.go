@@ -50,10 +50,11 @@ const (
 	demoEvery = 15 * time.Second
 	demoSeed  = 1
 
-	demoPast   = 24 * time.Hour // of history that a new demo begins with, an hour from state to state
-	demoNear   = time.Hour      // of it with a state every demoStep, and the first of packs other than crypto
-	demoStep   = 5 * time.Minute
-	othersStep = 15 * time.Minute // between those of the other packs
+	demoPast   = 24 * time.Hour // of history that a new demo begins with, with a state every demoFar
+	demoFar    = 3 * time.Hour
+	demoNear   = time.Hour // of it with one every demoStep
+	demoStep   = 10 * time.Minute
+	othersStep = 20 * time.Minute // between those of the other packs, which have the near part alone
 
 	demoCredits = 10_000 // on the demo's key at every start
 )
@@ -183,7 +184,7 @@ func (d *Daemon) makePast(ctx context.Context, clock *demoClock) error {
 	})
 	defer clock.back.Store(0)
 	for back := demoPast; back >= 0; back -= demoStep {
-		if back > demoNear && back%time.Hour != 0 {
+		if back > demoNear && back%demoFar != 0 {
 			continue
 		}
 		clock.back.Store(int64(back))

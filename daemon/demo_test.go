@@ -127,7 +127,7 @@ func TestDemoLives(t *testing.T) {
 			hours[*price] = true
 		}
 	}
-	if len(hours) < 20 {
+	if len(hours) < 8 {
 		t.Errorf("%d prices of Bitcoin in the day before", len(hours))
 	}
 	var course []string

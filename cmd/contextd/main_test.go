@@ -112,7 +112,7 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 
 // comes waits for something that another process does, and reports whether it came.
 func comes(ok func() bool) bool {
-	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			return false
 		}
