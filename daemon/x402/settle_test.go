@@ -67,6 +67,8 @@ func (b *bank) Ready(context.Context) (x402.Purse, error) {
 }
 
 func (b *bank) Simulate(_ context.Context, a x402.Authorization) (uint64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.tried++
 	if _, used := b.used[a.Key()]; used || b.canceled[a.Key()] {
 		return 0, x402.ErrUsed
@@ -75,6 +77,8 @@ func (b *bank) Simulate(_ context.Context, a x402.Authorization) (uint64, error)
 }
 
 func (b *bank) Prepare(_ context.Context, a x402.Authorization, _, floor uint64, replaces []byte) (x402.SignedTx, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.dry {
 		return x402.SignedTx{}, x402.ErrDry
 	}
@@ -173,6 +177,8 @@ func (b *bank) Settled(_ context.Context, hash [32]byte, _ time.Duration) (x402.
 }
 
 func (b *bank) Fate(_ context.Context, k x402.Key, _, _ uint64) ([32]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	switch hash, used := b.used[k]; {
 	case b.deaf != nil:
 		return hash, b.deaf
@@ -202,10 +208,14 @@ type settler struct {
 }
 
 func (s *settler) Settled(rail string, state x402.SettlementState) {
+	s.bank.mu.Lock()
+	defer s.bank.mu.Unlock()
 	s.told = append(s.told, fmt.Sprint(rail, " ", state))
 }
 
 func (s *settler) Burnt(rail string, gas uint64, fee *big.Int, reverted bool) {
+	s.bank.mu.Lock()
+	defer s.bank.mu.Unlock()
 	s.told = append(s.told, fmt.Sprint(rail, " ", gas, " ", fee, " ", reverted))
 }
 
