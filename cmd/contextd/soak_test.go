@@ -12,7 +12,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -88,8 +87,14 @@ func (s *soak) explain(ctx context.Context, what string, err error) {
 	s.count(kind + what)
 }
 
-// start starts the daemon and waits until it answers.
-func (s *soak) start() *exec.Cmd {
+// life is the daemon as one process.
+type life struct {
+	*os.Process
+	ended chan error // says once how it ended
+}
+
+// begin starts the daemon.
+func (s *soak) begin() life {
 	s.t.Helper()
 	c := program(s.t, "serve", "--listen", s.listen, "--admin-listen", s.admin, "--data-dir", s.dir, "--log-format", "json")
 	c.Env = append(c.Env, "HTTPS_PROXY="+s.outside.proxy.URL, "SSL_CERT_FILE="+s.outside.authorities,
@@ -99,14 +104,34 @@ func (s *soak) start() *exec.Cmd {
 	if err := c.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	for end := time.Now().Add(60 * time.Second); !s.ready(); time.Sleep(20 * time.Millisecond) {
+	l := life{c.Process, make(chan error, 1)}
+	go func() { l.ended <- c.Wait() }()
+	return l
+}
+
+// start starts the daemon and waits until it answers. Like a service manager it starts it again where it ends at once: the backup that
+// runs between two lives has the data directory.
+func (s *soak) start() life {
+	s.t.Helper()
+	l := s.begin()
+	for end := time.Now().Add(60 * time.Second); !s.ready(); {
+		select {
+		case <-l.ended:
+			l = s.begin()
+		case <-time.After(20 * time.Millisecond):
+		}
 		if time.Now().After(end) {
-			_ = c.Process.Kill()
-			_ = c.Wait()
+			l.kill()
 			s.t.Fatalf("the daemon is not ready: %s", s.log)
 		}
 	}
-	return c
+	return l
+}
+
+// kill ends the process without a warning.
+func (l life) kill() {
+	_ = l.Kill()
+	<-l.ended
 }
 
 // ready reports whether the daemon can answer calls.
@@ -360,7 +385,7 @@ func TestSoak(t *testing.T) {
 	}
 	s.key = issueWithCredits(t, s.dir, "compared", soakCredits)
 	daemon := s.start()
-	defer func() { _ = daemon.Process.Kill(); _ = daemon.Wait() }()
+	defer func() { _ = daemon.Kill() }()
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), max(*soakFor, soakAtMost))
 	defer cancel()
@@ -399,8 +424,7 @@ func TestSoak(t *testing.T) {
 		}
 		s.up.Lock()
 		s.killed.Store(time.Now().UnixMilli())
-		_ = daemon.Process.Kill()
-		_ = daemon.Wait()
+		daemon.kill()
 		s.kills++
 		daemon = s.start()
 		s.killed.Store(time.Now().UnixMilli())
@@ -411,8 +435,8 @@ func TestSoak(t *testing.T) {
 	s.settle(console, payer, open())
 	s.compare(console)
 	s.rest(idle)
-	_ = daemon.Process.Signal(os.Interrupt)
-	if err := daemon.Wait(); err != nil {
+	_ = daemon.Signal(os.Interrupt)
+	if err := <-daemon.ended; err != nil {
 		t.Errorf("the daemon ends with %v", err)
 	}
 	s.compareCalls()

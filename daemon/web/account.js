@@ -202,6 +202,8 @@
     const amount = BigInt(intent.amountUsdc.replace('.', '')); // it has six decimals
     const data = '0xa9059cbb' + word(intent.recipient) + word(amount.toString(16)) + word(intent.nonce);
     const txHash = await wallet().request({method: 'eth_sendTransaction', params: [{from, to: intent.token, data}]});
+    remember(intents().map(i => i.id === intent.id ? {...i, txHash} : i)); // or it would be asked for once more
+    deposits();
     await call('POST', 'api/console/credits/' + intent.id + '/verify', {txHash});
     say('Sent. It counts as soon as the chain has it.');
   };
@@ -213,7 +215,7 @@
   };
 
   const drawDeposit = intent => {
-    const state = el('p', {className: 'state'}, 'waiting for the transfer');
+    const state = el('p', {className: 'state'}, intent.txHash ? 'sent as ' + intent.txHash : 'waiting for the transfer');
     const box = el('div', {className: 'deposit'}, el('h3', {}, 'Pay for ' + intent.pack), state,
       intent.nonceRequired ? el('p', {className: 'problem'}, 'This transfer counts only with the note below in its data: pay with a wallet here, or with ctx.') : null,
       el('dl', {}, ...line('amount of USDG', intent.amountUsdc), ...line('recipient', intent.recipient), ...line('token', intent.token),
@@ -222,7 +224,7 @@
       box.append(el('p', {}, el('a', {href: intent.paymentUri}, 'Open in a wallet')),
         el('img', {src: 'account/qr?text=' + encodeURIComponent(intent.paymentUri), alt: 'The transfer as a QR code', width: 200, height: 200}));
     }
-    const send = wallet() ? button('Pay with the wallet', intent.pack, () => pay(intent)) : null;
+    const send = wallet() && !intent.txHash ? button('Pay with the wallet', intent.pack, () => pay(intent)) : null;
     if (send) box.append(el('p', {}, send));
     const ask = async () => {
       let d;
@@ -232,7 +234,7 @@
         if (e.status === 404) remember(intents().filter(i => i.id !== intent.id));
         if (e.status === 404 || e.status === 401) return;
       }
-      if (d) state.textContent = d.status + (d.message ? ': ' + d.message : '');
+      if (d && !(intent.txHash && d.status === 'pending')) state.textContent = d.status + (d.message ? ': ' + d.message : '');
       if (!d || d.status === 'pending') return timers.set(intent.id, setTimeout(ask, 4000));
       remember(intents().filter(i => i.id !== intent.id));
       box.classList.add('done');

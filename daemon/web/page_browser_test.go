@@ -3,6 +3,7 @@ package web_test
 import (
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -180,17 +182,7 @@ func TestAccountInABrowser(t *testing.T) {
 	b.fits("a purchase")
 	var intent api.DepositIntent
 	b.run(`return JSON.parse(localStorage.getItem("contextd-deposits"))[0]`, &intent)
-	amount, err := usdg.ParseAmount(intent.AmountUSDC)
-	if err != nil {
-		t.Fatal(err)
-	}
-	nonce, err := hex.DecodeString(strings.TrimPrefix(intent.Nonce, "0x"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Transfer(t.Context(), c.Wallet(), intent.Recipient, int64(amount), nonce); err != nil {
-		t.Fatal(err)
-	}
+	b.paysByWallet(c, intent)
 	if err := d.RunJob(t.Context(), "deposits"); err != nil && !strings.Contains(err.Error(), "running already") {
 		t.Fatal(err)
 	}
@@ -214,19 +206,60 @@ func TestAccountInABrowser(t *testing.T) {
 	b.quietBut("401")
 }
 
+// asked is what the page asks its wallet for by a method, with its parameters.
+func (b *browser) asked(method string, params any) {
+	b.t.Helper()
+	b.until("the wallet is asked for "+method, `window.asked && window.asked.method === "`+method+`"`)
+	b.run(`const params = window.asked.params; delete window.asked; return params`, params)
+}
+
+// answers answers for the wallet.
+func (b *browser) answers(v any) {
+	b.t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.run("window.answer("+string(text)+"); return true", nil)
+}
+
+// paysByWallet pays for a purchase with the wallet, and looks that it can be done once.
+func (b *browser) paysByWallet(c *devchain.Chain, intent api.DepositIntent) {
+	b.t.Helper()
+	const pay = ".deposit > p:last-child button"
+	b.click(pay)
+	b.asked("wallet_switchEthereumChain", nil)
+	b.answers(nil)
+	var sends []struct{ To, Data string }
+	b.asked("eth_sendTransaction", &sends)
+	amount, err := usdg.ParseAmount(intent.AmountUSDC)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	nonce, err := hex.DecodeString(strings.TrimPrefix(intent.Nonce, "0x"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	want := fmt.Sprintf("0xa9059cbb%064s%064x%x", strings.ToLower(strings.TrimPrefix(intent.Recipient, "0x")), int64(amount), nonce)
+	if len(sends) != 1 || sends[0].To != intent.Token || sends[0].Data != want {
+		b.t.Fatalf("the wallet is to send %+v, want %s to %s", sends, want, intent.Token)
+	}
+	hash, err := c.Transfer(b.t.Context(), c.Wallet(), intent.Recipient, int64(amount), nonce)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.answers("0x" + hex.EncodeToString(hash[:]))
+	b.until("it cannot be paid for once more", `document.querySelector(".deposit") && !document.querySelector("`+pay+`")`)
+}
+
 // signs signs with w what the page asks its wallet for.
 func (b *browser) signs(w wallet) {
 	b.t.Helper()
-	b.until("the wallet is asked", `window.asked && window.asked.method === "personal_sign"`)
-	var asked string
-	b.run(`const text = window.asked.params[0]; delete window.asked; return text`, &asked)
-	text, err := hexutil.Decode(asked)
+	var asked []string
+	b.asked("personal_sign", &asked)
+	text, err := hexutil.Decode(asked[0])
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	answer, err := json.Marshal(w.sign(b.t, string(text)))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.run("window.answer("+string(answer)+"); return true", nil)
+	b.answers(w.sign(b.t, string(text)))
 }

@@ -20,8 +20,8 @@ type pageSet struct {
 	page *Page
 	pack string
 
-	making sync.Mutex // orders who makes the next
-	last   atomic.Pointer[pageMade]
+	mu   sync.Mutex // guards last, and is held while the next is made, so that it is made once
+	last *pageMade
 }
 
 // pageMade is the page of a state, but for what changes with every second. It never changes.
@@ -58,7 +58,7 @@ func (p *Page) set(pack string) *pageSet {
 	return s
 }
 
-// Follow makes the page of pack anew with every state, until ctx is done or the pack is served no more, so that nobody waits for it.
+// Follow makes the page of pack with every state, until ctx is done or the pack is served no more, so that nobody waits for it.
 func (p *Page) Follow(ctx context.Context, pack string) {
 	if p.cfg.Mode == PageOff {
 		return
@@ -89,16 +89,19 @@ func (p *Page) Follow(ctx context.Context, pack string) {
 
 // newest is the page of the newest state, made for the first who asks.
 func (s *pageSet) newest(ctx context.Context) (*pageMade, error) {
-	last := s.last.Load()
-	sheet, err := s.sheet(ctx, last)
-	if err != nil || last != nil && sheet == last.sheet {
-		return last, err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := s.last
+	var known *reader.Sheet
+	if last != nil {
+		known = last.sheet
 	}
-	s.making.Lock()
-	defer s.making.Unlock()
-	last = s.last.Load()
-	if sheet, err = s.sheet(ctx, last); err != nil || last != nil && sheet == last.sheet {
-		return last, err
+	sheet, err := s.page.cfg.Sheets.Sheet(ctx, s.pack, known)
+	if err != nil {
+		return nil, err
+	}
+	if last != nil && sheet == known {
+		return last, nil
 	}
 	made := &pageMade{sheet: sheet, tables: tablesOf(sheet), page: s.page, version: s.page.cfg.Now().UnixMilli()}
 	if last != nil {
@@ -110,16 +113,8 @@ func (s *pageSet) newest(ctx context.Context) (*pageMade, error) {
 	if last != nil {
 		made.news = made.event(last)
 	}
-	s.last.Store(made)
+	s.last = made
 	return made, nil
-}
-
-// sheet is the newest sheet, last's where there is no newer one.
-func (s *pageSet) sheet(ctx context.Context, last *pageMade) (*reader.Sheet, error) {
-	if last == nil {
-		return s.page.cfg.Sheets.Sheet(ctx, s.pack, nil)
-	}
-	return s.page.cfg.Sheets.Sheet(ctx, s.pack, last.sheet)
 }
 
 // text is a template with data.

@@ -52,7 +52,7 @@ type PageConfig struct {
 	Packs   func() []api.PackInfo           // that are served
 	Ready   func(ctx context.Context) error // nil means always ready
 	Sells   bool                            // calls can be paid one by one, and credits bought
-	Demo    bool                            // what is shown is recorded
+	Demo    bool                            // what is shown is synthetic
 	Now     func() time.Time                // nil means time.Now
 	Logger  *slog.Logger                    // nil means slog.Default
 }
