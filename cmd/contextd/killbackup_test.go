@@ -68,7 +68,7 @@ func makeSide(t *testing.T, dir, side string) {
 	}
 	for n := range 20 {
 		p := state.Pulse{Pack: side, Version: 1, GeneratedAt: time.UnixMilli(int64(n)), State: fmt.Appendf(nil, `{"n":%d}`, n)}
-		if err := h.SavePulse(t.Context(), p, state.Brief{}, nil); err != nil {
+		if _, err := h.SavePulse(t.Context(), p, state.Brief{}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

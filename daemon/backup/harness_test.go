@@ -85,7 +85,7 @@ func (d *data) write(n int) error {
 	if err != nil {
 		return err
 	}
-	if err := d.history.SavePulse(d.t.Context(), state.Pulse{Pack: "crypto", Version: 1, GeneratedAt: at, State: doc}, state.Brief{}, nil); err != nil {
+	if _, err := d.history.SavePulse(d.t.Context(), state.Pulse{Pack: "crypto", Version: 1, GeneratedAt: at, State: doc}, state.Brief{}, nil); err != nil {
 		return err
 	}
 	return d.move(n)

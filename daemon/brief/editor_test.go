@@ -127,7 +127,8 @@ func (o *office) pulse(t *testing.T, n int) {
 	p := state.Pulse{Pack: api.PackCrypto, Version: 1, GeneratedAt: born().Add(time.Duration(n) * 5 * time.Minute), State: []byte(`{"sentiment":{"fearGreed":{"value":24,"label":"Extreme Fear","previousDay":27,"weekAgo":44,"ref":1}},"source_status":[{"ref":1,"id":"one","status":"ok"}]}`),
 		Citations: []api.Citation{{Ref: 1, SourceID: "one", URL: "https://one.test/", FetchedAt: born()}}}
 	b := state.Brief{Text: "The pack is quiet [1].", At: p.GeneratedAt.Add(time.Second), Of: p.GeneratedAt, Writer: "built-in"}
-	err := errors.Join(o.history.SavePulse(t.Context(), p, b, nil), o.feed.Publish(p, state.Narration{Brief: b}, nil))
+	_, err := o.history.SavePulse(t.Context(), p, b, nil)
+	err = errors.Join(err, o.feed.Publish(p, state.Narration{Brief: b}, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +330,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("report %+v, %v", r, err)
 	}
 	wrong := state.Brief{Text: "All is at $5,000 [1].", At: born().Add(time.Minute), Writer: "x", Of: born(), Refused: "one\ntwo"}
-	if err := o.history.SaveBrief(t.Context(), api.PackCrypto, wrong); err != nil {
+	if _, err := o.history.SaveBrief(t.Context(), api.PackCrypto, wrong); err != nil {
 		t.Fatal(err)
 	}
 	r, err = o.Check(t.Context(), api.PackCrypto)
@@ -337,7 +338,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("report %+v, %v", r, err)
 	}
 	wrong.Of = born().Add(-time.Hour)
-	if err := o.history.SaveBrief(t.Context(), api.PackCrypto, wrong); err != nil {
+	if _, err := o.history.SaveBrief(t.Context(), api.PackCrypto, wrong); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := o.Check(t.Context(), api.PackCrypto); err != nil || r.Unknown == "" || len(r.Findings) != 0 {

@@ -149,7 +149,7 @@ func (s *studio) publishState(text string) {
 	s.mu.Unlock()
 	p := state.Pulse{Pack: api.PackCrypto, GeneratedAt: at, State: []byte(text),
 		Citations: []api.Citation{{Ref: 1, SourceID: "one", URL: "https://one.test/", FetchedAt: at}}}
-	err := s.past.SavePulse(s.t.Context(), p, state.Brief{}, nil)
+	_, err := s.past.SavePulse(s.t.Context(), p, state.Brief{}, nil)
 	if err == nil {
 		err = s.feed.Publish(p, state.Narration{}, nil)
 	}

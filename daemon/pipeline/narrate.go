@@ -146,7 +146,7 @@ func (p *Pipeline) Narrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.cfg.Store.SaveBrief(ctx, pulse.Pack, b); err != nil {
+	if b.Proof, err = p.cfg.Store.SaveBrief(ctx, pulse.Pack, b); err != nil {
 		return err
 	}
 	p.mu.Lock()

@@ -304,9 +304,10 @@ func (p *Pipeline) refresh(ctx context.Context, force bool) (Report, error) {
 	if err != nil {
 		return report, err
 	}
-	if err := p.cfg.Store.SavePulse(ctx, pulse, own, changed); err != nil {
+	if pulse.Proof, err = p.cfg.Store.SavePulse(ctx, pulse, own, changed); err != nil {
 		return report, fmt.Errorf("save state: %w", err)
 	}
+	own.Proof = pulse.Proof
 	err = p.publish(pulse, own, rows)
 	p.saved(&pulse)
 	if err != nil {

@@ -52,12 +52,12 @@ func (s *troubled) failure() error {
 	return s.err
 }
 
-func (s *troubled) SavePulse(ctx context.Context, p state.Pulse, b state.Brief, changed []state.SourceRecord) error {
+func (s *troubled) SavePulse(ctx context.Context, p state.Pulse, b state.Brief, changed []state.SourceRecord) (api.Proof, error) {
 	if s.held != nil {
 		<-s.held
 	}
 	if err := s.failure(); err != nil {
-		return err
+		return api.Proof{}, err
 	}
 	s.note(changed)
 	return s.Store.SavePulse(ctx, p, b, changed)
@@ -71,9 +71,9 @@ func (s *troubled) SaveSources(ctx context.Context, pack string, changed []state
 	return s.Store.SaveSources(ctx, pack, changed)
 }
 
-func (s *troubled) SaveBrief(ctx context.Context, pack string, b state.Brief) error {
+func (s *troubled) SaveBrief(ctx context.Context, pack string, b state.Brief) (api.Proof, error) {
 	if err := s.failure(); err != nil {
-		return err
+		return api.Proof{}, err
 	}
 	return s.Store.SaveBrief(ctx, pack, b)
 }

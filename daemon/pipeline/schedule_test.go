@@ -182,7 +182,7 @@ func TestPrune(t *testing.T) {
 		begin := r.clock.now().UTC()
 		for _, age := range []time.Duration{time.Hour, time.Minute, -12 * time.Hour, -36 * time.Hour, -60 * time.Hour} { // past the retention
 			p := state.Pulse{Pack: packID, Version: 1, GeneratedAt: begin.Add(-api.HistoryRetention - age), State: []byte(`{}`)}
-			if err := r.store.SavePulse(t.Context(), p, state.Brief{}, nil); err != nil {
+			if _, err := r.store.SavePulse(t.Context(), p, state.Brief{}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -17,7 +17,9 @@ type Pulse struct {
 	GeneratedAt time.Time // UTC, whole milliseconds, strictly rising per pack
 	State       []byte    // compact JSON, never changed
 	Citations   []api.Citation
-	Ended       []Ended // flags that ended in the hour before; they are not kept with it, for the states before it tell of them
+	Ended       []Ended         // flags that ended in the hour before; they are not kept with it, for the states before it tell of them
+	Sources     []api.LogSource // what it was made of, ordered by id; they are not kept with it, for its leaf tells of them
+	Proof       api.Proof       // its leaf in the log; zero before it is stored, and for states from before there was a log
 }
 
 // Brief is one narrated brief of a pack. The zero Brief is "none yet".
@@ -27,6 +29,7 @@ type Brief struct {
 	Of      time.Time // GeneratedAt of the state it was written from
 	Writer  string    // who wrote it
 	Refused string    // why texts before it were not taken, one per line
+	Proof   api.Proof // the leaf that has its hash; zero as that of a Pulse
 }
 
 // Narration is a brief as it is told with a pulse.
@@ -41,6 +44,7 @@ type Narration struct {
 type SourceRecord struct {
 	Source      string
 	Doc         []byte    // the last good answer as JSON, nil if there never was one
+	Bodies      []string  // hashes of what upstream sent for Doc, as in api.LogSource
 	FetchedAt   time.Time // when that was; zero if never
 	AttemptedAt time.Time // the last attempt, good or not
 	NotBefore   time.Time // no attempt before this; zero means none was asked for

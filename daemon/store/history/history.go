@@ -9,6 +9,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // columns are those of row, in the order scan reads them.
@@ -101,10 +102,10 @@ func (h *History) keyframe(ctx context.Context, db sqlite.Querier, id int64) ([]
 
 // SavePulse adds p to history with the brief that was written with it, unless its text is "", and replaces the changed sources, in one
 // transaction. A second pulse of the same time is refused.
-func (h *History) SavePulse(ctx context.Context, p state.Pulse, b state.Brief, changed []state.SourceRecord) error {
+func (h *History) SavePulse(ctx context.Context, p state.Pulse, b state.Brief, changed []state.SourceRecord) (api.Proof, error) {
 	text, err := content(p)
 	if err != nil {
-		return err
+		return api.Proof{}, err
 	}
 	r := row{pack: p.Pack, version: p.Version, generatedAt: p.GeneratedAt.UnixMilli()}
 	r.sum = r.checksum(text)
@@ -126,9 +127,9 @@ func (h *History) SavePulse(ctx context.Context, p state.Pulse, b state.Brief, c
 	})
 	if err != nil {
 		h.codec.forget(p.Pack)
-		return err
+		return api.Proof{}, err
 	}
-	return h.codec.wrote(r, open, moved)
+	return api.Proof{}, h.codec.wrote(r, open, moved)
 }
 
 // insert compresses what r holds, taken apart, and adds r, as a keyframe where no block is open.

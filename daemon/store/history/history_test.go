@@ -40,7 +40,7 @@ func save(t testing.TB, s *history.History, p state.Pulse) {
 	if _, err := s.OpenPack(t.Context(), p.Pack, epoch()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SavePulse(t.Context(), p, state.Brief{}, nil); err != nil {
+	if _, err := s.SavePulse(t.Context(), p, state.Brief{}, nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -107,7 +107,7 @@ func TestSamePulseTwiceIsRefusedWhole(t *testing.T) {
 	s := open(t, t.TempDir())
 	save(t, s, pulseAt(0, "x"))
 	record := []state.SourceRecord{{Source: "s", AttemptedAt: epoch()}}
-	if err := s.SavePulse(t.Context(), pulseAt(0, "y"), state.Brief{}, record); err == nil {
+	if _, err := s.SavePulse(t.Context(), pulseAt(0, "y"), state.Brief{}, record); err == nil {
 		t.Fatal("a second pulse of the same time was saved")
 	}
 	saved, err := s.OpenPack(t.Context(), "crypto", epoch())
@@ -228,7 +228,7 @@ func TestPruneKeepsWhatLaterStatesNeed(t *testing.T) {
 		save(t, s, pulseAt(i, "x"))
 	}
 	for i := range 3 {
-		if err := s.SaveBrief(t.Context(), "crypto", state.Brief{Text: fmt.Sprint(i), At: epoch(), Of: epoch()}); err != nil {
+		if _, err := s.SaveBrief(t.Context(), "crypto", state.Brief{Text: fmt.Sprint(i), At: epoch(), Of: epoch()}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -270,11 +270,11 @@ func TestSourcesAndBriefSurvive(t *testing.T) {
 	if err := s.SaveSources(t.Context(), "crypto", []state.SourceRecord{never, {Source: "a", AttemptedAt: epoch()}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SavePulse(t.Context(), pulseAt(0, "x"), state.Brief{}, []state.SourceRecord{want}); err != nil {
+	if _, err := s.SavePulse(t.Context(), pulseAt(0, "x"), state.Brief{}, []state.SourceRecord{want}); err != nil {
 		t.Fatal(err)
 	}
 	brief := state.Brief{Text: "All quiet [1].", At: epoch().Add(time.Second), Of: epoch(), Writer: "built-in"}
-	if err := s.SaveBrief(t.Context(), "crypto", brief); err != nil {
+	if _, err := s.SaveBrief(t.Context(), "crypto", brief); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

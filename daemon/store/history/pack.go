@@ -9,6 +9,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // OpenPack returns what is kept of pack and notes now as its start if it is new.
@@ -101,8 +102,8 @@ func (h *History) newestBrief(ctx context.Context, tx *sql.Tx, pack string, save
 }
 
 // SaveBrief adds b, which was not written with its state.
-func (h *History) SaveBrief(ctx context.Context, pack string, b state.Brief) error {
-	return h.db.Tx(ctx, func(tx *sql.Tx) error { return saveBrief(ctx, tx, pack, b, false) })
+func (h *History) SaveBrief(ctx context.Context, pack string, b state.Brief) (api.Proof, error) {
+	return api.Proof{}, h.db.Tx(ctx, func(tx *sql.Tx) error { return saveBrief(ctx, tx, pack, b, false) })
 }
 
 // saveBrief adds b. One that was written with its state takes the place of those before it on the same day of UTC.

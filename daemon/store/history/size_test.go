@@ -39,7 +39,7 @@ func write(t testing.TB, s *history.History, w *walk, n int) (saving []time.Dura
 		total.pulses++
 		total.states += int64(len(p.State))
 		begin := time.Now()
-		if err := s.SavePulse(t.Context(), p, state.Brief{}, nil); err != nil {
+		if _, err := s.SavePulse(t.Context(), p, state.Brief{}, nil); err != nil {
 			t.Fatal(err)
 		}
 		saving = append(saving, time.Since(begin))

@@ -89,11 +89,11 @@ func goOn(t *testing.T, dir string, times []int64) {
 	}
 	next := *saved.Pulse
 	next.GeneratedAt = next.GeneratedAt.Add(time.Minute)
-	if err := h.SavePulse(t.Context(), next, state.Brief{}, nil); err != nil {
+	if _, err := h.SavePulse(t.Context(), next, state.Brief{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	brief := state.Brief{Text: "All is well [1].", At: next.GeneratedAt, Of: next.GeneratedAt, Writer: "pen"}
-	if err := h.SaveBrief(t.Context(), api.PackCrypto, brief); err != nil {
+	if _, err := h.SaveBrief(t.Context(), api.PackCrypto, brief); err != nil {
 		t.Fatal(err)
 	}
 	if saved, err = h.OpenPack(t.Context(), api.PackCrypto, time.Now()); err != nil || saved.Brief.Text != brief.Text || !saved.Pulse.GeneratedAt.Equal(next.GeneratedAt) {

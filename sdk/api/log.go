@@ -1,0 +1,112 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Routes of the transparency logs, with {pack} for the pack. What lies under PathLog is laid out as C2SP tlog-tiles.
+const (
+	PathLog           = "/log/{pack}"
+	PathLogCheckpoint = PathLog + "/checkpoint"
+	PathLogLeaf       = PathLog + "/leaf/{seq}"
+	PathLogAt         = PathLog + "/at" // ?minute=
+)
+
+// HeaderProof names, in an answer, the leaf that proves it. Its value is a Proof as text.
+const HeaderProof = "Context-Proof"
+
+// Proof names a leaf of a log. The zero Proof names none.
+type Proof struct {
+	Log   string `json:"log"`             // the log's origin, as in its checkpoints
+	Seq   int64  `json:"seq"`             // place of the leaf in the log, from 0
+	Leaf  string `json:"leaf"`            // its hash, as tlog makes it, in hex
+	Scope string `json:"scope,omitempty"` // ScopeFull where the answer is a part of what is proven
+}
+
+// ScopeFull says that the proof is of the whole state, of which the answer is a part.
+const ScopeFull = "full"
+
+// String is p as the value of HeaderProof: `log="…"; seq=…; leaf=…`.
+func (p Proof) String() string {
+	s := fmt.Sprintf(`log=%q; seq=%d; leaf=%s`, p.Log, p.Seq, p.Leaf)
+	if p.Scope != "" {
+		s += "; scope=" + p.Scope
+	}
+	return s
+}
+
+// ParseProof reads the value of HeaderProof.
+func ParseProof(text string) (p Proof, err error) {
+	bad := errors.New(`a proof is written as log="…"; seq=…; leaf=…`)
+	for part := range strings.SplitSeq(text, ";") {
+		name, value, ok := strings.Cut(strings.TrimSpace(part), "=")
+		switch {
+		case !ok:
+			return Proof{}, bad
+		case name == "log":
+			if p.Log, err = strconv.Unquote(value); err != nil {
+				return Proof{}, bad
+			}
+		case name == "seq":
+			if p.Seq, err = strconv.ParseInt(value, 10, 64); err != nil || p.Seq < 0 {
+				return Proof{}, bad
+			}
+		case name == "leaf":
+			p.Leaf = value
+		case name == "scope":
+			p.Scope = value
+		}
+	}
+	if p.Log == "" || len(p.Leaf) != 64 {
+		return Proof{}, bad
+	}
+	return p, nil
+}
+
+// Kinds of leaves.
+const (
+	LeafState = "state" // a state, with the brief that was written with it
+	LeafBrief = "brief" // a brief that was written later
+)
+
+// LogLeaf is what a leaf of a log says. It is stored, hashed and served as the bytes it was first encoded to. Hashes are SHA-256 in hex.
+type LogLeaf struct {
+	V           int         `json:"v"` // 1
+	Kind        string      `json:"kind"`
+	Pack        string      `json:"pack"`
+	PackVersion int         `json:"packVersion"`
+	Seq         int64       `json:"seq"` // place of the leaf in the log, from 0
+	GeneratedAt time.Time   `json:"generatedAt"`
+	State       string      `json:"state,omitempty"`    // hash of the bytes of the member state of fresh
+	Brief       string      `json:"brief,omitempty"`    // hash of the text of the brief
+	Of          *int64      `json:"of,omitempty"`       // LeafBrief: the leaf of the state that it was written from, where that is in this log
+	Sources     []LogSource `json:"sources,omitempty"`  // LeafState: what it was made of, ordered by id
+	Code        string      `json:"code"`               // version and commit of the program
+	Previous    *LogHead    `json:"previous,omitempty"` // first leaf: the log that this one follows, if any
+}
+
+// LogSource is a source as it went into a state.
+type LogSource struct {
+	ID        string    `json:"id"`
+	FetchedAt time.Time `json:"fetchedAt"`
+	Bodies    []string  `json:"bodies"` // hashes of the bodies that upstream sent, uncompressed, in the order of the requests
+}
+
+// LogHead is a log at one size.
+type LogHead struct {
+	Origin string `json:"origin"`
+	Size   int64  `json:"size"`
+	Root   string `json:"root"` // its hash in base64, as in a checkpoint
+}
+
+// LogEntry answers PathLogLeaf and PathLogAt: a leaf, and what proves that it is in the log.
+type LogEntry struct {
+	Leaf       string   `json:"leaf"`       // a LogLeaf as it is in the log, to the byte
+	Proof      []string `json:"proof"`      // hashes in base64 that lead from the leaf to the checkpoint's
+	Checkpoint string   `json:"checkpoint"` // a signed note, as C2SP tlog-checkpoint has it
+	Key        string   `json:"key"`        // that verifies it: a verifier key of golang.org/x/mod/sumdb/note
+}
