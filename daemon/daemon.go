@@ -255,7 +255,7 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 		Sells: d.payments != nil, Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	})
 	server := web.Config{
-		Reader: d.reader, Gate: d.gate, Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.proxies, d.cfg.Now),
+		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.proxies, d.cfg.Now),
 		HTTPS: public.Scheme == "https", More: d.moreRoutes(d.console), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	}
 	server.Standard.HTTPS = server.HTTPS

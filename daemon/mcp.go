@@ -23,7 +23,7 @@ func (d *Daemon) origins(public *url.URL) web.OriginCheck {
 // openMCP makes the MCP transport beside an HTTP server that is configured by web, and adds its routes to that.
 func (d *Daemon) openMCP(cfg *web.Config, admission *gate.Gate, public *url.URL) (err error) {
 	d.mcp, err = mcp.New(mcp.Config{
-		Reader: cfg.Reader, Gate: admission, Streams: cfg.Streams, Payers: cfg.Payers, Standard: cfg.Standard,
+		Reader: cfg.Reader, Proofs: cfg.Proofs, Gate: admission, Streams: cfg.Streams, Payers: cfg.Payers, Standard: cfg.Standard,
 		Packs: d.served.ids(), Every: d.cfg.Every,
 		Tells: func(id string) string {
 			if p := d.served.of(id); p != nil {

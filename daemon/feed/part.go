@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // maxParts is how many parts of an edition are kept. It is more than anybody has use for, and a bound on what callers can make us hold.
@@ -78,6 +79,7 @@ func (e *Edition) Part(names string) *Edition {
 	part := *e
 	part.frames, part.parts = new(frames), new(parts)
 	part.State = pick(p.members, names)
+	part.Proof.Scope = api.ScopeFull
 	if part.fresh, _ = FreshBody(part.Pulse, part.Brief, part.Ages); len(p.made) < maxParts {
 		p.made[names] = &part
 	}

@@ -34,7 +34,7 @@ func TestPart(t *testing.T) {
 		if got := string(part.Fresh().Bytes(born())); got != strings.Replace(whole, string(e.State), want, 1) {
 			t.Errorf("%s answers %s", names, got)
 		}
-		if got := string(part.DeltaFrame().Text()); !strings.Contains(got, `"state":`+want+`,"ts"`) {
+		if got := string(part.DeltaFrame(false).Text()); !strings.Contains(got, `"state":`+want+`,"ts"`) {
 			t.Errorf("%s streams %s", names, got)
 		}
 	}

@@ -10,25 +10,35 @@ import (
 )
 
 // frames are the stream frames of an edition, made for the first who asks and shared by all.
-type frames struct {
+type frames struct{ plain, proven framePair }
+
+// framePair is a state as both events.
+type framePair struct {
 	once         sync.Once
 	pulse, delta *Frame
 }
 
-// PulseFrame is the state of e as a pulse event.
-func (e *Edition) PulseFrame() *Frame { return e.encodeFrames().pulse }
+// PulseFrame is the state of e as a pulse event, with its leaf in the log if proof is set.
+func (e *Edition) PulseFrame(proof bool) *Frame { return e.encodeFrames(proof).pulse }
 
-// DeltaFrame is the state of e as a delta event.
-func (e *Edition) DeltaFrame() *Frame { return e.encodeFrames().delta }
+// DeltaFrame is the state of e as a delta event, likewise.
+func (e *Edition) DeltaFrame(proof bool) *Frame { return e.encodeFrames(proof).delta }
 
-func (e *Edition) encodeFrames() *frames {
-	e.frames.once.Do(func() {
-		// What is encoded are a text, valid JSON and a time: this cannot fail.
-		data, _ := jsonx.Encode(api.StreamState{Pack: e.Pack, State: json.RawMessage(e.State), TS: e.GeneratedAt.UTC()})
-		e.frames.pulse = NewFrame(api.EventPulse, data)
-		e.frames.delta = NewFrame(api.EventDelta, data)
+func (e *Edition) encodeFrames(proof bool) *framePair {
+	pair := &e.frames.plain
+	if proof {
+		pair = &e.frames.proven
+	}
+	pair.once.Do(func() {
+		told := api.StreamState{Pack: e.Pack, State: json.RawMessage(e.State), TS: e.GeneratedAt.UTC()}
+		if proof && e.Proof.Log != "" {
+			told.Seq, told.Leaf, told.Scope = &e.Proof.Seq, e.Proof.Leaf, e.Proof.Scope
+		}
+		data, _ := jsonx.Encode(told) // of a text, valid JSON and a time: this cannot fail
+		pair.pulse = NewFrame(api.EventPulse, data)
+		pair.delta = NewFrame(api.EventDelta, data)
 	})
-	return e.frames
+	return pair
 }
 
 // Failure is a refresh that brought no new state.

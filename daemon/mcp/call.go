@@ -139,7 +139,7 @@ func (s *Server) answer(_ context.Context, rq *request, op api.Op, req *sdk.Call
 		found, err = find(ctx, caller)
 		return found, err
 	}
-	body, meta, err := s.serve(rq, o)
+	body, meta, err := s.serve(rq, q, o)
 	if err != nil {
 		return s.failed(rq, err)
 	}
@@ -153,26 +153,30 @@ func result(body []byte, text string) *sdk.CallToolResult {
 	return &sdk.CallToolResult{StructuredContent: json.RawMessage(body), Content: []sdk.Content{&sdk.TextContent{Text: text}}}
 }
 
-// serve has the gate serve o and returns the JSON of the answer, and what to say of the payment.
-func (s *Server) serve(rq *request, o gate.Order[reader.Answer]) (body []byte, meta sdk.Meta, err error) {
+// serve has the gate serve o, the order of q, and returns the JSON of the answer, and what to say beside it.
+func (s *Server) serve(rq *request, q reader.Query, o gate.Order[reader.Answer]) (body []byte, meta sdk.Meta, err error) {
 	served, err := gate.Serve(rq.ctx, s.cfg.Gate, o)
 	if err := s.cfg.Payers.Missed(rq.client, served, err); err != nil {
 		return nil, nil, err
 	}
-	switch {
-	case served.Sold == nil:
+	served = web.Proven(rq.ctx, s.cfg.Proofs, q, served)
+	meta = sdk.Meta{}
+	if served.Answer.Proof.Log != "" {
+		meta[metaProof] = served.Answer.Proof
+	}
+	if served.Sold == nil {
 		if warning := served.Answer.Warning; warning != "" {
-			meta = sdk.Meta{metaWarning: warning}
+			meta[metaWarning] = warning
 		}
 		return s.text(served.Answer), meta, nil
 	}
 	rq.sold = http.Header{}
 	body = web.Sold(rq.sold, o.Op, served, s.cfg.Now())
-	if s.settled(rq, served.Caller.Payment); rq.receipt != nil {
-		return body, nil, nil
+	if s.settled(rq, served.Caller.Payment); rq.receipt == nil {
+		meta[metaReceipt] = map[string]any{
+			"success": true, "transaction": "0x" + hex.EncodeToString(rq.who.Proof.Hash[:]), "network": api.NetworkL2,
+			"payer": rq.who.Proof.Payer, "replayed": !served.Replayed.IsZero(),
+		}
 	}
-	return body, sdk.Meta{metaReceipt: map[string]any{
-		"success": true, "transaction": "0x" + hex.EncodeToString(rq.who.Proof.Hash[:]), "network": api.NetworkL2,
-		"payer": rq.who.Proof.Payer, "replayed": !served.Replayed.IsZero(),
-	}}, nil
+	return body, meta, nil
 }

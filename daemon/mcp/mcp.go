@@ -65,6 +65,7 @@ type Gate interface {
 // Config is what a Server needs.
 type Config struct {
 	Reader  web.Reader
+	Proofs  web.Proofs // nil means that none are told of answers that were given before
 	Gate    Gate
 	Streams web.Streams
 	Payers  *web.Payers

@@ -22,6 +22,7 @@ import (
 const (
 	metaPayment = "x402/payment"
 	metaReceipt = "x402/payment-response"
+	metaProof   = "contextd/proof"   // the leaf of the log that proves the answer
 	metaWarning = "contextd/warning" // what an answer lacks, such as a brief of the caller's own that is not written yet
 )
 

@@ -99,7 +99,7 @@ func (s *Server) read(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.Rea
 	if err != nil {
 		return nil, s.refusedRead(rq, err)
 	}
-	body, meta, err := s.serve(rq, o)
+	body, meta, err := s.serve(rq, r.query, o)
 	if err != nil {
 		return nil, s.refusedRead(rq, err)
 	}

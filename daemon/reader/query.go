@@ -39,6 +39,7 @@ func (q *Query) read(values url.Values) (err error) {
 	switch q.Op {
 	case api.OpSubscribe:
 		q.Members = Listed(values.Get("members"))
+		q.Proof, err = parseSwitch(values, "proof")
 	case api.OpFresh:
 		q.Members = Listed(values.Get("members"))
 		q.Claims, err = parseSwitch(values, "claims")
@@ -73,6 +74,9 @@ func (q Query) tell(values url.Values) {
 	}
 	if !q.Claims {
 		values.Del("claims")
+	}
+	if !q.Proof {
+		values.Del("proof")
 	}
 	switch q.Op {
 	case api.OpFresh, api.OpSubscribe:

@@ -50,6 +50,7 @@ type Query struct {
 	Row  string       // cite: kind/key of the row that is meant, "" for the source
 
 	Claims  bool   // fresh and brief: with what backs the figures of the brief
+	Proof   bool   // subscribe: with the leaf that proves each state
 	Members string // fresh, subscribe and, over MCP, snapshot: of the state that are told, sorted, with commas between; "" means all
 
 	Kind        string        // lookup: of rows, "" for all
@@ -78,6 +79,7 @@ type Answer struct {
 	Warning   string     // why it is not all that the caller could expect, "" if it is
 	Nothing   bool       // nothing was found, which costs a key nothing
 	State     []byte     // search: in which it looked
+	Proof     api.Proof  // fresh, brief and snapshot: the leaf that proves it; zero where there is none
 }
 
 // ReadAt is the moment at which the age in a is measured, for who reads it now.
@@ -323,7 +325,7 @@ func (r *Reader) snapshot(ctx context.Context, v View, window time.Duration) (An
 	if err != nil {
 		return Answer{}, fmt.Errorf("encode %s as of %s: %w", v.pack.ID, v.At.Key(), err)
 	}
-	return Answer{Body: body, At: v.At.End(), Immutable: true}, nil
+	return Answer{Body: body, At: v.At.End(), Immutable: true, Proof: v.proven(pulse.Proof)}, nil
 }
 
 // past is the newest state as of v.At, if that is over and within the window of the caller.

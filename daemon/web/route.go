@@ -59,7 +59,7 @@ func nothingAt(r *http.Request) error {
 const (
 	exposed = api.HeaderRequestID + ", " + api.HeaderDataMode + ", " + api.HeaderReplayed + ", " + api.HeaderAge + ", " +
 		api.HeaderRetryAfter + ", " + api.HeaderWarning + ", " + api.HeaderFreeLeft + ", " + api.HeaderFreeReset + ", " +
-		api.HeaderCreditsLeft + ", " + api.HeaderRequired + ", " + api.HeaderSettlement
+		api.HeaderCreditsLeft + ", " + api.HeaderRequired + ", " + api.HeaderSettlement + ", " + api.HeaderProof
 	accepted = "Authorization, Content-Type, " + api.HeaderPayment + ", " + api.HeaderPaymentAlias + ", " + api.HeaderPayerHint +
 		", " + api.HeaderRequestID + ", " + api.HeaderSignature + ", Access-Control-Expose-Headers" // which some clients send
 )

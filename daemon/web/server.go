@@ -28,6 +28,11 @@ type Reader interface {
 	History(ctx context.Context, v reader.View, window time.Duration) (*reader.Lines, error)
 }
 
+// Proofs knows the leaves that prove answers that were given before; *reader.Reader is one.
+type Proofs interface {
+	ProofOf(ctx context.Context, q reader.Query, text []byte) api.Proof
+}
+
 // Gate admits callers; *gate.Gate is one.
 type Gate interface {
 	gate.Admission
@@ -38,6 +43,7 @@ type Gate interface {
 // Config is what a Server needs.
 type Config struct {
 	Reader   Reader
+	Proofs   Proofs // nil means that none are told of answers that were given before
 	Gate     Gate
 	Streams  Streams                         // nil means that nothing can be subscribed to
 	Payers   *Payers                         // nil means some that trust no proxy
@@ -206,6 +212,9 @@ func (s *Server) operation(op api.Op) Handler {
 		served, err := gate.Serve(r.Context(), s.cfg.Gate, o)
 		if err != nil || served.Answer.Nothing {
 			err = s.cfg.Payers.Missed(s.cfg.Payers.Trusted.ClientOf(r), served, err)
+		}
+		if err == nil {
+			served = Proven(r.Context(), s.cfg.Proofs, q, served)
 		}
 		s.tellStandard(w, r, who, served.Caller.Payment, err)
 		if err != nil {

@@ -81,7 +81,7 @@ func (s *Server) subscribe(w http.ResponseWriter, r *http.Request) error {
 	tellLeft(w.Header(), served.Left)
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the server's bound is for calls
 	st := &stream{
-		server: s, w: NewTimedWriter(w, api.StalledReader), watch: served.Answer.watch, members: q.Members,
+		server: s, w: NewTimedWriter(w, api.StalledReader), watch: served.Answer.watch, members: q.Members, proof: q.Proof,
 		revoked: s.cfg.Gate.Ended(served.Caller),
 	}
 	if acceptsGzip(r.Header["Accept-Encoding"]) {
@@ -136,6 +136,7 @@ type stream struct {
 	zip     *feed.Zip // nil for a reader who takes no gzip
 	watch   *feed.Watcher
 	members string // of the state that are told, "" for all
+	proof   bool   // states are told with their leaves in the log
 	revoked <-chan struct{}
 
 	state, failure int64 // serials of the last ones sent or passed over
@@ -151,7 +152,7 @@ func (st *stream) run(ctx context.Context) {
 	if failed != nil {
 		st.failure = failed.Serial
 	}
-	for ok := st.begin() && st.send(edition.Part(st.members).PulseFrame()); ok; {
+	for ok := st.begin() && st.send(edition.Part(st.members).PulseFrame(st.proof)); ok; {
 		select {
 		case <-ctx.Done():
 			return
@@ -168,7 +169,7 @@ func (st *stream) run(ctx context.Context) {
 			return
 		case <-pulse.C:
 			edition, _ := st.watch.Latest()
-			ok = st.send(edition.Part(st.members).PulseFrame())
+			ok = st.send(edition.Part(st.members).PulseFrame(st.proof))
 		case <-keepalive.C:
 			ok = st.send(feed.NewComment(fmt.Sprintf("keepalive %d", st.server.cfg.Now().UnixMilli())))
 		case <-st.watch.Wake():
@@ -183,7 +184,7 @@ func (st *stream) news() bool {
 	if edition.Serial != st.state {
 		st.server.stats.Dropped.Add(edition.Serial - st.state - 1)
 		st.state = edition.Serial
-		if !st.send(edition.Part(st.members).DeltaFrame()) {
+		if !st.send(edition.Part(st.members).DeltaFrame(st.proof)) {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -79,6 +80,9 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, op api.Op, served
 	a := served.Answer
 	a.Immutable = op == api.OpSnapshot
 	s.headers(w, a)
+	if a.Proof.Log != "" {
+		w.Header().Set(api.HeaderProof, a.Proof.String())
+	}
 	tellLeft(w.Header(), served.Left)
 	if served.Sold != nil {
 		if !a.Immutable {
@@ -93,6 +97,17 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, op api.Op, served
 		return
 	}
 	send(w, http.StatusOK, s.text(a))
+}
+
+// Proven is served, an answer to q, with the leaf that proves it, which its receipt names too.
+func Proven(ctx context.Context, proofs Proofs, q reader.Query, served gate.Served[reader.Answer]) gate.Served[reader.Answer] {
+	if !served.Replayed.IsZero() && proofs != nil {
+		served.Answer.Proof = proofs.ProofOf(ctx, q, served.Sold)
+	}
+	if paid := served.Caller.Payment; paid != nil && paid.Receipt != nil && served.Answer.Proof.Log != "" {
+		paid.Receipt.Extensions = &api.ReceiptExtensions{Proof: &served.Answer.Proof}
+	}
+	return served
 }
 
 // Sold is the answer of op that was paid for by call, as it reads now. One that was given before is marked in h.

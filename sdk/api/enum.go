@@ -107,7 +107,7 @@ func (o Op) Parameters() []string {
 	case OpFresh:
 		return []string{"pack", "query", "members", "claims"} // query is for later: accepted and not used
 	case OpSubscribe:
-		return []string{"pack", "members"}
+		return []string{"pack", "members", "proof"}
 	case OpSearch:
 		return []string{"pack", "q", "k"}
 	case OpSnapshot:

@@ -108,7 +108,7 @@ func TestOps(t *testing.T) {
 		"/v1/history"}
 	// 0.001, 0.005, 0.002, 0.01, not payable, 0.001, 0.001, 0.002, 0.002 USDG, not payable
 	micros := []int64{1_000, 5_000, 2_000, 10_000, 0, 1_000, 1_000, 2_000, 2_000, 0}
-	parameters := []string{"pack query members claims", "pack claims", "pack q k", "pack at", "pack members", "pack ref row at", "pack q kind limit", "pack since min kinds",
+	parameters := []string{"pack query members claims", "pack claims", "pack q k", "pack at", "pack members proof", "pack ref row at", "pack q kind limit", "pack since min kinds",
 		"pack path field points span", "pack member from to every"}
 	for i, op := range api.Ops() {
 		if got := strings.Join(op.Parameters(), " "); got != parameters[i] {

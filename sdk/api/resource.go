@@ -143,11 +143,15 @@ const (
 	EventError EventType = "error" // something failed, the stream stays open
 )
 
-// StreamState is the data of pulse and delta frames. TS is the generatedAt of State; clients dedupe on it.
+// StreamState is the data of pulse and delta frames. TS is the generatedAt of State; clients dedupe on it. Seq, Leaf and Scope are those of
+// the Proof, where that is asked for and the state has one.
 type StreamState struct {
 	Pack  string          `json:"pack"`
 	State json.RawMessage `json:"state"`
 	TS    time.Time       `json:"ts"`
+	Seq   *int64          `json:"seq,omitempty"`
+	Leaf  string          `json:"leaf,omitempty"`
+	Scope string          `json:"scope,omitempty"`
 }
 
 // FreshnessAt is that of the state at now.

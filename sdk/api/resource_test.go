@@ -33,7 +33,7 @@ func shapes() []shape {
 		{api.Source{}, "id name publicUrl"},
 		{api.CiteRequest{}, "pack? ref"},
 		{api.CiteResponse{}, "citation source freshness"},
-		{api.StreamState{}, "pack state ts"},
+		{api.StreamState{}, "pack state ts seq? leaf? scope?"},
 		{api.StreamError{}, "message"},
 
 		{api.APIKeyRow{}, "keyId name tier createdAt lastUsedAt0 revokedAt0 traceConsent revokesAt? unmetered?"},

@@ -55,4 +55,11 @@ type StandardReceipt struct {
 	Transaction string `json:"transaction"` // 0x and 64 hexadecimal digits; "" where nothing was settled
 	Network     string `json:"network"`
 	Payer       string `json:"payer,omitempty"`
+
+	Extensions *ReceiptExtensions `json:"extensions,omitempty"`
+}
+
+// ReceiptExtensions are what a service says in a receipt beside what the standard does.
+type ReceiptExtensions struct {
+	Proof *Proof `json:"contextProof,omitempty"` // the leaf that proves what was paid for
 }
