@@ -39,6 +39,7 @@ const (
 	headerVersion  = "Mcp-Protocol-Version"
 	headerMethod   = "Mcp-Method" // of messages that carry their version themselves
 	metaReceipt    = "x402/payment-response"
+	metaRefusal    = "contextd/refusal" // the error of a result that asks for a payment, as it is over HTTP
 	streamType     = "text/event-stream"
 )
 
@@ -103,7 +104,7 @@ func (o endpointOptions) endpoint(names string) (*endpoint, error) {
 		e.url += "?names=" + names
 	}
 	if o.payments.On() {
-		e.paying.Payer = o.payments.Payer()
+		e.paying.Payer, e.paying.Base = o.payments.Payer(), inBand{e.paying.Base}
 	}
 	return e, nil
 }

@@ -1,8 +1,10 @@
 package bridge
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -44,6 +46,47 @@ func operation(m *jsonrpc.Request) api.Op {
 		return api.OpSnapshot
 	}
 	return ""
+}
+
+// inBand sends messages. Where the result of a tool asks for a payment, as that of a service does whose handshake and lists are free, the
+// answer is the one that the service gives otherwise: 402, with the quote.
+type inBand struct{ base http.RoundTripper }
+
+// RoundTrip sends r.
+func (b inBand) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := b.base.RoundTrip(r)
+	m := sent(r)
+	if err != nil || res.StatusCode != http.StatusOK || r.Header.Get(api.HeaderPayment) != "" || m.Method != methodCall || !priced(m) {
+		return res, err
+	}
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // whole: nothing is said before it is paid for
+	if err != nil {
+		_ = res.Body.Close() // there is nothing to write
+		return nil, lost(r, err)
+	}
+	rest := res.Body
+	if body := refusalIn(text); body != nil {
+		text, rest = body, http.NoBody
+		_ = res.Body.Close()
+		res.StatusCode, res.Status = http.StatusPaymentRequired, ""
+		res.Header.Set("Content-Type", "application/json")
+	}
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(text), rest), rest}
+	return res, nil
+}
+
+// refusalIn is the error in an answer, of JSON or of events, whose result asks for a payment; nil if that is another.
+func refusalIn(text []byte) json.RawMessage {
+	for _, line := range append(bytes.Split(text, []byte("\n")), text) {
+		var answer struct{ Result result }
+		if json.Unmarshal(bytes.TrimPrefix(line, []byte("data:")), &answer) == nil && answer.Result.IsError {
+			return answer.Result.Meta[metaRefusal]
+		}
+	}
+	return nil
 }
 
 // isSubscribe reports whether a tool is one that cannot be paid by call.

@@ -13,6 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/client/bridge"
+	"github.com/contextd/contextd/client/command"
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/wallet"
@@ -272,6 +278,58 @@ func TestHeardIsNotSentAgain(t *testing.T) {
 		out, err := d.run(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"context_brief"}}`), "stdio")
 		if err != nil || heard.Load() != 1 || !strings.Contains(out, `"id":1,"error"`) || strings.Contains(d.notes.String(), "trying again") {
 			t.Errorf("%s: heard %d times: %s, %v; %s", name, heard.Load(), out, err, d.notes.String())
+		}
+	}
+}
+
+// TestPaidInBand pays a real service, whose handshake and lists are free, for each call of a tool, by the wallet and our own dialect.
+func TestPaidInBand(t *testing.T) {
+	t.Parallel()
+	chain := daemontest.Chain(t)
+	service := daemontest.Start(t, daemontest.On(chain), func(c *daemon.Config) {
+		c.Chain.SettleKey, c.Chain.Wait, c.MCP.PublicDiscovery = chain.Gas().PrivateKey, 20*time.Second, true
+	})
+	env := map[string]string{"CTX_BASE_URL": service.URL(), "HOME": t.TempDir(), "CTX_PAY": "true", "CTX_RPC_URL": chain.URL(),
+		"CTX_CHAIN_ID": fmt.Sprint(devchain.ChainID), "CTX_TOKEN": chain.Token(), "CTX_WALLET_PRIVATE_KEY": chain.Wallet().PrivateKey}
+	const opening = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
+		`"clientInfo":{"name":"t","version":"1"}}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+		`{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n"
+	for _, c := range []struct {
+		args  []string
+		stdin string
+		want  string
+		paid  int64
+	}{
+		{[]string{"stdio"}, opening, `"tools":[`, 0},
+		{[]string{"stdio"}, opening + `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"context_cite","arguments":{"ref":1}}}`,
+			`"citation":{`, 1_000},
+		{[]string{"call", "search", "q=bitcoin", "k=1"}, "", `"matches":[`, 2_000},
+		{[]string{"call", "cite", "ref=1"}, "", "citation", 1_000},
+	} {
+		before, err := chain.Balance(t.Context(), chain.Treasury())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out, notes buffer
+		a := command.New(cli.System{In: strings.NewReader(c.stdin), Out: &out, Err: &notes, Now: time.Now,
+			LookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok }})
+		group := bridge.Commands(a)[0]
+		group.SilenceErrors, group.SilenceUsage = true, true
+		group.SetArgs(c.args)
+		err = group.ExecuteContext(t.Context())
+		a.Close()
+		after, none := chain.Balance(t.Context(), chain.Treasury())
+		if err = errors.Join(err, none); err != nil || after-before != c.paid || !strings.Contains(out.String(), c.want) {
+			t.Errorf("%v: %v; %d was paid for %.300s\n%s", c.args, err, after-before, out.String(), notes.String())
+		}
+	}
+	all, err := wallet.Payments(env["HOME"] + "/.local/share/ctx")
+	if err != nil || len(all) != 3 {
+		t.Errorf("%d payments, %v", len(all), err)
+	}
+	for _, one := range all {
+		if one.State != "answered" {
+			t.Errorf("%s is %s", one.Request, one.State)
 		}
 	}
 }
