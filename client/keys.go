@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -24,9 +23,9 @@ type keyOptions struct {
 	config  func() (*config.Config, error)
 	account *command.Account
 
+	given *command.KeyOut // where a new key goes
+
 	consent string
-	save    bool
-	out     string
 	revoked bool
 	dryRun  bool
 	grace   time.Duration
@@ -41,14 +40,14 @@ func rowFields() []string {
 
 // newKeys makes the group of commands on keys.
 func newKeys(f *command.Factory) *cobra.Command {
-	o := &keyOptions{IO: f.IO, config: f.Config, account: f.Account}
+	o := &keyOptions{IO: f.IO, config: f.Config, account: f.Account, given: f.KeyOut()}
 	create := f.Command(&cobra.Command{Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
 		Long: "Create a key for an agent or a machine, of your tier. It is shown once: on standard output, or only to a file (--out),\n" +
 			"or only to where the secrets of the profile are kept (--save).",
 		Example: "  ctx keys create my-agent --out my-agent.key\n  ctx keys create laptop --save\n  ctx keys create ci --consent none"},
 		[]string{"key", "keyId", "name", "tier", "createdAt"},
 		func(ctx context.Context, args []string) error { return o.create(ctx, args[0]) })
-	o.bindOut(create)
+	o.given.Bind(create)
 	create.Flags().StringVar(&o.consent, "consent", "", "what may be kept of its calls: full, aggregated (the default) or none")
 	list := f.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List your keys, newest first"}, rowFields(), o.list)
 	list.Flags().BoolVar(&o.revoked, "revoked", false, "also those that were revoked")
@@ -71,18 +70,10 @@ func newKeys(f *command.Factory) *cobra.Command {
 			"Where the profile uses\nthe old key, it uses the new one from then on.",
 		Example: "  ctx keys rotate my-agent --out my-agent.key\n  ctx keys rotate laptop --save --grace 10m"},
 		[]string{"key", "keyId", "name", "tier", "createdAt", "creditBalance", "revokesAt"}, o.rotate)
-	o.bindOut(rotate)
+	o.given.Bind(rotate)
 	rotate.Flags().DurationVar(&o.grace, "grace", 0, "let the old key work for so `long` (10m), a week at most")
 	return cli.Group(&cobra.Command{Use: "keys", Short: "Create, list, revoke and rotate your API keys",
 		Example: "  ctx keys create my-agent --save\n  ctx keys list"}, create, list, view, revoke, use, rotate)
-}
-
-// bindOut adds the flags of commands that make a key.
-func (o *keyOptions) bindOut(c *cobra.Command) {
-	flags := c.Flags()
-	flags.BoolVar(&o.save, "save", false, "keep it as the key of the profile and do not print it")
-	flags.StringVar(&o.out, "out", "", "write it to this new `file`, for you alone, and do not print it")
-	c.MarkFlagsMutuallyExclusive("save", "out")
 }
 
 // complete offers ids of active keys.
@@ -114,70 +105,14 @@ func (o *keyOptions) create(ctx context.Context, name string) error {
 // issue has ask make a key and gives it to whom it was asked for.
 func (o *keyOptions) issue(ctx context.Context,
 	ask func(*sdk.Console, []sdk.CallOption) (*api.IssuedKey, error)) (*api.IssuedKey, error) {
-	file, err := o.openOut()
-	if err != nil {
+	if err := o.given.Open(); err != nil {
 		return nil, err
 	}
 	issued, err := command.Ask(o.account, ask)
 	if err != nil {
-		return nil, o.drop(file, err)
+		return nil, o.given.Drop(err)
 	}
-	return issued, o.hand(ctx, file, issued)
-}
-
-// openOut makes the file of --out before there is a key that would be lost without it. It is nil if none was asked for.
-func (o *keyOptions) openOut() (*os.File, error) {
-	if o.out == "" {
-		return nil, nil
-	}
-	file, err := os.OpenFile(o.out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, cli.Invalid("make the file for the key: %w", err)
-	}
-	return file, nil
-}
-
-// drop removes the file that was made for a key that did not come, and returns why it did not.
-func (o *keyOptions) drop(file *os.File, why error) error {
-	if file != nil {
-		_ = file.Close()
-		_ = os.Remove(o.out) // it is empty
-	}
-	return why
-}
-
-// hand gives a new key to whom it was asked for: the file, the secret store, or standard output. Where it cannot be given so, it is
-// printed: else it would be lost.
-func (o *keyOptions) hand(ctx context.Context, file *os.File, k *api.IssuedKey) error {
-	shown := *k
-	var err error
-	where := ""
-	switch {
-	case file != nil:
-		where = o.out
-		if _, err = file.WriteString(k.Key + "\n"); err == nil {
-			err = file.Sync()
-		}
-		if closed := file.Close(); err == nil {
-			err = closed
-		}
-	case o.save:
-		where, err = o.account.Keep(func(c *config.Credential) { c.Key = sdk.NewKey(k.Key) })
-	}
-	if where != "" && err == nil {
-		shown.Key = ""
-		o.Note("key %s for %q is in %s, which only you can read", k.KeyID, k.Name, where)
-	} else {
-		o.Note("key %s for %q; it is shown this once", k.KeyID, k.Name)
-	}
-	rows := &cli.Rows{Columns: []string{"key"}, Rows: [][]string{{shown.Key}}}
-	if shown.Key == "" {
-		rows = &cli.Rows{Columns: []string{"key id"}, Rows: [][]string{{k.KeyID}}}
-	}
-	if shownErr := o.Show(ctx, shown, rows); shownErr != nil {
-		return shownErr
-	}
-	return err
+	return issued, o.given.Hand(ctx, issued)
 }
 
 // rows asks for the keys.
@@ -363,7 +298,7 @@ func (o *keyOptions) rotate(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	o.save = o.save || o.out == "" && kept.Key.KeyID() == old.KeyID
+	o.given.Save = o.given.Save || o.given.Out == "" && kept.Key.KeyID() == old.KeyID
 	issued, err := o.issue(ctx, func(c *sdk.Console, opts []sdk.CallOption) (*api.IssuedKey, error) {
 		return c.RotateKey(ctx, old.KeyID, sdk.Rotation{Grace: o.grace}, opts...)
 	})

@@ -31,6 +31,8 @@ type ExactQuote struct {
 	Service string // scheme and host
 	Request string // method, path and query, and what else tells the request from others
 	Bare    bool   // Request says all of it
+
+	Pack api.CreditPack // that is bought, to whose price somebody has consented; "" for calls, which alone bounds are about
 }
 
 // ExactPayment is an authorization, signed. Who has its Payload can have it settled, so it is shown to its service alone.
@@ -89,6 +91,7 @@ type ExactTransport struct {
 	Service  string                                       // scheme and host, as the journal of the Payer names the service
 	Base     http.RoundTripper                            // sends the requests
 	Name     func(*http.Request) (name string, bare bool) // what a request is called in an ExactQuote, and whether that is all of it
+	Pack     api.CreditPack                               // that a request buys; "" for calls
 	Patience int                                          // how often a payment is sent again after a 503 or 429
 	Tell     func(ExactPayment, *api.StandardReceipt)     // is told of each paid answer; nil tells nobody
 }
@@ -110,7 +113,7 @@ func (t *ExactTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	_ = resp.Body.Close() // there is nothing to write
-	q := ExactQuote{Required: *required, Service: t.Service}
+	q := ExactQuote{Required: *required, Service: t.Service, Pack: t.Pack}
 	q.Request, q.Bare = t.Name(r)
 	return PayExact(r.Context(), t.Payer, q, func(p ExactPayment) (*http.Response, error) { return t.show(r, p) })
 }

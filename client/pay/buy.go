@@ -41,6 +41,8 @@ type buyOptions struct {
 	noWait    bool
 	wait      time.Duration // 0 for as long as the purchase is open
 	code      bool          // show the QR code in any case, and pay from no wallet
+	x402      bool          // buy without an account
+	given     *command.KeyOut
 }
 
 // newBuy makes the command that buys credits.
@@ -52,9 +54,18 @@ func newBuy(f *command.Factory) *cobra.Command {
 		Long: "Buy a pack of credits. With --pay the wallet transfers the price, after you have said yes; else you are told what " +
 			"to transfer\nfrom where you like, as text, as a link for wallets and as a QR code. Then it waits until the credits " +
 			"are there. A transfer counts\nif its block is within 30 minutes and its amount is exact; the amount is yours alone " +
-			"for that time.",
-		Example: "  ctx credits buy starter\n  ctx credits buy hobby --pay --yes --max-amount 8.01\n  ctx credits buy starter --dry-run",
-	}, depositFields(), func(ctx context.Context, args []string) error { return o.run(ctx, api.CreditPack(args[0])) })
+			"for that time.\n\nWith --x402 the wallet is all it takes, without mail or sign-in, where the service settles payments of " +
+			"standard x402. The credits are\non a new key, which becomes the key of the profile if that has none and else is shown " +
+			"once. Killed at any moment, the same command\nfinishes the purchase. The wallet signs in later: ctx auth login --wallet NAME.",
+		Example: "  ctx credits buy starter\n  ctx credits buy hobby --pay --yes --max-amount 8.01\n  ctx credits buy starter --dry-run\n" +
+			"  ctx credits buy starter --x402 --yes",
+	}, append(depositFields(), "key", "name", "tier", "creditBalance"), func(ctx context.Context, args []string) error {
+		err := o.run(ctx, api.CreditPack(args[0]))
+		if f, ok := errors.AsType[*cli.Failure](err); ok && f.Exit == cli.ExitAuth {
+			f.Hint += "; with a wallet and no account: ctx credits buy " + args[0] + " --x402"
+		}
+		return err
+	})
 	flags := c.Flags()
 	flags.StringVar(&o.rail, "rail", "", "pay on this `rail` of the service, a chain and token; else on its first")
 	flags.StringVar(&o.key, "key", "", "put the credits on this key, by its `id`; else on your oldest")
@@ -64,6 +75,7 @@ func newBuy(f *command.Factory) *cobra.Command {
 	flags.BoolVar(&o.code, "qr", false, "show what to transfer as a QR code, without a terminal too, and pay from no wallet")
 	flags.DurationVar(&o.wait, "wait", 0, "wait no longer than this `time`, such as 5m; else as long as the purchase is open")
 	flags.BoolVar(&o.noWait, "no-wait", false, "only begin the purchase and say what to transfer")
+	o.bindKey(c, f)
 	return c
 }
 
@@ -75,17 +87,27 @@ func (o *buyOptions) pays() bool {
 	return !o.code && (o.wallet != "" || o.payments.On())
 }
 
+// check reports flags that contradict each other.
+func (o *buyOptions) check() error {
+	switch {
+	case o.code && o.wallet != "":
+		return cli.Invalid("--qr pays from no wallet, and --wallet names one")
+	case o.noWait && o.wait > 0:
+		return cli.Invalid("--wait and --no-wait exclude each other")
+	case !o.x402 && (o.given.Save || o.given.Out != ""):
+		return cli.Invalid("--save and --out are for the key that --x402 buys")
+	}
+	return nil
+}
+
 // run buys a pack.
 func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 	offer, ok := pack.Offer()
 	if !ok {
 		return cli.Invalid("there is no credit pack %q", pack).WithHint("ctx credits packs")
 	}
-	switch {
-	case o.code && o.wallet != "":
-		return cli.Invalid("--qr pays from no wallet, and --wallet names one")
-	case o.noWait && o.wait > 0:
-		return cli.Invalid("--wait and --no-wait exclude each other")
+	if err := o.check(); err != nil {
+		return err
 	}
 	price := usdg.Amount(offer.PriceMicros)
 	if err := o.checkMost(pack, price); err != nil {
@@ -96,7 +118,11 @@ func (o *buyOptions) run(ctx context.Context, pack api.CreditPack) error {
 		o.Note("would buy %s", what)
 		return nil
 	}
-	if o.pays() {
+	pays := o.pays() // and has the wallet of the flag be the one
+	if o.x402 {
+		return o.buyKey(ctx, pack, what)
+	}
+	if pays {
 		if done, err := o.goOn(ctx, pack); done || err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func (p purchases) begun(ctx context.Context, pack api.CreditPack) (*wallet.Paym
 		return nil, err
 	}
 	for _, paid := range list {
-		if !paid.Live || !paid.Purchase || paid.Service != client.BaseURL() {
+		if !paid.Live || !paid.Purchase || paid.Authorization != "" || paid.Service != client.BaseURL() {
 			continue
 		}
 		d, err := console.Deposit(ctx, strings.TrimPrefix(paid.Request, purchaseOf), "")

@@ -125,6 +125,9 @@ func (r resumer) Settled(proof api.PaymentProof, refused error) error {
 
 // goOn goes on with a payment and returns its answer, and what notes that it was shown.
 func (o *resumeOptions) goOn(ctx context.Context, p wallet.Payment) (answer json.RawMessage, settled func() error, err error) {
+	if p.Authorization != "" {
+		return o.goOnExact(ctx, p)
+	}
 	if p.Purchase {
 		d, err := o.finish(ctx, p)
 		if err != nil {
@@ -132,9 +135,6 @@ func (o *resumeOptions) goOn(ctx context.Context, p wallet.Payment) (answer json
 		}
 		answer, err = cli.Marshal(d)
 		return answer, func() error { return nil }, err
-	}
-	if p.Authorization != "" {
-		return o.goOnExact(ctx, p)
 	}
 	payer, err := o.payments.ReadOnly(ctx, p.Payer)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/internal/devchain"
+	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
@@ -31,17 +32,54 @@ func exactSteps() []step {
 	}
 }
 
+// packSteps are those of a pack of credits that is bought so, by which a payment has been signed.
+func packSteps() []step {
+	return []step{
+		{name: "signed and written down", says: "paid"},
+		{name: "sent and answered", says: "paid", after: true},
+		{name: "answer got in part", says: "paid", after: true, half: true},
+		{name: "signed, resumed", says: "paid", begun: true},
+		{name: "sent, resumed", says: "paid", after: true, begun: true},
+	}
+}
+
+// bought buys a pack, is killed at a step and goes on. The key that it has in the end is the one that was paid for.
+func (p *payer) bought(s step) {
+	p.t.Helper()
+	name := filepath.Join(p.home, "key")
+	buy := []string{"credits", "buy", "starter", "--x402", "--yes", "--out", name}
+	p.killAt(s, buy...)
+	var key string
+	if s.begun {
+		key = strings.Trim(strings.TrimSpace(string(p.again("pay", "resume", "--jq", ".[].answer.key"))), `"`)
+	} else {
+		p.again(buy...)
+		text, err := os.ReadFile(name)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		key = strings.TrimSpace(string(text))
+	}
+	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(p.service.to), sdk.WithAPIKey(sdk.NewKey(key)))
+	if err == nil {
+		_, err = client.Cite(p.t.Context(), "", 1)
+	}
+	if err != nil {
+		p.t.Errorf("the key of %d characters calls: %v", len(key), err)
+	}
+}
+
 // TestKillAuthorizer kills ctx at every step of a payment by standard x402 and runs it again, and then at moments that chance chooses: the
 // same authorization is sent again until its answer was shown, each call is paid once, and what was paid for is answered.
 func TestKillAuthorizer(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	steps := exactSteps()
+	steps, packs := exactSteps(), packSteps()
 	chain, err := devchain.Open(t.Context(), devchain.Config{Dir: filepath.Join(dir, "chain"), Listen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	accounts, err := chain.NewAccounts(t.Context(), len(steps)+1, 20_000_000)
+	accounts, err := chain.NewAccounts(t.Context(), len(steps)+1+len(packs), 20_000_000)
 	if err := errors.Join(err, chain.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -79,6 +117,14 @@ func TestKillAuthorizer(t *testing.T) {
 			if _ = json.Unmarshal(first, &answer); s.done && !bytes.Equal(answer.State, state) {
 				t.Errorf("another answer came the second time:\n%.300s\n%.300s", answer.State, state)
 			}
+		})
+	}
+	for i, s := range packs {
+		t.Run("pack/"+s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPayer(t, len(steps)+1+i)
+			p.abroad = false
+			p.bought(s)
 		})
 	}
 	t.Run("by chance", func(t *testing.T) {

@@ -187,7 +187,7 @@ func (a *Authorizer) sign(q sdk.ExactQuote, w way) (entry, error) {
 	return entry{
 		ID: fmt.Sprintf("%020d-%x", now.UnixNano(), m.Nonce[:4]), At: now.UTC(), Service: q.Service, Request: q.Request,
 		Amount: w.amount, Recipient: w.payTo, Payer: a.address, ChainID: w.asset.ChainID, Token: w.asset.Token, Until: m.Before,
-		State: stateSigned,
+		State: stateSigned, Purchase: q.Pack != "",
 		Exact: &exact{Asset: w.asset.Symbol, Nonce: nonce, Payload: payload, Bare: q.Bare},
 	}, nil
 }

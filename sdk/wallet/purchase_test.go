@@ -2,6 +2,8 @@ package wallet_test
 
 import (
 	"errors"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +55,57 @@ func TestPurchaseIsAsOffered(t *testing.T) {
 		i.AmountUSDC = amount
 		if _, err := m.payer().Pay(t.Context(), m.ask(i)); err != nil {
 			t.Errorf("%s: %v", amount, err)
+		}
+	}
+}
+
+// TestPackIsAsOffered: a pack is bought by authorization for its price alone, whatever the bounds on calls are, and one that was not
+// answered is paid by the same authorization.
+func TestPackIsAsOffered(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pack   api.CreditPack
+		amount string
+		want   string // in the error; "" is paid
+	}{
+		{api.CreditStarter, "999999", "wants 0.999999 for the credit pack"},
+		{api.CreditStarter, "1000000", ""},
+		{api.CreditStarter, "1000001", "which costs 1"},
+		{api.CreditHobby, "8000000", ""},
+		{api.CreditHobby, "1000000", "which costs 8"},
+		{"gold", "1000000", "which costs 0"},
+		{"", "1000000", "the bound per call is 0.01"},
+	} {
+		p, s := newPurse(t), newSeller(t, usdc(c.amount))
+		sold := func(w http.ResponseWriter) {
+			tell(w, true, "")
+			_, _ = io.WriteString(w, `{"key":"cv_test_ab12cd34x","keyId":"cv_test_ab12cd34"}`)
+		}
+		s.replies = []func(http.ResponseWriter){func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) }, sold}
+		buy := func() (*api.IssuedKey, error) {
+			client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(s.URL))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return client.BuyKey(t.Context(), c.pack, p.authorizer())
+		}
+		_, err := buy()
+		if c.want != "" {
+			if !errors.Is(err, wallet.ErrPolicy) || !strings.Contains(err.Error(), c.want) || len(s.paid()) != 0 {
+				t.Errorf("%q for %s: %v, %d payments", c.pack, c.amount, err, len(s.paid()))
+			}
+			continue
+		}
+		var lost *sdk.AuthorizedError
+		if !errors.As(err, &lost) {
+			t.Errorf("%s, not answered: %v", c.pack, err)
+		}
+		key, err := buy()
+		if paid := s.paid(); err != nil || key.Key != "cv_test_ab12cd34x" || len(paid) != 2 || paid[0] != paid[1] {
+			t.Errorf("%s: %+v, %v, payments %q", c.pack, key, err, paid)
+		}
+		if spent, err := wallet.Spent(p.dir, p.now); err != nil || spent.Day != 0 {
+			t.Errorf("%s counts as %v spent on calls, %v", c.pack, spent.Day, err)
 		}
 	}
 }

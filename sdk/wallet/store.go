@@ -230,7 +230,7 @@ type Payment struct {
 	TxHash    string      `json:"txHash"`
 	State     State       `json:"state"`
 	Note      string      `json:"note,omitempty"`
-	Purchase  bool        `json:"purchase,omitempty"` // of credits: Request names the deposit
+	Purchase  bool        `json:"purchase,omitempty"` // of credits: Request names the deposit, or is the one that an authorization was for
 	Live      bool        `json:"unfinished"`         // may still be presented
 	Stops     bool        `json:"stops,omitempty"`    // was refused: nothing more is paid to Service before AllowService
 

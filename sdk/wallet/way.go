@@ -33,12 +33,24 @@ func (a *Authorizer) judge(ctx context.Context, q sdk.ExactQuote, past []entry) 
 		err = checkStopped(q.Service, past)
 	}
 	if err == nil {
-		err = a.cfg.Policy.allow(w.amount, 0, past, a.cfg.Now())
+		err = a.allow(q.Pack, w.amount, past)
 	}
 	if err == nil {
 		err = a.afford(ctx, w)
 	}
 	return w, err
+}
+
+// allow says whether amount may be paid now: for a pack of credits what it costs, for a call what the policy allows.
+func (a *Authorizer) allow(pack api.CreditPack, amount usdg.Amount, past []entry) error {
+	if pack == "" {
+		return a.cfg.Policy.allow(amount, 0, past, a.cfg.Now())
+	}
+	if offer, ok := pack.Offer(); !ok || amount != usdg.Amount(offer.PriceMicros) {
+		return fmt.Errorf("%w: the service wants %s for the credit pack %s, which costs %s", ErrPolicy, amount, quote(string(pack)),
+			usdg.Amount(offer.PriceMicros))
+	}
+	return nil
 }
 
 // choose is the cheapest way of q that the wallet can pay by. Tokens are dollars, so their amounts compare.
