@@ -118,6 +118,11 @@ func (f *fake) answer(r *http.Request, body []byte) (string, *api.Error) {
 	case api.PathBrief:
 		return fmt.Sprintf(`{"brief":%s,"briefAt":"2026-11-20T18:00:00.000Z","citations":%s,"freshness":%s}`, briefText(), citations(), fresh(42)), nil
 	case api.PathLookup:
+		if page, ok := map[string]string{"gone": "", "bad": "javascript:alert(1)", "file": "file:///etc/passwd",
+			"app": "zoommtg://one.test/join", "user": "https://a:b@one.test/", "space": "https://one.test/ x"}[q.Get("q")]; ok {
+			return fmt.Sprintf(`{"results":[{"q":"x","rows":[{"kind":"asset","key":"x","name":"X","fields":{},"url":%q}]}],"citations":[],"freshness":%s}`,
+				page, fresh(42)), nil
+		}
 		return fmt.Sprintf(`{"results":[{"q":%q,"rows":[{"kind":"asset","key":"cardano","entity":"cardano","name":"Cardano","symbol":"ADA",`+
 			`"fields":{"priceUsd":0.4182},"asked":["priceUsd"],"ref":1,"url":"https://one.test/","fetchedAt":"2026-11-20T20:05:43.340Z",`+
 			`"ageSeconds":17,"stale":false}]}],"citations":[],"freshness":%s}`, q.Get("q"), fresh(42)), nil

@@ -21,7 +21,7 @@ import (
 func dataCommands(f *command.Factory) []*cobra.Command {
 	return []*cobra.Command{
 		newFresh(f), newBrief(f), newLookup(f), newPrice(f), newWatchlist(f), newSearch(f), newSnapshot(f), newChanges(f), newSeries(f),
-		newExport(f), newCite(f), newPacks(f), newAPI(f),
+		newExport(f), newCite(f), newOpen(f), newPacks(f), newAPI(f),
 	}
 }
 

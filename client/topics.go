@@ -36,7 +36,7 @@ func environment() string {
   CTX_CONFIG_DIR     the directory of settings and keys (default $XDG_CONFIG_HOME/ctx or ~/.config/ctx)
   CTX_ACCESSIBLE     words instead of glyphs; ACCESSIBLE does the same
   NO_COLOR           no colour; TERM=dumb does the same
-  BROWSER            what ctx cite --open runs
+  BROWSER            what ctx open and ctx cite --open run
   VISUAL, EDITOR     what ctx config edit runs
   TZ                 the time zone of times typed and shown
 `)

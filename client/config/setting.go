@@ -35,6 +35,7 @@ const (
 	ChainID     = "chain_id"
 	Token       = "token"
 	Assets      = "assets"
+	Explorer    = "explorer"
 	Pay         = "pay"
 	MaxPerCall  = "max_per_call"
 	MaxPerDay   = "max_per_day"
@@ -74,6 +75,7 @@ func Settings() []Setting {
 		{ChainID, "CTX_CHAIN_ID", "", strconv.Itoa(api.ChainIDMain), "id of that chain", checkChain},
 		{Token, "CTX_TOKEN", "", "", "address of the USDG contract there", checkOptional(checkAddress)},
 		{Assets, "CTX_ASSETS", "", "usdg,usdc-base", "dollars that other services may be paid with, beside that token", checkAssets},
+		{Explorer, "CTX_EXPLORER", "", "", "explorer of that chain, for ctx open; empty means a known one", checkOptional(checkURL)},
 		{Pay, "CTX_PAY", "pay", "false", "true pays for calls from the wallet, one by one, and sends no key", checkSwitch},
 		{MaxPerCall, "CTX_MAX_PER_CALL", "max-amount", Published, "most that is paid for a call, in USDG; published for what is its price",
 			checkMost},
