@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
@@ -46,26 +47,29 @@ func newServe(s *settings) *cobra.Command {
 			if c.Flags().Changed("data-dir") {
 				in = " --data-dir " + r.cfg.DataDir
 			}
-			r.greet(c.OutOrStdout(), in)
+			greet(c.OutOrStdout(), r.cfg, r.daemon.URL(), in)
 		}
 		return r.run(c.Context(), hangUps)
 	}
 	return c
 }
 
-// greet tells whoever has started the daemon on a terminal what runs, and what to do next. in says to other commands on
+// greet tells whoever has started the daemon on a terminal what runs at url, and what to do next. in says to other commands on
 // which data directory.
-func (r *reloader) greet(w io.Writer, in string) {
+func greet(w io.Writer, cfg daemon.Config, url, in string) {
 	packs := []string{api.PackCrypto}
-	for _, p := range r.cfg.Packs {
+	for _, p := range cfg.Packs {
 		if p.ID != api.PackCrypto {
 			packs = append(packs, p.ID)
 		}
 	}
-	fmt.Fprintf(w, "contextd %s\n\n  address  %s\n  packs    %s\n  data     %s\n\nIn another terminal:\n\n", build.Read().Version,
-		r.daemon.URL(), strings.Join(packs, ", "), r.cfg.DataDir)
+	fmt.Fprintf(w, "contextd %s\n\n", build.Read().Version)
+	if cfg.Page != web.PageOff {
+		fmt.Fprintf(w, "  page     %s/\n", url)
+	}
+	fmt.Fprintf(w, "  address  %s\n  packs    %s\n  data     %s\n\nIn another terminal:\n\n", url, strings.Join(packs, ", "), cfg.DataDir)
 	for _, line := range []string{
-		"contextd keys create my-agent" + in, "export CTX_BASE_URL=" + r.daemon.URL(), "export CTX_API_KEY=the key",
+		"contextd keys create my-agent" + in, "export CTX_BASE_URL=" + url, "export CTX_API_KEY=the key",
 		ctxCommand() + " fresh", ctxCommand() + " ui", "contextd doctor" + in,
 	} {
 		fmt.Fprintln(w, "  "+line)

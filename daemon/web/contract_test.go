@@ -174,7 +174,7 @@ func holds(t *testing.T, what string, schema *base.Schema, value any) {
 func routed(routes []string) []string {
 	return slices.DeleteFunc(slices.Clone(routes), func(route string) bool {
 		method, path, _ := strings.Cut(route, " ")
-		page := path == "/{$}" || strings.HasPrefix(path, "/packs/") || path == "/page.js" || strings.HasPrefix(path, "/account") // for browsers
+		page := path == "/{$}" || path == "/packs/{pack}" || path == "/page.js" || strings.HasPrefix(path, "/account") // for people
 		return page || method == http.MethodOptions || path == api.PathHealth || path == api.PathReady || strings.HasPrefix(path, api.PathInternalJobs)
 	})
 }
@@ -198,6 +198,7 @@ func TestContract(t *testing.T) {
 	s.trade()
 	s.sell()
 	s.read()
+	s.pages()
 	if s.speaksMCP() {
 		s.mcp()
 	}

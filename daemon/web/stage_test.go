@@ -369,6 +369,7 @@ func (s *stage) read() {
 		if !ready {
 			s.do(503, "GET", stream(s.key, "&pack=ai"), "")
 			s.do(503, "GET", s.history("&pack=ai"), "", openapiBearer(s.key))
+			s.do(503, "GET", eventsOf(api.PackAI), "")
 		}
 	}
 	s.do(413, "POST", api.PathCite, large(), openapiBearer(s.key))
@@ -468,7 +469,7 @@ func (s *stage) console() [][2]string {
 	for name, op := range s.c.operations() {
 		method, path, _ := strings.Cut(name, " ")
 		switch {
-		case path == api.PathMCP, slices.Contains(op.Tags, "Description"):
+		case path == api.PathMCP, slices.Contains(op.Tags, "Description"), slices.Contains(op.Tags, "Pages"):
 		case strings.HasPrefix(path, "/v1/") || name == "GET "+api.PathAuthEmailLanding:
 		default:
 			list = append(list, [2]string{method, strings.NewReplacer("{pack}", "crypto", "{keyId}", s.key[:api.KeyIDLength], "{depositId}", "none", "{identityId}", "none").Replace(path)})
@@ -487,6 +488,7 @@ func (s *stage) hurry() {
 	for _, call := range s.console() {
 		s.at(d, 429, call[0], call[1], "")
 	}
+	s.at(d, 429, "GET", eventsOf(api.PackCrypto), "", elsewhere, session("x"))
 }
 
 // fail calls everything while the chain is gone, and then while tables are.
@@ -510,6 +512,7 @@ func (s *stage) fail() {
 	}
 	s.do(500, "GET", api.PathSubscribe+"?token="+s.key, "")
 	s.do(500, "GET", s.history(""), "", openapiBearer(s.key))
+	s.do(500, "GET", eventsOf(api.PackCrypto), "", elsewhere, me)
 	if s.speaksMCP() {
 		s.do(500, "POST", api.PathMCP, callFresh, unseen())
 	}
