@@ -8,12 +8,14 @@ package gate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/x402"
+	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -70,6 +72,8 @@ type Payments interface {
 // Settler takes payments of standard x402; x402.Rails is one.
 type Settler interface {
 	ClaimExact(ctx context.Context, e x402.Exact, s x402.Subject) (*x402.Claim, error)
+	// Offer is how standard x402 is asked to pay for s. ok is false where nothing can be settled.
+	Offer(s x402.Subject) (offer api.StandardRequired, ok bool)
 }
 
 // Observer is told what becomes of payments by call; *metrics.Metrics is one.
@@ -183,7 +187,7 @@ func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack strin
 		return Caller{}, c.Refused
 	case !c.Presented():
 		return Caller{}, api.Errorf(api.ReasonPaymentRequired, "%s on pack %s needs an API key or a payment", op, pack).
-			WithHint("send Authorization: Bearer <API_KEY>, or pay the quote and send the proof as %s", api.HeaderPayment)
+			WithHint("send Authorization: Bearer <API_KEY>, or pay the quote and send the proof as %s%s", api.HeaderPayment, g.sold())
 	}
 	claim, err := g.claim(ctx, c)
 	if g.cfg.Observer != nil {
@@ -194,6 +198,20 @@ func (g *Gate) byProof(ctx context.Context, c Credentials, op api.Op, pack strin
 	}
 	window, _ := g.Anonymous()
 	return Caller{Snapshot: window, AsOf: claim.Quoted, Call: billing.Call{Op: op, Pack: pack}, Payment: claim}, nil
+}
+
+// sold is how credits are bought without an account, also where a call alone is not worth the gas; "" where they are not.
+func (g *Gate) sold() string {
+	const pack = api.CreditStarter
+	if g.cfg.Settler == nil {
+		return ""
+	}
+	if _, ok := g.cfg.Settler.Offer(x402.Subject{Pack: pack}); !ok {
+		return ""
+	}
+	offer, _ := pack.Offer() // it is one
+	return fmt.Sprintf("; for %d calls and a key, have a client of x402 pay POST %s?pack=%s, which costs %s %s", offer.Credits,
+		api.PathPurchase, pack, usdg.Amount(offer.PriceMicros), api.AssetUSDG)
 }
 
 // claim takes the payment that was presented.

@@ -15,7 +15,6 @@ import (
 // Exact takes payments of standard x402, and is what answers say to its clients; x402.Rails is one.
 type Exact interface {
 	gate.Settler
-	Offer(s x402.Subject) (offer api.StandardRequired, ok bool)
 	Refusal(e x402.Exact, reason api.Reason) api.StandardReceipt
 }
 

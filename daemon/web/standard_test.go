@@ -312,7 +312,25 @@ func TestStandardOff(t *testing.T) {
 	if a.Status != http.StatusPaymentRequired || a.Header.Get(api.HeaderRequired) != "" || a.Header.Get(api.HeaderSettlement) != "" {
 		t.Errorf("%d %v", a.Status, a.Header)
 	}
+	if failure := refusal(t, a, http.MethodGet); strings.Contains(failure.Error.Hint, api.PathPurchase) {
+		t.Errorf("credits that are not sold are named: %s", a.Body)
+	}
 	m.paid("/v1/fresh", m.pay(m.quote("/v1/fresh")), false)
+}
+
+// TestDearGas names credits in the 402 of a call that is not worth its gas, beside the quote of our own dialect, and sells them.
+func TestDearGas(t *testing.T) {
+	t.Parallel()
+	m := newSettlingMarket(t, func(c *daemon.Config) {
+		c.Gas.MaxPercent, c.Gas.EtherMicros = 100, 2_000_000_000 // the chain has a gwei for gas: 0.13 USDG
+	})
+	a := get(t, m.d.URL()+"/v1/fresh")
+	failure := refusal(t, a, http.MethodGet)
+	if a.Status != http.StatusPaymentRequired || a.Header.Get(api.HeaderRequired) != "" || failure.Payment == nil ||
+		!strings.Contains(failure.Error.Hint, "POST /v1/credits?pack=starter, which costs 1 USDG") {
+		t.Errorf("%d %s, %v", a.Status, a.Body, a.Header)
+	}
+	m.buy(api.CreditStarter, m.sign(m.chain.Wallet(), m.forSale(api.CreditStarter)), true)
 }
 
 // TestStandardPreflight lets scripts of other origins pay.
