@@ -141,12 +141,12 @@ type attempt struct {
 }
 
 func (c *client) Attempt(source string) *attempt {
-	now := c.cfg.Now()
-	a := &attempt{Now: now, At: now, c: c, etags: make(map[string]string)}
+	var shift time.Duration
 	if c.cfg.Shift != nil {
-		a.At = now.Add(-c.cfg.Shift(source))
+		shift = c.cfg.Shift(source) // before the clock is read, or it could be more than now less the moment of the recording
 	}
-	return a
+	now := c.cfg.Now()
+	return &attempt{Now: now, At: now.Add(-shift), c: c, etags: make(map[string]string)}
 }
 
 // Latency is the time since the attempt began.

@@ -1,10 +1,13 @@
 package manifest_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,39 +21,107 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// recorded refreshes a pack that is part of the program at each recorded tick.
-func recorded(t *testing.T, id string, each func(tick int, p *pack.Pack, w brief.Writer, in pack.Input)) {
-	t.Helper()
-	text, _ := manifest.ShippedText(id)
-	m, err := manifest.Read(text, true)
-	if err != nil {
-		t.Fatal(err)
+// moment is what a pack knows at a recorded tick.
+type moment struct {
+	pack   *pack.Pack
+	writer brief.Writer
+	in     pack.Input
+}
+
+// moments are those of each pack that is part of the program, made once: evaluating filters costs processor time.
+var moments = func() map[string]func() ([]moment, error) {
+	all := make(map[string]func() ([]moment, error))
+	for _, id := range manifest.Shipped() {
+		all[id] = sync.OnceValues(func() ([]moment, error) { return momentsOf(id) })
 	}
-	e, err := manifest.NewLocal(m)
+	return all
+}()
+
+// momentsOf refreshes a pack that is part of the program at each recorded tick.
+func momentsOf(id string) (list []moment, err error) {
+	p, w, err := made(id)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	p, w, err := m.Make(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := pack.Input{Now: time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC), Readings: map[string]pack.Reading{}}
+	in := pack.Input{Now: firstTick, Readings: map[string]pack.Reading{}}
 	recording := replay.New(func() time.Time { return in.Now })
 	f := source.NewFetcher(source.Config{Now: func() time.Time { return in.Now }, Transport: recording, Shift: recording.Shift})
 	for tick := 1; tick <= 3; tick++ {
 		for _, s := range p.Sources {
-			out := f.Fetch(t.Context(), s.Connector, in.Readings[s.ID].Doc)
+			out := f.Fetch(context.Background(), s.Connector, in.Readings[s.ID].Doc)
 			if out.Err != nil || out.Dropped > 0 {
-				t.Fatalf("tick %d: %s: %v, dropped %d", tick, s.ID, out.Err, out.Dropped)
+				return nil, fmt.Errorf("tick %d: %s: %w, dropped %d", tick, s.ID, out.Err, out.Dropped)
 			}
 			in.Readings[s.ID] = pack.Reading{Doc: out.Doc, FetchedAt: in.Now}
 		}
-		each(tick, p, w, in)
+		now := in
+		now.Readings = maps.Clone(in.Readings)
+		list = append(list, moment{p, w, now})
 		if in.Prev, err = p.Compact(in); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		in.Now = in.Now.Add(5 * time.Minute)
 		recording.Advance()
+	}
+	return list, nil
+}
+
+// firstTick is when the first tick was recorded.
+var firstTick = time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)
+
+// made is a pack that is part of the program.
+func made(id string) (*pack.Pack, brief.Writer, error) {
+	text, _ := manifest.ShippedText(id)
+	m, err := manifest.Read(text, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := manifest.NewLocal(m)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m.Make(e)
+}
+
+// recorded shows a pack that is part of the program at each recorded tick.
+func recorded(t *testing.T, id string, each func(tick int, p *pack.Pack, w brief.Writer, in pack.Input)) {
+	t.Helper()
+	list, err := moments[id]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range list {
+		each(i+1, m.pack, m.writer, m.in)
+	}
+}
+
+// TestRecordingOnAClockThatGoes asks the sources for the moment of the recording while time goes by, and while it is moved on.
+func TestRecordingOnAClockThatGoes(t *testing.T) {
+	t.Parallel()
+	p, _, err := made("perps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reads := 0
+	clock := func() time.Time { // its seconds begin between two questions
+		reads++
+		return firstTick.Add(time.Duration(reads) * 600 * time.Millisecond)
+	}
+	recording := replay.New(clock)
+	shift := func(source string) time.Duration {
+		by := recording.Shift(source)
+		if reads%5 == 0 {
+			recording.Advance()
+		}
+		return by
+	}
+	f := source.NewFetcher(source.Config{Now: clock, Transport: recording, Shift: shift})
+	for range 3 {
+		for _, s := range p.Sources {
+			if out := f.Fetch(t.Context(), s.Connector, nil); out.Err != nil {
+				t.Errorf("%s: %v", s.ID, out.Err)
+			}
+		}
 	}
 }
 

@@ -177,7 +177,7 @@ func refuse(*http.Request) (*http.Response, error) {
 	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 }
 
-// RoundTrip answers req with the recorded payload of the current tick, 404 if there is none.
+// RoundTrip answers req with the recorded payload of the current tick, or else of any; 404 if there is none.
 func (r *Recording) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := req.Context().Err(); err != nil {
 		return nil, err
@@ -212,7 +212,12 @@ func (r *Recording) find(req *http.Request, body string) (page, Answer) {
 	if answer == nil {
 		answer = r.broken[""]
 	}
-	return r.pages[r.tick][key(req.Method, req.URL, body)], answer
+	asked := key(req.Method, req.URL, body)
+	found, ok := r.pages[r.tick][asked]
+	for i := 0; !ok && i < len(r.pages); i++ { // the URL may hold the time of the tick that was when its source was turned to
+		found, ok = r.pages[i][asked]
+	}
+	return found, answer
 }
 
 func response(req *http.Request, status int, body []byte) *http.Response {
