@@ -116,6 +116,9 @@ func (c *Client) Do(ctx context.Context, r Request, opts ...CallOption) (*Respon
 	if resp != nil && o.response != nil {
 		*o.response = *resp
 	}
+	if err == nil {
+		err = c.checked(ctx, target, resp)
+	}
 	return resp, err
 }
 

@@ -4,7 +4,7 @@
 //	brief, err := c.Brief(ctx, api.PackCrypto)
 //
 // It owns the HTTP exchange: the key's header, retries, time limits, bounds and the errors. It speaks the vocabulary of
-// sdk/api and imports nothing but that and the standard library. It never prints, never logs, keeps no state between calls and
+// sdk/api and imports little beside that and the standard library. It never prints, never logs, keeps no state between calls and
 // never shows a key: a Key hides itself from every format verb, log and encoder.
 //
 // A program calls a Client; the Client calls the service. Every answer that is not a 2xx comes back as an *api.Error, which
@@ -12,6 +12,7 @@
 package sdk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -41,7 +42,8 @@ const (
 type Client struct {
 	base      url.URL
 	key       Key
-	payer     Payer // nil if calls are not paid one by one
+	payer     Payer                                                                       // nil if calls are not paid one by one
+	check     func(ctx context.Context, pack string, p api.Proof, answer *Response) error // of proofs, nil for none
 	http      http.Client
 	retries   int
 	timeout   time.Duration
@@ -55,6 +57,7 @@ type options struct {
 	baseURL   string
 	key       Key
 	payer     Payer
+	check     func(ctx context.Context, pack string, p api.Proof, answer *Response) error
 	http      *http.Client
 	retries   int
 	timeout   time.Duration
@@ -139,7 +142,8 @@ func New(opts ...Option) (*Client, error) {
 	if !printable(o.key.Secret()) {
 		return nil, errors.New("make client: the API key holds characters that a header cannot")
 	}
-	c := &Client{base: *base, key: o.key, payer: o.payer, retries: o.retries, timeout: o.timeout, userAgent: userAgent(o.userAgent)}
+	c := &Client{base: *base, key: o.key, payer: o.payer, check: o.check, retries: o.retries, timeout: o.timeout}
+	c.userAgent = userAgent(o.userAgent)
 	if o.http != nil {
 		c.http = *o.http
 	}
