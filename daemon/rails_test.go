@@ -332,9 +332,16 @@ func TestOneRailIsDead(t *testing.T) {
 		if reason, _ := r.pays(r.exact(i, "eip155:"+[]string{"46630", "8453"}[i], "", "")); reason != api.ReasonChainUnavailable {
 			t.Errorf("without %s, a payment there: %s", rails[i], reason)
 		}
+		got, err := r.operator().Reconcile(t.Context())
+		if err != nil || !slices.Equal(got.Missing, rails[i:i+1]) || len(got.Rails) != 2 || got.Rails[i].Missing == "" || got.Rails[1-i].Missing != "" ||
+			got.Rails[i].Treasury != 0 || got.Treasury != got.Rails[1-i].Treasury || len(got.Findings) > 0 || got.Rails[1-i].Treasury == 0 {
+			t.Errorf("without %s it is reconciled as %+v, %v", rails[i], got, err)
+		}
+		r.down[1-i].Store(true)
 		if _, err := r.operator().Reconcile(t.Context()); err == nil {
 			t.Error("it is reconciled without a node")
 		}
+		r.down[1-i].Store(false)
 		r.down[i].Store(false)
 		if err := r.Scan(t.Context()); err != nil {
 			t.Fatal(err)
@@ -342,7 +349,7 @@ func TestOneRailIsDead(t *testing.T) {
 		if d, err := console.Deposit(t.Context(), intents[i].ID, ""); err != nil || d.Status != api.DepositVerified {
 			t.Errorf("once it is back: %+v, %v", d, err)
 		}
-		if got, err := r.operator().Reconcile(t.Context()); err != nil || len(got.Findings) > 0 {
+		if got, err := r.operator().Reconcile(t.Context()); err != nil || len(got.Findings)+len(got.Missing) > 0 {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -191,7 +192,8 @@ func NewReconcile(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "reconcile", Short: "Compare what arrived, what it was spent on and what the treasury has", Args: cobra.NoArgs,
 		Long: "Compare what arrived, what it was spent on, the credits that were sold and what the treasury has on chain. " +
-			"It ends with 1 if\nanything does not agree: money that was in the treasury before, or was taken out of it, shows here.",
+			"It ends with 1 if\nanything does not agree: money that was in the treasury before, or was taken out of it, shows here. It ends with 9 if a\n" +
+			"rail was not compared, as its node does not answer; the others are.",
 	}
 	out := cli.AddOutput(c, cli.FieldsIn(billing.Reconciliation{})...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -200,16 +202,34 @@ func NewReconcile(operate Operate) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := out.Print(r, reconciliationTable(r)); err != nil || len(r.Findings) == 0 {
+			if err := out.Print(r, reconciliationTable(r)); err != nil {
 				return err
 			}
-			for _, text := range r.Findings {
-				fmt.Fprintln(c.ErrOrStderr(), text)
-			}
-			return errors.New("the books and the chain do not agree")
+			return reconciled(c.ErrOrStderr(), r)
 		})
 	}
 	return c
+}
+
+// reconciled tells what does not agree, and what was not compared, and is the error of that.
+func reconciled(told io.Writer, r billing.Reconciliation) error {
+	for _, text := range r.Findings {
+		fmt.Fprintln(told, text)
+	}
+	for _, one := range r.Rails {
+		if one.Missing != "" {
+			fmt.Fprintf(told, "rail %s was not compared: %s\n", one.Rail, one.Missing)
+		}
+	}
+	switch {
+	case len(r.Findings) > 0:
+		return errors.New("the books and the chain do not agree")
+	case len(r.Missing) > 0:
+		return &cli.Failure{Exit: cli.ExitUnavailable, Reason: string(api.ReasonChainUnavailable),
+			Err:  fmt.Errorf("not all was compared: there is nothing of %s", strings.Join(r.Missing, ", ")),
+			Hint: "contextd doctor, and once its node answers: contextd reconcile"}
+	}
+	return nil
 }
 
 func reconciliationTable(r billing.Reconciliation) cli.Answer {
@@ -220,8 +240,12 @@ func reconciliationTable(r billing.Reconciliation) cli.Answer {
 	}}
 	if len(r.Rails) > 1 {
 		for _, one := range r.Rails {
+			treasury := one.Treasury.Fixed()
+			if one.Missing != "" {
+				treasury = "not known"
+			}
 			rows.Rows = append(rows.Rows, []string{one.Arrived.Fixed(), "arrived on rail " + one.Rail},
-				[]string{one.Treasury.Fixed(), "in the treasury there"})
+				[]string{treasury, "in the treasury there"})
 		}
 	}
 	return table(rows)

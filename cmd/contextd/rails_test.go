@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -17,6 +20,40 @@ const (
 	someToken    = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 	someTreasury = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 )
+
+// TestReconciledExit has what does not agree end with 1, and what was not compared, as far as all else agrees, with 9.
+func TestReconciledExit(t *testing.T) {
+	t.Parallel()
+	missing := billing.Reconciliation{Missing: []string{"base"}, Rails: []billing.RailReconciliation{{Rail: "l2chain"}, {Rail: "base", Missing: "no answer"}}}
+	both := missing
+	both.Findings = []string{"one more"}
+	for name, c := range map[string]struct {
+		r    billing.Reconciliation
+		exit int
+		told string
+	}{
+		"agrees":     {billing.Reconciliation{}, 0, ""},
+		"not":        {billing.Reconciliation{Findings: []string{"one more"}}, 1, "one more\n"},
+		"incomplete": {missing, int(cli.ExitUnavailable), "rail base was not compared: no answer\n"},
+		"both":       {both, 1, "one more\nrail base was not compared: no answer\n"},
+	} {
+		var told strings.Builder
+		err := reconciled(&told, c.r)
+		exit := 0
+		if failure, ok := errors.AsType[*cli.Failure](err); ok {
+			exit = int(failure.Exit)
+		} else if err != nil {
+			exit = 1
+		}
+		if exit != c.exit || told.String() != c.told {
+			t.Errorf("%s: exit %d, %q; %v", name, exit, told.String(), err)
+		}
+	}
+	rows := reconciliationTable(missing).Rows
+	if text := fmt.Sprint(rows); !strings.Contains(text, "not known") {
+		t.Errorf("the table is %s", text)
+	}
+}
 
 // configured is what the daemon would be started with by a configuration file, and the settings that were read.
 func configured(t *testing.T, text string) (daemon.Config, *settings, error) {

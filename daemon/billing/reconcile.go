@@ -3,6 +3,7 @@ package billing
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -40,8 +41,9 @@ type Totals struct {
 // Reconciliation compares Totals with what is on chain, in sum and for each rail.
 type Reconciliation struct {
 	Totals
-	Treasury usdg.Amount `json:"treasury"` // what the treasury has on chain
+	Treasury usdg.Amount `json:"treasury"` // what the treasury has on chain, but for rails that were not compared
 	Findings []string    `json:"findings"` // what does not agree
+	Missing  []string    `json:"missing"`  // the rails that were not compared
 
 	Rails []RailReconciliation `json:"rails"`
 }
@@ -52,6 +54,7 @@ type RailReconciliation struct {
 	Totals
 	Treasury usdg.Amount `json:"treasury"`
 	Findings []string    `json:"findings"`
+	Missing  string      `json:"missing"` // why it was not compared, such as a node that does not answer; "" if it was
 }
 
 // Unmatched returns the transfers that have paid for nothing, newest first, at most limit.
@@ -104,21 +107,20 @@ func (d *Deposits) WriteOff(ctx context.Context, rail string, hash [32]byte, log
 const looks = 5
 
 // Reconcile compares what arrived, what it was spent on, the credits that were sold for it and what the treasury has. What does not agree
-// is looked at again: a transfer that comes in between the looks at the books and at the treasury agrees the next time.
+// is looked at again: a transfer that comes in between the looks at the books and at the treasury agrees the next time. A rail whose node
+// does not answer is named and keeps no other from being compared.
 func (d *Deposits) Reconcile(ctx context.Context) (r Reconciliation, err error) {
 	if len(d.cfg.Rails) == 0 {
 		return r, noChain()
 	}
-	r.Rails, r.Findings = []RailReconciliation{}, []string{}
+	r.Rails, r.Findings, r.Missing = []RailReconciliation{}, []string{}, []string{}
+	var failed error
 	for _, rail := range d.cfg.Rails {
-		var one RailReconciliation
-		for range looks {
-			if one, err = d.compare(ctx, rail); err != nil || len(one.Findings) == 0 {
-				break
-			}
-		}
+		one, err := d.reconcile(ctx, rail)
 		if err != nil {
-			return r, fmt.Errorf("reconcile rail %s: %w", rail.ID, err)
+			failed = errors.Join(failed, fmt.Errorf("reconcile rail %s: %w", rail.ID, err))
+			one.Missing = err.Error()
+			r.Missing = append(r.Missing, rail.ID)
 		}
 		r.Rails = append(r.Rails, one)
 		r.Treasury += one.Treasury
@@ -129,6 +131,9 @@ func (d *Deposits) Reconcile(ctx context.Context) (r Reconciliation, err error) 
 			r.Findings = append(r.Findings, text)
 		}
 	}
+	if ctx.Err() != nil || len(r.Missing) == len(r.Rails) {
+		return r, failed
+	}
 	if r.Totals, err = d.cfg.Store.Totals(ctx, ""); err != nil {
 		return r, fmt.Errorf("reconcile: %w", err)
 	}
@@ -136,6 +141,22 @@ func (d *Deposits) Reconcile(ctx context.Context) (r Reconciliation, err error) 
 		r.Findings = append(r.Findings, fmt.Sprintf("deposits sold %d credits, the ledger has %d", r.Sold, r.Credited))
 	}
 	return r, nil
+}
+
+// reconcile compares one rail, of which it returns what the books have where that cannot be done.
+func (d *Deposits) reconcile(ctx context.Context, rail Rail) (r RailReconciliation, err error) {
+	for range looks {
+		if r, err = d.compare(ctx, rail); err != nil || len(r.Findings) == 0 {
+			break
+		}
+	}
+	if err != nil {
+		r = RailReconciliation{Rail: rail.ID, Findings: []string{}}
+		var none error
+		r.Totals, none = d.cfg.Store.Totals(ctx, rail.ID)
+		err = errors.Join(err, none)
+	}
+	return r, err
 }
 
 func (d *Deposits) compare(ctx context.Context, rail Rail) (r RailReconciliation, err error) {
