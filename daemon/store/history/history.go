@@ -41,7 +41,11 @@ func (h *History) PulseBefore(ctx context.Context, pack string, t time.Time) (st
 	if err != nil {
 		return state.Pulse{}, err
 	}
-	return r.pulse(content)
+	p, err := r.pulse(content)
+	if err == nil {
+		p.Proof, err = proof(ctx, h.db.Read, pack, kindState, p.GeneratedAt)
+	}
+	return p, err
 }
 
 // Earliest returns when the oldest pulse of pack was made, or state.ErrNoPulse.
@@ -100,8 +104,8 @@ func (h *History) keyframe(ctx context.Context, db sqlite.Querier, id int64) ([]
 	return moved, nil
 }
 
-// SavePulse adds p to history with the brief that was written with it, unless its text is "", and replaces the changed sources, in one
-// transaction. A second pulse of the same time is refused.
+// SavePulse adds p to history with the brief that was written with it, unless its text is "", replaces the changed sources, and adds a leaf
+// to the log of the pack, in one transaction. A second pulse of the same time is refused.
 func (h *History) SavePulse(ctx context.Context, p state.Pulse, b state.Brief, changed []state.SourceRecord) (api.Proof, error) {
 	text, err := content(p)
 	if err != nil {
@@ -111,6 +115,7 @@ func (h *History) SavePulse(ctx context.Context, p state.Pulse, b state.Brief, c
 	r.sum = r.checksum(text)
 	moved := apart(text)
 	var open *block
+	var proof api.Proof
 	err = h.db.Tx(ctx, func(tx *sql.Tx) error {
 		if open, err = h.openBlock(ctx, tx, p.Pack); err != nil {
 			return err
@@ -123,13 +128,18 @@ func (h *History) SavePulse(ctx context.Context, p state.Pulse, b state.Brief, c
 				return err
 			}
 		}
-		return saveSources(ctx, tx, p.Pack, changed)
+		if err := saveSources(ctx, tx, p.Pack, changed); err != nil {
+			return err
+		}
+		proof, err = h.appendLeaf(ctx, tx, stateLeaf(p, b))
+		return err
 	})
+	h.logs.forget(p.Pack)
 	if err != nil {
 		h.codec.forget(p.Pack)
 		return api.Proof{}, err
 	}
-	return api.Proof{}, h.codec.wrote(r, open, moved)
+	return proof, h.codec.wrote(r, open, moved)
 }
 
 // insert compresses what r holds, taken apart, and adds r, as a keyframe where no block is open.

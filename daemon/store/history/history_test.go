@@ -264,7 +264,7 @@ func TestSourcesAndBriefSurvive(t *testing.T) {
 	}
 	want := state.SourceRecord{
 		Source: "a", Doc: []byte(`{"x":1}`), FetchedAt: epoch(), AttemptedAt: epoch().Add(time.Minute), NotBefore: epoch().Add(time.Hour),
-		Failures: 3, Err: "upstream_5xx: HTTP 503",
+		Failures: 3, Err: "upstream_5xx: HTTP 503", Bodies: []string{"aa", "bb"},
 	}
 	never := state.SourceRecord{Source: "b", AttemptedAt: epoch(), Failures: 1, Err: "network: no route"}
 	if err := s.SaveSources(t.Context(), "crypto", []state.SourceRecord{never, {Source: "a", AttemptedAt: epoch()}}); err != nil {
@@ -274,8 +274,9 @@ func TestSourcesAndBriefSurvive(t *testing.T) {
 		t.Fatal(err)
 	}
 	brief := state.Brief{Text: "All quiet [1].", At: epoch().Add(time.Second), Of: epoch(), Writer: "built-in"}
-	if _, err := s.SaveBrief(t.Context(), "crypto", brief); err != nil {
-		t.Fatal(err)
+	var err error
+	if brief.Proof, err = s.SaveBrief(t.Context(), "crypto", brief); err != nil || brief.Proof.Seq != 1 {
+		t.Fatal(brief.Proof, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

@@ -27,6 +27,7 @@ var migrations embed.FS
 type History struct {
 	db    *sqlite.File
 	codec *codec
+	logs  heads
 }
 
 // Open opens the history in dir, creates it where it is missing and brings it to the newest schema. now is recorded with the

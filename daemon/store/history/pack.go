@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/contextd/contextd/daemon/state"
@@ -55,7 +56,8 @@ func (h *History) newest(ctx context.Context, tx *sql.Tx, pack string) (*state.P
 		if err == nil {
 			var p state.Pulse
 			if p, err = r.pulse(content); err == nil {
-				return &p, damaged, nil
+				p.Proof, err = proof(ctx, tx, pack, kindState, p.GeneratedAt)
+				return &p, damaged, err
 			}
 		}
 		if !errors.Is(err, ErrDamaged) {
@@ -70,10 +72,11 @@ func (h *History) newest(ctx context.Context, tx *sql.Tx, pack string) (*state.P
 // they are kept.
 func (h *History) newestBrief(ctx context.Context, tx *sql.Tx, pack string, saved *state.Saved) error {
 	var at, of, tried sql.NullInt64
+	var withState bool
 	b := &saved.Brief
-	err := tx.QueryRowContext(ctx, `SELECT written_at, generated_at, writer, text, refused,
+	err := tx.QueryRowContext(ctx, `SELECT written_at, generated_at, writer, text, refused, with_state,
 			(SELECT max(written_at) FROM briefs WHERE pack = ?1 AND with_state = 0)
-		FROM briefs WHERE pack = ?1 ORDER BY id DESC LIMIT 1`, pack).Scan(&at, &of, &b.Writer, &b.Text, &b.Refused, &tried)
+		FROM briefs WHERE pack = ?1 ORDER BY id DESC LIMIT 1`, pack).Scan(&at, &of, &b.Writer, &b.Text, &b.Refused, &withState, &tried)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -81,6 +84,9 @@ func (h *History) newestBrief(ctx context.Context, tx *sql.Tx, pack string, save
 		return fmt.Errorf("read newest brief: %w", err)
 	}
 	b.At, b.Of, saved.Tried = sqlite.FromMillis(at), sqlite.FromMillis(of), sqlite.FromMillis(tried)
+	if b.Proof, err = proofOfBrief(ctx, tx, pack, *b, withState); err != nil {
+		return err
+	}
 	r, err := scan(tx.QueryRowContext(ctx, "SELECT "+columns+" FROM pulses WHERE pack = ? AND generated_at = ?", pack, of.Int64))
 	if err != nil {
 		if errors.Is(err, state.ErrNoPulse) {
@@ -92,6 +98,7 @@ func (h *History) newestBrief(ctx context.Context, tx *sql.Tx, pack string, save
 	if err == nil {
 		var p state.Pulse
 		if p, err = r.pulse(content); err == nil {
+			p.Proof, err = proof(ctx, tx, pack, kindState, p.GeneratedAt)
 			saved.Told = &p
 		}
 	}
@@ -101,9 +108,20 @@ func (h *History) newestBrief(ctx context.Context, tx *sql.Tx, pack string, save
 	return err
 }
 
-// SaveBrief adds b, which was not written with its state.
-func (h *History) SaveBrief(ctx context.Context, pack string, b state.Brief) (api.Proof, error) {
-	return api.Proof{}, h.db.Tx(ctx, func(tx *sql.Tx) error { return saveBrief(ctx, tx, pack, b, false) })
+// SaveBrief adds b, which was not written with its state, and a leaf to the log of the pack, in one transaction.
+func (h *History) SaveBrief(ctx context.Context, pack string, b state.Brief) (proof api.Proof, err error) {
+	err = h.db.Tx(ctx, func(tx *sql.Tx) error {
+		if err := saveBrief(ctx, tx, pack, b, false); err != nil {
+			return err
+		}
+		proof, err = h.appendLeaf(ctx, tx, briefLeaf(pack, b))
+		return err
+	})
+	h.logs.forget(pack)
+	if err != nil {
+		return api.Proof{}, err
+	}
+	return proof, nil
 }
 
 // saveBrief adds b. One that was written with its state takes the place of those before it on the same day of UTC.
@@ -148,8 +166,9 @@ func (h *History) SaveSources(ctx context.Context, pack string, changed []state.
 func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []state.SourceRecord) error {
 	for _, c := range changed {
 		_, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO sources
-			(pack, source, doc, fetched_at, attempted_at, not_before, failures, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-			pack, c.Source, c.Doc, sqlite.Millis(c.FetchedAt), c.AttemptedAt.UnixMilli(), sqlite.Millis(c.NotBefore), c.Failures, c.Err)
+			(pack, source, doc, fetched_at, attempted_at, not_before, failures, error, bodies) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			pack, c.Source, c.Doc, sqlite.Millis(c.FetchedAt), c.AttemptedAt.UnixMilli(), sqlite.Millis(c.NotBefore), c.Failures, c.Err,
+			strings.Join(c.Bodies, " "))
 		if err != nil {
 			return fmt.Errorf("save source %s: %w", c.Source, err)
 		}
@@ -159,7 +178,7 @@ func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []state.S
 
 func readSources(ctx context.Context, tx *sql.Tx, pack string) ([]state.SourceRecord, error) {
 	rows, err := tx.QueryContext(ctx,
-		"SELECT source, doc, fetched_at, attempted_at, not_before, failures, error FROM sources WHERE pack = ?", pack)
+		"SELECT source, doc, fetched_at, attempted_at, not_before, failures, error, bodies FROM sources WHERE pack = ?", pack)
 	if err != nil {
 		return nil, fmt.Errorf("read sources: %w", err)
 	}
@@ -168,10 +187,12 @@ func readSources(ctx context.Context, tx *sql.Tx, pack string) ([]state.SourceRe
 	for rows.Next() {
 		var r state.SourceRecord
 		var fetched, attempted, notBefore sql.NullInt64
-		if err := rows.Scan(&r.Source, &r.Doc, &fetched, &attempted, &notBefore, &r.Failures, &r.Err); err != nil {
+		var bodies string
+		if err := rows.Scan(&r.Source, &r.Doc, &fetched, &attempted, &notBefore, &r.Failures, &r.Err, &bodies); err != nil {
 			return nil, fmt.Errorf("read sources: %w", err)
 		}
 		r.FetchedAt, r.AttemptedAt, r.NotBefore = sqlite.FromMillis(fetched), sqlite.FromMillis(attempted), sqlite.FromMillis(notBefore)
+		r.Bodies = strings.Fields(bodies)
 		list = append(list, r)
 	}
 	return list, rows.Err()

@@ -73,7 +73,8 @@ func (s *sizes) since(before sizes) sizes {
 	return sizes{s.pulses - before.pulses, s.states - before.states, s.bodies - before.bodies, s.files - before.files}
 }
 
-// TestHistoryIsSmall: a history grows by at most 12 % of what its states would take, with everything that the file holds.
+// TestHistoryIsSmall: a history grows by at most 14 % of what its states would take, with everything that the file holds: 12 % is for the
+// states, the rest for the leaves that prove them.
 func TestHistoryIsSmall(t *testing.T) {
 	t.Parallel()
 	dir, w := t.TempDir(), newWalk(t, 1)
@@ -93,7 +94,7 @@ func TestHistoryIsSmall(t *testing.T) {
 	if size := grown.states / int64(grown.pulses); size < 14_000 || size > 32_000 {
 		t.Errorf("states of %d bytes are not what the pack makes", size)
 	}
-	if grown.ratio() > 0.12 {
+	if grown.ratio() > 0.14 {
 		t.Errorf("the history grows by %.1f %% of its states: %+v", 100*grown.ratio(), grown)
 	}
 	t.Logf("%.2f %% of %d bytes a state: %+v", 100*grown.ratio(), grown.states/int64(grown.pulses), grown)

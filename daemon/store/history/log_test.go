@@ -1,0 +1,166 @@
+package history_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/translog"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// sum is a SHA-256 in hexadecimal.
+func sum(text []byte) string {
+	h := sha256.Sum256(text)
+	return hex.EncodeToString(h[:])
+}
+
+// leaf reads leaf seq of the log that goes on, with the hash that the log has of it.
+func leaf(t testing.TB, s *history.History, seq int64) (l api.LogLeaf, hash string) {
+	t.Helper()
+	head, err := s.LogHead(t.Context(), "crypto")
+	if err != nil || seq >= head.Size {
+		t.Fatalf("leaf %d of %+v: %v", seq, head, err)
+	}
+	bundle, err := s.LogBundle(t.Context(), head.Origin, seq/translog.Width)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := translog.Entries(bundle)
+	if err != nil || int64(len(list)) <= seq%translog.Width {
+		t.Fatalf("%d leaves of bundle %d: %v", len(list), seq/translog.Width, err)
+	}
+	text := list[seq%translog.Width]
+	if err := json.Unmarshal(text, &l); err != nil {
+		t.Fatal(err)
+	}
+	proof, err := translog.Prove(head.Size, seq, func(level int, n int64) ([]byte, error) { return s.LogTile(t.Context(), head.Origin, level, n) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := tlog.ParseHash(head.Root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := tlog.RecordHash(text)
+	if err := tlog.CheckRecord(proof, head.Size, root, seq, h); err != nil {
+		t.Errorf("leaf %d of %d: %v", seq, head.Size, err)
+	}
+	return l, hex.EncodeToString(h[:])
+}
+
+// TestEveryStateHasItsLeaf publishes states with their briefs, and briefs of their own, over the end of two tiles and restarts: each has the
+// leaf that was said, which has its hashes and proves to be in the log, and what is read back names it.
+func TestEveryStateHasItsLeaf(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir)
+	if _, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil {
+		t.Fatal(err)
+	}
+	const n = 2*translog.Width + 3
+	states := map[int64]state.Pulse{}
+	seq := int64(0)
+	for i := range n - 10 {
+		p := pulseAt(i, "x")
+		p.Sources = []api.LogSource{{ID: "a", FetchedAt: p.GeneratedAt, Bodies: []string{sum(p.State[:i])}}}
+		b := state.Brief{Text: fmt.Sprintf("Brief %d [1].", i), At: p.GeneratedAt, Of: p.GeneratedAt, Writer: "built-in"}
+		var err error
+		if p.Proof, err = s.SavePulse(t.Context(), p, b, nil); err != nil || p.Proof.Seq != seq {
+			t.Fatalf("state %d is leaf %d, %v, want %d", i, p.Proof.Seq, err, seq)
+		}
+		states[seq] = p
+		if seq++; i%60 == 59 {
+			later := state.Brief{Text: fmt.Sprintf("Model %d [1].", i), At: p.GeneratedAt.Add(time.Minute), Of: p.GeneratedAt, Writer: "pen"}
+			proof, err := s.SaveBrief(t.Context(), "crypto", later)
+			if err != nil || proof.Seq != seq {
+				t.Fatalf("the brief of state %d is leaf %d, %v, want %d", i, proof.Seq, err, seq)
+			}
+			if l, hash := leaf(t, s, seq); l.Kind != api.LeafBrief || l.Brief != sum([]byte(later.Text)) || l.Of == nil || *l.Of != seq-1 ||
+				hash != proof.Leaf || l.State != "" || l.PackVersion != 1 {
+				t.Errorf("the brief of state %d has leaf %+v", i, l)
+			}
+			seq++
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s = open(t, dir)
+			if saved, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil || saved.Brief.Proof != proof || saved.Pulse.Proof != p.Proof ||
+				saved.Told.Proof != p.Proof {
+				t.Errorf("restored as %v with brief %v: %v", saved.Pulse.Proof, saved.Brief.Proof, err)
+			}
+		}
+	}
+	for seq, p := range states {
+		l, hash := leaf(t, s, seq)
+		if l.V != 1 || l.Kind != api.LeafState || l.Seq != seq || l.State != sum(p.State) || !l.GeneratedAt.Equal(p.GeneratedAt) || l.Previous != nil ||
+			l.Pack != "crypto" || l.PackVersion != 1 || len(l.Sources) != 1 || l.Sources[0].Bodies[0] != p.Sources[0].Bodies[0] || l.Code == "" {
+			t.Errorf("leaf %d is %+v", seq, l)
+		}
+		if got, err := s.PulseBefore(t.Context(), "crypto", p.GeneratedAt.Add(time.Millisecond)); err != nil || got.Proof != p.Proof || hash != got.Proof.Leaf {
+			t.Errorf("state %d reads back with proof %v, %v, want %v", seq, got.Proof, err, p.Proof)
+		}
+		if found, ok, err := s.LogBefore(t.Context(), p.Proof.Log, p.GeneratedAt.Add(time.Second)); err != nil || !ok || found != seq {
+			t.Errorf("as of state %d: leaf %d, %v, %v", seq, found, ok, err)
+		}
+	}
+	if got := count(t, dir, "SELECT count(*) FROM log_leaves WHERE body IS NOT NULL"); got != int(seq)%translog.Width {
+		t.Errorf("%d leaves of %d are not in bundles", got, seq)
+	}
+	if _, err := s.Prune(t.Context(), "crypto", epoch().Add(1000*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	leaf(t, s, 0)
+}
+
+// TestLogGoesOnAfterDamage: a log that cannot be gone on with is followed by another, which names its head; nothing is published unproven.
+func TestLogGoesOnAfterDamage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir)
+	for i := range 3 {
+		save(t, s, pulseAt(i, "x"))
+	}
+	before, err := s.LogHead(t.Context(), "crypto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := openSQL(t, dir+"/"+history.File)
+	if _, err := db.ExecContext(t.Context(), "UPDATE log_tiles SET hashes = substr(hashes, 1, 32)"); err != nil {
+		t.Fatal(err)
+	}
+	proof, err := s.SavePulse(t.Context(), pulseAt(3, "x"), state.Brief{}, nil)
+	if err != nil || proof.Log == before.Origin || proof.Seq != 0 {
+		t.Fatalf("after damage: %v, %v", proof, err)
+	}
+	if l, _ := leaf(t, s, 0); l.Previous == nil || *l.Previous != before {
+		t.Errorf("the new log follows %+v, not %+v", l.Previous, before)
+	}
+	if got, err := s.PulseBefore(t.Context(), "crypto", pulseAt(2, "x").GeneratedAt.Add(time.Second)); err != nil || got.Proof != (api.Proof{}) {
+		t.Errorf("a state of the old log has proof %v, %v", got.Proof, err)
+	}
+}
+
+// TestRefusedStateHasNoLeaf: what is not saved is not in the log either.
+func TestRefusedStateHasNoLeaf(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir())
+	save(t, s, pulseAt(0, "x"))
+	if _, err := s.SavePulse(t.Context(), pulseAt(0, "y"), state.Brief{}, nil); err == nil {
+		t.Fatal("a second state of the same time was saved")
+	}
+	if head, err := s.LogHead(t.Context(), "crypto"); err != nil || head.Size != 1 {
+		t.Errorf("the log has %+v, %v", head, err)
+	}
+	if l, _ := leaf(t, s, 0); !bytes.Equal([]byte(l.State), []byte(sum(pulseAt(0, "x").State))) {
+		t.Errorf("%+v", l)
+	}
+}

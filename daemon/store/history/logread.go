@@ -1,0 +1,167 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/translog"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+var _ translog.Store = (*History)(nil)
+
+// heads are the logs that go on as they were read last, so that nobody who asks for a checkpoint waits for the database.
+type heads struct {
+	mu     sync.Mutex // guards what follows
+	key    string     // public, "" while nobody signs
+	byPack map[string]log
+	turn   map[string]int // counts what is written to a pack's log: what was read before does not hold
+}
+
+func (h *heads) publicKey() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.key
+}
+
+// forget drops what is known of the log of pack, which may be another now.
+func (h *heads) forget(pack string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.byPack, pack)
+	if h.turn == nil {
+		h.turn = map[string]int{}
+	}
+	h.turn[pack]++
+}
+
+// LogHead is the log of pack that goes on, as far as it is on disk; the zero head for none.
+func (h *History) LogHead(ctx context.Context, pack string) (api.LogHead, error) {
+	h.logs.mu.Lock()
+	l, known := h.logs.byPack[pack]
+	turn := h.logs.turn[pack]
+	h.logs.mu.Unlock()
+	if known {
+		return l.LogHead, nil
+	}
+	l, err := goingOn(ctx, h.db.Read, pack)
+	if err != nil || l.id == 0 { // of packs that are none nothing is kept
+		return api.LogHead{}, err
+	}
+	h.logs.mu.Lock()
+	defer h.logs.mu.Unlock()
+	if turn == h.logs.turn[pack] {
+		if h.logs.byPack == nil {
+			h.logs.byPack = map[string]log{}
+		}
+		h.logs.byPack[pack] = l
+	}
+	return l.LogHead, nil
+}
+
+// idOf is the number of a log.
+func (h *History) idOf(ctx context.Context, origin string) (id int64, err error) {
+	if err = h.db.Read.QueryRowContext(ctx, "SELECT id FROM logs WHERE origin = ?", origin).Scan(&id); err != nil {
+		return 0, fmt.Errorf("look for log %s: %w", origin, err)
+	}
+	return id, nil
+}
+
+// LogTile are the hashes that are stored of a tile of the log of an origin, nil for none.
+func (h *History) LogTile(ctx context.Context, origin string, level int, n int64) ([]byte, error) {
+	id, err := h.idOf(ctx, origin)
+	if err != nil {
+		return nil, err
+	}
+	return readTile(ctx, h.db.Read, id)(level, n)
+}
+
+// LogBundle are the leaves of a tile of level 0, as a bundle.
+func (h *History) LogBundle(ctx context.Context, origin string, n int64) ([]byte, error) {
+	id, err := h.idOf(ctx, origin)
+	if err != nil {
+		return nil, err
+	}
+	bundle, err := h.packed(ctx, h.db.Read, id, n)
+	if err != nil || bundle != nil {
+		return bundle, err
+	}
+	bundle, err = leaves(ctx, h.db.Read, id, n)
+	if err != nil || len(bundle) > 0 && bundle[0]|bundle[1] != 0 {
+		return bundle, err
+	}
+	return h.packed(ctx, h.db.Read, id, n) // it was put together meanwhile
+}
+
+// packed is a bundle that was put together, nil where it was not.
+func (h *History) packed(ctx context.Context, db sqlite.Querier, id, n int64) ([]byte, error) {
+	var body []byte
+	err := db.QueryRowContext(ctx, "SELECT body FROM log_bundles WHERE log = ? AND n = ?", id, n).Scan(&body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read leaves: %w", err)
+	}
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBundle))
+	if err != nil {
+		return nil, fmt.Errorf("read leaves: %w", err)
+	}
+	defer decoder.Close()
+	bundle, err := decoder.DecodeAll(body, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: bundle %d: %w", translog.ErrDamaged, n, err)
+	}
+	return bundle, nil
+}
+
+// LogBefore is the newest leaf of a state that was made before t; ok is false for none.
+func (h *History) LogBefore(ctx context.Context, origin string, t time.Time) (seq int64, ok bool, err error) {
+	id, err := h.idOf(ctx, origin)
+	if err != nil {
+		return 0, false, err
+	}
+	before := t.Add(time.Millisecond - 1).UnixMilli()
+	err = h.db.Read.QueryRowContext(ctx, "SELECT seq FROM log_leaves WHERE log = ? AND kind = ? AND at < ? ORDER BY at DESC LIMIT 1",
+		id, kindState, before).Scan(&seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("look for a leaf: %w", err)
+	}
+	return seq, true, nil
+}
+
+// proofOfBrief is the proof of a brief: that of its state where it was written with that.
+func proofOfBrief(ctx context.Context, db sqlite.Querier, pack string, b state.Brief, withState bool) (api.Proof, error) {
+	if withState {
+		return proof(ctx, db, pack, kindState, b.Of)
+	}
+	return proof(ctx, db, pack, kindBrief, b.At)
+}
+
+// LogKey is the public key that the logs that go on were signed with, "" for none.
+func (h *History) LogKey(ctx context.Context) (public string, err error) {
+	err = h.db.Read.QueryRowContext(ctx, "SELECT coalesce(max(public_key), '') FROM logs WHERE ended = 0").Scan(&public)
+	if err != nil {
+		return "", fmt.Errorf("look for the key of the logs: %w", err)
+	}
+	return public, nil
+}
+
+// SignLogs notes the public key that the logs that go on, and those that begin, are signed with.
+func (h *History) SignLogs(ctx context.Context, public string) error {
+	h.logs.mu.Lock()
+	h.logs.key = public
+	h.logs.mu.Unlock()
+	return h.db.Exec(ctx, "UPDATE logs SET public_key = ? WHERE ended = 0 AND public_key = ''", public)
+}

@@ -1,0 +1,243 @@
+package translog
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/internal/jsonx"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// Store keeps logs; *history.History is one.
+type Store interface {
+	// LogHead is the log of pack that goes on, as far as it is on disk; the zero head for none.
+	LogHead(ctx context.Context, pack string) (api.LogHead, error)
+	// LogTile are the hashes that are stored of a tile of the log of an origin, nil for none.
+	LogTile(ctx context.Context, origin string, level int, n int64) ([]byte, error)
+	// LogBundle are the leaves of a tile of level 0, as a bundle.
+	LogBundle(ctx context.Context, origin string, n int64) ([]byte, error)
+	// LogBefore is the newest leaf of a state that was made before t; ok is false for none.
+	LogBefore(ctx context.Context, origin string, t time.Time) (seq int64, ok bool, err error)
+}
+
+// maxKept bounds what Logs keeps at hand, in bytes: some twenty bundles.
+const maxKept = 16 << 20
+
+// Logs answers for the logs of a Store. Make one with NewLogs; it is safe for concurrent use.
+type Logs struct {
+	store Store
+	key   Key
+
+	mu     sync.Mutex // guards what follows
+	kept   map[string]*list.Element
+	recent *list.List // of kept, most recently used first
+	size   int
+}
+
+// kept is an answer that stays as it is.
+type kept struct {
+	name, tag string
+	text      []byte
+}
+
+// NewLogs makes the Logs of a store, whose checkpoints are signed by key.
+func NewLogs(store Store, key Key) *Logs {
+	return &Logs{store: store, key: key, kept: map[string]*list.Element{}, recent: list.New()}
+}
+
+// keep returns what is kept under name, or what produce returns, which is kept from then on. Name says all that the text depends on.
+func (l *Logs) keep(name string, produce func() ([]byte, error)) (*kept, error) {
+	l.mu.Lock()
+	e := l.kept[name]
+	if e != nil {
+		l.recent.MoveToFront(e)
+	}
+	l.mu.Unlock()
+	if e != nil {
+		return e.Value.(*kept), nil
+	}
+	text, err := produce()
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(text)
+	k := &kept{name, `"` + hex.EncodeToString(sum[:8]) + `"`, text}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.kept[name] == nil {
+		l.kept[name] = l.recent.PushFront(k)
+		l.size += len(text)
+	}
+	for l.size > maxKept && l.recent.Len() > 1 {
+		last := l.recent.Remove(l.recent.Back()).(*kept)
+		delete(l.kept, last.name)
+		l.size -= len(last.text)
+	}
+	return k, nil
+}
+
+// parts are the text of k and its entity tag.
+func (k *kept) parts(err error) (text []byte, tag string, _ error) {
+	if err != nil {
+		return nil, "", err
+	}
+	return k.text, k.tag, nil
+}
+
+// head is the head of the log of pack.
+func (l *Logs) head(ctx context.Context, pack string) (api.LogHead, error) {
+	head, err := l.store.LogHead(ctx, pack)
+	if err == nil && head.Size == 0 {
+		err = api.Errorf(api.ReasonNotFound, "pack %s has no log", pack).WithHint("%s lists the packs; a log begins with the first state", api.PathPacks)
+	}
+	return head, err
+}
+
+// Checkpoint is the checkpoint of the log of pack, and its entity tag.
+func (l *Logs) Checkpoint(ctx context.Context, pack string) (text []byte, tag string, err error) {
+	head, err := l.head(ctx, pack)
+	if err != nil {
+		return nil, "", err
+	}
+	k, err := l.checkpoint(head)
+	return k.parts(err)
+}
+
+func (l *Logs) checkpoint(head api.LogHead) (*kept, error) {
+	return l.keep(fmt.Sprintf("checkpoint %s %d %s", head.Origin, head.Size, head.Root), func() ([]byte, error) { return l.key.Sign(head) })
+}
+
+// Part is the tile or bundle at path, its entity tag, and whether it is a full one. It stays as it is either way.
+func (l *Logs) Part(ctx context.Context, pack, path string) (text []byte, tag string, full bool, err error) {
+	p, ok := ParsePart(path)
+	if !ok {
+		return nil, "", false, api.Errorf(api.ReasonNotFound, "a log has no tile at that path").
+			WithHint("tile/{L}/{N} or tile/entries/{N}, as C2SP tlog-tiles has it, such as tile/0/000.p/5")
+	}
+	head, err := l.head(ctx, pack)
+	if err != nil {
+		return nil, "", false, err
+	}
+	if have := Stored(head.Size, p.Level, p.N); have < p.Width {
+		return nil, "", false, api.Errorf(api.ReasonNotFound, "the log has %d hashes of that tile, not %d", have, p.Width).
+			WithHint("its checkpoint says how many leaves it has: %d", head.Size)
+	}
+	k, err := l.keep(head.Origin+" "+path, func() ([]byte, error) { return l.read(ctx, head.Origin, p) })
+	text, tag, err = k.parts(err)
+	return text, tag, p.Width == Width, err
+}
+
+// read reads a part.
+func (l *Logs) read(ctx context.Context, origin string, p Part) ([]byte, error) {
+	if !p.Entries {
+		hashes, err := l.store.LogTile(ctx, origin, p.Level, p.N)
+		if err == nil && len(hashes) < p.Width*HashSize {
+			err = fmt.Errorf("%w: tile %d of level %d of %s is short", ErrDamaged, p.N, p.Level, origin)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return hashes[:p.Width*HashSize], nil
+	}
+	leaves, err := l.leaves(ctx, origin, p.N)
+	if err != nil {
+		return nil, err
+	}
+	if len(leaves) < p.Width {
+		return nil, fmt.Errorf("%w: bundle %d of %s is short", ErrDamaged, p.N, origin)
+	}
+	var text []byte
+	for _, leaf := range leaves[:p.Width] {
+		text = AppendEntry(text, leaf)
+	}
+	return text, nil
+}
+
+// leaves are the stored leaves of a bundle.
+func (l *Logs) leaves(ctx context.Context, origin string, n int64) ([][]byte, error) {
+	bundle, err := l.store.LogBundle(ctx, origin, n)
+	if err != nil {
+		return nil, err
+	}
+	return Entries(bundle)
+}
+
+// Leaf is leaf seq of the log of pack with what proves it, as JSON, and its entity tag.
+func (l *Logs) Leaf(ctx context.Context, pack string, seq int64) (text []byte, tag string, err error) {
+	head, err := l.head(ctx, pack)
+	if err != nil {
+		return nil, "", err
+	}
+	k, err := l.entry(ctx, head, seq)
+	return k.parts(err)
+}
+
+// At is Leaf for the newest state as of a minute.
+func (l *Logs) At(ctx context.Context, pack, minute string) (text []byte, tag string, err error) {
+	m, err := state.ParseMoment(minute)
+	if err != nil {
+		return nil, "", api.Errorf(api.ReasonInvalidAt, "minute is %q, not a date-time from 1970 to 9999", human.Short(minute, human.Quoted)).
+			WithHint("minute=2026-11-20T20:05, in UTC")
+	}
+	head, err := l.head(ctx, pack)
+	if err != nil {
+		return nil, "", err
+	}
+	end := m.End()
+	k, err := l.keep(fmt.Sprintf("before %s %d %d", head.Origin, head.Size, end.UnixMilli()), func() ([]byte, error) {
+		seq, ok, err := l.store.LogBefore(ctx, head.Origin, end)
+		if err != nil {
+			return nil, err
+		}
+		if !ok || seq >= head.Size { // of a state that was published since
+			return nil, api.Errorf(api.ReasonNotFound, "the log of %s has no state from then", pack).
+				WithHint("its first leaf is /log/%s/leaf/0", pack)
+		}
+		k, err := l.entry(ctx, head, seq)
+		if err != nil {
+			return nil, err
+		}
+		return k.text, nil
+	})
+	return k.parts(err)
+}
+
+// entry is leaf seq with its proof.
+func (l *Logs) entry(ctx context.Context, head api.LogHead, seq int64) (*kept, error) {
+	if seq < 0 || seq >= head.Size {
+		return nil, api.Errorf(api.ReasonNotFound, "the log has no leaf %d", seq).WithHint("its leaves are numbered from 0 to %d", head.Size-1)
+	}
+	return l.keep(fmt.Sprintf("entry %s %d %d", head.Origin, head.Size, seq), func() ([]byte, error) {
+		leaves, err := l.leaves(ctx, head.Origin, seq/Width)
+		if err != nil {
+			return nil, err
+		}
+		if int64(len(leaves)) <= seq%Width {
+			return nil, fmt.Errorf("%w: leaf %d of %s is not there", ErrDamaged, seq, head.Origin)
+		}
+		proof, err := Prove(head.Size, seq, func(level int, n int64) ([]byte, error) { return l.store.LogTile(ctx, head.Origin, level, n) })
+		if err != nil {
+			return nil, err
+		}
+		checkpoint, err := l.checkpoint(head)
+		if err != nil {
+			return nil, err
+		}
+		e := api.LogEntry{Leaf: string(leaves[seq%Width]), Proof: []string{}, Checkpoint: string(checkpoint.text)}
+		for _, h := range proof {
+			e.Proof = append(e.Proof, h.String())
+		}
+		if e.Key, err = l.key.Verifier(head.Origin); err != nil {
+			return nil, err
+		}
+		text, err := jsonx.Encode(e)
+		return append(text, '\n'), err
+	})
+}
