@@ -51,6 +51,7 @@ import (
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/alert"
@@ -95,6 +96,7 @@ type databases struct {
 	lock    *os.File
 	store   *store.Store
 	history *history.History
+	proven  *translog.Logs
 }
 
 // admission is who may call, and how they pay.
@@ -215,6 +217,9 @@ func (d *Daemon) openDatabases(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := d.openLogs(ctx); err != nil {
+		return err
+	}
 	if !d.cfg.Litestream {
 		return nil
 	}
@@ -281,6 +286,7 @@ func (d *Daemon) moreRoutes(owners *web.Console) web.Routes {
 	routes := owners.Routes()
 	routes.Add(web.DescriptionRoutes())
 	routes.Add(web.PackRoutes(d.packInfo))
+	routes.Add(web.LogRoutes(d.proven, d.proxies, d.cfg.Now))
 	routes.Add(d.page.Routes())
 	if d.cfg.JobsKey != nil {
 		routes.Add(web.HookRoutes(web.HookConfig{Key: d.cfg.JobsKey, Start: d.jobs.Start, Now: d.cfg.Now}))

@@ -25,6 +25,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/pack"
+	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
@@ -144,6 +145,30 @@ func (s *stage) describe() {
 		a := s.do(200, "GET", path, "")
 		s.do(304, "GET", path, "", openapiWith("If-None-Match", a.Header.Get("ETag")))
 	}
+}
+
+// logged are the paths of what a log has with a full tile.
+func logged() []string {
+	log := strings.Replace(api.PathLog, "{pack}", api.PackCrypto, 1)
+	minute := time.Now().UTC().Add(time.Minute).Format("2006-01-02T15:04")
+	return []string{
+		log + "/checkpoint", log + "/tile/0/000", log + "/tile/entries/000", log + "/tile/1/000.p/1", log + "/leaf/255", log + "/at?minute=" + minute,
+	}
+}
+
+// logs calls what serves the transparency log.
+func (s *stage) logs() {
+	for range translog.Width {
+		if err := s.d.Narrate(s.t.Context(), api.PackCrypto); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	for _, path := range logged() {
+		a := s.do(200, "GET", path, "")
+		s.do(304, "GET", path, "", openapiWith("If-None-Match", a.Header.Get("ETag")))
+		s.do(404, "GET", strings.Replace(path, api.PackCrypto, "none", 1), "")
+	}
+	s.do(400, "GET", strings.Replace(api.PathLogAt, "{pack}", api.PackCrypto, 1)+"?minute=yesterday", "")
 }
 
 // token is that of a new mailed link.
@@ -469,7 +494,8 @@ func (s *stage) console() [][2]string {
 	for name, op := range s.c.operations() {
 		method, path, _ := strings.Cut(name, " ")
 		switch {
-		case path == api.PathMCP, slices.Contains(op.Tags, "Description"), slices.Contains(op.Tags, "Pages"):
+		case path == api.PathMCP, slices.Contains(op.Tags, "Description"), slices.Contains(op.Tags, "Pages"),
+			slices.Contains(op.Tags, "Log"):
 		case strings.HasPrefix(path, "/v1/") || name == "GET "+api.PathAuthEmailLanding:
 		default:
 			list = append(list, [2]string{method, strings.NewReplacer("{pack}", "crypto", "{keyId}", s.key[:api.KeyIDLength], "{depositId}", "none", "{identityId}", "none").Replace(path)})
@@ -480,9 +506,23 @@ func (s *stage) console() [][2]string {
 
 // hurry calls the console too often.
 func (s *stage) hurry() {
+	now := time.Now()
 	d := daemontest.Start(s.t, daemontest.On(s.chain), func(cfg *daemon.Config) {
 		cfg.Limits = web.ConsoleLimits{SignIns: 1, Mails: 1, Requests: 1}
+		cfg.Now = func() time.Time { return now } // what a client has used up does not come back
 	})
+	for res := new(http.Response); res.StatusCode != 429; {
+		var err error
+		if res, err = http.Get(d.URL() + logged()[0]); err != nil {
+			s.t.Fatal(err)
+		}
+		if res.Body.Close(); res.StatusCode >= 400 && res.StatusCode != 429 {
+			s.t.Fatal(res.Status)
+		}
+	}
+	for _, path := range logged() {
+		s.at(d, 429, "GET", path, "")
+	}
 	s.at(d, 401, "GET", api.PathKeys, "")
 	s.at(d, 401, "POST", api.PathAuthEmailVerify, `{"token":"x"}`)
 	for _, call := range s.console() {

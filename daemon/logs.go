@@ -1,0 +1,56 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/translog"
+	"github.com/contextd/contextd/daemon/web"
+)
+
+var (
+	_ translog.Store = (*history.History)(nil)
+	_ web.Logs       = (*translog.Logs)(nil)
+)
+
+// logKeyFile is the name, in the data directory, of the file with the key that signs the checkpoints of the logs, in hexadecimal. Whoever
+// has it can sign another history in the name of the service. It is made once: clients remember its public half.
+const logKeyFile = "log.key"
+
+// openLogs makes the key of the logs where there is none, and refuses one that is not theirs.
+func (d *Daemon) openLogs(ctx context.Context) error {
+	public, err := d.history.LogKey(ctx)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(d.cfg.DataDir, logKeyFile)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && public != "" {
+		return fmt.Errorf("%s is gone, and the logs were signed with it\n  try: put it back from a backup, or contextd log key --renew, "+
+			"which begins new logs that every client has to accept", path)
+	}
+	seeds, err := secretKeys(d.cfg.DataDir, logKeyFile, "logs")
+	if err != nil {
+		return err
+	}
+	if len(seeds) != 1 {
+		return fmt.Errorf("%s has %d lines with keys, not one", path, len(seeds))
+	}
+	key, err := translog.NewKey(seeds[0])
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	if public != "" && public != key.Public() {
+		return fmt.Errorf("%s is another key than the logs were signed with\n  try: put the right one back from a backup, or "+
+			"contextd log key --renew, which begins new logs that every client has to accept", path)
+	}
+	if err := d.history.SignLogs(ctx, key.Public()); err != nil {
+		return err
+	}
+	d.proven = translog.NewLogs(d.history, key)
+	return nil
+}
