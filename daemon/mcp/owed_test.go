@@ -85,7 +85,7 @@ func TestReplayedResult(t *testing.T) {
 	p := newShop(t, func(c *daemon.Config) {
 		c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	})
-	old := regexp.MustCompile(`, (\d+) s old`)
+	old, leaf := regexp.MustCompile(`, (\d+) s old`), regexp.MustCompile(`"contextd/proof":{"log":"contextd/[0-9a-f]{16}/crypto","seq":\d+,"leaf":"[0-9a-f]{64}"}`)
 	for body, price := range map[string]string{
 		call("context.fresh", `{}`): "0.001", call("context.brief", `{}`): "0.005", call("context.search", `{"q":"bitcoin"}`): "0.002",
 	} {
@@ -99,6 +99,9 @@ func TestReplayedResult(t *testing.T) {
 		}
 		if again.Header.Get(api.HeaderReplayed) != "true" {
 			t.Errorf("%s: not marked: %v", body, again.Header)
+		}
+		if proof := leaf.FindString(first.Body); strings.Contains(body, "fresh") && (proof == "" || leaf.FindString(again.Body) != proof) {
+			t.Errorf("%s: proven by %q, then by %q", body, proof, leaf.FindString(again.Body))
 		}
 		seconds := old.FindStringSubmatch(again.Body)
 		if seconds == nil {
