@@ -53,7 +53,7 @@ func (d *Daemon) openChain(ctx context.Context) error {
 		Now: d.cfg.Now,
 	})
 	if len(d.rails) == 0 {
-		return nil
+		return d.tellLeft(ctx)
 	}
 	keys, err := secretKeys(d.cfg.DataDir, quoteKeyFile, "quotes")
 	if err != nil {
@@ -67,7 +67,10 @@ func (d *Daemon) openChain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.openSettlers(ctx)
+	if err := d.openSettlers(ctx); err != nil {
+		return err
+	}
+	return d.tellLeft(ctx)
 }
 
 // secretKeys reads the keys of what is named, and makes one where there is none.

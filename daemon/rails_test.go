@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
@@ -31,6 +33,7 @@ const base = 8453
 type twoRails struct {
 	*upgraded
 	chains [2]*devchain.Chain // the first one first
+	fronts [2]*node           // what is before them
 	down   [2]atomic.Bool     // their nodes
 	dir    string
 	on     func(*daemon.Config)
@@ -55,7 +58,7 @@ func onTwoRails(t *testing.T, changes ...func(*daemon.Config)) *twoRails {
 			front.Config.Handler.ServeHTTP(w, q)
 		}))
 		t.Cleanup(node.Close)
-		r.chains[i], urls[i] = c, node.URL
+		r.chains[i], r.fronts[i], urls[i] = c, front, node.URL
 	}
 	r.on = func(cfg *daemon.Config) {
 		cfg.DataDir, cfg.Now = r.dir, time.Now
@@ -352,6 +355,73 @@ func TestOneRailIsDead(t *testing.T) {
 		if got, err := r.operator().Reconcile(t.Context()); err != nil || len(got.Findings)+len(got.Missing) > 0 {
 			t.Errorf("%+v, %v", got, err)
 		}
+	}
+}
+
+// TestRailIsTakenAway: what waits on a rail is named as long as nothing sees to it, at the start, to the operator and in the list of
+// settlements, and comes to its end when the rail is back.
+func TestRailIsTakenAway(t *testing.T) {
+	t.Parallel()
+	var log daemontest.Log
+	r := onTwoRails(t, func(cfg *daemon.Config) { cfg.More[0].Wait = time.Second })
+	console, _ := owner(t, r.Daemon, client(t, r.Daemon, r.Key(t, api.TierFree)))
+	intent, err := console.BuyOn(t.Context(), "base", api.CreditStarter, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.fronts[1].loses.Store(true)
+	header := r.exact(1, "eip155:8453", "", "")
+	if reason, _ := r.pays(header); reason != api.ReasonSettling {
+		t.Fatalf("a payment that is not broadcast: %s", reason)
+	}
+	for _, one := range []struct {
+		name      string
+		change    func(*daemon.Config)
+		left      bool
+		purchases int
+		why       string
+	}{
+		{"as it was", func(*daemon.Config) {}, false, 0, ""},
+		{"no rail", func(c *daemon.Config) { c.More = nil }, true, 1, "the rail is not in the configuration"},
+		{"no chain at all", func(c *daemon.Config) { c.Chain, c.More = nil, nil }, true, 1, "the rail is not in the configuration"},
+		{"no key", func(c *daemon.Config) { c.More[0].SettleKey = "" }, true, 0, "the rail has neither a key nor a facilitator to settle with"},
+	} {
+		r.Stop(t)
+		before := log.Count("rail that was taken away", "rail=base", "settlements=1", fmt.Sprintf("purchases=%d", one.purchases))
+		r.upgraded = &upgraded{t: t, Daemon: daemontest.Start(t, r.on, one.change, func(c *daemon.Config) { c.Logger = log.Logger() })}
+		told := log.Count("rail that was taken away", "rail=base", "settlements=1", fmt.Sprintf("purchases=%d", one.purchases)) - before
+		standing, err := admin.Settling(t.Context(), r.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(standing, func(s x402.Standing) bool { return s.Rail == "base" })
+		if i < 0 || standing[i].Left != one.left || standing[i].Pending != 1 || standing[i].OldestAt == nil || standing[i].Purchases != one.purchases ||
+			one.left && standing[i].Off != one.why || (told == 1) != one.left {
+			t.Errorf("%s: told %d times, %+v", one.name, told, standing)
+		}
+		list, err := r.operator().Settlements(t.Context(), string(x402.SettlementPending), 9)
+		if err != nil || len(list) != 1 || list[0].Rail != "base" || list[0].Why != one.why {
+			t.Fatalf("%s: the list is %+v, %v", one.name, list, err)
+		}
+		if row, err := r.operator().Settlement(t.Context(), list[0].ID); err != nil || row.Why != one.why {
+			t.Errorf("%s: it is %+v, %v", one.name, row, err)
+		}
+	}
+	r.Stop(t)
+	r.fronts[1].loses.Store(false)
+	r.upgraded = &upgraded{t: t, Daemon: daemontest.Start(t, r.on)}
+	r.transfer(1, intent.AmountUSDC)
+	if err := r.Scan(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if reason, _ := r.pays(header); reason != "" {
+		t.Errorf("the payment, once the rail is back: %s", reason)
+	}
+	if left, err := admin.Settling(t.Context(), r.dir); err != nil || slices.ContainsFunc(left, func(s x402.Standing) bool { return s.Left || s.Pending > 0 }) {
+		t.Errorf("%+v, %v", left, err)
+	}
+	if got, err := r.operator().Reconcile(t.Context()); err != nil || len(got.Findings) > 0 || got.Sold != 1_000 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

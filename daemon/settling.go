@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"slices"
 	"sync/atomic"
 
 	"github.com/contextd/contextd/daemon/chain"
@@ -84,7 +85,7 @@ func (d *Daemon) settle(ctx context.Context, r *rail) error {
 	return r.settler.Resume(ctx)
 }
 
-// Settling says how the rails stand on which payments are settled.
+// Settling says how the rails stand on which payments are settled, or were and something waits for that.
 func (d *Daemon) Settling(ctx context.Context) (list []x402.Standing, err error) {
 	for _, s := range d.settlers() {
 		one, err := s.Standing(ctx)
@@ -93,7 +94,33 @@ func (d *Daemon) Settling(ctx context.Context) (list []x402.Standing, err error)
 		}
 		list = append(list, one)
 	}
+	left, err := d.left(ctx)
+	return append(list, left...), err
+}
+
+// left are the rails of the books on which payments or purchases wait and nothing sees to them any more.
+func (d *Daemon) left(ctx context.Context) (list []x402.Standing, err error) {
+	all, err := d.store.Unfinished(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for payments that wait: %w", err)
+	}
+	for _, w := range all {
+		i := slices.IndexFunc(d.rails, func(r *rail) bool { return r.ID == w.Rail })
+		if i < 0 || w.Settlements > 0 && d.rails[i].settler == nil {
+			list = append(list, w.Standing(i >= 0))
+		}
+	}
 	return list, nil
+}
+
+// tellLeft says at the start what waits on rails that nothing sees to any more. It stays in the books until one does.
+func (d *Daemon) tellLeft(ctx context.Context) error {
+	list, err := d.left(ctx)
+	for _, s := range list {
+		d.cfg.Logger.Error("payments wait on a rail that was taken away; configure it again until they have come to their end",
+			"rail", s.Rail, "reason", s.Off, "settlements", s.Pending, "purchases", s.Purchases)
+	}
+	return err
 }
 
 // RetrySettlement goes on with a settlement that is pending, and returns it as it is then.

@@ -156,7 +156,10 @@ const (
 // settlingFindings say how the rails stand on which a daemon settles payments.
 func settlingFindings(list []x402.Standing, now time.Time) (found []doctor.Finding) {
 	for _, s := range list {
-		found = append(found, offered(s), pending(s, now))
+		found = append(found, offered(s))
+		if !s.Left {
+			found = append(found, pending(s, now))
+		}
 		if s.Balance != "" {
 			found = append(found, purse(s))
 		}
@@ -169,6 +172,10 @@ func offered(s x402.Standing) doctor.Finding {
 	f := doctor.Finding{Check: "settlement " + s.Rail, Outcome: doctor.OK, Found: "by " + s.By}
 	cheapest := api.OpFresh.PriceMicros()
 	switch {
+	case s.Left:
+		f.Outcome, f.Found = doctor.Failure, fmt.Sprintf("%s and %s wait on it: %s", human.Plural(s.Pending, "payment"),
+			human.Plural(s.Purchases, "purchase"), s.Off)
+		f.Fix = "configure it as it was until they have come to their end: contextd settlements list --state pending"
 	case s.Off != "":
 		f.Outcome, f.Found = doctor.Failure, "payments by standard x402 are not offered: "+s.Off
 		f.Fix = "send ether to " + s.By + ", or see contextd settlements list --state failed; contextd help sell says more"

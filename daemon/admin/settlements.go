@@ -26,7 +26,7 @@ type Settlement struct {
 	Op          string               `json:"op"`
 	AmountUSDG  string               `json:"amountUsdg"`
 	State       x402.SettlementState `json:"state"`
-	Why         string               `json:"why"` // it has failed
+	Why         string               `json:"why"` // it has failed, or waits
 	At          time.Time            `json:"at"`
 	ValidBefore time.Time            `json:"validBefore"`
 	DoneAt      *time.Time           `json:"doneAt"`      // null while it is pending
@@ -60,7 +60,7 @@ type SettlingResponse struct {
 // settlementOf is s as the operator sees it.
 func settlementOf(s x402.Settlement) Settlement {
 	row := Settlement{
-		ID: "0x" + hex.EncodeToString(s.Nonce[:]), Rail: s.Rail, Payer: s.From, Op: string(s.Op),
+		ID: "0x" + hex.EncodeToString(s.Nonce[:]), Rail: s.Rail, Payer: s.From, Op: cmp.Or(string(s.Op), "credits "+string(s.Pack)),
 		AmountUSDG: usdg.Amount(s.Value).String(), State: s.State, Why: s.Why, At: s.At,
 		ValidBefore: time.Unix(min(s.ValidBefore, endOfTime), 0).UTC(), By: s.Facilitator, Tries: []Try{},
 	}
@@ -112,11 +112,30 @@ func (s Server) settlements(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	waits, err := s.waits(r.Context())
+	if err != nil {
+		return err
+	}
 	answer := SettlementsResponse{Settlements: []Settlement{}}
 	for _, one := range list {
-		answer.Settlements = append(answer.Settlements, settlementOf(one))
+		answer.Settlements = append(answer.Settlements, waiting(one, waits))
 	}
 	return web.WriteJSON(w, http.StatusOK, answer)
+}
+
+// waits says, for each rail on which nothing settles any more, why that is.
+func (s Server) waits(ctx context.Context) (map[string]string, error) {
+	if s.Daemon == nil {
+		return nil, nil
+	}
+	list, err := s.Daemon.Settling(ctx)
+	why := map[string]string{}
+	for _, one := range list {
+		if one.Left {
+			why[one.Rail] = one.Off
+		}
+	}
+	return why, err
 }
 
 // found is the one settlement that a request names.
@@ -146,7 +165,20 @@ func (s Server) settlement(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return web.WriteJSON(w, http.StatusOK, settlementOf(row))
+	waits, err := s.waits(r.Context())
+	if err != nil {
+		return err
+	}
+	return web.WriteJSON(w, http.StatusOK, waiting(row, waits))
+}
+
+// waiting is row as the operator sees it, with why it waits.
+func waiting(row x402.Settlement, waits map[string]string) Settlement {
+	s := settlementOf(row)
+	if row.State == x402.SettlementPending {
+		s.Why = waits[row.Rail]
+	}
+	return s
 }
 
 func (s Server) retrySettlement(w http.ResponseWriter, r *http.Request) error {

@@ -79,6 +79,19 @@ func (s *Store) CountPending(ctx context.Context, rail string) (n int, oldest ti
 	return n, sqlite.FromMillis(at), err
 }
 
+// Unfinished says on which rails payments or purchases have not come to their end, and which.
+func (s *Store) Unfinished(ctx context.Context) ([]x402.Waiting, error) {
+	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (w x402.Waiting, err error) {
+		var at sql.NullInt64
+		err = rows.Scan(&w.Rail, &w.Settlements, &at, &w.Purchases)
+		w.OldestAt = sqlite.FromMillis(at)
+		return w, err
+	}, `SELECT rail, sum(n), min(at), sum(purchases) FROM (
+			SELECT rail, 1 AS n, at, 0 AS purchases FROM settlements WHERE state = 'pending'
+			UNION ALL SELECT rail, 0, NULL, 1 FROM deposits WHERE status = 'pending'
+		) GROUP BY rail ORDER BY rail`)
+}
+
 // newest names the settlements whose last transaction is among the newest, from which a state can be picked.
 const newest = `(rail, payer, nonce) IN (SELECT t.rail, t.payer, t.nonce FROM settlement_txs t JOIN settlements s USING (rail, payer, nonce)
 	WHERE (?1 = '' OR s.state = ?1) AND NOT EXISTS (SELECT 1 FROM settlement_txs o

@@ -172,7 +172,31 @@ type Standing struct {
 	Lost       string     `json:"lost"`       // to reverts in the last day, in wei
 	Budget     string     `json:"budget"`     // of that
 	Pending    int        `json:"pending"`
-	OldestAt   *time.Time `json:"oldestAt"` // of those
+	OldestAt   *time.Time `json:"oldestAt"`  // of those
+	Left       bool       `json:"left"`      // it is in the books and nothing settles there any more: what is pending waits for that
+	Purchases  int        `json:"purchases"` // where Left, that wait for their transfer
+}
+
+// Waiting is what has not come to its end on a rail.
+type Waiting struct {
+	Rail        string
+	Settlements int       // pending
+	OldestAt    time.Time // of those
+	Purchases   int       // that wait for their transfer
+}
+
+// Standing is how w stands, as nothing settles on its rail any more. configured says that the rail is there all the same.
+func (w Waiting) Standing(configured bool) Standing {
+	st := Standing{Rail: w.Rail, Off: "the rail is not in the configuration", Pending: w.Settlements, Left: true}
+	if configured {
+		st.Off = "the rail has neither a key nor a facilitator to settle with"
+	} else {
+		st.Purchases = w.Purchases
+	}
+	if w.Settlements > 0 {
+		st.OldestAt = &w.OldestAt
+	}
+	return st
 }
 
 // Standing says how s stands, from what it knows.
