@@ -192,8 +192,8 @@ func NewReconcile(operate Operate) *cobra.Command {
 	c := &cobra.Command{
 		Use: "reconcile", Short: "Compare what arrived, what it was spent on and what the treasury has", Args: cobra.NoArgs,
 		Long: "Compare what arrived, what it was spent on, the credits that were sold and what the treasury has on chain. " +
-			"It ends with 1 if\nanything does not agree: money that was in the treasury before, or was taken out of it, shows here. It ends with 9 if a\n" +
-			"rail was not compared, as its node does not answer; the others are.",
+			"It ends with 1 if\nanything does not agree: money that was in the treasury before, or was taken out of it, shows here. " +
+			"It ends with 9\nif a rail was not compared, as its node does not answer; the others are.",
 	}
 	out := cli.AddOutput(c, cli.FieldsIn(billing.Reconciliation{})...)
 	c.RunE = func(c *cobra.Command, _ []string) error {

@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -361,4 +364,35 @@ func TestListPayment(t *testing.T) {
 		t.Error("it holds for longer than a day")
 	}
 	paid(5_000)
+}
+
+// TestPayingClients has unmodified MCP clients that pay by themselves call tools. .ci/run names the directory of their npm packages where npm
+// can install them.
+func TestPayingClients(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("CONTEXTD_X402_CLIENTS")
+	if dir == "" {
+		t.Skip("CONTEXTD_X402_CLIENTS names no directory with the npm packages of MCP clients that pay")
+	}
+	p := newSettlingShop(t, inBand)
+	source, err := os.ReadFile("testdata/paying.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, fmt.Sprintf("paying-%d.mjs", time.Now().UnixNano())) // beside its packages
+	if err := os.WriteFile(name, source, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(name)
+	before := p.treasury()
+	c := exec.CommandContext(t.Context(), "node", name, p.url, p.chain.Wallet().PrivateKey)
+	c.Dir = dir
+	out, err := c.CombinedOutput()
+	if err != nil || !strings.HasSuffix(string(out), "ok\n") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+	if paid := p.treasury() - before; paid != 2*api.OpSearch.PriceMicros() {
+		t.Errorf("the treasury has %d more", paid)
+	}
 }
