@@ -77,6 +77,8 @@ func (o *doctorOptions) add(name, outcome, fix, found string, args ...any) {
 // run makes the checks in an order in which each may lean on those before, and shows them.
 func (o *doctorOptions) run(ctx context.Context) error {
 	c := o.settings()
+	task := o.Busy("looking at the service, its state and the wallet")
+	defer task.Done()
 	o.terminal()
 	if c != nil {
 		if o.server(ctx, c) {
@@ -84,6 +86,7 @@ func (o *doctorOptions) run(ctx context.Context) error {
 		}
 		o.solvency(ctx, c)
 	}
+	task.Done()
 	if err := o.print(ctx); err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"time"
@@ -149,6 +148,11 @@ var earliest = regexp.MustCompile(`the earliest minute for this caller is (\d{4}
 // days asks for a day at a time, so that what is cut off costs no more than that again, and writes what comes.
 func (o exportOptions) days(ctx context.Context, client *sdk.Client, out *exportFile) error {
 	first, credits := o.from, int64(0)
+	var task *cli.Task
+	if out.file != nil || !o.OutTTY { // else the states themselves are what people see
+		task = o.Busy("exporting")
+	}
+	defer task.Done()
 	for start := o.from; !start.After(o.to); {
 		end := start.Add(api.HistoryDay)
 		if end.After(o.to) {
@@ -161,16 +165,15 @@ func (o exportOptions) days(ctx context.Context, client *sdk.Client, out *export
 			start = o.beyond(refused, end)
 			continue
 		case err != nil:
-			o.progress("\n")
 			return err
 		}
 		if began {
 			credits += api.HistoryCredits(start, end)
 		}
 		start = start.Add(end.Sub(start) / o.every * o.every).Add(o.every)
-		o.progress("\r%s of %s, %d states", wholeSpan(end.Sub(first)), wholeSpan(o.to.Sub(first)), out.states)
+		task.Say("exported %s of %s, %s", wholeSpan(end.Sub(first)), wholeSpan(o.to.Sub(first)), human.Plural(out.states, "state"))
 	}
-	if o.progress("\n"); out.states == 0 {
+	if out.states == 0 {
 		o.Note("there is nothing new to export")
 		return nil
 	}
@@ -213,11 +216,4 @@ func (o exportOptions) day(ctx context.Context, client *sdk.Client, out *exportF
 		}
 	}
 	return began, nil
-}
-
-// progress tells people at a terminal how far it is.
-func (o exportOptions) progress(format string, args ...any) {
-	if o.ErrTTY && !o.Flags.Quiet {
-		_, _ = io.WriteString(o.Err, fmt.Sprintf(format, args...))
-	}
 }

@@ -27,6 +27,19 @@ type call struct {
 	requestID string
 	response  *Response
 	query     url.Values // added to that of the request
+	progress  func(Progress)
+}
+
+// Progress is where a call is.
+type Progress struct {
+	Attempt int   // the one that is next, from 1 on
+	Err     error // why there is another, nil at the first
+	Done    bool  // the call has ended
+}
+
+// WithProgress has f told when the call begins, when an attempt has failed and another follows after a wait, and when the call has ended.
+func WithProgress(f func(Progress)) CallOption {
+	return func(c *call) { c.progress = f }
 }
 
 // WithMembers asks Fresh for the named members of the state alone, in the order of the state. Citations and brief stay whole.
@@ -112,7 +125,7 @@ func (c *Client) Do(ctx context.Context, r Request, opts ...CallOption) (*Respon
 		}
 		return resp, err
 	}
-	resp, err := c.persist(ctx, repeatable(r.Method, target.Path), send)
+	resp, err := c.persist(ctx, repeatable(r.Method, target.Path), o.progress, send)
 	if resp != nil && o.response != nil {
 		*o.response = *resp
 	}

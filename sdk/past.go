@@ -138,7 +138,7 @@ func (c *Client) openHistory(ctx context.Context, r HistoryRequest, opts []CallO
 		return nil, err
 	}
 	var began *http.Response
-	resp, err := c.persist(ctx, true, func() (*Response, error) {
+	resp, err := c.persist(ctx, true, o.progress, func() (*Response, error) {
 		req, err := c.request(ctx, request, target, o)
 		if err != nil {
 			return nil, err

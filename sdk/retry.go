@@ -27,9 +27,16 @@ func repeatable(method, path string) bool {
 }
 
 // persist calls send until it succeeds, fails for good, or the retries or ctx end. It returns the last answer and error.
-func (c *Client) persist(ctx context.Context, repeatable bool, send func() (*Response, error)) (*Response, error) {
+func (c *Client) persist(
+	ctx context.Context, repeatable bool, tell func(Progress), send func() (*Response, error),
+) (resp *Response, err error) {
+	if tell == nil {
+		tell = func(Progress) {}
+	}
+	tell(Progress{Attempt: 1})
+	defer tell(Progress{Done: true})
 	for attempt := 1; ; attempt++ {
-		resp, err := send()
+		resp, err = send()
 		if resp != nil {
 			resp.Attempts = attempt
 		}
@@ -44,6 +51,7 @@ func (c *Client) persist(ctx context.Context, repeatable bool, send func() (*Res
 		if !ok {
 			return resp, err
 		}
+		tell(Progress{Attempt: attempt + 1, Err: err})
 		if errWait := sleep(ctx, wait); errWait != nil {
 			return resp, fmt.Errorf("wait to try again: %w (after %w)", errWait, err)
 		}

@@ -94,7 +94,18 @@ func TestRetries(t *testing.T) {
 				var sent int
 				var meta sdk.Response
 				began := time.Now()
-				_, err := play(t, &sent, c.steps).Brief(t.Context(), "", sdk.WithResponse(&meta))
+				var told []sdk.Progress
+				_, err := play(t, &sent, c.steps).Brief(t.Context(), "", sdk.WithResponse(&meta),
+					sdk.WithProgress(func(p sdk.Progress) { told = append(told, p) }))
+				for i, p := range told {
+					if i < sent && (p.Attempt != i+1 || p.Done || (p.Err != nil) != (i > 0)) || i == sent && !p.Done || i > sent {
+						t.Errorf("of %d attempts it tells %+v", sent, told)
+						break
+					}
+				}
+				if len(told) != sent+1 {
+					t.Errorf("of %d attempts it tells %d times", sent, len(told))
+				}
 				if took := time.Since(began); sent != c.sent || (err != nil) != c.fails || took < c.from || took > c.til {
 					t.Errorf("%d requests in %s, error %v", sent, took, err)
 				}

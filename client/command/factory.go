@@ -58,6 +58,7 @@ func New(s cli.System) *Factory { return newFactory(s, &Flags{}, "") }
 // newFactory makes a Factory for a profile, "" for the one that is set.
 func newFactory(s cli.System, flags *Flags, profile string) *Factory {
 	set := &settings{lookupEnv: s.LookupEnv, flags: flags, profile: profile}
+	s.Err = cli.NewProgress(s)
 	streams := &IO{System: s, Flags: flags, config: set.config}
 	wallets := &Wallets{io: streams, config: set.config}
 	payments := &Payments{io: streams, wallets: wallets, settings: set}

@@ -263,3 +263,22 @@ func TestPlainHTTPIsTold(t *testing.T) {
 		}
 	}
 }
+
+// TestBusy begins a task only where people read the answer.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		env  []string
+		told bool
+	}{
+		{nil, nil, true}, {[]string{"-o", "table"}, nil, true}, {[]string{"-o", "json"}, nil, false}, {[]string{"--quiet"}, nil, false},
+		{[]string{"-q", "."}, nil, false}, {nil, []string{"CTX_OUTPUT", "yaml"}, false}, {nil, []string{"CI", "1"}, false},
+	} {
+		f, _ := newFactory(t, "", c.args, c.env...)
+		task := f.Busy("work")
+		if task.Done(); (task != nil) != c.told {
+			t.Errorf("%v %v: told %t", c.args, c.env, task != nil)
+		}
+	}
+}

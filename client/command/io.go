@@ -25,13 +25,47 @@ type IO struct {
 	warned bool                           // that a secret goes over plain http
 }
 
-// Call are the options of a call: the request id of the flags, and where its HTTP side goes.
+// Call are the options of a call: the request id of the flags, where its HTTP side goes, and that people are told while it takes a while.
 func (s *IO) Call(meta *sdk.Response) []sdk.CallOption {
-	opts := []sdk.CallOption{sdk.WithResponse(meta)}
+	opts := []sdk.CallOption{sdk.WithResponse(meta), sdk.WithProgress(s.waiting())}
 	if s.Flags.RequestID != "" {
 		opts = append(opts, sdk.WithRequestID(s.Flags.RequestID))
 	}
 	return opts
+}
+
+// waiting tells people that a call takes a while, and what its last attempt came to.
+func (s *IO) waiting() func(sdk.Progress) {
+	var task *cli.Task
+	return func(p sdk.Progress) {
+		switch {
+		case p.Done:
+			task.Done()
+		case p.Attempt == 1:
+			task = s.Busy("waiting for " + s.host())
+		default:
+			task.Say("attempt %d in a moment: %v", p.Attempt, p.Err)
+		}
+	}
+}
+
+// Busy begins a task that people at a terminal are told of where it takes a while.
+func (s *IO) Busy(text string) *cli.Task {
+	spec, err := s.Spec()
+	if err != nil || spec.Machine() || s.Flags.Quiet {
+		return nil
+	}
+	return cli.NewProgress(s.System).Begin(text)
+}
+
+// host is where the configured service is.
+func (s *IO) host() string {
+	c, err := s.config()
+	if err != nil {
+		return "the service"
+	}
+	_, host, _ := strings.Cut(c.Get(config.BaseURL).Text, "://")
+	return host
 }
 
 // Spec is how the output is wanted. It fails, before anything is called, where the flags cannot be followed.

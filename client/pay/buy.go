@@ -159,7 +159,9 @@ func (o *buyOptions) goOn(ctx context.Context, pack api.CreditPack) (done bool, 
 		return false, err
 	}
 	o.Note("a purchase of %s was paid for with %s before and not finished; going on with it", pack, begun.TxHash)
+	task := o.Busy("waiting for the confirmations")
 	d, err := o.finish(ctx, *begun)
+	task.Done()
 	if errors.Is(err, wallet.ErrNotBegun) { // it can never get on chain
 		return false, nil
 	}
@@ -202,12 +204,14 @@ func (o *buyOptions) begin(ctx context.Context, pack api.CreditPack) error {
 		wait, cancel = context.WithTimeout(wait, o.wait)
 		defer cancel()
 	}
+	task := o.Busy("waiting for the payment and its confirmations, until " + o.until(intent))
 	var d *api.Deposit
 	if o.pays() {
 		d, err = console.PayDeposit(wait, intent, o.payments.Payer())
 	} else {
 		d, err = console.AwaitDeposit(wait, intent.ID, "")
 	}
+	task.Done()
 	var paid *sdk.PaidError
 	if errors.As(err, &paid) && !errors.Is(err, &api.Error{Code: api.CodePaymentInvalid}) {
 		o.Note("transaction %s is sent; the service finds it by itself. To look: ctx credits deposits verify %s --tx %s",

@@ -93,6 +93,8 @@ func (o *depositOptions) view(ctx context.Context, args []string) error {
 func (o *depositOptions) wait(ctx context.Context, args []string) error {
 	o.Note("waiting for the payment; Ctrl-C leaves the purchase as it is")
 	return o.show(ctx, func(c *sdk.Console, opts []sdk.CallOption) (*api.Deposit, error) {
+		task := o.Busy("waiting for the payment and its confirmations")
+		defer task.Done()
 		return c.AwaitDeposit(ctx, args[0], "", opts...)
 	})
 }

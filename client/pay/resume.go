@@ -129,7 +129,9 @@ func (o *resumeOptions) goOn(ctx context.Context, p wallet.Payment) (answer json
 		return o.goOnExact(ctx, p)
 	}
 	if p.Purchase {
+		task := o.Busy("waiting for the confirmations")
 		d, err := o.finish(ctx, p)
+		task.Done()
 		if err != nil {
 			return nil, nil, err
 		}

@@ -27,8 +27,9 @@ func show[T any](
 	out := cli.AddOutput(c, cli.FieldsIn(*new(T))...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return operate(c, func(o *admin.Operator) error {
+			task := cli.Busy(c, "waiting for the daemon")
 			answer, err := ask(c.Context(), o, args)
-			if err != nil {
+			if task.Done(); err != nil {
 				return err
 			}
 			return out.Print(answer, view(answer))
@@ -147,7 +148,9 @@ func newAudit(operate Operate) *cobra.Command {
 	out := cli.AddOutput(c, cli.FieldsIn(billing.Finding{})...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return operate(c, func(o *admin.Operator) error {
+			task := cli.Busy(c, "adding up every balance")
 			findings, err := o.Audit(c.Context())
+			task.Done()
 			if err != nil {
 				return err
 			}

@@ -74,14 +74,31 @@ func NewBackup(read Read) *cobra.Command {
 			return cli.Invalid("the name of the backup is empty").WithHint("contextd backup, which names it")
 		}
 		return open(c.Context(), cfg, func(o *admin.Operator) error {
-			s := saving{produce: func(w io.Writer) error { return o.Backup(c.Context(), w) }, keep: keep}
-			if err := s.to(cfg, args, c.OutOrStdout()); err != nil {
+			task := cli.Busy(c, "copying the databases and verifying the copy")
+			s := saving{keep: keep, produce: func(w io.Writer) error { return o.Backup(c.Context(), &metered{w: w, task: task}) }}
+			err := s.to(cfg, args, c.OutOrStdout())
+			if task.Done(); err != nil {
 				return err
 			}
 			return s.report(c, answer)
 		})
 	}
 	return c
+}
+
+// metered tells how much went through it.
+type metered struct {
+	w    io.Writer
+	task *cli.Task
+	n    int64
+}
+
+// Write writes b.
+func (m *metered) Write(b []byte) (int, error) {
+	n, err := m.w.Write(b)
+	m.n += int64(n)
+	m.task.Say("writing the backup, %s so far", human.Bytes(m.n))
+	return n, err
 }
 
 // saving is a backup on its way to where it is kept.

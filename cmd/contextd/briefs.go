@@ -32,7 +32,9 @@ func newPreview(operate Operate) *cobra.Command {
 	out := cli.AddOutput(c, cli.FieldsIn(brief.Preview{})...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return operate(c, func(o *admin.Operator) error {
+			task := cli.Busy(c, "waiting for the writer")
 			p, err := o.PreviewBrief(c.Context(), packOf(args), *writer)
+			task.Done()
 			if err != nil {
 				return err
 			}

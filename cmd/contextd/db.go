@@ -97,8 +97,9 @@ func newVerify(read Read) *cobra.Command {
 			"history that takes its time; the daemon goes on serving.",
 	}
 	return command(read, c, cli.FieldsIn(backup.Report{}), func(o *admin.Operator, _ string, out *cli.Output) error {
+		task := cli.Busy(c, "verifying every page, balance and state")
 		r, err := o.VerifyDatabases(c.Context())
-		if err != nil {
+		if task.Done(); err != nil {
 			return err
 		}
 		err = out.Print(r, prose(func(w io.Writer) error {
@@ -137,7 +138,9 @@ func newVacuum(read Read) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := backup.Vacuum(c.Context(), dir); err != nil {
+		task := cli.Busy(c, "rewriting the databases")
+		err = backup.Vacuum(c.Context(), dir)
+		if task.Done(); err != nil {
 			return err
 		}
 		after, err := o.Databases(c.Context(), false)

@@ -198,7 +198,9 @@ func NewReconcile(operate Operate) *cobra.Command {
 	out := cli.AddOutput(c, cli.FieldsIn(billing.Reconciliation{})...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return operate(c, func(o *admin.Operator) error {
+			task := cli.Busy(c, "comparing the books with the chain")
 			r, err := o.Reconcile(c.Context())
+			task.Done()
 			if err != nil {
 				return err
 			}

@@ -31,6 +31,7 @@ func main() {
 
 // start runs the program with args and returns its exit code.
 func start(ctx context.Context, args []string, s cli.System) int {
+	s.Err = cli.NewProgress(s)
 	root := newRoot(s)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

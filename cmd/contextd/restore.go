@@ -55,6 +55,8 @@ func NewRestore(read Read) *cobra.Command {
 			return cli.Invalid("a backup from standard input leaves no way to ask").WithHint("--yes")
 		}
 		r.in, r.out = c.InOrStdin(), c.ErrOrStderr()
+		task := cli.Busy(c, "unpacking the backup and verifying every balance and state")
+		defer task.Done()
 		file, err := r.source(c.Context(), args[0], cfg.Now())
 		if err != nil {
 			return err

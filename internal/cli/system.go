@@ -39,6 +39,9 @@ func systemOf(in io.Reader, out, errOut io.Writer) System {
 
 // IsTerminal reports whether people see what is written to a stream.
 func IsTerminal(stream any) bool {
+	if p, ok := stream.(*Progress); ok {
+		stream = p.out
+	}
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
