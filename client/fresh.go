@@ -91,6 +91,7 @@ func (o freshOptions) run(ctx context.Context) error {
 
 // rounds shows each new state until somebody ends it.
 func (o freshOptions) rounds(ctx context.Context) error {
+	o.Streams = true
 	tick := time.NewTicker(o.watch)
 	defer tick.Stop()
 	for last := (time.Time{}); ; {

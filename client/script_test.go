@@ -37,6 +37,7 @@ func runCtx() {
 		s.InTTY, s.OutTTY, s.ErrTTY = s.InTTY || name == "in", s.OutTTY || name == "out", s.ErrTTY || name == "err"
 	}
 	s.Width, _ = strconv.Atoi(os.Getenv("COLUMNS"))
+	s.Height, _ = strconv.Atoi(os.Getenv("LINES"))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

@@ -101,6 +101,7 @@ func (o tailOptions) run(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, o.limit)
 		defer cancel()
 	}
+	o.Streams = true
 	t := tail{tailOptions: o}
 	t.stream = client.Subscribe(sdk.SubscribeRequest{Pack: o.pack, Repeats: slices.Contains(o.events, "pulse"), OnChange: t.connection})
 	defer t.stream.Close()

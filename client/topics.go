@@ -37,6 +37,7 @@ func environment() string {
   CTX_ACCESSIBLE     words instead of glyphs; ACCESSIBLE does the same
   NO_COLOR           no colour; TERM=dumb does the same
   BROWSER            what ctx open and ctx cite --open run
+  PAGER              what long text is shown in on a terminal (default less; cat for none)
   VISUAL, EDITOR     what ctx config edit runs
   TZ                 the time zone of times typed and shown
 `)

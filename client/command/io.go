@@ -19,7 +19,8 @@ import (
 // IO is the surroundings of a run: its streams, clock and environment, its global flags, and how answers are written and people told.
 type IO struct {
 	cli.System
-	Flags *Flags
+	Flags   *Flags
+	Streams bool // answers follow one another, and no pager holds one of them up
 
 	config func() (*config.Config, error) // says how answers are written
 	warned bool                           // that a secret goes over plain http
@@ -102,7 +103,8 @@ func (s *IO) Printer() (*cli.Printer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cli.Printer{Spec: spec, Style: s.Style(s.OutTTY), Out: s.Out, TTY: s.OutTTY, Width: s.Columns(), Now: s.Now}, nil
+	spec.NoPager = spec.NoPager || s.Streams
+	return cli.NewPrinter(s.System, spec, s.Style(s.OutTTY)), nil
 }
 
 // Print writes answer to stdout.

@@ -71,6 +71,7 @@ func (o *OutputFlags) Bind(set *pflag.FlagSet) {
 	set.StringVar(&o.fields, "json", "", "JSON with these `fields`; without fields: list them")
 	set.StringVarP(&o.spec.JQ, "jq", "q", "", "filter the JSON with a jq `expression`")
 	set.StringVarP(&o.spec.Template, "template", "t", "", "format the JSON with a Go `template`")
+	set.BoolVar(&o.spec.NoPager, "no-pager", false, "do not show long text in $PAGER")
 	set.BoolVar(&o.spec.Header, "header", false, "write a header line for TSV")
 }
 

@@ -35,6 +35,7 @@ type Spec struct {
 	JQ       string
 	Template string
 	Header   bool // a header line for TSV
+	NoPager  bool
 }
 
 // Machine reports whether a program reads the output: it was asked for as JSON in some way.
@@ -88,12 +89,21 @@ type Answer struct {
 type Printer struct {
 	Spec
 	Style
-	Out   io.Writer
-	TTY   bool
-	Width int // columns of the terminal
-	Now   func() time.Time
+	Out       io.Writer
+	TTY       bool
+	Width     int                              // columns of the terminal
+	Height    int                              // lines of it, 0 for what is not paged
+	LookupEnv func(name string) (string, bool) // for the pager; nil means that there is none
+	Now       func() time.Time
 
 	known []string // fields that are null where an answer leaves them out
+}
+
+// NewPrinter makes the Printer of stdout.
+func NewPrinter(s System, spec Spec, style Style) *Printer {
+	return &Printer{
+		Spec: spec, Style: style, Out: s.Out, TTY: s.OutTTY, Width: s.Columns(), Height: s.Height, LookupEnv: s.LookupEnv, Now: s.Now,
+	}
 }
 
 // Print writes a as the Spec asks. A field that a does not have is a *FieldError.
@@ -130,7 +140,7 @@ func (p *Printer) Print(ctx context.Context, a Answer) error {
 	case TSV:
 		return p.writeTSV(a)
 	}
-	return p.writeHuman(a)
+	return p.page(ctx, func(w io.Writer) error { return p.writeHuman(w, a) })
 }
 
 // document is the JSON of a, or the fields of it that are asked for.
@@ -145,13 +155,13 @@ func (p *Printer) document(a Answer) (json.RawMessage, error) {
 }
 
 // writeHuman writes the command's own view, or else a table.
-func (p *Printer) writeHuman(a Answer) error {
+func (p *Printer) writeHuman(w io.Writer, a Answer) error {
 	if a.Text != nil && (a.Rows == nil || p.Format != Table) {
-		return a.Text(p.Out, p.Width, p.Style)
+		return a.Text(w, p.Width, p.Style)
 	}
 	rows, err := a.rows()
 	if err != nil {
 		return err
 	}
-	return rows.Write(p.Out, p.Width, p.Style)
+	return rows.Write(w, p.Width, p.Style)
 }

@@ -17,6 +17,7 @@ type System struct {
 
 	InTTY, OutTTY, ErrTTY bool
 
+	Height    int                              // lines of the terminal; 0 means that nothing is paged
 	Width     int                              // columns of the terminal; 0 means 80
 	LookupEnv func(name string) (string, bool) // as os.LookupEnv; nil means that nothing is set
 	Now       func() time.Time                 // its location is the user's time zone
@@ -31,8 +32,8 @@ func OS() System {
 func systemOf(in io.Reader, out, errOut io.Writer) System {
 	s := System{In: in, Out: out, Err: errOut, LookupEnv: os.LookupEnv, Now: time.Now}
 	s.InTTY, s.OutTTY, s.ErrTTY = IsTerminal(in), IsTerminal(out), IsTerminal(errOut)
-	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
-		s.Width = width
+	if width, height, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		s.Width, s.Height = width, height
 	}
 	return s
 }
@@ -121,7 +122,8 @@ func (o *Output) Print(v any, view Answer) error {
 	}
 	c := o.command
 	s := systemOf(c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
-	p := Printer{Spec: spec, Style: s.Style(s.OutTTY), Out: s.Out, TTY: s.OutTTY, Width: s.Columns(), Now: s.Now, known: FieldsOf(c)}
+	p := NewPrinter(s, spec, s.Style(s.OutTTY))
+	p.known = FieldsOf(c)
 	return p.Print(c.Context(), view)
 }
 

@@ -122,6 +122,8 @@ between the columns (--header adds their names), states are JSON, and prose is t
   -q, --jq EXPRESSION    filter the JSON; strings are written without quotes
   -t, --template TEXT    format the JSON with a Go template
 
+On a terminal, text longer than the screen is shown in $PAGER or less; --no-pager writes it out.
+
 An empty list is [] and no error. Where JSON was asked for, errors are JSON on stderr:
   {"error":{"code","reason","message","requestId","hint","status"}}
 
