@@ -251,3 +251,34 @@ func TestSignInIsAsked(t *testing.T) {
 		t.Errorf("interrupted: exit %d\n%s", code, seen)
 	}
 }
+
+// TestFirstRun: ctx alone asks what to do where there is no key, and keeps the address and the key that it is told.
+func TestFirstRun(t *testing.T) {
+	t.Parallel()
+	x := newTerminal(t)
+	const ask = "What now: "
+	for _, c := range []struct {
+		code    int
+		want    string
+		replies []reply
+	}{
+		{0, "In another terminal: contextd demo", []reply{{ask, "1\n", false}}},
+		{cli.ExitUsage, "nothing was changed", []reply{{ask, "6\n", false}}},
+		{cli.ExitDeclined, "There is no key for http://127.0.0.1:8402 yet.", []reply{{ask, "", false}}},
+		{0, "Ask the service", []reply{{ask, "5\n", false}}},
+		{cli.ExitUsage, "that is no key", []reply{{ask, "3\n", false}, {"Key (it is not shown): ", "secret words\n", true}}},
+		{0, "There is no key for http://one.test yet.", []reply{{ask, "4\n", false}, {"Address: ", "http://one.test\n", false}, {ask, "1\n", false}}},
+		{0, "cv_test_ab12… is kept in ", []reply{{ask, "3\n", false}, {"Key (it is not shown): ", goodKey + "\n", true}}},
+	} {
+		if code, seen := x.run(nil, c.replies...); code != c.code || !strings.Contains(seen, c.want) {
+			t.Errorf("exit %d, not %d, without %q\n%s", code, c.code, c.want, seen)
+		}
+	}
+	if code, seen := x.run([]string{"config", "list", "-o", "tsv"}); code != 0 || !strings.Contains(seen, "cv_test_ab12…") ||
+		!strings.Contains(seen, "http://one.test") {
+		t.Errorf("exit %d\n%s", code, seen)
+	}
+	if code, seen := x.run([]string{"--no-input", "--base-url", "http://two.test"}); code != 0 || !strings.Contains(seen, "Ask the service") {
+		t.Errorf("exit %d\n%s", code, seen)
+	}
+}

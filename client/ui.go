@@ -56,14 +56,20 @@ func uiCommands(f *command.Factory) []*cobra.Command {
 	return []*cobra.Command{c}
 }
 
-// bareUI lets ctx without arguments start the UI where it can: on a terminal, with a key. Elsewhere it shows its help, as before.
+// bareUI lets ctx without arguments start the UI where it can: on a terminal, with a key. Without a key it asks there what to do.
+// Elsewhere it shows its help.
 func bareUI(f *command.Factory, root *cobra.Command) {
 	otherwise := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 || !drawable(f.IO) {
 			return otherwise(c, args)
 		}
-		if key, _, err := f.Key(); err != nil || key.IsZero() {
+		switch key, _, err := f.Key(); {
+		case err != nil:
+			return otherwise(c, args)
+		case key.IsZero() && f.ErrTTY && !f.Flags.NoInput && !f.Payments.On():
+			return first(c.Context(), f, root)
+		case key.IsZero():
 			return otherwise(c, args)
 		}
 		o := &uiOptions{factory: f, theme: themeAuto}
