@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,6 +30,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if order := os.Getenv(crowdEnv); order != "" {
+		if err := follower(order); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	_ = flag.Set("test.parallel", "8") // most tests wait for blocks, at most one a second; -parallel wins over it
 	goleak.VerifyTestMain(m,
 		// go-ethereum leaves these behind: the first for the life of the process, the second for a moment.

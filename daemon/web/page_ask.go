@@ -102,7 +102,7 @@ func (p *Page) closed(w http.ResponseWriter, r *http.Request, at place, v pageVi
 func (p *Page) health(ctx context.Context) (list []packHealth) {
 	for _, pack := range p.cfg.Packs() {
 		one := packHealth{ID: pack.ID, Title: pack.Title}
-		if made, err := p.set(pack.ID).newest(ctx); err == nil {
+		if made, err := p.set(pack.ID).ready(ctx); err == nil {
 			h := p.headOf(made.sheet, place{}, p.cfg.Now())
 			one.Age, one.Good, one.Of = h.Age, h.Good, len(made.sheet.Sources)
 		}

@@ -60,7 +60,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) error {
 	if err := p.may(w, r, at.Pack); err != nil {
 		return err
 	}
-	if _, err := p.set(at.Pack).newest(r.Context()); err != nil {
+	if _, err := p.set(at.Pack).ready(r.Context()); err != nil {
 		return err
 	}
 	watch := p.cfg.Streams.Watch(at.Pack)

@@ -20,8 +20,10 @@ type pageSet struct {
 	page *Page
 	pack string
 
-	mu   sync.Mutex // guards last, and is held while the next is made, so that it is made once
-	last *pageMade
+	mu   sync.Mutex // held while the next is made, so that it is made once
+	last atomic.Pointer[pageMade]
+
+	followed atomic.Bool // each state's page is made as it comes
 }
 
 // pageMade is the page of a state, but for what changes with every second. It never changes.
@@ -68,9 +70,12 @@ func (p *Page) Follow(ctx context.Context, pack string) {
 		return
 	}
 	defer watch.Close()
+	set := p.set(pack)
+	set.followed.Store(true)
+	defer set.followed.Store(false)
 	for {
 		if edition, _ := watch.Latest(); edition != nil {
-			if _, err := p.set(pack).newest(ctx); err != nil && ctx.Err() == nil {
+			if _, err := set.newest(ctx); err != nil && ctx.Err() == nil {
 				p.cfg.Logger.Error("the page could not be made", "pack", pack, "error", err)
 			}
 		}
@@ -87,11 +92,19 @@ func (p *Page) Follow(ctx context.Context, pack string) {
 	}
 }
 
+// ready is the page of the newest state, or of the one before while Follow makes that of the newest: nobody who opens a page waits for it.
+func (s *pageSet) ready(ctx context.Context) (*pageMade, error) {
+	if last := s.last.Load(); last != nil && s.followed.Load() {
+		return last, nil
+	}
+	return s.newest(ctx)
+}
+
 // newest is the page of the newest state, made for the first who asks.
 func (s *pageSet) newest(ctx context.Context) (*pageMade, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	last := s.last
+	last := s.last.Load()
 	var known *reader.Sheet
 	if last != nil {
 		known = last.sheet
@@ -113,7 +126,13 @@ func (s *pageSet) newest(ctx context.Context) (*pageMade, error) {
 	if last != nil {
 		made.news = made.event(last)
 	}
-	s.last = made
+	var zip feed.Zip
+	for _, frame := range []*feed.Frame{made.flags, made.main, made.news} {
+		if frame != nil {
+			zip.Next(frame) // compresses it, for which the first visitor would wait else
+		}
+	}
+	s.last.Store(made)
 	return made, nil
 }
 

@@ -222,7 +222,7 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request) error {
 	case !v.sees(at.Pack):
 		return p.closed(w, r, at, v, nil)
 	}
-	made, err := p.set(at.Pack).newest(r.Context())
+	made, err := p.set(at.Pack).ready(r.Context())
 	if err != nil {
 		return p.closed(w, r, at, v, api.AsError(err))
 	}

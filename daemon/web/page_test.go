@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -92,9 +93,12 @@ func newPages(t testing.TB, mode web.PageMode) *pages {
 }
 
 // publish publishes a recorded state of the crypto pack, changed by pairs of texts.
-func (p *pages) publish(t testing.TB, at time.Time, pairs ...string) {
+func (p *pages) publish(t testing.TB, at time.Time, pairs ...string) { p.tell(t, 1, at, pairs...) }
+
+// tell publishes the recorded state of a tick, changed by pairs of texts.
+func (p *pages) tell(t testing.TB, tick int, at time.Time, pairs ...string) {
 	t.Helper()
-	doc, err := os.ReadFile("../pack/testdata/tick1.golden.json")
+	doc, err := os.ReadFile(fmt.Sprintf("../pack/testdata/tick%d.golden.json", tick))
 	if err != nil {
 		t.Fatal(err)
 	}
