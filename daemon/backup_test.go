@@ -213,7 +213,7 @@ func restored(t *testing.T, archive []byte) string {
 // counted is how many calls of the operator's keys the books in dir have.
 func counted(t *testing.T, dir string) (calls int64) {
 	t.Helper()
-	s, err := store.OpenRead(t.Context(), dir)
+	s, err := store.Open(t.Context(), dir, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

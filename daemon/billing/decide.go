@@ -160,6 +160,15 @@ func (m *Meter) HasCredits(ctx context.Context, c Call) (bool, error) {
 
 // pool is what all keys of an owner have.
 func (m *Meter) pool(ctx context.Context, ownerID string) (pool int64, err error) {
+	m.mu.Lock()
+	account := m.books[ownerID]
+	if account != nil {
+		pool = account.pool
+	}
+	m.mu.Unlock()
+	if account != nil {
+		return pool, nil
+	}
 	records, err := m.cfg.Store.Records(ctx, ownerID)
 	if err != nil {
 		return 0, fmt.Errorf("read credits of owner %s: %w", ownerID, err)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -72,7 +73,7 @@ func createKey(ctx context.Context, tx *sql.Tx, k account.Key, credits int64) er
 // RotateKey adds next in place of the key with the given id, which ends at revokesAt, and moves the credits of that to next. The ledger
 // gets a row for each of the two.
 func (s *Store) RotateKey(ctx context.Context, id string, next account.Key, revokesAt time.Time) (moved int64, err error) {
-	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
+	err = s.settled(ctx, func(tx *sql.Tx) error {
 		var revoked, revokes sql.NullInt64
 		err := tx.QueryRowContext(ctx, "SELECT credits, revoked_at, revokes_at FROM keys WHERE id = ?", id).Scan(&moved, &revoked, &revokes)
 		switch {
@@ -140,7 +141,7 @@ func (s *Store) SetKeyTier(ctx context.Context, id string, tier api.Tier, unmete
 // RevokeKey revokes the key at the given time, once: a later call returns the time of the first. stranded is what credits are left on it.
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (holds time.Time, stranded int64, err error) {
 	var revoked sql.NullInt64
-	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
+	err = s.settled(ctx, func(tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, "UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? RETURNING revoked_at, credits",
 			at.UnixMilli(), id).Scan(&revoked, &stranded)
 	})
@@ -152,12 +153,18 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (holds t
 
 // TouchKeys records when keys were last used. A time never goes back.
 func (s *Store) TouchKeys(ctx context.Context, used map[string]time.Time) error {
-	return s.db.Tx(ctx, func(tx *sql.Tx) error {
-		for id, at := range used {
-			if _, err := tx.ExecContext(ctx, "UPDATE keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?",
-				at.UnixMilli(), id); err != nil {
-				return fmt.Errorf("touch key %s: %w", id, err)
-			}
+	times := make(map[string]int64, len(used))
+	for id, at := range used {
+		times[id] = at.UnixMilli()
+	}
+	text, err := json.Marshal(times)
+	if err != nil {
+		return fmt.Errorf("touch keys: %w", err)
+	}
+	return s.settled(ctx, func(tx *sql.Tx) error { // which writes to rows of the same keys
+		if _, err := tx.ExecContext(ctx, `UPDATE keys SET last_used_at = max(coalesce(last_used_at, 0), used.value)
+			FROM json_each(?) AS used WHERE keys.id = used.key`, string(text)); err != nil {
+			return fmt.Errorf("touch keys: %w", err)
 		}
 		return nil
 	})

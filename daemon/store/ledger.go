@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
@@ -15,7 +16,7 @@ import (
 
 // Move adds e to the ledger, changes the credits of its key and returns the pool of the key's owner afterwards.
 func (s *Store) Move(ctx context.Context, e billing.Entry) (pool int64, err error) {
-	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
+	err = s.settled(ctx, func(tx *sql.Tx) error {
 		var owner string
 		var have int64
 		var revoked, revokes sql.NullInt64
@@ -69,6 +70,9 @@ func (s *Store) Entries(ctx context.Context, ownerID string, limit int) ([]billi
 
 // Balance returns the pool of an owner and how many of their keys are not revoked; with keyID the credits of that key alone.
 func (s *Store) Balance(ctx context.Context, ownerID, keyID string) (credits int64, keys int, err error) {
+	if err := s.settle(ctx, ofOwnerOrKey, ownerID); err != nil {
+		return 0, 0, err
+	}
 	err = s.db.Read.QueryRowContext(ctx, "SELECT coalesce(sum(credits), 0), count(*) FROM keys WHERE owner_id = ? AND revoked_at IS NULL",
 		ownerID).Scan(&credits, &keys)
 	if err == nil && keyID != "" {
@@ -86,6 +90,9 @@ func (s *Store) Balance(ctx context.Context, ownerID, keyID string) (credits int
 
 // Usage returns the calls of an owner's keys by day, from the day that from is in, oldest first.
 func (s *Store) Usage(ctx context.Context, ownerID string, from time.Time) ([]api.UsageRow, error) {
+	if err := s.settle(ctx, ofOwnerOrKey, ownerID); err != nil {
+		return nil, err
+	}
 	const hoursPerDay = 24
 	rows, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (r api.UsageRow, err error) {
 		var day int64
@@ -103,6 +110,9 @@ func (s *Store) Usage(ctx context.Context, ownerID string, from time.Time) ([]ap
 
 // Audit recomputes every balance from the ledger and the counters and says what does not agree.
 func (s *Store) Audit(ctx context.Context) ([]billing.Finding, error) {
+	if err := s.settleAll(ctx); err != nil {
+		return nil, err
+	}
 	records, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (f billing.Finding, err error) {
 		var credits, spent, moved int64
 		err = rows.Scan(&f.Subject, &credits, &spent, &moved)
@@ -120,11 +130,25 @@ func (s *Store) Audit(ctx context.Context) ([]billing.Finding, error) {
 		f.Subject = "owner " + f.Subject
 		f.Text = fmt.Sprintf("was debited %d credits for %d paid calls", spent, paid)
 		return f, err
-	}, `SELECT owner_id, sum(spent) AS debited, coalesce((SELECT sum(paid) FROM usage JOIN keys AS k ON k.id = usage.key_id
-			WHERE k.owner_id = keys.owner_id), 0) AS called
-		FROM keys GROUP BY owner_id HAVING debited <> called ORDER BY owner_id`)
+	}, `WITH booked (owner, spent, paid) AS (
+			SELECT owner_id, sum(spent), 0 FROM keys GROUP BY owner_id
+			UNION ALL SELECT owner_id, 0, sum(paid) FROM usage JOIN keys ON id = key_id GROUP BY owner_id
+			UNION ALL SELECT owner_id, debit.value, 0 FROM charges, json_each(batch, '$.debits') AS debit JOIN keys ON keys.id = debit.key
+			UNION ALL SELECT owner_id, 0, value ->> 'p' FROM charges, json_each(batch, '$.usage') JOIN keys ON keys.id = value ->> 'k')
+		SELECT owner, sum(spent) AS debited, sum(paid) AS called FROM booked GROUP BY owner HAVING debited <> called ORDER BY owner`)
 	if err != nil {
 		return nil, fmt.Errorf("audit calls: %w", err)
 	}
-	return append(records, owners...), nil
+	short, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (f billing.Finding, err error) {
+		var credits, taken int64
+		err = rows.Scan(&f.Subject, &credits, &taken)
+		f.Text = fmt.Sprintf("has %d credits, of which calls took %d", credits, taken)
+		return f, err
+	}, `SELECT id, credits, taken FROM
+			(SELECT key, sum(value) AS taken FROM charges, json_each(batch, '$.debits') GROUP BY key) JOIN keys ON id = key
+		WHERE taken > credits ORDER BY id`)
+	if err != nil {
+		return nil, fmt.Errorf("audit charges: %w", err)
+	}
+	return slices.Concat(records, owners, short), nil
 }

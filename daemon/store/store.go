@@ -27,8 +27,9 @@ var migrations embed.FS
 
 // Store is the open database of one data directory. It is safe for concurrent use.
 type Store struct {
-	db     *sqlite.File
-	charge statements // on db.Write
+	db      *sqlite.File
+	charge  statements // on db.Write
+	journal journal
 }
 
 // Open opens the database in dir, creates it where it is missing and brings it to the newest schema. now is recorded with the
@@ -42,8 +43,14 @@ func Open(ctx context.Context, dir string, now time.Time) (*Store, error) {
 	if s.db, err = sqlite.Open(ctx, filepath.Join(dir, File), layout, now); err != nil {
 		return nil, err
 	}
-	if s.charge, err = prepareCharge(ctx, s.db.Write); err != nil {
-		return nil, errors.Join(err, s.Close())
+	if s.charge, err = prepareCharge(ctx, s.db.Write); err == nil {
+		err = s.reload(ctx)
+	}
+	if err == nil {
+		err = s.settleAll(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.db.Close())
 	}
 	return s, nil
 }
@@ -54,8 +61,8 @@ func Layout() (sqlite.Layout, error) {
 	return sqlite.Layout{Scripts: scripts, PageSize: pageSize}, err
 }
 
-// OpenRead opens the database in dir for reading alone. One that is not of the newest schema is refused, with sqlite.ErrOlder or
-// sqlite.ErrNewer in the chain of the error.
+// OpenRead opens the database in dir for reading alone. What was charged last may be in no answer but that of Audit. A database that is not
+// of the newest schema is refused, with sqlite.ErrOlder or sqlite.ErrNewer in the chain of the error.
 func OpenRead(ctx context.Context, dir string) (*Store, error) {
 	layout, err := Layout()
 	if err != nil {

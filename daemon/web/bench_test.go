@@ -33,6 +33,7 @@ type load struct {
 	requests [][]byte // sent in turns
 	size     int      // of a whole answer; all are of one size
 	conns    []net.Conn
+	made     int // calls of each connection until now: it goes on where it stopped
 
 	mu    sync.Mutex      // guards times
 	times []time.Duration // that single calls took
@@ -78,10 +79,12 @@ func first(b *testing.B, conn net.Conn, request []byte) (res *http.Response, hea
 func (l *load) run(b *testing.B, calls int) time.Duration {
 	b.Helper()
 	done := make(chan error, len(l.conns))
+	each := max(1, calls/len(l.conns))
 	begin := time.Now()
 	for i, conn := range l.conns {
-		go func() { done <- l.runOn(conn, i*len(l.requests)/len(l.conns), max(1, calls/len(l.conns))) }()
+		go func() { done <- l.runOn(conn, i*len(l.requests)/len(l.conns)+l.made, each) }()
 	}
+	defer func() { l.made += each }()
 	for range l.conns {
 		if err := <-done; err != nil {
 			b.Fatal(err)
@@ -158,6 +161,12 @@ func (unmetered) Charge(context.Context, billing.Call) (left billing.Left, err e
 // serveUnmetered serves what d answers to fresh, by the same keys, reader and handler, but charges nothing.
 func serveUnmetered(b *testing.B, d *daemontest.Daemon, key string) string {
 	b.Helper()
+	return serveFresh(b, d, key, gate.Config{Keys: d.Keys(), Meter: unmetered{}})
+}
+
+// serveFresh serves what d answers to fresh behind another gate.
+func serveFresh(b *testing.B, d *daemontest.Daemon, key string, cfg gate.Config) string {
+	b.Helper()
 	fresh := decode[api.StateResponse](b, get(b, d.URL()+"/v1/fresh", bearer(key)))
 	f := feed.New(api.PackCrypto)
 	err := f.Publish(state.Pulse{
@@ -168,7 +177,7 @@ func serveUnmetered(b *testing.B, d *daemontest.Daemon, key string) string {
 	}
 	server, _ := serve(b, web.Config{
 		Reader: reader.New(reader.Config{Packs: []reader.Pack{{ID: api.PackCrypto}}, Feed: f, History: noHistory{}, Now: d.Clock.Now}),
-		Gate:   gate.New(gate.Config{Keys: d.Keys(), Meter: unmetered{}}), Demo: true, Now: d.Clock.Now,
+		Gate:   gate.New(cfg), Demo: true, Now: d.Clock.Now,
 	})
 	return server.URL
 }
