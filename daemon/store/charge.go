@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -57,35 +56,16 @@ func fromHour(h int64) time.Time { return time.Unix(h*3600, 0).UTC() }
 
 // Charge books b whole, or nothing of it and billing.ErrConflict where a record has not the credits that b takes from it.
 func (s *Store) Charge(ctx context.Context, b billing.Batch) error {
-	e := entriesOf(b)
-	text, err := json.Marshal(e)
+	s.journal.turn.Lock()
+	defer s.journal.turn.Unlock()
+	err := s.reload(ctx)
+	if err == nil && s.journal.size > maxJournal {
+		err = s.move(ctx, nil)
+	}
 	if err != nil {
-		return fmt.Errorf("write charges: %w", err)
-	}
-	j := &s.journal
-	j.turn.Lock()
-	defer j.turn.Unlock()
-	if j.size > maxJournal {
-		if err := s.move(ctx, nil); err != nil {
-			return err
-		}
-	}
-	if err := s.write(ctx, func(tx *sql.Tx) error {
-		if err := s.afford(ctx, tx, b.Debits); err != nil {
-			return err
-		}
-		if _, err := tx.StmtContext(ctx, s.charge.append).ExecContext(ctx, string(text)); err != nil {
-			return fmt.Errorf("write charges: %w", err)
-		}
-		return nil
-	}); err != nil {
 		return err
 	}
-	for id, n := range b.Debits {
-		j.left[id] -= n
-	}
-	j.add(e, len(text))
-	return nil
+	return s.append(ctx, entriesOf(b))
 }
 
 // PruneCalls drops free calls that have left their window and traces that are kept no longer.

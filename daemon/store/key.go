@@ -74,6 +74,7 @@ func createKey(ctx context.Context, tx *sql.Tx, k account.Key, credits int64) er
 // gets a row for each of the two.
 func (s *Store) RotateKey(ctx context.Context, id string, next account.Key, revokesAt time.Time) (moved int64, err error) {
 	err = s.settled(ctx, func(tx *sql.Tx) error {
+		s.journal.forget(id)
 		var revoked, revokes sql.NullInt64
 		err := tx.QueryRowContext(ctx, "SELECT credits, revoked_at, revokes_at FROM keys WHERE id = ?", id).Scan(&moved, &revoked, &revokes)
 		switch {
@@ -142,6 +143,7 @@ func (s *Store) SetKeyTier(ctx context.Context, id string, tier api.Tier, unmete
 func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (holds time.Time, stranded int64, err error) {
 	var revoked sql.NullInt64
 	err = s.settled(ctx, func(tx *sql.Tx) error {
+		s.journal.forget(id)
 		return tx.QueryRowContext(ctx, "UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? RETURNING revoked_at, credits",
 			at.UnixMilli(), id).Scan(&revoked, &stranded)
 	})

@@ -17,6 +17,7 @@ import (
 // Move adds e to the ledger, changes the credits of its key and returns the pool of the key's owner afterwards.
 func (s *Store) Move(ctx context.Context, e billing.Entry) (pool int64, err error) {
 	err = s.settled(ctx, func(tx *sql.Tx) error {
+		s.journal.forget(e.KeyID)
 		var owner string
 		var have int64
 		var revoked, revokes sql.NullInt64

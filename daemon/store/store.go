@@ -44,10 +44,8 @@ func Open(ctx context.Context, dir string, now time.Time) (*Store, error) {
 		return nil, err
 	}
 	if s.charge, err = prepareCharge(ctx, s.db.Write); err == nil {
-		err = s.reload(ctx)
-	}
-	if err == nil {
-		err = s.settleAll(ctx)
+		s.journal.stale = true
+		err = s.settled(ctx, nil)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.db.Close())

@@ -175,8 +175,19 @@ func (f *File) Close() error {
 }
 
 // Tx runs act in one transaction, which is on disk when Tx returns nil.
-func (f *File) Tx(ctx context.Context, act func(*sql.Tx) error) error {
-	err := f.tx(ctx, act)
+func (f *File) Tx(ctx context.Context, act func(*sql.Tx) error) error { return f.count(f.tx(ctx, act)) }
+
+// Run runs one statement that was prepared on Write, on disk when it returns, and returns how many rows it changed.
+func (f *File) Run(ctx context.Context, st *sql.Stmt, args ...any) (rows int64, err error) {
+	res, err := st.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, f.count(err)
+	}
+	return res.RowsAffected()
+}
+
+// count counts err, if it is that of a database that was locked.
+func (f *File) count(err error) error {
 	var failed sqlite3.Error
 	if errors.As(err, &failed) && failed.Code == sqlite3.ErrBusy {
 		f.busy.Add(1)
