@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/source"
 	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // slack is how much before its interval is over a source may be asked, so that the jitter of refreshes does not make it miss one.
@@ -29,6 +32,7 @@ const fetchers = 8
 type track struct {
 	connector   source.Connector
 	reading     pack.Reading
+	bodies      []string  // hashes of what upstream sent for the Doc of reading
 	attemptedAt time.Time // the beginning of the refresh that asked last
 	notBefore   time.Time
 	disabled    bool
@@ -57,7 +61,7 @@ func newTrack(c source.Connector, r state.SourceRecord, disabled bool, log *slog
 		log.Warn("forgetting the stored answer of a source: it does not read back", "source", c.ID, "error", err)
 		return &track{connector: c, notBefore: r.NotBefore}
 	}
-	t.reading.Doc = doc
+	t.reading.Doc, t.bodies = doc, r.Bodies
 	return t
 }
 
@@ -65,7 +69,7 @@ func newTrack(c source.Connector, r state.SourceRecord, disabled bool, log *slog
 func (t *track) record() (state.SourceRecord, error) {
 	r := state.SourceRecord{
 		Source: t.connector.ID, FetchedAt: t.reading.FetchedAt, AttemptedAt: t.attemptedAt, NotBefore: t.notBefore,
-		Failures: t.reading.Failures, Err: t.reading.Err,
+		Failures: t.reading.Failures, Err: t.reading.Err, Bodies: t.bodies,
 	}
 	if t.reading.Doc == nil {
 		return r, nil
@@ -73,6 +77,20 @@ func (t *track) record() (state.SourceRecord, error) {
 	var err error
 	r.Doc, err = json.Marshal(t.reading.Doc)
 	return r, err
+}
+
+// sources says what the next state is made of, ordered by id. The caller holds mu.
+func (p *Pipeline) sources() []api.LogSource {
+	list := make([]api.LogSource, 0, len(p.tracks))
+	for _, t := range p.tracks {
+		if t.reading.Doc != nil {
+			list = append(list, api.LogSource{
+				ID: t.connector.ID, FetchedAt: t.reading.FetchedAt.UTC().Truncate(time.Millisecond), Bodies: append([]string{}, t.bodies...),
+			})
+		}
+	}
+	slices.SortFunc(list, func(a, b api.LogSource) int { return strings.Compare(a.ID, b.ID) })
+	return list
 }
 
 // answer is the outcome of an attempt and when it came.
@@ -88,7 +106,7 @@ func (t *track) apply(a answer, began time.Time) bool {
 	t.notBefore = time.Time{}
 	switch {
 	case a.Doc != nil:
-		t.reading = pack.Reading{Doc: a.Doc, FetchedAt: a.at}
+		t.reading, t.bodies = pack.Reading{Doc: a.Doc, FetchedAt: a.at}, a.Bodies
 		return true
 	case a.NotModified:
 		t.reading.FetchedAt, t.reading.Failures, t.reading.Err = a.at, 0, ""

@@ -370,6 +370,7 @@ func (p *Pipeline) compact() (state.Pulse, *state.Tables, error) {
 		Pack: p.cfg.Pack.ID, Version: p.cfg.Pack.Version, GeneratedAt: in.Now, State: doc,
 		Citations: p.cfg.Pack.Citations(doc, p.cfg.Pack.Status(in), p.start),
 		Ended:     state.EndedAt(p.newest.Ended, state.FlagsOf(p.newest.State), state.FlagsOf(doc), in.Now),
+		Sources:   p.sources(),
 	}, p.rows(in), nil
 }
 

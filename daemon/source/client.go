@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"maps"
 	"net"
@@ -138,6 +141,7 @@ type attempt struct {
 	retried bool
 	keyed   bool
 	etags   map[string]string // by URL, of what was read
+	bodies  []string          // hashes of the answers that were used, in the order of the requests
 }
 
 func (c *client) Attempt(source string) *attempt {
@@ -241,11 +245,15 @@ func (a *attempt) once(ctx context.Context, r request, use func(io.Reader) error
 	}
 	defer resp.Body.Close()
 	switch {
-	case resp.StatusCode == http.StatusOK && req.Method != http.MethodGet:
-		return read(resp, cmp.Or(r.Limit, 4<<20), use)
 	case resp.StatusCode == http.StatusOK:
-		a.etags[r.URL] = resp.Header.Get("ETag")
-		return read(resp, cmp.Or(r.Limit, 4<<20), use)
+		if req.Method == http.MethodGet {
+			a.etags[r.URL] = resp.Header.Get("ETag")
+		}
+		hash, err := read(resp, cmp.Or(r.Limit, 4<<20), use)
+		if err == nil {
+			a.bodies = append(a.bodies, hash)
+		}
+		return err
 	case resp.StatusCode == http.StatusNotModified && req.Header.Get("If-None-Match") != "":
 		return errNotModified
 	}
@@ -264,27 +272,31 @@ func (a *attempt) setHeader(h http.Header, r request) {
 	}
 }
 
-// read lets use read the body of resp, uncompressed and bounded.
-func read(resp *http.Response, limit int64, use func(io.Reader) error) error {
-	b := &body{r: resp.Body, left: limit}
+// read lets use read the body of resp, uncompressed and bounded, and returns the SHA-256 of all of it in hexadecimal: of the bytes of the
+// document, which anybody who fetches it has, however it was coded on the way.
+func read(resp *http.Response, limit int64, use func(io.Reader) error) (hash string, err error) {
+	b := &body{r: resp.Body, left: limit, sum: sha256.New()}
 	if resp.Header.Get("Content-Encoding") == "gzip" {
 		zipped, err := gzip.NewReader(resp.Body)
 		if err != nil {
-			return readFailure(err)
+			return "", readFailure(err)
 		}
 		b.r = zipped
 	}
-	err := use(b)
-	if b.err != nil {
-		return readFailure(b.err) // what use makes of a broken body is only a symptom
+	if err = use(b); err == nil {
+		_, _ = io.Copy(io.Discard, b) // what use has left; b knows its error
 	}
-	return err
+	if b.err != nil {
+		return "", readFailure(b.err) // what use makes of a broken body is only a symptom
+	}
+	return hex.EncodeToString(b.sum.Sum(nil)), err
 }
 
-// body bounds a body and remembers why reading it failed.
+// body bounds a body, hashes it and remembers why reading it failed.
 type body struct {
 	r    io.Reader
 	left int64
+	sum  hash.Hash
 	err  error // not io.EOF
 }
 
@@ -298,6 +310,7 @@ func (b *body) Read(p []byte) (int, error) {
 	if err != nil && err != io.EOF {
 		b.err = err
 	}
+	b.sum.Write(p[:n])
 	return n, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -27,7 +28,15 @@ func DefiLlamaChains() Connector {
 	c.read = func(ctx context.Context, a *attempt, last Doc) (Doc, int, error) {
 		doc, dropped, err := readMain(ctx, a, nil) // nil: an unchanged document must not keep a due history from being read
 		if err == nil {
-			doc.(*ChainsDoc).addChanges(ctx, a, last)
+			main := a.bodies[:1:1]
+			chains := doc.(*ChainsDoc)
+			chains.addChanges(ctx, a, last)
+			a.bodies = main
+			for _, c := range chains.Chains { // also of histories that were read before
+				if hash := chains.Histories[c.Name]; hash != "" {
+					a.bodies = append(a.bodies, hash)
+				}
+			}
 		}
 		return doc, dropped, err
 	}
@@ -61,7 +70,10 @@ func (d *ChainsDoc) addChanges(ctx context.Context, a *attempt, last Doc) {
 		d.keepChanges(prev)
 	}
 	if a.Now.Sub(d.HistoryAt) >= historyEvery {
-		d.HistoryAt = readHistories(ctx, a, d.Chains[:min(len(d.Chains), historyChains)])
+		if d.Histories == nil {
+			d.Histories = map[string]string{}
+		}
+		d.HistoryAt = readHistories(ctx, a, d.Chains[:min(len(d.Chains), historyChains)], d.Histories)
 	}
 }
 
@@ -75,13 +87,13 @@ func (d *ChainsDoc) keepChanges(prev *ChainsDoc) {
 		c := &d.Chains[i]
 		c.Change1d, c.Change7d = known[c.Name].Change1d, known[c.Name].Change7d
 	}
-	d.HistoryAt = prev.HistoryAt
+	d.HistoryAt, d.Histories = prev.HistoryAt, maps.Clone(prev.Histories)
 }
 
-// readHistories sets the changes of chains and returns the time to remember for it. Only points of one history are compared: the
+// readHistories sets the changes of chains, and in hashes those of the histories, and returns the time to remember for it. Only points of one history are compared: the
 // main document counts slightly differently. A history that cannot be read leaves the changes as they are; when upstream does
 // not answer at all, the rest is left for a time an hour from now.
-func readHistories(ctx context.Context, a *attempt, chains []Chain) time.Time {
+func readHistories(ctx context.Context, a *attempt, chains []Chain, hashes map[string]string) time.Time {
 	for i := range chains {
 		c := &chains[i]
 		r := request{URL: "https://api.llama.fi/v2/historicalChainTvl/" + url.PathEscape(c.Name)}
@@ -92,6 +104,7 @@ func readHistories(ctx context.Context, a *attempt, chains []Chain) time.Time {
 		})
 		if err == nil {
 			c.Change1d, c.Change7d = changeSince(points, day), changeSince(points, 7*day)
+			hashes[c.Name] = a.bodies[len(a.bodies)-1]
 			continue
 		}
 		if class := asFailure(err).Class; class != ClassNotFound && class != ClassEmpty {

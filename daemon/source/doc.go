@@ -80,10 +80,12 @@ type Chain struct {
 	Change1d, Change7d *float64
 }
 
-// ChainsDoc is defillama-chains, largest first. HistoryAt is when the daily histories were last read.
+// ChainsDoc is defillama-chains, largest first. HistoryAt is when the daily histories were last read, Histories the hashes of those that
+// changes come from, as in Outcome.Bodies, by the name of the chain.
 type ChainsDoc struct {
 	Chains    []Chain
 	HistoryAt time.Time
+	Histories map[string]string `json:",omitempty"`
 }
 
 // Stablecoin is a row of StablecoinsDoc. Supply and PrevDay are in units of the peg.

@@ -44,3 +44,5 @@ func ClampTime(t, at time.Time) time.Time { return clampTime(t, at) }
 func Special(ip netip.Addr) bool { return special(ip) }
 
 func Local(host string) bool { return local(host) }
+
+func BodiesOf(a *attempt) []string { return a.bodies }

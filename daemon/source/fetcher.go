@@ -9,6 +9,7 @@ import (
 // Outcome is what one attempt brought.
 type Outcome struct {
 	Doc         Doc           // nil when there is nothing new: a failure, or not modified
+	Bodies      []string      // what upstream sent for Doc: the SHA-256 of each uncompressed body in hexadecimal, in the order of the requests
 	Class       Class         // the judgement
 	Err         error         // for operators and for source_status, at most 120 runes; nil if Doc is set or NotModified
 	RetryAfter  time.Duration // what upstream asked to wait, at most an hour; 0 if it asked nothing
@@ -32,6 +33,9 @@ func (f *Fetcher) Fetch(ctx context.Context, c Connector, last Doc) Outcome {
 	doc, dropped, err := c.read(ctx, a, last)
 	out := c.judge(a, last, doc, err)
 	out.Dropped = dropped
+	if out.Doc != nil {
+		out.Bodies = a.bodies
+	}
 	if out.Class == ClassOK && dropped > 0 {
 		out.Class = ClassPartial
 	}
