@@ -40,7 +40,7 @@ func newRoot(f *command.Factory) *cobra.Command {
 			"  ctx fresh --json flags -q '.flags[].message' JSON, filtered",
 	}
 	f.Flags.Bind(root.PersistentFlags())
-	ask := slices.Concat(dataCommands(f), liveCommands(f), uiCommands(f), bridge.Commands(f))
+	ask := slices.Concat(dataCommands(f), liveCommands(f), uiCommands(f), proofCommands(f), bridge.Commands(f))
 	account := []*cobra.Command{newAuth(f), newKeys(f), pay.NewCredits(f), pay.NewWallet(f), pay.NewPay(f)}
 	cli.Assemble(root, f.System, []cli.Section{
 		{Title: "Ask the service", Commands: ask},

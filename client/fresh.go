@@ -36,18 +36,20 @@ type freshOptions struct {
 	*command.IO
 	client func() (*sdk.Client, error)
 	config func() (*config.Config, error)
+	logs   *command.Logs
 
 	pack    string
 	members []string      // of the state that are asked for; none means all
 	path    string        // of the part to show; empty means all
 	maxAge  time.Duration // an older state is a failure; 0 means that none is
 	watch   time.Duration // from one call to the next; 0 means one call
+	bundle  string        // file for what proves the answer, "" for none
 	trend   bool          // how the rows of the first table went
 }
 
 // newFresh makes the command that shows the newest state.
 func newFresh(f *command.Factory) *cobra.Command {
-	o := freshOptions{IO: f.IO, client: f.Client, config: f.Config}
+	o := freshOptions{IO: f.IO, client: f.Client, config: f.Config, logs: f.Logs}
 	c := f.Command(&cobra.Command{
 		Use: "fresh [PACK]", Short: "Show the newest state of a pack", Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"get", "show", "state"},
@@ -69,6 +71,7 @@ func newFresh(f *command.Factory) *cobra.Command {
 	flags.StringVar(&o.path, "path", "", "show only what is at this `path` of the state, such as top_movers.0.symbol")
 	flags.DurationVar(&o.maxAge, "max-age", 0, "exit 10 if the state, or data of a source that is overdue, is older than this `age`")
 	flags.BoolVar(&o.trend, "trend", false, "show how the rows of the first table went in 24 hours, too, which is another call")
+	flags.StringVar(&o.bundle, "bundle", "", bundleFlag)
 	flags.DurationVar(&o.watch, "watch", 0, "ask again every so `often` and show each new state")
 	return c
 }
@@ -78,6 +81,8 @@ func (o freshOptions) run(ctx context.Context) error {
 	switch {
 	case o.trend && o.path != "":
 		return cli.Invalid("--trend and --path exclude each other")
+	case o.bundle != "" && (len(o.members) > 0 || o.watch != 0):
+		return cli.Invalid("--bundle is of one whole state: it excludes --members and --watch")
 	case o.watch != 0 && o.watch < time.Second: // each round costs a credit
 		return cli.Invalid("--watch is %s, must be 1s or more", o.watch)
 	}
@@ -148,6 +153,11 @@ func (o freshOptions) once(ctx context.Context, last time.Time) (time.Time, erro
 		return last, nil
 	}
 	o.ReportMeta(&meta)
+	if o.bundle != "" {
+		if err := writeBundle(ctx, o.logs, o.bundle, o.pack, state, &meta); err != nil {
+			return last, err
+		}
+	}
 	learn(o.config, namesOfState(state.State))
 	answer, err := o.answer(state, meta.Body)
 	if err != nil {

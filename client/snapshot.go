@@ -17,20 +17,25 @@ type snapshotOptions struct {
 	*command.IO
 	client func() (*sdk.Client, error)
 
-	pack string
-	at   string // as typed
+	logs *command.Logs
+
+	pack   string
+	at     string // as typed
+	bundle string // file, "" for none
 }
 
 // newSnapshot makes the command that shows history.
 func newSnapshot(f *command.Factory) *cobra.Command {
-	o := snapshotOptions{IO: f.IO, client: f.Client}
+	o := snapshotOptions{IO: f.IO, client: f.Client, logs: f.Logs}
 	c := f.Command(&cobra.Command{
 		Use: "snapshot [PACK] --at TIME", Short: "Show the state of a pack as of a past minute",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"history"},
 		Long: "Show the state of a pack as of a past minute: an overview on a terminal, JSON elsewhere.\n\nTIME is " + human.MomentForms +
 			".\nTimes without a zone are local. How far back a key reaches depends on its tier. A time with seconds, such as the\n" +
 			"generatedAt of an answer, names the newest state of that moment.",
-		Example: "  ctx snapshot --at 2h\n  ctx snapshot crypto --at \"yesterday 14:00\"\n  ctx snapshot --at 2026-11-20T14:00:00Z -o json",
+		Example: "  ctx snapshot --at 2h\n  ctx snapshot crypto --at \"yesterday 14:00\"\n  ctx snapshot --at 2026-11-20T14:00:00Z " +
+			"-o json\n" +
+			"  ctx snapshot --at 20m --bundle said.json     what proves it, for ctx verify",
 	}, stateFields(), func(ctx context.Context, args []string) (err error) {
 		if o.pack, err = f.Pack(args); err != nil {
 			return err
@@ -45,6 +50,7 @@ func newSnapshot(f *command.Factory) *cobra.Command {
 		return o.run(ctx, at)
 	})
 	c.Flags().StringVar(&o.at, "at", "", "the minute to show, as `time`")
+	c.Flags().StringVar(&o.bundle, "bundle", "", bundleFlag)
 	return c
 }
 
@@ -60,6 +66,11 @@ func (o snapshotOptions) run(ctx context.Context, at time.Time) error {
 		return err
 	}
 	o.ReportMeta(&meta)
+	if o.bundle != "" {
+		if err := writeBundle(ctx, o.logs, o.bundle, o.pack, state, &meta); err != nil {
+			return err
+		}
+	}
 	answer, err := stateAnswer(state, meta.Body, func(p Page) error { return p.Snapshot(o.pack, at, state) }, o.Now())
 	if err != nil {
 		return err

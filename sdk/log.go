@@ -47,6 +47,22 @@ func (l *Log) Leaf(ctx context.Context, seq int64) (*api.LogEntry, error) {
 	return l.entry(ctx, strings.Replace(api.PathLogLeaf, "{seq}", strconv.FormatInt(seq, 10), 1), nil)
 }
 
+// Newest returns the newest leaf, with its proof. Nothing is checked.
+func (l *Log) Newest(ctx context.Context) (*api.LogEntry, error) {
+	text, err := l.get(ctx, api.PathLogCheckpoint, nil)
+	if err != nil {
+		return nil, err
+	}
+	head, _, err := parseHead(string(text))
+	if err == nil && head.Size == 0 {
+		err = unproven("the log %s has no leaf yet", head.Origin)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l.Leaf(ctx, head.Size-1)
+}
+
 // At returns the leaf of the newest state at a moment, which is read as that of Snapshot, with its proof. Nothing is checked.
 func (l *Log) At(ctx context.Context, at time.Time) (*api.LogEntry, error) {
 	return l.entry(ctx, api.PathLogAt, url.Values{"minute": {moment(at)}})

@@ -48,6 +48,7 @@ type Factory struct {
 	Account  *Account
 	Wallets  *Wallets
 	Payments *Payments
+	Logs     *Logs
 
 	service *service
 }
@@ -65,11 +66,13 @@ func newFactory(s cli.System, flags *Flags, profile string) *Factory {
 	account := &Account{io: streams, settings: set}
 	calls := newService(streams, set, account, payments)
 	account.client = calls.configured
+	logs := &Logs{io: streams, settings: set, reader: calls.open}
+	calls.check = sdk.WithProofCheck(logs.Check)
 	return &Factory{
 		IO: streams, Paths: set.paths, Config: set.config, SetHere: set.setHere, Pack: set.pack, Key: account.key,
 		Client: calls.configured, HTTP: calls.http, PayingClient: calls.paying, KeyedClient: calls.keyed,
 		Packs:   PackList{set.config, calls.paying, s.Now},
-		Account: account, Wallets: wallets, Payments: payments, service: calls,
+		Account: account, Wallets: wallets, Payments: payments, Logs: logs, service: calls,
 	}
 }
 

@@ -85,7 +85,10 @@ func paidFailure(paid *sdk.PaidError, journal []wallet.Payment) *cli.Failure {
 func OwnFailure(err error) *cli.Failure {
 	lost, isLost := errors.AsType[*sdk.TransportError](err)
 	stopped, isStopped := errors.AsType[*wallet.StoppedError](err)
+	broken, isBroken := errors.AsType[*sdk.ProofError](err)
 	switch {
+	case isBroken:
+		return unproven(broken, err)
 	case isStopped:
 		return &cli.Failure{Exit: cli.ExitCap, Reason: "payment_refused", Err: err,
 			Hint: "ctx pay policy allow " + stopped.Refused.Service + ", if it is to be paid again"}
@@ -103,6 +106,19 @@ func OwnFailure(err error) *cli.Failure {
 		return &cli.Failure{Exit: cli.ExitUnavailable, Reason: "unreachable", Err: err}
 	}
 	return nil
+}
+
+// unproven is what a proof that does not hold means for the exit code.
+func unproven(broken *sdk.ProofError, err error) *cli.Failure {
+	f := &cli.Failure{Exit: cli.ExitUnproven, Reason: string(broken.Reason), Err: err}
+	switch broken.Reason {
+	case sdk.ProofRestored:
+		f.Exit = cli.ExitRestored
+		f.Hint = "its operator, for why; then ctx verify --accept-new-log"
+	case sdk.ProofForked, sdk.ProofShrunk, sdk.ProofReplaced, sdk.ProofOtherKey:
+		f.Hint = "do not rely on what this service says; its operator and others who use it, for what they see"
+	}
+	return f
 }
 
 // chainRefuses reports whether err says that the chain or the token would refuse a payment.

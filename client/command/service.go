@@ -18,6 +18,7 @@ type service struct {
 	settings *settings
 	key      func() (sdk.Key, string, error)
 	payer    func() sdk.Payer // of calls, nil where the key is sent
+	check    sdk.Option       // of what answers are proven by
 
 	transport *http.Transport
 	client    *sdk.Client // of the configured service, nil until asked for
@@ -50,8 +51,17 @@ func (s *service) configured() (*sdk.Client, error) {
 			return nil, err
 		}
 	}
-	s.client, err = s.at(c, c.Get(config.BaseURL).Text, key, payer)
+	s.client, err = s.at(c, c.Get(config.BaseURL).Text, key, payer, s.check)
 	return s.client, err
+}
+
+// open is a client of the configured service that sends no key, pays nothing and checks no proof.
+func (s *service) open() (*sdk.Client, error) {
+	c, err := s.settings.config()
+	if err != nil {
+		return nil, err
+	}
+	return s.at(c, c.Get(config.BaseURL).Text, sdk.Key{}, nil)
 }
 
 // paying is a client of the service at an address, which need not be the configured one: it sends no key, and p pays.
@@ -73,13 +83,14 @@ func (s *service) keyed(key sdk.Key) (*sdk.Client, error) {
 }
 
 // at makes a client with what is configured for all of them.
-func (s *service) at(c *config.Config, address string, key sdk.Key, p sdk.Payer) (*sdk.Client, error) {
+func (s *service) at(c *config.Config, address string, key sdk.Key, p sdk.Payer, more ...sdk.Option) (*sdk.Client, error) {
 	if !key.IsZero() {
 		s.io.warnPlain("the API key", address)
 	}
-	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(address), sdk.WithAPIKey(key), sdk.WithPayer(p),
+	opts := []sdk.Option{sdk.WithoutEnv(), sdk.WithBaseURL(address), sdk.WithAPIKey(key), sdk.WithPayer(p),
 		sdk.WithTimeout(c.Timeout()), sdk.WithRetries(c.Retries()), sdk.WithUserAgent(UserAgent()),
-		sdk.WithHTTPClient(&http.Client{Transport: s.http()}))
+		sdk.WithHTTPClient(&http.Client{Transport: s.http()})}
+	client, err := sdk.New(append(opts, more...)...)
 	if err != nil {
 		return nil, cli.Invalid("%w", err)
 	}

@@ -29,6 +29,7 @@ const (
 	Timeout    = "timeout"
 	Retries    = "retries"
 	Watchlist  = "watchlist"
+	Witnesses  = "witnesses"
 
 	Wallet      = "wallet"
 	RPCURL      = "rpc_url"
@@ -70,6 +71,7 @@ func Settings() []Setting {
 		{Timeout, "CTX_TIMEOUT", "timeout", sdk.DefaultTimeout.String(), "time limit of a call, retries included", checkDuration},
 		{Retries, "CTX_RETRIES", "retries", strconv.Itoa(sdk.DefaultRetries), "attempts after the first", checkCount},
 		{Watchlist, "CTX_WATCHLIST", "", "", "names that @ stands for in lookup and price, with commas between", nil},
+		{Witnesses, "CTX_WITNESSES", "", "", "keys of witnesses whose signatures are looked for, with commas between", checkWitnesses},
 		{Wallet, "CTX_WALLET", "", "", "wallet to pay and sign in with: a keystore file, or its name or address", nil},
 		{RPCURL, "CTX_RPC_URL", "", "", "JSON-RPC of the chain to pay on", checkOptional(checkURL)},
 		{ChainID, "CTX_CHAIN_ID", "", strconv.Itoa(api.ChainIDMain), "id of that chain", checkChain},
@@ -206,6 +208,16 @@ func checkAddress(text string) error {
 func checkAssets(text string) error {
 	for name := range strings.SplitSeq(text, ",") {
 		if _, err := wallet.ParseAsset(strings.TrimSpace(name)); err != nil && text != "" {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkWitnesses takes a list of verifier keys, with commas between.
+func checkWitnesses(text string) error {
+	for key := range strings.SplitSeq(text, ",") {
+		if _, err := sdk.ParseWitnessKey(strings.TrimSpace(key)); err != nil && text != "" {
 			return err
 		}
 	}

@@ -27,6 +27,8 @@ const (
 	ExitCap         = 11  // the wallet's policy refuses the payment
 	ExitChain       = 12  // the chain or the token refuses it, or the wallet has not enough
 	ExitPaid        = 13  // paid for, and not answered
+	ExitUnproven    = 14  // a proof does not hold, or the log of a service is not the one that was known
+	ExitRestored    = 15  // the log of a service is another one, as it restored a backup
 	ExitInterrupted = 130 // Ctrl-C
 )
 

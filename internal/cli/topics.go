@@ -109,6 +109,8 @@ const exitCodes = `A code that is not listed here is a failure.
    11  the wallet's policy refuses the payment
    12  the chain refuses the payment, or the wallet has not enough
    13  paid for, and not answered: ctx pay resume
+   14  a proof does not hold, or a service's log is not the one that was known: it forked, shrank or changed its key
+   15  a service restored a backup and began a new log: ctx verify --accept-new-log
   130  Ctrl-C; 0 if a stream had shown something
 `
 

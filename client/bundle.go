@@ -1,0 +1,55 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/contextd/contextd/client/command"
+	"github.com/contextd/contextd/internal/atomicfile"
+	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// bundleFlag is the help of --bundle.
+const bundleFlag = "write the answer and all that proves it to this `file`, for ctx verify"
+
+// writeBundle writes an answer and what proves it to a file, once it holds.
+func writeBundle(ctx context.Context, logs *command.Logs, file, pack string, state *api.StateResponse, meta *sdk.Response) error {
+	named, err := api.ParseProof(meta.Header.Get(api.HeaderProof))
+	if err != nil {
+		return &cli.Failure{Exit: cli.ExitUnproven, Reason: "no_proof",
+			Err: fmt.Errorf("the service gives no proof of this answer: %s was not written", file)}
+	}
+	p := logs.Last(pack, named.Seq)
+	if p == nil {
+		fetch := func(l *sdk.Log) (*api.LogEntry, error) { return l.Leaf(ctx, named.Seq) }
+		if p, _, err = logs.See(ctx, pack, fetch); err != nil {
+			return err
+		}
+	}
+	b := sdk.Bundle{LogEntry: p.Entry, State: state.State}
+	if state.Brief != "" && p.IsOfBrief(state.Brief) == nil { // a later text has a leaf of its own
+		b.Brief = state.Brief
+	}
+	text, err := b.Encode()
+	if err != nil {
+		return err
+	}
+	if _, _, err := sdk.VerifyBundle(text, p.Checkpoint.Key); err != nil {
+		return err
+	}
+	if err := atomicfile.Write(file, text, 0o644); err != nil {
+		return cli.Invalid("--bundle: %w", err)
+	}
+	return nil
+}
+
+// compacted is a document without white space between its values.
+func compacted(doc []byte) ([]byte, error) {
+	var b bytes.Buffer
+	err := json.Compact(&b, doc)
+	return b.Bytes(), err
+}

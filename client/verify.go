@@ -1,0 +1,444 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/command"
+	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/human"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// proofCommands are those on what is proven.
+func proofCommands(f *command.Factory) []*cobra.Command {
+	return []*cobra.Command{newVerify(f), newWitness(f)}
+}
+
+// verdict is what verify found, as JSON.
+type verdict struct {
+	Proven      bool              `json:"proven"` // what is not is an error
+	Pack        string            `json:"pack"`
+	GeneratedAt *time.Time        `json:"generatedAt,omitempty"` // of the state or brief
+	Log         string            `json:"log"`
+	Seq         *int64            `json:"seq,omitempty"` // of its leaf
+	Leaf        string            `json:"leaf,omitempty"`
+	Size        int64             `json:"size"` // of the log, as of the checkpoint
+	Root        string            `json:"root"`
+	Key         string            `json:"key"`
+	KeyFrom     string            `json:"keyFrom"`          // given, remembered or first seen; file where only the file says it
+	Since       *time.Time        `json:"since,omitempty"`  // from when on leaves were looked at
+	States      *int              `json:"states,omitempty"` // looked at
+	Briefs      *int              `json:"briefs,omitempty"`
+	Before      *int64            `json:"before,omitempty"` // size of the log that was remembered
+	Code        string            `json:"code,omitempty"`
+	Sources     int               `json:"sources,omitempty"` // that the state was made of
+	Witnesses   []sdk.Cosignature `json:"witnesses"`
+	Unknown     int               `json:"unknownWitnesses"` // signatures of other keys
+	Says        string            `json:"says"`
+}
+
+// verifyOptions are the flags of verify.
+type verifyOptions struct {
+	*command.IO
+	logs   *command.Logs
+	client func() (*sdk.Client, error)
+
+	pack      string
+	at, since string // as typed
+	key       string
+	witnesses []string
+	need      int
+	accept    bool
+}
+
+const verifyHelp = `Prove what a service said, and that it was not changed since.
+
+FILE, or - for standard input, is a bundle of ctx snapshot --bundle or ctx fresh --bundle, which needs no service and no
+network, or an answer that was saved with -o json, for which the service is asked for the leaf, the proof and the checkpoint.
+--at asks for the snapshot of a minute, which is a call, and proves that. --since reads everything that was said since then,
+and proves that it is in the log. Without any of them, and with --since, verify proves that nothing that ctx knew of the log
+was changed or taken back.
+
+The first checkpoint of a log is trusted and remembered, by service and pack. Every later one has to follow it: a log that
+forked, shrank, or changed its key or its name is exit code 14, in every command that sees it, and both checkpoints are kept
+as evidence. A service that restored a backup says so in its new log: that is exit code 15, until --accept-new-log.
+
+A proof says that the service said it. It does not say that it is true.`
+
+const verifyExample = `  ctx snapshot --at 20m --bundle said.json && ctx verify said.json
+  ctx fresh -o json > answer.json && ctx verify answer.json
+  ctx verify --at "yesterday 14:00"
+  ctx verify --since 24h
+  ctx verify said.json --witness "$KEY" --witnesses 1`
+
+// newVerify makes the command that checks proofs.
+func newVerify(f *command.Factory) *cobra.Command {
+	o := verifyOptions{IO: f.IO, logs: f.Logs, client: f.Client}
+	c := f.Command(&cobra.Command{
+		Use: "verify [FILE]", Short: "Prove what a service said, and that it was not changed", Args: cobra.MaximumNArgs(1),
+		SuggestFor: []string{"prove", "proof"},
+		Long: verifyHelp, Example: verifyExample,
+	}, cli.FieldsIn(verdict{}), func(ctx context.Context, args []string) (err error) {
+		if o.pack == "" {
+			if o.pack, err = f.Pack(nil); err != nil {
+				return err
+			}
+		}
+		return o.run(ctx, args)
+	})
+	flags := c.Flags()
+	flags.StringVar(&o.pack, "pack", "", "the `pack` that it is about, where no file says it")
+	flags.StringVar(&o.at, "at", "", "prove the snapshot of this `time`")
+	flags.StringVar(&o.since, "since", "", "prove all that was said since this `time`")
+	flags.StringVar(&o.key, "key", "", "the verifier `key` that the log has to be signed by")
+	flags.StringSliceVar(&o.witnesses, "witness", nil, "look for the signature of the witness with this verifier `key`, beside "+
+		"those of the settings")
+	flags.IntVar(&o.need, "witnesses", 0, "demand the signatures of at least so `many` of them")
+	flags.BoolVar(&o.accept, "accept-new-log", false, "let the log that the service has now take the place of the one that is remembered")
+	c.MarkFlagsMutuallyExclusive("at", "since", "accept-new-log")
+	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePackArgument()) // it fails for a flag that is not there
+	return c
+}
+
+// run proves what was asked for.
+func (o verifyOptions) run(ctx context.Context, args []string) error {
+	for _, key := range o.witnesses {
+		if _, err := sdk.ParseWitnessKey(key); err != nil {
+			return cli.Invalid("--witness: %w", err)
+		}
+	}
+	o.witnesses = append(o.witnesses, o.logs.Witnesses()...)
+	if o.need > len(o.witnesses) {
+		return cli.Invalid("--witnesses %d and the keys of %d are known", o.need, len(o.witnesses)).WithHint("--witness KEY")
+	}
+	if len(args) > 0 && (o.at != "" || o.since != "" || o.accept) {
+		return cli.Invalid("a FILE excludes --at, --since and --accept-new-log")
+	}
+	if len(args) == 0 {
+		return o.service(ctx)
+	}
+	in := o.In
+	if args[0] != "-" {
+		f, err := os.Open(args[0])
+		if err != nil {
+			return cli.Invalid("%w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	const most = 16 << 20
+	data, err := io.ReadAll(io.LimitReader(in, most))
+	if err != nil {
+		return cli.Invalid("read: %w", err)
+	}
+	if sdk.IsBundle(data) {
+		return o.bundle(ctx, data)
+	}
+	return o.saved(ctx, data)
+}
+
+// service proves what the service says now.
+func (o verifyOptions) service(ctx context.Context) error {
+	switch {
+	case o.accept:
+		return o.acceptNew(ctx)
+	case o.at != "":
+		at, err := human.ParsePoint(o.at, o.Now())
+		if err != nil {
+			return cli.Invalid("--at: %w", err)
+		}
+		return o.snapshot(ctx, at)
+	}
+	return o.history(ctx)
+}
+
+// bundle proves a bundle, offline.
+func (o verifyOptions) bundle(ctx context.Context, data []byte) error {
+	b, p, err := sdk.VerifyBundle(data, o.key, o.witnesses...)
+	if err != nil {
+		return err
+	}
+	from := "given"
+	if o.key == "" {
+		if from, err = o.keyOf(p); err != nil {
+			return err
+		}
+	}
+	v := o.verdict(p, from)
+	what := "state"
+	if b.Brief != "" {
+		what = "state and this brief"
+	}
+	v.Says = fmt.Sprintf("The service of the log %s said this %s at %s, and it was not changed "+
+		"since.", p.Checkpoint.Origin, what, o.moment(p))
+	if from == "file" {
+		v.Says += " Whose key that is only the file says: ctx does not know this log, and --key KEY demands one."
+	}
+	return o.show(ctx, v, p.Checkpoint)
+}
+
+// keyOf says where the key of a bundle is known from: what is remembered of its log, or nowhere.
+func (o verifyOptions) keyOf(p *sdk.Proven) (string, error) {
+	known, err := o.logs.OfOrigin(p.Checkpoint.Origin)
+	if err != nil || known == nil {
+		return "file", err
+	}
+	if known.Key != p.Checkpoint.Key {
+		return "", &sdk.ProofError{Reason: sdk.ProofOtherKey,
+			Err: fmt.Errorf("the bundle is signed by the key %s, and the log %s has %s", p.Checkpoint.Key, known.Origin, known.Key)}
+	}
+	if known.Size == p.Checkpoint.Size && known.Root != p.Checkpoint.Root {
+		return "", &sdk.ProofError{Reason: sdk.ProofForked,
+			Err: fmt.Errorf("the bundle is of another history of the log %s than ctx has seen", known.Origin)}
+	}
+	return "remembered", nil
+}
+
+// saved proves an answer that was saved.
+func (o verifyOptions) saved(ctx context.Context, data []byte) error {
+	var a struct {
+		State     json.RawMessage
+		Brief     string
+		BriefOf   *time.Time
+		Freshness api.Freshness
+	}
+	if err := json.Unmarshal(data, &a); err != nil || a.Freshness.GeneratedAt.IsZero() {
+		return cli.Invalid("the file is neither a bundle nor an answer of fresh, snapshot or brief as -o json writes it")
+	}
+	at := a.Freshness.GeneratedAt
+	if a.State == nil && a.BriefOf != nil {
+		at = *a.BriefOf
+	}
+	p, known, err := o.entry(ctx, func(l *sdk.Log) (*api.LogEntry, error) { return l.At(ctx, at) })
+	if err != nil {
+		return err
+	}
+	what := "state"
+	if a.State == nil {
+		what, err = "brief", p.IsOfBrief(a.Brief)
+	} else {
+		err = ofSaved(p, a.State)
+	}
+	if err != nil {
+		return err
+	}
+	v := o.verdict(p, o.from(known))
+	v.Says = fmt.Sprintf("The service said this %s at %s, and it was not changed since.", what, o.moment(p))
+	return o.show(ctx, v, p.Checkpoint)
+}
+
+// ofSaved checks that p proves a state, which may have been saved with white space between its members.
+func ofSaved(p *sdk.Proven, state json.RawMessage) error {
+	err := p.IsOfState(state)
+	if err == nil {
+		return nil
+	}
+	if dense, denseErr := compacted(state); denseErr == nil && p.IsOfState(dense) == nil {
+		return nil
+	}
+	return err
+}
+
+// snapshot proves the snapshot of a minute.
+func (o verifyOptions) snapshot(ctx context.Context, at time.Time) error {
+	client, err := o.client()
+	if err != nil {
+		return err
+	}
+	var meta sdk.Response
+	state, err := client.Snapshot(ctx, o.pack, at, o.Call(&meta)...)
+	if err != nil {
+		return err
+	}
+	o.ReportMeta(&meta)
+	p, known, err := o.entry(ctx, func(l *sdk.Log) (*api.LogEntry, error) { return l.At(ctx, at) })
+	if err != nil {
+		return err
+	}
+	if err := p.IsOfState(state.State); err != nil {
+		return err
+	}
+	v := o.verdict(p, o.from(known))
+	v.Says = fmt.Sprintf("What the service now says of %s is what it said at %s: it was not changed since.", o.clock(at), o.moment(p))
+	return o.show(ctx, v, p.Checkpoint)
+}
+
+// history proves that nothing was changed or taken back: from what is remembered on, and all leaves since a moment.
+func (o verifyOptions) history(ctx context.Context) error {
+	p, known, err := o.entry(ctx, func(l *sdk.Log) (*api.LogEntry, error) { return l.Newest(ctx) })
+	if err != nil {
+		return err
+	}
+	v := o.verdict(p, o.from(known))
+	v.GeneratedAt, v.Seq, v.Leaf, v.Code, v.Sources = nil, nil, "", "", 0
+	v.Says = fmt.Sprintf("The log has %d entries. From now on ctx remembers it, and will notice what is changed or taken back.",
+		p.Checkpoint.Size)
+	if known != nil && known.Origin == p.Checkpoint.Origin {
+		v.Before = &known.Size
+		v.Says = fmt.Sprintf("Nothing was changed or taken back: all %d entries that ctx knew are where they were, and %d came "+
+			"after them.",
+			known.Size, p.Checkpoint.Size-known.Size)
+	}
+	if o.since != "" {
+		since, err := human.ParsePoint(o.since, o.Now())
+		if err != nil {
+			return cli.Invalid("--since: %w", err)
+		}
+		if err := o.leaves(ctx, p, since, &v); err != nil {
+			return err
+		}
+	}
+	return o.show(ctx, v, p.Checkpoint)
+}
+
+// leaves reads all leaves since a moment, each of which has to be in the log.
+func (o verifyOptions) leaves(ctx context.Context, p *sdk.Proven, since time.Time, v *verdict) error {
+	log, err := o.logs.Log(o.pack)
+	if err != nil {
+		return err
+	}
+	var first int64 // where it begins if that is after since
+	entry, err := log.At(ctx, since)
+	if refused, ok := errors.AsType[*api.Error](err); ok && refused.Status == 404 {
+		err = nil
+	} else if err == nil {
+		var from *sdk.Proven
+		if from, err = sdk.VerifyEntry(*entry, p.Checkpoint.Key); err == nil {
+			first = from.Leaf.Seq
+		}
+	}
+	if err != nil {
+		return err
+	}
+	states, briefs := 0, 0
+	last := time.Time{}
+	for leaf, err := range log.Leaves(ctx, p.Checkpoint, first, p.Checkpoint.Size) {
+		switch {
+		case err != nil:
+			return err
+		case leaf.Kind != api.LeafState:
+			briefs++
+			continue
+		case leaf.GeneratedAt.Before(last):
+			return &sdk.ProofError{Reason: sdk.ProofInvalid,
+				Err: fmt.Errorf("leaf %d is of %s, before the one before it", leaf.Seq, o.clock(leaf.GeneratedAt))}
+		case leaf.GeneratedAt.Before(since) && leaf.Seq > first:
+			return &sdk.ProofError{Reason: sdk.ProofInvalid,
+				Err: fmt.Errorf("leaf %d is not the newest before %s, as the service says", first, o.clock(since))}
+		case !leaf.GeneratedAt.Before(since):
+			states++
+		}
+		last = leaf.GeneratedAt
+	}
+	v.Since, v.States, v.Briefs = &since, &states, &briefs
+	v.Says += fmt.Sprintf(" Since %s it said %s and %s, each of which is in the log.", o.clock(since), human.Plural(states, "state"),
+		human.Plural(briefs, "later brief"))
+	return nil
+}
+
+// acceptNew has the log of the service take the place of the known one.
+func (o verifyOptions) acceptNew(ctx context.Context) error {
+	p, err := o.logs.Accept(ctx, o.pack, func(why error) error {
+		if broken, _ := errors.AsType[*sdk.ProofError](why); broken.Reason == sdk.ProofRestored {
+			o.Note("%v", why)
+			return nil
+		}
+		o.Note("%v", why)
+		return o.Confirm(ctx, "The service does not say that it restored a backup. Forget what ctx knew of its log?")
+	})
+	if err != nil {
+		return err
+	}
+	v := o.verdict(p, "first seen")
+	v.Says = fmt.Sprintf("From now on ctx follows the log %s, which has %d entries.", p.Checkpoint.Origin, p.Checkpoint.Size)
+	return o.show(ctx, v, p.Checkpoint)
+}
+
+// entry is a leaf of the log of the pack, checked with the keys that were given, and what was known of the log before.
+func (o verifyOptions) entry(ctx context.Context, fetch func(*sdk.Log) (*api.LogEntry, error)) (*sdk.Proven, *command.KnownLog, error) {
+	p, known, err := o.logs.See(ctx, o.pack, fetch)
+	if err != nil {
+		return nil, nil, err
+	}
+	again, err := sdk.VerifyEntry(p.Entry, o.key, o.witnesses...)
+	return again, known, err
+}
+
+// from says where the key of the log is known from.
+func (o verifyOptions) from(known *command.KnownLog) string {
+	switch {
+	case o.key != "":
+		return "given"
+	case known != nil:
+		return "remembered"
+	}
+	return "first seen"
+}
+
+// verdict is what p proves.
+func (o verifyOptions) verdict(p *sdk.Proven, from string) verdict {
+	c := p.Checkpoint
+	return verdict{Proven: true, Pack: p.Leaf.Pack, GeneratedAt: &p.Leaf.GeneratedAt, Log: c.Origin, Seq: &p.Leaf.Seq, Leaf: p.Hash,
+		Size: c.Size, Root: c.Root, Key: c.Key, KeyFrom: from, Code: p.Leaf.Code, Sources: len(p.Leaf.Sources),
+		Witnesses: slices.Concat([]sdk.Cosignature{}, c.Witnesses), Unknown: c.Unknown}
+}
+
+// show shows what was found, unless too few witnesses signed.
+func (o verifyOptions) show(ctx context.Context, v verdict, c *sdk.Checkpoint) error {
+	if err := c.NeedWitnesses(o.need); err != nil {
+		return err
+	}
+	v.Says += " That it is true is not proven."
+	doc, err := cli.Marshal(v)
+	if err != nil {
+		return err
+	}
+	var rows [][2]string
+	add := func(name, text string) { rows = append(rows, [2]string{name, human.Line(text)}) }
+	if v.Seq != nil {
+		add("leaf", fmt.Sprintf("%d of %d, %s", *v.Seq, v.Size, v.Leaf))
+	} else {
+		add("size", strconv.FormatInt(v.Size, 10))
+	}
+	if v.Code != "" {
+		add("made by", fmt.Sprintf("%s, of %s", v.Code, human.Plural(v.Sources, "source")))
+	}
+	add("log", v.Log)
+	add("key", v.Key+" ("+v.KeyFrom+")")
+	for _, w := range v.Witnesses {
+		add("witness", w.Name+", at "+o.clock(w.At))
+	}
+	if v.Unknown > 0 {
+		add("witnesses", fmt.Sprintf("%s by keys that were not given", human.Plural(v.Unknown, "signature")))
+	}
+	return o.Print(ctx, cli.Answer{JSON: doc, Piped: cli.Text, Text: func(w io.Writer, _ int, style cli.Style) error {
+		if _, err := fmt.Fprintf(w, "%s %s\n", style.Bold("Proven."), human.Line(v.Says)); err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if _, err := fmt.Fprintf(w, "  %-9s %s\n", row[0], row[1]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+}
+
+// moment is when what p proves was said.
+func (o verifyOptions) moment(p *sdk.Proven) string { return o.clock(p.Leaf.GeneratedAt) }
+
+// clock is a moment for people.
+func (o verifyOptions) clock(at time.Time) string {
+	return at.In(o.Now().Location()).Format("2006-01-02 15:04:05 MST")
+}

@@ -1,0 +1,274 @@
+package client_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+const (
+	originOne = "contextd/0011223344556677/crypto"
+	originTwo = "contextd/8899aabbccddeeff/crypto"
+)
+
+// user runs ctx against a service, with a memory.
+func user(t *testing.T, p *proven) func(args ...string) (int, string, string) {
+	t.Helper()
+	env := map[string]string{"CTX_BASE_URL": p.URL, "CTX_CONFIG_DIR": t.TempDir(), "HOME": t.TempDir(), "CTX_RETRIES": "0", "CTX_API_KEY": goodKey}
+	return func(args ...string) (int, string, string) { return run(t.Context(), env, args...) }
+}
+
+// reasonIn is the reason of an error as JSON, and the file with the evidence that it names.
+func reasonIn(t *testing.T, stderr string) (reason, file string) {
+	t.Helper()
+	var e struct {
+		Error struct{ Reason, Message string }
+	}
+	at := strings.Index(stderr, `{"error"`)
+	if at < 0 || json.Unmarshal([]byte(stderr[at:]), &e) != nil {
+		t.Fatalf("no envelope: %q", stderr)
+	}
+	_, file, _ = strings.Cut(e.Error.Message, "both checkpoints are kept in ")
+	return e.Error.Reason, file
+}
+
+// TestEveryCommandFollowsTheLog has every command that sees a log refuse what became of it, say so in JSON too, print nothing of the
+// answer, and keep the evidence.
+func TestEveryCommandFollowsTheLog(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		become func(t *testing.T, p *proven)
+		exit   int
+		reason string
+	}{
+		"grew":     {func(t *testing.T, p *proven) { p.grow(t, 7, "a") }, cli.ExitOK, ""},
+		"the same": {func(*testing.T, *proven) {}, cli.ExitOK, ""},
+		"forked": {func(t *testing.T, p *proven) {
+			f := p.fork(t)
+			f.cut(9)
+			f.grow(t, 3, "b")
+		}, cli.ExitUnproven, "log_forked"},
+		"forked at the same size": {func(t *testing.T, p *proven) {
+			f := p.fork(t)
+			f.cut(9)
+			f.grow(t, 1, "b")
+		}, cli.ExitUnproven, "log_forked"},
+		"shrank": {func(t *testing.T, p *proven) { p.fork(t).cut(9) }, cli.ExitUnproven, "log_shrunk"},
+		"another key": {func(t *testing.T, p *proven) {
+			newProven(t, originOne, 11).start(t, p)
+		}, cli.ExitUnproven, "log_key_changed"},
+		"another log": {func(t *testing.T, p *proven) { newProven(t, originTwo, 11).start(t, p) }, cli.ExitUnproven, "log_replaced"},
+		"a backup was restored": {func(t *testing.T, p *proven) {
+			n := newProven(t, originTwo, 0)
+			n.add(t, "{}", api.LogLeaf{Previous: &api.LogHead{Origin: originOne, Size: 9, Root: "x"}})
+			n.start(t, p)
+		}, cli.ExitRestored, "log_restored"},
+	} {
+		for _, command := range [][]string{{"fresh"}, {"brief"}, {"snapshot", "--at", "1m"}, {"verify"}, {"api", "/v1/fresh"}} {
+			t.Run(what+"/"+command[0], func(t *testing.T) {
+				t.Parallel()
+				p := newProven(t, originOne, 10)
+				ctx := user(t, p)
+				for range 2 {
+					if code, _, stderr := ctx("fresh"); code != cli.ExitOK || stderr != "" {
+						t.Fatalf("at first: exit %d %s", code, stderr)
+					}
+				}
+				c.become(t, p)
+				code, stdout, stderr := ctx(append(command, "-o", "json")...)
+				if code != c.exit || (stdout == "") == (code == 0) {
+					t.Fatalf("exit %d, want %d\n%s\n%s", code, c.exit, stdout, stderr)
+				}
+				if code == cli.ExitOK {
+					return
+				}
+				reason, file := reasonIn(t, stderr)
+				text, err := os.ReadFile(file)
+				if reason != c.reason || err != nil || !strings.Contains(string(text), `"known"`) || strings.Count(string(text), originOne) < 2 {
+					t.Errorf("reason %q, evidence %v: %s", reason, err, text)
+				}
+				if code, _, stderr := ctx("fresh"); code != c.exit || !strings.HasPrefix(stderr, "✗ ") {
+					t.Errorf("the next time: exit %d\n%s", code, stderr)
+				}
+			})
+		}
+	}
+}
+
+// TestAnswerIsNotTheLeaf refuses answers that their leaf does not prove.
+func TestAnswerIsNotTheLeaf(t *testing.T) {
+	t.Parallel()
+	p := newProven(t, originOne, 10)
+	ctx := user(t, p)
+	for what, lie := range map[string]func(){
+		"the state has more":     func() { p.lie = `,"x":1` },
+		"another leaf's hash":    func() { p.proof = func(n *api.Proof) { n.Leaf = strings.Repeat("0", 64) } },
+		"another log":            func() { p.proof = func(n *api.Proof) { n.Log = originTwo } },
+		"a proof that is no one": func() { p.proof = func(n *api.Proof) { n.Leaf = "0" } },
+		"another state's leaf": func() {
+			p.proof = func(n *api.Proof) {
+				n.Seq = 0
+				n.Leaf = strings.Repeat("1", 64)
+			}
+		},
+	} {
+		lie()
+		code, stdout, stderr := ctx("fresh", "-o", "json")
+		if reason, _ := reasonIn(t, stderr); code != cli.ExitUnproven || stdout != "" || reason != "proof_invalid" {
+			t.Errorf("%s: exit %d\n%s%s", what, code, stdout, stderr)
+		}
+		p.lie, p.proof = "", nil
+		if code, _, stderr := ctx("fresh"); code != cli.ExitOK {
+			t.Errorf("%s, and then none: exit %d %s", what, code, stderr)
+		}
+		p.lie = `,"x":1` // what is known of the last leaf is enough
+		if code, _, _ := ctx("fresh"); code != cli.ExitUnproven {
+			t.Errorf("a lie on what is known: exit %d", code)
+		}
+		p.lie = ""
+	}
+	p.proof = func(n *api.Proof) { n.Log = "" }
+	if code, _, stderr := ctx("fresh"); code != cli.ExitOK || !strings.Contains(stderr, "proves what it says of crypto no more") {
+		t.Errorf("no proof any more: exit %d %s", code, stderr)
+	}
+	p.asked = nil
+	p.proof = nil
+	for range 3 {
+		ctx("fresh")
+	}
+	if got := strings.Join(p.asked, " "); strings.Contains(got, "/log/") {
+		t.Errorf("what was looked at is looked at again: %s", got)
+	}
+}
+
+// TestAnotherDemo follows the next demo at the same address.
+func TestAnotherDemo(t *testing.T) {
+	t.Parallel()
+	p := newProven(t, "contextd-demo/1/crypto", 10)
+	ctx := user(t, p)
+	ctx("fresh")
+	newProven(t, "contextd-demo/2/crypto", 3).start(t, p)
+	if code, _, stderr := ctx("fresh"); code != cli.ExitOK || !strings.Contains(stderr, "another demo") {
+		t.Errorf("exit %d %s", code, stderr)
+	}
+	if code, _, stderr := ctx("fresh"); code != cli.ExitOK || stderr != "" {
+		t.Errorf("exit %d %s", code, stderr)
+	}
+}
+
+// TestAccept forgets a log only where it is asked to, and a strange one only where somebody agrees.
+func TestAccept(t *testing.T) {
+	t.Parallel()
+	p := newProven(t, originOne, 10)
+	ctx := user(t, p)
+	ctx("fresh")
+	n := newProven(t, originTwo, 0)
+	n.add(t, "{}", api.LogLeaf{Previous: &api.LogHead{Origin: originOne, Size: 9, Root: "x"}})
+	n.start(t, p)
+	code, stdout, stderr := ctx("verify", "--accept-new-log")
+	if code != cli.ExitOK || !strings.Contains(stdout, originTwo) || !strings.Contains(stderr, "states 9 to 9") {
+		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	if code, _, stderr := ctx("fresh"); code != cli.ExitOK || stderr != "" {
+		t.Errorf("exit %d %s", code, stderr)
+	}
+	p.start(t, n) // the old one is back
+	if code, _, _ := ctx("verify", "--accept-new-log"); code != cli.ExitUsage {
+		t.Errorf("nobody was asked: exit %d", code)
+	}
+	if code, _, _ := ctx("fresh"); code != cli.ExitUnproven {
+		t.Errorf("it was taken over: exit %d", code)
+	}
+	if code, _, stderr := ctx("verify", "--accept-new-log", "--yes"); code != cli.ExitOK {
+		t.Errorf("exit %d %s", code, stderr)
+	}
+	if code, _, _ := ctx("fresh"); code != cli.ExitOK {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// TestVerify proves bundles, saved answers, minutes and the past.
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	p := newProven(t, originOne, 289)
+	ctx := user(t, p)
+	file := filepath.Join(t.TempDir(), "said.json")
+	if code, _, stderr := ctx("snapshot", "--at", "20m", "--bundle", file); code != cli.ExitOK {
+		t.Fatalf("exit %d %s", code, stderr)
+	}
+	bundle, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := filepath.Join(t.TempDir(), "answer.json")
+	_, answer, _ := ctx("fresh", "-o", "json")
+	if err := os.WriteFile(saved, []byte(answer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for what, c := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"saved":   {[]string{"verify", saved}, []string{"The service said this state at 2026-11-20 20:06:00 UTC, and it was not changed since.", "(remembered)"}},
+		"minute":  {[]string{"verify", "--at", "2h"}, []string{"What the service now says of 2026-11-20 18:06", "at 2026-11-20 18:06:00 UTC"}},
+		"now":     {[]string{"verify"}, []string{"all 289 entries that ctx knew are where they were, and 0 came after"}},
+		"since":   {[]string{"verify", "--since", "61m"}, []string{"it said 13 states and 0 later briefs"}},
+		"all":     {[]string{"verify", "--since", "3d"}, []string{"it said 289 states"}},
+		"its key": {[]string{"verify", saved, "--key", p.key}, []string{"(given)"}},
+	} {
+		code, stdout, stderr := ctx(c.args...)
+		for _, want := range append(c.want, "Proven. ", "That it is true is not proven.") {
+			if code != cli.ExitOK || !strings.Contains(stdout, want) {
+				t.Errorf("%s: exit %d, no %q\n%s%s", what, code, want, stdout, stderr)
+			}
+		}
+	}
+	p.lie = `,"x":1`
+	if code, _, _ := ctx("verify", "--at", "2h"); code != cli.ExitUnproven {
+		t.Errorf("a minute that was changed: exit %d", code)
+	}
+	if err := os.WriteFile(saved, []byte(strings.Replace(answer, `"n":288`, `"n":287`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, _ := ctx("verify", saved); code != cli.ExitUnproven {
+		t.Errorf("an answer that was changed: exit %d", code)
+	}
+	p.Close() // from here on there is no service
+	if code, stdout, stderr := ctx("verify", file); code != cli.ExitOK || !strings.Contains(stdout, "(remembered)") {
+		t.Errorf("a bundle: exit %d\n%s%s", code, stdout, stderr)
+	}
+	stranger := user(t, p)
+	if code, stdout, _ := stranger("verify", file, "-o", "json"); code != cli.ExitOK || !strings.Contains(stdout, `"keyFrom": "file"`) &&
+		!strings.Contains(stdout, `"keyFrom":"file"`) || !strings.Contains(stdout, "only the file says") {
+		t.Errorf("a bundle of a log that is not known: exit %d\n%s", code, stdout)
+	}
+	if code, _, _ := ctx("verify", file, "--key", newProven(t, originOne, 0).key); code != cli.ExitUnproven {
+		t.Errorf("another key is demanded: exit %d", code)
+	}
+	for i := 0; i < len(bundle); i += 97 {
+		bad := append([]byte{}, bundle...)
+		bad[i] ^= 1
+		if err := os.WriteFile(file, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, stdout, _ := ctx("verify", file); code == cli.ExitOK || stdout != "" || sdk.IsBundle(bad) && code != cli.ExitUnproven {
+			t.Errorf("byte %d changed: exit %d %s", i, code, stdout)
+		}
+	}
+	// A bundle of who swapped the key of a log that is known.
+	other := newProven(t, originOne, 289)
+	liar := user(t, other)
+	if code, _, stderr := liar("fresh", "--bundle", file); code != cli.ExitOK {
+		t.Fatalf("exit %d %s", code, stderr)
+	}
+	code, _, stderr := ctx("verify", file, "-o", "json")
+	if reason, _ := reasonIn(t, stderr); code != cli.ExitUnproven || reason != "log_key_changed" {
+		t.Errorf("a swapped key: exit %d %s", code, stderr)
+	}
+}

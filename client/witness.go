@@ -1,0 +1,246 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/spf13/cobra"
+
+	"github.com/contextd/contextd/client/command"
+	"github.com/contextd/contextd/internal/atomicfile"
+	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// witnessOptions are the flags of the commands of a witness.
+type witnessOptions struct {
+	*command.IO
+	service func(address string, p sdk.Payer) (*sdk.Client, error)
+	dir     func() string
+
+	name, listen, pack, key string
+}
+
+const witnessHelp = `Sign the logs of other services, as one that saw a single history (C2SP tlog-witness).
+
+A service sends each checkpoint of its log here, with a proof that it follows the last one. The witness signs it, and never
+one of another history: who has a checkpoint with its signature knows that two parties saw the same. What it signs is
+remembered before the signature is sent, in witness below the data directory of ctx, and one process at a time has it.`
+
+// newWitness makes the commands of a witness.
+func newWitness(f *command.Factory) *cobra.Command {
+	dir := func() string { return filepath.Join(f.Wallets.DataDir(), "witness") }
+	o := &witnessOptions{IO: f.IO, service: f.PayingClient, dir: dir}
+	c := &cobra.Command{Use: "witness", Short: "Sign the logs of other services, as one that saw a single history",
+		Long: witnessHelp}
+	key := f.Command(&cobra.Command{
+		Use: "key", Short: "Show the verifier key of the witness, made if there is none", Args: cobra.NoArgs,
+		Example: "  ctx witness key --name witness.example.com/1",
+	}, cli.FieldsIn(witnessKey{}), func(ctx context.Context, _ []string) error { return o.showKey(ctx) })
+	key.Flags().StringVar(&o.name, "name", "", "the `name` of the witness, for a key that is made; one by chance if there is none")
+	add := f.Command(&cobra.Command{
+		Use: "add URL", Short: "Trust the log of a service, whose checkpoints are signed from now on", Args: cobra.ExactArgs(1),
+		Example: "  ctx witness add https://context.example.com --pack crypto",
+	}, cli.FieldsIn(trustedLog{}), func(ctx context.Context, args []string) error { return o.add(ctx, args[0]) })
+	add.Flags().StringVar(&o.pack, "pack", api.DefaultPack, "the `pack` whose log it is")
+	add.Flags().StringVar(&o.key, "key", "", "the verifier `key` that the log has to have; without it, the one that it has now is "+
+		"trusted")
+	_ = add.RegisterFlagCompletionFunc("pack", f.CompletePackArgument()) // it fails for a flag that is not there
+	serve := f.Command(&cobra.Command{
+		Use: "serve", Short: "Sign checkpoints until Ctrl-C", Args: cobra.NoArgs,
+		Long: "Sign checkpoints until Ctrl-C: POST /add-checkpoint. Put what encrypts before it, as a web server that has a " +
+			"certificate.",
+		Example: "  ctx witness serve --listen 127.0.0.1:9190",
+	}, nil, func(ctx context.Context, _ []string) error { return o.serve(ctx) })
+	serve.Flags().StringVar(&o.listen, "listen", "127.0.0.1:9190", "the `address` to listen on")
+	c.AddCommand(serve, key, add)
+	return c
+}
+
+// witnessKey is the answer of witness key.
+type witnessKey struct {
+	Name string `json:"name"`
+	Key  string `json:"key"`
+}
+
+// trustedLog is the answer of witness add.
+type trustedLog struct {
+	Log  string `json:"log"`
+	Key  string `json:"key"`
+	Size int64  `json:"size"`
+}
+
+// showKey shows the verifier key.
+func (o *witnessOptions) showKey(ctx context.Context) error {
+	key, err := o.readKey()
+	if err != nil {
+		return err
+	}
+	name, err := sdk.ParseWitnessKey(key.Public())
+	if err != nil {
+		return err
+	}
+	if o.name != "" && o.name != name {
+		return cli.Invalid("the witness is called %s, and its key is of that name", name)
+	}
+	return o.Show(ctx, witnessKey{name, key.Public()}, &cli.Rows{Columns: []string{"key"}, Bare: true, Rows: [][]string{{key.Public()}}})
+}
+
+// readKey reads the private key, made where there is none.
+func (o *witnessOptions) readKey() (*sdk.WitnessKey, error) {
+	unlock, err := o.lock("key", true)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	file := filepath.Join(o.dir(), "key")
+	text, err := os.ReadFile(file)
+	if err == nil {
+		key, err := sdk.ReadWitnessKey(string(text))
+		if err != nil {
+			return nil, cli.Invalid("%s: %w", file, err)
+		}
+		return key, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, cli.Invalid("%w", err)
+	}
+	name := o.name
+	if name == "" {
+		var chance [4]byte
+		_, _ = rand.Read(chance[:]) // it never fails
+		name = "ctx-witness/" + hex.EncodeToString(chance[:])
+	}
+	key, err := sdk.NewWitnessKey(name)
+	if err != nil {
+		return nil, cli.Invalid("%w", err)
+	}
+	return key, atomicfile.Write(file, []byte(key.Secret()+"\n"), 0o600)
+}
+
+// logFile is what the witness knows of a log.
+func (o *witnessOptions) logFile(origin string) string {
+	sum := sha256.Sum256([]byte(origin))
+	return filepath.Join(o.dir(), "logs", hex.EncodeToString(sum[:16])+".json")
+}
+
+// load reads what the witness knows of a log.
+func (o *witnessOptions) load(origin string) (log sdk.WitnessedLog, err error) {
+	text, err := os.ReadFile(o.logFile(origin))
+	if errors.Is(err, fs.ErrNotExist) {
+		return log, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &log)
+	}
+	return log, err
+}
+
+// save writes it.
+func (o *witnessOptions) save(origin string, log sdk.WitnessedLog) error {
+	text, err := json.MarshalIndent(log, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(o.logFile(origin), append(text, '\n'), 0o600)
+}
+
+// add trusts the log of a service.
+func (o *witnessOptions) add(ctx context.Context, address string) error {
+	client, err := o.service(address, nil)
+	if err != nil {
+		return err
+	}
+	entry, err := client.Log(o.pack).Newest(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := sdk.VerifyEntry(*entry, o.key)
+	if err != nil {
+		return err
+	}
+	unlock, err := o.lock("add", true)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	c := p.Checkpoint
+	there, err := o.load(c.Origin)
+	if err != nil {
+		return err
+	}
+	if there.Key != "" && there.Key != c.Key {
+		return &sdk.ProofError{Reason: sdk.ProofOtherKey, Err: fmt.Errorf("the log %s is trusted with the key %s, and now it has %s",
+			c.Origin, there.Key, c.Key)}
+	}
+	if there.Key == "" {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(o.logFile(c.Origin)), 0o700),
+			o.save(c.Origin, sdk.WitnessedLog{Key: c.Key})); err != nil {
+			return err
+		}
+	}
+	return o.Show(ctx, trustedLog{c.Origin, c.Key, c.Size},
+		&cli.Rows{Columns: []string{"log", "key", "size"}, Wide: 1, Rows: [][]string{{c.Origin, c.Key, fmt.Sprint(c.Size)}}})
+}
+
+// lock has one process at a time do something.
+func (o *witnessOptions) lock(what string, wait bool) (unlock func(), err error) {
+	if err := os.MkdirAll(o.dir(), 0o700); err != nil {
+		return nil, cli.Invalid("%w", err)
+	}
+	lock := flock.New(filepath.Join(o.dir(), what+".lock"))
+	held := true
+	if wait {
+		err = lock.Lock()
+	} else {
+		held, err = lock.TryLock()
+	}
+	if err != nil || !held {
+		return nil, cli.Invalid("another ctx witness %s uses %s", what, o.dir())
+	}
+	return func() { _ = lock.Unlock() }, nil
+}
+
+// serve signs checkpoints until ctx ends.
+func (o *witnessOptions) serve(ctx context.Context) error {
+	unlock, err := o.lock("serve", false)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	key, err := o.readKey()
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return cli.Invalid("--listen: %w", err)
+	}
+	server := &http.Server{Handler: &sdk.Witness{Key: key, Now: o.Now, Load: o.load, Save: o.save},
+		ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	fmt.Fprintf(o.Out, "http://%s\n", listener.Addr())
+	o.Note("signing as %s", key)
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return server.Shutdown(rest)
+}
