@@ -88,7 +88,7 @@ func newVerify(f *command.Factory) *cobra.Command {
 	c := f.Command(&cobra.Command{
 		Use: "verify [FILE]", Short: "Prove what a service said, and that it was not changed", Args: cobra.MaximumNArgs(1),
 		SuggestFor: []string{"prove", "proof"},
-		Long: verifyHelp, Example: verifyExample,
+		Long:       verifyHelp, Example: verifyExample,
 	}, cli.FieldsIn(verdict{}), func(ctx context.Context, args []string) (err error) {
 		if o.pack == "" {
 			if o.pack, err = f.Pack(nil); err != nil {
@@ -412,7 +412,11 @@ func (o verifyOptions) show(ctx context.Context, v verdict, c *sdk.Checkpoint) e
 		add("size", strconv.FormatInt(v.Size, 10))
 	}
 	if v.Code != "" {
-		add("made by", fmt.Sprintf("%s, of %s", v.Code, human.Plural(v.Sources, "source")))
+		by := v.Code
+		if v.Sources > 0 {
+			by += ", of " + human.Plural(v.Sources, "source")
+		}
+		add("made by", by)
 	}
 	add("log", v.Log)
 	add("key", v.Key+" ("+v.KeyFrom+")")

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk"
@@ -144,6 +145,22 @@ func TestAnswerIsNotTheLeaf(t *testing.T) {
 	}
 	if got := strings.Join(p.asked, " "); strings.Contains(got, "/log/") {
 		t.Errorf("what was looked at is looked at again: %s", got)
+	}
+}
+
+// TestCacheOnTheWay takes a leaf whose checkpoint a cache kept for one of before, as long as the log goes on as it was known.
+func TestCacheOnTheWay(t *testing.T) {
+	t.Parallel()
+	p := newProven(t, originOne, 10)
+	ctx := user(t, p)
+	p.old = map[string][]byte{"leaf/9": p.entry(9)}
+	p.grow(t, 2, "a")
+	ctx("verify")
+	if code, _, stderr := ctx("snapshot", "--at", p.at(9).Format(time.RFC3339)); code != cli.ExitOK || stderr != "" {
+		t.Errorf("exit %d %s", code, stderr)
+	}
+	if code, stdout, _ := ctx("verify"); code != cli.ExitOK || !strings.Contains(stdout, "all 12 entries") {
+		t.Errorf("exit %d %s", code, stdout)
 	}
 }
 

@@ -227,17 +227,34 @@ func (l *Logs) see(ctx context.Context, log *sdk.Log, pack string, known *KnownL
 			return nil, err
 		}
 		switch err := log.Follow(ctx, before, p.Checkpoint); {
+		case err != nil && l.late(ctx, log, before, p.Checkpoint):
+			l.keep(pack, p)
+			return p, nil
 		case err != nil && anotherDemo(before.Origin, p.Checkpoint.Origin):
 			l.io.Note("this is another demo than the last one here: its log is followed from now on")
 		case err != nil:
 			return nil, l.evidence(pack, err)
 		}
 	}
+	l.keep(pack, p)
+	return p, l.remember(pack, p, known)
+}
+
+// keep has p for who wants to write it to a file.
+func (l *Logs) keep(pack string, p *sdk.Proven) {
 	if l.last == nil {
 		l.last = map[string]*sdk.Proven{}
 	}
 	l.last[pack] = p
-	return p, l.remember(pack, p, known)
+}
+
+// late reports whether a checkpoint is of before the known one because a cache on the way kept it: the log itself goes on as it was known.
+func (l *Logs) late(ctx context.Context, log *sdk.Log, known, kept *sdk.Checkpoint) bool {
+	if kept.Origin != known.Origin || kept.Key != known.Key || kept.Size >= known.Size {
+		return false
+	}
+	now, err := log.Checkpoint(ctx, known.Key)
+	return err == nil && log.Follow(ctx, known, now) == nil && log.Follow(ctx, kept, now) == nil
 }
 
 // anotherDemo reports whether two logs are of different demos, each of which begins its own.

@@ -70,10 +70,11 @@ func forbidden() map[string][][2]string {
 			{"client", goEthereum},
 			{"daemon/web", goEthereum + "/crypto"},
 		},
-		"only programs parse flags": {{"daemon", cobra}, {"tui", viper}, {"sdk", pflag}},
-		"only tui draws":            {{"client", bubbletea}, {"cmd/ctx", bubbletea2 + "/v2"}},
-		"only sdk reads streams":    {{"client", r3labs + "/v2"}, {"daemon/web", r3labs}},
-		"daemontest is for tests":   {{"daemon", "daemon/daemontest"}, {"internal/devchain", "daemon/daemontest"}},
+		"only programs parse flags":       {{"daemon", cobra}, {"tui", viper}, {"sdk", pflag}},
+		"only tui draws":                  {{"client", bubbletea}, {"cmd/ctx", bubbletea2 + "/v2"}},
+		"only sdk reads streams":          {{"client", r3labs + "/v2"}, {"daemon/web", r3labs}},
+		"only sdk and translog know logs": {{"daemon/web", sumdb + "/sumdb/tlog"}, {"client", sumdb + "/sumdb/note"}},
+		"daemontest is for tests":         {{"daemon", "daemon/daemontest"}, {"internal/devchain", "daemon/daemontest"}},
 	}
 }
 

@@ -42,6 +42,7 @@ const (
 	bubbletea  = "github.com/charmbracelet/bubbletea"
 	bubbletea2 = "charm.land/bubbletea"
 	r3labs     = "github.com/r3labs/sse"
+	sumdb      = "golang.org/x/mod"
 )
 
 // ruleImports bind the rule packages.
@@ -153,6 +154,11 @@ func ownerImports() []importRule {
 		never:   []string{r3labs},
 		why:     "reconnecting and deduplicating streams is the sdk's work, once",
 		instead: "use the sdk's stream",
+	}, {
+		name: "only sdk and translog know logs", except: []string{"sdk", "daemon/translog"},
+		never:   []string{sumdb},
+		why:     "one package makes the transparency log and one verifies it; all others see leaves, checkpoints and proofs as text",
+		instead: "use daemon/translog to make, and sdk to verify",
 	}, {
 		name: "daemontest is for tests", except: []string{"cmd", "daemon/daemontest"},
 		never:   []string{"daemon/daemontest"},
