@@ -147,7 +147,7 @@ func checkHistory(t *testing.T, dir string, seen map[int64][]byte) {
 func TestKillUnderLoad(t *testing.T) {
 	t.Parallel()
 	const workers, credits = 8, 1_000_000_000
-	dir := filepath.Join(t.TempDir(), "data")
+	dir := oldDemo(t)
 	listen, err := deadAddress()
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func load(t *testing.T, dir, listen, key string, workers int, d time.Duration, k
 		}
 		var err error
 		info, err = readDemo(dir)
-		return err == nil
+		return err == nil && info.BaseURL == "http://"+listen // or it is of a life elsewhere
 	})
 	var answered atomic.Int64
 	var all sync.WaitGroup

@@ -58,7 +58,7 @@ func TestKillAlerts(t *testing.T) {
 	b := &inbox{times: map[string]int{}, last: map[string]string{}, flags: map[string]map[string]bool{}, up: map[string]bool{}}
 	srv := httptest.NewServer(b)
 	defer srv.Close()
-	dir := filepath.Join(t.TempDir(), "data")
+	dir := oldDemo(t)
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	text := fmt.Sprintf("alerts:\n- {name: all, severity: notice, ended: true, url: %q}\n", srv.URL)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

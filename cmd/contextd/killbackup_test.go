@@ -189,7 +189,7 @@ func newRootFor(t *testing.T, args ...string) error {
 // agrees, each that was cut off has left nothing.
 func TestKillWhileBackingUp(t *testing.T) {
 	t.Parallel()
-	dir, to := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "backups")
+	dir, to := oldDemo(t), filepath.Join(t.TempDir(), "backups")
 	listen, err := deadAddress()
 	if err != nil {
 		t.Fatal(err)

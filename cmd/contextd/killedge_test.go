@@ -137,7 +137,7 @@ func TestKillAtTheEdgeOfTheWindow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &edge{t: t, dir: filepath.Join(t.TempDir(), "data"), listen: listen}
+	e := &edge{t: t, dir: oldDemo(t), listen: listen}
 	c, info := e.start(0)
 	minute := time.Now().Add(-edgeWindow + time.Minute).UTC().Truncate(time.Minute)
 	path := api.PathSnapshot + "?at=" + minute.Format("2006-01-02T15:04")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -137,7 +136,7 @@ func TestKillWhileKeysRotate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rotator{buyer: buyer{t: t, dir: filepath.Join(t.TempDir(), "data"), listen: listen}}
+	r := &rotator{buyer: buyer{t: t, dir: oldDemo(t), listen: listen}}
 	random := rand.New(rand.NewPCG(3, uint64(rounds())))
 	var all int64
 	for life := range rounds() {

@@ -237,7 +237,7 @@ func TestKillWhileMoneyMoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &buyer{t: t, dir: filepath.Join(t.TempDir(), "data"), mail: "killed@example.org", journal: t.TempDir(), listen: listen}
+	b := &buyer{t: t, dir: oldDemo(t), mail: "killed@example.org", journal: t.TempDir(), listen: listen}
 	random := rand.New(rand.NewPCG(2, uint64(rounds())))
 	for range rounds() {
 		c, info, said := b.start()

@@ -297,7 +297,7 @@ func (p *payer) again(args ...string) (stdout []byte) {
 // and for purchases. It is line C1 of the client's.
 func TestKillPayer(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "data")
+	dir := oldDemo(t)
 	calls, buys := callSteps(), buySteps()
 	chain, err := devchain.Open(t.Context(), devchain.Config{Dir: filepath.Join(dir, "chain"), Listen: "127.0.0.1:0"})
 	if err != nil {

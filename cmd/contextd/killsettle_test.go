@@ -157,7 +157,7 @@ func (a *authorizer) live(ctx context.Context, info daemon.Demo) error {
 // once, and the books agree with each other and with the chain.
 func TestKillWhileSettling(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "data")
+	dir := oldDemo(t)
 	chain, err := devchain.Open(t.Context(), devchain.Config{Dir: filepath.Join(dir, "chain"), Listen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)

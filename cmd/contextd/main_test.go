@@ -83,7 +83,7 @@ func params(dir string) testscript.Params {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"await": await, "exits": exits, "mode": mode, "usedemo": useDemo, "get": get, "model": serveModel, "keystore": sealKey,
-			"answers": serveAnswers,
+			"answers": serveAnswers, "demobefore": demoBefore,
 		},
 	}
 }

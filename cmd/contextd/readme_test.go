@@ -16,8 +16,8 @@ import (
 // TestRecipes runs the recipes of README.md and then of the handbook, each in a shell of its own, against one demo.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
-	const before = "env CONTEXTD_DATA_DIR=$WORK/d\n" +
-		"exec sh -c 'exec contextd demo --listen 127.0.0.1:0 --data-dir d --refresh 1s > out 2> err' &demo&\n" +
+	const before = "env CONTEXTD_DATA_DIR=$WORK/d\ndemobefore d\n" +
+		"exec sh -c 'exec contextd demo --listen 127.0.0.1:0 --data-dir d --refresh 2s > out 2> err' &demo&\n" +
 		"await out 'Ctrl-C ends it'\nusedemo d\n"
 	recipes := blocks(readme(t), "sh")
 	if len(recipes) < 8 {

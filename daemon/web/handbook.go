@@ -5,6 +5,7 @@ import (
 	"html"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/contextd/contextd/internal/handbook"
 	"github.com/contextd/contextd/sdk/api"
@@ -30,8 +31,20 @@ const topicPage = `<!DOCTYPE html>
 </html>
 `
 
-// topic makes the handler of the topics' pages.
+// topic makes the handler of the topics' pages. They are made when somebody first asks for one.
 func topic() Handler {
+	pages := sync.OnceValue(topicPages)
+	return func(w http.ResponseWriter, r *http.Request) error {
+		name := r.PathValue("topic")
+		if show, ok := pages()[name]; ok {
+			return show(w, r)
+		}
+		return api.Errorf(api.ReasonNotFound, "the handbook has no topic %q", name).WithHint("the topics are listed at %s", api.PathDocs)
+	}
+}
+
+// topicPages are the handlers of the pages by topic.
+func topicPages() map[string]Handler {
 	links := []string{`<a href="../docs">API</a>`}
 	for _, t := range handbook.Topics() {
 		links = append(links, fmt.Sprintf(`<a href="%s">%s</a>`, t.Name, t.Name))
@@ -41,11 +54,5 @@ func topic() Handler {
 		text := fmt.Sprintf(topicPage, html.EscapeString(t.Title), docsStyle, strings.Join(links, " · "), t.HTML())
 		pages[t.Name] = newPage([]byte(text)).handler()
 	}
-	return func(w http.ResponseWriter, r *http.Request) error {
-		name := r.PathValue("topic")
-		if show, ok := pages[name]; ok {
-			return show(w, r)
-		}
-		return api.Errorf(api.ReasonNotFound, "the handbook has no topic %q", name).WithHint("the topics are listed at %s", api.PathDocs)
-	}
+	return pages
 }

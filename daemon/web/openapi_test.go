@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/pb33f/libopenapi/datamodel/high/base"
@@ -223,6 +224,9 @@ func typed(t *testing.T, n *yaml.Node) {
 	}
 }
 
+// description serves the description alone.
+var description = sync.OnceValue(func() http.Handler { return web.New(web.Config{More: web.DescriptionRoutes()}) })
+
 // fetch is an answer of the description alone.
 func fetch(t *testing.T, method, path string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
@@ -234,7 +238,7 @@ func fetch(t *testing.T, method, path string, header ...string) *httptest.Respon
 		r.Header.Set(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()
-	web.New(web.Config{More: web.DescriptionRoutes()}).ServeHTTP(w, r)
+	description().ServeHTTP(w, r)
 	return w
 }
 
