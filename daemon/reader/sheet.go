@@ -145,6 +145,9 @@ func (r *Reader) Sheet(ctx context.Context, pack string, last *Sheet) (*Sheet, e
 	return s, nil
 }
 
+// Proof is the leaf of the state in the log; zero where it has none.
+func (s *Sheet) Proof() api.Proof { return s.edition.Proof }
+
 // Freshness is that of s at now.
 func (s *Sheet) Freshness(now time.Time) api.Freshness { return s.edition.Freshness(now) }
 

@@ -106,7 +106,8 @@ func (p *pages) tell(t testing.TB, tick int, at time.Time, pairs ...string) {
 	if err := json.Compact(&compact, doc); err != nil {
 		t.Fatal(err)
 	}
-	pulse := state.Pulse{Pack: api.PackCrypto, Version: 1, GeneratedAt: at, State: []byte(strings.NewReplacer(pairs...).Replace(compact.String()))}
+	pulse := state.Pulse{Pack: api.PackCrypto, Version: 1, GeneratedAt: at, State: []byte(strings.NewReplacer(pairs...).Replace(compact.String())),
+		Proof: api.Proof{Log: "contextd/0123456789abcdef/crypto", Seq: 41, Leaf: strings.Repeat("a", 64)}}
 	for i, s := range pack.Crypto().Sources {
 		pulse.Citations = append(pulse.Citations, api.Citation{Ref: i + 1, SourceID: s.ID, URL: s.PublicURL, FetchedAt: at})
 	}
@@ -223,7 +224,7 @@ func TestPageIsWhole(t *testing.T) {
 	got := p.get(t, "/", "192.0.2.7:1", "context.example.org")
 	body := got.Body.String()
 	for _, want := range []string{
-		"<title>· notice: ", "crypto 42s old · contextd</title>", `<progress max="300" value="42"`, "18 of 18 sources", `aria-current="page"`,
+		"<title>· notice: ", "crypto 42s old · contextd</title>", `<progress max="300" value="42"`, "18 of 18 sources", ">logged as 41<", `href="log/crypto/checkpoint"`, `aria-current="page"`,
 		`<a class="fig" href="#s1">$91,240<span class="tip">Bitcoin: `, `<a class="rf" href="#s16" aria-label="source 16">16</a>`, "&lt;b&gt;now",
 		`<td class="n dn">-1.84%</td>`, "&lt;script&gt;alert(1)", `id="s18"`, `<th scope="row">`, `<caption`, "Fear &amp; Greed",
 	} {
