@@ -181,6 +181,13 @@ func (s *Credits) purchases(width, height int) []string {
 	t, zone := *s.env.Theme, s.env.Session.Now.Location()
 	columns := []view.Column{{Title: "BEGUN", Width: 16}, {Title: "PACK", Width: 8}, {Title: "CREDITS", Width: 9, Right: true},
 		{Title: api.AssetUSDG, Width: 12, Right: true}, {Title: "STATE", Width: 10}, {Title: "PURCHASE", Width: max(width-66, 0)}}
+	rails := slices.ContainsFunc(list, api.Deposit.Elsewhere)
+	if rails {
+		const wide = 12
+		last := &columns[len(columns)-1]
+		last.Width = max(last.Width-wide-1, 0)
+		columns = slices.Insert(columns, len(columns)-1, view.Column{Title: "RAIL", Width: wide})
+	}
 	lines := []string{view.Header(t, columns)}
 	for _, d := range list[:rows] {
 		state := t.Warn.On(string(d.Status))
@@ -190,10 +197,14 @@ func (s *Credits) purchases(width, height int) []string {
 		case api.DepositExpired:
 			state = t.Dim.On(string(d.Status))
 		}
-		lines = append(lines, " "+view.Row(t, columns, []string{
+		row := []string{
 			d.CreatedAt.In(zone).Format("2006-01-02 15:04"), view.Line(string(d.Pack)), human.Count(d.Credits),
 			view.Line(d.AmountUSDC), state, view.Line(d.ID),
-		}))
+		}
+		if rails {
+			row = slices.Insert(row, len(row)-1, view.Line(d.Rail))
+		}
+		lines = append(lines, " "+view.Row(t, columns, row))
 	}
 	return view.Box{Title: "Purchases", Note: human.Plural(len(list), "purchase")}.Draw(t, lines, width, rows+3)
 }

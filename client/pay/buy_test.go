@@ -36,3 +36,24 @@ func TestPurchaseByNonce(t *testing.T) {
 		t.Errorf("a link or a code: %s", &told)
 	}
 }
+
+// TestDepositRails: the rail of purchases is told where there is more than the one that a service has if it has one alone.
+func TestDepositRails(t *testing.T) {
+	t.Parallel()
+	for rails, want := range map[string]string{"": "", "l2chain": "", "l2chain base": "rail l2chain base", "base": "rail base", "l2chain ": ""} {
+		var list []api.Deposit
+		for rail := range strings.SplitSeq(rails, " ") {
+			list = append(list, api.Deposit{ID: "d", Rail: rail})
+		}
+		rows := pay.DepositRows(list)
+		got := ""
+		for _, row := range rows {
+			if len(row) == len(rows[0]) && rows[0][len(row)-1] == "rail" {
+				got += " " + row[len(row)-1]
+			}
+		}
+		if strings.TrimSpace(got) != want {
+			t.Errorf("rails %q: %q in %q", rails, got, rows)
+		}
+	}
+}

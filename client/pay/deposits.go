@@ -18,7 +18,7 @@ import (
 func depositRows(list []api.Deposit, zone *time.Location) *cli.Rows {
 	rows := &cli.Rows{Columns: []string{"deposit", "pack", "credits", "usdg", "status", "until", "transaction"},
 		Right: []bool{false, false, true, true}, Wide: 6, Empty: "no purchase yet; ctx credits buy PACK makes one"}
-	rails := slices.ContainsFunc(list, func(d api.Deposit) bool { return d.Rail != "" && d.Rail != api.NetworkL2 })
+	rails := slices.ContainsFunc(list, api.Deposit.Elsewhere)
 	if rails {
 		rows.Columns = append(rows.Columns, "rail")
 	}

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/hex"
@@ -385,7 +386,9 @@ func TestPayingClients(t *testing.T) {
 	}
 	defer os.Remove(name)
 	before := p.treasury()
-	c := exec.CommandContext(t.Context(), "node", name, p.url, p.chain.Wallet().PrivateKey)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, "node", name, p.url, p.chain.Wallet().PrivateKey)
 	c.Dir = dir
 	out, err := c.CombinedOutput()
 	if err != nil || !strings.HasSuffix(string(out), "ok\n") {

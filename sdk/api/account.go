@@ -155,6 +155,9 @@ type Deposit struct {
 	Message string `json:"message,omitempty"`
 }
 
+// Elsewhere reports whether d is on a further rail of the service, and not on the one that it has if it has one alone.
+func (d Deposit) Elsewhere() bool { return d.Rail != "" && d.Rail != NetworkL2 }
+
 // CreateDepositRequest is the body of POST /api/console/credits.
 type CreateDepositRequest struct {
 	Pack  CreditPack `json:"pack"`
