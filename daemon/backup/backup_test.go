@@ -16,10 +16,13 @@ import (
 
 	_ "github.com/mattn/go-sqlite3"
 
+	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/backup"
+	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // TestPair backs up while states are saved and calls that use them are charged. In every copy the books agree, and the state of the last
@@ -116,6 +119,43 @@ func TestBooksComeFirst(t *testing.T) {
 	copied := openData(t, restore(t, archive.Bytes()))
 	if moved, saved := copied.newest(); moved >= n || saved != 2 {
 		t.Errorf("the copy has movement %d, made when only the history was missing", moved)
+	}
+}
+
+// TestChargesThatNoTableHas backs books up between a charge and its move into the tables: the copy has the charge, once, and agrees.
+func TestChargesThatNoTableHas(t *testing.T) {
+	t.Parallel()
+	d := newData(t)
+	d.writeAll(0, 5)
+	charge := func() {
+		err := d.books.Charge(t.Context(), billing.Batch{
+			Debits: map[string]int64{keyID: 2},
+			Usage:  map[billing.UsageKey]billing.Count{{KeyID: keyID, Hour: epoch().Unix() / 3600, Op: api.OpFresh}: {Paid: 2}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	charge()
+	archive := backUp(t, d.dir)
+	var waiting int
+	if err := connect(t, filepath.Join(d.dir, store.File)).QueryRowContext(t.Context(), "SELECT count(*) FROM charges").Scan(&waiting); err != nil ||
+		waiting != 1 {
+		t.Fatalf("%d charges wait, %v; want one, or the backup is of nothing", waiting, err)
+	}
+	charge()
+	copied := openData(t, restore(t, archive))
+	for have, books := range map[int64]*store.Store{1: d.books, 3: copied.books} {
+		if findings, err := books.Audit(t.Context()); err != nil || len(findings) > 0 {
+			t.Errorf("the audit finds %v, %v", findings, err)
+		}
+		usage, err := books.Usage(t.Context(), account.OperatorID, epoch())
+		if got, _, err := books.Balance(t.Context(), account.OperatorID, keyID); err != nil || got != have {
+			t.Errorf("there are %d credits, %v; want %d", got, err, have)
+		}
+		if err != nil || len(usage) != 1 || usage[0].Calls != 5-have {
+			t.Errorf("the calls are %v, %v; want %d", usage, err, 5-have)
+		}
 	}
 }
 

@@ -343,6 +343,34 @@ func TestVerifyTellsWhy(t *testing.T) {
 	}
 }
 
+// TestCallsAroundADeposit spends the last credit, is refused, buys more and spends those, while no charge is in a table yet.
+func TestCallsAroundADeposit(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	c := s.issue("spender", api.TierHobby)
+	c.Pack = "ai" // so that nothing is free
+	s.grant(c, 1)
+	d := s.buy(c.OwnerID, api.CreditStarter)
+	for _, want := range []api.Reason{"", api.ReasonInsufficient} {
+		if reason, _ := s.charge(c); reason != want {
+			t.Errorf("a call came to %q, want %q", reason, want)
+		}
+	}
+	s.pay(d.Amount, nil)
+	s.scan()
+	for range 2 {
+		if reason, _ := s.charge(c); reason != "" {
+			t.Errorf("a call after the deposit came to %s", reason)
+		}
+	}
+	if have := s.balance(c); have != d.Credits-2 {
+		t.Errorf("%d credits are left of %d, want all but 2", have, d.Credits)
+	}
+	if findings, err := s.store.Audit(t.Context()); err != nil || len(findings) > 0 {
+		t.Errorf("the audit finds %v, %v", findings, err)
+	}
+}
+
 // TestDepositsGoToKeysThatStay: a key that is being replaced gets no credits any more, not even those of a deposit that names it.
 func TestDepositsGoToKeysThatStay(t *testing.T) {
 	t.Parallel()

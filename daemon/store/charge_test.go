@@ -1,0 +1,333 @@
+package store_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// opened is when the databases of these tests were opened.
+func opened() time.Time { return time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC) }
+
+// chargedKey is the n-th key of the tests, and its owner has no other.
+func chargedKey(n int) billing.Call {
+	return billing.Call{
+		KeyID: fmt.Sprintf("cv_test_%08d", n), OwnerID: fmt.Sprintf("owner-%d", n), Tier: api.TierEnterprise, Consent: api.ConsentFull,
+		Op: api.OpFresh, Pack: "ai", // of which nothing is free
+	}
+}
+
+// grant makes the key of c with credits.
+func grant(t testing.TB, s *store.Store, c billing.Call, credits int64) {
+	t.Helper()
+	err := s.CreateKey(t.Context(), account.Key{
+		ID: c.KeyID, Hash: sha256.Sum256([]byte(c.KeyID)), OwnerID: c.OwnerID, Name: "k", Tier: c.Tier, Consent: c.Consent, CreatedAt: opened(),
+	})
+	if err == nil && credits != 0 {
+		_, err = s.Move(t.Context(), billing.Entry{KeyID: c.KeyID, Amount: credits, Kind: billing.KindGrant, Reason: "x", At: opened()})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// take books calls of c.
+func take(t testing.TB, s *store.Store, c billing.Call, calls int64) error {
+	return s.Charge(t.Context(), billing.Batch{
+		Debits: map[string]int64{c.KeyID: calls},
+		Usage:  map[billing.UsageKey]billing.Count{{KeyID: c.KeyID, Hour: opened().Unix() / 3600, Op: c.Op}: {Paid: calls}},
+		Free:   map[string]billing.Stamp{c.KeyID: {At: opened(), Calls: 1}},
+		Traces: []billing.Trace{{KeyID: c.KeyID, At: opened(), Op: c.Op, Pack: `"a\ü` + "\n"}},
+	})
+}
+
+// agree checks that the credits of the key of c are those, that so many calls are counted, and that the books agree: those of the file as it
+// is, and those that everything was moved to.
+func agree(t testing.TB, s *store.Store, dir string, c billing.Call, credits, calls int64) {
+	t.Helper()
+	copied, err := store.OpenRead(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer copied.Close()
+	for _, one := range []*store.Store{copied, s} { // the second moves
+		if findings, err := one.Audit(t.Context()); err != nil || len(findings) > 0 {
+			t.Errorf("the audit finds %v, %v", findings, err)
+		}
+	}
+	if have, _, err := s.Balance(t.Context(), c.OwnerID, c.KeyID); err != nil || have != credits {
+		t.Errorf("there are %d credits, %v; want %d", have, err, credits)
+	}
+	usage, err := s.Usage(t.Context(), c.OwnerID, opened())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var counted int64
+	for _, row := range usage {
+		counted += row.Calls
+	}
+	if counted != calls {
+		t.Errorf("%d calls are counted, want %d", counted, calls)
+	}
+}
+
+// TestChargeBounds takes what there is, in one and in two batches, and one credit more: in the journal, in the tables, and in both.
+func TestChargeBounds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := store.Open(t.Context(), dir, opened())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for n, test := range []struct {
+		have  int64
+		take  []int64 // one after another
+		taken int64
+	}{
+		{0, []int64{1}, 0},
+		{1, []int64{1}, 1},
+		{1, []int64{2}, 0},
+		{1, []int64{1, 1}, 1},
+		{7, []int64{7}, 7},
+		{7, []int64{8}, 0},
+		{7, []int64{3, 4}, 7},
+		{7, []int64{3, 5}, 3},
+		{7, []int64{3, 5, 4, 1}, 7},
+		{7, []int64{6, 1, 1}, 7},
+	} {
+		for _, between := range []string{"nothing", "moved", "restarted", "read"} {
+			t.Run(fmt.Sprintf("%d credits, %v, %s", test.have, test.take, between), func(t *testing.T) {
+				c := chargedKey(100*n + len(between))
+				grant(t, s, c, test.have)
+				left, calls := test.have, int64(0)
+				for _, take1 := range test.take {
+					err := take(t, s, c, take1)
+					if refused := take1 > left; refused != errors.Is(err, billing.ErrConflict) || !refused && err != nil {
+						t.Errorf("taking %d of %d: %v", take1, left, err)
+					}
+					if err == nil {
+						left, calls = left-take1, calls+take1
+					}
+					switch between {
+					case "moved":
+						agree(t, s, dir, c, left, calls)
+					case "restarted":
+						if err := s.Close(); err != nil {
+							t.Fatal(err)
+						}
+						if s, err = store.Open(t.Context(), dir, opened()); err != nil {
+							t.Fatal(err)
+						}
+					case "read":
+						if r, err := s.Records(t.Context(), c.OwnerID); err != nil || r[0].Credits != left {
+							t.Errorf("there are %v, %v; want %d", r, err, left)
+						}
+					}
+				}
+				if calls != test.taken {
+					t.Errorf("%d were taken, want %d", calls, test.taken)
+				}
+				agree(t, s, dir, c, left, calls)
+			})
+		}
+	}
+}
+
+// TestActsSeeEveryCharge has each act that depends on credits follow a charge that no table has.
+func TestActsSeeEveryCharge(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := store.Open(t.Context(), dir, opened())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const have, taken = 10, 4
+	for n, act := range []func(c billing.Call) (credits int64){
+		func(c billing.Call) int64 { // takes all but one more
+			_, err := s.Move(t.Context(), billing.Entry{KeyID: c.KeyID, Amount: taken - have - 1, Kind: billing.KindAdjust, Reason: "x", At: opened()})
+			if err == nil {
+				t.Error("more was taken than there is")
+			}
+			return have - taken
+		},
+		func(c billing.Call) int64 {
+			pool, err := s.Move(t.Context(), billing.Entry{KeyID: c.KeyID, Amount: taken - have, Kind: billing.KindAdjust, Reason: "x", At: opened()})
+			if err != nil || pool != 0 {
+				t.Errorf("taking all: %d, %v", pool, err)
+			}
+			return 0
+		},
+		func(c billing.Call) int64 {
+			next := account.Key{ID: c.KeyID + "x", OwnerID: c.OwnerID, Hash: sha256.Sum256([]byte(c.KeyID + "x")), Tier: c.Tier, CreatedAt: opened()}
+			if moved, err := s.RotateKey(t.Context(), c.KeyID, next, opened().Add(time.Hour)); err != nil || moved != have-taken {
+				t.Errorf("%d moved, %v", moved, err)
+			}
+			return 0
+		},
+		func(c billing.Call) int64 {
+			if _, stranded, err := s.RevokeKey(t.Context(), c.KeyID, opened()); err != nil || stranded != have-taken {
+				t.Errorf("%d stranded, %v", stranded, err)
+			}
+			return have - taken
+		},
+	} {
+		c := chargedKey(n)
+		grant(t, s, c, have)
+		if err := take(t, s, c, taken); err != nil {
+			t.Fatal(err)
+		}
+		left := act(c)
+		active := left > 0 && n == 0
+		if err := take(t, s, c, 1); active != (err == nil) || !active && !errors.Is(err, billing.ErrConflict) {
+			t.Errorf("act %d: a call after it: %v", n, err)
+		}
+		calls := int64(taken)
+		if active {
+			left, calls = left-1, calls+1
+		}
+		agree(t, s, dir, c, left, calls)
+	}
+}
+
+// chargeEnv names the directory that a process of TestKillWhileCharging charges in.
+const chargeEnv = "CONTEXTD_TEST_CHARGE"
+
+const (
+	killedKeys = 8
+	callers    = 4 // of each key
+)
+
+// chargeUntilKilled calls with all keys, says on out which key each answered call was of, and reads balances meanwhile.
+func chargeUntilKilled(ctx context.Context, dir string, out io.Writer) error {
+	s, err := store.Open(ctx, dir, opened())
+	if err != nil {
+		return err
+	}
+	failed := make(chan error)
+	meter := billing.New(billing.Config{Store: s, Now: opened})
+	for n := range killedKeys * callers {
+		go func() {
+			for i := 0; ; i++ {
+				c := chargedKey(n % killedKeys)
+				if _, err := meter.Charge(ctx, c); err != nil {
+					failed <- err
+				}
+				if _, err := fmt.Fprintln(out, n%killedKeys); err != nil {
+					failed <- err
+				}
+				if i%10 == n%10 { // which moves what was charged
+					if _, _, err := s.Balance(ctx, c.OwnerID, c.KeyID); err != nil {
+						failed <- err
+					}
+				}
+			}
+		}()
+	}
+	return <-failed
+}
+
+// TestKillWhileCharging kills a process that charges, while charges are written and while they are moved. Each call that was answered is charged,
+// each once; what was charged and not answered are at most the calls that were under way.
+func TestKillWhileCharging(t *testing.T) {
+	if dir := os.Getenv(chargeEnv); dir != "" {
+		t.Fatal(chargeUntilKilled(t.Context(), dir, os.Stdout))
+	}
+	t.Parallel()
+	const credits = 1_000_000
+	dir := t.TempDir()
+	s, err := store.Open(t.Context(), dir, opened())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range killedKeys {
+		grant(t, s, chargedKey(n), credits)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var answered [killedKeys]int64
+	for life := range int64(12) {
+		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKillWhileCharging$")
+		child.Env = append(os.Environ(), chargeEnv+"="+dir)
+		out, err := child.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		calls, lines := rand.IntN(400), bufio.NewScanner(out)
+		for n := 0; lines.Scan(); n++ {
+			key, err := strconv.Atoi(lines.Text())
+			if err != nil {
+				t.Fatalf("the process says %q", lines.Text())
+			}
+			answered[key]++
+			if n == calls {
+				_ = child.Process.Kill()
+			}
+		}
+		_ = child.Wait()
+		if s, err = store.Open(t.Context(), dir, opened()); err != nil {
+			t.Fatal(err)
+		}
+		for n := range killedKeys {
+			have, _, err := s.Balance(t.Context(), chargedKey(n).OwnerID, "")
+			if charged := credits - have; err != nil || charged < answered[n] || charged > answered[n]+callers*(life+1) {
+				t.Errorf("after %d kills %d calls of key %d were answered and %d charged, %v", life+1, answered[n], n, charged, err)
+			}
+			agree(t, s, dir, chargedKey(n), have, credits-have)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("answered: %v", answered)
+}
+
+// TestAuditReadsCharges: what is wrong with charges that no table has is found in a file that cannot be written to.
+func TestAuditReadsCharges(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"debits":{"cv_test_00000001":2},"usage":[{"k":"cv_test_00000001","h":1,"o":"fresh","p":2,"f":0}]}`: "[]",
+		`{"debits":{"cv_test_00000001":2},"usage":[{"k":"cv_test_00000001","h":1,"o":"fresh","p":1,"f":0}]}`: "[{owner owner-1 was debited 2 credits for 1 paid calls}]",
+		`{"debits":{"cv_test_00000001":4},"usage":[{"k":"cv_test_00000001","h":1,"o":"fresh","p":4,"f":0}]}`: "[{cv_test_00000001 has 3 credits, of which calls took 4}]",
+	} {
+		dir := t.TempDir()
+		s, err := store.Open(t.Context(), dir, opened())
+		if err != nil {
+			t.Fatal(err)
+		}
+		grant(t, s, chargedKey(1), 3)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		query(t, dir, "INSERT INTO charges (batch) VALUES ('"+text+"') RETURNING id", func(r *sql.Rows) error { return nil })
+		if s, err = store.OpenRead(t.Context(), dir); err != nil {
+			t.Fatal(err)
+		}
+		if findings, err := s.Audit(t.Context()); err != nil || fmt.Sprint(findings) != want {
+			t.Errorf("the audit of %s finds %v, %v; want %s", text, findings, err, want)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
