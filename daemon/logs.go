@@ -18,22 +18,18 @@ var (
 	_ web.Logs       = (*translog.Logs)(nil)
 )
 
-// logKeyFile is the name, in the data directory, of the file with the key that signs the checkpoints of the logs, in hexadecimal. Whoever
-// has it can sign another history in the name of the service. It is made once: clients remember its public half.
-const logKeyFile = "log.key"
-
 // openLogs makes the key of the logs where there is none, and refuses one that is not theirs.
 func (d *Daemon) openLogs(ctx context.Context) error {
 	public, err := d.history.LogKey(ctx)
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(d.cfg.DataDir, logKeyFile)
+	path := filepath.Join(d.cfg.DataDir, translog.KeyFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && public != "" {
 		return fmt.Errorf("%s is gone, and the logs were signed with it\n  try: put it back from a backup, or contextd log key --renew, "+
 			"which begins new logs that every client has to accept", path)
 	}
-	seeds, err := secretKeys(d.cfg.DataDir, logKeyFile, "logs")
+	seeds, err := secretKeys(d.cfg.DataDir, translog.KeyFile, "logs")
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func newRoot(system cli.System) *cobra.Command {
 		{Title: "Keys and owners", Commands: []*cobra.Command{NewKeys(s.operate), NewAdmin(s.operate)}},
 		{Title: "Money", Commands: []*cobra.Command{NewDeposits(s.operate), NewSettlements(s.operate), NewReconcile(s.operate)}},
 		{Title: "Look after", Commands: []*cobra.Command{newDoctor(s), newHealthcheck(s), newMonitoring(), NewJobs(s.operate), newBrief(s),
-			NewBackup(s.data), NewRestore(s.data), NewDB(s.data)}},
+			NewBackup(s.data), NewRestore(s.data), NewDB(s.data), NewLog(s.data)}},
 		{Title: "About", Commands: []*cobra.Command{newOpenAPI(), newVersion(), cli.NewCompletion("contextd"), cli.NewManual("contextd")}},
 	})
 	return root

@@ -31,7 +31,8 @@ const restoreLong = `Put a backup in the place of the data. It is unpacked besid
 touched; then all of it takes the place of what was there, or nothing does, whenever the command is killed. What was there is kept in
 the data directory, in a directory that ends in .pre-restore; to go back, restore that directory. The daemon must not run.
 
-What happened after the backup is gone: keys made since are unknown, those revoked since are good again, calls paid since are not counted.`
+What happened after the backup is gone: states published since have no proof any more, and each transparency log is followed by a new one that
+names where the old one ended; keys made since are unknown, those revoked since are good again, calls paid since are not counted.`
 
 // NewRestore makes the command that puts a backup back.
 func NewRestore(read Read) *cobra.Command {
@@ -126,7 +127,9 @@ func (r restoring) run(ctx context.Context, file io.Reader, cfg dataConfig) (err
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
+	var logs []backup.LogStatus
 	kept, err := backup.Restore(ctx, file, dir, cfg.Now(), func(u backup.Unpacked) error {
+		logs = u.Logs
 		if err := r.judge(u); err != nil {
 			return err
 		}
@@ -138,6 +141,9 @@ func (r restoring) run(ctx context.Context, file io.Reader, cfg dataConfig) (err
 	fmt.Fprintf(r.out, "restored %s\n", dir)
 	if kept != "" {
 		fmt.Fprintf(r.out, "what was there is in %s; remove it when you are sure\n", kept)
+	}
+	for _, l := range logs {
+		fmt.Fprintf(r.out, "the log %s ends with %d leaves; a new one follows, and clients are told that what came after was dropped\n", l.Origin, l.Size)
 	}
 	fmt.Fprintln(r.out, "  next: start the daemon, then contextd admin audit and, "+
 		"with a chain, contextd reconcile and contextd deposits unmatched")

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -52,6 +53,8 @@ const (
 
 	PathDatabases = "/databases"
 	PathVerify    = "/databases/verify"
+	PathLogs      = "/logs"
+	PathLogVerify = "/logs/verify"
 	PathBackup    = "/backup"
 
 	PathAlive  = "/alive"
@@ -121,6 +124,12 @@ type LedgerResponse struct {
 // AuditResponse answers a GET of PathAudit. The books agree if there is no finding.
 type AuditResponse struct {
 	Findings []billing.Finding `json:"findings"`
+}
+
+// LogVerifyResponse answers a POST to PathLogVerify. The logs are sound if there is no problem.
+type LogVerifyResponse struct {
+	Leaves   int64            `json:"leaves"` // that were hashed again
+	Problems []backup.Problem `json:"problems"`
 }
 
 // ReloadResponse answers a POST to PathReload with the names of the settings and the packs that are others now.

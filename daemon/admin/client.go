@@ -290,6 +290,16 @@ func (o *Operator) VerifyDatabases(ctx context.Context) (backup.Report, error) {
 	return ask[backup.Report](ctx, o, http.MethodPost, PathVerify, nil)
 }
 
+// Logs returns how the transparency logs stand, the oldest first.
+func (o *Operator) Logs(ctx context.Context) ([]backup.LogStatus, error) {
+	return ask[[]backup.LogStatus](ctx, o, http.MethodGet, PathLogs, nil)
+}
+
+// VerifyLogs makes the trees of the transparency logs again, and returns what is wrong with them.
+func (o *Operator) VerifyLogs(ctx context.Context) (LogVerifyResponse, error) {
+	return ask[LogVerifyResponse](ctx, o, http.MethodPost, PathLogVerify, nil)
+}
+
 // Backup writes a backup to w, as it comes: whether it is whole, backup.Check tells.
 func (o *Operator) Backup(ctx context.Context, w io.Writer) (err error) {
 	body, err := o.open(ctx, http.MethodPost, PathBackup, nil)

@@ -28,6 +28,22 @@ func (s Server) verify(w http.ResponseWriter, r *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, report)
 }
 
+func (s Server) logs(w http.ResponseWriter, r *http.Request) error {
+	list, err := backup.Logs(r.Context(), s.DataDir)
+	if err != nil {
+		return explained(err)
+	}
+	return web.WriteJSON(w, http.StatusOK, append([]backup.LogStatus{}, list...))
+}
+
+func (s Server) verifyLogs(w http.ResponseWriter, r *http.Request) error {
+	leaves, problems, err := backup.VerifyLogs(r.Context(), s.DataDir)
+	if err != nil {
+		return explained(err)
+	}
+	return web.WriteJSON(w, http.StatusOK, LogVerifyResponse{leaves, append([]backup.Problem{}, problems...)})
+}
+
 func (s Server) backUp(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/zstd")
 	out := web.NewTimedWriter(w, stall)

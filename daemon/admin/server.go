@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
+	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/store"
@@ -83,6 +84,8 @@ func (s Server) Handler() *web.Server {
 		PathDatabases: {http.MethodGet: s.databases},
 		PathVerify:    {http.MethodPost: s.verify},
 		PathBackup:    {http.MethodPost: s.backUp},
+		PathLogs:      {http.MethodGet: s.logs},
+		PathLogVerify: {http.MethodPost: s.verifyLogs},
 
 		PathReload: {http.MethodPost: s.reload},
 		"/":        {},
@@ -202,6 +205,13 @@ func (s Server) audit(w http.ResponseWriter, r *http.Request) error {
 	findings, err := s.Credits.Audit(r.Context())
 	if err != nil {
 		return err
+	}
+	_, torn, err := backup.VerifyLogs(r.Context(), s.DataDir)
+	if err != nil {
+		return explained(err)
+	}
+	for _, p := range torn {
+		findings = append(findings, billing.Finding{Subject: p.Database, Text: p.Text})
 	}
 	return web.WriteJSON(w, http.StatusOK, AuditResponse{Findings: append([]billing.Finding{}, findings...)})
 }

@@ -18,8 +18,9 @@ import (
 // Unpacked is a backup that was unpacked and verified, and not put in place yet.
 type Unpacked struct {
 	Manifest
-	States   int       // in history
-	Problems []Problem // what does not agree in it
+	States   int         // in history
+	Problems []Problem   // what does not agree in it
+	Logs     []LogStatus // that go on in it
 }
 
 // Unpack unpacks a backup into the directory to and verifies it: that there is room for it, the checksums, that its databases have no
@@ -50,6 +51,10 @@ func Unpack(ctx context.Context, r io.Reader, to string, now time.Time) (u Unpac
 	}
 	u.States = report.States
 	u.Problems = report.Problems
+	if u.Logs, err = Logs(ctx, to); err != nil {
+		return u, err
+	}
+	u.Logs = slices.DeleteFunc(u.Logs, func(l LogStatus) bool { return l.Ended })
 	return u, tidy(to)
 }
 
@@ -83,7 +88,8 @@ func tidy(dir string) error {
 }
 
 // Restore replaces the data in dir, whose lock the caller holds, by that of a backup: all of it or nothing, whenever the process is killed.
-// A journal of alerts that is there stays: it knows what was told since, and what is still to be. agree is asked when everything is
+// A journal of alerts that is there stays: it knows what was told since, and what is still to be. The logs in the backup end: what was
+// published after it is in them where clients saw them, so going on with them would fork them. agree is asked when everything is
 // verified and nothing was touched yet; its error ends it. kept is the directory that the old data is in then, "" where there was none.
 func Restore(ctx context.Context, r io.Reader, dir string, now time.Time, agree func(Unpacked) error) (kept string, err error) {
 	incoming, err := datadir.Incoming(dir)
@@ -97,8 +103,23 @@ func Restore(ctx context.Context, r io.Reader, dir string, now time.Time, agree 
 	if _, there := os.Stat(filepath.Join(dir, AlertJournal)); err == nil && there == nil {
 		err = os.RemoveAll(filepath.Join(incoming, AlertJournal))
 	}
+	if err == nil {
+		err = endLogs(ctx, incoming, now)
+	}
 	if err != nil {
 		return "", errors.Join(err, os.RemoveAll(incoming))
 	}
 	return datadir.Replace(dir, now)
+}
+
+// endLogs ends the logs in dir.
+func endLogs(ctx context.Context, dir string, now time.Time) error {
+	h, err := history.Open(ctx, dir, now)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(h.EndLogs(ctx), h.Close()); err != nil {
+		return err
+	}
+	return tidy(dir)
 }

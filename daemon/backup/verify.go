@@ -23,6 +23,7 @@ import (
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/translog"
 )
 
 // Files are the names of the databases of a data directory. The books come before history: every state that a charged call was answered
@@ -216,13 +217,68 @@ func States(ctx context.Context, dir string) (states int, problems []Problem, er
 	return states, about(history.File, damaged), err
 }
 
+// LogStatus is how a transparency log stands.
+type LogStatus = history.LogStatus
+
+// openLogs opens the history in dir for its logs; nil where there are none, as before the schema that has them.
+func openLogs(ctx context.Context, dir string) (*history.History, error) {
+	h, err := history.OpenRead(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, sqlite.ErrOlder) {
+		return nil, nil
+	}
+	return h, err
+}
+
+// Logs are the transparency logs of the history in dir, the oldest first.
+func Logs(ctx context.Context, dir string) (list []LogStatus, err error) {
+	h, err := openLogs(ctx, dir)
+	if h == nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	return h.Logs(ctx)
+}
+
+// VerifyLogs makes the trees of the logs in dir again and compares them with what is stored, and the key with the one that signed them. It
+// returns how many leaves there are, and what is wrong.
+func VerifyLogs(ctx context.Context, dir string) (leaves int64, problems []Problem, err error) {
+	h, err := openLogs(ctx, dir)
+	if h == nil {
+		return 0, nil, err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	const named = 20
+	leaves, found, err := h.VerifyLogs(ctx, named)
+	if err != nil {
+		return leaves, nil, err
+	}
+	public, err := h.LogKey(ctx)
+	problems = about(history.File, found)
+	if err != nil || public == "" {
+		return leaves, problems, err
+	}
+	text, err := os.ReadFile(filepath.Join(dir, translog.KeyFile))
+	switch key, bad := translog.ParseKey(text); {
+	case errors.Is(err, fs.ErrNotExist):
+		return leaves, append(problems, Problem{translog.KeyFile, "it is missing, and the logs were signed with it"}), nil
+	case err != nil:
+		return leaves, problems, fmt.Errorf("read key of the logs: %w", err)
+	case bad != nil:
+		problems = append(problems, Problem{translog.KeyFile, bad.Error()})
+	case key.Public() != public:
+		problems = append(problems, Problem{translog.KeyFile, "it is not the key that the logs were signed with"})
+	}
+	return leaves, problems, nil
+}
+
 // Report is what Verify found.
 type Report struct {
 	States   int       `json:"states"` // that were read back
+	Leaves   int64     `json:"leaves"` // of the logs, that were hashed again
 	Problems []Problem `json:"problems"`
 }
 
-// Verify checks everything in dir: the structure of the databases, the books, every state.
+// Verify checks everything in dir: the structure of the databases, the books, every state, every leaf of the logs.
 func Verify(ctx context.Context, dir string) (r Report, err error) {
 	broken, err := Structure(ctx, dir)
 	if err != nil {
@@ -237,8 +293,12 @@ func Verify(ctx context.Context, dir string) (r Report, err error) {
 		return r, err
 	}
 	states, damaged, err := States(ctx, dir)
-	r.States = states
-	r.Problems = slices.Concat([]Problem{}, books, damaged)
+	if err != nil {
+		return r, err
+	}
+	leaves, torn, err := VerifyLogs(ctx, dir)
+	r.States, r.Leaves = states, leaves
+	r.Problems = slices.Concat([]Problem{}, books, damaged, torn)
 	return r, err
 }
 

@@ -55,7 +55,9 @@ func TestLeavesNameWhatStatesAreMadeOf(t *testing.T) {
 		})
 		want(t, "proof", r.edition().Proof.Log != "", true)
 		r.desk.tell(failing(source.ClassNetwork, 0), "s1")
-		r.desk.tell(func(context.Context, int) source.Outcome { return source.Outcome{Class: source.ClassOK, NotModified: true} }, "s2")
+		r.desk.tell(func(context.Context, int) source.Outcome {
+			return source.Outcome{Class: source.ClassOK, NotModified: true}
+		}, "s2")
 		time.Sleep(5 * time.Minute)
 		r.refresh()
 		carried := []api.LogSource{{ID: "s1", FetchedAt: at(0), Bodies: []string{"a"}}, {ID: "s2", FetchedAt: at(5), Bodies: []string{"b"}}}

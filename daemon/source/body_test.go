@@ -97,7 +97,9 @@ func TestBodiesOfConnectors(t *testing.T) {
 		}
 	})
 	f := source.NewFetcher(source.Config{Transport: server, Now: atRecording, Shift: func(string) time.Duration { return 0 }})
-	chains := func(v string) string { return hashOf(fmt.Sprintf(`[{"name":"A","tvl":2e9},{"name":"B","tvl":1%s}]`, v)) }
+	chains := func(v string) string {
+		return hashOf(fmt.Sprintf(`[{"name":"A","tvl":2e9},{"name":"B","tvl":1%s}]`, v))
+	}
 	first := f.Fetch(t.Context(), source.DefiLlamaChains(), nil)
 	if len(first.Bodies) != 3 || first.Bodies[0] != chains("1") || first.Bodies[1] != first.Bodies[2] {
 		t.Fatalf("%q, %v", first.Bodies, first.Err)
@@ -109,7 +111,9 @@ func TestBodiesOfConnectors(t *testing.T) {
 	}
 
 	declared := source.Declared{ID: "d", Interval: time.Minute, StaleAfter: time.Hour, URL: "https://d.example/x",
-		Decode: func(context.Context, source.Answer, *source.RowsDoc) (*source.RowsDoc, int, error) { return &source.RowsDoc{Rows: []source.DeclaredRow{{Key: "a", Name: "A"}}}, 0, nil },
+		Decode: func(context.Context, source.Answer, *source.RowsDoc) (*source.RowsDoc, int, error) {
+			return &source.RowsDoc{Rows: []source.DeclaredRow{{Key: "a", Name: "A"}}}, 0, nil
+		},
 	}.Connector()
 	out := f.Fetch(t.Context(), declared, nil)
 	if !slices.Equal(out.Bodies, []string{hashOf("row 22")}) {

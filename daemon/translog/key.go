@@ -3,6 +3,7 @@ package translog
 import (
 	"crypto/ed25519"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,10 @@ import (
 
 	"github.com/contextd/contextd/sdk/api"
 )
+
+// KeyFile is the name, in the data directory, of the file with the key that signs the checkpoints of its logs. Whoever has it can sign
+// another history in the name of the service. It is made once: clients remember its public half.
+const KeyFile = "log.key"
 
 // Key signs checkpoints. One key signs those of all logs of a data directory, for each under the name of the log.
 type Key struct{ private ed25519.PrivateKey }
@@ -21,6 +26,15 @@ func NewKey(seed []byte) (Key, error) {
 		return Key{}, fmt.Errorf("a key of logs has %d bytes, not %d", len(seed), ed25519.SeedSize)
 	}
 	return Key{ed25519.NewKeyFromSeed(seed)}, nil
+}
+
+// ParseKey reads the key of the text of a key file: its seed in hexadecimal, in one line.
+func ParseKey(text []byte) (Key, error) {
+	seed, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil {
+		return Key{}, errors.New("a key of logs is one line of hexadecimal") // without the key
+	}
+	return NewKey(seed)
 }
 
 // Public is the public key in base64.

@@ -1,0 +1,180 @@
+package history_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	program "os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/contextd/contextd/daemon/state"
+	"github.com/contextd/contextd/daemon/store/history"
+	"github.com/contextd/contextd/daemon/translog"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// publishing names, for a process of this test, the directory that it publishes into until it is killed.
+const publishing = "CONTEXTD_TEST_PUBLISH"
+
+// TestMain publishes where that is what the process is for.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(publishing); dir != "" {
+		publish(dir)
+	}
+	os.Exit(m.Run())
+}
+
+// publish saves states and says the proof of each, for ever.
+func publish(dir string) {
+	die := func(err error) {
+		if err != nil {
+			fmt.Println("!", err)
+			os.Exit(1)
+		}
+	}
+	ctx := context.Background()
+	s, err := history.Open(ctx, dir, time.Now())
+	die(err)
+	saved, err := s.OpenPack(ctx, "crypto", epoch())
+	die(err)
+	next := 0
+	if saved.Pulse != nil {
+		next = int(saved.Pulse.GeneratedAt.Sub(epoch())/(5*time.Minute)) + 1
+	}
+	for ; ; next++ {
+		p := pulseAt(next, "x")
+		b := state.Brief{Text: fmt.Sprintf("Brief %d.", next), At: p.GeneratedAt, Of: p.GeneratedAt, Writer: "built-in"}
+		proof, err := s.SavePulse(ctx, p, b, nil)
+		die(err)
+		said, err := json.Marshal(proof)
+		die(err)
+		fmt.Println(string(said))
+		if next%7 == 0 {
+			b.At, b.Text = b.At.Add(time.Second), b.Text+" Later."
+			_, err := s.SaveBrief(ctx, "crypto", b)
+			die(err)
+		}
+	}
+}
+
+// TestLogOutlivesKills publishes a thousand states, by processes that are killed at random: after each the log verifies, every state has a
+// leaf and every leaf of a state its state, and what was said is there.
+func TestLogOutlivesKills(t *testing.T) {
+	t.Parallel()
+	total := 1000
+	if testing.Short() {
+		total = 50
+	}
+	dir, random := t.TempDir(), rand.New(rand.NewPCG(4, 4))
+	said := map[int64]api.Proof{}
+	kills := 0
+	for len(said) < total {
+		c := program.Command(os.Args[0])
+		c.Env = append(os.Environ(), publishing+"="+dir)
+		out, err := c.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		for n := random.IntN(total/8) + 1; n > 0 && lines.Scan(); n-- {
+			var p api.Proof
+			if err := json.Unmarshal(lines.Bytes(), &p); err != nil {
+				t.Fatal(lines.Text())
+			}
+			said[p.Seq] = p
+		}
+		if lines.Err() != nil || !lines.Scan() {
+			t.Fatalf("the program ended by itself: %v", lines.Err())
+		}
+		time.Sleep(time.Duration(random.IntN(5000)) * time.Microsecond) // into the next
+		if err := c.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Wait() // killed
+		kills++
+		agree(t, dir)
+	}
+	s := open(t, dir)
+	for seq, p := range said {
+		if _, hash := leaf(t, s, seq); hash != p.Leaf {
+			t.Errorf("leaf %d was said to be %s and is %s", seq, p.Leaf, hash)
+		}
+	}
+	t.Logf("%d states, %d kills", len(said), kills)
+}
+
+// agree verifies the log in dir, and counts.
+func agree(t *testing.T, dir string) {
+	t.Helper()
+	s := open(t, dir)
+	defer s.Close()
+	if _, wrong, err := s.VerifyLogs(t.Context(), 5); err != nil || len(wrong) > 0 {
+		t.Fatalf("after a kill: %q, %v", wrong, err)
+	}
+	db := openSQL(t, dir+"/"+history.File)
+	defer db.Close()
+	var pulses, leaves int
+	err := db.QueryRowContext(t.Context(), "SELECT (SELECT count(*) FROM pulses), (SELECT count(*) FROM log_leaves WHERE kind = 0)").Scan(&pulses, &leaves)
+	if err != nil || pulses != leaves {
+		t.Fatalf("%d states have %d leaves: %v", pulses, leaves, err)
+	}
+}
+
+// TestVerifyNamesWhatIsWrong: everything that can be changed behind the log's back is named.
+func TestVerifyNamesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	const n = translog.Width + 20
+	for name, tt := range map[string]struct{ query, want string }{
+		"nothing":               {"SELECT 1", ""},
+		"a state of another":    {"UPDATE pulses SET generated_at = generated_at + 1 WHERE id = 6", "the state of 2026-11-20T20:25:00.123Z, which leaf 5 proves, is missing"},
+		"a damaged state":       {"UPDATE pulses SET body = x'00' WHERE id = 6", "is not the one that leaf 5 proves"},
+		"a dropped state":       {"DELETE FROM pulses WHERE id = 7", "which leaf 6 proves, is missing"},
+		"a state without leaf":  {"UPDATE log_leaves SET at = at + 1 WHERE seq = 9", "the state of 2026-11-20T20:45:00.123Z has no leaf"},
+		"a changed brief":       {"UPDATE briefs SET text = 'Buy!' WHERE with_state = 1", "proves another brief than the one"},
+		"a changed leaf":        {"UPDATE log_leaves SET body = CAST(replace(body, '\"code\"', '\"Code\"') AS BLOB) WHERE seq = 260", "not to the root"},
+		"a dropped leaf":        {"DELETE FROM log_leaves WHERE seq = 260", "of the leaves from 256 on, 1 are missing"},
+		"the last leaf dropped": {"DELETE FROM log_leaves WHERE seq = 275", "of the leaves from 256 on, 1 are missing"},
+		"a dropped bundle":      {"DELETE FROM log_bundles", "of the leaves from 0 on, 256 are missing"},
+		"a broken bundle":       {"UPDATE log_bundles SET body = substr(body, 1, 100)", "of the leaves from 0 on, 256 are missing"},
+		"a short tile":          {"UPDATE log_tiles SET hashes = substr(hashes, 1, 608) WHERE level = 0 AND n = 1", "tile 1 of level 0 has 608 bytes, not 640: it was cut off"},
+		"a changed tile":        {"UPDATE log_tiles SET hashes = zeroblob(8192) WHERE level = 0 AND n = 0", "tile 0 of level 0 has another hash"},
+		"a tile above":          {"UPDATE log_tiles SET hashes = zeroblob(32) WHERE level = 1", "tile 0 of level 1 has another hash"},
+		"a dropped tile":        {"DELETE FROM log_tiles WHERE level = 1", "tile 0 of level 1 has 0 bytes"},
+		"a changed root":        {"UPDATE logs SET root = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='", "not to the root AAAA"},
+		"a rolled back size":    {"UPDATE logs SET size = 270", "there are 6 rows behind its last leaf: it was cut off"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			s := open(t, dir)
+			if _, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil {
+				t.Fatal(err)
+			}
+			for i := range n {
+				p := pulseAt(i, "x")
+				if _, err := s.SavePulse(t.Context(), p, state.Brief{Text: "Calm.", At: p.GeneratedAt, Of: p.GeneratedAt}, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			db := openSQL(t, dir+"/"+history.File)
+			if _, err := db.ExecContext(t.Context(), "PRAGMA foreign_keys = 0; "+tt.query); err != nil {
+				t.Fatal(err)
+			}
+			leaves, wrong, err := s.VerifyLogs(t.Context(), 100)
+			if err != nil || leaves == 0 {
+				t.Fatal(leaves, err)
+			}
+			if found := strings.Join(wrong, "\n"); tt.want == "" && found != "" || !strings.Contains(found, tt.want) {
+				t.Errorf("found %q, want %q", found, tt.want)
+			}
+		})
+	}
+}
