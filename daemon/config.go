@@ -84,9 +84,10 @@ type Data struct {
 
 // Operate says how the operator looks after a daemon.
 type Operate struct {
-	AdminListen string // address of metrics and profiles; "" means none, port 0 takes a free one
-	LogCalls    bool   // a line of the log for every call
-	JobsKey     []byte // lets who has it start jobs from outside; nil means nobody
+	AdminListen string    // address of metrics and profiles; "" means none, port 0 takes a free one
+	LogCalls    bool      // a line of the log for every call
+	Witnesses   []Witness // that sign the checkpoints of the logs
+	JobsKey     []byte    // lets who has it start jobs from outside; nil means nobody
 
 	Backup     Backup
 	Litestream bool // checkpoints are left to Litestream, which follows the write-ahead logs
@@ -185,6 +186,9 @@ func (c Config) Check() error {
 	}
 	if _, unix := web.UnixPath(c.Listen); unix && c.Listener == nil && c.PublicURL == "" {
 		return noPublicURL(c.Listen)
+	}
+	if err := checkWitnesses(c.Witnesses); err != nil {
+		return err
 	}
 	return c.checkRails()
 }

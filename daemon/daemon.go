@@ -361,6 +361,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 		all.Go(func() { d.backUpOnSchedule(jobs) })
 	}
 	all.Go(func() { d.alerts.Run(jobs) })
+	if len(d.cfg.Witnesses) > 0 {
+		all.Go(func() { d.cosign(jobs) })
+	}
 	if d.smtp != nil {
 		all.Go(func() { d.smtp.Run(jobs) })
 	}

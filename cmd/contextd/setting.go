@@ -114,6 +114,9 @@ func placeSettings() []Setting {
 			Doc: "auto is short lines on a terminal and JSON elsewhere."},
 		{Key: "log.calls", Default: false,
 			Doc: "A line for every call: method, path, status, time, client and the public part of the key."},
+		{Key: "log.witnesses", Default: []string{},
+			Doc: "Who signs the checkpoints of the transparency logs: of each its verifier key, a space and its address, such as " +
+				"\"witness.example.org/1+0a1b2c3d+BAAA… https://witness.example.org\"."},
 		{Key: "backup", Doc: "Backups by the daemon itself. contextd backup makes one at any time."},
 		{Key: "backup.every", Default: "", Doc: "How often, such as 24h or 7d. Empty means never."},
 		{Key: "backup.dir", Default: "",

@@ -45,6 +45,8 @@ type config struct {
 		Level  string `mapstructure:"level"`
 		Format string `mapstructure:"format"`
 		Calls  bool   `mapstructure:"calls"`
+
+		Witnesses []string `mapstructure:"witnesses"`
 	} `mapstructure:"log"`
 	Admin struct {
 		Listen string `mapstructure:"listen"`
@@ -286,6 +288,10 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 	d.Disabled, d.PrivateHosts = c.Sources.Disabled, c.Packs.PrivateHosts
 	if d.Packs, err = c.Packs.load(); err != nil {
 		return daemon.Config{}, fmt.Errorf("packs.enabled: %w", err)
+	}
+	for _, text := range c.Log.Witnesses {
+		key, address, _ := strings.Cut(strings.TrimSpace(text), " ")
+		d.Witnesses = append(d.Witnesses, daemon.Witness{Key: key, URL: strings.TrimSpace(address)})
 	}
 	if d.Alerts, err = c.alerts(); err != nil {
 		return daemon.Config{}, err

@@ -39,6 +39,8 @@ type Logs struct {
 	kept   map[string]*list.Element
 	recent *list.List // of kept, most recently used first
 	size   int
+
+	cosigned map[string]cosigned // by origin, the last
 }
 
 // kept is an answer that stays as it is.
@@ -49,7 +51,8 @@ type kept struct {
 
 // NewLogs makes the Logs of a store, whose checkpoints are signed by key.
 func NewLogs(store Store, key Key) *Logs {
-	return &Logs{store: store, key: key, kept: map[string]*list.Element{}, recent: list.New()}
+	return &Logs{store: store, key: key, kept: map[string]*list.Element{}, recent: list.New(),
+		cosigned: map[string]cosigned{}}
 }
 
 // keep returns what is kept under name, or what produce returns, which is kept from then on. Name says all that the text depends on.
@@ -111,7 +114,11 @@ func (l *Logs) Checkpoint(ctx context.Context, pack string) (text []byte, tag st
 }
 
 func (l *Logs) checkpoint(head api.LogHead) (*kept, error) {
-	return l.keep(fmt.Sprintf("checkpoint %s %d %s", head.Origin, head.Size, head.Root), func() ([]byte, error) { return l.key.Sign(head) })
+	lines := l.signatures(head)
+	return l.keep(fmt.Sprintf("checkpoint %s %d %s %s", head.Origin, head.Size, head.Root, lines), func() ([]byte, error) {
+		text, err := l.key.Sign(head)
+		return append(text, lines...), err
+	})
 }
 
 // Part is the tile or bundle at path, its entity tag, and whether it is a full one. It stays as it is either way.
@@ -191,7 +198,8 @@ func (l *Logs) At(ctx context.Context, pack, minute string) (text []byte, tag st
 		return nil, "", err
 	}
 	end := m.End()
-	k, err := l.keep(fmt.Sprintf("before %s %d %d", head.Origin, head.Size, end.UnixMilli()), func() ([]byte, error) {
+	name := fmt.Sprintf("before %s %d %d %s", head.Origin, head.Size, end.UnixMilli(), l.signatures(head))
+	k, err := l.keep(name, func() ([]byte, error) {
 		seq, ok, err := l.store.LogBefore(ctx, head.Origin, end)
 		if err != nil {
 			return nil, err
@@ -214,7 +222,7 @@ func (l *Logs) entry(ctx context.Context, head api.LogHead, seq int64) (*kept, e
 	if seq < 0 || seq >= head.Size {
 		return nil, api.Errorf(api.ReasonNotFound, "the log has no leaf %d", seq).WithHint("its leaves are numbered from 0 to %d", head.Size-1)
 	}
-	return l.keep(fmt.Sprintf("entry %s %d %d", head.Origin, head.Size, seq), func() ([]byte, error) {
+	return l.keep(fmt.Sprintf("entry %s %d %d %s", head.Origin, head.Size, seq, l.signatures(head)), func() ([]byte, error) {
 		leaves, err := l.leaves(ctx, head.Origin, seq/Width)
 		if err != nil {
 			return nil, err

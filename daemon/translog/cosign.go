@@ -1,0 +1,55 @@
+package translog
+
+import (
+	"context"
+	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// cosigned is what witnesses have signed of a log.
+type cosigned struct {
+	head  api.LogHead
+	lines string
+}
+
+// Head is the head of the log of pack.
+func (l *Logs) Head(ctx context.Context, pack string) (api.LogHead, error) { return l.head(ctx, pack) }
+
+// Plain is the checkpoint of a head without the signatures of witnesses.
+func (l *Logs) Plain(head api.LogHead) (string, error) {
+	text, err := l.key.Sign(head)
+	return string(text), err
+}
+
+// Cosign has the checkpoint of a head carry the signatures of witnesses, a line of a signed note each, as long as it is the newest.
+func (l *Logs) Cosign(head api.LogHead, lines []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cosigned[head.Origin] = cosigned{head, strings.Join(lines, "")}
+}
+
+// signatures are those of witnesses on a head.
+func (l *Logs) signatures(head api.LogHead) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c := l.cosigned[head.Origin]; c.head == head {
+		return c.lines
+	}
+	return ""
+}
+
+// Consistency returns the hashes in base64 that prove that the log of a head had another size before.
+func (l *Logs) Consistency(ctx context.Context, head api.LogHead, old int64) (texts []string, err error) {
+	if old <= 0 || old >= head.Size {
+		return nil, nil
+	}
+	read := func(level int, n int64) ([]byte, error) { return l.store.LogTile(ctx, head.Origin, level, n) }
+	proof, err := tlog.ProveTree(head.Size, old, reader(head.Size, read))
+	for _, h := range proof {
+		texts = append(texts, h.String())
+	}
+	return texts, err
+}

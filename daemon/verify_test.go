@@ -1,0 +1,194 @@
+package daemon_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	ctxprogram "github.com/contextd/contextd/client"
+	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/sdk/api"
+)
+
+// person runs ctx with a memory.
+type person struct {
+	env map[string]string
+	now func() time.Time
+}
+
+// newPerson is somebody who has never seen a service.
+func newPerson(t *testing.T, clock *daemontest.Clock, url, key string) *person {
+	t.Helper()
+	dir := t.TempDir()
+	return &person{now: func() time.Time { return clock.Now().Add(time.Minute) }, env: map[string]string{"CTX_BASE_URL": url, "CTX_API_KEY": key,
+		"CTX_CONFIG_DIR": filepath.Join(dir, "config"), "XDG_DATA_HOME": filepath.Join(dir, "data"), "HOME": dir, "CTX_RETRIES": "0"}}
+}
+
+// run runs ctx until it ends, with its output to out.
+func (p *person) run(ctx context.Context, out io.Writer, args ...string) (code int, stderr string) {
+	var errOut bytes.Buffer
+	code = ctxprogram.Main(ctx, args, cli.System{In: strings.NewReader(""), Out: out, Err: &errOut, Now: p.now,
+		LookupEnv: func(name string) (string, bool) { value, ok := p.env[name]; return value, ok }})
+	return code, errOut.String()
+}
+
+// does runs ctx, which must end with a code, and returns its output.
+func (p *person) does(t *testing.T, want int, args ...string) (stdout, stderr string) {
+	t.Helper()
+	var out bytes.Buffer
+	code, stderr := p.run(t.Context(), &out, args...)
+	if code != want {
+		t.Fatalf("ctx %s: exit %d, want %d\n%s\n%s", strings.Join(args, " "), code, want, out.String(), stderr)
+	}
+	return out.String(), stderr
+}
+
+// serveWitness runs ctx witness serve until the test ends, and returns its verifier key and its address.
+func serveWitness(t *testing.T, p *person) (key, url string) {
+	t.Helper()
+	key, _ = p.does(t, 0, "witness", "key", "--name", "w.test/1")
+	ctx, stop := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		code, _ := p.run(ctx, in, "witness", "serve", "--listen", "127.0.0.1:0")
+		in.Close()
+		ended <- code
+	}()
+	t.Cleanup(func() {
+		stop()
+		if code := <-ended; code != 0 {
+			t.Errorf("the witness ended with %d", code)
+		}
+	})
+	line := make([]byte, 64)
+	n, err := out.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, out)
+	p.does(t, cli.ExitUsage, "witness", "serve", "--listen", "127.0.0.1:0") // one process has it
+	return strings.TrimSpace(key), strings.TrimSpace(string(line[:n]))
+}
+
+// TestVerified follows a service that is witnessed, proves what it said once it is gone, and meets a copy of it at the same address.
+func TestVerified(t *testing.T) {
+	t.Parallel()
+	clock := daemontest.NewClock()
+	watcher := newPerson(t, clock, "", "")
+	witness, witnessURL := serveWitness(t, watcher)
+	dir := t.TempDir()
+	config := func(dir, listen string) func(*daemon.Config) {
+		return func(c *daemon.Config) {
+			c.DataDir, c.Now, c.Listen = dir, clock.Now, listen
+			c.Witnesses = []daemon.Witness{{Key: witness, URL: witnessURL}}
+		}
+	}
+	one := daemontest.Start(t, config(filepath.Join(dir, "one"), "127.0.0.1:0"))
+	address := strings.TrimPrefix(one.URL(), "http://")
+	watcher.does(t, 0, "witness", "add", one.URL())
+	user := newPerson(t, clock, one.URL(), one.Key(t, api.TierPro))
+	next := func(d *daemontest.Daemon, after time.Duration) {
+		t.Helper()
+		clock.Advance(after)
+		if err := d.Refresh(t.Context(), api.PackCrypto); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bundle, answer := filepath.Join(dir, "said.json"), filepath.Join(dir, "answer.json")
+	said, _ := user.does(t, 0, "fresh", "-o", "json", "--bundle", bundle)
+	if err := os.WriteFile(answer, []byte(said), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	next(one, 5*time.Minute)
+	user.does(t, 0, "fresh")
+	user.does(t, 0, "brief")
+	user.does(t, 0, "verify", answer)
+	user.does(t, 0, "verify", "--at", "6m")
+	witnessed := func() string {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+			var out bytes.Buffer
+			code, stderr := user.run(t.Context(), &out, "verify", "--witness", witness, "--witnesses", "1")
+			if code == 0 {
+				return out.String()
+			}
+			if code != cli.ExitUnproven || !strings.Contains(stderr, "0 of the witnesses") || time.Now().After(end) {
+				t.Fatalf("exit %d\n%s", code, stderr)
+			}
+		}
+	}
+	if got := witnessed(); !strings.Contains(got, "witness   w.test/1, at 2026-11-20") {
+		t.Error(got)
+	}
+	one.Stop(t)
+	_ = os.Remove(filepath.Join(dir, "one", "admin.sock")) // no file
+	if err := os.CopyFS(filepath.Join(dir, "two"), os.DirFS(filepath.Join(dir, "one"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"verify", bundle}, {"verify", bundle, "-o", "json"}} { // the daemon is dead
+		if stdout, _ := user.does(t, 0, args...); !strings.Contains(stdout, "remembered") {
+			t.Error(stdout)
+		}
+	}
+	one = daemontest.Start(t, config(filepath.Join(dir, "one"), address))
+	next(one, 5*time.Minute)
+	next(one, 5*time.Minute)
+	user.does(t, 0, "fresh")
+	if got := witnessed(); !strings.Contains(got, "w.test/1") {
+		t.Error(got)
+	}
+	one.Stop(t)
+	clock.Advance(time.Second) // the copy does the same, a second later
+	log := &daemontest.Log{}
+	two := daemontest.Start(t, config(filepath.Join(dir, "two"), address), func(c *daemon.Config) { c.Logger = log.Logger() })
+	defer two.Stop(t)
+	if _, stderr := user.does(t, cli.ExitUnproven, "snapshot", "--at", "12m"); !strings.Contains(stderr, "what the service said was taken back") {
+		t.Error(stderr)
+	}
+	for range 3 {
+		next(two, 5*time.Minute)
+	}
+	for _, command := range []string{"fresh", "brief", "verify"} {
+		stdout, stderr := user.does(t, cli.ExitUnproven, command, "-o", "json")
+		if stdout != "" || !strings.Contains(stderr, `"log_forked"`) || !strings.Contains(stderr, "both checkpoints are kept in ") {
+			t.Errorf("ctx %s: %s%s", command, stdout, stderr)
+		}
+	}
+	stranger := newPerson(t, clock, two.URL(), user.env["CTX_API_KEY"]) // who has never seen the first is told by the witness alone
+	stranger.does(t, 0, "fresh")
+	for end := time.Now().Add(time.Minute); log.Count("a witness does not sign") == 0; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the witness signs the copy, or nobody says that it does not\n%s", log)
+		}
+	}
+	stranger.does(t, cli.ExitUnproven, "verify", "--witness", witness, "--witnesses", "1")
+}
+
+// TestWitnessesAreChecked refuses settings that no witness has.
+func TestWitnessesAreChecked(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t, daemontest.NewClock(), "", "")
+	key, _ := p.does(t, 0, "witness", "key")
+	key = strings.TrimSpace(key)
+	for _, w := range []daemon.Witness{{key, ""}, {key, "ftp://a"}, {key, "http://u:p@a"}, {"", "http://a"}, {key[1:], "http://a"}} {
+		cfg := daemon.Config{DataDir: t.TempDir()}
+		cfg.Witnesses = []daemon.Witness{w}
+		if err := cfg.Check(); err == nil || !strings.HasPrefix(err.Error(), "log.witnesses[0]: ") {
+			t.Errorf("%v: %v", w, err)
+		}
+	}
+	cfg := daemon.Config{DataDir: t.TempDir()}
+	cfg.Witnesses = []daemon.Witness{{key, "https://" + net.JoinHostPort("::1", "1") + "/w"}}
+	if err := cfg.Check(); err != nil {
+		t.Error(err)
+	}
+}
