@@ -160,6 +160,10 @@ func expect(recipe string) string {
 		"db stats":                         `stdout 'states read back'`,
 		"ctx pay receipts\n":               `stdout 'search'`,
 		"> answer.json":                    `stdout '^\["http://127.0.0.1:[0-9]+",1000,"USDG","answered"\]$'` + "\n" + `grep '"rows"' answer.json`,
+		"ctx verify said.json":             `stdout '^Proven. The service of the log contextd-demo/'`,
+		"ctx verify --since":               `stdout 'each of which is in the log'`,
+		"--accept-new-log":                 `stdout 'From now on ctx follows the log contextd-demo/'`,
+		"ctx witness add":                  `stdout '^contextd-demo/.*/crypto'`,
 		"contextd rec":                     `stdout .`,
 	} {
 		if strings.Contains(recipe, command) {
