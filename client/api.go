@@ -50,6 +50,7 @@ func newAPI(f *command.Factory) *cobra.Command {
 	flags.StringArrayVarP(&o.fields, "field", "f", nil,
 		"add a parameter `name=value`; in a JSON body numbers, true, false and null are such")
 	flags.StringVarP(&o.method, "method", "X", "", "HTTP `method` (default GET, or POST with --input)")
+	cli.CompleteValues(c, "method", "GET", "POST", "PUT", "PATCH", "DELETE")
 	flags.StringVar(&o.input, "input", "", "send this `file` as the body, - for stdin")
 	flags.BoolVarP(&o.include, "include", "i", false, "show the status line and the headers too")
 	return c

@@ -27,6 +27,9 @@ func Main(ctx context.Context, args []string, s cli.System) int {
 	return f.Report(args, root.ExecuteContext(ctx))
 }
 
+// Tree is the tree of commands in the surroundings s, none of which is run.
+func Tree(s cli.System) *cobra.Command { return newRoot(command.New(s)) }
+
 // newRoot makes the command tree.
 func newRoot(f *command.Factory) *cobra.Command {
 	root := &cobra.Command{
@@ -40,6 +43,8 @@ func newRoot(f *command.Factory) *cobra.Command {
 			"  ctx fresh --json flags -q '.flags[].message' JSON, filtered",
 	}
 	f.Flags.Bind(root.PersistentFlags())
+	cli.CompleteValues(root, "color", "auto", "always", "never")
+	_ = root.RegisterFlagCompletionFunc("profile", completeProfile(f))
 	ask := slices.Concat(dataCommands(f), liveCommands(f), uiCommands(f), proofCommands(f), bridge.Commands(f))
 	account := []*cobra.Command{newAuth(f), newKeys(f), pay.NewCredits(f), pay.NewWallet(f), pay.NewPay(f)}
 	cli.Assemble(root, f.System, []cli.Section{

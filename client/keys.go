@@ -49,6 +49,7 @@ func newKeys(f *command.Factory) *cobra.Command {
 		func(ctx context.Context, args []string) error { return o.create(ctx, args[0]) })
 	o.given.Bind(create)
 	create.Flags().StringVar(&o.consent, "consent", "", "what may be kept of its calls: full, aggregated (the default) or none")
+	cli.CompleteValues(create, "consent", api.Consents()...)
 	list := f.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List your keys, newest first"}, rowFields(), o.list)
 	list.Flags().BoolVar(&o.revoked, "revoked", false, "also those that were revoked")
 	list.Flags().IntVar(&o.limit, "limit", 0, "at most so many, from the whole list (0 means all)")

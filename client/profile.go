@@ -28,16 +28,21 @@ type profileRow struct {
 	Key     string `json:"key"` // its beginning; empty if none is stored
 }
 
-// newProfile makes the group of commands that keep profiles.
-func newProfile(f *command.Factory) *cobra.Command {
-	o := profileOptions{IO: f.IO, config: f.Config, account: f.Account}
-	names := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// completeProfile completes the name of a profile.
+func completeProfile(f *command.Factory) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		c, err := f.Config()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return c.Profiles, cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// newProfile makes the group of commands that keep profiles.
+func newProfile(f *command.Factory) *cobra.Command {
+	o := profileOptions{IO: f.IO, config: f.Config, account: f.Account}
+	names := completeProfile(f)
 	list := f.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the profiles"},
 		[]string{"name", "active", "baseUrl", "key"}, o.list)
 	add := f.Command(&cobra.Command{Use: "add NAME", Short: "Add a profile, or change its address or key", Args: cobra.ExactArgs(1),

@@ -53,6 +53,7 @@ func newSeries(f *command.Factory) *cobra.Command {
 	flags := c.Flags()
 	flags.StringVar(&o.pack, "pack", "", "look in this `pack`")
 	flags.StringVar(&o.field, "field", "", "the `number`, such as priceUsd or change24hPct (default the most important one)")
+	_ = c.RegisterFlagCompletionFunc("field", f.CompleteNumbers())
 	flags.StringVar(&o.span, "span", api.FormatSpan(api.SeriesSpanDefault), "how far back, as `time`, 1h or more: 24h, 7d")
 	flags.IntVar(&o.points, "points", api.SeriesPointsDefault,
 		fmt.Sprintf("so `many` values, %d to %d", api.SeriesPointsMin, api.SeriesPointsMax))

@@ -63,6 +63,7 @@ func newTail(f *command.Factory) *cobra.Command {
 	flags.StringVar(&o.path, "path", "", "only what is at this `path` of the state, such as flags or top_movers.0")
 	flags.StringSliceVar(&o.events, "events", []string{"delta", "error"},
 		"`kinds` to show: pulse, delta, error; pulse also repeats the last state")
+	cli.CompleteValues(c, "events", api.EventPulse, api.EventDelta, api.EventError)
 	flags.BoolVar(&o.diff, "diff", false, "changes instead of states, also where a program reads")
 	flags.BoolVar(&o.changesOnly, "changes-only", false, "only changes; nothing for the first state")
 	flags.IntVar(&o.count, "count", 0, "end after this `number` of events")

@@ -50,6 +50,7 @@ func uiCommands(f *command.Factory) []*cobra.Command {
 	}, nil, o.run)
 	flags := c.Flags()
 	flags.StringVar(&o.theme, "theme", themeAuto, "`colours`: auto, dark, light or mono; auto asks the terminal for its background")
+	cli.CompleteValues(c, "theme", themeAuto, string(view.Dark), string(view.Light), string(view.Mono))
 	flags.BoolVar(&o.ascii, "ascii", false, "draw with ASCII characters alone")
 	flags.BoolVar(&o.readOnly, "read-only", false, "neither make nor revoke keys, nor buy credits")
 	flags.StringVar(&o.replay, "replay", "", "show a recording, a `file` of ctx tail -o ndjson, in place of a service")

@@ -97,6 +97,7 @@ func (o *watchOptions) bind(c *cobra.Command) {
 	f.StringArrayVar(&o.when, "when", nil, "a jq `filter` over the state: each text or row that it gives is a condition, as is true")
 	f.StringArrayVar(&o.prices, "price", nil, "a `bound` of a price, such as 'BTC < 90000'")
 	f.StringSliceVar(&o.kinds, "flag", nil, "flags of this `kind`, such as stablecoin_depeg; any for all")
+	cli.CompleteValues(c, "flag", append(api.FlagKinds(), "any")...)
 	f.StringVar(&o.severity, "severity", "", "flags of at least this `severity`: notice, warning, critical")
 	f.DurationVar(&o.cooldown, "cooldown", 0, "`time` between two events of a condition; what holds after it is told again")
 	f.BoolVar(&o.ended, "ended", false, "tell ends too")

@@ -51,6 +51,7 @@ func newMCPConfig(f *command.Factory) *cobra.Command {
 			"  ctx mcp config --client vscode --profile agent > .vscode/mcp.json",
 	}, []string{"mcpServers", "servers", "inputs"}, func(ctx context.Context, _ []string) error { return o.run(ctx) })
 	c.Flags().StringVar(&o.program, "client", "claude", "`program`: claude, cursor or vscode")
+	cli.CompleteValues(c, "client", "claude", "cursor", "vscode")
 	c.Flags().BoolVar(&o.remote, "http", false, "call the service over HTTP, without ctx")
 	return c
 }

@@ -37,6 +37,7 @@ func newStdio(f *command.Factory) *cobra.Command {
 	}, nil, func(ctx context.Context, _ []string) error { return o.run(ctx) })
 	c.Flags().StringVar(&o.url, "url", "", "bridge the MCP server at this `address`, of any service; with --pay it is paid by x402")
 	c.Flags().StringVar(&o.names, "names", "underscore", "how tools are listed: `underscore` or dots")
+	cli.CompleteValues(c, "names", "underscore", "dots")
 	return c
 }
 

@@ -212,6 +212,19 @@ func (f *Factory) CompleteMembers() cobra.CompletionFunc {
 	})
 }
 
+// CompleteNumbers completes the name of a number that rows have.
+func (f *Factory) CompleteNumbers() cobra.CompletionFunc {
+	return f.completeList(func(ctx context.Context, l PackList, pack string) (names []string) {
+		if info := l.Find(ctx, pack); info != nil {
+			for _, m := range info.Members {
+				names = append(names, m.Fields...)
+			}
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
+	})
+}
+
 // CompleteKinds completes a list of kinds of rows.
 func (f *Factory) CompleteKinds() cobra.CompletionFunc {
 	return f.completeList(func(ctx context.Context, l PackList, pack string) (names []string) {

@@ -36,6 +36,7 @@ type requestFlags struct {
 func (r *requestFlags) bind(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVarP(&r.method, "request", "X", "", "`method` of the request; else GET, or POST with --data")
+	cli.CompleteValues(c, "request", "GET", "POST", "PUT", "PATCH", "DELETE")
 	flags.StringArrayVarP(&r.headers, "header", "H", nil, "send this `header`, such as \"Accept: text/csv\"")
 	flags.StringVarP(&r.body, "data", "d", "", "send this `body`, that of a file with @FILE, of stdin with @-")
 	flags.StringVar(&r.most, "max-usd", "", "the same as --max-amount, in `dollars`")

@@ -50,6 +50,7 @@ func newDemo(s *settings) *cobra.Command {
 	f.DurationVar(&o.refresh, "refresh", 15*time.Second, "time from one state to the next")
 	all := append([]string{api.PackCrypto}, manifest.Shipped()...)
 	f.StringSliceVar(&o.packs, "packs", all, "`names` of the packs to serve, with commas between; crypto is always one of them")
+	cli.CompleteValues(c, "packs", all...)
 	f.BoolVar(&o.once, "once", false, "walk through the whole story and end")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := o.check(); err != nil {

@@ -41,6 +41,8 @@ func newKeysCreate(operate Operate) *cobra.Command {
 	c.Flags().StringVar((*string)(&ask.Tier), "tier", "", "charge its calls, as a key of free, hobby, pro, team or enterprise")
 	c.Flags().StringVar((*string)(&ask.TraceConsent), "consent", string(api.ConsentAggregated),
 		"what may be kept of its calls: full, aggregated or none")
+	cli.CompleteValues(c, "tier", api.Tiers()...)
+	cli.CompleteValues(c, "consent", api.Consents()...)
 	answer := cli.AddOutput(c, cli.FieldsIn(api.IssuedKey{})...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		ask.Name = args[0]

@@ -52,6 +52,8 @@ func newRoot(system cli.System) *cobra.Command {
 		Example: "  contextd demo\n  contextd serve --data-dir /var/lib/contextd\n  contextd keys create my-agent",
 	}
 	s := newSettings(root.PersistentFlags())
+	cli.CompleteValues(root, "log-level", "debug", "info", "warn", "error")
+	cli.CompleteValues(root, "log-format", "auto", "text", "json")
 	cli.Assemble(root, system, []cli.Section{
 		{Title: "Run", Commands: []*cobra.Command{newServe(s), newReload(s), newDemo(s),
 			NewInit(), newCheckConfig(s), NewConfig(), newSystemd()}},

@@ -43,6 +43,7 @@ func Assemble(root *cobra.Command, s System, sections []Section, others ...*cobr
 		root.SetHelpCommandGroupID(section.Title)
 	}
 	addTopics(root, others)
+	completeRest(root)
 }
 
 // Group completes c, which only holds others: alone it shows its help. Mistakes in arguments of theirs end before they run.

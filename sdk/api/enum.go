@@ -153,6 +153,9 @@ const (
 	ConsentNone       TraceConsent = "none"
 )
 
+// Consents returns the three consents, from most to least.
+func Consents() []TraceConsent { return []TraceConsent{ConsentFull, ConsentAggregated, ConsentNone} }
+
 // Valid reports whether c is one of the three consents.
 func (c TraceConsent) Valid() bool {
 	return c == ConsentFull || c == ConsentAggregated || c == ConsentNone
