@@ -35,7 +35,8 @@ func first(ctx context.Context, f *command.Factory, root *cobra.Command) error {
 	}
 	switch choice {
 	case "1":
-		f.Note("In another terminal: contextd demo\nIt says its address and a key. Then run ctx again, with 4 for the address and 3 for the key.")
+		f.Note("In another terminal: contextd demo\n" +
+			"It says its address and a key. Then run ctx again, with 4 for the address and 3 for the key.")
 		return nil
 	case "2":
 		email, err := f.Ask(ctx, "Mail address", "ctx auth login --email you@example.com")
