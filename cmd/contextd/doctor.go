@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,22 +32,22 @@ func newDoctor(s *settings) *cobra.Command {
 		Use: "doctor", Short: "Look for what is wrong with this installation, and say what to do", Args: cobra.NoArgs,
 		Long: "Look for what is wrong with this installation: configuration, modes of files, room on the disk, databases, and, unless\n" +
 			"--offline, sources, clock, chain and mail server. It changes nothing and works beside a running daemon. It ends with 1 if\n" +
-			"anything is wrong; a warning is not.",
-		Example: "  contextd doctor\n  contextd doctor --offline -o json",
+			"anything is wrong; a warning is not.\n\n" +
+			"--bundle writes a tar.gz to send to who helps you: findings, versions, settings without secrets, how much there is, metrics\n" +
+			"where admin.listen is set, and the end of the log where journald has it. Read it before you send it.",
+		Example: "  contextd doctor\n  contextd doctor --offline -o json\n  contextd doctor --bundle contextd-doctor.tar.gz",
 	}
+	file := c.Flags().String("bundle", "", "also write what was found, with settings and metrics but no secrets, to this `file`")
 	offline := c.Flags().Bool("offline", false, "ask nothing outside of this machine")
 	out := cli.AddOutput(c, cli.FieldsIn(doctor.Finding{})...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		cfg, file, err := s.read()
+		cfg, from, err := s.read()
 		if err != nil {
 			return err
 		}
 		d, err := cfg.daemon(nil)
 		if err != nil {
 			return err
-		}
-		if file == "" {
-			file = "no file: defaults, environment and flags"
 		}
 		list := []doctor.Finding{}
 		tell := func(f doctor.Finding) {
@@ -54,12 +56,26 @@ func newDoctor(s *settings) *cobra.Command {
 				printFinding(c.OutOrStdout(), f)
 			}
 		}
-		tell(doctor.Finding{Check: "configuration", Outcome: doctor.OK, Found: file})
+		tell(doctor.Finding{Check: "configuration", Outcome: doctor.OK, Found: cmp.Or(from, "no file: defaults, environment and flags")})
 		doctor.Examine(c.Context(), examined(d, s.secretFiles(), *offline), tell)
 		if standing, err := admin.Settling(c.Context(), d.DataDir); err == nil { // else none runs, and nothing is settled
 			for _, f := range settlingFindings(standing, time.Now()) {
 				tell(f)
 			}
+		}
+		if counts, ok := countsFinding(c.Context(), d.DataDir); ok {
+			tell(counts)
+		}
+		tell(quotaFinding(cfg))
+		if *file != "" {
+			b, err := newBundle(c.Context(), s, cfg, d.DataDir, list)
+			if err == nil {
+				err = b.write(*file, time.Now())
+			}
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.ErrOrStderr(), "wrote %s: %s; read it before you send it\n", *file, strings.Join(b.names, ", "))
 		}
 		if out.Chosen() {
 			err = out.Print(list, findingsTable(list))
