@@ -26,6 +26,7 @@ var errDown = errors.New("down")
 type account struct {
 	keys []api.APIKeyRow
 	days []api.UsageRow
+	rail string // of one purchase
 	err  error
 }
 
@@ -42,7 +43,8 @@ func (a *account) RevokeKey(context.Context, string, ...sdk.CallOption) (*api.Re
 }
 
 func (a *account) Balance(context.Context, string, ...sdk.CallOption) (*api.CreditBalanceResponse, error) {
-	return &api.CreditBalanceResponse{Balance: 12345, KeyCount: 2, RecentDeposits: []api.Deposit{{Status: api.DepositPending}, {Status: api.DepositVerified}}}, a.err
+	return &api.CreditBalanceResponse{Balance: 12345, KeyCount: 2, RecentDeposits: []api.Deposit{
+		{Status: api.DepositPending, Rail: api.NetworkL2}, {Status: api.DepositVerified, Rail: a.rail}}}, a.err
 }
 
 func (a *account) Usage(context.Context, int, ...sdk.CallOption) ([]api.UsageRow, error) {
@@ -151,6 +153,15 @@ func TestCredits(t *testing.T) {
 		"▌2026-11-20      100 ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓ fresh 40, brief 60", " 2026-11-18       50 ▓▓▓▓▓▓▓▓▓▓▓▓░░░░░░░░░░░░ fresh 50"} {
 		if !strings.Contains(shown(s), want) {
 			t.Errorf("lacks %q:\n%s", want, shown(s))
+		}
+	}
+	for rail, want := range map[string]bool{"": false, api.NetworkL2: false, "base": true} {
+		a.rail = rail
+		s := tui.NewCredits(e)
+		settle(s, s.Enter())
+		if text := strings.Join(s.View(120, 30), "\n"); strings.Contains(text, "RAIL") != want || strings.Contains(text, " base ") != want ||
+			!strings.Contains(text, "Purchases") {
+			t.Errorf("on the rail %q:\n%s", rail, text)
 		}
 	}
 	if got := ownerPress(s, "y"); fmt.Sprint(got) != "[{12345 the balance}]" {

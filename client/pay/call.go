@@ -187,8 +187,7 @@ func (o *urlOptions) call(ctx context.Context, service, address string, p sdk.Pa
 	}
 	defer resp.Body.Close()
 	if ask != nil {
-		o.Note("it costs nothing")
-		return nil
+		return o.free(ctx, service, r.name)
 	}
 	return o.pass(ctx, resp.Body)
 }
@@ -312,8 +311,12 @@ func (o *urlOptions) showExact(ctx context.Context, q sdk.ExactQuote) error {
 		if v.Refusal != "" {
 			verdict = style.Bad("the wallet would not pay it: " + human.Line(v.Refusal))
 		}
-		_, err := fmt.Fprintf(w, "%s\n  price  %s %s\n  fee    none: the service settles it\n  to     %s\n  token  %s on chain %d\n  %s\n",
-			human.Line(q.Request), v.Amount, v.Asset.Symbol, v.Recipient, v.Asset.Token, v.Asset.ChainID, verdict)
+		way := ""
+		if v.Asset.Token != "" { // else there is none that the wallet goes
+			way = fmt.Sprintf("  price  %s %s\n  fee    none: the service settles it\n  to     %s\n  token  %s on chain %d\n",
+				v.Amount, v.Asset.Symbol, v.Recipient, v.Asset.Token, v.Asset.ChainID)
+		}
+		_, err := fmt.Fprintf(w, "%s\n%s  %s\n", human.Line(q.Request), way, verdict)
 		return err
 	}})
 }

@@ -125,6 +125,39 @@ func TestPayAnswers(t *testing.T) {
 	})
 }
 
+// TestDryRun: what costs nothing is told without a line of a price that is not there, and as JSON is a price of nothing.
+func TestDryRun(t *testing.T) {
+	t.Parallel()
+	amount := 0 // that is asked; 0 asks nothing
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if amount != 0 {
+			offer(w, amount)
+		}
+	}))
+	t.Cleanup(s.Close)
+	request := func(args ...string) (stdout, stderr string) {
+		stdout, stderr, f := ctxPay(t, t.TempDir(), append([]string{s.URL + "/x", "--dry-run"}, args...)...)
+		if f != nil {
+			t.Errorf("%v: %v", args, f)
+		}
+		return stdout, stderr
+	}
+	if out, told := request("-o", "text"); out != "" || told != "it costs nothing\n" {
+		t.Errorf("free: %q, %q", out, told)
+	}
+	if out, _ := request("--json", "request,amount"); out != `{"request":"GET /x","amount":"0"}`+"\n" {
+		t.Errorf("free, as JSON: %q", out)
+	}
+	amount = 5
+	if out, _ := request("-o", "text"); !strings.Contains(out, "price  0.000005 USDC") {
+		t.Errorf("what costs something: %q", out)
+	}
+	amount = -1
+	if out, _ := request("-o", "text"); strings.Contains(out, "price") || !strings.Contains(out, "would not pay it") || strings.Count(out, "\n") != 2 {
+		t.Errorf("what the wallet cannot pay: %q", out)
+	}
+}
+
 // hintOf is the hint of an error of the service.
 func hintOf(f *cli.Failure) string {
 	return api.AsError(f.Err).Hint

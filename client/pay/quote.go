@@ -219,10 +219,23 @@ func (o *urlOptions) get(ctx context.Context, args []string, p sdk.Payer, ask *a
 	}
 	o.ReportMeta(&meta)
 	if ask != nil {
-		o.Note("it costs nothing")
-		return nil
+		return o.free(ctx, service, http.MethodGet+" "+path)
 	}
 	return o.write(ctx, resp.Body)
+}
+
+// free says that a request costs nothing: in words or, where the output was asked for as JSON, as a quote of nothing.
+func (o *urlOptions) free(ctx context.Context, service, request string) error {
+	o.Note("it costs nothing")
+	spec, err := o.Spec()
+	if err != nil || !spec.Machine() {
+		return err
+	}
+	doc, err := cli.Marshal(quoted{Request: request, Service: service, Amount: "0"})
+	if err != nil {
+		return err
+	}
+	return o.Print(ctx, cli.Answer{JSON: doc})
 }
 
 // own reports whether a service is the configured one, which is paid in our own dialect.
