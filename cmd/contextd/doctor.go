@@ -22,6 +22,7 @@ import (
 	"github.com/contextd/contextd/daemon/doctor"
 	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/web"
+	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -58,10 +59,8 @@ func newDoctor(s *settings) *cobra.Command {
 		}
 		tell(doctor.Finding{Check: "configuration", Outcome: doctor.OK, Found: cmp.Or(from, "no file: defaults, environment and flags")})
 		doctor.Examine(c.Context(), examined(d, s.secretFiles(), *offline), tell)
-		if standing, err := admin.Settling(c.Context(), d.DataDir); err == nil { // else none runs, and nothing is settled
-			for _, f := range settlingFindings(standing, time.Now()) {
-				tell(f)
-			}
+		for _, f := range settling(c.Context(), d, *offline) {
+			tell(f)
 		}
 		if counts, ok := countsFinding(c.Context(), d.DataDir); ok {
 			tell(counts)
@@ -85,6 +84,50 @@ func newDoctor(s *settings) *cobra.Command {
 	return c
 }
 
+// settling says how payments are settled: by the daemon that runs or, where none does, what the keys have that are to pay the gas.
+func settling(ctx context.Context, d daemon.Config, offline bool) []doctor.Finding {
+	standing, err := admin.Settling(ctx, d.DataDir)
+	if err == nil {
+		return settlingFindings(standing, time.Now())
+	}
+	if offline {
+		return nil
+	}
+	return purses(ctx, d.Rails())
+}
+
+// purses say what the keys of rails have. A node that does not answer is a finding of its own.
+func purses(ctx context.Context, rails []daemon.Chain) (found []doctor.Finding) {
+	for _, r := range rails {
+		if r.SettleKey == "" {
+			continue
+		}
+		client, err := chain.New(ctx, asked(r))
+		if err != nil {
+			continue
+		}
+		sender, err := chain.NewSender(client, r.SettleKey)
+		if err != nil {
+			found = append(found, doctor.Finding{Check: "gas key " + r.ID, Outcome: doctor.Failure, Found: err.Error(),
+				Fix: "mend the file that " + cmp.Or(r.Section, "chain") + " names for it"})
+		} else if has, err := sender.Ready(ctx); err == nil || errors.Is(err, x402.ErrDry) {
+			f := purse(x402.Standing{Rail: r.ID, By: sender.Address(), Balance: has.Balance.String(), GasPrice: has.GasPrice.String(),
+				Gas: x402.UsualGas})
+			if err != nil {
+				f.Outcome = doctor.Failure
+			}
+			found = append(found, f)
+		}
+		client.Close()
+	}
+	return found
+}
+
+// asked is a rail as its chain is asked.
+func asked(r daemon.Chain) chain.Config {
+	return chain.Config{Rail: r.ID, URL: r.RPCURL, ChainID: r.ChainID, Section: r.Section, Token: r.Token, Treasury: r.Treasury}
+}
+
 // examined is what is looked at of a configuration with the given files of secrets.
 func examined(d daemon.Config, secrets map[string]string, offline bool) doctor.Config {
 	e := doctor.Config{
@@ -104,9 +147,7 @@ func examined(d daemon.Config, secrets map[string]string, offline bool) doctor.C
 		}
 	}
 	for _, r := range d.Rails() {
-		e.Rails = append(e.Rails, chain.Config{
-			Rail: r.ID, URL: r.RPCURL, ChainID: r.ChainID, Section: r.Section, Token: r.Token, Treasury: r.Treasury,
-		})
+		e.Rails = append(e.Rails, asked(r))
 	}
 	return e
 }

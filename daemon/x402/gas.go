@@ -40,11 +40,13 @@ var (
 	ErrDear = errors.New("the gas costs too much of the price")
 )
 
+// UsualGas is that of a settlement, before there was one.
+const UsualGas = 66_000
+
 const (
 	revertDay    = 24 * time.Hour
 	unknownSince = time.Hour // for which it is looked for what a transaction has cost
 	unknownLimit = 20
-	usualGas     = 66_000  // of a settlement, before there was one
 	anyPrice     = 1 << 40 // micro-USDG: nothing is so dear
 )
 
@@ -105,7 +107,7 @@ func (s *Settler) cost(p purse) *big.Int {
 // usual is the gas of a settlement.
 func (p purse) usual() uint64 {
 	if p.gas == 0 {
-		return usualGas
+		return UsualGas
 	}
 	return p.gas
 }
