@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"math"
 	"net/http"
 	"time"
 )
@@ -41,7 +42,7 @@ func NewLiving(cfg LivingConfig) (*Living, error) {
 	start := cfg.Now()
 	market, err := NewMarket(MarketConfig{
 		Seed: cfg.Seed, Start: start.Add(-cfg.Past).Truncate(time.Second), Every: cfg.Every, Now: cfg.Now,
-		Events: []Event{{Kind: Hack, Subject: "driftwood-lend-synthetic", Until: 12, Size: 18e6}},
+		Events: []Event{{Kind: Hack, Subject: "driftwood-lend-synthetic", Until: math.MaxInt32, Size: 18e6}},
 	})
 	if err != nil {
 		return nil, err

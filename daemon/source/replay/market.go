@@ -41,6 +41,7 @@ type Market struct {
 	mu      sync.Mutex // guards the rest
 	first   int        // tick of moments[0]
 	moments []*moment
+	trail   []trace           // of the newest days, oldest first
 	said    map[string][]byte // by key, payloads of the newest tick that are made already
 }
 
@@ -83,6 +84,7 @@ func NewMarket(cfg MarketConfig) (*Market, error) {
 	}
 	m.base.findThings()
 	m.moments = []*moment{m.firstMoment()}
+	m.leaveTrail()
 	return m, nil
 }
 
@@ -130,6 +132,7 @@ func (m *Market) moveTo(at time.Time, pace float64) {
 		m.first += drop
 		m.moments = slices.Delete(m.moments, 0, drop)
 	}
+	m.leaveTrail()
 	clear(m.said)
 }
 

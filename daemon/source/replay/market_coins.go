@@ -104,15 +104,15 @@ func (s *scene) categories() any {
 	var rows []any
 	for _, row := range list(s.doc) {
 		c := obj(row)
-		factor, day, n := 0.0, 0.0, 0.0
+		factor, before, n := 0.0, 0.0, 0.0
 		for _, id := range list(c["top_3_coins_id"]) {
 			st := s.standing(text(id))
-			factor, day, n = factor+st.factor, day+st.day, n+1
+			factor, before, n = factor+st.factor, before+st.factor/(1+st.day/100), n+1
 		}
 		if n == 0 {
-			factor, n = 1, 1
+			factor, before, n = 1, 1, 1
 		}
-		rows = append(rows, with(c, "market_cap", math.Round(num(c["market_cap"])*factor/n), "market_cap_change_24h", round(day/n, 4),
+		rows = append(rows, with(c, "market_cap", math.Round(num(c["market_cap"])*factor/n), "market_cap_change_24h", round((factor/before-1)*100, 4),
 			"volume_24h", num(c["volume_24h"])*s.standing("volume").factor, "updated_at", s.at.Add(-2*time.Minute).Format(isoMilli)))
 	}
 	return rows

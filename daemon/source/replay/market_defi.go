@@ -122,7 +122,7 @@ func (s *scene) pools() any {
 		}
 		changes := scaled("price_change_percentage", 1, 3)
 		changes["h1"] = strconv.FormatFloat(st.hour, 'f', 3, 64)
-		changes["h24"] = strconv.FormatFloat(((1+atof(text(changes["h24"]))/100)*(1+st.day/100)-1)*100, 'f', 3, 64)
+		changes["h24"] = strconv.FormatFloat(st.day, 'f', 3, 64)
 		name := a["name"]
 		if e := s.m.event(HostilePool, "", s.tick); e != nil && i == 0 {
 			name = e.Text

@@ -208,6 +208,46 @@ func TestShocksMovePricesAndRamp(t *testing.T) {
 	}
 }
 
+// TestChangesAreThoseOfTheDay: once a day has passed, the change that upstream tells is from the price that it told a day before, whatever
+// happened then.
+func TestChangesAreThoseOfTheDay(t *testing.T) {
+	t.Parallel()
+	m := market(t, 7, 0, replay.Event{Kind: replay.Move, Subject: "zcash", From: 10, Until: 14, Size: 0.3})
+	const day = 24 * 12 // ticks
+	told := func(tick int) map[string]coin {
+		var list []coin
+		if err := json.Unmarshal(payload(t, m, tick, marketsPage), &list); err != nil {
+			t.Fatal(err)
+		}
+		by := map[string]coin{}
+		for _, c := range list {
+			by[c.ID] = c
+		}
+		return by
+	}
+	for range day + 14 {
+		m.Advance()
+	}
+	for _, tick := range []int{day, day + 12} {
+		before, now := told(tick-day), told(tick)
+		if len(now) < 50 {
+			t.Fatalf("%d coins", len(now))
+		}
+		for id, c := range now {
+			if want := (c.Price/before[id].Price - 1) * 100; math.Abs(c.Day-want) > 0.001 {
+				t.Errorf("tick %d: %s is told to have moved %v%%, and moved %v%%", tick, id, c.Day, want)
+			}
+		}
+	}
+}
+
+// coin is one as its market tells it.
+type coin struct {
+	ID    string
+	Price float64 `json:"current_price"`
+	Day   float64 `json:"price_change_percentage_24h"`
+}
+
 // TestGasWalks: gas moves from tick to tick at the time of the tick, and a spike is what it is said to be.
 func TestGasWalks(t *testing.T) {
 	t.Parallel()

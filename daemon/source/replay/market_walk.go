@@ -3,6 +3,7 @@ package replay
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 )
@@ -20,8 +21,45 @@ type thing struct {
 }
 
 // course is how a thing stands: logarithms of its value against where it began, now and as a mean of the last hour, day and week.
-// Changes are told against these means, so that no history has to be kept for them.
+// Changes of an hour and a week are told against these means, so that no history has to be kept for them.
 type course struct{ now, hour, day, week float64 }
+
+// trace is where everything stood: the logarithms of all values with what events added to them.
+type trace struct {
+	at     time.Time
+	values []float64 // by thing
+}
+
+const (
+	traceEvery = 5 * time.Minute
+	traceKept  = 60 * time.Hour // a day before the oldest of keptTicks
+)
+
+// leaveTrail notes where everything stands now, unless that was done a moment ago. Changes of a day are told against it, as they are drawn.
+func (m *Market) leaveTrail() {
+	now := m.moments[len(m.moments)-1]
+	if n := len(m.trail); n > 0 && now.at.Sub(m.trail[n-1].at) < traceEvery {
+		return
+	}
+	t := trace{now.at, make([]float64, len(now.courses))}
+	for i, c := range now.courses {
+		t.values[i] = c.now + m.shock(m.base.things[i].id, m.tick())
+	}
+	m.trail = append(m.trail, t)
+	if old := now.at.Add(-traceKept); m.trail[0].at.Before(old) {
+		m.trail = slices.Delete(m.trail, 0, 1)
+	}
+}
+
+// stood is where a thing stood at a time, as a logarithm. What was before the start went in a straight line by its recorded change.
+func (m *Market) stood(place int, at time.Time) float64 {
+	i, _ := slices.BinarySearchFunc(m.trail, at.Add(1), func(t trace, at time.Time) int { return t.at.Compare(at) })
+	if i > 0 {
+		return m.trail[i-1].values[place]
+	}
+	days := max(0, m.cfg.Start.Sub(at).Hours()/24)
+	return -math.Log1p(max(-0.95, m.base.things[place].day/100)) * days
+}
 
 // moment is where everything stands at a tick.
 type moment struct {
@@ -68,7 +106,8 @@ func (b *base) findThings() {
 	}
 	for _, row := range list(obj(b.doc("trending_pools.json"))["data"]) {
 		p := obj(row)
-		add(thing{id: "pool/" + text(p["id"]), value: 1, vol: 0.15, beta: 0.2, revert: 0.5, jumps: 0.5, follows: -1})
+		day := atof(text(obj(obj(p["attributes"])["price_change_percentage"])["h24"]))
+		add(thing{id: "pool/" + text(p["id"]), value: 1, day: day, vol: 0.15, beta: 0.2, revert: 0.5, jumps: 0.5, follows: -1})
 	}
 	for _, row := range list(b.doc("events.json")) {
 		add(thing{id: "odds/" + text(obj(row)["id"]), value: 1, vol: 0.12, revert: 0.2, follows: -1})
@@ -208,7 +247,7 @@ func (s *scene) standing(id string) standing {
 	c, now := s.courses[place], s.m.shock(id, s.tick)
 	hour := s.m.shock(id, s.tick-int(time.Hour/s.m.cfg.Every))
 	percent := func(since float64) float64 { return round((math.Exp(c.now+now-since)-1)*100, 5) }
-	return standing{math.Exp(c.now + now), percent(c.hour + hour), percent(c.day), percent(c.week)}
+	return standing{math.Exp(c.now + now), percent(c.hour + hour), percent(s.m.stood(place, s.at.Add(-24*time.Hour))), percent(c.week)}
 }
 
 // sway is a factor near 1, another one for each purpose and tick.
