@@ -1,8 +1,10 @@
 package daemon
 
 import (
+	"context"
 	"net/url"
 	"path/filepath"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -26,7 +28,7 @@ var (
 // OutboxDir is the name, in the data directory, of the directory for mail where no SMTP server is configured.
 const OutboxDir = "outbox"
 
-func (d *Daemon) openConsole(public *url.URL) (_ *web.Console, err error) {
+func (d *Daemon) openConsole(ctx context.Context, public *url.URL) (_ *web.Console, err error) {
 	outbox := &mail.Outbox{Dir: filepath.Join(d.cfg.DataDir, OutboxDir), Now: d.cfg.Now, Logger: d.cfg.Logger}
 	var mailer account.Mailer = outbox
 	d.mailer = outbox
@@ -45,7 +47,12 @@ func (d *Daemon) openConsole(public *url.URL) (_ *web.Console, err error) {
 	if err != nil {
 		return nil, err
 	}
+	made, err := d.store.SignedUp(ctx, d.cfg.Now().Add(-24*time.Hour))
+	if err != nil {
+		return nil, err
+	}
 	return web.NewConsole(web.ConsoleConfig{
+		SignedUp: made,
 		Sale: d.sale(), Pages: d.cfg.Page != web.PageOff,
 		SignIn: d.signIn, Keys: d.keys, Books: d.credits, Packs: d.served.ids,
 		Prompts:   &account.Prompts{Store: d.store, NoModel: d.cfg.Briefs.Model == nil, Now: d.cfg.Now},

@@ -243,7 +243,7 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if d.console, err = d.openConsole(public); err != nil {
+	if d.console, err = d.openConsole(ctx, public); err != nil {
 		return err
 	}
 	rules := gate.Config{Keys: d.keys, Meter: d.meter, Plans: d.cfg.Plans, Observer: d.metrics}

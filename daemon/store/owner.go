@@ -47,6 +47,16 @@ func (s *Store) Owners(ctx context.Context) ([]account.Owner, error) {
 	return list, err
 }
 
+// SignedUp returns when the owners since t were made, oldest first, but for the operator and for those whom a purchase made.
+func (s *Store) SignedUp(ctx context.Context, t time.Time) ([]time.Time, error) {
+	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (time.Time, error) {
+		var at sql.NullInt64
+		err := rows.Scan(&at)
+		return sqlite.FromMillis(at), err
+	}, `SELECT created_at FROM owners WHERE created_at >= ? AND id <> ? AND id NOT IN (SELECT owner_id FROM purchases)
+		ORDER BY created_at`, t.UnixMilli(), account.OperatorID)
+}
+
 // SetDisabled disables an owner at the given time, which ends their sessions, or enables them where it is zero, and reports whether there
 // is such an owner. An owner who is disabled already keeps the time of that.
 func (s *Store) SetDisabled(ctx context.Context, ownerID string, at time.Time) (known bool, err error) {

@@ -33,6 +33,7 @@ type ConsoleConfig struct {
 	Hosts          OriginCheck     // what browsers may call the service
 	TrustedProxies *Proxies        // nil means none
 	Limits         ConsoleLimits
+	SignedUp       []time.Time      // when the owners of the last day were made, oldest first; they count
 	Now            func() time.Time // nil means time.Now
 }
 
@@ -98,6 +99,7 @@ func NewConsole(cfg ConsoleConfig) (*Console, error) {
 		purchases: NewLimiter(api.MaxClientDeposits, 24*time.Hour/api.MaxClientDeposits, cfg.Now),
 	}
 	c.SetLimits(cfg.Limits)
+	c.newInAll.used("", cfg.SignedUp)
 	// Behind a proxy, the host that the daemon sees may be another than the one in the browser.
 	if err := c.sameOrigin.AddTrustedOrigin(cfg.PublicURL.Scheme + "://" + cfg.PublicURL.Host); err != nil {
 		return nil, err

@@ -22,6 +22,7 @@ import (
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
@@ -214,6 +215,21 @@ func TestSellCreditsDisabled(t *testing.T) {
 	}
 	m.declinedCredits("disabled", api.CreditStarter, m.sign(m.chain.Wallet(), offer), api.ReasonOwnerDisabled)
 	m.balanced()
+}
+
+// TestSellCreditsIsNoSignup makes an owner by a purchase, who is none of the new owners of the day, also after a restart.
+func TestSellCreditsIsNoSignup(t *testing.T) {
+	t.Parallel()
+	one := func(c *daemon.Config) { c.Limits.NewOwnersPerDay = 1 }
+	m := newSettlingMarket(t, one)
+	m.buy(api.CreditStarter, m.sign(m.chain.Wallet(), m.forSale(api.CreditStarter)), true)
+	m.d.Stop(t)
+	again := daemontest.Open(t, daemontest.On(m.chain), one, func(c *daemon.Config) { c.DataDir, c.Now = m.d.Config.DataDir, m.d.Config.Now })
+	again.Run(t)
+	u := newUser(t, again)
+	u.into(u.byWallet(newWallet(t)), http.StatusOK, nil)
+	u = newUser(t, again)
+	u.refused(u.byWallet(newWallet(t)), api.ReasonRateLimited)
 }
 
 // TestSellCreditsOff has no such route where no rail settles.

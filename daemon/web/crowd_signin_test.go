@@ -218,6 +218,30 @@ func TestNewOwnersAreBounded(t *testing.T) {
 	d.Clock.Advance(24*time.Hour/7 + time.Second)
 	u.into(try("198.51.100.4", newWallet(t)), http.StatusOK, nil)
 	u.refused(try("198.51.100.5", newWallet(t)), api.ReasonRateLimited)
+
+	// A restart forgets none of them, and counts none twice; a bound that is lower by then lasts no longer than a day.
+	restart := func(perDay int) {
+		d.Stop(t)
+		again := daemontest.Open(t, behindProxy, func(c *daemon.Config) {
+			free(c)
+			c.DataDir, c.Now, c.Limits.NewOwnersPerDay = d.Config.DataDir, d.Clock.Now, perDay
+		})
+		again.Clock, d = d.Clock, again
+		d.Run(t)
+		u = newUser(t, d)
+	}
+	restart(7)
+	u.refused(try("198.51.100.5", newWallet(t)), api.ReasonRateLimited)
+	u.into(try("198.51.100.1", first), http.StatusOK, nil)
+	d.Clock.Advance(24*time.Hour/7 + time.Second)
+	restart(7)
+	u.into(try("198.51.100.5", newWallet(t)), http.StatusOK, nil)
+	u.refused(try("198.51.100.6", newWallet(t)), api.ReasonRateLimited)
+	restart(2)
+	d.Clock.Advance(12*time.Hour - time.Second)
+	u.refused(try("198.51.100.6", newWallet(t)), api.ReasonRateLimited)
+	d.Clock.Advance(2 * time.Second)
+	u.into(try("198.51.100.6", newWallet(t)), http.StatusOK, nil)
 }
 
 // TestOpenMessagesAreNoRows: however many messages to sign are open, nothing is kept of them and nobody waits; each signs in once.

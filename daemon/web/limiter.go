@@ -82,6 +82,20 @@ func (l *Limiter) AllowAll(subjects ...string) error {
 	return nil
 }
 
+// used notes that the subject acted at each of times, from the oldest on, as far as they are past.
+func (l *Limiter) used(subject string, times []time.Time) {
+	now := l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var whole int64
+	for _, at := range times {
+		if !at.After(now) {
+			whole = max(whole, at.UnixNano()) + int64(l.every)
+		}
+	}
+	l.use(maphash.String(l.seed, subject), min(whole, now.Add(time.Duration(l.burst)*l.every).UnixNano()), now)
+}
+
 // wholeAt is when the allowance of the subject with the given hash is whole again. The caller holds mu.
 func (l *Limiter) wholeAt(hash uint64) int64 {
 	if at, ok := l.bySubject[hash]; ok || l.others == nil {
