@@ -68,7 +68,7 @@ func Check(text string, state []byte, citations []api.Citation) []Finding {
 
 func checkForm(text string) []Finding {
 	var list []Finding
-	if !wordChar().MatchString(text) {
+	if !wordChar.MatchString(text) {
 		list = append(list, Finding{Kind: KindEmpty, Detail: "the text says nothing"})
 	}
 	if n := utf8.RuneCountInString(text); n > MaxLength {
@@ -185,7 +185,7 @@ func (c *checker) quotations(s sentence, anchors []int) {
 // anchorsAt lists the anchors that follow position i of the text at once, behind a closing quotation mark; nil if none does.
 func (c *checker) anchorsAt(i int) []int {
 	var list []int
-	for _, a := range anyAnchor().FindAllString(ownAnchors().FindString(c.text[i:]), -1) {
+	for _, a := range anyAnchor.FindAllString(ownAnchors.FindString(c.text[i:]), -1) {
 		if n, err := strconv.Atoi(strings.Trim(a, "[]")); err == nil {
 			list = append(list, n)
 		}

@@ -1,6 +1,7 @@
 package ground
 
 import (
+	"regexp"
 	"slices"
 	"time"
 )
@@ -101,7 +102,7 @@ func (c *checker) unfounded(s sentence, f figure, has func(*row) bool) {
 }
 
 // attached is what stands between a name and a figure that is surely its own.
-var attached = lazily(`^(?:,| is| trades at| at| holds| by)? \(?(?:up |down )?$`)
+var attached = regexp.MustCompile(`^(?:,| is| trades at| at| holds| by)? \(?(?:up |down )?$`)
 
 // belongs reports whether one of rows has the name that f directly follows, as in Solana (4.2%). It is true if f follows none.
 func (c *checker) belongs(s sentence, f figure, rows []*row, anchors []int) bool {
@@ -109,7 +110,7 @@ func (c *checker) belongs(s sentence, f figure, rows []*row, anchors []int) bool
 	first := at
 	var owners []*row
 	for _, p := range c.spans {
-		if !p.phrase.name || p.start < s.start || p.end >= at || !attached().MatchString(c.text[p.end:at]) {
+		if !p.phrase.name || p.start < s.start || p.end >= at || !attached.MatchString(c.text[p.end:at]) {
 			continue
 		}
 		if c.listed(p) {
@@ -182,8 +183,8 @@ func matches(r *row, readings []figure) []number {
 const months = `(January|February|March|April|May|June|July|August|September|October|November|December)`
 
 var (
-	monthBefore = lazily(months + ` $`)
-	monthAfter  = lazily(`^(?:st|nd|rd|th)? (?:of )?` + months + `\b`)
+	monthBefore = regexp.MustCompile(months + ` $`)
+	monthAfter  = regexp.MustCompile(`^(?:st|nd|rd|th)? (?:of )?` + months + `\b`)
 )
 
 // timed finds the time of r of which f is the clock time, the date, the year or, beside its month, the day; -1 for none.
@@ -202,9 +203,9 @@ func (c *checker) timed(r *row, f figure, masked string) int {
 		if f.value == float64(t.Year()) {
 			return true
 		}
-		beside := monthBefore().FindStringSubmatch(lastBytes(masked[:f.start], 12))
+		beside := monthBefore.FindStringSubmatch(lastBytes(masked[:f.start], 12))
 		if beside == nil {
-			beside = monthAfter().FindStringSubmatch(masked[f.end:])
+			beside = monthAfter.FindStringSubmatch(masked[f.end:])
 		}
 		return beside != nil && beside[1] == t.Month().String() && f.value == float64(t.Day())
 	})

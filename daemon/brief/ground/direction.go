@@ -1,5 +1,7 @@
 package ground
 
+import "regexp"
+
 const (
 	risen  = `up|rose|rises|risen|rising|gain(?:s|ed|ing)?|climb(?:s|ed|ing)?|add(?:s|ed|ing)?|jump(?:s|ed|ing)?|advanc(?:es|ed|ing)|rall(?:ies|ied|ying)|surg(?:es|ed|ing)|soar(?:s|ed|ing)?|grew|grows|higher`
 	fallen = `down|fell|falls?|fallen|falling|los(?:t|es|e|ing)|drop(?:s|ped|ping)?|declin(?:es|ed|ing)|slid(?:es?|ing)?|shed(?:s|ding)?|sank|sinks|slump(?:s|ed|ing)?|slipp?(?:s|ed|ing)?|plung(?:es|ed|ing)|tumbl(?:es|ed|ing)|crash(?:es|ed|ing)?|shrank|off|lower`
@@ -7,10 +9,10 @@ const (
 )
 
 var (
-	riseBefore = lazily(`(?i)\b(?:` + risen + `|increase|rise|advance|rally|jump)` + lead)
-	fallBefore = lazily(`(?i)\b(?:` + fallen + `|decrease|decline|drop|loss|slide|slump)` + lead)
-	riseAfter  = lazily(`(?i)^ (?:(?:daily|weekly|24-hour|7-day) )?(?:higher|gain|rise|increase|jump|rally|advance|above|up)\b`)
-	fallAfter  = lazily(`(?i)^ (?:(?:daily|weekly|24-hour|7-day) )?(?:lower|drop|fall|loss|decline|decrease|slide|slump|below|down)\b`)
+	riseBefore = regexp.MustCompile(`(?i)\b(?:` + risen + `|increase|rise|advance|rally|jump)` + lead)
+	fallBefore = regexp.MustCompile(`(?i)\b(?:` + fallen + `|decrease|decline|drop|loss|slide|slump)` + lead)
+	riseAfter  = regexp.MustCompile(`(?i)^ (?:(?:daily|weekly|24-hour|7-day) )?(?:higher|gain|rise|increase|jump|rally|advance|above|up)\b`)
+	fallAfter  = regexp.MustCompile(`(?i)^ (?:(?:daily|weekly|24-hour|7-day) )?(?:lower|drop|fall|loss|decline|decrease|slide|slump|below|down)\b`)
 )
 
 // direction reads which way a percentage is said to go: 1, -1, or 0 if the words next to it do not say.
@@ -20,15 +22,15 @@ func direction(masked string, f figure) int {
 	}
 	before, after := lastBytes(masked[:f.start], 60), masked[f.end:]
 	switch {
-	case riseBefore().MatchString(before):
+	case riseBefore.MatchString(before):
 		return 1
-	case fallBefore().MatchString(before):
+	case fallBefore.MatchString(before):
 		return -1
 	case f.sign != 0:
 		return f.sign
-	case riseAfter().MatchString(after):
+	case riseAfter.MatchString(after):
 		return 1
-	case fallAfter().MatchString(after):
+	case fallAfter.MatchString(after):
 		return -1
 	}
 	return 0

@@ -32,15 +32,15 @@ const (
 )
 
 var (
-	digits     = lazily(`^(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3}\b)?`)
-	clock      = lazily(`^\d{1,2}:\d{2}(?::\d{2})?`)
-	date       = lazily(`^\d{4}-\d{2}-\d{2}`)
-	scaleWord  = lazily(`(?i)^(?:[ -]?(thousand|million|billion|trillion|bn|mn|tn)|([kmbt]))\b`)
-	dollarWord = lazily(`^ ?(?:U\.?S\.? )?(?:dollars?|USD[CT]?)\b`)
-	percentEnd = lazily(`(?i)^ ?(?:%|percent\b|per cent\b|percentage points?\b|pp\b|pct\b)`)
-	basisEnd   = lazily(`(?i)^ ?(?:bps?|basis points?)\b`)
-	spanEnd    = lazily(`^[ -]?(?:hours?|hrs?|h|days?|d|weeks?|w|months?|minutes?|mins?|seconds?|secs?|s)\b`)
-	countEnd   = lazily(`^(?:st|nd|rd|th|x)\b`)
+	digits     = regexp.MustCompile(`^(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3}\b)?`)
+	clock      = regexp.MustCompile(`^\d{1,2}:\d{2}(?::\d{2})?`)
+	date       = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}`)
+	scaleWord  = regexp.MustCompile(`(?i)^(?:[ -]?(thousand|million|billion|trillion|bn|mn|tn)|([kmbt]))\b`)
+	dollarWord = regexp.MustCompile(`^ ?(?:U\.?S\.? )?(?:dollars?|USD[CT]?)\b`)
+	percentEnd = regexp.MustCompile(`(?i)^ ?(?:%|percent\b|per cent\b|percentage points?\b|pp\b|pct\b)`)
+	basisEnd   = regexp.MustCompile(`(?i)^ ?(?:bps?|basis points?)\b`)
+	spanEnd    = regexp.MustCompile(`^[ -]?(?:hours?|hrs?|h|days?|d|weeks?|w|months?|minutes?|mins?|seconds?|secs?|s)\b`)
+	countEnd   = regexp.MustCompile(`^(?:st|nd|rd|th|x)\b`)
 )
 
 // scanFigures finds the figures of a text in order. Digits alone within a word that starts with a letter (V3, Layer-2, ERC-20) or
@@ -83,7 +83,7 @@ func readFigure(t string, i, last int) (figure, bool) {
 		return f, true
 	}
 	named := f.readPrefix(t, last)
-	text := digits().FindString(t[i:])
+	text := digits.FindString(t[i:])
 	f.end = i + len(text)
 	f.readValue(t[f.start:i], text)
 	bare, behind := !strings.ContainsAny(t[f.start:f.end], ".,+-–"), f.end
@@ -102,10 +102,10 @@ func readFigure(t string, i, last int) (figure, bool) {
 }
 
 func readTime(t string) (figureKind, int) {
-	if s := date().FindString(t); s != "" {
+	if s := date.FindString(t); s != "" {
 		return figureDate, len(s)
 	}
-	if s := clock().FindString(t); s != "" {
+	if s := clock.FindString(t); s != "" {
 		return figureClock, len(s)
 	}
 	return figureNumber, 0
@@ -156,7 +156,7 @@ func (f *figure) readWord(before string) bool {
 // scaled reports whether behind, which stands behind digits that letters stand before, is a scale. A letter alone may belong to
 // the name (B2B), unless a dash is between.
 func (f *figure) scaled(t, behind string) bool {
-	return scaleWord().MatchString(behind) && (len(behind) > 1 || strings.HasSuffix(t[:f.start], "-"))
+	return scaleWord.MatchString(behind) && (len(behind) > 1 || strings.HasSuffix(t[:f.start], "-"))
 }
 
 // isSign reports whether a dash behind p is a sign, and not that of a range or of a compound.
@@ -179,11 +179,11 @@ func (f *figure) readValue(prefix, text string) {
 
 // readSuffix reads scale and unit behind the digits. It reports false if other letters follow: then it was a name.
 func (f *figure) readSuffix(t string) bool {
-	if m := scaleWord().FindStringSubmatch(t[f.end:]); m != nil {
+	if m := scaleWord.FindStringSubmatch(t[f.end:]); m != nil {
 		scale := scaleOf(m[1] + m[2])
 		f.value, f.half, f.loose = f.value*scale, f.half*scale, true
 		f.end += len(m[0])
-		if s := dollarWord().FindString(t[f.end:]); s != "" {
+		if s := dollarWord.FindString(t[f.end:]); s != "" {
 			f.unit = unitUSD
 			f.end += len(s)
 		}
@@ -193,8 +193,8 @@ func (f *figure) readSuffix(t string) bool {
 		end  *regexp.Regexp
 		unit unit
 		kind figureKind
-	}{{percentEnd(), unitPercent, figureNumber}, {basisEnd(), unitBasis, figureNumber}, {dollarWord(), unitUSD, figureNumber},
-		{spanEnd(), unitPlain, figureSpan}, {countEnd(), unitPlain, figureNumber}} {
+	}{{percentEnd, unitPercent, figureNumber}, {basisEnd, unitBasis, figureNumber}, {dollarWord, unitUSD, figureNumber},
+		{spanEnd, unitPlain, figureSpan}, {countEnd, unitPlain, figureNumber}} {
 		if s := suffix.end.FindString(t[f.end:]); s != "" && f.unit != unitUSD {
 			f.unit = suffix.unit
 			f.kind = suffix.kind
@@ -258,7 +258,7 @@ func (f *figure) within(next figure, between string) (figure, bool) {
 		g.unit = next.unit
 	}
 	behind := strings.TrimLeft(next.raw, "$€£¥+-–0123456789,.")
-	if m := scaleWord().FindStringSubmatch(behind); m != nil && f.unit != unitPercent && f.value < 1000 {
+	if m := scaleWord.FindStringSubmatch(behind); m != nil && f.unit != unitPercent && f.value < 1000 {
 		scale := scaleOf(m[1] + m[2])
 		g.value, g.half, g.loose = g.value*scale, g.half*scale, true
 	}

@@ -9,8 +9,8 @@ import (
 
 // addresses lists where t has links, mail addresses and domains, each place once.
 func addresses(t string) [][]int {
-	list := link().FindAllStringIndex(t, -1)
-	for _, m := range dotted().FindAllStringIndex(t, -1) {
+	list := link.FindAllStringIndex(t, -1)
+	for _, m := range dotted.FindAllStringIndex(t, -1) {
 		end := m[0] + domainLength(t[m[0]:m[1]])
 		within := false
 		for _, l := range list {
