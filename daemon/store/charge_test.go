@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,6 +115,7 @@ func TestChargeBounds(t *testing.T) {
 		for _, between := range []string{"nothing", "moved", "restarted", "read"} {
 			t.Run(fmt.Sprintf("%d credits, %v, %s", test.have, test.take, between), func(t *testing.T) {
 				c := chargedKey(100*n + len(between))
+				c.KeyID = `"\é` + c.KeyID
 				grant(t, s, c, test.have)
 				left, calls := test.have, int64(0)
 				for _, take1 := range test.take {
@@ -330,4 +332,37 @@ func TestAuditReadsCharges(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestJournalIsBounded: what was charged moves into the tables by itself once it takes so much room.
+func TestJournalIsBounded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := store.Open(t.Context(), dir, opened())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c := chargedKey(1)
+	grant(t, s, c, 3)
+	for n, want := range []int{1, 2, 1} { // the second row is that large
+		batch := billing.Batch{
+			Debits: map[string]int64{c.KeyID: 1}, Usage: map[billing.UsageKey]billing.Count{{KeyID: c.KeyID, Hour: opened().Unix() / 3600, Op: c.Op}: {Paid: 1}},
+		}
+		if n == 1 {
+			batch.Traces = []billing.Trace{{KeyID: c.KeyID, At: opened(), Op: c.Op, Pack: strings.Repeat("x", 32<<20)}}
+		}
+		if err := s.Charge(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+		query(t, dir, "SELECT count(*) FROM charges", func(r *sql.Rows) error {
+			var n int
+			err := r.Scan(&n)
+			if n != want {
+				t.Errorf("%d batches wait, want %d", n, want)
+			}
+			return err
+		})
+	}
+	agree(t, s, dir, c, 0, 3)
 }
