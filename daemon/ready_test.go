@@ -61,17 +61,17 @@ func TestReadyMeansThatCallsAreCharged(t *testing.T) {
 	ready(http.StatusServiceUnavailable, "on a full disk")
 	do("DROP TRIGGER full")
 	ready(http.StatusOK, "with space again")
-	do("ALTER TABLE usage RENAME TO lost")
+	do("ALTER TABLE charges RENAME TO lost")
 	if status := call(); status != http.StatusInternalServerError {
 		t.Fatalf("a call that cannot be charged: %d", status)
 	}
 	ready(http.StatusServiceUnavailable, "while calls are not charged")
-	do("ALTER TABLE lost RENAME TO usage")
+	do("ALTER TABLE lost RENAME TO charges")
 	if status := call(); status != http.StatusOK {
 		t.Fatalf("a call that can be charged again: %d", status)
 	}
 	ready(http.StatusOK, "when a call was charged again")
-	do("ALTER TABLE usage RENAME TO lost")
+	do("ALTER TABLE charges RENAME TO lost")
 	call()
 	ready(http.StatusServiceUnavailable, "while calls are not charged again")
 	d.Clock.Advance(30 * time.Second)
