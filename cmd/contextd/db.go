@@ -93,8 +93,8 @@ func newStats(read Read) *cobra.Command {
 func newVerify(read Read) *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify", Short: "Verify the structure of the databases, every balance and every state",
-		Long: "Verify the structure of the databases, every balance, every state and every log. It ends with 1 if anything is wrong. With a long\n" +
-			"history that takes its time; the daemon goes on serving.",
+		Long: "Verify the structure of the databases, every balance, every state and every log. It ends with 1 if anything is\n" +
+			"wrong. With a long history that takes its time; the daemon goes on serving.",
 	}
 	return command(read, c, cli.FieldsIn(backup.Report{}), func(o *admin.Operator, _ string, out *cli.Output) error {
 		task := cli.Busy(c, "verifying every page, balance and state")
@@ -106,7 +106,7 @@ func newVerify(read Read) *cobra.Command {
 			if len(r.Problems) > 0 {
 				return nil
 			}
-			_, err := fmt.Fprintf(w, "the databases are sound, the books agree, all %d states read back and %d leaves of the logs hash to their roots\n",
+			_, err := fmt.Fprintf(w, "the databases are sound, the books agree, all %d states read back, %d leaves hash to their roots\n",
 				r.States, r.Leaves)
 			return err
 		}))

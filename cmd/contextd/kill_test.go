@@ -129,6 +129,9 @@ func checkHistory(t *testing.T, dir string, seen map[int64][]byte) {
 			t.Errorf("history has a state of %v where a client read one of %v", pulse.GeneratedAt, time.UnixMilli(at).UTC())
 		}
 	}
+	if _, wrong, err := s.VerifyLogs(t.Context(), 5); err != nil || len(wrong) > 0 {
+		t.Errorf("the log and history do not agree: %q, %v", wrong, err)
+	}
 	saved, err := s.OpenPack(t.Context(), api.PackCrypto, time.Now())
 	if err != nil || saved.Damaged > 0 {
 		t.Errorf("open pack: %v, %d damaged", err, saved.Damaged)

@@ -54,9 +54,9 @@ func newLogStatus(read Read) *cobra.Command {
 func newLogVerify(read Read) *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify", Short: "Make the tree of every log again and compare it with what is stored",
-		Long: "Make the tree of every log again, of its leaves, and compare it with the stored hashes, the root, the key, and the states and\n" +
-			"briefs that are still kept. It ends with 1 if anything is wrong. Whoever changed all of them alike is not seen here, but by every\n" +
-			"client that remembers a checkpoint.",
+		Long: "Make the tree of every log again, of its leaves, and compare it with the stored hashes, the root, the key, and the\n" +
+			"states and briefs that are still kept. It ends with 1 if anything is wrong. Whoever changed all of them alike is not\n" +
+			"seen here, but by every client that remembers a checkpoint.",
 	}
 	return command(read, c, cli.FieldsIn(admin.LogVerifyResponse{}), func(o *admin.Operator, _ string, out *cli.Output) error {
 		r, err := o.VerifyLogs(c.Context())
@@ -89,9 +89,9 @@ func newLogKey(read Read) *cobra.Command {
 	c := &cobra.Command{
 		Use: "key", Args: cobra.NoArgs, Short: "Show the keys that verify the logs, to be published elsewhere",
 		Long: "Show the keys that verify the checkpoints of the logs. Publish them where clients can compare them.\n\n" +
-			"With --renew, make another key and begin new logs, whose first leaves name the heads of the old ones: after the key was lost or\n" +
-			"stolen, and on a copy of a data directory that is to go on by itself. Clients that remember the old logs refuse the new ones until\n" +
-			"their users accept them. The daemon must not run.",
+			"With --renew, make another key and begin new logs, whose first leaves name the heads of the old ones: after the key\n" +
+			"was lost or stolen, and on a copy of a data directory that is to go on by itself. Clients that remember the old logs\n" +
+			"refuse the new ones until their users accept them. The daemon must not run.",
 	}
 	c.Flags().BoolVar(&renew, "renew", false, "make another key and begin new logs; the daemon must not run")
 	out := cli.AddOutput(c, cli.FieldsIn(backup.LogStatus{})...)

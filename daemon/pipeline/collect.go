@@ -85,7 +85,8 @@ func (p *Pipeline) sources() []api.LogSource {
 	for _, t := range p.tracks {
 		if t.reading.Doc != nil {
 			list = append(list, api.LogSource{
-				ID: t.connector.ID, FetchedAt: t.reading.FetchedAt.UTC().Truncate(time.Millisecond), Bodies: append([]string{}, t.bodies...),
+				ID: t.connector.ID, FetchedAt: t.reading.FetchedAt.UTC().Truncate(time.Millisecond),
+				Bodies: append([]string{}, t.bodies...),
 			})
 		}
 	}

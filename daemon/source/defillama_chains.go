@@ -90,9 +90,9 @@ func (d *ChainsDoc) keepChanges(prev *ChainsDoc) {
 	d.HistoryAt, d.Histories = prev.HistoryAt, maps.Clone(prev.Histories)
 }
 
-// readHistories sets the changes of chains, and in hashes those of the histories, and returns the time to remember for it. Only points of one history are compared: the
-// main document counts slightly differently. A history that cannot be read leaves the changes as they are; when upstream does
-// not answer at all, the rest is left for a time an hour from now.
+// readHistories sets the changes of chains, and in hashes those of the histories, and returns the time to remember for it. Only points of
+// one history are compared: the main document counts slightly differently. A history that cannot be read leaves the changes as they are;
+// when upstream does not answer at all, the rest is left for a time an hour from now.
 func readHistories(ctx context.Context, a *attempt, chains []Chain, hashes map[string]string) time.Time {
 	for i := range chains {
 		c := &chains[i]

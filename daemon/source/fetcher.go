@@ -9,7 +9,7 @@ import (
 // Outcome is what one attempt brought.
 type Outcome struct {
 	Doc         Doc           // nil when there is nothing new: a failure, or not modified
-	Bodies      []string      // what upstream sent for Doc: the SHA-256 of each uncompressed body in hexadecimal, in the order of the requests
+	Bodies      []string      // what upstream sent for Doc: the SHA-256 of each uncompressed body in hexadecimal, by request
 	Class       Class         // the judgement
 	Err         error         // for operators and for source_status, at most 120 runes; nil if Doc is set or NotModified
 	RetryAfter  time.Duration // what upstream asked to wait, at most an hour; 0 if it asked nothing

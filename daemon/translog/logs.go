@@ -98,7 +98,8 @@ func (k *kept) parts(err error) (text []byte, tag string, _ error) {
 func (l *Logs) head(ctx context.Context, pack string) (api.LogHead, error) {
 	head, err := l.store.LogHead(ctx, pack)
 	if err == nil && head.Size == 0 {
-		err = api.Errorf(api.ReasonNotFound, "pack %s has no log", pack).WithHint("%s lists the packs; a log begins with the first state", api.PathPacks)
+		err = api.Errorf(api.ReasonNotFound, "pack %s has no log", pack).
+			WithHint("%s lists the packs; a log begins with the first state", api.PathPacks)
 	}
 	return head, err
 }
@@ -190,7 +191,7 @@ func (l *Logs) Leaf(ctx context.Context, pack string, seq int64) (text []byte, t
 func (l *Logs) At(ctx context.Context, pack, minute string) (text []byte, tag string, err error) {
 	m, err := state.ParseMoment(minute)
 	if err != nil {
-		return nil, "", api.Errorf(api.ReasonInvalidAt, "minute is %q, not a date-time from 1970 to 9999", human.Short(minute, human.Quoted)).
+		return nil, "", api.Errorf(api.ReasonInvalidAt, "minute is %q, no date-time from 1970 to 9999", human.Short(minute, human.Quoted)).
 			WithHint("minute=2026-11-20T20:05, in UTC")
 	}
 	head, err := l.head(ctx, pack)
@@ -220,7 +221,8 @@ func (l *Logs) At(ctx context.Context, pack, minute string) (text []byte, tag st
 // entry is leaf seq with its proof.
 func (l *Logs) entry(ctx context.Context, head api.LogHead, seq int64) (*kept, error) {
 	if seq < 0 || seq >= head.Size {
-		return nil, api.Errorf(api.ReasonNotFound, "the log has no leaf %d", seq).WithHint("its leaves are numbered from 0 to %d", head.Size-1)
+		return nil, api.Errorf(api.ReasonNotFound, "the log has no leaf %d", seq).
+			WithHint("its leaves are numbered from 0 to %d", head.Size-1)
 	}
 	return l.keep(fmt.Sprintf("entry %s %d %d %s", head.Origin, head.Size, seq, l.signatures(head)), func() ([]byte, error) {
 		leaves, err := l.leaves(ctx, head.Origin, seq/Width)

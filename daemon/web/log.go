@@ -58,8 +58,8 @@ func (l logRoutes) bounded(next Handler) Handler {
 	}
 }
 
-// Cache-Control of what a log answers: a checkpoint is news for seconds, a full tile stays for ever, and what is of an unfinished tile, or of
-// the newest checkpoint, is soon replaced by more.
+// Cache-Control of what a log answers: a checkpoint is news for seconds, a full tile stays for ever, and what is of an unfinished tile, or
+// of the newest checkpoint, is soon replaced by more.
 const (
 	cacheCheckpoint = "public, max-age=5"
 	cacheTile       = "public, max-age=31536000, immutable"

@@ -70,8 +70,8 @@ func (h *History) begin(ctx context.Context, tx *sql.Tx, pack string) (l log, pr
 		return l, nil, fmt.Errorf("begin a log of %s: %w", pack, err)
 	}
 	l.Origin, l.key = fmt.Sprintf("%s/%s/%s", name, hex.EncodeToString(unique), pack), h.logs.publicKey()
-	_, err = tx.ExecContext(ctx, "INSERT INTO logs (id, pack, origin, public_key, size, root, appended_at, ended) VALUES (?, ?, ?, ?, 0, '', 0, 0)",
-		l.id, pack, l.Origin, l.key)
+	_, err = tx.ExecContext(ctx, `INSERT INTO logs (id, pack, origin, public_key, size, root, appended_at, ended)
+		VALUES (?, ?, ?, ?, 0, '', 0, 0)`, l.id, pack, l.Origin, l.key)
 	if err != nil {
 		return l, nil, fmt.Errorf("begin a log of %s: %w", pack, err)
 	}
@@ -145,7 +145,8 @@ func (h *History) appendTo(ctx context.Context, tx *sql.Tx, l log, leaf api.LogL
 
 // stateOf sets in the leaf of a brief what it says of its state, which Of names by its time.
 func stateOf(ctx context.Context, tx *sql.Tx, l log, leaf *api.LogLeaf) error {
-	err := tx.QueryRowContext(ctx, "SELECT version FROM pulses WHERE pack = ? AND generated_at = ?", leaf.Pack, *leaf.Of).Scan(&leaf.PackVersion)
+	err := tx.QueryRowContext(ctx, "SELECT version FROM pulses WHERE pack = ? AND generated_at = ?", leaf.Pack, *leaf.Of).
+		Scan(&leaf.PackVersion)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("look for the state of a brief: %w", err)
 	}
@@ -168,7 +169,8 @@ func (h *History) bundle(ctx context.Context, tx *sql.Tx, id, n int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO log_bundles (log, n, body) VALUES (?, ?, ?)", id, n, h.codec.plainEncoder.EncodeAll(whole, nil))
+	packed := h.codec.plainEncoder.EncodeAll(whole, nil)
+	_, err = tx.ExecContext(ctx, "INSERT INTO log_bundles (log, n, body) VALUES (?, ?, ?)", id, n, packed)
 	if err == nil {
 		_, err = tx.ExecContext(ctx, "UPDATE log_leaves SET body = NULL WHERE log = ? AND seq >= ? AND seq < ?",
 			id, n*translog.Width, (n+1)*translog.Width)

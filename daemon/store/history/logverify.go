@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/mod/sumdb/tlog"
-
 	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/sqlite"
 	"github.com/contextd/contextd/daemon/translog"
@@ -83,7 +81,7 @@ type audit struct {
 	problems []string
 
 	tree map[place][]byte // as the leaves make it
-	root tlog.Hash
+	root string
 }
 
 // wrong notes what is wrong.
@@ -110,7 +108,7 @@ func (a *audit) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if a.root.String() != a.Root && a.Size > 0 {
+	if a.root != a.Root && a.Size > 0 {
 		a.wrong("its leaves hash to %s, not to the root %s of its checkpoint", a.root, a.Root)
 	}
 	for at, hashes := range a.tree {
@@ -139,7 +137,7 @@ func (a *audit) bundle(ctx context.Context, n int64, list [][]byte) error {
 		for _, t := range tiles {
 			a.tree[place{t.Level, t.N}] = t.Hashes
 		}
-		a.root = root
+		a.root = root.String()
 		var leaf api.LogLeaf
 		if err := json.Unmarshal(text, &leaf); err != nil || leaf.Seq != seq || leaf.Pack != a.Pack {
 			a.wrong("leaf %d is not one of that place", seq)
@@ -170,12 +168,19 @@ func (a *audit) leaf(ctx context.Context, leaf api.LogLeaf) error {
 	if leaf.Kind == api.LeafBrief {
 		return nil
 	}
+	return a.state(ctx, leaf, at)
+}
+
+// state holds the leaf of a state to that state, unless it was pruned.
+func (a *audit) state(ctx context.Context, leaf api.LogLeaf, at int64) error {
+	made := leaf.GeneratedAt.Format(time.RFC3339Nano)
 	r, err := scan(a.db.Read.QueryRowContext(ctx, "SELECT "+columns+" FROM pulses WHERE pack = ? AND generated_at = ?", a.Pack, at))
 	if errors.Is(err, state.ErrNoPulse) {
 		var older bool
-		err := a.db.Read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pulses WHERE pack = ? AND generated_at < ?)", a.Pack, at).Scan(&older)
+		err := a.db.Read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pulses WHERE pack = ? AND generated_at < ?)", a.Pack, at).
+			Scan(&older)
 		if err == nil && older { // else it was pruned
-			a.wrong("the state of %s, which leaf %d proves, is missing", leaf.GeneratedAt.Format(time.RFC3339Nano), leaf.Seq)
+			a.wrong("the state of %s, which leaf %d proves, is missing", made, leaf.Seq)
 		}
 		return err
 	}
@@ -187,7 +192,7 @@ func (a *audit) leaf(ctx context.Context, leaf api.LogLeaf) error {
 		content, _, err = r.parts(content)
 	}
 	if errors.Is(err, ErrDamaged) || err == nil && (digest(content) != leaf.State || r.version != leaf.PackVersion) {
-		a.wrong("the state of %s is not the one that leaf %d proves", leaf.GeneratedAt.Format(time.RFC3339Nano), leaf.Seq)
+		a.wrong("the state of %s is not the one that leaf %d proves", made, leaf.Seq)
 		return nil
 	}
 	return err
