@@ -107,15 +107,28 @@ func (h *History) keyframe(ctx context.Context, db sqlite.Querier, id int64) ([]
 // SavePulse adds p to history with the brief that was written with it, unless its text is "", replaces the changed sources, and adds a leaf
 // to the log of the pack, in one transaction. A second pulse of the same time is refused.
 func (h *History) SavePulse(ctx context.Context, p state.Pulse, b state.Brief, changed []state.SourceRecord) (api.Proof, error) {
-	text, err := content(p)
+	var proof api.Proof
+	err := h.save(ctx, p, b, changed, func(tx *sql.Tx) (err error) {
+		proof, err = h.appendLeaf(ctx, tx, stateLeaf(p, b))
+		return err
+	})
+	h.logs.forget(p.Pack)
 	if err != nil {
 		return api.Proof{}, err
+	}
+	return proof, nil
+}
+
+// save is SavePulse with what proves p.
+func (h *History) save(ctx context.Context, p state.Pulse, b state.Brief, changed []state.SourceRecord, prove func(*sql.Tx) error) error {
+	text, err := content(p)
+	if err != nil {
+		return err
 	}
 	r := row{pack: p.Pack, version: p.Version, generatedAt: p.GeneratedAt.UnixMilli()}
 	r.sum = r.checksum(text)
 	moved := apart(text)
 	var open *block
-	var proof api.Proof
 	err = h.db.Tx(ctx, func(tx *sql.Tx) error {
 		if open, err = h.openBlock(ctx, tx, p.Pack); err != nil {
 			return err
@@ -131,15 +144,13 @@ func (h *History) SavePulse(ctx context.Context, p state.Pulse, b state.Brief, c
 		if err := saveSources(ctx, tx, p.Pack, changed); err != nil {
 			return err
 		}
-		proof, err = h.appendLeaf(ctx, tx, stateLeaf(p, b))
-		return err
+		return prove(tx)
 	})
-	h.logs.forget(p.Pack)
 	if err != nil {
 		h.codec.forget(p.Pack)
-		return api.Proof{}, err
+		return err
 	}
-	return proof, h.codec.wrote(r, open, moved)
+	return h.codec.wrote(r, open, moved)
 }
 
 // insert compresses what r holds, taken apart, and adds r, as a keyframe where no block is open.
