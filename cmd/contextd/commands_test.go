@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/contextd/contextd/client"
+	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/handbook"
 )
@@ -67,7 +68,8 @@ func commandsIn(text string) (lines [][]string) {
 // settingsIn are the names of settings in the prose of text.
 func settingsIn(text string) (names []string) {
 	for _, m := range regexp.MustCompile("`([a-z]+)(\\.[a-z_.]+)`").FindAllStringSubmatch(text, -1) {
-		if slices.ContainsFunc(Table(), func(s Setting) bool { return s.Section() && s.Key == m[1] }) {
+		file := m[1]+m[2] == translog.KeyFile
+		if !file && slices.ContainsFunc(Table(), func(s Setting) bool { return s.Section() && s.Key == m[1] }) {
 			names = append(names, m[1]+m[2])
 		}
 	}
