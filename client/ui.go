@@ -227,6 +227,16 @@ func with(f *command.Factory, c tui.Config, client *sdk.Client) (tui.Config, err
 	if c.Where == config.DefaultProfile { // which says nothing: the address does
 		_, c.Where, _ = strings.Cut(client.BaseURL(), "://")
 	}
+	c.Prove = func(ctx context.Context, pack string, made time.Time, state []byte) (bool, error) {
+		p, _, err := f.Logs.See(ctx, pack, func(l *sdk.Log) (*api.LogEntry, error) { return l.At(ctx, made) })
+		if err == nil {
+			return p.IsOfState(state) == nil, nil
+		}
+		if !errors.Is(err, sdk.ErrUnproven) { // it could not be looked at
+			err = nil
+		}
+		return false, err
+	}
 	console, err := f.Account.Console(true)
 	if err != nil {
 		var failure *cli.Failure

@@ -121,7 +121,7 @@ func (m *Model) header() string {
 	t, s := m.theme, m.env.Session
 	left := " " + t.Bold.On("ctx") + "  " + strings.Join(m.packLabels(), "") + m.gap() + m.mark()
 	if s.State != nil {
-		left += m.gap() + m.age() + m.answering()
+		left += m.gap() + m.age() + m.proven() + m.answering()
 	}
 	return view.Sides(left, m.headerRight()+" ", m.width, t.Glyphs.Ellipsis)
 }

@@ -45,14 +45,15 @@ type Model struct {
 	problem       *session.Problem // shown until it is sent away
 	notice        []string         // the last error in full, nil while it is not asked for
 	packs         []string         // that the service has, as far as they are known
-	briefOf       string           // pack whose brief was asked for
-	briefAt       time.Time        // when it was asked for last
-	watchOf       string           // pack of which the watchlist was asked for
-	watchAt       time.Time        // when it was asked for last
-	trendsOf      string           // pack whose past was asked for
-	crashed       string           // file that tells of a crash
-	goingTo       string           // profile that is being asked for, "" for none
-	next          *Config          // to go on with after the end, nil for nothing
+	proof         proof
+	briefOf       string    // pack whose brief was asked for
+	briefAt       time.Time // when it was asked for last
+	watchOf       string    // pack of which the watchlist was asked for
+	watchAt       time.Time // when it was asked for last
+	trendsOf      string    // pack whose past was asked for
+	crashed       string    // file that tells of a crash
+	goingTo       string    // profile that is being asked for, "" for none
+	next          *Config   // to go on with after the end, nil for nothing
 }
 
 var _ tea.Model = (*Model)(nil)
@@ -93,6 +94,8 @@ func (m *Model) learn(msg tea.Msg) tea.Cmd {
 		return m.takeTrend(msg)
 	case packsMsg:
 		m.packs = msg
+	case provenMsg:
+		m.proved(msg)
 	case BalanceMsg:
 		m.env.Session.Balance, m.env.Session.Foreign = &msg.Credits, msg.Foreign
 	}
@@ -119,7 +122,7 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	m.env.Session.Now = m.cfg.Now()
 	switch msg := msg.(type) {
 	case tickMsg:
-		cmd = tea.Batch(nextTick(), m.everyMinute())
+		cmd = tea.Batch(nextTick(), m.everyMinute(), m.prove())
 	case tea.WindowSizeMsg:
 		m.resize(msg)
 	case tea.KeyMsg:
@@ -144,7 +147,7 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 		m.briefed(msg)
 	case goOverMsg, profileMsg:
 		cmd = m.updateProfile(msg)
-	case packsMsg, BalanceMsg, TrendMsg:
+	case packsMsg, BalanceMsg, TrendMsg, provenMsg:
 		cmd = m.learn(msg)
 	default:
 		cmd = m.broadcast(msg)

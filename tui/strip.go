@@ -45,7 +45,10 @@ func (m *Model) raised() string {
 func (m *Model) strip() string {
 	t := m.theme
 	list, critical := m.grave()
-	if len(list) == 0 {
+	switch {
+	case m.proof.broken != nil:
+		return m.brokenLog()
+	case len(list) == 0:
 		return ""
 	}
 	style := t.Warn
@@ -90,7 +93,7 @@ func (m *Model) flagWidth(f api.Flag) int {
 
 // top is how many lines stand over the screen.
 func (m *Model) top() int {
-	if list, _ := m.grave(); len(list) > 0 {
+	if list, _ := m.grave(); len(list) > 0 || m.proof.broken != nil {
 		return chromeTop + 1
 	}
 	return chromeTop

@@ -64,6 +64,10 @@ type Config struct {
 	// Packs are those that the service has, which costs nothing to ask. nil where nobody is asked.
 	Packs func(ctx context.Context) []string
 
+	// Prove looks at what proves a state. It reports whether it is proven; an error is what became of the log of the service. nil where
+	// nothing is looked at.
+	Prove func(ctx context.Context, pack string, made time.Time, state []byte) (bool, error)
+
 	Now      func() time.Time                            // nil means time.Now; its zone is that of the times shown
 	Env      func(name string) string                    // nil means os.Getenv
 	In       io.Reader                                   // nil means os.Stdin
