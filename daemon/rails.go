@@ -183,6 +183,7 @@ func (d *Daemon) sale() *web.Sale {
 	}
 	s := &web.Sale{Deposits: d.deposits, Places: map[string]web.Place{}}
 	for _, r := range d.rails {
+		s.Rails = append(s.Rails, r.ID)
 		s.Places[r.ID] = web.Place{ChainID: r.ChainID, Token: r.Token, Treasury: r.Treasury}
 	}
 	return s

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -228,6 +229,26 @@ func (r *twoRails) operator() *admin.Operator {
 	return o
 }
 
+// page is the account's page.
+func (r *twoRails) page() string {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.URL()+"/account", nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("Accept", "text/html")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(text)
+}
+
 // purchases buys credits on both rails, with the same amounts, pays one on the wrong one and has the operator look after that.
 func (r *twoRails) purchases() {
 	t := r.t
@@ -245,6 +266,9 @@ func (r *twoRails) purchases() {
 			t.Errorf("a purchase on %q is %+v", rail, intent)
 		}
 		return intent
+	}
+	if page := r.page(); !strings.Contains(page, `<select id="rail"><option value="l2chain">`) || !strings.Contains(page, `<option value="base">base, chain 8453<`) {
+		t.Errorf("the account's page offers no choice of chains: %s", page)
 	}
 	first, second := buy(0, ""), buy(1, "base")
 	if _, err := console.BuyOn(t.Context(), "none", api.CreditStarter, ""); !errors.Is(err, &sdk.Error{Reason: api.ReasonInvalidRequest}) {

@@ -216,7 +216,7 @@
 
   const drawDeposit = intent => {
     const state = el('p', {className: 'state'}, intent.txHash ? 'sent as ' + intent.txHash : 'waiting for the transfer');
-    const box = el('div', {className: 'deposit'}, el('h3', {}, 'Pay for ' + intent.pack), state,
+    const box = el('div', {className: 'deposit'}, el('h3', {}, 'Pay for ' + intent.pack + (byId('rail') ? ' on ' + intent.rail : '')), state,
       intent.nonceRequired ? el('p', {className: 'problem'}, 'This transfer counts only with the note below in its data: pay with a wallet here, or with ctx.') : null,
       el('dl', {}, ...line('amount of USDG', intent.amountUsdc), ...line('recipient', intent.recipient), ...line('token', intent.token),
         ...line('chain', String(intent.chainId)), ...(intent.nonceRequired ? line('note', intent.nonce) : [])));
@@ -254,7 +254,7 @@
   };
   for (const b of document.querySelectorAll('.buy')) {
     b.addEventListener('click', () => act(b, async () => {
-      const intent = await call('POST', 'api/console/credits', {pack: b.dataset.pack});
+      const intent = await call('POST', 'api/console/credits', {pack: b.dataset.pack, ...(byId('rail') ? {rail: byId('rail').value} : {})});
       remember([...intents(), {...intent, pack: b.dataset.pack}]);
       deposits();
       if (intent.warning) say(intent.warning, true);

@@ -11,6 +11,7 @@ import (
 // Sale is where credits are bought.
 type Sale struct {
 	Deposits *billing.Deposits
+	Rails    []string         // the first is where purchases are paid unless another is asked for
 	Places   map[string]Place // by rail
 }
 

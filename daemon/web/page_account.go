@@ -27,15 +27,28 @@ type pageOffer struct {
 	USDG string
 }
 
+// pageRail is a chain that purchases are paid on.
+type pageRail struct {
+	ID      string
+	ChainID int64
+}
+
 // account answers with the page of an account. There is nothing of the owner in it: its script asks for that.
 func (p *Page) account(w http.ResponseWriter, _ *http.Request) error {
 	data := struct {
 		Packs  []api.PackInfo
 		Offers []pageOffer
+		Rails  []pageRail
 		Demo   bool
 	}{Packs: p.cfg.Packs(), Demo: p.cfg.Demo}
+	sale := p.cfg.Console.cfg.Sale
+	if sale != nil && len(sale.Rails) > 1 { // or there is nothing to choose
+		for _, id := range sale.Rails {
+			data.Rails = append(data.Rails, pageRail{id, sale.Places[id].ChainID})
+		}
+	}
 	for _, pack := range api.CreditPacks() {
-		if offer, ok := pack.Offer(); ok && p.cfg.Console.cfg.Sale != nil {
+		if offer, ok := pack.Offer(); ok && sale != nil {
 			data.Offers = append(data.Offers, pageOffer{offer, usdgText(offer.PriceMicros)})
 		}
 	}

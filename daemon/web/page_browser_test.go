@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +98,47 @@ func (b *browser) fits(what string) {
 	}
 }
 
+// key presses a key.
+func (b *browser) key(name string, code int) {
+	b.t.Helper()
+	for _, kind := range []string{"keyDown", "keyUp"} {
+		params := map[string]any{"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": code}
+		if name == "Enter" && kind == "keyDown" {
+			params["text"] = "\r"
+		}
+		b.do(http.MethodPost, "/goog/cdp/execute", map[string]any{"cmd": "Input.dispatchKeyEvent", "params": params}, nil)
+	}
+}
+
+// byKeyboard walks over a page with the keyboard alone: past the header in one step, and whatever is reached is seen and marked.
+func (b *browser) byKeyboard() {
+	b.t.Helper()
+	const tab, enter = 9, 13
+	b.key("Tab", tab)
+	b.until("the way past the header is first", `document.activeElement.className === "skip" && document.activeElement.getBoundingClientRect().left >= 0`)
+	b.key("Enter", enter)
+	b.key("Tab", tab)
+	b.until("the header is passed", `location.hash === "#main" && document.querySelector("main").contains(document.activeElement)`)
+	for range 12 {
+		b.until("the focus is seen", `(e => getComputedStyle(e).outlineStyle === "solid" && e.getBoundingClientRect().width > 0)(document.activeElement)`)
+		b.key("Tab", tab)
+	}
+	still := map[string]any{"features": []map[string]string{{"name": "prefers-reduced-motion", "value": "reduce"}}}
+	b.do(http.MethodPost, "/goog/cdp/execute", map[string]any{"cmd": "Emulation.setEmulatedMedia", "params": still}, nil)
+	b.until("nothing moves for who wants none of it",
+		`(e => { e.className = "glow"; document.body.append(e); const s = getComputedStyle(e).animationName; e.remove(); return s === "none"; })(document.createElement("b"))`)
+}
+
+// prints fails unless the page goes onto one sheet of paper.
+func (b *browser) prints() {
+	b.t.Helper()
+	var printed struct{ Data []byte }
+	b.do(http.MethodPost, "/goog/cdp/execute", map[string]any{"cmd": "Page.printToPDF", "params": map[string]any{"paperWidth": 8.27, "paperHeight": 11.69}}, &printed)
+	if sheets := len(regexp.MustCompile(`/Type /Page\b`).FindAll(printed.Data, -1)); sheets != 1 {
+		b.t.Errorf("the page is printed on %d sheets", sheets)
+	}
+}
+
 // TestPagesInABrowser walks through the pages in a real browser, as wide as a telephone and as a desk has it.
 func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
@@ -106,6 +149,7 @@ func TestPagesInABrowser(t *testing.T) {
 		b.visit(d.URL() + "/")
 		b.until("the page is live", `document.querySelector(".live time") && document.title.includes("old")`)
 		b.fits("the front page")
+		b.byKeyboard()
 		b.click(`.brief a.fig`)
 		b.until("a figure leads to its source", `document.querySelector(".sources li:target")`)
 		d.Recording.Advance()
@@ -120,6 +164,7 @@ func TestPagesInABrowser(t *testing.T) {
 		b.click("form[role=search] button")
 		b.until("the answer is there", `document.querySelector(".ask table") && document.querySelector(".ask").textContent.includes("Cardano")`)
 		b.fits("an answer")
+		b.prints()
 		b.visit(d.URL() + "/account")
 		b.until("one can sign in", `!document.getElementById("signin").hidden`)
 		b.until("what is hidden is not seen", `document.getElementById("token").offsetParent === null`)
@@ -132,13 +177,14 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 }
 
-// quietBut is quiet but for lines with text in them.
-func (b *browser) quietBut(text string) {
+// quietBut is quiet but for lines with one of the texts in them.
+func (b *browser) quietBut(texts ...string) {
 	b.t.Helper()
 	var log []struct{ Level, Message string }
 	b.do(http.MethodPost, "/se/log", map[string]string{"type": "browser"}, &log)
 	for _, line := range log {
-		if !strings.Contains(line.Message, text) && !strings.Contains(line.Message, "favicon") {
+		expected := func(text string) bool { return strings.Contains(line.Message, text) }
+		if !slices.ContainsFunc(texts, expected) && !expected("favicon") {
 			b.t.Errorf("the browser says %s: %s", line.Level, line.Message)
 		}
 	}
@@ -177,6 +223,11 @@ func TestAccountInABrowser(t *testing.T) {
 	}
 	b.click("#hide")
 	b.until("the key is gone", `!document.documentElement.outerHTML.includes("`+key+`")`)
+	// As where there are several chains to pay on: what is chosen is asked for.
+	b.run(`const s = document.createElement("select"); s.id = "rail"; s.append(new Option("none"), new Option("`+api.NetworkL2+`")); document.body.append(s)`, nil)
+	b.click(`.buy[data-pack="starter"]`)
+	b.until("no such chain is refused", `document.getElementById("say").textContent.startsWith('There is no rail "none"')`)
+	b.run(`document.getElementById("rail").value = "`+api.NetworkL2+`"`, nil)
 	b.click(`.buy[data-pack="starter"]`)
 	b.until("the code is drawn", `document.querySelector(".deposit img") && document.querySelector(".deposit img").naturalWidth > 0`)
 	b.fits("a purchase")
@@ -196,14 +247,32 @@ func TestAccountInABrowser(t *testing.T) {
 	b.signs(w)
 	b.until("the wallet signs in", `!document.getElementById("mine").hidden && document.querySelectorAll("#ids tr").length === 2`)
 	b.click("#keys tr button:last-child")
-	b.do(http.MethodPost, "/alert/accept", nil, nil)
+	b.agrees()
 	b.until("the key is revoked", `document.getElementById("keys").textContent.includes("revoked")`)
 	if got := u.fresh(key); got.Status != http.StatusUnauthorized {
 		t.Errorf("the revoked key: %d", got.Status)
 	}
 	b.width(360)
 	b.fits("the account on a telephone")
-	b.quietBut("401")
+	b.quietBut("401", "400") // of the session that there was not, and of the chain
+}
+
+// agrees answers yes to what the page asks, as soon as it does.
+func (b *browser) agrees() {
+	b.t.Helper()
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		res, err := http.Post(b.base+"/alert/accept", "application/json", strings.NewReader("{}"))
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode == http.StatusOK {
+			return
+		}
+		if time.Now().After(end) {
+			b.t.Fatal("the page asks nothing")
+		}
+	}
 }
 
 // asked is what the page asks its wallet for by a method, with its parameters.

@@ -171,8 +171,10 @@ func refLink(ref int) template.HTML {
 	return template.HTML(fmt.Sprintf(`<a class="rf" href="#s%d" aria-label="source %d">%d</a>`, ref, ref, ref))
 }
 
-// Size of the picture of a trend, and of its margin.
+// Size of the picture of a trend, and of its margin, and how many values it takes to be one.
 const (
+	trendLeast = 4
+
 	trendWide = 96
 	trendHigh = 22
 	trendEdge = 2
@@ -181,7 +183,7 @@ const (
 // trendSVG is the line of values, from the oldest to the newest, as far as they are known.
 func trendSVG(values []*float64) template.HTML {
 	var first, last *float64
-	low, high := 0.0, 0.0
+	low, high, known := 0.0, 0.0, 0
 	for _, v := range values {
 		if v == nil {
 			continue
@@ -190,8 +192,9 @@ func trendSVG(values []*float64) template.HTML {
 			first, low, high = v, *v, *v
 		}
 		last, low, high = v, min(low, *v), max(high, *v)
+		known++
 	}
-	if first == nil || low == high {
+	if known < trendLeast || low == high {
 		return ""
 	}
 	var b strings.Builder
