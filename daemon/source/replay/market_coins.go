@@ -112,7 +112,8 @@ func (s *scene) categories() any {
 		if n == 0 {
 			factor, before, n = 1, 1, 1
 		}
-		rows = append(rows, with(c, "market_cap", math.Round(num(c["market_cap"])*factor/n), "market_cap_change_24h", round((factor/before-1)*100, 4),
+		rows = append(rows, with(c, "market_cap", math.Round(num(c["market_cap"])*factor/n),
+			"market_cap_change_24h", round((factor/before-1)*100, 4),
 			"volume_24h", num(c["volume_24h"])*s.standing("volume").factor, "updated_at", s.at.Add(-2*time.Minute).Format(isoMilli)))
 	}
 	return rows
