@@ -3,10 +3,12 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/reader"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -67,6 +69,9 @@ type pageClosed struct {
 	place
 	Problem         string
 	SignedIn, Sells bool
+	Sees            bool     // the state, if there was one
+	Why             []string // what sources say that have none
+	Offline         bool     // all of them have no network
 	Ready           bool
 	Free            int
 	Health          []packHealth
@@ -76,7 +81,7 @@ type pageClosed struct {
 // closed answers with what everybody may see: health, how to sign in, prices, and why there is no more, nil for no right to it.
 func (p *Page) closed(w http.ResponseWriter, r *http.Request, at place, v pageVisitor, why *api.Error) error {
 	data := pageClosed{
-		place: at, SignedIn: v.signedIn, Sells: p.cfg.Sells, Free: api.FreeCallsPerDay, Prices: prices(),
+		place: at, SignedIn: v.signedIn, Sees: v.sees(at.Pack), Sells: p.cfg.Sells, Free: api.FreeCallsPerDay, Prices: prices(),
 		Ready: p.cfg.Ready == nil || p.cfg.Ready(r.Context()) == nil, Health: p.health(r.Context()),
 	}
 	status := http.StatusOK
@@ -84,6 +89,11 @@ func (p *Page) closed(w http.ResponseWriter, r *http.Request, at place, v pageVi
 		status, data.Problem = why.Status, strings.ToUpper(why.Message[:1])+why.Message[1:]+"."
 		if why.RetryAfter > 0 {
 			w.Header().Set(api.HeaderRetryAfter, Seconds(why.RetryAfter))
+		}
+		if data.Sees && why.Reason == api.ReasonStateUnavailable {
+			w.Header().Set("Refresh", pageRefresh)
+			data.Why = reasonsOf(why.SourceStatus)
+			data.Offline = !slices.ContainsFunc(data.Why, func(one string) bool { return !strings.Contains(one, ": network") })
 		}
 	}
 	head, err := p.text("head", p.headOf(nil, at, p.cfg.Now()))
@@ -96,6 +106,27 @@ func (p *Page) closed(w http.ResponseWriter, r *http.Request, at place, v pageVi
 	}
 	p.write(w, r, status, p.style, feed.NewText([]byte(head)), feed.NewText([]byte(body)))
 	return nil
+}
+
+// pageRefresh is after how many seconds a browser asks again for a state that is not there yet.
+const pageRefresh = "10"
+
+// reasonsOf says how many sources fail why, in the order of the first of each.
+func reasonsOf(sources []api.SourceStatus) (list []string) {
+	counts := map[string]int{}
+	for _, one := range sources {
+		if one.Error == nil {
+			continue
+		}
+		text := human.Line(*one.Error)
+		if counts[text]++; counts[text] == 1 {
+			list = append(list, text)
+		}
+	}
+	for i, text := range list {
+		list[i] = human.Plural(counts[text], "source") + ": " + text
+	}
+	return list
 }
 
 // health is how the packs do.

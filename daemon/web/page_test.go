@@ -550,6 +550,28 @@ func TestAccountPage(t *testing.T) {
 	}
 }
 
+// TestPageWithoutAState: who may see the page is told why there is nothing on it, not to sign in, and gets it by itself; others are told
+// nothing of the sources.
+func TestPageWithoutAState(t *testing.T) {
+	t.Parallel()
+	d := daemontest.Open(t)
+	d.Recording.Break("", nil)
+	d.Run(t)
+	_ = d.Refresh(t.Context(), api.PackCrypto) // nothing answers
+	for _, here := range []bool{true, false} {
+		got := get(t, d.URL()+"/", asBrowser, func(r *http.Request) {
+			if !here {
+				r.Header.Set("Via", "1.1 proxy")
+			}
+		})
+		body := string(got.Body)
+		if here != (got.Status == http.StatusServiceUnavailable) || here != (got.Header.Get("Refresh") == "10") ||
+			here != strings.Contains(body, "18 sources: ") || here == strings.Contains(body, "Sign in</h2>") || !strings.Contains(body, `class="health error"`) {
+			t.Errorf("here %v: %d %v %s", here, got.Status, got.Header, body)
+		}
+	}
+}
+
 // TestAccountBehindTheLink: the page of a used link leads to the account, where there is one.
 func TestAccountBehindTheLink(t *testing.T) {
 	t.Parallel()
