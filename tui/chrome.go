@@ -39,7 +39,7 @@ func (m *Model) View() string {
 		body = m.confirmation.draw(m.theme, body, m.width)
 	case m.palette != nil:
 		body = m.palette.draw(m.theme, m.commands(), body, m.width)
-	case m.help:
+	case m.help > 0:
 		body = m.drawHelp(m.width, len(body))
 	case m.notice != nil:
 		body = Overlay(m.theme, body, m.width, "Last error", m.notice)
@@ -72,7 +72,7 @@ func (m *Model) body() []string {
 // lost reports whether what is shown is old because there is no connection.
 func (m *Model) lost() bool {
 	status := m.env.Session.Status()
-	return m.env.Session.State != nil && !m.help && (status == session.Retry || status == session.Offline)
+	return m.env.Session.State != nil && m.help == 0 && (status == session.Retry || status == session.Offline)
 }
 
 func grey(t view.Theme, lines []string) []string {
@@ -308,11 +308,13 @@ func (m *Model) footer() string {
 		keys = m.confirmation.bindings()
 	case m.palette != nil:
 		keys = []key.Binding{view.KeyGroup("enter", "do it"), view.KeyGroup("esc", "close")}
-	case m.help, m.notice != nil:
+	case m.help > 0 && m.help < m.helpPages:
+		keys = []key.Binding{view.KeyGroup("any key", "more"), view.KeyGroup("esc", "close")}
+	case m.help > 0, m.notice != nil:
 		keys = []key.Binding{view.KeyGroup("any key", "close")}
 	}
 	width := m.width - 2
-	if m.confirmation == nil && m.palette == nil && !m.help && m.notice == nil && !m.screens[m.at].Typing() {
+	if m.confirmation == nil && m.palette == nil && m.help == 0 && m.notice == nil && !m.screens[m.at].Typing() {
 		always := view.KeyLine(m.theme, []key.Binding{k.Help, k.Quit}, width) // never what gives way
 		return view.Fit(view.KeyLine(m.theme, keys, width-view.Width(always)-2), width-view.Width(always), "") + always
 	}
@@ -328,6 +330,11 @@ func (m *Model) drawHelp(width, height int) []string {
 		blocks = append(blocks, view.KeyBlock(m.theme, titles[i], group))
 	}
 	const narrowest = 30
+	pages := view.Flow(blocks, width-3, narrowest, height-2)
+	m.help, m.helpPages = min(m.help, len(pages)), len(pages) // the screen may have grown
 	box := view.Box{Title: "Keys", Note: "any key closes", Focus: true}
-	return box.Draw(m.theme, view.Flow(blocks, width-3, narrowest, height-2), width, height)
+	if m.help < len(pages) {
+		box.Note = fmt.Sprintf("%d of %d", m.help, len(pages))
+	}
+	return box.Draw(m.theme, pages[m.help-1], width, height)
 }

@@ -36,7 +36,8 @@ type Model struct {
 	at      int // screen that is shown
 
 	width, height int
-	help          bool
+	help          int // page of the help that is shown, the first of which is 1; 0 while it is closed
+	helpPages     int
 	palette       *palette      // nil while it is closed
 	door          *door         // nil where there is a key
 	confirmation  *confirmation // nil while nothing is asked

@@ -174,7 +174,7 @@ func withOtherKeys(d *program) {
 	alt('?')
 	d.shows("any key closes")
 	clean("help")
-	d.press("x")
+	d.press("esc")
 	d.clock.pass(time.Minute) // what was told last gives way
 	d.fake.events <- sdk.Connection{Err: &sdk.TransportError{Err: syscall.ECONNREFUSED}, Wait: time.Second}
 	d.shows("alt+r tries again")
@@ -270,6 +270,8 @@ func TestKeysEverywhere(t *testing.T) {
 	d.press(":", "nonsense")
 	d.shows("no such command")
 	d.press("enter", "esc", "?")
+	d.shows("1 of 2")
+	d.press("x")
 	d.shows("any key closes")
 	d.press("x")
 	d.hides("any key closes")

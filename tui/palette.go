@@ -58,7 +58,7 @@ func (m *Model) commands() []command {
 		command{"mouse", "clicks on or off", func(m *Model, _ string) tea.Cmd { return m.switchMouse() }},
 		command{"save", "write the last events to a file", func(m *Model, _ string) tea.Cmd { return m.save() }},
 		command{"help", "all keys", func(m *Model, _ string) tea.Cmd {
-			m.help = true
+			m.help = 1
 			return nil
 		}},
 		command{"quit", "leave", func(m *Model, _ string) tea.Cmd { return m.quit() }},

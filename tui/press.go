@@ -45,8 +45,11 @@ func (m *Model) press(msg tea.KeyMsg) tea.Cmd {
 		return m.pressConfirmation(msg)
 	case m.palette != nil:
 		return m.pressPalette(msg)
-	case m.help, m.notice != nil:
-		m.help, m.notice = false, nil
+	case m.help > 0 && m.help < m.helpPages && msg.Type != tea.KeyEsc:
+		m.help++
+		return nil
+	case m.help > 0, m.notice != nil:
+		m.help, m.notice = 0, nil
 		return nil
 	case m.screens[m.at].Typing():
 		return m.screens[m.at].Update(msg)
@@ -86,7 +89,7 @@ func (m *Model) global() []globalKey {
 	k := m.env.Keys
 	here := func(does func()) func() tea.Cmd { return func() tea.Cmd { does(); return nil } }
 	return []globalKey{
-		{k.Quit, m.quit}, {k.Help, here(func() { m.help = true })}, {k.Palette, here(func() { m.palette = newPalette("") })},
+		{k.Quit, m.quit}, {k.Help, here(func() { m.help = 1 })}, {k.Palette, here(func() { m.palette = newPalette("") })},
 		{k.Flags, m.showFlags}, {k.Pack, here(func() { m.palette = newPalette("pack ") })}, {k.Profile, here(m.profiles)},
 		{k.Pause, here(m.pause)}, {k.Reconnect, m.reconnect}, {k.Theme, here(m.nextTheme)}, {k.Mouse, m.switchMouse}, {k.Save, m.save},
 		{k.Redraw, func() tea.Cmd { return tea.ClearScreen }}, {k.LastError, here(m.lastError)},
@@ -161,8 +164,8 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 		return m.screens[m.at].Update(WheelMsg{Rows: 3})
 	case msg.Button != tea.MouseButtonLeft || msg.Action != tea.MouseActionPress:
 		return nil
-	case m.help, m.notice != nil:
-		m.help, m.notice = false, nil
+	case m.help > 0, m.notice != nil:
+		m.help, m.notice = 0, nil
 		return nil
 	case msg.Y == 0:
 		return m.clickHeader(msg.X)

@@ -158,6 +158,8 @@ func TestTerminal(t *testing.T) {
 	p.shows("geckoterminal-trending")
 	p.types("\x1b[<0;3;2M") // a click on the first tab
 	p.types("?")
+	p.shows("1 of 2")
+	p.types("x")
 	p.shows("any key closes")
 	p.types("xq")
 	p.shows("ended with: <nil>")

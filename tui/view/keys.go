@@ -42,8 +42,8 @@ func KeyBlock(t Theme, title string, keys []key.Binding) []string {
 }
 
 // Flow puts blocks of lines under one another and beside one another: in as many columns as fit in width, each at least so wide, and in
-// more where the height does not do.
-func Flow(blocks [][]string, width, least, height int) []string {
+// more where the height does not do. Columns for which there is no room are on pages of their own.
+func Flow(blocks [][]string, width, least, height int) (pages [][]string) {
 	most := max(min(width/least, len(blocks)), 1)
 	tallest := 0
 	for _, b := range blocks {
@@ -56,6 +56,30 @@ func Flow(blocks [][]string, width, least, height int) []string {
 			break
 		}
 	}
+	for len(stacks) > 0 {
+		n := fitting(stacks, width)
+		pages = append(pages, beside(stacks[:n], width, height))
+		stacks = stacks[n:]
+	}
+	return pages
+}
+
+// fitting is how many of stacks fit beside one another in width with a space before each, at least one.
+func fitting(stacks [][]string, width int) int {
+	for i, s := range stacks {
+		widest := 0
+		for _, line := range s {
+			widest = max(widest, Width(line))
+		}
+		if width -= 1 + widest; width < 0 {
+			return max(i, 1)
+		}
+	}
+	return len(stacks)
+}
+
+// beside puts stacks of lines beside one another.
+func beside(stacks [][]string, width, height int) []string {
 	widths := naturalWidths(stacks, width)
 	lines := make([]string, max(height, 0))
 	for y := range lines {
