@@ -154,6 +154,24 @@ func (s *Sheet) Freshness(now time.Time) api.Freshness { return s.edition.Freshn
 // SheetAge is how long ago something was, as people read it.
 func SheetAge(d time.Duration) string { return human.Age(d) }
 
+// SheetReasons says how many sources fail why, in the order of the first of each.
+func SheetReasons(sources []api.SourceStatus) (list []string) {
+	counts := map[string]int{}
+	for _, one := range sources {
+		if one.Error == nil {
+			continue
+		}
+		text := human.Line(*one.Error)
+		if counts[text]++; counts[text] == 1 {
+			list = append(list, text)
+		}
+	}
+	for i, text := range list {
+		list[i] = human.Plural(counts[text], "source") + ": " + text
+	}
+	return list
+}
+
 // draw reads how the rows of s moved in the last day.
 func (r *Reader) draw(ctx context.Context, v View, s *Sheet) error {
 	var members []string

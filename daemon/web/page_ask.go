@@ -8,7 +8,6 @@ import (
 
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/reader"
-	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -92,7 +91,7 @@ func (p *Page) closed(w http.ResponseWriter, r *http.Request, at place, v pageVi
 		}
 		if data.Sees && why.Reason == api.ReasonStateUnavailable {
 			w.Header().Set("Refresh", pageRefresh)
-			data.Why = reasonsOf(why.SourceStatus)
+			data.Why = reader.SheetReasons(why.SourceStatus)
 			data.Offline = !slices.ContainsFunc(data.Why, func(one string) bool { return !strings.Contains(one, ": network") })
 		}
 	}
@@ -110,24 +109,6 @@ func (p *Page) closed(w http.ResponseWriter, r *http.Request, at place, v pageVi
 
 // pageRefresh is after how many seconds a browser asks again for a state that is not there yet.
 const pageRefresh = "10"
-
-// reasonsOf says how many sources fail why, in the order of the first of each.
-func reasonsOf(sources []api.SourceStatus) (list []string) {
-	counts := map[string]int{}
-	for _, one := range sources {
-		if one.Error == nil {
-			continue
-		}
-		text := human.Line(*one.Error)
-		if counts[text]++; counts[text] == 1 {
-			list = append(list, text)
-		}
-	}
-	for i, text := range list {
-		list[i] = human.Plural(counts[text], "source") + ": " + text
-	}
-	return list
-}
 
 // health is how the packs do.
 func (p *Page) health(ctx context.Context) (list []packHealth) {
