@@ -544,7 +544,7 @@ func (s *stage) fail() {
 	s.do(503, "POST", purchase, "", s.paying(offer, ""))
 	s.do(503, "POST", api.PathCredits+"/"+intent.ID+"/verify", `{"txHash":"0x`+strings.Repeat("cd", 32)+`"}`, me) // of which nobody has asked yet
 
-	s.drop("usage", "sessions", "challenges", "paid_calls", "settlement_txs", "purchases", "settlements")
+	s.drop("sessions", "challenges", "paid_calls", "settlement_txs", "purchases", "settlements")
 	s.do(500, "POST", purchase, "", s.paying(offer, ""))
 	for name, query := range s.paid() {
 		method, path, _ := strings.Cut(name, " ")
@@ -565,7 +565,7 @@ func (s *stage) fail() {
 	}
 }
 
-// drop takes tables away from the daemon.
+// drop takes tables away from the daemon, and lets it charge nothing.
 func (s *stage) drop(tables ...string) {
 	s.t.Helper()
 	db, err := sql.Open("sqlite3", filepath.Join(s.d.Config.DataDir, "contextd.db"))
@@ -573,9 +573,11 @@ func (s *stage) drop(tables ...string) {
 		s.t.Fatal(err)
 	}
 	defer db.Close()
+	text := "CREATE TRIGGER full BEFORE INSERT ON charges BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
 	for _, table := range tables {
-		if _, err := db.ExecContext(context.WithoutCancel(s.t.Context()), "DROP TABLE "+table); err != nil {
-			s.t.Fatal(err)
-		}
+		text += "; DROP TABLE " + table
+	}
+	if _, err := db.ExecContext(context.WithoutCancel(s.t.Context()), text); err != nil {
+		s.t.Fatal(err)
 	}
 }
