@@ -53,7 +53,7 @@ func (d *Daemon) openConsole(ctx context.Context, public *url.URL) (_ *web.Conso
 	}
 	return web.NewConsole(web.ConsoleConfig{
 		SignedUp: made,
-		Sale: d.sale(), Pages: d.cfg.Page != web.PageOff,
+		Sale:     d.sale(), Pages: d.cfg.Page != web.PageOff,
 		SignIn: d.signIn, Keys: d.keys, Books: d.credits, Packs: d.served.ids,
 		Prompts:   &account.Prompts{Store: d.store, NoModel: d.cfg.Briefs.Model == nil, Now: d.cfg.Now},
 		PublicURL: public, Hosts: d.origins(public), TrustedProxies: d.proxies, Limits: d.cfg.Limits, Now: d.cfg.Now,
