@@ -48,7 +48,7 @@ func newCite(f *command.Factory) *cobra.Command {
 		Use: "cite REF...", Short: "Show the sources behind anchors of a brief", Args: cobra.MinimumNArgs(1),
 		SuggestFor: []string{"source"}, ValidArgsFunction: cobra.NoFileCompletions,
 		Long: "Show the sources behind anchors of a brief: 1 for [1]. Each anchor is one call. With --row it is a row under the\n" +
-			"anchor, with a page and figures of its own, and with --at as it stood then.\n" +
+			"anchor, with its page and figures, and with --at as it stood then.\n" +
 			"--format writes references for a text: text, md, bibtex or url.",
 		Example: "  ctx cite 1\n  ctx cite 1 3 --format md\n  ctx cite 2 --open\n  ctx cite 1 --row asset/zcash --at 20m",
 	}, []string{"ref", "sourceId", "name", "url", "fetchedAt", "excerpt"}, func(ctx context.Context, args []string) (err error) {

@@ -54,10 +54,10 @@ func newConfig(f *command.Factory) *cobra.Command {
 	for _, c := range []*cobra.Command{get, list} {
 		c.Flags().BoolVar(&o.showOrigin, "show-origin", false, "tell where each value comes from")
 	}
-	set := lenient(&cobra.Command{Use: "set NAME VALUE", Short: "Write a setting into the file, or into a profile with --profile",
+	set := lenient(&cobra.Command{Use: "set NAME VALUE", Short: "Write a setting to the file or to a profile",
 		Args: cobra.ExactArgs(2), ValidArgsFunction: settings,
 		Example: "  ctx config set output json\n  ctx config set base_url https://ctx.example -p prod"}, o.set)
-	unset := lenient(&cobra.Command{Use: "unset NAME", Short: "Take a setting out of the file, or out of a profile with --profile",
+	unset := lenient(&cobra.Command{Use: "unset NAME", Short: "Remove a setting from the file or from a profile",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: settings, SuggestFor: []string{"rm", "delete"}}, o.unset)
 	edit := lenient(&cobra.Command{Use: "edit", Short: "Open the file in $VISUAL or $EDITOR", Args: cobra.NoArgs}, o.edit)
 	path := lenient(&cobra.Command{Use: "path", Short: "Show where the file is", Args: cobra.NoArgs}, o.path)

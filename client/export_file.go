@@ -83,7 +83,7 @@ func lockExport(path string) (*flock.Flock, error) {
 	if ok, err := lock.TryLock(); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	} else if !ok {
-		return nil, cli.Invalid("another ctx export is writing %s", path).WithHint("let it end, or write to a file of its own")
+		return nil, cli.Invalid("another ctx export is writing %s", path).WithHint("let it end, or write to another file")
 	}
 	return lock, nil
 }

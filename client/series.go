@@ -36,7 +36,7 @@ func newSeries(f *command.Factory) *cobra.Command {
 	c := f.Command(&cobra.Command{
 		Use: "series NAME", Short: "Show a number over time", Args: cobra.MinimumNArgs(1),
 		ValidArgsFunction: anyName(f.Config, "top_movers"), SuggestFor: []string{"chart", "trend"},
-		Long: "Show how a number went: of one thing, by its name (looked up, which is a call of its own) or as\n" +
+		Long: "Show how a number went: of one thing, by its name (looked up, which is a separate call) or as\n" +
 			"kind/key, or of the rows that are now in a member of the state. It knows what the states of the\n" +
 			"past showed: what none shows has no past.\n" +
 			"Elsewhere than on a terminal each value is a line: kind, key, name, field, time and value, with tabs between.",

@@ -43,9 +43,9 @@ func uiCommands(f *command.Factory) []*cobra.Command {
 		Long: "Watch a pack in the terminal as it changes, read its brief, search it, step back in its history, see its sources, " +
 			"and look after\nyour keys and credits. ctx alone does the same on a terminal, where there is a key. ? shows what to " +
 			"press; ctx help shortcuts says how\nto have it otherwise.\n\n" +
-			"Opening the stream costs a credit, and so do the first brief, the trends of the first table and every connection made " +
-			"anew. All else\nthat costs says so before. Where calls are not charged, and on a demo, all trends come at once, and the " +
-			"brief and the watchlist follow\nthe state. Without a key nothing is sent before you have said how to begin.",
+			"Opening the stream costs a credit, and so do the first brief, the trends of the first table and every further " +
+			"connection. All else\nthat costs says so before. Where calls are not charged, and on a demo, all trends come at once, and " +
+			"the brief and the watchlist follow\nthe state. Without a key nothing is sent before you have said how to begin.",
 		Example: "  ctx ui\n  ctx ui --theme light\n  ctx tail -o ndjson > day.ndjson; ctx ui --replay day.ndjson",
 	}, nil, o.run)
 	flags := c.Flags()

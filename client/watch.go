@@ -251,7 +251,7 @@ func (o *watchOptions) run(ctx context.Context, rules []alert.Rule) error {
 	w := &watch{watchOptions: o, rules: rules, stop: stop}
 	w.teller, err = alert.Open(alert.Config{Path: path, Rules: rules, Tell: w.report, Grace: execGrace})
 	if errors.Is(err, alert.ErrInUse) {
-		return cli.Invalid("another ctx watches for this already").WithHint("give this one a --name of its own")
+		return cli.Invalid("another ctx watches for this already").WithHint("give this one another --name")
 	}
 	if err != nil {
 		return err

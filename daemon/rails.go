@@ -48,7 +48,7 @@ func (p Pay) checkRails() error {
 			sameChain := other.ChainID == c.ChainID
 			switch {
 			case other.ID == c.ID:
-				return fmt.Errorf("there are two rails %q: give each an id of its own", c.ID)
+				return fmt.Errorf("there are two rails %q: give each another id", c.ID)
 			case sameChain && sameAddress(other.Token, c.Token):
 				return fmt.Errorf("the rails %s and %s are the same token on the same chain: take one away", other.ID, c.ID)
 			case sameChain && c.SettleKey != "" && c.SettleKey == other.SettleKey:

@@ -179,7 +179,7 @@ func (s *Keys) askRevoke(row api.APIKeyRow) tea.Cmd {
 		return Tell("that key is revoked already")
 	}
 	lines := []string{
-		"At once and for good: whoever uses it is refused from then on.",
+		"At once and for good: its callers are refused from then on.",
 		"Credits on its record cannot be used any more.",
 		"Last used: " + s.used(row),
 	}

@@ -51,7 +51,7 @@ func (m *Model) commands() []command {
 			m.pause()
 			return nil
 		}},
-		command{"reconnect", "open the stream anew" + cost(1), func(m *Model, _ string) tea.Cmd { return m.reconnect() }},
+		command{"reconnect", "open the stream again" + cost(1), func(m *Model, _ string) tea.Cmd { return m.reconnect() }},
 		command{"buy", "buy credits", func(m *Model, _ string) tea.Cmd {
 			return tea.Batch(m.show(slices.Index(view.ScreenNames(), "Credits")), Send(BuyMsg{}))
 		}},

@@ -24,11 +24,11 @@ type stdioOptions struct {
 func newStdio(f *command.Factory) *cobra.Command {
 	o := &stdioOptions{IO: f.IO, endpointOptions: endpointOf(f), failure: f.Failure}
 	c := f.Command(&cobra.Command{
-		Use: "stdio", Short: "Be an MCP server on stdin and stdout, for clients on this machine",
-		Long: "Be an MCP server on stdin and stdout, for clients on this machine. What a client says is passed on to the service with " +
+		Use: "stdio", Short: "Serve MCP on stdin and stdout, for clients on this machine",
+		Long: "Serve MCP on stdin and stdout, for clients on this machine. What a client says is passed on to the service with " +
 			"the key of\n" +
 			"the profile, or paid from the wallet within its bounds (--pay). A session that has ended, because the service was started\n" +
-			"again, is opened anew without the client's noticing. Tools are listed as context_fresh and so on: some clients refuse " +
+			"again, is opened again without the client's noticing. Tools are listed as context_fresh and so on: some clients refuse " +
 			"dots.\n\n" +
 			"With --url it is the bridge to any MCP server that is paid by x402, version 2, over HTTP or in the results of tools. No key " +
 			"is sent\nthere. A call costs what the server says, up to --max-amount or the bound per call.",

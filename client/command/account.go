@@ -69,7 +69,7 @@ func (a *Account) Keep(change func(*config.Credential)) (where string, err error
 	base, kept := c.Get(config.BaseURL).Text, *a.stored
 	if !kept.IsZero() && !sameAddress(kept.BaseURL, base) {
 		return "", cli.Invalid("profile %s keeps a key or session for %s already", c.Profile(), kept.BaseURL).
-			WithHint("make a profile of its own: ctx profile add NAME --base-url %s, and add -p NAME", base)
+			WithHint("make another profile: ctx profile add NAME --base-url %s, and add -p NAME", base)
 	}
 	change(&kept)
 	kept.BaseURL = base
@@ -121,7 +121,7 @@ func (a *Account) key() (key sdk.Key, origin string, err error) {
 	}
 	if file.Text != "" {
 		if address := c.Get(config.BaseURL); file.Origin == "file" && strings.HasPrefix(address.Origin, "profile ") {
-			return sdk.Key{}, "", cli.Invalid("%s has an address of its own, and the key file of the whole configuration is for another",
+			return sdk.Key{}, "", cli.Invalid("%s has another address, and the key file of the whole configuration is for another",
 				address.Origin).WithHint("ctx config set api_key_file FILE -p %s", c.Profile())
 		}
 		key, err := config.ReadKey(file.Text, a.io.In)

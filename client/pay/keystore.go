@@ -29,7 +29,7 @@ func fileTable(f wallet.File) *cli.Rows {
 // newUse makes the command that chooses the wallet of a profile.
 func newUse(f *command.Factory) *cobra.Command {
 	o := walletOptionsOf(f)
-	return f.Command(&cobra.Command{Use: "use NAME", Short: "Pay and sign in with this wallet from now on, in the profile in use",
+	return f.Command(&cobra.Command{Use: "use NAME", Short: "Choose the wallet to pay and sign in with",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: o.names, SuggestFor: []string{"switch"},
 		Example: "  ctx wallet use agent\n  ctx wallet use ./keys/agent -p prod"}, fileFields(), o.use)
 }
@@ -79,10 +79,10 @@ type exportOptions struct {
 // newExport makes the command that hands a wallet out.
 func newExport(f *command.Factory) *cobra.Command {
 	o := &exportOptions{walletOptions: *walletOptionsOf(f)}
-	c := f.Command(&cobra.Command{Use: "export [NAME]", Short: "Hand out a wallet: its keystore file, or with --private-key the key itself",
+	c := f.Command(&cobra.Command{Use: "export [NAME]", Short: "Export a wallet: its keystore file or its private key",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.names,
 		Long: "Hand out a wallet, the configured one without NAME. What is handed out is the keystore file, which is of use only " +
-			"with the\npassphrase; every other wallet program reads it. With --private-key it is the key itself: whoever sees it " +
+			"with the\npassphrase; every other wallet program reads it. With --private-key it is the key itself: anyone with it " +
 			"has all that the\nwallet has. Then you are asked first, unless it goes into a file.",
 		Example: "  ctx wallet export agent --out agent.json\n  ctx wallet export agent --private-key --out agent.key"}, nil, o.run)
 	o.bindPassphrase(c)
@@ -128,7 +128,7 @@ func (o *exportOptions) run(ctx context.Context, args []string) error {
 // reveal is the key of a wallet, after the user has agreed to it being shown.
 func (o *exportOptions) reveal(ctx context.Context, file wallet.File) ([]byte, error) {
 	if o.out == "" {
-		if err := o.Confirm(ctx, "show the private key of "+file.Address+", unencrypted, to whoever reads this output"); err != nil {
+		if err := o.Confirm(ctx, "show the private key of "+file.Address+", unencrypted, to all that read this output"); err != nil {
 			return nil, err
 		}
 	}
@@ -185,7 +185,7 @@ func (o *passwdOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	o.Note("encrypting the key anew, which takes a few seconds")
+	o.Note("encrypting the key again, which takes a few seconds")
 	if err := file.ChangePassphrase(from, to); err != nil {
 		return cli.Invalid("%w", err)
 	}

@@ -41,7 +41,7 @@ func newResume(f *command.Factory) *cobra.Command {
 	o := &resumeOptions{IO: f.IO, http: f.HTTP, payingClient: f.PayingClient, purchases: purchasesOf(f)}
 	return f.Command(&cobra.Command{Use: "resume", Short: "Go on with payments that were begun and not answered",
 		Long: "Go on with payments that were begun and not answered, after a crash or without a network: each is brought onto the " +
-			"chain if it can\nstill be, presented to its service, and its answer shown. None is paid anew, and no wallet is " +
+			"chain if it can\nstill be, presented to its service, and its answer shown. None is paid twice, and no wallet is " +
 			"opened. The same command as before does that\nfor its own call.",
 		Example: "  ctx pay resume\n  ctx pay resume --jq '.[].answer'"},
 		append(paymentFields(), "answer", "error"), o.run)

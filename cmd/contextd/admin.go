@@ -49,8 +49,8 @@ func prose(write func(w io.Writer) error) cli.Answer {
 // NewAdmin makes the commands by which the operator looks after owners and their credits.
 func NewAdmin(operate Operate) *cobra.Command {
 	c := &cobra.Command{
-		Use: "admin", Short: "Look after owners, credits and the books on this data directory",
-		Long: "Look after owners, credits and the books on this data directory. " +
+		Use: "admin", Short: "Manage owners, credits and the books",
+		Long: "Manage owners, credits and the books. " +
 			"While the daemon runs, it is asked to, so what a command\nchanges holds from the moment it returns.",
 	}
 	credits := &cobra.Command{Use: "credits", Short: "Grant, adjust and list movements of credits"}
@@ -58,7 +58,7 @@ func NewAdmin(operate Operate) *cobra.Command {
 	users := &cobra.Command{Use: "users", Short: "List, view, disable and enable the owners of keys"}
 	cli.Group(users, newUsersList(operate), newUsersView(operate), newUsersUnlink(operate),
 		newUsersAccess(operate, true), newUsersAccess(operate, false))
-	invites := &cobra.Command{Use: "invites", Short: "Make, list and revoke invitations, where accounts.signup is invite"}
+	invites := &cobra.Command{Use: "invites", Short: "Make, list and revoke invitations to sign up"}
 	cli.Group(invites, newInvitesMake(operate), newInvitesList(operate), newInvitesRevoke(operate))
 	tiers := &cobra.Command{Use: "tiers", Short: "Set the tier of an owner"}
 	cli.Group(tiers, newTiersSet(operate))
@@ -94,7 +94,7 @@ func newMove(operate Operate, kind billing.Kind) *cobra.Command {
 		c.Use, c.Short = "adjust KEYID CREDITS --reason TEXT", "Correct the credits of a key, up or down"
 		c.Example = "  contextd admin credits adjust --reason \"granted twice\" -- cv_test_ab12cd34 -1000"
 	}
-	c.Flags().StringVar(&ask.Reason, "reason", "", "why, for whoever reads the ledger (required)")
+	c.Flags().StringVar(&ask.Reason, "reason", "", "the reason, for the ledger (required)")
 	out := cli.AddOutput(c, cli.FieldsIn(admin.MoveResponse{})...)
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
 		if ask.Amount, err = strconv.ParseInt(args[1], 10, 64); err != nil {
@@ -119,7 +119,7 @@ func newLedger(operate Operate) *cobra.Command {
 	var owner string
 	var limit int
 	c := &cobra.Command{
-		Use: "ledger", Short: "List what moved credits, newest first (single calls are not listed)", Args: cobra.NoArgs,
+		Use: "ledger", Short: "List movements of credits, newest first", Args: cobra.NoArgs,
 		Example: "  contextd admin credits ledger --limit 20\n" +
 			"  contextd admin credits ledger --owner 00000000-0000-4000-8000-000000000001 -o json",
 	}

@@ -20,7 +20,7 @@ func alertSettings() []Setting {
 		Doc: "What the operator is told of: flags that go up, by a webhook or by mail. Such as " +
 			"[{name: peg, severity: critical, url: \"https://hooks.example.org/peg\", mail: [ops@example.org]}].",
 		Members: []Setting{
-			{Key: "name", Default: "", Doc: "By this it is known in journal, log and metrics; one of its own."},
+			{Key: "name", Default: "", Doc: "By this it is known in journal, log and metrics; one for each."},
 			{Key: "pack", Default: api.DefaultPack, Doc: "Whose flags."},
 			{Key: "severity", Default: string(api.SeverityWarning), Doc: "The least severity.",
 				Enum: []string{string(api.SeverityNotice), string(api.SeverityWarning), string(api.SeverityCritical)}},

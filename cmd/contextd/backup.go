@@ -46,7 +46,7 @@ const backupLong = `Back up the databases and the secret keys into one file: a t
 It is verified before it gets its name. In a directory it is named for its moment, and --keep removes the older ones there; without an
 argument that is backup.dir of the configuration, or backups in the data directory. - writes to standard output.
 
-A backup holds secrets: whoever has it can issue quotes in your name and sees who your users are.`
+A backup holds secrets: with it anyone can issue quotes in your name and see who your users are.`
 
 // NewBackup makes the command that makes a backup.
 func NewBackup(read Read) *cobra.Command {

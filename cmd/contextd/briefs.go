@@ -75,7 +75,7 @@ func printPreview(out, notes io.Writer, p brief.Preview) error {
 // newCheck makes the command that reports on briefs.
 func newCheck(operate Operate) *cobra.Command {
 	c := &cobra.Command{
-		Use: "check [PACK]", Short: "Check the published brief and say why texts before it were not taken", Args: cobra.MaximumNArgs(1),
+		Use: "check [PACK]", Short: "Check the published brief and explain rejected texts", Args: cobra.MaximumNArgs(1),
 		Long: "Check the published brief against its state again, say who wrote the newest briefs and why texts before them were not\n" +
 			"taken, and what language models took today. It asks no model. It ends with 1 if the brief does not hold.",
 	}
@@ -113,7 +113,7 @@ func reportTable(r brief.Report) cli.Answer {
 	}
 	add("today", "%s, of %s tokens and %s", taken(r.Taken), bound(r.Limit.Tokens, fmt.Sprint(r.Limit.Tokens)),
 		bound(r.Limit.CostMicros, usd(r.Limit.CostMicros)))
-	add("owners", "%d briefs by prompts of their own, %d that no model could write", r.Owners.Written, r.Owners.Failed)
+	add("owners", "%d briefs by their prompts, %d that no model could write", r.Owners.Written, r.Owners.Failed)
 	switch {
 	case r.Unknown != "":
 		add("check", "%s", r.Unknown)

@@ -76,7 +76,7 @@ func (b *bundle) hold(file string) {
 	b.held = append(b.held, strings.FieldsFunc(string(text), func(r rune) bool { return strings.ContainsRune(" \t\r\n\":,{}", r) })...)
 }
 
-// secretText matches what looks like a secret wherever it comes from: keys of callers, private keys, and what is after a user in an address.
+// secretText matches what looks like a secret wherever it comes from: keys of callers, private keys, users in addresses.
 var secretText = regexp.MustCompile(`cv_(?:live|test)_[A-Za-z0-9]{9,}|\b(?:0x)?[0-9a-fA-F]{64}\b|://[^/\s"@]+@`)
 
 // add adds a file, without secrets; none that is empty.
@@ -169,8 +169,10 @@ func countsFinding(ctx context.Context, dir string) (doctor.Finding, bool) {
 			rows[t.Name] = t.Rows
 		}
 	}
-	found := fmt.Sprintf("%d owners, %d keys, %d sessions, %d deposits, %d movements of credits, %d calls paid one by one, %d states, %d briefs",
-		rows["owners"], rows["keys"], rows["sessions"], rows["deposits"], rows["ledger"], rows["paid_calls"], rows["pulses"], rows["briefs"])
+	found := fmt.Sprintf("%d owners, %d keys, %d sessions, %d deposits, %d movements of credits, "+
+		"%d calls paid one by one, %d states, %d briefs",
+		rows["owners"], rows["keys"], rows["sessions"], rows["deposits"], rows["ledger"],
+		rows["paid_calls"], rows["pulses"], rows["briefs"])
 	return doctor.Finding{Check: "counts", Outcome: doctor.OK, Found: found}, true
 }
 

@@ -92,7 +92,7 @@ func newStats(read Read) *cobra.Command {
 // newVerify makes the command that verifies the databases.
 func newVerify(read Read) *cobra.Command {
 	c := &cobra.Command{
-		Use: "verify", Short: "Verify the structure of the databases, every balance and every state",
+		Use: "verify", Short: "Verify the databases, every balance and every state",
 		Long: "Verify the structure of the databases, every balance, every state and every log. It ends with 1 if anything is\n" +
 			"wrong. With a long history that takes its time; the daemon goes on serving.",
 	}
@@ -126,7 +126,7 @@ func newVerify(read Read) *cobra.Command {
 // newVacuum makes the command that shrinks the databases.
 func newVacuum(read Read) *cobra.Command {
 	c := &cobra.Command{
-		Use: "vacuum", Short: "Rewrite the databases without the space that is free in them; the daemon must not run",
+		Use: "vacuum", Short: "Shrink the databases of a stopped daemon",
 		Long: "Rewrite the databases without the space that is free in them. " +
 			"That needs as much room again as they have, and would keep a daemon\nfrom writing for as long, so none may run. " +
 			"Free space is used by new rows anyway: this is for after a great deal was dropped.",

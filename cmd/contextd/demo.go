@@ -39,7 +39,7 @@ func newDemo(s *settings) *cobra.Command {
 		Long: "Run everything on this machine: a synthetic market that moves every few seconds through the real connectors, the\n" +
 			"built-in brief writer, a day of history, a chain with test money and a key. It prints the commands to try. " +
 			"With --once it walks through\nthe whole story by itself and ends.\n\n" +
-			"Without --data-dir it works in a directory of its own that it removes at the end. Of a file named by --config or\n" +
+			"Without --data-dir it works in a directory that it removes at the end. Of a file named by --config or\n" +
 			"CONTEXTD_CONFIG it takes mcp and alerts and no other setting: the rest of a demo is its own.",
 		Example: "  contextd demo\n  contextd demo --once\n  contextd demo --listen 127.0.0.1:0 --data-dir ./demo",
 	}

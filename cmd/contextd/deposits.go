@@ -66,7 +66,7 @@ func newRescan(operate Operate) *cobra.Command {
 	var rail string
 	c := &cobra.Command{
 		Use: "rescan --from BLOCK", Args: cobra.NoArgs,
-		Short: "Look again at all that has arrived from a block on, and list what that verified",
+		Short: "Scan the chain again from a block on",
 		Long: "Look again at all that has arrived from a block on. What is known already is not counted twice. " +
 			"It is for a node that has hidden\nsomething, or a treasury that was paid before the daemon looked at it.",
 	}
@@ -138,7 +138,7 @@ func newAssign(operate Operate) *cobra.Command {
 	var rail string
 	c := &cobra.Command{
 		Use: "assign TRANSACTION:LOG DEPOSIT", Args: cobra.ExactArgs(2),
-		Short:   "Let a transfer pay for a deposit, whatever its amount and time",
+		Short:   "Let a transfer pay for a deposit of another amount or time",
 		Example: "  contextd deposits assign 0x5c…:0 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11",
 		RunE: func(c *cobra.Command, args []string) error {
 			ask, err := parseTransfer(args[0])
@@ -168,7 +168,7 @@ func newWriteOff(operate Operate) *cobra.Command {
 		Short:   "Note that a transfer will pay for nothing, and why",
 		Example: "  contextd deposits write-off 0x5c…:0 --reason \"sent back by hand\"",
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why, for whoever reads it (required)")
+	c.Flags().StringVar(&reason, "reason", "", "the reason, for the books (required)")
 	railFlag(c, &rail)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		ask, err := parseTransfer(args[0])
@@ -190,7 +190,7 @@ func newWriteOff(operate Operate) *cobra.Command {
 // NewReconcile makes the command that compares the books with the chain.
 func NewReconcile(operate Operate) *cobra.Command {
 	c := &cobra.Command{
-		Use: "reconcile", Short: "Compare what arrived, what it was spent on and what the treasury has", Args: cobra.NoArgs,
+		Use: "reconcile", Short: "Compare the books with the treasury on the chain", Args: cobra.NoArgs,
 		Long: "Compare what arrived, what it was spent on, the credits that were sold and what the treasury has on chain. " +
 			"It ends with 1 if\nanything does not agree: money that was in the treasury before, or was taken out of it, shows here. " +
 			"It ends with 9\nif a rail was not compared, as its node does not answer; the others are.",

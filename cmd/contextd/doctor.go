@@ -30,11 +30,11 @@ import (
 // newDoctor makes the command that looks for what is wrong with an installation.
 func newDoctor(s *settings) *cobra.Command {
 	c := &cobra.Command{
-		Use: "doctor", Short: "Look for what is wrong with this installation, and say what to do", Args: cobra.NoArgs,
+		Use: "doctor", Short: "Examine this installation and say what to do", Args: cobra.NoArgs,
 		Long: "Look for what is wrong with this installation: configuration, modes of files, room on the disk, databases, and, unless\n" +
 			"--offline, sources, clock, chain and mail server. It changes nothing and works beside a running daemon. It ends with 1 if\n" +
 			"anything is wrong; a warning is not.\n\n" +
-			"--bundle writes a tar.gz to send to who helps you: findings, versions, settings without secrets, how much there is, metrics\n" +
+			"--bundle writes a tar.gz to send to those who help: findings, versions, settings without secrets, counts, metrics\n" +
 			"where admin.listen is set, and the end of the log where journald has it. Read it before you send it.",
 		Example: "  contextd doctor\n  contextd doctor --offline -o json\n  contextd doctor --bundle contextd-doctor.tar.gz",
 	}

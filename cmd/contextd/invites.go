@@ -23,7 +23,7 @@ func newInvitesMake(operate Operate) *cobra.Command {
 			FormatSpan(api.InviteLifetime)),
 		Example: "  contextd admin invites make --note \"Ada, beta\"",
 	}
-	c.Flags().StringVar(&note, "note", "", "who it is for, for whoever reads the list")
+	c.Flags().StringVar(&note, "note", "", "who it is for, as the list shows it")
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) (account.IssuedInvite, error) {
 		return o.Invite(ctx, note)
 	}, func(made account.IssuedInvite) cli.Answer {
@@ -33,7 +33,7 @@ func newInvitesMake(operate Operate) *cobra.Command {
 
 // newInvitesList makes the command that lists invitations.
 func newInvitesList(operate Operate) *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "List invitations, newest first, until a month after their end", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "list", Short: "List invitations, newest first", Args: cobra.NoArgs}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, _ []string) ([]account.Invite, error) {
 		return o.Invites(ctx)
 	}, invitesTable)
@@ -57,7 +57,7 @@ func invitesTable(list []account.Invite) cli.Answer {
 // newInvitesRevoke makes the command that revokes an invitation.
 func newInvitesRevoke(operate Operate) *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke INVITATION", Short: "End an invitation that was not used, by the id that the list has", Args: cobra.ExactArgs(1),
+		Use: "revoke INVITATION", Short: "Revoke an unused invitation by its id", Args: cobra.ExactArgs(1),
 		Example: "  contextd admin invites revoke aB3dE5fG",
 		RunE: func(c *cobra.Command, args []string) error {
 			return operate(c, func(o *admin.Operator) error {

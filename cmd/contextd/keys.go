@@ -19,8 +19,8 @@ import (
 // NewKeys makes the commands that manage keys on the data directory, whether the daemon runs or not.
 func NewKeys(operate Operate) *cobra.Command {
 	c := &cobra.Command{
-		Use: "keys", Short: "Create, list, replace and revoke API keys on this data directory",
-		Long: "Create, list, replace and revoke API keys on this data directory. While the daemon runs, it is asked to; a revocation\n" +
+		Use: "keys", Short: "Create, list, replace and revoke API keys",
+		Long: "Create, list, replace and revoke API keys. While the daemon runs, it is asked to; a revocation\n" +
 			"holds from the moment the command returns.",
 	}
 	cli.Group(c, newKeysCreate(operate), newKeysList(operate), newKeysSetTier(operate), newKeysRotate(operate), newKeysRevoke(operate))

@@ -29,7 +29,7 @@ func newPack(s *settings) *cobra.Command {
 // newPackEval makes the command that the daemon calls for every manifest of somebody else.
 func newPackEval() *cobra.Command {
 	return &cobra.Command{
-		Use: "eval", Short: "Evaluate a manifest for the daemon, which starts this by itself", Args: cobra.NoArgs, Hidden: true,
+		Use: "eval", Short: "Evaluate a manifest for the daemon that started it", Args: cobra.NoArgs, Hidden: true,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return manifest.Serve(c.Context(), c.InOrStdin(), c.OutOrStdout())
 		},

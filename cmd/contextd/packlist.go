@@ -34,7 +34,7 @@ const fromProgram = "program"
 func newPackList(s *settings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs,
-		Short:   "List the packs of the program and your own, and which are enabled",
+		Short:   "List all packs and show the enabled ones",
 		Example: "  contextd pack list\n  contextd pack list -q '.[] | select(.enabled) | .pack'",
 	}
 	out := cli.AddOutput(c, cli.FieldsIn(PackRow{})...)

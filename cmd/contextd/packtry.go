@@ -178,7 +178,7 @@ func plainValue(v any) any {
 func newPackRecord(s *settings) *cobra.Command {
 	o := packTryOptions{}
 	c := &cobra.Command{
-		Use: "record FILE|NAME", Short: "Ask the sources once and keep their answers for contextd pack test", Args: cobra.ExactArgs(1),
+		Use: "record FILE|NAME", Short: "Record the sources' answers for contextd pack test", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: s.completePacks,
 		Long: "Ask every source of a manifest once and keep the answers as the next tick, in NAME.test beside the manifest. Three ticks\n" +
 			"with some minutes between show most. Keys are not in them: an answer that repeats one is not kept.",

@@ -39,7 +39,7 @@ func NewRestore(read Read) *cobra.Command {
 	var r restoring
 	c := &cobra.Command{
 		Use: "restore FILE|DIRECTORY|-", Args: cobra.ExactArgs(1),
-		Short: "Put a backup in the place of the data of a daemon that does not run", Long: restoreLong,
+		Short: "Restore a backup in place of a stopped daemon's data", Long: restoreLong,
 		Example: "  contextd restore /mnt/backups/contextd-20261120T200000.000Z.tar.zst\n" +
 			"  contextd restore --dry-run before-the-move.tar.zst",
 	}

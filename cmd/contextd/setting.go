@@ -256,7 +256,7 @@ func ownerSettings() []Setting {
 		{Key: "limits.free_calls", Default: api.FreeCallsPerDay, Live: true,
 			Doc: "Calls in 24 hours with a key whose owner has no credits."},
 		{Key: "limits.free_calls_per_client", Default: api.FreePerClient, Live: true,
-			Doc: "Such calls from one client address, whoever's keys they use. Calls of this machine are not bounded so."},
+			Doc: "Such calls from one client address, with whatever keys. Calls of this machine are not bounded so."},
 		{Key: "limits.active_keys", Default: api.MaxActiveKeys, Live: true, Doc: "Keys that an owner may have at a time."},
 		{Key: "limits.sign_ins", Default: web.DefaultSignIns, Live: true, Doc: "Sign-in requests per minute and client."},
 		{Key: "limits.mails", Default: web.DefaultMails, Live: true, Doc: "Mails per quarter of an hour and address."},

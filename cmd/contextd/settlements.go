@@ -99,7 +99,7 @@ func newSettlementsRetry(operate Operate) *cobra.Command {
 		Use: "retry SETTLEMENT", Short: "Go on now with a payment that is being settled", Args: cobra.ExactArgs(1),
 		Long: "Go on now with a payment that is being settled: look for it on the chain, and where it is in no block, replace\n" +
 			"its transaction at a higher price, or ask the facilitator again. The daemon does so by itself after two minutes.\n" +
-			"What has failed is not tried again: its payer was told so, and may have paid anew.",
+			"What has failed is not tried again: its payer was told so, and may have paid again.",
 		Example: "  contextd settlements retry 0x3f9a01c277de",
 	}
 	return show(operate, c, func(ctx context.Context, o *admin.Operator, args []string) (admin.Settlement, error) {

@@ -84,7 +84,7 @@ func ownerView(owner admin.OwnerResponse) cli.Answer {
 // newUsersUnlink makes the command that takes an identity from an owner.
 func newUsersUnlink(operate Operate) *cobra.Command {
 	return &cobra.Command{
-		Use: "unlink OWNER IDENTITY", Short: "Remove a mail address or wallet from an owner and end their sessions",
+		Use: "unlink OWNER IDENTITY", Short: "Remove a mail address or wallet from an owner",
 		Args: cobra.ExactArgs(2),
 		Long: "Remove a mail address or wallet from an owner, who cannot sign in by it any more, and end their sessions. " +
 			"The last one cannot be\nremoved: to keep an owner out, disable them.",
@@ -106,7 +106,7 @@ func newUsersUnlink(operate Operate) *cobra.Command {
 // newUsersAccess makes the command that disables an owner, or enables them again.
 func newUsersAccess(operate Operate, disable bool) *cobra.Command {
 	c := &cobra.Command{
-		Use: "disable OWNER", Short: "Refuse an owner's keys and sessions, at once, until they are enabled again", Args: cobra.ExactArgs(1),
+		Use: "disable OWNER", Short: "Refuse an owner's keys and sessions until enabled again", Args: cobra.ExactArgs(1),
 		Example: "  contextd admin users disable 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11",
 	}
 	done := "owner %s is disabled: their keys are refused, their sessions and streams have ended\n"

@@ -83,7 +83,7 @@ func reach(ctx context.Context, dir string, open func(unlock func() error) (*Ope
 		}
 		select {
 		case <-wait.Done():
-			return nil, fmt.Errorf("%w, and whoever has it does not answer: %w", err, dialErr)
+			return nil, fmt.Errorf("%w, and its holder does not answer: %w", err, dialErr)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

@@ -188,7 +188,7 @@ func (s Server) retrySettlement(w http.ResponseWriter, r *http.Request) error {
 		return err
 	case row.State == x402.SettlementFailed:
 		return api.Errorf(api.ReasonInvalidRequest, "it has failed: %s", row.Why).
-			WithHint("its payer was told so and may have paid anew; if somebody submits it all the same, it is settled then")
+			WithHint("its payer was told so and may have paid again; if somebody submits it all the same, it is settled then")
 	case row.State == x402.SettlementPending:
 		if row, err = s.Daemon.RetrySettlement(r.Context(), row.Key()); err != nil {
 			return err

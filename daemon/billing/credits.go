@@ -72,7 +72,7 @@ func (b *Credits) Move(ctx context.Context, ownerID string, e Entry) (int64, err
 	switch {
 	case e.Reason == "" || utf8.RuneCountInString(e.Reason) > maxReason:
 		return 0, api.Errorf(api.ReasonInvalidRequest, "a movement of credits needs a reason of 1 to %d characters", maxReason).
-			WithHint("say why, for whoever reads the ledger: --reason \"refund of 2026-11-20\"")
+			WithHint("say why, for the ledger: --reason \"refund of 2026-11-20\"")
 	case e.Amount == 0 || e.Amount > maxMove || e.Amount < -maxMove || e.Kind == KindGrant && e.Amount < 0:
 		return 0, api.Errorf(api.ReasonInvalidRequest, "%d is not a number of credits to %s", e.Amount, e.Kind).
 			WithHint("grant takes a positive number; adjust takes any but zero")

@@ -95,7 +95,7 @@ func (d *Deposits) WriteOff(ctx context.Context, rail string, hash [32]byte, log
 	reason = strings.TrimSpace(reason)
 	if reason == "" || utf8.RuneCountInString(reason) > maxReason {
 		return api.Errorf(api.ReasonInvalidRequest, "writing money off needs a reason of 1 to %d characters", maxReason).
-			WithHint("say why, for whoever reads it: --reason \"sent back by hand\"")
+			WithHint("say why, for the books: --reason \"sent back by hand\"")
 	}
 	if on, err := d.rail(rail); rail == "" && err == nil {
 		rail = on.ID

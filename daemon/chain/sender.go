@@ -44,7 +44,7 @@ func NewSender(c *Client, key string) (*Sender, error) {
 	s := &Sender{Client: c, key: secret, from: crypto.PubkeyToAddress(secret.PublicKey)}
 	if s.from == c.treasury {
 		return nil, errors.New("chain: the key that pays the gas is the treasury's: " +
-			"make one of its own, with a little ether and nothing else")
+			"make a separate one, with a little ether and nothing else")
 	}
 	return s, nil
 }

@@ -103,7 +103,7 @@ func private(dir string) error {
 		return fmt.Errorf("look at data directory: %w", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, lockFile)); err != nil && len(entries) > 0 {
-		return fmt.Errorf("%s is open to other users and holds other files: give contextd a directory of its own", dir)
+		return fmt.Errorf("%s is open to other users and holds other files: give contextd a separate directory", dir)
 	}
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return fmt.Errorf("close data directory to others: %w", err)
