@@ -76,5 +76,5 @@ func TestReadyMeansThatCallsAreCharged(t *testing.T) {
 	ready(http.StatusServiceUnavailable, "while calls are not charged again")
 	d.Clock.Advance(30 * time.Second)
 	ready(http.StatusOK, "when nobody has tried for long") // somebody has to, to find out
-	do("ALTER TABLE lost RENAME TO charges") // without which the daemon does not stop in peace
+	do("ALTER TABLE lost RENAME TO charges")               // without which the daemon does not stop in peace
 }

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/backup"
-	"github.com/contextd/contextd/daemon/doctor"
 	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/cli"
 )
@@ -38,7 +37,7 @@ type bundle struct {
 }
 
 // newBundle gathers a bundle. What cannot be had is left out.
-func newBundle(ctx context.Context, s *settings, cfg config, dir string, list []doctor.Finding) (*bundle, error) {
+func newBundle(ctx context.Context, s *settings, cfg config, dir string, list []finding) (*bundle, error) {
 	b := &bundle{texts: map[string][]byte{}}
 	for _, file := range s.secretFiles() {
 		b.hold(file)
@@ -158,10 +157,10 @@ func logOf(ctx context.Context) []byte {
 }
 
 // countsFinding says how much there is, nothing where there is no database.
-func countsFinding(ctx context.Context, dir string) (doctor.Finding, bool) {
+func countsFinding(ctx context.Context, dir string) (finding, bool) {
 	list, err := backup.Look(ctx, dir, true)
 	if err != nil {
-		return doctor.Finding{}, false
+		return finding{}, false
 	}
 	rows := map[string]int64{}
 	for _, d := range list {
@@ -173,12 +172,12 @@ func countsFinding(ctx context.Context, dir string) (doctor.Finding, bool) {
 		"%d calls paid one by one, %d states, %d briefs",
 		rows["owners"], rows["keys"], rows["sessions"], rows["deposits"], rows["ledger"],
 		rows["paid_calls"], rows["pulses"], rows["briefs"])
-	return doctor.Finding{Check: "counts", Outcome: doctor.OK, Found: found}, true
+	return finding{Check: "counts", Outcome: outcomeOK, Found: found}, true
 }
 
 // quotaFinding says how much callers may ask.
-func quotaFinding(cfg config) doctor.Finding {
+func quotaFinding(cfg config) finding {
 	l := cfg.Limits
-	return doctor.Finding{Check: "quotas", Outcome: doctor.OK, Found: fmt.Sprintf(
+	return finding{Check: "quotas", Outcome: outcomeOK, Found: fmt.Sprintf(
 		"%d free calls a day for an owner, %d for an address; %d active keys for an owner", l.FreeCalls, l.PerClient, l.ActiveKeys)}
 }

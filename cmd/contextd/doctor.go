@@ -19,7 +19,6 @@ import (
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/chain"
-	"github.com/contextd/contextd/daemon/doctor"
 	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
@@ -40,7 +39,7 @@ func newDoctor(s *settings) *cobra.Command {
 	}
 	file := c.Flags().String("bundle", "", "also write what was found, with settings and metrics but no secrets, to this `file`")
 	offline := c.Flags().Bool("offline", false, "ask nothing outside of this machine")
-	out := cli.AddOutput(c, cli.FieldsIn(doctor.Finding{})...)
+	out := cli.AddOutput(c, cli.FieldsIn(finding{})...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		cfg, from, err := s.read()
 		if err != nil {
@@ -50,15 +49,15 @@ func newDoctor(s *settings) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		list := []doctor.Finding{}
-		tell := func(f doctor.Finding) {
+		list := []finding{}
+		tell := func(f finding) {
 			list = append(list, f)
 			if !out.Chosen() { // each as it is found: some take a while
 				printFinding(c.OutOrStdout(), f)
 			}
 		}
-		tell(doctor.Finding{Check: "configuration", Outcome: doctor.OK, Found: cmp.Or(from, "no file: defaults, environment and flags")})
-		doctor.Examine(c.Context(), examined(d, s.secretFiles(), *offline), tell)
+		tell(finding{Check: "configuration", Outcome: outcomeOK, Found: cmp.Or(from, "no file: defaults, environment and flags")})
+		examineAll(c.Context(), examined(d, s.secretFiles(), *offline), tell)
 		for _, f := range settling(c.Context(), d, *offline) {
 			tell(f)
 		}
@@ -85,7 +84,7 @@ func newDoctor(s *settings) *cobra.Command {
 }
 
 // settling says how payments are settled: by the daemon that runs or, where none does, what the keys have that are to pay the gas.
-func settling(ctx context.Context, d daemon.Config, offline bool) []doctor.Finding {
+func settling(ctx context.Context, d daemon.Config, offline bool) []finding {
 	standing, err := admin.Settling(ctx, d.DataDir)
 	if err == nil {
 		return settlingFindings(standing, time.Now())
@@ -97,7 +96,7 @@ func settling(ctx context.Context, d daemon.Config, offline bool) []doctor.Findi
 }
 
 // purses say what the keys of rails have. A node that does not answer is a finding of its own.
-func purses(ctx context.Context, rails []daemon.Chain) (found []doctor.Finding) {
+func purses(ctx context.Context, rails []daemon.Chain) (found []finding) {
 	for _, r := range rails {
 		if r.SettleKey == "" {
 			continue
@@ -108,13 +107,13 @@ func purses(ctx context.Context, rails []daemon.Chain) (found []doctor.Finding) 
 		}
 		sender, err := chain.NewSender(client, r.SettleKey)
 		if err != nil {
-			found = append(found, doctor.Finding{Check: "gas key " + r.ID, Outcome: doctor.Failure, Found: err.Error(),
+			found = append(found, finding{Check: "gas key " + r.ID, Outcome: outcomeFailure, Found: err.Error(),
 				Fix: "mend the file that " + cmp.Or(r.Section, "chain") + " names for it"})
 		} else if has, err := sender.Ready(ctx); err == nil || errors.Is(err, x402.ErrDry) {
 			f := purse(x402.Standing{Rail: r.ID, By: sender.Address(), Balance: has.Balance.String(), GasPrice: has.GasPrice.String(),
 				Gas: x402.UsualGas})
 			if err != nil {
-				f.Outcome = doctor.Failure
+				f.Outcome = outcomeFailure
 			}
 			found = append(found, f)
 		}
@@ -129,8 +128,8 @@ func asked(r daemon.Chain) chain.Config {
 }
 
 // examined is what is looked at of a configuration with the given files of secrets.
-func examined(d daemon.Config, secrets map[string]string, offline bool) doctor.Config {
-	e := doctor.Config{
+func examined(d daemon.Config, secrets map[string]string, offline bool) examination {
+	e := examination{
 		DataDir: d.DataDir, SecretFiles: secrets, SMTP: d.SMTP,
 		Disabled: d.Disabled, PrivateHosts: d.PrivateHosts, CoinGeckoKey: d.CoinGeckoKey, Transport: d.Transport, Offline: offline,
 	}
@@ -153,15 +152,15 @@ func examined(d daemon.Config, secrets map[string]string, offline bool) doctor.C
 }
 
 // printFinding prints a finding for people.
-func printFinding(out io.Writer, f doctor.Finding) {
-	mark := map[doctor.Outcome]string{doctor.OK: "ok  ", doctor.Warning: "warn", doctor.Failure: "FAIL"}[f.Outcome]
+func printFinding(out io.Writer, f finding) {
+	mark := map[outcome]string{outcomeOK: "ok  ", outcomeWarning: "warn", outcomeFailure: "FAIL"}[f.Outcome]
 	fmt.Fprintf(out, "%s  %-28s %s\n", mark, f.Check, f.Found)
 	if f.Fix != "" {
 		fmt.Fprintf(out, "      try: %s\n", f.Fix)
 	}
 }
 
-func findingsTable(list []doctor.Finding) cli.Answer {
+func findingsTable(list []finding) cli.Answer {
 	rows := &cli.Rows{Columns: []string{"check", "outcome", "found", "fix"}, Wide: 2}
 	for _, f := range list {
 		rows.Rows = append(rows.Rows, []string{f.Check, string(f.Outcome), f.Found, f.Fix})
@@ -170,10 +169,10 @@ func findingsTable(list []doctor.Finding) cli.Answer {
 }
 
 // verdict is the error for findings among which is a failure.
-func verdict(list []doctor.Finding) error {
+func verdict(list []finding) error {
 	failures := 0
 	for _, f := range list {
-		if f.Outcome == doctor.Failure {
+		if f.Outcome == outcomeFailure {
 			failures++
 		}
 	}

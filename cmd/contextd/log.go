@@ -104,7 +104,7 @@ func newLogKey(read Read) *cobra.Command {
 			if err := renewLogs(c, cfg); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintln(c.ErrOrStderr(), "made another key; each log begins anew with the next state of its pack")
+			_, err := fmt.Fprintln(c.ErrOrStderr(), "made another key; each log begins again with the next state of its pack")
 			return err
 		}
 		return open(c.Context(), cfg, func(o *admin.Operator) error {

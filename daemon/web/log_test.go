@@ -19,16 +19,16 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// follower reads a log over HTTP with nothing of ours: it is a tlog.TileReader.
-type follower struct {
+// outsider reads a log over HTTP with nothing of ours: it is a tlog.TileReader.
+type outsider struct {
 	t   testing.TB
 	url string // of the log
 }
 
-func (f follower) Height() int                     { return 8 }
-func (f follower) SaveTiles([]tlog.Tile, [][]byte) {}
+func (f outsider) Height() int                     { return 8 }
+func (f outsider) SaveTiles([]tlog.Tile, [][]byte) {}
 
-func (f follower) ReadTiles(tiles []tlog.Tile) (data [][]byte, err error) {
+func (f outsider) ReadTiles(tiles []tlog.Tile) (data [][]byte, err error) {
 	for _, tile := range tiles {
 		a := get(f.t, f.url+"/"+strings.Replace(tile.Path(), "tile/8/", "tile/", 1))
 		if a.Status != http.StatusOK {
@@ -40,7 +40,7 @@ func (f follower) ReadTiles(tiles []tlog.Tile) (data [][]byte, err error) {
 }
 
 // checkpoint reads the checkpoint and verifies it.
-func (f follower) checkpoint(key string) (tree tlog.Tree) {
+func (f outsider) checkpoint(key string) (tree tlog.Tree) {
 	f.t.Helper()
 	verifier, err := note.NewVerifier(key)
 	if err != nil {
@@ -65,7 +65,7 @@ func (f follower) checkpoint(key string) (tree tlog.Tree) {
 func TestLogIsThatOfC2SP(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t)
-	f := follower{t, d.URL() + "/log/" + api.PackCrypto}
+	f := outsider{t, d.URL() + "/log/" + api.PackCrypto}
 	e := decode[api.LogEntry](t, get(t, f.url+"/leaf/0"))
 	key := e.Key
 	narrate := func(n int) {

@@ -1,9 +1,7 @@
-// Package doctor looks for what is wrong with an installation of the daemon: files, clock, sources, chain, mail, disk, databases.
-// Every finding says what to do. It changes nothing, and works whether the daemon runs or not.
-//
-// It is a package of its own because it stays apart from the daemon's wiring: it examines a directory and a network that a daemon
-// may not start on. Config names all that it may touch, so that its tests can break one part after the other.
-package doctor
+// doctor: what is wrong with an installation: files, clock, sources, chain, mail, disk, databases. It changes nothing, and works whether
+// the daemon runs or not.
+
+package main
 
 import (
 	"cmp"
@@ -29,26 +27,26 @@ import (
 	"github.com/contextd/contextd/daemon/source"
 )
 
-// Outcome is how a check ended.
-type Outcome string
+// outcome is how a check ended.
+type outcome string
 
 // The outcomes.
 const (
-	OK      Outcome = "ok"
-	Warning Outcome = "warning"
-	Failure Outcome = "error"
+	outcomeOK      outcome = "ok"
+	outcomeWarning outcome = "warning"
+	outcomeFailure outcome = "error"
 )
 
-// Finding is what a check found.
-type Finding struct {
+// finding is what a check found.
+type finding struct {
 	Check   string  `json:"check"`
-	Outcome Outcome `json:"outcome"`
+	Outcome outcome `json:"outcome"`
 	Found   string  `json:"found"`
 	Fix     string  `json:"fix"` // what to do; "" where nothing is wrong
 }
 
-// Config is what is looked at.
-type Config struct {
+// examination is what is looked at.
+type examination struct {
 	DataDir     string
 	SecretFiles map[string]string // that only the daemon's user and group should be able to read, by the setting that names them
 
@@ -78,12 +76,12 @@ const (
 )
 
 type examiner struct {
-	Config
-	tell func(Finding)
+	examination
+	tell func(finding)
 }
 
-// Examine makes all checks and tells what each found, as soon as that is known.
-func Examine(ctx context.Context, cfg Config, tell func(Finding)) {
+// examineAll makes all checks and tells what each found, as soon as that is known.
+func examineAll(ctx context.Context, cfg examination, tell func(finding)) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -103,15 +101,15 @@ func Examine(ctx context.Context, cfg Config, tell func(Finding)) {
 }
 
 func (e examiner) ok(check, format string, args ...any) {
-	e.tell(Finding{Check: check, Outcome: OK, Found: fmt.Sprintf(format, args...)})
+	e.tell(finding{Check: check, Outcome: outcomeOK, Found: fmt.Sprintf(format, args...)})
 }
 
 func (e examiner) warn(check, fix, format string, args ...any) {
-	e.tell(Finding{Check: check, Outcome: Warning, Found: fmt.Sprintf(format, args...), Fix: fix})
+	e.tell(finding{Check: check, Outcome: outcomeWarning, Found: fmt.Sprintf(format, args...), Fix: fix})
 }
 
 func (e examiner) fail(check, fix, format string, args ...any) {
-	e.tell(Finding{Check: check, Outcome: Failure, Found: fmt.Sprintf(format, args...), Fix: fix})
+	e.tell(finding{Check: check, Outcome: outcomeFailure, Found: fmt.Sprintf(format, args...), Fix: fix})
 }
 
 // directory looks at the data directory and whether a daemon runs on it.

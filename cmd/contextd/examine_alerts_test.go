@@ -1,4 +1,4 @@
-package doctor_test
+package main
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextd/contextd/daemon/doctor"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/internal/alert"
 )
@@ -47,8 +46,8 @@ func TestAlerts(t *testing.T) {
 	if _, err := teller.Observe(t.Context(), alert.State{Pack: "crypto", At: at, Doc: doc}); err != nil {
 		t.Fatal(err)
 	}
-	for after, want := range map[time.Duration]doctor.Outcome{time.Hour: doctor.OK, time.Hour + time.Second: doctor.Warning} {
-		found := examine(t, doctor.Config{DataDir: dir, Journal: "alerts.journal", Now: func() time.Time { return at.Add(after) }, Offline: true})
+	for after, want := range map[time.Duration]outcome{time.Hour: outcomeOK, time.Hour + time.Second: outcomeWarning} {
+		found := examine(t, examination{DataDir: dir, Journal: "alerts.journal", Now: func() time.Time { return at.Add(after) }, Offline: true})
 		if f := found["alerts"]; f.Outcome != want || !strings.Contains(f.Found, "2 events to be delivered") {
 			t.Errorf("after %s: %+v", after, f)
 		}
@@ -58,11 +57,11 @@ func TestAlerts(t *testing.T) {
 		sources = append(sources, source.ID)
 	}
 	hooks := map[string]string{"up": "http://" + l.Addr().String() + "/SECRET", "down": "http://" + dead.Addr().String() + "/SECRET"}
-	found := examine(t, doctor.Config{DataDir: dir, Hooks: hooks, Disabled: sources})
-	if f := found["alert up"]; f.Outcome != doctor.OK {
+	found := examine(t, examination{DataDir: dir, Hooks: hooks, Disabled: sources})
+	if f := found["alert up"]; f.Outcome != outcomeOK {
 		t.Errorf("%+v", f)
 	}
-	if f := found["alert down"]; f.Outcome != doctor.Warning || f.Fix == "" || strings.Contains(f.Found, "SECRET") {
+	if f := found["alert down"]; f.Outcome != outcomeWarning || f.Fix == "" || strings.Contains(f.Found, "SECRET") {
 		t.Errorf("%+v", f)
 	}
 }

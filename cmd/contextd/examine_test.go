@@ -1,4 +1,4 @@
-package doctor_test
+package main
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 
 	"github.com/contextd/contextd/daemon/chain"
 	"github.com/contextd/contextd/daemon/daemontest"
-	"github.com/contextd/contextd/daemon/doctor"
 	"github.com/contextd/contextd/daemon/mail"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/source"
@@ -25,14 +24,14 @@ import (
 )
 
 // examine makes all checks and returns the findings by check.
-func examine(t *testing.T, cfg doctor.Config) map[string]doctor.Finding {
+func examine(t *testing.T, cfg examination) map[string]finding {
 	t.Helper()
-	found := map[string]doctor.Finding{}
-	doctor.Examine(t.Context(), cfg, func(f doctor.Finding) {
-		if old, ok := found[f.Check]; !ok || old.Outcome == doctor.OK {
+	found := map[string]finding{}
+	examineAll(t.Context(), cfg, func(f finding) {
+		if old, ok := found[f.Check]; !ok || old.Outcome == outcomeOK {
 			found[f.Check] = f
 		}
-		if f.Outcome != doctor.OK && f.Fix == "" {
+		if f.Outcome != outcomeOK && f.Fix == "" {
 			t.Errorf("%s does not say what to do: %s", f.Check, f.Found)
 		}
 	})
@@ -64,17 +63,17 @@ func TestWell(t *testing.T) {
 	d := daemontest.Start(t, daemontest.On(c))
 	now := time.Now // the time of the chain
 	rec := replay.New(now)
-	found := examine(t, doctor.Config{DataDir: d.Config.DataDir, Transport: dating{next: rec, now: now}, Shift: rec.Shift, Now: now,
+	found := examine(t, examination{DataDir: d.Config.DataDir, Transport: dating{next: rec, now: now}, Shift: rec.Shift, Now: now,
 		Rails: []chain.Config{{URL: d.Config.Chain.RPCURL, ChainID: d.Config.ChainID, Token: d.Config.Chain.Token, Treasury: d.Config.Chain.Treasury, Now: now}}})
 	for _, check := range []string{"data directory", "daemon", "disk", "contextd.db", "history.db", "chain", "clock", "source coingecko-markets", "source defillama-hacks"} {
-		if f := found[check]; f.Outcome != doctor.OK {
+		if f := found[check]; f.Outcome != outcomeOK {
 			t.Errorf("%s: %+v", check, f)
 		}
 	}
 	if f := found["daemon"]; f.Found != "one runs on it" {
 		t.Errorf("daemon: %+v", f)
 	}
-	if f := found["mail"]; f.Outcome != doctor.Warning {
+	if f := found["mail"]; f.Outcome != outcomeWarning {
 		t.Errorf("mail without a server: %+v", f)
 	}
 }
@@ -105,27 +104,27 @@ func TestUnwell(t *testing.T) {
 	now := daemontest.NewClock().Now
 	rec := replay.New(now)
 	late := func() time.Time { return now().Add(-time.Hour) }
-	found := examine(t, doctor.Config{DataDir: dir, SecretFiles: map[string]string{"jobs.key_file": secret, "smtp.password_file": secret + ".gone", "tls.key_file": secret + ".group"}, Disabled: []string{"defillama-hacks"},
+	found := examine(t, examination{DataDir: dir, SecretFiles: map[string]string{"jobs.key_file": secret, "smtp.password_file": secret + ".gone", "tls.key_file": secret + ".group"}, Disabled: []string{"defillama-hacks"},
 		Transport: dating{next: rec, now: late}, Shift: rec.Shift, Now: now,
 		Rails: []chain.Config{{URL: "http://127.0.0.1:1", ChainID: 1, Token: "0x" + strings.Repeat("1", 40), Treasury: "0x" + strings.Repeat("2", 40)}},
 		SMTP:  &mail.SMTPConfig{Host: "127.0.0.1", Port: dead, Security: mail.Plain, From: "us@example.org"}})
-	for check, want := range map[string]doctor.Finding{
-		"data directory": {Outcome: doctor.Failure, Found: "open to other users (0755)"}, "files": {Outcome: doctor.Failure, Found: "history.db is open to other users (0644)"},
-		"jobs.key_file": {Outcome: doctor.Warning, Found: "can be read by other users"}, "smtp.password_file": {Outcome: doctor.Failure, Found: "no such file"},
-		"tls.key_file": {Outcome: doctor.OK, Found: "not for everybody"},
-		"contextd.db":  {Outcome: doctor.Failure, Found: "it is damaged"}, "history.db": {Outcome: doctor.Failure, Found: "it is damaged"},
-		"clock": {Outcome: doctor.Failure, Found: "differs by 1h0m0s"}, "chain": {Outcome: doctor.Failure, Found: "ask chain"}, "mail": {Outcome: doctor.Failure, Found: "127.0.0.1: connect to mail server"},
-		"source defillama-hacks": {Outcome: doctor.OK, Found: "switched off"}, "daemon": {Outcome: doctor.OK, Found: "none runs on it"},
+	for check, want := range map[string]finding{
+		"data directory": {Outcome: outcomeFailure, Found: "open to other users (0755)"}, "files": {Outcome: outcomeFailure, Found: "history.db is open to other users (0644)"},
+		"jobs.key_file": {Outcome: outcomeWarning, Found: "can be read by other users"}, "smtp.password_file": {Outcome: outcomeFailure, Found: "no such file"},
+		"tls.key_file": {Outcome: outcomeOK, Found: "not for everybody"},
+		"contextd.db":  {Outcome: outcomeFailure, Found: "it is damaged"}, "history.db": {Outcome: outcomeFailure, Found: "it is damaged"},
+		"clock": {Outcome: outcomeFailure, Found: "differs by 1h0m0s"}, "chain": {Outcome: outcomeFailure, Found: "ask chain"}, "mail": {Outcome: outcomeFailure, Found: "127.0.0.1: connect to mail server"},
+		"source defillama-hacks": {Outcome: outcomeOK, Found: "switched off"}, "daemon": {Outcome: outcomeOK, Found: "none runs on it"},
 	} {
 		if f := found[check]; f.Outcome != want.Outcome || !strings.Contains(f.Found, want.Found) {
 			t.Errorf("%s: %+v, want %s with %q", check, f, want.Outcome, want.Found)
 		}
 	}
-	found = examine(t, doctor.Config{DataDir: filepath.Join(dir, "nothing"), Transport: dating{fail: true}, Shift: rec.Shift, Now: now})
-	if f := found["source coingecko-markets"]; f.Outcome != doctor.Warning {
+	found = examine(t, examination{DataDir: filepath.Join(dir, "nothing"), Transport: dating{fail: true}, Shift: rec.Shift, Now: now})
+	if f := found["source coingecko-markets"]; f.Outcome != outcomeWarning {
 		t.Errorf("a source that cannot be reached: %+v", f)
 	}
-	if f := found["data directory"]; f.Outcome != doctor.Warning || !strings.Contains(f.Found, "is not there yet") {
+	if f := found["data directory"]; f.Outcome != outcomeWarning || !strings.Contains(f.Found, "is not there yet") {
 		t.Errorf("no directory: %+v", f)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "nothing")); err == nil {
@@ -145,12 +144,12 @@ func TestSourcesOfAllPacks(t *testing.T) {
 		}}
 		return &pack.Pack{ID: id, Sources: []pack.Source{{Connector: declared.Connector(), Name: id}}}
 	}
-	cfg := doctor.Config{DataDir: t.TempDir(), Packs: []*pack.Pack{at("one"), at("two")}, Disabled: []string{"two"}}
+	cfg := examination{DataDir: t.TempDir(), Packs: []*pack.Pack{at("one"), at("two")}, Disabled: []string{"two"}}
 	found := examine(t, cfg)
-	if f := found["source one"]; f.Outcome != doctor.Warning || !strings.Contains(f.Found, "127.0.0.1 is a private address: allow it in packs.private_hosts") || asked.Load() != 0 {
+	if f := found["source one"]; f.Outcome != outcomeWarning || !strings.Contains(f.Found, "127.0.0.1 is a private address: allow it in packs.private_hosts") || asked.Load() != 0 {
 		t.Errorf("%+v, asked %d times", f, asked.Load())
 	}
-	if f := found["source two"]; f.Outcome != doctor.OK || f.Found != "switched off" {
+	if f := found["source two"]; f.Outcome != outcomeOK || f.Found != "switched off" {
 		t.Errorf("%+v", f)
 	}
 	if _, ok := found["source coingecko-markets"]; ok {
@@ -159,7 +158,7 @@ func TestSourcesOfAllPacks(t *testing.T) {
 	cfg.PrivateHosts, cfg.Disabled = []string{"127.0.0.1"}, nil
 	found = examine(t, cfg)
 	for _, check := range []string{"source one", "source two", "clock"} {
-		if f := found[check]; f.Outcome != doctor.OK {
+		if f := found[check]; f.Outcome != outcomeOK {
 			t.Errorf("%s: %+v", check, f)
 		}
 	}
@@ -170,9 +169,9 @@ func TestIsOneRunning(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		make func(socket string) error
-		want doctor.Finding
+		want finding
 	}{
-		"no socket": {func(string) error { return nil }, doctor.Finding{Outcome: doctor.OK, Found: "none runs on it"}},
+		"no socket": {func(string) error { return nil }, finding{Outcome: outcomeOK, Found: "none runs on it"}},
 		"left behind": {func(socket string) error {
 			l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
 			if err != nil {
@@ -180,8 +179,8 @@ func TestIsOneRunning(t *testing.T) {
 			}
 			l.SetUnlinkOnClose(false)
 			return l.Close()
-		}, doctor.Finding{Outcome: doctor.OK, Found: "none runs on it"}},
-		"cannot be asked": {func(socket string) error { return os.Symlink(filepath.Base(socket), socket) }, doctor.Finding{Outcome: doctor.Warning, Found: "is not known"}},
+		}, finding{Outcome: outcomeOK, Found: "none runs on it"}},
+		"cannot be asked": {func(socket string) error { return os.Symlink(filepath.Base(socket), socket) }, finding{Outcome: outcomeWarning, Found: "is not known"}},
 	} {
 		dir, err := os.MkdirTemp("", "doctor") // short enough for a socket
 		if err != nil {
@@ -191,7 +190,7 @@ func TestIsOneRunning(t *testing.T) {
 		if err := c.make(filepath.Join(dir, "admin.sock")); err != nil {
 			t.Fatal(err)
 		}
-		if f := examine(t, doctor.Config{DataDir: dir, Offline: true})["daemon"]; f.Outcome != c.want.Outcome || !strings.Contains(f.Found, c.want.Found) {
+		if f := examine(t, examination{DataDir: dir, Offline: true})["daemon"]; f.Outcome != c.want.Outcome || !strings.Contains(f.Found, c.want.Found) {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
