@@ -55,7 +55,7 @@ func newLogVerify(read Read) *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify", Short: "Make the tree of every log again and compare it with what is stored",
 		Long: "Make the tree of every log again, of its leaves, and compare it with the stored hashes, the root, the key, and the\n" +
-			"states and briefs that are still kept. It ends with 1 if anything is wrong. Whoever changed all of them alike is not\n" +
+			"states and briefs that are still kept. It ends with 1 if anything is wrong. Who changed all of them alike is not\n" +
 			"seen here, but by every client that remembers a checkpoint.",
 	}
 	return command(read, c, cli.FieldsIn(admin.LogVerifyResponse{}), func(o *admin.Operator, _ string, out *cli.Output) error {
