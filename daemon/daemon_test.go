@@ -23,8 +23,8 @@ import (
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/store/history"
-	"github.com/contextd/contextd/daemon/store/sqlite"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -120,7 +120,7 @@ func TestNewerDatabaseIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 { // the second time shows that the first freed the lock
-				if _, err := daemon.Open(t.Context(), d.Config); !errors.Is(err, sqlite.ErrNewer) {
+				if _, err := daemon.Open(t.Context(), d.Config); !errors.Is(err, database.ErrNewer) {
 					t.Errorf("Open: %v, want ErrNewer", err)
 				}
 			}

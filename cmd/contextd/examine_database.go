@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/store/history"
-	"github.com/contextd/contextd/daemon/store/sqlite"
 )
 
 // databases reads the databases whole, beside a daemon that may use them.
@@ -20,7 +20,7 @@ func (e examiner) databases(ctx context.Context) {
 			e.ok(name, "not there yet")
 			continue
 		}
-		trouble, err := sqlite.Verify(ctx, path)
+		trouble, err := database.Verify(ctx, path)
 		switch {
 		case err != nil:
 			e.fail(name, "run it as the daemon's user, and see whether the disk is well", "%v", err)

@@ -19,7 +19,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/store"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/internal/build"
 )
 
@@ -79,14 +79,14 @@ func BackUp(ctx context.Context, dir string, now time.Time, w io.Writer) (m Mani
 
 // copyDatabases copies those of dir as of one moment into the directory to.
 func copyDatabases(ctx context.Context, dir, to string) (err error) {
-	snapshots := map[string]*sqlite.Snapshot{}
+	snapshots := map[string]*database.Snapshot{}
 	defer func() {
 		for _, s := range snapshots {
 			err = errors.Join(err, s.Close())
 		}
 	}()
 	for _, name := range Files() { // the books first
-		s, err := sqlite.Pin(ctx, filepath.Join(dir, name))
+		s, err := database.Pin(ctx, filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -116,7 +116,7 @@ func check(ctx context.Context, dir string, m *Manifest) error {
 		return fmt.Errorf("%w: %s", ErrBroken, broken[0])
 	}
 	found, err := Books(ctx, dir)
-	if errors.Is(err, sqlite.ErrOlder) {
+	if errors.Is(err, database.ErrOlder) {
 		return nil // before a migration
 	}
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/contextd/contextd/daemon/backup"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/store/history"
-	"github.com/contextd/contextd/daemon/store/sqlite"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -417,11 +417,11 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("the newest schema: %q, %v", path, err)
 	}
 	older(t, dir, len(scripts)+1)
-	if _, err := backup.BeforeUpgrade(t.Context(), dir, epoch()); !errors.Is(err, sqlite.ErrNewer) || !strings.Contains(err.Error(), "newer contextd") {
+	if _, err := backup.BeforeUpgrade(t.Context(), dir, epoch()); !errors.Is(err, database.ErrNewer) || !strings.Contains(err.Error(), "newer contextd") {
 		t.Errorf("a newer schema: %v", err)
 	}
 	var archive bytes.Buffer
-	if _, err := backup.BackUp(t.Context(), dir, epoch(), &archive); !errors.Is(err, sqlite.ErrNewer) {
+	if _, err := backup.BackUp(t.Context(), dir, epoch(), &archive); !errors.Is(err, database.ErrNewer) {
 		t.Errorf("a newer schema was backed up: %v", err)
 	}
 }

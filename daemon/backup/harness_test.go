@@ -20,8 +20,8 @@ import (
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/store/history"
-	"github.com/contextd/contextd/daemon/store/sqlite"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -183,7 +183,7 @@ func older(t *testing.T, dir string, n int) {
 	for i := len(names); i < n; i++ {
 		scripts[fmt.Sprintf("%04d_future.sql", i+1)] = &fstest.MapFile{Data: fmt.Appendf(nil, "CREATE TABLE future%d (n INTEGER)", i)}
 	}
-	f, err := sqlite.Open(t.Context(), filepath.Join(dir, store.File), sqlite.Layout{Scripts: scripts, PageSize: layout.PageSize}, epoch())
+	f, err := database.Open(t.Context(), filepath.Join(dir, store.File), database.Layout{Scripts: scripts, PageSize: layout.PageSize}, epoch())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/datadir"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 )
 
 // BeforeUpgrade makes a backup of dir where opening its databases would migrate one of them, and returns its path, else "". Where the last
 // such backup holds the same, that one stays the only one: a migration that fails at every start must not fill the disk. A database that
-// a newer program wrote is refused with sqlite.ErrNewer in the chain of the error. The caller holds the lock on dir.
+// a newer program wrote is refused with database.ErrNewer in the chain of the error. The caller holds the lock on dir.
 func BeforeUpgrade(ctx context.Context, dir string, now time.Time) (path string, err error) {
 	databases, err := Look(ctx, dir, false)
 	if err != nil {
@@ -26,7 +26,7 @@ func BeforeUpgrade(ctx context.Context, dir string, now time.Time) (path string,
 	for _, d := range databases {
 		if d.Schema > d.Known {
 			return "", fmt.Errorf("%w: %s has schema %d, this program knows %d; install a newer contextd",
-				sqlite.ErrNewer, d.Name, d.Schema, d.Known)
+				database.ErrNewer, d.Name, d.Schema, d.Known)
 		}
 		older = older || 0 < d.Schema && d.Schema < d.Known
 	}

@@ -21,8 +21,8 @@ import (
 	"slices"
 
 	"github.com/contextd/contextd/daemon/store"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/store/history"
-	"github.com/contextd/contextd/daemon/store/sqlite"
 	"github.com/contextd/contextd/daemon/translog"
 )
 
@@ -67,7 +67,7 @@ func Look(ctx context.Context, dir string, tables bool) ([]Database, error) {
 
 // size is Look at one database.
 func size(ctx context.Context, dir, name string, tables bool) (d Database, err error) {
-	snapshot, err := sqlite.Pin(ctx, filepath.Join(dir, name))
+	snapshot, err := database.Pin(ctx, filepath.Join(dir, name))
 	if err != nil {
 		return d, err
 	}
@@ -85,13 +85,13 @@ func size(ctx context.Context, dir, name string, tables bool) (d Database, err e
 	if info, err := os.Stat(filepath.Join(dir, name+"-wal")); err == nil {
 		d.LogSize = info.Size()
 	}
-	if d.Schema, err = sqlite.Schema(ctx, db); err != nil {
+	if d.Schema, err = database.Schema(ctx, db); err != nil {
 		return d, err
 	}
 	if d.Known, err = known(name); err != nil || !tables {
 		return d, err
 	}
-	names, err := sqlite.Query(ctx, db, func(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) },
+	names, err := database.Query(ctx, db, func(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) },
 		"SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
 	if err != nil {
 		return d, fmt.Errorf("list tables of %s: %w", name, err)
@@ -117,7 +117,7 @@ func known(name string) (int, error) {
 }
 
 // layoutOf is how a database is laid out.
-func layoutOf(name string) (sqlite.Layout, error) {
+func layoutOf(name string) (database.Layout, error) {
 	if name == history.File {
 		return history.Layout()
 	}
@@ -135,29 +135,29 @@ func (p Problem) String() string { return p.Database + ": " + p.Text }
 
 // Structure says what SQLite finds wrong with the databases in dir.
 func Structure(ctx context.Context, dir string) ([]Problem, error) {
-	return look(ctx, dir, func(s *sqlite.Snapshot, _ string) ([]string, error) { return sqlite.Problems(ctx, s.Conn()) })
+	return look(ctx, dir, func(s *database.Snapshot, _ string) ([]string, error) { return database.Problems(ctx, s.Conn()) })
 }
 
 // Foreign says what the databases in dir would do that no program of ours told them to. It runs nothing of it.
 func Foreign(ctx context.Context, dir string) ([]Problem, error) {
-	return look(ctx, dir, func(s *sqlite.Snapshot, name string) ([]string, error) {
+	return look(ctx, dir, func(s *database.Snapshot, name string) ([]string, error) {
 		layout, err := layoutOf(name)
 		if err != nil {
 			return nil, err
 		}
-		return sqlite.Foreign(ctx, s.Conn(), layout.Scripts)
+		return database.Foreign(ctx, s.Conn(), layout.Scripts)
 	})
 }
 
 // look collects what find says of the databases in dir.
-func look(ctx context.Context, dir string, find func(s *sqlite.Snapshot, name string) ([]string, error)) ([]Problem, error) {
+func look(ctx context.Context, dir string, find func(s *database.Snapshot, name string) ([]string, error)) ([]Problem, error) {
 	var problems []Problem
 	for _, name := range Files() {
 		found, err := lookAt(ctx, dir, name, find)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if sqlite.Corrupt(err) {
+		if database.Corrupt(err) {
 			found, err = []string{err.Error()}, nil
 		}
 		if err != nil {
@@ -169,9 +169,9 @@ func look(ctx context.Context, dir string, find func(s *sqlite.Snapshot, name st
 }
 
 func lookAt(
-	ctx context.Context, dir, name string, find func(s *sqlite.Snapshot, name string) ([]string, error),
+	ctx context.Context, dir, name string, find func(s *database.Snapshot, name string) ([]string, error),
 ) (found []string, err error) {
-	snapshot, err := sqlite.Pin(ctx, filepath.Join(dir, name))
+	snapshot, err := database.Pin(ctx, filepath.Join(dir, name))
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func about(name string, texts []string) []Problem {
 }
 
 // Books says what does not agree in the books in dir. Those of an older schema cannot be checked by this program: the error then has
-// sqlite.ErrOlder in its chain.
+// database.ErrOlder in its chain.
 func Books(ctx context.Context, dir string) (problems []Problem, err error) {
 	s, err := store.OpenRead(ctx, dir)
 	if err != nil {
@@ -223,7 +223,7 @@ type LogStatus = history.LogStatus
 // openLogs opens the history in dir for its logs; nil where there are none, as before the schema that has them.
 func openLogs(ctx context.Context, dir string) (*history.History, error) {
 	h, err := history.OpenRead(ctx, dir)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, sqlite.ErrOlder) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, database.ErrOlder) {
 		return nil, nil
 	}
 	return h, err
@@ -309,7 +309,7 @@ func Vacuum(ctx context.Context, dir string) error {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err := sqlite.Vacuum(ctx, path); err != nil {
+		if err := database.Vacuum(ctx, path); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/brief"
 	"github.com/contextd/contextd/daemon/state"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 )
 
 // ReserveWriting adds u to what language models took on day, unless the day would then have more than limit.
@@ -38,7 +38,7 @@ func (s *Store) Writing(ctx context.Context, day string) (brief.Usage, error) {
 	return writing(ctx, s.db.Read, day)
 }
 
-func writing(ctx context.Context, db sqlite.Querier, day string) (u brief.Usage, err error) {
+func writing(ctx context.Context, db database.Querier, day string) (u brief.Usage, err error) {
 	err = db.QueryRowContext(ctx, "SELECT input_tokens, output_tokens, cost_micros FROM writing WHERE day = ?", day).
 		Scan(&u.InputTokens, &u.OutputTokens, &u.CostMicros)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -69,7 +69,7 @@ func (s *Store) OwnerBrief(ctx context.Context, ownerID, pack string) (b state.O
 	if err != nil {
 		return b, fmt.Errorf("read brief of owner %s: %w", ownerID, err)
 	}
-	b.Of, b.At = sqlite.FromMillis(of), sqlite.FromMillis(at)
+	b.Of, b.At = database.FromMillis(of), database.FromMillis(at)
 	return b, nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -16,7 +16,7 @@ func (s *Store) Records(ctx context.Context, ownerID string) ([]billing.Record, 
 	if err := s.settle(ctx, ofOwnerOrKey, ownerID); err != nil {
 		return nil, err
 	}
-	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (r billing.Record, err error) {
+	return database.Query(ctx, s.db.Read, func(rows *sql.Rows) (r billing.Record, err error) {
 		return r, rows.Scan(&r.KeyID, &r.Credits)
 	}, "SELECT id, credits FROM keys WHERE owner_id = ? AND revoked_at IS NULL ORDER BY created_at, id", ownerID)
 }
@@ -27,10 +27,10 @@ func (s *Store) FreeCalls(ctx context.Context, id string, after time.Time) ([]bi
 	if err := s.settle(ctx, ofOwnerOrKey, id); err != nil {
 		return nil, err
 	}
-	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (t billing.Stamp, err error) {
+	return database.Query(ctx, s.db.Read, func(rows *sql.Rows) (t billing.Stamp, err error) {
 		var at sql.NullInt64
 		err = rows.Scan(&at, &t.Calls)
-		t.At = sqlite.FromMillis(at)
+		t.At = database.FromMillis(at)
 		return t, err
 	}, `SELECT at, sum(calls) FROM free_calls WHERE key_id IN (`+ofOwnerOrKey+`) AND at > ?2
 		GROUP BY at ORDER BY at`, id, after.UnixMilli())
@@ -41,7 +41,7 @@ func (s *Store) PaidHours(ctx context.Context, keyID string, after time.Time) ([
 	if err := s.settle(ctx, ofOwnerOrKey, keyID); err != nil {
 		return nil, err
 	}
-	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (t billing.Stamp, err error) {
+	return database.Query(ctx, s.db.Read, func(rows *sql.Rows) (t billing.Stamp, err error) {
 		var hour int64
 		err = rows.Scan(&hour, &t.Calls)
 		t.At = fromHour(hour)

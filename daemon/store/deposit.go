@@ -11,7 +11,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -25,7 +25,7 @@ func (s *Store) OpenDeposit(ctx context.Context, d billing.Deposit, bounds billi
 		if err != nil {
 			return err
 		}
-		taken, err := sqlite.Query(ctx, tx, func(rows *sql.Rows) (a usdg.Amount, err error) { return a, rows.Scan(&a) },
+		taken, err := database.Query(ctx, tx, func(rows *sql.Rows) (a usdg.Amount, err error) { return a, rows.Scan(&a) },
 			"SELECT amount FROM deposits WHERE rail = ? AND held = 1 AND amount >= ? AND amount < ? ORDER BY amount", d.Rail, d.Amount,
 			d.Amount+usdg.Amount(bounds.Slots))
 		if err != nil {
@@ -61,7 +61,7 @@ func admitDeposit(ctx context.Context, tx *sql.Tx, d billing.Deposit, bounds bil
 		return false, billing.ErrNoActiveKey
 	}
 	const day = 24 * time.Hour // of which bounds count
-	unpaid, err := sqlite.Query(ctx, tx, scanDeposit, "SELECT "+depositColumns+` FROM deposits
+	unpaid, err := database.Query(ctx, tx, scanDeposit, "SELECT "+depositColumns+` FROM deposits
 		WHERE owner_id = ? AND status <> ? AND (created_at > ? OR expires_at > ?)
 		AND id NOT IN (SELECT deposit_id FROM transfers WHERE spent_on = 'waiting')`,
 		d.OwnerID, api.DepositVerified, d.CreatedAt.Add(-day).UnixMilli(), d.CreatedAt.UnixMilli())
@@ -93,13 +93,13 @@ func scanDeposit(rows *sql.Rows) (d billing.Deposit, err error) {
 		&hash, &d.Payer, &verified, &d.Credited)
 	copy(d.Nonce[:], nonce)
 	copy(d.TxHash[:], hash)
-	d.CreatedAt, d.ExpiresAt, d.VerifiedAt = sqlite.FromMillis(created), sqlite.FromMillis(expires), sqlite.FromMillis(verified)
+	d.CreatedAt, d.ExpiresAt, d.VerifiedAt = database.FromMillis(created), database.FromMillis(expires), database.FromMillis(verified)
 	return d, err
 }
 
 // Deposits returns those of an owner, or of all for "", newest first, at most limit, or that with the given id alone where it is not "".
 func (s *Store) Deposits(ctx context.Context, ownerID, id string, limit int) ([]billing.Deposit, error) {
-	return sqlite.Query(ctx, s.db.Read, scanDeposit,
+	return database.Query(ctx, s.db.Read, scanDeposit,
 		"SELECT "+depositColumns+` FROM deposits WHERE (?1 = '' OR owner_id = ?1) AND (?2 = '' OR id = ?2)
 		ORDER BY created_at DESC, id LIMIT ?3`, ownerID, id, limit)
 }
@@ -112,7 +112,7 @@ func (s *Store) ScanCursor(ctx context.Context, rail string) (seen billing.ScanC
 	if errors.Is(err, sql.ErrNoRows) {
 		return seen, nil
 	}
-	seen.At = sqlite.FromMillis(at)
+	seen.At = database.FromMillis(at)
 	return seen, err
 }
 
@@ -152,7 +152,7 @@ func arrive(ctx context.Context, tx *sql.Tx, a billing.Transfer, waits func(api.
 	if a.Authorized {
 		return authorized(ctx, tx, a, now)
 	}
-	open, err := sqlite.Query(ctx, tx, scanDeposit,
+	open, err := database.Query(ctx, tx, scanDeposit,
 		"SELECT "+depositColumns+` FROM deposits WHERE rail = ?4 AND (held = 1 AND amount = ?1 OR status = 'pending' AND (nonce_required = 0 OR ?2)
 			OR nonce_required = 1 AND expires_at >= ?3 AND ?2) ORDER BY created_at`,
 		a.Amount, len(a.Note) > 0, a.At.Add(-api.DepositGrace).UnixMilli(), a.Rail)
@@ -222,7 +222,7 @@ func keep(ctx context.Context, tx *sql.Tx, a billing.Transfer, now time.Time) (i
 // Used says what the transfers in one transaction that were kept have been spent on, by their place in it.
 func (s *Store) Used(ctx context.Context, rail string, hash [32]byte) (map[uint64]billing.Use, error) {
 	used := map[uint64]billing.Use{}
-	_, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (place uint64, err error) {
+	_, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (place uint64, err error) {
 		var spent, deposit string
 		err = rows.Scan(&place, &spent, &deposit)
 		switch spent {
@@ -243,7 +243,7 @@ func (s *Store) Waiting(ctx context.Context, rail string) (map[[32]byte]uint64, 
 		hash  [32]byte
 		block uint64
 	}
-	list, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (p place, err error) {
+	list, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (p place, err error) {
 		var hash []byte
 		err = rows.Scan(&hash, &p.block)
 		copy(p.hash[:], hash)
@@ -263,7 +263,7 @@ func (s *Store) Waiting(ctx context.Context, rail string) (map[[32]byte]uint64, 
 func (s *Store) Ripen(ctx context.Context, list []billing.Transfer, now time.Time) (verified []billing.Deposit, err error) {
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		for _, a := range list {
-			open, err := sqlite.Query(ctx, tx, scanDeposit, "SELECT "+depositColumns+` FROM deposits WHERE status <> ? AND id =
+			open, err := database.Query(ctx, tx, scanDeposit, "SELECT "+depositColumns+` FROM deposits WHERE status <> ? AND id =
 				(SELECT deposit_id FROM transfers WHERE spent_on = 'waiting' AND `+byLog+")",
 				api.DepositVerified, a.Rail, a.TxHash[:], a.LogIndex)
 			if err != nil {
@@ -372,7 +372,7 @@ func (s *Store) CountDeposits(ctx context.Context) (map[string]int64, error) {
 		status string
 		n      int64
 	}
-	rows, err := sqlite.Query(ctx, s.db.Read, func(r *sql.Rows) (one row, err error) {
+	rows, err := database.Query(ctx, s.db.Read, func(r *sql.Rows) (one row, err error) {
 		err = r.Scan(&one.status, &one.n)
 		return one, err
 	}, "SELECT status, count(*) FROM deposits GROUP BY status")

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/x402"
 )
 
@@ -40,7 +40,7 @@ func noteGas(ctx context.Context, tx *sql.Tx, rail string, hash [32]byte, p x402
 // UnknownGas returns the transactions signed since a time that may be in a block without our knowing what they cost, at most limit. Of
 // several with one account nonce, one alone comes into a block.
 func (s *Store) UnknownGas(ctx context.Context, rail string, since time.Time, limit int) ([][32]byte, error) {
-	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (hash [32]byte, err error) {
+	return database.Query(ctx, s.db.Read, func(rows *sql.Rows) (hash [32]byte, err error) {
 		var raw []byte
 		err = rows.Scan(&raw)
 		copy(hash[:], raw)
@@ -57,7 +57,7 @@ const newerThan = "coalesce((SELECT id FROM settlement_txs WHERE rail = ?1 AND a
 
 // LostGas sums what those have cost, in wei, that were signed since a time and have moved nothing.
 func (s *Store) LostGas(ctx context.Context, rail string, since time.Time) (*big.Int, error) {
-	fees, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (fee string, err error) { return fee, rows.Scan(&fee) },
+	fees, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (fee string, err error) { return fee, rows.Scan(&fee) },
 		"SELECT fee FROM settlement_txs WHERE rail = ?1 AND id > "+newerThan+" AND reverted = 1 AND fee IS NOT NULL",
 		rail, since.UnixMilli())
 	sum := new(big.Int)
@@ -76,15 +76,15 @@ func (s *Store) CountPending(ctx context.Context, rail string) (n int, oldest ti
 	var at sql.NullInt64
 	err = s.db.Read.QueryRowContext(ctx, "SELECT count(*), min(at) FROM settlements WHERE rail = ? AND state = 'pending'", rail).
 		Scan(&n, &at)
-	return n, sqlite.FromMillis(at), err
+	return n, database.FromMillis(at), err
 }
 
 // Unfinished says on which rails payments or purchases have not come to their end, and which.
 func (s *Store) Unfinished(ctx context.Context) ([]x402.Waiting, error) {
-	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (w x402.Waiting, err error) {
+	return database.Query(ctx, s.db.Read, func(rows *sql.Rows) (w x402.Waiting, err error) {
 		var at sql.NullInt64
 		err = rows.Scan(&w.Rail, &w.Settlements, &at, &w.Purchases)
-		w.OldestAt = sqlite.FromMillis(at)
+		w.OldestAt = database.FromMillis(at)
 		return w, err
 	}, `SELECT rail, sum(n), min(at), sum(purchases) FROM (
 			SELECT rail, 1 AS n, at, 0 AS purchases FROM settlements WHERE state = 'pending'

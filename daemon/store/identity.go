@@ -8,17 +8,17 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // Identities returns those of an owner, oldest first.
 func (s *Store) Identities(ctx context.Context, ownerID string) ([]api.Identity, error) {
-	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (api.Identity, error) {
+	return database.Query(ctx, s.db.Read, func(rows *sql.Rows) (api.Identity, error) {
 		var id account.Identity
 		var added sql.NullInt64
 		err := rows.Scan(&id.Kind, &id.Subject, &added)
-		return id.Row(sqlite.FromMillis(added)), err
+		return id.Row(database.FromMillis(added)), err
 	}, "SELECT kind, subject, created_at FROM identities WHERE owner_id = ? ORDER BY created_at, subject", ownerID)
 }
 
@@ -68,13 +68,13 @@ func (s *Store) AddInvite(ctx context.Context, i account.Invite) error {
 
 // Invites returns every invitation, newest first.
 func (s *Store) Invites(ctx context.Context) ([]account.Invite, error) {
-	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (i account.Invite, err error) {
+	return database.Query(ctx, s.db.Read, func(rows *sql.Rows) (i account.Invite, err error) {
 		var created, expires, revoked, used sql.NullInt64
 		err = rows.Scan(&i.ID, &i.Note, &created, &expires, &revoked, &used, &i.UsedBy)
-		i.CreatedAt, i.ExpiresAt = sqlite.FromMillis(created), sqlite.FromMillis(expires)
+		i.CreatedAt, i.ExpiresAt = database.FromMillis(created), database.FromMillis(expires)
 		for at, from := range map[**time.Time]sql.NullInt64{&i.RevokedAt: revoked, &i.UsedAt: used} {
 			if from.Valid {
-				moment := sqlite.FromMillis(from)
+				moment := database.FromMillis(from)
 				*at = &moment
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -191,7 +191,7 @@ func (s *Store) settle(ctx context.Context, which string, args ...any) error {
 	if s.journal.empty() {
 		return nil
 	}
-	ids, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (id string, err error) { return id, rows.Scan(&id) }, which, args...)
+	ids, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (id string, err error) { return id, rows.Scan(&id) }, which, args...)
 	if err != nil || !s.journal.has(ids) {
 		return err
 	}
@@ -238,7 +238,7 @@ func (s *Store) reload(ctx context.Context) error {
 		return nil
 	}
 	s.journal.clear(true)
-	_, err := sqlite.Query(ctx, s.db.Write, func(rows *sql.Rows) (e entries, err error) {
+	_, err := database.Query(ctx, s.db.Write, func(rows *sql.Rows) (e entries, err error) {
 		var text []byte
 		if err = rows.Scan(&text); err == nil {
 			err = json.Unmarshal(text, &e)
@@ -306,7 +306,7 @@ func (s *Store) afford(ctx context.Context, debits map[string]int64) error {
 	if err != nil {
 		return fmt.Errorf("read records: %w", err)
 	}
-	found, err := sqlite.Query(ctx, s.db.Write, func(rows *sql.Rows) (r billing.Record, err error) {
+	found, err := database.Query(ctx, s.db.Write, func(rows *sql.Rows) (r billing.Record, err error) {
 		return r, rows.Scan(&r.KeyID, &r.Credits)
 	}, `SELECT keys.id, credits FROM json_each(?) AS wanted CROSS JOIN keys ON keys.id = wanted.value WHERE revoked_at IS NULL`, string(text))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -37,8 +37,8 @@ func (s *Store) Keys(ctx context.Context) ([]account.Key, error) {
 		if copy(k.Hash[:], hash) != len(k.Hash) {
 			return nil, fmt.Errorf("read keys: the hash of %s has %d bytes", k.ID, len(hash))
 		}
-		k.CreatedAt, k.LastUsedAt = sqlite.FromMillis(created), sqlite.FromMillis(used)
-		k.RevokedAt, k.RevokesAt = sqlite.FromMillis(revoked), sqlite.FromMillis(revokes)
+		k.CreatedAt, k.LastUsedAt = database.FromMillis(created), database.FromMillis(used)
+		k.RevokedAt, k.RevokesAt = database.FromMillis(revoked), database.FromMillis(revokes)
 		list = append(list, k)
 	}
 	return list, rows.Err()
@@ -123,7 +123,7 @@ func (s *Store) EndKeys(ctx context.Context, now time.Time) error {
 // them stays.
 func (s *Store) PruneKeys(ctx context.Context, before, now time.Time) (ids []string, err error) {
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
-		ids, err = sqlite.Query(ctx, tx, func(rows *sql.Rows) (id string, err error) { return id, rows.Scan(&id) },
+		ids, err = database.Query(ctx, tx, func(rows *sql.Rows) (id string, err error) { return id, rows.Scan(&id) },
 			`UPDATE keys SET pruned_at = ?, name = '' WHERE revoked_at <= ? AND credits = 0 AND pruned_at IS NULL RETURNING id`,
 			now.UnixMilli(), before.UnixMilli())
 		return err
@@ -150,7 +150,7 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (holds t
 	if err != nil {
 		return time.Time{}, 0, fmt.Errorf("revoke key %s: %w", id, err)
 	}
-	return sqlite.FromMillis(revoked), stranded, nil
+	return database.FromMillis(revoked), stranded, nil
 }
 
 // TouchKeys records when keys were last used. A time never goes back.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -60,10 +60,10 @@ func enter(ctx context.Context, tx *sql.Tx, e billing.Entry) error {
 
 // Entries returns the ledger of an owner, or of all for "", newest first, at most limit rows.
 func (s *Store) Entries(ctx context.Context, ownerID string, limit int) ([]billing.Entry, error) {
-	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (e billing.Entry, err error) {
+	return database.Query(ctx, s.db.Read, func(rows *sql.Rows) (e billing.Entry, err error) {
 		var at sql.NullInt64
 		err = rows.Scan(&e.ID, &e.KeyID, &e.Amount, &e.Kind, &e.Reason, &at)
-		e.At = sqlite.FromMillis(at)
+		e.At = database.FromMillis(at)
 		return e, err
 	}, `SELECT ledger.id, key_id, amount, kind, reason, at FROM ledger JOIN keys ON keys.id = key_id
 		WHERE ?1 = '' OR owner_id = ?1 ORDER BY ledger.id DESC LIMIT ?2`, ownerID, limit)
@@ -95,7 +95,7 @@ func (s *Store) Usage(ctx context.Context, ownerID string, from time.Time) ([]ap
 		return nil, err
 	}
 	const hoursPerDay = 24
-	rows, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (r api.UsageRow, err error) {
+	rows, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (r api.UsageRow, err error) {
 		var day int64
 		err = rows.Scan(&day, &r.KeyID, &r.Op, &r.Calls)
 		r.Day = fromHour(day * hoursPerDay).Format(time.DateOnly)
@@ -114,7 +114,7 @@ func (s *Store) Audit(ctx context.Context) ([]billing.Finding, error) {
 	if err := s.settleAll(ctx); err != nil {
 		return nil, err
 	}
-	records, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (f billing.Finding, err error) {
+	records, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (f billing.Finding, err error) {
 		var credits, spent, moved int64
 		err = rows.Scan(&f.Subject, &credits, &spent, &moved)
 		f.Text = fmt.Sprintf("has %d credits and %d spent, but the ledger says %d", credits, spent, moved)
@@ -125,7 +125,7 @@ func (s *Store) Audit(ctx context.Context) ([]billing.Finding, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit records: %w", err)
 	}
-	owners, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (f billing.Finding, err error) {
+	owners, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (f billing.Finding, err error) {
 		var spent, paid int64
 		err = rows.Scan(&f.Subject, &spent, &paid)
 		f.Subject = "owner " + f.Subject
@@ -140,7 +140,7 @@ func (s *Store) Audit(ctx context.Context) ([]billing.Finding, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit calls: %w", err)
 	}
-	short, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (f billing.Finding, err error) {
+	short, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (f billing.Finding, err error) {
 		var credits, taken int64
 		err = rows.Scan(&f.Subject, &credits, &taken)
 		f.Text = fmt.Sprintf("has %d credits, of which calls took %d", credits, taken)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -16,12 +16,12 @@ func (s *Store) Owners(ctx context.Context) ([]account.Owner, error) {
 	if err := s.settleAll(ctx); err != nil {
 		return nil, err
 	}
-	list, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (o account.Owner, err error) {
+	list, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (o account.Owner, err error) {
 		var created, disabled sql.NullInt64
 		err = rows.Scan(&o.ID, &o.Tier, &created, &disabled, &o.Keys, &o.Credits)
-		o.CreatedAt, o.Identities = sqlite.FromMillis(created), []api.Identity{}
+		o.CreatedAt, o.Identities = database.FromMillis(created), []api.Identity{}
 		if disabled.Valid {
-			at := sqlite.FromMillis(disabled)
+			at := database.FromMillis(disabled)
 			o.DisabledAt = &at
 		}
 		return o, err
@@ -35,12 +35,12 @@ func (s *Store) Owners(ctx context.Context) ([]account.Owner, error) {
 	for i, o := range list {
 		place[o.ID] = i
 	}
-	_, err = sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (id account.Identity, err error) {
+	_, err = database.Query(ctx, s.db.Read, func(rows *sql.Rows) (id account.Identity, err error) {
 		var owner string
 		var added sql.NullInt64
 		err = rows.Scan(&owner, &id.Kind, &id.Subject, &added)
 		if i, ok := place[owner]; ok { // else they were made after the owners were read
-			list[i].Identities = append(list[i].Identities, id.Row(sqlite.FromMillis(added)))
+			list[i].Identities = append(list[i].Identities, id.Row(database.FromMillis(added)))
 		}
 		return id, err
 	}, "SELECT owner_id, kind, subject, created_at FROM identities ORDER BY created_at, subject")
@@ -61,7 +61,7 @@ func (s *Store) SignedUp(ctx context.Context, t time.Time) ([]time.Time, error) 
 // is such an owner. An owner who is disabled already keeps the time of that.
 func (s *Store) SetDisabled(ctx context.Context, ownerID string, at time.Time) (known bool, err error) {
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
-		text, value := "UPDATE owners SET disabled_at = coalesce(disabled_at, ?) WHERE id = ?", sqlite.Millis(at)
+		text, value := "UPDATE owners SET disabled_at = coalesce(disabled_at, ?) WHERE id = ?", database.Millis(at)
 		if at.IsZero() {
 			text, value = "UPDATE owners SET disabled_at = ? WHERE id = ?", sql.NullInt64{}
 		}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/x402"
 )
 
@@ -25,7 +25,7 @@ func (s *Store) PaidCall(ctx context.Context, rail string, hash [32]byte) (kept 
 	if errors.Is(err, sql.ErrNoRows) {
 		return kept, false, nil
 	}
-	kept.At = sqlite.FromMillis(at)
+	kept.At = database.FromMillis(at)
 	return kept, err == nil, err
 }
 
@@ -77,7 +77,7 @@ func (s *Store) PruneAnswers(ctx context.Context, before time.Time) error {
 
 // Unsettled returns the transfers, of at most limit transactions, that may still vanish from the chain of a rail, lowest block first.
 func (s *Store) Unsettled(ctx context.Context, rail string, limit int) ([]x402.MinedTx, error) {
-	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (p x402.MinedTx, err error) {
+	return database.Query(ctx, s.db.Read, func(rows *sql.Rows) (p x402.MinedTx, err error) {
 		var hash, block []byte
 		err = rows.Scan(&hash, &p.Block, &block)
 		copy(p.Hash[:], hash)
@@ -106,7 +106,7 @@ func (s *Store) Settle(ctx context.Context, rail string, hash [32]byte, vanished
 // Chains are the first blocks of the chains that are noted, by rail.
 func (s *Store) Chains(ctx context.Context) (map[string][32]byte, error) {
 	known := map[string][32]byte{}
-	_, err := sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (rail string, err error) {
+	_, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (rail string, err error) {
 		var hash []byte
 		err = rows.Scan(&rail, &hash)
 		known[rail] = [32]byte(append(hash, make([]byte, 32)...))

@@ -12,7 +12,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -22,7 +22,7 @@ func (s *Store) AdmitPurchase(ctx context.Context, p account.Purchase, now time.
 	return admitPurchase(ctx, s.db.Read, p, now)
 }
 
-func admitPurchase(ctx context.Context, from sqlite.Querier, p account.Purchase, now time.Time) error {
+func admitPurchase(ctx context.Context, from database.Querier, p account.Purchase, now time.Time) error {
 	var b account.Buyer
 	err := from.QueryRowContext(ctx, `SELECT coalesce(max(owners.id), ''), coalesce(max(disabled_at) IS NOT NULL, 0)
 		FROM identities JOIN owners ON owners.id = owner_id WHERE kind = ? AND subject = ?`, p.Wallet.Kind, p.Wallet.Subject).
@@ -54,7 +54,7 @@ func (s *Store) BeingBought(ctx context.Context, ownerID string, now time.Time) 
 
 // beingBought counts the keys of purchases that a condition names: of those that are pending, and of those that have failed and whose
 // authorization anybody can still submit.
-func beingBought(ctx context.Context, from sqlite.Querier, condition, arg string, now time.Time) (n int, err error) {
+func beingBought(ctx context.Context, from database.Querier, condition, arg string, now time.Time) (n int, err error) {
 	if err := from.QueryRowContext(ctx, `SELECT count(*) FROM purchases JOIN settlements USING (rail, payer, nonce)
 		WHERE (state = 'pending' OR state = 'failed' AND valid_before > ?) AND `+condition, now.Unix(), arg).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count keys that are being bought: %w", err)
@@ -87,13 +87,13 @@ func beginPurchase(ctx context.Context, tx *sql.Tx, row x402.Settlement) error {
 // credits and a deposit that is verified, so that it counts as all purchases do. What it returns is zero for a call, and for a purchase
 // that was finished before.
 func finishPurchase(ctx context.Context, tx *sql.Tx, k x402.Key, hash [32]byte, log uint64, now time.Time) (d billing.Deposit, err error) {
-	list, err := sqlite.Query(ctx, tx, func(rows *sql.Rows) (d billing.Deposit, err error) {
+	list, err := database.Query(ctx, tx, func(rows *sql.Rows) (d billing.Deposit, err error) {
 		var key []byte
 		var at sql.NullInt64
 		d.NewKey = &billing.NewKey{}
 		err = rows.Scan(&d.Payer, &d.OwnerID, &d.KeyID, &key, &d.Pack, &d.Credits, &d.Amount, &at, &d.Credited)
 		copy(d.NewKey.Hash[:], key)
-		d.CreatedAt = sqlite.FromMillis(at)
+		d.CreatedAt = database.FromMillis(at)
 		d.ExpiresAt = d.CreatedAt.Add(api.DepositWindow).Truncate(time.Second)
 		return d, err
 	}, `SELECT wallet, purchases.owner_id, purchases.key_id, key_hash, pack, credits, value, at,
@@ -192,6 +192,6 @@ func (s *Store) BoughtKey(ctx context.Context, k x402.Key) (key api.IssuedKey, h
 		return key, hash, fmt.Errorf("read the key that was bought: %w", err)
 	}
 	copy(hash[:], raw)
-	key.CreatedAt, key.CreditBalance = sqlite.FromMillis(at), &credits
+	key.CreatedAt, key.CreditBalance = database.FromMillis(at), &credits
 	return key, hash, nil
 }

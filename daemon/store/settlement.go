@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/x402"
 )
 
@@ -27,18 +27,18 @@ func scanSettlement(rows *sql.Rows) (s x402.Settlement, err error) {
 	copy(s.Nonce[:], nonce)
 	copy(s.Signature[:], signature)
 	copy(s.TxHash[:], hash)
-	s.At, s.DoneAt = sqlite.FromMillis(at), sqlite.FromMillis(done)
+	s.At, s.DoneAt = database.FromMillis(at), database.FromMillis(done)
 	return s, err
 }
 
 // settlements reads the rows that a condition names, each with its transactions.
-func settlements(ctx context.Context, db sqlite.Querier, condition string, args ...any) ([]x402.Settlement, error) {
-	list, err := sqlite.Query(ctx, db, scanSettlement, "SELECT "+settlementColumns+" FROM settlements WHERE "+condition, args...)
+func settlements(ctx context.Context, db database.Querier, condition string, args ...any) ([]x402.Settlement, error) {
+	list, err := database.Query(ctx, db, scanSettlement, "SELECT "+settlementColumns+" FROM settlements WHERE "+condition, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read settlements: %w", err)
 	}
 	for i, s := range list {
-		list[i].Txs, err = sqlite.Query(ctx, db, scanTx,
+		list[i].Txs, err = database.Query(ctx, db, scanTx,
 			`SELECT hash, sender, account_nonce, raw, block, at, gas_used, fee, reverted FROM settlement_txs
 			WHERE rail = ? AND payer = ? AND nonce = ? ORDER BY id`, s.Rail, s.From, s.Nonce[:])
 		if err != nil {
@@ -55,7 +55,7 @@ func scanTx(rows *sql.Rows) (tx x402.SignedTx, err error) {
 	var fee sql.NullString
 	err = rows.Scan(&hash, &tx.Sender, &tx.AccountNonce, &tx.Raw, &tx.Block, &at, &gas, &fee, &tx.Reverted)
 	copy(tx.Hash[:], hash)
-	tx.At, tx.GasUsed = sqlite.FromMillis(at), uint64(gas.Int64)
+	tx.At, tx.GasUsed = database.FromMillis(at), uint64(gas.Int64)
 	if fee.Valid {
 		tx.Fee, _ = new(big.Int).SetString(fee.String, 10)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/account"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -38,7 +38,7 @@ func (s *Store) Challenge(ctx context.Context, hash [sha256.Size]byte) (account.
 	if errors.Is(err, sql.ErrNoRows) {
 		return c, account.ErrNoChallenge
 	}
-	c.Links, c.CreatedAt, c.ExpiresAt = links.String, sqlite.FromMillis(created), sqlite.FromMillis(expires)
+	c.Links, c.CreatedAt, c.ExpiresAt = links.String, database.FromMillis(created), database.FromMillis(expires)
 	return c, err
 }
 
@@ -47,7 +47,7 @@ func (s *Store) OwnerOf(ctx context.Context, id account.Identity) (owner string,
 	return ownerOf(ctx, s.db.Read, id)
 }
 
-func ownerOf(ctx context.Context, from sqlite.Querier, id account.Identity) (owner string, err error) {
+func ownerOf(ctx context.Context, from database.Querier, id account.Identity) (owner string, err error) {
 	err = from.QueryRowContext(ctx, "SELECT owner_id FROM identities WHERE kind = ? AND subject = ?", id.Kind, id.Subject).Scan(&owner)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
@@ -135,7 +135,7 @@ func addIdentity(ctx context.Context, tx *sql.Tx, id account.Identity, owner str
 }
 
 // session reads the session with the given hash that holds at now, else it is account.ErrNoSession.
-func session(ctx context.Context, from sqlite.Querier, hash [sha256.Size]byte, now time.Time) (account.Session, error) {
+func session(ctx context.Context, from database.Querier, hash [sha256.Size]byte, now time.Time) (account.Session, error) {
 	a := account.Session{Hash: hash}
 	var created, expires, proved sql.NullInt64
 	err := from.QueryRowContext(ctx, `SELECT owner_id, tier, sessions.created_at, expires_at, proved_at,
@@ -150,7 +150,7 @@ func session(ctx context.Context, from sqlite.Querier, hash [sha256.Size]byte, n
 	if err != nil {
 		return a, fmt.Errorf("read session: %w", err)
 	}
-	a.CreatedAt, a.ExpiresAt, a.ProvedAt = sqlite.FromMillis(created), sqlite.FromMillis(expires), sqlite.FromMillis(proved)
+	a.CreatedAt, a.ExpiresAt, a.ProvedAt = database.FromMillis(created), database.FromMillis(expires), database.FromMillis(proved)
 	return a, nil
 }
 

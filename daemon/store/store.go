@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 )
 
 // File is the name of the database in the data directory.
@@ -27,7 +27,7 @@ var migrations embed.FS
 
 // Store is the open database of one data directory. It is safe for concurrent use.
 type Store struct {
-	db      *sqlite.File
+	db      *database.DB
 	charge  statements // on db.Write
 	journal journal
 }
@@ -40,7 +40,7 @@ func Open(ctx context.Context, dir string, now time.Time) (*Store, error) {
 		return nil, err
 	}
 	s := new(Store)
-	if s.db, err = sqlite.Open(ctx, filepath.Join(dir, File), layout, now); err != nil {
+	if s.db, err = database.Open(ctx, filepath.Join(dir, File), layout, now); err != nil {
 		return nil, err
 	}
 	if s.charge, err = prepareCharge(ctx, s.db.Write); err == nil {
@@ -54,20 +54,20 @@ func Open(ctx context.Context, dir string, now time.Time) (*Store, error) {
 }
 
 // Layout is what the database is made of.
-func Layout() (sqlite.Layout, error) {
+func Layout() (database.Layout, error) {
 	scripts, err := fs.Sub(migrations, "migrations")
-	return sqlite.Layout{Scripts: scripts, PageSize: pageSize}, err
+	return database.Layout{Scripts: scripts, PageSize: pageSize}, err
 }
 
 // OpenRead opens the database in dir for reading alone. What was charged last may be in no answer but that of Audit. A database that is not
-// of the newest schema is refused, with sqlite.ErrOlder or sqlite.ErrNewer in the chain of the error.
+// of the newest schema is refused, with database.ErrOlder or database.ErrNewer in the chain of the error.
 func OpenRead(ctx context.Context, dir string) (*Store, error) {
 	layout, err := Layout()
 	if err != nil {
 		return nil, err
 	}
 	s := new(Store)
-	if s.db, err = sqlite.OpenRead(ctx, filepath.Join(dir, File), layout); err != nil {
+	if s.db, err = database.OpenRead(ctx, filepath.Join(dir, File), layout); err != nil {
 		return nil, err
 	}
 	return s, nil

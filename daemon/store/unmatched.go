@@ -9,17 +9,17 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/billing"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // Unmatched returns the transfers that have paid for nothing, newest first, at most limit.
 func (s *Store) Unmatched(ctx context.Context, limit int) ([]billing.Unmatched, error) {
-	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (t billing.Unmatched, err error) {
+	return database.Query(ctx, s.db.Read, func(rows *sql.Rows) (t billing.Unmatched, err error) {
 		var hash []byte
 		var at sql.NullInt64
 		err = rows.Scan(&t.Rail, &hash, &t.LogIndex, &t.Sender, &t.Amount, &at, &t.Note)
-		t.TxHash, t.At = "0x"+hex.EncodeToString(hash), sqlite.FromMillis(at)
+		t.TxHash, t.At = "0x"+hex.EncodeToString(hash), database.FromMillis(at)
 		return t, err
 	}, `SELECT rail, tx_hash, log_index, sender, amount, at, CASE WHEN settled <> 'vanished' THEN note
 			ELSE 'vanished from the chain after it had paid for ' || coalesce('deposit ' || deposit_id, 'a call') END
@@ -48,7 +48,7 @@ func (s *Store) Assign(
 		if err != nil {
 			return fmt.Errorf("read transfer: %w", err)
 		}
-		list, err := sqlite.Query(ctx, tx, scanDeposit, "SELECT "+depositColumns+" FROM deposits WHERE id = ? AND status <> ?", depositID,
+		list, err := database.Query(ctx, tx, scanDeposit, "SELECT "+depositColumns+" FROM deposits WHERE id = ? AND status <> ?", depositID,
 			api.DepositVerified)
 		if err != nil {
 			return fmt.Errorf("read deposit: %w", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/contextd/contextd/daemon/state"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 )
 
 // ErrDamaged is in the chain of the error for a stored state that does not read back as it was written.
@@ -195,5 +195,5 @@ func (r *row) parts(content []byte) (state, citations []byte, err error) {
 
 // of is the pulse of r with the given state, without citations.
 func (r *row) of(doc []byte) state.Pulse {
-	return state.Pulse{Pack: r.pack, Version: r.version, GeneratedAt: sqlite.FromMillis(valid(r.generatedAt)), State: doc}
+	return state.Pulse{Pack: r.pack, Version: r.version, GeneratedAt: database.FromMillis(valid(r.generatedAt)), State: doc}
 }

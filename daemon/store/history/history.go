@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/state"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -55,11 +55,11 @@ func (h *History) Earliest(ctx context.Context, pack string) (time.Time, error) 
 	if err == nil && !at.Valid {
 		err = state.ErrNoPulse
 	}
-	return sqlite.FromMillis(at), err
+	return database.FromMillis(at), err
 }
 
 // decode decompresses the content of r, looking up its keyframe where that is not at hand. The content is not checked yet.
-func (h *History) decode(ctx context.Context, db sqlite.Querier, r row) ([]byte, error) {
+func (h *History) decode(ctx context.Context, db database.Querier, r row) ([]byte, error) {
 	decoder := h.codec.plainDecoder
 	if r.keyframe != 0 {
 		d := h.codec.open(r.keyframe)
@@ -82,7 +82,7 @@ func (h *History) decode(ctx context.Context, db sqlite.Querier, r row) ([]byte,
 }
 
 // keyframe returns the checked content of the keyframe with the given id, taken apart.
-func (h *History) keyframe(ctx context.Context, db sqlite.Querier, id int64) ([]byte, error) {
+func (h *History) keyframe(ctx context.Context, db database.Querier, id int64) ([]byte, error) {
 	k, err := scan(db.QueryRowContext(ctx, "SELECT "+columns+" FROM pulses WHERE id = ?", id))
 	if err != nil {
 		return nil, fmt.Errorf("%w: keyframe %d: %w", ErrDamaged, id, err)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/state"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/internal/jsonx"
@@ -35,7 +35,7 @@ type log struct {
 }
 
 // goingOn is the log of pack that goes on, the zero log for none.
-func goingOn(ctx context.Context, db sqlite.Querier, pack string) (l log, err error) {
+func goingOn(ctx context.Context, db database.Querier, pack string) (l log, err error) {
 	err = db.QueryRowContext(ctx, "SELECT id, origin, size, root, public_key FROM logs WHERE pack = ? AND ended = 0", pack).
 		Scan(&l.id, &l.Origin, &l.Size, &l.Root, &l.key)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -179,8 +179,8 @@ func (h *History) bundle(ctx context.Context, tx *sql.Tx, id, n int64) error {
 }
 
 // leaves are those of a tile that are in no bundle, as a bundle.
-func leaves(ctx context.Context, db sqlite.Querier, id, n int64) (bundle []byte, err error) {
-	list, err := sqlite.Query(ctx, db, func(rows *sql.Rows) (body []byte, err error) { return body, rows.Scan(&body) },
+func leaves(ctx context.Context, db database.Querier, id, n int64) (bundle []byte, err error) {
+	list, err := database.Query(ctx, db, func(rows *sql.Rows) (body []byte, err error) { return body, rows.Scan(&body) },
 		"SELECT body FROM log_leaves WHERE log = ? AND seq >= ? AND seq < ? ORDER BY seq", id, n*translog.Width, (n+1)*translog.Width)
 	for _, body := range list {
 		bundle = translog.AppendEntry(bundle, body)
@@ -189,7 +189,7 @@ func leaves(ctx context.Context, db sqlite.Querier, id, n int64) (bundle []byte,
 }
 
 // readTile reads the tiles of a log.
-func readTile(ctx context.Context, db sqlite.Querier, id int64) translog.ReadTile {
+func readTile(ctx context.Context, db database.Querier, id int64) translog.ReadTile {
 	return func(level int, n int64) (hashes []byte, err error) {
 		err = db.QueryRowContext(ctx, "SELECT hashes FROM log_tiles WHERE log = ? AND level = ? AND n = ?", id, level, n).Scan(&hashes)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -225,7 +225,7 @@ func briefLeaf(pack string, b state.Brief) api.LogLeaf {
 }
 
 // proof is that of what was made at a time, in the log of pack that goes on; zero where it is not in that.
-func proof(ctx context.Context, db sqlite.Querier, pack string, kind int, at time.Time) (p api.Proof, err error) {
+func proof(ctx context.Context, db database.Querier, pack string, kind int, at time.Time) (p api.Proof, err error) {
 	var hash []byte
 	err = db.QueryRowContext(ctx, `SELECT logs.origin, l.seq, substr(t.hashes, l.seq % 256 * 32 + 1, 32)
 		FROM logs JOIN log_leaves AS l ON l.log = logs.id JOIN log_tiles AS t ON t.log = l.log AND t.level = 0 AND t.n = l.seq / 256

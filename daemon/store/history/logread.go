@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/contextd/contextd/daemon/state"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -102,7 +102,7 @@ func (h *History) LogBundle(ctx context.Context, origin string, n int64) ([]byte
 }
 
 // packed is a bundle that was put together, nil where it was not.
-func (h *History) packed(ctx context.Context, db sqlite.Querier, id, n int64) ([]byte, error) {
+func (h *History) packed(ctx context.Context, db database.Querier, id, n int64) ([]byte, error) {
 	var body []byte
 	err := db.QueryRowContext(ctx, "SELECT body FROM log_bundles WHERE log = ? AND n = ?", id, n).Scan(&body)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -142,7 +142,7 @@ func (h *History) LogBefore(ctx context.Context, origin string, t time.Time) (se
 }
 
 // proofOfBrief is the proof of a brief: that of its state where it was written with that.
-func proofOfBrief(ctx context.Context, db sqlite.Querier, pack string, b state.Brief, withState bool) (api.Proof, error) {
+func proofOfBrief(ctx context.Context, db database.Querier, pack string, b state.Brief, withState bool) (api.Proof, error) {
 	if withState {
 		return proof(ctx, db, pack, kindState, b.Of)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/state"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -29,10 +29,10 @@ type LogStatus struct {
 
 // Logs are all logs, the oldest first.
 func (h *History) Logs(ctx context.Context) ([]LogStatus, error) {
-	list, err := sqlite.Query(ctx, h.db.Read, func(rows *sql.Rows) (l LogStatus, err error) {
+	list, err := database.Query(ctx, h.db.Read, func(rows *sql.Rows) (l LogStatus, err error) {
 		var at sql.NullInt64
 		err = rows.Scan(&l.id, &l.Pack, &l.Origin, &l.Size, &l.Root, &at, &l.Ended, &l.Public)
-		l.AppendedAt = sqlite.FromMillis(at)
+		l.AppendedAt = database.FromMillis(at)
 		if err == nil && l.Public != "" {
 			l.Key, err = translog.Verifier(l.Origin, l.Public)
 		}
@@ -217,7 +217,7 @@ func (a *audit) rest(ctx context.Context) error {
 		AND p.generated_at >= (SELECT min(l.at) FROM log_leaves AS l WHERE l.log = ? AND l.kind = 0)
 		AND NOT EXISTS (SELECT 1 FROM log_leaves AS l WHERE l.log = ? AND l.kind = 0 AND l.at = p.generated_at)`, a.Pack, a.id, a.id).Scan(&at)
 	if err == nil && at.Valid {
-		a.wrong("the state of %s has no leaf", sqlite.FromMillis(at).Format(time.RFC3339Nano))
+		a.wrong("the state of %s has no leaf", database.FromMillis(at).Format(time.RFC3339Nano))
 	}
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 )
 
 // File is the name of the database in the data directory.
@@ -25,7 +25,7 @@ var migrations embed.FS
 
 // History is the open history of one data directory. It is safe for concurrent use.
 type History struct {
-	db    *sqlite.File
+	db    *database.DB
 	codec *codec
 	logs  heads
 }
@@ -37,7 +37,7 @@ func Open(ctx context.Context, dir string, now time.Time) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := sqlite.Open(ctx, filepath.Join(dir, File), layout, now)
+	db, err := database.Open(ctx, filepath.Join(dir, File), layout, now)
 	if err != nil {
 		return nil, err
 	}
@@ -45,19 +45,19 @@ func Open(ctx context.Context, dir string, now time.Time) (*History, error) {
 }
 
 // Layout is what the database is made of.
-func Layout() (sqlite.Layout, error) {
+func Layout() (database.Layout, error) {
 	scripts, err := fs.Sub(migrations, "migrations")
-	return sqlite.Layout{Scripts: scripts, PageSize: pageSize}, err
+	return database.Layout{Scripts: scripts, PageSize: pageSize}, err
 }
 
-// OpenRead opens the history in dir for reading alone. One that is not of the newest schema is refused, with sqlite.ErrOlder or
-// sqlite.ErrNewer in the chain of the error.
+// OpenRead opens the history in dir for reading alone. One that is not of the newest schema is refused, with database.ErrOlder or
+// database.ErrNewer in the chain of the error.
 func OpenRead(ctx context.Context, dir string) (*History, error) {
 	layout, err := Layout()
 	if err != nil {
 		return nil, err
 	}
-	db, err := sqlite.OpenRead(ctx, filepath.Join(dir, File), layout)
+	db, err := database.OpenRead(ctx, filepath.Join(dir, File), layout)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 )
 
 // Origin is what the states of a history are made of.
@@ -18,7 +18,7 @@ type Origin struct {
 
 // OriginOf reads the origin of the history in dir, of whatever schema and without changing it. Where there is none, it is the zero Origin.
 func OriginOf(ctx context.Context, dir string) (o Origin, err error) {
-	s, err := sqlite.Pin(ctx, filepath.Join(dir, File))
+	s, err := database.Pin(ctx, filepath.Join(dir, File))
 	if errors.Is(err, fs.ErrNotExist) {
 		return o, nil
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/state"
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -22,7 +22,7 @@ func (h *History) OpenPack(ctx context.Context, pack string, now time.Time) (sta
 			ON CONFLICT (id) DO UPDATE SET started_at = started_at RETURNING started_at`, pack, now.UnixMilli()).Scan(&start); err != nil {
 			return err
 		}
-		saved.Start = sqlite.FromMillis(start)
+		saved.Start = database.FromMillis(start)
 		var err error
 		if saved.Pulse, saved.Damaged, err = h.newest(ctx, tx, pack); err != nil {
 			return err
@@ -83,7 +83,7 @@ func (h *History) newestBrief(ctx context.Context, tx *sql.Tx, pack string, save
 	if err != nil {
 		return fmt.Errorf("read newest brief: %w", err)
 	}
-	b.At, b.Of, saved.Tried = sqlite.FromMillis(at), sqlite.FromMillis(of), sqlite.FromMillis(tried)
+	b.At, b.Of, saved.Tried = database.FromMillis(at), database.FromMillis(of), database.FromMillis(tried)
 	if b.Proof, err = proofOfBrief(ctx, tx, pack, *b, withState); err != nil {
 		return err
 	}
@@ -145,11 +145,11 @@ func saveBrief(ctx context.Context, tx *sql.Tx, pack string, b state.Brief, with
 
 // Briefs returns the newest briefs of pack, newest first, at most limit.
 func (h *History) Briefs(ctx context.Context, pack string, limit int) ([]state.Brief, error) {
-	list, err := sqlite.Query(ctx, h.db.Read, func(rows *sql.Rows) (b state.Brief, err error) {
+	list, err := database.Query(ctx, h.db.Read, func(rows *sql.Rows) (b state.Brief, err error) {
 		var at, of sql.NullInt64
 		err = rows.Scan(&at, &of, &b.Writer, &b.Text, &b.Refused)
-		b.At = sqlite.FromMillis(at)
-		b.Of = sqlite.FromMillis(of)
+		b.At = database.FromMillis(at)
+		b.Of = database.FromMillis(of)
 		return b, err
 	}, "SELECT written_at, generated_at, writer, text, refused FROM briefs WHERE pack = ? ORDER BY id DESC LIMIT ?", pack, limit)
 	if err != nil {
@@ -167,7 +167,7 @@ func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []state.S
 	for _, c := range changed {
 		_, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO sources
 			(pack, source, doc, fetched_at, attempted_at, not_before, failures, error, bodies) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			pack, c.Source, c.Doc, sqlite.Millis(c.FetchedAt), c.AttemptedAt.UnixMilli(), sqlite.Millis(c.NotBefore), c.Failures, c.Err,
+			pack, c.Source, c.Doc, database.Millis(c.FetchedAt), c.AttemptedAt.UnixMilli(), database.Millis(c.NotBefore), c.Failures, c.Err,
 			strings.Join(c.Bodies, " "))
 		if err != nil {
 			return fmt.Errorf("save source %s: %w", c.Source, err)
@@ -191,7 +191,7 @@ func readSources(ctx context.Context, tx *sql.Tx, pack string) ([]state.SourceRe
 		if err := rows.Scan(&r.Source, &r.Doc, &fetched, &attempted, &notBefore, &r.Failures, &r.Err, &bodies); err != nil {
 			return nil, fmt.Errorf("read sources: %w", err)
 		}
-		r.FetchedAt, r.AttemptedAt, r.NotBefore = sqlite.FromMillis(fetched), sqlite.FromMillis(attempted), sqlite.FromMillis(notBefore)
+		r.FetchedAt, r.AttemptedAt, r.NotBefore = database.FromMillis(fetched), database.FromMillis(attempted), database.FromMillis(notBefore)
 		r.Bodies = strings.Fields(bodies)
 		list = append(list, r)
 	}

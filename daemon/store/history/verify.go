@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 )
 
 // verifyRows is how many rows Verify reads at a time.
@@ -15,7 +15,7 @@ const verifyRows = 64
 // Verify reads every stored state back and returns how many there are, and for at most limit of those that are damaged which.
 func (h *History) Verify(ctx context.Context, limit int) (states int, damaged []string, err error) {
 	for last := int64(0); ; {
-		rows, err := sqlite.Query(ctx, h.db.Read, func(rows *sql.Rows) (r row, err error) {
+		rows, err := database.Query(ctx, h.db.Read, func(rows *sql.Rows) (r row, err error) {
 			return r, rows.Scan(&r.id, &r.pack, &r.version, &r.generatedAt, &r.keyframe, &r.sum, &r.body)
 		}, "SELECT "+columns+" FROM pulses WHERE id > ? ORDER BY id LIMIT ?", last, verifyRows)
 		if err != nil {

@@ -1,4 +1,4 @@
-package sqlite_test
+package database_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/contextd/contextd/daemon/store/sqlite"
+	"github.com/contextd/contextd/daemon/store/database"
 )
 
 // scripts makes a table of numbers.
@@ -21,9 +21,9 @@ func scripts() fstest.MapFS {
 }
 
 // open opens the database at path with the given scripts and closes it with the test.
-func open(t *testing.T, path string, scripts fs.FS) *sqlite.File {
+func open(t *testing.T, path string, scripts fs.FS) *database.DB {
 	t.Helper()
-	f, err := sqlite.Open(t.Context(), path, sqlite.Layout{Scripts: scripts, PageSize: 8192}, time.Unix(1, 0))
+	f, err := database.Open(t.Context(), path, database.Layout{Scripts: scripts, PageSize: 8192}, time.Unix(1, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,9 +32,9 @@ func open(t *testing.T, path string, scripts fs.FS) *sqlite.File {
 }
 
 // numbers are those in the table.
-func numbers(t *testing.T, f *sqlite.File) []int {
+func numbers(t *testing.T, f *database.DB) []int {
 	t.Helper()
-	list, err := sqlite.Query(t.Context(), f.Read, func(rows *sql.Rows) (n int, err error) { return n, rows.Scan(&n) }, "SELECT n FROM numbers ORDER BY n")
+	list, err := database.Query(t.Context(), f.Read, func(rows *sql.Rows) (n int, err error) { return n, rows.Scan(&n) }, "SELECT n FROM numbers ORDER BY n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,15 +85,15 @@ func TestMigrations(t *testing.T) {
 		}
 	}
 	more["0003_broken.sql"] = &fstest.MapFile{Data: []byte("INSERT INTO numbers (n) VALUES (3); INSERT INTO numbers (n) VALUES (3)")}
-	if _, err := sqlite.Open(t.Context(), path, sqlite.Layout{Scripts: more, PageSize: 8192}, time.Unix(1, 0)); err == nil {
+	if _, err := database.Open(t.Context(), path, database.Layout{Scripts: more, PageSize: 8192}, time.Unix(1, 0)); err == nil {
 		t.Error("a script that fails is passed over")
 	}
 	delete(more, "0003_broken.sql")
 	if got := numbers(t, open(t, path, more)); !slices.Equal(got, []int{1, 2}) {
 		t.Errorf("a script that failed left %v", got)
 	}
-	_, err := sqlite.Open(t.Context(), path, sqlite.Layout{Scripts: scripts(), PageSize: 8192}, time.Unix(1, 0))
-	if !errors.Is(err, sqlite.ErrNewer) {
+	_, err := database.Open(t.Context(), path, database.Layout{Scripts: scripts(), PageSize: 8192}, time.Unix(1, 0))
+	if !errors.Is(err, database.ErrNewer) {
 		t.Errorf("a newer database: %v, want ErrNewer", err)
 	}
 }
@@ -170,7 +170,7 @@ func TestTxIsWholeOrNothing(t *testing.T) {
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	for _, at := range []time.Time{{}, time.UnixMilli(0).UTC(), time.Date(2026, 11, 20, 20, 0, 0, 123_000_000, time.UTC)} {
-		if got := sqlite.FromMillis(sqlite.Millis(at)); !got.Equal(at) {
+		if got := database.FromMillis(database.Millis(at)); !got.Equal(at) {
 			t.Errorf("%v is stored as %v", at, got)
 		}
 	}

@@ -1,9 +1,9 @@
-// Package sqlite opens the databases of daemon/store: their settings, migrations and transactions.
+// Package database opens the databases of daemon/store: their settings, migrations and transactions.
 //
 // Every database is in WAL mode with synchronous=FULL: what a transaction has committed is on disk. Writes go through one
 // connection, reads through a small pool. The package knows no tables but the ledger of migrations; only daemon/store and what is
 // below it import it.
-package sqlite
+package database
 
 import (
 	"context"
@@ -25,9 +25,9 @@ const logSize = 4 << 20
 // readers is the size of the pool of reading connections.
 const readers = 4
 
-// File is one open database. It is safe for concurrent use. Only one process may have it open; the lock on the data directory
+// DB is one open database. It is safe for concurrent use. Only one process may have it open; the lock on the data directory
 // sees to that.
-type File struct {
+type DB struct {
 	Write *sql.DB // one connection; transactions on it go through Tx
 	Read  *sql.DB
 
@@ -36,10 +36,10 @@ type File struct {
 }
 
 // Busy counts the transactions that found the database locked for longer than they wait.
-func (f *File) Busy() int64 { return f.busy.Load() }
+func (f *DB) Busy() int64 { return f.busy.Load() }
 
 // LogSize is the size of the write-ahead log in bytes, 0 where there is none.
-func (f *File) LogSize() int64 {
+func (f *DB) LogSize() int64 {
 	info, err := os.Stat(f.path + "-wal")
 	if err != nil {
 		return 0
@@ -55,7 +55,7 @@ type Layout struct {
 
 // Open opens the database at path, creates it where it is missing and brings it to the newest schema. It refuses one that a newer
 // program wrote. now is recorded with the migrations.
-func Open(ctx context.Context, path string, layout Layout, now time.Time) (*File, error) {
+func Open(ctx context.Context, path string, layout Layout, now time.Time) (*DB, error) {
 	// SQLite would create the file with the mode of the umask, and gives its companions the mode of the file.
 	made, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -67,7 +67,7 @@ func Open(ctx context.Context, path string, layout Layout, now time.Time) (*File
 	if err := layOut(ctx, path, layout.PageSize); err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
-	f := &File{path: path}
+	f := &DB{path: path}
 	if f.Write, err = sql.Open("sqlite3", dsn(path, "_journal_mode=WAL&_synchronous=FULL&_txlock=immediate&_foreign_keys=1")); err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
@@ -85,11 +85,11 @@ func Open(ctx context.Context, path string, layout Layout, now time.Time) (*File
 
 // OpenRead opens the database at path for reading alone, if its schema is the newest: ErrOlder or ErrNewer is in the chain of the error
 // otherwise. Write is nil.
-func OpenRead(ctx context.Context, path string, layout Layout) (*File, error) {
+func OpenRead(ctx context.Context, path string, layout Layout) (*DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	f := &File{path: path}
+	f := &DB{path: path}
 	var err error
 	if f.Read, err = sql.Open("sqlite3", dsn(path, "mode=ro&_query_only=1")); err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
@@ -108,7 +108,7 @@ func OpenRead(ctx context.Context, path string, layout Layout) (*File, error) {
 }
 
 // LeaveLog leaves checkpoints to another program that follows the write-ahead log, such as Litestream: it grows until that one resets it.
-func (f *File) LeaveLog(ctx context.Context) error {
+func (f *DB) LeaveLog(ctx context.Context) error {
 	if _, err := f.Write.ExecContext(ctx, "PRAGMA wal_autocheckpoint = 0"); err != nil {
 		return fmt.Errorf("leave checkpoints to another program: %w", err)
 	}
@@ -131,7 +131,7 @@ func dsn(path, more string) string {
 }
 
 // prepare checks that commits are durable, bounds the log and migrates.
-func (f *File) prepare(ctx context.Context, layout Layout, now time.Time) error {
+func (f *DB) prepare(ctx context.Context, layout Layout, now time.Time) error {
 	var level int
 	if err := f.Write.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&level); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (f *File) prepare(ctx context.Context, layout Layout, now time.Time) error 
 }
 
 // Check reports whether the database answers.
-func (f *File) Check(ctx context.Context) error {
+func (f *DB) Check(ctx context.Context) error {
 	var one int
 	if err := f.Read.QueryRowContext(ctx, "SELECT 1 FROM schema_migrations LIMIT 1").Scan(&one); err != nil {
 		return fmt.Errorf("read database: %w", err)
@@ -155,7 +155,7 @@ func (f *File) Check(ctx context.Context) error {
 }
 
 // CheckWrite reports whether the database can be written to: whether a transaction gets its turn, and what it writes gets on disk.
-func (f *File) CheckWrite(ctx context.Context) error {
+func (f *DB) CheckWrite(ctx context.Context) error {
 	if err := f.Exec(ctx, "UPDATE schema_migrations SET applied_at = applied_at WHERE version = 1"); err != nil {
 		return fmt.Errorf("write to database: %w", err)
 	}
@@ -163,7 +163,7 @@ func (f *File) CheckWrite(ctx context.Context) error {
 }
 
 // Close ends the connections, readers first so that the writer can checkpoint.
-func (f *File) Close() error {
+func (f *DB) Close() error {
 	err := f.Read.Close()
 	if f.Write != nil {
 		// A query that was given up at a stop may have been interrupted when it was over. The interruption would hold until the next
@@ -175,10 +175,10 @@ func (f *File) Close() error {
 }
 
 // Tx runs act in one transaction, which is on disk when Tx returns nil.
-func (f *File) Tx(ctx context.Context, act func(*sql.Tx) error) error { return f.count(f.tx(ctx, act)) }
+func (f *DB) Tx(ctx context.Context, act func(*sql.Tx) error) error { return f.count(f.tx(ctx, act)) }
 
 // Run runs one statement that was prepared on Write, on disk when it returns, and returns how many rows it changed.
-func (f *File) Run(ctx context.Context, st *sql.Stmt, args ...any) (rows int64, err error) {
+func (f *DB) Run(ctx context.Context, st *sql.Stmt, args ...any) (rows int64, err error) {
 	res, err := st.ExecContext(ctx, args...)
 	if err != nil {
 		return 0, f.count(err)
@@ -187,7 +187,7 @@ func (f *File) Run(ctx context.Context, st *sql.Stmt, args ...any) (rows int64, 
 }
 
 // count counts err, if it is that of a database that was locked.
-func (f *File) count(err error) error {
+func (f *DB) count(err error) error {
 	var failed sqlite3.Error
 	if errors.As(err, &failed) && failed.Code == sqlite3.ErrBusy {
 		f.busy.Add(1)
@@ -196,7 +196,7 @@ func (f *File) count(err error) error {
 }
 
 // tx is Tx without counting.
-func (f *File) tx(ctx context.Context, act func(*sql.Tx) error) error {
+func (f *DB) tx(ctx context.Context, act func(*sql.Tx) error) error {
 	tx, err := f.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -219,7 +219,7 @@ func ignoreDone(err error) error {
 }
 
 // Exec runs one statement in a transaction of its own.
-func (f *File) Exec(ctx context.Context, text string, args ...any) error {
+func (f *DB) Exec(ctx context.Context, text string, args ...any) error {
 	return f.Tx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, text, args...)
 		return err

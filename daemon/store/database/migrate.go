@@ -1,4 +1,4 @@
-package sqlite
+package database
 
 import (
 	"context"
@@ -39,7 +39,7 @@ func scriptNames(scripts fs.FS) ([]string, error) {
 
 // migrate applies what the database lacks of the scripts, in the order of their numbers, each in a transaction of its own, and writes each
 // down in schema_migrations.
-func (f *File) migrate(ctx context.Context, scripts fs.FS, now time.Time) error {
+func (f *DB) migrate(ctx context.Context, scripts fs.FS, now time.Time) error {
 	const ledger = `CREATE TABLE IF NOT EXISTS schema_migrations (
 		version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT`
 	if _, err := f.Write.ExecContext(ctx, ledger); err != nil {
@@ -65,7 +65,7 @@ func (f *File) migrate(ctx context.Context, scripts fs.FS, now time.Time) error 
 }
 
 // apply runs one script.
-func (f *File) apply(ctx context.Context, scripts fs.FS, name string, now time.Time) error {
+func (f *DB) apply(ctx context.Context, scripts fs.FS, name string, now time.Time) error {
 	number, _, _ := strings.Cut(name, "_")
 	version, err := strconv.Atoi(number)
 	if err != nil {
