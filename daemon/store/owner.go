@@ -49,10 +49,10 @@ func (s *Store) Owners(ctx context.Context) ([]account.Owner, error) {
 
 // SignedUp returns when the owners since t were made, oldest first, but for the operator and for those whom a purchase made.
 func (s *Store) SignedUp(ctx context.Context, t time.Time) ([]time.Time, error) {
-	return sqlite.Query(ctx, s.db.Read, func(rows *sql.Rows) (time.Time, error) {
+	return database.Query(ctx, s.db.Read, func(rows *sql.Rows) (time.Time, error) {
 		var at sql.NullInt64
 		err := rows.Scan(&at)
-		return sqlite.FromMillis(at), err
+		return database.FromMillis(at), err
 	}, `SELECT created_at FROM owners WHERE created_at >= ? AND id <> ? AND id NOT IN (SELECT owner_id FROM purchases)
 		ORDER BY created_at`, t.UnixMilli(), account.OperatorID)
 }
