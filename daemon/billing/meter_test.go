@@ -5,13 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -319,10 +319,5 @@ func (o *office) count(text string, args ...any) (n int) {
 // file opens the database file beside the store.
 func (o *office) file() *sql.DB {
 	o.t.Helper()
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(o.dir, store.File)+"?_busy_timeout=5000")
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	o.t.Cleanup(func() { _ = db.Close() })
-	return db
+	return daemontest.SQL(o.t, o.dir, store.File)
 }

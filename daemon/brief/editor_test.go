@@ -13,6 +13,7 @@ import (
 
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/brief"
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/feed"
 	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store"
@@ -81,7 +82,7 @@ func born() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 // build makes an office with one owner, one state and one brief. Each change is made to the Config before.
 func build(t *testing.T, changes ...func(*brief.EditorConfig)) *office {
 	t.Helper()
-	dir := t.TempDir()
+	dir := daemontest.Place(t)
 	o := &office{model: new(model), feed: feed.New(api.PackCrypto)}
 	var err error
 	if o.store, err = store.Open(t.Context(), dir, born()); err != nil {

@@ -65,12 +65,12 @@ type studio struct {
 func newStudio(t testing.TB, changes ...func(*mcp.Config)) *studio {
 	t.Helper()
 	s := &studio{t: t, price: 91240.5, now: time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)}
-	db, err := store.Open(t.Context(), t.TempDir(), s.now)
+	db, err := store.Open(t.Context(), daemontest.Place(t), s.now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	past, err := history.Open(t.Context(), t.TempDir(), s.now)
+	past, err := history.Open(t.Context(), daemontest.Place(t), s.now)
 	if err != nil {
 		t.Fatal(err)
 	}

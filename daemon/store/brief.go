@@ -49,8 +49,8 @@ func writing(ctx context.Context, db database.Querier, day string) (u brief.Usag
 
 func addWriting(ctx context.Context, tx *sql.Tx, day string, u brief.Usage) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO writing (day, input_tokens, output_tokens, cost_micros) VALUES (?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET input_tokens = input_tokens + excluded.input_tokens,
-		output_tokens = output_tokens + excluded.output_tokens, cost_micros = cost_micros + excluded.cost_micros`,
+		ON CONFLICT (day) DO UPDATE SET input_tokens = writing.input_tokens + excluded.input_tokens,
+		output_tokens = writing.output_tokens + excluded.output_tokens, cost_micros = writing.cost_micros + excluded.cost_micros`,
 		day, u.InputTokens, u.OutputTokens, u.CostMicros)
 	if err != nil {
 		return fmt.Errorf("write what models took on %s: %w", day, err)
@@ -75,8 +75,11 @@ func (s *Store) OwnerBrief(ctx context.Context, ownerID, pack string) (b state.O
 
 // SaveOwnerBrief replaces it.
 func (s *Store) SaveOwnerBrief(ctx context.Context, ownerID, pack string, b state.OwnerBrief) error {
-	err := s.db.Exec(ctx, `INSERT OR REPLACE INTO owner_briefs
-		(owner_id, pack, generated_at, prompt, attempts, written_at, writer, text, refused) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	err := s.db.Exec(ctx, `INSERT INTO owner_briefs
+		(owner_id, pack, generated_at, prompt, attempts, written_at, writer, text, refused) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (owner_id, pack) DO UPDATE SET generated_at = excluded.generated_at, prompt = excluded.prompt,
+		attempts = excluded.attempts, written_at = excluded.written_at, writer = excluded.writer, text = excluded.text,
+		refused = excluded.refused`,
 		ownerID, pack, b.Of.UnixMilli(), b.Prompt, b.Attempts, b.At.UnixMilli(), b.Writer, b.Text, b.Refused)
 	if err != nil {
 		return fmt.Errorf("save brief of owner %s: %w", ownerID, err)

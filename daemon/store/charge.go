@@ -56,6 +56,9 @@ func fromHour(h int64) time.Time { return time.Unix(h*3600, 0).UTC() }
 
 // Charge books b whole, or nothing of it and billing.ErrConflict where a record has not the credits that b takes from it.
 func (s *Store) Charge(ctx context.Context, b billing.Batch) error {
+	if s.db.OnServer() {
+		return s.chargeGroup(ctx, b)
+	}
 	s.journal.turn.Lock()
 	defer s.journal.turn.Unlock()
 	err := s.reload(ctx)

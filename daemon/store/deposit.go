@@ -50,7 +50,7 @@ func (s *Store) OpenDeposit(ctx context.Context, d billing.Deposit, bounds billi
 // admitDeposit says why d may not be opened, and whether its owner has ever paid for one.
 func admitDeposit(ctx context.Context, tx *sql.Tx, d billing.Deposit, bounds billing.DepositBounds) (paid bool, err error) {
 	var keys, named int
-	if err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(id = ?), 0) FROM keys WHERE owner_id = ? AND revoked_at IS NULL`,
+	if err := tx.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE id = ?) FROM keys WHERE owner_id = ? AND revoked_at IS NULL`,
 		d.KeyID, d.OwnerID).Scan(&keys, &named); err != nil {
 		return false, fmt.Errorf("look for keys: %w", err)
 	}
@@ -134,7 +134,7 @@ func (s *Store) Arrive(ctx context.Context, list []billing.Transfer, seen billin
 			return nil
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO scan (rail, next, seen_at) VALUES (?, ?, ?)
-			ON CONFLICT DO UPDATE SET next = excluded.next, seen_at = excluded.seen_at`, seen.Rail, seen.Next, seen.At.UnixMilli())
+			ON CONFLICT (rail) DO UPDATE SET next = excluded.next, seen_at = excluded.seen_at`, seen.Rail, seen.Next, seen.At.UnixMilli())
 		return err
 	})
 	if err != nil {
@@ -153,8 +153,8 @@ func arrive(ctx context.Context, tx *sql.Tx, a billing.Transfer, waits func(api.
 		return authorized(ctx, tx, a, now)
 	}
 	open, err := database.Query(ctx, tx, scanDeposit,
-		"SELECT "+depositColumns+` FROM deposits WHERE rail = ?4 AND (held = 1 AND amount = ?1 OR status = 'pending' AND (nonce_required = 0 OR ?2)
-			OR nonce_required = 1 AND expires_at >= ?3 AND ?2) ORDER BY created_at`,
+		"SELECT "+depositColumns+` FROM deposits WHERE rail = ?4 AND (held = 1 AND amount = ?1 OR status = 'pending' AND (nonce_required = 0 OR ?2 = 1)
+			OR nonce_required = 1 AND expires_at >= ?3 AND ?2 = 1) ORDER BY created_at`,
 		a.Amount, len(a.Note) > 0, a.At.Add(-api.DepositGrace).UnixMilli(), a.Rail)
 	if err != nil {
 		return d, fmt.Errorf("read deposits: %w", err)
@@ -185,7 +185,7 @@ func arrive(ctx context.Context, tx *sql.Tx, a billing.Transfer, waits func(api.
 // note notes why an arrival has paid for nothing so far, and the deposit that it waits for, "" for none.
 func note(ctx context.Context, tx *sql.Tx, a billing.Transfer, waitsFor, why string) error {
 	_, err := tx.ExecContext(ctx,
-		`UPDATE transfers SET note = ?1, spent_on = iif(?2 = '', '', 'waiting'), deposit_id = nullif(?2, '')
+		`UPDATE transfers SET note = ?1, spent_on = CASE WHEN ?2 = '' THEN '' ELSE 'waiting' END, deposit_id = nullif(?2, '')
 		WHERE rail = ?3 AND tx_hash = ?4 AND log_index = ?5`,
 		why, waitsFor, a.Rail, a.TxHash[:], a.LogIndex)
 	if err != nil {
@@ -248,7 +248,7 @@ func (s *Store) Waiting(ctx context.Context, rail string) (map[[32]byte]uint64, 
 		err = rows.Scan(&hash, &p.block)
 		copy(p.hash[:], hash)
 		return p, err
-	}, "SELECT tx_hash, block FROM transfers WHERE +rail = ? AND spent_on = 'waiting'", rail) // of all, few wait
+	}, "SELECT tx_hash, block FROM transfers WHERE rail || '' = ? AND spent_on = 'waiting'", rail) // of all, few wait
 	if err != nil {
 		return nil, fmt.Errorf("read waiting transfers: %w", err)
 	}
@@ -300,7 +300,7 @@ func settle(ctx context.Context, tx *sql.Tx, d *billing.Deposit, a billing.Trans
 	}
 	d.Status, d.Rail, d.TxHash, d.Payer, d.VerifiedAt = api.DepositVerified, a.Rail, a.TxHash, a.Sender, now
 	res, err := tx.ExecContext(ctx,
-		`UPDATE deposits SET status = ?1, tx_hash = ?2, payer = ?3, verified_at = ?4, credited = ?5, held = iif(rail = ?6, held, 0), rail = ?6
+		`UPDATE deposits SET status = ?1, tx_hash = ?2, payer = ?3, verified_at = ?4, credited = ?5, held = CASE WHEN rail = ?6 THEN held ELSE 0 END, rail = ?6
 			WHERE id = ?7 AND status <> ?1`,
 		d.Status, d.TxHash[:], d.Payer, d.VerifiedAt.UnixMilli(), d.Credited, d.Rail, d.ID)
 	if err != nil {

@@ -234,7 +234,7 @@ func (s *Store) move(ctx context.Context, act func(*sql.Tx) error) error {
 
 // reload sums the rows up again, where that has to be. The caller holds the turn.
 func (s *Store) reload(ctx context.Context) error {
-	if !s.journal.stale {
+	if !s.journal.stale || s.db.OnServer() {
 		return nil
 	}
 	s.journal.clear(true)

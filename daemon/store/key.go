@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mattn/go-sqlite3"
-
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/store/database"
@@ -60,8 +58,7 @@ func createKey(ctx context.Context, tx *sql.Tx, k account.Key, credits int64) er
 	_, err := tx.ExecContext(ctx,
 		"INSERT INTO keys (id, hash, owner_id, name, tier, consent, created_at, unmetered, credits) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		k.ID, k.Hash[:], k.OwnerID, k.Name, k.Tier, k.Consent, k.CreatedAt.UnixMilli(), k.Unmetered, credits)
-	var constraint sqlite3.Error
-	if errors.As(err, &constraint) && constraint.Code == sqlite3.ErrConstraint {
+	if database.Refused(err) {
 		return account.ErrDuplicate
 	}
 	if err != nil {
@@ -90,8 +87,9 @@ func (s *Store) RotateKey(ctx context.Context, id string, next account.Key, revo
 		if err := createKey(ctx, tx, next, moved); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE keys SET credits = 0, revokes_at = ?1, revoked_at = iif(?1 <= ?2, ?1, NULL) WHERE id = ?3`,
-			revokesAt.UnixMilli(), next.CreatedAt.UnixMilli(), id); err != nil {
+		over := sql.NullInt64{Int64: revokesAt.UnixMilli(), Valid: revokesAt.UnixMilli() <= next.CreatedAt.UnixMilli()}
+		if _, err := tx.ExecContext(ctx, `UPDATE keys SET credits = 0, revokes_at = ?, revoked_at = ? WHERE id = ?`,
+			revokesAt.UnixMilli(), over, id); err != nil {
 			return fmt.Errorf("replace key %s: %w", id, err)
 		}
 		if moved == 0 {
@@ -155,17 +153,21 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (holds t
 
 // TouchKeys records when keys were last used. A time never goes back.
 func (s *Store) TouchKeys(ctx context.Context, used map[string]time.Time) error {
+	text := "UPDATE keys SET last_used_at = max(coalesce(last_used_at, 0), used.value) FROM json_each(?) AS used WHERE keys.id = used.key"
+	if s.db.OnServer() {
+		text = `UPDATE keys SET last_used_at = greatest(coalesce(last_used_at, 0), used.value::bigint)
+			FROM json_each_text(?::text::json) AS used WHERE keys.id = used.key`
+	}
 	times := make(map[string]int64, len(used))
 	for id, at := range used {
 		times[id] = at.UnixMilli()
 	}
-	text, err := json.Marshal(times)
+	list, err := json.Marshal(times)
 	if err != nil {
 		return fmt.Errorf("touch keys: %w", err)
 	}
 	return s.settled(ctx, func(tx *sql.Tx) error { // which writes to rows of the same keys
-		if _, err := tx.ExecContext(ctx, `UPDATE keys SET last_used_at = max(coalesce(last_used_at, 0), used.value)
-			FROM json_each(?) AS used WHERE keys.id = used.key`, string(text)); err != nil {
+		if _, err := tx.ExecContext(ctx, text, string(list)); err != nil {
 			return fmt.Errorf("touch keys: %w", err)
 		}
 		return nil

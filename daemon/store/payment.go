@@ -49,7 +49,7 @@ func (s *Store) SpendOnCall(ctx context.Context, r x402.Receipt) error {
 func spend(ctx context.Context, tx *sql.Tx, r x402.Receipt) error {
 	res, err := tx.ExecContext(ctx, `INSERT INTO transfers
 			(rail, tx_hash, log_index, sender, amount, block, block_hash, at, spent_on, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (rail, tx_hash, log_index) DO UPDATE SET spent_on = excluded.spent_on, note = '' WHERE spent_on = ''`,
+		ON CONFLICT (rail, tx_hash, log_index) DO UPDATE SET spent_on = excluded.spent_on, note = '' WHERE transfers.spent_on = ''`,
 		r.Rail, r.Hash[:], r.Transfer.LogIndex, r.Transfer.From, int64(r.Transfer.Amount), r.Payment.Block, r.Payment.BlockHash[:],
 		r.Payment.At.UnixMilli(), spentOnCall, r.At.UnixMilli())
 	if err != nil {
@@ -99,8 +99,8 @@ func (s *Store) Settle(ctx context.Context, rail string, hash [32]byte, vanished
 	if !vanished {
 		return s.db.Exec(ctx, "UPDATE transfers SET settled = 'final' WHERE rail = ? AND tx_hash = ?", rail, hash[:])
 	}
-	return s.db.Exec(ctx, `UPDATE transfers SET settled = 'vanished', deposit_id = iif(spent_on = 'waiting', NULL, deposit_id),
-		spent_on = iif(spent_on = 'waiting', '', spent_on) WHERE rail = ? AND tx_hash = ?`, rail, hash[:])
+	return s.db.Exec(ctx, `UPDATE transfers SET settled = 'vanished', deposit_id = CASE WHEN spent_on <> 'waiting' THEN deposit_id END,
+		spent_on = CASE WHEN spent_on = 'waiting' THEN '' ELSE spent_on END WHERE rail = ? AND tx_hash = ?`, rail, hash[:])
 }
 
 // Chains are the first blocks of the chains that are noted, by rail.
@@ -120,7 +120,7 @@ func (s *Store) RememberChain(ctx context.Context, rail string, genesis [32]byte
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		var hash []byte
 		err := tx.QueryRowContext(ctx,
-			"INSERT INTO chain (rail, genesis) VALUES (?, ?) ON CONFLICT DO UPDATE SET genesis = genesis RETURNING genesis",
+			"INSERT INTO chain (rail, genesis) VALUES (?, ?) ON CONFLICT (rail) DO UPDATE SET genesis = chain.genesis RETURNING genesis",
 			rail, genesis[:]).Scan(&hash)
 		copy(known[:], hash)
 		return err

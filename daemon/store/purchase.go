@@ -24,7 +24,7 @@ func (s *Store) AdmitPurchase(ctx context.Context, p account.Purchase, now time.
 
 func admitPurchase(ctx context.Context, from database.Querier, p account.Purchase, now time.Time) error {
 	var b account.Buyer
-	err := from.QueryRowContext(ctx, `SELECT coalesce(max(owners.id), ''), coalesce(max(disabled_at) IS NOT NULL, 0)
+	err := from.QueryRowContext(ctx, `SELECT coalesce(max(owners.id), ''), max(disabled_at) IS NOT NULL
 		FROM identities JOIN owners ON owners.id = owner_id WHERE kind = ? AND subject = ?`, p.Wallet.Kind, p.Wallet.Subject).
 		Scan(&b.OwnerID, &b.Disabled)
 	if err != nil {

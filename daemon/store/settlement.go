@@ -190,7 +190,7 @@ func isSettled(ctx context.Context, tx *sql.Tx, k x402.Key) (done bool, err erro
 // settled notes which transfer has settled a settlement, and gives what it buys, once. Whoever finishes it comes here.
 func settled(ctx context.Context, tx *sql.Tx, k x402.Key, hash [32]byte, log uint64, at time.Time) (d billing.Deposit, err error) {
 	if _, err := tx.ExecContext(ctx, `UPDATE settlements SET why = '', tx_hash = ?, log_index = ?,
-		done_at = iif(state = 'settled', done_at, ?), state = 'settled' WHERE `+byKey, hash[:], log, at.UnixMilli(), k.Rail, k.Payer,
+		done_at = CASE WHEN state = 'settled' THEN done_at ELSE ? END, state = 'settled' WHERE `+byKey, hash[:], log, at.UnixMilli(), k.Rail, k.Payer,
 		k.Nonce[:]); err != nil {
 		return d, fmt.Errorf("note settlement: %w", err)
 	}

@@ -71,7 +71,7 @@ func (s *Store) OpenSession(ctx context.Context, o account.Opening) (a account.S
 		at := o.Session.CreatedAt.UnixMilli()
 		if o.Client != [sha256.Size]byte{} {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO known_clients (hash, seen_at) VALUES (?, ?)
-				ON CONFLICT DO UPDATE SET seen_at = excluded.seen_at`, o.Client[:], at); err != nil {
+				ON CONFLICT (hash) DO UPDATE SET seen_at = excluded.seen_at`, o.Client[:], at); err != nil {
 				return fmt.Errorf("remember client: %w", err)
 			}
 		}
@@ -228,5 +228,5 @@ func (s *Store) SetPrompt(ctx context.Context, ownerID, pack, prompt string, at 
 		return s.db.Exec(ctx, "DELETE FROM prompts WHERE owner_id = ? AND pack = ?", ownerID, pack)
 	}
 	return s.db.Exec(ctx, `INSERT INTO prompts (owner_id, pack, prompt, updated_at) VALUES (?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET prompt = excluded.prompt, updated_at = excluded.updated_at`, ownerID, pack, prompt, at.UnixMilli())
+		ON CONFLICT (owner_id, pack) DO UPDATE SET prompt = excluded.prompt, updated_at = excluded.updated_at`, ownerID, pack, prompt, at.UnixMilli())
 }

@@ -10,7 +10,6 @@ import (
 	"embed"
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"time"
 
 	"github.com/contextd/contextd/daemon/store/database"
@@ -22,7 +21,7 @@ const File = "contextd.db"
 // pageSize of the database: charges change a few rows, and every commit writes whole pages.
 const pageSize = 4 << 10
 
-//go:embed migrations/*.sql
+//go:embed migrations/*.sql migrations/postgres/*.sql
 var migrations embed.FS
 
 // Store is the open database of one data directory. It is safe for concurrent use.
@@ -40,8 +39,11 @@ func Open(ctx context.Context, dir string, now time.Time) (*Store, error) {
 		return nil, err
 	}
 	s := new(Store)
-	if s.db, err = database.Open(ctx, filepath.Join(dir, File), layout, now); err != nil {
+	if s.db, err = database.Open(ctx, database.Place(dir, File), layout, now); err != nil {
 		return nil, err
+	}
+	if s.db.OnServer() { // which needs no journal
+		return s, nil
 	}
 	if s.charge, err = prepareCharge(ctx, s.db.Write); err == nil {
 		s.journal.stale = true
@@ -56,7 +58,11 @@ func Open(ctx context.Context, dir string, now time.Time) (*Store, error) {
 // Layout is what the database is made of.
 func Layout() (database.Layout, error) {
 	scripts, err := fs.Sub(migrations, "migrations")
-	return database.Layout{Scripts: scripts, PageSize: pageSize}, err
+	if err != nil {
+		return database.Layout{}, err
+	}
+	postgres, err := fs.Sub(scripts, "postgres")
+	return database.Layout{Scripts: scripts, PageSize: pageSize, Name: "contextd", Postgres: postgres}, err
 }
 
 // OpenRead opens the database in dir for reading alone. What was charged last may be in no answer but that of Audit. A database that is not
@@ -67,7 +73,7 @@ func OpenRead(ctx context.Context, dir string) (*Store, error) {
 		return nil, err
 	}
 	s := new(Store)
-	if s.db, err = database.OpenRead(ctx, filepath.Join(dir, File), layout); err != nil {
+	if s.db, err = database.OpenRead(ctx, database.Place(dir, File), layout); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -32,7 +33,7 @@ func newest(t *testing.T) int {
 // used and revoked, credits granted and taken, and, as far as that contextd could, somebody signed in, paid and bought.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
-	fresh := t.TempDir()
+	fresh := daemontest.Files(t)
 	s, err := store.Open(t.Context(), fresh, time.Unix(1, 0))
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +45,7 @@ func TestUpgrade(t *testing.T) {
 	for n := 1; n < newest(t); n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
+			dir := daemontest.Files(t)
 			restore(t, dir, fmt.Sprintf("testdata/schema%d.sql", n))
 			columns := common(schema(t, dir), want)
 			before := rows(t, dir, columns)
@@ -93,12 +94,7 @@ func restore(t *testing.T, dir, dump string) {
 // query calls read with each row of a query on the database of dir.
 func query(t *testing.T, dir, text string, read func(*sql.Rows) error) {
 	t.Helper()
-	db, err := sql.Open("sqlite3", filepath.Join(dir, store.File))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	list, err := db.QueryContext(t.Context(), text)
+	list, err := daemontest.SQL(t, dir, store.File).QueryContext(t.Context(), text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

@@ -5,18 +5,17 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
@@ -64,7 +63,7 @@ type payments struct {
 
 func newPayments(t testing.TB) *payments {
 	t.Helper()
-	dir := t.TempDir()
+	dir := daemontest.Place(t)
 	s, err := store.Open(t.Context(), dir, now())
 	if err != nil {
 		t.Fatal(err)
@@ -305,12 +304,7 @@ func TestSpentOnADeposit(t *testing.T) {
 		}}, billing.ScanCursor{}, nil, now()); err != nil {
 			t.Fatal(err)
 		}
-		db, err := sql.Open("sqlite3", filepath.Join(d.dir, store.File))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = db.ExecContext(t.Context(), "UPDATE transfers SET spent_on = ?", spent)
-		if err = errors.Join(err, db.Close()); err != nil {
+		if _, err := daemontest.SQL(t, d.dir, store.File).ExecContext(t.Context(), "UPDATE transfers SET spent_on = ?", spent); err != nil {
 			t.Fatal(err)
 		}
 		c, err := d.Claim(t.Context(), proof, fresh())

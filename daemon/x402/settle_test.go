@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/contextd/contextd/daemon/billing"
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/sdk/api"
@@ -221,7 +222,7 @@ func (s *settler) Burnt(rail string, gas uint64, fee *big.Int, reverted bool) {
 
 func newSettler(t *testing.T) *settler {
 	t.Helper()
-	kept, err := store.Open(t.Context(), t.TempDir(), now())
+	kept, err := store.Open(t.Context(), daemontest.Place(t), now())
 	if err != nil {
 		t.Fatal(err)
 	}

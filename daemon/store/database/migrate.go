@@ -40,12 +40,16 @@ func scriptNames(scripts fs.FS) ([]string, error) {
 // migrate applies what the database lacks of the scripts, in the order of their numbers, each in a transaction of its own, and writes each
 // down in schema_migrations.
 func (f *DB) migrate(ctx context.Context, scripts fs.FS, now time.Time) error {
-	const ledger = `CREATE TABLE IF NOT EXISTS schema_migrations (
-		version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT`
-	if _, err := f.Write.ExecContext(ctx, ledger); err != nil {
+	ledger := "CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at "
+	if f.server == nil {
+		ledger += "INTEGER NOT NULL) STRICT"
+	} else {
+		ledger += "BIGINT NOT NULL)"
+	}
+	if err := f.Exec(ctx, ledger); err != nil {
 		return fmt.Errorf("create migration ledger: %w", err)
 	}
-	have, err := Schema(ctx, f.Write)
+	have, err := f.version(ctx)
 	if err != nil {
 		return err
 	}
@@ -64,6 +68,17 @@ func (f *DB) migrate(ctx context.Context, scripts fs.FS, now time.Time) error {
 	return nil
 }
 
+// version is that of the newest migration that the database has.
+func (f *DB) version(ctx context.Context) (n int, err error) {
+	if f.server == nil {
+		return Schema(ctx, f.Read)
+	}
+	if err := f.Read.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM schema_migrations").Scan(&n); err != nil {
+		return 0, fmt.Errorf("read migration ledger: %w", err)
+	}
+	return n, nil
+}
+
 // apply runs one script.
 func (f *DB) apply(ctx context.Context, scripts fs.FS, name string, now time.Time) error {
 	number, _, _ := strings.Cut(name, "_")
@@ -76,6 +91,11 @@ func (f *DB) apply(ctx context.Context, scripts fs.FS, name string, now time.Tim
 		return err
 	}
 	return f.Tx(ctx, func(tx *sql.Tx) error {
+		var done bool // by another process, since it was looked
+		if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM schema_migrations WHERE version = ?)", version).
+			Scan(&done); err != nil || done {
+			return err
+		}
 		if _, err := tx.ExecContext(ctx, string(text)); err != nil {
 			return err
 		}

@@ -1,8 +1,10 @@
-// Package database opens the databases of daemon/store: their settings, migrations and transactions.
+// Package database opens the databases of daemon/store, SQLite's files or schemas of PostgreSQL: their settings, migrations and
+// transactions.
 //
-// Every database is in WAL mode with synchronous=FULL: what a transaction has committed is on disk. Writes go through one
-// connection, reads through a small pool. The package knows no tables but the ledger of migrations; only daemon/store and what is
-// below it import it.
+// What a transaction has committed is on disk, and transactions that write follow one another. On SQLite, a database is in WAL mode with
+// synchronous=FULL, and writes go through one connection; on PostgreSQL they take an advisory lock, whichever process they are of.
+// Statements are SQLite's with ? in place of values, in words that both take. The package knows no tables but the ledger of migrations;
+// only daemon/store and what is below it import it.
 package database
 
 import (
@@ -13,9 +15,11 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/mattn/go-sqlite3" // also the driver "sqlite3"
 )
 
@@ -31,8 +35,9 @@ type DB struct {
 	Write *sql.DB // one connection; transactions on it go through Tx
 	Read  *sql.DB
 
-	path string
-	busy atomic.Int64
+	path   string  // without secrets
+	server *server // nil for SQLite
+	busy   atomic.Int64
 }
 
 // Busy counts the transactions that found the database locked for longer than they wait.
@@ -41,7 +46,7 @@ func (f *DB) Busy() int64 { return f.busy.Load() }
 // LogSize is the size of the write-ahead log in bytes, 0 where there is none.
 func (f *DB) LogSize() int64 {
 	info, err := os.Stat(f.path + "-wal")
-	if err != nil {
+	if err != nil || f.server != nil {
 		return 0
 	}
 	return info.Size()
@@ -51,11 +56,25 @@ func (f *DB) LogSize() int64 {
 type Layout struct {
 	Scripts  fs.FS // migrations, named NNNN_what.sql
 	PageSize int   // bytes; fixed when the database is made
+
+	Name     string // of the schema on PostgreSQL
+	Postgres fs.FS  // migrations there, which begin with the schema of their time
 }
 
-// Open opens the database at path, creates it where it is missing and brings it to the newest schema. It refuses one that a newer
-// program wrote. now is recorded with the migrations.
+// Place is the path of a file in dir, or dir where that is the URL of a database.
+func Place(dir, file string) string {
+	if IsURL(dir) {
+		return dir
+	}
+	return filepath.Join(dir, file)
+}
+
+// Open opens the database at path, a file or the URL of PostgreSQL, creates it where it is missing and brings it to the newest schema. It
+// refuses one that a newer program wrote. now is recorded with the migrations.
 func Open(ctx context.Context, path string, layout Layout, now time.Time) (*DB, error) {
+	if IsURL(path) {
+		return openPostgres(ctx, path, layout, now)
+	}
 	// SQLite would create the file with the mode of the umask, and gives its companions the mode of the file.
 	made, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -86,6 +105,9 @@ func Open(ctx context.Context, path string, layout Layout, now time.Time) (*DB, 
 // OpenRead opens the database at path for reading alone, if its schema is the newest: ErrOlder or ErrNewer is in the chain of the error
 // otherwise. Write is nil.
 func OpenRead(ctx context.Context, path string, layout Layout) (*DB, error) {
+	if IsURL(path) {
+		return openPostgresRead(ctx, path, layout)
+	}
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
@@ -109,6 +131,9 @@ func OpenRead(ctx context.Context, path string, layout Layout) (*DB, error) {
 
 // LeaveLog leaves checkpoints to another program that follows the write-ahead log, such as Litestream: it grows until that one resets it.
 func (f *DB) LeaveLog(ctx context.Context) error {
+	if f.server != nil {
+		return errors.New("litestream follows SQLite's files, and the database is PostgreSQL")
+	}
 	if _, err := f.Write.ExecContext(ctx, "PRAGMA wal_autocheckpoint = 0"); err != nil {
 		return fmt.Errorf("leave checkpoints to another program: %w", err)
 	}
@@ -165,6 +190,9 @@ func (f *DB) CheckWrite(ctx context.Context) error {
 // Close ends the connections, readers first so that the writer can checkpoint.
 func (f *DB) Close() error {
 	err := f.Read.Close()
+	if f.server != nil {
+		return errors.Join(err, f.server.batch.Close(), f.Write.Close())
+	}
 	if f.Write != nil {
 		// A query that was given up at a stop may have been interrupted when it was over. The interruption would hold until the next
 		// statement, and end the checkpoint of the close.
@@ -189,7 +217,8 @@ func (f *DB) Run(ctx context.Context, st *sql.Stmt, args ...any) (rows int64, er
 // count counts err, if it is that of a database that was locked.
 func (f *DB) count(err error) error {
 	var failed sqlite3.Error
-	if errors.As(err, &failed) && failed.Code == sqlite3.ErrBusy {
+	var refused *pgconn.PgError
+	if errors.As(err, &failed) && failed.Code == sqlite3.ErrBusy || errors.As(err, &refused) && refused.Code == lockNotAvailable {
 		f.busy.Add(1)
 	}
 	return err
@@ -204,7 +233,11 @@ func (f *DB) tx(ctx context.Context, act func(*sql.Tx) error) error {
 	if err := act(tx); err != nil {
 		return errors.Join(err, ignoreDone(tx.Rollback()))
 	}
-	if err := tx.Commit(); err != nil {
+	err = tx.Commit()
+	if lost := new(unknown); errors.As(err, &lost) {
+		err = f.settle(ctx, lost)
+	}
+	if err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
@@ -286,4 +319,11 @@ func Verify(ctx context.Context, path string) (trouble string, err error) {
 func Corrupt(err error) bool {
 	var failed sqlite3.Error
 	return errors.As(err, &failed) && (failed.Code == sqlite3.ErrCorrupt || failed.Code == sqlite3.ErrNotADB)
+}
+
+// Refused reports whether err says that a row breaks what its table demands, such as a key that is there already.
+func Refused(err error) bool {
+	var failed sqlite3.Error
+	var refused *pgconn.PgError
+	return errors.As(err, &failed) && failed.Code == sqlite3.ErrConstraint || errors.As(err, &refused) && refused.Code[:2] == "23"
 }

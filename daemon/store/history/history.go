@@ -163,13 +163,9 @@ func (r *row) insert(ctx context.Context, tx *sql.Tx, c *codec, open *block, mov
 		r.keyframe = open.keyframe
 		r.body = open.encoder.EncodeAll(moved, nil)
 	}
-	res, err := tx.ExecContext(ctx, "INSERT INTO pulses (pack, version, generated_at, keyframe, sum, body) VALUES (?, ?, ?, ?, ?, ?)",
-		r.pack, r.version, r.generatedAt, keyframe, r.sum, r.body)
-	if err != nil {
-		return err
-	}
-	r.id, err = res.LastInsertId()
-	return err
+	return tx.QueryRowContext(ctx,
+		"INSERT INTO pulses (pack, version, generated_at, keyframe, sum, body) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+		r.pack, r.version, r.generatedAt, keyframe, r.sum, r.body).Scan(&r.id)
 }
 
 // wrote notes that r was written, into the open block or as the keyframe of a new one.
@@ -197,7 +193,7 @@ func (h *History) openBlock(ctx context.Context, tx *sql.Tx, pack string) (*bloc
 		var id int64
 		var rows int
 		err := tx.QueryRowContext(ctx, `SELECT k, (SELECT count(*) FROM pulses WHERE keyframe = k) + 1
-			FROM (SELECT coalesce(keyframe, id) AS k FROM pulses WHERE pack = ? ORDER BY generated_at DESC LIMIT 1)`, pack).Scan(&id, &rows)
+			FROM (SELECT coalesce(keyframe, id) AS k FROM pulses WHERE pack = ? ORDER BY generated_at DESC LIMIT 1) AS newest`, pack).Scan(&id, &rows)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil, nil
 		}

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/sdk/api"
@@ -67,7 +67,7 @@ func same(t testing.TB, got, want state.Pulse) {
 
 func TestEveryPulseReadsBackAsOfItsTime(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := daemontest.Place(t)
 	s := open(t, dir)
 	const n = 3*history.KeyframeEvery + 5
 	for i := range n {
@@ -104,7 +104,7 @@ func TestEveryPulseReadsBackAsOfItsTime(t *testing.T) {
 
 func TestSamePulseTwiceIsRefusedWhole(t *testing.T) {
 	t.Parallel()
-	s := open(t, t.TempDir())
+	s := open(t, daemontest.Place(t))
 	save(t, s, pulseAt(0, "x"))
 	record := []state.SourceRecord{{Source: "s", AttemptedAt: epoch()}}
 	if _, err := s.SavePulse(t.Context(), pulseAt(0, "y"), state.Brief{}, record); err == nil {
@@ -143,7 +143,7 @@ func TestDamageIsAnErrorNeverAWrongState(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
+			dir := daemontest.Place(t)
 			s := open(t, dir)
 			const n = history.KeyframeEvery + 8
 			for i := range n {
@@ -181,7 +181,7 @@ func block(n int) map[int]bool {
 
 func TestRestoreStepsOverDamage(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := daemontest.Place(t)
 	s := open(t, dir)
 	for i := range history.KeyframeEvery + 3 {
 		save(t, s, pulseAt(i, "x"))
@@ -189,7 +189,7 @@ func TestRestoreStepsOverDamage(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	exec(t, dir, "UPDATE pulses SET body = x'00' WHERE id = ?", history.KeyframeEvery+1) // a keyframe
+	exec(t, dir, "UPDATE pulses SET body = substr(body, 1, 1) WHERE id = ?", history.KeyframeEvery+1) // a keyframe
 	s = open(t, dir)
 	saved, err := s.OpenPack(t.Context(), "crypto", epoch())
 	if err != nil || saved.Damaged != 3 {
@@ -202,7 +202,7 @@ func TestRestoreStepsOverDamage(t *testing.T) {
 
 func TestRestoreStepsOverHoursOfDamage(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := daemontest.Place(t)
 	s := open(t, dir)
 	const n = 10 * history.KeyframeEvery
 	for i := range n {
@@ -211,7 +211,7 @@ func TestRestoreStepsOverHoursOfDamage(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	exec(t, dir, "UPDATE pulses SET body = x'00' WHERE id > 3")
+	exec(t, dir, "UPDATE pulses SET body = substr(body, 1, 1) WHERE id > 3")
 	saved, err := open(t, dir).OpenPack(t.Context(), "crypto", epoch())
 	if err != nil || saved.Damaged != n-3 {
 		t.Fatalf("OpenPack counts %d damaged, %v; want %d", saved.Damaged, err, n-3)
@@ -221,7 +221,7 @@ func TestRestoreStepsOverHoursOfDamage(t *testing.T) {
 
 func TestPruneKeepsWhatLaterStatesNeed(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := daemontest.Place(t)
 	s := open(t, dir)
 	const n = 2*history.KeyframeEvery + 10
 	for i := range n {
@@ -257,7 +257,7 @@ func TestPruneKeepsWhatLaterStatesNeed(t *testing.T) {
 
 func TestSourcesAndBriefSurvive(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := daemontest.Place(t)
 	s := open(t, dir)
 	if _, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil {
 		t.Fatal(err)
@@ -299,7 +299,7 @@ func TestSourcesAndBriefSurvive(t *testing.T) {
 // count runs a query for one number on the history file.
 func count(t *testing.T, dir, query string) (n int) {
 	t.Helper()
-	db := openSQL(t, filepath.Join(dir, history.File))
+	db := daemontest.SQL(t, dir, history.File)
 	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
 		t.Fatal(err)
 	}

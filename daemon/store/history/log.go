@@ -227,7 +227,7 @@ func briefLeaf(pack string, b state.Brief) api.LogLeaf {
 // proof is that of what was made at a time, in the log of pack that goes on; zero where it is not in that.
 func proof(ctx context.Context, db database.Querier, pack string, kind int, at time.Time) (p api.Proof, err error) {
 	var hash []byte
-	err = db.QueryRowContext(ctx, `SELECT logs.origin, l.seq, substr(t.hashes, l.seq % 256 * 32 + 1, 32)
+	err = db.QueryRowContext(ctx, `SELECT logs.origin, l.seq, substr(t.hashes, CAST(l.seq % 256 * 32 + 1 AS INTEGER), 32)
 		FROM logs JOIN log_leaves AS l ON l.log = logs.id JOIN log_tiles AS t ON t.log = l.log AND t.level = 0 AND t.n = l.seq / 256
 		WHERE logs.pack = ? AND logs.ended = 0 AND l.kind = ? AND l.at = ? ORDER BY l.seq DESC LIMIT 1`,
 		pack, kind, at.UnixMilli()).Scan(&p.Log, &p.Seq, &hash)

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/translog"
@@ -61,7 +62,7 @@ func leaf(t testing.TB, s *history.History, seq int64) (l api.LogLeaf, hash stri
 // leaf that was said, which has its hashes and proves to be in the log, and what is read back names it.
 func TestEveryStateHasItsLeaf(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := daemontest.Place(t)
 	s := open(t, dir)
 	if _, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil {
 		t.Fatal(err)
@@ -124,7 +125,7 @@ func TestEveryStateHasItsLeaf(t *testing.T) {
 // TestLogGoesOnAfterDamage: a log that cannot be gone on with is followed by another, which names its head; nothing is published unproven.
 func TestLogGoesOnAfterDamage(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := daemontest.Place(t)
 	s := open(t, dir)
 	for i := range 3 {
 		save(t, s, pulseAt(i, "x"))
@@ -133,7 +134,7 @@ func TestLogGoesOnAfterDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := openSQL(t, dir+"/"+history.File)
+	db := daemontest.SQL(t, dir, history.File)
 	if _, err := db.ExecContext(t.Context(), "UPDATE log_tiles SET hashes = substr(hashes, 1, 32)"); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func TestLogGoesOnAfterDamage(t *testing.T) {
 // TestRefusedStateHasNoLeaf: what is not saved is not in the log either.
 func TestRefusedStateHasNoLeaf(t *testing.T) {
 	t.Parallel()
-	s := open(t, t.TempDir())
+	s := open(t, daemontest.Place(t))
 	save(t, s, pulseAt(0, "x"))
 	if _, err := s.SavePulse(t.Context(), pulseAt(0, "y"), state.Brief{}, nil); err == nil {
 		t.Fatal("a second state of the same time was saved")

@@ -8,7 +8,6 @@ import (
 	"context"
 	"embed"
 	"io/fs"
-	"path/filepath"
 	"time"
 
 	"github.com/contextd/contextd/daemon/store/database"
@@ -20,7 +19,7 @@ const File = "history.db"
 // pageSize of the database: states take some 2 KB each, so that small pages would stay half empty.
 const pageSize = 32 << 10
 
-//go:embed migrations/*.sql
+//go:embed migrations/*.sql migrations/postgres/*.sql
 var migrations embed.FS
 
 // History is the open history of one data directory. It is safe for concurrent use.
@@ -37,7 +36,7 @@ func Open(ctx context.Context, dir string, now time.Time) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := database.Open(ctx, filepath.Join(dir, File), layout, now)
+	db, err := database.Open(ctx, database.Place(dir, File), layout, now)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +46,11 @@ func Open(ctx context.Context, dir string, now time.Time) (*History, error) {
 // Layout is what the database is made of.
 func Layout() (database.Layout, error) {
 	scripts, err := fs.Sub(migrations, "migrations")
-	return database.Layout{Scripts: scripts, PageSize: pageSize}, err
+	if err != nil {
+		return database.Layout{}, err
+	}
+	postgres, err := fs.Sub(scripts, "postgres")
+	return database.Layout{Scripts: scripts, PageSize: pageSize, Name: "history", Postgres: postgres}, err
 }
 
 // OpenRead opens the history in dir for reading alone. One that is not of the newest schema is refused, with database.ErrOlder or
@@ -57,7 +60,7 @@ func OpenRead(ctx context.Context, dir string) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := database.OpenRead(ctx, filepath.Join(dir, File), layout)
+	db, err := database.OpenRead(ctx, database.Place(dir, File), layout)
 	if err != nil {
 		return nil, err
 	}

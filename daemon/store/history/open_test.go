@@ -1,11 +1,12 @@
 package history_test
 
 import (
-	"database/sql"
-	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/store/history"
 )
 
@@ -23,7 +24,14 @@ func open(t testing.TB, dir string) *history.History {
 // exec runs SQL on the database in dir behind the history's back.
 func exec(t testing.TB, dir, query string, args ...any) {
 	t.Helper()
-	res, err := openSQL(t, filepath.Join(dir, history.File)).ExecContext(t.Context(), query, args...)
+	db := daemontest.SQL(t, dir, history.File)
+	if database.IsURL(dir) {
+		query = strings.NewReplacer("BLOB", "BYTEA", "x'5a'", `'\x5a'`, "x''", "''", "zeroblob(16)", `decode(repeat('00', 16), 'hex')`).Replace(query)
+		if _, err := db.ExecContext(t.Context(), "ALTER TABLE pulses DROP CONSTRAINT pulses_keyframe_fkey"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	res, err := db.ExecContext(t.Context(), query, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,20 +40,9 @@ func exec(t testing.TB, dir, query string, args ...any) {
 	}
 }
 
-// openSQL opens a database file behind the history's back until the test ends.
-func openSQL(t testing.TB, path string) *sql.DB {
-	t.Helper()
-	db, err := sql.Open("sqlite3", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
-}
-
 func TestReopenKeepsEverything(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := daemontest.Place(t)
 	s := open(t, dir)
 	want := pulseAt(0, "x")
 	save(t, s, want)

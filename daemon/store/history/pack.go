@@ -19,7 +19,7 @@ func (h *History) OpenPack(ctx context.Context, pack string, now time.Time) (sta
 	err := h.db.Tx(ctx, func(tx *sql.Tx) error {
 		var start sql.NullInt64
 		if err := tx.QueryRowContext(ctx, `INSERT INTO packs (id, started_at) VALUES (?, ?)
-			ON CONFLICT (id) DO UPDATE SET started_at = started_at RETURNING started_at`, pack, now.UnixMilli()).Scan(&start); err != nil {
+			ON CONFLICT (id) DO UPDATE SET started_at = packs.started_at RETURNING started_at`, pack, now.UnixMilli()).Scan(&start); err != nil {
 			return err
 		}
 		saved.Start = database.FromMillis(start)
@@ -126,16 +126,13 @@ func (h *History) SaveBrief(ctx context.Context, pack string, b state.Brief) (pr
 
 // saveBrief adds b. One that was written with its state takes the place of those before it on the same day of UTC.
 func saveBrief(ctx context.Context, tx *sql.Tx, pack string, b state.Brief, withState bool) error {
-	res, err := tx.ExecContext(ctx,
-		"INSERT INTO briefs (pack, written_at, generated_at, writer, text, refused, with_state) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		pack, b.At.UnixMilli(), b.Of.UnixMilli(), b.Writer, b.Text, b.Refused, withState)
+	var id int64
+	err := tx.QueryRowContext(ctx, `INSERT INTO briefs (pack, written_at, generated_at, writer, text, refused, with_state)
+		VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+		pack, b.At.UnixMilli(), b.Of.UnixMilli(), b.Writer, b.Text, b.Refused, withState).Scan(&id)
 	if err == nil && withState {
-		var id int64
-		if id, err = res.LastInsertId(); err == nil {
-			day := b.At.UTC().Truncate(24 * time.Hour).UnixMilli()
-			_, err = tx.ExecContext(ctx, "DELETE FROM briefs WHERE pack = ? AND with_state = 1 AND written_at >= ? AND id < ?",
-				pack, day, id)
-		}
+		day := b.At.UTC().Truncate(24 * time.Hour).UnixMilli()
+		_, err = tx.ExecContext(ctx, "DELETE FROM briefs WHERE pack = ? AND with_state = 1 AND written_at >= ? AND id < ?", pack, day, id)
 	}
 	if err != nil {
 		return fmt.Errorf("save brief of %s: %w", pack, err)
@@ -165,8 +162,11 @@ func (h *History) SaveSources(ctx context.Context, pack string, changed []state.
 
 func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []state.SourceRecord) error {
 	for _, c := range changed {
-		_, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO sources
-			(pack, source, doc, fetched_at, attempted_at, not_before, failures, error, bodies) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		_, err := tx.ExecContext(ctx, `INSERT INTO sources
+			(pack, source, doc, fetched_at, attempted_at, not_before, failures, error, bodies) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (pack, source) DO UPDATE SET doc = excluded.doc, fetched_at = excluded.fetched_at,
+			attempted_at = excluded.attempted_at, not_before = excluded.not_before, failures = excluded.failures, error = excluded.error,
+			bodies = excluded.bodies`,
 			pack, c.Source, c.Doc, database.Millis(c.FetchedAt), c.AttemptedAt.UnixMilli(), database.Millis(c.NotBefore), c.Failures, c.Err,
 			strings.Join(c.Bodies, " "))
 		if err != nil {
@@ -178,7 +178,7 @@ func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []state.S
 
 func readSources(ctx context.Context, tx *sql.Tx, pack string) ([]state.SourceRecord, error) {
 	rows, err := tx.QueryContext(ctx,
-		"SELECT source, doc, fetched_at, attempted_at, not_before, failures, error, bodies FROM sources WHERE pack = ?", pack)
+		"SELECT source, doc, fetched_at, attempted_at, not_before, failures, error, bodies FROM sources WHERE pack = ? ORDER BY source", pack)
 	if err != nil {
 		return nil, fmt.Errorf("read sources: %w", err)
 	}
@@ -191,8 +191,8 @@ func readSources(ctx context.Context, tx *sql.Tx, pack string) ([]state.SourceRe
 		if err := rows.Scan(&r.Source, &r.Doc, &fetched, &attempted, &notBefore, &r.Failures, &r.Err, &bodies); err != nil {
 			return nil, fmt.Errorf("read sources: %w", err)
 		}
-		r.FetchedAt, r.AttemptedAt, r.NotBefore = database.FromMillis(fetched), database.FromMillis(attempted), database.FromMillis(notBefore)
-		r.Bodies = strings.Fields(bodies)
+		r.FetchedAt, r.AttemptedAt = database.FromMillis(fetched), database.FromMillis(attempted)
+		r.NotBefore, r.Bodies = database.FromMillis(notBefore), strings.Fields(bodies)
 		list = append(list, r)
 	}
 	return list, rows.Err()

@@ -1,0 +1,31 @@
+package database
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrLost is that of an answer that SettleLost has lost.
+var ErrLost = errors.New("the answer was lost")
+
+// SettleLost inserts n, commits that or not, and asks for the outcome as after a commit without an answer.
+func SettleLost(ctx context.Context, f *DB, n int, commit bool) error {
+	tx, err := f.Write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	var id string
+	if err := tx.QueryRowContext(ctx, "INSERT INTO numbers (n) VALUES (?) RETURNING pg_current_xact_id()::text", n).Scan(&id); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	ended := make(chan error, 1)
+	go func() { // the outcome is not there yet when it is asked for
+		if commit {
+			ended <- tx.Commit()
+		} else {
+			ended <- tx.Rollback()
+		}
+	}()
+	err = f.settle(ctx, &unknown{id, ErrLost})
+	return errors.Join(err, <-ended)
+}
