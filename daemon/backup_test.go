@@ -30,7 +30,7 @@ import (
 // openDatabases opens dir as contextd backup does.
 func openDatabases(t *testing.T, dir string) *admin.Operator {
 	t.Helper()
-	o, err := admin.OpenDatabases(t.Context(), dir, time.Now)
+	o, err := admin.OpenDatabases(t.Context(), dir, "", time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

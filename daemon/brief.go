@@ -27,7 +27,7 @@ func OpenEditor(cfg Config) func(ctx context.Context, s *store.Store) (*brief.Ed
 		cfg.Now = time.Now
 	}
 	return func(ctx context.Context, s *store.Store) (*brief.Editor, func() error, error) {
-		h, err := history.Open(ctx, cfg.DataDir, cfg.Now())
+		h, err := history.Open(ctx, cfg.place(), cfg.Now())
 		if err != nil {
 			return nil, nil, err
 		}

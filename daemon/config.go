@@ -3,6 +3,7 @@ package daemon
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -16,13 +17,15 @@ import (
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/brief/llm"
 	"github.com/contextd/contextd/daemon/mail"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/sdk/api"
 )
 
 // Config says how a daemon runs. The zero value of a field is its default.
 type Config struct {
-	DataDir string // required
+	DataDir  string // required
+	StoreURL string // of a PostgreSQL database for books and history; "" means SQLite in DataDir. It may hold a secret
 	Serve
 	Pay
 	Data
@@ -179,6 +182,24 @@ func (p Pay) chainID() int64 {
 	return cmp.Or(p.ChainID, api.ChainIDTest)
 }
 
+// place is where books and history are.
+func (c Config) place() string { return cmp.Or(c.StoreURL, c.DataDir) }
+
+// checkStore says what is wrong with where books and history are to be.
+func (c Config) checkStore() error {
+	switch {
+	case c.StoreURL == "":
+		return nil
+	case c.Litestream:
+		return api.Errorf(api.ReasonInvalidRequest, "litestream follows SQLite's files, and store.url leads to PostgreSQL").
+			WithHint("leave one of the two out")
+	case c.Backup.Every > 0:
+		return api.Errorf(api.ReasonInvalidRequest, "backup.every backs up SQLite's files, and store.url leads to PostgreSQL").
+			WithHint("leave backup.every out, and let pg_dump back up the database")
+	}
+	return database.CheckURL(c.StoreURL)
+}
+
 // Check says what would end a start with c, as far as that can be told without starting anything.
 func (c Config) Check() error {
 	if err := c.Reloadable.check(); err != nil {
@@ -187,7 +208,7 @@ func (c Config) Check() error {
 	if _, unix := web.UnixPath(c.Listen); unix && c.Listener == nil && c.PublicURL == "" {
 		return noPublicURL(c.Listen)
 	}
-	if err := checkWitnesses(c.Witnesses); err != nil {
+	if err := errors.Join(c.checkStore(), checkWitnesses(c.Witnesses)); err != nil {
 		return err
 	}
 	return c.checkRails()

@@ -31,6 +31,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -175,7 +176,7 @@ func (d *Daemon) openStore(ctx context.Context) error {
 		return err
 	}
 	if d.cfg.Recording == nil {
-		if err := refuseDemo(ctx, d.cfg.DataDir); err != nil {
+		if err := refuseDemo(ctx, d.cfg.place()); err != nil {
 			return err
 		}
 	}
@@ -199,17 +200,24 @@ func (d *Daemon) openStore(ctx context.Context) error {
 
 // openDatabases opens both databases, after a backup if that upgrades one of them.
 func (d *Daemon) openDatabases(ctx context.Context) error {
-	saved, err := backup.BeforeUpgrade(ctx, d.cfg.DataDir, d.cfg.Now())
+	saved, err := backup.BeforeUpgrade(ctx, d.cfg.place(), d.cfg.Now())
 	if err != nil {
 		return err
 	}
 	if saved != "" {
 		d.cfg.Logger.Info("the databases are upgraded; a backup was made before", "backup", saved)
 	}
-	if d.store, err = store.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
+	if d.store, err = store.Open(ctx, d.cfg.place(), d.cfg.Now()); err != nil {
 		return err
 	}
-	if d.history, err = history.Open(ctx, d.cfg.DataDir, d.cfg.Now()); err != nil {
+	if err := d.store.Hold(ctx); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(d.cfg.DataDir, store.File)); err == nil && d.cfg.StoreURL != "" {
+		d.cfg.Logger.Warn("the data directory holds books of SQLite, which are not looked at: store.url leads to PostgreSQL",
+			"data_dir", d.cfg.DataDir)
+	}
+	if d.history, err = history.Open(ctx, d.cfg.place(), d.cfg.Now()); err != nil {
 		return err
 	}
 	if d.cfg.demo {
@@ -312,7 +320,7 @@ func (d *Daemon) openEndpoints(context.Context) error {
 		return err
 	}
 	d.admin = newEndpoint(l, admin.Server{
-		DataDir: d.cfg.DataDir, Store: d.store, Keys: d.keys, Invites: d.Invites(), SignIn: d.signIn,
+		DataDir: d.cfg.DataDir, StoreURL: d.cfg.StoreURL, Store: d.store, Keys: d.keys, Invites: d.Invites(), SignIn: d.signIn,
 		Credits: d.credits, Deposits: d.deposits,
 		Briefs: d.editor, Daemon: d, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	}.Handler(), d.cfg.Logger)

@@ -18,6 +18,7 @@ import (
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/datadir"
 	"github.com/contextd/contextd/daemon/source/replay"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/internal/atomicfile"
 	"github.com/contextd/contextd/internal/devchain"
@@ -107,7 +108,7 @@ func OpenDemo(ctx context.Context, cfg Config, chainListen string) (*Daemon, Dem
 		return nil, Demo{}, err
 	}
 	var money *devchain.Chain
-	if err = refuseReal(ctx, cfg.DataDir); err == nil {
+	if err = refuseReal(ctx, cfg); err == nil {
 		money, err = startChain(ctx, &cfg, chainListen)
 	}
 	if err := errors.Join(err, held.Close()); err != nil {
@@ -125,21 +126,30 @@ func OpenDemo(ctx context.Context, cfg Config, chainListen string) (*Daemon, Dem
 	return d, info, nil
 }
 
-// refuseDemo reports a data directory whose states a demo has made: real prices would stand among invented ones.
-func refuseDemo(ctx context.Context, dir string) error {
-	origin, err := history.OriginOf(ctx, dir)
+// refuseDemo reports a data directory or database whose states a demo has made: real prices would stand among invented ones.
+func refuseDemo(ctx context.Context, place string) error {
+	origin, err := history.OriginOf(ctx, place)
 	if err == nil && origin.Demo {
+		if database.IsURL(place) {
+			return errors.New("the database holds the synthetic data of contextd demo, which must not mix with real data: " +
+				"name another in store.url, or another schema: postgres://…?schema=NAME")
+		}
 		err = fmt.Errorf("%s holds the synthetic data of contextd demo, which must not mix with real data: give another --data-dir, "+
-			"or go on with: contextd demo --data-dir %[1]s", dir)
+			"or go on with: contextd demo --data-dir %[1]s", place)
 	}
 	return err
 }
 
 // refuseReal reports a data directory whose states no demo has made. Before demos marked theirs, they left DemoFile there all the same.
-func refuseReal(ctx context.Context, dir string) error {
-	origin, err := history.OriginOf(ctx, dir)
+func refuseReal(ctx context.Context, cfg Config) error {
+	dir := cfg.DataDir
+	origin, err := history.OriginOf(ctx, cfg.place())
 	if err != nil || origin.Demo || !origin.States {
 		return err
+	}
+	if cfg.StoreURL != "" {
+		return errors.New("the database holds real data, which must not mix with the synthetic data of a demo: name another, or another " +
+			"schema: postgres://…?schema=NAME")
 	}
 	if _, err := os.Stat(filepath.Join(dir, DemoFile)); !errors.Is(err, fs.ErrNotExist) {
 		return err

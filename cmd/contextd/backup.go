@@ -21,6 +21,7 @@ import (
 // dataConfig is what the commands work on.
 type dataConfig struct {
 	Dir       string // the data directory
+	StoreURL  string // of a PostgreSQL database; "" means SQLite in Dir
 	BackupDir string // where backups go that are made without a name; "" means backup.BackupDir in Dir
 	Keep      int    // how many of those stay; 0 means all
 	Now       func() time.Time
@@ -34,7 +35,7 @@ func open(ctx context.Context, cfg dataConfig, act func(o *admin.Operator) error
 	if _, err := os.Stat(cfg.Dir); err != nil {
 		return fmt.Errorf("there is no data directory: %w", err)
 	}
-	o, err := admin.OpenDatabases(ctx, cfg.Dir, cfg.Now)
+	o, err := admin.OpenDatabases(ctx, cfg.Dir, cfg.StoreURL, cfg.Now)
 	if err != nil {
 		return err
 	}

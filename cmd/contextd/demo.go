@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 // demoOptions are the flags of demo.
 type demoOptions struct {
 	listen, chainListen string
+	storeURL            string
 	refresh             time.Duration
 	once                bool
 	packs               []string
@@ -52,8 +54,12 @@ func newDemo(s *settings) *cobra.Command {
 	f.StringSliceVar(&o.packs, "packs", all, "`names` of the packs to serve, with commas between; crypto is always one of them")
 	cli.CompleteValues(c, "packs", all...)
 	f.BoolVar(&o.once, "once", false, "walk through the whole story and end")
+	f.StringVar(&o.storeURL, "store-url", "",
+		"`URL` of a PostgreSQL database for books and history; CONTEXTD_STORE_URL keeps a password from other users")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := o.check(); err != nil {
+		o.storeURL = cmp.Or(o.storeURL, os.Getenv("CONTEXTD_STORE_URL"))
+		dir, _ := c.Flags().GetString("data-dir")
+		if err := o.check(dir); err != nil {
 			return err
 		}
 		if o.once && !c.Flags().Changed("listen") {
@@ -81,7 +87,6 @@ func newDemo(s *settings) *cobra.Command {
 				}
 			}
 		}
-		dir, _ := c.Flags().GetString("data-dir")
 		format := "text"
 		if cli.IsTerminal(c.ErrOrStderr()) {
 			format = "auto"
@@ -106,7 +111,10 @@ func chainAddress(listen string) string {
 }
 
 // check reports what is wrong with the flags.
-func (o demoOptions) check() error {
+func (o demoOptions) check(dir string) error {
+	if o.storeURL != "" && dir == "" { // the chain there is that of the books
+		return cli.Invalid("the books of a demo on PostgreSQL need its chain at every start").WithHint("--data-dir")
+	}
 	if o.refresh < 100*time.Millisecond {
 		return cli.Invalid("--refresh is %s; give at least 100ms", o.refresh)
 	}
@@ -134,7 +142,7 @@ func (o demoOptions) run(ctx context.Context, out io.Writer, dir string, log *sl
 		return fmt.Errorf("--packs: %w", err)
 	}
 	d, info, err := daemon.OpenDemo(ctx, daemon.Config{
-		DataDir: dir, Serve: daemon.Serve{Listen: o.listen, Page: web.PagePublic, MCP: o.mcp},
+		DataDir: dir, StoreURL: o.storeURL, Serve: daemon.Serve{Listen: o.listen, Page: web.PagePublic, MCP: o.mcp},
 		Data:    daemon.Data{Every: o.refresh},
 		Operate: daemon.Operate{AdminListen: "127.0.0.1:0"}, Logger: log,
 		Reloadable: daemon.Reloadable{Packs: packs, Alerts: o.alerts},

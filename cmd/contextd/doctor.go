@@ -130,7 +130,7 @@ func asked(r daemon.Chain) chain.Config {
 // examined is what is looked at of a configuration with the given files of secrets.
 func examined(d daemon.Config, secrets map[string]string, offline bool) examination {
 	e := examination{
-		DataDir: d.DataDir, SecretFiles: secrets, SMTP: d.SMTP,
+		DataDir: d.DataDir, StoreURL: d.StoreURL, SecretFiles: secrets, SMTP: d.SMTP,
 		Disabled: d.Disabled, PrivateHosts: d.PrivateHosts, CoinGeckoKey: d.CoinGeckoKey, Transport: d.Transport, Offline: offline,
 	}
 	for _, p := range d.Packs {

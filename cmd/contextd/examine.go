@@ -48,6 +48,7 @@ type finding struct {
 // examination is what is looked at.
 type examination struct {
 	DataDir     string
+	StoreURL    string            // of a PostgreSQL database; "" means SQLite in DataDir. It may hold a secret
 	SecretFiles map[string]string // that only the daemon's user and group should be able to read, by the setting that names them
 
 	Packs        []*pack.Pack // whose sources are asked; none means the crypto pack

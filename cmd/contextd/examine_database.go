@@ -14,6 +14,10 @@ import (
 
 // databases reads the databases whole, beside a daemon that may use them.
 func (e examiner) databases(ctx context.Context) {
+	if e.StoreURL != "" {
+		e.server(ctx)
+		return
+	}
 	for _, name := range []string{store.File, history.File} {
 		path := filepath.Join(e.DataDir, name)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -29,5 +33,20 @@ func (e examiner) databases(ctx context.Context) {
 		default:
 			e.ok(name, "whole")
 		}
+	}
+}
+
+// server looks whether PostgreSQL can be used, and is as durable as it has to be.
+func (e examiner) server(ctx context.Context) {
+	const check = "store.url"
+	version, durable, err := store.Server(ctx, e.StoreURL)
+	switch {
+	case err != nil:
+		e.fail(check, "is the URL right, does PostgreSQL run, and may the user log in from here?", "%v", err)
+	case !durable:
+		e.fail(check, "set fsync, full_page_writes and synchronous_commit to on in postgresql.conf",
+			"PostgreSQL %s loses in a crash what it has promised", version)
+	default:
+		e.ok(check, "PostgreSQL %s at %s", version, database.Host(e.StoreURL))
 	}
 }

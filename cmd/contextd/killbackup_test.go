@@ -212,7 +212,7 @@ func TestKillWhileBackingUp(t *testing.T) {
 				return
 			}
 			for {
-				o, err := admin.OpenDatabases(t.Context(), dir, time.Now)
+				o, err := admin.OpenDatabases(t.Context(), dir, "", time.Now)
 				if err != nil {
 					t.Error(err)
 					return

@@ -152,7 +152,7 @@ func (r railConfig) place(at string) (daemon.Chain, error) {
 	if err := r.check(at); err != nil {
 		return daemon.Chain{}, err
 	}
-	rpc, err := rpcURL(at, r.RPCURL, r.RPCURLFile)
+	rpc, err := urlOrFile(at+".rpc_url", r.RPCURL, r.RPCURLFile)
 	if err != nil {
 		return daemon.Chain{}, err
 	}
@@ -200,7 +200,7 @@ func (r railConfig) check(at string) error {
 
 // chain is where payments are made by the settings chain, nil for nowhere.
 func (c chainConfig) chain() (*daemon.Chain, error) {
-	rpc, err := rpcURL("chain", c.Chain.RPCURL, c.Chain.RPCURLFile)
+	rpc, err := urlOrFile("chain.rpc_url", c.Chain.RPCURL, c.Chain.RPCURLFile)
 	if err != nil {
 		return nil, err
 	}
@@ -240,17 +240,17 @@ func settleKey(setting, file string) (string, error) {
 	return key, nil
 }
 
-// rpcURL is where a chain is, "" for nowhere.
-func rpcURL(section, text, file string) (string, error) {
+// urlOrFile is the URL that a setting holds, or the file that its neighbour names; "" for none.
+func urlOrFile(setting, text, file string) (string, error) {
 	if file == "" {
 		return text, nil
 	}
 	if text != "" {
-		return "", cli.Invalid("%s.rpc_url and %[1]s.rpc_url_file (%s) both say where the chain is: use one of them", section, file)
+		return "", cli.Invalid("%s and %[1]s_file (%s) both say where it is: use one of them", setting, file)
 	}
 	read, err := os.ReadFile(file)
 	if err != nil {
-		return "", fmt.Errorf("read %s.rpc_url_file: %w", section, err)
+		return "", fmt.Errorf("read %s_file: %w", setting, err)
 	}
 	return strings.TrimSpace(string(read)), nil
 }

@@ -55,6 +55,10 @@ func NewRestore(read Read) *cobra.Command {
 		if args[0] == "-" && !r.yes && !r.dryRun {
 			return cli.Invalid("a backup from standard input leaves no way to ask").WithHint("--yes")
 		}
+		if cfg.StoreURL != "" && !r.dryRun {
+			return cli.Invalid("a backup of contextd is of SQLite, and store.url leads to PostgreSQL").
+				WithHint("psql, with what pg_dump has written")
+		}
 		r.in, r.out = c.InOrStdin(), c.ErrOrStderr()
 		task := cli.Busy(c, "unpacking the backup and verifying every balance and state")
 		defer task.Done()

@@ -96,6 +96,12 @@ func placeSettings() []Setting {
 	return []Setting{
 		{Key: "data_dir", Default: "",
 			Doc: "Directory of the databases and keys, for one daemon alone. Empty means ~/.local/share/contextd."},
+		{Key: "store", Doc: "The databases of books and history, where they are not SQLite's files in data_dir."},
+		{Key: "store.url", Default: "", Secret: true,
+			Doc: "A PostgreSQL database, like postgres://user@host/database, where the URL holds no secret. " +
+				"Its tables are in the schemas contextd and contextd_history, or NAME and NAME_history with ?schema=NAME. " +
+				"Empty means SQLite."},
+		{Key: "store.url_file", Default: "", Doc: "File with that URL, where it holds one; instead of url."},
 		{Key: "listen", Default: api.DefaultListen,
 			Doc: "Where to serve: host:port, or unix:/path for a socket that a proxy on this machine connects to. " +
 				"Port 0 takes a free one. A socket that systemd hands over is used instead."},

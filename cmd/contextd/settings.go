@@ -22,6 +22,7 @@ import (
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
+	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
@@ -30,9 +31,13 @@ import (
 // config is the configuration: a flag wins over the environment (CONTEXTD_…), that over the file, that over the default.
 type config struct {
 	DataDir string `mapstructure:"data_dir"`
-	Listen  string `mapstructure:"listen"`
-	Drain   string `mapstructure:"drain_delay"`
-	TLS     struct {
+	Store   struct {
+		URL     string `mapstructure:"url"`
+		URLFile string `mapstructure:"url_file"` // where the URL holds a secret
+	} `mapstructure:"store"`
+	Listen string `mapstructure:"listen"`
+	Drain  string `mapstructure:"drain_delay"`
+	TLS    struct {
 		CertFile string `mapstructure:"cert_file"`
 		KeyFile  string `mapstructure:"key_file"`
 		ACME     struct {
@@ -265,6 +270,18 @@ func (c config) level() (slog.Level, error) {
 	return l, nil
 }
 
+// storeURL is that of the PostgreSQL database, "" for SQLite.
+func (c config) storeURL() (string, error) {
+	text, err := urlOrFile("store.url", c.Store.URL, c.Store.URLFile)
+	if err != nil || text == "" {
+		return "", err
+	}
+	if err := database.CheckURL(text); err != nil {
+		return "", cli.Invalid("store.url: %w", err)
+	}
+	return text, nil
+}
+
 // briefs is how briefs are written.
 func (c config) briefs() (daemon.Briefs, error) {
 	briefs, err := c.Brief.read()
@@ -280,8 +297,13 @@ func (c config) daemon(log *slog.Logger) (daemon.Config, error) {
 	if err != nil {
 		return daemon.Config{}, err
 	}
+	storeURL, err := c.storeURL()
+	if err != nil {
+		return daemon.Config{}, err
+	}
 	d := daemon.Config{
-		DataDir: c.DataDir, Serve: daemon.Serve{Listen: c.Listen, Page: web.PageMode(c.Web.Page), MCP: daemon.MCP(c.MCP)},
+		DataDir: c.DataDir, StoreURL: storeURL,
+		Serve:   daemon.Serve{Listen: c.Listen, Page: web.PageMode(c.Web.Page), MCP: daemon.MCP(c.MCP)},
 		Data:    daemon.Data{Briefs: written},
 		Operate: daemon.Operate{AdminListen: c.Admin.Listen, LogCalls: c.Log.Calls}, Logger: log,
 	}
@@ -361,7 +383,11 @@ func (c config) backUp(d *daemon.Config) (err error) {
 // data is what the commands for backups work on.
 func (s *settings) data() (dataConfig, error) {
 	cfg, _, err := s.read()
-	return dataConfig{Dir: cfg.DataDir, BackupDir: cfg.Backup.Dir, Keep: cfg.Backup.Keep, Now: time.Now}, err
+	if err != nil {
+		return dataConfig{}, err
+	}
+	storeURL, err := cfg.storeURL()
+	return dataConfig{Dir: cfg.DataDir, StoreURL: storeURL, BackupDir: cfg.Backup.Dir, Keep: cfg.Backup.Keep, Now: time.Now}, err
 }
 
 // newLogger makes the log on w: short lines on a terminal, JSON elsewhere, unless format says which.
@@ -397,8 +423,12 @@ func newBrief(s *settings) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		storeURL, err := cfg.storeURL()
+		if err != nil {
+			return err
+		}
 		editor := daemon.OpenEditor(daemon.Config{
-			DataDir: cfg.DataDir, Data: daemon.Data{Briefs: written}, Logger: slog.New(slog.DiscardHandler),
+			DataDir: cfg.DataDir, StoreURL: storeURL, Data: daemon.Data{Briefs: written}, Logger: slog.New(slog.DiscardHandler),
 		})
 		return cfg.operate(c, admin.Config{OpenEditor: editor}, act)
 	})...)
@@ -409,6 +439,9 @@ func newBrief(s *settings) *cobra.Command {
 func (c config) operate(command *cobra.Command, settings admin.Config, act func(o *admin.Operator) error) (err error) {
 	settings.DataDir, settings.Env, settings.MaxKeys = c.DataDir, api.EnvOfChain(c.chainID()), c.Limits.ActiveKeys
 	settings.Metered = c.Billing.Operator == operatorMetered
+	if settings.StoreURL, err = c.storeURL(); err != nil {
+		return err
+	}
 	o, err := admin.Open(command.Context(), settings)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,11 +38,12 @@ const patience = 5 * time.Second
 
 // Config says what an Operator works on.
 type Config struct {
-	DataDir string
-	Env     api.KeyEnv       // of keys that are made
-	MaxKeys int              // active keys per owner; 0 means api.MaxActiveKeys
-	Metered bool             // new keys of the operator are charged
-	Now     func() time.Time // nil means time.Now
+	DataDir  string
+	StoreURL string           // of a PostgreSQL database; "" means SQLite in DataDir
+	Env      api.KeyEnv       // of keys that are made
+	MaxKeys  int              // active keys per owner; 0 means api.MaxActiveKeys
+	Metered  bool             // new keys of the operator are charged
+	Now      func() time.Time // nil means time.Now
 
 	// OpenEditor makes what is asked about briefs while no daemon runs that has one, and the function that frees it; nil makes none. It is
 	// a function because the writers it needs are wired by package daemon, which imports this one.
@@ -58,10 +60,10 @@ func Open(ctx context.Context, cfg Config) (*Operator, error) {
 }
 
 // OpenDatabases opens a data directory for what concerns its databases as a whole. Unlike Open it leaves them at the schema that they have.
-func OpenDatabases(ctx context.Context, dir string, now func() time.Time) (*Operator, error) {
+func OpenDatabases(ctx context.Context, dir, storeURL string, now func() time.Time) (*Operator, error) {
 	return reach(ctx, dir, func(unlock func() error) (*Operator, error) {
 		silent := slog.New(slog.DiscardHandler) // what goes wrong is told
-		return direct(Server{DataDir: dir, Now: now, Logger: silent}, unlock), nil
+		return direct(Server{DataDir: dir, StoreURL: storeURL, Now: now, Logger: silent}, unlock), nil
 	})
 }
 
@@ -110,20 +112,24 @@ func direct(s Server, free func() error) *Operator {
 
 // openDirect opens the database of cfg's directory, whose lock is held.
 func openDirect(ctx context.Context, cfg Config, unlock func() error) (*Operator, error) {
-	if _, err := backup.BeforeUpgrade(ctx, cfg.DataDir, cfg.Now()); err != nil {
+	place := cmp.Or(cfg.StoreURL, cfg.DataDir)
+	if _, err := backup.BeforeUpgrade(ctx, place, cfg.Now()); err != nil {
 		return nil, errors.Join(err, unlock())
 	}
-	s, err := store.Open(ctx, cfg.DataDir, cfg.Now())
+	s, err := store.Open(ctx, place, cfg.Now())
 	if err != nil {
 		return nil, errors.Join(err, unlock())
 	}
 	free := func() error { return errors.Join(s.Close(), unlock()) }
+	if err := s.Hold(ctx); err != nil { // a daemon on another machine would not hear of what is changed here
+		return nil, errors.Join(err, free())
+	}
 	keys, err := account.OpenKeys(ctx, account.Config{Store: s, Env: cfg.Env, MaxKeys: cfg.MaxKeys, Metered: cfg.Metered, Now: cfg.Now})
 	if err != nil {
 		return nil, errors.Join(err, free())
 	}
 	server := Server{
-		DataDir: cfg.DataDir, Store: s, Keys: keys, Invites: account.Invites{Store: s, Now: cfg.Now},
+		DataDir: cfg.DataDir, StoreURL: cfg.StoreURL, Store: s, Keys: keys, Invites: account.Invites{Store: s, Now: cfg.Now},
 		Credits:  &billing.Credits{Ledger: s, Now: cfg.Now},
 		Deposits: billing.NewDeposits(billing.DepositsConfig{Store: s, Now: cfg.Now}), Now: cfg.Now,
 	}

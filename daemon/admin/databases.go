@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -13,6 +14,9 @@ import (
 const stall = time.Minute
 
 func (s Server) databases(w http.ResponseWriter, r *http.Request) error {
+	if s.StoreURL != "" {
+		return onServer("what they hold and take, it tells").WithHint("in psql: \\dt+ contextd*.*")
+	}
 	list, err := backup.Look(r.Context(), s.DataDir, r.FormValue("tables") != "")
 	if err != nil {
 		return explained(err)
@@ -21,7 +25,7 @@ func (s Server) databases(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s Server) verify(w http.ResponseWriter, r *http.Request) error {
-	report, err := backup.Verify(r.Context(), s.DataDir)
+	report, err := backup.Verify(r.Context(), cmp.Or(s.StoreURL, s.DataDir))
 	if err != nil {
 		return explained(err)
 	}
@@ -45,6 +49,10 @@ func (s Server) verifyLogs(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s Server) backUp(w http.ResponseWriter, r *http.Request) error {
+	if s.StoreURL != "" {
+		return onServer("its own tools back them up").
+			WithHint("pg_dump --schema='contextd*' DATABASE, and keep the *.keys files of %s with it", s.DataDir)
+	}
 	w.Header().Set("Content-Type", "application/zstd")
 	out := web.NewTimedWriter(w, stall)
 	_, err := backup.BackUp(r.Context(), s.DataDir, s.Now(), out)
@@ -57,6 +65,11 @@ func (s Server) backUp(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.Logger.Info("backup was taken")
 	return nil
+}
+
+// onServer is the answer to what is done with SQLite's files.
+func onServer(instead string) *api.Error {
+	return api.Errorf(api.ReasonInvalidRequest, "the databases are in PostgreSQL: %s", instead)
 }
 
 // explained is err, with its cause, for the operator, who is the one to know what is wrong with their disk.

@@ -37,6 +37,7 @@ type Daemon interface {
 // Server is what the handlers work on.
 type Server struct {
 	DataDir  string
+	StoreURL string // of a PostgreSQL database; "" means SQLite in DataDir
 	Store    *store.Store
 	Keys     *account.Keys
 	Invites  account.Invites

@@ -18,6 +18,9 @@ import (
 // such backup holds the same, that one stays the only one: a migration that fails at every start must not fill the disk. A database that
 // a newer program wrote is refused with database.ErrNewer in the chain of the error. The caller holds the lock on dir.
 func BeforeUpgrade(ctx context.Context, dir string, now time.Time) (path string, err error) {
+	if database.IsURL(dir) { // whose scripts run whole or not at all, and whose backups are others' matter
+		return "", nil
+	}
 	databases, err := Look(ctx, dir, false)
 	if err != nil {
 		return "", err

@@ -8,6 +8,7 @@ package daemontest
 import (
 	"context"
 	"log/slog"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -77,6 +78,9 @@ func Open(t testing.TB, changes ...func(*daemon.Config)) *Daemon {
 	cfg = daemon.Config{
 		DataDir: t.TempDir(), Serve: daemon.Serve{Listen: "127.0.0.1:0"}, Data: daemon.Data{Every: 24 * time.Hour, Recording: rec},
 		Now: clock.Now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}
+	if os.Getenv(OnPostgres) != "" {
+		cfg.StoreURL = Postgres(t)
 	}
 	for _, change := range changes {
 		change(&cfg)

@@ -79,6 +79,9 @@ func OpenRead(ctx context.Context, dir string) (*Store, error) {
 	return s, nil
 }
 
+// Hold keeps other daemons from the database until it is closed, or fails with database.ErrHeld in the chain of the error.
+func (s *Store) Hold(ctx context.Context) error { return s.db.Hold(ctx) }
+
 // LeaveLog leaves checkpoints to a program such as Litestream.
 func (s *Store) LeaveLog(ctx context.Context) error { return s.db.LeaveLog(ctx) }
 
@@ -93,3 +96,19 @@ func (s *Store) Log() (size, busy int64) { return s.db.LogSize(), s.db.Busy() }
 
 // Check reports whether the database answers.
 func (s *Store) Check(ctx context.Context) error { return s.db.Check(ctx) }
+
+// Server tells of the PostgreSQL that a URL leads to: its version, and whether what it has committed outlives a crash.
+func Server(ctx context.Context, place string) (version string, durable bool, err error) {
+	layout, err := Layout()
+	if err != nil {
+		return "", false, err
+	}
+	db, err := database.Connect(place, layout)
+	if err != nil {
+		return "", false, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	err = db.Read.QueryRowContext(ctx, `SELECT current_setting('server_version'), current_setting('fsync') = 'on' AND
+		current_setting('full_page_writes') = 'on' AND current_setting('synchronous_commit') <> 'off'`).Scan(&version, &durable)
+	return version, durable, err
+}

@@ -131,7 +131,7 @@ func directionImports() []importRule {
 // ownerImports name the only importers of a library.
 func ownerImports() []importRule {
 	return []importRule{{
-		name: "only store speaks SQL",
+		name:    "only store speaks SQL",
 		except:  []string{"daemon/store", "daemon/backup", "daemon/daemontest"}, // copies and tests look below the schema
 		never:   []string{"database/sql", sqlite, pgx},
 		why:     "transactions stay whole and migrations findable where all SQL is in one package",

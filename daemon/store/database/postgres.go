@@ -49,6 +49,7 @@ type server struct {
 	schema string
 	lock   int64 // number of the advisory lock under which transactions write, one after the other
 	batch  *sql.DB
+	held   *sql.Conn // that Hold has
 }
 
 // settings are what a connection is made from.
@@ -91,6 +92,9 @@ func parseURL(place, name string) (settings, error) {
 	return settings{cfg, schema}, nil
 }
 
+// ErrHeld is in the chain of the error for a database that another daemon, or a command of an operator, works on.
+var ErrHeld = errors.New("another contextd works on the database")
+
 const lockNotAvailable = "55P03" // of PostgreSQL's errors
 
 const (
@@ -101,7 +105,7 @@ const (
 
 // openPostgres opens the database that place names, makes its schema where that is missing and brings it to the newest.
 func openPostgres(ctx context.Context, place string, layout Layout, now time.Time) (*DB, error) {
-	f, err := connect(place, layout)
+	f, err := Connect(place, layout)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +117,7 @@ func openPostgres(ctx context.Context, place string, layout Layout, now time.Tim
 
 // openPostgresRead opens the database for reading alone, where its schema is the newest.
 func openPostgresRead(ctx context.Context, place string, layout Layout) (*DB, error) {
-	f, err := connect(place, layout)
+	f, err := Connect(place, layout)
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +134,8 @@ func openPostgresRead(ctx context.Context, place string, layout Layout) (*DB, er
 	return f, nil
 }
 
-// connect makes the pools of a database. They connect when they are used.
-func connect(place string, layout Layout) (*DB, error) {
+// Connect makes the pools of a database, whatever is in it. They connect when they are used.
+func Connect(place string, layout Layout) (*DB, error) {
 	cfg, err := parseURL(place, layout.Name)
 	if err != nil {
 		return nil, err
@@ -145,7 +149,7 @@ func connect(place string, layout Layout) (*DB, error) {
 	for _, p := range []struct {
 		into **sql.DB
 		size int
-	}{{&f.Write, writers}, {&f.Read, pgReads}, {&s.batch, 2}} {
+	}{{&f.Write, writers}, {&f.Read, pgReads}, {&s.batch, 3}} {
 		// Not as a parameter of the connection, which a pooler before the database would refuse.
 		to := stdlib.GetConnector(*cfg.ConnConfig, stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
 			_, err := c.Exec(ctx, "SET search_path TO "+cfg.schema)
@@ -416,4 +420,26 @@ func (c *conn) group(ctx context.Context, check func(int64) error, text string, 
 		err = errors.Join(err, c.end(ctx, "ROLLBACK", ""))
 	}
 	return err
+}
+
+// Hold keeps other daemons from the database until it is closed. On SQLite the lock on the data directory does.
+func (f *DB) Hold(ctx context.Context) error {
+	if f.server == nil || f.server.held != nil {
+		return nil
+	}
+	on, err := f.server.batch.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("hold database %s: %w", f.path, err)
+	}
+	var alone bool
+	// Half a lock of the same number: what transactions take is another kind.
+	err = on.QueryRowContext(ctx, "SELECT pg_try_advisory_lock(?::bigint::bit(64)::bit(32)::integer, 1)", f.server.lock).Scan(&alone)
+	if err == nil && !alone {
+		err = ErrHeld
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("hold database %s: %w", f.path, err), on.Close())
+	}
+	f.server.held = on
+	return nil
 }

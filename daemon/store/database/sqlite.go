@@ -191,6 +191,9 @@ func (f *DB) CheckWrite(ctx context.Context) error {
 func (f *DB) Close() error {
 	err := f.Read.Close()
 	if f.server != nil {
+		if f.server.held != nil {
+			err = errors.Join(err, f.server.held.Close())
+		}
 		return errors.Join(err, f.server.batch.Close(), f.Write.Close())
 	}
 	if f.Write != nil {

@@ -5,10 +5,10 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/pack"
 	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/history"
@@ -73,7 +73,7 @@ func TestLogIsSmall(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		db := openSQL(t, filepath.Join(dir, history.File))
+		db := daemontest.SQL(t, dir, history.File)
 		for _, query := range []string{"SELECT sum(length(body)) FROM log_bundles", "SELECT sum(length(hashes)) FROM log_tiles", "SELECT 40 * count(*) FROM log_leaves"} {
 			var size int
 			if err := db.QueryRowContext(t.Context(), query).Scan(&size); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/translog"
@@ -119,7 +120,7 @@ func agree(t *testing.T, dir string) {
 	if _, wrong, err := s.VerifyLogs(t.Context(), 5); err != nil || len(wrong) > 0 {
 		t.Fatalf("after a kill: %q, %v", wrong, err)
 	}
-	db := openSQL(t, dir+"/"+history.File)
+	db := daemontest.SQL(t, dir, history.File)
 	defer db.Close()
 	var pulses, leaves int
 	err := db.QueryRowContext(t.Context(), "SELECT (SELECT count(*) FROM pulses), (SELECT count(*) FROM log_leaves WHERE kind = 0)").Scan(&pulses, &leaves)
@@ -164,7 +165,7 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			db := openSQL(t, dir+"/"+history.File)
+			db := daemontest.SQL(t, dir, history.File)
 			if _, err := db.ExecContext(t.Context(), "PRAGMA foreign_keys = 0; "+tt.query); err != nil {
 				t.Fatal(err)
 			}

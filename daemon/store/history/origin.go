@@ -16,8 +16,12 @@ type Origin struct {
 	States bool // there are some
 }
 
-// OriginOf reads the origin of the history in dir, of whatever schema and without changing it. Where there is none, it is the zero Origin.
+// OriginOf reads the origin of the history in dir, or of that which a URL leads to, of whatever schema and without changing it. Where
+// there is none, it is the zero Origin.
 func OriginOf(ctx context.Context, dir string) (o Origin, err error) {
+	if database.IsURL(dir) {
+		return originOnServer(ctx, dir)
+	}
 	s, err := database.Pin(ctx, filepath.Join(dir, File))
 	if errors.Is(err, fs.ErrNotExist) {
 		return o, nil
@@ -35,6 +39,30 @@ func OriginOf(ctx context.Context, dir string) (o Origin, err error) {
 		}
 		if err != nil {
 			return o, fmt.Errorf("read origin of history: %w", err)
+		}
+	}
+	return o, nil
+}
+
+// originOnServer is OriginOf on PostgreSQL.
+func originOnServer(ctx context.Context, place string) (o Origin, err error) {
+	layout, err := Layout()
+	if err != nil {
+		return o, err
+	}
+	db, err := database.Connect(place, layout)
+	if err != nil {
+		return o, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	for table, found := range map[string]*bool{"origin": &o.Demo, "pulses": &o.States} {
+		var there bool
+		err := db.Read.QueryRowContext(ctx, "SELECT to_regclass(?) IS NOT NULL", table).Scan(&there)
+		if err == nil && there {
+			err = db.Read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+table+")").Scan(found)
+		}
+		if err != nil {
+			return o, fmt.Errorf("read origin of history in %s: %w", database.Host(place), err)
 		}
 	}
 	return o, nil

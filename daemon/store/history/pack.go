@@ -178,7 +178,8 @@ func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []state.S
 
 func readSources(ctx context.Context, tx *sql.Tx, pack string) ([]state.SourceRecord, error) {
 	rows, err := tx.QueryContext(ctx,
-		"SELECT source, doc, fetched_at, attempted_at, not_before, failures, error, bodies FROM sources WHERE pack = ? ORDER BY source", pack)
+		`SELECT source, doc, fetched_at, attempted_at, not_before, failures, error, bodies FROM sources WHERE pack = ?
+		ORDER BY source`, pack)
 	if err != nil {
 		return nil, fmt.Errorf("read sources: %w", err)
 	}
