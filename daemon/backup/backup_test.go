@@ -278,7 +278,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestDamagedState verifies a history of which one state was changed: SQLite does not see it, its checksum does.
+// TestDamagedState verifies a history of which one state was changed: SQLite does not see it, its checksum and its log do.
 func TestDamagedState(t *testing.T) {
 	t.Parallel()
 	d := newData(t)
@@ -287,7 +287,8 @@ func TestDamagedState(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	change(t, filepath.Join(d.dir, "history.db"), "UPDATE pulses SET version = 7 WHERE id = 2")
-	if r, err := backup.Verify(t.Context(), d.dir); err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0].String(), "state 2") {
+	if r, err := backup.Verify(t.Context(), d.dir); err != nil || len(r.Problems) != 2 ||
+		!strings.Contains(r.Problems[0].String(), "state 2") || !strings.Contains(r.Problems[1].String(), "leaf 1 proves") {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -388,7 +389,7 @@ func TestUpgrade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scripts, err := os.ReadDir("../store/migrations")
+	scripts, err := filepath.Glob("../store/migrations/*.sql")
 	if err != nil || layout.PageSize == 0 {
 		t.Fatal(err)
 	}
