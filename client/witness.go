@@ -44,7 +44,7 @@ remembered before the signature is sent, in witness below the data directory of 
 func newWitness(f *command.Factory) *cobra.Command {
 	dir := func() string { return filepath.Join(f.Wallets.DataDir(), "witness") }
 	o := &witnessOptions{IO: f.IO, service: f.PayingClient, dir: dir}
-	c := &cobra.Command{Use: "witness", Short: "Sign the logs of other services, as one that saw a single history",
+	c := &cobra.Command{Use: "witness", Short: "Sign the logs of other services as a witness",
 		Long: witnessHelp}
 	key := f.Command(&cobra.Command{
 		Use: "key", Short: "Show the verifier key of the witness, made if there is none", Args: cobra.NoArgs,
@@ -52,7 +52,7 @@ func newWitness(f *command.Factory) *cobra.Command {
 	}, cli.FieldsIn(witnessKey{}), func(ctx context.Context, _ []string) error { return o.showKey(ctx) })
 	key.Flags().StringVar(&o.name, "name", "", "the `name` of the witness, for a key that is made; one by chance if there is none")
 	add := f.Command(&cobra.Command{
-		Use: "add URL", Short: "Trust the log of a service, whose checkpoints are signed from now on", Args: cobra.ExactArgs(1),
+		Use: "add URL", Short: "Trust the log of a service and sign its checkpoints", Args: cobra.ExactArgs(1),
 		Example: "  ctx witness add https://context.example.com --pack crypto",
 	}, cli.FieldsIn(trustedLog{}), func(ctx context.Context, args []string) error { return o.add(ctx, args[0]) })
 	add.Flags().StringVar(&o.pack, "pack", api.DefaultPack, "the `pack` whose log it is")

@@ -70,7 +70,7 @@ func sameAddress(a, b string) bool {
 func (d *Daemon) openRail(ctx context.Context, c Chain) error {
 	client, err := chain.New(ctx, chain.Config{
 		Rail: c.ID, URL: c.RPCURL, ChainID: c.ChainID, Section: c.Section, Token: c.Token, Treasury: c.Treasury,
-		Wait: c.Wait, Confirmations: c.Confirmations, OnCall: d.metrics.Asked, Now: d.cfg.Now,
+		Wait: c.Wait, Confirmations: c.Confirmations, OnCall: d.metrics.Asked, // the chain's clock is compared with that of the machine
 	})
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ func newLogStatus(read Read) *cobra.Command {
 // newLogVerify makes the command that verifies the logs.
 func newLogVerify(read Read) *cobra.Command {
 	c := &cobra.Command{
-		Use: "verify", Short: "Make the tree of every log again and compare it with what is stored",
+		Use: "verify", Short: "Compare the tree of every log with what is stored",
 		Long: "Make the tree of every log again, of its leaves, and compare it with the stored hashes, the root, the key, and the\n" +
 			"states and briefs that are still kept. It ends with 1 if anything is wrong. Who changed all of them alike is not\n" +
 			"seen here, but by every client that remembers a checkpoint.",
@@ -87,7 +87,7 @@ func newLogVerify(read Read) *cobra.Command {
 func newLogKey(read Read) *cobra.Command {
 	var renew bool
 	c := &cobra.Command{
-		Use: "key", Args: cobra.NoArgs, Short: "Show the keys that verify the logs, to be published elsewhere",
+		Use: "key", Args: cobra.NoArgs, Short: "Show the keys that verify the logs, to be published",
 		Long: "Show the keys that verify the checkpoints of the logs. Publish them where clients can compare them.\n\n" +
 			"With --renew, make another key and begin new logs, whose first leaves name the heads of the old ones: after the key\n" +
 			"was lost or stolen, and on a copy of a data directory that is to go on by itself. Clients that remember the old logs\n" +

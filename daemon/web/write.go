@@ -105,7 +105,7 @@ func Proven(ctx context.Context, proofs Proofs, q reader.Query, served gate.Serv
 		served.Answer.Proof = proofs.ProofOf(ctx, q, served.Sold)
 	}
 	if paid := served.Caller.Payment; paid != nil && paid.Receipt != nil && served.Answer.Proof.Log != "" {
-		paid.Receipt.Extensions = &api.ReceiptExtensions{Proof: &served.Answer.Proof}
+		paid.Receipt.Extensions.Proof = served.Answer.Proof
 	}
 	return served
 }

@@ -56,10 +56,10 @@ type StandardReceipt struct {
 	Network     string `json:"network"`
 	Payer       string `json:"payer,omitempty"`
 
-	Extensions *ReceiptExtensions `json:"extensions,omitempty"`
+	Extensions ReceiptExtensions `json:"extensions,omitzero"`
 }
 
 // ReceiptExtensions are what a service says in a receipt beside what the standard does.
 type ReceiptExtensions struct {
-	Proof *Proof `json:"contextProof,omitempty"` // the leaf that proves what was paid for
+	Proof Proof `json:"contextProof,omitzero"` // the leaf that proves what was paid for
 }
