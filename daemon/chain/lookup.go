@@ -71,6 +71,9 @@ func (c *Client) claimed(ctx context.Context, hash [32]byte, wait time.Duration)
 		return mined{}, x402.ErrNotVisible
 	}
 	answer := c.lookups.flight.DoChan(string(hash[:]), func() (any, error) {
+		if c.lookups.isMissing(hash, c.cfg.Now()) { // another look has ended since
+			return mined{}, x402.ErrNotVisible
+		}
 		// Who asked first may leave; others wait for the same.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait+2*callTimeout)
 		defer cancel()
