@@ -224,7 +224,8 @@ func TestAccountInABrowser(t *testing.T) {
 	b.click("#hide")
 	b.until("the key is gone", `!document.documentElement.outerHTML.includes("`+key+`")`)
 	// As where there are several chains to pay on: what is chosen is asked for.
-	b.run(`const s = document.createElement("select"); s.id = "rail"; s.append(new Option("none"), new Option("`+api.NetworkL2+`")); document.body.append(s)`, nil)
+	b.run(`const s = document.createElement("select"); s.id = "rail"; s.append(new Option("none"), new Option("`+api.NetworkL2+`"));
+		s.setAttribute("aria-label", "Pay on"); document.querySelector("main").append(s)`, nil)
 	b.click(`.buy[data-pack="starter"]`)
 	b.until("no such chain is refused", `document.getElementById("say").textContent.startsWith('There is no rail "none"')`)
 	b.run(`document.getElementById("rail").value = "`+api.NetworkL2+`"`, nil)
