@@ -19,7 +19,7 @@ import (
 // ErrInUse says that another process has the journal.
 var ErrInUse = errors.New("the journal is in use by another process")
 
-// compactFrom is the size in bytes from which a journal is written anew once it is four times what it has to say.
+// compactFrom is the size in bytes from which a journal is rewritten once it is four times what it has to say.
 const compactFrom = 1 << 20
 
 // record is one line of the journal: what one state, or one delivery, has changed.
@@ -43,13 +43,13 @@ type delivery struct {
 }
 
 // journal is a file that grows by a line for each record, each with a checksum before it. A line is on the disk, or the file is to be
-// written anew.
+// rewritten.
 type journal struct {
 	path  string
 	lock  *flock.Flock
 	file  *os.File // nil until it is written
 	size  int64
-	least int64 // size when it was written anew last
+	least int64 // size when it was last rewritten
 	room  func(f *os.File, line []byte) error
 }
 

@@ -20,7 +20,7 @@ const (
 	maxQueued   = 10_000                 // events that wait while the journal cannot be written
 )
 
-// Report is what whoever looks after a Teller should know. Nothing in it is secret.
+// Report is the state of a Teller for its operator. It holds no secret.
 type Report struct {
 	Event  *Event        // nil where it is not about one
 	Target string        // that has taken Event, or failed to; "" where it is not about one
@@ -55,8 +55,8 @@ type Teller struct {
 	last    map[string]time.Time        // the same for rules of one member, also from before a restart
 	log     *journal
 	dirty   bool          // the journal says less than is known here
-	changed chan struct{} // closed and made anew when there may be something to do
-	ruled   chan struct{} // closed and made anew when there are other rules
+	changed chan struct{} // closed and made again when there may be something to do
+	ruled   chan struct{} // closed and made again when there are other rules
 }
 
 // Open takes the journal and reads what it knows. The error is ErrInUse where somebody else has it.
@@ -82,7 +82,7 @@ func Open(cfg Config) (*Teller, error) {
 	if damaged > 0 {
 		cfg.Tell(Report{Err: fmt.Errorf("%d lines of the journal cannot be read and are left out: %s", damaged, cfg.Path)})
 	}
-	t.dirty = true // it is written anew at every start, without what it need not say
+	t.dirty = true // it is rewritten at every start, without what it need not say
 	t.SetRules(cfg.Rules)
 	return t, nil
 }
@@ -139,7 +139,7 @@ func (t *Teller) record(r record) error {
 	return nil
 }
 
-// write writes the journal anew if it says less than is known. The caller holds mu.
+// write rewrites the journal if it says less than is known. The caller holds mu.
 func (t *Teller) write() error {
 	if !t.dirty {
 		return nil

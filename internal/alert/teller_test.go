@@ -60,7 +60,7 @@ func (k *taker) failures() int {
 // until waits until true.
 func until(t *testing.T, true func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !true(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !true(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it did not happen")
 		}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -131,5 +132,18 @@ func (f File) move(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// failed says what could not be written.
-func (f File) failed(err error) error { return fmt.Errorf("write %s: %w", f.Path, err) }
+// failed says what could not be written, and of which path that is true: nobody knows the temporary one.
+func (f File) failed(err error) error {
+	cause, at := err, filepath.Dir(f.Path)
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		cause = path.Err
+	} else if link, ok := errors.AsType[*os.LinkError](err); ok {
+		cause = link.Err
+	} else {
+		return fmt.Errorf("write %s: %w", f.Path, err)
+	}
+	if errors.Is(cause, fs.ErrExist) {
+		return &fs.PathError{Op: "write", Path: f.Path, Err: cause}
+	}
+	return fmt.Errorf("write %s: %w", f.Path, &fs.PathError{Op: "write", Path: at, Err: cause})
+}

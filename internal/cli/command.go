@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/contextd/contextd/internal/build"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // Section is a part of the help of a program, with its commands.
@@ -31,13 +32,13 @@ func Assemble(root *cobra.Command, s System, sections []Section, others ...*cobr
 	root.SetHelpTemplate(help)
 	root.Version = versionLine(root.Name(), build.Read())
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.Flags().Bool("version", false, "say which version this is") // cobra's own would take -v
+	root.Flags().Bool("version", false, "show the version") // cobra's own would take -v
 	Group(root)
 	for _, section := range sections {
 		root.AddGroup(&cobra.Group{ID: section.Title, Title: section.Title})
 		for _, c := range section.Commands {
 			c.GroupID = section.Title
-			checkArgs(c)
+			complete(c)
 			root.AddCommand(c)
 		}
 		root.SetHelpCommandGroupID(section.Title)
@@ -49,7 +50,7 @@ func Assemble(root *cobra.Command, s System, sections []Section, others ...*cobr
 // Group completes c, which only holds others: alone it shows its help. Mistakes in arguments of theirs end before they run.
 func Group(c *cobra.Command, children ...*cobra.Command) *cobra.Command {
 	for _, child := range children {
-		checkArgs(child)
+		complete(child)
 	}
 	c.AddCommand(children...)
 	c.SuggestionsMinimumDistance = 2
@@ -65,6 +66,24 @@ func Group(c *cobra.Command, children ...*cobra.Command) *cobra.Command {
 		return f
 	}
 	return c
+}
+
+// complete completes c: its mistakes are told in our words, with a next step.
+func complete(c *cobra.Command) {
+	checkArgs(c)
+	run := c.RunE
+	if run == nil {
+		return
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		err := run(c, args)
+		if f, ok := errors.AsType[*Failure](err); ok && (f.Exit == ExitUsage || f.Exit == ExitNotFound) && f.Hint == "" {
+			if fault, ok := human.Explain(f.Err); !ok || fault.Next == "" {
+				f.Hint = c.CommandPath() + " --help"
+			}
+		}
+		return err
+	}
 }
 
 // checkArgs has mistakes in the arguments of c, and flags that exclude each other, told in our words before c runs. Without Args c takes
@@ -107,7 +126,7 @@ func argumentError(c *cobra.Command, args []string, err error) error {
 	}
 	switch {
 	case len(args) < len(required):
-		return fmt.Errorf("%s is missing", required[len(args)])
+		return fmt.Errorf("%s is missing", strings.TrimSuffix(required[len(args)], "..."))
 	case len(args) > most:
 		return fmt.Errorf("%q is one argument too many", args[most])
 	case len(c.ValidArgs) > 0:

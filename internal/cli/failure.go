@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"syscall"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -47,8 +48,8 @@ type Failure struct {
 	Usage  string // how the command is called, for flag errors
 }
 
-// Error is the text of the cause.
-func (f *Failure) Error() string { return f.Err.Error() }
+// Error is the text of the cause, with what the system and Go's libraries say in words.
+func (f *Failure) Error() string { return human.Words(f.Err) }
 
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
@@ -83,7 +84,7 @@ func ToFailure(err error, own func(error) *Failure) *Failure {
 		return f
 	}
 	if _, ok := errors.AsType[*FieldError](err); ok {
-		return Invalid("%w", err)
+		return Invalid("%w", err).WithHint("--json alone lists the fields")
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &Failure{Exit: ExitUnavailable, Reason: "timeout", Err: err}

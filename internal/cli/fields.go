@@ -96,7 +96,7 @@ func (s Spec) CheckFields(c *cobra.Command) error {
 	has := FieldsOf(c)
 	for _, field := range s.Fields {
 		if len(has) > 0 && !slices.Contains(has, field) && !slices.Contains(has, OpenFields) {
-			return Invalid("%w", &FieldError{Field: field, Has: has})
+			return Invalid("%w", &FieldError{Field: field, Has: has}).WithHint("--json alone lists the fields")
 		}
 	}
 	return nil

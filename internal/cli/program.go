@@ -39,7 +39,7 @@ func versionLine(program string, b build.Info) string {
 func NewCompletion(program string) *cobra.Command {
 	var out string
 	c := &cobra.Command{
-		Use: "completion SHELL", Short: "Write the completion script of a shell",
+		Use: "completion SHELL", Short: "Write the completion script for a shell",
 		Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 		Example: fmt.Sprintf("  source <(%[1]s completion bash)\n  %[1]s completion zsh > \"${fpath[1]}/_%[1]s\"\n"+
 			"  %[1]s completion fish > ~/.config/fish/completions/%[1]s.fish", program),

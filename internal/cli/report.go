@@ -16,9 +16,13 @@ import (
 // Report tells on w what went wrong, in words or as the envelope of the API, and returns the exit code. A nil f is success, and an
 // interrupted command says nothing: who did it knows.
 func (f *Failure) Report(w io.Writer, style Style, asJSON bool) int {
-	switch {
-	case f == nil:
+	if f == nil {
 		return ExitOK
+	}
+	if fault, ok := human.Explain(f.Err); ok && f.Hint == "" {
+		f.Hint = fault.Next
+	}
+	switch {
 	case f.Exit == ExitInterrupted:
 	case asJSON && f.Reason != reasonFields:
 		fmt.Fprintln(w, f.envelope())
@@ -129,6 +133,13 @@ func whyNot(list []api.SourceStatus) string {
 		return cmp.Or(cmp.Compare(len(of[b]), len(of[a])), cmp.Compare(a, b))
 	})
 	const most = 3 // reasons that are told
+	if len(reasons) == 1 && failing > 1 {
+		why := fmt.Sprintf("%d of %d sources fail: %s", failing, len(list), reasons[0])
+		if failing == len(list) && strings.HasPrefix(reasons[0], "network") {
+			why += "; is there a network where the service runs?"
+		}
+		return why
+	}
 	for i, reason := range reasons[:min(len(reasons), most)] {
 		who := of[reason][0]
 		if n := len(of[reason]); n > 1 {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra/doc"
 
 	"github.com/contextd/contextd/internal/handbook"
+	"github.com/contextd/contextd/internal/human"
 )
 
 // addTopics adds the topics of the handbook to the help of root, those of this package, and others that only root has.
@@ -24,6 +26,19 @@ func addTopics(root *cobra.Command, others []*cobra.Command) {
 	root.InitDefaultHelpCmd()
 	i := slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == "help" })
 	help := root.Commands()[i]
+	shown := help.Run
+	help.Run, help.RunE = nil, func(c *cobra.Command, args []string) error {
+		if found, rest, err := root.Find(args); err != nil || found == nil || found == root && len(rest) > 0 {
+			f := misused(c, fmt.Errorf("there is no command or topic %q", strings.Join(args, " ")))
+			f.Usage, f.Hint = root.Name()+" help [COMMAND | TOPIC]", root.Name()+" --help, for both lists"
+			if near := human.Nearest(args[0], helpNames(root)); near != "" {
+				f.Hint = root.Name() + " help " + near
+			}
+			return f
+		}
+		shown(c, args)
+		return nil
+	}
 	commands := help.ValidArgsFunction
 	help.ValidArgsFunction = func(c *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		names, directive := commands(c, args, start)
@@ -34,6 +49,14 @@ func addTopics(root *cobra.Command, others []*cobra.Command) {
 		}
 		return names, directive
 	}
+}
+
+// helpNames are the names of the commands and topics of root.
+func helpNames(root *cobra.Command) (names []string) {
+	for _, c := range root.Commands() {
+		names = append(names, c.Name())
+	}
+	return names
 }
 
 // writeManual writes the manual pages of root into dir, which it makes: one of section 1 for every command, one of section 7 for every

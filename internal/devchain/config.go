@@ -51,7 +51,7 @@ type Account struct {
 	PrivateKey string `json:"privateKey"` // 0x and 64 hexadecimal digits
 }
 
-// Authorization is what an account allows by EIP-3009: whoever has it can have the token move the value. Times are seconds since 1970.
+// Authorization is what an account allows by EIP-3009: its holder can have the token move the value. Times are seconds since 1970.
 type Authorization struct {
 	To            string
 	Value         uint64

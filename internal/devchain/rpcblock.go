@@ -133,7 +133,7 @@ func (a *ethAPI) transaction(tx *types.Transaction, header *types.Header, index 
 	return with(tx, more)
 }
 
-// paid is what a unit of gas costs whoever offers so much at most, and such a tip.
+// paid is the price of a unit of gas for a maximum price and a tip.
 func paid(feeCap, tip, base *big.Int) *big.Int {
 	price := new(big.Int).Add(tip, base)
 	if price.Cmp(feeCap) > 0 {

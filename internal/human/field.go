@@ -33,7 +33,7 @@ func FieldMove(name string, from, to float64) string {
 func FieldColumn(name string, values []any) []string {
 	of, unit := fieldUnit(name)
 	exact, places := fine(unit, values...), 0
-	if moves(of) {
+	if moves(of) || of == "yield" {
 		places = 2
 	}
 	most := 2
@@ -101,7 +101,21 @@ func fieldValue(of, unit string, value any, fine bool) string {
 	case math.Abs(x) >= 10_000 && x == math.Trunc(x):
 		return strings.TrimPrefix(USD(x), "$") + unit
 	}
-	return Plain(x) + unit
+	return Plain(legible(x)) + unit
+}
+
+// legible is a number without a unit with as many decimals as people write: two from ten on, four from one on, four that count below.
+func legible(x float64) float64 {
+	switch size := math.Abs(x); {
+	case size >= 10:
+		return Round(x, 2)
+	case size >= 1:
+		return Round(x, 4)
+	case size < 1e-12:
+		return x
+	default:
+		return Round(x, 3-int(math.Floor(math.Log10(size))))
+	}
 }
 
 // percentage writes a percentage, with a sign where it can have one; a fine one has as many decimals as it needs, at most four.
@@ -115,6 +129,8 @@ func percentage(of string, x float64, fine bool) string {
 		return fixedPercent(of, Round(x, places), places)
 	case moves(of):
 		return Percent(x)
+	case of == "yield": // 4.60%, as bonds are quoted
+		return fixedPercent(of, x, 2)
 	}
 	return Plain(Round(x, 2)) + "%"
 }

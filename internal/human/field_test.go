@@ -23,6 +23,8 @@ func TestField(t *testing.T) {
 		{"marketCapUsd", 1.54e9, "market cap $1.54B"}, {"tvlUsd", int64(31_000_000), "TVL $31.0M"}, {"volume24hUsd", 999_999.0, "volume 24h $999,999"},
 		{"rank", 10.0, "#10"}, {"rank", 10, "#10"}, {"fastestSatVb", 12.0, "fastest 12 sat/vB"}, {"slowGwei", 0.25, "slow 0.25 gwei"},
 		{"spreadBp", -6.0, "spread -6 bp"}, {"yieldPct", 4.22, "yield 4.22%"},
+		{"yieldPct", 4.6, "yield 4.60%"}, {"level", 21.16014, "level 21.16"}, {"level", 10.0, "level 10"}, {"level", 9.99996, "level 10"},
+		{"rate", 155.3245, "rate 155.32"}, {"rate", 1.07123456, "rate 1.0712"}, {"rate", 0.00006789123, "rate 0.00006789"}, {"rate", -0.99996, "rate -1"},
 		{"value", 72.0, "72"}, {"label", "Greed", "Greed"}, {"category", "Dexs", "category Dexs"}, {"txns24h", 12345.0, "txns 24h 12,345"},
 		{"publishedAt", time.Date(2026, 11, 20, 21, 5, 11, 0, time.FixedZone("", 3600)), "published at 2026-11-20 20:05Z"},
 		{"publishedAt", "2026-11-20T20:05:11Z", "published at 2026-11-20 20:05Z"}, {"open", true, "open yes"}, {"open", false, "open no"},

@@ -1,4 +1,4 @@
-// Package usdg holds the facts about the token that whoever pays and whoever verifies share: amounts and how they are written.
+// Package usdg holds the facts about the token that payers and verifiers share: amounts and their text.
 //
 // Amounts are integers from end to end; text becomes one without passing through a float. The package speaks to no chain.
 package usdg

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/contextd/contextd/internal/human"
 )
 
 // shortestSecret is how long a part of a URL is at least that may be a secret.
@@ -17,7 +19,7 @@ func RedactRPC(err error, rpcURL string) string {
 	if errors.As(err, &u) {
 		err = u.Err // what is around it spells out the URL
 	}
-	text := err.Error()
+	text := human.Words(err)
 	parts := []string{rpcURL}
 	if u, err := url.Parse(rpcURL); err == nil {
 		for _, values := range u.Query() {
