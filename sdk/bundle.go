@@ -9,7 +9,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Bundle is a state with all that proves that a service said it, to be verified where the service is not.
+// Bundle is a state with the proof that a service published it, for verification offline.
 type Bundle struct {
 	api.LogEntry
 	Brief string // the text that was written with the state; "" for none
@@ -32,7 +32,7 @@ const beforeState = `,"state":`
 // maxBundle bounds a bundle.
 const maxBundle = maxAnswerBytes + 64<<10
 
-// Encode is the one text of b.
+// Encode returns the canonical text of b.
 func (b *Bundle) Encode() ([]byte, error) {
 	proof := b.Proof
 	if proof == nil {
@@ -49,7 +49,7 @@ func (b *Bundle) Encode() ([]byte, error) {
 // IsBundle reports whether data begins as a bundle does.
 func IsBundle(data []byte) bool { return bytes.HasPrefix(data, []byte(`{"v":1,"leaf":`)) }
 
-// ParseBundle reads a bundle, whose text must be the one that Encode makes. It verifies nothing.
+// ParseBundle reads a bundle in its canonical text. It verifies nothing.
 func ParseBundle(data []byte) (*Bundle, error) {
 	if len(data) > maxBundle {
 		return nil, unproven("the bundle is longer than %d MiB", maxBundle>>20)
@@ -74,8 +74,8 @@ func ParseBundle(data []byte) (*Bundle, error) {
 	return b, nil
 }
 
-// VerifyBundle checks a bundle, offline: that it was written as bundles are, that its state and brief are those of the leaf, and all that
-// VerifyEntry does. Key and witnesses are as for that.
+// VerifyBundle verifies a bundle offline: its canonical form, the hashes of state and brief in the leaf, and all that VerifyEntry verifies.
+// Key and witnesses are those of VerifyEntry.
 func VerifyBundle(data []byte, key string, witnesses ...string) (*Bundle, *Proven, error) {
 	b, err := ParseBundle(data)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // maxAnswerBytes bounds the body of an answer.
 const maxAnswerBytes = 8 << 20
 
-// CallOption is about one call.
+// CallOption is an option of one call.
 type CallOption func(*call)
 
 type call struct {
@@ -30,24 +30,24 @@ type call struct {
 	progress  func(Progress)
 }
 
-// Progress is where a call is.
+// Progress is the stage of a call.
 type Progress struct {
 	Attempt int   // the one that is next, from 1 on
 	Err     error // why there is another, nil at the first
 	Done    bool  // the call has ended
 }
 
-// WithProgress has f told when the call begins, when an attempt has failed and another follows after a wait, and when the call has ended.
+// WithProgress calls f when the call begins, when it waits after a failed attempt, and when it ends.
 func WithProgress(f func(Progress)) CallOption {
 	return func(c *call) { c.progress = f }
 }
 
-// WithMembers asks Fresh for the named members of the state alone, in the order of the state. Citations and brief stay whole.
+// WithMembers limits the state in Fresh to the named members, in the order of the state. Citations and brief stay complete.
 func WithMembers(names ...string) CallOption {
 	return with("members", strings.Join(names, ","))
 }
 
-// WithClaims asks Fresh and Brief for what backs each figure of the brief.
+// WithClaims adds the sources of each figure of the brief to Fresh and Brief.
 func WithClaims() CallOption { return with("claims", "true") }
 
 // with adds a parameter to the query of a call.
@@ -60,13 +60,13 @@ func with(name, value string) CallOption {
 	}
 }
 
-// WithRequestID sends id, a UUID, as the request id. The service answers and logs under it; it ignores what is not a UUID.
+// WithRequestID sends id, a UUID, as the request id, which the service returns and logs. The service ignores an id that is not a UUID.
 func WithRequestID(id string) CallOption {
 	return func(c *call) { c.requestID = id }
 }
 
-// WithResponse fills r with the HTTP side of the last answer of the call, also when the call fails. It stays zero when no
-// answer came. Do not share r between calls that run at the same time.
+// WithResponse fills r with the HTTP side of the last answer of the call, also when the call fails. Without an answer r stays zero. Do not
+// share r between concurrent calls.
 func WithResponse(r *Response) CallOption {
 	return func(c *call) { c.response = r }
 }
@@ -77,7 +77,7 @@ type Response struct {
 	Header    http.Header
 	RequestID string // X-Request-Id; empty if the answer is not the service's
 	DataMode  string // X-Data-Mode; api.DataModeDemo means recorded, synthetic data
-	Body      []byte // as it came
+	Body      []byte // as received
 	Attempts  int    // requests sent for it, 1 or more
 
 	Replayed bool          // it was given before, for the same payment; the ages in it are of now, but for a snapshot's
@@ -87,7 +87,7 @@ type Response struct {
 // Demo reports whether the answer was made from recorded, synthetic data.
 func (r *Response) Demo() bool { return r.DataMode == api.DataModeDemo }
 
-// Request is a call that no method of Client stands for.
+// Request is a call without a method of Client.
 type Request struct {
 	Method string     // empty means GET
 	Path   string     // from the base URL, with a slash first; it may carry a query
@@ -98,8 +98,8 @@ type Request struct {
 	proof   string // of payment, "" for none
 }
 
-// Do makes a raw call and returns its answer. The answer comes with an error too, an *api.Error for everything but a 2xx;
-// it is nil when none came. Only GET, HEAD and POST of cite are ever sent twice.
+// Do makes a raw call and returns its answer, which is nil if none came. Every answer other than a 2xx comes with an *api.Error. Only GET,
+// HEAD and POST of cite are retried.
 func (c *Client) Do(ctx context.Context, r Request, opts ...CallOption) (*Response, error) {
 	var o call
 	for _, opt := range opts {

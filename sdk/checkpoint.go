@@ -18,7 +18,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Checkpoint is a log at one size, as it signed it.
+// Checkpoint is a signed log of one size.
 type Checkpoint struct {
 	api.LogHead
 	Text      string        // the signed note, to the byte
@@ -30,15 +30,15 @@ type Checkpoint struct {
 	root tlog.Hash
 }
 
-// Cosignature is a witness's word that it saw one history of a log up to a checkpoint.
+// Cosignature is the statement of a witness that it saw one history of a log up to a checkpoint.
 type Cosignature struct {
 	Name string    `json:"name"` // of the witness
 	Key  string    `json:"key"`
 	At   time.Time `json:"at"`
 }
 
-// OpenCheckpoint reads a checkpoint, a C2SP tlog-checkpoint, and checks its signatures: of the log with key, which must be there, and of
-// the witnesses whose keys are given. A signature that does not hold, and one that is written in another way than it was made, is an error.
+// OpenCheckpoint reads a checkpoint (C2SP tlog-checkpoint) and verifies its signatures: that of the log with key, which is required, and
+// those of the given witnesses. An invalid signature, and a signature in another than its canonical encoding, is an error.
 func OpenCheckpoint(text, key string, witnesses ...string) (*Checkpoint, error) {
 	log, err := logVerifier(key)
 	if err != nil {
@@ -96,6 +96,15 @@ func asMade(signed *note.Note, text string) error {
 		}
 	}
 	return nil
+}
+
+// ParseLogKey reads the verifier key of a log and returns the origin of the log.
+func ParseLogKey(key string) (origin string, err error) {
+	v, err := logVerifier(key)
+	if err != nil {
+		return "", err
+	}
+	return v.Name(), nil
 }
 
 // logVerifier is the verifier of a log's key.
@@ -180,7 +189,7 @@ func plainKeyName(name string) bool {
 	return name != "" && len(name) <= 200 && printable(name) && !strings.ContainsAny(name, " +")
 }
 
-// ParseWitnessKey reports what is wrong with the verifier key of a witness, nil for nothing, and how the witness is called.
+// ParseWitnessKey reads the verifier key of a witness and returns the name of the witness.
 func ParseWitnessKey(key string) (name string, err error) {
 	c, err := parseWitness(key)
 	if err != nil {
@@ -234,7 +243,7 @@ func cosignedAt(s note.Signature) time.Time {
 	return time.Unix(int64(binary.BigEndian.Uint64(raw[4:])), 0).UTC()
 }
 
-// ErrUnproven says that a proof does not prove what it is of. It is in the chain of the errors of everything that verifies.
+// ErrUnproven reports a proof that fails. Every verification error wraps it.
 var ErrUnproven = errors.New("not proven")
 
 // unproven makes an error of ErrUnproven.

@@ -17,8 +17,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Console is the side of a service that its owners sign in to: sessions, keys, credits, usage and prompts. Client.Console makes one.
-// It is safe for concurrent use. It sends no API key.
+// Console is the account side of a service: sessions, keys, credits, usage and prompts. Client.Console makes one. It is safe for concurrent
+// use. It sends no API key.
 type Console struct {
 	client Client
 
@@ -27,7 +27,7 @@ type Console struct {
 	session Key        // what the cookie holds, as a Key because that hides itself
 }
 
-// Console returns the console of c's service. session is the secret of a session that was opened before, empty for none.
+// Console returns the console of c's service. session is the secret of an open session, empty for none.
 func (c *Client) Console(session string) *Console {
 	s := &Console{client: *c, session: NewKey(session)}
 	s.client.key = Key{}
@@ -35,16 +35,16 @@ func (c *Client) Console(session string) *Console {
 	return s
 }
 
-// Secret is the secret of the session, empty while nobody is signed in. It is what Client.Console takes to go on later: keep it as
-// a password.
+// Secret returns the secret of the session, empty while nobody is signed in. Pass it to Client.Console to continue the session later. Store
+// it like a password.
 func (s *Console) Secret() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.session.Secret()
 }
 
-// UseInvite hands in an invitation with the sign-ins that follow, for services where new accounts need one. It is used up by the first
-// that makes an account.
+// UseInvite sends an invitation with later sign-ins, for services where new accounts need one. The first sign-in that creates an account
+// uses it up.
 func (s *Console) UseInvite(code string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,8 +58,8 @@ func (s *Console) invited() string {
 	return s.invite.Secret()
 }
 
-// SendLink has a sign-in link mailed to the address, and returns until when it works. Who is signed in adds the address to their
-// account instead.
+// SendLink has a sign-in link mailed to the address, and returns the time until which it works. In a session, the link adds the address to
+// the account instead.
 func (s *Console) SendLink(ctx context.Context, email string, opts ...CallOption) (time.Time, error) {
 	out, err := consoleCall[api.EmailSignInResponse](ctx, s, http.MethodPost, api.PathAuthEmail, nil,
 		api.EmailSignInRequest{Email: email}, opts)
@@ -69,7 +69,7 @@ func (s *Console) SendLink(ctx context.Context, email string, opts ...CallOption
 	return out.ExpiresAt, nil
 }
 
-// ByLink signs in with a mailed link, or the token or code that it leads to. It works once.
+// ByLink signs in with a mailed link, or with the token or code behind it. It works once.
 func (s *Console) ByLink(ctx context.Context, link string, opts ...CallOption) (*api.Session, error) {
 	token := strings.TrimSpace(link)
 	if u, err := url.Parse(token); err == nil && u.Query().Has("token") {
@@ -86,8 +86,8 @@ type Signer interface {
 	SignMessage(text string) (string, error)
 }
 
-// ByWallet signs in with a wallet. The message that the service wants signed must be one to sign in to domain, the host and port of the
-// service's public URL; empty means those of the base URL. Who is signed in adds the wallet to their account instead.
+// ByWallet signs in with a wallet. The message to sign must be a sign-in to domain, the host and port of the service's public URL; empty
+// means those of the base URL. In a session, it adds the wallet to the account instead.
 func (s *Console) ByWallet(ctx context.Context, wallet Signer, domain string, opts ...CallOption) (*api.Session, error) {
 	asked, err := consoleCall[api.WalletSignInResponse](ctx, s, http.MethodPost, api.PathAuthWallet, nil,
 		api.WalletSignInRequest{Address: wallet.Address()}, opts)
@@ -105,7 +105,7 @@ func (s *Console) ByWallet(ctx context.Context, wallet Signer, domain string, op
 		api.WalletVerifyRequest{Message: asked.Message, Signature: signature, Invite: s.invited()}, opts)
 }
 
-// ErrForeignMessage says that a message to sign is not what it should be. It was not signed.
+// ErrForeignMessage reports a message other than the expected sign-in. It was not signed.
 var ErrForeignMessage = errors.New("the message to sign is not one to sign in here")
 
 // checkMessage checks that signing text signs in to domain with address, and does nothing else.
@@ -121,7 +121,7 @@ func checkMessage(text, domain, address string) error {
 	return nil
 }
 
-// Session says who is signed in.
+// Session returns the signed-in owner.
 func (s *Console) Session(ctx context.Context, opts ...CallOption) (*api.Session, error) {
 	return consoleCall[api.Session](ctx, s, http.MethodGet, api.PathAuthSession, nil, nil, opts)
 }
@@ -132,13 +132,13 @@ func (s *Console) SignOut(ctx context.Context, opts ...CallOption) error {
 	return err
 }
 
-// SignOutEverywhere ends every session of the owner, this one too.
+// SignOutEverywhere ends every session of the owner, including this one.
 func (s *Console) SignOutEverywhere(ctx context.Context, opts ...CallOption) error {
 	_, err := s.do(ctx, Request{Method: http.MethodDelete, Path: api.PathAuthSession, Query: url.Values{"all": {"true"}}}, opts)
 	return err
 }
 
-// Identities lists the mail addresses and wallets that the owner signs in by, oldest first.
+// Identities lists the mail addresses and wallets of the owner, oldest first.
 func (s *Console) Identities(ctx context.Context, opts ...CallOption) ([]api.Identity, error) {
 	out, err := consoleCall[api.IdentityListResponse](ctx, s, http.MethodGet, api.PathAuthIdentities, nil, nil, opts)
 	if err != nil {
@@ -147,14 +147,14 @@ func (s *Console) Identities(ctx context.Context, opts ...CallOption) ([]api.Ide
 	return out.Identities, nil
 }
 
-// Unlink removes a mail address or wallet from the account, by its id, and ends the other sessions. The session must have begun with a
-// sign-in of the last api.ProofLifetime; adding one needs that too. The last one cannot be removed.
+// Unlink removes a mail address or wallet from the account by its id, and ends the other sessions. The session must have begun with a
+// sign-in within the last api.ProofLifetime, as for adding one. The last identity cannot be removed.
 func (s *Console) Unlink(ctx context.Context, id string, opts ...CallOption) error {
 	_, err := s.do(ctx, Request{Method: http.MethodDelete, Path: api.PathAuthIdentities + "/" + url.PathEscape(id)}, opts)
 	return err
 }
 
-// Keys lists the owner's keys, newest first, those that were revoked too.
+// Keys lists the owner's keys, newest first, including revoked ones.
 func (s *Console) Keys(ctx context.Context, opts ...CallOption) ([]api.APIKeyRow, error) {
 	out, err := consoleCall[api.KeyListResponse](ctx, s, http.MethodGet, api.PathKeys, nil, nil, opts)
 	if err != nil {
@@ -163,7 +163,8 @@ func (s *Console) Keys(ctx context.Context, opts ...CallOption) ([]api.APIKeyRow
 	return out.Keys, nil
 }
 
-// KeyPage lists at most limit keys, 1 to api.MaxPage, from cursor on, the NextCursor of the page before. Without both it is the whole list.
+// KeyPage lists at most limit keys, 1 to api.MaxPage, starting at cursor, the NextCursor of the previous page. With neither, it returns the
+// whole list.
 func (s *Console) KeyPage(ctx context.Context, limit int, cursor string, opts ...CallOption) (*api.KeyListResponse, error) {
 	query := url.Values{}
 	if limit != 0 {
@@ -175,31 +176,31 @@ func (s *Console) KeyPage(ctx context.Context, limit int, cursor string, opts ..
 	return consoleCall[api.KeyListResponse](ctx, s, http.MethodGet, api.PathKeys, query, nil, opts)
 }
 
-// Rotation says how a key is replaced.
+// Rotation configures the replacement of a key.
 type Rotation struct {
 	Name  string        // of the new key; empty means that of the old one
-	Grace time.Duration // for which the old key works on, in whole seconds, at most api.MaxRotationGrace
+	Grace time.Duration // until the old key ends, in whole seconds, at most api.MaxRotationGrace
 }
 
-// RotateKey makes a key in place of another, whose credits are on the new one from then on. The plaintext is in this answer and nowhere
-// else. The service ends the old key by its own clock, at RevokesAt.
+// RotateKey replaces a key and moves its credits to the new one. Only this answer carries the plaintext of the new key. The service ends
+// the old key at RevokesAt by its own clock.
 func (s *Console) RotateKey(ctx context.Context, keyID string, r Rotation, opts ...CallOption) (*api.IssuedKey, error) {
 	return consoleCall[api.IssuedKey](ctx, s, http.MethodPost, api.PathKeys+"/"+url.PathEscape(keyID)+"/rotate", nil,
 		api.RotateKeyRequest{Name: r.Name, GraceSeconds: int64(math.Ceil(r.Grace.Seconds()))}, opts)
 }
 
-// CreateKey makes a key. Its plaintext is in this answer and nowhere else. An empty consent means api.ConsentAggregated.
+// CreateKey creates a key. Only this answer carries its plaintext. An empty consent means api.ConsentAggregated.
 func (s *Console) CreateKey(ctx context.Context, name string, consent api.TraceConsent, opts ...CallOption) (*api.IssuedKey, error) {
 	return consoleCall[api.IssuedKey](ctx, s, http.MethodPost, api.PathKeys, nil,
 		api.CreateKeyRequest{Name: name, TraceConsent: consent}, opts)
 }
 
-// RevokeKey ends a key, at once and for good.
+// RevokeKey revokes a key at once and for good.
 func (s *Console) RevokeKey(ctx context.Context, keyID string, opts ...CallOption) (*api.RevokeResponse, error) {
 	return consoleCall[api.RevokeResponse](ctx, s, http.MethodDelete, api.PathKeys+"/"+url.PathEscape(keyID), nil, nil, opts)
 }
 
-// Balance reports the owner's credits, or those on one of their keys where keyID is not empty.
+// Balance returns the owner's credits, or those of one key if keyID is set.
 func (s *Console) Balance(ctx context.Context, keyID string, opts ...CallOption) (*api.CreditBalanceResponse, error) {
 	query := url.Values{}
 	if keyID != "" {
@@ -208,7 +209,7 @@ func (s *Console) Balance(ctx context.Context, keyID string, opts ...CallOption)
 	return consoleCall[api.CreditBalanceResponse](ctx, s, http.MethodGet, api.PathCredits, query, nil, opts)
 }
 
-// Usage reports the owner's calls of the last days, today included, by day, key and operation; 0 days means 30.
+// Usage returns the owner's calls of the last days, including today, by day, key and operation; 0 days means 30.
 func (s *Console) Usage(ctx context.Context, days int, opts ...CallOption) ([]api.UsageRow, error) {
 	query := url.Values{}
 	if days != 0 {
@@ -221,12 +222,12 @@ func (s *Console) Usage(ctx context.Context, days int, opts ...CallOption) ([]ap
 	return out.Days, nil
 }
 
-// Prompt returns what the owner wants in their briefs of a pack, empty if nothing special. Tiers below pro have no prompts.
+// Prompt returns the owner's prompt for briefs of a pack, empty if there is none. Prompts need tier pro.
 func (s *Console) Prompt(ctx context.Context, pack string, opts ...CallOption) (string, error) {
 	return s.prompt(ctx, http.MethodGet, pack, nil, opts)
 }
 
-// SetPrompt sets it and returns it as the service keeps it.
+// SetPrompt sets the prompt and returns it as stored.
 func (s *Console) SetPrompt(ctx context.Context, pack, prompt string, opts ...CallOption) (string, error) {
 	return s.prompt(ctx, http.MethodPut, pack, api.PromptBody{Prompt: prompt}, opts)
 }
@@ -239,7 +240,7 @@ func (s *Console) prompt(ctx context.Context, method, pack string, ask any, opts
 	return out.Prompt, nil
 }
 
-// DropPrompt drops it.
+// DropPrompt removes the prompt.
 func (s *Console) DropPrompt(ctx context.Context, pack string, opts ...CallOption) error {
 	_, err := s.do(ctx, Request{Method: http.MethodDelete, Path: api.PathPrompts + "/" + url.PathEscape(pack)}, opts)
 	return err

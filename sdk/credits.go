@@ -11,9 +11,9 @@ import (
 // soldPatience is how often the payment of a pack is sent again to a service that is still settling it.
 const soldPatience = 15
 
-// BuyKey buys a pack of credits by standard x402 and returns the new key that they are on. It takes a wallet, which payer pays from, and no
-// account: the wallet is one from then on. A purchase that was not answered is finished by the same call with the same payer, which then
-// gets the same key. Key is empty where the service told it long ago: who signs in with the wallet can rotate it.
+// BuyKey buys a pack of credits by standard x402 and returns a new key with them. It needs a wallet, from which payer pays, and no account:
+// the purchase creates an account for the wallet. After a failure, the same call with the same payer finishes the purchase and returns the
+// same key. Key is empty if the service showed it long ago: sign in with the wallet to rotate it.
 func (c *Client) BuyKey(ctx context.Context, pack api.CreditPack, payer ExactPayer, opts ...CallOption) (*api.IssuedKey, error) {
 	var o call
 	for _, opt := range opts {

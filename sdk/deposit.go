@@ -9,13 +9,13 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Buy begins a purchase of credits for the key with the given id or, for "", the owner's oldest. The answer says what to transfer, where
-// and until when.
+// Buy begins a purchase of credits for the key with the given id or, for "", the owner's oldest. The answer holds the amount, the recipient
+// and the deadline of the transfer.
 func (s *Console) Buy(ctx context.Context, pack api.CreditPack, keyID string, opts ...CallOption) (*api.DepositIntent, error) {
 	return s.BuyOn(ctx, "", pack, keyID, opts...)
 }
 
-// BuyOn is Buy for a purchase that is to be paid on the rail with the given id, one of the chains and tokens that the service takes.
+// BuyOn is Buy on the rail with the given id, one of the service's chains and tokens.
 func (s *Console) BuyOn(
 	ctx context.Context, rail string, pack api.CreditPack, keyID string, opts ...CallOption,
 ) (*api.DepositIntent, error) {
@@ -30,8 +30,8 @@ func (s *Console) BuyOn(
 	return intent, err
 }
 
-// Deposit says how a purchase stands. With txHash, the service looks for its payment in that transaction first, without waiting for its
-// next look at the chain; the deposit stays pending while the chain has not shown it.
+// Deposit returns the state of a purchase. With txHash, the service looks for the payment in that transaction at once; the deposit stays
+// pending while the chain does not show it.
 func (s *Console) Deposit(ctx context.Context, id, txHash string, opts ...CallOption) (*api.Deposit, error) {
 	path := api.PathCredits + "/" + url.PathEscape(id)
 	if txHash == "" {
@@ -43,9 +43,9 @@ func (s *Console) Deposit(ctx context.Context, id, txHash string, opts ...CallOp
 // depositPoll is how often AwaitDeposit asks.
 const depositPoll = 2 * time.Second
 
-// AwaitDeposit waits until a purchase is verified or has expired, and returns it. With txHash, the service is asked to look there; where it
-// says that this transaction will never pay for the purchase, that is an *api.Error with its reason. It ends with the error of ctx when
-// that is done first; a service that does not answer for a while is asked again.
+// AwaitDeposit waits until a purchase is verified or has expired, and returns it. With txHash, the service looks in that transaction; if it
+// can never pay for the purchase, the error is an *api.Error with the reason. The wait continues while the service does not answer, and
+// ends with the error of ctx.
 func (s *Console) AwaitDeposit(ctx context.Context, id, txHash string, opts ...CallOption) (*api.Deposit, error) {
 	for {
 		d, err := s.Deposit(ctx, id, txHash, opts...)
@@ -60,7 +60,7 @@ func (s *Console) AwaitDeposit(ctx context.Context, id, txHash string, opts ...C
 			return d, nil
 		} else if d.Reason != "" {
 			return d, api.Errorf(d.Reason, "%s", d.Message).
-				WithHint("nothing that arrived is lost: tell the operator the hash of the transaction")
+				WithHint("nothing that arrived is lost: send the operator the hash of the transaction")
 		}
 		if err := sleep(ctx, wait); err != nil {
 			return d, err
@@ -68,8 +68,7 @@ func (s *Console) AwaitDeposit(ctx context.Context, id, txHash string, opts ...C
 	}
 }
 
-// BuyCredits buys a pack with a Payer, and waits until the credits are there. It is for scripts: whoever calls it has consented to the
-// price of the pack.
+// BuyCredits buys a pack with a Payer and waits for the credits. It is for scripts: calling it is consent to the price of the pack.
 func (s *Console) BuyCredits(ctx context.Context, pack api.CreditPack, keyID string, payer Payer) (*api.Deposit, error) {
 	intent, err := s.Buy(ctx, pack, keyID)
 	if err != nil {
@@ -78,7 +77,7 @@ func (s *Console) BuyCredits(ctx context.Context, pack api.CreditPack, keyID str
 	return s.PayDeposit(ctx, intent, payer)
 }
 
-// PayDeposit pays a purchase that was begun, and waits until the credits are there.
+// PayDeposit pays an open purchase and waits for the credits.
 func (s *Console) PayDeposit(ctx context.Context, intent *api.DepositIntent, payer Payer) (*api.Deposit, error) {
 	proof, err := payer.Pay(ctx, Quote{
 		PaymentRequirements: intent.Requirements(), Service: s.client.BaseURL(), Request: "deposit " + intent.ID, Purchase: intent,

@@ -1,10 +1,12 @@
 package sdk
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -16,11 +18,11 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Error is an error of the service, for errors.As: what it says, its code and reason, and the quote where the call can be paid. It is the
-// type that the service itself answers with.
+// Error is an error of the service, for errors.As: code, reason, message, hint and, if the call can be paid, the quote. The service uses
+// the same type.
 type Error = api.Error
 
-// Errors of the service that programs tell apart, for errors.Is. The error itself is an *Error, for errors.As.
+// Sentinel errors of the service, for errors.Is. The error itself is an *Error, for errors.As.
 var (
 	ErrInvalidToken        error = &api.Error{Reason: api.ReasonInvalidToken}     // the key is unknown or malformed
 	ErrKeyRevoked          error = &api.Error{Reason: api.ReasonKeyRevoked}       // the key was revoked
@@ -40,8 +42,8 @@ var (
 	ErrInvalidRequest      error = &api.Error{Code: api.CodeValidation}           // a parameter is missing or out of range
 )
 
-// TransportError says that no answer came. It wraps the cause, so that errors.Is finds context.DeadlineExceeded,
-// context.Canceled or the error of the connection.
+// TransportError reports that no answer came. It wraps the cause, so that errors.Is finds context.DeadlineExceeded, context.Canceled or the
+// error of the connection.
 type TransportError struct {
 	Method   string
 	URL      string // without secrets
@@ -49,15 +51,19 @@ type TransportError struct {
 	Err      error
 }
 
-// Error names the request and the cause.
+// Error returns the request and the cause in words.
 func (e *TransportError) Error() string {
-	return strings.ToLower(e.Method) + " " + e.URL + ": " + e.Err.Error()
+	why := human.Words(e.Err)
+	if e.Err == io.EOF {
+		why = "the connection broke off"
+	}
+	return strings.ToLower(e.Method) + " " + e.URL + ": " + why
 }
 
 // Unwrap returns the cause.
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// Timeout reports whether the time ran out: that of the Client, of the context or of the connection.
+// Timeout reports whether the time limit of the Client, the context or the connection was exceeded.
 func (e *TransportError) Timeout() bool {
 	var t net.Error
 	return errors.Is(e.Err, context.DeadlineExceeded) || errors.As(e.Err, &t) && t.Timeout()
@@ -77,7 +83,7 @@ func transportError(req *http.Request, attempts int, err error) *TransportError 
 	return &TransportError{Method: req.Method, URL: RedactURL(req.URL), Attempts: attempts, Err: err}
 }
 
-// RedactURL is u as it may be shown: without the value of a token parameter, which is a key, and without a password.
+// RedactURL returns u without the value of a token parameter, which is a key, and without a password.
 func RedactURL(u *url.URL) string {
 	shown := *u
 	if q := shown.Query(); q.Has("token") {
@@ -87,8 +93,8 @@ func RedactURL(u *url.URL) string {
 	return shown.Redacted()
 }
 
-// ErrorOf is the error of an answer that is not a 2xx, as the calls of a Client return it: an *api.Error, also where no service of ours
-// has answered, or a *TransportError if the answer cannot be read. It closes the body, and leaves what it read there.
+// ErrorOf returns the error of an answer other than a 2xx, as the calls of a Client do: an *api.Error, also for an answer of another
+// server, or a *TransportError if the answer cannot be read. It closes the body and replaces it by the bytes read.
 func ErrorOf(resp *http.Response) error {
 	text, err := readAnswer(resp.Request, resp)
 	if err != nil {
@@ -103,7 +109,7 @@ func decodeError(resp *http.Response, body []byte) *api.Error {
 	if err := json.Unmarshal(body, &envelope); err != nil || envelope.Error == nil || envelope.Error.Code == "" {
 		e := foreignError(resp, body)
 		if err == nil && envelope.Payment != nil { // the quote alone is what the specification promises of a 402
-			e = api.Errorf(api.ReasonPaymentRequired, "the call has to be paid")
+			e = api.Errorf(api.ReasonPaymentRequired, "the call needs a payment")
 			e.Payment = envelope.Payment
 		}
 		return annotate(e, resp)
@@ -141,14 +147,17 @@ func foreignError(resp *http.Response, body []byte) *api.Error {
 			resp.StatusCode, http.StatusText(resp.StatusCode), human.Short(to, 200))
 		return e.WithHint("use %s as the base URL if you trust it", human.Short(to, 200))
 	}
-	return e.WithHint("check the base URL, and whether a proxy stands between")
+	if resp.StatusCode == http.StatusBadRequest && bytes.Contains(bytes.ToUpper(body), []byte("HTTPS")) {
+		return e.WithHint("https:// in place of http://, if the server asks for TLS")
+	}
+	return e.WithHint("check the base URL and any proxy on the way")
 }
 
 // notJSON stands for a 2xx whose body is not the JSON that was asked for.
 func notJSON(resp *http.Response, body []byte, err error) *api.Error {
 	e := &api.Error{Code: api.CodeUpstreamError,
 		Message: fmt.Sprintf("the answer is not what the service gives (%s): %v", glimpse(resp, body), err)}
-	return annotate(e.WithHint("check the base URL, and whether a proxy stands between"), resp)
+	return annotate(e.WithHint("check the base URL and any proxy on the way"), resp)
 }
 
 // glimpse tells what kind of body came and how it begins.

@@ -98,7 +98,7 @@ func TestForeignAnswers(t *testing.T) {
 		"captive portal":    {200, "text/html", "<html>Log in", []string{"not what the service gives", "Log in", "proxy"}, api.CodeUpstreamError},
 		"long page":         {500, "text/html", strings.Repeat("x", 500), []string{strings.Repeat("x", 59) + "…"}, api.CodeUpstreamError},
 		"more than allowed": {200, "application/json", strings.Repeat(" ", 8<<20) + "{}", []string{"longer than 8 MiB"}, api.CodeUpstreamError},
-		"quote alone":       {402, "application/json", `{"payment":{"amount":"0.005"}}`, []string{"has to be paid"}, api.CodePaymentRequired},
+		"quote alone":       {402, "application/json", `{"payment":{"amount":"0.005"}}`, []string{"needs a payment"}, api.CodePaymentRequired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

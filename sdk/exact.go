@@ -12,10 +12,10 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Required is what a service says of how it is paid by x402, version 2. Nothing of it has been checked.
+// Required is the payment request of a service by x402, version 2. It is unverified.
 type Required struct {
 	Accepts    []Accept
-	Resource   json.RawMessage            // as it came; nil where it says none
+	Resource   json.RawMessage            // as received; nil if absent
 	Extensions map[string]json.RawMessage // as they came
 }
 
@@ -29,10 +29,10 @@ type Accept struct {
 	MaxTimeoutSeconds int64
 	Extra             AcceptExtra
 
-	Raw json.RawMessage `json:"-"` // as it came: a payment repeats it
+	Raw json.RawMessage `json:"-"` // as received: a payment repeats it
 }
 
-// AcceptExtra is what a service says of the token.
+// AcceptExtra is the service's description of the token.
 type AcceptExtra struct {
 	Name                string
 	Version             string
@@ -45,10 +45,10 @@ const (
 	maxAccepts       = 32
 )
 
-// ErrRequired says that how a service wants to be paid cannot be read, or is not by x402, version 2.
+// ErrRequired reports a payment request that cannot be read or is not x402, version 2.
 var ErrRequired = errors.New("how the service wants to be paid cannot be read")
 
-// ParseRequired reads what stands, as JSON, in the header PAYMENT-REQUIRED or in the result of a tool.
+// ParseRequired reads the JSON of a payment request, from the header PAYMENT-REQUIRED or from the result of a tool.
 func ParseRequired(text []byte) (Required, error) {
 	var wire struct {
 		X402Version int
@@ -128,7 +128,7 @@ func receiptOf(h http.Header) *api.StandardReceipt {
 	return ParseReceipt(text)
 }
 
-// ParseReceipt reads a receipt of x402; nil if it is none. What is not a hash, or no plain text, it leaves out.
+// ParseReceipt reads a receipt of x402; nil if it is not one. It omits values other than hashes and plain text.
 func ParseReceipt(text []byte) *api.StandardReceipt {
 	var r api.StandardReceipt
 	if json.Unmarshal(text, &r) != nil {

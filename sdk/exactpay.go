@@ -14,17 +14,17 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// ExactPayer pays by the scheme exact of x402, version 2: with authorizations that the service settles. *wallet.Authorizer of sdk/wallet
-// is one.
+// ExactPayer pays by the scheme exact of x402, version 2: with authorizations that the service settles. An implementation is
+// *wallet.Authorizer of sdk/wallet.
 type ExactPayer interface {
-	// Authorize returns the payment for q, unless its own rules forbid it. Asked again for the same request it returns the payment that it
-	// made before, as long as that may be settled: it never signs two for one request meanwhile.
+	// Authorize returns the payment for q if its rules allow it. For the same request it returns the same payment while that can be
+	// settled, and never signs a second one meanwhile.
 	Authorize(ctx context.Context, q ExactQuote) (ExactPayment, error)
-	// Concluded is told what became of a payment. What it is told nothing of may be sent again.
+	// Concluded records the outcome of a payment. A payment without an outcome may be sent again.
 	Concluded(ctx context.Context, p ExactPayment, o ExactOutcome) error
 }
 
-// ExactQuote is what a service asks for a request.
+// ExactQuote is the price that a service asks for a request.
 type ExactQuote struct {
 	Required
 
@@ -32,46 +32,46 @@ type ExactQuote struct {
 	Request string // method, path and query, and what else tells the request from others
 	Bare    bool   // Request says all of it
 
-	Pack api.CreditPack // that is bought, to whose price somebody has consented; "" for calls, which alone bounds are about
+	Pack api.CreditPack // the pack to buy at its agreed price; "" for calls; only calls have bounds
 }
 
-// ExactPayment is an authorization, signed. Who has its Payload can have it settled, so it is shown to its service alone.
+// ExactPayment is a signed authorization. Anyone with its Payload can settle it, so send it only to its service.
 type ExactPayment struct {
 	ID      string // the nonce of the authorization
 	Payer   string
-	Asset   string // of what is paid, such as USDC
+	Asset   string // symbol of the token, such as USDC
 	Amount  string // decimal
 	Network string
 	Until   time.Time
 	Lapsed  bool            // it is over: nothing can be settled, and an answer is given again at most
-	Payload json.RawMessage // as it is sent: base64 in a header, or in the parameters of a tool
+	Payload json.RawMessage // as sent: base64 in a header, or in the parameters of a tool
 }
 
-// String tells which payment it is, without what pays.
+// String identifies the payment without the Payload.
 func (p ExactPayment) String() string {
 	return fmt.Sprintf("%s %s on %s, authorization %s", p.Amount, p.Asset, p.Network, p.ID)
 }
 
-// GoString is the same.
+// GoString is String.
 func (p ExactPayment) GoString() string { return p.String() }
 
-// ExactOutcome is what became of a payment.
+// ExactOutcome is the outcome of a payment.
 type ExactOutcome struct {
-	Receipt *api.StandardReceipt // what the service says of it; nil if nothing
-	Refused error                // what it was refused with; nil if it was answered, or settled without an answer
+	Receipt *api.StandardReceipt // from the service; nil if none
+	Refused error                // the refusal; nil after an answer, or a settlement without one
 	Settled bool                 // settled, and not answered
 }
 
-// AuthorizedError says that an authorization was sent for a call that was not answered. The same call again with the same ExactPayer
-// sends the same authorization.
+// AuthorizedError reports an authorization sent for a call without an answer. The same call with the same ExactPayer sends the same
+// authorization again.
 type AuthorizedError struct {
 	Payment ExactPayment
-	Receipt *api.StandardReceipt // what the service says of it; nil if nothing
+	Receipt *api.StandardReceipt // from the service; nil if none
 	Refused bool                 // the service has refused it
 	Err     error
 }
 
-// Error names the payment and the cause.
+// Error returns the payment and the cause.
 func (e *AuthorizedError) Error() string {
 	return fmt.Sprintf("authorized %s, not answered: %v", e.Payment, e.Err)
 }
@@ -79,24 +79,24 @@ func (e *AuthorizedError) Error() string {
 // Unwrap returns the cause.
 func (e *AuthorizedError) Unwrap() error { return e.Err }
 
-// ExactTransport is an http.RoundTripper that pays by x402, version 2, scheme exact. Where Service answers 402 with PAYMENT-REQUIRED, it
-// has the Payer authorize the payment and sends the same request again with PAYMENT-SIGNATURE. Everything else passes through it untouched:
-// it pays for nothing outside Service, for no body without GetBody, and for no request that carries a payment already.
+// ExactTransport is an http.RoundTripper that pays by x402, version 2, scheme exact. When Service answers 402 with PAYMENT-REQUIRED, the
+// Payer authorizes the payment, and the transport repeats the request with PAYMENT-SIGNATURE. Other requests pass unchanged: it does not
+// pay outside Service, for bodies without GetBody, or for requests that already carry a payment.
 //
-// The answer to a paid request is read whole before the Payer is told of it. What is no 2xx is an *AuthorizedError.
+// It reads the whole answer to a paid request before it calls Concluded. An answer other than a 2xx is an *AuthorizedError.
 //
 // It is safe for concurrent use if the Payer is.
 type ExactTransport struct {
 	Payer    ExactPayer
 	Service  string                                       // scheme and host, as the journal of the Payer names the service
 	Base     http.RoundTripper                            // sends the requests
-	Name     func(*http.Request) (name string, bare bool) // what a request is called in an ExactQuote, and whether that is all of it
-	Pack     api.CreditPack                               // that a request buys; "" for calls
-	Patience int                                          // how often a payment is sent again after a 503 or 429
-	Tell     func(ExactPayment, *api.StandardReceipt)     // is told of each paid answer; nil tells nobody
+	Name     func(*http.Request) (name string, bare bool) // name of a request in an ExactQuote, and whether it says all of it
+	Pack     api.CreditPack                               // bought by a request; "" for calls
+	Patience int                                          // repetitions of a payment after a 503 or 429
+	Tell     func(ExactPayment, *api.StandardReceipt)     // called for each paid answer; may be nil
 }
 
-// RoundTrip sends r, and pays for it if the service asks for that.
+// RoundTrip sends r, and pays for it if the service asks.
 func (t *ExactTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	once := r.Body != nil && r.Body != http.NoBody && r.GetBody == nil
 	paid := r.Header.Get(api.HeaderPayment) != "" || r.Header.Get(api.HeaderSignature) != ""
@@ -199,7 +199,7 @@ func (p ExactPayment) refusal(resp *http.Response, body []byte, receipt *api.Sta
 	return p.Refusal(text)
 }
 
-// Refusal is why a service refuses p that says, again, how it is paid.
+// Refusal returns the reason in a repeated payment request with which a service refuses p.
 func (p ExactPayment) Refusal(required []byte) error {
 	var paid struct{ Accepted Accept }
 	_ = json.Unmarshal(p.Payload, &paid) // which is ours

@@ -9,8 +9,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// WithProofCheck has check look at every answer that names a leaf of a log, and at those of Fresh that name none, with the zero Proof. An
-// error of it is that of the call, whose answer is not returned.
+// WithProofCheck passes the proof of every answer to check, and the zero Proof for an answer of Fresh without one. If check fails, the call
+// fails with its error and returns no answer. The proof of a state of a stream has no Log: it is that of the pack.
 func WithProofCheck(check func(ctx context.Context, pack string, p api.Proof, answer *Response) error) Option {
 	return func(o *options) error { o.check = check; return nil }
 }
@@ -31,9 +31,8 @@ func (c *Client) checked(ctx context.Context, target *url.URL, resp *Response) e
 	return c.check(ctx, firstOf(target.Query().Get("pack"), api.DefaultPack), proof, resp)
 }
 
-// Follow checks that the log of now has all of the log of known at its beginning, and is it: the same origin, the same key, no smaller and
-// with one history. A *ProofError says what became of it, with both as the evidence; every other error, that it could not be looked at.
-// Known must have been seen before now was asked for.
+// Follow verifies that the log of now extends the log of known: same origin, same key, no smaller size and one history. A *ProofError
+// reports a difference, with both checkpoints as evidence; any other error, a failure to check. Obtain known before now.
 func (l *Log) Follow(ctx context.Context, known, now *Checkpoint) error {
 	fail := func(reason ProofReason, format string, args ...any) error {
 		return &ProofError{Reason: reason, Err: fmt.Errorf(format, args...), Known: known, Now: now}
@@ -99,6 +98,6 @@ func (l *Log) replaced(ctx context.Context, known, now *Checkpoint) error {
 		return fail(ProofRestored, "the service restored a backup: states %d to %d of the log %s, which were seen here, were dropped",
 			head.Size, known.Size-1, known.Origin)
 	}
-	return fail(ProofRestored, "the service restored a backup: states from %d on of the log %s were dropped, of which none was seen here",
-		head.Size, known.Origin)
+	return fail(ProofRestored, "the service restored a backup or changed its key: a new log follows %d leaves of the log %s, and drops "+
+		"none that was seen here", head.Size, known.Origin)
 }

@@ -8,9 +8,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Key is an API key, cv_<env>_<32 base62 characters>. The zero Key is none. It shows itself only in part: every format verb, log
-// handler and encoder gets String, and what reads past its methods, as package fmt does with unexported fields, finds a pointer.
-// Secret is the one way to the text. Keys are not comparable by ==.
+// Key is an API key, cv_<env>_<32 base62 characters>. The zero Key is none. It hides itself: format verbs, log handlers and encoders show
+// String, and reflection finds only a pointer. Only Secret returns the text. Do not compare keys with ==.
 type Key struct{ secret *string }
 
 // shownKeyChars is how much of a key String shows: cv_test_ and four characters of its public part.
@@ -23,7 +22,7 @@ var (
 	_ slog.LogValuer = Key{}
 )
 
-// NewKey wraps the text of a key, without the white space around it. Empty text makes the zero Key.
+// NewKey makes a Key of its text, without surrounding white space. Empty text makes the zero Key.
 func NewKey(text string) Key {
 	if text = strings.TrimSpace(text); text != "" {
 		return Key{&text}
@@ -31,7 +30,7 @@ func NewKey(text string) Key {
 	return Key{}
 }
 
-// Secret is the whole key, empty for the zero Key. Never print it.
+// Secret returns the whole key, empty for the zero Key. Never print it.
 func (k Key) Secret() string {
 	if k.secret == nil {
 		return ""
@@ -42,8 +41,8 @@ func (k Key) Secret() string {
 // IsZero reports whether there is no key.
 func (k Key) IsZero() bool { return k.secret == nil }
 
-// KeyID is the public part of the key, its first api.KeyIDLength characters, by which lists and logs name it. It is empty for
-// what is not Valid.
+// KeyID returns the public part of the key, its first api.KeyIDLength characters, its name in lists and logs. It is empty for an invalid
+// key.
 func (k Key) KeyID() string {
 	if !k.Valid() {
 		return ""
@@ -51,7 +50,7 @@ func (k Key) KeyID() string {
 	return k.Secret()[:api.KeyIDLength]
 }
 
-// Env is the environment the key belongs to; empty for what is not Valid.
+// Env returns the environment of the key, empty for an invalid key.
 func (k Key) Env() api.KeyEnv {
 	if !k.Valid() {
 		return ""
@@ -59,7 +58,7 @@ func (k Key) Env() api.KeyEnv {
 	return api.KeyEnv(strings.Split(k.Secret(), "_")[1])
 }
 
-// Valid reports whether k has the form of a key. Whether the service knows it, only the service can say.
+// Valid reports whether k has the form of a key. Only the service knows whether the key exists.
 func (k Key) Valid() bool {
 	parts := strings.Split(k.Secret(), "_")
 	if len(parts) != 3 || parts[0] != "cv" || len(parts[2]) != api.KeySecretChars {
@@ -73,7 +72,7 @@ func (k Key) Valid() bool {
 	})
 }
 
-// String is the beginning of the key and an ellipsis, such as cv_test_ab12…; of what is not Valid it shows nothing.
+// String returns the beginning of the key and an ellipsis, such as cv_test_ab12…, or "" for an invalid key.
 func (k Key) String() string {
 	switch {
 	case k.IsZero():
@@ -84,7 +83,7 @@ func (k Key) String() string {
 	return k.Secret()[:shownKeyChars] + "…"
 }
 
-// GoString is String, quoted.
+// GoString returns String, quoted.
 func (k Key) GoString() string { return fmt.Sprintf("sdk.Key(%q)", k.String()) }
 
 // Format writes String for every verb, quoted for %q, or GoString for %#v.
@@ -99,8 +98,8 @@ func (k Key) Format(f fmt.State, verb rune) {
 	fmt.Fprintf(f, fmt.FormatString(f, verb), k.String())
 }
 
-// LogValue is String.
+// LogValue returns String.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// MarshalText is String: an encoded Key cannot be decoded again. It never fails.
+// MarshalText returns String: an encoded Key cannot be decoded again. It never fails.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }

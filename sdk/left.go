@@ -9,7 +9,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Left is what a key can still call, as an answer to it says.
+// Left holds the remaining calls of a key, from the headers of an answer.
 type Left struct {
 	Credits   *int64        // of the owner of the key; nil where the call took none
 	FreeCalls *int64        // nil where the call was none of the free ones
@@ -17,8 +17,7 @@ type Left struct {
 	Unmetered bool          // calls with the key are counted and not charged
 }
 
-// Left is what r, the answer to a call with a key, says that is left to that. It is zero for a failure, and where the service is
-// too old to say it. WithResponse hands out r.
+// Left returns the calls left to the key of r. It is zero for a failure, and for services too old to report it. WithResponse provides r.
 func (r *Response) Left() Left {
 	if r.Status/100 != 2 {
 		return Left{}

@@ -20,7 +20,7 @@ import (
 // tileHeight is that of C2SP tlog-tiles: a tile has 256 hashes.
 const tileHeight = 8
 
-// Log is the transparency log of a pack, read from the service. Its routes are free: nothing is paid and no key is sent.
+// Log is the transparency log of a pack, read from the service. Its routes are free and need no key.
 type Log struct {
 	client *Client
 	pack   string
@@ -33,7 +33,7 @@ func (c *Client) Log(pack string) *Log {
 	return &Log{&free, firstOf(pack, api.DefaultPack)}
 }
 
-// Checkpoint returns the newest checkpoint, checked as OpenCheckpoint does.
+// Checkpoint returns the newest checkpoint, verified as by OpenCheckpoint.
 func (l *Log) Checkpoint(ctx context.Context, key string, witnesses ...string) (*Checkpoint, error) {
 	text, err := l.get(ctx, api.PathLogCheckpoint, nil)
 	if err != nil {
@@ -42,12 +42,12 @@ func (l *Log) Checkpoint(ctx context.Context, key string, witnesses ...string) (
 	return OpenCheckpoint(string(text), key, witnesses...)
 }
 
-// Leaf returns a leaf by its place in the log, with its proof. Nothing is checked: VerifyEntry does that.
+// Leaf returns a leaf by its index, with its proof. It verifies nothing: see VerifyEntry.
 func (l *Log) Leaf(ctx context.Context, seq int64) (*api.LogEntry, error) {
 	return l.entry(ctx, strings.Replace(api.PathLogLeaf, "{seq}", strconv.FormatInt(seq, 10), 1), nil)
 }
 
-// Newest returns the newest leaf, with its proof. Nothing is checked.
+// Newest returns the newest leaf with its proof. It verifies nothing.
 func (l *Log) Newest(ctx context.Context) (*api.LogEntry, error) {
 	text, err := l.get(ctx, api.PathLogCheckpoint, nil)
 	if err != nil {
@@ -63,7 +63,7 @@ func (l *Log) Newest(ctx context.Context) (*api.LogEntry, error) {
 	return l.Leaf(ctx, head.Size-1)
 }
 
-// At returns the leaf of the newest state at a moment, which is read as that of Snapshot, with its proof. Nothing is checked.
+// At returns the leaf of the newest state at a time, read as by Snapshot, with its proof. It verifies nothing.
 func (l *Log) At(ctx context.Context, at time.Time) (*api.LogEntry, error) {
 	return l.entry(ctx, api.PathLogAt, url.Values{"minute": {moment(at)}})
 }
@@ -90,7 +90,7 @@ func (l *Log) get(ctx context.Context, route string, query url.Values) ([]byte, 
 	return resp.Body, nil
 }
 
-// RootAt is the hash of the log when it had size leaves, proven by the checkpoint.
+// RootAt returns the root hash of the log of the given size, proven by the checkpoint.
 func (l *Log) RootAt(ctx context.Context, c *Checkpoint, size int64) (string, error) {
 	if size < 0 || size > c.Size {
 		return "", unproven("the log has %d leaves, not %d", c.Size, size)
@@ -105,8 +105,8 @@ func (l *Log) RootAt(ctx context.Context, c *Checkpoint, size int64) (string, er
 	return root.String(), nil
 }
 
-// Consistency returns the hashes in base64 that prove that the log of the checkpoint has the log of size old at its beginning, none where
-// old is 0 or all of it.
+// Consistency returns the base64 hashes of the proof that the log of the checkpoint extends the log of size old; none if old is 0 or the
+// size of the log.
 func (l *Log) Consistency(ctx context.Context, c *Checkpoint, old int64) ([]string, error) {
 	if old <= 0 || old == c.Size {
 		return nil, nil
@@ -122,7 +122,7 @@ func (l *Log) Consistency(ctx context.Context, c *Checkpoint, old int64) ([]stri
 	return texts, nil
 }
 
-// Leaves yields the leaves from one place to before another, each of which is proven to be in the log of the checkpoint.
+// Leaves yields a range of leaves, each proven by the checkpoint; the end is exclusive.
 func (l *Log) Leaves(ctx context.Context, c *Checkpoint, from, to int64) iter.Seq2[api.LogLeaf, error] {
 	return func(yield func(api.LogLeaf, error) bool) {
 		hashes := l.hashes(ctx, c)

@@ -12,8 +12,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Fresh returns the newest state of pack with its brief and citations. An empty pack means api.DefaultPack. The state stays as
-// the service sent it; DecodeState reads it.
+// Fresh returns the newest state of pack with its brief and citations. An empty pack means api.DefaultPack. The state is the JSON as sent;
+// DecodeState decodes it.
 func (c *Client) Fresh(ctx context.Context, pack string, opts ...CallOption) (*api.StateResponse, error) {
 	return answer[api.StateResponse](ctx, c, api.OpFresh, inPack(pack), opts)
 }
@@ -23,14 +23,14 @@ func (c *Client) Brief(ctx context.Context, pack string, opts ...CallOption) (*a
 	return answer[api.BriefResponse](ctx, c, api.OpBrief, inPack(pack), opts)
 }
 
-// SearchRequest says what to look for.
+// SearchRequest is a query for Search.
 type SearchRequest struct {
 	Pack  string // empty means api.DefaultPack
 	Query string // required
 	K     int    // at most so many matches, 1 to api.SearchKMax; 0 means api.SearchKDefault
 }
 
-// Search looks for leaves of the newest state by their value or name, best first.
+// Search returns leaves of the newest state that match by value or name, best first.
 func (c *Client) Search(ctx context.Context, r SearchRequest, opts ...CallOption) (*api.SearchResponse, error) {
 	query := inPack(r.Pack)
 	query.Set("q", r.Query)
@@ -40,7 +40,7 @@ func (c *Client) Search(ctx context.Context, r SearchRequest, opts ...CallOption
 	return answer[api.SearchResponse](ctx, c, api.OpSearch, query, opts)
 }
 
-// LookupRequest says what is asked.
+// LookupRequest is a query for Lookup.
 type LookupRequest struct {
 	Pack      string   // empty means api.DefaultPack
 	Questions []string // 1 to api.MaxQuestions, each a name and what is asked of it, such as ADA price; a comma in one makes two
@@ -48,8 +48,8 @@ type LookupRequest struct {
 	Limit     int      // at most so many rows per question, 1 to api.MaxLookupRows; 0 means api.DefaultLookupLimit
 }
 
-// Lookup answers questions by name from all that the sources of a pack last said. One that finds nothing has no rows, and the nearest
-// names. A call in which nothing was found costs a key nothing.
+// Lookup answers questions by name from the newest data of all sources of a pack. A question without a match has no rows and the nearest
+// names. A call without any match is free for a key.
 func (c *Client) Lookup(ctx context.Context, r LookupRequest, opts ...CallOption) (*api.LookupResponse, error) {
 	query := inPack(r.Pack)
 	query.Set("q", strings.Join(r.Questions, ","))
@@ -62,8 +62,8 @@ func (c *Client) Lookup(ctx context.Context, r LookupRequest, opts ...CallOption
 	return answer[api.LookupResponse](ctx, c, api.OpLookup, query, opts)
 }
 
-// Snapshot returns the state of pack as of at: a whole minute is that minute, as of its end; any other time is that millisecond, so that
-// GeneratedAt names its own state. It must be over. The brief is empty, and the freshness is measured at the end of that moment.
+// Snapshot returns the past state of pack at a time: a whole minute means the end of that minute, any other time that millisecond, so that
+// GeneratedAt names its own state. The time must be over. The brief is empty, and the freshness is as of that time.
 func (c *Client) Snapshot(ctx context.Context, pack string, at time.Time, opts ...CallOption) (*api.StateResponse, error) {
 	query := inPack(pack)
 	query.Set("at", moment(at))
@@ -79,7 +79,7 @@ func moment(at time.Time) string {
 	return at.UTC().Format(layout)
 }
 
-// ChangesRequest says what to compare the newest state with.
+// ChangesRequest is a query for Changes.
 type ChangesRequest struct {
 	Pack  string        // empty means api.DefaultPack
 	Since time.Time     // read as that of Snapshot; the GeneratedAt of an answer names its own state
@@ -88,8 +88,8 @@ type ChangesRequest struct {
 	Kinds []string      // only rows of these kinds; none means all
 }
 
-// Changes tells what is different since a moment: flags that appeared, rose, fell or ended, rows by the size of their moves, new headlines
-// and sources that do not answer.
+// Changes returns the differences since a time: flags that appeared, rose, fell or ended, rows by the size of their moves, new headlines,
+// and sources without an answer.
 func (c *Client) Changes(ctx context.Context, r ChangesRequest, opts ...CallOption) (*api.ChangesResponse, error) {
 	query := inPack(r.Pack)
 	if query.Set("since", moment(r.Since)); r.Ago > 0 {
@@ -111,8 +111,8 @@ func (c *Client) Cite(ctx context.Context, pack string, ref int, opts ...CallOpt
 	return answer[api.CiteResponse](ctx, c, api.OpCite, query, opts)
 }
 
-// CiteRow is Cite of a row under the anchor, kind/key as Lookup and claims tell it, with the row's own page and figures. An at that is not
-// zero asks for the row, or for an empty one for the source, as it stood then.
+// CiteRow is Cite for a row of the source, kind/key as in Lookup and claims, with the row's own page and figures. A non-zero at selects the
+// past row; an empty row means the source.
 func (c *Client) CiteRow(
 	ctx context.Context, pack string, ref int, row string, at time.Time, opts ...CallOption,
 ) (*api.CiteResponse, error) {

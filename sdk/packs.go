@@ -6,7 +6,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Packs lists the packs that the service has, with their members and sources. It costs nothing, and asks for no key.
+// Packs lists the served packs with their members and sources. It is free and needs no key.
 func (c *Client) Packs(ctx context.Context, opts ...CallOption) (*api.PacksResponse, error) {
 	resp, err := c.Do(ctx, Request{Path: api.PathPacks}, opts...)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// SeriesRequest says whose numbers are wanted.
+// SeriesRequest is a query for Series.
 type SeriesRequest struct {
 	Pack   string        // empty means api.DefaultPack
 	Path   string        // a member, for the rows now in it, or a row, such as asset/bitcoin; required
@@ -25,7 +25,7 @@ type SeriesRequest struct {
 	Span   time.Duration // from the first moment to the last, whole seconds; 0 means api.SeriesSpanDefault
 }
 
-// Series returns a number of one row, or of the rows of a member, at even moments of the past that end now.
+// Series returns a number of one row, or of the rows of a member, at even intervals until now.
 func (c *Client) Series(ctx context.Context, r SeriesRequest, opts ...CallOption) (*api.SeriesResponse, error) {
 	query := inPack(r.Pack)
 	query.Set("path", r.Path)
@@ -41,7 +41,7 @@ func (c *Client) Series(ctx context.Context, r SeriesRequest, opts ...CallOption
 	return answer[api.SeriesResponse](ctx, c, api.OpSeries, query, opts)
 }
 
-// HistoryRequest says which part of the past is wanted.
+// HistoryRequest is a query for History.
 type HistoryRequest struct {
 	Pack   string        // empty means api.DefaultPack
 	Member string        // of the state, such as top_movers, or a part of one; required
@@ -64,9 +64,9 @@ func (r HistoryRequest) query() url.Values {
 	return query
 }
 
-// History yields a member of past states, the oldest first. It makes one call, which needs a key and costs api.HistoryCredits, before its
-// first line and all or none. An error ends it, a *TransportError where the answer broke off: what came before it is whole, and a request
-// from there on gets the rest. It is sent again only until an answer begins; the time limit of the Client is for that alone.
+// History yields a member of past states, the oldest first. It makes one call, which needs a key and is charged once, api.HistoryCredits,
+// before the first line. An error ends it: a *TransportError if the answer broke off. Lines before it are complete, and a request from
+// there on returns the rest. Retries and the time limit of the Client apply only until the answer begins.
 func (c *Client) History(ctx context.Context, r HistoryRequest, opts ...CallOption) iter.Seq2[api.HistoryLine, error] {
 	return func(yield func(api.HistoryLine, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)

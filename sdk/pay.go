@@ -13,32 +13,31 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Payer pays quotes. *wallet.Payer of sdk/wallet is one.
+// Payer pays quotes. An implementation is *wallet.Payer of sdk/wallet.
 type Payer interface {
-	// Pay pays q, unless its own rules forbid it, and returns the proof. Asked again for the same request before Settled was called, it
-	// returns the payment that it made before: it never pays twice for one request.
+	// Pay pays q if its rules allow it, and returns the proof. For the same request it returns the same payment until Settled is called: it
+	// never pays twice for one request.
 	Pay(ctx context.Context, q Quote) (api.PaymentProof, error)
-	// Settled is told what became of a payment: nil when its call was answered, or the error that the service refused it with for good.
+	// Settled records the outcome of a payment: nil after the answer, or the error of a final refusal.
 	Settled(p api.PaymentProof, refused error) error
 }
 
-// Quote is what a service asks for a request.
+// Quote is the price that a service asks for a request.
 type Quote struct {
 	api.PaymentRequirements
 	Service string // base URL
 	Request string // method, path and query; for a purchase, deposit and its id
-	Price   int64  // what is published as the price of the request, in micro-USDG; 0 where nothing is
-	// Purchase is one of credits, to the price of whose Pack somebody has consented. It is nil for calls, which alone bounds are about.
+	Price   int64  // published price of the request in micro-USDG; 0 for none
+	// Purchase is set for a purchase of credits at the agreed price of its Pack. It is nil for calls; only calls have bounds.
 	Purchase *api.DepositIntent
 }
 
-// WithPayer lets calls without a key be paid one by one. Without it, a call that has to be paid fails with ErrPaymentRequired, whose
-// Payment is the quote.
+// WithPayer pays for single calls without a key. Without it, such a call fails with ErrPaymentRequired, whose Payment is the quote.
 func WithPayer(p Payer) Option {
 	return func(o *options) error { o.payer = p; return nil }
 }
 
-// PaidError says that a call was paid for and not answered. Asking again for the same with the same Payer sends the same payment.
+// PaidError reports a paid call without an answer. The same call with the same Payer sends the same payment again.
 type PaidError struct {
 	Proof api.PaymentProof
 	Err   error
@@ -46,7 +45,7 @@ type PaidError struct {
 	answer *Response // what the service said instead, nil if nothing came
 }
 
-// Error names the transaction and the cause.
+// Error returns the transaction and the cause.
 func (e *PaidError) Error() string {
 	return fmt.Sprintf("paid with %s, not answered: %v", e.Proof.TxHash, e.Err)
 }
@@ -67,14 +66,14 @@ func (e *unpaidError) Error() string {
 
 func (e *unpaidError) Unwrap() error { return e.err }
 
-// PayTransport is an http.RoundTripper that pays for single requests. Where the service answers 402 with a quote, it has the Payer pay and
-// sends the same request again with the proof, once. Everything else passes through it untouched, and it pays for nothing outside Service,
-// nor for a body that cannot be sent a second time (no GetBody).
+// PayTransport is an http.RoundTripper that pays for single requests. When the service answers 402 with a quote, the Payer pays, and the
+// transport repeats the request once with the proof. Other requests pass unchanged: it does not pay outside Service, or for bodies that
+// cannot be sent twice (without GetBody).
 //
-// The answer to a paid request is read whole before the Payer is told that it came; its Request is the one with the proof. What is not an
-// answer, such as a lost connection, a redirect, a failure or another 402, is a *PaidError, so that nobody takes it for an unpaid one. Only
-// after a 402 is the payment spent: a request that is sent again, by the caller or after a crash, gets the same proof from the Payer. A
-// request that carries a proof already is taken for a paid one.
+// It reads the whole answer to a paid request before it calls Settled; the Request of the answer is the one with the proof. A lost
+// connection, a redirect, a failure or another 402 is a *PaidError, distinct from the errors of unpaid requests. A payment is spent only
+// after a 402: the same request again, by the caller or after a crash, gets the same proof from the Payer. A request that carries a proof
+// counts as paid.
 //
 // It is safe for concurrent use if the Payer is.
 type PayTransport struct {
@@ -82,17 +81,17 @@ type PayTransport struct {
 	Service string            // base URL, as quotes and the journal of the Payer name the service
 	Base    http.RoundTripper // sends the requests; nil means http.DefaultTransport
 
-	// Name is what a request is called in a Quote, the same for the same. Nil means method, path and query.
+	// Name returns the name of a request in a Quote, the same for equal requests. Nil means method, path and query.
 	Name func(*http.Request) string
-	// Price is what is published as the price of a request, in micro-USDG, 0 where nothing is. Nil means that of the operation at its path.
+	// Price returns the published price of a request in micro-USDG, 0 for none. Nil means that of the operation at its path.
 	Price func(*http.Request) int64
-	// Answered says why the body of a 2xx is no answer that was paid for. Nil takes each for one.
+	// Answered returns an error if the body of a 2xx is not a paid answer. Nil accepts every 2xx.
 	Answered func(r *http.Request, body []byte) error
-	// Patience is how often the proof is shown again after a 503, by which a service says that it does not see the payment yet.
+	// Patience is the number of times to repeat the proof after a 503, with which a service reports that it does not see the payment yet.
 	Patience int
 }
 
-// RoundTrip sends r, and pays for it if the service asks for that.
+// RoundTrip sends r, and pays for it if the service asks.
 func (t *PayTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ours := strings.HasPrefix(r.URL.String(), strings.TrimSuffix(t.Service, "/")+"/")
 	once := r.Body != nil && r.Body != http.NoBody && r.GetBody == nil

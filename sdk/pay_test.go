@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/contextd/contextd/sdk"
@@ -230,17 +231,25 @@ func TestPaidRetries(t *testing.T) {
 // TestPaidTimeout has an HTTP client that gives up say that the call was paid for.
 func TestPaidTimeout(t *testing.T) {
 	t.Parallel()
-	ended := make(chan struct{})
-	url, _ := shop(t, func(http.ResponseWriter) { <-ended })
-	defer close(ended)
-	client, err := sdk.New(sdk.WithoutEnv(), sdk.WithBaseURL(url), sdk.WithPayer(&journal{}), sdk.WithRetries(0),
-		sdk.WithHTTPClient(&http.Client{Timeout: 300 * time.Millisecond}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var paid *sdk.PaidError
-	var late *sdk.TransportError
-	if _, err := client.Brief(t.Context(), ""); !errors.As(err, &paid) || !errors.As(err, &late) || !late.Timeout() {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		hangs := roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.Header.Get(api.HeaderPayment) != "" {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}
+			w := httptest.NewRecorder()
+			answer(w, http.StatusPaymentRequired, `{"payment":{"amount":"0.001","asset":"USDG"}}`)
+			return w.Result(), nil
+		})
+		client, err := sdk.New(sdk.WithoutEnv(), sdk.WithPayer(&journal{}), sdk.WithRetries(0),
+			sdk.WithHTTPClient(&http.Client{Timeout: 3 * time.Second, Transport: hangs}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var paid *sdk.PaidError
+		var late *sdk.TransportError
+		if _, err := client.Brief(t.Context(), ""); !errors.As(err, &paid) || !errors.As(err, &late) || !late.Timeout() {
+			t.Error(err)
+		}
+	})
 }

@@ -13,37 +13,37 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// ProofReason says what is wrong with a log or with a proof of it.
+// ProofReason is the reason of a ProofError.
 type ProofReason string
 
 // Reasons of a ProofError.
 const (
 	ProofInvalid  ProofReason = "proof_invalid"     // a proof, signature or hash does not hold
 	ProofForked   ProofReason = "log_forked"        // there are two histories
-	ProofShrunk   ProofReason = "log_shrunk"        // what was in the log is no more
+	ProofShrunk   ProofReason = "log_shrunk"        // leaves of the log are missing
 	ProofReplaced ProofReason = "log_replaced"      // another log took its place
 	ProofRestored ProofReason = "log_restored"      // another log took its place, and says that a backup was restored
 	ProofOtherKey ProofReason = "log_key_changed"   // the log is signed by another key
 	ProofAlone    ProofReason = "witnesses_missing" // fewer witnesses than were asked for
 )
 
-// ProofError says why something is not proven, or what became of a log that was known.
+// ProofError reports a failed proof, or a log that changed against a known checkpoint.
 type ProofError struct {
 	Reason ProofReason
 	Err    error
-	Known  *Checkpoint // what was known of the log; nil where nothing was
-	Now    *Checkpoint // what it says now, with Known the evidence; nil where it does not come to that
+	Known  *Checkpoint // the known checkpoint; nil if there is none
+	Now    *Checkpoint // the current checkpoint, with Known the evidence; nil if the check did not get there
 }
 
-// Error says it in words.
+// Error returns the failure in words.
 func (e *ProofError) Error() string { return e.Err.Error() }
 
 // Unwrap returns ErrUnproven and the cause.
 func (e *ProofError) Unwrap() []error { return []error{ErrUnproven, e.Err} }
 
-// Proven is a leaf that is in a log.
+// Proven is a verified leaf of a log.
 type Proven struct {
-	Entry      api.LogEntry // as it was verified
+	Entry      api.LogEntry // as verified
 	Leaf       api.LogLeaf
 	Hash       string // of the leaf, in hex, as a Proof names it
 	Checkpoint *Checkpoint
@@ -52,8 +52,8 @@ type Proven struct {
 // maxProof is the most hashes that a proof can have.
 const maxProof = 63
 
-// VerifyEntry checks that a leaf is in the log that signed the checkpoint. The key is that of the entry where key is "": then it is proven
-// that the holder of some key said so, and it remains to be asked whose key it is. Witnesses are as for OpenCheckpoint.
+// VerifyEntry verifies that a leaf is in the log that signed the checkpoint. An empty key means the key in the entry: then the proof shows
+// only that the holder of that key published the leaf, and the caller must check the key. Witnesses are as for OpenCheckpoint.
 func VerifyEntry(entry api.LogEntry, key string, witnesses ...string) (*Proven, error) {
 	if key == "" {
 		key = entry.Key
@@ -113,12 +113,12 @@ func parseProof(texts []string) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// IsOfState checks that p proves a state: the bytes of the member state of an answer.
+// IsOfState verifies that p proves a state: the bytes of the member state of an answer.
 func (p *Proven) IsOfState(state []byte) error {
 	return p.is("state", p.Leaf.State, state)
 }
 
-// IsOfBrief checks that p proves the text of a brief.
+// IsOfBrief verifies that p proves the text of a brief.
 func (p *Proven) IsOfBrief(text string) error {
 	return p.is("brief", p.Leaf.Brief, []byte(text))
 }
@@ -136,7 +136,7 @@ func (p *Proven) is(what, want string, said []byte) error {
 	return nil
 }
 
-// NeedWitnesses checks that a checkpoint has the signatures of at least n of the witnesses whose keys were given.
+// NeedWitnesses verifies that a checkpoint has the signatures of at least n of the given witnesses.
 func (c *Checkpoint) NeedWitnesses(n int) error {
 	if len(c.Witnesses) >= n {
 		return nil

@@ -3,12 +3,12 @@
 //	c, err := sdk.New(sdk.WithAPIKey(key))
 //	brief, err := c.Brief(ctx, api.PackCrypto)
 //
-// It owns the HTTP exchange: the key's header, retries, time limits, bounds and the errors. It speaks the vocabulary of
-// sdk/api and imports little beside that and the standard library. It never prints, never logs, keeps no state between calls and
-// never shows a key: a Key hides itself from every format verb, log and encoder.
+// It owns the HTTP exchange: authentication, retries, time limits, bounds and errors. It uses the vocabulary of sdk/api and imports little
+// besides it and the standard library. It never prints or logs, keeps no state between calls and never shows a key: a Key hides itself from
+// format verbs, logs and encoders.
 //
-// A program calls a Client; the Client calls the service. Every answer that is not a 2xx comes back as an *api.Error, which
-// errors.As finds and the Err sentinels match; what did not reach the service is a *TransportError.
+// A program calls a Client; the Client calls the service. Every answer other than a 2xx becomes an *api.Error, for errors.As and for
+// errors.Is with the Err sentinels; a request that does not reach the service becomes a *TransportError.
 package sdk
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Environment variables that New reads unless it is told WithoutEnv.
+// Environment variables of New, ignored with WithoutEnv.
 const (
 	EnvAPIKey  = "CTX_API_KEY"
 	EnvBaseURL = "CTX_BASE_URL"
@@ -71,19 +71,18 @@ func WithBaseURL(address string) Option {
 	return func(o *options) error { o.baseURL = address; return nil }
 }
 
-// WithAPIKey sets the key that calls are made with; it wins over CTX_API_KEY. Without either (the zero Key), calls carry no credentials.
+// WithAPIKey sets the key of all calls; it overrides CTX_API_KEY. Without either (the zero Key), calls carry no credentials.
 func WithAPIKey(key Key) Option {
 	return func(o *options) error { o.key = key; return nil }
 }
 
-// WithHTTPClient sets what requests are sent with: its Transport, Jar and Timeout, which bounds what a Payer does for a request too.
-// Redirects are never followed unless it has its own CheckRedirect, and never with a proof of payment. Nil means a client of the Go
-// defaults.
+// WithHTTPClient sets the client for requests: its Transport, Jar and Timeout, which also bounds payments of a request. Redirects are not
+// followed unless it has a CheckRedirect, and never with a proof of payment. Nil means a client with Go's defaults.
 func WithHTTPClient(c *http.Client) Option {
 	return func(o *options) error { o.http = c; return nil }
 }
 
-// WithRetries sets how many attempts may follow the first; 0 means none.
+// WithRetries sets the maximum number of retries; 0 means none.
 func WithRetries(n int) Option {
 	return func(o *options) error {
 		if n < 0 {
@@ -94,7 +93,7 @@ func WithRetries(n int) Option {
 	}
 }
 
-// WithTimeout bounds every call, its retries and waits included; 0 means that only the call's context bounds it.
+// WithTimeout bounds every call, including retries and waits; 0 means that only the context bounds it.
 func WithTimeout(d time.Duration) Option {
 	return func(o *options) error {
 		if d < 0 {
@@ -121,7 +120,7 @@ func WithoutEnv() Option {
 	return func(o *options) error { o.noEnv = true; return nil }
 }
 
-// New makes a Client. It opens no connection. It fails when an option or an environment variable cannot be used.
+// New makes a Client. It opens no connection. It fails if an option or an environment variable is invalid.
 func New(opts ...Option) (*Client, error) {
 	o := options{retries: DefaultRetries, timeout: DefaultTimeout}
 	for _, opt := range opts {
@@ -153,10 +152,10 @@ func New(opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// BaseURL is the address of the service, without a slash at its end.
+// BaseURL returns the address of the service, without a slash at its end.
 func (c *Client) BaseURL() string { return c.base.String() }
 
-// Key is the key that calls are made with, zero if none.
+// Key returns the key of all calls, zero if there is none.
 func (c *Client) Key() Key { return c.key }
 
 // userAgent is the User-Agent: product, if any, then the SDK's own.

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,7 +39,7 @@ type Event struct {
 	Message string
 }
 
-// Connection says how a stream is connected.
+// Connection is the state of a stream's connection.
 type Connection struct {
 	Connected  bool          // states can come
 	Reconnects int           // connections after the first
@@ -48,15 +49,16 @@ type Connection struct {
 	Unmetered  bool          // calls with the key are counted and not charged
 }
 
-// SubscribeRequest says what to stream.
+// SubscribeRequest configures a stream.
 type SubscribeRequest struct {
 	Pack     string           // empty means api.DefaultPack
-	Members  []string         // of the states that are told; none means all
+	Members  []string         // of the states; none means all
+	Proven   bool             // have the check of WithProofCheck look at each state; what it refuses ends the events
 	Repeats  bool             // also yield the pulses that only repeat the last state
-	OnChange func(Connection) // told when the connection comes and goes, from the goroutine that reads the events; nil means nobody
+	OnChange func(Connection) // called when the connection comes and goes, in the goroutine that reads the events; may be nil
 }
 
-// Stream is a subscription. It opens connections while its events are read, and holds nothing in between.
+// Stream is a subscription. It connects while its events are read, and holds no resources otherwise.
 type Stream struct {
 	client *Client
 	req    SubscribeRequest
@@ -65,7 +67,7 @@ type Stream struct {
 	state  atomic.Pointer[Connection]
 }
 
-// Subscribe returns a stream of the states of a pack. Nothing is sent before its events are read.
+// Subscribe returns a stream of the states of a pack. It sends nothing before its events are read.
 func (c *Client) Subscribe(r SubscribeRequest) *Stream {
 	done := make(chan struct{})
 	return &Stream{client: c, req: r, done: done, close: sync.OnceFunc(func() { close(done) })}
@@ -74,7 +76,7 @@ func (c *Client) Subscribe(r SubscribeRequest) *Stream {
 // Close ends the stream, from any goroutine. Its events end without an error.
 func (s *Stream) Close() { s.close() }
 
-// Connection is how the stream is connected now.
+// Connection returns the current state of the connection.
 func (s *Stream) Connection() Connection {
 	if c := s.state.Load(); c != nil {
 		return *c
@@ -82,9 +84,9 @@ func (s *Stream) Connection() Connection {
 	return Connection{}
 }
 
-// Events connects and yields what comes, each state once. A connection that breaks, and one that brings no state for 60 seconds, is
-// made anew after 1, 2, 4 … 30 seconds, or when the service says. Events end after an error: an *api.Error for a refusal that will not
-// pass (400, 401, 402, 403, 404), or why ctx ended. Read them in one goroutine at a time.
+// Events connects and yields events, each state once. It reconnects after a broken connection, or 60 seconds without a state, with waits of
+// 1, 2, 4 … 30 seconds or as the service asks. An error ends the events: an *api.Error for a permanent refusal (400, 401, 402, 403, 404),
+// or the cause of the end of ctx. Read events in one goroutine at a time.
 func (s *Stream) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -143,6 +145,9 @@ func (l *listener) pause(err error) (wait time.Duration, again bool) {
 	wait = min(streamFirstWait<<min(l.tries, 10), streamLastWait)
 	l.tries++
 	wait = wait/2 + rand.N(wait/2+1)
+	if asProof(err) != nil {
+		return 0, false
+	}
 	var refused *api.Error
 	if errors.As(err, &refused) {
 		switch refused.Status {
@@ -157,7 +162,7 @@ func (l *listener) pause(err error) (wait time.Duration, again bool) {
 	return wait, true
 }
 
-// tell notes a change of the connection and tells whoever wants to know.
+// tell records a change of the connection and reports it.
 func (l *listener) tell(c Connection) {
 	c.Reconnects = l.reconnects
 	l.stream.state.Store(&c)
@@ -200,6 +205,9 @@ func (l *listener) connect(ctx context.Context) error {
 			if event.State.TS.Equal(l.last) && !l.stream.req.Repeats {
 				continue
 			}
+			if err := l.proven(ctx, event.State); err != nil {
+				return err
+			}
 			l.last = event.State.TS
 		}
 		if event.Type != "" && !l.yield(event, nil) {
@@ -225,6 +233,9 @@ func (l *listener) open(ctx context.Context) (*http.Response, error) {
 	if len(l.stream.req.Members) > 0 {
 		query.Set("members", strings.Join(l.stream.req.Members, ","))
 	}
+	if l.proves() {
+		query.Set("proof", "true")
+	}
 	target, err := c.target(Request{Path: api.PathSubscribe, Query: query}, nil)
 	if err != nil {
 		return nil, err
@@ -245,6 +256,22 @@ func (l *listener) open(ctx context.Context) (*http.Response, error) {
 		return nil, ErrorOf(resp)
 	}
 	return resp, nil
+}
+
+// proves reports whether states come with their leaves.
+func (l *listener) proves() bool { return l.stream.req.Proven && l.stream.client.check != nil }
+
+// proven has a state that is new looked at.
+func (l *listener) proven(ctx context.Context, s api.StreamState) error {
+	if !l.proves() || s.TS.Equal(l.last) {
+		return nil
+	}
+	var named api.Proof
+	if s.Seq != nil {
+		named = api.Proof{Seq: *s.Seq, Leaf: s.Leaf, Scope: s.Scope}
+	}
+	body := slices.Concat([]byte(`{"state":`), s.State, []byte("}"))
+	return l.stream.client.check(ctx, firstOf(l.stream.req.Pack, api.DefaultPack), named, &Response{Body: body})
 }
 
 // decodeEvent reads one event. A comment, and an event of a kind that is not known, has no type.

@@ -128,14 +128,14 @@ func TestStreamEvents(t *testing.T) {
 			want: `pulse {"n":1}, lost: get http://127.0.0.1:8402/v1/subscribe?token=redacted: the service ended the stream, delta {"n":2}`},
 		"over a cut frame": {answers: []func(*http.Request) (*http.Response, error){frames(io.EOF, pulse("pulse", 1), pulse("delta", 2)[:60]),
 			frames(nil, pulse("pulse", 2))}, n: 2,
-			want: `pulse {"n":1}, lost: get http://127.0.0.1:8402/v1/subscribe?token=redacted: event delta cannot be read: unexpected end of JSON input, pulse {"n":2}`},
+			want: `pulse {"n":1}, lost: get http://127.0.0.1:8402/v1/subscribe?token=redacted: event delta cannot be read: not valid JSON at byte 41, pulse {"n":2}`},
 		"over a broken connection": {answers: []func(*http.Request) (*http.Response, error){frames(iotest.ErrTimeout, pulse("pulse", 1)), refuse,
 			frames(nil, pulse("pulse", 2))}, n: 2,
 			want: `pulse {"n":1}, lost: get http://127.0.0.1:8402/v1/subscribe?token=redacted: timeout, ` +
-				`lost: get http://127.0.0.1:8402/v1/subscribe?token=redacted: dial: connection refused, pulse {"n":2}`},
+				`lost: get http://127.0.0.1:8402/v1/subscribe?token=redacted: nothing listens there (connection refused), pulse {"n":2}`},
 		"over a frame that never ends": {answers: []func(*http.Request) (*http.Response, error){frames(nil, "data: "+strings.Repeat("x", 9<<20)),
 			frames(nil, pulse("pulse", 2))}, n: 1,
-			want: `lost: get http://127.0.0.1:8402/v1/subscribe?token=redacted: bufio.Scanner: token too long, pulse {"n":2}`},
+			want: `lost: get http://127.0.0.1:8402/v1/subscribe?token=redacted: the answer is larger than this program takes, pulse {"n":2}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -250,7 +250,7 @@ func TestCompressedStream(t *testing.T) {
 				}
 			case <-r.Context().Done():
 				return
-			case <-time.After(10 * time.Second):
+			case <-time.After(2 * time.Minute):
 				t.Errorf("event %d is not seen before there are more", n)
 				return
 			}

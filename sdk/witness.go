@@ -18,10 +18,10 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// WitnessKey is the private key of a witness. It hides itself from every format verb.
+// WitnessKey is the private key of a witness. It hides itself from format verbs.
 type WitnessKey struct{ signer *cosigner }
 
-// NewWitnessKey makes a key of a witness called name.
+// NewWitnessKey makes a key for a witness with the given name.
 func NewWitnessKey(name string) (*WitnessKey, error) {
 	if !plainKeyName(name) {
 		return nil, fmt.Errorf("a witness cannot be called %q: give it a name such as witness.example.com/w, without spaces and +", name)
@@ -33,7 +33,7 @@ func NewWitnessKey(name string) (*WitnessKey, error) {
 	return &WitnessKey{newCosigner(name, public, private)}, nil
 }
 
-// ReadWitnessKey reads what Secret wrote.
+// ReadWitnessKey reads the text of Secret.
 func ReadWitnessKey(text string) (*WitnessKey, error) {
 	bad := errors.New("it is not a witness's private key")
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), privateKeyPrefix)
@@ -49,27 +49,27 @@ func ReadWitnessKey(text string) (*WitnessKey, error) {
 
 const privateKeyPrefix = "PRIVATE+WITNESS+"
 
-// Secret is the private key as text.
+// Secret returns the private key as text.
 func (k *WitnessKey) Secret() string {
 	return privateKeyPrefix + k.signer.name + "+" + base64.StdEncoding.EncodeToString(k.signer.private.Seed())
 }
 
-// Public is the verifier key, which others are given.
+// Public returns the verifier key, which is public.
 func (k *WitnessKey) Public() string { return k.signer.key() }
 
-// String is the verifier key.
+// String returns the verifier key.
 func (k *WitnessKey) String() string { return k.Public() }
 
-// GoString is the verifier key.
+// GoString returns the verifier key.
 func (k *WitnessKey) GoString() string { return k.Public() }
 
-// WitnessedLog is what a witness knows of a log.
+// WitnessedLog is the last cosigned checkpoint of a log.
 type WitnessedLog struct {
 	Key        string `json:"key"`        // of the log, whose name is its origin
 	Checkpoint string `json:"checkpoint"` // the last that was cosigned, "" for none
 }
 
-// Witness cosigns checkpoints of logs that it trusts, as C2SP tlog-witness has it: no two that are not of one history.
+// Witness cosigns checkpoints of trusted logs (C2SP tlog-witness), never two of different histories.
 type Witness struct {
 	Key  *WitnessKey
 	Now  func() time.Time
@@ -118,14 +118,14 @@ func (w *Witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// witnessError is why a witness does not sign.
+// witnessError is the answer to a refused checkpoint.
 type witnessError struct {
 	status int
 	text   string
 	size   int64 // of what it knows, for a conflict
 }
 
-// Error is the status and the text.
+// Error returns the status and the text.
 func (e *witnessError) Error() string { return strconv.Itoa(e.status) + " " + e.text }
 
 // submission is a request to cosign.
@@ -151,7 +151,7 @@ func parseSubmission(body []byte) (s submission, err error) {
 	return s, nil
 }
 
-// Add cosigns a checkpoint: the body of a request to a line of a signed note.
+// Add cosigns a checkpoint: it takes the body of a request and returns a line of a signed note.
 func (w *Witness) Add(body []byte) (line string, err error) {
 	s, err := parseSubmission(body)
 	if err != nil {
@@ -209,8 +209,8 @@ func (s submission) follows(c, last *Checkpoint) error {
 	return nil
 }
 
-// AskWitness has the witness at an address, whose verifier key is known, cosign a checkpoint, and returns its line. The size is that which
-// the witness is thought to know; it says if it knows another. Prove makes the proof that the log had all of that size, as Consistency.
+// AskWitness asks the witness at an address, with the given verifier key, to cosign a checkpoint, and returns its line. Size is the assumed
+// size of the witness's checkpoint; the witness reports another. Prove makes the consistency proof from that size, as Consistency does.
 func AskWitness(ctx context.Context, c *http.Client, address, key, checkpoint string, size int64,
 	prove func(ctx context.Context, old int64) ([]string, error)) (line string, err error) {
 	witness, err := parseWitness(key)

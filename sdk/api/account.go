@@ -36,20 +36,20 @@ type IssuedKey struct {
 	RevokesAt     *time.Time `json:"revokesAt,omitempty"`     // and when the other one ends
 }
 
-// BoughtKey is the answer to a payment that has bought credits before, without the key: that was told to who paid first.
+// BoughtKey answers a payment that already bought credits. It leaves out the key, which only the first answer carries.
 type BoughtKey struct {
 	KeyID         string    `json:"keyId"`
 	Name          string    `json:"name"`
 	Tier          Tier      `json:"tier"`
 	CreatedAt     time.Time `json:"createdAt"`
 	CreditBalance int64     `json:"creditBalance"` // on the key now
-	Hint          string    `json:"hint"`          // what to do where the key is lost
+	Hint          string    `json:"hint"`          // the next step if the key is lost
 }
 
 // RotateKeyRequest is the body of POST /api/keys/{keyId}/rotate, which may be empty.
 type RotateKeyRequest struct {
 	Name         string `json:"name,omitempty"`         // of the new key; empty means that of the old one
-	GraceSeconds int64  `json:"graceSeconds,omitempty"` // for which the old key works on, at most MaxRotationGrace
+	GraceSeconds int64  `json:"graceSeconds,omitempty"` // until the old key ends, at most MaxRotationGrace
 }
 
 // KeyListResponse lists the keys of an owner, newest first.
@@ -65,7 +65,7 @@ type RevokeResponse struct {
 	StrandedCredits int64     `json:"strandedCredits"`
 }
 
-// Session is who is signed in to the console.
+// Session describes the signed-in owner of a console session.
 type Session struct {
 	UserID    string    `json:"userId"`
 	Email     *string   `json:"email"`
@@ -74,12 +74,12 @@ type Session struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-// EmailSignInRequest asks for a mailed sign-in link; EmailSignInResponse says until when the link works.
+// EmailSignInRequest asks for a sign-in link by mail.
 type EmailSignInRequest struct {
 	Email string `json:"email"`
 }
 
-// EmailSignInResponse answers EmailSignInRequest, the same whether or not the address is known.
+// EmailSignInResponse says until when the link works. It is the same whether or not the address is known.
 type EmailSignInResponse struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
@@ -90,12 +90,12 @@ type EmailVerifyRequest struct {
 	Invite string `json:"invite,omitempty"` // an invitation, where new owners need one
 }
 
-// WalletSignInRequest asks for the text that a wallet has to sign.
+// WalletSignInRequest asks for a message for a wallet to sign.
 type WalletSignInRequest struct {
 	Address string `json:"address"`
 }
 
-// WalletSignInResponse carries that text, an EIP-4361 message.
+// WalletSignInResponse carries the message to sign (EIP-4361).
 type WalletSignInResponse struct {
 	Message   string    `json:"message"`
 	ExpiresAt time.Time `json:"expiresAt"`
@@ -108,7 +108,7 @@ type WalletVerifyRequest struct {
 	Invite    string `json:"invite,omitempty"` // an invitation, where new owners need one
 }
 
-// IdentityKind says what an owner proves to own when signing in.
+// IdentityKind is the kind of an Identity.
 type IdentityKind string
 
 // The kinds of identities.
@@ -117,7 +117,8 @@ const (
 	IdentityWallet IdentityKind = "wallet"
 )
 
-// Identity is something by which an owner signs in. Subject is the mail address, in lower case, or the wallet's, in the spelling of EIP-55.
+// Identity is a mail address or a wallet of an owner, for signing in. Subject is the address: mail in lower case, a wallet with the
+// checksum of EIP-55.
 type Identity struct {
 	ID        string       `json:"id"`
 	Kind      IdentityKind `json:"kind"`
@@ -125,7 +126,7 @@ type Identity struct {
 	CreatedAt time.Time    `json:"createdAt"` // when it was added to the account
 }
 
-// IdentityListResponse lists what an owner signs in by, oldest first.
+// IdentityListResponse lists the identities of an owner, oldest first.
 type IdentityListResponse struct {
 	Identities []Identity `json:"identities"`
 }
@@ -149,13 +150,12 @@ type Deposit struct {
 
 	// NonceRequired says that the transfer counts only with Nonce in its calldata: others have the same amount to pay.
 	NonceRequired bool `json:"nonceRequired,omitempty"`
-	// Reason and Message say why the transaction that was given to be verified will never pay for this purchase. They are "" where it has
-	// paid or may yet.
+	// Reason and Message say why the named transaction can never pay for this purchase. They are empty if it paid or still may.
 	Reason  Reason `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 }
 
-// Elsewhere reports whether d is on a further rail of the service, and not on the one that it has if it has one alone.
+// Elsewhere reports whether d names a rail other than NetworkL2.
 func (d Deposit) Elsewhere() bool { return d.Rail != "" && d.Rail != NetworkL2 }
 
 // CreateDepositRequest is the body of POST /api/console/credits.
@@ -165,7 +165,7 @@ type CreateDepositRequest struct {
 	Rail  string     `json:"rail,omitempty"` // on which it is to be paid; "" means the first of the service
 }
 
-// DepositIntent tells the buyer what to transfer, where and until when.
+// DepositIntent tells the buyer the amount, the recipient and the deadline of a transfer.
 type DepositIntent struct {
 	ID         string `json:"id"`
 	Rail       string `json:"rail"` // id of the chain and token that it is to be paid with
@@ -179,12 +179,12 @@ type DepositIntent struct {
 	// NonceRequired says that the transfer counts only with Nonce in its calldata: others have the same amount to pay.
 	NonceRequired bool `json:"nonceRequired,omitempty"`
 
-	Warning string `json:"warning,omitempty"` // what of the pack this service does not deliver
+	Warning string `json:"warning,omitempty"` // the parts of the pack that this service does not deliver
 
-	Pack CreditPack `json:"-"` // that was asked for: the service does not say it
+	Pack CreditPack `json:"-"` // the requested pack, which the service does not return
 }
 
-// Requirements are what is to be paid, as of a call.
+// Requirements returns the payment as a quote, in the form of a call's.
 func (i DepositIntent) Requirements() PaymentRequirements {
 	return PaymentRequirements{
 		Scheme: SchemeX402, Network: NetworkL2, Asset: AssetUSDG, Amount: i.AmountUSDC,

@@ -9,7 +9,7 @@ import (
 // overdueAfter is how much older than its interval the last good answer of a source may get before it counts as overdue.
 const overdueAfter = time.Minute
 
-// Ages is what a state tells of the age of its data. It does not change; the age of a datum is measured when one asks.
+// Ages holds the times from which the ages of a state's data are computed. It does not change.
 type Ages struct{ shown []datum }
 
 // datum is what a source last said, as far as the state shows any of it.
@@ -20,8 +20,8 @@ type datum struct {
 	due     time.Time // overdue after that
 }
 
-// AgesOf reads a state of any pack: the sources that its source_status lists, as far as rows name them by ref. Warnings about a source
-// are no data of it. A state that cannot be read, or tells of no sources, has nothing that is overdue.
+// AgesOf reads the ages from a state of any pack: of the sources in its source_status to which rows refer. Flags about a source do not
+// count as its data. A state that cannot be read, or lists no sources, has no overdue data.
 func AgesOf(state json.RawMessage) Ages {
 	var told struct {
 		SourceStatus []SourceStatus `json:"source_status"`
@@ -76,7 +76,7 @@ func refsIn(v any, shown map[int]bool) {
 	}
 }
 
-// Freshness is that of a state that was made at generatedAt, with these ages, at now.
+// Freshness returns the freshness at now of a state generated at generatedAt with these ages.
 func (a Ages) Freshness(generatedAt, now time.Time) Freshness {
 	f := Freshness{GeneratedAt: generatedAt, AgeSeconds: wholeSeconds(now.Sub(generatedAt))}
 	f.DataAgeSeconds = f.AgeSeconds
@@ -89,7 +89,7 @@ func (a Ages) Freshness(generatedAt, now time.Time) Freshness {
 	return f
 }
 
-// Overdue lists the sources, by their ids, whose data is shown and overdue at now, the oldest first.
+// Overdue lists the ids of the sources with overdue data at now, the oldest first.
 func (a Ages) Overdue(now time.Time) (sources []string) {
 	for _, d := range a.shown {
 		if now.After(d.due) {
@@ -99,7 +99,7 @@ func (a Ages) Overdue(now time.Time) (sources []string) {
 	return sources
 }
 
-// Late reports whether what the source [ref] said last, of which the state shows something, is overdue at now, and how old it is then.
+// Late reports whether the shown data of source [ref] is overdue at now, and its age.
 func (a Ages) Late(ref int, now time.Time) (age time.Duration, late bool) {
 	i := slices.IndexFunc(a.shown, func(d datum) bool { return d.ref == ref })
 	if i < 0 || !now.After(a.shown[i].due) {

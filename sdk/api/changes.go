@@ -2,13 +2,13 @@ package api
 
 import "time"
 
-// MaxChangedRows is the most rows that an answer of changes holds.
+// MaxChangedRows is the maximum number of rows in an answer of changes.
 const MaxChangedRows = 50
 
-// FlagChange is what became of a flag between two states.
+// FlagChange is the change of a flag between two states.
 type FlagChange string
 
-// The changes of flags. One rose or fell whose severity did, or whose value moved by a quarter or more.
+// The changes of flags. A flag rises or falls when its severity does, or when its value changes by a quarter or more.
 const (
 	FlagAppeared FlagChange = "appeared"
 	FlagRose     FlagChange = "rose"
@@ -16,32 +16,32 @@ const (
 	FlagEnded    FlagChange = "ended"
 )
 
-// FlagChanges returns every change of a flag, in the order in which they are told.
+// FlagChanges returns every change of a flag, in the order of an answer.
 func FlagChanges() []FlagChange { return []FlagChange{FlagAppeared, FlagRose, FlagFell, FlagEnded} }
 
-// ChangedFlag is a flag that is not as it was.
+// ChangedFlag is a flag that changed.
 type ChangedFlag struct {
 	ID       string     `json:"id"`
 	Kind     string     `json:"kind"`
-	Severity Severity   `json:"severity"`      // as it is; of one that ended, as it was
+	Severity Severity   `json:"severity"`      // now; of an ended flag, its last one
 	Was      Severity   `json:"was,omitempty"` // before; "" for one that appeared
 	Change   FlagChange `json:"change"`
 	Message  string     `json:"message"`
 	Entity   string     `json:"entity,omitempty"` // of the thing that it speaks of
 	Ref      int        `json:"ref"`
 	Since    time.Time  `json:"since"`             // when it went up
-	EventAt  *time.Time `json:"eventAt,omitempty"` // when what it tells of happened, where that has a time of its own
+	EventAt  *time.Time `json:"eventAt,omitempty"` // the time of the event, if known
 	EndedAt  *time.Time `json:"endedAt,omitempty"` // of one that ended: the first state known to be without it
 }
 
-// ChangedRow is a row of the state whose figure moved. Rows have the kind, key and entity by which lookup knows them.
+// ChangedRow is a row of the state with a changed figure. Kind, Key and Entity are those of lookup.
 type ChangedRow struct {
 	Kind      string   `json:"kind"`
 	Key       string   `json:"key"`
 	Entity    string   `json:"entity"`
 	Name      string   `json:"name"`
 	Symbol    string   `json:"symbol,omitempty"`
-	Field     string   `json:"field"` // what moved, with its unit
+	Field     string   `json:"field"` // the changed field with its unit
 	From      float64  `json:"from"`
 	To        float64  `json:"to"`
 	ChangePct *float64 `json:"changePct,omitempty"` // left out where From is 0, and where Field is in percent: To - From says it then
@@ -50,7 +50,7 @@ type ChangedRow struct {
 	Stale     bool     `json:"stale"` // the last attempt of its source failed
 }
 
-// NewHeadline is a headline that was not in the older state.
+// NewHeadline is a headline absent from the older state.
 type NewHeadline struct {
 	Key   string    `json:"key"`
 	Title string    `json:"title"`
@@ -59,7 +59,7 @@ type NewHeadline struct {
 	At    time.Time `json:"at"` // when it was published
 }
 
-// SourceHealth is how a source does, in an answer of changes.
+// SourceHealth is the health of a source in an answer of changes.
 type SourceHealth string
 
 // The healths of sources: see SourceState.
@@ -72,7 +72,7 @@ const (
 // SourceHealths returns every health of a source, best first.
 func SourceHealths() []SourceHealth { return []SourceHealth{HealthOK, HealthStale, HealthFailed} }
 
-// ChangedSource is a source that failed, recovered or does not answer still.
+// ChangedSource is a source that failed, recovered or still does not answer.
 type ChangedSource struct {
 	ID   string       `json:"id"`
 	Ref  int          `json:"ref"`
@@ -80,9 +80,9 @@ type ChangedSource struct {
 	To   SourceHealth `json:"to"`
 }
 
-// ChangesResponse is the answer of changes: what is different between two states of a pack.
+// ChangesResponse is the answer of changes: the differences between two states of a pack.
 type ChangesResponse struct {
-	Since     time.Time       `json:"since"`     // what was asked for
+	Since     time.Time       `json:"since"`     // the requested time
 	From      time.Time       `json:"from"`      // generatedAt of the older state, the newest as of Since
 	To        time.Time       `json:"to"`        // generatedAt of the newer one, the newest of all
 	Flags     []ChangedFlag   `json:"flags"`     // by what became of them, the gravest first

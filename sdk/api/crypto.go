@@ -21,7 +21,7 @@ type CryptoState struct {
 	SourceStatus  []SourceStatus `json:"source_status"`
 }
 
-// ReadCrypto reads the state of the crypto pack. It is false for any other, and for what has not its shape.
+// ReadCrypto reads the state of the crypto pack. It reports false for other packs and other shapes.
 func ReadCrypto(pack string, state json.RawMessage) (*CryptoState, bool) {
 	s := new(CryptoState)
 	return s, pack == PackCrypto && json.Unmarshal(state, s) == nil && (len(s.TopMovers) > 0 || len(s.SourceStatus) > 0)
@@ -86,7 +86,7 @@ const (
 	RiskHighTurnover = "high_turnover"
 )
 
-// TrendingPool is a liquidity pool that trends, in the order of its source.
+// TrendingPool is a trending liquidity pool, in the order of its source.
 type TrendingPool struct {
 	Position     int      `json:"position"`
 	ID           string   `json:"id"`
@@ -155,14 +155,14 @@ type Stablecoins struct {
 	Stale       bool     `json:"stale,omitempty"`
 }
 
-// Fees is what a Bitcoin transaction pays for the next block, in satoshis per virtual byte.
+// Fees is the Bitcoin fee for inclusion in the next block, in satoshis per virtual byte.
 type Fees struct {
 	BTCFastestSatVb *float64 `json:"btcFastestSatVb"`
 	Ref             int      `json:"ref"`
 	Stale           bool     `json:"stale,omitempty"`
 }
 
-// Gas is what a transaction on Ethereum pays for its gas, in gwei.
+// Gas is the price of gas on Ethereum, in gwei.
 type Gas struct {
 	ETHAverageGwei *float64 `json:"ethAverageGwei"`
 	ETHFastGwei    *float64 `json:"ethFastGwei"`
@@ -184,7 +184,7 @@ type Prediction struct {
 	Stale        bool       `json:"stale,omitempty"`
 }
 
-// Says is the outcome that Probability is of, in lower case where it is yes.
+// Says returns the outcome of Probability, "yes" where Outcome is empty.
 func (p Prediction) Says() string {
 	if p.Outcome == "" || strings.EqualFold(p.Outcome, "yes") {
 		return "yes"
@@ -213,7 +213,7 @@ type Narrative struct {
 	Stale           bool       `json:"stale,omitempty"`
 }
 
-// Headline is a news title with a link. Sources are the anchors of all publishers that carry the story.
+// Headline is a news title with a link. Sources are the anchors of all publishers with the story.
 type Headline struct {
 	Title       string    `json:"title"`
 	URL         string    `json:"url"`
@@ -233,10 +233,10 @@ const (
 	SeverityNotice   Severity = "notice"
 )
 
-// Severities returns the severities, the least first.
+// Severities returns the severities, lowest first.
 func Severities() []Severity { return []Severity{SeverityNotice, SeverityWarning, SeverityCritical} }
 
-// Rank is how grave s is: 1 for a notice, more for what is graver, and 0 for what is no severity.
+// Rank orders severities: 1 for a notice, more for graver ones, 0 for an unknown severity.
 func (s Severity) Rank() int { return slices.Index(Severities(), s) + 1 }
 
 // Kinds of flags.
@@ -263,7 +263,7 @@ func FlagKinds() []string {
 	}
 }
 
-// Flag is something that a reader should not miss. Its ID is the same from when it went up, Since, until it is gone. One that comes back
+// Flag is an event that readers must not miss. Its ID stays the same from Since, when it was raised, until it ends. A flag raised again
 // within an hour keeps its Since.
 type Flag struct {
 	ID        string     `json:"id"`
@@ -276,22 +276,22 @@ type Flag struct {
 	Since     time.Time  `json:"since"`
 	EventAt   *time.Time `json:"eventAt,omitempty"` // when it happened, where that is known: the day of a loss, the time of a headline
 	Message   string     `json:"message"`
-	Entity    string     `json:"entity,omitempty"` // of what it is about, as rows of a lookup have it
+	Entity    string     `json:"entity,omitempty"` // the thing of the flag, as in rows of a lookup
 	Ref       int        `json:"ref"`
 	Stale     bool       `json:"stale,omitempty"`
 }
 
-// SourceState is how a source of a pack does.
+// SourceState is the state of a source of a pack.
 type SourceState string
 
-// The source states: the last attempt was good; it was not, or is long ago, and the last good answer is carried; nothing usable.
+// The source states: the last attempt succeeded; it failed or is long ago, and the last good answer is shown; no usable data.
 const (
 	SourceOK    SourceState = "ok"
 	SourceStale SourceState = "stale"
 	SourceError SourceState = "error"
 )
 
-// SourceStatus is the health of one source. FetchedAt is when it last answered well, nil if never.
+// SourceStatus is the health of one source. FetchedAt is the time of its last good answer, nil if there is none.
 type SourceStatus struct {
 	Ref               int         `json:"ref"`
 	ID                string      `json:"id"`
@@ -299,7 +299,7 @@ type SourceStatus struct {
 	FetchedAt         *time.Time  `json:"fetchedAt"`
 	Items             int         `json:"items"`
 	Failures          int         `json:"failures"`        // attempts that failed since then
-	IntervalSeconds   int         `json:"intervalSeconds"` // how often it is asked
+	IntervalSeconds   int         `json:"intervalSeconds"` // of its requests
 	StaleAfterSeconds int         `json:"staleAfterSeconds"`
 	Error             *string     `json:"error"`
 }

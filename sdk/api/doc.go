@@ -56,7 +56,7 @@ const (
 	PathReady  = "/readyz"
 )
 
-// Names of the headers with a meaning of their own in this API.
+// Names of the headers with a special meaning in this API.
 const (
 	HeaderRequestID    = "X-Request-Id"         // on every response; equal to requestId of an error envelope
 	HeaderPayment      = "X-402-Payment"        // base64 of a PaymentProof
@@ -66,6 +66,7 @@ const (
 	HeaderSettlement   = "PAYMENT-RESPONSE"     // base64 of a StandardReceipt
 	HeaderPayerHint    = "X-402-Payer-Hint"     // accepted and ignored
 	HeaderDataMode     = "X-Data-Mode"          // DataModeDemo when answers are made from recorded data
+	HeaderVersion      = "X-Contextd-Version"   // of the service, where that is a release
 	HeaderReplayed     = "Idempotency-Replayed" // "true" on the stored answer to a proof sent again
 	HeaderAge          = "Age"                  // seconds since that answer was first given
 	HeaderRetryAfter   = "Retry-After"          // seconds

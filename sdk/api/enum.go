@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// List is the values of an enumeration as a text for people, with commas.
+// List returns the values of an enumeration as text, separated by commas.
 func List[T ~string](values []T) string {
 	texts := make([]string, len(values))
 	for i, v := range values {
@@ -40,7 +40,7 @@ func (t Tier) AtLeast(min Tier) bool {
 	return slices.Index(Tiers(), t) >= slices.Index(Tiers(), min)
 }
 
-// MonthlyCalls is the default call volume of t per sliding 30 days for keys with credits; 0 means none is set.
+// MonthlyCalls is the default call volume of t in 30 days for keys with credits; 0 means no limit.
 func (t Tier) MonthlyCalls() int {
 	switch t {
 	case TierHobby:
@@ -53,7 +53,7 @@ func (t Tier) MonthlyCalls() int {
 	return 0
 }
 
-// SnapshotWindow is how far back t may read history by default.
+// SnapshotWindow is the default age of the oldest history that t can read.
 func (t Tier) SnapshotWindow() time.Duration {
 	switch t {
 	case TierTeam, TierEnterprise:
@@ -67,7 +67,7 @@ func (t Tier) SnapshotWindow() time.Duration {
 // Op is one of the operations on a pack.
 type Op string
 
-// The operations: the six of the contract, and those that came after.
+// The operations: the six of the contract, then later additions.
 const (
 	OpFresh     Op = "fresh"
 	OpBrief     Op = "brief"
@@ -86,7 +86,7 @@ func Ops() []Op {
 	return []Op{OpFresh, OpBrief, OpSearch, OpSnapshot, OpSubscribe, OpCite, OpLookup, OpChanges, OpSeries, OpHistory}
 }
 
-// Tools returns the operations that are tools of MCP, too.
+// Tools returns the operations that are MCP tools as well.
 func Tools() []Op {
 	return slices.DeleteFunc(Ops(), func(o Op) bool { return o == OpSeries || o == OpHistory })
 }
@@ -94,14 +94,14 @@ func Tools() []Op {
 // Path is the data endpoint of o.
 func (o Op) Path() string { return "/v1/" + string(o) }
 
-// OpAt is the operation whose data endpoint path is; ok is false where path is none.
+// OpAt returns the operation of a data endpoint; ok is false for any other path.
 func OpAt(path string) (o Op, ok bool) {
 	o = Op(strings.TrimPrefix(path, "/v1/"))
 	return o, slices.Contains(Ops(), o) && o.Path() == path
 }
 
-// Parameters are the names of what o takes, over HTTP and as a tool. Over HTTP subscribe takes a token, too; as a tool it
-// takes other things than members.
+// Parameters returns the names of o's parameters, over HTTP and as a tool. Over HTTP, subscribe takes a token as well; as a tool, its
+// parameters differ except for members.
 func (o Op) Parameters() []string {
 	switch o {
 	case OpFresh:
@@ -143,10 +143,10 @@ func (o Op) PriceMicros() int64 {
 	return 0
 }
 
-// TraceConsent says what the service may keep about the calls of a key.
+// TraceConsent is the consent to traces of a key's calls.
 type TraceConsent string
 
-// The trace consents: raw events, counters only, nothing. New keys get ConsentAggregated unless they ask for another.
+// The trace consents: raw events, counters only, nothing. The default of new keys is ConsentAggregated.
 const (
 	ConsentFull       TraceConsent = "full"
 	ConsentAggregated TraceConsent = "aggregated"
@@ -170,7 +170,7 @@ const (
 	AttestationEAS     AttestationType = "eas"
 )
 
-// Ids of the packs that are part of the program. All but PackCrypto are served where the operator enables them.
+// Ids of the built-in packs. All but PackCrypto are served only if the operator enables them.
 const (
 	PackCrypto  = "crypto"
 	PackAI      = "ai"
@@ -189,7 +189,7 @@ const (
 	EnvTest KeyEnv = "test"
 )
 
-// EnvOfChain is the environment of the keys of a daemon on a chain.
+// EnvOfChain returns the environment of keys for a chain.
 func EnvOfChain(chainID int64) KeyEnv {
 	if chainID == ChainIDMain {
 		return EnvLive
@@ -197,7 +197,7 @@ func EnvOfChain(chainID int64) KeyEnv {
 	return EnvTest
 }
 
-// CreditPack is one of the bundles of credits on sale.
+// CreditPack is a bundle of credits on sale.
 type CreditPack string
 
 // The credit packs.
@@ -213,7 +213,7 @@ func CreditPacks() []CreditPack {
 	return []CreditPack{CreditStarter, CreditHobby, CreditPro, CreditTeam}
 }
 
-// CreditOffer is what a credit pack gives and costs.
+// CreditOffer is the content and the price of a credit pack.
 type CreditOffer struct {
 	Pack            CreditPack `json:"pack"`
 	Credits         int64      `json:"credits"`
@@ -222,7 +222,7 @@ type CreditOffer struct {
 	Tier            Tier       `json:"tier"`            // the owner's tier rises to at least this; free raises nothing
 }
 
-// Offer returns what p gives and costs; ok is false for an unknown pack.
+// Offer returns the content and price of p; ok is false for an unknown pack.
 func (p CreditPack) Offer() (offer CreditOffer, ok bool) {
 	switch p {
 	case CreditStarter:
@@ -237,7 +237,7 @@ func (p CreditPack) Offer() (offer CreditOffer, ok bool) {
 	return CreditOffer{}, false
 }
 
-// DepositStatus is where a deposit stands.
+// DepositStatus is the status of a deposit.
 type DepositStatus string
 
 // The deposit statuses. Pending moves to one of the other two and never back.

@@ -127,8 +127,7 @@ func Reasons() []Reason {
 	}
 }
 
-// Answer returns the envelope code and the HTTP status that r is answered with. An unknown reason is an internal error.
-// This is the only table from reasons to codes and statuses.
+// Answer returns the envelope code and the HTTP status of r. An unknown reason is an internal error.
 func (r Reason) Answer() (Code, int) {
 	switch r {
 	case ReasonInvalidAt, ReasonInvalidRef, ReasonInvalidQ, ReasonInvalidK, ReasonInvalidKind, ReasonInvalidLimit, ReasonInvalidSince,
@@ -187,10 +186,10 @@ type Error struct {
 	Code      Code   `json:"code"`
 	Reason    Reason `json:"reason,omitempty"`
 	Message   string `json:"message"`
-	Hint      string `json:"hint,omitempty"` // what the caller can do next
+	Hint      string `json:"hint,omitempty"` // the next step for the caller
 	RequestID string `json:"requestId"`
 
-	// SourceStatus says which sources of a pack fail and why, where a state is not available for that reason.
+	// SourceStatus lists the failing sources of a pack, where they are the reason for an unavailable state.
 	SourceStatus []SourceStatus `json:"source_status,omitempty"`
 
 	Status     int                  `json:"-"` // HTTP status
@@ -198,20 +197,20 @@ type Error struct {
 	Payment    *PaymentRequirements `json:"-"` // the quote of a 402, where there is one
 }
 
-// Errorf makes the error that answers for reason, with the code and status of Reason.Answer.
+// Errorf makes an error with the given reason, and the code and status of Reason.Answer.
 func Errorf(reason Reason, format string, args ...any) *Error {
 	code, status := reason.Answer()
 	return &Error{Code: code, Reason: reason, Message: fmt.Sprintf(format, args...), Status: status}
 }
 
-// KeyMissing makes the error for a call without credentials that only a key can make: missing_token, with code AUTH_MISSING and status 401.
+// KeyMissing makes the error for a call without credentials that needs a key: missing_token, with code AUTH_MISSING and status 401.
 func KeyMissing(format string, args ...any) *Error {
 	e := Errorf(ReasonMissingToken, format, args...).WithStatus(http.StatusUnauthorized)
 	e.Code = CodeAuthMissing
 	return e
 }
 
-// WithHint sets what the caller can do next and returns e.
+// WithHint sets the next step for the caller and returns e.
 func (e *Error) WithHint(format string, args ...any) *Error {
 	e.Hint = fmt.Sprintf(format, args...)
 	return e
@@ -223,13 +222,13 @@ func (e *Error) WithStatus(status int) *Error {
 	return e
 }
 
-// WithRetryAfter sets the time after which the call can be repeated and returns e.
+// WithRetryAfter sets the wait before a repetition of the call and returns e.
 func (e *Error) WithRetryAfter(d time.Duration) *Error {
 	e.RetryAfter = d
 	return e
 }
 
-// Error is the reason (or the code where there is none) and the message.
+// Error returns the reason (or the code if there is none) and the message.
 func (e *Error) Error() string {
 	name := string(e.Reason)
 	if name == "" {
@@ -241,7 +240,7 @@ func (e *Error) Error() string {
 	return name + ": " + e.Message
 }
 
-// Is reports whether target is an *Error that e is an instance of: every one of Code and Reason that target sets is the same.
+// Is reports whether target is an *Error whose Code and Reason, as far as set, are those of e.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	if !ok || t.Code == "" && t.Reason == "" {
@@ -250,15 +249,23 @@ func (e *Error) Is(target error) bool {
 	return (t.Code == "" || t.Code == e.Code) && (t.Reason == "" || t.Reason == e.Reason)
 }
 
-// AsError returns the *Error in err's chain. An error that has none becomes an internal error whose text says nothing of the
-// cause; the cause is for the log.
+// awayRetry is the Retry-After of an answer for which a server was needed that is out of reach.
+const awayRetry = 2 * time.Second
+
+// AsError returns the *Error in err's chain. An error without one becomes an *Error that hides the cause, which belongs in the log:
+// state_unavailable if an error in the chain has a method Unavailable that reports true, else internal_error.
 func AsError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
 		return e
 	}
-	return Errorf(ReasonInternal, "the server failed to answer; it has logged why").
-		WithHint("try again; if it goes on, tell the operator the request id")
+	var away interface{ Unavailable() bool }
+	if errors.As(err, &away) && away.Unavailable() {
+		return Errorf(ReasonStateUnavailable, "the database does not answer").
+			WithHint("try again after Retry-After").WithRetryAfter(awayRetry)
+	}
+	return Errorf(ReasonInternal, "the server failed to answer and logged why").
+		WithHint("try again; if it fails again, send the operator the request id")
 }
 
 // ErrorBody is the body of every 4xx and 5xx answer. Payment is set on a 402 with a quote.

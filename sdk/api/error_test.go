@@ -154,7 +154,19 @@ func TestAsErrorHidesTheCause(t *testing.T) {
 	if got.Message == "" || got.Hint == "" {
 		t.Errorf("an internal error says nothing: %+v", got)
 	}
+	for away, want := range map[outOfReach]api.Reason{true: api.ReasonStateUnavailable, false: api.ReasonInternal} {
+		got := api.AsError(fmt.Errorf("charge: %w", away))
+		if got.Reason != want || (got.RetryAfter > 0) != bool(away) || strings.Contains(got.Error(), "secret") || got.Hint == "" {
+			t.Errorf("a server that is out of reach, %t: %+v", away, got)
+		}
+	}
 }
+
+// outOfReach is the error of a server that is or is not.
+type outOfReach bool
+
+func (outOfReach) Error() string       { return "dial /secret" }
+func (o outOfReach) Unavailable() bool { return bool(o) }
 
 func TestErrorBody(t *testing.T) {
 	t.Parallel()

@@ -49,7 +49,7 @@ const (
 	MaxKeyName     = 64    // runes
 	MaxPrompt      = 4_000 // runes
 
-	MaxRotationGrace = 7 * 24 * time.Hour  // for which a replaced key works on
+	MaxRotationGrace = 7 * 24 * time.Hour  // until a replaced key ends
 	KeyRetention     = 30 * 24 * time.Hour // of revoked keys without credits
 	MaxPage          = 200                 // rows of a page of a list
 

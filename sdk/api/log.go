@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Routes of the transparency logs, with {pack} for the pack. What lies under PathLog is laid out as C2SP tlog-tiles.
+// Routes of the transparency logs, with {pack} for the pack. The paths below PathLog follow C2SP tlog-tiles.
 const (
 	PathLog           = "/log/{pack}"
 	PathLogCheckpoint = PathLog + "/checkpoint"
@@ -16,7 +16,7 @@ const (
 	PathLogAt         = PathLog + "/at" // ?minute=
 )
 
-// HeaderProof names, in an answer, the leaf that proves it. Its value is a Proof as text.
+// HeaderProof names the leaf that proves an answer. Its value is a Proof as text.
 const HeaderProof = "Context-Proof"
 
 // Proof names a leaf of a log. The zero Proof names none.
@@ -27,10 +27,10 @@ type Proof struct {
 	Scope string `json:"scope,omitempty"` // ScopeFull where the answer is a part of what is proven
 }
 
-// ScopeFull says that the proof is of the whole state, of which the answer is a part.
+// ScopeFull marks the proof of a whole state in an answer that holds only a part of it.
 const ScopeFull = "full"
 
-// String is p as the value of HeaderProof: `log="…"; seq=…; leaf=…`.
+// String returns p as the value of HeaderProof: `log="…"; seq=…; leaf=…`.
 func (p Proof) String() string {
 	s := fmt.Sprintf(`log=%q; seq=%d; leaf=%s`, p.Log, p.Seq, p.Leaf)
 	if p.Scope != "" {
@@ -73,7 +73,7 @@ const (
 	LeafBrief = "brief" // a brief that was written later
 )
 
-// LogLeaf is what a leaf of a log says. It is stored, hashed and served as the bytes it was first encoded to. Hashes are SHA-256 in hex.
+// LogLeaf is the content of a leaf. Its first encoding is what the log stores, hashes and serves. Hashes are SHA-256 in hex.
 type LogLeaf struct {
 	V           int         `json:"v"` // 1
 	Kind        string      `json:"kind"`
@@ -89,11 +89,12 @@ type LogLeaf struct {
 	Previous    *LogHead    `json:"previous,omitempty"` // first leaf: the log that this one follows, if any
 }
 
-// LogSource is a source as it went into a state.
+// LogSource is a source of a logged state.
 type LogSource struct {
 	ID        string    `json:"id"`
 	FetchedAt time.Time `json:"fetchedAt"`
-	Bodies    []string  `json:"bodies"` // hashes of the bodies that upstream sent, uncompressed, in the order of the requests
+	Bodies    []string  `json:"bodies"`            // hashes of the bodies that upstream sent, uncompressed, in the order of the requests
+	Omitted   int       `json:"omitted,omitempty"` // number of bodies left out: a leaf has a bound
 }
 
 // LogHead is a log at one size.
@@ -103,10 +104,10 @@ type LogHead struct {
 	Root   string `json:"root"` // its hash in base64, as in a checkpoint
 }
 
-// LogEntry answers PathLogLeaf and PathLogAt: a leaf, and what proves that it is in the log.
+// LogEntry answers PathLogLeaf and PathLogAt: a leaf and the proof of its inclusion in the log.
 type LogEntry struct {
 	Leaf       string   `json:"leaf"`       // a LogLeaf as it is in the log, to the byte
 	Proof      []string `json:"proof"`      // hashes in base64 that lead from the leaf to the checkpoint's
 	Checkpoint string   `json:"checkpoint"` // a signed note, as C2SP tlog-checkpoint has it
-	Key        string   `json:"key"`        // that verifies it: a verifier key of golang.org/x/mod/sumdb/note
+	Key        string   `json:"key"`        // verifier key of the checkpoint, as in golang.org/x/mod/sumdb/note
 }

@@ -18,16 +18,16 @@ const (
 	DefaultLookupLimit = 3   // rows per question
 )
 
-// Field is a named value of a row: a number, a text or a boolean, in the unit that its name ends with.
+// Field is a named value of a row: a number, a text or a boolean, in the unit at the end of its name.
 type Field struct {
 	Name  string
 	Value any
 }
 
-// Fields are the fields of a row, the most important first. On the wire they are one object.
+// Fields are the fields of a row, the most important first. They are encoded as one object.
 type Fields []Field
 
-// Get is the value of a field, nil if there is none of that name.
+// Get returns the value of a field, nil if there is no such field.
 func (f Fields) Get(name string) any {
 	for _, field := range f {
 		if field.Name == name {
@@ -91,7 +91,7 @@ func (f *Fields) UnmarshalJSON(text []byte) error {
 	})
 }
 
-// LookupRow is one row of a pack's tables: what a source last said of one thing.
+// LookupRow is one row of a pack's tables: the last data of a source about one thing.
 type LookupRow struct {
 	Kind       string    `json:"kind"`   // such as asset
 	Key        string    `json:"key"`    // of the row among those of its kind, such as cardano
@@ -107,7 +107,7 @@ type LookupRow struct {
 	Stale      bool      `json:"stale"` // the last attempt of its source failed
 }
 
-// Shown are the fields that a line about the row has room for: those that the question named, then others by importance, at most most.
+// Shown returns the fields for a one-line view of the row: first the asked ones, then others by importance, at most most.
 func (r LookupRow) Shown(most int) Fields {
 	var list Fields
 	for _, name := range r.Asked {

@@ -1,11 +1,11 @@
 package api
 
-// PacksResponse is the list of the packs that are served.
+// PacksResponse is the list of served packs.
 type PacksResponse struct {
 	Packs []PackInfo `json:"packs"`
 }
 
-// PackInfo says what a pack is, whatever its sources say now.
+// PackInfo describes a pack, independent of its current data.
 type PackInfo struct {
 	ID          string       `json:"id"`
 	Title       string       `json:"title"`
@@ -16,7 +16,7 @@ type PackInfo struct {
 	Sources     []PackSource `json:"sources"` // in the order of their anchors
 }
 
-// PackMember is a place in the state of a pack where rows of one kind stand.
+// PackMember is a member of a pack's state that holds rows of one kind.
 type PackMember struct {
 	Name   string   `json:"name"`   // with dots in it where the rows stand deeper, such as sentiment.market
 	Kind   string   `json:"kind"`   // of the rows
@@ -29,6 +29,6 @@ type PackSource struct {
 	ID              string `json:"id"`
 	Name            string `json:"name"`
 	URL             string `json:"url"`     // for people
-	Licence         string `json:"licence"` // what it asks of those who use its data, in a few words
+	Licence         string `json:"licence"` // the terms of use of its data, in a few words
 	IntervalSeconds int    `json:"intervalSeconds"`
 }

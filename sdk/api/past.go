@@ -23,12 +23,12 @@ const (
 	HistoryRangeMax = 31 * 24 * time.Hour // of one call
 )
 
-// SeriesRow is a number of one row over time.
+// SeriesRow is one number of a row over time.
 type SeriesRow struct {
 	Kind   string     `json:"kind"`   // such as asset
 	Key    string     `json:"key"`    // of the row among those of its kind, such as bitcoin
 	Name   string     `json:"name"`   // Key where no state that was read has the row
-	Field  string     `json:"field"`  // what the values are, in the unit that its name ends with
+	Field  string     `json:"field"`  // the field of the values, in the unit at the end of its name
 	Values []*float64 `json:"values"` // at each of the times; nil where the row was not in the state
 }
 
@@ -41,25 +41,24 @@ type SeriesResponse struct {
 	Freshness Freshness   `json:"freshness"` // of the newest state
 }
 
-// HistoryLine is a line of /v1/history: a member of one past state.
+// HistoryLine is a line of /v1/history: one member of a past state.
 type HistoryLine struct {
 	GeneratedAt time.Time       `json:"generatedAt"` // of the state
 	Value       json.RawMessage `json:"value"`       // the member as it stood, null where the state had none
 }
 
-// HistoryCredits is what a call of history from one time to another costs, in credits or free calls: one for each day of it that is
-// started, and one for a single moment.
+// HistoryCredits returns the cost of a call of history in credits or free calls: one for each day begun, and one for a single moment.
 func HistoryCredits(from, to time.Time) int64 {
 	return max(1, int64((to.Sub(from)+HistoryDay-1)/HistoryDay))
 }
 
-// ErrSpan says that a text is no span of time.
+// ErrSpan reports a text that is not a duration.
 var ErrSpan = errors.New("not a span of time such as 24h, 90m, 7d or 1d12h")
 
 // longestSpan bounds what ParseSpan reads, far beyond any history.
 const longestSpan = 100 * 365 * 24 * time.Hour
 
-// ParseSpan reads a span of time: whole numbers with the units w, d, h, m or s, a day being 24 hours.
+// ParseSpan reads a duration: whole numbers with the units w, d, h, m or s, where a day is 24 hours.
 func ParseSpan(text string) (time.Duration, error) {
 	var sum time.Duration
 	for rest := text; rest != "" || text == ""; {
@@ -77,7 +76,7 @@ func ParseSpan(text string) (time.Duration, error) {
 	return sum, nil
 }
 
-// FormatSpan writes a span of whole seconds as shortly as ParseSpan reads it, and one day as 24h.
+// FormatSpan writes a duration of whole seconds in the shortest form that ParseSpan reads, and one day as 24h.
 func FormatSpan(d time.Duration) string {
 	switch {
 	case d%HistoryDay == 0 && d > HistoryDay:

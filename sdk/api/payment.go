@@ -10,13 +10,13 @@ type PaymentRequirements struct {
 	ValidUntil int64  `json:"validUntil"` // Unix seconds; the block's time decides
 	Nonce      string `json:"nonce"`      // 0x and 64 hex digits, appended to the transfer's calldata
 
-	// These are beside the members of the contract, so that a quote can be paid from alone; a service may leave them out.
+	// These extend the contract so that a quote alone suffices to pay; a service can leave them out.
 	ChainID  int64  `json:"chainId,omitempty"`  // of the chain
 	Token    string `json:"token,omitempty"`    // address of the contract of Asset
 	Decimals int    `json:"decimals,omitempty"` // of Token
 }
 
-// PaymentProof is what the HeaderPayment header carries as base64 JSON.
+// PaymentProof is the content of the HeaderPayment header, encoded as base64 JSON.
 type PaymentProof struct {
 	Scheme    string `json:"scheme"`
 	Network   string `json:"network"`

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Freshness says how old the state behind an answer is.
+// Freshness is the age of the state behind an answer.
 type Freshness struct {
 	GeneratedAt time.Time `json:"generatedAt"` // when the state was last compacted, UTC, millisecond precision
-	AgeSeconds  int64     `json:"ageSeconds"`  // whole seconds since then; over MaxFreshAge says that the pipeline lags
+	AgeSeconds  int64     `json:"ageSeconds"`  // whole seconds since then; over MaxFreshAge the pipeline lags
 
-	// DataAgeSeconds is the age of the oldest datum among the sources that are overdue, and AgeSeconds while none is. A source is overdue
-	// when its last attempt failed, and when its answer is more than a minute older than it should get.
+	// DataAgeSeconds is the age of the oldest data of overdue sources, or AgeSeconds if no source is overdue. A source is overdue if its
+	// last attempt failed, or if its last answer is more than a minute older than its interval allows.
 	DataAgeSeconds int64 `json:"dataAgeSeconds"`
 }
 
-// At is f counted on to now: GeneratedAt decides, and not the number that a cache or a replay may have kept. It is never less than
-// what the service said. The answer of a snapshot is not to be counted on: its ages are those at the end of its moment.
+// At returns f as of now. It counts from GeneratedAt, not from the age in the answer, which a cache or a replay may have kept, and is never
+// less than that age. Do not use it on a snapshot, whose ages are those at its moment.
 func (f Freshness) At(now time.Time) Freshness {
 	f.DataAgeSeconds = max(f.DataAgeSeconds, f.AgeSeconds)
 	if on := wholeSeconds(now.Sub(f.GeneratedAt)) - f.AgeSeconds; on > 0 && !f.GeneratedAt.IsZero() {
@@ -26,12 +26,12 @@ func (f Freshness) At(now time.Time) Freshness {
 	return f
 }
 
-// Told is when an answer was given, by the clock of the service; of a snapshot, the end of its moment.
+// Told returns the time of the answer by the clock of the service; of a snapshot, the end of its moment.
 func (f Freshness) Told() time.Time {
 	return f.GeneratedAt.Add(time.Duration(f.AgeSeconds) * time.Second)
 }
 
-// Stale reports whether at now the refresh pipeline lags, or a source so much that what it said last is that old.
+// Stale reports whether the data is older than MaxFreshAge at now, because the refresh pipeline lags or a source is overdue.
 func (f Freshness) Stale(now time.Time) bool { return f.At(now).DataAgeSeconds > MaxFreshAge }
 
 // Citation ties anchor [Ref] of a brief to its source.
@@ -44,12 +44,12 @@ type Citation struct {
 	Row       string    `json:"row,omitempty"` // kind/key of the row that URL and Excerpt are of; "" for those of the source
 }
 
-// Claim is a figure of a brief and what backs it.
+// Claim is a figure of a brief with its source.
 type Claim struct {
 	Start int    `json:"start"` // in Unicode code points of the brief
 	End   int    `json:"end"`   // behind the figure
 	Text  string `json:"text"`  // the figure as it is written
-	Ref   int    `json:"ref"`   // the anchor that it is told under
+	Ref   int    `json:"ref"`   // the anchor of the figure
 	Row   string `json:"row"`   // kind/key of the row that holds it, as cite takes it
 	Field string `json:"field"` // its member there
 	Path  string `json:"path"`  // in the state of BriefOf, as search writes paths
@@ -61,13 +61,13 @@ type Attestation struct {
 	Ref  string          `json:"ref"`
 }
 
-// StateResponse is the answer of fresh and snapshot. State is kept as the bytes the service sent.
+// StateResponse is the answer of fresh and snapshot. State holds the bytes as sent.
 type StateResponse struct {
 	State       json.RawMessage `json:"state"`
 	Brief       string          `json:"brief"`             // prose with [N] anchors; "" for snapshots
 	BriefAt     *time.Time      `json:"briefAt,omitempty"` // when Brief was written
 	BriefOf     *time.Time      `json:"briefOf,omitempty"` // GeneratedAt of the state that Brief was written from
-	Since       *Since          `json:"since,omitempty"`   // what came after BriefOf, where State is newer
+	Since       *Since          `json:"since,omitempty"`   // the changes after BriefOf, if State is newer
 	Citations   []Citation      `json:"citations"`         // of State
 	Freshness   Freshness       `json:"freshness"`         // of State
 	Attestation *Attestation    `json:"attestation,omitempty"`
@@ -76,7 +76,7 @@ type StateResponse struct {
 	Claims         []Claim    `json:"claims,omitempty"`         // where they are asked for
 }
 
-// Since tells what came after a brief was written: the flags that rose, changed or ended, and the moves.
+// Since lists the changes after a brief was written: flags that rose, changed or ended, and moves of prices.
 type Since struct {
 	Text      string     `json:"text"`      // prose with [N] anchors
 	Citations []Citation `json:"citations"` // those that Text names, of the newest state
@@ -87,13 +87,13 @@ type BriefResponse struct {
 	Brief     string     `json:"brief"`
 	BriefAt   *time.Time `json:"briefAt,omitempty"` // when Brief was written
 	BriefOf   *time.Time `json:"briefOf,omitempty"` // GeneratedAt of the state that it was written from
-	Since     *Since     `json:"since,omitempty"`   // what came after BriefOf, where the newest state is newer
+	Since     *Since     `json:"since,omitempty"`   // the changes after BriefOf, if the newest state is newer
 	Citations []Citation `json:"citations"`         // of the state of BriefOf
 	Claims    []Claim    `json:"claims,omitempty"`  // where they are asked for
 	Freshness Freshness  `json:"freshness"`         // of the newest state
 }
 
-// SearchMatch is one leaf of the state that matched.
+// SearchMatch is one matching leaf of the state.
 type SearchMatch struct {
 	Path  string          `json:"path"`  // for example top_movers[0].symbol
 	Value json.RawMessage `json:"value"` // the leaf's JSON text: string, number or boolean
@@ -120,7 +120,7 @@ type Source struct {
 	PublicURL string `json:"publicUrl"`
 }
 
-// CiteRequest is the JSON body of POST /v1/cite. The same members may come as query parameters instead.
+// CiteRequest is the JSON body of POST /v1/cite. Query parameters of the same names work as well.
 type CiteRequest struct {
 	Pack string `json:"pack,omitempty"`
 	Ref  int    `json:"ref"`
@@ -143,8 +143,8 @@ const (
 	EventError EventType = "error" // something failed, the stream stays open
 )
 
-// StreamState is the data of pulse and delta frames. TS is the generatedAt of State; clients dedupe on it. Seq, Leaf and Scope are those of
-// the Proof, where that is asked for and the state has one.
+// StreamState is the data of pulse and delta frames. TS is the generatedAt of State; clients drop duplicates by it. Seq, Leaf and Scope are
+// those of the Proof, if one was asked for and the state has one.
 type StreamState struct {
 	Pack  string          `json:"pack"`
 	State json.RawMessage `json:"state"`
@@ -154,7 +154,7 @@ type StreamState struct {
 	Scope string          `json:"scope,omitempty"`
 }
 
-// FreshnessAt is that of the state at now.
+// FreshnessAt returns the freshness of the state at now.
 func (s StreamState) FreshnessAt(now time.Time) Freshness {
 	return AgesOf(s.State).Freshness(s.TS, now)
 }

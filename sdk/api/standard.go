@@ -1,12 +1,12 @@
 package api
 
-// X402Version is the version of standard x402 that is spoken beside the dialect of the contract.
+// X402Version is the supported version of standard x402.
 const X402Version = 2
 
-// SchemeExact is the scheme of standard x402 by which exactly the price is paid, by an authorization that the service settles.
+// SchemeExact is the scheme of standard x402 for paying exactly the price with an authorization that the service settles.
 const SchemeExact = "exact"
 
-// StandardRequired is how standard x402 asks for a payment.
+// StandardRequired is the payment request of standard x402.
 type StandardRequired struct {
 	X402Version int                          `json:"x402Version"`
 	Error       string                       `json:"error"` // why, for people
@@ -15,7 +15,7 @@ type StandardRequired struct {
 	Extensions  map[string]StandardExtension `json:"extensions,omitempty"`
 }
 
-// StandardResource is what is paid for.
+// StandardResource is the resource to pay for.
 type StandardResource struct {
 	URL         string   `json:"url"`
 	Description string   `json:"description,omitempty"`
@@ -31,24 +31,24 @@ type StandardAccept struct {
 	Amount            string        `json:"amount"`            // of the token's smallest unit
 	Asset             string        `json:"asset"`             // address of the token
 	PayTo             string        `json:"payTo"`             // address of the treasury
-	MaxTimeoutSeconds int           `json:"maxTimeoutSeconds"` // for which an authorization should hold
+	MaxTimeoutSeconds int           `json:"maxTimeoutSeconds"` // validity of an authorization
 	Extra             StandardExtra `json:"extra"`
 }
 
-// StandardExtra is what a wallet signs with.
+// StandardExtra holds the values a wallet needs for signing.
 type StandardExtra struct {
 	Name                string `json:"name"` // of the token's signing domain
 	Version             string `json:"version"`
 	AssetTransferMethod string `json:"assetTransferMethod"`
 }
 
-// StandardExtension is an extension of x402 that the service knows.
+// StandardExtension is an extension of x402 that the service supports.
 type StandardExtension struct {
 	Info   map[string]any `json:"info"`
 	Schema map[string]any `json:"schema"`
 }
 
-// StandardReceipt is what became of a payment by standard x402.
+// StandardReceipt is the outcome of a payment by standard x402.
 type StandardReceipt struct {
 	Success     bool   `json:"success"`
 	ErrorReason Reason `json:"errorReason,omitempty"`
@@ -59,7 +59,7 @@ type StandardReceipt struct {
 	Extensions ReceiptExtensions `json:"extensions,omitzero"`
 }
 
-// ReceiptExtensions are what a service says in a receipt beside what the standard does.
+// ReceiptExtensions are the service's additions to a receipt.
 type ReceiptExtensions struct {
 	Proof Proof `json:"contextProof,omitzero"` // the leaf that proves what was paid for
 }

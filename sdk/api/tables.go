@@ -13,21 +13,21 @@ const (
 	MemberSourceStatus = "source_status"
 )
 
-// Tables is a state that is made of tables: members that list rows with plain fields, the flags and how the sources do. The states of
-// packs from manifests are, and need no type of their own.
+// Tables is a state that consists of tables: members with rows of plain fields, the flags and the source statuses. Packs from manifests
+// have such states, and need no Go type.
 type Tables struct {
 	Members      []Table // in the order of the state
 	Flags        []Flag
 	SourceStatus []SourceStatus
 }
 
-// Table is a member of a state that lists rows.
+// Table is a member of a state with rows.
 type Table struct {
 	Name string
 	Rows []TableRow
 }
 
-// TableRow is a row of a Table. Its fields are numbers, texts and booleans, the most important first; what is not known is nil or left out.
+// TableRow is a row of a Table. Its fields are numbers, texts and booleans, the most important first; an unknown value is nil or left out.
 type TableRow struct {
 	ID     string
 	Name   string
@@ -38,7 +38,7 @@ type TableRow struct {
 	Fields Fields
 }
 
-// ReadTables reads a state. It is false where that has anything else in it than tables, and where there is nothing in it.
+// ReadTables reads a state. It reports false if the state holds anything besides tables, or nothing.
 func ReadTables(state json.RawMessage) (Tables, bool) {
 	var t Tables
 	err := eachMember(state, func(name string, d *json.Decoder) error {
@@ -108,7 +108,7 @@ func tableRow(members Fields) (row TableRow, err error) {
 	return row, nil
 }
 
-// Fields are the names of the fields that rows of t have, in the order of the rows.
+// Fields returns the names of the fields of t's rows, in their order.
 func (t Table) Fields() (names []string) {
 	for _, row := range t.Rows {
 		for i, f := range row.Fields {
@@ -133,7 +133,7 @@ func place(names []string, fields Fields, i int) int {
 	return len(names)
 }
 
-// Main is the first field that is a number, "" where none is.
+// Main returns the name of the first numeric field, or "".
 func (t Table) Main() string {
 	for _, name := range t.Fields() {
 		for _, row := range t.Rows {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ParseBaseURL reads the URL at which a service is reached: http or https, a host, perhaps a port and a path, nothing else. The path has
-// no slash at its end.
+// ParseBaseURL reads the base URL of a service: http or https, a host, and optionally a port and a path. The result has no slash at its
+// end.
 func ParseBaseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {

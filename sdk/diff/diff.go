@@ -1,8 +1,7 @@
-// Package diff says what changed between two states of a pack.
+// Package diff compares two states of a pack.
 //
-// It knows no pack: rows of an array are recognised by their id, with their group where they have one, so that a row that
-// only moved is not a change. ctx tail, ctx diff and the terminal UI show what it finds, and the service pairs rows by Match for the
-// operation changes.
+// It is independent of packs: it recognises the rows of an array by id and group, so that a row in another place is not a change. ctx tail,
+// ctx diff and the terminal UI show its changes, and the service pairs rows with Match for the operation changes.
 package diff
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/contextd/contextd/internal/jsonx"
 )
 
-// Change is one difference. What is an addition has no Old, what is a removal no New; both are JSON texts.
+// Change is one difference. An addition has no Old, a removal no New; both are JSON texts.
 type Change struct {
 	Path string          `json:"path"`          // in the newer state, as search writes paths; of a removal, in the older one
 	Row  string          `json:"row,omitempty"` // symbol, name or id of the row that it is in, "" outside of rows
@@ -29,7 +28,7 @@ type row struct {
 	ref  int
 }
 
-// States returns the changes from old to new in the order of new; what was removed stands at the end of what it was removed from.
+// States returns the changes from old to new, in the order of new; removals come at the end of their container.
 func States(old, new json.RawMessage) ([]Change, error) {
 	a, err := jsonx.Parse(old)
 	if err != nil {
@@ -162,8 +161,8 @@ func keyed(array *jsonx.Value) bool {
 // Pair is a row of two lists. Old or New is nil where that list does not have it.
 type Pair[T any] struct{ Old, New *T }
 
-// Match pairs the rows of two lists by their keys, in the order of new; those that only old has follow in theirs. Of several rows of a
-// list with one key the first counts.
+// Match pairs the rows of two lists by their keys, in the order of new, then rows that only old has. Among rows of one list with the same
+// key the first counts.
 func Match[T any](old, new []T, key func(T) string) []Pair[T] {
 	was := make(map[string]*T, len(old))
 	for i, r := range old {

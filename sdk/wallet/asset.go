@@ -14,9 +14,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Asset is a token that services may be paid with by authorization (EIP-3009): a dollar with six decimals. Name and Version are those of
-// its signing domain. They are known here or come from the user, never from the service: whoever chooses the domain of a signature chooses
-// what it is good for, and may choose another token, or another kind of contract, than the one that the bounds are about.
+// Asset is a token for payments by authorization (EIP-3009): a dollar with six decimals. Name and Version are those of its signing domain.
+// They are built in or come from the user, never from the service: the signing domain decides which contract accepts the signature.
 type Asset struct {
 	Symbol  string
 	ChainID int64
@@ -37,7 +36,7 @@ func Assets() map[string]Asset {
 
 const baseChainID = 8453
 
-// AssetAt is the token at an address of a chain: one that is known or, as the user says so, USDG.
+// AssetAt returns the asset at an address of a chain: a known one or, on the user's word, USDG.
 func AssetAt(chainID int64, token string) Asset {
 	known := Assets()
 	for _, a := range known {
@@ -53,7 +52,7 @@ func (a Asset) is(chainID int64, token string) bool {
 	return a.ChainID == chainID && isAddress(token) && common.HexToAddress(token) == common.HexToAddress(a.Token)
 }
 
-// ParseAsset reads an asset: one that is known, by its name, or eip155:CHAIN/ADDRESS/NAME/VERSION of the signing domain.
+// ParseAsset reads an asset: the name of a known one, or eip155:CHAIN/ADDRESS/NAME/VERSION with the signing domain.
 func ParseAsset(text string) (Asset, error) {
 	if a, ok := Assets()[text]; ok {
 		return a, nil
@@ -82,7 +81,7 @@ func isAddress(text string) bool {
 	return strings.HasPrefix(text, "0x") && common.IsHexAddress(text)
 }
 
-// Network is the chain of a as CAIP-2 writes it.
+// Network returns the chain of a in CAIP-2.
 func (a Asset) Network() string { return "eip155:" + strconv.FormatInt(a.ChainID, 10) }
 
 // authorization is what is signed, by EIP-3009.

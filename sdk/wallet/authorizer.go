@@ -20,8 +20,8 @@ import (
 
 var _ sdk.ExactPayer = (*Authorizer)(nil)
 
-// Authorizer pays by standard x402: it signs authorizations, which services settle. That takes no ether and no node. It shares bounds,
-// journal and recipients with the Payers of its directory, and is safe for concurrent use, and across processes.
+// Authorizer pays by standard x402: it signs authorizations that services settle. It needs no ether and no node. It shares bounds, journal
+// and recipients with the Payers of its directory, and is safe for concurrent use, also across processes.
 type Authorizer struct {
 	cfg     Config
 	address string // of the wallet, in the spelling of EIP-55
@@ -29,8 +29,8 @@ type Authorizer struct {
 	chain   *Payer // of the node that is configured, nil without one
 }
 
-// NewAuthorizer makes an Authorizer of the Assets of cfg. Where cfg has a node, that says whether the wallet has enough of the token on its
-// chain, and whether an authorization that was not answered was settled there.
+// NewAuthorizer makes an Authorizer for the Assets of cfg. With a node, it also checks the balance on the node's chain, and whether an
+// unanswered authorization was settled there.
 func NewAuthorizer(ctx context.Context, cfg Config) (*Authorizer, error) {
 	a := &Authorizer{cfg: cfg}
 	if cfg.RPCURL != "" && cfg.Token != "" {
@@ -75,7 +75,7 @@ func heldFor(past []entry, service, request string, now time.Time) *entry {
 	return nil
 }
 
-// Authorize signs the payment of q within the policy, or returns the one that was signed before for the same request.
+// Authorize signs the payment of q within the policy, or returns the earlier one for the same request.
 func (a *Authorizer) Authorize(ctx context.Context, q sdk.ExactQuote) (p sdk.ExactPayment, err error) {
 	release, err := a.journal.hold(ctx, "journal")
 	if err != nil {
@@ -94,7 +94,7 @@ func (a *Authorizer) Authorize(ctx context.Context, q sdk.ExactQuote) (p sdk.Exa
 		}
 	}
 	if e := begunBy(past, q); e != nil {
-		return p, fmt.Errorf("transaction %s pays for the same request, and was not answered yet: ctx pay resume", e.TxHash)
+		return p, fmt.Errorf("transaction %s pays for the same request and is unanswered: ctx pay resume", e.TxHash)
 	}
 	if a.cfg.Key == nil {
 		return p, ErrNotBegun
@@ -229,7 +229,7 @@ func identified(offered map[string]json.RawMessage) map[string]any {
 	return map[string]any{name: e}
 }
 
-// Concluded notes what became of a payment.
+// Concluded records the outcome of a payment.
 func (a *Authorizer) Concluded(ctx context.Context, p sdk.ExactPayment, o sdk.ExactOutcome) error {
 	release, err := a.journal.hold(ctx, "journal")
 	if err != nil {
@@ -265,7 +265,7 @@ func (a *Authorizer) Concluded(ctx context.Context, p sdk.ExactPayment, o sdk.Ex
 // maxNote is how much the journal keeps of why a service refuses.
 const maxNote = 120
 
-// Abandon ends a payment that has lapsed, which nobody will answer any more.
+// Abandon ends a lapsed payment without an answer.
 func (a *Authorizer) Abandon(ctx context.Context, p sdk.ExactPayment) error {
 	return a.Concluded(ctx, p, sdk.ExactOutcome{Refused: errors.New("it has lapsed")})
 }

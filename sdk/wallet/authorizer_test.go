@@ -27,7 +27,7 @@ import (
 // journal says so.
 func TestAuthorizer(t *testing.T) {
 	t.Parallel()
-	p := newPurse(t)
+	p := newSpender(t)
 	dear := usdc("9000")
 	s := newSeller(t, dear, usdc("2000", "network", "eip155:1"), usdc("3000", "extra", map[string]any{}), usdc("1", "scheme", "upto"), usdc("3000"))
 	answer, err := p.post(s, "/x?b=1&a=2", "body")
@@ -91,7 +91,7 @@ func TestAuthorizerRefuses(t *testing.T) {
 		"number":            {usdc("1", "amount", 1), "unreadable"},
 		"wraps":             {usdc("18446744073709551617"), "amount"},
 		"of 18 digits":      {usdc("100000000000000000"), "the bound per call"},
-		"other scheme":      {usdc("1", "scheme", "upto"), `scheme "upto"`},
+		"other scheme":      {usdc("1", "scheme", "upto"), `scheme is "upto"`},
 		"other network":     {usdc("1", "network", "eip155:1"), "not among the assets"},
 		"test network":      {usdc("1", "network", "eip155:84532"), "not among the assets"},
 		"solana":            {usdc("1", "network", "solana:x"), "EVM"},
@@ -107,13 +107,13 @@ func TestAuthorizerRefuses(t *testing.T) {
 		"nowhere":           {usdc("1", "payTo", "0x"+strings.Repeat("0", 40)), "zero address"},
 		"to the token":      {usdc("1", "payTo", base.Token), "the token"},
 		"to itself":         {usdc("1", "payTo", key.Address()), "wallet itself"},
-		"to a name":         {usdc("1", "payTo", "shop.eth"), "no address"},
+		"to a name":         {usdc("1", "payTo", "shop.eth"), "not an address"},
 		"negative time":     {usdc("1", "maxTimeoutSeconds", -1), "-1 seconds"},
 		"no time":           {usdc("1", "maxTimeoutSeconds", nil), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, s := newPurse(t), newSeller(t, c.accept)
+			p, s := newSpender(t), newSeller(t, c.accept)
 			_, err := p.post(s, "/", "")
 			if c.want == "" && (err != nil || len(s.paid()) != 1) {
 				t.Errorf("%v, %d payments", err, len(s.paid()))
@@ -129,7 +129,7 @@ func TestAuthorizerRefuses(t *testing.T) {
 func TestAuthorizationHolds(t *testing.T) {
 	t.Parallel()
 	for asked, want := range map[int64]int64{0: 30, 29: 30, 30: 30, 31: 31, 900: 900, 901: 900, 1 << 62: 900} {
-		p, s := newPurse(t), newSeller(t, usdc("1", "maxTimeoutSeconds", asked))
+		p, s := newSpender(t), newSeller(t, usdc("1", "maxTimeoutSeconds", asked))
 		if _, err := p.post(s, "/", ""); err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestAuthorizationKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, s := newPurse(t), newSeller(t, usdc("5"))
+			p, s := newSpender(t), newSeller(t, usdc("5"))
 			s.replies = []func(http.ResponseWriter){fails}
 			if !c.same {
 				s.replies = append(s.replies, again(s))
@@ -186,7 +186,7 @@ func TestAuthorizationKept(t *testing.T) {
 // TestAuthorizationOfOthers: another request, body or service has an authorization of its own.
 func TestAuthorizationOfOthers(t *testing.T) {
 	t.Parallel()
-	p, s, other := newPurse(t), newSeller(t, usdc("5")), newSeller(t, usdc("5"))
+	p, s, other := newSpender(t), newSeller(t, usdc("5")), newSeller(t, usdc("5"))
 	fails := func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }
 	s.replies = []func(http.ResponseWriter){fails}
 	if _, err := p.post(s, "/", "a"); err == nil {
@@ -232,7 +232,7 @@ func TestAuthorizationRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, s := newPurse(t), newSeller(t, usdc("5"))
+			p, s := newSpender(t), newSeller(t, usdc("5"))
 			s.replies = []func(http.ResponseWriter){func(w http.ResponseWriter) { c.refuse(s, w) }}
 			_, err := p.post(s, "/", "")
 			if not, ok := errors.AsType[*sdk.AuthorizedError](err); !ok || !not.Refused || !strings.Contains(err.Error(), c.says) {
@@ -296,7 +296,7 @@ func TestAuthorizationAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, s := newPurse(t), newSeller(t, usdc("5"))
+			p, s := newSpender(t), newSeller(t, usdc("5"))
 			s.replies = []func(http.ResponseWriter){c.reply}
 			_, err := p.post(s, "/", "")
 			if _, not := errors.AsType[*sdk.AuthorizedError](err); not == (c.want == "[answered]") {
@@ -316,7 +316,7 @@ func TestAuthorizationAnswers(t *testing.T) {
 // TestAuthorizationElsewhere: nothing is paid after a redirect to another host, to two at once, or with headers that cannot be read.
 func TestAuthorizationElsewhere(t *testing.T) {
 	t.Parallel()
-	p, other := newPurse(t), newSeller(t, usdc("5"))
+	p, other := newSpender(t), newSeller(t, usdc("5"))
 	required := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 	for name, c := range map[string]struct {
 		header []string
@@ -354,7 +354,7 @@ func TestAuthorizationElsewhere(t *testing.T) {
 // of a service is pinned.
 func TestAuthorizerBounds(t *testing.T) {
 	t.Parallel()
-	p, s := newPurse(t), newSeller(t, usdc("5"))
+	p, s := newSpender(t), newSeller(t, usdc("5"))
 	p.cfg = func(c *wallet.Config) { c.Policy.PerDay = 14 }
 	for i, want := range []string{"", "", "within 24 hours"} {
 		if _, err := p.post(s, fmt.Sprintf("/%d", i), ""); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -405,8 +405,8 @@ func TestAuthorizerAsksTheChain(t *testing.T) {
 	asset := wallet.AssetAt(devchain.ChainID, chain.Token())
 	way := usdc("5", "network", asset.Network(), "asset", asset.Token, "extra", nil)
 	fails := func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }
-	open := func(key string) (*purse, *seller) {
-		p, s := newPurse(t), newSeller(t, way)
+	open := func(key string) (*spender, *seller) {
+		p, s := newSpender(t), newSeller(t, way)
 		p.cfg = func(c *wallet.Config) {
 			c.Key, _ = wallet.ParseKey(key)
 			c.RPCURL, c.ChainID, c.Token, c.Assets = chain.URL(), devchain.ChainID, chain.Token(), []wallet.Asset{asset}

@@ -17,10 +17,10 @@ import (
 	"github.com/contextd/contextd/internal/usdg"
 )
 
-// State is what became of a payment.
+// State is the state of a payment.
 type State string
 
-// The states of a payment. What is signed or mined may still be presented; the others are ends.
+// The states of a payment. Signed and mined payments may still be presented; the others are final.
 const (
 	stateSigned   State = "signed"   // may have been broadcast
 	stateMined    State = "mined"    // is on chain, and was not answered yet
@@ -137,7 +137,7 @@ func (j journal) hold(ctx context.Context, name string) (release func(), err err
 // pinFile has the recipients that services were first paid at.
 const pinFile = "recipients"
 
-// Pin is a service with the address at which it is paid.
+// Pin is the recorded recipient of a service.
 type Pin struct {
 	Service   string `json:"service"`
 	Recipient string `json:"recipient"`

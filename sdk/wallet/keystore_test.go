@@ -175,7 +175,7 @@ func TestLook(t *testing.T) {
 	}
 	for want, change := range map[string]func(*wallet.Config){
 		"the bound per call is 0.0005": func(cfg *wallet.Config) { cfg.Policy.PerCall = 500 },
-		"the chain may take":           func(cfg *wallet.Config) { cfg.Policy.MaxFee = 1 },
+		"the fee may reach":            func(cfg *wallet.Config) { cfg.Policy.MaxFee = 1 },
 		"no ether":                     func(cfg *wallet.Config) { cfg.Address = "0x1000000000000000000000000000000000000001" },
 		"another chain":                func(cfg *wallet.Config) { cfg.ChainID = 1 },
 	} {

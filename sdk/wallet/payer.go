@@ -24,7 +24,7 @@ import (
 
 var _ sdk.Payer = (*Payer)(nil)
 
-// Config is what a Payer needs. Chain and token come from the user, never from the service that wants to be paid.
+// Config configures a Payer. Chain and token come from the user, never from the service.
 type Config struct {
 	Key     *Key   // nil makes a Payer that looks, and goes on with what was begun, and pays nothing
 	Address string // of the wallet where Key is nil
@@ -32,13 +32,13 @@ type Config struct {
 	ChainID int64
 	Token   string           // address of the USDG contract
 	Dir     string           // of the journal, for the user alone
-	Policy  Policy           // what may be paid
-	Assets  []Asset          // what an Authorizer pays with
+	Policy  Policy           // bounds of payments
+	Assets  []Asset          // of an Authorizer
 	Now     func() time.Time // nil means time.Now
-	Tell    func(string)     // is told what happens, for people; nil tells nobody
+	Tell    func(string)     // called with progress for people; may be nil
 }
 
-// Payer pays quotes from a wallet. It is safe for concurrent use, and across processes: one payment of an address at a time.
+// Payer pays quotes from a wallet. It is safe for concurrent use, also across processes: an address makes one payment at a time.
 type Payer struct {
 	cfg     Config
 	address string // of the wallet, in the spelling of EIP-55
@@ -47,7 +47,7 @@ type Payer struct {
 	journal journal
 }
 
-// Errors that programs tell apart.
+// Sentinel errors, for errors.Is.
 var (
 	ErrNoGas      = errors.New("the wallet has no ether for the chain's fee")
 	ErrNoUSDG     = errors.New("the wallet has not enough USDG")
@@ -55,13 +55,14 @@ var (
 	ErrReverted   = errors.New("the token refuses the transfer")
 	ErrRecipient  = errors.New("the service wants to be paid at another address than before")
 	ErrWrongChain = errors.New("the node serves another chain")
+	ErrNode       = errors.New("the node of the chain does not answer")
 	ErrNotBegun   = errors.New("there is no payment to go on with")
 )
 
-// NewPayer makes a Payer. It asks the node for nothing yet.
+// NewPayer makes a Payer. It does not contact the node.
 func NewPayer(ctx context.Context, cfg Config) (*Payer, error) {
 	if !common.IsHexAddress(cfg.Token) {
-		return nil, fmt.Errorf("make payer: the token %q is no address", cfg.Token)
+		return nil, fmt.Errorf("make payer: the token %q is not an address", cfg.Token)
 	}
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func (cfg *Config) complete() error {
 		cfg.Address = cfg.Key.Address()
 	}
 	if !common.IsHexAddress(cfg.Address) {
-		return fmt.Errorf("make payer: the wallet %q is no address", cfg.Address)
+		return fmt.Errorf("make payer: the wallet %q is not an address", cfg.Address)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -100,14 +101,14 @@ func (cfg *Config) complete() error {
 func (p *Payer) Close() { p.chain.Close() }
 
 // ask is err without the URL of the node. That the caller has given up, rather than that the node fails, can be told from it.
-func (p *Payer) ask(ctx context.Context, what string, err error) error {
+func (p *Payer) ask(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
-		return fmt.Errorf("%s: %w", what, ended)
+		return fmt.Errorf("ask chain: %w", ended)
 	}
-	return fmt.Errorf("%s: %s", what, usdg.RedactRPC(err, p.cfg.RPCURL))
+	return fmt.Errorf("%w: %s", ErrNode, usdg.RedactRPC(err, p.cfg.RPCURL))
 }
 
-// Pay pays q within the policy, or goes on with the payment that was made before for the same request and was not answered.
+// Pay pays q within the policy, or continues an unanswered payment for the same request.
 func (p *Payer) Pay(ctx context.Context, q sdk.Quote) (proof api.PaymentProof, err error) {
 	proof, err = p.goOn(ctx, q, checkSend)
 	if !errors.Is(err, ErrNotBegun) {
@@ -146,7 +147,7 @@ func (p *Payer) begin(ctx context.Context, q sdk.Quote) (_ *entry, begun bool, e
 		return e, true, nil
 	}
 	if e := heldFor(past, q.Service, q.Request, p.cfg.Now()); e != nil {
-		return nil, false, fmt.Errorf("authorization %s pays for the same request, and was not answered yet: ctx pay resume", e.Exact.Nonce)
+		return nil, false, fmt.Errorf("authorization %s pays for the same request and is unanswered: ctx pay resume", e.Exact.Nonce)
 	}
 	amount, nonce, err := p.judge(q, past)
 	if err != nil {
@@ -174,8 +175,8 @@ func (p *Payer) begin(ctx context.Context, q sdk.Quote) (_ *entry, begun bool, e
 	return &e, false, nil
 }
 
-// Resume goes on with the payment that was begun for the request of q and was not answered, whatever q asks for now. It makes none: it
-// fails with ErrNotBegun where there is none, also because the one there was has come to an end. A purchase that was paid has its proof.
+// Resume continues an unanswered payment for the request of q, whatever q asks. It never makes one: it fails with ErrNotBegun if there is
+// none, or none that is unfinished. A paid purchase returns its proof.
 func (p *Payer) Resume(ctx context.Context, q sdk.Quote) (api.PaymentProof, error) {
 	return p.goOn(ctx, q, func(entry, []entry) error { return nil })
 }
@@ -258,7 +259,7 @@ func (p *Payer) proof(e entry) api.PaymentProof {
 	return api.PaymentProof{Scheme: api.SchemeX402, Network: api.NetworkL2, TxHash: e.TxHash, Payer: e.Payer}
 }
 
-// Settled notes what became of a payment.
+// Settled records the outcome of a payment.
 func (p *Payer) Settled(proof api.PaymentProof, refused error) error {
 	past, err := p.journal.all()
 	if err != nil {
@@ -288,7 +289,7 @@ func (p *Payer) sign(ctx context.Context, e *entry, nonce []byte) (fee *big.Int,
 		return nil, err
 	}
 	if tx.Nonce, err = p.chain.PendingNonceAt(ctx, from); err != nil {
-		return nil, p.ask(ctx, "ask chain", err)
+		return nil, p.ask(ctx, err)
 	}
 	signed, err := types.SignNewTx(p.cfg.Key.secret, types.LatestSignerForChainID(tx.ChainID), tx)
 	if err != nil {
@@ -312,11 +313,11 @@ func (p *Payer) price(ctx context.Context, amount usdg.Amount, data []byte) (*ty
 	}
 	head, err := p.chain.HeaderByNumber(ctx, nil)
 	if err != nil {
-		return nil, p.ask(ctx, "ask chain", err)
+		return nil, p.ask(ctx, err)
 	}
 	tip, err := p.chain.SuggestGasTipCap(ctx)
 	if err != nil {
-		return nil, p.ask(ctx, "ask chain", err)
+		return nil, p.ask(ctx, err)
 	}
 	gas, err := p.chain.EstimateGas(ctx, ethereum.CallMsg{From: from, To: &p.token, Data: data})
 	if err != nil {
@@ -329,10 +330,10 @@ func (p *Payer) price(ctx context.Context, amount usdg.Amount, data []byte) (*ty
 	}
 	fee := maxFee(tx)
 	if fee.Cmp(big.NewInt(p.cfg.Policy.withDefaults().MaxFee)) > 0 {
-		return nil, fmt.Errorf("%w: the chain may take %s ether for it; credits are cheaper", ErrPolicy, Ether(fee.String()))
+		return nil, fmt.Errorf("%w: the fee may reach %s ether; credits are cheaper", ErrPolicy, Ether(fee.String()))
 	}
 	if ether.Cmp(fee) < 0 {
-		return nil, fmt.Errorf("%w: it may take %s, there are %s; send some to %s",
+		return nil, fmt.Errorf("%w: the fee may reach %s ether, the wallet has %s; send some to %s",
 			ErrNoGas, Ether(fee.String()), Ether(ether.String()), from)
 	}
 	return tx, nil
@@ -341,7 +342,7 @@ func (p *Payer) price(ctx context.Context, amount usdg.Amount, data []byte) (*ty
 // afford says what the wallet lacks, and returns its wei: what the fee is is not known yet.
 func (p *Payer) afford(ctx context.Context, from common.Address, amount usdg.Amount) (ether *big.Int, err error) {
 	if ether, err = p.chain.BalanceAt(ctx, from, nil); err != nil {
-		return nil, p.ask(ctx, "ask chain", err)
+		return nil, p.ask(ctx, err)
 	}
 	if ether.Sign() == 0 {
 		return nil, fmt.Errorf("%w: send some to %s", ErrNoGas, from)
@@ -364,7 +365,7 @@ func (p *Payer) explain(ctx context.Context, from common.Address, err error) err
 	if strings.Contains(err.Error(), "revert") {
 		return fmt.Errorf("%w: %s", ErrReverted, human.Short(strings.TrimPrefix(err.Error(), "execution reverted: "), human.Quoted))
 	}
-	return p.ask(ctx, "ask chain", err)
+	return p.ask(ctx, err)
 }
 
 // poll is how often the chain is asked for a receipt.
@@ -383,7 +384,7 @@ func (p *Payer) finish(ctx context.Context, e *entry) error {
 			e.State = stateReverted
 			return errors.Join(fmt.Errorf("%w: transaction %s", ErrReverted, e.TxHash), p.journal.write(*e))
 		case !errors.Is(err, ethereum.NotFound) && !strings.Contains(err.Error(), "indexing is in progress"):
-			return p.ask(ctx, "ask chain", err)
+			return p.ask(ctx, err)
 		}
 		if !sent {
 			if p.cfg.Now().Unix() >= e.Until {
@@ -420,14 +421,14 @@ func (p *Payer) expire(ctx context.Context, e *entry) error {
 		return nil
 	}
 	if !errors.Is(err, ethereum.NotFound) {
-		return p.ask(ctx, "ask chain", err)
+		return p.ask(ctx, err)
 	}
 	if err := p.CheckChain(ctx); err != nil {
 		return err
 	}
 	next, err := p.chain.NonceAt(ctx, common.HexToAddress(e.Payer), nil)
 	if err != nil {
-		return p.ask(ctx, "ask chain", err)
+		return p.ask(ctx, err)
 	}
 	if e.State == stateMined || next > e.TxNonce {
 		return p.errUnknown(e)
@@ -461,7 +462,7 @@ func (p *Payer) send(ctx context.Context, e *entry) error {
 			if _, _, lookErr := p.chain.TransactionByHash(ctx, common.HexToHash(e.TxHash)); lookErr == nil {
 				return nil
 			} else if !errors.Is(lookErr, ethereum.NotFound) {
-				return p.ask(ctx, "ask chain", lookErr)
+				return p.ask(ctx, lookErr)
 			}
 			if err := pause(ctx); err != nil {
 				return err

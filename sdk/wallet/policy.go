@@ -14,8 +14,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Policy bounds what a wallet pays. It is looked at before anything is signed. A zero bound means its default, and no default pays more
-// for a call than its published price.
+// Policy bounds the payments of a wallet. It is checked before anything is signed. A zero bound means its default; no default exceeds the
+// published price of a call.
 type Policy struct {
 	PerCall  usdg.Amount // micro-USDG; 0 means the published price of the call, and nothing for a call that has none
 	PerDay   usdg.Amount // in the last 24 hours; 0 means DefaultPerDay
@@ -23,14 +23,14 @@ type Policy struct {
 	MaxFee   int64       // wei that the chain may take for one payment; 0 means DefaultMaxFee
 }
 
-// The bounds where a Policy names none.
+// Default bounds.
 const (
 	DefaultPerDay   usdg.Amount = 1_000_000  // 1 USDG
 	DefaultPerMonth usdg.Amount = 10_000_000 // 10 USDG
 	DefaultMaxFee               = 200_000_000_000_000
 )
 
-// ErrPolicy says that a payment is against the rules of the wallet. Nothing was signed.
+// ErrPolicy reports a payment against the rules of the wallet. Nothing was signed.
 var ErrPolicy = errors.New("the wallet's policy forbids it")
 
 func (p Policy) withDefaults() Policy {
@@ -52,7 +52,7 @@ const longestQuote = time.Hour
 // checkQuote reads a quote and says what is wrong with it.
 func checkQuote(q sdk.Quote, now time.Time) (amount usdg.Amount, nonce []byte, err error) {
 	if amount, err = usdg.ParseAmount(q.Amount); err != nil || amount == 0 {
-		return 0, nil, fmt.Errorf("%w: the quote is of %q, which is no amount", ErrPolicy, human.Short(q.Amount, human.Quoted))
+		return 0, nil, fmt.Errorf("%w: the price %q is not an amount", ErrPolicy, human.Short(q.Amount, human.Quoted))
 	}
 	until := time.Unix(q.ValidUntil, 0)
 	nonce = common.FromHex(q.Nonce)
@@ -61,13 +61,13 @@ func checkQuote(q sdk.Quote, now time.Time) (amount usdg.Amount, nonce []byte, e
 		return 0, nil, fmt.Errorf("%w: it is to be paid by %s in %s on %s", ErrPolicy,
 			human.Short(q.Scheme, human.Quoted), human.Short(q.Asset, human.Quoted), human.Short(q.Network, human.Quoted))
 	case !strings.HasPrefix(q.Recipient, "0x") || !common.IsHexAddress(q.Recipient):
-		return 0, nil, fmt.Errorf("%w: the recipient %q is no address", ErrPolicy, human.Short(q.Recipient, human.Quoted))
+		return 0, nil, fmt.Errorf("%w: the recipient %q is not an address", ErrPolicy, human.Short(q.Recipient, human.Quoted))
 	case len(nonce) != 32 || len(q.Nonce) != 66:
 		return 0, nil, fmt.Errorf("%w: the nonce of the quote is not 32 bytes", ErrPolicy)
 	case !until.After(now):
 		return 0, nil, fmt.Errorf("%w: the quote ended at %s", ErrPolicy, until.UTC().Format(time.RFC3339))
 	case until.Sub(now) > longestQuote:
-		return 0, nil, fmt.Errorf("%w: the quote holds until %s, which no quote does", ErrPolicy, until.UTC().Format(time.RFC3339))
+		return 0, nil, fmt.Errorf("%w: the quote ends at %s, later than any valid quote", ErrPolicy, until.UTC().Format(time.RFC3339))
 	}
 	return amount, nonce, nil
 }
@@ -98,9 +98,9 @@ func (p *Payer) checkPurchase(intent api.DepositIntent, amount usdg.Amount) erro
 	case amount < price || amount >= price+api.DepositSlots:
 		return fmt.Errorf("%w: the service wants %s for the credit pack %s, which costs %s", ErrPolicy, amount, intent.Pack, price)
 	case intent.ChainID != p.cfg.ChainID:
-		return fmt.Errorf("%w: the purchase is to be paid on chain %d, the wallet pays on %d", ErrPolicy, intent.ChainID, p.cfg.ChainID)
+		return fmt.Errorf("%w: the purchase is on chain %d, the wallet pays on %d", ErrPolicy, intent.ChainID, p.cfg.ChainID)
 	case !common.IsHexAddress(intent.Token) || common.HexToAddress(intent.Token) != p.token:
-		return fmt.Errorf("%w: the purchase is to be paid with the token %q, the wallet pays with %s", ErrPolicy,
+		return fmt.Errorf("%w: the purchase is in token %q, the wallet pays with %s", ErrPolicy,
 			human.Short(intent.Token, human.Quoted), p.token)
 	}
 	return nil

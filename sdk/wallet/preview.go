@@ -18,11 +18,11 @@ import (
 	"github.com/contextd/contextd/sdk"
 )
 
-// CheckChain reports whether the node answers and serves the chain of the Config, else ErrWrongChain.
+// CheckChain checks that the node answers and serves the chain of the Config, else ErrWrongChain.
 func (p *Payer) CheckChain(ctx context.Context) error {
 	id, err := p.chain.ChainID(ctx)
 	if err != nil {
-		return p.ask(ctx, "ask chain", err)
+		return p.ask(ctx, err)
 	}
 	if !id.IsInt64() || id.Int64() != p.cfg.ChainID {
 		return fmt.Errorf("%w: %s, not %d", ErrWrongChain, id, p.cfg.ChainID)
@@ -30,11 +30,11 @@ func (p *Payer) CheckChain(ctx context.Context) error {
 	return nil
 }
 
-// CheckToken reports whether the token of the Config can be USDG, which has six decimals.
+// CheckToken checks that the token of the Config can be USDG, with six decimals.
 func (p *Payer) CheckToken(ctx context.Context) error {
 	word, err := p.chain.CallContract(ctx, ethereum.CallMsg{To: &p.token, Data: []byte{0x31, 0x3c, 0xe5, 0x67}}, nil)
 	if err != nil {
-		return p.ask(ctx, "ask chain", err)
+		return p.ask(ctx, err)
 	}
 	if new(big.Int).SetBytes(word).Cmp(big.NewInt(usdg.Decimals)) != 0 {
 		return fmt.Errorf("what is at %s on chain %d is no USDG", p.token, p.cfg.ChainID)
@@ -42,7 +42,7 @@ func (p *Payer) CheckToken(ctx context.Context) error {
 	return nil
 }
 
-// Balance is what a wallet has.
+// Balance is the balance of a wallet.
 type Balance struct {
 	Address string      `json:"address"`
 	USDG    usdg.Amount `json:"usdg"` // micro-USDG
@@ -50,12 +50,12 @@ type Balance struct {
 	ChainID int64       `json:"chainId"`
 }
 
-// Balance returns what the wallet has.
+// Balance returns the balance of the wallet.
 func (p *Payer) Balance(ctx context.Context) (Balance, error) {
 	address := common.HexToAddress(p.address)
 	ether, err := p.chain.BalanceAt(ctx, address, nil)
 	if err != nil {
-		return Balance{}, p.ask(ctx, "ask chain", err)
+		return Balance{}, p.ask(ctx, err)
 	}
 	have, err := p.tokens(ctx, p.token, address)
 	if err == nil && !have.IsInt64() {
@@ -72,7 +72,7 @@ func (p *Payer) tokens(ctx context.Context, token, of common.Address) (*big.Int,
 	balanceOf := append([]byte{0x70, 0xa0, 0x82, 0x31}, common.LeftPadBytes(of[:], common.HashLength)...)
 	word, err := p.chain.CallContract(ctx, ethereum.CallMsg{To: &token, Data: balanceOf}, nil)
 	if err != nil {
-		return nil, p.ask(ctx, "ask chain", err)
+		return nil, p.ask(ctx, err)
 	}
 	return new(big.Int).SetBytes(word), nil
 }
@@ -88,15 +88,15 @@ func transferData(to common.Address, amount usdg.Amount) []byte {
 	return append(data, common.LeftPadBytes(big.NewInt(int64(amount)).Bytes(), common.HashLength)...)
 }
 
-// Preview is what paying a quote would do now. Nothing was signed.
+// Preview is the expected result of paying a quote. Nothing was signed.
 type Preview struct {
-	Amount   usdg.Amount `json:"amountMicros"`      // that the quote asks for
+	Amount   usdg.Amount `json:"amountMicros"`      // of the quote
 	Calldata string      `json:"calldata"`          // of the transaction to the token, for wallets that send it by themselves
 	MaxFee   string      `json:"maxFeeWei"`         // the most that the chain may take; "" where it was not asked
 	Refusal  string      `json:"refusal,omitempty"` // why it would not be paid; "" if it would be
 }
 
-// Preview says what paying q would do. An error says that it cannot be known.
+// Preview returns the expected result of paying q. An error means that it is unknown.
 func (p *Payer) Preview(ctx context.Context, q sdk.Quote) (Preview, error) {
 	past, err := p.journal.all()
 	if err != nil {
@@ -133,22 +133,22 @@ func (p *Payer) Preview(ctx context.Context, q sdk.Quote) (Preview, error) {
 	return v, nil
 }
 
-// Spending is what the journal says was paid for calls.
+// Spending is the sum of payments for calls in the journal.
 type Spending struct {
 	Day   usdg.Amount `json:"dayMicros"`   // within the last 24 hours
 	Month usdg.Amount `json:"monthMicros"` // within the last 30 days
 }
 
-// Spent sums what was paid for calls before now, by the journal in dir, the Dir of a Config.
+// Spent sums the payments for calls before now in the journal of dir, the Dir of a Config.
 func Spent(dir string, now time.Time) (Spending, error) {
 	past, err := journal{filepath.Join(dir, journalDir)}.all()
 	return spent(past, now), err
 }
 
-// Pins are the services that were paid, and at which address each is.
+// Pins returns the paid services with their recipients.
 func Pins(dir string) ([]Pin, error) { return journal{filepath.Join(dir, journalDir)}.pins() }
 
-// TrustRecipient has a service be paid at another address than before. It fails where recipient is no address.
+// TrustRecipient replaces the recorded recipient of a service. It fails if recipient is not an address.
 func TrustRecipient(ctx context.Context, dir, service, recipient string) error {
 	if !strings.HasPrefix(recipient, "0x") || !common.IsHexAddress(recipient) || service == "" || strings.ContainsAny(service, " \n") {
 		return errors.New("name a service and the address it is paid at")
@@ -157,7 +157,7 @@ func TrustRecipient(ctx context.Context, dir, service, recipient string) error {
 	return err
 }
 
-// ForgetRecipient forgets the address that a service was paid at: the next quote decides. It says which it was, "" for none.
+// ForgetRecipient removes the recorded recipient of a service and returns it, "" for none: the next quote records another.
 func ForgetRecipient(ctx context.Context, dir, service string) (recipient string, err error) {
 	_, err = journal{filepath.Join(dir, journalDir)}.pin(ctx, service, func(known string) string {
 		recipient = known
@@ -166,7 +166,7 @@ func ForgetRecipient(ctx context.Context, dir, service string) (recipient string
 	return recipient, err
 }
 
-// Ether is an amount of wei, in decimal digits, in ether and without zeros at its end.
+// Ether converts wei, in decimal digits, to ether without trailing zeros.
 func Ether(wei string) string {
 	const decimals = 18
 	digits := strings.Repeat("0", max(0, decimals+1-len(wei))) + wei

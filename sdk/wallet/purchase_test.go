@@ -76,7 +76,7 @@ func TestPackIsAsOffered(t *testing.T) {
 		{"gold", "1000000", "which costs 0"},
 		{"", "1000000", "the bound per call is 0.01"},
 	} {
-		p, s := newPurse(t), newSeller(t, usdc(c.amount))
+		p, s := newSpender(t), newSeller(t, usdc(c.amount))
 		sold := func(w http.ResponseWriter) {
 			tell(w, true, "")
 			_, _ = io.WriteString(w, `{"key":"cv_test_ab12cd34x","keyId":"cv_test_ab12cd34"}`)
@@ -110,7 +110,7 @@ func TestPackIsAsOffered(t *testing.T) {
 	}
 }
 
-// TestPurchaseIsPaidOnce: whoever asks again for a purchase that was paid gets the proof there is, and no wallet pays for it anew.
+// TestPurchaseIsPaidOnce: asking again for a paid purchase returns its proof, and no wallet pays for it again.
 func TestPurchaseIsPaidOnce(t *testing.T) {
 	t.Parallel()
 	m := newMarket(t)

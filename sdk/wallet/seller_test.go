@@ -154,21 +154,21 @@ func (s *seller) check(header string, asset wallet.Asset) (signer string, p sale
 	return crypto.PubkeyToAddress(*key).Hex(), p
 }
 
-// purse is a wallet that pays by authorization, with a clock of its own.
-type purse struct {
+// spender is a wallet that pays by authorization, with its clock.
+type spender struct {
 	t   *testing.T
 	dir string
 	now time.Time
 	cfg func(*wallet.Config)
 }
 
-func newPurse(t *testing.T) *purse {
+func newSpender(t *testing.T) *spender {
 	t.Helper()
-	return &purse{t: t, dir: t.TempDir(), now: time.Now().Truncate(time.Second), cfg: func(*wallet.Config) {}}
+	return &spender{t: t, dir: t.TempDir(), now: time.Now().Truncate(time.Second), cfg: func(*wallet.Config) {}}
 }
 
 // authorizer is one as a process that has just begun has it.
-func (p *purse) authorizer() *wallet.Authorizer {
+func (p *spender) authorizer() *wallet.Authorizer {
 	p.t.Helper()
 	key, err := wallet.ParseKey(sellerKey)
 	if err != nil {
@@ -186,7 +186,7 @@ func (p *purse) authorizer() *wallet.Authorizer {
 }
 
 // post asks a seller for path with a body, and pays.
-func (p *purse) post(s *seller, path, body string) (answer string, err error) {
+func (p *spender) post(s *seller, path, body string) (answer string, err error) {
 	p.t.Helper()
 	transport := &sdk.ExactTransport{Payer: p.authorizer(), Service: s.URL, Base: http.DefaultTransport, Patience: 3,
 		Name: func(r *http.Request) (string, bool) { return r.Method + " " + r.URL.RequestURI() + " " + body, false }}
@@ -201,7 +201,7 @@ func (p *purse) post(s *seller, path, body string) (answer string, err error) {
 }
 
 // states are those of the journal, oldest first.
-func (p *purse) states() (list []string) {
+func (p *spender) states() (list []string) {
 	p.t.Helper()
 	all, err := wallet.Payments(p.dir)
 	if err != nil {

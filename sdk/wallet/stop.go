@@ -9,13 +9,12 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// StoppedError says that a service has refused a payment that was made to it, so that nothing more is paid to it until AllowService says
-// otherwise. Nothing was signed.
+// StoppedError reports that a service refused an earlier payment: it is paid nothing more until AllowService. Nothing was signed.
 type StoppedError struct {
 	Refused Payment
 }
 
-// Error tells of the payment that was refused.
+// Error returns the refused payment.
 func (e *StoppedError) Error() string {
 	asset := cmp.Or(e.Refused.Asset, api.AssetUSDG)
 	did := "paid"
@@ -45,7 +44,8 @@ func checkSend(e entry, past []entry) error {
 	return checkStopped(e.Service, past)
 }
 
-// AllowService has a service be paid again that has refused payments, by the journal in dir, the Dir of a Config, and returns these.
+// AllowService allows payments to a service again after it refused some, in the journal of dir, the Dir of a Config, and returns the
+// refused ones.
 func AllowService(ctx context.Context, dir, service string) (refused []Payment, err error) {
 	j := journal{filepath.Join(dir, journalDir)}
 	release, err := j.hold(ctx, "journal")

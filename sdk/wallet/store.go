@@ -23,7 +23,7 @@ import (
 	"github.com/contextd/contextd/internal/usdg"
 )
 
-// New makes a key. It exists nowhere but in memory until Save.
+// New makes a key, which exists only in memory until Save.
 func New() (*Key, error) {
 	secret, err := crypto.GenerateKey()
 	if err != nil {
@@ -32,7 +32,7 @@ func New() (*Key, error) {
 	return &Key{secret, crypto.PubkeyToAddress(secret.PublicKey).Hex()}, nil
 }
 
-// Reveal is the key itself, 0x and 64 hexadecimal digits. Whoever has it has all that the wallet has.
+// Reveal returns the private key, 0x and 64 hexadecimal digits. It gives full control of the wallet.
 func (k *Key) Reveal() string { return hexutil.Encode(crypto.FromECDSA(k.secret)) }
 
 // cost is how dear it is to try a passphrase, by the parameters of scrypt.
@@ -48,15 +48,15 @@ func (k *Key) seal(passphrase string, c cost) ([]byte, error) {
 }
 
 // Save writes the key to a new keystore file of the given name in dir, encrypted with the passphrase, which takes a few seconds by design.
-// Both are for the user alone. A file that is there is never written over.
+// File and directory are private to the user. It never overwrites a file.
 func (k *Key) Save(dir, name, passphrase string) (File, error) {
 	return create(dir, name, k.address, func() ([]byte, error) {
 		return k.seal(passphrase, cost{keystore.StandardScryptN, keystore.StandardScryptP})
 	})
 }
 
-// Import writes a keystore file that another program has made, by its text, to a new file of the given name in dir, as Save does. The
-// passphrase has to be the one that opens it, and stays so. An address is added where the text has none, as that of cast.
+// Import writes the text of a keystore file of another program to a new file of the given name in dir, as Save does. The passphrase must
+// open it and stays the same. Import adds the address if the text has none, as that of cast.
 func Import(dir, name string, text []byte, passphrase string) (File, error) {
 	k, err := decrypt(text, passphrase)
 	if err != nil {
@@ -78,7 +78,7 @@ func Import(dir, name string, text []byte, passphrase string) (File, error) {
 // create writes a new keystore file for the user alone, whose text is made once it is known that there is none of that name.
 func create(dir, name, address string, text func() ([]byte, error)) (File, error) {
 	if name == "" || filepath.Base(name) != name || strings.HasPrefix(name, ".") {
-		return File{}, fmt.Errorf("%q is not a name for a wallet", name)
+		return File{}, fmt.Errorf("%q is not a valid name for a wallet", name)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return File{}, fmt.Errorf("make keystore: %w", err)
@@ -108,7 +108,7 @@ func (f File) addressFile(dir string) (string, error) {
 	return filepath.Join(dir, addressDir, hex.EncodeToString(sum[:])), err
 }
 
-// Known is f with its address, also where the file does not say it and Remember was told it, with the same dir.
+// Known returns f with its address, also if only Remember, with the same dir, knows it.
 func (f File) Known(dir string) File {
 	if f.Address != "" {
 		return f
@@ -121,7 +121,7 @@ func (f File) Known(dir string) File {
 	return f
 }
 
-// Remember keeps the address of a file that does not say it, in dir, the Dir of a Config, after the file was opened.
+// Remember records in dir, the Dir of a Config, the address of an opened file that does not state it.
 func (f File) Remember(dir string, k *Key) error {
 	path, err := f.addressFile(dir)
 	if err != nil {
@@ -133,11 +133,11 @@ func (f File) Remember(dir string, k *Key) error {
 	return nil
 }
 
-// Text is the keystore file as it is, encrypted.
+// Text returns the encrypted keystore file.
 func (f File) Text() ([]byte, error) { return readFile(f.Path) }
 
-// ChangePassphrase encrypts the key of the file anew, which takes a few seconds by design. With a wrong passphrase, and whatever else
-// fails, the file stays as it was: the new one takes its place, as a whole, when it is on disk and was opened once.
+// ChangePassphrase encrypts the key of the file again, which takes a few seconds by design. After a wrong passphrase or any other failure
+// the file is unchanged: the new file replaces it only after it was written and opened once.
 func (f File) ChangePassphrase(from, to string) error {
 	return f.changePassphrase(from, to, cost{keystore.StandardScryptN, keystore.StandardScryptP})
 }
@@ -169,11 +169,11 @@ func (f File) changePassphrase(from, to string, c cost) error {
 	})
 }
 
-// ErrUnfinished says that payments of a wallet have not come to an end.
+// ErrUnfinished reports unfinished payments of a wallet.
 var ErrUnfinished = errors.New("a payment of the wallet has not come to an end")
 
-// Delete removes the file for good, unless the journal in dir, the Dir of a Config, has a payment of its address that has not come to an
-// end; then it fails with ErrUnfinished. The file has to say its address.
+// Delete removes the file for good. It fails with ErrUnfinished if the journal in dir, the Dir of a Config, has an unfinished payment of
+// its address. The file must state its address.
 func (f File) Delete(ctx context.Context, dir string) error {
 	if f.Address == "" {
 		return fmt.Errorf("delete wallet: %s does not say its address", f.Path)
@@ -219,7 +219,7 @@ func List(dirs ...string) ([]File, error) {
 	return list, nil
 }
 
-// Payment is one that a Payer has made, or begun.
+// Payment is a payment in the journal.
 type Payment struct {
 	At        time.Time   `json:"at"`
 	Service   string      `json:"service"`
@@ -234,7 +234,7 @@ type Payment struct {
 	Live      bool        `json:"unfinished"`         // may still be presented
 	Stops     bool        `json:"stops,omitempty"`    // was refused: nothing more is paid to Service before AllowService
 
-	// Of an authorization of standard x402, whose TxHash is known once the service has said it.
+	// Of an authorization of standard x402, whose TxHash is known after the service reports it.
 	Authorization string    `json:"authorization,omitempty"` // its nonce
 	Asset         string    `json:"asset,omitempty"`
 	Network       string    `json:"network,omitempty"`
@@ -242,7 +242,7 @@ type Payment struct {
 	Bare          bool      `json:"-"`                   // Request says all of the request
 }
 
-// By names what pays.
+// By names the transaction or the authorization.
 func (p Payment) By() string {
 	if p.TxHash == "" {
 		return "authorization " + p.Authorization
@@ -250,7 +250,7 @@ func (p Payment) By() string {
 	return "transaction " + p.TxHash
 }
 
-// Payments returns what the journal in dir, the Dir of a Config, has, oldest first.
+// Payments returns the payments in the journal of dir, the Dir of a Config, oldest first.
 func Payments(dir string) ([]Payment, error) {
 	all, err := journal{filepath.Join(dir, journalDir)}.all()
 	var list []Payment

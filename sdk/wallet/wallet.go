@@ -1,40 +1,38 @@
-// Package wallet opens local wallets, signs with them and pays for calls from them.
+// Package wallet opens local wallets, signs with them and pays for calls.
 //
-// A wallet is a keystore file of version 3, as geth, cast and most others write them. Its key is decrypted in memory and leaves
-// it only as signatures: nothing here prints a key or a passphrase or puts one into an error. Of the sdk, this package alone carries
-// chain code.
+// A wallet is a keystore file of version 3, the format of geth, cast and most other tools. Its key is decrypted in memory and used only for
+// signatures: the package never prints a key or a passphrase or puts one into an error. Only this package of the SDK depends on chain code.
 //
 // # One payment
 //
-// A Payer must pay once for a request, though it may be killed at any moment and the chain cannot be asked to undo anything. So it
-// signs a transaction, writes it to the journal, and only then sends it: sending the same transaction again pays nothing more. Say
-// that https://api.example.com answers GET /v1/fresh with 402 and a quote of 0.001 USDG, which holds until 20:10:00.
+// A Payer must pay once for a request, although its process may be killed at any moment and a transfer cannot be undone. It signs a
+// transaction, writes it to the journal, and then sends it: sending the same transaction again pays nothing more. Example:
+// https://api.example.com answers GET /v1/fresh with 402 and a quote of 0.001 USDG, valid until 20:10:00.
 //
 //  1. Pay locks the address, so that no other process pays from it, and looks in the journal for a live payment of that service
 //     for "GET /v1/fresh". There is none.
-//  2. It locks the journal, as wallets share the bounds of Policy, and judges the quote: 1,000 micro-USDG are the published
-//     price of the call, and with what was paid before within the day and the month. The recipient is the one that the service was
-//     paid at before; at the first payment it is written down.
+//  2. It locks the journal, since wallets share the bounds of Policy, and checks the quote: 1,000 micro-USDG are the published
+//     price of the call, and fit the bounds of the day and the month with what was paid before. The recipient is the recorded one
+//     of the service; the first payment records it.
 //  3. It asks the chain for balances, fee and the next nonce, 17, and signs a transfer whose calldata ends in the nonce of the quote.
-//  4. The transaction, its hash 0xab… and the state "signed" are on disk, in a file of their own, before anybody else knows of them.
+//  4. The transaction, its hash 0xab… and the state "signed" are on disk, in a separate file, before anyone else knows of them.
 //  5. It sends the transaction and asks for its receipt until there is one. In a block, the payment is "mined".
-//  6. The SDK shows the proof, 0xab…, with the same request. When the answer was read whole it calls Settled: "answered".
+//  6. The SDK sends the proof, 0xab…, with the same request. After reading the whole answer it calls Settled: "answered".
 //
-// A kill before 4 leaves nothing that could pay. After it, whoever asks for the same request finds the payment at 1, in Pay or in
-// Resume, and goes on where it stood:
+// A kill before 4 leaves nothing that could pay. After 4, the next Pay or Resume for the same request finds the payment at 1 and continues
+// it:
 //
-//   - Killed between 4 and 5, it is not known whether the transaction was sent. The chain is asked for a receipt; if it has none the
-//     same bytes are sent, which is the same payment. After 20:10:00 it would pay for nothing: a transaction that the node does not
-//     know and whose nonce 17 is still free is "dropped", and the new quote is paid instead. If the nonce is taken and the node does not
-//     know the hash, nothing is concluded: the payment stays and the caller is told which file it is.
-//   - Killed between 5 and 6, the receipt is there and the proof is shown.
-//   - Killed after the answer and before Settled, the next call for the same request shows the same proof. The service answers it as
-//     it did before, or, if that was too long ago, refuses it as used: then the payment is "refused".
+//   - Killed between 4 and 5: the transaction may or may not have been sent. Without a receipt on the chain the same bytes are sent
+//     again, which is the same payment. After 20:10:00 it would pay for nothing: a transaction that the node does not know and whose
+//     nonce 17 is still free is "dropped", and the new quote is paid instead. If the nonce is taken and the node does not know the
+//     hash, the payment stays as it is and the error names its file.
+//   - Killed between 5 and 6: the receipt exists, and the proof is sent.
+//   - Killed after the answer and before Settled: the next call for the same request sends the same proof. The service repeats its
+//     answer or, if that is too old, refuses the proof as used: then the payment is "refused".
 //
-// A transfer that the token refuses is "reverted", a proof that the service refuses for good is "refused". After that nothing more is
-// paid to the service, by any process, until AllowService is called for it: who takes money and refuses it would take more. Only what
-// is "signed" or "mined" is live; all other states are ends. A purchase of credits is bounded by consent instead of Policy, and is paid
-// once for good: whoever asks again gets the proof there is.
+// A transfer that the token refuses is "reverted", a proof that the service refuses for good is "refused". After a refusal nothing more is
+// paid to the service, by any process, until AllowService. Only "signed" and "mined" payments are live; all other states are final. A
+// purchase of credits is bounded by consent instead of Policy, and is paid once for good: later calls return the existing proof.
 package wallet
 
 import (
@@ -58,20 +56,19 @@ import (
 
 var _ sdk.Signer = (*Key)(nil)
 
-// Errors that programs tell apart.
+// Sentinel errors, for errors.Is.
 var (
 	ErrNoWallet   = errors.New("there is no such wallet")
 	ErrPassphrase = errors.New("the passphrase is wrong")
 )
 
-// File is a keystore file that was not opened yet.
+// File is an unopened keystore file.
 type File struct {
 	Path    string
 	Address string // in the spelling of EIP-55
 }
 
-// Find returns the keystore file that name means: a path, or the name or address of a file in one of the directories, the first that
-// has it.
+// Find returns the keystore file for a path, or the first in the directories with that name or address.
 func Find(name string, dirs ...string) (File, error) {
 	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
 		return read(name)
@@ -143,13 +140,13 @@ func readFile(path string) ([]byte, error) {
 	return text, nil
 }
 
-// Key is the key of a wallet that was opened.
+// Key is the key of an opened wallet.
 type Key struct {
 	secret  *ecdsa.PrivateKey
 	address string
 }
 
-// Open decrypts the key, which takes a second or two, and as much as a quarter of a gigabyte, by design of such files.
+// Open decrypts the key. By design of keystore files this takes a second or two and up to 256 MB of memory.
 func (f File) Open(passphrase string) (*Key, error) {
 	text, err := readFile(f.Path)
 	if err != nil {
@@ -177,7 +174,7 @@ func decrypt(text []byte, passphrase string) (*Key, error) {
 	return &Key{key.PrivateKey, key.Address.Hex()}, nil
 }
 
-// ParseKey reads a key from its hexadecimal text, with 0x or without. The error does not repeat it.
+// ParseKey reads a key from hexadecimal text, with or without 0x. The error does not repeat it.
 func ParseKey(text string) (*Key, error) {
 	secret, err := crypto.HexToECDSA(strings.TrimPrefix(strings.TrimSpace(text), "0x"))
 	if err != nil {
@@ -186,13 +183,13 @@ func ParseKey(text string) (*Key, error) {
 	return &Key{secret, crypto.PubkeyToAddress(secret.PublicKey).Hex()}, nil
 }
 
-// Address is the address of the wallet in the spelling of EIP-55.
+// Address returns the address of the wallet with the checksum of EIP-55.
 func (k *Key) Address() string { return k.address }
 
-// String is the address. It keeps the key from whatever prints k.
+// String returns the address, so that printing k does not reveal the key.
 func (k *Key) String() string { return k.address }
 
-// GoString is the address too.
+// GoString returns the address.
 func (k *Key) GoString() string { return k.address }
 
 // SignMessage signs text by EIP-191 (personal_sign) and returns 0x and 65 bytes in hexadecimal.

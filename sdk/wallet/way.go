@@ -67,7 +67,7 @@ func (a *Authorizer) choose(q sdk.ExactQuote) (way, error) {
 	}
 	if len(ways) == 0 {
 		const told = 4
-		return way{}, fmt.Errorf("%w: the service takes no payment that the wallet makes: %s", ErrPolicy,
+		return way{}, fmt.Errorf("%w: the wallet can make none of the accepted payments: %s", ErrPolicy,
 			strings.Join(whyNot[:min(len(whyNot), told)], "; "))
 	}
 	return slices.MinFunc(ways, func(x, y way) int { return int(min(max(x.amount-y.amount, -1), 1)) }), nil
@@ -78,10 +78,10 @@ func (a *Authorizer) read(accept sdk.Accept) (way, error) {
 	w := way{accept: accept}
 	chain, ok := chainOf(accept.Network)
 	if accept.Scheme != api.SchemeExact {
-		return w, fmt.Errorf("the scheme %s is not paid by, exact is", quote(accept.Scheme))
+		return w, fmt.Errorf("the scheme is %s, not exact", quote(accept.Scheme))
 	}
 	if !ok || !isAddress(accept.Asset) {
-		return w, fmt.Errorf("the network %s or the asset %s is not one of EVM chains", quote(accept.Network), quote(accept.Asset))
+		return w, fmt.Errorf("the network %s or the asset %s is not of an EVM chain", quote(accept.Network), quote(accept.Asset))
 	}
 	i := slices.IndexFunc(a.cfg.Assets, func(known Asset) bool { return known.is(chain, accept.Asset) })
 	if i < 0 {
@@ -116,7 +116,7 @@ func (a *Authorizer) checkRest(accept sdk.Accept, asset Asset) (payTo string, er
 	case accept.MaxTimeoutSeconds < 0:
 		return "", fmt.Errorf("it gives the payment %d seconds", accept.MaxTimeoutSeconds)
 	case !isAddress(accept.PayTo):
-		return "", fmt.Errorf("the recipient %s is no address", quote(accept.PayTo))
+		return "", fmt.Errorf("the recipient %s is not an address", quote(accept.PayTo))
 	}
 	payTo = common.HexToAddress(accept.PayTo).Hex()
 	if to := common.HexToAddress(payTo); to == (common.Address{}) || to == common.HexToAddress(asset.Token) || payTo == a.address {
@@ -143,7 +143,7 @@ func (a *Authorizer) afford(ctx context.Context, w way) error {
 		w.asset.Network(), w.amount)
 }
 
-// Preview says what paying q would do. Nothing is signed, and nothing was.
+// Preview returns the expected result of paying q. It signs nothing.
 func (a *Authorizer) Preview(ctx context.Context, q sdk.ExactQuote) (ExactPreview, error) {
 	past, err := a.journal.all()
 	if err != nil {
@@ -166,7 +166,7 @@ func (a *Authorizer) Preview(ctx context.Context, q sdk.ExactQuote) (ExactPrevie
 	return v, nil
 }
 
-// ExactPreview is what paying an ExactQuote would do now.
+// ExactPreview is the expected result of paying an ExactQuote.
 type ExactPreview struct {
 	Amount    usdg.Amount
 	Asset     Asset // zero where the service takes no payment that the wallet makes
