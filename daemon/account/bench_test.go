@@ -18,7 +18,7 @@ type crowd int
 // secretOf is the plaintext of the n-th key.
 func secretOf(n int) string { return fmt.Sprintf("cv_test_%032d", n) }
 
-func (c crowd) Keys(context.Context) ([]account.Key, error) {
+func (c crowd) Keys(context.Context, []string) ([]account.Key, error) {
 	list := make([]account.Key, c)
 	for i := range list {
 		// Ids do not matter to Resolve, but have to differ.
@@ -26,6 +26,8 @@ func (c crowd) Keys(context.Context) ([]account.Key, error) {
 	}
 	return list, nil
 }
+
+func (crowd) Standings(context.Context, []string) ([]account.Owner, error) { return nil, nil }
 
 func (crowd) CreateKey(context.Context, account.Key) error { return errors.ErrUnsupported }
 func (crowd) RotateKey(context.Context, string, account.Key, time.Time) (int64, error) {

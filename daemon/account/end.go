@@ -34,6 +34,17 @@ func (e *ends) close(id string) {
 	}
 }
 
+// open has the next of return a channel that is open, where the last one has returned a closed one.
+func (e *ends) open(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	select {
+	case <-e.byKey[id]: // nil is never closed
+		delete(e.byKey, id)
+	default:
+	}
+}
+
 // forget lets the next of return a channel that is open.
 func (e *ends) forget(id string) {
 	e.mu.Lock()

@@ -83,7 +83,7 @@ func hostname(text string) bool {
 func (s *SignIn) walletIdentity(address string) (Identity, error) {
 	spelled, err := s.cfg.Checksum(strings.TrimSpace(address))
 	if err != nil {
-		return Identity{}, api.Errorf(api.ReasonInvalidRequest, "address is not that of a wallet: %v", err).
+		return Identity{}, api.Errorf(api.ReasonInvalidRequest, "address is not a wallet address: %v", err).
 			WithHint("send 0x and 40 hexadecimal digits, all in one case or as your wallet shows them")
 	}
 	return Identity{KindWallet, spelled}, nil

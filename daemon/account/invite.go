@@ -66,7 +66,8 @@ func (i Invites) now() time.Time {
 // Make makes an invitation. note is for the operator.
 func (i Invites) Make(ctx context.Context, note string) (IssuedInvite, error) {
 	if utf8.RuneCountInString(note) > maxInviteNote || strings.ContainsFunc(note, unicode.IsControl) {
-		return IssuedInvite{}, api.Errorf(api.ReasonInvalidRequest, "a note is plain text of at most %d characters", maxInviteNote)
+		return IssuedInvite{}, api.Errorf(api.ReasonInvalidRequest, "a note is plain text of at most %d characters", maxInviteNote).
+			WithHint("shorten it")
 	}
 	random := i.Random
 	if random == nil {
@@ -99,7 +100,7 @@ func (i Invites) List(ctx context.Context) ([]Invite, error) {
 func (i Invites) Revoke(ctx context.Context, id string) error {
 	err := i.Store.RevokeInvite(ctx, id, i.now())
 	if errors.Is(err, ErrNoInvite) {
-		return api.Errorf(api.ReasonNotFound, "no invitation %q waits to be used", id).WithHint("list them: contextd admin invites list")
+		return api.Errorf(api.ReasonNotFound, "there is no open invitation %q", id).WithHint("list them: contextd admin invites list")
 	}
 	if err != nil {
 		return fmt.Errorf("revoke invitation: %w", err)

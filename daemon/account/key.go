@@ -75,8 +75,8 @@ func Page(list []Key, limit int, cursor string) (page []Key, next string, err er
 		at, id, ok := strings.Cut(cursor, ".")
 		millis, err := strconv.ParseInt(at, 10, 64)
 		if !ok || err != nil {
-			return nil, "", api.Errorf(api.ReasonInvalidRequest, "cursor is none that this service has given").
-				WithHint("send nextCursor of the page before, or none for the first page")
+			return nil, "", api.Errorf(api.ReasonInvalidRequest, "cursor is not from this service").
+				WithHint("send nextCursor of the previous page, or leave cursor out for the first page")
 		}
 		last := Key{ID: id, CreatedAt: time.UnixMilli(millis)}
 		from, _ = slices.BinarySearchFunc(list, last, newestFirst)

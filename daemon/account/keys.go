@@ -24,8 +24,10 @@ var ErrDuplicate = errors.New("key exists already")
 
 // Store keeps keys and their owners. Each method is one transaction.
 type Store interface {
-	// Keys returns every key, in no order.
-	Keys(ctx context.Context) ([]Key, error)
+	// Keys returns the keys of owners, or every key for nil, in no order.
+	Keys(ctx context.Context, owners []string) ([]Key, error)
+	// Standings returns id, tier and standing of owners, or of all for nil, in no order.
+	Standings(ctx context.Context, owners []string) ([]Owner, error)
 	// CreateKey adds k, and its owner where that is new, or fails with ErrDuplicate.
 	CreateKey(ctx context.Context, k Key) error
 	// RotateKey adds next in place of the key with the given id, which ends at revokesAt, and moves the credits of that to next. It
@@ -66,13 +68,23 @@ type Config struct {
 	MaxKeys  int              // active keys that an owner but the operator may have; 0 means api.MaxActiveKeys
 	Random   io.Reader        // nil means crypto/rand
 	WithLock WithLock         // nil means that nobody else is at an owner's keys
+	Others   Others           // nil means that no other Keys change the Store
 	Now      func() time.Time // nil means time.Now
 }
 
 // WithLock runs act, which changes keys of an owner, while nobody charges calls to them; *billing.Meter's WithLock is one.
 type WithLock func(ctx context.Context, ownerID string, act func() error) error
 
-// Keys issues, recognises and revokes keys. It is safe for concurrent use; only one Keys may run on a Store.
+// Others are the Keys of other nodes on the same Store, of whose acts Reload is told.
+type Others interface {
+	// Lost says why what is remembered may be out of date by more than keys may be: nobody is admitted then.
+	Lost() error
+	// CatchUp returns when Reload was told of all that was done before.
+	CatchUp() error
+}
+
+// Keys issues, recognises and revokes keys. It is safe for concurrent use; only one Keys may run on a Store, unless each has the others as
+// its Others.
 type Keys struct {
 	cfg     Config
 	maxKeys atomic.Int64 // active keys per owner
@@ -103,24 +115,11 @@ func OpenKeys(ctx context.Context, cfg Config) (*Keys, error) {
 	if cfg.WithLock == nil {
 		cfg.WithLock = func(_ context.Context, _ string, act func() error) error { return act() }
 	}
-	stored, err := cfg.Store.Keys(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("load keys: %w", err)
-	}
 	k := &Keys{cfg: cfg, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{}, byOwner: map[string]map[string]*Key{},
 		owners: map[string]standing{}, used: map[string]time.Time{}}
 	k.SetMaxKeys(cfg.MaxKeys)
-	for i := range stored {
-		k.remember(&stored[i])
-	}
-	owners, err := cfg.Store.Owners(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("load owners: %w", err)
-	}
-	for _, o := range owners {
-		k.owners[o.ID] = standing{o.Tier, o.DisabledAt != nil}
-	}
-	return k, nil
+	_, err := k.Reload(ctx, nil)
+	return k, err
 }
 
 // remember puts key into the maps, in place of what was there. The caller holds mu, or is alone.
@@ -199,8 +198,8 @@ func (k *Keys) mayMake(ctx context.Context, ownerID string) error {
 		}
 	}
 	if active += bought; active >= most {
-		return api.Errorf(api.ReasonInvalidRequest, "you have %d active keys, and one may have %d", active, most).
-			WithHint("revoke one that is not used any more")
+		return api.Errorf(api.ReasonInvalidRequest, "you have %d active keys; the limit is %d", active, most).
+			WithHint("revoke an unused key")
 	}
 	return k.mayMakeToday(ownerID)
 }
@@ -213,8 +212,8 @@ func (k *Keys) mayMakeToday(ownerID string) error {
 		return nil
 	}
 	if wait := made[api.MaxNewKeys-1].CreatedAt.Add(day).Sub(now); wait > 0 {
-		return api.Errorf(api.ReasonRateLimited, "you have made %d keys in 24 hours", api.MaxNewKeys).
-			WithHint("wait for Retry-After, or use a key that you have").WithRetryAfter(wait)
+		return api.Errorf(api.ReasonRateLimited, "you have created %d keys in 24 hours, the limit", api.MaxNewKeys).
+			WithHint("wait for Retry-After, or use an existing key").WithRetryAfter(wait)
 	}
 	return nil
 }
@@ -255,8 +254,8 @@ func (n NewKey) check() error {
 		return api.Errorf(api.ReasonInvalidRequest, "a key needs a name of 1 to %d characters", api.MaxKeyName).
 			WithHint("name it after the agent or machine that will use it")
 	case strings.ContainsFunc(n.Name, unicode.IsControl) || !utf8.ValidString(n.Name):
-		return api.Errorf(api.ReasonInvalidRequest, "the name of a key is plain text without control characters").
-			WithHint("leave them out")
+		return api.Errorf(api.ReasonInvalidRequest, "the name of a key has a control character").
+			WithHint("use plain text")
 	case n.Tier != "" && !n.Tier.Valid():
 		return api.Errorf(api.ReasonInvalidRequest, "tier %q does not exist", n.Tier).WithHint("tiers: %s", api.List(api.Tiers()))
 	case !n.Consent.Valid():
@@ -266,8 +265,27 @@ func (n NewKey) check() error {
 	return nil
 }
 
-// Resolve returns the key whose plaintext is secret, or the error invalid_token or key_revoked.
+// Resolve returns the key whose plaintext is secret, or the error invalid_token or key_revoked. Before it refuses what another node may
+// have let in, it catches up with that.
 func (k *Keys) Resolve(secret string) (Key, error) {
+	if k.cfg.Others == nil || !wellFormed(secret) {
+		return k.resolve(secret)
+	}
+	if err := k.cfg.Others.Lost(); err != nil {
+		return Key{}, err
+	}
+	key, err := k.resolve(secret)
+	if err != nil {
+		if err := k.cfg.Others.CatchUp(); err != nil {
+			return Key{}, err
+		}
+		key, err = k.resolve(secret)
+	}
+	return key, err
+}
+
+// resolve is Resolve by what is remembered.
+func (k *Keys) resolve(secret string) (Key, error) {
 	if wellFormed(secret) {
 		k.mu.RLock()
 		key := k.byHash[sha256.Sum256([]byte(secret))]
@@ -280,13 +298,13 @@ func (k *Keys) Resolve(secret string) (Key, error) {
 		case !key.active(now):
 			ended := key.at(now)
 			return Key{}, api.Errorf(api.ReasonKeyRevoked, "key %s was revoked at %s", key.ID, ended.RevokedAt.Format(time.RFC3339)).
-				WithHint("issue a new key and use that")
+				WithHint("use another key: ctx keys create NAME")
 		default:
 			return *key, nil
 		}
 	}
 	return Key{}, api.Errorf(api.ReasonInvalidToken, "the API key is not known to this service").
-		WithHint("send it as Authorization: Bearer cv_… and check that it belongs to this daemon")
+		WithHint("send Authorization: Bearer cv_… with a key of this service")
 }
 
 // Used notes that the key was used now. Flush writes it down.
@@ -368,7 +386,7 @@ func (k *Keys) Lookup(id string) (Key, error) {
 // NoKey is the answer to a key id that is not there.
 func NoKey(id string) *api.Error {
 	return api.Errorf(api.ReasonKeyNotFound, "there is no key %q", id).
-		WithHint("a key id is the first %d characters of the key; list them to see yours", api.KeyIDLength)
+		WithHint("a key id is the first %d characters of a key: ctx keys list", api.KeyIDLength)
 }
 
 // Revoke ends the key with the given id: no call is admitted with it once Revoke has returned. Revoking again changes nothing.

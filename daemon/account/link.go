@@ -36,8 +36,8 @@ func (s *SignIn) SendLink(ctx context.Context, id Identity, v Visitor) (time.Tim
 	unknown := owner == "" && links == ""
 	if unknown && s.signup.Load() == SignupClosed {
 		return s.now().Add(api.SignInLifetime), s.mail(ctx, id.Subject, "Sign-up at "+s.cfg.PublicURL.Host+" is closed", fmt.Sprintf(
-			"Somebody, hopefully you, asked to sign in to contextd at %s as %s.\n\nThere is no account of that address, and new ones are "+
-				"not made at present. If you have one, sign in with the address that it is of.\n", s.cfg.PublicURL, id.Subject))
+			"Somebody, hopefully you, asked to sign in to contextd at %s as %s.\n\nNo account has this address, and sign-up is "+
+				"closed at present. If you have an account, sign in with its address.\n", s.cfg.PublicURL, id.Subject))
 	}
 	token, c, err := s.challenge(ctx, id, links)
 	if err != nil {
@@ -46,19 +46,19 @@ func (s *SignIn) SendLink(ctx context.Context, id Identity, v Visitor) (time.Tim
 	link := s.cfg.PublicURL.JoinPath(api.PathAuthEmailLanding)
 	link.RawQuery = url.Values{"token": {token}}.Encode()
 	subject, asked, warns := "Sign in to contextd at "+s.cfg.PublicURL.Host,
-		fmt.Sprintf("asked to sign in to contextd at %s as %s", s.cfg.PublicURL, id.Subject), "without the link nobody gets in"
+		fmt.Sprintf("asked to sign in to contextd at %s as %s", s.cfg.PublicURL, id.Subject), "nobody can sign in without the link"
 	switch {
 	case links != "" && owner != links:
 		subject = "Add this address to an account at " + s.cfg.PublicURL.Host
 		asked = fmt.Sprintf("asked to add %s to the account of %s at contextd, %s.\nThe link adds the address to that account: "+
-			"who has the account may then be who you are there", id.Subject, v.Session.name(), s.cfg.PublicURL)
-		warns = "without the link nothing is added"
+			"its owner then acts for your address there too", id.Subject, v.Session.name(), s.cfg.PublicURL)
+		warns = "nothing is added without the link"
 	case unknown && s.signup.Load() == SignupInvite:
-		asked += ".\nThere is no account of that address yet, and a new one needs an invitation: hand it in with the link " +
+		asked += ".\nNo account has this address yet, and a new account needs an invitation: use it with the link " +
 			"(ctx auth login --invite CODE)"
 	}
 	return c.ExpiresAt, s.mail(ctx, id.Subject, subject, fmt.Sprintf("Somebody, hopefully you, %s.\n\n"+
-		"Open this link within %d minutes, or paste it where ctx asks for it:\n\n%s\n\nIt works once. If it was not you, do nothing: %s.\n",
+		"Open this link within %d minutes, or paste it when ctx asks for it:\n\n%s\n\nIt works once. If you did not ask, do nothing: %s.\n",
 		asked, int(api.SignInLifetime.Minutes()), link, warns))
 }
 

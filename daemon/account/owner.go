@@ -127,7 +127,7 @@ func (k *Keys) Disable(ctx context.Context, ownerID string) error {
 	return k.setDisabled(ctx, ownerID, k.cfg.Now().UTC().Truncate(time.Millisecond))
 }
 
-// Enable lets an owner in again who was disabled. They have to sign in anew; their keys work as before.
+// Enable lets an owner in again who was disabled. They have to sign in again; their keys work as before.
 func (k *Keys) Enable(ctx context.Context, ownerID string) error {
 	return k.setDisabled(ctx, ownerID, time.Time{})
 }

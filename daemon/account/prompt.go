@@ -53,7 +53,7 @@ func (p *Prompts) Set(ctx context.Context, ownerID string, tier api.Tier, pack, 
 	prompt = strings.TrimSpace(prompt)
 	if n := utf8.RuneCountInString(prompt); n == 0 || n > api.MaxPrompt || !utf8.ValidString(prompt) || strings.ContainsRune(prompt, 0) {
 		return "", api.Errorf(api.ReasonInvalidRequest, "a prompt is text of 1 to %d characters", api.MaxPrompt).
-			WithHint("to have none, DELETE it")
+			WithHint("send DELETE to remove the prompt")
 	}
 	return prompt, p.store(ctx, ownerID, pack, prompt)
 }
@@ -82,6 +82,6 @@ func mayPrompt(tier api.Tier) error {
 	if tier.AtLeast(api.TierPro) {
 		return nil
 	}
-	return api.Errorf(api.ReasonPackAccessDenied, "prompts for briefs need tier %s; yours is %s", api.TierPro, tier).
+	return api.Errorf(api.ReasonPackAccessDenied, "brief prompts need tier %s; yours is %s", api.TierPro, tier).
 		WithHint("buy a credit pack of that tier")
 }

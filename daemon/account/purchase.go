@@ -39,14 +39,14 @@ func (p Purchase) Admit(b Buyer) error {
 	const untaken = "nothing was taken; "
 	switch {
 	case b.OwnerID == "" && !p.Open:
-		return api.Errorf(api.ReasonSignupClosed, "sign-up is not open: only wallets that sign in to an account here can buy").
-			WithHint(untaken + "ask the operator for an invitation, and sign in with the wallet first: ctx auth login --invite CODE")
+		return api.Errorf(api.ReasonSignupClosed, "sign-up is not open: only wallets of existing accounts can buy").
+			WithHint(untaken + "ask the operator for an invitation, then sign in with the wallet: ctx auth login --invite CODE")
 	case b.Disabled:
 		return api.Errorf(api.ReasonOwnerDisabled, "the account of wallet %s was disabled", p.Wallet.Subject).
 			WithHint(untaken + "ask the operator")
 	case b.Keys >= p.MaxKeys:
-		return api.Errorf(api.ReasonInvalidRequest, "the account has %d active keys, those being bought among them, and may have %d",
-			b.Keys, p.MaxKeys).WithHint(untaken + "sign in with the wallet and revoke a key that is not used any more")
+		return api.Errorf(api.ReasonInvalidRequest, "the account has %d active keys, including those being bought; the limit is %d",
+			b.Keys, p.MaxKeys).WithHint(untaken + "sign in with the wallet and revoke an unused key")
 	}
 	return nil
 }

@@ -100,9 +100,7 @@ func (k *Keys) Prune(ctx context.Context) error {
 	for _, id := range ids {
 		k.mu.Lock()
 		if key := k.byID[id]; key != nil {
-			delete(k.byID, id)
-			delete(k.byHash, key.Hash)
-			delete(k.byOwner[key.OwnerID], id)
+			k.drop(key)
 		}
 		k.mu.Unlock()
 		k.ends.forget(id)
@@ -114,14 +112,14 @@ func (k *Keys) Prune(ctx context.Context) error {
 // otherwise; with another tier it is charged. That holds for every call that is admitted after SetKeyTier has returned.
 func (k *Keys) SetKeyTier(ctx context.Context, id string, tier api.Tier) error {
 	if !tier.Valid() {
-		return api.Errorf(api.ReasonInvalidRequest, "tier %q does not exist", tier).WithHint("tiers: %v", api.Tiers())
+		return api.Errorf(api.ReasonInvalidRequest, "tier %q does not exist", tier).WithHint("tiers: %s", api.List(api.Tiers()))
 	}
 	key, err := k.Lookup(id)
 	if err != nil {
 		return err
 	}
 	if key.OwnerID != OperatorID {
-		return api.Errorf(api.ReasonInvalidRequest, "key %s has an owner, whose tier holds for all their keys", id).
+		return api.Errorf(api.ReasonInvalidRequest, "key %s takes the tier of its owner", id).
 			WithHint("contextd admin tiers set %s %s", key.OwnerID, tier)
 	}
 	unmetered := tier == api.TierEnterprise && !k.cfg.Metered

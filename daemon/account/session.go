@@ -83,8 +83,8 @@ func (s *SignIn) fresh(session *Session) error {
 	if s.now().Sub(session.ProvedAt) <= api.ProofLifetime {
 		return nil
 	}
-	return api.Errorf(api.ReasonReauthentication, "what an account signs in by changes only within %d minutes of a sign-in",
-		int(api.ProofLifetime.Minutes())).WithHint("sign in again with what the account has already, ctx auth login, then do this again")
+	return api.Errorf(api.ReasonReauthentication, "addresses and wallets of an account change only within %d minutes of a sign-in",
+		int(api.ProofLifetime.Minutes())).WithHint("sign in again, then repeat this: ctx auth login")
 }
 
 // SignOut ends the session with the given secret.
@@ -122,7 +122,7 @@ func (s *SignIn) add(ctx context.Context, o *Opening, v Visitor) error {
 		return err
 	}
 	if len(list) >= api.MaxIdentities {
-		return api.Errorf(api.ReasonInvalidRequest, "an account may have %d addresses and wallets", api.MaxIdentities).
+		return api.Errorf(api.ReasonInvalidRequest, "an account can have at most %d addresses and wallets", api.MaxIdentities).
 			WithHint("remove one first: ctx auth identities")
 	}
 	o.ProvedAt = v.Session.ProvedAt // what is added now proves nothing of who adds it
@@ -179,8 +179,8 @@ func pick(list []api.Identity, id string) (Identity, error) {
 func unlinked(id string, err error) error {
 	switch {
 	case errors.Is(err, ErrLastIdentity):
-		return api.Errorf(api.ReasonInvalidRequest, "%q is the last of its account, which nobody could sign in to without it", id).
-			WithHint("add another one first: ctx auth login --link")
+		return api.Errorf(api.ReasonInvalidRequest, "%q is the only way to sign in to the account", id).
+			WithHint("add another first: ctx auth login --link")
 	case errors.Is(err, ErrNoIdentity):
 		return api.Errorf(api.ReasonNotFound, "the account has no identity %q", id).WithHint("list them: ctx auth identities")
 	case err != nil:
@@ -205,8 +205,8 @@ func (s *SignIn) tell(ctx context.Context, list []api.Identity, about Identity, 
 	}
 	for _, address := range to {
 		if err := s.mail(ctx, address, "Your account at "+s.cfg.PublicURL.Host+" changes", fmt.Sprintf(
-			"%s %s your account at contextd, %s. Who has it can sign in to the account, or could.\n\n"+
-				"If it was not you, sign in, see what the account signs in by, remove what is not yours and sign out everywhere:\n\n"+
+			"%s %s your account at contextd, %s. Anyone who controls it can sign in to the account, or could until now.\n\n"+
+				"If it was not you, sign in, list its identities, remove any that are not yours and sign out everywhere:\n\n"+
 				"ctx auth login --base-url %s\nctx auth identities\nctx auth unlink ID\nctx auth logout --all\n",
 			about.Subject, happens, s.cfg.PublicURL, s.cfg.PublicURL)); err != nil {
 			return err

@@ -50,6 +50,8 @@ type Opening struct {
 	Adds     bool      // the identity is to become one of OwnerID's
 	New      bool      // OwnerID may be made
 	Token    hashOrNot // of the mailed link that is used up by it; the zero one for none
+	Message  hashOrNot // of the signed message that is used up by it, where several nodes take it; the zero one for none
+	Until    time.Time // when Message holds no more, by any clock
 	Invite   hashOrNot // of the invitation that is used up where OwnerID is made; the zero one for none
 	Client   hashOrNot // of address and client, to be known from now on; the zero one for none
 }
@@ -77,8 +79,8 @@ type SignInStore interface {
 	InviteHolds(ctx context.Context, hash [sha256.Size]byte, now time.Time) (bool, error)
 
 	// OpenSession opens o's session for the owner of its identity and returns it with what is known of that owner. It fails with
-	// ErrNoChallenge where the link is used up, ErrNobody where the identity is nobody's and o neither adds nor is new, ErrIdentityTaken
-	// where o adds what is another's, ErrNoInvite where that does not hold, and ErrDisabled for an owner who is disabled.
+	// ErrNoChallenge where the link or the message is used up, ErrNobody where the identity is nobody's and o neither adds nor is new,
+	// ErrIdentityTaken where o adds what is another's, ErrNoInvite where that does not hold, and ErrDisabled for an owner who is disabled.
 	OpenSession(ctx context.Context, o Opening) (Session, error)
 	// Session returns the session with the given hash that holds at now, else ErrNoSession.
 	Session(ctx context.Context, hash [sha256.Size]byte, now time.Time) (Session, error)
@@ -115,6 +117,7 @@ type SignInConfig struct {
 	Recover   func(text, signature string) (string, error) // the EIP-55 address that signed text by EIP-191
 	Checksum  func(address string) (string, error)         // address in the spelling of EIP-55, or what is wrong with it
 	NewID     func() string                                // a UUID for a new owner
+	Key       []byte                                       // of messages to sign, which all nodes have; nil for one of this SignIn alone
 	Random    io.Reader                                    // nil means crypto/rand
 	Now       func() time.Time                             // nil means time.Now
 }
@@ -123,11 +126,11 @@ type SignInConfig struct {
 type SignIn struct {
 	cfg    SignInConfig
 	signup atomic.Value // a Signup
-	key    [sha256.Size]byte
+	key    []byte
 	used   burnt // nonces of messages that were handed in
 }
 
-// NewSignIn makes a SignIn. Messages to sign that another one handed out are nothing to it.
+// NewSignIn makes a SignIn. Messages to sign that one without its Key handed out are nothing to it.
 func NewSignIn(cfg SignInConfig) (*SignIn, error) {
 	if cfg.Random == nil {
 		cfg.Random = rand.Reader
@@ -135,9 +138,12 @@ func NewSignIn(cfg SignInConfig) (*SignIn, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &SignIn{cfg: cfg}
-	if _, err := io.ReadFull(cfg.Random, s.key[:]); err != nil {
-		return nil, fmt.Errorf("make key of sign-in messages: %w", err)
+	s := &SignIn{cfg: cfg, key: cfg.Key}
+	if s.key == nil {
+		s.key = make([]byte, sha256.Size)
+		if _, err := io.ReadFull(cfg.Random, s.key); err != nil {
+			return nil, fmt.Errorf("make key of sign-in messages: %w", err)
+		}
 	}
 	s.SetSignup(cfg.Signup)
 	return s, nil
@@ -194,8 +200,8 @@ func (s *SignIn) asks(ctx context.Context, id Identity, v Visitor) (owner, links
 func (s *SignIn) enter(ctx context.Context, o Opening, links string, v Visitor) (secret string, session Session, err error) {
 	if links != "" && links != v.owner() {
 		// Else somebody could have others add what is theirs to an account of their own, by a link they asked for.
-		return "", session, api.Errorf(api.ReasonInvalidSignIn, "this adds %s to an account that is not signed in here", o.Subject).
-			WithHint("use it where you asked for it")
+		return "", session, api.Errorf(api.ReasonInvalidSignIn, "adding %s needs a session of the account that asked", o.Subject).
+			WithHint("finish in the browser or program where you asked")
 	}
 	owner, err := s.cfg.Store.OwnerOf(ctx, o.Identity)
 	if err != nil {
@@ -228,7 +234,7 @@ func (s *SignIn) enter(ctx context.Context, o Opening, links string, v Visitor) 
 func opened(o Opening, err error) error {
 	switch {
 	case errors.Is(err, ErrIdentityTaken):
-		return api.Errorf(api.ReasonInvalidSignIn, "%s belongs to another account", o.Subject).WithHint("sign out, and sign in with it")
+		return api.Errorf(api.ReasonInvalidSignIn, "%s belongs to another account", o.Subject).WithHint("sign out, then sign in with it")
 	case errors.Is(err, ErrDisabled):
 		return api.Errorf(api.ReasonInvalidSignIn, "the account of %s was disabled", o.Subject).WithHint("ask the operator")
 	case errors.Is(err, ErrNoInvite):
@@ -242,7 +248,7 @@ func opened(o Opening, err error) error {
 }
 
 func unknownSignIn() *api.Error {
-	return refused("the sign-in is not known here: it was used, has expired or never was")
+	return refused("the sign-in is unknown: used, expired or from another service")
 }
 
 // admit says why o may not make a new owner, nil if it may.
@@ -267,6 +273,6 @@ func (s *SignIn) admit(ctx context.Context, o *Opening, v Visitor) error {
 }
 
 func signupClosed() *api.Error {
-	return api.Errorf(api.ReasonSignupClosed, "new accounts need an invitation that holds, where there are any").
-		WithHint("ask the operator for one: ctx auth login --invite CODE")
+	return api.Errorf(api.ReasonSignupClosed, "new accounts need a valid invitation").
+		WithHint("ask the operator for a code, then: ctx auth login --invite CODE")
 }

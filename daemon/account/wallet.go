@@ -43,7 +43,7 @@ func (s *SignIn) message(address string, issued time.Time) message {
 // nonce is the nonce of m that begins with random: that, and a MAC of it, of all else in m and of the owner who asked for m.
 func (s *SignIn) nonce(m message, random, links string) string {
 	m.Nonce = random
-	h := hmac.New(sha256.New, s.key[:])
+	h := hmac.New(sha256.New, s.key)
 	h.Write([]byte(links + "\n" + m.String())) // never fails
 	nonce := []byte(random)
 	for _, b := range h.Sum(nil)[:nonceChars-randomChars] {
@@ -52,7 +52,8 @@ func (s *SignIn) nonce(m message, random, links string) string {
 	return string(nonce)
 }
 
-// ByWallet signs in with a signed message. Its nonce is used up, whatever comes of it. It returns the secret of the new session.
+// ByWallet signs in with a signed message. Its nonce is used up here, whatever comes of it, and on all nodes with the same Key by the
+// session, of which it returns the secret.
 func (s *SignIn) ByWallet(ctx context.Context, text, signature string, v Visitor) (secret string, session Session, err error) {
 	nonce, ok := nonceIn(text)
 	if !ok {
@@ -73,7 +74,11 @@ func (s *SignIn) ByWallet(ctx context.Context, text, signature string, v Visitor
 	if err != nil || signer != m.Address {
 		return "", session, refused("the message is not signed by wallet %s", m.Address)
 	}
-	return s.enter(ctx, Opening{Identity: Identity{KindWallet, m.Address}}, links, v)
+	o := Opening{Identity: Identity{KindWallet, m.Address}}
+	if s.cfg.Key != nil {
+		o.Message, o.Until = sha256.Sum256([]byte("message "+nonce)), m.ExpiresAt.Add(api.WalletLifetime)
+	}
+	return s.enter(ctx, o, links, v)
 }
 
 // handedTo is the owner who asked for m, nobody ("") or the one who is signed in, if it was one of them.

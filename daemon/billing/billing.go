@@ -1,30 +1,30 @@
-// Package billing owns what lookups cost: tiers, the free window, tier volumes, credits and their ledger, and the deposits that buy them.
+// Package billing owns the cost of calls: tiers, the free window, tier volumes, credits and their ledger, and deposits, which buy them.
 //
-// Meter charges calls: they are decided one after another, in memory; a batch of decisions is made durable in one transaction, and only
-// then may the callers answer. Credits moves and reports credits. Deposits sells them. None of the three knows how a caller was recognised
-// or what they ask for beyond operation and pack; daemon/gate asks after it has recognised them and before the answer is written. The
-// package does no SQL: daemon/store keeps its books.
+// Meter charges calls: it decides them one after another, in memory, and makes a batch of decisions durable in one transaction; only then
+// do the callers answer. Credits moves and reports credits. Deposits sells them. None of the three knows how a caller was identified, or
+// more of a call than operation and pack; daemon/gate calls them after it has identified the caller and before the answer is written. The
+// package contains no SQL: daemon/store keeps its books.
 //
 // # A charge
 //
-// Ada has two keys, a with 1 credit and b with 100, of tier pro. A program calls fresh with key a twice at once. The first caller finds no
-// batch open, opens one and leads it: the Meter reads Ada's records and takes 1 credit, from a, the key's own. The second joins the batch
-// while the leader waits for the disk; a is empty by now, so it takes 1 credit from b, the oldest key that has any. One transaction writes
-// "a -1, b -1, two calls", and both callers return. Did the books say something else than the Meter remembered, the store would answer
-// ErrConflict and book nothing, and both calls would be decided anew on what the books say then. Once all of Ada's keys are empty,
-// calls count against Ada's free window, which all her keys share, and against that of the address they come from; where one of them is
-// used up, they are refused, and nothing is written. Keys of the operator have a free window each, or are not charged at all.
+// Ada has two keys of tier pro, a with 1 credit and b with 100. A program calls fresh with key a twice at once. The first call finds no
+// open batch, opens one and leads it: the Meter reads Ada's records and takes 1 credit from a, the key of the call. The second joins the
+// batch while the leader waits for the disk; a is empty by now, so it takes 1 credit from b, the oldest key with credits. One transaction
+// writes "a -1, b -1, two calls", and both calls are answered. If the books differ from the Meter's memory, the store returns ErrConflict
+// and books nothing, and the Meter decides both calls again from the books. Once all of Ada's keys are empty, calls count against Ada's
+// free window, which all Ada's keys share, and against that of the client address; if one is used up, calls are refused, and nothing is
+// written. Each key of the operator has its free window, or is not charged at all.
 //
 // # A deposit
 //
-// Ada opens a deposit for the pack starter. Its amount is the price and a few micro-USDG more, a slot that no other open deposit of that
-// pack has, so the amount alone names the deposit; a nonce does too, for wallets that send calldata. Ada transfers exactly that to the
-// treasury. Scan, every few seconds, asks the chain what arrived since it last looked, and hands it to the store. There, within the
-// transaction that keeps the transfer, Match says which deposit it pays: the store calls back into this package, so that the rule is here
-// and still nothing can come between the match and the credits. In the same transaction the deposit is verified, its key gets the credits,
-// the ledger a row and the owner the pack's tier; account is told of the tier before anybody is charged again. For dear packs all of that
-// waits until the block is safe. A transfer of any other amount is unmatched: it is never guessed whose it is. The operator assigns it to
-// a deposit or writes it off, and Reconcile shows that what arrived, what was sold and what the treasury has still agree.
+// Ada opens a deposit for the pack starter. Its amount is the price plus a few micro-USDG, a slot that no other open deposit of that pack
+// has, so that the amount alone identifies the deposit; for wallets that send calldata, a nonce does as well. Ada transfers exactly that
+// amount to the treasury. Scan, every few seconds, asks the chain for new transfers and passes them to the store. Within the transaction
+// that saves the transfer, the store calls Match of this package, which names the deposit it pays: the rule is here, and nothing can come
+// between the match and the credits. The same transaction verifies the deposit, adds the credits to its key, a row to the ledger and the
+// pack's tier to the owner; account learns of the tier before anyone is charged again. For expensive packs all of this waits until the
+// block is safe. A transfer of any other amount is unmatched; its owner is never guessed. The operator assigns it to a deposit or writes it
+// off, and Reconcile shows whether arrivals, sales and the treasury agree.
 package billing
 
 import (
@@ -34,7 +34,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Plan is what a tier allows.
+// Plan holds the limits of a tier.
 type Plan struct {
 	Snapshot time.Duration // how far back snapshots reach
 	Volume   int           // calls with credits per key and 30 days; 0 means no bound
@@ -43,7 +43,7 @@ type Plan struct {
 // Plans are the plans of all tiers.
 type Plans map[api.Tier]Plan
 
-// DefaultPlans are those of the specification.
+// DefaultPlans returns the plans of the specification.
 func DefaultPlans() Plans {
 	plans := make(Plans)
 	for _, t := range api.Tiers() {
@@ -71,7 +71,7 @@ type Call struct {
 // cost is what c costs in credits or free calls.
 func (c Call) cost() int64 { return max(1, c.Units) }
 
-// Record is the credits on one key that was not revoked.
+// Record holds the credits of an active key.
 type Record struct {
 	KeyID   string
 	Credits int64
@@ -83,7 +83,7 @@ type Stamp struct {
 	Calls int64
 }
 
-// Left is what a caller has left after a call that was charged. The zero Left is that of a call that is not charged.
+// Left holds the remaining calls of a caller after a charged call. It is zero for an uncharged call.
 type Left struct {
 	Free  bool          // the call was one of the free ones; else it took a credit
 	Calls int64         // credits of the owner, or free calls
@@ -91,17 +91,17 @@ type Left struct {
 	Known bool          // there is something to tell
 }
 
-// UsageKey is what calls are counted by. Hour is whole hours since 1970.
+// UsageKey is the key of usage counts. Hour is in hours since 1970.
 type UsageKey struct {
 	KeyID string
 	Hour  int64
 	Op    api.Op // "" where the owner wants no trace
 }
 
-// Count is how many calls were paid with a credit and how many were free.
+// Count holds the numbers of calls paid with credits and of free calls.
 type Count struct{ Paid, Free int64 }
 
-// Trace is one call as kept for owners who allow it.
+// Trace is one recorded call, for owners who consent.
 type Trace struct {
 	KeyID string
 	At    time.Time
@@ -115,6 +115,12 @@ type Batch struct {
 	Usage  map[UsageKey]Count
 	Free   map[string]Stamp // by key
 	Traces []Trace
+
+	// What the free calls are within, where others charge on the same books: windows by the keys of Free, and in each of them at most so
+	// many calls after a time.
+	Windows   map[string]string
+	FreeAfter time.Time
+	FreeLimit int64
 }
 
 // ErrConflict is what a store answers when the books are not what the batch was made from: nothing of it was booked.

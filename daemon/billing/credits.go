@@ -10,7 +10,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Kind is why credits moved.
+// Kind is the kind of a ledger entry.
 type Kind string
 
 // The kinds of ledger entries.
@@ -31,13 +31,13 @@ type Entry struct {
 	At     time.Time `json:"at"` // given by Books
 }
 
-// Finding is a key whose books do not agree, or an owner whose debits are not the calls that were paid.
+// Finding is a key whose books disagree, or an owner whose debits differ from their paid calls.
 type Finding struct {
 	Subject string `json:"subject"` // a key id, or owner and an owner id
 	Text    string `json:"text"`
 }
 
-// Ledger keeps what moved credits. Each method is one transaction, on disk when it returns.
+// Ledger stores the changes of credits. Each method is one transaction, on disk when it returns.
 type Ledger interface {
 	// Move adds e and changes the credits of its key, which must be there, not revoked, and not fall below zero: else it is an
 	// *api.Error with nothing changed. It returns the owner's pool afterwards.
@@ -71,8 +71,8 @@ func (b *Credits) Move(ctx context.Context, ownerID string, e Entry) (int64, err
 	e.Reason = strings.TrimSpace(e.Reason)
 	switch {
 	case e.Reason == "" || utf8.RuneCountInString(e.Reason) > maxReason:
-		return 0, api.Errorf(api.ReasonInvalidRequest, "a movement of credits needs a reason of 1 to %d characters", maxReason).
-			WithHint("say why, for the ledger: --reason \"refund of 2026-11-20\"")
+		return 0, api.Errorf(api.ReasonInvalidRequest, "a change of credits needs a reason of 1 to %d characters", maxReason).
+			WithHint("add one for the ledger: --reason \"refund of 2026-11-20\"")
 	case e.Amount == 0 || e.Amount > maxMove || e.Amount < -maxMove || e.Kind == KindGrant && e.Amount < 0:
 		return 0, api.Errorf(api.ReasonInvalidRequest, "%d is not a number of credits to %s", e.Amount, e.Kind).
 			WithHint("grant takes a positive number; adjust takes any but zero")

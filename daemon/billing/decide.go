@@ -54,13 +54,18 @@ func (m *Meter) decide(ctx context.Context, c Call, now time.Time, b *batch) (le
 
 // takeVolume counts c, which takes a credit, in the volume of its tier.
 func (m *Meter) takeVolume(ctx context.Context, c Call, now time.Time) error {
-	w, err := remembered(m.volumes, c.KeyID, hour, api.VolumeWindow, func(length time.Duration) ([]Stamp, error) {
+	read := func(length time.Duration) ([]Stamp, error) {
 		return m.cfg.Store.PaidHours(ctx, c.KeyID, now.Add(-length))
-	})
+	}
+	w, err := remembered(m.volumes, c.KeyID, hour, api.VolumeWindow, read)
+	limit := m.cfg.Plans[c.Tier].Volume
+	if err == nil && m.cfg.CatchUp != nil && limit > 0 {
+		err = w.renew(now, int64(limit), read)
+	}
 	if err != nil {
 		return fmt.Errorf("read paid calls of key %s: %w", c.KeyID, err)
 	}
-	if limit := m.cfg.Plans[c.Tier].Volume; limit > 0 {
+	if limit > 0 {
 		if wait, ok := w.wait(now, int64(limit), c.cost()); wait > 0 || !ok {
 			return exhausted(wait, ok, "get a higher tier, whose volume is larger",
 				"key %s has used the volume of tier %s, %d calls in 30 days", c.KeyID, c.Tier, limit)
@@ -93,6 +98,10 @@ func (m *Meter) takeFree(ctx context.Context, c Call, now time.Time, b *batch) (
 		b.clients[c.Client] += c.cost()
 	}
 	stamp := b.Free[c.KeyID]
+	if after := now.Add(-api.FreeWindow); b.FreeAfter.IsZero() || after.Before(b.FreeAfter) {
+		b.FreeAfter = after // as the first of them, or the last would let in what the first must not
+	}
+	b.Windows[c.KeyID], b.FreeLimit = whose, int64(m.cfg.FreeCalls)
 	b.Free[c.KeyID] = Stamp{At: w.add(now, c.cost()), Calls: stamp.Calls + c.cost()}
 	left = Left{Known: true, Free: true, Calls: int64(m.cfg.FreeCalls) - w.sum, Reset: w.reset(now)}
 	if client != nil && int64(m.cfg.PerClient)-client.sum < left.Calls {
@@ -149,6 +158,15 @@ func (m *Meter) Access(ctx context.Context, c Call) error {
 	if err != nil {
 		return err
 	}
+	if err = access(c, pool, m.askForCredits(c)); !m.poor(err) {
+		return err
+	}
+	if err = m.cfg.CatchUp(); err == nil {
+		pool, err = m.pool(ctx, c.OwnerID)
+	}
+	if err != nil {
+		return err
+	}
 	return access(c, pool, m.askForCredits(c))
 }
 
@@ -191,7 +209,7 @@ func access(c Call, pool int64, hint string) error {
 	return api.Errorf(api.ReasonInsufficient, "no credits are left; pack %s needs them", c.Pack).WithHint("%s", hint)
 }
 
-// askForCredits is what c can do for credits: owners buy them where they are sold, and whoever has no key may pay by call there.
+// askForCredits is the hint for getting credits: buying them where they are sold, or paying by call without a key.
 func (m *Meter) askForCredits(c Call) string {
 	if m.cfg.Sells && c.OwnerID != m.cfg.Operator {
 		return "buy credits: ctx credits buy starter; or call without a key and pay for each call: ctx --pay"
@@ -202,7 +220,7 @@ func (m *Meter) askForCredits(c Call) string {
 // exhausted is the answer to a call that has to wait, or that costs more than there ever is; hint is what else its caller can do.
 func exhausted(wait time.Duration, ever bool, hint, format string, args ...any) error {
 	if !ever {
-		return api.Errorf(api.ReasonInsufficient, "the call costs more than there ever are").WithHint("ask for less, or %s", hint)
+		return api.Errorf(api.ReasonInsufficient, "the call costs more than the whole allowance").WithHint("ask for less, or %s", hint)
 	}
 	return api.Errorf(api.ReasonQuotaExhausted, format, args...).WithHint("wait for Retry-After, or %s", hint).WithRetryAfter(wait)
 }
@@ -225,7 +243,7 @@ func (m *Meter) find(ctx context.Context, c Call) (*book, int, error) {
 	}
 	i, ok := account.places[c.KeyID]
 	if !ok {
-		return nil, 0, api.Errorf(api.ReasonKeyRevoked, "key %s was revoked", c.KeyID).WithHint("issue a new key and use that")
+		return nil, 0, api.Errorf(api.ReasonKeyRevoked, "key %s was revoked", c.KeyID).WithHint("use another key: ctx keys create NAME")
 	}
 	m.books[c.OwnerID] = account
 	return account, i, nil

@@ -34,13 +34,13 @@ type Deposit struct {
 	NewKey *NewKey // Credited, where it was made just now, with a purchase by standard x402; nil for one that was there
 }
 
-// NewKey is a key that was made with a purchase.
+// NewKey is a key made with a purchase.
 type NewKey struct {
 	Hash [32]byte // SHA-256 of its plaintext
 	Name string
 }
 
-// ToAPI is d as the console shows it.
+// ToAPI returns d as the console shows it.
 func (d Deposit) ToAPI() api.Deposit {
 	a := api.Deposit{
 		ID: d.ID, UserID: d.OwnerID, Rail: d.Rail, Pack: d.Pack, Credits: d.Credits, AmountUSDC: d.Amount.Fixed(), Status: d.Status,
@@ -119,7 +119,7 @@ func (a Transfer) misfit(d Deposit) (reason api.Reason, why string) {
 	return "", ""
 }
 
-// Use is what a transfer that was kept has been spent on.
+// Use is the use of a saved transfer.
 type Use struct {
 	Spent     bool   // on a deposit or a call, or it was written off
 	WaitsFor  string // the deposit that it pays once its block is safe, "" for none
@@ -151,7 +151,7 @@ func Refuse(list []Transfer, used map[uint64]Use, d Deposit) (reason api.Reason,
 	return reason, "the transfer in this transaction does not pay for it: " + why
 }
 
-// DepositBounds are what owners may have open.
+// DepositBounds limit the open deposits of owners.
 type DepositBounds struct {
 	Slots   int // amounts of a pack, the price the lowest; when half of them are held, who never paid gets none
 	Pending int // deposits of an owner that wait to be paid
@@ -179,20 +179,20 @@ func (b DepositBounds) Admit(unpaid []Deposit, now time.Time) error {
 		until []time.Time
 		most  int
 		what  string
-	}{{pending, b.Pending, "%d purchases wait to be paid already"}, {today, b.Unpaid, "%d purchases of the last 24 hours were not paid"}} {
+	}{{pending, b.Pending, "%d purchases await payment already"}, {today, b.Unpaid, "%d purchases of the last 24 hours were not paid"}} {
 		if over := len(bound.until) - bound.most; over >= 0 {
 			slices.SortFunc(bound.until, time.Time.Compare)
 			return api.Errorf(api.ReasonRateLimited, bound.what, len(bound.until)).
-				WithHint("pay one that is open, or wait for Retry-After").WithRetryAfter(max(bound.until[over].Sub(now), time.Second))
+				WithHint("pay an open one, or wait for Retry-After").WithRetryAfter(max(bound.until[over].Sub(now), time.Second))
 		}
 	}
 	return nil
 }
 
-// ErrNoActiveKey is of DepositStore.
+// ErrNoActiveKey is an error of DepositStore.
 var ErrNoActiveKey = errors.New("the owner has no active key")
 
-// ScanCursor is how far the chain of a rail was looked at.
+// ScanCursor is the position of the scan of a rail's chain.
 type ScanCursor struct {
 	Rail string
 	Next uint64    // the next block to look at; 0 if none was yet
@@ -213,6 +213,8 @@ type DepositStore interface {
 	// Arrive keeps transfers that are new, gives those that match to their deposits, with all that follows from it unless their pack waits,
 	// and notes how far the chain was looked at unless seen is zero. It returns the deposits that were verified.
 	Arrive(ctx context.Context, list []Transfer, seen ScanCursor, waits func(api.CreditPack) bool, now time.Time) ([]Deposit, error)
+	// Kept counts the transfers in one transaction that were kept as they are in a block, without those that have vanished.
+	Kept(ctx context.Context, rail string, hash, block [32]byte) (int, error)
 	// Used says what the transfers in one transaction that were kept have been spent on, by their place in it.
 	Used(ctx context.Context, rail string, hash [32]byte) (map[uint64]Use, error)
 	// ExpireDeposits lets pending deposits on a rail that nothing waits for expire that ended before the given time, up to which its chain

@@ -18,11 +18,12 @@ import (
 type Chain interface {
 	// Newest returns the number and the time of the newest block.
 	Newest(ctx context.Context) (uint64, time.Time, error)
-	// Between returns the transfers to the treasury in the blocks from first to last.
-	Between(ctx context.Context, first, last uint64) ([]Transfer, error)
+	// Between returns the transfers to the treasury in the blocks from first to last. It may leave out those in transactions of which all
+	// are kept, which a nil kept says of none.
+	Between(ctx context.Context, first, last uint64, kept Kept) ([]Transfer, error)
 	// In returns those in one transaction, which has failed or moved nothing to the treasury where there are none, or ErrNotShown.
 	In(ctx context.Context, hash [32]byte) ([]Transfer, error)
-	// Claimed is In for a hash that somebody claims to have paid with: whoever asks for what is not there is kept from asking much.
+	// Claimed is In for the hash of a claimed payment; callers with unknown hashes are rate limited.
 	Claimed(ctx context.Context, hash [32]byte) ([]Transfer, error)
 	// Safe returns the number of the newest block that counts as safe.
 	Safe(ctx context.Context) (uint64, error)
@@ -32,6 +33,9 @@ type Chain interface {
 
 // ErrNotShown says that the chain shows a transaction in no block.
 var ErrNotShown = errors.New("the transaction is in no block yet")
+
+// Kept says how many transfers of a transaction in a block are kept, and have not vanished. What the chain says of those is known.
+type Kept func(ctx context.Context, tx, block [32]byte) (int, error)
 
 // Rail is a chain and token that purchases are paid with.
 type Rail struct {
@@ -118,6 +122,9 @@ func (d *Deposits) Open(ctx context.Context, ownerID string, o Order, stranger f
 	if err != nil {
 		return Deposit{}, err
 	}
+	if err := d.looked(ctx, rail); err != nil {
+		return Deposit{}, err
+	}
 	now := d.now()
 	opened := Deposit{
 		ID: d.cfg.NewID(), Rail: rail.ID, OwnerID: ownerID, KeyID: o.KeyID, Pack: o.Pack, Credits: offer.Credits,
@@ -132,12 +139,28 @@ func (d *Deposits) Open(ctx context.Context, ownerID string, o Order, stranger f
 	})
 	switch {
 	case errors.Is(err, ErrNoActiveKey):
-		return opened, api.Errorf(api.ReasonInvalidRequest, "there is no active key to put the credits on").
-			WithHint("make one: ctx keys create NAME")
+		return opened, api.Errorf(api.ReasonInvalidRequest, "the account has no active key for the credits").
+			WithHint("create one: ctx keys create NAME")
 	case err != nil:
 		return opened, fmt.Errorf("open deposit: %w", err)
 	}
 	return opened, nil
+}
+
+// looked makes sure that the chain of a rail was looked at before anybody is told to pay there: the first look begins at its newest block.
+func (d *Deposits) looked(ctx context.Context, rail Rail) error {
+	if rail.Start > 0 {
+		return nil
+	}
+	seen, err := d.cfg.Store.ScanCursor(ctx, rail.ID)
+	if err == nil && seen.Next == 0 {
+		_, err = d.Scan(ctx, rail.ID)
+	}
+	if err != nil {
+		return errors.Join(api.Errorf(api.ReasonChainUnavailable, "the chain does not answer").
+			WithHint("try again, or pay on another rail").WithRetryAfter(10*time.Second), err)
+	}
+	return nil
 }
 
 // Recent returns the deposits of an owner, newest first.
@@ -152,7 +175,8 @@ func (d *Deposits) Deposit(ctx context.Context, ownerID, id string) (Deposit, er
 		return Deposit{}, fmt.Errorf("read deposit: %w", err)
 	}
 	if len(list) == 0 {
-		return Deposit{}, api.Errorf(api.ReasonDepositNotFound, "there is no deposit %q", id).WithHint("ctx credits balance lists yours")
+		return Deposit{}, api.Errorf(api.ReasonDepositNotFound, "there is no deposit %q", id).
+			WithHint("list yours: ctx credits deposits list")
 	}
 	return list[0], nil
 }
@@ -174,7 +198,7 @@ func (d *Deposits) Verify(ctx context.Context, ownerID, id string, hash [32]byte
 	}
 	if err != nil {
 		return pending, nil, errors.Join(api.Errorf(api.ReasonChainUnavailable, "the chain does not answer").
-			WithHint("the purchase goes on by itself; do not pay again").WithRetryAfter(10*time.Second), err)
+			WithHint("the purchase continues by itself; do not pay again").WithRetryAfter(10*time.Second), err)
 	}
 	if _, err := d.arrive(ctx, rail, list, ScanCursor{}); err != nil {
 		return pending, nil, err
@@ -218,7 +242,9 @@ func (d *Deposits) Scan(ctx context.Context, id string) ([]Deposit, error) {
 	if first > newest {
 		return nil, nil // another node, which is behind
 	}
-	list, err := rail.Chain.Between(ctx, first, newest)
+	list, err := rail.Chain.Between(ctx, first, newest, func(ctx context.Context, tx, block [32]byte) (int, error) {
+		return d.cfg.Store.Kept(ctx, rail.ID, tx, block)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
 	}
@@ -270,7 +296,7 @@ func (d *Deposits) Rescan(ctx context.Context, id string, first uint64) ([]Depos
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
 	}
-	list, err := rail.Chain.Between(ctx, first, newest)
+	list, err := rail.Chain.Between(ctx, first, newest, nil)
 	if err != nil {
 		return nil, fmt.Errorf("scan deposits: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 
 const (
 	maxBatch  = 512     // charges in one transaction
-	maxKept   = 200_000 // windows of keys and owners that are kept in memory; with more, all are read anew as they call
+	maxKept   = 200_000 // windows of keys and owners that are kept in memory; with more, all are read again as they call
 	maxClient = 100_000 // addresses whose free calls are counted; with more, new ones are not, until others have left their window
 	gatherFor = 2       // times that a leader lets others run before closing its batch
 )
@@ -32,7 +32,7 @@ type Store interface {
 	Charge(ctx context.Context, b Batch) error
 }
 
-// Config is what a Meter needs.
+// Config configures a Meter.
 type Config struct {
 	Store     Store
 	Plans     Plans                          // nil means DefaultPlans
@@ -41,10 +41,11 @@ type Config struct {
 	FreeCalls int                            // per owner and 24 hours; 0 means api.FreeCallsPerDay
 	PerClient int                            // free calls per address and 24 hours; 0 means api.FreePerClient
 	Booked    func(calls int, credits int64) // is told of calls that were charged in one transaction; nil means nobody
+	CatchUp   func() error                   // learns what other Meters, and acts on other nodes, have done; nil means there are none
 	Now       func() time.Time               // nil means time.Now
 }
 
-// Meter charges calls. Make one with New; it is safe for concurrent use, and there is at most one for a set of books.
+// Meter charges calls. Make one with New; it is safe for concurrent use, and there is at most one for a set of books, unless with CatchUp.
 //
 // Calls are decided in memory, one after another. What is decided while the disk is busy gathers in a batch, which the first
 // caller in it, its leader, books in one transaction when its turn comes; all callers of a batch wait for that.
@@ -60,7 +61,7 @@ type Meter struct {
 	books   map[string]*book
 	free    map[string]*window // by owner or key
 	volumes map[string]*window // by key
-	clients map[string]*window // free calls by address; on no disk, so they are never read anew
+	clients map[string]*window // free calls by address; on no disk, so they are never read again
 	swept   time.Time          // when there was last looked for addresses that have left their window
 }
 
@@ -124,7 +125,7 @@ func New(cfg Config) *Meter {
 		clients: map[string]*window{}}
 }
 
-// SetPlans changes what tiers allow and how many calls are free, from the next call on. nil and 0 are as in Config.
+// SetPlans changes plans and free calls, from the next call on. nil and 0 are as in Config.
 func (m *Meter) SetPlans(plans Plans, freeCalls, perClient int) {
 	next := Config{Plans: plans, FreeCalls: freeCalls, PerClient: perClient}
 	next.complete()
@@ -133,10 +134,15 @@ func (m *Meter) SetPlans(plans Plans, freeCalls, perClient int) {
 	m.cfg.Plans, m.cfg.FreeCalls, m.cfg.PerClient = next.Plans, next.FreeCalls, next.PerClient
 }
 
-// Charge charges c and returns what is left once that is on disk, or the *api.Error that says why the call may not be answered. A caller
-// who has left before their turn is not charged; one who leaves later is.
+// Charge charges c and returns the remaining calls once the charge is on disk, or the *api.Error that refuses the call. A caller who leaves
+// before their turn is not charged; one who leaves later is.
 func (m *Meter) Charge(ctx context.Context, c Call) (Left, error) {
 	left, err := m.charge(ctx, c)
+	if m.poor(err) {
+		if err = m.cfg.CatchUp(); err == nil {
+			left, err = m.charge(ctx, c)
+		}
+	}
 	switch refused := new(api.Error); {
 	case err == nil:
 		if m.lost.Load() != nil {
@@ -148,8 +154,19 @@ func (m *Meter) Charge(ctx context.Context, c Call) (Left, error) {
 	return left, err
 }
 
+// poor reports whether err refuses a call whose owner may have credits by now that another node has given them.
+func (m *Meter) poor(err error) bool {
+	refused := new(api.Error)
+	if m.cfg.CatchUp == nil || !errors.As(err, &refused) {
+		return false
+	}
+	return refused.Reason == api.ReasonInsufficient || refused.Reason == api.ReasonPackAccessDenied ||
+		refused.Reason == api.ReasonQuotaExhausted
+}
+
 func (m *Meter) charge(ctx context.Context, c Call) (left Left, err error) {
-	for again := false; ; again = true {
+	const alone, among = 2, 10 // attempts: each that fails among others is one of theirs that did not
+	for attempt := 1; ; attempt++ {
 		b, left, leads, err := m.join(ctx, c)
 		if err != nil {
 			return Left{}, err
@@ -158,13 +175,16 @@ func (m *Meter) charge(ctx context.Context, c Call) (left Left, err error) {
 			m.lead(context.WithoutCancel(ctx), b)
 		}
 		<-b.done
-		if b.err != nil && (again || !errors.Is(b.err, ErrConflict)) {
-			return Left{}, fmt.Errorf("charge: %w", b.err)
-		}
-		if b.err == nil {
+		switch last := m.cfg.CatchUp == nil && attempt == alone || attempt == among; {
+		case b.err == nil:
 			return left, nil
+		case !errors.Is(b.err, ErrConflict), last && m.cfg.CatchUp == nil:
+			return Left{}, fmt.Errorf("charge: %w", b.err)
+		case last:
+			return Left{}, api.Errorf(api.ReasonStateUnavailable, "other calls are charged to the same credits").
+				WithHint("try again after Retry-After").WithRetryAfter(time.Second)
 		}
-		// The books are not what was remembered of them. They are read anew now, which decides.
+		// The books are not what was remembered of them. They are read again now, which decides.
 	}
 }
 
@@ -179,6 +199,7 @@ func (m *Meter) join(ctx context.Context, c Call) (b *batch, left Left, leads bo
 	if b == nil || b.size >= maxBatch {
 		b, leads = &batch{done: make(chan struct{})}, true
 		b.Debits, b.Usage, b.Free, b.clients = map[string]int64{}, map[UsageKey]Count{}, map[string]Stamp{}, map[string]int64{}
+		b.Windows = map[string]string{}
 	}
 	if left, err = m.decide(ctx, c, m.cfg.Now(), b); err != nil {
 		return nil, left, false, err
@@ -266,7 +287,7 @@ func (m *Meter) undo(b *batch) {
 	clear(b.clients)
 }
 
-// forget forgets what was remembered; it is read anew when it is needed. That may only be done when all that was decided is settled:
+// forget forgets what was remembered; it is read again when it is needed. That may only be done when all that was decided is settled:
 // what is not on disk would be forgotten with it. The caller holds turn and mu.
 func (m *Meter) forget() {
 	clear(m.books)
@@ -275,13 +296,13 @@ func (m *Meter) forget() {
 }
 
 // WithLock runs act, which moves credits or keys of an owner, while nothing is charged. What was remembered of the owner is
-// read anew afterwards.
+// read again afterwards.
 func (m *Meter) WithLock(ctx context.Context, ownerID string, act func() error) error {
 	return m.WithLockOnAll(ctx, func() ([]string, error) { return []string{ownerID}, act() })
 }
 
 // WithLockOnAll runs act, which moves credits or keys of the owners that it returns, while nothing is charged. What was remembered of
-// them is read anew afterwards.
+// them is read again afterwards.
 func (m *Meter) WithLockOnAll(ctx context.Context, act func() (owners []string, err error)) error {
 	m.turn.Lock()
 	defer m.turn.Unlock()

@@ -132,7 +132,7 @@ func TestForgettingLosesNothing(t *testing.T) {
 	}
 }
 
-// TestBooksChangedByAnotherHand takes the credits away behind the Meter's back: the charge finds out and decides anew.
+// TestBooksChangedByAnotherHand takes the credits away behind the Meter's back: the charge finds out and decides again.
 func TestBooksChangedByAnotherHand(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Unmatched is a transfer to the treasury that has paid for nothing, or has paid for something and has vanished from the chain.
+// Unmatched is a transfer to the treasury that has paid for nothing, or that has vanished from the chain after it paid for something.
 type Unmatched struct {
 	Rail     string      `json:"rail"`
 	TxHash   string      `json:"txHash"`
@@ -24,7 +24,7 @@ type Unmatched struct {
 	Note     string      `json:"note"` // why it fits nothing
 }
 
-// Totals sum up what arrived and what it was spent on, in micro-USDG where it is money.
+// Totals sum up arrivals and their uses, money in micro-USDG.
 type Totals struct {
 	Arrived    usdg.Amount `json:"arrived"`    // all that is on chain
 	Deposits   usdg.Amount `json:"deposits"`   // of that, spent on deposits
@@ -57,7 +57,7 @@ type RailReconciliation struct {
 	Missing  string      `json:"missing"` // why it was not compared, such as a node that does not answer; "" if it was
 }
 
-// Unmatched returns the transfers that have paid for nothing, newest first, at most limit.
+// Unmatched returns the unmatched transfers, newest first, at most limit.
 func (d *Deposits) Unmatched(ctx context.Context, limit int) ([]Unmatched, error) {
 	return d.cfg.Store.Unmatched(ctx, limit)
 }
@@ -70,7 +70,7 @@ func (d *Deposits) Newest(ctx context.Context, limit int) ([]Deposit, error) {
 	return d.cfg.Store.Deposits(ctx, "", "", limit)
 }
 
-// Assign lets an unmatched transfer on a rail, "" for the first, pay for a deposit of whatever owner that was not paid yet.
+// Assign assigns an unmatched transfer on a rail, "" for the first, to an unpaid deposit of any owner.
 func (d *Deposits) Assign(ctx context.Context, rail string, hash [32]byte, log uint64, depositID string) (Deposit, error) {
 	on, err := d.rail(rail)
 	if err != nil {
@@ -90,12 +90,12 @@ func noChain() *api.Error {
 	return api.Errorf(api.ReasonChainUnavailable, "no chain is configured, or the daemon does not run").WithHint("start it: contextd serve")
 }
 
-// WriteOff notes that an unmatched transfer will pay for nothing, and why.
+// WriteOff closes an unmatched transfer without a deposit, for a reason.
 func (d *Deposits) WriteOff(ctx context.Context, rail string, hash [32]byte, log uint64, reason string) error {
 	reason = strings.TrimSpace(reason)
 	if reason == "" || utf8.RuneCountInString(reason) > maxReason {
-		return api.Errorf(api.ReasonInvalidRequest, "writing money off needs a reason of 1 to %d characters", maxReason).
-			WithHint("say why, for the books: --reason \"sent back by hand\"")
+		return api.Errorf(api.ReasonInvalidRequest, "a write-off needs a reason of 1 to %d characters", maxReason).
+			WithHint("add one for the books: --reason \"sent back by hand\"")
 	}
 	if on, err := d.rail(rail); rail == "" && err == nil {
 		rail = on.ID
@@ -106,9 +106,9 @@ func (d *Deposits) WriteOff(ctx context.Context, rail string, hash [32]byte, log
 // looks is how often Reconcile looks at most.
 const looks = 5
 
-// Reconcile compares what arrived, what it was spent on, the credits that were sold for it and what the treasury has. What does not agree
-// is looked at again: a transfer that comes in between the looks at the books and at the treasury agrees the next time. A rail whose node
-// does not answer is named and keeps no other from being compared.
+// Reconcile compares arrivals, their uses, the credits sold for them and the balance of the treasury. It looks again at differences, since
+// a transfer can arrive between the looks at the books and at the treasury. A rail whose node does not answer is named and does not prevent
+// the comparison of the others.
 func (d *Deposits) Reconcile(ctx context.Context) (r Reconciliation, err error) {
 	if len(d.cfg.Rails) == 0 {
 		return r, noChain()

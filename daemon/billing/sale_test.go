@@ -31,11 +31,17 @@ func (n *node) Safe(context.Context) (uint64, error) { return n.safe, nil }
 
 func (n *node) Balance(context.Context) (int64, error) { return n.treasury, nil }
 
-func (n *node) Between(_ context.Context, first, last uint64) (list []billing.Transfer, _ error) {
+func (n *node) Between(ctx context.Context, first, last uint64, kept billing.Kept) (list []billing.Transfer, _ error) {
 	for _, a := range n.list {
-		if first <= a.Block && a.Block <= last {
-			list = append(list, a)
+		if a.Block < first || last < a.Block {
+			continue
 		}
+		if kept != nil { // as the real one does
+			if n, err := kept(ctx, a.TxHash, a.BlockHash); err != nil || n == 1 {
+				continue
+			}
+		}
+		list = append(list, a)
 	}
 	return list, nil
 }
@@ -69,7 +75,6 @@ func newSale(t *testing.T) *sale {
 		Store: s.store, Rails: []billing.Rail{{ID: rail, Chain: s.node}}, Meter: s.meter, TierRaised: func(string, api.Tier) {}, Now: s.clock,
 		NewID: func() string { return fmt.Sprintf("deposit-%d", serial.Add(1)) },
 	})
-	s.scan()
 	return s
 }
 
@@ -309,7 +314,7 @@ func TestUnpaidDepositsAreBounded(t *testing.T) {
 	if begun != api.MaxUnpaidDeposits {
 		t.Errorf("in %s %d unpaid purchases were begun", 15*time.Hour, begun)
 	}
-	closed := errors.New("the door is closed")
+	closed := errors.New("sign-up is closed")
 	if _, err := s.Open(t.Context(), s.issue("new", api.TierFree).OwnerID, billing.Order{Pack: api.CreditStarter}, func() error { return closed }); !errors.Is(err, closed) {
 		t.Errorf("who never paid: %v", err)
 	}

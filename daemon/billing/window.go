@@ -9,6 +9,7 @@ type window struct {
 	grain  time.Duration // calls within one grain count together and leave together
 	stamps []Stamp       // oldest first
 	sum    int64
+	read   time.Time // when others were last asked what they have counted
 }
 
 func newWindow(length, grain time.Duration, stamps []Stamp) *window {
@@ -17,6 +18,30 @@ func newWindow(length, grain time.Duration, stamps []Stamp) *window {
 		w.sum += s.Calls
 	}
 	return w
+}
+
+// How old the count of a window may be that others count in too: in the first half of what it may hold, and then.
+const (
+	oldBelowHalf = time.Minute
+	oldAboveHalf = 5 * time.Second
+)
+
+// renew reads w again, of which others use up limit too, where it may be too old. What is counted here and not on disk yet is not lost: the
+// higher count holds.
+func (w *window) renew(now time.Time, limit int64, read func(length time.Duration) ([]Stamp, error)) error {
+	age := now.Sub(w.read)
+	if !w.read.IsZero() && (age < oldAboveHalf || 2*w.sum < limit && age < oldBelowHalf) {
+		return nil
+	}
+	past, err := read(w.length)
+	if err != nil {
+		return err
+	}
+	if next := newWindow(w.length, w.grain, past); next.sum > w.sum {
+		*w = *next
+	}
+	w.read = now
+	return nil
 }
 
 // expire drops what has left the window at now.

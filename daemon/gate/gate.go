@@ -1,8 +1,8 @@
-// Package gate is the one admission for every transport: credentials and what is asked in, the caller or the exact error out.
+// Package gate admits callers for every transport: it takes credentials and an operation, and returns the caller or the exact error.
 //
-// It decides who may call; it never answers a call and never reads a state. A transport makes the free checks (parameters, pack,
-// state) and hands the call to Serve, which asks Admit before the operation is resolved, and Charge when the answer is there and
-// before it is written: only an answered call costs something.
+// It never answers a call and never reads a state. A transport makes the free checks (parameters, pack, state) and passes the call to
+// Serve, which calls Admit before it resolves the operation, and Charge once the answer is ready and before it is written: only an answered
+// call costs something.
 package gate
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Credentials are what a caller sent. The zero Credentials are none.
+// Credentials are the credentials of a call. The zero Credentials are none.
 type Credentials struct {
 	Bearer    string // the key, without the scheme
 	HasBearer bool   // an Authorization header was there, however malformed
@@ -31,7 +31,7 @@ type Credentials struct {
 	Subject x402.Subject // what a proof has to have paid for
 }
 
-// Caller is who was admitted, and to what.
+// Caller is an admitted caller.
 type Caller struct {
 	billing.Call
 	Snapshot time.Duration // how far back they may read history
@@ -40,8 +40,8 @@ type Caller struct {
 	Payment *x402.Claim // nil unless they pay by call; Serve spends and closes it
 }
 
-// Holder is whom what c has open at a time counts against: the owner, or the key where it is one of the operator's, for whose keys nobody
-// answers together.
+// Holder identifies the bearer of limits on concurrent use: the owner or, for keys of the operator, the key, since no single owner answers
+// for them.
 func (c Caller) Holder() string {
 	if c.OwnerID == account.OperatorID {
 		return c.KeyID
@@ -49,7 +49,7 @@ func (c Caller) Holder() string {
 	return c.OwnerID
 }
 
-// Keys recognises keys and notes their use; *account.Keys is one.
+// Keys looks up keys and records their use; *account.Keys is one.
 type Keys interface {
 	Resolve(secret string) (account.Key, error)
 	Used(keyID string)
@@ -72,17 +72,17 @@ type Payments interface {
 // Settler takes payments of standard x402; x402.Rails is one.
 type Settler interface {
 	ClaimExact(ctx context.Context, e x402.Exact, s x402.Subject) (*x402.Claim, error)
-	// Offer is how standard x402 is asked to pay for s. ok is false where nothing can be settled.
+	// Offer returns the payment request of standard x402 for s. ok is false if nothing can be settled.
 	Offer(s x402.Subject) (offer api.StandardRequired, ok bool)
 }
 
-// Observer is told what becomes of payments by call; *metrics.Metrics is one.
+// Observer observes payments by call; *metrics.Metrics is one.
 type Observer interface {
 	Quoted()
 	Claimed(c *x402.Claim, err error) // a proof was taken, or refused
 }
 
-// Config is what a Gate needs.
+// Config configures a Gate.
 type Config struct {
 	Keys     Keys
 	Meter    Meter
@@ -105,7 +105,7 @@ func New(cfg Config) *Gate {
 	return g
 }
 
-// SetPlans changes what tiers allow, from the next caller on; nil means billing.DefaultPlans.
+// SetPlans changes the plans of tiers for later callers; nil means billing.DefaultPlans.
 func (g *Gate) SetPlans(plans billing.Plans) {
 	if plans == nil {
 		plans = billing.DefaultPlans()
@@ -116,12 +116,12 @@ func (g *Gate) SetPlans(plans billing.Plans) {
 // window is how far back callers of tier may read history.
 func (g *Gate) window(tier api.Tier) time.Duration { return (*g.plans.Load())[tier].Snapshot }
 
-// Charge takes what the call of c costs and returns what is left once that is on disk, or the *api.Error to answer with.
+// Charge charges the call of c and returns the remaining calls once the charge is on disk, or the *api.Error to answer with.
 func (g *Gate) Charge(ctx context.Context, c Caller) (billing.Left, error) {
 	return g.cfg.Meter.Charge(ctx, c.Call)
 }
 
-// HasCredits reports whether calls of c are paid with credits now: who has some may have more open at a time.
+// HasCredits reports whether credits pay for calls of c now: limits on concurrent use are higher then.
 func (g *Gate) HasCredits(ctx context.Context, c Caller) (bool, error) {
 	return g.cfg.Meter.HasCredits(ctx, c.Call)
 }
@@ -129,13 +129,13 @@ func (g *Gate) HasCredits(ctx context.Context, c Caller) (bool, error) {
 // Ended returns a channel that closes when what c was admitted with ends.
 func (g *Gate) Ended(c Caller) <-chan struct{} { return g.cfg.Keys.Ended(c.KeyID) }
 
-// Anonymous is how far back callers without a key may read history, and whether they can pay by call at all.
+// Anonymous returns the window of history for callers without a key, and whether they can pay by call.
 func (g *Gate) Anonymous() (window time.Duration, sells bool) {
 	return g.window(api.TierFree), g.cfg.Payments != nil
 }
 
-// Admit returns the caller with credentials c who asks for op on pack, or the *api.Error to answer with. One that asks for payment
-// has a quote in it where the call can be paid.
+// Admit returns the caller with credentials c for op on pack, or the *api.Error to answer with. A request for payment has a quote if the
+// call can be paid.
 func (g *Gate) Admit(ctx context.Context, c Credentials, op api.Op, pack string) (caller Caller, err error) {
 	if c.HasBearer {
 		caller, err = g.byKey(ctx, c, op, pack)
@@ -145,7 +145,7 @@ func (g *Gate) Admit(ctx context.Context, c Credentials, op api.Op, pack string)
 	return caller, g.Quoted(err, c.Subject)
 }
 
-// Known returns the caller with the key bearer, who asks for no operation, or the *api.Error to answer with. It costs nothing.
+// Known returns the caller with the key bearer, without an operation, or the *api.Error to answer with. It is free.
 func (g *Gate) Known(bearer string) (Caller, error) {
 	key, err := g.cfg.Keys.Resolve(bearer)
 	if err != nil {
@@ -225,14 +225,14 @@ func (g *Gate) claim(ctx context.Context, c Credentials) (*x402.Claim, error) {
 	return g.cfg.Settler.ClaimExact(ctx, *c.Exact, c.Subject)
 }
 
-// Presented reports whether c has a payment, in either dialect.
+// Presented reports whether c has a payment, in either protocol.
 func (c Credentials) Presented() bool { return c.Proof != nil || c.Exact != nil }
 
 // sendKey is what callers can do who have to have a key.
 const sendKey = "send Authorization: Bearer <API_KEY>; owners make keys with: ctx keys create NAME, " +
 	"the operator with: contextd keys create NAME"
 
-// ForKeysAlone is err, or 403 in place of the 402 of a key without credits, for what cannot be paid by call.
+// ForKeysAlone returns err, with 403 in place of the 402 of a key without credits, for operations that cannot be paid by call.
 func ForKeysAlone(err error) error {
 	if refused := new(api.Error); errors.As(err, &refused) && refused.Reason == api.ReasonInsufficient {
 		return api.Errorf(api.ReasonPackAccessDenied, "%s", refused.Message).WithHint("%s", refused.Hint)
@@ -240,7 +240,7 @@ func ForKeysAlone(err error) error {
 	return err
 }
 
-// Quoted is err with a quote in it where it asks for payment and the call has a price.
+// Quoted returns err, with a quote if it asks for payment and the call has a price.
 func (g *Gate) Quoted(err error, s x402.Subject) error {
 	var refused *api.Error
 	if g.cfg.Payments == nil || s.Op.PriceMicros() == 0 || !errors.As(err, &refused) || refused.Status != statusPaymentRequired {

@@ -10,7 +10,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Admission is what Serve asks; *Gate is one.
+// Admission admits and charges callers for Serve; *Gate is one.
 type Admission interface {
 	Admit(ctx context.Context, c Credentials, op api.Op, pack string) (Caller, error)
 	Charge(ctx context.Context, c Caller) (billing.Left, error)
@@ -18,7 +18,7 @@ type Admission interface {
 	Quoted(err error, s x402.Subject) error
 }
 
-// Order is a call that passed the free checks. A is the type of its answers.
+// Order is a call that passed the free checks. A is the type of its answer.
 type Order[A any] struct {
 	Credentials
 	Op     api.Op
@@ -32,7 +32,7 @@ type Order[A any] struct {
 	None   func(A) bool                                        // the answer is that there is nothing: keys are not charged; nil means never
 }
 
-// Served is a call that was charged and is to be answered now.
+// Served is a charged call and its answer.
 type Served[A any] struct {
 	Caller   Caller
 	Answer   A
@@ -41,13 +41,12 @@ type Served[A any] struct {
 	Replayed time.Time    // when Sold was first given for the same payment; zero where that is now
 }
 
-// Serve admits the caller of o, resolves the answer and takes the charge, or returns the error to answer with. Every answer that costs
-// something goes through here, over HTTP and MCP and streams too, so that a call costs the same and is refused for the same reasons on all
-// of them. It is a function because Go's methods have no type parameters. Where it fails after the answer was resolved, Served has it all
-// the same, to be closed.
+// Serve admits the caller of o, resolves the answer and charges for it, or returns the error to answer with. Every answer with a price
+// passes through it, over HTTP, MCP and streams, so that prices and refusals are the same on all of them. If it fails after the answer was
+// resolved, Served still holds the answer, for closing.
 //
-// What was sold is owed: an answer that is kept for a payment comes before all checks of what could be sold now, and a payment that is
-// presented first is judged as of its quote.
+// A sold answer is owed: an answer kept for a payment comes before all checks of what could be sold now, and a payment presented first is
+// judged as of its quote.
 func Serve[A any](ctx context.Context, g Admission, o Order[A]) (s Served[A], err error) {
 	if _, sells := g.Anonymous(); sells && !o.HasBearer && !o.Presented() { // what cannot be delivered is not quoted
 		if err := o.deliverable(ctx, g); err != nil {
@@ -69,7 +68,7 @@ func Serve[A any](ctx context.Context, g Admission, o Order[A]) (s Served[A], er
 	return o.byPayment(ctx, g, s)
 }
 
-// deliverable says why o cannot be answered to whoever pays for it now.
+// deliverable returns the reason why o cannot be answered after a payment now.
 func (o Order[A]) deliverable(ctx context.Context, g Admission) error {
 	if o.Check == nil {
 		return nil

@@ -13,25 +13,25 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// door is an Admission that notes what is done.
-type door struct {
+// admission is an Admission that records the steps.
+type admission struct {
 	steps         []string
 	admit, charge error
 }
 
-func (d *door) Admit(context.Context, gate.Credentials, api.Op, string) (gate.Caller, error) {
+func (d *admission) Admit(context.Context, gate.Credentials, api.Op, string) (gate.Caller, error) {
 	d.steps = append(d.steps, "admit")
 	return gate.Caller{}, d.admit
 }
 
-func (d *door) Charge(context.Context, gate.Caller) (left billing.Left, err error) {
+func (d *admission) Charge(context.Context, gate.Caller) (left billing.Left, err error) {
 	d.steps = append(d.steps, "charge")
 	return left, d.charge
 }
 
-func (d *door) Anonymous() (time.Duration, bool) { return time.Hour, true }
+func (d *admission) Anonymous() (time.Duration, bool) { return time.Hour, true }
 
-func (d *door) Quoted(err error, _ x402.Subject) error { return err }
+func (d *admission) Quoted(err error, _ x402.Subject) error { return err }
 
 // TestOrderOfServe: nothing is worked for who is only quoted, and what others are asked to make is charged before it is.
 func TestOrderOfServe(t *testing.T) {
@@ -41,22 +41,22 @@ func TestOrderOfServe(t *testing.T) {
 	quoted.Payment = &api.PaymentRequirements{}
 	absent, full := errors.New("absent"), errors.New("full")
 	for what, c := range map[string]struct {
-		door  door
-		order gate.Order[string]
-		check error
-		steps []string
-		err   error
+		admission admission
+		order     gate.Order[string]
+		check     error
+		steps     []string
+		err       error
 	}{
-		"a quote":                         {door: door{admit: asked}, steps: []string{"check", "admit"}, err: asked},
+		"a quote":                         {admission: admission{admit: asked}, steps: []string{"check", "admit"}, err: asked},
 		"what cannot be had":              {check: absent, steps: []string{"check"}, err: absent},
-		"a refused proof":                 {door: door{admit: &quoted}, order: gate.Order[string]{Credentials: gate.Credentials{Proof: &x402.Proof{}}}, steps: []string{"admit", "check"}, err: &quoted},
-		"a refused proof for what is not": {door: door{admit: &quoted}, order: gate.Order[string]{Credentials: gate.Credentials{Proof: &x402.Proof{}}}, check: absent, steps: []string{"admit", "check"}, err: absent},
+		"a refused proof":                 {admission: admission{admit: &quoted}, order: gate.Order[string]{Credentials: gate.Credentials{Proof: &x402.Proof{}}}, steps: []string{"admit", "check"}, err: &quoted},
+		"a refused proof for what is not": {admission: admission{admit: &quoted}, order: gate.Order[string]{Credentials: gate.Credentials{Proof: &x402.Proof{}}}, check: absent, steps: []string{"admit", "check"}, err: absent},
 		"a key":                           {order: gate.Order[string]{Credentials: bearer("x")}, steps: []string{"admit", "answer", "charge"}},
 		"a key that asks what it is like": {order: gate.Order[string]{Credentials: bearer("x"), Free: true, First: true}, steps: []string{"admit", "answer"}},
 		"work of others":                  {order: gate.Order[string]{Credentials: bearer("x"), First: true}, steps: []string{"admit", "charge", "answer"}},
-		"work of others without credits":  {door: door{charge: full}, order: gate.Order[string]{Credentials: bearer("x"), First: true}, steps: []string{"admit", "charge"}, err: full},
+		"work of others without credits":  {admission: admission{charge: full}, order: gate.Order[string]{Credentials: bearer("x"), First: true}, steps: []string{"admit", "charge"}, err: full},
 	} {
-		d, o := c.door, c.order
+		d, o := c.admission, c.order
 		o.Check = func(context.Context, gate.Caller) error { d.steps = append(d.steps, "check"); return c.check }
 		o.Answer = func(context.Context, gate.Caller) (string, error) {
 			d.steps = append(d.steps, "answer")

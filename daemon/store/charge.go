@@ -63,7 +63,7 @@ func (s *Store) Charge(ctx context.Context, b billing.Batch) error {
 	defer s.journal.turn.Unlock()
 	err := s.reload(ctx)
 	if err == nil && s.journal.size > maxJournal {
-		err = s.move(ctx, nil)
+		err = s.slice(ctx)
 	}
 	if err != nil {
 		return err
@@ -73,7 +73,10 @@ func (s *Store) Charge(ctx context.Context, b billing.Batch) error {
 
 // PruneCalls drops free calls that have left their window and traces that are kept no longer.
 func (s *Store) PruneCalls(ctx context.Context, now time.Time) error {
-	return s.settled(ctx, func(tx *sql.Tx) error {
+	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+		if err := s.db.Fence(ctx, tx); err != nil {
+			return err
+		}
 		for _, d := range []struct {
 			text  string
 			limit time.Time

@@ -120,7 +120,11 @@ func (s *Store) ScanCursor(ctx context.Context, rail string) (seen billing.ScanC
 // was looked at unless seen says nothing. Where the pack of a deposit waits, its arrival does. It returns the deposits that were verified.
 func (s *Store) Arrive(ctx context.Context, list []billing.Transfer, seen billing.ScanCursor, waits func(api.CreditPack) bool,
 	now time.Time) (verified []billing.Deposit, err error) {
-	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
+	run := s.db.Tx
+	if seen.Next > 0 { // the scanner's
+		run = s.db.TxLeading
+	}
+	err = run(ctx, func(tx *sql.Tx) error {
 		for _, a := range list {
 			d, err := arrive(ctx, tx, a, waits, now)
 			if err != nil {
@@ -130,8 +134,8 @@ func (s *Store) Arrive(ctx context.Context, list []billing.Transfer, seen billin
 				verified = append(verified, d)
 			}
 		}
-		if seen.Next == 0 {
-			return nil
+		if err := s.changedBy(ctx, tx, verified...); err != nil || seen.Next == 0 {
+			return err
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO scan (rail, next, seen_at) VALUES (?, ?, ?)
 			ON CONFLICT (rail) DO UPDATE SET next = excluded.next, seen_at = excluded.seen_at`, seen.Rail, seen.Next, seen.At.UnixMilli())
@@ -219,6 +223,16 @@ func keep(ctx context.Context, tx *sql.Tx, a billing.Transfer, now time.Time) (i
 	return isNew, nil
 }
 
+// Kept counts the transfers in one transaction that were kept as they are in a block, without those that have vanished.
+func (s *Store) Kept(ctx context.Context, rail string, hash, block [32]byte) (n int, err error) {
+	err = s.db.Read.QueryRowContext(ctx, `SELECT count(*) FROM transfers WHERE rail = ? AND tx_hash = ? AND block_hash = ?
+		AND settled <> 'vanished'`, rail, hash[:], block[:]).Scan(&n)
+	if err != nil {
+		err = fmt.Errorf("look for kept transfers: %w", err)
+	}
+	return n, err
+}
+
 // Used says what the transfers in one transaction that were kept have been spent on, by their place in it.
 func (s *Store) Used(ctx context.Context, rail string, hash [32]byte) (map[uint64]billing.Use, error) {
 	used := map[uint64]billing.Use{}
@@ -280,7 +294,7 @@ func (s *Store) Ripen(ctx context.Context, list []billing.Transfer, now time.Tim
 			}
 			verified = append(verified, open[0])
 		}
-		return nil
+		return s.changedBy(ctx, tx, verified...)
 	})
 	if err != nil {
 		return nil, err
@@ -352,7 +366,7 @@ func raise(ctx context.Context, tx *sql.Tx, owner string, pack api.CreditPack) e
 // ExpireDeposits lets pending deposits on a rail that nothing waits for expire that ended before the given time, up to which its chain was
 // looked at, and frees the amounts of those that ended before free.
 func (s *Store) ExpireDeposits(ctx context.Context, rail string, ended, free time.Time) error {
-	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+	return s.db.TxLeading(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE deposits SET status = ? WHERE rail = ? AND status = ? AND expires_at < ?
 			AND id NOT IN (SELECT deposit_id FROM transfers WHERE spent_on = 'waiting')`,
 			api.DepositExpired, rail, api.DepositPending, ended.UnixMilli()); err != nil {

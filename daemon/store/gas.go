@@ -89,7 +89,7 @@ func (s *Store) Unfinished(ctx context.Context) ([]x402.Waiting, error) {
 	}, `SELECT rail, sum(n), min(at), sum(purchases) FROM (
 			SELECT rail, 1 AS n, at, 0 AS purchases FROM settlements WHERE state = 'pending'
 			UNION ALL SELECT rail, 0, NULL, 1 FROM deposits WHERE status = 'pending'
-		) GROUP BY rail ORDER BY rail`)
+		) AS open GROUP BY rail ORDER BY rail`)
 }
 
 // newest names the settlements whose last transaction is among the newest, from which a state can be picked.

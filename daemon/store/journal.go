@@ -1,15 +1,13 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/contextd/contextd/daemon/billing"
 	"github.com/contextd/contextd/daemon/store/database"
@@ -24,37 +22,56 @@ const maxJournal = 32 << 20
 const maxTallies = 200_000
 
 // journal is what the rows of charges hold, summed up. A transaction that moves it into the tables of the books writes a page for many
-// calls where one for each batch would write a page for each call. What reads those tables, or takes credits from a record, has the
-// journal moved first, by settle or settled: so the tables and the journal never have to be added up.
+// calls where one for each batch would write a page for each call. What reads those tables, or takes credits from a record, has what the
+// journal has of its keys moved first, by settle or settled: so the tables and the journal never have to be added up.
 type journal struct {
-	turn    sync.Mutex // held by who writes to charges; taken before a transaction begins
-	size    int        // of the rows, in bytes
-	stale   bool       // the rows have to be read: a write failed, and nobody knows what it has done
-	version int64      // of the database when what records have was read; another program that writes to it changes that
+	turn    sync.Mutex  // held by who writes to charges; taken before a transaction begins
+	size    int         // of the rows, in bytes
+	stale   atomic.Bool // the rows have to be read: a write failed, and nobody knows what it has done; set with turn alone
+	version int64       // of the database when what records have was read; another program that writes to it changes that
 
-	mu   sync.Mutex // guards what follows; who changes it holds turn too
-	keys map[string]*tally
-	used bool // there are rows
+	mu     sync.Mutex // guards what follows; who changes it holds turn too
+	keys   map[string]*tally
+	gens   [2]generation
+	last   int64 // the id of the last row
+	now    int   // the generation that takes what is charged; a move takes the other
+	moving *move // nil for none under way
 }
 
-// tally is what a key has in the journal.
+// generation is what is moved together.
+type generation struct {
+	keys []*tally // that have something in it, or had until it was settled
+	rows []row    // in the order of their ids
+}
+
+// row is one of charges.
+type row struct {
+	id           int64
+	size, traces int
+}
+
+// tally is what is remembered of a key.
 type tally struct {
-	left  int64 // credits on its record, the journal taken off; more may have been put there since
-	debit int64
-	rows
+	id    string
+	left  int64   // credits on its record, the journal taken off; more may have been put there since
+	place int64   // of its record on disk, at about
+	parts [2]part // what the journal has of it, by generation
 }
 
-// rows are those for the tables but keys.
-type rows struct {
-	Usage  []counted `json:"usage"`
-	Free   []stamped `json:"free"`
-	Traces []traced  `json:"traces"`
+// part is what a generation has of a key. Traces are moved from the rows: a key can have any number of them.
+type part struct {
+	debit  int64
+	usage  []counted
+	free   []stamped
+	listed bool // in the generation
 }
 
 // entries are a row of charges.
 type entries struct {
 	Debits map[string]int64 `json:"debits"`
-	rows
+	Usage  []counted        `json:"usage"`
+	Free   []stamped        `json:"free"`
+	Traces []traced         `json:"traces"`
 }
 
 type (
@@ -80,7 +97,7 @@ type (
 
 // entriesOf is b as it is written.
 func entriesOf(b billing.Batch) entries {
-	e := entries{Debits: b.Debits, rows: rows{Usage: make([]counted, 0, len(b.Usage))}}
+	e := entries{Debits: b.Debits, Usage: make([]counted, 0, len(b.Usage)), Free: []stamped{}, Traces: []traced{}}
 	for k, c := range b.Usage {
 		e.Usage = append(e.Usage, counted{k.KeyID, k.Hour, k.Op, c.Paid, c.Free})
 	}
@@ -97,55 +114,62 @@ func entriesOf(b billing.Batch) entries {
 func (j *journal) of(id string) *tally {
 	t := j.keys[id]
 	if t == nil {
-		t = new(tally)
+		t = &tally{id: id}
 		j.keys[id] = t
 	}
 	return t
 }
 
-// add adds a row of so many bytes.
-func (j *journal) add(e entries, size int) {
+// add adds a row.
+func (j *journal) add(e entries, r row) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.size += size
-	j.used = true
-	for id, n := range e.Debits {
+	j.addRow(r)
+	gen := &j.gens[j.now]
+	take := func(id string) (*tally, *part) {
 		t := j.of(id)
-		t.debit += n
+		p := &t.parts[j.now]
+		if !p.listed {
+			p.listed = true
+			gen.keys = append(gen.keys, t)
+		}
+		return t, p
+	}
+	for id, n := range e.Debits {
+		t, p := take(id)
+		p.debit += n
 		t.left -= n
 	}
 	for _, u := range e.Usage {
-		t := j.of(u.KeyID)
-		i := slices.IndexFunc(t.Usage, func(o counted) bool { return o.Hour == u.Hour && o.Op == u.Op })
+		_, p := take(u.KeyID)
+		i := slices.IndexFunc(p.usage, func(o counted) bool { return o.Hour == u.Hour && o.Op == u.Op })
 		if i < 0 {
-			t.Usage = append(t.Usage, u)
+			p.usage = append(p.usage, u)
 			continue
 		}
-		t.Usage[i].Paid += u.Paid
-		t.Usage[i].Free += u.Free
+		p.usage[i].Paid += u.Paid
+		p.usage[i].Free += u.Free
 	}
 	for _, f := range e.Free {
-		t := j.of(f.KeyID)
-		t.Free = append(t.Free, f)
-	}
-	for _, c := range e.Traces {
-		t := j.of(c.KeyID)
-		t.Traces = append(t.Traces, c)
+		_, p := take(f.KeyID)
+		p.free = append(p.free, f)
 	}
 }
 
-// clear forgets the rows, and with all what records have.
-func (j *journal) clear(all bool) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.size, j.used = 0, false
-	if all || len(j.keys) > maxTallies {
-		j.keys = map[string]*tally{}
+// addRow notes that there is a row, if r is one. The caller holds mu.
+func (j *journal) addRow(r row) {
+	if r.id == 0 {
 		return
 	}
-	for _, t := range j.keys {
-		t.debit, t.rows = 0, rows{Usage: t.Usage[:0]}
-	}
+	j.size, j.last = j.size+r.size, r.id
+	j.gens[j.now].rows = append(j.gens[j.now].rows, r)
+}
+
+// clear forgets everything.
+func (j *journal) clear() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.size, j.keys, j.gens, j.last, j.now, j.moving = 0, map[string]*tally{}, [2]generation{}, 0, 0, nil
 }
 
 // forget forgets what the record of a key has, so that it is read when it is needed.
@@ -166,93 +190,63 @@ func (j *journal) forgetAll() {
 	}
 }
 
-// has reports whether there is something of one of the keys.
-func (j *journal) has(ids []string) bool {
+// having returns the tallies of keys of which there is something, and whether these are surely all.
+func (j *journal) having(ids []string) (list []*tally, all bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return slices.ContainsFunc(ids, func(id string) bool {
+	for _, id := range ids {
 		t := j.keys[id]
-		return t != nil && (t.debit > 0 || len(t.Usage) > 0)
-	})
+		if t != nil && slices.ContainsFunc(t.parts[:], func(p part) bool { return p.debit > 0 || len(p.usage) > 0 || len(p.free) > 0 }) {
+			list = append(list, t)
+		}
+	}
+	return list, !j.stale.Load()
 }
 
-// empty reports whether there is nothing.
+// empty reports whether there is surely nothing of any key.
 func (j *journal) empty() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return !j.used
-}
-
-// ofOwnerOrKey names the keys of the owner with an id, or the key with it.
-const ofOwnerOrKey = "SELECT id FROM keys WHERE id = ?1 OR owner_id = ?1"
-
-// settle moves the journal into the tables, if it has something of the keys that a query names.
-func (s *Store) settle(ctx context.Context, which string, args ...any) error {
-	if s.journal.empty() {
-		return nil
-	}
-	ids, err := database.Query(ctx, s.db.Read, func(rows *sql.Rows) (id string, err error) { return id, rows.Scan(&id) }, which, args...)
-	if err != nil || !s.journal.has(ids) {
-		return err
-	}
-	return s.settled(context.WithoutCancel(ctx), nil)
-}
-
-// settleAll moves the journal into the tables, if it has something.
-func (s *Store) settleAll(ctx context.Context) error {
-	if s.journal.empty() {
-		return nil
-	}
-	return s.settled(context.WithoutCancel(ctx), nil)
-}
-
-// settled runs act in a transaction that has moved the journal into the tables.
-func (s *Store) settled(ctx context.Context, act func(*sql.Tx) error) error {
-	s.journal.turn.Lock()
-	defer s.journal.turn.Unlock()
-	return s.move(ctx, act)
-}
-
-// move is settled for who holds the turn.
-func (s *Store) move(ctx context.Context, act func(*sql.Tx) error) error {
-	if err := s.reload(ctx); err != nil {
-		return err
-	}
-	var refused error
-	err := s.db.Tx(ctx, func(tx *sql.Tx) error {
-		if refused = s.charge.book(ctx, tx, &s.journal); refused == nil && act != nil {
-			refused = act(tx)
-		}
-		return refused
-	})
-	if err == nil {
-		s.journal.clear(false)
-	}
-	s.journal.stale = err != nil && refused == nil
-	return err
+	return len(j.gens[j.now].keys) == 0 && j.moving == nil && !j.stale.Load()
 }
 
 // reload sums the rows up again, where that has to be. The caller holds the turn.
 func (s *Store) reload(ctx context.Context) error {
-	if !s.journal.stale || s.db.OnServer() {
+	if !s.journal.stale.Load() {
 		return nil
 	}
-	s.journal.clear(true)
-	_, err := database.Query(ctx, s.db.Write, func(rows *sql.Rows) (e entries, err error) {
-		var text []byte
-		if err = rows.Scan(&text); err == nil {
-			err = json.Unmarshal(text, &e)
-		}
-		if err == nil {
-			s.journal.add(e, len(text))
-		}
-		return entries{}, err
-	}, "SELECT batch FROM charges ORDER BY id")
+	j := &s.journal
+	j.clear()
+	void := voided{{}, {}}
+	read := func(which string, take func(id int64, text []byte) error) error {
+		_, err := database.Query(ctx, s.db.Write, func(rows *sql.Rows) (none struct{}, err error) {
+			var id int64
+			var text []byte
+			if err = rows.Scan(&id, &text); err == nil {
+				err = take(id, text)
+			}
+			return none, err
+		}, "SELECT id, batch FROM charges WHERE batch "+which+" ORDER BY id")
+		return err
+	}
+	err := read("LIKE '[%'", func(_ int64, text []byte) error { return void.read(text) })
+	if err == nil {
+		err = read("<> ''", func(id int64, text []byte) error {
+			var e entries
+			if text[0] == '{' {
+				if err := json.Unmarshal(text, &e); err != nil {
+					return err
+				}
+			}
+			j.add(void.from(e, id), row{id, len(text), len(e.Traces)})
+			return nil
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("read charges: %w", err)
 	}
-	s.journal.forgetAll()
-	s.journal.stale = false
+	j.forgetAll()
+	j.stale.Store(false)
 	return nil
 }
 
@@ -262,24 +256,28 @@ func (s *Store) append(ctx context.Context, e entries) error {
 	for id, n := range e.Debits {
 		debits = append(debits, billing.Record{KeyID: id, Credits: n})
 	}
-	parts, err := texts(debits, e.rows)
+	free, err := json.Marshal(e.Free)
 	if err != nil {
-		return err
+		return fmt.Errorf("write charges: %w", err)
 	}
-	text := `{"debits":` + parts[0] + `,"usage":` + parts[1] + `,"free":` + parts[2] + `,"traces":` + parts[3] + "}"
+	traces, err := json.Marshal(e.Traces)
+	if err != nil {
+		return fmt.Errorf("write charges: %w", err)
+	}
+	text := `{"debits":` + numbers(debits) + `,"usage":` + counts(e.Usage) + `,"free":` + string(free) + `,"traces":` + string(traces) + "}"
 	j := &s.journal
 	const attempts = 3 // another program writes between the two each time
 	for range attempts {
 		if err := s.afford(ctx, e.Debits); err != nil {
 			return err
 		}
-		written, err := s.db.Run(ctx, s.charge.append, text, j.version)
+		written, id, err := s.db.Run(ctx, s.charge.append, text, j.version)
 		if err != nil {
-			j.stale = true
+			j.stale.Store(true)
 			return fmt.Errorf("write charges: %w", err)
 		}
 		if written > 0 {
-			j.add(e, len(text))
+			j.add(e, row{id, len(text), len(e.Traces)})
 			return nil
 		}
 		j.forgetAll()
@@ -306,9 +304,14 @@ func (s *Store) afford(ctx context.Context, debits map[string]int64) error {
 	if err != nil {
 		return fmt.Errorf("read records: %w", err)
 	}
-	found, err := database.Query(ctx, s.db.Write, func(rows *sql.Rows) (r billing.Record, err error) {
-		return r, rows.Scan(&r.KeyID, &r.Credits)
-	}, `SELECT keys.id, credits FROM json_each(?) AS wanted CROSS JOIN keys ON keys.id = wanted.value WHERE revoked_at IS NULL`, string(text))
+	type record struct {
+		billing.Record
+		place int64
+	}
+	found, err := database.Query(ctx, s.db.Write, func(rows *sql.Rows) (r record, err error) {
+		return r, rows.Scan(&r.KeyID, &r.Credits, &r.place)
+	}, `SELECT keys.id, credits, keys.rowid FROM json_each(?) AS wanted CROSS JOIN keys ON keys.id = wanted.value
+		WHERE revoked_at IS NULL`, string(text))
 	if err != nil {
 		return fmt.Errorf("read records: %w", err)
 	}
@@ -316,7 +319,7 @@ func (s *Store) afford(ctx context.Context, debits map[string]int64) error {
 	defer j.mu.Unlock()
 	for _, r := range found {
 		t := j.of(r.KeyID)
-		t.left = r.Credits - t.debit
+		t.left, t.place = r.Credits-t.parts[0].debit-t.parts[1].debit, r.place
 	}
 	for _, id := range unsure {
 		if t := j.keys[id]; t == nil || t.left < debits[id] {
@@ -324,111 +327,4 @@ func (s *Store) afford(ctx context.Context, debits map[string]int64) error {
 		}
 	}
 	return nil
-}
-
-// statements are those of charges, prepared once. Many rows go into them as JSON, because a statement for each costs more than the commit.
-type statements struct{ version, append, debit, count, free, trace, clear *sql.Stmt }
-
-// prepareCharge prepares the statements.
-func prepareCharge(ctx context.Context, db *sql.DB) (st statements, err error) {
-	for _, p := range []struct {
-		into **sql.Stmt
-		text string
-	}{
-		{&st.version, "PRAGMA data_version"},
-		{&st.append, "INSERT INTO charges (batch) SELECT ? WHERE (SELECT data_version FROM pragma_data_version) = ?"},
-		// What another program has taken from a record meanwhile is missing there. The calls were answered: they count, and the audit
-		// tells that the two do not agree.
-		{&st.debit, `UPDATE keys SET credits = max(0, credits - debit.value), spent = spent + debit.value
-			FROM json_each(?) AS debit WHERE keys.id = debit.key`},
-		{&st.count, `INSERT INTO usage (key_id, hour, op, paid, free)
-			SELECT value ->> 'k', value ->> 'h', value ->> 'o', value ->> 'p', value ->> 'f' FROM json_each(?) WHERE true
-			ON CONFLICT (key_id, hour, op) DO UPDATE SET paid = paid + excluded.paid, free = free + excluded.free`},
-		{&st.free, "INSERT INTO free_calls (key_id, at, calls) SELECT value ->> 'k', value ->> 'at', value ->> 'n' FROM json_each(?)"},
-		{&st.trace, `INSERT INTO traces (key_id, at, op, pack)
-			SELECT value ->> 'k', value ->> 'at', value ->> 'o', value ->> 'pack' FROM json_each(?)`},
-		{&st.clear, "DELETE FROM charges"},
-	} {
-		if *p.into, err = db.PrepareContext(ctx, p.text); err != nil {
-			return st, fmt.Errorf("prepare charge: %w", err)
-		}
-	}
-	return st, nil
-}
-
-// book writes what j has into the tables, in the order of their rows, and leaves no row in charges.
-func (st statements) book(ctx context.Context, tx *sql.Tx, j *journal) error {
-	if !j.used {
-		return nil
-	}
-	var debits []billing.Record
-	var all rows
-	for id, t := range j.keys {
-		if t.debit > 0 {
-			debits = append(debits, billing.Record{KeyID: id, Credits: t.debit})
-		}
-		all.Usage, all.Free, all.Traces = append(all.Usage, t.Usage...), append(all.Free, t.Free...), append(all.Traces, t.Traces...)
-	}
-	slices.SortFunc(debits, func(a, b billing.Record) int { return strings.Compare(a.KeyID, b.KeyID) })
-	slices.SortFunc(all.Usage, func(a, b counted) int {
-		return cmp.Or(strings.Compare(a.KeyID, b.KeyID), cmp.Compare(a.Hour, b.Hour), strings.Compare(string(a.Op), string(b.Op)))
-	})
-	texts, err := texts(debits, all)
-	if err != nil {
-		return err
-	}
-	for i, into := range []*sql.Stmt{st.debit, st.count, st.free, st.trace} {
-		if len(texts[i]) == len("[]") {
-			continue
-		}
-		if _, err := tx.StmtContext(ctx, into).ExecContext(ctx, texts[i]); err != nil {
-			return fmt.Errorf("book charges: %w", err)
-		}
-	}
-	if _, err := tx.StmtContext(ctx, st.clear).ExecContext(ctx); err != nil {
-		return fmt.Errorf("book charges: %w", err)
-	}
-	return nil
-}
-
-// texts are debits and the three kinds of rows as JSON. That of each batch is written by hand: encoding/json takes longer than SQLite does
-// to store it.
-func texts(debits []billing.Record, r rows) (list [4]string, err error) {
-	text := []byte{'{'}
-	for i, d := range debits {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = strconv.AppendInt(append(quote(text, d.KeyID), ':'), d.Credits, 10)
-	}
-	list[0] = string(append(text, '}'))
-	text = append(text[:0], '[')
-	for i, u := range r.Usage {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = quote(append(text, `{"k":`...), u.KeyID)
-		text = strconv.AppendInt(append(text, `,"h":`...), u.Hour, 10)
-		text = quote(append(text, `,"o":`...), string(u.Op))
-		text = strconv.AppendInt(append(text, `,"p":`...), u.Paid, 10)
-		text = append(strconv.AppendInt(append(text, `,"f":`...), u.Free, 10), '}')
-	}
-	list[1] = string(append(text, ']'))
-	for i, part := range []any{append([]stamped{}, r.Free...), append([]traced{}, r.Traces...)} {
-		text, err := json.Marshal(part)
-		if err != nil {
-			return list, fmt.Errorf("write charges: %w", err)
-		}
-		list[2+i] = string(text)
-	}
-	return list, nil
-}
-
-// quote appends s as JSON.
-func quote(text []byte, s string) []byte {
-	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
-		safe, _ := json.Marshal(s) // of a string, never an error
-		return append(text, safe...)
-	}
-	return append(append(append(text, '"'), s...), '"')
 }

@@ -14,11 +14,12 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Keys returns every key.
-func (s *Store) Keys(ctx context.Context) ([]account.Key, error) {
+// Keys returns the keys of owners, or every key for nil.
+func (s *Store) Keys(ctx context.Context, owners []string) ([]account.Key, error) {
+	which, args := ofOwners("owner_id", owners)
 	rows, err := s.db.Read.QueryContext(ctx,
 		`SELECT id, hash, owner_id, name, tier, consent, created_at, last_used_at, revoked_at, revokes_at, unmetered FROM keys
-		WHERE pruned_at IS NULL`)
+		WHERE pruned_at IS NULL AND `+which, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read keys: %w", err)
 	}
@@ -49,7 +50,10 @@ func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
 			k.OwnerID, api.TierFree, k.CreatedAt.UnixMilli()); err != nil {
 			return fmt.Errorf("create owner: %w", err)
 		}
-		return createKey(ctx, tx, k, 0)
+		if err := createKey(ctx, tx, k, 0); err != nil {
+			return err
+		}
+		return s.changed(ctx, tx, k.OwnerID)
 	})
 }
 
@@ -80,11 +84,11 @@ func (s *Store) RotateKey(ctx context.Context, id string, next account.Key, revo
 		case err != nil:
 			return fmt.Errorf("read key %s: %w", id, err)
 		case revoked.Valid:
-			return api.Errorf(api.ReasonInvalidRequest, "key %s was revoked: there is nothing to replace", id).WithHint("make a new key")
+			return api.Errorf(api.ReasonInvalidRequest, "key %s was revoked and cannot be rotated", id).WithHint("create a new key")
 		case revokes.Valid:
-			return api.Errorf(api.ReasonInvalidRequest, "key %s is being replaced by another already", id).WithHint("rotate that one")
+			return api.Errorf(api.ReasonInvalidRequest, "key %s is being replaced already", id).WithHint("rotate the new key")
 		}
-		if err := createKey(ctx, tx, next, moved); err != nil {
+		if err := errors.Join(createKey(ctx, tx, next, moved), s.changed(ctx, tx, next.OwnerID)); err != nil {
 			return err
 		}
 		over := sql.NullInt64{Int64: revokesAt.UnixMilli(), Valid: revokesAt.UnixMilli() <= next.CreatedAt.UnixMilli()}
@@ -104,27 +108,38 @@ func (s *Store) RotateKey(ctx context.Context, id string, next account.Key, revo
 			}
 		}
 		return nil
-	})
+	}, ofOwnerOrKey, id)
 	return moved, err
 }
 
 // EndKeys revokes the keys that were replaced and whose time is over at now, as of when it was over.
 func (s *Store) EndKeys(ctx context.Context, now time.Time) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "UPDATE keys SET revoked_at = revokes_at WHERE revokes_at <= ? AND revoked_at IS NULL",
-			now.UnixMilli())
-		return err
+		owners, err := database.Query(ctx, tx, func(rows *sql.Rows) (id string, err error) { return id, rows.Scan(&id) },
+			"UPDATE keys SET revoked_at = revokes_at WHERE revokes_at <= ? AND revoked_at IS NULL RETURNING owner_id", now.UnixMilli())
+		if err != nil {
+			return err
+		}
+		return s.changed(ctx, tx, owners...)
 	})
 }
 
 // PruneKeys drops the keys without credits that were revoked at the given time or before, and returns their ids. What the books need of
 // them stays.
 func (s *Store) PruneKeys(ctx context.Context, before, now time.Time) (ids []string, err error) {
-	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
-		ids, err = database.Query(ctx, tx, func(rows *sql.Rows) (id string, err error) { return id, rows.Scan(&id) },
-			`UPDATE keys SET pruned_at = ?, name = '' WHERE revoked_at <= ? AND credits = 0 AND pruned_at IS NULL RETURNING id`,
+	err = s.db.TxLeading(ctx, func(tx *sql.Tx) error {
+		var owners []string
+		ids, err = database.Query(ctx, tx, func(rows *sql.Rows) (id string, err error) {
+			var owner string
+			err = rows.Scan(&id, &owner)
+			owners = append(owners, owner)
+			return id, err
+		}, `UPDATE keys SET pruned_at = ?, name = '' WHERE revoked_at <= ? AND credits = 0 AND pruned_at IS NULL RETURNING id, owner_id`,
 			now.UnixMilli(), before.UnixMilli())
-		return err
+		if err != nil {
+			return err
+		}
+		return s.changed(ctx, tx, owners...)
 	})
 	return ids, err
 }
@@ -132,8 +147,10 @@ func (s *Store) PruneKeys(ctx context.Context, before, now time.Time) (ids []str
 // SetKeyTier sets the tier of one key, and whether its calls are charged.
 func (s *Store) SetKeyTier(ctx context.Context, id string, tier api.Tier, unmetered bool) error {
 	return s.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "UPDATE keys SET tier = ?, unmetered = ? WHERE id = ?", string(tier), unmetered, id)
-		return err
+		if _, err := tx.ExecContext(ctx, "UPDATE keys SET tier = ?, unmetered = ? WHERE id = ?", string(tier), unmetered, id); err != nil {
+			return err
+		}
+		return s.changedKey(ctx, tx, id)
 	})
 }
 
@@ -142,34 +159,36 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (holds t
 	var revoked sql.NullInt64
 	err = s.settled(ctx, func(tx *sql.Tx) error {
 		s.journal.forget(id)
-		return tx.QueryRowContext(ctx, "UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? RETURNING revoked_at, credits",
-			at.UnixMilli(), id).Scan(&revoked, &stranded)
-	})
+		if err := tx.QueryRowContext(ctx, "UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? RETURNING revoked_at, credits",
+			at.UnixMilli(), id).Scan(&revoked, &stranded); err != nil {
+			return err
+		}
+		return s.changedKey(ctx, tx, id)
+	}, ofOwnerOrKey, id)
 	if err != nil {
 		return time.Time{}, 0, fmt.Errorf("revoke key %s: %w", id, err)
 	}
 	return database.FromMillis(revoked), stranded, nil
 }
 
-// TouchKeys records when keys were last used. A time never goes back.
+// TouchKeys records when keys were last used. A time never goes back. On SQLite it also moves the journal, which changes the same records.
 func (s *Store) TouchKeys(ctx context.Context, used map[string]time.Time) error {
-	text := "UPDATE keys SET last_used_at = max(coalesce(last_used_at, 0), used.value) FROM json_each(?) AS used WHERE keys.id = used.key"
-	if s.db.OnServer() {
-		text = `UPDATE keys SET last_used_at = greatest(coalesce(last_used_at, 0), used.value::bigint)
-			FROM json_each_text(?::text::json) AS used WHERE keys.id = used.key`
+	if !s.db.OnServer() {
+		return s.moveAll(ctx, used)
 	}
 	times := make(map[string]int64, len(used))
 	for id, at := range used {
 		times[id] = at.UnixMilli()
 	}
 	list, err := json.Marshal(times)
+	if err == nil {
+		// Charges lock records in this order, too.
+		err = s.db.Exec(ctx, `UPDATE keys SET last_used_at = greatest(coalesce(last_used_at, 0), used.value::bigint)
+			FROM (SELECT id, value FROM json_each_text(?::text::json) JOIN keys ON id = key ORDER BY id FOR UPDATE OF keys) AS used
+			WHERE keys.id = used.id`, string(list))
+	}
 	if err != nil {
 		return fmt.Errorf("touch keys: %w", err)
 	}
-	return s.settled(ctx, func(tx *sql.Tx) error { // which writes to rows of the same keys
-		if _, err := tx.ExecContext(ctx, text, string(list)); err != nil {
-			return fmt.Errorf("touch keys: %w", err)
-		}
-		return nil
-	})
+	return nil
 }

@@ -30,21 +30,21 @@ func (s *Store) Move(ctx context.Context, e billing.Entry) (pool int64, err erro
 			return fmt.Errorf("read key %s: %w", e.KeyID, err)
 		case revoked.Valid:
 			return api.Errorf(api.ReasonInvalidRequest, "key %s was revoked; its credits stay as they are", e.KeyID).
-				WithHint("move credits on a key of the owner that is active")
+				WithHint("name an active key of the owner")
 		case revokes.Valid:
-			return api.Errorf(api.ReasonInvalidRequest, "key %s is being replaced by another", e.KeyID).WithHint("move credits on that one")
+			return api.Errorf(api.ReasonInvalidRequest, "key %s is being replaced by another", e.KeyID).WithHint("name the new key")
 		case have+e.Amount < 0:
-			return api.Errorf(api.ReasonInvalidRequest, "key %s has %d credits, %d cannot be taken from it", e.KeyID, have, -e.Amount).
+			return api.Errorf(api.ReasonInvalidRequest, "key %s has %d credits, fewer than %d", e.KeyID, have, -e.Amount).
 				WithHint("take at most %d", have)
 		}
 		if _, err := tx.ExecContext(ctx, "UPDATE keys SET credits = credits + ? WHERE id = ?", e.Amount, e.KeyID); err != nil {
 			return fmt.Errorf("move credits of key %s: %w", e.KeyID, err)
 		}
-		if err := enter(ctx, tx, e); err != nil {
+		if err := errors.Join(enter(ctx, tx, e), s.changed(ctx, tx, owner)); err != nil {
 			return err
 		}
 		return tx.QueryRowContext(ctx, "SELECT sum(credits) FROM keys WHERE owner_id = ? AND revoked_at IS NULL", owner).Scan(&pool)
-	})
+	}, ofSameOwner, e.KeyID)
 	return pool, err
 }
 
@@ -147,8 +147,7 @@ func (s *Store) Audit(ctx context.Context) ([]billing.Finding, error) {
 		err = rows.Scan(&f.Subject, &credits, &taken)
 		f.Text = fmt.Sprintf("has %d credits, of which calls took %d", credits, taken)
 		return f, err
-	}, `SELECT id, credits, taken FROM
-			(SELECT key, sum(value) AS taken FROM charges, json_each(batch, '$.debits') GROUP BY key) JOIN keys ON id = key
+	}, journalled+`SELECT id, credits, taken FROM (SELECT key, sum(n) AS taken FROM debited GROUP BY key) JOIN keys ON id = key
 		WHERE taken > credits ORDER BY id`)
 	if err != nil {
 		return nil, fmt.Errorf("audit charges: %w", err)
@@ -156,12 +155,23 @@ func (s *Store) Audit(ctx context.Context) ([]billing.Finding, error) {
 	return slices.Concat(records, owners, short), nil
 }
 
+// journalled is what the journal has and no row of it makes void: an array of the last row that is, of the keys whose debits are, and of
+// those whose counts are.
+const journalled = `WITH void (part, key, upto) AS MATERIALIZED (
+		SELECT parts.key, keys.value, max(batch ->> 0) FROM charges, json_each(batch) AS parts, json_each(parts.value) AS keys
+		WHERE batch LIKE '[%' AND parts.key > 0 GROUP BY 1, 2),
+	debited (key, n) AS (SELECT debit.key, debit.value FROM charges, json_each(batch, '$.debits') AS debit
+		LEFT JOIN void ON void.part = 1 AND void.key = debit.key WHERE charges.id > coalesce(upto, 0)),
+	counted (key, n) AS (SELECT u.value ->> 'k', u.value ->> 'p' FROM charges, json_each(batch, '$.usage') AS u
+		LEFT JOIN void ON void.part = 2 AND void.key = u.value ->> 'k' WHERE charges.id > coalesce(upto, 0))
+	`
+
 // auditOwners sums up what the keys of owners were debited and what they have called, in the tables and in the journal.
-const auditOwners = `WITH booked (owner, spent, paid) AS (
+const auditOwners = journalled + `, booked (owner, spent, paid) AS (
 		SELECT owner_id, sum(spent), 0 FROM keys GROUP BY owner_id
 		UNION ALL SELECT owner_id, 0, sum(paid) FROM usage JOIN keys ON id = key_id GROUP BY owner_id
-		UNION ALL SELECT owner_id, debit.value, 0 FROM charges, json_each(batch, '$.debits') AS debit JOIN keys ON keys.id = debit.key
-		UNION ALL SELECT owner_id, 0, value ->> 'p' FROM charges, json_each(batch, '$.usage') JOIN keys ON keys.id = value ->> 'k')
+		UNION ALL SELECT owner_id, n, 0 FROM debited JOIN keys ON id = key
+		UNION ALL SELECT owner_id, 0, n FROM counted JOIN keys ON id = key)
 	SELECT owner, sum(spent) AS debited, sum(paid) AS called FROM booked GROUP BY owner HAVING debited <> called ORDER BY owner`
 
 // auditOwnersOnServer is the same without a journal, which PostgreSQL does not need.

@@ -11,6 +11,27 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
+// ofOwners is a condition for rows of some owners, which PostgreSQL alone takes, or of all for nil.
+func ofOwners(column string, owners []string) (condition string, args []any) {
+	if owners == nil {
+		return "1 = 1", nil
+	}
+	return column + " = ANY(?::text[])", []any{owners}
+}
+
+// Standings returns tier and standing of owners, or of all for nil, in no order.
+func (s *Store) Standings(ctx context.Context, owners []string) ([]account.Owner, error) {
+	which, args := ofOwners("id", owners)
+	return database.Query(ctx, s.db.Read, func(rows *sql.Rows) (o account.Owner, err error) {
+		var disabled sql.NullInt64
+		if err = rows.Scan(&o.ID, &o.Tier, &disabled); disabled.Valid {
+			at := database.FromMillis(disabled)
+			o.DisabledAt = &at
+		}
+		return o, err
+	}, "SELECT id, tier, disabled_at FROM owners WHERE "+which, args...)
+}
+
 // Owners returns every owner, oldest first.
 func (s *Store) Owners(ctx context.Context) ([]account.Owner, error) {
 	if err := s.settleAll(ctx); err != nil {
@@ -76,7 +97,7 @@ func (s *Store) SetDisabled(ctx context.Context, ownerID string, at time.Time) (
 		if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE owner_id = ?", ownerID); err != nil {
 			return fmt.Errorf("end sessions: %w", err)
 		}
-		return nil
+		return s.changed(ctx, tx, ownerID)
 	})
 	return known, err
 }
@@ -95,7 +116,7 @@ func (s *Store) SetTier(ctx context.Context, ownerID string, tier api.Tier) (kno
 		if _, err := tx.ExecContext(ctx, "UPDATE keys SET tier = ? WHERE owner_id = ?", string(tier), ownerID); err != nil {
 			return fmt.Errorf("set tier of keys: %w", err)
 		}
-		return nil
+		return s.changed(ctx, tx, ownerID)
 	})
 	return known, err
 }

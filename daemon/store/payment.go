@@ -64,7 +64,7 @@ func spend(ctx context.Context, tx *sql.Tx, r x402.Receipt) error {
 // PruneAnswers drops the answers of paid calls given before the given time, and of settlements that were done before it, once nobody can
 // submit their authorization any more. That they were paid for stays.
 func (s *Store) PruneAnswers(ctx context.Context, before time.Time) error {
-	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+	return s.db.TxLeading(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "UPDATE paid_calls SET body = NULL WHERE at < ? AND body IS NOT NULL", before.UnixMilli())
 		if err != nil {
 			return err
@@ -89,17 +89,17 @@ func (s *Store) Unsettled(ctx context.Context, rail string, limit int) ([]x402.M
 
 // Moved notes that the transfers of a transaction are in another block now.
 func (s *Store) Moved(ctx context.Context, rail string, p x402.MinedTx) error {
-	return s.db.Exec(ctx, "UPDATE transfers SET block = ?, block_hash = ? WHERE rail = ? AND tx_hash = ?", p.Block, p.BlockHash[:], rail,
-		p.Hash[:])
+	return s.db.ExecLeading(ctx, "UPDATE transfers SET block = ?, block_hash = ? WHERE rail = ? AND tx_hash = ?", p.Block,
+		p.BlockHash[:], rail, p.Hash[:])
 }
 
 // Settle notes that the transfers of a transaction are final, or have vanished. A deposit that waited for one that has vanished waits for
 // another.
 func (s *Store) Settle(ctx context.Context, rail string, hash [32]byte, vanished bool) error {
 	if !vanished {
-		return s.db.Exec(ctx, "UPDATE transfers SET settled = 'final' WHERE rail = ? AND tx_hash = ?", rail, hash[:])
+		return s.db.ExecLeading(ctx, "UPDATE transfers SET settled = 'final' WHERE rail = ? AND tx_hash = ?", rail, hash[:])
 	}
-	return s.db.Exec(ctx, `UPDATE transfers SET settled = 'vanished', deposit_id = CASE WHEN spent_on <> 'waiting' THEN deposit_id END,
+	return s.db.ExecLeading(ctx, `UPDATE transfers SET settled = 'vanished', deposit_id = CASE WHEN spent_on <> 'waiting' THEN deposit_id END,
 		spent_on = CASE WHEN spent_on = 'waiting' THEN '' ELSE spent_on END WHERE rail = ? AND tx_hash = ?`, rail, hash[:])
 }
 

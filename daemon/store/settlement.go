@@ -73,10 +73,15 @@ func (s *Store) Settlements(ctx context.Context, k x402.Key, identifier string) 
 	return settlements(ctx, s.db.Read, byKeyOrIdentifier, k.Rail, k.Payer, k.Nonce[:], identifier)
 }
 
+// Both are answered by an index of theirs, so that who has paid often is answered as fast as who has not.
+const (
+	settledFor = `rail = ? AND payer = ? AND fingerprint = ? AND state = 'settled' AND done_at > ? ORDER BY done_at DESC LIMIT 1`
+	failedOf   = `rail = ? AND payer = ? AND state = 'failed' AND done_at > ?`
+)
+
 // SettledFor returns the newest of those of a payer on a rail for a request that were settled since a time, or none.
 func (s *Store) SettledFor(ctx context.Context, rail, payer, fingerprint string, since time.Time) ([]x402.Settlement, error) {
-	return settlements(ctx, s.db.Read, `rail = ? AND payer = ? AND fingerprint = ? AND state = 'settled' AND done_at > ?
-		ORDER BY done_at DESC LIMIT 1`, rail, payer, fingerprint, since.UnixMilli())
+	return settlements(ctx, s.db.Read, settledFor, rail, payer, fingerprint, since.UnixMilli())
 }
 
 // PendingSettlements returns those of a rail that are pending, oldest first, at most limit.
@@ -155,9 +160,7 @@ func (s *Store) NextAccountNonce(ctx context.Context, rail, sender string) (next
 
 // FailedSettlements counts those of a payer on a rail that have failed since a time.
 func (s *Store) FailedSettlements(ctx context.Context, rail, payer string, since time.Time) (n int, err error) {
-	err = s.db.Read.QueryRowContext(ctx,
-		"SELECT count(*) FROM settlements WHERE rail = ? AND payer = ? AND state = 'failed' AND done_at > ?", rail, payer,
-		since.UnixMilli()).Scan(&n)
+	err = s.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM settlements WHERE "+failedOf, rail, payer, since.UnixMilli()).Scan(&n)
 	return n, err
 }
 
@@ -172,8 +175,10 @@ func (s *Store) FinishSettlement(ctx context.Context, k x402.Key, r x402.Receipt
 		if err := spend(ctx, tx, r); err != nil {
 			return err
 		}
-		d, err = settled(ctx, tx, k, r.Hash, r.Transfer.LogIndex, r.At)
-		return err
+		if d, err = settled(ctx, tx, k, r.Hash, r.Transfer.LogIndex, r.At); err != nil {
+			return err
+		}
+		return s.changedBy(ctx, tx, d)
 	})
 	return d, err
 }
@@ -187,7 +192,7 @@ func isSettled(ctx context.Context, tx *sql.Tx, k x402.Key) (done bool, err erro
 	return done, err
 }
 
-// settled notes which transfer has settled a settlement, and gives what it buys, once. Whoever finishes it comes here.
+// settled notes which transfer has settled a settlement, and gives what it buys, once. Every finish passes here.
 func settled(ctx context.Context, tx *sql.Tx, k x402.Key, hash [32]byte, log uint64, at time.Time) (d billing.Deposit, err error) {
 	if _, err := tx.ExecContext(ctx, `UPDATE settlements SET why = '', tx_hash = ?, log_index = ?,
 		done_at = CASE WHEN state = 'settled' THEN done_at ELSE ? END, state = 'settled' WHERE `+byKey, hash[:], log, at.UnixMilli(), k.Rail, k.Payer,
@@ -216,7 +221,7 @@ func (s *Store) FailSettlement(ctx context.Context, k x402.Key, why string, at t
 	return row, err
 }
 
-// authorized gives a transfer that was made by an authorization to the settlement of that, whoever has submitted it and however the
+// authorized assigns a transfer by authorization to its settlement, no matter who submitted it and how the
 // settlement stands; it pays for nothing else. Of a purchase that it finishes, the deposit is returned. A transfer by one that was not
 // presented here, or that moved another amount, waits for the operator.
 func authorized(ctx context.Context, tx *sql.Tx, a billing.Transfer, now time.Time) (d billing.Deposit, err error) {

@@ -55,13 +55,22 @@ func ownerOf(ctx context.Context, from database.Querier, id account.Identity) (o
 	return owner, err
 }
 
-// OpenSession opens o's session for the owner of its identity, or makes that one as o says. What o names is used up with it: a link, an
-// invitation. It fails with account.ErrNoChallenge, ErrNobody, ErrIdentityTaken, ErrNoInvite or ErrDisabled, and then nothing is.
+// OpenSession opens o's session for the owner of its identity, or makes that one as o says. What o names is used up with it: a link, a
+// message, an invitation. It fails with account.ErrNoChallenge, ErrNobody, ErrIdentityTaken, ErrNoInvite or ErrDisabled, and then nothing
+// is.
 func (s *Store) OpenSession(ctx context.Context, o account.Opening) (a account.Session, err error) {
 	a = o.Session
 	err = s.db.Tx(ctx, func(tx *sql.Tx) error {
 		if o.Token != [sha256.Size]byte{} {
 			if err := once(ctx, tx, account.ErrNoChallenge, "DELETE FROM challenges WHERE hash = ?", o.Token[:]); err != nil {
+				return err
+			}
+		}
+		if o.Message != [sha256.Size]byte{} {
+			// Of nobody, so that what drops the links of an owner leaves it.
+			if err := once(ctx, tx, account.ErrNoChallenge, `INSERT INTO challenges (hash, kind, subject, created_at, expires_at)
+				VALUES (?, ?, '', ?, ?) ON CONFLICT (hash) DO NOTHING`, o.Message[:], account.KindWallet, o.Session.CreatedAt.UnixMilli(),
+				o.Until.UnixMilli()); err != nil {
 				return err
 			}
 		}
@@ -197,7 +206,7 @@ const (
 
 // PruneSessions drops sessions and challenges that have ended, and what is remembered of clients and invitations for long enough.
 func (s *Store) PruneSessions(ctx context.Context, now time.Time) error {
-	return s.db.Tx(ctx, func(tx *sql.Tx) error {
+	return s.db.TxLeading(ctx, func(tx *sql.Tx) error {
 		for _, old := range []struct {
 			from string
 			at   time.Time

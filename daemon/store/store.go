@@ -1,6 +1,8 @@
-// Package store keeps what must outlive the process in SQLite. Together with what is below it, it is the only package with SQL.
+// Package store keeps what must outlive the process, in SQLite or PostgreSQL. Together with the packages below it, it is the only
+// one with SQL.
 //
-// Here is contextd.db: owners, keys, sign-in and the books. daemon/store/history has the states and briefs, in a file of its own.
+// It has owners, keys, sign-in and the books: the file contextd.db, or a schema of the server that store.url names.
+// daemon/store/history has the states and briefs, in another file or schema.
 // What a method has returned is on disk. Each exported method is one business act and one transaction. Store knows no rules: the
 // packages that own them declare what they need and Store satisfies it.
 package store
@@ -10,6 +12,7 @@ import (
 	"embed"
 	"errors"
 	"io/fs"
+	"sync"
 	"time"
 
 	"github.com/contextd/contextd/daemon/store/database"
@@ -29,6 +32,11 @@ type Store struct {
 	db      *database.DB
 	charge  statements // on db.Write
 	journal journal
+	seal    Seal // of secrets
+
+	life    context.Context // of refunds; ends with the store
+	end     context.CancelFunc
+	refunds sync.WaitGroup
 }
 
 // Open opens the database in dir, creates it where it is missing and brings it to the newest schema. now is recorded with the
@@ -43,11 +51,12 @@ func Open(ctx context.Context, dir string, now time.Time) (*Store, error) {
 		return nil, err
 	}
 	if s.db.OnServer() { // which needs no journal
+		s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 		return s, nil
 	}
 	if s.charge, err = prepareCharge(ctx, s.db.Write); err == nil {
-		s.journal.stale = true
-		err = s.settled(ctx, nil)
+		s.journal.stale.Store(true)
+		err = s.moveAll(ctx, nil)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.db.Close())
@@ -79,14 +88,17 @@ func OpenRead(ctx context.Context, dir string) (*Store, error) {
 	return s, nil
 }
 
-// Hold keeps other daemons from the database until it is closed, or fails with database.ErrHeld in the chain of the error.
-func (s *Store) Hold(ctx context.Context) error { return s.db.Hold(ctx) }
-
 // LeaveLog leaves checkpoints to a program such as Litestream.
 func (s *Store) LeaveLog(ctx context.Context) error { return s.db.LeaveLog(ctx) }
 
 // Close ends all connections. The last one checkpoints the write-ahead log.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error {
+	if s.end != nil {
+		s.end()
+	}
+	s.refunds.Wait()
+	return s.db.Close()
+}
 
 // CheckWrite reports whether the database answers and can be written to.
 func (s *Store) CheckWrite(ctx context.Context) error { return s.db.CheckWrite(ctx) }
@@ -108,6 +120,9 @@ func Server(ctx context.Context, place string) (version string, durable bool, er
 		return "", false, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := db.Private(ctx); err != nil {
+		return "", false, err
+	}
 	err = db.Read.QueryRowContext(ctx, `SELECT current_setting('server_version'), current_setting('fsync') = 'on' AND
 		current_setting('full_page_writes') = 'on' AND current_setting('synchronous_commit') <> 'off'`).Scan(&version, &durable)
 	return version, durable, err

@@ -29,7 +29,7 @@ func (s *Store) Unmatched(ctx context.Context, limit int) ([]billing.Unmatched, 
 
 // noUnmatched is the answer to a transfer that is not there, or has paid for something.
 func noUnmatched() error {
-	return api.Errorf(api.ReasonNotFound, "there is no such transfer that has paid for nothing").
+	return api.Errorf(api.ReasonNotFound, "there is no such unmatched transfer").
 		WithHint("list them: contextd deposits unmatched")
 }
 
@@ -54,11 +54,11 @@ func (s *Store) Assign(
 			return fmt.Errorf("read deposit: %w", err)
 		}
 		if len(list) == 0 {
-			return api.Errorf(api.ReasonDepositNotFound, "there is no deposit %q that was not paid yet", depositID).
-				WithHint("ask its buyer: ctx credits deposits")
+			return api.Errorf(api.ReasonDepositNotFound, "there is no unpaid deposit %q", depositID).
+				WithHint("ask its buyer to check: ctx credits deposits")
 		}
 		d = list[0]
-		return settle(ctx, tx, &d, a, now)
+		return errors.Join(settle(ctx, tx, &d, a, now), s.changedBy(ctx, tx, d))
 	})
 	return d, err
 }

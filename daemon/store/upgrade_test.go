@@ -176,7 +176,7 @@ func checkBooks(t *testing.T, dir string) {
 	}
 }
 
-// onTheFirstRail checks that all that the chain names is of the first rail, which is where whoever looks for it finds it.
+// onTheFirstRail checks that all that the chain names is of the first rail, which is where readers look for it.
 func onTheFirstRail(t *testing.T, dir string) {
 	t.Helper()
 	for _, table := range []string{"transfers", "paid_calls", "deposits", "settlements", "settlement_txs", "scan", "chain"} {

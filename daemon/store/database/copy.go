@@ -121,7 +121,7 @@ func Problems(ctx context.Context, db Querier) ([]string, error) {
 }
 
 // Foreign names what a database would run by itself or read from elsewhere, triggers, views and virtual tables, and does not have from the
-// scripts of its layout. A program that opens such a database does what whoever made it wants.
+// scripts of its layout. A program that opens such a database runs the code of its maker.
 func Foreign(ctx context.Context, db Querier, scripts fs.FS) ([]string, error) {
 	names, err := scriptNames(scripts)
 	if err != nil {

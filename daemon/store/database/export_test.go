@@ -3,6 +3,8 @@ package database
 import (
 	"context"
 	"errors"
+	"strconv"
+	"time"
 )
 
 // ErrLost is that of an answer that SettleLost has lost.
@@ -29,3 +31,9 @@ func SettleLost(ctx context.Context, f *DB, n int, commit bool) error {
 	err = f.settle(ctx, &unknown{id, ErrLost})
 	return errors.Join(err, <-ended)
 }
+
+// SetClock gives a lease another clock, and another of the database, which is an expression in SQL.
+func (l *Lease) SetClock(now func() time.Time, clock string) { l.now, l.clock = now, clock }
+
+// ClockAt is a clock of the database that stands, in milliseconds.
+func ClockAt(millis int64) string { return strconv.FormatInt(millis, 10) + "::bigint" }

@@ -47,15 +47,18 @@ var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,40}$`)
 // server is what a DB on PostgreSQL has more.
 type server struct {
 	schema string
-	lock   int64 // number of the advisory lock under which transactions write, one after the other
+	notify string // channel on which all databases of the URL tell what is new
+	lock   int64  // number of the advisory lock under which transactions write, one after the other
 	batch  *sql.DB
-	held   *sql.Conn // that Hold has
+	beats  *sql.DB // of who leads, and of the nodes
+	turns  *sql.DB // one connection for each Turn
 }
 
 // settings are what a connection is made from.
 type settings struct {
 	*pgx.ConnConfig
 	schema string
+	first  string // schema of the first database
 }
 
 // parseURL reads the URL of a database, of which the tables are in a schema: that which the parameter "schema" names, or contextd, with a
@@ -85,14 +88,16 @@ func parseURL(place, name string) (settings, error) {
 	if err != nil {
 		return settings{}, wrong("it is not one of PostgreSQL, or a file that it names cannot be read")
 	}
+	first := schema
 	if name != "contextd" {
 		schema += "_" + name
 	}
 	cfg.RuntimeParams["application_name"] = "contextd"
-	return settings{cfg, schema}, nil
+	cfg.ConnectTimeout, cfg.DialFunc = patience, dial
+	return settings{cfg, schema, first}, nil
 }
 
-// ErrHeld is in the chain of the error for a database that another daemon, or a command of an operator, works on.
+// ErrHeld is in the chain of the error for what needs a database on which no daemon works.
 var ErrHeld = errors.New("another contextd works on the database")
 
 const lockNotAvailable = "55P03" // of PostgreSQL's errors
@@ -123,6 +128,9 @@ func openPostgresRead(ctx context.Context, place string, layout Layout) (*DB, er
 	}
 	names, err := scriptNames(layout.Postgres)
 	if err == nil {
+		err = f.Private(ctx)
+	}
+	if err == nil {
 		var have int
 		if have, err = f.version(ctx); err == nil {
 			err = compare(have, len(names))
@@ -140,22 +148,26 @@ func Connect(place string, layout Layout) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.ConnectTimeout = patience
-	cfg.DialFunc = dial
 	hash := fnv.New64a()
 	hash.Write([]byte("contextd " + cfg.schema))
-	s := &server{schema: cfg.schema, lock: int64(hash.Sum64())}
+	s := &server{schema: cfg.schema, notify: cfg.first, lock: int64(hash.Sum64())}
 	f, words := &DB{path: Host(place), server: s}, new(dialect)
+	known := &contact{dial: cfg.DialFunc, greet: cfg.Copy(), now: time.Now}
+	cfg.DialFunc, known.greet.DialFunc = known.listening, known.hearing
 	for _, p := range []struct {
 		into **sql.DB
 		size int
-	}{{&f.Write, writers}, {&f.Read, pgReads}, {&s.batch, 3}} {
+		more string
+	}{
+		{&f.Write, writers, ""}, {&f.Read, pgReads, ""}, {&s.batch, 3, ""}, {&s.turns, 0, ""},
+		{&s.beats, 2, "; SET statement_timeout TO 1500"},
+	} {
 		// Not as a parameter of the connection, which a pooler before the database would refuse.
 		to := stdlib.GetConnector(*cfg.ConnConfig, stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
-			_, err := c.Exec(ctx, "SET search_path TO "+cfg.schema)
+			_, err := c.Exec(ctx, "SET search_path TO "+cfg.schema+p.more)
 			return err
 		}))
-		*p.into = sql.OpenDB(connector{to, s.lock, words})
+		*p.into = sql.OpenDB(connector{to, s.lock, words, known})
 		(*p.into).SetMaxOpenConns(p.size)
 		(*p.into).SetMaxIdleConns(p.size)
 		(*p.into).SetConnMaxIdleTime(5 * time.Minute)
@@ -192,6 +204,9 @@ func hide(err error) error {
 
 // preparePostgres checks that commits are durable, and migrates, which one process at a time does.
 func (f *DB) preparePostgres(ctx context.Context, layout Layout, now time.Time) error {
+	if err := f.Private(ctx); err != nil {
+		return err
+	}
 	var version int
 	var durable, encoding string
 	if err := f.Read.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::bigint, current_setting('synchronous_commit'),
@@ -221,35 +236,43 @@ func (f *DB) preparePostgres(ctx context.Context, layout Layout, now time.Time) 
 // connector makes connections that take the store's words.
 type connector struct {
 	driver.Connector
-	lock  int64
-	words *dialect
+	lock    int64
+	words   *dialect
+	contact *contact
 }
 
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	made, err := c.Connector.Connect(ctx)
+	made, err := c.connect(ctx)
 	if err != nil {
-		return nil, hide(err)
+		return nil, err
 	}
-	return &conn{made.(*stdlib.Conn), c.lock, c.words}, nil
+	return &conn{made.(*stdlib.Conn), c.lock, c.words, c.contact}, nil
 }
 
 // conn is a connection whose statements have ? in place of $1, as SQLite's.
 type conn struct {
 	*stdlib.Conn
-	lock  int64
-	words *dialect
+	lock    int64
+	words   *dialect
+	contact *contact
 }
 
 func (c *conn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
-	return c.Conn.PrepareContext(ctx, c.words.numbered(text))
+	st, err := c.Conn.PrepareContext(ctx, c.words.numbered(text))
+	return st, c.mark(ctx, err)
 }
 
 func (c *conn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
-	return c.Conn.ExecContext(ctx, c.words.numbered(text), args)
+	res, err := c.Conn.ExecContext(ctx, c.words.numbered(text), args)
+	return res, c.mark(ctx, err)
 }
 
 func (c *conn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
-	return c.Conn.QueryContext(ctx, c.words.numbered(text), args)
+	found, err := c.Conn.QueryContext(ctx, c.words.numbered(text), args)
+	if err != nil {
+		return nil, c.mark(ctx, err)
+	}
+	return rows{found.(*stdlib.Rows), c, ctx}, nil
 }
 
 // CheckNamedValue makes of a value what SQLite would be given: a number of a truth, and the kind of a type of ours.
@@ -271,10 +294,18 @@ func (c *conn) CheckNamedValue(v *driver.NamedValue) (err error) {
 }
 
 // BeginTx begins a transaction that writes. Such follow one another, as they do in SQLite, whichever process they are of: what an act has
-// read is so until it ends. What holds the lock and hangs is ended by the server.
-func (c *conn) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
+// read is so until it ends. What holds the lock and hangs is ended by the server. One that reads alone sees the database as of one moment,
+// and waits for nobody.
+func (c *conn) BeginTx(ctx context.Context, options driver.TxOptions) (driver.Tx, error) {
 	if c.Conn.Conn().IsClosed() {
 		return nil, driver.ErrBadConn
+	}
+	if options.ReadOnly {
+		_, err := c.Conn.Conn().PgConn().Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").ReadAll()
+		if pgconn.SafeToRetry(err) {
+			err = driver.ErrBadConn
+		}
+		return transaction{ctx, c, ""}, c.mark(ctx, err)
 	}
 	begin := fmt.Sprintf("BEGIN; SELECT %s, pg_advisory_xact_lock(%d)", opening, c.lock)
 	results, err := c.Conn.Conn().PgConn().Exec(ctx, begin).ReadAll()
@@ -285,7 +316,7 @@ func (c *conn) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, erro
 		if !c.Conn.Conn().IsClosed() { // it has begun, and waited in vain
 			err = errors.Join(err, c.end(ctx, "ROLLBACK", ""))
 		}
-		return nil, err
+		return nil, c.mark(ctx, err)
 	}
 	return transaction{ctx, c, string(results[1].Rows[0][0])}, nil
 }
@@ -305,7 +336,7 @@ type transaction struct {
 func (t transaction) Commit() error   { return t.conn.end(t.ctx, "COMMIT", t.id) }
 func (t transaction) Rollback() error { return t.conn.end(t.ctx, "ROLLBACK", "") }
 
-// end ends a transaction, whoever has left: nobody would know what has become of it. It fails with an *unknown where that is so.
+// end ends a transaction even if its caller has left: its outcome would be unknown otherwise. It fails with an *unknown where that is so.
 func (c *conn) end(ctx context.Context, how, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
@@ -313,9 +344,9 @@ func (c *conn) end(ctx context.Context, how, id string) error {
 	var refused *pgconn.PgError
 	switch {
 	case err != nil && id != "" && (!errors.As(err, &refused) || refused.Code[:2] == "57"): // an operator has ended it, or a crash
-		return &unknown{id, err}
+		return &unknown{id, c.mark(ctx, err)}
 	case err != nil:
-		return err
+		return c.mark(ctx, err)
 	case results[0].CommandTag.String() != how:
 		return pgx.ErrTxCommitRollback
 	}
@@ -329,27 +360,6 @@ type unknown struct {
 }
 
 func (u *unknown) Unwrap() error { return u.error }
-
-// settle says what has become of a transaction, as soon as that can be told.
-func (f *DB) settle(ctx context.Context, u *unknown) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	defer cancel()
-	for {
-		var status sql.NullString
-		err := f.Read.QueryRowContext(ctx, "SELECT pg_xact_status(?::text::xid8)", u.id).Scan(&status)
-		if err == nil && status.String == "committed" {
-			return nil
-		}
-		if err == nil && status.String != "in progress" {
-			return u.error
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(u.error, err)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
 
 // dialect numbers statements, each once. There are as many as the store has.
 type dialect struct{ known sync.Map } // of string to string
@@ -383,22 +393,28 @@ func (d *dialect) numbered(text string) string {
 // OnServer reports whether the database is PostgreSQL, which has Group.
 func (f *DB) OnServer() bool { return f.server != nil }
 
-// Group runs one statement, which returns a number, and commits if check likes that. It may run beside others of its kind, which lock the
-// rows that they change, and beside no Tx.
-func (f *DB) Group(ctx context.Context, check func(int64) error, text string, args ...any) error {
+// Statement is one with its values.
+type Statement struct {
+	Text string
+	Args []any
+}
+
+// Group runs statements, of which each returns a number, and commits if check likes the last. It may run beside others of its kind, which
+// lock the rows that they change, and beside no Tx. What another has committed before a statement begins is seen by that.
+func (f *DB) Group(ctx context.Context, check func(int64) error, statements ...Statement) error {
 	on, err := f.server.batch.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	err = errors.Join(on.Raw(func(c any) error { return c.(*conn).group(ctx, check, text, args) }), on.Close())
+	err = errors.Join(on.Raw(func(c any) error { return c.(*conn).group(ctx, check, statements) }), on.Close())
 	if lost := new(unknown); errors.As(err, &lost) {
 		err = f.settle(ctx, lost)
 	}
 	return err
 }
 
-// group is Group, whose first words and statement go on one way to the server.
-func (c *conn) group(ctx context.Context, check func(int64) error, text string, args []any) error {
+// group is Group, whose first words and statements go on one way to the server.
+func (c *conn) group(ctx context.Context, check func(int64) error, statements []Statement) error {
 	bound, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var id string
@@ -408,7 +424,9 @@ func (c *conn) group(ctx context.Context, check func(int64) error, text string, 
 	all.Queue("SELECT "+opening+", pg_advisory_xact_lock_shared($1)::text", c.lock).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&id, nil, nil, nil)
 	})
-	all.Queue(c.words.numbered(text), args...).QueryRow(func(row pgx.Row) error { return row.Scan(&n) })
+	for _, s := range statements {
+		all.Queue(c.words.numbered(s.Text), s.Args...).QueryRow(func(row pgx.Row) error { return row.Scan(&n) })
+	}
 	err := c.Conn.Conn().SendBatch(bound, &all).Close()
 	if err == nil {
 		err = check(n)
@@ -419,27 +437,5 @@ func (c *conn) group(ctx context.Context, check func(int64) error, text string, 
 	if !c.Conn.Conn().IsClosed() {
 		err = errors.Join(err, c.end(ctx, "ROLLBACK", ""))
 	}
-	return err
-}
-
-// Hold keeps other daemons from the database until it is closed. On SQLite the lock on the data directory does.
-func (f *DB) Hold(ctx context.Context) error {
-	if f.server == nil || f.server.held != nil {
-		return nil
-	}
-	on, err := f.server.batch.Conn(ctx)
-	if err != nil {
-		return fmt.Errorf("hold database %s: %w", f.path, err)
-	}
-	var alone bool
-	// Half a lock of the same number: what transactions take is another kind.
-	err = on.QueryRowContext(ctx, "SELECT pg_try_advisory_lock(?::bigint::bit(64)::bit(32)::integer, 1)", f.server.lock).Scan(&alone)
-	if err == nil && !alone {
-		err = ErrHeld
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("hold database %s: %w", f.path, err), on.Close())
-	}
-	f.server.held = on
-	return nil
+	return c.mark(ctx, err)
 }

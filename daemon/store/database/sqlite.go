@@ -3,8 +3,8 @@
 //
 // What a transaction has committed is on disk, and transactions that write follow one another. On SQLite, a database is in WAL mode with
 // synchronous=FULL, and writes go through one connection; on PostgreSQL they take an advisory lock, whichever process they are of.
-// Statements are SQLite's with ? in place of values, in words that both take. The package knows no tables but the ledger of migrations;
-// only daemon/store and what is below it import it.
+// Statements are SQLite's with ? in place of values, in words that both take. The package knows no tables but the ledger of migrations
+// and, on PostgreSQL, that of who leads; only daemon/store and what is below it import it.
 package database
 
 import (
@@ -29,6 +29,9 @@ const logSize = 4 << 20
 // readers is the size of the pool of reading connections.
 const readers = 4
 
+// statements is how many prepared statements a connection of a DB keeps. More than those that its callers have in turns.
+const statements = 64
+
 // DB is one open database. It is safe for concurrent use. Only one process may have it open; the lock on the data directory
 // sees to that.
 type DB struct {
@@ -37,6 +40,7 @@ type DB struct {
 
 	path   string  // without secrets
 	server *server // nil for SQLite
+	lease  *Lease  // nil where nobody else can lead
 	busy   atomic.Int64
 }
 
@@ -86,12 +90,13 @@ func Open(ctx context.Context, path string, layout Layout, now time.Time) (*DB, 
 	if err := layOut(ctx, path, layout.PageSize); err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
-	f := &DB{path: path}
-	if f.Write, err = sql.Open("sqlite3", dsn(path, "_journal_mode=WAL&_synchronous=FULL&_txlock=immediate&_foreign_keys=1")); err != nil {
+	f, kept := &DB{path: path}, fmt.Sprintf("&_stmt_cache_size=%d", statements)
+	f.Write, err = sql.Open("sqlite3", dsn(path, "_journal_mode=WAL&_synchronous=FULL&_txlock=immediate&_foreign_keys=1"+kept))
+	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", path, err)
 	}
 	f.Write.SetMaxOpenConns(1)
-	if f.Read, err = sql.Open("sqlite3", dsn(path, "mode=ro&_query_only=1")); err != nil {
+	if f.Read, err = sql.Open("sqlite3", dsn(path, "mode=ro&_query_only=1"+kept)); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), f.Write.Close())
 	}
 	f.Read.SetMaxOpenConns(readers)
@@ -191,10 +196,7 @@ func (f *DB) CheckWrite(ctx context.Context) error {
 func (f *DB) Close() error {
 	err := f.Read.Close()
 	if f.server != nil {
-		if f.server.held != nil {
-			err = errors.Join(err, f.server.held.Close())
-		}
-		return errors.Join(err, f.server.batch.Close(), f.Write.Close())
+		return errors.Join(err, f.server.beats.Close(), f.server.batch.Close(), f.server.turns.Close(), f.Write.Close())
 	}
 	if f.Write != nil {
 		// A query that was given up at a stop may have been interrupted when it was over. The interruption would hold until the next
@@ -208,13 +210,18 @@ func (f *DB) Close() error {
 // Tx runs act in one transaction, which is on disk when Tx returns nil.
 func (f *DB) Tx(ctx context.Context, act func(*sql.Tx) error) error { return f.count(f.tx(ctx, act)) }
 
-// Run runs one statement that was prepared on Write, on disk when it returns, and returns how many rows it changed.
-func (f *DB) Run(ctx context.Context, st *sql.Stmt, args ...any) (rows int64, err error) {
+// Run runs one statement that was prepared on Write, on disk when it returns. It returns how many rows it changed, and the id of the last
+// that it has added.
+func (f *DB) Run(ctx context.Context, st *sql.Stmt, args ...any) (rows, id int64, err error) {
 	res, err := st.ExecContext(ctx, args...)
 	if err != nil {
-		return 0, f.count(err)
+		return 0, 0, f.count(err)
 	}
-	return res.RowsAffected()
+	rows, err = res.RowsAffected()
+	if err == nil {
+		id, err = res.LastInsertId()
+	}
+	return rows, id, err
 }
 
 // count counts err, if it is that of a database that was locked.

@@ -15,10 +15,21 @@ import (
 // columns are those of row, in the order scan reads them.
 const columns = "id, pack, version, generated_at, coalesce(keyframe, 0), sum, body"
 
+// scanRow reads one row of several.
+func scanRow(rows *sql.Rows) (p row, err error) {
+	err = p.read(rows)
+	return p, err
+}
+
+// read reads p from columns.
+func (p *row) read(from interface{ Scan(into ...any) error }) error {
+	return from.Scan(&p.id, &p.pack, &p.version, &p.generatedAt, &p.keyframe, &p.sum, &p.body)
+}
+
 // scan reads one row, or state.ErrNoPulse where there is none.
 func scan(r *sql.Row) (row, error) {
 	var p row
-	err := r.Scan(&p.id, &p.pack, &p.version, &p.generatedAt, &p.keyframe, &p.sum, &p.body)
+	err := p.read(r)
 	if errors.Is(err, sql.ErrNoRows) {
 		return row{}, state.ErrNoPulse
 	}
@@ -129,7 +140,7 @@ func (h *History) save(ctx context.Context, p state.Pulse, b state.Brief, change
 	r.sum = r.checksum(text)
 	moved := apart(text)
 	var open *block
-	err = h.db.Tx(ctx, func(tx *sql.Tx) error {
+	err = h.db.TxLeading(ctx, func(tx *sql.Tx) error {
 		if open, err = h.openBlock(ctx, tx, p.Pack); err != nil {
 			return err
 		}
@@ -144,7 +155,10 @@ func (h *History) save(ctx context.Context, p state.Pulse, b state.Brief, change
 		if err := saveSources(ctx, tx, p.Pack, changed); err != nil {
 			return err
 		}
-		return prove(tx)
+		if err := prove(tx); err != nil {
+			return err
+		}
+		return h.db.Notify(ctx, tx, NotifyState)
 	})
 	if err != nil {
 		h.codec.forget(p.Pack)
@@ -221,7 +235,7 @@ func (h *History) openBlock(ctx context.Context, tx *sql.Tx, pack string) (*bloc
 // the last state of its block goes; the newest brief always stays.
 func (h *History) Prune(ctx context.Context, pack string, before time.Time) (int64, error) {
 	var dropped int64
-	err := h.db.Tx(ctx, func(tx *sql.Tx) error {
+	err := h.db.TxLeading(ctx, func(tx *sql.Tx) error {
 		limit := before.UnixMilli()
 		for _, statement := range []string{
 			"DELETE FROM pulses WHERE pack = ? AND generated_at < ? AND keyframe IS NOT NULL",

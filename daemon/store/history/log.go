@@ -6,8 +6,11 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/contextd/contextd/daemon/state"
@@ -114,11 +117,15 @@ func (h *History) appendTo(ctx context.Context, tx *sql.Tx, l log, leaf api.LogL
 			return api.Proof{}, err
 		}
 	}
-	body, err := jsonx.Encode(leaf)
+	body, err := encodeLeaf(leaf)
 	if err != nil {
 		return api.Proof{}, fmt.Errorf("encode leaf of %s: %w", leaf.Pack, err)
 	}
-	tiles, root, err := translog.Append(l.Size, body, readTile(ctx, tx, l.id))
+	edge, err := h.edge(ctx, tx, l)
+	if err != nil {
+		return api.Proof{}, fmt.Errorf("append to %s: %w", l.Origin, err)
+	}
+	hash, tiles, err := edge.Append(body)
 	if err != nil {
 		return api.Proof{}, fmt.Errorf("append to %s: %w", l.Origin, err)
 	}
@@ -131,7 +138,8 @@ func (h *History) appendTo(ctx context.Context, tx *sql.Tx, l log, leaf api.LogL
 	at := leaf.GeneratedAt.UnixMilli()
 	_, err = tx.ExecContext(ctx, "INSERT INTO log_leaves (log, seq, kind, at, body) VALUES (?, ?, ?, ?, ?)", l.id, l.Size, kind, at, body)
 	if err == nil {
-		_, err = tx.ExecContext(ctx, "UPDATE logs SET size = ?, root = ?, appended_at = ? WHERE id = ?", l.Size+1, root.String(), at, l.id)
+		root := edge.Root().String()
+		_, err = tx.ExecContext(ctx, "UPDATE logs SET size = ?, root = ?, appended_at = ? WHERE id = ?", l.Size+1, root, at, l.id)
 	}
 	if err == nil && (l.Size+1)%translog.Width == 0 {
 		err = h.bundle(ctx, tx, l.id, l.Size/translog.Width)
@@ -139,8 +147,44 @@ func (h *History) appendTo(ctx context.Context, tx *sql.Tx, l log, leaf api.LogL
 	if err != nil {
 		return api.Proof{}, fmt.Errorf("write leaf of %s: %w", l.Origin, err)
 	}
-	hash := tiles[0].Hashes[len(tiles[0].Hashes)-translog.HashSize:]
-	return api.Proof{Log: l.Origin, Seq: l.Size, Leaf: hex.EncodeToString(hash)}, nil
+	h.logs.keep(l.id, edge)
+	return api.Proof{Log: l.Origin, Seq: l.Size, Leaf: hex.EncodeToString(hash[:])}, nil
+}
+
+// edge takes the edge of a log, or reads it. What is at hand may be of a transaction that was rolled back, or others may have appended
+// since: it holds while it has the root that is stored.
+func (h *History) edge(ctx context.Context, tx *sql.Tx, l log) (*translog.Edge, error) {
+	e := h.logs.take(l.id)
+	if e != nil && e.Root().String() == l.Root {
+		return e, nil
+	}
+	e, err := translog.ReadEdge(l.Size, readTile(ctx, tx, l.id))
+	if err == nil && l.Size > 0 && e.Root().String() != l.Root {
+		err = fmt.Errorf("%w: its tiles hash to %s, not to its root %s", translog.ErrDamaged, e.Root(), l.Root)
+	}
+	return e, err
+}
+
+// encodeLeaf is the text of a leaf. One that is too long for a bundle does without the hashes of the sources that have most, and says so:
+// a state is not refused for what it was made of.
+func encodeLeaf(leaf api.LogLeaf) (body []byte, err error) {
+	leaf.Sources = slices.Clone(leaf.Sources)
+	for {
+		if body, err = jsonx.Encode(leaf); err != nil || len(body) <= translog.MaxLeaf || len(leaf.Sources) == 0 {
+			return body, err
+		}
+		most := &leaf.Sources[0]
+		for i := range leaf.Sources {
+			if s := &leaf.Sources[i]; len(s.Bodies) > len(most.Bodies) {
+				most = s
+			}
+		}
+		if len(most.Bodies) == 0 {
+			leaf.Sources = nil
+			continue
+		}
+		most.Bodies, most.Omitted = []string{}, most.Omitted+len(most.Bodies)
+	}
 }
 
 // stateOf sets in the leaf of a brief what it says of its state, which Of names by its time.
@@ -163,18 +207,33 @@ func stateOf(ctx context.Context, tx *sql.Tx, l log, leaf *api.LogLeaf) error {
 	return nil
 }
 
-// bundle puts the leaves of a full tile together.
+// bundle puts the leaves of a full tile together. Their rows are written again without them: SQLite would leave rows that shrink on as
+// many pages as before.
 func (h *History) bundle(ctx context.Context, tx *sql.Tx, id, n int64) error {
 	whole, err := leaves(ctx, tx, id, n)
 	if err != nil {
 		return err
 	}
+	const these = " FROM log_leaves WHERE log = ? AND seq >= ? AND seq < ?"
+	rows, err := database.Query(ctx, tx, func(rows *sql.Rows) (r [3]any, err error) { return r, rows.Scan(&r[0], &r[1], &r[2]) },
+		"SELECT seq, kind, at"+these, id, n*translog.Width, (n+1)*translog.Width)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
 	packed := h.codec.plainEncoder.EncodeAll(whole, nil)
 	_, err = tx.ExecContext(ctx, "INSERT INTO log_bundles (log, n, body) VALUES (?, ?, ?)", id, n, packed)
 	if err == nil {
-		_, err = tx.ExecContext(ctx, "UPDATE log_leaves SET body = NULL WHERE log = ? AND seq >= ? AND seq < ?",
-			id, n*translog.Width, (n+1)*translog.Width)
+		_, err = tx.ExecContext(ctx, "DELETE"+these, id, n*translog.Width, (n+1)*translog.Width)
 	}
+	if err != nil {
+		return err
+	}
+	values := make([]any, 0, 4*len(rows))
+	for _, r := range rows {
+		values = append(values, id, r[0], r[1], r[2])
+	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO log_leaves (log, seq, kind, at) VALUES (?, ?, ?, ?)"+
+		strings.Repeat(", (?, ?, ?, ?)", len(rows)-1), values...)
 	return err
 }
 
@@ -239,6 +298,63 @@ func proof(ctx context.Context, db database.Querier, pack string, kind int, at t
 	}
 	p.Leaf = hex.EncodeToString(hash)
 	return p, nil
+}
+
+// ResumeLogs begins a log for each pack whose last one has ended, with the leaf that the newest state had in that: what is served after a
+// restore is proven from the start, and clients that remember the old log are told at once. SignLogs comes first.
+func (h *History) ResumeLogs(ctx context.Context) error {
+	packs, err := database.Query(ctx, h.db.Read, func(rows *sql.Rows) (pack string, err error) { return pack, rows.Scan(&pack) },
+		"SELECT pack FROM logs GROUP BY pack HAVING min(ended) = 1")
+	for _, pack := range packs {
+		err = errors.Join(err, h.db.Tx(ctx, func(tx *sql.Tx) error { return h.resume(ctx, tx, pack) }))
+		h.logs.forget(pack)
+	}
+	return err
+}
+
+// resume begins a log of a pack that has none that goes on. Without the old leaf of the newest state, the next state begins it.
+func (h *History) resume(ctx context.Context, tx *sql.Tx, pack string) error {
+	var id, seq int64
+	var body []byte
+	err := tx.QueryRowContext(ctx, `SELECT logs.id, l.seq, l.body FROM logs JOIN log_leaves AS l ON l.log = logs.id AND l.kind = ?1
+		WHERE logs.id = (SELECT max(id) FROM logs WHERE pack = ?2) AND logs.ended = 1
+		AND l.at = (SELECT max(generated_at) FROM pulses WHERE pack = ?2) ORDER BY l.seq DESC LIMIT 1`, kindState, pack).Scan(&id, &seq, &body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err == nil && body == nil {
+		body, err = h.packedLeaf(ctx, tx, id, seq)
+	}
+	var leaf api.LogLeaf
+	if err == nil && json.Unmarshal(body, &leaf) != nil {
+		err = translog.ErrDamaged
+	}
+	if errors.Is(err, translog.ErrDamaged) {
+		return nil
+	}
+	if err == nil {
+		_, err = h.appendLeaf(ctx, tx, leaf)
+	}
+	if err != nil {
+		return fmt.Errorf("go on with the log of %s: %w", pack, err)
+	}
+	return nil
+}
+
+// packedLeaf is a leaf of a bundle that was put together.
+func (h *History) packedLeaf(ctx context.Context, db database.Querier, id, seq int64) ([]byte, error) {
+	bundle, err := h.packed(ctx, db, id, seq/translog.Width)
+	if err != nil {
+		return nil, err
+	}
+	list, err := translog.Entries(bundle)
+	if err == nil && int64(len(list)) <= seq%translog.Width {
+		err = translog.ErrDamaged
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list[seq%translog.Width], nil
 }
 
 // endLogs ends the log of pack that goes on; "" is those of all packs.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -67,7 +68,10 @@ func TestEveryStateHasItsLeaf(t *testing.T) {
 	if _, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil {
 		t.Fatal(err)
 	}
-	const n = 2*translog.Width + 3
+	n := 2*translog.Width + 3
+	if testing.Short() {
+		n = translog.Width + 13
+	}
 	states := map[int64]state.Pulse{}
 	seq := int64(0)
 	for i := range n - 10 {
@@ -123,30 +127,122 @@ func TestEveryStateHasItsLeaf(t *testing.T) {
 }
 
 // TestLogGoesOnAfterDamage: a log that cannot be gone on with is followed by another, which names its head; nothing is published unproven.
+// Who has appended to it before puts right what was changed since.
 func TestLogGoesOnAfterDamage(t *testing.T) {
 	t.Parallel()
-	dir := daemontest.Place(t)
-	s := open(t, dir)
-	for i := range 3 {
-		save(t, s, pulseAt(i, "x"))
+	for name, tt := range map[string]struct {
+		query string
+		again bool // opened, between the damage and the next state
+		ends  bool // the log
+	}{
+		"a tile cut off":             {"UPDATE log_tiles SET hashes = substr(hashes, 1, 32)", true, true},
+		"a changed tile":             {"UPDATE log_tiles SET hashes = zeroblob(96)", true, true},
+		"a changed root":             {"UPDATE logs SET root = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='", false, true},
+		"nothing":                    {"SELECT 1", true, false},
+		"a tile cut off, meanwhile":  {"UPDATE log_tiles SET hashes = substr(hashes, 1, 32)", false, false},
+		"a dropped tile, meanwhile":  {"DELETE FROM log_tiles", false, false},
+		"a log that is shorter":      {"UPDATE logs SET size = 2", true, true},
+		"a tile longer than its log": {"UPDATE log_tiles SET hashes = CAST(hashes || zeroblob(32) AS BLOB)", true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := daemontest.Place(t)
+			s := open(t, dir)
+			for i := range 3 {
+				save(t, s, pulseAt(i, "x"))
+			}
+			db := daemontest.SQL(t, dir, history.File)
+			if _, err := db.ExecContext(t.Context(), tt.query); err != nil {
+				t.Fatal(err)
+			}
+			if tt.again {
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				s = open(t, dir)
+			}
+			var before api.LogHead
+			if err := db.QueryRowContext(t.Context(), "SELECT origin, size, root FROM logs").Scan(&before.Origin, &before.Size, &before.Root); err != nil {
+				t.Fatal(err)
+			}
+			proof, err := s.SavePulse(t.Context(), pulseAt(3, "x"), state.Brief{}, nil)
+			if err != nil || tt.ends != (proof.Log != before.Origin) || tt.ends != (proof.Seq == 0) {
+				t.Fatalf("after damage: %v, %v", proof, err)
+			}
+			l, _ := leaf(t, s, proof.Seq)
+			if !tt.ends {
+				if _, wrong, err := s.VerifyLogs(t.Context(), 5); err != nil || len(wrong) > 0 {
+					t.Errorf("%q, %v", wrong, err)
+				}
+				return
+			}
+			if l.Previous == nil || *l.Previous != before {
+				t.Errorf("the new log follows %+v, not %+v", l.Previous, before)
+			}
+			if got, err := s.PulseBefore(t.Context(), "crypto", pulseAt(2, "x").GeneratedAt.Add(time.Second)); err != nil || got.Proof != (api.Proof{}) {
+				t.Errorf("a state of the old log has proof %v, %v", got.Proof, err)
+			}
+		})
 	}
-	before, err := s.LogHead(t.Context(), "crypto")
-	if err != nil {
+}
+
+// TestLongLeaf: a state is saved whatever it is made of. Just below the bound of a leaf all hashes are in it, above it those of the source
+// that has most are left out, which the leaf says, and of more sources than any pack has, all.
+func TestLongLeaf(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir())
+	if _, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil {
 		t.Fatal(err)
 	}
-	db := daemontest.SQL(t, dir, history.File)
-	if _, err := db.ExecContext(t.Context(), "UPDATE log_tiles SET hashes = substr(hashes, 1, 32)"); err != nil {
-		t.Fatal(err)
+	list := func(sources, bodies int) (all []api.LogSource) {
+		for i := range sources {
+			n := bodies
+			if i == 1 {
+				n *= 2
+			}
+			all = append(all, api.LogSource{ID: fmt.Sprintf("source-%03d", i), FetchedAt: epoch(), Bodies: slices.Repeat([]string{sum(nil)}, n)})
+		}
+		return all
 	}
-	proof, err := s.SavePulse(t.Context(), pulseAt(3, "x"), state.Brief{}, nil)
-	if err != nil || proof.Log == before.Origin || proof.Seq != 0 {
-		t.Fatalf("after damage: %v, %v", proof, err)
+	for i, tt := range []struct {
+		sources []api.LogSource
+		omitted []int // by source
+	}{
+		{list(2, 320), []int{0, 0}}, {list(2, 330), []int{0, 660}}, {list(2, 1000), []int{1000, 2000}}, {list(40, 40), nil},
+		{list(1200, 1), nil},
+	} {
+		p := pulseAt(i, "x")
+		p.Sources = tt.sources
+		proof, err := s.SavePulse(t.Context(), p, state.Brief{}, nil)
+		if err != nil || proof.Seq != int64(i) {
+			t.Fatalf("case %d: %+v, %v", i, proof, err)
+		}
+		l, _ := leaf(t, s, proof.Seq)
+		switch {
+		case i == 3:
+			kept := 0
+			for _, source := range l.Sources {
+				kept += len(source.Bodies)
+			}
+			if kept+40 < 900 || kept > 1000 || len(l.Sources) != 40 {
+				t.Errorf("of 41 times 40 hashes, %d are left", kept)
+			}
+			continue
+		case len(l.Sources) != len(tt.omitted):
+			t.Errorf("case %d: %d sources", i, len(l.Sources))
+			continue
+		}
+		for j, want := range tt.omitted {
+			if got := l.Sources[j]; got.Omitted != want || len(got.Bodies)+want != len(tt.sources[j].Bodies) {
+				t.Errorf("case %d: %s leaves out %d of %d, want %d", i, got.ID, got.Omitted, len(tt.sources[j].Bodies), want)
+			}
+			if len(tt.sources[j].Bodies) == 0 {
+				t.Error("the state itself was changed")
+			}
+		}
 	}
-	if l, _ := leaf(t, s, 0); l.Previous == nil || *l.Previous != before {
-		t.Errorf("the new log follows %+v, not %+v", l.Previous, before)
-	}
-	if got, err := s.PulseBefore(t.Context(), "crypto", pulseAt(2, "x").GeneratedAt.Add(time.Second)); err != nil || got.Proof != (api.Proof{}) {
-		t.Errorf("a state of the old log has proof %v, %v", got.Proof, err)
+	if _, wrong, err := s.VerifyLogs(t.Context(), 5); err != nil || len(wrong) > 0 {
+		t.Errorf("%q, %v", wrong, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -24,6 +25,26 @@ type heads struct {
 	key    string     // public, "" while nobody signs
 	byPack map[string]log
 	turn   map[string]int // counts what is written to a pack's log: what was read before does not hold
+	edges  map[int64]*translog.Edge
+}
+
+// take removes the edge of a log, nil for none, which is the caller's from then on.
+func (h *heads) take(id int64) *translog.Edge {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := h.edges[id]
+	delete(h.edges, id)
+	return e
+}
+
+// keep puts the edge of a log where take finds it.
+func (h *heads) keep(id int64, e *translog.Edge) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.edges == nil {
+		h.edges = map[int64]*translog.Edge{}
+	}
+	h.edges[id] = e
 }
 
 func (h *heads) publicKey() string {
@@ -41,6 +62,16 @@ func (h *heads) forget(pack string) {
 		h.turn = map[string]int{}
 	}
 	h.turn[pack]++
+}
+
+// forgetAll is forget for all packs.
+func (h *heads) forgetAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	clear(h.byPack)
+	for pack := range h.turn {
+		h.turn[pack]++
+	}
 }
 
 // LogHead is the log of pack that goes on, as far as it is on disk; the zero head for none.
@@ -164,4 +195,31 @@ func (h *History) SignLogs(ctx context.Context, public string) error {
 	h.logs.key = public
 	h.logs.mu.Unlock()
 	return h.db.Exec(ctx, "UPDATE logs SET public_key = ? WHERE ended = 0 AND public_key = ''", public)
+}
+
+// ProofOfBrief is the leaf of a brief that was told: the one of the time when it was written, or of the state that it was written with,
+// where that has the hash of its text. It is zero for a text by an owner's prompt, and where the log is not the one of then.
+func (h *History) ProofOfBrief(ctx context.Context, pack string, b state.Brief) (api.Proof, error) {
+	for _, withState := range []bool{false, true} {
+		p, err := proofOfBrief(ctx, h.db.Read, pack, b, withState)
+		if err != nil {
+			return api.Proof{}, err
+		}
+		if p.Log == "" {
+			continue
+		}
+		bundle, err := h.LogBundle(ctx, p.Log, p.Seq/translog.Width)
+		if err != nil {
+			return api.Proof{}, err
+		}
+		list, err := translog.Entries(bundle)
+		var leaf api.LogLeaf
+		if i := p.Seq % translog.Width; err == nil && i < int64(len(list)) {
+			err = json.Unmarshal(list[i], &leaf)
+		}
+		if err == nil && leaf.Brief == digest([]byte(b.Text)) {
+			return p, nil
+		}
+	}
+	return api.Proof{}, nil
 }

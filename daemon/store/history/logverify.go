@@ -24,6 +24,8 @@ type LogStatus struct {
 	Public     string    `json:"-"`             // the public key in base64, "" while nothing was signed
 	Key        string    `json:"key,omitempty"` // that verifies its checkpoints
 
+	Witnesses []translog.Cosigner `json:"witnesses,omitempty"` // who are asked to sign, while the daemon runs
+
 	id int64
 }
 
@@ -46,7 +48,7 @@ func (h *History) Logs(ctx context.Context) ([]LogStatus, error) {
 
 // EndLogs ends the logs that go on. With the next state of its pack, each is followed by a new one that names its head.
 func (h *History) EndLogs(ctx context.Context) error {
-	return h.db.Tx(ctx, func(tx *sql.Tx) error { return endLogs(ctx, tx, "") })
+	return h.db.TxLeading(ctx, func(tx *sql.Tx) error { return endLogs(ctx, tx, "") })
 }
 
 // VerifyLogs makes the trees of all logs again, of their leaves, and holds those to the states and briefs that are still kept. It returns
@@ -81,7 +83,7 @@ type audit struct {
 	problems []string
 
 	tree map[place][]byte // as the leaves make it
-	root string
+	edge translog.Edge    // of that
 }
 
 // wrong notes what is wrong.
@@ -108,8 +110,8 @@ func (a *audit) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if a.root != a.Root && a.Size > 0 {
-		a.wrong("its leaves hash to %s, not to the root %s of its checkpoint", a.root, a.Root)
+	if root := a.edge.Root().String(); root != a.Root && a.Size > 0 {
+		a.wrong("its leaves hash to %s, not to the root %s of its checkpoint", root, a.Root)
 	}
 	for at, hashes := range a.tree {
 		stored, err := readTile(ctx, a.db.Read, a.id)(at.level, at.n)
@@ -127,17 +129,15 @@ func (a *audit) run(ctx context.Context) error {
 
 // bundle verifies the leaves of a bundle.
 func (a *audit) bundle(ctx context.Context, n int64, list [][]byte) error {
-	read := func(level int, n int64) ([]byte, error) { return a.tree[place{level, n}], nil }
 	for i, text := range list {
 		seq := n*translog.Width + int64(i)
-		tiles, root, err := translog.Append(seq, text, read)
+		_, tiles, err := a.edge.Append(text)
 		if err != nil {
 			return err
 		}
 		for _, t := range tiles {
 			a.tree[place{t.Level, t.N}] = t.Hashes
 		}
-		a.root = root.String()
 		var leaf api.LogLeaf
 		if err := json.Unmarshal(text, &leaf); err != nil || leaf.Seq != seq || leaf.Pack != a.Pack {
 			a.wrong("leaf %d is not one of that place", seq)

@@ -132,7 +132,20 @@ func agree(t *testing.T, dir string) {
 // TestVerifyNamesWhatIsWrong: everything that can be changed behind the log's back is named.
 func TestVerifyNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	const n = translog.Width + 20
+	whole := t.TempDir()
+	s := open(t, whole)
+	if _, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range translog.Width + 20 {
+		p := pulseAt(i, "x")
+		if _, err := s.SavePulse(t.Context(), p, state.Brief{Text: "Calm.", At: p.GeneratedAt, Of: p.GeneratedAt}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
 	for name, tt := range map[string]struct{ query, want string }{
 		"nothing":               {"SELECT 1", ""},
 		"a state of another":    {"UPDATE pulses SET generated_at = generated_at + 1 WHERE id = 6", "the state of 2026-11-20T20:25:00.123Z, which leaf 5 proves, is missing"},
@@ -155,16 +168,10 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			s := open(t, dir)
-			if _, err := s.OpenPack(t.Context(), "crypto", epoch()); err != nil {
+			if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
 				t.Fatal(err)
 			}
-			for i := range n {
-				p := pulseAt(i, "x")
-				if _, err := s.SavePulse(t.Context(), p, state.Brief{Text: "Calm.", At: p.GeneratedAt, Of: p.GeneratedAt}, nil); err != nil {
-					t.Fatal(err)
-				}
-			}
+			s := open(t, dir)
 			db := daemontest.SQL(t, dir, history.File)
 			if _, err := db.ExecContext(t.Context(), "PRAGMA foreign_keys = 0; "+tt.query); err != nil {
 				t.Fatal(err)

@@ -1,4 +1,5 @@
-// Package history keeps the states and briefs of packs, and what sources said last, in history.db.
+// Package history keeps the states and briefs of packs, and what sources said last, in history.db or a schema
+// of PostgreSQL.
 //
 // A state is stored against the keyframe of its block, with its numbers apart from its text, and comes back byte for byte or as an
 // error: every row carries a checksum. Each exported method is one transaction, on disk when it returns.
@@ -66,6 +67,9 @@ func OpenRead(ctx context.Context, dir string) (*History, error) {
 	}
 	return &History{db: db, codec: newCodec()}, nil
 }
+
+// Use lets the lease of the books decide who may save and prune; nil lets everybody.
+func (h *History) Use(l *database.Lease) { h.db.Use(l) }
 
 // LeaveLog leaves checkpoints to a program such as Litestream.
 func (h *History) LeaveLog(ctx context.Context) error { return h.db.LeaveLog(ctx) }

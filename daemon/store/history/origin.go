@@ -55,6 +55,9 @@ func originOnServer(ctx context.Context, place string) (o Origin, err error) {
 		return o, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := db.Private(ctx); err != nil {
+		return o, fmt.Errorf("read origin of history in %s: %w", database.Host(place), err)
+	}
 	for table, found := range map[string]*bool{"origin": &o.Demo, "pulses": &o.States} {
 		var there bool
 		err := db.Read.QueryRowContext(ctx, "SELECT to_regclass(?) IS NOT NULL", table).Scan(&there)

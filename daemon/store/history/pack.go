@@ -27,11 +27,7 @@ func (h *History) OpenPack(ctx context.Context, pack string, now time.Time) (sta
 		if saved.Pulse, saved.Damaged, err = h.newest(ctx, tx, pack); err != nil {
 			return err
 		}
-		if err := h.newestBrief(ctx, tx, pack, &saved); err != nil {
-			return err
-		}
-		saved.Sources, err = readSources(ctx, tx, pack)
-		return err
+		return h.readRest(ctx, tx, pack, &saved)
 	})
 	if err != nil {
 		return state.Saved{}, fmt.Errorf("open pack %s: %w", pack, err)
@@ -39,12 +35,21 @@ func (h *History) OpenPack(ctx context.Context, pack string, now time.Time) (sta
 	return saved, nil
 }
 
+// readRest adds to saved what is kept of pack beside its newest state.
+func (h *History) readRest(ctx context.Context, db database.Querier, pack string, saved *state.Saved) (err error) {
+	if err := h.newestBrief(ctx, db, pack, saved); err != nil {
+		return err
+	}
+	saved.Sources, err = readSources(ctx, db, pack)
+	return err
+}
+
 // newest returns the newest pulse of pack that can be read, nil if there is none, and how many newer ones could not.
-func (h *History) newest(ctx context.Context, tx *sql.Tx, pack string) (*state.Pulse, int, error) {
+func (h *History) newest(ctx context.Context, db database.Querier, pack string) (*state.Pulse, int, error) {
 	const tries = 288 // a day of states: damage on a disk takes a page of them at a time
 	before := time.UnixMilli(1 << 52).UnixMilli()
 	for damaged := range tries {
-		r, err := scan(tx.QueryRowContext(ctx, "SELECT "+columns+
+		r, err := scan(db.QueryRowContext(ctx, "SELECT "+columns+
 			" FROM pulses WHERE pack = ? AND generated_at < ? ORDER BY generated_at DESC LIMIT 1", pack, before))
 		if errors.Is(err, state.ErrNoPulse) {
 			return nil, damaged, nil
@@ -52,11 +57,11 @@ func (h *History) newest(ctx context.Context, tx *sql.Tx, pack string) (*state.P
 		if err != nil {
 			return nil, damaged, fmt.Errorf("read newest state: %w", err)
 		}
-		content, err := h.decode(ctx, tx, r)
+		content, err := h.decode(ctx, db, r)
 		if err == nil {
 			var p state.Pulse
 			if p, err = r.pulse(content); err == nil {
-				p.Proof, err = proof(ctx, tx, pack, kindState, p.GeneratedAt)
+				p.Proof, err = proof(ctx, db, pack, kindState, p.GeneratedAt)
 				return &p, damaged, err
 			}
 		}
@@ -70,11 +75,11 @@ func (h *History) newest(ctx context.Context, tx *sql.Tx, pack string) (*state.P
 
 // newestBrief adds to saved the newest brief of pack, the state it was written from, and when the daily one was written last, as far as
 // they are kept.
-func (h *History) newestBrief(ctx context.Context, tx *sql.Tx, pack string, saved *state.Saved) error {
+func (h *History) newestBrief(ctx context.Context, db database.Querier, pack string, saved *state.Saved) error {
 	var at, of, tried sql.NullInt64
 	var withState bool
 	b := &saved.Brief
-	err := tx.QueryRowContext(ctx, `SELECT written_at, generated_at, writer, text, refused, with_state,
+	err := db.QueryRowContext(ctx, `SELECT written_at, generated_at, writer, text, refused, with_state,
 			(SELECT max(written_at) FROM briefs WHERE pack = ?1 AND with_state = 0)
 		FROM briefs WHERE pack = ?1 ORDER BY id DESC LIMIT 1`, pack).Scan(&at, &of, &b.Writer, &b.Text, &b.Refused, &withState, &tried)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -84,21 +89,21 @@ func (h *History) newestBrief(ctx context.Context, tx *sql.Tx, pack string, save
 		return fmt.Errorf("read newest brief: %w", err)
 	}
 	b.At, b.Of, saved.Tried = database.FromMillis(at), database.FromMillis(of), database.FromMillis(tried)
-	if b.Proof, err = proofOfBrief(ctx, tx, pack, *b, withState); err != nil {
+	if b.Proof, err = proofOfBrief(ctx, db, pack, *b, withState); err != nil {
 		return err
 	}
-	r, err := scan(tx.QueryRowContext(ctx, "SELECT "+columns+" FROM pulses WHERE pack = ? AND generated_at = ?", pack, of.Int64))
+	r, err := scan(db.QueryRowContext(ctx, "SELECT "+columns+" FROM pulses WHERE pack = ? AND generated_at = ?", pack, of.Int64))
 	if err != nil {
 		if errors.Is(err, state.ErrNoPulse) {
 			err = nil
 		}
 		return err
 	}
-	content, err := h.decode(ctx, tx, r)
+	content, err := h.decode(ctx, db, r)
 	if err == nil {
 		var p state.Pulse
 		if p, err = r.pulse(content); err == nil {
-			p.Proof, err = proof(ctx, tx, pack, kindState, p.GeneratedAt)
+			p.Proof, err = proof(ctx, db, pack, kindState, p.GeneratedAt)
 			saved.Told = &p
 		}
 	}
@@ -110,12 +115,14 @@ func (h *History) newestBrief(ctx context.Context, tx *sql.Tx, pack string, save
 
 // SaveBrief adds b, which was not written with its state, and a leaf to the log of the pack, in one transaction.
 func (h *History) SaveBrief(ctx context.Context, pack string, b state.Brief) (proof api.Proof, err error) {
-	err = h.db.Tx(ctx, func(tx *sql.Tx) error {
+	err = h.db.TxLeading(ctx, func(tx *sql.Tx) error {
 		if err := saveBrief(ctx, tx, pack, b, false); err != nil {
 			return err
 		}
-		proof, err = h.appendLeaf(ctx, tx, briefLeaf(pack, b))
-		return err
+		if proof, err = h.appendLeaf(ctx, tx, briefLeaf(pack, b)); err != nil {
+			return err
+		}
+		return h.db.Notify(ctx, tx, NotifyState)
 	})
 	h.logs.forget(pack)
 	if err != nil {
@@ -157,7 +164,12 @@ func (h *History) Briefs(ctx context.Context, pack string, limit int) ([]state.B
 
 // SaveSources replaces the changed sources.
 func (h *History) SaveSources(ctx context.Context, pack string, changed []state.SourceRecord) error {
-	return h.db.Tx(ctx, func(tx *sql.Tx) error { return saveSources(ctx, tx, pack, changed) })
+	return h.db.TxLeading(ctx, func(tx *sql.Tx) error {
+		if err := saveSources(ctx, tx, pack, changed); err != nil {
+			return err
+		}
+		return h.db.Notify(ctx, tx, NotifyState)
+	})
 }
 
 func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []state.SourceRecord) error {
@@ -176,8 +188,8 @@ func saveSources(ctx context.Context, tx *sql.Tx, pack string, changed []state.S
 	return nil
 }
 
-func readSources(ctx context.Context, tx *sql.Tx, pack string) ([]state.SourceRecord, error) {
-	rows, err := tx.QueryContext(ctx,
+func readSources(ctx context.Context, db database.Querier, pack string) ([]state.SourceRecord, error) {
+	rows, err := db.QueryContext(ctx,
 		`SELECT source, doc, fetched_at, attempted_at, not_before, failures, error, bodies FROM sources WHERE pack = ?
 		ORDER BY source`, pack)
 	if err != nil {

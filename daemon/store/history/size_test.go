@@ -79,8 +79,12 @@ func (s *sizes) since(before sizes) sizes {
 func TestHistoryIsSmall(t *testing.T) {
 	t.Parallel()
 	dir, w := daemontest.Files(t), newWalk(t, 1)
+	blocks := 25
+	if testing.Short() {
+		blocks = 5
+	}
 	var total, empty sizes
-	for i, n := range []int{2 * history.KeyframeEvery, 25 * history.KeyframeEvery} {
+	for i, n := range []int{2 * history.KeyframeEvery, blocks * history.KeyframeEvery} {
 		s := open(t, dir)
 		_, written := write(t, s, w, n)
 		if err := s.Close(); err != nil {
