@@ -75,7 +75,7 @@ func TestFlagsLifeOfAFlag(t *testing.T) {
 	}
 	in.Prev, in.Now = third, now.Add(14*time.Minute)
 	if _, s = compact(t, in); len(s.Flags) != len(want) || !s.Flags[0].Since.Equal(in.Now) {
-		t.Errorf("%+v, want all of them anew", s.Flags)
+		t.Errorf("%+v, want all of them again", s.Flags)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // now is when most tests compact: a day with no meaning.
 var now = time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)

@@ -46,14 +46,14 @@ func readState(text []byte) (p published, err error) {
 
 // examine checks what is published.
 func (t *trial) examine(ctx context.Context, check string) {
-	pulse := t.desk.pulse
+	pulse := t.harness.pulse
 	t.checkState(check, pulse.State, pulse.Citations)
-	for _, row := range t.desk.tables.Rows() {
+	for _, row := range t.harness.tables.Rows() {
 		if row.Ref < 1 || row.Ref > len(t.pack.Sources) || row.Key == "" || !clean(row.Name) || !safe(row.URL) {
 			t.fail(check, "", "a row of the tables does not hold: %+v", row)
 		}
 	}
-	if told := t.desk.narration; told.Of.Equal(pulse.GeneratedAt) && told.Text != "" {
+	if told := t.harness.narration; told.Of.Equal(pulse.GeneratedAt) && told.Text != "" {
 		t.checkBrief(told.Text, pulse)
 		return
 	}

@@ -173,7 +173,7 @@ func (t *trial) look(ctx context.Context, id string, rows []map[string]any) *sou
 	given[id] = asAny(rows)
 	t.stage.give(given)
 	i := slices.Index(ids(t.cfg.Manifest), id)
-	out := t.desk.fetcher.Fetch(context.WithValue(ctx, asking{}, id), t.pack.Sources[i].Connector, t.desk.docs[id])
+	out := t.harness.fetcher.Fetch(context.WithValue(ctx, asking{}, id), t.pack.Sources[i].Connector, t.harness.docs[id])
 	doc, _ := out.Doc.(*source.RowsDoc)
 	return doc
 }
@@ -191,7 +191,7 @@ func keyOf(row map[string]any) string { return fmt.Sprint(row["key"]) }
 
 // flagOf is the flag of a kind and a key in the newest state; full says that there is no place for more.
 func (t *trial) flagOf(kind, key string) (f api.Flag, raised, full bool) {
-	state, err := readState(t.desk.pulse.State)
+	state, err := readState(t.harness.pulse.State)
 	if err != nil {
 		return f, false, false // told by examine
 	}

@@ -96,16 +96,16 @@ func (r Report) Failed() bool {
 
 // trial is a Run under way.
 type trial struct {
-	cfg    Config
-	pack   *pack.Pack
-	writer brief.Writer
-	rand   *rand.Rand
-	stage  *stage
-	line   *line
-	desk   *desk
-	pipe   *pipeline.Pipeline
-	report Report
-	tick   int // that is played; 0 after the last
+	cfg     Config
+	pack    *pack.Pack
+	writer  brief.Writer
+	rand    *rand.Rand
+	stage   *stage
+	line    *line
+	harness *harness
+	pipe    *pipeline.Pipeline
+	report  Report
+	tick    int // that is played; 0 after the last
 }
 
 // Run tries a pack. The error is about the trial itself; what is wrong with the pack is in the Report.
@@ -119,7 +119,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 		return Report{}, err
 	}
 	t.pipe, err = pipeline.Open(ctx, pipeline.Config{
-		Pack: t.pack, Fetcher: t.desk, Store: store, Feed: t.desk, Writer: t.writer, Jitter: -1, AlwaysDue: true, Now: t.line.now,
+		Pack: t.pack, Fetcher: t.harness, Store: store, Feed: t.harness, Writer: t.writer, Jitter: -1, AlwaysDue: true, Now: t.line.now,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err == nil {
@@ -143,7 +143,7 @@ func newTrial(cfg Config) (*trial, error) {
 	if t.pack, t.writer, err = cfg.Manifest.Make(t.stage); err != nil {
 		return nil, fmt.Errorf("make pack: %w", err)
 	}
-	t.desk = &desk{
+	t.harness = &harness{
 		fetcher:  source.NewFetcher(source.Config{Transport: t.line, Now: t.line.now, Shift: t.line.shift}),
 		outcomes: make(map[string]source.Outcome), docs: make(map[string]source.Doc),
 	}
@@ -164,7 +164,7 @@ func (t *trial) play(ctx context.Context) error {
 			return err
 		}
 		t.answers()
-		t.report.Ticks = append(t.report.Ticks, Tick{at, t.desk.pulse.State, t.desk.narration.Text})
+		t.report.Ticks = append(t.report.Ticks, Tick{at, t.harness.pulse.State, t.harness.narration.Text})
 	}
 	t.tick = 0
 	for _, step := range []struct {
@@ -212,7 +212,7 @@ func (t *trial) note(f Finding) {
 // answers judges those of a recorded tick.
 func (t *trial) answers() {
 	for _, s := range t.pack.Sources {
-		switch out := t.desk.outcomes[s.ID]; {
+		switch out := t.harness.outcomes[s.ID]; {
 		case out.Err != nil:
 			t.fail("answers", s.ID, "%v", out.Err)
 		case out.Dropped > 0:

@@ -21,7 +21,7 @@ func Random(ctx context.Context, cfg Config, states int) ([]Finding, error) {
 		return nil, err
 	}
 	for _, s := range t.pack.Sources {
-		if out := t.desk.Fetch(ctx, s.Connector, nil); out.Err != nil {
+		if out := t.harness.Fetch(ctx, s.Connector, nil); out.Err != nil {
 			return nil, fmt.Errorf("fetch %s: %w", s.ID, out.Err)
 		}
 	}
@@ -66,10 +66,10 @@ func (t *trial) drawAll() map[string][]any {
 func (t *trial) once(ctx context.Context, prev []byte) ([]byte, error) {
 	in := pack.Input{Readings: make(map[string]pack.Reading), Prev: prev, Now: t.line.now()}
 	for _, s := range t.pack.Sources {
-		r := pack.Reading{Doc: t.desk.docs[s.ID], FetchedAt: in.Now}
+		r := pack.Reading{Doc: t.harness.docs[s.ID], FetchedAt: in.Now}
 		if t.rand.IntN(8) == 0 {
 			r.FetchedAt, r.Failures, r.Err = in.Now.Add(-s.StaleAfter), 1, "network: connection refused"
-		} else if out := t.desk.Fetch(ctx, s.Connector, r.Doc); out.Doc != nil {
+		} else if out := t.harness.Fetch(ctx, s.Connector, r.Doc); out.Doc != nil {
 			r.Doc = out.Doc
 		}
 		in.Readings[s.ID] = r

@@ -11,7 +11,7 @@ import (
 	"github.com/contextd/contextd/daemon/packtest"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // subject is a manifest of the program as a trial takes it.
 func subject(t *testing.T, id string) packtest.Config {
@@ -81,7 +81,7 @@ func TestShippedAnyState(t *testing.T) {
 	t.Parallel()
 	states := 1000
 	if testing.Short() {
-		states = 50
+		states = 20
 	}
 	for _, id := range manifest.Shipped() {
 		t.Run(id, func(t *testing.T) {

@@ -150,8 +150,8 @@ func (l *line) setBroken(ids []string, answer func(*http.Request) (*http.Respons
 	}
 }
 
-// desk is where a pipeline fetches and publishes, and keeps what passed it last.
-type desk struct {
+// harness is where a pipeline fetches and publishes, and keeps what passed it last.
+type harness struct {
 	fetcher *source.Fetcher
 
 	mu       sync.Mutex // guards the maps
@@ -164,41 +164,41 @@ type desk struct {
 }
 
 var (
-	_ pipeline.Fetcher   = (*desk)(nil)
-	_ pipeline.Publisher = (*desk)(nil)
+	_ pipeline.Fetcher   = (*harness)(nil)
+	_ pipeline.Publisher = (*harness)(nil)
 )
 
 // Fetch implements pipeline.Fetcher.
-func (d *desk) Fetch(ctx context.Context, c source.Connector, last source.Doc) source.Outcome {
-	out := d.fetcher.Fetch(context.WithValue(ctx, asking{}, c.ID), c, last)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.outcomes[c.ID] = out
+func (h *harness) Fetch(ctx context.Context, c source.Connector, last source.Doc) source.Outcome {
+	out := h.fetcher.Fetch(context.WithValue(ctx, asking{}, c.ID), c, last)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.outcomes[c.ID] = out
 	if out.Doc != nil {
-		d.docs[c.ID] = out.Doc
+		h.docs[c.ID] = out.Doc
 	}
 	return out
 }
 
 // Publish implements pipeline.Publisher.
-func (d *desk) Publish(p state.Pulse, b state.Narration, rows *state.Tables) error {
-	d.pulse, d.narration, d.tables = p, b, rows
+func (h *harness) Publish(p state.Pulse, b state.Narration, rows *state.Tables) error {
+	h.pulse, h.narration, h.tables = p, b, rows
 	return nil
 }
 
 // Restore implements pipeline.Publisher.
-func (d *desk) Restore(p state.Pulse, b state.Narration, rows *state.Tables) error {
-	return d.Publish(p, b, rows)
+func (h *harness) Restore(p state.Pulse, b state.Narration, rows *state.Tables) error {
+	return h.Publish(p, b, rows)
 }
 
 // PublishBrief implements pipeline.Publisher.
-func (d *desk) PublishBrief(_ string, b state.Narration) error {
-	d.narration = b
+func (h *harness) PublishBrief(_ string, b state.Narration) error {
+	h.narration = b
 	return nil
 }
 
 // PublishRows implements pipeline.Publisher.
-func (d *desk) PublishRows(_ string, rows *state.Tables) { d.tables = rows }
+func (h *harness) PublishRows(_ string, rows *state.Tables) { h.tables = rows }
 
 // Fail implements pipeline.Publisher.
-func (d *desk) Fail(string, string) {}
+func (h *harness) Fail(string, string) {}

@@ -89,7 +89,7 @@ func (t *trial) fetchAll(ctx context.Context, what trouble) {
 	}
 	t.line.setBroken(all, what.answer)
 	for _, s := range t.pack.Sources {
-		t.judgeOutcome(what, s.ID, t.desk.Fetch(ctx, s.Connector, t.desk.docs[s.ID]))
+		t.judgeOutcome(what, s.ID, t.harness.Fetch(ctx, s.Connector, t.harness.docs[s.ID]))
 	}
 }
 
@@ -108,7 +108,7 @@ func (f trouble) refuses(format string) bool {
 // rowsOf counts the rows of each anchor.
 func (t *trial) rowsOf() map[int]int {
 	counts := make(map[int]int)
-	for _, row := range t.desk.tables.Rows() {
+	for _, row := range t.harness.tables.Rows() {
 		counts[row.Ref]++
 	}
 	return counts
@@ -116,7 +116,7 @@ func (t *trial) rowsOf() map[int]int {
 
 // judge checks what became of a source that failed, which had so many rows before.
 func (t *trial) judge(what trouble, id string, ref, rows int) {
-	out := t.desk.outcomes[id]
+	out := t.harness.outcomes[id]
 	if t.judgeOutcome(what, id, out); out.Doc != nil {
 		return
 	}
@@ -125,7 +125,7 @@ func (t *trial) judge(what trouble, id string, ref, rows int) {
 		t.fail("failures", id, "after %s its status is %s (%v)", what.name(), status.Status, out.Err)
 	}
 	kept := 0
-	for _, row := range t.desk.tables.Rows() {
+	for _, row := range t.harness.tables.Rows() {
 		if row.Ref != ref {
 			continue
 		}
@@ -154,7 +154,7 @@ func (t *trial) checkCarried(what trouble, id string, ref int) {
 	if len(t.pack.Sources) == 1 {
 		return
 	}
-	state, err := readState(t.desk.pulse.State)
+	state, err := readState(t.harness.pulse.State)
 	if err != nil {
 		return // told by examine
 	}
@@ -200,13 +200,13 @@ func (t *trial) hostile(ctx context.Context) error {
 	if err := t.refresh(ctx, "hostile text"); err != nil {
 		return err
 	}
-	state, err := readState(t.desk.pulse.State)
+	state, err := readState(t.harness.pulse.State)
 	if err != nil {
 		return nil // told by examine
 	}
 	for i, s := range t.pack.Sources {
 		named := slices.ContainsFunc(state.flags, func(f api.Flag) bool { return f.Kind == api.FlagSuspiciousName && f.Ref == i+1 })
-		if !named && given[s.ID] != nil && t.desk.outcomes[s.ID].Doc != nil && len(state.flags) < mostFlags {
+		if !named && given[s.ID] != nil && t.harness.outcomes[s.ID].Doc != nil && len(state.flags) < mostFlags {
 			t.fail("hostile text", s.ID, "a name that reads as an instruction raises no flag")
 		}
 	}
@@ -259,7 +259,7 @@ func (t *trial) size(ctx context.Context) error {
 		return err
 	}
 	for id := range given {
-		out, most := t.desk.outcomes[id], t.cfg.Manifest.Limits.Rows
+		out, most := t.harness.outcomes[id], t.cfg.Manifest.Limits.Rows
 		switch {
 		case out.Err != nil:
 			t.fail("size", id, "it refuses %d rows, of which it should keep %d: %v", manyRows, most, out.Err)

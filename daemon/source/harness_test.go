@@ -60,10 +60,10 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// fetch makes one attempt with a new Fetcher on the day of the recording.
+// fetch makes one attempt with a new Fetcher on the day of the recording. It has more time than the daemon gives, for machines under load.
 func fetch(t *testing.T, transport http.RoundTripper, c source.Connector, last source.Doc) source.Outcome {
 	t.Helper()
-	f := source.NewFetcher(source.Config{Transport: transport, Now: atRecording})
+	f := source.NewFetcher(source.Config{Transport: transport, Now: atRecording, Timeout: 2 * time.Minute})
 	return f.Fetch(t.Context(), c, last)
 }
 

@@ -69,3 +69,15 @@ type Saved struct {
 	Tried   time.Time // when the daily brief was written last, or failed to be
 	Sources []SourceRecord
 }
+
+// Mark is how much of what a store holds of a pack somebody has seen: when the newest state was made, the newest brief written, and a
+// source last asked.
+type Mark struct{ State, Brief, Asked time.Time }
+
+// News is what a store holds of a pack beyond a Mark.
+type News struct {
+	Mark   Mark    // of all that is in it
+	Pulses []Pulse // oldest first; those that cannot be read are left out
+	Saved          // what else is kept now; Pulse is nil
+	More   bool    // there are younger states
+}

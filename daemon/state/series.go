@@ -181,12 +181,12 @@ func CheckSeries(shown []Shown, path, field string) error {
 		}
 	}
 	if !known {
-		return api.Errorf(api.ReasonInvalidPath, "path is %q, no member or row that has a past", human.Short(path, human.Quoted)).
+		return api.Errorf(api.ReasonInvalidPath, "path is %q, not a member or row with a history", human.Short(path, human.Quoted)).
 			WithHint("use a member, for the rows now in it, or a row as kind/key: %s", strings.Join(paths, ", "))
 	}
 	field, path = human.Short(field, human.Quoted), human.Short(path, human.Quoted)
-	return api.Errorf(api.ReasonInvalidField, "field is %q, which is no number of %s", field, path).
-		WithHint("fields with a past: %s", strings.Join(fields, ", "))
+	return api.Errorf(api.ReasonInvalidField, "field is %q, not a numeric field of %s", field, path).
+		WithHint("fields with a history: %s", strings.Join(fields, ", "))
 }
 
 // IsFirst reports whether the series of path has the same rows and numbers with a field as without one.

@@ -115,7 +115,7 @@ func TestCheckSeries(t *testing.T) {
 			t.Errorf("%q: hint %s", path, e.Hint)
 		}
 	}
-	if e := api.AsError(state.CheckSeries(shown(), "list", "x")); e.Hint != "fields with a past: price, day, tvl" {
+	if e := api.AsError(state.CheckSeries(shown(), "list", "x")); e.Hint != "fields with a history: price, day, tvl" {
 		t.Errorf("hint %s", e.Hint)
 	}
 }

@@ -14,12 +14,12 @@ type LivingConfig struct {
 	Now   func() time.Time // nil is time.Now
 }
 
-// Living is what a demo plays: the crypto pack's sources as a Market on the clock of the wall, with an incident every ten minutes or so,
-// and those of the other packs as they were recorded. It is safe for concurrent use.
+// Living is what a demo plays: the crypto pack's sources as a Market on the clock of the wall, and those of the other packs in step with
+// it, with an incident every ten minutes or so. It is safe for concurrent use.
 type Living struct {
 	cfg    LivingConfig
 	market *Market
-	others *Recording
+	others *others
 	due    time.Time // when the next incident begins; Advance alone uses it
 	number int       // of incidents so far
 }
@@ -32,6 +32,9 @@ const (
 
 	firstIncident    = 90 * time.Second // from the start
 	betweenIncidents = 10 * time.Minute
+	lasting          = 6 * time.Minute  // of each, which
+	growing          = 3 * time.Minute  // comes in this time and
+	passing          = 90 * time.Second // goes in that
 )
 
 // NewLiving returns a Living at the beginning of its past.
@@ -47,10 +50,14 @@ func NewLiving(cfg LivingConfig) (*Living, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Living{cfg: cfg, market: market, others: New(cfg.Now), due: start.Add(firstIncident)}, nil
+	others, err := newOthers(cfg, market, start.Add(-cfg.Past), start.Add(firstIncident))
+	if err != nil {
+		return nil, err
+	}
+	return &Living{cfg: cfg, market: market, others: others, due: start.Add(firstIncident)}, nil
 }
 
-// Advance moves everything on to now, and the recordings to their next tick.
+// Advance moves everything on to now.
 func (l *Living) Advance() {
 	now := l.cfg.Now()
 	pace := 1.0
@@ -62,7 +69,6 @@ func (l *Living) Advance() {
 		l.due, l.number = now.Add(betweenIncidents), l.number+1
 	}
 	l.market.moveTo(now, pace)
-	l.others.Advance()
 }
 
 // incident is what happens next: each grows for some minutes, stays, and passes.
@@ -70,16 +76,16 @@ func (l *Living) incident() []Event {
 	ticks := func(d time.Duration) int { return max(1, int(d/l.cfg.Every)) }
 	coins := [...]string{"usual-usd", "falcon-finance", "first-digital-usd", "ethena-usde"}
 	first := l.market.Tick() + 1
-	lasting := func(e Event) Event {
-		e.From, e.Until, e.Ramp, e.Fall = first, first+ticks(6*time.Minute), ticks(3*time.Minute), ticks(90*time.Second)
+	timed := func(e Event) Event {
+		e.From, e.Until, e.Ramp, e.Fall = first, first+ticks(lasting), ticks(growing), ticks(passing)
 		return e
 	}
 	if l.number%3 == 1 {
-		return []Event{lasting(Event{Kind: Move, Subject: "zcash", Size: 0.18}), lasting(Event{Kind: FeeSpike, Size: 70})}
+		return []Event{timed(Event{Kind: Move, Subject: "zcash", Size: 0.18}), timed(Event{Kind: FeeSpike, Size: 70})}
 	}
 	return []Event{
-		lasting(Event{Kind: Depeg, Subject: coins[l.number%len(coins)], Size: -0.03}),
-		lasting(Event{Kind: GasSpike, Size: 120}), lasting(Event{Kind: Move, Subject: "bitcoin", Size: -0.025}),
+		timed(Event{Kind: Depeg, Subject: coins[l.number%len(coins)], Size: -0.03}),
+		timed(Event{Kind: GasSpike, Size: 120}), timed(Event{Kind: Move, Subject: "bitcoin", Size: -0.025}),
 	}
 }
 
@@ -96,5 +102,5 @@ func (l *Living) Shift(source string) time.Duration {
 	if l.market.tells(source) {
 		return 0
 	}
-	return l.others.Shift(source)
+	return l.others.begun.Sub(l.others.zero).Truncate(time.Second)
 }

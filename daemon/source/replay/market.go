@@ -32,7 +32,7 @@ type MarketConfig struct {
 // Market answers in the shapes of the first recorded tick with values that move on with every tick. The same seed gives the same payloads.
 //
 // Prices wander by a volatility of their own, together with Bitcoin's and back towards where they began; locked value, volumes, sentiment
-// and headlines go with them. Events are planted on top. It knows what each payload of each tick says, so that whoever reads them another
+// and headlines go with them. Events are planted on top. It knows what each payload of each tick says, so that reading them another
 // way can be held against it. It is safe for concurrent use.
 type Market struct {
 	cfg  MarketConfig

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -208,34 +209,36 @@ func TestShocksMovePricesAndRamp(t *testing.T) {
 	}
 }
 
-// TestChangesAreThoseOfTheDay: once a day has passed, the change that upstream tells is from the price that it told a day before, whatever
-// happened then.
-func TestChangesAreThoseOfTheDay(t *testing.T) {
+// TestChangesAreThoseOfTheirSpan: once there is a past, the changes that upstream tells are from the prices that it told an hour, a day and
+// a week before, whatever happened then.
+func TestChangesAreThoseOfTheirSpan(t *testing.T) {
 	t.Parallel()
-	m := market(t, 7, 0, replay.Event{Kind: replay.Move, Subject: "zcash", From: 10, Until: 14, Size: 0.3})
-	const day = 24 * 12 // ticks
-	told := func(tick int) map[string]coin {
-		var list []coin
-		if err := json.Unmarshal(payload(t, m, tick, marketsPage), &list); err != nil {
-			t.Fatal(err)
+	const hour, day, week = 12, 24 * 12, 7 * 24 * 12 // ticks
+	m := market(t, 7, 0, replay.Event{Kind: replay.Move, Subject: "zcash", From: 10, Until: 14, Size: 0.3},
+		replay.Event{Kind: replay.Move, Subject: "zcash", From: week, Until: week + 4, Size: 0.3})
+	told := map[int]map[string]coin{}
+	for tick := range week + 14 {
+		if slices.Contains([]int{0, 12, week - day, week - hour, week, week + 12 - day, week + 12}, tick) {
+			var list []coin
+			if err := json.Unmarshal(payload(t, m, tick, marketsPage), &list); err != nil {
+				t.Fatal(err)
+			}
+			told[tick] = map[string]coin{}
+			for _, c := range list {
+				told[tick][c.ID] = c
+			}
 		}
-		by := map[string]coin{}
-		for _, c := range list {
-			by[c.ID] = c
-		}
-		return by
-	}
-	for range day + 14 {
 		m.Advance()
 	}
-	for _, tick := range []int{day, day + 12} {
-		before, now := told(tick-day), told(tick)
-		if len(now) < 50 {
-			t.Fatalf("%d coins", len(now))
+	for _, tick := range []int{week, week + 12} {
+		if len(told[tick]) < 50 {
+			t.Fatalf("%d coins", len(told[tick]))
 		}
-		for id, c := range now {
-			if want := (c.Price/before[id].Price - 1) * 100; math.Abs(c.Day-want) > 0.001 {
-				t.Errorf("tick %d: %s is told to have moved %v%%, and moved %v%%", tick, id, c.Day, want)
+		for id, c := range told[tick] {
+			for span, got := range map[int]float64{hour: c.Hour, day: c.Day, week: c.Week} {
+				if want := (c.Price/told[tick-span][id].Price - 1) * 100; math.Abs(got-want) > 0.001 {
+					t.Errorf("tick %d: %s is told to have moved %v%% in %d ticks, and moved %v%%", tick, id, got, span, want)
+				}
 			}
 		}
 	}
@@ -245,7 +248,9 @@ func TestChangesAreThoseOfTheDay(t *testing.T) {
 type coin struct {
 	ID    string
 	Price float64 `json:"current_price"`
+	Hour  float64 `json:"price_change_percentage_1h_in_currency"`
 	Day   float64 `json:"price_change_percentage_24h"`
+	Week  float64 `json:"price_change_percentage_7d_in_currency"`
 }
 
 // TestGasWalks: gas moves from tick to tick at the time of the tick, and a spike is what it is said to be.

@@ -13,6 +13,7 @@ type thing struct {
 	id      string  // a coin's id, or with a prefix what else: tvl/, chain/, pool/, odds/, supply/
 	value   float64 // where it began
 	day     float64 // its change of the day then, in percent
+	week    float64 // and of the week
 	vol     float64 // standard deviation of a day, in parts of the value
 	beta    float64 // how much of it is the market's
 	revert  float64 // of a day: how much of the way back to its beginning it goes
@@ -20,9 +21,8 @@ type thing struct {
 	follows int     // place of the thing whose moves it repeats, -1 if none
 }
 
-// course is how a thing stands: logarithms of its value against where it began, now and as a mean of the last hour, day and week.
-// Changes of an hour and a week are told against these means, so that no history has to be kept for them.
-type course struct{ now, hour, day, week float64 }
+// course is how a thing stands: logarithms of its value against where it began, now and as a mean of the last day.
+type course struct{ now, day float64 }
 
 // trace is where everything stood: the logarithms of all values with what events added to them.
 type trace struct {
@@ -32,10 +32,10 @@ type trace struct {
 
 const (
 	traceEvery = 5 * time.Minute
-	traceKept  = 60 * time.Hour // a day before the oldest of keptTicks
+	traceKept  = 10 * 24 * time.Hour // a week before the oldest of keptTicks
 )
 
-// leaveTrail notes where everything stands now, unless that was done a moment ago. Changes of a day are told against it, as they are drawn.
+// leaveTrail notes where everything stands now, unless that was done a moment ago. Changes are told against it, as they are drawn.
 func (m *Market) leaveTrail() {
 	now := m.moments[len(m.moments)-1]
 	if n := len(m.trail); n > 0 && now.at.Sub(m.trail[n-1].at) < traceEvery {
@@ -51,14 +51,20 @@ func (m *Market) leaveTrail() {
 	}
 }
 
-// stood is where a thing stood at a time, as a logarithm. What was before the start went in a straight line by its recorded change.
+// stood is where a thing stood at a time, as a logarithm: as the newest trace until then has it, as charts do. What was before the start
+// went by its recorded changes.
 func (m *Market) stood(place int, at time.Time) float64 {
 	i, _ := slices.BinarySearchFunc(m.trail, at.Add(1), func(t trace, at time.Time) int { return t.at.Compare(at) })
 	if i > 0 {
 		return m.trail[i-1].values[place]
 	}
+	t := m.base.things[place]
+	day, week := -math.Log1p(max(-0.95, t.day/100)), -math.Log1p(max(-0.95, t.week/100))
 	days := max(0, m.cfg.Start.Sub(at).Hours()/24)
-	return -math.Log1p(max(-0.95, m.base.things[place].day/100)) * days
+	if days <= 1 {
+		return day * days
+	}
+	return day + (week-day)*(days-1)/6
 }
 
 // moment is where everything stands at a tick.
@@ -96,7 +102,8 @@ func (b *base) findThings() {
 	}
 	for _, row := range list(b.doc("protocols.json")) {
 		p := obj(row)
-		t := thing{id: "tvl/" + text(p["slug"]), value: num(p["tvl"]), day: num(p["change_1d"]), beta: 0.6, revert: 0.1, follows: -1}
+		t := thing{id: "tvl/" + text(p["slug"]), value: num(p["tvl"]), day: num(p["change_1d"]), week: num(p["change_7d"])}
+		t.beta, t.revert, t.follows = 0.6, 0.1, -1
 		t.vol = 0.012 + 0.02*chance(t.id)
 		add(t)
 	}
@@ -131,7 +138,7 @@ func (b *base) doc(name string) any {
 func (b *base) coin(c object, rank int, pegged bool) thing {
 	t := thing{
 		id: text(c["id"]), value: num(c["current_price"]), day: num(c["price_change_percentage_24h"]),
-		beta: 0.85, revert: 0.1, follows: -1,
+		week: num(c["price_change_percentage_7d_in_currency"]), beta: 0.85, revert: 0.1, follows: -1,
 	}
 	for _, other := range [...][2]string{{"bitcoin", "btc"}, {"ethereum", "eth"}, {"solana", "sol"}} {
 		at, known := b.place[other[0]]
@@ -164,7 +171,7 @@ func (m *Market) firstMoment() *moment {
 	first := &moment{at: m.cfg.Start, courses: make([]course, len(m.base.things))}
 	for i, t := range m.base.things {
 		day := -math.Log1p(max(-0.95, t.day/100))
-		first.courses[i] = course{hour: day / 12, day: day, week: day * 1.5}
+		first.courses[i] = course{day: day}
 	}
 	for _, row := range list(obj(m.base.doc("fng.json"))["data"]) {
 		back := midnight(m.cfg.Start).AddDate(0, 0, -len(first.fear))
@@ -204,14 +211,14 @@ func (m *Market) next(prev *moment, at time.Time, pace float64) *moment {
 	return next
 }
 
-// step is c after the moves of some days; its means are those of before.
+// step is c after the moves of some days; its mean is that of before.
 func (t *thing) step(c course, days, market float64, r *rand.Rand) course {
 	own, jump, size := r.NormFloat64(), r.Float64(), r.NormFloat64()
 	next := c.now - t.revert*c.now*days + t.vol*math.Sqrt(days)*(t.beta*market+math.Sqrt(1-t.beta*t.beta)*own)
 	if jump < t.jumps*days {
 		next += size * 2 * t.vol
 	}
-	return course{next, c.hour, c.day, c.week}
+	return course{next, c.day}
 }
 
 // follow moves c as another course moved.
@@ -219,11 +226,9 @@ func (c *course) follow(before, after course) {
 	c.now += after.now - before.now
 }
 
-// settle moves the means on by some days.
+// settle moves the mean on by some days.
 func (c course) settle(days float64) course {
-	c.hour += (c.now - c.hour) * min(1, days*24)
 	c.day += (c.now - c.day) * min(1, days)
-	c.week += (c.now - c.week) * min(1, days/7)
 	return c
 }
 
@@ -244,10 +249,11 @@ func (s *scene) standing(id string) standing {
 	if !known {
 		return standing{factor: 1}
 	}
-	c, now := s.courses[place], s.m.shock(id, s.tick)
-	hour := s.m.shock(id, s.tick-int(time.Hour/s.m.cfg.Every))
-	percent := func(since float64) float64 { return round((math.Exp(c.now+now-since)-1)*100, 5) }
-	return standing{math.Exp(c.now + now), percent(c.hour + hour), percent(s.m.stood(place, s.at.Add(-24*time.Hour))), percent(c.week)}
+	now := s.courses[place].now + s.m.shock(id, s.tick)
+	percent := func(ago time.Duration) float64 {
+		return round((math.Exp(now-s.m.stood(place, s.at.Add(-ago)))-1)*100, 5)
+	}
+	return standing{math.Exp(now), percent(time.Hour), percent(24 * time.Hour), percent(7 * 24 * time.Hour)}
 }
 
 // sway is a factor near 1, another one for each purpose and tick.

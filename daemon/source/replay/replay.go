@@ -2,12 +2,12 @@
 // tests.
 //
 // Every value in it is invented: the payloads have the shapes of the real interfaces and bear the names of real coins,
-// protocols and publishers as labels, but prices, amounts and headlines are not real, and whoever shows them has to say so.
+// protocols and publishers as labels, but prices, amounts and headlines are not real, and programs that show them must say so.
 //
 // A Recording plays three ticks, five minutes apart, for tests that need exact data. A Market moves the values of the first one on from
 // tick to tick by a seed, with events that are planted in it, and can tell what every payload said: what answers are measured against.
-// A Living, which the demo plays, is a Market on the clock of the wall beside a Recording. Each is an http.RoundTripper, so the connectors
-// run unchanged; they decide nothing about when to move on.
+// A Living, which the demo plays, is a Market on the clock of the wall, beside which the sources of the other packs move too. Each is an
+// http.RoundTripper, so the connectors run unchanged; they decide nothing about when to move on.
 package replay
 
 import (
@@ -47,6 +47,7 @@ type Answer func(*http.Request) (*http.Response, error)
 // page is one recorded answer, as the manifest lists it.
 type page struct {
 	Tick        int
+	SourceID    string
 	Method, URL string
 	Body        string // of a POST; "" for none
 	Status      int
