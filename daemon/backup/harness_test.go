@@ -60,7 +60,7 @@ func newData(t testing.TB) *data {
 func openData(t testing.TB, dir string) *data {
 	t.Helper()
 	lock, err := datadir.Lock(dir)
-	for end := time.Now().Add(10 * time.Second); errors.Is(err, datadir.ErrLocked) && time.Now().Before(end); {
+	for end := time.Now().Add(2 * time.Minute); errors.Is(err, datadir.ErrLocked) && time.Now().Before(end); {
 		time.Sleep(time.Millisecond) // a program that another test starts has not closed yet what it inherits
 		lock, err = datadir.Lock(dir)
 	}

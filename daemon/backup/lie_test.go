@@ -188,7 +188,7 @@ func TestLies(t *testing.T) {
 			}
 		})
 	}
-	if dir := restore(t, pack(t, contents(t, whole), 1<<20-1024)); dir == "" { // packed anew and true
+	if dir := restore(t, pack(t, contents(t, whole), 1<<20-1024)); dir == "" { // packed again, and true
 		t.Error("a true archive")
 	}
 }

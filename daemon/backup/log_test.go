@@ -62,7 +62,16 @@ func TestRestoreBeginsNewLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := openData(t, dir)
-	r.writeAll(5, 7)
+	for range 2 { // a start, and the next
+		if err := r.history.ResumeLogs(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newest, err := r.history.PulseBefore(t.Context(), "crypto", epoch().AddDate(1, 0, 0))
+	if err != nil || newest.Proof.Log == old.Origin || newest.Proof.Seq != 0 || newest.Proof.Leaf == "" {
+		t.Errorf("after a start the newest state is proven by %+v, %v", newest.Proof, err)
+	}
+	r.writeAll(5, 6)
 	head, err := r.history.LogHead(t.Context(), "crypto")
 	if err != nil || head.Origin == old.Origin || head.Size != 2 {
 		t.Fatalf("after the restore the log is %+v, %v", head, err)

@@ -101,6 +101,9 @@ func damaged(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: it ends in the middle", ErrDamaged)
 	}
+	if errors.Is(err, zstd.ErrMagicMismatch) {
+		return fmt.Errorf("%w: it is not compressed with zstd", ErrDamaged)
+	}
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 

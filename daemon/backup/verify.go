@@ -27,7 +27,7 @@ import (
 )
 
 // Files are the names of the databases of a data directory. The books come before history: every state that a charged call was answered
-// with was saved before the call, so whoever looks at them in this order finds it.
+// with was saved before the call, so looking at them in this order finds it.
 func Files() []string { return []string{store.File, history.File} }
 
 // Database is how one database stands. Sizes are in bytes.
@@ -223,18 +223,21 @@ func States(ctx context.Context, dir string) (states int, problems []Problem, er
 // LogStatus is how a transparency log stands.
 type LogStatus = history.LogStatus
 
-// openLogs opens the history in dir for its logs; nil where there are none, as before the schema that has them.
-func openLogs(ctx context.Context, dir string) (*history.History, error) {
-	h, err := history.OpenRead(ctx, dir)
+// Cosigner is how a witness stands with a log.
+type Cosigner = translog.Cosigner
+
+// openLogs opens the history at place, a directory or URL, for its logs; nil where there are none, as before the schema that has them.
+func openLogs(ctx context.Context, place string) (*history.History, error) {
+	h, err := history.OpenRead(ctx, place)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, database.ErrOlder) {
 		return nil, nil
 	}
 	return h, err
 }
 
-// Logs are the transparency logs of the history in dir, the oldest first.
-func Logs(ctx context.Context, dir string) (list []LogStatus, err error) {
-	h, err := openLogs(ctx, dir)
+// Logs are the transparency logs of the history at place, a directory or URL, the oldest first.
+func Logs(ctx context.Context, place string) (list []LogStatus, err error) {
+	h, err := openLogs(ctx, place)
 	if h == nil {
 		return nil, err
 	}
@@ -242,10 +245,10 @@ func Logs(ctx context.Context, dir string) (list []LogStatus, err error) {
 	return h.Logs(ctx)
 }
 
-// VerifyLogs makes the trees of the logs in dir again and compares them with what is stored, and the key with the one that signed them. It
-// returns how many leaves there are, and what is wrong.
-func VerifyLogs(ctx context.Context, dir string) (leaves int64, problems []Problem, err error) {
-	h, err := openLogs(ctx, dir)
+// VerifyLogs makes the trees of the logs at place, a directory or URL, again and compares them with what is stored, and the key there with
+// the one that signed them. It returns how many leaves there are, and what is wrong.
+func VerifyLogs(ctx context.Context, place string) (leaves int64, problems []Problem, err error) {
+	h, err := openLogs(ctx, place)
 	if h == nil {
 		return 0, nil, err
 	}
@@ -260,18 +263,42 @@ func VerifyLogs(ctx context.Context, dir string) (leaves int64, problems []Probl
 	if err != nil || public == "" {
 		return leaves, problems, err
 	}
-	text, err := os.ReadFile(filepath.Join(dir, translog.KeyFile))
-	switch key, bad := translog.ParseKey(text); {
-	case errors.Is(err, fs.ErrNotExist):
-		return leaves, append(problems, Problem{translog.KeyFile, "it is missing, and the logs were signed with it"}), nil
-	case err != nil:
-		return leaves, problems, fmt.Errorf("read key of the logs: %w", err)
-	case bad != nil:
-		problems = append(problems, Problem{translog.KeyFile, bad.Error()})
-	case key.Public() != public:
-		problems = append(problems, Problem{translog.KeyFile, "it is not the key that the logs were signed with"})
+	wrong, err := LogKey(ctx, place, public)
+	if wrong != "" {
+		problems = append(problems, Problem{translog.KeyFile, wrong})
 	}
-	return leaves, problems, nil
+	return leaves, problems, err
+}
+
+// LogKey says what is wrong with the key in place of logs that were signed with the one whose public half is given, "" for nothing.
+func LogKey(ctx context.Context, place, public string) (wrong string, err error) {
+	text, err := logKey(ctx, place)
+	switch key, bad := translog.ParseKey(text); {
+	case errors.Is(err, store.ErrSealed): // the nodes have its key and compare it at start
+		return "", nil
+	case errors.Is(err, fs.ErrNotExist):
+		return "it is missing, and the logs were signed with it", nil
+	case err != nil:
+		return "", fmt.Errorf("read key of the logs: %w", err)
+	case bad != nil:
+		return bad.Error(), nil
+	case key.Public() != public:
+		return "it is not the key that the logs were signed with", nil
+	}
+	return "", nil
+}
+
+// logKey reads the key of the logs of dir.
+func logKey(ctx context.Context, dir string) (text []byte, err error) {
+	if !database.IsURL(dir) {
+		return os.ReadFile(filepath.Join(dir, translog.KeyFile))
+	}
+	s, err := store.OpenRead(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return s.Secret(ctx, translog.KeyFile, func() ([]byte, error) { return nil, fs.ErrNotExist })
 }
 
 // Report is what Verify found.
@@ -281,9 +308,10 @@ type Report struct {
 	Problems []Problem `json:"problems"`
 }
 
-// Verify checks everything in dir: the structure of the databases, the books, every state, every leaf of the logs.
-func Verify(ctx context.Context, dir string) (r Report, err error) {
-	broken, err := Structure(ctx, dir)
+// Verify checks everything at place, a directory or URL: the structure of the databases, the books, every state, every leaf of the logs,
+// and their key.
+func Verify(ctx context.Context, place string) (r Report, err error) {
+	broken, err := Structure(ctx, place)
 	if err != nil {
 		return r, err
 	}
@@ -291,15 +319,15 @@ func Verify(ctx context.Context, dir string) (r Report, err error) {
 		r.Problems = broken
 		return r, nil
 	}
-	books, err := Books(ctx, dir)
+	books, err := Books(ctx, place)
 	if err != nil {
 		return r, err
 	}
-	states, damaged, err := States(ctx, dir)
+	states, damaged, err := States(ctx, place)
 	if err != nil {
 		return r, err
 	}
-	leaves, torn, err := VerifyLogs(ctx, dir)
+	leaves, torn, err := VerifyLogs(ctx, place)
 	r.States, r.Leaves = states, leaves
 	r.Problems = slices.Concat([]Problem{}, books, damaged, torn)
 	return r, err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -145,6 +146,18 @@ func Dial(ctx context.Context, dir string) (net.Conn, error) {
 		return err
 	})
 	return conn, err
+}
+
+// Runs reports whether a daemon answers on the admin socket of dir.
+func Runs(ctx context.Context, dir string) (bool, error) {
+	conn, err := Dial(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ECONNREFUSED) { // one that was killed leaves its socket
+		return false, nil
+	}
+	if err == nil {
+		_ = conn.Close() // nothing was said
+	}
+	return err == nil, err
 }
 
 // atSocket calls use with a path of the admin socket of dir that the kernel takes: where the true one is too long, one through

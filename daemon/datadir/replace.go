@@ -89,7 +89,7 @@ func (flush flusher) replace(dir string, now time.Time) (kept string, err error)
 	}
 	for _, step := range flush.replacement(dir, stamp) {
 		if err := step(); err != nil {
-			return "", fmt.Errorf("%w; the restore goes on as soon as this is mended and any contextd command opens %s", err, dir)
+			return "", fmt.Errorf("%w; the restore continues once this is fixed and any contextd command opens %s", err, dir)
 		}
 	}
 	if kept = filepath.Join(dir, stamp+keptSuffix); exists(kept) {

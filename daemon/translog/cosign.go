@@ -3,11 +3,20 @@ package translog
 import (
 	"context"
 	"strings"
+	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/contextd/contextd/sdk/api"
 )
+
+// Cosigner is how a witness stands with the log of a pack.
+type Cosigner struct {
+	Name  string     `json:"name"`
+	Size  int64      `json:"size"`            // of the log, as of the last checkpoint that it signed since the daemon started
+	Since *time.Time `json:"since,omitempty"` // from when on it has not signed, nil where it signed the newest
+	Error string     `json:"error,omitempty"` // why not, where it was asked
+}
 
 // cosigned is what witnesses have signed of a log.
 type cosigned struct {
@@ -29,6 +38,20 @@ func (l *Logs) Cosign(head api.LogHead, lines []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cosigned[head.Origin] = cosigned{head, strings.Join(lines, "")}
+}
+
+// Stand notes how the witnesses of the log of pack stand.
+func (l *Logs) Stand(pack string, list []Cosigner) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.standing[pack] = list
+}
+
+// Witnesses are how the witnesses of the log of pack stand, none where there are none.
+func (l *Logs) Witnesses(pack string) []Cosigner {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.standing[pack]
 }
 
 // signatures are those of witnesses on a head.

@@ -13,8 +13,8 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// KeyFile is the name, in the data directory, of the file with the key that signs the checkpoints of its logs. Whoever has it can sign
-// another history in the name of the service. It is made once: clients remember its public half.
+// KeyFile is the name, in the data directory, of the file with the key that signs the checkpoints of its logs. It can sign another
+// history in the name of the service. It is made once: clients remember its public half.
 const KeyFile = "log.key"
 
 // Key signs checkpoints. One key signs those of all logs of a data directory, for each under the name of the log.

@@ -36,29 +36,53 @@ type Logs struct {
 	key   Key
 
 	mu     sync.Mutex // guards what follows
-	kept   map[string]*list.Element
+	kept   map[name]*list.Element
 	recent *list.List // of kept, most recently used first
 	size   int
 
-	cosigned map[string]cosigned // by origin, the last
+	cosigned map[string]cosigned   // by origin, the last
+	standing map[string][]Cosigner // by pack
 }
+
+// name says what an answer is of, and all that its text depends on. Members that do not count for what it is are zero.
+type name struct {
+	what   string // of the answers below, or the path of a part
+	origin string
+	size   int64
+	root   string
+	lines  string // signatures of witnesses
+	n      int64  // the number of a leaf, or the end of a minute
+}
+
+// What is kept beside parts.
+const (
+	nameCheckpoint = "checkpoint"
+	nameEntry      = "entry"
+	nameBefore     = "before"
+)
 
 // kept is an answer that stays as it is.
 type kept struct {
-	name, tag string
-	text      []byte
+	name name
+	tag  string
+	text []byte
+}
+
+// name is that of an answer of the log with a head.
+func (l *Logs) name(what string, head api.LogHead, n int64) name {
+	return name{what, head.Origin, head.Size, head.Root, l.signatures(head), n}
 }
 
 // NewLogs makes the Logs of a store, whose checkpoints are signed by key.
 func NewLogs(store Store, key Key) *Logs {
-	return &Logs{store: store, key: key, kept: map[string]*list.Element{}, recent: list.New(),
-		cosigned: map[string]cosigned{}}
+	return &Logs{store: store, key: key, kept: map[name]*list.Element{}, recent: list.New(),
+		cosigned: map[string]cosigned{}, standing: map[string][]Cosigner{}}
 }
 
-// keep returns what is kept under name, or what produce returns, which is kept from then on. Name says all that the text depends on.
-func (l *Logs) keep(name string, produce func() ([]byte, error)) (*kept, error) {
+// keep returns what is kept under a name, or what produce returns, which is kept from then on.
+func (l *Logs) keep(of name, produce func() ([]byte, error)) (*kept, error) {
 	l.mu.Lock()
-	e := l.kept[name]
+	e := l.kept[of]
 	if e != nil {
 		l.recent.MoveToFront(e)
 	}
@@ -71,11 +95,11 @@ func (l *Logs) keep(name string, produce func() ([]byte, error)) (*kept, error) 
 		return nil, err
 	}
 	sum := sha256.Sum256(text)
-	k := &kept{name, `"` + hex.EncodeToString(sum[:8]) + `"`, text}
+	k := &kept{of, `"` + hex.EncodeToString(sum[:8]) + `"`, text}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.kept[name] == nil {
-		l.kept[name] = l.recent.PushFront(k)
+	if l.kept[of] == nil {
+		l.kept[of] = l.recent.PushFront(k)
 		l.size += len(text)
 	}
 	for l.size > maxKept && l.recent.Len() > 1 {
@@ -115,10 +139,10 @@ func (l *Logs) Checkpoint(ctx context.Context, pack string) (text []byte, tag st
 }
 
 func (l *Logs) checkpoint(head api.LogHead) (*kept, error) {
-	lines := l.signatures(head)
-	return l.keep(fmt.Sprintf("checkpoint %s %d %s %s", head.Origin, head.Size, head.Root, lines), func() ([]byte, error) {
+	of := l.name(nameCheckpoint, head, 0)
+	return l.keep(of, func() ([]byte, error) {
 		text, err := l.key.Sign(head)
-		return append(text, lines...), err
+		return append(text, of.lines...), err
 	})
 }
 
@@ -127,7 +151,7 @@ func (l *Logs) Part(ctx context.Context, pack, path string) (text []byte, tag st
 	p, ok := ParsePart(path)
 	if !ok {
 		return nil, "", false, api.Errorf(api.ReasonNotFound, "a log has no tile at that path").
-			WithHint("tile/{L}/{N} or tile/entries/{N}, as C2SP tlog-tiles has it, such as tile/0/000.p/5")
+			WithHint("use tile/{L}/{N} or tile/entries/{N} of C2SP tlog-tiles, such as tile/0/000.p/5")
 	}
 	head, err := l.head(ctx, pack)
 	if err != nil {
@@ -135,9 +159,9 @@ func (l *Logs) Part(ctx context.Context, pack, path string) (text []byte, tag st
 	}
 	if have := Stored(head.Size, p.Level, p.N); have < p.Width {
 		return nil, "", false, api.Errorf(api.ReasonNotFound, "the log has %d hashes of that tile, not %d", have, p.Width).
-			WithHint("its checkpoint says how many leaves it has: %d", head.Size)
+			WithHint("its checkpoint has %d leaves", head.Size)
 	}
-	k, err := l.keep(head.Origin+" "+path, func() ([]byte, error) { return l.read(ctx, head.Origin, p) })
+	k, err := l.keep(name{what: path, origin: head.Origin}, func() ([]byte, error) { return l.read(ctx, head.Origin, p) })
 	text, tag, err = k.parts(err)
 	return text, tag, p.Width == Width, err
 }
@@ -191,22 +215,21 @@ func (l *Logs) Leaf(ctx context.Context, pack string, seq int64) (text []byte, t
 func (l *Logs) At(ctx context.Context, pack, minute string) (text []byte, tag string, err error) {
 	m, err := state.ParseMoment(minute)
 	if err != nil {
-		return nil, "", api.Errorf(api.ReasonInvalidAt, "minute is %q, no date-time from 1970 to 9999", human.Short(minute, human.Quoted)).
-			WithHint("minute=2026-11-20T20:05, in UTC")
+		return nil, "", api.Errorf(api.ReasonInvalidAt, "minute is %q, not a time from 1970 to 9999", human.Short(minute, human.Quoted)).
+			WithHint("write it in UTC: minute=2026-11-20T20:05")
 	}
 	head, err := l.head(ctx, pack)
 	if err != nil {
 		return nil, "", err
 	}
 	end := m.End()
-	name := fmt.Sprintf("before %s %d %d %s", head.Origin, head.Size, end.UnixMilli(), l.signatures(head))
-	k, err := l.keep(name, func() ([]byte, error) {
+	k, err := l.keep(l.name(nameBefore, head, end.UnixMilli()), func() ([]byte, error) {
 		seq, ok, err := l.store.LogBefore(ctx, head.Origin, end)
 		if err != nil {
 			return nil, err
 		}
 		if !ok || seq >= head.Size { // of a state that was published since
-			return nil, api.Errorf(api.ReasonNotFound, "the log of %s has no state from then", pack).
+			return nil, api.Errorf(api.ReasonNotFound, "the log of %s has no state at that minute", pack).
 				WithHint("its first leaf is /log/%s/leaf/0", pack)
 		}
 		k, err := l.entry(ctx, head, seq)
@@ -222,9 +245,9 @@ func (l *Logs) At(ctx context.Context, pack, minute string) (text []byte, tag st
 func (l *Logs) entry(ctx context.Context, head api.LogHead, seq int64) (*kept, error) {
 	if seq < 0 || seq >= head.Size {
 		return nil, api.Errorf(api.ReasonNotFound, "the log has no leaf %d", seq).
-			WithHint("its leaves are numbered from 0 to %d", head.Size-1)
+			WithHint("use a leaf from 0 to %d", head.Size-1)
 	}
-	return l.keep(fmt.Sprintf("entry %s %d %d %s", head.Origin, head.Size, seq, l.signatures(head)), func() ([]byte, error) {
+	return l.keep(l.name(nameEntry, head, seq), func() ([]byte, error) {
 		leaves, err := l.leaves(ctx, head.Origin, seq/Width)
 		if err != nil {
 			return nil, err

@@ -10,9 +10,9 @@
 // A log has 511 leaves. Tile 0 of level 0 is full, tile 1 has 255 hashes, and tile 0 of level 1 has one: that of the full tile. A state
 // is published, and its leaf becomes number 511:
 //
-//  1. Append reads tile 1 of level 0, puts the hash of the leaf behind its 255, and as it is full now, reads tile 0 of level 1 and puts
-//     the hash of that tile behind its one. It returns both tiles and the root of 512 leaves, which is the hash of the two hashes of
-//     level 1. daemon/store/history stores them with the leaf and the state, in one transaction.
+//  1. An Edge has tile 1 of level 0 and tile 0 of level 1. Append puts the hash of the leaf behind the 255, and as that tile is full now,
+//     its hash behind the one of level 1. It returns both tiles, and Root is that of 512 leaves: the hash of the two hashes of level 1.
+//     daemon/store/history stores them with the leaf and the state, in one transaction.
 //  2. Somebody asks for the checkpoint: Key.Sign makes a note of the origin, "512" and the root, and signs it.
 //  3. Somebody asks for leaf 3: Prove returns nine hashes. The first eight are within tile 0: that of leaf 2, then of the leaves 0 to 1,
 //     4 to 7 and so on to 128 to 255. The last is that of tile 1. Hashed together with the leaf's in the order of its number they give
@@ -54,56 +54,6 @@ type Tile struct {
 
 // ReadTile reads the hashes that are stored of a tile, nil for none.
 type ReadTile func(level int, n int64) ([]byte, error)
-
-// Append is what a log of size leaves becomes with one more: the tiles that change, those of a level above behind those below, and the
-// new root.
-func Append(size int64, leaf []byte, read ReadTile) (changed []Tile, root tlog.Hash, err error) {
-	if len(leaf) > MaxLeaf {
-		return nil, root, fmt.Errorf("a leaf has %d bytes, at most %d", len(leaf), MaxLeaf)
-	}
-	hash, have := tlog.RecordHash(leaf), size
-	for level := 0; ; level++ {
-		n, used := have/Width, int(have%Width)
-		var before []byte
-		if used > 0 {
-			if before, err = read(level, n); err != nil {
-				return nil, root, err
-			}
-		}
-		if len(before) != used*HashSize {
-			return nil, root, fmt.Errorf("%w: tile %d of level %d has %d bytes, not %d", ErrDamaged, n, level, len(before), used*HashSize)
-		}
-		hashes := append(before[:len(before):len(before)], hash[:]...)
-		changed = append(changed, Tile{level, n, hashes})
-		if used+1 < Width {
-			break
-		}
-		hash, have = fold(hashes), n
-	}
-	root, err = Root(size+1, func(level int, n int64) ([]byte, error) {
-		for _, t := range changed {
-			if t.Level == level && t.N == n {
-				return t.Hashes, nil
-			}
-		}
-		return read(level, n)
-	})
-	return changed, root, err
-}
-
-// fold is the hash of the hashes of a whole tree.
-func fold(hashes []byte) tlog.Hash {
-	if len(hashes) == HashSize {
-		return tlog.Hash(hashes)
-	}
-	half := len(hashes) / 2
-	return tlog.NodeHash(fold(hashes[:half]), fold(hashes[half:]))
-}
-
-// Root is the hash of a log of size leaves.
-func Root(size int64, read ReadTile) (tlog.Hash, error) {
-	return tlog.TreeHash(size, reader(size, read))
-}
 
 // Prove returns the hashes that lead from leaf seq to the root of a log of size leaves.
 func Prove(size, seq int64, read ReadTile) (tlog.RecordProof, error) {

@@ -39,14 +39,18 @@ func (m *memory) read(level int, n int64) ([]byte, error) { return m.tiles[place
 func (m *memory) add(t testing.TB, leaves ...[]byte) {
 	t.Helper()
 	for _, leaf := range leaves {
-		tiles, root, err := translog.Append(int64(len(m.leaves)), leaf, m.read)
+		e, err := translog.ReadEdge(int64(len(m.leaves)), m.read)
 		if err != nil {
 			t.Fatal(err)
+		}
+		hash, tiles, err := e.Append(leaf)
+		if err != nil || hash != tlog.RecordHash(leaf) {
+			t.Fatal(hash, err)
 		}
 		for _, tile := range tiles {
 			m.tiles[place{tile.Level, tile.N}] = tile.Hashes
 		}
-		m.leaves, m.root = append(m.leaves, leaf), root
+		m.leaves, m.root = append(m.leaves, leaf), e.Root()
 	}
 }
 
@@ -95,7 +99,7 @@ func newKey(t testing.TB, first byte) translog.Key {
 func TestTreeIsThatOfTlog(t *testing.T) {
 	t.Parallel()
 	const most = 2*translog.Width + 5
-	m := &memory{tiles: map[place][]byte{}}
+	m, kept := &memory{tiles: map[place][]byte{}}, new(translog.Edge)
 	var stored []tlog.Hash
 	reader := tlog.HashReaderFunc(func(indexes []int64) (list []tlog.Hash, err error) {
 		for _, i := range indexes {
@@ -113,6 +117,15 @@ func TestTreeIsThatOfTlog(t *testing.T) {
 		m.add(t, leaf)
 		if want, err := tlog.TreeHash(i+1, reader); err != nil || m.root != want {
 			t.Fatalf("root of %d leaves is %s, want %s, %v", i+1, m.root, want, err)
+		}
+		_, changed, err := kept.Append(leaf)
+		if err != nil || kept.Root() != m.root {
+			t.Fatalf("root of %d leaves by an edge that is kept is %s, %v", i+1, kept.Root(), err)
+		}
+		for _, tile := range changed {
+			if !bytes.Equal(tile.Hashes, m.tiles[place{tile.Level, tile.N}]) {
+				t.Fatalf("tile %d of level %d of %d leaves by an edge that is kept is wrong", tile.N, tile.Level, i+1)
+			}
 		}
 		for _, tile := range tlog.NewTiles(translog.Height, i, i+1) {
 			want, err := tlog.ReadTileData(tile, reader)
@@ -142,16 +155,16 @@ func TestDamagedTilesAreNoted(t *testing.T) {
 	t.Parallel()
 	m := filled(t, 300)
 	m.tiles[place{0, 1}] = m.tiles[place{0, 1}][:43*translog.HashSize]
-	if _, _, err := translog.Append(300, []byte("x"), m.read); !errors.Is(err, translog.ErrDamaged) {
-		t.Errorf("appended to a tile that is short: %v", err)
+	if _, err := translog.ReadEdge(300, m.read); !errors.Is(err, translog.ErrDamaged) {
+		t.Errorf("read the edge of a tile that is short: %v", err)
 	}
 	if _, err := translog.Prove(300, 299, m.read); !errors.Is(err, translog.ErrDamaged) {
 		t.Errorf("proved by a tile that is short: %v", err)
 	}
-	if _, _, err := translog.Append(0, make([]byte, translog.MaxLeaf+1), m.read); err == nil {
+	if _, _, err := new(translog.Edge).Append(make([]byte, translog.MaxLeaf+1)); err == nil {
 		t.Error("a leaf that no bundle has room for was appended")
 	}
-	if _, _, err := translog.Append(0, make([]byte, translog.MaxLeaf), m.read); err != nil {
+	if _, _, err := new(translog.Edge).Append(make([]byte, translog.MaxLeaf)); err != nil {
 		t.Error(err)
 	}
 }
@@ -281,7 +294,7 @@ func TestEveryFlippedByteIsRed(t *testing.T) {
 	tile := bytes.Clone(m.tiles[place{0, 1}])
 	for i := range tile {
 		m.tiles[place{0, 1}][i] ^= 1
-		if root, err := translog.Root(300, m.read); err == nil && root == m.root {
+		if e, err := translog.ReadEdge(300, m.read); err == nil && e.Root() == m.root {
 			t.Errorf("byte %d of a tile", i)
 		}
 		m.tiles[place{0, 1}][i] = tile[i]
