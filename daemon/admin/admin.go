@@ -58,13 +58,21 @@ const (
 	PathBackup    = "/backup"
 
 	PathAlive  = "/alive"
+	PathListen = "/listening"
 	PathReload = "/reload"
 	PathJobs   = "/jobs"
 	PathRunJob = "/jobs/{name}"
+
+	PathCluster = "/cluster"
 )
 
 // ErrNoSettings is what a daemon answers that was started without settings it could read again.
 var ErrNoSettings = errors.New("there are no settings to read again")
+
+// ListenResponse answers a GET of PathListen.
+type ListenResponse struct {
+	URL string `json:"url"` // unix:/path for a socket
+}
 
 // KeyRequest is the body of a POST to PathKeys.
 type KeyRequest struct {

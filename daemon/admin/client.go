@@ -105,6 +105,13 @@ func Alive(ctx context.Context, dir string) error {
 	return errors.Join(err, o.Close())
 }
 
+// Listening asks the daemon on dir, over its admin socket, where it serves: http://host:port, https://host:port or unix:/path.
+func Listening(ctx context.Context, dir string) (string, error) {
+	o := through(dir)
+	at, err := ask[ListenResponse](ctx, o, http.MethodGet, PathListen, nil)
+	return at.URL, errors.Join(err, o.Close())
+}
+
 // direct is the Operator that answers itself.
 func direct(s Server, free func() error) *Operator {
 	return &Operator{client: &http.Client{Transport: inProcess{s.Handler()}}, close: free, Direct: true}
@@ -121,7 +128,7 @@ func openDirect(ctx context.Context, cfg Config, unlock func() error) (*Operator
 		return nil, errors.Join(err, unlock())
 	}
 	free := func() error { return errors.Join(s.Close(), unlock()) }
-	if err := s.Hold(ctx); err != nil { // a daemon on another machine would not hear of what is changed here
+	if err := s.Free(ctx); err != nil { // what is done by a daemon holds at once
 		return nil, errors.Join(err, free())
 	}
 	keys, err := account.OpenKeys(ctx, account.Config{Store: s, Env: cfg.Env, MaxKeys: cfg.MaxKeys, Metered: cfg.Metered, Now: cfg.Now})
@@ -299,6 +306,13 @@ func (o *Operator) VerifyDatabases(ctx context.Context) (backup.Report, error) {
 // Logs returns how the transparency logs stand, the oldest first.
 func (o *Operator) Logs(ctx context.Context) ([]backup.LogStatus, error) {
 	return ask[[]backup.LogStatus](ctx, o, http.MethodGet, PathLogs, nil)
+}
+
+// Logs asks the daemon on dir how the transparency logs stand, and who signs them.
+func Logs(ctx context.Context, dir string) ([]backup.LogStatus, error) {
+	o := through(dir)
+	defer func() { _ = o.Close() }() // nothing is left open
+	return o.Logs(ctx)
 }
 
 // VerifyLogs makes the trees of the transparency logs again, and returns what is wrong with them.

@@ -15,7 +15,7 @@ const stall = time.Minute
 
 func (s Server) databases(w http.ResponseWriter, r *http.Request) error {
 	if s.StoreURL != "" {
-		return onServer("what they hold and take, it tells").WithHint("in psql: \\dt+ contextd*.*")
+		return onServer("it tells their sizes").WithHint("in psql: \\dt+ contextd*.*")
 	}
 	list, err := backup.Look(r.Context(), s.DataDir, r.FormValue("tables") != "")
 	if err != nil {
@@ -33,15 +33,20 @@ func (s Server) verify(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s Server) logs(w http.ResponseWriter, r *http.Request) error {
-	list, err := backup.Logs(r.Context(), s.DataDir)
+	list, err := backup.Logs(r.Context(), cmp.Or(s.StoreURL, s.DataDir))
 	if err != nil {
 		return explained(err)
+	}
+	for i := range list {
+		if s.Signing != nil && !list[i].Ended {
+			list[i].Witnesses = s.Signing(list[i].Pack)
+		}
 	}
 	return web.WriteJSON(w, http.StatusOK, append([]backup.LogStatus{}, list...))
 }
 
 func (s Server) verifyLogs(w http.ResponseWriter, r *http.Request) error {
-	leaves, problems, err := backup.VerifyLogs(r.Context(), s.DataDir)
+	leaves, problems, err := backup.VerifyLogs(r.Context(), cmp.Or(s.StoreURL, s.DataDir))
 	if err != nil {
 		return explained(err)
 	}
@@ -51,19 +56,19 @@ func (s Server) verifyLogs(w http.ResponseWriter, r *http.Request) error {
 func (s Server) backUp(w http.ResponseWriter, r *http.Request) error {
 	if s.StoreURL != "" {
 		return onServer("its own tools back them up").
-			WithHint("pg_dump --schema='contextd*' DATABASE, and keep the *.keys files of %s with it", s.DataDir)
+			WithHint("pg_dump --schema='contextd*' DATABASE, and keep a copy of the file of store.key_file, if set, with it")
 	}
 	w.Header().Set("Content-Type", "application/zstd")
 	out := web.NewTimedWriter(w, stall)
 	_, err := backup.BackUp(r.Context(), s.DataDir, s.Now(), out)
 	if err != nil && out.Begun() {
-		s.Logger.Error("backup was cut off", "error", err)
+		s.Logger.Error("backup interrupted", "error", err)
 		panic(http.ErrAbortHandler) // so that nobody takes it for whole
 	}
 	if err != nil {
 		return explained(err)
 	}
-	s.Logger.Info("backup was taken")
+	s.Logger.Info("backup made")
 	return nil
 }
 

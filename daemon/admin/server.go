@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -22,10 +23,14 @@ import (
 type Daemon interface {
 	// Alive says why the daemon cannot work, nil if it can.
 	Alive(ctx context.Context) error
+	// URL is where it serves: http://host:port, https://host:port or unix:/path.
+	URL() string
 	// Reload reads the settings again, or fails with ErrNoSettings.
 	Reload(ctx context.Context) (ReloadResponse, error)
 	// Jobs says how the jobs stand.
 	Jobs() []Job
+	// Cluster says how the nodes stand, of which it is self.
+	Cluster(ctx context.Context) (c store.Cluster, self string, err error)
 	// RunJob runs a job and waits for its end.
 	RunJob(ctx context.Context, name string) error
 	// Settling says how the rails stand on which payments are settled.
@@ -44,10 +49,11 @@ type Server struct {
 	SignIn   *account.SignIn // nil means that owners are not told when what they sign in by is removed
 	Credits  *billing.Credits
 	Deposits *billing.Deposits
-	Briefs   *brief.Editor    // nil means that nobody asks about briefs
-	Daemon   Daemon           // nil while none runs
-	Now      func() time.Time // nil means time.Now
-	Logger   *slog.Logger     // nil means slog.Default
+	Signing  func(pack string) []backup.Cosigner // how the witnesses of a log stand; nil where there are none
+	Briefs   *brief.Editor                       // nil means that nobody asks about briefs
+	Daemon   Daemon                              // nil while none runs
+	Now      func() time.Time                    // nil means time.Now
+	Logger   *slog.Logger                        // nil means slog.Default
 }
 
 // Handler makes the handler of the socket. It asks for no credentials: the mode of the socket is the admission.
@@ -99,6 +105,8 @@ func (s Server) Handler() *web.Server {
 	}
 	if s.Daemon != nil {
 		routes[PathAlive] = map[string]web.Handler{http.MethodGet: s.alive}
+		routes[PathListen] = map[string]web.Handler{http.MethodGet: s.listening}
+		routes[PathCluster] = map[string]web.Handler{http.MethodGet: s.cluster}
 		routes[PathJobs] = map[string]web.Handler{http.MethodGet: s.jobs}
 		routes[PathSettling] = map[string]web.Handler{http.MethodGet: s.settling}
 		settlement[http.MethodPost] = s.retrySettlement
@@ -207,7 +215,7 @@ func (s Server) audit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	_, torn, err := backup.VerifyLogs(r.Context(), s.DataDir)
+	_, torn, err := backup.VerifyLogs(r.Context(), cmp.Or(s.StoreURL, s.DataDir))
 	if err != nil {
 		return explained(err)
 	}
@@ -288,12 +296,12 @@ func (s Server) reload(w http.ResponseWriter, r *http.Request) error {
 		changed, err = s.Daemon.Reload(r.Context())
 	}
 	if errors.Is(err, ErrNoSettings) {
-		return api.Errorf(api.ReasonInvalidRequest, "no daemon runs here that has settings to read again").
-			WithHint("contextd serve reads them when it starts")
+		return api.Errorf(api.ReasonInvalidRequest, "no daemon with settings to reload runs here").
+			WithHint("contextd serve reads its settings at start")
 	}
 	if err != nil { // the operator's own, so all of it is theirs to read
-		return api.Errorf(api.ReasonInvalidRequest, "the settings stay as they were: %v", err).
-			WithHint("mend that, try it with contextd check-config, and reload again")
+		return api.Errorf(api.ReasonInvalidRequest, "the settings are unchanged: %v", err).
+			WithHint("correct them, try contextd check-config, then reload again")
 	}
 	return web.WriteJSON(w, http.StatusOK, changed)
 }
@@ -303,6 +311,10 @@ func (s Server) alive(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return web.WriteJSON(w, http.StatusOK, map[string]bool{"ok": true})
+}
+
+func (s Server) listening(w http.ResponseWriter, _ *http.Request) error {
+	return web.WriteJSON(w, http.StatusOK, ListenResponse{URL: s.Daemon.URL()})
 }
 
 func (s Server) jobs(w http.ResponseWriter, _ *http.Request) error {

@@ -144,7 +144,7 @@ func (s Server) found(r *http.Request) (x402.Settlement, error) {
 	digits := strings.TrimPrefix(strings.TrimSuffix(strings.ToLower(r.PathValue("settlement")), "…"), "0x")
 	const list = "list them: contextd settlements list"
 	if !regexp.MustCompile(`^[0-9a-f]{8,64}$`).MatchString(digits) {
-		return x402.Settlement{}, api.Errorf(api.ReasonInvalidRequest, "a settlement is named by the first %d hexadecimal digits or more "+
+		return x402.Settlement{}, api.Errorf(api.ReasonInvalidRequest, "a settlement is named by at least %d hexadecimal digits "+
 			"of its nonce or of a transaction", least).WithHint(list)
 	}
 	rows, err := s.Store.FindSettlements(r.Context(), digits, 2)
@@ -155,7 +155,7 @@ func (s Server) found(r *http.Request) (x402.Settlement, error) {
 		return x402.Settlement{}, api.Errorf(api.ReasonInvalidRequest, "there is no settlement %s", digits).WithHint(list)
 	case len(rows) > 1:
 		return x402.Settlement{}, api.Errorf(api.ReasonInvalidRequest, "several settlements begin with %s", digits).
-			WithHint("name more digits")
+			WithHint("give more digits")
 	}
 	return rows[0], nil
 }
@@ -187,8 +187,8 @@ func (s Server) retrySettlement(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	case row.State == x402.SettlementFailed:
-		return api.Errorf(api.ReasonInvalidRequest, "it has failed: %s", row.Why).
-			WithHint("its payer was told so and may have paid again; if somebody submits it all the same, it is settled then")
+		return api.Errorf(api.ReasonInvalidRequest, "the settlement failed: %s", row.Why).
+			WithHint("do nothing: its payer was told and may have paid again; an authorization submitted later settles then")
 	case row.State == x402.SettlementPending:
 		if row, err = s.Daemon.RetrySettlement(r.Context(), row.Key()); err != nil {
 			return err

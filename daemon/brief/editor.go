@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -135,12 +136,13 @@ func (e *Editor) Preview(ctx context.Context, pack, writer string) (Preview, err
 			return w.Name() != writer
 		})
 		if len(writers) == 0 {
-			return Preview{}, api.Errorf(api.ReasonInvalidRequest, "there is no writer %q", writer).WithHint("one of %q", names)
+			return Preview{}, api.Errorf(api.ReasonInvalidRequest, "there is no writer %q", writer).
+				WithHint("writers: %s", strings.Join(names, ", "))
 		}
 	}
 	pulse, err := e.cfg.History.PulseBefore(ctx, pack, e.cfg.Now().Add(time.Hour))
 	if err != nil {
-		return Preview{}, api.Errorf(api.ReasonStateUnavailable, "pack %s has no state to write a brief of: %v", pack, err)
+		return Preview{}, api.Errorf(api.ReasonStateUnavailable, "pack %s has no state for a brief yet: %v", pack, err)
 	}
 	in := Input{Pack: pack, State: pulse.State, Citations: pulse.Citations}
 	result, err := Narrate(ctx, writers, in, e.cfg.TextWithin)
@@ -166,7 +168,7 @@ func (e *Editor) served(pack string) error {
 	if slices.Contains(packs, pack) {
 		return nil
 	}
-	return api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", pack).WithHint("one of %q", packs)
+	return api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", pack).WithHint("packs: %s", strings.Join(packs, ", "))
 }
 
 // lines are findings, each on a line.

@@ -45,7 +45,7 @@ func (e *Editor) Of(ctx context.Context, ownerID string, tier api.Tier, edition 
 	prompt, err := e.cfg.Store.Prompt(ctx, ownerID, edition.Pack)
 	switch {
 	case err != nil:
-		e.cfg.Logger.Error("prompt was not read", "owner", ownerID, "error", err)
+		e.cfg.Logger.Error("prompt not read", "owner", ownerID, "error", err)
 		return edition.Brief, whyFailed
 	case prompt == "":
 		return edition.Brief, ""
@@ -87,7 +87,7 @@ func (e *Editor) job(ctx context.Context, at place, prompt string, edition *feed
 	}
 	kept, err := e.cfg.Store.OwnerBrief(ctx, at.ownerID, at.pack)
 	if err != nil {
-		e.cfg.Logger.Error("brief of an owner was not read", "owner", at.ownerID, "error", err)
+		e.cfg.Logger.Error("owner brief not read", "owner", at.ownerID, "error", err)
 		return nil, whyFailed
 	}
 	j := &job{OwnerBrief: kept, done: make(chan struct{})}
@@ -123,7 +123,7 @@ func (e *Editor) write(at place, j *job, in Input) {
 		err = errors.Join(err, e.cfg.Store.SaveOwnerBrief(e.life, at.ownerID, at.pack, kept))
 	}
 	if err != nil && e.life.Err() == nil {
-		e.cfg.Logger.Warn("no brief was written by an owner's prompt", "owner", at.ownerID, "pack", at.pack, "error", err)
+		e.cfg.Logger.Warn("owner brief not written", "owner", at.ownerID, "pack", at.pack, "error", err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -143,7 +143,7 @@ func (e *Editor) narrate(at place, in Input) (state.Brief, error) {
 		e.cfg.Refused(in.Pack, r.Writer, r.Kind())
 	}
 	if err == nil {
-		e.cfg.Logger.Info("brief written by an owner's prompt", "owner", at.ownerID, "pack", at.pack, "writer", b.Writer,
+		e.cfg.Logger.Info("owner brief written", "owner", at.ownerID, "pack", at.pack, "writer", b.Writer,
 			"tokens", result.Usage.Tokens(), "cost_usd_micros", result.Usage.CostMicros)
 	}
 	return b, err

@@ -55,6 +55,7 @@ type Client struct {
 	lookups  *lookups
 
 	confirmed atomic.Uint64 // the newest block that is known to have its confirmations
+	usual     atomic.Int64  // nanoseconds after which a transaction that was sent is first looked for; 0 for the least
 }
 
 // New makes a Client. It asks the node for nothing: Check does that.
@@ -138,25 +139,25 @@ func (c *Client) Check(ctx context.Context) error {
 		return err
 	}
 	if have := (*big.Int)(&id); !have.IsInt64() || have.Int64() != c.cfg.ChainID {
-		return fmt.Errorf("the node serves chain %s, the configuration says %d: mend %s or %s", have, c.cfg.ChainID,
+		return fmt.Errorf("the node serves chain %s, the configuration says %d: correct %s or %s", have, c.cfg.ChainID,
 			c.setting("id"), c.setting("rpc_url"))
 	}
 	if c.treasury == (common.Address{}) || c.treasury == c.token {
-		return fmt.Errorf("the treasury is nobody or the token itself: mend %s", c.setting("treasury"))
+		return fmt.Errorf("the treasury is the zero address or the token: correct %s", c.setting("treasury"))
 	}
 	var code hexutil.Bytes
 	if err := c.call(ctx, &code, "eth_getCode", c.token, "latest"); err != nil {
 		return err
 	}
 	if len(code) == 0 {
-		return fmt.Errorf("there is no contract at %s on chain %d: mend %s", c.token, c.cfg.ChainID, c.setting("token"))
+		return fmt.Errorf("there is no contract at %s on chain %d: correct %s", c.token, c.cfg.ChainID, c.setting("token"))
 	}
 	decimals, err := c.read(ctx, "0x313ce567", latest)
 	if err != nil {
 		return err
 	}
 	if !decimals.IsInt64() || decimals.Int64() != usdg.Decimals {
-		return fmt.Errorf("the token at %s has %s decimals, not %d: mend %s", c.token, decimals, usdg.Decimals, c.setting("token"))
+		return fmt.Errorf("the token at %s has %s decimals, not %d: correct %s", c.token, decimals, usdg.Decimals, c.setting("token"))
 	}
 	head, err := c.Head(ctx)
 	if err != nil {
@@ -190,7 +191,7 @@ func (c *Client) read(ctx context.Context, data, block string) (*big.Int, error)
 		return nil, err
 	}
 	if len(word) != common.HashLength {
-		return nil, fmt.Errorf("the contract at %s is no token: mend %s", c.token, c.setting("token"))
+		return nil, fmt.Errorf("the contract at %s is not a token: correct %s", c.token, c.setting("token"))
 	}
 	return new(big.Int).SetBytes(word), nil
 }

@@ -2,6 +2,7 @@ package chain_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,11 +100,11 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*chain.Config){
-		"mend chain.id":                     func(cfg *chain.Config) { cfg.ChainID = 4663 },
-		"there is no contract":              func(cfg *chain.Config) { cfg.Token = c.Wallet().Address },
-		"the treasury is nobody or the tok": func(cfg *chain.Config) { cfg.Treasury = c.Token() },
-		"treasury is nobody":                func(cfg *chain.Config) { cfg.Treasury = "0x0000000000000000000000000000000000000000" },
-		"clock is":                          func(cfg *chain.Config) { cfg.Now = func() time.Time { return time.Now().Add(-time.Hour) } },
+		"correct chain.id":                            func(cfg *chain.Config) { cfg.ChainID = 4663 },
+		"there is no contract":                        func(cfg *chain.Config) { cfg.Token = c.Wallet().Address },
+		"the treasury is the zero address or the tok": func(cfg *chain.Config) { cfg.Treasury = c.Token() },
+		"treasury is the zero address":                func(cfg *chain.Config) { cfg.Treasury = "0x0000000000000000000000000000000000000000" },
+		"clock is":                                    func(cfg *chain.Config) { cfg.Now = func() time.Time { return time.Now().Add(-time.Hour) } },
 	} {
 		if err := dial(t, c, n, change).Check(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -270,7 +271,7 @@ func TestBetween(t *testing.T) {
 		},
 	} {
 		n.set(change)
-		list, err := client.Between(t.Context(), 0, newest)
+		list, err := client.Between(t.Context(), 0, newest, nil)
 		if err != nil || len(list) != 3 {
 			t.Fatalf("%s: %d transfers, %v", what, len(list), err)
 		}
@@ -284,6 +285,9 @@ func TestBetween(t *testing.T) {
 		t.Errorf("the node was asked %d times for %d blocks", asked.Load(), newest+1)
 	}
 	n.set(nil)
+	if in, err := client.Blocks(t.Context(), 0, newest); err != nil || len(in) != 3 {
+		t.Errorf("they are in %x, %v", in, err)
+	}
 	if list, err := client.In(t.Context(), hash); err != nil || len(list) != 0 {
 		t.Errorf("of a transfer to somebody else: %+v, %v", list, err)
 	}
@@ -291,8 +295,63 @@ func TestBetween(t *testing.T) {
 		t.Errorf("of no transaction: %+v, %v", list, err)
 	}
 	n.set(func([]byte, []byte) []byte { return nil })
-	if _, err := client.Between(t.Context(), 0, newest); !errors.Is(err, chain.ErrNoAnswer) {
+	if _, err := client.Between(t.Context(), 0, newest, nil); !errors.Is(err, chain.ErrNoAnswer) {
 		t.Errorf("without an answer: %v", err)
+	}
+}
+
+// TestBetweenKept: transactions are asked for only while not all of their transfers are kept as the chain shows them.
+func TestBetweenKept(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	calls := map[string]int{}
+	c, _, client := open(t, func(cfg *chain.Config) {
+		cfg.OnCall = func(method string, _ error) { mu.Lock(); calls[method]++; mu.Unlock() }
+	})
+	keep := map[[32]byte]billing.Transfer{}
+	for amount := int64(1); amount <= 3; amount++ {
+		hash, err := c.Transfer(t.Context(), c.Wallet(), c.Treasury(), amount, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := client.In(t.Context(), hash)
+		if err != nil || len(list) != 1 {
+			t.Fatal(list, err)
+		}
+		keep[hash] = list[0]
+	}
+	newest, _, err := client.Newest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed error
+	for _, one := range []struct {
+		name string
+		kept billing.Kept
+		want int
+	}{
+		{"none", func(context.Context, [32]byte, [32]byte) (int, error) { return 0, nil }, 3},
+		{"all", func(context.Context, [32]byte, [32]byte) (int, error) { return 1, nil }, 0},
+		{"one of two", func(context.Context, [32]byte, [32]byte) (int, error) { return 2, nil }, 3}, // as the node shows one
+		{"as they are in their blocks", func(_ context.Context, tx, block [32]byte) (int, error) {
+			if a, ok := keep[tx]; ok && a.Amount != 2 && a.BlockHash == block {
+				return 1, nil
+			}
+			return 0, nil
+		}, 1},
+		{"nobody knows", func(context.Context, [32]byte, [32]byte) (int, error) { return 0, failed }, 0},
+	} {
+		if one.name == "nobody knows" {
+			failed = errors.New("the books are closed")
+		}
+		clear(calls)
+		list, err := client.Between(t.Context(), 0, newest, one.kept)
+		if len(list) != one.want || !errors.Is(err, failed) {
+			t.Errorf("%s: %+v, %v", one.name, list, err)
+		}
+		if calls["eth_getTransactionByHash"] != one.want || calls["eth_getTransactionReceipt"] != one.want || calls["eth_getLogs"] != 1 && failed == nil {
+			t.Errorf("%s: the node was asked %v", one.name, calls)
+		}
 	}
 }
 

@@ -72,13 +72,13 @@ func ParseFacilitator(at string) (*url.URL, error) {
 func (f *Facilitator) Address() string { return f.url.Host }
 
 // Ready reports x402.ErrUnserved where the facilitator does not say that it settles on this chain.
-func (f *Facilitator) Ready(ctx context.Context) (x402.Purse, error) {
+func (f *Facilitator) Ready(ctx context.Context) (x402.Funds, error) {
 	f.mu.Lock()
 	since := f.cfg.Now().Sub(f.asked)
 	fresh := !f.asked.IsZero() && since >= 0 && since < supportedLasts
 	f.mu.Unlock()
 	if fresh {
-		return x402.Purse{}, nil
+		return x402.Funds{}, nil
 	}
 	var told struct {
 		Kinds []struct {
@@ -87,17 +87,17 @@ func (f *Facilitator) Ready(ctx context.Context) (x402.Purse, error) {
 		}
 	}
 	if err := f.ask(ctx, http.MethodGet, "supported", nil, &told); err != nil {
-		return x402.Purse{}, fmt.Errorf("%w: %w", x402.ErrUnserved, err)
+		return x402.Funds{}, fmt.Errorf("%w: %w", x402.ErrUnserved, err)
 	}
 	for _, kind := range told.Kinds {
 		if kind.X402Version == api.X402Version && kind.Scheme == api.SchemeExact && kind.Network == f.network() {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			f.asked = f.cfg.Now()
-			return x402.Purse{}, nil
+			return x402.Funds{}, nil
 		}
 	}
-	return x402.Purse{}, fmt.Errorf("%w: %s does not settle %s of x402 version %d on %s", x402.ErrUnserved, f.url.Host, api.SchemeExact,
+	return x402.Funds{}, fmt.Errorf("%w: %s does not settle %s of x402 version %d on %s", x402.ErrUnserved, f.url.Host, api.SchemeExact,
 		api.X402Version, f.network())
 }
 

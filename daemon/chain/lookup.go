@@ -14,7 +14,7 @@ import (
 	"github.com/contextd/contextd/daemon/x402"
 )
 
-// Bounds of what hashes that name nothing may cost. Whoever presents one pays nothing, and the node may be somebody else's, with a limit.
+// Bounds of the cost of unknown hashes. Presenting one is free, and the node may be another party's, with a rate limit.
 const (
 	notFor      = 5 * time.Second // a hash that was in no block is not asked for again
 	missRate    = 50              // hashes a second that may be in no block, and at once
@@ -27,7 +27,7 @@ const (
 
 // lookups bound how often the node is asked for hashes that strangers claim to have paid with.
 type lookups struct {
-	flight          singleflight.Group // one for each hash, whoever asks
+	flight          singleflight.Group // one for each hash
 	misses, repeats *rate.Limiter
 	looks           chan struct{} // has an item for each first look that is under way
 	closed          chan struct{}

@@ -192,7 +192,7 @@ func TestTwoStories(t *testing.T) {
 		if errors.Is(err, billing.ErrNotShown) != (test.in < 0) || len(list) != max(test.in, 0) {
 			t.Errorf("%s: in the transaction is %+v, %v", what, list, err)
 		}
-		list, err = client.Between(t.Context(), newest, newest)
+		list, err = client.Between(t.Context(), newest, newest, nil)
 		if (err != nil) != (test.between < 0) || len(list) != max(test.between, 0) {
 			t.Errorf("%s: in the block is %+v, %v", what, list, err)
 		}

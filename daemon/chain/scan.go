@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -25,12 +26,12 @@ const paramsEnd = 4 + 2*common.HashLength
 // maxNote bounds the calldata in which a nonce is looked for. Each deposit that is pending looks there.
 const maxNote = 4 << 10
 
-// Between returns the transfers to the treasury in the blocks from first to last.
-func (c *Client) Between(ctx context.Context, first, last uint64) ([]billing.Transfer, error) {
+// Between returns the transfers to the treasury in the blocks from first to last, without those that are kept already.
+func (c *Client) Between(ctx context.Context, first, last uint64, kept billing.Kept) ([]billing.Transfer, error) {
 	var list []billing.Transfer
 	for wide := uint64(span); first <= last; {
 		end := min(last, first+wide-1)
-		part, err := c.between(ctx, first, end)
+		part, err := c.between(ctx, first, end, kept)
 		if err != nil && ctx.Err() == nil && end > first {
 			wide = max(1, (end-first+1)/2) // too many for this node, it may be
 			continue
@@ -44,22 +45,53 @@ func (c *Client) Between(ctx context.Context, first, last uint64) ([]billing.Tra
 	return list, nil
 }
 
-// between is Between with one question.
-func (c *Client) between(ctx context.Context, first, last uint64) ([]billing.Transfer, error) {
-	var logs []rawLog
-	if err := c.call(ctx, &logs, "eth_getLogs", map[string]any{
+// arrivals are the logs of transfers to the treasury in the blocks from first to last, by one question.
+func (c *Client) arrivals(ctx context.Context, first, last uint64) (logs []rawLog, err error) {
+	err = c.call(ctx, &logs, "eth_getLogs", map[string]any{
 		"fromBlock": hexutil.EncodeUint64(first), "toBlock": hexutil.EncodeUint64(last), "address": c.token,
 		"topics": []any{transferTopic(), nil, common.BytesToHash(c.treasury[:])},
-	}); err != nil {
+	})
+	return slices.DeleteFunc(logs, func(l rawLog) bool {
+		_, ok := transferOf(l, 0)
+		return !ok || l.Address != c.token
+	}), err
+}
+
+// Blocks returns which blocks from first to last the transactions are in that have moved something to the treasury, by one question.
+func (c *Client) Blocks(ctx context.Context, first, last uint64) (map[[32]byte][32]byte, error) {
+	logs, err := c.arrivals(ctx, first, last)
+	in := map[[32]byte][32]byte{}
+	for _, l := range logs {
+		in[l.TxHash] = l.BlockHash
+	}
+	return in, err
+}
+
+// between is Between with one question for the logs.
+func (c *Client) between(ctx context.Context, first, last uint64, kept billing.Kept) ([]billing.Transfer, error) {
+	logs, err := c.arrivals(ctx, first, last)
+	if err != nil {
 		return nil, err
 	}
 	var list []billing.Transfer
-	seen, blocks := map[common.Hash]bool{}, map[uint64]Head{}
+	type place struct{ tx, block common.Hash }
+	open, blocks := map[place]int{}, map[uint64]Head{} // transfers that were not asked for yet
 	for _, l := range logs {
-		if _, ok := transferOf(l, 0); !ok || l.Address != c.token || seen[l.TxHash] {
+		open[place{l.TxHash, l.BlockHash}]++
+	}
+	for _, l := range logs {
+		at := place{l.TxHash, l.BlockHash}
+		if open[at] > 0 && kept != nil {
+			n, err := kept(ctx, l.TxHash, l.BlockHash)
+			if err != nil {
+				return nil, err
+			}
+			open[at] -= n
+		}
+		if open[at] == 0 {
 			continue
 		}
-		seen[l.TxHash] = true
+		open[at] = 0
 		part, err := c.arrived(c.mined(ctx, l.TxHash, blocks))
 		if err != nil && !errors.Is(err, billing.ErrNotShown) {
 			return nil, err

@@ -187,17 +187,17 @@ func (t terms) affords(gas uint64, price *big.Int) bool {
 }
 
 // Ready says what the key has, and reports x402.ErrDry where that is too little for a settlement.
-func (s *Sender) Ready(ctx context.Context) (x402.Purse, error) {
+func (s *Sender) Ready(ctx context.Context) (x402.Funds, error) {
 	const gas = 100_000 // that a settlement takes at most, on a chain without data to pay for
 	t, err := s.ask(ctx)
 	if err != nil {
-		return x402.Purse{}, err
+		return x402.Funds{}, err
 	}
 	if !t.affords(gas, t.price()) {
 		err = x402.ErrDry
 	}
 	has := new(big.Int).Set((*big.Int)(&t.balance))
-	return x402.Purse{Balance: has, GasPrice: new(big.Int).Add((*big.Int)(&t.tip), (*big.Int)(t.head.BaseFee))}, err
+	return x402.Funds{Balance: has, GasPrice: new(big.Int).Add((*big.Int)(&t.tip), (*big.Int)(t.head.BaseFee))}, err
 }
 
 // Prepare signs the settlement of a, to be sent by Send. Its account nonce is that which the chain has next, and not below floor: those
@@ -272,29 +272,53 @@ func (s *Sender) Send(ctx context.Context, raw []byte) error {
 	return err
 }
 
+// Pauses between two looks for a transaction that was sent.
+const (
+	leastPause = 150 * time.Millisecond
+	mostPause  = time.Second
+)
+
 // Settled returns what the chain shows of a transaction that was sent, after waiting so long for it to be in a block, else
-// x402.ErrNotVisible. It asks as little as it can: nobody else names the transaction, and what it says was signed here.
+// x402.ErrNotVisible. It asks as little as it can: nobody else names the transaction, what it says was signed here, and the first look is
+// when one before was seen.
 func (c *Client) Settled(ctx context.Context, hash [32]byte, wait time.Duration) (x402.Payment, error) {
-	const first, longest = 150 * time.Millisecond, time.Second // between two looks
-	for pause := first; ; pause = min(longest, 2*pause) {
-		if wait > 0 {
+	first := max(leastPause, time.Duration(c.usual.Load()))
+	for pause, waited := max(0, min(first, wait)), time.Duration(0); ; {
+		if pause > 0 {
 			select {
 			case <-ctx.Done():
 				return x402.Payment{}, ctx.Err()
 			case <-c.lookups.closed:
 				return x402.Payment{}, ErrNoAnswer
-			case <-time.After(min(pause, wait)):
+			case <-time.After(pause):
 			}
 		}
-		wait -= pause
+		waited += pause
 		found, err := c.received(ctx, hash)
 		if err == nil {
+			if waited > 0 {
+				c.usual.Store(int64(usual(first, waited)))
+			}
 			return c.payment(found), nil
 		}
-		if !errors.Is(err, x402.ErrNotVisible) || wait <= 0 {
+		if !errors.Is(err, x402.ErrNotVisible) || waited >= wait {
 			return x402.Payment{}, err
 		}
+		if pause = min(mostPause, 2*pause); waited == first {
+			pause = leastPause
+		}
+		pause = min(pause, wait-waited)
 	}
+}
+
+// usual is when to look first for the next transaction, after one that was looked for first after first, and seen after waited. It goes
+// down by steps that seldom cost a second look, and up to where it was seen.
+func usual(first, waited time.Duration) time.Duration {
+	const step = 16
+	if waited <= first {
+		return first - first/step
+	}
+	return min(mostPause, waited)
 }
 
 // received asks for a transaction by its receipt alone, which the block that it names has to confirm.

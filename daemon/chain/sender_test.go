@@ -129,7 +129,7 @@ func TestSettle(t *testing.T) {
 	if _, err := s.Fate(t.Context(), a.Key(), 0, p.Block+1); !errors.Is(err, x402.ErrNotVisible) {
 		t.Errorf("at a node that is behind: %v", err)
 	}
-	list, err := client.Between(t.Context(), 0, p.Block)
+	list, err := client.Between(t.Context(), 0, p.Block, nil)
 	if err != nil || len(list) != 1 || !list[0].Authorized || list[0].Authorization != a.Nonce || list[0].Note != nil {
 		t.Errorf("the scan finds %+v, %v", list, err)
 	}
@@ -247,7 +247,8 @@ func TestSenderKey(t *testing.T) {
 	}
 }
 
-// TestSettledWaits has a node that shows the transaction only when it is asked again.
+// TestSettledWaits has a node that shows the transaction only when it is asked again. The next is looked for when this one was seen, so that
+// one look does; with each such, a little earlier.
 func TestSettledWaits(t *testing.T) {
 	t.Parallel()
 	c, n, client := open(t)
@@ -256,17 +257,34 @@ func TestSettledWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := 0
+	asked, late := 0, 0
 	n.set(func(request, answer []byte) []byte {
 		if bytes.Contains(request, []byte("eth_getTransactionReceipt")) {
-			if asked++; asked < 3 {
+			if asked++; asked <= late {
 				return none(request)
 			}
 		}
 		return answer
 	})
-	if p, err := s.Settled(t.Context(), hash, 5*time.Second); err != nil || p.Transfers[0].Authorized {
-		t.Errorf("%+v, %v", p, err)
+	first := 150 * time.Millisecond
+	for _, one := range []struct{ late, looks int }{{0, 1}, {2, 3}, {0, 1}, {0, 1}, {1, 2}, {9, 10}, {0, 1}} {
+		asked, late = 0, one.late
+		began := time.Now()
+		p, err := s.Settled(t.Context(), hash, time.Minute)
+		if err != nil || p.Transfers[0].Authorized || asked != one.looks {
+			t.Errorf("with %d misses: %+v, %v, %d looks", one.late, p, err, asked)
+		}
+		waits, pause := first, 75*time.Millisecond
+		for range one.late {
+			pause = min(time.Second, 2*pause)
+			waits += pause
+		}
+		if took := time.Since(began); took < waits {
+			t.Errorf("with %d misses it was seen after %s, before %s", one.late, took, waits)
+		}
+		if first = min(waits, time.Second); one.late == 0 {
+			first = max(150*time.Millisecond, waits-waits/16)
+		}
 	}
 }
 

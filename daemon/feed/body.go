@@ -123,7 +123,7 @@ func (b *Body) Gzip(now time.Time) []byte {
 	})
 }
 
-// render returns the rendering for the ages at now, made once per second by whoever asks first. Its tail closes freshness and the object.
+// render returns the rendering for the ages at now, made once per second, by the first reader. Its tail closes freshness and the object.
 func (b *Body) render(now time.Time, kept *atomic.Pointer[rendering], text func(tail string) []byte) []byte {
 	f := b.ages.Freshness(b.generatedAt, now)
 	if r := kept.Load(); r != nil && r.age == f.AgeSeconds && r.data == f.DataAgeSeconds {

@@ -148,7 +148,7 @@ func TestBriefComesWithItsState(t *testing.T) {
 	}
 }
 
-// TestPublishersAndReaders: readers see whole editions in rising order, whoever publishes meanwhile.
+// TestPublishersAndReaders: readers see whole editions in rising order, with several publishers.
 func TestPublishersAndReaders(t *testing.T) {
 	t.Parallel()
 	const pulses = 60

@@ -10,7 +10,7 @@ import (
 	"github.com/contextd/contextd/daemon/state"
 )
 
-// TestPart has parts of a state, byte by byte, made once while there is room, and anew for a new brief.
+// TestPart has parts of a state, byte by byte, made once while there is room, and again for a new brief.
 func TestPart(t *testing.T) {
 	t.Parallel()
 	f := feed.New("crypto")

@@ -74,7 +74,7 @@ func (s *slot) wake() {
 	}
 }
 
-// Watcher is told when a pack has something new. Whoever is slow finds the newest, and never holds up the rest.
+// Watcher is notified of news of a pack. A slow one skips to the newest and never blocks the others.
 type Watcher struct {
 	slot *slot
 	wake chan struct{} // holds one

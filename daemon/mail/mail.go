@@ -74,6 +74,6 @@ func (o *Outbox) Send(_ context.Context, to, subject, text string) error {
 	if err := file.Write(func(w io.Writer) error { _, err := m.WriteTo(w); return err }); err != nil {
 		return fmt.Errorf("write to outbox: %w", err)
 	}
-	log.Info("no SMTP server is configured; a mail was written to a file", "file", file.Path)
+	log.Info("no SMTP server configured; mail saved to a file", "file", file.Path)
 	return nil
 }

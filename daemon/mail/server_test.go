@@ -155,7 +155,7 @@ func (s *server) next() received {
 	select {
 	case m := <-s.mails:
 		return m
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		s.t.Fatal("no mail came")
 		return received{}
 	}

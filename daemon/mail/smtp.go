@@ -176,7 +176,7 @@ func (s *SMTP) try(ctx context.Context, m *gomail.Msg, attempt int) (done bool) 
 	}
 	var refused *gomail.SendError
 	final := errors.As(err, &refused) && !refused.IsTemp() && refused.ErrorCode() >= 500
-	s.cfg.Logger.Error("a mail could not be sent", "server", s.cfg.Host, "attempt", attempt, "final", final || attempt == attempts,
+	s.cfg.Logger.Error("mail not sent", "server", s.cfg.Host, "attempt", attempt, "final", final || attempt == attempts,
 		"error", withoutRecipients(err, m))
 	return final
 }

@@ -2,14 +2,15 @@ package metrics
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"fmt"
 	"html/template"
 	"maps"
 	"net/http"
 	"slices"
-	"time"
+
+	"github.com/contextd/contextd/internal/human"
 )
 
 // boardHTML is the page of the admin address: how the daemon and its jobs do, to be read alone.
@@ -25,13 +26,18 @@ const boardHTML = `<!DOCTYPE html>
 <body>
 <main>
 <h1>contextd</h1>
-<p>{{with .Reason}}<strong>Not ready:</strong> {{.}}{{else}}<strong>Ready.</strong>{{end}} Seen at {{.Now}}.
+<p>{{with .Reason}}<strong>Not ready:</strong> {{.}}.{{else}}<strong>Ready.</strong>{{end}} Seen at {{.Now}}.
 <a href="metrics">Metrics</a> · <a href="debug/pprof/">profiles</a></p>
-<table><caption>States</caption><thead><tr><th scope="col">Pack</th><th scope="col">Age</th></tr></thead><tbody>
+{{with .Cluster}}<table><caption>{{.Summary}}; lease renewed {{.Beat}} ago</caption>
+<thead><tr><th scope="col">Node</th><th scope="col">Role</th><th scope="col">Seen</th><th scope="col">Behind</th></tr></thead><tbody>
+{{range .Members}}<tr><th scope="row">{{.URL}}{{if .Self}} (this one){{end}}</th><td>{{.Role}}</td><td>{{.Seen}} ago</td><td>{{.Behind}}</td></tr>
+{{end}}</tbody></table>
+{{end}}<table><caption>States</caption><thead><tr><th scope="col">Pack</th><th scope="col">Age</th></tr></thead><tbody>
 {{range .Ages}}<tr><th scope="row">{{.Name}}</th><td>{{.Text}}</td></tr>
+{{else}}<tr><td colspan="2">No pack has a state yet.</td></tr>
 {{end}}</tbody></table>
 <table><caption>Jobs</caption><thead><tr><th scope="col">Job</th><th scope="col">Last good run</th><th scope="col">Failed runs since the start</th></tr></thead><tbody>
-{{range .Jobs}}<tr><th scope="row">{{.Name}}</th><td>{{.Text}}</td><td>{{.Failures}}</td></tr>
+{{range .Jobs}}<tr><th scope="row">{{.Name}}</th><td>{{.Text}}</td><td{{if .Failures}} class="bad"{{end}}>{{.Failures}}</td></tr>
 {{end}}</tbody></table>
 </main>
 </body>
@@ -41,7 +47,8 @@ const boardHTML = `<!DOCTYPE html>
 // boardCSS is its style.
 const boardCSS = `:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:0}main{max-width:48rem;margin:0 auto;padding:1rem}` +
 	`table{border-collapse:collapse;width:100%;margin:1rem 0;font-variant-numeric:tabular-nums}caption{text-align:left;font-weight:600}` +
-	`th,td{text-align:left;font-weight:400;padding:.25rem .5rem;border-top:1px solid #8884}`
+	`th,td{text-align:left;font-weight:400;padding:.25rem .5rem;border-top:1px solid #8884}thead th{opacity:.7}thead th:last-child,td:last-child{text-align:right}` +
+	`td:nth-child(2){white-space:nowrap}h1{font-size:1.25rem}.bad{font-weight:700}.bad::before{content:"✗ "}a{color:inherit}`
 
 // boardRow is a line of the page.
 type boardRow struct {
@@ -50,16 +57,22 @@ type boardRow struct {
 }
 
 // board answers with that page.
-func (m *Metrics) board(w http.ResponseWriter, reason string) {
+func (m *Metrics) board(ctx context.Context, w http.ResponseWriter, reason string) {
 	data := struct {
 		Style       template.CSS
 		Reason, Now string
 		Ages, Jobs  []boardRow
-	}{Style: boardCSS, Reason: reason, Now: m.now().UTC().Format(time.RFC3339)}
+		Cluster     *Cluster
+	}{Style: boardCSS, Reason: reason, Now: m.now().UTC().Format("2006-01-02 15:04:05Z")}
+	if m.readings.Cluster != nil {
+		if c, err := m.readings.Cluster(ctx); err == nil && len(c.Members) > 0 { // else the reason says it
+			data.Cluster = &c
+		}
+	}
 	if m.readings.Ages != nil {
 		ages := m.readings.Ages()
 		for _, pack := range slices.Sorted(maps.Keys(ages)) {
-			data.Ages = append(data.Ages, boardRow{Name: pack, Text: fmt.Sprint(ages[pack].Truncate(time.Second))})
+			data.Ages = append(data.Ages, boardRow{Name: pack, Text: human.Age(ages[pack])})
 		}
 	}
 	if m.readings.Jobs != nil {
@@ -67,14 +80,14 @@ func (m *Metrics) board(w http.ResponseWriter, reason string) {
 		for _, name := range slices.Sorted(maps.Keys(jobs)) {
 			row := boardRow{Name: name, Text: "never", Failures: jobs[name].Failures}
 			if at := jobs[name].Succeeded; !at.IsZero() {
-				row.Text = fmt.Sprint(m.now().Sub(at).Truncate(time.Second)) + " ago"
+				row.Text = human.Age(m.now().Sub(at)) + " ago"
 			}
 			data.Jobs = append(data.Jobs, row)
 		}
 	}
 	var b bytes.Buffer
 	if err := template.Must(template.New("board").Parse(boardHTML)).Execute(&b, data); err != nil {
-		http.Error(w, "the page could not be made", http.StatusInternalServerError)
+		http.Error(w, "page not rendered", http.StatusInternalServerError)
 		return
 	}
 	h := w.Header()

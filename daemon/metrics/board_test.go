@@ -19,6 +19,12 @@ func TestBoard(t *testing.T) {
 	m := metrics.New(func() time.Time { return now })
 	m.Read(t.Context(), metrics.Readings{
 		Ages: func() map[string]time.Duration { return map[string]time.Duration{"crypto": 42 * time.Second} },
+		Cluster: func(context.Context) (metrics.Cluster, error) {
+			return metrics.Cluster{Summary: "2 nodes; <b> leads", Beat: 400 * time.Millisecond, Members: []metrics.Member{
+				{URL: "http://10.0.0.1:8402", Role: "leads", Behind: "no", Seen: time.Second},
+				{URL: "http://10.0.0.2:8402", Role: "follows", Behind: "crypto 1.5s", Seen: 2 * time.Second, Self: true},
+			}}, nil
+		},
 		Jobs: func() map[string]metrics.Job {
 			return map[string]metrics.Job{"prune": {}, "refresh/<crypto>": {Succeeded: now.Add(-time.Minute), Failures: 7}}
 		},
@@ -31,7 +37,8 @@ func TestBoard(t *testing.T) {
 		return w
 	}
 	got := ask(http.MethodGet, "127.0.0.1:8403")
-	for _, want := range []string{"Not ready:", "the disk is full", "crypto", "42s", "refresh/&lt;crypto&gt;", "1m0s ago", "<td>7</td>", "never"} {
+	for _, want := range []string{"Not ready:", "the disk is full", "crypto", "42s", "refresh/&lt;crypto&gt;", "1m00s ago", `<td class="bad">7</td>`, "never",
+		"2 nodes; &lt;b&gt; leads; lease renewed 400ms ago", "10.0.0.1:8402</th><td>leads</td><td>1s ago", "(this one)</th><td>follows", "crypto 1.5s"} {
 		if !strings.Contains(got.Body.String(), want) {
 			t.Errorf("the page has no %q", want)
 		}

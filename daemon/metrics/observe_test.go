@@ -25,7 +25,8 @@ import (
 // everything makes metrics that have been told of everything once.
 func everything(t *testing.T) *metrics.Metrics {
 	t.Helper()
-	m := metrics.New(nil)
+	now := time.Now()
+	m := metrics.New(func() time.Time { return now })
 	m.Refreshed("crypto", "ok", time.Second)
 	m.Fetched("crypto", "coingecko-markets", "ok")
 	m.Briefed("crypto", "built-in", nil)
@@ -51,6 +52,13 @@ func everything(t *testing.T) *metrics.Metrics {
 		Ready:    func(context.Context) error { return nil },
 		Sessions: func() int { return 3 },
 		Alerts:   func() int { return 6 },
+		Leads:    func() bool { return true },
+		Cluster: func(context.Context) (metrics.Cluster, error) {
+			return metrics.Cluster{Nodes: 3, Takeovers: 8, Lag: map[string]time.Duration{"crypto": 1500 * time.Millisecond}}, nil
+		},
+		Proven: func(context.Context) ([]metrics.Log, error) {
+			return []metrics.Log{{Pack: "crypto", Leaves: 12, Appended: now.Add(-40 * time.Second), Missing: 1, Unsigned: 30 * time.Second}}, nil
+		},
 		Settling: func(context.Context) ([]x402.Standing, error) {
 			return []x402.Standing{{Rail: "l2chain", Balance: "7", GasPrice: "8", Lost: "9"}}, nil
 		},
@@ -103,6 +111,8 @@ func TestMetrics(t *testing.T) {
 		`contextd_streams_stalled_total 1`, `contextd_deposits{status="pending"} 4`, `contextd_scanner_lag_blocks{rail="base"} 10`, `contextd_sqlite_wal_bytes{database="books"} 4096`,
 		`contextd_sqlite_busy_total 1`, `contextd_job_failures_total{job_name="prune"} 2`, `contextd_ready 1`, `contextd_mcp_sessions 3`, `contextd_payments_vanished_total 1`,
 		`contextd_alert_deliveries_total{alert="ops",by="webhook",outcome="error"} 1`, `contextd_alert_deliveries_total{alert="ops",by="webhook",outcome="ok"} 0`, `contextd_alert_events_waiting 6`,
+		`contextd_log_leaves{pack="crypto"} 12`, `contextd_log_checkpoint_age_seconds{pack="crypto"} 40`, `contextd_log_witnesses_missing{pack="crypto"} 1`, `contextd_log_unwitnessed_seconds{pack="crypto"} 30`,
+		`contextd_leader 1`, `contextd_cluster_nodes 3`, `contextd_takeovers_total 8`, `contextd_state_lag_seconds{pack="crypto"} 1.5`,
 		"go_goroutines ", "go_info{", "go_gc_duration_seconds{", "go_memstats_heap_inuse_bytes ", "go_memstats_alloc_bytes_total ", "go_threads ",
 		"process_cpu_seconds_total ", "process_resident_memory_bytes ", "process_open_fds ", "process_max_fds ", "process_start_time_seconds ",
 		"contextd_build_info{",

@@ -21,7 +21,38 @@ type Readings struct {
 	Jobs     func() map[string]Job                               // by name
 	Ready    func(ctx context.Context) error                     // why calls cannot be answered
 	Sessions func() int                                          // of MCP, open now
+	Proven   func(ctx context.Context) ([]Log, error)            // the transparency logs that go on
 	Alerts   func() int                                          // events that wait to be delivered to the operator
+	Leads    func() bool                                         // whether this daemon does
+	Cluster  func(ctx context.Context) (Cluster, error)          // how the nodes stand
+}
+
+// Cluster is how the daemons on a database stand.
+type Cluster struct {
+	Nodes     int                      // that work
+	Takeovers int64                    // how often one has begun to lead
+	Lag       map[string]time.Duration // by how much the newest state here is older than the newest on any node, by pack
+
+	// What people read, of daemons on PostgreSQL.
+	Summary string
+	Beat    time.Duration // since who leads has renewed the lease
+	Members []Member
+}
+
+// Member is a node as people read of it.
+type Member struct {
+	URL, Role, Behind string
+	Seen              time.Duration // ago
+	Self              bool
+}
+
+// Log is how the transparency log of a pack stands.
+type Log struct {
+	Pack     string
+	Leaves   int64
+	Appended time.Time     // to it, the last time
+	Missing  int           // witnesses that have not signed the newest checkpoint
+	Unsigned time.Duration // that the one of them has not signed which is missing for longest, 0 for none
 }
 
 // Streams counts streams.
@@ -82,6 +113,14 @@ func values() map[string]value {
 		{"job_failures_total", "Runs of a job that failed.", c, "job_name"},
 		{"mcp_sessions", "Sessions of MCP open now.", g, ""},
 		{"alert_events_waiting", "Events that wait to be delivered to the operator.", g, ""},
+		{"log_leaves", "Leaves of the transparency log.", g, "pack"},
+		{"log_checkpoint_age_seconds", "Age of the newest checkpoint of the transparency log.", g, "pack"},
+		{"log_witnesses_missing", "Witnesses that have not signed the newest checkpoint.", g, "pack"},
+		{"log_unwitnessed_seconds", "For how long the witness that is missing for longest has not signed, 0 without one.", g, "pack"},
+		{"leader", "1 while this daemon leads: it asks sources, writes briefs and scans the chain.", g, ""},
+		{"cluster_nodes", "Daemons that work on the database.", g, ""},
+		{"takeovers_total", "Times that a daemon on the database has begun to lead.", c, ""},
+		{"state_lag_seconds", "By how much the newest state here is older than the newest on any node.", g, "pack"},
 		{"ready", "1 while calls can be answered.", g, ""},
 	} {
 		list[v.name] = v
@@ -137,6 +176,7 @@ func (r *reader) Collect(out chan<- prometheus.Metric) {
 			emit("job_failures_total", float64(j.Failures), name)
 		}
 	}
+	r.cluster(ctx, emit)
 	if r.Ready != nil {
 		ready := 0.0
 		if r.Ready(ctx) == nil {
@@ -146,12 +186,43 @@ func (r *reader) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
+// cluster reads how the nodes stand.
+func (r *reader) cluster(ctx context.Context, emit func(name string, n float64, label ...string)) {
+	if r.Leads != nil {
+		leads := 0.0
+		if r.Leads() {
+			leads = 1
+		}
+		emit("leader", leads)
+	}
+	if r.Cluster == nil {
+		return
+	}
+	if c, err := r.Cluster(ctx); err == nil { // a database that does not answer is seen at contextd_ready
+		emit("cluster_nodes", float64(c.Nodes))
+		emit("takeovers_total", float64(c.Takeovers))
+		for pack, lag := range c.Lag {
+			emit("state_lag_seconds", lag.Seconds(), pack)
+		}
+	}
+}
+
 // money reads what concerns chain and databases.
 func (r *reader) money(ctx context.Context, emit func(name string, n float64, label ...string)) {
 	if r.Deposits != nil {
 		if list, err := r.Deposits(ctx); err == nil { // a database that does not answer is seen at contextd_ready
 			for status, n := range list {
 				emit("deposits", float64(n), status)
+			}
+		}
+	}
+	if r.Proven != nil {
+		if list, err := r.Proven(ctx); err == nil { // likewise
+			for _, l := range list {
+				emit("log_leaves", float64(l.Leaves), l.Pack)
+				emit("log_checkpoint_age_seconds", r.now().Sub(l.Appended).Seconds(), l.Pack)
+				emit("log_witnesses_missing", float64(l.Missing), l.Pack)
+				emit("log_unwitnessed_seconds", l.Unsigned.Seconds(), l.Pack)
 			}
 		}
 	}

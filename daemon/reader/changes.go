@@ -12,7 +12,7 @@ import (
 )
 
 // sinceForms says how a since is written.
-const sinceForms = "write how long ago, such as -20m, a minute in UTC, such as 2026-11-20T20:05, or the generatedAt of an answer"
+const sinceForms = "use an age such as -20m, a minute in UTC such as 2026-11-20T20:05, or the generatedAt of an answer"
 
 // parseChanges reads since, min and kinds.
 func parseChanges(q *Query, values url.Values) (err error) {
@@ -24,14 +24,14 @@ func parseChanges(q *Query, values url.Values) (err error) {
 	case span && ago > 0:
 		q.Ago = ago
 	case err != nil:
-		return api.Errorf(api.ReasonInvalidSince, "since is %q, not a moment of the past", human.Short(since, human.Quoted)).
+		return api.Errorf(api.ReasonInvalidSince, "since is %q, not a time in the past", human.Short(since, human.Quoted)).
 			WithHint(sinceForms)
 	}
 	if values.Has("min") {
 		q.Min, err = strconv.ParseFloat(values.Get("min"), 64)
 		if err != nil || math.IsNaN(q.Min) || math.IsInf(q.Min, 0) || q.Min < 0 {
 			return api.Errorf(api.ReasonInvalidMin, "min is %q, not a number of 0 or more", human.Short(values.Get("min"), human.Quoted)).
-				WithHint("min=0.5 leaves out what moved by less than 0.5 percent")
+				WithHint("min=0.5 omits changes below 0.5 percent")
 		}
 	}
 	q.Kinds = Listed(strings.ToLower(values.Get("kinds")))

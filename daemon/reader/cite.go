@@ -23,8 +23,8 @@ func parseCite(q *Query, values url.Values) (err error) {
 	}
 	q.Row = strings.TrimSpace(values.Get("row"))
 	if kind, key, _ := strings.Cut(q.Row, "/"); q.Row != "" && (kind == "" || key == "") {
-		return api.Errorf(api.ReasonInvalidRow, "row is %q, not a kind and a key with a slash between", human.Clip(q.Row, human.Quoted)).
-			WithHint("write it as lookup tells it, for example row=asset/bitcoin")
+		return api.Errorf(api.ReasonInvalidRow, "row is %q, not kind/key", human.Clip(q.Row, human.Quoted)).
+			WithHint("copy it from lookup, for example row=asset/bitcoin")
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func (r *Reader) cite(ctx context.Context, v View, window time.Duration) (Answer
 // citation is what stands in pulse behind the anchor, or the row under it, that v asks for.
 func (v View) citation(pulse state.Pulse) (c api.Citation, err error) {
 	if n := len(pulse.Citations); v.Ref < 1 || v.Ref > n {
-		return c, api.Errorf(api.ReasonCitationNotFound, "pack %s has %d sources, there is no [%d]", v.Pack, n, v.Ref).
+		return c, api.Errorf(api.ReasonCitationNotFound, "pack %s has %d sources, none is [%d]", v.Pack, n, v.Ref).
 			WithHint("use a ref from 1 to %d", n)
 	}
 	c = pulse.Citations[v.Ref-1]
@@ -70,7 +70,7 @@ func (v View) citation(pulse state.Pulse) (c api.Citation, err error) {
 		}
 	default:
 		return c, api.Errorf(api.ReasonCitationNotFound, "source [%d] has no row %s", v.Ref, human.Clip(v.Row, human.Quoted)).
-			WithHint("leave row out for the source; lookup tells rows with their refs")
+			WithHint("leave row out for the source; lookup lists rows with their refs")
 	}
 	if row != nil && row.Ref == v.Ref {
 		c.URL = row.URL

@@ -37,7 +37,7 @@ func parseHistory(q *Query, values url.Values) (err error) {
 	text := values.Get("every")
 	if q.Every, err = api.ParseSpan(text); err != nil || q.Every < api.HistoryEveryMin {
 		least := api.FormatSpan(api.HistoryEveryMin)
-		return api.Errorf(api.ReasonInvalidEvery, "every is %q, not a time of %s or more", human.Clip(text, human.Quoted), least).
+		return api.Errorf(api.ReasonInvalidEvery, "every is %q, not a duration of %s or more", human.Clip(text, human.Quoted), least).
 			WithHint("write it as 5m, 1h or 1d; leave it out for %s", least)
 	}
 	return nil
@@ -68,13 +68,13 @@ func (r *Reader) ranged(v View) (View, error) {
 	}
 	switch length := v.To.Sub(v.From); {
 	case length < 0:
-		return v, api.Errorf(api.ReasonInvalidRange, "to is before from").WithHint("the older moment is from; it may not be in the future")
+		return v, api.Errorf(api.ReasonInvalidRange, "to is before from").WithHint("from is the older time and lies in the past")
 	case length > api.HistoryRangeMax:
 		return v, api.Errorf(api.ReasonInvalidRange, "from and to are more than %s apart", longest).
-			WithHint("ask for %s at a time, and go on from where it ends", longest)
+			WithHint("ask for %s at a time", longest)
 	}
 	if jsonx.Find(v.edition.State, v.path()...) == nil {
-		return v, api.Errorf(api.ReasonInvalidMembers, "member is %q, which the states of pack %s do not have",
+		return v, api.Errorf(api.ReasonInvalidMembers, "member is %q, not in the state of pack %s",
 			human.Short(v.Member, human.Quoted), v.Pack).WithHint("members: %s", strings.Join(members(v.edition.State), ", "))
 	}
 	return v, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/contextd/contextd/daemon/state"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -16,17 +17,27 @@ func (q Query) proven(p api.Proof) api.Proof {
 	return p
 }
 
-// ProofOf is the leaf of the state in text, an answer to q that was given before. It is zero where that is not known any more, and for
-// briefs: of which leaf they are does not stand in them.
+// Leaves knows the leaves of briefs that were told; *history.History is one.
+type Leaves interface {
+	// ProofOfBrief is the leaf of b, zero where the log has none of that text.
+	ProofOfBrief(ctx context.Context, pack string, b state.Brief) (api.Proof, error)
+}
+
+// ProofOf is the leaf of the state or brief in text, an answer to q that was given before. It is zero where that is not known any more.
 func (r *Reader) ProofOf(ctx context.Context, q Query, text []byte) api.Proof {
-	var told struct{ Freshness api.Freshness }
-	if q.Op != api.OpFresh && q.Op != api.OpSnapshot || json.Unmarshal(text, &told) != nil {
-		return api.Proof{}
+	var told api.BriefResponse
+	switch {
+	case json.Unmarshal(text, &told) != nil:
+	case q.Op == api.OpFresh, q.Op == api.OpSnapshot:
+		at := told.Freshness.GeneratedAt
+		if pulse, err := r.cfg.History.PulseBefore(ctx, q.Pack, at.Add(time.Millisecond)); err == nil && pulse.GeneratedAt.Equal(at) {
+			return q.proven(pulse.Proof)
+		}
+	case q.Op == api.OpBrief && r.cfg.Leaves != nil && told.BriefAt != nil && told.BriefOf != nil:
+		b := state.Brief{Text: told.Brief, At: *told.BriefAt, Of: *told.BriefOf}
+		if p, err := r.cfg.Leaves.ProofOfBrief(ctx, q.Pack, b); err == nil {
+			return q.proven(p)
+		}
 	}
-	at := told.Freshness.GeneratedAt
-	pulse, err := r.cfg.History.PulseBefore(ctx, q.Pack, at.Add(time.Millisecond))
-	if err != nil || !pulse.GeneratedAt.Equal(at) {
-		return api.Proof{}
-	}
-	return q.proven(pulse.Proof)
+	return api.Proof{}
 }

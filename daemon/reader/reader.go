@@ -110,6 +110,7 @@ type Config struct {
 	Packs   []Pack
 	Feed    *feed.Feed
 	History History
+	Leaves  Leaves                               // nil means that none are told of briefs that were given before
 	Briefs  Briefs                               // nil means that all get the pack's
 	Trouble func(pack string) []api.SourceStatus // how the sources of a pack without a state do; nil means not known
 	Now     func() time.Time                     // nil means time.Now

@@ -138,7 +138,7 @@ func TestCite(t *testing.T) {
 	for _, ref := range []int{3, 4, 1 << 62, int(^uint(0) >> 1)} {
 		_, err := w.ask(t.Context(), reader.Query{Op: api.OpCite, Pack: "crypto", Ref: ref}, api.TierEnterprise)
 		refused(t, "cite above N", err, api.Error{Code: api.CodeCitationNotFound, Reason: api.ReasonCitationNotFound, Status: http.StatusNotFound,
-			Message: "pack crypto has 2 sources, there is no [" + number(ref) + "]", Hint: "use a ref from 1 to 2"})
+			Message: "pack crypto has 2 sources, none is [" + number(ref) + "]", Hint: "use a ref from 1 to 2"})
 	}
 }
 

@@ -31,7 +31,7 @@ func parseSeries(q *Query, values url.Values) error {
 		text := values.Get("span")
 		span, err := api.ParseSpan(text)
 		if err != nil || span < api.SeriesSpanMin {
-			return api.Errorf(api.ReasonInvalidSpan, "span is %q, not a time of 1h or more", human.Clip(text, human.Quoted)).
+			return api.Errorf(api.ReasonInvalidSpan, "span is %q, not a duration of 1h or more", human.Clip(text, human.Quoted)).
 				WithHint("write it as 24h, 90m or 7d; leave it out for 24h")
 		}
 		q.Span = span
@@ -100,6 +100,6 @@ func (r *Reader) spanned(ctx context.Context, v View, window time.Duration) erro
 	if v.Span <= window {
 		return nil
 	}
-	return api.Errorf(api.ReasonSnapshotNotFound, "span is %s, and the window of this caller %s", api.FormatSpan(v.Span), days(window)).
+	return api.Errorf(api.ReasonSnapshotNotFound, "span is %s; the window of this caller is %s", api.FormatSpan(v.Span), days(window)).
 		WithHint("ask for span=%s; %s", api.FormatSpan(window), r.earliest(ctx, v, window))
 }

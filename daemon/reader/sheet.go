@@ -188,6 +188,7 @@ func (r *Reader) draw(ctx context.Context, v View, s *Sheet) error {
 	if s.GeneratedAt.After(end) {
 		end = s.GeneratedAt
 	}
+	var told []bool // by time, whether there is a state that the time before had not
 	for p, err := range r.cfg.History.Past(ctx, v.pack.ID, slices.Values(state.Times(end, sheetSpan, sheetPoints))) {
 		if err != nil {
 			return fmt.Errorf("trends of %s: %w", v.pack.ID, err)
@@ -200,10 +201,15 @@ func (r *Reader) draw(ctx context.Context, v View, s *Sheet) error {
 				one.Add(p.State)
 			}
 		}
-		last = p.GeneratedAt
+		last, told = p.GeneratedAt, append(told, !again)
 	}
 	for _, one := range all {
 		for _, row := range one.Rows() {
+			for i := range max(len(told)-1, 0) {
+				if !told[i] { // a line joins the states around it
+					row.Values[i] = nil
+				}
+			}
 			s.trends[row.Kind+"/"+row.Key] = row.Values
 		}
 	}

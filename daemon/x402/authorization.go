@@ -14,7 +14,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Authorization is an EIP-3009 authorization: whoever has it can have the token move the value, once, until it ends.
+// Authorization is an EIP-3009 authorization: its holder can have the token move the value, once, until it ends.
 type Authorization struct {
 	Rail                    string // whose chain and token it is signed for
 	From, To                string // addresses
@@ -24,8 +24,8 @@ type Authorization struct {
 	Signature               [65]byte
 }
 
-// Exact is a payment by the scheme exact of x402, version 2, as it was sent in the header PAYMENT-SIGNATURE, checked as far as that is
-// possible without the chain.
+// Exact is a payment by the scheme exact of x402, version 2, from the header PAYMENT-SIGNATURE, checked as far as possible without the
+// chain.
 type Exact struct {
 	Authorization
 	Network    string // as accepted by the client, eip155:4663; "" where it does not say
@@ -69,7 +69,7 @@ type wireExact struct {
 	} `json:"extensions"`
 }
 
-// IsExact reports whether a header or member that both dialects of payment use is one of standard x402: a proof of ours has no version.
+// IsExact reports whether a header or member shared by both protocols holds a payment of standard x402: our proofs have no version.
 func IsExact(raw []byte) bool {
 	var v struct {
 		X402Version *json.Number `json:"x402Version"`
@@ -105,10 +105,10 @@ func ParseExactHeader(values []string) (Exact, error) {
 func ParseExact(raw []byte) (Exact, error) {
 	var wire wireExact
 	if len(raw) > MaxExactBytes || json.Unmarshal(raw, &wire) != nil {
-		return Exact{}, badExact("the payment is no JSON object of x402")
+		return Exact{}, badExact("the payment is not a JSON object of x402")
 	}
 	if err := onceEach(raw, "payload", "authorization"); err != nil {
-		return Exact{}, badExact("the payment says something twice")
+		return Exact{}, badExact("the payment has a member twice")
 	}
 	if wire.X402Version != 2 {
 		return Exact{}, badExact("x402Version is %d; this service speaks version 2", wire.X402Version)
@@ -119,14 +119,14 @@ func ParseExact(raw []byte) (Exact, error) {
 	a, e := wire.Payload.Authorization, Exact{Network: wire.Accepted.Network, Asset: wire.Accepted.Asset}
 	var from, to [20]byte
 	if !usdg.ReadHex(a.From, from[:]) || !usdg.ReadHex(a.To, to[:]) {
-		return Exact{}, badExact("from or to is no address")
+		return Exact{}, badExact("from or to is not an address")
 	}
 	if !usdg.ReadHex(a.Nonce, e.Nonce[:]) {
 		return Exact{}, badExact("the nonce is not 32 bytes in hexadecimal")
 	}
 	if !usdg.ReadHex(wire.Payload.Signature, e.Signature[:]) {
 		return Exact{}, refusedExact(api.ReasonBadSignature,
-			"the signature is not of 65 bytes: only wallets with a key can pay, not contracts")
+			"the signature is not 65 bytes long; contract wallets cannot pay")
 	}
 	if err := e.readNumbers(a.Value, a.ValidAfter, a.ValidBefore); err != nil {
 		return Exact{}, err
@@ -144,7 +144,7 @@ func ParseExact(raw []byte) (Exact, error) {
 func (a *Authorization) readNumbers(value, after, before string) error {
 	var err error
 	if a.Value, err = strconv.ParseUint(value, 10, 64); err != nil {
-		return badExact("value is no whole number of 64 bits")
+		return badExact("value is not a whole number of 64 bits")
 	}
 	for _, n := range []struct {
 		name, text string
@@ -152,7 +152,7 @@ func (a *Authorization) readNumbers(value, after, before string) error {
 	}{{"validAfter", after, &a.ValidAfter}, {"validBefore", before, &a.ValidBefore}} {
 		seconds, err := strconv.ParseUint(n.text, 10, 63)
 		if err != nil {
-			return badExact("%s is no number of seconds", n.name)
+			return badExact("%s is not a number of seconds", n.name)
 		}
 		*n.into = int64(seconds)
 	}
@@ -188,20 +188,20 @@ func onceEach(raw []byte, inner ...string) error {
 	return nil
 }
 
-// Key names an authorization among all.
+// Key identifies an authorization.
 type Key struct {
 	Rail  string
 	Payer string // in lower case
 	Nonce [32]byte
 }
 
-// Key is that of the authorization.
+// Key returns the key of the authorization.
 func (a Authorization) Key() Key { return Key{a.Rail, strings.ToLower(a.From), a.Nonce} }
 
 // badExact is the answer to what is no payment.
 func badExact(format string, args ...any) *api.Error {
 	return api.Errorf(api.ReasonMalformedProof, format, args...).
-		WithHint("send %s: base64 of an x402 payment of version 2, as its clients make it", api.HeaderSignature)
+		WithHint("send %s: base64 of an x402 payment, version 2, as its clients make it", api.HeaderSignature)
 }
 
 // refusedExact is the answer to a payment that is refused, and was not settled.

@@ -22,8 +22,8 @@ func (s *Settler) verify(ctx context.Context, e Exact, sub Subject) error {
 		return fmt.Errorf("count settlements: %w", err)
 	}
 	if reverts >= maxReverts {
-		return api.Errorf(api.ReasonRateLimited, "%d payments of this payer could not be settled within an hour", reverts).
-			WithHint("nothing was taken; have the balance there when you pay, and try again later").WithRetryAfter(revertWindow)
+		return api.Errorf(api.ReasonRateLimited, "%d payments of this payer failed to settle within an hour", reverts).
+			WithHint("nothing was taken; fund the wallet, then try again after Retry-After").WithRetryAfter(revertWindow)
 	}
 	return nil
 }
@@ -69,7 +69,8 @@ func (s *Settler) check(e Exact, sub Subject) error {
 		return err
 	}
 	if signer, err := s.cfg.SignerOf(e.Authorization); err != nil || !sameAddress(signer, e.From) {
-		return refusedExact(api.ReasonBadSignature, "the signature is not the payer's, for token %s on %s by the name %q, version %q",
+		return refusedExact(api.ReasonBadSignature,
+			"the signature is not of the payer's key, for token %s on %s by the name %q, version %q; contract wallets cannot pay",
 			s.cfg.Token, s.network(), s.cfg.Name, s.cfg.Version)
 	}
 	return nil

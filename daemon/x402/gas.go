@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// GasPolicy says what the gas of settlements may cost. The zero GasPolicy lets it cost anything.
+// GasPolicy bounds the gas of settlements. The zero GasPolicy has no bounds.
 type GasPolicy struct {
 	MaxPercent int64         // of the price of what is paid for, that settling its payment may cost; 0 means any
 	Reverts    *big.Int      // wei that transactions which moved nothing may cost in revertDay; nil means any
 	Ether      func() *int64 // what an ether costs in micro-USDG, nil while that is not known; a nil function means that it never is
 }
 
-// GasStore keeps what settlements have cost. Each method is one transaction.
+// GasStore stores the gas of settlements. Each method is one transaction.
 type GasStore interface {
 	// NoteGas notes what a transaction of ours has cost, once, and reports whether it was that time.
 	NoteGas(ctx context.Context, rail string, hash [32]byte, p Payment) (noted bool, err error)
@@ -28,7 +28,7 @@ type GasStore interface {
 	CountPending(ctx context.Context, rail string) (n int, oldest time.Time, err error)
 }
 
-// GasObserver is told what becomes of settlements; *metrics.Metrics is one.
+// GasObserver observes settlements; *metrics.Metrics is one.
 type GasObserver interface {
 	Settled(rail string, state SettlementState)                 // one is over
 	Burnt(rail string, gas uint64, fee *big.Int, reverted bool) // a transaction of ours is in a block; fee may be nil
@@ -50,26 +50,26 @@ const (
 	anyPrice     = 1 << 40 // micro-USDG: nothing is so dear
 )
 
-// purse is what a Settler knows of its gas.
-type purse struct {
-	Purse
+// gasNow is the last known state of a Settler's gas.
+type gasNow struct {
+	Funds
 	off  error    // why nothing can be settled, nil if it can
 	lost *big.Int // to reverts; nil while that is not known
 	gas  uint64   // that the last settlement took, 0 before there was one
 }
 
 // know changes what is known.
-func (s *Settler) know(change func(*purse)) {
+func (s *Settler) know(change func(*gasNow)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	change(&s.purse)
+	change(&s.gasNow)
 }
 
 // known is what is known.
-func (s *Settler) known() purse {
+func (s *Settler) known() gasNow {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.purse
+	return s.gasNow
 }
 
 // closed says why payments of a price in micro-USDG are not taken now, nil if they are.
@@ -90,7 +90,7 @@ func (s *Settler) closed(price int64) error {
 }
 
 // cost is what a settlement costs now in micro-USDG, rounded up; nil while that is not known.
-func (s *Settler) cost(p purse) *big.Int {
+func (s *Settler) cost(p gasNow) *big.Int {
 	if p.GasPrice == nil || s.cfg.Gas.Ether == nil {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (s *Settler) cost(p purse) *big.Int {
 }
 
 // usual is the gas of a settlement.
-func (p purse) usual() uint64 {
+func (p gasNow) usual() uint64 {
 	if p.gas == 0 {
 		return UsualGas
 	}
@@ -126,7 +126,7 @@ func (s *Settler) burnt(ctx context.Context, hash [32]byte, p Payment) error {
 
 // tell tells of a transaction of ours, what it has cost.
 func (s *Settler) tell(p Payment) {
-	s.know(func(known *purse) {
+	s.know(func(known *gasNow) {
 		if p.Succeeded {
 			known.gas = p.GasUsed
 		} else if known.lost != nil && p.Fee != nil {
@@ -157,11 +157,11 @@ func (s *Settler) account(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sum gas of settlements: %w", err)
 	}
-	s.know(func(p *purse) { p.lost = lost })
+	s.know(func(p *gasNow) { p.lost = lost })
 	return nil
 }
 
-// Standing is how a Settler stands. What is in wei is a decimal number, "" where it is not known or a facilitator's.
+// Standing is the state of a Settler. Values in wei are decimal numbers, "" if unknown or a facilitator's.
 type Standing struct {
 	Rail       string     `json:"rail"`
 	By         string     `json:"by"`      // address of the key that pays the gas, or host of the facilitator
@@ -179,7 +179,7 @@ type Standing struct {
 	Purchases  int        `json:"purchases"` // where Left, that wait for their transfer
 }
 
-// Waiting is what has not come to its end on a rail.
+// Waiting holds the unfinished payments of a rail.
 type Waiting struct {
 	Rail        string
 	Settlements int       // pending
@@ -187,7 +187,7 @@ type Waiting struct {
 	Purchases   int       // that wait for their transfer
 }
 
-// Standing is how w stands, as nothing settles on its rail any more. configured says that the rail is there all the same.
+// Standing returns the state of w, for a rail without a Settler. configured reports that the rail is configured nevertheless.
 func (w Waiting) Standing(configured bool) Standing {
 	st := Standing{Rail: w.Rail, Off: "the rail is not in the configuration", Pending: w.Settlements, Left: true}
 	if configured {
@@ -201,7 +201,7 @@ func (w Waiting) Standing(configured bool) Standing {
 	return st
 }
 
-// Standing says how s stands, from what it knows.
+// Standing returns the last known state of s.
 func (s *Settler) Standing(ctx context.Context) (Standing, error) {
 	p := s.known()
 	st := Standing{

@@ -61,7 +61,7 @@ func TestGasPrice(t *testing.T) {
 	}
 }
 
-// TestGasLost adds up what transactions cost that move nothing, whoever is to blame, over a day, and stops at the budget.
+// TestGasLost adds up what transactions cost that move nothing, for any reason, over a day, and stops at the budget.
 func TestGasLost(t *testing.T) {
 	t.Parallel()
 	s := newSettler(t)

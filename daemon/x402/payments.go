@@ -23,11 +23,13 @@ type Chain interface {
 	Payment(ctx context.Context, hash [32]byte) (Payment, error)
 	// FinalBlock is the number of the newest block that cannot vanish.
 	FinalBlock(ctx context.Context) (uint64, error)
+	// Blocks returns which blocks from first to last the transactions are in that have paid the treasury. Few nodes answer for very many.
+	Blocks(ctx context.Context, first, last uint64) (map[[32]byte][32]byte, error)
 	// BlockHash is the hash of the block with the given number.
 	BlockHash(ctx context.Context, number uint64) ([32]byte, error)
 }
 
-// StoredAnswer is an answer as it is kept for who asks again with the same payment.
+// StoredAnswer is an answer kept for repetitions of its payment.
 type StoredAnswer struct {
 	Fingerprint string // of the request
 	Payer       string
@@ -35,7 +37,7 @@ type StoredAnswer struct {
 	Body        []byte    // JSON; nil when it is kept no longer
 }
 
-// Receipt is a payment that was spent on an answer.
+// Receipt is a payment spent on an answer.
 type Receipt struct {
 	Rail     string
 	Hash     [32]byte
@@ -45,7 +47,7 @@ type Receipt struct {
 	StoredAnswer
 }
 
-// Store keeps what was paid by call. Each method is one transaction.
+// Store stores payments by call. Each method is one transaction.
 type Store interface {
 	// PaidCall returns the answer that the payment with the given hash was spent on; ok is false if there is none.
 	PaidCall(ctx context.Context, rail string, hash [32]byte) (kept StoredAnswer, ok bool, err error)
@@ -78,21 +80,21 @@ func NewPayments(q Quoter, chain Chain, store Store) (*Payments, error) {
 	return &Payments{Quoter: q, chain: chain, store: store}, nil
 }
 
-// Claim is a payment that was found good for a request. Nobody else gets it until Close. Settle spends it.
+// Claim is a valid payment, reserved for a request until Close. Settle spends it.
 type Claim struct {
 	Replay *StoredAnswer // the answer that it was spent on before, which is to be given again; nil if it was not spent yet
 	Quoted time.Time     // when the request was quoted: what was offered then is owed; zero for a Replay and in standard x402
 
-	// Receipt is what standard x402 tells the payer once it is spent; nil in our own dialect.
+	// Receipt is the receipt of standard x402 after the payment is spent; nil for our protocol.
 	Receipt *api.StandardReceipt
-	// Bought is the key that it has bought, if that is what it was for: with its plaintext where this is the answer to tell it in.
+	// Bought is the bought key, if the payment was for one, with its plaintext if this answer may show it.
 	Bought *api.IssuedKey
 
 	settle func(ctx context.Context, body []byte) error
 	close  func()
 }
 
-// Claim takes the payment that proof names for a request. While another request has it, Claim waits.
+// Claim claims the payment of a proof for a request. While another request holds it, Claim waits.
 func (p *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim, err error) {
 	if err := p.turns.seize(ctx, proof.Hash); err != nil {
 		return nil, err
@@ -109,7 +111,7 @@ func (p *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim,
 	case spent && !s.is(kept.Fingerprint):
 		return nil, refused(api.ReasonAlreadyUsed, "the payment was used for another request")
 	case spent && !sameAddress(kept.Payer, proof.Payer):
-		return nil, refused(api.ReasonPayerMismatch, "the transaction was not sent by the payer that the proof names")
+		return nil, refused(api.ReasonPayerMismatch, "the transaction was not sent by the payer in the proof")
 	case spent && kept.Body == nil:
 		return nil, refused(api.ReasonAlreadyUsed, "the payment was used at %s; its answer is kept for %s",
 			kept.At.UTC().Format(time.RFC3339), api.ProofIdempotency)
@@ -144,12 +146,13 @@ func (p *Payments) Claim(ctx context.Context, proof Proof, s Subject) (c *Claim,
 const (
 	retryPending = 5 * time.Second // until daemon/chain looks again for one that was not there
 	retryChain   = 10 * time.Second
+	retrySame    = time.Second // until the answer is kept that another node has given
 )
 
 // Settle spends the payment on an answer, which is on disk when Settle returns nil.
 func (c *Claim) Settle(ctx context.Context, body []byte) error { return c.settle(ctx, body) }
 
-// Close gives the payment back, unless it was spent.
+// Close releases the payment unless it was spent.
 func (c *Claim) Close() { c.close() }
 
 // settle spends a payment on an answer.
@@ -157,12 +160,27 @@ func (p *Payments) settle(ctx context.Context, r Receipt, body []byte) error {
 	r.At, r.Body = p.Now().UTC(), body
 	err := p.store.SpendOnCall(ctx, r)
 	if errors.Is(err, ErrSpent) {
-		return refused(api.ReasonAlreadyUsed, "the transfer has bought credits already")
+		return p.spent(ctx, r)
 	}
 	if err != nil {
 		return fmt.Errorf("spend payment: %w", err)
 	}
 	return nil
+}
+
+// spent is the answer where something else was first to spend a payment: the same request at another node, or another.
+func (p *Payments) spent(ctx context.Context, r Receipt) error {
+	kept, onCall, err := p.store.PaidCall(ctx, p.Rail, r.Hash)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look up payment: %w", err)
+	case !onCall:
+		return refused(api.ReasonAlreadyUsed, "the transfer has bought credits already")
+	case kept.Fingerprint != r.Fingerprint:
+		return refused(api.ReasonAlreadyUsed, "the payment was used for another request")
+	}
+	return api.Errorf(api.ReasonPaymentPending, "another request uses the same payment now").
+		WithHint("send the same request with the same proof again; do not pay again").WithRetryAfter(retrySame)
 }
 
 // turns lets one at a time have what a key names. The zero turns is ready.

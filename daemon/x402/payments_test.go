@@ -36,6 +36,8 @@ type chain struct {
 	err      error
 	final    uint64
 	blocks   map[uint64][32]byte
+	span     uint64 // of blocks that it answers for at once
+	asked    int    // for a block
 }
 
 func (c *chain) Payment(_ context.Context, hash [32]byte) (x402.Payment, error) {
@@ -51,7 +53,23 @@ func (c *chain) Payment(_ context.Context, hash [32]byte) (x402.Payment, error) 
 
 func (c *chain) FinalBlock(context.Context) (uint64, error) { return c.final, c.err }
 
-func (c *chain) BlockHash(_ context.Context, n uint64) ([32]byte, error) { return c.blocks[n], c.err }
+func (c *chain) BlockHash(_ context.Context, n uint64) ([32]byte, error) {
+	c.asked++
+	return c.blocks[n], c.err
+}
+
+func (c *chain) Blocks(_ context.Context, first, last uint64) (map[[32]byte][32]byte, error) {
+	in := map[[32]byte][32]byte{}
+	if c.err == nil && last-first < c.span {
+		for hash, p := range c.payments {
+			if first <= p.Block && p.Block <= last && p.BlockHash == c.blocks[p.Block] {
+				in[hash] = p.BlockHash
+			}
+		}
+		return in, nil
+	}
+	return nil, errors.New("too many blocks")
+}
 
 // payments is a payments on a real store with a chain that shows what it is told to.
 type payments struct {
@@ -146,7 +164,7 @@ func TestUnsettledClaimIsFree(t *testing.T) {
 		t.Fatal(err)
 	}
 	again.Close()
-	if err := c.Settle(t.Context(), []byte(`{"a":2}`)); !errors.Is(err, &api.Error{Reason: api.ReasonAlreadyUsed}) {
+	if err := c.Settle(t.Context(), []byte(`{"a":2}`)); !errors.Is(err, &api.Error{Reason: api.ReasonPaymentPending}) {
 		t.Errorf("spent twice: %v", err)
 	}
 	c.Close()
@@ -213,10 +231,13 @@ func TestVerify(t *testing.T) {
 		change func(*x402.Payment)
 		reason api.Reason
 	}{
-		"another chain":        {func(p *x402.Payment) { p.ChainID = 1 }, api.ReasonWrongNetwork},
-		"chain not told":       {func(p *x402.Payment) { p.ChainID = 0 }, ""},
-		"another function":     {func(p *x402.Payment) { p.Input[0] ^= 1 }, api.ReasonWrongToken},
-		"creates a contract":   {func(p *x402.Payment) { p.To = "" }, api.ReasonWrongToken},
+		"another chain":      {func(p *x402.Payment) { p.ChainID = 1 }, api.ReasonWrongNetwork},
+		"chain not told":     {func(p *x402.Payment) { p.ChainID = 0 }, ""},
+		"another function":   {func(p *x402.Payment) { p.Input[0] ^= 1 }, api.ReasonWrongToken},
+		"creates a contract": {func(p *x402.Payment) { p.To = "" }, api.ReasonWrongToken},
+		"by a contract": {func(p *x402.Payment) { // a smart wallet, several at once, an entry point: one log, and the nonce is there
+			p.From, p.To = gasKey, payer
+		}, api.ReasonWrongToken},
 		"no log":               {func(p *x402.Payment) { p.Transfers = nil }, api.ReasonWrongRecipient},
 		"log of another token": {func(p *x402.Payment) { p.Transfers[0].Contract = payer }, api.ReasonWrongRecipient},
 		"log from another":     {func(p *x402.Payment) { p.Transfers[0].From = treasury }, api.ReasonWrongRecipient},
@@ -386,19 +407,40 @@ func TestKeysRotate(t *testing.T) {
 	}
 }
 
-// TestSweep is line 19: payments are looked at again until they are final, and what has vanished is told.
+// TestSweep is line 19: payments are looked at again until they are final, and what has vanished is told, whether the node answers for many
+// blocks at once, by which those are not asked for that stand, or not.
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	d := newPayments(t)
+	for span, asked := range map[uint64]int{0: 7, 100: 4} {
+		t.Run(fmt.Sprintf("%d blocks at once", span), func(t *testing.T) {
+			t.Parallel()
+			d := newPayments(t)
+			d.chain.span = span
+			d.sweeps(t)
+			if d.chain.asked != asked {
+				t.Errorf("%d blocks were asked for, want %d", d.chain.asked, asked)
+			}
+		})
+	}
+}
+
+// spend spends the payment of a proof on an answer.
+func (d *payments) spend(t testing.TB, proof x402.Proof) {
+	t.Helper()
+	c, err := d.Claim(t.Context(), proof, fresh())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Settle(t.Context(), []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sweeps is TestSweep.
+func (d *payments) sweeps(t *testing.T) {
 	for n := byte(1); n <= 6; n++ {
-		c, err := d.Claim(t.Context(), d.paid(t, n), fresh())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Settle(t.Context(), []byte("{}")); err != nil {
-			t.Fatal(err)
-		}
-		c.Close()
+		d.spend(t, d.paid(t, n))
 	}
 	sweep := func() (vanished []byte) {
 		t.Helper()
@@ -424,6 +466,9 @@ func TestSweep(t *testing.T) {
 	// Blocks 2 to 5 are others now. The payment of 2 is in another block, that of 3 in none, that of 4 failed there, that of 5 is in one that
 	// is not final.
 	d.chain.final = 5
+	elsewhere := d.chain.payments[[32]byte{2}]
+	elsewhere.Block, elsewhere.BlockHash = 1, [32]byte{1}
+	d.chain.payments[[32]byte{2}] = elsewhere
 	later := d.chain.payments[[32]byte{5}]
 	later.Block, later.BlockHash = 7, [32]byte{7}
 	d.chain.payments[[32]byte{5}], d.chain.blocks[7] = later, later.BlockHash
@@ -447,6 +492,26 @@ func TestSweep(t *testing.T) {
 	}
 	if d.chain.final = 7; len(sweep()) != 0 || len(open()) != 0 {
 		t.Errorf("when all is final, %v are open", open())
+	}
+}
+
+// TestSweepSpan is how many blocks are asked for at once.
+func TestSweepSpan(t *testing.T) {
+	t.Parallel()
+	for gap, asked := range map[uint64]int{1: 0, 1_999: 0, 2_000: 2} {
+		d := newPayments(t)
+		d.chain.span, d.chain.final = 1<<20, 1<<20
+		for n := range byte(2) {
+			proof := d.paid(t, n+1)
+			p := d.chain.payments[proof.Hash]
+			p.Block = 1 + uint64(n)*gap
+			d.chain.payments[proof.Hash], d.chain.blocks[p.Block] = p, p.BlockHash
+			d.spend(t, proof)
+		}
+		err := x402.Sweep(t.Context(), rail, d.chain, d.store, func(x402.MinedTx) { t.Error("it has vanished") })
+		if open, failed := d.store.Unsettled(t.Context(), rail, 10); err != nil || failed != nil || len(open) > 0 || d.chain.asked != asked {
+			t.Errorf("%d blocks apart: %v, %v, %v are open, %d blocks were asked for, want %d", gap, err, failed, open, d.chain.asked, asked)
+		}
 	}
 }
 

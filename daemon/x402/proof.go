@@ -11,15 +11,15 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Proof is a proof as it was sent, checked as far as that is possible without the chain.
+// Proof is the proof of a payment, checked as far as possible without the chain.
 type Proof struct {
 	Hash      [32]byte // of the transaction
 	Payer     string   // address
 	Signature string   // "" if there is none
 }
 
-// SignedText is what a payer may sign, by EIP-191, to show that the proof of a payment is theirs: the request is named by the nonce that
-// they paid with.
+// SignedText is the text for an optional EIP-191 signature by the payer, which shows that the proof is theirs. The nonce of the payment
+// identifies the request.
 func SignedText(txHash [32]byte, nonce string) string {
 	return "contextd payment\ntransaction: 0x" + hex.EncodeToString(txHash[:]) + "\nnonce: " + nonce
 }
@@ -30,7 +30,7 @@ func malformed(format string, args ...any) *api.Error {
 		WithHint(`send %s: base64 of {"scheme":"x402","network":"l2chain","txHash":"0x…","payer":"0x…"}`, api.HeaderPayment)
 }
 
-// ParseProof reads the values of the payment header, in both its spellings.
+// ParseProof reads the payment header, under both names.
 func ParseProof(header, alias []string) (Proof, error) {
 	text := ""
 	for _, value := range append(append([]string{}, header...), alias...) {
@@ -38,7 +38,7 @@ func ParseProof(header, alias []string) (Proof, error) {
 		case len(value) > api.MaxProofBytes:
 			return Proof{}, malformed("the payment header is over %d bytes", api.MaxProofBytes)
 		case text != "" && value != text:
-			return Proof{}, malformed("there are payment headers that differ")
+			return Proof{}, malformed("the payment headers differ")
 		}
 		text = value
 	}
@@ -54,7 +54,7 @@ func ParseProof(header, alias []string) (Proof, error) {
 	case wire.Scheme != api.SchemeX402:
 		return Proof{}, malformed("the scheme of the payment is not %s", api.SchemeX402)
 	case wire.Network != api.NetworkL2:
-		return Proof{}, api.Errorf(api.ReasonWrongNetwork, "the payment is on another network than %s", api.NetworkL2).
+		return Proof{}, api.Errorf(api.ReasonWrongNetwork, "the payment is not on network %s", api.NetworkL2).
 			WithHint("pay on the chain of the quote")
 	}
 	p := Proof{Payer: wire.Payer, Signature: wire.Signature}

@@ -13,7 +13,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Shop is what it takes to sell packs of credits, each with a key.
+// Shop configures the sale of credit packs, each with a key.
 type Shop struct {
 	*account.Shop
 	// Exclusively runs act, which begins a purchase or finishes one and returns it then, while nobody else is at anybody's keys or credits.

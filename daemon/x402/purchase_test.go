@@ -101,7 +101,7 @@ func (m *market) sold(want int64) {
 	if findings, err := m.store.Audit(m.t.Context()); err != nil || len(findings) > 0 {
 		m.t.Errorf("%v, %v", findings, err)
 	}
-	stored, err := m.store.Keys(m.t.Context())
+	stored, err := m.store.Keys(m.t.Context(), nil)
 	if err != nil || int64(len(stored)) != want || len(m.bought) != int(want) {
 		m.t.Errorf("%d keys, %d told, not %d, %v", len(stored), len(m.bought), want, err)
 	}
@@ -175,7 +175,7 @@ func TestPurchaseTier(t *testing.T) {
 	if err != nil || c.Bought.Tier != api.TierPro || *c.Bought.CreditBalance != 100_000 {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	rows, err := m.store.Keys(t.Context())
+	rows, err := m.store.Keys(t.Context(), nil)
 	if err != nil || len(rows) != 2 || rows[0].Tier != api.TierPro || rows[1].Tier != api.TierPro {
 		t.Errorf("%+v, %v, of which %s was first", rows, err, first.KeyID)
 	}

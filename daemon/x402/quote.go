@@ -1,40 +1,39 @@
 // Package x402 owns payment by call: quotes, and the proofs that they were paid.
 //
-// A quote stores nothing: all that it promises is in its nonce, under a MAC. A proof names a transaction; what the chain says about
-// that is compared with the quote found in its calldata. A payment is spent and its answer kept in one transaction, before the
-// answer is written: a kill at any moment leaves a payment that either was answered, and is answered again the same way, or can
-// still be used. The package reads no chain and no database and serves no HTTP; daemon/chain and daemon/store do that for it.
+// A quote is not stored: its nonce holds all that it promises, under a MAC. A proof names a transaction; the package compares the chain's
+// data of it with the quote in its calldata. One transaction spends a payment and saves its answer, before the answer is written: after a
+// kill at any moment a payment either was answered, and is answered again the same way, or can still be used. The package reads no chain
+// and no database and serves no HTTP; daemon/chain and daemon/store do that.
 //
 // # A payment
 //
-// A program without a key asks GET /v1/fresh?pack=crypto. The answer is ready, but it is refused with 402 and a quote: so many USDG to the
-// treasury within five minutes, with nonce 0x01…. The nonce is a version, the end of the quote, randomness, and a MAC over these, the
-// chain, the token, the treasury, the price and the fingerprint of this request. Nothing was written down.
+// A program without a key requests GET /v1/fresh?pack=crypto. The answer is ready, but the response is 402 with a quote: an amount of USDG
+// to the treasury within five minutes, with nonce 0x01…. The nonce contains a version, the end of the quote, randomness, and a MAC over
+// these, the chain, the token, the treasury, the price and the fingerprint of this request. Nothing is stored.
 //
-// The program calls the token's transfer with the nonce behind the parameters, waits for its block, and asks again with a proof: the hash
-// of the transaction and the address that paid. Claim takes the hash, so that nobody else can use it meanwhile; finds in the store that it
-// was not spent; reads the transaction from the chain; finds in its calldata a nonce that this daemon made for this very request; and
-// compares token, recipient, amount, payer and time. Now the answer is made, Settle writes "spent on this request" and the answer in one
-// transaction, and only then is it sent.
+// The program calls the token's transfer with the nonce after the parameters, waits for its block, and repeats the request with a proof:
+// the hash of the transaction and the address of the payer. Claim reserves the hash; checks in the store that it was not spent; reads the
+// transaction from the chain; finds in its calldata a nonce that this daemon made for this request; and compares token, recipient, amount,
+// payer and time. Then the answer is made, Settle writes "spent on this request" and the answer in one transaction, and only then is it
+// sent.
 //
-// Should the connection break, the program sends the same proof again and gets the same answer, as replayed, for a day. With the proof, it
-// cannot get another: for another request the MAC differs, and the hash is spent. Should the chain be reorganised before the block is
-// final, Sweep finds the transaction in another block, or reports that it has vanished: the answer was given, and the operator should
-// know.
+// If the connection breaks, the program sends the same proof again and gets the same answer, as a replay, for a day. The proof cannot buy
+// another answer: for another request the MAC differs, and the hash is spent. If the chain is reorganised before the block is final, Sweep
+// finds the transaction in another block, or reports that it vanished: the answer was delivered, and the operator should know.
 //
 // # A payment by standard x402
 //
-// There the program pays nothing itself: it signs an authorization (EIP-3009), with which anybody can have the token move the price to the
-// treasury, once. Settler is who does. ClaimExact checks the signature and all that it is of, then has the node try it. The answer is made,
-// and Settle signs the transaction, writes a row (the authorization, the request, the signed bytes, the answer), broadcasts the bytes,
-// waits for the block, finds in it the transfer that the authorization allows, and spends that transfer on the row, in one transaction.
+// Here the program pays nothing itself: it signs an authorization (EIP-3009), with which anyone can have the token move the price to the
+// treasury, once. Settler does so. ClaimExact checks the signature and the signed values, then has the node simulate the transfer. The
+// answer is made, and Settle signs the transaction, writes a row (the authorization, the request, the signed bytes, the answer), broadcasts
+// the bytes, waits for the block, finds the authorized transfer in it, and spends that transfer on the row, in one transaction.
 //
-// A kill before the row leaves nothing: the authorization is still good. A kill behind it, before or after the broadcast, leaves a row
-// that is pending: Resume sends the same bytes again, which the chain takes once, and finishes the row. A kill behind the block is the
-// same. The program, which has heard nothing, sends the same payment again and finds the row: it is told to wait, or gets the answer. It
-// is never asked for another payment, unless the row has failed: the chain has refused the transaction, and nobody else has used the
-// authorization, which is public once it was broadcast. Somebody else may: whose transaction it was does not matter, and where it comes to
-// light late, the scanner of deposits settles the row even then.
+// A kill before the row leaves nothing: the authorization is still valid. A kill after it, before or after the broadcast, leaves a pending
+// row: Resume sends the same bytes again, which the chain accepts once, and finishes the row. The same holds for a kill after the block.
+// The program, without an answer, sends the same payment again and finds the row: it is asked to wait, or gets the answer. It is asked for
+// another payment only if the row has failed: the chain refused the transaction, and nobody else used the authorization, which is public
+// after the broadcast. Anyone may submit it: the sender of the transaction does not matter, and the scanner of deposits settles the row
+// even if that is discovered late.
 package x402
 
 import (
@@ -65,7 +64,7 @@ const (
 	minKeySize = 32
 )
 
-// Subject is what a payment is for: a call of an operation, or a pack of credits.
+// Subject is the subject of a payment: a call of an operation, or a pack of credits.
 type Subject struct {
 	Op          api.Op
 	Pack        api.CreditPack // that is bought; "" for a call
@@ -74,7 +73,7 @@ type Subject struct {
 	Daily       bool           // who has paid for it by standard x402 may have all with its fingerprint for api.ProofIdempotency
 }
 
-// Price is what s costs in micro-USDG; 0 means that it cannot be paid for.
+// Price returns the price of s in micro-USDG; 0 if it is not for sale.
 func (s Subject) Price() int64 {
 	if s.Pack == "" {
 		return s.Op.PriceMicros()
@@ -96,13 +95,13 @@ func (s Subject) is(noted string) bool {
 	return noted == s.Fingerprint || s.Spelled != "" && noted == s.Spelled
 }
 
-// Fingerprint is that of a request: its method, path and parameters in a canonical form.
+// Fingerprint identifies a request: its method, path and parameters in a canonical form.
 func Fingerprint(method, path, parameters string) string {
 	sum := sha256.Sum256([]byte(method + "\n" + path + "\n" + parameters))
 	return hex.EncodeToString(sum[:])
 }
 
-// Quoter makes quotes and knows them again.
+// Quoter makes and recognises quotes.
 type Quoter struct {
 	Rail     string   // its id
 	Keys     [][]byte // MAC keys of 32 bytes or more: the one that is used, then such as were used before
@@ -115,7 +114,7 @@ type Quoter struct {
 	Random  io.Reader // nil means crypto/rand
 }
 
-// Check says what is wrong with q.
+// Check returns an error if q is invalid.
 func (q *Quoter) Check() error {
 	if len(q.Keys) == 0 {
 		return fmt.Errorf("no key for quotes")
@@ -128,7 +127,7 @@ func (q *Quoter) Check() error {
 	return nil
 }
 
-// Quote makes the quote of a call, which holds for api.QuoteWindow.
+// Quote makes the quote of a call, valid for api.QuoteWindow.
 func (q *Quoter) Quote(s Subject) (api.PaymentRequirements, error) {
 	price := s.Price()
 	if price == 0 {

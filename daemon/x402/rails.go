@@ -7,12 +7,11 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Rails are the settlers of a service, one for each chain and token that it is paid on by standard x402, in the order in which they are
-// offered. There is at least one.
+// Rails are the settlers of a service, one for each chain and token of standard x402, in the order of the offer. There is at least one.
 type Rails []*Settler
 
-// Offer is how standard x402 is asked to pay for sub on all rails that can settle now, without the URL of the resource. ok is false where
-// none can.
+// Offer returns the payment request of standard x402 for sub on all rails that can settle now, without the URL of the resource. ok is false
+// if none can.
 func (r Rails) Offer(sub Subject) (offer api.StandardRequired, ok bool) {
 	for _, s := range r {
 		one, settles := s.Offer(sub)
@@ -27,7 +26,7 @@ func (r Rails) Offer(sub Subject) (offer api.StandardRequired, ok bool) {
 	return offer, ok
 }
 
-// Refusal is what standard x402 tells a payer whose payment was refused for reason.
+// Refusal returns the answer of standard x402 to a payer whose payment was refused for reason.
 func (r Rails) Refusal(e Exact, reason api.Reason) api.StandardReceipt {
 	s := r.of(e)
 	if s == nil {
@@ -36,8 +35,8 @@ func (r Rails) Refusal(e Exact, reason api.Reason) api.StandardReceipt {
 	return s.Refusal(e, reason)
 }
 
-// ClaimExact takes a payment for a request, on the rail whose network and token the payer has accepted. While another request has it,
-// ClaimExact waits.
+// ClaimExact claims a payment for a request, on the rail of the payer's network and token. While another request holds it, ClaimExact
+// waits.
 func (r Rails) ClaimExact(ctx context.Context, e Exact, sub Subject) (*Claim, error) {
 	if s := r.of(e); s != nil {
 		return s.ClaimExact(ctx, e, sub)

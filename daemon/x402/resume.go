@@ -15,15 +15,14 @@ const (
 	surelyOver   = 10 * time.Minute
 )
 
-// Resume goes on with what is pending, at the start and from time to time: it finishes what is in a block by now, whoever brought it there,
-// and broadcasts the same bytes of all else again. It also looks whether anything can be settled, and fails with ErrDry, ErrUnserved or
-// ErrLost if not.
+// Resume continues pending settlements, at the start and from time to time: it finishes those that are in a block, and broadcasts the bytes
+// of the others again. It also checks whether settlement is possible, and fails with ErrDry, ErrUnserved or ErrLost if not.
 func (s *Settler) Resume(ctx context.Context) error {
 	has, off := s.cfg.Sender.Ready(ctx)
 	if off != nil && !errors.Is(off, ErrDry) && !errors.Is(off, ErrUnserved) {
 		return off // so are the others
 	}
-	s.know(func(p *purse) { p.Purse, p.off = has, off })
+	s.know(func(p *gasNow) { p.Funds, p.off = has, off })
 	list, err := s.cfg.Store.PendingSettlements(ctx, s.cfg.Rail, resumeLimit)
 	if err != nil {
 		return fmt.Errorf("read settlements: %w", err)
@@ -43,8 +42,7 @@ func (s *Settler) Resume(ctx context.Context) error {
 	return failed
 }
 
-// Retry goes on with one that is pending now, and has it replaced at a higher price at once where it is in no block. It returns it as it is
-// then.
+// Retry continues a pending settlement now, replaces its transaction at a higher price if it is in no block, and returns the settlement.
 func (s *Settler) Retry(ctx context.Context, k Key) (Settlement, error) {
 	if err := s.turns.seize(ctx, k); err != nil {
 		return Settlement{}, err
@@ -97,12 +95,15 @@ func (s *Settler) resume(ctx context.Context, row Settlement, patience time.Dura
 
 // replace sends a settlement again at a higher price. Whichever is in a block first, the token moves the money once.
 func (s *Settler) replace(ctx context.Context, row Settlement, last SignedTx) error {
-	unlock, err := s.lock(ctx)
+	held, unlock, err := s.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	tx, err := s.sign(ctx, row.Authorization, 0, last.Raw)
+	if err == nil {
+		err = held(ctx)
+	}
 	if err != nil {
 		return err
 	}

@@ -32,17 +32,16 @@ type SignedTx struct {
 	Reverted bool     // it has moved nothing
 }
 
-// Purse is what the key that pays the gas has, and what a unit of gas costs now, in wei. A facilitator has a purse of its own: both are
-// nil.
-type Purse struct{ Balance, GasPrice *big.Int }
+// Funds are the balance of the gas key and the price of a unit of gas, in wei. Both are nil for a facilitator, which pays the gas itself.
+type Funds struct{ Balance, GasPrice *big.Int }
 
-// Sender settles authorizations on a chain; *chain.Sender is one that signs with a key, *chain.Facilitator one that asks others. What is no
-// error above or ErrNotVisible says that the chain, or the facilitator, does not answer.
+// Sender settles authorizations on a chain; *chain.Sender signs with a key, *chain.Facilitator asks a facilitator. An error other than
+// those above and ErrNotVisible means that the chain, or the facilitator, does not answer.
 type Sender interface {
 	// Address is that of the key that pays the gas, or the host of the facilitator.
 	Address() string
 	// Ready reports ErrDry where there is too little ether for a settlement, ErrUnserved where the facilitator settles none.
-	Ready(ctx context.Context) (Purse, error)
+	Ready(ctx context.Context) (Funds, error)
 	// Simulate says how much gas a settlement takes now, or ErrUsed, ErrPoor, ErrReverts.
 	Simulate(ctx context.Context, a Authorization) (gas uint64, err error)
 	// Prepare signs a settlement with an account nonce that is not below floor, or one that replaces another at a higher price; or ErrDry.

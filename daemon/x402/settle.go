@@ -12,7 +12,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// SettlerConfig is what a Settler needs.
+// SettlerConfig configures a Settler.
 type SettlerConfig struct {
 	Rail            string // its id
 	ChainID         int64
@@ -25,19 +25,23 @@ type SettlerConfig struct {
 	Gas             GasPolicy
 	Observer        GasObserver      // nil means nobody
 	Shop            *Shop            // nil means that no packs of credits are sold
+	Turn            Turn             // to sign, among nodes that settle with the same key; nil means that there is one
 	Wait            time.Duration    // for a settlement to be in a block
 	Now             func() time.Time // nil means time.Now
 }
 
+// Turn waits for the exclusive turn, and holds it until end is called. held returns why it was lost before that, or nil.
+type Turn func(ctx context.Context) (held func(ctx context.Context) error, end func(), err error)
+
 // Settler takes payments by the scheme exact of standard x402 on one rail, which it settles itself. Make one with NewSettler; it is safe
-// for concurrent use, and there is at most one for a rail of a SettlementStore.
+// for concurrent use, and there is at most one for a rail of a SettlementStore, unless with a Turn.
 type Settler struct {
 	cfg   SettlerConfig
 	turns turns[Key]
 	nonce chan struct{} // has an item while somebody signs with the next account nonce
 
-	mu    sync.Mutex // guards purse
-	purse purse
+	mu     sync.Mutex // guards gasNow
+	gasNow gasNow
 }
 
 // NewSettler makes a Settler.
@@ -60,7 +64,7 @@ const (
 // network is how standard x402 names the chain.
 func (s *Settler) network() string { return "eip155:" + strconv.FormatInt(s.cfg.ChainID, 10) }
 
-// Offer is how standard x402 is asked to pay for sub, without the URL of the resource. ok is false where nothing can be settled.
+// Offer returns the payment request of standard x402 for sub, without the URL of the resource. ok is false if nothing can be settled.
 func (s *Settler) Offer(sub Subject) (offer api.StandardRequired, ok bool) {
 	price := sub.Price()
 	if price == 0 || s.closed(price) != nil || sub.Pack != "" && s.cfg.Shop == nil {
@@ -84,7 +88,7 @@ func (s *Settler) Offer(sub Subject) (offer api.StandardRequired, ok bool) {
 	}, true
 }
 
-// Refusal is what standard x402 tells a payer whose payment was refused for reason.
+// Refusal returns the answer of standard x402 to a payer whose payment was refused for reason.
 func (s *Settler) Refusal(e Exact, reason api.Reason) api.StandardReceipt {
 	return api.StandardReceipt{ErrorReason: reason, Network: s.network(), Payer: e.From}
 }
@@ -94,7 +98,7 @@ func (s *Settler) receipt(payer string, hash [32]byte) *api.StandardReceipt {
 	return &api.StandardReceipt{Success: true, Transaction: "0x" + hex.EncodeToString(hash[:]), Network: s.network(), Payer: payer}
 }
 
-// ClaimExact takes a payment for a request. While another request has it, ClaimExact waits.
+// ClaimExact claims a payment for a request. While another request holds it, ClaimExact waits.
 func (s *Settler) ClaimExact(ctx context.Context, e Exact, sub Subject) (c *Claim, err error) {
 	e.Rail = s.cfg.Rail
 	if err := s.turns.seize(ctx, e.Key()); err != nil {
@@ -127,6 +131,9 @@ func (s *Settler) ClaimExact(ctx context.Context, e Exact, sub Subject) (c *Clai
 	}
 	gas, err := s.simulate(ctx, e)
 	if err != nil {
+		if known, lookup := s.presented(ctx, e); lookup == nil && known != nil { // at another node meanwhile
+			return s.again(ctx, *known, e, sub, release)
+		}
 		return nil, err
 	}
 	c = &Claim{close: release}
@@ -175,8 +182,8 @@ func (s *Settler) opened(ctx context.Context, e Exact, sub Subject, release func
 
 // identified is the answer to a second payment with the identifier of another.
 func identified() error {
-	return api.Errorf(api.ReasonIDConflict, "the payment identifier was used with another payment").
-		WithHint("nothing was taken; send the first payment again, or choose a new identifier")
+	return api.Errorf(api.ReasonIDConflict, "the payment identifier belongs to another payment").
+		WithHint("nothing was taken; send the first payment again, or use a new identifier")
 }
 
 // again is a payment that was taken before.
@@ -239,7 +246,7 @@ func (s *Settler) settle(ctx context.Context, c *Claim, e Exact, gas uint64, row
 	if err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // whoever asked may be gone, but the money moves
+	ctx = context.WithoutCancel(ctx) // the caller may be gone, but the money moves
 	row, err = s.conclude(ctx, row, s.cfg.Wait)
 	if err := s.outcome(row, errors.Join(err, broadcast)); err != nil {
 		return err
@@ -254,12 +261,15 @@ func (s *Settler) settle(ctx context.Context, c *Claim, e Exact, gas uint64, row
 // begin signs a settlement, writes it down and then broadcasts it. Where err is not nil, nothing was broadcast; broadcast says why the node
 // has not taken it, if it has not: the same bytes are sent again.
 func (s *Settler) begin(ctx context.Context, row *Settlement, gas uint64) (broadcast, err error) {
-	unlock, err := s.lock(ctx)
+	held, unlock, err := s.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	tx, err := s.sign(ctx, row.Authorization, gas, nil)
+	if err == nil {
+		err = held(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -268,23 +278,36 @@ func (s *Settler) begin(ctx context.Context, row *Settlement, gas uint64) (broad
 	switch err := s.keep(ctx, *row); {
 	case errors.Is(err, ErrIdentified):
 		return nil, identified()
+	case errors.Is(err, ErrTaken): // at another node
+		return nil, s.outcome(Settlement{State: SettlementPending}, nil)
 	case err != nil:
 		return nil, fmt.Errorf("write down settlement: %w", err)
 	}
 	return s.cfg.Sender.Send(ctx, tx.Raw), nil
 }
 
-// lock has nobody else sign with an account nonce until unlock is called. A facilitator sees to its own, and may take long to answer.
-func (s *Settler) lock(ctx context.Context) (unlock func(), err error) {
+// lock has nobody else sign with an account nonce until unlock is called. held says why somebody may all the same. A facilitator sees to
+// its own, and may take long to answer.
+func (s *Settler) lock(ctx context.Context) (held func(ctx context.Context) error, unlock func(), err error) {
+	held = func(context.Context) error { return nil }
 	if s.cfg.Facilitator != "" {
-		return func() {}, nil
+		return held, func() {}, nil
 	}
 	select {
 	case s.nonce <- struct{}{}:
-		return func() { <-s.nonce }, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
+	next := func() { <-s.nonce }
+	if s.cfg.Turn == nil {
+		return held, next, nil
+	}
+	held, end, err := s.cfg.Turn(ctx)
+	if err != nil {
+		next()
+		return nil, nil, fmt.Errorf("wait for the turn to settle: %w", err)
+	}
+	return held, func() { end(); next() }, nil
 }
 
 // sign signs a settlement, or one that replaces another. It is called with the lock.
@@ -295,7 +318,7 @@ func (s *Settler) sign(ctx context.Context, a Authorization, gas uint64, replace
 	}
 	tx, err = s.cfg.Sender.Prepare(ctx, a, gas, floor, replaces)
 	if errors.Is(err, ErrDry) {
-		s.know(func(p *purse) { p.off = ErrDry })
+		s.know(func(p *gasNow) { p.off = ErrDry })
 	}
 	if err != nil {
 		return tx, s.unable(err)

@@ -43,7 +43,8 @@ type bank struct {
 	sent     [][]byte
 	tried    int
 
-	onSettled func() // is called before the chain is looked at
+	onSettled  func() // is called before the chain is looked at
+	onSimulate func() // is called before a settlement is tried
 }
 
 // draft is a transaction of the bank.
@@ -56,8 +57,8 @@ type draft struct {
 
 func (b *bank) Address() string { return gasKey }
 
-func (b *bank) Ready(context.Context) (x402.Purse, error) {
-	has := x402.Purse{Balance: big.NewInt(1e15), GasPrice: b.price}
+func (b *bank) Ready(context.Context) (x402.Funds, error) {
+	has := x402.Funds{Balance: big.NewInt(1e15), GasPrice: b.price}
 	if b.dry {
 		return has, x402.ErrDry
 	}
@@ -68,6 +69,9 @@ func (b *bank) Ready(context.Context) (x402.Purse, error) {
 }
 
 func (b *bank) Simulate(_ context.Context, a x402.Authorization) (uint64, error) {
+	if b.onSimulate != nil {
+		b.onSimulate()
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.tried++
@@ -205,6 +209,7 @@ type settler struct {
 
 	facilitator string
 	gas         x402.GasPolicy
+	turn        x402.Turn
 	told        []string
 }
 
@@ -241,11 +246,11 @@ func (s *settler) observer() x402.GasObserver {
 	return s
 }
 
-// restart makes the settler anew, as after a kill.
+// restart makes the settler again, as after a kill.
 func (s *settler) restart() {
 	s.Settler = x402.NewSettler(x402.SettlerConfig{
 		Rail: rail, ChainID: api.ChainIDTest, Token: token, Treasury: treasury, Name: "Global Dollar", Version: "1", Sender: s.bank, Store: s.store,
-		Now: func() time.Time { return s.now }, Facilitator: s.facilitator, Gas: s.gas, Observer: s.observer(), Shop: s.sells,
+		Now: func() time.Time { return s.now }, Facilitator: s.facilitator, Gas: s.gas, Observer: s.observer(), Shop: s.sells, Turn: s.turn,
 		SignerOf: func(a x402.Authorization) (string, error) {
 			if a.Signature[0] != 1 {
 				return gasKey, nil
@@ -292,7 +297,7 @@ func (s *settler) booked(micros int64) {
 	}
 }
 
-// TestExactOnce settles a payment, once, and gives the same answer to whoever sends it again, also after a restart.
+// TestExactOnce settles a payment, once, and gives the same answer when it is sent again, also after a restart.
 func TestExactOnce(t *testing.T) {
 	t.Parallel()
 	s := newSettler(t)

@@ -11,17 +11,17 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// SettlementState is how far a settlement is.
+// SettlementState is the state of a settlement.
 type SettlementState string
 
-// The states. One that has failed can still be settled: its authorization may hold on, and anybody can submit it.
+// The states. A failed settlement can still be settled: its authorization may remain valid, and anyone can submit it.
 const (
 	SettlementPending SettlementState = "pending"
 	SettlementSettled SettlementState = "settled"
 	SettlementFailed  SettlementState = "failed"
 )
 
-// Settlement is an authorization that was taken for a request, with all that it takes to settle it and to answer.
+// Settlement is an authorization accepted for a request, with the data for settling and answering it.
 type Settlement struct {
 	Authorization
 	Identifier  string            // of the payment, "" for none
@@ -36,7 +36,7 @@ type Settlement struct {
 	DoneAt      time.Time  // when it was settled or failed; zero before
 	Body        []byte     // of the answer; nil when it is kept no longer
 	Txs         []SignedTx // that were to settle it, oldest first
-	TxHash      [32]byte   // of the one that did, whoever sent it
+	TxHash      [32]byte   // of the settling one, from any sender
 	Facilitator string     // host of who settles it, "" where Txs do
 }
 

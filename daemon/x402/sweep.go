@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // MinedTx is a transaction with the block that it was seen in.
@@ -12,8 +13,11 @@ type MinedTx struct {
 	Block           uint64
 }
 
-// sweepLimit bounds what one Sweep looks at.
-const sweepLimit = 500
+// Bounds of a Sweep.
+const (
+	sweepLimit = 500   // transactions that it looks at
+	sweepSpan  = 2_000 // blocks that it asks for at once
+)
 
 // Sweep looks again at payments on a rail that were accepted before they were final. One whose block is still there when it is final is
 // settled. One whose transaction is in no block any more, or failed this time, has vanished: report is told of it, because what was bought
@@ -27,30 +31,49 @@ func Sweep(ctx context.Context, rail string, chain Chain, store Store, report fu
 	if err != nil {
 		return fmt.Errorf("sweep payments: %w", err)
 	}
-	for _, tx := range open {
-		if tx.Block > final {
-			return nil // nor are those behind it
+	open = slices.DeleteFunc(open, func(tx MinedTx) bool { return tx.Block > final })
+	for len(open) > 0 {
+		near := slices.IndexFunc(open, func(tx MinedTx) bool { return tx.Block >= open[0].Block+sweepSpan })
+		if near < 0 {
+			near = len(open)
 		}
-		hash, err := chain.BlockHash(ctx, tx.Block)
-		if err != nil {
-			return fmt.Errorf("sweep payments: %w", err)
+		var in map[[32]byte][32]byte
+		if near > 1 { // else the block alone costs no more; nor is a node asked for the same again that does not answer this
+			in, _ = chain.Blocks(ctx, open[0].Block, open[near-1].Block)
 		}
-		vanished := false
-		if hash != tx.BlockHash { // the chain was reorganised; the transaction may be in another block
-			var open bool
-			if open, vanished, err = moved(ctx, rail, chain, store, tx, final); err != nil {
+		for _, tx := range open[:near] {
+			if err := sweep(ctx, rail, chain, store, tx, in[tx.Hash] == tx.BlockHash, final, report); err != nil {
 				return err
 			}
-			if open {
-				continue
-			}
 		}
-		if err := store.Settle(ctx, rail, tx.Hash, vanished); err != nil {
+		open = open[near:]
+	}
+	return nil
+}
+
+// sweep looks again at one payment. stands says that it is known to be in its block still.
+func sweep(
+	ctx context.Context, rail string, chain Chain, store Store, tx MinedTx, stands bool, final uint64, report func(MinedTx),
+) error {
+	if stands {
+		return store.Settle(ctx, rail, tx.Hash, false)
+	}
+	hash, err := chain.BlockHash(ctx, tx.Block)
+	if err != nil {
+		return fmt.Errorf("sweep payments: %w", err)
+	}
+	vanished := false
+	if hash != tx.BlockHash { // the chain was reorganised; the transaction may be in another block
+		var open bool
+		if open, vanished, err = moved(ctx, rail, chain, store, tx, final); err != nil || open {
 			return err
 		}
-		if vanished {
-			report(tx)
-		}
+	}
+	if err := store.Settle(ctx, rail, tx.Hash, vanished); err != nil {
+		return err
+	}
+	if vanished {
+		report(tx)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// Payment is what the chain shows of a transaction.
+// Payment is the chain's data of a transaction.
 type Payment struct {
 	ChainID   int64 // 0 where the chain does not say
 	From, To  string
@@ -30,9 +30,9 @@ type Transfer struct {
 	Contract string
 	From, To string
 	Amount   uint64 // of the token's smallest unit; the greatest number stands for all that are greater
-	LogIndex uint64 // place among the logs of its transaction; that in the block changes when the chain changes its mind
+	LogIndex uint64 // place among the logs of its transaction; that in the block changes in a reorganisation
 
-	Authorized    bool     // by EIP-3009: whoever sent the transaction, From has signed it
+	Authorized    bool     // by EIP-3009: From signed it, anyone may send the transaction
 	Authorization [32]byte // its nonce then
 }
 
@@ -56,13 +56,13 @@ func (q *Quoter) verify(p Payment, proof Proof, s Subject) (paid Transfer, quote
 	quoted = until.Add(-api.QuoteWindow)
 	switch amount, whole := word(p.Input[recipientEnd:amountEnd]); {
 	case !ok:
-		return paid, quoted, refused(api.ReasonNonceMismatch, "the calldata has no nonce that was quoted for this request")
+		return paid, quoted, refused(api.ReasonNonceMismatch, "the calldata has no nonce of a quote for this request")
 	case !sameAddress(hex.EncodeToString(p.Input[recipientEnd-addressSize:recipientEnd]), q.Treasury):
 		return paid, quoted, refused(api.ReasonWrongRecipient, "the transfer goes to another address than the treasury")
 	case !whole || amount != price:
-		return paid, quoted, refused(api.ReasonAmountMismatch, "the transfer is not of exactly the amount that was quoted")
+		return paid, quoted, refused(api.ReasonAmountMismatch, "the transfer is not exactly the quoted amount")
 	case p.At.After(until):
-		return paid, quoted, refused(api.ReasonQuoteExpired, "the payment came into a block %s after the quote had ended",
+		return paid, quoted, refused(api.ReasonQuoteExpired, "the payment reached a block %s after the quote ended",
 			p.At.Sub(until).Round(time.Second))
 	case p.At.Before(quoted.Add(-maxSkew)):
 		return paid, quoted, refused(api.ReasonNonceMismatch, "the payment is older than the quote")
@@ -80,11 +80,12 @@ func (q *Quoter) verifyCall(p Payment, proof Proof) error {
 	case p.ChainID != 0 && p.ChainID != q.ChainID:
 		return refused(api.ReasonWrongNetwork, "the transaction is for chain %d, not %d", p.ChainID, q.ChainID)
 	case !p.Succeeded:
-		return refused(api.ReasonTxFailed, "the transaction failed on chain: it has moved nothing")
+		return refused(api.ReasonTxFailed, "the transaction failed on chain and moved nothing")
 	case !sameAddress(p.To, q.Token):
-		return refused(api.ReasonWrongToken, "the transaction is no direct call of the %s contract", api.AssetUSDG)
+		return refused(api.ReasonWrongToken, "the transaction is not a direct call of the %s contract: contract wallets, and "+
+			"transfers through other contracts, cannot pay", api.AssetUSDG)
 	case !sameAddress(p.From, proof.Payer):
-		return refused(api.ReasonPayerMismatch, "the transaction was not sent by the payer that the proof names")
+		return refused(api.ReasonPayerMismatch, "the transaction was not sent by the payer in the proof")
 	case len(p.Input) < amountEnd || string(p.Input[:len(selector)]) != selector:
 		return refused(api.ReasonWrongToken, "the transaction calls another function than transfer")
 	}
@@ -96,7 +97,8 @@ const maxSkew = time.Minute
 
 // refused is the answer to a proof that is refused for good.
 func refused(reason api.Reason, format string, args ...any) *api.Error {
-	return api.Errorf(reason, format, args...).WithHint("this payment cannot pay for this request; ask without a proof for a new quote")
+	return api.Errorf(reason, format, args...).
+		WithHint("this payment cannot pay for this request; repeat it without a proof for a new quote")
 }
 
 // onlyTransfer is the one log of p by which the token came to the treasury.
@@ -110,10 +112,10 @@ func (q *Quoter) onlyTransfer(p Payment, price uint64) (paid Transfer, err error
 	}
 	switch {
 	case found == 0:
-		return paid, refused(api.ReasonWrongRecipient, "no transfer of %s from the payer to the treasury is in the transaction",
+		return paid, refused(api.ReasonWrongRecipient, "the transaction has no transfer of %s from the payer to the treasury",
 			api.AssetUSDG)
 	case found > 1 || paid.Amount != price:
-		return paid, refused(api.ReasonAmountMismatch, "the transaction moved another amount than was quoted, or several")
+		return paid, refused(api.ReasonAmountMismatch, "the transaction moved another amount than quoted, or several")
 	}
 	return paid, nil
 }

@@ -97,7 +97,7 @@ func (c *checker) add(kind Kind, s sentence, excerpt, format string, args ...any
 	c.findings = append(c.findings, Finding{kind, s.text, excerpt, fmt.Sprintf(format, args...)})
 }
 
-// links finds addresses: whoever talked a writer into one may own what is there.
+// links finds addresses: one injected into a brief may lead to an attacker.
 func (c *checker) links() {
 	for _, m := range addresses(c.text) {
 		if !covered(c.spans, m[0], m[1]) {

@@ -30,7 +30,7 @@ func ledger(t *testing.T, dir string) *store.Store {
 func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 // TestBudget: what a text took is kept, over a restart too, and no text is begun that could take more than is left. The next day
-// begins anew.
+// begins again.
 func TestBudget(t *testing.T) {
 	each(t, func(t *testing.T, d dialect) {
 		now, dir := noon(), daemontest.Place(t)
