@@ -117,6 +117,9 @@ func (d *Daemon) openAlerts(context.Context) (err error) {
 func (d *Daemon) setAlerts(ctx context.Context, alerts []Alert) {
 	d.alerts.SetRules(d.alertRules(alerts))
 	for _, id := range d.served.ids() {
+		if !d.leads() {
+			break // which tells
+		}
 		d.lookForAlerts(ctx, id)
 	}
 }
@@ -170,9 +173,9 @@ func (d *Daemon) tellAlert(r alert.Report) {
 	}
 	switch {
 	case r.Target != "" && r.Err == nil:
-		log.Info("an alert was delivered", "kind", r.Event.Kind, "change", r.Event.Change)
+		log.Info("alert delivered", "kind", r.Event.Kind, "change", r.Event.Change)
 	case r.Target != "":
-		log.Warn("an alert was not delivered", "error", r.Err, "again_in", r.Wait.Round(time.Millisecond))
+		log.Warn("alert not delivered", "error", r.Err, "again_in", r.Wait.Round(time.Millisecond))
 	default:
 		log.Error("alerts", "error", r.Err)
 	}
@@ -200,7 +203,7 @@ func (d *Daemon) lookForAlerts(ctx context.Context, pack string) {
 	}
 	s := alert.State{Pack: pack, At: edition.GeneratedAt, Doc: edition.State, Demo: d.cfg.Recording != nil}
 	if _, err := d.alerts.Observe(ctx, s); err != nil {
-		d.cfg.Logger.Error("a state was not looked at for alerts", "pack", pack, "error", err)
+		d.cfg.Logger.Error("state not checked for alerts", "pack", pack, "error", err)
 	}
 }
 

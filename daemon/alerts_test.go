@@ -183,7 +183,7 @@ func TestAlerts(t *testing.T) {
 	if err != nil || strings.Contains(string(journal), "SECRET") {
 		t.Errorf("journal: %s, %v", journal, err)
 	}
-	if text := log.String(); strings.Contains(text, "SECRET") || !strings.Contains(text, "an alert was not delivered") || !strings.Contains(text, "500") {
+	if text := log.String(); strings.Contains(text, "SECRET") || !strings.Contains(text, "alert not delivered") || !strings.Contains(text, "500") {
 		t.Errorf("log: %s", text)
 	}
 	h.mu.Lock()

@@ -42,7 +42,7 @@ func (d *Daemon) backUpOnSchedule(ctx context.Context) {
 	for {
 		newest, err := backup.Newest(d.backupDir())
 		if err != nil {
-			d.cfg.Logger.Error("backups could not be listed", "error", err)
+			d.cfg.Logger.Error("backups not listed", "error", err)
 		}
 		timer := time.NewTimer(untilBackup(newest, d.cfg.Now(), d.cfg.Backup.Every, failed || err != nil))
 		select {

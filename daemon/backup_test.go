@@ -121,7 +121,11 @@ type copied struct {
 // audit, has every call that was answered before the backup was begun, and agrees with the chain.
 func TestBackupsUnderLoad(t *testing.T) {
 	t.Parallel()
-	const connections, backups = 24, 5
+	const connections = 24
+	backups := 5
+	if testing.Short() {
+		backups = 2
+	}
 	b := &busy{t: t, chain: daemontest.Chain(t)}
 	b.d = daemontest.Start(t, daemontest.On(b.chain))
 	key := b.d.Key(t, api.TierEnterprise)

@@ -14,15 +14,17 @@ import (
 
 // job is something that the daemon does now and then, never twice at once.
 type job struct {
-	every  time.Duration // 0 for one that has a schedule of its own, and tells of its runs
-	run    func(ctx context.Context) error
-	status admin.Job
+	anyNode bool          // else only the leader runs it
+	every   time.Duration // 0 for one that has a schedule of its own, and tells of its runs
+	run     func(ctx context.Context) error
+	status  admin.Job
 }
 
 // Board holds the jobs of a daemon. Its fields are set before it is used.
 type Board struct {
 	Now    func() time.Time
 	Logger *slog.Logger
+	Lead   func(ctx context.Context, act func(context.Context) error) error // runs what only the leader does, or refuses it
 
 	mu   sync.Mutex // guards list and the status of those in it
 	list []*job     // in the order in which they were added, those of packs first
@@ -41,6 +43,15 @@ func (j *Board) Add(name, pack, does string, every time.Duration, run func(ctx c
 		at = len(j.list)
 	}
 	j.list = slices.Insert(j.list, at, added)
+}
+
+// OnAnyNode lets jobs run on every node of a cluster.
+func (j *Board) OnAnyNode(names ...string) {
+	for _, name := range names {
+		for _, one := range j.named(name) {
+			one.anyNode = true
+		}
+	}
 }
 
 // Remove removes the jobs of a pack.
@@ -65,13 +76,15 @@ func (j *Board) named(name string) []*job {
 
 // Schedule runs every job at once and then in each of its intervals, until ctx is done. Of what was missed while the daemon was down or
 // the machine slept, one run makes up for all.
-func (j *Board) Schedule(ctx context.Context, all *sync.WaitGroup) {
-	j.ctx = ctx
+func (j *Board) Schedule(ctx context.Context, all *sync.WaitGroup, anyNode bool) {
+	if anyNode {
+		j.ctx = ctx
+	}
 	j.mu.Lock()
 	list := slices.Clone(j.list)
 	j.mu.Unlock()
 	for _, one := range list {
-		if one.every == 0 {
+		if one.every == 0 || one.anyNode != anyNode {
 			continue
 		}
 		all.Go(func() {
@@ -141,7 +154,11 @@ func (j *Board) do(ctx context.Context, one *job) (err error) {
 	}
 	err = errors.New("it panicked")
 	defer func() { done(err) }()
-	if err = one.run(ctx); err != nil && ctx.Err() == nil {
+	run := one.run
+	if !one.anyNode && j.Lead != nil {
+		run = func(ctx context.Context) error { return j.Lead(ctx, one.run) }
+	}
+	if err = run(ctx); err != nil && ctx.Err() == nil {
 		j.Logger.Error("job failed", "job", one.status.Name, "error", err)
 	}
 	return err
@@ -184,6 +201,13 @@ func (j *Board) RunFor(ctx context.Context, name, pack string) error {
 func (j *Board) Start(name string) error {
 	if len(j.named(name)) == 0 {
 		return api.Errorf(api.ReasonNotFound, "there is no job %q", name)
+	}
+	for _, one := range j.named(name) {
+		if !one.anyNode && j.Lead != nil {
+			if err := j.Lead(j.ctx, func(context.Context) error { return nil }); err != nil {
+				return err
+			}
+		}
 	}
 	j.runs.Go(func() { _ = j.Run(j.ctx, name) }) // logged
 	return nil

@@ -128,7 +128,7 @@ func TestBriefByAModel(t *testing.T) {
 	if b := r.Briefs[1]; b.Writer != "anthropic/m-1" || len(b.Refused) != 0 {
 		t.Errorf("published %+v", b)
 	}
-	if text := log.String(); !strings.Contains(text, "a text was not taken as the brief") || !strings.Contains(text, `$9.99 trillion`) || strings.Contains(text, modelKey) {
+	if text := log.String(); !strings.Contains(text, "brief text refused") || !strings.Contains(text, `$9.99 trillion`) || strings.Contains(text, modelKey) {
 		t.Errorf("log:\n%s", text)
 	}
 	for _, want := range []string{
@@ -208,7 +208,7 @@ func owner(t *testing.T, d *daemontest.Daemon, c *sdk.Client) (*sdk.Console, str
 	return console, key.Key
 }
 
-// TestBriefByAPrompt: an owner's prompt steers the briefs of his keys and of nobody else's, once per state; where it cannot, he gets
+// TestBriefByAPrompt: an owner's prompt steers the briefs of their keys and of nobody else's, once per state; where it cannot, they get
 // the pack's with a warning.
 func TestBriefByAPrompt(t *testing.T) {
 	t.Parallel()

@@ -26,6 +26,7 @@ import (
 type Config struct {
 	DataDir  string // required
 	StoreURL string // of a PostgreSQL database for books and history; "" means SQLite in DataDir. It may hold a secret
+	StoreKey []byte // of store.SealSize bytes, with which the secrets in that database are sealed; nil leaves them as they are
 	Serve
 	Pay
 	Data
@@ -51,7 +52,7 @@ type Serve struct {
 	// here, a page that somebody else has made could use the session of who reads it.
 	Hosts []string
 
-	// Drain is how long, at a stop, calls are still taken while Ready already fails: whoever balances the load needs that time to notice.
+	// Drain is the time, at a stop, in which calls are still answered while Ready already fails, so that load balancers notice.
 	Drain time.Duration
 
 	Page web.PageMode // who sees the state on the pages; "" means web.PageOn
@@ -188,14 +189,17 @@ func (c Config) place() string { return cmp.Or(c.StoreURL, c.DataDir) }
 // checkStore says what is wrong with where books and history are to be.
 func (c Config) checkStore() error {
 	switch {
+	case c.StoreURL == "" && len(c.StoreKey) > 0:
+		return api.Errorf(api.ReasonInvalidRequest, "store.key_file seals secrets in PostgreSQL, and store.url is not set").
+			WithHint("remove store.key_file: only the daemon's user can read the data directory")
 	case c.StoreURL == "":
 		return nil
 	case c.Litestream:
-		return api.Errorf(api.ReasonInvalidRequest, "litestream follows SQLite's files, and store.url leads to PostgreSQL").
-			WithHint("leave one of the two out")
+		return api.Errorf(api.ReasonInvalidRequest, "litestream replicates SQLite, and store.url names PostgreSQL").
+			WithHint("remove one of the two")
 	case c.Backup.Every > 0:
-		return api.Errorf(api.ReasonInvalidRequest, "backup.every backs up SQLite's files, and store.url leads to PostgreSQL").
-			WithHint("leave backup.every out, and let pg_dump back up the database")
+		return api.Errorf(api.ReasonInvalidRequest, "backup.every backs up SQLite, and store.url names PostgreSQL").
+			WithHint("remove backup.every, and back up with pg_dump")
 	}
 	return database.CheckURL(c.StoreURL)
 }

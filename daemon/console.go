@@ -40,9 +40,15 @@ func (d *Daemon) openConsole(ctx context.Context, public *url.URL) (_ *web.Conso
 		}
 		mailer, d.mailer = d.smtp, d.smtp
 	}
+	var key []byte // one of this process alone
+	if d.cfg.StoreURL != "" {
+		if key, err = d.store.Secret(ctx, "signin", newSecretKey); err != nil {
+			return nil, err
+		}
+	}
 	d.signIn, err = account.NewSignIn(account.SignInConfig{
 		Store: d.store, Mailer: mailer, Signup: d.cfg.Signup, PublicURL: public, ChainID: d.cfg.chainID(),
-		Recover: chain.Recover, Checksum: chain.Checksum, NewID: uuid.NewString, Now: d.cfg.Now,
+		Recover: chain.Recover, Checksum: chain.Checksum, NewID: uuid.NewString, Key: key, Now: d.cfg.Now,
 	})
 	if err != nil {
 		return nil, err

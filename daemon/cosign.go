@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -46,6 +47,21 @@ type asked struct {
 	line    string
 	failed  int // times in a row
 	next    time.Time
+	why     error     // it failed
+	since   time.Time // that it has not signed the newest, zero where it has
+}
+
+// standing is a as it is told.
+func (a *asked) standing() translog.Cosigner {
+	c := translog.Cosigner{Size: a.head.Size}
+	c.Name, _, _ = strings.Cut(a.witness.Key, "+")
+	if since := a.since.UTC(); !a.since.IsZero() {
+		c.Since = &since
+	}
+	if a.why != nil {
+		c.Error = a.why.Error()
+	}
+	return c
 }
 
 // cosign sends each new checkpoint to the witnesses, until ctx ends. It follows what was published, and is never in its way; what is not
@@ -81,8 +97,12 @@ func (d *Daemon) cosignPack(ctx context.Context, client *http.Client, pack strin
 	}
 	answers := make(chan bool)
 	waiting := 0
+	now := d.cfg.Now()
 	for _, a := range list {
-		if a.head == head || d.cfg.Now().Before(a.next) {
+		if a.head != head && a.since.IsZero() {
+			a.since = now
+		}
+		if a.head == head || now.Before(a.next) {
 			continue
 		}
 		waiting++
@@ -92,16 +112,18 @@ func (d *Daemon) cosignPack(ctx context.Context, client *http.Client, pack strin
 	for range waiting {
 		news = <-answers || news
 	}
-	if !news {
-		return
-	}
 	var lines []string
+	var standing []translog.Cosigner
 	for _, a := range list {
 		if a.head == head {
 			lines = append(lines, a.line)
 		}
+		standing = append(standing, a.standing())
 	}
-	d.proven.Cosign(head, lines)
+	d.proven.Stand(pack, standing)
+	if news {
+		d.proven.Cosign(head, lines)
+	}
 }
 
 // askWitness asks one witness, and reports whether it signed.
@@ -117,12 +139,13 @@ func (d *Daemon) askWitness(ctx context.Context, client *http.Client, head api.L
 		a.line, err = sdk.AskWitness(ctx, client, a.witness.URL, a.witness.Key, checkpoint, a.head.Size, prove)
 	}
 	if err == nil {
-		a.head, a.failed = head, 0
+		a.head, a.failed, a.why, a.since = head, 0, nil, time.Time{}
 		return true
 	}
+	a.why = err
 	if a.failed++; a.failed == 1 && ctx.Err() == nil { // once for each outage
 		name, _, _ := strings.Cut(a.witness.Key, "+")
-		d.cfg.Logger.Warn("a witness does not sign", "log", head.Origin, "witness", name, "error", err)
+		d.cfg.Logger.Warn("witness does not sign", "log", head.Origin, "witness", name, "error", err)
 	}
 	a.next = d.cfg.Now().Add(min(witnessLook<<min(a.failed, 10), witnessWait))
 	return false

@@ -1,25 +1,25 @@
 // Package daemon wires contextd together: configuration, the data directory with its lock, store, packs, pipelines, admission
 // and the HTTP server, from Open through Run to Close.
 //
-// It holds no rules: what a key may do, when a state is new and how an error reads is decided in the packages below. It is the
-// only package that knows all of them, and asserts here that store and friends fit the interfaces their users declare.
+// It holds no rules: the packages below decide what a key may do, when a state is new and how an error reads. Only this package
+// knows all of them, and asserts here that the store and its peers implement the interfaces of their users.
 //
 // # Words
 //
-// These mean one thing everywhere, in code, messages and the handbook:
+// These words have one meaning everywhere, in code, messages and the handbook:
 //
-//	source      where data comes from: a service on the network, read by one connector
-//	pack        what belongs together for a reader: some sources and how a state is made of them, such as crypto
-//	state       what a pack knows at one moment, made of what its sources answered; every field says how old it is
-//	brief       a few paragraphs about one state, in which every figure was checked against it
+//	source      a service on the network that supplies data, read by one connector
+//	pack        a set of sources with the rules that make a state of them, such as crypto
+//	state       the data of a pack at one time, made of the answers of its sources; every field states its age
+//	brief       a few paragraphs about one state, with every figure checked against it
 //	lookup      one request for one of the operations: fresh, brief, search, snapshot, cite, subscribe
-//	owner       who keys and credits belong to: somebody who signs in, or the operator
-//	key         what a program shows to be admitted; it belongs to one owner and has a tier
-//	credit      what one lookup costs; credits are on keys, and the keys of an owner share them
-//	deposit     an owner's purchase of credits, from the offer until a transfer has paid for it or it expires
+//	owner       the holder of keys and credits: somebody who signs in, or the operator
+//	key         the credential of a program; it belongs to one owner and has a tier
+//	credit      the price of one lookup; credits are on keys, and the keys of an owner share them
+//	deposit     an owner's purchase of credits, from the offer until a transfer pays for it or it expires
 //	unmatched   a transfer to the treasury that has paid for nothing, until the operator assigns it or writes it off
 //	payment     one transfer that pays for one lookup, without a key, by the protocol x402
-//	settlement  the moment a deposit or payment is spent: what it bought is given, once, in the same transaction
+//	settlement  the use of a transfer for a deposit or a payment: once, in the transaction that delivers the purchase
 //
 // A pack of credits, such as starter, is what a deposit buys; it has nothing to do with a pack of data.
 package daemon
@@ -56,6 +56,7 @@ import (
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
 	"github.com/contextd/contextd/internal/alert"
+	"github.com/contextd/contextd/internal/build"
 	"github.com/contextd/contextd/internal/devchain"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -82,6 +83,8 @@ type Daemon struct {
 	jobs *Board
 
 	databases
+	cluster cluster
+	leave   func() // the cluster, once; nil before it was joined
 	admission
 	data
 	endpoints
@@ -103,6 +106,7 @@ type databases struct {
 // admission is who may call, and how they pay.
 type admission struct {
 	keys     *account.Keys
+	share    *share // nil without other nodes
 	signIn   *account.SignIn
 	meter    *billing.Meter
 	credits  *billing.Credits
@@ -186,15 +190,25 @@ func (d *Daemon) openStore(ctx context.Context) error {
 	if d.editor, err = newEditor(ctx, d.cfg, d.served.packs, d.store, d.history, d.metrics); err != nil {
 		return err
 	}
-	d.meter = billing.New(billing.Config{
+	calls := billing.Config{
 		Store: d.store, Plans: d.cfg.Plans, FreeCalls: d.cfg.FreeCalls, PerClient: d.cfg.PerClient, Booked: d.metrics.Booked,
 		Sells: d.cfg.Chain != nil, Operator: account.OperatorID, Now: d.cfg.Now,
-	})
+	}
+	keys := account.Config{
+		Store: d.store, Env: api.EnvOfChain(d.cfg.chainID()), MaxKeys: d.cfg.MaxKeys, Metered: d.cfg.Metered, Now: d.cfg.Now,
+	}
+	if d.cfg.StoreURL != "" {
+		if d.share, err = openShare(ctx, d.store, d.cfg.Logger); err != nil {
+			return err
+		}
+		calls.CatchUp, keys.Others = d.share.CatchUp, d.share
+	}
+	d.meter = billing.New(calls)
+	keys.WithLock = d.meter.WithLock
 	d.credits = &billing.Credits{Ledger: d.store, Meter: d.meter, Now: d.cfg.Now}
-	d.keys, err = account.OpenKeys(ctx, account.Config{
-		Store: d.store, Env: api.EnvOfChain(d.cfg.chainID()), MaxKeys: d.cfg.MaxKeys, Metered: d.cfg.Metered,
-		WithLock: d.meter.WithLock, Now: d.cfg.Now,
-	})
+	if d.keys, err = account.OpenKeys(ctx, keys); err == nil && d.share != nil {
+		d.share.keys, d.share.meter = d.keys, d.meter
+	}
 	return err
 }
 
@@ -205,19 +219,26 @@ func (d *Daemon) openDatabases(ctx context.Context) error {
 		return err
 	}
 	if saved != "" {
-		d.cfg.Logger.Info("the databases are upgraded; a backup was made before", "backup", saved)
+		d.cfg.Logger.Info("upgrading the databases; backup made before", "backup", saved)
 	}
 	if d.store, err = store.Open(ctx, d.cfg.place(), d.cfg.Now()); err != nil {
 		return err
 	}
-	if err := d.store.Hold(ctx); err != nil {
-		return err
+	if len(d.cfg.StoreKey) > 0 {
+		seal, err := store.NewSeal(d.cfg.StoreKey)
+		if err != nil {
+			return err
+		}
+		d.store.SealWith(seal)
 	}
 	if _, err := os.Stat(filepath.Join(d.cfg.DataDir, store.File)); err == nil && d.cfg.StoreURL != "" {
-		d.cfg.Logger.Warn("the data directory holds books of SQLite, which are not looked at: store.url leads to PostgreSQL",
+		d.cfg.Logger.Warn("the data directory holds unused SQLite databases: store.url names PostgreSQL",
 			"data_dir", d.cfg.DataDir)
 	}
 	if d.history, err = history.Open(ctx, d.cfg.place(), d.cfg.Now()); err != nil {
+		return err
+	}
+	if err := d.openCluster(ctx); err != nil {
 		return err
 	}
 	if d.cfg.demo {
@@ -245,7 +266,8 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	d.commit(ctx, first)
 	d.addJobs()
 	d.reader = reader.New(reader.Config{
-		Packs: d.readable(), Feed: d.feed, History: d.history, Briefs: d.editor, Now: d.cfg.Now, Trouble: d.trouble,
+		Packs: d.readable(), Feed: d.feed, History: d.history, Leaves: d.history, Briefs: d.editor, Now: d.cfg.Now,
+		Trouble: d.trouble,
 	})
 	public, err := d.publicURL()
 	if err != nil {
@@ -270,6 +292,7 @@ func (d *Daemon) openPacks(ctx context.Context) error {
 	server := web.Config{
 		Reader: d.reader, Proofs: d.reader, Gate: d.gate, Streams: d.feed, Ready: d.Ready, Payers: web.NewPayers(d.proxies, d.cfg.Now),
 		HTTPS: public.Scheme == "https", More: d.moreRoutes(d.console), Demo: d.cfg.Recording != nil, Now: d.cfg.Now, Logger: d.cfg.Logger,
+		Version: build.Release(), Away: func(err error) bool { return d.share.Away(err) },
 	}
 	server.Standard.HTTPS = server.HTTPS
 	if d.cfg.PublicURL != "" {
@@ -321,7 +344,7 @@ func (d *Daemon) openEndpoints(context.Context) error {
 	}
 	d.admin = newEndpoint(l, admin.Server{
 		DataDir: d.cfg.DataDir, StoreURL: d.cfg.StoreURL, Store: d.store, Keys: d.keys, Invites: d.Invites(), SignIn: d.signIn,
-		Credits: d.credits, Deposits: d.deposits,
+		Credits: d.credits, Deposits: d.deposits, Signing: d.proven.Witnesses,
 		Briefs: d.editor, Daemon: d, Now: d.cfg.Now, Logger: d.cfg.Logger,
 	}.Handler(), d.cfg.Logger)
 	d.admin.server.WriteTimeout = 0 // a refresh may take a minute, a backup longer; only the operator's user is here
@@ -345,7 +368,7 @@ func (d *Daemon) Refresh(ctx context.Context, pack string) error { return d.refr
 
 // refresh is Refresh, which with force asks those sources too that are not due.
 func (d *Daemon) refresh(ctx context.Context, pack string, force bool) error {
-	return d.inPack(ctx, pack, func(ctx context.Context, line *pipeline.Pipeline) error {
+	return d.inLine(ctx, pack, func(ctx context.Context, line *pipeline.Pipeline) error {
 		_, err := line.Refresh(ctx, force)
 		return err
 	})
@@ -353,7 +376,7 @@ func (d *Daemon) refresh(ctx context.Context, pack string, force bool) error {
 
 // Narrate writes a brief of pack now, beside the schedule.
 func (d *Daemon) Narrate(ctx context.Context, pack string) error {
-	return d.inPack(ctx, pack, func(ctx context.Context, line *pipeline.Pipeline) error { return line.Narrate(ctx) })
+	return d.inLine(ctx, pack, func(ctx context.Context, line *pipeline.Pipeline) error { return line.Narrate(ctx) })
 }
 
 // Run answers and refreshes until ctx is done, then stops: no longer ready, no new calls, streams ended, calls under way answered, jobs
@@ -363,14 +386,15 @@ func (d *Daemon) Run(ctx context.Context) error {
 	defer stopJobs()
 	var all sync.WaitGroup
 	d.runPacks()
-	d.jobs.Schedule(jobs, &all)
-	all.Go(func() { d.mcp.Run(jobs) })
-	if d.cfg.Backup.Every > 0 {
-		all.Go(func() { d.backUpOnSchedule(jobs) })
+	d.jobs.Schedule(jobs, &all, true)
+	all.Go(func() { d.runRoles(jobs) })
+	all.Go(func() { d.share.run(jobs) })
+	if d.cluster.lease != nil {
+		all.Go(func() { d.runNode(jobs) })
 	}
-	all.Go(func() { d.alerts.Run(jobs) })
-	if len(d.cfg.Witnesses) > 0 {
-		all.Go(func() { d.cosign(jobs) })
+	all.Go(func() { d.mcp.Run(jobs) })
+	if d.cfg.StoreURL != "" {
+		all.Go(func() { d.listen(jobs) })
 	}
 	if d.smtp != nil {
 		all.Go(func() { d.smtp.Run(jobs) })
@@ -386,7 +410,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		d.stopping.Store(true)
 		select {
-		case <-time.After(d.cfg.Drain): // whoever asks Ready sends calls elsewhere by now
+		case <-time.After(d.cfg.Drain): // load balancers send calls elsewhere by now
 		case err = <-failed:
 		}
 	case err = <-failed:
@@ -401,7 +425,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	d.endPacks()
 	all.Wait()
 	d.jobs.Wait()
-	return errors.Join(err, d.keys.Flush(context.WithoutCancel(ctx)))
+	err = errors.Join(err, d.keys.Flush(context.WithoutCancel(ctx)))
+	d.leave()
+	return err
 }
 
 // open are the endpoints that there are.
@@ -428,6 +454,9 @@ func (d *Daemon) Close() error {
 				errs = append(errs, err)
 			}
 		}
+	}
+	if d.leave != nil { // where Run has not
+		d.leave()
 	}
 	for _, r := range d.rails {
 		r.client.Close()

@@ -52,10 +52,10 @@ const (
 	demoSeed  = 1
 
 	demoPast   = 24 * time.Hour // of history that a new demo begins with, with a state every demoFar
-	demoFar    = 3 * time.Hour
+	demoFar    = 2 * time.Hour
 	demoNear   = time.Hour // of it with one every demoStep
 	demoStep   = 10 * time.Minute
-	othersStep = 20 * time.Minute // between those of the other packs, which have the near part alone
+	othersStep = 6 * time.Hour // between those of the other packs
 
 	demoCredits = 10_000 // on the demo's key at every start
 )
@@ -72,20 +72,22 @@ func (c *demoClock) Now() time.Time { return c.now().Add(-time.Duration(c.back.L
 // chainDir is the name, in the data directory, of the directory of a demo's chain.
 const chainDir = "chain"
 
-// startChain starts the chain of a demo and has cfg pay on it. Without one in the program, calls are paid with keys alone.
-func startChain(ctx context.Context, cfg *Config, listen string) (*devchain.Chain, error) {
-	c, err := devchain.Open(ctx, devchain.Config{Dir: filepath.Join(cfg.DataDir, chainDir), Listen: listen})
+// openDemoChain starts the chain of a demo, nil in a program without one: calls are paid with keys alone then.
+func openDemoChain(ctx context.Context, dir, listen string) (*devchain.Chain, error) {
+	c, err := devchain.Open(ctx, devchain.Config{Dir: filepath.Join(dir, chainDir), Listen: listen})
 	if errors.Is(err, devchain.ErrLeftOut) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
+	return c, err
+}
+
+// findChain makes or finds the chain of a demo.
+func findChain(ctx context.Context, cfg Config, listen string) (*demoMoney, error) {
+	if cfg.StoreURL != "" {
+		return shareChain(ctx, cfg, listen)
 	}
-	cfg.ChainID, cfg.Chain = devchain.ChainID, &Chain{
-		RPCURL: c.URL(), Token: c.Token(), Treasury: c.Treasury(), SettleKey: c.Gas().PrivateKey,
-		TokenName: devchain.TokenName, TokenVersion: devchain.TokenVersion,
-	}
-	return c, nil
+	c, err := openDemoChain(ctx, cfg.DataDir, listen)
+	return moneyOf(c), err
 }
 
 // OpenDemo opens a daemon that plays a synthetic market through the real connectors, and pays on a chain of its own, which answers on
@@ -107,19 +109,20 @@ func OpenDemo(ctx context.Context, cfg Config, chainListen string) (*Daemon, Dem
 	if err != nil {
 		return nil, Demo{}, err
 	}
-	var money *devchain.Chain
+	var money *demoMoney
 	if err = refuseReal(ctx, cfg); err == nil {
-		money, err = startChain(ctx, &cfg, chainListen)
+		money, err = findChain(ctx, cfg, chainListen)
 	}
 	if err := errors.Join(err, held.Close()); err != nil {
 		return nil, Demo{}, err
 	}
+	money.pays(&cfg)
 	d, err := Open(ctx, cfg)
 	if err != nil {
-		return nil, Demo{}, errors.Join(err, money.Close())
+		return nil, Demo{}, errors.Join(err, money.close())
 	}
-	d.demoChain = money
-	info, err := d.startDemo(ctx, clock)
+	d.demoChain = money.hosted
+	info, err := d.startDemo(ctx, clock, money)
 	if err != nil {
 		return nil, Demo{}, errors.Join(err, d.Close())
 	}
@@ -158,40 +161,66 @@ func refuseReal(ctx context.Context, cfg Config) error {
 		"that is removed at the end", dir)
 }
 
-// startDemo makes the history and the key of a demo and writes DemoFile.
-func (d *Daemon) startDemo(ctx context.Context, clock *demoClock) (Demo, error) {
-	if err := d.makePast(ctx, clock); err != nil {
+// startDemo makes the history and the key of a demo, where no other node does, and writes DemoFile.
+func (d *Daemon) startDemo(ctx context.Context, clock *demoClock, money *demoMoney) (Demo, error) {
+	if err := d.makePast(ctx, clock, money.first()); err != nil {
 		return Demo{}, err
 	}
-	path := filepath.Join(d.cfg.DataDir, DemoFile)
 	outbox, err := filepath.Abs(filepath.Join(d.cfg.DataDir, OutboxDir))
 	if err != nil {
 		return Demo{}, fmt.Errorf("name outbox: %w", err)
 	}
-	info := Demo{BaseURL: d.URL(), AdminURL: d.AdminURL(), APIKey: d.knownKey(path), Outbox: outbox}
-	if info.APIKey == "" {
-		issued, err := d.keys.Issue(ctx, account.NewKey{OwnerID: account.OperatorID, Name: "demo", Tier: api.TierPro})
-		if err != nil {
-			return Demo{}, err
-		}
-		info.APIKey = issued.Key
-	}
-	if c := d.demoChain; c != nil {
-		wallet := c.Wallet()
-		info.Wallet, info.Chain = &wallet, &DemoChain{RPCURL: c.URL(), ChainID: devchain.ChainID, Token: c.Token(), Treasury: c.Treasury()}
-	}
-	if err := d.topUp(ctx, info.APIKey[:api.KeyIDLength]); err != nil {
+	info := Demo{BaseURL: d.URL(), AdminURL: d.AdminURL(), Outbox: outbox, Chain: money.Chain, Wallet: money.Wallet}
+	if info.APIKey, err = d.demoKey(ctx); err != nil {
 		return Demo{}, err
 	}
-	return info, writePrivate(path, info)
+	if money.first() {
+		if err := d.topUp(ctx, info.APIKey[:api.KeyIDLength]); err != nil {
+			return Demo{}, err
+		}
+	}
+	return info, writePrivate(filepath.Join(d.cfg.DataDir, DemoFile), info)
+}
+
+// demoKey is the key of the demo: that of all nodes on PostgreSQL, else that in its file, or a new one.
+func (d *Daemon) demoKey(ctx context.Context) (string, error) {
+	known := func() (key string, err error) {
+		if key = d.knownKey(d.cfg.DataDir); key != "" {
+			return key, nil
+		}
+		issued, err := d.keys.Issue(ctx, account.NewKey{OwnerID: account.OperatorID, Name: "demo", Tier: api.TierPro})
+		return issued.Key, err
+	}
+	if d.cfg.StoreURL == "" {
+		return known()
+	}
+	text, err := d.store.Secret(ctx, secretDemoKey, func() ([]byte, error) {
+		key, err := known()
+		return []byte(key), err
+	})
+	if err != nil {
+		return "", fmt.Errorf("read key of the demo: %w", err)
+	}
+	if _, err := d.keys.Resolve(string(text)); err != nil { // it was revoked
+		var key string
+		if key, err = known(); err == nil {
+			err = d.store.SetSecret(ctx, secretDemoKey, []byte(key))
+		}
+		return key, err
+	}
+	return string(text), nil
 }
 
 // makePast makes the history of the packs that have none.
-func (d *Daemon) makePast(ctx context.Context, clock *demoClock) error {
+func (d *Daemon) makePast(ctx context.Context, clock *demoClock, first bool) error {
 	fresh := slices.DeleteFunc(d.served.ids(), func(id string) bool {
 		edition, _ := d.feed.Latest(id)
 		return edition != nil
 	})
+	if !first || len(fresh) == 0 {
+		d.cfg.Recording.Advance() // it stands where the history of another began
+		return nil
+	}
 	defer clock.back.Store(0)
 	for back := demoPast; back >= 0; back -= demoStep {
 		if back > demoNear && back%demoFar != 0 {
@@ -201,7 +230,7 @@ func (d *Daemon) makePast(ctx context.Context, clock *demoClock) error {
 		var all sync.WaitGroup
 		errs := make([]error, len(fresh))
 		for i, id := range fresh {
-			if i > 0 && (back > demoNear || back%othersStep != 0) {
+			if i > 0 && back%othersStep != 0 {
 				continue
 			}
 			all.Go(func() { errs[i] = d.refresh(ctx, id, back == 0) })
@@ -230,16 +259,21 @@ func (d *Daemon) topUp(ctx context.Context, keyID string) error {
 }
 
 // knownKey is the key in the demo file at path if it is still good, else "".
-func (d *Daemon) knownKey(path string) string {
-	var old Demo
-	text, err := os.ReadFile(path)
-	if err != nil || json.Unmarshal(text, &old) != nil {
+func (d *Daemon) knownKey(dir string) string {
+	old, ok := ReadDemo(dir)
+	if !ok {
 		return ""
 	}
 	if _, err := d.keys.Resolve(old.APIKey); err != nil {
 		return ""
 	}
 	return old.APIKey
+}
+
+// ReadDemo reads what the last demo on a data directory has left there for scripts; ok is false where none was.
+func ReadDemo(dir string) (info Demo, ok bool) {
+	text, err := os.ReadFile(filepath.Join(dir, DemoFile))
+	return info, err == nil && json.Unmarshal(text, &info) == nil
 }
 
 // writePrivate writes v as JSON to path, whole or not at all, readable by the user alone.

@@ -18,10 +18,14 @@ func (d *Daemon) Ready(ctx context.Context) error {
 	}
 	ids := d.served.ids()
 	if !slices.ContainsFunc(ids, d.hasState) {
-		return fmt.Errorf("no pack has a state yet; there are %s", strings.Join(ids, ", "))
+		return fmt.Errorf("no pack has a state yet: %s", strings.Join(ids, ", "))
 	}
-	if err := d.meter.Check(); err != nil {
-		return err
+	lost := d.share.Lost()
+	if d.cluster.lease == nil { // on a server that is back, calls are charged again; a proxy that sends none would never know
+		lost = d.meter.Check()
+	}
+	if lost != nil {
+		return lost
 	}
 	return errors.Join(d.store.Check(ctx), d.history.Check(ctx), d.writable.check(d.cfg.Now(), func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writableLasts) // others hear what is found
@@ -43,14 +47,21 @@ type writable struct {
 	err   error
 }
 
-// writableLasts is for how long what was found holds.
-const writableLasts = 5 * time.Second
+// For how long what was found holds, and what was not.
+const (
+	writableLasts   = 5 * time.Second
+	unwritableLasts = time.Second
+)
 
 // check tries, unless that was done just now.
 func (w *writable) check(now time.Time, try func() error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if since := now.Sub(w.tried); w.tried.IsZero() || since < 0 || since >= writableLasts {
+	lasts := writableLasts
+	if w.err != nil {
+		lasts = unwritableLasts
+	}
+	if since := now.Sub(w.tried); w.tried.IsZero() || since < 0 || since >= lasts {
 		w.tried, w.err = now, try()
 	}
 	return w.err

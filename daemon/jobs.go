@@ -31,6 +31,7 @@ func (d *Daemon) addJobs() {
 	d.jobs.Add("prune", "", "drop single calls, revoked keys, sessions and sign-ins that have ended", pruneEvery, d.prune)
 	d.jobs.Add("flush", "", "write down when keys were last used", flushEvery, d.keys.Flush)
 	d.jobs.Add("retire", "", "end keys that others have replaced", retireEvery, d.keys.Retire)
+	d.jobs.OnAnyNode("flush", "retire") // what each remembers of keys
 	d.jobs.Add(jobBackup, "", "back up the databases and keys", 0, d.BackUp)
 }
 
@@ -50,7 +51,10 @@ func (d *Daemon) prune(ctx context.Context) error {
 	if err := d.keys.Prune(ctx); err != nil {
 		return err
 	}
-	return d.store.PruneSessions(ctx, d.cfg.Now())
+	if err := d.store.PruneSessions(ctx, d.cfg.Now()); err != nil {
+		return err
+	}
+	return d.store.PruneChanges(ctx)
 }
 
 // expire ends purchases that nobody paid.

@@ -54,7 +54,7 @@ func jobOf(t *testing.T, d *daemontest.Daemon, name string) admin.Job {
 // until waits for something that happens in the background.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for range 1000 {
+	for range 10_000 {
 		if ok() {
 			return
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/translog"
@@ -24,27 +23,33 @@ func (d *Daemon) openLogs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(d.cfg.DataDir, translog.KeyFile)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && public != "" {
-		return fmt.Errorf("%s is gone, and the logs were signed with it\n  try: put it back from a backup, or contextd log key --renew, "+
-			"which begins new logs that every client has to accept", path)
+	place := d.secretPlace(translog.KeyFile)
+	gone := fmt.Errorf("%s is gone, and the logs were signed with it\n  try: put it back from a backup, or contextd log key --renew, "+
+		"which begins new logs that every client must accept", place)
+	if _, err := os.Stat(place); d.cfg.StoreURL == "" && errors.Is(err, fs.ErrNotExist) && public != "" {
+		return gone
 	}
-	seeds, err := secretKeys(d.cfg.DataDir, translog.KeyFile, "logs")
+	seeds, err := d.secretKeys(ctx, translog.KeyFile, "logs", func(text []byte) error {
+		if key, err := translog.ParseKey(text); public != "" && (err != nil || key.Public() != public) {
+			return gone
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	if len(seeds) != 1 {
-		return fmt.Errorf("%s has %d lines with keys, not one", path, len(seeds))
+		return fmt.Errorf("%s has %d lines with keys, not one", place, len(seeds))
 	}
 	key, err := translog.NewKey(seeds[0])
 	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return fmt.Errorf("read %s: %w", place, err)
 	}
 	if public != "" && public != key.Public() {
 		return fmt.Errorf("%s is another key than the logs were signed with\n  try: put the right one back from a backup, or "+
-			"contextd log key --renew, which begins new logs that every client has to accept", path)
+			"contextd log key --renew, which begins new logs that every client must accept", place)
 	}
-	if err := d.history.SignLogs(ctx, key.Public()); err != nil {
+	if err := errors.Join(d.history.SignLogs(ctx, key.Public()), d.history.ResumeLogs(ctx)); err != nil {
 		return err
 	}
 	d.proven = translog.NewLogs(d.history, key)

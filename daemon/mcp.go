@@ -33,7 +33,7 @@ func (d *Daemon) openMCP(cfg *web.Config, admission *gate.Gate, public *url.URL)
 		},
 		Prefix: d.cfg.MCP.Prefix, PublicDiscovery: d.cfg.MCP.PublicDiscovery,
 		Origin: d.origins(public),
-		Now:    d.cfg.Now, Logger: d.cfg.Logger,
+		Now:    d.cfg.Now, Logger: d.cfg.Logger, Away: cfg.Away,
 	})
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ func TestNetworkCut(t *testing.T) {
 		}
 		return err == nil
 	})
-	until(t, "a source is back", func() bool { return strings.Contains(log.String(), "source is back") })
+	until(t, "a source is back", func() bool { return strings.Contains(log.String(), "source recovered") })
 }
 
 // failing counts the sources that say why they failed.

@@ -201,7 +201,7 @@ func (d *Daemon) commit(ctx context.Context, t *turn) {
 	if d.reader != nil {
 		d.reader.SetPacks(d.readable())
 		if err := d.mcp.SetPacks(d.served.ids()); err != nil { // it has made the same schemas before
-			d.cfg.Logger.Error("the lists of MCP are not those of the packs", "error", err)
+			d.cfg.Logger.Error("MCP lists not updated", "error", err)
 		}
 	}
 	for _, p := range t.stopped {
@@ -232,16 +232,11 @@ func (p *servedPack) free() {
 	}
 }
 
-// runPack keeps p fresh, and tells of its states, for as long as it is served. One that has come while the daemon runs is refreshed at
-// once, all of it: what is stored was made by another of its id, or long ago.
+// runPack does for p what every node does, and what belongs to its role once it has one. came says that p has come while the daemon runs.
 func (d *Daemon) runPack(p *servedPack, came bool) {
-	p.life.spend(func(ctx context.Context) {
-		if came {
-			_ = d.jobs.RunFor(ctx, pipeline.JobRefresh, p.ID) // logged; the schedule goes on
-		}
-		p.line.Run(ctx)
-	})
-	p.life.spend(func(ctx context.Context) { d.watchForAlerts(ctx, p.ID) })
+	if d.cluster.role != roleNone {
+		d.runLine(p, d.cluster.role == roleLeads, came)
+	}
 	p.life.spend(func(ctx context.Context) { d.mcp.Tell(ctx, p.ID) })
 	p.life.spend(func(ctx context.Context) { d.page.Follow(ctx, p.ID) })
 }
@@ -314,6 +309,17 @@ func (d *Daemon) trouble(id string) []api.SourceStatus {
 	return nil
 }
 
+// errStopping is the answer to what is asked for too late.
+func errStopping() error {
+	return api.Errorf(api.ReasonStateUnavailable, "the daemon is stopping").WithHint("try again").
+		WithRetryAfter(api.StateUnavailableRetry * time.Second)
+}
+
+// inLine is inPack for what only the leader does.
+func (d *Daemon) inLine(ctx context.Context, id string, do func(ctx context.Context, line *pipeline.Pipeline) error) error {
+	return d.asLeader(ctx, func(ctx context.Context) error { return d.inPack(ctx, id, do) })
+}
+
 // inPack does something with the pipeline of a pack. It ends with ctx, and with the serving of the pack.
 func (d *Daemon) inPack(ctx context.Context, id string, do func(ctx context.Context, line *pipeline.Pipeline) error) error {
 	p := d.served.of(id)
@@ -322,8 +328,7 @@ func (d *Daemon) inPack(ctx context.Context, id string, do func(ctx context.Cont
 	}
 	err := p.life.join(ctx, func(ctx context.Context) error { return do(ctx, p.line) })
 	if errors.Is(err, errOver) && d.stopping.Load() {
-		return api.Errorf(api.ReasonStateUnavailable, "the daemon is stopping").WithHint("try again").
-			WithRetryAfter(api.StateUnavailableRetry * time.Second)
+		return errStopping()
 	}
 	if errors.Is(err, errOver) {
 		return api.Errorf(api.ReasonPackNotFound, "pack %q was removed or replaced meanwhile", id).WithHint("try again")

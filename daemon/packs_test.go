@@ -265,7 +265,7 @@ func TestPacksComeAndGo(t *testing.T) {
 }
 
 // TestPacksAreClosed: what a pack has is freed once, when another has its place, when it goes and when the daemon ends; not while it is
-// served, though it was asked for anew.
+// served, though it was asked for again.
 func TestPacksAreClosed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -2,14 +2,6 @@ package daemon
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -20,7 +12,6 @@ import (
 	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/web"
 	"github.com/contextd/contextd/daemon/x402"
-	"github.com/contextd/contextd/internal/atomicfile"
 )
 
 var (
@@ -39,8 +30,6 @@ var (
 // first. To rotate, put a new line before the others; quotes hold for five minutes and payments for a day, then the last line can go.
 const quoteKeyFile = "quote.keys"
 
-const secretKeySize = 32
-
 // openChain connects to the chains, if there are any, and makes what takes payments and sells credits on them.
 func (d *Daemon) openChain(ctx context.Context) error {
 	for _, c := range d.cfg.Rails() {
@@ -55,7 +44,7 @@ func (d *Daemon) openChain(ctx context.Context) error {
 	if len(d.rails) == 0 {
 		return d.tellLeft(ctx)
 	}
-	keys, err := secretKeys(d.cfg.DataDir, quoteKeyFile, "quotes")
+	keys, err := d.secretKeys(ctx, quoteKeyFile, "quotes", nil)
 	if err != nil {
 		return err
 	}
@@ -71,32 +60,4 @@ func (d *Daemon) openChain(ctx context.Context) error {
 		return err
 	}
 	return d.tellLeft(ctx)
-}
-
-// secretKeys reads the keys of what is named, and makes one where there is none.
-func secretKeys(dir, name, of string) ([][]byte, error) {
-	path := filepath.Join(dir, name)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		key := make([]byte, secretKeySize)
-		if _, err := rand.Read(key); err != nil {
-			return nil, fmt.Errorf("make key of %s: %w", of, err)
-		}
-		text = []byte(hex.EncodeToString(key) + "\n")
-		err = atomicfile.Write(path, text, 0o600)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read keys of %s: %w", of, err)
-	}
-	var keys [][]byte
-	for line := range strings.Lines(string(text)) {
-		key, err := hex.DecodeString(strings.TrimSpace(line))
-		if err != nil {
-			return nil, fmt.Errorf("read keys of %s: %s has a line that is not hexadecimal", of, path)
-		}
-		if len(key) > 0 {
-			keys = append(keys, key)
-		}
-	}
-	return keys, nil
 }

@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/account"
 	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/store"
 	"github.com/contextd/contextd/daemon/store/database"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -39,11 +41,7 @@ func TestDaemonOnPostgres(t *testing.T) {
 		}
 	}
 	fresh(d)
-	other := d.Config
-	other.DataDir = t.TempDir()
-	if _, err := daemon.Open(t.Context(), other); !errors.Is(err, database.ErrHeld) {
-		t.Errorf("a second daemon on the database: %v", err)
-	}
+	waitNodes(t, place, 1)
 	if _, err := admin.Open(t.Context(), admin.Config{DataDir: t.TempDir(), StoreURL: place}); !errors.Is(err, database.ErrHeld) {
 		t.Errorf("an operator beside the daemon: %v", err)
 	}
@@ -84,4 +82,23 @@ func TestStoreURL(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
+}
+
+// waitNodes waits until so many nodes work on the database.
+func waitNodes(t *testing.T, place string, want int) store.Cluster {
+	t.Helper()
+	s, err := store.OpenRead(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for range 2_000 {
+		c, err := s.Cluster(t.Context())
+		if err == nil && len(c.Live()) == want && c.Leader != "" {
+			return c
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("there are never %d nodes", want)
+	return store.Cluster{}
 }

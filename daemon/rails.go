@@ -78,7 +78,7 @@ func (d *Daemon) openRail(ctx context.Context, c Chain) error {
 	r := &rail{Chain: c, client: client}
 	d.rails = append(d.rails, r) // Close ends it
 	if err := client.Check(ctx); errors.Is(err, chain.ErrNoAnswer) {
-		d.cfg.Logger.Error("the chain does not answer; payments wait until it does", "rail", c.ID, "error", err)
+		d.cfg.Logger.Error("chain does not answer; payments wait", "rail", c.ID, "error", err)
 	} else if err != nil {
 		return fmt.Errorf("rail %s: %w", c.ID, err)
 	}
@@ -95,7 +95,7 @@ func (d *Daemon) openSettlers(ctx context.Context) error {
 		}
 		var err error
 		if sells == nil {
-			sells, err = d.shop()
+			sells, err = d.shop(ctx)
 		}
 		if err == nil {
 			err = d.openSettler(ctx, r, sells)
@@ -113,14 +113,23 @@ func (d *Daemon) openSettler(ctx context.Context, r *rail, sells *x402.Shop) err
 	if err != nil {
 		return err
 	}
+	var turn x402.Turn
+	if d.cfg.StoreURL != "" {
+		turn = func(ctx context.Context) (held func(context.Context) error, end func(), err error) {
+			return d.store.Turn(ctx, "settle "+r.ID)
+		}
+	}
 	r.settler = x402.NewSettler(x402.SettlerConfig{
 		Rail: r.ID, ChainID: r.ChainID, Token: r.Token, Treasury: r.Treasury, Name: domain.Name, Version: domain.Version,
 		SignerOf: domain.SignerOf, Sender: sender, Facilitator: host, Gas: d.cfg.Gas.policy(&d.ether), Observer: d.metrics,
-		Store: d.store, Shop: sells, Wait: cmp.Or(r.Wait, chain.DefaultWait), Now: d.cfg.Now,
+		Store: d.store, Turn: turn, Shop: sells, Wait: cmp.Or(r.Wait, chain.DefaultWait), Now: d.cfg.Now,
 	})
 	d.metrics.Settles(r.ID)
+	if !d.leads() {
+		return nil
+	}
 	if err := r.settler.Resume(ctx); err != nil {
-		d.cfg.Logger.Error("payments by standard x402 cannot be settled; those that were begun wait",
+		d.cfg.Logger.Error("standard x402 cannot settle; pending payments wait",
 			"rail", r.ID, "by", sender.Address(), "error", err)
 	}
 	return nil
@@ -246,7 +255,7 @@ func (d *Daemon) sweep(ctx context.Context, r *rail) error {
 	}
 	return x402.Sweep(ctx, r.ID, r.client, d.store, func(tx x402.MinedTx) {
 		d.metrics.Vanished()
-		d.cfg.Logger.Error("a payment has vanished from the chain; what it paid for is given: contextd deposits unmatched",
+		d.cfg.Logger.Error("a payment vanished from the chain after its delivery: contextd deposits unmatched",
 			"rail", r.ID, "tx", "0x"+hex.EncodeToString(tx.Hash[:]), "block", tx.Block)
 	})
 }

@@ -154,7 +154,7 @@ func (r *twoRails) transfer(i int, amount string) [32]byte {
 // with both chains, in sum and each.
 func TestTwoRails(t *testing.T) {
 	t.Parallel()
-	r := onTwoRails(t)
+	r := onTwoRails(t, daemontest.WithPages)
 	networks := []string{"eip155:46630", "eip155:8453"}
 	if got := r.offered(api.PathFresh); !slices.Equal(got, networks) {
 		t.Errorf("standard x402 is offered on %v", got)
@@ -411,9 +411,9 @@ func TestRailIsTakenAway(t *testing.T) {
 		{"no key", func(c *daemon.Config) { c.More[0].SettleKey = "" }, true, 0, "the rail has neither a key nor a facilitator to settle with"},
 	} {
 		r.Stop(t)
-		before := log.Count("rail that was taken away", "rail=base", "settlements=1", fmt.Sprintf("purchases=%d", one.purchases))
+		before := log.Count("removed rail", "rail=base", "settlements=1", fmt.Sprintf("purchases=%d", one.purchases))
 		r.upgraded = &upgraded{t: t, Daemon: daemontest.Start(t, r.on, one.change, func(c *daemon.Config) { c.Logger = log.Logger() })}
-		told := log.Count("rail that was taken away", "rail=base", "settlements=1", fmt.Sprintf("purchases=%d", one.purchases)) - before
+		told := log.Count("removed rail", "rail=base", "settlements=1", fmt.Sprintf("purchases=%d", one.purchases)) - before
 		standing, err := admin.Settling(t.Context(), r.dir)
 		if err != nil {
 			t.Fatal(err)

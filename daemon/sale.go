@@ -14,17 +14,17 @@ import (
 )
 
 // purchaseKeyFile is the name, in the data directory, of the file with the secrets that keys come from which wallets buy: as quoteKeyFile.
-// Whoever has it and knows a purchase can make its key. Without it, a key that was bought works on, and is told to nobody again.
+// With it and a purchase its key can be made. Without it, a bought key works, but is never shown again.
 const purchaseKeyFile = "purchase.keys"
 
 // shop is what sells packs of credits for payments of standard x402.
-func (d *Daemon) shop() (*x402.Shop, error) {
-	secrets, err := secretKeys(d.cfg.DataDir, purchaseKeyFile, "purchases")
+func (d *Daemon) shop(ctx context.Context) (*x402.Shop, error) {
+	secrets, err := d.secretKeys(ctx, purchaseKeyFile, "purchases", nil)
 	if err != nil {
 		return nil, err
 	}
 	if len(secrets) == 0 || len(secrets[0]) < secretKeySize {
-		return nil, fmt.Errorf("the first line of %s in %s is no key of %d bytes", purchaseKeyFile, d.cfg.DataDir, secretKeySize)
+		return nil, fmt.Errorf("the first line of %s is no key of %d bytes", d.secretPlace(purchaseKeyFile), secretKeySize)
 	}
 	return &x402.Shop{
 		Shop: &account.Shop{
@@ -43,7 +43,7 @@ func (d *Daemon) shop() (*x402.Shop, error) {
 func (d *Daemon) tellBought(list []billing.Deposit) {
 	for _, v := range list {
 		d.metrics.Bought(string(v.Pack))
-		d.cfg.Logger.Info("credits were bought", "deposit", v.ID, "rail", v.Rail, "pack", v.Pack, "credits", v.Credits,
+		d.cfg.Logger.Info("credits bought", "deposit", v.ID, "rail", v.Rail, "pack", v.Pack, "credits", v.Credits,
 			"key_id", v.Credited)
 	}
 }

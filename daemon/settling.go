@@ -117,7 +117,7 @@ func (d *Daemon) left(ctx context.Context) (list []x402.Standing, err error) {
 func (d *Daemon) tellLeft(ctx context.Context) error {
 	list, err := d.left(ctx)
 	for _, s := range list {
-		d.cfg.Logger.Error("payments wait on a rail that was taken away; configure it again until they have come to their end",
+		d.cfg.Logger.Error("payments wait on a removed rail; configure it again until they end",
 			"rail", s.Rail, "reason", s.Off, "settlements", s.Pending, "purchases", s.Purchases)
 	}
 	return err
@@ -135,6 +135,6 @@ func (d *Daemon) RetrySettlement(ctx context.Context, k x402.Key) (x402.Settleme
 		}
 		return row, err
 	}
-	return x402.Settlement{}, api.Errorf(api.ReasonInvalidRequest, "nothing settles payments on rail %s", k.Rail).
-		WithHint("set chain.settle_key_file, or settle of the rail")
+	return x402.Settlement{}, api.Errorf(api.ReasonInvalidRequest, "rail %s does not settle payments", k.Rail).
+		WithHint("set chain.settle_key_file, or settle.key_file of the rail")
 }

@@ -13,6 +13,7 @@ import (
 
 	ctxprogram "github.com/contextd/contextd/client"
 	"github.com/contextd/contextd/daemon"
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/daemontest"
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
@@ -49,6 +50,20 @@ func (p *person) does(t *testing.T, want int, args ...string) (stdout, stderr st
 		t.Fatalf("ctx %s: exit %d, want %d\n%s\n%s", strings.Join(args, " "), code, want, out.String(), stderr)
 	}
 	return out.String(), stderr
+}
+
+// bridges has ctx mcp stdio pass a session on with a call at its end, and returns what an agent gets.
+func (p *person) bridges(t *testing.T, call string) string {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` +
+		"\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + call + "\n"
+	code := ctxprogram.Main(t.Context(), []string{"mcp", "stdio"}, cli.System{In: strings.NewReader(in), Out: &out, Err: &errOut, Now: p.now,
+		LookupEnv: func(name string) (string, bool) { value, ok := p.env[name]; return value, ok }})
+	if code != 0 {
+		t.Fatalf("ctx mcp stdio: exit %d\n%s", code, errOut.String())
+	}
+	return out.String()
 }
 
 // serveWitness runs ctx witness serve until the test ends, and returns its verifier key and its address.
@@ -111,6 +126,11 @@ func TestVerified(t *testing.T) {
 	next(one, 5*time.Minute)
 	user.does(t, 0, "fresh")
 	user.does(t, 0, "brief")
+	for _, args := range [][]string{{"tail", "--count", "1"}, {"mcp", "call", "fresh"}, {"mcp", "call", "brief"}, {"mcp", "call", "snapshot", "at=5m"}} {
+		if _, stderr := user.does(t, 0, args...); strings.Contains(stderr, "warning") {
+			t.Errorf("ctx %v: %s", args, stderr)
+		}
+	}
 	user.does(t, 0, "verify", answer)
 	user.does(t, 0, "verify", "--at", "6m")
 	witnessed := func() string {
@@ -128,6 +148,13 @@ func TestVerified(t *testing.T) {
 	}
 	if got := witnessed(); !strings.Contains(got, "witness   w.test/1, at 2026-11-20") {
 		t.Error(got)
+	}
+	if list, err := admin.Logs(t.Context(), one.Config.DataDir); err != nil || len(list) != 1 || len(list[0].Witnesses) != 1 ||
+		list[0].Witnesses[0].Since != nil || list[0].Witnesses[0].Size != list[0].Size {
+		t.Errorf("of its witnesses it says %+v, %v", list, err)
+	}
+	if stdout := user.bridges(t, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"context.fresh","arguments":{}}}`); !strings.Contains(stdout, `"structuredContent"`) {
+		t.Errorf("an agent is told %.400s", stdout)
 	}
 	one.Stop(t)
 	_ = os.Remove(filepath.Join(dir, "one", "admin.sock")) // no file
@@ -157,15 +184,23 @@ func TestVerified(t *testing.T) {
 	for range 3 {
 		next(two, 5*time.Minute)
 	}
-	for _, command := range []string{"fresh", "brief", "verify"} {
-		stdout, stderr := user.does(t, cli.ExitUnproven, command, "-o", "json")
+	for _, args := range [][]string{{"fresh"}, {"brief"}, {"verify"}, {"tail", "--count", "1"}, {"watch", "--severity", "notice"}, {"mcp", "call", "fresh"}} {
+		stdout, stderr := user.does(t, cli.ExitUnproven, append(args, "-o", "json")...)
 		if stdout != "" || !strings.Contains(stderr, `"log_forked"`) || !strings.Contains(stderr, "both checkpoints are kept in ") {
-			t.Errorf("ctx %s: %s%s", command, stdout, stderr)
+			t.Errorf("ctx %v: %s%s", args, stdout, stderr)
 		}
+	}
+	ask := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"context.fresh","arguments":{}}}`
+	if stdout := user.bridges(t, ask); strings.Contains(stdout, `"state"`) || !strings.Contains(stdout, "two histories") {
+		t.Errorf("an agent is told %.400s", stdout)
+	}
+	list, err := admin.Logs(t.Context(), two.Config.DataDir)
+	if err != nil || len(list) != 1 || len(list[0].Witnesses) != 1 || list[0].Witnesses[0].Name != "w.test/1" || list[0].Witnesses[0].Since == nil {
+		t.Errorf("the copy says of its witnesses %+v, %v", list, err)
 	}
 	stranger := newPerson(t, clock, two.URL(), user.env["CTX_API_KEY"]) // who has never seen the first is told by the witness alone
 	stranger.does(t, 0, "fresh")
-	for end := time.Now().Add(time.Minute); log.Count("a witness does not sign") == 0; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); log.Count("witness does not sign") == 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the witness signs the copy, or nobody says that it does not\n%s", log)
 		}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/contextd/contextd/daemon/admin"
 	"github.com/contextd/contextd/daemon/metrics"
 	"github.com/contextd/contextd/daemon/pipeline"
 )
@@ -16,7 +17,8 @@ var _ pipeline.Observer = (*metrics.Metrics)(nil)
 func (d *Daemon) openWatch(ctx context.Context) error {
 	readings := metrics.Readings{Ages: d.ages, Streams: d.streams, Logs: d.logs, Busy: d.busy,
 		Jobs: d.jobReadings, Ready: d.Ready, Sessions: d.mcp.Sessions, Alerts: d.waitingAlerts,
-		Deposits: d.store.CountDeposits, Chains: d.chainReadings, Settling: d.Settling}
+		Deposits: d.store.CountDeposits, Chains: d.chainReadings, Settling: d.Settling,
+		Proven: d.logReadings, Leads: d.leads, Cluster: d.clusterReading}
 	d.metrics.Read(context.WithoutCancel(ctx), readings)
 	if d.cfg.AdminListen == "" {
 		return nil
@@ -41,6 +43,22 @@ func (d *Daemon) AdminURL() string {
 	return reachable("http", d.watch.listener, d.cfg.AdminListen)
 }
 
+// clusterReading is how the nodes stand, as seen from this one.
+func (d *Daemon) clusterReading(ctx context.Context) (metrics.Cluster, error) {
+	c, self, err := d.Cluster(ctx)
+	m := metrics.Cluster{Nodes: len(c.Live()), Takeovers: c.Epoch, Lag: c.Lag(d.node())}
+	if err != nil || d.cluster.lease == nil {
+		return m, err
+	}
+	told := admin.Told(c, self)
+	m.Summary, m.Beat = told.Summary(), max(0, c.Now.Sub(c.BeatAt))
+	for _, n := range told.Nodes {
+		m.Members = append(m.Members, metrics.Member{URL: n.URL, Role: n.Role, Behind: n.Behind(), Seen: max(0, c.Now.Sub(n.SeenAt)),
+			Self: n.ID == self})
+	}
+	return m, nil
+}
+
 func (d *Daemon) ages() map[string]time.Duration {
 	ages := map[string]time.Duration{}
 	for _, id := range d.served.ids() {
@@ -54,6 +72,26 @@ func (d *Daemon) ages() map[string]time.Duration {
 func (d *Daemon) streams() metrics.Streams {
 	s := d.web.Stats()
 	return metrics.Streams{Open: s.Open.Load(), Opened: s.Opened.Load(), Dropped: s.Dropped.Load(), Stalled: s.Stalled.Load()}
+}
+
+// logReadings are the transparency logs that go on, of the packs that are served.
+func (d *Daemon) logReadings(ctx context.Context) ([]metrics.Log, error) {
+	logs, err := d.history.Logs(ctx)
+	var list []metrics.Log
+	for _, l := range logs {
+		if l.Ended || d.served.of(l.Pack) == nil {
+			continue
+		}
+		m := metrics.Log{Pack: l.Pack, Leaves: l.Size, Appended: l.AppendedAt}
+		for _, w := range d.proven.Witnesses(l.Pack) {
+			if w.Since != nil {
+				m.Missing++
+				m.Unsigned = max(m.Unsigned, d.cfg.Now().Sub(*w.Since))
+			}
+		}
+		list = append(list, m)
+	}
+	return list, err
 }
 
 func (d *Daemon) logs() map[string]int64 {

@@ -54,16 +54,19 @@ type Daemon struct {
 	ended chan error
 }
 
-// Start boots a daemon with one state and one brief, which ends with the test. Each change is made to its Config before; the
-// schedule does not refresh in the first hours unless a change says so.
+// Start boots a daemon with one state and its brief, which ends with the test. Each change is made to its Config before; the
+// schedule does not refresh in the first hours unless a change says so. Pages are off without
+// WithPages.
 func Start(t testing.TB, changes ...func(*daemon.Config)) *Daemon {
 	t.Helper()
 	d := Open(t, changes...)
 	if err := d.Refresh(t.Context(), api.PackCrypto); err != nil {
 		t.Fatalf("first state: %v", err)
 	}
-	if err := d.Narrate(t.Context(), api.PackCrypto); err != nil {
-		t.Fatalf("first brief: %v", err)
+	if d.Config.Briefs.Model != nil { // else the refresh has written it
+		if err := d.Narrate(t.Context(), api.PackCrypto); err != nil {
+			t.Fatalf("first brief: %v", err)
+		}
 	}
 	d.Run(t)
 	return d
@@ -76,8 +79,9 @@ func Open(t testing.TB, changes ...func(*daemon.Config)) *Daemon {
 	var cfg daemon.Config
 	rec := replay.New(func() time.Time { return cfg.Now() }) // whichever clock a change has put there
 	cfg = daemon.Config{
-		DataDir: t.TempDir(), Serve: daemon.Serve{Listen: "127.0.0.1:0"}, Data: daemon.Data{Every: 24 * time.Hour, Recording: rec},
-		Now: clock.Now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		DataDir: t.TempDir(), Serve: daemon.Serve{Listen: "127.0.0.1:0", Page: "off"},
+		Data: daemon.Data{Every: 24 * time.Hour, Recording: rec},
+		Now:  clock.Now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 	if os.Getenv(OnPostgres) != "" {
 		cfg.StoreURL = Postgres(t)
@@ -93,6 +97,9 @@ func Open(t testing.TB, changes ...func(*daemon.Config)) *Daemon {
 	t.Cleanup(func() { d.Stop(t) })
 	return d
 }
+
+// WithPages has the daemon serve pages, as it does by default: to make them of every state takes as long as to make the state.
+func WithPages(cfg *daemon.Config) { cfg.Page = "on" }
 
 // Run runs the daemon in the background.
 func (d *Daemon) Run(t testing.TB) {

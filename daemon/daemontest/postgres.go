@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -64,28 +65,42 @@ func Postgres(t testing.TB) string {
 	} else if !errors.Is(err, os.ErrExist) {
 		t.Fatal(err)
 	}
-	for range 600 { // another test may be about to start it
-		if exec.CommandContext(t.Context(), filepath.Join(bin, "pg_isready"), "-q", "-h", dir).Run() == nil {
-			return fmt.Sprintf("postgres://contextd@/postgres?host=%s&schema=test_%x", dir, rand.Uint64())
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	told, _ := os.ReadFile(filepath.Join(dir, "log"))
-	t.Fatalf("PostgreSQL does not start: %s", told)
-	return ""
+	awaitServer(t, bin, dir)
+	return fmt.Sprintf("postgres://contextd@/postgres?host=%s&schema=test_%x", dir, rand.Uint64())
 }
 
 // startServer starts PostgreSQL with its data and socket in dir. It ends with this process, however that ends.
 func startServer(bin, dir string) error {
+	if err := initServer(bin, dir); err != nil {
+		return err
+	}
+	_, held, err := runServer(bin, dir, "rm -rf \"$1\"", "-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=32MB")
+	if err != nil {
+		return err
+	}
+	_, err = unix.FcntlInt(held.Fd(), unix.F_DUPFD_CLOEXEC, 0) // which nothing closes before this process ends
+	return errors.Join(err, held.Close())
+}
+
+// asNobody is how programs run as a user that PostgreSQL takes.
+func asNobody() (*syscall.SysProcAttr, error) {
 	as := &syscall.SysProcAttr{Setpgid: true} // it is not for the interrupts of a terminal
-	if os.Geteuid() == 0 {                    // whom it refuses
-		var err error
-		if as.Credential, err = nobody(); err == nil {
-			err = os.Chown(dir, int(as.Credential.Uid), int(as.Credential.Gid))
-		}
-		if err != nil {
-			return err
-		}
+	if os.Geteuid() != 0 {                    // whom it refuses
+		return as, nil
+	}
+	var err error
+	as.Credential, err = nobody()
+	return as, err
+}
+
+// initServer makes what a server needs in dir.
+func initServer(bin, dir string) error {
+	as, err := asNobody()
+	if err == nil && as.Credential != nil {
+		err = os.Chown(dir, int(as.Credential.Uid), int(as.Credential.Gid))
+	}
+	if err != nil {
+		return err
 	}
 	made := exec.Command(filepath.Join(bin, "initdb"), "-D", filepath.Join(dir, "data"), "-U", "contextd", "-A", "trust", "-E", "UTF8",
 		"--no-locale", "-N")
@@ -93,18 +108,103 @@ func startServer(bin, dir string) error {
 	if told, err := made.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, told)
 	}
+	return nil
+}
+
+// runServer runs a server in dir until held is closed, and then does what last says.
+func runServer(bin, dir, last string, settings ...string) (run *exec.Cmd, held *os.File, err error) {
+	as, err := asNobody()
+	if err != nil {
+		return nil, nil, err
+	}
 	// The shell waits for the end of its input, which is that of this process.
-	const script = `"$0" -D "$1/data" -k "$1" -c listen_addresses= -c fsync=off -c max_connections=400 -c shared_buffers=32MB \
-		>"$1/log" 2>&1 </dev/null & pid=$!; cat >/dev/null; kill -QUIT $pid; wait $pid; rm -rf "$1"`
-	run := exec.Command("sh", "-c", script, filepath.Join(bin, "postgres"), dir)
-	run.SysProcAttr = as
+	const script = `bin="$0"; dir="$1"; shift; "$bin" -D "$dir/data" -k "$dir" -c max_connections=400 "$@" >>"$dir/log" 2>&1 </dev/null & pid=$!
+		set -- "$dir"; cat >/dev/null; kill -QUIT $pid; wait $pid; `
+	run = exec.Command("sh", append([]string{"-c", script + last, filepath.Join(bin, "postgres"), dir}, settings...)...)
+	run.SysProcAttr, run.Dir = as, dir
 	input, held, err := os.Pipe()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	run.Stdin = input
-	_, err = unix.FcntlInt(held.Fd(), unix.F_DUPFD_CLOEXEC, 0) // which nothing closes before this process ends
-	return errors.Join(err, run.Start(), input.Close(), held.Close())
+	return run, held, errors.Join(run.Start(), input.Close())
+}
+
+// Server is a PostgreSQL of one test, which writes to the disk before it answers, and which the test may have crash.
+type Server struct {
+	Port int // of 127.0.0.1
+
+	bin, dir string
+	run      *exec.Cmd
+	held     *os.File
+}
+
+// NewServer starts one, which ends with the test. Where Postgres skips a test, so does NewServer.
+func NewServer(t testing.TB) *Server {
+	t.Helper()
+	if os.Getenv(OnPostgres) == "" {
+		t.Skip("SKIPPED: it is on PostgreSQL, for which " + OnPostgres + " is set")
+	}
+	s := &Server{bin: programs()}
+	if s.bin == "" {
+		t.Skip("SKIPPED: there is no PostgreSQL on this machine")
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Port = free.Addr().(*net.TCPAddr).Port
+	if s.dir, err = os.MkdirTemp("", "contextd-pg-"); err == nil {
+		err = errors.Join(free.Close(), initServer(s.bin, s.dir))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.start(t)
+	t.Cleanup(func() {
+		s.stop()
+		_ = os.RemoveAll(s.dir)
+	})
+	return s
+}
+
+func (s *Server) start(t testing.TB) {
+	t.Helper()
+	var err error
+	if s.run, s.held, err = runServer(s.bin, s.dir, "true", "-p", strconv.Itoa(s.Port), "-c", "listen_addresses=127.0.0.1"); err != nil {
+		t.Fatal(err)
+	}
+	awaitServer(t, s.bin, s.dir, "-p", strconv.Itoa(s.Port))
+}
+
+func (s *Server) stop() {
+	_ = s.held.Close()
+	_ = s.run.Wait()
+}
+
+// Crash ends the server at once and starts it again.
+func (s *Server) Crash(t testing.TB) {
+	t.Helper()
+	s.stop()
+	s.start(t)
+}
+
+// URL is that of a schema of its database, reached at an address such as 127.0.0.1:5432.
+func (s *Server) URL(address string) string {
+	return "postgres://contextd@" + address + "/postgres?sslmode=disable"
+}
+
+// awaitServer waits until a server answers, which has its socket in dir.
+func awaitServer(t testing.TB, bin, dir string, more ...string) {
+	t.Helper()
+	for range 600 { // another test may be about to start it
+		if exec.Command(filepath.Join(bin, "pg_isready"), append([]string{"-q", "-h", dir}, more...)...).Run() == nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	told, _ := os.ReadFile(filepath.Join(dir, "log"))
+	t.Fatalf("PostgreSQL does not start: %s", told)
 }
 
 // programs is the directory of PostgreSQL's newest programs, "" where there are none.
@@ -137,7 +237,7 @@ func nobody() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
 
-// SQL opens a database of a place, by the name of its file, beside whoever else has it open, and closes it with the test.
+// SQL opens a database of a place, by the name of its file, beside its other users, and closes it with the test.
 func SQL(t testing.TB, place, file string) *sql.DB {
 	t.Helper()
 	if !database.IsURL(place) {

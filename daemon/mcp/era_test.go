@@ -312,7 +312,7 @@ func TestSpellingsOfResources(t *testing.T) {
 			t.Errorf("subscribe to %s: %d %s", uri, a.Status, a.Body)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	res := s.open(ctx, http.MethodPost, api.PathMCP, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["context://packs/crypto/state","context://packs/%63rypto/state"]},`+meta+`}}`,
 		modern(key, "subscriptions/listen", "")...)

@@ -119,13 +119,13 @@ func (s *Server) failure(w http.ResponseWriter, r *http.Request, m message, stat
 	case http.StatusUnauthorized:
 		reason, hint = api.ReasonInvalidToken, "send Authorization: Bearer <API_KEY>"
 	case http.StatusForbidden:
-		reason, text, hint = api.ReasonInvalidSession, "the session belongs to another key", "initialize a session of your own"
+		reason, text, hint = api.ReasonInvalidSession, "the session belongs to another key", "initialize another session"
 	case http.StatusNotFound:
 		reason, text, hint = api.ReasonNotFound, "there is no such session; it may have ended", "initialize again"
 	case http.StatusMethodNotAllowed:
 		reason = api.ReasonMethodNotAllowed
 	case http.StatusConflict:
-		text, hint = "the session has a stream already", "close that one first, or initialize a session of your own"
+		text, hint = "the session has a stream already", "close that stream first, or initialize another session"
 	case http.StatusUnsupportedMediaType:
 		hint = "send Content-Type: application/json"
 	}
@@ -176,11 +176,14 @@ func (s *Server) refuse(rq *request, err error) (e *api.Error, text []byte) {
 	text, e = refusalText(err, rq.id)
 	if rq.payer() && !rq.inBand {
 		rq.refused = err
-	} else if _, whole := err.(*api.Error); !whole && e.Status >= http.StatusInternalServerError && rq.ctx.Err() == nil {
+	} else if _, whole := err.(*api.Error); !whole && e.Status >= http.StatusInternalServerError && rq.ctx.Err() == nil && !s.away(err) {
 		s.cfg.Logger.Error("call failed", "request_id", rq.id, "path", api.PathMCP, "error", err)
 	}
 	return e, text
 }
+
+// away reports whether err is one of many of the same cause, which are logged together.
+func (s *Server) away(err error) bool { return s.cfg.Away != nil && s.cfg.Away(err) }
 
 // failed is err as the result of a tool: a text that a model can act on, and nothing that a client could take for an answer.
 func (s *Server) failed(rq *request, err error) *sdk.CallToolResult {
@@ -218,7 +221,9 @@ func (s *Server) wireError(rq *request, method string, err error) error {
 	if rq != nil {
 		id = rq.id
 	}
-	s.cfg.Logger.Error("call failed", "request_id", id, "path", api.PathMCP, "method", method, "error", err)
+	if !s.away(err) {
+		s.cfg.Logger.Error("call failed", "request_id", id, "path", api.PathMCP, "method", method, "error", err)
+	}
 	data, _ := json.Marshal(map[string]string{"requestId": id}) // a text can always be written
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the server failed to answer; it has logged why", Data: data}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the server failed to answer and logged why", Data: data}
 }

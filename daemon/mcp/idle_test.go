@@ -98,7 +98,7 @@ func TestFullTable(t *testing.T) {
 		t.Helper()
 		select {
 		case <-open[want].ended:
-		case <-time.After(10 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("%s was not closed", want)
 		}
 		delete(open, want)

@@ -10,7 +10,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// TestNothingIsKeptOfARequest once it is answered, whoever sent it and however it ended.
+// TestNothingIsKeptOfARequest after its answer, for all callers and outcomes.
 func TestNothingIsKeptOfARequest(t *testing.T) {
 	t.Parallel()
 	s := newStudio(t)

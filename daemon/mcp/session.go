@@ -92,7 +92,7 @@ func (t *sessionTable) Begin(key, id string) (done func(), err error) {
 		mine = &requests{none: make(chan struct{})}
 		t.requests[key] = mine
 	case mine.n >= t.limits.Requests:
-		return nil, busy("%d requests of this caller are under way", mine.n).WithHint("wait until one has ended")
+		return nil, busy("%d requests of this caller are under way", mine.n).WithHint("wait for one to end")
 	}
 	mine.n++
 	s := t.sessions[id]
@@ -172,7 +172,7 @@ func (t *sessionTable) reserve(whose string, most int) (done func(), full bool, 
 	switch {
 	case mine >= t.limits.PerOwner:
 		return nil, false, busy("%d sessions of this owner are open", mine).
-			WithHint("end those that are not needed any more with DELETE, or call without a session: POST without initialize").
+			WithHint("end unused sessions with DELETE, or call without a session: POST without initialize").
 			WithRetryAfter(max(t.idle-t.now().Sub(oldest), time.Second))
 	case all >= most:
 		return nil, true, busy("%d sessions are open", all).WithHint("wait, or call without a session: POST without initialize")

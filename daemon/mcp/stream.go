@@ -179,7 +179,7 @@ func (s *streamWriter) Release() {
 	_, _ = s.send(s.held.Bytes()) // a client that went away is no error of ours
 }
 
-// End stops the writing: whoever still has the writer writes into nothing.
+// End stops the writing: later writes are discarded.
 func (s *streamWriter) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -19,13 +20,30 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// serve has handle write through a Writer and returns what a client gets.
-func serve(t *testing.T, cfg mcp.StreamConfig, handle func(w *mcp.StreamWriter)) (status int, header http.Header, body string) {
+// commented tells when the first comment goes through it.
+type commented struct {
+	http.ResponseWriter
+	comment chan struct{}
+	once    sync.Once
+}
+
+func (c *commented) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+func (c *commented) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(": keepalive")) {
+		c.once.Do(func() { close(c.comment) })
+	}
+	return c.ResponseWriter.Write(p)
+}
+
+// serve has handle write through a Writer and returns what a client gets. The comment that handle is given comes with the first keepalive.
+func serve(t *testing.T, cfg mcp.StreamConfig, handle func(w *mcp.StreamWriter, comment <-chan struct{})) (status int, header http.Header, body string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		cfg.Stall = time.Minute
-		s := mcp.NewStreamWriter(w, cfg)
-		handle(s)
+		c := &commented{ResponseWriter: w, comment: make(chan struct{})}
+		s := mcp.NewStreamWriter(c, cfg)
+		handle(s, c.comment)
 		if code, text, ok := s.Failure(); ok {
 			http.Error(w, "instead of "+text, code)
 		}
@@ -50,44 +68,43 @@ func serve(t *testing.T, cfg mcp.StreamConfig, handle func(w *mcp.StreamWriter))
 func TestWriter(t *testing.T) {
 	t.Parallel()
 	const quick = time.Millisecond
-	pause := func() { time.Sleep(50 * time.Millisecond) } // a comment more or less does not matter
 	for name, c := range map[string]struct {
 		cfg    mcp.StreamConfig
-		handle func(w *mcp.StreamWriter)
+		handle func(w *mcp.StreamWriter, comment <-chan struct{})
 		status int
 		kind   string
 		has    string
 		hasNot string
 	}{
-		"JSON": {mcp.StreamConfig{Every: quick}, func(w *mcp.StreamWriter) {
+		"JSON": {mcp.StreamConfig{Every: quick}, func(w *mcp.StreamWriter, comment <-chan struct{}) {
 			w.Header().Set("Content-Type", "application/json")
-			pause()
+			time.Sleep(50 * time.Millisecond)
 			_, _ = w.Write([]byte(`{}`))
 		}, 200, "application/json", "{}", "keepalive"},
-		"failure": {mcp.StreamConfig{Every: quick}, func(w *mcp.StreamWriter) { http.Error(w, "why", http.StatusConflict) }, 409, "text/plain; charset=utf-8", "instead of why", "keepalive"},
-		"held": {mcp.StreamConfig{Every: quick, Hold: true}, func(w *mcp.StreamWriter) {
+		"failure": {mcp.StreamConfig{Every: quick}, func(w *mcp.StreamWriter, _ <-chan struct{}) { http.Error(w, "why", http.StatusConflict) }, 409, "text/plain; charset=utf-8", "instead of why", "keepalive"},
+		"held": {mcp.StreamConfig{Every: quick, Hold: true}, func(w *mcp.StreamWriter, comment <-chan struct{}) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(404)
 			_, _ = w.Write([]byte(`{}`))
 			_ = w.FlushError()
 		}, 404, "application/json", "{}", "after"},
-		"silent stream": {mcp.StreamConfig{Every: quick}, func(w *mcp.StreamWriter) {
+		"silent stream": {mcp.StreamConfig{Every: quick}, func(w *mcp.StreamWriter, comment <-chan struct{}) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = w.Write([]byte("event: message\ndata: 1\n\n"))
-			pause()
+			<-comment
 		}, 200, "text/event-stream", "data: 1\n\n: keepalive\n\n", "after"},
-		"slow call": {mcp.StreamConfig{Every: quick, Slow: true}, func(w *mcp.StreamWriter) {
+		"slow call": {mcp.StreamConfig{Every: quick, Slow: true}, func(w *mcp.StreamWriter, comment <-chan struct{}) {
 			w.Header().Set("Content-Type", "text/event-stream")
-			pause()
+			<-comment
 			_, _ = w.Write([]byte("event: message\ndata: 1\n\n"))
 		}, 200, "text/event-stream", ": keepalive\n\nevent: message\ndata: 1\n\n", "after"},
-		"slow call that fails": {mcp.StreamConfig{Every: quick, Slow: true}, func(w *mcp.StreamWriter) {
-			pause()
+		"slow call that fails": {mcp.StreamConfig{Every: quick, Slow: true}, func(w *mcp.StreamWriter, comment <-chan struct{}) {
+			<-comment
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(400)
 			_, _ = w.Write([]byte(`{"error":1}`))
 		}, 200, "text/event-stream", "event: message\ndata: {\"error\":1}\n\n", "after"},
-		"quick failure of a slow call": {mcp.StreamConfig{Every: time.Hour, Slow: true}, func(w *mcp.StreamWriter) {
+		"quick failure of a slow call": {mcp.StreamConfig{Every: time.Hour, Slow: true}, func(w *mcp.StreamWriter, comment <-chan struct{}) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(400)
 			_, _ = w.Write([]byte(`{"error":1}`))

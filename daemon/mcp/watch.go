@@ -151,7 +151,7 @@ func (s *Server) watching(op api.Op, arguments json.RawMessage) (*watching, erro
 	if values.Has("full") {
 		if x.full, err = strconv.ParseBool(values.Get("full")); err != nil {
 			return nil, api.Errorf(api.ReasonInvalidRequest, "full is neither true nor false").
-				WithHint("leave it out for the changes alone")
+				WithHint("leave it out for changes only")
 		}
 	}
 	now := s.cfg.Now()
@@ -353,6 +353,6 @@ func (s *Server) Tell(ctx context.Context, pack string) {
 // updated tells the subscribers of a resource.
 func (s *Server) updated(ctx context.Context, uri string) {
 	if err := s.sdk.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
-		s.cfg.Logger.Debug("subscribers were not told", "uri", uri, "error", err)
+		s.cfg.Logger.Debug("subscribers not notified", "uri", uri, "error", err)
 	}
 }

@@ -51,7 +51,7 @@ func BenchmarkPublication(b *testing.B) {
 	at := time.Date(2026, 11, 20, 20, 0, 0, 0, time.UTC)
 	now := func() time.Time { return at }
 	p := pack.Crypto()
-	desk := newShelf(b, p, now)
+	shelf := newShelf(b, p, now)
 	store, err := history.Open(b.Context(), b.TempDir(), at)
 	if err != nil {
 		b.Fatal(err)
@@ -59,14 +59,14 @@ func BenchmarkPublication(b *testing.B) {
 	defer func() { _ = store.Close() }()
 	published := feed.New(p.ID)
 	pipe, err := pipeline.Open(b.Context(), pipeline.Config{
-		Pack: p, Fetcher: desk, Store: store, Feed: published, Now: now, Jitter: -1, AlwaysDue: true, Logger: slog.New(slog.DiscardHandler),
+		Pack: p, Fetcher: shelf, Store: store, Feed: published, Now: now, Jitter: -1, AlwaysDue: true, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
 	publish := func() {
 		at = at.Add(5 * time.Minute)
-		desk.turn++
+		shelf.turn++
 		if _, err := pipe.Refresh(b.Context(), true); err != nil {
 			b.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func BenchmarkPublication(b *testing.B) {
 	pipe = nil
 	b.ReportMetric(float64(with-heap())/(1<<20), "MiB/edition")
 	b.ReportMetric(float64(rows), "rows")
-	runtime.KeepAlive(desk)
+	runtime.KeepAlive(shelf)
 }
 
 // heap is how many bytes are in use.

@@ -78,13 +78,13 @@ func TestFirstBriefThenDaily(t *testing.T) {
 			writing(w)(r)
 			r.cfg.Every, r.cfg.BriefAt = 30*time.Minute, 6*time.Hour+2*time.Minute
 		})
-		r.desk.tell(failing(source.ClassNetwork, 0), "s1")
+		r.fetcher.tell(failing(source.ClassNetwork, 0), "s1")
 		midnight := time.Now()
 		time.Sleep(time.Hour)
 		r.start()
 		time.Sleep(11 * time.Second)
 		want(t, "briefs without a state", len(w.times(midnight)), 0)
-		r.desk.tell(counting, "s1")
+		r.fetcher.tell(counting, "s1")
 		time.Sleep(48*time.Hour - 11*time.Second)
 		first := w.times(midnight)[0]
 		want(t, "first brief", first, time.Hour+15*time.Second)
@@ -146,7 +146,7 @@ func TestEveryState(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		m := time.Minute
 		want(t, "briefs", w.times(begin), []time.Duration{0, 5 * m, 10 * m})
-		r.desk.tell(failing(source.ClassNetwork, 0), "s1")
+		r.fetcher.tell(failing(source.ClassNetwork, 0), "s1")
 		time.Sleep(10 * time.Minute)
 		want(t, "briefs without a new state", len(w.times(begin)), 3)
 		list, err := r.store.Briefs(t.Context(), packID, 10)
@@ -205,9 +205,9 @@ func TestSlowWriterHoldsNothingUp(t *testing.T) {
 		begin := time.Now()
 		stop := r.start()
 		time.Sleep(5*time.Minute + time.Second)
-		want(t, "states", len(r.desk.asking("s1", begin)), 11)
+		want(t, "states", len(r.fetcher.asking("s1", begin)), 11)
 		want(t, "attempts at a brief", w.times(begin), []time.Duration{0, 2 * time.Minute, 4 * time.Minute})
-		want(t, "error lines", r.log.Count("level=ERROR", "no brief was written", "deadline"), 2)
+		want(t, "error lines", r.log.Count("level=ERROR", "brief not written", "deadline"), 2)
 		w.set(nil, 0)
 		time.Sleep(time.Minute)
 		want(t, "brief after all", r.edition().Brief.Writer, "pen")
@@ -230,8 +230,8 @@ func TestFailingWriterIsLogged(t *testing.T) {
 		r.refresh()
 		r.start()
 		time.Sleep(11 * time.Minute)
-		want(t, "states", len(r.desk.asking("s1", begin)), 3)
-		want(t, "error lines", r.log.Count("level=ERROR", "no brief was written", "out of ink"), 3)
+		want(t, "states", len(r.fetcher.asking("s1", begin)), 3)
+		want(t, "error lines", r.log.Count("level=ERROR", "brief not written", "out of ink"), 3)
 		if e := r.edition(); e.Brief.Text != "" || r.saved().Brief.Text != "" {
 			t.Errorf("brief %q", e.Brief.Text)
 		}
@@ -269,14 +269,14 @@ func TestHangingWriterDelaysNothing(t *testing.T) {
 		begin := time.Now()
 		r.start()
 		time.Sleep(6 * time.Minute)
-		want(t, "states while the writer hangs", len(r.desk.asking("s1", begin)), 2)
+		want(t, "states while the writer hangs", len(r.fetcher.asking("s1", begin)), 2)
 		b := r.edition().Brief
 		want(t, "brief while the writer hangs", []any{b.Writer, b.At.Sub(begin), b.Of}, []any{brief.BuiltIn().Name(), 5 * time.Minute, r.edition().GeneratedAt})
 		time.Sleep(time.Minute + time.Second)
 		want(t, "brief after", r.edition().Brief.Brief, b.Brief) // by rules too, and of a newer state
 		kept := r.saved().Brief
 		want(t, "kept", []any{kept.At.Sub(begin), kept.Writer, kept.Refused}, []any{7 * time.Minute, brief.BuiltIn().Name(), "pen: context deadline exceeded"})
-		want(t, "log lines", r.log.Count("level=WARN", "a text was not taken", "pen: context deadline exceeded"), 1)
+		want(t, "log lines", r.log.Count("level=WARN", "brief text refused", "pen: context deadline exceeded"), 1)
 		time.Sleep(12 * time.Hour)
 		want(t, "attempts", w.times(begin), []time.Duration{0, 12 * time.Hour})
 	})

@@ -58,7 +58,7 @@ func newTrack(c source.Connector, r state.SourceRecord, disabled bool, log *slog
 	}
 	doc := c.New()
 	if err := json.Unmarshal(r.Doc, doc); err != nil {
-		log.Warn("forgetting the stored answer of a source: it does not read back", "source", c.ID, "error", err)
+		log.Warn("stored answer of a source dropped: unreadable", "source", c.ID, "error", err)
 		return &track{connector: c, notBefore: r.NotBefore}
 	}
 	t.reading.Doc, t.bodies = doc, r.Bodies
@@ -205,6 +205,7 @@ func (p *Pipeline) saved(pulse *state.Pulse) {
 	for _, t := range p.tracks {
 		t.unsaved = false
 	}
+	p.seen = state.Mark{}
 	if pulse != nil {
 		p.newest = *pulse
 		p.news = false
@@ -239,7 +240,7 @@ func (p *Pipeline) log(t *track, before pack.Reading, o source.Outcome) {
 		log.Warn("source failed", "class", string(o.Class), "error", t.reading.Err, "failures", t.reading.Failures,
 			"last_good", t.reading.FetchedAt, "not_before", t.notBefore)
 	case t.reading.Err == "" && before.Err != "":
-		log.Info("source is back", "failures", before.Failures)
+		log.Info("source recovered", "failures", before.Failures)
 	default:
 		log.Debug("source asked", "class", string(o.Class), "latency", o.Latency, "dropped", o.Dropped)
 	}

@@ -23,15 +23,15 @@ func TestSourcesAreAskedTogetherOnceEach(t *testing.T) {
 			return fee(float64(n))
 		}
 		for _, s := range r.cfg.Pack.Sources {
-			r.desk.tell(slow, s.ID)
+			r.fetcher.tell(slow, s.ID)
 		}
 		begin := time.Now()
 		report := r.refresh()
 		want(t, "asked and failed", []int{report.Asked, report.Failed}, []int{20, 0})
 		want(t, "time for 20 sources, 8 at once, a second each", time.Since(begin), 3*time.Second)
-		want(t, "at once", r.desk.most, 8)
+		want(t, "at once", r.fetcher.most, 8)
 		for _, s := range r.cfg.Pack.Sources {
-			want(t, "attempts at "+s.ID, r.desk.asked(s.ID), 1)
+			want(t, "attempts at "+s.ID, r.fetcher.asked(s.ID), 1)
 		}
 		for i, row := range r.served().Fees { // and no answer goes to another source
 			want(t, "row", row.ID, r.cfg.Pack.Sources[i].ID)
@@ -45,7 +45,7 @@ func TestSourcesAreAskedTogetherOnceEach(t *testing.T) {
 func TestDeadlineCutsOff(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := build(t, newPack(times(12)...), nil)
-		r.desk.tell(hanging, "s2", "s5")
+		r.fetcher.tell(hanging, "s2", "s5")
 		begin := time.Now()
 		report := r.refresh()
 		want(t, "failed", report.Failed, 2)
@@ -56,7 +56,7 @@ func TestDeadlineCutsOff(t *testing.T) {
 
 		time.Sleep(4 * time.Minute)
 		r.refresh()
-		want(t, "attempts at a quick source in two slots", r.desk.asked("s1"), 2)
+		want(t, "attempts at a quick source in two slots", r.fetcher.asked("s1"), 2)
 	})
 }
 
@@ -64,7 +64,7 @@ func TestDeadlineWithoutPlaces(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := build(t, newPack(times(10)...), func(r *rig) { r.cfg.Deadline = 7 * time.Second })
 		for _, s := range r.cfg.Pack.Sources[:8] { // as many as are asked at once
-			r.desk.tell(hanging, s.ID)
+			r.fetcher.tell(hanging, s.ID)
 		}
 		begin := time.Now()
 		report := r.refresh()
@@ -99,7 +99,7 @@ func TestDueAndForce(t *testing.T) {
 					}
 					for _, restart := range []bool{false, true} {
 						r := build(t, newPack(20*time.Minute), nil)
-						r.desk.tell(test.first, "s1")
+						r.fetcher.tell(test.first, "s1")
 						_, _ = r.Refresh(t.Context(), false)
 						if restart {
 							r.reopen(nil)
@@ -112,7 +112,7 @@ func TestDueAndForce(t *testing.T) {
 							time.Sleep(time.Millisecond)
 						}
 						_, _ = r.Refresh(t.Context(), force)
-						if n := r.desk.asked("s1"); n != 2 {
+						if n := r.fetcher.asked("s1"); n != 2 {
 							t.Errorf("force %t, restart %t: asked %d times, want twice", force, restart, n)
 						}
 					}
@@ -126,41 +126,41 @@ func TestDueAndForce(t *testing.T) {
 func TestBackoffGrows(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := build(t, newPack(times(2)...), nil)
-		r.desk.tell(failing(source.ClassUpstream, 0), "s2")
+		r.fetcher.tell(failing(source.ClassUpstream, 0), "s2")
 		begin := time.Now()
 		for range 24 { // two hours of slots
 			r.refresh()
 			time.Sleep(5 * time.Minute)
 		}
-		want(t, "attempts", r.desk.asking("s2", begin), []time.Duration{
+		want(t, "attempts", r.fetcher.asking("s2", begin), []time.Duration{
 			0, 5 * time.Minute, 15 * time.Minute, 35 * time.Minute, 75 * time.Minute, 115 * time.Minute,
 		})
-		want(t, "attempts at the other", r.desk.asked("s1"), 24)
-		r.desk.tell(counting, "s2")
+		want(t, "attempts at the other", r.fetcher.asked("s1"), 24)
+		r.fetcher.tell(counting, "s2")
 		time.Sleep(35 * time.Minute)
 		r.refresh()
 		got := r.record("s2")
 		want(t, "failures, reason and pause", []any{got.Failures, got.Err, got.NotBefore}, []any{0, "", time.Time{}})
 		want(t, "log lines that it fails", r.log.Count("source failed", "source=s2"), 1) // not at every attempt
-		want(t, "log lines that it is back", r.log.Count("source is back", "source=s2", "failures=6"), 1)
+		want(t, "log lines that it is back", r.log.Count("source recovered", "source=s2", "failures=6"), 1)
 	})
 }
 
 func TestNetworkIsTriedInEverySlot(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := build(t, newPack(time.Hour, 5*time.Minute), nil)
-		r.desk.tell(failing(source.ClassNetwork, 0), "s1")
+		r.fetcher.tell(failing(source.ClassNetwork, 0), "s1")
 		for range 12 {
 			r.refresh()
 			time.Sleep(5 * time.Minute)
 		}
-		want(t, "attempts at an hourly source without network", r.desk.asked("s1"), 12)
-		r.desk.tell(counting, "s1")
+		want(t, "attempts at an hourly source without network", r.fetcher.asked("s1"), 12)
+		r.fetcher.tell(counting, "s1")
 		for range 12 {
 			r.refresh()
 			time.Sleep(5 * time.Minute)
 		}
-		want(t, "attempts once the network is back", r.desk.asked("s1"), 13)
+		want(t, "attempts once the network is back", r.fetcher.asked("s1"), 13)
 	})
 }
 
@@ -173,7 +173,7 @@ func TestIntervals(t *testing.T) {
 			late := time.Duration(i%3-1) * 9 * time.Second
 			time.Sleep(5*time.Minute + late)
 		}
-		want(t, "attempts in an hour", []int{r.desk.asked("s1"), r.desk.asked("s2"), r.desk.asked("s3")}, []int{12, 4, 1})
+		want(t, "attempts in an hour", []int{r.fetcher.asked("s1"), r.fetcher.asked("s2"), r.fetcher.asked("s3")}, []int{12, 4, 1})
 	})
 }
 
@@ -181,7 +181,7 @@ func TestIntervals(t *testing.T) {
 func TestSlowSourceKeepsItsInterval(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := build(t, newPack(10*time.Minute, 5*time.Minute), nil)
-		r.desk.tell(func(_ context.Context, n int) source.Outcome {
+		r.fetcher.tell(func(_ context.Context, n int) source.Outcome {
 			time.Sleep(45 * time.Second)
 			return fee(float64(n))
 		}, "s1")
@@ -189,7 +189,7 @@ func TestSlowSourceKeepsItsInterval(t *testing.T) {
 		r.start()
 		time.Sleep(34 * time.Minute)
 		m := time.Minute
-		want(t, "attempts", r.desk.asking("s1", begin), []time.Duration{0, 10 * m, 20 * m, 30 * m})
+		want(t, "attempts", r.fetcher.asking("s1", begin), []time.Duration{0, 10 * m, 20 * m, 30 * m})
 	})
 }
 
@@ -201,7 +201,7 @@ func TestOnlyWhatWasAskedIsSaved(t *testing.T) {
 		r.refresh()
 		time.Sleep(5 * time.Minute)
 		r.refresh()
-		r.desk.tell(failing(source.ClassNetwork, 0), "s1")
+		r.fetcher.tell(failing(source.ClassNetwork, 0), "s1")
 		for range 2 {
 			time.Sleep(5 * time.Minute)
 			_, _ = r.Refresh(t.Context(), false)
@@ -220,7 +220,7 @@ func TestDisabledSourceKeepsItsPlace(t *testing.T) {
 		if _, err := r.Refresh(t.Context(), true); err != nil {
 			t.Fatal(err)
 		}
-		want(t, "attempts", r.desk.asked("s2"), 1)
+		want(t, "attempts", r.fetcher.asked("s2"), 1)
 		want(t, "rows", r.served().Fees, []row{{"s1", 2, 1}, {"s3", 2, 3}})
 		got := r.served().SourceStatus[1]
 		want(t, "status", []any{got.Ref, got.ID, got.Status, *got.Error}, []any{2, "s2", api.SourceError, "disabled"})
@@ -238,12 +238,12 @@ func TestNotModifiedConfirms(t *testing.T) {
 		r := build(t, newPack(times(1)...), nil)
 		begin := time.Now()
 		r.refresh()
-		r.desk.tell(failing(source.ClassNetwork, 0), "s1")
+		r.fetcher.tell(failing(source.ClassNetwork, 0), "s1")
 		time.Sleep(5 * time.Minute)
 		if _, err := r.Refresh(t.Context(), false); !errors.Is(err, pipeline.ErrAllFailed) {
 			t.Fatal(err)
 		}
-		r.desk.tell(func(context.Context, int) source.Outcome {
+		r.fetcher.tell(func(context.Context, int) source.Outcome {
 			return source.Outcome{Class: source.ClassOK, NotModified: true}
 		}, "s1")
 		time.Sleep(5 * time.Minute)
@@ -265,11 +265,11 @@ func TestLastAnswerIsHandedOn(t *testing.T) {
 			if how == nil {
 				r.reopen(nil)
 			}
-			r.desk.tell(how, "s1")
+			r.fetcher.tell(how, "s1")
 			_, _ = r.Refresh(t.Context(), true)
 		}
 		var got []float64
-		for _, a := range r.desk.attempts {
+		for _, a := range r.fetcher.attempts {
 			doc, ok := a.last.(*source.FeesDoc)
 			if !ok {
 				got = append(got, 0)
@@ -295,15 +295,15 @@ func TestUnreadableAnswerIsForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.reopen(nil)
-		want(t, "log lines", r.log.Count("WARN", "does not read back"), 2)
+		want(t, "log lines", r.log.Count("WARN", "unreadable"), 2)
 		want(t, "status", r.status("s1").Status, api.SourceError)
 		time.Sleep(time.Second)
 		r.refresh()
-		want(t, "attempts", []int{r.desk.asked("s1"), r.desk.asked("s2"), r.desk.asked("s3")}, []int{2, 1, 1})
+		want(t, "attempts", []int{r.fetcher.asked("s1"), r.fetcher.asked("s2"), r.fetcher.asked("s3")}, []int{2, 1, 1})
 		want(t, "rows", r.served().Fees, []row{{"s1", 2, 1}, {"s3", 1, 3}})
 		time.Sleep(10 * time.Minute)
 		r.refresh()
-		want(t, "attempts after the pause", r.desk.asked("s2"), 2)
+		want(t, "attempts after the pause", r.fetcher.asked("s2"), 2)
 	})
 }
 
@@ -312,12 +312,12 @@ func TestClockThatWasAhead(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := build(t, newPack(times(2)...), nil)
 		r.clock.move(365 * 24 * time.Hour)
-		r.desk.tell(failing(source.ClassRateLimited, time.Hour), "s2")
+		r.fetcher.tell(failing(source.ClassRateLimited, time.Hour), "s2")
 		r.refresh()
 		r.clock.move(-365 * 24 * time.Hour)
 		r.reopen(nil)
 		r.refresh()
-		want(t, "attempts", []int{r.desk.asked("s1"), r.desk.asked("s2")}, []int{2, 2})
+		want(t, "attempts", []int{r.fetcher.asked("s1"), r.fetcher.asked("s2")}, []int{2, 2})
 	})
 }
 
@@ -327,16 +327,16 @@ func TestAlwaysDue(t *testing.T) {
 		r := build(t, newPack(time.Hour, time.Hour), func(r *rig) {
 			r.cfg.AlwaysDue = true
 			r.cfg.Before = func() {
-				want(t, "attempts before the refresh", r.desk.asked(""), 2*before)
+				want(t, "attempts before the refresh", r.fetcher.asked(""), 2*before)
 				before++
 			}
 		})
-		r.desk.tell(failing(source.ClassRateLimited, time.Hour), "s2")
+		r.fetcher.tell(failing(source.ClassRateLimited, time.Hour), "s2")
 		for range 3 {
 			r.refresh()
 			time.Sleep(time.Second)
 		}
-		want(t, "attempts", []int{r.desk.asked("s1"), r.desk.asked("s2")}, []int{3, 3})
+		want(t, "attempts", []int{r.fetcher.asked("s1"), r.fetcher.asked("s2")}, []int{3, 3})
 		want(t, "calls of Before", before, 3)
 	})
 }
@@ -346,7 +346,7 @@ func TestStatusWhileNothingAnswered(t *testing.T) {
 		r := build(t, newPack(times(2)...), func(r *rig) { r.cfg.Disabled = []string{"s2"} })
 		want(t, "status", []any{r.status("s1").Status, *r.status("s1").Error, *r.status("s2").Error},
 			[]any{api.SourceError, "no answer yet", "disabled"})
-		r.desk.tell(hanging, "s1")
+		r.fetcher.tell(hanging, "s1")
 		go func() { _, _ = r.Refresh(t.Context(), false) }()
 		synctest.Wait()
 		want(t, "status during a refresh", *r.status("s1").Error, "no answer yet") // and it does not wait for it

@@ -19,7 +19,7 @@ func (p *Pipeline) ended(ctx context.Context) (list []state.Ended) {
 		before, err := p.cfg.Store.PulseBefore(ctx, p.cfg.Pack.ID, past[len(past)-1].GeneratedAt)
 		if err != nil {
 			if !errors.Is(err, state.ErrNoPulse) {
-				p.cfg.Logger.Warn("flags that ended are forgotten: an older state does not read back", "error", err)
+				p.cfg.Logger.Warn("ended flags dropped: an older state is unreadable", "error", err)
 			}
 			break
 		}

@@ -25,7 +25,7 @@ func TestFlagsThatEndedAreRemembered(t *testing.T) {
 				begin := time.Now()
 				step := func(fastest float64) {
 					t.Helper()
-					r.desk.tell(func(context.Context, int) source.Outcome { return fee(fastest) }, "mempool-fees")
+					r.fetcher.tell(func(context.Context, int) source.Outcome { return fee(fastest) }, "mempool-fees")
 					r.refresh()
 					again(r)
 					time.Sleep(5 * time.Minute)

@@ -105,8 +105,8 @@ type attempt struct {
 	last source.Doc
 }
 
-// desk is a Fetcher that answers as told, and counts where it was told nothing.
-type desk struct {
+// fetcher is a Fetcher with set answers; without one it counts.
+type fetcher struct {
 	mu         sync.Mutex // guards what follows
 	now        func() time.Time
 	answers    map[string]answer
@@ -114,7 +114,7 @@ type desk struct {
 	busy, most int // calls under way now, and at the most
 }
 
-func (d *desk) Fetch(ctx context.Context, c source.Connector, last source.Doc) source.Outcome {
+func (d *fetcher) Fetch(ctx context.Context, c source.Connector, last source.Doc) source.Outcome {
 	d.mu.Lock()
 	d.attempts = append(d.attempts, attempt{c.ID, d.now(), last})
 	n := len(d.of(c.ID))
@@ -133,7 +133,7 @@ func (d *desk) Fetch(ctx context.Context, c source.Connector, last source.Doc) s
 }
 
 // of lists the attempts at a source, at all of them if id is "". The caller holds mu.
-func (d *desk) of(id string) (list []attempt) {
+func (d *fetcher) of(id string) (list []attempt) {
 	for _, a := range d.attempts {
 		if id == "" || a.id == id {
 			list = append(list, a)
@@ -143,14 +143,14 @@ func (d *desk) of(id string) (list []attempt) {
 }
 
 // asked is how often a source was asked, all of them if id is "".
-func (d *desk) asked(id string) int {
+func (d *fetcher) asked(id string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.of(id))
 }
 
 // asking lists when a source was asked, as time since begin.
-func (d *desk) asking(id string, begin time.Time) (list []time.Duration) {
+func (d *fetcher) asking(id string, begin time.Time) (list []time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, a := range d.of(id) {
@@ -160,7 +160,7 @@ func (d *desk) asking(id string, begin time.Time) (list []time.Duration) {
 }
 
 // tell says how sources answer from now on.
-func (d *desk) tell(how answer, ids ...string) {
+func (d *fetcher) tell(how answer, ids ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, id := range ids {
@@ -189,23 +189,23 @@ func (c *clock) move(by time.Duration) {
 // rig is a pipeline between sources that answer as told and a real store and feed.
 type rig struct {
 	*pipeline.Pipeline
-	t     *testing.T
-	dir   string
-	clock *clock
-	desk  *desk
-	store *history.History
-	feed  *feed.Feed
-	log   *daemontest.Log
-	cfg   pipeline.Config
+	t       *testing.T
+	dir     string
+	clock   *clock
+	fetcher *fetcher
+	store   *history.History
+	feed    *feed.Feed
+	log     *daemontest.Log
+	cfg     pipeline.Config
 }
 
 // build makes a rig and opens its pipeline, after change had its way with the configuration.
 func build(t *testing.T, p *pack.Pack, change func(*rig)) *rig {
 	t.Helper()
 	r := &rig{t: t, dir: t.TempDir(), clock: new(clock), log: new(daemontest.Log)}
-	r.desk = &desk{now: r.clock.now, answers: make(map[string]answer)}
+	r.fetcher = &fetcher{now: r.clock.now, answers: make(map[string]answer)}
 	r.cfg = pipeline.Config{
-		Pack: p, Fetcher: r.desk, Now: r.clock.now,
+		Pack: p, Fetcher: r.fetcher, Now: r.clock.now,
 		Jitter: -1, // none
 		Logger: r.log.Logger(),
 	}
@@ -213,7 +213,7 @@ func build(t *testing.T, p *pack.Pack, change func(*rig)) *rig {
 	return r
 }
 
-// open opens store, feed and pipeline anew in the same directory, as a restart does. change may be nil.
+// open opens store, feed and pipeline again in the same directory, as a restart does. change may be nil.
 func (r *rig) open(change func(*rig)) {
 	r.t.Helper()
 	var err error

@@ -45,17 +45,17 @@ func TestLeavesNameWhatStatesAreMadeOf(t *testing.T) {
 				return o
 			}
 		}
-		r.desk.tell(says("a"), "s1")
-		r.desk.tell(says("b"), "s2")
-		r.desk.tell(failing(source.ClassNetwork, 0), "s3")
+		r.fetcher.tell(says("a"), "s1")
+		r.fetcher.tell(says("b"), "s2")
+		r.fetcher.tell(failing(source.ClassNetwork, 0), "s3")
 		r.refresh()
 		at := func(minutes int) time.Time { return begin.Add(time.Duration(minutes) * time.Minute) }
 		want(t, "first", r.leaf().Sources, []api.LogSource{
 			{ID: "s1", FetchedAt: at(0), Bodies: []string{"a"}}, {ID: "s2", FetchedAt: at(0), Bodies: []string{"b"}},
 		})
 		want(t, "proof", r.edition().Proof.Log != "", true)
-		r.desk.tell(failing(source.ClassNetwork, 0), "s1")
-		r.desk.tell(func(context.Context, int) source.Outcome {
+		r.fetcher.tell(failing(source.ClassNetwork, 0), "s1")
+		r.fetcher.tell(func(context.Context, int) source.Outcome {
 			return source.Outcome{Class: source.ClassOK, NotModified: true}
 		}, "s2")
 		time.Sleep(5 * time.Minute)
@@ -64,10 +64,22 @@ func TestLeavesNameWhatStatesAreMadeOf(t *testing.T) {
 		want(t, "after a failure and a confirmation", r.leaf().Sources, carried)
 		r.reopen(nil)
 		want(t, "proof after a restart", r.edition().Proof.Seq, int64(1))
-		r.desk.tell(says("c"), "s2")
+		r.fetcher.tell(says("c"), "s2")
 		time.Sleep(5 * time.Minute)
 		r.refresh()
 		carried[1] = api.LogSource{ID: "s2", FetchedAt: at(10), Bodies: []string{"c"}}
 		want(t, "after a restart", r.leaf().Sources, carried)
+
+		const damaged = "the transparency log is damaged"
+		want(t, "warnings of a sound log", r.log.Count(damaged), 0)
+		r.spoil("UPDATE log_tiles SET hashes = zeroblob(96)")
+		r.open(nil)
+		time.Sleep(5 * time.Minute)
+		r.refresh()
+		want(t, "leaf of the log that follows", r.edition().Proof.Seq, int64(0))
+		want(t, "warnings of a damaged log", r.log.Count(damaged), 1)
+		time.Sleep(5 * time.Minute)
+		r.refresh()
+		want(t, "warnings once it is followed", r.log.Count(damaged), 1)
 	})
 }

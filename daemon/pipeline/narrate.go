@@ -52,7 +52,7 @@ func (p *Pipeline) narrateState(ctx context.Context, pulse state.Pulse) (own sta
 	case ctx.Err() != nil:
 		return state.Brief{}, ctx.Err()
 	case err != nil: // the state counts more, and the brief before says of what it is
-		p.cfg.Logger.Error("no brief was written", "error", err, "generated_at", pulse.GeneratedAt)
+		p.cfg.Logger.Error("brief not written", "error", err, "generated_at", pulse.GeneratedAt)
 		return state.Brief{}, nil
 	}
 	return own, nil
@@ -62,6 +62,9 @@ func (p *Pipeline) narrateState(ctx context.Context, pulse state.Pulse) (own sta
 func (p *Pipeline) publish(pulse state.Pulse, own state.Brief, rows *state.Tables) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if was := p.newest.Proof.Log; was != "" && was != pulse.Proof.Log {
+		p.cfg.Logger.Error("the transparency log is damaged: another one follows it", "log", was, "follows", pulse.Proof.Log)
+	}
 	p.newest = pulse
 	if own.Text != "" && !p.stands() {
 		p.told = told{brief: own, of: pulse}
@@ -77,7 +80,7 @@ func (p *Pipeline) write(ctx context.Context, writers []brief.Writer, pulse stat
 		if ctx.Err() != nil {
 			break // it is not their fault
 		}
-		p.cfg.Logger.Warn("a text was not taken as the brief", "writer", r.Writer, "reason", r.Error(), "generated_at", pulse.GeneratedAt)
+		p.cfg.Logger.Warn("brief text refused", "writer", r.Writer, "reason", r.Error(), "generated_at", pulse.GeneratedAt)
 		p.cfg.Observer.Refused(pulse.Pack, r.Writer, r.Kind())
 	}
 	p.cfg.Observer.Briefed(pulse.Pack, result.Writer, err)
@@ -116,7 +119,7 @@ func (p *Pipeline) narrateTracked(ctx context.Context) {
 	err := p.Narrate(ctx)
 	done(err)
 	if err != nil && ctx.Err() == nil {
-		p.cfg.Logger.Error("no brief was written", "error", err)
+		p.cfg.Logger.Error("brief not written", "error", err)
 	}
 }
 
@@ -140,7 +143,7 @@ func (p *Pipeline) Narrate(ctx context.Context) error {
 	pulse := p.newest
 	p.mu.Unlock()
 	if pulse.GeneratedAt.IsZero() {
-		return api.Errorf(api.ReasonStateUnavailable, "pack %s has no state to write a brief of", p.cfg.Pack.ID)
+		return api.Errorf(api.ReasonStateUnavailable, "pack %s has no state for a brief yet", p.cfg.Pack.ID)
 	}
 	b, used, err := p.write(ctx, append(p.cfg.Models[:len(p.cfg.Models):len(p.cfg.Models)], p.cfg.Writer), pulse)
 	if err != nil {

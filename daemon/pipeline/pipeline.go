@@ -52,6 +52,9 @@ const DefaultTextWithin = 2 * time.Minute
 // ErrAllFailed says that every source that was asked failed, so that there is no new state.
 var ErrAllFailed = errors.New("every source failed")
 
+// failedAll is what readers are told then.
+const failedAll = "refresh failed: every source failed"
+
 // Fetcher asks one source; *source.Fetcher is one.
 type Fetcher interface {
 	Fetch(ctx context.Context, c source.Connector, last source.Doc) source.Outcome
@@ -120,6 +123,7 @@ type Pipeline struct {
 	cfg   Config
 	turn  chan struct{} // holds one token; a refresh takes it
 	wake  chan struct{} // tells the narrator that a state is new
+	hint  chan struct{} // tells Follow that there is something
 	phase time.Duration // this process's shift against the clock
 
 	mu     sync.Mutex // guards what follows
@@ -129,6 +133,7 @@ type Pipeline struct {
 	news   bool        // a source answered well since newest
 	tried  time.Time   // when the daily brief was written, or failed to be
 	told   told
+	seen   state.Mark // of what another node has saved; zero where this one has saved since
 }
 
 // Report says what a refresh did.
@@ -170,7 +175,8 @@ func Open(ctx context.Context, cfg Config) (*Pipeline, error) {
 	}
 	cfg.Logger = cfg.Logger.With("pack", cfg.Pack.ID)
 	p := &Pipeline{
-		cfg: cfg, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), phase: rand.N(max(cfg.Jitter, 0) + 1),
+		cfg: cfg, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1), hint: make(chan struct{}, 1),
+		phase: rand.N(max(cfg.Jitter, 0) + 1),
 	}
 	if err := p.restore(ctx); err != nil {
 		return nil, err
@@ -202,14 +208,9 @@ func (p *Pipeline) restore(ctx context.Context) error {
 	if err := p.cfg.Pack.CheckAnchors(*saved.Pulse); err != nil {
 		return err
 	}
-	p.newest, p.tried = *saved.Pulse, saved.Tried
+	p.newest = *saved.Pulse
 	p.newest.Ended = p.ended(ctx)
-	if saved.Brief.Text != "" {
-		p.told = told{brief: saved.Brief, daily: saved.Brief.Writer != p.cfg.Writer.Name()}
-		if saved.Told != nil {
-			p.told.of = *saved.Told
-		}
-	}
+	p.hear(saved)
 	in := p.input()
 	in.Now = p.newest.GeneratedAt
 	if err := p.cfg.Feed.Restore(p.newest, p.told.with(p.newest), p.rowsOf(p.newest, in)); err != nil {
@@ -257,7 +258,7 @@ func (p *Pipeline) Refresh(ctx context.Context, force bool) (Report, error) {
 	switch {
 	case err == nil || ctx.Err() != nil:
 	case errors.Is(err, ErrAllFailed):
-		p.cfg.Feed.Fail(p.cfg.Pack.ID, "refresh failed: every source failed")
+		p.cfg.Feed.Fail(p.cfg.Pack.ID, failedAll)
 	default:
 		p.cfg.Feed.Fail(p.cfg.Pack.ID, "refresh failed: an internal error") // which one is for the log
 	}

@@ -112,7 +112,7 @@ func TestRefreshMakesOneStateEverywhere(t *testing.T) {
 func TestSecondRefreshWaitsForTheFirst(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := build(t, newPack(time.Hour), nil)
-		r.desk.tell(func(context.Context, int) source.Outcome {
+		r.fetcher.tell(func(context.Context, int) source.Outcome {
 			time.Sleep(10 * time.Second)
 			return fee(1)
 		}, "s1")
@@ -130,7 +130,7 @@ func TestSecondRefreshWaitsForTheFirst(t *testing.T) {
 		first, second := <-reports, <-reports
 		want(t, "time of both", time.Since(begin), 20*time.Second)
 		want(t, "between the states", second.GeneratedAt.Sub(first.GeneratedAt), 10*time.Second)
-		want(t, "at once", r.desk.most, 1)
+		want(t, "at once", r.fetcher.most, 1)
 
 		go func() { _, _ = r.Refresh(t.Context(), true) }()
 		synctest.Wait()
@@ -149,8 +149,8 @@ func TestAllFailed(t *testing.T) {
 		r := build(t, newPack(times(2)...), nil)
 		first := r.refresh()
 		body := r.edition()
-		r.desk.tell(failing(source.ClassUpstream, 0), "s1")
-		r.desk.tell(failing(source.ClassNetwork, 0), "s2")
+		r.fetcher.tell(failing(source.ClassUpstream, 0), "s1")
+		r.fetcher.tell(failing(source.ClassNetwork, 0), "s2")
 		time.Sleep(5 * time.Minute)
 		report, err := r.Refresh(t.Context(), false)
 		if !errors.Is(err, pipeline.ErrAllFailed) || report != (pipeline.Report{Asked: 2, Failed: 2, Unreachable: 1}) {
@@ -166,7 +166,7 @@ func TestAllFailed(t *testing.T) {
 		time.Sleep(time.Minute)
 		r.reopen(nil)
 		_, _ = r.Refresh(t.Context(), false)
-		want(t, "attempts after a restart", []int{r.desk.asked("s1"), r.desk.asked("s2")}, []int{2, 3})
+		want(t, "attempts after a restart", []int{r.fetcher.asked("s1"), r.fetcher.asked("s2")}, []int{2, 3})
 		want(t, "failures", []int{r.record("s1").Failures, r.record("s2").Failures}, []int{1, 2})
 	})
 }
@@ -176,7 +176,7 @@ func TestSomeFailed(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := build(t, newPack(times(3)...), nil)
 		first := r.refresh()
-		r.desk.tell(failing(source.ClassForbidden, 0), "s2")
+		r.fetcher.tell(failing(source.ClassForbidden, 0), "s2")
 		time.Sleep(5 * time.Minute)
 		report := r.refresh()
 		want(t, "report", report, pipeline.Report{GeneratedAt: first.GeneratedAt.Add(5 * time.Minute), Asked: 3, Failed: 1})
@@ -255,7 +255,7 @@ func TestWhatCannotBeSavedIsNotPublished(t *testing.T) {
 		full := errors.New("disk full")
 		s := &troubled{err: full}
 		r := build(t, newPack(time.Hour, time.Hour), trouble(s))
-		r.desk.tell(failing(source.ClassUpstream, 0), "s2")
+		r.fetcher.tell(failing(source.ClassUpstream, 0), "s2")
 		for range 2 {
 			report, err := r.Refresh(t.Context(), false)
 			if !errors.Is(err, full) || !report.GeneratedAt.IsZero() {
@@ -276,7 +276,7 @@ func TestWhatCannotBeSavedIsNotPublished(t *testing.T) {
 		}
 
 		s.fail(full) // and the same for a refresh in which all fail
-		r.desk.tell(failing(source.ClassUpstream, 0), "s1")
+		r.fetcher.tell(failing(source.ClassUpstream, 0), "s1")
 		time.Sleep(time.Hour)
 		if _, err := r.Refresh(t.Context(), false); !errors.Is(err, full) {
 			t.Errorf("Refresh: %v, want the store's error", err)
@@ -339,7 +339,7 @@ func TestPreviousStateIsCompactedToo(t *testing.T) {
 func TestCancelledRefreshLeavesNothing(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := build(t, newPack(times(3)...), nil)
-		r.desk.tell(hanging, "s3")
+		r.fetcher.tell(hanging, "s3")
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(2*time.Second, cancel)
 		begin := time.Now()
@@ -352,7 +352,7 @@ func TestCancelledRefreshLeavesNothing(t *testing.T) {
 			t.Errorf("saved %+v", saved)
 		}
 		want(t, "failures", r.status("s3").Failures, 0)
-		r.desk.tell(counting, "s3")
+		r.fetcher.tell(counting, "s3")
 		want(t, "failed afterwards", r.refresh().Failed, 0)
 	})
 }

@@ -34,11 +34,11 @@ func TestRestartServesAtOnce(t *testing.T) {
 
 		r.start()
 		time.Sleep(4*time.Minute - time.Second)
-		want(t, "attempts in the slot of the first", r.desk.asked(""), 2)
+		want(t, "attempts in the slot of the first", r.fetcher.asked(""), 2)
 		time.Sleep(2 * time.Second)
-		want(t, "attempts in the next", []int{r.desk.asked("s1"), r.desk.asked("s2")}, []int{2, 1})
+		want(t, "attempts in the next", []int{r.fetcher.asked("s1"), r.fetcher.asked("s2")}, []int{2, 1})
 		time.Sleep(55 * time.Minute)
-		want(t, "attempts after an hour", []int{r.desk.asked("s1"), r.desk.asked("s2")}, []int{13, 2})
+		want(t, "attempts after an hour", []int{r.fetcher.asked("s1"), r.fetcher.asked("s2")}, []int{13, 2})
 	})
 }
 
@@ -51,7 +51,7 @@ func TestRestartInALaterSlotRefreshesAtOnce(t *testing.T) {
 		begin := time.Now()
 		r.start()
 		time.Sleep(time.Second)
-		want(t, "attempts", r.desk.asking("s1", begin)[1:], []time.Duration{0})
+		want(t, "attempts", r.fetcher.asking("s1", begin)[1:], []time.Duration{0})
 	})
 }
 

@@ -115,7 +115,7 @@ func (p *Pipeline) runPrune(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			p.cfg.Logger.Error("history was not pruned", "error", err)
+			p.cfg.Logger.Error("history not pruned", "error", err)
 		case dropped > 0:
 			p.cfg.Logger.Info("history pruned", "states", dropped)
 		}

@@ -23,7 +23,7 @@ func TestSlots(t *testing.T) {
 			stop := r.start()
 			time.Sleep(4 * 5 * time.Minute)
 			stop()
-			got := r.desk.asking("s1", begin)
+			got := r.fetcher.asking("s1", begin)
 			if len(got) != 5 || got[0] != 0 {
 				t.Fatalf("asked after %v, want at once and in four slots", got)
 			}
@@ -57,7 +57,7 @@ func TestDefaultJitterIsSmall(t *testing.T) {
 				stop := r.start()
 				time.Sleep(step)
 				stop()
-				got := r.desk.asking("s1", begin)
+				got := r.fetcher.asking("s1", begin)
 				if len(got) != 2 || got[1] > step || got[1] < step-most-1 {
 					t.Errorf("every %v: asked after %v", every, got)
 				}
@@ -71,7 +71,7 @@ func TestDefaultJitterIsSmall(t *testing.T) {
 func TestFirstRetry(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := build(t, newPack(times(1)...), nil)
-		r.desk.tell(func(_ context.Context, n int) source.Outcome {
+		r.fetcher.tell(func(_ context.Context, n int) source.Outcome {
 			if n > 10_000 { // ends what would never end
 				return fee(1)
 			}
@@ -80,12 +80,12 @@ func TestFirstRetry(t *testing.T) {
 		begin := time.Now()
 		r.start()
 		time.Sleep(48*time.Hour - time.Second)
-		got := r.desk.asking("s1", begin)
+		got := r.fetcher.asking("s1", begin)
 		s := time.Second
 		want(t, "first attempts", got[:9], []time.Duration{0, 5 * s, 15 * s, 35 * s, 75 * s, 155 * s, 300 * s, 600 * s, 900 * s})
 		want(t, "attempts in two days", len(got), 6+48*12-1)
 		want(t, "error lines", r.log.Count("level=ERROR", "every source failed"), len(got))
-		r.desk.tell(counting, "s1")
+		r.fetcher.tell(counting, "s1")
 		time.Sleep(2 * s)
 		if r.edition() == nil {
 			t.Error("no state in the first slot after the network is back")
@@ -100,10 +100,10 @@ func TestFailureWithStateWaitsForTheSlot(t *testing.T) {
 		begin := time.Now()
 		r.start()
 		time.Sleep(time.Second)
-		r.desk.tell(failing(source.ClassNetwork, 0), "s1")
+		r.fetcher.tell(failing(source.ClassNetwork, 0), "s1")
 		time.Sleep(15 * time.Minute)
 		m := time.Minute
-		want(t, "attempts", r.desk.asking("s1", begin), []time.Duration{0, 5 * m, 10 * m, 15 * m})
+		want(t, "attempts", r.fetcher.asking("s1", begin), []time.Duration{0, 5 * m, 10 * m, 15 * m})
 	})
 }
 
@@ -125,8 +125,8 @@ func TestEverySlotHasAState(t *testing.T) {
 		time.Sleep(12 * time.Minute)
 		m := time.Minute
 		forced := 19*m + 45*time.Second
-		want(t, "attempts every 5 minutes", r.desk.asking("s1", begin), []time.Duration{2 * m, 5 * m, 7 * m, 10 * m, 15 * m, forced, 25 * m, 30 * m})
-		want(t, "attempts every 10 minutes", r.desk.asking("s2", begin), []time.Duration{2 * m, 7 * m, 20*m - 15*time.Second, 30 * m})
+		want(t, "attempts every 5 minutes", r.fetcher.asking("s1", begin), []time.Duration{2 * m, 5 * m, 7 * m, 10 * m, 15 * m, forced, 25 * m, 30 * m})
+		want(t, "attempts every 10 minutes", r.fetcher.asking("s2", begin), []time.Duration{2 * m, 7 * m, 20*m - 15*time.Second, 30 * m})
 	})
 }
 
@@ -134,14 +134,14 @@ func TestEverySlotHasAState(t *testing.T) {
 func TestStopDuringRefresh(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		r := build(t, newPack(times(12)...), nil)
-		r.desk.tell(hanging, "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9")
+		r.fetcher.tell(hanging, "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9")
 		stop := r.start()
 		synctest.Wait()
-		want(t, "sources that hang", r.desk.busy, 8)
+		want(t, "sources that hang", r.fetcher.busy, 8)
 		begin := time.Now()
 		stop()
 		want(t, "time to stop", time.Since(begin), time.Duration(0))
-		want(t, "calls under way", r.desk.busy, 0)
+		want(t, "calls under way", r.fetcher.busy, 0)
 		if saved := r.saved(); saved.Pulse != nil || len(saved.Sources) > 0 {
 			t.Errorf("saved %+v", saved)
 		}
@@ -166,7 +166,7 @@ func TestPrune(t *testing.T) {
 	virtual(t, func(t *testing.T) {
 		s := new(troubled)
 		r := build(t, newPack(times(1)...), trouble(s))
-		r.desk.tell(failing(source.ClassNetwork, 0), "s1")
+		r.fetcher.tell(failing(source.ClassNetwork, 0), "s1")
 		left := func() (n int) {
 			for at := r.clock.now().Add(time.Hour); ; n++ {
 				p, err := r.store.PulseBefore(t.Context(), packID, at)
@@ -193,7 +193,7 @@ func TestPrune(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		want(t, "states after a prune that failed", left(), 4)
-		want(t, "error lines", r.log.Count("level=ERROR", "history was not pruned", "disk full"), 1)
+		want(t, "error lines", r.log.Count("level=ERROR", "history not pruned", "disk full"), 1)
 		s.fail(nil)
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()

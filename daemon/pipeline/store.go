@@ -12,6 +12,8 @@ import (
 type Store interface {
 	// OpenPack returns what is kept of pack and notes now as its start if it is new.
 	OpenPack(ctx context.Context, pack string, now time.Time) (state.Saved, error)
+	// Newer returns what another node has saved of pack beyond seen: nothing, with seen as its Mark, where there is nothing.
+	Newer(ctx context.Context, pack string, seen state.Mark) (state.News, error)
 	// SavePulse adds p to history with the brief that was written with it, unless its text is "", and replaces the given sources. It adds
 	// a leaf for them to the pack's log, and says which.
 	SavePulse(ctx context.Context, p state.Pulse, b state.Brief, changed []state.SourceRecord) (api.Proof, error)

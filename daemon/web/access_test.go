@@ -89,7 +89,7 @@ func (b *bazaar) refusedFor(method, path, key string, want api.Reason, quoted bo
 	}
 }
 
-// TestOtherPacksNeedCredits: whoever has credits reads every pack, whoever has none reads crypto alone, over HTTP and streams. A refused
+// TestOtherPacksNeedCredits: with credits a key reads every pack, without it reads crypto alone, over HTTP and streams. A refused
 // call costs nothing.
 func TestOtherPacksNeedCredits(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@
       res = await fetch(path, {method, credentials: 'same-origin', cache: 'no-store',
         headers: body ? {'Content-Type': 'application/json'} : {}, body: body ? JSON.stringify(body) : undefined});
     } catch {
-      throw new Error('The service cannot be reached. Try again.');
+      throw new Error('The service does not answer. Try again.');
     }
     const answer = res.status === 204 ? null : await res.json().catch(() => null);
     if (res.ok) return answer;
@@ -138,7 +138,7 @@
     byId('keys').replaceChildren(...list.map(k => row(k.name, cell('', el('code', {}, k.keyId)), cell('n m', day(k.lastUsedAt)),
       k.revokedAt || k.revokesAt ? cell('n', (k.revokedAt ? 'revoked ' : 'ends ') + day(k.revokedAt || k.revokesAt)) : cell('n',
         button('Rotate', k.name, async () => {
-          if (!confirm('Make a new key in place of ' + k.name + '? The old one works on for an hour.')) return;
+          if (!confirm('Create a new key in place of ' + k.name + '? The old one works for another hour.')) return;
           const made = await call('POST', 'api/keys/' + k.keyId + '/rotate', {graceSeconds: 3600});
           reveal(made.key);
           await keys();
@@ -168,6 +168,8 @@
       })))));
   };
 
+  document.querySelectorAll('.count').forEach(cell => { cell.textContent = Number(cell.textContent).toLocaleString('en'); });
+
   const usage = async () => {
     const calls = new Map();
     for (let i = 29; i >= 0; i--) calls.set(new Date(Date.now() - i * 864e5).toISOString().slice(0, 10), 0);
@@ -181,7 +183,7 @@
       bar.append(title);
       chart.append(bar);
     });
-    [[0, 'start', days[0][0]], [598, 'end', 'today, at most ' + most + ' a day']].forEach(([x, anchor, text]) => {
+    [[0, 'start', days[0][0]], [598, 'end', days.some(d => d[1]) ? 'today, at most ' + most + ' a day' : 'today, no call yet']].forEach(([x, anchor, text]) => {
       const label = svg('text', {x, y: 108, 'text-anchor': anchor});
       label.textContent = text;
       chart.append(label);
@@ -205,7 +207,7 @@
     remember(intents().map(i => i.id === intent.id ? {...i, txHash} : i)); // or it would be asked for once more
     deposits();
     await call('POST', 'api/console/credits/' + intent.id + '/verify', {txHash});
-    say('Sent. It counts as soon as the chain has it.');
+    say('Sent. It counts once the chain has it.');
   };
 
   const line = (name, text) => {

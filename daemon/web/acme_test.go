@@ -173,7 +173,7 @@ func TestACME(t *testing.T) {
 		t.Errorf("%d certificates were ordered, want 1", n)
 	}
 	var entries []os.DirEntry
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) { // the token of the order is removed behind its back
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) { // the token of the order is removed behind its back
 		var err error
 		if entries, err = os.ReadDir(c.Cache); err != nil || time.Now().After(deadline) {
 			t.Fatalf("the cache has %v, %v", entries, err)

@@ -34,17 +34,49 @@ type load struct {
 	size     int      // of a whole answer; all are of one size
 	conns    []net.Conn
 	made     int // calls of each connection until now: it goes on where it stopped
+	taken
+}
 
-	mu    sync.Mutex      // guards times
-	times []time.Duration // that single calls took
+// taken is how long single calls took.
+type taken struct {
+	mu    sync.Mutex // guards times
+	times []time.Duration
+}
+
+func (t *taken) add(times []time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.times = append(t.times, times...)
+}
+
+// sorted returns the times since it was asked last, in order.
+func (t *taken) sorted() []time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	times := t.times
+	t.times = nil
+	slices.Sort(times)
+	return times
+}
+
+// runner makes calls, and notes how long they take.
+type runner interface {
+	run(b *testing.B, calls int) time.Duration
+	sorted() []time.Duration
 }
 
 // newLoad opens n connections to the server at url and learns the size of its answers.
 func newLoad(b *testing.B, url string, requests [][]byte, n int) *load {
 	b.Helper()
+	return newLoads(b, []string{url}, requests, n)
+}
+
+// newLoads is newLoad for several servers, in turns.
+func newLoads(b *testing.B, urls []string, requests [][]byte, n int) *load {
+	b.Helper()
 	l := &load{requests: requests}
-	for range n {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	for i := range n {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(urls[i%len(urls)], "http://"))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -100,11 +132,7 @@ const good = "HTTP/1.1 200"
 func (l *load) runOn(conn net.Conn, from, calls int) error {
 	answer := make([]byte, l.size)
 	times := make([]time.Duration, 0, calls)
-	defer func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.times = append(l.times, times...)
-	}()
+	defer func() { l.add(times) }()
 	for i := range calls {
 		begin := time.Now()
 		if _, err := conn.Write(l.requests[(from+i)%len(l.requests)]); err != nil {
@@ -254,12 +282,12 @@ func BenchmarkFreshOfManyKeys(b *testing.B) {
 }
 
 // compare runs both loads in turns and reports their rates. It returns how long each took.
-func compare(b *testing.B, whole, bare *load) (spent [2]time.Duration) {
+func compare(b *testing.B, whole, bare runner) (spent [2]time.Duration) {
 	b.Helper()
 	const turn = 1000
 	whole.run(b, turn)
 	bare.run(b, turn)
-	whole.times, bare.times = nil, nil
+	_, _ = whole.sorted(), bare.sorted()
 	var ratios []float64
 	calls := 0
 	b.ResetTimer()
@@ -267,7 +295,7 @@ func compare(b *testing.B, whole, bare *load) (spent [2]time.Duration) {
 		n := max(1, min(turn, b.N-calls))
 		calls += n
 		var took [2]time.Duration
-		loads := []*load{whole, bare}
+		loads := []runner{whole, bare}
 		for i := range loads {
 			i = (i + len(ratios)) % 2 // who begins changes
 			took[i] = loads[i].run(b, n)
@@ -276,10 +304,10 @@ func compare(b *testing.B, whole, bare *load) (spent [2]time.Duration) {
 		ratios = append(ratios, float64(took[1])/float64(took[0]))
 	}
 	slices.Sort(ratios)
-	for name, l := range map[string]*load{"": whole, "bare-": bare} {
-		slices.Sort(l.times)
-		b.ReportMetric(l.times[len(l.times)/2].Seconds()*1e3, name+"p50-ms")
-		b.ReportMetric(l.times[len(l.times)*99/100].Seconds()*1e3, name+"p99-ms")
+	for name, l := range map[string]runner{"": whole, "bare-": bare} {
+		times := l.sorted()
+		b.ReportMetric(times[len(times)/2].Seconds()*1e3, name+"p50-ms")
+		b.ReportMetric(times[len(times)*99/100].Seconds()*1e3, name+"p99-ms")
 	}
 	b.ReportMetric(ratios[len(ratios)/2], "ratio")
 	b.ReportMetric(float64(calls)/spent[0].Seconds(), "fresh/s")

@@ -1,11 +1,10 @@
 package web_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -31,29 +30,26 @@ func newBrowser(t *testing.T, scripts bool) *browser {
 	if driver == "" {
 		t.Skip("CONTEXTD_CHROMEDRIVER names no chromedriver")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	c := exec.Command(driver, "--port=0")
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := l.Addr().(*net.TCPAddr)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	c := exec.Command(driver, fmt.Sprintf("--port=%d", address.Port))
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
-	b := &browser{t: t, base: "http://" + address.String()}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		if conn, err := net.Dial("tcp", address.String()); err == nil {
-			_ = conn.Close()
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("the driver does not answer")
+	late := time.AfterFunc(2*time.Minute, func() { _ = c.Process.Kill() })
+	b := &browser{t: t}
+	for said := bufio.NewScanner(out); b.base == "" && said.Scan(); {
+		if _, port, ok := strings.Cut(said.Text(), "started successfully on port "); ok {
+			b.base = "http://127.0.0.1:" + strings.TrimSuffix(port, ".")
 		}
 	}
+	if late.Stop(); b.base == "" {
+		t.Fatal("the driver does not start")
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
 	allowed := map[bool]int{true: 1, false: 2}[scripts]
 	var session struct{ SessionID string }
 	b.do(http.MethodPost, "/session", map[string]any{"capabilities": map[string]any{"alwaysMatch": map[string]any{

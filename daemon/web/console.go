@@ -185,7 +185,7 @@ func (c *Console) admit(limit bound, r *http.Request) error {
 	}
 	if err := c.sameOrigin.Check(r); err != nil {
 		return api.Errorf(api.ReasonCrossOrigin, "the request comes from a page of another origin").
-			WithHint("call from %s, or from a program that is no browser", c.cfg.PublicURL)
+			WithHint("call from %s, or from a program other than a browser", c.cfg.PublicURL)
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func (c *Console) admitNew(clients []string) error {
 		err = c.newInAll.Allow("")
 	}
 	if refusal := new(*api.Error); errors.As(err, refusal) {
-		(*refusal).Message = "too many new accounts are made from here, or in all"
+		(*refusal).Message = "too many new accounts from your address or in total"
 	}
 	return err
 }

@@ -139,7 +139,7 @@ func (c *Console) pack(r *http.Request) (string, error) {
 	id := r.PathValue("pack")
 	if packs := c.cfg.Packs(); !slices.Contains(packs, id) {
 		return "", api.Errorf(api.ReasonPackNotFound, "pack %q is not served here", id).
-			WithHint("served: %s", strings.Join(packs, ", "))
+			WithHint("packs served: %s", strings.Join(packs, ", "))
 	}
 	return id, nil
 }

@@ -186,7 +186,7 @@ func TestPrompts(t *testing.T) {
 	u.refused(u.call(http.MethodGet, api.PathPrompts+"/ai", nil), api.ReasonPackNotFound)
 }
 
-// TestDisabledOwner: keys, sessions and streams end at once, and sign-in is refused, until he is enabled.
+// TestDisabledOwner: keys, sessions and streams end at once, and sign-in is refused, until they are enabled.
 func TestDisabledOwner(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t, free)
@@ -226,7 +226,7 @@ func TestDisabledOwner(t *testing.T) {
 	}
 	again.into(again.fresh(key.Key), http.StatusOK, nil)
 	if got := again.signIn("out@example.org"); got.UserID != id {
-		t.Error("enabled again, he is somebody else")
+		t.Error("enabled again, they are somebody else")
 	}
 	select {
 	case <-d.Keys().Ended(key.KeyID):

@@ -12,7 +12,7 @@ import (
 )
 
 // BenchmarkFreshBesideFailingSignIns calls fresh while nobody else does anything, and while somebody tries sign-in tokens as
-// fast as he is answered, ten thousand of them.
+// fast as they are answered, ten thousand of them.
 func BenchmarkFreshBesideFailingSignIns(b *testing.B) {
 	const attempts = 10_000
 	d := daemontest.Start(b)

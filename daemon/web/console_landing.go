@@ -60,7 +60,7 @@ func (c *Console) landing(w http.ResponseWriter, r *http.Request) error {
 	if token == "" {
 		return c.show(w, http.StatusBadRequest, view{
 			Title: "This link is not whole", Problem: "The address of this page should end in ?token= and a token.",
-			Hint: "open the link from the mail again, or copy all of it",
+			Hint: "open the link in the mail again, or copy all of it",
 		})
 	}
 	v, err := c.visitor(r, "")
@@ -114,9 +114,9 @@ func (c *Console) bySubmit(w http.ResponseWriter, r *http.Request) (view, error)
 	r.Body = http.MaxBytesReader(w, r.Body, api.MaxBodyBytes)
 	if err := r.ParseForm(); errors.As(err, new(*http.MaxBytesError)) {
 		return view{}, api.Errorf(api.ReasonInvalidRequest, "the form is too large").WithStatus(http.StatusRequestEntityTooLarge).
-			WithHint("open the link from the mail again")
+			WithHint("open the link in the mail again")
 	} else if err != nil {
-		return view{}, api.Errorf(api.ReasonInvalidRequest, "the form cannot be read").WithHint("open the link from the mail again")
+		return view{}, api.Errorf(api.ReasonInvalidRequest, "the form cannot be read").WithHint("open the link in the mail again")
 	}
 	v, err := c.visitor(r, r.PostForm.Get("invite"))
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 // mailBounds bound the mails that anybody can have sent, so that an inbox is not flooded and its owner not kept out by strangers, who
 // share what there is for it and leave alone what there is for those who have redeemed a link from where they call.
 type mailBounds struct {
-	clients *Limiter // per client, whoever is mailed
+	clients *Limiter // per client, for all recipients
 	pairs   *Limiter // per inbox and client who is known there
 	inboxes *Limiter // per inbox, for all strangers, in a quarter of an hour
 	days    *Limiter // the same in a day

@@ -239,7 +239,7 @@ func TestMessageIsTheOneHandedOut(t *testing.T) {
 	}
 }
 
-// TestNonceIsNoToken: whoever has a message made for a wallet has its nonce, and must not sign in with it as with a mailed token.
+// TestNonceIsNoToken: the requester of a message for a wallet has its nonce, and must not sign in with it as with a mailed token.
 func TestNonceIsNoToken(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t, free)
@@ -263,7 +263,7 @@ func resign(t *testing.T, w wallet, text string) (string, string) {
 	return text, w.sign(t, text)
 }
 
-// TestLinking: an owner adds a wallet to his mail address, and nobody adds anything to an account that is not his.
+// TestLinking: an owner adds a wallet to their mail address, and nobody adds anything to the account of another.
 func TestLinking(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t, free)

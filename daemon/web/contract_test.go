@@ -208,9 +208,10 @@ func TestContract(t *testing.T) {
 	}
 	s.hurry()
 	s.fail()
+	onServer := s.outage()
 	for name, op := range described {
-		for status := range op.Responses.Codes.FromOldest() {
-			if !c.seen[name+" "+status] {
+		for status, answer := range op.Responses.Codes.FromOldest() {
+			if !c.seen[name+" "+status] && (onServer || !strings.HasPrefix(answer.Description, "The database does not answer")) {
 				t.Errorf("%s %s is described and was not seen", name, status)
 			}
 		}

@@ -201,7 +201,7 @@ func TestWhatIsNoPayment(t *testing.T) {
 	m.refused(path, m.transfer(to, 999, n), api.ReasonAmountMismatch)                                   // 7: less
 	m.refused(path, m.transfer(to, 1_001, n), api.ReasonAmountMismatch)                                 // 7: more
 	m.refused(path, m.transfer(to, 0, n), api.ReasonAmountMismatch)                                     // 7: nothing
-	m.refused(path, m.transfer(m.chain.Wallet().Address, 1_000, n), api.ReasonWrongRecipient)           // 10: to himself
+	m.refused(path, m.transfer(m.chain.Wallet().Address, 1_000, n), api.ReasonWrongRecipient)           // 10: to the payer
 	m.refused(path, m.transfer(to, 1_000, append([]byte{n[0] ^ 1}, n[1:]...)), api.ReasonNonceMismatch) // 12: forged
 	m.refused(path, m.transfer(to, 1_000, n[:31]), api.ReasonNonceMismatch)                             // 12: cut off
 	m.refused(path, m.transfer(to, 1_000, append(n[:31:31], n[31]^1)), api.ReasonNonceMismatch)         // 12: forged at its end

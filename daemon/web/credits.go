@@ -58,13 +58,13 @@ func (s *Server) claimCredits(r *http.Request, who *gate.Credentials) (*x402.Cla
 func (s *Server) unpaid(r *http.Request, subject x402.Subject) error {
 	const way = "pay what " + api.HeaderRequired + " offers with a client of x402, version 2, and send " + api.HeaderSignature
 	if len(r.Header.Values(api.HeaderPayment))+len(ours(r.Header.Values(api.HeaderPaymentAlias))) > 0 {
-		return api.Errorf(api.ReasonMalformedProof, "credits are bought by standard x402; a transfer with its proof buys calls").
+		return api.Errorf(api.ReasonMalformedProof, "credits need standard x402; the proof of a transfer pays for single calls").
 			WithHint(way)
 	}
 	offer, ok := s.cfg.Standard.Exact.Offer(subject)
 	if !ok {
 		return api.Errorf(api.ReasonChainUnavailable, "payments cannot be settled now").
-			WithHint("try again later, or sign in and buy credits by a transfer: ctx credits buy").WithRetryAfter(time.Minute)
+			WithHint("try again later, or sign in and pay by transfer: ctx credits buy").WithRetryAfter(time.Minute)
 	}
 	return api.Errorf(api.ReasonPaymentRequired, "%s: %s", offer.Resource.Description, offer.Error).WithHint(way)
 }
@@ -82,7 +82,7 @@ func (s *Server) writeBought(w http.ResponseWriter, claim *x402.Claim) error {
 	}
 	return WriteJSON(w, http.StatusOK, api.BoughtKey{
 		KeyID: key.KeyID, Name: key.Name, Tier: key.Tier, CreatedAt: key.CreatedAt, CreditBalance: *key.CreditBalance,
-		Hint: "the key was told to the request that paid for it; sign in with the paying wallet and rotate it: " +
+		Hint: "the key was shown once, to the request that paid; sign in with the paying wallet and rotate it: " +
 			"ctx auth login --wallet FILE, then ctx keys rotate " + key.KeyID,
 	})
 }

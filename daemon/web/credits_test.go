@@ -89,7 +89,7 @@ func (m *market) balanced() {
 }
 
 // TestSellCredits is the whole way of a stock client: the offer, the payment, the key, calls with it, the same again, a further key, and
-// then the wallet door, behind which keys and credits are.
+// then a sign-in by wallet, with keys and credits.
 func TestSellCredits(t *testing.T) {
 	t.Parallel()
 	m := newSettlingMarket(t)

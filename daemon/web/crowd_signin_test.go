@@ -285,7 +285,7 @@ func TestOpenMessagesAreNoRows(t *testing.T) {
 }
 
 // TestMessageIsForWhoAsked: a message that somebody had made while signed in adds the wallet to their account, or does nothing; one that
-// nobody had made signs in, whoever is signed in.
+// nobody had made signs in, in any session.
 func TestMessageIsForWhoAsked(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t, free)
@@ -327,7 +327,7 @@ func signup(t *testing.T, d *daemontest.Daemon, to account.Signup) {
 }
 
 // rowsOf counts rows of the daemon's database.
-func rowsOf(t *testing.T, d *daemontest.Daemon, from string) (n int) {
+func rowsOf(t testing.TB, d *daemontest.Daemon, from string) (n int) {
 	t.Helper()
 	db, err := sql.Open("sqlite3", filepath.Join(d.Config.DataDir, "contextd.db"))
 	if err != nil {
@@ -391,7 +391,7 @@ func TestSignup(t *testing.T) {
 	signup(t, d, account.SignupClosed)
 	u.refused(byWallet(invite(t, d)), api.ReasonSignupClosed)
 	u.refused(byMail(""), api.ReasonInvalidSignIn) // the mail has no link
-	if to := mailed(t, d, len(d.Mails(t))-1, "new ones are not made"); len(to) != 1 || rowsOf(t, d, "challenges WHERE subject = '"+to[0]+"'") != 0 {
+	if to := mailed(t, d, len(d.Mails(t))-1, "sign-up is closed at present"); len(to) != 1 || rowsOf(t, d, "challenges WHERE subject = '"+to[0]+"'") != 0 {
 		t.Error("the mail to an unknown address does not say that sign-up is closed")
 	}
 	for _, kind := range []account.Signup{account.SignupInvite, account.SignupClosed} {

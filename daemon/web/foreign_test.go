@@ -87,7 +87,7 @@ func TestForeignPayer(t *testing.T) {
 		t.Fatal(err)
 	}
 	hash := rpc("eth_sendRawTransaction", fmt.Sprintf(`["0x%s"]`, hex.EncodeToString(raw)))
-	for end := time.Now().Add(30 * time.Second); rpc("eth_getTransactionReceipt", fmt.Sprintf(`[%q]`, hash)) == "null"; {
+	for end := time.Now().Add(2 * time.Minute); rpc("eth_getTransactionReceipt", fmt.Sprintf(`[%q]`, hash)) == "null"; {
 		if time.Now().After(end) {
 			t.Fatal("the transaction is not mined")
 		}

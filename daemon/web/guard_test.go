@@ -99,7 +99,7 @@ func TestNobodyIsBelievedWithoutTrust(t *testing.T) {
 	}
 }
 
-// TestNobodyIsMailedTooOften whoever asks for it.
+// TestNobodyIsMailedTooOften by any number of callers.
 func TestNobodyIsMailedTooOften(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t, func(c *daemon.Config) { c.Limits = web.ConsoleLimits{SignIns: 1000, Mails: 2} })

@@ -39,7 +39,7 @@ func topic() Handler {
 		if show, ok := pages()[name]; ok {
 			return show(w, r)
 		}
-		return api.Errorf(api.ReasonNotFound, "the handbook has no topic %q", name).WithHint("the topics are listed at %s", api.PathDocs)
+		return api.Errorf(api.ReasonNotFound, "the handbook has no topic %q", name).WithHint("topics: %s", api.PathDocs)
 	}
 }
 

@@ -107,7 +107,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, served gate.Served
 		} else if err == nil {
 			_, err = out.Write(line)
 		} else if r.Context().Err() == nil {
-			s.cfg.Logger.Error("history broke off", "request_id", w.Header().Get(api.HeaderRequestID), "error", err)
+			s.cfg.Logger.Error("history interrupted", "request_id", w.Header().Get(api.HeaderRequestID), "error", err)
 		}
 		if err != nil {
 			panic(http.ErrAbortHandler)

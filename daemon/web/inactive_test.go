@@ -73,7 +73,7 @@ func TestNoWebSocket(t *testing.T) {
 	}
 }
 
-// TestHintBuysNoDiscount: a quote is the same for whoever asks.
+// TestHintBuysNoDiscount: a quote is the same for all callers.
 func TestHintBuysNoDiscount(t *testing.T) {
 	t.Parallel()
 	m := newMarket(t)

@@ -61,8 +61,8 @@ func (h *hook) start(w http.ResponseWriter, r *http.Request) error {
 // check reports why a request is not one of who has the key.
 func (h *hook) check(r *http.Request, body []byte) error {
 	refused := func(why string) error {
-		return api.Errorf(api.ReasonInvalidToken, "the request is not signed as it has to be: %s", why).
-			WithHint("%s is the time in Unix seconds, %s the HMAC-SHA256 in hexadecimal of it, method, path, each with a newline, and body",
+		return api.Errorf(api.ReasonInvalidToken, "the signature of the request is not valid: %s", why).
+			WithHint("send the Unix time as %s and, as %s, the hex HMAC-SHA256 of time, method and path, each with a newline, and body",
 				api.HeaderJobTimestamp, api.HeaderJobSignature)
 	}
 	seconds, err := strconv.ParseInt(r.Header.Get(api.HeaderJobTimestamp), 10, 64)

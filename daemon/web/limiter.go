@@ -73,7 +73,7 @@ func (l *Limiter) AllowAll(subjects ...string) error {
 		wait = max(wait, time.Duration(whole[i]-now.UnixNano())-time.Duration(l.burst)*l.every)
 	}
 	if wait > 0 {
-		return api.Errorf(api.ReasonRateLimited, "too many requests from here").
+		return api.Errorf(api.ReasonRateLimited, "too many requests from your address").
 			WithHint("wait for Retry-After").WithRetryAfter(max(wait, time.Second))
 	}
 	for i, subject := range subjects {

@@ -74,7 +74,7 @@ func TestLimiterOfSeveral(t *testing.T) {
 	}
 }
 
-// TestFullLimiter: while a crowd fills it, who comes anew is let in, who is blocked stays blocked, and nobody is in one bucket with the crowd.
+// TestFullLimiter: while a crowd fills it, a newcomer is let in, who is blocked stays blocked, and nobody is in one bucket with the crowd.
 func TestFullLimiter(t *testing.T) {
 	t.Parallel()
 	clock := daemontest.NewClock()

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -27,8 +28,10 @@ func CheckListen(addr string) error {
 		}
 		return nil
 	}
-	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return fmt.Errorf("%q is neither host:port nor unix:/path: %w", addr, err)
+	if _, port, err := net.SplitHostPort(addr); err != nil {
+		return fmt.Errorf("%q is neither host:port, such as 127.0.0.1:8402, nor unix:/path", addr)
+	} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("%q has a port that is not a number from 0 to 65535", addr)
 	}
 	return nil
 }

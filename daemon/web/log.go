@@ -105,7 +105,7 @@ func (l logRoutes) leaf(w http.ResponseWriter, r *http.Request) error {
 	text := r.PathValue("seq")
 	seq, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(seq, 10) != text {
-		return api.Errorf(api.ReasonNotFound, "a leaf has a number, from 0").WithHint("/log/{pack}/leaf/0")
+		return api.Errorf(api.ReasonNotFound, "a leaf is a number from 0").WithHint("/log/{pack}/leaf/0")
 	}
 	body, tag, err := l.logs.Leaf(r.Context(), r.PathValue("pack"), seq)
 	if err == nil {

@@ -1,11 +1,13 @@
 package web_test
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +16,9 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/daemontest"
+	"github.com/contextd/contextd/daemon/store/history"
 	"github.com/contextd/contextd/daemon/translog"
 	"github.com/contextd/contextd/sdk/api"
 )
@@ -37,6 +41,28 @@ func (f outsider) ReadTiles(tiles []tlog.Tile) (data [][]byte, err error) {
 		data = append(data, a.Body)
 	}
 	return data, nil
+}
+
+// fillLog adds leaves to the log of d: the last is of a brief that d writes, those before of briefs that cost less than to be written.
+func fillLog(t *testing.T, d *daemontest.Daemon, leaves int) {
+	t.Helper()
+	h, err := history.Open(t.Context(), cmp.Or(d.Config.StoreURL, d.Config.DataDir), d.Config.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	list, err := h.Briefs(t.Context(), api.PackCrypto, 1)
+	if err != nil || len(list) == 0 {
+		t.Fatal(list, err)
+	}
+	for b := list[0]; leaves > 1; leaves-- {
+		if _, err := h.SaveBrief(t.Context(), api.PackCrypto, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Narrate(t.Context(), api.PackCrypto); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // checkpoint reads the checkpoint and verifies it.
@@ -68,16 +94,9 @@ func TestLogIsThatOfC2SP(t *testing.T) {
 	f := outsider{t, d.URL() + "/log/" + api.PackCrypto}
 	e := decode[api.LogEntry](t, get(t, f.url+"/leaf/0"))
 	key := e.Key
-	narrate := func(n int) {
-		for range n {
-			if err := d.Narrate(t.Context(), api.PackCrypto); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	narrate(2)
+	fillLog(t, d, 2)
 	before := f.checkpoint(key)
-	narrate(translog.Width)
+	fillLog(t, d, translog.Width)
 	after := f.checkpoint(key)
 	if after.N != before.N+translog.Width {
 		t.Fatalf("%d leaves, then %d", before.N, after.N)
@@ -157,5 +176,29 @@ func logHeaders(t *testing.T, url string) {
 		if a := get(t, url+path); a.Status != 404 || refusal(t, a, "GET").Error.Reason != api.ReasonNotFound {
 			t.Errorf("%s: %d", path, a.Status)
 		}
+	}
+}
+
+// BenchmarkLogToBare calls the routes of a log of a whole daemon, for many clients behind a proxy, and a bare handler of the same bytes, as
+// BenchmarkFreshToBare does.
+func BenchmarkLogToBare(b *testing.B) {
+	d := daemontest.Start(b, func(c *daemon.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	for range translog.Width {
+		if err := d.Narrate(b.Context(), api.PackCrypto); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for name, path := range map[string]string{
+		"checkpoint": "/checkpoint", "tile": "/tile/0/000", "entries": "/tile/entries/000", "leaf": "/leaf/0", "at": "/at?minute=2026-11-20T20:06",
+	} {
+		requests := make([][]byte, 2000) // each client may ask so many times in a minute
+		for i := range requests {
+			requests[i] = fmt.Appendf(nil, "GET /log/crypto%s HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 198.18.%d.%d\r\n\r\n", path, i/250, i%250)
+		}
+		b.Run(name, func(b *testing.B) {
+			whole := newLoad(b, d.URL(), requests, 16)
+			res, _ := first(b, whole.conns[0], requests[0])
+			compare(b, whole, newLoad(b, bare(b, res).URL, requests, 16))
+		})
 	}
 }

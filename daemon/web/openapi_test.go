@@ -359,3 +359,17 @@ func hash(page string) string {
 	sum := sha256.Sum256([]byte(style))
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
+
+// TestVersion: every answer says which release it is of, and nothing where it is of none.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"v1.3.0", ""} {
+		for _, path := range []string{"/api/openapi", "/nothing"} {
+			w := httptest.NewRecorder()
+			web.New(web.Config{Version: version, More: web.DescriptionRoutes()}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+			if got, is := w.Header()[http.CanonicalHeaderKey(api.HeaderVersion)]; is != (version != "") || is && got[0] != version {
+				t.Errorf("version %q: %s answers with %q", version, path, got)
+			}
+		}
+	}
+}

@@ -21,12 +21,12 @@ type OriginCheck struct {
 // Admits returns nil if a request that names host, sent by a script of origin or by none (""), may come in, else the error to answer with.
 func (c OriginCheck) Admits(host, origin string) error {
 	if !c.knowsHost(host) {
-		return api.Errorf(api.ReasonCrossOrigin, "this server is not called %q", host).
-			WithHint("use its public URL, or its address; or have the operator add the name to hosts")
+		return api.Errorf(api.ReasonCrossOrigin, "the name of this server is not %q", host).
+			WithHint("use its public URL or address, or ask the operator to add the name to hosts")
 	}
 	if origin != "" && !c.knowsOrigin(origin, host) {
-		return api.Errorf(api.ReasonCrossOrigin, "scripts of %q may not call this server", origin).
-			WithHint("have the operator add it to mcp.origins")
+		return api.Errorf(api.ReasonCrossOrigin, "scripts from %q may not call this server", origin).
+			WithHint("ask the operator to add it to mcp.origins")
 	}
 	return nil
 }

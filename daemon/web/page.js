@@ -78,9 +78,9 @@
     source.onmessage = m => { lost(''); put(JSON.parse(m.data)); };
     source.onerror = () => {
       if (source.readyState !== EventSource.CLOSED) {
-        return lost('Disconnected from the service: the figures stand still. Connecting again by itself.');
+        return lost('Disconnected from the service: the figures are frozen. Reconnecting.');
       }
-      lost('The service sends no changes now: the figures stand still. Asking again in 30 seconds; a reload shows the newest state.');
+      lost('The service sends no changes now: the figures are frozen. Retrying in 30 seconds; reload for the newest state.');
       setTimeout(open, 30000);
     };
   };

@@ -78,7 +78,7 @@ const (
 func paymentCode(w http.ResponseWriter, r *http.Request, _ api.Session) error {
 	text := r.URL.Query().Get("text")
 	if !strings.HasPrefix(text, "ethereum:") || len(text) > maxCode {
-		return api.Errorf(api.ReasonInvalidRequest, "text is no link of a transfer").WithHint("send the paymentUri of a purchase")
+		return api.Errorf(api.ReasonInvalidRequest, "text is not a transfer link").WithHint("send the paymentUri of a purchase")
 	}
 	code, err := qr.Encode(text, qr.L)
 	if err != nil {

@@ -49,7 +49,7 @@ func (b *browser) run(script string, value any) {
 // until waits until a script returns true.
 func (b *browser) until(what, script string) {
 	b.t.Helper()
-	for end := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		var done bool
 		if b.run("return !!("+script+")", &done); done {
 			return
@@ -139,7 +139,7 @@ func (b *browser) prints() {
 	}
 }
 
-// TestPagesInABrowser walks through the pages in a real browser, as wide as a telephone and as a desk has it.
+// TestPagesInABrowser walks through the pages in a real browser, at the widths of a phone and a desktop.
 func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	for _, wide := range []int{360, 390, 1280} {
@@ -173,8 +173,36 @@ func TestPagesInABrowser(t *testing.T) {
 		b.visit(d.URL() + "/")
 		b.until("the page is live", `document.querySelector(".live .state").textContent === "live"`)
 		d.Stop(t)
-		b.until("the page says that it is cut off", `document.body.classList.contains("gone") && document.getElementById("lost").textContent.includes("figures stand still")`)
+		b.until("the page says that it is cut off", `document.body.classList.contains("gone") && document.getElementById("lost").textContent.includes("figures are frozen")`)
 	}
+}
+
+// TestGzipStreamInABrowser: a browser, which asks for gzip by itself, reads a compressed stream as fetch and as EventSource, each event as it
+// comes.
+func TestGzipStreamInABrowser(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, true)
+	d := daemontest.Start(t, func(cfg *daemon.Config) { cfg.Page = web.PagePublic })
+	b.visit(d.URL() + "/account")
+	b.run(`window.coding = ""; window.fetched = ""; window.events = [];
+		const url = "`+api.PathSubscribe+`?token=`+d.Key(t, api.TierPro)+`";
+		fetch(url).then(async r => {
+			window.coding = r.headers.get("Content-Encoding");
+			const reader = r.body.pipeThrough(new TextDecoderStream()).getReader();
+			for (let part; !(part = await reader.read()).done;) window.fetched += part.value;
+		});
+		const source = new EventSource(url);
+		for (const name of ["pulse", "delta"]) source.addEventListener(name, e => window.events.push(name + e.data));
+		return true`, nil)
+	const both = `window.fetched.includes("event: %[1]s") && window.events.some(e => e.startsWith("%[1]s{"))`
+	b.until("the pulse of the connection came", fmt.Sprintf(both, api.EventPulse))
+	d.Recording.Advance()
+	d.Clock.Advance(5 * time.Minute)
+	if err := d.Refresh(t.Context(), api.PackCrypto); err != nil {
+		t.Fatal(err)
+	}
+	b.until("the new state came while the streams are open", fmt.Sprintf(both, api.EventDelta))
+	b.until("the stream was compressed", `window.coding === "gzip"`)
 }
 
 // quietBut is quiet but for lines with one of the texts in them.
@@ -195,7 +223,7 @@ func TestAccountInABrowser(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, true)
 	c := daemontest.Chain(t)
-	d := daemontest.Start(t, daemontest.On(c), func(cfg *daemon.Config) { cfg.Chain.AtOnce = true })
+	d := daemontest.Start(t, daemontest.On(c), daemontest.WithPages, func(cfg *daemon.Config) { cfg.Chain.AtOnce = true })
 	w := newWallet(t)
 	b.do(http.MethodPost, "/goog/cdp/execute", map[string]any{"cmd": "Page.addScriptToEvaluateOnNewDocument", "params": map[string]any{
 		"source": `window.ethereum = {request: ({method, params}) => method === "eth_requestAccounts" ? Promise.resolve(["` + w.address + `"]) :
@@ -261,7 +289,7 @@ func TestAccountInABrowser(t *testing.T) {
 // agrees answers yes to what the page asks, as soon as it does.
 func (b *browser) agrees() {
 	b.t.Helper()
-	for end := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		res, err := http.Post(b.base+"/alert/accept", "application/json", strings.NewReader("{}"))
 		if err != nil {
 			b.t.Fatal(err)

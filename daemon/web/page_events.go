@@ -29,11 +29,11 @@ func (p *pageRooms) take(client string) (leave func(), err error) {
 	defer p.mu.Unlock()
 	switch {
 	case p.clients[client] >= pageStreamsPerClient:
-		return nil, api.Errorf(api.ReasonRateLimited, "%d pages are followed from here", p.clients[client]).
-			WithHint("close one").WithRetryAfter(streamRetry)
+		return nil, api.Errorf(api.ReasonRateLimited, "%d pages are open from your address", p.clients[client]).
+			WithHint("close a page").WithRetryAfter(streamRetry)
 	case p.all >= pageStreams:
-		return nil, api.Errorf(api.ReasonRateLimited, "%d pages are followed here", p.all).
-			WithHint("reload the page now and then").WithRetryAfter(streamRetry)
+		return nil, api.Errorf(api.ReasonRateLimited, "%d pages are open on this service", p.all).
+			WithHint("reload the page from time to time").WithRetryAfter(streamRetry)
 	}
 	if p.clients == nil {
 		p.clients = map[string]int{}
@@ -96,7 +96,7 @@ func (p *Page) may(w http.ResponseWriter, r *http.Request, pack string) error {
 	case v.sees(pack):
 		return nil
 	case v.signedIn:
-		return api.Errorf(api.ReasonPackAccessDenied, "pack %s needs credits", pack).WithHint("buy some at /account")
+		return api.Errorf(api.ReasonPackAccessDenied, "pack %s needs credits", pack).WithHint("buy credits at /account")
 	}
 	return api.Errorf(api.ReasonMissingSession, "nobody is signed in").WithHint("sign in at /account")
 }

@@ -76,7 +76,7 @@ func (p *Page) Follow(ctx context.Context, pack string) {
 	for {
 		if edition, _ := watch.Latest(); edition != nil {
 			if _, err := set.newest(ctx); err != nil && ctx.Err() == nil {
-				p.cfg.Logger.Error("the page could not be made", "pack", pack, "error", err)
+				p.cfg.Logger.Error("page not rendered", "pack", pack, "error", err)
 			}
 		}
 		select {

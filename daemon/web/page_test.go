@@ -304,7 +304,7 @@ func TestPageAsks(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t, func(cfg *daemon.Config) { cfg.Page = web.PagePublic })
 	for q, want := range map[string]string{
-		"ADA price": "Cardano", "tether supply": "Tether", "solanna": "Nearest names", "937": "trending_pools[0].ageHours", "zzzqqq": "Nothing is called that",
+		"ADA price": "Cardano", "tether supply": "Tether", "solanna": "Nearest names", "937": "trending_pools[0].ageHours", "zzzqqq": "There is no match",
 	} {
 		if got := get(t, d.URL()+"/?q="+url.QueryEscape(q), asBrowser); got.Status != 200 || !bytes.Contains(got.Body, []byte(want)) {
 			t.Errorf("%q: %d, no %q", q, got.Status, want)
@@ -321,7 +321,7 @@ func TestPageAsks(t *testing.T) {
 // TestPageOfOwners: who is signed in sees the packs that their keys may read.
 func TestPageOfOwners(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t)
+	d := daemontest.Start(t, daemontest.WithPages)
 	u := newUser(t, d)
 	proxied := func(path string) answer {
 		return get(t, d.URL()+path, asBrowser, with("Via", "1.1 proxy"), with("Cookie", api.SessionCookie+"="+u.secret))
@@ -397,7 +397,7 @@ func next(t *testing.T, events <-chan pageEvent) pageEvent {
 	select {
 	case e := <-events:
 		return e
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("no event comes")
 		return pageEvent{}
 	}
@@ -480,7 +480,7 @@ func TestPageEventBounds(t *testing.T) {
 	if got := call(t, http.MethodHead, d.URL()+"/packs/crypto/events"); got.Status != http.StatusOK {
 		t.Errorf("HEAD: %d", got.Status)
 	}
-	for end := time.Now().Add(30 * time.Second); followed(t, d.URL()+"/packs/crypto/events") != http.StatusOK; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); followed(t, d.URL()+"/packs/crypto/events") != http.StatusOK; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) { // the daemon has to notice that one has left
 			t.Fatal("no place is given back")
 		}
@@ -517,7 +517,7 @@ func followed(t *testing.T, url string, changes ...change) int {
 // transfers are drawn for owners alone, and of transfers alone.
 func TestAccountPage(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Start(t)
+	d := daemontest.Start(t, daemontest.WithPages)
 	u := newUser(t, d)
 	stranger := get(t, d.URL()+"/account", asBrowser)
 	u.refused(u.call(http.MethodGet, "/account/qr?text=ethereum:0x1", nil), api.ReasonMissingSession)
@@ -554,7 +554,7 @@ func TestAccountPage(t *testing.T) {
 // nothing of the sources.
 func TestPageWithoutAState(t *testing.T) {
 	t.Parallel()
-	d := daemontest.Open(t)
+	d := daemontest.Open(t, daemontest.WithPages)
 	d.Recording.Break("", nil)
 	d.Run(t)
 	_ = d.Refresh(t.Context(), api.PackCrypto) // nothing answers

@@ -60,9 +60,9 @@ func vacate(taken map[string]int, whose string) {
 
 // crowded is the answer to who finds no place.
 func crowded(credits bool, format string, args ...any) error {
-	hint := "close a stream that is not needed any more, or read one stream for several purposes"
+	hint := "close an unused stream, or share one stream"
 	if !credits {
-		hint += "; a key with credits may have more"
+		hint += "; a key with credits can have more"
 	}
 	return api.Errorf(api.ReasonRateLimited, format, args...).WithHint("%s", hint).WithRetryAfter(streamRetry)
 }

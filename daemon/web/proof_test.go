@@ -65,6 +65,8 @@ func TestProof(t *testing.T) {
 	brief := m.paid("/v1/brief", quoted, false)
 	after := proven(t, m.d, brief, "") // it was written once more, and has a leaf for that
 	then := decode[api.StateResponse](t, sold).Freshness.GeneratedAt
+	later := m.sign(m.chain.Wallet(), m.offer("/v1/brief?claims=true"))
+	proven(t, m.d, m.settled("/v1/brief?claims=true", later, false), api.ScopeFull)
 
 	time.Sleep(2 * time.Millisecond) // no two states are of one millisecond
 	if err := m.d.Refresh(t.Context(), api.PackCrypto); err != nil {
@@ -91,8 +93,22 @@ func TestProof(t *testing.T) {
 			t.Errorf("the receipt is %+v, and names no leaf %+v", r, first)
 		}
 	}
-	if again := m.paid("/v1/brief", quoted, true); again.Header.Get(api.HeaderProof) != "" {
-		t.Errorf("a brief of then is proven by %s", again.Header.Get(api.HeaderProof))
+	if p := proven(t, m.d, m.paid("/v1/brief", quoted, true), ""); p != after {
+		t.Errorf("given again the brief is proven by %+v, and was by %+v", p, after)
+	}
+	again = m.settled("/v1/brief?claims=true", later, true)
+	p := proven(t, m.d, again, api.ScopeFull)
+	if r := unwrap[api.StandardReceipt](t, again, api.HeaderSettlement); p.Seq != after.Seq || r.Extensions.Proof != p {
+		t.Errorf("given again the brief is proven by %+v, and was by %+v; the receipt is %+v", p, after, r)
+	}
+	withState := m.pay(m.quote("/v1/brief"))
+	newest := proven(t, m.d, m.paid("/v1/brief", withState, false), "")
+	time.Sleep(2 * time.Millisecond)
+	if err := m.d.Refresh(t.Context(), api.PackCrypto); err != nil {
+		t.Fatal(err)
+	}
+	if p := proven(t, m.d, m.paid("/v1/brief", withState, true), ""); p != newest || p.Seq != after.Seq+1 {
+		t.Errorf("given again the brief of a state is proven by %+v, and was by %+v", p, newest)
 	}
 	for _, path := range []string{"/v1/search?q=bitcoin", "/v1/lookup?q=ada", "/v1/cite?ref=1"} {
 		if a := get(t, m.d.URL()+path, key); a.Header.Get(api.HeaderProof) != "" {

@@ -73,7 +73,7 @@ func Parameters(r *http.Request, names ...string) (url.Values, error) {
 func single(values url.Values, names []string) error {
 	for _, name := range names {
 		if n := len(values[name]); n > 1 {
-			return api.Errorf(api.ReasonInvalidRequest, "%s is given %d times", name, n).WithHint("give %s once", name)
+			return api.Errorf(api.ReasonInvalidRequest, "%s is set %d times", name, n).WithHint("set %s once", name)
 		}
 	}
 	return nil
@@ -91,7 +91,7 @@ func ReadText(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 			WithStatus(http.StatusRequestEntityTooLarge).WithHint("send less")
 	}
 	if err != nil {
-		return nil, api.Errorf(api.ReasonInvalidRequest, "the body could not be read whole").WithHint("send it again")
+		return nil, api.Errorf(api.ReasonInvalidRequest, "the body arrived incomplete").WithHint("send it again")
 	}
 	return text, nil
 }
@@ -182,7 +182,7 @@ func merge(values, body url.Values, names []string) error {
 		value := body.Get(name)
 		if values.Has(name) && values.Get(name) != value {
 			return api.Errorf(api.ReasonInvalidRequest, "%s differs between the query and the body", name).
-				WithHint("give %s once", name)
+				WithHint("set %s once", name)
 		}
 		values.Set(name, value)
 	}

@@ -22,7 +22,7 @@ func left(a answer) string {
 		a.Header.Get(api.HeaderFreeReset))
 }
 
-// TestFreeCallsAreTheOwners: keys that were revoked and made anew have no window of their own, and answers say what is left.
+// TestFreeCallsAreTheOwners: keys that were revoked and made again have no window of their own, and answers say what is left.
 func TestFreeCallsAreTheOwners(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t, free, func(c *daemon.Config) { c.FreeCalls = 4 })
@@ -67,7 +67,7 @@ func TestFreeCallsAreTheOwners(t *testing.T) {
 	check(ada, second.Key, `200 credits "" free "0" reset "3600"`)
 }
 
-// TestFreeCallsOfAnAddress: they are bounded, whoever makes them, but not those of this machine.
+// TestFreeCallsOfAnAddress: they are bounded for all callers but this machine.
 func TestFreeCallsOfAnAddress(t *testing.T) {
 	t.Parallel()
 	d := daemontest.Start(t, free, func(c *daemon.Config) {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -35,7 +36,7 @@ import (
 	"github.com/contextd/contextd/sdk/api"
 )
 
-// fickle is a chain that can change its mind, and a shop on it. Unless told otherwise, all its blocks are safe and final.
+// fickle is a chain that can be reorganised, and a shop on it. By default all its blocks are safe and final.
 type fickle struct {
 	shop
 	sim      *simulated.Backend
@@ -241,7 +242,7 @@ func (f *fickle) dropBlock(forget bool) {
 	}
 }
 
-// afresh mines anew what a dropped block had: in another block, behind a transfer of somebody else, so that its log has another number.
+// afresh mines again what a dropped block had: in another block, behind a transfer of somebody else, so that its log has another number.
 func (f *fickle) afresh(hash common.Hash) {
 	f.t.Helper()
 	f.submit(f.other, &f.token, transferData(f.payer.address, 1), high)
@@ -438,6 +439,15 @@ func TestBigPackWhoseTransferVanishes(t *testing.T) {
 // paidCall pays for a call and returns its proof and what it is answered with.
 func (f *fickle) paidCall() (hash common.Hash, ask func() (int, string)) {
 	f.t.Helper()
+	nonce, show := f.quoted()
+	hash = f.submit(f.payer, &f.token, append(transferData(f.treasury, 1_000), nonce...), low)
+	f.sim.Commit()
+	return hash, func() (int, string) { return show(hash, f.payer.address) }
+}
+
+// quoted is the nonce of the quote for a call, and what that is answered to a transaction and a payer.
+func (f *fickle) quoted() (nonce []byte, show func(common.Hash, common.Address) (int, string)) {
+	f.t.Helper()
 	get := func(proof string) (int, string) {
 		f.t.Helper()
 		req, err := http.NewRequestWithContext(f.t.Context(), http.MethodGet, f.d.URL()+"/v1/fresh", nil)
@@ -467,10 +477,10 @@ func (f *fickle) paidCall() (hash common.Hash, ask func() (int, string)) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	hash = f.submit(f.payer, &f.token, append(transferData(f.treasury, 1_000), nonce...), low)
-	f.sim.Commit()
-	proof := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, `{"scheme":"x402","network":"l2chain","txHash":%q,"payer":%q}`, hash.Hex(), f.payer.address.Hex()))
-	return hash, func() (int, string) { return get(proof) }
+	return nonce, func(hash common.Hash, payer common.Address) (int, string) {
+		return get(base64.StdEncoding.EncodeToString(fmt.Appendf(nil, `{"scheme":"x402","network":"l2chain","txHash":%q,"payer":%q}`,
+			hash.Hex(), payer.Hex())))
+	}
 }
 
 // TestReorganisedCall: the payment of an answered call comes to be in another block, and then in none.
@@ -501,8 +511,8 @@ func TestReorganisedCall(t *testing.T) {
 	}
 }
 
-// TestTwoTransfersInOneTransaction is D4: each pays for its own deposit. As a payment by call, such a transaction is refused, because it is
-// no direct call of the token; its money is on the list.
+// TestTwoTransfersInOneTransaction is D4: each pays for its own deposit. As a payment by call, a transfer by a contract is refused, with one
+// log and the nonce of the quote behind it too, whoever it names as its payer; its money is on the list.
 func TestTwoTransfersInOneTransaction(t *testing.T) {
 	t.Parallel()
 	f := newFickle(t)
@@ -538,4 +548,18 @@ func TestTwoTransfersInOneTransaction(t *testing.T) {
 		t.Errorf("%+v", first.balance())
 	}
 	f.agree(1)
+	nonce, show := f.quoted()
+	hash := f.submit(f.payer, &forwarder, slices.Concat(common.LeftPadBytes(f.token[:], 32), transferData(f.treasury, 1_000), nonce), low)
+	f.sim.Commit()
+	if r, err := f.sim.Client().TransactionReceipt(t.Context(), hash); err != nil || r.Status != 1 || len(r.Logs) != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, payer := range []common.Address{f.payer.address, forwarder} {
+		if status, text := show(hash, payer); status != http.StatusPaymentRequired || !strings.Contains(text, string(api.ReasonWrongToken)) ||
+			!strings.Contains(text, "contract wallets") {
+			t.Errorf("by a contract, paid by %s: %d %s", payer, status, text)
+		}
+	}
+	f.scan()
+	f.agree(2)
 }

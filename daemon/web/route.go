@@ -52,7 +52,7 @@ func (s *Server) dispatch(methods map[string]Handler) http.Handler {
 // nothingAt is the answer to a path that is none.
 func nothingAt(r *http.Request) error {
 	return api.Errorf(api.ReasonNotFound, "there is nothing at %s", r.URL.Path).
-		WithHint("the data endpoints are /v1/ and one of %s; %s describes them", api.List(api.Ops()), api.PathDocs)
+		WithHint("data endpoints are /v1/ with one of %s; see %s", api.List(api.Ops()), api.PathDocs)
 }
 
 // exposed are the response headers that scripts of other origins may read, accepted the request headers they may send.
@@ -104,7 +104,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := *api.AsError(err)
 	e.RequestID = w.Header().Get(api.HeaderRequestID)
 	if e.Status >= http.StatusInternalServerError && r.Context().Err() == nil {
-		if _, whole := err.(*api.Error); !whole { // there is more to it than what is answered
+		// There is more to it than what is answered, and not one cause of many failures.
+		if _, whole := err.(*api.Error); !whole && (s.cfg.Away == nil || !s.cfg.Away(err)) {
 			s.cfg.Logger.Error("call failed", "request_id", e.RequestID, "method", r.Method, "path", r.URL.Path, "error", err)
 		}
 	}
@@ -120,6 +121,6 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	h.Set("Cache-Control", "no-store")
 	if err := WriteJSON(w, e.Status, api.ErrorBody{Error: &e, Payment: e.Payment}); err != nil {
-		s.cfg.Logger.Error("error could not be encoded", "request_id", e.RequestID, "error", err)
+		s.cfg.Logger.Error("error not encoded", "request_id", e.RequestID, "error", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/contextd/contextd/daemon/gate"
@@ -51,9 +52,11 @@ type Config struct {
 	Ready    func(ctx context.Context) error // why the daemon is not ready, nil when it is; nil means always ready
 	More     Routes                          // beside those of the package
 	HTTPS    bool                            // users come by HTTPS, and browsers are told to keep to it
+	Version  string                          // told to clients, "" for none
 	Demo     bool                            // answers are made from recorded data, and say so
 	Now      func() time.Time                // nil means time.Now
 	Logger   *slog.Logger                    // nil means slog.Default
+	Away     func(error) bool                // notes a failure whose cause many share, which it logs as one; nil means that none has
 }
 
 // Server answers HTTP. Make one with New; it is safe for concurrent use.
@@ -63,7 +66,8 @@ type Server struct {
 	mux       *http.ServeMux
 	catalogue func() (catalogue, error)
 
-	open, live, immutable, stream, lines lines // headers of /v1, of answers that age, of snapshots, of streams, of history
+	always, open, live, immutable, stream, lines lines // headers of all, of /v1, of answers that age, of snapshots, of streams, of history
+	proven                                       atomic.Pointer[proofLine]
 
 	places     Places
 	heads      *Limiter // of answers that are described and cost nothing, per client
@@ -90,7 +94,7 @@ func NewAt(cfg Config, routes func(s *Server) Routes) *Server {
 	}
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), catalogue: newCatalogue(),
-		open: openHeaders(), live: liveHeaders(), immutable: immutableHeaders(),
+		always: always(cfg), open: openHeaders(), live: liveHeaders(), immutable: immutableHeaders(),
 		stream: streamHeaders(), lines: linesHeaders(), heads: NewLimiter(maxHeads, time.Minute/maxHeads, cfg.Now),
 	}
 	s.stopping, s.endStreams = stopper()
@@ -167,12 +171,7 @@ func (s *Server) Routes() []string {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := requestID(r)
 	w.Header().Set(api.HeaderRequestID, id)
-	if s.cfg.HTTPS {
-		w.Header().Set("Strict-Transport-Security", hsts)
-	}
-	if s.cfg.Demo {
-		w.Header().Set(api.HeaderDataMode, api.DataModeDemo)
-	}
+	s.always.set(w.Header())
 	defer func() {
 		if cause := recover(); cause != nil {
 			if cause == http.ErrAbortHandler {

@@ -50,9 +50,10 @@ func newStage(t *testing.T, c *contract) *stage {
 	s := &stage{t: t, c: c, chain: daemontest.Chain(t)}
 	var back atomic.Int64 // by which the clock is behind
 	back.Store(int64(2 * time.Minute))
-	s.d = daemontest.Open(t, daemontest.On(s.chain), func(cfg *daemon.Config) {
+	s.d = daemontest.Open(t, daemontest.On(s.chain), daemontest.WithPages, func(cfg *daemon.Config) {
 		cfg.Now = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
 		cfg.Packs = []daemon.Pack{{Pack: pack.Crypto()}, {Pack: second()}}
+		cfg.StoreURL = "" // tables are dropped from its file
 		cfg.FreeCalls, cfg.Chain.SettleKey = 1, s.chain.Gas().PrivateKey
 		cfg.Limits = web.ConsoleLimits{SignIns: 1_000_000, Mails: 1_000_000, Requests: 1_000_000}
 	})
@@ -158,11 +159,7 @@ func logged() []string {
 
 // logs calls what serves the transparency log.
 func (s *stage) logs() {
-	for range translog.Width {
-		if err := s.d.Narrate(s.t.Context(), api.PackCrypto); err != nil {
-			s.t.Fatal(err)
-		}
-	}
+	fillLog(s.t, s.d, translog.Width)
 	for _, path := range logged() {
 		a := s.do(200, "GET", path, "")
 		s.do(304, "GET", path, "", openapiWith("If-None-Match", a.Header.Get("ETag")))
@@ -507,7 +504,7 @@ func (s *stage) console() [][2]string {
 // hurry calls the console too often.
 func (s *stage) hurry() {
 	now := time.Now()
-	d := daemontest.Start(s.t, daemontest.On(s.chain), func(cfg *daemon.Config) {
+	d := daemontest.Start(s.t, daemontest.On(s.chain), daemontest.WithPages, func(cfg *daemon.Config) {
 		cfg.Limits = web.ConsoleLimits{SignIns: 1, Mails: 1, Requests: 1}
 		cfg.Now = func() time.Time { return now } // what a client has used up does not come back
 	})
@@ -556,13 +553,26 @@ func (s *stage) fail() {
 	if s.speaksMCP() {
 		s.do(500, "POST", api.PathMCP, callFresh, unseen())
 	}
-	bodies := map[string]string{
-		api.PathAuthEmail: `{"email":"x@example.org"}`, api.PathAuthWallet: `{"address":"` + s.chain.Wallet().Address + `"}`,
-		api.PathAuthEmailVerify: `{"token":"x"}`, api.PathAuthEmailLanding: "token=x", api.PathAuthWalletVerify: `{"message":"Nonce: x","signature":"0x"}`,
-	}
 	for _, call := range s.console() {
-		s.do(500, call[0], call[1], bodies[call[1]], me)
+		s.do(500, call[0], call[1], signInBody(call[1]), me)
 	}
+	never := daemontest.Start(s.t, daemontest.On(s.chain)) // looked at the chain
+	s.at(never, 503, "POST", api.PathCredits, `{"pack":"starter"}`, session(s.enter(never)))
+}
+
+// signInBody is what a path of the console is called with, that needs anything.
+func signInBody(path string) string {
+	return map[string]string{
+		api.PathAuthEmail: `{"email":"x@example.org"}`, api.PathAuthWallet: `{"address":"0x52908400098527886E0F7030069857D2E4169EE7"}`,
+		api.PathAuthEmailVerify: `{"token":"x"}`, api.PathAuthEmailLanding: "token=x", api.PathAuthWalletVerify: `{"message":"Nonce: x","signature":"0x"}`,
+	}[path]
+}
+
+// enter signs in at another daemon and returns the session's secret.
+func (s *stage) enter(d *daemontest.Daemon) string {
+	u := newUser(s.t, d)
+	u.signIn("ada@example.org")
+	return u.secret
 }
 
 // drop takes tables away from the daemon, and lets it charge nothing.

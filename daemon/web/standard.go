@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"net/url"
 
@@ -65,7 +66,8 @@ func (s Standard) Tell(h http.Header, who gate.Credentials, paid *x402.Claim, er
 		return
 	}
 	failure := api.AsError(err)
-	if who.Exact != nil && failure.Status != http.StatusInternalServerError { // of which nobody knows what it did
+	known := errors.As(err, new(*api.Error)) // else nobody knows what it did
+	if who.Exact != nil && known && failure.Status != http.StatusInternalServerError {
 		setStandard(h, api.HeaderSettlement, s.Exact.Refusal(*who.Exact, failure.Reason))
 	}
 	if failure.Status != http.StatusPaymentRequired {

@@ -7,7 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,21 +26,45 @@ type meddler struct {
 	url       string
 	broadcast atomic.Pointer[func() (forward bool)] // nil forwards
 	seen      atomic.Int64                          // broadcasts
-	asked     atomic.Int64                          // calls, each of a batch
+
+	mu    sync.Mutex
+	asked map[string]int // calls, each of a batch, by method
 }
 
 func (m *meddler) set(f func() bool) { m.broadcast.Store(&f) }
 
+var methodCalled = regexp.MustCompile(`"method":"([^"]+)"`)
+
+// count counts the calls of a request.
+func (m *meddler) count(request []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, found := range methodCalled.FindAllSubmatch(request, -1) {
+		m.asked[string(found[1])]++
+	}
+}
+
+// counted are the calls since it was last called, by method, and how many that are.
+func (m *meddler) counted() (calls map[string]int, sum int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	calls, m.asked = m.asked, map[string]int{}
+	for _, n := range calls {
+		sum += n
+	}
+	return calls, sum
+}
+
 // newMeddledMarket is newSettlingMarket at such a node.
 func newMeddledMarket(t testing.TB, changes ...func(*daemon.Config)) (*market, *meddler) {
 	t.Helper()
-	m, node := &market{t: t, chain: daemontest.Chain(t)}, &meddler{}
+	m, node := &market{t: t, chain: daemontest.Chain(t)}, &meddler{asked: map[string]int{}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		request, err := io.ReadAll(r.Body)
 		if err != nil {
 			return
 		}
-		node.asked.Add(int64(bytes.Count(request, []byte(`"method"`))))
+		node.count(request)
 		if bytes.Contains(request, []byte("eth_sendRawTransaction")) {
 			node.seen.Add(1)
 			if f := node.broadcast.Load(); f != nil && !(*f)() {
@@ -84,7 +110,7 @@ func (m *market) sold(micros int64) {
 // arrived waits until the treasury has so much.
 func (m *market) arrived(micros int64) {
 	m.t.Helper()
-	for range 1_500 {
+	for range 6_000 {
 		has, err := m.chain.Balance(m.t.Context(), m.chain.Treasury())
 		if err != nil {
 			m.t.Fatal(err)
@@ -264,8 +290,17 @@ func TestStandardBooks(t *testing.T) {
 	if _, err := o.Settlements(t.Context(), "done", 10); err == nil {
 		t.Error("there is a state done")
 	}
-	if err := m.d.RunJob(t.Context(), "settle"); err != nil {
-		t.Fatal(err)
+	for _, job := range []string{"settle", "deposits"} { // of which none runs twice at once
+		if err := m.d.RunJob(t.Context(), job); err != nil {
+			t.Fatal(err)
+		}
+	}
+	node.counted()
+	for range 3 {
+		m.sold(1_000)
+	}
+	if calls, _ := node.counted(); calls["eth_getLogs"] < 3 || calls["eth_getTransactionByHash"] > 0 {
+		t.Errorf("to look again at what is in the books, the node was asked %v", calls)
 	}
 	text := string(get(t, m.d.AdminURL()+"/metrics").Body)
 	for _, line := range []string{

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/big"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +19,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/daemon/admin"
@@ -120,7 +123,7 @@ func (m *market) settled(path string, s standard, again bool, changes ...change)
 }
 
 // declined checks that path is refused for reason to who sends s, with that in PAYMENT-RESPONSE and, with 402, a new offer.
-func (m *market) declined(name, path string, s standard, reason api.Reason) {
+func (m *market) declined(name, path string, s standard, reason api.Reason) answer {
 	m.t.Helper()
 	a := get(m.t, m.d.URL()+path, authorizing(s))
 	failure := refusal(m.t, a, http.MethodGet)
@@ -131,6 +134,27 @@ func (m *market) declined(name, path string, s standard, reason api.Reason) {
 	if r := unwrap[api.StandardReceipt](m.t, a, api.HeaderSettlement); r.Success || r.ErrorReason != reason || r.Transaction != "" {
 		m.t.Errorf("%s: the receipt is %+v", name, r)
 	}
+	return a
+}
+
+// malleate makes the other signature that a key has made with it, of the same authorization.
+func malleate(s *standard) {
+	raw, _ := hex.DecodeString(s.Payload.Signature[2:]) // made by sign
+	high := new(big.Int).Sub(crypto.S256().Params().N, new(big.Int).SetBytes(raw[32:64]))
+	high.FillBytes(raw[32:64])
+	raw[64] = 27 + 28 - raw[64]
+	s.Payload.Signature = "0x" + hex.EncodeToString(raw)
+}
+
+// kept counts what the database has of payments, calls and owners.
+func (m *market) kept() map[string]int {
+	m.t.Helper()
+	n := map[string]int{}
+	for _, table := range []string{"settlements", "settlement_txs", "paid_calls", "purchases", "deposits", "owners", "identities", "keys", "sessions",
+		"challenges", "charges", "usage", "free_calls", "traces", "ledger"} {
+		n[table] = rowsOf(m.t, m.d, table)
+	}
+	return n
 }
 
 // TestPayByStandardX402 is the whole way of a stock client: the offer, the payment, the receipt, the same again, another request, both
@@ -187,8 +211,8 @@ func TestPayByStandardX402(t *testing.T) {
 	}
 }
 
-// TestStandardMutations changes each member of a payment, one by one, and checks that it is refused for its reason and nothing is settled.
-// Both sides of each bound of time are in daemon/x402's tests.
+// TestStandardMutations changes each member of a payment, one by one, and checks that it is refused for its reason, nothing is settled and
+// nothing kept; so it is of calls without credentials. Both sides of each bound of time are in daemon/x402's tests.
 func TestStandardMutations(t *testing.T) {
 	t.Parallel()
 	m := newSettlingMarket(t)
@@ -204,7 +228,13 @@ func TestStandardMutations(t *testing.T) {
 		t.Fatal(err)
 	}
 	const path = "/v1/fresh"
-	offer := m.offer(path)
+	offer, kept := m.offer(path), m.kept()
+	for range 20 {
+		for _, free := range []string{path, "/v1/brief", "/v1/search?q=bitcoin", "/v1/cite?ref=1"} {
+			m.offer(free)
+		}
+		m.forSale(api.CreditStarter)
+	}
 	wallet := m.chain.Wallet()
 	before, err := m.chain.Balance(t.Context(), m.chain.Treasury())
 	if err != nil {
@@ -218,29 +248,44 @@ func TestStandardMutations(t *testing.T) {
 		change func(*standard)
 		want   api.Reason
 	}{
-		"version":       {func(s *standard) { s.X402Version = 1 }, api.ReasonMalformedProof},
-		"scheme":        {func(s *standard) { s.Accepted.Scheme = "upto" }, api.ReasonMalformedProof},
-		"network":       {func(s *standard) { s.Accepted.Network = "eip155:1" }, api.ReasonWrongNetwork},
-		"asset":         {func(s *standard) { s.Accepted.Asset = m.chain.Treasury() }, api.ReasonWrongToken},
-		"from":          {member("from", poor.Address), api.ReasonBadSignature},
-		"no from":       {member("from", ""), api.ReasonMalformedProof},
-		"to":            {member("to", poor.Address), api.ReasonWrongRecipient},
-		"value + 1":     {member("value", "1001"), api.ReasonAmountMismatch},
-		"value - 1":     {member("value", "999"), api.ReasonAmountMismatch},
-		"value":         {member("value", "0x3e8"), api.ReasonMalformedProof},
-		"valid after":   {member("validAfter", fmt.Sprint(now+60)), api.ReasonNotYetValid},
-		"after":         {member("validAfter", "1"), api.ReasonBadSignature},
-		"valid before":  {member("validBefore", fmt.Sprint(now)), api.ReasonExpired},
-		"before":        {member("validBefore", fmt.Sprint(now+7_777)), api.ReasonBadSignature},
-		"nonce":         {member("nonce", "0x"+strings.Repeat("17", 32)), api.ReasonBadSignature},
-		"no nonce":      {member("nonce", "0x17"), api.ReasonMalformedProof},
-		"signature":     {func(s *standard) { s.Payload.Signature = "0x" + strings.Repeat("17", 65) }, api.ReasonBadSignature},
-		"of a contract": {func(s *standard) { s.Payload.Signature = "0x" + strings.Repeat("17", 96) }, api.ReasonBadSignature},
+		"version":      {func(s *standard) { s.X402Version = 1 }, api.ReasonMalformedProof},
+		"scheme":       {func(s *standard) { s.Accepted.Scheme = "upto" }, api.ReasonMalformedProof},
+		"network":      {func(s *standard) { s.Accepted.Network = "eip155:1" }, api.ReasonWrongNetwork},
+		"asset":        {func(s *standard) { s.Accepted.Asset = m.chain.Treasury() }, api.ReasonWrongToken},
+		"from":         {member("from", poor.Address), api.ReasonBadSignature},
+		"no from":      {member("from", ""), api.ReasonMalformedProof},
+		"to":           {member("to", poor.Address), api.ReasonWrongRecipient},
+		"value + 1":    {member("value", "1001"), api.ReasonAmountMismatch},
+		"value - 1":    {member("value", "999"), api.ReasonAmountMismatch},
+		"value":        {member("value", "0x3e8"), api.ReasonMalformedProof},
+		"valid after":  {member("validAfter", fmt.Sprint(now+60)), api.ReasonNotYetValid},
+		"after":        {member("validAfter", "1"), api.ReasonBadSignature},
+		"valid before": {member("validBefore", fmt.Sprint(now)), api.ReasonExpired},
+		"before":       {member("validBefore", fmt.Sprint(now+7_777)), api.ReasonBadSignature},
+		"nonce":        {member("nonce", "0x"+strings.Repeat("17", 32)), api.ReasonBadSignature},
+		"no nonce":     {member("nonce", "0x17"), api.ReasonMalformedProof},
+		"signature":    {func(s *standard) { s.Payload.Signature = "0x" + strings.Repeat("17", 65) }, api.ReasonBadSignature},
+		"no signature": {func(s *standard) { s.Payload.Signature = "" }, api.ReasonBadSignature},
+		"malleated":    {malleate, api.ReasonBadSignature},
+		// Wallets that are contracts: signatures of two owners (EIP-1271), none at all (by an act on chain), one with the code of a wallet that is
+		// not there yet (EIP-6492), and one of an owner's key for the contract.
+		"of a contract":         {func(s *standard) { s.Payload.Signature += strings.Repeat("17", 65) }, api.ReasonBadSignature},
+		"of a contract, empty":  {func(s *standard) { s.Payload.Signature = "0x" }, api.ReasonBadSignature},
+		"of a contract to be":   {func(s *standard) { s.Payload.Signature += strings.Repeat("17", 95) + strings.Repeat("6492", 16) }, api.ReasonBadSignature},
+		"of a contract's owner": {member("from", m.chain.Token()), api.ReasonBadSignature},
 	} {
 		s := m.sign(wallet, offer)
 		change := one.change
 		change(&s)
-		m.declined(name, path, s, one.want)
+		a := m.declined(name, path, s, one.want)
+		if strings.Contains(name, "contract") && !bytes.Contains(a.Body, []byte("contract wallets")) {
+			t.Errorf("%s: the reason is not told: %s", name, a.Body)
+		}
+	}
+	for _, none := range []string{"/v1/cite?ref=9999", "/v1/snapshot?at=2020-01-01T00:00Z", "/v1/cite?ref=x"} { // what cannot be answered is not settled
+		if a := get(t, m.d.URL()+none, authorizing(m.sign(wallet, offer))); a.Status != http.StatusNotFound && a.Status != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", none, a.Status, a.Body)
+		}
 	}
 	m.declined("poor", path, m.sign(poor, offer), api.ReasonNoFunds)
 	m.declined("frozen", path, m.sign(frozen, offer), api.ReasonUnsettled)
@@ -256,6 +301,13 @@ func TestStandardMutations(t *testing.T) {
 	}
 	if after, err := m.chain.Balance(t.Context(), m.chain.Treasury()); err != nil || after-before != 7 {
 		t.Errorf("the treasury has %d more, %v", after-before, err)
+	}
+	if now := m.kept(); !maps.Equal(now, kept) {
+		t.Errorf("it has kept %v, of %v", now, kept)
+	}
+	m.settled(path, m.sign(wallet, offer), false)
+	if now := m.kept(); now["settlements"] != kept["settlements"]+1 {
+		t.Errorf("of a payment it has kept %v, of %v", now, kept)
 	}
 }
 

@@ -45,7 +45,7 @@ func checkToken(token string) error {
 		return nil
 	}
 	return api.Errorf(api.ReasonMissingToken, "token is missing or does not begin with cv_").
-		WithHint("give an API key as ?token=cv_…; an Authorization header is not looked at here")
+		WithHint("send an API key as ?token=cv_…; streams ignore the Authorization header")
 }
 
 // subscribe streams the states of a pack. It is charged once, when the stream opens.

@@ -133,9 +133,9 @@ func (p *pair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		// A file that is away for a moment is being replaced.
 		if versions, err := p.versions(); err == nil && versions != seen {
 			if err := p.load(); err != nil {
-				p.cfg.Logger.Error("the certificate has changed and is no good; the old one stays", "error", err)
+				p.cfg.Logger.Error("new certificate is invalid; the old one stays", "error", err)
 			} else {
-				p.cfg.Logger.Info("the certificate has changed", "file", p.cfg.CertFile)
+				p.cfg.Logger.Info("certificate replaced", "file", p.cfg.CertFile)
 			}
 		}
 	}

@@ -267,7 +267,7 @@ func (k *kept) WriteHeader(status int) { k.once.Do(func() { k.status <- status }
 
 func (k *kept) Flush() { k.WriteHeader(http.StatusOK) }
 
-// TestPageRoom: 10,000 pages are followed at a time and not one more, whoever asks; five of one client, and not one more. Who
+// TestPageRoom: 10,000 pages are followed at a time and not one more; five of one client, and not one more. Who
 // leaves makes room.
 func TestPageRoom(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,10 @@ import (
 )
 
 // lines are headers that many answers share, made once: names in canonical form, each with its one value. Nobody changes them.
-type lines []struct {
+type lines []line
+
+// line is a header and its value.
+type line struct {
 	name  string
 	value []string
 }
@@ -27,6 +30,20 @@ func (l lines) set(h http.Header) {
 	for _, line := range l {
 		h[line.name] = line.value
 	}
+}
+
+// always are the headers of all answers of a server.
+func always(cfg Config) (l lines) {
+	if cfg.HTTPS {
+		l = append(l, line{"Strict-Transport-Security", []string{hsts}})
+	}
+	if cfg.Version != "" {
+		l = append(l, line{api.HeaderVersion, []string{cfg.Version}})
+	}
+	if cfg.Demo {
+		l = append(l, line{api.HeaderDataMode, []string{api.DataModeDemo}})
+	}
+	return l
 }
 
 // liveHeaders are those of an answer that is of now.
@@ -72,6 +89,25 @@ func tellLeft(h http.Header, left billing.Left) {
 	}
 }
 
+// proofLine is a proof as the values of its header.
+type proofLine struct {
+	of    api.Proof
+	value []string
+}
+
+// tellProof says in h which leaf proves an answer. Most have that of the newest state, so the last text is kept.
+func (s *Server) tellProof(h http.Header, p api.Proof) {
+	if p.Log == "" {
+		return
+	}
+	line := s.proven.Load()
+	if line == nil || line.of != p {
+		line = &proofLine{p, []string{p.String()}}
+		s.proven.Store(line)
+	}
+	h[api.HeaderProof] = line.value
+}
+
 // text is an answer as it reads now.
 func (s *Server) text(a reader.Answer) []byte { return a.Text(s.cfg.Now()) }
 
@@ -80,9 +116,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, op api.Op, served
 	a := served.Answer
 	a.Immutable = op == api.OpSnapshot
 	s.headers(w, a)
-	if a.Proof.Log != "" {
-		w.Header().Set(api.HeaderProof, a.Proof.String())
-	}
+	s.tellProof(w.Header(), a.Proof)
 	tellLeft(w.Header(), served.Left)
 	if served.Sold != nil {
 		if !a.Immutable {

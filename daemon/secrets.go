@@ -1,0 +1,83 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/contextd/contextd/internal/atomicfile"
+)
+
+const secretKeySize = 32
+
+// secretKeys reads the keys of what is named, from the data directory or, for all nodes of a cluster, from the database, and makes one
+// where there is none.
+func (d *Daemon) secretKeys(ctx context.Context, name, of string, fits func(text []byte) error) (keys [][]byte, err error) {
+	path := filepath.Join(d.cfg.DataDir, name)
+	text, err := os.ReadFile(path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case d.cfg.StoreURL != "" && (err == nil || missing):
+		text, err = d.sharedKeys(ctx, path, text, fits)
+	case missing:
+		if text, err = newSecretKey(); err == nil {
+			err = atomicfile.Write(path, text, 0o600)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read keys of %s: %w", of, err)
+	}
+	for line := range strings.Lines(string(text)) {
+		key, err := hex.DecodeString(strings.TrimSpace(line))
+		if err != nil {
+			return nil, fmt.Errorf("read keys of %s: %s has a line that is not hexadecimal", of, d.secretPlace(name))
+		}
+		if len(key) > 0 {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
+// sharedKeys reads those of all nodes. What the data directory of the first one has at path, if anything, is theirs from then on, unless
+// fits says that it, or nil where a key is to be made, is wrong; a nil fits takes everything.
+func (d *Daemon) sharedKeys(ctx context.Context, path string, mine []byte, fits func(text []byte) error) ([]byte, error) {
+	text, err := d.store.Secret(ctx, filepath.Base(path), func() ([]byte, error) {
+		if fits != nil {
+			if err := fits(mine); err != nil {
+				return nil, err
+			}
+		}
+		if mine != nil {
+			return mine, nil
+		}
+		return newSecretKey()
+	})
+	if err == nil && mine != nil && string(mine) != string(text) {
+		d.cfg.Logger.Warn("the data directory holds unused keys: all nodes use those in the database", "file", path)
+	}
+	return text, err
+}
+
+// newSecretKey is the text of a file with a new key.
+func newSecretKey() ([]byte, error) {
+	key := make([]byte, secretKeySize)
+	if _, err := rand.Read(key); err != nil {
+		return nil, fmt.Errorf("make key: %w", err)
+	}
+	return []byte(hex.EncodeToString(key) + "\n"), nil
+}
+
+// secretPlace is where secretKeys reads, in words.
+func (d *Daemon) secretPlace(name string) string {
+	if d.cfg.StoreURL != "" {
+		return name + " in the database"
+	}
+	return filepath.Join(d.cfg.DataDir, name)
+}
