@@ -38,8 +38,8 @@ func newAPI(f *command.Factory) *cobra.Command {
 	o := apiOptions{IO: f.IO, client: f.Client}
 	c := f.Command(&cobra.Command{
 		Use: "api PATH", Short: "Make any call and show its answer", Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: "Make any call with the key of the profile and show its answer as it came.\n\n" +
-			"-f adds query parameters, or members of a JSON body where the method is not GET.",
+		Long: "Make any call with the key of the profile and show the unchanged answer.\n\n" +
+			"-f adds query parameters, or members of a JSON body if the method is not GET.",
 		Example: "  ctx api /v1/search -f q=bitcoin -f k=3\n" +
 			"  ctx api /v1/cite -X POST -f ref=1 -i\n  ctx api /api/openapi -q .info.version",
 	}, []string{cli.OpenFields}, func(ctx context.Context, args []string) error {
@@ -52,7 +52,7 @@ func newAPI(f *command.Factory) *cobra.Command {
 	flags.StringVarP(&o.method, "method", "X", "", "HTTP `method` (default GET, or POST with --input)")
 	cli.CompleteValues(c, "method", "GET", "POST", "PUT", "PATCH", "DELETE")
 	flags.StringVar(&o.input, "input", "", "send this `file` as the body, - for stdin")
-	flags.BoolVarP(&o.include, "include", "i", false, "show the status line and the headers too")
+	flags.BoolVarP(&o.include, "include", "i", false, "also show the status line and the headers")
 	return c
 }
 

@@ -29,21 +29,21 @@ type authOptions struct {
 // newAuth makes the group of commands that sign in and out.
 func newAuth(f *command.Factory) *cobra.Command {
 	o := &authOptions{IO: f.IO, client: f.Client, account: f.Account}
-	status := f.Command(&cobra.Command{Use: "status", Short: "Say who is signed in", SuggestFor: []string{"whoami"}},
+	status := f.Command(&cobra.Command{Use: "status", Short: "Show the signed-in account", SuggestFor: []string{"whoami"}},
 		sessionFields(), o.status)
 	logout := f.Command(&cobra.Command{Use: "logout", Short: "Sign out and forget the session"}, nil, o.signOut)
 	logout.Flags().BoolVar(&o.everywhere, "all", false, "end every session of the account, wherever it is signed in")
 	token := f.Command(&cobra.Command{Use: "token", Short: "Print the secret of the session, for scripts",
-		Long: "Print the secret of the session. Who has it is signed in as you: put it into " + command.EnvSession +
-			" and nowhere else."}, nil, o.token)
+		Long: "Print the secret of the session. Anyone with it is signed in as you: put it into " + command.EnvSession + " and\n" +
+			"nowhere else."}, nil, o.token)
 	identities := f.Command(&cobra.Command{Use: "identities", Short: "List the mail addresses and wallets you sign in by"},
 		[]string{"id", "kind", "subject", "createdAt"}, o.identities)
 	unlink := f.Command(&cobra.Command{Use: "unlink ID", Short: "Remove a mail address or wallet from your account",
 		Args: cobra.ExactArgs(1),
-		Long: "Remove a mail address or wallet from your account. Your other sessions end, and your mail addresses are told.\n" +
-			"It has to be within ten minutes of a sign-in; the last one cannot be removed.",
+		Long: "Remove a mail address or wallet from your account. Your other sessions end, and a mail goes to your mail\n" +
+			"addresses. Do so within ten minutes of a sign-in; the last identity cannot be removed.",
 		Example: "  ctx auth identities\n  ctx auth unlink 5f0c2d9e8b7a6413"}, nil, o.unlink)
-	return cli.Group(&cobra.Command{Use: "auth", Short: "Sign in to the console of the service, and out",
+	return cli.Group(&cobra.Command{Use: "auth", Short: "Sign in to the console of the service, and sign out",
 		Example: "  ctx auth login --email you@example.com\n  ctx auth login --wallet 0x5aAe…\n  ctx auth status"},
 		newLogin(f), status, identities, unlink, logout, token)
 }
@@ -68,9 +68,10 @@ func newLogin(f *command.Factory) *cobra.Command {
 	o := &loginOptions{authOptions: authOptions{IO: f.IO, client: f.Client, account: f.Account}, wallets: f.Wallets}
 	c := f.Command(&cobra.Command{
 		Use: "login", Short: "Sign in by mail or with a wallet",
-		Long: "Sign in by mail: a link is sent to you; paste it, or the code that its page shows, when you are asked for it. Or sign in\n" +
-			"with a wallet, a keystore file of which signs a message. The session is kept where the system keeps passwords, or else in\n" +
-			"a file that only you can read.\n\nWithout a terminal, send the link first and hand the code in later.",
+		Long: "Sign in by mail: the service mails you a link; paste it, or the code on its page, when asked. Or sign in with a\n" +
+			"wallet: a keystore file signs a message. The session is stored in the system's keyring, or else in a file that\n" +
+			"only you can read.\n\n" +
+			"Without a terminal, send the link first and pass the code in later.",
 		Example: "  ctx auth login --email you@example.com\n  ctx auth login --email you@example.com --no-wait\n" +
 			"  ctx auth login --code-stdin < code.txt\n  ctx auth login --wallet ~/.foundry/keystores/main --password-file pass.txt\n" +
 			"  ctx auth login --wallet main --link      add a wallet to the account you are signed in to",
@@ -83,7 +84,7 @@ func newLogin(f *command.Factory) *cobra.Command {
 	flags.StringVar(&o.passwordFile, "password-file", "", "read the wallet's passphrase from this `file`")
 	flags.StringVar(&o.domain, "domain", "", "the service signs people in as this `host`, not as that of the base URL")
 	flags.BoolVar(&o.link, "link", false, "add the address or wallet to the account you are signed in to")
-	flags.StringVar(&o.invite, "invite", "", "hand in this invitation `code`, where new accounts need one")
+	flags.StringVar(&o.invite, "invite", "", "use this invitation `code`, if new accounts need one")
 	c.MarkFlagsMutuallyExclusive("email", "wallet", "code-stdin")
 	c.MarkFlagsMutuallyExclusive("link", "invite")
 	return c

@@ -37,8 +37,8 @@ func newBrief(f *command.Factory) *cobra.Command {
 	c := f.Command(&cobra.Command{
 		Use: "brief [PACK]", Short: "Read the brief of a pack with its sources", Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"read", "summary"},
-		Long: "Read the brief of a pack. Anchors such as [1] name its sources, which are listed below it.\n\n" +
-			"On a terminal the text is wrapped and anchors are marked. Elsewhere lines stay as long as they are.",
+		Long: "Read the brief of a pack. Anchors such as [1] name its sources, listed below the text.\n\n" +
+			"On a terminal, the text is wrapped and anchors are highlighted. Elsewhere, lines keep their length.",
 		Example: "  ctx brief\n  ctx brief crypto --cite inline\n  ctx brief --raw > brief.txt\n  ctx brief --json brief -q .brief",
 	}, briefFields(), func(ctx context.Context, args []string) (err error) {
 		if o.pack, err = f.Pack(args); err != nil {
@@ -48,10 +48,10 @@ func newBrief(f *command.Factory) *cobra.Command {
 	})
 	flags := c.Flags()
 	flags.StringVar(&o.cite, "cite", "", "`how` to show sources: footnotes (the default), inline or none")
-	flags.BoolVar(&o.render, "render", false, "wrap and mark the text where there is no terminal too")
+	flags.BoolVar(&o.render, "render", false, "wrap and highlight the text even without a terminal")
 	flags.BoolVar(&o.raw, "raw", false, "only the text, as the service sent it")
-	flags.BoolVar(&o.check, "check", false, "show which row of the state holds each figure")
-	flags.IntVar(&o.width, "width", 0, "wrap at so many `columns`")
+	flags.BoolVar(&o.check, "check", false, "show the row of the state behind each figure")
+	flags.IntVar(&o.width, "width", 0, "wrap at this many `columns`")
 	_ = c.RegisterFlagCompletionFunc("cite",
 		cobra.FixedCompletions([]string{"footnotes", "inline", "none"}, cobra.ShellCompDirectiveNoFileComp))
 	c.AddCommand(newPrompt(f))

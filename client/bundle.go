@@ -14,7 +14,7 @@ import (
 )
 
 // bundleFlag is the help of --bundle.
-const bundleFlag = "write the answer and all that proves it to this `file`, for ctx verify"
+const bundleFlag = "write the answer and its proof to this `file`, for ctx verify"
 
 // writeBundle writes an answer and what proves it to a file, once it holds.
 func writeBundle(ctx context.Context, logs *command.Logs, file, pack string, state *api.StateResponse, meta *sdk.Response) error {

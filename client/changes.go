@@ -29,12 +29,12 @@ type changesOptions struct {
 func newChanges(f *command.Factory) *cobra.Command {
 	o := changesOptions{IO: f.IO, client: f.Client}
 	c := f.Command(&cobra.Command{
-		Use: "changes [PACK] --since TIME", Short: "Show what is different since a moment", Args: cobra.MaximumNArgs(1),
+		Use: "changes [PACK] --since TIME", Short: "Show changes since a moment", Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"news"},
-		Long: "Show what is different since a moment: flags that appeared, rose, fell or ended, rows by the size of their moves, new\n" +
-			"headlines, and sources that do not answer. The service compares, in one call.\n\nTIME is " + human.MomentForms +
-			".\nTimes without a zone are local. The generatedAt of an answer names its own state, so that nothing is missed between\n" +
-			"two calls.",
+		Long: "Show changes since a moment: flags that appeared, rose, fell or ended, rows by the size of their moves, new\n" +
+			"headlines, and failing sources. The service compares, in one call.\n\n" +
+			"TIME is " + human.MomentForms + ".\n" +
+			"Times without a zone are local. Use the generatedAt of the last answer to miss nothing between two calls.",
 		Example: "  ctx changes --since 20m\n  ctx changes --since 14:00 --min 0.5 --kinds asset,headline\n" +
 			"  ctx changes --since 1h --jq '.flags[] | select(.change == \"appeared\") | .message'",
 	}, []string{
@@ -47,8 +47,8 @@ func newChanges(f *command.Factory) *cobra.Command {
 		return o.run(ctx)
 	})
 	flags := c.Flags()
-	flags.StringVar(&o.since, "since", "", "what is different since this `time` (required)")
-	flags.Float64Var(&o.ask.Min, "min", 0, "leave out rows that moved by less than so many `percent`")
+	flags.StringVar(&o.since, "since", "", "show changes since this `time` (required)")
+	flags.Float64Var(&o.ask.Min, "min", 0, "leave out rows with moves below this `percent`")
 	flags.StringSliceVar(&o.ask.Kinds, "kinds", nil, "only rows of these `kinds`, with commas between, such as asset,headline")
 	_ = c.RegisterFlagCompletionFunc("kinds", f.CompleteKinds())
 	return c

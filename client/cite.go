@@ -47,8 +47,8 @@ func newCite(f *command.Factory) *cobra.Command {
 	c := f.Command(&cobra.Command{
 		Use: "cite REF...", Short: "Show the sources behind anchors of a brief", Args: cobra.MinimumNArgs(1),
 		SuggestFor: []string{"source"}, ValidArgsFunction: cobra.NoFileCompletions,
-		Long: "Show the sources behind anchors of a brief: 1 for [1]. Each anchor is one call. With --row it is a row under the\n" +
-			"anchor, with its page and figures, and with --at as it stood then.\n" +
+		Long: "Show the sources behind anchors of a brief: 1 for [1]. Each anchor is one call. With --row, show a row under the\n" +
+			"anchor, with its page and figures; with --at, as of then.\n\n" +
 			"--format writes references for a text: text, md, bibtex or url.",
 		Example: "  ctx cite 1\n  ctx cite 1 3 --format md\n  ctx cite 2 --open\n  ctx cite 1 --row asset/zcash --at 20m",
 	}, []string{"ref", "sourceId", "name", "url", "fetchedAt", "excerpt"}, func(ctx context.Context, args []string) (err error) {
@@ -62,7 +62,7 @@ func newCite(f *command.Factory) *cobra.Command {
 	})
 	flags := c.Flags()
 	flags.StringVar(&o.pack, "pack", "", "the brief is of this `pack`")
-	flags.StringVar(&o.row, "row", "", "show this row under the anchor, `kind/key` as lookup tells it")
+	flags.StringVar(&o.row, "row", "", "show this row under the anchor, as `kind/key` from lookup")
 	flags.StringVar(&o.at, "at", "", "show it as of this `moment`, such as 20m or the generatedAt of an answer")
 	flags.StringVar(&o.format, "format", "", "write references as `format`: text, md, bibtex or url")
 	flags.BoolVar(&o.open, "open", false, "open the sources in the browser")
@@ -78,7 +78,7 @@ func parseRefs(args []string) ([]int, error) {
 	for arg := range strings.SplitSeq(strings.Join(args, ","), ",") {
 		n, err := strconv.Atoi(strings.Trim(arg, "[]"))
 		if err != nil || n < 1 {
-			return nil, cli.Invalid("%q is not an anchor, which is a number from 1", arg)
+			return nil, cli.Invalid("%q is not a citation: give a number from 1, such as 3 or [3]", arg)
 		}
 		refs = append(refs, n)
 	}

@@ -52,7 +52,7 @@ func newConfig(f *command.Factory) *cobra.Command {
 	list := f.Command(&cobra.Command{Use: "list", Short: "Show every setting", Aliases: []string{"ls"},
 		Example: "  ctx config list --show-origin"}, fields, o.list)
 	for _, c := range []*cobra.Command{get, list} {
-		c.Flags().BoolVar(&o.showOrigin, "show-origin", false, "tell where each value comes from")
+		c.Flags().BoolVar(&o.showOrigin, "show-origin", false, "show the origin of each value")
 	}
 	set := lenient(&cobra.Command{Use: "set NAME VALUE", Short: "Write a setting to the file or to a profile",
 		Args: cobra.ExactArgs(2), ValidArgsFunction: settings,
@@ -60,9 +60,10 @@ func newConfig(f *command.Factory) *cobra.Command {
 	unset := lenient(&cobra.Command{Use: "unset NAME", Short: "Remove a setting from the file or from a profile",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: settings, SuggestFor: []string{"rm", "delete"}}, o.unset)
 	edit := lenient(&cobra.Command{Use: "edit", Short: "Open the file in $VISUAL or $EDITOR", Args: cobra.NoArgs}, o.edit)
-	path := lenient(&cobra.Command{Use: "path", Short: "Show where the file is", Args: cobra.NoArgs}, o.path)
+	path := lenient(&cobra.Command{Use: "path", Short: "Show the path of the file", Args: cobra.NoArgs}, o.path)
 	return cli.Group(&cobra.Command{Use: "config", Short: "Show and change settings",
-		Long:    "Show and change settings. A flag wins over the environment, that over the profile, that over the file.",
+		Long: "Show and change settings. A flag overrides the environment, the environment the profile, and the profile the\n" +
+			"file.",
 		Example: "  ctx config list --show-origin\n  ctx config set base_url https://ctx.example\n  ctx config get pack"},
 		get, set, unset, list, edit, path)
 }

@@ -30,10 +30,11 @@ func newDiff(f *command.Factory) *cobra.Command {
 	c := f.Command(&cobra.Command{
 		Use: "diff [PACK] --from TIME", Short: "Show what changed between two minutes", Args: cobra.MaximumNArgs(1),
 		SuggestFor: []string{"compare"}, ValidArgsFunction: f.CompletePackArgument(),
-		Long: "Show what changed between the states of two minutes, or between one and now.\n\nTIME is " + human.MomentForms +
-			".\nTimes without a zone are local. Each of the two states is one call.\n\n" +
-			"A terminal shows what the changes come to: flags, headlines, sources, then a line for each row that moved. --all has every\n" +
-			"value; so has JSON.",
+		Long: "Show what changed between the states of two minutes, or between one and now.\n\n" +
+			"TIME is " + human.MomentForms + ".\n" +
+			"Times without a zone are local. Each of the two states is one call.\n\n" +
+			"A terminal shows a summary: flags, headlines, sources, then a line for each row that moved. --all and JSON have\n" +
+			"every value.",
 		Example: "  ctx diff --from 2h\n  ctx diff --from \"yesterday 14:00\" --to \"yesterday 15:00\" --path top_movers\n" +
 			"  ctx diff --from 1h --jq '.changes[] | select(.row == \"BTC\")'",
 	}, []string{"type", "pack", "from", "ts", "changes"}, func(ctx context.Context, args []string) (err error) {
@@ -45,7 +46,7 @@ func newDiff(f *command.Factory) *cobra.Command {
 	flags := c.Flags()
 	flags.StringVar(&o.fromAt, "from", "", "the older minute, as `time` (required)")
 	flags.StringVar(&o.toward, "to", "now", "the newer minute, as `time`, or now")
-	flags.StringVar(&o.path, "path", "", "only what is at this `path` of the state")
+	flags.StringVar(&o.path, "path", "", "show only this `path` of the state")
 	o.register(flags)
 	return c
 }

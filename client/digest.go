@@ -23,8 +23,8 @@ type digestOptions struct {
 }
 
 func (o *digestOptions) register(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.all, "all", false, "every changed value, bookkeeping too")
-	flags.Float64Var(&o.min, "min", 0.1, "leave out rows that moved by less than so many `percent`")
+	flags.BoolVar(&o.all, "all", false, "show every changed value, including bookkeeping")
+	flags.Float64Var(&o.min, "min", 0.1, "leave out rows with moves below this `percent`")
 }
 
 // check reports what is wrong with the flags.

@@ -59,9 +59,9 @@ func newDoctor(f *command.Factory) *cobra.Command {
 	o := doctorOptions{IO: f.IO, config: f.Config, key: f.Key, client: f.Client, http: f.HTTP,
 		wallets: f.Wallets, payments: f.Payments}
 	c := lenient(&cobra.Command{Use: "doctor", Short: "Check the configuration, the service and the key", Args: cobra.NoArgs,
-		Long: "Check the configuration, the connection, the clock, the key, access to the pack and the age of its state.\n" +
-			"That costs one call; --free leaves it out. Where a wallet or a chain is configured, check them too, what the\n" +
-			"wallet has and may pay, and whether a payment is unfinished. It exits 1 if something is broken.",
+		Long: "Check the configuration, the connection, the clock, the key, access to the pack and the age of its state. This\n" +
+			"costs one call; --free skips it. If a wallet or a chain is configured, also check these, the wallet's balance\n" +
+			"and bounds, and unfinished payments. Exit code 1 means that something is broken.",
 		Example: "  ctx doctor\n  ctx doctor --free -o json",
 	}, func(c *cobra.Command, _ []string) error { return o.run(c.Context()) })
 	cli.SetFields(c, "check", "outcome", "found", "fix")
@@ -100,15 +100,15 @@ func (o *doctorOptions) run(ctx context.Context) error {
 func (o *doctorOptions) settings() *config.Config {
 	c, err := o.config()
 	if err != nil {
-		o.add("configuration", outcomeError, "mend the file (ctx config path) or the variable", "%v", err)
+		o.add("configuration", outcomeError, "correct the file (ctx config path) or the variable", "%v", err)
 		return nil
 	}
 	switch _, err := os.Stat(c.File); {
 	case len(c.Unknown) > 0:
-		o.add("configuration", outcomeWarning, "ctx config list names the settings",
+		o.add("configuration", outcomeWarning, "ctx config list shows all settings",
 			"%s has unknown settings: %s", c.File, strings.Join(c.Unknown, ", "))
 	case errors.Is(err, fs.ErrNotExist):
-		o.add("configuration", outcomeOK, "", "no file; defaults and environment hold")
+		o.add("configuration", outcomeOK, "", "no file: defaults and environment")
 	default:
 		o.add("configuration", outcomeOK, "", "%s, profile %s", c.File, c.Profile())
 	}
@@ -116,7 +116,7 @@ func (o *doctorOptions) settings() *config.Config {
 		o.add("shortcuts", outcomeError, "ctx help shortcuts", "%v", err)
 	}
 	if info, err := os.Stat(c.Dir); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
-		o.add("directory", outcomeWarning, "chmod 700 "+c.Dir, "others may write to %s (mode %04o)", c.Dir, info.Mode().Perm())
+		o.add("directory", outcomeWarning, "chmod 700 "+c.Dir, "other users can write to %s (mode %04o)", c.Dir, info.Mode().Perm())
 	}
 	return c
 }
@@ -164,17 +164,17 @@ func (o *doctorOptions) server(ctx context.Context, c *config.Config) bool {
 	}
 	switch {
 	case meta.RequestID == "":
-		o.add("server", outcomeError, "check the base URL, and whether a proxy stands between",
-			"what answers is no context service (status %d)", meta.Status)
+		o.add("server", outcomeError, "check the base URL and any proxy on the way",
+			"not a context service (status %d)", meta.Status)
 		return false
 	case err != nil:
-		o.add("server", outcomeWarning, "wait some seconds; then look into the daemon's log",
-			"it answers in %d ms but is not ready (status %d)", took.Milliseconds(), meta.Status)
+		o.add("server", outcomeWarning, "wait a few seconds, then check the daemon's log",
+			"answered in %d ms, but not ready (status %d)", took.Milliseconds(), meta.Status)
 	default:
 		o.add("server", outcomeOK, "", "ready, answered in %d ms", took.Milliseconds())
 	}
 	if meta.Demo() {
-		o.add("data", outcomeWarning, "contextd serve takes real sources", "demo data: synthetic values")
+		o.add("data", outcomeWarning, "contextd serve reads real sources", "demo data: synthetic values")
 	}
 	o.clock(meta.Header, began.Add(took/2))
 	return true
@@ -192,7 +192,7 @@ func (o *doctorOptions) clock(h http.Header, now time.Time) {
 			"this machine is %s off the server", skew.Round(time.Second))
 		return
 	}
-	o.add("clock", outcomeOK, "", "agrees with the server's")
+	o.add("clock", outcomeOK, "", "agrees with the server")
 }
 
 // isLoopback reports whether host is this machine.
@@ -204,19 +204,19 @@ func isLoopback(host string) bool {
 // service checks the key, the pack and the age of the state.
 func (o *doctorOptions) service(ctx context.Context, c *config.Config) {
 	if o.payments.On() {
-		o.add("key", outcomeOK, "", "none is sent: calls are paid for one by one (from %s)", c.Get(config.Pay).Origin)
+		o.add("key", outcomeOK, "", "not sent: each call is paid separately (from %s)", c.Get(config.Pay).Origin)
 		return
 	}
 	key, origin, err := o.key()
 	switch {
 	case err != nil:
-		o.add("key", outcomeError, "chmod 600 the file, or name another", "%v", err)
+		o.add("key", outcomeError, "chmod 600 the file, or name another file", "%v", err)
 		return
 	case key.IsZero():
-		o.add("key", outcomeError, "export CTX_API_KEY=cv_…, or ctx profile add NAME --api-key-file FILE", "there is none")
+		o.add("key", outcomeError, "export CTX_API_KEY=cv_…, or ctx profile add NAME --api-key-file FILE", "none")
 		return
 	case !key.Valid():
-		o.add("key", outcomeError, "copy it again, whole", "what %s holds is not a key", origin)
+		o.add("key", outcomeError, "copy it again, whole", "%s does not hold a key", origin)
 		return
 	}
 	client, err := o.client()
@@ -230,7 +230,7 @@ func (o *doctorOptions) service(ctx context.Context, c *config.Config) {
 	_, err = client.Cite(ctx, pack, noAnchor)
 	switch e := api.AsError(err); {
 	case errors.Is(err, sdk.ErrCitationNotFound):
-		o.add("key", outcomeOK, "", "%s (from %s) is valid and opens pack %s", key, origin, pack)
+		o.add("key", outcomeOK, "", "%s (from %s) is valid for pack %s", key, origin, pack)
 	case e.Status == http.StatusUnauthorized:
 		o.add("key", outcomeError, "use another key", "%s (from %s): %v", key, origin, err)
 		return
@@ -245,23 +245,36 @@ func (o *doctorOptions) service(ctx context.Context, c *config.Config) {
 
 // freshness checks the age of the state. It is one call.
 func (o *doctorOptions) freshness(ctx context.Context, client *sdk.Client, pack string) {
-	fresh, err := client.Fresh(ctx, pack)
+	var meta sdk.Response
+	fresh, err := client.Fresh(ctx, pack, sdk.WithResponse(&meta))
 	if err != nil {
 		o.add("freshness", outcomeError, api.AsError(err).Hint, "%v", err)
 		return
 	}
+	o.quota(meta.Left())
 	f := fresh.Freshness.At(o.Now())
 	age := human.Age(time.Duration(f.AgeSeconds) * time.Second)
 	switch {
 	case f.AgeSeconds > api.MaxFreshAge:
-		o.add("freshness", outcomeWarning, "the daemon's refresh lags; look into its log", "the state of %s is %s old", pack, age)
+		o.add("freshness", outcomeWarning, "the daemon's refresh lags; check its log", "the state of %s is %s old", pack, age)
 		return
 	case f.Stale(o.Now()):
-		o.add("freshness", outcomeWarning, "a source does not answer; ctx fresh --path source_status says which",
-			"the state of %s is %s old, its data up to %s", pack, age, human.Age(time.Duration(f.DataAgeSeconds)*time.Second))
+		o.add("freshness", outcomeWarning, "a source does not answer; to see which: ctx fresh --path source_status",
+			"the state of %s is %s old, its oldest data %s", pack, age, human.Age(time.Duration(f.DataAgeSeconds)*time.Second))
 		return
 	}
 	o.add("freshness", outcomeOK, "", "the state of %s is %s old", pack, age)
+}
+
+// quota says what the key can still call.
+func (o *doctorOptions) quota(left sdk.Left) {
+	switch words := command.LeftWords(left); {
+	case words == "": // an older service
+	case left.Credits != nil && *left.Credits == 0, left.FreeCalls != nil && *left.FreeCalls == 0:
+		o.add("quota", outcomeWarning, "ctx credits buy PACK", "that was the last call: %s", words)
+	default:
+		o.add("quota", outcomeOK, "", "%s", words)
+	}
 }
 
 // print shows what was found. Where the configuration is broken the flags cannot be trusted, and it shows text.

@@ -37,11 +37,12 @@ func newExport(f *command.Factory) *cobra.Command {
 	o := exportOptions{IO: f.IO, client: f.Client, packs: f.Packs}
 	c := f.Command(&cobra.Command{
 		Use: "export [FILE] --member MEMBER --from TIME", Short: "Write a member of past states to a file", Args: cobra.MaximumNArgs(1),
-		Long: "Write a member of past states to FILE, or to stdout, one line for each state, or in CSV one for each of its rows.\n\n" +
-			"A file that is there is gone on with behind what it holds, so the same command brings it up to date and finishes what\n" +
-			"was cut off; nothing is written twice. Each day that is started costs a credit, or a free call. What the key cannot look\n" +
-			"back to, and what was before the first state, is left out and costs nothing. TIME is\n" + human.MomentForms +
-			".\nIn CSV a text that a spreadsheet would run as a formula has a ' before it.",
+		Long: "Write a member of past states to FILE or stdout: one line per state or, in CSV, one per row.\n\n" +
+			"If the file exists, the export continues where it ends: run the same command again to update it or to finish an\n" +
+			"interrupted export; nothing is written twice. Each started day costs a credit or a free call. Times beyond the\n" +
+			"reach of the key, or before the first state, are skipped and cost nothing. TIME is\n" +
+			human.MomentForms + ".\n" +
+			"In CSV, a text that a spreadsheet would run as a formula gets a leading '.",
 		Example: "  ctx export movers.ndjson --member top_movers --from 30d\n" +
 			"  ctx export movers.csv --member top_movers --from 7d --every 1h\n" +
 			"  ctx export --member sentiment.fearGreed --from 24h --every 1h -o csv",
@@ -56,9 +57,9 @@ func newExport(f *command.Factory) *cobra.Command {
 	flags := c.Flags()
 	flags.StringVar(&o.pack, "pack", "", "export of this `pack`")
 	flags.StringVar(&o.member, "member", "", "`member` of the state, or a part of one: top_movers, sentiment.market (required)")
-	flags.StringVar(&o.fromAt, "from", "", "the first moment, as `time`; for a file that is there, what it ends with")
+	flags.StringVar(&o.fromAt, "from", "", "the first moment, as `time` (default for an existing file: its end)")
 	flags.StringVar(&o.toward, "to", "now", "the last moment, as `time`")
-	flags.StringVar(&o.everyText, "every", api.FormatSpan(api.HistoryEveryMin), "a state every so `often`, 5m or more")
+	flags.StringVar(&o.everyText, "every", api.FormatSpan(api.HistoryEveryMin), "one state this `often`, 5m or more")
 	flags.StringVarP(&o.format, "output", "o", "", "`format`: csv or ndjson (default by the name of FILE, else ndjson)")
 	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
 	_ = c.RegisterFlagCompletionFunc("output",

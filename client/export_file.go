@@ -53,6 +53,9 @@ func openExport(path, format string, stdout io.Writer) (*exportFile, error) {
 	if path == "" || path == "-" {
 		return x, nil
 	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a device may have no end, and cannot be gone on with
+		return nil, cli.Invalid("%s is not a regular file", path).WithHint("leave FILE out to write to stdout")
+	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, cli.Invalid("%w", err)

@@ -36,6 +36,7 @@ type proven struct {
 	lie    string            // added to states that are answered
 	proof  func(*api.Proof)  // changes the header; nil leaves it
 	old    map[string][]byte // what a cache on the way has
+	gone   bool              // there is no log any more
 	asked  []string
 }
 
@@ -195,6 +196,8 @@ func (p *proven) logged(path string, seq int) []byte {
 	number, _ := strings.CutPrefix(path, "leaf/")
 	n, err := strconv.Atoi(number)
 	switch {
+	case p.gone:
+		return nil
 	case p.old[path] != nil:
 		return p.old[path]
 	case path == "checkpoint":

@@ -53,9 +53,9 @@ func newFresh(f *command.Factory) *cobra.Command {
 	c := f.Command(&cobra.Command{
 		Use: "fresh [PACK]", Short: "Show the newest state of a pack", Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"get", "show", "state"},
-		Long: "Show the newest state of a pack: an overview on a terminal, the JSON of the service elsewhere.\n\n" +
-			"--path picks a part of the state and writes text as it is. Fields of --json are the members of the\n" +
-			"answer and those of the state. Each call costs one credit, so each round of --watch does.",
+		Long: "Show the newest state of a pack: an overview on a terminal, the service's JSON elsewhere.\n\n" +
+			"--path selects a part of the state and prints text as it is. --json takes the members of the answer and of the\n" +
+			"state. Each call costs one credit, and so does each round of --watch.",
 		Example: "  ctx fresh\n  ctx fresh --members flags,sentiment -o yaml\n  ctx fresh crypto --path top_movers.0.symbol\n" +
 			"  ctx fresh --json flags --jq '.flags[].message'\n  ctx fresh --max-age 5m || echo stale\n" +
 			"  ctx fresh --watch 5m -o ndjson\n  ctx fresh --trend",
@@ -68,11 +68,11 @@ func newFresh(f *command.Factory) *cobra.Command {
 	flags := c.Flags()
 	flags.StringSliceVar(&o.members, "members", nil, "ask for these `names` of members of the state alone, with commas between")
 	_ = c.RegisterFlagCompletionFunc("members", f.CompleteMembers()) // it fails for a flag that is not there
-	flags.StringVar(&o.path, "path", "", "show only what is at this `path` of the state, such as top_movers.0.symbol")
+	flags.StringVar(&o.path, "path", "", "show only this `path` of the state, such as top_movers.0.symbol")
 	flags.DurationVar(&o.maxAge, "max-age", 0, "exit 10 if the state, or data of a source that is overdue, is older than this `age`")
-	flags.BoolVar(&o.trend, "trend", false, "show how the rows of the first table went in 24 hours, too, which is another call")
+	flags.BoolVar(&o.trend, "trend", false, "also show 24-hour trends for the rows of the first table; this is another call")
 	flags.StringVar(&o.bundle, "bundle", "", bundleFlag)
-	flags.DurationVar(&o.watch, "watch", 0, "ask again every so `often` and show each new state")
+	flags.DurationVar(&o.watch, "watch", 0, "ask again this `often` and show each new state")
 	return c
 }
 

@@ -42,37 +42,36 @@ func rowFields() []string {
 func newKeys(f *command.Factory) *cobra.Command {
 	o := &keyOptions{IO: f.IO, config: f.Config, account: f.Account, given: f.KeyOut()}
 	create := f.Command(&cobra.Command{Use: "create NAME", Short: "Create a key and print it, once", Args: cobra.ExactArgs(1),
-		Long: "Create a key for an agent or a machine, of your tier. It is shown once: on standard output, or only to a file (--out),\n" +
-			"or only to where the secrets of the profile are kept (--save).",
+		Long: "Create a key for an agent or a machine, of your tier. It is shown once: on standard output, or only written to a\n" +
+			"file (--out), or only stored with the secrets of the profile (--save).",
 		Example: "  ctx keys create my-agent --out my-agent.key\n  ctx keys create laptop --save\n  ctx keys create ci --consent none"},
 		[]string{"key", "keyId", "name", "tier", "createdAt"},
 		func(ctx context.Context, args []string) error { return o.create(ctx, args[0]) })
 	o.given.Bind(create)
-	create.Flags().StringVar(&o.consent, "consent", "", "what may be kept of its calls: full, aggregated (the default) or none")
+	create.Flags().StringVar(&o.consent, "consent", "", "records of its calls to keep: full, aggregated (the default) or none")
 	cli.CompleteValues(create, "consent", api.Consents()...)
 	list := f.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List your keys, newest first"}, rowFields(), o.list)
 	list.Flags().BoolVar(&o.revoked, "revoked", false, "also those that were revoked")
-	list.Flags().IntVar(&o.limit, "limit", 0, "at most so many, from the whole list (0 means all)")
-	list.Flags().StringVar(&o.cursor, "cursor", "", "the page that a list with --limit has named as the next one")
+	list.Flags().IntVar(&o.limit, "limit", 0, "show at most this many (0 means all)")
+	list.Flags().StringVar(&o.cursor, "cursor", "", "the next page, as named by a list with --limit")
 	view := f.Command(&cobra.Command{Use: "view KEYID", Short: "Show a key and the credits on it",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: o.complete}, append(rowFields(), "credits"), o.view)
 	revoke := f.Command(&cobra.Command{Use: "revoke KEYID...", Short: "Revoke keys, at once and for good", Args: cobra.MinimumNArgs(1),
 		SuggestFor: []string{"rm", "delete", "remove"}, ValidArgsFunction: o.complete,
 		Example: "  ctx keys revoke cv_test_ab12cd34\n  ctx keys revoke cv_test_ab12cd34 --yes --jq '.[].strandedCredits'"},
 		[]string{"keyId", "ok", "revokedAt", "strandedCredits"}, o.revoke)
-	revoke.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would be revoked")
-	use := f.Command(&cobra.Command{Use: "use KEYID --api-key-file FILE", Short: "Make a key that you have the one that the profile uses",
+	revoke.Flags().BoolVar(&o.dryRun, "dry-run", false, "only show what would be revoked")
+	use := f.Command(&cobra.Command{Use: "use KEYID --api-key-file FILE", Short: "Use an existing key for the profile",
 		Args: cobra.ExactArgs(1), Example: "  ctx keys use cv_test_ab12cd34 --api-key-file - < my-agent.key"}, nil, o.use)
-	rotate := f.Command(&cobra.Command{Use: "rotate NAME", Short: "Replace a key by a new one, which gets its credits",
+	rotate := f.Command(&cobra.Command{Use: "rotate NAME", Short: "Replace a key, and move its credits to the new one",
 		Args: cobra.ExactArgs(1),
-		Long: "Make a key with the name and consent of the one there is. Its credits move to the new key at once. " +
-			"The service ends the old\none then, or with --grace after a while, so that who uses it can change: " +
-			"the command does not wait. " +
-			"Where the profile uses\nthe old key, it uses the new one from then on.",
+		Long: "Create a key with the name and consent of an existing one and move its credits to the new key. The service ends\n" +
+			"the old key at once, or with --grace after a while, so its users can switch; the command does not wait. If the\n" +
+			"profile uses the old key, it uses the new one from then on.",
 		Example: "  ctx keys rotate my-agent --out my-agent.key\n  ctx keys rotate laptop --save --grace 10m"},
 		[]string{"key", "keyId", "name", "tier", "createdAt", "creditBalance", "revokesAt"}, o.rotate)
 	o.given.Bind(rotate)
-	rotate.Flags().DurationVar(&o.grace, "grace", 0, "let the old key work for so `long` (10m), a week at most")
+	rotate.Flags().DurationVar(&o.grace, "grace", 0, "keep the old key valid for this `long` (10m), a week at most")
 	return cli.Group(&cobra.Command{Use: "keys", Short: "Create, list, revoke and rotate your API keys",
 		Example: "  ctx keys create my-agent --save\n  ctx keys list"}, create, list, view, revoke, use, rotate)
 }
@@ -272,7 +271,7 @@ func (o *keyOptions) use(_ context.Context, args []string) error {
 	}
 	file := c.Get(config.APIKeyFile)
 	if file.Text == "" {
-		return cli.Invalid("the service has only the hash of a key, so you have to give it").
+		return cli.Invalid("the service stores only the hash of a key, so the key itself is needed").
 			WithHint("add --api-key-file FILE, or - for standard input")
 	}
 	key, err := config.ReadKey(file.Text, o.In)

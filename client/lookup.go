@@ -34,10 +34,10 @@ type lookupOptions struct {
 func newLookup(f *command.Factory) *cobra.Command {
 	return lookupCommand(f, &cobra.Command{
 		Use: "lookup QUESTION...", Short: "Look up numbers and facts by name",
-		Long: "Look up numbers and facts by name: a name, symbol or contract address, and what you want of it. Each argument is\n" +
-			"a question, and so is each part between commas. It knows all that was fetched, not only what the state shows. @ stands\n" +
-			"for the names in the watchlist. Elsewhere than on a terminal each figure is a line: question, kind, key, name, field,\n" +
-			"value, age, stale and url, with tabs between. What is not found costs nothing.",
+		Long: "Look up numbers and facts by name: a name, symbol or contract address, and the wanted figure. Each argument is a\n" +
+			"question, and so is each part between commas. The lookup covers everything fetched, not only the rows in the\n" +
+			"state. @ stands for the names in the watchlist. Outside a terminal, each figure is a line: question, kind, key,\n" +
+			"name, field, value, age, stale and url, separated by tabs. A question without a result is free.",
 		Example: "  ctx lookup \"ADA price\" \"tether supply\"\n  ctx lookup solana --kind headline\n  ctx lookup @\n" +
 			"  ctx lookup ada -q '.results[0].rows[0].fields.priceUsd'",
 	}, false)
@@ -46,9 +46,9 @@ func newLookup(f *command.Factory) *cobra.Command {
 // newPrice makes the short form of lookup for prices.
 func newPrice(f *command.Factory) *cobra.Command {
 	return lookupCommand(f, &cobra.Command{
-		Use: "price NAME...", Short: "Tell prices and their changes",
-		Long: "Tell the price of coins and how it moved, by name or symbol. @ stands for the names in the watchlist. A name that is not\n" +
-			"known is an error.",
+		Use: "price NAME...", Short: "Show prices and their changes",
+		Long: "Show the price of coins and its changes, by name or symbol. @ stands for the names in the watchlist. An unknown\n" +
+			"name is an error.",
 		Example: "  ctx price ada btc\n  ctx price @\n  ctx price btc -q '.results[0].rows[0].fields.priceUsd'",
 	}, true)
 }

@@ -43,9 +43,9 @@ func newOpen(f *command.Factory) *cobra.Command {
 	c := f.Command(&cobra.Command{
 		Use: "open [WHAT]", Short: "Open a page of the service, a source or a transaction", Args: cobra.MaximumNArgs(1),
 		SuggestFor: []string{"browse", "web"},
-		Long: "Print the address of a page and open it in the browser, where there is one. Without WHAT it is the page of the service,\n" +
-			"with --pack that of a pack. WHAT is account, docs, an anchor of the brief such as 1, a name or the key of a row as lookup\n" +
-			"shows it, or the hash of a transaction, for the explorer of its chain. An anchor and a name cost a call.",
+		Long: "Print the address of a page and open it in the browser, if there is one. Without WHAT, open the page of the\n" +
+			"service; with --pack, the page of a pack. WHAT is account, docs, an anchor of the brief such as 1, a name or row\n" +
+			"key as shown by lookup, or a transaction hash, for the explorer of its chain. An anchor and a name cost a call.",
 		Example: "  ctx open\n  ctx open account\n  ctx open 2\n  ctx open zcash --print\n  ctx open 0x5c50… --print",
 	}, cli.FieldsIn(opened{}), o.run)
 	names := anyName(f.Config, "account\tyour keys and credits", "docs\tthe API")

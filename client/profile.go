@@ -46,15 +46,15 @@ func newProfile(f *command.Factory) *cobra.Command {
 	list := f.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the profiles"},
 		[]string{"name", "active", "baseUrl", "key"}, o.list)
 	add := f.Command(&cobra.Command{Use: "add NAME", Short: "Add a profile, or change its address or key", Args: cobra.ExactArgs(1),
-		Long: "Add a profile, with the address of --base-url and the key in --api-key-file. The key is kept in a file that only you\n" +
-			"can read, and is sent to that address alone.",
+		Long: "Add a profile, with the address of --base-url and the key in --api-key-file. The key is stored in a file that\n" +
+			"only you can read, and is sent only to that address.",
 		Example: "  ctx profile add prod --base-url https://ctx.example --api-key-file - --use"}, nil, o.add)
 	add.Flags().BoolVar(&o.use, "use", false, "use the profile from now on")
 	use := f.Command(&cobra.Command{Use: "use NAME", Short: "Use a profile from now on", Args: cobra.ExactArgs(1), ValidArgsFunction: names,
 		SuggestFor: []string{"switch"}}, nil, o.switchTo)
 	remove := f.Command(&cobra.Command{Use: "remove NAME", Short: "Remove a profile and its key",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: names, SuggestFor: []string{"rm", "delete"}}, nil, o.remove)
-	return cli.Group(&cobra.Command{Use: "profile", Short: "Keep addresses and keys of several services",
+	return cli.Group(&cobra.Command{Use: "profile", Short: "Manage addresses and keys of several services",
 		Example: "  ctx profile add prod --base-url https://ctx.example --api-key-file key.txt\n" +
 			"  ctx profile use prod\n  ctx fresh -p prod"},
 		list, add, use, remove)

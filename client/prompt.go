@@ -34,19 +34,20 @@ func newPrompt(f *command.Factory) *cobra.Command {
 		Example: "  ctx brief prompt get\n  ctx brief prompt get -q .prompt"}, fields, o.get)
 	set := f.Command(&cobra.Command{Use: "set [TEXT]", Short: "Set your prompt",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: fmt.Sprintf("Set your prompt: what you want in your briefs of a pack, and how to put it, in at most %d characters. "+
-			"It holds from the\nnext brief that you ask for with a key of yours.", api.MaxPrompt),
+		Long: fmt.Sprintf("Set your prompt: the content and style of your briefs of a pack, in at most %d characters. It applies\n"+
+			"from the next brief that you request with one of your keys.", api.MaxPrompt),
 		Example: "  ctx brief prompt set \"Only stablecoins, in three sentences.\"\n  ctx brief prompt set --file prompt.txt"},
 		fields, o.set)
 	set.Flags().StringVar(&o.file, "file", "", "read the prompt from this `file`, - for stdin")
-	unset := f.Command(&cobra.Command{Use: "unset", Short: "Drop your prompt: you get the brief of the pack again"}, fields, o.unset)
+	unset := f.Command(&cobra.Command{Use: "unset", Short: "Drop your prompt and get the brief of the pack again"}, fields, o.unset)
 	for _, c := range []*cobra.Command{get, set, unset} {
-		c.Flags().StringVar(&o.pack, "pack", "", "of this `pack` (default: that of the profile)")
+		c.Flags().StringVar(&o.pack, "pack", "", "use this `pack` (default: that of the profile)")
 		_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
 	}
-	return cli.Group(&cobra.Command{Use: "prompt", Short: "Say what you want in your briefs",
-		Long: "Say what you want in your briefs of a pack. The service writes them when you ask, once per state; if it cannot, you get\n" +
-			"the brief of the pack and a warning. It takes tier " + string(api.TierPro) + " or above, and a session (ctx auth login).",
+	return cli.Group(&cobra.Command{Use: "prompt", Short: "Set the prompt for your briefs",
+		Long: "Set instructions for your briefs of a pack. The service writes such a brief on request, once per state; if it\n" +
+			"cannot, you get the brief of the pack and a warning. This needs tier " + string(api.TierPro) + " or above, and a\n" +
+			"session (ctx auth login).",
 		Example: "  ctx brief prompt set \"Only stablecoins, in three sentences.\"\n  ctx brief prompt get\n  ctx brief prompt unset"},
 		get, set, unset)
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -219,6 +220,46 @@ func TestConfirmationsArePrompted(t *testing.T) {
 	}
 	if code, seen := x.run([]string{"pay", "policy", "allow", "http://a"}); code != cli.ExitNotFound {
 		t.Errorf("allowed twice: exit %d\n%s", code, seen)
+	}
+}
+
+// TestLossesArePrompted has each question be asked before something is bought or lost for good. After a no, nothing was asked of the service
+// but to look; after a yes it was, once.
+func TestLossesArePrompted(t *testing.T) {
+	t.Parallel()
+	var acts atomic.Int32
+	const id = "cv_test_ab12cd34"
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.Method == http.MethodGet {
+			_, _ = io.WriteString(w, `{"keys":[{"keyId":"`+id+`","name":"agent","tier":"free","createdAt":"2026-11-20T20:06:00Z"}],"balance":50}`)
+			return
+		}
+		acts.Add(1)
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	defer service.Close()
+	x := newTerminal(t)
+	x.env["CTX_BASE_URL"], x.env["CTX_SESSION"], x.env["CTX_WALLET_PRIVATE_KEY"] = service.URL, "cs_0123456789", "0x"+lightKey
+	if code, seen := x.run(strings.Fields("profile add other --base-url http://two.test")); code != 0 {
+		t.Fatal(seen)
+	}
+	for _, c := range []struct {
+		args, question string
+		acts           int32
+	}{
+		{"keys revoke " + id, "with 50 credits) [y/N] ", 1},
+		{"credits buy starter --pay", "buy 1000 credits for 1 USDG from the wallet [y/N] ", 0}, // it has no node, and asks for nothing that it cannot pay
+		{"credits buy starter --x402", "buy 1000 credits for 1 USDG from the wallet, on a new key [y/N] ", 1},
+		{"profile remove other", "remove profile other with its key and session [y/N] ", 0},
+	} {
+		for answer, want := range []int32{0, c.acts} {
+			acts.Store(0)
+			code, seen := x.run(strings.Fields(c.args), reply{c.question, []string{"\n", "yes\n"}[answer], false})
+			if (code == cli.ExitDeclined) != (answer == 0) || acts.Load() != want {
+				t.Errorf("%s, %d: exit %d, %d acts\n%s", c.args, answer, code, acts.Load(), seen)
+			}
+		}
 	}
 }
 

@@ -34,8 +34,8 @@ func newSearch(f *command.Factory) *cobra.Command {
 	c := f.Command(&cobra.Command{
 		Use: "search QUERY", Short: "Find values and members in the newest state", Args: cobra.MinimumNArgs(1),
 		SuggestFor: []string{"find", "grep"}, ValidArgsFunction: cobra.NoFileCompletions,
-		Long: "Find leaves of the newest state by their value or name. A whole word scores 1, a part of one 0.5.\n" +
-			"Elsewhere than on a terminal each match is a line: path, value and score, with tabs between.",
+		Long: "Find leaves of the newest state by value or name. A whole word scores 1, a part of one 0.5.\n\n" +
+			"Outside a terminal, each match is a line: path, value and score, separated by tabs.",
 		Example: "  ctx search bitcoin\n  ctx search \"extreme fear\" --exact\n  ctx search eth -k 50 --json path,value",
 	}, []string{"path", "value", "score"}, func(ctx context.Context, args []string) error {
 		o.query = strings.Join(args, " ")
@@ -48,9 +48,9 @@ func newSearch(f *command.Factory) *cobra.Command {
 	})
 	flags := c.Flags()
 	flags.StringVar(&o.pack, "pack", "", "search this `pack`")
-	flags.IntVarP(&o.k, "limit", "k", api.SearchKDefault, "at most so `many` matches, 1 to 50")
+	flags.IntVarP(&o.k, "limit", "k", api.SearchKDefault, "show at most this `many` matches, 1 to 50")
 	flags.Float64Var(&o.minScore, "min-score", 0, "only matches with this `score` or a higher one")
-	flags.BoolVar(&o.exact, "exact", false, "only whole words, as --min-score 1")
+	flags.BoolVar(&o.exact, "exact", false, "match only whole words, like --min-score 1")
 	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePack())
 	return c
 }

@@ -36,10 +36,9 @@ func newSeries(f *command.Factory) *cobra.Command {
 	c := f.Command(&cobra.Command{
 		Use: "series NAME", Short: "Show a number over time", Args: cobra.MinimumNArgs(1),
 		ValidArgsFunction: anyName(f.Config, "top_movers"), SuggestFor: []string{"chart", "trend"},
-		Long: "Show how a number went: of one thing, by its name (looked up, which is a separate call) or as\n" +
-			"kind/key, or of the rows that are now in a member of the state. It knows what the states of the\n" +
-			"past showed: what none shows has no past.\n" +
-			"Elsewhere than on a terminal each value is a line: kind, key, name, field, time and value, with tabs between.",
+		Long: "Show a number over time: for one thing, by its name (the lookup is a separate call) or as kind/key, or for the\n" +
+			"rows now in a member of the state. The values come from past states: a row that no state had has no past.\n\n" +
+			"Outside a terminal, each value is a line: kind, key, name, field, time and value, separated by tabs.",
 		Example: "  ctx series BTC --span 24h\n  ctx series top_movers --field change24hPct\n" +
 			"  ctx series chain/solana --span 7d --points 84\n  ctx series asset/bitcoin -q '.rows[0].values'",
 	}, []string{"path", "span", "times", "rows", "freshness"}, func(ctx context.Context, args []string) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
+	"github.com/contextd/contextd/sdk/api"
 )
 
 // snapshotOptions are the flags of snapshot.
@@ -30,9 +31,10 @@ func newSnapshot(f *command.Factory) *cobra.Command {
 	c := f.Command(&cobra.Command{
 		Use: "snapshot [PACK] --at TIME", Short: "Show the state of a pack as of a past minute",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: f.CompletePackArgument(), SuggestFor: []string{"history"},
-		Long: "Show the state of a pack as of a past minute: an overview on a terminal, JSON elsewhere.\n\nTIME is " + human.MomentForms +
-			".\nTimes without a zone are local. How far back a key reaches depends on its tier. A time with seconds, such as the\n" +
-			"generatedAt of an answer, names the newest state of that moment.",
+		Long: "Show the state of a pack as of a past minute: an overview on a terminal, JSON elsewhere.\n\n" +
+			"TIME is " + human.MomentForms + ".\n" +
+			"Times without a zone are local. The tier of a key limits how far back it reaches. A time with seconds, such as\n" +
+			"the generatedAt of an answer, selects the newest state at that moment.",
 		Example: "  ctx snapshot --at 2h\n  ctx snapshot crypto --at \"yesterday 14:00\"\n  ctx snapshot --at 2026-11-20T14:00:00Z " +
 			"-o json\n" +
 			"  ctx snapshot --at 20m --bundle said.json     what proves it, for ctx verify",
@@ -56,18 +58,12 @@ func newSnapshot(f *command.Factory) *cobra.Command {
 
 // run shows the snapshot of the minute of at.
 func (o snapshotOptions) run(ctx context.Context, at time.Time) error {
-	client, err := o.client()
+	state, meta, err := snapshot(ctx, o.IO, o.client, o.pack, at)
 	if err != nil {
 		return err
 	}
-	var meta sdk.Response
-	state, err := client.Snapshot(ctx, o.pack, at, o.Call(&meta)...)
-	if err != nil {
-		return err
-	}
-	o.ReportMeta(&meta)
 	if o.bundle != "" {
-		if err := writeBundle(ctx, o.logs, o.bundle, o.pack, state, &meta); err != nil {
+		if err := writeBundle(ctx, o.logs, o.bundle, o.pack, state, meta); err != nil {
 			return err
 		}
 	}
@@ -76,4 +72,21 @@ func (o snapshotOptions) run(ctx context.Context, at time.Time) error {
 		return err
 	}
 	return o.Print(ctx, answer)
+}
+
+// snapshot calls for the state of pack as of the minute of at, and reports what the service says beside it.
+func snapshot(ctx context.Context, o *command.IO, connect func() (*sdk.Client, error), pack string, at time.Time) (
+	*api.StateResponse, *sdk.Response, error,
+) {
+	client, err := connect()
+	if err != nil {
+		return nil, nil, err
+	}
+	var meta sdk.Response
+	state, err := client.Snapshot(ctx, pack, at, o.Call(&meta)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.ReportMeta(&meta)
+	return state, &meta, nil
 }

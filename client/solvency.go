@@ -25,7 +25,7 @@ func (o *doctorOptions) solvency(ctx context.Context, c *config.Config) {
 	o.policy(c)
 	if c.Get(config.RPCURL).Text == "" || c.Get(config.Token).Text == "" {
 		o.add("chain", outcomeWarning, "ctx config set rpc_url URL; ctx config set token ADDRESS; ctx config set chain_id ID",
-			"ctx does not know it, so the wallet can only sign in")
+			"unknown to ctx: the wallet can only sign in")
 		return
 	}
 	o.chain(ctx, address)
@@ -35,7 +35,7 @@ func (o *doctorOptions) solvency(ctx context.Context, c *config.Config) {
 func (o *doctorOptions) unfinished() {
 	list, err := wallet.Payments(o.wallets.DataDir())
 	if err != nil {
-		o.add("payments", outcomeError, "move the file that is named away, and see with ctx pay receipts what is left", "%v", err)
+		o.add("payments", outcomeError, "move the named file away, then ctx pay receipts", "%v", err)
 		return
 	}
 	live, oldest := 0, ""
@@ -48,9 +48,9 @@ func (o *doctorOptions) unfinished() {
 		}
 	}
 	if live > 0 {
-		o.add("payments", outcomeWarning, "ctx pay resume", "%d begun and not finished, the oldest %s", live, oldest)
+		o.add("payments", outcomeWarning, "ctx pay resume", "%d unfinished, the oldest %s", live, oldest)
 	} else if len(list) > 0 {
-		o.add("payments", outcomeOK, "", "%d made, none is unfinished", len(list))
+		o.add("payments", outcomeOK, "", "%d made, none unfinished", len(list))
 	}
 }
 
@@ -60,14 +60,14 @@ func (o *doctorOptions) wallet(ctx context.Context, c *config.Config) string {
 	if env := o.wallets.OpenKey(); env != "" {
 		address, err := o.wallets.Address(ctx, "", "")
 		if err != nil {
-			o.add("wallet", outcomeError, "mend "+env+", or unset it", "%v", err)
+			o.add("wallet", outcomeError, "correct "+env+", or unset it", "%v", err)
 			return ""
 		}
-		o.add("wallet", outcomeWarning, "for more than test money: ctx wallet import NAME", "%s; its key lies open in %s", address, env)
+		o.add("wallet", outcomeWarning, "for real money: ctx wallet import NAME", "%s; its key is unencrypted in %s", address, env)
 		return address
 	}
 	if name.Text == "" {
-		o.add("wallet", outcomeWarning, "ctx wallet new NAME; ctx wallet use NAME", "none is configured")
+		o.add("wallet", outcomeWarning, "ctx wallet new NAME; ctx wallet use NAME", "none configured")
 		return ""
 	}
 	file, err := o.wallets.Find(name.Text)
@@ -81,12 +81,12 @@ func (o *doctorOptions) wallet(ctx context.Context, c *config.Config) string {
 			loose, fix = 0o022, "chmod 700 "+path
 		}
 		if info, err := os.Stat(path); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&loose != 0 {
-			o.add("wallet", outcomeWarning, fix, "others may get at %s (mode %04o)", path, info.Mode().Perm())
+			o.add("wallet", outcomeWarning, fix, "other users can access %s (mode %04o)", path, info.Mode().Perm())
 			return file.Address
 		}
 	}
 	if file.Address == "" {
-		o.add("wallet", outcomeOK, "", "%s, which does not say its address (from %s)", file.Path, name.Origin)
+		o.add("wallet", outcomeOK, "", "%s, without an address (from %s)", file.Path, name.Origin)
 		return ""
 	}
 	o.add("wallet", outcomeOK, "", "%s in %s (from %s)", file.Address, file.Path, name.Origin)
@@ -132,13 +132,13 @@ func (o *doctorOptions) chain(ctx context.Context, address string) {
 	if err := p.CheckChain(ctx); err != nil {
 		fix := "check rpc_url and the network"
 		if errors.Is(err, wallet.ErrWrongChain) {
-			fix = "ctx config set rpc_url URL, or chain_id ID: whichever is wrong"
+			fix = "correct one of them: ctx config set rpc_url URL, ctx config set chain_id ID"
 		}
 		o.add("chain", outcomeError, fix, "%v", err)
 		return
 	}
 	if err := p.CheckToken(ctx); err != nil {
-		o.add("token", outcomeError, "ctx config set token ADDRESS; the operator of the service names it", "%v", err)
+		o.add("token", outcomeError, "ask the operator for the token, then: ctx config set token ADDRESS", "%v", err)
 		return
 	}
 	b, err := p.Balance(ctx)
@@ -146,14 +146,14 @@ func (o *doctorOptions) chain(ctx context.Context, address string) {
 		o.add("chain", outcomeError, "check rpc_url and the network", "%v", err)
 		return
 	}
-	o.add("chain", outcomeOK, "", "the node answers, chain %d, and has USDG", b.ChainID)
+	o.add("chain", outcomeOK, "", "the node answers for chain %d and knows USDG", b.ChainID)
 	if !known {
 		return
 	}
 	outcome, fix := outcomeOK, ""
 	switch {
 	case b.Wei == "0":
-		outcome, fix = outcomeWarning, "send some ether for the chain's fees to "+address
+		outcome, fix = outcomeWarning, "send ether for fees to "+address
 	case b.USDG == 0:
 		outcome, fix = outcomeWarning, "send USDG to "+address
 	}

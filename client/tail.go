@@ -44,13 +44,14 @@ func newTail(f *command.Factory) *cobra.Command {
 	o := tailOptions{IO: f.IO, client: f.Client}
 	fields := []string{"type", "pack", "ts", "state", "changes", "from", "freshness", "message", cli.OpenFields}
 	c := f.Command(&cobra.Command{
-		Use: "tail [PACK]", Aliases: []string{"subscribe"}, Short: "Follow the states of a pack as they come", Args: cobra.MaximumNArgs(1),
+		Use: "tail [PACK]", Aliases: []string{"subscribe"}, Short: "Follow the states of a pack as they arrive",
+		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: f.CompletePackArgument(),
 		SuggestFor:        []string{"stream", "follow"},
-		Long: "Follow the states of a pack as they come: what changed, row by row, on a terminal; a JSON line for each event\n" +
-			"elsewhere, {\"type\",\"pack\",\"ts\",\"state\",\"freshness\"}. With --diff or --changes-only it has \"changes\" in\n" +
-			"place of \"state\". What is of a source that is overdue says STALE and how old it is.\n" +
-			"A broken connection is opened again. Opening the stream costs one credit, what comes over it nothing.",
+		Long: "Follow the states of a pack: changes row by row on a terminal; elsewhere a JSON line for each event,\n" +
+			"{\"type\",\"pack\",\"ts\",\"state\",\"freshness\"}. With --diff or --changes-only, \"changes\" replaces\n" +
+			"\"state\". Rows of an overdue source show STALE and their age.\n\n" +
+			"A broken connection is opened again. Opening the stream costs one credit; its events are free.",
 		Example: "  ctx tail\n  ctx tail --path flags\n  ctx tail -o ndjson --changes-only | jq -r '.changes[].path'\n" +
 			"  ctx tail --count 1 --json ts\n  ctx tail --changes-only --path flags --exec 'mail -s flags me@example.com'",
 	}, fields, func(ctx context.Context, args []string) (err error) {
@@ -60,11 +61,11 @@ func newTail(f *command.Factory) *cobra.Command {
 		return o.run(ctx)
 	})
 	flags := c.Flags()
-	flags.StringVar(&o.path, "path", "", "only what is at this `path` of the state, such as flags or top_movers.0")
+	flags.StringVar(&o.path, "path", "", "show only this `path` of the state, such as flags or top_movers.0")
 	flags.StringSliceVar(&o.events, "events", []string{"delta", "error"},
 		"`kinds` to show: pulse, delta, error; pulse also repeats the last state")
 	cli.CompleteValues(c, "events", api.EventPulse, api.EventDelta, api.EventError)
-	flags.BoolVar(&o.diff, "diff", false, "changes instead of states, also where a program reads")
+	flags.BoolVar(&o.diff, "diff", false, "show changes instead of states, also outside a terminal")
 	flags.BoolVar(&o.changesOnly, "changes-only", false, "only changes; nothing for the first state")
 	flags.IntVar(&o.count, "count", 0, "end after this `number` of events")
 	flags.DurationVar(&o.limit, "for", 0, "end after this `time`")
@@ -104,7 +105,8 @@ func (o tailOptions) run(ctx context.Context) error {
 	}
 	o.Streams = true
 	t := tail{tailOptions: o}
-	t.stream = client.Subscribe(sdk.SubscribeRequest{Pack: o.pack, Repeats: slices.Contains(o.events, "pulse"), OnChange: t.connection})
+	t.stream = client.Subscribe(sdk.SubscribeRequest{Pack: o.pack, Proven: true, Repeats: slices.Contains(o.events, "pulse"),
+		OnChange: t.connection})
 	defer t.stream.Close()
 	for event, err := range t.stream.Events(ctx) {
 		switch {

@@ -14,7 +14,7 @@ import (
 func topics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "environment", Short: "Variables that ctx reads", Long: environment()},
-		{Use: "shortcuts", Short: "Keys of the terminal UI, and how to have others", Long: shortcuts()},
+		{Use: "shortcuts", Short: "Keys of the terminal UI, and how to change them", Long: shortcuts()},
 	}
 }
 

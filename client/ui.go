@@ -40,12 +40,13 @@ func uiCommands(f *command.Factory) []*cobra.Command {
 	c := f.Command(&cobra.Command{
 		Use: "ui [PACK]", Short: "Watch a pack in the terminal",
 		Args: cobra.MaximumNArgs(1), SuggestFor: []string{"tui", "dashboard", "top"}, ValidArgsFunction: f.CompletePackArgument(),
-		Long: "Watch a pack in the terminal as it changes, read its brief, search it, step back in its history, see its sources, " +
-			"and look after\nyour keys and credits. ctx alone does the same on a terminal, where there is a key. ? shows what to " +
-			"press; ctx help shortcuts says how\nto have it otherwise.\n\n" +
-			"Opening the stream costs a credit, and so do the first brief, the trends of the first table and every further " +
-			"connection. All else\nthat costs says so before. Where calls are not charged, and on a demo, all trends come at once, and " +
-			"the brief and the watchlist follow\nthe state. Without a key nothing is sent before you have said how to begin.",
+		Long: "Watch a pack in the terminal: the live state, its brief, search, history and sources, and your keys and credits.\n" +
+			"ctx without a command does the same on a terminal, if there is a key. Press ? for the keys; ctx help shortcuts\n" +
+			"explains how to change them.\n\n" +
+			"Opening the stream costs a credit, and so do the first brief, the trends of the first table, and every further\n" +
+			"connection. Anything else that costs says so first. If calls are not charged, and on a demo, all trends load at\n" +
+			"once, and the brief and the watchlist follow the state. Without a key, nothing is sent until you choose how to\n" +
+			"begin.",
 		Example: "  ctx ui\n  ctx ui --theme light\n  ctx tail -o ndjson > day.ndjson; ctx ui --replay day.ndjson",
 	}, nil, o.run)
 	flags := c.Flags()
@@ -53,7 +54,7 @@ func uiCommands(f *command.Factory) []*cobra.Command {
 	cli.CompleteValues(c, "theme", themeAuto, string(view.Dark), string(view.Light), string(view.Mono))
 	flags.BoolVar(&o.ascii, "ascii", false, "draw with ASCII characters alone")
 	flags.BoolVar(&o.readOnly, "read-only", false, "neither make nor revoke keys, nor buy credits")
-	flags.StringVar(&o.replay, "replay", "", "show a recording, a `file` of ctx tail -o ndjson, in place of a service")
+	flags.StringVar(&o.replay, "replay", "", "show a recording instead of a service, from a `file` of ctx tail -o ndjson")
 	return []*cobra.Command{c}
 }
 
@@ -105,7 +106,7 @@ func (o *uiOptions) run(ctx context.Context, args []string) error {
 func (o *uiOptions) config(f *command.Factory, args []string) (tui.Config, error) {
 	style := f.Style(f.OutTTY)
 	c := tui.Config{
-		ASCII: o.ascii || style.ASCII, ReadOnly: o.readOnly, Now: f.Now, Env: f.Env, In: f.In, Out: f.Out,
+		ASCII: o.ascii || style.ASCII, ReadOnly: o.readOnly, Now: f.Now, Env: f.Env, In: f.In, Out: f.Out, Notice: f.Newer,
 		Browse: func(ctx context.Context, address string) error { return browse(ctx, f.Env, address) },
 	}
 	if o.theme != themeAuto {

@@ -69,7 +69,7 @@ func TestKeyFileOfAnother(t *testing.T) {
 	key := written(t, "cv_live_ddddddddXXXXXXXXXXXXXXXXXXXXXXXX")
 	text := "base_url: https://prod.example\napi_key_file: " + key + "\nprofiles:\n  home:\n    base_url: http://127.0.0.1:8402\n  pack:\n    pack: markets\n"
 	a := newProfilesApp(t, map[string]string{"CTX_CONFIG": written(t, text)})
-	if _, err := client.Other(a, "home"); err == nil || !strings.Contains(err.Error(), "profile home has another address") {
+	if _, err := client.Other(a, "home"); err == nil || !strings.Contains(err.Error(), "profile home has its own address") {
 		t.Errorf("home: %v", err)
 	}
 	c, err := client.Other(a, "pack")

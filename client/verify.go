@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"time"
 
@@ -64,17 +63,18 @@ type verifyOptions struct {
 
 const verifyHelp = `Prove what a service said, and that it was not changed since.
 
-FILE, or - for standard input, is a bundle of ctx snapshot --bundle or ctx fresh --bundle, which needs no service and no
-network, or an answer that was saved with -o json, for which the service is asked for the leaf, the proof and the checkpoint.
---at asks for the snapshot of a minute, which is a call, and proves that. --since reads everything that was said since then,
-and proves that it is in the log. Without any of them, and with --since, verify proves that nothing that ctx knew of the log
-was changed or taken back.
+FILE, or - for standard input, is a bundle from ctx snapshot --bundle or ctx fresh --bundle, which needs no service
+and no network, or an answer saved with -o json; for an answer, ctx asks the service for the leaf, the proof and the
+checkpoint. --at requests the snapshot of a minute, which is a call, and proves it. --since reads everything said
+since then and proves that it is in the log. Without any of them, and with --since, verify proves that nothing that
+ctx knew of the log was changed or taken back.
 
-The first checkpoint of a log is trusted and remembered, by service and pack. Every later one has to follow it: a log that
-forked, shrank, or changed its key or its name is exit code 14, in every command that sees it, and both checkpoints are kept
-as evidence. A service that restored a backup says so in its new log: that is exit code 15, until --accept-new-log.
+ctx trusts the first checkpoint of a log and remembers it, by service and pack. Every later one has to follow it. If
+a log forked, shrank, or changed its key or its name, every command that sees it ends with exit code 14, and ctx keeps
+both checkpoints as evidence. A service that restored a backup says so in its new log: exit code 15, until you run
+--accept-new-log.
 
-A proof says that the service said it. It does not say that it is true.`
+A proof shows that the service said it. It does not show that it is true.`
 
 const verifyExample = `  ctx snapshot --at 20m --bundle said.json && ctx verify said.json
   ctx fresh -o json > answer.json && ctx verify answer.json
@@ -98,14 +98,14 @@ func newVerify(f *command.Factory) *cobra.Command {
 		return o.run(ctx, args)
 	})
 	flags := c.Flags()
-	flags.StringVar(&o.pack, "pack", "", "the `pack` that it is about, where no file says it")
+	flags.StringVar(&o.pack, "pack", "", "the `pack`, if no file names it")
 	flags.StringVar(&o.at, "at", "", "prove the snapshot of this `time`")
-	flags.StringVar(&o.since, "since", "", "prove all that was said since this `time`")
-	flags.StringVar(&o.key, "key", "", "the verifier `key` that the log has to be signed by")
+	flags.StringVar(&o.since, "since", "", "prove everything said since this `time`")
+	flags.StringVar(&o.key, "key", "", "the verifier `key` that must have signed the log")
 	flags.StringSliceVar(&o.witnesses, "witness", nil, "look for the signature of the witness with this verifier `key`, beside "+
 		"those of the settings")
-	flags.IntVar(&o.need, "witnesses", 0, "demand the signatures of at least so `many` of them")
-	flags.BoolVar(&o.accept, "accept-new-log", false, "let the log that the service has now take the place of the one that is remembered")
+	flags.IntVar(&o.need, "witnesses", 0, "require signatures from at least this `many` of them")
+	flags.BoolVar(&o.accept, "accept-new-log", false, "accept the current log of the service in place of the remembered one")
 	c.MarkFlagsMutuallyExclusive("at", "since", "accept-new-log")
 	_ = c.RegisterFlagCompletionFunc("pack", f.CompletePackArgument()) // it fails for a flag that is not there
 	return c
@@ -116,6 +116,11 @@ func (o verifyOptions) run(ctx context.Context, args []string) error {
 	for _, key := range o.witnesses {
 		if _, err := sdk.ParseWitnessKey(key); err != nil {
 			return cli.Invalid("--witness: %w", err)
+		}
+	}
+	if o.key != "" {
+		if _, err := sdk.ParseLogKey(o.key); err != nil {
+			return cli.Invalid("--key: %v", err).WithHint("the operator publishes it: NAME+HASH+KEY, as contextd log key shows it")
 		}
 	}
 	o.witnesses = append(o.witnesses, o.logs.Witnesses()...)
@@ -247,21 +252,15 @@ func ofSaved(p *sdk.Proven, state json.RawMessage) error {
 	if dense, denseErr := compacted(state); denseErr == nil && p.IsOfState(dense) == nil {
 		return nil
 	}
-	return err
+	return fmt.Errorf("%w (the proof is of the whole state: an answer to --members, and what a filter left of one, cannot be proven)", err)
 }
 
 // snapshot proves the snapshot of a minute.
 func (o verifyOptions) snapshot(ctx context.Context, at time.Time) error {
-	client, err := o.client()
+	state, _, err := snapshot(ctx, o.IO, o.client, o.pack, at)
 	if err != nil {
 		return err
 	}
-	var meta sdk.Response
-	state, err := client.Snapshot(ctx, o.pack, at, o.Call(&meta)...)
-	if err != nil {
-		return err
-	}
-	o.ReportMeta(&meta)
 	p, known, err := o.entry(ctx, func(l *sdk.Log) (*api.LogEntry, error) { return l.At(ctx, at) })
 	if err != nil {
 		return err
@@ -349,7 +348,7 @@ func (o verifyOptions) leaves(ctx context.Context, p *sdk.Proven, since time.Tim
 
 // acceptNew has the log of the service take the place of the known one.
 func (o verifyOptions) acceptNew(ctx context.Context) error {
-	p, err := o.logs.Accept(ctx, o.pack, func(why error) error {
+	p, forgotten, err := o.logs.Accept(ctx, o.pack, func(why error) error {
 		if broken, _ := errors.AsType[*sdk.ProofError](why); broken.Reason == sdk.ProofRestored {
 			o.Note("%v", why)
 			return nil
@@ -359,6 +358,10 @@ func (o verifyOptions) acceptNew(ctx context.Context) error {
 	})
 	if err != nil {
 		return err
+	}
+	if forgotten {
+		o.Note("ctx has forgotten the log: what the service says from now on is not proven, until it has one again")
+		return nil
 	}
 	v := o.verdict(p, "first seen")
 	v.Says = fmt.Sprintf("From now on ctx follows the log %s, which has %d entries.", p.Checkpoint.Origin, p.Checkpoint.Size)
@@ -391,7 +394,7 @@ func (o verifyOptions) verdict(p *sdk.Proven, from string) verdict {
 	c := p.Checkpoint
 	return verdict{Proven: true, Pack: p.Leaf.Pack, GeneratedAt: &p.Leaf.GeneratedAt, Log: c.Origin, Seq: &p.Leaf.Seq, Leaf: p.Hash,
 		Size: c.Size, Root: c.Root, Key: c.Key, KeyFrom: from, Code: p.Leaf.Code, Sources: len(p.Leaf.Sources),
-		Witnesses: slices.Concat([]sdk.Cosignature{}, c.Witnesses), Unknown: c.Unknown}
+		Witnesses: append([]sdk.Cosignature{}, c.Witnesses...), Unknown: c.Unknown}
 }
 
 // show shows what was found, unless too few witnesses signed.

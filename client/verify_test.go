@@ -135,7 +135,7 @@ func TestAnswerIsNotTheLeaf(t *testing.T) {
 		p.lie = ""
 	}
 	p.proof = func(n *api.Proof) { n.Log = "" }
-	if code, _, stderr := ctx("fresh"); code != cli.ExitOK || !strings.Contains(stderr, "proves what it says of crypto no more") {
+	if code, stdout, stderr := ctx("fresh"); code != cli.ExitUnproven || stdout != "" || !strings.Contains(stderr, "this was not said in public") {
 		t.Errorf("no proof any more: exit %d %s", code, stderr)
 	}
 	p.asked = nil
@@ -145,6 +145,38 @@ func TestAnswerIsNotTheLeaf(t *testing.T) {
 	}
 	if got := strings.Join(p.asked, " "); strings.Contains(got, "/log/") {
 		t.Errorf("what was looked at is looked at again: %s", got)
+	}
+}
+
+// TestLogIsGone: a service that has no log any more has taken back what it said, whether it still names leaves or not, until the log is
+// forgotten.
+func TestLogIsGone(t *testing.T) {
+	t.Parallel()
+	p := newProven(t, originOne, 10)
+	ctx := user(t, p)
+	ctx("fresh")
+	p.grow(t, 1, "a")
+	p.gone = true
+	for _, drop := range []func(*api.Proof){nil, func(n *api.Proof) { n.Log = "" }} {
+		p.proof = drop
+		for _, args := range [][]string{{"fresh"}, {"verify"}, {"verify", "--since", "1h"}} {
+			code, stdout, stderr := ctx(append(args, "-o", "json")...)
+			if reason, _ := reasonIn(t, stderr); code != cli.ExitUnproven || stdout != "" || reason != "log_shrunk" {
+				t.Errorf("ctx %v: exit %d\n%s%s", args, code, stdout, stderr)
+			}
+		}
+	}
+	if code, _, _ := ctx("verify", "--accept-new-log"); code != cli.ExitUsage {
+		t.Errorf("nobody was asked: exit %d", code)
+	}
+	if code, _, stderr := ctx("verify", "--accept-new-log", "--yes"); code != cli.ExitOK || !strings.Contains(stderr, "has forgotten the log") {
+		t.Errorf("exit %d %s", code, stderr)
+	}
+	if code, _, stderr := ctx("fresh"); code != cli.ExitOK || stderr != "" {
+		t.Errorf("exit %d %s", code, stderr)
+	}
+	if code, _, _ := ctx("verify"); code != cli.ExitNotFound {
+		t.Errorf("a log that was never seen: exit %d", code)
 	}
 }
 
@@ -255,6 +287,15 @@ func TestVerify(t *testing.T) {
 	}
 	if code, _, _ := ctx("verify", saved); code != cli.ExitUnproven {
 		t.Errorf("an answer that was changed: exit %d", code)
+	}
+	if code, _, stderr := ctx("verify", saved); !strings.Contains(stderr, "the proof is of the whole state") {
+		t.Errorf("what may be a part: exit %d %s", code, stderr)
+	}
+	if code, _, stderr := ctx("verify", "--key", "mine"); code != cli.ExitUsage || !strings.Contains(stderr, "contextd log key") {
+		t.Errorf("a key that is none: exit %d %s", code, stderr)
+	}
+	if code, stdout, _ := ctx("verify", "-o", "json"); code != cli.ExitOK || !strings.Contains(strings.ReplaceAll(stdout, " ", ""), `"witnesses":[]`) {
+		t.Errorf("no witnesses: exit %d %s", code, stdout)
 	}
 	p.Close() // from here on there is no service
 	if code, stdout, stderr := ctx("verify", file); code != cli.ExitOK || !strings.Contains(stdout, "(remembered)") {

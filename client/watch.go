@@ -55,20 +55,20 @@ func newWatch(f *command.Factory) *cobra.Command {
 	o := watchOptions{IO: f.IO, client: f.Client, config: f.Config}
 	var c *cobra.Command
 	c = f.Command(&cobra.Command{
-		Use: "watch [PACK]", Short: "Wait for something to happen, and tell it", Args: cobra.MaximumNArgs(1),
+		Use: "watch [PACK]", Short: "Wait for events and report them", Args: cobra.MaximumNArgs(1),
 		SuggestFor: []string{"alert", "alerts", "notify", "monitor"}, ValidArgsFunction: f.CompletePackArgument(),
-		Long: "Wait for something to happen in a pack and tell each time that it does: a flag goes up, a price passes a bound, a jq\n" +
-			"filter over the state gives something. --exec runs a command for each event, --webhook posts it; without either it is\n" +
-			"shown alone.\n\n" +
-			"What is told is the moment at which a condition begins to hold; it is told again when it held no longer in between,\n" +
-			"or after --cooldown. Events and deliveries are kept in a journal: none is lost, what fails is tried again, also\n" +
-			"after a restart, and none is sent again once its delivery is recorded. One that was under way when ctx was killed\n" +
-			"is sent again with the same id: CTX_EVENT_ID, or Idempotency-Key. A command gets the event as JSON on its input and\n" +
-			"as CTX_EVENT_… in its environment, and has taken it when it ends with 0.\n\n" +
-			"Opening the stream costs one credit, what comes over it nothing. After a while in which ctx did not run, or had no\n" +
-			"stream, what came and went meanwhile is asked for, up to a day back: one credit for flags, and one for prices. It is\n" +
-			"told as late, with its own time. What a filter would have given then is not known.\n\n" +
-			"--unit prints a unit of systemd.",
+		Long: "Wait for events in a pack and report each one: a flag goes up, a price crosses a bound, or a jq filter over the\n" +
+			"state gives a result. --exec runs a command for each event and --webhook posts it; without them, events are only\n" +
+			"shown.\n\n" +
+			"An event is the moment at which a condition begins to hold. It is reported again after the condition stopped\n" +
+			"holding in between, or after --cooldown. A journal records events and deliveries: across restarts, none is lost,\n" +
+			"failed deliveries are tried again, and none is sent again once its delivery is recorded. An event in delivery\n" +
+			"when ctx is killed is sent again with the same id: CTX_EVENT_ID, or Idempotency-Key. A command gets the event as\n" +
+			"JSON on its input and as CTX_EVENT_… in its environment. The event is delivered if the command exits with 0.\n\n" +
+			"Opening the stream costs one credit; its events are free. After a while without ctx or a stream, ctx requests\n" +
+			"the missed states, up to a day back: one credit for flags, and one for prices. Such events are reported as late,\n" +
+			"with their own time. Missed filter results are not known.\n\n" +
+			"--unit prints a systemd unit.",
 		Example: "  ctx watch --severity critical --exec 'mail -s \"$CTX_EVENT_MESSAGE\" me@example.com'\n" +
 			"  ctx watch --price 'BTC < 90000' --price 'BTC > 100000' --webhook-file ntfy.url --cooldown 1h\n" +
 			"  ctx watch --when '.top_movers[] | select(.change24hPct > 20) | .symbol'\n" +
@@ -94,17 +94,17 @@ func newWatch(f *command.Factory) *cobra.Command {
 // bind defines the flags.
 func (o *watchOptions) bind(c *cobra.Command) {
 	f := c.Flags()
-	f.StringArrayVar(&o.when, "when", nil, "a jq `filter` over the state: each text or row that it gives is a condition, as is true")
+	f.StringArrayVar(&o.when, "when", nil, "a jq `filter` over the state: each resulting text or row is a condition, and so is true")
 	f.StringArrayVar(&o.prices, "price", nil, "a `bound` of a price, such as 'BTC < 90000'")
 	f.StringSliceVar(&o.kinds, "flag", nil, "flags of this `kind`, such as stablecoin_depeg; any for all")
 	cli.CompleteValues(c, "flag", append(api.FlagKinds(), "any")...)
 	f.StringVar(&o.severity, "severity", "", "flags of at least this `severity`: notice, warning, critical")
-	f.DurationVar(&o.cooldown, "cooldown", 0, "`time` between two events of a condition; what holds after it is told again")
-	f.BoolVar(&o.ended, "ended", false, "tell ends too")
+	f.DurationVar(&o.cooldown, "cooldown", 0, "`time` between two events of a condition; it is reported again if it still holds")
+	f.BoolVar(&o.ended, "ended", false, "also report ends")
 	f.StringVar(&o.exec, "exec", "", "run this shell `command` for each event")
 	f.StringVar(&o.webhook, "webhook", "", "post each event to this `address`")
-	f.StringVar(&o.webhookFile, "webhook-file", "", "the address is in this `file`, out of the list of processes")
-	f.StringVar(&o.secretFile, "secret-file", "", "sign what is posted with the secret in this `file`")
+	f.StringVar(&o.webhookFile, "webhook-file", "", "read the address from this `file`, to keep it out of the process list")
+	f.StringVar(&o.secretFile, "secret-file", "", "sign posts with the secret in this `file`")
 	f.StringVar(&o.name, "name", "", "`name` of the journal (default one made of service, pack and conditions)")
 	f.IntVar(&o.count, "count", 0, "end when this `number` of events is delivered")
 	f.DurationVar(&o.limit, "for", 0, "end after this `time`")
@@ -290,7 +290,7 @@ func (w *watch) note(format string, args ...any) {
 
 // follow looks at each state of the stream.
 func (w *watch) follow(ctx context.Context, client *sdk.Client) error {
-	stream := client.Subscribe(sdk.SubscribeRequest{Pack: w.pack, OnChange: w.connection})
+	stream := client.Subscribe(sdk.SubscribeRequest{Pack: w.pack, Proven: true, OnChange: w.connection})
 	defer stream.Close()
 	for event, err := range stream.Events(ctx) {
 		switch {

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -14,7 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/contextd/contextd/client"
 	"github.com/contextd/contextd/internal/alert"
+	"github.com/contextd/contextd/internal/cli"
 	"github.com/contextd/contextd/sdk/api"
 )
 
@@ -32,6 +35,9 @@ type spikes struct {
 	events map[string][]alert.Event // by kind and state, each with an id of its own
 	last   map[string]string        // by connection: id that was taken last
 }
+
+// lookedAt is what the service says behind each state: who reports it has looked at the state.
+const lookedAt = "the state before this was looked at"
 
 // newSpikes starts one.
 func newSpikes(t *testing.T) (*spikes, *httptest.Server) {
@@ -77,6 +83,7 @@ func (s *spikes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	fmt.Fprintf(w, "event: delta\ndata: {\"pack\":\"crypto\",\"ts\":%q,\"state\":{\"flags\":%s,\"top_movers\":%s}}\n\n",
 		spikeTime(at).Format(time.RFC3339Nano), s.member("flags", at), s.member("top_movers", at))
+	fmt.Fprintf(w, "event: error\ndata: {\"message\":%q}\n\n", lookedAt)
 	w.(http.Flusher).Flush()
 	<-r.Context().Done()
 }
@@ -213,6 +220,22 @@ func TestWatchMissedKill(t *testing.T) {
 	t.Logf("%d lives, %d states, %d events in %d posts, %d late, %d twice, calls %v", lives, s.at, len(s.took), s.posts, late, twice, s.calls)
 }
 
+// stopAt keeps what is written to it, and calls stop when text is part of it.
+type stopAt struct {
+	bytes.Buffer
+	text string
+	stop func()
+}
+
+// Write implements io.Writer.
+func (s *stopAt) Write(b []byte) (int, error) {
+	n, err := s.Buffer.Write(b)
+	if strings.Contains(s.String(), s.text) {
+		s.stop()
+	}
+	return n, err
+}
+
 // TestWatchMissed: what is asked for at a start, what that costs, and what a refusal changes.
 func TestWatchMissed(t *testing.T) {
 	t.Parallel()
@@ -242,11 +265,18 @@ func TestWatchMissed(t *testing.T) {
 				s.mu.Lock()
 				s.at = state
 				s.mu.Unlock()
-				code, stdout, stderr := run(t.Context(), env, append([]string{"watch", "--for", "700ms", "--jq", `"\(.kind) \(.late // false)"`}, c.args...)...)
-				if code != 0 {
-					t.Errorf("exit %d\n%s", code, stderr)
+				ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+				defer stop()
+				var stdout bytes.Buffer
+				errOut := stopAt{text: lookedAt, stop: stop}
+				code := client.Main(ctx, append([]string{"watch", "--jq", `"\(.kind) \(.late // false)"`}, c.args...), cli.System{
+					In: strings.NewReader(""), Out: &stdout, Err: &errOut, Now: fakeNow,
+					LookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok },
+				})
+				if code != 0 || !strings.Contains(errOut.String(), lookedAt) {
+					t.Errorf("exit %d\n%s", code, &errOut)
 				}
-				return strings.ReplaceAll(strings.TrimSpace(stdout), "\n", "|"), stderr
+				return strings.ReplaceAll(strings.TrimSpace(stdout.String()), "\n", "|"), errOut.String()
 			}
 			watch(1)
 			told, stderr := watch(c.state)

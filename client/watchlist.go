@@ -49,7 +49,7 @@ func newWatchlist(f *command.Factory) *cobra.Command {
 		ValidArgsFunction: watched(f.Config), Example: "  ctx watchlist remove aave"}, fields,
 		func(ctx context.Context, args []string) error { return o.change(ctx, args, false) })
 	return cli.Group(&cobra.Command{
-		Use: "watchlist", Short: "Keep the names that @ stands for in lookup and price",
+		Use: "watchlist", Short: "Manage the names behind @ in lookup and price",
 		Example: "  ctx watchlist add ada aave\n  ctx lookup @",
 	}, list, add, remove)
 }

@@ -34,11 +34,12 @@ type witnessOptions struct {
 	name, listen, pack, key string
 }
 
-const witnessHelp = `Sign the logs of other services, as one that saw a single history (C2SP tlog-witness).
+const witnessHelp = `Sign the logs of other services as a witness of a single history (C2SP tlog-witness).
 
-A service sends each checkpoint of its log here, with a proof that it follows the last one. The witness signs it, and never
-one of another history: who has a checkpoint with its signature knows that two parties saw the same. What it signs is
-remembered before the signature is sent, in witness below the data directory of ctx, and one process at a time has it.`
+A service sends each checkpoint of its log here, with a proof that it follows the last one. The witness signs it, but
+never one of another history: its signature on a checkpoint proves that two parties saw the same. The witness records
+what it signs before it sends the signature, in witness below the data directory of ctx; only one process at a time
+can use that directory.`
 
 // newWitness makes the commands of a witness.
 func newWitness(f *command.Factory) *cobra.Command {
@@ -50,18 +51,17 @@ func newWitness(f *command.Factory) *cobra.Command {
 		Use: "key", Short: "Show the verifier key of the witness, made if there is none", Args: cobra.NoArgs,
 		Example: "  ctx witness key --name witness.example.com/1",
 	}, cli.FieldsIn(witnessKey{}), func(ctx context.Context, _ []string) error { return o.showKey(ctx) })
-	key.Flags().StringVar(&o.name, "name", "", "the `name` of the witness, for a key that is made; one by chance if there is none")
+	key.Flags().StringVar(&o.name, "name", "", "the `name` of the witness, for a new key (default random)")
 	add := f.Command(&cobra.Command{
 		Use: "add URL", Short: "Trust the log of a service and sign its checkpoints", Args: cobra.ExactArgs(1),
 		Example: "  ctx witness add https://context.example.com --pack crypto",
 	}, cli.FieldsIn(trustedLog{}), func(ctx context.Context, args []string) error { return o.add(ctx, args[0]) })
 	add.Flags().StringVar(&o.pack, "pack", api.DefaultPack, "the `pack` whose log it is")
-	add.Flags().StringVar(&o.key, "key", "", "the verifier `key` that the log has to have; without it, the one that it has now is "+
-		"trusted")
+	add.Flags().StringVar(&o.key, "key", "", "the verifier `key` that the log must have; without it, trust the current one")
 	_ = add.RegisterFlagCompletionFunc("pack", f.CompletePackArgument()) // it fails for a flag that is not there
 	serve := f.Command(&cobra.Command{
 		Use: "serve", Short: "Sign checkpoints until Ctrl-C", Args: cobra.NoArgs,
-		Long: "Sign checkpoints until Ctrl-C: POST /add-checkpoint. Put what encrypts before it, as a web server that has a " +
+		Long: "Sign checkpoints until Ctrl-C: POST /add-checkpoint. Put a TLS proxy in front of it, such as a web server with a\n" +
 			"certificate.",
 		Example: "  ctx witness serve --listen 127.0.0.1:9190",
 	}, nil, func(ctx context.Context, _ []string) error { return o.serve(ctx) })

@@ -33,10 +33,13 @@ func (s *Live) drawDetail(from pane, width, height int, whole bool) []string {
 	if row.Series == "" {
 		room = 0
 	}
-	box := view.Box{Title: strings.TrimSpace(row.Label + "  " + c.said()), Note: c.spanned(), Focus: whole}
+	box := view.Box{Note: c.spanned(), Focus: whole}
 	if whole {
 		box.Note = join(box.Note, "esc back")
 	}
+	said := c.said()
+	label := view.Cut(row.Label, max(width-12-view.Width(said)-view.Width(box.Note), 12), t.Glyphs.Ellipsis)
+	box.Title = strings.TrimSpace(label + "  " + said)
 	most := 18
 	if !whole {
 		most = room
@@ -97,7 +100,11 @@ func (c curve) said() string {
 	case !c.drawable():
 		return text
 	case strings.HasSuffix(c.row.field, "Pct"):
-		return text + "  " + human.Change(&change) + " pt"
+		moved := strings.TrimSuffix(c.texts(last, change)[1], "%")
+		if change > 0 && moved[0] != '+' && strings.ContainsAny(moved, "123456789") {
+			moved = "+" + moved
+		}
+		return text + "  " + moved + " pt"
 	case first == 0:
 		return text
 	}

@@ -63,8 +63,8 @@ func (m *Model) View() string {
 // body is what stands between header and footer.
 func (m *Model) body() []string {
 	height := m.height - m.top() - chromeBottom
-	if m.door != nil {
-		return m.drawDoor(m.width, height)
+	if m.welcome != nil {
+		return m.drawWelcome(m.width, height)
 	}
 	return m.screens[m.at].View(m.width, height)
 }
@@ -121,9 +121,13 @@ func (m *Model) header() string {
 	t, s := m.theme, m.env.Session
 	left := " " + t.Bold.On("ctx") + "  " + strings.Join(m.packLabels(), "") + m.gap() + m.mark()
 	if s.State != nil {
-		left += m.gap() + m.age() + m.proven() + m.answering()
+		left += m.gap() + m.age() + m.proven()
 	}
-	return view.Sides(left, m.headerRight()+" ", m.width, t.Glyphs.Ellipsis)
+	right := m.headerRight() + " "
+	if s.State != nil && view.Width(left+m.answering()+right) < m.width { // whole, or not at all
+		left += m.answering()
+	}
+	return view.Sides(left, right, m.width, t.Glyphs.Ellipsis)
 }
 
 // gap stands between the parts of the header.
@@ -245,7 +249,7 @@ func (m *Model) headerRight() string {
 		parts = append(parts, human.Count(*s.Left.Credits)+" cr")
 	case s.Left.FreeCalls != nil:
 		parts = append(parts, human.Count(*s.Left.FreeCalls)+" free calls")
-	case m.width >= wideHeader:
+	case m.width >= wideHeader && s.Spent.Total() > 0: // of what never answered nothing can be said
 		parts = append(parts, fmt.Sprintf("%d cr spent", s.Spent.Total()))
 	}
 	if where := view.Line(m.cfg.Where); where != "" && m.width >= wholeHeader {
@@ -291,6 +295,8 @@ func (m *Model) status() string {
 		left = " " + m.told
 	case s.Line.Problem != nil && !s.Line.Connected:
 		left = " " + t.Warn.On(s.Line.Problem.String())
+	case m.quietly() != "":
+		left = " " + t.Dim.On(m.quietly())
 	}
 	if s.Deltas > 0 {
 		right = t.Dim.On(fmt.Sprintf("#%d: %s ", s.Deltas, session.Counted(len(s.Changes))))
@@ -298,12 +304,20 @@ func (m *Model) status() string {
 	return view.Sides(left, right, m.width, t.Glyphs.Ellipsis)
 }
 
+// quietly is what the surroundings have to tell, "" for nothing.
+func (m *Model) quietly() string {
+	if m.cfg.Notice == nil {
+		return ""
+	}
+	return m.cfg.Notice()
+}
+
 func (m *Model) footer() string {
 	k := m.env.Keys
 	keys := m.screens[m.at].Bindings()
 	switch {
-	case m.door != nil:
-		return view.KeyLine(m.theme, m.doorKeys(), m.width-2)
+	case m.welcome != nil:
+		return view.KeyLine(m.theme, m.welcomeKeys(), m.width-2)
 	case m.confirmation != nil:
 		keys = m.confirmation.bindings()
 	case m.palette != nil:

@@ -62,8 +62,12 @@ func (p painter) movers(rows []api.Mover) ([]view.Column, []Row) {
 	if rest > wideTrend+8 {
 		columns[5].Width, rest = 7, rest-8
 	}
-	if rest > 8 {
+	const leastTrend = 7
+	if rest >= leastTrend {
 		columns[7].Width = min(rest, 72)
+	}
+	if rest < len(columns[7].Title) {
+		columns[7].Title = "TREND"
 	}
 	out := make([]Row, 0, len(rows))
 	for i, m := range rows {

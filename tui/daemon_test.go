@@ -130,7 +130,7 @@ func TestProgram(t *testing.T) {
 	m := tui.New(t.Context(), tui.Config{Stream: tui.Subscribe(c), Service: c, Pack: api.PackCrypto, Now: d.Clock.Now, Env: func(string) string { return "" }, Out: os.Stderr})
 	p := teatest.NewTestModel(t, m, teatest.WithInitialTermSize(80, 24))
 	holds := func(text string) {
-		teatest.WaitFor(t, p.Output(), func(out []byte) bool { return strings.Contains(string(out), text) }, teatest.WithDuration(10*time.Second))
+		teatest.WaitFor(t, p.Output(), func(out []byte) bool { return strings.Contains(string(out), text) }, teatest.WithDuration(2*time.Minute))
 	}
 	holds("LIVE")
 	p.Type("4")
@@ -138,5 +138,5 @@ func TestProgram(t *testing.T) {
 	p.Send(tea.WindowSizeMsg{Width: 59, Height: 10})
 	holds("need 60x16")
 	p.Type("q")
-	p.WaitFinished(t, teatest.WithFinalTimeout(5*time.Second))
+	p.WaitFinished(t, teatest.WithFinalTimeout(2*time.Minute))
 }

@@ -35,7 +35,9 @@ func TestMain(m *testing.M) {
 		return
 	}
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/charmbracelet/x/exp/teatest.NewTestModel.func2"), // which waits for an interrupt
-		goleak.IgnoreAnyFunction("github.com/charmbracelet/bubbletea.Tick.func1")) // which ends within its second
+		goleak.IgnoreAnyFunction("github.com/charmbracelet/bubbletea.Tick.func1"),                // which ends within its second
+		goleak.IgnoreAnyFunction("github.com/ethereum/go-ethereum/core.(*txSenderCacher).cache"), // of every program with a chain
+		goleak.IgnoreAnyFunction("github.com/syndtr/goleveldb/leveldb.(*DB).mpoolDrain"))         // which ends within its second
 }
 
 // began is when everything in these tests happens.
@@ -468,7 +470,7 @@ func (d *program) apply(msg tea.Msg) {
 // until takes messages until the view is as wanted.
 func (d *program) until(what string, ok func(view string) bool) {
 	d.t.Helper()
-	patience := time.After(10 * time.Second)
+	patience := time.After(2 * time.Minute)
 	for !ok(d.view()) {
 		select {
 		case msg := <-d.msgs:

@@ -302,7 +302,7 @@ func (s *History) lines(width, height int) []string {
 	shown := s.shown()
 	switch {
 	case s.minutes[s.at] == nil:
-		return nil
+		return []string{"", t.Dim.On(" What differs between that minute and now appears here.")}
 	case !s.toNow && s.minutes[s.before] == nil:
 		return []string{"", " Step to another minute to compare the two; " + view.KeyLabel(s.env.Keys.Compare) + " compares with now."}
 	case len(s.changes) == 0:

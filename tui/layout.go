@@ -87,17 +87,28 @@ func layout(width, height int, p parts) []cell {
 	return compactLayout(width, height, p)
 }
 
-// compactLayout is that of a usual terminal: the tables in one place, what tells of the whole and the health beside them, and some of the
-// brief.
+// compactLayout is that of a usual terminal: the tables in one place, or in two where the main one is short, what tells of the whole, the
+// news where there is room, and the health beside them, and some of the brief.
 func compactLayout(width, height int, p parts) []cell {
+	const leastTable, leastNews, least, most = 5, 5, 5, 8 // the latter of the health
 	below := min(max(height/5, 4), 8)
 	left, top := width*5/8, height-below
+	cells := []cell{{append([]pane{p.main}, p.tables...), 0, 0, left, top}}
+	if main := p.wish(p.main); len(p.tables) > 0 && main+leastTable <= top {
+		cells = []cell{{[]pane{p.main}, 0, 0, left, main}, {p.tables, 0, main, left, top - main}}
+	}
 	beside := some(p.side, p.flags, paneNews)
-	heights := divide(top, []want{{5, p.wish(beside[0])}, {6, 6}})
-	right := stacked(left, 0, width-left, heights, []pane{paneHealth})
-	right[0].panes = beside
-	tables := cell{append([]pane{p.main}, p.tables...), 0, 0, left, top}
-	return slices.Concat([]cell{tables}, right, []cell{{[]pane{paneBrief}, 0, top, width, below}})
+	places, wants := [][]pane{beside, {paneHealth}}, []want{{5, p.wish(beside[0])}, {6, 6}}
+	if first := p.wish(beside[0]); len(beside) > 1 && first+leastNews+least <= top {
+		places = [][]pane{beside[:len(beside)-1], {paneNews}, {paneHealth}}
+		wants = []want{{5, first}, {leastNews, max(p.wish(paneNews), top-first-most)}, {least, most}}
+	}
+	y := 0
+	for i, h := range divide(top, wants) {
+		cells = append(cells, cell{places[i], left, y, width - left, h})
+		y += h
+	}
+	return append(cells, cell{[]pane{paneBrief}, 0, top, width, below})
 }
 
 // middleLayout has the curve of the row at the cursor too.
@@ -119,7 +130,7 @@ func middleLayout(width, height int, p parts) []cell {
 func fullLayout(width, height int, p parts) []cell {
 	left := width * 55 / 100
 	lower, beside := p.arranged(width >= wideWidth)
-	leftWants, rightWants := []want{{8, p.wish(p.main)}}, []want{{12, 16}}
+	leftWants, rightWants := []want{{min(8, p.wish(p.main)), p.wish(p.main)}}, []want{{12, 16}}
 	for _, row := range lower {
 		leftWants = append(leftWants, want{6, p.wish(slices.Concat(row...)...)})
 	}
@@ -161,9 +172,13 @@ func (p parts) arranged(wide bool) (lower [][][]pane, beside [][]pane) {
 		beside = [][]pane{{p.side, paneHealth}}
 		last = some(p.flags)
 	}
-	if wide && len(tables) > 2 { // the last table stands before the flags
-		last = slices.Insert(last, 0, tables[len(tables)-1])
-		tables = tables[:len(tables)-1]
+	if wide && len(tables) > 2 { // the last table that holds something stands before the flags
+		i := len(tables) - 1
+		for i > 2 && p.rows(tables[i]) < 2 {
+			i--
+		}
+		last = slices.Insert(last, 0, tables[i])
+		tables = slices.Delete(tables, i, i+1)
 	}
 	if wide || p.side == "" {
 		beside = append(beside, last)
@@ -171,13 +186,13 @@ func (p parts) arranged(wide bool) (lower [][][]pane, beside [][]pane) {
 		tables = append(tables, last...)
 	}
 	rows := 1
-	if wide && len(tables) > 2 {
+	if (wide || p.wish(p.main) < 8) && len(tables) > 2 {
 		rows = 2
 	}
 	places := min(2*rows, len(tables))
 	cells := make([][]pane, places)
-	for i, table := range tables {
-		cells[i*places/len(tables)] = append(cells[i*places/len(tables)], table)
+	for i, table := range tables { // the first ones are seen, the others wait behind them
+		cells[i%places] = append(cells[i%places], table)
 	}
 	for row := range slices.Chunk(cells, 2) {
 		lower = append(lower, row)
@@ -224,17 +239,6 @@ func sum(wants []want) (n int) {
 		n += w.wish
 	}
 	return n
-}
-
-// stacked are cells under one another, the last ones of the given panes.
-func stacked(x, y, width int, heights []int, last []pane) []cell {
-	cells := make([]cell, len(heights))
-	for i, h := range heights {
-		cells[i] = cell{nil, x, y, width, h}
-		y += h
-	}
-	cells[len(cells)-1].panes = last
-	return cells
 }
 
 // besides are cells beside one another, as wide as each other.

@@ -91,7 +91,10 @@ type tableKey struct {
 func (s *Live) parts() parts {
 	rows := func(p pane) int { return s.lines(p) }
 	if s.env.Session.Crypto != nil || s.env.Session.State == nil {
-		tables := append(s.watch(), pane(Protocols), pane(Pools), pane(Narratives))
+		tables := append(s.watch(), pane(Protocols), pane(Narratives), pane(Pools))
+		if s.width >= wideWidth { // the last one stands beside the sentiment, which is narrower
+			slices.Reverse(tables[len(tables)-2:])
+		}
 		return parts{pane(Movers), tables, pane(Sentiment), pane(Flags), rows}
 	}
 	members := s.members()
@@ -101,7 +104,11 @@ func (s *Live) parts() parts {
 	case 1:
 		return parts{main: members[0], rows: rows}
 	}
-	return parts{members[0], append(s.watch(), members[1:len(members)-1]...), "", members[len(members)-1], rows}
+	tables := members[1 : len(members)-1] // those that hold nothing now come last
+	slices.SortStableFunc(tables, func(a, b pane) int {
+		return sign(s.env.Session.Rows(string(b)) > 0) - sign(s.env.Session.Rows(string(a)) > 0)
+	})
+	return parts{members[0], append(s.watch(), tables...), "", members[len(members)-1], rows}
 }
 
 // watch is the pane of the watchlist, if there is one.

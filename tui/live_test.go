@@ -2,6 +2,7 @@ package tui_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -182,4 +183,26 @@ func TestRowKeys(t *testing.T) {
 	if got, ok := press(s, "o")().(tui.OpenMsg); !ok || !strings.HasPrefix(got.URL, "https://") || got.URL == "https://four.example" {
 		t.Errorf("o on a narrative opens %v", got)
 	}
+}
+
+// TestNotice: what the surroundings have to say stands in the footer until something else is told, and nowhere where there is nothing.
+func TestNotice(t *testing.T) {
+	t.Parallel()
+	const newer = "this service runs v1.3.0, newer than ctx v1.2.0"
+	said := ""
+	d := live(t, 120, 40, func(c *tui.Config) { c.Notice = func() string { return said } })
+	d.hides("this service runs")
+	said = newer
+	d.press("2")
+	d.shows(newer)
+}
+
+// TestNothingSpent: before anything answered, nothing is said of what was spent.
+func TestNothingSpent(t *testing.T) {
+	t.Parallel()
+	d := start(t, 120, 40, func(c *tui.Config) { c.Account = nil })
+	d.fake.events <- sdk.Connection{Err: errors.New("no route to host")}
+	d.shows("no route to host")
+	d.hides("cr spent")
+	d.hides("0 credits here")
 }

@@ -40,7 +40,7 @@ type foundMsg struct {
 
 // NewLookup makes the screen.
 func NewLookup(env *Env) *Lookup {
-	return &Lookup{env: env, input: view.NewInput("a name: bitcoin, aave tvl, eth price, gas", 200), search: NewSearch(env)}
+	return &Lookup{env: env, input: view.NewInput("", 200), search: NewSearch(env)}
 }
 
 // Enter begins typing where nothing was asked yet.
@@ -272,6 +272,7 @@ func (s *Lookup) View(width, height int) []string {
 	if s.env.Session.Unmetered {
 		note = "commas part questions"
 	}
+	s.input.Hint(s.hint())
 	line := " " + s.input.View(t, width-4)
 	top := view.Box{Title: "Look up", Note: note, Focus: s.Typing()}.Draw(t, []string{line}, width, 3)
 	rows := answers(s.found)
@@ -281,15 +282,42 @@ func (s *Lookup) View(width, height int) []string {
 	case s.asking:
 		lines = []string{"", " Asking."}
 	case s.found == nil:
-		lines = []string{"",
-			" All that the sources of this pack tell of: coins, stablecoins, protocols, chains, pools, fees.",
-			" Name what is asked of it too: aave tvl, bitcoin 24h, gas.", "",
-			" " + view.KeyLabel(s.env.Keys.Sort) + " searches paths and values of the state in its place, when nothing is typed."}
+		lines = s.advice(width - 4)
 	default:
 		title = human.Plural(len(rows), "answer")
 	}
 	s.first = 4
 	return slices.Concat(top, view.Box{Title: title, Note: s.list.Place(len(rows)), Focus: !s.Typing()}.Draw(t, lines, width, height-3))
+}
+
+// hint are names that this pack knows.
+func (s *Lookup) hint() string {
+	names := []string{"bitcoin", "aave tvl", "eth price", "gas"}
+	if tables := s.env.Session.Tables; tables != nil && s.env.Session.Crypto == nil {
+		names = nil
+		for _, m := range tables.Members {
+			if len(m.Rows) > 0 && len(names) < 4 {
+				names = append(names, view.Cut(view.Line(firstOf(m.Rows[0].Symbol, m.Rows[0].Name)), 16, ""))
+			}
+		}
+	}
+	return "a name: " + strings.ToLower(strings.Join(names, ", "))
+}
+
+// advice says what can be asked, before anything was.
+func (s *Lookup) advice(width int) (lines []string) {
+	told := "Anything that the sources of this pack report, by its name"
+	if s.env.Session.Crypto != nil {
+		told += ": coins, stablecoins, protocols, chains, pools, fees. Add the figure you want: aave tvl, bitcoin 24h, gas"
+	}
+	search := view.KeyLabel(s.env.Keys.Sort) + " searches the paths and values of the state instead, while nothing is typed."
+	for _, text := range []string{told + ".", search} {
+		lines = append(lines, "")
+		for _, line := range view.Wrap(text, width) {
+			lines = append(lines, " "+line)
+		}
+	}
+	return lines
 }
 
 // answerLines are the lines of an answer below their header: name, figures, age and source.

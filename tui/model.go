@@ -39,7 +39,7 @@ type Model struct {
 	help          int // page of the help that is shown, the first of which is 1; 0 while it is closed
 	helpPages     int
 	palette       *palette      // nil while it is closed
-	door          *door         // nil where there is a key
+	welcome       *welcome      // nil where there is a key
 	confirmation  *confirmation // nil while nothing is asked
 	told          string
 	toldAt        time.Time
@@ -71,7 +71,7 @@ func New(ctx context.Context, c Config) *Model {
 		Watchlist: c.Watchlist}
 	m.env.Session.Mouse, m.env.Session.Recorded = !c.mouseOff, c.Recording
 	if c.UseKey != nil {
-		m.door = newDoor()
+		m.welcome = newWelcome()
 		m.env.Session.Idle()
 	}
 	e := m.env
@@ -82,7 +82,7 @@ func New(ctx context.Context, c Config) *Model {
 
 // Init opens the stream and asks for the balance.
 func (m *Model) Init() tea.Cmd {
-	if m.door != nil {
+	if m.welcome != nil {
 		return tea.Batch(nextTick(), tea.SetWindowTitle("ctx"))
 	}
 	return tea.Batch(m.feed.open(m.cfg.Pack), nextTick(), tea.SetWindowTitle("ctx "+m.cfg.Pack), m.askBalance(), m.askPacks())
@@ -260,7 +260,7 @@ func (m *Model) leave(question string, do tea.Cmd) tea.Cmd {
 	return nil
 }
 
-// reconnect opens the stream anew.
+// reconnect opens the stream again.
 func (m *Model) reconnect() tea.Cmd {
 	m.env.Session.Opening()
 	m.problem = nil

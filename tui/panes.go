@@ -203,7 +203,7 @@ func (s *Live) health(width int) []string {
 	lines = append(lines, fact("link", up+", "+human.Plural(now.Line.Reconnects, "break")))
 	if now.Unmetered {
 		lines = append(lines, fact("called", human.Plural(now.Spent.Total(), "time")+" here"))
-	} else {
+	} else if now.Line.Connected || now.Spent.Total() > 0 {
 		lines = append(lines, fact("spent", human.Plural(now.Spent.Total(), "credit")+" here"))
 	}
 	lines = append(lines, fact("pulse", pulse), fact("state", fmt.Sprintf("%s old, #%d", human.Age(now.Age()), now.Deltas)))
@@ -286,13 +286,21 @@ func (s *Live) newsLines(width, height int, focus bool) []string {
 	if len(news) == 0 {
 		return []string{"", t.Dim.On(" What happens stands here: flags, moves of 1%,"), t.Dim.On(" headlines, sources that fail.")}
 	}
-	return s.list(paneNews).Rows(t, len(news), width, height, focus, func(i int) string {
-		e := news[i]
-		at := view.When(e.At.Format(time.RFC3339), s.env.Session.Now)
-		if e.At.Unix() <= 0 {
-			at = "     "
+	zone, today, column := s.env.Session.Now.Location(), s.env.Session.Now.Format("Jan 2"), 5
+	when := func(at time.Time) string {
+		switch at = at.In(zone); {
+		case at.Unix() <= 0:
+			return ""
+		case at.Format("Jan 2") == today:
+			return at.Format("15:04")
 		}
-		return t.Dim.On(at) + " " + Marked(t, e) + " " + e.Text
+		return at.Format("Jan 2")
+	}
+	for _, e := range news {
+		column = max(column, len(when(e.At)))
+	}
+	return s.list(paneNews).Rows(t, len(news), width, height, focus, func(i int) string {
+		return t.Dim.On(view.Fit(when(news[i].At), column, "")) + " " + Marked(t, news[i]) + " " + news[i].Text
 	})
 }
 
@@ -312,7 +320,10 @@ func (s *Live) waiting(width, height int) []string {
 		}
 		lines = append(lines, "")
 		if network {
-			lines = append(lines, " Is there a network where the service runs? Names have to resolve, and HTTPS has to get out.")
+			const ask = "Is there a network where the service runs? Names have to resolve, and HTTPS has to get out."
+			for _, line := range view.Wrap(ask, width-4) {
+				lines = append(lines, " "+line)
+			}
 		}
 		lines = append(lines, " "+view.KeyLabel(s.env.Keys.Tab[4])+" shows each source. The first state comes by itself when one answers.")
 	}

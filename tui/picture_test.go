@@ -2,17 +2,20 @@ package tui_test
 
 import (
 	"bytes"
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
 	"html"
-	"math"
+	"log/slog"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/contextd/contextd/daemon"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/tui"
 	"github.com/contextd/contextd/tui/view"
@@ -21,27 +24,24 @@ import (
 // pictureFile is the picture of the terminal UI that the README shows.
 const pictureFile = "ui.svg"
 
-// TestPicture draws the screen Live after twenty states as the README shows it; go test ./tui -run TestPicture -update renews it.
+// TestPicture draws the screen Live as the README shows it: of a demo whose first incident is at its height. go test ./tui -run TestPicture
+// -update renews it.
 func TestPicture(t *testing.T) {
 	t.Parallel()
 	const width, height = 120, 40
-	d := live(t, width, height, func(c *tui.Config) { c.Theme, c.Depth, c.Where = view.Dark, view.Colors256, "prod" })
-	d.fake.mu.Lock()
-	d.fake.brief = realBrief()
-	d.fake.mu.Unlock()
-	d.press("2", "b")
-	d.shows("Breadth agrees")
-	d.press("1")
-	const states = 20
-	for i := range states {
-		d.clock.pass(15 * time.Second)
-		ago := began().Sub(d.clock.Now()) + 4*time.Second
-		d.fake.events <- delta(wave(t, i), ago)
-		d.shows(fmt.Sprintf("#%d: ", i+1))
-	}
-	d.clock.pass(time.Second)
-	d.shows("   5s ")
-	got := picture(d.view(), width, height)
+	d := lived(t)
+	c := client(t, d.URL(), d.key)
+	ui := start(t, width, height, func(cfg *tui.Config) {
+		cfg.Stream, cfg.Service, cfg.Account, cfg.Now, cfg.KeyID = tui.Subscribe(c), c, nil, d.clock.Now, c.Key().KeyID()
+		cfg.Theme, cfg.Depth, cfg.Where = view.Dark, view.Colors256, "demo"
+	})
+	ui.shows("TREND 24h")
+	ui.press("8")
+	ui.until("all trends", func(v string) bool { return strings.Count(ansi.Strip(v), "credit for series") == 5 })
+	ui.press("2", "b", "8") // whose answer is the last one, and says what is left
+	ui.until("the brief twice", func(v string) bool { return strings.Count(ansi.Strip(v), "credit for brief") == 2 })
+	ui.press("1")
+	got := picture(ui.view(), width, height)
 	if updating() {
 		if err := os.WriteFile(pictureFile, got, 0o644); err != nil {
 			t.Fatal(err)
@@ -57,56 +57,50 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// realBrief is a brief as the service writes it of that state.
-func realBrief() *api.BriefResponse {
-	at := began()
-	b := &api.BriefResponse{BriefAt: &at, Freshness: api.Freshness{GeneratedAt: at.Add(-42 * time.Second), AgeSeconds: 42},
-		Brief: "The crypto market is worth $3.33 trillion, down 2.1% in 24 hours; Bitcoin makes up 54.9% of its value, and $235 billion changed hands [3]. " +
-			"Fear & Greed reads 24 (Extreme Fear), after 27 yesterday and 44 a week ago [10].\n\nBreadth agrees: 32 large coins rose and 58 fell [1]."}
-	for ref, source := range map[int][2]string{1: {"coingecko-markets", "www.coingecko.com/"}, 3: {"coingecko-global", "www.coingecko.com/en/global-charts"},
-		10: {"alternativeme-fng", "alternative.me/crypto/fear-and-greed-index/"}} {
-		b.Citations = append(b.Citations, api.Citation{Ref: ref, SourceID: source[0], URL: "https://" + source[1], FetchedAt: at.Add(-time.Minute)})
-	}
-	slices.SortFunc(b.Citations, func(a, b api.Citation) int { return a.Ref - b.Ref })
-	return b
+// demo is a demo that answers.
+type demo struct {
+	*daemon.Daemon
+	clock *clock
+	key   string
 }
 
-// wave is the state with its prices moved as markets do, each in its own way.
-func wave(t *testing.T, step int) json.RawMessage {
+// lived is a demo that was watched for some minutes of a clock of its own, and refreshes no more: the same at every run.
+func lived(t *testing.T) demo {
 	t.Helper()
-	var s map[string]json.RawMessage
-	if err := json.Unmarshal(state(t), &s); err != nil {
-		t.Fatal(err)
-	}
-	move := func(member, field string, share float64) {
-		var rows []map[string]any
-		if err := json.Unmarshal(s[member], &rows); err != nil {
+	const every, watched = 30 * time.Second, 6 * time.Minute
+	c, dir := &clock{now: began().Add(-watched - 5*time.Second)}, t.TempDir()
+	open := func(every time.Duration) (*daemon.Daemon, daemon.Demo) {
+		d, info, err := daemon.OpenDemo(t.Context(), daemon.Config{
+			DataDir: dir, Serve: daemon.Serve{Listen: "127.0.0.1:0"}, Data: daemon.Data{Every: every}, Now: c.Now,
+			Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		}, "127.0.0.1:0")
+		if err != nil {
 			t.Fatal(err)
 		}
-		for i, row := range rows {
-			if v, ok := row[field].(float64); ok {
-				x := float64(step)
-				v *= 1 + share*(math.Sin(x/3+float64(i))+0.6*math.Sin(x/1.3+2*float64(i))+x*(float64(i%5)-2)/14)
-				row[field], _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
-			}
+		return d, info
+	}
+	d, _ := open(every)
+	for range watched / every {
+		c.pass(every)
+		if err := d.Refresh(t.Context(), api.PackCrypto); err != nil {
+			t.Fatal(err)
 		}
-		s[member], _ = json.Marshal(rows)
 	}
-	var sources []map[string]any
-	if err := json.Unmarshal(s["source_status"], &sources); err != nil {
+	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range sources { // all answer each time, so that nothing is overdue
-		row["status"], row["failures"], row["error"], row["fetchedAt"] = api.SourceOK, 0, nil, began().Add(time.Duration(step+1)*15*time.Second)
-	}
-	s["source_status"], _ = json.Marshal(sources)
-	move("top_movers", "priceUsd", 0.002)
-	move("protocol_tvl", "tvlUsd", 0.004)
-	out, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	c.pass(5 * time.Second)
+	d, info := open(24 * time.Hour)
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(<-ended, d.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return demo{d, c, info.APIKey}
 }
 
 // Sizes of a cell, in pixels of the picture.

@@ -13,7 +13,7 @@ import (
 // in one piece, and does nothing where no text is typed.
 func (m *Model) pressEach(msg tea.KeyMsg) tea.Cmd {
 	switch {
-	case m.door != nil && m.door.input.Focused():
+	case m.welcome != nil && m.welcome.input.Focused():
 		return m.typeKey(msg)
 	case msg.Paste && !m.typing():
 		return nil
@@ -31,7 +31,7 @@ func (m *Model) typing() bool {
 	return m.confirmation != nil || m.palette != nil || m.screens[m.at].Typing()
 }
 
-// press gives a key to whoever it is for: what lies over the screen, the screen while it takes letters, the program, the screen.
+// press passes a key on: to what lies over the screen, the screen while it takes letters, the program, the screen.
 func (m *Model) press(msg tea.KeyMsg) tea.Cmd {
 	k := m.env.Keys
 	switch {
@@ -39,8 +39,8 @@ func (m *Model) press(msg tea.KeyMsg) tea.Cmd {
 		return tea.Quit
 	case m.goingTo != "":
 		return nil
-	case m.door != nil:
-		return m.pressDoor(msg)
+	case m.welcome != nil:
+		return m.pressWelcome(msg)
 	case m.confirmation != nil:
 		return m.pressConfirmation(msg)
 	case m.palette != nil:
@@ -154,7 +154,7 @@ func (m *Model) lastError() {
 
 // mouse gives a click or a turn of the wheel to tabs or screen.
 func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
-	if m.confirmation != nil || m.palette != nil || m.goingTo != "" || m.door != nil || m.tooSmall() {
+	if m.confirmation != nil || m.palette != nil || m.goingTo != "" || m.welcome != nil || m.tooSmall() {
 		return nil
 	}
 	switch {

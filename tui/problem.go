@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
 
 	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
@@ -29,13 +28,14 @@ func Explain(keys view.Keymap, err error) session.Problem {
 		return explainRefusal(e)
 	}
 	lost, ok := errors.AsType[*sdk.TransportError](err)
+	fault, _ := human.Explain(err)
 	switch {
 	case ok && lost.Timeout() || errors.Is(err, context.DeadlineExceeded):
 		return session.Problem{What: "the service did not answer in time", Next: again}
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case fault.Kind == human.FaultRefused:
 		return session.Problem{What: "nothing answers at the address of the service", Next: "is it running? " + again + " at once"}
 	case ok:
-		return session.Problem{What: view.Line(lost.Err.Error()), Next: again + " at once"}
+		return session.Problem{What: view.Line(human.Words(lost.Err)), Next: again + " at once"}
 	}
 	if shown, ok := errors.AsType[*Unopened](err); ok {
 		return session.Problem{What: shown.Error(), Next: view.KeyLabel(keys.Copy) + " copies it"}

@@ -75,8 +75,8 @@ func (m *Model) goOver(profile string) tea.Cmd {
 // cannot be had, and where something came meanwhile that would not be seen: a new key, a purchase.
 func (m *Model) takeProfile(msg profileMsg) tea.Cmd {
 	m.goingTo = ""
-	if m.door != nil {
-		m.door.opening = false
+	if m.welcome != nil {
+		m.welcome.opening = false
 	}
 	if msg.err != nil {
 		return Send(Fail(msg.err))

@@ -2,7 +2,9 @@ package tui_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,36 +13,76 @@ import (
 	"github.com/contextd/contextd/tui"
 )
 
-// TestProven shows that a state is proven, looks once at each, and warns, for good, of a log that is not the one that was known.
+// TestProven shows that a state is proven, looks once at each, does not take the proof of one state for another's, and warns, for good, of
+// a log that is not the one that was known.
 func TestProven(t *testing.T) {
 	t.Parallel()
+	type verdict struct {
+		holds  bool
+		broken error
+	}
+	verdicts := make(chan verdict)
 	var looks atomic.Int64
-	var forked atomic.Bool
 	d := live(t, 120, 40, func(c *tui.Config) {
-		c.Prove = func(_ context.Context, pack string, made time.Time, state []byte) (bool, error) {
+		c.Prove = func(ctx context.Context, pack string, made time.Time, state []byte) (bool, error) {
 			looks.Add(1)
 			if pack != "crypto" || made.IsZero() || len(state) == 0 {
 				return false, errors.New("what is asked for is no state")
 			}
-			if forked.Load() {
-				return false, errors.New("the log has two histories")
+			select {
+			case v := <-verdicts:
+				return v.holds, v.broken
+			case <-ctx.Done():
+				return false, nil
 			}
-			return true, nil
 		}
 	})
-	d.until("proven", func(string) bool { return strings.Contains(d.top(), " proven") })
-	if n := looks.Load(); n != 1 || strings.Contains(d.view(), "do not rely") {
-		t.Errorf("looked %d times at one state\n%s", n, d.view())
+	proven := func(string) bool { return strings.Contains(d.top(), " proven") }
+	const warning = "do not rely on this service: the log has two histories"
+	for i, tt := range []struct {
+		verdict
+		warns bool // from then on
+	}{
+		{verdict{true, nil}, false}, {verdict{true, nil}, false}, {verdict{false, nil}, false},
+		{verdict{false, errors.New("the log has two histories")}, true}, {verdict{true, nil}, true},
+	} {
+		if i > 0 { // that of live is the first
+			d.fake.events <- delta([]json.RawMessage{state(t), moved(t)}[i%2], time.Duration(10-i)*time.Second)
+		}
+		d.until(fmt.Sprintf("look %d", i+1), func(string) bool { return looks.Load() == int64(i+1) })
+		if v := d.view(); proven("") || strings.Contains(v, warning) != (tt.warns && i == 4) {
+			t.Fatalf("state %d is said to be proven while that is looked at\n%s", i+1, v)
+		}
+		verdicts <- tt.verdict
+		switch {
+		case tt.warns:
+			d.shows(warning)
+		case tt.holds:
+			d.until(fmt.Sprintf("state %d proven", i+1), proven)
+		}
+		if i%2 == 0 {
+			d.tick()
+		}
+		if v := d.view(); proven("") != (tt.holds && !tt.warns) || strings.Contains(v, warning) != tt.warns {
+			t.Errorf("after look %d, %+v\n%s", i+1, tt.verdict, v)
+		}
+		if n := looks.Load(); n != int64(i+1) {
+			t.Errorf("looked %d times at %d states", n, i+1)
+		}
 	}
-	forked.Store(true)
-	d.fake.events <- delta(moved(t), time.Second)
-	d.until("the warning", func(v string) bool {
-		return strings.Contains(v, "do not rely on this service: the log has two histories") && !strings.Contains(d.top(), " proven")
-	})
-	forked.Store(false)
-	d.fake.events <- delta(state(t), 0)
-	d.until("the next look", func(string) bool { return looks.Load() == 3 })
-	if v := d.view(); !strings.Contains(v, "do not rely on this service") || strings.Contains(d.top(), " proven") {
-		t.Errorf("the warning is gone\n%s", v)
+}
+
+// tick takes messages until the second is over.
+func (d *program) tick() {
+	d.t.Helper()
+	ticked := false
+	for patience := time.After(10 * time.Second); !ticked; {
+		select {
+		case msg := <-d.msgs:
+			ticked = fmt.Sprintf("%T", msg) == "tui.tickMsg"
+			d.apply(msg)
+		case <-patience:
+			d.t.Fatal("no second ends")
+		}
 	}
 }

@@ -89,7 +89,7 @@ func (p *terminal) text() string {
 // shows waits until the child has written text.
 func (p *terminal) shows(text string) {
 	p.t.Helper()
-	for end := time.Now().Add(15 * time.Second); !strings.Contains(p.text(), text); {
+	for end := time.Now().Add(2 * time.Minute); !strings.Contains(p.text(), text); {
 		if time.Now().After(end) {
 			p.t.Fatalf("never: %q\n%q", text, p.text())
 		}

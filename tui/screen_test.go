@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -181,6 +183,11 @@ func TestScalar(t *testing.T) {
 	}
 }
 
+// dialed is what a connection to a service fails with when the system says errno.
+func dialed(errno syscall.Errno) error {
+	return &sdk.TransportError{Err: &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", errno)}}
+}
+
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -189,6 +196,8 @@ func TestExplain(t *testing.T) {
 	}{
 		"nothing":  {nil, "no connection", ""},
 		"refused":  {&sdk.TransportError{Err: syscall.ECONNREFUSED}, "nothing answers", "is it running"},
+		"closed":   {dialed(syscall.ECONNRESET), "nothing answers", "is it running"},
+		"lost":     {&sdk.TransportError{Err: &net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}}, "broke off", "r tries"},
 		"timeout":  {&sdk.TransportError{Err: context.DeadlineExceeded}, "did not answer in time", "r tries again"},
 		"hostile":  {&sdk.TransportError{Err: errors.New("a\x1b[31mb")}, "ab", "r tries again"},
 		"other":    {errors.New("odd"), "odd", ""},

@@ -193,7 +193,7 @@ func (s *Sources) detail(r source, width int) []string {
 		return nil
 	}
 	t := *s.env.Theme
-	why := "answers well; without an answer for " + human.Age(time.Duration(r.status.StaleAfterSeconds)*time.Second) + " it counts as stale"
+	why := "answers well; without an answer for " + shortSpan(time.Duration(r.status.StaleAfterSeconds)*time.Second) + " it counts as stale"
 	if r.status.Error != nil {
 		why = "last error: " + view.Line(*r.status.Error)
 	}

@@ -40,6 +40,8 @@ func (m Member) Title() string {
 		return "Movers"
 	case Protocols:
 		return "Value locked"
+	case "fx":
+		return "FX"
 	}
 	words := view.Line(strings.ReplaceAll(string(m), "_", " "))
 	for i, first := range words {
@@ -195,10 +197,10 @@ func (p painter) trend(key string, ref, width int) string {
 	return view.Trend(p.s.Window(key, 2*width), width, p.t)
 }
 
-// trended are columns without that of the curves where no row has one yet.
+// trended are columns without that of the curves where none has moved yet.
 func (p painter) trended(columns []view.Column, rows []Row) {
 	for _, r := range rows {
-		if len(p.s.Points(r.Series)) > 1 {
+		if p.s.Moves(r.Series) {
 			return
 		}
 	}

@@ -49,7 +49,7 @@ func (p painter) tabular(t *Table, state *api.Tables) {
 		t.Columns = append(t.Columns, c.Column)
 	}
 	trend := view.Column{Title: p.trendTitle()}
-	if left > leastTrend {
+	if left > leastTrend && p.curved(t.Member, table.Rows) {
 		trend.Width = min(left-1, mostTrend)
 	}
 	t.Columns = append(t.Columns, trend)
@@ -75,9 +75,9 @@ func (p painter) tabular(t *Table, state *api.Tables) {
 	p.trended(t.Columns, t.Rows)
 }
 
-// curved reports whether a row of a member has a curve.
+// curved reports whether a row of a member has moved.
 func (p painter) curved(m Member, rows []api.TableRow) bool {
-	return slices.ContainsFunc(rows, func(r api.TableRow) bool { return len(p.s.Points(session.Key(string(m), r.ID))) > 1 })
+	return slices.ContainsFunc(rows, func(r api.TableRow) bool { return p.s.Moves(session.Key(string(m), r.ID)) })
 }
 
 // sorts are the orders by the columns of numbers.

@@ -6,7 +6,7 @@
 // input or output and returns a message, Update changes the model, View draws it.
 //
 // What it costs: opening the stream is a call, and so are the first brief, the trends of the first table and every connection that is made
-// anew. Everything else that costs is asked for by a key that says so. Where calls are not charged, and on a demo, all trends come at once.
+// again. Everything else that costs is asked for by a key that says so. Where calls are free, and on a demo, all trends come at once.
 //
 // The picture of it in the README is drawn by a test, from its own view: go test ./tui -run TestPicture -update.
 package tui
@@ -67,6 +67,9 @@ type Config struct {
 	// Prove looks at what proves a state. It reports whether it is proven; an error is what became of the log of the service. nil where
 	// nothing is looked at.
 	Prove func(ctx context.Context, pack string, made time.Time, state []byte) (bool, error)
+
+	// Notice is something to tell quietly, "" for nothing. nil where there never is anything.
+	Notice func() string
 
 	Now      func() time.Time                            // nil means time.Now; its zone is that of the times shown
 	Env      func(name string) string                    // nil means os.Getenv

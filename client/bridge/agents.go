@@ -43,10 +43,9 @@ type mcpConfigOptions struct {
 func newMCPConfig(f *command.Factory) *cobra.Command {
 	o := &mcpConfigOptions{IO: f.IO, endpointOptions: endpointOf(f)}
 	c := f.Command(&cobra.Command{
-		Use: "config", Short: "Print what to put into the settings of an MCP client",
-		Long: "Print what to put into the settings of an MCP client: that it runs ctx mcp stdio with the profile in use, which has the " +
-			"key; or, with\n" +
-			"--http, that it calls the service itself, with a key from the environment. No key is printed.",
+		Use: "config", Short: "Print the settings for an MCP client",
+		Long: "Print the settings for an MCP client. By default, the client runs ctx mcp stdio with the profile in use, which\n" +
+			"has the key. With --http, it calls the service itself, with a key from the environment. No key is printed.",
 		Example: "  ctx mcp config --client claude\n  ctx mcp config --client cursor --http\n" +
 			"  ctx mcp config --client vscode --profile agent > .vscode/mcp.json",
 	}, []string{"mcpServers", "servers", "inputs"}, func(ctx context.Context, _ []string) error { return o.run(ctx) })

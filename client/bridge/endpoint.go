@@ -67,6 +67,7 @@ type endpoint struct {
 	timeout time.Duration       // of a call of ask
 	paying  sdk.PayTransport    // without a Payer if there is a key
 	foreign *foreign            // how a service that is not the configured one is paid; nil for that
+	check   check               // of what is proven, nil for none
 	waits   func(time.Duration) // tells that nobody listens and that it waits so long; nil does not wait
 
 	version atomic.Value // string, of the session
@@ -80,11 +81,15 @@ type endpointOptions struct {
 	client   func() (*sdk.Client, error)
 	http     func() http.RoundTripper
 	payments *command.Payments
+	logs     *command.Logs
 }
+
+// check is sdk.WithProofCheck's.
+type check func(ctx context.Context, pack string, named api.Proof, answer *sdk.Response) error
 
 // endpointOf are the options of a run.
 func endpointOf(f *command.Factory) endpointOptions {
-	return endpointOptions{config: f.Config, client: f.Client, http: f.HTTP, payments: f.Payments}
+	return endpointOptions{config: f.Config, client: f.Client, http: f.HTTP, payments: f.Payments, logs: f.Logs}
 }
 
 // endpoint makes the endpoint of the settings. names is how tools are listed, "" as the service does.
@@ -97,7 +102,7 @@ func (o endpointOptions) endpoint(names string) (*endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &endpoint{url: client.BaseURL() + api.PathMCP, key: client.Key(), timeout: c.Timeout()}
+	e := &endpoint{url: client.BaseURL() + api.PathMCP, key: client.Key(), timeout: c.Timeout(), check: o.logs.Check}
 	e.paying = sdk.PayTransport{Service: client.BaseURL(), Base: patient{e, o.http()},
 		Name: nameOf, Price: priceOf, Answered: receipt, Patience: maxPending}
 	if names != "" {
@@ -421,6 +426,9 @@ func (e *endpoint) ask(ctx context.Context, method string, params any) (json.Raw
 		return nil, err
 	}
 	result, err := e.exchange(ctx, c, r)
+	if err == nil {
+		err = e.proven(ctx, r, result)
+	}
 	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return nil, cli.Invalid("%s: %s", method, wire.Message).WithHint("ctx mcp tools")
 	}

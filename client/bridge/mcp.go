@@ -30,7 +30,7 @@ func Commands(f *command.Factory) []*cobra.Command {
 
 // newTools makes the command that lists the tools.
 func newTools(f *command.Factory) *cobra.Command {
-	return f.Command(&cobra.Command{Use: "tools", Aliases: []string{"list", "ls"}, Short: "List the tools that agents get to see",
+	return f.Command(&cobra.Command{Use: "tools", Aliases: []string{"list", "ls"}, Short: "List the tools that agents see",
 		Example: "  ctx mcp tools\n  ctx mcp tools --jq '.[].name'"},
 		[]string{"name", "title", "description", "inputSchema", "outputSchema", "annotations"},
 		toolsOptions{f.IO, endpointOf(f)}.run)
@@ -85,9 +85,8 @@ func newCall(f *command.Factory) *cobra.Command {
 	o := &callOptions{IO: f.IO, endpointOptions: endpointOf(f)}
 	return f.Command(&cobra.Command{
 		Use: "call TOOL [NAME=VALUE...]", Short: "Call a tool as an agent does", Args: cobra.MinimumNArgs(1),
-		Long: "Call a tool as an agent does. On a terminal it shows the text that a model gets to read, elsewhere the structured " +
-			"content.\nsearch is short for context.search. A call costs what the same call costs over HTTP; with --pay it is paid " +
-			"from the wallet.",
+		Long: "Call a tool as an agent does. On a terminal, show the text for the model; elsewhere, the structured content.\n" +
+			"search is short for context.search. A call costs the same as over HTTP; with --pay, the wallet pays for it.",
 		Example: "  ctx mcp call brief\n  ctx mcp call search q=bitcoin k=3 --jq '.matches[].path'\n  ctx mcp call cite ref=3 --pay",
 	}, []string{cli.OpenFields}, func(ctx context.Context, args []string) error {
 		o.tool, o.arguments = args[0], map[string]string{}

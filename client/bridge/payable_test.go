@@ -70,7 +70,7 @@ func TestUnknownIsNotPaid(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"context://packs/crypto/state"}}`: {
 			-32601, "takes an API key"},
 	} {
-		d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
+		d := newStub(t, func(w http.ResponseWriter, r *http.Request) {
 			if paid(w, r) {
 				_, _ = io.WriteString(w, receipt)
 			}
@@ -98,7 +98,7 @@ func TestPricesOfTheBridge(t *testing.T) {
 		`"resources/read","params":{"uri":"context://packs/crypto/brief"}`:                5_000,
 		`"resources/read","params":{"uri":"context://packs/a/snapshot/2026-11-20T14:05"}`: 10_000,
 	} {
-		d := newDesk(t, func(w http.ResponseWriter, r *http.Request) { paid(w, r) })
+		d := newStub(t, func(w http.ResponseWriter, r *http.Request) { paid(w, r) })
 		var asked atomic.Int64
 		p := asks{&asked}
 		d.relay(p, `{"jsonrpc":"2.0","id":1,"method":`+message+`}`)
@@ -147,7 +147,7 @@ func TestRefusalsAreRead(t *testing.T) {
 		"no gas": {quoted, refuses{wallet.ErrNoGas}, []string{`"reason":"payment_failed"`}},
 		"paid":   {unanswered, pays, []string{`"reason":"paid_unanswered"`, "paid with transaction 0x0000", "ctx pay resume"}},
 	} {
-		d := newDesk(t, c.answer)
+		d := newStub(t, c.answer)
 		out := d.relay(c.payer, cite)
 		var got bridged
 		got.read(t, out)
@@ -164,7 +164,7 @@ func TestRefusalsAreRead(t *testing.T) {
 			t.Errorf("%s: %s", name, out)
 		}
 	}
-	d := newDesk(t, absent)
+	d := newStub(t, absent)
 	var got bridged
 	got.read(t, d.relay(pays, `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"context://packs/crypto/state"}}`))
 	if got.Error == nil || got.Error.Code != -32000 || !strings.Contains(got.Error.Message, "404 citation_not_found") {
@@ -184,7 +184,7 @@ func TestPayersAreNotToldOfSubscriptions(t *testing.T) {
 		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":`+
 			`{"tools":{},"resources":{"subscribe":true,"listChanged":true}}}}`)
 	}
-	d := newDesk(t, answer)
+	d := newStub(t, answer)
 	for _, method := range []string{"initialize", "server/discover", "tools/list"} {
 		line := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q}`, method)
 		payer := d.relay(&walletPayer{open: map[string]api.PaymentProof{}}, line)
@@ -206,7 +206,7 @@ func TestBoundsOfTheBridge(t *testing.T) {
 	t.Parallel()
 	const calls = 64 // under way at once
 	arrived, release := make(chan struct{}, 2*calls), make(chan struct{})
-	d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
+	d := newStub(t, func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
 		var m struct{ ID json.RawMessage }
 		_ = json.Unmarshal(text, &m)
@@ -227,7 +227,7 @@ func TestBoundsOfTheBridge(t *testing.T) {
 	go func() { ended <- d.start(t.Context(), in, &out, "stdio") }()
 	says := func(want string) {
 		t.Helper()
-		for end := time.Now().Add(20 * time.Second); !strings.Contains(out.String(), want); time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(2 * time.Minute); !strings.Contains(out.String(), want); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("no %s in %.500s", want, out.String())
 			}
@@ -240,7 +240,7 @@ func TestBoundsOfTheBridge(t *testing.T) {
 	for i := range calls {
 		_, _ = fmt.Fprintf(client, `{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`+"\n", i+1)
 	}
-	for end := time.After(20 * time.Second); len(arrived) < calls; {
+	for end := time.After(2 * time.Minute); len(arrived) < calls; {
 		select {
 		case <-end:
 			t.Fatalf("%d calls have arrived", len(arrived))
@@ -264,7 +264,7 @@ func TestHeardIsNotSentAgain(t *testing.T) {
 		"closed": (*net.TCPConn).Close, "reset": func(c *net.TCPConn) error { return errors.Join(c.SetLinger(0), c.Close()) },
 	} {
 		var heard atomic.Int64
-		d := newDesk(t, func(w http.ResponseWriter, r *http.Request) {
+		d := newStub(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.ReadAll(r.Body)
 			heard.Add(1)
 			conn, _, err := http.NewResponseController(w).Hijack()

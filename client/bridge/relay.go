@@ -423,6 +423,9 @@ func (r *relay) settle(answer *jsonrpc.Response) {
 	if err == nil {
 		err = r.endpoint.foreign.judge(r.life, c, answer)
 	}
+	if err == nil && answer.Error == nil {
+		err = r.endpoint.proven(r.life, c.Request, answer.Result)
+	}
 	if _, said := errors.AsType[*jsonrpc.Error](err); said || err == nil {
 		r.write(answer)
 		err = nil

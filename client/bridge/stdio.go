@@ -25,13 +25,11 @@ func newStdio(f *command.Factory) *cobra.Command {
 	o := &stdioOptions{IO: f.IO, endpointOptions: endpointOf(f), failure: f.Failure}
 	c := f.Command(&cobra.Command{
 		Use: "stdio", Short: "Serve MCP on stdin and stdout, for clients on this machine",
-		Long: "Serve MCP on stdin and stdout, for clients on this machine. What a client says is passed on to the service with " +
-			"the key of\n" +
-			"the profile, or paid from the wallet within its bounds (--pay). A session that has ended, because the service was started\n" +
-			"again, is opened again without the client's noticing. Tools are listed as context_fresh and so on: some clients refuse " +
-			"dots.\n\n" +
-			"With --url it is the bridge to any MCP server that is paid by x402, version 2, over HTTP or in the results of tools. No key " +
-			"is sent\nthere. A call costs what the server says, up to --max-amount or the bound per call.",
+		Long: "Serve MCP on stdin and stdout, for clients on this machine. Messages go to the service with the key of the\n" +
+			"profile, or are paid from the wallet within its bounds (--pay). If the service restarts, ctx opens a new session\n" +
+			"without the client noticing. Tools are listed as context_fresh and so on, because some clients refuse dots.\n\n" +
+			"With --url, bridge any MCP server that is paid by x402, version 2, over HTTP or in tool results. No key is sent\n" +
+			"there. A call costs the server's price, up to --max-amount or the bound per call.",
 		Example: "  ctx mcp config --client claude    what to put into Claude's settings\n  ctx mcp stdio --profile agent\n" +
 			"  ctx mcp stdio --url https://api.example.com/mcp --pay --max-amount 0.01",
 	}, nil, func(ctx context.Context, _ []string) error { return o.run(ctx) })

@@ -121,12 +121,12 @@ func (a *Account) key() (key sdk.Key, origin string, err error) {
 	}
 	if file.Text != "" {
 		if address := c.Get(config.BaseURL); file.Origin == "file" && strings.HasPrefix(address.Origin, "profile ") {
-			return sdk.Key{}, "", cli.Invalid("%s has another address, and the key file of the whole configuration is for another",
+			return sdk.Key{}, "", cli.Invalid("%s has its own address, and the key file at the top of the configuration is for another one",
 				address.Origin).WithHint("ctx config set api_key_file FILE -p %s", c.Profile())
 		}
 		key, err := config.ReadKey(file.Text, a.io.In)
 		if err != nil {
-			return sdk.Key{}, "", cli.Invalid("%w", err)
+			return sdk.Key{}, "", cli.Invalid("the API key (from %s): %w", file.Origin, err)
 		}
 		return key, file.Origin, nil
 	}

@@ -6,7 +6,12 @@ package command
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"net/http"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -44,6 +49,8 @@ type Factory struct {
 	Packs PackList
 	// HTTP is what requests are sent with. With --debug it tells each on stderr.
 	HTTP func() http.RoundTripper
+	// Newer says that the service is newer than ctx, "" where it is not.
+	Newer func() string
 
 	Account  *Account
 	Wallets  *Wallets
@@ -70,7 +77,7 @@ func newFactory(s cli.System, flags *Flags, profile string) *Factory {
 	calls.check = sdk.WithProofCheck(logs.Check)
 	return &Factory{
 		IO: streams, Paths: set.paths, Config: set.config, SetHere: set.setHere, Pack: set.pack, Key: account.key,
-		Client: calls.configured, HTTP: calls.http, PayingClient: calls.paying, KeyedClient: calls.keyed,
+		Client: calls.configured, HTTP: calls.http, Newer: calls.release.says, PayingClient: calls.paying, KeyedClient: calls.keyed,
 		Packs:   PackList{set.config, calls.paying, s.Now},
 		Account: account, Wallets: wallets, Payments: payments, Logs: logs, service: calls,
 	}
@@ -79,9 +86,10 @@ func newFactory(s cli.System, flags *Flags, profile string) *Factory {
 // As is the Factory of another run in the same surroundings, with a profile in place of the one that is set. It is to be closed too.
 func (f *Factory) As(profile string) *Factory { return newFactory(f.System, f.Flags, profile) }
 
-// Close notes what was paid and answered, and ends the connections that are open.
+// Close notes what was paid and answered, tells of a newer service, and ends the connections that are open.
 func (f *Factory) Close() {
 	f.Payments.close()
+	f.service.release.tell()
 	f.service.transport.CloseIdleConnections()
 }
 
@@ -98,10 +106,27 @@ func (f *Factory) Command(c *cobra.Command, fields []string, run func(ctx contex
 	return c
 }
 
+// checkFile refuses a --config that is not there, but for the commands that make it.
+func (f *Factory) checkFile(c *cobra.Command) error {
+	named := f.Flags.ConfigFile
+	section, _, _ := strings.Cut(strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), " ")
+	if named == "" || slices.Contains([]string{"config", "profile", "auth", "doctor"}, section) {
+		return nil
+	}
+	if _, err := os.Stat(named); errors.Is(err, fs.ErrNotExist) {
+		return cli.Invalid("--config: %w", err).
+			WithHint("check the spelling, or create it: ctx config set NAME VALUE --config %s", named)
+	}
+	return nil
+}
+
 // Check reports what is wrong with the global flags of a call of c.
 func (f *Factory) Check(c *cobra.Command) error {
 	if id := f.Flags.RequestID; id != "" && uuid.Validate(id) != nil {
-		return cli.Invalid("--request-id %q is not a UUID", id)
+		return cli.Invalid("--request-id %q is not a UUID", id).WithHint("uuidgen, or no --request-id")
+	}
+	if err := f.checkFile(c); err != nil {
+		return err
 	}
 	spec, err := f.Spec()
 	if err != nil || f.Payments.instead != nil { // the command around this one has been checked

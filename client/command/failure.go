@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
 	"github.com/contextd/contextd/sdk/wallet"
@@ -44,7 +45,7 @@ func authorizedFailure(sent *sdk.AuthorizedError, journal []wallet.Payment) *cli
 		what += ", which the service says is settled by transaction " + cmp.Or(sent.Receipt.Transaction, "(none said)")
 	}
 	f := &cli.Failure{Exit: cli.ExitPaid, Reason: cli.ReasonPaidUnanswered, Err: fmt.Errorf("%s, and not answered: %v", what, sent.Err),
-		Hint: "the same command again, which sends the same authorization and pays nothing more"}
+		Hint: "run the same command again: it sends the same authorization and pays nothing more"}
 	if !sent.Refused {
 		return f
 	}
@@ -98,6 +99,9 @@ func OwnFailure(err error) *cli.Failure {
 	case errors.Is(err, sdk.ErrRequired):
 		return &cli.Failure{Exit: cli.ExitPayment, Reason: string(api.ReasonPaymentRequired), Err: err,
 			Hint: "nothing was paid; its operator, for what it is paid with"}
+	case errors.Is(err, wallet.ErrNode):
+		return &cli.Failure{Exit: cli.ExitUnavailable, Reason: "unreachable", Err: err,
+			Hint: "ctx config get rpc_url --show-origin, for another node; ctx doctor"}
 	case chainRefuses(err):
 		return &cli.Failure{Exit: cli.ExitChain, Reason: "payment_failed", Err: err}
 	case isLost && (lost.Timeout() || errors.Is(err, context.DeadlineExceeded)):
@@ -116,7 +120,7 @@ func unproven(broken *sdk.ProofError, err error) *cli.Failure {
 		f.Exit = cli.ExitRestored
 		f.Hint = "its operator, for why; then ctx verify --accept-new-log"
 	case sdk.ProofForked, sdk.ProofShrunk, sdk.ProofReplaced, sdk.ProofOtherKey:
-		f.Hint = "do not rely on what this service says; its operator and others who use it, for what they see"
+		f.Hint = "do not rely on this service; ask its operator, and compare with other users"
 	}
 	return f
 }
@@ -152,18 +156,27 @@ func hint(f *cli.Failure) string {
 	if e, ok := errors.AsType[*api.Error](f.Err); ok {
 		switch {
 		case errors.Is(e, sdk.ErrPaymentRequired):
-			return "export CTX_API_KEY=cv_…, or ctx profile add NAME --api-key-file FILE"
+			return "export CTX_API_KEY=cv_…, or ctx profile add NAME --api-key-file FILE; " +
+				"with a wallet: --pay, or ctx credits buy starter --x402"
 		case errors.Is(e, sdk.ErrInvalidToken), errors.Is(e, sdk.ErrKeyRevoked):
-			return "another key; ctx config list --show-origin tells where this one comes from"
+			return "another key; ctx config list --show-origin shows where this one is from"
 		}
 		return e.Hint
 	}
 	lost, ok := errors.AsType[*sdk.TransportError](f.Err)
-	switch {
-	case !ok:
+	if !ok {
 		return ""
+	}
+	fault, _ := human.Explain(lost)
+	switch {
 	case lost.Timeout():
 		return "--timeout with a longer time, or ctx doctor"
+	case fault.Kind == human.FaultHost:
+		return "ctx config get base_url --show-origin, to check the address; ctx doctor, to check the network"
+	case fault.Kind == human.FaultCertificate:
+		return "SSL_CERT_FILE=FILE with the certificate of its issuer, if you trust it; ctx doctor"
+	case fault.Next != "":
+		return fault.Next + "; ctx doctor"
 	}
 	return "ctx doctor, or contextd demo for a service on this machine, or --base-url for another"
 }

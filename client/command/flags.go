@@ -39,8 +39,8 @@ func (f *Flags) Bind(set *pflag.FlagSet) {
 	f.output.Bind(set)
 
 	set.BoolVar(&f.Quiet, "quiet", false, "no notes on stderr")
-	set.BoolVarP(&f.Verbose, "verbose", "v", false, "tell the request id and more on stderr")
-	set.BoolVar(&f.Debug, "debug", false, "tell every HTTP request on stderr")
+	set.BoolVarP(&f.Verbose, "verbose", "v", false, "show the request id and more on stderr")
+	set.BoolVar(&f.Debug, "debug", false, "log every HTTP request to stderr")
 	set.String("color", "auto", "`when` to use colour: auto, always or never")
 	set.BoolVar(&f.NoColor, "no-color", false, "no colour")
 	set.BoolVar(&f.NoInput, "no-input", false, "never ask")

@@ -35,6 +35,21 @@ func (s *IO) Call(meta *sdk.Response) []sdk.CallOption {
 	return opts
 }
 
+// LeftWords says what a key can still call, "" where the service did not say it.
+func LeftWords(left sdk.Left) string {
+	switch {
+	case left.Credits != nil:
+		return human.Plural(int(*left.Credits), "credit") + " left"
+	case left.FreeCalls != nil && left.Reset > 0:
+		return fmt.Sprintf("%s left today, one more in %s", human.Plural(int(*left.FreeCalls), "free call"), human.Age(left.Reset))
+	case left.FreeCalls != nil:
+		return human.Plural(int(*left.FreeCalls), "free call") + " left today"
+	case left.Unmetered:
+		return "calls with this key are counted, not charged"
+	}
+	return ""
+}
+
 // waiting tells people that a call takes a while, and what its last attempt came to.
 func (s *IO) waiting() func(sdk.Progress) {
 	var task *cli.Task

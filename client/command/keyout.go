@@ -29,7 +29,7 @@ func (f *Factory) KeyOut() *KeyOut { return &KeyOut{io: f.IO, account: f.Account
 func (k *KeyOut) Bind(c *cobra.Command) {
 	flags := c.Flags()
 	flags.BoolVar(&k.Save, "save", false, "keep the key as that of the profile and do not print it")
-	flags.StringVar(&k.Out, "out", "", "write the key to this new `file`, for you alone, and do not print it")
+	flags.StringVar(&k.Out, "out", "", "write the key to this new `file`, readable only by you, and do not print it")
 	c.MarkFlagsMutuallyExclusive("save", "out")
 }
 
@@ -72,7 +72,7 @@ func (k *KeyOut) Hand(ctx context.Context, issued *api.IssuedKey) error {
 			err = closed
 		}
 	case k.Save:
-		where, err = k.account.Keep(func(c *config.Credential) { c.Key = sdk.NewKey(issued.Key) })
+		where, err = k.save(issued)
 	}
 	if where != "" && err == nil {
 		shown.Key = ""
@@ -88,4 +88,21 @@ func (k *KeyOut) Hand(ctx context.Context, issued *api.IssuedKey) error {
 		return shownErr
 	}
 	return err
+}
+
+// Keep keeps a new key as that of the profile, takes it out of issued and says where it is. Where it cannot be kept it stays in issued, to
+// be shown: else it would be lost.
+func (k *KeyOut) Keep(issued *api.IssuedKey) {
+	where, err := k.save(issued)
+	if err != nil {
+		k.io.Note("key %s for %q is shown this once, and not kept: %s", issued.KeyID, issued.Name, err)
+		return
+	}
+	issued.Key = ""
+	k.io.Note("key %s for %q is in %s, which only you can read", issued.KeyID, issued.Name, where)
+}
+
+// save keeps a new key as that of the profile.
+func (k *KeyOut) save(issued *api.IssuedKey) (where string, err error) {
+	return k.account.Keep(func(c *config.Credential) { c.Key = sdk.NewKey(issued.Key) })
 }

@@ -143,16 +143,13 @@ func (l *Logs) Check(ctx context.Context, pack string, named api.Proof, answer *
 	if err != nil {
 		return err
 	}
-	if named == (api.Proof{}) {
-		if known != nil {
-			l.io.Note("warning: the service proves what it says of %s no more", pack)
-		}
+	if named == (api.Proof{}) && known == nil {
 		return nil
 	}
-	if known != nil && known.Proven.Log == named.Log && known.Proven.Seq == named.Seq && known.Proven.Leaf == named.Leaf {
+	if known != nil && names(named, known.Proven) {
 		return isOf(named, known.State, answer.Body)
 	}
-	p, err := l.look(ctx, pack, known, named.Seq)
+	p, err := l.look(ctx, pack, known, named)
 	if _, broken := errors.AsType[*sdk.ProofError](err); broken {
 		return err
 	}
@@ -162,11 +159,25 @@ func (l *Logs) Check(ctx context.Context, pack string, named api.Proof, answer *
 		}
 		return nil
 	}
-	if p.Hash != named.Leaf || p.Checkpoint.Origin != named.Log {
+	return isOfLeaf(pack, named, p, answer.Body)
+}
+
+// names reports whether a proof names a leaf. That of a state of a stream has no log.
+func names(named, leaf api.Proof) bool {
+	return named.Seq == leaf.Seq && named.Leaf == leaf.Leaf && (named.Log == leaf.Log || named.Log == "")
+}
+
+// isOfLeaf checks that an answer names the leaf of p, and is that.
+func isOfLeaf(pack string, named api.Proof, p *sdk.Proven, body []byte) error {
+	if named == (api.Proof{}) {
+		return &sdk.ProofError{Reason: sdk.ProofInvalid,
+			Err: fmt.Errorf("the answer names no leaf, and the service has a log of %s: this was not said in public", pack)}
+	}
+	if !names(named, api.Proof{Log: p.Checkpoint.Origin, Seq: p.Leaf.Seq, Leaf: p.Hash}) {
 		return &sdk.ProofError{Reason: sdk.ProofInvalid,
 			Err: fmt.Errorf("the answer names leaf %d of %s with another hash than it has in the log", named.Seq, human.Line(named.Log))}
 	}
-	return isOf(named, p.Leaf.State, answer.Body)
+	return isOf(named, p.Leaf.State, body)
 }
 
 // isOf checks that the state in an answer, if it has a whole one, is that with the hash.
@@ -182,32 +193,49 @@ func isOf(named api.Proof, hash string, body []byte) error {
 	return nil
 }
 
-// look reads a leaf of the log of a pack, checks it, and that the log is the known one.
-func (l *Logs) look(ctx context.Context, pack string, known *KnownLog, seq int64) (*sdk.Proven, error) {
+// look reads the leaf of the log of a pack that an answer names, the newest where it names none, checks it, and that the log is the known
+// one.
+func (l *Logs) look(ctx context.Context, pack string, known *KnownLog, named api.Proof) (*sdk.Proven, error) {
 	client, err := l.reader()
 	if err != nil {
 		return nil, err
 	}
 	log := client.Log(pack)
-	entry, err := log.Leaf(ctx, seq)
-	if refused, ok := errors.AsType[*api.Error](err); ok && refused.Status == http.StatusNotFound && known != nil {
-		return nil, l.missing(ctx, log, pack, known, err)
+	fetch := func() (*api.LogEntry, error) { return log.Leaf(ctx, named.Seq) }
+	if named == (api.Proof{}) {
+		fetch = func() (*api.LogEntry, error) { return log.Newest(ctx) }
 	}
+	entry, err := fetch()
 	if err != nil {
-		return nil, err
+		return nil, l.missing(ctx, log, pack, known, err)
 	}
 	return l.see(ctx, log, pack, known, entry)
 }
 
-// missing is what it means that a leaf is not there: that the log is not the known one, or not more than that it is not there.
+// notFound reports whether the service says that something is not there.
+func notFound(err error) bool {
+	refused, ok := errors.AsType[*api.Error](err)
+	return ok && refused.Status == http.StatusNotFound
+}
+
+// missing is what an error of asking for a leaf means: where it is not there, that the log is not the known one, or not there at all, or
+// not more than that.
 func (l *Logs) missing(ctx context.Context, log *sdk.Log, pack string, known *KnownLog, absent error) error {
-	now, err := log.Checkpoint(ctx, known.Key)
-	if err != nil {
+	if known == nil || !notFound(absent) {
 		return absent
 	}
 	before, err := known.head()
 	if err != nil {
 		return err
+	}
+	now, err := log.Checkpoint(ctx, known.Key)
+	if notFound(err) {
+		return &sdk.ProofError{Reason: sdk.ProofShrunk, Known: before,
+			Err: fmt.Errorf("the service has no log of %s any more, and %s had %d leaves: what it said was taken back", pack, known.Origin,
+				known.Size)}
+	}
+	if err != nil {
+		return absent
 	}
 	if err := log.Follow(ctx, before, now); err != nil {
 		return l.evidence(pack, err)
@@ -230,7 +258,7 @@ func (l *Logs) see(ctx context.Context, log *sdk.Log, pack string, known *KnownL
 		case err != nil && l.late(ctx, log, before, p.Checkpoint):
 			l.keep(pack, p)
 			return p, nil
-		case err != nil && anotherDemo(before.Origin, p.Checkpoint.Origin):
+		case anotherDemo(err, before.Origin, p.Checkpoint.Origin):
 			l.io.Note("this is another demo than the last one here: its log is followed from now on")
 		case err != nil:
 			return nil, l.evidence(pack, err)
@@ -257,10 +285,12 @@ func (l *Logs) late(ctx context.Context, log *sdk.Log, known, kept *sdk.Checkpoi
 	return err == nil && log.Follow(ctx, known, now) == nil && log.Follow(ctx, kept, now) == nil
 }
 
-// anotherDemo reports whether two logs are of different demos, each of which begins its own.
-func anotherDemo(a, b string) bool {
+// anotherDemo reports whether the log that took the place of another is that of a demo after a demo, each of which begins one. A demo that
+// goes on from a backup, or with another key, is no other.
+func anotherDemo(err error, a, b string) bool {
 	const demo = "contextd-demo/"
-	return a != b && strings.HasPrefix(a, demo) && strings.HasPrefix(b, demo)
+	broken, ok := errors.AsType[*sdk.ProofError](err)
+	return ok && broken.Reason == sdk.ProofReplaced && strings.HasPrefix(a, demo) && strings.HasPrefix(b, demo)
 }
 
 // Witnesses are the keys of the witnesses of the configuration.
@@ -321,7 +351,7 @@ func (l *Logs) See(ctx context.Context, pack string, fetch func(*sdk.Log) (*api.
 	log := client.Log(pack)
 	entry, err := fetch(log)
 	if err != nil {
-		return nil, known, err
+		return nil, known, l.missing(ctx, log, pack, known, err)
 	}
 	p, err := l.see(ctx, log, pack, known, entry)
 	return p, known, err
@@ -336,38 +366,44 @@ func (l *Logs) Log(pack string) (*sdk.Log, error) {
 	return client.Log(pack), nil
 }
 
-// Accept has the log that the service has now take the place of the known one, which agree is asked about, with why it is refused.
-func (l *Logs) Accept(ctx context.Context, pack string, agree func(why error) error) (*sdk.Proven, error) {
+// Accept has the log that the service has now take the place of the known one, which agree is asked about, with why it is refused. Where
+// the service has none any more, the known one is forgotten.
+func (l *Logs) Accept(ctx context.Context, pack string, agree func(why error) error) (p *sdk.Proven, forgotten bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known, err := l.Known(pack)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	log, err := l.Log(pack)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	entry, err := log.Newest(ctx)
 	if err != nil {
-		return nil, err
+		err = l.missing(ctx, log, pack, known, err)
+	} else {
+		p, err = l.see(ctx, log, pack, known, entry)
 	}
-	p, err := l.see(ctx, log, pack, known, entry)
 	broken, _ := errors.AsType[*sdk.ProofError](err)
-	if err == nil || broken == nil || broken.Now == nil {
-		return p, err
+	if err == nil || broken == nil || broken.Now == nil && entry != nil {
+		return p, false, err
 	}
 	if err := agree(err); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	file, _, err := l.place(pack)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, cli.Invalid("%w", err)
+		return nil, false, cli.Invalid("%w", err)
 	}
-	return l.see(ctx, log, pack, nil, entry)
+	if entry == nil {
+		return nil, true, nil
+	}
+	p, err = l.see(ctx, log, pack, nil, entry)
+	return p, false, err
 }
 
 // Last is what the last answer of a pack was proven by in this run, nil for nothing, if it is the leaf at a place.

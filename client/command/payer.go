@@ -225,7 +225,7 @@ func (p *walletPayer) close() {
 func (p *Payments) config() (wallet.Config, error) {
 	cfg, err := p.bounds()
 	if err == nil && (cfg.RPCURL == "" || cfg.Token == "") {
-		err = cli.Invalid("to pay, ctx has to know the chain").
+		err = cli.Invalid("ctx needs the settings of the chain to pay").
 			WithHint("ctx config set rpc_url URL; ctx config set token ADDRESS; ctx config set chain_id ID")
 	}
 	return cfg, err

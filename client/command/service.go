@@ -20,6 +20,7 @@ type service struct {
 	payer    func() sdk.Payer // of calls, nil where the key is sent
 	check    sdk.Option       // of what answers are proven by
 
+	release   release
 	transport *http.Transport
 	client    *sdk.Client // of the configured service, nil until asked for
 }
@@ -27,11 +28,13 @@ type service struct {
 // newService makes the service of a run.
 func newService(streams *IO, set *settings, account *Account, payments *Payments) *service {
 	s := &service{io: streams, settings: set, key: account.key, payer: payments.caller}
+	s.release = release{io: streams, settings: set, own: build.Read().Version}
 	s.transport, _ = http.DefaultTransport.(*http.Transport)
 	if s.transport == nil { // a program around this one has put another in its place
 		s.transport = &http.Transport{}
 	}
 	s.transport = s.transport.Clone()
+	s.transport.Proxy = proxies(streams.Env)
 	return s
 }
 
@@ -102,10 +105,11 @@ func UserAgent() string { return "ctx/" + build.Read().Version }
 
 // http is what requests are sent with. With --debug it tells each on stderr.
 func (s *service) http() http.RoundTripper {
+	s.release.base = s.transport
 	if s.io.Flags.Debug {
-		return tracer{s.io, s.transport}
+		return tracer{s.io, &s.release}
 	}
-	return s.transport
+	return &s.release
 }
 
 // tracer tells every request on stderr. Secrets are in headers, which it leaves out, and in a token parameter, which it hides.

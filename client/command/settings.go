@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/contextd/contextd/client/config"
@@ -30,14 +31,17 @@ func (s *settings) config() (*config.Config, error) {
 		return nil, cli.Invalid("%w", err)
 	}
 	c, err := config.Load(paths, s.lookupEnv, s.flags.set, s.profile)
+	if wrong, ok := errors.AsType[*config.ValueError](err); ok {
+		return nil, cli.Invalid("%w", err).WithHint("%s", wrong.Next())
+	}
 	if err != nil {
-		return nil, cli.Invalid("%w", err).WithHint("ctx doctor")
+		return nil, cli.Invalid("%w", err).WithHint("ctx config edit, or --config FILE for another file")
 	}
 	s.holds = c
 	return c, nil
 }
 
-// forget has the next who asks read it anew.
+// forget has the configuration read again when it is next asked for.
 func (s *settings) forget() { s.holds = nil }
 
 // setHere writes a setting for the profile in use: into the profile, or at the top of the file for the one that is not in it.

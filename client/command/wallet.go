@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/contextd/contextd/client/config"
 	"github.com/contextd/contextd/internal/cli"
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/sdk/wallet"
 )
 
@@ -143,6 +145,19 @@ func (w *Wallets) DataDir() string {
 	return filepath.Join(share, "ctx")
 }
 
+// minPassphrase is how many characters a new passphrase has at least. A keystore can be copied and tried at leisure.
+const minPassphrase = 8
+
+// strong refuses a new passphrase that is too short.
+func strong(text string) (string, error) {
+	if n := utf8.RuneCountInString(text); n < minPassphrase {
+		return "", cli.Invalid("the passphrase has %s, at least %d are needed; nothing was written",
+			human.Plural(n, "character"), minPassphrase).
+			WithHint("several words: correct horse battery staple")
+	}
+	return text, nil
+}
+
 // Passphrase is that of a wallet: from a file, - for standard input, the environment or the terminal.
 func (w *Wallets) Passphrase(ctx context.Context, file wallet.File, path string) (string, error) {
 	if path == "" {
@@ -172,7 +187,11 @@ func (w *Wallets) readPassphrase(path string) (string, error) {
 // NewPassphrase is one for a new wallet: from a file, the environment or, twice, the terminal.
 func (w *Wallets) NewPassphrase(ctx context.Context, path string) (string, error) {
 	if path != "" || w.io.Env(envPasswordFile) != "" || w.io.Env(envPassword) != "" {
-		return w.Passphrase(ctx, wallet.File{}, path)
+		text, err := w.Passphrase(ctx, wallet.File{}, path)
+		if err != nil {
+			return "", err
+		}
+		return strong(text)
 	}
 	return w.OtherPassphrase(ctx, "", "add --password-file FILE, or set "+envPasswordFile)
 }
@@ -181,9 +200,16 @@ func (w *Wallets) NewPassphrase(ctx context.Context, path string) (string, error
 // one that holds already. instead is what to do where nobody can be asked.
 func (w *Wallets) OtherPassphrase(ctx context.Context, path, instead string) (string, error) {
 	if path != "" {
-		return w.readPassphrase(path)
+		text, err := w.readPassphrase(path)
+		if err != nil {
+			return "", err
+		}
+		return strong(text)
 	}
 	first, err := w.io.AskHidden(ctx, "New passphrase", instead)
+	if err == nil {
+		first, err = strong(first)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -117,14 +118,22 @@ func Load(paths Paths, env LookupEnv, flags *pflag.FlagSet, given string) (*Conf
 			profile.profile, profile.settings = v.Text, c.stored[v.Text]
 		}
 		if err := s.Check(v.Text); err != nil {
-			return nil, fmt.Errorf("%w (from %s)", err, v.Origin)
+			return nil, &ValueError{s, v, "", err}
 		}
 		c.values[s.Name] = v
 	}
 	if p := c.values[Profile]; p.Text != DefaultProfile && c.stored[p.Text] == nil {
-		return nil, fmt.Errorf("there is no profile %q (from %s)", p.Text, p.Origin)
+		return nil, &ValueError{all[0], p, otherProfile(p.Text, c.Profiles), fmt.Errorf("there is no profile %q", p.Text)}
 	}
 	return c, nil
+}
+
+// otherProfile is what to do where there is no profile of a name.
+func otherProfile(name string, names []string) string {
+	if len(names) == 0 {
+		return "ctx profile add " + name
+	}
+	return "ctx profile add " + name + ", or another profile: " + strings.Join(names, ", ")
 }
 
 // keys are the keys in the file: one, or a list of them, for each action.

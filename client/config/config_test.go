@@ -97,7 +97,7 @@ func TestLoadRefuses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"base_url: [":          "read configuration",
-		"base_url: ftp://x":    "base_url: not http://host or https://host (from file)",
+		"base_url: ftp://x":    "base_url: \"ftp://x\" is not an address such as https://host or http://127.0.0.1:8402 (from file)",
 		"timeout: -1s":         "timeout",
 		"retries: many":        "retries",
 		"color: pink":          "color",

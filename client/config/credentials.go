@@ -90,23 +90,23 @@ func (p Paths) credentials() (map[string]stored, error) {
 func readPrivate(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("read secret: %w", err)
+		return nil, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("read secret: %w", err)
+		return nil, err
 	}
 	if mode := info.Mode(); runtime.GOOS != "windows" && mode.IsRegular() && mode.Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("read secret %s: its mode is %04o and %w; run chmod 600 %s", path, mode.Perm(), ErrOpenMode, path)
+		return nil, fmt.Errorf("%s has mode %04o and %w; run chmod 600 %s", path, mode.Perm(), ErrOpenMode, path)
 	}
 	const longest = 64 << 10
 	text, err := io.ReadAll(io.LimitReader(f, longest+1))
 	if err != nil {
-		return nil, fmt.Errorf("read secret %s: %w", path, err)
+		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if len(text) > longest {
-		return nil, fmt.Errorf("read secret %s: it is longer than %d KiB", path, longest>>10)
+		return nil, fmt.Errorf("%s is longer than %d KiB", path, longest>>10)
 	}
 	return text, nil
 }
@@ -129,7 +129,7 @@ func ReadKey(file string, in io.Reader) (sdk.Key, error) {
 	}
 	key := sdk.NewKey(text)
 	if !key.Valid() {
-		return sdk.Key{}, fmt.Errorf("what %s holds is not a key, cv_live_… or cv_test_…", nameOf(file))
+		return sdk.Key{}, fmt.Errorf("%s does not hold a key, cv_live_… or cv_test_…", nameOf(file))
 	}
 	return key, nil
 }

@@ -5,6 +5,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/contextd/contextd/internal/human"
 	"github.com/contextd/contextd/internal/usdg"
 	"github.com/contextd/contextd/sdk"
 	"github.com/contextd/contextd/sdk/api"
@@ -96,9 +98,36 @@ func Find(name string) (Setting, error) {
 		for _, s := range all {
 			names = append(names, s.Name)
 		}
-		return Setting{}, fmt.Errorf("no setting %q; there are %s", name, strings.Join(names, ", "))
+		if near := human.Nearest(name, names); near != "" {
+			return Setting{}, fmt.Errorf("there is no setting %q; did you mean %s?", name, near)
+		}
+		return Setting{}, fmt.Errorf("there is no setting %q; there are %s", name, strings.Join(names, ", "))
 	}
 	return all[i], nil
+}
+
+// ValueError says that a setting cannot have a value.
+type ValueError struct {
+	Setting Setting
+	Value   Value
+	next    string // what to do where that is not to set another value
+	err     error
+}
+
+// Error says what is wrong with the value, and where it is from.
+func (e *ValueError) Error() string { return fmt.Sprintf("%v (from %s)", e.err, e.Value.Origin) }
+
+// Next is how to set another value there.
+func (e *ValueError) Next() string {
+	switch {
+	case e.next != "":
+		return e.next
+	case strings.HasPrefix(e.Value.Origin, "flag"):
+		return "another value for --" + e.Setting.Flag
+	case strings.HasPrefix(e.Value.Origin, "environment"):
+		return "another value for " + e.Setting.Env + ", or unset " + e.Setting.Env
+	}
+	return "ctx config edit"
 }
 
 // Check reports whether value can be that of s.
@@ -124,10 +153,19 @@ func checkProfile(name string) error {
 // checkURL refuses a user in the address: it would end up in logs.
 func checkURL(address string) error {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
-		return fmt.Errorf("not http://host or https://host")
+	switch {
+	case err == nil && u.User != nil:
+		return errors.New("the address holds a user or a password, which logs would show; leave them out")
+	case err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "":
+		return nil
+	case address != "" && !strings.Contains(address, "://") && !strings.ContainsAny(address, " \t"):
+		scheme := "https"
+		if host, _, _ := strings.Cut(address, ":"); host == "localhost" || strings.HasPrefix(host, "127.") {
+			scheme = "http"
+		}
+		return fmt.Errorf("%q lacks its scheme; write %s://%s", address, scheme, address)
 	}
-	return nil
+	return fmt.Errorf("%q is not an address such as https://host or http://127.0.0.1:8402", address)
 }
 
 // checkPack takes any id: which packs there are is the service's matter.

@@ -51,12 +51,14 @@ func newBuy(f *command.Factory) *cobra.Command {
 	c := f.Command(&cobra.Command{
 		Use: "buy PACK", Short: "Buy a pack of credits with USDG", Args: cobra.ExactArgs(1),
 		ValidArgs: []string{string(api.CreditStarter), string(api.CreditHobby), string(api.CreditPro), string(api.CreditTeam)},
-		Long: "Buy a pack of credits. With --pay the wallet transfers the price, after you have said yes; else you are told what " +
-			"to transfer\nfrom where you like, as text, as a link for wallets and as a QR code. Then it waits until the credits " +
-			"are there. A transfer counts\nif its block is within 30 minutes and its amount is exact; the amount is yours alone " +
-			"for that time.\n\nWith --x402 the wallet is all it takes, without mail or sign-in, where the service settles payments of " +
-			"standard x402. The credits are\non a new key, which becomes the key of the profile if that has none and else is shown " +
-			"once. Killed at any moment, the same command\nfinishes the purchase. The wallet signs in later: ctx auth login --wallet NAME.",
+		Long: "Buy a pack of credits. With --pay, the wallet transfers the price after you confirm. Otherwise ctx shows the\n" +
+			"transfer to make, as text, as a link for wallets and as a QR code. Then it waits for the credits. A transfer\n" +
+			"counts if its block comes within 30 minutes and its amount is exact; the amount is reserved for you during that\n" +
+			"time.\n\n" +
+			"With --x402, a wallet is enough, without mail or sign-in, if the service settles standard x402 payments. The\n" +
+			"credits go to a new key, which becomes the key of the profile if that has none, and is shown once otherwise. If\n" +
+			"the command is killed, run it again to finish the purchase. The wallet can sign in later: ctx auth login\n" +
+			"--wallet NAME.",
 		Example: "  ctx credits buy starter\n  ctx credits buy hobby --pay --yes --max-amount 8.01\n  ctx credits buy starter --dry-run\n" +
 			"  ctx credits buy starter --x402 --yes",
 	}, append(depositFields(), "key", "name", "tier", "creditBalance"), func(ctx context.Context, args []string) error {
@@ -67,14 +69,14 @@ func newBuy(f *command.Factory) *cobra.Command {
 		return err
 	})
 	flags := c.Flags()
-	flags.StringVar(&o.rail, "rail", "", "pay on this `rail` of the service, a chain and token; else on its first")
-	flags.StringVar(&o.key, "key", "", "put the credits on this key, by its `id`; else on your oldest")
+	flags.StringVar(&o.rail, "rail", "", "pay on this `rail` of the service, a chain and token (default its first)")
+	flags.StringVar(&o.key, "key", "", "put the credits on this key, by its `id` (default your oldest)")
 	flags.StringVar(&o.wallet, "wallet", "", "pay from this wallet, by its `name`, as --pay does from the configured one")
 	flags.StringVar(&o.maxAmount, "max-amount", "", "buy nothing that costs more `USDG`")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "only say what it costs")
-	flags.BoolVar(&o.code, "qr", false, "show what to transfer as a QR code, without a terminal too, and pay from no wallet")
-	flags.DurationVar(&o.wait, "wait", 0, "wait no longer than this `time`, such as 5m; else as long as the purchase is open")
-	flags.BoolVar(&o.noWait, "no-wait", false, "only begin the purchase and say what to transfer")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "only show the price")
+	flags.BoolVar(&o.code, "qr", false, "show the transfer as a QR code, even without a terminal, and pay from no wallet")
+	flags.DurationVar(&o.wait, "wait", 0, "wait at most this `time`, such as 5m (default while the purchase is open)")
+	flags.BoolVar(&o.noWait, "no-wait", false, "only begin the purchase and show the transfer to make")
 	o.bindKey(c, f)
 	return c
 }
@@ -255,6 +257,11 @@ func (o *buyOptions) tell(i *api.DepositIntent, amount usdg.Amount) {
 			"A plain transfer pays for nothing.", i.Pack)
 	} else if lines := view.QRCode(i.PaymentURI, view.QuietZone, o.ErrTTY); len(lines) > 0 && (o.code || o.showsCode(lines[0])) {
 		fmt.Fprintln(o.Err, strings.Join(lines, "\n"))
+	}
+	if o.noWait {
+		o.Note("after the transfer, wait for the credits, or name its transaction:\n"+
+			"  ctx credits deposits wait %[1]s\n  ctx credits deposits verify %[1]s --tx 0x…", i.ID)
+		return
 	}
 	o.Note("waiting for it; Ctrl-C leaves the purchase as it is. Faster, with the transaction:\n"+
 		"  ctx credits deposits verify %s --tx 0x…", i.ID)

@@ -35,7 +35,7 @@ type requestFlags struct {
 // bind defines them for c.
 func (r *requestFlags) bind(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVarP(&r.method, "request", "X", "", "`method` of the request; else GET, or POST with --data")
+	flags.StringVarP(&r.method, "request", "X", "", "request `method` (default GET, or POST with --data)")
 	cli.CompleteValues(c, "request", "GET", "POST", "PUT", "PATCH", "DELETE")
 	flags.StringArrayVarP(&r.headers, "header", "H", nil, "send this `header`, such as \"Accept: text/csv\"")
 	flags.StringVarP(&r.body, "data", "d", "", "send this `body`, that of a file with @FILE, of stdin with @-")

@@ -80,6 +80,11 @@ func TestPayAnswers(t *testing.T) {
 		"always 402":     {asks(5), asks(5), 13, "refuses that", "ctx pay policy allow http://127.0.0.1:", 1},
 		"asks more":      {asks(5), asks(6), 13, "it now wants 6", "ctx pay policy allow", 1},
 		"fails":          {asks(5), says(500, ""), 13, "not answered", "same authorization", 1},
+		"fails once it is settled": {asks(5), func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set(api.HeaderSettlement, base64.StdEncoding.EncodeToString(fmt.Appendf(nil, `{"success":true,"transaction":"0x%064d"}`, 17)))
+			w.WriteHeader(500)
+			_, _ = io.WriteString(w, "\x1b[2Jsold out")
+		}, 13, "settled by transaction 0x" + fmt.Sprintf("%064d", 17) + ", and not answered: ", "same authorization", 1},
 		"fails to settle": {asks(5), func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set(api.HeaderSettlement, base64.StdEncoding.EncodeToString([]byte(`{"success":false,"errorReason":"unexpected_settle_error"}`)))
 			offer(w, 5)
@@ -108,6 +113,9 @@ func TestPayAnswers(t *testing.T) {
 			}
 			if f.Exit != c.exit || !strings.Contains(f.Error(), c.told) || !strings.Contains(f.Hint+hintOf(f), c.hint) || payments.Load() != c.payments {
 				t.Errorf("exit %d: %v; %s %s; %d payments", f.Exit, f, f.Hint, hintOf(f), payments.Load())
+			}
+			if name == "fails once it is settled" && (!strings.Contains(f.Error(), "sold out") || strings.Contains(f.Error(), "\x1b")) {
+				t.Errorf("what the service says is not shown as it should be: %q", f)
 			}
 			if c.exit == 0 && stdout != "it" {
 				t.Errorf("the body is %q", stdout)

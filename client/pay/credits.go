@@ -21,6 +21,9 @@ import (
 type creditOptions struct {
 	*command.IO
 	account *command.Account
+	client  func() (*sdk.Client, error)
+	called  func() (key sdk.Key, origin string, err error)
+	pack    func(args []string) (string, error)
 
 	key   string // whose balance, "" for that of all
 	since string // as typed
@@ -28,25 +31,35 @@ type creditOptions struct {
 
 // NewCredits makes the group of commands on credits.
 func NewCredits(f *command.Factory) *cobra.Command {
-	o := &creditOptions{IO: f.IO, account: f.Account}
-	balance := f.Command(&cobra.Command{Use: "balance", Short: "Say how many credits you have",
-		Example: "  ctx credits balance\n  ctx credits balance --jq .balance"}, []string{"balance", "keyCount", "recentDeposits"},
+	o := &creditOptions{IO: f.IO, account: f.Account, client: f.Client, called: f.Key, pack: f.Pack}
+	balance := f.Command(&cobra.Command{Use: "balance", Short: "Show the remaining credits",
+		Long: "Show the credits of your account. Without a session, make one call with the API key and show the rest of its\n" +
+			"credits.",
+		Example: "  ctx credits balance\n  ctx credits balance --jq .balance"},
+		[]string{"balance", "keyCount", "recentDeposits", "freeCalls", "resetSeconds", "unmetered"},
 		o.balance)
-	balance.Flags().StringVar(&o.key, "key", "", "only those on the record of this key, by its `id`")
-	packs := f.Command(&cobra.Command{Use: "packs", Short: "List what credits cost"},
+	balance.Flags().StringVar(&o.key, "key", "", "only credits recorded under this key, by its `id`")
+	packs := f.Command(&cobra.Command{Use: "packs", Short: "List the prices of credits"},
 		[]string{"pack", "credits", "price", "discountPercent", "tier"},
 		o.packs)
 	usage := f.Command(&cobra.Command{Use: "usage", Short: "Show your calls by day, key and operation",
 		Example: "  ctx credits usage\n  ctx credits usage --since 7d --json day,calls"}, []string{"day", "keyId", "op", "calls"},
 		o.usage)
 	usage.Flags().StringVar(&o.since, "since", "30d", "from so `long` ago (7d) or from a date")
-	return cli.Group(&cobra.Command{Use: "credits", Short: "Buy credits, and see what they were spent on",
+	return cli.Group(&cobra.Command{Use: "credits", Short: "Buy credits, and show their use",
 		Example: "  ctx credits buy starter\n  ctx credits balance\n  ctx credits usage --since 7d"},
 		balance, packs, newBuy(f), newDeposits(f), usage)
 }
 
-// balance shows the balance of all keys, or of one.
+// balance shows the balance of all keys, or of one. Without a session it asks with the key that calls are made with.
 func (o *creditOptions) balance(ctx context.Context, _ []string) error {
+	stored, err := o.account.Stored()
+	if err != nil {
+		return err
+	}
+	if key, _, err := o.called(); err == nil && !key.IsZero() && o.key == "" && stored.Session.IsZero() && o.Env(command.EnvSession) == "" {
+		return o.left(ctx)
+	}
 	b, err := command.Ask(o.account, func(c *sdk.Console, opts []sdk.CallOption) (*api.CreditBalanceResponse, error) {
 		return c.Balance(ctx, o.key, opts...)
 	})
@@ -55,6 +68,38 @@ func (o *creditOptions) balance(ctx context.Context, _ []string) error {
 	}
 	return o.Show(ctx, b, &cli.Rows{Columns: []string{"credits", "active keys"}, Right: []bool{true, true},
 		Rows: [][]string{{strconv.FormatInt(b.Balance, 10), strconv.Itoa(b.KeyCount)}}})
+}
+
+// leftOf is what a key can still call, as JSON shows it.
+type leftOf struct {
+	Balance      *int64 `json:"balance"`   // credits; null where the last call took none
+	FreeCalls    *int64 `json:"freeCalls"` // null where the last call was no free one
+	ResetSeconds int64  `json:"resetSeconds"`
+	Unmetered    bool   `json:"unmetered"`
+}
+
+// left shows what the key can still call, which a call with it says.
+func (o *creditOptions) left(ctx context.Context) error {
+	client, err := o.client()
+	if err != nil {
+		return err
+	}
+	pack, err := o.pack(nil)
+	if err != nil {
+		return err
+	}
+	var meta sdk.Response
+	if _, err := client.Cite(ctx, pack, 1, o.Call(&meta)...); err != nil {
+		return err
+	}
+	left := meta.Left()
+	words := command.LeftWords(left)
+	if words == "" {
+		return cli.Invalid("the service does not say what a key can still call").WithHint("ctx auth login --email you@example.com")
+	}
+	o.Note("asked with one call; ctx auth login shows the balance of your account")
+	return o.Show(ctx, leftOf{left.Credits, left.FreeCalls, int64(left.Reset.Seconds()), left.Unmetered},
+		&cli.Rows{Columns: []string{"left"}, Rows: [][]string{{words}}})
 }
 
 // offer is a credit pack as JSON shows it.

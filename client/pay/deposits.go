@@ -50,14 +50,14 @@ func newDeposits(f *command.Factory) *cobra.Command {
 	o := &depositOptions{IO: f.IO, account: f.Account}
 	list := f.Command(&cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List your newest purchases of credits"},
 		depositFields(), o.list)
-	view := f.Command(&cobra.Command{Use: "view DEPOSIT", Short: "Say how a purchase stands", Args: cobra.ExactArgs(1)},
+	view := f.Command(&cobra.Command{Use: "view DEPOSIT", Short: "Show the state of a purchase", Args: cobra.ExactArgs(1)},
 		depositFields(), o.view)
 	wait := f.Command(&cobra.Command{Use: "wait DEPOSIT", Short: "Wait until a purchase is verified or has expired",
 		Args: cobra.ExactArgs(1)}, depositFields(), o.wait)
-	verify := f.Command(&cobra.Command{Use: "verify DEPOSIT --tx HASH", Short: "Have the service look for the payment of a purchase",
+	verify := f.Command(&cobra.Command{Use: "verify DEPOSIT --tx HASH", Short: "Verify the payment of a purchase now",
 		Args: cobra.ExactArgs(1)}, depositFields(), o.verify)
 	verify.Flags().StringVar(&o.tx, "tx", "", "look in the transaction with this `hash`")
-	c := cli.Group(&cobra.Command{Use: "deposits", Short: "List your purchases of credits, and look after one",
+	c := cli.Group(&cobra.Command{Use: "deposits", Short: "List and check your purchases of credits",
 		Example: "  ctx credits deposits\n  ctx credits deposits verify 7d9f2f0e-8c55-4a0e-b8f5-0d8c2f6f6f11 --tx 0x…"},
 		list, view, wait, verify)
 	cli.SetFields(c, depositFields()...)

@@ -81,12 +81,12 @@ func newExport(f *command.Factory) *cobra.Command {
 	o := &exportOptions{walletOptions: *walletOptionsOf(f)}
 	c := f.Command(&cobra.Command{Use: "export [NAME]", Short: "Export a wallet: its keystore file or its private key",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.names,
-		Long: "Hand out a wallet, the configured one without NAME. What is handed out is the keystore file, which is of use only " +
-			"with the\npassphrase; every other wallet program reads it. With --private-key it is the key itself: anyone with it " +
-			"has all that the\nwallet has. Then you are asked first, unless it goes into a file.",
+		Long: "Export a wallet, by default the configured one. The result is the keystore file, which works only with the\n" +
+			"passphrase and in every other wallet program. With --private-key, it is the key itself: anyone with it controls\n" +
+			"the money in the wallet. ctx asks first, unless the key goes into a file.",
 		Example: "  ctx wallet export agent --out agent.json\n  ctx wallet export agent --private-key --out agent.key"}, nil, o.run)
 	o.bindPassphrase(c)
-	c.Flags().StringVar(&o.out, "out", "", "write to this new `file`, for you alone")
+	c.Flags().StringVar(&o.out, "out", "", "write to this new `file`, readable only by you")
 	c.Flags().BoolVar(&o.privateKey, "private-key", false, "hand out the key itself, unencrypted")
 	return c
 }
@@ -158,13 +158,13 @@ func newPasswd(f *command.Factory) *cobra.Command {
 	o := &passwdOptions{walletOptions: *walletOptionsOf(f)}
 	c := f.Command(&cobra.Command{Use: "passwd NAME", Short: "Change the passphrase of a wallet",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: o.names,
-		Long: "Change the passphrase of a wallet. The key stays the same, and so do copies of the file with the old passphrase. " +
-			"Whatever fails, the\nfile is as it was: the new one takes its place when it is whole and was opened once.",
+		Long: "Change the passphrase of a wallet. The key stays the same; copies of the file keep the old passphrase. If\n" +
+			"anything fails, the file is unchanged: the new file replaces it only when complete and opened once.",
 		Example: "  ctx wallet passwd agent\n  ctx wallet passwd agent --password-file old.txt --new-password-file new.txt"},
 		fileFields(), o.run)
 	o.bindPassphrase(c)
 	c.Flags().StringVar(&o.newFile, "new-password-file", "",
-		"read the new passphrase from this `file`, - for standard input; else you are asked for it twice")
+		"read the new passphrase from this `file`, - for standard input; by default, ctx asks twice")
 	return c
 }
 
@@ -198,8 +198,8 @@ func newDelete(f *command.Factory) *cobra.Command {
 	o := walletOptionsOf(f)
 	c := f.Command(&cobra.Command{Use: "delete NAME", Aliases: []string{"rm"}, Short: "Delete a wallet for good",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: o.names, SuggestFor: []string{"remove"},
-		Long: "Delete a wallet for good. Without a copy of the file, what the wallet has is lost. A wallet with payments that " +
-			"have not come to\nan end is not deleted.",
+		Long: "Delete a wallet for good. Without a copy of the file, its money is lost. A wallet with unfinished payments is\n" +
+			"not deleted.",
 		Example: "  ctx wallet export agent --out agent.json && ctx wallet delete agent"}, fileFields(), o.remove)
 	o.bindPassphrase(c)
 	return c

@@ -48,25 +48,25 @@ func newPolicy(f *command.Factory) *cobra.Command {
 	o := &policyOptions{IO: f.IO, config: f.Config, setHere: f.SetHere, wallets: f.Wallets}
 	fields := []string{"perCall", "perDay", "perMonth", "paidDay", "paidMonth", "maxFeeEther", "chainId", "token", "assets",
 		"recipients", "stopped"}
-	get := f.Command(&cobra.Command{Use: "show", Aliases: []string{"get"}, Short: "Show what the wallet may pay, and what was paid"},
+	get := f.Command(&cobra.Command{Use: "show", Aliases: []string{"get"}, Short: "Show the bounds of the wallet and its payments"},
 		fields, o.show)
 	set := f.Command(&cobra.Command{Use: "set per-call|per-day|per-month AMOUNT", Short: "Change a bound, of the profile in use",
 		Args: cobra.ExactArgs(2), ValidArgs: []string{"per-call", "per-day", "per-month"},
 		Example: "  ctx pay policy set per-day 0.5\n  ctx pay policy set per-call published"}, fields, o.set)
-	trust := f.Command(&cobra.Command{Use: "trust SERVICE ADDRESS", Short: "Have a service be paid at another address than before",
+	trust := f.Command(&cobra.Command{Use: "trust SERVICE ADDRESS", Short: "Accept a new payment address of a service",
 		Args: cobra.ExactArgs(2), Example: "  ctx pay policy trust https://ctx.example 0x…"}, []string{"service", "recipient"}, o.trust)
-	forget := f.Command(&cobra.Command{Use: "forget SERVICE", Short: "Forget the address that a service was paid at",
+	forget := f.Command(&cobra.Command{Use: "forget SERVICE", Short: "Forget the payment address of a service",
 		Args: cobra.ExactArgs(1)}, []string{"service", "recipient"}, o.forget)
 	allow := f.Command(&cobra.Command{Use: "allow SERVICE", Short: "Pay a service again that has refused a payment",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: o.complete,
-		Long: "Pay a service again that has refused a payment. Nothing more is paid to it, by ctx or an agent, until you say so here: a " +
-			"service that\ntakes money and gives no answer would go on taking it.",
+		Long: "Pay a service again that has refused a payment. Until you run this, neither ctx nor an agent pays it anything: a\n" +
+			"service that takes money and gives no answer would go on taking it.",
 		Example: "  ctx pay policy allow https://ctx.example"}, paymentFields(), o.allow)
 	return cli.Group(&cobra.Command{Use: "policy", Short: "Show and change what the wallet may pay",
-		Long: "Show and change what the wallet may pay: bounds on a call, a day and a month, on the fee of the chain, and the " +
-			"addresses at which services\nwere first paid. A call may cost its published price and no more, unless you set another " +
-			"bound. A service that wants to be paid\nelsewhere is refused until you trust that, and one that has refused a payment " +
-			"until you allow it again. Purchases of credits, which you\nare asked about, do not count.",
+		Long: "Show and change what the wallet may pay: bounds per call, day and month, a bound on the fee of the chain, and\n" +
+			"the address of each service at its first payment. A call may cost its published price and no more, unless you\n" +
+			"set another bound. If a service asks for payment to another address, it is refused until you trust the address;\n" +
+			"if it has refused a payment, until you allow it again. Purchases of credits, which ask first, do not count.",
 		Example: "  ctx pay policy show\n  ctx pay policy set per-call 0.01"}, get, set, trust, forget, allow)
 }
 

@@ -71,7 +71,7 @@ type urlOptions struct {
 	payments     *command.Payments
 
 	requestFlags
-	dryRun bool // only say what it costs
+	dryRun bool // only show the price
 }
 
 // urlOptionsOf are those of a run.
@@ -83,10 +83,10 @@ func urlOptionsOf(f *command.Factory) *urlOptions {
 // newQuote makes the command that asks what a call costs.
 func newQuote(f *command.Factory) *cobra.Command {
 	o := urlOptionsOf(f)
-	c := &cobra.Command{Use: "quote COMMAND...|URL", Short: "Say what a call costs, and whether the wallet would pay it",
-		Long: "Say what a call costs, without a key, and whether the wallet would pay it. The call is one of the data commands as " +
-			"you would type it,\nor a URL or path. Nothing is paid and no wallet is opened. The calldata is that of the " +
-			"transaction to the token, for wallets that\nsend it by themselves. Flags for ctx pay quote come before the command.",
+	c := &cobra.Command{Use: "quote COMMAND...|URL", Short: "Show the price of a call and what the policy says",
+		Long: "Show the price of a call without a key, and whether the wallet would pay it. The call is a data command as you\n" +
+			"would type it, or a URL or path. Nothing is paid and no wallet is opened. The calldata is for wallets that send\n" +
+			"the transaction to the token themselves. Put flags for ctx pay quote before the command.",
 		Example: "  ctx pay quote brief\n  ctx pay quote --json amount,refusal search bitcoin -k 3\n  ctx pay quote /v1/fresh"}
 	c.Args = cobra.MinimumNArgs(1)
 	c = f.Command(c, quoteFields(), func(ctx context.Context, args []string) error { return o.quote(ctx, c, args) })
@@ -142,7 +142,7 @@ func runAs(ctx context.Context, c *cobra.Command, args []string) error {
 // addPayURL has c, the group of commands on payments, take a URL in place of a command.
 func addPayURL(f *command.Factory, c *cobra.Command) {
 	o := urlOptionsOf(f)
-	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what it costs, and whether the wallet would pay it")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only show the price, and whether the wallet would pay it")
 	o.bind(c)
 	c.Use = "pay URL"
 	group := c.RunE

@@ -33,18 +33,18 @@ type receiptOptions struct {
 func NewPay(f *command.Factory) *cobra.Command {
 	o := &receiptOptions{IO: f.IO, wallets: f.Wallets}
 	receipts := f.Command(&cobra.Command{Use: "receipts", Aliases: []string{"list"},
-		Short: "List what was paid from your wallets, newest first",
-		Long: "List what was paid from your wallets, newest first. Signed and mined are payments that were not answered yet: the " +
-			"same command as\nbefore, or ctx pay resume, goes on with them. Lapsed are authorizations that can be settled no more and " +
-			"may have been; they count\nagainst the bounds, as everything here but what was dropped.",
+		Short: "List payments from your wallets, newest first",
+		Long: "List payments from your wallets, newest first. The states signed and mined mean that there is no answer yet: run\n" +
+			"the same command again, or ctx pay resume. Lapsed authorizations can no longer be settled but may have been.\n" +
+			"They count against the bounds, like everything here except dropped payments.",
 		Example: "  ctx pay receipts\n  ctx pay receipts --jq 'map(.amountMicros) | add / 1e6'"},
 		paymentFields(), o.run)
-	c := cli.Group(&cobra.Command{Use: "pay", Short: "Pay for any call of any service, and see what was paid",
-		Long: "Pay for any call from the wallet, and see what was paid. ctx pay URL makes a request of any service, pays what is " +
-			"asked for it\nwithin the policy of the wallet, and shows the answer as it came; the receipt is told on stderr. Services " +
-			"of others are paid by x402,\nversion 2: with a signed authorization of a dollar among the assets of the settings, which " +
-			"takes no ether and no node. The other data\ncommands pay the configured service with --pay, or always where the setting " +
-			"pay is true.",
+	c := cli.Group(&cobra.Command{Use: "pay", Short: "Pay for calls of any service, and list payments",
+		Long: "Pay for any call from the wallet, and list past payments. ctx pay URL sends a request to any service, pays the\n" +
+			"requested price within the policy of the wallet, and prints the unchanged answer; the receipt goes to stderr.\n" +
+			"Foreign services are paid by x402, version 2: with a signed authorization of a dollar token from the setting\n" +
+			"assets, without ether or a node. Other data commands pay the configured service with --pay, or always with the\n" +
+			"setting pay = true.",
 		Example: "  ctx pay quote search bitcoin -k 3\n  ctx pay '/v1/search?q=bitcoin&k=3' --max-amount 0.002\n" +
 			"  ctx pay https://api.example.com/report -d @query.json --max-usd 0.05 > report.pdf\n  ctx pay resume"},
 		newQuote(f), receipts, newResume(f), newPolicy(f))

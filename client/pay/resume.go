@@ -33,16 +33,18 @@ type resumeOptions struct {
 	*command.IO
 	http         func() http.RoundTripper
 	payingClient func(address string, p sdk.Payer) (*sdk.Client, error)
+	given        *command.KeyOut
 	purchases
 }
 
 // newResume makes the command that goes on with what was begun.
 func newResume(f *command.Factory) *cobra.Command {
-	o := &resumeOptions{IO: f.IO, http: f.HTTP, payingClient: f.PayingClient, purchases: purchasesOf(f)}
-	return f.Command(&cobra.Command{Use: "resume", Short: "Go on with payments that were begun and not answered",
-		Long: "Go on with payments that were begun and not answered, after a crash or without a network: each is brought onto the " +
-			"chain if it can\nstill be, presented to its service, and its answer shown. None is paid twice, and no wallet is " +
-			"opened. The same command as before does that\nfor its own call.",
+	o := &resumeOptions{IO: f.IO, http: f.HTTP, payingClient: f.PayingClient, given: f.KeyOut(), purchases: purchasesOf(f)}
+	return f.Command(&cobra.Command{Use: "resume", Short: "Continue unfinished payments",
+		Long: "Continue unfinished payments, after a crash or without a network: bring each onto the chain if still possible,\n" +
+			"present it to its service, and show the answer. None is paid twice, and no wallet is opened. Repeating the\n" +
+			"original command does the same for its call. A purchased key becomes the key of the profile, if that has none\n" +
+			"and is for the service; otherwise it is shown.",
 		Example: "  ctx pay resume\n  ctx pay resume --jq '.[].answer'"},
 		append(paymentFields(), "answer", "error"), o.run)
 }
@@ -208,7 +210,38 @@ func (o *resumeOptions) goOnExact(ctx context.Context, p wallet.Payment) (answer
 	if !json.Valid(text) {
 		text, _ = cli.Marshal(string(text)) // a text can be written
 	}
+	if p.Purchase {
+		if text, err = o.keep(p, text); err != nil {
+			return nil, nil, err
+		}
+	}
 	return text, func() error { return payer.Concluded(ctx, held, sdk.ExactOutcome{Receipt: receipt}) }, nil
+}
+
+// keep keeps the key that an answer tells as that of the profile, if that has none and is for the service of the payment, and returns the
+// answer without it then.
+func (o *resumeOptions) keep(p wallet.Payment, answer json.RawMessage) (json.RawMessage, error) {
+	var bought api.IssuedKey
+	if err := json.Unmarshal(answer, &bought); err != nil || bought.Key == "" {
+		return answer, nil // there is none to keep
+	}
+	client, err := o.client()
+	if err != nil {
+		return nil, err
+	}
+	base, err := url.Parse(client.BaseURL())
+	if err != nil || base.Scheme+"://"+base.Host != p.Service {
+		return answer, nil
+	}
+	kept, err := o.account.Stored()
+	if err != nil {
+		return nil, err
+	}
+	if !kept.Key.IsZero() && kept.Key.Secret() != bought.Key { // the same is that of a command that was killed
+		return answer, nil
+	}
+	o.given.Keep(&bought)
+	return cli.Marshal(bought)
 }
 
 // again makes a request that the journal has, and pays with what was authorized for it.

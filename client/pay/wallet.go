@@ -66,22 +66,22 @@ func NewWallet(f *command.Factory) *cobra.Command {
 		fields, o.list)
 	create := f.Command(&cobra.Command{Use: "new NAME", Short: "Make a wallet: a new key in a keystore file", Args: cobra.ExactArgs(1),
 		Example: "  ctx wallet new agent\n  ctx wallet new agent --password-file pass.txt"}, fields, o.create)
-	load := f.Command(&cobra.Command{Use: "import NAME --key-file FILE", Short: "Make a wallet of a private key, or of a keystore file",
+	load := f.Command(&cobra.Command{Use: "import NAME --key-file FILE", Short: "Make a wallet from a private key or a keystore file",
 		Args: cobra.ExactArgs(1),
-		Long: "Make a wallet of a private key in hexadecimal, or of a keystore file of version 3, as ethers, geth and cast write them. " +
-			"A keystore\nfile keeps its passphrase, which has to open it.",
+		Long: "Make a wallet from a private key in hexadecimal, or from a keystore file of version 3, as written by ethers,\n" +
+			"geth and cast. A keystore file keeps its passphrase; ctx checks that it opens the file.",
 		Example: "  ctx wallet import main --key-file ~/.foundry/keystores/main\n" +
 			"  jq -r .wallet.privateKey demo.json | ctx wallet import demo --key-file - --password-file pass.txt",
 	}, fields, o.load)
 	load.Flags().StringVar(&o.keyFile, "key-file", "", "read the private key or the keystore from `file`, - for standard input")
-	balance := f.Command(&cobra.Command{Use: "balance", Short: "Say what the configured wallet has"},
+	balance := f.Command(&cobra.Command{Use: "balance", Short: "Show the balance of the configured wallet"},
 		[]string{"address", "usdg", "wei", "chainId"}, o.balance)
-	address := f.Command(&cobra.Command{Use: "address [NAME]", Short: "Say the address of a wallet, the configured one without NAME",
+	address := f.Command(&cobra.Command{Use: "address [NAME]", Short: "Show the address of a wallet",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: o.names}, []string{"address"}, o.address)
 	for _, c := range []*cobra.Command{create, load, balance, address} {
 		o.bindPassphrase(c)
 	}
-	return cli.Group(&cobra.Command{Use: "wallet", Short: "Keep wallets to pay and sign in with",
+	return cli.Group(&cobra.Command{Use: "wallet", Short: "Manage wallets for payments and sign-in",
 		Example: "  ctx wallet new agent\n  ctx wallet use agent\n  ctx wallet balance"},
 		list, create, load, newUse(f), address, balance, newExport(f), newPasswd(f), newDelete(f))
 }
@@ -98,7 +98,7 @@ func (o *walletOptions) create(ctx context.Context, args []string) error {
 // bindPassphrase defines the flag that names the passphrase of a wallet.
 func (o *walletOptions) bindPassphrase(c *cobra.Command) {
 	c.Flags().StringVar(&o.passwordFile, "password-file", "",
-		"read the passphrase from this `file`, - for standard input; else you are asked for it")
+		"read the passphrase from this `file`, - for standard input; by default, ctx asks")
 }
 
 // names completes the name of a wallet.

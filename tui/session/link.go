@@ -19,7 +19,7 @@ const (
 	Quiet    // connected, but no pulse came when one was due
 	Stale    // connected, but the state is older than the service promises
 	Paused   // by the user
-	Retry    // the connection broke and is made anew
+	Retry    // the connection broke and is made again
 	Offline  // nothing more is tried
 	Recorded // no service: a recording is shown
 )

@@ -128,6 +128,12 @@ func (s *Session) Points(key string) []Point {
 	return list[i:]
 }
 
+// Moves reports whether the numbers of a row differ.
+func (s *Session) Moves(key string) bool {
+	list := s.Points(key)
+	return slices.ContainsFunc(list, func(p Point) bool { return p.V != list[0].V })
+}
+
 // Span is the time from the oldest number of any series to the newest state, at most MostSpan.
 func (s *Session) Span() time.Duration { return s.span }
 
@@ -171,7 +177,7 @@ func (s *Session) Window(key string, n int) []float64 {
 
 // Load adds what the service knows of the past of a member.
 func (s *Session) Load(member string, past *api.SeriesResponse) {
-	main := s.mains()
+	main, idle := s.mains(), idle(past)
 	for _, r := range past.Rows {
 		key := Key(member, r.Key)
 		if member == memberSentiment {
@@ -180,12 +186,34 @@ func (s *Session) Load(member string, past *api.SeriesResponse) {
 			continue
 		}
 		for i, v := range r.Values {
-			if v != nil && key != "" && i < len(past.Times) {
+			if v != nil && key != "" && i < len(past.Times) && !idle[i] {
 				s.series.add(key, Point{past.Times[i], *v})
 			}
 		}
 	}
 	s.span = s.measure()
+}
+
+// idle are the times of an answer at which it repeats a state for want of a newer one: nothing moves until most of what is known moves at
+// once. A line joins the states around them; where rows move one by one, as those of services do, they stand still in truth.
+func idle(past *api.SeriesResponse) map[int]bool {
+	list, next := map[int]bool{}, false
+	for i := len(past.Times) - 1; i > 0; i-- {
+		moved, known := 0, 0
+		for _, r := range past.Rows {
+			if i < len(r.Values) && r.Values[i] != nil {
+				known++
+				if before := r.Values[i-1]; before == nil || *before != *r.Values[i] {
+					moved++
+				}
+			}
+		}
+		if moved > 0 {
+			next = 2*moved > known
+		}
+		list[i] = moved == 0 && next
+	}
+	return list
 }
 
 // mains are the fields that the series of members are of.

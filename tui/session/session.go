@@ -75,7 +75,7 @@ func New(pack string, now time.Time, searchCap int) *Session {
 	return &Session{Pack: pack, Now: now, Spent: Spending{SearchCap: searchCap}, Line: Link{since: now}, series: Series{}}
 }
 
-// Switch begins anew with another pack. What was spent, what happened and the account stay.
+// Switch starts over with another pack. What was spent, what happened and the account stay.
 func (s *Session) Switch(pack string) {
 	fresh := New(pack, s.Now, s.Spent.SearchCap)
 	fresh.Spent = s.Spent

@@ -32,6 +32,7 @@ type GridColumn struct {
 
 	known int  // rows that have a value
 	leads bool // one of them has none in a column before
+	whole bool // half a time says nothing
 }
 
 // Beside are the columns that fit in width columns beside the names of the rows, the most important ones, and how wide those may be. They
@@ -87,7 +88,7 @@ func headed(all []GridColumn, chosen []bool) (list []GridColumn) {
 		if !chosen[i] {
 			continue
 		}
-		c.Title = Line(human.FieldHead(c.Field, before))
+		c.Title = strings.ReplaceAll(Line(human.FieldHead(c.Field, before)), " per million", "/M")
 		c.Width = max(c.Width, Width(c.Title))
 		before = c.Field
 		list = append(list, c)
@@ -99,7 +100,7 @@ func headed(all []GridColumn, chosen []bool) (list []GridColumn) {
 func (g Grid) cut(list []GridColumn, width int) bool {
 	over := g.width(list) - width
 	for i := len(list) - 1; i >= 0 && over > 0; i-- {
-		if c := &list[i]; !c.Right {
+		if c := &list[i]; !c.Right && !c.whole {
 			by := min(over, c.Width-max(narrowestCut, Width(c.Title)))
 			if by > 0 {
 				c.Width -= by
@@ -133,7 +134,9 @@ func (g Grid) column(field string) GridColumn {
 	c.Cells = human.FieldColumn(field, values)
 	for i, cell := range c.Cells {
 		if at, is := values[i].(string); is {
-			cell = Line(When(at, g.Now))
+			told := When(at, g.Now)
+			c.whole = c.whole || told != at
+			cell = Line(told)
 		}
 		c.Cells[i] = cell
 		c.Width = max(c.Width, Width(cell))

@@ -43,6 +43,9 @@ func (i *Input) Update(msg tea.KeyMsg) bool {
 	return i.Value() != before
 }
 
+// Hint changes what is shown while nothing is typed.
+func (i *Input) Hint(text string) { i.hint = text }
+
 // View draws the input in width columns, with the cursor while it is focused.
 func (i *Input) View(t Theme, width int) string {
 	typed, at, tail := []rune(i.Value()), i.Position(), t.Glyphs.Ellipsis

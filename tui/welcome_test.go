@@ -28,7 +28,7 @@ func TestNoKey(t *testing.T) {
 	if batch, ok := d.model.Init()().(tea.BatchMsg); !ok || len(batch) != 2 {
 		t.Errorf("the program begins with %d commands, want the clock and the title", len(batch))
 	}
-	golden(t, "door-80x24", d.view(), 80, 24)
+	golden(t, "welcome-80x24", d.view(), 80, 24)
 	d.press("1")
 	d.shows("ctx auth login --email you@example.com")
 	d.press("esc", "3")
@@ -40,7 +40,7 @@ func TestNoKey(t *testing.T) {
 	if v := d.view(); strings.Contains(v, "SECRET") || d.quit {
 		t.Errorf("the secret part is shown:\n%s", v)
 	}
-	golden(t, "door-pasted-80x24", d.view(), 80, 24)
+	golden(t, "welcome-pasted-80x24", d.view(), 80, 24)
 	d.press("enter")
 	d.shows("✗ that is no key")
 	wrong = nil

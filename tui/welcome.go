@@ -10,8 +10,8 @@ import (
 	"github.com/contextd/contextd/tui/view"
 )
 
-// door is what stands before everything where there is no key: the user says how to go on before anything is sent.
-type door struct {
+// welcome is the first screen without a key: the user chooses how to continue before anything is sent.
+type welcome struct {
 	list    view.List
 	input   view.Input // of a key
 	chosen  int        // whose steps are shown, -1 for none
@@ -37,14 +37,14 @@ func (m *Model) ways() []way {
 
 const pasteKey = 1 // the place of the way that asks for a key
 
-func newDoor() *door {
+func newWelcome() *welcome {
 	const longestKey = 80
-	return &door{input: view.NewInput("cv_…", longestKey), chosen: -1}
+	return &welcome{input: view.NewInput("cv_…", longestKey), chosen: -1}
 }
 
-// pressDoor applies a key while nothing may be sent.
-func (m *Model) pressDoor(msg tea.KeyMsg) tea.Cmd {
-	d, k := m.door, m.env.Keys
+// pressWelcome applies a key while nothing may be sent.
+func (m *Model) pressWelcome(msg tea.KeyMsg) tea.Cmd {
+	d, k := m.welcome, m.env.Keys
 	switch {
 	case d.input.Focused():
 		return m.typeKey(msg)
@@ -69,7 +69,7 @@ func (m *Model) pressDoor(msg tea.KeyMsg) tea.Cmd {
 }
 
 func (m *Model) chooseWay() {
-	d := m.door
+	d := m.welcome
 	if d.chosen = d.list.Cursor; d.chosen == pasteKey {
 		d.input.Set("")
 		d.input.Focus()
@@ -78,7 +78,7 @@ func (m *Model) chooseWay() {
 
 // typeKey applies a key while a key of the service is typed or pasted.
 func (m *Model) typeKey(msg tea.KeyMsg) tea.Cmd {
-	d := m.door
+	d := m.welcome
 	switch msg.Type {
 	case tea.KeyEsc:
 		d.input.Set("")
@@ -101,9 +101,9 @@ func (m *Model) typeKey(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// draw draws the door in width and height.
-func (m *Model) drawDoor(width, height int) []string {
-	t, d := m.theme, m.door
+// draw draws the screen in width and height.
+func (m *Model) drawWelcome(width, height int) []string {
+	t, d := m.theme, m.welcome
 	where := view.Line(firstOf(m.cfg.Where, "the service"))
 	lines := []string{"", " " + t.Bold.On("There is no key to ask "+where+" with.") + " Nothing was sent.", ""}
 	rows := d.list.Rows(t, len(m.ways()), width-2, len(m.ways()), d.chosen < 0, func(i int) string {
@@ -135,13 +135,13 @@ func hidden(t view.Theme, text string) string {
 	return view.Line(string(runes[:shown])) + strings.Repeat(dot, len(runes)-shown)
 }
 
-// doorKeys are those of the footer.
-func (m *Model) doorKeys() []key.Binding {
+// welcomeKeys are those of the footer.
+func (m *Model) welcomeKeys() []key.Binding {
 	k := m.env.Keys
 	switch {
-	case m.door.input.Focused():
+	case m.welcome.input.Focused():
 		return []key.Binding{view.KeyGroup("enter", "connect"), view.KeyGroup("esc", "back")}
-	case m.door.chosen >= 0:
+	case m.welcome.chosen >= 0:
 		return []key.Binding{k.Copy, view.KeyGroup("esc", "back"), k.Quit}
 	}
 	return []key.Binding{view.KeyGroup("1-3", "choose"), view.KeyGroup("enter", "choose"), k.Theme, k.Quit}
